@@ -66,8 +66,11 @@ def _count(found: dict[str, Any], verdict: Verdict) -> None:
 
 def table(rows: dict[str, dict[str, Any]]) -> str:
     """The page."""
-    total = {key: sum(each[key] for each in rows.values()) for key in next(iter(rows.values())) if key != "date"
-             and not isinstance(next(iter(rows.values()))[key], list)}  # fmt: skip
+    total = {
+        key: sum(each[key] for each in rows.values())
+        for key in next(iter(rows.values()))
+        if key != "date" and not isinstance(next(iter(rows.values()))[key], list)
+    }
     head = [
         "# Damaged kernels",
         "",

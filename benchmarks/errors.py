@@ -35,8 +35,15 @@ ASKED = 50.0
 
 def files() -> dict[str, str]:
     """Name -> text, from small to large; the largest are kernels of several entries in one file."""
-    names = ("cuda/saxpy.O3", "cuda/reduce.O3", "triton/add.sm_80", "cuda/reduce.G", "triton/matmul.sm_90",
-             "cuda/softmax.G", "triton/attention.sm_80")  # fmt: skip
+    names = (
+        "cuda/saxpy.O3",
+        "cuda/reduce.O3",
+        "triton/add.sm_80",
+        "cuda/reduce.G",
+        "triton/matmul.sm_90",
+        "cuda/softmax.G",
+        "triton/attention.sm_80",
+    )
     found = {name: (CORPUS / f"{name}.ptx").read_text() for name in names}
     found["triton/attention x 2"] = _several(found["triton/attention.sm_80"], 2)
     found["cuda/softmax.G x 3"] = _several(found["cuda/softmax.G"], 3)
@@ -112,8 +119,17 @@ def _several_of(text: str, change: Callable[[re.Match[str], int], str], most: in
 
 def forget() -> None:
     """Drops the answers that are kept."""
-    for kept in (matching.form, matching.find_form, matching._refusal, matching._vocabulary, spelling.nearest,
-                 spelling.corrected, spelling.counts, spelling._choices, _parsed):  # fmt: skip
+    for kept in (
+        matching.form,
+        matching.find_form,
+        matching._refusal,
+        matching._vocabulary,
+        spelling.nearest,
+        spelling.corrected,
+        spelling.counts,
+        spelling._choices,
+        _parsed,
+    ):
         kept.cache_clear()
 
 

@@ -23,8 +23,19 @@ RUNGS = ("tiled2d", "wmma", "mma", "swizzle", "pipelined")
 ARCHS = ("sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_120")
 DIMS = tuple(range(16, 257, 16))
 RESULT = Path(__file__).parent / "results" / "prefill_registers.md"
-HEAD = ("kernel", "target", "tile", "warps", "registers, full", "causal", "spilled bytes", "shared bytes",
-        "blocks an SM", "limited by", "PTX")  # fmt: skip
+HEAD = (
+    "kernel",
+    "target",
+    "tile",
+    "warps",
+    "registers, full",
+    "causal",
+    "spilled bytes",
+    "shared bytes",
+    "blocks an SM",
+    "limited by",
+    "PTX",
+)
 
 
 @dataclass(frozen=True)
@@ -91,8 +102,14 @@ def main() -> int:
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
     before = known(RESULT.read_text(encoding="utf-8")) if RESULT.exists() else {}
-    lines = ["# Prefill kernels as assembled", "", "Made by `python benchmarks/prefill_registers.py --write`.", "",
-             "| " + " | ".join(HEAD) + " |", "|" + " --- |" * len(HEAD)]  # fmt: skip
+    lines = [
+        "# Prefill kernels as assembled",
+        "",
+        "Made by `python benchmarks/prefill_registers.py --write`.",
+        "",
+        "| " + " | ".join(HEAD) + " |",
+        "|" + " --- |" * len(HEAD),
+    ]
     spills = 0
     for case in cases():
         lines.append(before.get((case.key, case.digest)) or case.row())

@@ -139,12 +139,32 @@ class Profile:
         rest = len(self.loop.code) - sum(kinds[kind] for kind in KINDS)
         at_once = sum(products == 0 for _, products in loads)
         soon = sum(products < 4 for _, products in loads)
-        return [self.name, self.registers, self.spilled, self.blocks, len(self.loop.code),
-                *(kinds[kind] for kind in KINDS), rest, at_once, soon, min(sums)]  # fmt: skip
+        return [
+            self.name,
+            self.registers,
+            self.spilled,
+            self.blocks,
+            len(self.loop.code),
+            *(kinds[kind] for kind in KINDS),
+            rest,
+            at_once,
+            soon,
+            min(sums),
+        ]
 
 
-HEAD = ("kernel", "registers", "spilled bytes", "blocks an SM", "instructions", *KINDS, "rest", "LDSM to HMMA: 0",
-        "under 4", "HMMA to HMMA")  # fmt: skip
+HEAD = (
+    "kernel",
+    "registers",
+    "spilled bytes",
+    "blocks an SM",
+    "instructions",
+    *KINDS,
+    "rest",
+    "LDSM to HMMA: 0",
+    "under 4",
+    "HMMA to HMMA",
+)
 
 
 def builds(arch: str, names: list[str], dims: list[int]) -> Iterator[Any]:

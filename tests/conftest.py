@@ -44,10 +44,17 @@ TOGETHER = (
 )
 """What the tests of some files share is made by one worker, for all of them."""
 LONGEST = (
-    "project/test_notebooks.py", "course/test_course_grade.py", "course/test_course_hostile.py",
-    "course/test_course_release.py", BROWSER, "kernels/", "benchmarks/test_benchmarks_prefill.py",
-    "gpu/test_stand_in.py", "course/", "emulate/",
-)  # fmt: skip
+    "project/test_notebooks.py",
+    "course/test_course_grade.py",
+    "course/test_course_hostile.py",
+    "course/test_course_release.py",
+    BROWSER,
+    "kernels/",
+    "benchmarks/test_benchmarks_prefill.py",
+    "gpu/test_stand_in.py",
+    "course/",
+    "emulate/",
+)
 """The files that take longest, as their names begin. They run first: one that came last would keep a single worker busy
 while the others have nothing left to do."""
 

@@ -238,13 +238,25 @@ def note(record: Record, question: dict[str, Any], found: Any) -> list[dict[str,
         )
         verdict = ("open" if open_ else "differs") if lanes else "equal"
         record.add(
-            chunk=chunk, program=name, verdict=verdict, forms=found["forms"], says=open_ if lanes else "",
-            lanes=lanes, wrong="" if open_ else wrong,
-        )  # fmt: skip
+            chunk=chunk,
+            program=name,
+            verdict=verdict,
+            forms=found["forms"],
+            says=open_ if lanes else "",
+            lanes=lanes,
+            wrong="" if open_ else wrong,
+        )
         return []
     also = sorted({x for forms in found["also"].values() for x in forms})
-    record.add(chunk=chunk, verdict="compared", part=opcodes[0], equal=found["equal"], close=found["close"],
-               open=found["open"], also=also)  # fmt: skip
+    record.add(
+        chunk=chunk,
+        verdict="compared",
+        part=opcodes[0],
+        equal=found["equal"],
+        close=found["close"],
+        open=found["open"],
+        also=also,
+    )
     return []
 
 

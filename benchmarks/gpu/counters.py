@@ -34,10 +34,14 @@ EQUAL = (*GLOBAL, *WAVEFRONTS, *CONFLICTS, FMA)
 """Metrics that have to agree."""
 BYTES = tuple(f"smsp__sass_data_bytes_mem_{space}_op_{op}.sum" for space in ("global", "shared") for op in ("ld", "st"))
 SHOWN = (
-    "smsp__inst_executed.sum", "smsp__thread_inst_executed.sum", "smsp__thread_inst_executed_pred_on.sum",
-    "smsp__sass_branch_targets.sum", "smsp__sass_branch_targets_threads_divergent.sum", *BYTES,
+    "smsp__inst_executed.sum",
+    "smsp__thread_inst_executed.sum",
+    "smsp__thread_inst_executed_pred_on.sum",
+    "smsp__sass_branch_targets.sum",
+    "smsp__sass_branch_targets_threads_divergent.sum",
+    *BYTES,
     "l1tex__data_pipe_lsu_wavefronts_mem_shared.sum",
-)  # fmt: skip
+)
 """Metrics of which one counts machine code and the other PTX, and what explains differences."""
 Values = dict[str, float]
 

@@ -261,12 +261,18 @@ def _rungs(rows: list[Any]) -> list[str]:
     """All decode kernels at the sizes at which more than `decode_gqa` was measured."""
     lines: list[str] = []
     order = [*kernels.names("decode")]
-    sizes = {tuple(r[n] for n in ("heads_q", "heads_kv", "dim", "batch", "keys")) for r in rows
-             if r["kernel"] in order and r["kernel"] != OURS}  # fmt: skip
+    sizes = {
+        tuple(r[n] for n in ("heads_q", "heads_kv", "dim", "batch", "keys"))
+        for r in rows
+        if r["kernel"] in order and r["kernel"] != OURS
+    }
     for size in sorted(sizes):
         heads_q, heads_kv, dim, batch, keys = size
-        some = {(r["kernel"], r["cache"]): r for r in rows
-                if tuple(r[n] for n in ("heads_q", "heads_kv", "dim", "batch", "keys")) == size}  # fmt: skip
+        some = {
+            (r["kernel"], r["cache"]): r
+            for r in rows
+            if tuple(r[n] for n in ("heads_q", "heads_kv", "dim", "batch", "keys")) == size
+        }
         lines += [f"All decode kernels at B {batch}, {keys} keys, {heads_q}/{heads_kv} heads, D {dim}: us.", ""]
         lines += ["| kernel | dense | pages |", "| --- | --- | --- |"]
         for name in (n for n in order if any(n == of for of, _ in some)):

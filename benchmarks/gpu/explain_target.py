@@ -49,8 +49,13 @@ def decode(batch: int, keys: int) -> None:
         given["partial"] = pl.empty((batch, 32, splits, 130), np.float32, device="gpu")
     else:
         given |= {"o": noise(batch, 32, 128), "lse": pl.empty((batch, 32), np.float32, device="gpu"), "splits": 1}
-    pl.launch(built, *built.launch_shape(batch, 32, 8, splits)[:2], *built.arguments(**given),
-              shared=built.launch_shape(batch, 32, 8, splits)[2], device="gpu")  # fmt: skip
+    pl.launch(
+        built,
+        *built.launch_shape(batch, 32, 8, splits)[:2],
+        *built.arguments(**given),
+        shared=built.launch_shape(batch, 32, 8, splits)[2],
+        device="gpu",
+    )
 
 
 def main() -> None:

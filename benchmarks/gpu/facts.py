@@ -35,9 +35,16 @@ WANTED = {"torch": "the rivals and the bf16 ceiling", "triton": "the Triton kern
 """Packages without which parts of the campaign cannot be measured."""
 TOOLS = {"ncu": "counters and profiles", "compute-sanitizer": "the comparison of checks"}
 QUERIES = (
-    "clocks.sm", "clocks.max.sm", "clocks.mem", "clocks.max.mem", "power.limit", "temperature.gpu", "ecc.mode.current",
-    "clocks_event_reasons.active", "memory.used",
-)  # fmt: skip
+    "clocks.sm",
+    "clocks.max.sm",
+    "clocks.mem",
+    "clocks.max.mem",
+    "power.limit",
+    "temperature.gpu",
+    "ecc.mode.current",
+    "clocks_event_reasons.active",
+    "memory.used",
+)
 
 SAXPY = """\
 .version 7.0

@@ -97,9 +97,13 @@ def copy(w: Any, found: Form, n: int) -> None:
         w.add(
             f"@%first mbarrier.init.shared::cta.b64 [{place}], {64 if 'noinc' in words else 32};", "bar.warp.sync -1;"
         )
-        waits = [f"{found.opcode} [{place if found.space else '%gate'}];",
-                 f"mbarrier.arrive.shared::cta.b64 %rd2, [{place}];", f"WAIT{n}:",
-                 f"mbarrier.test_wait.parity.shared::cta.b64 %p1, [{place}], 0;", f"@!%p1 bra WAIT{n};"]  # fmt: skip
+        waits = [
+            f"{found.opcode} [{place if found.space else '%gate'}];",
+            f"mbarrier.arrive.shared::cta.b64 %rd2, [{place}];",
+            f"WAIT{n}:",
+            f"mbarrier.test_wait.parity.shared::cta.b64 %p1, [{place}], 0;",
+            f"@!%p1 bra WAIT{n};",
+        ]
     elif "commit_group" in words or "wait_group" in words:
         waits = ["cp.async.commit_group;", "cp.async.wait_group 0;"]
     elif "wait_all" not in words:

@@ -120,9 +120,15 @@ def _run(
     """What ncu and the program print, and the exit status."""
     chosen = ["--metrics", ",".join(metrics)] if metrics else []
     process = subprocess.Popen(
-        [ncu, *BASE, *options, *chosen, *command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-        errors="replace", cwd=ROOT, env=environment(), start_new_session=True,
-    )  # fmt: skip
+        [ncu, *BASE, *options, *chosen, *command],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+        cwd=ROOT,
+        env=environment(),
+        start_new_session=True,
+    )
     try:
         said, _ = process.communicate(timeout=limit)
     except subprocess.TimeoutExpired as late:

@@ -100,10 +100,13 @@ class Contest:
     def _triton(self, problem: Problem) -> dict[str, contest.Prepare]:
         triton = self.triton
         chosen = [
-            one["tiles"] for one in self.record.rows
-            if one["kernel"] == TRITON and (one["dim"], one["causal"]) == (problem.dim, problem.causal)
-            and one.get("tiles") and (one["seq"] >= LONG) == (problem.seq >= LONG)
-        ]  # fmt: skip
+            one["tiles"]
+            for one in self.record.rows
+            if one["kernel"] == TRITON
+            and (one["dim"], one["causal"]) == (problem.dim, problem.causal)
+            and one.get("tiles")
+            and (one["seq"] >= LONG) == (problem.seq >= LONG)
+        ]
         tried = [t for t in triton.tiles_for(problem.dim, problem.seq) if str(t) in chosen[:1] or not chosen]
         return {
             f"{TRITON} {tiles}": partial(triton.prepare, tiles, problem, self.inputs, self.place) for tiles in tried

@@ -43,8 +43,15 @@ SHARE = 24
 
 _REPORT = re.compile(r"^========= (?! )(?P<head>.*)")
 _KERNEL = re.compile(r"\b(?P<kernel>(?:bug|fixed)_\d{3})\b")
-_NOT_A_REPORT = ("COMPUTE-SANITIZER", "ERROR SUMMARY", "RACECHECK SUMMARY", "LEAK SUMMARY", "Target application",
-                 "Program hit", "Internal Sanitizer Error")  # fmt: skip
+_NOT_A_REPORT = (
+    "COMPUTE-SANITIZER",
+    "ERROR SUMMARY",
+    "RACECHECK SUMMARY",
+    "LEAK SUMMARY",
+    "Target application",
+    "Program hit",
+    "Internal Sanitizer Error",
+)
 
 
 def reports(text: str) -> dict[str, list[str]]:
@@ -175,10 +182,20 @@ def note(record: Record, number: int, session: Session, alone: Session) -> None:
     elif ended[1] != "ok" and not theirs_twin:
         wrong.append(f"the repaired twin did not run under {TOOL}, which says nothing of it: {ended[1]}")
     record.add(
-        bug=name, check=planted.check, number=number, found=found, ours=own, theirs=theirs, twin_ours=own_twin,
-        twin_theirs=theirs_twin, ended=ended[0], twin_ended=ended[1], native=native[0], twin_native=native[1],
+        bug=name,
+        check=planted.check,
+        number=number,
+        found=found,
+        ours=own,
+        theirs=theirs,
+        twin_ours=own_twin,
+        twin_theirs=theirs_twin,
+        ended=ended[0],
+        twin_ended=ended[1],
+        native=native[0],
+        twin_native=native[1],
         wrong=f"{name}: {'; '.join(wrong)}" if wrong else "",
-    )  # fmt: skip
+    )
 
 
 def shares(record: Record, rehearse: bool) -> list[tuple[str, list[int]]]:

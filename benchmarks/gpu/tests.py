@@ -26,10 +26,15 @@ from benchmarks.gpu.record import Record, record_for
 ROOT = Path(__file__).resolve().parents[2]
 SMOKE = ("gpu/test_gpu_device", "launch/test_launch_run")
 FILES = (
-    *SMOKE, "kernels/test_kernels_attention", "kernels/test_kernels_prefill", "kernels/test_kernels_decode",
-    "kernels/test_kernels_decode_systems", "kernels/test_kernels_hopper", "benchmarks/test_benchmarks_decode",
+    *SMOKE,
+    "kernels/test_kernels_attention",
+    "kernels/test_kernels_prefill",
+    "kernels/test_kernels_decode",
+    "kernels/test_kernels_decode_systems",
+    "kernels/test_kernels_hopper",
+    "benchmarks/test_benchmarks_decode",
     "emulate/test_ncu_counters",
-)  # fmt: skip
+)
 """The files with tests marked `gpu`."""
 ROUNDS = 6
 """How often tests that a lost GPU kept from running are tried again."""
@@ -75,9 +80,14 @@ def run(selected: list[str], more: list[str], jobs: int, seconds: float | None) 
         # Plugins that happen to be installed stay out: one that warns about another would stop the run.
         environment = os.environ | {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
         with subprocess.Popen(
-            command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+            command,
+            cwd=ROOT,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
             start_new_session=True,
-        ) as child:  # fmt: skip
+        ) as child:
             try:
                 said, _ = child.communicate(timeout=seconds)
             except subprocess.TimeoutExpired:

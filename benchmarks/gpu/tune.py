@@ -289,9 +289,15 @@ def table(found: dict[str, Any]) -> str:
             mark = " (default)" if row["default"] else ""
             rate = f"{row['tflops']:.0f} TFLOP/s" if "tflops" in row else f"{row['gbs']:.0f} GB/s"
             cells = (
-                said(about), f"{chosen_words(row)}{mark}", time_words(row["us"]), rate, row["registers"], row["spills"],
-                f"{row['blocks']} ({row['limiter']})", times,
-            )  # fmt: skip
+                said(about),
+                f"{chosen_words(row)}{mark}",
+                time_words(row["us"]),
+                rate,
+                row["registers"],
+                row["spills"],
+                f"{row['blocks']} ({row['limiter']})",
+                times,
+            )
             lines.append("| " + " | ".join(map(str, cells)) + " |")
     wrong = [f"- wrong: {row['wrong']}" for row in rows if row["wrong"]]
     return "\n".join([*lines, *([""] if wrong else []), *wrong])

@@ -78,9 +78,14 @@ class Worker:
             self.said.truncate()
             self.rest = b""
             self.process = subprocess.Popen(
-                self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.said, cwd=ROOT,
-                env=environment(), start_new_session=True,
-            )  # fmt: skip
+                self.command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=self.said,
+                cwd=ROOT,
+                env=environment(),
+                start_new_session=True,
+            )
         assert self.process.stdin is not None
         try:
             self.process.stdin.write(json.dumps(question).encode() + b"\n")

@@ -50,8 +50,18 @@ class Entry:
     seconds: float
 
 
-COLUMNS = ("kernel", "tiles", "max error", "result", "warp instr.", "sectors", "conflicts", "registers", "occupancy",
-           "time")  # fmt: skip
+COLUMNS = (
+    "kernel",
+    "tiles",
+    "max error",
+    "result",
+    "warp instr.",
+    "sectors",
+    "conflicts",
+    "registers",
+    "occupancy",
+    "time",
+)
 CELL = "text-align: left; vertical-align: top; padding: 2px 12px 4px 0; min-width: 4em"
 BAR = "height: 4px; margin-top: 2px; background-color: #4c8bd6; width: "
 """The style of a bar under a number: a blue that is seen on white and on black."""

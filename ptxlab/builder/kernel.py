@@ -241,9 +241,13 @@ class KernelFunction:
 def kernel(function: Callable[..., None], /) -> KernelFunction: ...
 @typing.overload
 def kernel(
-    *, arch: str = ..., probes: bool = ..., name: str | None = ..., loc: bool = ...,
+    *,
+    arch: str = ...,
+    probes: bool = ...,
+    name: str | None = ...,
+    loc: bool = ...,
     types: Mapping[str, type[Any]] | None = ...,
-) -> Callable[[Callable[..., None]], KernelFunction]: ...  # fmt: skip
+) -> Callable[[Callable[..., None]], KernelFunction]: ...
 def kernel(
     function: Callable[..., None] | None = None,
     /,

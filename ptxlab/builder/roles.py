@@ -75,8 +75,11 @@ class Roles:
     def _setmaxnreg(self, numbers: tuple[int, ...], registers: int, site: Site) -> str:
         """The instruction that gives back registers, or waits for those that others gave back."""
         if not self.threads:
-            raise mistakes.error(site, "how many registers a block starts with follows from its threads; say it first",
-                              "k.launch_bounds(384, 1)")  # fmt: skip
+            raise mistakes.error(
+                site,
+                "how many registers a block starts with follows from its threads; say it first",
+                "k.launch_bounds(384, 1)",
+            )
         if not 24 <= registers <= 256 or registers % 8:
             raise mistakes.error(site, f"a thread has 24 to 256 registers, in steps of 8; found {registers}")
         start = min(REGISTERS // self.threads // 8 * 8, 255)

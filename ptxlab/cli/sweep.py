@@ -48,8 +48,15 @@ def sweep(path: Path, out: Path | None, address: str | None, workers: int | None
     wanted = read(path)
     kernels = wanted.pop("kernels")
     client = connect(address) if address else None
-    found = run(kernels, wanted.pop("grid", None), wanted.pop("shapes", (256,)), client=client, out=out,
-                workers=workers, **wanted)  # fmt: skip
+    found = run(
+        kernels,
+        wanted.pop("grid", None),
+        wanted.pop("shapes", (256,)),
+        client=client,
+        out=out,
+        workers=workers,
+        **wanted,
+    )
     if out is not None:
         found.save()
     return found

@@ -62,8 +62,11 @@ class TritonSession(MachineSession):
         """Runs a compiled kernel: arrays are copied in, and back when it has succeeded."""
         kernel, parts = launcher.kernel, list(launcher.parts([tensor(value) for value in args]))
         types = [variable.type for variable in kernel.module.kernels[0].params]
-        arrays = [(name, value[0].base if kind == "tensor map" else value) for name, kind, value in parts
-                  if kind == "tensor map" or (kind.startswith("*") and hasattr(value, "data_ptr"))]  # fmt: skip
+        arrays = [
+            (name, value[0].base if kind == "tensor map" else value)
+            for name, kind, value in parts
+            if kind == "tensor map" or (kind.startswith("*") and hasattr(value, "data_ptr"))
+        ]
         placed, found = self.addresses.place(arrays)
         homes = {each.buffer.address: each.buffer for each in placed}
         addresses: Iterator[Any] = iter([homes.get(address, address) for address in found])

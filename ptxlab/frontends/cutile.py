@@ -63,9 +63,14 @@ def _constraint(ct: Any, compilation: Any, value: Any, constant: bool) -> Any:
         return compilation.ScalarConstraint(ct.float32 if isinstance(value, float) else ct.int32)
     steps = (None,) * (value.ndim - 1) + (1,)
     return compilation.ArrayConstraint(
-        getattr(ct, value.dtype.name), value.ndim, index_dtype=ct.int32, stride_lower_bound_incl=0, alias_groups=(),
-        may_alias_internally=False, stride_constant=steps,
-    )  # fmt: skip
+        getattr(ct, value.dtype.name),
+        value.ndim,
+        index_dtype=ct.int32,
+        stride_lower_bound_incl=0,
+        alias_groups=(),
+        may_alias_internally=False,
+        stride_constant=steps,
+    )
 
 
 def _flat(args: Sequence[Any]) -> Sequence[Any]:

@@ -178,8 +178,11 @@ def readable(ptx: str, function: str, parameters: Sequence[str]) -> tuple[str, s
         owner = symbol.partition("_param_")[0]
         if owner not in short:
             short[owner] = _free(_last_name(owner), set(short.values()))
-    new = {symbol: short[owner] + symbol[len(owner) :] for symbol in set(_MANGLED.findall(ptx))
-           for owner in (symbol.partition("_param_")[0],)}  # fmt: skip
+    new = {
+        symbol: short[owner] + symbol[len(owner) :]
+        for symbol in set(_MANGLED.findall(ptx))
+        for owner in (symbol.partition("_param_")[0],)
+    }
     new |= {entry[1]: function} | declared
     return re.sub(r"[\w$]+", lambda m: new.get(m[0], m[0]), ptx), function
 

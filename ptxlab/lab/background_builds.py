@@ -100,10 +100,14 @@ class Builder:
         if self._process is None:
             self._give_way()
             self._process = subprocess.Popen(
-                [sys.executable, "-m", __name__], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL, text=True, env={**os.environ, SWITCH: "off"},
+                [sys.executable, "-m", __name__],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                text=True,
+                env={**os.environ, SWITCH: "off"},
                 creationflags=getattr(subprocess, "IDLE_PRIORITY_CLASS", 0),  # of Windows, which has no nice
-            )  # fmt: skip
+            )
         assert self._process.stdin is not None, "it was begun with a pipe"
         self._process.stdin.write(line + "\n")
         self._process.stdin.flush()

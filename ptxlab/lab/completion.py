@@ -19,9 +19,19 @@ LINE_MAGICS = ("%ptx_explore", "%ptx_debug")
 _SIZES = {
     "%ptx_explore": ("seq_q", "seq_k", "seq_len", "batch", "heads", "kv_heads", "sigma", "seed"),
     "%ptx_debug": (
-        "seq_len", "seq_q", "seq_k", "batch", "heads", "kv_heads", "sigma", "seed", "warps", "blocks", "steps",
+        "seq_len",
+        "seq_q",
+        "seq_k",
+        "batch",
+        "heads",
+        "kv_heads",
+        "sigma",
+        "seed",
+        "warps",
+        "blocks",
+        "steps",
     ),
-}  # fmt: skip
+}
 """Parameters beside those of the kernel."""
 
 _ENTRY = re.compile(r"\.entry\s+([\w$]+)|__global__[^;{(]*?(\w+)\s*\(")

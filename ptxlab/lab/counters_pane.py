@@ -53,9 +53,15 @@ def memory(counts: Any) -> list[dict[str, Any]]:
     waves, least = m["l1tex__data_pipe_lsu_wavefronts_mem_shared.sum"], m["memory_l1_wavefronts_shared_ideal"]
     rows = [
         _row("global requests", requests, "warp accesses", "counted", "Warp-instructions that access global memory."),
-        _row("global sectors", sectors, "sectors", "modelled",
-             "Sectors of 32 bytes that those requests touch; beside it what would hold the same bytes packed.", ideal),
-    ]  # fmt: skip
+        _row(
+            "global sectors",
+            sectors,
+            "sectors",
+            "modelled",
+            "Sectors of 32 bytes that those requests touch; beside it what would hold the same bytes packed.",
+            ideal,
+        ),
+    ]
     rows += [
         _row(
             f"  of {name}",
@@ -70,11 +76,22 @@ def memory(counts: Any) -> list[dict[str, Any]]:
     if waves:
         conflicts = m["l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum"]
         rows += [
-            _row("shared wavefronts", waves, "wavefronts", "modelled",
-                 "Turns of shared memory; beside it those that there would be without bank conflicts.", least),
-            _row("bank conflicts", conflicts, "extra wavefronts", "modelled",
-                 "Turns that bank conflicts added: lanes that want different words of one bank wait for each other."),
-        ]  # fmt: skip
+            _row(
+                "shared wavefronts",
+                waves,
+                "wavefronts",
+                "modelled",
+                "Turns of shared memory; beside it those that there would be without bank conflicts.",
+                least,
+            ),
+            _row(
+                "bank conflicts",
+                conflicts,
+                "extra wavefronts",
+                "modelled",
+                "Turns that bank conflicts added: lanes that want different words of one bank wait for each other.",
+            ),
+        ]
     return rows
 
 

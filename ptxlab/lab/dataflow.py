@@ -26,9 +26,18 @@ _MADE_BY = {
 """What makes each number; what only passes it on (moves, conversions, factors) is looked through."""
 _NAMES = {"m": ("row_max", "new_max"), "l": ("row_sum", "total"), "rescale": ("rescale",)}
 _LOOKED_THROUGH = frozenset(
-    {Action.MOVE, Action.CONVERT, Action.MULTIPLY, Action.SELECT, Action.SHUFFLE, Action.CHANGE_SIGN, Action.ADD,
-     Action.MULTIPLY_ADD, Action.MAXIMUM}
-)  # fmt: skip
+    {
+        Action.MOVE,
+        Action.CONVERT,
+        Action.MULTIPLY,
+        Action.SELECT,
+        Action.SHUFFLE,
+        Action.CHANGE_SIGN,
+        Action.ADD,
+        Action.MULTIPLY_ADD,
+        Action.MAXIMUM,
+    }
+)
 _CARRIES: dict[Action | None, tuple[int, ...]] = {
     Action.MOVE: (1,),
     Action.CONVERT_ADDRESS: (1,),

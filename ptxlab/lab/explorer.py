@@ -284,8 +284,11 @@ class Explorer(Copied, widgets.Box):
     def _foretell(self, request: Request, before: dict[str, Any], parts: dict[str, dict[str, Any]]) -> None:
         """Sends parts of the answer to a request that is likely to come next, and what the controls will say then:
         those of the subject what the request says, the others what they said `before`."""
-        own = {control.model_id: controls.would_send(control, request.given[name])
-               for name, control in self.panel.own.items() if name in request.given}  # fmt: skip
+        own = {
+            control.model_id: controls.would_send(control, request.given[name])
+            for name, control in self.panel.own.items()
+            if name in request.given
+        }
         with self._sending:
             asked = before | own if own.keys() <= before.keys() and all(own.values()) else None
             self.view.foretell(parts, self.session.subject_number(request), asked)

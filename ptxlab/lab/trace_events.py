@@ -169,8 +169,11 @@ def _timeline_html(found: dict[str, Any] | None) -> str:
     """What is asynchronous, as a table: the first copies, groups of products and waits that last, in their order."""
     if found is None:
         return ""
-    spans = [(begin, end, f"{row['block']}:{row['warp']}", kind, says)
-             for row in found["rows"] for kind, begin, end, _, says, *_ in row["spans"]]  # fmt: skip
+    spans = [
+        (begin, end, f"{row['block']}:{row['warp']}", kind, says)
+        for row in found["rows"]
+        for kind, begin, end, _, says, *_ in row["spans"]
+    ]
     told = sorted(
         span for span in spans if span[3] in ("copy", PRODUCTS) or (span[3] == "wait" and span[1] - span[0] > 1)
     )

@@ -113,11 +113,17 @@ class TensorMap:
         from ptxlab.gpu.tensor_maps import Described, encoded
 
         described = Described(
-            type=OF_DTYPE[np.dtype(self.array.dtype).name], dims=self.array.shape[::-1],
-            strides=self._strides()[-2::-1], box=self.box[::-1], steps=self._steps(), swizzle=self.swizzle,
-            promotion=self.promotion, nan=self.fill == "nan", lower=self.lower and self.lower[::-1],
+            type=OF_DTYPE[np.dtype(self.array.dtype).name],
+            dims=self.array.shape[::-1],
+            strides=self._strides()[-2::-1],
+            box=self.box[::-1],
+            steps=self._steps(),
+            swizzle=self.swizzle,
+            promotion=self.promotion,
+            nan=self.fill == "nan",
+            lower=self.lower and self.lower[::-1],
             upper=self.upper and self.upper[::-1],
-        )  # fmt: skip
+        )
         return encoded(described, address)
 
     def encoded(self, address: int) -> bytes:
@@ -125,9 +131,15 @@ class TensorMap:
         element = TYPES.index(OF_DTYPE[np.dtype(self.array.dtype).name])
         box = [] if self.im2col else self.box
         map = tiles(
-            address, element, self.array.shape, self._strides()[:-1], box, SWIZZLES.index(self.swizzle),
-            nan=self.fill == "nan", steps=self.steps,
-        )  # fmt: skip
+            address,
+            element,
+            self.array.shape,
+            self._strides()[:-1],
+            box,
+            SWIZZLES.index(self.swizzle),
+            nan=self.fill == "nan",
+            steps=self.steps,
+        )
         words = np.frombuffer(map.to_bytes(BYTES, "little"), np.uint64).copy()
         if self.im2col:
             words[8] = maps.TAG

@@ -166,8 +166,11 @@ def work_of(
     demand: list[tuple[str, float, str, float]] = [
         ("issue slots", counters.warp_instructions, "warp-instructions", SCHEDULERS)
     ]
-    demand += [(f"pipe {pipe}", n, "warp-instructions", rate.pipes[pipe]) for pipe, n in counters.pipes.items()
-               if pipe in rate.pipes]  # fmt: skip
+    demand += [
+        (f"pipe {pipe}", n, "warp-instructions", rate.pipes[pipe])
+        for pipe, n in counters.pipes.items()
+        if pipe in rate.pipes
+    ]
     if tensor := counters.flops.get("tensor", 0):
         warpgroups = counters.product_wavefronts > 0  # wgmma: its operands alone come from shared memory by themselves
         demand.append(("tensor cores", tensor, "FLOP", rate.tensor if warpgroups else rate.warp_tensor))

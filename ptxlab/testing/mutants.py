@@ -11,9 +11,17 @@ from ptxlab.isa import Action, find_form
 from ptxlab.text import Module, parse
 
 ORDERING = frozenset(
-    {Action.BARRIER, Action.WARP_BARRIER, Action.CLUSTER_BARRIER, Action.FENCE, Action.WAIT_GROUP, Action.WAIT_ALL,
-     Action.WARPGROUP_FENCE, Action.WARPGROUP_WAIT}
-)  # fmt: skip
+    {
+        Action.BARRIER,
+        Action.WARP_BARRIER,
+        Action.CLUSTER_BARRIER,
+        Action.FENCE,
+        Action.WAIT_GROUP,
+        Action.WAIT_ALL,
+        Action.WARPGROUP_FENCE,
+        Action.WARPGROUP_WAIT,
+    }
+)
 """What an instruction does that can be left out: it orders or waits. Those with a result are left in."""
 
 

@@ -29,10 +29,17 @@ SURVIVED, UNCHECKED, FOUND = "ptxlab survived", "ptxlab unchecked", "ptxlab foun
 def pytest_addoption(parser: pytest.Parser) -> None:
     """The options."""
     group = parser.getgroup("ptxlab")
-    group.addoption("--ptxlab-device", choices=("cpu", "step", "gpu"), default="cpu",
-                    help="where the fixture launches kernels; a GPU has no checks")  # fmt: skip
-    group.addoption("--ptxlab-mutate", action="store_true",
-                    help="run each test again without one barrier, wait or fence of its kernels at a time")  # fmt: skip
+    group.addoption(
+        "--ptxlab-device",
+        choices=("cpu", "step", "gpu"),
+        default="cpu",
+        help="where the fixture launches kernels; a GPU has no checks",
+    )
+    group.addoption(
+        "--ptxlab-mutate",
+        action="store_true",
+        help="run each test again without one barrier, wait or fence of its kernels at a time",
+    )
     group.addoption("--ptxlab-update", action="store_true", help="record the counters that tests compare")
     group.addoption(
         "--ptxlab-sarif", type=Path, metavar="FILE", help="write what the checks find as SARIF, for code scanning"

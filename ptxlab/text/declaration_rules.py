@@ -119,8 +119,16 @@ class _Declared:
 
     def error(self, message: str, line: int, column: int, length: int, hint: str = "") -> PtxError:
         source = self.lines[line - 1].rstrip("\r") if 0 < line <= len(self.lines) else ""
-        return PtxError(message, line=line, column=column, length=length, source=source, file=self.module.file,
-                        hint=hint, span=self.module.spans.get(line))  # fmt: skip
+        return PtxError(
+            message,
+            line=line,
+            column=column,
+            length=length,
+            source=source,
+            file=self.module.file,
+            hint=hint,
+            span=self.module.spans.get(line),
+        )
 
     def at(self, variable: Variable, message: str, hint: str = "") -> PtxError:
         """An error under the name of a variable."""

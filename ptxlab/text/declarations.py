@@ -121,9 +121,19 @@ class Declarations(Operands):
             if shape and shape[0] == 0 and isinstance(initial, tuple):
                 shape[0] = len(initial)
         return Variable(
-            space, type_, name, vector, count, tuple(shape), align, initial, linkage, attributes, place.line,
+            space,
+            type_,
+            name,
+            vector,
+            count,
+            tuple(shape),
+            align,
+            initial,
+            linkage,
+            attributes,
+            place.line,
             place.column,
-        )  # fmt: skip
+        )
 
     def _alignment(self) -> int:
         """The number of `.align`: a power of two."""

@@ -14,8 +14,15 @@ SOURCES = ".nv_intermediate_source_section"
 STARTS_ITEM = (*LINKAGES, ".entry", ".func")
 WITH_SEMICOLON = (".pragma", ".alias", ".branchtargets", ".calltargets", ".callprototype")
 WITHOUT_SEMICOLON = (
-    ".version", ".target", ".address_size", ".file", ".loc", ".loc_intermediate", ".section", SOURCES,
-)  # fmt: skip
+    ".version",
+    ".target",
+    ".address_size",
+    ".file",
+    ".loc",
+    ".loc_intermediate",
+    ".section",
+    SOURCES,
+)
 LABELLED = (".branchtargets", ".calltargets", ".callprototype")
 WITHOUT_ARGUMENTS = (".noreturn", ".explicitcluster", ".blocksareclusters")
 PERFORMANCE = (
@@ -24,9 +31,16 @@ PERFORMANCE = (
     ".abi_preserve_control", ".language",
 )  # fmt: skip
 DIRECTIVES = (
-    *WITHOUT_SEMICOLON, *WITH_SEMICOLON, *STARTS_ITEM, *PERFORMANCE, ".align", ".ptr", ".managed", ".unified",
+    *WITHOUT_SEMICOLON,
+    *WITH_SEMICOLON,
+    *STARTS_ITEM,
+    *PERFORMANCE,
+    ".align",
+    ".ptr",
+    ".managed",
+    ".unified",
     ".hidden",
-)  # fmt: skip
+)
 """Every directive, state spaces left out, with the words in front of declarations and in their attributes."""
 THREE_SIZES = (".maxntid", ".reqntid", ".reqnctapercluster")
 FROM_ZERO = (".abi_preserve", ".abi_preserve_control", ".maxclusterrank", ".reqnctapercluster", ".language")

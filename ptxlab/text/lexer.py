@@ -84,8 +84,16 @@ class Source:
 
     def error(self, message: str, line: int, column: int, length: int = 1, hint: str = "") -> PtxSyntaxError:
         """A `PtxSyntaxError` at a place, with the line's text and the Python span that emitted it."""
-        return PtxSyntaxError(message, line=line, column=column, length=max(1, length), source=self.line(line),
-                              file=self.file, hint=hint, span=self.spans.get(line))  # fmt: skip
+        return PtxSyntaxError(
+            message,
+            line=line,
+            column=column,
+            length=max(1, length),
+            source=self.line(line),
+            file=self.file,
+            hint=hint,
+            span=self.spans.get(line),
+        )
 
 
 def lex(source: Source, lines: bool = False, start: int = 0, line: int = 1, column: int = 1) -> list[Token]:

@@ -21,8 +21,15 @@ from ptxlab.text.values import limited, takes_no_label, wrong_kind, wrong_value
 if TYPE_CHECKING:
     from ptxlab.isa import fragments
 
-FRAGMENTS = (Action.MATRIX_PRODUCT, Action.FRAGMENT_PRODUCT, Action.LOAD_FRAGMENT, Action.STORE_FRAGMENT,
-             Action.LOAD_ROWS, Action.STORE_ROWS, Action.WARPGROUP_PRODUCT)  # fmt: skip
+FRAGMENTS = (
+    Action.MATRIX_PRODUCT,
+    Action.FRAGMENT_PRODUCT,
+    Action.LOAD_FRAGMENT,
+    Action.STORE_FRAGMENT,
+    Action.LOAD_ROWS,
+    Action.STORE_ROWS,
+    Action.WARPGROUP_PRODUCT,
+)
 """Instructions whose operands are fragments: so many registers of each lane."""
 INTEGER_LANES = frozenset({Action.MATCH, Action.REDUCE_LANES, Action.ELECT})
 """Instructions between lanes that take no registers of floats where the table has bits."""

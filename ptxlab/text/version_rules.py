@@ -65,8 +65,11 @@ class Since:
             )
         if op.ended is not None and self.version >= op.ended[0] and self.number >= op.ended[1]:
             ended = ".".join(map(str, op.ended[0]))
-            return Lack(f"{found.opcode} ended with PTX {ended} on sm_{op.ended[1]}; {op.name}.sync, which also takes "
-                        "the mask of the lanes that take part, is there instead", "")  # fmt: skip
+            return Lack(
+                f"{found.opcode} ended with PTX {ended} on sm_{op.ended[1]}; {op.name}.sync, which also takes "
+                "the mask of the lanes that take part, is there instead",
+                "",
+            )
         return None
 
     def unknown(self) -> Lack | None:

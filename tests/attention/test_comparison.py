@@ -66,7 +66,10 @@ def test_compare_decode_shows_what_reading_keys_once_is_worth():
 def test_compare_decode_takes_what_the_cache_allows():
     q, k, v = decode_inputs(np.float32, 40)
     assert [e.kernel.split("_f32")[0] for e in pl.compare_decode(q, k, v, 9, device="cpu").entries] == [
-        "decode", "decode_multiwarp", "decode_split"]  # fmt: skip
+        "decode",
+        "decode_multiwarp",
+        "decode_split",
+    ]
     pool = np.ascontiguousarray(k[:, :, :64].reshape(-1, 16, 2, 40))
     table = np.array([[3, 1], [0, 2]], np.int32)
     found = pl.compare_decode(q, pool, pool, [30, 5], table, device="cpu")
@@ -114,7 +117,14 @@ def test_the_plot_has_a_picture_for_each_number():
     figure = pl.plot_comparison(found)
     shown = [axis for axis in figure.axes if axis.get_visible()]
     assert [axis.get_title() for axis in shown] == [
-        "max error", "warp instr.", "sectors", "conflicts", "registers", "occupancy", "time on cpu"]  # fmt: skip
+        "max error",
+        "warp instr.",
+        "sectors",
+        "conflicts",
+        "registers",
+        "occupancy",
+        "time on cpu",
+    ]
     bars = [patch.get_width() for patch in shown[3].patches]
     assert bars == [e.conflicts for e in found.entries]
     with pytest.raises(pl.LaunchError) as caught:

@@ -423,8 +423,9 @@ def test_what_is_published_has_a_row_to_a_line_and_nothing_twice(campaign: Calla
     assert json.loads(text) == found
     lines = [line.strip().rstrip(",") for line in text.splitlines()]
     assert [json.loads(line) for line in lines if line.startswith('{"number": ')] == [
-        *bad["rows"], *found["records"]["good"]["rows"]
-    ]  # fmt: skip
+        *bad["rows"],
+        *found["records"]["good"]["rows"],
+    ]
 
 
 @pytest.mark.parametrize(

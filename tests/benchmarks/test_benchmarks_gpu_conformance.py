@@ -103,8 +103,12 @@ def test_the_operands_of_a_warpgroup_lie_in_all_ways() -> None:
     assert {"a * b", "a * b + d", "signs (1, -1)", "signs (-1, 1)", "signs (1, 1)"} <= set(seen)
 
 
-ACTIVE = [x for name in ("warpgroups", "copies", "tensors", "clusters") for x in SOME[name]
-          if not re.search("wait|prefetch|^mapa|getctarank|barrier.cluster", x)]  # fmt: skip
+ACTIVE = [
+    x
+    for name in ("warpgroups", "copies", "tensors", "clusters")
+    for x in SOME[name]
+    if not re.search("wait|prefetch|^mapa|getctarank|barrier.cluster", x)
+]
 
 
 @pytest.mark.parametrize("opcode", ACTIVE)

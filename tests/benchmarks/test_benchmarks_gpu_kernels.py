@@ -72,8 +72,13 @@ def test_a_profile_has_a_digest_and_its_raw_page(tmp_path: Path) -> None:
     assert len(raw) == 3
     assert raw[0].startswith('"ID","Kernel Name","gpu__time_duration.sum"')
     text = explain.table(json.loads((tmp_path / "found.json").read_text()))
-    for line in ("| time | 1234.0 us |", "| tensor pipe busy | 71.5 % |", "| registers | 255 per thread |",
-                 "| bytes from and to DRAM | 2500 GB/s |", "| warps: math pipe throttle | 50% |"):  # fmt: skip
+    for line in (
+        "| time | 1234.0 us |",
+        "| tensor pipe busy | 71.5 % |",
+        "| registers | 255 per thread |",
+        "| bytes from and to DRAM | 2500 GB/s |",
+        "| warps: math pipe throttle | 50% |",
+    ):
         assert line in text.splitlines()
 
 

@@ -160,8 +160,9 @@ def test_without_a_tool_kernels_have_less_time(monkeypatch: pytest.MonkeyPatch) 
     for tool in (["tool"], []):
         assert sanitizer.watch("memcheck", ["fixed_001"], "step", tool, lambda: False).broken
     assert [(command[0], first, then) for command, first, then in seen] == [
-        ("tool", sanitizer.FIRST, sanitizer.NEXT), (sys.executable, sanitizer.FIRST, sanitizer.ALONE),
-    ]  # fmt: skip
+        ("tool", sanitizer.FIRST, sanitizer.NEXT),
+        (sys.executable, sanitizer.FIRST, sanitizer.ALONE),
+    ]
 
 
 def test_a_tool_that_does_not_work_is_missing(tmp_path: Path) -> None:

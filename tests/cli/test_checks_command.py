@@ -63,9 +63,15 @@ def test_the_command_reports_what_stops_a_kernel(
     with pytest.raises(pl.DeviceFault) as fault:  # checks= gives the same
         planted.launch(device, False, ALL_CHECKS)
     assert [f.to_dict() for f in fault.value.findings] == [
-        {**f, **{party: f[party] and {**f[party], **{k: tuple(f[party][k]) for k in ("block", "thread")}}
-                 for party in ("first", "second")}} for f in (stopped, noted)
-    ]  # fmt: skip
+        {
+            **f,
+            **{
+                party: f[party] and {**f[party], **{k: tuple(f[party][k]) for k in ("block", "thread")}}
+                for party in ("first", "second")
+            },
+        }
+        for f in (stopped, noted)
+    ]
 
 
 def test_arguments_of_the_command(tmp_path: Path) -> None:

@@ -14,8 +14,17 @@ from ptxlab.cli import doctor
 def test_examines_everything_once() -> None:
     found = {finding.name: finding for finding in doctor.examine()}
     assert list(found) == [
-        "python", "platform", "numpy", "llvmlite", "assembler", "nvrtc", "nvdisasm", "gpu", "jupyterlab", "browser",
-    ]  # fmt: skip
+        "python",
+        "platform",
+        "numpy",
+        "llvmlite",
+        "assembler",
+        "nvrtc",
+        "nvdisasm",
+        "gpu",
+        "jupyterlab",
+        "browser",
+    ]
     assert found["python"].ok
     assert found["python"].value == sys.version.split()[0]
     assert str(doctor.Finding("gpu", False, "", "none")) == "--  gpu          not found  (none)"

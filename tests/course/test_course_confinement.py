@@ -40,8 +40,11 @@ def verdict(program: list[tuple[int, int, int, int]], machine: str, call: int, *
             return {0x7FFF0000: "allow", 0x00050001: "EPERM", 0x00050026: "ENOSYS", 0x80000000: "kill",
                     0x7FC00000: "tell"}[constant]  # fmt: skip
         else:
-            held = {seccomp._EQUAL: word == constant, seccomp._AT_LEAST: word >= constant,
-                    seccomp._ANY_BIT: word & constant != 0}[operation]  # fmt: skip
+            held = {
+                seccomp._EQUAL: word == constant,
+                seccomp._AT_LEAST: word >= constant,
+                seccomp._ANY_BIT: word & constant != 0,
+            }[operation]
             at += yes if held else no
 
 

@@ -94,10 +94,17 @@ def marks(tmp_path_factory: pytest.TempPathFactory, mischief: list[str]) -> dict
     hand_in(folder, "writes-others", f"open({str(folder / 'good.py')!r}, 'w')")
     hand_in(folder, "reads-others", f"open({str(folder / 'good.py')!r}).read()")
     hand_in(folder, "reads-solutions", "from ptxlab.course.exercises import e01_online")
-    hand_in(folder, "patches-grader", "import ptxlab.course.feedback as c\nc.judge = lambda *a, **k: None\n"
-            "import ptxlab.course.verdict as e\ne.Feedback.score = 1.0\nraise SystemExit")  # fmt: skip
-    hand_in(folder, "writes-pipe", "import os\nfor f in range(3, 64):\n    try: os.write(f, b'\\xff' * 64)\n"
-            "    except OSError: pass")  # fmt: skip
+    hand_in(
+        folder,
+        "patches-grader",
+        "import ptxlab.course.feedback as c\nc.judge = lambda *a, **k: None\n"
+        "import ptxlab.course.verdict as e\ne.Feedback.score = 1.0\nraise SystemExit",
+    )
+    hand_in(
+        folder,
+        "writes-pipe",
+        "import os\nfor f in range(3, 64):\n    try: os.write(f, b'\\xff' * 64)\n    except OSError: pass",
+    )
     found = grade(folder, seed=11, each=12, seconds=60, jobs=2, progress=False)
     assert secret.read_text(encoding="utf-8") == "the teacher's"
     return {g.student: g for g in found}

@@ -101,8 +101,11 @@ class Place:
     @property
     def places(self) -> dict[str, str]:
         """What the attacks aim at."""
-        return {"outside": str(self.folder / "outside"), "submissions": str(self.folder / "class"),
-                "report": str(self.folder / "out" / "marks.csv")}  # fmt: skip
+        return {
+            "outside": str(self.folder / "outside"),
+            "submissions": str(self.folder / "class"),
+            "report": str(self.folder / "out" / "marks.csv"),
+        }
 
     def grade(self, way: str, *options: str) -> subprocess.CompletedProcess[str]:
         """Runs the command on a machine that has a way of confinement, and no stricter one."""

@@ -50,9 +50,18 @@ def cells(*sources: str) -> submission.Submission:
 
 
 def test_the_cells_that_an_exercise_needs() -> None:
-    found = cells("import math", "import matplotlib.pyplot as plt", "plt.plot([1])", "D = 4", "table = []",
-                  "table.append(D)", "D = 8", "def f(x):\n    return math.pi * x + len(table)", "check('01-lse', f)",
-                  "check('02-x', table)")  # fmt: skip
+    found = cells(
+        "import math",
+        "import matplotlib.pyplot as plt",
+        "plt.plot([1])",
+        "D = 4",
+        "table = []",
+        "table.append(D)",
+        "D = 8",
+        "def f(x):\n    return math.pi * x + len(table)",
+        "check('01-lse', f)",
+        "check('02-x', table)",
+    )
     assert found.cell_of("01-lse", "f") == 8
     assert found.needed(8) == [0, 3, 4, 5, 7, 8]
     assert found.cell_of("03-none", "f") == 7

@@ -223,8 +223,12 @@ def test_a_compiled_kernel_is_a_kernel_like_others() -> None:
     kernel = pl.numba(add, x, x, out)
     assert kernel.name == "add"
     assert [p.name for p in kernel.module.kernels[0].params][:5] == [
-        "x_meminfo", "x_parent", "x_nitems", "x_itemsize", "x_data"
-    ]  # fmt: skip
+        "x_meminfo",
+        "x_parent",
+        "x_nitems",
+        "x_itemsize",
+        "x_data",
+    ]
     run = pl.launch(kernel, 1, 128, x, x, out, device="cpu", counters=True)
     assert (out == 2 * x).all()
     assert run.counters is not None

@@ -61,9 +61,14 @@ class OfRows(World):
         lanes = [lane for lane in range(32) if mask >> lane & 1]
         for lane in lanes:
             races.hazard(
-                self.launch, block, where[0] + int(addresses[lane]) // 4, where[1], START + int(addresses[lane]),
-                me | lane, True,
-            )  # fmt: skip
+                self.launch,
+                block,
+                where[0] + int(addresses[lane]) // 4,
+                where[1],
+                START + int(addresses[lane]),
+                me | lane,
+                True,
+            )
         for lane in reversed(lanes):
             at = where[0] + int(addresses[lane]) // 4
             again = (at[0] ^ me) & ~OTHER_LANE == 0

@@ -25,11 +25,14 @@ READS = {
 def _reads(name: str, space: str) -> str:
     code, offsets = READS[name]
     guard = "@%p1" if name.endswith("one half") else ""
-    return "\n".join([
-        "setp.lt.u32 %p1, %r20, 16;", code,
-        "shl.b32 %r12, %r10, 2; add.u32 %r12, %r12, %r30; mul.wide.u32 %rd20, %r10, 4; add.u64 %rd20, %rd2, %rd20;",
-        *(f"{guard} ld.{space}.u32 %r6, [{'%r12' if space == 'shared' else '%rd20'}+{k}];" for k in offsets),
-    ])  # fmt: skip
+    return "\n".join(
+        [
+            "setp.lt.u32 %p1, %r20, 16;",
+            code,
+            "shl.b32 %r12, %r10, 2; add.u32 %r12, %r12, %r30; mul.wide.u32 %rd20, %r10, 4; add.u64 %rd20, %rd2, %rd20;",
+            *(f"{guard} ld.{space}.u32 %r6, [{'%r12' if space == 'shared' else '%rd20'}+{k}];" for k in offsets),
+        ]
+    )
 
 
 @pytest.mark.sweep(7)

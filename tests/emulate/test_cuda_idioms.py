@@ -44,9 +44,17 @@ def found(source: str, head: re.Match[str], device: str, *, bug: bool) -> list[s
     out, x = np.zeros(n, np.int32), np.random.default_rng(0).integers(0, 100, n).astype(np.int32)
     try:
         run = pl.launch(
-            kernel, int(head["grid"]), int(head["block"]), out, x, n, device=device, checks=ALL_CHECKS,
-            shared=int(head["shared"] or 0), cooperative=bool(head["cooperative"]),
-        )  # fmt: skip
+            kernel,
+            int(head["grid"]),
+            int(head["block"]),
+            out,
+            x,
+            n,
+            device=device,
+            checks=ALL_CHECKS,
+            shared=int(head["shared"] or 0),
+            cooperative=bool(head["cooperative"]),
+        )
     except DeviceFault:
         return ["fault"]
     return sorted({finding.kind for finding in run.findings})

@@ -391,10 +391,12 @@ PLANTED = {
     "read before the wait": ("between", "ld.shared.u32 %r9, [%r5];", BULK_READ),
     "written before the wait": ("between", "st.shared.u32 [%r5], %r1;", BULK_READ.replace("reads", "overwrites")),
     "source overwritten": (
-        "store", "st.shared.u32 [%r5], %r1;",
+        "store",
+        "st.shared.u32 [%r5], %r1;",
         "a thread overwrites what a bulk copy is still moving: first comes cp.async.bulk.commit_group and "
-        "wait_group.read, by the thread that started it"),
-}  # fmt: skip
+        "wait_group.read, by the thread that started it",
+    ),
+}
 SILENT = {
     "nothing": ("store", ""),
     "another place": ("between", "mov.u32 %r20, 5;\n    @!%p1 st.shared.u32 [%r5+4096], %r20;"),

@@ -242,9 +242,11 @@ def test_im2col(device: str) -> None:
 def test_im2col_goes_back(device: str, reduces: bool) -> None:
     """Pixels are brought in and stored, or added, some images further on."""
     x = np.random.default_rng(7).integers(0, 100, (4, 6, 8)).astype(np.int32)
-    opcode = "cp.reduce.async.bulk.tensor.3d.global.shared::cta.add" if reduces else (
-        "cp.async.bulk.tensor.3d.global.shared::cta"
-    )  # fmt: skip
+    opcode = (
+        "cp.reduce.async.bulk.tensor.3d.global.shared::cta.add"
+        if reduces
+        else ("cp.async.bulk.tensor.3d.global.shared::cta")
+    )
     after = f"""
     @%p1 bra SKIP;
     mov.u32 %r30, 0;

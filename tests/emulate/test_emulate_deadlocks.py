@@ -68,12 +68,17 @@ def test_nobody_can_arrive(name: str, engine: str) -> None:
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_some_wait_at_a_barrier_and_some_have_ended(engine: str) -> None:
-    module = text(START + """
+    module = text(
+        START
+        + """
     setp.ge.u32 %p3, %r1, 64;
     @%p3 exit;
     setp.lt.u32 %p3, %r1, 40;
     @%p3 bra BARRIER;
-""" + LOOPS["test_wait"] + "\n    exit;\nBARRIER:\n    bar.sync 1;")  # fmt: skip
+"""
+        + LOOPS["test_wait"]
+        + "\n    exit;\nBARRIER:\n    bar.sync 1;"
+    )
     with pytest.raises(DeviceFault) as caught:
         run(engine, module, threads=96, budget=None)
     waits = (
@@ -82,9 +87,12 @@ def test_some_wait_at_a_barrier_and_some_have_ended(engine: str) -> None:
     )
     barrier = f"waits for barrier 1 (bar.sync, line {line_of(module, 'bar.sync 1')})"
     assert caught.value.message.splitlines() == [
-        "no thread of the block can go on", f"    warp 0, lanes 0-31: {barrier}", f"    warp 1, lanes 8-31: {waits}",
-        f"    warp 1, lanes 0-7: {barrier}", "    ended: warp 2",
-    ]  # fmt: skip
+        "no thread of the block can go on",
+        f"    warp 0, lanes 0-31: {barrier}",
+        f"    warp 1, lanes 8-31: {waits}",
+        f"    warp 1, lanes 0-7: {barrier}",
+        "    ended: warp 2",
+    ]
 
 
 @pytest.mark.sweep(3)
@@ -92,7 +100,9 @@ def test_some_wait_at_a_barrier_and_some_have_ended(engine: str) -> None:
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("name", LOOPS)
 def test_a_late_arrival_is_no_deadlock(name: str, engine: str) -> None:
-    body = START + """
+    body = (
+        START
+        + """
     setp.lt.u32 %p3, %r1, 32;
     @%p3 bra CONSUME;
     mov.u32 %r20, 40000;
@@ -103,7 +113,10 @@ BUSY:
     setp.lt.u32 %p4, %r1, 35;
     @%p4 mbarrier.arrive.shared.b64 %rd9, [%r10+8];
 CONSUME:
-""" + LOOPS[name] + "\n    st.global.u32 [%rd3], 7;"  # fmt: skip
+"""
+        + LOOPS[name]
+        + "\n    st.global.u32 [%rd3], 7;"
+    )
     out, _ = run(engine, text(body), threads=64, budget=None)
     assert (out == 7).all()
 
@@ -112,7 +125,9 @@ CONSUME:
 def test_a_full_barrier_is_no_deadlock(engine: str) -> None:
     """The last warp has arrived at a barrier that counts two, and none of them has run on yet: a third one waits for an
     mbarrier at which the first arrives behind it."""
-    body = START + """
+    body = (
+        START
+        + """
     setp.ge.u32 %p3, %r1, 64;
     @%p3 bra CONSUME;
     bar.sync 1, 64;
@@ -120,14 +135,19 @@ def test_a_full_barrier_is_no_deadlock(engine: str) -> None:
     @%p4 mbarrier.arrive.shared.b64 %rd9, [%r10+8];
     exit;
 CONSUME:
-""" + LOOPS["test_wait"] + "\n    st.global.u32 [%rd3], 7;"  # fmt: skip
+"""
+        + LOOPS["test_wait"]
+        + "\n    st.global.u32 [%rd3], 7;"
+    )
     out, _ = run(engine, text(body), threads=96, budget=None, checks=("synccheck",))
     assert (out[64:] == 7).all()
 
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_block_that_polls_another_blocks_flag_is_no_deadlock(engine: str) -> None:
-    body = START + """
+    body = (
+        START
+        + """
     setp.ne.u32 %p3, %r2, 0;
     @%p3 bra SECOND;
     setp.lt.u32 %p4, %r1, 32;
@@ -139,7 +159,9 @@ POLL:
     setp.lt.u32 %p4, %r1, 35;
     @%p4 mbarrier.arrive.shared.b64 %rd9, [%r10+8];
 CONSUME:
-""" + LOOPS["test_wait"] + """
+"""
+        + LOOPS["test_wait"]
+        + """
     st.global.u32 [%rd3], 7;
     exit;
 SECOND:
@@ -149,7 +171,8 @@ BUSY:
     setp.ne.u32 %p4, %r20, 0;
     @%p4 bra BUSY;
     st.volatile.global.u32 [%rd2], 1;
-    st.global.u32 [%rd3], 7;"""  # fmt: skip
+    st.global.u32 [%rd3], 7;"""
+    )
     out, _ = run(engine, text(body), threads=64, blocks=2, x=np.zeros(1, np.uint32), budget=None, workers=1)
     assert (out == 7).all()
 
@@ -157,7 +180,9 @@ BUSY:
 @pytest.mark.long
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_thread_that_gives_up_is_no_deadlock(engine: str) -> None:
-    body = START + """
+    body = (
+        START
+        + """
     mov.u32 %r20, 1000;
 WAIT:
     mbarrier.test_wait.parity.shared.b64 %p2, [%r10+8], 0;
@@ -166,7 +191,8 @@ WAIT:
     setp.ne.u32 %p4, %r20, 0;
     @%p4 bra WAIT;
 DONE:
-    st.global.u32 [%rd3], %r20;"""  # fmt: skip
+    st.global.u32 [%rd3], %r20;"""
+    )
     out, _ = run(engine, text(body), threads=64, budget=None)
     assert (out == 0).all()
 

@@ -126,6 +126,9 @@ def _reported(device: str, discard: str, threads: int) -> Any:
     for warp in range(-(-threads // 32)):
         walk = traced.trace.walk(0, warp)
         moments = [moment for _ in range(len(walk)) if (moment := walk.forward()) is not None]
-        steps += [(m.line, [(a.kind, a.space, a.size, (a.address[a.mask] % 4096).tolist()) for a in m.accesses])
-                  for m in moments if m.accesses]  # fmt: skip
+        steps += [
+            (m.line, [(a.kind, a.space, a.size, (a.address[a.mask] % 4096).tolist()) for a in m.accesses])
+            for m in moments
+            if m.accesses
+        ]
     return got, _words(done.findings), done.counters.by_line, done.counters.metrics, steps

@@ -151,9 +151,15 @@ def test_freed_memory(engine: str) -> None:
     memory.free(x)
     with pytest.raises(DeviceFault) as caught:
         execute(
-            parse(kernel("ld.global.u32 %r5, [%rd2+8];")), "k", engine=engine, grid=(1,), block=(32,),
-            params=np.array([out.address, x.address], np.uint64).tobytes(), memory=memory, workers=1,
-        )  # fmt: skip
+            parse(kernel("ld.global.u32 %r5, [%rd2+8];")),
+            "k",
+            engine=engine,
+            grid=(1,),
+            block=(32,),
+            params=np.array([out.address, x.address], np.uint64).tobytes(),
+            memory=memory,
+            workers=1,
+        )
     assert caught.value.message == (
         f"load of 4 bytes at {x.address + 8:#x}: byte 8 of 'x' (64 bytes at {x.address:#x}), which was freed"
     )

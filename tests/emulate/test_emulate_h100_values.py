@@ -89,8 +89,11 @@ def program(opcode: str, count: int) -> tuple[str, int]:
     for k, type_ in enumerate(given):
         lines += [f".reg .{type_} %s{k};", f"ld.global.{type_} %s{k}, [%in+{8 * count * k}];"]
     lines.append(f"{opcode} {', '.join(['%d', *(f'%s{k}' for k in range(len(given)))])};")
-    lines += ["selp.b64 %t, 1, 0, %d;", "st.global.b64 [%out], %t;"] if result == "pred" else [
-        f"st.global.{result} [%out], %d;"]  # fmt: skip
+    lines += (
+        ["selp.b64 %t, 1, 0, %d;", "st.global.b64 [%out], %t;"]
+        if result == "pred"
+        else [f"st.global.{result} [%out], %d;"]
+    )
     text = by_lane("k", "8.1", "sm_90", chr(10).join(lines))
     return text, len(given)
 

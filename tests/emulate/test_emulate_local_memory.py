@@ -175,9 +175,13 @@ def test_initcheck_looks_up_masks_where_all_lanes_have_one_address(at: str, look
 @pytest.mark.parametrize("access", ["ld.local.u32 %r6, {at};", "st.local.v2.u32 {at}, {{%r1, %r1}};"])
 def test_beyond_it_or_between_elements(access: str, at: str) -> None:
     """The first lane that is wrong stops the kernel, whether lanes access one address or each its own."""
-    body = OWN + """mad.lo.u32 %r7, %r1, 16, %r5; add.u32 %r8, %r5, 2; ld.global.u32 %r9, [%rd2+128];
+    body = (
+        OWN
+        + """mad.lo.u32 %r7, %r1, 16, %r5; add.u32 %r8, %r5, 2; ld.global.u32 %r9, [%rd2+128];
         mul.lo.u32 %r9, %r9, 8;
-        """ + access.format(at=at)  # fmt: skip
+        """
+        + access.format(at=at)
+    )
     said = []
     for way in WAYS:
         if way == "good":

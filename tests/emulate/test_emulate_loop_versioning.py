@@ -279,9 +279,13 @@ def loop_of(body: str, threads: tuple[int, int, int]) -> str:
 
 
 SURE = (
-    "all of it is sure", "the last warps of a block are behind the end", "a tile and its border", "warps along y and z",
-    "half-warps along y and z", "slices of one warp",
-)  # fmt: skip
+    "all of it is sure",
+    "the last warps of a block are behind the end",
+    "a tile and its border",
+    "warps along y and z",
+    "half-warps along y and z",
+    "slices of one warp",
+)
 
 
 @pytest.mark.parametrize("what", SURE)
@@ -315,18 +319,23 @@ def test_what_is_not_known_of_the_text_is_asked_in_the_loop(text: str, known: bo
     from ptxlab.emulate.jit.llvm.ir_text import COLD
     from ptxlab.emulate.runtime.state import Warp
 
-    made = VersionedLoop([
-        "b0:",
-        f"  %at = getelementptr i8, ptr %ws, i64 {Warp.offset('tid_x')}",
-        "  %x = load i32, ptr %at",
-        "  %same = load i32, ptr %params",
-        "  %k = icmp ult i32 %x, 4",
-        "  %data = load ptr, ptr %params",
-        "  %y = load i32, ptr %data",
-        f"  %number = {text}",
-        "  %fits = icmp slt i32 %number, 1000",
-        f"  br i1 %fits, label %warp.done, label %fault{COLD}",
-    ], Warp.size, (32, 0), slices=False)  # fmt: skip
+    made = VersionedLoop(
+        [
+            "b0:",
+            f"  %at = getelementptr i8, ptr %ws, i64 {Warp.offset('tid_x')}",
+            "  %x = load i32, ptr %at",
+            "  %same = load i32, ptr %params",
+            "  %k = icmp ult i32 %x, 4",
+            "  %data = load ptr, ptr %params",
+            "  %y = load i32, ptr %data",
+            f"  %number = {text}",
+            "  %fits = icmp slt i32 %number, 1000",
+            f"  br i1 %fits, label %warp.done, label %fault{COLD}",
+        ],
+        Warp.size,
+        (32, 0),
+        slices=False,
+    )
     assert made.body[-1].startswith("  br label %warp.done" if known else "  br i1 %fits.f,")
     assert (made.sure != "true") == known
 

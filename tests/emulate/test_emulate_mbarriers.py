@@ -47,14 +47,17 @@ def fault(engine: str, body: str) -> tuple[DeviceFault, str]:
 @pytest.mark.parametrize("address", ["gate", "%rd10"])
 def test_arrivals_count_down_and_the_phase_ends(engine: str, address: str) -> None:
     space = ".shared" if address == "gate" else ""
-    body = init(32) + f"""
+    body = (
+        init(32)
+        + f"""
     mbarrier.arrive{space}.b64 %rd5, [{address}];
     mbarrier.pending_count.b64 %r8, %rd5;
     mbarrier.test_wait{space}.b64 %p2, [{address}], %rd5;
     selp.u32 %r9, 100, 0, %p2;
     add.u32 %r8, %r8, %r9;
     st.global.u32 [%rd3], %r8;
-"""  # fmt: skip
+"""
+    )
     assert (out(engine, body) == 100 + 32 - np.arange(32)).all()
 
 
@@ -100,7 +103,9 @@ NEXT:
 @pytest.mark.parametrize("engine", ENGINES)
 def test_bytes_hold_a_phase_open(engine: str) -> None:
     """One arrival that announces 64 bytes; the phase ends when they have been reported."""
-    body = init(1) + """
+    body = (
+        init(1)
+        + """
     mov.u32 %r9, 0;
     @!%p1 bra END;
     mbarrier.arrive.expect_tx.shared.b64 %rd5, [gate], 64;
@@ -116,14 +121,17 @@ def test_bytes_hold_a_phase_open(engine: str) -> None:
     @%p2 add.u32 %r9, %r9, 4;
 END:
     st.global.u32 [%rd3], %r9;
-"""  # fmt: skip
+"""
+    )
     assert (out(engine, body) == np.where(np.arange(32) == 0, 4, 0)).all()
 
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_who_drops_out_is_not_expected_again(engine: str) -> None:
     """Half of the lanes leave in the first phase; the second ends with the arrivals of the others."""
-    body = init(32) + """
+    body = (
+        init(32)
+        + """
     setp.lt.u32 %p3, %r1, 16;
     @%p3 mbarrier.arrive_drop.shared.b64 %rd5, [gate];
     @!%p3 mbarrier.arrive.noComplete.shared.b64 %rd6, [gate], 1;
@@ -135,7 +143,8 @@ def test_who_drops_out_is_not_expected_again(engine: str) -> None:
     mbarrier.test_wait.parity.shared.b64 %p2, [gate], 1;
     @%p2 add.u32 %r9, %r9, 2;
     st.global.u32 [%rd3], %r9;
-"""  # fmt: skip
+"""
+    )
     with pytest.raises(DeviceFault) as caught:  # as it stands, the last of the first 32 arrivals must not end the phase
         out(engine, body)
     assert caught.value.message == (
@@ -149,7 +158,9 @@ def test_who_drops_out_is_not_expected_again(engine: str) -> None:
 @pytest.mark.parametrize(("noinc", "count"), [(".noinc", 32), ("", 33)])
 def test_copies_arrive(engine: str, noinc: str, count: int) -> None:
     """With .noinc each lane's arrival is one of those expected; without, it changes nothing in the end."""
-    body = init(count) + f"""
+    body = (
+        init(count)
+        + f"""
     shl.b32 %r8, %r1, 4;
     mov.u32 %r9, tile;
     add.u32 %r9, %r9, %r8;
@@ -158,7 +169,8 @@ def test_copies_arrive(engine: str, noinc: str, count: int) -> None:
     mbarrier.test_wait.parity.shared.b64 %p2, [gate], 0;
     selp.u32 %r10, 1, 0, %p2;
     st.global.u32 [%rd3], %r10;
-"""  # fmt: skip
+"""
+    )
     assert (out(engine, body) == bool(noinc)).all()
 
 
@@ -227,7 +239,9 @@ def test_every_way_to_arrive_and_to_ask(engine: str) -> None:
 ])  # fmt: skip
 def test_every_way_to_drop_out(engine: str, drop: str) -> None:
     """A gate for three that one has left: two arrivals end this phase, and two the next."""
-    body = init(3) + f"""
+    body = (
+        init(3)
+        + f"""
     mov.u32 %r9, 0;
     @!%p1 bra END;
     {drop}
@@ -244,7 +258,8 @@ def test_every_way_to_drop_out(engine: str, drop: str) -> None:
     or.b32 %r9, %r9, %r8;
 END:
     st.global.u32 [%rd3], %r9;
-"""  # fmt: skip
+"""
+    )
     assert out(engine, body)[0] == 0b101
 
 

@@ -37,8 +37,9 @@ def bundles(body: str) -> list[tuple[int, list[int]]]:
 def loads(*offsets: int, kind: str = "f32", at: str = "%rd2", between: dict[int, str] | None = None) -> str:
     """Loads at these offsets, with something in front of some of them."""
     registers = {"f32": "%f1", "f64": "%fd1", "u16": "%h1"}
-    lines = [f"{(between or {}).get(k, '')} ld.global.{kind} {registers[kind]}, [{at}+{o}];"
-             for k, o in enumerate(offsets)]  # fmt: skip
+    lines = [
+        f"{(between or {}).get(k, '')} ld.global.{kind} {registers[kind]}, [{at}+{o}];" for k, o in enumerate(offsets)
+    ]
     return "\n".join(lines)
 
 
@@ -110,9 +111,13 @@ def outcome(way: str, seed: int) -> tuple[Any, ...]:
     if way == "good":
         improve(text, (threads,), seed % 2 == 0, checks)
     out, report = run(
-        "step" if way == "step" else "jit", text, threads=threads, x=np.arange(512, dtype=np.uint32) * 7,
-        counters=seed % 2 == 0, checks=checks,
-    )  # fmt: skip
+        "step" if way == "step" else "jit",
+        text,
+        threads=threads,
+        x=np.arange(512, dtype=np.uint32) * 7,
+        counters=seed % 2 == 0,
+        checks=checks,
+    )
     return out.tolist(), report.counters, sorted({(f.check, f.kind) for f in report.findings})
 
 

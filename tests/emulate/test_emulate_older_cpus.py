@@ -36,8 +36,18 @@ def inputs() -> np.ndarray:
     rng = np.random.default_rng(0)
     near = rng.integers(0x33000000 - 4096, 0x47800000 + 4096, 8192)
     ties = rng.integers(0x33000000 >> 12, 0x47800000 >> 12, 8192) << 12
-    edges = [0, 0x80000000, 0x7F800000, 0xFF800000, 0x7F800001, 0x7FC00000, 0x477FEFFF, 0x477FF000, 0x38800000,
-             0x387FFFFF]  # fmt: skip
+    edges = [
+        0,
+        0x80000000,
+        0x7F800000,
+        0xFF800000,
+        0x7F800001,
+        0x7FC00000,
+        0x477FEFFF,
+        0x477FF000,
+        0x38800000,
+        0x387FFFFF,
+    ]
     return np.concatenate([rng.integers(0, 1 << 32, 8182), near, ties, edges]).astype(np.uint32)
 
 

@@ -121,9 +121,13 @@ def test_seldom_written(device: str, name: str) -> None:
 
 
 def test_a_section_that_no_assembler_knows_is_passed_over() -> None:
-    text = HEAD.format(version="8.8") + ".new_section {\n.b8 { 1 }\n}\n" + KERNEL.format(
-        before="", body="st.global.u32 [%rd1], 4;", after="", parameter=", .hidden .param .u32 unseen", directive=""
-    )  # fmt: skip
+    text = (
+        HEAD.format(version="8.8")
+        + ".new_section {\n.b8 { 1 }\n}\n"
+        + KERNEL.format(
+            before="", body="st.global.u32 [%rd1], 4;", after="", parameter=", .hidden .param .u32 unseen", directive=""
+        )
+    )
     module = pl.parse(text)
     assert str(module) == text
     assert [str(error).split("\n")[0] for error in validate(module)] == ["<ptx>:4:1: unknown directive '.new_section'"]
@@ -140,10 +144,13 @@ class Structure(ctypes.Structure):
 
 
 STRUCT = HEAD.format(version="8.0") + KERNEL.format(
-    before="", after="", directive="", parameter=", .param .align 8 .b8 s[16]",
+    before="",
+    after="",
+    directive="",
+    parameter=", .param .align 8 .b8 s[16]",
     body="ld.param.u32 %r1, [s];\n    ld.param.u64 %rd2, [s+8];\n    st.global.u32 [%rd1], %r1;\n"
     "    st.global.u64 [%rd1+8], %rd2;",
-)  # fmt: skip
+)
 
 
 @pytest.mark.parametrize("value", [

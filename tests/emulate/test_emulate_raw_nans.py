@@ -16,9 +16,15 @@ NUMBERS = (
     0x7FC00000, 0xFFC00000, 0x7F812345, 0xFFE54321, 0x7F800000, 0xFF800000, 0, 0x80000000, 0x3F800000, 0xBF800000,
     0x7F7FFFFF, 1, 0x40490FDB,
 )  # fmt: skip
-ARITHMETIC = ("add.f32 {d}, {a}, {b};", "sub.f32 {d}, {a}, {b};", "mul.f32 {d}, {a}, {b};",
-              "fma.rn.f32 {d}, {a}, {b}, {c};", "fma.rm.f32 {d}, {a}, {b}, {c};", "div.rn.f32 {d}, {a}, {b};",
-              "sqrt.rn.f32 {d}, {a};")  # fmt: skip
+ARITHMETIC = (
+    "add.f32 {d}, {a}, {b};",
+    "sub.f32 {d}, {a}, {b};",
+    "mul.f32 {d}, {a}, {b};",
+    "fma.rn.f32 {d}, {a}, {b}, {c};",
+    "fma.rm.f32 {d}, {a}, {b}, {c};",
+    "div.rn.f32 {d}, {a}, {b};",
+    "sqrt.rn.f32 {d}, {a};",
+)
 MOVES = (
     "mov.f32 {d}, {a};", "neg.f32 {d}, {a};", "abs.f32 {d}, {a};", "max.f32 {d}, {a}, {b};", "min.f32 {d}, {a}, {b};",
     "selp.f32 {d}, {a}, {b}, %p1;", "cvt.sat.f32.f32 {d}, {a};", "copysign.f32 {d}, {a}, {b};",
@@ -149,15 +155,16 @@ def test_the_larger_and_the_smaller_of_all_pairs(word: str, type_: str) -> None:
     x = np.resize(x, (256, 2)).astype(unsigned)
     a, b, c, d = (f"%{of}{k}" for k in range(1, 5))
     one = "0f3F800000" if type_ == "f32" else "0d3FF0000000000000"
-    lines = [f"mul.wide.u32 %rd5, %r4, {2 * size}; add.u64 %rd5, %rd2, %rd5; mul.wide.u32 %rd6, %r4, {4 * size};",
-             "add.u64 %rd6, %rd1, %rd6; setp.lt.u32 %p1, %r1, 20;",
-             f"ld.global.{type_} {a}, [%rd5]; ld.global.{type_} {b}, [%rd5+{size}];",
-             f"{word}.{type_} {d}, {a}, {b}; st.global.{type_} [%rd6], {d};",
-             f"mul.{type_} {c}, {a}, {one}; {word}.{type_} {d}, {c}, {b}; st.global.{type_} [%rd6+{size}], {d};",
-             f"selp.{type_} {c}, {c}, {b}, %p1; {word}.{type_} {d}, {c}, {b};",
-             f"st.global.{type_} [%rd6+{2 * size}], {d};",
-             f"{word}.{type_} {d}, {one}, {b}; {word}.{type_} {d}, {d}, {a}; st.global.{type_} [%rd6+{3 * size}], {d};",
-             ]  # fmt: skip
+    lines = [
+        f"mul.wide.u32 %rd5, %r4, {2 * size}; add.u64 %rd5, %rd2, %rd5; mul.wide.u32 %rd6, %r4, {4 * size};",
+        "add.u64 %rd6, %rd1, %rd6; setp.lt.u32 %p1, %r1, 20;",
+        f"ld.global.{type_} {a}, [%rd5]; ld.global.{type_} {b}, [%rd5+{size}];",
+        f"{word}.{type_} {d}, {a}, {b}; st.global.{type_} [%rd6], {d};",
+        f"mul.{type_} {c}, {a}, {one}; {word}.{type_} {d}, {c}, {b}; st.global.{type_} [%rd6+{size}], {d};",
+        f"selp.{type_} {c}, {c}, {b}, %p1; {word}.{type_} {d}, {c}, {b};",
+        f"st.global.{type_} [%rd6+{2 * size}], {d};",
+        f"{word}.{type_} {d}, {one}, {b}; {word}.{type_} {d}, {d}, {a}; st.global.{type_} [%rd6+{3 * size}], {d};",
+    ]
     text, outs = kernel("\n".join(lines)), []
     for way in WAYS:
         if way == "good":

@@ -327,7 +327,9 @@ def test_three_groups_and_a_lock(engine: str) -> None:
     bra DONE;
 """
     x = np.zeros(2, np.uint32)
-    run(engine, kernel(f"""
+    run(
+        engine,
+        kernel(f"""
     setp.eq.u32 %p1, %r1, 31;
     setp.lt.u32 %p2, %r1, 16;
     @!%p1 bra WAIT;
@@ -348,7 +350,9 @@ HOLD:
     atom.global.exch.b32 %r7, [%rd2], 0;
 DONE:
     st.global.u32 [%rd3], %r1;
-"""), x=x)  # fmt: skip
+"""),
+        x=x,
+    )
     assert x.tolist() == [0, 31]
 
 

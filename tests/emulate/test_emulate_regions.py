@@ -167,11 +167,14 @@ END:
 """
 """All lanes leave the kernel on two sides of a branch, in loops."""
 
-TRAPS = LEFT_ONE_BY_ONE.replace("LOOP:", """LOOP:
+TRAPS = LEFT_ONE_BY_ONE.replace(
+    "LOOP:",
+    """LOOP:
     setp.eq.u32 %p2, %r11, {number};
     @!%p2 bra FINE;
     trap;
-FINE:""")  # fmt: skip
+FINE:""",
+)
 """A number that no lane comes to, or some, stops the kernel."""
 
 POLLS = NESTED.replace("INNER:\n", "INNER:\n    ld.volatile.global.u32 %r15, [%rd2];\n    add.u32 %r13, %r13, %r15;\n")

@@ -97,11 +97,14 @@ def test_a_fault_of_rows_names_the_instruction_and_the_row(base: str) -> None:
     """Addresses of which each thread has its own, and those that are constants apart."""
     put = "mul.lo.u32 %v1, %t, %t;" if base == "%v1" else "nop;"
     lines = [
-        f"{put}" if put != "nop;" else "mov.u32 %v1, 0;", "and.b32 %v1, %v1, 15;", "mov.u32 %s, room;",
-        f"mad.lo.u32 %v2, {base}, 16, %s;", f"mad.lo.u32 %v3, {base}, 8, %s;",
+        f"{put}" if put != "nop;" else "mov.u32 %v1, 0;",
+        "and.b32 %v1, %v1, 15;",
+        "mov.u32 %s, room;",
+        f"mad.lo.u32 %v2, {base}, 16, %s;",
+        f"mad.lo.u32 %v3, {base}, 8, %s;",
         "ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%v4}, [%v2];",
         "ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%v5}, [%v3+16];",
-    ]  # fmt: skip
+    ]
     told = fault(kernel(*lines), "cpu")
     assert told == fault(kernel(*lines), "step")
     assert "[%v3+16]" in told

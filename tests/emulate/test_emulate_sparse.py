@@ -73,6 +73,11 @@ def test_a_selector_that_there_is_not(opcode: str, legal: str) -> None:
     with pytest.raises(PtxError) as raised:
         lower(parse(text), None, None)
         for engine in ENGINES:
-            multiply(engine, opcode, *([np.zeros((getattr(product(form(opcode)), m).registers, 32), np.uint64)
-                                        for m in "abc"]), e=np.zeros(32), selector=7)  # fmt: skip
+            multiply(
+                engine,
+                opcode,
+                *([np.zeros((getattr(product(form(opcode)), m).registers, 32), np.uint64) for m in "abc"]),
+                e=np.zeros(32),
+                selector=7,
+            )
     assert f"the sparsity selector of {opcode}, its last operand, is {legal}, found 7" in str(raised.value)

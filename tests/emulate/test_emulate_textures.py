@@ -366,8 +366,15 @@ def test_mipmaps(device: str, geometry: str, mip_filter: str, form: str) -> None
     sizes = {"1d": (13,), "2d": (6, 9), "3d": (4, 5, 6), "a2d": (6, 9), "cube": (8, 8)}[geometry]
     first = {"a2d": (2,), "cube": (6,)}.get(geometry, ())
     levels = [rng.normal(size=(*first, *(max(n >> k, 1) for n in sizes))).astype(np.float32) for k in range(4)]
-    texture = pl.Texture(levels[0], levels=levels[1:], mip_filter=mip_filter, filter="linear", normalized=True,
-                         layers=layers, cube=geometry == "cube")  # fmt: skip
+    texture = pl.Texture(
+        levels[0],
+        levels=levels[1:],
+        mip_filter=mip_filter,
+        filter="linear",
+        normalized=True,
+        layers=layers,
+        cube=geometry == "cube",
+    )
     where = places(24, 0.1, 0.9, seed=5)
     where[:, 3] = np.linspace(-1, 4, 24)  # the level
     if geometry == "cube":

@@ -91,11 +91,15 @@ def test_both_engines_agree(seed: int) -> None:
         assert outcome("good", block, body) == expected, (block, body)
 
 
-TREE = PUT + " ".join(
-    f"setp.ge.u32 %p1, %r1, {w}; @%p1 bra OVER{w}; ld.shared.u32 %r11, [%r7]; ld.shared.u32 %r12, [%r7+{4 * w}];"
-    f"add.u32 %r11, %r11, %r12; st.shared.u32 [%r7], %r11; {{at{w}}} OVER{w}: bar.sync 0;"
-    for w in (64, 32, 16, 8, 4, 2, 1)
-) + ENDS[1]  # fmt: skip
+TREE = (
+    PUT
+    + " ".join(
+        f"setp.ge.u32 %p1, %r1, {w}; @%p1 bra OVER{w}; ld.shared.u32 %r11, [%r7]; ld.shared.u32 %r12, [%r7+{4 * w}];"
+        f"add.u32 %r11, %r11, %r12; st.shared.u32 [%r7], %r11; {{at{w}}} OVER{w}: bar.sync 0;"
+        for w in (64, 32, 16, 8, 4, 2, 1)
+    )
+    + ENDS[1]
+)
 STEPS = {f"at{w}": "" for w in (64, 32, 16, 8, 4, 2, 1)}
 
 

@@ -16,10 +16,15 @@ SHARED = ".shared .align 128 .b8 tile[8192];\n"
 OUT, X = 0x200_0000_0000, 0x200_0000_1200
 """Where `run` puts the 128 bytes of `out` (one warp) and, a guard gap later, `x`."""
 
-FILL = "    mov.u32 %r7, tile;\n    shl.b32 %r8, %r1, 4;\n    add.u32 %r8, %r8, %r7;\n" + "\n".join(
-    f"    add.u32 %r5, %r1, {32 * k};\n    shl.b32 %r6, %r5, 2;\n    add.u32 %r6, %r6, %r7;\n"
-    "    st.shared.u32 [%r6], %r5;" for k in range(16)
-) + "\n    bar.warp.sync -1;\n"  # fmt: skip
+FILL = (
+    "    mov.u32 %r7, tile;\n    shl.b32 %r8, %r1, 4;\n    add.u32 %r8, %r8, %r7;\n"
+    + "\n".join(
+        f"    add.u32 %r5, %r1, {32 * k};\n    shl.b32 %r6, %r5, 2;\n    add.u32 %r6, %r6, %r7;\n"
+        "    st.shared.u32 [%r6], %r5;"
+        for k in range(16)
+    )
+    + "\n    bar.warp.sync -1;\n"
+)
 """Word k of `tile` becomes k; %r7 is its address, %r8 that of row `lane` (16 bytes each)."""
 
 
@@ -73,11 +78,15 @@ def test_addresses_may_lie_in_a_register_that_is_loaded() -> None:
 
 
 def test_only_the_lanes_that_name_rows_need_good_addresses() -> None:
-    body = FILL + """
+    body = (
+        FILL
+        + """
     setp.gt.u32 %p1, %r1, 7;
     @%p1 mov.u32 %r8, 3;
     ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r9}, [%r8];
-""" + stored("%r9")  # fmt: skip
+"""
+        + stored("%r9")
+    )
     assert (same_everywhere(body) == np.arange(32)).all()
 
 

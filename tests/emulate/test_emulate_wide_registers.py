@@ -141,8 +141,14 @@ AGAIN:
     mov.b128 %q3, %q2; setp.ne.u64 %p2, %rd10, %rd12; setp.ne.or.u64 %p2, %rd11, %rd13, %p2; @%p2 bra AGAIN;"""
     blocks = 8 if engine == "step" else 400
     options = {"workers": 2} if engine == "jit" else {}
-    out = run(engine, kernel(LOAD + body + STORE), x=numbers(), out=np.zeros((32 * blocks, 2), np.uint64),
-              blocks=blocks, **options)[0]  # fmt: skip
+    out = run(
+        engine,
+        kernel(LOAD + body + STORE),
+        x=numbers(),
+        out=np.zeros((32 * blocks, 2), np.uint64),
+        blocks=blocks,
+        **options,
+    )[0]
     assert (out[:, 0] == out[:, 1]).all()
     assert sorted(out[:, 0].tolist()) == list(range(32 * blocks))
 

@@ -61,7 +61,10 @@ def test_a_record_goes_on_where_it_was_stopped(tmp_path: Path) -> None:
     journal.write_text("\n".join([*lines[:3], "43\tCRASH -11", *lines[4:]]) + "\n")
     failed = subprocess.run(
         [sys.executable, str(FUZZ.with_name("fuzz_record.py")), "6", "--first", "40", "--folder", "run"],
-        capture_output=True, text=True, timeout=60, cwd=tmp_path,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        timeout=60,
+        cwd=tmp_path,
+    )
     assert failed.returncode == 1
     assert "| crashes | 1 |" in failed.stdout

@@ -135,10 +135,12 @@ def test_what_goes_into_the_cluster(device: str, line: str) -> None:
     directive, options, blocks = LAUNCHES[launch]
     several = launch in ("attribute 2", ".reqnctapercluster 2")
     text = INTO_CLUSTER.format(
-        directive=directive, op=OPERATIONS[op], sender=int(address == "other block"),
+        directive=directive,
+        op=OPERATIONS[op],
+        sender=int(address == "other block"),
         mapa="" if address == "plain" else "".join(f"mapa.shared::cluster.u32 %r{k}, %r{k}, 0;" for k in (7, 8)),
         sync="barrier.cluster.arrive; barrier.cluster.wait;" if several else "",
-    )  # fmt: skip
+    )
     out = np.zeros(32, np.uint32)
     if verdict == "runs":
         pl.launch(text, blocks, 32, out, device=device, **options)

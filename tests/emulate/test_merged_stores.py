@@ -173,9 +173,16 @@ def test_a_fault_between_stores_finds_those_before_it_made(load: str) -> None:
             improve(text, (32,), counters=False, checks=("memcheck",))
         with pytest.raises(DeviceFault):
             execute(
-                parse(text), "k", engine="step" if way == "step" else "jit", grid=(2,), block=(32,), shared=2048,
-                params=np.array(addresses, np.uint64).tobytes(), memory=held, workers=1,
-            )  # fmt: skip
+                parse(text),
+                "k",
+                engine="step" if way == "step" else "jit",
+                grid=(2,),
+                block=(32,),
+                shared=2048,
+                params=np.array(addresses, np.uint64).tobytes(),
+                memory=held,
+                workers=1,
+            )
         memory.append((out[:96].tolist(), out[1024:1120].tolist()))
     assert memory == [([1] * 96, [1, 0, 0] * 32)] * len(WAYS)
 

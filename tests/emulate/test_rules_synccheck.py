@@ -18,9 +18,17 @@ from ptxlab.emulate.rules.records import Block, Launch
 LANES, WARPS, WORDS = 32, 4, 64
 ALL = 0xFFFFFFFF
 RULES = [
-    barriers.arrive, barriers.diverged, barriers.opened, copies.start, copies.commit, copies.wait_group,
-    copies.wait_all, copies.touched, lane_masks.named, lane_masks.shuffled,
-]  # fmt: skip
+    barriers.arrive,
+    barriers.diverged,
+    barriers.opened,
+    copies.start,
+    copies.commit,
+    copies.wait_group,
+    copies.wait_all,
+    copies.touched,
+    lane_masks.named,
+    lane_masks.shuffled,
+]
 
 
 class World:

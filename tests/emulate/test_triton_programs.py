@@ -124,9 +124,16 @@ def check(name: str, kernel: Any, block: int, shared: int, trailing: int, engine
     def run(grid: Any, *arguments: Any) -> None:
         arguments = tuple(np.float32(a) if isinstance(a, float) else a for a in arguments)
         pl.launch(
-            kernel, grid, block, *arguments, *(None,) * trailing, shared=shared, device=DEVICES[engine], workers=1,
+            kernel,
+            grid,
+            block,
+            *arguments,
+            *(None,) * trailing,
+            shared=shared,
+            device=DEVICES[engine],
+            workers=1,
             budget=20_000_000,
-        )  # fmt: skip
+        )
 
     PROGRAMS[name](run)
 
@@ -153,9 +160,17 @@ def test_wgmma(name: str, engine: str) -> None:
 
     def run(grid: Any, *arguments: Any) -> None:
         report = pl.launch(
-            (CORPUS / f"{name}.sm_90.ptx").read_text(), grid, 32 * launch["num_warps"], *arguments, None, None,
-            shared=launch["shared"], device=DEVICES[engine], checks=CHECKS, workers=1,
-        )  # fmt: skip
+            (CORPUS / f"{name}.sm_90.ptx").read_text(),
+            grid,
+            32 * launch["num_warps"],
+            *arguments,
+            None,
+            None,
+            shared=launch["shared"],
+            device=DEVICES[engine],
+            checks=CHECKS,
+            workers=1,
+        )
         assert report.findings == []
 
     if name == "matmul":
@@ -184,10 +199,17 @@ def test_tensor_maps(name: str, roles: str, engine: str) -> None:
         p = np.exp(score - score.max(1, keepdims=True))
         expected = p / p.sum(1, keepdims=True) @ v.astype(np.float64)
     report = pl.launch(
-        (CORPUS / f"{file}.ptx").read_text(), 1, 32 * launch["num_warps"], *arguments,
-        np.zeros(launch["scratch"], np.uint8), None, shared=launch["shared"], device=DEVICES[engine],
-        checks=CHECKS, workers=1,
-    )  # fmt: skip
+        (CORPUS / f"{file}.ptx").read_text(),
+        1,
+        32 * launch["num_warps"],
+        *arguments,
+        np.zeros(launch["scratch"], np.uint8),
+        None,
+        shared=launch["shared"],
+        device=DEVICES[engine],
+        checks=CHECKS,
+        workers=1,
+    )
     close(out, expected, 0, 0 if name == "matmul" else 5e-4)
     assert report.findings == []
 

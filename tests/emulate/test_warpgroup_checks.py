@@ -125,12 +125,18 @@ def test_a_tile_is_overwritten(device: str) -> None:
     assert run(device, program(MULTIPLY + COMMIT + WAIT + LATE_STORE)) == []
 
 
-APART = """
+APART = (
+    """
     setp.eq.u32 %p3, %r2, 3;
     @%p3 bar.sync 1, 128;
-""" + MULTIPLY + COMMIT + WAIT + """
+"""
+    + MULTIPLY
+    + COMMIT
+    + WAIT
+    + """
     @!%p3 bar.sync 1, 128;
-"""  # fmt: skip
+"""
+)
 
 
 @pytest.mark.parametrize("device", DEVICES)

@@ -58,9 +58,14 @@ def test_a_warp_that_is_missing(device: str) -> None:
 @pytest.mark.parametrize("device", DEVICES)
 def test_warps_that_execute_others(device: str) -> None:
     body = (
-        "    setp.eq.u32 %p3, %r2, 2;\n    @%p3 bra $other;\n" + MULTIPLY + "    bra.uni $over;\n$other:\n" + MULTIPLY
-        + "$over:\n" + COMMIT + WAIT
-    )  # fmt: skip
+        "    setp.eq.u32 %p3, %r2, 2;\n    @%p3 bra $other;\n"
+        + MULTIPLY
+        + "    bra.uni $over;\n$other:\n"
+        + MULTIPLY
+        + "$over:\n"
+        + COMMIT
+        + WAIT
+    )
     with pytest.raises(DeviceFault) as raised:
         run(device, body)
     first, second = (k + 1 for k, text in enumerate(program(body).splitlines()) if PRODUCT in text)

@@ -96,8 +96,16 @@ def test_sparse(device: str, types: str) -> None:
         whole, packed = (np.concatenate([part[k] for part in parts]) for k in (0, 1))
         e = np.stack([metadata(words, atype, selector, rng) for _, _, words in parts])
         b, c = rng.integers(0, 3, (2 * dense, 48)), rng.integers(-9, 9, (64, 48))
-        case = Case(f"wgmma.mma_async.sp.sync.aligned.m64n48k{2 * dense}.{types}", packed, b, c, of_a,
-                    Layout(128, b_major), metadata=e, selector=selector)  # fmt: skip
+        case = Case(
+            f"wgmma.mma_async.sp.sync.aligned.m64n48k{2 * dense}.{types}",
+            packed,
+            b,
+            c,
+            of_a,
+            Layout(128, b_major),
+            metadata=e,
+            selector=selector,
+        )
         assert (case.run(device) == whole @ b + c).all(), selector
 
 

@@ -56,8 +56,14 @@ def log(monkeypatch):
     fake("cuKernelGetFunction", "function")
     fake("cuStreamEndCapture", "graph")
     fake("cuGraphInstantiate", "executable")
-    for name in ("cuFuncLoad", "cuStreamBeginCapture", "cuGraphDestroy", "cuStreamDestroy", "cuGraphLaunch",
-                 "cuGraphExecDestroy"):  # fmt: skip
+    for name in (
+        "cuFuncLoad",
+        "cuStreamBeginCapture",
+        "cuGraphDestroy",
+        "cuStreamDestroy",
+        "cuGraphLaunch",
+        "cuGraphExecDestroy",
+    ):
         fake(name)
 
     def launch(config, kernel, parameters, extra):

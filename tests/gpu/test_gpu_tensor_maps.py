@@ -38,9 +38,12 @@ def test_the_place_of_each_field() -> None:
     for field, k in cases:
         type_ = "b64" if field in ("global_address", "global_stride") else "b32"
         text += KERNEL.format(
-            name=f"{field}_{k}", field=field, type=type_, ordinal=f", {k}" if len(FIELDS[field]) > 1 else "",
+            name=f"{field}_{k}",
+            field=field,
+            type=type_,
+            ordinal=f", {k}" if len(FIELDS[field]) > 1 else "",
             value="0" if field in NUMBERED else f"%{type_}",
-        )  # fmt: skip
+        )
     functions = {function.name: function for function in sass(text, "sm_90a").functions}
     for field, k in cases:
         codes = [code.text for code in functions[f"{field}_{k}"].instructions]

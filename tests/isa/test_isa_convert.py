@@ -136,8 +136,12 @@ def test_float_to_float(source: str, target: str) -> None:
     halves = {source, target} == {"f16", "bf16"}
     for mode in ("",) if exact else (*MODES, "") if halves else MODES:
         opcode = f"cvt{'.' * bool(mode)}{mode}.{target}.{source}"
-        want = [x if math.isnan(x) or math.isinf(x) else
-                round_exact(Fraction(x), mode or "rn", target, int(math.copysign(1, x))) for x in values]  # fmt: skip
+        want = [
+            x
+            if math.isnan(x) or math.isinf(x)
+            else round_exact(Fraction(x), mode or "rn", target, int(math.copysign(1, x)))
+            for x in values
+        ]
         check_float(opcode, target, run(opcode, encode(source, values)), want, values)
 
 

@@ -144,8 +144,13 @@ def test_counting_bits() -> None:
     for type in WIDE:
         bits = types.width(type)
         check(f"bfind.{type}", type, 1, lambda a, bits=bits: bfind(a, bits), "u32")  # type: ignore[misc]
-        check(f"bfind.shiftamt.{type}", type, 1,
-              lambda a, bits=bits: -1 if bfind(a, bits) < 0 else bits - 1 - bfind(a, bits), "u32")  # type: ignore[misc]  # fmt: skip
+        check(
+            f"bfind.shiftamt.{type}",
+            type,
+            1,
+            lambda a, bits=bits: -1 if bfind(a, bits) < 0 else bits - 1 - bfind(a, bits),
+            "u32",
+        )  # type: ignore[misc]
 
 
 def field(a: int, position: int, length: int, type: str) -> int:

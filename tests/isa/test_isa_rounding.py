@@ -60,8 +60,11 @@ def exact(name: str, mode: str, type: str, *xs: float) -> float:
             x = [np.float64(v) for v in xs]
             if name == "fma" and not any(math.isinf(v) for v in xs[:2]):
                 return float(x[2])
-            value = {"add": x[0] + x[1], "mul": x[0] * x[1], "div": x[0] / x[1]}.get(name) if name != "fma" else (
-                x[0] * x[1] + x[2])  # fmt: skip
+            value = (
+                {"add": x[0] + x[1], "mul": x[0] * x[1], "div": x[0] / x[1]}.get(name)
+                if name != "fma"
+                else (x[0] * x[1] + x[2])
+            )
             return float(value)  # type: ignore[arg-type]
     if name == "add":
         return sum_rounded([Fraction(x) for x in xs], [sign_of(x) for x in xs], mode, type)

@@ -20,7 +20,12 @@ def test_a_form_holds_its_modifiers() -> None:
     assert (f.rnd, f.ftz, f.sat, f.type) == ("rn", True, False, "f32")
     load = form("ld.global.nc.L1::no_allocate.L2::128B.v4.f32")
     assert (load.space, load.vec, load.type, load.level1, load.prefetch) == (
-        "global", "v4", "f32", "L1::no_allocate", "L2::128B")  # fmt: skip
+        "global",
+        "v4",
+        "f32",
+        "L1::no_allocate",
+        "L2::128B",
+    )
     assert form("ld.f32").space is None
     assert form("ldu.global.f32").space == "global"
     atom = form("atom.global.gpu.acq_rel.cas.b32")

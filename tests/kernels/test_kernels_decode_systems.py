@@ -174,9 +174,15 @@ def test_system_f(name, dtype):
     into = {"partial": pl.out(partial)} if name == "decode_split" else {"o": pl.out(o), "lse": pl.out(lse)}
     into |= {"splits": 1} if name == "decode_gqa" else {}
     args = built.arguments(
-        q=pl.const(q), key=key, value=value, lengths=np.array(LENGTHS, np.int32), Hkv=2, width=k.shape[2], scale=0.1,
+        q=pl.const(q),
+        key=key,
+        value=value,
+        lengths=np.array(LENGTHS, np.int32),
+        Hkv=2,
+        width=k.shape[2],
+        scale=0.1,
         **into,
-    )  # fmt: skip
+    )
     grid, block, shared = built.launch_shape(3, 4, 2)
     assert grid == (2 if name == "decode_gqa" else 4, 3, 1)
     assert pl.launch(built, grid, block, *args, device="cpu", shared=shared).findings == []

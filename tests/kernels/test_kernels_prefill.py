@@ -47,9 +47,15 @@ def sampled(count, seed, lengths=LENGTHS, dims=DIMS):
     for name, dtype in EVERY:
         for n in range(count):
             yield (
-                name, dtype, dims[n % len(dims)], bool(n // len(dims) % 2) ^ bool(n % 2), HEADS[n % 3],
-                (choose.choice(lengths), choose.choice((0, *lengths))), choose.choice((1, 3)), SIGMAS[n % 3],
-            )  # fmt: skip
+                name,
+                dtype,
+                dims[n % len(dims)],
+                bool(n // len(dims) % 2) ^ bool(n % 2),
+                HEADS[n % 3],
+                (choose.choice(lengths), choose.choice((0, *lengths))),
+                choose.choice((1, 3)),
+                SIGMAS[n % 3],
+            )
 
 
 def label(value):

@@ -156,8 +156,11 @@ def test_auto_never_exceeds_a_limit(arch):
             assert chosen.shared_bytes <= limit
             assert chosen.threads <= 256 or spec.alone
             assert f"{chosen.shared_bytes} of " in repr(chosen)
-            taken = {name: getattr(chosen, name) for name in ("tile_q", "tile_kv", "warps", "stages")
-                     if name in spec.parameters}  # fmt: skip
+            taken = {
+                name: getattr(chosen, name)
+                for name in ("tile_q", "tile_kv", "warps", "stages")
+                if name in spec.parameters
+            }
             again = spec.configure(head_dim=dim, causal=True, dtype=dtype, arch=arch, **taken)
             assert again == chosen
 

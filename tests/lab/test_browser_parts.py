@@ -281,8 +281,11 @@ def test_a_copy_keeps_the_steps_around_the_one_that_was_asked_for(chromium: Any,
     page.wait_for_selector('.ptxlab-debugger[data-ready="0:0"]')
     assert page.inner_text(".pl-status").startswith(f"step {first + 1} of 4059, line ")
     assert "st.global" in page.text_content(SELECTED)
-    begin, end = re.match(r"A saved copy: it keeps steps ([\d,]+) to ([\d,]+) of 4,059 of block 0, warp 0, and nothing "
-                          r"of the 3 other warps", page.inner_text(".pl-kept")).groups()  # fmt: skip
+    begin, end = re.match(
+        r"A saved copy: it keeps steps ([\d,]+) to ([\d,]+) of 4,059 of block 0, warp 0, and nothing "
+        r"of the 3 other warps",
+        page.inner_text(".pl-kept"),
+    ).groups()
     page.focus(".pl-slider")
     page.keyboard.press("Home")
     opcode = walker.moment(int(begin.replace(",", "")) - 1).opcode

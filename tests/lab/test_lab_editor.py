@@ -56,9 +56,14 @@ def test_opcodes_and_their_modifiers_in_order() -> None:
 
 
 OPCODES = (
-    "fma.rn.f32", "ld.global.v4.f32", "cvt.rn.f16.f32", "setp.lt.u32", "bar.sync", "shfl.sync.bfly.b32",
+    "fma.rn.f32",
+    "ld.global.v4.f32",
+    "cvt.rn.f16.f32",
+    "setp.lt.u32",
+    "bar.sync",
+    "shfl.sync.bfly.b32",
     "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32",
-)  # fmt: skip
+)
 
 
 @pytest.mark.parametrize("opcode", OPCODES)
@@ -207,8 +212,19 @@ def test_each_mistake_of_a_cuda_cell_is_marked_at_its_place() -> None:
 
 
 def test_the_bundle_is_made_from_the_sources_here() -> None:
-    names = ("build.mjs", "cells-entry.js", "cells.js", "editor.js", "package-lock.json", "package.json", "ptx.js",
-             "questions.js", "shared.js", "shown.js", "words.js")  # fmt: skip
+    names = (
+        "build.mjs",
+        "cells-entry.js",
+        "cells.js",
+        "editor.js",
+        "package-lock.json",
+        "package.json",
+        "ptx.js",
+        "questions.js",
+        "shared.js",
+        "shown.js",
+        "words.js",
+    )
     digest = hashlib.sha256()
     for name in names:
         digest.update(f"{name}\0{(FRONTEND / name).read_text(encoding='utf-8')}\0".encode())

@@ -120,9 +120,14 @@ def test_python_pane_shows_the_functions_that_emitted(tmp_path: object) -> None:
     assert pane is not None
     assert pane["files"] == [(1, "kernels/mine.py")]
     assert [plain(line) for line in pane["lines"]] == [
-        "def x():", "",
-        "    return 1", "", "@os.fspath", "def b():", "    pass",
-    ]  # fmt: skip
+        "def x():",
+        "",
+        "    return 1",
+        "",
+        "@os.fspath",
+        "def b():",
+        "    pass",
+    ]
     assert pane["numbers"] == [5, 6, 7, 0, 14, 15, 16]
     assert links == [[4, 3], [9, 7], [10, 7]]
     other = str(tmp_path) + "/kernels/other.py"

@@ -107,8 +107,12 @@ def test_the_notebooks_run_in_a_fresh_environment(image: tuple[Path, dict[str, s
     )
     done = subprocess.run(
         ["binder/start", "python", "-c", code, *(f"notebooks/{name}" for name in notebooks)],
-        cwd=repository, env=env, capture_output=True, text=True, timeout=1200,
-    )  # fmt: skip
+        cwd=repository,
+        env=env,
+        capture_output=True,
+        text=True,
+        timeout=1200,
+    )
     assert done.returncode == 0, done.stderr[-4000:]
     assert [line.split("/")[-1] for line in done.stdout.splitlines() if line.startswith("ran ")] == notebooks
 
@@ -119,8 +123,16 @@ def test_the_server_starts_at_the_first_notebook(image: tuple[Path, dict[str, st
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    command = ["binder/start", "jupyter", "lab", "--no-browser", "--ip=127.0.0.1", f"--port={port}", "--allow-root",
-               "--IdentityProvider.token="]  # fmt: skip
+    command = [
+        "binder/start",
+        "jupyter",
+        "lab",
+        "--no-browser",
+        "--ip=127.0.0.1",
+        f"--port={port}",
+        "--allow-root",
+        "--IdentityProvider.token=",
+    ]
     log = repository / "server.log"
     with log.open("w") as output:
         server = subprocess.Popen(command, cwd=repository, env=env, stdout=output, stderr=output)

@@ -233,9 +233,16 @@ def test_the_site(tmp_path: Path) -> None:
     done = subprocess.run(command, capture_output=True, text=True, timeout=1800)
     assert done.returncode == 0, done.stderr[-3000:]
     for name in (
-        "index", "start", "generated/api", "generated/isa/fma", "generated/kernels/decode_paged",
-        "generated/notebooks/05-mma", "generated/gallery/07", "generated/results", "howto-engineer",
-    ):  # fmt: skip
+        "index",
+        "start",
+        "generated/api",
+        "generated/isa/fma",
+        "generated/kernels/decode_paged",
+        "generated/notebooks/05-mma",
+        "generated/gallery/07",
+        "generated/results",
+        "howto-engineer",
+    ):
         assert (tmp_path / f"{name}.html").is_file(), name
     assert broken_links(tmp_path) == []
     sizes = {name: (tmp_path / "explorer" / f"{name}.html").stat().st_size for name in pl.kernels.names()}

@@ -163,9 +163,14 @@ def describe(code: Code, name: str, out: Description) -> None:
     if limit := program.exact_threads or program.most_threads:
         most_threads = min(most_threads, int(np.prod(limit)))
     out.attributes[:7] = [
-        most_threads, usage.shared_bytes, code.assembly.const_bytes, usage.stack_bytes, usage.registers,
-        version, version,
-    ]  # fmt: skip
+        most_threads,
+        usage.shared_bytes,
+        code.assembly.const_bytes,
+        usage.stack_bytes,
+        usage.registers,
+        version,
+        version,
+    ]
     out.attributes[8] = targets.STATIC_SHARED - usage.shared_bytes
 
 
@@ -226,10 +231,16 @@ def run(code: Code, launch: Launch, allocations: list[Allocation]) -> float:
     params = ctypes.string_at(launch.parameters, launch.bytes) if launch.bytes else b""
     try:
         report = emulate.execute(
-            code.module, launch.kernel.decode(), grid=tuple(launch.grid), block=tuple(launch.block), params=params,
-            memory=memory, shared=launch.shared, cooperative=bool(launch.cooperative),
+            code.module,
+            launch.kernel.decode(),
+            grid=tuple(launch.grid),
+            block=tuple(launch.block),
+            params=params,
+            memory=memory,
+            shared=launch.shared,
+            cooperative=bool(launch.cooperative),
             cluster=tuple(launch.cluster) if any(launch.cluster) else None,
-        )  # fmt: skip
+        )
     except DeviceFault as fault:
         _print(fault.messages)
         if fault.kind == "interrupt":  # on a GPU Ctrl-C stops the waiting, not the kernel

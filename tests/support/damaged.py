@@ -71,9 +71,12 @@ def _layer_norm(x: np.ndarray, w: np.ndarray, *_: Any) -> np.ndarray:
 
 REVERSE = Launch(2, 64, lambda: [_floats(1, 128), _zeros(128)], lambda x, _: x.reshape(2, 64)[:, ::-1].ravel(), 1)
 STENCIL = Launch(
-    4, 64, lambda: [_floats(2, 200), _zeros(200), 200],
-    lambda x, *_: _padded(x)[:-2] + _padded(x)[1:-1] + _padded(x)[2:], 1,
-)  # fmt: skip
+    4,
+    64,
+    lambda: [_floats(2, 200), _zeros(200), 200],
+    lambda x, *_: _padded(x)[:-2] + _padded(x)[1:-1] + _padded(x)[2:],
+    1,
+)
 BLOCK_SUM = Launch(
     4, 64, lambda: [_floats(3, 200), _zeros(4), 200], lambda x, *_: np.pad(x, (0, 56)).reshape(4, 64).sum(1), 1
 )

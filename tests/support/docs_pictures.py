@@ -193,9 +193,18 @@ class Pictures(Scenes):
 
 
 ORDER: tuple[Callable[[Pictures], None], ...] = (
-    Pictures.first, Pictures.changed, Pictures.machine_code, Pictures.limits, Pictures.decode, Pictures.fragments,
-    Pictures.shuffle, Pictures.votes, Pictures.editor, Pictures.mistake, Pictures.notebooks,
-)  # fmt: skip
+    Pictures.first,
+    Pictures.changed,
+    Pictures.machine_code,
+    Pictures.limits,
+    Pictures.decode,
+    Pictures.fragments,
+    Pictures.shuffle,
+    Pictures.votes,
+    Pictures.editor,
+    Pictures.mistake,
+    Pictures.notebooks,
+)
 
 
 if __name__ == "__main__":

@@ -86,9 +86,17 @@ def run(
     x = np.arange(64, dtype=np.uint32) if x is None else x
     addresses = [memory.allocate(a.nbytes, name, a).address for name, a in (("out", out), ("x", x))]
     report = execute(
-        parse(text), "k", engine=engine, grid=grid, block=block, params=np.array(addresses, np.uint64).tobytes(),
-        memory=memory, shared=shared, budget=budget, **{"workers": 1} | options,
-    )  # fmt: skip
+        parse(text),
+        "k",
+        engine=engine,
+        grid=grid,
+        block=block,
+        params=np.array(addresses, np.uint64).tobytes(),
+        memory=memory,
+        shared=shared,
+        budget=budget,
+        **{"workers": 1} | options,
+    )
     return out, report
 
 
@@ -113,9 +121,17 @@ def launch(
             value = NUMPY[parameter.type].type(value)
         params[parameter.offset : parameter.offset + parameter.size] = value.tobytes()
     return execute(
-        module, program.name, engine=engine, grid=grid, block=block, params=bytes(params), memory=memory, shared=shared,
-        workers=workers, **options,
-    )  # fmt: skip
+        module,
+        program.name,
+        engine=engine,
+        grid=grid,
+        block=block,
+        params=bytes(params),
+        memory=memory,
+        shared=shared,
+        workers=workers,
+        **options,
+    )
 
 
 class Thorough:

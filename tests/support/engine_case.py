@@ -37,9 +37,15 @@ class Case:
         """What it leaves in `out` on an engine, and the report."""
         x = None if self.x is None else self.x.copy()
         return run(
-            engine, self.text(), threads=self.threads, blocks=self.blocks, shared=self.shared, x=x, out=self.out,
+            engine,
+            self.text(),
+            threads=self.threads,
+            blocks=self.blocks,
+            shared=self.shared,
+            x=x,
+            out=self.out,
             **options,
-        )  # fmt: skip
+        )
 
     def wanted(self) -> list[int]:
         """What it must leave."""

@@ -126,9 +126,15 @@ class Problem:
         section = 1 << (L2 // one_head).bit_length() - 1
         divisors = [TWO_HEADS, section, section * blocks, max(heads % section, 1)]
         return [
-            blocks * heads, blocks, TWO_HEADS, self.batch, section, *(p for n in divisors for p in divided(n)),
-            heads // section, *divided(1),
-        ]  # fmt: skip
+            blocks * heads,
+            blocks,
+            TWO_HEADS,
+            self.batch,
+            section,
+            *(p for n in divisors for p in divided(n)),
+            heads // section,
+            *divided(1),
+        ]
 
 
 def _map(array: Any, rows: int) -> pl.TensorMap:

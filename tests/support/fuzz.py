@@ -51,11 +51,21 @@ SPARE = [
 ]  # fmt: skip
 ADDRESSES = [
     n + by
-    for n in (0, 1 << 31, 1 << 32, 1 << 47, 1 << 63, 1 << 64, GLOBALS_BASE, HEAP_BASE, HEAP_BASE + 4096,
-              *(w + s for w in (PARAM_WINDOW, LOCAL_WINDOW, SHARED_WINDOW) for s in (0, 1024, WINDOW_SIZE)))
+    for n in (
+        0,
+        1 << 31,
+        1 << 32,
+        1 << 47,
+        1 << 63,
+        1 << 64,
+        GLOBALS_BASE,
+        HEAP_BASE,
+        HEAP_BASE + 4096,
+        *(w + s for w in (PARAM_WINDOW, LOCAL_WINDOW, SHARED_WINDOW) for s in (0, 1024, WINDOW_SIZE)),
+    )
     for by in (-16, -4, -1, 0, 1, 4)
     if 0 <= n + by < 1 << 64
-]  # fmt: skip
+]
 """Where nothing lies, or the last byte of something."""
 TYPES = ("b8", "b16", "b32", "b64", "u8", "u16", "u32", "u64", "s32", "s64", "f16", "f32", "f64", "pred", "b128", "q9")
 SPACES = ("global", "shared", "local", "const", "param", "reg", "tex", "shared::cta")
@@ -216,10 +226,18 @@ def run(text: str, engine: str, rng: random.Random) -> str:
         block = wishes.get("block", lowered.exact_threads or 64)
         grid = wishes.get("grid", 2)
         pl.launch(
-            module, grid, block, *given, entry=wishes.get("entry", kernels[0].name), shared=wishes.get("shared", 256),
-            arch=wishes.get("arch"), checks=wishes.get("checks", ("memcheck",)), budget=BUDGET, workers=1,
+            module,
+            grid,
+            block,
+            *given,
+            entry=wishes.get("entry", kernels[0].name),
+            shared=wishes.get("shared", 256),
+            arch=wishes.get("arch"),
+            checks=wishes.get("checks", ("memcheck",)),
+            budget=BUDGET,
+            workers=1,
             device="step" if engine == "step" else "cpu",
-        )  # fmt: skip
+        )
     except PtxlabError as error:
         return type(error).__name__ if not hasattr(error, "kind") else f"{type(error).__name__} {error.kind}"
     return "ran"

@@ -148,8 +148,11 @@ def main() -> None:
             ran, seconds = sum(found.values()), time.monotonic() - start
             rate = max(ran - before, 1) / seconds
             left = (given.count - ran) / rate / 60
-            print(f"{ran:,} of {given.count:,}, {rate:.1f} a second, {left:.0f} minutes to go; {wrong(found)}; "
-                  f"{dict(found.most_common())}", flush=True)  # fmt: skip
+            print(
+                f"{ran:,} of {given.count:,}, {rate:.1f} a second, {left:.0f} minutes to go; {wrong(found)}; "
+                f"{dict(found.most_common())}",
+                flush=True,
+            )
 
     workers = [threading.Thread(target=work) for _ in range(given.jobs)]
     for worker in workers:

@@ -286,6 +286,14 @@ def snapshot(folder: Path) -> dict[str, tuple[object, ...]]:
             name: os.getxattr(path, name, follow_symlinks=False) for name in os.listxattr(path, follow_symlinks=False)
         }
         text = path.read_bytes() if path.is_file() and not path.is_symlink() else b""
-        found[str(path)] = (about.st_mode, about.st_uid, about.st_gid, about.st_mtime_ns, about.st_ctime_ns,
-                            about.st_nlink, text, tuple(attributes.items()))  # fmt: skip
+        found[str(path)] = (
+            about.st_mode,
+            about.st_uid,
+            about.st_gid,
+            about.st_mtime_ns,
+            about.st_ctime_ns,
+            about.st_nlink,
+            text,
+            tuple(attributes.items()),
+        )
     return found

@@ -20,13 +20,22 @@ from typing import Any, NamedTuple
 from ptxlab.lab import assets
 
 FLAGS = [
-    "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-    "--disable-background-networking", "--disable-component-update", "--disable-sync",
-]  # fmt: skip
+    "--headless=new",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
 SETTINGS = [
-    "--no-browser", "--allow-root", "--ip=127.0.0.1", "--LabApp.expose_app_in_browser=True",
+    "--no-browser",
+    "--allow-root",
+    "--ip=127.0.0.1",
+    "--LabApp.expose_app_in_browser=True",
     "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
-]  # fmt: skip
+]
 GRADERS = ("formgrader", "validate_assignment", "assignment_list", "course_list")
 OTHERS = {"notebook": False, **{f"nbgrader.server_extensions.{name}": False for name in GRADERS}}
 """What the test tools bring into JupyterLab, and a user of ptxlab does not have: a third of the server's start."""
@@ -100,10 +109,19 @@ def server(folder: Path) -> Iterator[Jupyter]:
     environment["PYTHONPATH"] = os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH", "")]))
     with (folder / "server.log").open("w+") as log:
         process = subprocess.Popen(
-            [sys.executable, "-m", "jupyterlab", *SETTINGS, f"--port={port}", f"--ServerApp.root_dir={folder}",
-             f"--IdentityProvider.token={token}"],
-            stdout=log, stderr=subprocess.STDOUT, env=environment,
-        )  # fmt: skip
+            [
+                sys.executable,
+                "-m",
+                "jupyterlab",
+                *SETTINGS,
+                f"--port={port}",
+                f"--ServerApp.root_dir={folder}",
+                f"--IdentityProvider.token={token}",
+            ],
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            env=environment,
+        )
         try:
             _wait_for(process, folder / "server.log", f":{port}/lab")
             running = Jupyter(f"http://127.0.0.1:{port}", token, folder)

@@ -33,14 +33,19 @@ def wait(label: str, gate: int = 0, parity: str = "0", mark: str = "") -> str:
 
 def unfenced(name: str, *, stores: str, copy: str = f"{STORE} [%rd1], [%r20], 256;", **options: Any) -> None:
     """Thread 0 sends the tile to global memory."""
-    PROXY.add(name, NO_FENCE, body=f"""
+    PROXY.add(
+        name,
+        NO_FENCE,
+        body=f"""
     {stores}
     @!%p1 bra END;
     {copy} //1
     cp.async.bulk.commit_group;
     cp.async.bulk.wait_group 0;
 END:
-    """, **options)  # fmt: skip
+    """,
+        **options,
+    )
 
 
 def in_flight(name: str, kind: str = COPY, *, body: str, **options: Any) -> None:

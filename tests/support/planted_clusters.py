@@ -20,39 +20,58 @@ FIRST_OF_ALL = "mapa.shared::cluster.u32 %r13, %r10, 0;\n"
 
 def bug(name: str, access: str, before: str = "") -> None:
     """The second block accesses the shared memory of the first."""
-    CLUSTERS.add(name, "block may have exited", body=f"""
+    CLUSTERS.add(
+        name,
+        "block may have exited",
+        body=f"""
     st.shared.u32 [%r10], %r1;
     {FIRST_OF_ALL} {before} {SYNC}
     @%p5 bra END;
     {access} //1
 END:
-    {LAST}""")  # fmt: skip
+    {LAST}""",
+    )
 
 
 bug("read", "ld.shared::cluster.u32 %r6, [%r13];")
-bug("read through a generic address", "ld.u32 %r6, [%rd7];", """
+bug(
+    "read through a generic address",
+    "ld.u32 %r6, [%rd7];",
+    """
     cvt.u64.u32 %rd6, %r10;
     cvta.shared.u64 %rd6, %rd6;
-    mapa.u64 %rd7, %rd6, 0;""")  # fmt: skip
+    mapa.u64 %rd7, %rd6, 0;""",
+)
 bug("written", "st.shared::cluster.u32 [%r13], 7;")
 bug("added to", "atom.shared::cluster.add.u32 %r6, [%r13], 7;")
-CLUSTERS.add("it arrives, and does not wait", "block may have exited", body=f"""
+CLUSTERS.add(
+    "it arrives, and does not wait",
+    "block may have exited",
+    body=f"""
     st.shared.u32 [%r10], %r1;
     {FIRST_OF_ALL} {SYNC}
     @!%p5 ld.shared::cluster.u32 %r6, [%r13]; //1
     barrier.cluster.arrive.release.aligned;
     - @%p5 exit;
     barrier.cluster.wait.acquire.aligned;
-""")  # fmt: skip
-CLUSTERS.add("a relaxed arrival after the access", "block may have exited", body=f"""
+""",
+)
+CLUSTERS.add(
+    "a relaxed arrival after the access",
+    "block may have exited",
+    body=f"""
     st.shared.u32 [%r10], %r1;
     {FIRST_OF_ALL} {SYNC}
     @!%p5 ld.shared::cluster.u32 %r6, [%r13]; //1
     - barrier.cluster.arrive.relaxed.aligned;
     + barrier.cluster.arrive.release.aligned;
     barrier.cluster.wait.acquire.aligned;
-""")  # fmt: skip
-CLUSTERS.add("one warp's flag for another's reads", "block may have exited", body=f"""
+""",
+)
+CLUSTERS.add(
+    "one warp's flag for another's reads",
+    "block may have exited",
+    body=f"""
     st.shared.u32 [%r10], %r1;
     mov.u32 %r14, flag;
     @%p1 st.shared.u32 [%r14], 0;
@@ -70,4 +89,6 @@ WAIT:
     setp.eq.u32 %p6, %r6, 0;
     @%p6 bra WAIT;
 END:
-""", before=".shared .align 16 .b8 tile[4096];\n.shared .align 4 .u32 flag;")  # fmt: skip
+""",
+    before=".shared .align 16 .b8 tile[4096];\n.shared .align 4 .u32 flag;",
+)

@@ -193,15 +193,17 @@ def words_of(shadow: races.Shadow, *, rows: bool) -> list[int]:
                 owned, most = found[16 * line : 16 * line + 16], (1 << begins[0] - begins[1]) - 1
                 who = [each & race_line_records.OWNER for each in owned]
                 codes = [[each >> at & most for each in owned] for at in begins]
-                thirds = [[k + (more - 1 << CODE) if more else 0 for k, more in zip(who, what, strict=True)]
-                          for what in codes] + [[0] * 16]  # fmt: skip
+                thirds = [
+                    [k + (more - 1 << CODE) if more else 0 for k, more in zip(who, what, strict=True)] for what in codes
+                ] + [[0] * 16]
             elif how >> race_line_records.AGE == epoch:
                 ways = [how >> 8 * third & 0xFF for third in range(3)]
                 thirds = [
-                    found[k * stride + 16 * line :][:16] if way == race_line_records.OF_WORDS
+                    found[k * stride + 16 * line :][:16]
+                    if way == race_line_records.OF_WORDS
                     else [record + (j >> way) if record else 0 for j in range(16)]
                     for k, (record, way) in enumerate(zip(kept, ways, strict=True))
-                ]  # fmt: skip
+                ]
             else:
                 thirds = [[0] * 16] * 3
             for k, third in enumerate(thirds):

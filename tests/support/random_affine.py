@@ -183,15 +183,21 @@ class Program:
             self.random.choice(("%r31", "%r32", "%r33", "%r34", "%r2", "9")),
         )
         shift = self.random.choice((1, 2, 3, 4, 5, 31))
-        return f"mov.u32 %r28, {place}; mul.lo.u32 %r28, %r28, {times}; " + self.random.choice((
-            f"and.b32 {d}, {a}, {self.random.choice((31, 15, 7, 127, -4, -32, 10))};", f"or.b32 {d}, {a}, {scalar};",
-            f"and.b32 %r29, {a}, {self.random.choice((31, 15, 127))}; or.b32 {d}, %r29, {scalar};",
-            f"shr.u32 {d}, {a}, {shift};", f"shr.s32 {d}, {a}, {shift};", f"xor.b32 {d}, {a}, {scalar};",
-            f"add.u32 %r29, {a}, {scalar}; shr.s32 {d}, %r29, {shift};", f"or.b32 {d}, {scalar}, {a};",
-            f"shl.b32 %r29, {a}, {shift}; or.b32 {d}, %r29, {scalar};",
-            f"mov.u32 %r29, %tid.y; add.u32 %r29, %r29, {a}; shr.u32 {d}, %r29, {shift};",
-            f"shl.b32 %r29, {a}, {shift}; add.u32 %r29, %r29, {scalar}; and.b32 {d}, %r29, -8;",
-        ))  # fmt: skip
+        return f"mov.u32 %r28, {place}; mul.lo.u32 %r28, %r28, {times}; " + self.random.choice(
+            (
+                f"and.b32 {d}, {a}, {self.random.choice((31, 15, 7, 127, -4, -32, 10))};",
+                f"or.b32 {d}, {a}, {scalar};",
+                f"and.b32 %r29, {a}, {self.random.choice((31, 15, 127))}; or.b32 {d}, %r29, {scalar};",
+                f"shr.u32 {d}, {a}, {shift};",
+                f"shr.s32 {d}, {a}, {shift};",
+                f"xor.b32 {d}, {a}, {scalar};",
+                f"add.u32 %r29, {a}, {scalar}; shr.s32 {d}, %r29, {shift};",
+                f"or.b32 {d}, {scalar}, {a};",
+                f"shl.b32 %r29, {a}, {shift}; or.b32 {d}, %r29, {scalar};",
+                f"mov.u32 %r29, %tid.y; add.u32 %r29, %r29, {a}; shr.u32 {d}, %r29, {shift};",
+                f"shl.b32 %r29, {a}, {shift}; add.u32 %r29, %r29, {scalar}; and.b32 {d}, %r29, -8;",
+            )
+        )
 
     def wide(self, guard: str) -> None:
         d, a, b = self.d, self.d, self.d

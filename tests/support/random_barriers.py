@@ -46,10 +46,14 @@ class Program:
     def _asked(self) -> str:
         """A condition, in %p1: of some lanes, some warps, or a block."""
         pick = self.random.choice
-        return pick((
-            f"setp.lt.u32 %p1, %r20, {pick((1, 8, 16, 31))};", f"setp.eq.u32 %p1, %r21, {pick((0, 1))};",
-            f"setp.lt.u32 %p1, %r1, {pick((16, 32, 40, 64))};", "setp.eq.u32 %p1, %r2, 0;",
-        ))  # fmt: skip
+        return pick(
+            (
+                f"setp.lt.u32 %p1, %r20, {pick((1, 8, 16, 31))};",
+                f"setp.eq.u32 %p1, %r21, {pick((0, 1))};",
+                f"setp.lt.u32 %p1, %r1, {pick((16, 32, 40, 64))};",
+                "setp.eq.u32 %p1, %r2, 0;",
+            )
+        )
 
     def _piece(self, depth: int) -> list[str]:
         kind, pick = self.random.random(), self.random.choice

@@ -47,10 +47,16 @@ class Program:
     def _some(self) -> str:
         """A condition, in %p1: of one thread, or of a warp."""
         pick = self.random.choice
-        return pick((
-            "setp.eq.u32 %p1, %r1, 0;", "setp.eq.u32 %p1, %r1, 0;", f"setp.eq.u32 %p1, %r1, {pick((3, 32, 40))};",
-            "setp.lt.u32 %p1, %r1, 32;", "setp.ge.u32 %p1, %r1, 32;", "setp.eq.u32 %p1, %r1, %r1;",
-        ))  # fmt: skip
+        return pick(
+            (
+                "setp.eq.u32 %p1, %r1, 0;",
+                "setp.eq.u32 %p1, %r1, 0;",
+                f"setp.eq.u32 %p1, %r1, {pick((3, 32, 40))};",
+                "setp.lt.u32 %p1, %r1, 32;",
+                "setp.ge.u32 %p1, %r1, 32;",
+                "setp.eq.u32 %p1, %r1, %r1;",
+            )
+        )
 
     def _piece(self, depth: int) -> list[str]:
         kind, pick = self.random.random(), self.random.choice
@@ -81,12 +87,15 @@ class Program:
             test = pick(("try_wait", "test_wait"))
             return [self._some(), f"@%p1 mbarrier.{test}.parity.shared::cta.b64 %p4, {gate}, {parity};"]
         if kind < 0.8:
-            arrival = pick((
-                f"mbarrier.arrive.shared::cta.b64 _, {gate};", f"mbarrier.arrive_drop.shared::cta.b64 _, {gate};",
-                f"mbarrier.arrive.shared::cta.b64 _, {gate}, 2;",
-                f"mbarrier.expect_tx.relaxed.cta.shared::cta.b64 {gate}, 16;",
-                f"cp.async.mbarrier.arrive.noinc.shared::cta.b64 {gate};",
-            ))  # fmt: skip
+            arrival = pick(
+                (
+                    f"mbarrier.arrive.shared::cta.b64 _, {gate};",
+                    f"mbarrier.arrive_drop.shared::cta.b64 _, {gate};",
+                    f"mbarrier.arrive.shared::cta.b64 _, {gate}, 2;",
+                    f"mbarrier.expect_tx.relaxed.cta.shared::cta.b64 {gate}, 16;",
+                    f"cp.async.mbarrier.arrive.noinc.shared::cta.b64 {gate};",
+                )
+            )
             return [self._some(), f"@%p1 {arrival}"]
         if kind < 0.83:
             again = pick((f"inval.shared::cta.b64 {gate};", f"init.shared::cta.b64 {gate}, {pick((1, 32))};"))

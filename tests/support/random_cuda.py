@@ -118,9 +118,18 @@ def on_machine(program: Program, way: str) -> tuple[Any, ...]:
     said: tuple[Any, ...]
     try:
         report = execute(
-            module, lowered.name, engine=engine, grid=made.grid, block=made.block, params=bytes(params), memory=memory,
-            workers=2 if way == "workers" else 1, checks=checks, counters=counters, budget=3_000_000,
-        )  # fmt: skip
+            module,
+            lowered.name,
+            engine=engine,
+            grid=made.grid,
+            block=made.block,
+            params=bytes(params),
+            memory=memory,
+            workers=2 if way == "workers" else 1,
+            checks=checks,
+            counters=counters,
+            budget=3_000_000,
+        )
         said = ("ended", report.lines, [str(f) for f in report.findings])
         if counters:
             said += (report.counters.metrics, report.counters.by_line)

@@ -113,16 +113,37 @@ class Text:
             f = "f" if kind == "f32" else ""
             if self.approximate and kind == "f32" and self.chance(0.3):
                 return draw.choice(("__expf({})", "exp2f({})", "__logf({})", "__sinf({})", "rsqrtf({})")).format(a)
-            form = draw.choice(("({a} + {b})", "({a} - {b})", "({a} * {b})", "fmin{f}({a}, {b})", "fmax{f}({a}, {b})",
-                "fabs{f}({a})", "({a} / {b})", "sqrt{f}({a})", "fma{f}({a}, {b}, {a})", "floor{f}({a})"))  # fmt: skip
+            form = draw.choice(
+                (
+                    "({a} + {b})",
+                    "({a} - {b})",
+                    "({a} * {b})",
+                    "fmin{f}({a}, {b})",
+                    "fmax{f}({a}, {b})",
+                    "fabs{f}({a})",
+                    "({a} / {b})",
+                    "sqrt{f}({a})",
+                    "fma{f}({a}, {b}, {a})",
+                    "floor{f}({a})",
+                )
+            )
             return form.format(a=a, b=b, f=f)
         u = "u64" if BITS[kind] == 64 else "u32"
         wide = kind if BITS[kind] >= 32 else "i32"
         mask = 63 if BITS[kind] == 64 else 31
         if u == "u32" and self.chance(0.15):
-            form = draw.choice(("__popc((u32)({a}))", "__clz((i32)({a}))", "__ffs((i32)({a}))", "__brev((u32)({a}))",
-                "__umulhi((u32)({a}), (u32)({b}))", "__byte_perm((u32)({a}), (u32)({b}), (u32)({b}) & 0x7777)",
-                "__funnelshift_l((u32)({a}), (u32)({b}), (u32)({b}))", "__vadd4((u32)({a}), (u32)({b}))"))  # fmt: skip
+            form = draw.choice(
+                (
+                    "__popc((u32)({a}))",
+                    "__clz((i32)({a}))",
+                    "__ffs((i32)({a}))",
+                    "__brev((u32)({a}))",
+                    "__umulhi((u32)({a}), (u32)({b}))",
+                    "__byte_perm((u32)({a}), (u32)({b}), (u32)({b}) & 0x7777)",
+                    "__funnelshift_l((u32)({a}), (u32)({b}), (u32)({b}))",
+                    "__vadd4((u32)({a}), (u32)({b}))",
+                )
+            )
         else:
             form = draw.choice(("({u})({a}) + ({u})({b})", "({u})({a}) + ({u})({b})", "({u})({a}) - ({u})({b})",
                 "({u})({a}) * ({u})({b})", "({u})({a}) & ({u})({b})", "({u})({a}) | ({u})({b})",
@@ -463,9 +484,17 @@ class Text:
 
     def shuffles(self) -> list[str]:
         kind, v = self.draw.choice(("i32", "u32", "u64", "f32", "f64")), self.new()
-        way = self.draw.choice(("__shfl_xor_sync(~0u, {a}, {d})", "__shfl_up_sync(~0u, {a}, {d})",
-            "__shfl_down_sync(~0u, {a}, {d})", "__shfl_sync(~0u, {a}, {d})", "__shfl_sync(~0u, {a}, {e} & 31)",
-            "({kind})__ballot_sync(~0u, {c})", "({kind})__any_sync(~0u, {c})"))  # fmt: skip
+        way = self.draw.choice(
+            (
+                "__shfl_xor_sync(~0u, {a}, {d})",
+                "__shfl_up_sync(~0u, {a}, {d})",
+                "__shfl_down_sync(~0u, {a}, {d})",
+                "__shfl_sync(~0u, {a}, {d})",
+                "__shfl_sync(~0u, {a}, {e} & 31)",
+                "({kind})__ballot_sync(~0u, {c})",
+                "({kind})__any_sync(~0u, {c})",
+            )
+        )
         d = self.draw.choice((1, 2, 4, 8, 16, 3, 5))
         text = (
             f"{kind} {v} = "

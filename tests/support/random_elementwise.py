@@ -42,10 +42,13 @@ INDICES = (
     "ld.global.u32 {d}, [%rd3];",
 )  # fmt: skip
 WIDER = (
-    "mul.wide.s32 {d}, {r}, {size};", "mul.wide.s32 {d}, {r}, {size};", "mul.wide.u32 {d}, {r}, {size};",
-    "cvt.s64.s32 {d}, {r}; mul.lo.s64 {d}, {d}, {size};", "cvt.u64.u32 {d}, {r}; mul.lo.u64 {d}, {d}, {size};",
+    "mul.wide.s32 {d}, {r}, {size};",
+    "mul.wide.s32 {d}, {r}, {size};",
+    "mul.wide.u32 {d}, {r}, {size};",
+    "cvt.s64.s32 {d}, {r}; mul.lo.s64 {d}, {d}, {size};",
+    "cvt.u64.u32 {d}, {r}; mul.lo.u64 {d}, {d}, {size};",
     "mul.lo.u32 {r}, {r}, {size}; cvt.u64.u32 {d}, {r};",
-)  # fmt: skip
+)
 WORDS = 1024
 """Of `x`, which programs load from."""
 

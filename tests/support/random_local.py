@@ -107,13 +107,22 @@ class Program:
     def _functions(self) -> str:
         rnd, size = self.rnd, self.size
         struct = STRUCT.format(
-            size=size, at=4 * rnd.randrange(size // 4), half=rnd.choice((0, 2, 4)), some=rnd.choice((0, 1, 6)),
-            to=4 * rnd.randrange(size // 4), last=size - 1, guard=rnd.choice(("", "@%p1 ", "@!%p1 ")),
-        )  # fmt: skip
+            size=size,
+            at=4 * rnd.randrange(size // 4),
+            half=rnd.choice((0, 2, 4)),
+            some=rnd.choice((0, 1, 6)),
+            to=4 * rnd.randrange(size // 4),
+            last=size - 1,
+            guard=rnd.choice(("", "@%p1 ", "@!%p1 ")),
+        )
         deep = DEEP.format(
-            some=rnd.choice((0, 1, 2)), to=4 * rnd.randrange(6), at=2 * rnd.randrange(12),
-            guard=rnd.choice(("", "@%p1 ", "@!%p1 ")), twice=rnd.choice(("", "@%p1 ")), back=rnd.choice(("", "@%p1 ")),
-        )  # fmt: skip
+            some=rnd.choice((0, 1, 2)),
+            to=4 * rnd.randrange(6),
+            at=2 * rnd.randrange(12),
+            guard=rnd.choice(("", "@%p1 ", "@!%p1 ")),
+            twice=rnd.choice(("", "@%p1 ")),
+            back=rnd.choice(("", "@%p1 ")),
+        )
         return (
             DECLARED
             + struct

@@ -49,9 +49,11 @@ class Program:
             for _ in range(self.random.choice((0, 1, 1, 2))):
                 self.load(busy)
             self.compute()
-            self.emit(f"st{'.volatile' if self.random.random() < busy / 50 else ''}.global.{self.kind} "
-                      f"[%rd10+{element * self.size}], {self.value};",
-                      "@%p1 " if self.random.random() < busy / 50 else "")  # fmt: skip
+            self.emit(
+                f"st{'.volatile' if self.random.random() < busy / 50 else ''}.global.{self.kind} "
+                f"[%rd10+{element * self.size}], {self.value};",
+                "@%p1 " if self.random.random() < busy / 50 else "",
+            )
         self.emit("mul.wide.u32 %rd4, %r4, 4; add.u64 %rd4, %rd2, %rd4; st.global.u32 [%rd4], %r30;")
         self.text = "\n".join(self.lines)
 

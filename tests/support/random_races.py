@@ -29,18 +29,20 @@ def _index(rnd: random.Random) -> str:
     """Which word each lane accesses, in %r10."""
     first, factor = rnd.choice((0, 1, 4, 7)), rnd.choice((1, 2, 3, 5, 8, 16, 20))
     apart = rnd.choice((0, 1, 5, 8, 15, 16, 20, 32))
-    return rnd.choice((
-        f"mov.u32 %r10, {first};",
-        f"shr.u32 %r10, %r20, 4; mad.lo.u32 %r10, %r10, {factor}, {first};",
-        f"and.b32 %r10, %r20, 15; shr.u32 %r11, %r20, 4; mad.lo.u32 %r10, %r11, {apart}, %r10;"
-        f" add.u32 %r10, %r10, {first};",
-        f"add.u32 %r10, %r20, {first};",
-        f"mul.lo.u32 %r10, %r20, {factor}; and.b32 %r10, %r10, 31;",
-        f"shr.u32 %r10, %r20, {rnd.choice((1, 2, 3))};",
-        "mov.u32 %r11, 31; sub.u32 %r10, %r11, %r20;",
-        f"and.b32 %r10, %r20, {rnd.choice((1, 3, 7))};",
-        "mul.lo.u32 %r10, %r20, 2;",
-    ))  # fmt: skip
+    return rnd.choice(
+        (
+            f"mov.u32 %r10, {first};",
+            f"shr.u32 %r10, %r20, 4; mad.lo.u32 %r10, %r10, {factor}, {first};",
+            f"and.b32 %r10, %r20, 15; shr.u32 %r11, %r20, 4; mad.lo.u32 %r10, %r11, {apart}, %r10;"
+            f" add.u32 %r10, %r10, {first};",
+            f"add.u32 %r10, %r20, {first};",
+            f"mul.lo.u32 %r10, %r20, {factor}; and.b32 %r10, %r10, 31;",
+            f"shr.u32 %r10, %r20, {rnd.choice((1, 2, 3))};",
+            "mov.u32 %r11, 31; sub.u32 %r10, %r11, %r20;",
+            f"and.b32 %r10, %r20, {rnd.choice((1, 3, 7))};",
+            "mul.lo.u32 %r10, %r20, 2;",
+        )
+    )
 
 
 def _place(rnd: random.Random, space: str) -> tuple[str, str]:

@@ -69,9 +69,7 @@ class Program:
         lines = [f"mov.u32 {counter}, {start};", f"setp.ge.s32 {p}, {counter}, {limit};", f"@{p} bra {end};"]
         onward = [f"add.s32 {counter}, {counter}, {step};", f"setp.lt.s32 {p}, {counter}, {limit};"]
         if draw.random() < 0.3:  # the test at the head
-            return [
-                f"mov.u32 {counter}, {start};", f"{head}:", *lines[1:], *body, onward[0], f"bra {head};", f"{end}:"
-            ]  # fmt: skip
+            return [f"mov.u32 {counter}, {start};", f"{head}:", *lines[1:], *body, onward[0], f"bra {head};", f"{end}:"]
         return [*lines, f"{head}:", *body, *onward, f"@{p} bra {head};", f"{end}:"]
 
     def statement(self, depth: int, counter: str, end: str) -> list[str]:
@@ -108,8 +106,13 @@ class Program:
         far = draw.choice((1, 16)) if self.seed % 3 == 0 else 1
         index = draw.choice((counter, counter, "%r4"))
         lines = [f"mul.wide.u32 %rd10, {index}, {4 * far};", "add.u64 %rd10, %rd10, %rd2;"]
-        return [*lines, "ld.global.u32 %r24, [%rd10+64];", "add.u32 %r24, %r24, %r22;", "add.u32 %r23, %r23, %r24;",
-                "st.global.u32 [%rd10+64], %r24;"]  # fmt: skip
+        return [
+            *lines,
+            "ld.global.u32 %r24, [%rd10+64];",
+            "add.u32 %r24, %r24, %r22;",
+            "add.u32 %r23, %r23, %r24;",
+            "st.global.u32 [%rd10+64], %r24;",
+        ]
 
 
 def outcome(way: str, program: Program, seed: int) -> tuple[Any, ...]:

@@ -39,14 +39,22 @@ _ENDS = [
       for size in (WINDOW_SIZE, SHARED, LOCAL, PARAMS)),
     (SHARED_WINDOW + 1024, SHARED),
 ]  # fmt: skip
-POWERS = sorted({
-    n % WORD for power in (31, 32, 47, 48, 63, 64) for n in (*range((1 << power) - 1, (1 << power) + 2),
-    (1 << power) - 16, (1 << power) - 8, (1 << power) - 4)
-} | {0, 1, 4, 16})  # fmt: skip
-ENDS = sorted({
-    n % WORD for start, size in _ENDS for end in (start, start + size) for n in (end - 16, end - 8, end - 4, end - 1,
-    end, end + 1, end + 16)
-})  # fmt: skip
+POWERS = sorted(
+    {
+        n % WORD
+        for power in (31, 32, 47, 48, 63, 64)
+        for n in (*range((1 << power) - 1, (1 << power) + 2), (1 << power) - 16, (1 << power) - 8, (1 << power) - 4)
+    }
+    | {0, 1, 4, 16}
+)
+ENDS = sorted(
+    {
+        n % WORD
+        for start, size in _ENDS
+        for end in (start, start + size)
+        for n in (end - 16, end - 8, end - 4, end - 1, end, end + 1, end + 16)
+    }
+)
 ADDRESSES = sorted({*POWERS, *ENDS})
 FEW = [0, 1, 1 << 31, 1 << 32, (1 << 63) - 1, 1 << 63, WORD - 16, WORD - 1, HEAP_BASE, HEAP_BASE + SIZE - 16,
        HEAP_BASE + SIZE, SHARED_WINDOW, SHARED_WINDOW + 2048, LOCAL_WINDOW + LOCAL, PARAM_WINDOW + PARAMS,
@@ -167,8 +175,17 @@ def outcome(engine: str, kernel: str, address: int, good: int) -> tuple[object, 
     assert (first.address, second.address) == (HEAP_BASE, SECOND)
     params = np.array([first.address, result.address, address, good], np.uint64).tobytes()
     try:
-        execute(parsed(kernel), "k", engine=engine, grid=(1,), block=(32,), params=params, memory=memory, workers=1,
-                budget=10_000)  # fmt: skip
+        execute(
+            parsed(kernel),
+            "k",
+            engine=engine,
+            grid=(1,),
+            block=(32,),
+            params=params,
+            memory=memory,
+            workers=1,
+            budget=10_000,
+        )
     except DeviceFault as fault:
         return fault.kind, fault.line, fault.address, fault.block, fault.thread, fault.message
     return "ran", first.data.tobytes(), second.data.tobytes(), result.data.tobytes()

@@ -125,9 +125,15 @@ class Torch:
         functional = types.SimpleNamespace(scaled_dot_product_attention=self.attention)
         torch.nn = types.SimpleNamespace(functional=functional)
         torch.cuda = types.SimpleNamespace(
-            Stream=lambda: stream, current_stream=lambda: stream, stream=lambda s: contextlib.nullcontext(),
-            synchronize=lambda: None, empty_cache=lambda: None, CUDAGraph=Graph, graph=graph, Event=Event,
-        )  # fmt: skip
+            Stream=lambda: stream,
+            current_stream=lambda: stream,
+            stream=lambda s: contextlib.nullcontext(),
+            synchronize=lambda: None,
+            empty_cache=lambda: None,
+            CUDAGraph=Graph,
+            graph=graph,
+            Event=Event,
+        )
         monkeypatch.setitem(sys.modules, "torch", torch)
         monkeypatch.setitem(sys.modules, "torch.nn", types.ModuleType("torch.nn"))
         monkeypatch.setitem(sys.modules, "torch.nn.attention", attention)

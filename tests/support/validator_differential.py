@@ -180,9 +180,12 @@ def theirs(texts: Sequence[str]) -> Iterator[str]:
     left = list(texts)
     while left:
         with subprocess.Popen(
-            [sys.executable, "-c", ASSEMBLE], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+            [sys.executable, "-c", ASSEMBLE],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
             text=True,
-        ) as child:  # fmt: skip
+        ) as child:
             assert child.stdin is not None
             assert child.stdout is not None
             while left:

@@ -165,8 +165,14 @@ class Case:
         if any(spec.name == "imm_trans_a" for spec in found.op.operands):
             more += "" if self.of_a is None else f", {int(self.of_a.mn_major)}"
             more += f", {int(self.of_b.mn_major)}"
-        text = program(self.opcode, a_registers=self.of_a is None, more=more, scale=self.c is not None, size=size,
-                       sparse=self.selector)  # fmt: skip
+        text = program(
+            self.opcode,
+            a_registers=self.of_a is None,
+            more=more,
+            scale=self.c is not None,
+            size=size,
+            sparse=self.selector,
+        )
         self.report = pl.launch(
             text, 1, 128, memory, registers, pl.const(descriptors), shared=size, device=device, **options
         )

@@ -245,8 +245,11 @@ def test_figures_show_what_differs() -> None:
     found = run.Sweep(None, rows, Refusals(), None)
     lines = pl.plot_sweep(found, "sectors").axes[0]
     assert [line.get_label() for line in lines.get_lines()] == [
-        "mma, causal False", "tiled, causal False", "mma, causal True", "tiled, causal True"
-    ]  # fmt: skip
+        "mma, causal False",
+        "tiled, causal False",
+        "mma, causal True",
+        "tiled, causal True",
+    ]
     assert lines.get_xlabel() == "seq"
     assert lines.get_lines()[2].get_ydata().tolist() == [648, 1288, 10248]
     first, second, *_ = pl.plot_sweep(found, "sectors", "seq", "causal").axes

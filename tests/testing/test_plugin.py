@@ -134,9 +134,12 @@ def test_a_finding_fails_the_test_at_the_line_of_the_kernel(
     write, read = 1 + lines.index("    tile[t] = x[t]", 12), 1 + lines.index("    out[t] = tile[63 - t]", 12)
     beyond = 1 + lines.index("    out[t] = x[t + 1]")
     found.stdout.fnmatch_lines(
-        [f"kernels.py:{read}: out[[]t] = tile[[]63 - t]", "racecheck: RAW hazard in shared memory*",
-         "  launched at test_red.py:14"]
-    )  # fmt: skip
+        [
+            f"kernels.py:{read}: out[[]t] = tile[[]63 - t]",
+            "racecheck: RAW hazard in shared memory*",
+            "  launched at test_red.py:14",
+        ]
+    )
     found.stdout.fnmatch_lines(
         [f"kernels.py:{beyond}: out[[]t] = x[[]t + 1]", "memcheck: load of 4 bytes*", "  launched at test_red.py:18"]
     )

@@ -168,13 +168,16 @@ ACCEPTED = (
 """Text that the assembler takes as well."""
 
 STRICTER = {
-    in_body(".local .b8 a[1073741824];"):
-        "k.ptx:6:12: a has 1,073,741,824 bytes; a thread has at most 524,288 bytes of local memory",
-    in_module(".global .b64 a[4611686018427387904];"):
-        "k.ptx:4:14: a has 36,893,488,147,419,103,232 bytes; no GPU has as much memory",
-    in_body(".shared .b8 a[65536][65536][65536][65536];"):
-        "k.ptx:6:13: a has 18,446,744,073,709,551,616 bytes; no GPU has as much memory",
-}  # fmt: skip
+    in_body(
+        ".local .b8 a[1073741824];"
+    ): "k.ptx:6:12: a has 1,073,741,824 bytes; a thread has at most 524,288 bytes of local memory",
+    in_module(
+        ".global .b64 a[4611686018427387904];"
+    ): "k.ptx:4:14: a has 36,893,488,147,419,103,232 bytes; no GPU has as much memory",
+    in_body(
+        ".shared .b8 a[65536][65536][65536][65536];"
+    ): "k.ptx:6:13: a has 18,446,744,073,709,551,616 bytes; no GPU has as much memory",
+}
 """Text that the assembler takes, because it does not ask for the GPU's memory and keeps the low bits of a size."""
 
 
@@ -258,9 +261,12 @@ def test_the_registers_that_a_leading_zero_names() -> None:
 def test_a_register_that_hides_a_special_one() -> None:
     x = np.zeros(1, np.uint32)
     text = in_body(
-        ".reg .v2 .b32 %tid;", ".reg .b64 %a;", "ld.param.u64 %a, [o];", "mov.u32 %tid.y, 5;",
+        ".reg .v2 .b32 %tid;",
+        ".reg .b64 %a;",
+        "ld.param.u64 %a, [o];",
+        "mov.u32 %tid.y, 5;",
         "st.global.u32 [%a], %tid.y;",
-    )  # fmt: skip
+    )
     for device in ("step", "cpu"):
         x[:] = 0
         pl.launch(text, 1, 1, x, device=device)

@@ -90,16 +90,24 @@ def _written(built: Any, case: Case) -> Trial:
 
 EXHIBITS = (
     Exhibit(
-        21, "PTX that nobody has assembled", "assembler message",
+        21,
+        "PTX that nobody has assembled",
+        "assembler message",
         "Four mistakes that people and language models make in PTX: a directive inside the body, an fma without its "
         "rounding, a power of two in f64, a reciprocal without .ftz. The text has every word that a test may search "
         "for. Only an assembler can say that it is not a program.",
-        weights, _weights, tuple(Case(name, choice=n) for n, (name, _, _) in enumerate(MISTAKES)),
+        weights,
+        _weights,
+        tuple(Case(name, choice=n) for n, (name, _, _) in enumerate(MISTAKES)),
     ),
     Exhibit(
-        23, "A kernel of comments", "unwritten elements of pl.out",
+        23,
+        "A kernel of comments",
+        "unwritten elements of pl.out",
         "The body is comments and a `ret`. It assembles, launches and ends without an error, and the output is "
         "whatever was in the buffer: in a benchmark that runs the right kernel first, the right answer.",
-        commented_out, _written, (Case("any"),),
+        commented_out,
+        _written,
+        (Case("any"),),
     ),
-)  # fmt: skip
+)

@@ -34,9 +34,14 @@ def places(swizzle: int) -> np.ndarray:
     x = np.arange(ROWS * swizzle // 2).astype(np.uint16)
     out = np.zeros(x.size, np.uint16)
     launch(
-        _brought(swizzle=swizzle), 1, 32, x.view(np.float16).reshape(ROWS, -1), out.view(np.uint32),
-        device="step", checks=(),
-    )  # fmt: skip
+        _brought(swizzle=swizzle),
+        1,
+        32,
+        x.view(np.float16).reshape(ROWS, -1),
+        out.view(np.uint32),
+        device="step",
+        checks=(),
+    )
     found: np.ndarray = out.reshape(-1, 8, 8)[:, :, 0] // 8
     return found
 
@@ -59,9 +64,13 @@ def swizzled_tile(swizzle: int = 128) -> Picture:
         for place in range(8):
             row, chunk = divmod(int(found[line, place]), chunks)
             drawing.rect(
-                left + place * _CELL + 1, y + 1, _CELL - 2, _HIGH - 2, f"h{chunk}",
+                left + place * _CELL + 1,
+                y + 1,
+                _CELL - 2,
+                _HIGH - 2,
+                f"h{chunk}",
                 title=f"byte {128 * line + 16 * place}: row {row}, columns {8 * chunk} to {8 * chunk + 7}",
-            )  # fmt: skip
+            )
             drawing.text(left + (place + 0.5) * _CELL, y + 15, f"{row}:{chunk}", "small mid on")
     drawing.text(14, top + lines * _HIGH + 22, "row:chunk; a chunk is 16 bytes, 8 elements of 16 bits", "small")
     columns = [int(np.flatnonzero(found.reshape(-1) == chunks * row)[0]) % 8 for row in range(ROWS)]

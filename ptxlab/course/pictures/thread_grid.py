@@ -53,9 +53,13 @@ def grid(blocks: int = 4, threads: int = 128, elements: int = 500) -> Picture:
                 has = bool(busy[block, warp, lane])
                 thread = block * threads + 32 * warp + lane
                 drawing.rect(
-                    left + lane * _CELL, y, _CELL - 1, _CELL + 2, f"h{warp % 8}" if has else "empty",
+                    left + lane * _CELL,
+                    y,
+                    _CELL - 1,
+                    _CELL + 2,
+                    f"h{warp % 8}" if has else "empty",
                     title=f"thread {thread}: block {block}, warp {warp}, lane {lane}",
-                )  # fmt: skip
+                )
     foot = high + 74
     drawing.path(f"M14 {foot - 10} v4 h{wide - 1} v-4", "line")
     drawing.text(14, foot + 10, "a warp: 32 lanes that execute one instruction at a time", "small")

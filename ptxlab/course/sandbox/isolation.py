@@ -30,8 +30,14 @@ class Limits:
     disk: int = 256 << 20
 
 
-OWN = ("/proc/self", "/proc/cpuinfo", "/proc/meminfo", "/proc/stat", "/proc/sys/kernel/osrelease",
-       "/proc/sys/vm/overcommit_memory")  # fmt: skip
+OWN = (
+    "/proc/self",
+    "/proc/cpuinfo",
+    "/proc/meminfo",
+    "/proc/stat",
+    "/proc/sys/kernel/osrelease",
+    "/proc/sys/vm/overcommit_memory",
+)
 """What a process may know of itself and of the machine."""
 
 

@@ -60,9 +60,20 @@ def _prefill(rows: int, keys: int, dim: int, dtype: str) -> tuple[Any, Any]:
     def run(kernel: Any, threads: int, per_block: int) -> tuple[Run, np.ndarray, np.ndarray]:
         o = np.empty((rows, dim), np.float32)
         ran = launch(
-            kernel, -(-rows // per_block), threads, q[0, 0].copy(), k[0, 0].copy(), v[0, 0].copy(), Out(o), rows, keys,
-            dim**-0.5, checks=ALL_CHECKS, counters=True, device="cpu",
-        )  # fmt: skip
+            kernel,
+            -(-rows // per_block),
+            threads,
+            q[0, 0].copy(),
+            k[0, 0].copy(),
+            v[0, 0].copy(),
+            Out(o),
+            rows,
+            keys,
+            dim**-0.5,
+            checks=ALL_CHECKS,
+            counters=True,
+            device="cpu",
+        )
         return ran, o, want
 
     def beside(name: str) -> tuple[Run, Any, np.ndarray, np.ndarray]:
@@ -92,9 +103,21 @@ def _paged(heads: int, dim: int, page_size: int) -> tuple[Any, Any]:
     def run(kernel: Any, threads: int, per_block: int) -> tuple[Run, np.ndarray, np.ndarray]:
         o = np.empty(q.shape, np.float32)
         ran = launch(
-            kernel, (heads, len(lengths)), threads, q.copy(), cache.k, cache.v, table.copy(), cache.lengths(), Out(o),
-            table.shape[1], dim**-0.5, checks=ALL_CHECKS, counters=True, device="cpu",
-        )  # fmt: skip
+            kernel,
+            (heads, len(lengths)),
+            threads,
+            q.copy(),
+            cache.k,
+            cache.v,
+            table.copy(),
+            cache.lengths(),
+            Out(o),
+            table.shape[1],
+            dim**-0.5,
+            checks=ALL_CHECKS,
+            counters=True,
+            device="cpu",
+        )
         return ran, o, want
 
     return run, beside

@@ -11,9 +11,17 @@ LOG2E = math.log2(math.e)
 
 @kernel
 def by_rows(
-    k: Builder, q: Ptr[f32], key: Ptr[f32], value: Ptr[f32], o: Ptr[f32], rows: u32, keys: u32, scale: f32,
-    *, D: int = 32,
-) -> None:  # fmt: skip
+    k: Builder,
+    q: Ptr[f32],
+    key: Ptr[f32],
+    value: Ptr[f32],
+    o: Ptr[f32],
+    rows: u32,
+    keys: u32,
+    scale: f32,
+    *,
+    D: int = 32,
+) -> None:
     """One thread = one row: a first pass for the maximum, a second for the weights."""
     row = k.thread_index()
     k.return_if(row >= rows)
@@ -39,9 +47,17 @@ def by_rows(
 
 @kernel
 def by_rows_of_halves(
-    k: Builder, q: Ptr[f16], key: Ptr[f16], value: Ptr[f16], o: Ptr[f32], rows: u32, keys: u32, scale: f32,
-    *, D: int = 32,
-) -> None:  # fmt: skip
+    k: Builder,
+    q: Ptr[f16],
+    key: Ptr[f16],
+    value: Ptr[f16],
+    o: Ptr[f32],
+    rows: u32,
+    keys: u32,
+    scale: f32,
+    *,
+    D: int = 32,
+) -> None:
     """The same with inputs of 16 bits."""
     row = k.thread_index()
     k.return_if(row >= rows)
@@ -67,9 +83,19 @@ def by_rows_of_halves(
 
 @kernel
 def by_pages(
-    k: Builder, q: Ptr[f32], key: Ptr[f32], value: Ptr[f32], table: Ptr[s32], lengths: Ptr[s32], o: Ptr[f32],
-    width: u32, scale: f32, *, D: int = 32, P: int = 4,
-) -> None:  # fmt: skip
+    k: Builder,
+    q: Ptr[f32],
+    key: Ptr[f32],
+    value: Ptr[f32],
+    table: Ptr[s32],
+    lengths: Ptr[s32],
+    o: Ptr[f32],
+    width: u32,
+    scale: f32,
+    *,
+    D: int = 32,
+    P: int = 4,
+) -> None:
     """One block = one query head of one sequence; lane d has element d, and every key's score is added up twice."""
     d, head, sequence = k.tid.x, k.ctaid.x, k.ctaid.y
     at = (sequence * k.nctaid.x + head) * D + d
