@@ -65,7 +65,7 @@ JIT_ROOMS: dict[str, set[str]] = {
     "affine": {"llvm"},
     "native": {"llvm"},
     "translation": set(),
-    "emitter": {"llvm", "affine"},
+    "emitter": {"llvm", "affine", "translation"},
     "analysis": {"llvm", "affine", "emitter"},
     "memory": {"llvm", "affine", "translation", "emitter"},
     "atomics": {"llvm", "affine", "translation", "emitter", "memory"},

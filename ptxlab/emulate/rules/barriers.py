@@ -15,10 +15,7 @@ from ptxlab.emulate.rules.notes import NOWHERE, note, serial
 from ptxlab.emulate.rules.race_order import share_peers, tell_all
 from ptxlab.emulate.rules.race_repeats import begin_interval
 from ptxlab.emulate.rules.records import CODE, Block, Launch
-from ptxlab.emulate.runtime.state import Warp
-
-BARRIERS = 16
-"""Barriers of a block."""
+from ptxlab.emulate.runtime.state import BARRIERS, Warp
 
 
 @rule

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from ptxlab.emulate.language import *
 from ptxlab.emulate.rules import block_reset, clusters
-from ptxlab.emulate.rules.barriers import BARRIERS
 from ptxlab.emulate.rules.lane_scheduling import forget
 from ptxlab.emulate.rules.records import Block
 from ptxlab.emulate.runtime.memory import POISON
-from ptxlab.emulate.runtime.state import Cluster, Context, Cta, Warp
+from ptxlab.emulate.runtime.state import BARRIERS, Cluster, Context, Cta, Warp
 
 TICKETS = 64
 """As many clusters a worker takes at once at most."""

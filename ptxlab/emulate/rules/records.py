@@ -6,6 +6,7 @@ The rules, both engines and their tests share these records. That of an access i
 from __future__ import annotations
 
 from ptxlab.emulate.language import Array, Pointer, Record, array, boolean, i32, u8, u32, u64
+from ptxlab.emulate.runtime.state import BARRIERS
 
 LANE, WARP, MANY, STRONG, CODE, TIME, BLOCK = 0, 5, 10, 11, 12, 30, 48
 """Where each field of the record of an access begins."""
@@ -245,14 +246,14 @@ class Block(Record):
     heard: Array[u32] = array(32)  # of each warp, and of those it is ordered after: up to when, by the clock of the
     # launch, what other blocks released comes before what it does next
     heard_soon: Array[u32] = array(32)  # the same once it has executed a fence
-    came: Array[u32] = array(16, 32, align=64)  # [barrier, warp]: when the warp arrived and went on
+    came: Array[u32] = array(BARRIERS, 32, align=64)  # [barrier, warp]: when the warp arrived and went on
     sync: Array[u32] = array(32, 32, align=64)  # [w, v]: w comes after what v did before this time
     subsets: Array[u32] = array(32, 16, align=64)  # per warp 8 pairs: lanes that synchronized as a subset, and when
     bar_code: Array[u32] = array(32, align=64)  # of each warp: code index + 1 of the `.aligned` barrier it came to last
     whole_code: Array[u32] = array(32)  # the same, 0 unless that barrier was for all threads of the block
-    expected: Array[u32] = array(16)  # of each barrier: the count it was given + 1, by which instruction and thread
-    expected_code: Array[u32] = array(16)
-    expected_by: Array[u32] = array(16)
+    expected: Array[u32] = array(BARRIERS)  # the count that each was given + 1, by which instruction and thread
+    expected_code: Array[u32] = array(BARRIERS)
+    expected_by: Array[u32] = array(BARRIERS)
     committed: Array[i32] = array(1024, align=64)  # of each thread: its groups of cp.async, those it has waited for
     finished: Array[i32] = array(1024, align=64)
     copies: u64  # whether there was a cp.async

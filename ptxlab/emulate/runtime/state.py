@@ -23,6 +23,8 @@ DIVERGED_DONE: the warp has diverged, and its turn is over."""
 STOPPED, NEEDS_SLOW, NEEDS_SLOT, NEEDS_CODE, PAUSED = 2, 3, 4, 5, 8
 """What the scheduler returns besides DONE and FAULT."""
 
+BARRIERS = 16
+"""Barriers of a block."""
 PATIENT_QUANTA = 16
 """Quanta after which a worker whose CTA has not ended makes another one resident. In a cooperative launch, whose CTAs
 are all resident, it does so after one."""
@@ -162,10 +164,10 @@ class Cta(Record, align=64):
     converged: u32  # whether no warp has diverged here since the states of all warps were last reset
     partly_exited: u32  # whether lanes of a converged warp have exited before others of it since the CTA began
     # of each barrier: threads that it waits for if given, warps that have arrived and gone on, votes for, votes
-    bar_count: Array[u32] = array(16, align=64)
-    bar_arrived: Array[u32] = array(16)
-    bar_yes: Array[u32] = array(16)
-    bar_asked: Array[u32] = array(16)
+    bar_count: Array[u32] = array(BARRIERS, align=64)
+    bar_arrived: Array[u32] = array(BARRIERS)
+    bar_yes: Array[u32] = array(BARRIERS)
+    bar_asked: Array[u32] = array(BARRIERS)
     # of the checks, null without
     checks: Pointer[u8]  # their record of the block
     init_shared: Pointer[u8] | None
@@ -335,8 +337,8 @@ class Warp(Record, align=64):
     filled: u64  # of how many bytes of each lane's local memory it is known what they are (see `rules.lazy_fill`)
     changed: u64  # registers that a diverged warp has written to and that are scalars while it is converged: their bits
     # for each barrier the lanes that wait there, and those of them that go on when the rest of their warp has come
-    bar: Array[u32] = array(16, align=64)
-    arrived: Array[u32] = array(16, align=64)
+    bar: Array[u32] = array(BARRIERS, align=64)
+    arrived: Array[u32] = array(BARRIERS, align=64)
     tid_x: Array[u32] = array(32, align=64)
     tid_y: Array[u32] = array(32, align=64)
     tid_z: Array[u32] = array(32, align=64)

@@ -140,10 +140,10 @@ class Atomics(Part):
         for k, value in enumerate(cells):
             cell = self.t.offset("%data", k * CELL)
             self.t.store(f"<{W} x {LLVM[lane]}>", self.m.vector(value), cell, align=64)
-        result = self.t.let(
-            f"call i32 @{name}(ptr %ctx, ptr %cta, ptr %ws, i32 {self.active.bits}, ptr %addrs, ptr %data, ptr %out, "
-            f"ptr {site}, i32 {S.SPACES[self.e.code.space]}, i32 {self.e.code.index})"
-        )
+        result = self.t.call_function(
+            "i32", name, "ptr %ctx", "ptr %cta", "ptr %ws", f"i32 {self.active.bits}", "ptr %addrs", "ptr %data",
+            "ptr %out", f"ptr {site}", f"i32 {S.SPACES[self.e.code.space]}", f"i32 {self.e.code.index}",
+        )  # fmt: skip
         self.e.faults.if_called(result)
 
     @contextmanager
@@ -172,7 +172,7 @@ class Atomics(Part):
                     new = new_value(t, form, word, lane, old, [x])
                     t.store(LLVM[lane], new, place, align=size)
                 with locked:
-                    t.let(f"atomicrmw {word} ptr {place}, {LLVM[lane]} {x} seq_cst")
+                    t.atomic(word, LLVM[lane], place, x)
         t.go(done)
         t.at(done)
 
@@ -218,8 +218,7 @@ class Atomics(Part):
         arguments = (
             "ptr %ctx, ptr %cta, ptr %ws, i32 %mask, ptr %addrs, ptr %xs, ptr %out, ptr %site, i32 %space, i32 %code"
         )
-        head = f"define internal i32 @{name}({arguments}) noinline nounwind {{"
-        return "\n".join([head, "entry:", *t.lines, "}", ""])
+        return t.function(f"i32 @{name}({arguments})", "noinline nounwind")
 
 
 def _compare_addresses(t: Text, alone: bool) -> None:
@@ -263,8 +262,7 @@ def _find(t: Text, size: int) -> None:
     t.at("placed")
     words = Place.size // 8  # of a place, the first of which is the pointer
     every = t.load(f"<{words * W} x i64>", "%places", align=64)
-    chosen = ", ".join(f"i32 {words * k + Place.offset('host') // 8}" for k in range(W))
-    hosts = t.let(f"shufflevector <{words * W} x i64> {every}, <{words * W} x i64> poison, <{W} x i32> <{chosen}>")
+    hosts = t.shuffle(f"<{words * W} x i64>", every, [words * k + Place.offset("host") // 8 for k in range(W)])
     t.store(f"<{W} x i64>", hosts, "%hosts", align=64)
     t.go("found")
     t.at("found")
@@ -329,7 +327,7 @@ def _at_once(t: Text, form: Form, word: str, lane: str, *, shared: bool) -> None
         old = t.load(ty, place, align=size)
         t.store(ty, new_value(t, form, word, lane, old, [x]), place, align=size)
     else:
-        t.let(f"atomicrmw {word} ptr {place}, {ty} {x} seq_cst")
+        t.atomic(word, ty, place, x)
 
 
 def _together(t: Text, form: Form, word: str, lane: str, flushes: str, *, shared: bool, returns: bool) -> None:
@@ -340,7 +338,7 @@ def _together(t: Text, form: Form, word: str, lane: str, flushes: str, *, shared
     place, flush = _host("%first", t), flushes_at(t, flushes, "%address")
     t.go(again)
     t.at(again)
-    seen = t.load(f"{'' if shared else 'atomic '}{bits}", f"{place}{'' if shared else ' seq_cst'}", align=size)
+    seen = t.load(bits, place, align=size) if shared else t.load_atomic(bits, place, "seq_cst", size)
     start = t.bitcast(bits, seen, ty)
     flush = sums_may_flush(t, seen, flush)
     # A NaN that nobody reads on the way need not be the canonical one there: a sum with it is NaN whatever it is.
@@ -378,7 +376,7 @@ def _together(t: Text, form: Form, word: str, lane: str, flushes: str, *, shared
     if shared:
         t.store(bits, last, place, align=size)
         return
-    pair = t.let(f"cmpxchg ptr {place}, {bits} {seen}, {bits} {last} seq_cst seq_cst")
-    changed, written = t.let(f"extractvalue {{{bits}, i1}} {pair}, 1"), t.label("written")
+    pair, kind = t.compare_and_swap(bits, place, seen, last)
+    changed, written = t.part(kind, pair, 1), t.label("written")
     t.branch(changed, written, again)
     t.at(written)

@@ -61,8 +61,8 @@ def _computed(t: Text, form: Form, old: Value, x: Value, flushes: str, *, raw: b
     with t.if_else(flushes) as both:
         for way, ftz in zip(both, ("ftz.", ""), strict=True):
             with way:
-                ways.append(f"[{by(ftz)}, %{t.here}]")
-    return t.let(f"phi {old.llvm} {', '.join(ways)}")
+                ways.append((by(ftz), t.here))
+    return t.phi(old.llvm, *ways)
 
 
 def in_a_row(t: Text, form: Form, word: str, lane: str, start: str, x: str, flushes: str = "") -> str:
@@ -103,12 +103,12 @@ def element(
         new = new_value(t, form, word, lane, old, given, sum_may_flush(t, old, small, flushes))
         t.store(ty, new, p, align=size)
     elif word == "cmpxchg":
-        pair = t.let(f"cmpxchg ptr {p}, {ty} {x}, {ty} {given[1]} seq_cst seq_cst")
-        old = t.let(f"extractvalue {{{ty}, i1}} {pair}, 0")
+        pair, kind = t.compare_and_swap(ty, p, x, given[1])
+        old = t.part(kind, pair, 0)
     elif word == "loop":
         old = _exchange(t, form, p, x, lane, flushes, small)
     else:
-        old = t.let(f"atomicrmw {word} ptr {p}, {ty} {x} seq_cst")
+        old = t.atomic(word, ty, p, x)
     if returns:
         t.store(ty, old, cell_of(t, "%out", k, ty, at))
 
@@ -122,10 +122,10 @@ def exchange_pair(t: Text, place: str, at: str, *, compares: bool) -> None:
     lock = t.get(S.Context, "wide_lock")
     t.go(spin)
     t.at(spin)
-    taken = t.let(f"cmpxchg ptr {lock}, i32 0, i32 1 seq_cst seq_cst")
-    t.branch(t.let(f"extractvalue {{i32, i1}} {taken}, 1"), held, spin)
+    pair, kind = t.compare_and_swap("i32", lock, 0, 1)
+    t.branch(t.part(kind, pair, 1), held, spin)
     t.at(held)
-    old = [t.let(f"load atomic i64, ptr {x} monotonic, align 8") for x in p]
+    old = [t.load_atomic("i64", x, "monotonic", 8) for x in p]
     same = "true"
     if compares:
         each = [t.eq("i64", a, b) for a, b in zip(old, given[:2], strict=True)]
@@ -133,10 +133,10 @@ def exchange_pair(t: Text, place: str, at: str, *, compares: bool) -> None:
     t.branch(same, write, done)
     t.at(write)
     for x, value in zip(p, given[-2:], strict=True):
-        t.do(f"store atomic i64 {value}, ptr {x} monotonic, align 8")
+        t.store_atomic("i64", value, x, "monotonic", 8)
     t.go(done)
     t.at(done)
-    t.do(f"store atomic i32 0, ptr {lock} seq_cst, align 4")
+    t.store_atomic("i32", 0, lock, "seq_cst", 4)
     for k, value in enumerate(old):
         cell = t.offset("%out", k * CELL)
         t.store("i64", value, t.element("i64", cell, at))
@@ -148,11 +148,11 @@ def _exchange(t: Text, form: Form, p: str, x: str, lane: str, flushes: str, smal
     again, done = t.label("again"), t.label("done")
     t.go(again)
     t.at(again)
-    seen = t.let(f"load atomic {bits}, ptr {p} seq_cst, align {BITS[lane] // 8}")
+    seen = t.load_atomic(bits, p, "seq_cst", BITS[lane] // 8)
     old = t.bitcast(bits, seen, ty)
     new = new_value(t, form, "loop", lane, old, [x], sum_may_flush(t, old, small, flushes))
     wanted = t.bitcast(ty, new, bits)
-    pair = t.let(f"cmpxchg ptr {p}, {bits} {seen}, {bits} {wanted} seq_cst seq_cst")
-    t.branch(t.let(f"extractvalue {{{bits}, i1}} {pair}, 1"), done, again)
+    pair, kind = t.compare_and_swap(bits, p, seen, wanted)
+    t.branch(t.part(kind, pair, 1), done, again)
     t.at(done)
     return old

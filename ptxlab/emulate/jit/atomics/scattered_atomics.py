@@ -42,7 +42,7 @@ class AtomicLanes(Part):
         lanes, other, done = (t.label(name) for name in ("lanes", "other", "done"))
         start, offsets, good = self._in_shared(address, lane) if shared else self._in_site(address, lane, site)
         kind = f"<{W} x {'i32' if shared else 'i64'}>"
-        first = t.let(f"shufflevector {kind} {offsets}, {kind} poison, <{W} x i32> zeroinitializer")
+        first = t.shuffle(kind, offsets, [0] * W)
         same = t.bitcast(f"<{W} x i1>", t.eq(kind, offsets, first), "i32")
         full = t.eq("i32", t.and_("i32", good, self.active.bits), -1)
         apart = t.ne("i32", same, -1)  # at one address they become one operation
@@ -52,8 +52,8 @@ class AtomicLanes(Part):
             yield
         t.go(done)
         t.at(lanes)
-        x = f"{given.llvm} {given.text}"
-        t.do(f"call void @{self._function(form, word, lane, kind, given)}(ptr {start}, {kind} {offsets}, {x})")
+        function = self._function(form, word, lane, kind, given)
+        t.call_function("void", function, f"ptr {start}", f"{kind} {offsets}", f"{given.llvm} {given.text}")
         t.go(done)
         t.at(done)
 
@@ -96,13 +96,11 @@ class AtomicLanes(Part):
         for k in range(W):
             # volatile: LLVM would take offsets out of vectors, so late that the CPU lets loads go before stores to
             # their place, and begins again when it notices: 20 cycles each time
-            off = t.let(f"load volatile {one}, ptr {t.element(one, '%at.p', k)}")
+            off = t.load(f"volatile {one}", t.element(one, "%at.p", k))
             place = t.element("i8", "%start", off, by=one)
             x = "%xs" if given.uniform else t.load(ty, t.element(ty, "%xs.p", k))
             old = t.load(ty, place, align=size)
             t.store(ty, new_value(t, form, word, lane, old, [x]), place, align=size)
-        head = (
-            f"define internal void @{name}(ptr %start, {kind} %at, {given.llvm} %xs) noinline nounwind alignstack(64)"
-        )
-        self.e.helpers[name] = "\n".join([f"{head} {{", *t.lines, "  ret void", "}", ""])
+        t.ret()
+        self.e.helpers[name] = t.function(f"void @{name}(ptr %start, {kind} %at, {given.llvm} %xs)")
         return name

@@ -8,9 +8,9 @@ from ptxlab.emulate.jit.bodies.body import Body
 from ptxlab.emulate.jit.emitter.instrument import After
 from ptxlab.emulate.jit.llvm.ir_text import W
 from ptxlab.emulate.jit.llvm.values import Value
-from ptxlab.emulate.jit.translation.rule_calls import ANYWHERE, THERE, Function, call
+from ptxlab.emulate.jit.translation.rule_calls import THERE, Function, call
 from ptxlab.emulate.program.flat_program import Code, Mem, Reg
-from ptxlab.emulate.rules.accesses import READS
+from ptxlab.emulate.rules.accesses import IN_ONE_ALLOCATION, READS
 from ptxlab.emulate.rules.async_copies import copy
 from ptxlab.emulate.runtime import state as S
 from ptxlab.isa.actions import Action
@@ -139,7 +139,7 @@ class Copies(Body):
                      checks.pieces(members), checks.members(members), "true")
             )  # fmt: skip
         if checks.init:
-            checks.stored(code, self.active.bits, ANYWHERE, 0, size)
+            checks.stored(code, self.active.bits, str(IN_ONE_ALLOCATION), 0, size)
         if checks.sync:
             checks.of_copies(start, "%addrs", str(size), str(code.index))
             checks.tile_stored(self.active.bits, checks.members(members), self.program.shared_start)

@@ -25,10 +25,10 @@ from ptxlab.emulate.jit.matrices.half_products import REGISTER
 from ptxlab.emulate.jit.matrices.products import product_function
 from ptxlab.emulate.jit.matrices.wide_operands import WideOperands
 from ptxlab.emulate.jit.memory.access import Memory
-from ptxlab.emulate.jit.translation.rule_calls import ANYWHERE
 from ptxlab.emulate.program.flat_program import Code, Literal, Mem, Reg, Source
 from ptxlab.emulate.program.matrix_operands import Elements, bits_of, metadata
 from ptxlab.emulate.rules import matrix_access
+from ptxlab.emulate.rules.accesses import IN_ONE_ALLOCATION
 from ptxlab.emulate.runtime import state as S
 from ptxlab.errors import UnsupportedInstruction
 from ptxlab.isa import fragments, types
@@ -163,12 +163,20 @@ class Matrices(Body, LateReaders):
 
     # -- the calls -----------------------------------------------------------------------------------------------------
 
+    def _calling(self, name: str) -> Callable[[str], None]:
+        """What emits a call of a function that needs to know no more than where the registers lie."""
+
+        def call(table: str) -> None:
+            self.t.call_function("void", name, "ptr %ws", f"ptr {table}")
+
+        return call
+
     def _prepare(self, code: Code, form: Form, literals: dict[int, int]) -> Callable[[str], None]:
         """Reads the other operands; returns what emits the call, for the place where it is known to be made."""
         name = "_".join(w.replace("::", "_") for w in form.opcode.split(".") if w not in ("sync", "aligned"))
         if code.action is Action.TRANSPOSE:
             self.e.helpers.setdefault(name, tiles.movmatrix(name))
-            return lambda table: self.t.do(f"call void @{name}(ptr %ws, ptr {table})")
+            return self._calling(name)
         if code.properties.rows:
             return self._rows(form, name)
         if code.properties.touches:
@@ -181,7 +189,7 @@ class Matrices(Body, LateReaders):
             name += f"_{packed.selector}"
         if name not in self.e.helpers:
             self.e.helpers[name] = product_function(name, p, self.t.declared, bool(form.satfinite), packed)
-        return lambda table: self.t.do(f"call void @{name}(ptr %ws, ptr {table})")
+        return self._calling(name)
 
     def _half_product(self, code: Code, p: Product, literals: dict[int, int]) -> Callable[[str], None]:
         """A product of halves, which is cut into units, and deferred if it can be."""
@@ -248,7 +256,7 @@ class Matrices(Body, LateReaders):
 
     def _rows(self, form: Form, name: str) -> Callable[[str], None]:
         t, stores = self.t, form.properties.stores
-        code, more = self.e.code, ""
+        code, widened = self.e.code, list[str]()
         (f,) = fragments.operands(form).values()
         into: list[tuple[Fragment, tuple[int, ...]]] = []
         wide = [] if stores else self.wide.loaded(code)
@@ -256,7 +264,7 @@ class Matrices(Body, LateReaders):
             at_register = {e.index: k for k, e in enumerate(self.wide.held(code)["d"]) if isinstance(e, Reg)}
             into = [(each.fragment, tuple(at_register[r] for r in each.registers)) for each in wide]
             name += "".join(f"_{of.type}_{of.rows}_{''.join(map(str, numbers))}" for of, numbers in into)
-            more = "".join(f", ptr {each.pointer}" for each in wide)
+            widened = [f"ptr {each.pointer}" for each in wide]
         if name not in self.e.helpers:
             self.e.helpers[name] = tiles.rows(name, f, t.declared, stores=stores, wide=into, cpu=self.wide.cpu)
         mem, _ = code.named["a"]
@@ -274,8 +282,8 @@ class Matrices(Body, LateReaders):
             self.memory.laid.lanes(self.memory.rows.in_shared(at))
 
         def call(table: str) -> None:
-            given = f"ptr {where}, i32 {offset}, ptr %shared, i64 %shared.size{more}"
-            bad = t.let(f"call i32 @{name}(ptr %ws, ptr {table}, {given})")
+            given = f"ptr {where}", f"i32 {offset}", "ptr %shared", "i64 %shared.size", *widened
+            bad = t.call_function("i32", name, "ptr %ws", f"ptr {table}", *given)
             if at is not None and at.type != "i32":
                 self.e.faults.if_any(bad, at)
                 return
@@ -312,10 +320,10 @@ class Matrices(Body, LateReaders):
             step = str(default * f.bits // 8)
             if stride is not None:
                 step = self.m.lshr(self.m.mul(self.m.lane_0(stride), each), self.m.const("i64", 3)).text
-            result = t.let(
-                f"call i32 @{name}(ptr %ws, ptr {table}, ptr %ctx, ptr %cta, i64 {self.m.lane_0(at).text}, i64 {step}, "
-                f"i32 {S.SPACES[code.space]}, i32 {code.index})"
-            )
+            result = t.call_function(
+                "i32", name, "ptr %ws", f"ptr {table}", "ptr %ctx", "ptr %cta", f"i64 {self.m.lane_0(at).text}",
+                f"i64 {step}", f"i32 {S.SPACES[code.space]}", f"i32 {code.index}",
+            )  # fmt: skip
             self.e.faults.if_called(result)
             for instrument in reversed(self.e.instruments):
                 instrument.tile(code, at, stride)
@@ -344,7 +352,8 @@ class Matrices(Body, LateReaders):
     def _rows_checked(self, code: Code, checks: Checks, offsets: str, lanes: int) -> None:
         """Rows of 16 bytes in shared memory, one for each of the first lanes."""
         self.t.store(f"<{W} x i32>", offsets, "%addrs", align=64)
-        checks.placed_rows(code, lanes, self.memory.sites.patterns.of(offsets, 16) if lanes >> 31 else ANYWHERE)
+        whole = lanes == (1 << W) - 1
+        checks.placed_rows(code, lanes, self.memory.sites.patterns.of(offsets, 16) if whole else str(IN_ONE_ALLOCATION))
 
     def _tile(self, code: Code, checks: Checks) -> None:
         """The pieces of a matrix that wmma loads or stores."""

@@ -22,11 +22,12 @@ from ptxlab.emulate.jit.matrices.warpgroup_parts import (
     unless_added,
 )
 from ptxlab.emulate.jit.memory.access import Memory
-from ptxlab.emulate.jit.translation.rule_calls import ANYWHERE, THERE, Function, call
+from ptxlab.emulate.jit.translation.rule_calls import THERE, Function, call
 from ptxlab.emulate.program.flat_program import Code, Reg
 from ptxlab.emulate.program.matrix_operands import Elements, metadata
 from ptxlab.emulate.program.warpgroup_flow import follows_layouts
 from ptxlab.emulate.rules import warpgroup_products as products
+from ptxlab.emulate.rules.accesses import IN_ONE_ALLOCATION
 from ptxlab.emulate.rules.warpgroup_faults import SIGNS, WARPS, Tile, product_operands, tile_a, tile_b
 from ptxlab.emulate.rules.warpgroup_tiles import REGISTER, first_outside, fragment_a, fragment_b, piece_offsets
 from ptxlab.emulate.runtime import state as S
@@ -155,7 +156,7 @@ class Warpgroups(Body):
         if name not in self.e.helpers:
             self.e.helpers[name] = ""
             self.e.helpers[name] = self._complete(name)
-        t.do(f"call void @{name}(ptr %ctx, ptr %cta, ptr %ws, i32 {left})")
+        t.call_function("void", name, "ptr %ctx", "ptr %cta", "ptr %ws", f"i32 {left}")
 
     def _complete(self, name: str) -> str:
         """The function that computes what a wait for all but some groups completes."""
@@ -164,8 +165,7 @@ class Warpgroups(Body):
         t.go("next")
         t.at("next")
         code = t.let(call(products.completing_product, queue, "%left"))
-        cases = " ".join(f"i32 {c.index}, label %code{c.index}" for c in self.codes)
-        t.do(f"switch i32 {code}, label %end [{cases}]")
+        t.branch_by(code, "end", [(c.index, f"code{c.index}") for c in self.codes])
         for c in self.codes:
             t.at(f"code{c.index}")
             t.do(f"call void @{self._compute(c)}")
@@ -174,8 +174,8 @@ class Warpgroups(Body):
         t.do(call(products.complete, queue))
         t.go("next")
         t.at("end")
-        head = f"define internal void @{name}(ptr %ctx, ptr %cta, ptr %ws, i32 %left) noinline nounwind {{"
-        return "\n".join([head, "entry:", *t.lines, "  ret void", "}"]) + "\n"
+        t.ret()
+        return t.function(f"void @{name}(ptr %ctx, ptr %cta, ptr %ws, i32 %left)", "noinline nounwind")
 
     def _compute(self, code: Code) -> str:
         """What computes the oldest product in flight, which is one of this instruction: a function, which those that
@@ -245,9 +245,9 @@ class Warpgroups(Body):
                 self.e.helpers[multiply] = made
             with for_each_row(t, "%table", rows, groups) as row:
                 unless_added(self.e, t, adds, row, part.d.registers)
-                t.do(f"call void @{multiply}(ptr %ws, ptr {row})")
-        head = f"define internal void @{name}(ptr %ctx, ptr %cta, ptr %ws, ptr %table, ptr %a) noinline nounwind"
-        return "\n".join([f"{head} alignstack(64) {{", "entry:", *t.lines, "  ret void", "}"]) + "\n"
+                t.call_function("void", multiply, "ptr %ws", f"ptr {row}")
+        t.ret()
+        return t.function(f"void @{name}(ptr %ctx, ptr %cta, ptr %ws, ptr %table, ptr %a)")
 
     def _tables(self, held: dict[str, Elements], whole: Product, part: Product) -> tuple[int, str, str]:
         """How many registers each product of 8 columns has, the table of their offsets for all of them, and that of
@@ -323,7 +323,7 @@ class Warpgroups(Body):
 
     def _read(self, code: Code, checks: Checks, lanes: int) -> None:
         """The product reads rows of 16 bytes, one for each of the first lanes; %addrs holds their offsets."""
-        mask, rows = checks.placed_rows(code, lanes, ANYWHERE)
+        mask, rows = checks.placed_rows(code, lanes, str(IN_ONE_ALLOCATION))
         if checks.sync:
             from ptxlab.emulate.rules.async_proxy import product_reads
 

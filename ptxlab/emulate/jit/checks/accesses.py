@@ -309,7 +309,7 @@ class CheckedAccesses(CheckInstrument):
         """So many bytes of shared memory are written."""
         p = self.t.offset("%init.shared", off)
         p = self.t.offset(p, offset)
-        self.t.do(f"call void @llvm.memset.p0.i64(ptr {p}, i8 -1, i64 {size}, i1 false)")
+        self.t.fill(p, -1, size)
 
     def _offsets(self, group: Group) -> None:
         """The offsets of a group into the buffer for them."""

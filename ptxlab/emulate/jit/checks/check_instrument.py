@@ -16,7 +16,7 @@ from ptxlab.emulate.jit.emitter.part import Part
 from ptxlab.emulate.jit.llvm.ir_text import W
 from ptxlab.emulate.jit.llvm.values import Value
 from ptxlab.emulate.jit.memory.access import Memory
-from ptxlab.emulate.jit.translation.rule_calls import ANYWHERE, THERE, Function, call
+from ptxlab.emulate.jit.translation.rule_calls import THERE, Function, call
 from ptxlab.emulate.program.addresses import SHARED_WINDOW
 from ptxlab.emulate.program.flat_program import Code
 from ptxlab.emulate.program.local_objects import local_bounds
@@ -35,7 +35,7 @@ from ptxlab.emulate.rules import (
 )
 from ptxlab.emulate.rules import copies_in_flight as in_flight
 from ptxlab.emulate.rules import instructions as rules
-from ptxlab.emulate.rules.accesses import CHANGES, READS, WRITES
+from ptxlab.emulate.rules.accesses import CHANGES, IN_ONE_ALLOCATION, READS, WRITES
 from ptxlab.emulate.rules.instructions import is_bulk
 from ptxlab.emulate.runtime import state as S
 from ptxlab.isa.accesses import Access
@@ -202,9 +202,13 @@ class Checks(Part):
             offsets = t.load(f"<{W} x i32>", "%addrs", align=64)
             with self.written.unless_lanes(offsets, [(0, 16)], mask, write=write):
                 if write:
-                    self.stored(code, mask, ANYWHERE, 0, 16)
+                    self.stored(code, mask, str(IN_ONE_ALLOCATION), 0, 16)
                 else:
-                    good = t.let(call(initcheck.group_written, mask, "%init.shared", "%addrs", ANYWHERE, rows, rows))
+                    good = t.let(
+                        call(
+                            initcheck.group_written, mask, "%init.shared", "%addrs", str(IN_ONE_ALLOCATION), rows, rows
+                        )
+                    )
                     with t.unless(good, cold=True):
                         self.unwritten(mask, "%init.shared", str(start), rows)
         if self.sync:

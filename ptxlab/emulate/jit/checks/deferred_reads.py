@@ -98,16 +98,16 @@ class DeferredReads(Part):
             lanes, above = t.zext("i32", self.active.bits, "i64"), t.shl("i64", high, 32)
             stamp = self._stamp(race_deferred_reads.STRIDED | writes)
             alike = {
-                "key": f"i64 {t.and_('i64', stamp, race_repeats.NOT_BLOCK)}",
-                "places": f"i64 {t.or_('i64', above, low)}",
-                "lanes": f"i64 {t.or_('i64', apart, lanes)}",
-                "members": f"ptr {rows}",
+                "key": ("i64", t.and_("i64", stamp, race_repeats.NOT_BLOCK)),
+                "places": ("i64", t.or_("i64", above, low)),
+                "lanes": ("i64", t.or_("i64", apart, lanes)),
+                "members": ("ptr", rows),
             }
             if any(code.properties.converges for code in self.program.codes):
-                alike["synced"] = f"i32 {self._synced()}"
+                alike["synced"] = "i32", self._synced()
             same = "true"
-            for field, value in alike.items():
-                same = t.and_("i1", same, t.let(f"icmp eq {value}, {t.get(Told, field, told)}"))
+            for field, (kind, value) in alike.items():
+                same = t.and_("i1", same, t.eq(kind, value, t.get(Told, field, told)))
             with t.if_then(same, to=past):
                 t.bump(t.field(Block, "repeats.next", "%check.block"), t.add, "i64", 1)
             t.do(call(race_accesses.departed, "%check.launch", "%check.block", *records, self.active.bits))

@@ -110,7 +110,7 @@ class CheckedLocal(CheckInstrument):
 
         def ask() -> None:
             offsets = self.m.vector(self.m.trunc("i32", at))
-            self.t.do(f"store <{W} x i32> {offsets}, ptr %addrs, align 64")
+            self.t.store(f"<{W} x i32>", offsets, "%addrs", align=64)
             given = self.active.bits, "%addrs", str(size), *map(str, bounds), str(self.e.code.index), "0"
             self.t.do(call(initcheck_local.within, *THERE, *given))
 
@@ -138,7 +138,6 @@ class CheckedLocal(CheckInstrument):
     def _add(self, masks: str, count: int) -> None:
         """Adds the active lanes to some masks."""
         t, kind = self.t, f"<{count} x i32>"
-        first = t.insert(kind, "poison", "i32", self.active.bits, 0)
-        lanes = t.let(f"shufflevector {kind} {first}, {kind} poison, {kind} zeroinitializer")
+        lanes = t.splat("i32", self.active.bits, count)
         held = t.load(kind, masks, align=4)
         t.store(kind, t.or_(kind, held, lanes), masks, align=4)

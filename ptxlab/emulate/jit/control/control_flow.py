@@ -176,7 +176,7 @@ class ControlFlow(Part):
         asked = self.e.operands.read(*given.pop()) if form.red else None
         numbers = [self.active.first_value(self.e.operands.read(s, "u32")) for s, _ in given]
         count = numbers[1] if len(numbers) > 1 else ""
-        slot = t.zext("i32", t.and_("i32", numbers[0], 15), "i64")
+        slot = t.zext("i32", t.and_("i32", numbers[0], S.BARRIERS - 1), "i64")
         offset = t.shl("i64", slot, 2)
         self._check_barrier(numbers[0], count)
         if count:
@@ -207,16 +207,18 @@ class ControlFlow(Part):
 
     def _check_barrier(self, number: str, count: str) -> None:
         """A block has barriers 0 to 15, and counts whole warps."""
-        for bad, what in ((f"icmp ugt i32 {number}, 15", number), (f"and i32 {count}, 31", count)):
-            if not what or (what.isdigit() and (int(what) <= 15 if what is number else int(what) % 32 == 0)):
-                continue
-            test = self.t.let(bad) if what is number else self.t.ne("i32", self.t.let(bad), 0)
-            with self.t.if_then(test, to="fault"):
-                lane = self.active.first()
-                wide = self.t.zext("i32", number, "i64")
-                high = self.t.shl("i64", self.t.zext("i32", count or 0, "i64"), 32)
-                both = self.t.or_("i64", wide, high)
-                self.e.faults.record(S.BAD_BARRIER, str(self.e.code.index), lane, both)
+        if not (number.isdigit() and int(number) < S.BARRIERS):
+            self._bad_barrier(self.t.ugt("i32", number, S.BARRIERS - 1), number, count)
+        if count and not (count.isdigit() and int(count) % W == 0):
+            self._bad_barrier(self.t.ne("i32", self.t.and_("i32", count, W - 1), 0), number, count)
+
+    def _bad_barrier(self, bad: str, number: str, count: str) -> None:
+        """Faults if an i1 holds."""
+        with self.t.if_then(bad, to="fault"):
+            lane = self.active.first()
+            wide = self.t.zext("i32", number, "i64")
+            high = self.t.shl("i64", self.t.zext("i32", count or 0, "i64"), 32)
+            self.e.faults.record(S.BAD_BARRIER, str(self.e.code.index), lane, self.t.or_("i64", wide, high))
 
     def _arrived(self, block: Block, offset: str) -> None:
         """A whole warp has executed `bar.arrive`: it counts, and goes on when the barrier has been looked at."""

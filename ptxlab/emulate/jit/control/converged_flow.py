@@ -7,7 +7,9 @@ from ptxlab.emulate.jit.emitter.emitter import Emitter
 from ptxlab.emulate.jit.emitter.part import Part
 from ptxlab.emulate.jit.llvm.ir_text import COLD, W
 from ptxlab.emulate.jit.llvm.values import Value
+from ptxlab.emulate.jit.translation.rule_calls import call
 from ptxlab.emulate.program.flat_program import Block, Code, Literal
+from ptxlab.emulate.rules.diverging import spread
 from ptxlab.emulate.rules.scheduling_rounds import AT_BARRIER, EXITED, NONE, YIELDED
 from ptxlab.emulate.runtime import state as S
 from ptxlab.isa.actions import Action
@@ -67,7 +69,7 @@ class ConvergedFlow(Part):
         self.t.store(f"<{W} x i32>", pcs, "%pcs.at", align=64)
         self.t.put(S.Warp, "changed", changed)
         name, count = self.e.scalar_table(alive)
-        self.t.do(f"call void @spread(ptr %ws, ptr {name}, i32 {count})")
+        self.t.do(call(spread, "%ws", name, str(count)))
         self.t.ret("i32", result)
 
     def exited(self) -> None:

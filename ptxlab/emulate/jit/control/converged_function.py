@@ -53,8 +53,7 @@ class ConvergedFunction(Part):
         t, first, loops = self.t, self.program.entry, self.e.loops
         loops.begin(0)
         labels = {b.index: loops.label(b.index) for b in self.program.blocks}
-        cases = " ".join(f"i32 {self.e.pc(at)}, label %{label}" for at, label in labels.items())
-        cases += "".join(f" i32 {pc}, label %{label}" for pc, label in self.regions.resumed.items())
+        cases = [(self.e.pc(at), label) for at, label in labels.items()] + list(self.regions.resumed.items())
         before, t.lines = t.lines, []
         loops.ways()
         ways, t.lines = t.lines, before
@@ -64,7 +63,7 @@ class ConvergedFunction(Part):
         begins = t.eq("i32", "%start", self.e.pc(first))
         t.branch(begins, labels[first], "within")
         t.at("within")
-        t.do(f"switch i32 %start, label %fault [{cases}]")
+        t.branch_by("%start", "fault", cases)
         t.lines += ways
 
     def block(self, block: Block) -> None:
@@ -203,8 +202,7 @@ class ConvergedFunction(Part):
         self.e.loops.settle(self.e.alive_after(block))
         t.ret("i32", S.SUSPENDED)
         t.at(look)
-        cases = " ".join(f"i32 {self.e.pc(w)}, label %{self.e.loops.label(w)}" for w in ways)
-        t.do(f"switch i32 {target.text}, label %fault [{cases}]")
+        t.branch_by(target.text, "fault", [(self.e.pc(w), self.e.loops.label(w)) for w in ways])
 
     def leave(self, block: Block) -> None:
         t, code, in_segment = self.t, self.e.code, self.converged.segment is not None

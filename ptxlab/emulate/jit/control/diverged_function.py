@@ -21,7 +21,7 @@ from ptxlab.emulate.jit.translation.rule_calls import call
 from ptxlab.emulate.program.basic_blocks import waits_for_others
 from ptxlab.emulate.program.flat_program import Block, Code, Literal
 from ptxlab.emulate.program.liveness import reads
-from ptxlab.emulate.rules.diverging import sync_lanes, sync_waiting
+from ptxlab.emulate.rules.diverging import gather_up, sync_lanes, sync_waiting
 from ptxlab.emulate.rules.instructions import is_members, members_of
 from ptxlab.emulate.rules.lane_scheduling import go_on
 from ptxlab.emulate.runtime import state as S
@@ -127,7 +127,7 @@ d.missing:
             with t.ends_if("true" if not count else t.eq("i64", changed, 0)):
                 self._converges(block)
             if count:
-                same = t.let(f"call i1 @gather.up(ptr %ws, ptr {name}, i32 {count}, i32 {live}, i64 {changed})")
+                same = t.let(call(gather_up, "%ws", name, str(count), live, changed))
                 with t.ends_if(same):
                     self._converges(block)
 

@@ -54,6 +54,7 @@ from ptxlab.emulate.jit.llvm.instruction_text import (
     size,
     without_unused,
 )
+from ptxlab.emulate.jit.llvm.instructions import Instructions
 from ptxlab.emulate.jit.llvm.ir_text import KEPT, USUAL
 from ptxlab.emulate.runtime import state as S
 
@@ -77,7 +78,8 @@ class VersionedLoop:
         self.registers, self.slices = registers, slices
         grown = [Induction(str(steps[0])), Induction(str(steps[1])), Induction("0", "1" if slices else "0")]
         self.fields = dict(zip(_GROWING, grown if slices else [*grown, Induction("1")], strict=False))
-        self.before: list[str] = []
+        self.before = Instructions("sure")
+        """What is computed before the loop."""
         self.asked: list[str] = []
         """What must hold, i1s before the loop."""
         self.body: list[str] = []
@@ -95,12 +97,11 @@ class VersionedLoop:
         """Names of what depends on which CTA it is."""
         self._ends: dict[tuple[str, str], str] = {}
         self._met: set[Need | str] = set()
-        self._count = 0
         self._walk(blocks)
         self.sure = "true"
         """An i1 before the loop: whether all that must hold does."""
         for each in self.asked:
-            self.sure = each if self.sure == "true" else self._let(f"and i1 {self.sure}, {each}")
+            self.sure = each if self.sure == "true" else self.before.and_("i1", self.sure, each)
         if not any(f"ptr %{KEPT}.result" in line for line in self.body):  # nobody goes on from the warp's state
             self._drop_stores()
         self.counted, self.onward = list[str](), list[str]()
@@ -192,7 +193,7 @@ class VersionedLoop:
         if any(other in self._of_cta for other in NAME.findall(text)):
             self._of_cta.add(name)
         if kind == SAME:
-            self.before.append("  " + self._final(f"{name} = {text}"))
+            self.before.do(self._final(f"{name} = {text}"))
         else:
             self._put(f"{name} = {text}")
 
@@ -245,8 +246,8 @@ class VersionedLoop:
             assert isinstance(kind, Induction)
             step, first = self._narrow(type_, kind.step), self._at(growing[name], "a")
             if kind.deep != "0" or (self.slices and kind.step != "0"):
-                back = self._let(f"mul i64 {kind.step}, %beyond")
-                turn = self._narrow(type_, self._let(f"sub i64 {kind.deep}, {back}"))
+                back = self.before.mul("i64", kind.step, "%beyond")
+                turn = self._narrow(type_, self.before.sub("i64", kind.deep, back))
                 self.onward.append(f"  {name}.by = select i1 %turns, {type_} {turn}, {type_} {step}")
                 step = f"{name}.by"
             self.counted.append(f"  {name} = phi {type_} [{first}, %ask], [{name}.next, %swift.next]")
@@ -254,7 +255,7 @@ class VersionedLoop:
 
     def _narrow(self, type_: str, step: str) -> str:
         """A step, an i64, as a number of this type."""
-        return self._let(f"trunc i64 {step} to i32") if type_ == "i32" else step
+        return self.before.trunc("i64", step, "i32") if type_ == "i32" else step
 
     def _beside(self, text: str) -> str:
         """Of what is a number that grows and one that does not, the first; "" of anything else."""
@@ -325,7 +326,7 @@ class VersionedLoop:
             return OTHER
         factor = str(1 << int(b)) if word == "shl" else self._final(a if x == SAME else b)
         if type_ == "i32" and factor.startswith("%"):
-            factor = self._let(f"sext i32 {factor} to i64")
+            factor = self.before.sext("i32", factor, "i64")
         grown = other if x == SAME else one
         return Induction(self._made("mul", grown.step, factor), self._made("mul", grown.deep, factor), needs)
 
@@ -350,11 +351,6 @@ class VersionedLoop:
 
     # -- before the loop -----------------------------------------------------------------------------------------------
 
-    def _let(self, text: str) -> str:
-        self._count += 1
-        self.before.append(f"  %sure{self._count} = {text}")
-        return f"%sure{self._count}"
-
     def _must(self, condition: str) -> None:
         if condition not in self.asked and condition != "true":
             self.asked.append(condition)
@@ -368,7 +364,7 @@ class VersionedLoop:
         if word == "mul" and "0" in (a, b):
             return "0"
         neutral = "1" if word == "mul" else "0"
-        return a if b == neutral else b if a == neutral and word != "sub" else self._let(f"{word} i64 {a}, {b}")
+        return a if b == neutral else b if a == neutral and word != "sub" else self.before.binary(word, "i64", a, b)
 
     def _at(self, text: str, end: str) -> str:
         """A value in the first warp ("a"), or in the last ("z")."""
@@ -378,13 +374,10 @@ class VersionedLoop:
         if (text, end) not in self._ends:
             definition = self._text[text]
             if found := LOAD.match(definition):
-                place = self._let(
-                    f"getelementptr i8, ptr {'%fw.0' if end == 'a' else '%last'}, i64 {self._places[found[2]][1]}"
-                )
-                made = f"load {found[1]}, ptr {place}"
+                place = self.before.offset("%fw.0" if end == "a" else "%last", self._places[found[2]][1])
+                self._ends[text, end] = self.before.load(found[1], place)
             else:
-                made = NAME.sub(lambda m: self._at(m[0], end), definition)
-            self._ends[text, end] = self._let(made)
+                self._ends[text, end] = self.before.let(NAME.sub(lambda m: self._at(m[0], end), definition))
         return self._ends[text, end]
 
     def _near(self, step: str) -> None:
@@ -394,7 +387,7 @@ class VersionedLoop:
                 self._must("false")
         elif step not in self._met:
             self._met.add(step)
-            self._must(self._let(f"icmp ult i64 {self._let(f'add i64 {step}, {FAR}')}, {2 * FAR}"))
+            self._must(self.before.ult("i64", self.before.add("i64", step, FAR), 2 * FAR))
 
     def _forth(self, step: str, deep: str) -> None:
         """Steps are near, and none goes the other way: all values lie between those of the first warp and the last."""
@@ -403,32 +396,32 @@ class VersionedLoop:
         if "0" in (step, deep) or f"{step} {deep}" in self._met:
             return
         self._met.add(f"{step} {deep}")
-        self._must(self._let(f"icmp sge i64 {self._let(f'xor i64 {step}, {deep}')}, 0"))
+        self._must(self.before.sge("i64", self.before.xor("i64", step, deep), 0))
 
     def _ask(self, need: Need) -> None:
         what, name, *others = need
         first, last = self._at(name, "a"), self._at(name, "z")
         if what == "alike":
-            self._must(self._let(f"icmp eq i1 {first}, {last}"))
+            self._must(self.before.eq("i1", first, last))
         elif what == "exact":
             kind = self._kinds[name]
             assert isinstance(kind, Induction)
             self._forth(kind.step, kind.deep)
-            wide = [self._let(f"{others[0]} i32 {each} to i64") for each in (last, first)]
-            grown = self._let(f"mul i64 {kind.step}, %beyond")
+            wide = [self.before.convert(others[0], "i32", each, "i64") for each in (last, first)]
+            grown = self.before.mul("i64", kind.step, "%beyond")
             if kind.deep != "0":
-                grown = self._let(f"add i64 {grown}, {self._let(f'mul i64 {kind.deep}, %deeper')}")
-            self._must(self._let(f"icmp eq i64 {self._let(f'sub i64 {wide[0]}, {wide[1]}')}, {grown}"))
+                grown = self.before.add("i64", grown, self.before.mul("i64", kind.deep, "%deeper"))
+            self._must(self.before.eq("i64", self.before.sub("i64", *wide), grown))
         else:
             limit, step, deep, zeros = others
             self._forth(step, deep)
             self._must(first)
             self._must(last)
-            self._must(self._let(f"icmp ult i64 {self._final(limit)}, {FAR << 8}"))
+            self._must(self.before.ult("i64", self._final(limit), FAR << 8))
             for each in (step, deep):
                 if zeros != "0" and not each.lstrip("-").isdigit():
-                    low = self._let(f"and i64 {each}, {(1 << int(zeros)) - 1}")
-                    self._must(self._let(f"icmp eq i64 {low}, 0"))
+                    low = self.before.and_("i64", each, (1 << int(zeros)) - 1)
+                    self._must(self.before.eq("i64", low, 0))
 
 
 def _needs(kinds: list[Kind]) -> frozenset[Need]:

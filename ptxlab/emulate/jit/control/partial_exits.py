@@ -70,7 +70,7 @@ class PartialExits(Part):
                 self.blocks.plan(self.program.blocks[at])
                 self.e.registers.own = self.e.registers.not_needed([])  # those that have exited read nothing
                 t.at(f"partial.{at}")
-                self.lanes = t.let("phi i32 " + ", ".join(f"[{lanes}, %{way}]" for lanes, way in ways))
+                self.lanes = t.phi("i32", *ways)
                 self.block(self.program.blocks[at], self.lanes)
         self.e.registers.own, self.lanes = 0, ""
         if any(self.ways.values()):

@@ -31,8 +31,10 @@ from ptxlab.emulate.jit.control.masked_regions import MaskedRegion, masked_regio
 from ptxlab.emulate.jit.emitter.part import Part
 from ptxlab.emulate.jit.llvm.ir_text import COLD, W
 from ptxlab.emulate.jit.llvm.values import Value
+from ptxlab.emulate.jit.translation.rule_calls import call
 from ptxlab.emulate.program.flat_program import Block, Code
 from ptxlab.emulate.program.liveness import bit_set, successors
+from ptxlab.emulate.rules.diverging import gather_up
 from ptxlab.emulate.rules.instructions import members_of
 from ptxlab.emulate.rules.lane_scheduling import PATIENCE
 from ptxlab.emulate.runtime import state as S
@@ -284,7 +286,7 @@ class Regions(Part):
             return
         loops.settle(read, vectors=True)
         live = t.load("i32", "%live.at")
-        same = t.let(f"call i1 @gather.up(ptr %ws, ptr {name}, i32 {count}, i32 {live}, i64 -1)")
+        same = t.let(call(gather_up, "%ws", name, str(count), live, "-1"))
         with t.ends_if(same):
             before = loops.here
             loops.change(loops.of[join], alive & ~read)
@@ -354,7 +356,7 @@ class Regions(Part):
         name, count = self.e.scalar_table(alive & ~apart)
         if count:
             changed = t.get(S.Warp, "changed")
-            same = t.let(f"call i1 @gather.up(ptr %ws, ptr {name}, i32 {count}, i32 {live}, i64 {changed})")
+            same = t.let(call(gather_up, "%ws", name, str(count), live, changed))
             with t.ends_unless(same):
                 t.go(stays)
         self.e.loops.begin(kept)

@@ -377,21 +377,18 @@ class Segments(Part):
             t.zext("i32", t.sub("i32", z, 1), "i64", "%deeper")
         else:
             t.sub("i64", "%warps", 1, "%beyond")
-        steady = "%known"
-        for condition in (
-            f"icmp eq i32 {y}, 1" if line else f"icmp eq i32 {x}, {width or -1}",
-            f"icmp {'ugt' if slices else 'eq'} i32 {z}, {0 if slices else 1}",
-            f"icmp eq i32 {live}, -1",
-            f"icmp uge i64 %warps, {FEW}",
-            "icmp eq ptr %first, %warp.0",
-        ):
-            steady = t.and_("i1", steady, t.let(condition))
+        shape = t.eq("i32", y, 1) if line else t.eq("i32", x, width or -1)
+        steady = t.and_("i1", "%known", shape)
+        steady = t.and_("i1", steady, t.ugt("i32", z, 0) if slices else t.eq("i32", z, 1))
+        steady = t.and_("i1", steady, t.eq("i32", live, -1))
+        steady = t.and_("i1", steady, t.uge("i64", "%warps", FEW))
+        steady = t.and_("i1", steady, t.eq("ptr", "%first", "%warp.0"))
         t.go("begin")
         t.at("begin")
         t.phi("ptr", ("%first", "entry"), ("%warp.0", "another"), name="%fw.0")
         t.branch(steady, "ask", "warp")
         t.at("ask")
-        t.lines += versioned.before
+        t.lines += versioned.before.lines
         t.branch(versioned.sure, "swift", "warp")
         t.at("swift")
         t.phi("ptr", ("%fw.0", "ask"), ("%fw.next", "swift.next"), name="%fw")

@@ -21,6 +21,7 @@ from typing import NamedTuple
 
 from ptxlab.emulate.jit.emitter.emitter import Emitter
 from ptxlab.emulate.jit.emitter.part import Part
+from ptxlab.emulate.jit.llvm.instructions import Operand
 from ptxlab.emulate.jit.llvm.ir_text import COLD, SIGNATURE
 from ptxlab.emulate.jit.translation.rule_calls import call, declaration
 from ptxlab.emulate.rules.instructions import scheduled
@@ -153,7 +154,7 @@ class WarpLoop(Part):
             sources += [("%next", "%so.far", "turn.step")]
             sources += [] if self.lazy else [("%warp.0", str(ANY), "turn.another")]
         for name, kind, k in (("ws", "ptr", 0), ("before", "i32", 1)):
-            t.do(f"%{name} = phi {kind} " + ", ".join(f"[{source[k]}, %{source[2]}]" for source in sources))
+            t.phi(kind, *((source[k], source[2]) for source in sources), name=f"%{name}")
         t.do(f"%result = {self._call('%ws', self._counter('%ws'))}")
 
     def _counter(self, warp: str) -> str:
@@ -230,8 +231,8 @@ class WarpLoop(Part):
         t.select("%begins", "i32", entry, UNKNOWN, "%at.first")
         t.go("round")
         t.at("round")
-        onward = ["%segment.behind, %segment.through"] if self.barriers_pass else []
-        self._phi("at", "i32", "%at.first, %turn.another", "%at.again, %round.end", *onward)
+        onward = [("%segment.behind", "segment.through")] if self.barriers_pass else []
+        self._phi("at", "i32", ("%at.first", "turn.another"), ("%at.again", "round.end"), *onward)
         t.ne("i32", "%at", UNKNOWN, "%known")
         counter = t.select("%known", "i32", "%at", self._counter("%warp.0"))
         self._choose(counter)
@@ -240,8 +241,10 @@ class WarpLoop(Part):
         alike = t.uge("i32", "%first.result", OVER)
         t.branch(alike, "round.next", "round.left", COLD)
         t.at("round.next")
-        self._phi("rw", "ptr", "%warp.0, %round.first", "%rw.next, %round.step", "%stopped, %segment.again")
-        self._phi("alike", "i32", "%first.result, %round.first", "%alike, %round.step", "%expected, %segment.again")
+        self._phi("rw", "ptr", ("%warp.0", "round.first"), ("%rw.next", "round.step"), ("%stopped", "segment.again"))
+        self._phi(
+            "alike", "i32", ("%first.result", "round.first"), ("%alike", "round.step"), ("%expected", "segment.again")
+        )
         t.branch(t.eq("ptr", "%rw", "%last"), "round.end", "round.step")
         t.at("round.step")
         t.offset("%rw", self.e.file.size, "%rw.next")
@@ -250,8 +253,8 @@ class WarpLoop(Part):
         alike = t.eq("i32", "%next.result", "%alike")
         t.branch(alike, "round.next", "round.left", COLD)
         t.at("round.end")
-        self._phi("all.alike", "i32", "%alike, %round.next", "%segment.result, %segment.through")
-        self._phi("all.at", "i32", f"{UNKNOWN}, %round.next", "%segment.behind, %segment.through")
+        self._phi("all.alike", "i32", ("%alike", "round.next"), ("%segment.result", "segment.through"))
+        self._phi("all.at", "i32", (UNKNOWN, "round.next"), ("%segment.behind", "segment.through"))
         t.sub("i32", "%all.alike", OVER, "%all.ended")
         t.eq("i32", "%all.ended", EXITED, "%begins.again")
         t.select("%begins.again", "i32", entry, "%all.at", "%at.again")
@@ -264,18 +267,19 @@ class WarpLoop(Part):
             ("before", "i32", "%all.alike", "%first.result", "%alike", "%segment.alike", "%expected"),
         ):
             first, step, stopped, resumed = others
-            ways = [f"{first}, %round.first", f"{step}, %round.step", f"{end}, %round.end"]
-            self._phi(f"leaving.{name}", kind, *ways, f"{stopped}, %segment.stopped", f"{resumed}, %round.resumed")
+            ways = [(first, "round.first"), (step, "round.step"), (end, "round.end")]
+            ways += [(stopped, "segment.stopped"), (resumed, "round.resumed")]
+            self._phi(f"leaving.{name}", kind, *ways)
         over = t.uge("i32", "%leaving.result", OVER)
         ended = t.select(over, "i32", t.sub("i32", "%leaving.result", OVER), NONE)
         before = t.sub("i32", "%leaving.before", OVER)
         t.do(call(leave_round, "%ctx", "%cta", "%leaving.warp", before, ended, "%at"))
         t.ret("i32", t.select(over, "i32", S.DONE, "%leaving.result"))
 
-    def _phi(self, name: str, kind: str, *ways: str) -> None:
+    def _phi(self, name: str, kind: str, *ways: tuple[Operand, str]) -> None:
         """A value that several ways bring; those of segments, if there are any."""
-        there = [way for way in ways if self.segments or way.rpartition("%")[2] not in _OF_SEGMENTS]
-        self.t.do(f"%{name} = phi {kind} {', '.join(f'[{way}]' for way in there)}")
+        there = [way for way in ways if self.segments or way[1] not in _OF_SEGMENTS]
+        self.t.phi(kind, *there, name=f"%{name}")
 
     def _choose(self, counter: str) -> None:
         """The segment at which a round begins, if it is one, for all warps. It may leave the round to turns of single
@@ -288,9 +292,9 @@ class WarpLoop(Part):
         few = 1 if any(each.ended == YIELDED for each in self.segments) else few
         t.branch(t.uge("i64", "%warps", few), "round.choose", "round.first")
         t.at("round.choose")
-        cases = " ".join(f"i32 {self.e.pc(each.start)}, label %begin.{each.function}" for each in self.segments)
-        t.do(f"switch i32 {counter}, label %round.first [{cases}]")
-        results, alike, starts, behind, again = [], [], [], [], []
+        begins = [(self.e.pc(each.start), f"begin.{each.function}") for each in self.segments]
+        t.branch_by(counter, "round.first", begins)
+        results, alike, starts, behind, again = (list[tuple[Operand, str]]() for _ in range(5))
         for each in self.segments:
             name, pc = each.function, self.e.pc(each.start)
             t.at(f"begin.{name}")
@@ -303,15 +307,15 @@ class WarpLoop(Part):
             t.at(f"call.{name}")
             first = t.phi("ptr", ("%warp.0", f"begin.{name}"), ("%behind", "segment.again"))
             known = t.phi("i1", ("%known", f"begin.{name}"), ("false", "segment.again"))
-            given = f"ptr %ctx, ptr %cta, ptr {first}, ptr %last, i1 {known}, ptr %stopped.at"
-            result = t.let(f"call {CONVENTION}i32 @{name}({given})")
-            results.append(f"{result}, %call.{name}")
-            alike.append(f"{OVER + each.ended}, %call.{name}")
-            starts.append(f"{pc}, %call.{name}")
+            given = "ptr %ctx", "ptr %cta", f"ptr {first}", "ptr %last", f"i1 {known}", "ptr %stopped.at"
+            result = t.call_function("i32", name, *given, convention=CONVENTION)
+            results.append((result, f"call.{name}"))
+            alike.append((OVER + each.ended, f"call.{name}"))
+            starts.append((pc, f"call.{name}"))
             all_there = t.eq("ptr", first, "%warp.0")
             there = t.select(all_there, "i32", each.behind, UNKNOWN)
-            behind.append(f"{there}, %call.{name}")
-            again.append(f"i32 {pc}, label %call.{name}")
+            behind.append((there, f"call.{name}"))
+            again.append((pc, f"call.{name}"))
             t.go("segment.over")
         t.at("segment.over")
         self._phi("segment.result", "i32", *results)
@@ -346,4 +350,4 @@ class WarpLoop(Part):
         place = t.eq("i32", counter, "%segment.start")
         as_before = t.and_("i1", t.and_("i1", kind, place), t.xor("i1", there, "true"))
         chosen = t.select(as_before, "i32", "%segment.start", -1)
-        t.do(f"switch i32 {chosen}, label %round.next [{' '.join(again)}]")
+        t.branch_by(chosen, "round.next", again)

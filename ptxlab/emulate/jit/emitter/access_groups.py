@@ -80,9 +80,7 @@ class Seen:
 
     The active lanes access `size` bytes each, `count` elements of type `lane`, at `group.address + offset`: an i64
     where `uniform` (all lanes the same address), else a vector of 32 i64. Addresses are device addresses, offsets for
-    shared. `group.pattern` (an i32, lanes only): 0 in a row, 1 all the same, 2 anywhere in one allocation, 3 anywhere
-    at all, 4 each half of the warp in a row, 5 each half the same, 6 as 0 or 4, but some lanes are inactive. `stored`:
-    the values of a store.
+    shared. `group.pattern` (an i32, lanes only): one of those of `rules.accesses`. `stored`: the values of a store.
     """
 
     code: Code

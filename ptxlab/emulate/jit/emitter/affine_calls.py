@@ -56,13 +56,7 @@ class AffineCalls:
         name = f"{word}.{self._numbers.setdefault(key, len(self._numbers))}"
         parameters = ", ".join(["i32 %bits", *(f"{type_} %{n}" for n, (type_, _) in given.arguments.items())])
         kind = self.write(name, parameters, body)
-        text = (
-            f"call {kind} @{name}({', '.join([f'i32 {self.active.bits}', *map(' '.join, given.arguments.values())])})"
-        )
-        if kind != "void":
-            return self.t.let(text)
-        self.t.do(text)
-        return ""
+        return self.t.call_function(kind, name, f"i32 {self.active.bits}", *map(" ".join, given.arguments.values()))
 
     def write(self, name: str, parameters: str, body: Callable[[], Value | None]) -> str:
         """A function that emitted code calls, written once; the type of its result. Its lanes are `%bits`; `body`

@@ -6,7 +6,9 @@ from ptxlab.emulate.jit.emitter.function import Function
 from ptxlab.emulate.jit.emitter.machine import LaneMachine
 from ptxlab.emulate.jit.llvm.ir_text import W
 from ptxlab.emulate.jit.llvm.values import Value
+from ptxlab.emulate.jit.translation.rule_calls import call
 from ptxlab.emulate.program.flat_program import Code
+from ptxlab.emulate.rules import memcheck
 from ptxlab.emulate.runtime import state as S
 
 
@@ -25,7 +27,7 @@ class FaultExits:
 
     def record(self, kind: int, code: str, lane: str, address: str) -> None:
         """Notes a fault."""
-        self.t.do(f"call void @record(ptr %ctx, ptr %ws, i32 {kind}, i32 {code}, i32 {lane}, i64 {address})")
+        self.t.do(call(memcheck.stop, "%ctx", "%ws", str(kind), code, lane, address))
 
     def if_any(self, bad: str, address: Value, flag: int = 0) -> None:
         """Faults if any lane is in `bad` (an i32): the first of them is out of range."""

@@ -136,7 +136,7 @@ class InstructionTables(Part):
             self._rows.append(self._row(each))
         rows = f"@rows.{self.e.name}"
         ends = (f"ptr getelementptr (i8, ptr {rows}, i64 {4 * WORDS * n})" for n in (begin, len(self._rows)))
-        self.t.do(f"call void @run.{self.e.name}(ptr %ws, {', '.join(ends)}, i32 {self.active.block_bits})")
+        self.t.call_function("void", f"run.{self.e.name}", "ptr %ws", *ends, f"i32 {self.active.block_bits}")
 
     def _row(self, code: Code) -> bytes:
         """The row of an instruction. What it reads is in the warp's state by now, what it writes will be."""
@@ -192,8 +192,8 @@ class InstructionTables(Part):
             self._store(m, resized(m, value, self.program.registers[dest.index].lane, signed=signed), 1 + k)
         self.t.declared |= t.declared
         name = self._name(number)
-        head = f"define internal void @{name}(ptr %ws, ptr %row, i32 %bits) noinline nounwind {{"
-        self.e.helpers[name] = "\n".join([head, *t.lines, "  ret void", "}"]) + "\n"
+        t.ret()
+        self.e.helpers[name] = t.function(f"void @{name}(ptr %ws, ptr %row, i32 %bits)", "noinline nounwind")
 
     def _name(self, number: int) -> str:
         return f"row.{self.e.name}.{number}"
@@ -240,23 +240,18 @@ class InstructionTables(Part):
             return []
         name, data = self.e.name, b"".join(self._rows)
         functions = ", ".join(f"ptr @{self._name(n)}" for n in range(len(self._functions)))
-        self.e.helpers[f"run.{name}"] = f"""define internal void @run.{name}(ptr %ws, ptr %first, ptr %end, i32 %bits) \
-noinline nounwind {{
-entry:
-  br label %next
-next:
-  %row = phi ptr [%first, %entry], [%after, %next]
-  %number = load i32, ptr %row
-  %place = getelementptr ptr, ptr @functions.{name}, i32 %number
-  %function = load ptr, ptr %place
-  call void %function(ptr %ws, ptr %row, i32 %bits)
-  %after = getelementptr i8, ptr %row, i64 {4 * WORDS}
-  %done = icmp eq ptr %after, %end
-  br i1 %done, label %over, label %next
-over:
-  ret void
-}}
-"""
+        t = Text()
+        t.go("next")
+        t.at("next")
+        row = t.phi("ptr", ("%first", "entry"), ("%after", "next"))
+        function = t.load("ptr", t.element("ptr", f"@functions.{name}", t.load("i32", row), by="i32"))
+        t.do(f"call void {function}(ptr %ws, ptr {row}, i32 %bits)")
+        t.offset(row, 4 * WORDS, "%after")
+        t.branch(t.eq("ptr", "%after", "%end"), "over", "next")
+        t.at("over")
+        t.ret()
+        head = f"void @run.{name}(ptr %ws, ptr %first, ptr %end, i32 %bits)"
+        self.e.helpers[f"run.{name}"] = t.function(head, "noinline nounwind")
         return [
             f'@rows.{name} = internal constant [{len(data)} x i8] c"\\{data.hex(chr(92))}", align 16',
             f"@functions.{name} = internal constant [{len(self._functions)} x ptr] [{functions}]",

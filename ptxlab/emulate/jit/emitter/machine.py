@@ -238,16 +238,13 @@ class LaneMachine(AffineBits):
         part, integers = f"<{each} x {word}>", f"<{each} x i32>"
 
         def half(ty: str, whole: str, first: int) -> str:
-            order = ", ".join(f"i32 {first + k}" for k in range(each))
-            return t.let(f"shufflevector <{W} x {ty}> {whole}, <{W} x {ty}> poison, <{each} x i32> <{order}>")
+            return t.shuffle(f"<{W} x {ty}>", whole, range(first, first + each))
 
         low, high = (half(word, self.vector(a), first) for first in (0, each))
         name = f"llvm.x86.avx512.vpermi2var.{'d' if word == 'i32' else 'ps'}.512"
         chosen = (half("i32", self.vector(index), first) for first in (0, each))
         got = [t.call(part, name, [(part, low), (integers, lanes), (part, high)]) for lanes in chosen]
-        order = ", ".join(f"i32 {k}" for k in range(W))
-        text = t.let(f"shufflevector {part} {got[0]}, {part} {got[1]}, <{W} x i32> <{order}>")
-        return Value(text, a.type, False)
+        return Value(t.shuffle(part, got[0], range(W), got[1]), a.type, False)
 
     def _lane(self, a: Value, index: Value) -> Value:
         """The value of one lane, or of those that are known, in each."""
@@ -255,9 +252,7 @@ class LaneMachine(AffineBits):
         if index.uniform:
             return Value(self.t.extract(ty, a.text, index.text, by="i32"), a.type, True)
         assert index.lanes is not None
-        order = ", ".join(f"i32 {int(k)}" for k in index.lanes)
-        text = self.t.let(f"shufflevector {ty} {self.vector(a)}, {ty} poison, <{W} x i32> <{order}>")
-        return Value(text, a.type, False)
+        return Value(self.t.shuffle(ty, self.vector(a), [int(k) for k in index.lanes]), a.type, False)
 
     # -- the carry flag
     def carry_get(self) -> Value:

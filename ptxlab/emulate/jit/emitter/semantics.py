@@ -69,8 +69,8 @@ class Semantics:
         returned = self.called[name]
         if returned is None:
             return None
-        listed = ", ".join(f"<{W} x {LLVM[s.type]}> {self.m.vector(s)}" for s in given)
-        return Value(self.t.let(f"call <{W} x {LLVM[returned]}> @{name}({listed})"), returned, False)
+        vectors = (f"<{W} x {LLVM[s.type]}> {self.m.vector(s)}" for s in given)
+        return Value(self.t.call_function(f"<{W} x {LLVM[returned]}>", name, *vectors), returned, False)
 
     def _function(self, name: str, code: Code, sources: list[Any]) -> str | None:
         """Writes such a function and gives the type of what it returns; None where that is not worth it."""
@@ -83,9 +83,9 @@ class Semantics:
         if not isinstance(result, Value) or len(t.lines) < LARGE:
             return None
         listed = ", ".join(f"{v.llvm} {v.text}" for v in values if v is not None)
-        head, tail = f"define internal {result.llvm} @{name}({listed})", f"  ret {result.llvm} {result.text}"
+        t.ret(result.llvm, result.text)
         self.t.declared |= t.declared
-        self.f.helpers[name] = "\n".join([f"{head} noinline nounwind {{", *t.lines, tail, "}"]) + "\n"
+        self.f.helpers[name] = t.function(f"{result.llvm} @{name}({listed})", "noinline nounwind")
         return result.type
 
     def results(self, code: Code, result: Any) -> None:

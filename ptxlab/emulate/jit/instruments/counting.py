@@ -80,7 +80,7 @@ class Counting(Part, Instrument):
     def _need(self, function: Callable[..., Any], *arguments: str) -> str:
         """The result of a rule of the memory model, as a pair of i64."""
         found = self.t.let(call(function, *arguments))
-        return self._pair(*(self.t.let(f"extractvalue {{i64, i64}} {found}, {k}") for k in range(2)))
+        return self._pair(*(self.t.part("{i64, i64}", found, k) for k in range(2)))
 
     # -- guards and branches -------------------------------------------------------------------------------------------
 
@@ -206,7 +206,7 @@ class Counting(Part, Instrument):
         first = t.add("i64", group.start, t.add("i64", group.halves[0], seen.offset))
         last = t.add("i64", first, t.mul("i64", group.stride, W - 1))
         numbers = [t.lshr("i64", at, LOG_SECTOR) for at in (first, last)]
-        between = t.let("sub i64 {1}, {0}".format(*numbers))
+        between = t.sub("i64", numbers[1], numbers[0])
         between = t.call("i64", "llvm.abs.i64", [("i64", between), ("i1", "false")])
         near, apart = t.add("i64", between, 1), t.uge("i64", far, SECTOR)
         needed = t.select(apart, "i64", W, near)

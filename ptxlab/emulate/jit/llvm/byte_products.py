@@ -6,8 +6,9 @@ odd ones: no sum of two products of bytes can overflow.
 
 from __future__ import annotations
 
-from ptxlab.emulate.jit.llvm.fragments import join, shuffle
+from ptxlab.emulate.jit.llvm.fragments import shuffle
 from ptxlab.emulate.jit.llvm.ir_text import Text, W
+from ptxlab.emulate.jit.llvm.vector_elements import joined
 
 _INSTRUCTIONS = {16: ("+avx512bw", "avx512.pmaddw.d.512"), 8: ("+avx2", "avx2.pmadd.wd"), 4: ("+sse2", "sse2.pmadd.wd")}
 """By the sums that it makes: which feature a CPU needs for it, and what LLVM calls it."""
@@ -30,7 +31,7 @@ def dot_of_bytes(t: Text, lanes: int, a: str, b: str, a_signed: bool, b_signed: 
             chosen = range(first, first + 2 * lanes)
             cut = [shuffle(t, "i16", 2 * W, each, "poison", chosen) for each in pair]
             parts.append(t.call(f"<{lanes} x i32>", name, [(f"<{2 * lanes} x i16>", each) for each in cut]))
-        products = join(t, "i32", lanes, parts)
+        products = joined(t, "i32", lanes, parts)
         total = t.add(f"<{W} x i32>", total, products) if total else products
     return total
 

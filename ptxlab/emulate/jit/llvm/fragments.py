@@ -7,11 +7,13 @@ it of their registers: one function serves every instruction of its form.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
+from ptxlab.emulate.jit.llvm.instructions import Operand
 from ptxlab.emulate.jit.llvm.ir_text import Text, W
+from ptxlab.emulate.jit.llvm.vector_elements import joined
 from ptxlab.isa.fragments import Fragment
 
 Place = tuple[int, int]
@@ -24,28 +26,11 @@ def places(f: Fragment, row: np.ndarray, column: np.ndarray) -> list[Place]:
     return [(int(p) // (W * f.packed), int(p) % W * f.packed + int(p) // W % f.packed) for p in found]
 
 
-def order(indices: Iterable[int]) -> str:
-    """A shuffle's mask."""
-    listed = [f"i32 {k}" for k in indices]
-    return f"<{len(listed)} x i32> <{', '.join(listed)}>"
-
-
 def shuffle(t: Text, ty: str, width: int, a: str, b: str, indices: Sequence[int]) -> str:
     """Elements of two vectors of `width` elements, by index."""
     if b == "poison" and list(indices) == list(range(width)):
         return a
-    return t.let(f"shufflevector <{width} x {ty}> {a}, <{width} x {ty}> {b}, {order(indices)}")
-
-
-def join(t: Text, ty: str, width: int, parts: Sequence[str]) -> str:
-    """Vectors of `width` elements one after the other; their number is a power of 2."""
-    joined = list(parts)
-    while len(joined) > 1:
-        joined = [
-            shuffle(t, ty, width, *pair, range(2 * width)) for pair in zip(joined[::2], joined[1::2], strict=True)
-        ]
-        width *= 2
-    return joined[0]
+    return t.shuffle(f"<{width} x {ty}>", a, indices, b)
 
 
 def pick(t: Text, ty: str, width: int, sources: Sequence[str], wanted: Sequence[Place]) -> str:
@@ -58,7 +43,7 @@ def pick(t: Text, ty: str, width: int, sources: Sequence[str], wanted: Sequence[
     if len(used) <= 2:
         return shuffle(t, ty, width, sources[used[0]], sources[used[1]] if len(used) > 1 else "poison", indices)
     half = len(used) // 2
-    low, high = (join(t, ty, width, [sources[s] for s in some]) for some in (used[:half], used[half:]))
+    low, high = (joined(t, ty, width, [sources[s] for s in some]) for some in (used[:half], used[half:]))
     return shuffle(t, ty, width * half, low, high, indices)
 
 
@@ -79,7 +64,7 @@ def store(t: Text, number: int, ty: str, count: int, value: str) -> None:
     t.store(f"<{count} x {ty}>", value, slot(t, number), align=64)
 
 
-def function(t: Text, name: str, more: str = "", result: str = "void", last: str = "ret void") -> str:
-    """The text of a function whose body has been written."""
-    head = f"define internal {result} @{name}(ptr %ws, ptr %table{more}) noinline nounwind alignstack(64) {{"
-    return "\n".join([head, "entry:", *t.lines, f"  {last}", "}"]) + "\n"
+def function(t: Text, name: str, more: str = "", result: str = "void", value: Operand = "") -> str:
+    """The text of a function whose body has been written, but for its end. more: parameters besides the two."""
+    t.ret(result, value)
+    return t.function(f"{result} @{name}(ptr %ws, ptr %table{more})")

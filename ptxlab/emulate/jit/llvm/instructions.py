@@ -7,7 +7,7 @@ literals as LLVM writes them, or numbers. `name` is the result's, if not a fresh
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Protocol, cast
 
 Operand = str | int
@@ -75,6 +75,7 @@ class Instructions:
     fadd, fmul, fdiv = _binary("fadd"), _binary("fmul"), _binary("fdiv")
     eq, ne = _binary("icmp eq"), _binary("icmp ne")
     ult, ule, ugt, uge = _binary("icmp ult"), _binary("icmp ule"), _binary("icmp ugt"), _binary("icmp uge")
+    unordered = _binary("fcmp uno")
     slt, sle, sgt, sge = _binary("icmp slt"), _binary("icmp sle"), _binary("icmp sgt"), _binary("icmp sge")
     zext, sext, trunc = _conversion("zext"), _conversion("sext"), _conversion("trunc")
     bitcast, ptrtoint, inttoptr = _conversion("bitcast"), _conversion("ptrtoint"), _conversion("inttoptr")
@@ -101,6 +102,24 @@ class Instructions:
     def store(self, type_: str, value: Operand, pointer: str, *, align: Operand = 0) -> None:
         """Puts a value somewhere."""
         self.lines.append(f"  store {type_} {value}, ptr {pointer}{f', align {align}' if align else ''}")
+
+    def load_atomic(self, type_: str, pointer: str, ordering: str, align: Operand) -> str:
+        """The same as one access, whatever other threads do there."""
+        return self.let(f"load atomic {type_}, ptr {pointer} {ordering}, align {align}")
+
+    def store_atomic(self, type_: str, value: Operand, pointer: str, ordering: str, align: Operand) -> None:
+        """Puts a value somewhere, as one access."""
+        self.do(f"store atomic {type_} {value}, ptr {pointer} {ordering}, align {align}")
+
+    def atomic(self, word: str, type_: str, pointer: str, value: Operand) -> str:
+        """An atomic operation ("add", "xchg"), sequentially consistent; the old value."""
+        return self.let(f"atomicrmw {word} ptr {pointer}, {type_} {value} seq_cst")
+
+    def compare_and_swap(self, type_: str, pointer: str, expected: Operand, new: Operand) -> tuple[str, str]:
+        """Puts a new value where the expected one lies, sequentially consistent; the pair of the old value and whether
+        it was the expected one, and the type of that pair."""
+        pair = self.let(f"cmpxchg ptr {pointer}, {type_} {expected}, {type_} {new} seq_cst seq_cst")
+        return pair, f"{{{type_}, i1}}"
 
     def offset(self, pointer: str, by: Operand, name: str = "") -> str:
         """The pointer to so many bytes (i64) further on."""
@@ -132,6 +151,17 @@ class Instructions:
         """A part of a struct."""
         return self.let(f"extractvalue {type_} {struct}, {number}")
 
+    # -- functions
+
+    def call_function(self, result: str, function: str, *given: str, convention: str = "", attributes: str = "") -> str:
+        """Calls a function that the module has; the name of its result, or "" if it is void. given: the arguments with
+        their types ("i32 %x")."""
+        text = f"call {convention}{result} @{function}({', '.join(given)}){attributes}"
+        if result != "void":
+            return self.let(text)
+        self.do(text)
+        return ""
+
     # -- the ends of basic blocks, and their beginnings
 
     def go(self, label: str) -> None:
@@ -141,6 +171,11 @@ class Instructions:
     def branch(self, condition: str, holds: str, fails: str, marks: str = "") -> None:
         """To one of two basic blocks, by an i1."""
         self.lines.append(f"  br i1 {condition}, label %{holds}, label %{fails}{marks}")
+
+    def branch_by(self, number: Operand, otherwise: str, ways: Iterable[tuple[Operand, str]]) -> None:
+        """To one of several basic blocks, by an i32: numbers with their labels."""
+        listed = " ".join(f"i32 {each}, label %{label}" for each, label in ways)
+        self.lines.append(f"  switch i32 {number}, label %{otherwise} [{listed}]")
 
     def ret(self, type_: str = "void", value: Operand = "") -> None:
         """The end of the function, with its result if it has one."""

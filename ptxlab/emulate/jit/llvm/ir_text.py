@@ -46,6 +46,10 @@ class Text(Instructions):
         self.lines.append(f"{label}:")
         self.here = label
 
+    def function(self, head: str, attributes: str = "noinline nounwind alignstack(64)") -> str:
+        """A function of the module that has these lines, with their end. head: "i32 @name(ptr %parameter)"."""
+        return "\n".join([f"define internal {head} {attributes} {{", "entry:", *self.lines, "}"]) + "\n"
+
     # -- structured control flow
 
     @contextmanager
@@ -148,8 +152,12 @@ class Text(Instructions):
         """A call of a function or intrinsic, declared once; `arguments` are (type, value)."""
         pairs = list(arguments)
         self.declared.add(f"declare {result} @{function}({', '.join(t for t, _ in pairs)})")
-        listed = ", ".join(f"{t} {v}" for t, v in pairs)
-        return self.let(f"call {result} @{function}({listed}){attributes}")
+        return self.call_function(result, function, *(f"{t} {v}" for t, v in pairs), attributes=attributes)
+
+    def fill(self, pointer: str, byte: int, size: Operand) -> None:
+        """Puts a byte into so many, from a pointer on."""
+        given = [("ptr", pointer), ("i8", str(byte)), ("i64", str(size)), ("i1", "false")]
+        self.call("void", "llvm.memset.p0.i64", given)
 
     def gather(self, type_: str, align: int, pointers: str, mask: str, otherwise: str, lanes: int = W) -> str:
         """So many loads; lanes that are not in the mask get `otherwise`."""
@@ -182,10 +190,10 @@ class Text(Instructions):
         self.declared.add(f"declare void @{name}({vector}, ptr, <{lanes} x i1>)")
         self.do(f"call void @{name}({vector} {value}, ptr align {align} {pointer}, <{lanes} x i1> {mask})")
 
-    def splat(self, type: str, scalar: str) -> str:
+    def splat(self, type: str, scalar: str, lanes: int = W) -> str:
         """A vector of one scalar SSA value."""
-        vector = f"<{W} x {type}>"
-        return self.shuffle(vector, self.insert(vector, "poison", type, scalar, 0), [0] * W)
+        vector = f"<{lanes} x {type}>"
+        return self.shuffle(vector, self.insert(vector, "poison", type, scalar, 0), [0] * lanes)
 
 
 def _in_memory(record: type[Record], path: str) -> str:

@@ -309,7 +309,7 @@ class Ops(OptionalOperations):
         # Where `a` is needed anyway, to test its raw number would keep that one alive beside it.
         uniform, (arg,) = self._args(((a.raw or a) if self.through else a,))
         zero = "0.0" if uniform else "zeroinitializer"
-        test = Value(self.t.let(f"fcmp uno {self._ty(a.type, uniform)} {arg}, {zero}"), "i1", uniform)
+        test = Value(self.t.unordered(self._ty(a.type, uniform), arg, zero), "i1", uniform)
         test.nan_of = a.raw or a
         return test
 

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from ptxlab.emulate.jit.llvm.ir_text import W
 from ptxlab.emulate.jit.llvm.operations import Ops
 from ptxlab.emulate.jit.llvm.values import BITS, LLVM, Value
+from ptxlab.emulate.jit.llvm.vector_elements import joined
 
 _DIRECTED = {"fadd": "add", "fmul": "mul", "fdiv": "div", "fma": "vfmadd", "fsqrt": "sqrt"}
 _MODES = {"rm": 9, "rp": 10, "rz": 11}
@@ -65,13 +66,6 @@ class WideOps(Ops):
         lanes, parts = 512 // BITS[type_], list[str]()
         given, part = [self.vector(value.raw or value) for value in values], f"<{lanes} x {LLVM[type_]}>"
         for first in range(0, W, lanes):
-            order = f"<{lanes} x i32> <" + ", ".join(f"i32 {first + k}" for k in range(lanes)) + ">"
-            whole = f"<{W} x {LLVM[type_]}>"
-            cut = [t.let(f"shufflevector {whole} {v}, {whole} poison, {order}") for v in given]
-            parts.append(made(part, cut))
-        while len(parts) > 1:
-            order = f"<{2 * lanes} x i32> <" + ", ".join(f"i32 {k}" for k in range(2 * lanes)) + ">"
-            pairs = zip(parts[::2], parts[1::2], strict=True)
-            parts = [t.let(f"shufflevector {part} {a}, {part} {b}, {order}") for a, b in pairs]
-            lanes, part = 2 * lanes, f"<{2 * lanes} x {LLVM[type_]}>"
-        return self.one_nan(Value(parts[0], type_, False))
+            order = range(first, first + lanes)
+            parts.append(made(part, [t.shuffle(f"<{W} x {LLVM[type_]}>", v, order) for v in given]))
+        return self.one_nan(Value(joined(t, LLVM[type_], lanes, parts), type_, False))

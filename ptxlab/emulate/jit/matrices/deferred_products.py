@@ -116,10 +116,12 @@ class DeferredProducts(Part):
         offsets = [x for each in units for x in each.d] + [x for each in units for x in each.c]
         table = self.e.constant("registers", "i32", offsets, shared=True)
         name = wide.product(unit, len(units), apart=bool(c))
-        more = f", ptr {c}" if c else ""
+        given = ["ptr %ws", f"ptr {table}", "ptr %factors", f"i64 {len(units[0].steps)}"]
+        if c:
+            given.append(f"ptr {c}")
         if wide.cpu.form(unit.type) == PAIRS:
-            more += f", i32 {units[0].known}"
-        t.do(f"call void @{name}(ptr %ws, ptr {table}, ptr %factors, i64 {len(units[0].steps)}{more})")
+            given.append(f"i32 {units[0].known}")
+        t.call_function("void", name, *given)
 
     def room(self) -> None:
         """At the function's entry: the pointers of a call."""

@@ -9,11 +9,11 @@ The instruction begins with the upper half of a pair, where the first of two nei
 
 from __future__ import annotations
 
-from ptxlab.emulate.jit.llvm.fragments import slot
+from ptxlab.emulate.jit.llvm.fragments import function, slot
 from ptxlab.emulate.jit.llvm.ir_text import Text
 from ptxlab.emulate.jit.matrices import half_products
 from ptxlab.emulate.jit.matrices.half_forms import FLAG, PAIRS, ZERO, Unit, Vectors
-from ptxlab.emulate.jit.matrices.half_operands import function, none_below, pointer_at
+from ptxlab.emulate.jit.matrices.half_operands import none_below, pointer_at
 from ptxlab.emulate.runtime import state as S
 
 _LEAST_C = 24
@@ -32,7 +32,7 @@ def product(name: str, unit: Unit, units: int, cpu: Vectors, declared: set[str],
     t = Text()
     t.declared = declared
     more = half_products.APART if apart else ""
-    given = f"(ptr %ws, ptr %table, {half_products.FACTORS}{more})"
+    given = f"ptr %ws, ptr %table{half_products.FACTORS}{more}"
     all_dot = t.field(S.Warp, "all_dot")
     first = t.ne("i32", t.and_("i32", "%known", 2), 0)
     so_far = t.select(first, "i32", 1, t.load("i32", all_dot))
@@ -45,11 +45,11 @@ def product(name: str, unit: Unit, units: int, cpu: Vectors, declared: set[str],
         _look(t, unit, units, so_far, apart=apart)
     t.at("pairs")
     t.store("i32", so_far, all_dot)
-    t.do(f"call void @{name}_pairs{given}")
+    t.call_function("void", f"{name}_pairs", given)
     t.ret()
     t.at("bad")
     t.store("i32", 0, all_dot)
-    t.do(f"call void @{name}_exact{given}")
+    t.call_function("void", f"{name}_exact", given)
     return "".join([*parts, function(t, name, half_products.FACTORS + more + KNOWN)])
 
 

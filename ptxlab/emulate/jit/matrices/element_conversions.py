@@ -56,7 +56,7 @@ def narrow(t: Text, type_: str, n: int, value: str) -> str:
     if type_ == "s32":
         return value
     wide = "double" if type_ == "f64" else "float"
-    nan = t.let(f"fcmp uno <{n} x {wide}> {value}, zeroinitializer")
+    nan = t.unordered(f"<{n} x {wide}>", value, "zeroinitializer")
     if type_ == "f16":
         value, wide = t.fptrunc(f"<{n} x float>", value, f"<{n} x half>"), "half"
     bits = _NAN[type_].split()[0]

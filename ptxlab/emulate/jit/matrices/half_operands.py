@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ptxlab.emulate.jit.llvm.fragments import join, shuffle, slot
+from ptxlab.emulate.jit.llvm.fragments import function, shuffle, slot
 from ptxlab.emulate.jit.llvm.ir_text import Text
+from ptxlab.emulate.jit.llvm.vector_elements import joined
 from ptxlab.emulate.jit.matrices.element_conversions import widen
 from ptxlab.emulate.jit.matrices.half_forms import (
     EVEN_FIRST,
@@ -35,12 +36,6 @@ def pointer_at(t: Text, pointer: str, offset: int) -> str:
     return t.offset(pointer, offset) if offset else pointer
 
 
-def function(t: Text, name: str, parameters: str) -> str:
-    """The text of a function whose body has been written."""
-    head = f"define internal void @{name}(ptr %ws, ptr %table, {parameters}) noinline nounwind alignstack(64) {{"
-    return "\n".join([head, "entry:", *t.lines, "  ret void", "}"]) + "\n"
-
-
 def widening_a(name: str, f: Fragment, cpu: Vectors, declared: set[str]) -> str:
     """`f(ptr %ws, ptr %table, ptr %wide)`: the table begins with the registers of A; one unit's A after the other."""
     t = Text()
@@ -56,7 +51,7 @@ def widening_a(name: str, f: Fragment, cpu: Vectors, declared: set[str]) -> str:
                 _put_a(t, f.type, cpu, held, (wide, rows, rows * block + 8 * half), looked)
         if form == PAIRS:
             _note(t, wide, a_bytes(rows, f.columns, form), "<16 x i32>", looked, _LEAST_A)
-    return function(t, name, "ptr %wide")
+    return function(t, name, ", ptr %wide")
 
 
 def _put_a(t: Text, type_: str, cpu: Vectors, held: str, into: tuple[str, int, int], looked: list[str]) -> None:
@@ -78,7 +73,7 @@ def _put_a(t: Text, type_: str, cpu: Vectors, held: str, into: tuple[str, int, i
                 some = [
                     t.load("<4 x i16>", pointer_at(t, held, 16 * (r + i) + 8 * part), align=8) for i in range(cpu.rows)
                 ]
-                value = widen(t, type_, cpu.lanes, join(t, "i16", 4, some))
+                value = widen(t, type_, cpu.lanes, joined(t, "i16", 4, some))
                 where = pointer_at(t, wide, 16 * ((2 * block + part) * height + first + r))
                 t.store(f"<{cpu.lanes} x float>", value, where, align=4 * cpu.lanes)
 
@@ -92,7 +87,7 @@ def widening_b(name: str, f: Fragment, cpu: Vectors, declared: set[str]) -> str:
         held = [slot(t, left * blocks + block) for block in range(blocks)]
         lines = [[t.load("<8 x i16>", pointer_at(t, x, 16 * c), align=16) for c in range(8)] for x in held]
         put_b(t, f.type, form, lines, pointer_at(t, "%wide", left * b_bytes(f.rows, form)), along_k=True)
-    return function(t, name, "ptr %wide")
+    return function(t, name, ", ptr %wide")
 
 
 def put_b(t: Text, type_: str, form: str, blocks: list[list[str]], wide: str, *, along_k: bool) -> None:
@@ -117,16 +112,16 @@ def put_b(t: Text, type_: str, form: str, blocks: list[list[str]], wide: str, *,
 def _rows_of_columns(t: Text, beside: list[list[str]], *, along_k: bool) -> list[str]:
     """For each k 8 columns, the even ones first, of all blocks. beside: for each line those of the blocks."""
     if along_k:
-        return transposed(t, [join(t, "i16", 8, beside[c]) for c in EVEN_FIRST], len(beside[0]))
+        return transposed(t, [joined(t, "i16", 8, beside[c]) for c in EVEN_FIRST], len(beside[0]))
     order = [8 * b + c for b in range(len(beside[0])) for c in EVEN_FIRST]
-    return [shuffle(t, "i16", len(order), join(t, "i16", 8, lines), "poison", order) for lines in beside]
+    return [shuffle(t, "i16", len(order), joined(t, "i16", 8, lines), "poison", order) for lines in beside]
 
 
 def _pairs_of_columns(t: Text, beside: list[list[str]], wide: str) -> list[str]:
     """Pairs of B of lines along k; gives the vectors that hold it."""
     n, some = 8 * len(beside[0]), []
     for column in range(0, 8, 2):
-        halves = join(t, "i16", 8, beside[column] + beside[column + 1])
+        halves = joined(t, "i16", 8, beside[column] + beside[column + 1])
         some.append(t.bitcast(f"<{2 * n} x i16>", halves, f"<{n} x i32>"))
     low, high = (
         [_in_turn(t, "i32", n, some[i], some[i + 1], start, 1) for i in (0, 2)] for start in (0, 2)

@@ -21,15 +21,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from ptxlab.emulate.jit.llvm.fragments import join, shuffle, slot
+from ptxlab.emulate.jit.llvm.fragments import function, shuffle, slot
 from ptxlab.emulate.jit.llvm.ir_text import Text
+from ptxlab.emulate.jit.llvm.vector_elements import joined
 from ptxlab.emulate.jit.matrices.element_conversions import fma, narrow, widen
 from ptxlab.emulate.jit.matrices.half_forms import EVEN_FIRST, FLOATS, HALVES, PAIRS, ROWS, ZERO, Unit, Vectors
-from ptxlab.emulate.jit.matrices.half_operands import function, pointer_at
+from ptxlab.emulate.jit.matrices.half_operands import pointer_at
 
 REGISTER = 128
 """Bytes of a register of 32 lanes."""
-FACTORS = "ptr %factors, i64 %steps"
+FACTORS = ", ptr %factors, i64 %steps"
 """Parameters of a product, after the table: pointers to A and to each B, for so many instructions."""
 APART = ", ptr %c"
 """One more, where C's registers are not in the warp's state."""
@@ -252,7 +253,7 @@ class _Rows(_Sums):
                 t.load("<8 x i16>", self.register("c", number, row), align=16) for number in self._registers(type_, row)
             ]
             own = [shuffle(t, "i16", 8, x, "poison", EVEN_FIRST) for x in own]
-            sums.append(widen(t, type_, self.lanes, join(t, "i16", 8, own)))
+            sums.append(widen(t, type_, self.lanes, joined(t, "i16", 8, own)))
         return sums
 
     def _registers(self, type_: str, row: int) -> list[int]:
@@ -265,7 +266,7 @@ class _Rows(_Sums):
         t = self.t
         for k in range(8):
             own = [t.load("<8 x i16>", pointer_at(t, x, 16 * self.unit.blocks * k), align=16) for x in b]
-            right = widen(t, self.unit.type, self.lanes, join(t, "i16", 8, own))
+            right = widen(t, self.unit.type, self.lanes, joined(t, "i16", 8, own))
             out = []
             for row, c in zip(rows, sums, strict=True):
                 left = _repeated(t, self.lanes, pointer_at(t, a, 32 * row + 4 * k))
@@ -317,7 +318,7 @@ class _Lines(_Sums):
         for places in self._places(rows, "c"):
             if self.unit.c == "f32":
                 parts = [t.load("<4 x float>", place, align=16) for place in places]
-                sums.append(join(t, "float", 4, parts))
+                sums.append(joined(t, "float", 4, parts))
             else:
                 line = t.load("<8 x i16>", places[0], align=16)
                 sums.append(widen(t, self.unit.c, 8, shuffle(t, "i16", 8, line, "poison", EVEN_FIRST)))
@@ -349,9 +350,7 @@ class _Lines(_Sums):
 
 def _repeated(t: Text, lanes: int, pointer: str) -> str:
     """A number in each lane."""
-    vec = f"<{lanes} x float>"
-    one = t.insert(vec, "poison", "float", t.load("float", pointer), 0)
-    return t.let(f"shufflevector {vec} {one}, {vec} poison, <{lanes} x i32> zeroinitializer")
+    return t.splat("float", t.load("float", pointer), lanes)
 
 
 def _turned(t: Text, x: Sequence[str]) -> list[str]:
@@ -372,7 +371,7 @@ def _lines(t: Text, even: str, odd: str) -> list[str]:
 
 def _columns(t: Text, rows: Sequence[str]) -> list[str]:
     """As `_lines`, the other way round."""
-    both = join(t, "float", 8, rows)
+    both = joined(t, "float", 8, rows)
     return [
         shuffle(t, "float", 32, both, "poison", [8 * r + 4 * odd + i for r in range(4) for i in range(4)])
         for odd in range(2)

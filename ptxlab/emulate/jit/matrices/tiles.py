@@ -11,8 +11,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ptxlab.emulate.jit.llvm.fragments import Place, function, join, load, pick, places, shuffle, slot, store
+from ptxlab.emulate.jit.llvm.fragments import Place, function, load, pick, places, shuffle, slot, store
 from ptxlab.emulate.jit.llvm.ir_text import Text, W
+from ptxlab.emulate.jit.llvm.vector_elements import joined
 from ptxlab.emulate.jit.matrices.half_forms import COLUMNS, Vectors, b_bytes
 from ptxlab.emulate.jit.matrices.half_operands import pointer_at, put_b, transposed
 from ptxlab.emulate.jit.translation.rule_calls import call
@@ -24,7 +25,7 @@ from ptxlab.isa.fragments import Fragment, pieces
 def movmatrix(name: str) -> str:
     """`d, a`: the transpose of one 8x8 matrix."""
     t = Text()
-    store(t, 0, "i16", 2 * W, join(t, "i16", 8, transposed(t, _eight_lines(t, 1))))
+    store(t, 0, "i16", 2 * W, joined(t, "i16", 8, transposed(t, _eight_lines(t, 1))))
     return function(t, name)
 
 
@@ -70,11 +71,11 @@ def rows(
             for r, line in enumerate(lines):
                 t.store("<8 x i16>", line, _row(t, 8 * k + r), align=1)
         else:
-            loaded.append(join(t, "i16", 8, lines))
+            loaded.append(joined(t, "i16", 8, lines))
     for k, value in enumerate(loaded):  # after all rows: their addresses may lie in one of the registers
         store(t, k, "i16", 2 * W, value)
     more = "".join(f", ptr %wide{n}" for n in range(len(wide)))
-    return function(t, name, ROW_ARGUMENTS + more, "i32", "ret i32 0")
+    return function(t, name, ROW_ARGUMENTS + more, "i32", 0)
 
 
 def _check_rows(t: Text, count: int) -> None:
@@ -166,7 +167,7 @@ def wmma(name: str, f: Fragment, layout: str, *, stores: bool) -> str:
             wanted = [_in_piece(place, layout, each, count // (tile.last + 1)) for place in places_]
             store(t, k, ty, packed, pick(t, ty, each, data, wanted))
     constants = _constant(f"{name}.tile", tile.buffer) + _constant(f"{name}.pieces", listed.array)
-    return constants + function(t, name, WMMA_ARGUMENTS, "i32", "ret i32 0")
+    return constants + function(t, name, WMMA_ARGUMENTS, "i32", 0)
 
 
 def _constant(name: str, octets: np.ndarray) -> str:

@@ -43,8 +43,8 @@ def multiply_halves(wide: WideOperands, t: Text, part: Product, groups: int, add
     b = [pointer_at(t, "%wide.b", n * size) for n in range(at_once)]
     for n, pointer in enumerate(["%wide.a", *b]):
         t.store("ptr", pointer, pointer_at(t, "%factors", 8 * n))
-    t.do(f"call void @{of_a}(ptr %ws, ptr %table, ptr %wide.a)")
-    known = ", i32 0" if wide.has_dots(part) else ""
+    t.call_function("void", of_a, "ptr %ws", "ptr %table", "ptr %wide.a")
+    known = ["i32 0"] if wide.has_dots(part) else []
     first = 4 * part.a.registers
     for units, count in ((at_once, groups // at_once), (1, groups % at_once)):
         if not count:
@@ -55,8 +55,8 @@ def multiply_halves(wide: WideOperands, t: Text, part: Product, groups: int, add
             unless_added(wide.e, t, adds, row, own)
             for n in range(units):
                 registers = pointer_at(t, row, 4 * (2 * own + n * part.b.registers))
-                t.do(f"call void @{of_b}(ptr %ws, ptr {registers}, ptr {b[n]})")
-            t.do(f"call void @{multiply}(ptr %ws, ptr {row}, ptr %factors, i64 1{known})")
+                t.call_function("void", of_b, "ptr %ws", f"ptr {registers}", f"ptr {b[n]}")
+            t.call_function("void", multiply, "ptr %ws", f"ptr {row}", "ptr %factors", "i64 1", *known)
         first += 4 * length * count
 
 
@@ -83,7 +83,7 @@ def unless_added(e: Emitter, t: Text, adds: str, row: str, registers: int) -> No
     zero = f"wgmma_zero_{registers}"
     e.helpers.setdefault(zero, _zero(zero, registers))
     with t.unless(adds):
-        t.do(f"call void @{zero}(ptr %ws, ptr {row})")
+        t.call_function("void", zero, "ptr %ws", f"ptr {row}")
 
 
 def _zero(name: str, registers: int) -> str:
@@ -91,5 +91,5 @@ def _zero(name: str, registers: int) -> str:
     t = Text()
     for k in range(registers):
         store(t, k, "i32", W, "zeroinitializer")
-    head = f"define internal void @{name}(ptr %ws, ptr %table) nounwind {{"
-    return "\n".join([head, "entry:", *t.lines, "  ret void", "}"]) + "\n"
+    t.ret()
+    return t.function(f"void @{name}(ptr %ws, ptr %table)", "nounwind")

@@ -138,7 +138,7 @@ class WideOperands(Part):
         place = self._place(pool)
         place.size = max(place.size, self.size(which, f))
         place.key, place.alone = key if self.e.code.guard is None else None, False
-        self.t.do(f"call void @{name}(ptr %ws, ptr {table}, ptr {place.pointer})")
+        self.t.call_function("void", name, "ptr %ws", f"ptr {table}", f"ptr {place.pointer}")
         return place
 
     def done(self) -> None:

@@ -25,6 +25,9 @@ from ptxlab.emulate.jit.memory.called_resolution import CalledResolution
 from ptxlab.emulate.jit.memory.data_transfer import Transfers
 from ptxlab.emulate.jit.memory.local_memory import LocalMemory
 from ptxlab.emulate.jit.memory.row_addresses import RowAddresses
+from ptxlab.emulate.jit.translation.rule_calls import call
+from ptxlab.emulate.rules import memcheck
+from ptxlab.emulate.rules.accesses import ANYWHERE, IN_A_ROW
 from ptxlab.emulate.runtime import state as S
 
 _PLACED = ("ptr", "i64", "i32", f"<{W} x i32>", "i64", "i64")
@@ -133,7 +136,7 @@ class Memory(Part):
         """32 arbitrary addresses: stores them where the lane-by-lane function and instruments find them."""
         low = group.low - (offset_of(self.e.code) - offset)
         group.address = self.m.vector(self.m.wide(Address(base, low)))
-        group.pointer, group.offsets, group.pattern, group.shadow = "null", "zeroinitializer", "3", "0"
+        group.pointer, group.offsets, group.pattern, group.shadow = "null", "zeroinitializer", str(ANYWHERE), "0"
         self.sites.mixed.add(group.site)
 
     def _check_uniform(self, group: Group, base: Value, offset: int) -> None:
@@ -166,12 +169,11 @@ class Memory(Part):
         ok = self.t.ult("i64", rot, limit)
         self.t.branch(ok, good, miss, COLD)
         self.t.at(miss)
-        code = self.t.let(
-            f"call i32 @miss(ptr %ctx, ptr %cta, ptr %ws, i32 {self.active.bits}, i64 {wide}, i64 {group.span}, "
-            f"i64 {group.log2}, i32 {S.SPACES[space]}, i32 {int(group.write)}, ptr {site}, "
-            f"i32 {self.e.code.index | S.GROUP_FLAG})"
-        )
-        again = self.t.eq("i32", code, 0)
+        result = self.t.let(call(
+            memcheck.miss, "%ctx", "%cta", "%ws", self.active.bits, wide, str(group.span), str(group.log2),
+            str(S.SPACES[space]), str(int(group.write)), site, str(self.e.code.index | S.GROUP_FLAG),
+        ))  # fmt: skip
+        again = self.t.eq("i32", result, memcheck.REMEMBERED)
         self.t.branch(again, check, "fault", COLD)
         self.t.at(good)
         group.pointer = self.t.offset(host, off)
@@ -259,7 +261,7 @@ class Memory(Part):
         second = t.add("i64", off, W // 2 * size)
         t.go(end)
         t.at(other)
-        return _Row(end, fits, (host, shadow, "0", offsets, off, second))
+        return _Row(end, fits, (host, shadow, str(IN_A_ROW), offsets, off, second))
 
     def _anywhere_in_shared(self, group: Group, at: Value, size: int) -> Placed:
         """32 offsets in shared memory, checked one by one."""

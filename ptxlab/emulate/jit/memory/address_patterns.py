@@ -27,7 +27,7 @@ class Patterns(Part):
             return self._pattern(off32, size).text
         name, vector = f"pattern.{size}", f"<{W} x i32>"
         self.e.calls.write(name, f"{vector} %at, i32 %bits", lambda: self._pattern("%at", size))
-        return self.t.let(f"call i32 @{name}({vector} {off32}, i32 {self.active.bits})")
+        return self.t.call_function("i32", name, f"{vector} {off32}", f"i32 {self.active.bits}")
 
     def _pattern(self, off32: str, size: int) -> Value:
         t, half = self.t, W // 2

@@ -11,6 +11,9 @@ from ptxlab.emulate.jit.emitter.part import Part
 from ptxlab.emulate.jit.llvm.ir_text import COLD, W
 from ptxlab.emulate.jit.llvm.values import Value
 from ptxlab.emulate.jit.memory.address_patterns import Patterns
+from ptxlab.emulate.jit.translation.rule_calls import call
+from ptxlab.emulate.rules import memcheck
+from ptxlab.emulate.rules.accesses import ANYWHERE
 from ptxlab.emulate.runtime import state as S
 
 Placed = tuple[str, str, str, str, str, str]
@@ -51,7 +54,7 @@ class AddressResolution(Part):
         t.at(mixed)
         t.go(done)
         t.at(done)
-        pattern = t.phi("i32", (pattern, good), (3, mixed))
+        pattern = t.phi("i32", (pattern, good), (ANYWHERE, mixed))
         offsets = t.phi(f"<{W} x i32>", (off32, good), ("zeroinitializer", mixed))
         return host, shadow, pattern, offsets, *self.patterns.halves(offsets)
 
@@ -69,12 +72,11 @@ class AddressResolution(Part):
         self.t.branch(ok, good, miss, COLD)
         self.t.at(miss)
         self.t.store(f"<{W} x i64>", vector, "%addrs", align=64)
-        code = self.t.let(
-            f"call i32 @miss.lanes(ptr %ctx, ptr %cta, ptr %ws, i32 {self.active.bits}, ptr %addrs, i64 {group.span}, "
-            f"i64 {group.log2}, i32 {S.SPACES[self.e.code.space]}, i32 {int(group.write)}, ptr {site}, "
-            f"i32 {self.e.faults.number(S.GROUP_FLAG)})"
-        )
-        self.t.do(f"switch i32 {code}, label %fault [i32 0, label %{check} i32 2, label %{mixed}]")
+        result = self.t.let(call(
+            memcheck.miss_lanes, "%ctx", "%cta", "%ws", self.active.bits, "%addrs", str(group.span), str(group.log2),
+            str(S.SPACES[self.e.code.space]), str(int(group.write)), site, self.e.faults.number(S.GROUP_FLAG),
+        ))  # fmt: skip
+        self.t.branch_by(result, "fault", [(memcheck.REMEMBERED, check), (memcheck.SCATTERED, mixed)])
         self.t.at(good)
         return known, off32
 
@@ -100,8 +102,8 @@ class AddressResolution(Part):
         name, kind = f"outside.{offsets.type}.{log2}", offsets.type
         at, limit = Value("%at", kind, False), Value("%end", kind, True)
         self.e.calls.write(name, f"{offsets.llvm} %at, {kind} %end, i32 %bits", lambda: self._beyond(at, limit, log2))
-        given = f"{offsets.llvm} {offsets.text}, {kind} {end.text}, i32 {self.active.bits}"
-        return self.t.let(f"call i32 @{name}({given})")
+        given = f"{offsets.llvm} {offsets.text}", f"{kind} {end.text}", f"i32 {self.active.bits}"
+        return self.t.call_function("i32", name, *given)
 
     def _beyond(self, offsets: Value, end: Value, log2: int) -> Value:
         places = Value(self.rotate(offsets.llvm, offsets.text, log2), offsets.type, False)

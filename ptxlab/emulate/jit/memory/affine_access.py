@@ -196,8 +196,7 @@ class AffineAccesses(Part):
         way = self._of_all(str(STRIDED), str(IN_ONE_ALLOCATION))
         if extent.stride is None:
             return frozenset({IN_ONE_ALLOCATION}), found, way
-        row, tight = self._of_all(str(IN_A_ROW), str(gaps)), f"icmp eq i64 {extent.stride.text}, {size}"
-        tight = self.t.let(tight)
+        row, tight = self._of_all(str(IN_A_ROW), str(gaps)), self.t.eq("i64", extent.stride.text, size)
         found, way = (self.t.select(tight, "i32", row, other) for other in (found, way))
         return frozenset({IN_A_ROW, gaps, IN_ONE_ALLOCATION}), found, way
 
@@ -241,7 +240,7 @@ class AffineAccesses(Part):
         """A value that comes from several labels."""
         if len({value for value, _ in sources}) == 1:
             return sources[0][0]
-        return self.t.let(f"phi {kind} " + ", ".join(f"[{value}, %{label}]" for value, label in sources))
+        return self.t.phi(kind, *sources)
 
     def _in_shared(self, group: Group, extent: Extent) -> tuple[str, str, str, str]:
         """The start of shared memory, its pointer, no record of writes, and i1: whether the lowest address and the

@@ -12,7 +12,7 @@ from ptxlab.emulate.jit.emitter.emitter import Emitter
 from ptxlab.emulate.jit.emitter.part import Part
 from ptxlab.emulate.jit.llvm.ir_text import W
 from ptxlab.emulate.jit.llvm.values import BITS, LLVM, Value
-from ptxlab.emulate.jit.llvm.vector_elements import deinterleave, interleave
+from ptxlab.emulate.jit.llvm.vector_elements import deinterleave, interleave, joined
 from ptxlab.emulate.jit.memory.address_buffers import AddressBuffers
 from ptxlab.emulate.jit.memory.address_resolution import AddressResolution
 from ptxlab.emulate.jit.memory.merged_loads import Bundle, Bundles
@@ -22,7 +22,9 @@ from ptxlab.emulate.jit.memory.scattered import Offsets, Scattered, Stride, Wher
 from ptxlab.emulate.jit.memory.short_rows import ShortRows, load_one_row
 from ptxlab.emulate.jit.memory.strided_rows import StridedRows
 from ptxlab.emulate.jit.memory.vector_stores import store_vectors, stored_together
-from ptxlab.emulate.rules.accesses import ANYWHERE, IN_ONE_ALLOCATION
+from ptxlab.emulate.jit.translation.rule_calls import call
+from ptxlab.emulate.rules import memcheck
+from ptxlab.emulate.rules.accesses import ANYWHERE, HALVES_IN_A_ROW, IN_ONE_ALLOCATION
 from ptxlab.emulate.runtime import state as S
 
 
@@ -52,7 +54,7 @@ class Transfers(Part):
         if seen.write and seen.code.space != "shared":
             with self.t.if_then(self.t.ne("i64", group.shadow, 0)):
                 spot = self.t.inttoptr("i64", self.t.add("i64", group.shadow, offset), "ptr")
-                self.t.do(f"call void @llvm.memset.p0.i64(ptr {spot}, i8 -1, i64 {seen.size}, i1 false)")
+                self.t.fill(spot, -1, seen.size)
         return tuple(out)
 
     def _last_lane(self, value: Value) -> str:
@@ -185,7 +187,7 @@ class Transfers(Part):
         """Lanes at a distance, in this arm of code. `place` says where; what is loaded already does not ask."""
         results: list[str] = []
         where, group = functools.cache(place), seen.group
-        often = group.lanes is None or not group.patterns & {0, 4}
+        often = group.lanes is None or group.patterns.isdisjoint(ROWS)
         if seen.write and seen.step == BITS[seen.lane] // 8 and stored_together(seen.lane, seen.count):
             base = self.t.offset(pointer, seen.offset)
             store_vectors(self.scattered, seen.lane, base, where(), stored)
@@ -251,8 +253,8 @@ class Transfers(Part):
         group = seen.group
         place = self.t.offset(group.pointer, seen.offset)
         offsets, bits = self.sites.offsets(group), self.active.bits
-        given = f"ptr {place}, <{W} x i32> {offsets}, i32 {group.pattern}, i32 {bits}, ptr %data"
-        self.t.do(f"call void @{name}({given})")
+        given = f"ptr {place}", f"<{W} x i32> {offsets}", f"i32 {group.pattern}", f"i32 {bits}", "ptr %data"
+        self.t.call_function("void", name, *given)
 
     def _cells(self, seen: Seen) -> list[str]:
         """Where the elements lie in the buffer `%data`, 32 lanes each."""
@@ -278,26 +280,23 @@ class Transfers(Part):
         halves = self._halves(seen)
         half, wide = f"<{W * count // 2} x {ty}>", f"<{W * count} x {ty}>"
         block = interleave(t, ty, stored)
-        if 4 not in seen.group.patterns:
+        if HALVES_IN_A_ROW not in seen.group.patterns:
             t.store(wide, block, halves[0], align=seen.step)
             return []
+        width = W * count // 2
         for k, spot in enumerate(halves):
-            part = ", ".join(f"i32 {k * W * count // 2 + n}" for n in range(W * count // 2))
-            cut = t.let(f"shufflevector {wide} {block}, {wide} poison, <{W * count // 2} x i32> <{part}>")
-            t.store(half, cut, spot, align=seen.step)
+            t.store(half, t.shuffle(wide, block, range(k * width, (k + 1) * width)), spot, align=seen.step)
         return []
 
     def _load_rows(self, seen: Seen) -> list[str]:
         t, ty, count = self.t, LLVM[seen.lane], seen.count
-        if 4 not in seen.group.patterns:
+        if HALVES_IN_A_ROW not in seen.group.patterns:
             whole = f"<{W * count} x {ty}>"
             row = t.load(whole, self._halves(seen)[0], align=seen.step)
             return deinterleave(t, ty, row, count)
         half = f"<{W * count // 2} x {ty}>"
         parts = [t.load(half, spot, align=seen.step) for spot in self._halves(seen)]
-        both = ", ".join(f"i32 {n}" for n in range(W * count))
-        block = t.let(f"shufflevector {half} {parts[0]}, {half} {parts[1]}, <{W * count} x i32> <{both}>")
-        return deinterleave(t, ty, block, count)
+        return deinterleave(t, ty, joined(t, ty, W * count // 2, parts), count)
 
     def _row_with_gaps(self, seen: Seen, stored: list[str]) -> list[str]:
         """As a row, under the mask: what inactive lanes would access may lie outside the allocation."""
@@ -310,12 +309,10 @@ class Transfers(Part):
         for k, spot in enumerate(self._halves(seen)):
             mask = self._mask_of_half(k, count)
             if seen.write:
-                own = ", ".join(f"i32 {k * width + n}" for n in range(width))
-                wide = f"<{W * count} x {ty}>"
-                cut = t.let(f"shufflevector {wide} {block}, {wide} poison, <{width} x i32> <{own}>")
+                cut = t.shuffle(f"<{W * count} x {ty}>", block, range(k * width, (k + 1) * width))
                 if shared:  # nobody else writes there, and there is room on both sides
                     # Volatile, or LLVM makes a store under a mask of it, which takes AMD's CPUs 12 cycles.
-                    old = t.let(f"load volatile {half}, ptr {spot}, align {seen.step}")
+                    old = t.load(f"volatile {half}", spot, align=seen.step)
                     new = t.select(mask, half, cut, old, of=f"<{width} x i1>")
                     t.store(half, new, spot, align=seen.step)
                 else:
@@ -326,20 +323,15 @@ class Transfers(Part):
                 parts.append(t.load_masked(half, seen.step, spot, mask))
         if seen.write:
             return []
-        both = ", ".join(f"i32 {n}" for n in range(W * count))
-        whole = t.let(f"shufflevector {half} {parts[0]}, {half} {parts[1]}, <{W * count} x i32> <{both}>")
-        return deinterleave(t, ty, whole, count)
+        return deinterleave(t, ty, joined(t, ty, width, parts), count)
 
     def _mask_of_half(self, k: int, count: int) -> str:
         """The active lanes of the first half of the warp or the second, each for `count` elements."""
         t, width = self.t, W * count // 2
         lanes = [k * W // 2 + n // count for n in range(width)]
         if self.e.wide:
-            vector, order = f"<{W} x i1>", ", ".join(f"i32 {lane}" for lane in lanes)
-            return t.let(f"shufflevector {vector} {self.active.vector}, {vector} poison, <{width} x i32> <{order}>")
-        words = f"<{width} x i32>"
-        first = t.insert(words, "poison", "i32", self.active.bits, 0)
-        every = t.let(f"shufflevector {words} {first}, {words} poison, {words} zeroinitializer")
+            return t.shuffle(f"<{W} x i1>", self.active.vector, lanes)
+        words, every = f"<{width} x i32>", t.splat("i32", self.active.bits, width)
         own = ", ".join(f"i32 {1 << lane}" for lane in lanes)
         return t.ne(words, t.and_(words, every, f"<{own}>"), "zeroinitializer")
 
@@ -347,14 +339,14 @@ class Transfers(Part):
         """Each half of the warp has one address."""
         t, ty = self.t, LLVM[seen.lane]
         halves, row = self._halves(seen), []
-        order = ", ".join(f"i32 {n // (W // 2)}" for n in range(W))
+        order = [n // (W // 2) for n in range(W)]
         for k in range(seen.count):
             two = "poison"
             for n, spot in enumerate(halves):
                 p = t.offset(spot, k * seen.step)
                 one = t.load(ty, p, align=seen.step)
                 two = t.insert(f"<2 x {ty}>", two, ty, one, n)
-            row.append(t.let(f"shufflevector <2 x {ty}> {two}, <2 x {ty}> poison, <{W} x i32> <{order}>"))
+            row.append(t.shuffle(f"<2 x {ty}>", two, order))
         return row
 
     def _halves(self, seen: Seen) -> list[str]:
@@ -378,12 +370,12 @@ class Transfers(Part):
         given.arguments["offset"], given.arguments["code"] = ("i64", str(seen.offset)), ("i32", str(seen.code.index))
 
         def body() -> Value:
-            listed = (
-                f"ptr %ctx, ptr %cta, ptr %ws, i32 %bits, ptr %at, i64 %offset, ptr %data, i64 {seen.step}, "
-                f"i64 {seen.count}, i64 {(seen.size & -seen.size).bit_length() - 1}, i32 {S.SPACES[seen.code.space]}, "
-                f"i32 {int(seen.write)}, i32 %code"
-            )
-            return Value(self.t.let(f"call i32 @slow.access({listed})"), "i32", True)
+            aligned = (seen.size & -seen.size).bit_length() - 1
+            result = self.t.let(call(
+                memcheck.access_lanes, "%ctx", "%cta", "%ws", "%bits", "%at", "%offset", "%data", str(seen.step),
+                str(seen.count), str(aligned), str(S.SPACES[seen.code.space]), str(int(seen.write)), "%code",
+            ))  # fmt: skip
+            return Value(result, "i32", True)
 
         self.e.faults.if_called(self.e.calls.call("each", given, body))
 
@@ -393,8 +385,6 @@ class Transfers(Part):
             whole = self.t.ne("i32", group.pattern, ANYWHERE)
             group.marks = self.t.and_("i1", has, whole)
         with self.t.if_then(group.marks):
-            laid = self.laid.offsets(group)
-            self.t.do(
-                f"call void @mark.lanes(i64 {group.shadow}, ptr {laid}, i64 {seen.offset}, i32 {self.active.bits}, "
-                f"i64 {seen.size})"
-            )
+            shadow = self.t.inttoptr("i64", group.shadow, "ptr")
+            given = shadow, self.laid.offsets(group), str(seen.offset), self.active.bits, str(seen.size)
+            self.t.do(call(memcheck.mark_lanes, *given))

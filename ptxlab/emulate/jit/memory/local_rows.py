@@ -109,8 +109,8 @@ class LocalRows(Part):
         name = f"local.load.{lane}"
         self.e.calls.write(name, f"ptr %local, <{W} x i32> %at, i32 %bits", lambda: self._anywhere(lane, _AT))
         kind = f"<{W} x {LLVM[lane]}>"
-        given = f"ptr %local, <{W} x i32> {self.m.vector(at)}, i32 {self.active.bits}"
-        return Value(self.t.let(f"call {kind} @{name}({given})"), lane, False)
+        given = "ptr %local", f"<{W} x i32> {self.m.vector(at)}", f"i32 {self.active.bits}"
+        return Value(self.t.call_function(kind, name, *given), lane, False)
 
     def store(self, lane: str, at: Value, value: Value) -> None:
         """An element of each active lane."""
@@ -125,8 +125,8 @@ class LocalRows(Part):
             name, f"ptr %local, <{W} x i32> %at, i32 %bits, {kind} %x",
             lambda: self._store_anywhere(lane, _AT, Value("%x", lane, False)),
         )  # fmt: skip
-        given = f"ptr %local, <{W} x i32> {self.m.vector(at)}, i32 {self.active.bits}, {kind} {self.m.vector(value)}"
-        self.t.do(f"call void @{name}({given})")
+        given = "ptr %local", f"<{W} x i32> {self.m.vector(at)}", f"i32 {self.active.bits}"
+        self.t.call_function("void", name, *given, f"{kind} {self.m.vector(value)}")
 
     @property
     def _called(self) -> bool:
@@ -181,8 +181,7 @@ class LocalRows(Part):
         if partly:
             # Volatile, or LLVM makes a store under a mask of it, which takes AMD's CPUs 12 cycles.
             value = self.m.select(self.active.mask, value, self._word(lane, at, "volatile "))
-        text = f"<{W} x {LLVM[lane]}> {self.m.vector(value)}"
-        self.t.do(f"store {text}, ptr {self._place(at)}, align 64")
+        self.t.store(f"<{W} x {LLVM[lane]}>", self.m.vector(value), self._place(at), align=64)
 
     # -- 32 addresses
 
@@ -250,6 +249,5 @@ _AT = Value("%at", "i32", False)
 def _joined(t: Text, low: Value, high: Value) -> Value:
     """Words as the halves of 64 bits."""
     half = f"<{W} x i32>"
-    order = ", ".join(f"i32 {n}" for k in range(W) for n in (k, W + k))
-    both = t.let(f"shufflevector {half} {low.text}, {half} {high.text}, <{2 * W} x i32> <{order}>")
+    both = t.shuffle(half, low.text, [n for k in range(W) for n in (k, W + k)], high.text)
     return Value(t.bitcast(f"<{2 * W} x i32>", both, f"<{W} x i64>"), "i64", False)

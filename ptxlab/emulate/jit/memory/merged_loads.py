@@ -15,8 +15,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from ptxlab.emulate.jit.emitter.access_groups import Group, access_shape, offset_of
+from ptxlab.emulate.jit.llvm.fragments import shuffle
 from ptxlab.emulate.jit.llvm.ir_text import Text, W
 from ptxlab.emulate.jit.llvm.values import BITS, LLVM
+from ptxlab.emulate.jit.llvm.vector_elements import joined
 from ptxlab.emulate.program.flat_program import Code
 from ptxlab.emulate.program.program import Program
 
@@ -147,10 +149,11 @@ def transposed(t: Text, ty: str, rows: list[str], count: int) -> list[str]:
     lanes = len(rows)
     half = lanes // 2
     if lanes == 2 * count:  # two squares beside each other, in the two halves of each vector
-        return _squares(t, ty, [_joined(t, ty, count, rows[k], rows[k + half]) for k in range(half)], 1)
-    pairs = [_joined(t, ty, 2, rows[k], rows[k + 1]) for k in range(0, 8, 2)]
-    first, second = _joined(t, ty, 4, pairs[0], pairs[2]), _joined(t, ty, 4, pairs[1], pairs[3])
-    return [_shuffled(t, ty, 8, first, second, [k, k + 2, k + 8, k + 10, k + 4, k + 6, k + 12, k + 14]) for k in (0, 1)]
+        return _squares(t, ty, [joined(t, ty, count, [rows[k], rows[k + half]]) for k in range(half)], 1)
+    pairs = [joined(t, ty, 2, rows[k : k + 2]) for k in range(0, 8, 2)]
+    first, second = joined(t, ty, 4, pairs[::2]), joined(t, ty, 4, pairs[1::2])
+    orders = ([k, k + 2, k + 8, k + 10, k + 4, k + 6, k + 12, k + 14] for k in (0, 1))
+    return [shuffle(t, ty, 8, first, second, order) for order in orders]
 
 
 def _squares(t: Text, ty: str, rows: list[str], step: int) -> list[str]:
@@ -164,16 +167,5 @@ def _squares(t: Text, ty: str, rows: list[str], step: int) -> list[str]:
             part + half + low + k for half in (0, width // 2) for s in range(0, width // 4, step)
             for part in (0, width) for k in range(s, s + step)
         ]  # fmt: skip
-        merged.append([_shuffled(t, ty, width, a, b, order) for a, b in zip(rows[::2], rows[1::2], strict=True)])
+        merged.append([shuffle(t, ty, width, a, b, order) for a, b in zip(rows[::2], rows[1::2], strict=True)])
     return _squares(t, ty, merged[0], 2 * step) + _squares(t, ty, merged[1], 2 * step)
-
-
-def _joined(t: Text, ty: str, width: int, a: str, b: str) -> str:
-    """Two vectors as one."""
-    return _shuffled(t, ty, width, a, b, range(2 * width))
-
-
-def _shuffled(t: Text, ty: str, width: int, a: str, b: str, order: Iterable[int]) -> str:
-    listed = [f"i32 {k}" for k in order]
-    kind = f"<{width} x {ty}>"
-    return t.let(f"shufflevector {kind} {a}, {kind} {b}, <{len(listed)} x i32> <{', '.join(listed)}>")

@@ -227,8 +227,7 @@ class MergedStores(Part):
         count, starts = len(values), seen.group.rows.starts if seen.group.rows else [(0, 0)]
         block, whole, width = in_turns(t, ty, values), W * count, W * count // len(starts)
         for k, (start, times) in enumerate(starts):
-            own = ", ".join(f"i32 {n}" for n in range(k * width, (k + 1) * width))
-            cut = t.let(f"shufflevector <{whole} x {ty}> {block}, <{whole} x {ty}> poison, <{width} x i32> <{own}>")
+            cut = t.shuffle(f"<{whole} x {ty}>", block, range(k * width, (k + 1) * width))
             far = t.add("i64", t.mul("i64", seen.group.stride, times) if times else 0, start)
             p = t.offset(place, far)
             t.store(f"<{width} x {ty}>", cut, p, align=seen.step)

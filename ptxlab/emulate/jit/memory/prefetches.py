@@ -19,6 +19,8 @@ NEAR_BEHIND = 2 * LINE
 LARGE = 8 << 20
 """Bytes of arrays from which on rows of later rounds are prefetched: smaller ones may lie in a cache, where it takes
 longer than it gains."""
+STAYS, DATA = 3, 1
+"""Of `llvm.prefetch`: the line should stay in all caches, and is no code."""
 ROUNDS = 2
 """How many rounds of a loop later they are accessed."""
 
@@ -68,5 +70,5 @@ class Prefetches(Part):
         """So many bytes from a place on."""
         for line in range(0, length, LINE):
             each = self.t.offset(place, line)
-            self.t.do(f"call void @llvm.prefetch.p0(ptr {each}, i32 {int(group.write)}, i32 3, i32 1)")
-        self.t.declared.add("declare void @llvm.prefetch.p0(ptr, i32, i32, i32)")
+            how = [("i32", str(number)) for number in (int(group.write), STAYS, DATA)]
+            self.t.call("void", "llvm.prefetch.p0", [("ptr", each), *how])

@@ -101,14 +101,14 @@ class Scattered(Part):
             return Value(widths.phi(kind), lane, False)
         name, listed, given = self.called(f"gather.{lane}", base, where)
         self.function(name, f"{kind} @{name}({listed})", lambda t: _load(t, lane, where))
-        return Value(self.t.let(f"call {kind} @{name}({given})"), lane, False)
+        return Value(self.t.call_function(kind, name, given), lane, False)
 
     def load_bundle(self, bundle: Bundle, base: str, where: Where) -> None:
         """Puts the bundle of each active lane into its place."""
         lane, count = bundle.lane, bundle.count
         name, listed, given = self.called(f"bundle.{lane}.{count}", base, where)
         self.function(name, f"void @{name}({listed}, ptr %rows)", lambda t: _load_bundle(t, lane, count, where))
-        self.t.do(f"call void @{name}({given}, ptr {bundle.at})")
+        self.t.call_function("void", name, given, f"ptr {bundle.at}")
 
     def store(self, lane: str, base: str, where: Where, value: str, *, often: bool = False) -> None:
         """Stores the elements of the active lanes. often: whether lanes are likely to be apart."""
@@ -131,7 +131,7 @@ class Scattered(Part):
             return
         name, listed, given = self.called(f"scatter.{lane}", base, where)
         self.function(name, f"void @{name}({listed}, {kind} %x)", lambda t: _store_at(t, lane, where))
-        self.t.do(f"call void @{name}({given}, {kind} {value})")
+        self.t.call_function("void", name, given, f"{kind} {value}")
 
     def _few_or_all(self, lane: str, base: str, where: Offsets, value: str) -> None:
         """Stores the elements of the active lanes one by one if they are few."""
@@ -141,7 +141,7 @@ class Scattered(Part):
             with one_by_one:
                 name, listed, given = self.called(f"scatter.few.{lane}", base, where)
                 self.function(name, f"void @{name}({listed}, {kind} %x)", lambda t: _store_few(t, lane))
-                self.t.do(f"call void @{name}({given}, {kind} {value})")
+                self.t.call_function("void", name, given, f"{kind} {value}")
             with at_once:
                 self._scatter(lane, base, where.text, value, W)
 
@@ -163,9 +163,7 @@ class Scattered(Part):
         found = t.gather(kind, BITS[lane] // 8, pointers, mask, "zeroinitializer", lanes)
         if lanes == W:
             return found
-        order = ", ".join(f"i32 {min(k, lanes)}" for k in range(W))
-        whole = f"<{lanes} x {kind}>"
-        return t.let(f"shufflevector {whole} {found}, {whole} zeroinitializer, <{W} x i32> <{order}>")
+        return t.shuffle(f"<{lanes} x {kind}>", found, [min(k, lanes) for k in range(W)], "zeroinitializer")
 
     def _scatter(self, lane: str, base: str, offsets: str, value: str, lanes: int) -> None:
         """Stores the elements of the active lanes, which are among the first so many, by the CPU's instruction."""
@@ -178,9 +176,7 @@ class Scattered(Part):
         """The first so many elements of a vector."""
         if lanes == W:
             return vector
-        order = ", ".join(f"i32 {k}" for k in range(lanes))
-        whole = f"<{W} x {kind}>"
-        return self.t.let(f"shufflevector {whole} {vector}, {whole} poison, <{lanes} x i32> <{order}>")
+        return self.t.shuffle(f"<{W} x {kind}>", vector, range(lanes))
 
     def called(self, name: str, base: str, where: Where) -> tuple[str, str, str]:
         """The name of a function for this way to say where lanes are, its first parameters and their values."""
@@ -195,7 +191,7 @@ class Scattered(Part):
             text = self.t.gather(LLVM[lane], BITS[lane] // 8, self._apart(base, apart), self.active.vector, "poison")
             return Value(text, lane, False)
         self.function(name, f"{kind} @{name}(ptr %base)", lambda t: _load_all(t, lane, _fixed(t, apart)))
-        return Value(self.t.let(f"call {kind} @{name}(ptr {base})"), lane, False)
+        return Value(self.t.call_function(kind, name, f"ptr {base}"), lane, False)
 
     def store_apart(self, lane: str, base: str, apart: int, value: str) -> None:
         """Stores the elements of the active lanes at a pointer, so many bytes apart."""
@@ -204,7 +200,7 @@ class Scattered(Part):
             self.t.scatter(LLVM[lane], BITS[lane] // 8, value, self._apart(base, apart), self.active.vector)
             return
         self.function(name, f"void @{name}(ptr %base, i32 %bits, {kind} %x)", lambda t: _store(t, lane, apart))
-        self.t.do(f"call void @{name}(ptr {base}, i32 {self.active.bits}, {kind} {value})")
+        self.t.call_function("void", name, f"ptr {base}", f"i32 {self.active.bits}", f"{kind} {value}")
 
     def _apart(self, base: str, apart: int) -> str:
         lanes = ", ".join(f"i64 {k * apart}" for k in range(W))
@@ -228,8 +224,7 @@ class Scattered(Part):
             t = Text()
             body(t)
             self.t.declared |= t.declared
-            lines = "\n".join(t.lines)
-            self.e.helpers[name] = f"define internal {head} noinline nounwind {{\n{lines}\n}}\n"
+            self.e.helpers[name] = t.function(head, "noinline nounwind")
 
 
 def _load_all(t: Text, lane: str, places: Iterable[str]) -> None:
@@ -349,7 +344,6 @@ def _store(t: Text, lane: str, apart: int = 0) -> None:
 
 def _store_few(t: Text, lane: str) -> None:
     """The body of a scatter to offsets of some lanes."""
-    t.at("entry")
     _keep_stored(t, LLVM[lane])
     _store_each(t, lane)
 

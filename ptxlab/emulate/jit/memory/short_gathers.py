@@ -43,5 +43,4 @@ class ShortGathers:
 
     def phi(self, kind: str) -> str:
         """The result."""
-        incoming = ", ".join(f"[{results[0]}, %{label}]" for results, label in self.found)
-        return self.t.let(f"phi {kind} {incoming}")
+        return self.t.phi(kind, *((results[0], label) for results, label in self.found))

@@ -52,8 +52,7 @@ def load_one_row(t: Text, seen: Seen, first: str) -> list[str]:
     low = min(apart)
     kind = f"<{(max(apart) - low) // seen.step + seen.count} x {ty}>"
     row = t.load(kind, t.offset(first, seen.offset + low), align=seen.step)
-    orders = (", ".join(f"i32 {(at - low) // seen.step + k}" for at in apart) for k in range(seen.count))
-    return [t.let(f"shufflevector {kind} {row}, {kind} poison, <{W} x i32> <{order}>") for order in orders]
+    return [t.shuffle(kind, row, [(at - low) // seen.step + k for at in apart]) for k in range(seen.count)]
 
 
 class ShortRows(Part):
@@ -63,7 +62,7 @@ class ShortRows(Part):
         """The elements of all lanes, lane by lane in one vector. first: a pointer to where the group has its first
         lane."""
         parts = [self._load_row(seen, place, self._mask(seen, k)) for k, place in enumerate(self._places(seen, first))]
-        return joined(self.t, LLVM[seen.lane], parts, self._width(seen))
+        return joined(self.t, LLVM[seen.lane], self._width(seen), parts)
 
     def _load_row(self, seen: Seen, place: str, mask: str) -> str:
         """The elements of a row, out of as many pieces as lanes are elements apart; the last one ends with the row."""
@@ -79,8 +78,8 @@ class ShortRows(Part):
             if row:
                 at = elements if piece == 1 else range(width)  # in the first piece elements are where they lie
                 order = [n if e < found else width + e - start for n, e in zip(at, elements, strict=True)]
-                listed = ", ".join(f"i32 {n if e < end else 0}" for n, e in zip(order, elements, strict=True))
-                loaded = t.let(f"shufflevector {kind} {row}, {kind} {loaded}, <{width} x i32> <{listed}>")
+                order = [n if e < end else 0 for n, e in zip(order, elements, strict=True)]
+                loaded = t.shuffle(kind, row, order, loaded)
             row, found = loaded, end
         return row
 
@@ -90,8 +89,7 @@ class ShortRows(Part):
         every = f"<{W * seen.count} x {ty}>"
         for k, place in enumerate(self._places(seen, first)):
             if elements[-1] == width - 1:
-                own = ", ".join(f"i32 {k * width + n}" for n in range(width))
-                cut = t.let(f"shufflevector {every} {stored}, {every} poison, <{width} x i32> <{own}>")
+                cut = t.shuffle(every, stored, range(k * width, (k + 1) * width))
                 if mask := self._mask(seen, k):
                     t.store_masked(f"<{width} x {ty}>", seen.step, cut, place, mask)
                 else:
@@ -107,9 +105,8 @@ class ShortRows(Part):
         if not masked(self._rows(seen), self.e.wide):
             return ""
         width = self._width(seen)
-        lanes = ", ".join(f"i32 {(row * width + n) // seen.count}" for n in range(width))
-        vector = f"<{W} x i1>"
-        return self.t.let(f"shufflevector {vector} {self.active.vector}, {vector} poison, <{width} x i32> <{lanes}>")
+        lanes = [(row * width + n) // seen.count for n in range(width)]
+        return self.t.shuffle(f"<{W} x i1>", self.active.vector, lanes)
 
     def _rows(self, seen: Seen) -> Rows:
         assert seen.group.rows is not None

@@ -72,10 +72,10 @@ class StridedRows(Part):
 
     def _backwards(self, seen: Seen, first: str, stored: list[str]) -> list[str]:
         """A row whose first element is the last lane's."""
-        t, kind, order = self.t, f"<{W} x {LLVM[seen.lane]}>", ", ".join(f"i32 {n}" for n in reversed(range(W)))
+        t, kind = self.t, f"<{W} x {LLVM[seen.lane]}>"
         place = t.offset(first, seen.offset - (W - 1) * seen.step)
         row = stored[0] if seen.write else t.load(kind, place, align=seen.step)
-        turned = t.let(f"shufflevector {kind} {row}, {kind} poison, <{W} x i32> <{order}>")
+        turned = t.shuffle(kind, row, range(W - 1, -1, -1))
         if not seen.write:
             return [turned]
         t.store(kind, turned, place, align=seen.step)
@@ -88,8 +88,7 @@ class StridedRows(Part):
         two = [at if at < 2 * W else 0 for at in elements]  # lanes of the first two pieces, one behind the other
         three = [n if at < 2 * W else W + at - last for n, at in enumerate(elements)]
         for piece, order in zip(pieces[1:], (two, three), strict=True):
-            listed = ", ".join(f"i32 {n}" for n in order)
-            pieces[0] = self.t.let(f"shufflevector {kind} {pieces[0]}, {kind} {piece}, <{W} x i32> <{listed}>")
+            pieces[0] = self.t.shuffle(kind, pieces[0], order, piece)
         return pieces[0]
 
     def load(self, lane: str, base: str, starts: list[int], before: int) -> str:
@@ -98,9 +97,9 @@ class StridedRows(Part):
         share, kind, parts = W // times, f"<{W} x {ty}>", []
         for k, start in enumerate(starts):
             row = self._row(lane, base, start)
-            order = ", ".join(f"i32 {n * times + before - start}" for n in range(share * k, share * (k + 1)))
-            parts.append(t.let(f"shufflevector {kind} {row}, {kind} poison, <{share} x i32> <{order}>"))
-        return joined(t, ty, parts, share)
+            order = [n * times + before - start for n in range(share * k, share * (k + 1))]
+            parts.append(t.shuffle(kind, row, order))
+        return joined(t, ty, share, parts)
 
     def store(self, lane: str, base: str, starts: list[int], before: int, value: str) -> None:
         """Stores the elements of all lanes."""
@@ -109,9 +108,7 @@ class StridedRows(Part):
             # Volatile, or LLVM makes a store under a mask of it, which takes AMD's CPUs 12 cycles.
             old = self._row(lane, base, start, "volatile ")
             order = [n // times if n % times == before else W + n - start for n in range(start, start + W)]
-            listed = ", ".join(f"i32 {n}" for n in order)
-            new = t.let(f"shufflevector {kind} {value}, {kind} {old}, <{W} x i32> <{listed}>")
-            t.store(kind, new, self._place(lane, base, start), align=BITS[lane] // 8)
+            t.store(kind, t.shuffle(kind, value, order, old), self._place(lane, base, start), align=BITS[lane] // 8)
 
     def _row(self, lane: str, base: str, start: int, how: str = "") -> str:
         """A piece of the row."""

@@ -21,7 +21,7 @@ def store_vectors(scattered: Scattered, lane: str, base: str, where: Where, valu
     name, listed, given = scattered.called(f"scatter.{lane}.v{count}", base, where)
     taken = "".join(f", {kind} %x{k}" for k in range(count))
     scattered.function(name, f"void @{name}({listed}{taken})", lambda t: _store(t, lane, count, where))
-    scattered.t.do(f"call void @{name}({given}{''.join(f', {kind} {value}' for value in values)})")
+    scattered.t.call_function("void", name, given, *(f"{kind} {value}" for value in values))
 
 
 def stored_together(lane: str, count: int) -> bool:
@@ -36,7 +36,6 @@ def _store(t: Text, lane: str, count: int, where: Where) -> None:
     ty, size = LLVM[lane], BITS[lane] // 8
     offsets = where.name == "offsets"
     if offsets:
-        t.at("entry")
         store_in_memory(t, "at", where.kind, "%offsets")
         for k in range(count):
             t.alloca(f"<{W} x {ty}>", align=64, name=f"%given{k}")

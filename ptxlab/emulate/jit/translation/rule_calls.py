@@ -2,29 +2,33 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
 from ptxlab.emulate.jit.translation.value_kinds import llvm_type, signature
 from ptxlab.emulate.language.rules import rule_of
-from ptxlab.emulate.rules.accesses import IN_ONE_ALLOCATION
 
 Function = Callable[..., Any]
 THERE = "%check.launch", "%check.block", "%check.warp"
 """The first arguments of rules about a warp, in a build with checks."""
-ANYWHERE = str(IN_ONE_ALLOCATION)
-"""The pattern of addresses of which nothing else is known."""
 
 
 def declaration(function: Function) -> str:
     """The line that declares a rule in a module that calls it."""
-    kinds, result = signature(rule_of(function))
-    listed = ", ".join(llvm_type(kind).text for kind in kinds)
-    return f'declare {llvm_type(result).text} @"{rule_of(function).symbol}"({listed})'
+    kinds, head = _types(function)
+    return f"declare {head}({', '.join(kinds)})"
 
 
 def call(function: Function, *arguments: str) -> str:
     """The instruction that calls a rule with these IR values, as in `call(fence, "%ctx", "%cta", "%ws")`."""
+    kinds, head = _types(function)
+    listed = ", ".join([f"{kind} {value}" for kind, value in zip(kinds, arguments, strict=True)])
+    return f"call {head}({listed})"
+
+
+@functools.cache
+def _types(function: Function) -> tuple[list[str], str]:
+    """The types of a rule's parameters in LLVM, and that of its result with the rule's name."""
     kinds, result = signature(rule_of(function))
-    listed = ", ".join(f"{llvm_type(kind).text} {value}" for kind, value in zip(kinds, arguments, strict=True))
-    return f'call {llvm_type(result).text} @"{rule_of(function).symbol}"({listed})'
+    return [llvm_type(kind).text for kind in kinds], f'{llvm_type(result).text} @"{rule_of(function).symbol}"'

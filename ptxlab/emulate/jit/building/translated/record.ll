@@ -1,6 +1,6 @@
 ; [["record", "resolve", "miss", "miss.lanes", "slow.access", "mark.lanes", "forget"], [], "0.50"]
 ; jit/translation/__init__.py jit/translation/conversions.py jit/translation/distinct_values.py jit/translation/expressions.py jit/translation/folding.py jit/translation/intrinsics.py jit/translation/ir.py jit/translation/rule_calls.py jit/translation/translator.py jit/translation/value_kinds.py language/__init__.py language/records.py language/rules.py language/types.py language/vectors.py rules/memcheck.py runtime/state.py
-; 42867c22acf5620588f189993d080e595c0ceda4d556b711958ea2176c3760cd fb20eab440d9ffe5e1d7bb2975058c748f79119245fa519b36ed346a569cbf9d
+; c2ed5f6f81ba7235ffa821d2254b3292d60c4d4338e76268f237721a1dc731b1 fb20eab440d9ffe5e1d7bb2975058c748f79119245fa519b36ed346a569cbf9d
 source_filename = "<string>"
 
 declare i32 @llvm.cttz.i32(i32, i1 immarg) #0

@@ -1,6 +1,6 @@
 ; [["warpgroup_products.is_full", "warpgroup_products.begin", "warpgroup_products.commit", "warpgroup_products.completing_product", "warpgroup_products.complete"], [], "0.50"]
 ; jit/translation/__init__.py jit/translation/conversions.py jit/translation/distinct_values.py jit/translation/expressions.py jit/translation/folding.py jit/translation/intrinsics.py jit/translation/ir.py jit/translation/rule_calls.py jit/translation/translator.py jit/translation/value_kinds.py language/__init__.py language/records.py language/rules.py language/types.py language/vectors.py rules/warpgroup_products.py runtime/state.py
-; a315f14bf056c410198f2f820996d43f91f6efa9145ef37d652ea024826ca952 71914db63004cddabc6efd9d5b079721f89902271898f1253f629b44dc13c08b
+; e1467a1ebd297d38dbf529a7be4bb66be669f048c7074e55d3ce9219f8f85d13 71914db63004cddabc6efd9d5b079721f89902271898f1253f629b44dc13c08b
 source_filename = "<string>"
 
 define i1 @warpgroup_products.is_full(ptr readonly captures(none) %products.given) local_unnamed_addr #0 {
