@@ -108,7 +108,7 @@ np.array_equal(y, 2.0 * x + before)
 # Nearly every instruction reads `opcode.modifiers destination, sources`, and the last modifier is the type.
 #
 # The numbers in front of the lines count threads. 512 threads started, and 512 compared their number with `n`. Behind
-# the branch there are 500: the 12 threads without an element have left.
+# the branch there are 500: the 12 threads without an element have exited.
 #
 # ## What happens when the text is wrong?
 #
@@ -231,7 +231,7 @@ pl.show(saxpy, 4, 128, x, y, 2.0, n, counters=True)
 # | `with k.if_(a > 0.0):` | a branch: only lanes for which it is true execute the body |
 # | `k.select(a > 0.0, a, 0.0)` | one of two values, without a branch: `selp` |
 # | `with k.guard(a > 0.0):` | the same as `if_` with `@%p` in front of each instruction, for short bodies |
-# | `k.return_if(i >= n)` | the thread leaves |
+# | `k.return_if(i >= n)` | the thread exits |
 # | `k.shared(f32, 128)`, `k.barrier()` | an array that the block shares, and the place where its threads wait (notebook 02) |
 # | `k.op("any.opcode", a, b)` | any PTX instruction, as the manual writes it |
 #

@@ -162,7 +162,7 @@ def nearest(k: Builder, x: Ptr[f32], key: Ptr[f32], y: Ptr[f32], n: u32, m: u32,
     tile = k.shared(f32, T)
     i, t = k.thread_index(), k.tid.x
     if not stay:
-        k.return_if(i >= n)  # a thread without a point leaves at once
+        k.return_if(i >= n)  # a thread without a point exits at once
     mine = x[k.min(i, n - 1)]
     best = k.var(f32, math.inf)
 
@@ -224,7 +224,7 @@ for second in (False, True):
 # %% [markdown]
 # ## Who loads the row of an idle thread?
 #
-# 40 points and blocks of 64 threads: 24 threads have no point. In notebook 01 such threads left at once
+# 40 points and blocks of 64 threads: 24 threads have no point. In notebook 01 such threads exited at once
 # (`k.return_if`). Let ours do the same, with `stay=False`:
 
 # %%
