@@ -10,6 +10,7 @@ from emulate_programs import ENGINES, kernel, run
 
 from ptxlab.emulate import lower
 from ptxlab.emulate.program.printf import arguments_of, formatted, named
+from ptxlab.emulate.runtime import printf_output
 from ptxlab.errors import DeviceFault, UnsupportedInstruction
 from ptxlab.text import parse
 
@@ -387,8 +388,48 @@ def test_format_strings(text: str, arguments: tuple, expected: str) -> None:
     for value in arguments:
         packed = {int: np.int32, float: np.float64}.get(type(value), np.int64)(value).tobytes()
         raw += bytes(-len(raw) % len(packed)) + packed
-    assert formatted(text, raw, lambda address: "text") == expected
+    assert formatted(text, raw, lambda address, most: "text"[:most], 100) == expected
     assert len(arguments_of(text)) == len(arguments)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["%2000000000d", "%.2000000000f", "%.2000000000d", "%-*d", "%" + "9" * 5000 + "d", "%99999d" * 300, "x" * 2000,
+     "%.900000000s"],
+)  # fmt: skip
+def test_a_format_asks_for_more_than_is_printed(text: str) -> None:
+    raw = np.full(4, 2_000_000_000, np.int32).tobytes()
+    assert len(formatted(text, raw, lambda address, most: "text" * (most // 2), 1000)) == 1000
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_printf_stops_where_there_is_too_much_text(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(printf_output, "LONGEST", 1 << 20)
+    data = ", ".join(str(octet) for octet in b"%700000d%s\0")
+    text = kernel(
+        """
+    .local .align 8 .b8 given[16];
+    st.local.u32 [given], %r1;
+    st.local.u64 [given+8], %rd2;
+    mov.u64 %rd5, format;
+    cvta.global.u64 %rd5, %rd5;
+    mov.u64 %rd6, given;
+    cvta.local.u64 %rd6, %rd6;
+    {
+        .param .b64 a;
+        .param .b64 b;
+        .param .b32 r;
+        st.param.b64 [a], %rd5;
+        st.param.b64 [b], %rd6;
+        call.uni (r), vprintf, (a, b);
+    }
+""",
+        f".extern .func (.param .b32 r) vprintf(.param .b64 a, .param .b64 b);\n.global .b8 format[11] = {{{data}}};",
+    )
+    _, report = run(engine, text, threads=5, x=np.frombuffer(b"text" * 1000, np.uint8))
+    lengths = [len(message.text) for message in report.messages[:-1]]
+    assert lengths == [700_000 + 4000, (1 << 20) - 704_000]
+    assert report.messages[-1].text == "... and 3 more that are left out: there is text of 1 MiB\n"
 
 
 @pytest.mark.parametrize(

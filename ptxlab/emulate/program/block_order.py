@@ -74,17 +74,21 @@ def running_order(
     """
     out: list[int] = []
 
-    def arrange(nodes: set[int], starts: Iterable[int]) -> None:
-        for component in _components(successors, nodes, starts):
-            head, rest = component[0], set(component[1:])
-            out.append(head)
-            if rest:
-                arrange(rest, [s for s in successors[head] if s in rest])
+    whole = set(range(len(successors)))
+    work = [(component, False) for component in reversed(_components(successors, whole, [entry]))]
+    while work:
+        component, arranged = work.pop()
+        head, rest = component[0], set(component[1:])
+        if arranged:
             back = [block for block in component if head in successors[block]]
             if back and not (back == [out[-1]] and jumps(out[-1], head)):
                 out.append(~head)
-
-    arrange(set(range(len(successors))), [entry])
+            continue
+        out.append(head)
+        work.append((component, True))
+        if rest:
+            inner = _components(successors, rest, [s for s in successors[head] if s in rest])
+            work += [(component, False) for component in reversed(inner)]
     return out
 
 

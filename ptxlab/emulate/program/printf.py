@@ -49,12 +49,12 @@ def arguments_of(text: str) -> list[str]:
     return codes
 
 
-def formatted(text: str, raw: bytes, string: Callable[[int], str]) -> str:
-    """The text that a format makes of its arguments, each at its natural alignment in `raw`.
+def formatted(text: str, raw: bytes, string: Callable[[int, int], str], most: int) -> str:
+    """The text that a format makes of its arguments, each at its natural alignment in `raw`. most: characters of it.
 
-    `string` reads the text at a device address, for `%s`.
+    `string` reads the text at a device address, for `%s`: so many characters at most.
     """
-    at = 0
+    at, left = 0, most
 
     def take(code: str) -> int | float:
         nonlocal at
@@ -67,6 +67,7 @@ def formatted(text: str, raw: bytes, string: Callable[[int], str]) -> str:
         return value
 
     def convert(match: re.Match[str]) -> str:
+        nonlocal left
         flags, width, precision, length, kind = match.groups()
         if kind == "%":
             return "%"
@@ -76,14 +77,24 @@ def formatted(text: str, raw: bytes, string: Callable[[int], str]) -> str:
         if precision == "*":
             precision = str(max(0, int(take("i"))))
         value = take("d" if kind in "fFeEgGaA" else "q" if kind in "sp" or length in _WIDE else "i")
-        dot = "" if precision is None else "." + (precision or "0")
-        return _one(flags, width or "", dot, length or "", kind, value, string)
+        width = str(min(int(width[:9]), left)) if width else ""
+        dot = "" if precision is None else f".{min(int(precision[:9] or 0), left)}"
+        said = _one(flags, width, dot, length or "", kind, value, string, left)[:left]
+        left -= len(said)
+        return said
 
-    return _CONVERSION.sub(convert, text)
+    return _CONVERSION.sub(convert, text)[:most]
 
 
 def _one(
-    flags: str, width: str, dot: str, length: str, kind: str, value: int | float, string: Callable[[int], str]
+    flags: str,
+    width: str,
+    dot: str,
+    length: str,
+    kind: str,
+    value: int | float,
+    string: Callable[[int, int], str],
+    most: int,
 ) -> str:
     if isinstance(value, float):
         if kind in "aA":
@@ -91,7 +102,7 @@ def _one(
             return f"%{flags}{width}s" % (said.upper() if kind == "A" else said)
         return f"%{flags}{width}{dot}{kind}" % value
     if kind == "s":
-        return f"%{flags}{width}{dot}s" % string(value & 0xFFFFFFFFFFFFFFFF)
+        return f"%{flags}{width}s" % string(value & 0xFFFFFFFFFFFFFFFF, int(dot[1:] or most))
     if kind == "c":
         return f"%{flags}{width}s" % chr(value & 255)
     if kind == "p":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 
 import numpy as np
@@ -12,6 +13,9 @@ from ptxlab.emulate.program.system_memory import ASSERTED, BUFFER, HEAD, PRINTED
 from ptxlab.emulate.runtime.memory import Memory
 from ptxlab.errors import DeviceFault
 
+LONGEST = 16 << 20
+"""Characters that a launch prints: a format may ask for two billion blanks."""
+
 
 def messages(program: Program, memory: Memory) -> list[Message]:
     """What the threads have printed, in order."""
@@ -20,28 +24,34 @@ def messages(program: Program, memory: Memory) -> list[Message]:
     if buffer is None:
         return []
     record = PRINTED.itemsize + 4 * system.words
-    count = int(buffer.data[:4].view(np.uint32)[0])
-    found = []
+    count, left = int(buffer.data[:4].view(np.uint32)[0]), LONGEST
+    found, string = list[Message](), functools.partial(read_string, memory)
     for k in range(min(count, BUFFER // record)):
+        if left <= 0:
+            break
         raw = buffer.data[HEAD + k * record : HEAD + (k + 1) * record]
         head = raw[: PRINTED.itemsize].view(PRINTED)[0]
         text = read_string(memory, int(head["format"]))
-        string = lambda address: read_string(memory, address)
-        said = formatted(text, raw[PRINTED.itemsize :].tobytes(), string)
+        said = formatted(text, raw[PRINTED.itemsize :].tobytes(), string, left)
+        left -= len(said)
         block, thread = ((int(x), int(y), int(z)) for x, y, z in (head["block"], head["thread"]))
         found.append(Message(block, thread, said))
     if count > len(found):
-        lost = f"... and {count - len(found):,} more that did not fit into printf's buffer of {BUFFER >> 20} MiB\n"
+        what = "did not fit into printf's buffer of" if left > 0 else "are left out: there is text of"
+        lost = f"... and {count - len(found):,} more that {what} {(BUFFER if left > 0 else LONGEST) >> 20} MiB\n"
         found.append(Message((0, 0, 0), (0, 0, 0), lost))
     return found
 
 
-def read_string(memory: Memory, address: int) -> str:
-    """The text at a device address, up to its 0 or the end of its allocation."""
+def read_string(memory: Memory, address: int, most: int = LONGEST) -> str:
+    """The text at a device address, up to its 0 or the end of its allocation: so many bytes at most."""
     found = memory.find(address)
     if found is None:
         return f"({address:#x}, no address of global memory)" if address else "(null)"
-    raw = found.data[address - found.address :].tobytes()
+    at, size, raw = address - found.address, 0, b""
+    while b"\0" not in raw and size < min(most, found.data.size - at):
+        size = min(max(64, 8 * size), most)  # allocations are large, and most texts are short
+        raw = found.data[at : at + size].tobytes()
     return raw.partition(b"\0")[0].decode(errors="replace")
 
 
