@@ -162,7 +162,7 @@ def nearest(k: Builder, x: Ptr[f32], key: Ptr[f32], y: Ptr[f32], n: u32, m: u32,
     tile = k.shared(f32, T)
     i, t = k.thread_index(), k.tid.x
     if not stay:
-        k.return_if(i >= n)  # a thread without a point exits at once
+        k.return_if(i >= n)  # a thread without a point leaves at once
     mine = x[k.min(i, n - 1)]
     best = k.var(f32, math.inf)
 
