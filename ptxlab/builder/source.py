@@ -9,10 +9,9 @@ code whose source is gone.
 from __future__ import annotations
 
 import ast
-import io
 import linecache
 import os
-import tokenize
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from types import CodeType, FrameType
@@ -306,16 +305,24 @@ def _positions(node: ast.expr) -> Iterator[Position]:
             yield f.end_lineno, f.end_col_offset - len(f.attr), at[2], at[3]
 
 
+_STRING_OR_COMMENT = re.compile(
+    r"""(?: "{3} (?: \\. | [^\\] )*? "{3}  |  '{3} (?: \\. | [^\\] )*? '{3}
+          | "    (?: \\. | [^\\"] )* "    |  '    (?: \\. | [^\\'] )* '   )  |  (\#[^\n]*)""",
+    re.VERBOSE | re.DOTALL,
+)
+"""A tenth of the time of `tokenize`, which would take as long as all else that is read in a file."""
+
+
 def _comments(text: str, facts: Facts) -> None:
+    """The comments of a text that Python can parse: so each string that begins ends."""
     own: dict[int, str] = {}
-    try:
-        for token in tokenize.generate_tokens(io.StringIO(text).readline):
-            if token.type == tokenize.COMMENT:
-                words = token.string.lstrip("#!: ").rstrip()
-                if words and not words.startswith(("noqa", "type:", "fmt:", "pragma:")):
-                    (facts.comments if token.line[: token.start[1]].strip() else own)[token.start[0]] = words
-    except (tokenize.TokenError, IndentationError):
-        return
+    line, at = 1, 0
+    for found in _STRING_OR_COMMENT.finditer(text):
+        words = (found[1] or "").lstrip("#!: ").rstrip()
+        if words and not words.startswith(("noqa", "type:", "fmt:", "pragma:")):
+            line, at = line + text.count("\n", at, found.start()), found.start()
+            before = text[text.rfind("\n", 0, at) + 1 : at]
+            (facts.comments if before.strip() else own)[line] = words
     facts.above.update(_above(own, len(facts.lines)))
 
 

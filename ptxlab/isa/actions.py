@@ -138,6 +138,8 @@ COMPUTES: dict[str, Action] = {
 class AsyncGroup(Enum):
     """What an asynchronous operation is completed by, or what an instruction commits, waits for or arrives at."""
 
+    __hash__ = object.__hash__  # as above
+
     NONE = auto()
     CP_ASYNC = auto()
     BULK = auto()

@@ -10,7 +10,7 @@ from typing import Any
 
 import build_attention
 
-from ptxlab.builder import Builder, Kernel, Ptr, Register, f32, kernel, u32
+from ptxlab.builder import Builder, Kernel, Ptr, Register, f32, kernel, source, u32
 from ptxlab.text import parse
 
 
@@ -147,6 +147,35 @@ def test_comments_go_with_the_named_instruction_and_are_printed_once() -> None:
         "mul.rn.f32 %y, %rescale, 0f00000000; // one of many",
         "mul.rn.f32 %y_2, %rescale, 0f3F800000;",
     ]
+
+
+STRINGS_WITH_HASHES = r"""
+a = "x # y"  # after a string
+b = 'it\'s # y'; c = "\\"  # after escapes
+d = '''
+# in a string "
+'''  # where one of three lines ends
+e = r'\\' '#' f"{a}#"  #: after three
+#!shebang
+f = 1
+  # "above
+g = 2  # noqa: E501
+'''# ' in another \' string'''
+h = "goes \
+# on"  # in a line of its own
+"""
+
+
+def test_comments_are_told_from_strings() -> None:
+    facts = source._read(STRINGS_WITH_HASHES)
+    assert facts.comments == {
+        2: "after a string",
+        3: "after escapes",
+        6: "where one of three lines ends",
+        7: "after three",
+        14: "in a line of its own",
+    }
+    assert facts.above == {9: ("shebang",), 11: ('"above',)}
 
 
 def test_spans_point_at_the_expression() -> None:

@@ -8,7 +8,6 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
 
 import pytest
 
@@ -39,26 +38,6 @@ def test_what_a_call_raises_comes_back() -> None:
     with pytest.raises(ValueError, match=r"^no such target$"):
         thread.begin(fails)()
     assert where()
-
-
-def test_a_build_that_fails_at_once_is_not_waited_for() -> None:
-    def build(fails: bool, ready: Callable[[], None]) -> str:
-        if fails:
-            raise OSError("no library")
-        ready()
-        return "built"
-
-    def begun() -> None:
-        results.extend(thread.generating(thread.beside, build, (True,), (False,)))
-
-    results: list[Callable[[], str]] = []
-    caller = threading.Thread(target=begun, daemon=True)
-    caller.start()
-    caller.join(60)
-    assert not caller.is_alive()
-    with pytest.raises(OSError, match=r"^no library$"):
-        results[0]()
-    assert results[1]() == "built"
 
 
 def test_what_somebody_waits_for_comes_first() -> None:
@@ -119,26 +98,23 @@ def test_code_generated_without_the_lock_is_the_same() -> None:
     from ptxlab.emulate.jit.native.code import host
     from ptxlab.emulate.jit.native.library import library
 
-    ready: list[None] = []
-
     def both() -> tuple[bytes, bytes]:
         cpu = host()
         library()  # which initializes the target
         target = llvm.Target.from_default_triple()
         machine = target.create_target_machine(opt=0, cpu=cpu.name, features=cpu.features, jit=True)
         known = machine.emit_object(llvm.parse_assembly(MODULE, context=llvm.create_context()))
-        return known, native.build(MODULE, host(), 0, lambda: ready.append(None))
+        return known, native.build(MODULE, host(), 0)
 
     known, built = thread.begin(both)()
     assert built == known
-    assert ready == [None]
 
 
 def test_a_module_that_cannot_be_read_keeps_nobody_waiting() -> None:
     native = pytest.importorskip("ptxlab.emulate.jit.native.compile")
     from ptxlab.emulate.jit.native.code import host
 
-    (result,) = thread.generating(thread.beside, native.build, ("define nothing", host(), 0))
+    result = thread.beside(native.build, "define nothing", host(), 0)
     with pytest.raises(RuntimeError, match="LLVM IR parsing error"):
         result()
 
@@ -151,9 +127,8 @@ def test_code_is_generated_while_another_thread_calls_llvm() -> None:
 
     body = "\n".join(f"  %v{k + 1} = mul i32 %v{k}, %x" for k in range(100_000))
     text = f"define i32 @long(i32 %x) {{\n  %v0 = add i32 %x, 1\n{body}\n  ret i32 %v100000\n}}"
-    ready, done, calls = threading.Event(), threading.Event(), 0
-    built = thread.beside(lambda: (native.build(text, host(), 0, ready.set), done.set()))
-    ready.wait()
+    done, calls = threading.Event(), 0
+    built = thread.beside(lambda: (native.build(text, host(), 0), done.set()))
     while not done.is_set():
         thread.begin(llvm.get_default_triple)()
         calls += 1

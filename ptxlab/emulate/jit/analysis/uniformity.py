@@ -134,11 +134,11 @@ def uniform_registers(
         found = known[code.form, sources]
         return (found,) if len(code.dests) == 1 else found
 
-    rest, changed = list(program.codes), True
+    rest, changed = [(code, writes(code)) for code in program.codes], True
     while changed:
         changed = False
-        rest = [code for code in rest if any(uniform[r] for r in writes(code))]
-        for code in rest:
+        rest = [(code, written) for code, written in rest if any(uniform[r] for r in written)]
+        for code, _ in rest:
             guard = code.guard is None or uniform[code.guard[0]]
             if code.action is Action.CALL:
                 changed |= lower_all(Reg(code.register), True, guard)

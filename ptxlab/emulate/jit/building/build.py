@@ -142,10 +142,9 @@ class Loaded:
             small = slow or quality == QUICK
             only = self._part if which == "part" else None
             module = module_text(self.program, self.cpu, self.instruments, self.rows, slow=slow, small=small, only=only)
-        builds = [(each, self.cpu, quality) for each in module.pieces]
         quick = quality == QUICK
         begin = llvm_thread.beside if quick else llvm_thread.begin  # better code is nothing that others should wait for
-        return module, llvm_thread.generating(begin, compile.build, *builds)
+        return module, [begin(compile.build, each, self.cpu, quality) for each in module.pieces]
 
     def _name(self, which: str) -> str:
         """The name of a function's cache entry."""

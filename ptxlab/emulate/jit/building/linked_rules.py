@@ -6,7 +6,7 @@ import itertools
 import re
 from collections.abc import Iterable, Mapping
 
-from ptxlab.emulate.jit.bodies.table import all_bodies, bodies_at, bodies_of, rules_of
+from ptxlab.emulate.jit.bodies.table import all_bodies, bodies_of, rules_of
 from ptxlab.emulate.jit.building.rule_parts import Part
 from ptxlab.emulate.jit.instruments.selection import Instruments
 from ptxlab.emulate.jit.native.code import Cpu
@@ -140,15 +140,13 @@ def functions_of(symbols: Iterable[str]) -> list[Function]:
 
 
 def translated_ahead(cpu: Cpu) -> list[Part]:
-    """See `translated_rules`: the larger parts of most builds, whatever instructions they have, and those of programs
-    with bulk copies, mbarriers and wgmma together, whose first result would otherwise take longest."""
-    large = {memcheck.__name__, diverging.__name__}
-    functions = tuple(function for function in ALWAYS if function.__module__ in large)
-    functions += rules_of(bodies_at(("bulk_copies.Bulk", "mbarriers.Mbarriers", "warpgroups.Warpgroups")))
+    """See `translated_rules`: all rules but those of checks and counters, and the schedulers of the library's kernels,
+    so that the first result of none of these waits for the translator."""
     plain = scheduled(())
-    hopper = plain | dict.fromkeys(("Context.bulk_copies", "Context.mbarriers", "Context.warpgroup_products"), True)
-    schedulers = [scheduler(known, False, False, cpu) for known in (plain, hopper)]
-    return [*_files(functions, {}, cpu), *_files(ATOMICS, {}, cpu), *schedulers]
+    wgmma = plain | {"Context.warpgroup_products": True}
+    hopper = wgmma | {"Context.bulk_copies": True, "Context.mbarriers": True}
+    schedulers = [scheduler(known, False, False, cpu) for known in (plain, wgmma, hopper)]
+    return [*_files(ALWAYS + rules_of(all_bodies()), {}, cpu), *_files(ATOMICS, {}, cpu), *schedulers]
 
 
 def usual_parts(cpu: Cpu) -> list[Part]:

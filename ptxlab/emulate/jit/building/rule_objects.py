@@ -20,15 +20,14 @@ QUICK, GOOD = 0, 1
 """How hard the compiler tries."""
 
 
-def build(text: str, cpu: Cpu, quality: int = GOOD, ready: Callable[[], None] = lambda: None) -> bytes:
-    """Object code of a module. GOOD: all of LLVM's passes. QUICK: locals become registers, and nothing else is done.
-    Calls `ready` when only code generation is left."""
+def build(text: str, cpu: Cpu, quality: int = GOOD) -> bytes:
+    """Object code of a module. GOOD: all of LLVM's passes. QUICK: locals become registers, and nothing else is done."""
     from ptxlab.emulate.jit.native.compile import Passes
     from ptxlab.emulate.jit.native.compile import build as built
     from ptxlab.emulate.jit.native.llvm_thread import begin
 
     level, passes = (2, Passes.ALL) if quality == GOOD else (0, Passes.VALUES_OF_LOCALS)
-    return begin(built, text, cpu, level, ready, passes=passes)()
+    return begin(built, text, cpu, level, passes=passes)()
 
 
 _built: OrderedDict[tuple[Part, int], bytes] = OrderedDict()
@@ -48,7 +47,7 @@ def begin(parts: Iterable[Part], quality: int = QUICK) -> Builds:
         text = _text(part, quality)  # while code of the part before is generated
         from ptxlab.emulate.jit.native import llvm_thread
 
-        (builds[part],) = llvm_thread.generating(llvm_thread.begin, build, (text, part.cpu, quality))
+        builds[part] = llvm_thread.begin(build, text, part.cpu, quality)
     return builds
 
 

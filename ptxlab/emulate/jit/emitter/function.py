@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable
 from typing import NamedTuple
 
@@ -77,6 +78,7 @@ class Function:
         """Names of i32 of the function's own."""
         self.constants: list[str] = []
         self._shared: dict[tuple[object, ...], str] = {}
+        self._scalar_tables: dict[int, tuple[str, int]] = {0: ("null", 0)}
         self.helpers: dict[str, str] = {}
         """Functions that the function calls, by name."""
         self.t = Text()
@@ -116,9 +118,10 @@ class Function:
     def scalar_table(self, registers: int) -> tuple[str, int]:
         """A constant table of the uniform and affine registers among a bit set, and how many these are; after it the
         constants of the affine ones."""
-        kept = numbers(registers & self._kept)
-        if not kept:
-            return "null", 0
+        wanted = registers & self._kept
+        if wanted in self._scalar_tables:
+            return self._scalar_tables[wanted]
+        kept = numbers(wanted)
         rows, constants, begin = [], dict[tuple[int, ...], int](), ScalarRegister.size * len(kept)
 
         def at(steps: tuple[int, ...]) -> int:
@@ -137,9 +140,9 @@ class Function:
             rows.append((*places, at(form.apart), at(form.steps), *scalars, scale, low))
         table = np.zeros(len(rows), ScalarRegister.dtype)  # the bytes between its fields too
         table[:] = rows
-        words = table.view(np.uint32).tolist()
-        words += np.array(list(constants), np.int64).reshape(-1).view(np.uint32).tolist()
-        return self.constant("table", "i32", words), len(kept)
+        words = [*table.view(np.int64).tolist(), *itertools.chain.from_iterable(constants)]
+        self._scalar_tables[wanted] = found = self.constant("table", "i64", words), len(kept)
+        return found
 
     # -- the program ---------------------------------------------------------------------------------------------------
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable
 from enum import Enum, auto
 from typing import Any
 
@@ -22,12 +21,10 @@ class Passes(Enum):
     """All of LLVM's passes, of the level that code is generated with."""
 
 
-def build(
-    text: str, cpu: Cpu, level: int, ready: Callable[[], None] = lambda: None, *, passes: Passes | None = None
-) -> bytes:
+def build(text: str, cpu: Cpu, level: int, *, passes: Passes | None = None) -> bytes:
     """Object code of an LLVM module's text. level: how hard code generation tries. passes: what comes before; where it
     is not said, values of locals if the text asks for it. May run in several threads, as each module has a context of
-    its own, but not in the main thread. Calls `ready` when only code generation is left."""
+    its own, but not in the main thread."""
     llvm = library()
     if passes is None:
         passes = Passes.VALUES_OF_LOCALS if f"%{KEPT}" in text else Passes.NONE
@@ -35,7 +32,6 @@ def build(
     module = llvm.parsed(context, text)
     if passes is not Passes.NONE:
         _run(llvm, passes, module, machine, level)
-    ready()
     blob = _object_code(llvm, module, machine)
     llvm.DisposeModule(module)
     llvm.DisposeTargetMachine(machine)

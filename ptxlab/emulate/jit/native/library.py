@@ -66,37 +66,47 @@ FUNCTIONS: dict[str, tuple[Any, ...]] = {
     "GetFunctionAddress": (c_uint64, c_void_p, c_char_p),
 }  # fmt: skip
 """The type of each result, and those of its arguments."""
+LONG = frozenset(
+    {
+        "ParseAssembly", "RunNewModulePassManager", "TargetMachineEmitToMemory", "DisposeModule", "ContextDispose",
+        "MCJITAddObjectFile", "FinalizeObject",
+    }
+)  # fmt: skip
+"""Functions that release the GIL. To acquire it again takes 5 ms where another thread computes in Python, and code is
+built by a dozen calls beside these, which are over sooner than that."""
 
 
 class Library:
     """Functions by their names without `LLVMPY_`."""
 
     def __init__(self) -> None:
+        self._functions: dict[str, Any] = {}
         path = Path(llvmlite.__file__).parent / "binding" / get_library_name()
         if llvmlite.__version__.startswith(KNOWN) and path.is_file():
-            loaded: Any = ctypes.CDLL(str(path))
+            long, short = ctypes.CDLL(str(path)), ctypes.PyDLL(str(path))
             for name, (result, *arguments) in FUNCTIONS.items():
-                function = getattr(loaded, f"LLVMPY_{name}")
+                function = getattr(long if name in LONG else short, f"LLVMPY_{name}")
                 function.restype, function.argtypes = result, arguments
+                self._functions[name] = function
         else:
             import llvmlite.binding as llvm
 
-            loaded = llvm.ffi.lib
-        self._loaded = loaded
+            for name in FUNCTIONS:
+                function = getattr(llvm.ffi.lib, f"LLVMPY_{name}")
+                self._functions[name] = getattr(function, "_cfn", function)  # its own have a lock around them
         self.lock = threading.Lock()
         """For what must not happen twice at once."""
         self.InitializeNativeTarget()
         self.InitializeNativeAsmPrinter()
+
+    def __getattr__(self, name: str) -> Any:
+        return self._functions[name]
 
     def host(self) -> tuple[str, str]:
         """The name of this computer's CPU, and its features."""
         _, name = self.text("GetHostCPUName")
         _, features = self.text("GetHostCPUFeatures")
         return name, ",".join(sorted(features.split(","), key=lambda word: word[1:]))
-
-    def __getattr__(self, name: str) -> Any:
-        function = getattr(self._loaded, f"LLVMPY_{name}")
-        return getattr(function, "_cfn", function)  # llvmlite's own has a lock around it
 
     def text(self, name: str, *arguments: Any) -> tuple[Any, str]:
         """What a function returns, and the string that it leaves behind its last argument."""

@@ -18,8 +18,8 @@ import functools
 import os
 import queue
 import threading
-from collections.abc import Callable, Sequence
-from typing import Any, ParamSpec, TypeVar
+from collections.abc import Callable
+from typing import ParamSpec, TypeVar
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -113,28 +113,6 @@ def begin(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> Callab
 def beside(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> Callable[[], R]:
     """The same in one of the other threads, for any thread."""
     return _begun(None if _beside.ended else _beside, functools.partial(function, *args, **kwargs))
-
-
-def generating(begin: Callable[..., Any], build: Callable[..., R], *several: Sequence[Any]) -> list[Callable[[], R]]:
-    """Begins (by `begin` or `beside`) with builds of such arguments, which call a last one when only code generation is
-    left, and returns then. The caller may compute from now on: before, each short call of LLVM would wait for the GIL
-    again."""
-
-    def begun(arguments: Sequence[Any]) -> tuple[Callable[[], R], queue.SimpleQueue[None]]:
-        ready: queue.SimpleQueue[None] = queue.SimpleQueue()
-
-        def built() -> R:
-            try:
-                return build(*arguments, functools.partial(ready.put, None))
-            finally:  # a build that fails is ready, too
-                ready.put(None)
-
-        return begin(built), ready
-
-    several_begun = [begun(arguments) for arguments in several]
-    for _, ready in several_begun:
-        ready.get()
-    return [result for result, _ in several_begun]
 
 
 def _begun(jobs: _Jobs | None, function: Callable[[], R]) -> Callable[[], R]:
