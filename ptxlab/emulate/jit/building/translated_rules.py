@@ -1,4 +1,4 @@
-"""Rules of most programs, and of `hopper`, as LLVM text beside the sources: a first launch need not translate them.
+"""Rules as LLVM text beside the sources: a first launch without checks and counters need not translate them.
 
 `python -m ptxlab.emulate.jit.building.ahead_of_time` writes it; a test fails when that is due. LLVM has simplified
 the text already (level 1, for no CPU in particular), so that it takes LLVM two thirds of the time. A text is used as
