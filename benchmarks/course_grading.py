@@ -64,14 +64,18 @@ MISCHIEF = {
     "network": ("import socket; socket.create_connection(('127.0.0.1', 80))", False),
     "cheat: patches ptxlab": (
         "import ptxlab.course.feedback as c, ptxlab.course.exercise_checks as g\n"
-        "c.judge = lambda *a, **k: True\ng.Grading.part = lambda *a, **k: True\n1 / 0", False),
+        "c.judge = lambda *a, **k: True\ng.Grading.part = lambda *a, **k: True\n1 / 0",
+        False,
+    ),
     "cheat: writes to pipes": (
-        "import os\nfor f in range(3, 99):\n    try: os.write(f, b'{\"exercise\": \"01-predict\", \"score\": 1}\\n')\n"
-        "    except OSError: pass", False),
+        'import os\nfor f in range(3, 99):\n    try: os.write(f, b\'{"exercise": "01-predict", "score": 1}\\n\')\n'
+        "    except OSError: pass",
+        False,
+    ),
     "cheat: reads the solution": ("from ptxlab.course.exercises.e01_online import PREDICT", False),
     "cheat: by heart": ("", False),
     "cheat: writes the report": ("open(REPORT, 'w').write('student,total\\nme,100')", False),
-}  # fmt: skip
+}
 HEART = "def shrinks(scores):\n    return [0, 3, 5]\n"
 
 
@@ -202,20 +206,23 @@ def main() -> int:
     kinds = Counter(h.kind for h in handed)
     marks = {g.student: g for g in graded}
     lines = [
-        "# A class of synthetic submissions", "",
+        "# A class of synthetic submissions",
+        "",
         f"`python benchmarks/course_grading.py`: {len(handed)} submissions of {len(NAMES)} exercises, {options.each:g} "
         f"s an exercise, {options.jobs or os.cpu_count()} at a time, {platform.system()} {platform.machine()}, Python "
-        f"{platform.python_version()}.", "",
+        f"{platform.python_version()}.",
+        "",
         f"- graded: {len(graded)} of {len(handed)} in {wall:.0f} s ({wall / len(handed):.1f} s each; processor time "
         f"{spent:.0f} s; load average at its end {os.getloadavg()[1]:.1f})",
         f"- marks that are not those deserved: {len(wrong)}",
         f"- the submissions and the report's place after grading: {'untouched' if untouched else 'CHANGED'}",
         large,
         f"- a submitted notebook: {sum(notebooks) / len(notebooks) / 1e3:.0f} kB on average, {len(notebooks)} of them",
-        f"- in force: {'; '.join(graded[0].in_force)}", "",
+        f"- in force: {'; '.join(graded[0].in_force)}",
+        "",
         "| what it is | submissions | points of 5, lowest and highest | what the first was told about 01-predict |",
         "|---|---:|---|---|",
-    ]  # fmt: skip
+    ]
     for kind, count in kinds.items():
         own = [marks[h.student] for h in handed if h.kind == kind]
         told = own[0].marks[FIRST].says[0].splitlines()[0].replace("|", "\\|")[:100]

@@ -108,12 +108,20 @@ def main() -> int:
     second = [copies(*case) for case in itertools.product((64, 128, 192, 256), ("dense", "paged"), ("cp.async", "tma"))]
     text = "\n".join(
         (
-            "# Kernels for Hopper, assembled and counted", "", "Made by `python benchmarks/hopper.py --write`.", "",
-            "`hopper` for sm_90a:", "", *table(first), "",
-            "`decode_gqa` for sm_90a, modelled, for each tile of 16 keys and their values (pages of 16 keys):", "",
-            *table(second), "",
+            "# Kernels for Hopper, assembled and counted",
+            "",
+            "Made by `python benchmarks/hopper.py --write`.",
+            "",
+            "`hopper` for sm_90a:",
+            "",
+            *table(first),
+            "",
+            "`decode_gqa` for sm_90a, modelled, for each tile of 16 keys and their values (pages of 16 keys):",
+            "",
+            *table(second),
+            "",
         )
-    )  # fmt: skip
+    )
     print(text)
     if given.write:
         RESULT.write_text(text, encoding="utf-8")

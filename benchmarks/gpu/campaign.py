@@ -150,10 +150,19 @@ class Campaign:
         end.runs, end.limit, end.status = end.runs + 1, round(limit, 1), CUT
         with log.open("ab") as out:
             child = subprocess.Popen(
-                command, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT, start_new_session=True,
-                env={**os.environ, "PYTHONUNBUFFERED": "1", "PTXLAB_GPU_LIMIT": str(LIMIT), **(environment or {}),
-                     MARK: mark},
-            )  # fmt: skip
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+                env={
+                    **os.environ,
+                    "PYTHONUNBUFFERED": "1",
+                    "PTXLAB_GPU_LIMIT": str(LIMIT),
+                    **(environment or {}),
+                    MARK: mark,
+                },
+            )
             try:
                 end.code = child.wait(limit)
                 end.status = {DONE: PASSED, WRONG: FAILED, UNUSABLE: FAILED, UNFINISHED: MORE}.get(end.code, DIED)

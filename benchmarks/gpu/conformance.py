@@ -120,11 +120,17 @@ def compared(program: form_programs.Program, own: Any, theirs: Any) -> dict[str,
             results += bool(one.wrong)
             said = said or ("; ".join(filter(None, (rule.says, rule.about))) if one.wrong else "")
             for lane in one.wrong[: min(4, KEPT - len(wrong))]:
-                wrong.append({
-                    "lane": lane, "result": number, "inputs": [f"{int(x[lane]):#x}" for x in inputs],
-                    "cpu": f"{int(a[lane]):#x}", "gpu": f"{int(b[lane]):#x}",
-                    "ulp": apart(a[lane], b[lane], type_), "lanes": len(one.wrong),
-                })  # fmt: skip
+                wrong.append(
+                    {
+                        "lane": lane,
+                        "result": number,
+                        "inputs": [f"{int(x[lane]):#x}" for x in inputs],
+                        "cpu": f"{int(a[lane]):#x}",
+                        "gpu": f"{int(b[lane]):#x}",
+                        "ulp": apart(a[lane], b[lane], type_),
+                        "lanes": len(one.wrong),
+                    }
+                )
         says = "; ".join(x for x, rule in rules.items() if rule.allowed or rule.opened or len(rules) == 1)
         found["also"][item.opcode] = item.also
         if wrong:

@@ -96,9 +96,13 @@ class Problem:
     def key(self) -> dict[str, Any]:
         """The problem in a row of the record."""
         return {
-            "batch": self.batch, "keys": self.keys, "heads_q": self.heads[0], "heads_kv": self.heads[1],
-            "dim": self.dim, "cache": "pages" if self.paged else "dense",
-        }  # fmt: skip
+            "batch": self.batch,
+            "keys": self.keys,
+            "heads_q": self.heads[0],
+            "heads_kv": self.heads[1],
+            "dim": self.dim,
+            "cache": "pages" if self.paged else "dense",
+        }
 
     @cached_property
     def table(self) -> Any:

@@ -20,8 +20,12 @@ from ptxlab.isa.entries import Op
 from ptxlab.isa.table import Form
 
 BETWEEN: dict[int, tuple[tuple[int, ...], tuple[int, ...]]] = {
-    1: ((), ()), 2: ((9,), (4,)), 3: ((3, 5), (2, 3)), 4: ((2, 3, 4), (1, 2, 3)), 5: ((2, 2, 3, 2), (2, 1, 2, 2)),
-}  # fmt: skip
+    1: ((), ()),
+    2: ((9,), (4,)),
+    3: ((3, 5), (2, 3)),
+    4: ((2, 3, 4), (1, 2, 3)),
+    5: ((2, 2, 3, 2), (2, 1, 2, 2)),
+}
 """By the number of dimensions: all sizes but the innermost one's, of the tensor and of the box."""
 PIXELS = {3: (4, 7), 4: (2, 5, 6), 5: (2, 3, 4, 3)}
 """The same for columns of pixels: images, and what lies between them and the channels."""

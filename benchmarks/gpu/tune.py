@@ -120,9 +120,13 @@ def prefill(record: Record, problem: Prefill, choices: list[Tiles], inputs: Inpu
         says = "" if error.ok else f"error {error.max:.2g}, {error.tolerance:.2g} is allowed"
         says = says and f"{said(about)}: {chosen_words(about | choice)}: {says}"
         return {
-            "default": choice == ordered[0], "us": spent * 1e6, "tflops": problem.operations / spent / 1e12,
-            **usage(assembly, block[0], shared, arch), "error": error.max, "wrong": says,
-        }  # fmt: skip
+            "default": choice == ordered[0],
+            "us": spent * 1e6,
+            "tflops": problem.operations / spent / 1e12,
+            **usage(assembly, block[0], shared, arch),
+            "error": error.max,
+            "wrong": says,
+        }
 
     each(record, about, [c for c in ordered if not record.has(**about, **c)], build, arch, one)
 
@@ -172,9 +176,13 @@ def decode(record: Record, problem: Decode, caches: Caches, arch: str, seconds: 
         says = "" if error.ok else f"error {error.max:.2g}, {error.tolerance:.2g} is allowed"
         says = says and f"{said(about)}: {chosen_words(about | choice)}: {says}"
         return {
-            "default": choice == default, "us": spent * 1e6, "gbs": problem.bytes / spent / 1e9,
-            **usage(assembly, shape[1][0], shape[2], arch), "error": error.max, "wrong": says,
-        }  # fmt: skip
+            "default": choice == default,
+            "us": spent * 1e6,
+            "gbs": problem.bytes / spent / 1e9,
+            **usage(assembly, shape[1][0], shape[2], arch),
+            "error": error.max,
+            "wrong": says,
+        }
 
     each(record, about, [c for c in ordered if not record.has(**about, **c)], build, arch, one)
 

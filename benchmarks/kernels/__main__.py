@@ -119,10 +119,14 @@ def measured(kernel: Kernel, library: Any, *, quick: bool) -> dict[str, Any]:
     with on_one_core():
         c, mine = taken_in_turns(theirs.run, lambda: ours.run()[0])
     row = {
-        "kernel": kernel, "C": c, "ours": mine, "ratio": c / mine, "first": first,
+        "kernel": kernel,
+        "C": c,
+        "ours": mine,
+        "ratio": c / mine,
+        "first": first,
         "rate": report.thread_instructions / mine,
         "memory": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
-    }  # fmt: skip
+    }
     if quick:
         return row
     row["two"] = min(ours.run()[1] for _ in range(PAIRS)) / min(ours.run(2)[1] for _ in range(PAIRS))

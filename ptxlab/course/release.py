@@ -138,9 +138,13 @@ def _marked(cells: list[Any]) -> Iterator[tuple[Any, Exercise | None]]:
             yield cell, None
             continue
         cell.metadata["nbgrader"] = {
-            "grade": False, "solution": True, "locked": False, "task": False, "grade_id": f"answer-{name}",
+            "grade": False,
+            "solution": True,
+            "locked": False,
+            "task": False,
+            "grade_id": f"answer-{name}",
             "schema_version": 3,
-        }  # fmt: skip
+        }
         yield cell, find(name)
 
 

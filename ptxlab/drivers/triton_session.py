@@ -186,8 +186,12 @@ def _arrays_taken() -> Iterator[None]:
         self.base = tensor(self.base)
         checked(self)
 
-    changes = [(jit.KernelInterface, "__getitem__", item), (function, "run", run_here), (tuner, "run", tuned_here),
-               (descriptor, "__post_init__", checked_here)]  # fmt: skip
+    changes = [
+        (jit.KernelInterface, "__getitem__", item),
+        (function, "run", run_here),
+        (tuner, "run", tuned_here),
+        (descriptor, "__post_init__", checked_here),
+    ]
     torch = sys.modules.get("torch")
     if torch is not None:
         changes.append((torch.Tensor, "data_ptr", lambda self: _addresses[-1].address_of(self)))

@@ -58,10 +58,19 @@ def execute(
     gaps = "initcheck" in checks
     program = kernel if isinstance(kernel, Program) else lower(kernel, entry, arch, shared_gaps=gaps)
     launch = Launch(
-        grid=_three(grid), block=_three(block), params=params, shared=shared, budget=budget, workers=workers,
-        seed=None if seed is None else int(seed), checks=tuple(checks), counters=counters, trace=trace,
-        cooperative=cooperative, cluster=_cluster(program, _three(grid), cluster),
-    )  # fmt: skip
+        grid=_three(grid),
+        block=_three(block),
+        params=params,
+        shared=shared,
+        budget=budget,
+        workers=workers,
+        seed=None if seed is None else int(seed),
+        checks=tuple(checks),
+        counters=counters,
+        trace=trace,
+        cooperative=cooperative,
+        cluster=_cluster(program, _three(grid), cluster),
+    )
     _check_block(program, launch)
     _check_grid(program, launch)
     recorder = _recorder(trace, program, launch)

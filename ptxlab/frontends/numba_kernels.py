@@ -144,8 +144,11 @@ def asked_for(cc: tuple[int, int]) -> Iterator[None]:
         text = source.decode() if isinstance(source, bytes) else source
         return _device_code(text, name, f"sm_{target[0]}{target[1]}"), ""
 
-    changes = [(compiler, "get_current_device", lambda: device), (dispatcher, "get_current_device", lambda: device),
-               (compiler, "nvrtc", types.SimpleNamespace(compile=compile))]  # fmt: skip
+    changes = [
+        (compiler, "get_current_device", lambda: device),
+        (dispatcher, "get_current_device", lambda: device),
+        (compiler, "nvrtc", types.SimpleNamespace(compile=compile)),
+    ]
     with replaced(changes):
         yield
 

@@ -49,9 +49,12 @@ def encoded(what: Described, address: int) -> bytes:
 
     # the driver refuses a null pointer for the strides, with one dimension too, of which it reads none
     first = (
-        option("DataType", f"DATA_TYPE_{NAMES[what.type]}"), len(what.dims), address, numbers(what.dims, 64),
+        option("DataType", f"DATA_TYPE_{NAMES[what.type]}"),
+        len(what.dims),
+        address,
+        numbers(what.dims, 64),
         numbers(what.strides or [16], 64),
-    )  # fmt: skip
+    )
     last = (
         numbers(what.steps, 32),
         option("Interleave", "INTERLEAVE_NONE"),

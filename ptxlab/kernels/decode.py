@@ -34,9 +34,19 @@ def make(config: DecodeConfig) -> Kernel:
 
     @kernel(name=entry_name("decode", config), arch=config.arch, probes=config.probes, types=config.types())
     def decode(
-        k: Builder, q: Ptr[Element], key: Ptr[Element], value: Ptr[Element], o: Ptr[Element], lse: Ptr[f32],
-        Hq: u32, Hkv: u32, max_seq: u32, length: Length, scale: f32, slots: Slots,
-    ) -> None:  # fmt: skip
+        k: Builder,
+        q: Ptr[Element],
+        key: Ptr[Element],
+        value: Ptr[Element],
+        o: Ptr[Element],
+        lse: Ptr[f32],
+        Hq: u32,
+        Hkv: u32,
+        max_seq: u32,
+        length: Length,
+        scale: f32,
+        slots: Slots,
+    ) -> None:
         """One warp = one query head of one sequence; lane n holds the elements n, n + 32, ... of every row."""
         k.launch_bounds(WARP)
         lane = k.tid.x

@@ -233,9 +233,16 @@ def make(config: DecodeConfig) -> Kernel:
 
 
 def fetcher(
-    k: Builder, layout: Layout, page_of: Callable[[Any], Any] | None, place: Callable[[Any, Any], Rows], to_key: Spot,
-    lane: u32, ahead: Var[u32], stride: int, last: u32,
-) -> Callable[[Any], None]:  # fmt: skip
+    k: Builder,
+    layout: Layout,
+    page_of: Callable[[Any], Any] | None,
+    place: Callable[[Any, Any], Rows],
+    to_key: Spot,
+    lane: u32,
+    ahead: Var[u32],
+    stride: int,
+    last: u32,
+) -> Callable[[Any], None]:
     """The function that starts the copies of the next 16 keys and values, those from `ahead` on, into a stage.
 
     Eight lanes copy a row, so each lane has a piece of four rows. A row past the end is filled with zeros. The pages of
@@ -369,11 +376,19 @@ SPEC = DecodeSpec(
     shows="counters",
     make=make,
     takes=(
-        HEAD_DIM, spec.HALVES, ARCH, spec.PROBES, WARPS, STAGES,
-        spec.cache_parameter("dense", "paged", "pointers"), spec.PAGE_SIZE, PARTIAL, COPY,
+        HEAD_DIM,
+        spec.HALVES,
+        ARCH,
+        spec.PROBES,
+        WARPS,
+        STAGES,
+        spec.cache_parameter("dense", "paged", "pointers"),
+        spec.PAGE_SIZE,
+        PARTIAL,
+        COPY,
     ),
     grid=one_block_a_group,
     shared_bytes=shared_bytes,
     fit=fit,
     warp_of=lambda config, keys: keys // KEYS % config.warps,
-)  # fmt: skip
+)

@@ -37,9 +37,15 @@ def build(dtype: str = "f32", arch: str = "sm_80") -> Kernel:
 
     @kernel(name=f"merge_states_{dtype}", arch=arch, types={"Element": element, "Real": real})
     def merge_states(
-        k: Builder, o1: Ptr[Element], lse1: Ptr[Real], o2: Ptr[Element], lse2: Ptr[Real], o: Ptr[Element],
-        lse: Ptr[Real], D: u32,
-    ) -> None:  # fmt: skip
+        k: Builder,
+        o1: Ptr[Element],
+        lse1: Ptr[Real],
+        o2: Ptr[Element],
+        lse2: Ptr[Real],
+        o: Ptr[Element],
+        lse: Ptr[Real],
+        D: u32,
+    ) -> None:
         """One block = one row: o = (w1 * o1 + w2 * o2) / (w1 + w2) with w = exp(lse - the larger lse)."""
         k.launch_bounds(THREADS)
         row = k.ctaid.x

@@ -42,9 +42,20 @@ def make(config: DecodeConfig) -> Kernel:
 
     @kernel(name=entry_name("decode_multiwarp", config), arch=config.arch, probes=config.probes, types=config.types())
     def decode_multiwarp(
-        k: Builder, q: Ptr[Element], key: Ptr[Element], value: Ptr[Element], o: Ptr[Element], lse: Ptr[f32],
-        Hq: u32, Hkv: u32, max_seq: u32, length: Length, scale: f32, slots: Slots, sums: Sums,
-    ) -> None:  # fmt: skip
+        k: Builder,
+        q: Ptr[Element],
+        key: Ptr[Element],
+        value: Ptr[Element],
+        o: Ptr[Element],
+        lse: Ptr[f32],
+        Hq: u32,
+        Hkv: u32,
+        max_seq: u32,
+        length: Length,
+        scale: f32,
+        slots: Slots,
+        sums: Sums,
+    ) -> None:
         """One block = one query head of one sequence; its warps take turns at the keys and merge at the end."""
         k.launch_bounds(config.threads, THREADS // config.threads)
         head, batch = k.ctaid.x, k.ctaid.y
@@ -83,9 +94,14 @@ class State:
 
 
 def attend(
-    k: Builder, config: DecodeConfig, q_row: Ptr[Any], scale_log2e: f32, first: u32 | int, last: u32,
+    k: Builder,
+    config: DecodeConfig,
+    q_row: Ptr[Any],
+    scale_log2e: f32,
+    first: u32 | int,
+    last: u32,
     where: Callable[[u32], tuple[Ptr[Any], Ptr[Any]]],
-) -> State:  # fmt: skip
+) -> State:
     """The state of each group of lanes after its share of the keys `first` to below `last`.
 
     `where(j)` gives the addresses of key and value j; it is asked for keys that exist.
@@ -204,9 +220,16 @@ def merge_warps(k: Builder, config: DecodeConfig, state: State) -> Merged:
 
 
 def finish(
-    k: Builder, config: DecodeConfig, merged: Merged, row: u32, row_start: Any, o: Ptr[Any], lse: Ptr[f32], slots: Any,
+    k: Builder,
+    config: DecodeConfig,
+    merged: Merged,
+    row: u32,
+    row_start: Any,
+    o: Ptr[Any],
+    lse: Ptr[f32],
+    slots: Any,
     sums: Any,
-) -> None:  # fmt: skip
+) -> None:
     """Stores the output row and its log-sum-exp, and in a `probes=True` build what each warp held."""
     if slots is not None and sums is not None:
         slot = slots[row]

@@ -36,9 +36,21 @@ def make(config: DecodeConfig) -> Kernel:
 
     @kernel(name=entry_name("decode_paged", config), arch=config.arch, probes=config.probes, types=config.types())
     def decode_paged(
-        k: Builder, q: Ptr[Element], key: Ptr[Cache], value: Ptr[Cache], table: Table, lengths: Ptr[s32],
-        o: Ptr[Element], lse: Ptr[f32], Hq: u32, Hkv: u32, width: u32, scale: f32, slots: Slots, sums: Sums,
-    ) -> None:  # fmt: skip
+        k: Builder,
+        q: Ptr[Element],
+        key: Ptr[Cache],
+        value: Ptr[Cache],
+        table: Table,
+        lengths: Ptr[s32],
+        o: Ptr[Element],
+        lse: Ptr[f32],
+        Hq: u32,
+        Hkv: u32,
+        width: u32,
+        scale: f32,
+        slots: Slots,
+        sums: Sums,
+    ) -> None:
         """One block = one query head of one sequence, whose keys are found through the block table."""
         k.launch_bounds(config.threads, THREADS // config.threads)
         head, batch = k.ctaid.x, k.ctaid.y
@@ -61,9 +73,16 @@ Rows = tuple[Ptr[Any], Ptr[Any]]
 
 
 def rows_of(
-    k: Builder, config: DecodeConfig, key: Ptr[Any], value: Ptr[Any], table: Any, batch: u32, kv_head: u32, Hkv: u32,
+    k: Builder,
+    config: DecodeConfig,
+    key: Ptr[Any],
+    value: Ptr[Any],
+    table: Any,
+    batch: u32,
+    kv_head: u32,
+    Hkv: u32,
     width: u32,
-) -> Callable[[u32], Rows]:  # fmt: skip
+) -> Callable[[u32], Rows]:
     """The function that gives the addresses of key and value j of a sequence, for any kind of cache."""
     page_of, place = places_of(k, config, key, value, table, batch, kv_head, Hkv, width)
 
@@ -75,9 +94,16 @@ def rows_of(
 
 
 def places_of(
-    k: Builder, config: DecodeConfig, key: Ptr[Any], value: Ptr[Any], table: Any, batch: u32, kv_head: u32, Hkv: u32,
+    k: Builder,
+    config: DecodeConfig,
+    key: Ptr[Any],
+    value: Ptr[Any],
+    table: Any,
+    batch: u32,
+    kv_head: u32,
+    Hkv: u32,
     width: u32,
-) -> tuple[Callable[[u32], u32] | None, Callable[[u32 | None, u32], Rows]]:  # fmt: skip
+) -> tuple[Callable[[u32], u32] | None, Callable[[u32 | None, u32], Rows]]:
     """The two halves of `rows_of`: the function that looks up the page of key j, None where there are no pages, and the
     one that gives addresses, from the page and j.
 
@@ -142,8 +168,13 @@ SPEC = DecodeSpec(
     opens="shr",
     make=make,
     takes=(
-        spec.HEAD_DIM, spec.DTYPE, spec.ARCH, spec.PROBES, spec.WARPS, spec.cache_parameter("paged", "pointers"),
+        spec.HEAD_DIM,
+        spec.DTYPE,
+        spec.ARCH,
+        spec.PROBES,
+        spec.WARPS,
+        spec.cache_parameter("paged", "pointers"),
         spec.PAGE_SIZE,
     ),
     warp_of=warp_of,
-)  # fmt: skip
+)

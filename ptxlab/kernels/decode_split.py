@@ -30,9 +30,19 @@ def make(config: DecodeConfig) -> Kernel:
 
     @kernel(name=entry_name("decode_split", config), arch=config.arch, types=config.types())
     def decode_split(
-        k: Builder, q: Ptr[Element], key: Ptr[Cache], value: Ptr[Cache], table: Table, lengths: Ptr[s32],
-        partial: Ptr[f32], Hq: u32, Hkv: u32, width: u32, splits: u32, scale: f32,
-    ) -> None:  # fmt: skip
+        k: Builder,
+        q: Ptr[Element],
+        key: Ptr[Cache],
+        value: Ptr[Cache],
+        table: Table,
+        lengths: Ptr[s32],
+        partial: Ptr[f32],
+        Hq: u32,
+        Hkv: u32,
+        width: u32,
+        splits: u32,
+        scale: f32,
+    ) -> None:
         """One block = one part of the keys of one query head of one sequence."""
         k.launch_bounds(config.threads, THREADS // config.threads)
         head, batch, split = k.ctaid.x, k.ctaid.y, k.ctaid.z
@@ -86,8 +96,12 @@ SPEC = DecodeSpec(
     opens="st.global",
     make=make,
     takes=(
-        spec.HEAD_DIM, spec.DTYPE, spec.ARCH, spec.WARPS, spec.cache_parameter("dense", "paged", "pointers"),
+        spec.HEAD_DIM,
+        spec.DTYPE,
+        spec.ARCH,
+        spec.WARPS,
+        spec.cache_parameter("dense", "paged", "pointers"),
         spec.PAGE_SIZE,
     ),
     grid=one_block_a_part,
-)  # fmt: skip
+)

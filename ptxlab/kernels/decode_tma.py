@@ -44,9 +44,17 @@ class TensorRing:
     """
 
     def __init__(
-        self, k: Builder, config: DecodeConfig, ring: Ptr[Any], tensors: tuple[TensorMap, TensorMap], lane: u32,
-        warp: u32, ahead: Var[u32], step: int, last: u32,
-    ) -> None:  # fmt: skip
+        self,
+        k: Builder,
+        config: DecodeConfig,
+        ring: Ptr[Any],
+        tensors: tuple[TensorMap, TensorMap],
+        lane: u32,
+        warp: u32,
+        ahead: Var[u32],
+        step: int,
+        last: u32,
+    ) -> None:
         self.k, self.stages, self.tensors, self.lane = k, config.stages, tensors, lane
         self.ahead, self.step, self.last = ahead, step, last
         self.panels = Panels(ring, KEYS, config.head_dim)

@@ -41,8 +41,13 @@ def multiply(k: Builder, c: list[Var[f32]], a: Sequence[Any], b: Sequence[Any], 
         k.op(f"mma.sync.aligned.m16n8k16.row.col.f32.{dtype}.{dtype}.f32", a, b, c, into=c)
     else:
         for half in range(2):
-            k.op(f"mma.sync.aligned.m16n8k8.row.col.f32.{dtype}.{dtype}.f32",
-                 a[2 * half : 2 * half + 2], [b[half]], c, into=c)  # fmt: skip
+            k.op(
+                f"mma.sync.aligned.m16n8k8.row.col.f32.{dtype}.{dtype}.f32",
+                a[2 * half : 2 * half + 2],
+                [b[half]],
+                c,
+                into=c,
+            )
 
 
 def pair(k: Builder, low: Register[Any], high: Register[Any], dtype: str) -> Any:

@@ -64,9 +64,20 @@ def make(config: Config) -> Kernel:
 
     @kernel(name=entry_name("hopper", config), arch=config.arch, probes=config.probes, types=mma.types(config, half))
     def hopper(
-        k: Builder, q: TensorMap, key: TensorMap, value: TensorMap, o: TensorMap, lse: Ptr[f32],
-        B: u32, Hq: u32, Hkv: u32, Sq: u32, Sk: u32, scale: f32, slots: Slots,
-    ) -> None:  # fmt: skip
+        k: Builder,
+        q: TensorMap,
+        key: TensorMap,
+        value: TensorMap,
+        o: TensorMap,
+        lse: Ptr[f32],
+        B: u32,
+        Hq: u32,
+        Hkv: u32,
+        Sq: u32,
+        Sk: u32,
+        scale: f32,
+        slots: Slots,
+    ) -> None:
         """Warpgroup 0 starts the copies; each of the others has 64 query rows, 16 in the registers of each warp."""
         k.launch_bounds(config.threads, 1)
         for tensor, rows in ((q, ROWS), (o, ROWS), (key, T), (value, T)):

@@ -45,9 +45,20 @@ def attention(rung: str, config: Config, layout: Layout) -> Kernel:
 
     @kernel(name=entry_name(rung, config), arch=config.arch, probes=config.probes, types=types(config, half))
     def mma(
-        k: Builder, q: Ptr[Half], key: Ptr[Half], value: Ptr[Half], o: Ptr[Half], lse: Ptr[f32],
-        B: u32, Hq: u32, Hkv: u32, Sq: u32, Sk: u32, scale: f32, slots: Slots,
-    ) -> None:  # fmt: skip
+        k: Builder,
+        q: Ptr[Half],
+        key: Ptr[Half],
+        value: Ptr[Half],
+        o: Ptr[Half],
+        lse: Ptr[f32],
+        B: u32,
+        Hq: u32,
+        Hkv: u32,
+        Sq: u32,
+        Sk: u32,
+        scale: f32,
+        slots: Slots,
+    ) -> None:
         """One warp = 16 query rows; S, P and O stay in its registers."""
         k.launch_bounds(config.threads)
         q_tile = k.dynamic_shared(b32, align=128)

@@ -62,9 +62,20 @@ def make(config: Config) -> Kernel:
 
     @kernel(name=entry_name("pipelined", config), arch=config.arch, probes=config.probes, types=types(config, half))
     def pipelined(
-        k: Builder, q: Ptr[Half], key: Ptr[Half], value: Ptr[Half], o: Ptr[Half], lse: Ptr[f32],
-        B: u32, Hq: u32, Hkv: u32, Sq: u32, Sk: u32, scale: f32, slots: Slots,
-    ) -> None:  # fmt: skip
+        k: Builder,
+        q: Ptr[Half],
+        key: Ptr[Half],
+        value: Ptr[Half],
+        o: Ptr[Half],
+        lse: Ptr[f32],
+        B: u32,
+        Hq: u32,
+        Hkv: u32,
+        Sq: u32,
+        Sk: u32,
+        scale: f32,
+        slots: Slots,
+    ) -> None:
         """One warp = 16 or 32 query rows; the next tile of K and V is in flight while this one is multiplied."""
         k.launch_bounds(config.threads)
         k_tile = k.dynamic_shared(b32, align=128)  # the first stage: K, then V; the other stages after it

@@ -31,9 +31,20 @@ def make(config: Config) -> Kernel:
 
     @kernel(name=entry_name("scalar", config), arch=config.arch, probes=config.probes, types=config.types(real))
     def scalar(
-        k: Builder, q: Ptr[Real], key: Ptr[Real], value: Ptr[Real], o: Ptr[Real], lse: Ptr[Real],
-        B: u32, Hq: u32, Hkv: u32, Sq: u32, Sk: u32, scale: Real, slots: Slots,
-    ) -> None:  # fmt: skip
+        k: Builder,
+        q: Ptr[Real],
+        key: Ptr[Real],
+        value: Ptr[Real],
+        o: Ptr[Real],
+        lse: Ptr[Real],
+        B: u32,
+        Hq: u32,
+        Hkv: u32,
+        Sq: u32,
+        Sk: u32,
+        scale: Real,
+        slots: Slots,
+    ) -> None:
         """One thread = one query row; online softmax, a single pass over the keys."""
         row = k.thread_index()
         k.return_if(row >= Sq)  # the last block may reach past the last row

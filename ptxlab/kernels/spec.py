@@ -66,9 +66,16 @@ class Config:
 
     @classmethod
     def auto(
-        cls, head_dim: int, seq_q: int, seq_kv: int, causal: bool = False, dtype: str = "f16", arch: str = "sm_80",
-        *, kernel: str | None = None,
-    ) -> Config:  # fmt: skip
+        cls,
+        head_dim: int,
+        seq_q: int,
+        seq_kv: int,
+        causal: bool = False,
+        dtype: str = "f16",
+        arch: str = "sm_80",
+        *,
+        kernel: str | None = None,
+    ) -> Config:
         """The kernel and its tiles for a problem: the quickest rung that takes it, never over a limit of the target.
 
         seq_q, seq_kv: query rows and keys per head. kernel: a rung to choose the tiles of, instead of the best one. The

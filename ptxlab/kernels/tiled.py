@@ -29,9 +29,20 @@ def make(config: Config) -> Kernel:
 
     @kernel(name=entry_name("tiled", config), arch=config.arch, probes=config.probes, types=config.types(real))
     def tiled(
-        k: Builder, q: Ptr[Real], key: Ptr[Real], value: Ptr[Real], o: Ptr[Real], lse: Ptr[Real],
-        B: u32, Hq: u32, Hkv: u32, Sq: u32, Sk: u32, scale: Real, slots: Slots,
-    ) -> None:  # fmt: skip
+        k: Builder,
+        q: Ptr[Real],
+        key: Ptr[Real],
+        value: Ptr[Real],
+        o: Ptr[Real],
+        lse: Ptr[Real],
+        B: u32,
+        Hq: u32,
+        Hkv: u32,
+        Sq: u32,
+        Sk: u32,
+        scale: Real,
+        slots: Slots,
+    ) -> None:
         """One thread = one query row; tiles of K and V are loaded into shared memory by all threads together."""
         k_tile = k.shared(real, T * D)
         v_tile = k.shared(real, T * D)

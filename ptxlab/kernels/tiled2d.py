@@ -49,9 +49,20 @@ def make(config: Config) -> Kernel:
 
     @kernel(name=entry_name("tiled2d", config), arch=config.arch, probes=config.probes, types=config.types(f32))
     def tiled2d(
-        k: Builder, q: Ptr[f32], key: Ptr[f32], value: Ptr[f32], o: Ptr[f32], lse: Ptr[f32],
-        B: u32, Hq: u32, Hkv: u32, Sq: u32, Sk: u32, scale: f32, slots: Slots,
-    ) -> None:  # fmt: skip
+        k: Builder,
+        q: Ptr[f32],
+        key: Ptr[f32],
+        value: Ptr[f32],
+        o: Ptr[f32],
+        lse: Ptr[f32],
+        B: u32,
+        Hq: u32,
+        Hkv: u32,
+        Sq: u32,
+        Sk: u32,
+        scale: f32,
+        slots: Slots,
+    ) -> None:
         """One thread = 4 rows x 4 keys of the scores, and 4 rows x D/16 columns of the output."""
         k.launch_bounds(config.threads)
         q_tile = k.dynamic_shared(f32)

@@ -47,9 +47,17 @@ class TwoRows:
         return recorded
 
     def record(
-        self, k: Builder, recorded: list[tuple[Any, Any]], state: RowState, shrinks: list[Any], factor: f32,
-        visible: list[Any], first: u32, T: int, tiles: u32,
-    ) -> None:  # fmt: skip
+        self,
+        k: Builder,
+        recorded: list[tuple[Any, Any]],
+        state: RowState,
+        shrinks: list[Any],
+        factor: f32,
+        visible: list[Any],
+        first: u32,
+        T: int,
+        tiles: u32,
+    ) -> None:
         """Records maximum, sum and rescaling of each row that sees a key of the tile of T that begins with `first`."""
         for n, (slot, wanted) in enumerate(recorded):
             total = k.var(f32, k.copy(state.row_sum[n]))
@@ -58,9 +66,15 @@ class TwoRows:
                 k.probe(slot, first // T, tiles, state.row_max[n] * factor, total, shrinks[n])
 
     def end(
-        self, k: Builder, acc: Scores, state: RowState, factor: f32, dtype: str, place: Callable[[int, int], Any],
+        self,
+        k: Builder,
+        acc: Scores,
+        state: RowState,
+        factor: f32,
+        dtype: str,
+        place: Callable[[int, int], Any],
         lse: Ptr[f32],
-    ) -> None:  # fmt: skip
+    ) -> None:
         """Divides O by the sums and writes it to shared memory, in pairs; and the log-sum-exp to global memory.
 
         place: where 8 columns of a row begin, by how far the row lies below and the number of the 8 columns."""

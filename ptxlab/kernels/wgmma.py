@@ -44,9 +44,20 @@ def make(config: Config) -> Kernel:
 
     @kernel(name=entry_name("wgmma", config), arch=config.arch, probes=config.probes, types=mma.types(config, half))
     def wgmma(
-        k: Builder, q: Ptr[Half], key: Ptr[Half], value: Ptr[Half], o: Ptr[Half], lse: Ptr[f32],
-        B: u32, Hq: u32, Hkv: u32, Sq: u32, Sk: u32, scale: f32, slots: Slots,
-    ) -> None:  # fmt: skip
+        k: Builder,
+        q: Ptr[Half],
+        key: Ptr[Half],
+        value: Ptr[Half],
+        o: Ptr[Half],
+        lse: Ptr[f32],
+        B: u32,
+        Hq: u32,
+        Hkv: u32,
+        Sq: u32,
+        Sk: u32,
+        scale: f32,
+        slots: Slots,
+    ) -> None:
         """One warpgroup = 64 query rows; each warp has 16 of them in its registers."""
         k.launch_bounds(config.threads)
         query = Panels(k.dynamic_shared(b32, align=1024), ROWS, D)

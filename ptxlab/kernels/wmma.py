@@ -76,9 +76,20 @@ def make(config: Config) -> Kernel:
 
     @kernel(name=entry_name("wmma", config), arch=config.arch, probes=config.probes, types=config.types(real))
     def wmma(
-        k: Builder, q: Ptr[Real], key: Ptr[Real], value: Ptr[Real], o: Ptr[Real], lse: Ptr[f32],
-        B: u32, Hq: u32, Hkv: u32, Sq: u32, Sk: u32, scale: f32, slots: Slots,
-    ) -> None:  # fmt: skip
+        k: Builder,
+        q: Ptr[Real],
+        key: Ptr[Real],
+        value: Ptr[Real],
+        o: Ptr[Real],
+        lse: Ptr[f32],
+        B: u32,
+        Hq: u32,
+        Hkv: u32,
+        Sq: u32,
+        Sk: u32,
+        scale: f32,
+        slots: Slots,
+    ) -> None:
         """One warp = 16 query rows, whose scores, weights and output lie in shared memory."""
         k.launch_bounds(config.threads)
         shared = k.dynamic_shared(f16, align=128)

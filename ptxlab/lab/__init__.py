@@ -19,9 +19,15 @@ if TYPE_CHECKING:
     from ptxlab.lab.tile_plot import plot_tile
 
 _HOMES = dict.fromkeys(("plot_comparison", "plot_error", "plot_state"), "plots") | {
-    "debug": "debugger", "editor": "editing", "explore": "explorer", "load_ipython_extension": "extension",
-    "plot_roofline": "roofline", "plot_sweep": "sweep_plot", "plot_tile": "tile_plot", "show": "cell",
-}  # fmt: skip
+    "debug": "debugger",
+    "editor": "editing",
+    "explore": "explorer",
+    "load_ipython_extension": "extension",
+    "plot_roofline": "roofline",
+    "plot_sweep": "sweep_plot",
+    "plot_tile": "tile_plot",
+    "show": "cell",
+}
 
 __all__ = [
     "debug",

@@ -168,8 +168,12 @@ class Editor(Copied, anywidget.AnyWidget):
     def _publish(self, edit: dict[str, Any], stage: str, found: list[Any], note: str) -> None:
         if self._is_newest(edit):
             self.problems = {
-                "seq": edit["seq"], "stage": stage, "items": language.marks(found), "count": len(found), "note": note,
-            }  # fmt: skip
+                "seq": edit["seq"],
+                "stage": stage,
+                "items": language.marks(found),
+                "count": len(found),
+                "note": note,
+            }
 
     # -- questions of the page -----------------------------------------------------------------------------------------
 

@@ -301,12 +301,16 @@ class Explorer(Copied, widgets.Box):
 
     def _message(self, _view: Any, content: Any, _buffers: Any) -> None:
         acts: dict[str, Any] = {
-            "pin": self.pin, "confirm": lambda: self.confirm(bool(content.get("sample"))),
-            "cancel": self.cancel, "again": self.session.again,
-            "edit": lambda: self.edit(content.get("line")), "share": self._share, "whole": self.view.forget,
+            "pin": self.pin,
+            "confirm": lambda: self.confirm(bool(content.get("sample"))),
+            "cancel": self.cancel,
+            "again": self.session.again,
+            "edit": lambda: self.edit(content.get("line")),
+            "share": self._share,
+            "whole": self.view.forget,
             "next": lambda: self.go_on(content.get("kernel", "")),
             "debug": lambda: self.debug(content.get("line"), content.get("nth", 0), content.get("of", 0)),
-        }  # fmt: skip
+        }
         if content.get("do") in acts:
             acts[content["do"]]()
 

@@ -281,8 +281,12 @@ def sass_diff(pinned: Version, version: Version, request: Request) -> dict[str, 
         return None
     rows = compare(_plain(before["lines"]), _plain(after["lines"]), "sass")
     renamed = sum(r.kind == "renamed" for r in rows)
-    return {"summary": _summary(rows, "machine instruction"), "renamed": renamed, "old": before["lines"],
-            "rows": [_row(r) for r in rows]}  # fmt: skip
+    return {
+        "summary": _summary(rows, "machine instruction"),
+        "renamed": renamed,
+        "old": before["lines"],
+        "rows": [_row(r) for r in rows],
+    }
 
 
 # -- the run -----------------------------------------------------------------------------------------------------------

@@ -76,9 +76,13 @@ class _Shaped:
         """What both kinds of objects hold."""
         names = dict(zip(("width", "height", "depth"), (*self.sizes, 1, 1), strict=False))
         return {
-            **names, "array_size": self.layers, "channel_data_type": CHANNEL_TYPES[self.array.dtype.name],
-            "channel_order": CHANNEL_ORDERS[self.channels], "num_mipmap_levels": 1, "data": BYTES,
-        }  # fmt: skip
+            **names,
+            "array_size": self.layers,
+            "channel_data_type": CHANNEL_TYPES[self.array.dtype.name],
+            "channel_order": CHANNEL_ORDERS[self.channels],
+            "num_mipmap_levels": 1,
+            "data": BYTES,
+        }
 
 
 def encoded(fields: dict[str, int]) -> NDArray[np.uint8]:

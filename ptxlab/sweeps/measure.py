@@ -32,8 +32,11 @@ COLUMNS: dict[str, tuple[str, str]] = {
     "heads": ("int64", "query heads"),
     "heads_kv": ("int64", "heads of keys and values"),
     "device": ("string", "cpu, step, or the name of the GPU"),
-    "status": ("string", "ok; wrong (beyond the tolerance); finding (a check noticed something); refused (illegal for "
-                         "this problem); fault (the kernel was stopped); failed; lost (its worker died)"),
+    "status": (
+        "string",
+        "ok; wrong (beyond the tolerance); finding (a check noticed something); refused (illegal for "
+        "this problem); fault (the kernel was stopped); failed; lost (its worker died)",
+    ),
     "reason": ("string", "what was said, where status is not ok"),
     "error": ("double", "the largest absolute difference of o from float64"),
     "tolerance": ("double", "what is allowed at the element nearest to its bound"),
@@ -49,7 +52,7 @@ COLUMNS: dict[str, tuple[str, str]] = {
     "gpu_us": ("double", "microseconds of the kernels alone on the GPU, one launch by events; null on the CPU machine"),
     "build_s": ("double", "seconds of writing, assembling and compiling"),
     "spent_s": ("double", "seconds of the whole point in its process"),
-}  # fmt: skip
+}
 """The columns of a sweep's table in order, their Arrow types, and what they say. Parameters stand after `heads_kv`."""
 
 MEASURED = ("key", *list(COLUMNS)[list(COLUMNS).index("status") :])

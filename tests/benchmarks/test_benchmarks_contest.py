@@ -96,9 +96,13 @@ def test_wrong_kernels_are_caught_and_have_no_time(inputs):
     assert [found[name].median for name in ("unwritten", "off", "once")] == [None] * 3
     row = contest.row("swizzle", SMALL, found["unwritten"], False, None)
     assert row == {
-        "kernel": "swizzle", "dtype": "bf16", "dim": 64, "causal": True, "seq": 64,
+        "kernel": "swizzle",
+        "dtype": "bf16",
+        "dim": 64,
+        "causal": True,
+        "seq": 64,
         "wrong": "swizzle, bf16, D 64, causal, S 64: 24960 elements of the output were not written",
-    }  # fmt: skip
+    }
 
 
 @pytest.mark.long

@@ -152,9 +152,15 @@ def test_on_the_cpu_machine_and_again(monkeypatch, capsys, tmp_path):
     assert main(monkeypatch, "--json", file) == DONE
     rows = json.loads(file.read_text(encoding="utf-8"))["rows"]
     assert [(row["kernel"], row.get("cache")) for row in rows] == [
-        ("copy", None), ("decode_gqa", "dense"), ("decode", "dense"), ("decode_multiwarp", "dense"),
-        ("decode_split", "dense"), ("decode_gqa", "pages"), ("decode_paged", "pages"), ("decode_split", "pages"),
-    ]  # fmt: skip
+        ("copy", None),
+        ("decode_gqa", "dense"),
+        ("decode", "dense"),
+        ("decode_multiwarp", "dense"),
+        ("decode_split", "dense"),
+        ("decode_gqa", "pages"),
+        ("decode_paged", "pages"),
+        ("decode_split", "pages"),
+    ]
     for row in rows[1:]:
         assert row["gb_s"] == pytest.approx(2 * 2 * 2 * 2 * 64 * 64 / row["seconds"] / 1e9)
         assert (row["launches"], row["replays"], row["wrong"]) == (3, 2, "")
@@ -258,11 +264,14 @@ def timed(kernel, cache, seconds, batch=64, keys=4096, **more):
 def test_the_table():
     rows = [
         {"kernel": "copy", "by": "driver", "gb_s": 1000.0, "rates": {"kernel": 990.0, "driver": 1000.0}},
-        timed("decode_gqa", "dense", 1.1e-3), timed("decode_gqa", "pages", 1.4e-3),
+        timed("decode_gqa", "dense", 1.1e-3),
+        timed("decode_gqa", "pages", 1.4e-3),
         timed("torch SDPA", "dense", 2.2e-3),
-        timed("decode_gqa", "dense", 9e-6, 1, 1024), timed("torch SDPA", "dense", 6e-6, 1, 1024),
-        timed("decode_gqa", "pages", 9e-6, 1, 1024, wrong="off"), timed("decode_split", "dense", 12e-6, 1, 1024),
-    ]  # fmt: skip
+        timed("decode_gqa", "dense", 9e-6, 1, 1024),
+        timed("torch SDPA", "dense", 6e-6, 1, 1024),
+        timed("decode_gqa", "pages", 9e-6, 1, 1024, wrong="off"),
+        timed("decode_split", "dense", 12e-6, 1, 1024),
+    ]
     found = {"rows": rows, "notes": ["on a GPU"], "missing": [{"what": "FlashInfer", "why": "not installed"}]}
     assert decode.table(found).splitlines() == [
         "The copy in this run: 1000.0 GB/s, by the driver (kernel 990.0, driver 1000.0).",

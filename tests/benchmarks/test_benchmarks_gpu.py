@@ -341,10 +341,16 @@ def test_a_fault_loses_no_other_test(tests_part: ModuleType, tmp_path: Path, mon
     at = "tests/test_losing.py::"
     outcomes = {row["test"].removeprefix(at): (row["outcome"], row["round"]) for row in record.rows}
     assert outcomes == {
-        "test_launch[0]": ("passed", 0), "test_launch[1]": ("failed", 0), "test_launch[2]": ("passed", 1),
-        "test_launch[3]": ("passed", 1), "test_launch[4]": ("failed", 1), "test_launch[5]": ("passed", 2),
-        "test_old": ("skipped", 0), "test_skipped": ("skipped", 0), "test_missing": ("skipped", 0),
-    }  # fmt: skip
+        "test_launch[0]": ("passed", 0),
+        "test_launch[1]": ("failed", 0),
+        "test_launch[2]": ("passed", 1),
+        "test_launch[3]": ("passed", 1),
+        "test_launch[4]": ("failed", 1),
+        "test_launch[5]": ("passed", 2),
+        "test_old": ("skipped", 0),
+        "test_skipped": ("skipped", 0),
+        "test_missing": ("skipped", 0),
+    }
     assert record.wrong == [
         f"{at}test_launch[1]: RuntimeError: fault 1",
         f"{at}test_skipped: skipped without need: no reason that is one",

@@ -19,15 +19,18 @@ from ptxlab import kernels
 # -- explain -----------------------------------------------------------------------------------------------------------
 
 MEASURED = {
-    "gpu__time_duration.sum": "1,234,000", "sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_active": "71.5",
-    "smsp__inst_issued.avg.pct_of_peak_sustained_active": "40", "launch__registers_per_thread": "255",
-    "l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum": "0", "dram__bytes.sum.per_second": "2500000000000",
+    "gpu__time_duration.sum": "1,234,000",
+    "sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_active": "71.5",
+    "smsp__inst_issued.avg.pct_of_peak_sustained_active": "40",
+    "launch__registers_per_thread": "255",
+    "l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum": "0",
+    "dram__bytes.sum.per_second": "2500000000000",
     "smsp__average_warps_issue_stalled_long_scoreboard_per_issue_active.ratio": "1.5",
     "smsp__average_warps_issue_stalled_long_scoreboard_not_issued_per_issue_active.ratio": "1.4",
     "smsp__average_warps_issue_stalled_math_pipe_throttle_per_issue_active.ratio": "3",
     "smsp__average_warps_issue_stalled_selected_per_issue_active.ratio": "1",
     "smsp__average_warps_issue_stalled_lg_throttle_per_issue_active.ratio": "0.5",
-}  # fmt: skip
+}
 FAKE = """#!{python}
 # An ncu that prints a raw page of one kernel, or the words with which it ends.
 import json, sys
@@ -58,9 +61,13 @@ def test_a_profile_has_a_digest_and_its_raw_page(tmp_path: Path) -> None:
     explain.measure(record, {"decode_gqa, B 1": ("decode_gqa", "--batch", "1")}, fake(tmp_path))
     (row,) = record.rows
     assert row["digest"] == {
-        "time": 1234000.0, "tensor pipe busy": 71.5, "issue slots used": 40.0, "bank conflicts": 0.0,
-        "bytes from and to DRAM": 2.5e12, "registers": 255.0,
-    }  # fmt: skip
+        "time": 1234000.0,
+        "tensor pipe busy": 71.5,
+        "issue slots used": 40.0,
+        "bank conflicts": 0.0,
+        "bytes from and to DRAM": 2.5e12,
+        "registers": 255.0,
+    }
     assert row["stalls"] == pytest.approx(
         {"math_pipe_throttle": 0.5, "long_scoreboard": 0.25, "selected": 1 / 6, "lg_throttle": 1 / 12}
     )
@@ -137,9 +144,12 @@ def test_each_choice_has_a_row_and_a_failure_is_one(tmp_path: Path) -> None:
 def row(us: float, default: bool = False, **more: Any) -> dict[str, Any]:
     about = {"kernel": "pipelined", "dim": 64, "causal": False, "seq": 4096}
     usage = {"registers": 200, "spills": 0, "blocks": 2, "limiter": "registers"}
-    return about | {"tile_q": 128, "tile_kv": 64, "warps": 4, "stages": 2} | usage | {
-        "us": us, "tflops": 5e8 / us, "default": default, "wrong": "", **more
-    }  # fmt: skip
+    return (
+        about
+        | {"tile_q": 128, "tile_kv": 64, "warps": 4, "stages": 2}
+        | usage
+        | {"us": us, "tflops": 5e8 / us, "default": default, "wrong": "", **more}
+    )
 
 
 def test_the_table_says_how_much_better_the_best_is() -> None:

@@ -55,14 +55,18 @@ def test_list():
     [
         (0, [1, 2, 4], "matvec_rows: argument 2 differs from what the C function writes, in some bits"),
         (
-            0.1, [1, 2, 4],
+            0.1,
+            [1, 2, 4],
             "matvec_rows: argument 2 differs from what the C function writes, by 1, where the largest value is 4",
         ),
-        (0.3, [0, 0, 0], "matvec_rows: argument 2 differs from what the C function writes, by 3, where the largest "
-         "value is 0"),
+        (
+            0.3,
+            [0, 0, 0],
+            "matvec_rows: argument 2 differs from what the C function writes, by 3, where the largest value is 0",
+        ),
         (0.3, [1, 2, 4], None),
     ],
-)  # fmt: skip
+)
 def test_agree(tolerance, theirs, message):
     kernel = dataclasses.replace(KERNEL, tolerance=tolerance)
     ours, theirs = [np.array([1, 2, 3], np.float32)], [np.array(theirs, np.float32)]

@@ -29,11 +29,14 @@ def part(name, *options, **environment):
     return subprocess.run(command, capture_output=True, text=True, timeout=900, cwd=ROOT, env=given)
 
 
-@pytest.mark.parametrize(("name", "kernels"), [
-    ("prefill", {"pipelined", "swizzle", "mma"}),
-    ("ladder", {"pipelined", "swizzle", "mma", "wmma", "tiled2d", "tiled", "scalar"}),
-    ("decode", {"copy", "decode_gqa", "decode", "decode_multiwarp", "decode_split", "decode_paged"}),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "kernels"),
+    [
+        ("prefill", {"pipelined", "swizzle", "mma"}),
+        ("ladder", {"pipelined", "swizzle", "mma", "wmma", "tiled2d", "tiled", "scalar"}),
+        ("decode", {"copy", "decode_gqa", "decode", "decode_multiwarp", "decode_split", "decode_paged"}),
+    ],
+)
 def test_a_rehearsal(name, kernels, tmp_path):
     file = tmp_path / f"{name}.json"
     done = part(name, "--rehearse", "--json", file)
@@ -57,10 +60,14 @@ def test_without_torch_the_campaign_is_not_whole(tmp_path):
     assert json.loads(file.read_text(encoding="utf-8"))["rows"] == kept["rows"]
 
 
-@pytest.mark.parametrize(("option", "says"), [
-    ({"fail": "swizzle_bf16_d128"}, "gpu: an access outside every allocation (CUDA_ERROR_ILLEGAL_ADDRESS)"),
-    ({"hang": "swizzle_bf16_d128"}, "gpu: it did not end within 3 s (PTXLAB_GPU_LIMIT)"),
-], ids=["fault", "hang"])  # fmt: skip
+@pytest.mark.parametrize(
+    ("option", "says"),
+    [
+        ({"fail": "swizzle_bf16_d128"}, "gpu: an access outside every allocation (CUDA_ERROR_ILLEGAL_ADDRESS)"),
+        ({"hang": "swizzle_bf16_d128"}, "gpu: it did not end within 3 s (PTXLAB_GPU_LIMIT)"),
+    ],
+    ids=["fault", "hang"],
+)
 def test_a_kernel_that_the_gpu_stops_is_wrong_and_the_next_run_goes_on(option, says, tmp_path, monkeypatch):
     file = tmp_path / "prefill.json"
     monkeypatch.setenv("PTXLAB_GPU_LIMIT", "3")

@@ -224,7 +224,10 @@ def test_what_matters_most_comes_first():
     every = prefill.problems(small=False)
     assert len(every) == len(set(every)) == 3 * 2 * 6 * 2
     assert [(p.dtype, p.dim, p.seq, p.causal) for p in every[:3]] == [
-        ("bf16", 128, 4096, True), ("bf16", 128, 4096, False), ("bf16", 128, 8192, True)]  # fmt: skip
+        ("bf16", 128, 4096, True),
+        ("bf16", 128, 4096, False),
+        ("bf16", 128, 8192, True),
+    ]
     assert all(p.dtype == "bf16" for p in every[:36])
     everywhere = ["hopper", "pipelined", "torch flash", "torch cuDNN", "Triton"]
     assert prefill.wanted(every[0], small=False) == [*everywhere, "wgmma", "swizzle", "mma"]
@@ -239,11 +242,15 @@ def timed(kernel, tflops, **more):
 
 def test_the_table():
     rows = [
-        timed("pipelined", 450.0, of_product=0.75), timed("torch flash", 300.0), timed("mma", 9.876),
+        timed("pipelined", 450.0, of_product=0.75),
+        timed("torch flash", 300.0),
+        timed("mma", 9.876),
         timed("Triton", 400.0, tiles="128 x 64, 8 warps, 3 stages"),
-        timed("pipelined", 200.0, causal=False, of_product=0.3), timed("torch flash", 400.0, causal=False),
-        timed("torch cuDNN", 1.0, seq=512, dim=64), timed("pipelined", 1.0, seq=512, dim=64, dtype="f16"),
-    ]  # fmt: skip
+        timed("pipelined", 200.0, causal=False, of_product=0.3),
+        timed("torch flash", 400.0, causal=False),
+        timed("torch cuDNN", 1.0, seq=512, dim=64),
+        timed("pipelined", 1.0, seq=512, dim=64, dtype="f16"),
+    ]
     del rows[-2]["tflops"], rows[-2]["seconds"]
     rows[-2]["absent"] = "RuntimeError: no"
     found = {"rows": rows, "notes": ["on a GPU"], "missing": [{"what": "FlashInfer", "why": "not installed"}]}
@@ -282,8 +289,16 @@ def test_the_ladder(monkeypatch, capsys, tmp_path):
     assert ladder.main() == DONE
     rows = json.loads(file.read_text(encoding="utf-8"))["rows"]
     assert [(row["kernel"], row["dtype"]) for row in rows] == [
-        ("hopper", "bf16"), ("wgmma", "bf16"), ("pipelined", "bf16"), ("swizzle", "bf16"), ("mma", "bf16"),
-        ("wmma", "f16"), ("tiled2d", "f32"), ("tiled", "f32"), ("scalar", "f32")]  # fmt: skip
+        ("hopper", "bf16"),
+        ("wgmma", "bf16"),
+        ("pipelined", "bf16"),
+        ("swizzle", "bf16"),
+        ("mma", "bf16"),
+        ("wmma", "f16"),
+        ("tiled2d", "f32"),
+        ("tiled", "f32"),
+        ("scalar", "f32"),
+    ]
     assert not any(row["wrong"] for row in rows)
     seconds = {row["kernel"]: row["seconds"] for row in rows}
     shown = {line.split(" | ")[0][2:]: line for line in ladder.table({"rows": rows}).splitlines() if "|" in line}

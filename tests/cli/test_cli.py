@@ -43,9 +43,12 @@ def test_list_json_has_the_limits(capsys):
     listed = {k["name"]: k for k in json.loads(out)}
     assert list(listed) == list(kernels.names())
     assert listed["scalar"]["parameters"]["head_dim"] == {
-        "default": 64, "says": "elements of a query, key or value row (D)", "minimum": 1, "maximum": 256,
+        "default": 64,
+        "says": "elements of a query, key or value row (D)",
+        "minimum": 1,
+        "maximum": 256,
         "step": 1,
-    }  # fmt: skip
+    }
     assert listed["scalar"]["parameters"]["dtype"]["choices"] == ["f32", "f64"]
 
 
@@ -62,9 +65,20 @@ def test_run_passes(capsys):
     rows = {line[:13].strip(): line[13:] for line in out.splitlines()}
     assert status == 0
     assert list(rows) == [
-        "kernel", "problem", "device", "time", "instructions", "registers", "shared", "max error", "mean error",
-        "tolerance", "LSE error", "findings", "result",
-    ]  # fmt: skip
+        "kernel",
+        "problem",
+        "device",
+        "time",
+        "instructions",
+        "registers",
+        "shared",
+        "max error",
+        "mean error",
+        "tolerance",
+        "LSE error",
+        "findings",
+        "result",
+    ]
     assert rows["kernel"] == "scalar_f32_d16_causal for sm_80"
     assert rows["problem"] == "B=1 Hq=2 Hkv=1 Sq=40 Sk=40 D=16, logits of sigma 1"
     assert rows["device"] == "cpu"

@@ -141,9 +141,12 @@ def with_triton() -> None:
         ptx = re.sub(r'(\.file\s+\d+ ")[^"]*/', r"\1", compiled.asm["ptx"])
         write(HERE / "triton" / f"{name}.sm_{arch}.ptx", without_strings(ptx, str(HERE)))
         launches[f"{name}.sm_{arch}"] = {
-            "signature": signature, "constants": constants, "shared": compiled.metadata.shared,
-            "num_warps": compiled.metadata.num_warps, "num_stages": compiled.metadata.num_stages,
-        }  # fmt: skip
+            "signature": signature,
+            "constants": constants,
+            "shared": compiled.metadata.shared,
+            "num_warps": compiled.metadata.num_warps,
+            "num_stages": compiled.metadata.num_stages,
+        }
         if scratch := compiled.metadata.global_scratch_size:
             launches[f"{name}.sm_{arch}"]["scratch"] = scratch
     (HERE / "triton" / "launches.json").write_text(json.dumps(launches, indent=1) + "\n")

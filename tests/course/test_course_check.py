@@ -239,11 +239,31 @@ def test_a_limit_names_the_line_that_costs_most() -> None:
 
 def test_what_a_function_may_return() -> None:
     def grade(g: Grading, answer: Any) -> None:
-        for good, truth in ((4, 4), (4.0, 4), (np.int64(4), 4), ([1, 2], (1, 2)), ((1, 2), [1, 2]), ({1, 2}, {2, 1}),
-                            ([2, 1], {1, 2}), (True, True), ("a", "a"), (np.array([1, 2]), [1, 2])):  # fmt: skip
+        for good, truth in (
+            (4, 4),
+            (4.0, 4),
+            (np.int64(4), 4),
+            ([1, 2], (1, 2)),
+            ((1, 2), [1, 2]),
+            ({1, 2}, {2, 1}),
+            ([2, 1], {1, 2}),
+            (True, True),
+            ("a", "a"),
+            (np.array([1, 2]), [1, 2]),
+        ):
             assert g.predict(lambda n, good=good: good, (1,), truth), (good, truth)
-        for bad, truth in ((True, 1), (1, True), ("4", 4), ([1], [1, 2]), ([1, 2], [2, 1]), (4, [4]), (float("nan"), 4),
-                           ({1}, {1, 2}), (1.5, 1), ("A", "a")):  # fmt: skip
+        for bad, truth in (
+            (True, 1),
+            (1, True),
+            ("4", 4),
+            ([1], [1, 2]),
+            ([1, 2], [2, 1]),
+            (4, [4]),
+            (float("nan"), 4),
+            ({1}, {1, 2}),
+            (1.5, 1),
+            ("A", "a"),
+        ):
             assert not g.predict(lambda n, bad=bad: bad, (1,), truth), (bad, truth)
 
     found = graded(grade)

@@ -201,9 +201,14 @@ def test_answers_that_are_far_too_large(tmp_path: Path) -> None:
         "with_lse = '.version 8.0\\n.target sm_80\\n.address_size 64\\n.global .b8 big[1000000000000];\\n"
         ".entry x() { ret; }'\n"
     )
-    for student, code in {"long": HEAD + long, "deep": HEAD + deep, "more": HEAD + more,
-                          "text": f"# %% [exercise] 01-lse\n{text}", "memory": f"# %% [exercise] 01-lse\n{memory}",
-                          "good": HEAD + RIGHT}.items():  # fmt: skip
+    for student, code in {
+        "long": HEAD + long,
+        "deep": HEAD + deep,
+        "more": HEAD + more,
+        "text": f"# %% [exercise] 01-lse\n{text}",
+        "memory": f"# %% [exercise] 01-lse\n{memory}",
+        "good": HEAD + RIGHT,
+    }.items():
         (tmp_path / f"{student}.py").write_text(code, encoding="utf-8")
     found = {g.student: g for g in grade(tmp_path, seed=3, each=25, jobs=2, progress=False)}
     assert {student: g.total for student, g in found.items() if g.total} == {"good": 1.0}

@@ -29,8 +29,11 @@ USER = 31_337
 """An ordinary user's number, made for the test by root; nobody else's."""
 WITHOUT = {
     # the way that is left -> the system calls that the machine is without; bubblewrap is there in the first alone
-    "bubblewrap": (), "namespaces": (), "layers": ("unshare",), "": ("unshare", "landlock_create_ruleset"),
-}  # fmt: skip
+    "bubblewrap": (),
+    "namespaces": (),
+    "layers": ("unshare",),
+    "": ("unshare", "landlock_create_ruleset"),
+}
 COMMAND = """
 import sys
 from ptxlab.course.sandbox import seccomp

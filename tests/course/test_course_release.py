@@ -119,9 +119,13 @@ def nbgrader(folder: Path, *arguments: str, status: int = 0) -> str:
     home.mkdir(exist_ok=True)
     found = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])  # it calls alembic by name
     done = subprocess.run(
-        [sys.executable, "-m", "nbgrader", *arguments], cwd=folder, capture_output=True, text=True, timeout=300,
+        [sys.executable, "-m", "nbgrader", *arguments],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=300,
         env=os.environ | {"PYTHONPATH": path, "PATH": found, "HOME": str(home), "JUPYTER_PREFER_ENV_PATH": "1"},
-    )  # fmt: skip
+    )
     assert done.returncode == status, done.stdout + done.stderr
     return done.stdout + done.stderr
 

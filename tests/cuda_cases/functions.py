@@ -61,8 +61,12 @@ def asserting(launch: Launch) -> None:
 @program
 def structures(launch: Launch) -> None:
     rng = numbers(44)
-    layout = np.zeros(1, np.dtype([("rows", "i4"), ("columns", "i4"), ("bias", "i2"), ("shift", "i1"),
-                                   ("flags", "u1", 5), ("scale", "f8")]))  # fmt: skip
+    layout = np.zeros(
+        1,
+        np.dtype(
+            [("rows", "i4"), ("columns", "i4"), ("bias", "i2"), ("shift", "i1"), ("flags", "u1", 5), ("scale", "f8")]
+        ),
+    )
     flags = np.array([1, 2, 3, 4, 250], np.uint8)
     layout[0] = (5, 7, -300, 3, flags, 0.75)
     v = rng.integers(-3000, 3000, (35, 4)).astype(np.int16)

@@ -116,6 +116,9 @@ ld.global.u32 %r4, [%rd1];
     assert inside[6] == "/site/language/standard.py:80"
     outside = {line: str(span) for line, span in spans_of(ptx, {}, library="/site/language/").items()}
     assert outside == {
-        2: "/mine/kernels.py:5", 4: "/mine/kernels.py:6", 6: "/mine/kernels.py:6", 10: "/mine/kernels.py:8",
+        2: "/mine/kernels.py:5",
+        4: "/mine/kernels.py:6",
+        6: "/mine/kernels.py:6",
+        10: "/mine/kernels.py:8",
         12: "/mine/kernels.py:8",
-    }  # fmt: skip
+    }

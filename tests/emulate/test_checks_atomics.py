@@ -108,7 +108,7 @@ SETUP = "and.b32 %r20, %r1, 31; mul.wide.u32 %rd20, %r20, 4; add.u64 %rd20, %rd1
 PROGRAMS = {
     "rows": "red.global.add.u32 [%rd20], %r1;",
     "rows in a loop": "mov.u32 %r21, 0; L: red.global.add.u32 [%rd20], %r1; add.u32 %r21, %r21, 1;"
-                      " setp.lt.u32 %p1, %r21, 5; @%p1 bra L;",
+    " setp.lt.u32 %p1, %r21, 5; @%p1 bra L;",
     "rows of floats": "cvt.rn.f32.u32 %f1, %r1; red.global.add.f32 [%rd20], %f1;",
     "rows by two instructions": "red.global.add.u32 [%rd20], %r1; red.global.or.b32 [%rd20+32], %r1;",
     "rows of the block's scope": "red.global.cta.add.u32 [%rd20], %r1;",
@@ -125,8 +125,8 @@ PROGRAMS = {
     "one place, old values": "atom.global.add.u32 %r6, [%rd1+12], 1; st.global.u32 [%rd20], %r6;",
     "one place and fences": "membar.gl; red.global.add.u32 [%rd1+12], 1; ld.global.u32 %r6, [%rd20];",
     "past the end": "red.global.add.u32 [%rd20+8], %r1; mul.wide.u32 %rd21, %r2, 4096;"
-                    " add.u64 %rd21, %rd1, %rd21; red.global.add.u32 [%rd21], 1;",
-}  # fmt: skip
+    " add.u64 %rd21, %rd1, %rd21; red.global.add.u32 [%rd21], 1;",
+}
 
 
 @pytest.mark.sweep(3)

@@ -12,13 +12,15 @@ READS = {
     "a word for each half, twice": ("shr.u32 %r10, %r20, 4;", (0, 0)),
     "a word for each half, and the next": ("shr.u32 %r10, %r20, 4;", (0, 4)),
     "words for each half that cross": ("shr.u32 %r10, %r20, 4; shl.b32 %r10, %r10, 1;", (0, 8)),
-    "rows of the halves that cross": ("and.b32 %r10, %r20, 15; and.b32 %r11, %r20, 16; shr.u32 %r11, %r11, 1;"
-                                      " add.u32 %r10, %r10, %r11;", (0, 8, 16)),
+    "rows of the halves that cross": (
+        "and.b32 %r10, %r20, 15; and.b32 %r11, %r20, 16; shr.u32 %r11, %r11, 1; add.u32 %r10, %r10, %r11;",
+        (0, 8, 16),
+    ),
     "one row for both halves": ("and.b32 %r10, %r20, 15;", (0, 0)),
     "words here and there, twice": ("and.b32 %r10, %r20, 3;", (0, 0, 0)),
     "the later word first": ("shr.u32 %r10, %r20, 1;", (4, 0)),
     "one word, read by one half": ("mov.u32 %r10, 3;", (0, 0)),
-}  # fmt: skip
+}
 """The code that finds the word that each lane reads, in %r10, and the offsets in bytes of several reads."""
 
 

@@ -30,9 +30,13 @@ def found(name: str, device: str) -> set[tuple[str, str]]:
     return {(f.check, f.kind) for f in findings}
 
 
-@pytest.mark.parametrize("device", [
-    "step", pytest.param("cpu", marks=[pytest.mark.slow, pytest.mark.skipif("jit" not in ENGINES, reason="llvmlite")])
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "device",
+    [
+        "step",
+        pytest.param("cpu", marks=[pytest.mark.slow, pytest.mark.skipif("jit" not in ENGINES, reason="llvmlite")]),
+    ],
+)
 @pytest.mark.parametrize("name", KERNELS)
 def test_small_kernel(name: str, device: str) -> None:
     seen, wanted = found(name, device), KERNELS[name].finds

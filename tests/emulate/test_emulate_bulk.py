@@ -180,8 +180,12 @@ def test_a_reduction_of_f32_flushes_subnormal_numbers(engine: str) -> None:
     {DONE}
 DONE:
     """
-    cases = [(0x000116C2, 0x80000000, 0), (0x00800000, 0x80000001, 0x00800000), (0x80000001, 0x80000002, 0x80000000),
-             (0x00800000, 0x80800001, 0x80000000)]  # fmt: skip
+    cases = [
+        (0x000116C2, 0x80000000, 0),
+        (0x00800000, 0x80000001, 0x00800000),
+        (0x80000001, 0x80000002, 0x80000000),
+        (0x00800000, 0x80800001, 0x80000000),
+    ]
     start, added, want = np.resize(np.array(cases, np.uint32), (32, 3)).T.copy()
     out, _ = run(engine, program(body), threads=32, x=added, out=start)
     assert [f"{x:#x}" for x in out.tolist()] == [f"{x:#x}" for x in want.tolist()]
@@ -262,9 +266,11 @@ def test_values_for_another_block(engine: str, generic: bool) -> None:
 
 
 NEIGHBOUR = {
-    "add.u32": np.add, "min.u32": np.minimum, "and.b32": np.bitwise_and,
+    "add.u32": np.add,
+    "min.u32": np.minimum,
+    "and.b32": np.bitwise_and,
     "inc.u32": lambda a, b: np.where(a >= b, 0, a + 1),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -319,15 +325,15 @@ def test_copies_and_reductions_into_the_other_block(engine: str, name: str) -> N
 
 
 FAULTS = {
-    "size": (f"{LOAD} [%r5], [%rd2], 24, [%r6];",
-             f"{LOAD}: its size must be a multiple of 16 bytes and not 0, found 24"),
+    "size": (
+        f"{LOAD} [%r5], [%rd2], 24, [%r6];",
+        f"{LOAD}: its size must be a multiple of 16 bytes and not 0, found 24",
+    ),
     "source": (f"{LOAD} [%r5], [%rd2+8], 32, [%r6];", "misaligned, the address must be a multiple of 16"),
-    "end": (f"{LOAD} [%r5], [%rd2], 512, [%r6];",
-            "; the access ends 256 bytes past its end"),
+    "end": (f"{LOAD} [%r5], [%rd2], 512, [%r6];", "; the access ends 256 bytes past its end"),
     "mbarrier": (f"{LOAD} [%r5], [%rd2], 32, [%r5];", f"{LOAD}: the mbarrier has not been initialised"),
-    "target": (f"{LOAD} [%r5+16384], [%rd2], 32, [%r6];",
-               "the block's shared memory is 16392 bytes at 0x400"),
-}  # fmt: skip
+    "target": (f"{LOAD} [%r5+16384], [%rd2], 32, [%r6];", "the block's shared memory is 16392 bytes at 0x400"),
+}
 
 
 @pytest.mark.parametrize("engine", ENGINES)

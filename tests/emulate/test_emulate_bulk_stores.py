@@ -94,10 +94,13 @@ def test_a_size_that_is_not_allowed_stops_the_kernel(device: str, size: int) -> 
     ]
 
 
-@pytest.mark.parametrize(("operands", "says"), [
-    ("12, 0", "st.bulk.shared::cta takes a multiple of 8 here, found 12"),
-    ("64, 1", "st.bulk.shared::cta takes 0, since it stores zeros, here, found 1"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("operands", "says"),
+    [
+        ("12, 0", "st.bulk.shared::cta takes a multiple of 8 here, found 12"),
+        ("64, 1", "st.bulk.shared::cta takes 0, since it stores zeros, here, found 1"),
+    ],
+)
 def test_constants_that_are_not_allowed(operands: str, says: str) -> None:
     with pytest.raises(PtxError) as caught:
         run("step", f"st.bulk.shared::cta [%r2], {operands};")

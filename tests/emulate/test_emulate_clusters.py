@@ -324,8 +324,11 @@ REFUSED = {
     "cluster: k wants exactly (2, 1, 1) (.reqnctapercluster), not (4, 1, 1)": (".reqnctapercluster 2, 1, 1", 4, 4),
     "cluster: k takes at most 2 blocks a cluster (.maxclusterrank), not 4": (".maxclusterrank 2", 4, 4),
     "cluster: k is to be launched with clusters (.explicitcluster), and none are given\n  write:  cluster=(2, 1, 1)": (
-        ".explicitcluster", 4, None),
-}  # fmt: skip
+        ".explicitcluster",
+        4,
+        None,
+    ),
+}
 
 
 @pytest.mark.parametrize("message", REFUSED)

@@ -22,12 +22,16 @@ ENDS = {
     "two arrive, the third waits for the next phase": ("@%p3 bra A; bar.arrive 1, 64; ret; A: bar.sync 1, 64;", [2]),
     "one arrives, one waits": ("@%p1 bra A; @%p2 bra B; ret; A: bar.arrive 1, 64; ret; B: bar.sync 1, 64;", []),
     "one arrives twice": (
-        "@%p1 bra A; @%p2 bra B; ret; A: bar.arrive 1, 64; bar.arrive 1, 64; ret; B: bar.sync 1, 64;", []),
+        "@%p1 bra A; @%p2 bra B; ret; A: bar.arrive 1, 64; bar.arrive 1, 64; ret; B: bar.sync 1, 64;",
+        [],
+    ),
     "half a warp arrives after the other": (
         HALF + "@%p1 bra A; @%p2 bra B; ret; A: @%p4 bra C; barrier.arrive 1, 64; C: @!%p4 bra D; barrier.arrive 1, 64;"
-        "D: ret; B: bar.sync 1, 64;", []),
+        "D: ret; B: bar.sync 1, 64;",
+        [],
+    ),
     "phases one after the other": ("bar.sync 1, 32; bar.sync 1, 32; bar.sync 0; bar.sync 1, 96;", []),
-}  # fmt: skip
+}
 
 
 @pytest.mark.sweep(3)

@@ -391,9 +391,12 @@ def test_a_long_block_stops_before_the_next_begins(engine: str) -> None:
 @pytest.mark.skipif("jit" not in ENGINES, reason="needs llvmlite: there is one engine only")
 @pytest.mark.parametrize(
     ("first", "count"),
-    [(0, 1), *(pytest.param(*given, marks=pytest.mark.rest) for given in ((1, 2), (3, 3))),
-     *slow((first, 3) for first in range(6, 600, 3))],
-)  # fmt: skip
+    [
+        (0, 1),
+        *(pytest.param(*given, marks=pytest.mark.rest) for given in ((1, 2), (3, 3))),
+        *slow((first, 3) for first in range(6, 600, 3)),
+    ],
+)
 def test_engines_stop_random_programs_at_the_same_place(first: int, count: int) -> None:
     assert differences(first, count) == []
 

@@ -138,9 +138,13 @@ def test_the_fault_of_the_earlier_round_comes_first(way: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "first", [0, *(pytest.param(at, marks=pytest.mark.rest) for at in (20, 40, 60)),
-              *(pytest.param(at, marks=pytest.mark.slow) for at in range(80, 1000, 20))],
-)  # fmt: skip
+    "first",
+    [
+        0,
+        *(pytest.param(at, marks=pytest.mark.rest) for at in (20, 40, 60)),
+        *(pytest.param(at, marks=pytest.mark.slow) for at in range(80, 1000, 20)),
+    ],
+)
 def test_random_programs(first: int) -> None:
     assert not differences(first, 20)
 

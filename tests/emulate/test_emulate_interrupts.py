@@ -25,9 +25,12 @@ SCRIPT = Path(__file__).parents[1] / "support" / "interrupts.py"
 def test_interrupts_leave_no_thread(count: int, workers: int) -> None:
     environment = {**os.environ, "PTXLAB_CACHE": "off", "PYTHONPATH": str(SCRIPT.parents[2])}
     done = subprocess.run(
-        [sys.executable, str(SCRIPT), str(count), str(workers)], capture_output=True, text=True, timeout=300,
+        [sys.executable, str(SCRIPT), str(count), str(workers)],
+        capture_output=True,
+        text=True,
+        timeout=300,
         env=environment,
-    )  # fmt: skip
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     assert "threads left: 0" in done.stdout, done.stdout
 

@@ -22,12 +22,15 @@ OWN = ".local .align 16 .b8 own[256]; mov.u32 %r5, own; "
 BY_GENERIC = "mov.u64 %rd5, own; cvta.local.u64 %rd5, %rd5; ld.u32 %r6, [%rd5];"
 
 
-@pytest.mark.parametrize(("body", "as_rows"), [
-    (OWN + "st.local.u32 [own+4], %r1; ld.global.u32 %r6, [%rd2];", True),
-    (OWN + BY_GENERIC, False),
-    (OWN + "ld.u32 %r6, [%rd2];", False),  # who knows where it leads
-    ("ld.global.u32 %r6, [%rd2];", False),  # there is none
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("body", "as_rows"),
+    [
+        (OWN + "st.local.u32 [own+4], %r1; ld.global.u32 %r6, [%rd2];", True),
+        (OWN + BY_GENERIC, False),
+        (OWN + "ld.u32 %r6, [%rd2];", False),  # who knows where it leads
+        ("ld.global.u32 %r6, [%rd2];", False),  # there is none
+    ],
+)
 def test_which_programs_have_it_as_rows(body: str, as_rows: bool) -> None:
     assert lower(parse(kernel(body))).local_rows == as_rows
 
@@ -92,9 +95,9 @@ HOW = {
     "guard": "@%p1 {{ {access} }}",
     "side": "@!%p1 bra OVER{k}; {access} OVER{k}:",
     "loop": "mov.u32 %r35, 0; AGAIN{k}: {access} add.u32 %r35, %r35, 1; "
-            "setp.le.u32 %p2, %r35, %r34; @%p2 bra AGAIN{k};",
+    "setp.le.u32 %p2, %r35, %r34; @%p2 bra AGAIN{k};",
     "call": "@!%p1 bra OVER{k}; call.uni nothing; {access} OVER{k}:",
-}  # fmt: skip
+}
 """Which lanes, and whether the warp has converged: the function for diverged warps has those with a call."""
 NOTHING = ".func nothing() { ret; }"
 
@@ -149,9 +152,12 @@ def test_engines_agree(seed: int) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize(
     ("first", "count"),
-    [(0, 1), *(pytest.param(*given, marks=pytest.mark.rest) for given in ((1, 3), (4, 4), (8, 4))),
-     *slow((first, 4) for first in range(12, 200, 4))],
-)  # fmt: skip
+    [
+        (0, 1),
+        *(pytest.param(*given, marks=pytest.mark.rest) for given in ((1, 3), (4, 4), (8, 4))),
+        *slow((first, 4) for first in range(12, 200, 4)),
+    ],
+)
 def test_engines_find_the_same_bytes_unwritten(first: int, count: int) -> None:
     assert differences(first, count) == []
 

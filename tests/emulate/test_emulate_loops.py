@@ -34,19 +34,22 @@ BODIES = {
         COUNT: add.u32 %r16, %r16, 1; setp.lt.u32 %p3, %r16, %r1; @%p3 bra COUNT; add.u32 %r11, %r11, %r16;""",
     "shuffle": "shfl.sync.bfly.b32 %r14, %r11, 1, 31, 0xffffffff; add.u32 %r11, %r11, %r14;",
     "some": "setp.ne.u32 %p4, %r1, 5; @%p4 bra ALL; shfl.sync.bfly.b32 %r14, %r11, 0, 31, 0x20;"
-            " add.u32 %r11, %r11, %r14; ALL:",
+    " add.u32 %r11, %r11, %r14; ALL:",
     "exit": "and.b32 %r14, %r1, 15; setp.eq.u32 %p2, %r14, %r10; @%p2 st.global.u32 [%rd3], %r11; @%p2 exit;",
     "barrier": "bar.sync 0;",
     "table": "and.b32 %r14, %r10, 1; LIST: .branchtargets FIRST, SECOND; brx.idx %r14, LIST;"
-             " FIRST: add.u32 %r11, %r11, 5; bra BEHIND; SECOND: xor.b32 %r11, %r11, 9; BEHIND:",
+    " FIRST: add.u32 %r11, %r11, 5; bra BEHIND; SECOND: xor.b32 %r11, %r11, 9; BEHIND:",
     "nested": """mov.u32 %r16, 0;
         AGAIN: mad.lo.u32 %r11, %r11, 3, %r16; add.u32 %r16, %r16, 1; setp.lt.u32 %p3, %r16, 3; @%p3 bra AGAIN;""",
     "load": "shl.b32 %r14, %r10, 2; cvt.u64.u32 %rd12, %r14; add.u64 %rd13, %rd2, %rd12; ld.global.u32 %r15, [%rd13];"
-            " add.u32 %r11, %r11, %r15;",
-}  # fmt: skip
+    " add.u32 %r11, %r11, %r15;",
+}
 OPTIONS: dict[str, dict[str, Any]] = {
-    "plain": {}, "counters": {"counters": True}, "checks": {"checks": ALL_CHECKS}, "seed": {"seed": 3},
-}  # fmt: skip
+    "plain": {},
+    "counters": {"counters": True},
+    "checks": {"checks": ALL_CHECKS},
+    "seed": {"seed": 3},
+}
 
 
 def outcome(way: str, text: str, options: dict[str, Any]) -> Any:

@@ -43,30 +43,33 @@ def loads(*offsets: int, kind: str = "f32", at: str = "%rd2", between: dict[int,
     return "\n".join(lines)
 
 
-@pytest.mark.parametrize(("body", "expected"), [
-    (loads(0, 4, 8, 12), [(4, [0, 1, 2, 3])]),
-    (loads(12, 4, 0, 8), [(4, [0, 1, 2, 3])]),
-    (loads(0, 4), [(2, [0, 1])]),
-    (loads(0, 8, 16), []),  # not neighbours
-    (loads(0, 4, 8), [(2, [0, 1])]),
-    (loads(*range(0, 24, 4)), [(4, [0, 1, 2, 3]), (4, [4, 5])]),  # the second begins with elements of the first
-    (loads(0, 8, kind="f64"), [(2, [0, 1])]),
-    (loads(*range(0, 16, 2), kind="u16"), [(8, list(range(8)))]),
-    (loads(*range(0, 14, 2), kind="u16"), [(2, [0, 1]), (2, [2, 3]), (2, [4, 5])]),  # as words
-    (loads(0, 2, 6, kind="u16"), [(2, [0, 1])]),
-    ("ld.global.v4.f32 {%f1, %f2, %f3, %f4}, [%rd2];", [(4, [0])]),
-    ("ld.global.v2.f32 {%f1, %f2}, [%rd2]; ld.global.v2.f32 {%f3, %f4}, [%rd2+8];", [(4, [0, 1])]),
-    # what stands between them
-    (loads(0, 4, between={1: "st.global.f32 [%rd1], %f1;"}), []),
-    (loads(0, 4, 8, 12, between={2: "st.global.f32 [%rd1], %f1;"}), [(2, [0, 1]), (2, [2, 3])]),
-    (loads(0, 4, between={1: "st.shared.f32 [tile], %f1;"}), [(2, [0, 1])]),
-    (loads(0, 4, between={1: "st.f32 [%rd1], %f1;"}), []),
-    (loads(0, 4, between={1: "membar.cta;"}), []),
-    (loads(0, 4, between={1: "red.global.add.u32 [%rd1], 1;"}), []),
-    (loads(0, 4, between={1: "ld.volatile.global.f32 %f2, [%rd1];"}), []),
-    (loads(0, 4, between={1: "add.u64 %rd2, %rd2, 4;"}), []),
-    (loads(0, 4, between={1: "setp.eq.u32 %p1, %r1, 0; @%p1"}), []),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        (loads(0, 4, 8, 12), [(4, [0, 1, 2, 3])]),
+        (loads(12, 4, 0, 8), [(4, [0, 1, 2, 3])]),
+        (loads(0, 4), [(2, [0, 1])]),
+        (loads(0, 8, 16), []),  # not neighbours
+        (loads(0, 4, 8), [(2, [0, 1])]),
+        (loads(*range(0, 24, 4)), [(4, [0, 1, 2, 3]), (4, [4, 5])]),  # the second begins with elements of the first
+        (loads(0, 8, kind="f64"), [(2, [0, 1])]),
+        (loads(*range(0, 16, 2), kind="u16"), [(8, list(range(8)))]),
+        (loads(*range(0, 14, 2), kind="u16"), [(2, [0, 1]), (2, [2, 3]), (2, [4, 5])]),  # as words
+        (loads(0, 2, 6, kind="u16"), [(2, [0, 1])]),
+        ("ld.global.v4.f32 {%f1, %f2, %f3, %f4}, [%rd2];", [(4, [0])]),
+        ("ld.global.v2.f32 {%f1, %f2}, [%rd2]; ld.global.v2.f32 {%f3, %f4}, [%rd2+8];", [(4, [0, 1])]),
+        # what stands between them
+        (loads(0, 4, between={1: "st.global.f32 [%rd1], %f1;"}), []),
+        (loads(0, 4, 8, 12, between={2: "st.global.f32 [%rd1], %f1;"}), [(2, [0, 1]), (2, [2, 3])]),
+        (loads(0, 4, between={1: "st.shared.f32 [tile], %f1;"}), [(2, [0, 1])]),
+        (loads(0, 4, between={1: "st.f32 [%rd1], %f1;"}), []),
+        (loads(0, 4, between={1: "membar.cta;"}), []),
+        (loads(0, 4, between={1: "red.global.add.u32 [%rd1], 1;"}), []),
+        (loads(0, 4, between={1: "ld.volatile.global.f32 %f2, [%rd1];"}), []),
+        (loads(0, 4, between={1: "add.u64 %rd2, %rd2, 4;"}), []),
+        (loads(0, 4, between={1: "setp.eq.u32 %p1, %r1, 0; @%p1"}), []),
+    ],
+)
 def test_which_loads_are_made_together(body: str, expected: list[tuple[int, list[int]]]) -> None:
     assert bundles(body) == expected
 

@@ -13,15 +13,19 @@ from ptxlab.errors import DeviceFault
 pytestmark = pytest.mark.skipif("jit" not in ENGINES, reason="needs llvmlite: there is one engine only")
 BYTES = 1024
 ELEMENTS = {
-    "u8": ("%r20", "%r22", 1, ""), "u16": ("%r20", "%r22", 2, ""), "u32": ("%r20", "%r22", 4, ""),
+    "u8": ("%r20", "%r22", 1, ""),
+    "u16": ("%r20", "%r22", 2, ""),
+    "u32": ("%r20", "%r22", 4, ""),
     "u64": ("%rd20", "%rd22", 8, "shr.u64 %rd20, %rd20, 9; cvt.u32.u64 %r20, %rd20; cvt.u32.u64 %r22, %rd22;"),
     "v2.u32": ("{%r20, %r21}", "{%r22, %r23}", 8, "mad.lo.u32 %r20, %r20, 3, %r21; add.u32 %r22, %r22, %r23;"),
-}  # fmt: skip
+}
 """Two registers, the bytes of an element, and how a word is made of each."""
 INDICES = {
-    "and.b32 %r9, %r1, -2;": lambda t: t & -2, "shr.u32 %r9, %r1, 2;": lambda t: t >> 2,
-    "and.b32 %r9, %r1, -11;": lambda t: t & -11, "and.b32 %r9, %r1, 21;": lambda t: t & 21,
-}  # fmt: skip
+    "and.b32 %r9, %r1, -2;": lambda t: t & -2,
+    "shr.u32 %r9, %r1, 2;": lambda t: t >> 2,
+    "and.b32 %r9, %r1, -11;": lambda t: t & -11,
+    "and.b32 %r9, %r1, 21;": lambda t: t & 21,
+}
 
 
 def outcome(way: str, body: str, threads: int, x: np.ndarray, **options: Any) -> Any:

@@ -120,14 +120,17 @@ def test_two_workers(block: tuple[int, ...]) -> None:
     assert outcome("good", block, body, workers=2) == outcome("step", block, body)
 
 
-@pytest.mark.parametrize("what", [
-    "setp.lt.u32 %p3, %r5, 3900; @%p3 bra FINE; mul.wide.u32 %rd7, %r5, 0x100000; add.u64 %rd7, %rd7, %rd2;"
-    " st.global.u32 [%rd7], %r5; FINE:",
-    "setp.gt.u32 %p3, %r5, 3900; @%p3 trap;",
-    "ld.global.u32 %r8, [%rd6+7000];",
-    "st.global.u32 [%rd6+7000], %r1;",
-    "st.global.u32 [%rd6+2], %r1;",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "what",
+    [
+        "setp.lt.u32 %p3, %r5, 3900; @%p3 bra FINE; mul.wide.u32 %rd7, %r5, 0x100000; add.u64 %rd7, %rd7, %rd2;"
+        " st.global.u32 [%rd7], %r5; FINE:",
+        "setp.gt.u32 %p3, %r5, 3900; @%p3 trap;",
+        "ld.global.u32 %r8, [%rd6+7000];",
+        "st.global.u32 [%rd6+7000], %r1;",
+        "st.global.u32 [%rd6+2], %r1;",
+    ],
+)
 def test_faults_of_those_that_are_left(what: str) -> None:
     body = FILTER.format(more=what)
     for block in ((128,), (256,)):

@@ -164,12 +164,15 @@ def test_structures_by_value(value: object) -> None:
     assert out.tolist() == [3, 1 << 40]
 
 
-@pytest.mark.parametrize(("value", "message"), [
-    (np.zeros(3, np.uint64), "k, argument 2 (s: .b8[16]) wants 16 bytes, got 24"),
-    (Structure * 2, "k, argument 2 (s: .b8[16]) wants 16 bytes, got PyCArrayType <class '{}.Structure_Array_2'>"),
-    ((3, 1.5), "k, argument 2 (s: .b8[16]) wants 16 bytes, got tuple (3, 1.5)"),
-    (np.array([None, 1], object), "k, argument 2 (s: .b8[16]) wants 16 bytes, got an array of object [2]"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        (np.zeros(3, np.uint64), "k, argument 2 (s: .b8[16]) wants 16 bytes, got 24"),
+        (Structure * 2, "k, argument 2 (s: .b8[16]) wants 16 bytes, got PyCArrayType <class '{}.Structure_Array_2'>"),
+        ((3, 1.5), "k, argument 2 (s: .b8[16]) wants 16 bytes, got tuple (3, 1.5)"),
+        (np.array([None, 1], object), "k, argument 2 (s: .b8[16]) wants 16 bytes, got an array of object [2]"),
+    ],
+)
 def test_what_is_no_structure(value: object, message: str) -> None:
     with pytest.raises(pl.LaunchError) as caught:
         pl.launch(STRUCT, 1, 1, np.zeros(2, np.uint64), value)

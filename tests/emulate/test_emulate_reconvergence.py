@@ -30,10 +30,14 @@ needs_both = pytest.mark.skipif(len(ENGINES) == 1, reason="needs llvmlite: there
 
 @pytest.mark.long
 @needs_both
-@pytest.mark.parametrize(("first", "kernels"), [
-    (0, 1), *(pytest.param(at * KERNEL, 1, marks=pytest.mark.rest) for at in (1, 2)),
-    *slow((at, 50) for at in range(0, 20_000, 50 * KERNEL)),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("first", "kernels"),
+    [
+        (0, 1),
+        *(pytest.param(at * KERNEL, 1, marks=pytest.mark.rest) for at in (1, 2)),
+        *slow((at, 50) for at in range(0, 20_000, 50 * KERNEL)),
+    ],
+)
 def test_engines_agree_on_irregular_flow(first: int, kernels: int) -> None:
     assert [text for at in range(first, first + kernels * KERNEL, KERNEL) for text in differences(at)] == []
 
@@ -411,15 +415,18 @@ def test_short_sides_of_a_branch(body: str, expected: str) -> None:
     assert (by_step.lines, by_step.counters) == (by_jit.lines, by_jit.counters)
 
 
-@pytest.mark.parametrize(("line", "polls"), [
-    ("atom.global.add.u32 %r6, [%rd1], 1; setp.lt.u32 %p1, %r6, 9;", True),
-    ("ld.volatile.global.u32 %r6, [%rd1]; setp.lt.u32 %p1, %r6, 9;", True),
-    ("atom.global.add.u32 %r6, [%rd1], 1;", False),
-    ("@%p2 atom.global.add.u32 %r6, [%rd1], 1;", False),
-    ("ld.volatile.global.u32 %r6, [%rd1];", False),
-    ("st.volatile.global.u32 [%rd1], %r1;", False),
-    ("red.global.add.u32 [%rd1], 1;", False),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("line", "polls"),
+    [
+        ("atom.global.add.u32 %r6, [%rd1], 1; setp.lt.u32 %p1, %r6, 9;", True),
+        ("ld.volatile.global.u32 %r6, [%rd1]; setp.lt.u32 %p1, %r6, 9;", True),
+        ("atom.global.add.u32 %r6, [%rd1], 1;", False),
+        ("@%p2 atom.global.add.u32 %r6, [%rd1], 1;", False),
+        ("ld.volatile.global.u32 %r6, [%rd1];", False),
+        ("st.volatile.global.u32 [%rd1], %r1;", False),
+        ("red.global.add.u32 [%rd1], 1;", False),
+    ],
+)
 def test_a_loop_polls_that_uses_what_it_reads(line: str, polls: bool) -> None:
     counted = "add.u32 %r7, %r7, 1; setp.lt.u32 %p1, %r7, 9;"
     program = lower(parse(kernel(f"mov.u32 %r7, 0; setp.eq.u32 %p2, %r1, 0;\nAGAIN: {counted} {line} @%p1 bra AGAIN;")))

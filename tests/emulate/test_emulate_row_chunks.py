@@ -23,8 +23,8 @@ LOADS = {
     "u16": "ld.global.u16 %h1, [{at}]; cvt.u32.u16 %r21, %h1;" + ADDED,
     "u32": "ld.global.u32 %r21, [{at}];" + ADDED,
     "u64": "ld.global.u64 %rd10, [{at}]; cvt.u32.u64 %r21, %rd10; shr.u64 %rd10, %rd10, 32; cvt.u32.u64 %r22, %rd10;"
-           "xor.b32 %r21, %r21, %r22;" + ADDED,
-}  # fmt: skip
+    "xor.b32 %r21, %r21, %r22;" + ADDED,
+}
 SIZES = {"u8": 1, "u16": 2, "u32": 4, "u64": 8}
 BEGIN = """
     ld.global.u32 %r6, [%rd2]; ld.global.u32 %r7, [%rd2+4]; ld.global.s32 %r8, [%rd2+8]; ld.global.u32 %r9, [%rd2+12];

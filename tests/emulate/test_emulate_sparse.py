@@ -17,14 +17,18 @@ from ptxlab.text import parse
 FORMS = [
     f"mma.{sparse}.sync.aligned.{shape}.row.col.{types}"
     for shapes, types in (
-        ("m16n8k16 m16n8k32", "f32.f16.f16.f32"), ("m16n8k32 m16n8k16", "f16.f16.f16.f16"),
-        ("m16n8k16 m16n8k32", "f32.bf16.bf16.f32"), ("m16n8k8 m16n8k16", "f32.tf32.tf32.f32"),
-        ("m16n8k32 m16n8k64", "s32.s8.u8.s32"), ("m16n8k64 m16n8k32", "satfinite.s32.u8.s8.s32"),
-        ("m16n8k64 m16n8k128", "s32.s4.u4.s32"), ("m16n8k128 m16n8k64", "satfinite.s32.u4.s4.s32"),
+        ("m16n8k16 m16n8k32", "f32.f16.f16.f32"),
+        ("m16n8k32 m16n8k16", "f16.f16.f16.f16"),
+        ("m16n8k16 m16n8k32", "f32.bf16.bf16.f32"),
+        ("m16n8k8 m16n8k16", "f32.tf32.tf32.f32"),
+        ("m16n8k32 m16n8k64", "s32.s8.u8.s32"),
+        ("m16n8k64 m16n8k32", "satfinite.s32.u8.s8.s32"),
+        ("m16n8k64 m16n8k128", "s32.s4.u4.s32"),
+        ("m16n8k128 m16n8k64", "satfinite.s32.u4.s4.s32"),
         ("m16n8k64 m16n8k64", "f32.e4m3.e5m2.f32"),
     )
     for sparse, shape in zip(("sp", "sp::ordered_metadata"), shapes.split(), strict=True)
-]  # fmt: skip
+]
 SELECTORS = {"f16": (4, 2), "bf16": (4, 2), "tf32": (4, 2), "s8": (2, 1), "u8": (2, 1), "s4": (2, 1), "u4": (2, 1)}
 
 

@@ -26,22 +26,23 @@ MADE = {
     "signed": NARROW + ADDRESS.format(kind="s", size=4),
     "unsigned": NARROW + ADDRESS.format(kind="u", size=4),
     "bytes": NARROW + ADDRESS.format(kind="s", size=1),
-    "wide": NARROW + """
+    "wide": NARROW
+    + """
         cvt.u64.u32 %rd5, {row}; cvt.s64.s32 %rd6, %r7; mul.lo.s64 %rd5, %rd5, %rd6; cvt.s64.s32 %rd6, %r8;
         add.s64 %rd5, %rd5, %rd6; mov.u32 %r5, {column}; cvt.u64.u32 %rd6, %r5; add.s64 %rd5, %rd5, %rd6;
         shl.b64 %rd5, %rd5, 2; add.s64 %rd6, %rd2, %rd5;
     """,
-}  # fmt: skip
+}
 LOADS = {
     "one": "ld.global.u32 %r20, [%rd6];",
     "four": "ld.global.u32 %r20, [%rd6]; ld.global.u32 %r21, [%rd6+4]; ld.global.u32 %r22, [%rd6+8];\n"
-            "ld.global.u32 %r23, [%rd6+12]; mad.lo.u32 %r20, %r20, 3, %r21; mad.lo.u32 %r20, %r20, 3, %r22;\n"
-            "mad.lo.u32 %r20, %r20, 3, %r23;",
+    "ld.global.u32 %r23, [%rd6+12]; mad.lo.u32 %r20, %r20, 3, %r21; mad.lo.u32 %r20, %r20, 3, %r22;\n"
+    "mad.lo.u32 %r20, %r20, 3, %r23;",
     "store": "ld.global.u32 %r20, [%rd6]; st.global.u32 [%rd6], %r4;",
     "loop": "mov.u32 %r24, 0; mov.u32 %r20, 0; L: ld.global.u32 %r21, [%rd6]; mad.lo.u32 %r20, %r20, 3, %r21;\n"
-            "add.s64 %rd6, %rd6, 4; add.u32 %r24, %r24, 1; setp.lt.u32 %p1, %r24, 3; @%p1 bra L;",
+    "add.s64 %rd6, %rd6, 4; add.u32 %r24, %r24, 1; setp.lt.u32 %p1, %r24, 3; @%p1 bra L;",
     "some": "setp.lt.u32 %p1, %r1, 11; @%p1 ld.global.u32 %r20, [%rd6];",
-}  # fmt: skip
+}
 
 
 def outcome(way: str, body: str, block: tuple[int, ...], stride: int, first: int, **options: Any) -> Any:
@@ -133,9 +134,12 @@ COPY = """
     setp.lt.u32 %p1, %r14, 32; @%p1 bra {name}; bar.sync 0;
 """
 ELEMENTS = {
-    "u8": ("%r20", "%r21", 1), "u16": ("%h1", "%h2", 2), "b32": ("%r20", "%r21", 4), "f32": ("%f1", "%f2", 4),
+    "u8": ("%r20", "%r21", 1),
+    "u16": ("%h1", "%h2", 2),
+    "b32": ("%r20", "%r21", 4),
+    "f32": ("%f1", "%f2", 4),
     "b64": ("%rd20", "%rd21", 8),
-}  # fmt: skip
+}
 SMALL = {"u8": ("%r20", 1), "u16": ("%h1", 2), "b32": ("%r20", 4), "b64": ("%rd20", 8)}
 
 
@@ -234,9 +238,12 @@ IN_TILE = """
     setp.lt.u32 %p1, %r14, %r12; @%p1 bra {name}; bar.sync 0;
 """
 PAIRS = {
-    "u8": ("%r20", "%r21", 1), "u16": ("%h1", "%h2", 2), "b32": ("%r20", "%r21", 4), "b64": ("%rd20", "%rd21", 8),
+    "u8": ("%r20", "%r21", 1),
+    "u16": ("%h1", "%h2", 2),
+    "b32": ("%r20", "%r21", 4),
+    "b64": ("%rd20", "%rd21", 8),
     "v2.u32": ("{%r20, %r21}", "{%r22, %r23}", 8),
-}  # fmt: skip
+}
 
 
 @pytest.mark.long
@@ -265,9 +272,13 @@ def test_rows_narrower_than_a_warp(times: int, element: str, block: tuple[int, i
     row, rows, last = block[0] * times, block[1] - 1, (block[0] - 1) * times + 2
     end = 4 * WORDS // size - rows * (row + 3) - last
     for stride, first, given in (
-        (row, 16, {"checks": ALL_CHECKS}), (row, 15, {"counters": True}), (5, 17, {}), (-row, rows * row + 16, {}),
-        (row + 3, end, {}), (row + 3, end + 1, {}),
-    ):  # fmt: skip
+        (row, 16, {"checks": ALL_CHECKS}),
+        (row, 15, {"counters": True}),
+        (5, 17, {}),
+        (-row, rows * row + 16, {}),
+        (row + 3, end, {}),
+        (row + 3, end + 1, {}),
+    ):
         expected = outcome("step", body, block, stride, first, **given)
         assert outcome("good", body, block, stride, first, **given) == expected, (stride, first)
         assert isinstance(expected, str) == (first == end + 1)

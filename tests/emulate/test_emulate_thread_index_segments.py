@@ -124,11 +124,14 @@ def test_a_tree_of_two_workers(block: tuple[int, ...]) -> None:
 
 
 @pytest.mark.parametrize("w", [64, 16, 1])
-@pytest.mark.parametrize("what", [
-    "ld.shared.u32 %r13, [%r7+8192];",
-    "mul.wide.u32 %rd7, %r4, 0x100000; add.u64 %rd7, %rd7, %rd2; st.global.u32 [%rd7], %r11;",
-    "setp.eq.u32 %p2, %r2, 3; @%p2 trap;",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "what",
+    [
+        "ld.shared.u32 %r13, [%r7+8192];",
+        "mul.wide.u32 %rd7, %r4, 0x100000; add.u64 %rd7, %rd7, %rd2; st.global.u32 [%rd7], %r11;",
+        "setp.eq.u32 %p2, %r2, 3; @%p2 trap;",
+    ],
+)
 def test_a_fault_in_a_side(w: int, what: str) -> None:
     body = TREE.format(**STEPS | {f"at{w}": what})
     for block in ((128,), (256,)):

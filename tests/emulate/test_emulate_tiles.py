@@ -103,9 +103,12 @@ WMMA = [
     *((shape, "a", t) for shape in ("m16n16k16", "m32n8k16", "m8n32k16") for t in ("f16", "u8")),
     *((shape, "b", "bf16") for shape in ("m16n16k16", "m32n8k16", "m8n32k16")),
     *((shape, "c", t) for shape in ("m16n16k16", "m32n8k16", "m8n32k16") for t in ("f16", "f32")),
-    ("m16n16k8", "a", "tf32"), ("m16n16k8", "b", "tf32"), *(("m8n8k4", what, "f64") for what in "abc"),
-    ("m8n8k32", "c", "s32"), ("m8n8k128", "c", "s32"),
-]  # fmt: skip
+    ("m16n16k8", "a", "tf32"),
+    ("m16n16k8", "b", "tf32"),
+    *(("m8n8k4", what, "f64") for what in "abc"),
+    ("m8n8k32", "c", "s32"),
+    ("m8n8k128", "c", "s32"),
+]
 
 
 @pytest.mark.sweep(7)
@@ -136,8 +139,12 @@ def test_wmma_load(shape: str, what: str, type_: str, layout: str) -> None:
     assert (held == matrix[f.row, f.column]).all()
 
 
-SMALL = [("m8n8k32", "a", "s4", "row"), ("m8n8k32", "b", "u4", "col"), ("m8n8k128", "a", "b1", "row"),
-         ("m8n8k128", "b", "b1", "col")]  # fmt: skip
+SMALL = [
+    ("m8n8k32", "a", "s4", "row"),
+    ("m8n8k32", "b", "u4", "col"),
+    ("m8n8k128", "a", "b1", "row"),
+    ("m8n8k128", "b", "b1", "col"),
+]
 
 
 @pytest.mark.parametrize(("shape", "what", "type_", "layout"), SMALL)

@@ -27,8 +27,12 @@ def test_damaged_programs(engine: str, first: int, count: int, tmp_path: Path) -
     environment = {**os.environ, "PTXLAB_CACHE": "off", "PYTHONPATH": str(FUZZ.parents[2])}
     done = subprocess.run(
         [sys.executable, "-X", "faulthandler", str(FUZZ), str(count), str(first), engine],
-        capture_output=True, text=True, timeout=60 + count, cwd=tmp_path, env=environment,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        timeout=60 + count,
+        cwd=tmp_path,
+        env=environment,
+    )
     assert done.returncode == 0, f"the process died: {done.stderr[-2000:]}"
     assert "WRONG" not in done.stdout, done.stdout[-3000:]
     assert f"{count} programs" in done.stdout, done.stdout[-3000:]

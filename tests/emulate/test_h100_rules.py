@@ -88,7 +88,7 @@ LAUNCHES: dict[str, tuple[str, dict[str, Any], int]] = {
     ".maxclusterrank 2": (" .maxclusterrank 2", {}, 1),
     "attribute 1": ("", {"cluster": 1}, 1),
     "attribute 2": ("", {"cluster": 2}, 2),
-}  # fmt: skip
+}
 CLUSTERS = """
 st.async; no cluster; plain: stops
 st.async; no cluster; mapa: stops

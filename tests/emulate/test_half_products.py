@@ -35,9 +35,13 @@ FORMS = [
     )),
 ]  # fmt: skip
 VECTORS = {
-    "SSE": Vectors(4, fused=False), "NEON": Vectors(4, by_element=True), "AVX": Vectors(8, fused=False),
-    "AVX2": Vectors(8), "AVX-512": Vectors(16), "AVX-512 BF16": Vectors(16, dots=True),
-}  # fmt: skip
+    "SSE": Vectors(4, fused=False),
+    "NEON": Vectors(4, by_element=True),
+    "AVX": Vectors(8, fused=False),
+    "AVX2": Vectors(8),
+    "AVX-512": Vectors(16),
+    "AVX-512 BF16": Vectors(16, dots=True),
+}
 HASWELL = "+sse2,+sse3,+ssse3,+sse4.1,+sse4.2,+avx,+avx2,+fma,+bmi,+bmi2,+lzcnt,+popcnt,+movbe"
 CPUS = {
     "haswell": native.Cpu("haswell", HASWELL + ",+f16c"),

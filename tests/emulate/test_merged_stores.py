@@ -63,13 +63,16 @@ def pointer(at: str) -> str:
     return f"cvt.u64.u32 %rd7, %r9; add.u64 %rd7, %rd1, %rd7; add.u64 %rd7, %rd7, {at}; ld.global.u8 %r13, [%rd7];"
 
 
-@pytest.mark.parametrize("before", [
-    "ld.global.u8 %r20, [%rd5+96];",  # what the next warp stores to
-    "ld.global.u8 %r20, [%rd5+96]; bar.sync 0;",
-    "ld.global.u8 %r20, [%rd5+1024];",  # what another block does
-    "setp.lt.u32 %p1, %r1, 7; @%p1 st.global.u8 [%rd5+100], 3;",
-    "",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "before",
+    [
+        "ld.global.u8 %r20, [%rd5+96];",  # what the next warp stores to
+        "ld.global.u8 %r20, [%rd5+96]; bar.sync 0;",
+        "ld.global.u8 %r20, [%rd5+1024];",  # what another block does
+        "setp.lt.u32 %p1, %r1, 7; @%p1 st.global.u8 [%rd5+100], 3;",
+        "",
+    ],
+)
 @pytest.mark.parametrize("behind", ["", "bar.sync 0; ld.global.u8 %r21, [%rd5+4];", "ld.global.u8 %r21, [%rd5+97];"])
 def test_stores_that_are_made_together_are_checked_and_counted_as_one_by_one(before: str, behind: str) -> None:
     body, x, found = START + before + COLOURS + behind, np.arange(8192).astype(np.uint8), []
@@ -84,19 +87,23 @@ def test_stores_that_are_made_together_are_checked_and_counted_as_one_by_one(bef
     assert bool(found[0][1]) == bool(racy)
 
 
-@pytest.mark.parametrize(("body", "count"), [
-    (START + COLOURS, 3),
-    (START + COLOURS.replace("%rd6", "%rd5"), 3),  # in place
-    (START + pointer("3") + COLOURS.replace("%rd6", "%rd7"), 3),  # asked when it runs
-    (START + COLOURS.replace("[%rd5+1]", "[%rd5+9]"), 0),  # with a gap
-    (START + COLOURS.replace("st.global.u8 [%rd5+1]", "st.volatile.global.u8 [%rd5+1]"), 0),
-    (START + COLOURS.replace("ld.global.u8 %r12, [%rd6+2]", "bar.sync 0; ld.global.u8 %r12, [%rd6+2]"), 0),
-    (START + COLOURS.replace("ld.global.u8 %r12", "ld.volatile.global.u8 %r12"), 0),
-    (START + COLOURS.replace("%rd6+2", "%rd4"), 0),  # of which nothing is checked before
-    (START + COLOURS.replace("[%rd5+1]", "[%rd5]"), 0),  # twice the same
-    (START + COLOURS.replace("[%rd6+1]", "[%rd5]"), 0),  # what has just been stored
-    (START + COLOURS.replace("[%rd6+2]", "[%rd5+3]"), 0),  # what the next lane has just stored
-], ids=range(11))  # fmt: skip
+@pytest.mark.parametrize(
+    ("body", "count"),
+    [
+        (START + COLOURS, 3),
+        (START + COLOURS.replace("%rd6", "%rd5"), 3),  # in place
+        (START + pointer("3") + COLOURS.replace("%rd6", "%rd7"), 3),  # asked when it runs
+        (START + COLOURS.replace("[%rd5+1]", "[%rd5+9]"), 0),  # with a gap
+        (START + COLOURS.replace("st.global.u8 [%rd5+1]", "st.volatile.global.u8 [%rd5+1]"), 0),
+        (START + COLOURS.replace("ld.global.u8 %r12, [%rd6+2]", "bar.sync 0; ld.global.u8 %r12, [%rd6+2]"), 0),
+        (START + COLOURS.replace("ld.global.u8 %r12", "ld.volatile.global.u8 %r12"), 0),
+        (START + COLOURS.replace("%rd6+2", "%rd4"), 0),  # of which nothing is checked before
+        (START + COLOURS.replace("[%rd5+1]", "[%rd5]"), 0),  # twice the same
+        (START + COLOURS.replace("[%rd6+1]", "[%rd5]"), 0),  # what has just been stored
+        (START + COLOURS.replace("[%rd6+2]", "[%rd5+3]"), 0),  # what the next lane has just stored
+    ],
+    ids=range(11),
+)
 def test_which_stores_may_come_late(body: str, count: int) -> None:
     assert made_together(body) == count
 
@@ -158,10 +165,13 @@ def test_a_store_apart_from_the_others_that_meets_them() -> None:
     assert made_together(body.replace("[%rd5+16]", "[%rd5+4]")) == 4
 
 
-@pytest.mark.parametrize("load", [
-    "mul.wide.u32 %rd7, %r2, 8192; add.u64 %rd6, %rd6, %rd7; {} ld.global.u8 %r10, [%rd6];",
-    "mul.lo.u32 %r10, %r2, 65536; {} ld.shared.u8 %r10, [%r10+1024];",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "load",
+    [
+        "mul.wide.u32 %rd7, %r2, 8192; add.u64 %rd6, %rd6, %rd7; {} ld.global.u8 %r10, [%rd6];",
+        "mul.lo.u32 %r10, %r2, 65536; {} ld.shared.u8 %r10, [%r10+1024];",
+    ],
+)
 def test_a_fault_between_stores_finds_those_before_it_made(load: str) -> None:
     """The second block loads outside, between its stores."""
     memory, stores = [], "st.global.u8 [%rd5], %r8;"

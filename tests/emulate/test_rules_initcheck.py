@@ -49,12 +49,24 @@ PATTERNS = (IN_A_ROW, ALL_THE_SAME, IN_ONE_ALLOCATION, HALVES_IN_A_ROW, HALVES_T
 def compiled() -> Compiled:
     return Compiled(
         [
-            initcheck.first_unwritten, initcheck.reach, initcheck.all_written, initcheck.group_written,
-            initcheck_repeats.all_before, initcheck.report, initcheck.mark, initcheck.stored, notes.note, notes.serial,
-            initcheck_local.loaded, initcheck_local.stored, initcheck_local.copied, initcheck_local.accessed_anywhere,
-            initcheck_registers.executed, block_reset.started,
+            initcheck.first_unwritten,
+            initcheck.reach,
+            initcheck.all_written,
+            initcheck.group_written,
+            initcheck_repeats.all_before,
+            initcheck.report,
+            initcheck.mark,
+            initcheck.stored,
+            notes.note,
+            notes.serial,
+            initcheck_local.loaded,
+            initcheck_local.stored,
+            initcheck_local.copied,
+            initcheck_local.accessed_anywhere,
+            initcheck_registers.executed,
+            block_reset.started,
         ]
-    )  # fmt: skip
+    )
 
 
 def call(engine: str, rule: Any, *arguments: Any) -> Any:
@@ -197,8 +209,13 @@ def test_how_far_a_stretch_is_written(engine: str) -> None:
     call(engine, block_reset.started, block, 0)
     assert block.reached.array[:2].tolist() == [0, 300]
     for first, last, stretch, reached in (
-        (0, 90, 0, 90), (91, 200, 0, 90), (90, 91, 0, 200), (300, 301, 1, 301), (301, 600, 1, 600), (0, 1, 1, 600),
-    ):  # fmt: skip
+        (0, 90, 0, 90),
+        (91, 200, 0, 90),
+        (90, 91, 0, 200),
+        (300, 301, 1, 301),
+        (301, 600, 1, 600),
+        (0, 1, 1, 600),
+    ):
         block.written.array[first:last] = 255
         call(engine, initcheck.reach, block, stretch)
         assert block.reached[stretch] == reached

@@ -143,9 +143,12 @@ class Place:
         fault, warp = self.context.fault, self.warp
         spins = [(lane, warp.spin_at[lane], warp.spin_for[lane], warp.spin_code[lane]) for lane in range(32)]
         return (
-            self.shared.tobytes(), self.results.array.tobytes(), warp.spins, spins,
+            self.shared.tobytes(),
+            self.results.array.tobytes(),
+            warp.spins,
+            spins,
             (fault.kind, fault.code, fault.lane, fault.warp, fault.address),
-        )  # fmt: skip
+        )
 
 
 @pytest.fixture(params=["python", "compiled"])

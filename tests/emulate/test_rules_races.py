@@ -170,10 +170,14 @@ class Rows(World):
         """Which lanes make an access, and at which words they do."""
         lane = np.arange(32)
         layouts = [
-            lane, lane, np.where(lane < 16, lane, lane + draw.choice([0, 3, 40, 60])), 60 - lane,
-            np.where(lane < 16, lane + 50, lane - 16), *[lane * draw.choice([3, 16, 16, 17])] * 3,
+            lane,
+            lane,
+            np.where(lane < 16, lane, lane + draw.choice([0, 3, 40, 60])),
+            60 - lane,
+            np.where(lane < 16, lane + 50, lane - 16),
+            *[lane * draw.choice([3, 16, 16, 17])] * 3,
             np.cumsum(lane % 3 + 2),
-        ]  # fmt: skip
+        ]
         return mask, draw.choice(layouts)
 
 

@@ -43,5 +43,9 @@ def test_a_finding_names_the_lines_of_the_language(language: str, kernel: str, k
 @pytest.mark.long
 def test_the_damages_are_those_of_the_table() -> None:
     assert {name: len([*damages(name)]) for name in LANGUAGES} == {
-        "numba": 92, "CUDA C++": 93, "builder": 98, "PTX": 73, "Triton": 57,
-    }  # fmt: skip
+        "numba": 92,
+        "CUDA C++": 93,
+        "builder": 98,
+        "PTX": 73,
+        "Triton": 57,
+    }

@@ -87,10 +87,19 @@ def test_launches_are_recorded_once_and_replayed(log):
     made = graph.Graph(nodes)
     assert made.entry == "split + reduce"
     assert [name for name, *_ in log] == [
-        "cuKernelGetFunction", "cuFuncLoad", "cuKernelGetFunction", "cuFuncLoad", "cuStreamCreate",
-        "cuStreamBeginCapture", "cuLaunchKernelEx", "cuLaunchKernelEx", "cuStreamEndCapture", "cuGraphInstantiate",
-        "cuGraphDestroy", "cuStreamDestroy",
-    ]  # fmt: skip
+        "cuKernelGetFunction",
+        "cuFuncLoad",
+        "cuKernelGetFunction",
+        "cuFuncLoad",
+        "cuStreamCreate",
+        "cuStreamBeginCapture",
+        "cuLaunchKernelEx",
+        "cuLaunchKernelEx",
+        "cuStreamEndCapture",
+        "cuGraphInstantiate",
+        "cuGraphDestroy",
+        "cuStreamDestroy",
+    ]
     launches = [call[1:] for call in log if call[0] == "cuLaunchKernelEx"]
     assert launches == [(77, (4, 128, 4096, 5), 11), (77, (2, 64, 0, 5), 12)]
     del log[:]

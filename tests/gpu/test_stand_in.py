@@ -148,11 +148,14 @@ def gpu_tests(log: Path, *files: str) -> str:
 # -- what runs ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("files", [
-    "gpu/test_gpu_device.py launch/test_launch_run.py",
-    *slow(f"kernels/test_kernels_{name}.py" for name in ("attention", "decode", "decode_systems", "prefill")),
-    *slow(["benchmarks/test_benchmarks_decode.py"]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "files",
+    [
+        "gpu/test_gpu_device.py launch/test_launch_run.py",
+        *slow(f"kernels/test_kernels_{name}.py" for name in ("attention", "decode", "decode_systems", "prefill")),
+        *slow(["benchmarks/test_benchmarks_decode.py"]),
+    ],
+)
 def test_the_gpu_tests_pass(log: Path, files: str) -> None:
     assert re.match(r"\d+ passed", gpu_tests(log, *files.split()))
 
@@ -402,15 +405,19 @@ def test_an_address_that_is_not_allocated_is_a_fault(log: Path, early: bool) -> 
 @pytest.mark.parametrize(
     ("launch", "name"),
     [
-        ("programs.BUMP, 'bump', (1, 1, 1), (1, 1, 1), [struct.pack('<Q', memory.address + 2), bytes(4)]",
-         "CUDA_ERROR_MISALIGNED_ADDRESS"),
-        ("programs.BUMP, 'bump', (2, 1, 1), (32, 1, 1), [struct.pack('<Q', memory.address), bytes(4)]",
-         "CUDA_ERROR_ILLEGAL_ADDRESS"),
+        (
+            "programs.BUMP, 'bump', (1, 1, 1), (1, 1, 1), [struct.pack('<Q', memory.address + 2), bytes(4)]",
+            "CUDA_ERROR_MISALIGNED_ADDRESS",
+        ),
+        (
+            "programs.BUMP, 'bump', (2, 1, 1), (32, 1, 1), [struct.pack('<Q', memory.address), bytes(4)]",
+            "CUDA_ERROR_ILLEGAL_ADDRESS",
+        ),
         ("programs.TRAP, 'stop', (1, 1, 1), (1, 1, 1), []", "CUDA_ERROR_LAUNCH_FAILED"),
         ("programs.BEYOND, 'beyond', (1, 1, 1), (1, 1, 1), []", "CUDA_ERROR_LAUNCH_FAILED"),
     ],
     ids=["misaligned", "past the end", "trap", "shared"],
-)  # fmt: skip
+)
 def test_each_fault_has_its_result(log: Path, launch: str, name: str) -> None:
     done = run(
         f"""

@@ -155,9 +155,13 @@ def test_signs_and_classes() -> None:
     assert_same(run("copysign.f32", lanes("f32", [-1.0, 1.0]), lanes("f32", [3.0, -0.0])), lanes("f32", [-3.0, 0.0]))
     tiny = np.abs(x) < 2.0**-126
     expected = {
-        "finite": np.isfinite(x), "infinite": np.isinf(x), "number": ~np.isnan(x), "notanumber": np.isnan(x),
-        "normal": np.isfinite(x) & (~tiny | (x == 0)), "subnormal": tiny & (x != 0),
-    }  # fmt: skip
+        "finite": np.isfinite(x),
+        "infinite": np.isinf(x),
+        "number": ~np.isnan(x),
+        "notanumber": np.isnan(x),
+        "normal": np.isfinite(x) & (~tiny | (x == 0)),
+        "subnormal": tiny & (x != 0),
+    }
     for test, want in expected.items():
         assert_same(run(f"testp.{test}.f32", x), want, test)
     half = np.array([1.0, -2.0, -0.0], np.float16).view(np.uint16)

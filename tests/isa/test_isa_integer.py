@@ -312,10 +312,13 @@ def test_byte_permutations() -> None:
     assert_same(run("prmt.b32", x, y, lanes("b32", selectors)), lanes("b32", [pick(s) for s in selectors]))
     # the modes, for c = 0..3, as the manual's table lists the bytes from the highest to the lowest
     modes = {
-        "f4e": ("3210", "4321", "5432", "6543"), "b4e": ("5670", "6701", "7012", "0123"),
-        "rc8": ("0000", "1111", "2222", "3333"), "ecl": ("3210", "3211", "3222", "3333"),
-        "ecr": ("0000", "1110", "2210", "3210"), "rc16": ("1010", "3232", "1010", "3232"),
-    }  # fmt: skip
+        "f4e": ("3210", "4321", "5432", "6543"),
+        "b4e": ("5670", "6701", "7012", "0123"),
+        "rc8": ("0000", "1111", "2222", "3333"),
+        "ecl": ("3210", "3211", "3222", "3333"),
+        "ecr": ("0000", "1110", "2210", "3210"),
+        "rc16": ("1010", "3232", "1010", "3232"),
+    }
     four = lanes("b32", range(4))
     for mode, rows in modes.items():
         got = run(f"prmt.b32.{mode}", lanes("b32", [a] * 4), lanes("b32", [b] * 4), four)
@@ -325,9 +328,13 @@ def test_byte_permutations() -> None:
 # -- comparison --------------------------------------------------------------------------------------------------------
 
 ORDERED = {
-    "eq": lambda a, b: a == b, "ne": lambda a, b: a != b, "lt": lambda a, b: a < b,
-    "le": lambda a, b: a <= b, "gt": lambda a, b: a > b, "ge": lambda a, b: a >= b,
-}  # fmt: skip
+    "eq": lambda a, b: a == b,
+    "ne": lambda a, b: a != b,
+    "lt": lambda a, b: a < b,
+    "le": lambda a, b: a <= b,
+    "gt": lambda a, b: a > b,
+    "ge": lambda a, b: a >= b,
+}
 
 
 @pytest.mark.parametrize("type", WIDTHS)

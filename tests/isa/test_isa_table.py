@@ -50,8 +50,12 @@ def test_operand_types() -> None:
     assert of("shfl.sync.bfly.b32")[:2] == [("d", "dst", "b32"), ("p", "dst", "pred")]
     setp = form("setp.lt.and.s32").op.operands
     assert [(s.name, s.second, s.negatable) for s in setp] == [
-        ("p", False, False), ("q", True, False), ("a", False, False), ("b", False, False), ("c", False, True),
-    ]  # fmt: skip
+        ("p", False, False),
+        ("q", True, False),
+        ("a", False, False),
+        ("b", False, False),
+        ("c", False, True),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -158,8 +162,18 @@ REFUSED = re.compile(
 
 def architecture(sm: int) -> str:
     """The oldest that the assembler still knows and that has it."""
-    return next(name for least, name in ((75, "sm_75"), (80, "sm_80"), (86, "sm_86"), (89, "sm_89"), (90, "sm_90a"),
-                                         (100, "sm_100a")) if sm <= least)  # fmt: skip
+    return next(
+        name
+        for least, name in (
+            (75, "sm_75"),
+            (80, "sm_80"),
+            (86, "sm_86"),
+            (89, "sm_89"),
+            (90, "sm_90a"),
+            (100, "sm_100a"),
+        )
+        if sm <= least
+    )
 
 
 @pytest.mark.long

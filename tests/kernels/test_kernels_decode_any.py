@@ -19,13 +19,16 @@ def problems(draw):
     heads_kv, ratio = draw(st.integers(1, 3)), draw(st.integers(1, 18))
     paging = name == "decode_paged" or (name in PAGED and draw(st.booleans()))
     return {
-        "name": name, "dtype": draw(st.sampled_from(types(name))), "heads": (heads_kv * ratio, heads_kv),
+        "name": name,
+        "dtype": draw(st.sampled_from(types(name))),
+        "heads": (heads_kv * ratio, heads_kv),
         "dim": step * draw(st.integers(1, 256 // step)),
         "lengths": tuple(draw(st.lists(st.integers(0, 150), min_size=1, max_size=3))),
         "page": draw(st.integers(1, 256)) if paging else None,
         "splits": draw(st.integers(1, 170)) if name in SPLITTING else None,
-        "sigma": draw(st.sampled_from([0.1, 1.0, 3.0, 8.0])), "state": draw(st.booleans()),
-    }  # fmt: skip
+        "sigma": draw(st.sampled_from([0.1, 1.0, 3.0, 8.0])),
+        "state": draw(st.booleans()),
+    }
 
 
 @pytest.mark.slow

@@ -150,8 +150,11 @@ def test_the_configurations() -> None:
     spec = kernels.get("hopper")
     sizes = {d: spec.configure(head_dim=d, causal=False, dtype="f16", arch="sm_90a") for d in (64, 128, 192, 256)}
     assert {d: (c.tile_q, c.tile_kv, c.warps, spec.shared_bytes(c)) for d, c in sizes.items()} == {
-        64: (192, 128, 16, 90112), 128: (128, 128, 12, 163840), 192: (128, 64, 12, 147456), 256: (128, 64, 12, 196608)
-    }  # fmt: skip
+        64: (192, 128, 16, 90112),
+        128: (128, 128, 12, 163840),
+        192: (128, 64, 12, 147456),
+        256: (128, 64, 12, 196608),
+    }
     assert spec.build(head_dim=64, arch="sm_90a", tile_q=64).config.threads == 256
     with pytest.raises(TargetError, match=r"160 registers .* O alone takes 128 .* tile_q=128"):
         spec.build(head_dim=256, arch="sm_90a", tile_q=192)  # ptxas refuses it for the same reason

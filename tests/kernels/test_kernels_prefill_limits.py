@@ -173,9 +173,17 @@ def test_auto_takes_what_a_multiprocessor_holds_twice():
         return chosen.tile_q, chosen.tile_kv, chosen.warps
 
     assert [tiles(dim, "sm_90") for dim in (64, 128, 192, 256)] == [
-        (128, 64, 4), (128, 64, 4), (64, 64, 4), (128, 64, 8)]  # fmt: skip
+        (128, 64, 4),
+        (128, 64, 4),
+        (64, 64, 4),
+        (128, 64, 8),
+    ]
     assert [tiles(dim, "sm_89") for dim in (64, 128, 192, 256)] == [
-        (128, 64, 4), (64, 32, 4), (64, 32, 4), (128, 16, 8)]  # fmt: skip
+        (128, 64, 4),
+        (64, 32, 4),
+        (64, 32, 4),
+        (128, 16, 8),
+    ]
 
 
 def test_auto_where_nothing_fits():
@@ -222,8 +230,14 @@ def test_attention_chooses_by_itself():
 @pytest.mark.parametrize("dim", [1, 2, 64, 256])
 def test_system_a(dtype, dim):
     """f32 and f64, head_dim a power of two to 256, causal, a scale given at run time, any target with its version."""
-    for arch, version in (("sm_75", "6.3"), ("sm_80", "7.0"), ("sm_86", "7.1"), ("sm_89", "7.8"), ("sm_90", "7.8"),
-                          ("sm_120", "8.7")):  # fmt: skip
+    for arch, version in (
+        ("sm_75", "6.3"),
+        ("sm_80", "7.0"),
+        ("sm_86", "7.1"),
+        ("sm_89", "7.8"),
+        ("sm_90", "7.8"),
+        ("sm_120", "8.7"),
+    ):
         built = kernels.get("tiled").build(head_dim=dim, dtype=dtype, causal=True, arch=arch)
         assert built.name == f"tiled_{dtype}_d{dim}_causal"
         assert f".version {version}\n.target {arch}\n" in built.ptx

@@ -20,10 +20,13 @@ pytestmark = [pytest.mark.browser]
 def test_shuffles_come_from_the_lanes_that_the_machine_reads(parts: Any) -> None:
     rng = np.random.default_rng(8)
     cases = [
-        (str(rng.choice(["up", "down", "bfly", "idx"])), rng.integers(0, 64, 32).tolist(),
-         int(rng.choice([31, 0, 15, 0x181F, 0x1C1F, 0x1800, 0x1003])))
+        (
+            str(rng.choice(["up", "down", "bfly", "idx"])),
+            rng.integers(0, 64, 32).tolist(),
+            int(rng.choice([31, 0, 15, 0x181F, 0x1C1F, 0x1800, 0x1003])),
+        )
         for _ in range(200)
-    ]  # fmt: skip
+    ]
     shown = parts(
         "(cases) => cases.map(([mode, by, clamp]) => shuffleSources(mode, by, new Array(32).fill(clamp)))", cases
     )

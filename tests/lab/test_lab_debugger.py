@@ -326,8 +326,11 @@ def test_what_lanes_exchange() -> None:
     layouts = [found["fragments"][f] for _, f, _ in product["operands"]]
     assert [name for name, *_ in product["operands"]] == ["d", "a", "b", "c"]
     assert [(f["rows"], f["columns"], f["type"]) for f in layouts] == [
-        (16, 8, "f32"), (16, 16, "f16"), (16, 8, "f16"), (16, 8, "f32")
-    ]  # fmt: skip
+        (16, 8, "f32"),
+        (16, 16, "f16"),
+        (16, 8, "f16"),
+        (16, 8, "f32"),
+    ]
     assert names[product["operands"][0][2][0]].startswith("%scores")
     load = next(code for key, code in found["codes"].items() if ":ldmatrix." in key)
     assert found["fragments"][load["operands"][0][1]]["blocks"] == 4
@@ -367,14 +370,20 @@ def test_votes_and_reductions_are_told_to_the_page() -> None:
     plain |= {"d": number["%bank"], "p": None, "mask": None}
     p, t, everyone = number["%p"], number["%t"], {"value": 0xFFFFFFFF}
     assert found == {
-        "vote.sync.any.pred": plain | {"action": "VOTE", "mode": "any", "type": "pred", "a": p, "not": True, "d": p,
-                                       "mask": everyone},
+        "vote.sync.any.pred": plain
+        | {"action": "VOTE", "mode": "any", "type": "pred", "a": p, "not": True, "d": p, "mask": everyone},
         "activemask.b32": plain | {"action": "ACTIVE_MASK", "type": "b32"},
-        "match.all.sync.b32": plain | {"action": "MATCH", "mode": "all", "type": "b32", "a": t, "p": p,
-                                       "mask": {"value": -1}},
-        "redux.sync.min.s32": plain | {"action": "REDUCE_LANES", "operation": "min", "type": "s32", "a": t, "d": t,
-                                       "mask": number["%bank"]},
+        "match.all.sync.b32": plain
+        | {"action": "MATCH", "mode": "all", "type": "b32", "a": t, "p": p, "mask": {"value": -1}},
+        "redux.sync.min.s32": plain
+        | {"action": "REDUCE_LANES", "operation": "min", "type": "s32", "a": t, "d": t, "mask": number["%bank"]},
         "elect.sync": plain | {"action": "ELECT", "d": None, "p": p, "mask": {"value": 3}},
-        "match.any.sync.b64": plain | {"action": "MATCH", "mode": "any", "type": "b64",
-                                       "a": {"value": "18446744073709551615"}, "mask": {"value": 3}},
-    }  # fmt: skip
+        "match.any.sync.b64": plain
+        | {
+            "action": "MATCH",
+            "mode": "any",
+            "type": "b64",
+            "a": {"value": "18446744073709551615"},
+            "mask": {"value": 3},
+        },
+    }

@@ -62,10 +62,16 @@ def test_the_maps_that_a_trace_has_seen(device: str) -> None:
     (address,) = d.info["maps"]
     assert address == hex(int(walker.registers["%rd2"][0]))
     assert dict(zip([name for name, _ in ROLES[MAP]], d.info["maps"][address], strict=True)) == {
-        "tensor": "20 × 32", "element type": "f32", "strides": "128", "box": "8 × 16", "element strides": "2 × 1",
-        "swizzle": "64 bytes", "interleave": "none", "fill": "nan",
+        "tensor": "20 × 32",
+        "element type": "f32",
+        "strides": "128",
+        "box": "8 × 16",
+        "element strides": "2 × 1",
+        "swizzle": "64 bytes",
+        "interleave": "none",
+        "fill": "nan",
         "global address": d.info["maps"][address][-1],
-    }  # fmt: skip
+    }
     assert d.info["roles"] == {"%rd2": MAP}
     assert d.info["fields"] == {MAP: ROLES[MAP]}
 

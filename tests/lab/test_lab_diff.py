@@ -197,8 +197,12 @@ def test_machine_code_is_compared_without_addresses_and_register_numbers() -> No
     ]
     rows = compare(old, new, "sass")
     assert [(r.kind, r.a, r.b) for r in rows] == [
-        ("renamed", 0, 0), ("added", None, 1), ("renamed", 1, 2), ("changed", 2, 3), ("same", 3, 4),
-    ]  # fmt: skip
+        ("renamed", 0, 0),
+        ("added", None, 1),
+        ("renamed", 1, 2),
+        ("changed", 2, 3),
+        ("same", 3, 4),
+    ]
     (changed,) = (r for r in rows if r.kind == "changed")
     assert [old[2][a:b] for a, b in changed.left] == ["0x1000"]
     assert [new[3][a:b] for a, b in changed.right] == ["0x800"]

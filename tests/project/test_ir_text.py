@@ -49,13 +49,16 @@ def test_few_instructions_are_written_as_text() -> None:
     assert counts.keys() >= BUILDERS
 
 
-@pytest.mark.parametrize(("source", "count"), [
-    ('t.let(f"add i64 {x}, 1")', 1),
-    ('t.do(f"{name} = load i32, ptr {p}")', 1),
-    ('t.do("%x = call i32 @f(ptr %p)")', 1),
-    ('t.add("i64", x, 1)', 0),
-    ('def f():\n    """load and store"""', 0),
-    ('"add"', 0),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("source", "count"),
+    [
+        ('t.let(f"add i64 {x}, 1")', 1),
+        ('t.do(f"{name} = load i32, ptr {p}")', 1),
+        ('t.do("%x = call i32 @f(ptr %p)")', 1),
+        ('t.add("i64", x, 1)', 0),
+        ('def f():\n    """load and store"""', 0),
+        ('"add"', 0),
+    ],
+)
 def test_what_counts(source: str, count: int) -> None:
     assert len(instructions(ast.parse(source))) == count

@@ -78,10 +78,13 @@ def test_every_name_of_a_special_register_follows_from_the_table() -> None:
     assert varies == {"%tid", "%laneid", *(f"%lanemask_{which}" for which in ("eq", "le", "lt", "ge", "gt"))}
 
 
-@pytest.mark.parametrize("source", [
-    'A = ("tid", "ntid", "laneid", "warpid", "smid", "nsmid", "gridid", "clock")',
-    'A = "tid ntid laneid warpid smid nsmid gridid clock".split()',
-    'A = re.compile("%(?:tid|ntid|laneid|warpid|smid|nsmid|gridid|clock)")',
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "source",
+    [
+        'A = ("tid", "ntid", "laneid", "warpid", "smid", "nsmid", "gridid", "clock")',
+        'A = "tid ntid laneid warpid smid nsmid gridid clock".split()',
+        'A = re.compile("%(?:tid|ntid|laneid|warpid|smid|nsmid|gridid|clock)")',
+    ],
+)
 def test_what_counts_as_a_list(source: str) -> None:
     assert any(len(KINDS["special registers"] & set(words)) == MANY for _, words in lists(ast.parse(source)))

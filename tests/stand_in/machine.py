@@ -42,9 +42,12 @@ class Description(ctypes.Structure):
     """`struct description` of libcuda.c."""
 
     _fields_ = [
-        ("parameters", ctypes.c_int), ("bytes", ctypes.c_int), ("offsets", ctypes.POINTER(ctypes.c_int)),
-        ("sizes", ctypes.POINTER(ctypes.c_int)), ("attributes", ctypes.c_int * 16),
-    ]  # fmt: skip
+        ("parameters", ctypes.c_int),
+        ("bytes", ctypes.c_int),
+        ("offsets", ctypes.POINTER(ctypes.c_int)),
+        ("sizes", ctypes.POINTER(ctypes.c_int)),
+        ("attributes", ctypes.c_int * 16),
+    ]
 
 
 class Launch(ctypes.Structure):

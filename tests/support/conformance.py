@@ -184,8 +184,12 @@ def program(chosen: list[str]) -> tuple[str, np.ndarray, list[Case]]:
     return text, data, cases
 
 
-NAN = {"f32": (32, 0x7F800000, 0x7FFFFF), "f64": (64, 0x7FF << 52, (1 << 52) - 1), "f16": (16, 0x7C00, 0x3FF),
-       "bf16": (16, 0x7F80, 0x7F)}  # fmt: skip
+NAN = {
+    "f32": (32, 0x7F800000, 0x7FFFFF),
+    "f64": (64, 0x7FF << 52, (1 << 52) - 1),
+    "f16": (16, 0x7C00, 0x3FF),
+    "bf16": (16, 0x7F80, 0x7F),
+}
 """Width, exponent and fraction of a float: all ones and not zero make a NaN."""
 
 

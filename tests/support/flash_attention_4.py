@@ -69,9 +69,12 @@ def written(
     with tempfile.TemporaryDirectory() as folder:
         command = [PYTHON, "-c", WRITER, str(dim), str(causal), dtype, str(group), str(packed)]
         environment = os.environ | {
-            "FLASH_ATTENTION_ARCH": arch.rstrip("a"), "FLASH_ATTENTION_NUM_SMS": SMS[arch], "CUTE_DSL_ARCH": arch,
-            "CUTE_DSL_KEEP": "ptx", "CUTE_DSL_DUMP_DIR": folder,
-        }  # fmt: skip
+            "FLASH_ATTENTION_ARCH": arch.rstrip("a"),
+            "FLASH_ATTENTION_NUM_SMS": SMS[arch],
+            "CUTE_DSL_ARCH": arch,
+            "CUTE_DSL_KEEP": "ptx",
+            "CUTE_DSL_DUMP_DIR": folder,
+        }
         subprocess.run(command, env=environment, cwd=folder, check=True, capture_output=True, timeout=600)
         (file,) = Path(folder).glob("*.ptx")
         text = file.read_text(encoding="utf-8")
@@ -106,10 +109,14 @@ class Problem:
         blocks = -(-m // ROWS[d])
         shapes = [struct.pack("<4i", *shape) for shape in ((m, d, h, b), (n, d, 1, b), (n, d, 1, b), (m, d, h, b))]
         arguments: list[Any] = [
-            *shapes, struct.pack("<Q3i4x2q", lse.address, m, h, b, m, h * m),
+            *shapes,
+            struct.pack("<Q3i4x2q", lse.address, m, h, b, m, h * m),
             *(_map(array, rows) for array, rows in ((q, ROWS[d]), (k, KEYS), (v, KEYS), (o, ROWS[d]))),
-            scale * math.log2(math.e), bytes(1), bytes(1), *self._schedule(blocks),
-        ]  # fmt: skip
+            scale * math.log2(math.e),
+            bytes(1),
+            bytes(1),
+            *self._schedule(blocks),
+        ]
         grid = blocks * h * b if self.causal else (blocks, h, b)
         run = pl.launch(ptx, grid, 128 + 2 * ROWS[d], *arguments, shared=SHARED, device=device, checks=checks)
         error = reference.measure(

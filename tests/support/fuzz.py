@@ -178,11 +178,16 @@ def plan(rng: random.Random) -> dict[str, Any]:
     if rng.random() < 0.25:
         kind = rng.choice(("grid", "block", "shared", "arch", "fewer", "more", "kinds", "entry", "checks"))
         wishes[kind] = {
-            "grid": size, "block": size, "shared": lambda: rng.choice((*SECTIONS, 2.5, None, "4")),
-            "arch": lambda: rng.choice(("sm_50", "sm_90", "sm_100a", "sm_999", "", "x")), "fewer": lambda: True,
-            "more": lambda: True, "kinds": lambda: rng.random(), "entry": lambda: rng.choice(("", "k", "%", "x" * 99)),
+            "grid": size,
+            "block": size,
+            "shared": lambda: rng.choice((*SECTIONS, 2.5, None, "4")),
+            "arch": lambda: rng.choice(("sm_50", "sm_90", "sm_100a", "sm_999", "", "x")),
+            "fewer": lambda: True,
+            "more": lambda: True,
+            "kinds": lambda: rng.random(),
+            "entry": lambda: rng.choice(("", "k", "%", "x" * 99)),
             "checks": lambda: rng.choice(("racecheck", ("initcheck", "synccheck"), ALL_CHECKS)),
-        }[kind]()  # fmt: skip
+        }[kind]()
     return wishes
 
 

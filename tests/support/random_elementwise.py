@@ -24,7 +24,9 @@ BLOCKS = ((96,), (128,), (160,), (100,), (64,), (32, 4), (32, 3), (16, 8), (8, 1
 GRIDS = ((3,), (9,), (40,), (7, 2))
 INDICES = (
     "mov.u32 {d}, %r1;",
-    "mov.u32 {d}, %r4;", "mov.u32 {d}, %r4;", "mov.u32 {d}, %r4;",
+    "mov.u32 {d}, %r4;",
+    "mov.u32 {d}, %r4;",
+    "mov.u32 {d}, %r4;",
     "mov.u32 %r5, %tid.y; mad.lo.u32 {d}, %r5, %r3, %r1;",
     "mov.u32 %r5, %tid.y; mov.u32 %r6, %ntid.y; mad.lo.u32 %r5, %r2, %r6, %r5; mad.lo.u32 {d}, %r5, {n}, %r1;",
     "mov.u32 %r5, %tid.y; mad.lo.u32 {d}, %r1, {n}, %r5;",
@@ -40,7 +42,7 @@ INDICES = (
     "and.b32 {d}, %r4, 127;",
     "ld.global.u32 %r5, [%rd2+8]; mad.lo.u32 {d}, %r2, %r5, %r1;",
     "ld.global.u32 {d}, [%rd3];",
-)  # fmt: skip
+)
 WIDER = (
     "mul.wide.s32 {d}, {r}, {size};",
     "mul.wide.s32 {d}, {r}, {size};",

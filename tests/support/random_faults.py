@@ -24,14 +24,19 @@ from seeded_programs import compare, differing
 from ptxlab.errors import DeviceFault
 
 LOADS = {
-    1: "ld.{space}.u8 %r21, [{at}];", 2: "ld.{space}.s16 %r21, [{at}];", 4: "ld.{space}.u32 %r21, [{at}];",
-    8: "ld.{space}.v2.u32 {{%r21, %r22}}, [{at}];", 16: "ld.{space}.v4.u32 {{%r21, %r22, %r24, %r25}}, [{at}];",
-}  # fmt: skip
+    1: "ld.{space}.u8 %r21, [{at}];",
+    2: "ld.{space}.s16 %r21, [{at}];",
+    4: "ld.{space}.u32 %r21, [{at}];",
+    8: "ld.{space}.v2.u32 {{%r21, %r22}}, [{at}];",
+    16: "ld.{space}.v4.u32 {{%r21, %r22, %r24, %r25}}, [{at}];",
+}
 STORES = {
-    1: "cvt.u16.u32 %h1, %r1; st.{space}.u8 [{at}], %h1;", 2: "cvt.u16.u32 %h1, %r1; st.{space}.u16 [{at}], %h1;",
-    4: "st.{space}.u32 [{at}], %r1;", 8: "st.{space}.v2.u32 [{at}], {{%r1, %r2}};",
+    1: "cvt.u16.u32 %h1, %r1; st.{space}.u8 [{at}], %h1;",
+    2: "cvt.u16.u32 %h1, %r1; st.{space}.u16 [{at}], %h1;",
+    4: "st.{space}.u32 [{at}], %r1;",
+    8: "st.{space}.v2.u32 [{at}], {{%r1, %r2}};",
     16: "st.{space}.v4.u32 [{at}], {{%r1, %r2, %r1, %r2}};",
-}  # fmt: skip
+}
 ATOMIC = ("atom.{space}.add.u32 %r21, [{at}], %r1;", "red.{space}.max.u32 [{at}], %r1;")
 BASES = {"global": ("%rd1", "%rd2"), "shared": ("tile", "more"), "local": ("mine",)}
 PROBE = "PROBE "

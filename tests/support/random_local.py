@@ -25,11 +25,15 @@ ELEMENTS = {
     1: ("cvt.u16.u32 %h1, %r20; st.{space}.u8 [{at}], %h1;", "ld.{space}.u8 %r21, [{at}];"),
     2: ("cvt.u16.u32 %h1, %r20; st.{space}.u16 [{at}], %h1;", "ld.{space}.s16 %r21, [{at}];"),
     4: ("st.{space}.u32 [{at}], %r20;", "ld.{space}.u32 %r21, [{at}];"),
-    8: ("mov.b64 %rd20, {{%r20, %r1}}; st.{space}.u64 [{at}], %rd20;",
-        "ld.{space}.v2.u32 {{%r21, %r22}}, [{at}]; add.u32 %r21, %r21, %r22;"),
-    16: ("st.{space}.v4.u32 [{at}], {{%r20, %r1, %r1, %r20}};",
-         "ld.{space}.v2.u64 {{%rd20, %rd21}}, [{at}]; add.u64 %rd20, %rd20, %rd21; cvt.u32.u64 %r21, %rd20;"),
-}  # fmt: skip
+    8: (
+        "mov.b64 %rd20, {{%r20, %r1}}; st.{space}.u64 [{at}], %rd20;",
+        "ld.{space}.v2.u32 {{%r21, %r22}}, [{at}]; add.u32 %r21, %r21, %r22;",
+    ),
+    16: (
+        "st.{space}.v4.u32 [{at}], {{%r20, %r1, %r1, %r20}};",
+        "ld.{space}.v2.u64 {{%rd20, %rd21}}, [{at}]; add.u64 %rd20, %rd20, %rd21; cvt.u32.u64 %r21, %rd20;",
+    ),
+}
 """By size: a store of %r20 and a load of %r21, which is used below."""
 STRUCT = """
 .func (.param .align 8 .b8 r[{size}]) passed(.param .align 8 .b8 a[{size}], .param .align 4 .b8 h[6], .param .b8 c)
@@ -138,15 +142,17 @@ class Program:
         size = rnd.choice([*ELEMENTS])
         count = self.bytes // size
         store, load = ELEMENTS[size]
-        code, at = rnd.choice((
-            ("", f"own+{size * rnd.randrange(count)}"),
-            ("", f"own+{size * rnd.randrange(count)}"),
-            (f"mov.u32 %r30, {rnd.randrange(256)};", ""),
-            (f"ld.global.u32 %r30, [%rd2]; add.u32 %r30, %r30, {rnd.randrange(256)};", ""),
-            (f"mad.lo.u32 %r30, %r1, {rnd.choice((1, 3, 5, 64))}, {rnd.randrange(256)};", ""),
-            (f"shr.u32 %r30, %r1, {rnd.choice((1, 3, 4))}; add.u32 %r30, %r30, {rnd.randrange(256)};", ""),
-            (f"or.b32 %r30, %r1, 31; add.u32 %r30, %r30, {rnd.randrange(256)};", ""),
-        ))  # fmt: skip
+        code, at = rnd.choice(
+            (
+                ("", f"own+{size * rnd.randrange(count)}"),
+                ("", f"own+{size * rnd.randrange(count)}"),
+                (f"mov.u32 %r30, {rnd.randrange(256)};", ""),
+                (f"ld.global.u32 %r30, [%rd2]; add.u32 %r30, %r30, {rnd.randrange(256)};", ""),
+                (f"mad.lo.u32 %r30, %r1, {rnd.choice((1, 3, 5, 64))}, {rnd.randrange(256)};", ""),
+                (f"shr.u32 %r30, %r1, {rnd.choice((1, 3, 4))}; add.u32 %r30, %r30, {rnd.randrange(256)};", ""),
+                (f"or.b32 %r30, %r1, 31; add.u32 %r30, %r30, {rnd.randrange(256)};", ""),
+            )
+        )
         space = "local"
         if not at:
             code += f"and.b32 %r30, %r30, {count - 1}; mad.lo.u32 %r32, %r30, {size}, %r5; cvt.u64.u32 %rd10, %r32;"

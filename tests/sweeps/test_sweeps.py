@@ -38,8 +38,11 @@ def test_points_are_the_legal_combinations() -> None:
     grid = {"tile_kv": [16, 32, 300, 301], "dtype": ["f16"]}
     found = list(points(["tiled2d", "mma", "decode"], grid, [Shape(64), Shape(32, head_dim=24)], HOW, refused))
     assert [(p.kernel, p.shape.seq, p.parameters.get("tile_kv")) for p in found] == [
-        ("mma", 64, 16), ("mma", 64, 32), ("decode", 64, None), ("decode", 32, None)
-    ]  # fmt: skip
+        ("mma", 64, 16),
+        ("mma", 64, 32),
+        ("decode", 64, None),
+        ("decode", 32, None),
+    ]
     assert refused.total == 14
     assert str(refused) == (
         "     4  tiled2d: dtype is one of 'f32', not 'f16'\n"
@@ -143,8 +146,11 @@ def test_a_point_that_ends_its_process_is_a_row() -> None:
 
     found = dict(workers.in_processes(iter(tasks(1, 2, 3, 4)), 2, deadly))
     assert [(row["seq"], row["status"]) for row in sorted(found.values(), key=lambda row: row["seq"])] == [
-        (1, "ok"), (2, "ok"), (3, "lost"), (4, "ok")
-    ]  # fmt: skip
+        (1, "ok"),
+        (2, "ok"),
+        (3, "lost"),
+        (4, "ok"),
+    ]
     [said] = [row["reason"] for row in found.values() if row["status"] == "lost"]
     assert said == "its process was ended while it ran alone: by a signal, or for want of memory"
 
@@ -237,10 +243,21 @@ def test_tables_and_files(here: None, tmp_path: Path, capsys: pytest.CaptureFixt
 
 def test_figures_show_what_differs() -> None:
     rows = [
-        {"key": f"{n}{c}{k}", "kernel": k, "seq": n, "keys": n, "head_dim": 64, "causal": c, "device": "cpu",
-         "status": "ok", "sectors": 10 * n + (5 if c else 0) + len(k)}
-        for n in (64, 128, 1024) for c in (False, True) for k in ("mma", "tiled")
-    ]  # fmt: skip
+        {
+            "key": f"{n}{c}{k}",
+            "kernel": k,
+            "seq": n,
+            "keys": n,
+            "head_dim": 64,
+            "causal": c,
+            "device": "cpu",
+            "status": "ok",
+            "sectors": 10 * n + (5 if c else 0) + len(k),
+        }
+        for n in (64, 128, 1024)
+        for c in (False, True)
+        for k in ("mma", "tiled")
+    ]
     rows.append(rows[0] | {"key": "x", "status": "failed", "sectors": None})
     found = run.Sweep(None, rows, Refusals(), None)
     lines = pl.plot_sweep(found, "sectors").axes[0]

@@ -18,7 +18,10 @@ WRONG = {
     "11-part": (
         (find("11-part").starter, "the machine says (0, 3)"),
         (_but("11-part", ("min(first + size, keys)", "first + size")), "you say (9, 12), the machine says (9, 10)"),
-        (_but("11-part", ("size = -(-keys // splits)", "size = keys // splits + 1")), "the 4 parts of 8 keys had 2, 2, 2, 2 keys"),
+        (
+            _but("11-part", ("size = -(-keys // splits)", "size = keys // splits + 1")),
+            "the 4 parts of 8 keys had 2, 2, 2, 2 keys",
+        ),
         ("def bounds(keys, splits, split):\n    return range(split, keys, splits)\n", "you say"),
     ),
     "11-tail": (
@@ -39,4 +42,4 @@ WRONG = {
         (_but("11-factors", ("factor = factors[s]", "factor = factors[d & 31]")), "has not been written"),
         (_but("11-factors", ("(parts + D)[d * (D + 2)]", "parts[d * (D + 2)]")), "o[0, 0] should be"),
     ),
-}  # fmt: skip
+}

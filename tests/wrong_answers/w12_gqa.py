@@ -16,7 +16,10 @@ def _but(name: str, *changes: tuple[str, str]) -> str:
 
 WRONG = {
     "12-head": (
-        (_but("12-head", ("head // (heads // heads_kv)", "head // heads_kv")), "kv_head(5, 8, 2): you say 2, the machine"),
+        (
+            _but("12-head", ("head // (heads // heads_kv)", "head // heads_kv")),
+            "kv_head(5, 8, 2): you say 2, the machine",
+        ),
         (_but("12-head", ("head // (heads // heads_kv)", "head % (heads // heads_kv)")), "says 2"),
         (_but("12-head", ("head // (heads // heads_kv)", "head / (heads // heads_kv)")), "you say 1.25"),
     ),
@@ -37,4 +40,4 @@ WRONG = {
         (_but("12-once", ("q + (kv_head * G + g) * 32", "q + kv_head * G * 32")), "o[1, 0] should be"),
         (_but("12-once", ("(value + row)[lane]\n", "(key + row)[lane]\n")), "elements are wrong"),
     ),
-}  # fmt: skip
+}

@@ -82,10 +82,15 @@ def _sinks(g: Grading, answer: Any) -> None:
     g.note("Only visible keys were read: the cost no longer grows with the length of the text.")
 
 
-_SINK_HEAD = HEAD.format(
-    name="sinks", sizes="n: u32", more=", S: int = 4, W: int = 8",
-    says="One warp = one query, which sees the first S keys and the last W.",
-) + "    q_row = q + lane\n"  # fmt: skip
+_SINK_HEAD = (
+    HEAD.format(
+        name="sinks",
+        sizes="n: u32",
+        more=", S: int = 4, W: int = 8",
+        says="One warp = one query, which sees the first S keys and the last W.",
+    )
+    + "    q_row = q + lane\n"
+)
 _SINK_TAIL = """
     o_row = o + lane
     for e in range(D // 32):

@@ -20,9 +20,12 @@ BLOCK = 32
 SCORES = (0.5, -1.0, 0.5, 1.25, 1.0, 2.5, 2.5, -0.5)
 """The scores of 01-predict, key by key."""
 EDGES = (
-    (-5.0, -2.0, -4.0, 0.0, 0.0, 1.5), (3.0, 2.0, 2.5, 1.0, 2.0, 0.0), (1.0, -1.0, 1.5, 1.25, 2.0, 1.75), (0.0,) * 6,
+    (-5.0, -2.0, -4.0, 0.0, 0.0, 1.5),
+    (3.0, 2.0, 2.5, 1.0, 2.0, 0.0),
+    (1.0, -1.0, 1.5, 1.25, 2.0, 1.75),
+    (0.0,) * 6,
     (-6.0,),
-)  # fmt: skip
+)
 """Always asked besides: rising, falling, a second best that is no maximum, equal ones, a single key."""
 
 

@@ -187,7 +187,8 @@ def _modulo(g: Grading, answer: Any) -> None:
     g.note("With as many KV heads as query heads, or with a single one, the mistake was invisible.")
 
 
-_MODULO = '''
+_MODULO = (
+    '''
 @kernel
 def heads(
     k: Builder, q: Ptr[f32], key: Ptr[f32], value: Ptr[f32], o: Ptr[f32], Hq: u32, Hkv: u32, n: u32, scale: f32,
@@ -199,8 +200,11 @@ def heads(
     acc, row_max, row_sum = k.var(f32, 0.0), k.var(f32, -math.inf), k.var(f32, 0.0)
     with k.loop(n) as j:
         row = (kv_head * n + j) * 32
-''' + _step(8) + '''    (o + head * 32)[lane] = acc / row_sum
-'''  # fmt: skip
+'''
+    + _step(8)
+    + """    (o + head * 32)[lane] = acc / row_sum
+"""
+)
 
 MODULO = Exercise(
     name="12-modulo",

@@ -129,9 +129,14 @@ def _places(swizzle: int) -> Any:
     x = np.arange(ROWS * swizzle // 2).astype(np.uint16)
     out = np.zeros(x.size, np.uint16)
     launch(
-        brought(swizzle=swizzle), 1, 32, x.view(np.float16).reshape(ROWS, -1), out.view(np.uint32),
-        device="step", checks=(),
-    )  # fmt: skip
+        brought(swizzle=swizzle),
+        1,
+        32,
+        x.view(np.float16).reshape(ROWS, -1),
+        out.view(np.uint32),
+        device="step",
+        checks=(),
+    )
     return 2 * np.argsort(out).reshape(ROWS, -1)
 
 
@@ -362,9 +367,12 @@ This kernel stores its tiles, waits at a barrier, and multiplies. Every number i
         "All threads have stored, so all of them execute fence.proxy.async, which orders both ways to shared memory.",
         'k.op("fence.proxy.async.shared::cta") by every thread, after store_rows and before k.barrier().',
     ),
-    graded=("no wgmma reads what the async proxy may not see yet", "the scores, for other numbers of tiles",
-            "no more barriers"),
+    graded=(
+        "no wgmma reads what the async proxy may not see yet",
+        "the scores, for other numbers of tiles",
+        "no more barriers",
+    ),
     grade=_fence,
-)  # fmt: skip
+)
 
 EXERCISES = (HOLDS, BYTE, DESCRIPTOR, FENCE)

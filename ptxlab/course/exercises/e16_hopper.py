@@ -147,11 +147,16 @@ _PLAIN = {
     "adds": "total.set(total + here[row * 64])",
 }  # fmt: skip
 _PAIR = _PLAIN | {
-    "name": "products", "more": "w: TensorMap, ", "what": "x times w", "boxes": "w.box(8, 64)\n    ", "floats": "1024",
+    "name": "products",
+    "more": "w: TensorMap, ",
+    "what": "x times w",
+    "boxes": "w.box(8, 64)\n    ",
+    "floats": "1024",
     "fetch": "x.load(tile + turn.stage * 1024, turn.full, t * 8, 0)\n            "
     "w.load(tile + turn.stage * 1024 + 512, turn.full, t * 8, 0)",
-    "at": "turn.stage * 1024 + ", "adds": "total.set(total + here[row * 64] * here[row * 64 + 512])",
-}  # fmt: skip
+    "at": "turn.stage * 1024 + ",
+    "adds": "total.set(total + here[row * 64] * here[row * 64 + 512])",
+}
 
 # -- 16-bytes ----------------------------------------------------------------------------------------------------------
 

@@ -255,7 +255,7 @@ for dtype in ("f32", "f64"):
     inputs = reference.random_inputs(1, 1, 1, 64, 64, 32, dtype=f"float{dtype[1:]}", seed=1)
     counters = pl.attention(*inputs, kernel=built, device="cpu", counters=True).counters
     print(f"{dtype}: {counters.thread_instructions / 64 / 64:.0f} instructions per row and key, "
-          f"{counters.opcodes.get('ex2.approx.f32', (0, 0))[1]} times ex2")  # fmt: skip
+          f"{counters.opcodes.get('ex2.approx.f32', (0, 0))[1]} times ex2")
 
 # %% [markdown]
 # On most GPUs the difference in time is larger than this count. An SM of a GeForce RTX 4090 has 2 units for f64 and 128
@@ -280,7 +280,7 @@ for causal in (False, True):
     out = pl.attention(q4, k4, v4, kernel="scalar", causal=causal, device="cpu", counters=True)
     c = out.counters
     print(f"causal={causal!s:5}  executed by threads: {c.thread_instructions:7}   issued for warps: {c.warp_instructions:6}"
-          f"   lanes busy: {c.thread_instructions / c.warp_instructions / 32:.0%}")  # fmt: skip
+          f"   lanes busy: {c.thread_instructions / c.warp_instructions / 32:.0%}")
 
 # %% [markdown]
 # Not quite. Threads run in *warps* of 32 that execute together. A warp continues until its longest row is done, while

@@ -157,7 +157,7 @@ print("right:", np.array_equal(y, x[::-1]), "  findings:", len(run.findings))
 # %%
 @kernel
 def nearest(k: Builder, x: Ptr[f32], key: Ptr[f32], y: Ptr[f32], n: u32, m: u32, *,
-            T: int = 64, second: bool = True, stay: bool = True):  # fmt: skip
+            T: int = 64, second: bool = True, stay: bool = True):
     """y[i] = the distance from x[i] to the nearest of m keys; blocks of T threads, tiles of T keys."""
     tile = k.shared(f32, T)
     i, t = k.thread_index(), k.tid.x
@@ -354,7 +354,7 @@ for tile in (1, 2, 4, 8, 16, 32, 64, 128):
     c = pl.attention(q, k, v, kernel=built, device="cpu", counters=True).counters
     look = pl.inspect(built, threads=128)
     print(f"{tile:13}   {c.opcodes['bar.sync'][0] // 4:17}   {c.warp_instructions:17,}   {look.shared:12,}"
-          f"   {look.occupancy.blocks}, limited by {look.occupancy.limiter}")  # fmt: skip
+          f"   {look.occupancy.blocks}, limited by {look.occupancy.limiter}")
 
 # %% [markdown]
 # A barrier is one instruction, but its cost is waiting: the whole block is as slow as its slowest warp. With tiles of

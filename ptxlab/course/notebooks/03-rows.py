@@ -67,7 +67,7 @@ print(f"tiled: {per_fma(c):.2f} wavefronts for each FMA of a warp")
 def scores(
     k: Builder, q: Ptr[f32], key: Ptr[f32], s: Ptr[f32],
     *, high: int = 4, wide: int = 4, D: int = 16, vector: int = 4, pad: int = 4,
-):  # fmt: skip
+):
     """S = Q K' for 16*high rows and 16*wide keys of D numbers; one block of 256 threads."""
     stride = D + pad
     q_tile, k_tile = k.shared(f32, 16 * high * stride), k.shared(f32, 16 * wide * stride)
@@ -278,7 +278,7 @@ pl.compare(q, k, v, kernels=["scalar", "tiled", "tiled2d"], device="cpu")
 for name in ("tiled", "tiled2d"):
     c = pl.attention(q, k, v, kernel=name, device="cpu", counters=True).counters
     print(f"{name:8} {per_fma(c):.2f} wavefronts for each FMA, {c.opcodes['fma.rn.f32'][0]:,} FMA,"
-          f" {c.opcodes.get('shfl.sync.bfly.b32', (0, 0))[0]:,} shuffles")  # fmt: skip
+          f" {c.opcodes.get('shfl.sync.bfly.b32', (0, 0))[0]:,} shuffles")
 
 # %% [markdown]
 # There are fewer than half as many wavefronts per FMA, and the shuffles are few beside that. `tiled2d` also has fewer

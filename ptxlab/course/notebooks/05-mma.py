@@ -266,7 +266,7 @@ inputs = reference.random_inputs(1, 1, 1, 128, 128, 64, dtype="float16", seed=1)
 for name in ("wmma", "mma"):
     counters = pl.attention(*inputs, kernel=name, device="cpu", counters=True).counters
     print(f"{name:5} {counters.warp_instructions:7,} instructions, {counters.flops['tensor']:,} operations on tensor cores, "
-          f"{counters['smsp__sass_data_bytes_mem_shared.sum'] // 1024:4} KiB through shared memory")  # fmt: skip
+          f"{counters['smsp__sass_data_bytes_mem_shared.sum'] // 1024:4} KiB through shared memory")
 
 # %% [markdown]
 # The products are the same. The traffic is 40 %, and the instructions are little more than half.
@@ -284,7 +284,7 @@ for D in (32, 64, 128):
     pressure = np.array(list(look.pressure.items()))
     axis.plot((pressure[:, 0] - pressure[0, 0]) / np.ptp(pressure[:, 0]), pressure[:, 1], label=f"D = {D}")
     print(f"D = {D:3}: O takes {D // 2:2} registers, S {64 // 2}, Q {D // 4:2}, and {look.pressure[look.peak]} are alive at most;"
-          f" {look.occupancy.blocks} blocks per SM")  # fmt: skip
+          f" {look.occupancy.blocks} blocks per SM")
 axis.axhline(255, color="k", lw=1, ls=":")
 axis.text(0, 250, "255, all that a thread can have", va="top", fontsize="small")
 axis.set(xlabel="place in the PTX, from the first line to the last", ylabel="registers alive")

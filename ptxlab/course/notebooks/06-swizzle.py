@@ -254,11 +254,11 @@ for D in (32, 64, 80, 128):
     conflicts = {}
     for name in ("mma", "swizzle"):
         out = pl.attention(*reference.random_inputs(1, 1, 1, 64, 64, D, dtype="float16", seed=1), kernel=name,
-                           device="cpu", counters=True)  # fmt: skip
+                           device="cpu", counters=True)
         conflicts[name] = out.counters["l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum"]
     shared = {name: pl.kernels.get(name).build(head_dim=D).launch_shape(1, 1, 1, 64, 64)[2] for name in conflicts}
     print(f"D = {D:3}: conflicts {conflicts['mma']:5} -> {conflicts['swizzle']:2}, "
-          f"shared memory {shared['mma']:5} -> {shared['swizzle']:5} bytes")  # fmt: skip
+          f"shared memory {shared['mma']:5} -> {shared['swizzle']:5} bytes")
 
 # %% [markdown]
 # Why just those bits? Find it out for rows of 64 bytes:

@@ -82,7 +82,7 @@ LOADS = "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum"
 SECTORS = "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"
 print(f"lanes busy: {c.thread_instructions / c.warp_instructions / 32:.1%}")
 print(f"{c[LOADS]} load instructions bring {c[SECTORS]} sectors of 32 bytes: {c[SECTORS] * 32 / (2 * n * D * 4):.1f} "
-      "times the bytes of K and V")  # fmt: skip
+      "times the bytes of K and V")
 
 # %% [markdown]
 # Three percent. And global memory moves *sectors* of 32 bytes: a single thread that loads 4 bytes moves 32, and

@@ -220,7 +220,7 @@ for name in ("decode", "decode_multiwarp"):
     out = pl.decode(q, cache_k, cache_v, n, kernel=name, device="cpu", counters=True)
     c = out.counters
     print(f"{name:17} {out.kernel.config.threads:4} threads per head, {c.warp_instructions:6} warp-instructions, "
-          f"{c[LOADS]:5} loads, {c[SECTORS]} sectors, error {out.error.max:.1e}")  # fmt: skip
+          f"{c[LOADS]:5} loads, {c[SECTORS]} sectors, error {out.error.max:.1e}")
 
 # %% [markdown]
 # The sectors are the same, with a quarter of the load instructions. And how much is in flight? A lane loads 16

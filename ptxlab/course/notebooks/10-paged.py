@@ -117,7 +117,7 @@ print(f"no      {c.warp_instructions:6} instructions  {c[LOADS]:5} loads  {c[SEC
 for page_size in (4, 64):
     cache = paged(page_size)
     out = pl.decode(q, cache.k, cache.v, cache.lengths(), cache.block_table(), kernel="decode_paged", device="cpu",
-                    counters=True)  # fmt: skip
+                    counters=True)
     c = out.counters
     print(f"pages of {page_size:3}    {c.warp_instructions:6} instructions  {c[LOADS]:5} loads  {c[SECTORS]:6} sectors")
 
@@ -178,7 +178,7 @@ for length in (40, 1, 16, 33):
 cache.k[np.isnan(cache.k)] = np.inf
 queries = random.standard_normal((4, 8, D)).astype(np.float32)
 pl.decode(queries, cache.k, cache.v, cache.lengths(), cache.block_table(), kernel="decode_paged",
-          checks=("memcheck", "initcheck", "racecheck", "synccheck"))  # fmt: skip
+          checks=("memcheck", "initcheck", "racecheck", "synccheck"))
 
 # %% [exercise] 10-last
 
@@ -242,7 +242,7 @@ o, lse = np.zeros((1, 4, D), np.float32), np.zeros((1, 4), np.float32)
 arguments = small.arguments(
     q=queries[:1].copy(), key=cache.k, value=cache.v, table=cache.block_table()[:1].copy(),
     lengths=cache.lengths()[:1].copy(), o=o, lse=lse, scale=D**-0.5,
-)  # fmt: skip
+)
 grid, block, shared = small.launch_shape(1, 4, 1)
 pl.debug(small, grid, block, *arguments)
 
@@ -259,7 +259,7 @@ together = np.array([1, 2, 4, 8, 16])
 rounds = 64 / together
 figure, axis = plt.subplots(figsize=(7, 3), layout="constrained")
 for label, wait, style in (("no table", memory, "o-"), ("table in a cache", memory + table, "s-"),
-                           ("table in memory", 2 * memory, "^-")):  # fmt: skip
+                           ("table in memory", 2 * memory, "^-")):
     axis.plot(together, rounds * (wait + work * together) / 1000, style, label=label)
 axis.set_xscale("log", base=2)
 axis.set_xticks(together, together)

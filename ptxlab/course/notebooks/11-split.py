@@ -89,7 +89,7 @@ runs = {count: split(count) for count in (1, 2, 4, 8, 16)}
 for count, out in runs.items():
     first, second = (run.counters for run in out.runs)
     print(f"{count:6} {first.warp_instructions:24,} {first[LOAD] + first[STORE]:9,} "
-          f"{second.warp_instructions:22,} {second[LOAD] + second[STORE]:9,}    {out.error.max:.1e}")  # fmt: skip
+          f"{second.warp_instructions:22,} {second[LOAD] + second[STORE]:9,}    {out.error.max:.1e}")
 
 # %% [markdown]
 # Up to 8 splits the traffic hardly changes. From 8 to 16 it jumps, and not because of the partial results. A block
@@ -213,7 +213,7 @@ for keys in (2000, 16000, 128000):
     best = min(range(1, 67), key=lambda s: time(8, keys, s))
     chosen = split_count(8, PROCESSORS, keys)
     print(f"{keys:7,} keys: the model's best {best:2} splits, {time(8, keys, best):7.1f} µs; the rule's {chosen:2}, "
-          f"{time(8, keys, chosen):7.1f} µs; without splitting {time(8, keys, 1):7.1f} µs")  # fmt: skip
+          f"{time(8, keys, chosen):7.1f} µs; without splitting {time(8, keys, 1):7.1f} µs")
 
 # %% [markdown]
 # For long texts the gain is a factor of ten or more, and the number need not be exact: around the minimum the curves

@@ -75,7 +75,7 @@ axes[1].set_yticks((20_000, 50_000, 100_000, 300_000), ("20k", "50k", "100k", "3
 axes[0].legend()
 for heads, a, b in zip(groups, *found.values(), strict=True):
     print(f"{heads:2} query heads: {a.counters[SECTORS] / least:5.1f} times with a block for each, "
-          f"{b.counters[SECTORS] / least:.2f} times with a block for the group; error {b.error.max:.0e}")  # fmt: skip
+          f"{b.counters[SECTORS] / least:.2f} times with a block for the group; error {b.error.max:.0e}")
 
 # %% [markdown]
 # `decode_gqa` reads them once, whatever the size of the group. And the *instructions* hardly grow either: sixteen
@@ -119,7 +119,7 @@ for kv_heads, heads in ((2, 2), (2, 8), (2, 16), (2, 32), (2, 34)):
     out = counted("decode_gqa", heads)
     useful = 4 * D * heads * n
     print(f"groups of {heads // kv_heads:2}: grid {out.run.grid}, {useful / out.counters.flops['tensor']:6.1%} of the "
-          "matrix products are useful")  # fmt: skip
+          "matrix products are useful")
 
 # %% [markdown]
 # A group of 4 wastes three quarters. A group of 17 needs a second tile of sixteen for one head, and a second block,

@@ -15,19 +15,19 @@ SHOWN = 4
 """Examples of each kind that are kept."""
 KINDS = {
     "process": "fork vfork clone execve execveat ptrace process_vm_readv process_vm_writev pidfd_open pidfd_getfd "
-               "setns unshare kcmp process_madvise process_mrelease setsid setpgid getpgid getsid prlimit64 setrlimit",
+    "setns unshare kcmp process_madvise process_mrelease setsid setpgid getpgid getsid prlimit64 setrlimit",
     "signal": "kill tkill tgkill rt_sigqueueinfo rt_tgsigqueueinfo pidfd_send_signal timer_create timer_settime "
-              "mq_open mq_notify signalfd signalfd4",
+    "mq_open mq_notify signalfd signalfd4",
     "network": "socket socketpair connect bind listen accept accept4 sendto sendmsg sendmmsg recvfrom recvmsg recvmmsg "
-               "shutdown getsockname getpeername setsockopt getsockopt",
+    "shutdown getsockname getpeername setsockopt getsockopt",
     "permissions": "chmod fchmod fchmodat fchmodat2 chown fchown lchown fchownat utime utimes futimesat utimensat "
-                   "setxattr lsetxattr fsetxattr removexattr lremovexattr fremovexattr setxattrat removexattrat "
-                   "file_setattr setuid setgid setreuid setregid setresuid setresgid setgroups setfsuid setfsgid "
-                   "capset",
+    "setxattr lsetxattr fsetxattr removexattr lremovexattr fremovexattr setxattrat removexattrat "
+    "file_setattr setuid setgid setreuid setregid setresuid setresgid setgroups setfsuid setfsgid "
+    "capset",
     "file outside": "truncate mount umount2 pivot_root chroot open_by_handle_at name_to_handle_at "
-                    "open_tree move_mount fsopen fsmount flock inotify_add_watch fanotify_init mount_setattr",
+    "open_tree move_mount fsopen fsmount flock inotify_add_watch fanotify_init mount_setattr",
     "memory": "memfd_create memfd_secret shmget shmat semget msgget add_key request_key keyctl userfaultfd",
-}  # fmt: skip
+}
 _KIND = {call: kind for kind, calls in KINDS.items() for call in calls.split()}
 _FCNTL = {4: "F_SETFL O_ASYNC", 5: "F_GETLK", 6: "F_SETLK", 7: "F_SETLKW", 8: "F_SETOWN", 9: "F_GETOWN",
           10: "F_SETSIG", 11: "F_GETSIG", 15: "F_SETOWN_EX", 36: "F_OFD_GETLK", 37: "F_OFD_SETLK", 38: "F_OFD_SETLKW",

@@ -47,11 +47,19 @@ def limit(limits: Limits) -> str:
         import resource
     except ImportError:  # Windows
         return ""
-    wanted = [(resource.RLIMIT_CPU, limits.seconds), (resource.RLIMIT_FSIZE, limits.file), (resource.RLIMIT_CORE, 0),
-              (resource.RLIMIT_NOFILE, 256)]  # fmt: skip
+    wanted = [
+        (resource.RLIMIT_CPU, limits.seconds),
+        (resource.RLIMIT_FSIZE, limits.file),
+        (resource.RLIMIT_CORE, 0),
+        (resource.RLIMIT_NOFILE, 256),
+    ]
     if sys.platform == "linux":  # macOS does not keep RLIMIT_AS
-        wanted += [(resource.RLIMIT_AS, limits.memory), (resource.RLIMIT_MEMLOCK, 0), (resource.RLIMIT_MSGQUEUE, 0),
-                   (resource.RLIMIT_SIGPENDING, 64)]  # fmt: skip
+        wanted += [
+            (resource.RLIMIT_AS, limits.memory),
+            (resource.RLIMIT_MEMLOCK, 0),
+            (resource.RLIMIT_MSGQUEUE, 0),
+            (resource.RLIMIT_SIGPENDING, 64),
+        ]
     for which, most in wanted:
         hard = resource.getrlimit(which)[1]
         most = most if hard == resource.RLIM_INFINITY else min(most, hard)

@@ -251,10 +251,19 @@ def environment(home: Path) -> dict[str, str]:
         )
     }
     path = [str(PACKAGE.parent), *import_path()]
-    return kept | one | own | {
-        "PYTHONPATH": os.pathsep.join(dict.fromkeys(path)), "PYTHONDONTWRITEBYTECODE": "1", "MPLBACKEND": "Agg",
-        "PYTHONUNBUFFERED": "1", "PYTHONHASHSEED": "0", "PYTHONIOENCODING": "utf-8:backslashreplace",
-    }  # fmt: skip
+    return (
+        kept
+        | one
+        | own
+        | {
+            "PYTHONPATH": os.pathsep.join(dict.fromkeys(path)),
+            "PYTHONDONTWRITEBYTECODE": "1",
+            "MPLBACKEND": "Agg",
+            "PYTHONUNBUFFERED": "1",
+            "PYTHONHASHSEED": "0",
+            "PYTHONIOENCODING": "utf-8:backslashreplace",
+        }
+    )
 
 
 def import_path() -> list[str]:

@@ -156,6 +156,10 @@ def _final() -> Stage:
 
 
 STAGES: dict[str, Callable[[], Stage]] = {
-    "rows": _rows, "tiles": _tiles, "tensor cores": _tensor_cores, "pages": _pages, "final": _final,
-}  # fmt: skip
+    "rows": _rows,
+    "tiles": _tiles,
+    "tensor cores": _tensor_cores,
+    "pages": _pages,
+    "final": _final,
+}
 """Name -> the stage; inputs are made when it is asked for."""

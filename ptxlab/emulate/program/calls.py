@@ -51,9 +51,12 @@ def lower_call(
     elif not lower_system_call(low, target, call.sources(), call.result(), instruction, guard, routine):
         raise UnsupportedInstruction(
             f"the CPU machine cannot call {target!r}: the module does not define it",
-            line=line, column=instruction.column, source=low.text(line), file=low.module.file,
+            line=line,
+            column=instruction.column,
+            source=low.text(line),
+            file=low.module.file,
             length=len(instruction.opcode),
-        )  # fmt: skip
+        )
 
 
 class _Call:

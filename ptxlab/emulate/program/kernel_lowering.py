@@ -126,9 +126,15 @@ class KernelLowering(Lowering):
         """The error for an opcode."""
         line = instruction.line
         return UnsupportedInstruction(
-            what, line=line, column=instruction.column, source=self.text(line), file=self.module.file,
-            span=self.module.spans.get(line), length=len(instruction.opcode), syntax=syntax,
-        )  # fmt: skip
+            what,
+            line=line,
+            column=instruction.column,
+            source=self.text(line),
+            file=self.module.file,
+            span=self.module.spans.get(line),
+            length=len(instruction.opcode),
+            syntax=syntax,
+        )
 
     def instruction(self, instruction: Instruction, scope: Scope, routine: Routine) -> None:
         found, line = self._form(instruction), instruction.line

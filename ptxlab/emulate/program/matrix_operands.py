@@ -37,10 +37,15 @@ def elements(program: Program, code: Code) -> dict[str, Elements]:
             text = f"{len(found)} of {' and '.join(str(w) for w in sorted(widths))} bits"
             column = code.instruction.column if code.instruction is not None else 0
             raise PtxError(
-                f"{name} of {form.opcode} is {wants}, found {text}", line=code.line, column=column,
-                length=len(form.opcode), source=program.source(code.line), file=program.file,
-                span=program.spans.get(code.line), syntax=form.op.syntax,
-            )  # fmt: skip
+                f"{name} of {form.opcode} is {wants}, found {text}",
+                line=code.line,
+                column=column,
+                length=len(form.opcode),
+                source=program.source(code.line),
+                file=program.file,
+                span=program.spans.get(code.line),
+                syntax=form.op.syntax,
+            )
         out[name] = found
     return out
 
@@ -70,10 +75,15 @@ def metadata(program: Program, code: Code) -> sparse.Metadata | None:
         legal = "0" if count == 1 else f"0 to {count - 1}"
         column = code.instruction.column if code.instruction is not None else 0
         raise PtxError(
-            f"the sparsity selector of {form.opcode}, its last operand, is {legal}, found {selector}", line=code.line,
-            column=column, length=len(form.opcode), source=program.source(code.line), file=program.file,
-            span=program.spans.get(code.line), syntax=form.op.syntax,
-        )  # fmt: skip
+            f"the sparsity selector of {form.opcode}, its last operand, is {legal}, found {selector}",
+            line=code.line,
+            column=column,
+            length=len(form.opcode),
+            source=program.source(code.line),
+            file=program.file,
+            span=program.spans.get(code.line),
+            syntax=form.op.syntax,
+        )
     return sparse.metadata(form, selector)
 
 

@@ -119,9 +119,13 @@ def _given(
     fewest, most = found.op.operand_counts
     if not fewest <= len(given) <= most:
         raise UnsupportedInstruction(
-            f"{found.opcode} takes {fewest} operands, found {len(given)}", line=line, source=low.text(line),
-            column=instruction.column, file=low.module.file, syntax=found.op.syntax,
-        )  # fmt: skip
+            f"{found.opcode} takes {fewest} operands, found {len(given)}",
+            line=line,
+            source=low.text(line),
+            column=instruction.column,
+            file=low.module.file,
+            syntax=found.op.syntax,
+        )
     place: model.Vector | None = None
     tensor = found.tensor
     for k, each in enumerate(given) if tensor else ():
@@ -133,8 +137,12 @@ def _given(
         raise UnsupportedInstruction(
             f"{found.opcode} needs the coordinates of its tile beside the tensor map: write [map, {{x, y}}], with as "
             "many as the tensor has dimensions",
-            line=line, source=low.text(line), column=instruction.column, file=low.module.file, syntax=found.op.syntax,
-        )  # fmt: skip
+            line=line,
+            source=low.text(line),
+            column=instruction.column,
+            file=low.module.file,
+            syntax=found.op.syntax,
+        )
     if found.L2_cache_hint and "src_size" in (names := [s.name for s in specs]) and len(given) == len(specs) - 1:
         given.insert(names.index("src_size"), None)  # the last operand is then the cache policy
     return given, place

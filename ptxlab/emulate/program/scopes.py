@@ -308,8 +308,14 @@ class Names:
 
     def error(self, message: str, line: int, *, hint: str = "") -> PtxError:
         """An error at a line of the module."""
-        return PtxError(message, line=line, source=self.text(line), file=self.module.file, hint=hint,
-                        span=self.module.spans.get(line))  # fmt: skip
+        return PtxError(
+            message,
+            line=line,
+            source=self.text(line),
+            file=self.module.file,
+            hint=hint,
+            span=self.module.spans.get(line),
+        )
 
     def text(self, line: int) -> str:
         """The text of a line."""

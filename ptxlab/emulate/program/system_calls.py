@@ -36,9 +36,13 @@ def lower_system_call(
     in bytes."""
     if target in _REFUSED:
         raise UnsupportedInstruction(
-            f"the CPU machine cannot call {target}: {_REFUSED[target]}", line=call.line, column=call.column,
-            source=low.text(call.line), file=low.module.file, length=len(call.opcode),
-        )  # fmt: skip
+            f"the CPU machine cannot call {target}: {_REFUSED[target]}",
+            line=call.line,
+            column=call.column,
+            source=low.text(call.line),
+            file=low.module.file,
+            length=len(call.opcode),
+        )
     if target not in ("vprintf", "__assertfail", "malloc", "free"):
         return False
     behind = low.branch_around(guard, call.line) if guard else ""

@@ -12,8 +12,11 @@ from ptxlab.isa import types
 from ptxlab.isa.tensor_map import BYTES, FIELDS, FILLS, INTERLEAVES, SWIZZLES, TYPES, Bits, pieces
 
 MODES = {
-    "elemtype": TYPES, "interleave_layout": INTERLEAVES, "swizzle_mode": SWIZZLES, "fill_mode": FILLS,
-}  # fmt: skip
+    "elemtype": TYPES,
+    "interleave_layout": INTERLEAVES,
+    "swizzle_mode": SWIZZLES,
+    "fill_mode": FILLS,
+}
 """Fields whose values are numbered."""
 LANES = 32
 

@@ -180,9 +180,12 @@ def _sample(now: _Lowered) -> None:
     if compared and geometry in ("3d", "2dms", "a2dms"):
         raise UnsupportedInstruction(
             f"depths are compared in textures of 1d, 2d, a1d, a2d, cube and acube: {found.opcode} has the operand "
-            f"{rest[0]}", line=line, source=now.low.text(line), column=now.instruction.column,
+            f"{rest[0]}",
+            line=line,
+            source=now.low.text(line),
+            column=now.instruction.column,
             file=now.low.module.file,
-        )  # fmt: skip
+        )
     if compared:
         names["%depth"] = _given(now, now.operand(rest[0]), "f32")
     for letter, value in zip("xyz"[:coordinates], offsets or (), strict=False):
@@ -195,9 +198,15 @@ def _sample(now: _Lowered) -> None:
     names |= {f"%d{k}": e for k, e in enumerate(elements) if e is not None}
     results = tuple(k for k, e in enumerate(elements) if e is not None)
     text = sampling.text(
-        geometry, integers=kind == "b32", offsets=offsets is not None, results=results, type_=str(found.type),
-        gathered=None if found.comp is None else "rgba".index(str(found.comp)), mip=mip, compared=compared,
-    )  # fmt: skip
+        geometry,
+        integers=kind == "b32",
+        offsets=offsets is not None,
+        results=results,
+        type_=str(found.type),
+        gathered=None if found.comp is None else "rgba".index(str(found.comp)),
+        mip=mip,
+        compared=compared,
+    )
     what = f"{found.opcode}: {address.base} is no texture"
     checked = _object("", "%t", what, TEXTURE)[0]
     reasons = [what]

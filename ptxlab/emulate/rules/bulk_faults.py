@@ -50,10 +50,18 @@ def bulk_fault(
         hint = CLUSTER if kind == BAD_BULK and count == ALONE else ""
         return fault(program, launch, "trap", message, line=code.line, block=block, thread=thread, hint=hint)
     return access_fault(
-        program, launch, memory, line=code.line, block=block, thread=thread,
-        what="load" if kind == COPY_FROM else "store", space=space_of(address), address=address, size=count,
+        program,
+        launch,
+        memory,
+        line=code.line,
+        block=block,
+        thread=thread,
+        what="load" if kind == COPY_FROM else "store",
+        space=space_of(address),
+        address=address,
+        size=count,
         align=align,
-    )  # fmt: skip
+    )
 
 
 def space_of(address: int) -> str:

@@ -36,9 +36,17 @@ def fault(
 ) -> DeviceFault:
     """A fault at a PTX line in one thread; `block` and `thread` are linear indices in the grid and in the block."""
     return DeviceFault(
-        kind, message, kernel=program.name, block=unravel(block, launch.grid), thread=unravel(thread, launch.block),
-        line=line, source=program.source(line), address=address, span=program.spans.get(line), hint=hint,
-    )  # fmt: skip
+        kind,
+        message,
+        kernel=program.name,
+        block=unravel(block, launch.grid),
+        thread=unravel(thread, launch.block),
+        line=line,
+        source=program.source(line),
+        address=address,
+        span=program.spans.get(line),
+        hint=hint,
+    )
 
 
 def access_fault(
@@ -149,10 +157,14 @@ def unsupported(program: Program, code: Code) -> UnsupportedInstruction:
     opcode = code.form.opcode
     return UnsupportedInstruction(
         f"the CPU machine does not execute {opcode} yet: it can be assembled and run on a GPU only",
-        line=code.line, column=code.instruction.column if code.instruction is not None else 0, length=len(opcode),
-        source=program.source(code.line), file=program.file, span=program.spans.get(code.line),
+        line=code.line,
+        column=code.instruction.column if code.instruction is not None else 0,
+        length=len(opcode),
+        source=program.source(code.line),
+        file=program.file,
+        span=program.spans.get(code.line),
         syntax=code.form.op.syntax,
-    )  # fmt: skip
+    )
 
 
 def lanes_in_words(mask: np.ndarray) -> str:

@@ -39,9 +39,15 @@ def as_finding(program: Program, launch: Launch, stopped: DeviceFault) -> Findin
         (x, y, z), (across, down, _) = stopped.thread, launch.block
         linear = x + across * (y + down * z)
         first = Party(
-            stopped.block, stopped.thread, linear // 32, linear % 32, stopped.line, program.source(stopped.line),
-            stopped.span, "is stopped",
-        )  # fmt: skip
+            stopped.block,
+            stopped.thread,
+            linear // 32,
+            linear % 32,
+            stopped.line,
+            program.source(stopped.line),
+            stopped.span,
+            "is stopped",
+        )
     check, kind = {"memcheck": ("memcheck", "invalid access"), "deadlock": ("synccheck", "deadlock")}.get(
         stopped.kind, (stopped.kind, stopped.kind)
     )
@@ -59,17 +65,30 @@ def _finding(program: Program, launch: Launch, memory: Memory, note: Note) -> Fi
         second = _party(program, launch, other, note.other_block, note.other_warp, note.other_lane)
     space, where = _where(program, memory, code, note.address)
     return Finding(
-        check, sentence(program, launch, note, code, other, space), kind, first, second, space,
-        note.address if space else None, where, note.value if note.kind in (COUNTS, SOURCE, RANGE) else None,
+        check,
+        sentence(program, launch, note, code, other, space),
+        kind,
+        first,
+        second,
+        space,
+        note.address if space else None,
+        where,
+        note.value if note.kind in (COUNTS, SOURCE, RANGE) else None,
         note.count,
-    )  # fmt: skip
+    )
 
 
 def _party(program: Program, launch: Launch, code: Code, block: int, warp: int, lane: int) -> Party:
     return Party(
-        unravel(block, launch.grid), unravel(32 * warp + lane, launch.block), warp, lane, code.line,
-        program.source(code.line), program.spans.get(code.line), _did(code),
-    )  # fmt: skip
+        unravel(block, launch.grid),
+        unravel(32 * warp + lane, launch.block),
+        warp,
+        lane,
+        code.line,
+        program.source(code.line),
+        program.spans.get(code.line),
+        _did(code),
+    )
 
 
 def _did(code: Code) -> str:

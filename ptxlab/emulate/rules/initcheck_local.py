@@ -76,9 +76,17 @@ def loaded(
 
 @rule
 def within(
-    launch: Launch, block: Block, warp: u32, mask: u32, offsets: Pointer[u32], size: u64, begin: u64, end: u64,
-    code: u64, start: u64,
-) -> None:  # fmt: skip
+    launch: Launch,
+    block: Block,
+    warp: u32,
+    mask: u32,
+    offsets: Pointer[u32],
+    size: u64,
+    begin: u64,
+    end: u64,
+    code: u64,
+    start: u64,
+) -> None:
     """Lanes access `size` bytes each, which should lie in an object of their local memory, from `begin` to `end`."""
     outside = mask & bits(load_lanes(offsets) - u32(begin) > u32(end - begin - size))
     if outside:
@@ -90,9 +98,17 @@ def within(
 
 @rule
 def within_anywhere(
-    launch: Launch, block: Block, warp: u32, mask: u32, addresses: Pointer[u64], extra: u64, size: u64, begin: u64,
-    end: u64, code: u64,
-) -> None:  # fmt: skip
+    launch: Launch,
+    block: Block,
+    warp: u32,
+    mask: u32,
+    addresses: Pointer[u64],
+    extra: u64,
+    size: u64,
+    begin: u64,
+    end: u64,
+    code: u64,
+) -> None:
     """The same of generic addresses."""
     offsets = local(u32, 32)
     store_lanes(offsets, narrow(load_lanes(addresses) + u64(extra - LOCAL_WINDOW)))

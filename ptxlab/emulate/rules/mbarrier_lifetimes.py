@@ -121,9 +121,15 @@ class Phases:
         words = np.zeros((4, WARPS), np.uint64)
         words[:, lanes] = np.array((addresses, asked, before, after), np.uint64)
         failed = phases.operated(
-            self.launch, self.record, warp, sum(1 << lane for lane in lanes), code.index, what.action,
-            what.flags | SPIN * waits_only, *map(Pointer[int], words),
-        )  # fmt: skip
+            self.launch,
+            self.record,
+            warp,
+            sum(1 << lane for lane in lanes),
+            code.index,
+            what.action,
+            what.flags | SPIN * waits_only,
+            *map(Pointer[int], words),
+        )
         return failed and waits_only and self._nobody_can_run()
 
     def reported(self, what: int, by: int, other: int, at: int, value: int) -> None:

@@ -100,10 +100,19 @@ def _read(launch: Launch, entry: Entry) -> Note:
     if has_other and other >> MANY & 1 and same_block and same_warp and lane == other_lane:
         other_lane = another(launch.masks[32 * other_code + other_warp], lane)
     return Note(
-        entry.key >> KIND, me >> CODE & LAST_CODE, entry.block, me >> WARP & 31, lane,
-        other_code if has_other else -1, entry.block if same_block else (other >> BLOCK) - 1, other_warp, other_lane,
-        entry.address if entry.address != NOWHERE else -1, entry.value, entry.count,
-    )  # fmt: skip
+        entry.key >> KIND,
+        me >> CODE & LAST_CODE,
+        entry.block,
+        me >> WARP & 31,
+        lane,
+        other_code if has_other else -1,
+        entry.block if same_block else (other >> BLOCK) - 1,
+        other_warp,
+        other_lane,
+        entry.address if entry.address != NOWHERE else -1,
+        entry.value,
+        entry.count,
+    )
 
 
 def another(mask: int, lane: int) -> int:

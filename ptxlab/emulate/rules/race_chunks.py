@@ -21,9 +21,15 @@ MOST = 31
 
 @rule
 def chunks_stored(
-    launch: Launch, block: Block, warp: u32, records: Pointer[u64] | None, stride: u64, offset: u64,
-    table: Pointer[u64], pieces: Pointer[u64],
-) -> boolean:  # fmt: skip
+    launch: Launch,
+    block: Block,
+    warp: u32,
+    records: Pointer[u64] | None,
+    stride: u64,
+    offset: u64,
+    table: Pointer[u64],
+    pieces: Pointer[u64],
+) -> boolean:
     """Records that each lane stores to a chunk of words, that of lane 0 at this offset, the others behind one another.
     table: the words of a chunk, the code of its first one, and for each line numbers 0 and 2 of it; pieces: the stores
     to one chunk. False, where other threads have accessed these lines: then the stores are looked at one by one."""

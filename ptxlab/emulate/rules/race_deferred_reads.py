@@ -48,9 +48,15 @@ APART = 2
 KINDS = "pure", "memory", "flow", "none", "lane", "warp"
 """Kinds of actions that order no accesses of different warps, with these exceptions."""
 ORDERS = frozenset(
-    {Action.FENCE, Action.CLUSTER_BARRIER, Action.WARPGROUP_PRODUCT, Action.WARPGROUP_FENCE, Action.WARPGROUP_COMMIT,
-     Action.WARPGROUP_WAIT}
-)  # fmt: skip
+    {
+        Action.FENCE,
+        Action.CLUSTER_BARRIER,
+        Action.WARPGROUP_PRODUCT,
+        Action.WARPGROUP_FENCE,
+        Action.WARPGROUP_COMMIT,
+        Action.WARPGROUP_WAIT,
+    }
+)
 
 
 def make_room(later: DeferredAccesses, size: int, granule: int) -> None:

@@ -85,9 +85,7 @@ def taken(at: Pointer[u64], new: row_u64, chosen: row_bool, field: u64) -> boole
 
 
 @rule
-def line_taken(
-    records: Pointer[u64], stride: u64, number: u64, now: row_u64, chosen: u32, write: boolean
-) -> boolean:  # fmt: skip
+def line_taken(records: Pointer[u64], stride: u64, number: u64, now: row_u64, chosen: u32, write: boolean) -> boolean:
     """Records an access to some words of a line, as `now` has it, if the line is owned, or is from now on: that it is
     not where all words are accessed, since a line may be one record then (`race_line_records`)."""
     line, kept = line_of(records, stride, number), records + 3 * stride
@@ -136,9 +134,16 @@ def listed(launch: Launch, pieces: Pointer[u64], codes: Pointer[u32], write: boo
 
 @rule
 def run_taken(
-    records: Pointer[u64], stride: u64, word: u64, apart: u32, mine: u64, mask: u32, wanted: u32, codes: Pointer[u32],
+    records: Pointer[u64],
+    stride: u64,
+    word: u64,
+    apart: u32,
+    mine: u64,
+    mask: u32,
+    wanted: u32,
+    codes: Pointer[u32],
     write: boolean,
-) -> boolean:  # fmt: skip
+) -> boolean:
     """Records what lanes access that are so many words apart: from that of `mine` on, whose first word this is, the
     lanes of a mask."""
     field, mark = u64(LARGEST + 1) << field_of(write), u64((records[3 * stride + EPOCH] | OWNED) << AGE)
@@ -181,9 +186,16 @@ def run_of(launch: Launch, offsets: Pointer[u32], left: u32, words: u32) -> tupl
 
 @rule
 def own_words(
-    launch: Launch, block: Block, records: Pointer[u64], stride: u64, offsets: Pointer[u32], pieces: Pointer[u64],
-    mine: u64, mask: u32, write: boolean,
-) -> boolean:  # fmt: skip
+    launch: Launch,
+    block: Block,
+    records: Pointer[u64],
+    stride: u64,
+    offsets: Pointer[u32],
+    pieces: Pointer[u64],
+    mine: u64,
+    mask: u32,
+    write: boolean,
+) -> boolean:
     """Records all pieces, from an offset of each lane, in words of which each is one thread's. False where not all are,
     or lanes lie anyhow; to record the same accesses again changes nothing then."""
     if not by_rows(launch, records, stride) or records[3 * stride + OF_A_BLOCK] != 0:

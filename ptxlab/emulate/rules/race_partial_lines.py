@@ -159,10 +159,21 @@ def stretch(
             if step == 1:
                 now |= load_row(codes + i)
             if part_of_line(
-                launch, block, records, stride, word + i >> LINE,
-                u64(address + i * launch.granule - begin * launch.granule), now,
-                meant << u32(begin), low, span, write, no_writer, no_reader, rows,
-            ):  # fmt: skip
+                launch,
+                block,
+                records,
+                stride,
+                word + i >> LINE,
+                u64(address + i * launch.granule - begin * launch.granule),
+                now,
+                meant << u32(begin),
+                low,
+                span,
+                write,
+                no_writer,
+                no_reader,
+                rows,
+            ):
                 changed = True
         i += here
     if followed and looked and not changed:

@@ -98,9 +98,21 @@ def from_part_of_a_row(
                 who, codes = mine | pieces[at + 2 + k] | lane, launch.no_codes
                 address = start + begin + k * launch.granule
                 stretch(
-                    launch, block, records, stride, word + k, address, width, codes, 0, who, 0, mask >> lane, write,
+                    launch,
+                    block,
+                    records,
+                    stride,
+                    word + k,
+                    address,
+                    width,
+                    codes,
+                    0,
+                    who,
+                    0,
+                    mask >> lane,
+                    write,
                     followed,
-                )  # fmt: skip
+                )
         at += 2 + (words + 15) // 16 * 16
 
 
@@ -132,9 +144,21 @@ def from_parts_of_halves(
                     continue
                 who, codes = mine | pieces[at + 2 + k] | lane, launch.no_codes
                 stretch(
-                    launch, block, records, stride, word, start + begin, width, codes, 0, who, 0, part >> lane, write,
+                    launch,
+                    block,
+                    records,
+                    stride,
+                    word,
+                    start + begin,
+                    width,
+                    codes,
+                    0,
+                    who,
+                    0,
+                    part >> lane,
+                    write,
                     followed,
-                )  # fmt: skip
+                )
         at += 2 + (words + 15) // 16 * 16
 
 
@@ -187,9 +211,21 @@ def from_close_lanes(
                 lane = behind * inverse >> SCALE
                 chosen = bits((lane * apart == behind) & (part >> lane & 1 != 0))
                 if chosen != 0 and part_of_line(
-                    launch, block, records, stride, number, start + (number << LINE) * granule,
-                    lane + one + (mine | pieces[at + 2 + k]), chosen, low, span, write, no_writer, no_reader, True,
-                ):  # fmt: skip
+                    launch,
+                    block,
+                    records,
+                    stride,
+                    number,
+                    start + (number << LINE) * granule,
+                    lane + one + (mine | pieces[at + 2 + k]),
+                    chosen,
+                    low,
+                    span,
+                    write,
+                    no_writer,
+                    no_reader,
+                    True,
+                ):
                     changed = True
             no_reader = no_reader and write
             if followed and not changed:

@@ -89,9 +89,22 @@ def read_together(
                 continue
         if not (followed and line_settled(block, records + 3 * stride, number, mine >> WARP & 31)):
             done = line_read(
-                launch, block, records, stride, number, offset, members, one, past, width, mine, low, span, unwritten,
+                launch,
+                block,
+                records,
+                stride,
+                number,
+                offset,
+                members,
+                one,
+                past,
+                width,
+                mine,
+                low,
+                span,
+                unwritten,
                 apart,
-            )  # fmt: skip
+            )
             if done == LOOK:
                 return False
             if done == SAME and followed:

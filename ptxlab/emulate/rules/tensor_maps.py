@@ -24,9 +24,13 @@ RANK, TYPE, INTERLEAVE, SWIZZLE, FILL = (
     FIELDS[name][0][0].at for name in ("rank", "elemtype", "interleave_layout", "swizzle_mode", "fill_mode")
 )
 DIM, STRIDE, STRIDE_TOP, STEP, BOX, BOXES = (
-    FIELDS["global_dim"][0][0].at, FIELDS["global_stride"][0][0].at, FIELDS["global_stride"][0][1].at,
-    FIELDS["element_stride"][0][0].at, FIELDS["box_dim"][0][0].at, FIELDS["box_dim"][1][0].at,
-)  # fmt: skip
+    FIELDS["global_dim"][0][0].at,
+    FIELDS["global_stride"][0][0].at,
+    FIELDS["global_stride"][0][1].at,
+    FIELDS["element_stride"][0][0].at,
+    FIELDS["box_dim"][0][0].at,
+    FIELDS["box_dim"][1][0].at,
+)
 """Where each field begins, in bits; of the last but one the innermost dimension, of the last the others."""
 UNKNOWN = 0xFF00000F
 """Bits of the third 32-bit word that are 0 in every map of tiles that is known."""

@@ -66,7 +66,13 @@ def assertion(program: Program, memory: Memory, stopped: DeviceFault) -> DeviceF
         message = f"{name}:{number & 0xFFFFFFFF}: {read_string(memory, function)}: "
         message += f"Assertion `{read_string(memory, text)}` failed"
         return DeviceFault(
-            "assert", message, kernel=stopped.kernel, block=stopped.block, thread=stopped.thread, line=line,
-            source=stopped.source, span=stopped.span,
-        )  # fmt: skip
+            "assert",
+            message,
+            kernel=stopped.kernel,
+            block=stopped.block,
+            thread=stopped.thread,
+            line=line,
+            source=stopped.source,
+            span=stopped.span,
+        )
     return stopped

@@ -169,10 +169,17 @@ class Access(Lanes):
             verdict, where, index, _ = judge(self.machine.map, space, place, size, size, write)
             if verdict != FINE or self._gone(where, index):
                 raise access_fault(
-                    self.machine.program, self.machine.launch, self.machine.memory, line=site.code.line,
-                    block=self.spaces.block, thread=self.warp * LANES + lane, what=what, space=site.space,
-                    address=place, size=size,
-                )  # fmt: skip
+                    self.machine.program,
+                    self.machine.launch,
+                    self.machine.memory,
+                    line=site.code.line,
+                    block=self.spaces.block,
+                    thread=self.warp * LANES + lane,
+                    what=what,
+                    space=site.space,
+                    address=place,
+                    size=size,
+                )
             region = self._held(site.space, where, index)
             offset = address - region.base
             if in_heap(self.machine.map, place):
@@ -208,10 +215,18 @@ class Access(Lanes):
         )
         if verdict != FINE or (fragment and where == LOCAL) or self._gone(where, index):
             raise access_fault(
-                self.machine.program, self.machine.launch, self.machine.memory, line=code.line, block=self.spaces.block,
-                thread=self.warp * LANES + lane, what=what, space=space, address=address, size=align or size,
+                self.machine.program,
+                self.machine.launch,
+                self.machine.memory,
+                line=code.line,
+                block=self.spaces.block,
+                thread=self.warp * LANES + lane,
+                what=what,
+                space=space,
+                address=address,
+                size=align or size,
                 fragment=fragment,
-            )  # fmt: skip
+            )
         return self._held(space, where, index), offset
 
     def _region(self, space: str, address: int) -> Region | None:

@@ -49,9 +49,15 @@ class BlockChecks:
             began[w.warp], live[w.warp] = (1 << threads) - 1, mask_bits(w.live)
         waiting = sum(1 << w.warp for w in warps)
         barriers.opened(
-            self.checker.record, self.record, barrier, waiting, Pointer(began), Pointer(live),
-            len(warps) == sum(not w.done for w in every), overfull,
-        )  # fmt: skip
+            self.checker.record,
+            self.record,
+            barrier,
+            waiting,
+            Pointer(began),
+            Pointer(live),
+            len(warps) == sum(not w.done for w in every),
+            overfull,
+        )
 
     def arrived(self, barrier: int, warp: Warp) -> None:
         """A warp has passed `bar.arrive`."""

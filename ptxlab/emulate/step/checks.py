@@ -178,9 +178,18 @@ class CheckedSteps:
             if whole and away:
                 pcs, waiting, here = _standing(w, code)
                 barriers.diverged(
-                    self.record, block, w.warp, lanes, away & ~here, mask_bits(w.mask) & ~lanes, waiting, pcs, behind,
-                    comes, code.index,
-                )  # fmt: skip
+                    self.record,
+                    block,
+                    w.warp,
+                    lanes,
+                    away & ~here,
+                    mask_bits(w.mask) & ~lanes,
+                    waiting,
+                    pcs,
+                    behind,
+                    comes,
+                    code.index,
+                )
 
         return look
 
@@ -230,9 +239,18 @@ class CheckedSteps:
         def look(w: Warp, lanes: int, named: np.ndarray) -> None:
             b, c = (np.broadcast_to(np.asarray(value, np.uint32), LANES) for value in (by(w), clamp(w)))
             lane_masks.shuffled(
-                self.record, w.spaces.check.record, w.warp, lanes, mask_bits(w.live), named, b, c, mode, asked,
+                self.record,
+                w.spaces.check.record,
+                w.warp,
+                lanes,
+                mask_bits(w.live),
+                named,
+                b,
+                c,
+                mode,
+                asked,
                 code.index,
-            )  # fmt: skip
+            )
 
         return look
 

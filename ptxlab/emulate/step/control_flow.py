@@ -140,9 +140,14 @@ def _trap(t: Translator, code: Code) -> Step:
 def _fault(w: Warp, code: Code, kind: str, message: str, lane: int) -> Exception:
     machine = w.machine
     return fault(
-        machine.program, machine.launch, kind, message, line=code.line, block=w.block_index,
+        machine.program,
+        machine.launch,
+        kind,
+        message,
+        line=code.line,
+        block=w.block_index,
         thread=w.warp * LANES + lane,
-    )  # fmt: skip
+    )
 
 
 # -- barriers of the block ---------------------------------------------------------------------------------------------

@@ -212,9 +212,15 @@ class Machine(LaunchState):
         w = self.now
         assert w is not None
         return fault(
-            self.program, self.launch, kind, message, line=self.program.codes[w.pc].line, block=w.block_index,
-            thread=w.warp * LANES + int(w.mask.argmax()), hint=hint,
-        )  # fmt: skip
+            self.program,
+            self.launch,
+            kind,
+            message,
+            line=self.program.codes[w.pc].line,
+            block=w.block_index,
+            thread=w.warp * LANES + int(w.mask.argmax()),
+            hint=hint,
+        )
 
     def found(self, *, stopped: bool = False) -> list[Finding]:
         """The findings of the checks; stopped: before the launch's end."""

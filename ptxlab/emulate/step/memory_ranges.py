@@ -65,6 +65,11 @@ class Region:
 def region_of(allocation: Allocation) -> Region:
     """The region of an allocation."""
     return Region(
-        allocation.address, allocation.data, allocation.size, allocation.name, writable=allocation.writable,
-        written=allocation.written, flushes=True,
-    )  # fmt: skip
+        allocation.address,
+        allocation.data,
+        allocation.size,
+        allocation.name,
+        writable=allocation.writable,
+        written=allocation.written,
+        flushes=True,
+    )

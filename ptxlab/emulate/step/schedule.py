@@ -217,9 +217,14 @@ class BlockRun:
         if ended := [w.warp for w in self.warps if w.done]:
             lines.append(f"ended: {'warp' if len(ended) == 1 else 'warps'} {', '.join(map(str, ended))}")
         return fault(
-            self.machine.program, self.machine.launch, "deadlock", "\n    ".join([message, *lines]),
-            line=code.line, block=self.index, thread=warp.warp * LANES + int(mask.argmax()),
-        )  # fmt: skip
+            self.machine.program,
+            self.machine.launch,
+            "deadlock",
+            "\n    ".join([message, *lines]),
+            line=code.line,
+            block=self.index,
+            thread=warp.warp * LANES + int(mask.argmax()),
+        )
 
     def _spinning(self) -> Iterator[Spin]:
         running = dict(self.can_run())

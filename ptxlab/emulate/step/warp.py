@@ -35,9 +35,13 @@ RUNS, STUCK = -1, -2
 """Instead of the barrier that a warp has arrived at: it can run; it waits and nothing can end that."""
 
 CLOCKS = {
-    "%clock": ("i32", 0), "%clock_hi": ("i32", 32), "%clock64": ("i64", 0),
-    "%globaltimer": ("i64", 0), "%globaltimer_lo": ("i32", 0), "%globaltimer_hi": ("i32", 32),
-}  # fmt: skip
+    "%clock": ("i32", 0),
+    "%clock_hi": ("i32", 32),
+    "%clock64": ("i64", 0),
+    "%globaltimer": ("i64", 0),
+    "%globaltimer_lo": ("i32", 0),
+    "%globaltimer_hi": ("i32", 32),
+}
 """Special registers that count the warp-instructions issued so far: lane type, bits to shift away."""
 
 NONE, ALL = bytes(LANES), b"\x01" * LANES
@@ -239,19 +243,25 @@ class Warp(Access):
                 return unravel(threads, launch.block)[which].astype(np.uint32)
             size, place = launch.cluster_size, unravel(self.block_index, launch.grid)
             value = {
-                "%ntid": launch.block, "%nctaid": launch.grid, "%ctaid": place, "%cluster_nctaid": size,
+                "%ntid": launch.block,
+                "%nctaid": launch.grid,
+                "%ctaid": place,
+                "%cluster_nctaid": size,
                 "%nclusterid": tuple(n // s for n, s in zip(launch.grid, size, strict=True)),
                 "%clusterid": tuple(n // s for n, s in zip(place, size, strict=True)),
                 "%cluster_ctaid": tuple(n % s for n, s in zip(place, size, strict=True)),
-            }.get(register)  # fmt: skip
+            }.get(register)
             if value is not None:
                 return self.const("i32", value[which])
         lane = np.arange(LANES, dtype=np.uint64)
         one = np.uint64(1)
         masks = {
-            "%lanemask_eq": one << lane, "%lanemask_lt": (one << lane) - one, "%lanemask_le": (one << lane + one) - one,
-            "%lanemask_gt": ~((one << lane + one) - one), "%lanemask_ge": ~((one << lane) - one),
-        }  # fmt: skip
+            "%lanemask_eq": one << lane,
+            "%lanemask_lt": (one << lane) - one,
+            "%lanemask_le": (one << lane + one) - one,
+            "%lanemask_gt": ~((one << lane + one) - one),
+            "%lanemask_ge": ~((one << lane) - one),
+        }
         if name in masks:
             return masks[name].astype(np.uint32)
         if name == "%laneid":
@@ -265,8 +275,11 @@ class Warp(Access):
         if name in in_cluster:
             return self.const(SPECIAL[name].lane, in_cluster[name])
         fixed = {
-            "%warpid": self.warp, "%nwarpid": launch.warps, "%nsmid": 1,
-            "%dynamic_smem_size": launch.shared, "%aggr_smem_size": total,
+            "%warpid": self.warp,
+            "%nwarpid": launch.warps,
+            "%nsmid": 1,
+            "%dynamic_smem_size": launch.shared,
+            "%aggr_smem_size": total,
             "%total_smem_size": total - self.machine.program.shared_start,
-        }  # fmt: skip
+        }
         return self.const(SPECIAL[name].lane, fixed.get(name, 0))

@@ -100,7 +100,13 @@ def _cut(page: Page, low: int, high: int) -> bytes:
     last = {r: k for k, r in enumerate(page.registers[: writes.start].tolist())}
     before = [page.values[last[r]] if r in last else value for r, value in enumerate(page.keyframe)]
     return Columns(
-        page.codes[low:high], page.masks[low:high], np.diff(page.first_write[low : high + 1]), page.registers[writes],
-        by_kind(page.values[writes]), np.diff(page.first_touch[low : high + 1]), page.touch_head[touches],
-        page.touch_masks[touches], page.addresses[touches],
-    ).pack(before, level=9)  # fmt: skip
+        page.codes[low:high],
+        page.masks[low:high],
+        np.diff(page.first_write[low : high + 1]),
+        page.registers[writes],
+        by_kind(page.values[writes]),
+        np.diff(page.first_touch[low : high + 1]),
+        page.touch_head[touches],
+        page.touch_masks[touches],
+        page.addresses[touches],
+    ).pack(before, level=9)

@@ -176,9 +176,20 @@ class Replay:
         self.phases[key] = 0 if what.action == INIT else self.phases.get(key, 0) + ended
         pending, bytes_ = mbarrier.pending(word), mbarrier.bytes_pending(word)
         return MbarrierEvent(
-            _said(what, y, passed=bool(result)), block, address, step, warp, number, by, lane, line, self.phases[key],
-            pending, bytes_, ended,
-        )  # fmt: skip
+            _said(what, y, passed=bool(result)),
+            block,
+            address,
+            step,
+            warp,
+            number,
+            by,
+            lane,
+            line,
+            self.phases[key],
+            pending,
+            bytes_,
+            ended,
+        )
 
 
 def _said(what: Operation, bytes_: int, *, passed: bool) -> str:

@@ -83,9 +83,18 @@ class Order:
             self.full = True
             return
         copied = Copied(
-            block, transfer.thread // 32, line, KINDS[transfer.kind], transfer.count, to, bool(transfer.reads),
-            -1 if transfer.group else transfer.barrier, transfer.group, now, at=int(transfer.at),
-        )  # fmt: skip
+            block,
+            transfer.thread // 32,
+            line,
+            KINDS[transfer.kind],
+            transfer.count,
+            to,
+            bool(transfer.reads),
+            -1 if transfer.group else transfer.barrier,
+            transfer.group,
+            now,
+            at=int(transfer.at),
+        )
         if transfer.kind in TILES:
             map = b"".join(int(transfer.map[k]).to_bytes(8, "little") for k in range(BYTES // 8))
             copied.map = self.maps.setdefault(map, len(self.maps))

@@ -102,11 +102,16 @@ def columns_of(warp: Pending) -> Columns:
     """The columns of the pending steps."""
     touches = warp.touches
     return Columns(
-        np.array(warp.codes), _bits(warp.masks), np.array(warp.counts), np.array(warp.registers, np.uint16),
-        by_kind(warp.values), np.array(warp.touched),
+        np.array(warp.codes),
+        _bits(warp.masks),
+        np.array(warp.counts),
+        np.array(warp.registers, np.uint16),
+        by_kind(warp.values),
+        np.array(warp.touched),
         np.array([(KINDS.index(t.what), SPACES.index(t.space), t.size) for t in touches], np.uint8).reshape(-1, 3),
-        _bits([t.mask for t in touches]), np.array([t.address for t in touches], np.uint64).reshape(-1, LANES),
-    )  # fmt: skip
+        _bits([t.mask for t in touches]),
+        np.array([t.address for t in touches], np.uint64).reshape(-1, LANES),
+    )
 
 
 def _bits(masks: Sequence[np.ndarray] | np.ndarray) -> np.ndarray:
@@ -174,10 +179,17 @@ def unpack_page(body: bytes, lanes: Sequence[str]) -> Page:
     types = [DTYPE[lane] for lane in lanes]
     touch_masks = np.frombuffer(columns[8], np.uint32)
     return Page(
-        codes, masks, _starts(columns[2]), registers, _by_class(columns[5], [types[r] for r in registers.tolist()]),
-        _by_class(columns[4], types), _starts(columns[6]), np.frombuffer(columns[7], np.uint8).reshape(-1, 3),
-        touch_masks, unpack_lanes(columns[9], touch_masks.size, np.dtype(np.uint64)),
-    )  # fmt: skip
+        codes,
+        masks,
+        _starts(columns[2]),
+        registers,
+        _by_class(columns[5], [types[r] for r in registers.tolist()]),
+        _by_class(columns[4], types),
+        _starts(columns[6]),
+        np.frombuffer(columns[7], np.uint8).reshape(-1, 3),
+        touch_masks,
+        unpack_lanes(columns[9], touch_masks.size, np.dtype(np.uint64)),
+    )
 
 
 def _starts(counts: bytes) -> np.ndarray:

@@ -141,9 +141,19 @@ class Atomics(Part):
             cell = self.t.offset("%data", k * CELL)
             self.t.store(f"<{W} x {LLVM[lane]}>", self.m.vector(value), cell, align=64)
         result = self.t.call_function(
-            "i32", name, "ptr %ctx", "ptr %cta", "ptr %ws", f"i32 {self.active.bits}", "ptr %addrs", "ptr %data",
-            "ptr %out", f"ptr {site}", f"i32 {S.SPACES[self.e.code.space]}", f"i32 {self.e.code.index}",
-        )  # fmt: skip
+            "i32",
+            name,
+            "ptr %ctx",
+            "ptr %cta",
+            "ptr %ws",
+            f"i32 {self.active.bits}",
+            "ptr %addrs",
+            "ptr %data",
+            "ptr %out",
+            f"ptr {site}",
+            f"i32 {S.SPACES[self.e.code.space]}",
+            f"i32 {self.e.code.index}",
+        )
         self.e.faults.if_called(result)
 
     @contextmanager

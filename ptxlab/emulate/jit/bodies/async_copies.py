@@ -44,10 +44,23 @@ class Copies(Body):
         to_at, to_add, whole = self._addresses(to, "i32", "%data")
         from_at, from_add, _ = self._addresses(from_, "i64", "%addrs")
         sizes = self._sizes(operands.read_named(code, "src_size"), count)
-        faults = t.let(call(
-            copy, "%ctx", "%cta", "%ws", self.active.bits, to_at, str(to_add), from_at, str(from_add), sizes,
-            self.e.own_site(), str(code.index), str(count),
-        ))  # fmt: skip
+        faults = t.let(
+            call(
+                copy,
+                "%ctx",
+                "%cta",
+                "%ws",
+                self.active.bits,
+                to_at,
+                str(to_add),
+                from_at,
+                str(from_add),
+                sizes,
+                self.e.own_site(),
+                str(code.index),
+                str(count),
+            )
+        )
         if whole is None:
             t.fault_if(faults)
             return
@@ -134,10 +147,20 @@ class Copies(Body):
         members = [(code.index, 0, size)]
         if checks.race:
             t.do(
-                call(at_addresses, *THERE, self.active.bits, "%race.shared", "%race.stride", "%addrs",
-                     self.memory.sites.patterns.of(offsets, size), str(self.program.shared_start),
-                     checks.pieces(members), checks.members(members), "true")
-            )  # fmt: skip
+                call(
+                    at_addresses,
+                    *THERE,
+                    self.active.bits,
+                    "%race.shared",
+                    "%race.stride",
+                    "%addrs",
+                    self.memory.sites.patterns.of(offsets, size),
+                    str(self.program.shared_start),
+                    checks.pieces(members),
+                    checks.members(members),
+                    "true",
+                )
+            )
         if checks.init:
             checks.stored(code, self.active.bits, str(IN_ONE_ALLOCATION), 0, size)
         if checks.sync:

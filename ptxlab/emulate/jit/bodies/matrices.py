@@ -321,9 +321,17 @@ class Matrices(Body, LateReaders):
             if stride is not None:
                 step = self.m.lshr(self.m.mul(self.m.lane_0(stride), each), self.m.const("i64", 3)).text
             result = t.call_function(
-                "i32", name, "ptr %ws", f"ptr {table}", "ptr %ctx", "ptr %cta", f"i64 {self.m.lane_0(at).text}",
-                f"i64 {step}", f"i32 {S.SPACES[code.space]}", f"i32 {code.index}",
-            )  # fmt: skip
+                "i32",
+                name,
+                "ptr %ws",
+                f"ptr {table}",
+                "ptr %ctx",
+                "ptr %cta",
+                f"i64 {self.m.lane_0(at).text}",
+                f"i64 {step}",
+                f"i32 {S.SPACES[code.space]}",
+                f"i32 {code.index}",
+            )
             self.e.faults.if_called(result)
             for instrument in reversed(self.e.instruments):
                 instrument.tile(code, at, stride)

@@ -141,10 +141,19 @@ class Warpgroups(Body):
             else:
                 line = t.mul("i32", warp, 16)
         size = t.trunc("i64", "%shared.size", "i32")
-        bad = t.let(call(
-            first_outside, descriptor, line, str(tile.lines), piece, str(tile.pieces), _boolean(mn_major),
-            str(program.shared_start), size,
-        ))  # fmt: skip
+        bad = t.let(
+            call(
+                first_outside,
+                descriptor,
+                line,
+                str(tile.lines),
+                piece,
+                str(tile.pieces),
+                _boolean(mn_major),
+                str(program.shared_start),
+                size,
+            )
+        )
         with t.unless(t.eq("i64", bad, 0), cold=True, to="fault"):
             at = t.add("i64", bad, (S.DESCRIPTOR_B if of_b else 0) - 1)
             self.e.faults.record(S.BAD_DESCRIPTOR, str(code.index), "0", at)
@@ -182,9 +191,13 @@ class Warpgroups(Body):
         differ in their registers share, and its arguments."""
         of, whole, packed = product_operands(code), fragments.product(code.form), metadata(self.program, code)
         part = Product(
-            whole.a, operand_b(whole.b.rows, GROUP, whole.b.type), accumulator(16, GROUP, whole.c.type),
-            accumulator(16, GROUP, whole.d.type), whole.bits, whole.packed,
-        )  # fmt: skip
+            whole.a,
+            operand_b(whole.b.rows, GROUP, whole.b.type),
+            accumulator(16, GROUP, whole.c.type),
+            accumulator(16, GROUP, whole.d.type),
+            whole.bits,
+            whole.packed,
+        )
         rows, table, of_a = self._tables(self.wide.held(code), whole, part)
         key = code.form, of.a is None, of.a_mn, of.b_mn, of.negative, None if packed is None else packed.selector
         if key not in self._computed:
@@ -306,18 +319,37 @@ class Warpgroups(Body):
             for descriptor, line, piece, tile, mn_major in tiles:
                 for first in range(0, tile.lines * tile.pieces, W):
                     count = min(W, tile.lines * tile.pieces - first)
-                    self.t.do(call(
-                        piece_offsets, descriptor, line, piece, str(tile.pieces),
-                        "true" if mn_major else "false", str(self.program.shared_start), str(first), str(count),
-                        "%addrs",
-                    ))  # fmt: skip
+                    self.t.do(
+                        call(
+                            piece_offsets,
+                            descriptor,
+                            line,
+                            piece,
+                            str(tile.pieces),
+                            "true" if mn_major else "false",
+                            str(self.program.shared_start),
+                            str(first),
+                            str(count),
+                            "%addrs",
+                        )
+                    )
                     self._read(code, checks, (1 << count) - 1)
                 if checks.sync and self._layouts:
-                    self.t.do(call(
-                        tile_layouts.read, *THERE, self.active.bits, str(code.index), descriptor, line,
-                        str(tile.lines), piece, str(tile.pieces), "true" if mn_major else "false",
-                        str(self.program.shared_start),
-                    ))  # fmt: skip
+                    self.t.do(
+                        call(
+                            tile_layouts.read,
+                            *THERE,
+                            self.active.bits,
+                            str(code.index),
+                            descriptor,
+                            line,
+                            str(tile.lines),
+                            piece,
+                            str(tile.pieces),
+                            "true" if mn_major else "false",
+                            str(self.program.shared_start),
+                        )
+                    )
 
         return look
 

@@ -67,10 +67,19 @@ def module_text(
     found = analyses(program, rows)
     watched = instruments.trace or instruments.counters
     build = Build(
-        program, rows, found.uniform, found.affine, found.known, found.alive,
-        frozenset() if watched else found.needless, slow=slow, small=small, wide=cpu.wide, features=cpu.features,
+        program,
+        rows,
+        found.uniform,
+        found.affine,
+        found.known,
+        found.alive,
+        frozenset() if watched else found.needless,
+        slow=slow,
+        small=small,
+        wide=cpu.wide,
+        features=cpu.features,
         checked=bool(instruments.checks),
-    )  # fmt: skip
+    )
     e = Emitter(build)
     blocks = Blocks(e, lambda blocks: observers(instruments, blocks))
     if slow:

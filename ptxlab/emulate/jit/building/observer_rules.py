@@ -24,9 +24,12 @@ from ptxlab.emulate.rules import (
 )
 
 COUNTERS: tuple[Function, ...] = (
-    memory_model.sectors, memory_model.lane_groups, memory_model.remembered_wavefronts, memory_model.count_access,
+    memory_model.sectors,
+    memory_model.lane_groups,
+    memory_model.remembered_wavefronts,
+    memory_model.count_access,
     memory_model.lanes_differ,
-)  # fmt: skip
+)
 """Of a build with counters."""
 CHECKS: tuple[Function, ...] = (
     barriers.arrived,

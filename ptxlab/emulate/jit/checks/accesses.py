@@ -121,9 +121,19 @@ class CheckedAccesses(CheckInstrument):
         if stored:
             size, count = sum(BITS[value.type] // 8 for value in stored), len(stored)
             self.t.do(
-                call(races.storing, "%check.launch", "%data", str(size // count), str(count), memory, memory_start,
-                     start, narrow, wide)
-            )  # fmt: skip
+                call(
+                    races.storing,
+                    "%check.launch",
+                    "%data",
+                    str(size // count),
+                    str(count),
+                    memory,
+                    memory_start,
+                    start,
+                    narrow,
+                    wide,
+                )
+            )
         yield
         self.t.do(call(races.stored, "%check.launch"))
 
@@ -145,9 +155,19 @@ class CheckedAccesses(CheckInstrument):
                 self._telling(seen, memory, start, first),
             ):
                 t.do(
-                    call(race_accesses.at_one_address, *THERE, self.active.bits, race, stride, off, start, pieces, rows,
-                         str(int(write)))
-                )  # fmt: skip
+                    call(
+                        race_accesses.at_one_address,
+                        *THERE,
+                        self.active.bits,
+                        race,
+                        stride,
+                        off,
+                        start,
+                        pieces,
+                        rows,
+                        str(int(write)),
+                    )
+                )
         if self.checks.may_be_copied(code := seen.code):
             self._spread(off)
             lane = t.and_("i32", self.active.bits, t.sub("i32", 0, self.active.bits))  # one is enough
@@ -258,9 +278,20 @@ class CheckedAccesses(CheckInstrument):
                     first = t.add("i64", start, seen.offset)
                     with self._telling(seen, memory, start, first, narrow="%addrs"):
                         t.do(
-                            call(race_accesses.at_addresses, *THERE, self.active.bits, race, stride, "%addrs",
-                                 group.pattern, start, pieces, table, write)
-                        )  # fmt: skip
+                            call(
+                                race_accesses.at_addresses,
+                                *THERE,
+                                self.active.bits,
+                                race,
+                                stride,
+                                "%addrs",
+                                group.pattern,
+                                start,
+                                pieces,
+                                table,
+                                write,
+                            )
+                        )
         if self.checks.may_be_copied(seen.code):
             self._offsets(group)
             self.checks.touch_copied(

@@ -195,9 +195,20 @@ class Checks(Part):
         start, rows = self.program.shared_start, self.members(members)
         if self.race:
             t.do(
-                call(race_accesses.at_addresses, *THERE, mask, "%race.shared", "%race.stride", "%addrs", pattern,
-                     str(start), self.pieces(members), rows, str(int(write)))
-            )  # fmt: skip
+                call(
+                    race_accesses.at_addresses,
+                    *THERE,
+                    mask,
+                    "%race.shared",
+                    "%race.stride",
+                    "%addrs",
+                    pattern,
+                    str(start),
+                    self.pieces(members),
+                    rows,
+                    str(int(write)),
+                )
+            )
         if self.init:
             offsets = t.load(f"<{W} x i32>", "%addrs", align=64)
             with self.written.unless_lanes(offsets, [(0, 16)], mask, write=write):

@@ -130,9 +130,14 @@ class DeferredReads(Part):
             extent = t.or_("i64", lanes, stride)
             put = self._put(count)
             for field, value in {
-                "stamp": stamp, "places": place, "records": race, "extent": extent, "members": rows, "pieces": pieces,
+                "stamp": stamp,
+                "places": place,
+                "records": race,
+                "extent": extent,
+                "members": rows,
+                "pieces": pieces,
                 "synced": self._synced(),
-            }.items():  # fmt: skip
+            }.items():
                 t.put(DeferredAccess, field, value, put)
             t.bump(t.field(Block, "later.count", "%check.block"), t.add, "i64", 1)
             self._taking_part(seen, rows)

@@ -57,11 +57,18 @@ class CheckedControl(CheckInstrument):
             asked = len(code.dests) > 1 and code.dests[1] is not None
             self.t.do(
                 call(
-                    lane_masks.shuffled, *THERE, self.active.bits, live, named, self.m.vector(sources[1]),
-                    self.m.vector(sources[2]), str(lane_masks.MODES[str(code.form.mode)]), str(int(asked)),
+                    lane_masks.shuffled,
+                    *THERE,
+                    self.active.bits,
+                    live,
+                    named,
+                    self.m.vector(sources[1]),
+                    self.m.vector(sources[2]),
+                    str(lane_masks.MODES[str(code.form.mode)]),
+                    str(int(asked)),
                     str(code.index),
                 )
-            )  # fmt: skip
+            )
 
     # -- barriers ------------------------------------------------------------------------------------------------------
 
@@ -75,11 +82,19 @@ class CheckedControl(CheckInstrument):
             skips = self.t.xor("i32", self.active.bits, self.active.block_bits)
             self.t.do(
                 call(
-                    barriers.arrived, *THERE[:2], "%ws", self.active.bits, skips, numbers[0], count,
-                    str(int(code.properties.aligned)), str(self.e.pc(block.next)), self._may_come(code),
+                    barriers.arrived,
+                    *THERE[:2],
+                    "%ws",
+                    self.active.bits,
+                    skips,
+                    numbers[0],
+                    count,
+                    str(int(code.properties.aligned)),
+                    str(self.e.pc(block.next)),
+                    self._may_come(code),
                     str(code.index),
                 )
-            )  # fmt: skip
+            )
 
     def _may_come(self, code: Code) -> str:
         """A table of the instructions from which lanes may still reach a barrier."""

@@ -136,9 +136,12 @@ class Blocks(Part):
         self.memory.laid.room()
         self.memory.transfers.chunks.room()
         for record, field, kind in (
-            (S.Context, "params", "ptr"), (S.Context, "sites", "ptr"), (S.Context, "warps", "i64"),
-            (S.Cta, "shared", "ptr"), (S.Cta, "shared_size", "i64"),
-        ):  # fmt: skip
+            (S.Context, "params", "ptr"),
+            (S.Context, "sites", "ptr"),
+            (S.Context, "warps", "i64"),
+            (S.Cta, "shared", "ptr"),
+            (S.Cta, "shared_size", "i64"),
+        ):
             self.e.held(record, field, kind)
         self.e.held(S.Context, "counts", "ptr", "all.counts" if self.e.by_warpgroup else "")
 
@@ -147,10 +150,13 @@ class Blocks(Part):
         t = self.t
         self.e.held(S.Warp, "local", "ptr")
         for name, record, field in (
-            ("live", S.Warp, "live"), ("wait", S.Warp, "wait"), ("fast.pc", S.Warp, "fast_pc"),
-            ("quantum", S.Context, "quantum"), ("carry", S.Warp, "carry"),
+            ("live", S.Warp, "live"),
+            ("wait", S.Warp, "wait"),
+            ("fast.pc", S.Warp, "fast_pc"),
+            ("quantum", S.Context, "quantum"),
+            ("carry", S.Warp, "carry"),
             ("pcs", S.Warp, "pc"),
-        ):  # fmt: skip
+        ):
             t.offset(HELD[record], record.offset(field), f"%{name}.at")
         if self.e.by_warpgroup:
             t.do(f"%counts = {self.e.of_warpgroup('%all.counts', len(self.program.blocks))}")

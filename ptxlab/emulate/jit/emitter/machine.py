@@ -29,9 +29,12 @@ from ptxlab.isa.table import Form
 
 _LANES = np.arange(W, dtype=np.uint64)
 _LANE_MASKS = {
-    "%lanemask_eq": 1 << _LANES, "%lanemask_lt": (1 << _LANES) - 1, "%lanemask_le": (2 << _LANES) - 1,
-    "%lanemask_ge": (1 << 32) - (1 << _LANES), "%lanemask_gt": (1 << 32) - (2 << _LANES),
-}  # fmt: skip
+    "%lanemask_eq": 1 << _LANES,
+    "%lanemask_lt": (1 << _LANES) - 1,
+    "%lanemask_le": (2 << _LANES) - 1,
+    "%lanemask_ge": (1 << 32) - (1 << _LANES),
+    "%lanemask_gt": (1 << 32) - (2 << _LANES),
+}
 _OF_CLUSTERS = {"%nclusterid": "%nctaid", "%clusterid": "%ctaid", "%cluster_ctaid": "%ctaid"}
 """What is divided by the size of a cluster; of the last the remainder counts."""
 _WINDOWS = {"shared": SHARED_WINDOW, "local": LOCAL_WINDOW, "param": PARAM_WINDOW}

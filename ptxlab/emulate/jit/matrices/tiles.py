@@ -138,10 +138,19 @@ def wmma(name: str, f: Fragment, layout: str, *, stores: bool) -> str:
     t.alloca(f"[{count * Found.size} x i8]", align=64, name="%places")
     wrong = t.let(
         call(
-            find, "%ctx", "%cta", "%ws", "%base", "%stride", "%space", "%code", f"@{name}.tile", f"@{name}.pieces",
+            find,
+            "%ctx",
+            "%cta",
+            "%ws",
+            "%base",
+            "%stride",
+            "%space",
+            "%code",
+            f"@{name}.tile",
+            f"@{name}.pieces",
             "%places",
         )
-    )  # fmt: skip
+    )
     t.branch(wrong, "wrong", "ready")
     t.at("wrong")
     t.ret("i32", 1)

@@ -169,10 +169,22 @@ class Memory(Part):
         ok = self.t.ult("i64", rot, limit)
         self.t.branch(ok, good, miss, COLD)
         self.t.at(miss)
-        result = self.t.let(call(
-            memcheck.miss, "%ctx", "%cta", "%ws", self.active.bits, wide, str(group.span), str(group.log2),
-            str(S.SPACES[space]), str(int(group.write)), site, str(self.e.code.index | S.GROUP_FLAG),
-        ))  # fmt: skip
+        result = self.t.let(
+            call(
+                memcheck.miss,
+                "%ctx",
+                "%cta",
+                "%ws",
+                self.active.bits,
+                wide,
+                str(group.span),
+                str(group.log2),
+                str(S.SPACES[space]),
+                str(int(group.write)),
+                site,
+                str(self.e.code.index | S.GROUP_FLAG),
+            )
+        )
         again = self.t.eq("i32", result, memcheck.REMEMBERED)
         self.t.branch(again, check, "fault", COLD)
         self.t.at(good)

@@ -72,10 +72,22 @@ class AddressResolution(Part):
         self.t.branch(ok, good, miss, COLD)
         self.t.at(miss)
         self.t.store(f"<{W} x i64>", vector, "%addrs", align=64)
-        result = self.t.let(call(
-            memcheck.miss_lanes, "%ctx", "%cta", "%ws", self.active.bits, "%addrs", str(group.span), str(group.log2),
-            str(S.SPACES[self.e.code.space]), str(int(group.write)), site, self.e.faults.number(S.GROUP_FLAG),
-        ))  # fmt: skip
+        result = self.t.let(
+            call(
+                memcheck.miss_lanes,
+                "%ctx",
+                "%cta",
+                "%ws",
+                self.active.bits,
+                "%addrs",
+                str(group.span),
+                str(group.log2),
+                str(S.SPACES[self.e.code.space]),
+                str(int(group.write)),
+                site,
+                self.e.faults.number(S.GROUP_FLAG),
+            )
+        )
         self.t.branch_by(result, "fault", [(memcheck.REMEMBERED, check), (memcheck.SCATTERED, mixed)])
         self.t.at(good)
         return known, off32

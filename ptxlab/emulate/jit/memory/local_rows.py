@@ -122,9 +122,10 @@ class LocalRows(Part):
             return
         name, kind = f"local.store.{lane}", f"<{W} x {LLVM[lane]}>"
         self.e.calls.write(
-            name, f"ptr %local, <{W} x i32> %at, i32 %bits, {kind} %x",
+            name,
+            f"ptr %local, <{W} x i32> %at, i32 %bits, {kind} %x",
             lambda: self._store_anywhere(lane, _AT, Value("%x", lane, False)),
-        )  # fmt: skip
+        )
         given = "ptr %local", f"<{W} x i32> {self.m.vector(at)}", f"i32 {self.active.bits}"
         self.t.call_function("void", name, *given, f"{kind} {self.m.vector(value)}")
 

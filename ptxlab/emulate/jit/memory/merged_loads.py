@@ -164,8 +164,11 @@ def _squares(t: Text, ty: str, rows: list[str], step: int) -> list[str]:
     merged = []
     for low in (0, width // 4):
         order = [
-            part + half + low + k for half in (0, width // 2) for s in range(0, width // 4, step)
-            for part in (0, width) for k in range(s, s + step)
-        ]  # fmt: skip
+            part + half + low + k
+            for half in (0, width // 2)
+            for s in range(0, width // 4, step)
+            for part in (0, width)
+            for k in range(s, s + step)
+        ]
         merged.append([shuffle(t, ty, width, a, b, order) for a, b in zip(rows[::2], rows[1::2], strict=True)])
     return _squares(t, ty, merged[0], 2 * step) + _squares(t, ty, merged[1], 2 * step)

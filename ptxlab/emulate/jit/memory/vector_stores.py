@@ -83,9 +83,11 @@ def _merged(t: Text, ty: str, a: str, b: str, share: int, half: int, step: int) 
     """Of each 16 bytes of two vectors the lower or the upper half, `step` elements of each in turn."""
     order = [
         of + first + half * share // 2 + k
-        for first in range(0, W, share) for piece in range(0, share // 2, step) for of in (0, W)
+        for first in range(0, W, share)
+        for piece in range(0, share // 2, step)
+        for of in (0, W)
         for k in range(piece, piece + step)
-    ]  # fmt: skip
+    ]
     return shuffle(t, ty, W, a, b, order)
 
 

@@ -47,10 +47,20 @@ def noted_fault(
         lanes = {k: noted.addresses[k] for k in lanes_of(noted.lanes)} or {lane: address}
         code, lane, address = first_invalid(program, launch, memory, code, lanes)
     return explain(
-        program, launch, memory, kind=noted.kind, code=code, lane=lane, address=address,
-        block=slot.cta.linear, warp=warp, waiting=waiting, count=noted.count, align=noted.multiple,
+        program,
+        launch,
+        memory,
+        kind=noted.kind,
+        code=code,
+        lane=lane,
+        address=address,
+        block=slot.cta.linear,
+        warp=warp,
+        waiting=waiting,
+        count=noted.count,
+        align=noted.multiple,
         begun=[(int(count), int(last)) for count, last, _ in slot.warps["products"].tolist()],
-    )  # fmt: skip
+    )
 
 
 def explain(
@@ -82,30 +92,63 @@ def explain(
         else:
             space = access.space
         return access_fault(
-            program, launch, memory, line=where.line, block=block, thread=thread, what=access.what, space=space,
-            address=address, size=access.size, fragment=where.properties.fragment,
-        )  # fmt: skip
+            program,
+            launch,
+            memory,
+            line=where.line,
+            block=block,
+            thread=thread,
+            what=access.what,
+            space=space,
+            address=address,
+            size=access.size,
+            fragment=where.properties.fragment,
+        )
     if kind == S.BUDGET_SPENT:
         first = program.codes[min(code, len(program.codes) - 1)]
         message = f"the launch has run its {launch.budget:,} warp-instructions and has not ended"
-        return fault(program, launch, "budget", message, line=first.line, block=block, thread=thread,
-                     hint="look for an endless loop, or give a larger budget=")  # fmt: skip
+        return fault(
+            program,
+            launch,
+            "budget",
+            message,
+            line=first.line,
+            block=block,
+            thread=thread,
+            hint="look for an endless loop, or give a larger budget=",
+        )
     if kind == S.DEADLOCK:
         what = "block" if launch.cluster_blocks == 1 else "cluster"
         message = "\n    ".join([f"no thread of the {what} can go on", *waiting])
         return fault(program, launch, "deadlock", message, line=program.codes[code].line, block=block, thread=thread)
     if kind in (S.BAD_BULK, S.BAD_MBARRIER, S.COPY_FROM, S.COPY_TO) and is_bulk(program.codes[code]):
         return bulk_fault(
-            program, launch, memory, program.codes[code], kind=kind, address=address, count=count, align=align,
-            block=block, thread=thread,
-        )  # fmt: skip
+            program,
+            launch,
+            memory,
+            program.codes[code],
+            kind=kind,
+            address=address,
+            count=count,
+            align=align,
+            block=block,
+            thread=thread,
+        )
     if kind in (S.COPY_FROM, S.COPY_TO):
         source, to = program.codes[code].accesses
         access = source if kind == S.COPY_FROM else to
         return access_fault(
-            program, launch, memory, line=program.codes[code].line, block=block, thread=thread, what=access.what,
-            space=access.space, address=address, size=access.size,
-        )  # fmt: skip
+            program,
+            launch,
+            memory,
+            line=program.codes[code].line,
+            block=block,
+            thread=thread,
+            what=access.what,
+            space=access.space,
+            address=address,
+            size=access.size,
+        )
     if kind == S.BAD_MBARRIER:
         return refused(program, launch, program.codes[code], which=address, block=block, thread=thread)
     if kind == S.INCOMPLETE:

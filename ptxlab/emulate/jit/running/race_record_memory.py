@@ -33,8 +33,11 @@ class _Lent:
     def __init__(self, held: mmap.mmap) -> None:
         octets = np.frombuffer(held, np.uint8)
         self.__array_interface__ = {
-            "shape": octets.shape, "typestr": "|u1", "data": (start_of(octets), False), "version": 3,
-        }  # fmt: skip
+            "shape": octets.shape,
+            "typestr": "|u1",
+            "data": (start_of(octets), False),
+            "version": 3,
+        }
 
 
 class LentShadow(races.Shadow):

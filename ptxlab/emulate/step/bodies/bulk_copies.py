@@ -68,15 +68,34 @@ class _Copy:
                 more[SHIFTS + column] = value.view(f"i{value.dtype.itemsize}")
         context: Any = w.spaces.cluster.context
         if issue_lanes(
-            context, context.slots[w.spaces.rank].cta, w.record, mask_bits(w.mask), Pointer(data.ravel()),
-            Pointer(more.view(np.uint64).ravel()), what.kind, int(what.grouped), int(what.multicast),
-            what.space, what.operation, what.type, what.count, self.code.index,
-        ):  # fmt: skip
+            context,
+            context.slots[w.spaces.rank].cta,
+            w.record,
+            mask_bits(w.mask),
+            Pointer(data.ravel()),
+            Pointer(more.view(np.uint64).ravel()),
+            what.kind,
+            int(what.grouped),
+            int(what.multicast),
+            what.space,
+            what.operation,
+            what.type,
+            what.count,
+            self.code.index,
+        ):
             found, machine = context.fault, w.machine
             raise bulk_fault(
-                machine.program, machine.launch, machine.memory, self.code, kind=found.kind, address=found.address,
-                count=found.count, align=found.multiple, block=w.block_index, thread=LANES * w.warp + found.lane,
-            )  # fmt: skip
+                machine.program,
+                machine.launch,
+                machine.memory,
+                self.code,
+                kind=found.kind,
+                address=found.address,
+                count=found.count,
+                align=found.multiple,
+                block=w.block_index,
+                thread=LANES * w.warp + found.lane,
+            )
         return None
 
     def _address(self, w: Warp, name: str) -> np.ndarray:

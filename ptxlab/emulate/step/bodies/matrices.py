@@ -354,10 +354,14 @@ def _wmma_access(t: Translator, code: Code, held: dict[str, Elements]) -> Callab
 
 
 _MAKERS: dict[Action, Maker] = {
-    Action.MATRIX_PRODUCT: _multiply, Action.FRAGMENT_PRODUCT: _multiply, Action.TRANSPOSE: _movmatrix,
-    Action.LOAD_ROWS: _ldmatrix, Action.STORE_ROWS: _stmatrix, Action.LOAD_FRAGMENT: _wmma_access,
+    Action.MATRIX_PRODUCT: _multiply,
+    Action.FRAGMENT_PRODUCT: _multiply,
+    Action.TRANSPOSE: _movmatrix,
+    Action.LOAD_ROWS: _ldmatrix,
+    Action.STORE_ROWS: _stmatrix,
+    Action.LOAD_FRAGMENT: _wmma_access,
     Action.STORE_FRAGMENT: _wmma_access,
-}  # fmt: skip
+}
 
 
 @executes(*_MAKERS)

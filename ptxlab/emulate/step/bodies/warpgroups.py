@@ -71,8 +71,16 @@ def _product(t: Translator, code: Code, held: dict[str, Elements]) -> Callable[[
             descriptors[of_b] = int(values[0])
             bad = _outside(int(values[0]), tile, mn_major, int(shared.base), int(shared.size))
             if bad:
-                raise outside(program, launch, w.machine.memory, code, of_b=of_b, address=bad - 1,
-                              block=w.block_index, warp=w.warp)  # fmt: skip
+                raise outside(
+                    program,
+                    launch,
+                    w.machine.memory,
+                    code,
+                    of_b=of_b,
+                    address=bad - 1,
+                    block=w.block_index,
+                    warp=w.warp,
+                )
             if w.touches is not None:
                 places = _places(int(values[0]), tile, mn_major).astype(np.uint64).ravel()
                 for first in range(0, places.size, LANES):
@@ -81,9 +89,19 @@ def _product(t: Translator, code: Code, held: dict[str, Elements]) -> Callable[[
                     w.touches.append(Touch("load", "shared", some, PIECE, there))
             if checker is not None:
                 tile_layouts.read(
-                    checker.record, check.record, w.warp, 0xFFFFFFFF, code.index, int(values[0]),
-                    tile.first_line, tile.lines, tile.first_piece, tile.pieces, mn_major, int(shared.base),
-                )  # fmt: skip
+                    checker.record,
+                    check.record,
+                    w.warp,
+                    0xFFFFFFFF,
+                    code.index,
+                    int(values[0]),
+                    tile.first_line,
+                    tile.lines,
+                    tile.first_piece,
+                    tile.pieces,
+                    mn_major,
+                    int(shared.base),
+                )
         if is_full(w.in_flight):
             _complete(w, ALL, products)
         begin(w.in_flight, w.executed, code.index, descriptors[False], descriptors[True], bool(read_adds(w)[0]))

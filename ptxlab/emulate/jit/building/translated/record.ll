@@ -1,6 +1,6 @@
 ; [["record", "resolve", "miss", "miss.lanes", "slow.access", "mark.lanes", "forget"], [], "0.50"]
 ; jit/translation/__init__.py jit/translation/conversions.py jit/translation/distinct_values.py jit/translation/expressions.py jit/translation/folding.py jit/translation/intrinsics.py jit/translation/ir.py jit/translation/rule_calls.py jit/translation/translator.py jit/translation/value_kinds.py language/__init__.py language/records.py language/rules.py language/types.py language/vectors.py rules/memcheck.py runtime/state.py
-; c2ed5f6f81ba7235ffa821d2254b3292d60c4d4338e76268f237721a1dc731b1 fb20eab440d9ffe5e1d7bb2975058c748f79119245fa519b36ed346a569cbf9d
+; 7ed76a3ea8ff71c90556df153d8f2497a6e785319268d4f90e9d4e262c1955f5 fb20eab440d9ffe5e1d7bb2975058c748f79119245fa519b36ed346a569cbf9d
 source_filename = "<string>"
 
 declare i32 @llvm.cttz.i32(i32, i1 immarg) #0

@@ -1,6 +1,6 @@
 ; [["warpgroup_tiles.first_outside", "warpgroup_tiles.fragment_a", "warpgroup_tiles.fragment_b"], [], "0.50"]
 ; jit/translation/__init__.py jit/translation/conversions.py jit/translation/distinct_values.py jit/translation/expressions.py jit/translation/folding.py jit/translation/intrinsics.py jit/translation/ir.py jit/translation/rule_calls.py jit/translation/translator.py jit/translation/value_kinds.py language/__init__.py language/records.py language/rules.py language/types.py language/vectors.py rules/warpgroup_tiles.py runtime/state.py
-; 93883fb59a037b02f69a904241f9598c57416464fa75d11279f6e956b389869c cfceba7dfdd6220709a1a211411fc05191b0824c7c077ec13cb7e0ab585fc288
+; 703c23a0d106379ac96d0a65c3fefa265fbc2ea87a97ce2e5f371f0ef9641017 cfceba7dfdd6220709a1a211411fc05191b0824c7c077ec13cb7e0ab585fc288
 source_filename = "<string>"
 
 declare void @llvm.memcpy.p0.p0.i64(ptr noalias writeonly captures(none), ptr noalias readonly captures(none), i64, i1 immarg) #0
