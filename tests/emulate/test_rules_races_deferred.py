@@ -94,7 +94,7 @@ class Lines(World):
         else:
             super().step(draw)
         kept = self.shadow.records.array[3 * self.shadow.stride :]
-        lines = kept[race_line_records.LINES + race_line_records.numbers(self.shadow.stride) :].reshape(-1, 4)
+        lines = kept[race_line_records.LINES :].reshape(-1, 4)
         kinds = lines[lines[:, 3] >> race_line_records.AGE == kept[race_line_records.EPOCH]]
         self.seen["lines"] += int((kinds[:, :3] != 0).any(axis=1).sum())
         self.seen["words"] += int(

@@ -27,7 +27,7 @@ from ptxlab.emulate.rules.race_line_records import (
     records_of,
     row_of,
 )
-from ptxlab.emulate.rules.race_summaries import WRITES, accessed, disturbed
+from ptxlab.emulate.rules.race_summaries import WRITES, accessed
 from ptxlab.emulate.rules.races import OF_WARP, collides, ordered, race
 from ptxlab.emulate.rules.records import (
     ASYNC,
@@ -157,7 +157,6 @@ def ends(
 ) -> None:
     """A copy has been performed: its access is recorded. A reader that it does not come after stays."""
     accessed(launch, block, records, stride, write)
-    disturbed(launch, block, records, stride)
     rows = by_rows(launch, records, stride)
     for number in range(low >> LINE, (behind + WORDS - 1) >> LINE):
         inside, stay = within(number << LINE, low, behind), u32(0)

@@ -42,7 +42,7 @@ from ptxlab.emulate.rules.race_patterns import (
 )
 from ptxlab.emulate.rules.race_repeats import note_again, repeated, repeated_each
 from ptxlab.emulate.rules.race_strides import joint_lines
-from ptxlab.emulate.rules.race_summaries import accessed, disturbed
+from ptxlab.emulate.rules.race_summaries import accessed
 from ptxlab.emulate.rules.race_words import OF_MANY, in_a_row, in_part_of_a_row, in_parts_of_halves, scattered
 from ptxlab.emulate.rules.races import OF_WARP, hidden, only_stores
 from ptxlab.emulate.rules.records import ATOMIC, BLOCK, CODE, LAST_CODE, TIME, WARP, Block, DeferredAccess, Launch
@@ -351,7 +351,6 @@ def keep_stores(
                 kept = True
     if kept:
         accessed(launch, block, records, stride, False)
-        disturbed(launch, block, records, stride)
 
 
 @rule

@@ -42,12 +42,11 @@ from ptxlab.emulate.rules.records import BLOCK, CODE, ID, TIME, WARP, Block, Lau
 
 LINE = 4
 """A line is 2**LINE words."""
-BY_WORDS, EPOCH, OWN_RECORDS, LEFT, LATER, DISSOLVED, SCATTERED, OF_A_BLOCK, LINES = 4, 5, 6, 7, 8, 9, 10, 11, 16
+BY_WORDS, EPOCH, OWN_RECORDS, LEFT, LATER, DISSOLVED, SCATTERED, OF_A_BLOCK, LINES = 2, 3, 4, 5, 6, 7, 8, 9, 16
 """Where, after the records of words, it is said that all words have records of their own; where the epoch stands; where
 it is said that some have, and that some have those of an earlier epoch; where it is said whether reads are recorded
 later, how often joint lines have been taken apart, and how often lanes have been recorded that were in no row, since
-reads could not be deferred; whether the memory is a block's shared memory; and where the numbers of lines begin, which
-`race_summaries` describes."""
+reads could not be deferred; whether the memory is a block's shared memory; and where what is kept of lines begins."""
 AGE = 24
 """Where, in the last number of a line, the epoch begins."""
 JOINT, JOINT_APART = 1 << 38, (1 << 19) - 1
@@ -72,15 +71,9 @@ LOOK, SAME, CHANGED = range(3)
 
 
 @rule(inline=True)
-def numbers(stride: u64) -> u64:
-    """How many numbers of lines there are, and some more."""
-    return (stride >> LINE) + 9 & ~7
-
-
-@rule(inline=True)
 def line_of(records: Pointer[u64], stride: u64, number: u64) -> Pointer[u64]:
     """What is kept of a line."""
-    return records + (3 * stride + LINES + numbers(stride) + 4 * number)
+    return records + (3 * stride + LINES + 4 * number)
 
 
 @rule(inline=True)
@@ -334,8 +327,9 @@ def word_accessed(
     span: u64,
     write: boolean,
     rows: boolean,
-) -> u64:
-    """Records an access to one word, unless it may be a hazard. rows: words may be kept in lines."""
+) -> boolean:
+    """Records an access to one word. False, and nothing recorded, if it may be a hazard. rows: words may be kept in
+    lines."""
     line = line_of(records, stride, word >> LINE)
     if rows:
         line = begun(records, stride, word >> LINE)
@@ -345,21 +339,21 @@ def word_accessed(
         if not word_fine(writer, me, low, span):
             since = since_synced(block, me)
             if write or not word_synced(writer, me, low, since):
-                return LOOK
+                return False
             reader = record_at(line, 1, word, at + stride, rows)
             if not (word_fine(reader, me, low, span) or word_synced(reader, me, low, since)):
-                return LOOK
+                return False
             put(block, records, stride, line, 1, word, me, rows)
-            return CHANGED
+            return True
     fine = rows and before_barrier(line[1], low, span)
     fine = fine or word_fine(record_at(line, 1, word, at + stride, rows), me, low, span)
     if fine and not write:
         put(block, records, stride, line, 1, word, me, rows)
-        return CHANGED
+        return True
     if not fine and (write or block.simple == 0):
-        return LOOK
+        return False
     fine = rows and before_barrier(line[2], low, span)
     if fine or word_fine(record_at(line, 2, word, at + 2 * stride, rows), me, low, span):
         put(block, records, stride, line, 0 if write else 2, word, me, rows)
-        return CHANGED
-    return LOOK if write else SAME
+        return True
+    return not write

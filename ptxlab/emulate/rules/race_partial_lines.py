@@ -10,11 +10,9 @@ from __future__ import annotations
 
 from ptxlab.emulate.language import *
 from ptxlab.emulate.rules.race_line_records import (
-    CHANGED,
     LINE,
     LOOK,
     OWN_RECORDS,
-    SAME,
     WHOLE,
     before_barrier,
     begun,
@@ -30,10 +28,8 @@ from ptxlab.emulate.rules.race_line_records import (
 from ptxlab.emulate.rules.race_owned_lines import is_owned, line_taken
 from ptxlab.emulate.rules.race_summaries import (
     accessed,
-    disturbed,
     none_read,
     none_written,
-    settle,
 )
 from ptxlab.emulate.rules.races import hazard, remember
 from ptxlab.emulate.rules.records import BLOCK, ID, WARP, Block, Launch
@@ -112,11 +108,9 @@ def stretch(
     shift: u64,
     mask: u32,
     write: boolean,
-    followed: boolean,
 ) -> None:
     """Words in a row, word i accessed by the lane of `mine` plus `i >> shift`. step: 1 if there is a code for each
-    word, 0 if there is none (`mine` has it). mask: which of 32 words are accessed, if it is not full. followed: a read
-    of lines that may settle."""
+    word, 0 if there is none (`mine` has it). mask: which of 32 words are accessed, if it is not full."""
     low = block.now >> BLOCK << BLOCK
     span = u64(block.full - low)
     rows = by_rows(launch, records, stride)
@@ -124,7 +118,6 @@ def stretch(
     no_reader = none_read(launch, block, records, stride)
     accessed(launch, block, records, stride, write)
     how = min(shift, u64(WHOLE))
-    changed, looked = False, False
     i: u64 = 0
     while i < words:
         begin = word + i & ROW - 1
@@ -135,30 +128,24 @@ def stretch(
         if rows and step == 0 and meant != 0 and (meant != FULL or is_owned(records, stride, word + i >> LINE)):
             now = by_lanes(mine, u64(i - begin), shift)
             if line_taken(records, stride, word + i >> LINE, now, meant << u32(begin), write):
-                changed = True
                 i += here
                 continue
         if rows and meant == FULL and step == 0:
             line = begun(records, stride, word + i >> LINE)
-            done = row_accessed(block, line, mine + (i >> shift), how, low, span, write)
-            if done != LOOK:
-                changed = changed or done == CHANGED
+            if row_accessed(block, line, mine + (i >> shift), how, low, span, write) != LOOK:
                 i += ROW
                 continue
-        looked = True
         if (here <= FEW and mask == ALL) or count(meant) <= SPARSE or (step == 1 and begin != 0):
             for k in lanes_of(meant):
                 at = i + k
                 who = (mine | codes[at * step]) + (at >> shift)
-                done = word_accessed(block, records, stride, word + at, who, low, span, write, rows)
-                changed = changed or done != SAME
-                if done == LOOK:
+                if not word_accessed(block, records, stride, word + at, who, low, span, write, rows):
                     look(launch, block, records, stride, word + at, address + at * launch.granule, who, write, rows)
         elif meant != 0:
             now = by_lanes(mine, u64(i - begin), shift)
             if step == 1:
                 now |= load_row(codes + i)
-            if part_of_line(
+            part_of_line(
                 launch,
                 block,
                 records,
@@ -173,11 +160,8 @@ def stretch(
                 no_writer,
                 no_reader,
                 rows,
-            ):
-                changed = True
+            )
         i += here
-    if followed and looked and not changed:
-        settle(launch, block, records, stride, word, words, True)
 
 
 @rule(cold=True)
@@ -201,8 +185,6 @@ def look(
             no_later(line, third, block.now)
     hazard(launch, block, records + word, stride, address, me, write)
     remember(launch, block, records + word, stride, me, write)
-    if block.simple == 0:  # a reader may have made room for one that it is ordered before
-        disturbed(launch, block, records, stride)
 
 
 @rule
@@ -221,10 +203,9 @@ def part_of_line(
     no_writer: boolean,
     no_reader: boolean,
     rows: boolean,
-) -> boolean:
+) -> None:
     """Words of a line, which get records of their own. address: of its first word; now: the new records; chosen: the
-    words that are accessed. no_writer, no_reader: that there is none is known. Returns whether anything has
-    changed."""
+    words that are accessed. no_writer, no_reader: that there is none is known."""
     writers = records + (number << LINE)
     readers = writers + stride
     others = readers + stride
@@ -249,7 +230,7 @@ def part_of_line(
         store_row(writers, mixed(meant, now, writer))
         if rows:
             no_later(line, 0, block.now)
-        return False
+        return
     if rows:
         spread(line, readers, 1)
     reader = load_row(readers)
@@ -266,7 +247,7 @@ def part_of_line(
         store_row(readers, mixed(meant, now, reader))
         if rows:
             no_later(line, 1, block.now)
-        return True
+        return
     if rows:
         spread(line, others, 2)
     other = load_row(others)
@@ -274,7 +255,6 @@ def part_of_line(
     if not no_other:
         q_fine = row_fine(other, now, low, span)
     fine = meant & w_fine
-    changed = False
     if write:
         fine &= r_fine & q_fine
         if not none_of(fine):
@@ -290,13 +270,10 @@ def part_of_line(
             if rows:
                 no_later(line, 1, block.now)
                 no_later(line, 2, block.now)
-            changed = True
     if not none_of(meant & ~fine):
-        changed = True
         for k in lanes_of(bits(meant & ~fine != 0)):
             who = extract(now, k)
             look(launch, block, records, stride, (number << LINE) + k, address + k * launch.granule, who, write, rows)
-    return changed
 
 
 @rule

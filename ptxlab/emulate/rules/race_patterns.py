@@ -16,9 +16,9 @@ from ptxlab.emulate.rules.accesses import (
 from ptxlab.emulate.rules.race_line_records import LINE, by_rows
 from ptxlab.emulate.rules.race_partial_lines import ALL, part_of_line, stretch, whole_lines
 from ptxlab.emulate.rules.race_row_reads import read_together
-from ptxlab.emulate.rules.race_summaries import accessed, lines_hold, none_read, none_written, row_settled, settle
+from ptxlab.emulate.rules.race_summaries import accessed, none_read, none_written
 from ptxlab.emulate.rules.race_words import OF_MANY
-from ptxlab.emulate.rules.records import BLOCK, WARP, Block, Launch
+from ptxlab.emulate.rules.records import BLOCK, Block, Launch
 
 CLOSE = 8
 """Words by which lanes may be apart to be looked at by lines."""
@@ -39,15 +39,12 @@ def from_one_address(
     write: boolean,
 ) -> None:
     """All pieces, from one offset, by one lane or many."""
-    followed = not write and lines_hold(launch, block, records, stride)
     at: u64 = 1
     for _ in range(pieces[0]):
         begin = offset + pieces[at]
         words = pieces[at + 1]
-        word = begin // launch.granule
-        if not followed or not row_settled(block, records + 3 * stride, word, words, mine >> WARP & 31):
-            codes, address = pieces + (at + 2), start + begin
-            stretch(launch, block, records, stride, word, address, words, codes, 1, mine, 63, ALL, write, followed)
+        word, codes = begin // launch.granule, pieces + (at + 2)
+        stretch(launch, block, records, stride, word, start + begin, words, codes, 1, mine, 63, ALL, write)
         at += 2 + (words + 15) // 16 * 16
 
 
@@ -65,9 +62,8 @@ def from_a_row(
     write: boolean,
 ) -> None:
     """All members, the lanes' accesses side by side, `width` lanes from that of `mine` on."""
-    followed = not write and lines_hold(launch, block, records, stride)
     for k in range(members[0]):
-        a_row(launch, block, records, stride, offset, start, members + 3 * k, width, mine, write, followed)
+        a_row(launch, block, records, stride, offset, start, members + 3 * k, width, mine, write)
 
 
 @rule
@@ -85,7 +81,6 @@ def from_part_of_a_row(
 ) -> None:
     """All pieces, from an offset of each lane, where these are a word apart: `offset` is the first lane's. Word by
     word, like `race_accesses.from_each_lane`."""
-    followed = not write and lines_hold(launch, block, records, stride)
     lane = first(mask)
     width = u64(last(mask) - lane + 1)
     at: u64 = 1
@@ -93,26 +88,10 @@ def from_part_of_a_row(
         begin = offset + pieces[at]
         words = pieces[at + 1]
         word = begin // launch.granule
-        if not followed or not row_settled(block, records + 3 * stride, word, words - 1 + width, mine >> WARP & 31):
-            for k in range(words):
-                who, codes = mine | pieces[at + 2 + k] | lane, launch.no_codes
-                address = start + begin + k * launch.granule
-                stretch(
-                    launch,
-                    block,
-                    records,
-                    stride,
-                    word + k,
-                    address,
-                    width,
-                    codes,
-                    0,
-                    who,
-                    0,
-                    mask >> lane,
-                    write,
-                    followed,
-                )
+        for k in range(words):
+            who, codes = mine | pieces[at + 2 + k] | lane, launch.no_codes
+            address = start + begin + k * launch.granule
+            stretch(launch, block, records, stride, word + k, address, width, codes, 0, who, 0, mask >> lane, write)
         at += 2 + (words + 15) // 16 * 16
 
 
@@ -130,7 +109,6 @@ def from_parts_of_halves(
     write: boolean,
 ) -> None:
     """The same where that is so of the lanes of each half of a warp, and no two lanes have the same offset."""
-    followed = not write and lines_hold(launch, block, records, stride)
     at: u64 = 1
     for _ in range(pieces[0]):
         words = pieces[at + 1]
@@ -140,24 +118,9 @@ def from_parts_of_halves(
                 lane = first(part)
                 begin = extract(offsets, lane) + pieces[at] + k * launch.granule
                 word, width = begin // launch.granule, u64(last(part) - lane + 1)
-                if followed and row_settled(block, records + 3 * stride, word, width, mine >> WARP & 31):
-                    continue
                 who, codes = mine | pieces[at + 2 + k] | lane, launch.no_codes
                 stretch(
-                    launch,
-                    block,
-                    records,
-                    stride,
-                    word,
-                    start + begin,
-                    width,
-                    codes,
-                    0,
-                    who,
-                    0,
-                    part >> lane,
-                    write,
-                    followed,
+                    launch, block, records, stride, word, start + begin, width, codes, 0, who, 0, part >> lane, write
                 )
         at += 2 + (words + 15) // 16 * 16
 
@@ -191,8 +154,7 @@ def from_close_lanes(
 ) -> None:
     """All pieces, from an offset of each lane, where these are so many words apart. Word by word, and line by line."""
     low = block.now >> BLOCK << BLOCK
-    span, granule, kept = u64(block.full - low), launch.granule, records + 3 * stride
-    followed = not write and lines_hold(launch, block, records, stride)
+    span, granule = u64(block.full - low), launch.granule
     no_writer, no_reader = none_written(launch, block, records, stride), none_read(launch, block, records, stride)
     accessed(launch, block, records, stride, write)
     one = first(mask)
@@ -202,34 +164,30 @@ def from_close_lanes(
     for _ in range(pieces[0]):
         words = pieces[at + 1]
         for k in range(words):
-            word, changed = (offsets[one] + pieces[at]) // granule + k, False
-            if followed and row_settled(block, kept, word, reach + 1, mine >> WARP & 31):
-                continue
+            word = (offsets[one] + pieces[at]) // granule + k
             for number in range(word >> LINE, (word + reach >> LINE) + 1):
                 behind = row_ids() + u64((number << LINE) - word)
                 behind = select(behind <= reach, behind, (row_ids() & 0) + 1)  # 1: between two lanes
                 lane = behind * inverse >> SCALE
                 chosen = bits((lane * apart == behind) & (part >> lane & 1 != 0))
-                if chosen != 0 and part_of_line(
-                    launch,
-                    block,
-                    records,
-                    stride,
-                    number,
-                    start + (number << LINE) * granule,
-                    lane + one + (mine | pieces[at + 2 + k]),
-                    chosen,
-                    low,
-                    span,
-                    write,
-                    no_writer,
-                    no_reader,
-                    True,
-                ):
-                    changed = True
+                if chosen != 0:
+                    part_of_line(
+                        launch,
+                        block,
+                        records,
+                        stride,
+                        number,
+                        start + (number << LINE) * granule,
+                        lane + one + (mine | pieces[at + 2 + k]),
+                        chosen,
+                        low,
+                        span,
+                        write,
+                        no_writer,
+                        no_reader,
+                        True,
+                    )
             no_reader = no_reader and write
-            if followed and not changed:
-                settle(launch, block, records, stride, word, reach + 1, True)
         at += 2 + (words + 15) // 16 * 16
 
 
@@ -245,17 +203,14 @@ def a_row(
     width: u64,
     mine: u64,
     write: boolean,
-    followed: boolean,
 ) -> None:
     """The same of one member, which is one behind the pointer."""
     begin = offset + member[1]
     words = member[2] // launch.granule
     word = begin // launch.granule
-    if followed and row_settled(block, records + 3 * stride, word, words * width, mine >> WARP & 31):
-        return
     who, codes, address = mine | member[3], launch.no_codes, start + begin
     shift = u64(first(u32(words)))
-    stretch(launch, block, records, stride, word, address, words * width, codes, 0, who, shift, ALL, write, followed)
+    stretch(launch, block, records, stride, word, address, words * width, codes, 0, who, shift, ALL, write)
 
 
 @rule
@@ -272,10 +227,9 @@ def from_crossing_halves(
     mine: u64,
 ) -> None:
     """All members, which read, where the two halves of the warp read some words in common: in the order of the text."""
-    followed = lines_hold(launch, block, records, stride)
     for k in range(members[0]):
-        a_row(launch, block, records, stride, low, start, members + 3 * k, width, mine, False, followed)
-        a_row(launch, block, records, stride, high, start, members + 3 * k, width, mine | 16, False, followed)
+        a_row(launch, block, records, stride, low, start, members + 3 * k, width, mine, False)
+        a_row(launch, block, records, stride, high, start, members + 3 * k, width, mine | 16, False)
 
 
 @rule(inline=True)

@@ -13,7 +13,6 @@ from ptxlab.emulate.rules.race_line_records import (
     LOOK,
     OF_WORDS,
     OWN_RECORDS,
-    SAME,
     WHOLE,
     before_barrier,
     begun,
@@ -26,14 +25,8 @@ from ptxlab.emulate.rules.race_line_records import (
 )
 from ptxlab.emulate.rules.race_owned_lines import line_taken
 from ptxlab.emulate.rules.race_partial_lines import ALL, FULL, ROW, by_lanes, mixed, words_of
-from ptxlab.emulate.rules.race_summaries import (
-    accessed,
-    line_settled,
-    lines_hold,
-    none_written,
-    settle,
-)
-from ptxlab.emulate.rules.records import BLOCK, ID, WARP, Block, Launch
+from ptxlab.emulate.rules.race_summaries import accessed, none_written
+from ptxlab.emulate.rules.records import BLOCK, ID, Block, Launch
 
 OF_WARP = ID & ~31
 """The fields of a record that name the warp, and say whether many of its lanes made the access."""
@@ -71,7 +64,6 @@ def read_together(
         end = max(end, word + extent)
     if not rising and end - begin > NEAR:
         return False
-    followed = lines_hold(launch, block, records, stride)
     unwritten = none_written(launch, block, records, stride)
     accessed(launch, block, records, stride, False)
     number, one, past = begin >> LINE, u64(0), u64(0)
@@ -87,28 +79,24 @@ def read_together(
             if one == past:
                 number = (offset + members[3 * one + 1]) // launch.granule >> LINE
                 continue
-        if not (followed and line_settled(block, records + 3 * stride, number, mine >> WARP & 31)):
-            done = line_read(
-                launch,
-                block,
-                records,
-                stride,
-                number,
-                offset,
-                members,
-                one,
-                past,
-                width,
-                mine,
-                low,
-                span,
-                unwritten,
-                apart,
-            )
-            if done == LOOK:
-                return False
-            if done == SAME and followed:
-                settle(launch, block, records, stride, number << LINE, ROW, True)
+        if not line_read(
+            launch,
+            block,
+            records,
+            stride,
+            number,
+            offset,
+            members,
+            one,
+            past,
+            width,
+            mine,
+            low,
+            span,
+            unwritten,
+            apart,
+        ):
+            return False
         number += 1
     return True
 
@@ -144,9 +132,9 @@ def line_read(
     span: u64,
     unwritten: boolean,
     apart: boolean,
-) -> u64:
-    """What members from `one` on and before `past`, which read, do to one line. unwritten: that it has no writer is
-    known. apart: no lane reads a word twice."""
+) -> boolean:
+    """Records what members from `one` on and before `past`, which read, do to one line. False where words need to be
+    looked at. unwritten: that it has no writer is known. apart: no lane reads a word twice."""
     rows = by_rows(launch, records, stride)
     line, begin = line_of(records, stride, number), records + (number << LINE)
     size = members[2] // launch.granule
@@ -156,7 +144,7 @@ def line_read(
         word = (offset + members[3 * one + 1]) // launch.granule
         now = by_lanes(mine | members[3 * one + 3], u64((number << LINE) - word), shift)
         if line_taken(records, stride, number, now, covered(number, word, size * width), False):
-            return CHANGED
+            return True
     if rows:
         line = begun(records, stride, number)
         while done < past:  # those that cover the whole line, as records of lines
@@ -171,14 +159,14 @@ def line_read(
                     break
                 changes += u64(told == CHANGED)
                 if apart and changes == 2:  # they are its two readers now, and no other lane is one of these
-                    return CHANGED
+                    return True
             done += 1
         if done == past:
-            return CHANGED  # or not: it would take as long to find such a line settled
+            return True
     if not (unwritten or (rows and before_barrier(line[0], low, span))):
         writer = records_of(records, stride, number, 0, rows)
         if not all_of((writer == 0) | (writer - low < span)):
-            return LOOK
+            return False
     reader = records_of(records, stride, number, 1, rows)
     other = records_of(records, stride, number, 2, rows)
     free, left = u32(FULL), u32(FULL)  # words where a reader, and another one, need not be kept
@@ -187,7 +175,7 @@ def line_read(
     if not (rows and before_barrier(line[2], low, span)):
         left = bits((other == 0) | (other - low < span))
     ours, others = bits((reader ^ mine) & OF_WARP == 0), bits((other ^ mine) & OF_WARP == 0)  # words of this warp
-    new, last = u32(0), u32(0)
+    new, last = False, False
     while done < past:
         word = (offset + members[3 * done + 1]) // launch.granule
         meant = covered(number, word, size * width)
@@ -198,7 +186,7 @@ def line_read(
                 taken |= meant & bits((reader ^ now) & ID == 0)
             if taken != 0:
                 reader = mixed(words_of(taken), now, reader)
-                free, new = free & ~taken, new | taken
+                free, new = free & ~taken, True
                 ours = ours & ~taken if apart else ours | taken
                 meant &= ~taken
             taken = meant & left
@@ -206,14 +194,14 @@ def line_read(
                 taken |= meant & bits((other ^ now) & ID == 0)
             if taken != 0:
                 other = mixed(words_of(taken), now, other)
-                left, last = left & ~taken, last | taken
+                left, last = left & ~taken, True
                 others = others & ~taken if apart else others | taken
         done += 1
-    if new != 0:
+    if new:
         put_row(block, records, stride, line, 1, begin + stride, reader, rows)
-    if last != 0:
+    if last:
         put_row(block, records, stride, line, 2, begin + 2 * stride, other, rows)
-    return CHANGED if changes != 0 or new | last != 0 else SAME
+    return True
 
 
 @rule(inline=True)

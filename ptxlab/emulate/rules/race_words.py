@@ -13,12 +13,8 @@ from ptxlab.emulate.rules.race_line_records import (
 )
 from ptxlab.emulate.rules.race_summaries import (
     accessed,
-    disturbed,
-    lanes_settled,
-    lines_hold,
     none_read,
     none_written,
-    settle,
 )
 from ptxlab.emulate.rules.races import OF_WARP, hazard, remember
 from ptxlab.emulate.rules.records import BLOCK, ID, MANY, TIME, WARP, Block, Launch
@@ -81,9 +77,6 @@ def scattered(
     """
     chosen = lanes(reversed_bits(mask))
     begin = (widen(reversed_lanes(offsets)) >> first(u32(launch.granule))) + at // launch.granule
-    followed = not write and words <= 16 and lines_hold(launch, block, records, stride)
-    if followed and lanes_settled(block, records + 3 * stride, begin, words, mine >> WARP & 31, chosen):
-        return 0
     by_words(launch, records, stride)
     low = block.now >> BLOCK << BLOCK
     span = u64(block.full - low)
@@ -96,7 +89,6 @@ def scattered(
     readers = records + stride
     others = readers + stride
     nowhere = splat(0) != 0
-    changed = False
     collided: u32 = 0
     for k in range(words):
         now = lane | (mine | codes[k])
@@ -121,7 +113,6 @@ def scattered(
         if not write and all_of(w_fine & r_fine):  # the usual case of a read: no other reader is remembered
             if no_reader or any_of(chosen & (reader != now)):
                 read(readers, index, now, chosen, apart)
-            changed = True
             no_reader = False  # lanes may read each other's words
             continue
         q_fine = ~nowhere
@@ -135,7 +126,6 @@ def scattered(
         fine = w_fine & (r_fine & q_fine if write else r_fine | r_known & q_known | calm)
         rest: u32 = 0
         if not all_of(fine):  # lanes that do not take part are fine: what they gather is 0
-            changed = True
             rest = bits(~fine)
             for one in lanes_of(reversed_bits(rest)):  # hazards are noted from lane 0 on
                 word = extract(index, 31 - one)
@@ -148,17 +138,11 @@ def scattered(
         elif any_of(fine & (r_fine | q_fine)):
             read(readers, index, now, fine & r_fine, apart)
             read(others, index, now, fine & ~r_fine & q_fine, apart)
-            changed = True
         no_reader = no_reader and write
         for late in lanes_of(u32(0) if write else rest):
             remember(launch, block, records + extract(index, late), stride, extract(now, late), False)
-        if rest != 0 and not calm:  # a reader may have made room for one that it is ordered before
-            disturbed(launch, block, records, stride)
         if write and not apart:
             collided |= bits(chosen & (gather(records, index, chosen) != now))
-    if followed and not changed:
-        for one in lanes_of(bits(chosen)):
-            settle(launch, block, records, stride, extract(begin, one), words, False)
     return reversed_bits(collided)
 
 

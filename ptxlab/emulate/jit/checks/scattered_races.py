@@ -9,7 +9,7 @@ from ptxlab.emulate.language import *
 from ptxlab.emulate.rules import races
 from ptxlab.emulate.rules.race_accesses import recorded_now
 from ptxlab.emulate.rules.race_line_records import by_words, since_synced, word_fine, word_synced
-from ptxlab.emulate.rules.race_summaries import accessed, disturbed, none_read, none_written
+from ptxlab.emulate.rules.race_summaries import accessed, none_read, none_written
 from ptxlab.emulate.rules.race_words import OF_MANY, lanes_fine
 from ptxlab.emulate.rules.records import (
     ATOMIC,
@@ -283,7 +283,6 @@ def recorded_reads(
             if not all_of(lanes_fine(gather(records, begin + k, chosen), now, low, span)):
                 return False
     accessed(launch, block, records, stride, False)
-    disturbed(launch, block, records, stride)
     for k in range(words):
         index = begin + k
         reader = gather(readers, index, chosen)
