@@ -91,7 +91,7 @@ class Prepared:
 
         def once() -> float:
             start = time.perf_counter()
-            module = module_text(self.program, cpu, Instruments(), slow=False, small=level == QUICK)
+            module = module_text(self.program, cpu, Instruments(), diverged=False, small=level == QUICK)
             rules, _ = object_codes(parts(module.rules, self.program, Instruments(), cpu))
             native.load((compile.build(module.text, cpu, level), *rules), cpu)
             return time.perf_counter() - start
@@ -186,7 +186,7 @@ def arm64_ms(prepared: Prepared) -> float:
     llvm.initialize_all_asmprinters()
     target = llvm.Target.from_triple("aarch64-unknown-linux-gnu")
     machine = target.create_target_machine(cpu="neoverse-n1", opt=QUICK)
-    made = module_text(prepared.program, native.Cpu("neoverse-n1", ""), Instruments(), slow=False, small=True)
+    made = module_text(prepared.program, native.Cpu("neoverse-n1", ""), Instruments(), diverged=False, small=True)
     module = llvm.parse_assembly(made.text)
     return best(lambda: timed(lambda: machine.emit_object(module)), 3) * 1e3 / len(prepared.program.codes)
 

@@ -64,7 +64,7 @@ def _stages(text: str) -> list[float]:
     marks.append(time.process_time())
     program = lower(module)
     marks.append(time.process_time())
-    written = module_text(program, cpu, Instruments(), slow=False, small=True)
+    written = module_text(program, cpu, Instruments(), diverged=False, small=True)
     marks.append(time.process_time())
     compile.build(written.text, cpu, QUICK)
     marks.append(time.process_time())

@@ -74,7 +74,7 @@ def test_one_instruction_for_pairs() -> None:
 
     def emitted(cpu: Cpu) -> str:
         program = lower(parse(text("s32", "u32")))
-        return module_text(program, cpu, Instruments(), Rows(), slow=False, small=False).text
+        return module_text(program, cpu, Instruments(), Rows(), diverged=False, small=False).text
 
     wide, apple = emitted(Cpu("znver4", "+sse2,+avx2,+avx512f,+avx512bw")), emitted(Cpu("apple-m1", "+neon"))
     assert "call <16 x i32> @llvm.x86.avx512.pmaddw.d.512" in wide

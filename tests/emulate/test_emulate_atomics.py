@@ -284,7 +284,9 @@ def test_a_histogram_that_is_watched(space: str, watched: str) -> None:
     text = kernel(HISTOGRAM.format(value="%r12", **given), ".shared .align 8 .b8 bins[144];")
     counters, checks = watched == "counters", ("memcheck", *([watched] if watched != "counters" else []))
     instruments = Instruments(counters, frozenset(checks) - {"memcheck"})
-    assert "call void @lanes.add" in module_text(lower(parse(text)), host(), instruments, slow=False, small=False).text
+    assert (
+        "call void @lanes.add" in module_text(lower(parse(text)), host(), instruments, diverged=False, small=False).text
+    )
     ran = []
     for way in ("step", "jit", "good"):
         if way == "good":

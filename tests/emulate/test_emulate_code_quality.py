@@ -142,9 +142,9 @@ def test_a_launch_goes_over_to_better_code_between_two_blocks(nothing_built: Non
     launched.out.data[:] = 0
     run = jit.Run(launched.program, launched.built, launched.launch, launched.memory)
     launched.built.improve()
-    quick, begun = run.fast, run.progress()
+    quick, begun = run.converged, run.progress()
     run.tick(NoLine(), worker_threads.Team(run.stop))
-    assert run.fast is launched.built.fast is not quick
+    assert run.converged is launched.built.converged is not quick
     assert [worker.context.outdated for worker in run.workers] == [1]
     assert begun == (0, 0)
     run.wait()
@@ -182,7 +182,7 @@ def test_the_function_for_diverged_warps_has_what_is_needed(
     text = TEXT.replace("    add.u32 %r2, %r2, 1000;\n", inner + "    add.u32 %r2, %r2, 25;\n" * 40)
     grown = LaunchState(text.replace("%r1, 5", "%r1, 40"), checks=checks, counters=True)
     found = grown.again()
-    assert grown.built._which == "slow"
+    assert grown.built._which == "diverged"
     grown.built.improve()
     assert grown.again() == found
     monkeypatch.setattr(divergence, "MOST", 0)
@@ -208,7 +208,7 @@ def test_where_lanes_part_because_of_data_the_whole_function_is_built(
     launched = LaunchState(text)
     assert bool(launched.built._part) is few
     expected = launched.again()
-    assert launched.built._which == "slow"  # the first warp has parted at the large one
+    assert launched.built._which == "diverged"  # the first warp has parted at the large one
     launched.built.improve()
     assert launched.again() == expected
 
@@ -219,8 +219,8 @@ def test_later_programs_find_good_rules(nothing_built: None) -> None:
     other = TEXT.replace("add.u32 %r2, %r2, 1000;", "add.u32 %r2, %r2, 2000;")
     built, cached = build.prepare(lower(parse(other)))
     assert not cached
-    assert built._halves["fast"].quality == rule_objects.QUICK
-    _, lowest = rule_objects.object_codes(built._halves["fast"].rules, rule_objects.QUICK)
+    assert built._halves["converged"].quality == rule_objects.QUICK
+    _, lowest = rule_objects.object_codes(built._halves["converged"].rules, rule_objects.QUICK)
     assert lowest == rule_objects.GOOD
 
 

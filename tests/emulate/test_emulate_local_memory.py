@@ -173,7 +173,7 @@ def test_initcheck_looks_up_masks_where_all_lanes_have_one_address(at: str, look
 
     places = "mad.lo.u32 %r6, %r2, 4, %r5; mad.lo.u32 %r7, %r1, 4, %r5;"
     program = lower(parse(kernel(f"{OWN} {places} st.local.u32 [{at}], %r1; ld.local.u32 %r8, [{at}];")))
-    built = module_text(program, host(), Instruments(False, frozenset(INIT)), slow=False, small=True)
+    built = module_text(program, host(), Instruments(False, frozenset(INIT)), diverged=False, small=True)
     assert (rule_of(initcheck_local.stored).symbol in built.rules) == looked_up
 
 

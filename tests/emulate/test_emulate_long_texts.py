@@ -79,7 +79,7 @@ def test_constants_of_a_long_text(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_which_constants_are_far(lane: str, numbers: np.ndarray, far: list[float]) -> None:
-    table = constant_pool.ConstantPool(Text(), "fast")
+    table = constant_pool.ConstantPool(Text(), "converged")
     assert [n for n in numbers if table.takes(constant(np.full(32, n, numbers.dtype), lane))] == far
 
 

@@ -274,7 +274,7 @@ def loop_of(body: str, threads: tuple[int, int, int]) -> str:
     from ptxlab.text import parse
 
     program = lower(parse(kernel(body)))
-    text = module_text(program, host(), Instruments(), Rows.of(threads), slow=False, small=False).text
+    text = module_text(program, host(), Instruments(), Rows.of(threads), diverged=False, small=False).text
     return text.partition("\nswift:")[2].partition("\nwarp:")[0]
 
 
@@ -345,7 +345,7 @@ def test_what_depends_on_data_is_asked_in_the_loop() -> None:
         "ld.global.u32 %r5, [%rd3]; setp.gt.u32 %p1, %r5, 7; @%p1 exit; bar.warp.sync -1; st.global.u32 [%rd3], %r1;",
         (96, 1, 1),
     )
-    assert "fast.pc.at" in loop
+    assert "converged.pc.at" in loop
     assert "br label %leave" in loop
     assert loop_of("st.global.u32 [%rd3], %r1; bar.sync 0;", (96, 1, 1)) == ""
 
@@ -364,5 +364,5 @@ def test_the_text_is_valid() -> None:
 
     texts = [kernel(body) for _, body in [*PROGRAMS.values(), *FAULTS.values()]] + [Program(k).text for k in range(8)]
     for text in texts:
-        made = module_text(lower(parse(text)), host(), Instruments(), slow=False, small=False).text
+        made = module_text(lower(parse(text)), host(), Instruments(), diverged=False, small=False).text
         llvm.parse_assembly(made, llvm.create_context()).verify()

@@ -58,14 +58,14 @@ def test_many_are_calls_with_the_same_bits(form: str) -> None:
 @pytest.mark.parametrize(("small", "enough"), [(False, semantics.OUTLINED + 1), (True, semantics.OFTEN)])
 def test_a_kernel_with_many_is_built_from_less_text(small: bool, enough: int) -> None:
     few, many = (lower(pl.parse(kernel(n, "ex2.approx.f32"))) for n in (enough - 1, enough))
-    sizes = [len(module_text(p, host(), Instruments(), slow=False, small=small).text) for p in (few, many)]
+    sizes = [len(module_text(p, host(), Instruments(), diverged=False, small=small).text) for p in (few, many)]
     assert sizes[1] < sizes[0]
 
 
 def test_programs_without_atomic_operations_do_not_wait_for_their_rules() -> None:
     """They are a third of memcheck's."""
     program = lower(pl.parse(kernel(1, "ex2.approx.f32")))
-    rules = module_text(program, host(), Instruments(), slow=False, small=True).rules
+    rules = module_text(program, host(), Instruments(), diverged=False, small=True).rules
     built = [symbol for part in parts(rules, program, Instruments(), host()) for symbol in part.symbols]
     assert set(rules) <= set(built)
     assert not [symbol for symbol in built if symbol in ("memcheck.find_together", "memcheck.find_lanes")]

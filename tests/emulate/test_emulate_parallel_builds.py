@@ -53,12 +53,12 @@ def test_functions_apart_do_the_same(
         expected, whole = launched(kernel)
     forget("apart")
     found, built = launched(kernel)
-    assert [len(each._halves["fast"].blobs) for each in (whole, built)] == [1, 2]
+    assert [len(each._halves["converged"].blobs) for each in (whole, built)] == [1, 2]
     assert found.tobytes() == expected.tobytes()
     forget("apart")
     found, recalled = launched(kernel)
     assert recalled.cached
-    assert recalled._halves["fast"].blobs == built._halves["fast"].blobs
+    assert recalled._halves["converged"].blobs == built._halves["converged"].blobs
     assert found.tobytes() == expected.tobytes()
 
 
@@ -76,15 +76,15 @@ def test_what_one_thread_copies_is_built_before_the_warp_diverges(
     monkeypatch.setattr(build.Loaded, "_begin", noted)
     forget("ahead")
     expected, built = launched("hopper")
-    assert begun == [("fast", set()), ("part", set())]
+    assert begun == [("converged", set()), ("part", set())]
     assert built._which == "part"
     assert not built._begun
     begun.clear()
     forget("later")
     with monkeypatch.context() as unforeseen:
         unforeseen.setattr(instructions, "is_bulk", lambda code: False)
-        build.prepare(built.program, None, rows=built.rows)[0].slow()
-    assert begun == [("fast", set()), ("part", {"fast"})]
+        build.prepare(built.program, None, rows=built.rows)[0].diverged()
+    assert begun == [("converged", set()), ("part", {"converged"})]
     begun.clear()
     forget("ahead")
     found, built = launched("hopper")

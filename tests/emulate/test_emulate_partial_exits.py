@@ -105,7 +105,7 @@ def test_warps_stay_in_their_segment() -> None:
 
     def text(body: str) -> str:
         program = lower(parse(kernel(body, SHARED)))
-        return module_text(program, host(), Instruments(), slow=False, small=False).text
+        return module_text(program, host(), Instruments(), diverged=False, small=False).text
 
     assert text(FILTER.format(more="")).count("\npartial.end") == 2  # in both loops over the warps
     assert "\npartial." not in text(FILTER.format(more="bar.warp.sync -1;"))

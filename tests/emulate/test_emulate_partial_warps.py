@@ -79,7 +79,7 @@ def test_nothing_is_gathered() -> None:
 
     def emitted(program: str) -> str:
         cpu, plain, rows = Cpu("znver4", "+avx512f"), Instruments(False, frozenset()), Rows.of((48, 1, 1))
-        return module_text(lower(parse(program)), cpu, plain, rows, slow=False, small=False).text
+        return module_text(lower(parse(program)), cpu, plain, rows, diverged=False, small=False).text
 
     rows = emitted(text("u32"))
     assert "masked.gather" not in rows

@@ -103,7 +103,9 @@ def test_moved_numbers_keep_the_raw_ones() -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(emitter, "LaneMachine", Seen)
         for small in (False, True):
-            module_text(program, Cpu("znver4", "+avx512f"), Instruments(False, frozenset()), slow=False, small=small)
+            module_text(
+                program, Cpu("znver4", "+avx512f"), Instruments(False, frozenset()), diverged=False, small=small
+            )
     assert found == [True, True, False]  # twice in code that runs long: in the segment, too
 
 

@@ -346,7 +346,7 @@ def test_a_region_goes_on_after_a_quantum(monkeypatch: pytest.MonkeyPatch) -> No
 
     text = kernel(LEFT_ONE_BY_ONE.replace("mov.u32 %r10, %r1;", "mul.lo.u32 %r10, %r1, 100;"))
     improve(text, (32,), False, ())
-    monkeypatch.delattr(Loaded, "slow")
+    monkeypatch.delattr(Loaded, "diverged")
     out, _ = run("jit", text)
     assert out.tolist() == run("step", text)[0].tolist()
 
@@ -442,7 +442,7 @@ def test_what_only_lanes_under_a_mask_read_is_not_merged(monkeypatch: pytest.Mon
             return super().read(r)
 
     monkeypatch.setattr(emitter, "Registers", Seen)
-    for within, slow in (("", False), (loop, False), ("", True), (loop, True)):
+    for within, diverged in (("", False), (loop, False), ("", True), (loop, True)):
         loaded.clear()
-        module_text(lower(parse(kernel(body.format(within)))), host(), Instruments(), slow=slow, small=False)
-        assert loaded & {"%r11", "%r12", "%r13"} == {"%r12"}, (within, slow)
+        module_text(lower(parse(kernel(body.format(within)))), host(), Instruments(), diverged=diverged, small=False)
+        assert loaded & {"%r11", "%r12", "%r13"} == {"%r12"}, (within, diverged)

@@ -83,7 +83,7 @@ def test_an_instruction_where_the_cpu_has_one() -> None:
     def length(mode: str, cpu: Cpu) -> int:
         body = f"ld.global.f32 %f1, [%rd3]; {f'fma.{mode}.f32 %f1, %f1, %f1, %f1;' * 50} st.global.f32 [%rd3], %f1;"
         program = lower(parse(kernel(body)))
-        return module_text(program, cpu, Instruments(False, frozenset()), slow=False, small=True).text.count("\n")
+        return module_text(program, cpu, Instruments(False, frozenset()), diverged=False, small=True).text.count("\n")
 
     wide, narrow = Cpu("znver4", "+avx512f,+sse4a"), Cpu("znver3", "+avx2,+f16c")
     assert length("rm", wide) < length("rn", wide) + 50 * 9

@@ -43,7 +43,7 @@ def kernel(*lines: str, target: str = "sm_80") -> str:
 
 def quick(ptx: str) -> str:
     """The module of the function for converged warps."""
-    return module_text(lower(pl.parse(ptx)), host(), Instruments(), slow=False, small=True).text
+    return module_text(lower(pl.parse(ptx)), host(), Instruments(), diverged=False, small=True).text
 
 
 def loads(*offsets: int) -> str:
@@ -113,7 +113,7 @@ def test_a_fault_of_rows_names_the_instruction_and_the_row(base: str) -> None:
 def test_products_of_wgmma_that_differ_in_registers_share_a_function() -> None:
     program = lower(pl.kernels.get("hopper").build(head_dim=64, dtype="f16").module)
     products = [code for code in program.codes if code.form.opcode.startswith("wgmma.mma_async")]
-    text = module_text(program, host(), Instruments(), slow=False, small=True).text
+    text = module_text(program, host(), Instruments(), diverged=False, small=True).text
     assert text.count("define internal void @wgmma_compute_") == len({code.form.opcode for code in products}) == 2
     assert len(products) > 20
 
@@ -121,7 +121,7 @@ def test_products_of_wgmma_that_differ_in_registers_share_a_function() -> None:
 @pytest.mark.long
 def test_rules_that_others_call_too_are_built_once() -> None:
     program = lower(pl.kernels.get("pipelined").build(head_dim=64, dtype="f16").module)
-    rules = module_text(program, host(), Instruments(), slow=False, small=True).rules
+    rules = module_text(program, host(), Instruments(), diverged=False, small=True).rules
     wanted = parts(rules, program, Instruments(), host())
     texts = [
         module_of(functions_of(part.symbols), dict(part.known), elsewhere=rules_of_other_parts(part)) for part in wanted
@@ -149,10 +149,10 @@ def test_registers_are_analysed_once_for_all_functions_of_a_program(monkeypatch:
         real = getattr(analyses, name)
         monkeypatch.setattr(analyses, name, lambda *given, real=real, name=name: asked.append(name) or real(*given))
     program = lower(pl.parse(loads(0, 4)))
-    for slow, small in ((False, True), (False, False), (True, True)):
-        module_text(program, host(), Instruments(), slow=slow, small=small)
+    for diverged, small in ((False, True), (False, False), (True, True)):
+        module_text(program, host(), Instruments(), diverged=diverged, small=small)
     assert sorted(asked) == ["affine_registers", "known_scalars", "live_in", "uniform_registers"]
-    module_text(program, host(), Instruments(), Rows(8), slow=False, small=True)
+    module_text(program, host(), Instruments(), Rows(8), diverged=False, small=True)
     assert asked.count("affine_registers") == 2
 
 
@@ -166,11 +166,11 @@ def stores(count: int) -> str:
 def test_groups_of_many_accesses_keep_their_addresses_in_memory() -> None:
     from ptxlab.emulate.jit.memory.address_buffers import MANY
 
-    for count, kept in ((MANY - 1, 0), (MANY, 1)):
-        text = module_text(lower(pl.parse(stores(count))), host(), Instruments(), slow=False, small=False).text
+    for count, buffers in ((MANY - 1, 0), (MANY, 1)):
+        text = module_text(lower(pl.parse(stores(count))), host(), Instruments(), diverged=False, small=False).text
         assert text.count("define internal i32 @each.") == 1
         turn = text[text.index("i32 @turn(ptr") :].partition("\n}\n")[0]  # short kernels have a loop over warps besides
-        assert turn.count("%kept0 = alloca") == kept
+        assert turn.count("%buffer0 = alloca") == buffers
         assert turn.count("call i32 @each.") == count + 1  # the last stores what the kernel gives
 
 

@@ -84,7 +84,7 @@ def test_what_is_loaded_and_stored() -> None:
         cpu, plain = Cpu("znver4", "+avx512f"), Instruments(False, frozenset())
         apart = f"mul.lo.u32 %r5, %r1, {times}; mad.lo.u32 %r9, %r8, %r7, %r5;"
         program = lower(parse(text("u32").replace("mad.lo.u32 %r9, %r8, %r7, %r1;", apart)))
-        turn = module_text(program, cpu, plain, Rows.of(block), slow=False, small=False).text
+        turn = module_text(program, cpu, plain, Rows.of(block), diverged=False, small=False).text
         turn = turn[turn.index("@turn(") :].partition("\n}")[0]
         plain_or_masked = (
             "= (?:load|call) <{} x i32>(?:, ptr| @llvm.masked.load)",

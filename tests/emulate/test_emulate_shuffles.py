@@ -75,7 +75,7 @@ def test_no_shuffle_goes_through_memory(small: bool) -> None:
         text = kernel(
             f"ld.global.u32 %r9, [%rd2]; shfl.sync.{mode}.b32 %r5, %r1, {lane}, 31, -1; st.global.u32 [%rd3], %r5;"
         )
-        made = module_text(lower(parse(text)), cpu, Instruments(), Rows(), slow=False, small=small)
+        made = module_text(lower(parse(text)), cpu, Instruments(), Rows(), diverged=False, small=small)
         whole = "\n".join(made.pieces)
         begin = whole.index("shfl.sync")
         return whole[begin : whole.index("st.global", begin)]

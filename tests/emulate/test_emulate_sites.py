@@ -72,8 +72,8 @@ def test_both_functions_have_the_same_sites(small: bool) -> None:
 
     program = lower(parse(kernel(BODY.replace("AWAY", "0"))))
     found: dict[str, set[str]] = {}
-    for slow in (False, True):
-        made = module_text(program, host(), Instruments(), Rows.of((32, 1, 1)), slow=slow, small=small)
+    for diverged in (False, True):
+        made = module_text(program, host(), Instruments(), Rows.of((32, 1, 1)), diverged=diverged, small=small)
         code = ""
         for line in made.text.splitlines():
             if begins := re.match(r" +; (\d+):", line):

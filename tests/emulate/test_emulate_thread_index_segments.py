@@ -111,7 +111,7 @@ def test_most_warps_are_not_looked_at() -> None:
     from ptxlab.text import parse
 
     text = module_text(
-        lower(parse(kernel(TREE.format(**STEPS), SHARED))), host(), Instruments(), slow=False, small=False
+        lower(parse(kernel(TREE.format(**STEPS), SHARED))), host(), Instruments(), diverged=False, small=False
     ).text
     assert text.count("\nside.warp:") == 8
 

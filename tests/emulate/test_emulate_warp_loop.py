@@ -296,7 +296,7 @@ def test_segments(what: str, counters: bool) -> None:
 
     program = lower(parse(kernel(PROGRAMS[what][2], SHARED)))
     text, quick = (
-        module_text(program, host(), Instruments(counters), slow=False, small=small).text for small in (False, True)
+        module_text(program, host(), Instruments(counters), diverged=False, small=small).text for small in (False, True)
     )
     assert len(re.findall(r"^define .*@segment", text, re.MULTILINE)) == SEGMENTS[what]
     assert "@segment" not in quick
@@ -318,7 +318,7 @@ def test_the_next_block_follows_in_the_function_of_all_of_a_block(
 
     program, found, emit = lower(parse(kernel(body))), list[Any](), segments.Segments.emit
     monkeypatch.setattr(segments.Segments, "emit", lambda self: (emit(self), found.extend(self.found))[0])
-    module_text(program, host(), Instruments(), slow=False, small=False)
+    module_text(program, host(), Instruments(), diverged=False, small=False)
     assert [each.whole for each in found][:1] == [follows]
 
 

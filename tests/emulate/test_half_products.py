@@ -350,7 +350,7 @@ def test_steps_are_computed_together(cpu: str, calls: dict[tuple[int, int], int]
 
     afresh.setattr(half_forms, "vectors", lambda features: VECTORS[cpu])
     program = lower(parse(chain(PROGRAMS["steps of many sums"]("bf16"))))
-    text = module_text(program, native.host(), Instruments(), slow=False, small=False).text
+    text = module_text(program, native.host(), Instruments(), diverged=False, small=False).text
     found = re.findall(
         r"call void @multiply_bf16_16x(8|16)x16_f32_f32\(ptr %ws, ptr \S+, ptr %factors, i64 (\d+)", text
     )

@@ -54,7 +54,7 @@ def made_together(body: str, threads: tuple[int, int, int] = (32, 1, 1)) -> int:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(MergedStores, "store", lambda self, seen, *_: late.add(seen.code.index))
         cpu = Cpu("znver4", "+avx512f,+avx512bw,+avx512vl,+avx512dq,+sse4a")
-        module_text(lower(parse(kernel(body))), cpu, Instruments(), Rows.of(threads), slow=False, small=False)
+        module_text(lower(parse(kernel(body))), cpu, Instruments(), Rows.of(threads), diverged=False, small=False)
     return len(late)
 
 

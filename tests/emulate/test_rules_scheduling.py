@@ -21,8 +21,8 @@ from ptxlab.emulate.runtime.state import (
     DIVERGED,
     DONE,
     FAULT,
+    NEEDS_DIVERGED,
     NEEDS_SLOT,
-    NEEDS_SLOW,
     PATIENT_QUANTA,
     PAUSED,
     STOPPED,
@@ -87,8 +87,8 @@ class World:
         context.slots, context.slot_limit, context.patience = Resident.many(slots), slots, PATIENT_QUANTA
         self.add_slot()
         self.acted: dict[tuple[int, int], int] = {}
-        monkeypatch.setattr(scheduling, "fast", self._run)
-        monkeypatch.setattr(scheduling, "slow", self._run)
+        monkeypatch.setattr(scheduling, "run_converged", self._run)
+        monkeypatch.setattr(scheduling, "run_diverged", self._run)
         monkeypatch.setattr(block_start, "clear_registers", lambda warp: None)
 
     def add_slot(self) -> None:
@@ -159,9 +159,9 @@ def test_where_a_warp_begins(monkeypatch: pytest.MonkeyPatch) -> None:
     def look(context: Context, cta: Cta, warp: Warp) -> int:
         turns = warp.turns
         found.append(
-            (warp.fast_pc, warp.pc[0], warp.pc[31], warp.synced, warp.ended, turns.rounds, turns.left, turns.lane)
+            (warp.converged_pc, warp.pc[0], warp.pc[31], warp.synced, warp.ended, turns.rounds, turns.left, turns.lane)
         )
-        warp.fast_pc = warp.pc[0] = warp.pc[31] = warp.synced = 4
+        warp.converged_pc = warp.pc[0] = warp.pc[31] = warp.synced = 4
         turns.rounds = turns.left = turns.lane = 5
         return leave(context, cta, warp)
 
@@ -243,7 +243,7 @@ def test_a_diverged_warp_arrives_with_its_last_lanes(monkeypatch: pytest.MonkeyP
     """`bar.arrive` in divergent code: the lanes that come first wait; the warp counts once, and has another turn."""
 
     def part(context: Context, cta: Cta, warp: Warp) -> int:
-        warp.mode = 1
+        warp.diverged = 1
         warp.bar[1] = warp.arrived[1] = warp.wait = 0xFF
         return DONE
 
@@ -257,21 +257,21 @@ def test_a_diverged_warp_arrives_with_its_last_lanes(monkeypatch: pytest.MonkeyP
         return leave(context, cta, warp)
 
     world = World(monkeypatch, [[part, complete, look], [linger, leave]])
-    world.context.slow = 1
+    world.context.run_diverged = 1
     assert run_grid(world.context) == DONE
     assert world.warps() == [0, 1, 0, 1, 0]
 
 
 def test_lanes_at_bar_sync_keep_the_others_of_their_warp(monkeypatch: pytest.MonkeyPatch) -> None:
     def part(context: Context, cta: Cta, warp: Warp) -> int:
-        warp.mode = 1
+        warp.diverged = 1
         warp.bar[1] = warp.wait = warp.live
         warp.arrived[1] = 0xFF
         cta.bar_count[1] = 64
         return DONE
 
     world = World(monkeypatch, [[part, leave], [linger, arrive_at(1), leave]])
-    world.context.slow = 1
+    world.context.run_diverged = 1
     assert run_grid(world.context) == DONE
     assert world.warps() == [0, 1, 1, 0, 1]
 
@@ -300,7 +300,7 @@ def test_lanes_that_all_spin(monkeypatch: pytest.MonkeyPatch, word: int, outcome
 
 def test_a_budget_is_spent(monkeypatch: pytest.MonkeyPatch) -> None:
     def stand(context: Context, cta: Cta, warp: Warp) -> int:
-        warp.fast_pc = 2 * 21
+        warp.converged_pc = 2 * 21
         return linger(context, cta, warp)
 
     world = World(monkeypatch, [[stand]])
@@ -322,9 +322,9 @@ def test_a_launch_that_is_to_stop_stops(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_the_slow_function_is_asked_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
     world = World(monkeypatch, [[diverge, leave], [leave]])
-    assert run_grid(world.context) == NEEDS_SLOW
+    assert run_grid(world.context) == NEEDS_DIVERGED
     assert world.warps() == [0]
-    world.context.slow = 1
+    world.context.run_diverged = 1
     assert run_grid(world.context) == DONE
     assert world.warps() == [0, 0, 1]
 
@@ -340,14 +340,14 @@ def test_a_region_that_was_left_goes_on_with_the_next_quantum(monkeypatch: pytes
         return act
 
     def go_on(context: Context, cta: Cta, warp: Warp) -> int:
-        assert (warp.mode, warp.fast_pc, context.quantum) == (0, 88, 10)
+        assert (warp.diverged, warp.converged_pc, context.quantum) == (0, 88, 10)
         return leave(context, cta, warp)
 
     world = World(monkeypatch, [[give_up(PATIENCE - 1), go_on], [leave]])
     assert run_grid(world.context) == DONE
     assert world.warps() == [0, 1, 0]
     world = World(monkeypatch, [[give_up(PATIENCE), leave], [leave]])
-    assert run_grid(world.context) == NEEDS_SLOW
+    assert run_grid(world.context) == NEEDS_DIVERGED
 
 
 def test_a_block_that_lasts_lets_others_begin(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,8 +6,8 @@ LLVM), `emitter` (what all that emits code shares: `function`, `machine`, `activ
 `semantics`; `instrument`: how counters, checks and traces hook into it), `analysis` (what is found out before),
 `memory` (loads and stores: `access`, then `data_transfer`), `atomics`, `matrices`, `checks`, `instruments`, `bodies`.
 Then `control`: `blocks` and `execution` (blocks and their instructions), `converged_function` and `diverged_function`
-(a program's two functions, `@fast` and `@slow` in LLVM IR), `regions` (what a converged warp runs under masks), and
-`warp_loop`, `segments` and `loop_versioning` (what the function for converged warps does itself of
+(a program's two functions, `@converged` and `@diverged` in LLVM IR), `regions` (what a converged warp runs under
+masks), and `warp_loop`, `segments` and `loop_versioning` (what the function for converged warps does itself of
 `ptxlab.emulate.rules.scheduling`). `building` makes one module of LLVM of all this (`module_text`) and machine code of
 it (`build`), by `native` (which has the cache); `running` has what a launch needs in memory (`workers`),
 `worker_threads`, and `run`, which runs it and reads the counts.

@@ -37,8 +37,8 @@ class Scalar:
             return value.astype(self.dtype)
         if self.bits == 1:
             return bool(value)
-        kept = int(value) & self._mask
-        return kept - self._mask - 1 if self.signed and kept & self._half else kept
+        low = int(value) & self._mask
+        return low - self._mask - 1 if self.signed and low & self._half else low
 
     def __repr__(self) -> str:
         return self.name

@@ -64,9 +64,9 @@ def globals_of(
     """Device addresses and first contents of `.global` and `.const` variables, addresses in initialisers resolved.
     `function` gives the number that stands for a function's address, `text` a line of the PTX."""
     area = Area(GLOBALS_BASE)
-    kept = [v for v in variables if v.space in ("global", "const") and v.linkage != "extern"]
+    placed = [v for v in variables if v.space in ("global", "const") and v.linkage != "extern"]
     # A gap after each variable makes accesses beyond its end fault.
-    addresses = {v.name: area.place(size_of(v) + 256, max(align_of(v), 256)) for v in kept}
+    addresses = {v.name: area.place(size_of(v) + 256, max(align_of(v), 256)) for v in placed}
 
     def resolve(name: str, line: int) -> int:
         if name in addresses:
@@ -77,7 +77,7 @@ def globals_of(
         return token
 
     out = []
-    for v in kept:
+    for v in placed:
         try:
             data = np.zeros(size_of(v), np.uint8)
         except MemoryError:

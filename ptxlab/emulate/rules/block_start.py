@@ -121,7 +121,7 @@ def simple(context: Context) -> boolean:
 def begin_again(context: Context, warp: Warp) -> None:
     """Begins a warp in the place of one of a CTA whose warps never diverged: only these fields have changed."""
     warp.live = warp.first_live
-    warp.fast_pc = context.entry
+    warp.converged_pc = context.entry
     warp.ended = 0
     warp.carry = 0
     if context.clears:
@@ -136,8 +136,8 @@ def begin_warp(context: Context, cta: Cta, warp: Warp, number: u64) -> None:
         warp.sync_kind[lane] = 0
     warp.live = warp.first_live
     warp.wait = 0
-    warp.mode = 0
-    warp.fast_pc = context.entry
+    warp.diverged = 0
+    warp.converged_pc = context.entry
     warp.synced = 0
     warp.ended = 0
     forget(warp.turns)
@@ -154,7 +154,7 @@ def begin_warp(context: Context, cta: Cta, warp: Warp, number: u64) -> None:
         warp.arrived[barrier] = 0
     if context.traced:  # a recorded warp stays in the function for diverged warps, and its registers begin as zero
         recorded = context.trace.blocks[cta.linear] & context.trace.warps[number]
-        warp.mode = recorded
+        warp.diverged = recorded
         warp.traced = recorded
         registers = cta.states + (number * context.state_size + Warp.size)
         fill_bytes(registers, 0, context.state_size - Warp.size)

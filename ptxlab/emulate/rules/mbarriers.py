@@ -141,7 +141,7 @@ def operate(
         done |= u32(1 << lane)
     if action == WAIT and flags & SPIN != 0:
         in_vain: boolean = mask != 0 and mask & ~warp.spins == 0
-        if warp.mode != 0 and (in_vain or spun & ~warp.spins != 0):
+        if warp.diverged != 0 and (in_vain or spun & ~warp.spins != 0):
             tried(warp.turns, ended=not in_vain, others_run=in_vain and others_run(context, cta, warp))
         if in_vain:
             give_up_turn(context)

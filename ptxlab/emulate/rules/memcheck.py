@@ -283,7 +283,7 @@ def miss_lanes(
     return result
 
 
-@rule(symbol="slow.access")
+@rule(symbol="access.lanes")
 def access_lanes(
     context: Context, cta: Cta, warp: Warp, mask: u32, addresses: Pointer[u64], extra: u64, data: Pointer[u8],
     width: u64, parts: u64, log2: u64, space: u32, write: u32, code: u32,

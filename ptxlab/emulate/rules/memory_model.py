@@ -180,14 +180,14 @@ class Memo(Record, align=64):
 class Counted(Record, align=64):
     """What compiled code adds up for one instruction, besides how often its block runs.
 
-    on: warps and threads for which the guard held. fast, slow: what is needed beyond one, and at best beyond one, added
-    by either function for all accesses of a class. diverged: branches at which the warp diverged. in_global,
-    in_shared, in_local: accesses whose space is found at run time, and atomics.
+    on: warps and threads for which the guard held. beyond_converged, beyond_diverged: what is needed beyond one, and at
+    best beyond one, added by either function for all accesses of a class. diverged: branches at which the warp
+    diverged. in_global, in_shared, in_local: accesses whose space is found at run time, and atomics.
     """
 
     on: Array[i64] = array(2, align=16)
-    fast: Array[i64] = array(2, align=16)
-    slow: Array[i64] = array(2, align=16)
+    beyond_converged: Array[i64] = array(2, align=16)
+    beyond_diverged: Array[i64] = array(2, align=16)
     diverged: u64
     in_global: Traffic
     in_shared: Traffic

@@ -1,7 +1,7 @@
 """The scheduler of the compiling engine: a worker runs CTAs, their warps in turn, until the grid is done.
 
     for each CTA (taken from a counter that all workers share):
-        run every warp that can run for a quantum: fast while it is converged, slow while it is diverged
+        run every warp that can run for a quantum, by a function for converged warps or one for diverged warps
         complete each barrier that every warp has arrived at
         when no warp can run: the CTA has ended, or it is in a deadlock
 
@@ -43,8 +43,8 @@ from ptxlab.emulate.runtime.state import (
     LACKING,
     LEFT_ALONE,
     NEEDS_CODE,
+    NEEDS_DIVERGED,
     NEEDS_SLOT,
-    NEEDS_SLOW,
     PATIENT_QUANTA,
     PAUSED,
     STOPPED,
@@ -61,15 +61,15 @@ GO_ON, ANOTHER = 6, 7
 # -- what a program's own code does ------------------------------------------------------------------------------------
 
 
-@rule(external=True, symbol="fast")
-def fast(context: Context, cta: Cta, warp: Warp) -> u32:
+@rule(external=True, symbol="converged")
+def run_converged(context: Context, cta: Cta, warp: Warp) -> u32:
     """Runs a converged warp until it must stop, and says why; and, where it can, the warps after it, which have their
     turns then (see `jit.control.warp_loop`)."""
     raise AssertionError("the function is known to compiled code only")
 
 
-@rule(pointer="slow")
-def slow(context: Context, cta: Cta, warp: Warp) -> u32:
+@rule(pointer="run_diverged")
+def run_diverged(context: Context, cta: Cta, warp: Warp) -> u32:
     """Runs a diverged warp until it must stop, and says why."""
     raise AssertionError("the function is known to compiled code only")
 
@@ -132,39 +132,39 @@ def take_turns(context: Context, cta: Cta) -> u32:
         if warp.live & ~warp.wait == 0:
             cta.position += 1
             continue
-        resumes = warp.mode != 0 and may_resume(warp)
+        resumes = warp.diverged != 0 and may_resume(warp)
         if resumes and context.quantum >= 0:
-            warp.mode = 0
-            warp.fast_pc = warp.region
-        if warp.mode == 0:
-            result = fast(context, cta, warp)
+            warp.diverged = 0
+            warp.converged_pc = warp.region
+        if warp.diverged == 0:
+            result = run_converged(context, cta, warp)
             warp = warp_of(context, cta, context.order[cta.position])  # that of the last turn, of several
         elif resumes:
             result = SUSPENDED
-        elif context.slow != 0:
-            result = slow(context, cta, warp)
+        elif context.run_diverged != 0:
+            result = run_diverged(context, cta, warp)
         else:
-            return NEEDS_SLOW
+            return NEEDS_DIVERGED
         if result == DONE:
             if warp.live == 0:
                 count_ends(context, warp)
-            if warp.mode != 0:
+            if warp.diverged != 0:
                 arrive(context, cta, warp)
             complete_counted(context, cta)
             cta.position += 1
         elif result == DIVERGED or result == DIVERGED_DONE:
-            warp.mode = 1
+            warp.diverged = 1
             cta.converged = 0
             if result == DIVERGED_DONE:
                 cta.position += 1
         elif result == CONVERGED:
-            warp.mode = 0
+            warp.diverged = 0
         elif result == SUSPENDED:
             outcome = end_quantum(context, cta, warp)
             if outcome != GO_ON:
                 return outcome
         elif result == LACKING:
-            return NEEDS_SLOW
+            return NEEDS_DIVERGED
         else:
             return FAULT
     return GO_ON
@@ -180,7 +180,7 @@ def end_quantum(context: Context, cta: Cta, warp: Warp) -> u32:
     context.clock += u64(used)
     if atomic("sub", context.budget, 0, used) < used:
         lane = first(warp.live)
-        at = warp.fast_pc if warp.mode == 0 else warp.pc[lane]
+        at = warp.converged_pc if warp.diverged == 0 else warp.pc[lane]
         stop(context, warp, BUDGET_SPENT, at >> 1, lane, 0)
         return FAULT
     if context.stop[0] != 0:

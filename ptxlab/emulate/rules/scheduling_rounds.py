@@ -105,7 +105,7 @@ def leave_round(context: Context, cta: Cta, warp: Warp, before: u32, ended: u32,
         settle(warp, ended)
     if at != UNKNOWN:
         for k in range(position + 1, context.warps):
-            warp_of(context, cta, k).fast_pc = u32(at)
+            warp_of(context, cta, k).converged_pc = u32(at)
     cta.position = position
 
 
@@ -115,9 +115,9 @@ def leave_segment(context: Context, cta: Cta, first: Warp, warp: Warp, start: u3
     Those before it are at `behind`, unless that is `UNKNOWN`, those after it at the start."""
     if behind != UNKNOWN:
         for k in range(u64(first.warp_id), u64(warp.warp_id)):
-            warp_of(context, cta, k).fast_pc = u32(behind)
+            warp_of(context, cta, k).converged_pc = u32(behind)
     for k in range(u64(warp.warp_id) + 1, context.warps):
-        warp_of(context, cta, k).fast_pc = start
+        warp_of(context, cta, k).converged_pc = start
 
 
 @rule(inline=True)

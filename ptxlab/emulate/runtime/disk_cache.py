@@ -111,12 +111,12 @@ def _read(where: Path, entry: str) -> tuple[dict[str, Any], bytes] | None:
         data = path.read_bytes()
     except OSError:
         return None  # missing or not readable: it is built again
-    kept = data[SIZE:]
-    if data != _sealed(entry, kept):
+    content = data[SIZE:]
+    if data != _sealed(entry, content):
         return None  # damaged: it is built again and replaced
     with contextlib.suppress(OSError):  # a read-only folder can still be read from
         os.utime(path)
-    found: tuple[dict[str, Any], bytes] = pickle.loads(kept)
+    found: tuple[dict[str, Any], bytes] = pickle.loads(content)
     return found
 
 
@@ -163,9 +163,9 @@ ABANDONED = 3600
 """Seconds after which such a file belongs to a process that died."""
 
 
-def _sealed(entry: str, kept: bytes) -> bytes:
+def _sealed(entry: str, content: bytes) -> bytes:
     """The bytes of an entry's file: a checksum of its name and contents, and the contents."""
-    return digest_of(entry.encode() + b"\n" + kept).digest() + kept
+    return digest_of(entry.encode() + b"\n" + content).digest() + content
 
 
 def _prune(where: Path) -> None:

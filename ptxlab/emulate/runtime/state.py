@@ -20,7 +20,7 @@ SPACES = {
 DONE, FAULT, SUSPENDED, DIVERGED, CONVERGED, LACKING, DIVERGED_DONE = 0, 1, 2, 3, 4, 5, 6
 """What the functions that run a warp return; LACKING: the code of the block that is next was not built;
 DIVERGED_DONE: the warp has diverged, and its turn is over."""
-STOPPED, NEEDS_SLOW, NEEDS_SLOT, NEEDS_CODE, PAUSED = 2, 3, 4, 5, 8
+STOPPED, NEEDS_DIVERGED, NEEDS_SLOT, NEEDS_CODE, PAUSED = 2, 3, 4, 5, 8
 """What the scheduler returns besides DONE and FAULT."""
 
 BARRIERS = 16
@@ -234,7 +234,7 @@ class Context(Record, align=64):
     quantum_size: i64
     steps_left: i64  # rounds and CTAs that the scheduler begins before it pauses
     forgone: i64  # what a warp whose wait for an mbarrier has failed has given up of it
-    slow: u64  # the function for diverged warps, 0 as long as there is none
+    run_diverged: u64  # the function for diverged warps, 0 as long as there is none
     outdated: u32  # 1 if there is better code by now: to be taken up before the next CTA begins
     entry: u32  # the program counter at which warps begin
     local_first: u64  # bytes of each thread's local memory that are filled when a CTA begins; 0: all
@@ -308,14 +308,14 @@ class Warp(Record, align=64):
     """A warp's state, in front of its registers.
 
     Program counters are twice a code index: an even one is the start of a block, 2k + 1 stands after the exchange of
-    k. While the warp is converged `fast_pc` is valid, else `pc`.
+    k. While the warp is converged `converged_pc` is valid, else `pc`.
     """
 
     pc: Array[u32] = array(32, align=64)
     live: u32
     wait: u32
-    mode: u32  # whether it has diverged
-    fast_pc: u32
+    diverged: u32  # whether it has
+    converged_pc: u32
     turns: Turns
     synced: u32  # lanes that have synchronized and have not yet received their results
     ended: u32  # bits of `Program.exits` that lanes have left by and for which the warp has not been counted

@@ -146,11 +146,11 @@ class CheckedSteps:
         """An instruction whose body tells of its accesses: they are checked after it."""
 
         def run(w: Warp) -> int | None:
-            kept, w.touches = w.touches, []
+            before, w.touches = w.touches, []
             result = step(w)
-            touches, w.touches = w.touches, kept
-            if kept is not None:
-                kept += touches
+            touches, w.touches = w.touches, before
+            if before is not None:
+                before += touches
             assert isinstance(w, CheckedWarp)
             self.checks.begin()
             for touch in touches:

@@ -17,12 +17,12 @@ class AffineBits(AffineOps):
             if _no_bit(value, by):  # numba asks for the sign of each index
                 return self.const(a.type, 0)
             if isinstance(value, Affine) and value.form.disjoint and by.uniform and by.lanes is not None:
-                kept, form = int(by.lanes[0]), value.form
-                zeros, steps = max(form.zeros, low_zeros(kept)), [step & kept for step in form.steps]
-                if kept >> form.zeros == 0:  # `tid & 31`
+                mask, form = int(by.lanes[0]), value.form
+                zeros, steps = max(form.zeros, low_zeros(mask)), [step & mask for step in form.steps]
+                if mask >> form.zeros == 0:  # `tid & 31`
                     return self.numbers(a.type, steps)
-                same = ~kept % (1 << BITS[a.type]) >> form.zeros == 0  # `tid & -32`
-                most = min(form.most, kept % (1 << BITS[a.type]))
+                same = ~mask % (1 << BITS[a.type]) >> form.zeros == 0  # `tid & -32`
+                most = min(form.most, mask % (1 << BITS[a.type]))
                 base = value.base if same else super().and_(value.base, by)
                 found = self.made(form_of(a.type, steps, zeros, most=most), base)
                 if found is not None:

@@ -112,7 +112,7 @@ class Atomics(Part):
         site = self.e.own_site()
         silent = count == 1 and not i.whole and not returns
         sums = silent and word in NEUTRAL
-        if sums and address.base.uniform and self.e.code.space == "global" and not (self.e.small or self.e.slow):
+        if sums and address.base.uniform and self.e.code.space == "global" and not (self.e.small or self.e.diverged):
             with self._summed(i, word, lane, self.m.wide(address).text, values[0], site):
                 self._call(name, address, values, lane, site)
         elif sums and self.lanes.apply(address):

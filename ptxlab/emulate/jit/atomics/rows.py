@@ -43,7 +43,7 @@ class AtomicRows(Part):
     def applies(self, word: str, lane: str, address: Address) -> bool:
         """Whether an operation whose old values nobody reads may go this way."""
         e = self.e
-        if e.small or e.slow or e.code.space != "global" or word not in IN_A_ROW:
+        if e.small or e.diverged or e.code.space != "global" or word not in IN_A_ROW:
             return False
         return are_neighbours(address, BITS[lane] // 8)
 

@@ -31,7 +31,7 @@ class AtomicLanes(Part):
     def apply(self, address: Address) -> bool:
         """Whether an operation whose old values nobody reads, and whose order makes no difference, may go this way."""
         e, base = self.e, address.base
-        if e.small or e.slow or base.uniform or isinstance(base, Affine):
+        if e.small or e.diverged or base.uniform or isinstance(base, Affine):
             return False
         return e.code.space == "global" or (e.code.space == "shared" and base.type == "i32")
 

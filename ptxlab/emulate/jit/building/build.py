@@ -81,29 +81,28 @@ class Loaded:
         self._halves: dict[str, Half] = {}
         self._begun: dict[str, Begun] = {}
         """Those that are being built before they are asked for."""
-        self._slow: native.Code | None = None
+        self._diverged: native.Code | None = None
         self._which = ""
         """Which function for diverged warps that is."""
         self._lock = threading.Lock()  # held for a moment only: LLVM's thread takes it too
         self._making = threading.Lock()
         self._work = 0
-        recalled = self._recalled("fast")
+        recalled = self._recalled("converged")
         if recalled is not None:
-            self._halves["fast"] = recalled
+            self._halves["converged"] = recalled
         self.summary = recalled.summary if recalled is not None else ProgramSummary.of(program)
         self.block_work, self.scheduled = np.array(self.summary.block_work, np.int64), self.summary.scheduled
         self.bulk = self.scheduled["Context.bulk_copies"]
         self.contention = Contention(self.summary.contended, self.block_work)
-        half, self.fast, rules = self._made("fast", QUICK, QUICK)
+        half, self.converged, rules = self._made("converged", QUICK, QUICK)
         self.cached = half.recalled
         self.state_size, self.sites, self.clears = half.state_size, half.sites, half.clears
         self._good = half.quality == GOOD and rules == GOOD
         """Whether there is no better code, or it is being made."""
 
     def _made(self, which: str, quality: int, rules: int) -> tuple[Half, native.Code, int]:
-        """One of the functions ("fast" for converged warps, "slow" for diverged ones, or "part" of that), of this
-        quality or better; its code, loaded with rules of that quality or better; and the lowest quality of the
-        rules."""
+        """One of the functions ("converged", "diverged", or "part" of that one), of this quality or better; its code,
+        loaded with rules of that quality or better; and the lowest quality of the rules."""
         half = self._halves.get(which) or self._recalled(which)
         if half is None or half.quality < quality:
             half, (blobs, lowest) = self._built(which, quality, rules)
@@ -119,13 +118,13 @@ class Loaded:
             from ptxlab.emulate.jit.building.linked_rules import of_bodies, parts, scheduler
 
             always, begun = [], None
-            if which == "fast":
+            if which == "converged":
                 checked, traced = bool(self.instruments.checks), self.instruments.trace
                 always = [scheduler(self.scheduled, checked, traced, self.cpu)]
                 if rules == QUICK:
                     begun = begin_committed([*always, *of_bodies(self.program, self.cpu)])
             module, blobs = self._begun.pop(which) if which in self._begun else self._begin(which, quality)
-            if which == "fast" and self.bulk and self._part is not None and self._recalled("part") is None:
+            if which == "converged" and self.bulk and self._part is not None and self._recalled("part") is None:
                 self._begun["part"] = self._begin("part", QUICK)  # one thread copies for all: the warp will diverge
             wanted = [*parts(module.rules, self.program, self.instruments, self.cpu), *always]
             codes = object_codes(wanted, rules, begun)  # translated, in Python, while LLVM builds
@@ -138,17 +137,17 @@ class Loaded:
         from ptxlab.emulate.jit.native import compile, llvm_thread
 
         with resting():
-            slow = which != "fast"
-            small = slow or quality == QUICK
+            diverged = which != "converged"
+            small = diverged or quality == QUICK
             only = self._part if which == "part" else None
-            module = module_text(self.program, self.cpu, self.instruments, self.rows, slow=slow, small=small, only=only)
+            module = module_text(self.program, self.cpu, self.instruments, self.rows, diverged=diverged, small=small, only=only)
         quick = quality == QUICK
         begin = llvm_thread.beside if quick else llvm_thread.begin  # better code is nothing that others should wait for
         return module, [begin(compile.build, each, self.cpu, quality) for each in module.pieces]
 
     def _name(self, which: str) -> str:
         """The name of a function's cache entry."""
-        return self.entry if which == "fast" else f"{self.entry}-{which}"
+        return self.entry if which == "converged" else f"{self.entry}-{which}"
 
     def _recalled(self, which: str) -> Half | None:
         """A function out of the cache on disk."""
@@ -180,21 +179,21 @@ class Loaded:
             return None
         return diverging_blocks(self.program, analyses(self.program, self.rows).uniform)
 
-    def slow(self, *, whole: bool = False) -> native.Code:
+    def diverged(self, *, whole: bool = False) -> native.Code:
         """The function for diverged warps, compiled now if it has not been. whole: the blocks in which warps were
         expected to diverge do not suffice."""
         with self._making:
-            slow = self._slow
-            if slow is None or (whole and self._which == "part"):
-                which = "slow" if whole or self._part is None else "part"
-                half, slow, rules = self._made(which, QUICK, QUICK)
+            code = self._diverged
+            if code is None or (whole and self._which == "part"):
+                which = "diverged" if whole or self._part is None else "part"
+                half, code, rules = self._made(which, QUICK, QUICK)
                 with self._lock:
-                    self._slow, self._which = slow, which
-                    self._good = self._good and rules == GOOD and half.quality >= self._best_slow
-            return slow
+                    self._diverged, self._which = code, which
+                    self._good = self._good and rules == GOOD and half.quality >= self._best_diverged
+            return code
 
     @property
-    def _best_slow(self) -> int:
+    def _best_diverged(self) -> int:
         """The best quality in which the function for diverged warps is built. Its text is that of QUICK code anyway."""
         return GOOD if self.summary.instructions <= SHORT and not self.instruments.checks else QUICK
 
@@ -214,20 +213,20 @@ class Loaded:
         """Builds GOOD code now, for later launches, and for one that runs from its next block on. Diverged warps of
         longer programs keep QUICK code, with GOOD rules: they are few, and their function takes longest to build."""
         self._good = True
-        _, fast, _ = self._made("fast", GOOD, GOOD)
+        _, converged, _ = self._made("converged", GOOD, GOOD)
         with self._lock:
             which = self._which
-        slow = self._made(which, self._best_slow, GOOD)[1] if which else None
+        diverged = self._made(which, self._best_diverged, GOOD)[1] if which else None
         with self._lock:
-            self.fast = fast
+            self.converged = converged
             self.contention.forget()
             if which and which == self._which:
-                self._slow = slow
+                self._diverged = diverged
 
 
 _recent: OrderedDict[str, Loaded] = OrderedDict()
 _lock = threading.Lock()
-KEPT = 64
+MOST_LOADED = 64
 """Programs whose machine code stays loaded; those used longest ago go first."""
 
 
@@ -249,6 +248,6 @@ def prepare(
     loaded = Loaded(program, cpu, instruments, rows, entry)
     with _lock:
         _recent[entry] = loaded
-        while len(_recent) > KEPT:
+        while len(_recent) > MOST_LOADED:
             _recent.popitem(last=False)
     return loaded, loaded.cached

@@ -57,7 +57,7 @@ def module_text(
     instruments: Instruments,
     rows: Rows | None = None,
     *,
-    slow: bool,
+    diverged: bool,
     small: bool,
     only: frozenset[int] | None = None,
 ) -> ModuleText:
@@ -74,7 +74,7 @@ def module_text(
         found.known,
         found.alive,
         frozenset() if watched else found.needless,
-        slow=slow,
+        diverged=diverged,
         small=small,
         wide=cpu.wide,
         features=cpu.features,
@@ -82,7 +82,7 @@ def module_text(
     )
     e = Emitter(build)
     blocks = Blocks(e, lambda blocks: observers(instruments, blocks))
-    if slow:
+    if diverged:
         from ptxlab.emulate.jit.control.diverged_function import (
             DivergedFunction,  # here, as in a short launch no warp diverges
         )
@@ -108,7 +108,7 @@ def module_text(
     lines = [function]
     if cpu.without_halves and any(" half" in part for part in (declared, *e.helpers.values(), function)):
         lines.append(_conversions())
-    if not slow:
+    if not diverged:
         lines.append(_clear_registers(at_start))
     body, helpers = "\n".join(lines), list(e.helpers.values())
     rules = called_rules("\n".join([*helpers, body]), program, instruments)

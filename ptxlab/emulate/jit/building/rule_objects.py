@@ -32,7 +32,7 @@ def build(text: str, cpu: Cpu, quality: int = GOOD) -> bytes:
 
 _built: OrderedDict[tuple[Part, int], bytes] = OrderedDict()
 _lock = threading.Lock()
-KEPT = 128
+MOST_LOADED = 128
 """Object codes that a process holds; those used longest ago go first."""
 
 
@@ -107,6 +107,6 @@ def _find(part: Part, quality: int) -> bytes | None:
 def _keep(part: Part, quality: int, blob: bytes) -> bytes:
     with _lock:
         _built[part, quality] = blob
-        while len(_built) > KEPT:
+        while len(_built) > MOST_LOADED:
             _built.popitem(last=False)
     return blob

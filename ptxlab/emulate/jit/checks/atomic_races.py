@@ -35,7 +35,7 @@ class RecordedAtomics(Part):
         """Around what checks an operation of any kind: where it has been recorded, this is not run."""
         e, one = self.e, address.base.uniform
         row = not one and size == races.granule(self.program) and are_neighbours(address, size)
-        if not self.checks.race or e.small or e.slow or code.space != "global" or not (one or row):
+        if not self.checks.race or e.small or e.diverged or code.space != "global" or not (one or row):
             yield
             return
         t, m, site = self.t, self.m, e.own_site()

@@ -27,7 +27,7 @@ class DeferredReads(Part):
     def __init__(self, e: Emitter, checks: Checks) -> None:
         super().__init__(e)
         self.checks = checks
-        self._may = checks.race and not e.slow and race_deferred_reads.may_defer(self.program)
+        self._may = checks.race and not e.diverged and race_deferred_reads.may_defer(self.program)
 
     @contextmanager
     def around(
@@ -77,8 +77,8 @@ class DeferredReads(Part):
 
     def _state(self, race: str, stride: str) -> str:
         """Where reads of an allocation are noted (`race_deferred_reads.NOW` and so on)."""
-        kept = self.t.element("i64", race, self.t.mul("i64", stride, 3))
-        place = self.t.element("i64", kept, race_line_records.LATER)
+        behind = self.t.element("i64", race, self.t.mul("i64", stride, 3))
+        place = self.t.element("i64", behind, race_line_records.LATER)
         return self.t.load("i64", place)
 
     def _if_repeated(

@@ -1,7 +1,7 @@
 """The blocks of an LLVM function, which runs one warp until it must stop: at a barrier, its end, or a fault.
 
-A program has two of them, made from the same blocks by the same semantics: `@fast` for a converged warp
-(`converged_function`) and `@slow` for a diverged one (`diverged_function`). They differ in control flow, in where
+A program has two of them, made from the same blocks by the same semantics: `@converged` for a converged warp
+(`converged_function`) and `@diverged` for a diverged one (`diverged_function`). They differ in control flow, in where
 registers are kept and in whether writes are masked. Each is written by a driver, to which `Blocks` gives the code of
 blocks and instructions.
 """
@@ -115,7 +115,7 @@ class Blocks(Part):
         self.memory.laid.taken = 0
         self.e.groups = plan_groups(self.program, block.first, block.last)
         self.memory.local.plan(block.first, block.last)
-        if not self.e.slow and not self.e.small:
+        if not self.e.diverged and not self.e.small:
             transfers, between = self.memory.transfers, (block.first, block.last)
             transfers.late.plan(block)
             changes, kept = transfers.late.changes, transfers.chunks.keeps
@@ -152,7 +152,7 @@ class Blocks(Part):
         for name, record, field in (
             ("live", S.Warp, "live"),
             ("wait", S.Warp, "wait"),
-            ("fast.pc", S.Warp, "fast_pc"),
+            ("converged.pc", S.Warp, "converged_pc"),
             ("quantum", S.Context, "quantum"),
             ("carry", S.Warp, "carry"),
             ("pcs", S.Warp, "pc"),
@@ -174,7 +174,7 @@ class Blocks(Part):
         self.memory.sites.mixed.clear()
         self.memory.local.begin()
         self.m.forget_splats()
-        self.active.begin(bits, partly=partly or self.e.slow)
+        self.active.begin(bits, partly=partly or self.e.diverged)
         for instrument in reversed(self.e.instruments):
             instrument.begins()
 

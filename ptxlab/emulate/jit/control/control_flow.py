@@ -186,7 +186,7 @@ class ControlFlow(Part):
             for where, bits in (("bar_yes", yes), ("bar_asked", self.active.bits)):
                 number = t.call("i32", "llvm.ctpop.i32", [("i32", bits)])
                 t.bump(self._of_barrier(S.Cta, where, offset), t.add, "i32", number)
-        if form.arrive and not self.e.slow:
+        if form.arrive and not self.e.diverged:
             if code.guard is None:
                 self._arrived(block, offset)
                 return

@@ -47,7 +47,7 @@ class ConvergedFlow(Part):
     def _goes_on_at(self, block: int) -> None:
         """The next turn begins at this block."""
         self.e.loops.settle(self.e.alive[block])
-        self.t.store("i32", self.e.pc(block), "%fast.pc.at")
+        self.t.store("i32", self.e.pc(block), "%converged.pc.at")
 
     def part(self, block: Block, target: Value) -> None:
         """The warp diverges at the end of a block: lanes whose guard holds go to `target`."""

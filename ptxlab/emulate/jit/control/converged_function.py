@@ -25,7 +25,7 @@ from ptxlab.isa.actions import Action
 
 
 class ConvergedFunction(Part):
-    """Writes `@fast`."""
+    """Writes `@converged`."""
 
     def __init__(self, blocks: Blocks) -> None:
         super().__init__(blocks.e)
@@ -59,7 +59,7 @@ class ConvergedFunction(Part):
         ways, t.lines = t.lines, before
         loops.declare()
         if self.converged.loop is None:
-            t.load("i32", "%fast.pc.at", name="%start")
+            t.load("i32", "%converged.pc.at", name="%start")
         begins = t.eq("i32", "%start", self.e.pc(first))
         t.branch(begins, labels[first], "within")
         t.at("within")
@@ -194,7 +194,7 @@ class ConvergedFunction(Part):
             self.go(self._only_target())
             return
         ways = sorted(set(block.targets))
-        t.store("i32", target.text, "%fast.pc.at")
+        t.store("i32", target.text, "%converged.pc.at")
         stop, look = t.label("stop"), t.label("look")
         goes_on = t.sge("i64", t.load("i64", "%quantum.at"), 0)
         t.branch(goes_on, look, stop, COLD)
@@ -230,7 +230,7 @@ class ConvergedFunction(Part):
         t.store("i32", left, "%live.at")
         t.put(S.Cta, "partly_exited", 1)
         if in_segment:
-            t.store("i32", self.e.pc(block.next), "%fast.pc.at")
+            t.store("i32", self.e.pc(block.next), "%converged.pc.at")
             t.ret("i32", ELSEWHERE)
             return
         self.go(block.next)
@@ -255,7 +255,7 @@ class ConvergedFunction(Part):
         segment = self.converged.segment
         if segment is not None and segment.behind != UNKNOWN:
             return  # it is noted for all warps
-        self.t.store("i32", self.e.pc(block.next), "%fast.pc.at")
+        self.t.store("i32", self.e.pc(block.next), "%converged.pc.at")
 
     def wait(self, block: Block) -> None:
         t = self.t

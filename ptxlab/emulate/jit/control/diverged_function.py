@@ -1,8 +1,8 @@
 """The function for a diverged warp: every lane has its own program counter, and groups of lanes take turns.
 
 `ptxlab.emulate.rules.lane_scheduling` chooses the group that runs a block next, its writes masked. Once all live lanes
-are at the start of one block, and the registers that should be uniform there are, the warp returns to the fast
-function.
+are at the start of one block, and the registers that should be uniform there are, the warp returns to the
+function for converged warps.
 
 Lanes at a `.sync` instruction wait for the other lanes that it names. They leave their operands in the warp's state;
 when the last has arrived (`sync_lanes`), all of them receive their results before any group has its next turn.
@@ -29,7 +29,7 @@ from ptxlab.isa import types
 
 
 class DivergedFunction(Part):
-    """Writes `@slow`. only: the blocks that it has, if not all (see `jit.analysis.divergence`)."""
+    """Writes `@diverged`. only: the blocks that it has, if not all (see `jit.analysis.divergence`)."""
 
     def __init__(self, blocks: Blocks, only: frozenset[int] | None = None) -> None:
         super().__init__(blocks.e)
@@ -133,7 +133,7 @@ d.missing:
 
     def _converges(self, block: Block) -> None:
         """The warp goes back to the function for converged warps."""
-        self.t.store("i32", self.e.pc(block.index), "%fast.pc.at")
+        self.t.store("i32", self.e.pc(block.index), "%converged.pc.at")
         self.t.ret("i32", S.CONVERGED)
 
     def _run(self, block: Block, first: int, bits: str) -> None:

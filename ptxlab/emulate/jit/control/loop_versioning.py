@@ -55,7 +55,7 @@ from ptxlab.emulate.jit.llvm.instruction_text import (
     without_unused,
 )
 from ptxlab.emulate.jit.llvm.instructions import Instructions
-from ptxlab.emulate.jit.llvm.ir_text import KEPT, USUAL
+from ptxlab.emulate.jit.llvm.ir_text import PROMOTED, USUAL
 from ptxlab.emulate.runtime import state as S
 
 _SIGNED, _UNSIGNED = ("slt", "sle", "sgt", "sge"), ("ult", "ule", "ugt", "uge")
@@ -102,7 +102,7 @@ class VersionedLoop:
         """An i1 before the loop: whether all that must hold does."""
         for each in self.asked:
             self.sure = each if self.sure == "true" else self.before.and_("i1", self.sure, each)
-        if not any(f"ptr %{KEPT}.result" in line for line in self.body):  # nobody goes on from the warp's state
+        if not any(f"ptr %{PROMOTED}.result" in line for line in self.body):  # nobody goes on from the warp's state
             self._drop_stores()
         self.counted, self.onward = list[str](), list[str]()
         """Of what grows from warp to warp: the values at the beginning of the loop, and what is added at its end."""

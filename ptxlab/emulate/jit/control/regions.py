@@ -52,7 +52,7 @@ class Regions(Part):
         super().__init__(blocks.e)
         self.blocks = blocks
         self.control, self.converged = control, converged
-        self.of = {} if self.e.slow else self._regions()
+        self.of = {} if self.e.diverged else self._regions()
         """The regions by the block of their branch."""
         self.entered: dict[int, MaskedRegion] = {}
         """Those that are needed, by their numbers."""
@@ -94,7 +94,7 @@ class Regions(Part):
         apart = [r for r in sorted(region.apart) if alive >> r & 1]
         for r in apart:
             self.e.registers.read(r)
-        self.e.loops.change(self._kept(region), alive & ~own)
+        self.e.loops.change(self._in_locals(region), alive & ~own)
         for r in apart:
             self.e.registers.keep_lanes(r)
         for each in region.words:
@@ -142,7 +142,7 @@ class Regions(Part):
             self.e.loops.apart = region.apart
             behind = {to for at in region.blocks for to in successors(self.program, at)}
             self.e.registers.own = self.e.registers.not_needed(sorted({*region.blocks, *region.joins, *behind}))
-            self.e.loops.begin(self._kept(region))
+            self.e.loops.begin(self._in_locals(region))
             for at in region.blocks:
                 self._block(region, self.program.blocks[at])
             self.e.loops.apart, self.e.registers.own = frozenset(), 0
@@ -304,7 +304,7 @@ class Regions(Part):
         """The warp stays diverged: each lane gets its program counter, and all its registers."""
         t = self.t
         t.at(f"{how}{region.number}")
-        self.e.loops.begin(self._kept(region))
+        self.e.loops.begin(self._in_locals(region))
         pcs, alive = f"splat (i32 {self.e.pc(region.joins[0])})", 0
         if how == LEFT:
             there = self.active.lanes(t.load("i32", region.elsewhere))
@@ -333,7 +333,7 @@ class Regions(Part):
 
     def _resume(self, region: MaskedRegion) -> None:
         """A warp of which all lanes may be in the region: it goes on there, or stays diverged."""
-        t, kept = self.t, self._kept(region)
+        t, locals_ = self.t, self._in_locals(region)
         label = self.resumed[self._resumes_at(region)] = f"resumed{region.number}"
         t.at(label)
         t.put(S.Warp, "region", 0)
@@ -359,7 +359,7 @@ class Regions(Part):
             same = t.let(call(gather_up, "%ws", name, str(count), live, changed))
             with t.ends_unless(same):
                 t.go(stays)
-        self.e.loops.begin(kept)
+        self.e.loops.begin(locals_)
         self.e.loops.load(apart, vectors=True)
         self.e.loops.load(alive & ~apart)
         turns = [t.field(S.Warp, f"turns.{name}") for name in ("rounds", "lane")]
@@ -392,12 +392,12 @@ class Regions(Part):
             rounds = t.load("i32", self._rounds(region))
             t.store("i32", t.select(all_, "i32", 0, rounds), self._rounds(region))
 
-    def _kept(self, region: MaskedRegion) -> int:
+    def _in_locals(self, region: MaskedRegion) -> int:
         """The registers that lie in locals in a region: those of the loops that it is in, or that are in it."""
-        kept = 0
+        found = 0
         for block in region.blocks:
-            kept |= self.e.loops.of[block]
-        return kept
+            found |= self.e.loops.of[block]
+        return found
 
     def _rounds(self, region: MaskedRegion) -> str:
         """The word that counts rounds of loops, in units of 32; and the lane that had a turn last (`Turns.lane`)."""

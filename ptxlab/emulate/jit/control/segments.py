@@ -30,7 +30,7 @@ from ptxlab.emulate.jit.control.regions import Regions
 from ptxlab.emulate.jit.control.thread_index_segments import Side, ThreadIndexSegments, leaving
 from ptxlab.emulate.jit.control.warp_loop import CONVENTION, ELSEWHERE, FEW, OVER, PREDICTED, Segment
 from ptxlab.emulate.jit.emitter.part import Part
-from ptxlab.emulate.jit.llvm.ir_text import COLD, KEPT, W
+from ptxlab.emulate.jit.llvm.ir_text import COLD, PROMOTED, W
 from ptxlab.emulate.jit.translation.rule_calls import call, declaration
 from ptxlab.emulate.program.basic_blocks import waits_for_others
 from ptxlab.emulate.program.flat_program import Block, Code, Special
@@ -234,7 +234,7 @@ class Segments(Part):
         self.partial_exits.emit()
         for at in segment.left:
             t.at(f"b{at}")
-            t.store("i32", e.pc(at), "%fast.pc.at")
+            t.store("i32", e.pc(at), "%converged.pc.at")
             t.ret("i32", ELSEWHERE)
         blocks = leaving(t.lines)
         t.lines = []
@@ -246,8 +246,8 @@ class Segments(Part):
             self._first_warp()
             self.grid_stride.declare()
         self._surely_there()
-        t.alloca("i32", name=f"%{KEPT}.result")
-        t.alloca("ptr", name=f"%{KEPT}.ws")
+        t.alloca("i32", name=f"%{PROMOTED}.result")
+        t.alloca("ptr", name=f"%{PROMOTED}.ws")
         before, t.lines = t.lines, []
         self.blocks.enter_warp()
         entering, t.lines = t.lines, before
@@ -264,11 +264,11 @@ class Segments(Part):
                 first += f"], [%warp.0, %{'next.block' if e.by_warpgroup else 'another'}"
         t.at("warp")
         t.do(f"%ws = phi ptr [{first}], [%ws.next, %warp.next]")
-        t.store("ptr", "%ws", f"%{KEPT}.ws")
+        t.store("ptr", "%ws", f"%{PROMOTED}.ws")
         t.lines += entering
         t.do("br label %look" if segment.sure else f"br i1 %there, label %b{segment.start}, label %look")
         t.at("look")
-        counter = t.load("i32", "%fast.pc.at")
+        counter = t.load("i32", "%converged.pc.at")
         if segment.sure:
             t.go("elsewhere")
         else:
@@ -279,7 +279,7 @@ class Segments(Part):
         t.at("warp.done")
         if segment.behind != UNKNOWN:
             with t.unless("%known"):
-                t.store("i32", segment.behind, "%fast.pc.at")
+                t.store("i32", segment.behind, "%converged.pc.at")
         goes_on = "warp.group" if e.by_warpgroup else "warp.next"
         t.branch(t.eq("ptr", "%ws", "%last"), "through", goes_on)
         if e.by_warpgroup:
@@ -288,7 +288,7 @@ class Segments(Part):
         t.offset("%ws", e.file.size, "%ws.next")
         t.go("warp")
         t.at("elsewhere")
-        t.store("i32", t.select("%known", "i32", start, counter), "%fast.pc.at")
+        t.store("i32", t.select("%known", "i32", start, counter), "%converged.pc.at")
         self._result(str(ELSEWHERE))
         t.at("fault")
         self._result(str(S.FAULT))
@@ -315,9 +315,9 @@ class Segments(Part):
         self._result(str(OVER + segment.ended))
         t.at("leave")
         self._count(segment)
-        t.load("ptr", f"%{KEPT}.ws", name="%at.last")
+        t.load("ptr", f"%{PROMOTED}.ws", name="%at.last")
         t.store("ptr", "%at.last", "%left")
-        t.load("i32", f"%{KEPT}.result", name="%result")
+        t.load("i32", f"%{PROMOTED}.result", name="%result")
         stopped = t.ne("i32", "%result", OVER + segment.ended)
         with t.if_then(t.and_("i1", "%known", stopped)):
             t.declared.add(declaration(leave_segment))
@@ -395,7 +395,7 @@ class Segments(Part):
         t.lines += versioned.counted
         if slices:
             t.phi("i64", (0, "ask"), ("%number.next", "swift.next"), name="%number")
-        t.store("ptr", "%fw", f"%{KEPT}.ws")
+        t.store("ptr", "%fw", f"%{PROMOTED}.ws")
         t.go(f"{lines[0][:-1]}.f")
         t.lines += versioned.body
         t.at("warp.done.f")
@@ -410,13 +410,13 @@ class Segments(Part):
 
     def _result(self, text: str) -> None:
         """The end of the function."""
-        self.t.store("i32", text, f"%{KEPT}.result")
+        self.t.store("i32", text, f"%{PROMOTED}.result")
         self.t.go("leave")
 
     @staticmethod
     def _ran(block: int) -> str:
         """How many warps have run a block."""
-        return f"%{KEPT}.ran{block}"
+        return f"%{PROMOTED}.ran{block}"
 
     def count(self, block: Block) -> None:
         """A whole warp runs a block. No lane of it has left before, to be counted with it."""

@@ -12,7 +12,7 @@ from ptxlab.emulate.jit.analysis.thread_index_branches import SideFinder, Thread
 from ptxlab.emulate.jit.control.blocks import Blocks
 from ptxlab.emulate.jit.control.warp_loop import Segment
 from ptxlab.emulate.jit.emitter.part import Part
-from ptxlab.emulate.jit.llvm.ir_text import KEPT, W
+from ptxlab.emulate.jit.llvm.ir_text import PROMOTED, W
 from ptxlab.emulate.rules.scheduling_rounds import EXITED, UNKNOWN, YIELDED
 from ptxlab.emulate.runtime import state as S
 
@@ -53,7 +53,7 @@ class ThreadIndexSegments(Part):
         number = t.call("i32", "llvm.cttz.i32", [("i32", left), ("i1", "true")])
         at = t.mul("i64", t.zext("i32", number, "i64"), self.e.file.size)
         t.offset("%first", at, "%side.ws")
-        t.store("ptr", "%side.ws", f"%{KEPT}.ws")
+        t.store("ptr", "%side.ws", f"%{PROMOTED}.ws")
         own = {found[1] for line in entering if (found := LET.match(line.strip()))}
         for line in [*entering, *side]:
             t.lines.append(NAME.sub(lambda m: "%side.ws" if m[0] == "%ws" else m[0] + ".s" * (m[0] in own), line))
@@ -98,7 +98,7 @@ def leaving(lines: list[str]) -> list[str]:
     out = []
     for line in lines:
         if line.startswith("  ret i32 "):
-            out += [f"  store i32 {line.removeprefix('  ret i32 ')}, ptr %{KEPT}.result", "  br label %leave"]
+            out += [f"  store i32 {line.removeprefix('  ret i32 ')}, ptr %{PROMOTED}.result", "  br label %leave"]
         else:
             out.append(line)
     return out

@@ -159,7 +159,7 @@ class WarpLoop(Part):
 
     def _counter(self, warp: str) -> str:
         """The program counter of a converged warp."""
-        return self.t.get(S.Warp, "fast_pc", warp)
+        return self.t.get(S.Warp, "converged_pc", warp)
 
     @staticmethod
     def _call(warp: str, counter: str) -> str:
@@ -188,9 +188,9 @@ class WarpLoop(Part):
         t.branch(t.eq("ptr", "%ws", "%last"), "turn.round", "turn.look")
         t.at("turn.look")
         t.offset("%ws", self.e.file.size, "%next")
-        live, wait, mode = (t.get(S.Warp, name, "%next") for name in ("live", "wait", "mode"))
+        live, wait, diverged = (t.get(S.Warp, name, "%next") for name in ("live", "wait", "diverged"))
         ready = t.and_("i32", live, t.xor("i32", wait, -1))
-        can = t.and_("i1", t.ne("i32", ready, 0), t.eq("i32", mode, 0))
+        can = t.and_("i1", t.ne("i32", ready, 0), t.eq("i32", diverged, 0))
         t.branch(can, "turn.step", "turn.done", COLD)
         t.at("turn.step")
         t.bump("%position.at", t.add, "i64", 1)

@@ -38,11 +38,10 @@ class Group:
     each half-warp. Of affine addresses `lanes` and `start` (where the allocation begins) stand in place of the vectors
     `address` and `offsets`, and `patterns` are all that they may have. `way`: the pattern, or `STRIDED` where each lane
     is `stride` bytes (an i64) behind the one before, `IN_SHORT_ROWS` where they are in `rows`, or `IN_ONE_ROW` of loads
-    that are in `one_row`; "" where none may be. `place`: a pointer to the site, where one is given. `kept`: a pointer
-    to the addresses, 32 i64, and the offsets,
-    32 i32, where they lie in memory. `marks`: i1, whether what is stored is noted in the record of writes, once that is
-    known. `reach`: of addresses in global memory that are affine or one, the lowest, and how far the highest is beyond,
-    as offsets from the pointer, i64."""
+    that are in `one_row`; "" where none may be. `place`: a pointer to the site, where one is given. `buffer`: a pointer
+    to the addresses, 32 i64, and the offsets, 32 i32, where they lie in memory. `marks`: i1, whether what is stored is
+    noted in the record of writes, once that is known. `reach`: of addresses in global memory that are affine or one,
+    the lowest, and how far the highest is beyond, as offsets from the pointer, i64."""
 
     site: int
     low: int
@@ -64,7 +63,7 @@ class Group:
     rows: Rows | None = None
     one_row: bool = False
     place: str = ""
-    kept: str = ""
+    buffer: str = ""
     marks: str = ""
     reach: tuple[str, str] | None = None
 

@@ -29,7 +29,7 @@ class Build(NamedTuple):
     uniform: whether each register is the same in all lanes; affine: the forms of those whose lanes differ by constants;
     known: what is known of uniform ones; alive: those that may be read after the start of each block, as
     bit sets; needless: the codes that save and restore registers in vain, unless they are counted or traced; rows: how
-    threads lie in a block. slow: whether it is the function for diverged warps; small: whether to be built quickly
+    threads lie in a block. diverged: whether it is the function for diverged warps; small: whether to be built quickly
     counts more than to run fast: what is long and frequent is then called; wide: whether vectors have 512 bits;
     features: those of the CPU; checked: whether there are checks besides memcheck."""
 
@@ -40,7 +40,7 @@ class Build(NamedTuple):
     known: dict[int, Known]
     alive: list[int]
     needless: frozenset[int] = frozenset()
-    slow: bool = False
+    diverged: bool = False
     small: bool = False
     wide: bool = True
     features: str = ""
@@ -48,17 +48,17 @@ class Build(NamedTuple):
 
 
 class Function:
-    """The function `name` ("fast" or "slow") of a program."""
+    """The function `name` ("converged" or "diverged") of a program."""
 
     def __init__(self, build: Build) -> None:
         program, affine = build.program, build.affine
         self.program, self.uniform, self.alive, self.affine = program, build.uniform, build.alive, affine
         self.rows, self.needless, self.checked = build.rows, build.needless, build.checked
-        self.slow, self.small, self.wide, self.features = build.slow, build.small, build.wide, build.features
-        self.name = "slow" if build.slow else "fast"
+        self.diverged, self.small, self.wide, self.features = build.diverged, build.small, build.wide, build.features
+        self.name = "diverged" if build.diverged else "converged"
         self.scalars = [same or r in affine for r, same in enumerate(build.uniform)]
         """Which registers the function for converged warps keeps as scalars."""
-        self.known = {} if build.slow else build.known
+        self.known = {} if build.diverged else build.known
         self.file = file = RegisterFile(program, build.uniform, affine)
         self.instruments: list[Instrument] = []
         self.by_warpgroup = False
@@ -72,7 +72,7 @@ class Function:
         self.rounds: list[tuple[str, str]] | None = None
         """In a loop that warps go through side by side: locals (i64) that tell where an access of the first warp was a
         round before, and how far from there it is now."""
-        self._kept = bit_set([r for r, at in enumerate(file.scalar) if at])
+        self._scalar_bits = bit_set([r for r, at in enumerate(file.scalar) if at])
         """The registers that are kept as scalars, a bit set."""
         self.words: list[str] = []
         """Names of i32 of the function's own."""
@@ -118,16 +118,16 @@ class Function:
     def scalar_table(self, registers: int) -> tuple[str, int]:
         """A constant table of the uniform and affine registers among a bit set, and how many these are; after it the
         constants of the affine ones."""
-        wanted = registers & self._kept
+        wanted = registers & self._scalar_bits
         if wanted in self._scalar_tables:
             return self._scalar_tables[wanted]
-        kept = numbers(wanted)
-        rows, constants, begin = [], dict[tuple[int, ...], int](), ScalarRegister.size * len(kept)
+        listed = numbers(wanted)
+        rows, constants, begin = [], dict[tuple[int, ...], int](), ScalarRegister.size * len(listed)
 
         def at(steps: tuple[int, ...]) -> int:
             return begin + 8 * W * constants.setdefault(steps, len(constants))
 
-        for r in kept:
+        for r in listed:
             form = self.affine.get(r)
             places = self.file.vector[r], self.file.scalar[r], BITS[self.program.registers[r].lane] // 8, r % 64
             if form is None:
@@ -141,7 +141,7 @@ class Function:
         table = np.zeros(len(rows), ScalarRegister.dtype)  # the bytes between its fields too
         table[:] = rows
         words = [*table.view(np.int64).tolist(), *itertools.chain.from_iterable(constants)]
-        self._scalar_tables[wanted] = found = self.constant("table", "i64", words), len(kept)
+        self._scalar_tables[wanted] = found = self.constant("table", "i64", words), len(listed)
         return found
 
     # -- the program ---------------------------------------------------------------------------------------------------

@@ -116,7 +116,7 @@ class InstructionTables(Part):
         if not isinstance(source, Reg):
             return None
         r, lane = source.index, self.program.registers[source.index].lane
-        if self.e.slow or not self.e.scalars[r]:
+        if self.e.diverged or not self.e.scalars[r]:
             return "lanes", lane
         return ("one", lane) if self.e.uniform[r] and r not in self.e.affine and lane != "i1" else None
 
@@ -226,8 +226,8 @@ class InstructionTables(Part):
         if self.active.partly:
             old = t.load(vector, p, align=align)
             if value.type == "i1":
-                kept = t.and_("i32", old, t.xor("i32", "%bits", -1))
-                text = t.or_("i32", kept, t.and_("i32", text, "%bits"))
+                others = t.and_("i32", old, t.xor("i32", "%bits", -1))
+                text = t.or_("i32", others, t.and_("i32", text, "%bits"))
             else:
                 text = t.select(m.vector(m.of_bits("%bits")), vector, text, old, of=f"<{W} x i1>")
         t.store(vector, text, p, align=align)

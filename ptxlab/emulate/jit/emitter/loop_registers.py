@@ -11,7 +11,7 @@ In full quality only: code that is built quickly would take longer to build.
 from __future__ import annotations
 
 from ptxlab.emulate.jit.emitter.function import Function
-from ptxlab.emulate.jit.llvm.ir_text import KEPT, W
+from ptxlab.emulate.jit.llvm.ir_text import PROMOTED, W
 from ptxlab.emulate.jit.llvm.values import BITS, LLVM
 from ptxlab.emulate.program.block_order import components
 from ptxlab.emulate.program.flat_program import Block
@@ -40,7 +40,7 @@ class LoopRegisters:
         """Registers that are scalars elsewhere and of which all lanes are kept here."""
         self.here = 0
         """The registers that lie in locals where code is being emitted, a bit set."""
-        used = not f.slow and not f.small
+        used = not f.diverged and not f.small
         room = ROOM if f.wide else ROOM // 4
         nowhere = [0] * len(self.program.blocks)
         self.of = registers_of_loops(self.program, f.alive, f.scalars, room) if used else nowhere
@@ -56,14 +56,14 @@ class LoopRegisters:
 
     def scalar(self, r: int) -> bool:
         """Whether a register is kept as a scalar, or as two."""
-        return self.f.scalars[r] and not self.f.slow and r not in self.apart
+        return self.f.scalars[r] and not self.f.diverged and r not in self.apart
 
     def place(self, r: int, at: int, kind: str) -> str:
         """A pointer to a register, or to a part of it, which lies at an offset in the warp's state."""
         if not self.here >> r & 1:
             return self.t.offset("%ws", at)
         self._locals[at] = kind
-        return f"%{KEPT}{at}"
+        return f"%{PROMOTED}{at}"
 
     def label(self, block: int) -> str:
         """Where to jump to go on at a block."""
@@ -79,13 +79,13 @@ class LoopRegisters:
         scalars, too."""
         for r in numbers(alive & self.here):
             for at, kind in self.parts(r, vectors=vectors):
-                self._copy(at, kind, f"%{KEPT}{at}", self.t.offset("%ws", at))
+                self._copy(at, kind, f"%{PROMOTED}{at}", self.t.offset("%ws", at))
 
     def load(self, alive: int, *, vectors: bool = False) -> None:
         """Loads these registers from the warp's state, those that lie in locals."""
         for r in numbers(alive & self.here):
             for at, kind in self.parts(r, vectors=vectors):
-                self._copy(at, kind, self.t.offset("%ws", at), f"%{KEPT}{at}")
+                self._copy(at, kind, self.t.offset("%ws", at), f"%{PROMOTED}{at}")
 
     def change(self, registers: int, alive: int) -> None:
         """From here on these registers lie in locals. alive: those whose values count."""
@@ -125,9 +125,9 @@ class LoopRegisters:
     def declare(self) -> None:
         """The locals, at the function's entry."""
         for at, kind in sorted(self._locals.items()):
-            self.t.alloca(kind, align=64 if kind[0] == "<" else 8, name=f"%{KEPT}{at}")
+            self.t.alloca(kind, align=64 if kind[0] == "<" else 8, name=f"%{PROMOTED}{at}")
             if kind == "i32":  # bits of lanes that never ran are written back beside others
-                self.t.store("i32", 0, f"%{KEPT}{at}")
+                self.t.store("i32", 0, f"%{PROMOTED}{at}")
 
 
 def registers_of_loops(program: Program, alive: list[int], scalars: list[bool], room: int) -> list[int]:
@@ -146,10 +146,10 @@ def registers_of_loops(program: Program, alive: list[int], scalars: list[bool], 
                 used.update(reads(code))
                 used.update(writes(code))
             crossing |= alive[at]
-        kept = {r for r in used - held if crossing >> r & 1}
-        if sum(4 * BITS[program.registers[r].lane] for r in kept if not scalars[r]) > room:
-            kept = {r for r in kept if scalars[r]}
-        registers = bit_set(kept)
+        chosen = {r for r in used - held if crossing >> r & 1}
+        if sum(4 * BITS[program.registers[r].lane] for r in chosen if not scalars[r]) > room:
+            chosen = {r for r in chosen if scalars[r]}
+        registers = bit_set(chosen)
         for at in loop:
             out[at] = registers
     return out

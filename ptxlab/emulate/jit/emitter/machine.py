@@ -59,7 +59,7 @@ class LaneMachine(AffineBits):
     def __init__(self, f: Function) -> None:
         super().__init__(f.t)
         self.f = f
-        self.affine = not f.slow
+        self.affine = not f.diverged
         self.masks = f.wide
         self.through = not f.small
         self.features = f.features if f.wide else ""
@@ -264,6 +264,6 @@ class LaneMachine(AffineBits):
 
     def carry_set(self, carry: Value) -> None:
         new = self.t.and_("i32", self.bits_of(carry), self.mask.bits)
-        kept = self.t.xor("i32", self.mask.bits, -1)
-        old = self.t.and_("i32", self.t.load("i32", "%carry.at"), kept)
+        inactive = self.t.xor("i32", self.mask.bits, -1)
+        old = self.t.and_("i32", self.t.load("i32", "%carry.at"), inactive)
         self.t.store("i32", self.t.or_("i32", new, old), "%carry.at")

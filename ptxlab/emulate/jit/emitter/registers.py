@@ -155,7 +155,7 @@ class Registers:
                 self.t.store("i32", self.m.bits_of(value), p)
             else:
                 self.t.store(f"<{W} x {LLVM[lane]}>", self.m.vector(value), p, align=64)
-        if changed and self.f.slow:
+        if changed and self.f.diverged:
             self.t.bump(self.t.field(Warp, "changed"), self.t.or_, "i64", changed)
         self.dirty.clear()
 

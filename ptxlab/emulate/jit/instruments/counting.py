@@ -113,7 +113,7 @@ class Counting(Part, Instrument):
             )
             self.anywhere(code.index, address, seen.offset, seen.size)
         elif space in ("global", "shared"):
-            if not self.e.slow and self.leader[code.index] != code.index:
+            if not self.e.diverged and self.leader[code.index] != code.index:
                 return
             if space == "shared":
                 need = self._banks(seen)
@@ -121,7 +121,7 @@ class Counting(Part, Instrument):
                 need = "" if seen.uniform else self._sectors(seen)
             if need:
                 beyond = self.t.sub("<2 x i64>", need, "splat (i64 1)")
-                self._add(code.index, "slow" if self.e.slow else "fast", beyond)
+                self._add(code.index, f"beyond_{self.e.name}", beyond)
 
     def anywhere(self, index: int, addresses: str, offset: int, size: int, space: str = "", mask: str = "") -> None:
         """Counts an access in full, out of line."""

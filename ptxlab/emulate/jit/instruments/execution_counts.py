@@ -49,7 +49,7 @@ def tally(program: Program, executions: np.ndarray, records: np.ndarray, moved: 
     for space, (codes, leader, size) in _plain_accesses(program).items():
         on_warps = out["on_warps"][codes]
         if space in NEEDED:
-            beyond = records["fast"][leader] + records["slow"][codes]
+            beyond = records["beyond_converged"][leader] + records["beyond_diverged"][codes]
             out[f"{space}_{NEEDED[space]}"][codes] = on_warps + beyond[:, 0]
             out[f"{space}_ideal"][codes] = on_warps + beyond[:, 1]
         out[f"{space}_requests"][codes] = on_warps

@@ -15,7 +15,7 @@ HELD: dict[type[Record], str] = {Context: "%ctx", Cta: "%cta", Warp: "%ws"}
 """The parameters of the functions that run code."""
 SIGNATURE = "ptr noalias %ctx, ptr noalias %cta, ptr noalias "
 """The parameters of a program's functions: the last is the state of a warp."""
-KEPT = "kept"
+PROMOTED = "promoted"
 """How the names of locals begin of which LLVM is to make values (see `loop_registers`)."""
 COLD = ", !prof !0"
 """Metadata of a conditional branch: its second target is hardly ever taken."""

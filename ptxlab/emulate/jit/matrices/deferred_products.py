@@ -62,7 +62,7 @@ class DeferredProducts(Part):
     def may(self, code: Code) -> bool:
         """Whether an instruction's products can be deferred."""
         e = self.e
-        return not (e.slow or e.instruments or e.file.products or self.active.partly or code.guard)
+        return not (e.diverged or e.instruments or e.file.products or self.active.partly or code.guard)
 
     def before(self, code: Code) -> None:
         """An instruction is next. What a product needs its own body says."""

@@ -150,7 +150,7 @@ class WideOperands(Part):
     def loaded(self, code: Code) -> list[Loaded]:
         """The operands B that an ldmatrix brings into registers which nobody else reads, and where they are to lie: the
         registers need not be written. Empty where that is not all that it does, or there is no room."""
-        if self.e.slow or self.e.instruments or code.guard is not None or self.active.partly:
+        if self.e.diverged or self.e.instruments or code.guard is not None or self.active.partly:
             return []
         found = self._only_b(code)
         pool = self.pools["b"]

@@ -242,7 +242,7 @@ class Transfers(Part):
         if group.site in self.sites.mixed:
             with t.if_else(t.eq("i32", group.pattern, ANYWHERE)) as (anywhere, known):
                 with anywhere:
-                    self._slow_access(seen)
+                    self._access_lanes(seen)
                 with known:
                     self._call(name, seen)
         else:
@@ -355,14 +355,14 @@ class Transfers(Part):
         return [self.t.offset(start, seen.offset) for start in starts]
 
     def each_lane(self, seen: Seen) -> tuple[Value, ...]:
-        """Lane by lane through `@slow.access`, the data passed in the buffer `%data`."""
+        """Lane by lane through `@access.lanes`, the data passed in the buffer `%data`."""
         cells = self._cells(seen)
         self._pass(seen, cells, seen.stored or ())
-        self._slow_access(seen)
+        self._access_lanes(seen)
         return () if seen.write else self._passed(seen, cells)
 
-    def _slow_access(self, seen: Seen) -> None:
-        """By a function that instructions of one kind share: `@slow.access` takes twice as many arguments."""
+    def _access_lanes(self, seen: Seen) -> None:
+        """By a function that instructions of one kind share: `@access.lanes` takes twice as many arguments."""
         given = Given(key=(seen.size, seen.count, seen.code.space, seen.write))
         for name, pointer in (("ctx", "%ctx"), ("cta", "%cta"), ("ws", "%ws"), ("data", "%data")):
             given.arguments[name] = "ptr", pointer

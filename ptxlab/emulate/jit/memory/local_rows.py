@@ -132,7 +132,7 @@ class LocalRows(Part):
     @property
     def _called(self) -> bool:
         """Whether what looks at 32 addresses is a function: where code is rather to be short."""
-        return self.e.small or self.e.slow
+        return self.e.small or self.e.diverged
 
     # -- one address in all lanes
 

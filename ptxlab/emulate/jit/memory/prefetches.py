@@ -5,7 +5,7 @@ from __future__ import annotations
 from ptxlab.emulate.jit.emitter.access_groups import Group
 from ptxlab.emulate.jit.emitter.emitter import Emitter
 from ptxlab.emulate.jit.emitter.part import Part
-from ptxlab.emulate.jit.llvm.ir_text import KEPT, W
+from ptxlab.emulate.jit.llvm.ir_text import PROMOTED, W
 from ptxlab.emulate.jit.memory.address_resolution import AddressResolution
 from ptxlab.emulate.runtime import state as S
 
@@ -51,7 +51,7 @@ class Prefetches(Part):
         assert rounds is not None
         if not LINE <= length <= 4 * LINE:
             return
-        before, step = f"%{KEPT}.before{len(rounds)}", f"%{KEPT}.step{len(rounds)}"
+        before, step = f"%{PROMOTED}.before{len(rounds)}", f"%{PROMOTED}.step{len(rounds)}"
         rounds.append((before, step))
         site = group.place or t.offset("%sites", group.site * S.Site.size)
         places = t.get(S.Site, "places", site)

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from ptxlab.emulate.jit.emitter.access_groups import Seen, access_shape, offset_of
 from ptxlab.emulate.jit.emitter.emitter import Emitter
 from ptxlab.emulate.jit.emitter.part import Part
-from ptxlab.emulate.jit.llvm.ir_text import KEPT, W
+from ptxlab.emulate.jit.llvm.ir_text import PROMOTED, W
 from ptxlab.emulate.jit.llvm.values import BITS, LLVM
 from ptxlab.emulate.jit.memory.merged_loads import APART, BYTES, ROOM, Bundle
 from ptxlab.emulate.jit.memory.scattered import LARGE, Scattered, Stride
@@ -50,7 +50,7 @@ class Chunk(Bundle):
     def word(self, name: str) -> str:
         """The name of an i64 that is kept beside it: where lane 0's piece begins ("first"; -1: nothing is loaded), how
         far lanes are apart ("apart"), and the piece of which an element was last loaded alone ("met")."""
-        return f"%{KEPT}.{name}{self.place}"
+        return f"%{PROMOTED}.{name}{self.place}"
 
 
 class RowChunks(Part):
@@ -64,7 +64,7 @@ class RowChunks(Part):
         self._chunks: list[Chunk] = []
         self._before: dict[int, list[Chunk]] = defaultdict(list)
         """Those of the loops that a block leads into."""
-        if not e.slow and not e.small and len(self.program.codes) < LARGE:
+        if not e.diverged and not e.small and len(self.program.codes) < LARGE:
             for loop in quiet_loops(self.program):
                 self._plan(loop)
 

@@ -6,7 +6,7 @@ import ctypes
 from enum import Enum, auto
 from typing import Any
 
-from ptxlab.emulate.jit.llvm.ir_text import KEPT
+from ptxlab.emulate.jit.llvm.ir_text import PROMOTED
 from ptxlab.emulate.jit.native.code import Cpu
 from ptxlab.emulate.jit.native.library import Library, library
 
@@ -27,7 +27,7 @@ def build(text: str, cpu: Cpu, level: int, *, passes: Passes | None = None) -> b
     its own, but not in the main thread."""
     llvm = library()
     if passes is None:
-        passes = Passes.VALUES_OF_LOCALS if f"%{KEPT}" in text else Passes.NONE
+        passes = Passes.VALUES_OF_LOCALS if f"%{PROMOTED}" in text else Passes.NONE
     context, machine = llvm.ContextCreate(), llvm.machine(cpu.name, cpu.features, level)
     module = llvm.parsed(context, text)
     if passes is not Passes.NONE:

@@ -212,13 +212,13 @@ def who_waits(
     ended: list[str] = []
     first: tuple[int, int, int] | None = None
     for index, warp in enumerate(warps):
-        live, diverged = int(warp["live"]), bool(warp["mode"])
+        live, diverged = int(warp["live"]), bool(warp["diverged"])
         if not live:
             ended.append(str(index))
             continue
         groups: dict[tuple[int, str], list[int]] = {}
         for lane in (k for k in range(32) if live >> k & 1):
-            pc = int(warp["pc"][lane] if diverged else warp["fast_pc"])
+            pc = int(warp["pc"][lane] if diverged else warp["converged_pc"])
             barriers = [b for b, waiting in enumerate(warp["bar"].tolist()) if waiting >> lane & 1]
             if warp["sync_kind"][lane]:
                 whole = program.codes[pc // 2].form.op.kind == "warp"

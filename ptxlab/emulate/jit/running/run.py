@@ -63,9 +63,9 @@ class Run(LaunchState):
 
     def __init__(self, program: Program, built: Loaded, launch: Launch, memory: Memory, *, again: bool = False) -> None:
         self.program, self.built, self.launch, self.memory = program, built, launch, memory
-        self.fast = built.fast
+        self.converged = built.converged
         """The code that this launch runs."""
-        self.kept: list[Code] = [self.fast]
+        self.in_use: list[Code] = [self.converged]
         """All code that workers may be in."""
         self.image, self.noted, self.compiling = Image.of(program, built, launch), 0, 0.0
         self.shared_size = program.dynamic_start - program.shared_start + launch.shared
@@ -160,21 +160,21 @@ class Run(LaunchState):
 
     def go_on(self, worker: Worker) -> None:
         """Runs a worker until it has ended or pauses."""
-        grid = self.fast.grid
+        grid = self.converged.grid
         while True:
             worker.result = grid(worker.address)
-            if worker.result == S.NEEDS_SLOW:
+            if worker.result == S.NEEDS_DIVERGED:
                 start = time.perf_counter()
-                slow = self.built.slow(whole=worker.context.slow != 0)
-                self.kept.append(slow)
-                worker.context.slow = slow.address("slow")
+                diverged = self.built.diverged(whole=worker.context.run_diverged != 0)
+                self.in_use.append(diverged)
+                worker.context.run_diverged = diverged.address("diverged")
                 self.compiling = max(self.compiling, time.perf_counter() - start)
             elif worker.result == S.NEEDS_CODE and worker.pausing:
                 worker.result, worker.pausing = S.PAUSED, False
                 return
             elif worker.result == S.NEEDS_CODE:
-                grid = self.fast.grid
-                worker.context.slow = 0
+                grid = self.converged.grid
+                worker.context.run_diverged = 0
             elif worker.result == S.NEEDS_SLOT:
                 worker.add_slots(self)
             else:
@@ -299,9 +299,9 @@ class Run(LaunchState):
         self.let_go_alone(team, 1)
         if self.comparison.look(self._counts(), time.perf_counter(), alone=False):
             self.retreat()
-        if self.built.fast is not self.fast:
-            self.fast = self.built.fast
-            self.kept.append(self.fast)
+        if self.built.converged is not self.converged:
+            self.converged = self.built.converged
+            self.in_use.append(self.converged)
             for worker in self.workers:
                 worker.context.outdated = 1
 
