@@ -142,10 +142,10 @@ class TensorMap:
         )
         words = np.frombuffer(map.to_bytes(BYTES, "little"), np.uint64).copy()
         if self.im2col:
-            words[8] = maps.TAG
-            for word, given in ((9, self.lower), (10, self.upper)):
+            words[maps.MARK] = maps.TAG
+            for word, given in ((maps.LOWER, self.lower), (maps.UPPER, self.upper)):
                 words[word] = sum((int(n) & 0xFFFF) << 16 * k for k, n in enumerate(reversed(given or ())))
-            words[11] = int(self.box[1]) | int(self.box[0]) << 32
+            words[maps.SHAPE] = int(self.box[1]) | int(self.box[0]) << 32
         return words.tobytes()
 
 

@@ -51,7 +51,7 @@ ARROWS: dict[str, set[str]] = {
 
 ROOMS: dict[str, set[str]] = {
     "language": set(),
-    "program": set(),
+    "program": {"language"},
     "runtime": {"language", "program"},
     "rules": {"language", "program", "runtime"},
     "step": {"language", "program", "runtime", "rules"},

@@ -10,6 +10,7 @@ from ptxlab.emulate.language.types import *
 from ptxlab.emulate.language.vectors import *
 
 __all__ = [
+    "ALL_LANES",
     "Array",
     "Pointer",
     "Record",

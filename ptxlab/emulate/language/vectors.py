@@ -16,6 +16,8 @@ from ptxlab.emulate.language.records import Record, zeroed
 from ptxlab.emulate.language.types import ROW, Pointer, T, W, pointer_to
 
 Words = Pointer[int]
+ALL_LANES = 0xFFFFFFFF
+"""The mask of all lanes."""
 
 _IDS = np.arange(W, dtype=np.uint32)
 _ROW_IDS = np.arange(ROW, dtype=np.uint64)

@@ -13,7 +13,7 @@ from ptxlab.emulate.program.flat_program import Literal, Mem, Reg, Source, Speci
 from ptxlab.emulate.program.lowering import Guard, Lowering
 from ptxlab.emulate.program.scopes import Routine
 from ptxlab.emulate.program.snippets import lower_text
-from ptxlab.emulate.program.system_memory import ASSERTED, BUFFER, HEAD, PRINTED, offset_in
+from ptxlab.emulate.program.system_memory import ASSERTED, BUFFER, HEADER, PRINTED, HeapPiece, offset_in
 from ptxlab.errors import UnsupportedInstruction
 from ptxlab.text.model import Instruction
 
@@ -80,7 +80,7 @@ def _print(low: Lowering, values: list[Source], result: Source | None, line: int
     words = system.words
     record = PRINTED.itemsize + 4 * words
     if not system.printf:
-        system.printf = system.reserve("%printf", HEAD + BUFFER)
+        system.printf = system.reserve("%printf", HEADER.itemsize + BUFFER)
         system.local_margin = 4 * words  # every record takes that much from where the arguments lie
     text, arguments = values
     number, place = low.register("%number", "b32", ""), low.register("%place", "b64", "")
@@ -88,7 +88,7 @@ def _print(low: Lowering, values: list[Source], result: Source | None, line: int
     low.op("atom.global.add.u32", (number,), (Mem(Literal(system.printf), 0), Literal(1)), line)
     low.op("setp.lt.u32", (room, None), (number, Literal(BUFFER // record)), line)
     full = low.branch_around((room.index, False), line)
-    low.op("mad.wide.u32", (place,), (number, Literal(record), Literal(system.printf + HEAD)), line)
+    low.op("mad.wide.u32", (place,), (number, Literal(record), Literal(system.printf + HEADER.itemsize)), line)
     for field, special in (("block", "%ctaid"), ("thread", "%tid")):
         for k, axis in enumerate("xyz"):
             word = low.register("%word", "b32", "")
@@ -134,15 +134,15 @@ def _assert(low: Lowering, values: list[Source], line: int) -> None:
 def _heap(low: Lowering) -> int:
     """Where the heap lies: a word that says how much of it is taken, then, 16 bytes on, what is given out.
 
-    A program that frees has a table besides, `given`: for each 16 bytes of the heap the line that freed them (0: none
-    has) and, where an allocation begins, its size. memcheck reads it. All accesses to it are atomic, since `malloc` and
+    A program that frees has a table besides, `given`: a `HeapPiece` for each 16 bytes of the heap. memcheck reads it.
+    All accesses to it are atomic, since `malloc` and
     `free` race with nothing.
     """
     system = low.system
     if not system.heap:
-        system.heap = system.reserve("%heap", HEAD + HEAP, valued=False)
+        system.heap = system.reserve("%heap", HEADER.itemsize + HEAP, valued=False)
         if system.can_free:
-            system.given = system.reserve("%given", HEAP // GRANULE * 8, valued=False)
+            system.given = system.reserve("%given", HEAP // GRANULE * HeapPiece.size, valued=False)
     return system.heap
 
 
@@ -158,16 +158,16 @@ atom.global.add.u64 %place, [{heap}], %size;
 add.u64 %end, %place, %size;
 setp.le.u64 %fits, %end, {HEAP};
 setp.ne.and.u64 %fits, %size, 0, %fits;
-add.u64 %place, %place, {heap + HEAD};
+add.u64 %place, %place, {heap + HEADER.itemsize};
 selp.b64 %place, %place, 0, %fits;"""
     if low.system.given:
         text += f"""
 .reg .b64 %entry; .reg .b32 %bytes, %before;
 @!%fits bra none;
-sub.u64 %entry, %place, {heap + HEAD};
+sub.u64 %entry, %place, {heap + HEADER.itemsize};
 shr.u64 %entry, %entry, 1;
 cvt.u32.u64 %bytes, %wanted;
-atom.global.exch.b32 %before, [%entry+{low.system.given + 4}], %bytes;
+atom.global.exch.b32 %before, [%entry+{low.system.given + HeapPiece.offset("bytes")}], %bytes;
 none:"""
     lower_text(low, text, call, routine, {"%wanted": _register(low, size, call.line), "%place": place})
     if isinstance(result, Mem):
@@ -187,7 +187,7 @@ def _free(low: Lowering, pointer: Source, call: Instruction, routine: Routine) -
 .reg .b64 %at, %entry, %end; .reg .b32 %bytes, %line; .reg .pred %is;
 setp.eq.u64 %is, %pointer, 0;
 @%is bra done;
-sub.u64 %at, %pointer, {heap + HEAD};
+sub.u64 %at, %pointer, {heap + HEADER.itemsize};
 setp.ge.u64 %is, %at, {HEAP};
 @%is bra wrong;
 and.b64 %entry, %at, {GRANULE - 1};
@@ -195,7 +195,7 @@ setp.ne.u64 %is, %entry, 0;
 @%is bra wrong;
 shr.u64 %entry, %at, 1;
 add.u64 %entry, %entry, {low.system.given};
-atom.global.or.b32 %bytes, [%entry+4], 0;
+atom.global.or.b32 %bytes, [%entry+{HeapPiece.offset("bytes")}], 0;
 setp.ne.u32 %is, %bytes, 0;
 @%is bra given;
 wrong:
@@ -212,7 +212,7 @@ shr.u64 %end, %end, 4;
 shl.b64 %end, %end, 3;
 add.u64 %end, %end, %entry;
 next:
-add.u64 %entry, %entry, 8;
+add.u64 %entry, %entry, {HeapPiece.size};
 setp.ge.u64 %is, %entry, %end;
 @%is bra done;
 atom.global.exch.b32 %line, [%entry], {call.line};

@@ -6,6 +6,7 @@ added by lowering, so that engines, checks, counters and traces need not know of
 
 from __future__ import annotations
 
+from ptxlab.emulate.language import ALL_LANES
 from ptxlab.emulate.program.flat_program import Code, Literal, Mem, Reg, Source, Special
 from ptxlab.emulate.program.lowering import Lowering
 from ptxlab.isa import types
@@ -88,7 +89,7 @@ def copy_map(low: Lowering, code: Code) -> None:
     if size.value != BYTES:
         raise low.error(f"{opcode}: a tensor map has {BYTES} bytes: write {BYTES}, found {size.value}", line)
     behind = low.branch_around(code.guard, line) if code.guard else ""  # other warps do not take part
-    low.op("bar.warp.sync", (), (Literal(0xFFFFFFFF),), line)
+    low.op("bar.warp.sync", (), (Literal(ALL_LANES),), line)
     offset, word = low.register("%offset", "b64", ""), low.register("%word", "b32", "")
     lane = low.register("%lane", "b32", "")
     low.op("mov.u32", (lane,), (Special("%laneid"),), line)

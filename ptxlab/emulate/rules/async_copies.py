@@ -9,9 +9,6 @@ from ptxlab.emulate.language import *
 from ptxlab.emulate.rules.memcheck import resolve, stop
 from ptxlab.emulate.runtime.state import COPY_FROM, COPY_TO, GLOBAL, SHARED, Context, Cta, Site, Warp
 
-FULL = 0xFFFFFFFF
-"""All lanes."""
-
 
 @rule(inline=True)
 def move(to: Pointer[u8], source: Pointer[u8] | None, count: u64, size: u64) -> None:
@@ -67,7 +64,7 @@ def copy_lanes(
     """The copies of the lanes of a mask. to, source: their addresses, to which the starts are added. counts: the bytes
     that each lane reads, at most `size`; None for all. site: caches the allocation that is read. Returns whether the
     kernel must stop, with the fault noted."""
-    if mask == FULL and all_together(context, to, to_start, source, source_start, counts, site, size, log2):
+    if mask == ALL_LANES and all_together(context, to, to_start, source, source_start, counts, site, size, log2):
         there = u32(to_start - u32(context.memory.shared_start))
         here = u64(source_start - site.base)
         shared, host = cta.shared, site.host

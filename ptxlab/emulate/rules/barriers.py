@@ -10,7 +10,7 @@ from __future__ import annotations
 from ptxlab.emulate.language import *
 from ptxlab.emulate.rules import async_proxy
 from ptxlab.emulate.rules.clock import me, tick
-from ptxlab.emulate.rules.note_kinds import COUNTS, DIVERGENT, DIVERGENT_BLOCK, EXITED
+from ptxlab.emulate.rules.note_kinds import COUNTS, DIVERGENT, DIVERGENT_BLOCK, EXITED, SECOND
 from ptxlab.emulate.rules.notes import NOWHERE, note, serial
 from ptxlab.emulate.rules.race_order import share_peers, tell_all
 from ptxlab.emulate.rules.race_repeats import begin_interval
@@ -36,7 +36,7 @@ def arrive(
         block.expected_by[barrier] = warp << 5 | lane
     elif block.expected[barrier] != u32(count + 1):
         other = block.now | u64(block.expected_code[barrier]) << CODE | block.expected_by[barrier]
-        said = u32((block.expected[barrier] - 1) << 16) | count
+        said = u32((block.expected[barrier] - 1) << SECOND) | count
         note(launch, block, COUNTS, me(block, warp, code) | lane, other, NOWHERE, u64(said))
 
 

@@ -17,6 +17,7 @@ import numpy as np
 from ptxlab.emulate.language import *
 from ptxlab.emulate.rules import tensor_maps as maps
 from ptxlab.emulate.rules.mbarrier_words import UPDATE, operated
+from ptxlab.emulate.rules.records import WRITTEN
 from ptxlab.emulate.runtime.bulk_transfers import (
     COPY,
     LOAD_TILE,
@@ -125,7 +126,7 @@ def perform(context: Context, transfer: Transfer) -> None:
     else:
         tile(context, transfer)
     if transfer.written is not None and kind != STORE_TILE and kind != REDUCE_TILE:
-        fill_bytes(transfer.written, 0xFF, transfer.count)
+        fill_bytes(transfer.written, WRITTEN, transfer.count)
     if transfer.word is not None:
         word = transfer.word
         _problem, word[0], _before = operated(word[0], UPDATE, 0, 0, u64(0 - transfer.count))
@@ -165,7 +166,7 @@ def tile(context: Context, transfer: Transfer) -> None:
                 else:
                     combine(context, transfer.to + there, held, last - first, transfer.operation, transfer.type)
                 if transfer.written is not None:
-                    fill_bytes(transfer.written + there, 0xFF, last - first)
+                    fill_bytes(transfer.written + there, WRITTEN, last - first)
 
 
 # -- the queue ---------------------------------------------------------------------------------------------------------

@@ -120,11 +120,11 @@ def _why(
 def freed(program: Program, reach: MemoryMap, address: int, size: int) -> str:
     """What of the heap was freed that an access reaches, and where."""
     first, last = ((at - reach.heap) // GRANULE for at in (address, address + size - 1))
-    at = first if reach.given[2 * first] else last
-    line = reach.given[2 * at]
-    while not reach.given[2 * at + 1]:
+    at = first if reach.given[first].freed else last
+    line = reach.given[at].freed
+    while not reach.given[at].bytes:
         at -= 1
-    start, given = reach.heap + at * GRANULE, reach.given[2 * at + 1]
+    start, given = reach.heap + at * GRANULE, reach.given[at].bytes
     where = f"{program.spans[line]}" if line in program.spans else f"line {line}"
     return f"byte {address - start} of {given} bytes that malloc gave at {start:#x}, freed at {where}"
 

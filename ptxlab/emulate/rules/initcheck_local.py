@@ -13,7 +13,7 @@ from __future__ import annotations
 from ptxlab.emulate.language import *
 from ptxlab.emulate.program.addresses import LOCAL_WINDOW, WINDOW_SIZE
 from ptxlab.emulate.rules.accesses import READS, WRITES
-from ptxlab.emulate.rules.note_kinds import OVERRUN, UNINITIALISED
+from ptxlab.emulate.rules.note_kinds import OVERRUN, SECOND_WIDE, UNINITIALISED
 from ptxlab.emulate.rules.notes import note, serial
 from ptxlab.emulate.rules.records import CODE, WARP, Block, Launch
 
@@ -93,7 +93,7 @@ def within(
         serial(launch, mask)
         lane = first(outside)
         me = block.now | code << CODE | u64(warp) << WARP | lane
-        note(launch, block, OVERRUN, me, 0, start + offsets[lane], begin << 32 | end)
+        note(launch, block, OVERRUN, me, 0, start + offsets[lane], end | begin << SECOND_WIDE)
 
 
 @rule

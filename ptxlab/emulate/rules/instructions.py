@@ -6,6 +6,7 @@ import re
 from collections.abc import Collection, Sequence
 from typing import Any
 
+from ptxlab.emulate.language import ALL_LANES
 from ptxlab.emulate.program.block_order import reachable
 from ptxlab.emulate.program.flat_program import Code, Group, Literal, Reg, Source, Symbol
 from ptxlab.emulate.program.liveness import reads, writes
@@ -108,7 +109,7 @@ def full_masks(program: Program) -> set[int]:
 
 def _full(source: Source | None) -> bool:
     value = source.value if isinstance(source, Literal) else None
-    return isinstance(value, int) and value & 0xFFFFFFFF == 0xFFFFFFFF
+    return isinstance(value, int) and value & ALL_LANES == ALL_LANES
 
 
 def is_members(code: Code, k: int) -> bool:

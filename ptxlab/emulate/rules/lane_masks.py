@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from ptxlab.emulate.language import *
 from ptxlab.emulate.rules.clock import me
-from ptxlab.emulate.rules.note_kinds import EXITED_LANE, OMITTED, RANGE, SOURCE
+from ptxlab.emulate.rules.note_kinds import EXITED_LANE, OMITTED, RANGE, SECOND, SOURCE
 from ptxlab.emulate.rules.notes import NOWHERE, note, serial
 from ptxlab.emulate.rules.records import Block, Launch
 
@@ -71,7 +71,7 @@ def shuffled(
     if mode == IDX and not asked:
         outside = mask & ~bits(inside)
         if outside:
-            reads(launch, block, warp, outside, source | last << 16, RANGE, code)
+            reads(launch, block, warp, outside, source | last << SECOND, RANGE, code)
     takes_part = (members & live) >> (source & 31) & 1
     alone = mask & bits(inside & (takes_part == 0) & (source != lane_ids()))
     if alone:

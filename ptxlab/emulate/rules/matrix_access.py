@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ptxlab.emulate.language import *
 from ptxlab.emulate.rules.memcheck import resolve, space_of, stop
+from ptxlab.emulate.rules.records import WRITTEN
 from ptxlab.emulate.runtime.state import LOCAL, OUT_OF_MEMORY_RANGE, Context, Cta, Place, Warp
 
 
@@ -83,4 +84,4 @@ def mark(tile: Tile, places: Pointer[Place]) -> None:
     for k in range(tile.count):
         written = places[k].written
         if written is not None:
-            fill_bytes(written, 0xFF, u64(1) << tile.log2)
+            fill_bytes(written, WRITTEN, u64(1) << tile.log2)

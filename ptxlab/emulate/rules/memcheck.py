@@ -129,7 +129,7 @@ def judge(
     if in_heap(memory, address):
         begin = u64(address - memory.heap) >> 4
         end = u64(address + size - 1 - memory.heap) >> 4
-        if memory.given[2 * begin] != 0 or memory.given[2 * end] != 0:
+        if memory.given[begin].freed != 0 or memory.given[end].freed != 0:
             return FREED, where, index, offset
     return FINE, where, index, offset
 

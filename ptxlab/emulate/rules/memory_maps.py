@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ptxlab.emulate.language import u32
-from ptxlab.emulate.language.types import pointer_to, start_of
+from ptxlab.emulate.language.types import start_of
 from ptxlab.emulate.program.addresses import HEAP
 from ptxlab.emulate.program.program import Program
+from ptxlab.emulate.program.system_memory import HeapPiece
 from ptxlab.emulate.runtime import memory as device
 from ptxlab.emulate.runtime.report import Launch
 from ptxlab.emulate.runtime.state import Allocation, MemoryMap
@@ -31,5 +31,5 @@ def memory_map(program: Program, launch: Launch, live: Sequence[device.Allocatio
     memory.cluster = launch.cluster_blocks
     table = next((a.data for a in live if a.address == program.system.given), None)
     if table is not None:
-        memory.heap, memory.heap_size, memory.given = program.system.heap, HEAP, pointer_to(u32, table)
+        memory.heap, memory.heap_size, memory.given = program.system.heap, HEAP, HeapPiece.many(table)
     return memory

@@ -14,6 +14,8 @@ TOUCHED_EARLY, UNFENCED, NO_PROXY_FENCE, TILE_OVERWRITTEN, TILE_LAYOUT, PRODUCTS
 DIVERGENT_BLOCK, LOCKSTEP, MAY_HAVE_EXITED, NO_VALUE, OVERRUN = 22, 23, 31, 32, 33
 TOO_FEW_BYTES, BYTES_LEFT, BAD_BYTES, BLOCK_ENDED, INVALID_BEFORE_COPY, INIT_UNORDERED, UNSEEN = range(24, 31)
 """The kinds of note an engine takes. SAME: two lanes in one store."""
+SECOND, SECOND_WIDE = 16, 32
+"""In the value of a note that has two numbers: where the second one begins, of counts and of lanes, and of others."""
 CAUSE = 32
 """In the value of a race's note: where code index + 1 of the instruction begins that could have ordered it."""
 

@@ -74,7 +74,7 @@ def note(launch: Launch, block: Block, kind: u64, me: u64, other: u64, address: 
 def taking_part(launch: Launch, warp: u32, mask: u32, members: Pointer[u64]) -> None:
     """Records which lanes of a warp make an access, if not all do: a record for many lanes names only one of them.
     members: the instructions, as `race_accesses` describes them."""
-    if mask != 0xFFFFFFFF:
+    if mask != ALL_LANES:
         for k in range(members[0]):
             launch.masks[(members[3 * k + 3] >> CODE & LAST_CODE) * 32 + warp] = mask
 
@@ -117,5 +117,5 @@ def _read(launch: Launch, entry: Entry) -> Note:
 
 def another(mask: int, lane: int) -> int:
     """The lowest lane above `lane` that made the same access; `mask`: the lanes that did, 0 for all."""
-    above = (mask or 0xFFFFFFFF) >> lane + 1 << lane + 1
-    return (above & -above).bit_length() - 1 if above & 0xFFFFFFFF else lane
+    above = (mask or ALL_LANES) >> lane + 1 << lane + 1
+    return (above & -above).bit_length() - 1 if above & ALL_LANES else lane

@@ -104,6 +104,11 @@ _SENTENCES = {
 """What notes of a kind say that need nothing but the memory and the note."""
 
 
+def _two(value: int, second: int) -> tuple[int, int]:
+    """The two numbers that the value of a note holds."""
+    return value & (1 << second) - 1, value >> second
+
+
 def sentence(program: Program, launch: Launch, note: Note, code: Code, other: Code | None, space: str) -> str:
     """What a note of the checks says: what is wrong, and what to write instead. space: of the memory, "" of none."""
     kind, memory = note.kind, f"{space} memory" if space else "memory"
@@ -114,9 +119,10 @@ def sentence(program: Program, launch: Launch, note: Note, code: Code, other: Co
             "wgmma.wait_group.sync.aligned 0; before it, and wgmma.commit_group.sync.aligned; after the product"
         )
     if kind == OVERRUN and note.value:
+        end, begin = _two(note.value, SECOND_WIDE)
         return (
-            f"a thread leaves an array or structure of its local memory (bytes {note.value >> 32} to "
-            f"{(note.value & 0xFFFFFFFF) - 1}) and accesses what lies beside it"
+            f"a thread leaves an array or structure of its local memory (bytes {begin} to {end - 1}) "
+            "and accesses what lies beside it"
         )
     if kind == NO_VALUE:
         return f"a thread uses register {_without_value(program, note.value)}"
@@ -129,11 +135,11 @@ def sentence(program: Program, launch: Launch, note: Note, code: Code, other: Co
             advice = _cause(program, note) or "a barrier between the two would order them"
         return f"{RULES[kind][1]} hazard in {memory}: a thread {_HAZARD[kind]}; {advice}"
     if kind == COUNTS:
-        now, before = note.value & 0xFFFF, note.value >> 16
+        now, before = _two(note.value, SECOND)
         said = [f"{n} threads" if n else "all threads" for n in (now, before)]
         return f"warps disagree how many threads a barrier waits for: {said[0]} here, {said[1]} there"
     if kind == RANGE:
-        source, last = note.value & 0xFFFF, note.value >> 16
+        source, last = _two(note.value, SECOND)
         return (
             f"lane {note.lane} asks for lane {source}, but the clamp operand allows lanes up to {last} only, and it "
             "gets its own value (for a whole warp write 31)"
@@ -201,7 +207,8 @@ def _asynchronous(program: Program, note: Note, code: Code, other: Code | None) 
         moved = f"what {'another' if copies else 'a'} bulk copy is still moving"
         said = f"a {'bulk copy' if copies else 'thread'} {touches} {moved}: first comes {first}"
         if note.value:
-            wait, parity = program.codes[(note.value & 0xFFFFFFFF) - 1], note.value >> 32
+            number, parity = _two(note.value, SECOND_WIDE)
+            wait = program.codes[number - 1]
             said += (
                 f"; the wait in line {wait.line} passed at once: it asks for parity {parity}, and the copy belongs to "
                 f"the phase of parity {parity ^ 1}; the parity has to change after each phase"

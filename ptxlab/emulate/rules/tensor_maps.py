@@ -3,9 +3,9 @@
 `ptxlab.isa.tensor_map` says where each field of a map lies. What only `cuTensorMapEncodeIm2col` writes is not public:
 for im2col the upper 64 bytes, 0 in a map of tiles, hold it in an order of the CPU machine's own. In 64-bit words:
 
-    8       TAG
-    9, 10   lower and upper corner of the bounding box, 16 bits each, from dimension 1 on
-    11      channels per pixel, pixels per column, 32 bits each
+    MARK            TAG
+    LOWER, UPPER    lower and upper corner of the bounding box, 16 bits each, from dimension 1 on
+    SHAPE           channels per pixel, pixels per column, 32 bits each
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ from __future__ import annotations
 from ptxlab.emulate.language import *
 from ptxlab.isa.tensor_map import FIELDS, OOB_NAN
 
+MARK, LOWER, UPPER, SHAPE = range(8, 12)
+"""The words that only maps for im2col have."""
 TAG = 0x7A3
 TILED, IM2COL = 0, 1
 BYTES = (1, 2, 4, 4, 8, 8, 2, 4, 4, 8, 2)
@@ -20,6 +22,9 @@ SIZES = sum(size << 4 * k for k, size in enumerate(BYTES))
 """The bytes of each type, 4 bits each."""
 CHUNK = 16
 """Bytes that a swizzle moves together."""
+NO_SWIZZLE = 0
+"""A map's swizzle, and that of a descriptor of `wgmma`, where rows lie as they are; else 1, 2 or 3, for 32, 64 and 128
+bytes in a map, and the other way round in a descriptor."""
 RANK, TYPE, INTERLEAVE, SWIZZLE, FILL = (
     FIELDS[name][0][0].at for name in ("rank", "elemtype", "interleave_layout", "swizzle_mode", "fill_mode")
 )
@@ -48,9 +53,9 @@ def is_map(map: Pointer[u64]) -> boolean:
     more = u64(0)
     for k in range(12, 16):
         more |= map[k]
-    if map[8] == 0:
-        more |= map[9] | map[10] | map[11]
-    elif map[8] != TAG:
+    if map[MARK] == 0:
+        more |= map[LOWER] | map[UPPER] | map[SHAPE]
+    elif map[MARK] != TAG:
         return False
     return map[0] != 0 and map[0] & 15 == 0 and map[1] & UNKNOWN == 0 and more == 0 and rank(map) <= 5
 
@@ -58,7 +63,7 @@ def is_map(map: Pointer[u64]) -> boolean:
 @rule(inline=True)
 def mode(map: Pointer[u64]) -> u32:
     """TILED or IM2COL."""
-    return u32(IM2COL if map[8] != 0 else TILED)
+    return u32(IM2COL if map[MARK] != 0 else TILED)
 
 
 @rule(inline=True)
@@ -106,7 +111,7 @@ def taken(map: Pointer[u64], k: u64) -> u64:
 
 @rule(inline=True)
 def corner(map: Pointer[u64], word: u64, k: u64) -> i64:
-    """The lower (word 9) or upper (10) corner of an im2col bounding box in dimension k + 1."""
+    """The corner (LOWER or UPPER) of an im2col bounding box in dimension k + 1."""
     bits = map[word] >> 16 * k & 0xFFFF
     found = i64(bits)
     if bits >= 32768:
@@ -117,7 +122,7 @@ def corner(map: Pointer[u64], word: u64, k: u64) -> i64:
 @rule
 def row_bytes(map: Pointer[u64]) -> u64:
     """Bytes of a row of the tile in shared memory: the innermost dimension."""
-    elements = map[11] & 0xFFFFFFFF if mode(map) == IM2COL else box(map, 0)
+    elements = map[SHAPE] & 0xFFFFFFFF if mode(map) == IM2COL else box(map, 0)
     return elements * element_bytes(map)
 
 
@@ -125,7 +130,7 @@ def row_bytes(map: Pointer[u64]) -> u64:
 def rows(map: Pointer[u64]) -> u64:
     """Rows of a tile."""
     if mode(map) == IM2COL:
-        return map[11] >> 32
+        return map[SHAPE] >> 32
     count = u64(1)
     for k in range(1, u64(rank(map))):
         count *= taken(map, k)
@@ -141,10 +146,10 @@ def tile_bytes(map: Pointer[u64]) -> u64:
 @rule
 def swizzled(map: Pointer[u64], address: u64) -> u64:
     """Where the bytes of an address in shared memory lie: the 16-byte chunks of 8 rows change places."""
-    pattern = field(map, SWIZZLE, 3)
-    if pattern == 0:
+    swizzle = field(map, SWIZZLE, 3)
+    if swizzle == NO_SWIZZLE:
         return address
-    return address ^ (address >> 7 & (u64(1) << pattern) - 1) << 4
+    return address ^ (address >> 7 & (u64(1) << swizzle) - 1) << 4
 
 
 @rule
@@ -161,8 +166,8 @@ def row_place(map: Pointer[u64], place: Pointer[i32], shift: Pointer[i32], row: 
         image = i64(place[inner + 1])
         carry = i64(row)  # pixels still to go, in the innermost dimension first
         for k in range(inner):
-            low = corner(map, 9, k)
-            high = i64(size(map, k + 1)) + corner(map, 10, k)
+            low = corner(map, LOWER, k)
+            high = i64(size(map, k + 1)) + corner(map, UPPER, k)
             step = i64(stride(map, k + 1))
             span = (u64(high - low) + u64(step) - 1) // u64(step) if high > low else u64(1)
             begun = u64(i64(place[k + 1]) - low) // u64(step)

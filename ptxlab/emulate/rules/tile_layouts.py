@@ -17,7 +17,7 @@ from ptxlab.emulate.rules.clock import me
 from ptxlab.emulate.rules.note_kinds import TILE_LAYOUT
 from ptxlab.emulate.rules.notes import note, serial
 from ptxlab.emulate.rules.records import CODE, Block, Launch
-from ptxlab.emulate.rules.warpgroup_tiles import CORE_LINES, PIECE, piece_address
+from ptxlab.emulate.rules.warpgroup_tiles import CORE_LINES, IN_PIECES, PIECE, SWIZZLE, across, piece_address
 from ptxlab.emulate.runtime.bulk_transfers import Transfer
 
 AT_CODE, AT_THREAD, AT_SWIZZLE, AT_NUMBER, AT_CHUNK = 42, 32, 30, 22, 14
@@ -33,11 +33,11 @@ def written(block: Block, transfer: Transfer, start: u64) -> None:
     if layout is None:
         return
     block.layouts = (block.layouts + 1) & 0xFF
-    across, address = tensor_maps.row_bytes(map) // PIECE, transfer.at
+    pieces, address = tensor_maps.row_bytes(map) // PIECE, transfer.at
     of_copy = u64(transfer.code) << AT_CODE | u64(transfer.thread) << AT_THREAD | u64(block.layouts) << AT_NUMBER
     of_copy |= tensor_maps.field(map, tensor_maps.SWIZZLE, 3) << AT_SWIZZLE
     for row in range(tensor_maps.rows(map)):
-        for piece in range(across):
+        for piece in range(pieces):
             layout[(tensor_maps.swizzled(map, address) - start) // PIECE] = of_copy | piece << AT_CHUNK | row
             address += PIECE
 
@@ -61,11 +61,8 @@ def read(
     layout = block.tile_layout
     if layout is None or mask == 0:
         return
-    mode = u32(descriptor >> 62)
-    wide: u32 = 1
-    if mode != 0:
-        wide = u32(16 >> mode)
-    for piece in range(min(pieces, wide)):
+    swizzle = u32(descriptor >> SWIZZLE)
+    for piece in range(min(pieces, across(swizzle))):
         first = layout[u32(piece_address(descriptor, first_line, u32(first_piece + piece), mn_major) - start) >> 4]
         if first == 0:
             return
@@ -75,24 +72,36 @@ def read(
             rows = u64(found - first) & ROW
             if found != 0 and (found ^ first) & OF_COPY == 0:
                 strays = rows != line if line < CORE_LINES else u64(rows - line) & 7 != 0
-                if (found ^ first) >> AT_CHUNK & CHUNK != 0 or strays or swizzle_of(mode) != found >> AT_SWIZZLE & 3:
-                    differ(launch, block, warp, mask, code, found, u64(at), mode)
+                if (
+                    (found ^ first) >> AT_CHUNK & CHUNK != 0
+                    or strays
+                    or as_in_a_map(swizzle) != found >> AT_SWIZZLE & 3
+                ):
+                    differ(launch, block, warp, mask, code, found, u64(at), swizzle)
                     return
         begin = layout[u32(piece_address(descriptor, first_line, first_piece, mn_major) - start) >> 4]
         if (first ^ begin) & OF_COPY == 0 and u64(first - begin) != u64(piece) << AT_CHUNK:
-            differ(launch, block, warp, mask, code, first, descriptor << 4 & 0x3FFFF, mode)
+            differ(launch, block, warp, mask, code, first, (descriptor & IN_PIECES) << 4, swizzle)
             return
 
 
 @rule(inline=True)
-def swizzle_of(mode: u32) -> u64:
-    """The swizzle that a descriptor's mode names, as a tensor map numbers it."""
-    return u64(4 - mode & 3)
+def as_in_a_map(swizzle: u32) -> u64:
+    """A descriptor's swizzle, as a tensor map numbers it."""
+    return u64(4 - swizzle & 3)
 
 
 @rule(cold=True)
-def differ(launch: Launch, block: Block, warp: u32, mask: u32, code: u32, found: u64, at: u64, mode: u32) -> None:
+def differ(launch: Launch, block: Block, warp: u32, mask: u32, code: u32, found: u64, at: u64, swizzle: u32) -> None:
     """Notes that a product does not read the tile as a copy has written it."""
     serial(launch, mask)
     other = block.now | found >> AT_CODE << CODE | (found >> AT_THREAD & 1023)
-    note(launch, block, TILE_LAYOUT, me(block, warp, code), other, at, swizzle_of(mode) << 2 | found >> AT_SWIZZLE & 3)
+    note(
+        launch,
+        block,
+        TILE_LAYOUT,
+        me(block, warp, code),
+        other,
+        at,
+        as_in_a_map(swizzle) << 2 | found >> AT_SWIZZLE & 3,
+    )

@@ -23,7 +23,12 @@ lists them (cute/arch/mma_sm90_desc.hpp, cute/atom/mma_traits_sm90_gmma.hpp).
 from __future__ import annotations
 
 from ptxlab.emulate.language import *
+from ptxlab.emulate.rules.tensor_maps import NO_SWIZZLE
 
+SWIZZLE, BASE, STRIDE, LEADING = 62, 49, 32, 16
+"""Where the fields of a descriptor begin behind the start address, in bits."""
+IN_PIECES = 0x3FFF
+"""The bits of an address or offset divided by 16."""
 CORE_LINES, PIECE = 8, 16
 """Lines of a core matrix, and bytes of each."""
 REGISTER = 128
@@ -31,17 +36,21 @@ REGISTER = 128
 
 
 @rule(inline=True)
+def across(swizzle: u32) -> u32:
+    """Core matrices side by side in one width of a descriptor's swizzle."""
+    return u32(1 if swizzle == NO_SWIZZLE else 16 >> swizzle)
+
+
+@rule(inline=True)
 def piece_address(descriptor: u64, line: u32, piece: u32, mn_major: boolean) -> u32:
     """The address of 16 bytes of a tile: which line, and which piece of it."""
-    start = u32(descriptor & 0x3FFF) << 4
-    leading = u32(descriptor >> 16 & 0x3FFF) << 4
-    stride = u32(descriptor >> 32 & 0x3FFF) << 4
-    base = u32(descriptor >> 49 & 7)
-    mode = u32(descriptor >> 62)
-    wide: u32 = 1
-    if mode != 0:
-        wide = u32(16 >> mode)
-    elif mn_major:
+    start = u32(descriptor & IN_PIECES) << 4
+    leading = u32(descriptor >> LEADING & IN_PIECES) << 4
+    stride = u32(descriptor >> STRIDE & IN_PIECES) << 4
+    base = u32(descriptor >> BASE & 7)
+    swizzle = u32(descriptor >> SWIZZLE)
+    wide = across(swizzle)
+    if swizzle == NO_SWIZZLE and mn_major:
         swapped = leading
         leading = stride
         stride = swapped

@@ -5,11 +5,9 @@ from __future__ import annotations
 import functools
 import re
 
-import numpy as np
-
 from ptxlab.emulate.program.printf import Message, formatted
 from ptxlab.emulate.program.program import Program
-from ptxlab.emulate.program.system_memory import ASSERTED, BUFFER, HEAD, PRINTED
+from ptxlab.emulate.program.system_memory import ASSERTED, BUFFER, HEADER, PRINTED
 from ptxlab.emulate.runtime.memory import Memory
 from ptxlab.errors import DeviceFault
 
@@ -24,12 +22,12 @@ def messages(program: Program, memory: Memory) -> list[Message]:
     if buffer is None:
         return []
     record = PRINTED.itemsize + 4 * system.words
-    count, left = int(buffer.data[:4].view(np.uint32)[0]), LONGEST
+    count, left = int(buffer.data[: HEADER.itemsize].view(HEADER)["taken"][0]), LONGEST
     found, string = list[Message](), functools.partial(read_string, memory)
     for k in range(min(count, BUFFER // record)):
         if left <= 0:
             break
-        raw = buffer.data[HEAD + k * record : HEAD + (k + 1) * record]
+        raw = buffer.data[HEADER.itemsize + k * record :][:record]
         head = raw[: PRINTED.itemsize].view(PRINTED)[0]
         text = read_string(memory, int(head["format"]))
         said = formatted(text, raw[PRINTED.itemsize :].tobytes(), string, left)

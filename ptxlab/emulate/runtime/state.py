@@ -8,6 +8,7 @@ and beside them one scalar for those that are uniform while the warp is converge
 from __future__ import annotations
 
 from ptxlab.emulate.language import Array, Pointer, Record, Ref, array, boolean, i32, i64, u8, u32, u64
+from ptxlab.emulate.program.system_memory import HeapPiece
 from ptxlab.emulate.runtime.bulk_transfers import Queue
 
 GLOBAL, SHARED, LOCAL, PARAM, CONST, GENERIC, CLUSTER = range(7)
@@ -67,7 +68,7 @@ class MemoryMap(Record):
     cluster: u64  # CTAs of a cluster
     heap: u64  # where what `malloc` gives begins, if the program calls `free`
     heap_size: u64  # else 0
-    given: Pointer[u32]  # for each 16 bytes of the heap: the line that freed them or 0, and a size
+    given: Pointer[HeapPiece]  # for each 16 bytes of the heap
 
 
 class Site(Record):

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ptxlab.emulate.language import Pointer, bits, lanes_of
+from ptxlab.emulate.language import ALL_LANES, Pointer, bits, lanes_of
 from ptxlab.emulate.language import first as lowest
 from ptxlab.emulate.program.flat_program import Code
 from ptxlab.emulate.program.lane_types import LANES
@@ -100,7 +100,7 @@ class CheckedWarp(Warp):
         for region, start, mask in found:
             self._accessed(code, what, region, start, mask, size, values)
         if raced and checker.strong[code.index]:
-            lanes = sum(0xFFFFFFFF if mask is None else mask_bits(mask) for _, _, mask in found)
+            lanes = sum(ALL_LANES if mask is None else mask_bits(mask) for _, _, mask in found)
             addresses = np.zeros(LANES, np.uint64)
             for region, start, mask in found:
                 addresses[... if mask is None else mask] = (start + int(region.base))[... if mask is None else mask]
@@ -125,7 +125,7 @@ class CheckedWarp(Warp):
         block, offsets = self.spaces.check.record, checker.offsets
         race, written = checker.shadow(region)
         own = region is self.spaces.shared or region is self.spaces.shared_window
-        lanes = 0xFFFFFFFF if mask is None else mask_bits(mask)
+        lanes = ALL_LANES if mask is None else mask_bits(mask)
         if checker.init and region.lane_offset is not None:
             self._local(code, region, start - region.lane_offset, lanes, size, what)
         for low, some in ((0, lanes),) if region.size < 1 << 31 else _one_by_one(start, lanes):

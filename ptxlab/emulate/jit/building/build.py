@@ -140,7 +140,9 @@ class Loaded:
             diverged = which != "converged"
             small = diverged or quality == QUICK
             only = self._part if which == "part" else None
-            module = module_text(self.program, self.cpu, self.instruments, self.rows, diverged=diverged, small=small, only=only)
+            module = module_text(
+                self.program, self.cpu, self.instruments, self.rows, diverged=diverged, small=small, only=only
+            )
         quick = quality == QUICK
         begin = llvm_thread.beside if quick else llvm_thread.begin  # better code is nothing that others should wait for
         return module, [begin(compile.build, each, self.cpu, quality) for each in module.pieces]

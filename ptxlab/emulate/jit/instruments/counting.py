@@ -23,6 +23,7 @@ from ptxlab.emulate.jit.llvm.ir_text import W
 from ptxlab.emulate.jit.llvm.values import Address, Value
 from ptxlab.emulate.jit.memory.access import Memory
 from ptxlab.emulate.jit.translation.rule_calls import call
+from ptxlab.emulate.language import ALL_LANES
 from ptxlab.emulate.program.flat_program import Code
 from ptxlab.emulate.rules.accesses import ALL_THE_SAME, HALVES_IN_A_ROW, HALVES_THE_SAME, IN_A_ROW
 from ptxlab.emulate.rules.memory_model import (
@@ -41,8 +42,6 @@ from ptxlab.emulate.runtime import state as S
 from ptxlab.emulate.runtime.counters import moves_pairs
 from ptxlab.emulate.runtime.state import SPACES
 
-FULL = 0xFFFFFFFF
-"""All lanes."""
 _KNOWN: dict[str, tuple[int, ...]] = {"row": (IN_A_ROW,), "one": (ALL_THE_SAME,), "any": ()}
 _TWO = {"rows": HALVES_IN_A_ROW, "ones": HALVES_THE_SAME}
 """Arms of a full warp whose halves are rows, or at one address each, wherever that is."""
@@ -147,7 +146,7 @@ class Counting(Part, Instrument):
         strided = {"strided": (STRIDED,)} if group.way and not group.rows else {}
         switch = t.switch(group.way or group.pattern, _KNOWN | halves | apart | strided)
         with switch.arm("row") as results:
-            straight, best = sectors(np.arange(W, dtype=np.uint64) * np.uint64(size), FULL, size)
+            straight, best = sectors(np.arange(W, dtype=np.uint64) * np.uint64(size), ALL_LANES, size)
             first = t.extract(f"<{W} x i64>", self.memory.sites.addresses(group), 0)
             low = t.and_("i64", t.add("i64", first, seen.offset), SECTOR - 1)
             askew = t.zext("i1", t.ne("i64", low, 0), "i64")  # then the row takes one more sector
@@ -165,7 +164,9 @@ class Counting(Part, Instrument):
                 results.append(self._of_stride(seen))
         if halves:
             assert group.lanes is not None, "halves are known of affine addresses"
-            found = [sectors(self._from(seen, low).astype(np.uint64), FULL, size) for low in range(0, SECTOR, size)]
+            found = [
+                sectors(self._from(seen, low).astype(np.uint64), ALL_LANES, size) for low in range(0, SECTOR, size)
+            ]
             with switch.arm("halves") as results:
                 first = t.add("i64", self.m.reached(group.lanes, 0).text, seen.offset)
                 results.append(self._listed(found, first, size))
@@ -232,7 +233,7 @@ class Counting(Part, Instrument):
         t, group, size, pairs = self.t, seen.group, seen.size, moves_pairs(seen.code)
         # of all lanes, at addresses that follow each other, and at one address
         row, one = (
-            wavefronts(np.arange(W, dtype=np.uint32) * np.uint32(step), FULL, size, pairs) for step in (size, 0)
+            wavefronts(np.arange(W, dtype=np.uint32) * np.uint32(step), ALL_LANES, size, pairs) for step in (size, 0)
         )
         if seen.uniform:
             if one == (1, 1):
@@ -242,7 +243,7 @@ class Counting(Part, Instrument):
         halves = self._halves(seen) if size >= WORD else {}
         known = [("row", row), ("one", one)]
         if halves:  # wherever they begin: to move all lanes by whole words exchanges the banks
-            known.append(("halves", wavefronts(self._from(seen, 0).astype(np.uint32), FULL, size, pairs)))
+            known.append(("halves", wavefronts(self._from(seen, 0).astype(np.uint32), ALL_LANES, size, pairs)))
         switch = t.switch(group.pattern, _KNOWN | halves)
         for name, (needed, best) in known:  # for full warps only
             with switch.arm(name) as results:

@@ -12,15 +12,13 @@ from typing import Any
 import numpy as np
 
 from ptxlab.emulate.jit.building.build import Loaded
-from ptxlab.emulate.language import Pointer
+from ptxlab.emulate.language import ALL_LANES, Pointer
 from ptxlab.emulate.language.records import zeroed
 from ptxlab.emulate.program.program import Program
 from ptxlab.emulate.runtime.bulk_transfers import MOVED
 from ptxlab.emulate.runtime.report import WARPGROUP, Launch, unravel
 from ptxlab.emulate.runtime.state import Context, Cta, Executions, Site, Warp
 
-FULL = 0xFFFFFFFF
-"""All lanes of a warp."""
 _wide_lock = np.zeros(1, np.uint32)
 """The lock of 128-bit atomic operations, one for all: a program's functions for converged and diverged warps, and
 better code of both, may be at work at once. A host instruction would do without, if memory were sure to be aligned on
@@ -71,8 +69,8 @@ class Image:
         self.warps = np.zeros(warps, Warp.dtype)
         threads = np.arange(32 * warps, dtype=np.uint32).reshape(-1, 32)
         self.warps["tid_x"], self.warps["tid_y"], self.warps["tid_z"] = unravel(threads, launch.block)
-        self.warps["first_live"] = FULL
-        self.warps["first_live"][-1] = FULL >> (-launch.threads % 32)  # the last one may have fewer threads
+        self.warps["first_live"] = ALL_LANES
+        self.warps["first_live"][-1] = ALL_LANES >> (-launch.threads % 32)  # the last one may have fewer threads
         self.warps["warp_id"] = self.order
         self.octets = self.warps.view(np.uint8).reshape(warps, Warp.size)
 

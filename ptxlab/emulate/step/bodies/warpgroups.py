@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from ptxlab.emulate.language import ALL_LANES
 from ptxlab.emulate.program.flat_program import Code
 from ptxlab.emulate.program.lane_types import LANES
 from ptxlab.emulate.program.matrix_operands import Elements, metadata
@@ -92,7 +93,7 @@ def _product(t: Translator, code: Code, held: dict[str, Elements]) -> Callable[[
                     checker.record,
                     check.record,
                     w.warp,
-                    0xFFFFFFFF,
+                    ALL_LANES,
                     code.index,
                     int(values[0]),
                     tile.first_line,
@@ -106,7 +107,7 @@ def _product(t: Translator, code: Code, held: dict[str, Elements]) -> Callable[[
             _complete(w, ALL, products)
         begin(w.in_flight, w.executed, code.index, descriptors[False], descriptors[True], bool(read_adds(w)[0]))
         if checker is not None and checker.sync:
-            async_proxy.joined(checker.record, check.record, w.warp, 0xFFFFFFFF, code.index, w.in_flight)
+            async_proxy.joined(checker.record, check.record, w.warp, ALL_LANES, code.index, w.in_flight)
 
     products[code.index] = _computed(t, code, held)
     return run

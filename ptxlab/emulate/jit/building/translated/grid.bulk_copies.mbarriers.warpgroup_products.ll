@@ -1,6 +1,6 @@
 ; [["grid", "scheduling_rounds.end_alike", "scheduling_rounds.begin_in_place", "scheduling_rounds.leave_round", "scheduling_rounds.leave_segment", "lane_scheduling.count_ends"], [["Context.bulk_copies", true], ["Context.mbarriers", true], ["Context.cluster_barriers", false], ["Context.warpgroup_products", true], ["Context.checked", false], ["Context.traced", false]], "0.50"]
 ; jit/translation/__init__.py jit/translation/conversions.py jit/translation/distinct_values.py jit/translation/expressions.py jit/translation/folding.py jit/translation/intrinsics.py jit/translation/ir.py jit/translation/rule_calls.py jit/translation/translator.py jit/translation/value_kinds.py language/__init__.py language/records.py language/rules.py language/types.py language/vectors.py rules/block_start.py rules/bulk_copies.py rules/clusters.py rules/lane_scheduling.py rules/mbarrier_words.py rules/mbarriers.py rules/memcheck.py rules/scheduling.py rules/scheduling_rounds.py rules/tensor_maps.py rules/warpgroup_products.py runtime/state.py
-; 1ba7bdc68bc9f2eeb7e7c6c6bb5daeeea5c945aad80472eb283512b9293ffffc 6a47823452a8114f1678bc90797568fa44203daeeee421fac2410d534c29e23c
+; 1b16c260cee0f06816b6f70bc28e00a5d07f897bd12a7340033c0a898db168a4 12a70e0483604dd9fd7d01603a768dcaba4531db15008a108d15e51527792e0d
 source_filename = "<string>"
 
 declare i32 @llvm.cttz.i32(i32, i1 immarg) #0
@@ -235,7 +235,7 @@ and.53.i:                                         ; preds = %chosen.42.i
   br i1 %.58.i, label %then.51.i, label %after.52.i
 
 then.66.i:                                        ; preds = %after.52.i
-  %.76.i = tail call i32 @fast(ptr %context.given, ptr %.76, ptr %.11.i13.i) #3
+  %.76.i = tail call i32 @converged(ptr %context.given, ptr %.76, ptr %.11.i13.i) #3
   %.81.i = load ptr, ptr %.16.i, align 1
   %.84.i = load i64, ptr %.7.i6, align 1
   %.85.i = getelementptr i32, ptr %.81.i, i64 %.84.i
@@ -2793,7 +2793,7 @@ after.81:                                         ; preds = %do.71, %and.6.i39, 
   br i1 %.75, label %do.71, label %after.73
 }
 
-declare i32 @fast(ptr, ptr, ptr) local_unnamed_addr
+declare i32 @converged(ptr, ptr, ptr) local_unnamed_addr
 
 declare i64 @llvm.umin.i64(i64, i64) #7
 

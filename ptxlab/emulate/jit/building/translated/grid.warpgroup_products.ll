@@ -1,6 +1,6 @@
 ; [["grid", "scheduling_rounds.end_alike", "scheduling_rounds.begin_in_place", "scheduling_rounds.leave_round", "scheduling_rounds.leave_segment", "lane_scheduling.count_ends"], [["Context.bulk_copies", false], ["Context.mbarriers", false], ["Context.cluster_barriers", false], ["Context.warpgroup_products", true], ["Context.checked", false], ["Context.traced", false]], "0.50"]
 ; jit/translation/__init__.py jit/translation/conversions.py jit/translation/distinct_values.py jit/translation/expressions.py jit/translation/folding.py jit/translation/intrinsics.py jit/translation/ir.py jit/translation/rule_calls.py jit/translation/translator.py jit/translation/value_kinds.py language/__init__.py language/records.py language/rules.py language/types.py language/vectors.py rules/block_start.py rules/clusters.py rules/lane_scheduling.py rules/memcheck.py rules/scheduling.py rules/scheduling_rounds.py rules/warpgroup_products.py runtime/state.py
-; ada1bbc093cb627cfc1fedbd7d268f7e7f7b56690642589fc12aba14c97f477b db683bb9199a9a16d25a2ac28bf6fed609e4584061ed279f1bb6e5d56838c9ac
+; 1f9bffe33797eb203fa0216ca359f10e35c5c534959a7c615f14440eae0ef3e8 18dba9aad2052f40f7f8ad6e2f077310b22061ed75ca9bdfc5b9e97f273ced96
 source_filename = "<string>"
 
 declare i32 @llvm.cttz.i32(i32, i1 immarg) #0
@@ -229,7 +229,7 @@ and.53.i:                                         ; preds = %chosen.42.i
   br i1 %.58.i, label %then.51.i, label %after.52.i
 
 then.66.i:                                        ; preds = %after.52.i
-  %.76.i = tail call i32 @fast(ptr %context.given, ptr %.76, ptr %.11.i13.i) #2
+  %.76.i = tail call i32 @converged(ptr %context.given, ptr %.76, ptr %.11.i13.i) #2
   %.81.i = load ptr, ptr %.16.i, align 1
   %.84.i = load i64, ptr %.7.i6, align 1
   %.85.i = getelementptr i32, ptr %.81.i, i64 %.84.i
@@ -1913,7 +1913,7 @@ after.81:                                         ; preds = %do.71, %and.6.i39, 
   br i1 %.75, label %do.71, label %after.73
 }
 
-declare i32 @fast(ptr, ptr, ptr) local_unnamed_addr
+declare i32 @converged(ptr, ptr, ptr) local_unnamed_addr
 
 declare i64 @llvm.umin.i64(i64, i64) #6
 

@@ -1,6 +1,6 @@
-; [["record", "resolve", "miss", "miss.lanes", "slow.access", "mark.lanes", "forget"], [], "0.50"]
+; [["record", "resolve", "miss", "miss.lanes", "access.lanes", "mark.lanes", "forget"], [], "0.50"]
 ; jit/translation/__init__.py jit/translation/conversions.py jit/translation/distinct_values.py jit/translation/expressions.py jit/translation/folding.py jit/translation/intrinsics.py jit/translation/ir.py jit/translation/rule_calls.py jit/translation/translator.py jit/translation/value_kinds.py language/__init__.py language/records.py language/rules.py language/types.py language/vectors.py rules/memcheck.py runtime/state.py
-; 7ed76a3ea8ff71c90556df153d8f2497a6e785319268d4f90e9d4e262c1955f5 fb20eab440d9ffe5e1d7bb2975058c748f79119245fa519b36ed346a569cbf9d
+; b93dabba023c3a37c1cba44ce62072f7c5a211b3fe64a5caa00a81af5a0f1e79 7a9e0adf89cef2f82a5f03737a08e1ceaa380215a08a5a5d4a4d88f3108f0013
 source_filename = "<string>"
 
 declare i32 @llvm.cttz.i32(i32, i1 immarg) #0
@@ -195,9 +195,9 @@ after.135.i:                                      ; preds = %after.121.i
 then.146.i:                                       ; preds = %after.135.i
   %.170.i = getelementptr i8, ptr %.7, i64 80
   %.171.i = load ptr, ptr %.170.i, align 1
-  %0 = lshr i64 %.7.i36, 3
-  %.173.i = and i64 %0, 2305843009213693950
-  %.174.i = getelementptr i32, ptr %.171.i, i64 %.173.i
+  %0 = lshr i64 %.7.i36, 1
+  %.173.i = and i64 %0, 9223372036854775800
+  %.174.i = getelementptr i8, ptr %.171.i, i64 %.173.i
   %.175.i = load i32, ptr %.174.i, align 1
   %.176.not.i = icmp eq i32 %.175.i, 0
   br i1 %.176.not.i, label %or.168.i, label %then.166.i
@@ -214,9 +214,9 @@ or.168.i:                                         ; preds = %then.146.i
   %.159.i = add i64 %size.given, %address.given
   %1 = xor i64 %.6.i35, -1
   %.164.i = add i64 %.159.i, %1
-  %2 = lshr i64 %.164.i, 3
-  %.181.i = and i64 %2, 2305843009213693950
-  %.182.i = getelementptr i32, ptr %.171.i, i64 %.181.i
+  %2 = lshr i64 %.164.i, 1
+  %.181.i = and i64 %2, 9223372036854775800
+  %.182.i = getelementptr i8, ptr %.171.i, i64 %.181.i
   %.183.i = load i32, ptr %.182.i, align 1
   %.184.not.i = icmp eq i32 %.183.i, 0
   br i1 %.184.not.i, label %after.147.i, label %then.166.i
@@ -596,7 +596,7 @@ then.77:                                          ; preds = %after.38
   br label %common.ret
 }
 
-define range(i32 0, 2) i32 @slow.access(ptr captures(none) %context.given, ptr readonly captures(none) %cta.given, ptr readonly captures(none) %warp.given, i32 %mask.given, ptr readonly captures(none) %addresses.given, i64 %extra.given, ptr captures(none) %data.given, i64 %width.given, i64 %parts.given, i64 %log2.given, i32 %space.given, i32 %write.given, i32 %code.given) local_unnamed_addr #4 {
+define range(i32 0, 2) i32 @access.lanes(ptr captures(none) %context.given, ptr readonly captures(none) %cta.given, ptr readonly captures(none) %warp.given, i32 %mask.given, ptr readonly captures(none) %addresses.given, i64 %extra.given, ptr captures(none) %data.given, i64 %width.given, i64 %parts.given, i64 %log2.given, i32 %space.given, i32 %write.given, i32 %code.given) local_unnamed_addr #4 {
 entry.1:
   %.6 = alloca [96 x i8], align 64
   %.5 = mul i64 %parts.given, %width.given
