@@ -220,7 +220,7 @@ def shortest(blocks, processors):
     answer="shortest",
     hints=(
         "With 60 blocks on 108 multiprocessors, what share is busy with 1, 2 and 3 parts?",
-        "One part is left as soon as some count of parts has a share of which one part's is less than 95 %.",
+        "The cache is split as soon as one part's share is less than 95 % of the share of some larger number of parts.",
         "Try parts = 2, 3, ... up to 2 * processors // blocks; the first that is so much better needs parts * 64 keys.",
     ),
     graded=("the library's own rule, for three grids that you see and fourteen that you do not",),
