@@ -18,9 +18,11 @@ import numpy as np
 TRIED, ROUND = 3, 64
 """Launches with several workers that are compared with one that has one worker; launches until this is done again,
 because the data may be others."""
+FAR_SLOWER = 3
+"""A launch with several workers that takes so many times as long is the only one."""
 STRETCH, SURE = 15e-6, 1e-4
 """Seconds that a stretch must take to tell how long the launch will take; and to be compared."""
-SHARED, SHORT = 2.5e-4, 5e-3
+SHARED, SHORT = 2.5e-4, 0.1
 """The seconds of a launch, or of its rest, from which on a second worker helps, which begins 0.1 ms later; and up to
 which a launch has one worker only to be compared."""
 SHARE = 8
@@ -63,7 +65,9 @@ class Contention:
             self._blocks, self._left = blocks, ROUND
             self._one = self._several = math.inf
             return 1
-        return 1 if self._left < ROUND - TRIED and self._one < self._several else wanted
+        tried = ROUND - self._left - 1
+        decided = tried >= TRIED or (tried and self._several > FAR_SLOWER * self._one)
+        return 1 if decided and self._one < self._several else wanted
 
     def together(self, blocks: int) -> bool:
         """Whether all workers of the next launch begin before its first block."""
