@@ -49,6 +49,24 @@ LOOP:
 """
 
 
+ANYHOW = """
+    mul.lo.u32 %r10, %r1, 37;
+    and.b32 %r10, %r10, 63;
+    mul.wide.u32 %rd20, %r10, 4;
+    add.u64 %rd20, %rd2, %rd20;
+    mov.u32 %r7, 0;
+LOOP:
+    ld.global.u32 %r6, [%rd20];
+    add.u32 %r6, %r6, 1;
+    st.global.u32 [%rd20], %r6;
+    add.u64 %rd20, %rd20, 256;
+    add.u32 %r7, %r7, 1;
+    setp.lt.u32 %p4, %r7, 30;
+    @%p4 bra LOOP;
+"""
+"""Each thread updates 30 words of its own, those of a warp in no order."""
+
+
 def _found(way: str, body: str, *, blocks: int = 1) -> list[str]:
     text, block = kernel(body, ".shared .align 16 .b8 tile[8192];"), (64, 1, 1)
     if way == "good":
@@ -56,6 +74,32 @@ def _found(way: str, body: str, *, blocks: int = 1) -> list[str]:
     engine = "jit" if way == "good" else way
     _, report = run(engine, text, threads=64, blocks=blocks, checks=CHECKS, x=np.arange(2048, dtype=np.uint32))
     return [str(finding) for finding in report.findings]
+
+
+def test_two_lanes_that_read_a_word_in_one_access_are_kept_in_the_order_of_the_text() -> None:
+    """The lanes descend, so that they are in no row: word 9 is read by lane 23 first, then by lane 22."""
+    body = """
+    mov.u32 %r11, 31;
+    sub.u32 %r10, %r11, %r1;
+    and.b32 %r10, %r10, 31;
+    mul.wide.u32 %rd20, %r10, 4;
+    add.u64 %rd20, %rd2, %rd20;
+    ld.global.u32 %r6, [%rd20+4];
+    ld.global.u32 %r7, [%rd20];
+    setp.eq.u32 %p3, %r1, 40;
+    @%p3 st.global.u32 [%rd2+36], %r6;
+    """
+    found = [_found(way, body) for way in WAYS]
+    assert found[1:] == found[:-1]
+    assert "thread (23, 0, 0)" in found[0][0]
+
+
+@pytest.mark.parametrize("others", OTHERS)
+def test_words_of_their_own_in_no_order(others: str) -> None:
+    body = ANYHOW + OTHERS[others].replace("WORD", "804").format(space="global", at="%rd2", own="%rd20")
+    found = [_found(way, body) for way in WAYS]
+    assert found[1:] == found[:-1]
+    assert bool(found[0]) == (others not in ("nobody", "all lanes read the next row"))
 
 
 @pytest.mark.sweep(31)

@@ -198,6 +198,23 @@ def test_what_was_printed_before_is_printed_once() -> None:
         assert x[1] == 9
 
 
+@pytest.mark.parametrize("words", [64, 1 << 19])
+def test_what_is_put_back_is_what_this_launch_began_with(words: int) -> None:
+    """Not what an earlier one did, whose memory for copies it may have."""
+    add = "ld.global.u32 %r5, [%rd3]; add.u32 %r5, %r5, 1; st.global.u32 [%rd3], %r5;"
+    memory, kept = Memory(), np.zeros(words, np.uint32)
+    out, x = (memory.allocate(4 * words, name, kept.copy()) for name in ("out", "x"))
+    away = f"mov.u64 %rd7, {x.address - out.address}; add.u64 %rd7, %rd1, %rd7; st.global.u32 [%rd7], 9;"
+    params = np.array([out.address, x.address], np.uint64).tobytes()
+    for text in (kernel(add), kernel(add), kernel(add + away)):
+        execute(
+            parse(text), "k", engine="jit", grid=(2, 1, 1), block=(32, 1, 1), params=params, memory=memory,
+            checks=("memcheck", "racecheck"),
+        )  # fmt: skip
+    assert out.data.view(np.uint32)[:65].tolist() == [3] * 64 + [0] * (words > 64)
+    assert x.data.view(np.uint32)[0] == 9
+
+
 def test_a_launch_that_stores_out_of_range_says_so() -> None:
     text = kernel(LOAD + f"mov.u64 %rd7, {AWAY - 8}; add.u64 %rd7, %rd1, %rd7; st.global.u32 [%rd7], 1;")
     said = []

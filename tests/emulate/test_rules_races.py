@@ -278,6 +278,44 @@ class OwnWords(Rows):
         return mask, begin + draw.choice([lane, *[lane * draw.choice([2, 3, 6, 9, 16])] * 3, *in_rows])
 
 
+@pytest.mark.long
+@few_and_many(60)
+def test_words_of_one_thread_that_lie_anyhow_are_checked_like_scattered_lanes(seeds: range) -> None:
+    compiled, swept, apart = compiled_rules(4), 0, 0
+    for seed in seeds:
+        worlds = [WordsAnywhere(compiled, summaries=True), WordsAnywhere(compiled, summaries=False, scattered=True)]
+        world = that_agree([*worlds, *[WordsAnywhere(in_python, summaries=True)] * (seed < 3)], seed)
+        swept, apart = swept + world.swept, apart + (world.owned_lines() == race_line_records.NOT_OWNED)
+    assert swept > len(seeds)
+    assert apart > len(seeds) / 6
+
+
+class WordsAnywhere(OwnWords):
+    """Most accesses are to words of the warp that lie in no order, each always the same thread's; now and then another
+    one accesses them, or two lanes one word. `swept` counts the steps after which all lines were owned."""
+
+    size, twice = 2800, np.arange(32) // 2
+
+    def __init__(self, call: Call, *, summaries: bool, scattered: bool = False) -> None:
+        super().__init__(call, summaries=summaries, scattered=scattered)
+        at = 3 * self.shadow.stride + race_line_records.OWNED_LINES
+        self.shadow.records[at], self.swept = race_line_records.SOME_OWNED - 2, 0
+
+    def owned_lines(self) -> int:
+        return int(self.shadow.records[3 * self.shadow.stride + race_line_records.OWNED_LINES])
+
+    def step(self, draw: random.Random) -> None:
+        super().step(draw)
+        self.swept += self.owned_lines() == race_line_records.ALL_OWNED
+
+    def layout(self, draw: random.Random, mask: int, warp: int) -> tuple[int, Any]:
+        order = np.random.default_rng(warp).permutation(64).reshape(-1, 32)[draw.randrange(2)]
+        chance = draw.random()
+        if chance < 0.03:
+            order = order[self.twice] if self.reading and chance < 0.015 else order[::-1]
+        return mask, 13 * order + 880 * (warp if chance < 0.98 else 0)
+
+
 class Chunks(Rows):
     """Most accesses are stores of several words by each lane, one chunk behind the other; the others are as in `Rows`.
     Now and then another block has the memory. `woven` counts those recorded together, `apart` those that could not

@@ -27,7 +27,7 @@ from ptxlab.emulate.rules.race_deferred_reads import (
     defer,
 )
 from ptxlab.emulate.rules.race_line_records import LATER, SCATTERED, by_words
-from ptxlab.emulate.rules.race_owned_lines import own_words
+from ptxlab.emulate.rules.race_owned_lines import own_words, own_words_anyhow
 from ptxlab.emulate.rules.race_partial_lines import ALL
 from ptxlab.emulate.rules.race_patterns import (
     as_lines,
@@ -149,6 +149,8 @@ def by_lanes(
         apart = close_lanes(launch, records, stride, offsets, mask)
         if apart != 0:
             from_close_lanes(launch, block, records, stride, offsets, apart, start, pieces, mine, mask, write)
+            return 0
+        if own_words_anyhow(launch, block, records, stride, offsets, pieces, mine, mask, write):
             return 0
         each = load_lanes(offsets)
         return from_each_lane(launch, block, records, stride, each, start, pieces, mine, mask, write)

@@ -17,6 +17,7 @@ from __future__ import annotations
 import numpy as np
 
 from ptxlab.emulate.language import *
+from ptxlab.emulate.language.records import zeroed
 from ptxlab.emulate.program.flat_program import Code
 from ptxlab.emulate.program.program import Program
 from ptxlab.emulate.rules.accesses import ALL_THE_SAME, HALVES_THE_SAME, IN_A_ROW
@@ -68,7 +69,7 @@ def make_room(later: DeferredAccesses, size: int, granule: int) -> None:
     later.limit = ROOM
     words = size // 4 + 2 * FRONT
     later.words = words + (size // granule + 2 * FRONT if granule < 4 else 0)
-    later.who = Pointer(np.zeros(later.words, np.uint32))
+    later.who = Pointer(zeroed(4 * later.words).view(np.uint32))
     later.narrow = later.who + words if granule < 4 else later.who
 
 

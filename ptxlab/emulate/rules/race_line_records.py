@@ -42,11 +42,15 @@ from ptxlab.emulate.rules.records import BLOCK, CODE, ID, TIME, WARP, Block, Lau
 
 LINE = 4
 """A line is 2**LINE words."""
-BY_WORDS, EPOCH, OWN_RECORDS, LEFT, LATER, DISSOLVED, SCATTERED, OF_A_BLOCK, LINES = 2, 3, 4, 5, 6, 7, 8, 9, 16
+BY_WORDS, EPOCH, OWN_RECORDS, LEFT, LATER, DISSOLVED, SCATTERED, OF_A_BLOCK, OWNED_LINES, LINES = *range(2, 11), 16
 """Where, after the records of words, it is said that all words have records of their own; where the epoch stands; where
 it is said that some have, and that some have those of an earlier epoch; where it is said whether reads are recorded
 later, how often joint lines have been taken apart, and how often lanes have been recorded that were in no row, since
-reads could not be deferred; whether the memory is a block's shared memory; and where what is kept of lines begins."""
+reads could not be deferred; whether the memory is a block's shared memory; whether all its lines are owned
+(`race_owned_lines`); and where what is kept of lines begins."""
+SOME_OWNED, ALL_OWNED, NOT_OWNED = 32, 33, 34
+"""So many accesses by scattered lanes have been to words of their own; then all lines of the allocation were made owned
+ones, and still are; or that could not be, or is no longer so."""
 AGE = 24
 """Where, in the last number of a line, the epoch begins."""
 JOINT, JOINT_APART = 1 << 38, (1 << 19) - 1
@@ -147,6 +151,8 @@ def disown(line: Pointer[u64], records: Pointer[u64], stride: u64, number: u64) 
         store_row(at + third * stride, select(code == 0, code, (code - 1 << CODE) + (owned & OWNER)))
         line[third] = latest if any_of(code != 0) else u64(0)
     line[2], line[3] = 0, u64(records[3 * stride + EPOCH] << AGE | OF_WORDS << 8 | OF_WORDS)
+    if records[3 * stride + OWNED_LINES] == ALL_OWNED:
+        records[3 * stride + OWNED_LINES] = NOT_OWNED
 
 
 @rule(inline=True)

@@ -12,15 +12,19 @@ from __future__ import annotations
 from ptxlab.emulate.language import *
 from ptxlab.emulate.rules.race_line_records import (
     AGE,
+    ALL_OWNED,
     EPOCH,
     FLAGS,
     LINE,
+    NOT_OWNED,
     OF_A_BLOCK,
     OF_WORDS,
     OWN_RECORDS,
     OWNED,
+    OWNED_LINES,
     OWNER,
     READ,
+    SOME_OWNED,
     WROTE,
     by_rows,
     how_kept,
@@ -28,6 +32,7 @@ from ptxlab.emulate.rules.race_line_records import (
     row_of,
 )
 from ptxlab.emulate.rules.race_summaries import accessed
+from ptxlab.emulate.rules.race_words import all_apart
 from ptxlab.emulate.rules.records import CODE, LAST_CODE, MANY, STRONG, Block, Launch
 
 LARGEST = (1 << WROTE - READ) - 2
@@ -38,8 +43,8 @@ CLOSE = 16
 """Words that lanes are apart at most."""
 SCALE = 20
 """Words are divided by how far lanes are apart as a product with a fraction of so many bits, exact below 2**9."""
-SHORTEST = 4
-"""Lanes of the shortest run but the last one; a run is lanes that are equally far apart."""
+SWEPT = 1 << 22
+"""Words of the largest allocation all of whose lines are made owned ones at once."""
 
 
 # -- lines -------------------------------------------------------------------------------------------------------------
@@ -196,43 +201,121 @@ def own_words(
     mask: u32,
     write: boolean,
 ) -> boolean:
-    """Records all pieces, from an offset of each lane, in words of which each is one thread's. False where not all are,
-    or lanes lie anyhow; to record the same accesses again changes nothing then."""
+    """Records all pieces, from an offset of each lane, if these are equally far apart or all lines are owned, and all
+    words are the lanes' own. False where that is not so; to record the same accesses again changes nothing then."""
     if not by_rows(launch, records, stride) or records[3 * stride + OF_A_BLOCK] != 0:
         return False
     codes = local(u32, 32)
     least, wanted = listed(launch, pieces, codes, write)
     if wanted == 0:
         return False
-    words = last(wanted) + 1
-    apart, same = run_of(launch, offsets, mask, words)
-    if same != mask and not disjoint_runs(launch, offsets, mask, words):
+    if records[3 * stride + OWNED_LINES] == ALL_OWNED:
+        accessed(launch, block, records, stride, write)
+        return each_taken(launch, records, offsets, pieces, least, mine, mask, codes, write)
+    apart, same = run_of(launch, offsets, mask, last(wanted) + 1)
+    if apart == 0 or same != mask:
         return False
     accessed(launch, block, records, stride, write)
-    left = mask
-    while left != 0:
-        lane = first(left)
-        if apart == 0:
+    lane = first(mask)
+    word = offsets[lane] + least >> first(u32(launch.granule))
+    return run_taken(records, stride, word, apart, mine | lane, mask >> lane, wanted, codes, write)
+
+
+@rule
+def own_words_anyhow(
+    launch: Launch,
+    block: Block,
+    records: Pointer[u64],
+    stride: u64,
+    offsets: Pointer[u32],
+    pieces: Pointer[u64],
+    mine: u64,
+    mask: u32,
+    write: boolean,
+) -> boolean:
+    """The same wherever the lanes are."""
+    if not by_rows(launch, records, stride) or records[3 * stride + OF_A_BLOCK] != 0:
+        return False
+    codes = local(u32, 32)
+    least, wanted = listed(launch, pieces, codes, write)
+    if wanted == 0:
+        return False
+    accessed(launch, block, records, stride, write)
+    if not each_owned(launch, records, stride, offsets, least, mask, wanted):
+        return False
+    return each_taken(launch, records, offsets, pieces, least, mine, mask, codes, write)
+
+
+@rule(inline=True)
+def each_owned(
+    launch: Launch, records: Pointer[u64], stride: u64, offsets: Pointer[u32], least: u64, mask: u32, wanted: u32
+) -> boolean:
+    """Whether all lines that lanes access, wherever they lie, are owned ones, or are from now on. When that has been so
+    often all lines of the allocation are made owned, if there are not too many; then none is looked at."""
+    kept = records + 3 * stride
+    if kept[OWNED_LINES] == ALL_OWNED:
+        return True
+    if kept[OWNED_LINES] == SOME_OWNED:
+        kept[OWNED_LINES] = ALL_OWNED if stride <= SWEPT and all_made_own(records, stride) else NOT_OWNED
+    elif kept[OWNED_LINES] < SOME_OWNED:
+        kept[OWNED_LINES] += 1
+    return lines_owned(launch, records, stride, offsets, least, mask, wanted)
+
+
+@rule
+def lines_owned(
+    launch: Launch, records: Pointer[u64], stride: u64, offsets: Pointer[u32], least: u64, mask: u32, wanted: u32
+) -> boolean:
+    """The same, line by line."""
+    shift, mark = first(u32(launch.granule)), u64((records[3 * stride + EPOCH] | OWNED) << AGE)
+    for lane in lanes_of(mask):
+        word = offsets[lane] + least >> shift
+        for number in range(word + first(wanted) >> LINE, (word + last(wanted) >> LINE) + 1):
+            line = line_of(records, stride, number)
+            if line[3] != mark and not made_own(line, records, stride, number):
+                return False
+    return True
+
+
+@rule(cold=True)
+def all_made_own(records: Pointer[u64], stride: u64) -> boolean:
+    """Makes all lines of an allocation owned ones; False where one cannot be."""
+    for number in range(stride >> LINE):
+        line = line_of(records, stride, number)
+        if not is_owned(records, stride, number) and not made_own(line, records, stride, number):
             return False
-        word = offsets[lane] + least >> first(u32(launch.granule))
-        if not run_taken(records, stride, word, apart, mine | lane, same >> lane, wanted, codes, write):
-            return False
-        left &= ~same
-        if left != 0:
-            apart, same = run_of(launch, offsets, left, words)
     return True
 
 
 @rule
-def disjoint_runs(launch: Launch, offsets: Pointer[u32], mask: u32, words: u32) -> boolean:
-    """Whether lanes that are in several runs lie in few, none of which can have a word of another."""
-    left, begin, end = mask, u64(1 << 40), u64(0)
-    while left != 0:
-        lane = first(left)
-        apart, same = run_of(launch, offsets, left, words)
-        low = u64(offsets[lane])
-        high = low + ((last(same) - lane) * apart + words) * launch.granule
-        if apart == 0 or (same != left and count(same) < SHORTEST) or (low < end and high > begin):
-            return False
-        begin, end, left = min(begin, low), max(end, high), left & ~same
+def each_taken(
+    launch: Launch,
+    records: Pointer[u64],
+    offsets: Pointer[u32],
+    pieces: Pointer[u64],
+    least: u64,
+    mine: u64,
+    mask: u32,
+    codes: Pointer[u32],
+    write: boolean,
+) -> boolean:
+    """Records what lanes access that lie anyhow, in owned lines: in the order of `race_accesses.from_each_lane`, which
+    goes over all of it again if a word is not one lane's."""
+    chosen, field, apart = lanes(mask), u64(LARGEST + 1) << field_of(write), all_apart(load_lanes(offsets), mask)
+    shift = first(u32(launch.granule))
+    at: u64 = 1
+    for _ in range(pieces[0]):
+        begin = widen(load_lanes(offsets) + u32(pieces[at]) >> shift)
+        for k in range(pieces[at + 1]):
+            index, code = begin + k, codes[(pieces[at] - least >> shift) + k]
+            new = widen(lane_ids()) + (mine + code)
+            old = gather(records, index, chosen)
+            if any_of((old != 0) & ((old ^ new) & OWNER != 0)):
+                return False
+            done = old & u64(~field) | new
+            scatter(records, index, done, chosen)
+            if not apart and any_of(chosen & (old == 0)) and any_of(chosen & (gather(records, index, chosen) != done)):
+                scatter(records, index, old, chosen)  # two lanes access one word
+                return False
+        at += 2 + (pieces[at + 1] + 15) // 16 * 16
     return True

@@ -1,4 +1,4 @@
-"""Memory for racecheck's records of global memory, which launches use in turn.
+"""Memory for racecheck's records of global memory, and for copies of what a launch writes; launches use it in turn.
 
 To get new pages from the operating system costs more than most kernels. Records of lines have an epoch
 (`rules.race_line_records`), so those of earlier launches need not be cleared. Records of single words are cleared.
@@ -23,7 +23,8 @@ LEAST, IDLE = 1 << 20, 256 << 20
 have been touched."""
 SMALL = 16 << 20
 """Bytes that it takes longer to get from the operating system again than to clear."""
-_idle: dict[int, list[mmap.mmap]] = {}
+_idle: dict[tuple[int, bool], list[mmap.mmap]] = {}
+"""By their bytes and whether records lie there."""
 _epochs = itertools.count(1)
 
 
@@ -45,22 +46,24 @@ class LentShadow(races.Shadow):
 
     def __init__(self, size: int, granule: int) -> None:
         stride = races.stride_of(size, granule)
-        octets, self.give_back = _lend(8 * race_summaries.room(stride), stride)
+        octets, self.give_back = lend(8 * race_summaries.room(stride), stride)
         super().__init__(size, granule, by_rows=True, memory=octets)
         kept = self.records + 3 * stride
         kept[race_line_records.LEFT] = kept[race_line_records.LEFT] or kept[race_line_records.OWN_RECORDS]
         for k in range(race_line_records.EPOCH):
             kept[k] = 0
         kept[race_line_records.OWN_RECORDS] = kept[race_line_records.LATER] = kept[race_line_records.DISSOLVED] = 0
+        kept[race_line_records.OWNED_LINES] = 0
         kept[race_line_records.EPOCH] = next(_epochs)
 
 
-def _lend(size: int, stride: int) -> tuple[np.ndarray, Callable[[], object]]:
-    """Memory without records of words, and a function that gives it back at once; else it is given back when the last
-    reference to it goes. Records of lines may be there, of earlier epochs."""
+def lend(size: int, stride: int = 0) -> tuple[np.ndarray, Callable[[], object]]:
+    """Memory, and a function that gives it back at once; else it is given back when the last reference to it goes.
+    stride: that of records, if it is for these; then none of words are there, but those of lines may be, of earlier
+    epochs."""
     if size < LEAST or not hasattr(mmap, "MADV_DONTNEED") or sys.platform == "win32":
         return zeroed(size), bool
-    idle = _idle.get(size)
+    idle = _idle.get((size, stride != 0))
     try:
         held = idle.pop() if idle else pages(size)
     except IndexError:  # another thread took it
@@ -73,8 +76,15 @@ def _lend(size: int, stride: int) -> tuple[np.ndarray, Callable[[], object]]:
 
 def _take_back(held: mmap.mmap, size: int, stride: int) -> None:
     """A launch has ended. This may run whenever Python collects garbage, so there is no lock."""
-    if sum(len(each) * bytes_ for bytes_, each in list(_idle.items())) + size > IDLE:
+    if sum(len(each) * bytes_ for (bytes_, _), each in list(_idle.items())) + size > IDLE:
         _idle.clear()
+    if stride != 0:
+        _clean(held, size, stride)
+    _idle.setdefault((size, stride != 0), []).append(held)
+
+
+def _clean(held: mmap.mmap, size: int, stride: int) -> None:
+    """Clears the records of words."""
     numbers = np.frombuffer(held, np.uint64)
     kept = numbers[3 * stride :]
     if kept[race_line_records.BY_WORDS]:
@@ -83,4 +93,3 @@ def _take_back(held: mmap.mmap, size: int, stride: int) -> None:
             held.madvise(mmap.MADV_DONTNEED, 0, 24 * stride)
         else:
             numbers[: 3 * stride] = 0
-    _idle.setdefault(size, []).append(held)

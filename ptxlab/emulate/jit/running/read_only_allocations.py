@@ -7,7 +7,7 @@ Then all else is put back as it was, and the launch begins again, with records o
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
@@ -40,6 +40,7 @@ class ReadOnly:
         self.taken = [allocation for allocation in writable if allocation not in stored]
         self._stored = stored
         self._before: list[tuple[np.ndarray, np.ndarray]] = []
+        self._lent: list[Callable[[], object]] = []
 
     @staticmethod
     def of(program: Program, launch: Launch, live: Sequence[Allocation], memory: MemoryMap) -> ReadOnly | None:
@@ -51,9 +52,21 @@ class ReadOnly:
         return found if found.taken else None
 
     def keep(self) -> None:
-        """Keeps what the launch may change."""
-        arrays = [x for a in self._stored for x in (a.data, a.written) if x is not None]
-        self._before = [(array, array.copy()) for array in arrays]
+        """Keeps what the launch may change, in memory that launches use in turn: new pages take long to get."""
+        from ptxlab.emulate.jit.running.race_record_memory import lend
+
+        for array in [x for a in self._stored for x in (a.data, a.written) if x is not None]:
+            octets, give_back = lend(array.nbytes)
+            before = octets[: array.nbytes].view(array.dtype)
+            before[:] = array
+            self._before.append((array, before))
+            self._lent.append(give_back)
+
+    def forget(self) -> None:
+        """The launch has ended."""
+        self._before.clear()
+        for give_back in self._lent:
+            give_back()
 
     def give_up(self) -> NoReturn:
         """Puts back what was kept. Raises `StoredAfterAll`."""

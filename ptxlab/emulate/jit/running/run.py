@@ -274,6 +274,8 @@ class Run(LaunchState):
 
                 book = self.callback
                 raise noted_fault(self.program, self.launch, self.memory, worker, book.spinning if book else None)
+        if self.read_only is not None:
+            self.read_only.forget()
         if interrupted:
             from ptxlab.emulate.rules.faults import fault
 
