@@ -1117,7 +1117,7 @@ class Instructions(Flow):
 
     def setmaxnreg(self, count: Any, *, type: Literal["u32"] | type[Any] = ..., action: Literal["inc", "dec"] = ..., sync: bool = ..., aligned: bool = ..., into: Any = ..., both: bool = ...) -> None:
         """setmaxnreg.action.sync.aligned.u32  count:int
-            Moves registers between warp groups while the kernel runs: the producer warp of a Hopper attention
+            Moves registers between warpgroups while the kernel runs: the producer warpgroup of a Hopper attention
             kernel gives its own to the consumers.
         """
 

@@ -156,13 +156,16 @@ def _mul24(m: Machine, i: Form, a: Value, b: Value) -> Value:
 
 
 # fmt: off
+_HALVES_24 = {"lo": "Bits 0 to 31 of the product.", "hi": "Bits 16 to 47 of the product."}
 op("mul24.half.type  d, a, b", """The product of the low 24 bits of a and b: bits 0 to 31 of it (`.lo`) or bits 16 to 47
    (`.hi`). It was the fast multiply of the first GPUs; today it is slower than `mul.lo`.""",
-   _mul24, half=("lo", "hi"), type=("u32", "s32"))
+   _mul24, half=("lo", "hi"), type=("u32", "s32"), notes=_HALVES_24)
 op("mad24.half.type  d, a, b, c", """The product of the low 24 bits of a and b (see `mul24`), plus c.""",
-   lambda m, i, a, b, c: m.add(_mul24(m, i, a, b), c), half=("lo", "hi"), type=("u32", "s32"))
+   lambda m, i, a, b, c: m.add(_mul24(m, i, a, b), c), half=("lo", "hi"), type=("u32", "s32"),
+   notes=_HALVES_24)
 op("mad24.hi.sat.s32  d, a, b, c", """`mad24.hi` held at the limits of s32 instead of wrapping around.""",
-   lambda m, i, a, b, c: _add_sat(m, i, _mul24(m, i, a, b), c), fixed={"type": "s32", "half": "hi"})
+   lambda m, i, a, b, c: _add_sat(m, i, _mul24(m, i, a, b), c), fixed={"type": "s32", "half": "hi"},
+   notes=_HALVES_24)
 
 # -- division ----------------------------------------------------------------------------------------------------------
 
@@ -372,4 +375,5 @@ op("dp4a.atype.btype  d:b32, a:b32, b:b32, c:b32", """Dot product of four bytes 
    atype=("u32", "s32"), btype=("u32", "s32"), version=(5, 0), sm=61)  # fmt: skip
 op("dp2a.mode.atype.btype  d:b32, a:b32, b:b32, c:b32", """Dot product of the two 16-bit halves of a with the two low
    (`.lo`) or the two high (`.hi`) bytes of b, added to c.""",
-   _dp2a, mode=("lo", "hi"), atype=("u32", "s32"), btype=("u32", "s32"), version=(5, 0), sm=61)  # fmt: skip
+   _dp2a, mode=("lo", "hi"), atype=("u32", "s32"), btype=("u32", "s32"), version=(5, 0), sm=61,
+   notes={"lo": "The two low bytes of b.", "hi": "The two high bytes of b."})  # fmt: skip

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ptxlab.isa import modifiers
+from ptxlab.isa.actions import SAMPLERS
 from ptxlab.isa.entries import OperandSpec
 from ptxlab.isa.matching import form
 from ptxlab.isa.table import Form
@@ -83,6 +84,8 @@ def _without(opcode: str, word: str) -> str:
 def _operand(found: Form, spec: OperandSpec) -> tuple[str, str]:
     type_ = found.operand_type(spec)
     what = _TYPE_SAYS.get(type_, f".{type_}")
+    if type_ == "addr" and found.op.does in SAMPLERS:
+        what = "the handle of a texture or surface, with coordinates where some are needed"
     says = f"{_ROLE_SAYS[spec.role]}: {what}" + (", optional" if spec.optional else "")
     note = found.op.notes.get(spec.name)
     name = f"[{spec.name}]" if spec.role == "addr" else f"{{!}}{spec.name}" if spec.negatable else spec.name

@@ -71,9 +71,11 @@ op("griddepcontrol.action", """Programmatic dependent launch: lets the next kern
    has ended, if it was launched so, or waits until the one before has ended and what it wrote can be read. On the CPU
    machine a launch begins when the one before has ended, so there it does nothing.""",
    does=Action.NOTHING, action=("launch_dependents", "wait"), version=(7, 8), sm=90)  # fmt: skip
-op("setmaxnreg.action.sync.aligned.u32  count:int", """Moves registers between warp groups while the kernel runs: the
-   producer warp of a Hopper attention kernel gives its own to the consumers.""", does=Action.NOTHING,
+op("setmaxnreg.action.sync.aligned.u32  count:int", """Moves registers between warpgroups while the kernel runs: the
+   producer warpgroup of a Hopper attention kernel gives its own to the consumers.""", does=Action.NOTHING,
    action=("inc", "dec"),
+   notes={"inc": "Takes registers, until each thread of the warp has `count`, and waits until there are so many.",
+          "dec": "Gives registers back, so that each thread of the warp keeps `count`."},
    version=(8, 0), sm=90, specific=True)  # fmt: skip
 op("pmevent  a:int", """Triggers a performance-monitor event.""", does=Action.NOTHING, version=(1, 4))
 op("pmevent.mask  a:int", """Triggers several performance-monitor events, one for each bit.""", does=Action.NOTHING,

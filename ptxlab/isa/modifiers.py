@@ -130,11 +130,11 @@ WORDS: dict[str, str] = {
     "range": "The priority holds for a range of addresses.",
     "prefetch": "Only brings the data closer.",
     # vectors
-    "v2": "Two elements at once; the address is aligned to both.",
-    "v4": "Four elements at once; the address is aligned to all four.",
-    "v8": "Eight elements at once; the address is aligned to all eight.",
+    "v2": "Two elements at once; in memory their address is aligned to both.",
+    "v4": "Four elements at once; in memory their address is aligned to all four.",
+    "v8": "Eight elements at once; in memory their address is aligned to all eight.",
     # atomic operations
-    "add": "Adds the operands of all threads that take part.",
+    "add": "Adds the operands.",
     "min": "Keeps the smaller value.",
     "max": "Keeps the larger value.",
     "inc": "Adds 1, and starts again at 0 above the limit b.",
@@ -146,8 +146,8 @@ WORDS: dict[str, str] = {
     "aligned": "All threads of the warp (or block) execute this same instruction.",
     "warp": "Among the lanes of one warp.",
     "arrive": "Arrives at a barrier without waiting.",
-    "wait": "Waits until what was started is done.",
-    "red": "Combines a predicate of all threads.",
+    "wait": "Waits for the other threads to arrive, or for the launch before to end.",
+    "red": "Combines: a predicate of all threads, or an operand with memory.",
     "popc": "Counts: the bits that are set, or the threads whose predicate holds.",
     "up": "From the lane b below.",
     "down": "From the lane b above.",
@@ -304,5 +304,5 @@ def word(text: str) -> str:
             return f"Matrices of {rows} rows and {columns} columns."
         return f"a is {rows} x {depth}, b is {depth} x {columns}, c and d are {rows} x {columns}."
     if re.fullmatch(r"[1-5]d", text):
-        return f"A tensor of {text[0]} dimension{'s' if text != '1d' else ''}."
+        return f"Of {text[0]} dimension{'s' if text != '1d' else ''}."
     raise KeyError(text)

@@ -203,3 +203,26 @@ def test_nvidias_assembler_takes_every_entry() -> None:
             f".visible .entry example(.param .u64 input)\n{{\n{declarations}{body}\ndone:\nret;\n}}\n",
             arch,
         )
+
+
+@pytest.mark.parametrize(
+    ("opcode", "word", "says"),
+    [
+        ("setmaxnreg.inc.sync.aligned.u32", "inc", "Takes registers"),
+        ("setmaxnreg.dec.sync.aligned.u32", "dec", "Gives registers back"),
+        ("atom.global.inc.u32", "inc", "starts again at 0"),
+        ("dp2a.hi.u32.u32", "hi", "two high bytes of b"),
+        ("mul24.hi.u32", "hi", "Bits 16 to 47"),
+        ("mad.hi.u32", "hi", "upper half of the product"),
+        ("tex.2d.v4.f32.f32", "2d", "Of 2 dimensions"),
+        ("multimem.red.relaxed.gpu.global.add.u32", "red", "an operand with memory"),
+        ("barrier.cluster.wait.aligned", "wait", "for the other threads to arrive"),
+    ],
+)
+def test_a_word_that_means_several_things_is_explained_for_its_instruction(opcode: str, word: str, says: str) -> None:
+    assert says in dict(explain(opcode))[word]
+
+
+def test_a_texture_is_read_by_a_handle_and_not_by_an_address() -> None:
+    assert "the handle of a texture" in dict(explain("tex.2d.v4.f32.f32").operands)["[a]"]
+    assert "a memory address" in dict(explain("ld.global.f32").operands)["[a]"]
