@@ -18,7 +18,7 @@ from ptxlab.emulate.language.records import pages, zeroed
 from ptxlab.emulate.language.types import start_of
 from ptxlab.emulate.rules import race_line_records, race_summaries, races
 
-LEAST, IDLE = 1 << 20, 256 << 20
+LEAST, IDLE = 1 << 17, 256 << 20
 """Bytes from which on memory is used again, and bytes that are kept while no launch uses them. Mostly a tenth of these
 have been touched."""
 SMALL = 16 << 20
