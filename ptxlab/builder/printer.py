@@ -46,7 +46,7 @@ def text(k: Builder, *, loc: bool = False) -> tuple[str, dict[int, Span]]:
     head += [f"// {line}".rstrip() for line in k.doc]
     head += _signature(k)
     head.append("{")
-    head += _declarations(k, lines)
+    head += _declarations(k)
     offset = len(head)
     ptx = "\n".join([*head, *body, "}", ""])
     return ptx, {line + offset: span for line, span in spans.items()}
@@ -174,7 +174,7 @@ def _directives(k: Builder) -> list[str]:
     return [f".{name} {words}" for name, words in k.directives.items()]
 
 
-def _declarations(k: Builder, lines: list[Line]) -> list[str]:
+def _declarations(k: Builder) -> list[str]:
     """`.shared` and `.reg` lines, registers grouped by type, families as `%acc<64>`."""
     out = [f"{INDENT}.shared .align {a.align} .{a.type} {a.name}[{a.count}];" for a in k.arrays if a.count]
     families = {f"{stem}{n}" for stem, (_, count) in k.families.items() for n in range(count)}

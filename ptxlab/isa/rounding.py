@@ -9,6 +9,8 @@ CPU has an instruction that rounds in that direction, compiled code is that inst
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from ptxlab.isa.machine import Machine, Value
 
 BITS = {"f32": "i32", "f64": "i64", "f16": "i16", "bf16": "i16"}
@@ -67,13 +69,16 @@ def adjust(m: Machine, lane: str, rnd: str, bits: Value, above: Value, below: Va
     return m.select(too_far, m.sub(bits, m.const(lane, 1)), bits)
 
 
-def _to_odd(m: Machine, type: str, nearest: Value, error: Value) -> Value:
-    """nearest + error rounded to odd: if inexact, the neighbour whose last bit is 1."""
-    lane, zero = BITS[type], m.const(type, 0.0)
-    bits = m.bitcast(lane, nearest)
-    above, below = m.flt(zero, error), m.flt(error, zero)
+def _odd(m: Machine, lane: str, bits: Value, above: Value, below: Value) -> Value:
+    """The same to odd: if inexact, the neighbour whose last bit is 1."""
     odd = m.or_(adjust(m, lane, "rz", bits, above, below), m.const(lane, 1))
-    return m.bitcast(type, m.select(m.or_(above, below), odd, bits))
+    return m.select(m.or_(above, below), odd, bits)
+
+
+def _to_odd(m: Machine, nearest: Value, error: Value) -> Value:
+    """nearest + error in f64, rounded to odd."""
+    zero = m.const("f64", 0.0)
+    return m.bitcast("f64", _odd(m, "i64", m.bitcast("i64", nearest), m.flt(zero, error), m.flt(error, zero)))
 
 
 # -- narrowing ---------------------------------------------------------------------------------------------------------
@@ -87,10 +92,8 @@ def narrow_f64(m: Machine, a: Value, rnd: str = "rn") -> Value:
     back = m.fpext(nearest)
     above, below = m.flt(back, a), m.flt(a, back)
     bits = m.bitcast("i32", nearest)
-    if rnd == "odd":
-        odd = m.or_(adjust(m, "i32", "rz", bits, above, below), m.const("i32", 1))
-        return m.bitcast("f32", m.select(m.or_(above, below), odd, bits))
-    return m.bitcast("f32", adjust(m, "i32", rnd, bits, above, below))
+    rounded = _odd(m, "i32", bits, above, below) if rnd == "odd" else adjust(m, "i32", rnd, bits, above, below)
+    return m.bitcast("f32", rounded)
 
 
 def to_float(m: Machine, type: str, bits: Value) -> Value:
@@ -121,7 +124,7 @@ def from_float(m: Machine, type: str, a: Value, rnd: str = "rn") -> Value:
 # -- sums, products, quotients, roots ----------------------------------------------------------------------------------
 
 
-def _two_sum(m: Machine, type: str, a: Value, b: Value) -> tuple[Value, Value]:
+def _two_sum(m: Machine, a: Value, b: Value) -> tuple[Value, Value]:
     """s = a + b and its error, exactly (NaN where s is not finite). Ordered by size first: no overflow on the way."""
     swap = m.flt(m.fabs(a), m.fabs(b))
     big, small = m.select(swap, b, a), m.select(swap, a, b)
@@ -139,37 +142,40 @@ def _signed_zero(m: Machine, type: str, rnd: str, result: Value, a: Value, b: Va
     return m.select(zero, m.bitcast(type, signs), result)
 
 
-def _direct(m: Machine, type: str, rnd: str, nearest: Value, error: Value, finite: Value) -> Value:
+def _direct(m: Machine, rnd: str, nearest: Value, error: Value, finite: Value) -> Value:
     """nearest, moved by the sign of its error; a finite sum that overflowed lies below the infinity it became."""
-    lane, zero = BITS[type], m.const(type, 0.0)
-    infinite = m.feq(m.fabs(nearest), m.const(type, float("inf")))
+    zero = m.const("f64", 0.0)
+    infinite = m.feq(m.fabs(nearest), m.const("f64", float("inf")))
     error = m.select(m.and_(infinite, finite), m.fneg(nearest), error)
     error = m.select(m.and_(infinite, m.not_(finite)), zero, error)
-    bits = adjust(m, lane, rnd, m.bitcast(lane, nearest), m.flt(zero, error), m.flt(error, zero))
-    return m.bitcast(type, bits)
+    bits = adjust(m, "i64", rnd, m.bitcast("i64", nearest), m.flt(zero, error), m.flt(error, zero))
+    return m.bitcast("f64", bits)
 
 
-def _finite(m: Machine, type: str, *values: Value) -> Value:
-    infinity = m.const(type, float("inf"))
+def _finite(m: Machine, *values: Value) -> Value:
+    infinity = m.const("f64", float("inf"))
     every = m.flt(m.fabs(values[0]), infinity)
     for v in values[1:]:
         every = m.and_(every, m.flt(m.fabs(v), infinity))
     return every
 
 
+def _rounded_by_cpu(m: Machine, name: str, rnd: str, *operands: Value) -> Value | None:
+    """The result of an operation where the CPU rounds in this direction, None where it does not."""
+    nearest: Callable[..., Value] = getattr(m, name)
+    return nearest(*operands) if rnd == "rn" else m.directed(name, rnd, *operands)
+
+
 def add(m: Machine, type: str, rnd: str, a: Value, b: Value) -> Value:
     """a + b in any rounding mode (f32, f64)."""
-    if rnd == "rn":
-        return m.fadd(a, b)
-    given = m.directed("fadd", rnd, a, b)
-    if given is not None:
+    if (given := _rounded_by_cpu(m, "fadd", rnd, a, b)) is not None:
         return given
     if type == "f32":
         x, y = m.fpext(a), m.fpext(b)
-        s, e = _two_sum(m, "f64", x, y)
-        return _signed_zero(m, "f32", rnd, narrow_f64(m, _to_odd(m, "f64", s, e), rnd), a, b)
-    s, e = _two_sum(m, "f64", a, b)
-    return _signed_zero(m, "f64", rnd, _direct(m, "f64", rnd, s, e, _finite(m, "f64", a, b)), a, b)
+        s, e = _two_sum(m, x, y)
+        return _signed_zero(m, "f32", rnd, narrow_f64(m, _to_odd(m, s, e), rnd), a, b)
+    s, e = _two_sum(m, a, b)
+    return _signed_zero(m, "f64", rnd, _direct(m, rnd, s, e, _finite(m, a, b)), a, b)
 
 
 def sub(m: Machine, type: str, rnd: str, a: Value, b: Value) -> Value:
@@ -179,23 +185,17 @@ def sub(m: Machine, type: str, rnd: str, a: Value, b: Value) -> Value:
 
 def mul(m: Machine, type: str, rnd: str, a: Value, b: Value) -> Value:
     """a * b in any rounding mode (f32, f64)."""
-    if rnd == "rn":
-        return m.fmul(a, b)
-    given = m.directed("fmul", rnd, a, b)
-    if given is not None:
+    if (given := _rounded_by_cpu(m, "fmul", rnd, a, b)) is not None:
         return given
     if type == "f32":
         return narrow_f64(m, m.fmul(m.fpext(a), m.fpext(b)), rnd)
     p = m.fmul(a, b)
-    return _direct(m, "f64", rnd, p, _product_error(m, p, a, b, m.const("f64", 0.0)), _finite(m, "f64", a, b))
+    return _direct(m, rnd, p, _product_error(m, p, a, b, m.const("f64", 0.0)), _finite(m, a, b))
 
 
 def fma(m: Machine, type: str, rnd: str, a: Value, b: Value, c: Value) -> Value:
     """a * b + c, rounded once, in any rounding mode (f32, f64)."""
-    if rnd == "rn":
-        return m.fma(a, b, c)
-    given = m.directed("fma", rnd, a, b, c)
-    if given is not None:
+    if (given := _rounded_by_cpu(m, "fma", rnd, a, b, c)) is not None:
         return given
     if type == "f32":
         p = m.fmul(m.fpext(a), m.fpext(b))
@@ -203,7 +203,7 @@ def fma(m: Machine, type: str, rnd: str, a: Value, b: Value, c: Value) -> Value:
         return narrow_f64(m, s, rnd)
     s = m.fma(a, b, c)
     error = _product_error(m, s, a, b, c)
-    result = _direct(m, "f64", rnd, s, error, _finite(m, "f64", a, b, c))
+    result = _direct(m, rnd, s, error, _finite(m, a, b, c))
     if rnd != "rm":
         return result
     zero = m.const("f64", 0.0)
@@ -214,28 +214,25 @@ def fma(m: Machine, type: str, rnd: str, a: Value, b: Value, c: Value) -> Value:
 
 def sum_to_odd(m: Machine, a: Value, b: Value) -> Value:
     """a + b in f64, rounded to odd: exact enough to be rounded again to any format of 51 bits or less."""
-    s, e = _two_sum(m, "f64", a, b)
-    return _to_odd(m, "f64", s, e)
+    s, e = _two_sum(m, a, b)
+    return _to_odd(m, s, e)
 
 
 def div(m: Machine, type: str, rnd: str, a: Value, b: Value) -> Value:
     """a / b in any rounding mode (f32, f64)."""
-    if rnd == "rn":
-        return m.fdiv(a, b)
-    given = m.directed("fdiv", rnd, a, b)
-    if given is not None:
+    if (given := _rounded_by_cpu(m, "fdiv", rnd, a, b)) is not None:
         return given
     if type == "f32":
         x, y = m.fpext(a), m.fpext(b)
         q = m.fdiv(x, y)
-        return narrow_f64(m, _to_odd(m, "f64", q, _toward(m, m.fma(m.fneg(q), y, x), y)), rnd)
+        return narrow_f64(m, _to_odd(m, q, _toward(m, m.fma(m.fneg(q), y, x), y)), rnd)
     q = m.fdiv(a, b)
     # a - q*b, exactly: the error of fma(-q, b, a) seen from 0; its sign over b's is the quotient's error
     remainder = m.fneg(_product_error(m, m.const("f64", 0.0), q, b, m.fneg(a)))
     zero = m.const("f64", 0.0)
-    finite = m.and_(_finite(m, "f64", a, b), m.not_(m.feq(b, zero)))
+    finite = m.and_(_finite(m, a, b), m.not_(m.feq(b, zero)))
     error = m.select(m.feq(m.fabs(b), m.const("f64", float("inf"))), zero, _toward(m, remainder, b))
-    return _direct(m, "f64", rnd, q, error, finite)
+    return _direct(m, rnd, q, error, finite)
 
 
 def _toward(m: Machine, remainder: Value, divisor: Value) -> Value:
@@ -245,21 +242,18 @@ def _toward(m: Machine, remainder: Value, divisor: Value) -> Value:
 
 def sqrt(m: Machine, type: str, rnd: str, a: Value) -> Value:
     """The square root in any rounding mode (f32, f64)."""
-    if rnd == "rn":
-        return m.fsqrt(a)
-    given = m.directed("fsqrt", rnd, a)
-    if given is not None:
+    if (given := _rounded_by_cpu(m, "fsqrt", rnd, a)) is not None:
         return given
     if type == "f32":
         x = m.fpext(a)
         s = m.fsqrt(x)
-        return narrow_f64(m, _to_odd(m, "f64", s, m.fma(m.fneg(s), s, x)), rnd)
+        return narrow_f64(m, _to_odd(m, s, m.fma(m.fneg(s), s, x)), rnd)
     # below 2^-900 the remainder would underflow: an even power of two moves it up
     small = m.flt(a, m.const("f64", 2.0**-900))
     x = m.select(small, m.fmul(a, m.const("f64", 2.0**200)), a)
     s = m.fsqrt(x)
     error = m.fma(m.fneg(s), s, x)
-    return _direct(m, "f64", rnd, m.fsqrt(a), error, _finite(m, "f64", a))
+    return _direct(m, rnd, m.fsqrt(a), error, _finite(m, a))
 
 
 # -- the exact sign of a*b + c - s in f64 ------------------------------------------------------------------------------
@@ -314,7 +308,7 @@ def _exact_sign(m: Machine, terms: list[Value]) -> Value:
     """A number with the sign of the exact sum: two-sums are repeated until the leading term cannot be overruled."""
     for _ in range(len(terms)):
         for k in range(len(terms) - 1, 0, -1):
-            terms[k - 1], terms[k] = _two_sum(m, "f64", terms[k - 1], terms[k])
+            terms[k - 1], terms[k] = _two_sum(m, terms[k - 1], terms[k])
     sign = terms[-1]
     for term in reversed(terms[:-1]):
         sign = m.select(m.feq(term, m.const("f64", 0.0)), sign, term)

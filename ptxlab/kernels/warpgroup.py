@@ -82,7 +82,7 @@ class Panels:
         """From global to shared memory, by 128 threads: eight neighbours copy 128 bytes of a row; rows from `left` on
         become zeros. source: the first element of the tile. flip: bits to change in every 32."""
         steps = [(down, panel) for panel in range(self.head_dim // PANEL) for down in range(0, self.rows, ROWS_A_PASS)]
-        row, to = self._mine(k, thread)
+        row, to = self._mine(thread)
         mine = source + (row * (self.head_dim // 2) + (thread & 7) * 4)
         remaining = k.bitcast(s32, k.min(left, self.rows) - row)
         for first in range(0, len(steps), IN_FLIGHT):
@@ -100,7 +100,7 @@ class Panels:
 
     def store(self, k: Builder, to: Ptr[Any], thread: u32, left: Any) -> None:
         """From shared to global memory; only the first `left` rows. to: where the first element of the tile goes."""
-        row, place = self._mine(k, thread)
+        row, place = self._mine(thread)
         mine = to + (row * (self.head_dim // 2) + (thread & 7) * 4)
         remaining = k.bitcast(s32, k.min(left, self.rows) - row)
         for panel in range(self.head_dim // PANEL):
@@ -109,7 +109,7 @@ class Panels:
                     bits = k.op("ld.shared.v4.b32", place.moved(panel * self.panel_bytes + down * 2 * PANEL))
                     k.op("st.global.v4.b32", mine.moved(2 * (down * self.head_dim + panel * PANEL)), bits)
 
-    def _mine(self, k: Builder, thread: u32) -> tuple[Any, Ptr[Any]]:
+    def _mine(self, thread: u32) -> tuple[Any, Ptr[Any]]:
         """The first row of a thread, and where in shared memory its chunk of it lies."""
         row = thread >> 3
         return row, self.tile + (row * (2 * PANEL // 4) + ((thread & 7) ^ (row & 7)) * (CHUNK // 4))

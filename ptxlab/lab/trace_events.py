@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ptxlab.emulate.program.addresses import LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, WINDOW_SIZE
-from ptxlab.emulate.trace.recording import Moment, Recording, Walker
+from ptxlab.emulate.trace.recording import Moment, Recording
 from ptxlab.errors import PtxError
 from ptxlab.isa import Action, action_of
 from ptxlab.lab import descriptors, display, highlight, hover
@@ -161,7 +161,7 @@ def debugger_html(recording: Recording, note: str = "", opens: tuple[tuple[int, 
             moment = walker.seek(step + 1)
             assert moment is not None
             title = f"Block {key[0]}, warp {key[1]}, step {step + 1} of {len(walker)}: {says}"
-            parts.append(f"<details open><summary>{title}</summary>{_step_html(moment, walker, lines)}</details>")
+            parts.append(f"<details open><summary>{title}</summary>{_step_html(moment, lines)}</details>")
     return display.page(*parts)
 
 
@@ -186,7 +186,7 @@ def _timeline_html(found: dict[str, Any] | None) -> str:
     return f"<details><summary>Timeline{more}</summary><table>{head}{body}</table></details>" if told else ""
 
 
-def _step_html(moment: Moment, walker: Walker, lines: list[str]) -> str:
+def _step_html(moment: Moment, lines: list[str]) -> str:
     first, last = max(1, moment.line - AROUND), min(len(lines), moment.line + AROUND)
     code = [f"{'▶' if n == moment.line else ' '} {n:4} {lines[n - 1]}" for n in range(first, last + 1)]
     says = f"{int(moment.mask.sum())} of 32 lanes executed {display.text(moment.opcode)}. "

@@ -60,15 +60,12 @@ class Drawing:
         self.width, self.height, self.css = width, height, css
         self.parts: list[str] = []
 
-    def rect(
-        self, x: float, y: float, width: float, height: float, classes: str, *, title: str = "", style: str = ""
-    ) -> None:
+    def rect(self, x: float, y: float, width: float, height: float, classes: str, *, title: str = "") -> None:
         """A rectangle with slightly round corners; title: shown under the mouse where the SVG stands in a page."""
         inside = f"<title>{html.escape(title)}</title>" if title else ""
-        styled = f' style="{style}"' if style else ""
         self.parts.append(
             f'<rect x="{_n(x)}" y="{_n(y)}" width="{_n(width)}" height="{_n(height)}" rx="1.5" '
-            f'class="{classes}"{styled}>{inside}</rect>'
+            f'class="{classes}">{inside}</rect>'
         )
 
     def text(self, x: float, y: float, words: object, classes: str = "") -> None:

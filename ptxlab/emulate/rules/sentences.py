@@ -128,7 +128,7 @@ def sentence(program: Program, launch: Launch, note: Note, code: Code, other: Co
         return f"a thread uses register {_without_value(program, note.value)}"
     if kind in _HAZARD:
         if note.block != note.other_block:
-            advice = _cause(program, note) or _in_cluster(program, launch, note) or _ACROSS
+            advice = _cause(program, note) or _in_cluster(launch, note) or _ACROSS
         elif note.warp == note.other_warp:
             advice = "they are lanes of one warp: bar.warp.sync between the two would order them"
         else:
@@ -228,7 +228,7 @@ def _reads_shared(copy: Code) -> bool:
     return copy.properties.group is AsyncGroup.BULK
 
 
-def _in_cluster(program: Program, launch: Launch, note: Note) -> str:
+def _in_cluster(launch: Launch, note: Note) -> str:
     """What would order two threads of one cluster that race; "" where they are of two clusters."""
     places = (unravel(block, launch.grid) for block in (note.block, note.other_block))
     one, other = ([n // s for n, s in zip(place, launch.cluster_size, strict=True)] for place in places)

@@ -104,7 +104,7 @@ def collect(program: Program, tally: np.ndarray, issued: np.ndarray) -> Counters
         flops,
         {name: metric.value(totals) for name, metric in METRICS.items()},
         {what: amount for what, amount in moved.items() if amount},
-        _issue_slots(program, known, issued),
+        _issue_slots(known, issued),
     )
 
 
@@ -158,7 +158,7 @@ def _sum(a: LineCounters, b: LineCounters) -> LineCounters:
     return LineCounters(opcode, *(getattr(a, name) + getattr(b, name) for name in names))
 
 
-def _issue_slots(program: Program, known: Known, issued: np.ndarray) -> dict[int, dict[str, int]]:
+def _issue_slots(known: Known, issued: np.ndarray) -> dict[int, dict[str, int]]:
     """Warp-instructions by pipe, for each warpgroup."""
     written = np.flatnonzero(~known.added)
     return {

@@ -99,7 +99,7 @@ def _indexed(t: Translator, code: Code) -> Step:
         if outside.any():
             lane = int(outside.argmax())
             message = f"the index {int(index[lane])} is outside the list of {places.size} branch targets"
-            raise _fault(w, code, "trap", message, lane)
+            raise _fault(w, code, message, lane)
         return _scatter(w, places[np.minimum(index, np.uint32(places.size - 1))])
 
     return run
@@ -132,17 +132,17 @@ def _trap(t: Translator, code: Code) -> Step:
     message = code.reason or f"the kernel executed {code.form.op.name}"
 
     def run(w: Warp) -> int | None:
-        raise _fault(w, code, "trap", message, int(w.mask.argmax()))
+        raise _fault(w, code, message, int(w.mask.argmax()))
 
     return run
 
 
-def _fault(w: Warp, code: Code, kind: str, message: str, lane: int) -> Exception:
+def _fault(w: Warp, code: Code, message: str, lane: int) -> Exception:
     machine = w.machine
     return fault(
         machine.program,
         machine.launch,
-        kind,
+        "trap",
         message,
         line=code.line,
         block=w.block_index,
@@ -169,11 +169,11 @@ def _barrier(t: Translator, code: Code) -> Step:
         lane = int(w.mask.argmax())
         barrier = int(numbers[0](w)[lane]) if numbers else 0
         if barrier > 15:
-            raise _fault(w, code, "trap", f"there is no barrier {barrier}: a block has barriers 0 to 15", lane)
+            raise _fault(w, code, f"there is no barrier {barrier}: a block has barriers 0 to 15", lane)
         count = int(numbers[1](w)[lane]) if len(numbers) > 1 else 0
         if count % LANES:
             message = f"barrier {barrier} wants {count} threads, which is not a multiple of {LANES}"
-            raise _fault(w, code, "trap", message, lane)
+            raise _fault(w, code, message, lane)
         given = None if predicate is None else predicate(w) & w.mask
         return w.wait(Wait(code, barrier, count, stays, predicate=given, finish=finish), following)
 

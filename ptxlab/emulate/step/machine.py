@@ -174,7 +174,7 @@ class Machine(LaunchState):
                 w.pc = pc
         finally:
             if self.left is not None:
-                self._spend(w)
+                self._spend()
 
     def _run_recorded(self, w: Warp, length: int) -> None:
         """The same, one instruction at a time, each step recorded."""
@@ -199,7 +199,7 @@ class Machine(LaunchState):
     def _allowed(self, length: int) -> int:
         return length if self.left is None else min(length, self.left + 1)
 
-    def _spend(self, w: Warp) -> None:
+    def _spend(self) -> None:
         """Stops the launch when it has used its budget."""
         assert self.launch.budget is not None
         self.left = self.launch.budget - self.executed()
