@@ -28,9 +28,10 @@ from ptxlab.builder.printer import text
 from ptxlab.builder.probes import PARAMETER
 from ptxlab.builder.registers import IN_REGISTER, TYPES, Register, f32, u64
 from ptxlab.builder.source import Site
-from ptxlab.builder.tensor_map import BYTES, TensorMap, TensorMapType
+from ptxlab.builder.tensor_map import TensorMap, TensorMapType
 from ptxlab.errors import Span
 from ptxlab.garbage_collection import resting
+from ptxlab.isa.tensor_map import BYTES
 from ptxlab.text import Module, parse
 
 DEFAULT_ARCH = "sm_80"

@@ -10,9 +10,7 @@ from ptxlab.builder import mistakes
 from ptxlab.builder.emit import Emitter
 from ptxlab.builder.pointer import Coordinates, Ptr
 from ptxlab.builder.registers import Register, s32
-
-BYTES = 128
-SWIZZLES = (0, 32, 64, 128)
+from ptxlab.isa.tensor_map import SWIZZLES
 
 
 @dataclass(eq=False)

@@ -119,6 +119,8 @@ MBARRIER = frozenset(
 SAMPLERS = frozenset({A.SAMPLE, A.GATHER, A.QUERY, A.LOAD_SURFACE, A.STORE_SURFACE, A.REDUCE_SURFACE})
 """What instructions on textures and surfaces do."""
 STACK_ACTIONS = frozenset({A.STACK_ALLOCATE, A.STACK_SAVE, A.STACK_RESTORE})
+BRANCHES = (A.BRANCH, A.INDEXED_BRANCH)
+"""What takes labels."""
 
 COMPUTES: dict[str, Action] = {
     name: action

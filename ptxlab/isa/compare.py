@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ptxlab.isa import types
-from ptxlab.isa.common import element, join, split
+from ptxlab.isa.common import HALVES, element, join, split
 from ptxlab.isa.machine import Machine, Value
 from ptxlab.isa.rounding import flush, to_float
 from ptxlab.isa.table import Form, op
@@ -17,7 +17,6 @@ BOOLEAN = ("and", "or", "xor")
 UNSIGNED_TYPES = ("u16", "u32", "u64")
 INTEGER_TYPES = (*UNSIGNED_TYPES, "s16", "s32", "s64")
 BIT_TYPES = ("b16", "b32", "b64")
-HALF_TYPES = ("f16", "bf16")
 
 _CMP_NOTES = {
     "eq": "Equal; false where a float is NaN.",
@@ -71,7 +70,7 @@ def _compare_float(m: Machine, cmp: str, a: Value, b: Value) -> Value:
 def _truth(m: Machine, i: Form, type: str, a: Value, b: Value) -> Value:
     if i.ftz:
         a, b = (flush(m, type, x) for x in (a, b))
-    if type in HALF_TYPES:
+    if type in HALVES:
         return compare(m, i.cmp, "f32", to_float(m, type, a), to_float(m, type, b))
     return compare(m, i.cmp, type, a, b)
 
@@ -116,7 +115,7 @@ _choice: Any
 for _bool, _operand, _says in (("", "", _SETP), (".bool", ", {!}c:pred", _SETP + _COMBINED)):
     for _ftz, _cmp, _types, _more in _SETP_KINDS:
         _word, _choice = (_types, {}) if isinstance(_types, str) else ("type", {"type": _types})
-        _sem = _setp_pair if _word.endswith("x2") else _setp_one if _word in HALF_TYPES else _setp
+        _sem = _setp_pair if _word.endswith("x2") else _setp_one if _word in HALVES else _setp
         op(f"setp.cmp{_bool}{_ftz}.{_word}  p:pred{'' if _sem is _setp_one else '|q'}, a, b{_operand}",
            _PAIR if _sem is _setp_pair else _says, _sem, cmp=_cmp, **_COMBINES, **_choice, **_more)  # fmt: skip
 
@@ -125,7 +124,7 @@ def _set(m: Machine, i: Form, a: Value, b: Value, c: Value | None = None) -> Val
     t = _combine(m, i, _truth(m, i, i.atype, a, b), c)
     if i.dtype == "f32":
         return m.select(t, m.const("f32", 1.0), m.const("f32", 0.0))
-    if i.dtype in HALF_TYPES:
+    if i.dtype in HALVES:
         return m.select(t, m.const("i16", 0x3C00 if i.dtype == "f16" else 0x3F80), m.const("i16", 0))
     return m.sext(types.lane(i.dtype), t)
 

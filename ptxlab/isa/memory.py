@@ -32,14 +32,13 @@ SECTORS = (
 _LD = f"Loads d from memory. {SECTORS}"
 _LD_VECTOR = """Loads several neighbouring elements with one instruction; the address must be aligned to all of them.
    Fewer, wider loads are how a memory-bound kernel reaches the bandwidth of the GPU."""
-_SHAREABLE = ("global", "shared", "shared::cta", "shared::cluster")
 
 
 def _mode(words: str, weak: tuple[str, ...]) -> dict[str, Any]:
     """The spaces of a load or store of this kind, and from which version on; weak: those of a weak one."""
     if words.startswith(".volatile"):
-        return {"space": (*_SHAREABLE, "local"), "needs": {"local": ((9, 1), 0)}}
-    return {"space": weak if words.startswith("{.weak}") else _SHAREABLE}
+        return {"space": (*ATOMIC_SPACES, "local"), "needs": {"local": ((9, 1), 0)}}
+    return {"space": weak if words.startswith("{.weak}") else ATOMIC_SPACES}
 
 
 _MODES = (

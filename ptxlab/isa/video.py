@@ -10,10 +10,10 @@ from __future__ import annotations
 from typing import Any
 
 from ptxlab.isa.actions import Action
+from ptxlab.isa.compare import ORDERED
 from ptxlab.isa.table import op
 
 BOTH = ("u32", "s32")
-COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
 _SAYS = {
     "vadd": "Adds", "vsub": "Subtracts", "vabsdiff": "Gives the distance between", "vmin": "Gives the smaller of",
     "vmax": "Gives the larger of", "vavrg": "Averages, rounded away from zero,",
@@ -38,9 +38,9 @@ for _name, _way in (("vshl", "left"), ("vshr", "right")):
        + _COMBINED, dtype=BOTH, atype=BOTH, mode=("clamp", "wrap"), op2=_OP2, fixed={"btype": "u32"},
        **_SINCE)  # fmt: skip
 op("vset.atype.btype.cmp  d:b32, a:b32, b:b32{, c:b32}", "Compares" + _PARTS + "1 where it holds. " + _MERGED,
-   atype=BOTH, btype=BOTH, cmp=COMPARISONS, fixed={"dtype": "u32"}, **_SINCE)  # fmt: skip
+   atype=BOTH, btype=BOTH, cmp=ORDERED, fixed={"dtype": "u32"}, **_SINCE)  # fmt: skip
 op("vset.atype.btype.cmp.op2  d:b32, a:b32, b:b32, c:b32", "Compares" + _PARTS + "1 where it holds. " + _COMBINED,
-   atype=BOTH, btype=BOTH, cmp=COMPARISONS, op2=_OP2, fixed={"dtype": "u32"}, **_SINCE)  # fmt: skip
+   atype=BOTH, btype=BOTH, cmp=ORDERED, op2=_OP2, fixed={"dtype": "u32"}, **_SINCE)  # fmt: skip
 _PRODUCT = """Multiplies parts of a and b and adds c; a minus before an operand negates the product or c. `.shr7` and
    `.shr15` scale the result."""
 op("vmad.dtype.atype.btype{.sat}{.scale}  d:b32, a:b32, b:b32, c:b32", _PRODUCT, scale=("shr7", "shr15"),
@@ -56,6 +56,6 @@ for _count, _what in ((2, "half-words"), (4, "bytes")):
         op(f"{_name}{_count}.dtype.atype.btype.add  d:b32, a:b32, b:b32, c:b32", _SAYS[_name] + _of
            + "The results are added to c.", fixed={"count": _count}, **_TYPES, **_SIDE)  # fmt: skip
     op(f"vset{_count}.atype.btype.cmp  d:b32, a:b32, b:b32, c:b32", "Compares" + _of + "1 where it holds.",
-       atype=BOTH, btype=BOTH, cmp=COMPARISONS, fixed={"count": _count, "dtype": "u32"}, **_SIDE)  # fmt: skip
+       atype=BOTH, btype=BOTH, cmp=ORDERED, fixed={"count": _count, "dtype": "u32"}, **_SIDE)  # fmt: skip
     op(f"vset{_count}.atype.btype.cmp.add  d:b32, a:b32, b:b32, c:b32", "Compares" + _of + "Counts where it holds.",
-       atype=BOTH, btype=BOTH, cmp=COMPARISONS, fixed={"count": _count, "dtype": "u32"}, **_SIDE)  # fmt: skip
+       atype=BOTH, btype=BOTH, cmp=ORDERED, fixed={"count": _count, "dtype": "u32"}, **_SIDE)  # fmt: skip

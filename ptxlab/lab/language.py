@@ -11,11 +11,10 @@ from typing import Any
 from ptxlab import isa
 from ptxlab.errors import AssemblyError, PtxError, PtxlabError, UnavailableError
 from ptxlab.garbage_collection import uncollected
+from ptxlab.isa.actions import BRANCHES
 from ptxlab.isa.entries import Op
 from ptxlab.lab import descriptors, hover
 
-BRANCHES = (isa.Action.BRANCH, isa.Action.INDEXED_BRANCH)
-"""What takes labels."""
 MOST = 200
 """Suggestions that are offered at once."""
 _WORD = re.compile(r"(?:%|\.)?[\w$:]*(?:\.[\w$:]*)*$")

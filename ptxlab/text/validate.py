@@ -9,6 +9,7 @@ from itertools import chain
 from ptxlab.errors import PtxError
 from ptxlab.garbage_collection import uncollected
 from ptxlab.isa import TABLE, Action, Form, FormError, action_of, find_form, form
+from ptxlab.isa.actions import BRANCHES
 from ptxlab.isa.missing_instructions import LEFT_OUT
 from ptxlab.isa.special_registers import SPECIAL_REGISTERS
 from ptxlab.text.declaration_rules import misdeclared
@@ -36,7 +37,6 @@ from ptxlab.text.spelling import corrected, counts, nearest, operand_count
 from ptxlab.text.statement_parts import all_labels, inside, labels_in, names_in, opcode_tokens, operand_starts
 from ptxlab.text.version_rules import Since
 
-BRANCHES = (Action.BRANCH, Action.INDEXED_BRANCH)
 _OPCODES = tuple(sorted({*TABLE, *LEFT_OUT}))
 """The first word of every instruction of PTX ISA 9.0."""
 _SPECIALS = frozenset(name.partition(".")[0] for name in SPECIAL_REGISTERS if name[-1].isalpha())

@@ -6,10 +6,8 @@ import re
 
 import pytest
 
-from ptxlab.emulate.program import addresses
 from ptxlab.gpu import assembler
 from ptxlab.isa import SPECIAL, TABLE, FormError, all_ops, examples, form, modifiers
-from ptxlab.isa.convert import WINDOWS
 from ptxlab.isa.coverage import coverage, report
 from ptxlab.isa.docs import explain
 from ptxlab.isa.types import LANE_TYPES
@@ -125,14 +123,6 @@ def test_special_registers() -> None:
     assert SPECIAL["%tid.x"].type == "u32"
     assert SPECIAL["%clock64"].lane == "i64"
     assert all(register.lane in LANE_TYPES for register in SPECIAL.values())
-
-
-def test_the_generic_windows_are_those_of_the_memory() -> None:
-    assert WINDOWS == {
-        "param": addresses.PARAM_WINDOW,
-        "local": addresses.LOCAL_WINDOW,
-        "shared": addresses.SHARED_WINDOW,
-    }
 
 
 def test_coverage_counts_every_entry() -> None:

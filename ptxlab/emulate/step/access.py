@@ -25,12 +25,10 @@ from ptxlab.emulate.step.block_memory import Spaces
 from ptxlab.emulate.step.lanes import SIGNED, Lanes, one_nan
 from ptxlab.emulate.step.memory_ranges import Region
 from ptxlab.isa import types
+from ptxlab.isa.convert import WINDOWS
 from ptxlab.isa.machine import Value
 from ptxlab.isa.matching import form
 from ptxlab.isa.table import Form
-
-WINDOWS = {"shared": SHARED_WINDOW, "local": LOCAL_WINDOW, "param": PARAM_WINDOW}
-"""Where each space begins in generic addresses."""
 
 
 class Site:

@@ -16,9 +16,7 @@ from ptxlab.emulate.program.flat_program import Block, Code, Group, Reg
 from ptxlab.emulate.program.liveness import reads, successors, writes
 from ptxlab.emulate.program.program import Program
 from ptxlab.emulate.program.reconvergence import bodies, body, onward
-from ptxlab.isa.actions import Action
-
-BRANCHES = (Action.BRANCH, Action.INDEXED_BRANCH)
+from ptxlab.isa.actions import BRANCHES, Action
 
 MOST = 0.25
 """The share of a program's instructions that the function may have in place of all."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
-from ptxlab.emulate.jit.analysis.divergence import BRANCHES, Region, inner_regions, size_of, staying
+from ptxlab.emulate.jit.analysis.divergence import Region, inner_regions, size_of, staying
 from ptxlab.emulate.jit.analysis.if_conversion import simple
 from ptxlab.emulate.jit.memory.scattered import LARGE
 from ptxlab.emulate.program.basic_blocks import waits_for_others
@@ -13,7 +13,7 @@ from ptxlab.emulate.program.liveness import writes
 from ptxlab.emulate.program.program import Program
 from ptxlab.emulate.program.reconvergence import bodies, body
 from ptxlab.emulate.rules.instructions import members_of
-from ptxlab.isa.actions import Action
+from ptxlab.isa.actions import BRANCHES, Action
 
 MOST = 640
 """PTX instructions of a region. They are emitted twice."""

@@ -21,9 +21,10 @@ from ptxlab.emulate.jit.llvm.ir_text import W
 from ptxlab.emulate.jit.llvm.quotients import EXACT, by_floats
 from ptxlab.emulate.jit.llvm.values import BITS, LLVM, Address, Value, constant
 from ptxlab.emulate.language import Record
-from ptxlab.emulate.program.addresses import LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, WINDOW_SIZE
+from ptxlab.emulate.program.addresses import WINDOW_SIZE
 from ptxlab.emulate.runtime import state as S
 from ptxlab.isa import types
+from ptxlab.isa.convert import WINDOWS
 from ptxlab.isa.special_registers import SPECIAL
 from ptxlab.isa.table import Form
 
@@ -37,7 +38,6 @@ _LANE_MASKS = {
 }
 _OF_CLUSTERS = {"%nclusterid": "%nctaid", "%clusterid": "%ctaid", "%cluster_ctaid": "%ctaid"}
 """What is divided by the size of a cluster; of the last the remainder counts."""
-_WINDOWS = {"shared": SHARED_WINDOW, "local": LOCAL_WINDOW, "param": PARAM_WINDOW}
 
 
 class Accesses:
@@ -204,11 +204,11 @@ class LaneMachine(AffineBits):
         return self.add(before, self.sub(self.sub(size, left), forgone))
 
     def window(self, space: str) -> Value:
-        return self.const("i64", _WINDOWS.get(space, 0))
+        return self.const("i64", WINDOWS.get(space, 0))
 
     def in_window(self, space: str, address: Value) -> Value:
-        if space in _WINDOWS:
-            offset = self.sub(address, self.const("i64", _WINDOWS[space]))
+        if space in WINDOWS:
+            offset = self.sub(address, self.const("i64", WINDOWS[space]))
             return self.ult(offset, self.const("i64", WINDOW_SIZE))
         inside = self.in_window("shared", address)
         for other in ("local", "param"):

@@ -30,10 +30,9 @@ from ptxlab.emulate.program.block_order import components
 from ptxlab.emulate.program.flat_program import Block, Code
 from ptxlab.emulate.program.liveness import reads, registers_of, successors, writes
 from ptxlab.emulate.program.program import Program
-from ptxlab.isa.actions import Action
+from ptxlab.isa.actions import BRANCHES
 
 SPACES = ("global", "const")
-BRANCHES = (Action.BRANCH, Action.INDEXED_BRANCH)
 MOST = 8
 """Chunks of a function."""
 
