@@ -37,6 +37,7 @@ from ptxlab.emulate.rules.accesses import (
     HALVES_THE_SAME,
     IN_A_ROW,
     IN_ONE_ALLOCATION,
+    PARTS_OF_ROWS,
 )
 from ptxlab.emulate.rules.block_reset import started
 from ptxlab.emulate.rules.records import (
@@ -246,7 +247,7 @@ LANE = np.arange(32)
 LAID = {
     "a row": (IN_A_ROW, 40 + 8 * LANE),
     "a row for each half": (HALVES_IN_A_ROW, 40 + 8 * (LANE % 16) + 1000 * (LANE // 16)),
-    "parts of rows": (race_deferred_reads.PARTS_OF_ROWS, 40 + 8 * (LANE % 16) + 1000 * (LANE // 16)),
+    "parts of rows": (PARTS_OF_ROWS, 40 + 8 * (LANE % 16) + 1000 * (LANE // 16)),
     "one place": (ALL_THE_SAME, 40 + 0 * LANE),
     "one address": (race_deferred_reads.ONE_ADDRESS, 40 + 0 * LANE),
     "one place for each half": (HALVES_THE_SAME, 1000 - 24 * (LANE // 16)),
@@ -337,7 +338,7 @@ class Watched(DeferredAccesses):
         state = int(self.shadow.records.array[3 * self.shadow.stride + race_line_records.LATER])
         if state == race_deferred_reads.WATCHED or (state == race_deferred_reads.TO_BLOCK and write):
             if (layout == lane % fit).all() and (fit == 32 or mask >> fit == 0):
-                pattern = IN_A_ROW if mask == ALL else race_deferred_reads.PARTS_OF_ROWS
+                pattern = IN_A_ROW if mask == ALL else PARTS_OF_ROWS
                 rows = mask, *memory, int(at[0]), int(at[0]) + 16 * size, pattern, members, pieces, write
                 if self.call(race_deferred.watched_rows, self.launch, block, warp, *rows):
                     self.rows += 1

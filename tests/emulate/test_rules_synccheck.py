@@ -47,7 +47,7 @@ class World:
     def notes(self) -> list[tuple[int, int, int, int]]:
         """(kind, lane, lane of the other, value) of each note, by kind."""
         rows = [self.launch.notes[k] for k in range(1024)]
-        return sorted((row.key >> 40, row.me & 31, row.other & 31, row.value) for row in rows if row.key)
+        return sorted((row.key >> 40, row.access & 31, row.other & 31, row.value) for row in rows if row.key)
 
     def memory(self) -> list[bytes]:
         """All that rules may have changed."""

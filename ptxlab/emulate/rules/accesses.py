@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from ptxlab.emulate.language import Record, u64
 
-IN_A_ROW, ALL_THE_SAME, IN_ONE_ALLOCATION, ANYWHERE, HALVES_IN_A_ROW, HALVES_THE_SAME = range(6)
-"""The pattern of the 32 addresses of an access. Half-warps have one of their own because blocks are often 16 wide."""
+IN_A_ROW, ALL_THE_SAME, IN_ONE_ALLOCATION, ANYWHERE, HALVES_IN_A_ROW, HALVES_THE_SAME, PARTS_OF_ROWS = range(7)
+"""The pattern of the 32 addresses of an access. Half-warps have one of their own because blocks are often 16 wide. The
+last: a row, or one for each half, of which some lanes are missing."""
 READS, WRITES, CHANGES = range(3)
 """What an access does: an atomic operation does both."""
 

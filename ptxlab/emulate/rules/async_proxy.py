@@ -13,7 +13,7 @@ Of several warps that read a tile the last one is remembered.
 from __future__ import annotations
 
 from ptxlab.emulate.language import *
-from ptxlab.emulate.rules.clock import me, tick
+from ptxlab.emulate.rules.clock import access_of, tick
 from ptxlab.emulate.rules.note_kinds import NO_PROXY_FENCE, PRODUCTS_UNMATCHED, TILE_OVERWRITTEN
 from ptxlab.emulate.rules.notes import NOWHERE, note, serial
 from ptxlab.emulate.rules.race_order import published
@@ -49,8 +49,8 @@ def stored(
                 read = reads[place]
                 if read:
                     if in_flight(block, read):
-                        mine = me(block, warp, 0) | member[2] | lane
-                        note(launch, block, TILE_OVERWRITTEN, mine, party(block, read), start + low, 0)
+                        access = access_of(block, warp, 0) | member[2] | lane
+                        note(launch, block, TILE_OVERWRITTEN, access, party(block, read), start + low, 0)
                     reads[place] = 0
 
 
@@ -58,9 +58,9 @@ def stored(
 def fenced(launch: Launch, block: Block, warp: u32) -> None:
     """A warp has executed `fence.proxy.async`."""
     if launch.racecheck:  # by the clock of racecheck, for stores to global memory
-        mine = published(launch, block.now)
-        mine.proxied_all = u32(block.full >> TIME & LAST_TIME)
-        mine.proxied[warp] = tick(block)
+        access = published(launch, block.now)
+        access.proxied_all = u32(block.full >> TIME & LAST_TIME)
+        access.proxied[warp] = tick(block)
     block.proxy_clock += 1
     block.proxy_fenced[warp] = block.proxy_clock
     block.proxy_covered = block.proxy_met
@@ -84,13 +84,13 @@ def unseen(block: Block, warp: u32, written: u64) -> boolean:
 @rule
 def unseen_in_global(launch: Launch, block: Block, warp: u32, writer: u64) -> boolean:
     """The same of a store to global memory. writer: its record as an access."""
-    theirs, mine = published(launch, writer), published(launch, block.now)
+    theirs, access = published(launch, writer), published(launch, block.now)
     time = u32(writer >> TIME & LAST_TIME)
     if max(theirs.proxied[writer >> WARP & 31], theirs.proxied_all) > time:
         return False
     if writer >> BLOCK != block.now >> BLOCK:
-        return mine.proxied[warp] == 0
-    return mine.proxied[warp] <= time
+        return access.proxied[warp] == 0
+    return access.proxied[warp] <= time
 
 
 @rule
@@ -125,8 +125,8 @@ def product_reads(
         place = offsets[lane] >> 4
         written = writes[place]
         if written and unseen(block, warp, written):
-            mine = me(block, warp, 0) | members[3] | lane
-            note(launch, block, NO_PROXY_FENCE, mine, party(block, written), start + offsets[lane], 0)
+            access = access_of(block, warp, 0) | members[3] | lane
+            note(launch, block, NO_PROXY_FENCE, access, party(block, written), start + offsets[lane], 0)
         reads[place] = code << AT_CODE | u64(warp) << AT_WARP | u64(products.begun)
 
 
@@ -136,7 +136,7 @@ def waited(block: Block, warp: u32, code: u32, products: Products) -> None:
     if block.products_done[warp] != products.done:
         block.product_waited = 1
         block.products_done[warp] = products.done
-        block.products_waited[warp] = me(block, warp, code)
+        block.products_waited[warp] = access_of(block, warp, code)
         k = block.product_waits[warp] % WAITS
         block.waited_up_to[warp, k] = products.done
         block.waited_at[warp, k] = block.products_waited[warp]
@@ -144,8 +144,8 @@ def waited(block: Block, warp: u32, code: u32, products: Products) -> None:
 
 
 @rule
-def read_before(launch: Launch, block: Block, at: Block, read: u64, mine: u64) -> boolean:
-    """Whether an access `mine` of `block` comes after a product that reads a tile of the block `at`: after a wait for
+def read_before(launch: Launch, block: Block, at: Block, read: u64, access: u64) -> boolean:
+    """Whether an access of `block` comes after a product that reads a tile of the block `at`: after a wait for
     it by a warp of the four, which all read together. read: as remembered of the product, which is not in flight."""
     first = u32(read >> AT_WARP) & 28
     for warp in range(first, first + 4):
@@ -153,7 +153,7 @@ def read_before(launch: Launch, block: Block, at: Block, read: u64, mine: u64) -
         if waits > WAITS and at.waited_up_to[warp, waits % WAITS] >= u32(read):
             return True  # a wait for it may have been forgotten
         for k in range(min(waits, WAITS)):
-            if at.waited_up_to[warp, k] >= u32(read) and ordered(launch, block, at.waited_at[warp, k], mine, True):
+            if at.waited_up_to[warp, k] >= u32(read) and ordered(launch, block, at.waited_at[warp, k], access, True):
                 return True
     return False
 
@@ -168,8 +168,8 @@ def joined(launch: Launch, block: Block, warp: u32, mask: u32, code: u32, produc
     for other in range(warp & ~3, (warp & ~3) + 4):
         waited = block.products_waited[other]
         if other != warp and block.products_done[other] >= products.begun:
-            mine = me(block, warp, code)
-            if ordered(launch, block, waited, mine, True):
+            access = access_of(block, warp, code)
+            if ordered(launch, block, waited, access, True):
                 serial(launch, mask)
-                note(launch, block, PRODUCTS_UNMATCHED, mine, waited, NOWHERE, other)
+                note(launch, block, PRODUCTS_UNMATCHED, access, waited, NOWHERE, other)
                 return

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from ptxlab.emulate.language import *
 from ptxlab.emulate.rules import async_proxy
-from ptxlab.emulate.rules.clock import me, tick
+from ptxlab.emulate.rules.clock import access_of, tick
 from ptxlab.emulate.rules.note_kinds import COUNTS, DIVERGENT, DIVERGENT_BLOCK, EXITED, SECOND
 from ptxlab.emulate.rules.notes import NOWHERE, note, serial
 from ptxlab.emulate.rules.race_order import share_peers, tell_all
@@ -37,7 +37,7 @@ def arrive(
     elif block.expected[barrier] != u32(count + 1):
         other = block.now | u64(block.expected_code[barrier]) << CODE | block.expected_by[barrier]
         said = u32((block.expected[barrier] - 1) << SECOND) | count
-        note(launch, block, COUNTS, me(block, warp, code) | lane, other, NOWHERE, u64(said))
+        note(launch, block, COUNTS, access_of(block, warp, code) | lane, other, NOWHERE, u64(said))
 
 
 @rule
@@ -67,8 +67,16 @@ def diverged(
     if away:
         lane = first(away)
         place = (behind if skipping >> lane & 1 else pcs[lane]) >> 1
-        other = me(block, warp, place) | lane
-        note(launch, block, DIVERGENT, me(block, warp, code) | first(mask), other, NOWHERE, u64(waiting >> lane & 1))
+        other = access_of(block, warp, place) | lane
+        note(
+            launch,
+            block,
+            DIVERGENT,
+            access_of(block, warp, code) | first(mask),
+            other,
+            NOWHERE,
+            u64(waiting >> lane & 1),
+        )
 
 
 @rule
@@ -90,8 +98,8 @@ def opened(
             exited = began[warp] & ~live[warp]
             if exited and block.bar_code[warp]:
                 serial(launch, 0)
-                mine = me(block, warp, block.bar_code[warp] - 1) | first(live[warp])
-                note(launch, block, EXITED, mine, 0, NOWHERE, u64(first(exited)))
+                access = access_of(block, warp, block.bar_code[warp] - 1) | first(live[warp])
+                note(launch, block, EXITED, access, 0, NOWHERE, u64(first(exited)))
         same_instruction(launch, block, waiting, live)
     order(block, barrier, waiting, everyone, overfull)
 
@@ -112,10 +120,10 @@ def same_instruction(launch: Launch, block: Block, waiting: u32, live: Pointer[u
                 exited |= u32(1) << warp
         if elsewhere or exited:
             serial(launch, 0)
-            other = me(block, lead, block.whole_code[lead] - 1) | first(live[lead])
+            other = access_of(block, lead, block.whole_code[lead] - 1) | first(live[lead])
             for warp in lanes_of(elsewhere):
-                mine = me(block, warp, block.whole_code[warp] - 1) | first(live[warp])
-                note(launch, block, DIVERGENT_BLOCK, mine, other, NOWHERE, 0)
+                access = access_of(block, warp, block.whole_code[warp] - 1) | first(live[warp])
+                note(launch, block, DIVERGENT_BLOCK, access, other, NOWHERE, 0)
             if elsewhere:  # what follows from it is no other mistake
                 store_lanes(block.whole_code, select(lanes(whole), 0, codes))
             else:

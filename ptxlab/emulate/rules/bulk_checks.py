@@ -11,7 +11,7 @@ from ptxlab.emulate.language import *
 from ptxlab.emulate.rules import async_proxy, bulk_races, tile_layouts
 from ptxlab.emulate.rules import tensor_maps as maps
 from ptxlab.emulate.rules.bulk_races import within
-from ptxlab.emulate.rules.clock import me
+from ptxlab.emulate.rules.clock import access_of
 from ptxlab.emulate.rules.copies_in_flight import BEING_READ, BEING_WRITTEN, COPY_CODE, COPY_THREAD, THREADS
 from ptxlab.emulate.rules.mbarrier_phases import bulk_copy_issued, bulk_copy_performed
 from ptxlab.emulate.rules.mbarrier_records import Mbarriers
@@ -35,14 +35,14 @@ what it overwrites and is in flight, or is not merely because of the order in wh
 def issued(context: Context, queue: Queue, transfer: Transfer) -> u32:
     """A transfer has been issued."""
     launch, issuer = context.check.cast(Launch)[0], block_of(context, queue, transfer.rank)
-    start, mine = context.memory.shared_start, record_of(issuer, transfer)
+    start, access = context.memory.shared_start, record_of(issuer, transfer)
     serial(launch, u32(1) << (transfer.thread & 31))
     here = block_of(context, queue, transfer.at_rank)
-    shared_issued(launch, issuer, here, start, transfer.at - start, transfer, mine, transfer.reads == 0)
+    shared_issued(launch, issuer, here, start, transfer.at - start, transfer, access, transfer.reads == 0)
     if transfer.held != 0:
-        shared_issued(launch, issuer, issuer, start, transfer.held - start, transfer, mine, False)
+        shared_issued(launch, issuer, issuer, start, transfer.held - start, transfer, access, False)
     if launch.racecheck and transfer.address != 0:
-        in_global_memory(context, launch, issuer, transfer, mine, True)
+        in_global_memory(context, launch, issuer, transfer, access, True)
     if transfer.group == 0:
         bulk_copy_issued(mbarriers_of(block_of(context, queue, transfer.owner)), transfer)
     return 0
@@ -52,16 +52,16 @@ def issued(context: Context, queue: Queue, transfer: Transfer) -> u32:
 def completed(context: Context, queue: Queue, transfer: Transfer, before: u64) -> u32:
     """A transfer has been performed; before: what its mbarrier held."""
     launch, issuer = context.check.cast(Launch)[0], block_of(context, queue, transfer.rank)
-    start, mine = context.memory.shared_start, record_of(issuer, transfer)
+    start, access = context.memory.shared_start, record_of(issuer, transfer)
     serial(launch, u32(1) << (transfer.thread & 31))
     here = block_of(context, queue, transfer.at_rank)
     exited = context.slots[queue.first_rank + transfer.at_rank].cta.active == 0
-    shared_completed(launch, issuer, here, start, transfer.at - start, transfer, mine, transfer.reads == 0, exited)
+    shared_completed(launch, issuer, here, start, transfer.at - start, transfer, access, transfer.reads == 0, exited)
     if transfer.held != 0:
         exited = context.slots[queue.first_rank + transfer.rank].cta.active == 0
-        shared_completed(launch, issuer, issuer, start, transfer.held - start, transfer, mine, False, exited)
+        shared_completed(launch, issuer, issuer, start, transfer.held - start, transfer, access, False, exited)
     if launch.racecheck and transfer.address != 0:
-        in_global_memory(context, launch, issuer, transfer, mine, False)
+        in_global_memory(context, launch, issuer, transfer, access, False)
     if transfer.word is not None:
         bulk_copy_performed(launch, mbarriers_of(issuer), transfer, before, transfer.word[0])
     return 0
@@ -82,7 +82,7 @@ def mbarriers_of(block: Block) -> Mbarriers:
 @rule(inline=True)
 def record_of(issuer: Block, transfer: Transfer) -> u64:
     """The record of what a transfer does, as an access of the thread that issued it."""
-    return me(issuer, transfer.thread >> 5, transfer.code) | (transfer.thread & 31)
+    return access_of(issuer, transfer.thread >> 5, transfer.code) | (transfer.thread & 31)
 
 
 # -- shared memory -----------------------------------------------------------------------------------------------------
@@ -90,7 +90,7 @@ def record_of(issuer: Block, transfer: Transfer) -> u64:
 
 @rule
 def shared_issued(
-    launch: Launch, issuer: Block, block: Block, start: u64, low: u64, transfer: Transfer, mine: u64, writes: boolean
+    launch: Launch, issuer: Block, block: Block, start: u64, low: u64, transfer: Transfer, access: u64, writes: boolean
 ) -> None:
     """A transfer is issued that writes or reads shared memory of a block, from this byte on; start: where that begins.
     issuer: the block of its thread."""
@@ -98,13 +98,13 @@ def shared_issued(
     if launch.racecheck and records is not None:
         each = launch.granule
         words = (behind + each - 1) // each
-        bulk_races.begins(launch, issuer, records, block.stride, start, low // each, words, mine, writes)
+        bulk_races.begins(launch, issuer, records, block.stride, start, low // each, words, access, writes)
     if launch.synccheck:
-        meets(launch, issuer, block, block.pending, start, low >> 2, behind + 3 >> 2, mine, COPIES, writes)
+        meets(launch, issuer, block, block.pending, start, low >> 2, behind + 3 >> 2, access, COPIES, writes)
         if writes:
-            meets(launch, issuer, block, block.tile_reads, start, low >> 4, behind + 15 >> 4, mine, PRODUCTS, True)
+            meets(launch, issuer, block, block.tile_reads, start, low >> 4, behind + 15 >> 4, access, PRODUCTS, True)
         else:
-            meets(launch, issuer, block, block.tile_writes, start, low >> 4, behind + 15 >> 4, mine, STORES, False)
+            meets(launch, issuer, block, block.tile_writes, start, low >> 4, behind + 15 >> 4, access, STORES, False)
         block.copies = 1
         fill(block.pending, low >> 2, behind + 3 >> 2, mark(transfer, writes))
 
@@ -117,7 +117,7 @@ def shared_completed(
     start: u64,
     low: u64,
     transfer: Transfer,
-    mine: u64,
+    access: u64,
     writes: boolean,
     exited: boolean,
 ) -> None:
@@ -126,12 +126,12 @@ def shared_completed(
     if launch.racecheck and records is not None:
         each = launch.granule
         words = (behind + each - 1) // each
-        bulk_races.ends(launch, issuer, records, block.stride, low // each, words, mine, writes)
+        bulk_races.ends(launch, issuer, records, block.stride, low // each, words, access, writes)
     if launch.synccheck:
         block.copies = 1
         unmark(block.pending, low >> 2, behind + 3 >> 2, mark(transfer, writes))
         if exited:
-            note(launch, issuer, BLOCK_ENDED, mine, 0, NOWHERE, u64(writes))
+            note(launch, issuer, BLOCK_ENDED, access, 0, NOWHERE, u64(writes))
         if writes:
             if block.tile_writes is not None:  # what a copy has written needs no fence
                 fill(block.tile_writes, low >> 4, behind + 15 >> 4, 0)
@@ -146,12 +146,12 @@ def shared_completed(
 
 @rule
 def in_global_memory(
-    context: Context, launch: Launch, issuer: Block, transfer: Transfer, mine: u64, begins: boolean
+    context: Context, launch: Launch, issuer: Block, transfer: Transfer, access: u64, begins: boolean
 ) -> None:
     """racecheck of what a transfer reads or writes in global memory, when it is issued or performed: of a tile each
     row, or rows that follow each other."""
     if transfer.kind < LOAD_TILE:
-        in_allocation(context, launch, issuer, transfer, transfer.address, transfer.count, mine, begins)
+        in_allocation(context, launch, issuer, transfer, transfer.address, transfer.count, access, begins)
         return
     tensor, low, behind = u64(transfer.address + transfer.base), u64(0), u64(0)
     for row in range(maps.rows(transfer.map)):
@@ -160,11 +160,11 @@ def in_global_memory(
             begin = u64(tensor + offset + ahead)
             if begin != behind:
                 if behind != 0:
-                    in_allocation(context, launch, issuer, transfer, low, behind - low, mine, begins)
+                    in_allocation(context, launch, issuer, transfer, low, behind - low, access, begins)
                 low = begin
             behind = begin + ended - ahead
     if behind != 0:
-        in_allocation(context, launch, issuer, transfer, low, behind - low, mine, begins)
+        in_allocation(context, launch, issuer, transfer, low, behind - low, access, begins)
 
 
 @rule
@@ -175,7 +175,7 @@ def in_allocation(
     transfer: Transfer,
     address: u64,
     count: u64,
-    mine: u64,
+    access: u64,
     begins: boolean,
 ) -> None:
     """The same of bytes in a row."""
@@ -187,11 +187,11 @@ def in_allocation(
             low, behind = address - held.base, address - held.base + count
             word, words = low // launch.granule, (behind + launch.granule - 1) // launch.granule
             if not begins:
-                bulk_races.ends(launch, issuer, records, held.stride, word, words, mine, writes)
+                bulk_races.ends(launch, issuer, records, held.stride, word, words, access, writes)
                 return
-            bulk_races.begins(launch, issuer, records, held.stride, held.base, word, words, mine, writes)
+            bulk_races.begins(launch, issuer, records, held.stride, held.base, word, words, access, writes)
             if launch.synccheck and not writes:
-                bulk_races.unseen(launch, issuer, records, held.stride, held.base, word, words, mine)
+                bulk_races.unseen(launch, issuer, records, held.stride, held.base, word, words, access)
             return
 
 
@@ -233,7 +233,7 @@ def meets(
     start: u64,
     low: u64,
     behind: u64,
-    mine: u64,
+    access: u64,
     by: u64,
     writes: boolean,
 ) -> None:
@@ -250,36 +250,36 @@ def meets(
             number = u64(extract(row, k))
             left &= ~bits(row == number)
             if least == 0 or number < least:
-                found = conflict(launch, issuer, block, number, mine, by, writes)
+                found = conflict(launch, issuer, block, number, access, by, writes)
                 if found != 0:
                     least, place, kind = number, begin + k, found
     if least != 0:
         other = block.now | least >> COPY_CODE << CODE | (least >> COPY_THREAD & THREADS)
         if by != COPIES:
             other = async_proxy.party(block, least)
-        note(launch, issuer, kind, mine, other, start + place * (4 if by == COPIES else 16), 0)
+        note(launch, issuer, kind, access, other, start + place * (4 if by == COPIES else 16), 0)
 
 
 @rule(inline=True)
-def conflict(launch: Launch, issuer: Block, block: Block, number: u64, mine: u64, by: u64, writes: boolean) -> u64:
+def conflict(launch: Launch, issuer: Block, block: Block, number: u64, access: u64, by: u64, writes: boolean) -> u64:
     """The kind of finding that a number is about; 0 if it is none."""
     if by == COPIES:
-        return u64(PENDING) if conflicts(launch, block, number, mine, writes) else u64(0)
+        return u64(PENDING) if conflicts(launch, block, number, access, writes) else u64(0)
     if by == STORES:
-        return u64(NO_PROXY_FENCE) if async_proxy.unseen(block, u32(mine >> WARP & 31), number) else u64(0)
+        return u64(NO_PROXY_FENCE) if async_proxy.unseen(block, u32(access >> WARP & 31), number) else u64(0)
     if async_proxy.in_flight(block, number):
         return TILE_OVERWRITTEN
-    ordered = not launch.racecheck or async_proxy.read_before(launch, issuer, block, number, mine)
+    ordered = not launch.racecheck or async_proxy.read_before(launch, issuer, block, number, access)
     return u64(0) if ordered else u64(TILE_UNORDERED)
 
 
 @rule(inline=True)
-def conflicts(launch: Launch, block: Block, copy: u64, mine: u64, writes: boolean) -> boolean:
+def conflicts(launch: Launch, block: Block, copy: u64, access: u64, writes: boolean) -> boolean:
     """Whether another copy in flight, as it is remembered, conflicts with one."""
     group = copy & 0xFFFFFFFF
     if group == BEING_READ and not writes:
         return False
     if group < BEING_READ and u64(block.finished[copy >> COPY_THREAD & THREADS]) >= group:
         return False  # a cp.async that its thread has waited for
-    both = launch.traits[copy >> COPY_CODE] & launch.traits[mine >> CODE & LAST_CODE]
+    both = launch.traits[copy >> COPY_CODE] & launch.traits[access >> CODE & LAST_CODE]
     return both & REDUCES == 0  # reductions change each element atomically

@@ -23,9 +23,9 @@ from ptxlab.emulate.rules.race_line_records import (
     by_rows,
     keep,
     line_of,
-    put,
     records_of,
     row_of,
+    set_record,
 )
 from ptxlab.emulate.rules.race_summaries import WRITES, accessed
 from ptxlab.emulate.rules.races import OF_WARP, collides, ordered, race
@@ -61,24 +61,24 @@ def within(begin: u64, low: u64, behind: u64) -> u32:
 
 
 @rule(inline=True)
-def doubtful(block: Block, row: row_u64, mine: u64) -> u32:
+def doubtful(block: Block, row: row_u64, access: u64) -> u32:
     """The records to check, a bit for each: neither the thread's own nor from before its block's last barrier."""
     low = block.now >> BLOCK << BLOCK
-    fine: row_bool = (row == 0) | (row - low < u64(block.full - low)) | ((row ^ mine) & ID == 0)
+    fine: row_bool = (row == 0) | (row - low < u64(block.full - low)) | ((row ^ access) & ID == 0)
     return bits(~fine)
 
 
 @rule(inline=True)
-def alike(row: row_u64, record: u64, mine: u64) -> u32:
-    """The records, a bit for each, of accesses that are ordered before an access `mine` if that of one record is."""
-    if (record ^ mine) & OF_WARP == 0:
+def alike(row: row_u64, record: u64, access: u64) -> u32:
+    """The records, a bit for each, of accesses that are ordered before an access if that of one record is."""
+    if (record ^ access) & OF_WARP == 0:
         return bits(row == record)
     return bits((row ^ record) & OF_MOMENT == 0)
 
 
 @rule
 def least_racing(
-    launch: Launch, block: Block, records: Pointer[u64], stride: u64, low: u64, behind: u64, third: u64, mine: u64
+    launch: Launch, block: Block, records: Pointer[u64], stride: u64, low: u64, behind: u64, third: u64, access: u64
 ) -> tuple[u64, u64]:
     """The least record of some words that races with an access, 0 if none does, and the first word that has it."""
     rows, least, place = by_rows(launch, records, stride), u64(0), u64(0)
@@ -87,17 +87,17 @@ def least_racing(
         if rows and before_barrier(begun(records, stride, number)[third], before, span):
             continue
         row = records_of(records, stride, number, third, rows)
-        left = doubtful(block, row, mine) & within(number << LINE, low, behind)
+        left = doubtful(block, row, access) & within(number << LINE, low, behind)
         while left:
             k = first(left)
             record = u64(extract(row, k))
-            if ordered(launch, block, record, mine, third == 0):
-                left &= ~alike(row, record, mine)
+            if ordered(launch, block, record, access, third == 0):
+                left &= ~alike(row, record, access)
                 continue
             left &= ~bits(row == record)
-            both = launch.traits[record >> CODE & LAST_CODE] & launch.traits[mine >> CODE & LAST_CODE]
+            both = launch.traits[record >> CODE & LAST_CODE] & launch.traits[access >> CODE & LAST_CODE]
             if both & REDUCES == 0 and (least == 0 or record < least):  # reductions change each element atomically
-                if collides(launch, block, record, mine, third == 0):
+                if collides(launch, block, record, access, third == 0):
                     least, place = record, (number << LINE) + k
     return least, place
 
@@ -111,30 +111,30 @@ def begins(
     start: u64,
     low: u64,
     behind: u64,
-    mine: u64,
+    access: u64,
     write: boolean,
 ) -> None:
     """A copy is issued: notes what it races with. block: that of its thread; low, behind: the words of an allocation,
-    whose address is `start`; mine: its record as an access."""
+    whose address is `start`; access: its record as an access."""
     thirds: u64 = 3 if write else 1
     for third in range(thirds):
-        other, word = least_racing(launch, block, records, stride, low, behind, third, mine)
+        other, word = least_racing(launch, block, records, stride, low, behind, third, access)
         if other != 0:
             kind: u64 = RAW
             if write:
                 kind = WAW if third == 0 else WAR
-            race(launch, block, kind, mine, other, start + word * launch.granule)
+            race(launch, block, kind, access, other, start + word * launch.granule)
             return
 
 
 @rule
 def unseen(
-    launch: Launch, block: Block, records: Pointer[u64], stride: u64, start: u64, low: u64, behind: u64, mine: u64
+    launch: Launch, block: Block, records: Pointer[u64], stride: u64, start: u64, low: u64, behind: u64, access: u64
 ) -> None:
     """A copy from global memory is issued: notes a store there that the async proxy does not see."""
     if launch.summaries and records[3 * stride + WRITES] == 0:
         return
-    rows, warp, least, place = by_rows(launch, records, stride), u32(mine >> WARP & 31), u64(0), u64(0)
+    rows, warp, least, place = by_rows(launch, records, stride), u32(access >> WARP & 31), u64(0), u64(0)
     for number in range(low >> LINE, (behind + WORDS - 1) >> LINE):
         row = records_of(records, stride, number, 0, rows)
         left = bits(row != 0) & within(number << LINE, low, behind)
@@ -148,12 +148,12 @@ def unseen(
             if launch.traits[record >> CODE & LAST_CODE] & ASYNC == 0 and (least == 0 or record < least):
                 least, place = record, (number << LINE) + k
     if least != 0:
-        note(launch, block, NO_PROXY_FENCE, mine, least, start + place * launch.granule, 0)
+        note(launch, block, NO_PROXY_FENCE, access, least, start + place * launch.granule, 0)
 
 
 @rule
 def ends(
-    launch: Launch, block: Block, records: Pointer[u64], stride: u64, low: u64, behind: u64, mine: u64, write: boolean
+    launch: Launch, block: Block, records: Pointer[u64], stride: u64, low: u64, behind: u64, access: u64, write: boolean
 ) -> None:
     """A copy has been performed: its access is recorded. A reader that it does not come after stays."""
     accessed(launch, block, records, stride, write)
@@ -162,21 +162,21 @@ def ends(
         inside, stay = within(number << LINE, low, behind), u32(0)
         if not write:
             row = records_of(records, stride, number, 1, rows)
-            left = doubtful(block, row, mine) & inside
+            left = doubtful(block, row, access) & inside
             while left:
                 record = u64(extract(row, first(left)))
-                same = alike(row, record, mine)
-                if not ordered(launch, block, record, mine, False):
+                same = alike(row, record, access)
+                if not ordered(launch, block, record, access, False):
                     same = bits(row == record)
                     stay |= same & inside
                 left &= ~same
-        recorded(block, records, stride, number, inside & ~stay, u64(0) if write else u64(1), mine, rows)
-        recorded(block, records, stride, number, stay, 2, mine, rows)
+        recorded(block, records, stride, number, inside & ~stay, u64(0) if write else u64(1), access, rows)
+        recorded(block, records, stride, number, stay, 2, access, rows)
 
 
 @rule(inline=True)
 def recorded(
-    block: Block, records: Pointer[u64], stride: u64, number: u64, words: u32, third: u64, mine: u64, rows: boolean
+    block: Block, records: Pointer[u64], stride: u64, number: u64, words: u32, third: u64, access: u64, rows: boolean
 ) -> None:
     """Records an access to some words of a line, a bit for each."""
     if words == 0:
@@ -187,8 +187,8 @@ def recorded(
     if words != 0xFFFF:
         for k in range(WORDS):
             if words >> k & 1 != 0:
-                put(block, records, stride, line, third, (number << LINE) + k, mine, rows)
+                set_record(block, records, stride, line, third, (number << LINE) + k, access, rows)
     elif rows:
-        keep(line, third, mine, WHOLE)
+        keep(line, third, access, WHOLE)
     else:
-        store_row(records + (third * stride + (number << LINE)), row_of(mine, WHOLE))
+        store_row(records + (third * stride + (number << LINE)), row_of(access, WHOLE))

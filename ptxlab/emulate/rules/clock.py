@@ -17,6 +17,6 @@ def tick(block: Block) -> u32:
 
 
 @rule(inline=True)
-def me(block: Block, warp: u32, code: u32) -> u64:
+def access_of(block: Block, warp: u32, code: u32) -> u64:
     """The record of an access that lane 0 of a warp makes now; `| lane` gives that of another lane."""
     return block.now | u64(code) << CODE | u64(warp) << WARP

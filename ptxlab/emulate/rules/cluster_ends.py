@@ -24,8 +24,8 @@ def ended(launch: Launch, block: Block) -> None:
     records, stride = block.records, block.stride
     if records is None:
         return
-    kept = records + 3 * stride
-    if launch.summaries and one_block(kept[WRITES], block.now) and one_block(kept[READS], block.now):
+    summary = records + 3 * stride
+    if launch.summaries and one_block(summary[WRITES], block.now) and one_block(summary[READS], block.now):
         return
     by_words(launch, records, stride)
     serial(launch, 0)

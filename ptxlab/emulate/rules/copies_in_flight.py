@@ -11,7 +11,7 @@ A copy is done when its thread has waited for that group or a later one.
 from __future__ import annotations
 
 from ptxlab.emulate.language import *
-from ptxlab.emulate.rules.clock import me
+from ptxlab.emulate.rules.clock import access_of
 from ptxlab.emulate.rules.note_kinds import PENDING
 from ptxlab.emulate.rules.notes import note, serial
 from ptxlab.emulate.rules.records import CODE, LAST_CODE, STORES, Block, Launch
@@ -81,5 +81,5 @@ def touched(
                         block.pending[word] = 0
                     elif u32(copy) != BEING_READ or launch.traits[member[2] >> CODE & LAST_CODE] & STORES != 0:
                         other = block.now | copy >> COPY_CODE << CODE | thread
-                        mine = me(block, warp, 0) | member[2] | lane
-                        note(launch, block, PENDING, mine, other, start + low, 0)
+                        access = access_of(block, warp, 0) | member[2] | lane
+                        note(launch, block, PENDING, access, other, start + low, 0)

@@ -157,7 +157,7 @@ def report(
     """A group has read a byte that was not written: notes for each of its accesses the first lane that did. `start` is
     the address of the memory whose record is `written`. The bytes of a gap never count as written."""
     serial(launch, mask)
-    me = block.now | u64(warp) << WARP
+    access = block.now | u64(warp) << WARP
     group = (members + 1).cast(Member)
     for k in range(members[0]):
         member = group[k]
@@ -169,9 +169,9 @@ def report(
                 if launch.gaps:
                     past = first_in_gap(written + at, member.bytes)
                 if past != member.bytes:
-                    note(launch, block, OVERRUN, me | member.access | lane, 0, start + at + past, 0)
+                    note(launch, block, OVERRUN, access | member.access | lane, 0, start + at + past, 0)
                 else:
-                    note(launch, block, UNINITIALISED, me | member.access | lane, 0, start + at + missing, 0)
+                    note(launch, block, UNINITIALISED, access | member.access | lane, 0, start + at + missing, 0)
                 break
 
 

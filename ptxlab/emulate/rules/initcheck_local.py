@@ -70,8 +70,8 @@ def loaded(
     if lacking:
         serial(launch, mask)
         lane = first(lacking)
-        me = block.now | code << CODE | u64(warp) << WARP | lane
-        note(launch, block, UNINITIALISED, me, 0, start + offsets[lane], 0)
+        access = block.now | code << CODE | u64(warp) << WARP | lane
+        note(launch, block, UNINITIALISED, access, 0, start + offsets[lane], 0)
 
 
 @rule
@@ -92,8 +92,8 @@ def within(
     if outside:
         serial(launch, mask)
         lane = first(outside)
-        me = block.now | code << CODE | u64(warp) << WARP | lane
-        note(launch, block, OVERRUN, me, 0, start + offsets[lane], end | begin << SECOND_WIDE)
+        access = block.now | code << CODE | u64(warp) << WARP | lane
+        note(launch, block, OVERRUN, access, 0, start + offsets[lane], end | begin << SECOND_WIDE)
 
 
 @rule

@@ -40,8 +40,8 @@ def executed(launch: Launch, block: Block, warp: u32, mask: u32, code: u64, tabl
         lacking = mask & ~there
         if lacking and (how == USED or (how == USED_BY_WARP and lacking == mask)):
             serial(launch, mask)
-            me = block.now | code << CODE | u64(warp) << WARP | first(lacking)
-            note(launch, block, NO_VALUE, me, 0, NOWHERE, table[at + 1])
+            access = block.now | code << CODE | u64(warp) << WARP | first(lacking)
+            note(launch, block, NO_VALUE, access, 0, NOWHERE, table[at + 1])
             break
         if how == SHUFFLED:
             given = table + table[1] + table[table[1]] + 1

@@ -7,7 +7,7 @@ the executing lane, if a lane that it names has exited, or if a shuffle reads a 
 from __future__ import annotations
 
 from ptxlab.emulate.language import *
-from ptxlab.emulate.rules.clock import me
+from ptxlab.emulate.rules.clock import access_of
 from ptxlab.emulate.rules.note_kinds import EXITED_LANE, OMITTED, RANGE, SECOND, SOURCE
 from ptxlab.emulate.rules.notes import NOWHERE, note, serial
 from ptxlab.emulate.rules.records import Block, Launch
@@ -26,11 +26,11 @@ def named(launch: Launch, block: Block, warp: u32, mask: u32, exited: u32, membe
         serial(launch, mask)
         if omitted:
             lane = first(omitted)
-            note(launch, block, OMITTED, me(block, warp, code) | lane, 0, NOWHERE, u64(extract(members, lane)))
+            note(launch, block, OMITTED, access_of(block, warp, code) | lane, 0, NOWHERE, u64(extract(members, lane)))
         if lost:
             lane = first(lost)
             which = first(extract(members, lane) & exited)
-            note(launch, block, EXITED_LANE, me(block, warp, code) | lane, 0, NOWHERE, u64(which))
+            note(launch, block, EXITED_LANE, access_of(block, warp, code) | lane, 0, NOWHERE, u64(which))
 
 
 @rule
@@ -83,4 +83,4 @@ def reads(launch: Launch, block: Block, warp: u32, wrong: u32, numbers: lanes_u3
     """Notes lanes that read the wrong lane, each with a number that explains it."""
     serial(launch, wrong)
     lane = first(wrong)
-    note(launch, block, kind, me(block, warp, code) | lane, 0, NOWHERE, u64(extract(numbers, lane)))
+    note(launch, block, kind, access_of(block, warp, code) | lane, 0, NOWHERE, u64(extract(numbers, lane)))

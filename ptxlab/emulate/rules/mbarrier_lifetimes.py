@@ -16,7 +16,7 @@ from ptxlab.emulate.program.program import Program
 from ptxlab.emulate.rules import mbarrier_phases as phases
 from ptxlab.emulate.rules import mbarrier_reports as reports
 from ptxlab.emulate.rules import note_kinds as F
-from ptxlab.emulate.rules.clock import me
+from ptxlab.emulate.rules.clock import access_of
 from ptxlab.emulate.rules.instructions import spins
 from ptxlab.emulate.rules.mbarrier_deadlocks import mbarrier_in_words
 from ptxlab.emulate.rules.mbarrier_records import (
@@ -214,7 +214,7 @@ class Phases:
         self._over(at)
         held = self._known(at, by)
         warp = (by & THREADS) // WARPS
-        held.record, held.ordered = me(self.block, warp, by >> CODE), 1 << warp
+        held.record, held.ordered = access_of(self.block, warp, by >> CODE), 1 << warp
         self.invalidated.pop(at, None)
 
     def _invalidated(self, by: int, at: int) -> None:

@@ -41,13 +41,13 @@ def serial(launch: Launch, mask: u32) -> None:
 
 
 @rule(cold=True)
-def note(launch: Launch, block: Block, kind: u64, me: u64, other: u64, address: u64, value: u64) -> None:
+def note(launch: Launch, block: Block, kind: u64, access: u64, other: u64, address: u64, value: u64) -> None:
     """Takes a note: the record of the access that noticed, that of the other one (0: there is none), the address, and a
     number that the kind explains."""
     theirs: u64 = 0
     if other != 0:
         theirs = (other >> CODE & LAST_CODE) + 1
-    key = kind << KIND | (me >> CODE & LAST_CODE) << MINE | theirs
+    key = kind << KIND | (access >> CODE & LAST_CODE) << MINE | theirs
     at = u64(key * 0x9E3779B97F4A7C15) >> 54
     for _ in range(ENTRIES):
         entry = launch.notes[at]
@@ -60,7 +60,7 @@ def note(launch: Launch, block: Block, kind: u64, me: u64, other: u64, address: 
             entry.key = key
             entry.count = 1
             entry.serial = launch.serial
-            entry.me = me
+            entry.access = access
             entry.other = other
             entry.address = address
             entry.block = block.linear
@@ -89,21 +89,21 @@ def noted(launch: Launch, program: Program) -> Iterator[Note]:
 
 
 def _read(launch: Launch, entry: Entry) -> Note:
-    me, other = entry.me, entry.other
+    access, other = entry.access, entry.other
     has_other = bool(entry.key & (1 << MINE) - 1)
-    same_block, same_warp = me >> BLOCK == other >> BLOCK, not (me ^ other) >> WARP & 31
+    same_block, same_warp = access >> BLOCK == other >> BLOCK, not (access ^ other) >> WARP & 31
     other_code, other_warp, other_lane = other >> CODE & LAST_CODE, other >> WARP & 31, other >> LANE & 31
-    lane = me >> LANE & 31
+    lane = access >> LANE & 31
     others = entry.value & 0xFFFFFFFF & ~(1 << lane)
-    if me >> MANY & 1 and same_warp and lane == other_lane and others:  # the record's lane is the other party
+    if access >> MANY & 1 and same_warp and lane == other_lane and others:  # the record's lane is the other party
         lane = (others & -others).bit_length() - 1
     if has_other and other >> MANY & 1 and same_block and same_warp and lane == other_lane:
         other_lane = another(launch.masks[32 * other_code + other_warp], lane)
     return Note(
         entry.key >> KIND,
-        me >> CODE & LAST_CODE,
+        access >> CODE & LAST_CODE,
         entry.block,
-        me >> WARP & 31,
+        access >> WARP & 31,
         lane,
         other_code if has_other else -1,
         entry.block if same_block else (other >> BLOCK) - 1,

@@ -9,8 +9,8 @@ strength in it. `race_words` checks the words, many at a time.
 from __future__ import annotations
 
 from ptxlab.emulate.language import *
-from ptxlab.emulate.rules.accesses import ALL_THE_SAME, HALVES_IN_A_ROW, IN_A_ROW, IN_ONE_ALLOCATION
-from ptxlab.emulate.rules.clock import me
+from ptxlab.emulate.rules.accesses import ALL_THE_SAME, HALVES_IN_A_ROW, IN_A_ROW, IN_ONE_ALLOCATION, PARTS_OF_ROWS
+from ptxlab.emulate.rules.clock import access_of
 from ptxlab.emulate.rules.note_kinds import SAME
 from ptxlab.emulate.rules.notes import note, serial, taking_part
 from ptxlab.emulate.rules.race_deferred import reads_alone, watched, watched_word
@@ -19,7 +19,6 @@ from ptxlab.emulate.rules.race_deferred_reads import (
     NOTED_WRITE,
     NOW,
     ONE_ADDRESS,
-    PARTS_OF_ROWS,
     REPEATED,
     STRIDED,
     TO_BLOCK,
@@ -28,7 +27,6 @@ from ptxlab.emulate.rules.race_deferred_reads import (
 )
 from ptxlab.emulate.rules.race_line_records import LATER, SCATTERED, by_words
 from ptxlab.emulate.rules.race_owned_lines import own_words, own_words_anyhow
-from ptxlab.emulate.rules.race_partial_lines import ALL
 from ptxlab.emulate.rules.race_patterns import (
     as_lines,
     close_lanes,
@@ -57,7 +55,7 @@ def from_each_lane(
     offsets: lanes_u32,
     start: u64,
     pieces: Pointer[u64],
-    mine: u64,
+    access: u64,
     mask: u32,
     write: boolean,
 ) -> u32:
@@ -68,7 +66,7 @@ def from_each_lane(
         words = pieces[at + 1]
         codes = pieces + (at + 2)
         collided |= scattered(
-            launch, block, records, stride, offsets, pieces[at], start, words, codes, mine, mask, write
+            launch, block, records, stride, offsets, pieces[at], start, words, codes, access, mask, write
         )
         at += 2 + (words + 15) // 16 * 16
     return collided
@@ -103,7 +101,7 @@ def rows(
     if later == WATCHED or (later != NOW and not write):
         return False
     recorded_now(launch, block, records, stride)
-    return as_lines(launch, block, records, stride, low, high, pattern, members, me(block, warp, 0), write)
+    return as_lines(launch, block, records, stride, low, high, pattern, members, access_of(block, warp, 0), write)
 
 
 @rule(inline=True)
@@ -118,7 +116,7 @@ def by_lanes(
     start: u64,
     pieces: Pointer[u64],
     members: Pointer[u64],
-    mine: u64,
+    access: u64,
     write: boolean,
 ) -> u32:
     """Checks and records what the lanes of a warp access. Returns those that have stored where another one has."""
@@ -127,33 +125,33 @@ def by_lanes(
         pattern = found_pattern(offsets, mask, members)
         if pattern == ALL_THE_SAME:
             low = u64(offsets[first(mask)])
-            mine |= first(mask)
-    elif write and pattern == IN_ONE_ALLOCATION and mask == ALL and members[2] != launch.granule:
+            access |= first(mask)
+    elif write and pattern == IN_ONE_ALLOCATION and mask == ALL_LANES and members[2] != launch.granule:
         if found_pattern(offsets, mask, members) == HALVES_IN_A_ROW:  # word by word, as where that was known
             pattern = HALVES_IN_A_ROW
-    if of_all_lanes(launch, block, records, stride, low, high, pattern, start, pieces, members, mine, write):
+    if of_all_lanes(launch, block, records, stride, low, high, pattern, start, pieces, members, access, write):
         return 0
-    if mask == ALL and joint_lines(launch, block, records, stride, offsets, pieces, mine, write):
+    if mask == ALL_LANES and joint_lines(launch, block, records, stride, offsets, pieces, access, write):
         return 0
-    if own_words(launch, block, records, stride, offsets, pieces, mine, mask, write):
+    if own_words(launch, block, records, stride, offsets, pieces, access, mask, write):
         return 0
     if in_part_of_a_row(launch, offsets, mask):
         offset = u64(offsets[first(mask)])
-        from_part_of_a_row(launch, block, records, stride, offset, start, pieces, mine, mask, write)
+        from_part_of_a_row(launch, block, records, stride, offset, start, pieces, access, mask, write)
     elif in_parts_of_halves(launch, offsets, mask):
-        each = load_lanes(offsets)
-        from_parts_of_halves(launch, block, records, stride, each, start, pieces, mine, mask, write)
-    elif mask == ALL and members[0] == 1 and in_a_row(load_lanes(offsets), members[2]):
-        from_a_row(launch, block, records, stride, low, start, members, 32, mine, write)
+        lane_offsets = load_lanes(offsets)
+        from_parts_of_halves(launch, block, records, stride, lane_offsets, start, pieces, access, mask, write)
+    elif mask == ALL_LANES and members[0] == 1 and in_a_row(load_lanes(offsets), members[2]):
+        from_a_row(launch, block, records, stride, low, start, members, 32, access, write)
     else:
         apart = close_lanes(launch, records, stride, offsets, mask)
         if apart != 0:
-            from_close_lanes(launch, block, records, stride, offsets, apart, start, pieces, mine, mask, write)
+            from_close_lanes(launch, block, records, stride, offsets, apart, start, pieces, access, mask, write)
             return 0
-        if own_words_anyhow(launch, block, records, stride, offsets, pieces, mine, mask, write):
+        if own_words_anyhow(launch, block, records, stride, offsets, pieces, access, mask, write):
             return 0
-        each = load_lanes(offsets)
-        return from_each_lane(launch, block, records, stride, each, start, pieces, mine, mask, write)
+        lane_offsets = load_lanes(offsets)
+        return from_each_lane(launch, block, records, stride, lane_offsets, start, pieces, access, mask, write)
     return 0
 
 
@@ -170,10 +168,10 @@ def recorded_now(launch: Launch, block: Block, records: Pointer[u64], stride: u6
 @rule(cold=True)
 def catch_up(launch: Launch, block: Block, records: Pointer[u64], stride: u64) -> None:
     """The same where reads may have been deferred. None is afterwards."""
-    kept = records + 3 * stride
-    if kept[LATER] == REPEATED:
+    summary = records + 3 * stride
+    if summary[LATER] == REPEATED:
         note_again(launch, block)
-    kept[LATER] = NOW
+    summary[LATER] = NOW
     block.later.wasted += block.later.count
     work_off(launch, block)
 
@@ -183,10 +181,10 @@ def departed(launch: Launch, block: Block, records: Pointer[u64], stride: u64, m
     """A block does not do what the one before has done, if any lanes take part: its accesses are deferred as if nothing
     had been expected. Where lanes have synchronized between them, they are recorded."""
     if mask != 0:
-        later, kept = block.later, records + 3 * stride
+        later, summary = block.later, records + 3 * stride
         writes = note_again(launch, block)
-        kept[LATER] = TO_BLOCK
-        if writes and (later.interval != later.since or not reads_alone(launch, block, kept)):
+        summary[LATER] = TO_BLOCK
+        if writes and (later.interval != later.since or not reads_alone(launch, block, summary)):
             catch_up(launch, block, records, stride)
 
 
@@ -197,12 +195,12 @@ def work_off(launch: Launch, block: Block) -> None:
     for warp in range(32):
         synced[warp] = block.sync[warp, warp]
     for k in range(later.count):
-        put = later.reads[k]
-        block.now = put.stamp >> TIME << TIME
-        block.full = put.stamp >> BLOCK << BLOCK | (put.stamp >> CODE & LAST_CODE) << TIME
-        warp = put.stamp >> WARP & 31
-        block.sync[warp, warp] = put.synced
-        read_then(launch, block, put, later.offsets)
+        deferred = later.reads[k]
+        block.now = deferred.stamp >> TIME << TIME
+        block.full = deferred.stamp >> BLOCK << BLOCK | (deferred.stamp >> CODE & LAST_CODE) << TIME
+        warp = deferred.stamp >> WARP & 31
+        block.sync[warp, warp] = deferred.synced
+        read_then(launch, block, deferred, later.offsets)
     later.count, later.apart = 0, 0
     block.now, block.full = now, full
     for warp in range(32):
@@ -210,28 +208,28 @@ def work_off(launch: Launch, block: Block) -> None:
 
 
 @rule
-def read_then(launch: Launch, block: Block, put: DeferredAccess, given: Pointer[u32]) -> None:
+def read_then(launch: Launch, block: Block, deferred: DeferredAccess, given: Pointer[u32]) -> None:
     """Records a read that was deferred. given: the offsets of lanes that lie apart."""
-    stamp, low, high = put.stamp, put.places & 0xFFFFFFFF, put.places >> 32
-    records, stride, mask = put.records, put.extent & 0xFFFFFFFF, u32(put.extent >> 32)
-    members, pieces = put.members, put.pieces
-    pattern, mine, write = u32(stamp & 15), block.now | stamp & 31 << WARP, stamp & NOTED_WRITE != 0
+    stamp, low, high = deferred.stamp, deferred.places & 0xFFFFFFFF, deferred.places >> 32
+    records, stride, mask = deferred.records, deferred.extent & 0xFFFFFFFF, u32(deferred.extent >> 32)
+    members, pieces = deferred.members, deferred.pieces
+    pattern, access, write = u32(stamp & 15), block.now | stamp & 31 << WARP, stamp & NOTED_WRITE != 0
     if pattern == ONE_ADDRESS:
-        mine |= (OF_MANY if mask & mask - 1 != 0 else u64(0)) | first(mask)
-        from_one_address(launch, block, records, stride, low, 0, pieces, mine, write)
+        access |= (OF_MANY if mask & mask - 1 != 0 else u64(0)) | first(mask)
+        from_one_address(launch, block, records, stride, low, 0, pieces, access, write)
     elif pattern == PARTS_OF_ROWS or pattern >= EACH:
-        offsets, apart = local(u32, 32), put.apart if pattern == STRIDED else members[2]
+        offsets, apart = local(u32, 32), deferred.apart if pattern == STRIDED else members[2]
         for lane in range(16):
             offsets[lane], offsets[lane + 16] = u32(low + lane * apart), u32(high + lane * apart)
         if pattern == EACH:
-            offsets = given + 32 * put.places
-        by_lanes(launch, block, mask, records, stride, offsets, IN_ONE_ALLOCATION, 0, pieces, members, mine, write)
+            offsets = given + 32 * deferred.places
+        by_lanes(launch, block, mask, records, stride, offsets, IN_ONE_ALLOCATION, 0, pieces, members, access, write)
     elif (
         not launch.summaries
         or not in_rows(pattern)
-        or not as_lines(launch, block, records, stride, low, high, pattern, members, mine, write)
+        or not as_lines(launch, block, records, stride, low, high, pattern, members, access, write)
     ):
-        of_all_lanes(launch, block, records, stride, low, high, pattern, 0, pieces, members, mine, write)
+        of_all_lanes(launch, block, records, stride, low, high, pattern, 0, pieces, members, access, write)
 
 
 @rule(inline=True)
@@ -273,17 +271,17 @@ def at_one_address(
     elif not write and later != NOW and offset >> 32 == 0:
         if defer(block, warp, records, stride, offset, mask, ONE_ADDRESS, None, members, pieces):
             return
-    mine = me(block, warp, 0)
+    access = access_of(block, warp, 0)
     recorded_now(launch, block, records, stride)
     many = mask & mask - 1 != 0
     if write and many:
         offsets = narrow(splat(offset))
-        lost = from_each_lane(launch, block, records, stride, offsets, start, pieces, mine, mask, write)
+        lost = from_each_lane(launch, block, records, stride, offsets, start, pieces, access, mask, write)
         if lost != 0:
             collided(launch, block, warp, mask, lost, records, offsets, start, members)
     else:
-        mine |= (OF_MANY if many else u64(0)) | first(mask)
-        from_one_address(launch, block, records, stride, offset, start, pieces, mine, write)
+        access |= (OF_MANY if many else u64(0)) | first(mask)
+        from_one_address(launch, block, records, stride, offset, start, pieces, access, write)
 
 
 @rule
@@ -308,10 +306,13 @@ def at_addresses(
         if watched(launch, block, warp, mask, records, stride, offsets, members, pieces, write):
             return
     elif not write and later != NOW:
-        each, places = pattern == IN_ONE_ALLOCATION or pattern == PARTS_OF_ROWS, u64(offsets[16]) << 32 | offsets[0]
+        lane_by_lane, places = (
+            pattern == IN_ONE_ALLOCATION or pattern == PARTS_OF_ROWS,
+            u64(offsets[16]) << 32 | offsets[0],
+        )
         if defer(
-            block, warp, records, stride, places, mask, u32(EACH) if each else pattern,
-            offsets if each else None, members, pieces,
+            block, warp, records, stride, places, mask, u32(EACH) if lane_by_lane else pattern,
+            offsets if lane_by_lane else None, members, pieces,
         ):  # fmt: skip
             return
     recorded_at_addresses(launch, block, warp, mask, records, stride, offsets, pattern, start, pieces, members, write)
@@ -323,11 +324,11 @@ def recorded_at_addresses(
     pattern: u32, start: u64, pieces: Pointer[u64], members: Pointer[u64], write: boolean,
 ) -> None:  # fmt: skip
     """The same, not deferred."""
-    mine = me(block, warp, 0)
+    access = access_of(block, warp, 0)
     recorded_now(launch, block, records, stride)
     if write and launch.traits[members[3] >> CODE & LAST_CODE] & ATOMIC != 0:
         keep_stores(launch, block, mask, records, stride, offsets, members)
-    lost = by_lanes(launch, block, mask, records, stride, offsets, pattern, start, pieces, members, mine, write)
+    lost = by_lanes(launch, block, mask, records, stride, offsets, pattern, start, pieces, members, access, write)
     if write and lost != 0:
         collided(launch, block, warp, mask, lost, records, load_lanes(offsets), start, members)
 
@@ -344,14 +345,14 @@ def keep_stores(
 ) -> None:
     """Plain stores to the words of an atomic operation are remembered in place of readers: see `races`."""
     by_words(launch, records, stride)
-    kept = False
+    any_kept = False
     for lane in lanes_of(mask):
         begin = u64(offsets[lane]) + members[1]
         for word in range(begin // launch.granule, (begin + members[2]) // launch.granule):
             if hidden(records, stride, records[word]) and only_stores(launch, records[word]):
                 keep_store(records + word, stride)
-                kept = True
-    if kept:
+                any_kept = True
+    if any_kept:
         accessed(launch, block, records, stride, False)
 
 
@@ -379,7 +380,7 @@ def collided(
 ) -> None:
     """Lanes of one store have stored where another lane has: a hazard if the values differ, else one store of many
     lanes. There is only one member."""
-    mine = me(block, warp, u32(members[3] >> CODE & LAST_CODE))
+    access = access_of(block, warp, u32(members[3] >> CODE & LAST_CODE))
     for lane in lanes_of(lost):
         other = first(bits(offsets == extract(offsets, lane)) & mask)
         if other == lane:
@@ -389,7 +390,7 @@ def collided(
             for word in range(begin // launch.granule, (begin + members[2]) // launch.granule):
                 records[word] |= OF_MANY
         else:
-            note(launch, block, SAME, mine | lane, mine | other, start + begin, 0)
+            note(launch, block, SAME, access | lane, access | other, start + begin, 0)
 
 
 @rule(cold=True)

@@ -8,10 +8,9 @@ all.
 from __future__ import annotations
 
 from ptxlab.emulate.language import *
-from ptxlab.emulate.rules.clock import me
+from ptxlab.emulate.rules.clock import access_of
 from ptxlab.emulate.rules.race_line_records import AGE, EPOCH, FLAGS, LINE, POSITION, WOVEN, by_rows, line_of
 from ptxlab.emulate.rules.race_owned_lines import CLOSE, listed, run_taken
-from ptxlab.emulate.rules.race_partial_lines import ALL
 from ptxlab.emulate.rules.race_summaries import accessed
 from ptxlab.emulate.rules.records import ID, Block, Launch
 
@@ -37,30 +36,30 @@ def chunks_stored(
         return True
     if not by_rows(launch, records, stride) or offset % launch.granule != 0:
         return False
-    word, mine = offset // launch.granule, me(block, warp, 0)
+    word, access = offset // launch.granule, access_of(block, warp, 0)
     accessed(launch, block, records, stride, True)
-    if word & (1 << LINE) - 1 == 0 and woven(records, stride, word >> LINE, mine | table[1], table):
+    if word & (1 << LINE) - 1 == 0 and woven(records, stride, word >> LINE, access | table[1], table):
         return True
     codes = local(u32, 32)
     _least, wanted = listed(launch, pieces, codes, True)
     if wanted == 0 or table[0] > CLOSE:
         return False
-    return run_taken(records, stride, word, u32(table[0]), mine, ALL, wanted, codes, True)
+    return run_taken(records, stride, word, u32(table[0]), access, ALL_LANES, wanted, codes, True)
 
 
 @rule(inline=True)
-def woven(records: Pointer[u64], stride: u64, number: u64, mine: u64, table: Pointer[u64]) -> boolean:
+def woven(records: Pointer[u64], stride: u64, number: u64, access: u64, table: Pointer[u64]) -> boolean:
     """Makes the lines of all chunks woven ones, from this one on, if nothing else has been recorded of any."""
     words, epoch = table[0], records[3 * stride + EPOCH]
     for k in range(2 * words):
-        line, kept = line_of(records, stride, number + k), u64((epoch | WOVEN) << AGE | k << POSITION + LINE | words)
+        line, way = line_of(records, stride, number + k), u64((epoch | WOVEN) << AGE | k << POSITION + LINE | words)
         if (line[3] >> AGE ^ epoch) & ~FLAGS == 0 and (line[3] >> AGE != epoch or line[0] | line[1] | line[2] != 0):
-            if line[3] != kept or (line[1] ^ mine) & ID != 0:
+            if line[3] != way or (line[1] ^ access) & ID != 0:
                 return False
             if line[0] != table[2 * k + 2] or line[2] != table[2 * k + 3]:
                 return False
     for k in range(2 * words):
         line = line_of(records, stride, number + k)
-        line[0], line[1], line[2] = table[2 * k + 2], mine, table[2 * k + 3]
+        line[0], line[1], line[2] = table[2 * k + 2], access, table[2 * k + 3]
         line[3] = u64((epoch | WOVEN) << AGE | k << POSITION + LINE | words)
     return True

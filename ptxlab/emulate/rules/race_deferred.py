@@ -10,14 +10,13 @@ said, all deferred accesses are recorded.
 from __future__ import annotations
 
 from ptxlab.emulate.language import *
-from ptxlab.emulate.rules.accesses import HALVES_IN_A_ROW, IN_A_ROW
-from ptxlab.emulate.rules.clock import me
+from ptxlab.emulate.rules.accesses import HALVES_IN_A_ROW, IN_A_ROW, PARTS_OF_ROWS
+from ptxlab.emulate.rules.clock import access_of
 from ptxlab.emulate.rules.notes import serial, taking_part
 from ptxlab.emulate.rules.race_deferred_reads import (
     EACH,
     FRONT,
     NOTED_WRITE,
-    PARTS_OF_ROWS,
     REPEATED,
     STRIDED,
     TO_BLOCK,
@@ -42,12 +41,12 @@ from ptxlab.emulate.rules.records import CODE, LAST_TIME, TIME, WARP, Block, Def
 
 
 @rule
-def deferred_offsets(put: DeferredAccess, given: Pointer[u32], offsets: Pointer[u32]) -> None:
+def deferred_offsets(deferred: DeferredAccess, given: Pointer[u32], offsets: Pointer[u32]) -> None:
     """The offset of each lane of a deferred access. given: those of lanes that lie apart."""
-    if put.stamp & 15 == EACH:
-        store_lanes(offsets, load_lanes(given + 32 * put.places))
+    if deferred.stamp & 15 == EACH:
+        store_lanes(offsets, load_lanes(given + 32 * deferred.places))
         return
-    places, apart = laid(put)
+    places, apart = laid(deferred)
     low, high = u32(places), u32(places >> 32)
     store_lanes(offsets, (lane_ids() & 15) * u32(apart) + (lane_ids() >> 4) * u32(high - low) + low)
 
@@ -72,14 +71,14 @@ def watched(
         return False
     if not each_alone(launch, block, warp, mask, offsets, members, pieces, write):
         return False
-    put = begun(block, warp, mask, records, stride, members, pieces, write)
+    deferred = begun(block, warp, mask, records, stride, members, pieces, write)
     strided, places, apart = equally_far(offsets, mask)
     if strided:
-        put.stamp |= STRIDED
-        put.places, put.apart = places, apart
+        deferred.stamp |= STRIDED
+        deferred.places, deferred.apart = places, apart
     else:
-        put.stamp |= EACH
-        put.places = later.apart
+        deferred.stamp |= EACH
+        deferred.places = later.apart
         store_lanes(later.offsets + 32 * later.apart, load_lanes(offsets))
         later.apart += 1
     return True
@@ -114,38 +113,38 @@ def watched_word(
             if not word_alone(place + k, begin, floor, thread, mask & mask - 1 != 0, write):
                 return False
         at += 2 + (pieces[at + 1] + 15) // 16 * 16
-    put = begun(block, warp, mask, records, stride, members, pieces, write)
-    put.stamp |= STRIDED
-    put.places, put.apart = offset << 32 | offset, 0
+    deferred = begun(block, warp, mask, records, stride, members, pieces, write)
+    deferred.stamp |= STRIDED
+    deferred.places, deferred.apart = offset << 32 | offset, 0
     return True
 
 
 @rule(inline=True)
-def all_alone(launch: Launch, block: Block, kept: Pointer[u64]) -> boolean:
+def all_alone(launch: Launch, block: Block, summary: Pointer[u64]) -> boolean:
     """Whether the words of all reads that have been deferred are one thread's or only read."""
-    return kept[LATER] == WATCHED or reads_alone(launch, block, kept)
+    return summary[LATER] == WATCHED or reads_alone(launch, block, summary)
 
 
 @rule(cold=True)
-def reads_alone(launch: Launch, block: Block, kept: Pointer[u64]) -> boolean:
+def reads_alone(launch: Launch, block: Block, summary: Pointer[u64]) -> boolean:
     """Notes who has made the accesses that have been deferred."""
     places, later = local(u32, 32), block.later
     for k in range(later.count):
-        put = later.reads[k]
-        by, mask, pattern = u32(put.stamp >> WARP & 31), u32(put.extent >> 32), put.stamp & 15
-        begin, write = begin_of(later), put.stamp & NOTED_WRITE != 0
+        deferred = later.reads[k]
+        by, mask, pattern = u32(deferred.stamp >> WARP & 31), u32(deferred.extent >> 32), deferred.stamp & 15
+        begin, write = begin_of(later), deferred.stamp & NOTED_WRITE != 0
         rows = pattern == IN_A_ROW or pattern == HALVES_IN_A_ROW or pattern == PARTS_OF_ROWS
-        if rows and put.members[2] == 1 << WORD and floor_of(later, by) == begin:
-            low, high = put.places & 0xFFFFFFFF, put.places >> 32
+        if rows and deferred.members[2] == 1 << WORD and floor_of(later, by) == begin:
+            low, high = deferred.places & 0xFFFFFFFF, deferred.places >> 32
             if pattern == IN_A_ROW:
                 high = low + (16 << WORD)
-            if not words_alone(later, low, high, begin, thread_of(later, by), mask, put.members, write):
+            if not words_alone(later, low, high, begin, thread_of(later, by), mask, deferred.members, write):
                 return False
         else:
-            deferred_offsets(put, later.offsets, places)
-            if not each_alone(launch, block, by, mask, places, put.members, put.pieces, write):
+            deferred_offsets(deferred, later.offsets, places)
+            if not each_alone(launch, block, by, mask, places, deferred.members, deferred.pieces, write):
                 return False
-    kept[LATER] = WATCHED
+    summary[LATER] = WATCHED
     return True
 
 
@@ -189,12 +188,19 @@ def begun(
     write: boolean,
 ) -> DeferredAccess:
     """A note of an access, but for its pattern and places."""
-    put = block.later.reads[block.later.count]
-    put.stamp = me(block, warp, 0) | (block.full >> TIME & LAST_TIME) << CODE | (NOTED_WRITE if write else u64(0))
-    put.records, put.extent, put.members, put.pieces = records, u64(mask) << 32 | stride, members, pieces
-    put.synced = block.sync[warp, warp]
+    deferred = block.later.reads[block.later.count]
+    deferred.stamp = (
+        access_of(block, warp, 0) | (block.full >> TIME & LAST_TIME) << CODE | (NOTED_WRITE if write else u64(0))
+    )
+    deferred.records, deferred.extent, deferred.members, deferred.pieces = (
+        records,
+        u64(mask) << 32 | stride,
+        members,
+        pieces,
+    )
+    deferred.synced = block.sync[warp, warp]
     block.later.count += 1
-    return put
+    return deferred
 
 
 @rule
@@ -214,17 +220,17 @@ def watched_rows(
 ) -> boolean:
     """The same of rows, those of all lanes or of the two halves, of which lanes may be missing. low, high: the offsets
     of lanes 0 and 16. False if it has to be looked at otherwise."""
-    kept, later, size = records + 3 * stride, block.later, members[2]
+    summary, later, size = records + 3 * stride, block.later, members[2]
     if pattern != IN_A_ROW and pattern != HALVES_IN_A_ROW and pattern != PARTS_OF_ROWS:
         return False
     if size > 1 << WORD + FARTHEST or (low | high | stride) >> 32 != 0 or mask == 0:
         return False
-    if kept[LATER] == REPEATED:
+    if summary[LATER] == REPEATED:
         return False
-    if kept[LATER] == TO_BLOCK and kept[SCATTERED] == 0 and block.repeats.learns == 0:
+    if summary[LATER] == TO_BLOCK and summary[SCATTERED] == 0 and block.repeats.learns == 0:
         if later.count == 0 or pattern != PARTS_OF_ROWS:
             return False  # lines that are whole cost less
-    if full(later) or not all_alone(launch, block, kept):
+    if full(later) or not all_alone(launch, block, summary):
         return False
     begin, floor, thread = begin_of(later), floor_of(later, warp), thread_of(later, warp)
     if pattern == IN_A_ROW:
@@ -236,7 +242,7 @@ def watched_rows(
         return False
     serial(launch, mask)
     taking_part(launch, warp, mask, members)
-    put = begun(block, warp, mask, records, stride, members, pieces, write)
-    put.stamp |= PARTS_OF_ROWS
-    put.places = high << 32 | low
+    deferred = begun(block, warp, mask, records, stride, members, pieces, write)
+    deferred.stamp |= PARTS_OF_ROWS
+    deferred.places = high << 32 | low
     return True

@@ -20,8 +20,8 @@ from ptxlab.emulate.language import *
 from ptxlab.emulate.language.records import zeroed
 from ptxlab.emulate.program.flat_program import Code
 from ptxlab.emulate.program.program import Program
-from ptxlab.emulate.rules.accesses import ALL_THE_SAME, HALVES_THE_SAME, IN_A_ROW
-from ptxlab.emulate.rules.clock import me
+from ptxlab.emulate.rules.accesses import ALL_THE_SAME, HALVES_THE_SAME, IN_A_ROW, PARTS_OF_ROWS
+from ptxlab.emulate.rules.clock import access_of
 from ptxlab.emulate.rules.instructions import full_masks, of_whole_warp, releases
 from ptxlab.emulate.rules.records import CODE, LAST_TIME, TIME, Block, DeferredAccess, DeferredAccesses
 from ptxlab.isa.actions import Action
@@ -40,10 +40,9 @@ ROOM = 1 << 12
 """How many accesses of a block to shared memory may be deferred."""
 PATIENCE = 64
 """How many more reads of shared memory may be recorded after all than are forgotten; then none is deferred."""
-PARTS_OF_ROWS, ONE_ADDRESS, EACH, STRIDED = range(6, 10)
-"""Patterns of deferred reads, besides those of `accesses`: a row, or one for each half, of which some lanes are
-missing; one address for those lanes that there are; an offset for each lane; lanes that are equally far apart, or so in
-each half."""
+ONE_ADDRESS, EACH, STRIDED = range(PARTS_OF_ROWS + 1, PARTS_OF_ROWS + 4)
+"""Patterns of deferred reads, besides those of `accesses`: one address for those lanes that there are; an offset for
+each lane; lanes that are equally far apart, or so in each half."""
 APART = 2
 """One of so many reads may have an offset for each lane."""
 KINDS = "pure", "memory", "flow", "none", "lane", "warp"
@@ -125,13 +124,13 @@ def defer(
     later = block.later
     if stride >> 32 != 0 or full(later):
         return False
-    put = later.reads[later.count]
-    put.stamp = me(block, warp, 0) | (block.full >> TIME & LAST_TIME) << CODE | pattern
-    put.places, put.records, put.extent = places, records, u64(mask) << 32 | stride
-    put.members, put.pieces, put.synced = members, pieces, block.sync[warp, warp]
+    deferred = later.reads[later.count]
+    deferred.stamp = access_of(block, warp, 0) | (block.full >> TIME & LAST_TIME) << CODE | pattern
+    deferred.places, deferred.records, deferred.extent = places, records, u64(mask) << 32 | stride
+    deferred.members, deferred.pieces, deferred.synced = members, pieces, block.sync[warp, warp]
     later.count += 1
     if offsets is not None:
-        put.places = later.apart
+        deferred.places = later.apart
         copy_bytes((later.offsets + 32 * later.apart).cast(u8), offsets.cast(u8), 128)
         later.apart += 1
     return True
@@ -144,7 +143,7 @@ def equally_far(offsets: Pointer[u32], mask: u32) -> tuple[boolean, u64, u64]:
     lane = first(mask)
     low, high = offsets[lane & 31], offsets[16]
     apart = u32(offsets[lane + 1 & 31] - low)
-    if mask != 0xFFFFFFFF:
+    if mask != ALL_LANES:
         low = u32(low - lane * apart)
         high = u32(low + 16 * apart)
     meant = (lane_ids() & 15) * apart + (lane_ids() >> 4) * u32(high - low) + low
@@ -152,16 +151,21 @@ def equally_far(offsets: Pointer[u32], mask: u32) -> tuple[boolean, u64, u64]:
 
 
 @rule
-def laid(put: DeferredAccess) -> tuple[u64, u64]:
+def laid(deferred: DeferredAccess) -> tuple[u64, u64]:
     """The same of a deferred access, of whatever pattern but EACH: the offsets of lanes 0 and 16, and how far
     the lanes of each half are apart."""
-    low, high, apart, pattern = put.places & 0xFFFFFFFF, put.places >> 32, put.members[2], put.stamp & 15
+    low, high, apart, pattern = (
+        deferred.places & 0xFFFFFFFF,
+        deferred.places >> 32,
+        deferred.members[2],
+        deferred.stamp & 15,
+    )
     if pattern == ONE_ADDRESS or pattern == ALL_THE_SAME:
         high, apart = low, 0
     elif pattern == HALVES_THE_SAME:
         apart = 0
     elif pattern == STRIDED:
-        apart = put.apart
+        apart = deferred.apart
     elif pattern == IN_A_ROW:
         high = u64(u32(low + 16 * apart))
     return high << 32 | low, apart

@@ -107,7 +107,7 @@ def accesses_of(line: Pointer[u64], record: u64) -> row_u64:
 @rule(cold=True)
 def take_apart(line: Pointer[u64], records: Pointer[u64], stride: u64, number: u64) -> None:
     """Gives the words of joint lines, one of which this is, records of their own."""
-    kept = records + 3 * stride
+    summary = records + 3 * stride
     lane, apart = line[3] & 31, line[3] >> 5 & JOINT_APART
     begin = number - lane * apart
     reader, writer = line_of(records, stride, begin), line_of(records, stride, begin + apart)
@@ -119,23 +119,23 @@ def take_apart(line: Pointer[u64], records: Pointer[u64], stride: u64, number: u
         store_row(place + stride, select(reads == 0, reads, reads + k))
         store_row(place, select(writes == 0, writes, writes + k))
         one[0], one[1], one[2] = record + k if written else u64(0), record + k, 0
-        one[3] = u64(kept[EPOCH] << AGE | OF_WORDS << 8 | (OF_WORDS if written else u64(0)))
-    kept[OWN_RECORDS] = 1
-    kept[DISSOLVED] += 1
+        one[3] = u64(summary[EPOCH] << AGE | OF_WORDS << 8 | (OF_WORDS if written else u64(0)))
+    summary[OWN_RECORDS] = 1
+    summary[DISSOLVED] += 1
 
 
 @rule(cold=True)
 def unweave(line: Pointer[u64], records: Pointer[u64], stride: u64, number: u64) -> None:
     """Gives the words of a woven line records of their own."""
-    kept = records + 3 * stride
+    summary = records + 3 * stride
     at, words, before = records + (number << LINE), line[3] & 31, line[3] >> POSITION & (1 << AGE - POSITION) - 1
     writes = accesses_of(line, line[1])
     store_row(at, writes)
     for k in range(1 << LINE):
         if at[k] != 0:
             at[k] += (before + k) // words
-    kept[OWN_RECORDS] = 1
-    line[0], line[1], line[2], line[3] = line[1], 0, 0, u64(kept[EPOCH] << AGE | OF_WORDS)
+    summary[OWN_RECORDS] = 1
+    line[0], line[1], line[2], line[3] = line[1], 0, 0, u64(summary[EPOCH] << AGE | OF_WORDS)
 
 
 @rule(cold=True)
@@ -230,52 +230,56 @@ def before_barrier(record: u64, low: u64, span: u64) -> boolean:
 
 
 @rule(inline=True)
-def told(record: u64, how: u64, me: u64, mine: u64, low: u64, span: u64) -> u64:
-    """What a third of a line tells about an access `me` to the whole line, kept in the way `mine`."""
+def told(record: u64, how: u64, access: u64, kept_as: u64, low: u64, span: u64) -> u64:
+    """What a third of a line tells about an access to the whole line, which would be kept in the way `kept_as`."""
     if before_barrier(record, low, span):
         return FINE
-    if how != mine:
-        return NONE_IS if how != OF_WORDS and (record ^ me) & ID & ~31 != 0 else MIXED
-    return FINE if (record ^ me) & ID == 0 else NONE_IS
+    if how != kept_as:
+        return NONE_IS if how != OF_WORDS and (record ^ access) & ID & ~31 != 0 else MIXED
+    return FINE if (record ^ access) & ID == 0 else NONE_IS
 
 
 @rule(inline=True)
-def row_accessed(block: Block, line: Pointer[u64], me: u64, mine: u64, low: u64, span: u64, write: boolean) -> u64:
+def row_accessed(
+    block: Block, line: Pointer[u64], access: u64, kept_as: u64, low: u64, span: u64, write: boolean
+) -> u64:
     """Records an access to a whole line as one record, where each word would come to the same."""
-    if told(line[0], how_kept(line, 0), me, mine, low, span) != FINE:
+    if told(line[0], how_kept(line, 0), access, kept_as, low, span) != FINE:
         return LOOK
-    reader = told(line[1], how_kept(line, 1), me, mine, low, span)
+    reader = told(line[1], how_kept(line, 1), access, kept_as, low, span)
     if reader == FINE and not write:
-        keep(line, 1, me, mine)
+        keep(line, 1, access, kept_as)
         return CHANGED
     if reader == MIXED or (reader == NONE_IS and (write or block.simple == 0)):
         return LOOK
-    other = told(line[2], how_kept(line, 2), me, mine, low, span)
+    other = told(line[2], how_kept(line, 2), access, kept_as, low, span)
     if other == FINE:
         if write:
-            keep(line, 0, me, mine)
+            keep(line, 0, access, kept_as)
         else:
-            keep(line, 2, me, mine)
+            keep(line, 2, access, kept_as)
         return CHANGED
     return LOOK if write or other == MIXED else SAME
 
 
 @rule(inline=True)
-def first_of_line(records: Pointer[u64], stride: u64, number: u64, me: u64, mine: u64, write: boolean) -> boolean:
+def first_of_line(
+    records: Pointer[u64], stride: u64, number: u64, access: u64, kept_as: u64, write: boolean
+) -> boolean:
     """Records an access to a whole line as one record, if nothing has accessed it in this epoch."""
     line, epoch = line_of(records, stride, number), records[3 * stride + EPOCH]
     if (line[3] >> AGE ^ epoch) & ~FLAGS == 0:
         return False
-    line[0], line[1], line[2] = me if write else u64(0), u64(0) if write else me, 0
-    line[3] = u64(epoch << AGE | (mine if write else mine << 8))
+    line[0], line[1], line[2] = access if write else u64(0), u64(0) if write else access, 0
+    line[3] = u64(epoch << AGE | (kept_as if write else kept_as << 8))
     return True
 
 
 @rule(inline=True)
 def no_later(line: Pointer[u64], third: u64, now: u64) -> None:
     """A word of a line has a new record: what none of its records is later than. now: the block and its clock."""
-    kept = line[third]
-    line[third] = now if kept == 0 or (kept ^ now) >> BLOCK == 0 else UNSURE
+    before = line[third]
+    line[third] = now if before == 0 or (before ^ now) >> BLOCK == 0 else UNSURE
 
 
 # -- single words ------------------------------------------------------------------------------------------------------
@@ -291,35 +295,42 @@ def record_at(line: Pointer[u64], third: u64, word: u64, at: Pointer[u64], rows:
 
 
 @rule(inline=True)
-def word_fine(record: u64, me: u64, low: u64, span: u64) -> boolean:
+def word_fine(record: u64, access: u64, low: u64, span: u64) -> boolean:
     """Whether a record needs no further check: no access, one before the last barrier of all, or the thread's own."""
-    return record == 0 or u64(record - low) < span or (record ^ me) & ID == 0
+    return record == 0 or u64(record - low) < span or (record ^ access) & ID == 0
 
 
 @rule(inline=True)
-def since_synced(block: Block, me: u64) -> u64:
+def since_synced(block: Block, access: u64) -> u64:
     """Where the lanes of a warp have synchronized, and nothing has but whole warps and the whole block: what those
     records of its lanes are less than, less the block, that lie before it. 0 elsewhere."""
-    warp = me >> WARP & 31
+    warp = access >> WARP & 31
     return u64(block.sync[warp, warp]) << TIME if block.syncs != 0 and block.simple != 0 else u64(0)
 
 
 @rule(inline=True)
-def word_synced(record: u64, me: u64, low: u64, since: u64) -> boolean:
+def word_synced(record: u64, access: u64, low: u64, since: u64) -> boolean:
     """Whether an access of another lane of the warp lies before the warp's lanes have synchronized."""
-    return u64(record - low) < since and (record ^ me) >> WARP & 31 == 0
+    return u64(record - low) < since and (record ^ access) >> WARP & 31 == 0
 
 
 @rule(inline=True)
-def put(
-    block: Block, records: Pointer[u64], stride: u64, line: Pointer[u64], third: u64, word: u64, me: u64, rows: boolean
+def set_record(
+    block: Block,
+    records: Pointer[u64],
+    stride: u64,
+    line: Pointer[u64],
+    third: u64,
+    word: u64,
+    access: u64,
+    rows: boolean,
 ) -> None:
     """Records an access to a word."""
     if rows:
         records[3 * stride + OWN_RECORDS] = 1
         spread(line, records + (third * stride + (word >> LINE << LINE)), third)
         no_later(line, third, block.now)
-    records[third * stride + word] = me
+    records[third * stride + word] = access
 
 
 @rule
@@ -328,7 +339,7 @@ def word_accessed(
     records: Pointer[u64],
     stride: u64,
     word: u64,
-    me: u64,
+    access: u64,
     low: u64,
     span: u64,
     write: boolean,
@@ -342,24 +353,24 @@ def word_accessed(
     at = records + word
     if not (rows and before_barrier(line[0], low, span)):
         writer = record_at(line, 0, word, at, rows)
-        if not word_fine(writer, me, low, span):
-            since = since_synced(block, me)
-            if write or not word_synced(writer, me, low, since):
+        if not word_fine(writer, access, low, span):
+            since = since_synced(block, access)
+            if write or not word_synced(writer, access, low, since):
                 return False
             reader = record_at(line, 1, word, at + stride, rows)
-            if not (word_fine(reader, me, low, span) or word_synced(reader, me, low, since)):
+            if not (word_fine(reader, access, low, span) or word_synced(reader, access, low, since)):
                 return False
-            put(block, records, stride, line, 1, word, me, rows)
+            set_record(block, records, stride, line, 1, word, access, rows)
             return True
     fine = rows and before_barrier(line[1], low, span)
-    fine = fine or word_fine(record_at(line, 1, word, at + stride, rows), me, low, span)
+    fine = fine or word_fine(record_at(line, 1, word, at + stride, rows), access, low, span)
     if fine and not write:
-        put(block, records, stride, line, 1, word, me, rows)
+        set_record(block, records, stride, line, 1, word, access, rows)
         return True
     if not fine and (write or block.simple == 0):
         return False
     fine = rows and before_barrier(line[2], low, span)
-    if fine or word_fine(record_at(line, 2, word, at + 2 * stride, rows), me, low, span):
-        put(block, records, stride, line, 0 if write else 2, word, me, rows)
+    if fine or word_fine(record_at(line, 2, word, at + 2 * stride, rows), access, low, span):
+        set_record(block, records, stride, line, 0 if write else 2, word, access, rows)
         return True
     return not write

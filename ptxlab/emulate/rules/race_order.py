@@ -139,7 +139,7 @@ def fence(launch: Launch, block: Block, warp: u32, code: u32, wide: boolean) -> 
     what others released before its last strong access comes before what it does next. wide: for other blocks too."""
     time = tick(block)
     block.fences = FENCED
-    mine = published(launch, block.now)
+    ours = published(launch, block.now)
     row = block.acquired.row(warp)
     store_lanes(row, maximum(load_lanes(row), load_lanes(block.seen.row(warp))))
     block.unordered[warp] = 0
@@ -149,13 +149,13 @@ def fence(launch: Launch, block: Block, warp: u32, code: u32, wide: boolean) -> 
     if wide:
         store_lanes(block.covered_wide.row(warp), covered)
         block.fenced_wide[warp] = time
-        mine.acquired = max(mine.acquired, block.heard_soon[warp])
+        ours.acquired = max(ours.acquired, block.heard_soon[warp])
         block.heard[warp] = max(block.heard[warp], block.heard_soon[warp])
-        mine.unordered = 0
+        ours.unordered = 0
     else:
-        mine.narrow = code + 1
-        if mine.unordered != 0:
-            mine.unordered = code + 1
+        ours.narrow = code + 1
+        if ours.unordered != 0:
+            ours.unordered = code + 1
 
 
 @rule(inline=True)
@@ -193,36 +193,36 @@ def publish(
     """Lanes of a warp have made a strong write. A warp that sees it is ordered after what the writer's last fence
     covers, and after what others did before fences of their own that a barrier orders before this write. wide: for
     other blocks too."""
-    mine = published(launch, block.now)
+    ours = published(launch, block.now)
     if block.fences != FENCED:  # no warp has executed a fence, so that nothing is released
         if not wide:
-            mine.narrow = code + 1
+            ours.narrow = code + 1
         return
     knows = known(block, warp)
     released = maximum(load_lanes(block.covered.row(warp)), minimum(load_lanes(block.fenced), knows))
-    store_lanes(mine.released, maximum(load_lanes(mine.released), released))
+    store_lanes(ours.released, maximum(load_lanes(ours.released), released))
     if not wide:
-        mine.narrow = code + 1
+        ours.narrow = code + 1
         return
     released = maximum(load_lanes(block.covered_wide.row(warp)), minimum(load_lanes(block.fenced_wide), knows))
     fenced = block.fenced_wide[warp]
     if fenced != 0:  # its own lanes are covered without having synchronized
-        mine.reached_alone[warp] = fenced
-        mine.releasing[warp] |= mask | synced_with(block, warp, mask)
+        ours.reached_alone[warp] = fenced
+        ours.releasing[warp] |= mask | synced_with(block, warp, mask)
     if fenced != 0 or any_of(released != 0):
-        store_lanes(mine.reached, maximum(load_lanes(mine.reached), released))
+        store_lanes(ours.reached, maximum(load_lanes(ours.reached), released))
         launch.now += 1
         at = load_lanes(addresses)
         chosen = lanes(mask & ~elsewhere(at))
         for word in range(u32(size) + 3 >> 2):
             scatter(launch.released, place(at, word), narrow(splat(launch.now)), chosen)
-        if mine.first == 0:
-            mine.first = launch.now
-        time, number = u32(block.now >> TIME & LAST_TIME), mine.releases
-        if number == 0 or mine.times[(number - 1) % RELEASES] != time:
-            mine.times[number % RELEASES] = time
-            mine.moments[number % RELEASES] = launch.now
-            mine.releases = number + 1
+        if ours.first == 0:
+            ours.first = launch.now
+        time, number = u32(block.now >> TIME & LAST_TIME), ours.releases
+        if number == 0 or ours.times[(number - 1) % RELEASES] != time:
+            ours.times[number % RELEASES] = time
+            ours.moments[number % RELEASES] = launch.now
+            ours.releases = number + 1
 
 
 @rule
@@ -241,21 +241,21 @@ def acquire(
     in the program is ordered after those writes; else it needs a fence after it. wide: other blocks' writes too, if
     they are to the same words."""
     block.fences = max(block.fences, 1)
-    mine = published(launch, block.now)
-    seen = maximum(load_lanes(block.seen.row(warp)), load_lanes(mine.released))
+    ours = published(launch, block.now)
+    seen = maximum(load_lanes(block.seen.row(warp)), load_lanes(ours.released))
     store_lanes(block.seen.row(warp), seen)
     block.unordered[warp] = 0 if orders else code + 1
     if orders:
         row = block.acquired.row(warp)
         store_lanes(row, maximum(load_lanes(row), seen))
     if not wide:
-        mine.narrow = code + 1
+        ours.narrow = code + 1
         return
     block.heard_soon[warp] = max(block.heard_soon[warp], last_release(launch, block, mask, addresses, size))
-    mine.seen = max(mine.seen, block.heard_soon[warp])
-    mine.unordered = 0 if orders else code + 1
+    ours.seen = max(ours.seen, block.heard_soon[warp])
+    ours.unordered = 0 if orders else code + 1
     if orders:
-        mine.acquired = max(mine.acquired, block.heard_soon[warp])
+        ours.acquired = max(ours.acquired, block.heard_soon[warp])
         block.heard[warp] = max(block.heard[warp], block.heard_soon[warp])
 
 

@@ -59,8 +59,8 @@ def is_owned(records: Pointer[u64], stride: u64, number: u64) -> boolean:
 @rule
 def made_own(line: Pointer[u64], records: Pointer[u64], stride: u64, number: u64) -> boolean:
     """Makes a line an owned one if nothing has accessed it, or one warp has as a whole and at one time."""
-    kept, at = records + 3 * stride, records + (number << LINE)
-    epoch, found = kept[EPOCH], row_ids() & 0
+    summary, at = records + 3 * stride, records + (number << LINE)
+    epoch, found = summary[EPOCH], row_ids() & 0
     if (line[3] >> AGE ^ epoch) & ~FLAGS == 0:
         if line[3] >> AGE != epoch or line[2] != 0 or (line[0] | line[1]) & (1 << STRONG | 1 << MANY) != 0:
             return False
@@ -69,13 +69,13 @@ def made_own(line: Pointer[u64], records: Pointer[u64], stride: u64, number: u64
             if record != 0:
                 if how_kept(line, third) == OF_WORDS or record >> CODE & LAST_CODE > LARGEST:
                     return False
-                each = row_of(record, how_kept(line, third)) & OWNER
-                if not all_of((found == 0) | ((found ^ each) & OWNER == 0)):
+                owners = row_of(record, how_kept(line, third)) & OWNER
+                if not all_of((found == 0) | ((found ^ owners) & OWNER == 0)):
                     return False
-                found |= each | (record >> CODE & LAST_CODE) + 1 << (READ if third == 1 else WROTE)
+                found |= owners | (record >> CODE & LAST_CODE) + 1 << (READ if third == 1 else WROTE)
     store_row(at, found)
     line[3] = u64((epoch | OWNED) << AGE)
-    kept[OWN_RECORDS] = 1
+    summary[OWN_RECORDS] = 1
     return True
 
 
@@ -93,9 +93,9 @@ def taken(at: Pointer[u64], new: row_u64, chosen: row_bool, field: u64) -> boole
 def line_taken(records: Pointer[u64], stride: u64, number: u64, now: row_u64, chosen: u32, write: boolean) -> boolean:
     """Records an access to some words of a line, as `now` has it, if the line is owned, or is from now on: that it is
     not where all words are accessed, since a line may be one record then (`race_line_records`)."""
-    line, kept = line_of(records, stride, number), records + 3 * stride
+    line, summary = line_of(records, stride, number), records + 3 * stride
     if not is_owned(records, stride, number):
-        if chosen == WHOLE_LINE or kept[OF_A_BLOCK] != 0 or not made_own(line, records, stride, number):
+        if chosen == WHOLE_LINE or summary[OF_A_BLOCK] != 0 or not made_own(line, records, stride, number):
             return False
     code = now >> CODE & LAST_CODE
     words: row_bool = ((row_ids() & 0) + u64(chosen)) >> row_ids() & 1 != 0
@@ -143,13 +143,13 @@ def run_taken(
     stride: u64,
     word: u64,
     apart: u32,
-    mine: u64,
+    access: u64,
     mask: u32,
     wanted: u32,
     codes: Pointer[u32],
     write: boolean,
 ) -> boolean:
-    """Records what lanes access that are so many words apart: from that of `mine` on, whose first word this is, the
+    """Records what lanes access that are so many words apart: from that of `access` on, whose first word this is, the
     lanes of a mask."""
     field, mark = u64(LARGEST + 1) << field_of(write), u64((records[3 * stride + EPOCH] | OWNED) << AGE)
     inverse, reach = u32(((1 << SCALE) + apart - 1) // apart), last(mask) * apart + last(wanted)
@@ -167,7 +167,7 @@ def run_taken(
         for k in lanes_of(wanted & wanted - 1):
             who = select(within == k, lane + codes[k], who)
         chosen = inside & ((ids & 0) + mask >> lane & ((ids & 0) + wanted >> within) & 1 != 0)
-        if not taken(records + (number << LINE), widen(who) + mine, chosen, field):
+        if not taken(records + (number << LINE), widen(who) + access, chosen, field):
             return False
     return True
 
@@ -197,7 +197,7 @@ def own_words(
     stride: u64,
     offsets: Pointer[u32],
     pieces: Pointer[u64],
-    mine: u64,
+    access: u64,
     mask: u32,
     write: boolean,
 ) -> boolean:
@@ -211,14 +211,14 @@ def own_words(
         return False
     if records[3 * stride + OWNED_LINES] == ALL_OWNED:
         accessed(launch, block, records, stride, write)
-        return each_taken(launch, records, offsets, pieces, least, mine, mask, codes, write)
+        return each_taken(launch, records, offsets, pieces, least, access, mask, codes, write)
     apart, same = run_of(launch, offsets, mask, last(wanted) + 1)
     if apart == 0 or same != mask:
         return False
     accessed(launch, block, records, stride, write)
     lane = first(mask)
     word = offsets[lane] + least >> first(u32(launch.granule))
-    return run_taken(records, stride, word, apart, mine | lane, mask >> lane, wanted, codes, write)
+    return run_taken(records, stride, word, apart, access | lane, mask >> lane, wanted, codes, write)
 
 
 @rule
@@ -229,7 +229,7 @@ def own_words_anyhow(
     stride: u64,
     offsets: Pointer[u32],
     pieces: Pointer[u64],
-    mine: u64,
+    access: u64,
     mask: u32,
     write: boolean,
 ) -> boolean:
@@ -243,7 +243,7 @@ def own_words_anyhow(
     accessed(launch, block, records, stride, write)
     if not each_owned(launch, records, stride, offsets, least, mask, wanted):
         return False
-    return each_taken(launch, records, offsets, pieces, least, mine, mask, codes, write)
+    return each_taken(launch, records, offsets, pieces, least, access, mask, codes, write)
 
 
 @rule(inline=True)
@@ -252,13 +252,13 @@ def each_owned(
 ) -> boolean:
     """Whether all lines that lanes access, wherever they lie, are owned ones, or are from now on. When that has been so
     often all lines of the allocation are made owned, if there are not too many; then none is looked at."""
-    kept = records + 3 * stride
-    if kept[OWNED_LINES] == ALL_OWNED:
+    summary = records + 3 * stride
+    if summary[OWNED_LINES] == ALL_OWNED:
         return True
-    if kept[OWNED_LINES] == SOME_OWNED:
-        kept[OWNED_LINES] = ALL_OWNED if stride <= SWEPT and all_made_own(records, stride) else NOT_OWNED
-    elif kept[OWNED_LINES] < SOME_OWNED:
-        kept[OWNED_LINES] += 1
+    if summary[OWNED_LINES] == SOME_OWNED:
+        summary[OWNED_LINES] = ALL_OWNED if stride <= SWEPT and all_made_own(records, stride) else NOT_OWNED
+    elif summary[OWNED_LINES] < SOME_OWNED:
+        summary[OWNED_LINES] += 1
     return lines_owned(launch, records, stride, offsets, least, mask, wanted)
 
 
@@ -294,7 +294,7 @@ def each_taken(
     offsets: Pointer[u32],
     pieces: Pointer[u64],
     least: u64,
-    mine: u64,
+    access: u64,
     mask: u32,
     codes: Pointer[u32],
     write: boolean,
@@ -308,7 +308,7 @@ def each_taken(
         begin = widen(load_lanes(offsets) + u32(pieces[at]) >> shift)
         for k in range(pieces[at + 1]):
             index, code = begin + k, codes[(pieces[at] - least >> shift) + k]
-            new = widen(lane_ids()) + (mine + code)
+            new = widen(lane_ids()) + (access + code)
             old = gather(records, index, chosen)
             if any_of((old != 0) & ((old ^ new) & OWNER != 0)):
                 return False

@@ -57,58 +57,60 @@ def floor_of(later: DeferredAccesses, warp: u32) -> u32:
 
 
 @rule(inline=True)
-def word_alone(place: Pointer[u32], begin: u32, floor: u32, mine: u32, many: boolean, write: boolean) -> boolean:
+def word_alone(place: Pointer[u32], begin: u32, floor: u32, thread: u32, many: boolean, write: boolean) -> boolean:
     """Notes an access to a word; False, and nothing is noted, if it may be a hazard. many: several lanes of the warp
     make it."""
     seen, dirty = place[0], u32(0)
-    if floor != begin and seen >= begin and (seen ^ mine) & OF_WARP == 0:
+    if floor != begin and seen >= begin and (seen ^ thread) & OF_WARP == 0:
         dirty = seen & DIRTY
-        seen = since_synced(seen, mine, floor)
-    fresh, own = seen < begin, (seen ^ mine) & OF_THREAD == 0 and not many
+        seen = since_synced(seen, thread, floor)
+    fresh, own = seen < begin, (seen ^ thread) & OF_THREAD == 0 and not many
     if write:
         if many or not (fresh or own):
             return False
-        place[0] = mine | BOTH
+        place[0] = thread | BOTH
         return True
     if fresh:
-        seen = mine
+        seen = thread
     elif not own and seen & DIRTY != 0:
         return False
     if many or not (fresh or own):
-        seen |= u32(SEVERAL) if (seen ^ mine) & OF_WARP == 0 else u32(SEVERAL | WARPS)
+        seen |= u32(SEVERAL) if (seen ^ thread) & OF_WARP == 0 else u32(SEVERAL | WARPS)
     place[0] = seen | dirty
     return True
 
 
 @rule(inline=True)
-def since_synced(seen: u32, mine: u32, floor: u32) -> u32:
+def since_synced(seen: u32, thread: u32, floor: u32) -> u32:
     """The number of a word that one warp alone accesses, without what came before its lanes last synchronized: then the
     word is the next thread's, and what was written before matters to other warps alone."""
     if seen < floor:
-        return mine
+        return thread
     return seen if seen & WRITTEN != 0 else seen & BUT_DIRTY
 
 
 @rule(inline=True)
-def row_alone(place: Pointer[u32], begin: u32, floor: u32, mine: row_u32, chosen: row_bool, write: boolean) -> boolean:
-    """The same of the chosen ones of 16 words in a row, each accessed by the thread of `mine`."""
+def row_alone(
+    place: Pointer[u32], begin: u32, floor: u32, thread: row_u32, chosen: row_bool, write: boolean
+) -> boolean:
+    """The same of the chosen ones of 16 words in a row, each accessed by the thread of its number."""
     before = load_row(place)
     seen, dirty = before, before & 0
     if floor != begin:
-        same = (seen >= begin) & ((seen ^ mine) & OF_WARP == 0)
+        same = (seen >= begin) & ((seen ^ thread) & OF_WARP == 0)
         dirty = select(same, seen & DIRTY, dirty)
         seen = select(same & (seen & WRITTEN == 0), seen & BUT_DIRTY, seen)
-        seen = select(same & (before < floor), mine, seen)
-    fresh, own = seen < begin, (seen ^ mine) & OF_THREAD == 0
+        seen = select(same & (before < floor), thread, seen)
+    fresh, own = seen < begin, (seen ^ thread) & OF_THREAD == 0
     if write:
         if any_of(chosen & ~(fresh | own)):
             return False
-        store_row(place, select(chosen, mine | BOTH, before))
+        store_row(place, select(chosen, thread | BOTH, before))
         return True
     if any_of(chosen & ~(fresh | own | (seen & DIRTY == 0))):
         return False
-    others = select((seen ^ mine) & OF_WARP == 0, seen | SEVERAL, seen | (SEVERAL | WARPS))
-    store_row(place, select(chosen, select(fresh, mine, select(own, seen, others)) | dirty, before))
+    others = select((seen ^ thread) & OF_WARP == 0, seen | SEVERAL, seen | (SEVERAL | WARPS))
+    store_row(place, select(chosen, select(fresh, thread, select(own, seen, others)) | dirty, before))
     return True
 
 
@@ -118,7 +120,7 @@ def lanes_alone(
     index: lanes_u32,
     begin: u32,
     floor: u32,
-    mine: lanes_u32,
+    thread: lanes_u32,
     mask: u32,
     distinct: boolean,
     write: boolean,
@@ -128,28 +130,28 @@ def lanes_alone(
     seen = gather(who, index, chosen)
     dirty = seen & 0
     if floor != begin:
-        same, before = (seen >= begin) & ((seen ^ mine) & OF_WARP == 0), seen < floor
+        same, before = (seen >= begin) & ((seen ^ thread) & OF_WARP == 0), seen < floor
         dirty = select(same, seen & DIRTY, dirty)
         seen = select(same & (seen & WRITTEN == 0), seen & BUT_DIRTY, seen)
-        seen = select(same & before, mine, seen)
-    fresh, own = seen < begin, (seen ^ mine) & OF_THREAD == 0
+        seen = select(same & before, thread, seen)
+    fresh, own = seen < begin, (seen ^ thread) & OF_THREAD == 0
     good = fresh | own
     if not write:
         good |= seen & DIRTY == 0
     if any_of(chosen & ~good):
         return False
-    done = mine | BOTH
+    done = thread | BOTH
     if not write:
-        others = select((seen ^ mine) & OF_WARP == 0, seen | SEVERAL, seen | (SEVERAL | WARPS))
-        done = select(fresh, mine, select(own, seen, others)) | dirty
+        others = select((seen ^ thread) & OF_WARP == 0, seen | SEVERAL, seen | (SEVERAL | WARPS))
+        done = select(fresh, thread, select(own, seen, others)) | dirty
     scatter(who, index, done, chosen)
     if not distinct:
-        kept = gather(who, index, chosen)
-        again = chosen & (kept != done)
+        stored = gather(who, index, chosen)
+        again = chosen & (stored != done)
         if any_of(again):
             if write:
                 return False
-            scatter(who, index, kept | SEVERAL, again)
+            scatter(who, index, stored | SEVERAL, again)
     return True
 
 

@@ -34,8 +34,6 @@ from ptxlab.emulate.rules.race_summaries import (
 from ptxlab.emulate.rules.races import hazard, remember
 from ptxlab.emulate.rules.records import BLOCK, ID, WARP, Block, Launch
 
-ALL = 0xFFFFFFFF
-"""The mask of a row without gaps."""
 FEW = 4
 """Words that are sooner checked one by one."""
 SPARSE = 2
@@ -60,16 +58,16 @@ def words_of(chosen: u32) -> row_u64:
 
 
 @rule(inline=True)
-def row_fine(record: row_u64, me: row_u64, low: u64, span: u64) -> row_u64:
+def row_fine(record: row_u64, access: row_u64, low: u64, span: u64) -> row_u64:
     """Marks the records that need no further check: no access, one before the last barrier of all, or the thread's
     own."""
-    return marked((record == 0) | (record - low < span) | ((record ^ me) & ID == 0))
+    return marked((record == 0) | (record - low < span) | ((record ^ access) & ID == 0))
 
 
 @rule(inline=True)
-def row_synced(record: row_u64, me: row_u64, low: u64, since: u64) -> row_u64:
+def row_synced(record: row_u64, access: row_u64, low: u64, since: u64) -> row_u64:
     """Marks the records of lanes of the same warp from before its lanes have synchronized."""
-    return marked((record - low < since) & ((record ^ me) >> WARP & 31 == 0))
+    return marked((record - low < since) & ((record ^ access) >> WARP & 31 == 0))
 
 
 @rule(inline=True)
@@ -86,10 +84,10 @@ def none_of(chosen: row_u64) -> boolean:
 
 
 @rule(inline=True)
-def by_lanes(mine: u64, at: u64, shift: u64) -> row_u64:
+def by_lanes(access: u64, at: u64, shift: u64) -> row_u64:
     """The records of a line's words, of which `at` words of the access lie before the first (modulo 2**64: less than
     none where the access begins within the line)."""
-    found: row_u64 = ((row_ids() + at) >> shift) + mine
+    found: row_u64 = ((row_ids() + at) >> shift) + access
     return found
 
 
@@ -104,13 +102,13 @@ def stretch(
     words: u64,
     codes: Pointer[u64],
     step: u64,
-    mine: u64,
+    access: u64,
     shift: u64,
     mask: u32,
     write: boolean,
 ) -> None:
-    """Words in a row, word i accessed by the lane of `mine` plus `i >> shift`. step: 1 if there is a code for each
-    word, 0 if there is none (`mine` has it). mask: which of 32 words are accessed, if it is not full."""
+    """Words in a row, word i accessed by the lane of `access` plus `i >> shift`. step: 1 if there is a code for each
+    word, 0 if there is none (`access` has it). mask: which of 32 words are accessed, if it is not full."""
     low = block.now >> BLOCK << BLOCK
     span = u64(block.full - low)
     rows = by_rows(launch, records, stride)
@@ -123,26 +121,26 @@ def stretch(
         begin = word + i & ROW - 1
         here = min(words - i, ROW - begin)
         meant = u32((1 << here) - 1)
-        if mask != ALL:
+        if mask != ALL_LANES:
             meant &= mask >> u32(i)
         if rows and step == 0 and meant != 0 and (meant != FULL or is_owned(records, stride, word + i >> LINE)):
-            now = by_lanes(mine, u64(i - begin), shift)
+            now = by_lanes(access, u64(i - begin), shift)
             if line_taken(records, stride, word + i >> LINE, now, meant << u32(begin), write):
                 i += here
                 continue
         if rows and meant == FULL and step == 0:
             line = begun(records, stride, word + i >> LINE)
-            if row_accessed(block, line, mine + (i >> shift), how, low, span, write) != LOOK:
+            if row_accessed(block, line, access + (i >> shift), how, low, span, write) != LOOK:
                 i += ROW
                 continue
-        if (here <= FEW and mask == ALL) or count(meant) <= SPARSE or (step == 1 and begin != 0):
+        if (here <= FEW and mask == ALL_LANES) or count(meant) <= SPARSE or (step == 1 and begin != 0):
             for k in lanes_of(meant):
                 at = i + k
-                who = (mine | codes[at * step]) + (at >> shift)
+                who = (access | codes[at * step]) + (at >> shift)
                 if not word_accessed(block, records, stride, word + at, who, low, span, write, rows):
                     look(launch, block, records, stride, word + at, address + at * launch.granule, who, write, rows)
         elif meant != 0:
-            now = by_lanes(mine, u64(i - begin), shift)
+            now = by_lanes(access, u64(i - begin), shift)
             if step == 1:
                 now |= load_row(codes + i)
             part_of_line(
@@ -172,7 +170,7 @@ def look(
     stride: u64,
     word: u64,
     address: u64,
-    me: u64,
+    access: u64,
     write: boolean,
     rows: boolean,
 ) -> None:
@@ -183,8 +181,8 @@ def look(
         for third in range(3):
             spread(line, begin + third * stride, third)
             no_later(line, third, block.now)
-    hazard(launch, block, records + word, stride, address, me, write)
-    remember(launch, block, records + word, stride, me, write)
+    hazard(launch, block, records + word, stride, address, access, write)
+    remember(launch, block, records + word, stride, access, write)
 
 
 @rule
@@ -285,7 +283,7 @@ def whole_lines(
     offset: u64,
     members: Pointer[u64],
     width: u64,
-    mine: u64,
+    access: u64,
     write: boolean,
 ) -> boolean:
     """All members, the accesses of `width` lanes side by side, as records of lines. False where one cannot be."""
@@ -301,7 +299,7 @@ def whole_lines(
         if k == 0:
             accessed(launch, block, records, stride, write)
         for i in range(0, members[2] // launch.granule * width, ROW):
-            who = (mine | members[3 * k + 3]) + (i >> shift)
+            who = (access | members[3 * k + 3]) + (i >> shift)
             if not first_of_line(records, stride, word + i >> LINE, who, min(shift, u64(WHOLE)), write):
                 number = word + i >> LINE
                 if is_owned(records, stride, number):

@@ -14,7 +14,7 @@ from ptxlab.emulate.rules.accesses import (
     IN_ONE_ALLOCATION,
 )
 from ptxlab.emulate.rules.race_line_records import LINE, by_rows
-from ptxlab.emulate.rules.race_partial_lines import ALL, part_of_line, stretch, whole_lines
+from ptxlab.emulate.rules.race_partial_lines import part_of_line, stretch, whole_lines
 from ptxlab.emulate.rules.race_row_reads import read_together
 from ptxlab.emulate.rules.race_summaries import accessed, none_read, none_written
 from ptxlab.emulate.rules.race_words import OF_MANY
@@ -35,7 +35,7 @@ def from_one_address(
     offset: u64,
     start: u64,
     pieces: Pointer[u64],
-    mine: u64,
+    access: u64,
     write: boolean,
 ) -> None:
     """All pieces, from one offset, by one lane or many."""
@@ -44,7 +44,7 @@ def from_one_address(
         begin = offset + pieces[at]
         words = pieces[at + 1]
         word, codes = begin // launch.granule, pieces + (at + 2)
-        stretch(launch, block, records, stride, word, start + begin, words, codes, 1, mine, 63, ALL, write)
+        stretch(launch, block, records, stride, word, start + begin, words, codes, 1, access, 63, ALL_LANES, write)
         at += 2 + (words + 15) // 16 * 16
 
 
@@ -58,12 +58,12 @@ def from_a_row(
     start: u64,
     members: Pointer[u64],
     width: u64,
-    mine: u64,
+    access: u64,
     write: boolean,
 ) -> None:
-    """All members, the lanes' accesses side by side, `width` lanes from that of `mine` on."""
+    """All members, the lanes' accesses side by side, `width` lanes from that of `access` on."""
     for k in range(members[0]):
-        a_row(launch, block, records, stride, offset, start, members + 3 * k, width, mine, write)
+        a_row(launch, block, records, stride, offset, start, members + 3 * k, width, access, write)
 
 
 @rule
@@ -75,7 +75,7 @@ def from_part_of_a_row(
     offset: u64,
     start: u64,
     pieces: Pointer[u64],
-    mine: u64,
+    access: u64,
     mask: u32,
     write: boolean,
 ) -> None:
@@ -89,7 +89,7 @@ def from_part_of_a_row(
         words = pieces[at + 1]
         word = begin // launch.granule
         for k in range(words):
-            who, codes = mine | pieces[at + 2 + k] | lane, launch.no_codes
+            who, codes = access | pieces[at + 2 + k] | lane, launch.no_codes
             address = start + begin + k * launch.granule
             stretch(launch, block, records, stride, word + k, address, width, codes, 0, who, 0, mask >> lane, write)
         at += 2 + (words + 15) // 16 * 16
@@ -104,7 +104,7 @@ def from_parts_of_halves(
     offsets: lanes_u32,
     start: u64,
     pieces: Pointer[u64],
-    mine: u64,
+    access: u64,
     mask: u32,
     write: boolean,
 ) -> None:
@@ -118,7 +118,7 @@ def from_parts_of_halves(
                 lane = first(part)
                 begin = extract(offsets, lane) + pieces[at] + k * launch.granule
                 word, width = begin // launch.granule, u64(last(part) - lane + 1)
-                who, codes = mine | pieces[at + 2 + k] | lane, launch.no_codes
+                who, codes = access | pieces[at + 2 + k] | lane, launch.no_codes
                 stretch(
                     launch, block, records, stride, word, start + begin, width, codes, 0, who, 0, part >> lane, write
                 )
@@ -148,7 +148,7 @@ def from_close_lanes(
     apart: u64,
     start: u64,
     pieces: Pointer[u64],
-    mine: u64,
+    access: u64,
     mask: u32,
     write: boolean,
 ) -> None:
@@ -178,7 +178,7 @@ def from_close_lanes(
                         stride,
                         number,
                         start + (number << LINE) * granule,
-                        lane + one + (mine | pieces[at + 2 + k]),
+                        lane + one + (access | pieces[at + 2 + k]),
                         chosen,
                         low,
                         span,
@@ -201,16 +201,16 @@ def a_row(
     start: u64,
     member: Pointer[u64],
     width: u64,
-    mine: u64,
+    access: u64,
     write: boolean,
 ) -> None:
     """The same of one member, which is one behind the pointer."""
     begin = offset + member[1]
     words = member[2] // launch.granule
     word = begin // launch.granule
-    who, codes, address = mine | member[3], launch.no_codes, start + begin
+    who, codes, address = access | member[3], launch.no_codes, start + begin
     shift = u64(first(u32(words)))
-    stretch(launch, block, records, stride, word, address, words * width, codes, 0, who, shift, ALL, write)
+    stretch(launch, block, records, stride, word, address, words * width, codes, 0, who, shift, ALL_LANES, write)
 
 
 @rule
@@ -224,12 +224,12 @@ def from_crossing_halves(
     start: u64,
     members: Pointer[u64],
     width: u64,
-    mine: u64,
+    access: u64,
 ) -> None:
     """All members, which read, where the two halves of the warp read some words in common: in the order of the text."""
     for k in range(members[0]):
-        a_row(launch, block, records, stride, low, start, members + 3 * k, width, mine, False)
-        a_row(launch, block, records, stride, high, start, members + 3 * k, width, mine | 16, False)
+        a_row(launch, block, records, stride, low, start, members + 3 * k, width, access, False)
+        a_row(launch, block, records, stride, high, start, members + 3 * k, width, access | 16, False)
 
 
 @rule(inline=True)
@@ -254,25 +254,25 @@ def as_lines(
     high: u64,
     pattern: u32,
     members: Pointer[u64],
-    mine: u64,
+    access: u64,
     write: boolean,
 ) -> boolean:
     """Records what all lanes access in rows, where no word needs to be looked at. False: this is not so, or not of all
     of it; then `of_all_lanes` does it, again or for the first time."""
     by_lines = by_rows(launch, records, stride)
     if pattern == IN_A_ROW:
-        if by_lines and whole_lines(launch, block, records, stride, low, members, 32, mine, write):
+        if by_lines and whole_lines(launch, block, records, stride, low, members, 32, access, write):
             return True
-        return not write and read_together(launch, block, records, stride, low, members, 32, mine)
+        return not write and read_together(launch, block, records, stride, low, members, 32, access)
     if crossing(low, high, members, 16) or (write and low == high):
         return False
-    mine |= OF_MANY if low == high else u64(0)
-    if not (by_lines and whole_lines(launch, block, records, stride, low, members, 16, mine, write)):
-        if write or not read_together(launch, block, records, stride, low, members, 16, mine):
+    access |= OF_MANY if low == high else u64(0)
+    if not (by_lines and whole_lines(launch, block, records, stride, low, members, 16, access, write)):
+        if write or not read_together(launch, block, records, stride, low, members, 16, access):
             return False
-    if low == high or (by_lines and whole_lines(launch, block, records, stride, high, members, 16, mine | 16, write)):
+    if low == high or (by_lines and whole_lines(launch, block, records, stride, high, members, 16, access | 16, write)):
         return True
-    return not write and read_together(launch, block, records, stride, high, members, 16, mine | 16)
+    return not write and read_together(launch, block, records, stride, high, members, 16, access | 16)
 
 
 @rule(inline=True)
@@ -287,28 +287,28 @@ def of_all_lanes(
     start: u64,
     pieces: Pointer[u64],
     members: Pointer[u64],
-    mine: u64,
+    access: u64,
     write: boolean,
 ) -> boolean:
     """Checks and records what all lanes access, lanes 0 and 16 at these offsets. False where it must be done lane by
     lane: the pattern is another one, or two lanes may write to one place."""
     if pattern == IN_A_ROW:
-        from_a_row(launch, block, records, stride, low, start, members, 32, mine, write)
+        from_a_row(launch, block, records, stride, low, start, members, 32, access, write)
     elif pattern == HALVES_IN_A_ROW and not write and crossing(low, high, members, 16):
-        from_crossing_halves(launch, block, records, stride, low, high, start, members, 16, mine)
+        from_crossing_halves(launch, block, records, stride, low, high, start, members, 16, access)
     elif pattern == HALVES_IN_A_ROW and not (write and max(low, high) - min(low, high) < members[2] * 16):
         if low == high:
-            mine |= OF_MANY
-        from_a_row(launch, block, records, stride, low, start, members, 16, mine, write)
+            access |= OF_MANY
+        from_a_row(launch, block, records, stride, low, start, members, 16, access, write)
         if low != high:
-            from_a_row(launch, block, records, stride, high, start, members, 16, mine | 16, write)
+            from_a_row(launch, block, records, stride, high, start, members, 16, access | 16, write)
     elif pattern == ALL_THE_SAME and not write:
-        from_one_address(launch, block, records, stride, low, start, pieces, mine | OF_MANY, write)
+        from_one_address(launch, block, records, stride, low, start, pieces, access | OF_MANY, write)
     elif pattern == HALVES_THE_SAME and not write and crossing(low, high, members, 1):
-        from_crossing_halves(launch, block, records, stride, low, high, start, members, 1, mine | OF_MANY)
+        from_crossing_halves(launch, block, records, stride, low, high, start, members, 1, access | OF_MANY)
     elif pattern == HALVES_THE_SAME and not write:
-        from_one_address(launch, block, records, stride, low, start, pieces, mine | OF_MANY, write)
-        from_one_address(launch, block, records, stride, high, start, pieces, mine | OF_MANY | 16, write)
+        from_one_address(launch, block, records, stride, low, start, pieces, access | OF_MANY, write)
+        from_one_address(launch, block, records, stride, high, start, pieces, access | OF_MANY | 16, write)
     else:
         return False
     return True
@@ -323,7 +323,7 @@ def found_pattern(offsets: Pointer[u32], mask: u32, members: Pointer[u64]) -> u3
     each, low, high = load_lanes(offsets), u32(offsets[lane]), u32(offsets[16])
     if mask & mask - 1 != 0 and mask & ~bits(each == low) == 0:
         return ALL_THE_SAME
-    if mask != ALL:
+    if mask != ALL_LANES:
         return IN_ONE_ALLOCATION
     if bits(each == low) & 0xFFFF == 0xFFFF and bits(each == high) >> 16 == 0xFFFF:
         return HALVES_THE_SAME

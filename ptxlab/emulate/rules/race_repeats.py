@@ -16,7 +16,7 @@ from __future__ import annotations
 import numpy as np
 
 from ptxlab.emulate.language import *
-from ptxlab.emulate.rules.clock import me
+from ptxlab.emulate.rules.clock import access_of
 from ptxlab.emulate.rules.notes import taking_part
 from ptxlab.emulate.rules.race_deferred_reads import (
     EACH,
@@ -69,7 +69,7 @@ def make_room(repeats: Repeats) -> None:
 @rule(inline=True)
 def key_of(block: Block, warp: u32, pattern: u64) -> u64:
     """`Told.key` of an access that is made now."""
-    return (me(block, warp, 0) | (block.full >> TIME & LAST_TIME) << CODE | pattern) & NOT_BLOCK
+    return (access_of(block, warp, 0) | (block.full >> TIME & LAST_TIME) << CODE | pattern) & NOT_BLOCK
 
 
 @rule
@@ -111,16 +111,16 @@ def note_again(launch: Launch, block: Block) -> boolean:
     interval = repeats.intervals[repeats.now]
     interval.left += 1
     for k in range(interval.begin, repeats.next):
-        told, put = repeats.told[k], later.reads[later.count]
+        told, deferred = repeats.told[k], later.reads[later.count]
         warp, mask = u32(told.key >> WARP & 31), u32(told.lanes)
         taking_part(launch, warp, mask, told.members)
-        put.stamp = block.now & ~NOT_BLOCK | told.key & NOT_PATTERN | told.pattern
-        put.records, put.extent = block.records, u64(mask) << 32 | block.stride
-        put.places, put.apart, put.synced = told.where, told.apart, told.synced
-        put.members, put.pieces = told.members, told.pieces
+        deferred.stamp = block.now & ~NOT_BLOCK | told.key & NOT_PATTERN | told.pattern
+        deferred.records, deferred.extent = block.records, u64(mask) << 32 | block.stride
+        deferred.places, deferred.apart, deferred.synced = told.where, told.apart, told.synced
+        deferred.members, deferred.pieces = told.members, told.pieces
         writes = writes or told.pattern & NOTED_WRITE != 0
         if told.pattern & 15 == EACH:
-            put.places = later.apart
+            deferred.places = later.apart
             copy_bytes((later.offsets + 32 * later.apart).cast(u8), (repeats.offsets + 32 * told.where).cast(u8), 128)
             later.apart += 1
         later.count += 1
@@ -142,23 +142,23 @@ def begin_interval(block: Block, first: boolean) -> None:
             later.interval = 0
         later.interval += 1
         later.since = later.interval
-        kept = records + 3 * stride
+        summary = records + 3 * stride
         if repeats.learns != 0:
-            remember(block, kept[LATER] != NOW)
-        elif kept[LATER] == REPEATED:
+            remember(block, summary[LATER] != NOW)
+        elif summary[LATER] == REPEATED:
             repeats.intervals[repeats.now].kept += 1
         later.spared += later.count
         later.count, later.apart = 0, 0
         repeats.now, repeats.learns = 0 if first else repeats.now + 1, 0
-        kept[LATER] = TO_BLOCK if later.spared + PATIENCE > later.wasted else NOW
+        summary[LATER] = TO_BLOCK if later.spared + PATIENCE > later.wasted else NOW
         if repeats.now < repeats.room:
             interval = repeats.intervals[repeats.now]
             if interval.left > interval.kept + DOUBT:
                 interval.end, interval.kept, interval.left = interval.begin, 0, 0
             if interval.begin != interval.end:
-                kept[LATER], repeats.next = REPEATED, interval.begin
+                summary[LATER], repeats.next = REPEATED, interval.begin
             elif interval.tries < TRIES:
-                kept[LATER], repeats.learns = TO_BLOCK, 1
+                summary[LATER], repeats.learns = TO_BLOCK, 1
 
 
 @rule(cold=True)
@@ -171,24 +171,29 @@ def remember(block: Block, fine: boolean) -> None:
         return
     interval.begin = repeats.used
     for k in range(later.count):
-        put, told = later.reads[k], repeats.told[repeats.used]
-        pattern = put.stamp & 15
-        told.pattern, told.where, told.apart, told.synced = u32(put.stamp & 31), put.places, put.apart, put.synced
-        told.members, told.pieces = put.members, put.pieces
+        deferred, told = later.reads[k], repeats.told[repeats.used]
+        pattern = deferred.stamp & 15
+        told.pattern, told.where, told.apart, told.synced = (
+            u32(deferred.stamp & 31),
+            deferred.places,
+            deferred.apart,
+            deferred.synced,
+        )
+        told.members, told.pieces = deferred.members, deferred.pieces
         strided, places, apart = True, u64(0), u64(0)
         if pattern == EACH:
-            given = later.offsets + 32 * put.places
-            strided, places, apart = equally_far(given, u32(put.extent >> 32))
+            given = later.offsets + 32 * deferred.places
+            strided, places, apart = equally_far(given, u32(deferred.extent >> 32))
             told.where = repeats.apart
             copy_bytes((repeats.offsets + 32 * repeats.apart).cast(u8), given.cast(u8), 128)
             if not strided:
                 places, apart = repeats.apart, 0
             repeats.apart += 1
         else:
-            places, apart = laid(put)
+            places, apart = laid(deferred)
         lies = u64(STRIDED) if strided else u64(EACH)
-        told.key = put.stamp & NOT_BLOCK & NOT_PATTERN | lies | put.stamp & NOTED_WRITE
-        told.places, told.lanes = places, apart << 32 | put.extent >> 32
+        told.key = deferred.stamp & NOT_BLOCK & NOT_PATTERN | lies | deferred.stamp & NOTED_WRITE
+        told.places, told.lanes = places, apart << 32 | deferred.extent >> 32
         repeats.used += 1
     interval.end = repeats.used
     repeats.told[repeats.used].key = NO_KEY

@@ -24,7 +24,7 @@ from ptxlab.emulate.rules.race_line_records import (
     row_accessed,
 )
 from ptxlab.emulate.rules.race_owned_lines import line_taken
-from ptxlab.emulate.rules.race_partial_lines import ALL, FULL, ROW, by_lanes, mixed, words_of
+from ptxlab.emulate.rules.race_partial_lines import FULL, ROW, by_lanes, mixed, words_of
 from ptxlab.emulate.rules.race_summaries import accessed, none_written
 from ptxlab.emulate.rules.records import BLOCK, ID, Block, Launch
 
@@ -43,7 +43,7 @@ def read_together(
     offset: u64,
     members: Pointer[u64],
     width: u64,
-    mine: u64,
+    access: u64,
 ) -> boolean:
     """All members, which read, side by side in `width` lanes: each line is looked at once, for all of them. False where
     words need to be looked at, or lanes read different numbers of words. To record the same reads again, one after the
@@ -53,7 +53,7 @@ def read_together(
     low = block.now >> BLOCK << BLOCK
     span = u64(block.full - low)
     count, extent = members[0], members[2] // launch.granule * width
-    begin, end, apart, rising = u64(ALL), u64(0), True, True
+    begin, end, apart, rising = u64(ALL_LANES), u64(0), True, True
     for k in range(count):
         word = (offset + members[3 * k + 1]) // launch.granule
         if members[3 * k + 2] != members[2]:
@@ -90,7 +90,7 @@ def read_together(
             one,
             past,
             width,
-            mine,
+            access,
             low,
             span,
             unwritten,
@@ -127,7 +127,7 @@ def line_read(
     one: u64,
     past: u64,
     width: u64,
-    mine: u64,
+    access: u64,
     low: u64,
     span: u64,
     unwritten: boolean,
@@ -142,7 +142,7 @@ def line_read(
     done, changes = one, u64(0)
     if rows and past - one == 1:
         word = (offset + members[3 * one + 1]) // launch.granule
-        now = by_lanes(mine | members[3 * one + 3], u64((number << LINE) - word), shift)
+        now = by_lanes(access | members[3 * one + 3], u64((number << LINE) - word), shift)
         if line_taken(records, stride, number, now, covered(number, word, size * width), False):
             return True
     if rows:
@@ -153,7 +153,7 @@ def line_read(
             if meant != 0:
                 if meant != FULL:
                     break
-                who = (mine | members[3 * done + 3]) + ((number << LINE) - word >> shift)
+                who = (access | members[3 * done + 3]) + ((number << LINE) - word >> shift)
                 told = row_accessed(block, line, who, min(shift, u64(WHOLE)), low, span, False)
                 if told == LOOK:
                     break
@@ -174,13 +174,13 @@ def line_read(
         free = bits((reader == 0) | (reader - low < span))
     if not (rows and before_barrier(line[2], low, span)):
         left = bits((other == 0) | (other - low < span))
-    ours, others = bits((reader ^ mine) & OF_WARP == 0), bits((other ^ mine) & OF_WARP == 0)  # words of this warp
+    ours, others = bits((reader ^ access) & OF_WARP == 0), bits((other ^ access) & OF_WARP == 0)  # words of this warp
     new, last = False, False
     while done < past:
         word = (offset + members[3 * done + 1]) // launch.granule
         meant = covered(number, word, size * width)
         if meant & (free | left | ours | others) != 0:
-            now = by_lanes(mine | members[3 * done + 3], u64((number << LINE) - word), shift)
+            now = by_lanes(access | members[3 * done + 3], u64((number << LINE) - word), shift)
             taken = meant & free
             if meant & ours & ~free != 0:
                 taken |= meant & bits((reader ^ now) & ID == 0)

@@ -39,7 +39,7 @@ def joint_lines(
     stride: u64,
     offsets: Pointer[u32],
     pieces: Pointer[u64],
-    mine: u64,
+    accesses: u64,
     write: boolean,
 ) -> boolean:
     """Records all pieces, from an offset of each of 32 lanes. False where not all lines are joint, or would be now. To
@@ -58,27 +58,27 @@ def joint_lines(
     for _ in range(pieces[0]):
         word, words = offsets[0] + pieces[at] >> shift, pieces[at + 1]
         for k in range(words):
-            me, number = mine | pieces[at + 2 + k], word + k >> LINE
+            access, number = accesses | pieces[at + 2 + k], word + k >> LINE
             line = line_of(records, stride, number)
-            if line[3] != mark and not joined(records, stride, number, apart, me):
+            if line[3] != mark and not joined(records, stride, number, apart, access):
                 return False
-            more = u64(me - line[1]) >> CODE
-            if more > FARTHEST or u64(line[1] + (more << CODE)) != me:
+            ahead = u64(access - line[1]) >> CODE
+            if ahead > FARTHEST or u64(line[1] + (ahead << CODE)) != access:
                 return False
             half = line_of(records, stride, number + apart) if write else line
             half += (word + k >> 3 & 1) * 2
             place = 8 * (word + k & 7)
-            half[0] = half[0] & ~u64(0xFF << place) | u64(more + 1 << place)
+            half[0] = half[0] & ~u64(0xFF << place) | u64(ahead + 1 << place)
         at += 2 + (words + 15) // 16 * 16
     return True
 
 
 @rule
-def joined(records: Pointer[u64], stride: u64, number: u64, apart: u64, me: u64) -> boolean:
+def joined(records: Pointer[u64], stride: u64, number: u64, apart: u64, access: u64) -> boolean:
     """Makes 32 lines joint ones, from this line on, if nothing has accessed any of them."""
-    kept = records + 3 * stride
-    epoch = kept[EPOCH]
-    if kept[DISSOLVED] >= ENOUGH:
+    summary = records + 3 * stride
+    epoch = summary[EPOCH]
+    if summary[DISSOLVED] >= ENOUGH:
         return False
     for lane in range(32):
         line = line_of(records, stride, number + lane * apart)
@@ -89,6 +89,6 @@ def joined(records: Pointer[u64], stride: u64, number: u64, apart: u64, me: u64)
         line = line_of(records, stride, number + lane * apart)
         line[0], line[1], line[2] = 0, 0, 0
         line[3] = u64((epoch | JOINT) << AGE | apart << 5 | lane)
-    code = me >> CODE & LAST_CODE
-    line_of(records, stride, number)[1] = me - (min(code, u64(EARLIER)) << CODE)
+    code = access >> CODE & LAST_CODE
+    line_of(records, stride, number)[1] = access - (min(code, u64(EARLIER)) << CODE)
     return True

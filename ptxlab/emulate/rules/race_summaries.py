@@ -49,12 +49,12 @@ def room(stride: u64) -> u64:
 @rule
 def begin_again(records: Pointer[u64], stride: u64) -> None:
     """Nothing has been accessed: another block has the memory now. Words that have records of their own keep them."""
-    kept = records + 3 * stride
-    kept[WRITES], kept[READS] = 0, 0
-    kept[EPOCH] += 1
-    kept[DISSOLVED] = 0
-    kept[LEFT] = kept[OWN_RECORDS]
-    if kept[BY_WORDS] != 0:
+    summary = records + 3 * stride
+    summary[WRITES], summary[READS] = 0, 0
+    summary[EPOCH] += 1
+    summary[DISSOLVED] = 0
+    summary[LEFT] = summary[OWN_RECORDS]
+    if summary[BY_WORDS] != 0:
         fill_bytes(records, 0, 24 * stride)
 
 
@@ -76,11 +76,11 @@ def none_read(launch: Launch, block: Block, records: Pointer[u64], stride: u64) 
 def accessed(launch: Launch, block: Block, records: Pointer[u64], stride: u64, write: boolean) -> None:
     """An access to an allocation is about to be recorded."""
     if launch.summaries:
-        kept = records + 3 * stride
+        summary = records + 3 * stride
         if write:
-            kept[WRITES] = block.now if one_block(kept[WRITES], block.now) else UNSURE
+            summary[WRITES] = block.now if one_block(summary[WRITES], block.now) else UNSURE
         else:
-            kept[READS] = block.now if one_block(kept[READS], block.now) else UNSURE
+            summary[READS] = block.now if one_block(summary[READS], block.now) else UNSURE
 
 
 @rule(inline=True)

@@ -20,8 +20,6 @@ from ptxlab.emulate.rules.races import OF_WARP, hazard, remember
 from ptxlab.emulate.rules.records import BLOCK, ID, MANY, TIME, WARP, Block, Launch
 
 OF_MANY = 1 << MANY
-ALL = 0xFFFFFFFF
-"""The mask of a row without gaps."""
 FEW = 4
 """Words that are sooner checked one by one."""
 ROW = 16
@@ -29,16 +27,16 @@ ROW = 16
 
 
 @rule(inline=True)
-def lanes_fine(record: lanes_u64, me: lanes_u64, low: u64, span: u64) -> lanes_bool:
+def lanes_fine(record: lanes_u64, access: lanes_u64, low: u64, span: u64) -> lanes_bool:
     """The same for 32 records."""
     fine: lanes_bool = record - low < span
     if not all_of(fine):
-        fine |= (record == 0) | ((record ^ me) & ID == 0)
+        fine |= (record == 0) | ((record ^ access) & ID == 0)
     return fine
 
 
 @rule
-def judged(block: Block, record: lanes_u64, me: lanes_u64, fine: u32, low: u64) -> tuple[u32, u32]:
+def judged(block: Block, record: lanes_u64, access: lanes_u64, fine: u32, low: u64) -> tuple[u32, u32]:
     """Where mbarriers, or barriers of some warps, have ordered warps. First result: also the records that lie before an
         access
     because its warp has waited, if they are of one other warp of the block. Second: the records for which that was
@@ -46,7 +44,7 @@ def judged(block: Block, record: lanes_u64, me: lanes_u64, fine: u32, low: u64) 
     doubt = first(~fine)
     if block.simple != 0 or doubt == 32:
         return fine, fine
-    one, now = u64(extract(record, doubt)), u64(extract(me, doubt))
+    one, now = u64(extract(record, doubt)), u64(extract(access, doubt))
     if (one ^ now) >> BLOCK != 0 or (one ^ now) & OF_WARP == 0 or block.peers is not None:
         return fine, fine
     warp, other = now >> WARP & 31, one >> WARP & 31
@@ -66,7 +64,7 @@ def scattered(
     start: u64,
     words: u64,
     codes: Pointer[u64],
-    mine: u64,
+    access: u64,
     mask: u32,
     write: boolean,
 ) -> u32:
@@ -91,7 +89,7 @@ def scattered(
     nowhere = splat(0) != 0
     collided: u32 = 0
     for k in range(words):
-        now = lane | (mine | codes[k])
+        now = lane | (access | codes[k])
         index = begin + k
         writer = splat(0)
         w_fine = ~nowhere
@@ -194,7 +192,7 @@ def read(readers: Pointer[u64], index: lanes_u64, now: lanes_u64, chosen: lanes_
         scatter(readers, index, now, chosen)
         if apart:
             return
-        kept = gather(readers, index, chosen)
-        again = chosen & (kept != now)
+        stored = gather(readers, index, chosen)
+        again = chosen & (stored != now)
         if any_of(again):
-            scatter(readers, index, kept | OF_MANY, again)
+            scatter(readers, index, stored | OF_MANY, again)

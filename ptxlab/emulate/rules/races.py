@@ -139,28 +139,28 @@ class Shadow:
 
 
 @rule
-def ordered(launch: Launch, block: Block, record: u64, me: u64, wrote: boolean) -> boolean:
-    """Whether the access of a record is ordered before an access `me`; `wrote`: the recorded one is a write."""
+def ordered(launch: Launch, block: Block, record: u64, access: u64, wrote: boolean) -> boolean:
+    """Whether the access of a record is ordered before another access; `wrote`: the recorded one is a write."""
     if record == 0:
         return True
     time = u32(record >> TIME & LAST_TIME)
-    if record >> BLOCK != me >> BLOCK:
-        if ordered_in_cluster(block, record, u32(me >> WARP & 31)):
+    if record >> BLOCK != access >> BLOCK:
+        if ordered_in_cluster(block, record, u32(access >> WARP & 31)):
             return True
         theirs = published(launch, record)
-        return reached(theirs, record) and released_after(theirs, record) <= block.heard[me >> WARP & 31]
+        return reached(theirs, record) and released_after(theirs, record) <= block.heard[access >> WARP & 31]
     v = u32(record >> WARP & 31)
-    w = u32(me >> WARP & 31)
+    w = u32(access >> WARP & 31)
     lane = u32(record & 31)
-    mine = u32(me & 31)
+    own_lane = u32(access & 31)
     if v == w:
         many = record >> MANY & 1 != 0
-        all_ = me >> MANY & 1 != 0
-        if (many and (all_ or wrote)) or (not many and not all_ and lane == mine):
+        all_ = access >> MANY & 1 != 0
+        if (many and (all_ or wrote)) or (not many and not all_ and lane == own_lane):
             return True
     if between_warps(block, record, w):
         return True
-    return v == w and synced(block, w, lane, mine, time)
+    return v == w and synced(block, w, lane, own_lane, time)
 
 
 @rule(inline=True)
@@ -186,43 +186,43 @@ def narrow_scope(launch: Launch, record: u64) -> boolean:
 
 
 @rule(inline=True)
-def both_strong(launch: Launch, record: u64, me: u64) -> boolean:
+def both_strong(launch: Launch, record: u64, access: u64) -> boolean:
     """Whether two accesses do not race because both are strong and the scope of each includes the other's thread."""
-    if (record & me) >> STRONG & 1 == 0:
+    if (record & access) >> STRONG & 1 == 0:
         return False
-    return record >> BLOCK == me >> BLOCK or not (narrow_scope(launch, record) or narrow_scope(launch, me))
+    return record >> BLOCK == access >> BLOCK or not (narrow_scope(launch, record) or narrow_scope(launch, access))
 
 
 @rule(inline=True)
-def collides(launch: Launch, block: Block, record: u64, me: u64, wrote: boolean) -> boolean:
-    """Whether an access `me` races with the recorded one."""
-    return not both_strong(launch, record, me) and not ordered(launch, block, record, me, wrote)
+def collides(launch: Launch, block: Block, record: u64, access: u64, wrote: boolean) -> boolean:
+    """Whether an access races with the recorded one."""
+    return not both_strong(launch, record, access) and not ordered(launch, block, record, access, wrote)
 
 
 @rule(cold=True)
-def cause(launch: Launch, block: Block, record: u64, me: u64) -> u64:
+def cause(launch: Launch, block: Block, record: u64, access: u64) -> u64:
     """Of two accesses that race: code index + 1 of the instruction that would order them if its scope were wider, or
     with a fence after it; 0 if there is none."""
     v = record >> WARP & 31
     time = u32(record >> TIME & LAST_TIME)
-    if record >> BLOCK == me >> BLOCK:
-        w = me >> WARP & 31
+    if record >> BLOCK == access >> BLOCK:
+        w = access >> WARP & 31
         return u64(block.unordered[w]) if block.seen[w, v] > time else u64(0)
-    if (record & me) >> STRONG & 1 != 0:
-        return ((me if narrow_scope(launch, me) else record) >> CODE & LAST_CODE) + 1
-    theirs, mine = published(launch, record), published(launch, me)
+    if (record & access) >> STRONG & 1 != 0:
+        return ((access if narrow_scope(launch, access) else record) >> CODE & LAST_CODE) + 1
+    theirs, ours = published(launch, record), published(launch, access)
     if reached(theirs, record):
-        if released_after(theirs, record) <= mine.seen:
-            return u64(mine.unordered)
-        return u64(mine.narrow)
+        if released_after(theirs, record) <= ours.seen:
+            return u64(ours.unordered)
+        return u64(ours.narrow)
     return u64(theirs.narrow) if theirs.released[v] > time else u64(0)
 
 
 @rule(cold=True)
-def race(launch: Launch, block: Block, kind: u64, me: u64, other: u64, address: u64) -> None:
+def race(launch: Launch, block: Block, kind: u64, access: u64, other: u64, address: u64) -> None:
     """Notes two accesses that race, with the mask of the lanes that execute the instruction and, above it, the
     cause."""
-    note(launch, block, kind, me, other, address, launch.mask | cause(launch, block, other, me) << CAUSE)
+    note(launch, block, kind, access, other, address, launch.mask | cause(launch, block, other, access) << CAUSE)
 
 
 @rule
@@ -271,37 +271,39 @@ def leaves(launch: Launch, address: u64, lane: u64) -> boolean:
 
 
 @rule(cold=True)
-def lockstep(launch: Launch, block: Block, record: u64, me: u64, wrote: boolean) -> boolean:
+def lockstep(launch: Launch, block: Block, record: u64, access: u64, wrote: boolean) -> boolean:
     """Whether two volatile accesses by lanes of one warp, which are no race, are ordered only if the lanes execute in
     lockstep."""
-    if record == 0 or (record ^ me) & OF_WARP != 0 or launch.traits[record >> CODE & LAST_CODE] & VOLATILE == 0:
+    if record == 0 or (record ^ access) & OF_WARP != 0 or launch.traits[record >> CODE & LAST_CODE] & VOLATILE == 0:
         return False
-    return not ordered(launch, block, record, me, wrote)
+    return not ordered(launch, block, record, access, wrote)
 
 
 @rule(cold=True)
-def hazard(launch: Launch, block: Block, at: Pointer[u64], stride: u64, address: u64, me: u64, write: boolean) -> None:
+def hazard(
+    launch: Launch, block: Block, at: Pointer[u64], stride: u64, address: u64, access: u64, write: boolean
+) -> None:
     """Notes the race of one access to one word, if there is one."""
     writer = at[0]
-    if launch.traits[me >> CODE & LAST_CODE] & VOLATILE != 0:
+    if launch.traits[access >> CODE & LAST_CODE] & VOLATILE != 0:
         for k in range(3 if write else 1):
-            if lockstep(launch, block, at[k * stride], me, k == 0):
-                note(launch, block, LOCKSTEP, me, at[k * stride], address, launch.mask)
+            if lockstep(launch, block, at[k * stride], access, k == 0):
+                note(launch, block, LOCKSTEP, access, at[k * stride], address, launch.mask)
                 return
-    if (write or not swaps(launch, writer)) and collides(launch, block, writer, me, True):
+    if (write or not swaps(launch, writer)) and collides(launch, block, writer, access, True):
         if not write:
-            race(launch, block, RAW, me, writer, address)
+            race(launch, block, RAW, access, writer, address)
             return
-        if not leaves(launch, address, me & 31):
-            race(launch, block, WAW, me, writer, address)
+        if not leaves(launch, address, access & 31):
+            race(launch, block, WAW, access, writer, address)
             return
     if write:
         for k in range(1, 3):
             reader = at[k * stride]
             wrote = only_stores(launch, reader)  # then it stands in place of a reader
-            if (wrote or not swaps(launch, me)) and collides(launch, block, reader, me, wrote):
-                if not wrote or not leaves(launch, address, me & 31):
-                    race(launch, block, WAW if wrote else WAR, me, reader, address)
+            if (wrote or not swaps(launch, access)) and collides(launch, block, reader, access, wrote):
+                if not wrote or not leaves(launch, address, access & 31):
+                    race(launch, block, WAW if wrote else WAR, access, reader, address)
                     return
 
 
@@ -319,11 +321,11 @@ def hidden(records: Pointer[u64], stride: u64, record: u64) -> boolean:
 
 
 @rule(cold=True)
-def remember(launch: Launch, block: Block, at: Pointer[u64], stride: u64, me: u64, write: boolean) -> None:
+def remember(launch: Launch, block: Block, at: Pointer[u64], stride: u64, access: u64, write: boolean) -> None:
     """Records one access to one word: as its writer, or as a reader in place of one that is ordered before it."""
     if write:
-        at[0] = me
-    elif ordered(launch, block, at[stride], me, False):
-        at[stride] = me
-    elif ordered(launch, block, at[2 * stride], me, False):
-        at[2 * stride] = me
+        at[0] = access
+    elif ordered(launch, block, at[stride], access, False):
+        at[stride] = access
+    elif ordered(launch, block, at[2 * stride], access, False):
+        at[2 * stride] = access

@@ -32,7 +32,7 @@ class Entry(Record):
 
     key: u64
     count: u64
-    me: u64  # the record of the access that noticed it, of the other one (0: there is none)
+    access: u64  # the record of the access that noticed it, of the other one (0: there is none)
     other: u64
     address: u64
     block: u64

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from ptxlab.emulate.language import *
 from ptxlab.emulate.rules import tensor_maps
-from ptxlab.emulate.rules.clock import me
+from ptxlab.emulate.rules.clock import access_of
 from ptxlab.emulate.rules.note_kinds import TILE_LAYOUT
 from ptxlab.emulate.rules.notes import note, serial
 from ptxlab.emulate.rules.records import CODE, Block, Launch
@@ -100,7 +100,7 @@ def differ(launch: Launch, block: Block, warp: u32, mask: u32, code: u32, found:
         launch,
         block,
         TILE_LAYOUT,
-        me(block, warp, code),
+        access_of(block, warp, code),
         other,
         at,
         as_in_a_map(swizzle) << 2 | found >> AT_SWIZZLE & 3,

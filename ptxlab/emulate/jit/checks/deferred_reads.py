@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from ptxlab.emulate.jit.checks.check_instrument import Checks, Members
-from ptxlab.emulate.jit.emitter.access_groups import PARTS_OF_ROWS, ROWS, SAME, Seen
+from ptxlab.emulate.jit.emitter.access_groups import ROWS, SAME, Seen
 from ptxlab.emulate.jit.emitter.emitter import Emitter
 from ptxlab.emulate.jit.emitter.part import Part
 from ptxlab.emulate.jit.translation.rule_calls import THERE, call
@@ -18,6 +18,7 @@ from ptxlab.emulate.rules import (
     race_line_records,
     race_repeats,
 )
+from ptxlab.emulate.rules.accesses import PARTS_OF_ROWS
 from ptxlab.emulate.rules.records import CODE, LAST_TIME, TIME, WARP, Block, DeferredAccess, Told
 
 
@@ -77,8 +78,8 @@ class DeferredReads(Part):
 
     def _state(self, race: str, stride: str) -> str:
         """Where reads of an allocation are noted (`race_deferred_reads.NOW` and so on)."""
-        behind = self.t.element("i64", race, self.t.mul("i64", stride, 3))
-        place = self.t.element("i64", behind, race_line_records.LATER)
+        summary = self.t.element("i64", race, self.t.mul("i64", stride, 3))
+        place = self.t.element("i64", summary, race_line_records.LATER)
         return self.t.load("i64", place)
 
     def _if_repeated(

@@ -11,13 +11,13 @@ from ptxlab.emulate.jit.llvm.values import BITS, Value
 from ptxlab.emulate.program.flat_program import Code, Literal, Mem, Reg, Symbol
 from ptxlab.emulate.program.liveness import writes
 from ptxlab.emulate.program.program import Program
-from ptxlab.emulate.rules.accesses import ALL_THE_SAME, HALVES_IN_A_ROW, HALVES_THE_SAME, IN_A_ROW
+from ptxlab.emulate.rules.accesses import ALL_THE_SAME, HALVES_IN_A_ROW, HALVES_THE_SAME, IN_A_ROW, PARTS_OF_ROWS
 from ptxlab.emulate.runtime.memory import GUARD
 from ptxlab.isa import types
 
-PARTS_OF_ROWS, STRIDED, IN_SHORT_ROWS, IN_ONE_ROW = range(HALVES_THE_SAME + 1, HALVES_THE_SAME + 5)
-"""One more pattern than those of `rules.accesses`: rows with inactive lanes. And three ways of data: each lane is as
-far from the one before; lanes are in `rows` (see `Group`); all are in one row of 32 elements, in any order."""
+STRIDED, IN_SHORT_ROWS, IN_ONE_ROW = range(PARTS_OF_ROWS + 1, PARTS_OF_ROWS + 4)
+"""Three ways of data that are no patterns of addresses: each lane is as far from the one before; lanes are in `rows`
+(see `Group`); all are in one row of 32 elements, in any order."""
 ROWS = (IN_A_ROW, HALVES_IN_A_ROW)
 SAME = (ALL_THE_SAME, HALVES_THE_SAME)
 

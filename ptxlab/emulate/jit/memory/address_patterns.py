@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from ptxlab.emulate.jit.emitter.access_groups import PARTS_OF_ROWS
 from ptxlab.emulate.jit.emitter.part import Part
 from ptxlab.emulate.jit.llvm.instructions import listed
 from ptxlab.emulate.jit.llvm.ir_text import W
 from ptxlab.emulate.jit.llvm.values import Value
-from ptxlab.emulate.rules.accesses import ALL_THE_SAME, HALVES_IN_A_ROW, HALVES_THE_SAME, IN_A_ROW, IN_ONE_ALLOCATION
+from ptxlab.emulate.rules.accesses import (
+    ALL_THE_SAME,
+    HALVES_IN_A_ROW,
+    HALVES_THE_SAME,
+    IN_A_ROW,
+    IN_ONE_ALLOCATION,
+    PARTS_OF_ROWS,
+)
 
 
 class Patterns(Part):

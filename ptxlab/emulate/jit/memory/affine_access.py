@@ -18,7 +18,6 @@ from ptxlab.emulate.jit.affine.values import Affine
 from ptxlab.emulate.jit.emitter.access_groups import (
     IN_ONE_ROW,
     IN_SHORT_ROWS,
-    PARTS_OF_ROWS,
     ROWS,
     STRIDED,
     Group,
@@ -31,7 +30,14 @@ from ptxlab.emulate.jit.llvm.values import Value, constant
 from ptxlab.emulate.jit.memory.address_resolution import AddressResolution
 from ptxlab.emulate.jit.memory.prefetches import Prefetches
 from ptxlab.emulate.jit.memory.short_rows import TIMES, in_one_row, masked, short_rows
-from ptxlab.emulate.rules.accesses import ANYWHERE, HALVES_IN_A_ROW, HALVES_THE_SAME, IN_A_ROW, IN_ONE_ALLOCATION
+from ptxlab.emulate.rules.accesses import (
+    ANYWHERE,
+    HALVES_IN_A_ROW,
+    HALVES_THE_SAME,
+    IN_A_ROW,
+    IN_ONE_ALLOCATION,
+    PARTS_OF_ROWS,
+)
 
 FAR = 1 << 40
 """A stride that makes no pattern of its own."""

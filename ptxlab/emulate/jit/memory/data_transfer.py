@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from ptxlab.emulate.jit.emitter.access_groups import PARTS_OF_ROWS, ROWS, SAME, Group, Seen
+from ptxlab.emulate.jit.emitter.access_groups import ROWS, SAME, Group, Seen
 from ptxlab.emulate.jit.emitter.affine_calls import Given
 from ptxlab.emulate.jit.emitter.emitter import Emitter
 from ptxlab.emulate.jit.emitter.part import Part
@@ -24,7 +24,7 @@ from ptxlab.emulate.jit.memory.strided_rows import StridedRows
 from ptxlab.emulate.jit.memory.vector_stores import store_vectors, stored_together
 from ptxlab.emulate.jit.translation.rule_calls import call
 from ptxlab.emulate.rules import memcheck
-from ptxlab.emulate.rules.accesses import ANYWHERE, HALVES_IN_A_ROW, IN_ONE_ALLOCATION
+from ptxlab.emulate.rules.accesses import ANYWHERE, HALVES_IN_A_ROW, IN_ONE_ALLOCATION, PARTS_OF_ROWS
 from ptxlab.emulate.runtime import state as S
 
 

@@ -48,13 +48,15 @@ class LentShadow(races.Shadow):
         stride = races.stride_of(size, granule)
         octets, self.give_back = lend(8 * race_summaries.room(stride), stride)
         super().__init__(size, granule, by_rows=True, memory=octets)
-        kept = self.records + 3 * stride
-        kept[race_line_records.LEFT] = kept[race_line_records.LEFT] or kept[race_line_records.OWN_RECORDS]
+        summary = self.records + 3 * stride
+        summary[race_line_records.LEFT] = summary[race_line_records.LEFT] or summary[race_line_records.OWN_RECORDS]
         for k in range(race_line_records.EPOCH):
-            kept[k] = 0
-        kept[race_line_records.OWN_RECORDS] = kept[race_line_records.LATER] = kept[race_line_records.DISSOLVED] = 0
-        kept[race_line_records.OWNED_LINES] = 0
-        kept[race_line_records.EPOCH] = next(_epochs)
+            summary[k] = 0
+        summary[race_line_records.OWN_RECORDS] = summary[race_line_records.LATER] = summary[
+            race_line_records.DISSOLVED
+        ] = 0
+        summary[race_line_records.OWNED_LINES] = 0
+        summary[race_line_records.EPOCH] = next(_epochs)
 
 
 def lend(size: int, stride: int = 0) -> tuple[np.ndarray, Callable[[], object]]:
@@ -86,9 +88,9 @@ def _take_back(held: mmap.mmap, size: int, stride: int) -> None:
 def _clean(held: mmap.mmap, size: int, stride: int) -> None:
     """Clears the records of words."""
     numbers = np.frombuffer(held, np.uint64)
-    kept = numbers[3 * stride :]
-    if kept[race_line_records.BY_WORDS]:
-        kept[race_line_records.OWN_RECORDS] = kept[race_line_records.LEFT] = 0
+    summary = numbers[3 * stride :]
+    if summary[race_line_records.BY_WORDS]:
+        summary[race_line_records.OWN_RECORDS] = summary[race_line_records.LEFT] = 0
         if size > SMALL:
             held.madvise(mmap.MADV_DONTNEED, 0, 24 * stride)
         else:
