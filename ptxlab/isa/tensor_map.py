@@ -81,14 +81,3 @@ def with_field(map: int, field: str, value: int, ordinal: int = 0) -> int:
     for bits, stored in pieces(field, ordinal, value):
         map = map & ~bits.mask | stored << bits.at
     return map
-
-
-def field_value(map: int, field: str, ordinal: int = 0) -> int:
-    """The value of a field."""
-    value = 0
-    for bits in FIELDS[field][ordinal]:
-        value |= (map >> bits.at & (1 << bits.width) - 1) << bits.skip
-        value += bits.less
-    if field == "elemtype" and map & ROUNDS.mask:
-        value += TF32 - TYPES.index("f32")
-    return value

@@ -33,9 +33,6 @@ OPAQUE = ("texref", "samplerref", "surfref")
 VECTORS = ("v2", "v4", "v8")
 """How vectors of a type are declared, and named in opcodes."""
 
-LANE_TYPES = ("i1", "i8", "i16", "i32", "i64", "f32", "f64")
-"""What a lane of a vector can be. f16, bf16 and the packed types travel as the integer that holds their bits."""
-
 
 def width(type: str) -> int:
     """Bits of a PTX type."""

@@ -10,7 +10,7 @@ from emulate_programs import ALL_CHECKS, DEVICES
 
 import ptxlab as pl
 from ptxlab.errors import PtxError
-from ptxlab.isa.tensor_map import BYTES, FIELDS, field_value, with_field
+from ptxlab.isa.tensor_map import BYTES, FIELDS, with_field
 
 VALUES = {
     "global_address": 0x7F0123456780, "rank": 3, "elemtype": 10, "interleave_layout": 2, "swizzle_mode": 3,
@@ -55,6 +55,11 @@ def changes(field: str, ordinal: int, place: str, value: int) -> str:
     ret;
 }}
 """
+
+
+def field_value(map: int, field: str, ordinal: int) -> int:
+    """The value of a field (of `elemtype` only that of its own bits)."""
+    return sum(((map >> bits.at & (1 << bits.width) - 1) << bits.skip) + bits.less for bits in FIELDS[field][ordinal])
 
 
 @pytest.mark.sweep(7)
