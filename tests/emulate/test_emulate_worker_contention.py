@@ -204,8 +204,20 @@ def test_others_are_compared(known: Any, one: float) -> None:
     known.began(100, one)
     assert launches(known, 10, one, 2 * one) == [1, 2, 2, 2, *6 * [1]]
     assert known.together(100)
-    known.possible = True  # which a stretch with one worker is to tell
+
+
+def test_where_workers_may_be_in_the_way_they_do_not_begin_together() -> None:
+    known = contention.Contention(True, np.ones(1))
+    known.began(100, 1e-3)
     assert not known.together(100)
+
+
+def test_a_launch_whose_other_worker_has_not_begun_is_not_the_only_one(known: Any) -> None:
+    assert launch(known, 1e-3, 0) == 1
+    for _ in range(3):
+        assert known.workers(2, 100) == 2
+        known.ran(100, 1e-3, 1)
+    assert known.workers(2, 100) == 1
 
 
 def test_launches_of_other_sizes_are_compared_anew(known: Any) -> None:

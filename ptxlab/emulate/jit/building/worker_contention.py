@@ -66,7 +66,7 @@ class Contention:
             self._one = self._several = math.inf
             return 1
         tried = ROUND - self._left - 1
-        decided = tried >= TRIED or (tried and self._several > FAR_SLOWER * self._one)
+        decided = tried >= TRIED or FAR_SLOWER * self._one < self._several < math.inf
         return 1 if decided and self._one < self._several else wanted
 
     def together(self, blocks: int) -> bool:
