@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from benchmarks.kernels.rows import normal
-from benchmarks.kernels.yardstick import DIVERGED, SPARSE, TREE, Kernel, Numbers
+from benchmarks.kernels.yardstick import DIVERGED, ROW_OF_A_WARP, SPARSE, Kernel, Numbers
 
 
 def _sparse(rng: Numbers) -> list[object]:
@@ -154,6 +154,6 @@ KERNELS = [
     if (threadIdx.x % 32 == 0) y[i] = s;
 }
 """,
-        SPARSE_C.format(name="sparse_warp"), reason=TREE,
+        SPARSE_C.format(name="sparse_warp"), reason=ROW_OF_A_WARP,
     ),
 ]  # fmt: skip

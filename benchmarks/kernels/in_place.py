@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from benchmarks.kernels.rows import normal
-from benchmarks.kernels.yardstick import BESIDE, BORDER, LANES, OWN_ROWS, Kernel
+from benchmarks.kernels.yardstick import BESIDE, EVERY_SECOND, NARROW, OWN_ROWS, Kernel
 
 KERNELS = [
     Kernel(
@@ -41,7 +41,7 @@ KERNELS = [
         """void narrow_blocks(float *x, int n) {
     for (int i = 0; i < 1024 * n; i++) x[i] = 2 * x[i] + 1;
 }
-""", reason=LANES,
+""", reason=NARROW,
     ),
     Kernel(
         "permuted", "elements changed in place in an order that an array gives", 1024, 256,
@@ -70,7 +70,7 @@ KERNELS = [
         for (int i = 1 + (j + 1 + colour) % 2; i < n - 1; i += 2)
             x[j * n + i] = (x[j * n + i - 1] + x[j * n + i + 1] + x[(j - 1) * n + i] + x[(j + 1) * n + i]) / 4;
 }
-""", reason=BORDER,
+""", reason=EVERY_SECOND,
     ),
     Kernel(
         "swap_colours", "red and blue of each pixel exchanged in place, three bytes a pixel", 1024, 256,
