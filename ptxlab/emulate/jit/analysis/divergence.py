@@ -171,20 +171,45 @@ def _varies(code: Code, uniform: list[bool]) -> bool:
 
 
 def _immediate_post_dominators(after: list[list[int]]) -> list[int]:
-    """For each block the first one that all ways from it to the end share, -1 if there is none."""
-    everything = (1 << len(after)) - 1
-    on_all_ways = [everything if following else 0 for following in after]  # bit sets, without the block itself
+    """For each block the first one that all ways from it to the end share, -1 if there is none or no way to the end.
+
+    Dominators of the reversed graph, whose root is an end behind all blocks: Cooper, Harvey and Kennedy, A Simple, Fast
+    Dominance Algorithm, 2001."""
+    end = len(after)
+    following = [to or [end] for to in after]
+    before: list[list[int]] = [[] for _ in range(end + 1)]
+    for at, ways in enumerate(following):
+        for to in ways:
+            before[to].append(at)
+    order = _postorder(before, end)
+    number = {at: k for k, at in enumerate(order)}
+    nearest = {end: end}
     changed = True
     while changed:
         changed = False
-        for at in reversed(range(len(after))):
-            shared = everything
-            for s in after[at]:
-                shared &= on_all_ways[s] | 1 << s
-            if after[at] and shared != on_all_ways[at]:
-                on_all_ways[at], changed = shared, True
-    nearest = []
-    for shared in on_all_ways:
-        some = [b for b in range(len(after)) if shared >> b & 1]
-        nearest.append(max(some, key=lambda b: on_all_ways[b].bit_count(), default=-1))
-    return nearest
+        for at in reversed(order[:-1]):
+            first, *others = (to for to in following[at] if to in nearest)
+            for other in others:
+                while first != other:
+                    if number[first] < number[other]:
+                        first = nearest[first]
+                    else:
+                        other = nearest[other]
+            if nearest.get(at) != first:
+                nearest[at], changed = first, True
+    return [-1 if nearest.get(at, end) == end else nearest[at] for at in range(end)]
+
+
+def _postorder(after: list[list[int]], root: int) -> list[int]:
+    """The nodes that can be reached from a root, each behind those that a search in depth first reaches from it."""
+    found, seen, path = list[int](), {root}, [(root, iter(after[root]))]
+    while path:
+        at, ways = path[-1]
+        to = next((to for to in ways if to not in seen), None)
+        if to is None:
+            found.append(at)
+            path.pop()
+        else:
+            seen.add(to)
+            path.append((to, iter(after[to])))
+    return found

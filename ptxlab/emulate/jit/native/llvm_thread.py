@@ -43,9 +43,9 @@ class _Jobs:
         """Hands over an urgent job; the threads begin with the first."""
         self.urgent.put(job)
         if not self.started:
-            self.started = True
             for _ in range(self.threads):
                 _thread.start_new_thread(self._run, ())
+            self.started = True  # not before: an interrupt between would leave all later jobs waiting
 
     def _next(self) -> Job | None:
         try:
