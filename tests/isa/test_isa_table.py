@@ -6,8 +6,10 @@ import re
 
 import pytest
 
+from ptxlab.emulate.program import addresses
 from ptxlab.gpu import assembler
 from ptxlab.isa import SPECIAL, TABLE, FormError, all_ops, examples, form, modifiers
+from ptxlab.isa.convert import WINDOW_SIZE, WINDOWS
 from ptxlab.isa.coverage import coverage, report
 from ptxlab.isa.docs import explain
 
@@ -215,3 +217,12 @@ def test_a_word_that_means_several_things_is_explained_for_its_instruction(opcod
 def test_a_texture_is_read_by_a_handle_and_not_by_an_address() -> None:
     assert "the handle of a texture" in dict(explain("tex.2d.v4.f32.f32").operands)["[a]"]
     assert "a memory address" in dict(explain("ld.global.f32").operands)["[a]"]
+
+
+def test_the_generic_windows_are_those_of_the_memory() -> None:
+    assert {
+        "param": addresses.PARAM_WINDOW,
+        "local": addresses.LOCAL_WINDOW,
+        "shared": addresses.SHARED_WINDOW,
+    } == WINDOWS
+    assert addresses.WINDOW_SIZE == WINDOW_SIZE

@@ -10,13 +10,14 @@
 
 from __future__ import annotations
 
-from ptxlab.isa import convert
-
 GLOBALS_BASE = 0x0000_0100_0000_0000
 HEAP = 8 << 20
 """Bytes of the heap of `malloc`, a GPU's default; it gives null where it has no room."""
 GRANULE = 16
 """What `malloc` gives begins at a multiple of that many bytes."""
 HEAP_BASE = 0x0000_0200_0000_0000
-PARAM_WINDOW, LOCAL_WINDOW, SHARED_WINDOW = (convert.WINDOWS[space] for space in ("param", "local", "shared"))
-WINDOW_SIZE = convert.WINDOW_SIZE
+# As `cvta` and `isspacep` have them (`isa.convert`, which a launch from the cache has no time to load).
+PARAM_WINDOW = 0x0000_7F7D_0000_0000
+LOCAL_WINDOW = 0x0000_7F7E_0000_0000
+SHARED_WINDOW = 0x0000_7F7F_0000_0000
+WINDOW_SIZE = 0x0000_0000_0100_0000
