@@ -13,7 +13,7 @@ from ptxlab.emulate.program.flat_program import Literal, Mem, Reg, Source, Speci
 from ptxlab.emulate.program.lowering import Guard, Lowering
 from ptxlab.emulate.program.scopes import Routine
 from ptxlab.emulate.program.snippets import lower_text
-from ptxlab.emulate.program.system_memory import ASSERTED, BUFFER, HEADER, PRINTED, HeapPiece, offset_in
+from ptxlab.emulate.program.system_records import ASSERTED, BUFFER, HEADER, PRINTED, HeapPiece, offset_in
 from ptxlab.errors import UnsupportedInstruction
 from ptxlab.text.model import Instruction
 

@@ -1,6 +1,6 @@
 ; [["async_copies.copy"], [], "0.50"]
 ; jit/translation/__init__.py jit/translation/conversions.py jit/translation/distinct_values.py jit/translation/expressions.py jit/translation/folding.py jit/translation/intrinsics.py jit/translation/ir.py jit/translation/rule_calls.py jit/translation/translator.py jit/translation/value_kinds.py language/__init__.py language/records.py language/rules.py language/types.py language/vectors.py rules/async_copies.py runtime/state.py
-; 6fbba811723e0fcd5981a51796ad303e2f7d908fb3fa5a00d0c20341cbae74c2 bd7179cfa8a5571abfb79411273cf4fb8a82ec2e68436b1826dd87204ca21a59
+; b89579e2e18069b89b8197ebc6ce61b575790aeba4032c8535622e421055748c bd7179cfa8a5571abfb79411273cf4fb8a82ec2e68436b1826dd87204ca21a59
 source_filename = "<string>"
 
 declare void @llvm.memcpy.p0.p0.i64(ptr noalias writeonly captures(none), ptr noalias readonly captures(none), i64, i1 immarg) #0

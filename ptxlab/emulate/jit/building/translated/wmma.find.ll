@@ -1,6 +1,6 @@
 ; [["wmma.find", "wmma.mark"], [], "0.50"]
 ; jit/translation/__init__.py jit/translation/conversions.py jit/translation/distinct_values.py jit/translation/expressions.py jit/translation/folding.py jit/translation/intrinsics.py jit/translation/ir.py jit/translation/rule_calls.py jit/translation/translator.py jit/translation/value_kinds.py language/__init__.py language/records.py language/rules.py language/types.py language/vectors.py rules/matrix_access.py rules/memcheck.py runtime/state.py
-; 2a6e8afd822de3de714421887922e0a5d5e556d268d9a446c297d5fd47298f26 938438af578c79c0b36ffe9a1f34b8ef987b645ce5a9b9dc576aa15ed9a6c784
+; 448c9451d1c8712e0f42f28e4f905b9cfd4c748f599633a832ed7365b7bcb657 938438af578c79c0b36ffe9a1f34b8ef987b645ce5a9b9dc576aa15ed9a6c784
 source_filename = "<string>"
 
 declare void @llvm.memset.p0.i64(ptr writeonly captures(none), i8, i64, i1 immarg) #0
