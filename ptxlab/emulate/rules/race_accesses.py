@@ -26,7 +26,7 @@ from ptxlab.emulate.rules.race_deferred_reads import (
     defer,
 )
 from ptxlab.emulate.rules.race_line_records import LATER, SCATTERED, by_words
-from ptxlab.emulate.rules.race_owned_lines import own_words, own_words_anyhow
+from ptxlab.emulate.rules.race_owned_lines import own_words
 from ptxlab.emulate.rules.race_patterns import (
     as_lines,
     close_lanes,
@@ -133,7 +133,7 @@ def by_lanes(
         return 0
     if mask == ALL_LANES and joint_lines(launch, block, records, stride, offsets, pieces, access, write):
         return 0
-    if own_words(launch, block, records, stride, offsets, pieces, access, mask, write):
+    if own_words(launch, block, records, stride, offsets, pieces, access, mask, write, False):
         return 0
     if in_part_of_a_row(launch, offsets, mask):
         offset = u64(offsets[first(mask)])
@@ -148,7 +148,7 @@ def by_lanes(
         if apart != 0:
             from_close_lanes(launch, block, records, stride, offsets, apart, start, pieces, access, mask, write)
             return 0
-        if own_words_anyhow(launch, block, records, stride, offsets, pieces, access, mask, write):
+        if own_words(launch, block, records, stride, offsets, pieces, access, mask, write, True):
             return 0
         lane_offsets = load_lanes(offsets)
         return from_each_lane(launch, block, records, stride, lane_offsets, start, pieces, access, mask, write)

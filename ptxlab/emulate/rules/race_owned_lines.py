@@ -200,17 +200,21 @@ def own_words(
     access: u64,
     mask: u32,
     write: boolean,
+    anyhow: boolean,
 ) -> boolean:
-    """Records all pieces, from an offset of each lane, if these are equally far apart or all lines are owned, and all
-    words are the lanes' own. False where that is not so; to record the same accesses again changes nothing then."""
+    """Records all pieces, from an offset of each lane, if all words are the lanes' own, and the lanes are equally far
+    apart, unless they may lie `anyhow` or all lines are owned. False where that is not so; to record the same accesses
+    again changes nothing then."""
     if not by_rows(launch, records, stride) or records[3 * stride + OF_A_BLOCK] != 0:
         return False
     codes = local(u32, 32)
     least, wanted = listed(launch, pieces, codes, write)
     if wanted == 0:
         return False
-    if records[3 * stride + OWNED_LINES] == ALL_OWNED:
+    if anyhow or records[3 * stride + OWNED_LINES] == ALL_OWNED:
         accessed(launch, block, records, stride, write)
+        if not each_owned(launch, records, stride, offsets, least, mask, wanted):
+            return False
         return each_taken(launch, records, offsets, pieces, least, access, mask, codes, write)
     apart, same = run_of(launch, offsets, mask, last(wanted) + 1)
     if apart == 0 or same != mask:
@@ -219,31 +223,6 @@ def own_words(
     lane = first(mask)
     word = offsets[lane] + least >> first(u32(launch.granule))
     return run_taken(records, stride, word, apart, access | lane, mask >> lane, wanted, codes, write)
-
-
-@rule
-def own_words_anyhow(
-    launch: Launch,
-    block: Block,
-    records: Pointer[u64],
-    stride: u64,
-    offsets: Pointer[u32],
-    pieces: Pointer[u64],
-    access: u64,
-    mask: u32,
-    write: boolean,
-) -> boolean:
-    """The same wherever the lanes are."""
-    if not by_rows(launch, records, stride) or records[3 * stride + OF_A_BLOCK] != 0:
-        return False
-    codes = local(u32, 32)
-    least, wanted = listed(launch, pieces, codes, write)
-    if wanted == 0:
-        return False
-    accessed(launch, block, records, stride, write)
-    if not each_owned(launch, records, stride, offsets, least, mask, wanted):
-        return False
-    return each_taken(launch, records, offsets, pieces, least, access, mask, codes, write)
 
 
 @rule(inline=True)
