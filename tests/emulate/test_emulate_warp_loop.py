@@ -443,6 +443,7 @@ AGAIN:
 
 def test_a_short_launch_needs_no_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     jit = pytest.importorskip("ptxlab.emulate.jit.running.run", reason="needs llvmlite", exc_type=ImportError)
+    monkeypatch.setattr("ptxlab.emulate.jit.building.build.HOT", float("inf"))  # better code begins all anew
     run("jit", kernel(WRITES), threads=64, blocks=2, out=np.zeros(4096, np.uint32))  # built
     assert threads_of(monkeypatch, WRITES, threads=64, blocks=2, workers=2) == 0
     assert threads_of(monkeypatch, WRITES, threads=64, blocks=2, workers=1) == 0
