@@ -19,6 +19,7 @@ REGISTERS_PER_THREAD = 255
 """[1]"""
 THREADS_PER_BLOCK = 1024
 """[1]"""
+WARPS_PER_BLOCK = THREADS_PER_BLOCK // WARP
 LOCAL_PER_THREAD = 512 * 1024
 """Bytes of local memory of a thread [1]. The assembler does not ask."""
 RECURSION_STACK = 16 * 1024

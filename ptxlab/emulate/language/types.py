@@ -12,6 +12,10 @@ from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
 import numpy as np
 
+from ptxlab.targets import WARP
+
+W, ROW = WARP, 16
+"""Lanes of a warp; words of a row."""
 T = TypeVar("T")
 U = TypeVar("U")
 
@@ -72,13 +76,10 @@ else:
     boolean = Scalar("boolean", 1)
     u8, u16, u32, u64 = (Scalar(f"u{bits}", bits) for bits in (8, 16, 32, 64))
     i32, i64 = Scalar("i32", 32, signed=True), Scalar("i64", 64, signed=True)
-    lanes_u32, lanes_u64 = Vector("lanes_u32", u32, 32), Vector("lanes_u64", u64, 32)
-    lanes_bool = Vector("lanes_bool", boolean, 32)
-    row_u32, row_u64 = Vector("row_u32", u32, 16), Vector("row_u64", u64, 16)
-    row_bool = Vector("row_bool", boolean, 16)
-
-W, ROW = 32, 16
-"""Lanes of a warp; words of a row."""
+    lanes_u32, lanes_u64 = Vector("lanes_u32", u32, W), Vector("lanes_u64", u64, W)
+    lanes_bool = Vector("lanes_bool", boolean, W)
+    row_u32, row_u64 = Vector("row_u32", u32, ROW), Vector("row_u64", u64, ROW)
+    row_bool = Vector("row_bool", boolean, ROW)
 
 
 class Pointer(Generic[T]):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from ptxlab.emulate.language import ALL_LANES
 from ptxlab.emulate.program.flat_program import Code, Literal, Mem, Reg, Source, Special
+from ptxlab.emulate.program.lane_types import LANES
 from ptxlab.emulate.program.lowering import Lowering
 from ptxlab.isa import types
 from ptxlab.isa.tensor_map import BYTES, FIELDS, FILLS, INTERLEAVES, SWIZZLES, TYPES, Bits, pieces
@@ -19,7 +20,6 @@ MODES = {
     "fill_mode": FILLS,
 }
 """Fields whose values are numbered."""
-LANES = 32
 
 
 def replace_field(low: Lowering, code: Code) -> None:

@@ -20,8 +20,12 @@ from ptxlab.emulate.rules.race_order import published
 from ptxlab.emulate.rules.races import ordered
 from ptxlab.emulate.rules.records import BLOCK, CODE, LAST_CODE, LAST_TIME, TIME, WAITS, WARP, Block, Launch
 from ptxlab.emulate.rules.warpgroup_products import Products
+from ptxlab.emulate.runtime.report import WARPGROUP
+from ptxlab.targets import WARPS_PER_BLOCK
 
 AT_CODE, AT_WARP = 42, 37
+OF_WARPGROUP = WARPS_PER_BLOCK - WARPGROUP
+"""The bits of a warp's number that are those of its warpgroup's first."""
 
 
 @rule
@@ -146,9 +150,9 @@ def waited(block: Block, warp: u32, code: u32, products: Products) -> None:
 @rule
 def read_before(launch: Launch, block: Block, at: Block, read: u64, access: u64) -> boolean:
     """Whether an access of `block` comes after a product that reads a tile of the block `at`: after a wait for
-    it by a warp of the four, which all read together. read: as remembered of the product, which is not in flight."""
-    first = u32(read >> AT_WARP) & 28
-    for warp in range(first, first + 4):
+    it by a warp of the warpgroup that reads it. read: as remembered of the product, which is not in flight."""
+    first = u32(read >> AT_WARP) & OF_WARPGROUP
+    for warp in range(first, first + WARPGROUP):
         waits = at.product_waits[warp]
         if waits > WAITS and at.waited_up_to[warp, waits % WAITS] >= u32(read):
             return True  # a wait for it may have been forgotten

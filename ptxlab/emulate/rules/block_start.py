@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ptxlab.emulate.language import *
 from ptxlab.emulate.rules import block_reset, clusters
+from ptxlab.emulate.rules.clusters import warp_of
 from ptxlab.emulate.rules.lane_scheduling import forget
 from ptxlab.emulate.rules.records import Block
 from ptxlab.emulate.runtime.memory import POISON
@@ -17,12 +18,6 @@ TICKETS = 64
 def clear_registers(warp: Warp) -> None:
     """Zeroes the registers that may be read before they are written."""
     raise AssertionError("the function is known to compiled code only")
-
-
-@rule(inline=True)
-def warp_of(context: Context, cta: Cta, number: u64) -> Warp:
-    """A warp of a CTA."""
-    return (cta.states + number * context.state_size).cast(Warp)[0]
 
 
 @rule(inline=True)

@@ -87,7 +87,8 @@ def open_for(warp: Warp) -> u32:
 
 
 @rule(inline=True)
-def _warp(context: Context, cta: Cta, number: u64) -> Warp:
+def warp_of(context: Context, cta: Cta, number: u64) -> Warp:
+    """A warp of a CTA."""
     return (cta.states + number * context.state_size).cast(Warp)[0]
 
 
@@ -99,7 +100,7 @@ def others_run(context: Context, cta: Cta, warp: Warp) -> boolean:
         mate = context.slots[cluster.first + rank].cta
         if mate.active != 0:
             for k in range(context.warps):
-                other = _warp(context, mate, k)
+                other = warp_of(context, mate, k)
                 if other.live & ~(other.wait | other.spins) != 0 and (rank != cta.rank or k != warp.warp_id):
                     return True
     return False
@@ -114,7 +115,7 @@ def try_to_open(context: Context, cluster: Cluster) -> boolean:
         cta = context.slots[cluster.first + rank].cta
         if cta.active != 0:
             for k in range(context.warps):
-                warp = _warp(context, cta, k)
+                warp = warp_of(context, cta, k)
                 if not arrived_all(warp):
                     return False
                 if warp.cluster_arrived != 0:
@@ -124,7 +125,7 @@ def try_to_open(context: Context, cluster: Cluster) -> boolean:
             cta = context.slots[cluster.first + rank].cta
             if cta.active != 0:
                 for k in range(context.warps):
-                    phase_over(_warp(context, cta, k))
+                    phase_over(warp_of(context, cta, k))
     return some
 
 
@@ -133,6 +134,6 @@ def let_go(context: Context, cta: Cta) -> boolean:
     """Resumes the lanes of a block that wait for a completed phase of the cluster's barrier. Whether there are any."""
     some = False
     for k in range(context.warps):
-        if open_for(_warp(context, cta, k)) != 0:
+        if open_for(warp_of(context, cta, k)) != 0:
             some = True
     return some

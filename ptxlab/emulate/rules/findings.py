@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from ptxlab.emulate.program.addresses import LOCAL_WINDOW, SHARED_WINDOW, WINDOW_SIZE
 from ptxlab.emulate.program.flat_program import Code
+from ptxlab.emulate.program.lane_types import LANES
 from ptxlab.emulate.program.program import Program
 from ptxlab.emulate.rules.instructions import is_bulk
 from ptxlab.emulate.rules.note_kinds import COUNTS, RANGE, SOURCE, Note
@@ -41,8 +42,8 @@ def as_finding(program: Program, launch: Launch, stopped: DeviceFault) -> Findin
         first = Party(
             stopped.block,
             stopped.thread,
-            linear // 32,
-            linear % 32,
+            linear // LANES,
+            linear % LANES,
             stopped.line,
             program.source(stopped.line),
             stopped.span,
@@ -81,7 +82,7 @@ def _finding(program: Program, launch: Launch, memory: Memory, note: Note) -> Fi
 def _party(program: Program, launch: Launch, code: Code, block: int, warp: int, lane: int) -> Party:
     return Party(
         unravel(block, launch.grid),
-        unravel(32 * warp + lane, launch.block),
+        unravel(LANES * warp + lane, launch.block),
         warp,
         lane,
         code.line,

@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
+from ptxlab.emulate.program.lane_types import LANES
 from ptxlab.emulate.program.program import Program
 from ptxlab.isa import mbarrier
 
-WARP = 32
 Spin = tuple[int, int, int, int]
 """A thread (in the block), the code index of its wait, where the mbarrier is in shared memory, the word it asks for."""
 
@@ -39,17 +39,17 @@ class Spins:
     def runs(self, but: int | None) -> bool:
         """Whether a thread can run that does not spin, in another warp than `but`."""
         return any(
-            mask >> lane & 1 and WARP * warp + lane not in self.waits
+            mask >> lane & 1 and LANES * warp + lane not in self.waits
             for warp, mask in self.can_run()
             if warp != but
-            for lane in range(WARP)
+            for lane in range(LANES)
         )
 
     def stuck(self) -> bool:
         """Whether every thread that could run spins on a phase that has not ended."""
         for warp, mask in self.can_run():
-            for lane in (k for k in range(WARP) if mask >> k & 1):
-                wait = self.waits.get(WARP * warp + lane)
+            for lane in (k for k in range(LANES) if mask >> k & 1):
+                wait = self.waits.get(LANES * warp + lane)
                 if wait is None or mbarrier.phase(self.word(wait[2])) != mbarrier.phase(wait[3]):
                     return False
         return True
@@ -61,7 +61,7 @@ def in_words(
     """Warp, lanes, code index, and what they wait for: a group for each warp, wait and mbarrier."""
     groups: dict[tuple[int, int, int, int], list[int]] = {}
     for thread, code, at, asked in sorted(waits):
-        groups.setdefault((thread // WARP, code, at, mbarrier.phase(asked)), []).append(thread % WARP)
+        groups.setdefault((thread // LANES, code, at, mbarrier.phase(asked)), []).append(thread % LANES)
     for (warp, code, at, parity), lanes in sorted(groups.items()):
         yield warp, lanes, code, f"the phase of parity {parity} of {mbarrier_in_words(program, at, word(at))}"
 

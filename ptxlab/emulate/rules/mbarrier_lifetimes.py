@@ -12,6 +12,7 @@ import numpy as np
 
 from ptxlab.emulate.language import Pointer
 from ptxlab.emulate.program.flat_program import Code
+from ptxlab.emulate.program.lane_types import LANES
 from ptxlab.emulate.program.program import Program
 from ptxlab.emulate.rules import mbarrier_phases as phases
 from ptxlab.emulate.rules import mbarrier_reports as reports
@@ -28,7 +29,6 @@ from ptxlab.emulate.rules.mbarrier_records import (
     NOBODY,
     RANK,
     THREADS,
-    WARPS,
     Mate,
     Mbarrier,
     Mbarriers,
@@ -86,7 +86,7 @@ class Phases:
         self._seen: set[tuple[int, int, int, int]] = set()  # what was noted of a warp in this operation: other lanes
         self._serial = 0
         record = self.record = Mbarriers.new()
-        record.block, record.start, record.threads = block, program.shared_start, WARPS * block.warps
+        record.block, record.start, record.threads = block, program.shared_start, LANES * block.warps
         record.places = Place.many(block.shared_size // 8 + 1)
         record.updates = Pointer(np.zeros(record.threads, np.uint32))
         known: Any = record
@@ -118,7 +118,7 @@ class Phases:
         if code.index not in self._operations:
             self._operations[code.index] = operation(code), spins(self.program, code)
         what, waits_only = self._operations[code.index]
-        words = np.zeros((4, WARPS), np.uint64)
+        words = np.zeros((4, LANES), np.uint64)
         words[:, lanes] = np.array((addresses, asked, before, after), np.uint64)
         failed = phases.operated(
             self.launch,
@@ -146,7 +146,7 @@ class Phases:
                 self._invalidated(by, at)
         elif what == reports.EARLY:
             warps = self.early.setdefault((self.linear, other), {})
-            warps.setdefault((by & THREADS) // WARPS, (by >> CODE, value))
+            warps.setdefault((by & THREADS) // LANES, (by >> CODE, value))
         elif what == reports.REFUSED:
             self.refused(by, at, value)
         else:
@@ -208,12 +208,12 @@ class Phases:
     def _made(self, by: int, at: int, old: int) -> None:
         held = self.all.get(at)
         if held is not None and old >> mbarrier.TAG_SHIFT & 3 == mbarrier.TAG:
-            same_warp = (held.made ^ by) & ~(WARPS - 1) == 0
+            same_warp = (held.made ^ by) & ~(LANES - 1) == 0
             if held.used != NOBODY or not same_warp:
                 self._note(F.MADE_AGAIN, by, held.made if held.used == NOBODY else held.used, at)
         self._over(at)
         held = self._known(at, by)
-        warp = (by & THREADS) // WARPS
+        warp = (by & THREADS) // LANES
         held.record, held.ordered = access_of(self.block, warp, by >> CODE), 1 << warp
         self.invalidated.pop(at, None)
 
@@ -298,7 +298,7 @@ class Phases:
         for held in self.all.values():
             for thread, seat in self._waiting(held):
                 if seat["waiting_phase"] == held.phase and held.phase & 1 == seat["waiting_parity"]:
-                    spinning[thread // WARPS] = spinning.get(thread // WARPS, 0) | 1 << thread % WARPS
+                    spinning[thread // LANES] = spinning.get(thread // LANES, 0) | 1 << thread % LANES
         return all(not mask & ~spinning.get(warp, 0) for warp, mask in self.can_run())
 
     def stuck(self) -> Iterator[tuple[int, list[int], int, str]]:
@@ -307,9 +307,9 @@ class Phases:
         running = dict(self.can_run())
         for at, held in self.all.items():
             for thread, seat in self._waiting(held):
-                if running.get(thread // WARPS, 0) >> thread % WARPS & 1:
-                    key = thread // WARPS, int(seat["waiting_code"]), at, int(seat["waiting_parity"])
-                    groups.setdefault(key, []).append(thread % WARPS)
+                if running.get(thread // LANES, 0) >> thread % LANES & 1:
+                    key = thread // LANES, int(seat["waiting_code"]), at, int(seat["waiting_parity"])
+                    groups.setdefault(key, []).append(thread % LANES)
         for (warp, code, at, parity), lanes in sorted(groups.items()):
             held = self.all[at]
             words = mbarrier_in_words(self.program, at, held.word) + self._history(held)
@@ -327,7 +327,7 @@ class Phases:
         for number, seat in self._by_order(held, "arrived_order"):
             if mbarrier.pending(held.word) and seat["arrived_phase"] == held.phase - 1:
                 line = self.program.codes[seat["arrived_code"]].line
-                absent.setdefault(line, set()).add(number % int(self.record.threads) // WARPS)
+                absent.setdefault(line, set()).add(number % int(self.record.threads) // LANES)
         for line, warps in absent.items():
             who = f"warp{'' if len(warps) == 1 else 's'} {', '.join(map(str, sorted(warps)))}"
             said.append(f"{who} arrived in line {line} in the phase before, and not in this one")
@@ -351,7 +351,7 @@ class Phases:
             last = self._last_arrival(held)
             self._judge_all(held, -2, last)
             for thread, seat in self._waiting(held):
-                if running.get(thread // WARPS, 0) >> thread % WARPS & 1:
+                if running.get(thread // LANES, 0) >> thread % LANES & 1:
                     by = int(seat["waiting_code"]) << CODE | thread
                     self._note(F.ENDLESS, by, held.made if last == NOBODY else last, at, held.phase)
 
@@ -362,14 +362,14 @@ class Phases:
             self._serial = self.record.serial
             self._seen.clear()
         key = kind, by >> CODE, -1 if other is None else other >> CODE
-        again = (*key, (by & THREADS) // WARPS) in self._seen
-        self._seen.add((*key, (by & THREADS) // WARPS))
+        again = (*key, (by & THREADS) // LANES) in self._seen
+        self._seen.add((*key, (by & THREADS) // LANES))
         if key in self.notes:
             self.notes[key].count += not again
             return
         (block, one), (far, two) = self._whose(by), self._whose(0 if other is None else other)
         self.notes[key] = Note(
-            kind, key[1], block, one // WARPS, one % WARPS, key[2], far, two // WARPS, two % WARPS, at, value
+            kind, key[1], block, one // LANES, one % LANES, key[2], far, two // LANES, two % LANES, at, value
         )
 
     def _whose(self, by: int) -> tuple[int, int]:

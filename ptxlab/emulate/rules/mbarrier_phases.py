@@ -18,6 +18,7 @@ What is rare is left to Python (`mbarrier_lifetimes`): notes, and mbarriers that
 from __future__ import annotations
 
 from ptxlab.emulate.language import *
+from ptxlab.emulate.program.lane_types import LANES
 from ptxlab.emulate.rules.mbarrier_records import (
     CODE,
     KEPT,
@@ -26,7 +27,6 @@ from ptxlab.emulate.rules.mbarrier_records import (
     NOBODY,
     RANK,
     THREADS,
-    WARPS,
     Mbarrier,
     Mbarriers,
     first_arrival,
@@ -55,6 +55,7 @@ from ptxlab.emulate.runtime.bulk_transfers import ROOM, Transfer
 from ptxlab.emulate.runtime.state import Context
 from ptxlab.isa.convert import PEER
 from ptxlab.isa.mbarrier import PHASE_SHIFT
+from ptxlab.targets import WARPS_PER_BLOCK
 
 
 @rule
@@ -99,7 +100,7 @@ def operated(
     before, after: the contents of each mbarrier. Whether a wait has failed."""
     renewed(held)
     held.serial += 1
-    released, failed, last = local(u32, WARPS), False, u64(NOBODY)
+    released, failed, last = local(u32, WARPS_PER_BLOCK), False, u64(NOBODY)
     if action == UPDATE and launch.racecheck:
         store_lanes(released, release(held.block, warp))
     for lane in lanes_of(mask):
@@ -178,7 +179,7 @@ def releases(held: Mbarriers, home: Mbarriers, one: Mbarrier, released: Pointer[
         store_lanes(one.pending, maximum(load_lanes(one.pending), load_lanes(released)))
     else:
         one.far |= u32(1) << u32(held.block.rank)
-        row = one.far_pending + WARPS * held.block.rank
+        row = one.far_pending + WARPS_PER_BLOCK * held.block.rank
         store_lanes(row, maximum(load_lanes(row), load_lanes(released)))
 
 
@@ -225,7 +226,7 @@ def completed(launch: Launch, held: Mbarriers, one: Mbarrier) -> None:
     if launch.racecheck:
         store_lanes(one.known, maximum(load_lanes(one.known), load_lanes(one.pending)))
         for rank in lanes_of(one.far):
-            pending, known = one.far_pending + WARPS * rank, one.far_known + WARPS * rank
+            pending, known = one.far_pending + WARPS_PER_BLOCK * rank, one.far_known + WARPS_PER_BLOCK * rank
             store_lanes(known, maximum(load_lanes(known), load_lanes(pending)))
     one.copies_before |= one.copies
     one.copies = 0
@@ -269,7 +270,7 @@ def bulk_copy_performed(launch: Launch, held: Mbarriers, transfer: Transfer, bef
     lane, address = transfer.thread & 31, u64(transfer.barrier)
     if transfer.owner != transfer.rank:
         address += u64(transfer.owner + 1) * PEER
-    words = local(u64, 4 * WARPS)
-    words[lane], words[2 * WARPS + lane], words[3 * WARPS + lane] = address, before, after
-    asked, old, new = words + WARPS, words + 2 * WARPS, words + 3 * WARPS
+    words = local(u64, 4 * LANES)
+    words[lane], words[2 * LANES + lane], words[3 * LANES + lane] = address, before, after
+    asked, old, new = words + LANES, words + 2 * LANES, words + 3 * LANES
     operated(launch, held, transfer.thread >> 5, u32(1) << lane, transfer.code, UPDATE, 0, words, asked, old, new)

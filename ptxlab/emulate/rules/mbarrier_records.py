@@ -9,8 +9,8 @@ from __future__ import annotations
 from ptxlab.emulate.language import *
 from ptxlab.emulate.rules.records import RANKS, Block
 from ptxlab.emulate.runtime.bulk_transfers import Queue
+from ptxlab.targets import WARPS_PER_BLOCK
 
-WARPS = 32
 CODE, RANK, THREADS = 32, 16, 0xFFFF
 """Where in a party the code index and the rank of another block begin; the bits of the thread."""
 NOBODY = (1 << 64) - 1
@@ -68,8 +68,8 @@ class Mbarrier(Record):
     record: u64  # of its `init` as an access; 0: unknown
     ordered: u32  # warps ordered after it, or already reported
     far: u32  # ranks of the cluster whose threads have arrived
-    pending: Array[u32] = array(WARPS, align=64)  # what arrivals of this phase release; what completed phases do
-    known: Array[u32] = array(WARPS, align=64)
+    pending: Array[u32] = array(WARPS_PER_BLOCK, align=64)  # what arrivals of this phase release,
+    known: Array[u32] = array(WARPS_PER_BLOCK, align=64)  # and what completed phases do
     far_pending: Pointer[u32]  # the same of other blocks of the cluster, by rank
     far_known: Pointer[u32]
     seats: Pointer[Seat]  # of each thread; then, by rank, of those of the cluster
@@ -102,7 +102,7 @@ class Mbarriers(Record):
     report: u64  # the function that compiled rules call: see `mbarrier_reports.report`
 
 
-FAR_WORDS = RANKS * WARPS
+FAR_WORDS = RANKS * WARPS_PER_BLOCK
 """Numbers in `Mbarrier.far_pending`."""
 
 

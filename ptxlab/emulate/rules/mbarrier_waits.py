@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from ptxlab.emulate.language import *
-from ptxlab.emulate.rules.mbarrier_records import CODE, NOBODY, THREADS, WARPS, Mbarrier, Mbarriers, Seat, first_arrival
+from ptxlab.emulate.rules.mbarrier_records import CODE, NOBODY, THREADS, Mbarrier, Mbarriers, Seat, first_arrival
 from ptxlab.emulate.rules.mbarrier_reports import EARLY, comes_after_init, next_order, report, reports_to
 from ptxlab.emulate.rules.note_kinds import PHASE
 from ptxlab.emulate.rules.race_order import learn
 from ptxlab.emulate.rules.records import RANKS, Block, Launch
 from ptxlab.emulate.runtime.bulk_transfers import ROOM
+from ptxlab.targets import WARPS_PER_BLOCK
 
 
 @rule
@@ -72,9 +73,9 @@ def learned(block: Block, warp: u32, one: Mbarrier) -> None:
     """A warp has waited for completed phases: it comes after what the arrivals in them release."""
     learn(block, warp, load_lanes(one.known))
     for rank in lanes_of(one.far):
-        known, peers = one.far_known + WARPS * rank, block.peers
+        known, peers = one.far_known + WARPS_PER_BLOCK * rank, block.peers
         if peers is not None:
-            row = peers + (warp * RANKS + rank) * WARPS
+            row = peers + (warp * RANKS + rank) * WARPS_PER_BLOCK
             store_lanes(row, maximum(load_lanes(row), load_lanes(known)))
 
 

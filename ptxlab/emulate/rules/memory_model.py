@@ -15,9 +15,9 @@ from __future__ import annotations
 
 from ptxlab.emulate.language import *
 from ptxlab.emulate.program.addresses import LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, WINDOW_SIZE
+from ptxlab.emulate.program.lane_types import LANES
 from ptxlab.emulate.runtime.state import CLUSTER, GENERIC, GLOBAL, LOCAL, SHARED
 
-WARP = 32
 LOG_SECTOR = 5
 SECTOR = 1 << LOG_SECTOR
 """Bytes of a sector."""
@@ -36,7 +36,7 @@ def sectors(at: lanes_u64, mask: u32, size: u64) -> tuple[u64, u64]:
 @rule
 def lane_groups(mask: u32, size: u32) -> u64:
     """How many groups of so many lanes (8, 16 or 32) have a lane in the mask."""
-    if size == WARP:
+    if size == LANES:
         return u64(mask != 0)
     firsts = u32(1)
     if size == 8:
@@ -92,7 +92,7 @@ def in_cells(marks: lanes_u32, group: u32) -> u64:
     eights, carry = sum_of(eights, exchanged(eights, 1), carry)
     sixteens, all_ = sum_of(sixteens, exchanged(sixteens, 1), carry)
     needed = u64(0)
-    cells = u32(0xFFFFFFFF >> WARP - group)  # of the first group
+    cells = u32(0xFFFFFFFF >> LANES - group)  # of the first group
     while cells != 0:
         among, many = largest(cells, extract(all_, 0), u64(0))
         among, many = largest(among, extract(sixteens, 0), many)
@@ -171,7 +171,7 @@ class Traffic(Record, align=16):
 class Memo(Record, align=64):
     """The last access whose wavefronts were counted, and the answer. Addresses are relative to the lowest lane's."""
 
-    relative: Array[u32] = array(WARP, align=64)
+    relative: Array[u32] = array(LANES, align=64)
     mask: u32
     needed: u64
     ideal: u64

@@ -23,9 +23,9 @@ from ptxlab.emulate.rules.block_start import (
     go_on,
     next_random,
     reset_barrier,
-    warp_of,
 )
 from ptxlab.emulate.rules.bulk_copies import complete_all
+from ptxlab.emulate.rules.clusters import warp_of
 from ptxlab.emulate.rules.lane_scheduling import count_ends, may_resume
 from ptxlab.emulate.rules.mbarriers import still_spinning
 from ptxlab.emulate.rules.memcheck import stop

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from ptxlab.emulate.language import *
 from ptxlab.emulate.rules import barriers, block_reset
-from ptxlab.emulate.rules.block_start import begin, draw_ticket, go_on, simple, warp_of
+from ptxlab.emulate.rules.block_start import begin, draw_ticket, go_on, simple
+from ptxlab.emulate.rules.clusters import warp_of
 from ptxlab.emulate.rules.records import Block, Launch
 from ptxlab.emulate.runtime.state import Context, Cta, Warp
 

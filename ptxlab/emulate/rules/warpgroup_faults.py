@@ -6,15 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ptxlab.emulate.program.flat_program import Code, Literal, Reg, Source
+from ptxlab.emulate.program.lane_types import LANES
 from ptxlab.emulate.program.program import Program
 from ptxlab.emulate.rules.faults import access_fault, fault
 from ptxlab.emulate.runtime.memory import Memory
-from ptxlab.emulate.runtime.report import Launch
+from ptxlab.emulate.runtime.report import WARPGROUP, Launch
 from ptxlab.errors import DeviceFault
 from ptxlab.isa import fragments
 
-WARPS = 4
-"""Warps of a warpgroup."""
 SIGNS = {"tf32": 0x80000000, "f16": 0x80008000, "bf16": 0x80008000, "e4m3": 0x80808080, "e5m2": 0x80808080}
 """The sign bits in a register of elements."""
 
@@ -65,7 +64,7 @@ class Tile:
 
 def tile_a(code: Code, warp: int, mn_major: bool) -> Tile:
     """The 16 rows of A that are those of a warp."""
-    row = 16 * (warp % WARPS)
+    row = 16 * (warp % WARPGROUP)
     return Tile(0, fragments.product(code.form).a.columns, row // 8, 2) if mn_major else Tile(row, 16, 0, 2)
 
 
@@ -80,14 +79,15 @@ def outside(
     program: Program, launch: Launch, memory: Memory, code: Code, *, of_b: bool, address: int, block: int, warp: int
 ) -> DeviceFault:
     """The fault of a descriptor whose tile leaves shared memory."""
+    thread = LANES * warp
     found = access_fault(
-        program, launch, memory, line=code.line, block=block, thread=32 * warp, what="load", space="shared",
+        program, launch, memory, line=code.line, block=block, thread=thread, what="load", space="shared",
         address=address, size=16,
     )  # fmt: skip
     message = f"the descriptor of {'b' if of_b else 'a'} describes a tile that leaves shared memory: {found.message}"
     hint = "look at its start address, its leading and stride byte offsets, and the swizzle"
     return fault(
-        program, launch, "memcheck", message, line=code.line, block=block, thread=32 * warp, address=address, hint=hint
+        program, launch, "memcheck", message, line=code.line, block=block, thread=thread, address=address, hint=hint
     )
 
 
@@ -98,7 +98,7 @@ def no_warpgroup(program: Program, launch: Launch, code: Code, *, block: int, wa
         f"is in none, since the block has {launch.warps} warp{'' if launch.warps == 1 else 's'}"
     )
     hint = "launch it with a multiple of 128 threads per block"
-    return fault(program, launch, "trap", message, line=code.line, block=block, thread=32 * warp, hint=hint)
+    return fault(program, launch, "trap", message, line=code.line, block=block, thread=LANES * warp, hint=hint)
 
 
 def left_alone(
@@ -106,7 +106,7 @@ def left_alone(
 ) -> DeviceFault:
     """The fault of a block that has ended although a warpgroup has not executed its products together. begun: for each
     warp how many it has executed, and the code index of the last."""
-    group = range(first, min(first + WARPS, len(begun)))
+    group = range(first, min(first + WARPGROUP, len(begun)))
     most = max(group, key=lambda w: begun[w][0])
     code = program.codes[begun[most][1]]
     lines = []
@@ -118,4 +118,4 @@ def left_alone(
         ["the four warps of a warpgroup execute each wgmma.mma_async together, or wait for each other for ever; these "
          "have not:", *lines]
     )  # fmt: skip
-    return fault(program, launch, "deadlock", message, line=code.line, block=block, thread=32 * most)
+    return fault(program, launch, "deadlock", message, line=code.line, block=block, thread=LANES * most)

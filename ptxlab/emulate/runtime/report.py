@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
+from ptxlab.targets import WARP
+
 if TYPE_CHECKING:
     from ptxlab.emulate.program.printf import Message
     from ptxlab.emulate.program.program import Program
@@ -60,7 +62,7 @@ class Launch(NamedTuple):
     @property
     def warps(self) -> int:
         """Warps per block; the last one may be partly empty."""
-        return -(-self.threads // 32)
+        return -(-self.threads // WARP)
 
 
 Index = tuple[int, int, int]

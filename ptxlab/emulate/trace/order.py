@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ptxlab.emulate.program.lane_types import LANES
 from ptxlab.emulate.rules import tensor_maps
 from ptxlab.emulate.runtime.bulk_transfers import LOAD_TILE, REDUCE_TILE, STORE_TILE, Transfer
 from ptxlab.isa.tensor_map import BYTES
@@ -84,7 +85,7 @@ class Order:
             return
         copied = Copied(
             block,
-            transfer.thread // 32,
+            transfer.thread // LANES,
             line,
             KINDS[transfer.kind],
             transfer.count,

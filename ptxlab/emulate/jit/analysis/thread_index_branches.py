@@ -21,10 +21,9 @@ from ptxlab.emulate.program.program import Program
 from ptxlab.emulate.step.lanes import Lanes
 from ptxlab.isa import types
 from ptxlab.isa.actions import Action
+from ptxlab.targets import WARPS_PER_BLOCK
 
 Numbers = np.ndarray[Any, Any]
-WARPS = 32
-"""The most warps of a CTA."""
 
 
 class ThreadIndexBranch(NamedTuple):
@@ -96,7 +95,7 @@ class _Lanes:
         assert branch.guard is not None
         number, inverted = branch.guard
         out, machine = [], Lanes()
-        for warp in range(WARPS):
+        for warp in range(WARPS_PER_BLOCK):
             self.known = dict[tuple[int, int], Numbers | None]()
             self.tid = (np.arange(W) + W * warp).astype(DTYPE["i32"])
             with np.errstate(all="ignore"):

@@ -28,9 +28,10 @@ from ptxlab.emulate.program.matrix_operands import Elements, metadata
 from ptxlab.emulate.program.warpgroup_flow import follows_layouts
 from ptxlab.emulate.rules import warpgroup_products as products
 from ptxlab.emulate.rules.accesses import IN_ONE_ALLOCATION
-from ptxlab.emulate.rules.warpgroup_faults import SIGNS, WARPS, Tile, product_operands, tile_a, tile_b
+from ptxlab.emulate.rules.warpgroup_faults import SIGNS, Tile, product_operands, tile_a, tile_b
 from ptxlab.emulate.rules.warpgroup_tiles import REGISTER, first_outside, fragment_a, fragment_b, piece_offsets
 from ptxlab.emulate.runtime import state as S
+from ptxlab.emulate.runtime.report import WARPGROUP
 from ptxlab.isa import fragments
 from ptxlab.isa.actions import Action
 from ptxlab.isa.fragments import Product, accumulator, operand_b
@@ -110,8 +111,8 @@ class Warpgroups(Body):
     def _begin(self, code: Code, queue: str) -> None:
         t, operands, of = self.t, self.e.operands, product_operands(code)
         number = t.get(S.Warp, "warp_id")
-        first = t.and_("i32", number, -WARPS)
-        behind = t.zext("i32", t.add("i32", first, WARPS), "i64")
+        first = t.and_("i32", number, -WARPGROUP)
+        behind = t.zext("i32", t.add("i32", first, WARPGROUP), "i64")
         with t.unless(t.ule("i64", behind, "%warps"), cold=True, to="fault"):
             self.e.faults.record(S.NO_WARPGROUP, str(code.index), "0", "0")
         descriptors = {False: "0", True: "0"}
@@ -135,7 +136,7 @@ class Warpgroups(Body):
         t, program = self.t, self.program
         line, piece = str(tile.first_line), str(tile.first_piece)
         if not of_b:  # the tile is that of the first warp of four
-            warp = t.and_("i32", number, WARPS - 1)
+            warp = t.and_("i32", number, WARPGROUP - 1)
             if mn_major:
                 piece = t.mul("i32", warp, 2)
             else:
@@ -226,7 +227,7 @@ class Warpgroups(Body):
         t.do(call(fragment_b, shared, start, of_b, _boolean(of.b_mn), str(columns), str(pieces), behind))
         if of.a is not None:
             number = t.get(S.Warp, "warp_id")
-            warp = t.and_("i32", number, WARPS - 1)
+            warp = t.and_("i32", number, WARPGROUP - 1)
             row = t.mul("i32", warp, 16)
             of_a = t.get(products.Begun, "a", entry)
             t.do(call(fragment_a, shared, start, of_a, _boolean(of.a_mn), row, str(whole.a.columns), room))

@@ -15,7 +15,7 @@ from ptxlab.emulate.rules.accesses import ALL_THE_SAME, HALVES_IN_A_ROW, HALVES_
 from ptxlab.emulate.runtime.memory import GUARD
 from ptxlab.isa import types
 
-STRIDED, IN_SHORT_ROWS, IN_ONE_ROW = range(PARTS_OF_ROWS + 1, PARTS_OF_ROWS + 4)
+AT_A_STRIDE, IN_SHORT_ROWS, IN_ONE_ROW = range(PARTS_OF_ROWS + 1, PARTS_OF_ROWS + 4)
 """Three ways of data that are no patterns of addresses: each lane is as far from the one before; lanes are in `rows`
 (see `Group`); all are in one row of 32 elements, in any order."""
 ROWS = (IN_A_ROW, HALVES_IN_A_ROW)
@@ -36,12 +36,12 @@ class Group:
     spanned, and log2 of the strictest alignment. The rest is filled in where the first member is emitted: the lowest
     address, host pointer, offsets and pattern of the lanes, the record of writes, and the offsets of the first lane of
     each half-warp. Of affine addresses `lanes` and `start` (where the allocation begins) stand in place of the vectors
-    `address` and `offsets`, and `patterns` are all that they may have. `way`: the pattern, or `STRIDED` where each lane
-    is `stride` bytes (an i64) behind the one before, `IN_SHORT_ROWS` where they are in `rows`, or `IN_ONE_ROW` of loads
-    that are in `one_row`; "" where none may be. `place`: a pointer to the site, where one is given. `buffer`: a pointer
-    to the addresses, 32 i64, and the offsets, 32 i32, where they lie in memory. `marks`: i1, whether what is stored is
-    noted in the record of writes, once that is known. `reach`: of addresses in global memory that are affine or one,
-    the lowest, and how far the highest is beyond, as offsets from the pointer, i64."""
+    `address` and `offsets`, and `patterns` are all that they may have. `way`: the pattern, or `AT_A_STRIDE` where each
+    lane is `stride` bytes (an i64) behind the one before, `IN_SHORT_ROWS` where they are in `rows`, or `IN_ONE_ROW` of
+    loads that are in `one_row`; "" where none may be. `place`: a pointer to the site, where one is given. `buffer`: a
+    pointer to the addresses, 32 i64, and the offsets, 32 i32, where they lie in memory. `marks`: i1, whether what is
+    stored is noted in the record of writes, once that is known. `reach`: of addresses in global memory that are affine
+    or one, the lowest, and how far the highest is beyond, as offsets from the pointer, i64."""
 
     site: int
     low: int
@@ -70,7 +70,7 @@ class Group:
     @property
     def way_apart(self) -> int:
         """The way of data where that is no pattern."""
-        return IN_ONE_ROW if self.one_row else IN_SHORT_ROWS if self.rows else STRIDED
+        return IN_ONE_ROW if self.one_row else IN_SHORT_ROWS if self.rows else AT_A_STRIDE
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ptxlab.emulate.jit.emitter.access_groups import STRIDED, Seen, access_shape
+from ptxlab.emulate.jit.emitter.access_groups import AT_A_STRIDE, Seen, access_shape
 from ptxlab.emulate.jit.emitter.emitter import Emitter
 from ptxlab.emulate.jit.emitter.instrument import Instrument
 from ptxlab.emulate.jit.emitter.part import Part
@@ -143,7 +143,7 @@ class Counting(Part, Instrument):
         t, group, size = self.t, seen.group, seen.size
         halves = self._halves(seen)
         apart = {} if halves or self.e.small else {name: (n,) for name, n in _TWO.items() if n in group.patterns}
-        strided = {"strided": (STRIDED,)} if group.way and not group.rows else {}
+        strided = {"strided": (AT_A_STRIDE,)} if group.way and not group.rows else {}
         switch = t.switch(group.way or group.pattern, _KNOWN | halves | apart | strided)
         with switch.arm("row") as results:
             straight, best = sectors(np.arange(W, dtype=np.uint64) * np.uint64(size), ALL_LANES, size)

@@ -8,8 +8,9 @@ from contextlib import AbstractContextManager, contextmanager
 from ptxlab.emulate.jit.llvm.instructions import Binary, Instructions, Operand
 from ptxlab.emulate.language import Record
 from ptxlab.emulate.runtime.state import Context, Cta, Warp
+from ptxlab.targets import WARP
 
-W = 32
+W = WARP
 """Lanes of a warp."""
 HELD: dict[type[Record], str] = {Context: "%ctx", Cta: "%cta", Warp: "%ws"}
 """The parameters of the functions that run code."""

@@ -16,10 +16,10 @@ import numpy as np
 from ptxlab.emulate.jit.affine.forms import Form
 from ptxlab.emulate.jit.affine.values import Affine
 from ptxlab.emulate.jit.emitter.access_groups import (
+    AT_A_STRIDE,
     IN_ONE_ROW,
     IN_SHORT_ROWS,
     ROWS,
-    STRIDED,
     Group,
     Rows,
 )
@@ -199,7 +199,7 @@ class AffineAccesses(Part):
             assert rows is not None
             some = IN_SHORT_ROWS if masked(rows, self.e.wide) else IN_ONE_ALLOCATION
             return frozenset({IN_ONE_ALLOCATION}), found, self._of_all(str(IN_SHORT_ROWS), str(some))
-        way = self._of_all(str(STRIDED), str(IN_ONE_ALLOCATION))
+        way = self._of_all(str(AT_A_STRIDE), str(IN_ONE_ALLOCATION))
         if extent.stride is None:
             return frozenset({IN_ONE_ALLOCATION}), found, way
         row, tight = self._of_all(str(IN_A_ROW), str(gaps)), self.t.eq("i64", extent.stride.text, size)

@@ -17,9 +17,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from ptxlab.emulate.jit.emitter.access_groups import (
+    AT_A_STRIDE,
     IN_ONE_ROW,
     IN_SHORT_ROWS,
-    STRIDED,
     Group,
     Seen,
     access_shape,
@@ -39,7 +39,7 @@ from ptxlab.emulate.rules.accesses import HALVES_IN_A_ROW, HALVES_THE_SAME, IN_A
 MOST = 16
 """Elements of a lane: their values stay in registers until the last store."""
 CHECKED = sum(
-    1 << pattern for pattern in (IN_A_ROW, HALVES_IN_A_ROW, HALVES_THE_SAME, STRIDED, IN_SHORT_ROWS, IN_ONE_ROW)
+    1 << pattern for pattern in (IN_A_ROW, HALVES_IN_A_ROW, HALVES_THE_SAME, AT_A_STRIDE, IN_SHORT_ROWS, IN_ONE_ROW)
 )
 """A bit for each pattern and way of which the lowest and the highest address of all lanes have been checked."""
 
@@ -159,7 +159,7 @@ class MergedStores(Part):
         if any(load.reach is None for load in late.loads):
             return None
         if group.rows is None:
-            out, rows = [f"icmp eq i32 {group.way}, {STRIDED}"], [(0, 0), (0, 1)]
+            out, rows = [f"icmp eq i32 {group.way}, {AT_A_STRIDE}"], [(0, 0), (0, 1)]
             long = late.span
             if not self._dense(seen, late) and next(self._pieces(seen, late), None) is None:
                 return None

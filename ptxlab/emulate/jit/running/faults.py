@@ -10,6 +10,7 @@ from ptxlab.emulate.jit.emitter.access_groups import plan_groups
 from ptxlab.emulate.jit.running.workers import Slot, Worker
 from ptxlab.emulate.language import lanes_of, u64
 from ptxlab.emulate.program.flat_program import Mem, Reg
+from ptxlab.emulate.program.lane_types import LANES
 from ptxlab.emulate.program.program import Program
 from ptxlab.emulate.rules.bulk_faults import bulk_fault
 from ptxlab.emulate.rules.faults import access_fault, disagreeing_lanes, fault, incomplete_warp, lanes_in_words
@@ -81,7 +82,7 @@ def explain(
 ) -> DeviceFault:
     """The error of a fault record. `waiting` says for a deadlock what each warp waits for; `begun` of each warp
     how many products of wgmma it has begun, and the code index of the last."""
-    thread = warp * 32 + lane
+    thread = warp * LANES + lane
     if kind == S.OUT_OF_MEMORY_RANGE:
         where = program.codes[code]
         (access,) = where.accesses
@@ -217,7 +218,7 @@ def who_waits(
             ended.append(str(index))
             continue
         groups: dict[tuple[int, str], list[int]] = {}
-        for lane in (k for k in range(32) if live >> k & 1):
+        for lane in (k for k in range(LANES) if live >> k & 1):
             pc = int(warp["pc"][lane] if diverged else warp["converged_pc"])
             barriers = [b for b, waiting in enumerate(warp["bar"].tolist()) if waiting >> lane & 1]
             if warp["sync_kind"][lane]:
@@ -232,7 +233,7 @@ def who_waits(
         for code, what, lanes in [*waits, *((code, what, lanes) for (code, what), lanes in sorted(groups.items()))]:
             first = first or (index, lanes[0], code)
             place = f"{program.codes[code].form.opcode}, line {program.codes[code].line}"
-            mask = np.isin(np.arange(32), lanes)
+            mask = np.isin(np.arange(LANES), lanes)
             lines.append(f"warp {index}, {lanes_in_words(mask)}: waits for {what} ({place})")
     if ended:
         lines.append(f"ended: {'warp' if len(ended) == 1 else 'warps'} {', '.join(ended)}")
@@ -249,5 +250,5 @@ def spinning(program: Program, shared: np.ndarray, warps: np.ndarray) -> list[tu
     for index, warp in enumerate(warps):
         for lane in lanes_of(int(warp["spins"] & warp["live"] & ~warp["wait"])):
             at, asked = int(warp["spin_at"][lane]), int(warp["spin_for"][lane])
-            waits.append((32 * index + lane, int(warp["spin_code"][lane]), at, asked))
+            waits.append((LANES * index + lane, int(warp["spin_code"][lane]), at, asked))
     return list(in_words(program, waits, word))

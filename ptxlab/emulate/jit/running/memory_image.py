@@ -14,6 +14,7 @@ import numpy as np
 from ptxlab.emulate.jit.building.build import Loaded
 from ptxlab.emulate.language import ALL_LANES, Pointer
 from ptxlab.emulate.language.records import zeroed
+from ptxlab.emulate.program.lane_types import LANES
 from ptxlab.emulate.program.program import Program
 from ptxlab.emulate.runtime.bulk_transfers import MOVED
 from ptxlab.emulate.runtime.report import WARPGROUP, Launch, unravel
@@ -67,10 +68,10 @@ class Image:
         self.cta = Layout(record=(np.uint8, Cta.size), states=(np.uint8, (warps, built.state_size)))
         """The memory of a resident CTA, but for its shared and local memory."""
         self.warps = np.zeros(warps, Warp.dtype)
-        threads = np.arange(32 * warps, dtype=np.uint32).reshape(-1, 32)
+        threads = np.arange(LANES * warps, dtype=np.uint32).reshape(-1, LANES)
         self.warps["tid_x"], self.warps["tid_y"], self.warps["tid_z"] = unravel(threads, launch.block)
         self.warps["first_live"] = ALL_LANES
-        self.warps["first_live"][-1] = ALL_LANES >> (-launch.threads % 32)  # the last one may have fewer threads
+        self.warps["first_live"][-1] = ALL_LANES >> (-launch.threads % LANES)  # the last one may have fewer threads
         self.warps["warp_id"] = self.order
         self.octets = self.warps.view(np.uint8).reshape(warps, Warp.size)
 

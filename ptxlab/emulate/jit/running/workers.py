@@ -11,6 +11,7 @@ import numpy as np
 from ptxlab.emulate.language import Pointer
 from ptxlab.emulate.language.records import zeroed
 from ptxlab.emulate.language.types import start_of
+from ptxlab.emulate.program.lane_types import LANES
 from ptxlab.emulate.runtime import state as S
 from ptxlab.emulate.runtime.bulk_transfers import Queue
 from ptxlab.emulate.runtime.state import Cluster, Context, Cta, Resident, Warp
@@ -33,7 +34,7 @@ class Slot:
     """The memory of one resident CTA: its record, its warps' states, shared and local memory."""
 
     def __init__(self, run: LaunchState, mates: Pointer[Mates] | None, rank: int) -> None:
-        image, warps, each = run.image, run.launch.warps, 32 * run.program.local_stride
+        image, warps, each = run.image, run.launch.warps, LANES * run.program.local_stride
         octets, self.memory = image.cta.new()
         self.shared = zeroed(run.shared_size + 2 * MARGIN)[MARGIN : MARGIN + run.shared_size]
         states = self.memory["states"]
@@ -123,7 +124,7 @@ class Worker:
         cluster = Cluster.new()
         cluster.first, cluster.count = first, size
         if run.bulk:
-            queue, threads = Queue.many(1), 32 * run.launch.warps
+            queue, threads = Queue.many(1), LANES * run.launch.warps
             queue[0].committed = Pointer(np.zeros(size * threads, np.uint32))
             queue[0].threads, queue[0].first_rank = threads, first
             cluster.queue = queue

@@ -18,7 +18,6 @@ from ptxlab.emulate.rules import async_proxy, tile_layouts
 from ptxlab.emulate.rules.faults import disagreeing_lanes
 from ptxlab.emulate.rules.warpgroup_faults import (
     SIGNS,
-    WARPS,
     Tile,
     no_warpgroup,
     outside,
@@ -37,6 +36,7 @@ from ptxlab.emulate.rules.warpgroup_products import (
     is_full,
 )
 from ptxlab.emulate.rules.warpgroup_tiles import CORE_LINES, PIECE, REGISTER, first_outside, piece_address
+from ptxlab.emulate.runtime.report import WARPGROUP
 from ptxlab.emulate.step.access import Touch
 from ptxlab.emulate.step.bodies.matrices import Maker, OfWarp, multiply, reader, writer
 from ptxlab.emulate.step.body import executes
@@ -56,7 +56,7 @@ def _product(t: Translator, code: Code, held: dict[str, Elements]) -> Callable[[
 
     def run(w: Warp) -> None:
         launch, program, shared = w.machine.launch, w.machine.program, w.spaces.shared
-        if w.warp // WARPS * WARPS + WARPS > launch.warps:
+        if w.warp // WARPGROUP * WARPGROUP + WARPGROUP > launch.warps:
             raise no_warpgroup(program, launch, code, block=w.block_index, warp=w.warp)
         read = [(read_b, tile_b(code, operands.b_mn), operands.b_mn, True)]
         if read_a is not None:
