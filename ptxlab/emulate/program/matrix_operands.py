@@ -5,7 +5,6 @@ from __future__ import annotations
 from ptxlab.emulate.program.flat_program import Code, Group, Literal, Reg, Source
 from ptxlab.emulate.program.lane_types import DTYPE
 from ptxlab.emulate.program.program import Program
-from ptxlab.errors import PtxError
 from ptxlab.isa import fragments, sparse
 from ptxlab.isa.actions import Action
 
@@ -35,17 +34,7 @@ def elements(program: Program, code: Code) -> dict[str, Elements]:
             one = fragment.registers == 1
             wants = f"{fragment.registers} {'register' if one else 'registers'} of {fragment.width} bits"
             text = f"{len(found)} of {' and '.join(str(w) for w in sorted(widths))} bits"
-            column = code.instruction.column if code.instruction is not None else 0
-            raise PtxError(
-                f"{name} of {form.opcode} is {wants}, found {text}",
-                line=code.line,
-                column=column,
-                length=len(form.opcode),
-                source=program.source(code.line),
-                file=program.file,
-                span=program.spans.get(code.line),
-                syntax=form.op.syntax,
-            )
+            raise program.error(code, f"{name} of {form.opcode} is {wants}, found {text}")
         out[name] = found
     return out
 
@@ -73,16 +62,8 @@ def metadata(program: Program, code: Code) -> sparse.Metadata | None:
     selector, count = int(given.value), sparse.selectors(form)
     if not 0 <= selector < count:
         legal = "0" if count == 1 else f"0 to {count - 1}"
-        column = code.instruction.column if code.instruction is not None else 0
-        raise PtxError(
-            f"the sparsity selector of {form.opcode}, its last operand, is {legal}, found {selector}",
-            line=code.line,
-            column=column,
-            length=len(form.opcode),
-            source=program.source(code.line),
-            file=program.file,
-            span=program.spans.get(code.line),
-            syntax=form.op.syntax,
+        raise program.error(
+            code, f"the sparsity selector of {form.opcode}, its last operand, is {legal}, found {selector}"
         )
     return sparse.metadata(form, selector)
 

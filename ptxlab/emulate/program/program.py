@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ptxlab.emulate.program.digests import digest_of
-from ptxlab.errors import LaunchError
+from ptxlab.errors import LaunchError, PtxError
 
 if TYPE_CHECKING:
     from ptxlab.emulate.program.flat_program import Block, Code, Param, Register
@@ -156,6 +156,19 @@ class Program:
         order = np.argsort(lines, kind="stable")
         numbers, starts = np.unique(lines[order], return_index=True)
         return own[order], starts, numbers
+
+    def error(self, code: Code, message: str, kind: type[PtxError] = PtxError) -> PtxError:
+        """An error, when the kernel is loaded, at the opcode of an instruction."""
+        return kind(
+            message,
+            line=code.line,
+            column=code.instruction.column if code.instruction is not None else 0,
+            length=len(code.form.opcode),
+            source=self.source(code.line),
+            file=self.file,
+            span=self.spans.get(code.line),
+            syntax=code.form.op.syntax,
+        )
 
     def source(self, line: int) -> str:
         """The text of a PTX line."""

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from ptxlab.emulate.program.flat_program import Code
-from ptxlab.emulate.program.program import Program
 from ptxlab.emulate.rules.bulk_copies import OF_TENSORS, OPERATIONS
 from ptxlab.emulate.rules.bulk_instructions import ALONE, BAD_SIZE, BEFORE, BETWEEN, INTERLEAVED, NO_MAP, UNREDUCED
-from ptxlab.emulate.rules.faults import access_fault, fault
-from ptxlab.emulate.runtime.memory import Memory
-from ptxlab.emulate.runtime.report import Launch
+from ptxlab.emulate.rules.faults import FaultingThread, invalid_mbarrier
 from ptxlab.emulate.runtime.state import BAD_BULK, BAD_MBARRIER, COPY_FROM
 from ptxlab.errors import DeviceFault
-from ptxlab.isa.mbarrier import Problem
 
 REASONS = {
     BAD_SIZE: "its size must be a multiple of 16 bytes and not 0, found {}",
@@ -30,38 +25,14 @@ REASONS = {
 CLUSTER = "a block may be a cluster of its own; write:  pl.launch(..., cluster=(1, 1, 1)), or .reqnctapercluster 1"
 
 
-def bulk_fault(
-    program: Program,
-    launch: Launch,
-    memory: Memory,
-    code: Code,
-    *,
-    kind: int,
-    address: int,
-    count: int,
-    align: int,
-    block: int,
-    thread: int,
-) -> DeviceFault:
+def bulk_fault(at: FaultingThread, kind: int, address: int, count: int, align: int) -> DeviceFault:
     """The fault that `bulk_instructions.wrong` has noted."""
-    if kind in (BAD_BULK, BAD_MBARRIER):
-        words = REASONS[count].format(address) if kind == BAD_BULK else Problem(address).words
-        message = f"{code.form.opcode}: {words}"
-        hint = CLUSTER if kind == BAD_BULK and count == ALONE else ""
-        return fault(program, launch, "trap", message, line=code.line, block=block, thread=thread, hint=hint)
-    return access_fault(
-        program,
-        launch,
-        memory,
-        line=code.line,
-        block=block,
-        thread=thread,
-        what="load" if kind == COPY_FROM else "store",
-        space=space_of(address),
-        address=address,
-        size=count,
-        align=align,
-    )
+    if kind == BAD_MBARRIER:
+        return invalid_mbarrier(at, address)
+    if kind == BAD_BULK:
+        hint = CLUSTER if count == ALONE else ""
+        return at.fault("trap", f"{at.code.form.opcode}: {REASONS[count].format(address)}", hint=hint)
+    return at.access_fault("load" if kind == COPY_FROM else "store", space_of(address), address, count, align=align)
 
 
 def space_of(address: int) -> str:

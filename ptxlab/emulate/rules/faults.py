@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -12,8 +12,9 @@ from ptxlab.emulate.rules.memcheck import FINE, FREED, MISALIGNED, READ_ONLY, ju
 from ptxlab.emulate.rules.memory_maps import memory_map
 from ptxlab.emulate.runtime.report import unravel
 from ptxlab.emulate.runtime.state import CLUSTER, LOCAL, PARAM, SHARED, SPACES, MemoryMap
-from ptxlab.errors import DeviceFault, UnsupportedInstruction
+from ptxlab.errors import DeviceFault, PtxError, UnsupportedInstruction
 from ptxlab.isa.convert import PEER
+from ptxlab.isa.mbarrier import Problem
 
 if TYPE_CHECKING:
     from ptxlab.emulate.program.flat_program import Code
@@ -22,99 +23,83 @@ if TYPE_CHECKING:
     from ptxlab.emulate.runtime.report import Launch
 
 
-def fault(
-    program: Program,
-    launch: Launch,
-    kind: str,
-    message: str,
-    *,
-    line: int,
-    block: int,
-    thread: int,
-    address: int | None = None,
-    hint: str = "",
-) -> DeviceFault:
-    """A fault at a PTX line in one thread; `block` and `thread` are linear indices in the grid and in the block."""
-    return DeviceFault(
-        kind,
-        message,
-        kernel=program.name,
-        block=unravel(block, launch.grid),
-        thread=unravel(thread, launch.block),
-        line=line,
-        source=program.source(line),
-        address=address,
-        span=program.spans.get(line),
-        hint=hint,
-    )
+class FaultingThread(NamedTuple):
+    """The thread that a fault stops, and where. block, thread: linear indices in the grid and in the block."""
 
+    program: Program
+    launch: Launch
+    memory: Memory
+    code: Code
+    block: int
+    thread: int
 
-def access_fault(
-    program: Program,
-    launch: Launch,
-    memory: Memory,
-    *,
-    line: int,
-    block: int,
-    thread: int,
-    what: str,
-    space: str,
-    address: int,
-    size: int,
-    fragment: bool = False,
-    align: int = 0,
-) -> DeviceFault:
-    """The memcheck fault of an invalid access; finds out why it is invalid.
+    @property
+    def warp(self) -> int:
+        """Its warp in the block."""
+        return self.thread // LANES
 
-    what: "load", "store" or "atomic". space: as in `Code.space`. size: bytes of the whole access (16 for `.v4.f32`),
-    which must be a divisor of the address, or `align` instead. fragment: the warp accesses one matrix.
-    """
-    message = f"{what} of {size} {'byte' if size == 1 else 'bytes'} at {address:#x}: "
-    if line in program.system.frees:  # for a second time
-        message = f"free of {address:#x}: "
-    message += _why(program, launch, memory, what, space, address, size, align or size, fragment)
-    hint = "look for a recursion that does not end, or goes too deep" if message.endswith(FRAMES) else ""
-    return fault(
-        program, launch, "memcheck", message, line=line, block=block, thread=thread, address=address, hint=hint
-    )
+    def in_lane(self, lane: int) -> FaultingThread:
+        """The thread of another lane of its warp."""
+        return self._replace(thread=LANES * self.warp + lane)
+
+    def fault(self, kind: str, message: str, *, address: int | None = None, hint: str = "") -> DeviceFault:
+        """The fault."""
+        line = self.code.line
+        return DeviceFault(
+            kind,
+            message,
+            kernel=self.program.name,
+            block=unravel(self.block, self.launch.grid),
+            thread=unravel(self.thread, self.launch.block),
+            line=line,
+            source=self.program.source(line),
+            address=address,
+            span=self.program.spans.get(line),
+            hint=hint,
+        )
+
+    def access_fault(
+        self, what: str, space: str, address: int, size: int, *, align: int = 0, fragment: bool = False
+    ) -> DeviceFault:
+        """The memcheck fault of an invalid access; finds out why it is invalid.
+
+        what: "load", "store" or "atomic". space: as in `Code.space`. size: bytes of the whole access (16 for
+        `.v4.f32`), which must be a divisor of the address, or `align` instead. fragment: the warp accesses one matrix.
+        """
+        message = f"{what} of {size} {'byte' if size == 1 else 'bytes'} at {address:#x}: "
+        if self.code.line in self.program.system.frees:  # for a second time
+            message = f"free of {address:#x}: "
+        message += self._why(what, space, address, size, align or size, fragment)
+        hint = "look for a recursion that does not end, or goes too deep" if message.endswith(FRAMES) else ""
+        return self.fault("memcheck", message, address=address, hint=hint)
+
+    def _why(self, what: str, space: str, address: int, size: int, align: int, fragment: bool) -> str:
+        program, launch = self.program, self.launch
+        live = self.memory.live()
+        reach = memory_map(program, launch, live)
+        verdict, where, index, _ = judge(reach, SPACES[space], address, size, align, what != "load")
+        if verdict == FREED:
+            return freed(program, reach, address, size)
+        if fragment and where == LOCAL:
+            return "each thread has local memory of its own, a matrix must be where all lanes see it"
+        if verdict == MISALIGNED:
+            return f"misaligned, the address must be a multiple of {align}"
+        if verdict == READ_ONLY:
+            return "the kernel's parameters are read-only" if where == PARAM else f"{live[index].name!r} is read-only"
+        if where == CLUSTER:
+            return _outside_cluster(launch, verdict, space_of(SPACES[space], address)[1], reach)
+        if where == SHARED:
+            return _outside_shared(program, space_of(SPACES[space], address)[1], reach)
+        if where == LOCAL:
+            text = f"each thread has {program.local_size} bytes of local memory"
+            stack = program.system.stack
+            return f"{text}, {stack} of them {FRAMES}" if stack else text
+        if where == PARAM:
+            return f"the kernel's parameters take {program.param_size} bytes"
+        return self.memory.describe(address, size)
 
 
 FRAMES = "for the frames of recursive functions"
-
-
-def _why(
-    program: Program,
-    launch: Launch,
-    memory: Memory,
-    what: str,
-    space: str,
-    address: int,
-    size: int,
-    align: int,
-    fragment: bool,
-) -> str:
-    live = memory.live()
-    reach = memory_map(program, launch, live)
-    verdict, where, index, _ = judge(reach, SPACES[space], address, size, align, what != "load")
-    if verdict == FREED:
-        return freed(program, reach, address, size)
-    if fragment and where == LOCAL:
-        return "each thread has local memory of its own, a matrix must be where all lanes see it"
-    if verdict == MISALIGNED:
-        return f"misaligned, the address must be a multiple of {align}"
-    if verdict == READ_ONLY:
-        return "the kernel's parameters are read-only" if where == PARAM else f"{live[index].name!r} is read-only"
-    if where == CLUSTER:
-        return _outside_cluster(launch, verdict, space_of(SPACES[space], address)[1], reach)
-    if where == SHARED:
-        return _outside_shared(program, space_of(SPACES[space], address)[1], reach)
-    if where == LOCAL:
-        text = f"each thread has {program.local_size} bytes of local memory"
-        stack = program.system.stack
-        return f"{text}, {stack} of them {FRAMES}" if stack else text
-    if where == PARAM:
-        return f"the kernel's parameters take {program.param_size} bytes"
-    return memory.describe(address, size)
 
 
 def freed(program: Program, reach: MemoryMap, address: int, size: int) -> str:
@@ -152,19 +137,10 @@ def _outside_shared(program: Program, address: int, reach: MemoryMap) -> str:
     return text
 
 
-def unsupported(program: Program, code: Code) -> UnsupportedInstruction:
+def unsupported(program: Program, code: Code) -> PtxError:
     """The error, when a kernel is loaded, of an instruction that an engine does not execute."""
-    opcode = code.form.opcode
-    return UnsupportedInstruction(
-        f"the CPU machine does not execute {opcode} yet: it can be assembled and run on a GPU only",
-        line=code.line,
-        column=code.instruction.column if code.instruction is not None else 0,
-        length=len(opcode),
-        source=program.source(code.line),
-        file=program.file,
-        span=program.spans.get(code.line),
-        syntax=code.form.op.syntax,
-    )
+    message = f"the CPU machine does not execute {code.form.opcode} yet: it can be assembled and run on a GPU only"
+    return program.error(code, message, UnsupportedInstruction)
 
 
 def lanes_in_words(mask: np.ndarray) -> str:
@@ -180,19 +156,21 @@ def lanes_in_words(mask: np.ndarray) -> str:
     return f"lane{'s' if len(lanes) > 1 else ''} " + (" and ".join(text) if len(text) < 3 else ", ".join(text))
 
 
-def incomplete_warp(
-    program: Program, launch: Launch, code: Code, *, there: int, guarded: bool, block: int, warp: int
-) -> DeviceFault:
+def incomplete_warp(at: FaultingThread, there: int, *, guarded: bool) -> DeviceFault:
     """The fault of an `.aligned` instruction that only the lanes in `there` (a bit mask) execute."""
-    lane = (there & -there).bit_length() - 1
     lanes = lanes_in_words(np.array([bool(there >> k & 1) for k in range(LANES)]))
     verb = "is" if there == there & -there else "are"
     why = f"its guard holds in {lanes} only" if guarded else f"only {lanes} {verb} there"
-    what = f"{code.form.opcode} needs all 32 lanes of the warp; {why}"
-    return fault(program, launch, "trap", what, line=code.line, block=block, thread=LANES * warp + lane)
+    message = f"{at.code.form.opcode} needs all 32 lanes of the warp; {why}"
+    return at.in_lane((there & -there).bit_length() - 1).fault("trap", message)
 
 
-def disagreeing_lanes(program: Program, launch: Launch, code: Code, *, lane: int, block: int, warp: int) -> DeviceFault:
-    """The fault of a `wmma` access whose address or stride is not the same in all lanes."""
-    what = f"{code.form.opcode} needs the same address and stride in all lanes; lane {lane} has others than lane 0"
-    return fault(program, launch, "trap", what, line=code.line, block=block, thread=LANES * warp + lane)
+def disagreeing_lanes(at: FaultingThread) -> DeviceFault:
+    """The fault of a `wmma` access whose address or stride is not the same in all lanes: it differs in the thread's."""
+    what = "needs the same address and stride in all lanes"
+    return at.fault("trap", f"{at.code.form.opcode} {what}; lane {at.thread % LANES} has others than lane 0")
+
+
+def invalid_mbarrier(at: FaultingThread, problem: int) -> DeviceFault:
+    """The fault of an invalid operation on an mbarrier."""
+    return at.fault("trap", f"{at.code.form.opcode}: {Problem(problem).words}")

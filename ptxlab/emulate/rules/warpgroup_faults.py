@@ -7,10 +7,8 @@ from dataclasses import dataclass
 
 from ptxlab.emulate.program.flat_program import Code, Literal, Reg, Source
 from ptxlab.emulate.program.lane_types import LANES
-from ptxlab.emulate.program.program import Program
-from ptxlab.emulate.rules.faults import access_fault, fault
-from ptxlab.emulate.runtime.memory import Memory
-from ptxlab.emulate.runtime.report import WARPGROUP, Launch
+from ptxlab.emulate.rules.faults import FaultingThread
+from ptxlab.emulate.runtime.report import WARPGROUP
 from ptxlab.errors import DeviceFault
 from ptxlab.isa import fragments
 
@@ -75,47 +73,37 @@ def tile_b(code: Code, mn_major: bool) -> Tile:
     return Tile(0, b.rows, 0, b.columns // 8) if mn_major else Tile(0, b.columns, 0, bytes_along_k // 16)
 
 
-def outside(
-    program: Program, launch: Launch, memory: Memory, code: Code, *, of_b: bool, address: int, block: int, warp: int
-) -> DeviceFault:
+def outside(at: FaultingThread, address: int, *, of_b: bool) -> DeviceFault:
     """The fault of a descriptor whose tile leaves shared memory."""
-    thread = LANES * warp
-    found = access_fault(
-        program, launch, memory, line=code.line, block=block, thread=thread, what="load", space="shared",
-        address=address, size=16,
-    )  # fmt: skip
+    found = at.access_fault("load", "shared", address, 16)
     message = f"the descriptor of {'b' if of_b else 'a'} describes a tile that leaves shared memory: {found.message}"
     hint = "look at its start address, its leading and stride byte offsets, and the swizzle"
-    return fault(
-        program, launch, "memcheck", message, line=code.line, block=block, thread=thread, address=address, hint=hint
-    )
+    return at.fault("memcheck", message, address=address, hint=hint)
 
 
-def no_warpgroup(program: Program, launch: Launch, code: Code, *, block: int, warp: int) -> DeviceFault:
+def no_warpgroup(at: FaultingThread) -> DeviceFault:
     """The fault of a product in a warp that is not one of four."""
+    warps = at.launch.warps
     message = (
-        f"{code.form.opcode} needs a warpgroup, four warps in a row of which the first is a multiple of 4; warp {warp} "
-        f"is in none, since the block has {launch.warps} warp{'' if launch.warps == 1 else 's'}"
+        f"{at.code.form.opcode} needs a warpgroup, four warps in a row of which the first is a multiple of 4; warp "
+        f"{at.warp} is in none, since the block has {warps} warp{'' if warps == 1 else 's'}"
     )
-    hint = "launch it with a multiple of 128 threads per block"
-    return fault(program, launch, "trap", message, line=code.line, block=block, thread=LANES * warp, hint=hint)
+    return at.fault("trap", message, hint="launch it with a multiple of 128 threads per block")
 
 
-def left_alone(
-    program: Program, launch: Launch, begun: Sequence[tuple[int, int]], first: int, block: int
-) -> DeviceFault:
+def left_alone(at: FaultingThread, begun: Sequence[tuple[int, int]]) -> DeviceFault:
     """The fault of a block that has ended although a warpgroup has not executed its products together. begun: for each
     warp how many it has executed, and the code index of the last."""
-    group = range(first, min(first + WARPGROUP, len(begun)))
+    codes = at.program.codes
+    group = range(at.warp // WARPGROUP * WARPGROUP, min(at.warp // WARPGROUP * WARPGROUP + WARPGROUP, len(begun)))
     most = max(group, key=lambda w: begun[w][0])
-    code = program.codes[begun[most][1]]
     lines = []
     for w in group:
         count, last = begun[w]
-        behind = f", the last in line {program.codes[last].line}" if count else ""
+        behind = f", the last in line {codes[last].line}" if count else ""
         lines.append(f"warp {w}: {count} product{'' if count == 1 else 's'}{behind}")
     message = "\n    ".join(
         ["the four warps of a warpgroup execute each wgmma.mma_async together, or wait for each other for ever; these "
          "have not:", *lines]
     )  # fmt: skip
-    return fault(program, launch, "deadlock", message, line=code.line, block=block, thread=LANES * most)
+    return at._replace(code=codes[begun[most][1]], thread=LANES * most).fault("deadlock", message)

@@ -17,7 +17,7 @@ from ptxlab.emulate.program.addresses import LOCAL_WINDOW, PARAM_WINDOW, SHARED_
 from ptxlab.emulate.program.flat_program import Code
 from ptxlab.emulate.program.lane_types import DTYPE, LANES
 from ptxlab.emulate.rules.bulk_copies import flushed
-from ptxlab.emulate.rules.faults import access_fault
+from ptxlab.emulate.rules.faults import FaultingThread
 from ptxlab.emulate.rules.memcheck import FINE, in_heap, judge
 from ptxlab.emulate.runtime.memory import POISON
 from ptxlab.emulate.runtime.state import CLUSTER, LOCAL, PARAM, SHARED, SPACES
@@ -135,6 +135,11 @@ class Access(Lanes):
 
     # -- finding the place
 
+    def faulting(self, code: Code, lane: int) -> FaultingThread:
+        """The thread of a lane, which an instruction stops."""
+        machine, thread = self.machine, LANES * self.warp + lane
+        return FaultingThread(machine.program, machine.launch, machine.memory, code, self.spaces.block, thread)
+
     def _located(self, site: Site, address: Value, what: str) -> Iterator[tuple[Region, np.ndarray, np.ndarray | None]]:
         """(region, element index of each lane, lanes) until every active lane is served; lanes None means all 32."""
         if address.dtype.itemsize < 8:
@@ -166,18 +171,7 @@ class Access(Lanes):
             place = int(address[lane])
             verdict, where, index, _ = judge(self.machine.map, space, place, size, size, write)
             if verdict != FINE or self._gone(where, index):
-                raise access_fault(
-                    self.machine.program,
-                    self.machine.launch,
-                    self.machine.memory,
-                    line=site.code.line,
-                    block=self.spaces.block,
-                    thread=self.warp * LANES + lane,
-                    what=what,
-                    space=site.space,
-                    address=place,
-                    size=size,
-                )
+                raise self.faulting(site.code, lane).access_fault(what, site.space, place, size)
             region = self._held(site.space, where, index)
             offset = address - region.base
             if in_heap(self.machine.map, place):
@@ -212,19 +206,7 @@ class Access(Lanes):
             self.machine.map, SPACES[space], address, size, align or size, what != "load"
         )
         if verdict != FINE or (fragment and where == LOCAL) or self._gone(where, index):
-            raise access_fault(
-                self.machine.program,
-                self.machine.launch,
-                self.machine.memory,
-                line=code.line,
-                block=self.spaces.block,
-                thread=self.warp * LANES + lane,
-                what=what,
-                space=space,
-                address=address,
-                size=align or size,
-                fragment=fragment,
-            )
+            raise self.faulting(code, lane).access_fault(what, space, address, align or size, fragment=fragment)
         return self._held(space, where, index), offset
 
     def _region(self, space: str, address: int) -> Region | None:

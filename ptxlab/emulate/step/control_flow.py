@@ -14,7 +14,7 @@ import numpy as np
 from ptxlab.emulate.program.flat_program import Code, Literal, Reg
 from ptxlab.emulate.program.lane_types import DTYPE, LANES
 from ptxlab.emulate.rules import clusters
-from ptxlab.emulate.rules.faults import fault, unsupported
+from ptxlab.emulate.rules.faults import unsupported
 from ptxlab.emulate.step.lanes import mask_bits
 from ptxlab.emulate.step.operands import Read, Step, Translator, Write
 from ptxlab.emulate.step.warp import NO_GROUP, NONE, TURN_OVER, LaneGroup, Wait, Warp
@@ -99,7 +99,7 @@ def _indexed(t: Translator, code: Code) -> Step:
         if outside.any():
             lane = int(outside.argmax())
             message = f"the index {int(index[lane])} is outside the list of {places.size} branch targets"
-            raise _fault(w, code, message, lane)
+            raise w.faulting(code, lane).fault("trap", message)
         return _scatter(w, places[np.minimum(index, np.uint32(places.size - 1))])
 
     return run
@@ -132,22 +132,9 @@ def _trap(t: Translator, code: Code) -> Step:
     message = code.reason or f"the kernel executed {code.form.op.name}"
 
     def run(w: Warp) -> int | None:
-        raise _fault(w, code, message, int(w.mask.argmax()))
+        raise w.faulting(code, int(w.mask.argmax())).fault("trap", message)
 
     return run
-
-
-def _fault(w: Warp, code: Code, message: str, lane: int) -> Exception:
-    machine = w.machine
-    return fault(
-        machine.program,
-        machine.launch,
-        "trap",
-        message,
-        line=code.line,
-        block=w.block_index,
-        thread=w.warp * LANES + lane,
-    )
 
 
 # -- barriers of the block ---------------------------------------------------------------------------------------------
@@ -169,11 +156,11 @@ def _barrier(t: Translator, code: Code) -> Step:
         lane = int(w.mask.argmax())
         barrier = int(numbers[0](w)[lane]) if numbers else 0
         if barrier > 15:
-            raise _fault(w, code, f"there is no barrier {barrier}: a block has barriers 0 to 15", lane)
+            raise w.faulting(code, lane).fault("trap", f"there is no barrier {barrier}: a block has barriers 0 to 15")
         count = int(numbers[1](w)[lane]) if len(numbers) > 1 else 0
         if count % LANES:
             message = f"barrier {barrier} wants {count} threads, which is not a multiple of {LANES}"
-            raise _fault(w, code, message, lane)
+            raise w.faulting(code, lane).fault("trap", message)
         given = None if predicate is None else predicate(w) & w.mask
         return w.wait(Wait(code, barrier, count, stays, predicate=given, finish=finish), following)
 

@@ -22,7 +22,6 @@ from ptxlab.emulate.program.flat_program import Code, Group, Reg
 from ptxlab.emulate.program.lane_types import DTYPE, LANES
 from ptxlab.emulate.program.program import Program
 from ptxlab.emulate.rules.clusters import blocks_of
-from ptxlab.emulate.rules.faults import fault
 from ptxlab.emulate.rules.findings import findings
 from ptxlab.emulate.runtime.counter_totals import collect
 from ptxlab.emulate.runtime.memory import Memory
@@ -211,16 +210,7 @@ class Machine(LaunchState):
         """A fault at the instruction that runs now."""
         w = self.now
         assert w is not None
-        return fault(
-            self.program,
-            self.launch,
-            kind,
-            message,
-            line=self.program.codes[w.pc].line,
-            block=w.block_index,
-            thread=w.warp * LANES + int(w.mask.argmax()),
-            hint=hint,
-        )
+        return w.faulting(self.program.codes[w.pc], int(w.mask.argmax())).fault(kind, message, hint=hint)
 
     def found(self, *, stopped: bool = False) -> list[Finding]:
         """The findings of the checks; stopped: before the launch's end."""

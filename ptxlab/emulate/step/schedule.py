@@ -15,7 +15,7 @@ import numpy as np
 from ptxlab.emulate.program.flat_program import Code
 from ptxlab.emulate.program.lane_types import LANES
 from ptxlab.emulate.rules import cluster_ends
-from ptxlab.emulate.rules.faults import fault, lanes_in_words
+from ptxlab.emulate.rules.faults import lanes_in_words
 from ptxlab.emulate.rules.mbarrier_deadlocks import Spin, Spins, in_words
 from ptxlab.emulate.rules.warpgroup_faults import left_alone
 from ptxlab.emulate.rules.warpgroup_products import same_products
@@ -109,7 +109,7 @@ class BlockRun:
         for number, warp in enumerate(self.warps):
             if not same_products(warp.executed, self.warps[number & ~3].executed):
                 counts = [(w.executed.count, w.executed.last) for w in self.warps]
-                raise left_alone(self.machine.program, self.machine.launch, counts, number & ~3, self.index)
+                raise left_alone(warp.faulting(self.machine.program.codes[0], 0), counts)
 
     def _idle(self, *, moved: bool) -> None:
         """A turn is over: has any block of the cluster something else to do than to wait?"""
@@ -216,15 +216,7 @@ class BlockRun:
         message = f"no thread of the {what} can go on"
         if ended := [w.warp for w in self.warps if w.done]:
             lines.append(f"ended: {'warp' if len(ended) == 1 else 'warps'} {', '.join(map(str, ended))}")
-        return fault(
-            self.machine.program,
-            self.machine.launch,
-            "deadlock",
-            "\n    ".join([message, *lines]),
-            line=code.line,
-            block=self.index,
-            thread=warp.warp * LANES + int(mask.argmax()),
-        )
+        return warp.faulting(code, int(mask.argmax())).fault("deadlock", "\n    ".join([message, *lines]))
 
     def _spinning(self) -> Iterator[Spin]:
         running = dict(self.can_run())

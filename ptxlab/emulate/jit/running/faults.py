@@ -13,7 +13,13 @@ from ptxlab.emulate.program.flat_program import Mem, Reg
 from ptxlab.emulate.program.lane_types import LANES
 from ptxlab.emulate.program.program import Program
 from ptxlab.emulate.rules.bulk_faults import bulk_fault
-from ptxlab.emulate.rules.faults import access_fault, disagreeing_lanes, fault, incomplete_warp, lanes_in_words
+from ptxlab.emulate.rules.faults import (
+    FaultingThread,
+    disagreeing_lanes,
+    incomplete_warp,
+    invalid_mbarrier,
+    lanes_in_words,
+)
 from ptxlab.emulate.rules.instructions import barrier_before, is_bulk
 from ptxlab.emulate.rules.mbarrier_deadlocks import Spin, in_words
 from ptxlab.emulate.rules.memcheck import FINE, judge, space_of
@@ -23,7 +29,6 @@ from ptxlab.emulate.runtime import state as S
 from ptxlab.emulate.runtime.memory import Memory
 from ptxlab.emulate.runtime.report import Launch
 from ptxlab.emulate.runtime.state import SHARED, SPACES
-from ptxlab.emulate.step.bodies.mbarriers import refused
 from ptxlab.errors import DeviceFault
 from ptxlab.isa import types
 
@@ -47,139 +52,55 @@ def noted_fault(
     if code & S.GROUP_FLAG and noted.kind == S.OUT_OF_MEMORY_RANGE:
         lanes = {k: noted.addresses[k] for k in lanes_of(noted.lanes)} or {lane: address}
         code, lane, address = first_invalid(program, launch, memory, code, lanes)
-    return explain(
-        program,
-        launch,
-        memory,
-        kind=noted.kind,
-        code=code,
-        lane=lane,
-        address=address,
-        block=slot.cta.linear,
-        warp=warp,
-        waiting=waiting,
-        count=noted.count,
-        align=noted.multiple,
-        begun=[(int(count), int(last)) for count, last, _ in slot.warps["products"].tolist()],
-    )
+    known = program.codes[min(code, len(program.codes) - 1)]  # a budget may be spent behind the last instruction
+    at = FaultingThread(program, launch, memory, known, slot.cta.linear, LANES * warp + lane)
+    if noted.kind == S.LEFT_ALONE:
+        return left_alone(at, [(int(count), int(last)) for count, last, _ in slot.warps["products"].tolist()])
+    return explain(at, noted.kind, address, noted.count, noted.multiple, waiting)
 
 
-def explain(
-    program: Program,
-    launch: Launch,
-    memory: Memory,
-    *,
-    kind: int,
-    code: int,
-    lane: int,
-    address: int,
-    block: int,
-    warp: int,
-    waiting: list[str],
-    begun: Sequence[tuple[int, int]] = (),
-    count: int = 0,
-    align: int = 0,
-) -> DeviceFault:
-    """The error of a fault record. `waiting` says for a deadlock what each warp waits for; `begun` of each warp
-    how many products of wgmma it has begun, and the code index of the last."""
-    thread = warp * LANES + lane
+def explain(at: FaultingThread, kind: int, address: int, count: int, align: int, waiting: Sequence[str]) -> DeviceFault:
+    """The error of a fault record. `waiting` says for a deadlock what each warp waits for."""
+    code, launch = at.code, at.launch
     if kind == S.OUT_OF_MEMORY_RANGE:
-        where = program.codes[code]
-        (access,) = where.accesses
-        if where.properties.rows or where.properties.mbarrier:
+        (access,) = code.accesses
+        space = access.space
+        if code.properties.rows or code.properties.mbarrier:
             space = "shared"  # also for a generic address
-            if space_of(SPACES[where.space], address)[0] == SHARED:
-                address = space_of(SPACES[where.space], address)[1]
-        else:
-            space = access.space
-        return access_fault(
-            program,
-            launch,
-            memory,
-            line=where.line,
-            block=block,
-            thread=thread,
-            what=access.what,
-            space=space,
-            address=address,
-            size=access.size,
-            fragment=where.properties.fragment,
-        )
+            if space_of(SPACES[code.space], address)[0] == SHARED:
+                address = space_of(SPACES[code.space], address)[1]
+        return at.access_fault(access.what, space, address, access.size, fragment=code.properties.fragment)
     if kind == S.BUDGET_SPENT:
-        first = program.codes[min(code, len(program.codes) - 1)]
         message = f"the launch has run its {launch.budget:,} warp-instructions and has not ended"
-        return fault(
-            program,
-            launch,
-            "budget",
-            message,
-            line=first.line,
-            block=block,
-            thread=thread,
-            hint="look for an endless loop, or give a larger budget=",
-        )
+        return at.fault("budget", message, hint="look for an endless loop, or give a larger budget=")
     if kind == S.DEADLOCK:
         what = "block" if launch.cluster_blocks == 1 else "cluster"
-        message = "\n    ".join([f"no thread of the {what} can go on", *waiting])
-        return fault(program, launch, "deadlock", message, line=program.codes[code].line, block=block, thread=thread)
-    if kind in (S.BAD_BULK, S.BAD_MBARRIER, S.COPY_FROM, S.COPY_TO) and is_bulk(program.codes[code]):
-        return bulk_fault(
-            program,
-            launch,
-            memory,
-            program.codes[code],
-            kind=kind,
-            address=address,
-            count=count,
-            align=align,
-            block=block,
-            thread=thread,
-        )
+        return at.fault("deadlock", "\n    ".join([f"no thread of the {what} can go on", *waiting]))
+    if kind in (S.BAD_BULK, S.BAD_MBARRIER, S.COPY_FROM, S.COPY_TO) and is_bulk(code):
+        return bulk_fault(at, kind, address, count, align)
     if kind in (S.COPY_FROM, S.COPY_TO):
-        source, to = program.codes[code].accesses
+        source, to = code.accesses
         access = source if kind == S.COPY_FROM else to
-        return access_fault(
-            program,
-            launch,
-            memory,
-            line=program.codes[code].line,
-            block=block,
-            thread=thread,
-            what=access.what,
-            space=access.space,
-            address=address,
-            size=access.size,
-        )
+        return at.access_fault(access.what, access.space, address, access.size)
     if kind == S.BAD_MBARRIER:
-        return refused(program, launch, program.codes[code], which=address, block=block, thread=thread)
+        return invalid_mbarrier(at, address)
     if kind == S.INCOMPLETE:
-        there, guarded = address & 0xFFFFFFFF, bool(address >> 32)
-        return incomplete_warp(
-            program, launch, program.codes[code], there=there, guarded=guarded, block=block, warp=warp
-        )
+        return incomplete_warp(at, address & 0xFFFFFFFF, guarded=bool(address >> 32))
     if kind == S.DISAGREE:
-        return disagreeing_lanes(program, launch, program.codes[code], lane=lane, block=block, warp=warp)
+        return disagreeing_lanes(at)
     if kind == S.BAD_DESCRIPTOR:
-        of_b, at = bool(address & S.DESCRIPTOR_B), address & (S.DESCRIPTOR_B - 1)
-        return outside(program, launch, memory, program.codes[code], of_b=of_b, address=at, block=block, warp=warp)
+        return outside(at.in_lane(0), address & (S.DESCRIPTOR_B - 1), of_b=bool(address & S.DESCRIPTOR_B))
     if kind == S.NO_WARPGROUP:
-        return no_warpgroup(program, launch, program.codes[code], block=block, warp=warp)
-    if kind == S.LEFT_ALONE:
-        return left_alone(program, launch, begun, warp, block)
-    line = program.codes[code].line
+        return no_warpgroup(at.in_lane(0))
     if kind == S.BAD_INDEX:
-        count = len(program.codes[code].targets)
-        message = f"the index {address} is outside the list of {count} branch targets"
-        return fault(program, launch, "trap", message, line=line, block=block, thread=thread)
+        message = f"the index {address} is outside the list of {len(code.targets)} branch targets"
+        return at.fault("trap", message)
     if kind == S.BAD_BARRIER:
-        number, count = address & 0xFFFFFFFF, address >> 32
+        number, wanted = address & 0xFFFFFFFF, address >> 32
         if number > 15:
-            message = f"there is no barrier {number}: a block has barriers 0 to 15"
-        else:
-            message = f"barrier {number} wants {count} threads, which is not a multiple of 32"
-        return fault(program, launch, "trap", message, line=line, block=block, thread=thread)
-    message = program.codes[code].reason or f"the kernel executed {program.codes[code].form.op.name}"
-    return fault(program, launch, "trap", message, line=line, block=block, thread=thread)
+            return at.fault("trap", f"there is no barrier {number}: a block has barriers 0 to 15")
+        return at.fault("trap", f"barrier {number} wants {wanted} threads, which is not a multiple of 32")
+    return at.fault("trap", code.reason or f"the kernel executed {code.form.op.name}")
 
 
 def first_invalid(

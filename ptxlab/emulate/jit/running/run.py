@@ -277,11 +277,9 @@ class Run(LaunchState):
         if self.read_only is not None:
             self.read_only.forget()
         if interrupted:
-            from ptxlab.emulate.rules.faults import fault
-
             ran = sum(int(w.counts["warps"].sum()) for w in self.workers)
             message = f"stopped by hand after {ran:,} blocks of instructions"
-            raise fault(self.program, self.launch, "interrupt", message, line=0, block=0, thread=0)
+            raise DeviceFault("interrupt", message, kernel=self.program.name, block=(0, 0, 0), thread=(0, 0, 0))
 
     def announce(self) -> None:
         """Launches that run at the same time, from several threads, may share memory: no worker of theirs is alone."""

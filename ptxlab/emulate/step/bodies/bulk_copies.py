@@ -83,19 +83,9 @@ class _Copy:
             what.count,
             self.code.index,
         ):
-            found, machine = context.fault, w.machine
-            raise bulk_fault(
-                machine.program,
-                machine.launch,
-                machine.memory,
-                self.code,
-                kind=found.kind,
-                address=found.address,
-                count=found.count,
-                align=found.multiple,
-                block=w.block_index,
-                thread=LANES * w.warp + found.lane,
-            )
+            found = context.fault
+            at = w.faulting(self.code, found.lane)
+            raise bulk_fault(at, found.kind, found.address, found.count, found.multiple)
         return None
 
     def _address(self, w: Warp, name: str) -> np.ndarray:

@@ -82,7 +82,7 @@ def _converged(t: Translator, code: Code, act: Callable[[Warp], None]) -> Step:
     def everybody(w: Warp, mask: np.ndarray) -> None:
         w.run_lanes(mask)
         if not w.full:
-            raise _incomplete(t, code, w, w.mask, guarded=False)
+            raise incomplete_warp(w.faulting(code, 0), mask_bits(w.mask), guarded=False)
         act(w)
 
     def run(w: Warp) -> int | None:
@@ -106,16 +106,10 @@ def _guarded(t: Translator, code: Code, step: Step) -> Step:
     def run(w: Warp) -> int | None:
         held = w.mask & (~w.regs[predicate] if negated else w.regs[predicate])
         if held.any() and (held != w.mask).any():
-            raise _incomplete(t, code, w, held, guarded=True)
+            raise incomplete_warp(w.faulting(code, 0), mask_bits(held), guarded=True)
         return behind(w)
 
     return run
-
-
-def _incomplete(t: Translator, code: Code, w: Warp, there: np.ndarray, guarded: bool) -> Exception:
-    return incomplete_warp(
-        t.program, w.machine.launch, code, there=mask_bits(there), guarded=guarded, block=w.block_index, warp=w.warp
-    )
 
 
 # -- registers ---------------------------------------------------------------------------------------------------------
@@ -314,8 +308,7 @@ def _wmma_access(t: Translator, code: Code, held: dict[str, Elements]) -> Callab
         base, step = address(w).astype(np.uint64), stride(w)
         other = base != base[0] if step is None else (base != base[0]) | (step != step[0])
         if other.any():
-            lane = int(other.argmax())
-            raise disagreeing_lanes(t.program, w.machine.launch, code, lane=lane, block=w.block_index, warp=w.warp)
+            raise disagreeing_lanes(w.faulting(code, int(other.argmax())))
         step = along * f.bits // 8 if step is None else int(step[0]) * each // 8
         at = [u64(int(base[0]) + piece_offset(piece.line, piece.start, step)) for piece in pieces]
         if w.touches is not None:

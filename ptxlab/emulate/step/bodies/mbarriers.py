@@ -8,16 +8,14 @@ import numpy as np
 
 from ptxlab.emulate.program.flat_program import Code
 from ptxlab.emulate.program.lane_types import LANES
-from ptxlab.emulate.program.program import Program
 from ptxlab.emulate.rules.bulk_copies import complete_at
-from ptxlab.emulate.rules.faults import fault
+from ptxlab.emulate.rules.faults import invalid_mbarrier
 from ptxlab.emulate.rules.instructions import spins
 from ptxlab.emulate.rules.lane_scheduling import tried
 from ptxlab.emulate.rules.mbarrier_reports import party
 from ptxlab.emulate.rules.mbarrier_words import FINE, UPDATE, WAIT, operated, phase_completed
 from ptxlab.emulate.rules.mbarriers import operation
 from ptxlab.emulate.rules.memcheck import in_shared, space_of
-from ptxlab.emulate.runtime.report import Launch
 from ptxlab.emulate.runtime.state import CLUSTER, SPACES
 from ptxlab.emulate.step.access import Touch
 from ptxlab.emulate.step.bodies.async_copies import commits
@@ -25,15 +23,8 @@ from ptxlab.emulate.step.body import Body, Look, executes
 from ptxlab.emulate.step.launch_checks import LaunchChecks
 from ptxlab.emulate.step.operands import Step, Translator
 from ptxlab.emulate.step.warp import Warp
-from ptxlab.errors import DeviceFault
 from ptxlab.isa import mbarrier
 from ptxlab.isa.actions import MBARRIER, Action
-
-
-def refused(program: Program, launch: Launch, code: Code, *, which: int, block: int, thread: int) -> DeviceFault:
-    """The fault of an invalid operation."""
-    message = f"{code.form.opcode}: {mbarrier.Problem(which).words}"
-    return fault(program, launch, "trap", message, line=code.line, block=block, thread=thread)
 
 
 def remote_space(space: int, address: int) -> str:
@@ -103,11 +94,10 @@ def _operation(t: Translator, code: Code) -> Step:
             before = int(cell[0])
             problem, after, out[lane] = operated(before, what.action, what.flags, x, int(bytes_[lane]))
             if problem != FINE:
-                machine, thread = w.machine, w.warp * LANES + lane
                 if check is not None:
                     check.operated(w, code, addresses, state, words)
                     check.phases.refused(party(code.index, w.warp, lane), int(addresses[lane]), problem)
-                raise refused(machine.program, machine.launch, code, which=problem, block=w.block_index, thread=thread)
+                raise invalid_mbarrier(w.faulting(code, lane), problem)
             cell[0] = after
             words.append((before, after))
             if spinning:

@@ -55,9 +55,9 @@ def _product(t: Translator, code: Code, held: dict[str, Elements]) -> Callable[[
     products = t.products
 
     def run(w: Warp) -> None:
-        launch, program, shared = w.machine.launch, w.machine.program, w.spaces.shared
-        if w.warp // WARPGROUP * WARPGROUP + WARPGROUP > launch.warps:
-            raise no_warpgroup(program, launch, code, block=w.block_index, warp=w.warp)
+        shared = w.spaces.shared
+        if w.warp // WARPGROUP * WARPGROUP + WARPGROUP > w.machine.launch.warps:
+            raise no_warpgroup(w.faulting(code, 0))
         read = [(read_b, tile_b(code, operands.b_mn), operands.b_mn, True)]
         if read_a is not None:
             read.insert(0, (read_a, tile_a(code, w.warp, operands.a_mn), operands.a_mn, False))
@@ -66,22 +66,11 @@ def _product(t: Translator, code: Code, held: dict[str, Elements]) -> Callable[[
             values = descriptor(w)
             other = values != values[0]
             if other.any():
-                raise disagreeing_lanes(
-                    program, launch, code, lane=int(other.argmax()), block=w.block_index, warp=w.warp
-                )
+                raise disagreeing_lanes(w.faulting(code, int(other.argmax())))
             descriptors[of_b] = int(values[0])
             bad = _outside(int(values[0]), tile, mn_major, int(shared.base), int(shared.size))
             if bad:
-                raise outside(
-                    program,
-                    launch,
-                    w.machine.memory,
-                    code,
-                    of_b=of_b,
-                    address=bad - 1,
-                    block=w.block_index,
-                    warp=w.warp,
-                )
+                raise outside(w.faulting(code, 0), bad - 1, of_b=of_b)
             if w.touches is not None:
                 places = _places(int(values[0]), tile, mn_major).astype(np.uint64).ravel()
                 for first in range(0, places.size, LANES):
