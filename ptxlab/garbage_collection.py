@@ -6,11 +6,17 @@ import contextlib
 import functools
 import gc
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from typing import ParamSpec, TypeVar
 
+from ptxlab import forks
+
 P = ParamSpec("P")
 R = TypeVar("R")
+
+_resting: set[int] = set()
+"""The threads that have switched the collector off."""
 
 MANY = 16
 """Imported modules whose objects are worth it: some thousands."""
@@ -29,8 +35,9 @@ def resting() -> Iterator[None]:
     if not gc.isenabled():
         yield
         return
-    modules = len(sys.modules)
+    modules, me = len(sys.modules), threading.get_ident()
     try:
+        _resting.add(me)
         gc.disable()
         yield
     finally:
@@ -38,6 +45,17 @@ def resting() -> Iterator[None]:
             gc.freeze()
             gc.unfreeze()  # into the oldest generation
         gc.enable()
+        _resting.discard(me)
+
+
+def _awake() -> None:
+    """In the child after a fork: another thread of the parent would never switch the collector on."""
+    if _resting and threading.get_ident() not in _resting:
+        gc.enable()
+    _resting.intersection_update({threading.get_ident()})
+
+
+forks.in_child(_awake)
 
 
 def uncollected(work: Callable[P, R]) -> Callable[P, R]:

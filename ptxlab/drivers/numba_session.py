@@ -13,13 +13,13 @@ from __future__ import annotations
 import contextlib
 import functools
 import inspect
-import threading
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
+from ptxlab import forks
 from ptxlab.drivers.check_warnings import FindingWarning
 from ptxlab.drivers.numba_arrays import DeviceArray, device_of, host_functions, placed
 from ptxlab.drivers.session import MachineSession, Switch
@@ -85,7 +85,7 @@ def place_hinted(value: Any, name: str, place: Callable[[Any, str], DeviceArray]
 
 _active: list[Session] = []
 """Sessions that are entered; the last one runs kernels."""
-_lock = threading.RLock()
+_lock = forks.recursive_lock()
 
 
 def _hint(value: Any) -> tuple[str, Any]:

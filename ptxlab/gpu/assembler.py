@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import functools
 import re
-import threading
 import time
 from collections import OrderedDict
 from dataclasses import dataclass, field
 from typing import Any
 
-from ptxlab import options
+from ptxlab import forks, options
 from ptxlab.errors import TargetError, UnavailableError
 from ptxlab.gpu import hazards, ptxas
 from ptxlab.gpu.explain import Source, assembly_error
@@ -141,7 +140,7 @@ def assemble(ptx: object, arch: str | None = None, *, lineinfo: bool = False) ->
 
 _CACHE_SIZE = 128
 _cache: OrderedDict[tuple[str, str, bool], Assembly] = OrderedDict()
-_lock = threading.Lock()
+_lock = forks.lock()
 
 
 def as_source(ptx: object) -> Source:

@@ -6,8 +6,9 @@ import functools
 import os
 import re
 import sys
-import threading
 from importlib import metadata
+
+from ptxlab import forks
 
 NEEDED = (1, 0, 1)
 """The oldest cuda-core that works: 1.0.0 cannot be imported beside its bindings, earlier ones have other names."""
@@ -53,7 +54,7 @@ def unavailable() -> str:
     return f"NVIDIA's driver answers {name}{shown}: {words.decode() if isinstance(words, bytes) else words}"
 
 
-_importing = threading.Lock()
+_importing = forks.lock()
 
 
 def _package_trouble() -> str:

@@ -16,12 +16,13 @@ ROOT = PACKAGE.parent
 
 EVERYTHING = {
     "isa", "text", "builder", "build", "emulate", "frontends", "gpu", "kernels", "launch", "drivers", "testing",
-    "targets", "garbage_collection", "reference", "attention", "performance", "sweeps", "lab", "course", "cli",
+    "targets", "forks", "garbage_collection", "reference", "attention", "performance", "sweeps", "lab", "course", "cli",
     "static", "errors", "findings", "options",
 }  # fmt: skip
-FOR_ALL = {"garbage_collection", "errors", "findings", "targets", "options", "version"}
+FOR_ALL = {"forks", "garbage_collection", "errors", "findings", "targets", "options", "version"}
 ARROWS: dict[str, set[str]] = {
     "version": set(),
+    "forks": set(),
     "garbage_collection": set(),
     "errors": set(),
     "findings": {"errors"},

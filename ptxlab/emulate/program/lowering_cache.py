@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import threading
 from collections import OrderedDict
 from typing import TYPE_CHECKING
 
+from ptxlab import forks
 from ptxlab.emulate.program.program import Program
 from ptxlab.garbage_collection import uncollected
 
@@ -43,5 +43,5 @@ def _lowered(module: Module, entry: str | None, arch: str | None, shared_gaps: b
     return spread(module, entry, arch) if shared_gaps else KernelLowering(module, entry, arch).program()
 
 
-_lock = threading.Lock()
+_lock = forks.lock()
 _recent: OrderedDict[tuple[int, str | None, str | None, bool], tuple[Module, Program]] = OrderedDict()

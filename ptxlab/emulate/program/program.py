@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import functools
 import re
-import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ptxlab import forks
 from ptxlab.emulate.program.digests import digest_of
 from ptxlab.errors import LaunchError, PtxError
 
@@ -181,7 +181,7 @@ _FACTS = (
     "explicit_cluster", "most_rank", "may_wait",
 )  # fmt: skip
 """What launches ask of any program."""
-_lowering = threading.RLock()
+_lowering = forks.recursive_lock()
 
 
 class Recalled(Program):

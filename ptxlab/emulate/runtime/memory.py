@@ -9,11 +9,11 @@ error.
 from __future__ import annotations
 
 import bisect
-import threading
 from dataclasses import dataclass
 
 import numpy as np
 
+from ptxlab import forks
 from ptxlab.emulate.program.addresses import HEAP_BASE, LOCAL_WINDOW, SHARED_WINDOW, WINDOW_SIZE
 
 ALIGNMENT = 512
@@ -46,7 +46,7 @@ class Memory:
     """The allocations of one device. Safe to use from several threads."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = forks.lock()
         self._next = HEAP_BASE
         self._starts: list[int] = []
         self._all: list[Allocation] = []

@@ -6,7 +6,6 @@ of a jump, None to continue with the next instruction, `NO_GROUP` when the runni
 
 from __future__ import annotations
 
-import threading
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from ptxlab import forks
 from ptxlab.emulate.program.flat_program import Code, Mem
 from ptxlab.emulate.program.lane_types import LANES
 from ptxlab.emulate.program.program import Program
@@ -42,7 +42,7 @@ class Translated:
 CACHED = 8
 """Programs whose translation is cached for the next launch."""
 _cached: OrderedDict[int, tuple[Program, Translated]] = OrderedDict()
-_cache_lock = threading.Lock()
+_cache_lock = forks.lock()
 
 
 def translated(program: Program) -> Translated:

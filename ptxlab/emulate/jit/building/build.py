@@ -5,13 +5,13 @@ from __future__ import annotations
 import contextlib
 import functools
 import itertools
-import threading
 from collections import OrderedDict
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ptxlab import forks
 from ptxlab.emulate.jit.affine.block_rows import Rows
 from ptxlab.emulate.jit.building.program_summary import ProgramSummary
 from ptxlab.emulate.jit.building.rule_objects import GOOD, QUICK, begin_committed, object_codes
@@ -84,8 +84,8 @@ class Loaded:
         self._diverged: native.Code | None = None
         self._which = ""
         """Which function for diverged warps that is."""
-        self._lock = threading.Lock()  # held for a moment only: LLVM's thread takes it too
-        self._making = threading.Lock()
+        self._lock = forks.lock()  # held for a moment only: LLVM's thread takes it too
+        self._making = forks.lock()
         self._work = 0
         recalled = self._recalled("converged")
         if recalled is not None:
@@ -99,6 +99,7 @@ class Loaded:
         self.state_size, self.sites, self.clears = half.state_size, half.sites, half.clears
         self._good = half.quality == GOOD and rules == GOOD
         """Whether there is no better code, or it is being made."""
+        self._improving = False
 
     def _made(self, which: str, quality: int, rules: int) -> tuple[Half, native.Code, int]:
         """One of the functions ("converged", "diverged", or "part" of that one), of this quality or better; its code,
@@ -205,7 +206,7 @@ class Loaded:
             self._work += work * (CHECKED if self.instruments.checks else 1)
             hot = not self._good and self._work > HOT
             if hot:
-                self._good = True
+                self._good = self._improving = True
         if hot:
             from ptxlab.emulate.jit.native import llvm_thread
 
@@ -222,12 +223,27 @@ class Loaded:
         with self._lock:
             self.converged = converged
             self.contention.forget()
+            self._improving = False
             if which and which == self._which:
                 self._diverged = diverged
 
+    def forget_threads(self) -> None:
+        """In the child after a fork: what other threads were building will never be ready."""
+        self._begun.clear()
+        if self._improving:
+            self._good = self._improving = False
+
 
 _recent: OrderedDict[str, Loaded] = OrderedDict()
-_lock = threading.Lock()
+_lock = forks.lock()
+
+
+def _forget_threads() -> None:
+    for loaded in tuple(_recent.values()):
+        loaded.forget_threads()
+
+
+forks.in_child(_forget_threads)
 MOST_LOADED = 64
 """Programs whose machine code stays loaded; those used longest ago go first."""
 

@@ -7,10 +7,10 @@ ten times as long, and replaces the other when a program has run for a while.
 
 from __future__ import annotations
 
-import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 
+from ptxlab import forks
 from ptxlab.emulate.jit.building.rule_parts import Part
 from ptxlab.emulate.jit.native.code import Cpu
 from ptxlab.emulate.runtime import disk_cache
@@ -31,7 +31,7 @@ def build(text: str, cpu: Cpu, quality: int = GOOD) -> bytes:
 
 
 _built: OrderedDict[tuple[Part, int], bytes] = OrderedDict()
-_lock = threading.Lock()
+_lock = forks.lock()
 MOST_LOADED = 128
 """Object codes that a process holds; those used longest ago go first."""
 

@@ -10,7 +10,6 @@ import ctypes
 import functools
 import os
 import platform
-import threading
 from collections.abc import Sequence
 from ctypes import POINTER, c_bool, c_char_p, c_int, c_size_t, c_uint64, c_void_p
 from pathlib import Path
@@ -18,6 +17,8 @@ from typing import Any
 
 import llvmlite
 from llvmlite.utils import get_library_name
+
+from ptxlab import forks
 
 KNOWN = ("0.50.",)
 """Versions of llvmlite whose library has the functions as they are declared here. With any other one they are called by
@@ -94,7 +95,7 @@ class Library:
             for name in FUNCTIONS:
                 function = getattr(llvm.ffi.lib, f"LLVMPY_{name}")
                 self._functions[name] = getattr(function, "_cfn", function)  # its own have a lock around them
-        self.lock = threading.Lock()
+        self.lock = forks.lock()
         """For what must not happen twice at once."""
         self.InitializeNativeTarget()
         self.InitializeNativeAsmPrinter()
@@ -164,7 +165,7 @@ class Library:
 
 
 _loaded = functools.cache(Library)
-_loading = threading.Lock()
+_loading = forks.lock()
 
 
 def library() -> Library:

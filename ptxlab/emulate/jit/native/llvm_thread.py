@@ -15,11 +15,12 @@ import _thread
 import atexit
 import collections
 import functools
-import os
 import queue
 import threading
 from collections.abc import Callable
 from typing import ParamSpec, TypeVar
+
+from ptxlab import forks
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -98,8 +99,7 @@ def _end() -> None:
     _jobs.end()
 
 
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget)
+forks.in_child(_forget)
 atexit.register(_end)
 
 
@@ -121,7 +121,9 @@ def _begun(jobs: _Jobs | None, function: Callable[[], R]) -> Callable[[], R]:
 
     def job() -> None:
         try:
-            answer.put([function()])
+            with forks.guarded():
+                found = function()
+            answer.put([found])
         except BaseException as error:
             answer.put(error)
 
@@ -141,7 +143,12 @@ def _begun(jobs: _Jobs | None, function: Callable[[], R]) -> Callable[[], R]:
 
 def soon(job: Job) -> None:
     """Has a short job done in LLVM's thread, and does not wait for it."""
-    _jobs.put(job)
+    _jobs.put(functools.partial(_guarded, job))
+
+
+def _guarded(job: Job) -> None:
+    with forks.guarded():
+        job()
 
 
 def later(job: Job) -> None:
@@ -151,7 +158,7 @@ def later(job: Job) -> None:
 
 
 def wait_until_idle() -> None:
-    """Waits until the threads have nothing to do: a fork at another time would leave LLVM locked in the child."""
+    """Waits until the threads have nothing to do, those jobs included that can wait."""
     while True:
         _beside.rest()
         begin(_nothing)()

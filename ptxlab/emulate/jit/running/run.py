@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import functools
 import os
-import threading
 import time
 from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary
 
 import numpy as np
 
+from ptxlab import forks
 from ptxlab.emulate.jit.affine.block_rows import Rows
 from ptxlab.emulate.jit.building.build import Loaded, prepare
 from ptxlab.emulate.jit.building.worker_contention import SHARED, STRETCH, Comparison
@@ -55,7 +55,8 @@ CALL = 6e-6
 
 _running: WeakValueDictionary[int, Run] = WeakValueDictionary()
 """The launches of this process that run now, by their ids."""
-_announcing = threading.Lock()
+_announcing = forks.lock()
+forks.in_child(_running.clear)
 
 
 class Run(LaunchState):

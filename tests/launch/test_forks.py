@@ -1,0 +1,247 @@
+"""Processes are forked while threads launch kernels: their children launch kernels, too."""
+
+from __future__ import annotations
+
+import functools
+import gc
+import os
+import subprocess
+import sys
+import textwrap
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from ptxlab import forks
+from ptxlab.emulate.jit.native import llvm_thread
+from ptxlab.garbage_collection import resting
+
+pytestmark = [
+    pytest.mark.skipif(not hasattr(os, "fork"), reason="no forks here"),
+    pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning"),
+]
+
+KERNELS = '''
+import concurrent.futures, multiprocessing, os, random, signal, threading, time
+import numpy as np
+import ptxlab as pl
+
+TEXT = """.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry k(.param .u64 out) {{
+ .reg .b32 %r<8>; .reg .b64 %d<4>; .reg .pred %p;
+ ld.param.u64 %d1, [out];
+ mov.u32 %r1, %tid.x;
+ mul.lo.u32 %r2, %r1, {factor};
+ {extra}
+ mul.wide.u32 %d2, %r1, 4;
+ add.s64 %d3, %d1, %d2;
+ st.global.u32 [%d3], %r2;
+ ret;
+}}
+"""
+EXTRA = ("", "setp.lt.u32 %p, %r1, 7; @%p bra X; popc.b32 %r4, %r4; X:", "bar.sync 0;",
+         "shfl.sync.idx.b32 %r3, %r2, 0, 31, -1;", "atom.global.max.u32 %r3, [%d1], 0;")
+HOW = ({}, {"checks": "all"}, {"counters": True}, {"device": "step"})
+
+def launch(draw):
+    factor, out = draw.randrange(1, 1 << 20), np.zeros(64, np.uint32)
+    pl.launch(TEXT.format(factor=factor, extra=draw.choice(EXTRA)), 1, 64, out, **draw.choice(HOW))
+    assert (out == np.arange(64) * factor).all()
+
+def launch_for_ever(seed):
+    draw = random.Random(seed)
+    while True:
+        launch(draw)
+
+def begin():
+    for seed in range(4):
+        threading.Thread(target=launch_for_ever, args=(seed,), daemon=True).start()
+'''
+
+
+def ran(script: str, cache: Path) -> str:
+    """What a process printed that had these kernels."""
+    env = os.environ | {"PTXLAB_CACHE": str(cache)}
+    command = [sys.executable, "-W", "ignore", "-c", KERNELS + textwrap.dedent(script)]
+    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=300, check=False)
+    return done.stdout + done.stderr
+
+
+def test_children_of_a_process_whose_threads_launch_kernels_launch_kernels(tmp_path: Path) -> None:
+    said = ran(
+        """
+        def child(seed):
+            signal.alarm(60)
+            for _ in range(2):
+                launch(random.Random(seed))
+            os._exit(0)
+
+        begin()
+        draw, children, failed = random.Random(1), [], 0
+        for seed in range(12):
+            time.sleep(0.2 * draw.random())
+            pid = os.fork()
+            children += [pid or child(seed)]
+            if len(children) == 4:
+                failed += os.waitpid(children.pop(0), 0)[1] != 0
+        print(failed + sum(os.waitpid(pid, 0)[1] != 0 for pid in children), "failed")
+        """,
+        tmp_path,
+    )
+    assert said == "0 failed\n"
+
+
+def test_a_pool_of_processes_beside_threads_that_launch_kernels(tmp_path: Path) -> None:
+    said = ran(
+        """
+        def task(seed):
+            signal.alarm(60)
+            launch(random.Random(seed))
+            return seed
+
+        begin()
+        fork = multiprocessing.get_context("fork")
+        for turn in range(2):
+            time.sleep(0.1)
+            with concurrent.futures.ProcessPoolExecutor(3, fork) as pool:
+                print(sum(pool.map(task, range(9))))
+            with fork.Pool(2) as pool:
+                print(sum(pool.map(task, range(4))))
+        """,
+        tmp_path,
+    )
+    assert said == "36\n6\n" * 2
+
+
+def answer_of_child(work: Callable[[], object]) -> int:
+    """Whether this is true in a child, which has ten seconds."""
+    pid = os.fork()
+    if pid == 0:
+        import signal
+
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
+        signal.alarm(10)
+        os._exit(0 if work() else 1)
+    return os.waitpid(pid, 0)[1]
+
+
+def beside(work: Callable[[threading.Event, threading.Event], None], then: Callable[[], None]) -> None:
+    """Calls a function while another is at work in a thread, which has set the first event and waits for the second."""
+    begun, end = threading.Event(), threading.Event()
+    thread = threading.Thread(target=work, args=(begun, end))
+    thread.start()
+    begun.wait()
+    try:
+        then()
+    finally:
+        end.set()
+        thread.join()
+
+
+@pytest.mark.parametrize("make", [forks.lock, forks.recursive_lock])
+def test_a_lock_that_another_thread_holds_is_free_in_the_child(make: Callable[[], threading.Lock]) -> None:
+    lock = make()
+
+    def hold(begun: threading.Event, end: threading.Event) -> None:
+        with lock:
+            begun.set()
+            end.wait()
+
+    def fork() -> None:
+        assert answer_of_child(lambda: lock.acquire()) == 0
+
+    beside(hold, fork)
+
+
+def test_a_thread_holds_its_own_recursive_lock_after_its_fork() -> None:
+    lock = forks.recursive_lock()
+
+    def released() -> bool:
+        lock.release()
+        return True
+
+    with lock:
+        assert answer_of_child(released) == 0
+
+
+class Held:
+    """Has a property that takes as long as the test wants."""
+
+    events: tuple[threading.Event, threading.Event] | None = None
+
+    @functools.cached_property
+    def slow(self) -> int:
+        """1, some time later."""
+        if self.events is not None:
+            self.events[0].set()
+            self.events[1].wait()
+        return 1
+
+
+def test_a_property_that_another_thread_computes_is_computed_in_the_child(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Held, "__module__", "ptxlab.held")
+    monkeypatch.setitem(sys.modules, "ptxlab.held", type(sys)("ptxlab.held"))
+    sys.modules["ptxlab.held"].__dict__["Held"] = Held
+    held = Held()
+
+    def compute(begun: threading.Event, end: threading.Event) -> None:
+        held.events = begun, end
+        assert held.slow == 1
+
+    def fork() -> None:
+        held.events = None
+        assert answer_of_child(lambda: Held().slow) == 0
+
+    beside(compute, fork)
+
+
+def test_the_collector_of_cycles_works_in_the_child() -> None:
+    def rest(begun: threading.Event, end: threading.Event) -> None:
+        with resting():
+            begun.set()
+            end.wait()
+
+    def fork() -> None:
+        assert not gc.isenabled()
+        assert answer_of_child(gc.isenabled) == 0
+
+    beside(rest, fork)
+
+
+def test_a_fork_waits_for_llvm_and_llvm_for_the_fork() -> None:
+    inside = list[str]()
+
+    def work(begun: threading.Event, end: threading.Event) -> None:
+        def job() -> None:
+            inside.append("in LLVM")
+            begun.set()
+            end.wait(0.5)
+            inside.clear()
+
+        llvm_thread.beside(job)()
+
+    def fork() -> None:
+        assert inside
+        assert answer_of_child(lambda: not inside) == 0
+
+    beside(work, fork)
+
+
+def test_a_fork_does_not_wait_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(forks, "LONGEST", 0.05)
+
+    def stay(begun: threading.Event, end: threading.Event) -> None:
+        with forks.guarded():
+            begun.set()
+            end.wait()
+
+    def fork() -> None:
+        assert answer_of_child(lambda: True) == 0
+
+    beside(stay, fork)
+    with forks.guarded():
+        assert answer_of_child(lambda: True) == 0  # nor for the thread that forks
