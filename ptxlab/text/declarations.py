@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 from ptxlab.errors import PtxSyntaxError
 from ptxlab.isa.types import OPAQUE, PAIRS, WIDTH
-from ptxlab.text.lexer import Token
-from ptxlab.text.model import Declaration, Initial, Name, Sum, Variable
+from ptxlab.text.lexer import Source, Token, lex
+from ptxlab.text.model import Declaration, Initial, Name, Number, Sum, Variable
 from ptxlab.text.operands import Operands, found
 
 LINKAGES = (".extern", ".visible", ".weak", ".common")
@@ -15,6 +17,20 @@ LARGEST_ALIGNMENT = 1 << 30
 MOST_REGISTERS = 10_000_000
 """Registers in one declaration; from some number above on the assembler runs out of memory."""
 TYPES = (*WIDTH, *PAIRS, *OPAQUE)
+
+
+_VALUE = re.compile(r"[^{},\s][^{},]*")
+
+
+class Numbers(dict[str, Number]):
+    """Constants by how they are written."""
+
+    def __missing__(self, text: str) -> Number:
+        reader = Operands(Source(text))
+        self[text] = found = reader.number()
+        if reader.tokens[reader.at].kind != "end":
+            raise reader.error("more than a number")
+        return found
 
 
 class Declarations(Operands):
@@ -167,6 +183,8 @@ class Declarations(Operands):
     def _initial(self) -> Initial:
         """A value, or nested braces of values."""
         token = self.tokens[self.at]
+        if token.kind == "values":
+            return self._values(token)
         if token.text == "{":
             return self.listed("}", self._initial)
         if token.kind == "word" and token.text != "WARP_SZ":
@@ -187,6 +205,20 @@ class Declarations(Operands):
                 return Sum(symbol, mask=mask)
             return Sum(symbol.base, symbol.offset, generic=symbol.generic, mask=mask)
         return self.number()
+
+    def _values(self, values: Token) -> Initial:
+        """The numbers of a long array. Those that are written alike are one object."""
+        try:
+            found = tuple(map(Numbers().__getitem__, (each[0] for each in _VALUE.finditer(values.text))))
+        except PtxSyntaxError:
+            found = ()
+        if len(found) == values.text.count(",") + 1:
+            self.at += 1
+            return found
+        read = sum(len(t.before) + len(t.text) for t in self.tokens[: self.at]) + len(values.before)
+        behind = lex(self.source, False, read, values.line, values.column, values=False)
+        self.tokens[self.at :] = [behind[0]._replace(before=values.before), *behind[1:]]
+        return self._initial()
 
     def unknown(self, what: str, token: Token, known: tuple[str, ...] | list[str]) -> PtxSyntaxError:
         """The error for a directive or type that PTX does not have."""

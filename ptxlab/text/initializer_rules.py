@@ -35,7 +35,8 @@ def _shape(v: Variable, given: Initial | None, shape: tuple[int, ...], known: Ma
         if len(given) > length or (vector and len(given) != length):
             plural = "s" * (length != 1)
             return f"{len(given)} first values for the {length} element{plural} that {v.name} has here"
-        inner = (_scalar(v, item, known) if vector else _shape(v, item, shape[1:], known) for item in given)
+        items = {id(item): item for item in given}.values()  # of a long array many are one object
+        inner = (_scalar(v, item, known) if vector else _shape(v, item, shape[1:], known) for item in items)
         return next((why for why in inner if why), "")
     return _scalar(v, given, known)
 

@@ -1,7 +1,8 @@
 """Splits PTX text into tokens that keep their white space and comments, with one compiled regular expression.
 
 Most statements of a file fill one line each: `add.s32 %r1, %r2, 4;`, `$L__BB0_1:`, `.loc 1 20 3`. `lex` can leave such
-a line whole, as one token of kind "line"; `model.Words` splits it when its words are needed.
+a line whole, as one token of kind "line"; `model.Words` splits it when its words are needed. The first values of a long
+array, `= {1, 2, 3, ...}`, are one token, too: of a million numbers each would otherwise be two.
 """
 
 from __future__ import annotations
@@ -17,8 +18,9 @@ class Token(NamedTuple):
     """One word of PTX. `before` is the white space and comments in front of it; `line` and `column` are 1-based.
 
     kind: "word" (identifiers and opcodes, `%r1`, `fma.rn.f32`, `$L__BB0_1`), "directive" (`.reg`, `.f32`), "number",
-    "string", "punct" (one of `{}[]()<>,;:=+-*/%!|&^~@?` or a two-character operator), "end"; while a file is read also
-    "line", a statement that fills a line and has not been split (see `Words`).
+    "string", "punct" (one of `{}[]()<>,;:=+-*/%!|&^~@?` or a two-character operator), "end", "values" (the numbers of a
+    long array between their braces); while a file is read also "line", a statement that fills a line and has not been
+    split (see `Words`).
     """
 
     kind: str
@@ -42,6 +44,7 @@ _TOKEN = r"""
     | \.[A-Za-z_] [\w$]* (?: :: [\w$]+ )*                                # .reg (also in `.reg.b32`)  .L2::cache_hint
     | [0-9]+ (?: \.[0-9]* )? [eE] [+-]? [0-9]+ | [0-9] [\w.$]*         # 1.5e-3  0x10U  0f3F800000  8.0
     | "[^"\\\n]* (?: \\. [^"\\\n]* )* "
+    | VALUES
     | << | >> | <= | >= | == | != | && | \|\| | /\*
     | (?s:.)
     | \Z ) )
@@ -61,7 +64,10 @@ _OPERAND = r"""(?:
     | \[ [\w$%+ \t-]+ \] | \{ [\w$%,+ \t-]+ \} )"""
 _PLACE = r"[ \t]+ [0-9]+ [ \t]+ [0-9]+ [ \t]+ [0-9]+"
 _NAME = r"(?: %[\w$] | [A-Za-z_$] ) [\w$]*"
+_VALUES = r"(?: (?<==) | (?<==[ ]) ) \{ [0-9A-Fa-fxXU,.+\ \t\r\n-]{256,} \}"
 _NOTHING = "(?!)"
+_PLAIN = re.compile(_TOKEN.replace("LINE", _NOTHING).replace("VALUES", _NOTHING), re.VERBOSE | re.ASCII)
+_TOKEN = _TOKEN.replace("VALUES", _VALUES)
 _WORDS = re.compile(_TOKEN.replace("LINE", _NOTHING), re.VERBOSE | re.ASCII)
 _LINE = _LINE.replace("OPERAND", _OPERAND).replace("PLACE", _PLACE).replace("NAME", _NAME)
 _LINES = re.compile(_TOKEN.replace("LINE", _LINE), re.VERBOSE | re.ASCII)
@@ -96,17 +102,20 @@ class Source:
         )
 
 
-def lex(source: Source, lines: bool = False, start: int = 0, line: int = 1, column: int = 1) -> list[Token]:
+def lex(
+    source: Source, lines: bool = False, start: int = 0, line: int = 1, column: int = 1, *, values: bool = True
+) -> list[Token]:
     """All tokens of a text; the last one has kind "end" and carries what follows the last word.
 
     Joining `before + text` of every token gives the text back. With `lines`, a statement that fills a line is one
-    token. `start` is the first character to be read, `line` and `column` are its position. Raises `PtxSyntaxError`
-    for a character that PTX does not have, and for a comment or string that is not closed.
+    token; without `values`, the numbers of a long array are many. `start` is the first character to be read, `line` and
+    `column` are its position. Raises `PtxSyntaxError` for a character that PTX does not have, and for a comment or
+    string that is not closed.
     """
     tokens: list[Token] = []
     append, new = tokens.append, tuple.__new__
     kinds: dict[str, str] = {}  # the same words come again and again
-    for before, whole, text in (_LINES if lines else _WORDS).findall(source.text, start):
+    for before, whole, text in (_LINES if lines else _WORDS if values else _PLAIN).findall(source.text, start):
         if before:
             if "\n" in before:
                 line += before.count("\n")
@@ -122,6 +131,11 @@ def lex(source: Source, lines: bool = False, start: int = 0, line: int = 1, colu
             if not text:
                 append(Token("end", "", before, line, column))
                 break
+            if text[0] == "{" and len(text) > 1:
+                append(Token("values", text, before, line, column))
+                line += text.count("\n")
+                column = len(text) - text.rfind("\n") if "\n" in text else column + len(text)
+                continue
             kind = kinds[text] = _KIND.get(text[0]) or _other(text, source, line, column)
         append(new(Token, (kind, text, before, line, column)))
         column += len(text)

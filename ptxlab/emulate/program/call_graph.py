@@ -93,7 +93,7 @@ def operand_names(operand: object) -> Iterator[str]:
 
 def _initial_names(initial: object) -> Iterator[str]:
     if isinstance(initial, tuple):
-        for element in initial:
+        for element in {id(element): element for element in initial}.values():  # of a long array many are one object
             yield from _initial_names(element)
     else:
         yield from operand_names(initial)

@@ -124,11 +124,12 @@ def _elements(v: Variable, initial: object, shape: tuple[int, ...], resolve: Cal
         each = width * (v.vector if not inner else 1)
         for n in inner:
             each *= n
-        out = []
+        known = dict[int, bytes]()  # of a long array many elements are one object
         for item in initial:
-            packed = b"".join(_elements(v, item, inner, resolve))
-            out.append(packed.ljust(each, b"\0") if isinstance(item, tuple) else packed)
-        return out
+            if id(item) not in known:
+                packed = b"".join(_elements(v, item, inner, resolve))
+                known[id(item)] = packed.ljust(each, b"\0") if isinstance(item, tuple) else packed
+        return [known[id(item)] for item in initial]
     return [_scalar(v, initial, resolve)]
 
 

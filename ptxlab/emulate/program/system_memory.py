@@ -26,7 +26,7 @@ class SystemMemory:
         self.formats: dict[str, int] = {}  # name of a variable that holds a format -> number of arguments
         for v in module.variables:
             text = v.initial if v.type in ("b8", "u8", "s8") and isinstance(v.initial, tuple) else ()
-            if text and all(isinstance(n, Number) for n in text):
+            if text and all(isinstance(n, Number) and n.kind == "int" for n in text):
                 from ptxlab.emulate.program.printf import arguments_of
 
                 written = bytes(int(n.value) & 255 for n in text if isinstance(n, Number)).partition(b"\0")[0]
