@@ -9,9 +9,12 @@ code whose source is gone.
 from __future__ import annotations
 
 import ast
+import io
 import linecache
 import os
 import re
+import sys
+import tokenize
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from types import CodeType, FrameType
@@ -191,7 +194,7 @@ def _facts(file: str) -> Facts:
 
 
 def _read(text: str) -> Facts:
-    facts = Facts(text.splitlines(keepends=True))
+    facts = Facts(list(io.StringIO(text)))  # `str.splitlines` knows more ends of lines than Python's parser
     try:
         tree = ast.parse(text)
     except (SyntaxError, ValueError):  # a cell with magics that IPython has not translated
@@ -310,20 +313,35 @@ _STRING_OR_COMMENT = re.compile(
           | "    (?: \\. | [^\\"] )* "    |  '    (?: \\. | [^\\'] )* '   )  |  (\#[^\n]*)""",
     re.VERBOSE | re.DOTALL,
 )
-"""A tenth of the time of `tokenize`, which would take as long as all else that is read in a file."""
+"""Strings and comments, where no string has a string of its own kind in it."""
+_FORMATTED = re.compile(r"(?:\b[rR]?[fFtT][rR]?)[\"']")
 
 
 def _comments(text: str, facts: Facts) -> None:
     """The comments of a text that Python can parse: so each string that begins ends."""
     own: dict[int, str] = {}
+    for line, column, comment in _placed_comments(text):
+        words = comment.lstrip("#!: ").rstrip()
+        if words and not words.startswith(("noqa", "type:", "fmt:", "pragma:")):
+            (facts.comments if facts.lines[line - 1][:column].strip() else own)[line] = words
+    facts.above.update(_above(own, len(facts.lines)))
+
+
+def _placed_comments(text: str) -> Iterator[tuple[int, int, str]]:
+    """Each comment, and the line and column where it begins.
+
+    From Python 3.12 on the braces of an f-string may hold strings with its own quotes, f"{names["#"]}", which only a
+    tokenizer tells apart. It takes four times as long as a regular expression, and ten times in Python 3.11."""
+    if sys.version_info >= (3, 12) and _FORMATTED.search(text):
+        for token in tokenize.generate_tokens(io.StringIO(text).readline):
+            if token.type == tokenize.COMMENT:
+                yield *token.start, token.string
+        return
     line, at = 1, 0
     for found in _STRING_OR_COMMENT.finditer(text):
-        words = (found[1] or "").lstrip("#!: ").rstrip()
-        if words and not words.startswith(("noqa", "type:", "fmt:", "pragma:")):
+        if found[1]:
             line, at = line + text.count("\n", at, found.start()), found.start()
-            before = text[text.rfind("\n", 0, at) + 1 : at]
-            (facts.comments if before.strip() else own)[line] = words
-    facts.above.update(_above(own, len(facts.lines)))
+            yield line, at - text.rfind("\n", 0, at) - 1, found[1]
 
 
 def _above(own: Mapping[int, str], count: int) -> dict[int, tuple[str, ...]]:

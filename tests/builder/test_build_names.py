@@ -4,13 +4,18 @@
 
 from __future__ import annotations
 
+import io
 import linecache
+import sys
+import tokenize
 from pathlib import Path
 from typing import Any
 
 import build_attention
+import pytest
 
 from ptxlab.builder import Builder, Kernel, Ptr, Register, f32, kernel, source, u32
+from ptxlab.errors import Span
 from ptxlab.text import parse
 
 
@@ -176,6 +181,33 @@ def test_comments_are_told_from_strings() -> None:
         14: "in a line of its own",
     }
     assert facts.above == {9: ("shebang",), 11: ('"above',)}
+
+
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="f-strings may hold strings with their own quotes from 3.12 on")
+def test_comments_are_told_from_strings_in_strings() -> None:
+    facts = source._read("""
+a = f"{names["# no comment"]}"  # one
+b = rf'{f'{names['#']}'} "'  # "two"
+# above
+c = f"{names["it's"]}" + "# not one"  # three's
+""")
+    assert facts.comments == {2: "one", 3: '"two"', 5: "three's"}
+    assert facts.above == {5: ("above",)}
+
+
+@pytest.mark.parametrize(
+    "path", sorted(Path(source.__file__).parents[1].glob("kernels/*.py")), ids=lambda path: path.stem
+)
+def test_comments_are_those_of_the_tokenizer(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    tokens = [t for t in tokenize.generate_tokens(io.StringIO(text).readline) if t.type == tokenize.COMMENT]
+    assert list(source._placed_comments(text)) == [(*t.start, t.string) for t in tokens]
+
+
+def test_lines_end_where_pythons_parser_ends_them() -> None:
+    facts = source._read("a = '\u2028\x1c'\nb = f(a)  # behind\n")
+    assert facts.comments == {2: "behind"}
+    assert facts.segment(Span("<cell>", 2, 4, 2, 8)) == "f(a)"
 
 
 def test_spans_point_at_the_expression() -> None:
