@@ -10,13 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from ptxlab.course.exercise_checks import Grading
 
-KINDS = {
-    "predict": "Predict",
-    "fill": "Fill in",
-    "fix": "Fix",
-    "write": "Write",
-    "optimise": "Optimise",
-}
+KINDS = {"predict": "Predict", "fill": "Fill in", "fix": "Fix", "write": "Write", "optimise": "Optimise"}
 """The kinds of exercise, and the word that a notebook has for each."""
 LEVELS = {1: "warm-up", 2: "medium", 3: "hard"}
 

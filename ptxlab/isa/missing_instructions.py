@@ -4,9 +4,7 @@ from __future__ import annotations
 
 LEFT_OUT = {
     name: what
-    for what, names in {
-        "instructions that need sm_100": "tcgen05 clusterlaunchcontrol",
-    }.items()
+    for what, names in {"instructions that need sm_100": "tcgen05 clusterlaunchcontrol"}.items()
     for name in names.split()
 }
 """First word -> why."""

@@ -13,14 +13,7 @@ from ptxlab.kernels import Parameter
 from ptxlab.lab import sampled_runs
 from ptxlab.lab.attention_subject import PROBLEM, Attention, finite, judged, makers, series
 from ptxlab.lab.softmax_steps import steps
-from ptxlab.lab.subject import (
-    Ran,
-    Shape,
-    Values,
-    machines,
-    plain_attention,
-    random_inputs,
-)
+from ptxlab.lab.subject import Ran, Shape, Values, machines, plain_attention, random_inputs
 from ptxlab.launch.run import cpu_engine
 
 DECODE = (
@@ -99,10 +92,7 @@ class Decode(Attention):
             plain.append(plain_attention(row, k, v, causal=False, dtype=q.dtype)[0, :, 0])
         assert heads % kv == 0
         found = judged(first.error, results, np.stack(exact), np.stack(bounds), np.stack(plain))
-        error, ratio = (
-            found.error[:, None],
-            found.ratio[:, None],
-        )  # a sequence is a picture, its heads are rows
+        error, ratio = (found.error[:, None], found.ratio[:, None])  # a sequence is a picture, its heads are rows
         found = dataclasses.replace(found, error=error, ratio=ratio, rows="query head")
         shown = 1 if self.name == "decode_reduce" else 0
         counted = next((r for d, r in results.items() if d != "gpu"), None)

@@ -11,16 +11,7 @@ from ptxlab.kernels import Parameter
 from ptxlab.lab import sampled_runs
 from ptxlab.lab.attention_subject import PROBLEM, Attention, judged, makers, series
 from ptxlab.lab.softmax_steps import steps
-from ptxlab.lab.subject import (
-    Ran,
-    Shape,
-    Values,
-    machines,
-    place,
-    places,
-    plain_attention,
-    random_inputs,
-)
+from ptxlab.lab.subject import Ran, Shape, Values, machines, place, places, plain_attention, random_inputs
 from ptxlab.launch.run import cpu_engine
 
 PREFILL = (

@@ -370,10 +370,7 @@ class Session:
             if view not in self._states:
                 yield "status", {"state": "running", "text": "recording the softmax"}
             with self._running.watched(seq, says):
-                yield (
-                    "state",
-                    self._states.kept(view, lambda: numbered(explorer_views.state(version, view, ran))),
-                )
+                yield ("state", self._states.kept(view, lambda: numbered(explorer_views.state(version, view, ran))))
         except (PtxlabError, Unconfirmed) as stopped:  # the machine code can be shown all the same
             fault = stopped
         if request.sass:

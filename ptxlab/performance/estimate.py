@@ -31,15 +31,7 @@ from ptxlab.emulate import lower
 from ptxlab.emulate.runtime.counters import Counters
 from ptxlab.errors import LaunchError
 from ptxlab.performance.latency import warp_clocks
-from ptxlab.performance.peaks import (
-    L1_SECTORS,
-    SCHEDULERS,
-    SHARED_WAVEFRONTS,
-    Peaks,
-    array_bytes,
-    peaks,
-    rates,
-)
+from ptxlab.performance.peaks import L1_SECTORS, SCHEDULERS, SHARED_WAVEFRONTS, Peaks, array_bytes, peaks, rates
 from ptxlab.targets import Occupancy
 from ptxlab.text import parse
 

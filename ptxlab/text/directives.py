@@ -13,16 +13,7 @@ SOURCES = ".nv_intermediate_source_section"
 """A section that quotes the source which the compiler before this one has read."""
 STARTS_ITEM = (*LINKAGES, ".entry", ".func")
 WITH_SEMICOLON = (".pragma", ".alias", ".branchtargets", ".calltargets", ".callprototype")
-WITHOUT_SEMICOLON = (
-    ".version",
-    ".target",
-    ".address_size",
-    ".file",
-    ".loc",
-    ".loc_intermediate",
-    ".section",
-    SOURCES,
-)
+WITHOUT_SEMICOLON = (".version", ".target", ".address_size", ".file", ".loc", ".loc_intermediate", ".section", SOURCES)
 LABELLED = (".branchtargets", ".calltargets", ".callprototype")
 WITHOUT_ARGUMENTS = (".noreturn", ".explicitcluster", ".blocksareclusters")
 PERFORMANCE = (

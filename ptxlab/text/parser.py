@@ -8,12 +8,7 @@ from ptxlab.errors import PtxSyntaxError, Span
 from ptxlab.garbage_collection import uncollected
 from ptxlab.isa import Action, action_of
 from ptxlab.text.declarations import LINKAGES, SPACES
-from ptxlab.text.directives import (
-    LABELLED,
-    STARTS_ITEM,
-    WITHOUT_SEMICOLON,
-    Directives,
-)
+from ptxlab.text.directives import LABELLED, STARTS_ITEM, WITHOUT_SEMICOLON, Directives
 from ptxlab.text.lexer import Source, Token, lex
 from ptxlab.text.lines import Lines
 from ptxlab.text.model import (

@@ -24,7 +24,7 @@ ALLOWED = {
     "course/gallery": "teaches single opcodes",
     "course/pictures": "draws the way of a tile through single opcodes",
     "course/value_watch.py": "follows a student's kernel to single opcodes",
-    "emulate/jit/control/loop_versioning.py": OTHER + "LLVM's instructions",
+    "emulate/jit/control/loop_scalars.py": OTHER + "LLVM's instructions",
     "emulate/jit/atomics/elements.py": OTHER + "LLVM's words for operations",
     "emulate/jit/atomics/rows.py": OTHER + "LLVM's words for operations",
     "emulate/jit/atomics/sums.py": OTHER + "LLVM's words for operations",

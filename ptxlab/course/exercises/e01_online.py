@@ -247,9 +247,7 @@ in almost every row. Find out why, and fix it. One line is in the wrong place.
 """,
     starter=_ONLINE.format(name="mended", early="        row_max.set(new_max)\n", late=""),
     solution=_ONLINE.format(
-        name="mended",
-        early="",
-        late="        row_max.set(new_max)  # last: rescale needs the old maximum once more\n",
+        name="mended", early="", late="        row_max.set(new_max)  # last: rescale needs the old maximum once more\n"
     ),
     answer="mended",
     hints=(

@@ -165,10 +165,7 @@ def hears(lane, bits):
         "in the last step a lane gets its partner's number, and with it all that the partner has compared before",
         "begin with {lane}; for each bit, add other ^ bit for every lane `other` in the set",
     ),
-    graded=(
-        "the set that the machine finds when the lanes exchange sets",
-        "cases that you do not see",
-    ),
+    graded=("the set that the machine finds when the lanes exchange sets", "cases that you do not see"),
     grade=_hears,
 )
 

@@ -13,12 +13,7 @@ from ptxlab.emulate.program.lowering import Lowering
 from ptxlab.isa import types
 from ptxlab.isa.tensor_map import BYTES, FIELDS, FILLS, INTERLEAVES, SWIZZLES, TYPES, Bits, pieces
 
-MODES = {
-    "elemtype": TYPES,
-    "interleave_layout": INTERLEAVES,
-    "swizzle_mode": SWIZZLES,
-    "fill_mode": FILLS,
-}
+MODES = {"elemtype": TYPES, "interleave_layout": INTERLEAVES, "swizzle_mode": SWIZZLES, "fill_mode": FILLS}
 """Fields whose values are numbered."""
 
 

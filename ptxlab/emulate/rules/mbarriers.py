@@ -29,15 +29,7 @@ from ptxlab.emulate.rules.mbarrier_words import (
 )
 from ptxlab.emulate.rules.memcheck import in_shared, resolve, space_of, stop
 from ptxlab.emulate.rules.records import Block
-from ptxlab.emulate.runtime.state import (
-    BAD_MBARRIER,
-    CLUSTER,
-    OUT_OF_MEMORY_RANGE,
-    SHARED,
-    Context,
-    Cta,
-    Warp,
-)
+from ptxlab.emulate.runtime.state import BAD_MBARRIER, CLUSTER, OUT_OF_MEMORY_RANGE, SHARED, Context, Cta, Warp
 from ptxlab.isa.actions import Action
 
 TOLD = 256

@@ -14,18 +14,7 @@ from ptxlab.emulate.language import *
 from ptxlab.emulate.program.program import Program
 from ptxlab.emulate.rules.instructions import barrier_before
 from ptxlab.emulate.rules.note_kinds import DIVERGENT, Note
-from ptxlab.emulate.rules.records import (
-    BLOCK,
-    CODE,
-    ENTRIES,
-    LANE,
-    LAST_CODE,
-    MANY,
-    WARP,
-    Block,
-    Entry,
-    Launch,
-)
+from ptxlab.emulate.rules.records import BLOCK, CODE, ENTRIES, LANE, LAST_CODE, MANY, WARP, Block, Entry, Launch
 
 KIND, MINE = 40, 20
 """Where, in a note's key, its kind and the code index of the access that noticed begin; the other's + 1 is at 0."""

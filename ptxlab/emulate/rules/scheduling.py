@@ -16,14 +16,7 @@ from __future__ import annotations
 
 from ptxlab.emulate.language import *
 from ptxlab.emulate.rules import cluster_ends, clusters, memcheck, race_order
-from ptxlab.emulate.rules.block_start import (
-    begin_cluster,
-    begin_round,
-    draw_ticket,
-    go_on,
-    next_random,
-    reset_barrier,
-)
+from ptxlab.emulate.rules.block_start import begin_cluster, begin_round, draw_ticket, go_on, next_random, reset_barrier
 from ptxlab.emulate.rules.bulk_copies import complete_all
 from ptxlab.emulate.rules.clusters import warp_of
 from ptxlab.emulate.rules.lane_scheduling import count_ends, may_resume

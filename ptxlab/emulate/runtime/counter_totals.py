@@ -9,16 +9,7 @@ import numpy as np
 
 from ptxlab.emulate.program.flat_program import Code, Group
 from ptxlab.emulate.program.program import Program
-from ptxlab.emulate.runtime.counters import (
-    FIELDS,
-    METRICS,
-    MOVES,
-    PIECES,
-    TALLY,
-    Counters,
-    LineCounters,
-    is_branch,
-)
+from ptxlab.emulate.runtime.counters import FIELDS, METRICS, MOVES, PIECES, TALLY, Counters, LineCounters, is_branch
 from ptxlab.isa.actions import Action
 from ptxlab.isa.properties import Properties
 

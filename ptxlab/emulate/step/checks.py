@@ -15,14 +15,7 @@ from ptxlab.emulate.program.flat_program import Code
 from ptxlab.emulate.program.lane_types import LANES
 from ptxlab.emulate.program.register_flow import Flow
 from ptxlab.emulate.program.warpgroup_flow import orders_proxies, warpgroup_flow
-from ptxlab.emulate.rules import (
-    async_proxy,
-    barriers,
-    initcheck_registers,
-    lane_masks,
-    race_order,
-    warpgroup_registers,
-)
+from ptxlab.emulate.rules import async_proxy, barriers, initcheck_registers, lane_masks, race_order, warpgroup_registers
 from ptxlab.emulate.rules.initcheck_local import copied
 from ptxlab.emulate.rules.instructions import may_come, members_of, wide
 from ptxlab.emulate.step.bodies import body_of

@@ -40,11 +40,7 @@ class Rows(NamedTuple):
         """What the lanes of a warp add to the `%tid` of lane 0 along an axis."""
         if not self.width:
             return None
-        return {
-            "x": [k % self.width for k in range(W)],
-            "y": [k // self.width for k in range(W)],
-            "z": [0] * W,
-        }[axis]
+        return {"x": [k % self.width for k in range(W)], "y": [k // self.width for k in range(W)], "z": [0] * W}[axis]
 
     def zeros(self, axis: str) -> int:
         """How many low bits of the `%tid` of lane 0 along an axis are 0 in every warp."""

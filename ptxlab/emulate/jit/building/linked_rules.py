@@ -13,14 +13,7 @@ from ptxlab.emulate.jit.native.code import Cpu
 from ptxlab.emulate.jit.translation.rule_calls import Function
 from ptxlab.emulate.language.rules import rule_named, rule_of
 from ptxlab.emulate.program.program import Program
-from ptxlab.emulate.rules import (
-    clusters,
-    diverging,
-    half_conversions,
-    lane_scheduling,
-    lazy_fill,
-    memcheck,
-)
+from ptxlab.emulate.rules import clusters, diverging, half_conversions, lane_scheduling, lazy_fill, memcheck
 from ptxlab.emulate.rules.instructions import scheduled
 
 Functions = tuple[Function, ...]

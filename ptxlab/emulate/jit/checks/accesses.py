@@ -22,14 +22,7 @@ from ptxlab.emulate.jit.translation.rule_calls import THERE, call
 from ptxlab.emulate.program.flat_program import Code
 from ptxlab.emulate.rules import initcheck, initcheck_repeats, race_accesses, race_chunks, races
 from ptxlab.emulate.rules import instructions as rules
-from ptxlab.emulate.rules.accesses import (
-    ALL_THE_SAME,
-    ANYWHERE,
-    CHANGES,
-    HALVES_IN_A_ROW,
-    IN_A_ROW,
-    WRITES,
-)
+from ptxlab.emulate.rules.accesses import ALL_THE_SAME, ANYWHERE, CHANGES, HALVES_IN_A_ROW, IN_A_ROW, WRITES
 from ptxlab.emulate.runtime import state as S
 
 _DECLARED = (

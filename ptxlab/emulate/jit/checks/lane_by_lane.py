@@ -14,16 +14,7 @@ from ptxlab.emulate.rules.accesses import IN_ONE_ALLOCATION, READS, WRITES
 from ptxlab.emulate.rules.memcheck import FAR, resolve
 from ptxlab.emulate.rules.note_kinds import OVERRUN, UNINITIALISED
 from ptxlab.emulate.rules.notes import note, serial, taking_part
-from ptxlab.emulate.rules.records import (
-    ATOMIC,
-    CODE,
-    LAST_CODE,
-    STRONG,
-    WARP,
-    WRITTEN,
-    Block,
-    Launch,
-)
+from ptxlab.emulate.rules.records import ATOMIC, CODE, LAST_CODE, STRONG, WARP, WRITTEN, Block, Launch
 from ptxlab.emulate.runtime.state import GLOBAL, SHARED, Context, Cta, Site, Warp
 
 PIECES = 3 + 128 + 16

@@ -9,7 +9,7 @@ from ptxlab.emulate.jit.analysis.divergence import Region, inner_regions, size_o
 from ptxlab.emulate.jit.analysis.if_conversion import simple
 from ptxlab.emulate.jit.memory.scattered import LARGE
 from ptxlab.emulate.program.basic_blocks import waits_for_others
-from ptxlab.emulate.program.liveness import writes
+from ptxlab.emulate.program.liveness import successors, writes
 from ptxlab.emulate.program.program import Program
 from ptxlab.emulate.program.reconvergence import bodies, body
 from ptxlab.emulate.rules.instructions import members_of
@@ -29,12 +29,16 @@ ENDS = (*BRANCHES, Action.CALL, Action.RETURN, Action.TRAP)
 
 class MaskedRegion(NamedTuple):
     """A region as it is emitted: its blocks by rising program counter, the blocks where all lanes may meet, all of them
-    behind the region, and the scalars that it writes to."""
+    behind the region, and the scalars that it writes to. repeats: whether lanes may go back in it, so that it may last.
+    counts: whether it counts rounds of loops. leaves: whether lanes may leave the kernel in it."""
 
     number: int
     blocks: tuple[int, ...]
     joins: tuple[int, ...]
     apart: frozenset[int]
+    repeats: bool
+    counts: bool
+    leaves: bool
 
     @property
     def words(self) -> tuple[int, ...]:
@@ -45,6 +49,12 @@ class MaskedRegion(NamedTuple):
     def elsewhere(self) -> str:
         """The name of the word that tells which lanes have returned to a block that the region does not lead to."""
         return f"%elsewhere{self.number}"
+
+    @property
+    def rounds(self) -> str:
+        """The name of the word that counts rounds of loops, in units of 32; and the lane that had a turn last
+        (`Turns.lane`)."""
+        return f"%rounds{self.number}"
 
     def label(self, block: int) -> str:
         """Where lanes run a block if any wait there."""
@@ -83,7 +93,11 @@ def masked_regions(
             left -= size
             codes = [code for b in blocks for code in program.codes[program.blocks[b].first : program.blocks[b].last]]
             apart = frozenset(r for code in codes for r in writes(code) if scalars[r])
-            known[blocks] = MaskedRegion(len(known), tuple(sorted(blocks)), tuple(joins), apart)
+            repeats = any(to <= at for at in blocks for to in successors(program, at))
+            last = [program.codes[program.blocks[at].last - 1] for at in blocks]
+            counts, leaves = any(code.rounds for code in last), any(code.leaves >= 0 for code in last)
+            ordered = tuple(sorted(blocks))
+            known[blocks] = MaskedRegion(len(known), ordered, tuple(joins), apart, repeats, counts, leaves)
         found[branch] = known[blocks]
 
     for join, alike in sorted(by_join.items(), key=lambda each: size_of(program, _union(each[1]))):

@@ -81,7 +81,7 @@ class Regions(Part):
     def goes_on(self, block: Block) -> None:
         """The same in a segment, which has no regions: the warp diverges, and goes on in the region then."""
         region = self.of.get(block.index)
-        if region is not None and self._repeats(region):
+        if region is not None and region.repeats:
             self.t.put(S.Warp, "region", self._resumes_at(region))
 
     def _enter(self, block: Block, region: MaskedRegion, target: Value) -> None:
@@ -99,7 +99,7 @@ class Regions(Part):
             self.e.registers.keep_lanes(r)
         for each in region.words:
             t.store("i32", waiting.get(each, 0), region.word(each))
-        t.store("i32", code.rounds * W, self._rounds(region))
+        t.store("i32", code.rounds * W, region.rounds)
         first = min(waiting)
         if first > block.index:
             t.go(region.label(first))
@@ -138,7 +138,7 @@ class Regions(Part):
                 for at in region.blocks:
                     self.blocks.plan(self.program.blocks[at])
                 continue
-            self.e.words += [self._rounds(region), *map(region.word, region.words)]
+            self.e.words += [region.rounds, *map(region.word, region.words)]
             self.e.loops.apart = region.apart
             behind = {to for at in region.blocks for to in successors(self.program, at)}
             self.e.registers.own = self.e.registers.not_needed(sorted({*region.blocks, *region.joins, *behind}))
@@ -153,7 +153,7 @@ class Regions(Part):
             for how, number in sorted(self.leaves):
                 if number == region.number:
                     self._give_up(region, how)
-            if self._repeats(region):
+            if region.repeats:
                 self._resume(region)
 
     def _block(self, region: MaskedRegion, block: Block) -> None:
@@ -224,7 +224,7 @@ class Regions(Part):
             self.control.branches(target)
             if code.rounds:
                 rounds = t.select(self.active.any(), "i32", code.rounds * W, 0)
-                t.bump(self._rounds(region), t.add, "i32", rounds)
+                t.bump(region.rounds, t.add, "i32", rounds)
         ways, others = self._ways(region, block, target)
         for successor, lanes in ways.items():
             if successor in region.words:
@@ -253,7 +253,7 @@ class Regions(Part):
         """Lanes have gone back to a block, which is next if the rule of turns and the quantum allow it."""
         t = self.t
         left = t.sge("i64", t.load("i64", "%quantum.at"), 0)
-        rounds = t.load("i32", self._rounds(region))
+        rounds = t.load("i32", region.rounds)
         goes_on = t.and_("i1", left, t.ult("i32", rounds, PATIENCE * W))
         t.branch(goes_on, region.label(block), f"given.up{region.number}", COLD)
 
@@ -261,7 +261,7 @@ class Regions(Part):
         """Nobody waits at a block of the region any more: the warp converges where all lanes are at one join."""
         t = self.t
         t.at(region.label(region.joins[0]))
-        if any(self._last(at).leaves >= 0 for at in region.blocks):
+        if region.leaves:
             with t.ends_if(t.eq("i32", t.load("i32", "%live.at"), 0)):
                 self.converged.exited()
         if len(region.joins) == 1:
@@ -319,10 +319,10 @@ class Regions(Part):
             here = f"splat (i32 {self.e.pc(block)})"
             pcs = t.select(lanes, f"<{W} x i32>", here, pcs, of=f"<{W} x i1>")
             alive |= self.e.alive[block]
-        rounds = t.load("i32", self._rounds(region))
+        rounds = t.load("i32", region.rounds)
         t.put(S.Warp, "turns.rounds", t.udiv("i32", rounds, W))
         t.put(S.Warp, "turns.lane", t.urem("i32", rounds, W))
-        if self._repeats(region) and how != WAITS:
+        if region.repeats and how != WAITS:
             t.put(S.Warp, "region", self._resumes_at(region))
         self.e.loops.settle(alive & bit_set(region.apart), vectors=True)
         changed = 0
@@ -365,32 +365,24 @@ class Regions(Part):
         turns = [t.field(S.Warp, f"turns.{name}") for name in ("rounds", "lane")]
         rounds, lane = (t.load("i32", at) for at in turns)
         counted = t.mul("i32", rounds, W)
-        t.store("i32", t.or_("i32", counted, lane), self._rounds(region))
+        t.store("i32", t.or_("i32", counted, lane), region.rounds)
         for at in turns:
             t.store("i32", 0, at)
         t.go(region.label(region.blocks[0]))
         t.at(stays)
         t.ret("i32", S.DIVERGED)
 
-    def _repeats(self, region: MaskedRegion) -> bool:
-        """Whether lanes may go back in a region, so that it may last."""
-        return any(to <= at for at in region.blocks for to in successors(self.program, at))
-
     def _resumes_at(self, region: MaskedRegion) -> int:
         """What stands for the program counter of a warp that goes on in a region: no instruction has it."""
         return 2 * (len(self.program.codes) + 1 + region.number)
 
-    def _last(self, block: int) -> Code:
-        """What a block ends with."""
-        return self.program.codes[self.program.blocks[block].last - 1]
-
     def _forget_rounds(self, region: MaskedRegion, bits: str) -> None:
         """Where all lanes have met, rounds are counted anew."""
-        if any(self._last(b).rounds for b in region.blocks):
+        if region.counts:
             t = self.t
             all_ = t.eq("i32", bits, t.load("i32", "%live.at"))
-            rounds = t.load("i32", self._rounds(region))
-            t.store("i32", t.select(all_, "i32", 0, rounds), self._rounds(region))
+            rounds = t.load("i32", region.rounds)
+            t.store("i32", t.select(all_, "i32", 0, rounds), region.rounds)
 
     def _in_locals(self, region: MaskedRegion) -> int:
         """The registers that lie in locals in a region: those of the loops that it is in, or that are in it."""
@@ -398,7 +390,3 @@ class Regions(Part):
         for block in region.blocks:
             found |= self.e.loops.of[block]
         return found
-
-    def _rounds(self, region: MaskedRegion) -> str:
-        """The word that counts rounds of loops, in units of 32; and the lane that had a turn last (`Turns.lane`)."""
-        return f"%rounds{region.number}"

@@ -15,14 +15,7 @@ import numpy as np
 
 from ptxlab.emulate.jit.affine.forms import Form
 from ptxlab.emulate.jit.affine.values import Affine
-from ptxlab.emulate.jit.emitter.access_groups import (
-    AT_A_STRIDE,
-    IN_ONE_ROW,
-    IN_SHORT_ROWS,
-    ROWS,
-    Group,
-    Rows,
-)
+from ptxlab.emulate.jit.emitter.access_groups import AT_A_STRIDE, IN_ONE_ROW, IN_SHORT_ROWS, ROWS, Group, Rows
 from ptxlab.emulate.jit.emitter.emitter import Emitter
 from ptxlab.emulate.jit.emitter.part import Part
 from ptxlab.emulate.jit.llvm.ir_text import COLD, W

@@ -16,15 +16,7 @@ from ptxlab.emulate.program.lane_types import LANES
 from ptxlab.emulate.program.matrix_operands import Elements, metadata
 from ptxlab.emulate.rules import async_proxy, tile_layouts
 from ptxlab.emulate.rules.faults import disagreeing_lanes
-from ptxlab.emulate.rules.warpgroup_faults import (
-    SIGNS,
-    Tile,
-    no_warpgroup,
-    outside,
-    product_operands,
-    tile_a,
-    tile_b,
-)
+from ptxlab.emulate.rules.warpgroup_faults import SIGNS, Tile, no_warpgroup, outside, product_operands, tile_a, tile_b
 from ptxlab.emulate.rules.warpgroup_products import (
     ALL,
     IN_FLIGHT,

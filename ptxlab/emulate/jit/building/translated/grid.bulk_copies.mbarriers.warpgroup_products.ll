@@ -1,6 +1,6 @@
 ; [["grid", "scheduling_rounds.end_alike", "scheduling_rounds.begin_in_place", "scheduling_rounds.leave_round", "scheduling_rounds.leave_segment", "lane_scheduling.count_ends"], [["Context.bulk_copies", true], ["Context.mbarriers", true], ["Context.cluster_barriers", false], ["Context.warpgroup_products", true], ["Context.checked", false], ["Context.traced", false]], "0.50"]
 ; jit/translation/__init__.py jit/translation/conversions.py jit/translation/distinct_values.py jit/translation/expressions.py jit/translation/folding.py jit/translation/intrinsics.py jit/translation/ir.py jit/translation/rule_calls.py jit/translation/translator.py jit/translation/value_kinds.py language/__init__.py language/records.py language/rules.py language/types.py language/vectors.py rules/block_start.py rules/bulk_copies.py rules/clusters.py rules/lane_scheduling.py rules/mbarrier_words.py rules/mbarriers.py rules/memcheck.py rules/scheduling.py rules/scheduling_rounds.py rules/tensor_maps.py rules/warpgroup_products.py runtime/state.py
-; 92bba27362519c36f7d114bac04e4f10b5e4191559627d35dcb8e4cd5687d4f8 ddce969e8caf617406b75e9545647cfee8e3aa6181368a41ea52b92c255e31a5
+; b54f4f398516d2a61023fa35888ad85d08547ae13c0e0dd48f34687472407948 ddce969e8caf617406b75e9545647cfee8e3aa6181368a41ea52b92c255e31a5
 source_filename = "<string>"
 
 declare i32 @llvm.cttz.i32(i32, i1 immarg) #0

@@ -1,6 +1,6 @@
 ; [["grid", "scheduling_rounds.end_alike", "scheduling_rounds.begin_in_place", "scheduling_rounds.leave_round", "scheduling_rounds.leave_segment", "lane_scheduling.count_ends"], [["Context.bulk_copies", false], ["Context.mbarriers", false], ["Context.cluster_barriers", false], ["Context.warpgroup_products", false], ["Context.checked", false], ["Context.traced", false]], "0.50"]
 ; jit/translation/__init__.py jit/translation/conversions.py jit/translation/distinct_values.py jit/translation/expressions.py jit/translation/folding.py jit/translation/intrinsics.py jit/translation/ir.py jit/translation/rule_calls.py jit/translation/translator.py jit/translation/value_kinds.py language/__init__.py language/records.py language/rules.py language/types.py language/vectors.py rules/block_start.py rules/clusters.py rules/lane_scheduling.py rules/memcheck.py rules/scheduling.py rules/scheduling_rounds.py runtime/state.py
-; f1d31f9c9f62dfbe521886559ff0eb552b14a850165b0392150fe50f2bf623cc e6b83a4835730a4d75407e3e2db7e5535742c3c84a45d23b8a6beb69ad9999c2
+; b6d5b2aa8d5e24407420cb6f339dd40d051eecfabf1e308f899670ad184466d0 e6b83a4835730a4d75407e3e2db7e5535742c3c84a45d23b8a6beb69ad9999c2
 source_filename = "<string>"
 
 declare i32 @llvm.cttz.i32(i32, i1 immarg) #0

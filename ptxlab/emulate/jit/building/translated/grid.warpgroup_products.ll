@@ -1,6 +1,6 @@
 ; [["grid", "scheduling_rounds.end_alike", "scheduling_rounds.begin_in_place", "scheduling_rounds.leave_round", "scheduling_rounds.leave_segment", "lane_scheduling.count_ends"], [["Context.bulk_copies", false], ["Context.mbarriers", false], ["Context.cluster_barriers", false], ["Context.warpgroup_products", true], ["Context.checked", false], ["Context.traced", false]], "0.50"]
 ; jit/translation/__init__.py jit/translation/conversions.py jit/translation/distinct_values.py jit/translation/expressions.py jit/translation/folding.py jit/translation/intrinsics.py jit/translation/ir.py jit/translation/rule_calls.py jit/translation/translator.py jit/translation/value_kinds.py language/__init__.py language/records.py language/rules.py language/types.py language/vectors.py rules/block_start.py rules/clusters.py rules/lane_scheduling.py rules/memcheck.py rules/scheduling.py rules/scheduling_rounds.py rules/warpgroup_products.py runtime/state.py
-; dd2348f861487569f19b470ae7a26dd426275b038b2e06a057892b3c3f052f4a c9224b1c596f83b278d29799b73dd4e99dfd7c342c1f4ad37cd88ae8bb4d1fd1
+; 5649909dad57a5c190edbfffca7112d3d1020d94b944674304c59d91756d2c69 c9224b1c596f83b278d29799b73dd4e99dfd7c342c1f4ad37cd88ae8bb4d1fd1
 source_filename = "<string>"
 
 declare i32 @llvm.cttz.i32(i32, i1 immarg) #0
