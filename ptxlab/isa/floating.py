@@ -275,18 +275,6 @@ def _half_op(exact: Callable[..., Value]) -> Sem:
     return lambda m, i, *sources: _each(m, i, one, *sources)
 
 
-def _half_mul(m: Machine, type: str, a: Value, b: Value) -> Value:
-    # f32 holds a product of two f16 exactly, and of two bf16 unless it is out of range
-    if type == "f16":
-        return m.fmul(a, b)
-    return rounding.narrow_f64(m, m.fmul(m.fpext(a), m.fpext(b)), "odd")
-
-
-def _half_fma(m: Machine, type: str, a: Value, b: Value, c: Value) -> Value:
-    product = m.fmul(m.fpext(a), m.fpext(b))
-    return rounding.narrow_f64(m, rounding.sum_to_odd(m, product, m.fpext(c)), "odd")
-
-
 def _out_of_bounds(m: Machine, a: Value) -> Value:
     # published measurements on hardware report the mark with either sign
     return m.eq(m.and_(a, m.const("i16", 0x7FFF)), m.const("i16", OOB_NAN))
@@ -297,7 +285,7 @@ def _out_of_bounds(m: Machine, a: Value) -> Value:
 for _name, _exact, _what in (
     ("add", lambda m, type, a, b: m.fadd(a, b), "Addition"),
     ("sub", lambda m, type, a, b: m.fsub(a, b), "Subtraction"),
-    ("mul", _half_mul, "Multiplication"),
+    ("mul", rounding.mul_of_halves, "Multiplication"),
 ):
     _says = f"{_what} of 16-bit floats, rounded once; the `x2` forms do two at a time in one register."
     _sem = _half_op(_exact)
@@ -307,16 +295,16 @@ for _name, _exact, _what in (
 
 _says = """Fused multiply-add of 16-bit floats, rounded once. Twice the rate of f32 in the x2 form, but sums of 11 or
    8 bits lose too much for attention: tensor cores multiply halves and add in f32."""
-op("fma.rnd{.ftz}{.sat}.type  d, a, b, c", _says, _half_op(_half_fma), rnd=("rn",), type=("f16", "f16x2"),
+op("fma.rnd{.ftz}{.sat}.type  d, a, b, c", _says, _half_op(rounding.fma_of_halves), rnd=("rn",), type=("f16", "f16x2"),
    version=(4, 2), sm=53)
-op("fma.rnd{.ftz}{.relu}.type  d, a, b, c", _says, _half_op(_half_fma), rnd=("rn",), type=("f16", "f16x2"),
+op("fma.rnd{.ftz}{.relu}.type  d, a, b, c", _says, _half_op(rounding.fma_of_halves), rnd=("rn",), type=("f16", "f16x2"),
    version=(7, 0), sm=80)
-op("fma.rnd{.relu}.type  d, a, b, c", _says, _half_op(_half_fma), rnd=("rn",), type=("bf16", "bf16x2"),
+op("fma.rnd{.relu}.type  d, a, b, c", _says, _half_op(rounding.fma_of_halves), rnd=("rn",), type=("bf16", "bf16x2"),
    version=(7, 0), sm=80)
 _says += """ With `.oob` the result is 0 where a or b is the NaN that marks an element out of a tensor's bounds."""
-op("fma.rnd.oob{.relu}.type  d, a, b, c", _says, _half_op(_half_fma), rnd=("rn",),
+op("fma.rnd.oob{.relu}.type  d, a, b, c", _says, _half_op(rounding.fma_of_halves), rnd=("rn",),
    type=("f16", "f16x2", "bf16", "bf16x2"), version=(8, 1), sm=90)
-op("fma.rnd.oob.sat.type  d, a, b, c", _says, _half_op(_half_fma), rnd=("rn",), type=("f16", "f16x2"),
+op("fma.rnd.oob.sat.type  d, a, b, c", _says, _half_op(rounding.fma_of_halves), rnd=("rn",), type=("f16", "f16x2"),
    version=(8, 1), sm=90)
 
 _says = """{} of 16-bit floats, computed in f32 and rounded once; the `x2` forms do two at a time."""

@@ -75,10 +75,10 @@ def _odd(m: Machine, lane: str, bits: Value, above: Value, below: Value) -> Valu
     return m.select(m.or_(above, below), odd, bits)
 
 
-def _to_odd(m: Machine, nearest: Value, error: Value) -> Value:
-    """nearest + error in f64, rounded to odd."""
-    zero = m.const("f64", 0.0)
-    return m.bitcast("f64", _odd(m, "i64", m.bitcast("i64", nearest), m.flt(zero, error), m.flt(error, zero)))
+def _to_odd(m: Machine, type: str, nearest: Value, error: Value) -> Value:
+    """nearest + error (f32, f64), rounded to odd."""
+    lane, zero = BITS[type], m.const(type, 0.0)
+    return m.bitcast(type, _odd(m, lane, m.bitcast(lane, nearest), m.flt(zero, error), m.flt(error, zero)))
 
 
 # -- narrowing ---------------------------------------------------------------------------------------------------------
@@ -173,7 +173,7 @@ def add(m: Machine, type: str, rnd: str, a: Value, b: Value) -> Value:
     if type == "f32":
         x, y = m.fpext(a), m.fpext(b)
         s, e = _two_sum(m, x, y)
-        return _signed_zero(m, "f32", rnd, narrow_f64(m, _to_odd(m, s, e), rnd), a, b)
+        return _signed_zero(m, "f32", rnd, narrow_f64(m, _to_odd(m, "f64", s, e), rnd), a, b)
     s, e = _two_sum(m, a, b)
     return _signed_zero(m, "f64", rnd, _direct(m, rnd, s, e, _finite(m, a, b)), a, b)
 
@@ -199,7 +199,7 @@ def fma(m: Machine, type: str, rnd: str, a: Value, b: Value, c: Value) -> Value:
         return given
     if type == "f32":
         p = m.fmul(m.fpext(a), m.fpext(b))
-        s = _signed_zero(m, "f64", rnd, sum_to_odd(m, p, m.fpext(c)), p, m.fpext(c))
+        s = _signed_zero(m, "f64", rnd, _sum_to_odd(m, "f64", p, m.fpext(c)), p, m.fpext(c))
         return narrow_f64(m, s, rnd)
     s = m.fma(a, b, c)
     error = _product_error(m, s, a, b, c)
@@ -212,10 +212,10 @@ def fma(m: Machine, type: str, rnd: str, a: Value, b: Value, c: Value) -> Value:
     return m.select(m.and_(m.feq(s, zero), m.feq(error, zero)), m.bitcast("f64", sign), result)
 
 
-def sum_to_odd(m: Machine, a: Value, b: Value) -> Value:
-    """a + b in f64, rounded to odd: exact enough to be rounded again to any format of 51 bits or less."""
+def _sum_to_odd(m: Machine, type: str, a: Value, b: Value) -> Value:
+    """a + b in f32 or f64, rounded to odd: exact enough to be rounded again to any format that is 2 bits shorter."""
     s, e = _two_sum(m, a, b)
-    return _to_odd(m, s, e)
+    return _to_odd(m, type, s, e)
 
 
 def div(m: Machine, type: str, rnd: str, a: Value, b: Value) -> Value:
@@ -225,7 +225,7 @@ def div(m: Machine, type: str, rnd: str, a: Value, b: Value) -> Value:
     if type == "f32":
         x, y = m.fpext(a), m.fpext(b)
         q = m.fdiv(x, y)
-        return narrow_f64(m, _to_odd(m, q, _toward(m, m.fma(m.fneg(q), y, x), y)), rnd)
+        return narrow_f64(m, _to_odd(m, "f64", q, _toward(m, m.fma(m.fneg(q), y, x), y)), rnd)
     q = m.fdiv(a, b)
     # a - q*b, exactly: the error of fma(-q, b, a) seen from 0; its sign over b's is the quotient's error
     remainder = m.fneg(_product_error(m, m.const("f64", 0.0), q, b, m.fneg(a)))
@@ -247,13 +247,45 @@ def sqrt(m: Machine, type: str, rnd: str, a: Value) -> Value:
     if type == "f32":
         x = m.fpext(a)
         s = m.fsqrt(x)
-        return narrow_f64(m, _to_odd(m, s, m.fma(m.fneg(s), s, x)), rnd)
+        return narrow_f64(m, _to_odd(m, "f64", s, m.fma(m.fneg(s), s, x)), rnd)
     # below 2^-900 the remainder would underflow: an even power of two moves it up
     small = m.flt(a, m.const("f64", 2.0**-900))
     x = m.select(small, m.fmul(a, m.const("f64", 2.0**200)), a)
     s = m.fsqrt(x)
     error = m.fma(m.fneg(s), s, x)
     return _direct(m, rnd, m.fsqrt(a), error, _finite(m, a))
+
+
+# -- products and sums of halves ---------------------------------------------------------------------------------------
+
+
+def mul_of_halves(m: Machine, type: str, a: Value, b: Value) -> Value:
+    """a * b of two f16 or bf16, given as f32, exact or rounded to odd."""
+    if type == "f16":  # f32 holds a product of two f16, and of two bf16 unless it is out of range
+        return m.fmul(a, b)
+    if (given := _to_odd_by_cpu(m, "fmul", a, b)) is not None:
+        return given
+    return narrow_f64(m, m.fmul(m.fpext(a), m.fpext(b)), "odd")
+
+
+def fma_of_halves(m: Machine, type: str, a: Value, b: Value, c: Value) -> Value:
+    """a * b + c of f16 or bf16, given as f32, rounded to odd."""
+    if (given := _to_odd_by_cpu(m, "fma", a, b, c)) is not None:
+        return given
+    if type == "f16":
+        return _sum_to_odd(m, "f32", m.fmul(a, b), c)
+    product = m.fmul(m.fpext(a), m.fpext(b))
+    return narrow_f64(m, _sum_to_odd(m, "f64", product, m.fpext(c)), "odd")
+
+
+def _to_odd_by_cpu(m: Machine, name: str, *operands: Value) -> Value | None:
+    """An operation rounded to odd by an instruction for each direction: where these give two neighbours, one's last bit
+    is 1. A sum that is exactly 0 is +0, as if rounded to nearest: that is rounded up. None without instructions."""
+    below, above = (m.directed(name, rnd, *operands) for rnd in ("rm", "rp"))
+    if below is None or above is None:
+        return None
+    last = m.and_(m.bitcast("i32", below), m.const("i32", 1))
+    return m.select(m.eq(last, m.const("i32", 0)), above, below)
 
 
 # -- the exact sign of a*b + c - s in f64 ------------------------------------------------------------------------------

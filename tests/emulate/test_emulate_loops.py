@@ -105,7 +105,7 @@ def kept(body: str) -> list[set[str]]:
     from ptxlab.emulate.program.liveness import live_in
 
     program = lower(parse(kernel(body)))
-    found = registers_of_loops(program, live_in(program), [False] * len(program.registers), 1536)
+    found = registers_of_loops(program, live_in(program), [False] * len(program.registers))
     return [{r.name for r in program.registers if bits >> r.index & 1} for bits in found]
 
 

@@ -121,3 +121,42 @@ def test_bytes_of_lanes_at_a_few_addresses(monkeypatch: pytest.MonkeyPatch, cpu:
     for row in np.flatnonzero(x[:175:25] >= x[0]) * 600:
         expected[row + 4] = expected[row + 2] ^ 5
     assert (out.view(np.uint8) == expected).all()
+
+
+COLOURS = """
+    mul.wide.u32 %rd5, %r4, 3; add.u64 %rd6, %rd2, %rd5; add.u64 %rd5, %rd1, %rd5;
+    ld.global.u8 %r10, [%rd6]; sub.u32 %r10, 255, %r10; st.global.u8 [%rd5], %r10;
+    ld.global.u8 %r11, [%rd6+1]; sub.u32 %r11, 255, %r11; st.global.u8 [%rd5+1], %r11;
+    ld.global.u8 %r12, [%rd6+2]; sub.u32 %r12, 255, %r12; st.global.u8 [%rd5+2], %r12;"""
+OWN_WORDS = """
+    mul.wide.u32 %rd5, %r4, 16; add.u64 %rd6, %rd2, %rd5; add.u64 %rd5, %rd1, %rd5;
+    ld.global.u32 %r10, [%rd6]; ld.global.u32 %r11, [%rd6+4]; ld.global.u32 %r12, [%rd6+8];
+    st.global.u32 [%rd5], %r12; st.global.u32 [%rd5+4], %r10; st.global.u32 [%rd5+8], %r11;
+    st.global.u32 [%rd5+12], %r4;"""
+PAIRS_OF_ROWS = """
+    and.b32 %r9, %r1, 7; shr.u32 %r10, %r1, 3; mad.lo.u32 %r10, %r10, 64, %r9; mad.lo.u32 %r10, %r2, 256, %r10;
+    mad.lo.u32 %r11, %r10, 2, %r2; mul.wide.u32 %rd5, %r11, 4; add.u64 %rd6, %rd2, %rd5;
+    ld.global.u32 %r12, [%rd6]; ld.global.u32 %r13, [%rd6+4]; max.u32 %r12, %r12, %r13;
+    mul.wide.u32 %rd5, %r10, 4; add.u64 %rd5, %rd1, %rd5; st.global.u32 [%rd5], %r12;"""
+LOOP = """
+    mul.wide.u32 %rd5, %r4, 4; add.u64 %rd6, %rd2, %rd5; add.u64 %rd5, %rd1, %rd5; and.b32 %r9, %r4, 15;
+    mov.u32 %r10, 0; mov.u32 %r11, 1; mov.u32 %r12, 2; mov.u32 %r13, 3; mov.u32 %r15, 5; mov.u32 %r16, 7;
+AGAIN:
+    ld.global.u32 %r17, [%rd6]; add.u32 %r10, %r10, %r17; xor.b32 %r11, %r11, %r10; add.u32 %r12, %r12, %r11;
+    xor.b32 %r13, %r13, %r12; add.u32 %r15, %r15, %r13; xor.b32 %r16, %r16, %r15; add.u64 %rd6, %rd6, 4;
+    setp.eq.u32 %p1, %r9, 0; sub.u32 %r9, %r9, 1; @!%p1 bra AGAIN;
+    st.global.u32 [%rd5], %r16;"""
+
+
+@pytest.mark.parametrize("cpu", ["haswell", "x86-64"])
+@pytest.mark.parametrize("body", [COLOURS, OWN_WORDS, PAIRS_OF_ROWS, LOOP])
+def test_what_shuffles_and_registers_of_loops_do(monkeypatch: pytest.MonkeyPatch, cpu: str, body: str) -> None:
+    """Elements of a thread stored together, rows with others between, loops with more registers than the CPU has."""
+    from ptxlab.emulate.jit.native import code as native
+
+    monkeypatch.setattr(native, "host", lambda: native.Cpu(cpu, ""))
+    x, before = np.random.default_rng(1).integers(0, 1 << 32, (2, 4096), np.uint32)
+    improve(kernel(body), (64,), False, ("memcheck",))
+    expected, out = (run(engine, kernel(body), threads=64, blocks=6, x=x, out=before)[0] for engine in ENGINES)
+    assert (out == expected).all()
+    assert (out != before).any()

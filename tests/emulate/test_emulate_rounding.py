@@ -74,6 +74,38 @@ def test_all_modes(type_: str, operation: str) -> None:
         assert not wrong.size, (way, [hex(bits) for bits in x[wrong[0]].tolist()])
 
 
+def halves_near_ties(count: int) -> np.ndarray:
+    """Bits of triples: any, and a sum that cancels, that nothing is added to but a trace, and that overflows."""
+    x = np.random.default_rng(3).integers(0, 1 << 16, (4, count, 3), np.uint16)
+    x[1, :, 2] = x[1, :, 0] ^ 0x8000  # times about 1
+    x[1, :, 1] = 0x3F80 + x[1, :, 1] % 64
+    x[2, :, :2] = 0x3C00 + x[2, :, :2] % 1024
+    x[2, :, 2] = x[2, :, 2] % 4 + (x[2, :, 2] & 0x8000)
+    x[3] |= 0x7000
+    return x.reshape(-1, 3)
+
+
+def test_products_and_sums_of_halves() -> None:
+    """Rounded once, with an instruction for each direction or without."""
+    x = halves_near_ties(256)
+    words = np.concatenate([x, np.roll(x, 1, 0)[:, :1]], 1).reshape(-1).view(np.uint32)
+    lines = ["mul.wide.u32 %rd5, %r4, 8; add.u64 %rd5, %rd2, %rd5; mov.u32 %r6, 0;"]
+    lines += ["ld.global.v2.u32 {%r7, %r8}, [%rd5]; mov.b32 {%h1, %h2}, %r7; mov.b32 {%h3, %h4}, %r8;"]
+    for type_ in ("f16", "bf16"):
+        for line in (f"mul.rn.{type_} %h4, %h1, %h2", f"fma.rn.{type_} %h4, %h1, %h2, %h3"):
+            lines.append(f"{line}; cvt.u32.u16 %r9, %h4; mad.lo.u32 %r6, %r6, 31, %r9;")
+        lines.append(f"fma.rn.relu.{type_}x2 %r9, %r7, %r8, %r7; mad.lo.u32 %r6, %r6, 31, %r9;")
+    text, outs = kernel("\n".join(lines) + "st.global.u32 [%rd3], %r6;"), []
+    for way in WAYS:
+        if way == "good":
+            improve(text, (64,), False, ("memcheck",))
+        engine = "step" if way == "step" else "jit"
+        outs.append(run(engine, text, threads=64, blocks=len(x) // 64, x=words, out=np.zeros(len(x), np.uint32))[0])
+    for way, out in zip(WAYS, outs, strict=True):
+        wrong = np.flatnonzero(out != outs[0])
+        assert not wrong.size, (way, [hex(bits) for bits in x[wrong[0]].tolist()])
+
+
 def test_an_instruction_where_the_cpu_has_one() -> None:
     """With 512-bit vectors a direction costs what the nearest number does; it is some forty instructions elsewhere."""
     from ptxlab.emulate.jit.building.module_text import module_text

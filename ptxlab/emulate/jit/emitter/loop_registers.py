@@ -24,9 +24,10 @@ WAITS = frozenset({Action.BARRIER, Action.CLUSTER_BARRIER})
 
 
 ROOM = 1536
-"""Bytes of registers of which all lanes are kept, of a loop that has its registers in locals, where vectors have 512
-bits; elsewhere a quarter. That is three quarters of the CPU's registers. Loops with more keep their scalars only: what
-LLVM would store on the stack costs as much as in the warp's state, and takes it up to twice the time to build."""
+"""Bytes of registers of which all lanes are kept, of a loop that has its registers in locals: three quarters of the
+registers of a CPU with 512-bit vectors. Loops with more keep their scalars only: what LLVM would store on the stack
+costs as much as in the warp's state, and takes it up to twice the time to build. With 256-bit vectors, of which there
+are 16, a quarter of it would fit, but `top_k` and `mandelbrot` take twice as long with that limit."""
 LONGEST = 32
 """Blocks of such a loop. Building longer ones took up to a third longer, and none has become faster."""
 
@@ -41,9 +42,8 @@ class LoopRegisters:
         self.here = 0
         """The registers that lie in locals where code is being emitted, a bit set."""
         used = not f.diverged and not f.small
-        room = ROOM if f.wide else ROOM // 4
         nowhere = [0] * len(self.program.blocks)
-        self.of = registers_of_loops(self.program, f.alive, f.scalars, room) if used else nowhere
+        self.of = registers_of_loops(self.program, f.alive, f.scalars) if used else nowhere
         """The same at the start of each block."""
         self._locals: dict[int, str] = {}
         """The types of the locals, by the places in the warp's state that they stand for."""
@@ -130,9 +130,9 @@ class LoopRegisters:
                 self.t.store("i32", 0, f"%{PROMOTED}{at}")
 
 
-def registers_of_loops(program: Program, alive: list[int], scalars: list[bool], room: int) -> list[int]:
+def registers_of_loops(program: Program, alive: list[int], scalars: list[bool]) -> list[int]:
     """For each block the registers that lie in locals there, as bit sets. scalars: the registers that are kept as
-    scalars; room: for all lanes of others."""
+    scalars."""
     held = set[int]()  # what instructions find in the warp's state
     for code in program.codes:
         if code.form.op.kind in BODIED:
@@ -147,7 +147,7 @@ def registers_of_loops(program: Program, alive: list[int], scalars: list[bool], 
                 used.update(writes(code))
             crossing |= alive[at]
         chosen = {r for r in used - held if crossing >> r & 1}
-        if sum(4 * BITS[program.registers[r].lane] for r in chosen if not scalars[r]) > room:
+        if sum(4 * BITS[program.registers[r].lane] for r in chosen if not scalars[r]) > ROOM:
             chosen = {r for r in chosen if scalars[r]}
         registers = bit_set(chosen)
         for at in loop:

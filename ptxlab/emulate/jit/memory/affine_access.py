@@ -22,7 +22,7 @@ from ptxlab.emulate.jit.llvm.ir_text import COLD, W
 from ptxlab.emulate.jit.llvm.values import Value, constant
 from ptxlab.emulate.jit.memory.address_resolution import AddressResolution
 from ptxlab.emulate.jit.memory.prefetches import Prefetches
-from ptxlab.emulate.jit.memory.short_rows import TIMES, in_one_row, masked, short_rows
+from ptxlab.emulate.jit.memory.short_rows import in_one_row, masked, short_rows
 from ptxlab.emulate.rules.accesses import (
     ANYWHERE,
     HALVES_IN_A_ROW,
@@ -200,9 +200,8 @@ class AffineAccesses(Part):
         return frozenset({IN_A_ROW, gaps, IN_ONE_ALLOCATION}), found, way
 
     def _short_rows(self, form: Form, size: int) -> Rows | None:
-        """The rows of lanes that are not all equally far apart. Elements with others between them need the shuffles of
-        512-bit vectors."""
-        return None if _steady(form) else short_rows(form, size, len(TIMES) if self.e.wide else 1)
+        """The rows of lanes that are not all equally far apart."""
+        return None if _steady(form) else short_rows(form, size)
 
     def _of_all(self, whole: str, partial: str) -> str:
         """The pattern of all lanes, or of some."""

@@ -77,7 +77,7 @@ class MergedStores(Part):
         self.planned, self.around = {}, {}
         stores, loads = list[Code](), list[Code]()
         watched = any(each.watches_memory for each in self.e.instruments)
-        wanted = self.e.wide and not watched and len(self.program.codes) < LARGE
+        wanted = not watched and len(self.program.codes) < LARGE
         for code in self.program.codes[block.first : block.last] if wanted else ():
             if code.properties.plain and code.properties.stores:
                 if not self._follows(code, stores):

@@ -21,14 +21,13 @@ TIMES = (1, 2, 3, 4)
 """How many elements its lanes may be apart."""
 
 
-def short_rows(form: Form, size: int, most: int) -> Rows | None:
-    """The rows of an access whose lanes take `size` bytes each, at most so many elements apart; None if they form no
-    such rows."""
+def short_rows(form: Form, size: int) -> Rows | None:
+    """The rows of an access whose lanes take `size` bytes each; None if they form no such rows."""
     times = form.times or (0,) * W
     lanes = list(zip(form.apart, times, strict=True))
     for length in LENGTHS:
         starts = tuple(lanes[::length])
-        for apart in TIMES[:most]:
+        for apart in TIMES:
             if lanes == [(a + apart * size * k, n) for a, n in starts for k in range(length)]:
                 return Rows(starts, apart)
     return None

@@ -32,7 +32,7 @@ class StridedRows(Part):
         times = int(stride) // size
         if times == -1:
             return self._backwards(seen, first, stored)
-        if not self.e.wide or not (self._thirds(seen, times) or self._parts(seen, times)):
+        if not (self._thirds(seen, times) or self._parts(seen, times)):
             return None
         if times not in TIMES:
             bases = [self.t.offset(first, seen.offset + k * size) for k in range(seen.count)]
