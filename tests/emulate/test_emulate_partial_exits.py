@@ -1,4 +1,5 @@
-"""Lanes that exit because of what they have loaded, while the rest of their warp goes on: `if (x[i] < 0) return;`."""
+"""Lanes that exit while the rest of their warp goes on: because of what they have loaded, `if (x[i] < 0) return;`, or
+by indices that part the lanes of most warps, `if ((i + j) % 2) return;`."""
 
 from __future__ import annotations
 
@@ -27,6 +28,10 @@ CONDITIONS = (
     "add.u32 %r8, %r5, %r1; and.b32 %r8, %r8, 64; setp.ne.u32 %p1, %r8, 0;",
     "setp.ge.u32 %p1, %r4, {n};",
     "setp.eq.u32 %p1, %r5, 4000000;",
+    "and.b32 %r8, %r4, 1; setp.eq.u32 %p1, %r8, 1;",
+    "add.u32 %r8, %r4, %r2; and.b32 %r8, %r8, 1; setp.eq.u32 %p1, %r8, 0; setp.ge.u32 %p2, %r4, {n};"
+    "or.pred %p1, %p1, %p2;",
+    "mul.lo.u32 %r8, %r1, %r1; setp.gt.u32 %p1, %r8, {n}; setp.eq.u32 %p2, %r2, 3; or.pred %p1, %p2, %p1;",
 )
 PARTS = (
     "mad.lo.u32 %r10, %r10, 33, %r5;",
@@ -109,7 +114,51 @@ def test_warps_stay_in_their_segment() -> None:
 
     assert text(FILTER.format(more="")).count("\npartial.end") == 2  # in both loops over the warps
     assert "\npartial." not in text(FILTER.format(more="bar.warp.sync -1;"))
-    assert "\npartial." not in text(FILTER.replace("and.b32 %r8, %r5, 3", "and.b32 %r8, %r1, 3").format(more=""))
+    assert "\npartial." not in text(
+        LOADED[0] + CONDITIONS[3].format(n=100) + FILTER.partition(CONDITIONS[1])[2].format(more="")
+    )
+
+
+CHECKERED = (
+    "add.u32 %r8, %r4, %r2; and.b32 %r8, %r8, 1; setp.ne.u32 %p1, %r8, 0; @%p1 bra END;"
+    "mul.wide.u32 %rd6, %r4, 4; add.u64 %rd6, %rd6, %rd2; ld.global.u32 %r5, [%rd6+{ahead}]; {more}"
+    "ld.global.u32 %r6, [%rd6+4]; add.u32 %r5, %r5, %r6; st.global.u32 [%rd6], %r5; END:"
+)
+
+
+def test_every_second_lane_is_asked_for_with_its_warp() -> None:
+    """Which lanes exit is not asked of the first and the last warp; where the others' rows lie is."""
+    from ptxlab.emulate import lower
+    from ptxlab.emulate.jit.building.module_text import module_text
+    from ptxlab.emulate.jit.instruments.selection import Instruments
+    from ptxlab.emulate.jit.native.code import host
+    from ptxlab.text import parse
+
+    program = lower(parse(kernel(CHECKERED.format(ahead=8, more=""), SHARED)))
+    cpu = host()
+    if not cpu.wide:
+        return
+    text = module_text(program, cpu, Instruments(), diverged=False, small=False).text
+    swift = text.partition("\nswift:")[2].partition("\nwarp:")[0]
+    assert "masked.load" in swift
+    assert "miss.lanes" not in swift
+    assert "gather" not in swift
+
+
+@pytest.mark.parametrize("ahead", [8, 7000, 7204, 8140, 2])
+@pytest.mark.parametrize("block", [(256,), (96,), (100,), (16, 16), (32, 8)])
+def test_every_second_lane(block: tuple[int, ...], ahead: int) -> None:
+    """Rows that end where the array does, and beyond: each fault names the lane and its address."""
+    body = CHECKERED.format(ahead=ahead, more="")
+    expected = outcome("step", block, body)
+    assert isinstance(expected[0], str) == (ahead % 4 > 0 or ahead > 8192 - 4 * 7 * block[0])
+    assert outcome("good", block, body) == expected
+
+
+@pytest.mark.parametrize("options", [{"counters": True}, {"checks": ALL_CHECKS}])
+def test_every_second_lane_with_counters_and_checks(options: dict[str, Any]) -> None:
+    body = CHECKERED.format(ahead=4, more="")
+    assert outcome("good", (32, 8), body, **options) == outcome("step", (32, 8), body, **options)
 
 
 @pytest.mark.parametrize("block", [(256,), (100,), (16, 8)])

@@ -165,8 +165,9 @@ class Blocks(Part):
 
     # -- blocks and instructions ---------------------------------------------------------------------------------------
 
-    def begin(self, bits: str, *, partly: bool = False) -> None:
-        """At a label: only the lanes that run are known. partly: not all lanes of a converged warp."""
+    def begin(self, bits: str, *, partly: bool = False, thinned: bool = False) -> None:
+        """At a label: only the lanes that run are known. partly: not all lanes of a converged warp; thinned: because
+        some have exited."""
         self.uncut = 0
         self.e.registers.begin()
         for body in self.bodies.all():
@@ -174,7 +175,7 @@ class Blocks(Part):
         self.memory.sites.mixed.clear()
         self.memory.local.begin()
         self.m.forget_splats()
-        self.active.begin(bits, partly=partly or self.e.diverged)
+        self.active.begin(bits, partly=partly or self.e.diverged, thinned=thinned)
         for instrument in reversed(self.e.instruments):
             instrument.begins()
 

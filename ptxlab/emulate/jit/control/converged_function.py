@@ -83,7 +83,7 @@ class ConvergedFunction(Part):
 
     def partial_block(self, block: Block, bits: str) -> None:
         """A basic block for the lanes of a warp that are left."""
-        self.blocks.begin(bits, partly=True)
+        self.blocks.begin(bits, partly=True, thinned=True)
         self.blocks.count(block, bits)
         self._instructions(block)
 
@@ -213,8 +213,10 @@ class ConvergedFunction(Part):
             self.control.end_by_branch(code)
             self.converged.exited()
             return
-        with t.ends_if(self.active.none(), USUAL):
-            self.go(block.next)
+        thins = in_segment and self.partial_exits.thins(block)
+        if not thins:
+            with t.ends_if(self.active.none(), USUAL):
+                self.go(block.next)
         if in_segment:
             with t.ends_if(self.active.whole_block()):
                 self.segments.leaves(code)
@@ -224,7 +226,7 @@ class ConvergedFunction(Part):
             with t.ends_if(self.active.whole_block()):
                 self.converged.exited()
         left = t.xor("i32", self.active.bits, self.active.block_bits)
-        if in_segment and block.next in self.partial_exits.ways:
+        if thins or (in_segment and self.partial_exits.parts(block)):
             self.partial_exits.goes_to(block.next, left)
             return
         t.store("i32", left, "%live.at")

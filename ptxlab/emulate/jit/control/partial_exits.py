@@ -1,11 +1,14 @@
-"""The rest of a segment for a warp of which some lanes have exited, where data decide which lanes exit.
+"""The rest of a segment for a warp of which some lanes have exited, where lanes of most warps part.
 
-    if (x[i] < 0) return;        if (x[i] > 0) y[i] = x[i];
+    if (x[i] < 0) return;        if (x[i] > 0) y[i] = x[i];        if ((i + j) % 2) y[i] = x[i];
     y[i] = sqrtf(x[i]);
 
-Nearly every warp then has lanes of both kinds, and for both sources the compiler emits a branch out of the kernel. So
+Nearly every warp then has lanes of both kinds, and for all of these the compiler emits a branch out of the kernel. So
 what follows this branch in the segment has a second copy, under the mask of the lanes that are left. It ends where the
 warp exits: nothing needs to be noted in its state, and the next warp, or the next CTA, follows in the segment.
+
+Where indices decide, in another way than by a comparison of what is affine, that copy is for all warps. Then each comes
+there, and where its rows lie is asked once for all of them (`loop_versioning`).
 """
 
 from __future__ import annotations
@@ -45,11 +48,28 @@ class PartialExits(Part):
         """The blocks that a segment needs twice; none, if it is not that simple."""
         program, self.ways = self.program, {}
         ends = [program.codes[program.blocks[at].last - 1] for at in segment.blocks]
-        starts = [program.blocks[c.block].next for c in ends if _leaves(c) and ask_data(program, [c])]
+        starts = [program.blocks[c.block].next for c in ends if self._leaves(c)]
         copied = sorted(reachable([at for at in starts if at >= 0], lambda at: successors(program, at)))
         size = sum(program.blocks[at].last - program.blocks[at].first for at in copied)
         if segment.ended == EXITED and size <= LONGEST and all(self._fits(program.blocks[at]) for at in copied):
             self.ways = {at: [] for at in copied}
+
+    def _leaves(self, code: Code) -> bool:
+        """Whether some lanes of a warp may exit at an instruction, and others go on."""
+        lanes_part = code.guard is not None and not self.e.uniform[code.guard[0]]
+        return lanes_part and (code.leaves >= 0 or code.ends_thread)
+
+    def parts(self, block: Block) -> bool:
+        """Whether data decide which lanes exit at the end of a block, so that those that are left need a copy of what
+        follows."""
+        return block.next in self.ways and ask_data(self.program, [self.e.code])
+
+    def thins(self, block: Block) -> bool:
+        """Whether most warps have lanes that exit at the end of a block and others that do not, so that the copy is for
+        all: which they are is no comparison of an affine register, whose lanes nearly always agree."""
+        guard = self.active.guard
+        varies = guard is not None and not guard.uniform and not guard.bits
+        return varies and block.next in self.ways and not self.parts(block)
 
     def _fits(self, block: Block) -> bool:
         """Whether lanes do nothing but what concerns themselves, and go forward."""
@@ -81,8 +101,3 @@ class PartialExits(Part):
                 t.do(call(count_ends, "%ctx", "%ws"))
                 t.store("i32", 0, ended)
             t.go("warp.done")
-
-
-def _leaves(code: Code) -> bool:
-    """Whether lanes may exit at an instruction, and others go on."""
-    return code.guard is not None and (code.leaves >= 0 or code.ends_thread)

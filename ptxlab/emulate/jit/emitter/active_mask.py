@@ -20,6 +20,8 @@ class ActiveMask:
         self.guard: Value | None = None
         self.partly = False
         """Whether live lanes may not be running the block: those keep what their registers hold."""
+        self.thinned = False
+        """Whether some lanes have left for good: most warps then have lanes that are not active."""
 
     @property
     def mask(self) -> Value:
@@ -32,9 +34,9 @@ class ActiveMask:
         """The lanes as a <32 x i1>."""
         return self.mask.text
 
-    def begin(self, bits: str, *, partly: bool) -> None:
+    def begin(self, bits: str, *, partly: bool, thinned: bool = False) -> None:
         """At a label: these lanes run."""
-        self.partly = partly
+        self.partly, self.thinned = partly, thinned
         self.narrow(bits)
         self.block_bits, self._block_mask = bits, self._mask
 

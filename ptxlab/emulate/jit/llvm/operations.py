@@ -61,11 +61,12 @@ def _moving(name: str, word: str) -> Callable[[Ops, Value], Value]:
 
 def _bitwise(name: str, word: str) -> Callable[[Ops, Value, Value], Value]:
     """A method of `Ops` that combines bits. Those of predicates are combined as words without mask registers, and
-    where both are known as words: such are comparisons of affine registers, of which whole warps are `versioned`."""
+    where both are known as words, or one is the same in all lanes: such are comparisons of affine registers, of which
+    whole warps are `versioned`."""
     lane_by_lane = _operation(name, word)
 
     def method(self: Ops, a: Value, b: Value) -> Value:
-        known = all(value.bits or value.lanes is not None for value in (a, b)) and bool(a.bits or b.bits)
+        known = all(value.uniform or _word(value) for value in (a, b)) and bool(a.bits or b.bits)
         if not known and (self.masks or not any(isinstance(value, Mask) for value in (a, b))):
             return lane_by_lane(self, a, b)
         words = ", ".join(self.all_bits(value) for value in (a, b))

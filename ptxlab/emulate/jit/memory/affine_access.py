@@ -67,6 +67,12 @@ def _steady(form: Form) -> bool:
     return not form.times and form.apart == tuple(form.apart[1] * k for k in LANES)
 
 
+def _pattern_of_all(form: Form, size: int) -> int:
+    """The pattern of the addresses of a full warp."""
+    times = form.times or (0,) * W
+    return pattern_of(tuple(a + n * FAR for a, n in zip(form.apart, times, strict=True)), size)
+
+
 class AffineAccesses(Part):
     """The check of affine addresses."""
 
@@ -81,7 +87,7 @@ class AffineAccesses(Part):
         if any(step % (1 << group.log2) for step in apart) or max(apart) - min(apart) >= 1 << 30:
             return False
         extent = self._extent(group, at)
-        if self.sites.patterns.with_gaps() and _steady(at.form):
+        if self.sites.patterns.with_gaps() and _steady(at.form) and not self.active.thinned:
             extent = self._of_some(extent, apart[1])
         shared = self.e.code.space == "shared"
         inside = self._in_shared if shared else self._in_allocation
@@ -122,8 +128,9 @@ class AffineAccesses(Part):
             group.rows, group.one_row = self._short_rows(at.form, size), way == str(IN_ONE_ROW)
             group.stride = str(apart[1]) if extent.stride is None else extent.stride.text
         if not shared:
-            one = group.halves[:1] if group.one_row or IN_A_ROW in group.patterns else ()
-            rows = group.halves if HALVES_IN_A_ROW in group.patterns else one
+            likely = group.patterns | ({_pattern_of_all(at.form, size)} if self.active.thinned else set())
+            one = group.halves[:1] if group.one_row or IN_A_ROW in likely else ()
+            rows = group.halves if HALVES_IN_A_ROW in likely else one
             self.prefetches.behind(group, rows, size)
             group.members.append((-1, 0, 0))
             self.sites.mixed.add(group.site)
@@ -173,14 +180,13 @@ class AffineAccesses(Part):
         """The patterns that there may be, the one that there is, and the way, if data may move otherwise."""
         form, in_rows = at.form, self._in_rows(at, size)
         apart, gaps = form.apart, PARTS_OF_ROWS if in_rows or self.sites.patterns.with_gaps() else IN_ONE_ALLOCATION
-        if form.times:
-            pattern = pattern_of(tuple(a + n * FAR for a, n in zip(apart, form.times, strict=True)), size)
-        else:
-            pattern = pattern_of(apart, size)
+        pattern = _pattern_of_all(form, size)
         partial = IN_ONE_ALLOCATION
         if pattern in ROWS:  # of some lanes only: a row has gaps
             partial = PARTS_OF_ROWS if self.e.wide else gaps
         found, way = self._of_all(str(pattern), str(partial)), ""
+        if pattern in ROWS and found == str(partial):
+            return frozenset({partial}), found, way
         steady = form.times == LANES and not any(apart) if form.times else _steady(form)
         one_row = self.e.wide and not group.write and not steady and in_one_row(form, size)
         if pattern == IN_ONE_ALLOCATION and one_row and self._short_rows(form, size) is None:
@@ -205,8 +211,9 @@ class AffineAccesses(Part):
 
     def _of_all(self, whole: str, partial: str) -> str:
         """The pattern of all lanes, or of some."""
-        if whole == partial:
-            return whole
+        sparse = self.active.thinned and not self.e.instruments
+        if whole == partial or (sparse and partial == str(PARTS_OF_ROWS)):
+            return partial
         all_ = self.t.eq("i32", self.active.bits, -1)
         return self.t.select(all_, "i32", whole, partial)
 
