@@ -1,11 +1,11 @@
-"""Every kernel of the yardstick beside C: `python -m benchmarks.kernels [NAME ...] [--quick] [--write]`.
+"""Every kernel of the yardstick beside C: `python -m benchmarks.kernels [NAME ...] [--quick] [--write] [--cpu CPU]`.
 
 One worker on one core that it stays on, memcheck on, CPU time of this process. C and the machine take turns, and the
 lower quartile of each one's times counts, so that other programs on the machine change little. A result that differs
 from C's stops the run. What counters and checks cost is the median over turns, each with the cache as a launch with
 memcheck alone leaves it.
 `--quick` leaves out two workers and the checks; `--write` keeps the table in results/kernels-CPU.md, where CPU is what
-LLVM calls it.
+LLVM calls it. `--cpu haswell` has the machine and the C compiler make code for an older CPU, which runs on this one.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import llvmlite.binding as llvm
 import numpy as np
@@ -45,6 +46,7 @@ from benchmarks.kernels import (
     scans,
 )
 from benchmarks.kernels.yardstick import InC, Kernel, OnMachine, agree, compile_c
+from ptxlab.emulate.jit.native import code as native
 
 FAMILIES = (rows, attention, reductions, scans, grids, images, in_place, normalising, choosing, control, languages)
 KERNELS = [kernel for family in FAMILIES for kernel in family.KERNELS]
@@ -59,6 +61,11 @@ CHECKED: dict[str, dict[str, Any]] = {
     "racecheck": {"checks": ("memcheck", "racecheck")},
     "all": {"checks": ("memcheck", "initcheck", "racecheck", "synccheck")},
 }
+OLDER = {
+    "haswell": "+sse3,+ssse3,+sse4.1,+sse4.2,+popcnt,+avx,+avx2,+bmi,+bmi2,+fma,+f16c,+lzcnt,+movbe,+cx16",
+    "x86-64": "",
+}
+"""CPUs that `--cpu` may name, with what they have beyond the first of their kind."""
 ASKED = {"counters": 4, "initcheck": 3, "racecheck": 8, "all": 12}
 
 
@@ -187,8 +194,8 @@ def cpu_name() -> str:
     return f"{names[0] if names else platform.processor()} ({llvm.get_host_cpu_name()})"
 
 
-def written(rows: list[dict[str, Any]]) -> str:
-    """The page for results/."""
+def written(rows: list[dict[str, Any]], older: str | None) -> str:
+    """The page for results/. older: the CPU that code was made for, if not this one."""
     compiler = subprocess.run(["gcc", "--version"], capture_output=True, text=True, check=True).stdout.splitlines()[0]
     below = [row for row in rows if row["ratio"] < 1]
     reasons = [
@@ -196,11 +203,13 @@ def written(rows: list[dict[str, Any]]) -> str:
         f"thread-instructions a second): {row['kernel'].reason or 'not yet explained'}"
         for row in below
     ]
+    command = "--write" + (f" --cpu {older}" if older else "")
+    cpu = cpu_name() + (f"; code for {older}" if older else "")
     styles = [f"- `{row['kernel'].name}`: {row['kernel'].style}" for row in rows]
     return f"""# Kernels as people write them, beside serial C
 
-`python -m benchmarks.kernels --write` on {datetime.now(UTC):%Y-%m-%d}; no GPU is involved. CPU: {cpu_name()};
-{platform.system()}, Python {platform.python_version()}; C by {compiler} with `-O3 -march=native`.
+`python -m benchmarks.kernels {command}` on {datetime.now(UTC):%Y-%m-%d}; no GPU is involved. CPU: {cpu};
+{platform.system()}, Python {platform.python_version()}; C by {compiler} with `-O3 -march={older or "native"}`.
 One core, memcheck on, CPU time, the lower quartile of {PAIRS} to {MOST} runs that took turns with C.
 ratio: C's time over ours, above 1 where the machine is faster.
 10^9/s: thread-instructions a second. first: seconds until the first result, nothing cached in the process.
@@ -229,6 +238,7 @@ def main() -> None:
     parser.add_argument("names", nargs="*", metavar="NAME", help="kernels to run; all without")
     parser.add_argument("--quick", action="store_true", help="neither two workers nor checks")
     parser.add_argument("--write", action="store_true", help="keep the table in results/kernels-CPU.md")
+    parser.add_argument("--cpu", choices=OLDER, help="an older CPU that code is made for")
     options = parser.parse_args()
     unknown = set(options.names) - {k.name for k in KERNELS}
     if unknown:
@@ -236,8 +246,11 @@ def main() -> None:
     if options.write and (options.names or options.quick):
         parser.error("--write is for the whole table: leave out the names and --quick")
     chosen = [k for k in KERNELS if k.name in options.names or not options.names]
-    with tempfile.TemporaryDirectory() as folder:
-        library = compile_c(chosen, Path(folder))
+    with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
+        if options.cpu:
+            cpu = native.known(options.cpu, OLDER[options.cpu])
+            stack.enter_context(mock.patch.object(native, "host", return_value=cpu))
+        library = compile_c(chosen, Path(folder), options.cpu or "native")
         rows_ = []
         print(HEAD + ("" if options.quick else HEAD_FULL), flush=True)
         for kernel in chosen:
@@ -245,8 +258,9 @@ def main() -> None:
             print(line(rows_[-1]), flush=True)
     print(table(rows_).split("\n\n")[1])
     if options.write:
-        page = RESULTS / f"kernels-{llvm.get_host_cpu_name()}.md"
-        page.write_text(written(rows_))
+        on = f"{options.cpu}-on-" if options.cpu else ""
+        page = RESULTS / f"kernels-{on}{llvm.get_host_cpu_name()}.md"
+        page.write_text(written(rows_, options.cpu))
         print(f"written: {RESULTS.name}/{page.name}", file=sys.stderr)
 
 

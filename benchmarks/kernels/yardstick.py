@@ -22,7 +22,7 @@ from ptxlab.emulate.runtime.report import Launch, Report
 from ptxlab.text import parse
 
 Numbers = np.random.Generator
-COMPILE_C = ("gcc", "-O3", "-march=native", "-std=gnu11", "-shared", "-fPIC")
+COMPILE_C = ("gcc", "-O3", "-std=gnu11", "-shared", "-fPIC")
 """No -ffast-math: C keeps the order of the sums, as the kernels keep theirs."""
 C_PRELUDE = """#include <math.h>
 #include <stdint.h>
@@ -232,11 +232,11 @@ class OnMachine:
         )
 
 
-def compile_c(kernels: Sequence[Kernel], folder: Path) -> ctypes.CDLL:
-    """All C functions as one library."""
+def compile_c(kernels: Sequence[Kernel], folder: Path, cpu: str = "native") -> ctypes.CDLL:
+    """All C functions as one library. cpu: as the compiler calls it."""
     source, library = folder / "kernels.c", folder / "kernels.so"
     source.write_text(C_PRELUDE + "\n".join(k.c for k in kernels))
-    subprocess.run([*COMPILE_C, "-o", library, source, "-lm"], check=True)
+    subprocess.run([*COMPILE_C, f"-march={cpu}", "-o", library, source, "-lm"], check=True)
     return ctypes.CDLL(str(library))
 
 
