@@ -275,7 +275,7 @@ def loop_of(body: str, threads: tuple[int, int, int]) -> str:
 
     program = lower(parse(kernel(body)))
     text = module_text(program, host(), Instruments(), Rows.of(threads), diverged=False, small=False).text
-    return text.partition("\nswift:")[2].partition("\nwarp:")[0]
+    return text.partition("\nswift.f:")[2].partition("\nwarp:")[0].partition("\nask.m:")[0]
 
 
 SURE = (

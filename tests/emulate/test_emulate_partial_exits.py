@@ -139,7 +139,7 @@ def test_every_second_lane_is_asked_for_with_its_warp() -> None:
     if not cpu.wide:
         return
     text = module_text(program, cpu, Instruments(), diverged=False, small=False).text
-    swift = text.partition("\nswift:")[2].partition("\nwarp:")[0]
+    swift = text.partition("\nswift.f:")[2].partition("\nwarp:")[0]
     assert "masked.load" in swift
     assert "miss.lanes" not in swift
     assert "gather" not in swift

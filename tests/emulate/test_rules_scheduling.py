@@ -437,6 +437,32 @@ def test_a_block_that_begins_in_place_begins_as_any_other(
 @pytest.mark.parametrize(
     "changed",
     [
+        {}, {"only": False, "ticket": 4, "tickets_end": 9}, {"linear": 69, "ctaid_x": 69, "next": 70}, {"total": 6},
+        {"linear": 90, "ctaid_x": 90, "next": 91}, {"steps_left": 5}, {"linear": 30, "ctaid_x": 30, "next": 31},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_followers_begin_as_one_after_the_other(monkeypatch: pytest.MonkeyPatch, changed: dict[str, int]) -> None:
+    one, other = in_a_row(monkeypatch, **changed), in_a_row(monkeypatch, **changed)
+    count = scheduling_rounds.followers(one.context, one.context.cta)
+    begun = 0
+    while scheduling_rounds.begin_in_place(other.context, other.context.cta):
+        begun += 1
+    assert 0 < count == begun
+    one.context.cta.linear += count
+    one.context.cta.ctaid_x += count
+    scheduling_rounds.have_followed(one.context, one.context.cta, count)
+    for then, now in ((one.context, other.context), (one.context.cta, other.context.cta)):
+        for name in ("ticket", "tickets_end", "steps_left", "finished"):
+            assert getattr(then, name, 0) == getattr(now, name, 0)
+        for name in ("ctaid_x", "ctaid_y", "linear", "position", "converged", "partly_exited"):
+            assert getattr(then, name, 0) == getattr(now, name, 0)
+    assert one.next.tolist() == other.next.tolist()
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
         {"linear": 31, "ctaid_x": 31, "next": 32},  # a look around, once in a while
         {"linear": 99, "ctaid_x": 99, "next": 100},  # the next row of blocks
         {"total": 4}, {"next": 5}, {"only": False}, {"only": False, "ticket": 4, "tickets_end": 4},
@@ -450,5 +476,6 @@ def test_no_other_block_begins_in_place(monkeypatch: pytest.MonkeyPatch, changed
     world = in_a_row(monkeypatch, **changed)
     before = world.context.buffer.copy(), world.context.cta.buffer.copy(), world.next.copy()
     assert not scheduling_rounds.begin_in_place(world.context, world.context.cta)
+    assert scheduling_rounds.followers(world.context, world.context.cta) == 0
     for then, now in zip(before, (world.context.buffer, world.context.cta.buffer, world.next), strict=True):
         assert np.array_equal(then, now)

@@ -79,6 +79,39 @@ def begin_in_place(context: Context, cta: Cta) -> boolean:
     return True
 
 
+@rule
+def followers(context: Context, cta: Cta) -> u64:
+    """How many CTAs may begin in the place of this one, one after the other, each as by `begin_in_place`, without a
+    question at each."""
+    x, number = u64(cta.ctaid_x) + 1, cta.linear + 1
+    if number % IN_PLACE == 0 or x >= context.grid_x or cta.shared_size != 0 or cta.local_size != 0:
+        return 0
+    if context.stop[0] != 0 or context.outdated != 0 or cta.cluster.count != 1 or context.checked:
+        return 0
+    if context.bulk_copies or context.clears or context.random != 0 or cta.partly_exited != 0 or cta.converged == 0:
+        return 0
+    if not simple(context):
+        return 0
+    ticket, end = context.ticket, context.tickets_end
+    if context.only:
+        ticket, end = context.next[0], context.total
+    if ticket != number or number >= end or number >= context.total or context.steps_left <= 0:
+        return 0
+    count = min(IN_PLACE - number % IN_PLACE, context.grid_x - x)
+    return min(min(count, end - number), min(context.total - number, u64(context.steps_left)))
+
+
+@rule
+def have_followed(context: Context, cta: Cta, count: u64) -> None:
+    """So many have begun in its place: it has the number of the last."""
+    if context.only:
+        context.next[0] += count
+    else:
+        context.ticket += count
+    context.steps_left -= i64(count)
+    context.finished += count
+
+
 @rule(inline=True)
 def next_ticket(context: Context, cta: Cta) -> u64:
     """All warps have exited: the number of the CTA that may begin in the same place; a number beyond the last if there

@@ -70,6 +70,8 @@ class AffineOps(WideOps):
     """`Ops` that keep affine values affine, as far as `affine` is set."""
 
     affine = False
+    lanes_part = False
+    """Whether comparisons are expected to be true in some lanes of most warps, and false in others."""
 
     def __init__(self, t: Text) -> None:
         super().__init__(t)
@@ -375,7 +377,7 @@ class AffineOps(WideOps):
             b = self._apart(b)
         one = a if isinstance(a, Affine) else b
         other = b if one is a else a
-        if not isinstance(one, Affine) or not other.uniform:
+        if not isinstance(one, Affine) or not other.uniform or self.lanes_part:
             return holds(a, b)
         called = self.by_call(comparison, holds, a, b)
         if called is not None or one.stride is not None or one.form.beyond:

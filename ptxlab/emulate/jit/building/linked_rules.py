@@ -33,6 +33,8 @@ GRID = (
     "grid",
     "scheduling_rounds.end_alike",
     "scheduling_rounds.begin_in_place",
+    "scheduling_rounds.followers",
+    "scheduling_rounds.have_followed",
     "scheduling_rounds.leave_round",
     "scheduling_rounds.leave_segment",
     "lane_scheduling.count_ends",

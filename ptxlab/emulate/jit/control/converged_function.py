@@ -13,7 +13,7 @@ from ptxlab.emulate.jit.control.control_flow import ControlFlow
 from ptxlab.emulate.jit.control.converged_flow import ConvergedFlow
 from ptxlab.emulate.jit.control.regions import Regions
 from ptxlab.emulate.jit.control.segments import Segments
-from ptxlab.emulate.jit.control.warp_loop import ELSEWHERE
+from ptxlab.emulate.jit.control.warp_loop import ELSEWHERE, ENDED
 from ptxlab.emulate.jit.emitter.part import Part
 from ptxlab.emulate.jit.llvm.ir_text import COLD, USUAL, W
 from ptxlab.emulate.jit.llvm.values import Value
@@ -84,7 +84,7 @@ class ConvergedFunction(Part):
     def partial_block(self, block: Block, bits: str) -> None:
         """A basic block for the lanes of a warp that are left."""
         self.blocks.begin(bits, partly=True, thinned=True)
-        self.blocks.count(block, bits)
+        self.partial_exits.count(block, bits)
         self._instructions(block)
 
     def _instructions(self, block: Block) -> None:
@@ -221,14 +221,15 @@ class ConvergedFunction(Part):
             with t.ends_if(self.active.whole_block()):
                 self.segments.leaves(code)
                 self.converged.exited()
+        if thins or (in_segment and self.partial_exits.parts(block)):
+            self._end_by_branch(code)
+            self.partial_exits.goes_to(block.next, t.xor("i32", self.active.bits, self.active.block_bits))
+            return
         self.control.end_by_branch(code)
         if not in_segment:
             with t.ends_if(self.active.whole_block()):
                 self.converged.exited()
         left = t.xor("i32", self.active.bits, self.active.block_bits)
-        if thins or (in_segment and self.partial_exits.parts(block)):
-            self.partial_exits.goes_to(block.next, left)
-            return
         t.store("i32", left, "%live.at")
         t.put(S.Cta, "partly_exited", 1)
         if in_segment:
@@ -240,12 +241,17 @@ class ConvergedFunction(Part):
     def _thins_again(self, block: Block) -> None:
         """Some of the lanes that are left exit, or all of them."""
         t = self.t
-        self.control.end_by_branch(self.e.code)
+        self._end_by_branch(self.e.code)
         if self.e.code.guard is not None and block.next >= 0:
             left = t.xor("i32", self.active.bits, self.active.block_bits)
             with t.ends_unless(t.eq("i32", left, 0)):
                 self.partial_exits.goes_to(block.next, left)
-        t.go("partial.end")
+        t.go(ENDED)
+
+    def _end_by_branch(self, code: Code) -> None:
+        """Counts the last block for lanes that exit by branching there before the others of their warp."""
+        counted = code.target in self.partial_exits.counted
+        (self.partial_exits.exits if counted else self.control.end_by_branch)(code)
 
     def pause(self, block: Block) -> None:
         self._goes_on_at(block)

@@ -34,6 +34,7 @@ FAR = 1 << 40
 """A step from which on nothing is known."""
 _GRID = {S.Context.offset(f"{of}_{axis}") for of in ("grid", "block", "cluster") for axis in "xyz"}
 _INDEX = {S.Cta.offset(f"ctaid_{axis}") for axis in "xyz"}
+_ALONG_X = S.Cta.offset("ctaid_x")
 _GROWING = [S.Warp.offset(field) for field in ("tid_x", "tid_y", "tid_z", "warp_id")]
 """Fields of a warp's state that grow from warp to warp."""
 
@@ -68,13 +69,13 @@ Kind = Induction | Truth | Other
 
 
 class LoopScalars:
-    """The scalars of the loop. own: the names that the loop defines; steps, slices: see `VersionedLoop`."""
+    """The scalars of the loop. own: the names that the loop defines; others: see `VersionedLoop`."""
 
-    def __init__(self, own: set[str], steps: tuple[int, int], *, slices: bool) -> None:
-        self._own, self._slices = own, slices
+    def __init__(self, own: set[str], steps: tuple[int, int], *, slices: bool, tag: str, runs: bool) -> None:
+        self._own, self._slices, self._tag, self._runs = own, slices or runs, tag, runs
         grown = [Induction(str(steps[0])), Induction(str(steps[1])), Induction("0", "1" if slices else "0")]
         self._fields = dict(zip(_GROWING, grown if slices else [*grown, Induction("1")], strict=False))
-        self.before = Instructions("sure")
+        self.before = Instructions(f"sure.{tag}")
         """What is computed before the loop."""
         self.asked: list[str] = []
         """What must hold, i1s before the loop."""
@@ -98,7 +99,7 @@ class LoopScalars:
 
     def final(self, text: str) -> str:
         """A text with the names that it has in the second loop, or before it."""
-        return NAME.sub(lambda m: m[0] + ".f" if m[0] in self._own else "%fw" if m[0] == "%ws" else m[0], text)
+        return NAME.sub(lambda m: f"{m[0]}.{self._tag}" if m[0] in self._own or m[0] == "%ws" else m[0], text)
 
     def assume(self, condition: str, kind: Truth) -> None:
         """Asks before the loop for what makes a condition hold in all warps."""
@@ -152,7 +153,7 @@ class LoopScalars:
             return SAME
         if root == "%cta" and off in _INDEX:
             self.of_cta.add(name)
-            return SAME
+            return Induction("0", "1") if self._runs and off == _ALONG_X else SAME
         return self._fields.get(off, OTHER) if root == "%ws" else OTHER
 
     def _sum(self, word: str, type_: str, a: str, b: str) -> Kind:
@@ -215,8 +216,12 @@ class LoopScalars:
         if (text, end) not in self._ends:
             definition = self.text[text]
             if found := LOAD.match(definition):
-                place = self.before.offset("%fw.0" if end == "a" else "%last", self.places[found[2]][1])
-                self._ends[text, end] = self.before.load(found[1], place)
+                root, off = self.places[found[2]]
+                of_warp = "%fw.0" if end == "a" else "%last"
+                loaded = self.before.load(found[1], self.before.offset(of_warp if root == "%ws" else root, off))
+                if root == "%cta" and end == "z":  # that of the last CTA in a run
+                    loaded = self.before.add("i32", loaded, self.before.trunc("i64", "%deeper", "i32"))
+                self._ends[text, end] = loaded
             else:
                 self._ends[text, end] = self.before.let(NAME.sub(lambda m: self.at(m[0], end), definition))
         return self._ends[text, end]

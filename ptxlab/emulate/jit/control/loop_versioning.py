@@ -23,6 +23,7 @@ import re
 from itertools import pairwise
 
 from ptxlab.emulate.jit.control.loop_scalars import SAME, Induction, LoopScalars, Truth
+from ptxlab.emulate.jit.control.warp_loop import ENDED
 from ptxlab.emulate.jit.llvm.instruction_text import (
     IF,
     LABEL,
@@ -45,17 +46,23 @@ class VersionedLoop:
     """The second loop. lines: the first one's, behind its own questions; `%ws` is the warp. Before the loop `%fw.0` is
     the first warp and `%last` the last one, `%beyond` how many more these are, an i64. registers: where they begin in
     a warp's state. steps: what `%tid.x` and `%tid.y` grow by. slices: whether CTAs have several slices along z. Then
-    `%beyond` is how many more warps a slice has, `%deeper` how many more slices there are, and `%turns` in the loop
-    whether the next warp is the first of a slice."""
+    `%beyond` is how many more warps a slice has, `%deeper` how many more slices there are, and `%turns.TAG` in the loop
+    whether the next warp is the first of a slice. runs: whether the loop is for several CTAs along x, which are its
+    slices. parted: lanes of warps may disagree at branches out of the kernel, which is not asked. tag: what names of
+    this loop end with; its warp is `%ws.TAG`, the label of its questions `ask.TAG`, and that of what is done for the
+    next warp `next.TAG`, to which a run comes from `warp.done.TAG` or, with the next CTA, from `turn.TAG`."""
 
-    def __init__(self, lines: list[str], registers: int, steps: tuple[int, int], *, slices: bool) -> None:
-        self.registers, self.slices = registers, slices
+    def __init__(
+        self, lines: list[str], registers: int, steps: tuple[int, int], *, slices: bool, tag: str = "f",
+        parted: bool = False, runs: bool = False,
+    ) -> None:  # fmt: skip
+        self.registers, self.slices, self.runs, self.tag, self.parted = registers, slices or runs, runs, tag, parted
         self.body: list[str] = []
         starts = [k for k, line in enumerate(lines) if line.endswith(":")]
         blocks = {lines[a][:-1]: lines[a + 1 : b] for a, b in pairwise([*starts, len(lines)])}
         own = {m[1] for line in lines if (m := LET.match(line.strip()))}
         own |= {f"%{label}" for label in (*blocks, "warp.done")}
-        self.scalars = LoopScalars(own, steps, slices=slices)
+        self.scalars = LoopScalars(own, steps, slices=slices, tag=tag, runs=runs)
         self._alias: dict[str, str] = {}
         self._held: dict[int, tuple[str, str]] = {}
         """What registers hold, by their places: type and value."""
@@ -64,8 +71,9 @@ class VersionedLoop:
         """What is computed before the loop; there, an i1: whether all that must hold does."""
         if not any(f"ptr %{PROMOTED}.result" in line for line in self.body):  # nobody goes on from the warp's state
             self._drop_stores()
-        self.counted, self.onward = list[str](), list[str]()
-        """Of what grows from warp to warp: the values at the beginning of the loop, and what is added at its end."""
+        self.counted, self.chosen, self.onward = list[str](), list[str](), list[str]()
+        """Of what grows from warp to warp: the values at the beginning of the loop, by how much they grow in a run, and
+        what is added at its end."""
         self._count_up()
 
     # -- blocks --------------------------------------------------------------------------------------------------------
@@ -79,10 +87,10 @@ class VersionedLoop:
         for label in labels:
             if label not in open_:
                 continue
-            self._all = open_ == {label}  # whether each warp that goes on comes here
+            self._all = open_ - {ENDED} == {label} - {ENDED}  # whether each warp that goes on comes here
             self._known = self._all and label not in looping
             self._here = label
-            self.body.append(f"{label}.f:")
+            self.body.append(f"{label}.{self.tag}:")
             for line in blocks[label][:-1]:
                 self._line(line.strip())
             targets = self._last(self._resolved(blocks[label][-1].strip()))
@@ -106,7 +114,7 @@ class VersionedLoop:
     def _assumed(self, condition: str, marks: str) -> bool:
         """Whether a condition holds in all warps if what is asked before the loop does."""
         kind, of_cta = self.scalars.kind_of(condition), condition in self.scalars.of_cta
-        if not self._known or not isinstance(kind, Truth) or (USUAL in marks and not of_cta):
+        if not self._known or not isinstance(kind, Truth) or (USUAL in marks and (self.parted or not of_cta)):
             return False
         self.scalars.assume(condition, kind)
         return True
@@ -178,7 +186,7 @@ class VersionedLoop:
 
     def _drop_stores(self) -> None:
         """Nobody reads registers out of the warp's state, unless a load is left."""
-        pointers = {f"{name}.f" for name in self.scalars.places if self._register(name)}
+        pointers = {f"{name}.{self.tag}" for name in self.scalars.places if self._register(name)}
         rest = [x for x in self.body if not ((m := STORE.match(x.strip())) and m[3] in pointers)]
         used = {name for line in rest for name in NAME.findall(line.partition(" = ")[2] or line)}
         if not used & pointers:
@@ -187,9 +195,10 @@ class VersionedLoop:
     def _count_up(self) -> None:
         """What grows is not made anew in each warp of the number of its threads: it goes on from the warp before, or
         from what does."""
-        growing = {f"{name}.f": name for name, kind in self.scalars.kinds.items() if self.scalars.grows(name, kind)}
+        kinds, tag = self.scalars.kinds, self.tag
+        growing = {f"{name}.{tag}": name for name, kind in kinds.items() if self.scalars.grows(name, kind)}
         used = names_in(without_unused(self.body, growing))
-        beside = {name for name in used & set(growing) if f"{self.scalars.beside(growing[name])}.f" in used}
+        beside = {name for name in used & set(growing) if f"{self.scalars.beside(growing[name])}.{tag}" in used}
         self.body = without_unused(self.body, set(growing) - beside)
         for name in sorted(names_in(self.body) & set(growing) - beside):
             kind, type_ = self.scalars.kinds[growing[name]], made_type(self.scalars.text[growing[name]])
@@ -198,9 +207,12 @@ class VersionedLoop:
             if kind.deep != "0" or (self.slices and kind.step != "0"):
                 back = self.before.mul("i64", kind.step, "%beyond")
                 turn = self._narrow(type_, self.before.sub("i64", kind.deep, back))
-                self.onward.append(f"  {name}.by = select i1 %turns, {type_} {turn}, {type_} {step}")
+                if self.runs:
+                    self.chosen.append(f"  {name}.by = phi {type_} [{step}, %warp.done.{tag}], [{turn}, %turn.{tag}]")
+                else:
+                    self.onward.append(f"  {name}.by = select i1 %turns.{tag}, {type_} {turn}, {type_} {step}")
                 step = f"{name}.by"
-            self.counted.append(f"  {name} = phi {type_} [{first}, %ask], [{name}.next, %swift.next]")
+            self.counted.append(f"  {name} = phi {type_} [{first}, %ask.{tag}], [{name}.next, %next.{tag}]")
             self.onward.append(f"  {name}.next = add {type_} {name}, {step}")
 
     def _narrow(self, type_: str, step: str) -> str:

@@ -19,8 +19,9 @@ from ptxlab.emulate.jit.analysis.divergence import ask_data
 from ptxlab.emulate.jit.analysis.if_conversion import simple
 from ptxlab.emulate.jit.control.blocks import Blocks
 from ptxlab.emulate.jit.control.control_flow import ControlFlow
-from ptxlab.emulate.jit.control.warp_loop import Segment
+from ptxlab.emulate.jit.control.warp_loop import ENDED, Segment
 from ptxlab.emulate.jit.emitter.part import Part
+from ptxlab.emulate.jit.llvm.ir_text import PROMOTED
 from ptxlab.emulate.jit.translation.rule_calls import call, declaration
 from ptxlab.emulate.program.block_order import reachable
 from ptxlab.emulate.program.flat_program import Block, Code
@@ -41,6 +42,10 @@ class PartialExits(Part):
         self.blocks, self.block = blocks, block
         self.ways: dict[int, list[tuple[str, str]]] = {}
         """For each block that has a copy: the lanes that come to it, and from which label."""
+        self.counted: list[int] = []
+        """The blocks of the segment of which the function counts what ran with some lanes."""
+        self.expected = False
+        """Whether lanes of most warps are expected to exit wherever some may."""
         self.lanes = ""
         """Those that are left in the block of which a copy is being written, if one is."""
 
@@ -53,6 +58,7 @@ class PartialExits(Part):
         size = sum(program.blocks[at].last - program.blocks[at].first for at in copied)
         if segment.ended == EXITED and size <= LONGEST and all(self._fits(program.blocks[at]) for at in copied):
             self.ways = {at: [] for at in copied}
+        self.counted = [at for at in copied if at in self.ways]
 
     def _leaves(self, code: Code) -> bool:
         """Whether some lanes of a warp may exit at an instruction, and others go on."""
@@ -68,14 +74,48 @@ class PartialExits(Part):
         """Whether most warps have lanes that exit at the end of a block and others that do not, so that the copy is for
         all: which they are is no comparison of an affine register, whose lanes nearly always agree."""
         guard = self.active.guard
-        varies = guard is not None and not guard.uniform and not guard.bits
-        return varies and block.next in self.ways and not self.parts(block)
+        if guard is None or guard.uniform or block.next not in self.ways:
+            return False
+        return self.expected or not (guard.bits or self.parts(block))
 
     def _fits(self, block: Block) -> bool:
         """Whether lanes do nothing but what concerns themselves, and go forward."""
         *codes, last = self.program.codes[block.first : block.last]
         forward = all(to > block.index for to in successors(self.program, block.index))
         return forward and all(map(simple, codes if ControlFlow.is_control(last) else [*codes, last]))
+
+    def counters(self) -> list[str]:
+        """Names of these counts."""
+        return [name(at) for at in self.counted for name in (self.ran, self.threads)]
+
+    @staticmethod
+    def ran(block: int) -> str:
+        """How many warps have run the copy of a block."""
+        return f"%{PROMOTED}.copy{block}"
+
+    @staticmethod
+    def threads(block: int) -> str:
+        """How many of their lanes have, and how many have exited by a branch to it."""
+        return f"%{PROMOTED}.lanes{block}"
+
+    def count(self, block: Block, bits: str) -> None:
+        """These lanes run the copy of a block."""
+        t = self.t
+        t.bump(self.ran(block.index), t.add, "i64", 1)
+        t.bump(self.threads(block.index), t.add, "i64", self.active.count(bits))
+        if block.index in self.program.exits:
+            others = ~(1 << self.program.exits.index(block.index))
+            t.bump(t.field(S.Warp, "ended"), t.and_, "i32", others)
+        self.blocks.memory.transfers.chunks.enter(block)
+
+    def exits(self, code: Code) -> None:
+        """The active lanes exit by a branch to a block (see `ControlFlow.end_by_branch`)."""
+        if code.leaves < 0:
+            return
+        t = self.t
+        t.bump(self.threads(code.target), t.add, "i64", self.active.count())
+        ended = t.select(self.active.any(), "i32", 1 << code.leaves, 0)
+        t.bump(t.field(S.Warp, "ended"), t.or_, "i32", ended)
 
     def goes_to(self, block: int, lanes: str) -> None:
         """These lanes, all that are left, go on at a block."""
@@ -94,7 +134,7 @@ class PartialExits(Part):
                 self.block(self.program.blocks[at], self.lanes)
         self.e.registers.own, self.lanes = 0, ""
         if any(self.ways.values()):
-            t.at("partial.end")
+            t.at(ENDED)
             ended = t.field(S.Warp, "ended")
             with t.unless(t.eq("i32", t.load("i32", ended), 0), cold=True):
                 t.declared.add(declaration(count_ends))

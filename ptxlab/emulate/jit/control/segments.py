@@ -28,7 +28,7 @@ from ptxlab.emulate.jit.control.partial_exits import PartialExits
 from ptxlab.emulate.jit.control.regions import Regions
 from ptxlab.emulate.jit.control.segment_search import SegmentSearch
 from ptxlab.emulate.jit.control.thread_index_segments import Side, ThreadIndexSegments, leaving
-from ptxlab.emulate.jit.control.warp_loop import CONVENTION, ELSEWHERE, FEW, OVER, PREDICTED, Segment
+from ptxlab.emulate.jit.control.warp_loop import CONVENTION, ELSEWHERE, OVER, PREDICTED, Segment
 from ptxlab.emulate.jit.emitter.part import Part
 from ptxlab.emulate.jit.llvm.ir_text import COLD, PROMOTED, W
 from ptxlab.emulate.jit.translation.rule_calls import call, declaration
@@ -94,23 +94,16 @@ class Segments(Part):
 
     def _function(self, segment: Segment) -> None:
         t, e, start = self.t, self.e, self.e.pc(segment.start)
-        t.lines = []
+        versioned, parted = segment.whole and not e.instruments, list[str]()
         self.partial_exits.plan(segment)
-        for at in segment.blocks:
-            block = self.program.blocks[at]
-            self.blocks.plan(block)
-            self.block(block)
-        self.partial_exits.emit()
-        for at in segment.left:
-            t.at(f"b{at}")
-            t.store("i32", e.pc(at), "%converged.pc.at")
-            t.ret("i32", ELSEWHERE)
-        blocks = leaving(t.lines)
+        if versioned and e.tiles and self.partial_exits.ways:
+            parted = self._parted(segment)
+        blocks = self._blocks(segment)
         t.lines = []
         self.blocks.enter()
-        for at in segment.blocks:
-            t.alloca("i64", name=self._ran(at))
-            t.store("i64", 0, self._ran(at))
+        for name in self._counters(segment):
+            t.alloca("i64", name=name)
+            t.store("i64", 0, name)
         if segment.ended == YIELDED:
             self._first_warp()
             self.grid_stride.declare()
@@ -120,10 +113,16 @@ class Segments(Part):
         before, t.lines = t.lines, []
         self.blocks.enter_warp()
         entering, t.lines = t.lines, before
-        first, versioned = "%first, %entry", segment.whole and not e.instruments
+        first = "%first, %entry"
+        runs = None
         if versioned:
-            self._assured([blocks[0], *entering, *blocks[1:]])
-            first = "%fw.0, %begin], [%fw.0, %ask"
+            from ptxlab.emulate.jit.control.versioned_segments import (
+                VersionedSegments,
+            )  # most programs have no such loop
+
+            both = ([*lines[:1], *entering, *lines[1:]] if lines else [] for lines in (blocks, parted))
+            runs = VersionedSegments(e)
+            first = runs.emit(*both)
         else:
             if not self.thread_index_segments.emit(segment, entering):
                 t.go("warp")
@@ -164,6 +163,8 @@ class Segments(Part):
         t.at("through")
         if segment.ended == YIELDED:
             self.grid_stride.again(lambda: self._count_anew(segment))
+        if runs is not None:
+            runs.note_followers()
         if segment.whole:
             t.branch("%known", "place", "over")
             t.at("place")
@@ -183,6 +184,8 @@ class Segments(Part):
             t.at("over")
         self._result(str(OVER + segment.ended))
         t.at("leave")
+        if runs is not None:
+            runs.note_followers()
         self._count(segment)
         t.load("ptr", f"%{PROMOTED}.ws", name="%at.last")
         t.store("ptr", "%at.last", "%left")
@@ -195,6 +198,30 @@ class Segments(Part):
         head = f"define internal {CONVENTION}i32 @{segment.function}(ptr noalias %ctx, ptr noalias %cta, "
         head += f"ptr noalias %first, ptr %last, i1 %known, ptr noalias %left) nounwind alignstack(64) {PREDICTED} {{"
         self.texts.append("\n".join([head, "entry:", *t.lines, "}"]) + "\n")
+
+    def _blocks(self, segment: Segment) -> list[str]:
+        """The code of its blocks, and of what `partial_exits` needs besides."""
+        t = self.t
+        t.lines = []
+        for at in segment.blocks:
+            block = self.program.blocks[at]
+            self.blocks.plan(block)
+            self.block(block)
+        self.partial_exits.emit()
+        for at in segment.left:
+            t.at(f"b{at}")
+            t.store("i32", self.e.pc(at), "%converged.pc.at")
+            t.ret("i32", ELSEWHERE)
+        return leaving(t.lines)
+
+    def _parted(self, segment: Segment) -> list[str]:
+        """The code of the blocks where lanes of most warps are expected to exit."""
+        exits = self.partial_exits
+        exits.expected = self.m.lanes_part = True
+        found = self._blocks(segment)
+        exits.expected = self.m.lanes_part = False
+        exits.plan(segment)
+        return found
 
     def _surely_there(self) -> None:
         """At the function's entry, `%there`: whether each warp is at the segment's start, with all of its lanes."""
@@ -217,65 +244,13 @@ class Segments(Part):
     def _count_anew(self, segment: Segment) -> None:
         """Executions so far; those of the next warps are counted apart."""
         self._count(segment)
-        for at in segment.blocks:
-            self.t.store("i64", 0, self._ran(at))
+        for name in self._counters(segment):
+            self.t.store("i64", 0, name)
 
     def _first_warp(self) -> None:
         """The CTA's first warp, `%warp.0`."""
         behind = self.t.mul("i64", self.t.sub("i64", 1, "%warps"), self.e.file.size)
         self.t.offset("%last", behind, "%warp.0")
-
-    def _assured(self, lines: list[str]) -> None:
-        """The loop for CTAs of which all is known before; others go on at the label `warp`. Both begin with the warp
-        `%fw.0`."""
-        from ptxlab.emulate.jit.control.loop_versioning import VersionedLoop  # here, as most programs have no such loop
-
-        t, e, width = self.t, self.e, self.e.rows.width
-        along_y = f"ptr %ws, i64 {S.Warp.offset('tid_y')}"
-        slices = e.rows.slices
-        # Whether warps lie along x, or along y and z.
-        line = width == W and not slices and not any(along_y in text for text in lines)
-        steps, log2 = ((W, 0), 0) if line else ((0, W // (width or W)), W.bit_length() - (width or W).bit_length())
-        versioned = VersionedLoop(lines, S.Warp.size, steps, slices=slices)
-        self._first_warp()
-        x, y, z = (t.get(S.Context, f"block_{axis}") for axis in "xyz")
-        live = t.get(S.Warp, "first_live", "%last")
-        if slices:
-            a_slice = t.zext("i32", t.lshr("i32", y, log2), "i64")
-            t.sub("i64", a_slice, 1, "%beyond")
-            t.zext("i32", t.sub("i32", z, 1), "i64", "%deeper")
-        else:
-            t.sub("i64", "%warps", 1, "%beyond")
-        shape = t.eq("i32", y, 1) if line else t.eq("i32", x, width or -1)
-        steady = t.and_("i1", "%known", shape)
-        steady = t.and_("i1", steady, t.ugt("i32", z, 0) if slices else t.eq("i32", z, 1))
-        steady = t.and_("i1", steady, t.eq("i32", live, -1))
-        steady = t.and_("i1", steady, t.uge("i64", "%warps", FEW))
-        steady = t.and_("i1", steady, t.eq("ptr", "%first", "%warp.0"))
-        t.go("begin")
-        t.at("begin")
-        t.phi("ptr", ("%first", "entry"), ("%warp.0", "another"), name="%fw.0")
-        t.branch(steady, "ask", "warp")
-        t.at("ask")
-        t.lines += versioned.before.lines
-        t.branch(versioned.sure, "swift", "warp")
-        t.at("swift")
-        t.phi("ptr", ("%fw.0", "ask"), ("%fw.next", "swift.next"), name="%fw")
-        t.lines += versioned.counted
-        if slices:
-            t.phi("i64", (0, "ask"), ("%number.next", "swift.next"), name="%number")
-        t.store("ptr", "%fw", f"%{PROMOTED}.ws")
-        t.go(f"{lines[0][:-1]}.f")
-        t.lines += versioned.body
-        t.at("warp.done.f")
-        t.branch(t.eq("ptr", "%fw", "%last"), "through", "swift.next")
-        t.at("swift.next")
-        if slices:
-            t.eq("i64", "%number", "%beyond", "%turns")
-            t.select("%turns", "i64", 0, t.add("i64", "%number", 1), "%number.next")
-        t.lines += versioned.onward
-        t.offset("%fw", e.file.size, "%fw.next")
-        t.go("swift")
 
     def _result(self, text: str) -> None:
         """The end of the function."""
@@ -286,6 +261,10 @@ class Segments(Part):
     def _ran(block: int) -> str:
         """How many warps have run a block."""
         return f"%{PROMOTED}.ran{block}"
+
+    def _counters(self, segment: Segment) -> list[str]:
+        """The counts that the function keeps."""
+        return [*map(self._ran, segment.blocks), *self.partial_exits.counters()]
 
     def count(self, block: Block) -> None:
         """A whole warp runs a block. No lane of it has left before, to be counted with it."""
@@ -304,8 +283,11 @@ class Segments(Part):
         for at in segment.blocks:
             block = self.program.blocks[at]
             ran = t.load("i64", self._ran(at))
-            executions = self.e.executions(at)
+            executions, threads = self.e.executions(at), t.shl("i64", ran, 5)
+            if at in self.partial_exits.counted:
+                ran = t.add("i64", ran, t.load("i64", self.partial_exits.ran(at)))
+                threads = t.add("i64", threads, t.load("i64", self.partial_exits.threads(at)))
             t.bump(t.field(S.Executions, "warps", executions), t.add, "i64", ran)
-            t.bump(t.field(S.Executions, "threads", executions), t.add, "i64", t.shl("i64", ran, 5))
+            t.bump(t.field(S.Executions, "threads", executions), t.add, "i64", threads)
             spent = t.add("i64", spent, t.mul("i64", ran, block.last - block.first))
         t.bump(t.field(S.Context, "quantum"), t.sub, "i64", spent)

@@ -53,6 +53,8 @@ OVER = 16
 `rules.scheduling_rounds`), others are those of the function."""
 ELSEWHERE = OVER - 1
 """The result of a segment where a warp has to go on from its program counter elsewhere."""
+ENDED = "partial.end"
+"""The label in a segment of what is left to do for a warp of which some lanes have exited before the others."""
 FEW = 3
 """Warps of a CTA from which on segments are worth their beginning and their end, if no other CTA follows in them."""
 PREDICTED = '"no-jump-tables"="true"'
@@ -288,7 +290,7 @@ class WarpLoop(Part):
         if not self.segments:
             t.go("round.first")
             return
-        few = 1 if self.segments[0].whole and not self.segments[0].sure else FEW
+        few = 1 if self.segments[0].whole else FEW
         few = 1 if any(each.ended == YIELDED for each in self.segments) else few
         t.branch(t.uge("i64", "%warps", few), "round.choose", "round.first")
         t.at("round.choose")

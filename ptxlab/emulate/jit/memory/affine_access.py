@@ -191,6 +191,10 @@ class AffineAccesses(Part):
         one_row = self.e.wide and not group.write and not steady and in_one_row(form, size)
         if pattern == IN_ONE_ALLOCATION and one_row and self._short_rows(form, size) is None:
             return frozenset({IN_ONE_ALLOCATION}), found, str(IN_ONE_ROW)
+        if pattern == IN_ONE_ALLOCATION and self._sparse and not steady:
+            rows = self._short_rows(form, size)
+            if rows is not None and masked(rows, self.e.wide):
+                return frozenset({IN_ONE_ALLOCATION}), found, str(IN_SHORT_ROWS)
         if pattern != IN_ONE_ALLOCATION or self.active.partly or not (steady or self._short_rows(form, size)):
             return frozenset({pattern, partial}), found, way
         if not steady:
@@ -211,11 +215,16 @@ class AffineAccesses(Part):
 
     def _of_all(self, whole: str, partial: str) -> str:
         """The pattern of all lanes, or of some."""
-        sparse = self.active.thinned and not self.e.instruments
-        if whole == partial or (sparse and partial == str(PARTS_OF_ROWS)):
+        if whole == partial or (self._sparse and partial == str(PARTS_OF_ROWS)):
             return partial
         all_ = self.t.eq("i32", self.active.bits, -1)
         return self.t.select(all_, "i32", whole, partial)
+
+    @property
+    def _sparse(self) -> bool:
+        """Whether rows are accessed under masks without a look at how many lanes there are. Instruments are told which
+        rows are whole."""
+        return self.active.thinned and not self.e.instruments
 
     def _half(self, form: Form, extent: Extent, off: str) -> str:
         """The offset of the first lane of the second half, given that of the first."""

@@ -1,6 +1,6 @@
-; [["grid", "scheduling_rounds.end_alike", "scheduling_rounds.begin_in_place", "scheduling_rounds.leave_round", "scheduling_rounds.leave_segment", "lane_scheduling.count_ends"], [["Context.bulk_copies", true], ["Context.mbarriers", true], ["Context.cluster_barriers", false], ["Context.warpgroup_products", true], ["Context.checked", false], ["Context.traced", false]], "0.50"]
+; [["grid", "scheduling_rounds.end_alike", "scheduling_rounds.begin_in_place", "scheduling_rounds.followers", "scheduling_rounds.have_followed", "scheduling_rounds.leave_round", "scheduling_rounds.leave_segment", "lane_scheduling.count_ends"], [["Context.bulk_copies", true], ["Context.mbarriers", true], ["Context.cluster_barriers", false], ["Context.warpgroup_products", true], ["Context.checked", false], ["Context.traced", false]], "0.50"]
 ; jit/translation/__init__.py jit/translation/conversions.py jit/translation/distinct_values.py jit/translation/expressions.py jit/translation/folding.py jit/translation/intrinsics.py jit/translation/ir.py jit/translation/rule_calls.py jit/translation/translator.py jit/translation/value_kinds.py language/__init__.py language/records.py language/rules.py language/types.py language/vectors.py rules/block_start.py rules/bulk_copies.py rules/clusters.py rules/lane_scheduling.py rules/mbarrier_words.py rules/mbarriers.py rules/memcheck.py rules/scheduling.py rules/scheduling_rounds.py rules/tensor_maps.py rules/warpgroup_products.py runtime/state.py
-; b54f4f398516d2a61023fa35888ad85d08547ae13c0e0dd48f34687472407948 ddce969e8caf617406b75e9545647cfee8e3aa6181368a41ea52b92c255e31a5
+; 4dbb7cb6426bf8628a993946028b1b4e1172dffa35236fe5fce5f8b8119f7784 f7cbd59821cac40bf2c29f60621701548a74d0dfd0739ad9bb451af6a1da5fa4
 source_filename = "<string>"
 
 declare i32 @llvm.cttz.i32(i32, i1 immarg) #0
@@ -1438,7 +1438,45 @@ entry.1:
   ret i1 false
 }
 
-define void @scheduling_rounds.leave_round(ptr readonly captures(none) %context.given, ptr captures(none) %cta.given, ptr captures(none) %warp.given, i32 %before.given, i32 %ended.given, i32 %at.given) local_unnamed_addr #6 {
+define noundef i64 @scheduling_rounds.followers(ptr readnone captures(none) %context.given, ptr readnone captures(none) %cta.given) local_unnamed_addr #5 {
+entry.1:
+  ret i64 0
+}
+
+define void @scheduling_rounds.have_followed(ptr captures(none) %context.given, ptr readnone captures(none) %cta.given, i64 %count.given) local_unnamed_addr #6 {
+entry.1:
+  %.7 = getelementptr i8, ptr %context.given, i64 419
+  %.8 = load i8, ptr %.7, align 1
+  %.9.not = icmp eq i8 %.8, 0
+  br i1 %.9.not, label %else.4, label %then.3
+
+then.3:                                           ; preds = %entry.1
+  %.11 = load ptr, ptr %context.given, align 1
+  %.13 = load i64, ptr %.11, align 1
+  %.15 = add i64 %.13, %count.given
+  store i64 %.15, ptr %.11, align 1
+  br label %after.5
+
+else.4:                                           ; preds = %entry.1
+  %.17 = getelementptr i8, ptr %context.given, i64 40
+  %.18 = load i64, ptr %.17, align 1
+  %.20 = add i64 %.18, %count.given
+  store i64 %.20, ptr %.17, align 1
+  br label %after.5
+
+after.5:                                          ; preds = %else.4, %then.3
+  %.22 = getelementptr i8, ptr %context.given, i64 144
+  %.23 = load i64, ptr %.22, align 1
+  %.25 = sub i64 %.23, %count.given
+  store i64 %.25, ptr %.22, align 1
+  %.27 = getelementptr i8, ptr %context.given, i64 312
+  %.28 = load i64, ptr %.27, align 1
+  %.30 = add i64 %.28, %count.given
+  store i64 %.30, ptr %.27, align 1
+  ret void
+}
+
+define void @scheduling_rounds.leave_round(ptr readonly captures(none) %context.given, ptr captures(none) %cta.given, ptr captures(none) %warp.given, i32 %before.given, i32 %ended.given, i32 %at.given) local_unnamed_addr #7 {
 entry.1:
   %.4 = getelementptr i8, ptr %warp.given, i64 200
   %.5 = load i32, ptr %.4, align 1
@@ -1605,7 +1643,7 @@ after.42:                                         ; preds = %do.40, %after.4
   ret void
 }
 
-define void @lane_scheduling.count_ends(ptr readonly captures(none) %context.given, ptr readonly captures(none) %warp.given) local_unnamed_addr #6 {
+define void @lane_scheduling.count_ends(ptr readonly captures(none) %context.given, ptr readonly captures(none) %warp.given) local_unnamed_addr #7 {
 entry.1:
   %.4 = getelementptr i8, ptr %warp.given, i64 200
   %.5 = load i32, ptr %.4, align 1
@@ -2656,7 +2694,7 @@ bulk_copies.complete_all.exit:                    ; preds = %do.4.i.i, %and.6.i.
   br i1 %some.0.lcssa.i, label %chosen.10, label %no.9
 }
 
-define internal fastcc i1 @scheduling.try_to_open(ptr readonly captures(none) %context.given, ptr captures(none) %cta.given, i32 range(i32 0, 16) %barrier.given) unnamed_addr #6 {
+define internal fastcc i1 @scheduling.try_to_open(ptr readonly captures(none) %context.given, ptr captures(none) %cta.given, i32 range(i32 0, 16) %barrier.given) unnamed_addr #7 {
 entry.1:
   %.4 = getelementptr i8, ptr %context.given, i64 184
   %.5 = load i64, ptr %.4, align 1
@@ -2795,15 +2833,15 @@ after.81:                                         ; preds = %do.71, %and.6.i39, 
 
 declare i32 @converged(ptr, ptr, ptr) local_unnamed_addr
 
-declare i64 @llvm.umin.i64(i64, i64) #7
+declare i64 @llvm.umin.i64(i64, i64) #8
 
-declare i64 @llvm.umax.i64(i64, i64) #7
+declare i64 @llvm.umax.i64(i64, i64) #8
 
-declare i64 @llvm.smin.i64(i64, i64) #7
+declare i64 @llvm.smin.i64(i64, i64) #8
 
-declare void @llvm.lifetime.start.p0(ptr captures(none)) #8
+declare void @llvm.lifetime.start.p0(ptr captures(none)) #9
 
-declare void @llvm.lifetime.end.p0(ptr captures(none)) #8
+declare void @llvm.lifetime.end.p0(ptr captures(none)) #9
 
 attributes #0 = { mustprogress nocallback nofree nosync nounwind speculatable willreturn memory(none) }
 attributes #1 = { mustprogress nocallback nofree nounwind willreturn memory(argmem: write) }
@@ -2811,6 +2849,7 @@ attributes #2 = { mustprogress nocallback nofree nounwind willreturn memory(argm
 attributes #3 = { nounwind }
 attributes #4 = { nofree norecurse nosync nounwind memory(write, argmem: readwrite, inaccessiblemem: none, target_mem0: none, target_mem1: none) }
 attributes #5 = { mustprogress nofree norecurse nosync nounwind willreturn memory(none) }
-attributes #6 = { nofree norecurse nosync nounwind memory(readwrite, inaccessiblemem: none, target_mem0: none, target_mem1: none) }
-attributes #7 = { nocallback nocreateundeforpoison nofree nosync nounwind speculatable willreturn memory(none) }
-attributes #8 = { nocallback nofree nosync nounwind willreturn memory(argmem: readwrite) }
+attributes #6 = { mustprogress nofree norecurse nosync nounwind willreturn memory(readwrite, inaccessiblemem: none, target_mem0: none, target_mem1: none) }
+attributes #7 = { nofree norecurse nosync nounwind memory(readwrite, inaccessiblemem: none, target_mem0: none, target_mem1: none) }
+attributes #8 = { nocallback nocreateundeforpoison nofree nosync nounwind speculatable willreturn memory(none) }
+attributes #9 = { nocallback nofree nosync nounwind willreturn memory(argmem: readwrite) }

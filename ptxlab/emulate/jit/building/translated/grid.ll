@@ -1,6 +1,6 @@
-; [["grid", "scheduling_rounds.end_alike", "scheduling_rounds.begin_in_place", "scheduling_rounds.leave_round", "scheduling_rounds.leave_segment", "lane_scheduling.count_ends"], [["Context.bulk_copies", false], ["Context.mbarriers", false], ["Context.cluster_barriers", false], ["Context.warpgroup_products", false], ["Context.checked", false], ["Context.traced", false]], "0.50"]
+; [["grid", "scheduling_rounds.end_alike", "scheduling_rounds.begin_in_place", "scheduling_rounds.followers", "scheduling_rounds.have_followed", "scheduling_rounds.leave_round", "scheduling_rounds.leave_segment", "lane_scheduling.count_ends"], [["Context.bulk_copies", false], ["Context.mbarriers", false], ["Context.cluster_barriers", false], ["Context.warpgroup_products", false], ["Context.checked", false], ["Context.traced", false]], "0.50"]
 ; jit/translation/__init__.py jit/translation/conversions.py jit/translation/distinct_values.py jit/translation/expressions.py jit/translation/folding.py jit/translation/intrinsics.py jit/translation/ir.py jit/translation/rule_calls.py jit/translation/translator.py jit/translation/value_kinds.py language/__init__.py language/records.py language/rules.py language/types.py language/vectors.py rules/block_start.py rules/clusters.py rules/lane_scheduling.py rules/memcheck.py rules/scheduling.py rules/scheduling_rounds.py runtime/state.py
-; b6d5b2aa8d5e24407420cb6f339dd40d051eecfabf1e308f899670ad184466d0 e6b83a4835730a4d75407e3e2db7e5535742c3c84a45d23b8a6beb69ad9999c2
+; f37ca080a4aca8db0b1f6f602a04ecbaee17e10b852a4027f487e6f8feceffd5 a468c12dcf4f0d8f8a51522aa9fd3f136a0475b6a0bb95faec64594f01e7895e
 source_filename = "<string>"
 
 declare i32 @llvm.cttz.i32(i32, i1 immarg) #0
@@ -1474,7 +1474,168 @@ after.121:                                        ; preds = %else.120, %then.119
   br label %common.ret
 }
 
-define void @scheduling_rounds.leave_round(ptr readonly captures(none) %context.given, ptr captures(none) %cta.given, ptr captures(none) %warp.given, i32 %before.given, i32 %ended.given, i32 %at.given) local_unnamed_addr #4 {
+define range(i64 0, 32) i64 @scheduling_rounds.followers(ptr readonly captures(none) %context.given, ptr readonly captures(none) %cta.given) local_unnamed_addr #4 {
+entry.1:
+  %.4 = getelementptr i8, ptr %cta.given, i64 4
+  %.5 = load i32, ptr %.4, align 1
+  %.6 = zext i32 %.5 to i64
+  %.7 = add nuw nsw i64 %.6, 1
+  %.9 = getelementptr i8, ptr %cta.given, i64 16
+  %.10 = load i64, ptr %.9, align 1
+  %.11 = add i64 %.10, 1
+  %.16 = and i64 %.11, 31
+  %.17 = icmp eq i64 %.16, 0
+  br i1 %.17, label %common.ret, label %or.14
+
+common.ret:                                       ; preds = %after.88, %or.106, %or.110, %or.57, %or.58, %or.63, %or.68, %after.13, %or.36, %or.43, %entry.1, %or.14, %or.18, %or.25, %after.101
+  %common.ret.op = phi i64 [ %.148, %after.101 ], [ 0, %entry.1 ], [ 0, %after.13 ], [ 0, %or.57 ], [ 0, %after.88 ], [ 0, %or.25 ], [ 0, %or.18 ], [ 0, %or.14 ], [ 0, %or.43 ], [ 0, %or.36 ], [ 0, %or.68 ], [ 0, %or.63 ], [ 0, %or.58 ], [ 0, %or.110 ], [ 0, %or.106 ]
+  ret i64 %common.ret.op
+
+after.13:                                         ; preds = %or.25
+  %.38 = getelementptr i8, ptr %context.given, i64 8
+  %.39 = load ptr, ptr %.38, align 1
+  %.41 = load i32, ptr %.39, align 1
+  %.42.not = icmp eq i32 %.41, 0
+  br i1 %.42.not, label %or.36, label %common.ret
+
+or.14:                                            ; preds = %entry.1
+  %.21 = getelementptr i8, ptr %context.given, i64 216
+  %.22 = load i32, ptr %.21, align 1
+  %.23 = zext i32 %.22 to i64
+  %.24.not = icmp samesign ult i64 %.7, %.23
+  br i1 %.24.not, label %or.18, label %common.ret
+
+or.18:                                            ; preds = %or.14
+  %.27 = getelementptr i8, ptr %cta.given, i64 32
+  %.28 = load i64, ptr %.27, align 1
+  %.29.not = icmp eq i64 %.28, 0
+  br i1 %.29.not, label %or.25, label %common.ret
+
+or.25:                                            ; preds = %or.18
+  %.31 = getelementptr i8, ptr %cta.given, i64 64
+  %.32 = load i64, ptr %.31, align 1
+  %.33.not = icmp eq i64 %.32, 0
+  br i1 %.33.not, label %after.13, label %common.ret
+
+or.36:                                            ; preds = %after.13
+  %.45 = getelementptr i8, ptr %context.given, i64 168
+  %.46 = load i32, ptr %.45, align 1
+  %.47.not = icmp eq i32 %.46, 0
+  br i1 %.47.not, label %or.43, label %common.ret
+
+or.43:                                            ; preds = %or.36
+  %.50 = getelementptr i8, ptr %cta.given, i64 72
+  %.51 = load ptr, ptr %.50, align 1
+  %.52 = getelementptr i8, ptr %.51, i64 8
+  %.53 = load i64, ptr %.52, align 1
+  %.54.not = icmp eq i64 %.53, 1
+  br i1 %.54.not, label %or.57, label %common.ret
+
+after.56:                                         ; preds = %or.68
+  %.82 = getelementptr i8, ptr %context.given, i64 40
+  %.85 = getelementptr i8, ptr %context.given, i64 48
+  %.90 = getelementptr i8, ptr %context.given, i64 419
+  %.91 = load i8, ptr %.90, align 1
+  %.92.not = icmp eq i8 %.91, 0
+  br i1 %.92.not, label %after.88, label %then.87
+
+or.57:                                            ; preds = %or.43
+  %.60 = getelementptr i8, ptr %context.given, i64 418
+  %.61 = load i8, ptr %.60, align 1
+  %.62.not = icmp eq i8 %.61, 0
+  br i1 %.62.not, label %or.58, label %common.ret
+
+or.58:                                            ; preds = %or.57
+  %.65 = getelementptr i8, ptr %context.given, i64 328
+  %.66 = load i64, ptr %.65, align 1
+  %.67.not = icmp eq i64 %.66, 0
+  br i1 %.67.not, label %or.63, label %common.ret
+
+or.63:                                            ; preds = %or.58
+  %.70 = getelementptr i8, ptr %cta.given, i64 88
+  %.71 = load i32, ptr %.70, align 1
+  %.72.not = icmp eq i32 %.71, 0
+  br i1 %.72.not, label %or.68, label %common.ret
+
+or.68:                                            ; preds = %or.63
+  %.74 = getelementptr i8, ptr %cta.given, i64 84
+  %.75 = load i32, ptr %.74, align 1
+  %.76 = icmp eq i32 %.75, 0
+  br i1 %.76, label %common.ret, label %after.56
+
+then.87:                                          ; preds = %after.56
+  %.94 = load ptr, ptr %context.given, align 1
+  %.98 = getelementptr i8, ptr %context.given, i64 32
+  br label %after.88
+
+after.88:                                         ; preds = %then.87, %after.56
+  %end.0.in = phi ptr [ %.98, %then.87 ], [ %.85, %after.56 ]
+  %ticket.0.in = phi ptr [ %.94, %then.87 ], [ %.82, %after.56 ]
+  %ticket.0 = load i64, ptr %ticket.0.in, align 1
+  %end.0 = load i64, ptr %end.0.in, align 1
+  %.105.not = icmp eq i64 %ticket.0, %.11
+  %.109.not = icmp ult i64 %.11, %end.0
+  %or.cond = select i1 %.105.not, i1 %.109.not, i1 false
+  br i1 %or.cond, label %or.106, label %common.ret
+
+after.101:                                        ; preds = %or.110
+  %.122 = sub nuw nsw i64 32, %.16
+  %.128 = sub nsw i64 %.23, %.7
+  %.130 = tail call i64 @llvm.umin.i64(i64 %.122, i64 %.128)
+  %.134 = sub i64 %end.0, %.11
+  %.136 = tail call i64 @llvm.umin.i64(i64 %.130, i64 %.134)
+  %.141 = sub i64 %.114, %.11
+  %.146 = tail call i64 @llvm.umin.i64(i64 %.141, i64 %.118)
+  %.148 = tail call i64 @llvm.umin.i64(i64 %.136, i64 %.146)
+  br label %common.ret
+
+or.106:                                           ; preds = %after.88
+  %.113 = getelementptr i8, ptr %context.given, i64 32
+  %.114 = load i64, ptr %.113, align 1
+  %.115.not = icmp ult i64 %.11, %.114
+  br i1 %.115.not, label %or.110, label %common.ret
+
+or.110:                                           ; preds = %or.106
+  %.117 = getelementptr i8, ptr %context.given, i64 144
+  %.118 = load i64, ptr %.117, align 1
+  %.119 = icmp slt i64 %.118, 1
+  br i1 %.119, label %common.ret, label %after.101
+}
+
+define void @scheduling_rounds.have_followed(ptr captures(none) %context.given, ptr readnone captures(none) %cta.given, i64 %count.given) local_unnamed_addr #3 {
+entry.1:
+  %.7 = getelementptr i8, ptr %context.given, i64 419
+  %.8 = load i8, ptr %.7, align 1
+  %.9.not = icmp eq i8 %.8, 0
+  br i1 %.9.not, label %else.4, label %then.3
+
+then.3:                                           ; preds = %entry.1
+  %.11 = load ptr, ptr %context.given, align 1
+  %.13 = load i64, ptr %.11, align 1
+  %.15 = add i64 %.13, %count.given
+  store i64 %.15, ptr %.11, align 1
+  br label %after.5
+
+else.4:                                           ; preds = %entry.1
+  %.17 = getelementptr i8, ptr %context.given, i64 40
+  %.18 = load i64, ptr %.17, align 1
+  %.20 = add i64 %.18, %count.given
+  store i64 %.20, ptr %.17, align 1
+  br label %after.5
+
+after.5:                                          ; preds = %else.4, %then.3
+  %.22 = getelementptr i8, ptr %context.given, i64 144
+  %.23 = load i64, ptr %.22, align 1
+  %.25 = sub i64 %.23, %count.given
+  store i64 %.25, ptr %.22, align 1
+  %.27 = getelementptr i8, ptr %context.given, i64 312
+  %.28 = load i64, ptr %.27, align 1
+  %.30 = add i64 %.28, %count.given
+  store i64 %.30, ptr %.27, align 1
+  ret void
+}
+
+define void @scheduling_rounds.leave_round(ptr readonly captures(none) %context.given, ptr captures(none) %cta.given, ptr captures(none) %warp.given, i32 %before.given, i32 %ended.given, i32 %at.given) local_unnamed_addr #5 {
 entry.1:
   %.4 = getelementptr i8, ptr %warp.given, i64 200
   %.5 = load i32, ptr %.4, align 1
@@ -1578,7 +1739,7 @@ do.39:                                            ; preds = %do.39.lr.ph, %do.39
   br i1 %.43, label %do.39, label %after.29
 }
 
-define void @scheduling_rounds.leave_segment(ptr readonly captures(none) %context.given, ptr readonly captures(none) %cta.given, ptr readonly captures(none) %first.given, ptr readonly captures(none) %warp.given, i32 %start.given, i32 %behind.given) local_unnamed_addr #5 {
+define void @scheduling_rounds.leave_segment(ptr readonly captures(none) %context.given, ptr readonly captures(none) %cta.given, ptr readonly captures(none) %first.given, ptr readonly captures(none) %warp.given, i32 %start.given, i32 %behind.given) local_unnamed_addr #6 {
 entry.1:
   %.6.not = icmp eq i32 %behind.given, -1
   br i1 %.6.not, label %after.4, label %then.3
@@ -1641,7 +1802,7 @@ after.42:                                         ; preds = %do.40, %after.4
   ret void
 }
 
-define void @lane_scheduling.count_ends(ptr readonly captures(none) %context.given, ptr readonly captures(none) %warp.given) local_unnamed_addr #4 {
+define void @lane_scheduling.count_ends(ptr readonly captures(none) %context.given, ptr readonly captures(none) %warp.given) local_unnamed_addr #5 {
 entry.1:
   %.4 = getelementptr i8, ptr %warp.given, i64 200
   %.5 = load i32, ptr %.4, align 1
@@ -2013,7 +2174,7 @@ block_start.begin_again.exit:                     ; preds = %do.185, %then.17.i
 
 declare void @clear.registers(ptr) local_unnamed_addr
 
-define internal fastcc void @block_start.draw_tickets(ptr captures(none) initializes((40, 56)) %context.given) unnamed_addr #6 {
+define internal fastcc void @block_start.draw_tickets(ptr captures(none) initializes((40, 56)) %context.given) unnamed_addr #7 {
 entry.1:
   %.4 = load ptr, ptr %context.given, align 1
   %.6 = load i64, ptr %.4, align 1
@@ -2046,7 +2207,7 @@ and.9:                                            ; preds = %entry.1
   br i1 %.18, label %then.7, label %after.8
 }
 
-define internal fastcc i1 @scheduling.try_to_open(ptr readonly captures(none) %context.given, ptr captures(none) %cta.given, i32 range(i32 0, 16) %barrier.given) unnamed_addr #4 {
+define internal fastcc i1 @scheduling.try_to_open(ptr readonly captures(none) %context.given, ptr captures(none) %cta.given, i32 range(i32 0, 16) %barrier.given) unnamed_addr #5 {
 entry.1:
   %.4 = getelementptr i8, ptr %context.given, i64 184
   %.5 = load i64, ptr %.4, align 1
@@ -2185,13 +2346,14 @@ after.81:                                         ; preds = %do.71, %and.6.i39, 
 
 declare i32 @converged(ptr, ptr, ptr) local_unnamed_addr
 
-declare i64 @llvm.umin.i64(i64, i64) #7
+declare i64 @llvm.umin.i64(i64, i64) #8
 
 attributes #0 = { mustprogress nocallback nofree nosync nounwind speculatable willreturn memory(none) }
 attributes #1 = { mustprogress nocallback nofree nounwind willreturn memory(argmem: write) }
 attributes #2 = { nounwind }
 attributes #3 = { mustprogress nofree norecurse nosync nounwind willreturn memory(readwrite, inaccessiblemem: none, target_mem0: none, target_mem1: none) }
-attributes #4 = { nofree norecurse nosync nounwind memory(readwrite, inaccessiblemem: none, target_mem0: none, target_mem1: none) }
-attributes #5 = { nofree norecurse nosync nounwind memory(write, argmem: readwrite, inaccessiblemem: none, target_mem0: none, target_mem1: none) }
-attributes #6 = { mustprogress nofree norecurse nounwind willreturn memory(readwrite, inaccessiblemem: none, target_mem0: none, target_mem1: none) }
-attributes #7 = { nocallback nocreateundeforpoison nofree nosync nounwind speculatable willreturn memory(none) }
+attributes #4 = { mustprogress nofree norecurse nosync nounwind willreturn memory(read, inaccessiblemem: none, target_mem0: none, target_mem1: none) }
+attributes #5 = { nofree norecurse nosync nounwind memory(readwrite, inaccessiblemem: none, target_mem0: none, target_mem1: none) }
+attributes #6 = { nofree norecurse nosync nounwind memory(write, argmem: readwrite, inaccessiblemem: none, target_mem0: none, target_mem1: none) }
+attributes #7 = { mustprogress nofree norecurse nounwind willreturn memory(readwrite, inaccessiblemem: none, target_mem0: none, target_mem1: none) }
+attributes #8 = { nocallback nocreateundeforpoison nofree nosync nounwind speculatable willreturn memory(none) }

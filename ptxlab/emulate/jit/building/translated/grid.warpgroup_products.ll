@@ -1,6 +1,6 @@
-; [["grid", "scheduling_rounds.end_alike", "scheduling_rounds.begin_in_place", "scheduling_rounds.leave_round", "scheduling_rounds.leave_segment", "lane_scheduling.count_ends"], [["Context.bulk_copies", false], ["Context.mbarriers", false], ["Context.cluster_barriers", false], ["Context.warpgroup_products", true], ["Context.checked", false], ["Context.traced", false]], "0.50"]
+; [["grid", "scheduling_rounds.end_alike", "scheduling_rounds.begin_in_place", "scheduling_rounds.followers", "scheduling_rounds.have_followed", "scheduling_rounds.leave_round", "scheduling_rounds.leave_segment", "lane_scheduling.count_ends"], [["Context.bulk_copies", false], ["Context.mbarriers", false], ["Context.cluster_barriers", false], ["Context.warpgroup_products", true], ["Context.checked", false], ["Context.traced", false]], "0.50"]
 ; jit/translation/__init__.py jit/translation/conversions.py jit/translation/distinct_values.py jit/translation/expressions.py jit/translation/folding.py jit/translation/intrinsics.py jit/translation/ir.py jit/translation/rule_calls.py jit/translation/translator.py jit/translation/value_kinds.py language/__init__.py language/records.py language/rules.py language/types.py language/vectors.py rules/block_start.py rules/clusters.py rules/lane_scheduling.py rules/memcheck.py rules/scheduling.py rules/scheduling_rounds.py rules/warpgroup_products.py runtime/state.py
-; 5649909dad57a5c190edbfffca7112d3d1020d94b944674304c59d91756d2c69 c9224b1c596f83b278d29799b73dd4e99dfd7c342c1f4ad37cd88ae8bb4d1fd1
+; 08726e2034620aa6b38a2dcf393fc9ae84ded43909b99e51e343d2a98353ecaa b613c4ce3c57109f47f3f4205c28f6e742da500bc383555415a186dbd00fbd1d
 source_filename = "<string>"
 
 declare i32 @llvm.cttz.i32(i32, i1 immarg) #0
@@ -1301,7 +1301,45 @@ entry.1:
   ret i1 false
 }
 
-define void @scheduling_rounds.leave_round(ptr readonly captures(none) %context.given, ptr captures(none) %cta.given, ptr captures(none) %warp.given, i32 %before.given, i32 %ended.given, i32 %at.given) local_unnamed_addr #5 {
+define noundef i64 @scheduling_rounds.followers(ptr readonly captures(none) %context.given, ptr readonly captures(none) %cta.given) local_unnamed_addr #4 {
+entry.1:
+  ret i64 0
+}
+
+define void @scheduling_rounds.have_followed(ptr captures(none) %context.given, ptr readnone captures(none) %cta.given, i64 %count.given) local_unnamed_addr #5 {
+entry.1:
+  %.7 = getelementptr i8, ptr %context.given, i64 419
+  %.8 = load i8, ptr %.7, align 1
+  %.9.not = icmp eq i8 %.8, 0
+  br i1 %.9.not, label %else.4, label %then.3
+
+then.3:                                           ; preds = %entry.1
+  %.11 = load ptr, ptr %context.given, align 1
+  %.13 = load i64, ptr %.11, align 1
+  %.15 = add i64 %.13, %count.given
+  store i64 %.15, ptr %.11, align 1
+  br label %after.5
+
+else.4:                                           ; preds = %entry.1
+  %.17 = getelementptr i8, ptr %context.given, i64 40
+  %.18 = load i64, ptr %.17, align 1
+  %.20 = add i64 %.18, %count.given
+  store i64 %.20, ptr %.17, align 1
+  br label %after.5
+
+after.5:                                          ; preds = %else.4, %then.3
+  %.22 = getelementptr i8, ptr %context.given, i64 144
+  %.23 = load i64, ptr %.22, align 1
+  %.25 = sub i64 %.23, %count.given
+  store i64 %.25, ptr %.22, align 1
+  %.27 = getelementptr i8, ptr %context.given, i64 312
+  %.28 = load i64, ptr %.27, align 1
+  %.30 = add i64 %.28, %count.given
+  store i64 %.30, ptr %.27, align 1
+  ret void
+}
+
+define void @scheduling_rounds.leave_round(ptr readonly captures(none) %context.given, ptr captures(none) %cta.given, ptr captures(none) %warp.given, i32 %before.given, i32 %ended.given, i32 %at.given) local_unnamed_addr #6 {
 entry.1:
   %.4 = getelementptr i8, ptr %warp.given, i64 200
   %.5 = load i32, ptr %.4, align 1
@@ -1468,7 +1506,7 @@ after.42:                                         ; preds = %do.40, %after.4
   ret void
 }
 
-define void @lane_scheduling.count_ends(ptr readonly captures(none) %context.given, ptr readonly captures(none) %warp.given) local_unnamed_addr #5 {
+define void @lane_scheduling.count_ends(ptr readonly captures(none) %context.given, ptr readonly captures(none) %warp.given) local_unnamed_addr #6 {
 entry.1:
   %.4 = getelementptr i8, ptr %warp.given, i64 200
   %.5 = load i32, ptr %.4, align 1
@@ -1776,7 +1814,7 @@ block_start.begin_round.exit:                     ; preds = %do.16.i, %after.156
 
 declare void @clear.registers(ptr) local_unnamed_addr
 
-define internal fastcc i1 @scheduling.try_to_open(ptr readonly captures(none) %context.given, ptr captures(none) %cta.given, i32 range(i32 0, 16) %barrier.given) unnamed_addr #5 {
+define internal fastcc i1 @scheduling.try_to_open(ptr readonly captures(none) %context.given, ptr captures(none) %cta.given, i32 range(i32 0, 16) %barrier.given) unnamed_addr #6 {
 entry.1:
   %.4 = getelementptr i8, ptr %context.given, i64 184
   %.5 = load i64, ptr %.4, align 1
@@ -1915,12 +1953,13 @@ after.81:                                         ; preds = %do.71, %and.6.i39, 
 
 declare i32 @converged(ptr, ptr, ptr) local_unnamed_addr
 
-declare i64 @llvm.umin.i64(i64, i64) #6
+declare i64 @llvm.umin.i64(i64, i64) #7
 
 attributes #0 = { mustprogress nocallback nofree nosync nounwind speculatable willreturn memory(none) }
 attributes #1 = { mustprogress nocallback nofree nounwind willreturn memory(argmem: write) }
 attributes #2 = { nounwind }
 attributes #3 = { nofree norecurse nosync nounwind memory(write, argmem: readwrite, inaccessiblemem: none, target_mem0: none, target_mem1: none) }
 attributes #4 = { mustprogress nofree norecurse nosync nounwind willreturn memory(none) }
-attributes #5 = { nofree norecurse nosync nounwind memory(readwrite, inaccessiblemem: none, target_mem0: none, target_mem1: none) }
-attributes #6 = { nocallback nocreateundeforpoison nofree nosync nounwind speculatable willreturn memory(none) }
+attributes #5 = { mustprogress nofree norecurse nosync nounwind willreturn memory(readwrite, inaccessiblemem: none, target_mem0: none, target_mem1: none) }
+attributes #6 = { nofree norecurse nosync nounwind memory(readwrite, inaccessiblemem: none, target_mem0: none, target_mem1: none) }
+attributes #7 = { nocallback nocreateundeforpoison nofree nosync nounwind speculatable willreturn memory(none) }
