@@ -26,6 +26,10 @@ class OptionalOperations(Protocol):
         `ptxlab.isa.rounding`)."""
         return None
 
+    def rounded_to_odd(self, operation: str, *values: Value) -> Value | None:
+        """ "fmul" or "fma" of f32: an inexact result is the neighbour whose last bit is 1."""
+        return None
+
     def extremum(self, larger: bool, a: Value, b: Value) -> Value | None:
         """The larger or the smaller of two f32 or f64: -0 below +0, a NaN operand is ignored (both NaN: the canonical
         NaN)."""

@@ -263,29 +263,19 @@ def mul_of_halves(m: Machine, type: str, a: Value, b: Value) -> Value:
     """a * b of two f16 or bf16, given as f32, exact or rounded to odd."""
     if type == "f16":  # f32 holds a product of two f16, and of two bf16 unless it is out of range
         return m.fmul(a, b)
-    if (given := _to_odd_by_cpu(m, "fmul", a, b)) is not None:
+    if (given := m.rounded_to_odd("fmul", a, b)) is not None:
         return given
     return narrow_f64(m, m.fmul(m.fpext(a), m.fpext(b)), "odd")
 
 
 def fma_of_halves(m: Machine, type: str, a: Value, b: Value, c: Value) -> Value:
     """a * b + c of f16 or bf16, given as f32, rounded to odd."""
-    if (given := _to_odd_by_cpu(m, "fma", a, b, c)) is not None:
+    if (given := m.rounded_to_odd("fma", a, b, c)) is not None:
         return given
     if type == "f16":
         return _sum_to_odd(m, "f32", m.fmul(a, b), c)
     product = m.fmul(m.fpext(a), m.fpext(b))
     return narrow_f64(m, _sum_to_odd(m, "f64", product, m.fpext(c)), "odd")
-
-
-def _to_odd_by_cpu(m: Machine, name: str, *operands: Value) -> Value | None:
-    """An operation rounded to odd by an instruction for each direction: where these give two neighbours, one's last bit
-    is 1. A sum that is exactly 0 is +0, as if rounded to nearest: that is rounded up. None without instructions."""
-    below, above = (m.directed(name, rnd, *operands) for rnd in ("rm", "rp"))
-    if below is None or above is None:
-        return None
-    last = m.and_(m.bitcast("i32", below), m.const("i32", 1))
-    return m.select(m.eq(last, m.const("i32", 0)), above, below)
 
 
 # -- the exact sign of a*b + c - s in f64 ------------------------------------------------------------------------------

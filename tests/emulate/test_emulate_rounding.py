@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import platform
 
 import numpy as np
 import pytest
@@ -57,21 +58,38 @@ def numbers(type_: str, count: int) -> np.ndarray:
     return np.concatenate([every, drawn, near.view(bits)])[: (len(every) + 2 * count) // 64 * 64]
 
 
-@pytest.mark.long
-@pytest.mark.sweep(13)
-@pytest.mark.parametrize("operation", OPERATIONS)
-@pytest.mark.parametrize("type_", ["f32", "f64"])
-def test_all_modes(type_: str, operation: str) -> None:
-    text, x = kernel(body_of(type_, operation)), numbers(type_, 1000)
+def differing(type_: str, operation: str, count: int) -> list[tuple[str, list[str]]]:
+    """Numbers of which another way to run makes something else than the first way."""
+    text, x = kernel(body_of(type_, operation)), numbers(type_, count)
     outs = []
     for way in WAYS:
         if way == "good":
             improve(text, (64,), False, ("memcheck",))
         engine = "step" if way == "step" else "jit"
         outs.append(run(engine, text, threads=64, blocks=len(x) // 64, x=x.reshape(-1))[0])
-    for way, out in zip(WAYS, outs, strict=True):
-        wrong = np.flatnonzero(out != outs[0])
-        assert not wrong.size, (way, [hex(bits) for bits in x[wrong[0]].tolist()])
+    wrong = [(way, np.flatnonzero(out != outs[0])) for way, out in zip(WAYS, outs, strict=True)]
+    return [(way, [hex(bits) for bits in x[at[0]].tolist()]) for way, at in wrong if at.size]
+
+
+@pytest.mark.long
+@pytest.mark.sweep(13)
+@pytest.mark.parametrize("operation", OPERATIONS)
+@pytest.mark.parametrize("type_", ["f32", "f64"])
+def test_all_modes(type_: str, operation: str) -> None:
+    assert not differing(type_, operation, 1000)
+
+
+@pytest.mark.skipif(platform.machine().lower() not in ("x86_64", "amd64"), reason="code for x86")
+@pytest.mark.parametrize(("cpu", "features"), [("haswell", "+avx,+avx2,+fma"), ("x86-64", "")])
+@pytest.mark.parametrize(("type_", "operation"), [("f32", "fma"), ("f64", "add"), ("f32", "div"), ("f64", "sqrt")])
+def test_modes_of_the_control_register(
+    type_: str, operation: str, cpu: str, features: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Set in a function for all lanes, where no instruction has a mode of its own."""
+    from ptxlab.emulate.jit.native import code as native
+
+    monkeypatch.setattr(native, "host", lambda: native.Cpu(cpu, features))
+    assert not differing(type_, operation, 64)
 
 
 def halves_near_ties(count: int) -> np.ndarray:

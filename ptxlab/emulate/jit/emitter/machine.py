@@ -62,7 +62,7 @@ class LaneMachine(AffineBits):
         self.affine = not f.diverged
         self.masks = f.wide
         self.through = not f.small
-        self.features = f.features if f.wide else ""
+        self.features, self.functions = f.features, f.helpers
         self.mask = ActiveMask(self)
         self.calls = AffineCalls(f, self, self.mask)
         self.accesses = Accesses()

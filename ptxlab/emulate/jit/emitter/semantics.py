@@ -76,7 +76,7 @@ class Semantics:
         """Writes such a function and gives the type of what it returns; None where that is not worth it."""
         sem, t = code.form.op.sem, Text()
         operations = WideOps(t)
-        operations.features = self.m.features
+        operations.features, operations.functions = self.m.features, self.f.helpers
         assert sem is not None, f"{code.form.opcode} has no semantics to call"
         values = [None if s is None else Value(f"%a{k}", s.type, False) for k, s in enumerate(sources)]
         result = sem(cast(Machine, operations), code.form, *values)

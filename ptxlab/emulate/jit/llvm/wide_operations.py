@@ -1,14 +1,16 @@
-"""Operations for which AVX-512 has instructions: roundings, powers of two, maxima.
+"""Operations for which CPUs have instructions that LLVM's own operations do not stand for.
 
-LLVM has functions for them, of 512 bits.
+AVX-512 has some for directed rounding, powers of two and maxima; LLVM has functions for them, of 512 bits. Other x86
+CPUs round in a direction once their control register says so.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from ptxlab.emulate.jit.llvm.ir_text import W
+from ptxlab.emulate.jit.llvm.ir_text import Text, W
 from ptxlab.emulate.jit.llvm.operations import Ops
+from ptxlab.emulate.jit.llvm.rounding_modes import has_mode, in_mode
 from ptxlab.emulate.jit.llvm.values import BITS, LLVM, Value
 from ptxlab.emulate.jit.llvm.vector_elements import joined
 
@@ -21,13 +23,43 @@ class WideOps(Ops):
     """The operations of a Machine by these instructions where the CPU has them."""
 
     features = ""
-    """Those of the CPU; none where its vectors are shorter."""
+    """Those of the CPU."""
+
+    def __init__(self, t: Text) -> None:
+        super().__init__(t)
+        self.functions: dict[str, str] = {}
+        """Those that operations call, by name."""
 
     def directed(self, operation: str, rnd: str, *values: Value) -> Value | None:
         """With 512-bit vectors each instruction has the direction in itself."""
+        if "+avx512f" not in self.features:
+            return self._in_mode(operation, rnd, values)
         suffix = {"f32": "ps", "f64": "pd"}[values[0].type]
         name, mode = f"llvm.x86.avx512.{_DIRECTED[operation]}.{suffix}.512", ("i32", str(_MODES[rnd]))
         return self._in_parts(values, lambda part, given: self.t.call(part, name, [*((part, x) for x in given), mode]))
+
+    def rounded_to_odd(self, operation: str, *values: Value) -> Value | None:
+        """With 512-bit vectors an instruction for each direction: where these give two neighbours, one's last bit is 1.
+        A sum that is exactly 0 is +0, as if rounded to nearest: that is rounded up."""
+        if "+avx512f" not in self.features or all(value.uniform for value in values):
+            return None
+        below, above = (self.directed(operation, rnd, *values) for rnd in ("rm", "rp"))
+        assert below is not None
+        assert above is not None
+        last = self.and_(self.bitcast("i32", below), self.const("i32", 1))
+        return self.select(self.eq(last, self.const("i32", 0)), above, below)
+
+    def _in_mode(self, operation: str, rnd: str, values: tuple[Value, ...]) -> Value | None:
+        """By a call of a function that changes the CPU's rounding mode and computes all lanes."""
+        if not has_mode(operation, self.features) or all(value.uniform for value in values):
+            return None
+        t, type_ = self.t, values[0].type
+        name, kind = f"{operation}.{rnd}.{type_}", f"<{W} x {LLVM[type_]}>"
+        if name not in self.functions:
+            self.functions[name], declared = in_mode(name, operation, rnd, type_, len(values), self.features)
+            t.declared |= declared
+        given = (f"{kind} {self.vector(value.raw or value)}" for value in values)
+        return self.one_nan(Value(t.call_function(kind, name, *given), type_, False))
 
     def extremum(self, larger: bool, a: Value, b: Value) -> Value | None:
         """With 512-bit vectors there is an instruction that ignores a NaN, but for a signalling one. What may be such a
