@@ -162,7 +162,7 @@ def _extremum_half(larger: bool) -> Sem:
         nan = m.or_(m.isnan(x), m.isnan(y))
         if i.xorsign:
             x, y = m.fabs(x), m.fabs(y)
-        d = from_float(m, type, extremum(m, "f32", larger, x, y))
+        d = rounding.exact_half(m, type, extremum(m, "f32", larger, x, y))
         if i.xorsign:
             d = m.or_(d, m.and_(m.xor(a, b), m.const("i16", 0x8000)))
             d = m.select(m.isnan(to_float(m, type, d)), m.const("i16", 0x7FFF), d)

@@ -121,6 +121,13 @@ def from_float(m: Machine, type: str, a: Value, rnd: str = "rn") -> Value:
     return nearest
 
 
+def exact_half(m: Machine, type: str, a: Value) -> Value:
+    """The bits of an f16 or bf16 that an f32 holds exactly, or of the canonical NaN."""
+    if type == "f16":
+        return m.float_to_half(a)
+    return m.trunc("i16", m.lshr(m.bitcast("i32", a), m.const("i32", 16)))
+
+
 # -- sums, products, quotients, roots ----------------------------------------------------------------------------------
 
 
