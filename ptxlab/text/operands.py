@@ -19,7 +19,7 @@ _PRECEDENCE = {
     "||": 1, "&&": 2, "|": 3, "^": 4, "&": 5, "==": 6, "!=": 6, "<": 7, ">": 7, "<=": 7, ">=": 7,
     "<<": 8, ">>": 8, "+": 9, "-": 9, "*": 10, "/": 10, "%": 10,
 }  # fmt: skip
-_ADDITIVE, _MULTIPLICATIVE, _SHIFT = 9, 10, 8
+_MULTIPLICATIVE = 10
 _ENDS = frozenset({",", ";"})
 _MASK = (1 << 64) - 1
 _DEEPEST = 100  # nesting of braces and parentheses: far above any compiler's output, far below Python's stack

@@ -127,11 +127,6 @@ def is_bulk(code: Code) -> bool:
 _GROUPS = (AsyncGroup.BULK, AsyncGroup.MBARRIER)
 
 
-def copies_in_bulk(program: Program) -> bool:
-    """Whether a program has any."""
-    return scheduled(program.codes)["Context.bulk_copies"]
-
-
 def scheduled(codes: Sequence[Code]) -> dict[str, bool]:
     """What a program has that the scheduler must look after: fields of the context, and constants in the scheduler that
     is compiled for such programs, because most have none of them."""

@@ -43,7 +43,7 @@ def written(block: Block, transfer: Transfer, start: u64) -> None:
 
 
 @rule
-def read(
+def product_begins(
     launch: Launch,
     block: Block,
     warp: u32,

@@ -6,7 +6,7 @@ import numpy as np
 
 from ptxlab.emulate.program.addresses import PARAM_WINDOW
 from ptxlab.emulate.program.program import Program
-from ptxlab.emulate.rules.instructions import copies_in_bulk
+from ptxlab.emulate.rules.instructions import scheduled
 from ptxlab.emulate.rules.memory_maps import memory_map
 from ptxlab.emulate.runtime.bulk_transfers import MOVED
 from ptxlab.emulate.runtime.memory import Memory
@@ -34,7 +34,7 @@ class LaunchState:
         size = program.param_size
         self.parameters = Region(0, block, size, "parameters", writable=False)
         self.parameters_window = Region(PARAM_WINDOW, block, size, "parameters", writable=False)
-        self.bulk = copies_in_bulk(program)
+        self.bulk = scheduled(program.codes)["Context.bulk_copies"]
         self.clustered = any(code.action is Action.CLUSTER_BARRIER for code in program.codes)
         self.live = [a for a in memory.live() if a.size]
         self.map = memory_map(program, launch, self.live)

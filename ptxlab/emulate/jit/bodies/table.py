@@ -55,14 +55,9 @@ def bodies_of(codes: Iterable[Code]) -> list[type[Body]]:
     return [kind for kind in found if kind is not None]
 
 
-def bodies_at(places: Iterable[str]) -> list[type[Body]]:
-    """The classes at these places, each a file and a name."""
-    return [_loaded(place) for place in places]
-
-
 def all_bodies() -> list[type[Body]]:
-    """All of them."""
-    return bodies_at(dict.fromkeys((*_OF_GROUPS.values(), *_OF_ACTIONS.values())))
+    """The classes of all bodies."""
+    return [_loaded(place) for place in dict.fromkeys((*_OF_GROUPS.values(), *_OF_ACTIONS.values()))]
 
 
 def rules_of(kinds: Iterable[type[Body]], *, checks: bool = False) -> tuple[Function, ...]:

@@ -53,7 +53,13 @@ class Warpgroups(Body):
     def check_rules() -> tuple[Function, ...]:
         from ptxlab.emulate.rules import async_proxy, tile_layouts
 
-        return piece_offsets, async_proxy.product_reads, async_proxy.waited, async_proxy.joined, tile_layouts.read
+        return (
+            piece_offsets,
+            async_proxy.product_reads,
+            async_proxy.waited,
+            async_proxy.joined,
+            tile_layouts.product_begins,
+        )
 
     def __init__(self, e: Emitter, memory: Memory, others: Others) -> None:
         super().__init__(e, memory, others)
@@ -338,7 +344,7 @@ class Warpgroups(Body):
                 if checks.sync and self._layouts:
                     self.t.do(
                         call(
-                            tile_layouts.read,
+                            tile_layouts.product_begins,
                             *THERE,
                             self.active.bits,
                             str(code.index),

@@ -62,7 +62,7 @@ class SharedWritten(Part):
             yield
 
     @contextmanager
-    def _unless(self, good: str, stretch: str, write: bool = False) -> Iterator[None]:
+    def _unless(self, good: str, stretch: str, write: bool) -> Iterator[None]:
         """The same; after a read it is found out how far the stretch is written meanwhile."""
         if len(self.starts) > STRETCHES:
             yield

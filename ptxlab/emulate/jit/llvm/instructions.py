@@ -125,9 +125,9 @@ class Instructions:
         """The pointer to so many bytes (i64) further on."""
         return self.let(f"getelementptr i8, ptr {pointer}, i64 {by}", name)
 
-    def element(self, type_: str, pointer: str, index: Operand, *, by: str = "i64", name: str = "") -> str:
+    def element(self, type_: str, pointer: str, index: Operand, *, by: str = "i64") -> str:
         """The pointer to an element of an array. by: the type of the index; a vector of them gives one of pointers."""
-        return self.let(f"getelementptr {type_}, ptr {pointer}, {by} {index}", name)
+        return self.let(f"getelementptr {type_}, ptr {pointer}, {by} {index}")
 
     def alloca(self, type_: str, *, align: Operand = 0, name: str = "") -> str:
         """Room on the stack."""

@@ -24,9 +24,7 @@ from ptxlab.isa.fragments import Fragment, Product, words
 from ptxlab.isa.sparse import Metadata
 
 
-def product_function(
-    name: str, p: Product, declared: set[str], satfinite: bool, metadata: Metadata | None = None
-) -> str:
+def product_function(name: str, p: Product, declared: set[str], satfinite: bool, metadata: Metadata | None) -> str:
     """The text of the function; intrinsics that it calls are added to `declared`. metadata: where a sparse product has
     it."""
     t = Text()

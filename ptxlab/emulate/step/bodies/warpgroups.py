@@ -70,7 +70,7 @@ def _product(t: Translator, code: Code, held: dict[str, Elements]) -> Callable[[
                     there = np.arange(first, first + LANES) < places.size
                     w.touches.append(Touch("load", "shared", some, PIECE, there))
             if checker is not None:
-                tile_layouts.read(
+                tile_layouts.product_begins(
                     checker.record,
                     check.record,
                     w.warp,
