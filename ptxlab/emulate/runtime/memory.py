@@ -18,6 +18,9 @@ from ptxlab.emulate.program.addresses import HEAP_BASE, LOCAL_WINDOW, SHARED_WIN
 
 ALIGNMENT = 512
 GUARD = 4096
+MARGIN = 512
+"""Bytes on both sides of a CTA's shared memory that compiled code may load, and store as they are: inactive lanes of a
+row reach them."""
 POISON = 0xFF
 """The contents of shared and local memory before a kernel writes them: NaN as floats, so that a missing store shows."""
 

@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from ptxlab.emulate.jit.checks.atomic_races import RecordedAtomics
 from ptxlab.emulate.jit.checks.check_instrument import CheckInstrument, Checks, Members
 from ptxlab.emulate.jit.checks.deferred_reads import DeferredReads
-from ptxlab.emulate.jit.emitter.access_groups import Group, Seen, access_shape, offset_of
+from ptxlab.emulate.jit.emitter.access_groups import Group, Seen, access_shape, place_of
 from ptxlab.emulate.jit.emitter.emitter import Emitter
 from ptxlab.emulate.jit.emitter.instrument import After
 from ptxlab.emulate.jit.llvm.ir_text import W
@@ -207,13 +207,14 @@ class CheckedAccesses(CheckInstrument):
                 return ""
             t, group = self.t, seen.group
             stores = [self.program.codes[index] for index in late.codes]
+            at = [place_of(self.program, code).offset for code in stores]
             pieces = self.checks.pieces(
-                [(code.index, offset_of(code) - offset_of(stores[0]), access_shape(code)[2]) for code in stores]
+                [(c.index, k - at[0], access_shape(c)[2]) for c, k in zip(stores, at, strict=True)]
             )
             before = t.here
             with t.if_then(late.when):
                 race, stride, *_ = self._roots[id(group)]
-                low = offset_of(stores[0]) - group.low
+                low = at[0] - group.low
                 first = t.add("i64", group.halves[0], low)
                 done = t.let(call(race_chunks.chunks_stored, *THERE, race, stride, first, table, pieces))
                 after = t.here
@@ -382,7 +383,9 @@ class CheckedAccesses(CheckInstrument):
             mine = {index for index, _, _ in group.members}
             for other in self.program.codes[code.index + 1 : self.program.blocks[code.block].last]:
                 if other.index in mine and not other.properties.stores and not other.properties.strong:
-                    found.append((other.index, offset_of(other) - group.low, access_shape(other)[2]))
+                    found.append(
+                        (other.index, place_of(self.program, other).offset - group.low, access_shape(other)[2])
+                    )
                 elif rules.cuts(other) and not self._passes(other):
                     break
         covered |= {index for index, _, _ in found}

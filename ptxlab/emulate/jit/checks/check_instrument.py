@@ -9,7 +9,7 @@ import functools
 
 from ptxlab.emulate.jit.checks import lane_by_lane
 from ptxlab.emulate.jit.checks.shared_initcheck import SharedWritten
-from ptxlab.emulate.jit.emitter.access_groups import Seen, offset_of
+from ptxlab.emulate.jit.emitter.access_groups import Seen, place_of
 from ptxlab.emulate.jit.emitter.emitter import Emitter
 from ptxlab.emulate.jit.emitter.instrument import Instrument
 from ptxlab.emulate.jit.emitter.part import Part
@@ -264,10 +264,11 @@ class Checks(Part):
         stride, least = seen.group.stride, min(codes)
         if not stride.isdecimal() or int(stride) % grain or max(codes) - least >= race_line_records.FARTHEST:
             return ""
-        words, start = int(stride) // grain, offset_of(each[0])
+        words, start = int(stride) // grain, place_of(self.program, each[0]).offset
         chunk = [0] * words
         for code in each:
-            for at in range(offset_of(code) - start, offset_of(code) - start + seen.size, grain):
+            first = place_of(self.program, code).offset - start
+            for at in range(first, first + seen.size, grain):
                 if at // grain >= words or words > race_chunks.MOST:
                     return ""
                 chunk[at // grain] = code.index - least + 1

@@ -8,12 +8,13 @@ from typing import NamedTuple
 
 from ptxlab.emulate.jit.affine.values import Affine
 from ptxlab.emulate.jit.llvm.values import BITS, Value
-from ptxlab.emulate.program.flat_program import Code, Literal, Mem, Reg, Symbol
+from ptxlab.emulate.program.flat_program import Block, Code, Literal, Mem, Reg, Symbol
 from ptxlab.emulate.program.liveness import writes
 from ptxlab.emulate.program.program import Program
 from ptxlab.emulate.rules.accesses import ALL_THE_SAME, HALVES_IN_A_ROW, HALVES_THE_SAME, IN_A_ROW, PARTS_OF_ROWS
 from ptxlab.emulate.runtime.memory import GUARD
 from ptxlab.isa import types
+from ptxlab.isa.actions import Action
 
 AT_A_STRIDE, IN_SHORT_ROWS, IN_ONE_ROW = range(PARTS_OF_ROWS + 1, PARTS_OF_ROWS + 4)
 """Three ways of data that are no patterns of addresses: each lane is as far from the one before; lanes are in `rows`
@@ -38,10 +39,11 @@ class Group:
     each half-warp. Of affine addresses `lanes` and `start` (where the allocation begins) stand in place of the vectors
     `address` and `offsets`, and `patterns` are all that they may have. `way`: the pattern, or `AT_A_STRIDE` where each
     lane is `stride` bytes (an i64) behind the one before, `IN_SHORT_ROWS` where they are in `rows`, or `IN_ONE_ROW` of
-    loads that are in `one_row`; "" where none may be. `place`: a pointer to the site, where one is given. `buffer`: a
-    pointer to the addresses, 32 i64, and the offsets, 32 i32, where they lie in memory. `marks`: i1, whether what is
-    stored is noted in the record of writes, once that is known. `reach`: of addresses in global memory that are affine
-    or one, the lowest, and how far the highest is beyond, as offsets from the pointer, i64."""
+    loads that are in `one_row`; "" where none may be. `some`: whether lanes go that way when some of them are inactive,
+    too. `place`: a pointer to the site, where one is given. `buffer`: a pointer to the addresses, 32 i64, and the
+    offsets, 32 i32, where they lie in memory. `marks`: i1, whether what is stored is noted in the record of writes,
+    once that is known. `reach`: of addresses in global memory that are affine or one, the lowest, and how far the
+    highest is beyond, as offsets from the pointer, i64."""
 
     site: int
     low: int
@@ -62,6 +64,7 @@ class Group:
     stride: str = ""
     rows: Rows | None = None
     one_row: bool = False
+    some: bool = False
     place: str = ""
     buffer: str = ""
     marks: str = ""
@@ -123,28 +126,81 @@ def sites_of(program: Program) -> dict[int, int]:
     return found
 
 
+class Place(NamedTuple):
+    """Where an access goes: what it is relative to, and how many bytes behind that. Accesses of a block that are
+    relative to the same are so far from each other."""
+
+    root: object
+    offset: int
+
+
+def place_of(program: Program, code: Code) -> Place:
+    """Where a plain access goes. A register to which the block has added numbers counts as the one that it began with:
+    compilers write `add.s32 %r2, %r1, -4; ld.shared.u32 %r3, [%r2+8]`."""
+    found = program.found.get(place_of)
+    if not isinstance(found, dict):
+        found = {index: place for block in program.blocks for index, place in _places(program, block).items()}
+        program.found[place_of] = found
+    place: Place = found[code.index]
+    return place
+
+
+def _places(program: Program, block: Block) -> dict[int, Place]:
+    """Those of a block, by code index."""
+    versions: dict[int, int] = {}
+    moved: dict[int, Place] = {}
+
+    def place(register: int) -> Place:
+        return moved.get(register) or Place((register, versions.get(register, 0)), 0)
+
+    found: dict[int, Place] = {}
+    for code in program.codes[block.first : block.last]:
+        if code.properties.plain:
+            mem = next(s for s in code.sources if isinstance(s, Mem))
+            base = Place("constant", 0)
+            if isinstance(mem.base, Reg):
+                base = place(mem.base.index)
+            elif isinstance(mem.base, Symbol) and code.space != "shared":
+                base = Place(mem.base.name, 0)  # two variables are two allocations
+            found[code.index] = base._replace(offset=base.offset + offset_of(code))
+        added = _added(program, code)
+        after = added and place(added[0])
+        for r in writes(code):
+            versions[r] = versions.get(r, 0) + 1
+            moved.pop(r, None)
+        if added and after:
+            moved[writes(code)[0]] = after._replace(offset=after.offset + added[1])
+    return found
+
+
+def _added(program: Program, code: Code) -> tuple[int, int] | None:
+    """The register and the number, if an instruction does nothing but to add one to the other."""
+    if code.action is not Action.ADD or code.guard is not None or code.form.cc or code.form.sat or len(code.dests) != 1:
+        return None
+    registers = [s.index for s in code.sources if isinstance(s, Reg)]
+    numbers = [s for s in code.sources if isinstance(s, Literal) and s.kind == "int"]
+    type_ = code.source_types[0]
+    if len(registers) != 1 or len(numbers) != 1 or type_ not in ("s32", "u32", "s64", "u64"):
+        return None
+    number, bits = int(numbers[0].as_type(type_)), types.WIDTH[type_]
+    return registers[0], (number + (1 << bits - 1)) % (1 << bits) - (1 << bits - 1)
+
+
 def plan_groups(program: Program, first: int, last: int) -> dict[int, Group]:
     """Sorts the plain accesses of a block into groups: the group of each code index."""
     sites = sites_of(program)
-    versions: dict[int, int] = {}
     found: dict[tuple[object, ...], list[Code]] = {}
     for code in program.codes[first:last]:
         if code.properties.plain and code.space not in ("local", "frame"):
             mem = next(s for s in code.sources if isinstance(s, Mem))
             if code.space == "param" and not isinstance(mem.base, Reg):
                 continue
-            base: object = "constant"
-            if isinstance(mem.base, Reg):
-                base = (mem.base.index, versions.get(mem.base.index, 0))
-            elif isinstance(mem.base, Symbol) and code.space != "shared":
-                base = mem.base.name  # two variables are two allocations
             own = code.index if code.guard is not None else -1
-            found.setdefault((base, code.space, access_shape(code)[2], own), []).append(code)
-        for r in writes(code):
-            versions[r] = versions.get(r, 0) + 1
+            key = place_of(program, code).root, code.space, access_shape(code)[2], own
+            found.setdefault(key, []).append(code)
     groups: dict[int, Group] = {}
     for codes in found.values():
-        for run in _runs(codes):
+        for run in _runs(program, codes):
             size = run.members[0][2]
             write = any(program.codes[c].properties.stores for c, _, _ in run.members)
             site = sites[run.members[0][0]]
@@ -170,11 +226,11 @@ class _Run:
     members: list[tuple[int, int, int]]
 
 
-def _runs(codes: Sequence[Code]) -> list[_Run]:
+def _runs(program: Program, codes: Sequence[Code]) -> list[_Run]:
     """Splits accesses of one base and size so that each group spans less than a guard gap and has one alignment."""
     runs: list[_Run] = []
     for code in codes:
-        offset, size = offset_of(code), access_shape(code)[2]
+        offset, size = place_of(program, code).offset, access_shape(code)[2]
         for run in runs:
             low, high = min(run.low, offset), max(run.high, offset + size)
             if high - low < GUARD and (offset - run.low) % size == 0:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ptxlab.emulate.jit.affine.values import Affine
-from ptxlab.emulate.jit.emitter.access_groups import Group, Seen, access_shape, offset_of
+from ptxlab.emulate.jit.emitter.access_groups import Group, Seen, access_shape, place_of
 from ptxlab.emulate.jit.emitter.emitter import Emitter
 from ptxlab.emulate.jit.emitter.part import Part
 from ptxlab.emulate.jit.llvm.ir_text import COLD, W
@@ -118,7 +118,7 @@ class Memory(Part):
             (self._check_uniform if uniform else self._check_lanes)(group, base, offset)
             for i in reversed(self.e.instruments):
                 i.located(group, uniform)
-        seen = Seen(code, group, offset_of(code) - group.low, *access_shape(code), uniform, stored)
+        seen = Seen(code, group, place_of(self.program, code).offset - group.low, *access_shape(code), uniform, stored)
         for i in reversed(self.e.instruments):
             i.accesses(seen)
         if uniform:
@@ -134,14 +134,19 @@ class Memory(Part):
 
     def _note_lanes(self, group: Group, base: Value, offset: int) -> None:
         """32 arbitrary addresses: stores them where the lane-by-lane function and instruments find them."""
-        low = group.low - (offset_of(self.e.code) - offset)
+        low = self._lowest(group, offset)
         group.address = self.m.vector(self.m.wide(Address(base, low)))
         group.pointer, group.offsets, group.pattern, group.shadow = "null", "zeroinitializer", str(ANYWHERE), "0"
         self.sites.mixed.add(group.site)
 
+    def _lowest(self, group: Group, offset: int) -> int:
+        """The lowest byte of a group from the base of the access that is emitted, which has this offset. Others of the
+        group may be at other registers."""
+        return group.low - place_of(self.program, self.e.code).offset + offset
+
     def _check_uniform(self, group: Group, base: Value, offset: int) -> None:
         """One address for all lanes: leaves `group.pointer` at the group's lowest byte."""
-        low = group.low - (offset_of(self.e.code) - offset)
+        low = self._lowest(group, offset)
         at = self.m.add(base, self.m.const(base.type, low))
         space = self.e.code.space
         wide = at.text if at.type == "i64" else self.t.zext("i32", at.text, "i64")
@@ -198,7 +203,7 @@ class Memory(Part):
 
     def _check_lanes(self, group: Group, base: Value, offset: int) -> None:
         """32 addresses: leaves the host pointer, the 32 offsets from it, and their pattern (see `Seen`)."""
-        low = group.low - (offset_of(self.e.code) - offset)
+        low = self._lowest(group, offset)
         at = self.m.add(base, self.m.const(base.type, low)) if low else base
         size = access_shape(self.e.code)[2]
         shared = self.e.code.space == "shared"

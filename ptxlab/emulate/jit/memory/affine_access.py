@@ -23,6 +23,7 @@ from ptxlab.emulate.jit.llvm.values import Value, constant
 from ptxlab.emulate.jit.memory.address_resolution import AddressResolution
 from ptxlab.emulate.jit.memory.prefetches import Prefetches
 from ptxlab.emulate.jit.memory.short_rows import in_one_row, masked, short_rows
+from ptxlab.emulate.jit.memory.strided_rows import of_some
 from ptxlab.emulate.rules.accesses import (
     ANYWHERE,
     HALVES_IN_A_ROW,
@@ -195,6 +196,9 @@ class AffineAccesses(Part):
             rows = self._short_rows(form, size)
             if rows is not None and masked(rows, self.e.wide):
                 return frozenset({IN_ONE_ALLOCATION}), found, str(IN_SHORT_ROWS)
+        if pattern == IN_ONE_ALLOCATION and steady and not form.times and self._some_as_all(at, size):
+            group.some = True
+            return frozenset({IN_ONE_ALLOCATION}), found, str(AT_A_STRIDE)
         if pattern != IN_ONE_ALLOCATION or self.active.partly or not (steady or self._short_rows(form, size)):
             return frozenset({pattern, partial}), found, way
         if not steady:
@@ -208,6 +212,12 @@ class AffineAccesses(Part):
         row, tight = self._of_all(str(IN_A_ROW), str(gaps)), self.t.eq("i64", extent.stride.text, size)
         found, way = (self.t.select(tight, "i32", row, other) for other in (found, way))
         return frozenset({IN_A_ROW, gaps, IN_ONE_ALLOCATION}), found, way
+
+    def _some_as_all(self, at: Affine, size: int) -> bool:
+        """Whether some lanes that are equally far apart access shared memory as all of them would."""
+        if self.e.instruments or not self.e.wide or self.e.code.space != "shared":
+            return False
+        return self.sites.patterns.with_gaps() and of_some(at.form.apart[1], size)
 
     def _short_rows(self, form: Form, size: int) -> Rows | None:
         """The rows of lanes that are not all equally far apart."""

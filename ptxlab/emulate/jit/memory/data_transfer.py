@@ -168,6 +168,8 @@ class Transfers(Part):
         found = StridedRows(self.e).moved(seen, first, stored)
         if found is not None:
             return found
+        if seen.group.some:  # an access that no such row is made for, while others of its group are
+            return self._any(seen, stored, "strided")
 
         def alone() -> list[str]:
             return self._apart(seen, stored, "strided", first, lambda: Stride(seen.group.stride))

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-from ptxlab.emulate.jit.emitter.access_groups import Group, access_shape, offset_of
+from ptxlab.emulate.jit.emitter.access_groups import Group, access_shape, place_of
 from ptxlab.emulate.jit.llvm.fragments import shuffle
 from ptxlab.emulate.jit.llvm.ir_text import Text, W
 from ptxlab.emulate.jit.llvm.values import BITS, LLVM
@@ -78,7 +78,7 @@ def plan_bundles(
         nonlocal places
         for key in [key for key, codes in open_.items() if codes[0].space in spaces]:
             codes = open_.pop(key)
-            places = _bundled(codes, groups[key[0]], places, found, words=not kept(codes[0]))
+            places = _bundled(program, codes, groups[key[0]], places, found, words=not kept(codes[0]))
 
     for code in program.codes[first:last]:
         plain = code.properties.plain and not code.properties.strong
@@ -97,7 +97,7 @@ def plan_bundles(
     return found
 
 
-def _bundled(codes: list[Code], group: Group, places: int, found: Bundles, *, words: bool) -> int:
+def _bundled(program: Program, codes: list[Code], group: Group, places: int, found: Bundles, *, words: bool) -> int:
     """Bundles of loads at one base that may be made at the time of the first. places: how many are taken; it returns
     how many are then. words: whether bytes and halves may be words."""
     lane, _, _ = access_shape(codes[0])
@@ -105,7 +105,7 @@ def _bundled(codes: list[Code], group: Group, places: int, found: Bundles, *, wo
     wanted: dict[int, list[tuple[int, int]]] = {}
     for code in codes:
         for k in range(access_shape(code)[1]):
-            wanted.setdefault(offset_of(code) - group.low + k * size, []).append((code.index, k))
+            wanted.setdefault(place_of(program, code).offset - group.low + k * size, []).append((code.index, k))
     for row in _rows(sorted(wanted), size):
         if size < 4 and len(row) * size < BYTES:
             word = 4 // size

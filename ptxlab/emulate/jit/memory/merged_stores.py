@@ -23,7 +23,7 @@ from ptxlab.emulate.jit.emitter.access_groups import (
     Group,
     Seen,
     access_shape,
-    offset_of,
+    place_of,
 )
 from ptxlab.emulate.jit.emitter.emitter import Emitter
 from ptxlab.emulate.jit.emitter.part import Part
@@ -90,14 +90,18 @@ class MergedStores(Part):
                 self._close(stores, loads)
         self._close(stores, loads)
 
+    def _at(self, code: Code) -> int:
+        """Where an access is among those that share its check."""
+        return place_of(self.program, code).offset
+
     def _follows(self, code: Code, stores: list[Code]) -> bool:
         """Whether a store may be one of these."""
         lane, count, size = access_shape(code)
         if code.space != "global" or code.guard is not None or count > 1 or code.properties.strong:
             return False
-        groups, at = self.e.groups, offset_of(code)
+        groups, at = self.e.groups, self._at(code)
         return all(
-            groups[s.index] is groups[code.index] and access_shape(s)[0] == lane and abs(offset_of(s) - at) >= size
+            groups[s.index] is groups[code.index] and access_shape(s)[0] == lane and abs(self._at(s) - at) >= size
             for s in stores
         )
 
@@ -107,23 +111,23 @@ class MergedStores(Part):
         if code.properties.strong or group is None:
             return False
         if group is self.e.groups[first]:
-            return all(offset_of(s) != offset_of(code) for s in stores)
+            return all(self._at(s) != self._at(code) for s in stores)
         return code.space in ("global", "const", "shared") and group.members[0][0] < first
 
     def _close(self, stores: list[Code], loads: list[Code]) -> None:
         """Stores as rows without gaps. A load at the base of the stores reads what a lane of a row stores later."""
         groups, rows = self.e.groups, list[list[Code]]()
-        for code in sorted(stores, key=offset_of):
-            near = rows and offset_of(rows[-1][-1]) + access_shape(code)[2] == offset_of(code)
+        for code in sorted(stores, key=self._at):
+            near = rows and self._at(rows[-1][-1]) + access_shape(code)[2] == self._at(code)
             if near and len(rows[-1]) < MOST:
                 rows[-1].append(code)
             else:
                 rows.append([code])
-        own = {offset_of(code) for code in loads if stores and groups[code.index] is groups[stores[0].index]}
+        own = {self._at(code) for code in loads if stores and groups[code.index] is groups[stores[0].index]}
         others = {groups[c.index].site: groups[c.index] for c in loads if c.space == "global"}
-        span = offset_of(rows[-1][-1]) + access_shape(rows[-1][-1])[2] - offset_of(rows[0][0]) if rows else 0
+        span = self._at(rows[-1][-1]) + access_shape(rows[-1][-1])[2] - self._at(rows[0][0]) if rows else 0
         for row in rows:
-            if len(row) > 1 and own <= {offset_of(code) for code in row}:
+            if len(row) > 1 and own <= {self._at(code) for code in row}:
                 between = [group for group in others.values() if group is not groups[row[0].index]]
                 late = DeferredStore(tuple(code.index for code in row), span, tuple(between))
                 self.planned |= dict.fromkeys(late.codes, late)
@@ -214,7 +218,7 @@ class MergedStores(Part):
         if seen.code.index != max(late.codes):
             return
         t, ty, values = self.t, LLVM[seen.lane], [late.values[index] for index in late.codes]
-        low = offset_of(self.program.codes[late.codes[0]]) - seen.group.low
+        low = self._at(self.program.codes[late.codes[0]]) - seen.group.low
         place = t.offset(first, low)
         if not self._dense(seen, late):
             for at, count in self._pieces(seen, late):

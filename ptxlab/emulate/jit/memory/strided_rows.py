@@ -1,5 +1,5 @@
 """Every second element of a row, every third or every fourth, and rows backwards: lanes that are a small constant
-apart, all of them active.
+apart. All of them are active, or they are in shared memory, which has room on both sides for those that are not.
 
     s[2 * t], a[4 * t + 1], rgb[3 * t], a[n - 1 - t]
 
@@ -15,9 +15,16 @@ from ptxlab.emulate.jit.emitter.part import Part
 from ptxlab.emulate.jit.llvm.ir_text import W
 from ptxlab.emulate.jit.llvm.values import BITS, LLVM
 from ptxlab.emulate.jit.llvm.vector_elements import joined
+from ptxlab.emulate.runtime.memory import MARGIN
 
 TIMES = (2, 4)
 """How many elements lanes may be apart, for loads and stores; loads may be 3 apart."""
+
+
+def of_some(apart: int, size: int) -> bool:
+    """Whether some lanes, so many bytes apart, access `size` bytes each of shared memory as all would. The others reach
+    no further than there is room."""
+    return size in (4, 8) and abs(apart) * W <= MARGIN and apart in (size * TIMES[0], size * TIMES[1], -size)
 
 
 class StridedRows(Part):
@@ -43,7 +50,7 @@ class StridedRows(Part):
             before, starts = self._pieces(seen, times, at)
             base = self.t.offset(first, at - before * size)
             if seen.write:
-                self.store(seen.lane, base, starts, before, stored[k])
+                self.store(seen.lane, base, starts, before, stored[k], self._mask(seen))
             else:
                 loaded.append(self.load(seen.lane, base, starts, before))
         return loaded
@@ -58,6 +65,10 @@ class StridedRows(Part):
         if seen.code.space == "shared" or (at // apart + 1) * apart <= seen.group.span:
             return at % apart // size, [W * k for k in range(times)]
         return 0, [min(W * k, (W - 1) * times + 1 - W) for k in range(times)]
+
+    def _mask(self, seen: Seen) -> str:
+        """The active lanes, where some may not be; "" where all are."""
+        return self.active.vector if seen.group.some else ""
 
     @staticmethod
     def _thirds(seen: Seen, times: int) -> bool:
@@ -75,9 +86,13 @@ class StridedRows(Part):
         t, kind = self.t, f"<{W} x {LLVM[seen.lane]}>"
         place = t.offset(first, seen.offset - (W - 1) * seen.step)
         row = stored[0] if seen.write else t.load(kind, place, align=seen.step)
-        turned = t.shuffle(kind, row, range(W - 1, -1, -1))
+        turned, mask = t.shuffle(kind, row, range(W - 1, -1, -1)), self._mask(seen)
         if not seen.write:
             return [turned]
+        if mask:
+            there = t.shuffle(f"<{W} x i1>", mask, range(W - 1, -1, -1))
+            old = t.load(f"volatile {kind}", place, align=seen.step)
+            turned = t.select(there, kind, turned, old, of=f"<{W} x i1>")
         t.store(kind, turned, place, align=seen.step)
         return []
 
@@ -93,20 +108,26 @@ class StridedRows(Part):
 
     def load(self, lane: str, base: str, starts: list[int], before: int) -> str:
         """The elements of all lanes, in pieces that start there, `before` elements in front of the first one."""
+        return self._of_lanes(lane, [self._row(lane, base, start) for start in starts], starts, before)
+
+    def _of_lanes(self, lane: str, rows: list[str], starts: list[int], before: int) -> str:
+        """The elements of all lanes out of pieces of the row."""
         t, ty, times = self.t, LLVM[lane], len(starts)
-        share, kind, parts = W // times, f"<{W} x {ty}>", []
-        for k, start in enumerate(starts):
-            row = self._row(lane, base, start)
+        share, parts = W // times, []
+        for k, (row, start) in enumerate(zip(rows, starts, strict=True)):
             order = [n * times + before - start for n in range(share * k, share * (k + 1))]
-            parts.append(t.shuffle(kind, row, order))
+            parts.append(t.shuffle(f"<{W} x {ty}>", row, order))
         return joined(t, ty, share, parts)
 
-    def store(self, lane: str, base: str, starts: list[int], before: int, value: str) -> None:
-        """Stores the elements of all lanes."""
+    def store(self, lane: str, base: str, starts: list[int], before: int, value: str, mask: str = "") -> None:
+        """Stores the elements of all lanes, or of those of a mask: the others' stay as they are."""
         t, kind, times = self.t, f"<{W} x {LLVM[lane]}>", len(starts)
-        for start in starts:
-            # Volatile, or LLVM makes a store under a mask of it, which takes AMD's CPUs 12 cycles.
-            old = self._row(lane, base, start, "volatile ")
+        # Volatile, or LLVM makes a store under a mask of it, which takes AMD's CPUs 12 cycles.
+        rows = [self._row(lane, base, start, "volatile ") for start in starts]
+        if mask:
+            held = self._of_lanes(lane, rows, starts, before)
+            value = t.select(mask, kind, value, held, of=f"<{W} x i1>")
+        for start, old in zip(starts, rows, strict=True):
             order = [n // times if n % times == before else W + n - start for n in range(start, start + W)]
             t.store(kind, t.shuffle(kind, value, order, old), self._place(lane, base, start), align=BITS[lane] // 8)
 

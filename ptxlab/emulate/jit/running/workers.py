@@ -14,6 +14,7 @@ from ptxlab.emulate.language.types import start_of
 from ptxlab.emulate.program.lane_types import LANES
 from ptxlab.emulate.runtime import state as S
 from ptxlab.emulate.runtime.bulk_transfers import Queue
+from ptxlab.emulate.runtime.memory import MARGIN
 from ptxlab.emulate.runtime.state import Cluster, Context, Cta, Resident, Warp
 
 if TYPE_CHECKING:
@@ -21,9 +22,6 @@ if TYPE_CHECKING:
     from ptxlab.emulate.jit.running.launch_state import LaunchState
     from ptxlab.emulate.rules.records import Mates
 
-MARGIN = 512
-"""Bytes on both sides of shared memory, which the lanes of a row that are inactive may reach: see
-`memory.data_transfer`."""
 ENDLESS = 1 << 62
 """More steps of a scheduler than there can be."""
 PARTS = 4
