@@ -24,7 +24,7 @@ from ptxlab.drivers.triton_tuning import Tuning, cost, tuning
 from ptxlab.errors import CompileError, LaunchError, UnavailableError
 from ptxlab.frontends.kernel import CompiledKernel
 from ptxlab.frontends.patching import replaced
-from ptxlab.frontends.triton import INSTALL
+from ptxlab.frontends.triton import check_installed
 from ptxlab.frontends.triton import triton as compiled_for
 from ptxlab.launch.buffers import DeviceBuffer
 from ptxlab.launch.run import launch
@@ -144,10 +144,9 @@ _active: list[TritonSession] = []
 
 
 def _check_installed() -> None:
-    try:
-        import triton
-    except ImportError as error:
-        raise UnavailableError(f"Triton is not installed ({error}): {INSTALL}") from None
+    check_installed()
+    import triton
+
     if triton.knobs.runtime.interpret:
         raise UnavailableError("Triton interprets kernels: unset TRITON_INTERPRET before they are decorated")
 

@@ -11,12 +11,27 @@ from ptxlab.errors import CompileError, UnavailableError
 from ptxlab.frontends.kernel import CompiledKernel, Param, Pointer
 
 INSTALL = "pip install 'ptxlab[triton]'"
+NEEDED = (3, 9)
+"""The oldest version that is tested. 3.2 has no `triton.knobs`, and descriptors have been passed as they are now only
+since they can round to tf32 (3.7)."""
 LIBRARY = "triton/language/"
 """A part of the paths of Triton's own functions that are written in Triton (`tl.sum`, `tl.rand`)."""
 _ELEMENTS = {
     "fp32": "f32", "fp64": "f64", "fp16": "f16", "bf16": "bf16", "i1": "b8", "fp8e4nv": "e4m3", "fp8e5": "e5m2",
     **{f"i{n}": f"b{n}" for n in (8, 16, 32, 64)}, **{f"u{n}": f"b{n}" for n in (8, 16, 32, 64)},
 }  # fmt: skip
+
+
+def check_installed() -> None:
+    """Raises `UnavailableError` where there is no Triton, or one that is too old."""
+    try:
+        import triton as found
+    except ImportError as error:
+        raise UnavailableError(f"Triton is not installed ({error}): {INSTALL}") from None
+    number = tuple(map(int, re.findall(r"\d+", found.__version__)[:2]))
+    if number < NEEDED:
+        oldest = ".".join(map(str, NEEDED))
+        raise UnavailableError(f"Triton {found.__version__} is installed, and {oldest} or later is needed: {INSTALL}")
 
 
 def triton(
@@ -37,12 +52,11 @@ def triton(
 
     Raises `UnavailableError` where Triton is not installed, `CompileError` with Triton's words.
     """
-    try:
-        from triton import compile as compile_
-        from triton.backends.compiler import GPUTarget
-        from triton.compiler import ASTSource
-    except ImportError as error:
-        raise UnavailableError(f"Triton is not installed ({error}): {INSTALL}") from None
+    check_installed()
+    from triton import compile as compile_
+    from triton.backends.compiler import GPUTarget
+    from triton.compiler import ASTSource
+
     target = arch or "sm_80"
     number = re.search(r"\d+", target)
     constants = dict(constexprs or {})

@@ -1,0 +1,47 @@
+"""Which versions of Triton are taken; it need not be installed for that."""
+
+from __future__ import annotations
+
+import sys
+import tomllib
+import types
+from pathlib import Path
+
+import pytest
+
+import ptxlab as pl
+from ptxlab.errors import UnavailableError
+from ptxlab.frontends.triton import INSTALL, NEEDED, check_installed
+
+
+def kernel(x: object) -> None:
+    """Is not compiled."""
+
+
+@pytest.mark.parametrize("version", ["3.2.0", "3.8.1+git12", "2.9.0"])
+def test_an_old_version_is_refused_by_its_number(version: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = types.ModuleType("triton")
+    found.__dict__["__version__"] = version
+    monkeypatch.setitem(sys.modules, "triton", found)
+    says = f"Triton {version} is installed, and 3.9 or later is needed: {INSTALL}"
+    with pytest.raises(UnavailableError) as compiling:
+        pl.triton(kernel, {"x": "*fp32"})
+    with pytest.raises(UnavailableError) as launching, pl.triton():
+        pass
+    assert str(compiling.value) == str(launching.value) == says
+
+
+@pytest.mark.parametrize("version", ["3.9.0", "3.10.0", "4.0"])
+def test_later_versions_are_taken(version: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = types.ModuleType("triton")
+    found.__dict__["__version__"] = version
+    monkeypatch.setitem(sys.modules, "triton", found)
+    check_installed()
+
+
+def test_the_package_asks_for_the_version_that_it_needs() -> None:
+    project = Path(pl.__file__).parents[1] / "pyproject.toml"
+    if not project.exists():
+        pytest.skip("installed without its sources")
+    asked = tomllib.loads(project.read_text(encoding="utf-8"))["project"]["optional-dependencies"]["triton"]
+    assert [each.partition(";")[0] for each in asked] == [f"triton>={'.'.join(map(str, NEEDED))}"]
