@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import platform
+import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -308,4 +309,58 @@ def test_it_can_be_turned_off(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PTXLAB_CACHE", "off")
     disk_cache.folder.cache_clear()
     assert disk_cache.folder() is None
+    disk_cache.folder.cache_clear()
+
+
+def put_directory(path: Path) -> None:
+    (path / "inside").mkdir(parents=True)
+
+
+def put_larger(path: Path) -> None:
+    with path.open("wb") as file:
+        file.truncate(disk_cache.LIMIT + 1)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs pipes and links")
+@pytest.mark.parametrize(
+    "put",
+    [
+        put_directory,
+        put_larger,
+        lambda path: path.symlink_to(path),
+        lambda path: path.symlink_to("/dev/zero"),
+        lambda path: os.mkfifo(path),
+    ],
+    ids=["directory", "larger than the cache", "link to itself", "device", "pipe"],
+)
+def test_what_stands_in_place_of_an_entry_is_not_read(folder: Path, put: Callable[[Path], None]) -> None:
+    run()
+    for entry in list(folder.iterdir()):
+        entry.unlink()
+        put(entry)
+        assert disk_cache.recall(entry.name) is None
+    forget()
+    run()
+
+
+def test_a_folder_that_is_removed_meanwhile_costs_its_entries_only(folder: Path) -> None:
+    run()
+    shutil.rmtree(folder.parent)
+    forget()
+    run()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a user's folder has another name there")
+def test_a_user_without_a_home_has_no_cache(monkeypatch: pytest.MonkeyPatch) -> None:
+    import pwd
+
+    def unknown(uid: int) -> object:
+        raise KeyError(f"getpwuid(): uid not found: {uid}")
+
+    monkeypatch.setattr(pwd, "getpwuid", unknown)
+    for name in ("HOME", "XDG_CACHE_HOME", "PTXLAB_CACHE"):
+        monkeypatch.delenv(name, raising=False)
+    disk_cache.folder.cache_clear()
+    assert disk_cache.folder() is None
+    run(TEXT.replace("triple", "homeless"))
     disk_cache.folder.cache_clear()

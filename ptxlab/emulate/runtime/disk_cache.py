@@ -11,6 +11,7 @@ import contextlib
 import functools
 import os
 import pickle
+import stat
 import sys
 import tempfile
 import time
@@ -66,14 +67,14 @@ def folder() -> Path | None:
     named = os.environ.get("PTXLAB_CACHE", "")
     if named == "off":
         return None
-    base = Path(named) if named else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "ptxlab"
-    path = base / "code"
     try:
+        base = Path(named) if named else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "ptxlab"
+        path = base / "code"
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
         status = path.stat()
         if hasattr(os, "getuid") and (status.st_uid != os.getuid() or status.st_mode & 0o022):
             return None
-    except OSError:
+    except (OSError, RuntimeError):  # RuntimeError: this user has no home, as in some containers
         return None
     return path
 
@@ -107,9 +108,8 @@ def recall(entry: str) -> tuple[dict[str, Any], bytes] | None:
 
 def _read(where: Path, entry: str) -> tuple[dict[str, Any], bytes] | None:
     path = where / entry
-    try:
-        data = path.read_bytes()
-    except OSError:
+    data = _contents(path)
+    if data is None:
         return None  # missing or not readable: it is built again
     content = data[SIZE:]
     if data != _sealed(entry, content):
@@ -118,6 +118,19 @@ def _read(where: Path, entry: str) -> tuple[dict[str, Any], bytes] | None:
         os.utime(path)
     found: tuple[dict[str, Any], bytes] = pickle.loads(content)
     return found
+
+
+def _contents(path: Path) -> bytes | None:
+    """The bytes of a regular file, not larger than the whole cache may be: reading a pipe or a device may not end."""
+    try:
+        with open(os.open(path, _OPENED), "rb") as file:
+            status = os.fstat(file.fileno())
+            return file.read() if stat.S_ISREG(status.st_mode) and status.st_size <= LIMIT else None
+    except OSError:
+        return None
+
+
+_OPENED = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 
 
 def remember(entry: str, notes: dict[str, Any], blob: bytes) -> None:
