@@ -19,7 +19,7 @@ from race_histories import (
     that_agree,
 )
 
-from ptxlab.emulate.jit.checks.scattered_races import OTHER_LANE, recorded_as_one, recorded_reads, recorded_writes
+from ptxlab.emulate.jit.checks.scattered_races import recorded_as_one, recorded_reads, recorded_writes
 from ptxlab.emulate.language import Pointer, lanes, lanes_of, load_lanes, reversed_bits, reversed_lanes
 from ptxlab.emulate.program.addresses import GLOBALS_BASE
 from ptxlab.emulate.rules import (
@@ -465,8 +465,8 @@ class Scattered(World):
                 address = START + int(offsets[lane]) + k * self.granule
                 races.hazard(self.launch, block, at + k, where[1], address, me | lane, write)
         for lane, at in reversed(words):
+            again = write and any(other > lane and offsets[other] == offsets[lane] for other in lanes_of(mask))
             for k in range(size // self.granule):
-                again = write and (at[k] ^ me) & ~OTHER_LANE == 0
                 races.remember(self.launch, block, at + k, where[1], me | lane | again << MANY, write)
 
 

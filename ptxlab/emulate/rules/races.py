@@ -10,7 +10,8 @@ one 64-bit number:
 The clock of a block ticks at whatever orders its threads: a barrier, an instruction that synchronizes lanes of a warp,
 a fence. An access is ordered before another one
 
-- of the same thread, always (lanes that made an access in one instruction count as one thread to it);
+- of the same thread, always (lanes that made an access in one instruction count as one thread to it, except those of
+  an atomic operation to what is no atomic operation);
 - of the same warp, if a `.sync` instruction (`bar.warp.sync`, a shuffle, a vote, a matrix instruction) lies between
   whose mask names both lanes;
 - of the same block, if a barrier lies between that both warps took part in, whatever its number, or a chain of those;
@@ -156,7 +157,10 @@ def ordered(launch: Launch, block: Block, record: u64, access: u64, wrote: boole
     if v == w:
         many = record >> MANY & 1 != 0
         all_ = access >> MANY & 1 != 0
-        if (many and (all_ or wrote)) or (not many and not all_ and lane == own_lane):
+        if many and (all_ or wrote):
+            if not wrote or not of_atomic(launch, record):  # each lane of an atomic operation has changed the word
+                return True
+        elif not many and not all_ and lane == own_lane:
             return True
     if between_warps(block, record, w):
         return True
@@ -177,6 +181,12 @@ def between_warps(block: Block, record: u64, w: u32) -> boolean:
 def swaps(launch: Launch, record: u64) -> boolean:
     """Whether a record is that of a compare-and-swap, whose old value a plain load usually reads before."""
     return launch.traits[record >> CODE & LAST_CODE] & SWAPS != 0
+
+
+@rule(inline=True)
+def of_atomic(launch: Launch, record: u64) -> boolean:
+    """Whether a record is that of an atomic operation."""
+    return launch.traits[record >> CODE & LAST_CODE] & ATOMIC != 0
 
 
 @rule(inline=True)

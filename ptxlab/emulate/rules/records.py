@@ -12,8 +12,9 @@ LANE, WARP, MANY, STRONG, CODE, TIME, BLOCK = 0, 5, 10, 11, 12, 30, 48
 """Where each field of the record of an access begins."""
 LAST_TIME, LAST_CODE = (1 << 18) - 1, (1 << 18) - 1
 """The largest time and the largest code index."""
-ID = 0xFFFF << BLOCK | 0x7FF
-"""The fields of a record that name the thread."""
+ID = 0xFFFF << BLOCK | 0xFFF
+"""The fields of a record that name the thread, and whether its access is strong: a plain access of the lane that stands
+for those of an atomic operation is not an access of them."""
 BLOCKS = 65535
 """Blocks have numbers from 1 on in records; those of larger grids share them."""
 

@@ -99,11 +99,11 @@ def recorded_writes(
         mine = me | 31 - opposite
         at = records + (u64(addresses[31 - opposite] + extra) >> shift)
         if alike and words == FOUR:
-            found = lane_record(at[0], me, mine)
+            found = lane_record(at[0], mine, mask, addresses)
             at[0], at[1], at[2], at[3] = found, found, found, found
         else:
             for word in range(words):
-                at[word] = lane_record(at[word], me, mine)
+                at[word] = lane_record(at[word], mine, mask, addresses)
     return True
 
 
@@ -143,9 +143,15 @@ def one_record(at: Pointer[u64], words: u64) -> boolean:
 
 
 @rule(inline=True)
-def lane_record(record: u64, me: u64, mine: u64) -> u64:
-    """The record of a lane that writes to a word: marked as many if another lane of the instruction has before."""
-    return mine | OF_MANY if (record ^ me) & SAME_ACCESS == 0 else mine
+def lane_record(record: u64, mine: u64, mask: u32, addresses: Pointer[u64]) -> u64:
+    """The record of a lane that writes to a word: marked as many if another lane of the instruction has before. (The
+    record may be that of the same instruction in a loop, by other lanes.)"""
+    if (record ^ mine) & SAME_ACCESS != 0:
+        return mine
+    lane, other = mine & 31, record & 31
+    if other == lane or mask >> other & 1 == 0 or addresses[other] != addresses[lane]:
+        return mine
+    return mine | OF_MANY
 
 
 @rule(inline=True)
@@ -186,8 +192,7 @@ def recorded_as_one(
                 return False
     accessed(launch, block, records, stride, True)
     for word in range(begin, begin + words):
-        many = not alone or (records[word] ^ me) & SAME_ACCESS == 0
-        records[word] = me | lane | (u64(1 << MANY) if many else u64(0))
+        records[word] = me | lane | (u64(0) if alone else u64(1 << MANY))
     return True
 
 
@@ -237,9 +242,7 @@ def whole_row(
                 return False
     accessed(launch, block, records, stride, True)
     for half in range(2):
-        at, mine = begin + 16 * half, row_ids() + (me + 16 * half)
-        again = (load_row(at) ^ mine) & SAME_ACCESS == 0
-        store_row(at, select(again, mine | OF_MANY, mine))
+        store_row(begin + 16 * half, row_ids() + (me + 16 * half))
     return True
 
 
