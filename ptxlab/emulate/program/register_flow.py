@@ -17,7 +17,7 @@ Correct programs must never be reported, so some wrong ones are not:
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Callable, Container
 from typing import NamedTuple
 
 from ptxlab.emulate.program.flat_program import Code, Group, Inverted, Literal, Mem, Reg, Source
@@ -57,13 +57,14 @@ class RegisterFlow(NamedTuple):
     code index, the flow of the guard and of the other operands. origins: for each index the registers without a value
     at the entry that it may be computed from. carried: the loads, by code index, whose results are only passed on:
     copies of structures include unwritten padding and empty objects; setting a bit-field keeps the rest of its word;
-    calls save registers."""
+    calls save registers. copied: the loads whose results are only passed on to memory of any kind."""
 
     registers: tuple[int, ...]
     guards: dict[int, Flow]
     flows: dict[int, Flow]
     origins: dict[int, tuple[int, ...]]
     carried: frozenset[int]
+    copied: frozenset[int]
 
 
 def register_flow(program: Program) -> RegisterFlow:
@@ -93,9 +94,8 @@ def _register_flow(program: Program) -> RegisterFlow:
                 continue
         if results or (groups and _how(code) != FOLLOWED):
             flows[code.index] = Flow(_how(code), groups, results)
-    return RegisterFlow(
-        registers, guards, flows, {r: tuple(sorted(found)) for r, found in origins.items()}, _carried(program)
-    )
+    passed = _passed_on(program, _stores_on), _passed_on(program, _stores)
+    return RegisterFlow(registers, guards, flows, {r: tuple(sorted(found)) for r, found in origins.items()}, *passed)
 
 
 def _shuffles(program: Program) -> dict[int, tuple[int, ...]]:
@@ -191,8 +191,8 @@ def _one_of(sources: list[Source]) -> list[tuple[int, ...]]:
     return [tuple(r for e in parts for r in registers_of(e))]
 
 
-def _carried(program: Program) -> frozenset[int]:
-    """See `RegisterFlow.carried`."""
+def _passed_on(program: Program, passes: Callable[[Code], bool]) -> frozenset[int]:
+    """The loads whose results are only passed on, by stores that `passes` names: see `RegisterFlow`."""
     used: set[int] = set()
     passing: list[tuple[list[int], set[int]]] = []  # sources and results of instructions that only pass bits on
     for code in program.codes:
@@ -200,7 +200,7 @@ def _carried(program: Program) -> frozenset[int]:
             used.add(code.guard[0])
         addresses = {r for s in code.sources if isinstance(s, Mem) for r in registers_of(s)}
         sources = {r for s in code.sources for r in registers_of(s)}
-        if _stores_on(code):
+        if passes(code):
             used |= addresses
         elif code.action is Action.MOVE or code.action in _BITWISE:
             passing.append((_results(code), sources))
@@ -218,6 +218,11 @@ def _carried(program: Program) -> frozenset[int]:
         for code in program.codes
         if code.action is Action.LOAD and (code.instruction is None or used.isdisjoint(_results(code)))
     )
+
+
+def _stores(code: Code) -> bool:
+    """Whether an instruction is a store."""
+    return code.action is Action.STORE
 
 
 def _stores_on(code: Code) -> bool:

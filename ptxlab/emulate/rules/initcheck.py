@@ -21,7 +21,7 @@ from ptxlab.emulate.rules.accesses import (
 )
 from ptxlab.emulate.rules.note_kinds import OVERRUN, UNINITIALISED
 from ptxlab.emulate.rules.notes import note, serial
-from ptxlab.emulate.rules.records import GAP, WARP, WRITTEN, Block, Launch
+from ptxlab.emulate.rules.records import CODE, GAP, LAST_CODE, WARP, WRITTEN, Block, Launch
 
 ALL_WRITTEN, ALL_GAP = 0x01010101 * WRITTEN, 0x01010101 * GAP
 """The records of four bytes that have been written, and of four in a gap between two arrays."""
@@ -144,6 +144,21 @@ def first_in_gap(written: Pointer[u8], size: u64) -> u64:
 
 
 @rule(cold=True)
+def lacking(launch: Launch, written: Pointer[u8], size: u64, access: u64) -> u64:
+    """The first of `size` bytes that an instruction should not have read; `size` if there is none. Copies of structures
+    include their padding: a load of which some bytes have been written is right if its result is only stored."""
+    missing = first_unwritten(written, size)
+    if missing == size or launch.copies is None or launch.copies[access >> CODE & LAST_CODE] == 0:
+        return missing
+    none: boolean = True
+    for at in range(size):
+        if written[at] == GAP:
+            return missing
+        none = none and written[at] != WRITTEN
+    return missing if none else size
+
+
+@rule(cold=True)
 def report(
     launch: Launch,
     block: Block,
@@ -163,7 +178,7 @@ def report(
         member = group[k]
         for lane in lanes_of(mask):
             at = offsets[lane] + member.at
-            missing = first_unwritten(written + at, member.bytes)
+            missing = lacking(launch, written + at, member.bytes, member.access)
             if missing != member.bytes:
                 past = member.bytes
                 if launch.gaps:

@@ -36,6 +36,10 @@ def begin(program: Program, launch: report.Launch) -> Launch:
     record.lines = Pointer(np.array([code.line for code in program.codes], np.uint32))
     record.traits = Pointer(np.array(races.traits(program), np.uint8))
     record.barriers = Pointer(np.array(barriers_of(program), np.uint32))
+    if "initcheck" in launch.checks:
+        copies = np.zeros(len(program.codes), np.uint8)
+        copies[list(register_flow(program).copied)] = 1
+        record.copies = Pointer(copies)
     for name, value in known_values(program, frozenset(launch.checks)).items():
         setattr(record, name.partition(".")[2], value)
     return record

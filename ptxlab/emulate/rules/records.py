@@ -172,6 +172,7 @@ class Launch(Record):
     # first; 0 for a barrier that is not to be told from others
     masks: Pointer[u32]  # for each code index and warp the lanes that made an access last, 0 for all
     traits: Pointer[u8]  # for each code index SWAPS, NARROW and so on, added up
+    copies: Pointer[u8] | None  # initcheck: for each code index whether it loads what is only copied, with any padding
     no_codes: Array[u64] = array(16)  # zeros
     store: Store
     notes: Array[Entry] = array(ENTRIES, align=64)

@@ -29,7 +29,7 @@ class LaunchChecks:
         self.granule = races.granule(program)
         self.record = launches.begin(program, launch)
         self.offsets = Pointer[int](np.zeros(LANES, np.uint32))  # of the access that is checked
-        self.flow = register_flow(program) if self.init else RegisterFlow((), {}, {}, {}, frozenset())
+        self.flow = register_flow(program) if self.init else RegisterFlow((), {}, {}, {}, frozenset(), frozenset())
         self.bounds = local_bounds(program) if self.init else {}
         self.releases = [code.properties.releases for code in program.codes]
         self.strong = [code.properties.strong and not code.properties.mbarrier for code in program.codes]

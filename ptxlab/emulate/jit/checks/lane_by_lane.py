@@ -169,7 +169,7 @@ def each(
                     noted = space == SHARED and action != WRITES
             else:
                 if launch.initcheck and action != WRITES and not noted:
-                    missing = initcheck.first_unwritten(found.written, size)
+                    missing = initcheck.lacking(launch, found.written, size, access)
                     if missing != size:
                         noted = space == SHARED
                         note(launch, block, UNINITIALISED, me | lane, 0, address + missing, 0)
