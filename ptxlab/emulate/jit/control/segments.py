@@ -283,11 +283,13 @@ class Segments(Part):
         for at in segment.blocks:
             block = self.program.blocks[at]
             ran = t.load("i64", self._ran(at))
-            executions, threads = self.e.executions(at), t.shl("i64", ran, 5)
+            executions, whole = self.e.executions(at), ran
             if at in self.partial_exits.counted:
                 ran = t.add("i64", ran, t.load("i64", self.partial_exits.ran(at)))
-                threads = t.add("i64", threads, t.load("i64", self.partial_exits.threads(at)))
             t.bump(t.field(S.Executions, "warps", executions), t.add, "i64", ran)
-            t.bump(t.field(S.Executions, "threads", executions), t.add, "i64", threads)
+            place, threads = t.field(S.Executions, "threads", executions), t.shl("i64", whole, 5)
+            if at in self.partial_exits.counted:
+                threads = t.add("i64", threads, t.load("i64", self.partial_exits.threads(at)))
+            t.bump(place, t.add, "i64", threads)
             spent = t.add("i64", spent, t.mul("i64", ran, block.last - block.first))
         t.bump(t.field(S.Context, "quantum"), t.sub, "i64", spent)
