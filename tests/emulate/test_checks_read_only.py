@@ -10,7 +10,7 @@ import pytest
 from emulate_programs import ALL_CHECKS, kernel, run
 
 from ptxlab.emulate import Memory, execute, lower
-from ptxlab.emulate.jit.running.read_only_allocations import ReadOnly
+from ptxlab.emulate.jit.running.first_guesses import Guesses
 from ptxlab.emulate.program.stored_pointers import ELSEWHERE, Pointer, stored_through
 from ptxlab.emulate.runtime.report import Launch
 from ptxlab.errors import DeviceFault
@@ -72,7 +72,7 @@ def test_it_is_found_once() -> None:
 def _taken(text: str, *addresses: int, memory: Memory) -> list[str]:
     program = lower(parse(text))
     launch = Launch((1, 1, 1), (32, 1, 1), np.array(addresses, np.uint64).tobytes())
-    return [allocation.name for allocation in ReadOnly(program, launch, memory.live()).taken]
+    return [allocation.name for allocation in Guesses(program, launch, memory.live()).taken]
 
 
 def test_only_what_no_such_pointer_leads_to_is_taken() -> None:

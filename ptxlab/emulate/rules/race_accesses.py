@@ -18,6 +18,7 @@ from ptxlab.emulate.rules.race_deferred_reads import (
     EACH,
     NOTED_WRITE,
     NOW,
+    NUMBERED,
     ONE_ADDRESS,
     REPEATED,
     STRIDED,
@@ -26,6 +27,7 @@ from ptxlab.emulate.rules.race_deferred_reads import (
     defer,
 )
 from ptxlab.emulate.rules.race_line_records import LATER, SCATTERED, by_words
+from ptxlab.emulate.rules.race_numbers import mistaken
 from ptxlab.emulate.rules.race_owned_lines import own_words
 from ptxlab.emulate.rules.race_patterns import (
     as_lines,
@@ -98,7 +100,7 @@ def rows(
     if not launch.summaries or not in_rows(pattern):
         return False
     later = records[3 * stride + LATER]
-    if later == WATCHED or (later != NOW and not write):
+    if later == WATCHED or (later != NOW and (later == NUMBERED or not write)):
         return False
     recorded_now(launch, block, records, stride)
     return as_lines(launch, block, records, stride, low, high, pattern, members, access_of(block, warp, 0), write)
@@ -169,6 +171,8 @@ def recorded_now(launch: Launch, block: Block, records: Pointer[u64], stride: u6
 def catch_up(launch: Launch, block: Block, records: Pointer[u64], stride: u64) -> None:
     """The same where reads may have been deferred. None is afterwards."""
     summary = records + 3 * stride
+    if summary[LATER] == NUMBERED:
+        mistaken(launch)
     if summary[LATER] == REPEATED:
         note_again(launch, block)
     summary[LATER] = NOW
@@ -268,7 +272,7 @@ def at_one_address(
     if later == WATCHED or (later == TO_BLOCK and write and may_watch(block, records, stride)):
         if watched_word(launch, block, warp, mask, records, stride, offset, members, pieces, write):
             return
-    elif not write and later != NOW and offset >> 32 == 0:
+    elif not write and later != NOW and later != NUMBERED and offset >> 32 == 0:
         if defer(block, warp, records, stride, offset, mask, ONE_ADDRESS, None, members, pieces):
             return
     access = access_of(block, warp, 0)
@@ -305,7 +309,7 @@ def at_addresses(
     if later == WATCHED or (later == TO_BLOCK and write and may_watch(block, records, stride)):
         if watched(launch, block, warp, mask, records, stride, offsets, members, pieces, write):
             return
-    elif not write and later != NOW:
+    elif not write and later != NOW and later != NUMBERED:
         lane_by_lane, places = (
             pattern == IN_ONE_ALLOCATION or pattern == PARTS_OF_ROWS,
             u64(offsets[16]) << 32 | offsets[0],

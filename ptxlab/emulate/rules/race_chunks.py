@@ -10,6 +10,7 @@ from __future__ import annotations
 from ptxlab.emulate.language import *
 from ptxlab.emulate.rules.clock import access_of
 from ptxlab.emulate.rules.race_line_records import AGE, EPOCH, FLAGS, LINE, POSITION, WOVEN, by_rows, line_of
+from ptxlab.emulate.rules.race_numbers import is_numbered
 from ptxlab.emulate.rules.race_owned_lines import CLOSE, listed, run_taken
 from ptxlab.emulate.rules.race_summaries import accessed
 from ptxlab.emulate.rules.records import ID, Block, Launch
@@ -34,7 +35,7 @@ def chunks_stored(
     to one chunk. False, where other threads have accessed these lines: then the stores are looked at one by one."""
     if records is None:
         return True
-    if not by_rows(launch, records, stride) or offset % launch.granule != 0:
+    if is_numbered(records, stride) or not by_rows(launch, records, stride) or offset % launch.granule != 0:
         return False
     word, access = offset // launch.granule, access_of(block, warp, 0)
     accessed(launch, block, records, stride, True)

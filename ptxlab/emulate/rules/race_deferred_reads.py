@@ -26,9 +26,10 @@ from ptxlab.emulate.rules.instructions import full_masks, of_whole_warp, release
 from ptxlab.emulate.rules.records import CODE, LAST_TIME, TIME, Block, DeferredAccess, DeferredAccesses
 from ptxlab.isa.actions import Action
 
-NOW, TO_BLOCK, WATCHED, REPEATED = range(4)
+NOW, TO_BLOCK, WATCHED, REPEATED, NUMBERED = range(5)
 """Where reads of an allocation are noted: nowhere, in the block's notes; there, and writes as well; nowhere as long as
-all accesses are those that an earlier block has made (`race_repeats`)."""
+all accesses are those that an earlier block has made (`race_repeats`). And of global memory: in numbers of words, as
+writes are, too (`race_numbers`)."""
 NOTED_WRITE = 16
 """What the note of a write has in its stamp besides the pattern."""
 SINCE, FRONT = 14, 64

@@ -42,12 +42,14 @@ from ptxlab.emulate.rules.records import BLOCK, CODE, ID, TIME, WARP, Block, Lau
 
 LINE = 4
 """A line is 2**LINE words."""
-BY_WORDS, EPOCH, OWN_RECORDS, LEFT, LATER, DISSOLVED, SCATTERED, OF_A_BLOCK, OWNED_LINES, LINES = *range(2, 11), 16
+BY_WORDS, EPOCH, OWN_RECORDS, LEFT, LATER, DISSOLVED, SCATTERED, OF_A_BLOCK, OWNED_LINES = range(2, 11)
+ALL_NUMBERED, TURN, LINES = 11, 12, 16
 """Where, after the records of words, it is said that all words have records of their own; where the epoch stands; where
 it is said that some have, and that some have those of an earlier epoch; where it is said whether reads are recorded
 later, how often joint lines have been taken apart, and how often lanes have been recorded that were in no row, since
 reads could not be deferred; whether the memory is a block's shared memory; whether all its lines are owned
-(`race_owned_lines`); and where what is kept of lines begins."""
+(`race_owned_lines`); whether the words of all lines have numbers of their own (`race_numbers`), and since when numbers
+lie there; and where what is kept of lines begins."""
 SOME_OWNED, ALL_OWNED, NOT_OWNED = 32, 33, 34
 """So many accesses by scattered lanes have been to words of their own; then all lines of the allocation were made owned
 ones, and still are; or that could not be, or is no longer so."""

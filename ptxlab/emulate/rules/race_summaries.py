@@ -11,6 +11,7 @@ After the three thirds of an allocation's records (`races.Shadow`) lie
     6   whether its reads are recorded later (`race_deferred_reads`)
     7   how often joint lines have been taken apart; 8 how often lanes that lie in no row could not be deferred
     9   whether it is the shared memory of a block; 10 whether all lines are owned
+    11  of `race_numbers`: whether all words have numbers of their own, 12 since when numbers lie there
     16  four numbers for each line of 16 words, which `race_line_records` describes
 
 Without a write all writers are 0, and without a read all readers; if all were of one block, and before its last

@@ -164,6 +164,9 @@ class Launch(Record):
     synccheck: boolean
     gaps: boolean  # whether there are any between the arrays of shared memory
     unwritten: u64  # initcheck: whether there is a buffer in global memory of which it is followed what is written
+    first_number: u32  # the least of this launch's (`race_numbers`)
+    mistaken: boolean  # whether numbers have not shown that an access was no hazard
+    stop: Pointer[i32] | None  # the word that stops the launch then
     summaries: boolean  # whether racecheck keeps what `race_summaries` and `race_line_records` describe
     granule: u64  # bytes that one record of accesses covers
     published: Pointer[Published]  # of each block, by its number in a record

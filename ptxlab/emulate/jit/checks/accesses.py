@@ -12,6 +12,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from ptxlab.emulate.jit.checks.atomic_races import RecordedAtomics
 from ptxlab.emulate.jit.checks.check_instrument import CheckInstrument, Checks, Members
 from ptxlab.emulate.jit.checks.deferred_reads import DeferredReads
+from ptxlab.emulate.jit.checks.numbered_words import NumberedWords
 from ptxlab.emulate.jit.emitter.access_groups import Group, Seen, access_shape, place_of
 from ptxlab.emulate.jit.emitter.emitter import Emitter
 from ptxlab.emulate.jit.emitter.instrument import After
@@ -51,6 +52,7 @@ class CheckedAccesses(CheckInstrument):
         self._roots: dict[int, Root] = {}
         self._bytes_in: dict[int, str] = {}
         self._deferred_reads = DeferredReads(e, checks)
+        self._numbers = NumberedWords(e, checks)
         self._atomics = RecordedAtomics(e, checks, memory)
         self._written = checks.written
 
@@ -68,6 +70,7 @@ class CheckedAccesses(CheckInstrument):
     def located(self, group: Group, uniform: bool) -> None:
         """Keeps the checks' records of a group's allocation."""
         self._covered[id(group)] = set()
+        self._numbers.located(group)
         self._roots[id(group)] = self._root(group)
         if uniform:
             self._bytes_in[id(group)] = self.t.sub("i64", group.address, self._roots[id(group)][2])
@@ -145,22 +148,11 @@ class CheckedAccesses(CheckInstrument):
                     rows,
                     pieces,
                 ),
+                self._numbers.unless_numbered(seen, members, (race, stride), lambda: off),
                 self._telling(seen, memory, start, first),
             ):
-                t.do(
-                    call(
-                        race_accesses.at_one_address,
-                        *THERE,
-                        self.active.bits,
-                        race,
-                        stride,
-                        off,
-                        start,
-                        pieces,
-                        rows,
-                        str(int(write)),
-                    )
-                )
+                where = race, stride, off, start, pieces, rows
+                t.do(call(race_accesses.at_one_address, *THERE, self.active.bits, *where, str(int(write))))
         if self.checks.may_be_copied(code := seen.code):
             self._spread(off)
             lane = t.and_("i32", self.active.bits, t.sub("i32", 0, self.active.bits))  # one is enough
@@ -261,6 +253,7 @@ class CheckedAccesses(CheckInstrument):
                     table,
                     pieces,
                 ),
+                self._numbers.unless_numbered(seen, members, (race, stride), lambda: self._offsets(group)),
                 self._deferred_reads.unless_watched(seen, members, (race, stride)),
             ):
                 write, done = str(int(seen.write)), "false"
@@ -336,9 +329,10 @@ class CheckedAccesses(CheckInstrument):
         p = self.t.offset(p, offset)
         self.t.fill(p, -1, size)
 
-    def _offsets(self, group: Group) -> None:
+    def _offsets(self, group: Group) -> str:
         """The offsets of a group into the buffer for them."""
         self.t.store(f"<{W} x i32>", self.memory.sites.offsets(group), "%addrs", align=64)
+        return "%addrs"
 
     def _report(self, written: str, start: str, members: Members) -> None:
         self.checks.unwritten(self.active.bits, written, start, self.checks.members(members))

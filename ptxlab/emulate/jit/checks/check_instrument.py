@@ -228,7 +228,8 @@ class Checks(Part):
 
     # -- tables --------------------------------------------------------------------------------------------------------
 
-    def _listed(self, rows: list[int]) -> str:
+    def listed(self, rows: list[int]) -> str:
+        """A table of numbers."""
         return self.e.constant("checked", "i64", rows, align=", align 64", shared=True)
 
     def flags(self, index: int) -> int:
@@ -238,7 +239,7 @@ class Checks(Part):
         rows = [len(members)]
         for index, offset, size in members:
             rows += [offset, size, self.flags(index)]
-        return self._listed(rows)
+        return self.listed(rows)
 
     def pieces(self, members: Members) -> str:
         """Words that follow each other are one piece, in the order of the text: of two instructions that read one word
@@ -255,7 +256,7 @@ class Checks(Part):
         rows = [len(runs)]
         for first, codes in runs:
             rows += [first * grain, len(codes), *codes, *[0] * (-len(codes) % 16)]
-        return self._listed(rows)
+        return self.listed(rows)
 
     def chunks(self, codes: tuple[int, ...], seen: Seen) -> str:
         """The table of stores that cover chunks of the lanes' own, one behind the other (`race_chunks`); "" where there
@@ -275,12 +276,12 @@ class Checks(Part):
         rows = [words, self.flags(least)]
         for first in range(0, W * words, 8):
             rows.append(sum(chunk[(first + k) % words] << 8 * k for k in range(8)))
-        return self._listed(rows)
+        return self.listed(rows)
 
     def ranges(self, members: Members) -> str:
         covered = {byte for _, offset, size in members for byte in range(offset, offset + size)}
         runs = _runs(sorted(covered))
-        return self._listed([len(runs), *[x for first, last in runs for x in (first, last - first)]])
+        return self.listed([len(runs), *[x for first, last in runs for x in (first, last - first)]])
 
 
 class CheckInstrument(Part, Instrument):

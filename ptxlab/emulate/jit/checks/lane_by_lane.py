@@ -9,11 +9,12 @@ from __future__ import annotations
 from ptxlab.emulate.jit.checks.scattered_races import CODE_FIELD, recorded_as_one, recorded_reads, recorded_writes
 from ptxlab.emulate.language import *
 from ptxlab.emulate.program.addresses import SHARED_WINDOW
-from ptxlab.emulate.rules import initcheck, race_accesses
-from ptxlab.emulate.rules.accesses import IN_ONE_ALLOCATION, READS, WRITES
+from ptxlab.emulate.rules import initcheck, race_accesses, race_numbered_accesses
+from ptxlab.emulate.rules.accesses import CHANGES, IN_ONE_ALLOCATION, READS, WRITES
 from ptxlab.emulate.rules.memcheck import FAR, resolve
 from ptxlab.emulate.rules.note_kinds import OVERRUN, UNINITIALISED
 from ptxlab.emulate.rules.notes import note, serial, taking_part
+from ptxlab.emulate.rules.race_numbers import is_numbered, mistaken
 from ptxlab.emulate.rules.records import ATOMIC, CODE, LAST_CODE, STRONG, WARP, WRITTEN, Block, Launch
 from ptxlab.emulate.runtime.state import GLOBAL, SHARED, Context, Cta, Site, Warp
 
@@ -51,7 +52,7 @@ def at_once(
         place = u64(addresses[lane] + extra - base)
         if place & (size - 1) != 0 or place >> log2 >= site.places:
             return False
-        return at_one_place(launch, block, site, place, mask, size, action, me)
+        return at_one_place(launch, block, warp.warp_id, site, place, mask, size, action, me)
     offset = every + u64(extra - base)
     if any_of(lanes(mask) & ((offset & (size - 1) != 0) | (offset >> log2 >= site.places))):
         return False  # in several allocations, out of range, or in local memory, which no site knows
@@ -60,7 +61,9 @@ def at_once(
     at = narrow(offset)
     if launch.initcheck and action != WRITES and site.written is not None and not written(site, at, size, mask):
         return False
-    if launch.racecheck and site.accesses is not None and write:
+    if launch.racecheck and site.accesses is not None and is_numbered(site.accesses, site.stride):
+        numbered(launch, block, warp.warp_id, site.accesses, site.stride, at, mask, size, action)
+    elif launch.racecheck and site.accesses is not None and write:
         if not recorded_writes(launch, block, site.accesses, site.stride, addresses, u64(extra - base), mask, size, me):
             return False
     elif launch.racecheck and site.accesses is not None:
@@ -77,14 +80,16 @@ def at_once(
 
 @rule
 def at_one_place(
-    launch: Launch, block: Block, site: Site, offset: u64, mask: u32, size: u64, action: u32, me: u64
+    launch: Launch, block: Block, warp: u32, site: Site, offset: u64, mask: u32, size: u64, action: u32, me: u64
 ) -> boolean:
     """The same of lanes that all access one place in an allocation."""
     write = action != READS
     if launch.initcheck and action != WRITES and site.written is not None:
         if initcheck.first_unwritten(site.written + offset, size) != size:
             return False
-    if launch.racecheck and site.accesses is not None:
+    if launch.racecheck and site.accesses is not None and is_numbered(site.accesses, site.stride):
+        numbered(launch, block, warp, site.accesses, site.stride, narrow(splat(offset)), mask, size, action)
+    elif launch.racecheck and site.accesses is not None:
         if not write:
             chosen = lanes(reversed_bits(mask))
             at = narrow(splat(offset))
@@ -95,6 +100,28 @@ def at_one_place(
     if write and site.written is not None and (action == WRITES or not launch.initcheck):  # else it has been written
         fill_bytes(site.written + offset, WRITTEN, size)
     return True
+
+
+@rule
+def numbered(
+    launch: Launch,
+    block: Block,
+    warp: u32,
+    records: Pointer[u64],
+    stride: u64,
+    at: lanes_u32,
+    mask: u32,
+    size: u64,
+    action: u32,
+) -> None:
+    """Notes who accesses the words of the lanes, which have numbers."""
+    if action == CHANGES:
+        mistaken(launch)
+        return
+    offsets, table = local(u32, 32), local(u64, race_numbered_accesses.ENTRIES + 2)
+    store_lanes(offsets, at)
+    table[0], table[1], table[race_numbered_accesses.ENTRIES + 1] = 1, size, u64(action == WRITES)
+    race_numbered_accesses.each(launch, block, warp, mask, records, stride, offsets, table)
 
 
 @rule

@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import mmap
 import sys
+import threading
 import weakref
 from collections.abc import Callable
 
@@ -16,7 +17,7 @@ import numpy as np
 
 from ptxlab.emulate.language.records import pages, zeroed
 from ptxlab.emulate.language.types import start_of
-from ptxlab.emulate.rules import race_line_records, race_summaries, races
+from ptxlab.emulate.rules import race_deferred_reads, race_line_records, race_numbers, race_summaries, races
 
 LEAST, IDLE = 1 << 17, 256 << 20
 """Bytes from which on memory is used again, and bytes that are kept while no launch uses them. Mostly a tenth of these
@@ -46,7 +47,8 @@ class LentShadow(races.Shadow):
 
     def __init__(self, size: int, granule: int) -> None:
         stride = races.stride_of(size, granule)
-        octets, self.give_back = lend(8 * race_summaries.room(stride), stride)
+        records = race_summaries.room(stride)
+        octets, self.give_back = lend(8 * (records + race_numbers.number_room(stride)), stride)
         super().__init__(size, granule, by_rows=True, memory=octets)
         summary = self.records + 3 * stride
         summary[race_line_records.LEFT] = summary[race_line_records.LEFT] or summary[race_line_records.OWN_RECORDS]
@@ -57,6 +59,32 @@ class LentShadow(races.Shadow):
         ] = 0
         summary[race_line_records.OWNED_LINES] = 0
         summary[race_line_records.EPOCH] = next(_epochs)
+        self._numbers = octets[8 * records :]
+
+    def number(self, turn: int) -> None:
+        """Has words have numbers (`race_numbers`), of this turn; clears those of an earlier one."""
+        summary = self.records + 3 * self.stride
+        if summary[race_line_records.TURN] != turn:
+            self._numbers[:] = 0
+            summary[race_line_records.TURN] = turn
+        summary[race_line_records.ALL_NUMBERED] = 0
+        summary[race_line_records.LATER] = race_deferred_reads.NUMBERED
+
+
+class Numbers:
+    """The numbers of a launch's threads: the first of them, and in which turn that is, since numbers end."""
+
+    def __init__(self, count: int) -> None:
+        global _turn, _next
+        with _counting:
+            if _next + count > race_numbers.LAST:
+                _turn, _next = _turn + 1, _FIRST
+            self.turn, self.first, _next = _turn, _next, _next + count
+
+
+_FIRST = 2
+_turn, _next = 1, _FIRST
+_counting = threading.Lock()
 
 
 def lend(size: int, stride: int = 0) -> tuple[np.ndarray, Callable[[], object]]:

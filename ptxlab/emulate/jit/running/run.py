@@ -17,9 +17,9 @@ from ptxlab.emulate.jit.building.build import Loaded, prepare
 from ptxlab.emulate.jit.building.worker_contention import SHARED, STRETCH, Comparison
 from ptxlab.emulate.jit.instruments.selection import instruments_of
 from ptxlab.emulate.jit.native.code import Code, Cpu
+from ptxlab.emulate.jit.running.first_guesses import GuessedWrong, Guesses
 from ptxlab.emulate.jit.running.launch_state import LaunchState
 from ptxlab.emulate.jit.running.memory_image import Image
-from ptxlab.emulate.jit.running.read_only_allocations import ReadOnly, StoredAfterAll
 from ptxlab.emulate.jit.running.worker_threads import Team
 from ptxlab.emulate.jit.running.workers import ENDLESS, Worker
 from ptxlab.emulate.language import Pointer
@@ -62,8 +62,13 @@ forks.in_child(_running.clear)
 class Run(LaunchState):
     """One launch: what all workers share, and the workers."""
 
-    def __init__(self, program: Program, built: Loaded, launch: Launch, memory: Memory, *, again: bool = False) -> None:
+    def __init__(self, program: Program, built: Loaded, launch: Launch, memory: Memory) -> None:
         self.program, self.built, self.launch, self.memory = program, built, launch, memory
+        self._prepare()
+
+    def _prepare(self, *, again: bool = False) -> None:
+        """Makes all that the launch needs. again: what was guessed of it was wrong."""
+        program, built, launch, memory = self.program, self.built, self.launch, self.memory
         self.converged = built.converged
         """The code that this launch runs."""
         self.in_use: list[Code] = [self.converged]
@@ -71,7 +76,7 @@ class Run(LaunchState):
         self.image, self.noted, self.compiling = Image.of(program, built, launch), 0, 0.0
         self.shared_size = program.dynamic_start - program.shared_start + launch.shared
         self.next, self.stop = np.zeros(1, np.uint64), np.zeros(1, np.int32)
-        self.checks, self.follow, self.read_only, self.errors = None, None, None, []
+        self.checks, self.follow, self.guesses, self.errors = None, None, None, []
         self.callback: Callback | None = None
         self.bulk, self.mbarriers = built.bulk, built.scheduled["Context.mbarriers"]
         self.reductions: Reductions | None = None
@@ -98,8 +103,9 @@ class Run(LaunchState):
         self.map = memory_map(program, launch, live)
         if self.checks is not None:
             if self.checks.race and not (again or self.bulk or launch.trace):
-                self.read_only = ReadOnly.of(program, launch, live, self.map)
-            self.checks.shadow(self.map, live)
+                self.guesses = Guesses.of(program, launch, live, self.map)
+            numbered = self.guesses is not None and self.guesses.numbered
+            self.checks.shadow(self.map, live, Pointer(self.stop) if numbered else None)
         self._live = live  # keeps the buffers alive while compiled code points at them
         several = RESIDENT if program.may_wait else 1 if launch.seed is None else MIXED
         resident = self.clusters if launch.cooperative else min(several, self.clusters)
@@ -236,11 +242,19 @@ class Run(LaunchState):
                 self.workers[0].context.alone = len(_running) == 1
 
     def wait(self) -> None:
+        """Runs the launch to its end, from the beginning once more if what was guessed of it is wrong."""
+        try:
+            self._wait()
+        except GuessedWrong:
+            self._prepare(again=True)
+            self._wait()
+
+    def _wait(self) -> None:
         """Runs the workers to their end. The caller's thread waits in short slices, so that Ctrl-C reaches it."""
         team = Team(self.stop)
         interrupted = False
-        if self.read_only is not None:
-            self.read_only.keep()
+        if self.guesses is not None:
+            self.guesses.keep()
         try:
             self.announce()
             with Progress(self.program.name, self.launch.blocks, self.progress) as progress:
@@ -267,16 +281,17 @@ class Run(LaunchState):
                     self.checks.ended()
         if self.errors:
             raise self.errors[0]
+        if self.guesses is not None and self.checks is not None and not interrupted:
+            kinds = [worker.context.fault.kind for worker in self.workers if worker.result == S.FAULT]
+            self.guesses.judge(mistaken=self.checks.record.mistaken, strayed=S.OUT_OF_MEMORY_RANGE in kinds)
         for worker in self.workers:
             if worker.result == S.FAULT:
-                if self.read_only is not None and worker.context.fault.kind == S.OUT_OF_MEMORY_RANGE:
-                    self.read_only.give_up()
                 from ptxlab.emulate.jit.running.faults import noted_fault
 
                 book = self.callback
                 raise noted_fault(self.program, self.launch, self.memory, worker, book.spinning if book else None)
-        if self.read_only is not None:
-            self.read_only.forget()
+        if self.guesses is not None:
+            self.guesses.forget()
         if interrupted:
             ran = sum(int(w.counts["warps"].sum()) for w in self.workers)
             message = f"stopped by hand after {ran:,} blocks of instructions"
@@ -367,11 +382,7 @@ def run(program: Program, launch: Launch, memory: Memory, cpu: Cpu | None = None
     this = Run(program, built, launch, memory)
     start = time.perf_counter()
     try:
-        try:
-            this.wait()
-        except StoredAfterAll:
-            this = Run(program, built, launch, memory, again=True)
-            this.wait()
+        this.wait()
     except DeviceFault as stopped:
         stopped.findings = this.found(stopped=True)
         raise

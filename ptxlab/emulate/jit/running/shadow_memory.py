@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ptxlab.emulate.jit.running.race_record_memory import LentShadow
+from ptxlab.emulate.jit.running.race_record_memory import LentShadow, Numbers
 from ptxlab.emulate.language import Pointer
 from ptxlab.emulate.program.program import Program
-from ptxlab.emulate.rules import launches, notes, race_deferred_reads, race_repeats, races
+from ptxlab.emulate.rules import launches, notes, race_deferred_reads, race_numbers, race_repeats, races
 from ptxlab.emulate.rules.note_kinds import Note
 from ptxlab.emulate.rules.records import BLOCKS, Block, Mates
 from ptxlab.emulate.runtime.memory import Allocation
@@ -33,14 +33,22 @@ class Watched:
         self.later = self.race and self.record.summaries and alone and race_deferred_reads.may_defer(program)
         self.shadows: list[tuple[int, int, races.Shadow]] = []  # of each allocation: its address, bytes, records
 
-    def shadow(self, memory: MemoryMap, live: list[Allocation]) -> None:
-        """Adds to the table of allocations where their records are."""
+    def shadow(self, memory: MemoryMap, live: list[Allocation], stop: Pointer[int] | None = None) -> None:
+        """Adds to the table of allocations where their records are. stop: words have numbers, and the word that stops
+        the launch."""
+        numbers = None
+        if stop is not None and self.record.summaries:
+            threads = 32 * self.launch.warps * self.launch.blocks
+            numbers = Numbers(race_numbers.numbers_of(threads))
+            self.record.first_number, self.record.stop = numbers.first, stop
         self.record.unwritten = int(any(allocation.written is not None for allocation in live))
         if self.race:
             for k, allocation in enumerate(live):
                 row, size = memory.allocations[k], allocation.size
                 if row.writable:
                     made = LentShadow(size, self.granule) if self.record.summaries else races.Shadow(size, self.granule)
+                    if numbers is not None and isinstance(made, LentShadow):
+                        made.number(numbers.turn)
                     row.accesses, row.stride = made.records, made.stride
                     self.shadows.append((allocation.address, allocation.size, made))
 
