@@ -48,7 +48,14 @@ def stride_of_r9(
     ("mad.lo.s32 %r9, %r1, -12, %r2;", ([-12 * k for k in K], "")),
     ("sub.u32 %r8, %r1, %r2; sub.u32 %r9, %r8, %r1;", ([0] * 32, "")),
     ("mul.lo.u32 %r9, %r1, %r3;", None),  # the factor is not known when the kernel is built
-    ("xor.b32 %r9, %r1, 1;", None),
+    ("xor.b32 %r9, %r1, 1;", ([(k ^ 1) - 1 for k in K], "")),
+    ("shl.b32 %r8, %r1, 2; xor.b32 %r9, %r8, 148;", ([(4 * k ^ 20) - 20 for k in K], "")),
+    ("xor.b32 %r9, 64, %r1;", (K, "")),
+    ("xor.b32 %r9, %r1, -1;", ([-k for k in K], "")),
+    ("xor.b32 %r9, %r1, %r2;", None),  # which bits it has is not known
+    ("shl.b32 %r8, %r2, 5; xor.b32 %r9, %r1, %r8;", (K, "")),
+    ("add.u32 %r8, %r1, 1; xor.b32 %r9, %r8, 2;", None),  # a step meets the base
+    ("xor.b32 %r8, %r1, 1; xor.b32 %r9, %r8, 2;", None),
     ("mul.lo.u32 %r9, %r1, 0x10000000;", None),  # lanes too far apart
     # bits: %tid.x begins at a multiple of 32
     ("and.b32 %r9, %r1, 31;", (K, "")),

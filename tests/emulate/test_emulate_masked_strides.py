@@ -1,5 +1,5 @@
-"""Some lanes of a warp access every second or fourth element of shared memory, or a row backwards; and registers to
-which a block has added numbers, whose accesses share a check."""
+"""Some lanes of a warp access every second or fourth element of shared memory, a row backwards or in another order; and
+registers to which a block has added numbers, whose accesses share a check."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ MOVED = {
 SIZES = {"b32": 4, "f32": 4, "b64": 8, "v2.b32": 8}
 
 
-def outcome(way: str, body: str, **options: Any) -> Any:
+def outcome(way: str, body: str, block: tuple[int, ...] = (64,), **options: Any) -> Any:
     """What a kernel leaves, counts and finds, or the fault."""
     text = kernel(body, SHARED)
     checks = options.get("checks", ("memcheck",))
     if way == "good":
-        improve(text, (64,), options.get("counters", False), checks)
+        improve(text, block, options.get("counters", False), checks)
     try:
-        out, report = run("step" if way == "step" else "jit", text, threads=64, blocks=2, **options)
+        out, report = run("step" if way == "step" else "jit", text, threads=block, blocks=2, **options)
     except DeviceFault as fault:
         return str(fault)
     return out.tolist(), report.counters, sorted({(f.check, f.kind) for f in report.findings})
@@ -164,3 +164,52 @@ def test_registers_that_are_numbers_apart(space: str, index: str, first: int) ->
     for options in ({}, {"counters": True}, {"checks": ("memcheck", "initcheck")}):
         expected = outcome("step", body, **given, **options)
         assert [outcome(way, body, **given, **options) for way in WAYS] == [expected] * len(WAYS), options
+
+
+ORDERS = {
+    "xor 1": "xor.b32 %r17, %r1, 1;",
+    "xor 21": "xor.b32 %r17, %r1, 21;",
+    "xor 40": "xor.b32 %r17, %r1, 40;",
+    "backwards": "not.b32 %r17, %r1; and.b32 %r17, %r17, 63;",
+    "xor all": "xor.b32 %r17, %r1, -1; add.u32 %r17, %r17, 64;",
+    "of a register": "ld.global.u32 %r18, [%rd2]; xor.b32 %r17, %r1, %r18;",
+    "high bits of a register": "ld.global.u32 %r18, [%rd2]; shl.b32 %r18, %r18, 5; xor.b32 %r17, %r18, %r1;",
+    "bytes": "shl.b32 %r17, %r1, 2; xor.b32 %r17, %r17, 20; shr.u32 %r17, %r17, 2;",
+    "twice": "xor.b32 %r17, %r1, 6; xor.b32 %r17, %r17, 35;",
+    "and then its bits": "xor.b32 %r17, %r1, 3; and.b32 %r18, %r17, 12; xor.b32 %r17, %r17, %r18;",
+    "of a product": "mul.lo.u32 %r17, %r1, 3; xor.b32 %r17, %r17, 9; and.b32 %r17, %r17, 63;",
+}
+
+
+@pytest.mark.sweep(4)
+@pytest.mark.parametrize("block", [(64,), (16, 4)])
+@pytest.mark.parametrize("kind", ["b32", "b64", "v2.b32"])
+@pytest.mark.parametrize("order", ORDERS)
+def test_lanes_that_take_a_row_in_another_order(order: str, kind: str, block: tuple[int, ...]) -> None:
+    """All of them, and some: each loads, stores, and compares where it is with where it goes."""
+    size = SIZES[kind]
+    moved = MOVED[kind].format(size=size).replace(f"+{size}", "+256")
+    tid = "" if len(block) == 1 else "mov.u32 %r16, %tid.y; shl.b32 %r16, %r16, 4; add.u32 %r1, %r1, %r16;"
+    place = "mov.u32 %r16, 64; mad.lo.u32 %r4, %r2, %r16, %r1; mul.wide.u32 %rd4, %r4, 4; add.u64 %rd3, %rd1, %rd4;"
+    body = f"""{tid} {place} {FILL} mov.u32 %r20, 7; {ORDERS[order]} mul.lo.u32 %r18, %r17, {size};
+    add.u32 %r19, %r12, %r18; ld.shared.u32 %r21, [%r19]; st.shared.u32 [%r19], %r1; bar.sync 0;
+    setp.gt.s32 %p2, %r17, %r1; @!%p2 bra BEHIND;
+    {moved} BEHIND: mad.lo.u32 %r20, %r20, 31, %r21; mad.lo.u32 %r20, %r20, 31, %r17; {EMPTY}"""
+    for given in ({}, {"counters": True}, {"checks": ALL_CHECKS}):
+        x = np.full(4, 9 if order == "of a register" else 1, np.uint32)
+        expected = outcome("step", body, block=block, x=x, **given)
+        assert [outcome(way, body, block=block, x=x, **given) == expected for way in WAYS] == [True] * len(WAYS), given
+
+
+@pytest.mark.parametrize(
+    ("first", "inside"), [(0, True), (4 * WORDS - 128, True), (4 * WORDS - 64, False), (-64, False)]
+)
+def test_a_row_in_another_order_of_which_some_lanes_are_outside(first: int, inside: bool) -> None:
+    """Those that are active are inside, or are not."""
+    for active in ("lt", "ge"):
+        body = f"""{FILL} mov.u32 %r20, 7; and.b32 %r16, %r1, 31; xor.b32 %r17, %r16, 3; shl.b32 %r18, %r17, 2;
+        add.u32 %r19, %r12, %r18; add.u32 %r19, %r19, {first}; setp.{active}.u32 %p2, %r16, 16; @!%p2 bra BEHIND;
+        ld.shared.u32 %r20, [%r19]; st.shared.u32 [%r19], %r16; BEHIND: {EMPTY}"""
+        expected = outcome("step", body)
+        assert isinstance(expected, str) == (not inside and (active == "lt") == (first < 0))
+        assert [outcome(way, body) for way in WAYS] == [expected] * len(WAYS)

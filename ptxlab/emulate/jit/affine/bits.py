@@ -10,7 +10,7 @@ from ptxlab.emulate.jit.llvm.values import BITS, Value
 
 
 class AffineBits(AffineOps):
-    """`AffineOps` with `and`, `or` and shifts to the right."""
+    """`AffineOps` with `and`, `or`, `xor` and shifts to the right."""
 
     def and_(self, a: Value, b: Value) -> Value:
         for value, by in ((a, b), (b, a)):
@@ -42,6 +42,24 @@ class AffineBits(AffineOps):
             if isinstance(value, Affine) and by.uniform and self._known(by).most >> value.form.common_zeros == 0:
                 return self.add(value, by)  # nvcc's way to add 32 to the bytes of `x + 256 * tid`
         return super().or_(a, b)
+
+    def xor(self, a: Value, b: Value) -> Value:
+        """Of a sorting network's `t ^ j` the lanes are a row in another order, or that of another warp."""
+        for value, by in ((a, b), (b, a)):
+            if isinstance(value, Affine) and value.form.disjoint and by.uniform:
+                form, known = value.form, self._known(by)
+                flipped = (1 << form.high.bit_length()) - 1  # bits that steps may have, of which the base has none
+                if by.lanes is None and flipped >> known.zeros:
+                    continue
+                flipped &= int(by.lanes[0]) if by.lanes is not None else 0
+                steps, bits = (
+                    [(step ^ flipped) - flipped for step in form.steps],
+                    max(form.most, known.most).bit_length(),
+                )
+                most = no_more(a.type, (1 << bits) - 1)
+                found = form_of(a.type, steps, min(form.zeros, known.zeros), most=most)
+                return self.made(found, super().xor(value.base, by)) or super().xor(a, b)
+        return super().xor(a, b)
 
     def lshr(self, a: Value, b: Value) -> Value:
         return self._shifted(a, b, super().lshr) or super().lshr(a, b)

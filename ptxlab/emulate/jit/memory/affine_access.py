@@ -22,7 +22,7 @@ from ptxlab.emulate.jit.llvm.ir_text import COLD, W
 from ptxlab.emulate.jit.llvm.values import Value, constant
 from ptxlab.emulate.jit.memory.address_resolution import AddressResolution
 from ptxlab.emulate.jit.memory.prefetches import Prefetches
-from ptxlab.emulate.jit.memory.short_rows import in_one_row, masked, short_rows
+from ptxlab.emulate.jit.memory.short_rows import fills_a_row, in_one_row, masked, short_rows
 from ptxlab.emulate.jit.memory.strided_rows import of_some
 from ptxlab.emulate.rules.accesses import (
     ANYWHERE,
@@ -126,7 +126,7 @@ class AffineAccesses(Part):
         if not shared:
             group.reach = t.sub("i64", extent.lowest.text, start), extent.beyond.text
         if way:
-            group.rows, group.one_row = self._short_rows(at.form, size), way == str(IN_ONE_ROW)
+            group.rows, group.one_row = self._short_rows(at.form, size), group.one_row or way == str(IN_ONE_ROW)
             group.stride = str(apart[1]) if extent.stride is None else extent.stride.text
         if not shared:
             likely = group.patterns | ({_pattern_of_all(at.form, size)} if self.active.thinned else set())
@@ -190,6 +190,10 @@ class AffineAccesses(Part):
             return frozenset({partial}), found, way
         steady = form.times == LANES and not any(apart) if form.times else _steady(form)
         one_row = self.e.wide and not group.write and not steady and in_one_row(form, size)
+        if pattern == IN_ONE_ALLOCATION and not steady and self._stores_one_row(group, form, size):
+            group.one_row, group.some = True, self.sites.patterns.with_gaps()
+            way = self._of_all(str(IN_ONE_ROW), str(IN_ONE_ROW if group.some else IN_ONE_ALLOCATION))
+            return frozenset({IN_ONE_ALLOCATION}), found, way
         if pattern == IN_ONE_ALLOCATION and one_row and self._short_rows(form, size) is None:
             return frozenset({IN_ONE_ALLOCATION}), found, str(IN_ONE_ROW)
         if pattern == IN_ONE_ALLOCATION and self._sparse and not steady:
@@ -212,6 +216,12 @@ class AffineAccesses(Part):
         row, tight = self._of_all(str(IN_A_ROW), str(gaps)), self.t.eq("i64", extent.stride.text, size)
         found, way = (self.t.select(tight, "i32", row, other) for other in (found, way))
         return frozenset({IN_A_ROW, gaps, IN_ONE_ALLOCATION}), found, way
+
+    def _stores_one_row(self, group: Group, form: Form, size: int) -> bool:
+        """Whether lanes store a row of shared memory, in an order of their own."""
+        if self.e.instruments or not self.e.wide or self.e.code.space != "shared":
+            return False
+        return group.write and size in (4, 8) and fills_a_row(form, size)
 
     def _some_as_all(self, at: Affine, size: int) -> bool:
         """Whether some lanes that are equally far apart access shared memory as all of them would."""

@@ -19,7 +19,7 @@ from ptxlab.emulate.jit.memory.merged_loads import Bundle, Bundles
 from ptxlab.emulate.jit.memory.merged_stores import MergedStores
 from ptxlab.emulate.jit.memory.row_chunks import RowChunks
 from ptxlab.emulate.jit.memory.scattered import Offsets, Scattered, Stride, Where
-from ptxlab.emulate.jit.memory.short_rows import ShortRows, load_one_row
+from ptxlab.emulate.jit.memory.short_rows import ShortRows, load_one_row, store_one_row
 from ptxlab.emulate.jit.memory.strided_rows import StridedRows
 from ptxlab.emulate.jit.memory.vector_stores import store_vectors, stored_together
 from ptxlab.emulate.jit.translation.rule_calls import call
@@ -161,6 +161,9 @@ class Transfers(Part):
 
     def _in_its_turn(self, seen: Seen, first: str, stored: list[str]) -> list[str]:
         """An access of these lanes that is made where it stands."""
+        if seen.group.one_row and seen.write:
+            store_one_row(self.t, seen, first, stored, self.active.vector if seen.group.some else "")
+            return []
         if seen.group.one_row:
             return load_one_row(self.t, seen, first)
         if seen.group.rows:

@@ -13,7 +13,7 @@ from ptxlab.emulate.jit.emitter.access_groups import Rows, Seen
 from ptxlab.emulate.jit.emitter.part import Part
 from ptxlab.emulate.jit.llvm.ir_text import Text, W
 from ptxlab.emulate.jit.llvm.values import LLVM
-from ptxlab.emulate.jit.llvm.vector_elements import joined
+from ptxlab.emulate.jit.llvm.vector_elements import interleave, joined
 
 LENGTHS = (16, 8, 4)
 """How many lanes a row may have."""
@@ -52,6 +52,29 @@ def load_one_row(t: Text, seen: Seen, first: str) -> list[str]:
     kind = f"<{(max(apart) - low) // seen.step + seen.count} x {ty}>"
     row = t.load(kind, t.offset(first, seen.offset + low), align=seen.step)
     return [t.shuffle(kind, row, [(at - low) // seen.step + k for at in apart]) for k in range(seen.count)]
+
+
+def fills_a_row(form: Form, size: int) -> bool:
+    """Whether all lanes together take a row of 32 elements, in any order: they may store it."""
+    return not form.times and sorted(form.apart) == list(range(min(form.apart), min(form.apart) + W * size, size))
+
+
+def store_one_row(t: Text, seen: Seen, first: str, stored: list[str], mask: str) -> None:
+    """Stores such a row: a shuffle brings the elements into its order. Under a mask (of lanes; "": all are active) the
+    others' stay as they are, in shared memory, where nobody else writes. first: a pointer to where the group has its
+    first lane."""
+    assert seen.group.lanes is not None
+    apart, ty, count = seen.group.lanes.form.apart, LLVM[seen.lane], seen.count
+    low, kind = min(apart), f"<{W * count} x {ty}>"
+    lanes = sorted(range(W), key=lambda lane: apart[lane])
+    row = t.shuffle(kind, interleave(t, ty, stored), [lane * count + k for lane in lanes for k in range(count)])
+    place = t.offset(first, seen.offset + low)
+    if mask:
+        there = t.shuffle(f"<{W} x i1>", mask, [lane for lane in lanes for _ in range(count)])
+        # Volatile, or LLVM makes a store under a mask of it, which takes AMD's CPUs 12 cycles.
+        old = t.load(f"volatile {kind}", place, align=seen.step)
+        row = t.select(there, kind, row, old, of=f"<{W * count} x i1>")
+    t.store(kind, row, place, align=seen.step)
 
 
 class ShortRows(Part):
