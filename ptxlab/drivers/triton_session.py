@@ -139,12 +139,14 @@ def _files() -> tuple[str, ...]:
     return (runtime.__file__,)
 
 
+DESCRIPTORS = (3, 9)
+"""The oldest version that a session is tested with; earlier ones pass tensor descriptors otherwise."""
 _active: list[TritonSession] = []
 """Sessions that are entered; the last one runs kernels."""
 
 
 def _check_installed() -> None:
-    check_installed()
+    check_installed(DESCRIPTORS)
     import triton
 
     if triton.knobs.runtime.interpret:

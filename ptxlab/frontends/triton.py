@@ -11,9 +11,8 @@ from ptxlab.errors import CompileError, UnavailableError
 from ptxlab.frontends.kernel import CompiledKernel, Param, Pointer
 
 INSTALL = "pip install 'ptxlab[triton]'"
-NEEDED = (3, 9)
-"""The oldest version that is tested. 3.2 has no `triton.knobs`, and descriptors have been passed as they are now only
-since they can round to tf32 (3.7)."""
+NEEDED = (3, 6)
+"""The oldest version whose kernels have been compiled and launched, on an H100."""
 LIBRARY = "triton/language/"
 """A part of the paths of Triton's own functions that are written in Triton (`tl.sum`, `tl.rand`)."""
 _ELEMENTS = {
@@ -22,15 +21,15 @@ _ELEMENTS = {
 }  # fmt: skip
 
 
-def check_installed() -> None:
+def check_installed(needed: tuple[int, int] = NEEDED) -> None:
     """Raises `UnavailableError` where there is no Triton, or one that is too old."""
     try:
         import triton as found
     except ImportError as error:
         raise UnavailableError(f"Triton is not installed ({error}): {INSTALL}") from None
     number = tuple(map(int, re.findall(r"\d+", found.__version__)[:2]))
-    if number < NEEDED:
-        oldest = ".".join(map(str, NEEDED))
+    if number < needed:
+        oldest = ".".join(map(str, needed))
         raise UnavailableError(f"Triton {found.__version__} is installed, and {oldest} or later is needed: {INSTALL}")
 
 

@@ -121,7 +121,7 @@ def test_every_opcode_has_a_page(generate: ModuleType) -> None:
     # the semantics as they are executed, down to what they call
     popc, fma = (generate.isa_page(name, TABLE[name]) for name in ("popc", "fma"))
     assert "m.popc(" in popc
-    assert "def sum_to_odd(" in fma
+    assert "def fma_of_halves(" in fma
 
 
 def test_a_page_of_a_kernel(generate: ModuleType) -> None:

@@ -54,7 +54,9 @@ def components(after: list[list[int]]) -> list[list[int]]:
                     low[at] = min(low[at], number[to])
             else:
                 if low[at] == number[at]:
-                    cut = path.index(at)
+                    cut = len(path) - 1
+                    while path[cut] != at:  # from the end: most components are a single block
+                        cut -= 1
                     found.append(sorted(path[cut:]))
                     for each in path[cut:]:
                         on_path[each] = False
@@ -124,7 +126,9 @@ def _components(successors: Sequence[Sequence[int]], nodes: set[int], starts: It
             if work:
                 low[work[-1][0]] = min(low[work[-1][0]], low[node])
             if low[node] == index[node]:
-                at = stack.index(node)
+                at = len(stack) - 1
+                while stack[at] != node:  # from the end, as above
+                    at -= 1
                 found.append(stack[at:])
                 on_stack.difference_update(stack[at:])
                 del stack[at:]
