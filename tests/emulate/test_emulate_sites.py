@@ -15,7 +15,7 @@ from ptxlab.text import parse
 
 pytestmark = pytest.mark.skipif("jit" not in ENGINES, reason="needs llvmlite: there is one engine only")
 
-BASES = "\n".join(f"add.u64 %rd{k}, %rd2, {4 * k};\nld.global.u32 %r{k}, [%rd{k}];" for k in range(10, 18))
+BASES = "\n".join(f"or.b64 %rd{k}, %rd2, {4 * k};\nld.global.u32 %r{k}, [%rd{k}];" for k in range(10, 18))
 BODY = f"""
     mul.wide.u32 %rd5, %r1, 4;
     add.u64 %rd6, %rd2, %rd5;

@@ -31,6 +31,7 @@ ALLOWED = {
     "emulate/jit/atomics/atomics.py": "the operations of atom and red, which are modifiers",
     "emulate/jit/matrices/half_products.py": OTHER + "LLVM's instructions",
     "emulate/jit/llvm/instruction_text.py": OTHER + "LLVM's instructions",
+    "emulate/jit/llvm/rounding_modes.py": OTHER + "LLVM's instructions",
     "emulate/jit/llvm/wide_operations.py": OTHER + "LLVM's instructions",
     "emulate/jit/translation/expressions.py": OTHER + "LLVM's instructions",
     "emulate/jit/translation/intrinsics.py": OTHER + "LLVM's words for operations",

@@ -163,6 +163,8 @@ def _places(program: Program, block: Block) -> dict[int, Place]:
             elif isinstance(mem.base, Symbol) and code.space != "shared":
                 base = Place(mem.base.name, 0)  # two variables are two allocations
             found[code.index] = base._replace(offset=base.offset + offset_of(code))
+        elif code.properties.accesses:  # it may be what stops the kernel: what comes behind is not checked before it
+            moved.clear()
         added = _added(program, code)
         after = added and place(added[0])
         for r in writes(code):
