@@ -78,7 +78,7 @@ def outcome(way: str, block: tuple[int, ...], grid: tuple[int, ...], seed: int, 
     return out.tolist(), report.lines, report.warp_instructions, report.thread_instructions, found, counted
 
 
-@pytest.mark.sweep(4)
+@pytest.mark.sweep(12)
 @pytest.mark.parametrize("seed", range(30))
 @pytest.mark.parametrize("shapes", [TILES, SOLIDS])
 def test_both_engines_agree(shapes: Any, seed: int) -> None:
@@ -86,6 +86,7 @@ def test_both_engines_agree(shapes: Any, seed: int) -> None:
     assert outcome("good", block, grid, seed) == outcome("step", block, grid, seed), (block, grid)
 
 
+@pytest.mark.sweep(5)
 @pytest.mark.parametrize("options", [{"counters": True}, {"checks": ALL_CHECKS}, {"workers": 2}])
 @pytest.mark.parametrize("seed", range(100, 106))
 def test_with_counters_and_checks(options: dict[str, Any], seed: int) -> None:

@@ -68,7 +68,7 @@ def some(kind: str, times: int, first: int, lanes: str, *, guard: bool = False) 
     {moved} BEHIND: {EMPTY}"""
 
 
-@pytest.mark.sweep(6)
+@pytest.mark.sweep(24)
 @pytest.mark.parametrize(
     ("lanes", "guard"), [(EVEN, False), (DATA, False), ("setp.eq.u32 %p2, %r1, 5;", False), (DATA, True)]
 )
@@ -81,7 +81,7 @@ def test_some_lanes_of_every_second_or_fourth_element(kind: str, times: int, lan
         assert [outcome(way, body, **given) == expected for way in WAYS] == [True] * len(WAYS), given
 
 
-@pytest.mark.sweep(4)
+@pytest.mark.sweep(16)
 @pytest.mark.parametrize(
     ("times", "first", "active"),
     [
@@ -144,7 +144,7 @@ def test_accesses_at_registers_that_are_numbers_apart_share_a_check(body: str, e
     assert groups(body) == expected
 
 
-@pytest.mark.sweep(3)
+@pytest.mark.sweep(8)
 @pytest.mark.parametrize("space", ["shared", "global"])
 @pytest.mark.parametrize("index", ["%r1", "%r2", "%r16"])
 @pytest.mark.parametrize("first", [8, 4 * WORDS - 40, 4 * WORDS - 256, -100])
@@ -181,7 +181,7 @@ ORDERS = {
 }
 
 
-@pytest.mark.sweep(4)
+@pytest.mark.sweep(16)
 @pytest.mark.parametrize("block", [(64,), (16, 4)])
 @pytest.mark.parametrize("kind", ["b32", "b64", "v2.b32"])
 @pytest.mark.parametrize("order", ORDERS)

@@ -81,7 +81,7 @@ def outcome(way: str, block: tuple[int, ...], body: str, **options: Any) -> tupl
     return out.tolist(), x.tolist(), report.lines, report.warp_instructions, report.thread_instructions, found, counted
 
 
-@pytest.mark.sweep(4)
+@pytest.mark.sweep(9)
 @pytest.mark.parametrize("seed", [*range(24), 1003, 1016, 1017])
 def test_both_engines_agree(seed: int) -> None:
     body = program(seed)
@@ -91,6 +91,7 @@ def test_both_engines_agree(seed: int) -> None:
         assert outcome("good", block, body) == expected, (block, body)
 
 
+@pytest.mark.sweep(5)
 @pytest.mark.parametrize("options", [{"counters": True}, {"checks": ALL_CHECKS}])
 @pytest.mark.parametrize("seed", range(100, 106))
 def test_with_counters_and_checks(options: dict[str, Any], seed: int) -> None:
@@ -145,6 +146,7 @@ def test_every_second_lane_is_asked_for_with_its_warp() -> None:
     assert "gather" not in swift
 
 
+@pytest.mark.sweep(6)
 @pytest.mark.parametrize("ahead", [8, 7000, 7204, 8140, 2])
 @pytest.mark.parametrize("block", [(256,), (96,), (100,), (16, 16), (32, 8)])
 def test_every_second_lane(block: tuple[int, ...], ahead: int) -> None:
