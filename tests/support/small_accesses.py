@@ -79,7 +79,6 @@ wrong("a vector with a hole", UNWRITTEN, body=ROW + """
     st.shared.v2.u32 [%r7], {%r1, %r1};
     st.shared.u32 [%r7+12], %r1;
     ld.shared.v4.u32 {%r6, %r8, %r9, %r13}, [%r7];
-    add.u32 %r6, %r6, %r9;
     st.global.u32 [%rd3], %r6;
 """)
 

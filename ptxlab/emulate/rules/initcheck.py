@@ -146,16 +146,19 @@ def first_in_gap(written: Pointer[u8], size: u64) -> u64:
 @rule(cold=True)
 def lacking(launch: Launch, written: Pointer[u8], size: u64, access: u64) -> u64:
     """The first of `size` bytes that an instruction should not have read; `size` if there is none. Copies of structures
-    include their padding: a load of which some bytes have been written is right if its result is only stored."""
+    include their padding: a load of which some bytes of each word have been written is right if its result is only
+    stored."""
     missing = first_unwritten(written, size)
     if missing == size or launch.copies is None or launch.copies[access >> CODE & LAST_CODE] == 0:
         return missing
     none: boolean = True
     for at in range(size):
-        if written[at] == GAP:
-            return missing
+        if at & 3 == 0:
+            none = True
         none = none and written[at] != WRITTEN
-    return missing if none else size
+        if written[at] == GAP or (none and (at & 3 == 3 or at + 1 == size)):
+            return missing
+    return size
 
 
 @rule(cold=True)
