@@ -26,9 +26,9 @@ from ptxlab.emulate.rules.race_line_records import (
 from ptxlab.emulate.rules.race_owned_lines import line_taken
 from ptxlab.emulate.rules.race_partial_lines import FULL, ROW, by_lanes, mixed, words_of
 from ptxlab.emulate.rules.race_summaries import accessed, none_written
-from ptxlab.emulate.rules.records import BLOCK, ID, Block, Launch
+from ptxlab.emulate.rules.records import BLOCK, ID, STRONG, Block, Launch
 
-OF_WARP = ID & ~31
+OF_WARP = ID & ~(31 | 1 << STRONG)
 """The fields of a record that name the warp, and say whether many of its lanes made the access."""
 NEAR = 16 * ROW
 """Words among which reads that are looked at line by line lie, unless each lies behind the one before."""
