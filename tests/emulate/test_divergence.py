@@ -5,7 +5,7 @@ import random
 import pytest
 
 from ptxlab.emulate.jit.analysis.divergence import _immediate_post_dominators
-from ptxlab.emulate.program.block_order import reachable
+from ptxlab.emulate.program.block_order import components, reachable
 
 
 def ends(after: list[list[int]], start: int, without: int) -> bool:
@@ -34,3 +34,21 @@ def test_a_chain_of_many_branches() -> None:
     diamonds = [way for k in range(0, 15000, 3) for way in ([k + 1, k + 2], [k + 3], [k + 3])]
     nearest = _immediate_post_dominators([*diamonds, []])
     assert nearest == [3 * (at // 3) + 3 for at in range(15000)] + [-1]
+
+
+def test_components_are_what_reaches_each_other() -> None:
+    """Each block once, and a component behind all that it leads to."""
+    draw = random.Random(4)
+    for _ in range(200):
+        count = draw.randrange(1, 12)
+        after = [draw.sample(range(count), draw.randrange(min(3, count + 1))) for _ in range(count)]
+        reach = [{n} for n in range(count)]
+        for _ in range(count):
+            reach = [set().union(own, *(reach[to] for to in after[n])) for n, own in enumerate(reach)]
+        found = components(after)
+        assert sorted(n for each in found for n in each) == list(range(count))
+        done = set[int]()
+        for each in found:
+            assert each == [n for n in range(count) if n in reach[each[0]] and each[0] in reach[n]]
+            done.update(each)
+            assert all(reach[n] <= done for n in each)
