@@ -129,7 +129,7 @@ PROGRAMS = {
 }
 
 
-@pytest.mark.sweep(3)
+@pytest.mark.sweep(7)
 @pytest.mark.parametrize("checks", [ALL_CHECKS, ("memcheck", "racecheck")], ids=["all", "racecheck"])
 @pytest.mark.parametrize("way", COMPILED)
 @pytest.mark.parametrize("name", PROGRAMS)

@@ -392,6 +392,7 @@ SUMS = {
 """What lies between two steps of a sum; what the first warp reads in the end; a byte that each thread writes."""
 
 
+@pytest.mark.sweep(4)
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("what", SUMS)
 def test_sums_of_warps_that_synchronize_their_lanes(what: str, way: str) -> None:
@@ -440,6 +441,7 @@ ODD = {
 }
 
 
+@pytest.mark.sweep(5)
 @pytest.mark.parametrize("way", [way for way in WAYS if way != "step"])
 @pytest.mark.parametrize("before", [True, False], ids=["at first", "at last"])
 @pytest.mark.parametrize("odd", ODD)

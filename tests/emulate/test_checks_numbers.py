@@ -111,6 +111,7 @@ class Words:
                         self.written.add(word)
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("compiled", [False, True])
 @pytest.mark.parametrize("granule", [4, 1])
 def test_numbers_say_whether_a_written_word_has_several_threads(granule: int, compiled: bool) -> None:
@@ -128,7 +129,9 @@ def test_numbers_say_whether_a_written_word_has_several_threads(granule: int, co
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("first", [0, 10, *slow((500, 1010, 7001, *range(20, 200, 10)))])
+@pytest.mark.parametrize(
+    "first", [0, pytest.param(10, marks=pytest.mark.rest), *slow((500, 1010, 7001, *range(20, 200, 10)))]
+)
 def test_random_changes_in_place(first: int) -> None:
     assert differences(first, 10) == []
 

@@ -212,6 +212,7 @@ def test_two_lanes_that_update_one_element(way: str) -> None:
             assert found == _found("step", body)
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("before", [0, 1015, 1100])
 def test_a_race_in_a_long_kernel_names_its_instructions(before: int, way: str) -> None:

@@ -78,7 +78,7 @@ def outcome(way: str, block: tuple[int, ...], grid: tuple[int, ...], seed: int, 
     return out.tolist(), report.lines, report.warp_instructions, report.thread_instructions, found, counted
 
 
-@pytest.mark.sweep(12)
+@pytest.mark.sweep(24)
 @pytest.mark.parametrize("seed", range(30))
 @pytest.mark.parametrize("shapes", [TILES, SOLIDS])
 def test_both_engines_agree(shapes: Any, seed: int) -> None:

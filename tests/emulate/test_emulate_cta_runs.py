@@ -55,7 +55,7 @@ def outcome(way: str, body: str, block: tuple[int, ...], grid: tuple[int, ...], 
     return out.tolist(), x.tolist(), report.lines, report.warp_instructions, report.thread_instructions
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(4)
 @pytest.mark.parametrize("what", BODIES)
 def test_both_engines_agree(what: str) -> None:
     faults = 0

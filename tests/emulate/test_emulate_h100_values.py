@@ -165,6 +165,7 @@ def places(space: str, words: int) -> str:
     return there + "\n{}\n" + back
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("space", SPACES)
 @pytest.mark.parametrize("old", [False, True], ids=["red", "atom"])
 def test_a_sum_per_lane(space: str, old: bool) -> None:

@@ -181,7 +181,7 @@ ORDERS = {
 }
 
 
-@pytest.mark.sweep(16)
+@pytest.mark.sweep(24)
 @pytest.mark.parametrize("block", [(64,), (16, 4)])
 @pytest.mark.parametrize("kind", ["b32", "b64", "v2.b32"])
 @pytest.mark.parametrize("order", ORDERS)
@@ -201,6 +201,7 @@ def test_lanes_that_take_a_row_in_another_order(order: str, kind: str, block: tu
         assert [outcome(way, body, block=block, x=x, **given) == expected for way in WAYS] == [True] * len(WAYS), given
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize(
     ("first", "inside"), [(0, True), (4 * WORDS - 128, True), (4 * WORDS - 64, False), (-64, False)]
 )

@@ -148,6 +148,7 @@ AGAIN:
     st.global.u32 [%rd5], %r16;"""
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("cpu", ["haswell", "x86-64"])
 @pytest.mark.parametrize("body", [COLOURS, OWN_WORDS, PAIRS_OF_ROWS, LOOP])
 def test_what_shuffles_and_registers_of_loops_do(monkeypatch: pytest.MonkeyPatch, cpu: str, body: str) -> None:

@@ -41,7 +41,7 @@ def outcome(way: str, body: str, threads: int, x: np.ndarray, **options: Any) ->
 
 
 @pytest.mark.long
-@pytest.mark.sweep(7)
+@pytest.mark.sweep(13)
 @pytest.mark.parametrize("threads", [32, 48, 64])
 @pytest.mark.parametrize("space", ["global", "shared"])
 @pytest.mark.parametrize("element", ELEMENTS)
@@ -81,6 +81,7 @@ def test_lanes_in_one_row(index: str, element: str, space: str, threads: int, af
     assert bool(watched) == ("+avx512f" in host().features)
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("threads", [32, 48, 64, 96, 100])
 @pytest.mark.parametrize("shift", [1, 3, 5, 7])
 def test_parts_of_the_index_of_a_thread_in_the_grid(threads: int, shift: int) -> None:

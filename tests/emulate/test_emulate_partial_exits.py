@@ -163,6 +163,7 @@ def test_every_second_lane_with_counters_and_checks(options: dict[str, Any]) -> 
     assert outcome("good", (32, 8), body, **options) == outcome("step", (32, 8), body, **options)
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("block", [(256,), (100,), (16, 8)])
 def test_two_workers(block: tuple[int, ...]) -> None:
     body = FILTER.format(more="red.global.add.u32 [%rd2+16000000], 1;")
@@ -171,6 +172,7 @@ def test_two_workers(block: tuple[int, ...]) -> None:
     assert outcome("good", block, body, workers=2) == outcome("step", block, body)
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize(
     "what",
     [

@@ -54,6 +54,7 @@ def moved(way: str, program: str, threads: int, size: int) -> np.ndarray:
     return out
 
 
+@pytest.mark.sweep(4)
 @pytest.mark.parametrize("threads", [1, 8, 33, 48, 100])
 @pytest.mark.parametrize("type_", TYPES)
 def test_rows_of_some_lanes(type_: str, threads: int) -> None:

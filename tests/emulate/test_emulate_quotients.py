@@ -44,6 +44,7 @@ def numbers(bits: int, same: bool) -> np.ndarray:
     return np.array([each % (1 << bits) for each in dividends + divisors], f"u{bits // 8}")
 
 
+@pytest.mark.sweep(5)
 @pytest.mark.parametrize("guard", ["", "@%p1"], ids=["all", "some"])
 @pytest.mark.parametrize("same", [False, True], ids=["own", "same"])
 @pytest.mark.parametrize("type_", ["u16", "s16", "u32", "s32", "u64", "s64"])

@@ -80,6 +80,7 @@ def test_all_modes(type_: str, operation: str) -> None:
 
 
 @pytest.mark.skipif(platform.machine().lower() not in ("x86_64", "amd64"), reason="code for x86")
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize(("cpu", "features"), [("haswell", "+avx,+avx2,+fma"), ("x86-64", "")])
 @pytest.mark.parametrize(("type_", "operation"), [("f32", "fma"), ("f64", "add"), ("f32", "div"), ("f64", "sqrt")])
 def test_modes_of_the_control_register(

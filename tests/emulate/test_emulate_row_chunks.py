@@ -68,6 +68,7 @@ def agree(body: str, *numbers: int, **options: Any) -> Any:
     return step
 
 
+@pytest.mark.sweep(5)
 @pytest.mark.parametrize("step", [1, 2, -1, 0, 40], ids=["next", "every second", "back", "stays", "far"])
 @pytest.mark.parametrize(("stride", "first"), [(64, 64), (64, 72), (48, 80), (40, 64), (0, 96), (-64, 12800), (8, 64)])
 @pytest.mark.parametrize("type_", LOADS)
@@ -99,6 +100,7 @@ BODIES = {
 }  # fmt: skip
 
 
+@pytest.mark.sweep(5)
 @pytest.mark.parametrize(
     "options",
     [{}, {"counters": True}, {"checks": ALL_CHECKS}, {"seed": 7}],

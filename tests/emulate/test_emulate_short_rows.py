@@ -63,7 +63,7 @@ def _agree(program: str, block: tuple[int, ...], x: np.ndarray) -> None:
         assert np.array_equal(step, other)
 
 
-@pytest.mark.sweep(3)
+@pytest.mark.sweep(6)
 @pytest.mark.parametrize("stride", [8, 40, 5, 0], ids=["dense", "apart", "overlapping", "one row"])
 @pytest.mark.parametrize("block", [(8, 8), (4, 16), (8, 3), (4, 2)])
 @pytest.mark.parametrize("type_", TYPES)
@@ -108,7 +108,7 @@ LEAVE = """
 """Some lanes of each row leave."""
 
 
-@pytest.mark.sweep(3)
+@pytest.mark.sweep(7)
 @pytest.mark.parametrize("block", [(8, 8), (4, 16), (16, 6), (8, 4, 3), (16, 4, 2)])
 @pytest.mark.parametrize("type_", TYPES)
 def test_rows_of_which_lanes_are_missing(type_: str, block: tuple[int, ...]) -> None:

@@ -182,7 +182,7 @@ def test_every_second_and_every_fourth_element(
     assert set(made) == {times}
 
 
-@pytest.mark.sweep(3)
+@pytest.mark.sweep(6)
 @pytest.mark.parametrize("end", ["first", "last"])
 @pytest.mark.parametrize("space", ["global", "shared"])
 @pytest.mark.parametrize("element", SMALL)
@@ -216,6 +216,7 @@ def test_every_third_element_and_rows_backwards(
     assert bool(made) == (times < 0 or size < 8)
 
 
+@pytest.mark.sweep(5)
 @pytest.mark.parametrize("block", [(32,), (16, 4)])
 @pytest.mark.parametrize(("kind", "size"), [("u8", 1), ("u16", 2), ("u32", 4)])
 @pytest.mark.parametrize("times", [2, 3, 4])
@@ -245,7 +246,7 @@ PAIRS = {
 
 
 @pytest.mark.long
-@pytest.mark.sweep(17)
+@pytest.mark.sweep(35)
 @pytest.mark.parametrize("space", ["global", "shared"])
 @pytest.mark.parametrize("element", PAIRS)
 @pytest.mark.parametrize(("times", "block"), [

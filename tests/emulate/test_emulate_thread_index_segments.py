@@ -81,7 +81,7 @@ def outcome(way: str, block: tuple[int, ...], body: str, **options: Any) -> tupl
     return out.tolist(), x.tolist(), report.lines, report.warp_instructions, report.thread_instructions
 
 
-@pytest.mark.sweep(4)
+@pytest.mark.sweep(10)
 @pytest.mark.parametrize("seed", range(24))
 def test_both_engines_agree(seed: int) -> None:
     body = "mov.u32 %r15, 0;" + program(seed)
@@ -116,6 +116,7 @@ def test_most_warps_are_not_looked_at() -> None:
     assert text.count("\nside.warp:") == 8
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("block", [(128,), (100,), (32, 4)])
 def test_a_tree_of_two_workers(block: tuple[int, ...]) -> None:
     body = TREE.format(**STEPS)
@@ -123,6 +124,7 @@ def test_a_tree_of_two_workers(block: tuple[int, ...]) -> None:
     assert outcome("good", block, body, workers=2) == expected
 
 
+@pytest.mark.sweep(4)
 @pytest.mark.parametrize("w", [64, 16, 1])
 @pytest.mark.parametrize(
     "what",

@@ -78,6 +78,7 @@ MOVES = {
 }  # fmt: skip
 
 
+@pytest.mark.sweep(4)
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("name", MOVES)
 def test_moves(engine: str, name: str) -> None:

@@ -318,6 +318,7 @@ DONE:"""
 """Lanes 0 to 15 read what lanes 16 to 31 write: these wait for each other at the shuffles."""
 
 
+@pytest.mark.sweep(5)
 @pytest.mark.parametrize(("body", "silent"), [
     (f"st.shared.u32 [%r10], %r1;\n{STORES}\n{READS}", True),
     (f"st.shared.u32 [%r10], %r1;\n{READS}", False),

@@ -63,6 +63,7 @@ def pointer(at: str) -> str:
     return f"cvt.u64.u32 %rd7, %r9; add.u64 %rd7, %rd1, %rd7; add.u64 %rd7, %rd7, {at}; ld.global.u8 %r13, [%rd7];"
 
 
+@pytest.mark.sweep(4)
 @pytest.mark.parametrize(
     "before",
     [
@@ -108,6 +109,7 @@ def test_which_stores_may_come_late(body: str, count: int) -> None:
     assert made_together(body) == count
 
 
+@pytest.mark.sweep(4)
 @pytest.mark.parametrize("at", ["0", "1", "2", "3", "-1", "-3", "93", "96", "-96", "-93", "1000"])
 @pytest.mark.parametrize("threads", [32, 48, (16, 2)])
 def test_loads_that_may_meet_the_stores(at: str, threads: int | tuple[int, ...]) -> None:
@@ -117,6 +119,7 @@ def test_loads_that_may_meet_the_stores(at: str, threads: int | tuple[int, ...])
     assert expected[0] != outcomes(body, threads)[0][0]
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("far", [0, 1, 2, 3, 4, -1, -3, -4, 64])
 def test_lanes_that_meet_those_of_others(far: int) -> None:
     """The distance is known when the kernel runs: of lanes that write the same byte the last store counts."""
@@ -132,6 +135,7 @@ def test_lanes_that_meet_those_of_others(far: int) -> None:
     assert others == [expected] * len(others)
 
 
+@pytest.mark.sweep(5)
 @pytest.mark.parametrize("apart", [4, 20, 5, 3, 1, 0, -4, -9])
 @pytest.mark.parametrize(("kind", "count"), [("u8", 4), ("u8", 8), ("u16", 2), ("u16", 4)])
 def test_bytes_and_halves_that_fill_words(kind: str, count: int, apart: int) -> None:

@@ -101,6 +101,7 @@ def places(draw: random.Random, pattern: int, size: int) -> np.ndarray:
 
 
 @pytest.mark.long
+@pytest.mark.sweep(5)
 @pytest.mark.parametrize("size", [1, 2, 4, 8, 16])
 @pytest.mark.parametrize("pattern", PATTERNS)
 def test_a_group_is_written_where_all_its_bytes_are(pattern: int, size: int) -> None:

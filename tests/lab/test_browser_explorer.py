@@ -308,6 +308,7 @@ def test_counters_roofline_and_occupancy_say_where_their_numbers_come_from(lab: 
     assert "global.f32" in ptx_line(lab, line)
     shot(lab, "explorer-counters")
     lab.click(f"{EXPLORER} button:has-text('Roofline and occupancy')")
+    lab_server.painted(lab)
     roofline = text(lab, "section[aria-label=Roofline]")
     assert "NVIDIA A100 data sheet" in roofline
     assert "modelled, every sector from memory" in roofline

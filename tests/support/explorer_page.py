@@ -10,12 +10,13 @@ EXPLORER = ".ptxlab-explorer"
 
 
 def settle(page: Any, after: int = 0) -> int:
-    """Waits until the explorer has answered a request later than `after`; returns that request's number."""
+    """Waits until the explorer has drawn its answer to a request later than `after`; returns that request's number."""
     page.wait_for_function(
         "after => { const r = document.querySelector('.ptxlab-explorer');"
         " return r && r.dataset.busy === '' && Number(r.dataset.seq) > after }",
         arg=after,
     )
+    lab_server.painted(page)
     return int(page.get_attribute(EXPLORER, "data-seq"))
 
 
