@@ -55,6 +55,17 @@ ASKEW = """
 
 PROGRAMS: dict[str, tuple[Any, str]] = {
     "all of it is sure": (160, "ld.global.u32 %r8, [%rd3]; add.u32 %r8, %r8, %r4; st.global.u32 [%rd3], %r8;"),
+    "half a warp is a block": (16, """
+        setp.ge.u32 %p1, %r4, 999;
+        @%p1 bra END;
+        ld.global.u32 %r8, [%rd3];
+        add.u32 %r8, %r8, %r4;
+        st.global.u32 [%rd3], %r8;
+        END:"""),
+    "a tile of less than a warp": ((5, 5), """
+        mov.u32 %r5, %tid.y;
+        mad.lo.u32 %r7, %r5, 5, %r1;
+        mad.lo.u32 %r7, %r2, 25, %r7;""" + WRITES),
     "warps along y": ((32, 5), Y + WRITES),
     "half-warps along y": ((16, 10), "mov.u32 %r5, %tid.y; mad.lo.u32 %r7, %r5, 16, %r1;" + WRITES),
     "the last warps of a block are behind the end": (160, """
@@ -280,6 +291,7 @@ def loop_of(body: str, threads: tuple[int, int, int]) -> str:
 
 SURE = (
     "all of it is sure",
+    "half a warp is a block",
     "the last warps of a block are behind the end",
     "a tile and its border",
     "warps along y and z",
@@ -293,7 +305,7 @@ def test_nothing_is_asked_in_the_loop(what: str) -> None:
     threads, body = PROGRAMS[what]
     x, y, z = (threads, 1, 1) if isinstance(threads, int) else (*threads, 1)[:3]
     loop = loop_of(body, (x, y, z))
-    assert re.search(r"store <(32|16) x i32>", loop)
+    assert re.search(r"store <(32|16) x i32>|masked\.store\.v(32|16)i32", loop)
     assert not [word for word in ("!prof !0", "switch", '@"miss"', "ptr %sites", "ptr %params") if word in loop]
 
 

@@ -20,7 +20,7 @@ from seeded_programs import compare, differing
 from ptxlab.errors import DeviceFault
 
 BLOCKS = ((96,), (128,), (160,), (100,), (64,), (32, 4), (32, 3), (16, 8), (8, 16), (64, 2), (32, 2, 2), (16, 5),
-    (16, 4, 3), (8, 8, 2), (8, 4, 4))  # fmt: skip
+    (16, 4, 3), (8, 8, 2), (8, 4, 4), (16,), (8,), (24,), (31,), (4, 4), (5, 3), (1, 16), (3, 2, 2))  # fmt: skip
 GRIDS = ((3,), (9,), (40,), (7, 2))
 INDICES = (
     "mov.u32 {d}, %r1;",

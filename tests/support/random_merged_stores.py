@@ -22,7 +22,7 @@ from seeded_programs import compare
 
 from ptxlab.emulate import DeviceFault
 
-BLOCKS = ((64,), (64,), (48,), (32, 2), (16, 4), (16, 4), (8, 8), (4, 16), (20, 3))
+BLOCKS = ((64,), (64,), (48,), (32, 2), (16, 4), (16, 4), (8, 8), (4, 16), (20, 3), (12,), (16,), (5, 4))
 BYTES, MIDDLE = 1 << 16, 1 << 15
 """Of `out` and of `x`, and where the places of threads in them begin."""
 

@@ -18,21 +18,25 @@ such an index does not wrap around."""
 class Rows(NamedTuple):
     """How the threads of a warp lie in its block: `width` of them in a row along x, 0 where rows begin at other places
     in each warp. far: whether the grid may have more blocks than `NEAR`. slices: whether blocks have several slices
-    along z, each of full warps. partial: whether the only row of a block ends within a warp. A kernel is built for each
-    of these."""
+    along z, each of full warps. partial: whether the only row of a block ends within a warp. lanes: of a block of less
+    than a warp, how many threads it has. A kernel is built for each of these."""
 
     width: int = W
     far: bool = False
     slices: bool = False
     partial: bool = False
+    lanes: int = 0
 
     @staticmethod
     def of(block: tuple[int, int, int], grid: tuple[int, int, int] = (1, 1, 1)) -> Rows:
         """Of a launch of these dimensions."""
         x, y, z = block
         far = any(blocks > near for blocks, near in zip(grid, NEAR, strict=True))
+        lanes = x * y * z if x * y * z < W else 0
         if x % W == 0 or y == z == 1:
-            return Rows(W, far, z > 1, x % W > 0)
+            return Rows(W, far, z > 1, x % W > 0, lanes)
+        if lanes:
+            return Rows(x if z == 1 else 0, far, lanes=lanes)
         divides = W % x == 0 and (z == 1 or y % (W // x) == 0)
         return Rows(x if divides else 0, far, divides and z > 1)
 
@@ -47,6 +51,11 @@ class Rows(NamedTuple):
         from ptxlab.emulate.jit.affine.forms import low_zeros  # here, as launches of cached code have rows, too
 
         return {"x": low_zeros(W), "y": low_zeros(W // self.width) if self.width else 0, "z": 0}[axis]
+
+    @property
+    def full(self) -> int:
+        """The lanes that a warp begins with, but for the last one of a block of several."""
+        return (1 << self.lanes) - 1 if self.lanes else -1
 
     def known(self, special: str) -> Known:
         """What is known of a special register."""

@@ -71,11 +71,12 @@ class ConvergedFunction(Part):
         t = self.t
         t.at(f"b{block.index}")
         self.e.loops.begin(self.e.loops.of[block.index])
-        bits = t.load("i32", "%live.at") if self.converged.segment is None else "-1"
+        in_segment = self.converged.segment is not None
+        bits = str(self.segments.full) if in_segment else t.load("i32", "%live.at")
         if waits_for_others(self.program.codes[block.first]):
             self._wait_for_others(block, bits)
-        self.blocks.begin(bits)
-        if self.converged.segment is None:
+        self.blocks.begin(bits, thinned=in_segment and self.segments.full != -1)
+        if not in_segment:
             self.blocks.count(block, bits)
         else:
             self.segments.count(block)

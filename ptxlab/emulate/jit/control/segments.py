@@ -60,6 +60,8 @@ class Segments(Part):
         self.partial_exits = PartialExits(blocks, partial_exits)
         self.barriers_pass = False
         """See `WarpLoop.barriers_pass`."""
+        self.full = -1 if self.e.instruments else self.e.rows.full
+        """The lanes that warps run a segment with."""
 
     def find(self) -> None:
         """Finds all segments, before the rest of the code is written."""
@@ -141,7 +143,7 @@ class Segments(Part):
             t.go("elsewhere")
         else:
             at_start = t.eq("i32", t.select("%known", "i32", start, counter), start)
-            full = t.eq("i32", t.load("i32", "%live.at"), -1)
+            full = t.eq("i32", t.load("i32", "%live.at"), self.full)
             t.branch(t.and_("i1", at_start, full), f"b{segment.start}", "elsewhere", COLD)
             t.lines += blocks
         t.at("warp.done")
@@ -223,12 +225,17 @@ class Segments(Part):
         exits.plan(segment)
         return found
 
+    @property
+    def _lanes(self) -> int:
+        """How many lanes warps run a segment with."""
+        return self.e.rows.lanes if self.full != -1 else W
+
     def _surely_there(self) -> None:
         """At the function's entry, `%there`: whether each warp is at the segment's start, with all of its lanes."""
         t = self.t
         partly = t.get(S.Cta, "partly_exited")
         live = t.get(S.Warp, "first_live", "%last")
-        full = t.eq("i32", live, -1)
+        full = t.eq("i32", live, self.full)
         whole = t.and_("i1", full, t.eq("i32", partly, 0))
         t.and_("i1", "%known", whole, "%there")
 
@@ -275,7 +282,7 @@ class Segments(Part):
         if code.leaves >= 0:
             executions = self.e.executions(code.target)
             self.t.bump(self.t.field(S.Executions, "warps", executions), self.t.add, "i64", 1)
-            self.t.bump(self.t.field(S.Executions, "threads", executions), self.t.add, "i64", W)
+            self.t.bump(self.t.field(S.Executions, "threads", executions), self.t.add, "i64", self._lanes)
 
     def _count(self, segment: Segment) -> None:
         """Executions of all blocks, by warps and by threads; and the quantum."""
@@ -287,7 +294,7 @@ class Segments(Part):
             if at in self.partial_exits.counted:
                 ran = t.add("i64", ran, t.load("i64", self.partial_exits.ran(at)))
             t.bump(t.field(S.Executions, "warps", executions), t.add, "i64", ran)
-            place, threads = t.field(S.Executions, "threads", executions), t.shl("i64", whole, 5)
+            place, threads = t.field(S.Executions, "threads", executions), t.mul("i64", whole, self._lanes)
             if at in self.partial_exits.counted:
                 threads = t.add("i64", threads, t.load("i64", self.partial_exits.threads(at)))
             t.bump(place, t.add, "i64", threads)

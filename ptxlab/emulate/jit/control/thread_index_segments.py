@@ -66,7 +66,7 @@ class ThreadIndexSegments(Part):
         """The side that a segment is all about."""
         e = self.e
         one_end = segment.ended == EXITED or (segment.behind != UNKNOWN and segment.ended != YIELDED)
-        if e.instruments or e.machine.carries or e.rows.width != W or segment.whole or not one_end:
+        if e.instruments or e.machine.carries or e.rows.width != W or e.rows.lanes or segment.whole or not one_end:
             return None
         known = self.finder.side(segment.start) if len(segment.blocks) == 3 else None
         if known is None or {known.ahead.index, known.side.index, known.join.index} != set(segment.blocks):

@@ -42,6 +42,8 @@ class VersionedSegments(Part):
         # Whether warps lie along x, or along y and z.
         line = width == W and not slices and not any(along_y in text for text in lines)
         steps, log2 = ((W, 0), 0) if line else ((0, W // (width or W)), W.bit_length() - (width or W).bit_length())
+        if e.rows.lanes:  # a CTA has no other warp
+            steps = 0, 0
         t.mul("i64", t.sub("i64", 1, "%warps"), e.file.size, "%before.last")
         t.offset("%last", "%before.last", "%warp.0")
         x, y, z = (t.get(S.Context, f"block_{axis}") for axis in "xyz")
@@ -55,7 +57,7 @@ class VersionedSegments(Part):
         shape = t.eq("i32", y, 1) if line else t.eq("i32", x, width or -1)
         steady = t.and_("i1", "%known", shape)
         steady = t.and_("i1", steady, t.ugt("i32", z, 0) if slices else t.eq("i32", z, 1))
-        steady = t.and_("i1", steady, t.eq("i32", live, -1))
+        steady = t.and_("i1", steady, t.eq("i32", live, e.rows.full))
         steady = t.and_("i1", steady, t.eq("ptr", "%first", "%warp.0"))
         otherwise = "ask.m" if parted else "warp"
         t.go("begin")
