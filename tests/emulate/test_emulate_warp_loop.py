@@ -201,6 +201,35 @@ PROGRAMS = {
         setp.eq.u32 %p1, %r20, 0;
         bar.red.popc.u32 %r21, 0, %p1;
         st.global.u32 [%rd3], %r21;"""),
+    "votes at a barrier again and again": (96, 7, WARP + """
+        mov.u32 %r22, 0;
+        mov.u32 %r23, 0;
+    AGAIN:
+        add.u32 %r24, %r4, %r22;
+        and.b32 %r24, %r24, 7;
+        setp.lt.u32 %p1, %r24, %r22;
+        bar.red.popc.u32 %r21, 0, %p1;
+        mad.lo.u32 %r23, %r23, 5, %r21;
+        bar.red.and.pred %p2, 1, %p1;
+        @%p2 add.u32 %r23, %r23, 1;
+        bar.sync 0;
+        bar.red.or.pred %p2, 0, %p1;
+        @%p2 add.u32 %r23, %r23, 2;
+        add.u32 %r22, %r22, 1;
+        setp.lt.u32 %p3, %r22, 9;
+        @%p3 bra AGAIN;
+        st.global.u32 [%rd3], %r23;"""),
+    "a warp brings nothing to the vote at a barrier": (96, 7, WARP + """
+        setp.eq.u32 %p1, %r20, 1;
+        setp.lt.u32 %p2, %r1, 50;
+        mov.u32 %r21, 77;
+        @%p1 bra PLAIN;
+        bar.red.popc.u32 %r21, 0, %p2;
+        bra JOIN;
+    PLAIN:
+        bar.sync 0;
+    JOIN:
+        st.global.u32 [%rd3], %r21;"""),
     "lanes wait at different places": (64, 4, PUT + """
         setp.lt.u32 %p1, %r1, 40;
         @%p1 bra LOW;
@@ -271,12 +300,12 @@ def test_all_engines_do_the_same(what: str) -> None:
 SEGMENTS = {
     "all alike": 1,
     "a barrier": 2,
+    "votes at a barrier": 2,
     "barriers in a loop": 3,
     "warps leave a loop with a barrier one by one": 2,
     "a tree": 3,
     "one thread writes for all, and the others exit": 2,
     "a warp of one block exits early": 1,  # its first turn has two ends
-    "votes at a barrier": 0,
     "more than a quantum": 0,
     "a warp arrives and goes on": 0,
     "barriers under a guard": 0,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from ptxlab.emulate.language import *
 from ptxlab.emulate.rules import barriers, block_reset
-from ptxlab.emulate.rules.block_start import begin, draw_ticket, go_on, simple
+from ptxlab.emulate.rules.block_start import begin, draw_ticket, go_on, reset_barrier, simple
 from ptxlab.emulate.rules.clusters import warp_of
 from ptxlab.emulate.rules.records import Block, Launch
 from ptxlab.emulate.runtime.state import Context, Cta, Warp
@@ -179,6 +179,12 @@ def all_go_on(context: Context, cta: Cta, barrier: u32, noted: boolean) -> boole
     if noted:
         for k in range(context.warps):
             go_on(warp_of(context, cta, k), barrier)
+    if cta.bar_asked[barrier] != 0:  # `bar.red`
+        for k in range(context.warps):
+            warp = warp_of(context, cta, k)
+            warp.yes = cta.bar_yes[barrier]
+            warp.asked = cta.bar_asked[barrier]
+        reset_barrier(cta, barrier)
     cta.cluster.idle = 0
     cta.position = 0
     return True

@@ -83,9 +83,10 @@ class ConvergedFlow(Part):
         otherwise."""
         if self.loop is not None and self.loop.lazy and code.guard is not None:
             return NONE
-        if code.action is not Action.BARRIER or code.form.red:
+        if code.action is not Action.BARRIER:
             return NONE
         number, *others = (source for source in code.sources if source is not None)
+        others = others[: len(others) - bool(code.form.red)]  # the predicate, which comes last
         return AT_BARRIER + int(number.value) if isinstance(number, Literal) and not others else NONE
 
     def done(self, ended: int) -> None:

@@ -73,7 +73,8 @@ class Segments(Part):
         ):
             return
         barriers = [code for code in self.program.codes if code.action is Action.BARRIER]
-        self.barriers_pass = not self.e.instruments and all(self.converged.barrier(code) != NONE for code in barriers)
+        plain = all(self.converged.barrier(code) != NONE and not code.form.red for code in barriers)
+        self.barriers_pass = plain and not self.e.instruments
         search = SegmentSearch(self.e, self.converged, self.regions, barriers_pass=self.barriers_pass)
         self.found = search.find()
         along_y = any(source == Special("%tid.y") for code in self.program.codes for source in code.sources)

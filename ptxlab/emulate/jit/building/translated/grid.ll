@@ -1,6 +1,6 @@
 ; [["grid", "scheduling_rounds.end_alike", "scheduling_rounds.begin_in_place", "scheduling_rounds.followers", "scheduling_rounds.have_followed", "scheduling_rounds.leave_round", "scheduling_rounds.leave_segment", "lane_scheduling.count_ends"], [["Context.bulk_copies", false], ["Context.mbarriers", false], ["Context.cluster_barriers", false], ["Context.warpgroup_products", false], ["Context.checked", false], ["Context.traced", false]], "0.50"]
 ; jit/translation/__init__.py jit/translation/conversions.py jit/translation/distinct_values.py jit/translation/expressions.py jit/translation/folding.py jit/translation/intrinsics.py jit/translation/ir.py jit/translation/rule_calls.py jit/translation/translator.py jit/translation/value_kinds.py language/__init__.py language/records.py language/rules.py language/types.py language/vectors.py rules/block_start.py rules/clusters.py rules/lane_scheduling.py rules/memcheck.py rules/scheduling.py rules/scheduling_rounds.py runtime/state.py
-; f37ca080a4aca8db0b1f6f602a04ecbaee17e10b852a4027f487e6f8feceffd5 a468c12dcf4f0d8f8a51522aa9fd3f136a0475b6a0bb95faec64594f01e7895e
+; 6d010bd637d1611203fd2b48e753b4e81547a7dfafe3826b18e5caab08614eb6 3220f210b2f1f8090d5b0967b3ccb827157912919bb5682cc1e531349f8f6f05
 source_filename = "<string>"
 
 declare i32 @llvm.cttz.i32(i32, i1 immarg) #0
@@ -1202,24 +1202,24 @@ or.28.i:                                          ; preds = %or.12.i
 or.29.i:                                          ; preds = %or.28.i
   %.42.i = add nsw i64 %.32.i, -1
   store i64 %.42.i, ptr %.31.i, align 1
-  %.6.i18 = getelementptr i8, ptr %context.given, i64 419
-  %.7.i19 = load i8, ptr %.6.i18, align 1
-  %.8.not.i = icmp eq i8 %.7.i19, 0
-  br i1 %.8.not.i, label %after.4.i, label %then.3.i20
+  %.6.i25 = getelementptr i8, ptr %context.given, i64 419
+  %.7.i26 = load i8, ptr %.6.i25, align 1
+  %.8.not.i = icmp eq i8 %.7.i26, 0
+  br i1 %.8.not.i, label %after.4.i, label %then.3.i27
 
-then.3.i20:                                       ; preds = %or.29.i
-  %.10.i21 = load ptr, ptr %context.given, align 1
-  %.12.i22 = load i64, ptr %.10.i21, align 1
-  %.14.i23 = add i64 %.12.i22, 1
-  store i64 %.14.i23, ptr %.10.i21, align 1
+then.3.i27:                                       ; preds = %or.29.i
+  %.10.i28 = load ptr, ptr %context.given, align 1
+  %.12.i29 = load i64, ptr %.10.i28, align 1
+  %.14.i30 = add i64 %.12.i29, 1
+  store i64 %.14.i30, ptr %.10.i28, align 1
   br label %block_start.draw_ticket.exit
 
 after.4.i:                                        ; preds = %or.29.i
-  %.22.i = getelementptr i8, ptr %context.given, i64 40
-  %.23.i = load i64, ptr %.22.i, align 1
-  %.25.i25 = getelementptr i8, ptr %context.given, i64 48
-  %.26.i26 = load i64, ptr %.25.i25, align 1
-  %.27.i = icmp eq i64 %.23.i, %.26.i26
+  %.22.i32 = getelementptr i8, ptr %context.given, i64 40
+  %.23.i = load i64, ptr %.22.i32, align 1
+  %.25.i33 = getelementptr i8, ptr %context.given, i64 48
+  %.26.i34 = load i64, ptr %.25.i33, align 1
+  %.27.i = icmp eq i64 %.23.i, %.26.i34
   br i1 %.27.i, label %then.19.i, label %after.20.i
 
 then.19.i:                                        ; preds = %after.4.i
@@ -1227,16 +1227,16 @@ then.19.i:                                        ; preds = %after.4.i
   br label %after.20.i
 
 after.20.i:                                       ; preds = %then.19.i, %after.4.i
-  %.31.i27 = load i64, ptr %.22.i, align 1
-  %.33.i28 = add i64 %.31.i27, 1
-  store i64 %.33.i28, ptr %.22.i, align 1
+  %.31.i35 = load i64, ptr %.22.i32, align 1
+  %.33.i36 = add i64 %.31.i35, 1
+  store i64 %.33.i36, ptr %.22.i32, align 1
   br label %block_start.draw_ticket.exit
 
-block_start.draw_ticket.exit:                     ; preds = %then.3.i20, %after.20.i
-  %common.ret.op.i24 = phi i64 [ %.12.i22, %then.3.i20 ], [ %.31.i27, %after.20.i ]
+block_start.draw_ticket.exit:                     ; preds = %then.3.i27, %after.20.i
+  %common.ret.op.i31 = phi i64 [ %.12.i29, %then.3.i27 ], [ %.31.i35, %after.20.i ]
   %.49.i = getelementptr i8, ptr %context.given, i64 32
   %.50.i = load i64, ptr %.49.i, align 1
-  %.51.i = icmp ult i64 %common.ret.op.i24, %.50.i
+  %.51.i = icmp ult i64 %common.ret.op.i31, %.50.i
   br i1 %.51.i, label %then.45.i, label %scheduling_rounds.next_ticket.exit
 
 then.45.i:                                        ; preds = %block_start.draw_ticket.exit
@@ -1247,14 +1247,14 @@ then.45.i:                                        ; preds = %block_start.draw_ti
   br label %scheduling_rounds.next_ticket.exit
 
 scheduling_rounds.next_ticket.exit:               ; preds = %then.3.i, %then.26.i, %block_start.draw_ticket.exit, %then.45.i
-  %common.ret.op.i = phi i64 [ %.25.i, %then.3.i ], [ %.38.i, %then.26.i ], [ %common.ret.op.i24, %then.45.i ], [ %common.ret.op.i24, %block_start.draw_ticket.exit ]
+  %common.ret.op.i = phi i64 [ %.25.i, %then.3.i ], [ %.38.i, %then.26.i ], [ %common.ret.op.i31, %then.45.i ], [ %common.ret.op.i31, %block_start.draw_ticket.exit ]
   %.14 = getelementptr i8, ptr %context.given, i64 32
   %.15 = load i64, ptr %.14, align 1
   %.16.not = icmp ult i64 %common.ret.op.i, %.15
   br i1 %.16.not, label %after.11, label %common.ret
 
-common.ret:                                       ; preds = %after.22.i, %or.5.i7, %after.23, %scheduling_rounds.next_ticket.exit, %then.22, %after.11
-  %common.ret.op = phi i1 [ false, %scheduling_rounds.next_ticket.exit ], [ true, %after.11 ], [ true, %then.22 ], [ true, %after.22.i ], [ false, %or.5.i7 ], [ false, %after.23 ]
+common.ret:                                       ; preds = %after.42.i, %or.5.i7, %after.23, %scheduling_rounds.next_ticket.exit, %then.22, %after.11
+  %common.ret.op = phi i1 [ false, %scheduling_rounds.next_ticket.exit ], [ true, %after.11 ], [ true, %then.22 ], [ true, %after.42.i ], [ false, %or.5.i7 ], [ false, %after.23 ]
   ret i1 %common.ret.op
 
 after.11:                                         ; preds = %scheduling_rounds.next_ticket.exit
@@ -1293,40 +1293,85 @@ or.13.i:                                          ; preds = %or.5.i7
 then.21.i:                                        ; preds = %or.13.i
   %.25.i13 = getelementptr i8, ptr %context.given, i64 184
   %.26.i = load i64, ptr %.25.i13, align 1
-  %.33.i1429.not = icmp eq i64 %.26.i, 0
-  br i1 %.33.i1429.not, label %after.22.i, label %do.29.i.lr.ph
+  %.33.i1437.not = icmp eq i64 %.26.i, 0
+  br i1 %.33.i1437.not, label %after.22.i, label %do.29.i.lr.ph
 
 do.29.i.lr.ph:                                    ; preds = %then.21.i
-  %.4.i.i = getelementptr i8, ptr %cta.given, i64 40
-  %.8.i.i = getelementptr i8, ptr %context.given, i64 192
+  %.4.i10.i = getelementptr i8, ptr %cta.given, i64 40
+  %.8.i12.i = getelementptr i8, ptr %context.given, i64 192
   br label %do.29.i
 
 after.22.i:                                       ; preds = %do.29.i, %then.21.i, %or.13.i
-  %.42.i11 = getelementptr i8, ptr %cta.given, i64 72
-  %.43.i = load ptr, ptr %.42.i11, align 1
-  %.44.i12 = getelementptr i8, ptr %.43.i, i64 32
-  store i64 0, ptr %.44.i12, align 1
-  %.46.i = getelementptr i8, ptr %cta.given, i64 48
-  store i64 0, ptr %.46.i, align 1
-  br label %common.ret
+  %.44.i11 = getelementptr i8, ptr %cta.given, i64 320
+  %.47.i = getelementptr i32, ptr %.44.i11, i64 %.9.i
+  %.48.i = load i32, ptr %.47.i, align 1
+  %.49.not.i = icmp eq i32 %.48.i, 0
+  br i1 %.49.not.i, label %after.42.i, label %then.41.i
 
 do.29.i:                                          ; preds = %do.29.i.lr.ph, %do.29.i
-  %.27.0.i30 = phi i64 [ 0, %do.29.i.lr.ph ], [ %.40.i, %do.29.i ]
-  %.5.i.i = load ptr, ptr %.4.i.i, align 1
-  %.9.i.i = load i64, ptr %.8.i.i, align 1
-  %.10.i.i = mul i64 %.9.i.i, %.27.0.i30
-  %.11.i.i = getelementptr i8, ptr %.5.i.i, i64 %.10.i.i
-  %.4.i = getelementptr i8, ptr %.11.i.i, i64 256
+  %.27.0.i38 = phi i64 [ 0, %do.29.i.lr.ph ], [ %.40.i, %do.29.i ]
+  %.5.i11.i = load ptr, ptr %.4.i10.i, align 1
+  %.9.i13.i = load i64, ptr %.8.i12.i, align 1
+  %.10.i14.i = mul i64 %.9.i13.i, %.27.0.i38
+  %.11.i15.i = getelementptr i8, ptr %.5.i11.i, i64 %.10.i14.i
+  %.4.i = getelementptr i8, ptr %.11.i15.i, i64 256
   %.7.i15 = getelementptr i32, ptr %.4.i, i64 %.9.i
   store i32 0, ptr %.7.i15, align 1
-  %.9.i16 = getelementptr i8, ptr %.11.i.i, i64 320
+  %.9.i16 = getelementptr i8, ptr %.11.i15.i, i64 320
   %.12.i = getelementptr i32, ptr %.9.i16, i64 %.9.i
   store i32 0, ptr %.12.i, align 1
-  %.14.i17 = getelementptr i8, ptr %.11.i.i, i64 132
+  %.14.i17 = getelementptr i8, ptr %.11.i15.i, i64 132
   store i32 0, ptr %.14.i17, align 1
-  %.40.i = add nuw i64 %.27.0.i30, 1
+  %.40.i = add nuw i64 %.27.0.i38, 1
   %.33.i14 = icmp ult i64 %.40.i, %.26.i
   br i1 %.33.i14, label %do.29.i, label %after.22.i
+
+then.41.i:                                        ; preds = %after.22.i
+  %.51.i12 = getelementptr i8, ptr %context.given, i64 184
+  %.52.i = load i64, ptr %.51.i12, align 1
+  %.59.i39.not = icmp eq i64 %.52.i, 0
+  br i1 %.59.i39.not, label %after.57.i, label %do.55.i.lr.ph
+
+do.55.i.lr.ph:                                    ; preds = %then.41.i
+  %.4.i.i = getelementptr i8, ptr %cta.given, i64 40
+  %.8.i.i = getelementptr i8, ptr %context.given, i64 192
+  %.65.i = getelementptr i8, ptr %cta.given, i64 256
+  %.68.i = getelementptr i32, ptr %.65.i, i64 %.9.i
+  br label %do.55.i
+
+after.42.i:                                       ; preds = %after.57.i, %after.22.i
+  %.85.i = getelementptr i8, ptr %cta.given, i64 72
+  %.86.i = load ptr, ptr %.85.i, align 1
+  %.87.i = getelementptr i8, ptr %.86.i, i64 32
+  store i64 0, ptr %.87.i, align 1
+  %.89.i = getelementptr i8, ptr %cta.given, i64 48
+  store i64 0, ptr %.89.i, align 1
+  br label %common.ret
+
+do.55.i:                                          ; preds = %do.55.i.lr.ph, %do.55.i
+  %.53.0.i40 = phi i64 [ 0, %do.55.i.lr.ph ], [ %.81.i, %do.55.i ]
+  %.5.i.i = load ptr, ptr %.4.i.i, align 1
+  %.9.i.i = load i64, ptr %.8.i.i, align 1
+  %.10.i.i = mul i64 %.9.i.i, %.53.0.i40
+  %.11.i.i = getelementptr i8, ptr %.5.i.i, i64 %.10.i.i
+  %.69.i = load i32, ptr %.68.i, align 1
+  %.71.i = getelementptr i8, ptr %.11.i.i, i64 188
+  store i32 %.69.i, ptr %.71.i, align 1
+  %.77.i = load i32, ptr %.47.i, align 1
+  %.79.i = getelementptr i8, ptr %.11.i.i, i64 192
+  store i32 %.77.i, ptr %.79.i, align 1
+  %.81.i = add nuw i64 %.53.0.i40, 1
+  %.59.i = icmp ult i64 %.81.i, %.52.i
+  br i1 %.59.i, label %do.55.i, label %after.57.i
+
+after.57.i:                                       ; preds = %do.55.i, %then.41.i
+  store i32 0, ptr %.10.i5, align 1
+  store i32 0, ptr %.18.i9, align 1
+  %.14.i23 = getelementptr i8, ptr %cta.given, i64 256
+  %.17.i = getelementptr i32, ptr %.14.i23, i64 %.9.i
+  store i32 0, ptr %.17.i, align 1
+  store i32 0, ptr %.47.i, align 1
+  br label %after.42.i
 }
 
 define noundef i1 @scheduling_rounds.begin_in_place(ptr captures(none) %context.given, ptr captures(none) %cta.given) local_unnamed_addr #3 {
@@ -1926,8 +1971,8 @@ then.85:                                          ; preds = %after.73
   br i1 %.97, label %then.91, label %else.92
 
 after.86:                                         ; preds = %do.110, %else.92, %then.91, %after.73
-  %.4.i29 = getelementptr i8, ptr %cta.given, i64 128
-  %.9.i30 = getelementptr i8, ptr %cta.given, i64 192
+  %.4.i25 = getelementptr i8, ptr %cta.given, i64 128
+  %.9.i26 = getelementptr i8, ptr %cta.given, i64 192
   %.14.i = getelementptr i8, ptr %cta.given, i64 256
   %.19.i = getelementptr i8, ptr %cta.given, i64 320
   br label %do.126
@@ -1956,21 +2001,21 @@ do.110:                                           ; preds = %do.110.lr.ph, %do.1
   %.10.i23 = mul i64 %.9.i22, %.108.061
   %.11.i24 = getelementptr i8, ptr %.5.i20, i64 %.10.i23
   %.121 = load i64, ptr %.95, align 1
-  %.4.i25 = getelementptr i8, ptr %.11.i24, i64 232
-  %.5.i26 = load ptr, ptr %.4.i25, align 1
-  %.8.i27 = shl i64 %.121, 5
-  tail call void @llvm.memset.p0.i64(ptr align 1 %.5.i26, i8 -1, i64 %.8.i27, i1 false)
-  %.11.i28 = getelementptr i8, ptr %.11.i24, i64 240
-  store i64 %.121, ptr %.11.i28, align 1
+  %.4.i27 = getelementptr i8, ptr %.11.i24, i64 232
+  %.5.i28 = load ptr, ptr %.4.i27, align 1
+  %.8.i29 = shl i64 %.121, 5
+  tail call void @llvm.memset.p0.i64(ptr align 1 %.5.i28, i8 -1, i64 %.8.i29, i1 false)
+  %.11.i30 = getelementptr i8, ptr %.11.i24, i64 240
+  store i64 %.121, ptr %.11.i30, align 1
   %.123 = add nuw i64 %.108.061, 1
   %.114 = icmp ult i64 %.123, %.107
   br i1 %.114, label %do.110, label %after.86
 
 do.126:                                           ; preds = %after.86, %do.126
   %.124.062 = phi i64 [ 0, %after.86 ], [ %.135, %do.126 ]
-  %.7.i = getelementptr i32, ptr %.4.i29, i64 %.124.062
+  %.7.i = getelementptr i32, ptr %.4.i25, i64 %.124.062
   store i32 0, ptr %.7.i, align 1
-  %.12.i = getelementptr i32, ptr %.9.i30, i64 %.124.062
+  %.12.i = getelementptr i32, ptr %.9.i26, i64 %.124.062
   store i32 0, ptr %.12.i, align 1
   %.17.i = getelementptr i32, ptr %.14.i, i64 %.124.062
   store i32 0, ptr %.17.i, align 1

@@ -1,6 +1,6 @@
 ; [["grid", "scheduling_rounds.end_alike", "scheduling_rounds.begin_in_place", "scheduling_rounds.followers", "scheduling_rounds.have_followed", "scheduling_rounds.leave_round", "scheduling_rounds.leave_segment", "lane_scheduling.count_ends"], [["Context.bulk_copies", false], ["Context.mbarriers", false], ["Context.cluster_barriers", false], ["Context.warpgroup_products", true], ["Context.checked", false], ["Context.traced", false]], "0.50"]
 ; jit/translation/__init__.py jit/translation/conversions.py jit/translation/distinct_values.py jit/translation/expressions.py jit/translation/folding.py jit/translation/intrinsics.py jit/translation/ir.py jit/translation/rule_calls.py jit/translation/translator.py jit/translation/value_kinds.py language/__init__.py language/records.py language/rules.py language/types.py language/vectors.py rules/block_start.py rules/clusters.py rules/lane_scheduling.py rules/memcheck.py rules/scheduling.py rules/scheduling_rounds.py rules/warpgroup_products.py runtime/state.py
-; 08726e2034620aa6b38a2dcf393fc9ae84ded43909b99e51e343d2a98353ecaa b613c4ce3c57109f47f3f4205c28f6e742da500bc383555415a186dbd00fbd1d
+; 86a581f627cae170f44e4b9e8392b68becdb088998f4ccfceea46db7feed6e5d 099b43cc304895cea432db0affcbd9ee9ac3c407a456c033578ab56b065ee412
 source_filename = "<string>"
 
 declare i32 @llvm.cttz.i32(i32, i1 immarg) #0
@@ -1234,13 +1234,13 @@ entry.1:
     i32 3, label %common.ret.sink.split
   ]
 
-common.ret.sink.split:                            ; preds = %do.29.i, %or.13.i, %then.21.i, %entry.1
-  %.42.i = getelementptr i8, ptr %cta.given, i64 72
-  %.43.i = load ptr, ptr %.42.i, align 1
-  %.44.i = getelementptr i8, ptr %.43.i, i64 32
-  store i64 0, ptr %.44.i, align 1
-  %.46.i = getelementptr i8, ptr %cta.given, i64 48
-  store i64 0, ptr %.46.i, align 1
+common.ret.sink.split:                            ; preds = %after.22.i, %after.57.i, %entry.1
+  %.85.i = getelementptr i8, ptr %cta.given, i64 72
+  %.86.i = load ptr, ptr %.85.i, align 1
+  %.87.i = getelementptr i8, ptr %.86.i, i64 32
+  store i64 0, ptr %.87.i, align 1
+  %.89.i = getelementptr i8, ptr %cta.given, i64 48
+  store i64 0, ptr %.89.i, align 1
   br label %common.ret
 
 common.ret:                                       ; preds = %common.ret.sink.split, %entry.1, %or.5.i7, %after.23
@@ -1264,36 +1264,81 @@ or.5.i7:                                          ; preds = %after.23
   br i1 %.20.not.i, label %or.13.i, label %common.ret
 
 or.13.i:                                          ; preds = %or.5.i7
-  br i1 %noted.given, label %then.21.i, label %common.ret.sink.split
+  br i1 %noted.given, label %then.21.i, label %after.22.i
 
 then.21.i:                                        ; preds = %or.13.i
   %.25.i = getelementptr i8, ptr %context.given, i64 184
   %.26.i = load i64, ptr %.25.i, align 1
-  %.33.i1115.not = icmp eq i64 %.26.i, 0
-  br i1 %.33.i1115.not, label %common.ret.sink.split, label %do.29.i.lr.ph
+  %.33.i1122.not = icmp eq i64 %.26.i, 0
+  br i1 %.33.i1122.not, label %after.22.i, label %do.29.i.lr.ph
 
 do.29.i.lr.ph:                                    ; preds = %then.21.i
-  %.4.i.i = getelementptr i8, ptr %cta.given, i64 40
-  %.8.i.i = getelementptr i8, ptr %context.given, i64 192
+  %.4.i10.i = getelementptr i8, ptr %cta.given, i64 40
+  %.8.i12.i = getelementptr i8, ptr %context.given, i64 192
   br label %do.29.i
 
+after.22.i:                                       ; preds = %do.29.i, %then.21.i, %or.13.i
+  %.44.i = getelementptr i8, ptr %cta.given, i64 320
+  %.47.i = getelementptr i32, ptr %.44.i, i64 %.9.i
+  %.48.i = load i32, ptr %.47.i, align 1
+  %.49.not.i = icmp eq i32 %.48.i, 0
+  br i1 %.49.not.i, label %common.ret.sink.split, label %then.41.i
+
 do.29.i:                                          ; preds = %do.29.i.lr.ph, %do.29.i
-  %.27.0.i16 = phi i64 [ 0, %do.29.i.lr.ph ], [ %.40.i, %do.29.i ]
-  %.5.i.i = load ptr, ptr %.4.i.i, align 1
-  %.9.i.i = load i64, ptr %.8.i.i, align 1
-  %.10.i.i = mul i64 %.9.i.i, %.27.0.i16
-  %.11.i.i = getelementptr i8, ptr %.5.i.i, i64 %.10.i.i
-  %.4.i = getelementptr i8, ptr %.11.i.i, i64 256
+  %.27.0.i23 = phi i64 [ 0, %do.29.i.lr.ph ], [ %.40.i, %do.29.i ]
+  %.5.i11.i = load ptr, ptr %.4.i10.i, align 1
+  %.9.i13.i = load i64, ptr %.8.i12.i, align 1
+  %.10.i14.i = mul i64 %.9.i13.i, %.27.0.i23
+  %.11.i15.i = getelementptr i8, ptr %.5.i11.i, i64 %.10.i14.i
+  %.4.i = getelementptr i8, ptr %.11.i15.i, i64 256
   %.7.i12 = getelementptr i32, ptr %.4.i, i64 %.9.i
   store i32 0, ptr %.7.i12, align 1
-  %.9.i13 = getelementptr i8, ptr %.11.i.i, i64 320
+  %.9.i13 = getelementptr i8, ptr %.11.i15.i, i64 320
   %.12.i = getelementptr i32, ptr %.9.i13, i64 %.9.i
   store i32 0, ptr %.12.i, align 1
-  %.14.i14 = getelementptr i8, ptr %.11.i.i, i64 132
+  %.14.i14 = getelementptr i8, ptr %.11.i15.i, i64 132
   store i32 0, ptr %.14.i14, align 1
-  %.40.i = add nuw i64 %.27.0.i16, 1
+  %.40.i = add nuw i64 %.27.0.i23, 1
   %.33.i11 = icmp ult i64 %.40.i, %.26.i
-  br i1 %.33.i11, label %do.29.i, label %common.ret.sink.split
+  br i1 %.33.i11, label %do.29.i, label %after.22.i
+
+then.41.i:                                        ; preds = %after.22.i
+  %.51.i = getelementptr i8, ptr %context.given, i64 184
+  %.52.i = load i64, ptr %.51.i, align 1
+  %.59.i24.not = icmp eq i64 %.52.i, 0
+  br i1 %.59.i24.not, label %after.57.i, label %do.55.i.lr.ph
+
+do.55.i.lr.ph:                                    ; preds = %then.41.i
+  %.4.i.i = getelementptr i8, ptr %cta.given, i64 40
+  %.8.i.i = getelementptr i8, ptr %context.given, i64 192
+  %.65.i = getelementptr i8, ptr %cta.given, i64 256
+  %.68.i = getelementptr i32, ptr %.65.i, i64 %.9.i
+  br label %do.55.i
+
+do.55.i:                                          ; preds = %do.55.i.lr.ph, %do.55.i
+  %.53.0.i25 = phi i64 [ 0, %do.55.i.lr.ph ], [ %.81.i, %do.55.i ]
+  %.5.i.i = load ptr, ptr %.4.i.i, align 1
+  %.9.i.i = load i64, ptr %.8.i.i, align 1
+  %.10.i.i = mul i64 %.9.i.i, %.53.0.i25
+  %.11.i.i = getelementptr i8, ptr %.5.i.i, i64 %.10.i.i
+  %.69.i = load i32, ptr %.68.i, align 1
+  %.71.i = getelementptr i8, ptr %.11.i.i, i64 188
+  store i32 %.69.i, ptr %.71.i, align 1
+  %.77.i = load i32, ptr %.47.i, align 1
+  %.79.i = getelementptr i8, ptr %.11.i.i, i64 192
+  store i32 %.77.i, ptr %.79.i, align 1
+  %.81.i = add nuw i64 %.53.0.i25, 1
+  %.59.i = icmp ult i64 %.81.i, %.52.i
+  br i1 %.59.i, label %do.55.i, label %after.57.i
+
+after.57.i:                                       ; preds = %do.55.i, %then.41.i
+  store i32 0, ptr %.10.i5, align 1
+  store i32 0, ptr %.18.i9, align 1
+  %.14.i20 = getelementptr i8, ptr %cta.given, i64 256
+  %.17.i = getelementptr i32, ptr %.14.i20, i64 %.9.i
+  store i32 0, ptr %.17.i, align 1
+  store i32 0, ptr %.47.i, align 1
+  br label %common.ret.sink.split
 }
 
 define noundef i1 @scheduling_rounds.begin_in_place(ptr readonly captures(none) %context.given, ptr readonly captures(none) %cta.given) local_unnamed_addr #4 {
@@ -1628,8 +1673,8 @@ then.85:                                          ; preds = %after.73
   br i1 %.97, label %then.91, label %else.92
 
 after.86:                                         ; preds = %do.110, %else.92, %then.91, %after.73
-  %.4.i23 = getelementptr i8, ptr %cta.given, i64 128
-  %.9.i24 = getelementptr i8, ptr %cta.given, i64 192
+  %.4.i19 = getelementptr i8, ptr %cta.given, i64 128
+  %.9.i20 = getelementptr i8, ptr %cta.given, i64 192
   %.14.i = getelementptr i8, ptr %cta.given, i64 256
   %.19.i = getelementptr i8, ptr %cta.given, i64 320
   br label %do.126
@@ -1658,21 +1703,21 @@ do.110:                                           ; preds = %do.110.lr.ph, %do.1
   %.10.i17 = mul i64 %.9.i16, %.108.046
   %.11.i18 = getelementptr i8, ptr %.5.i14, i64 %.10.i17
   %.121 = load i64, ptr %.95, align 1
-  %.4.i19 = getelementptr i8, ptr %.11.i18, i64 232
-  %.5.i20 = load ptr, ptr %.4.i19, align 1
-  %.8.i21 = shl i64 %.121, 5
-  tail call void @llvm.memset.p0.i64(ptr align 1 %.5.i20, i8 -1, i64 %.8.i21, i1 false)
-  %.11.i22 = getelementptr i8, ptr %.11.i18, i64 240
-  store i64 %.121, ptr %.11.i22, align 1
+  %.4.i21 = getelementptr i8, ptr %.11.i18, i64 232
+  %.5.i22 = load ptr, ptr %.4.i21, align 1
+  %.8.i23 = shl i64 %.121, 5
+  tail call void @llvm.memset.p0.i64(ptr align 1 %.5.i22, i8 -1, i64 %.8.i23, i1 false)
+  %.11.i24 = getelementptr i8, ptr %.11.i18, i64 240
+  store i64 %.121, ptr %.11.i24, align 1
   %.123 = add nuw i64 %.108.046, 1
   %.114 = icmp ult i64 %.123, %.107
   br i1 %.114, label %do.110, label %after.86
 
 do.126:                                           ; preds = %after.86, %do.126
   %.124.047 = phi i64 [ 0, %after.86 ], [ %.135, %do.126 ]
-  %.7.i = getelementptr i32, ptr %.4.i23, i64 %.124.047
+  %.7.i = getelementptr i32, ptr %.4.i19, i64 %.124.047
   store i32 0, ptr %.7.i, align 1
-  %.12.i = getelementptr i32, ptr %.9.i24, i64 %.124.047
+  %.12.i = getelementptr i32, ptr %.9.i20, i64 %.124.047
   store i32 0, ptr %.12.i, align 1
   %.17.i = getelementptr i32, ptr %.14.i, i64 %.124.047
   store i32 0, ptr %.17.i, align 1
