@@ -26,7 +26,7 @@ from ptxlab.emulate.rules.records import Block, Launch
 from ptxlab.text import parse
 
 CHECKS = ("memcheck", "racecheck")
-WARPS, BLOCKS, WORDS = 2, 3, 1 << 14
+WARPS, BLOCKS, WORDS = 2, 3, 1 << 15
 pytestmark = pytest.mark.skipif("jit" not in ENGINES, reason="needs llvmlite")
 
 
@@ -52,6 +52,7 @@ class Words:
         self.size = granule * draw.choice((1, 1, 1, 2, 4))
         self.apart = draw.choice((1, 1, 2, 3, 5, 16, 17))
         self.strays = draw.random() < 0.6
+        self.width, self.gap = draw.choice((2, 3, 4, 8, 16)), draw.choice((0, 0, 0, 1, 20, 70))
 
     @property
     def raced(self) -> bool:
@@ -64,7 +65,8 @@ class Words:
         block, warp = draw.randrange(BLOCKS), draw.randrange(WARPS)
         first = 32 * (block * WARPS + warp)
         mask = draw.choice((0xFFFFFFFF, 0xFFFFFFFF, 0x55555555, 0x00FFFF00, 0x80000001, draw.getrandbits(32) or 1))
-        own = [64 + (first + lane) * self.apart * unit for lane in range(32)]
+        gaps = self.gap * (first // self.width + np.arange(32) // self.width)  # after each row of so many lanes
+        own = [64 + (first + lane) * self.apart * unit + int(gap) for lane, gap in enumerate(gaps)]
         given = {draw.randrange(self.apart) * unit: draw.random() < 0.3 for _ in range(draw.choice((1, 1, 2, 3)))}
         if self.strays and draw.random() < 0.2:
             given = {draw.choice((-1, 1, 2, 32)) * unit: draw.random() < 0.1}
@@ -78,7 +80,7 @@ class Words:
             lane = draw.randrange(32)
             mask, own = 1 << lane, [own[lane]] * 32
             self.call(accesses.one, *args, mask, *records, (own[0] + low) * self.granule, table)
-        elif kind < 0.4 and self.apart == 1:
+        elif kind < 0.4 and self.apart == 1 and not self.gap:
             halves = kind < 0.2
             own = [*own[:16], *(word + 640 * unit for word in own[16:])] if halves else own
             mask, places = 0xFFFFFFFF, [(own[lane] + low) * self.granule for lane in (0, 16)]
@@ -89,7 +91,9 @@ class Words:
                 own = [own[(lane * 5) % 32] for lane in range(32)]
             elif draw.random() < 0.2 and self.strays:
                 own = [own[0]] * 32
-            offsets = Pointer(np.array([(word + low) * self.granule for word in own], np.uint32))
+            elif draw.random() < 0.2 and self.strays:
+                own = [own[lane - lane % self.width] for lane in range(32)]
+            offsets = Pointer(np.array([*((word + low) * self.granule for word in own), 0], np.uint32))
             self.call(accesses.each, *args, mask, *records, offsets, table)
         self._keep(first, mask, own, [(at + low, write) for at, write in pairs], unit)
 

@@ -66,6 +66,12 @@ def test_random_races(first: int) -> None:
     assert differences(first, 5) == []
 
 
+@pytest.mark.skipif(not COMPILED, reason="needs llvmlite")
+def test_addresses_that_are_constants() -> None:
+    """Ways into a loop over warps may bring 32 constants, which have commas between them."""
+    assert differences(430004, 1) == []
+
+
 ORDERED = """
     setp.lt.u32 %p3, %r20, 16;
     selp.b64 %rd22, %rd1, %rd2, %p3;

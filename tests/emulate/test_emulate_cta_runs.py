@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from emulate_programs import WAYS, improve, kernel, run
+from emulate_programs import ALL_CHECKS, WAYS, improve, kernel, run
 
 from ptxlab.errors import DeviceFault
 
@@ -41,8 +41,22 @@ SHAPES: tuple[tuple[tuple[int, ...], tuple[int, ...]], ...] = (
 )  # fmt: skip
 
 
+BESIDE: tuple[tuple[tuple[int, ...], tuple[int, ...]], ...] = (
+    ((64,), (70,)), ((4, 16), (35, 2)), ((16, 16), (17,)), ((160,), (28,)), ((288,), (15,)),
+)  # fmt: skip
+"""With checks and counters: CTAs of one warpgroup, of two and of three."""
+CHECKED = {
+    **BODIES,
+    "the CTA before reads it, too": ROW + "ld.global.u32 %r6, [%rd7+512]; add.u32 %r5, %r5, %r6;"
+    "st.global.u32 [%rd7], %r5; st.global.u32 [%rd3], %r5;",
+    "nobody has written it": "ld.global.u32 %r6, [%rd3]; "
+    + ROW
+    + "mad.lo.u32 %r5, %r5, 0, %r6; st.global.u32 [%rd3], %r5;",
+}
+
+
 def outcome(way: str, body: str, block: tuple[int, ...], grid: tuple[int, ...], **options: Any) -> tuple[Any, ...]:
-    """What a launch leaves and what has run, or its fault."""
+    """What a launch leaves, what has run and what was found, or its fault."""
     text, x = kernel(body), np.arange(4480, dtype=np.uint32)
     if way == "good":
         improve(text, block, options.get("counters", False), options.get("checks", ("memcheck",)))
@@ -52,7 +66,10 @@ def outcome(way: str, body: str, block: tuple[int, ...], grid: tuple[int, ...], 
         out, report = run(engine, text, threads=block, blocks=grid, x=x, out=out, **options)
     except DeviceFault as fault:
         return (str(fault),)
-    return out.tolist(), x.tolist(), report.lines, report.warp_instructions, report.thread_instructions
+    found = [str(each) for each in report.findings]
+    counted = report.counters if options.get("counters") else None
+    left = out.tolist(), x.tolist()
+    return *left, report.lines, report.warp_instructions, report.thread_instructions, found, counted
 
 
 @pytest.mark.sweep(4)
@@ -64,6 +81,17 @@ def test_both_engines_agree(what: str) -> None:
         faults += len(expected) == 1
         assert outcome("good", BODIES[what], block, grid) == expected, (block, grid)
     assert faults > 0 if what in ("the array ends", "an element lies elsewhere") else faults < len(SHAPES)
+
+
+@pytest.mark.sweep(13)
+@pytest.mark.parametrize(
+    "options", [{"counters": True}, {"checks": ALL_CHECKS}, {"counters": True, "checks": ALL_CHECKS}]
+)
+@pytest.mark.parametrize("what", CHECKED)
+def test_with_counters_and_checks(what: str, options: dict[str, Any]) -> None:
+    for block, grid in BESIDE:
+        expected = outcome("step", CHECKED[what], block, grid, **options)
+        assert outcome("good", CHECKED[what], block, grid, **options) == expected, (block, grid)
 
 
 @pytest.mark.parametrize("what", ["a row", "tiles", "as far as n"])

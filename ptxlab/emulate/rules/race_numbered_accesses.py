@@ -25,8 +25,9 @@ from ptxlab.emulate.rules.race_numbers import (
 )
 from ptxlab.emulate.rules.records import Block, Launch
 
-CLOSE, FEW = 16, 12
-"""By how many words lanes are apart at most to be looked at by lines; how many are at least, unless all are."""
+CLOSE, FEW, SHORT = 16, 12, 6
+"""By how many words lanes are apart at most to be looked at by lines; how many are at least, unless all are; words of a
+row from which on it is looked at by lines, on average."""
 ENTRIES = 5
 """Where in a table the accesses begin."""
 
@@ -72,6 +73,8 @@ def apart_by(offsets: Pointer[u32], mask: u32, words: u32, shift: u32) -> u32:
         return words
     two = first(rest)
     step = u32(offsets[two] - offsets[lane])
+    if step == (words << shift) * (two - lane):
+        return words
     if two != lane + 1:
         step = step // (two - lane)
     apart = step >> shift
@@ -83,6 +86,44 @@ def together(offsets: Pointer[u32], mask: u32, step: u32) -> u32:
     """The lanes of a mask that are as many bytes apart as this, counted from the first of them."""
     lane = first(mask)
     return mask & bits(load_lanes(offsets) == (lane_ids() - lane) * step + offsets[lane])
+
+
+@rule
+def neighbours_told(
+    launch: Launch,
+    records: Pointer[u64],
+    stride: u64,
+    offset: u64,
+    extent: u32,
+    least: u32,
+    mine: u32,
+    mask: u32,
+    table: Pointer[u64],
+) -> boolean:
+    """Notes what lanes in a row access of their own words and of those of their neighbours, line by line: `extent`
+    words from that of the lane whose number is `mine` to the last one's. False: it may be a hazard."""
+    shift, ids = first(u32(launch.granule)), narrow(row_ids())
+    by, low = first(u32(table[1] >> shift)), offset + table[2]
+    words, lines, begin = words_of(records, stride), lines_of(records, stride), low >> shift
+    end = (offset + table[2 * (table[0] - 1) + ENTRIES] >> shift) + extent
+    for at in range(begin >> LINE, (end - 1 >> LINE) + 1):
+        place = words + (at << LINE)
+        opened(place, lines + at, least)
+        seen, wrong = load_row(place), ids & 0
+        for k in range(table[0]):
+            word, write = offset + table[2 * k + ENTRIES] >> shift, (ids & 0) + u32(table[2 * k + ENTRIES + 1])
+            within = ids + u32((at << LINE) - word)
+            lane = within >> by
+            chosen = (within < extent) & (((ids & 0) + mask >> (lane & 31)) & 1 != 0)
+            number = lane * 2 + mine
+            free = seen < least
+            alone = free | ((seen ^ number) < 2)
+            wrong |= select(chosen & ~alone, seen | write, 0)
+            seen = select(chosen, select(alone, select(free, number, seen) | write, least), seen)
+        if any_of(wrong & 1 != 0):
+            return False
+        store_row(place, seen)
+    return True
 
 
 @rule
@@ -99,10 +140,12 @@ def regular_told(
     """Notes what lanes access that are so many words apart. False: it may be a hazard."""
     lane, shift, least = first(mask), first(u32(launch.granule)), launch.first_number
     words, part, number = u32(table[1] >> shift), mask >> lane, mine + 2 * lane
-    if apart != words and table[3] != 0 and last(u32(table[3])) < apart:
+    extent, all_, whole = u64((last(part) + 1) * words), u32((1 << words) - 1), part & (part + 1) == 0
+    if table[3] != 0 and apart != words and last(u32(table[3])) < apart:
         word = offsets[lane] + table[2] >> shift
         return spaced_told(records, stride, word, apart, least, number, part, u32(table[3]), u32(table[4]))
-    extent, all_, whole = u64((last(part) + 1) * words), u32((1 << words) - 1), part & (part + 1) == 0
+    if table[3] != 0 and apart == words and table[0] > 1 and not whole:
+        return neighbours_told(launch, records, stride, offsets[lane], u32(extent), least, number, part, table)
     for k in range(table[0]):
         word, write = offsets[lane] + table[2 * k + ENTRIES] >> shift, u32(table[2 * k + ENTRIES + 1])
         if apart == words:
@@ -114,7 +157,7 @@ def regular_told(
     return True
 
 
-@rule
+@rule(separate=True)
 def lanes_told(
     words: Pointer[u32], offsets: Pointer[u32], by: u32, shift: u32, least: u32, mine: u32, mask: u32, write: boolean
 ) -> boolean:
@@ -185,6 +228,88 @@ def anyhow_told(
     return True
 
 
+@rule(inline=True)
+def next_lanes(offsets: Pointer[u32], mask: u32, step: u32) -> u32:
+    """The lanes of a mask of which the next one, also of the mask, is so many bytes behind them."""
+    return bits(load_lanes(offsets + 1) == load_lanes(offsets) + step) & mask & mask >> 1
+
+
+@rule
+def short_rows_told(
+    launch: Launch,
+    records: Pointer[u64],
+    stride: u64,
+    offsets: Pointer[u32],
+    mask: u32,
+    follows: u32,
+    mine: u32,
+    table: Pointer[u64],
+) -> boolean:
+    """Notes what lanes access that are several rows. follows: those that another one of their row follows. False: it
+    may be a hazard."""
+    least, shift = launch.first_number, first(u32(launch.granule))
+    words, lines, ids = words_of(records, stride), lines_of(records, stride), narrow(row_ids())
+    by, unit = first(u32(table[1] >> shift)), u32(table[1] >> shift)
+    for lane in lanes_of(mask & ~(follows << 1)):
+        length = first(~(follows >> lane)) + 1
+        number, extent = mine + 2 * lane, u32(length * unit)
+        for k in range(table[0]):
+            word, write = u64(offsets[lane] + table[2 * k + ENTRIES] >> shift), u32(table[2 * k + ENTRIES + 1])
+            before = u32(word) & ROW - 1
+            if before + extent > ROW:
+                if not run_told(records, stride, word, extent, least, number, by, ALL_LANES, write):
+                    return False
+                continue
+            place, within = words + (word - before), ids - before
+            opened(place, lines + (word >> LINE), least)
+            if not row_told(place, least, (within >> by) * 2 + number, within < extent, (ids & 0) + write):
+                return False
+    return True
+
+
+@rule
+def shared_words_told(
+    launch: Launch,
+    records: Pointer[u64],
+    stride: u64,
+    offsets: Pointer[u32],
+    mask: u32,
+    follows: u32,
+    mine: u32,
+    table: Pointer[u64],
+) -> boolean:
+    """The same of lanes of which several access the same words. follows: those that another one of these follows."""
+    least, shift = launch.first_number, first(u32(launch.granule))
+    words, lines = words_of(records, stride), lines_of(records, stride)
+    for lane in lanes_of(mask & ~(follows << 1)):
+        length = first(~(follows >> lane)) + 1
+        for k in range(table[0]):
+            word, write = offsets[lane] + table[2 * k + ENTRIES] >> shift, table[2 * k + ENTRIES + 1] != 0
+            for at in range(word, word + (table[1] >> shift)):
+                opened(words + (at >> LINE << LINE), lines + (at >> LINE), least)
+                if not word_told(words + at, least, mine + 2 * lane, length > 1, write):
+                    return False
+    return True
+
+
+@rule
+def irregular_told(
+    launch: Launch,
+    records: Pointer[u64],
+    stride: u64,
+    offsets: Pointer[u32],
+    mask: u32,
+    mine: u32,
+    table: Pointer[u64],
+) -> boolean:
+    """The same of lanes that are neither in one row nor equally far apart: of most that share words by their runs, of
+    others one after the other."""
+    follows = next_lanes(offsets, mask, u32(0))
+    if 2 * count(follows) >= count(mask):
+        return shared_words_told(launch, records, stride, offsets, mask, follows, mine, table)
+    return anyhow_told(launch, records, stride, offsets, mask, mine, table, False)
+
+
 @rule
 def each(
     launch: Launch,
@@ -199,11 +324,26 @@ def each(
     """Notes what lanes access, each from an offset of its own."""
     mine, shift, left = thread_number(launch, block, warp), first(u32(launch.granule)), mask
     words = u32(table[1] >> shift)
+    follows = next_lanes(offsets, mask, u32(table[1]))
+    rows = count(mask & ~(follows << 1))
+    if rows > 1 and 4 * rows <= count(mask):
+        told = False
+        if SHORT * rows <= words * count(mask):
+            told = short_rows_told(launch, records, stride, offsets, mask, follows, mine, table)
+        else:
+            told = anyhow_told(launch, records, stride, offsets, mask, mine, table, False)
+        if not told:
+            mistaken(launch)
+        return
     while left != 0:
         apart = apart_by(offsets, left, words, shift)
         some = together(offsets, left, apart << shift) if apart != 0 else u32(0)
-        if apart > CLOSE or (some != left and count(some) < FEW):
-            if not anyhow_told(launch, records, stride, offsets, left, mine, table, apart > CLOSE and some == left):
+        if some != left and count(some) < FEW:
+            if not irregular_told(launch, records, stride, offsets, left, mine, table):
+                mistaken(launch)
+            return
+        if apart > CLOSE:
+            if not anyhow_told(launch, records, stride, offsets, left, mine, table, some == left):
                 mistaken(launch)
             return
         if not regular_told(launch, records, stride, offsets, apart, some, mine, table):

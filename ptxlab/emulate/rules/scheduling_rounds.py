@@ -86,7 +86,7 @@ def followers(context: Context, cta: Cta) -> u64:
     x, number = u64(cta.ctaid_x) + 1, cta.linear + 1
     if number % IN_PLACE == 0 or x >= context.grid_x or cta.shared_size != 0 or cta.local_size != 0:
         return 0
-    if context.stop[0] != 0 or context.outdated != 0 or cta.cluster.count != 1 or context.checked:
+    if context.stop[0] != 0 or context.outdated != 0 or cta.cluster.count != 1:
         return 0
     if context.bulk_copies or context.clears or context.random != 0 or cta.partly_exited != 0 or cta.converged == 0:
         return 0
@@ -99,6 +99,13 @@ def followers(context: Context, cta: Cta) -> u64:
         return 0
     count = min(IN_PLACE - number % IN_PLACE, context.grid_x - x)
     return min(min(count, end - number), min(context.total - number, u64(context.steps_left)))
+
+
+@rule
+def follows(context: Context, cta: Cta) -> None:
+    """A CTA has begun in place of the one before, in code with checks or counters."""
+    if context.checked:
+        block_reset.started(cta.checks.cast(Block)[0], cta.linear)
 
 
 @rule

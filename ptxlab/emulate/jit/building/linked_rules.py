@@ -34,6 +34,7 @@ GRID = (
     "scheduling_rounds.end_alike",
     "scheduling_rounds.begin_in_place",
     "scheduling_rounds.followers",
+    "scheduling_rounds.follows",
     "scheduling_rounds.have_followed",
     "scheduling_rounds.leave_round",
     "scheduling_rounds.leave_segment",

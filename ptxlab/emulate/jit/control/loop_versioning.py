@@ -50,7 +50,7 @@ class VersionedLoop:
     whether the next warp is the first of a slice. runs: whether the loop is for several CTAs along x, which are its
     slices. parted: lanes of warps may disagree at branches out of the kernel, which is not asked. tag: what names of
     this loop end with; its warp is `%ws.TAG`, the label of its questions `ask.TAG`, and that of what is done for the
-    next warp `next.TAG`, to which a run comes from `warp.done.TAG` or, with the next CTA, from `turn.TAG`."""
+    next warp `next.TAG`, to which a run comes from `warp.over.TAG` or, with the next CTA, from `turn.TAG`."""
 
     def __init__(
         self, lines: list[str], registers: int, steps: tuple[int, int], *, slices: bool, tag: str = "f",
@@ -208,7 +208,7 @@ class VersionedLoop:
                 back = self.before.mul("i64", kind.step, "%beyond")
                 turn = self._narrow(type_, self.before.sub("i64", kind.deep, back))
                 if self.runs:
-                    self.chosen.append(f"  {name}.by = phi {type_} [{step}, %warp.done.{tag}], [{turn}, %turn.{tag}]")
+                    self.chosen.append(f"  {name}.by = phi {type_} [{step}, %warp.over.{tag}], [{turn}, %turn.{tag}]")
                 else:
                     self.onward.append(f"  {name}.by = select i1 %turns.{tag}, {type_} {turn}, {type_} {step}")
                 step = f"{name}.by"

@@ -115,7 +115,7 @@ class SegmentSearch(Part):
         one = behind.pop() if len(behind) == 1 else UNKNOWN
         blocks = (start, *sorted(set(order) - {start}))
         sure = ended != YIELDED and self._too_long(blocks)
-        if (sure and (not whole or self.e.instruments)) or (ended == YIELDED and one != self.e.pc(start)):
+        if (sure and not whole) or (ended == YIELDED and one != self.e.pc(start)):
             return None
         return Segment(blocks, ended, goes_back, whole, sure, one, tuple(sorted(set(left.values()))))
 

@@ -97,7 +97,7 @@ class Segments(Part):
 
     def _function(self, segment: Segment) -> None:
         t, e, start = self.t, self.e, self.e.pc(segment.start)
-        versioned, parted = segment.whole and not e.instruments, list[str]()
+        versioned, parted = segment.whole, list[str]()
         self.partial_exits.plan(segment)
         if versioned and e.tiles and self.partial_exits.ways:
             parted = self._parted(segment)
@@ -124,7 +124,7 @@ class Segments(Part):
             )  # most programs have no such loop
 
             both = ([*lines[:1], *entering, *lines[1:]] if lines else [] for lines in (blocks, parted))
-            runs = VersionedSegments(e)
+            runs = VersionedSegments(e, lambda: self._count_anew(segment))
             first = runs.emit(*both)
         else:
             if not self.thread_index_segments.emit(segment, entering):
@@ -287,11 +287,14 @@ class Segments(Part):
 
     def _count(self, segment: Segment) -> None:
         """Executions of all blocks, by warps and by threads; and the quantum."""
-        t, spent = self.t, "0"
+        t, spent, counts = self.t, "0", "%counts"
+        if self.e.by_warpgroup:
+            last = t.load("ptr", f"%{PROMOTED}.ws")
+            counts = t.let(self.e.of_warpgroup("%all.counts", len(self.program.blocks), last))
         for at in segment.blocks:
             block = self.program.blocks[at]
             ran = t.load("i64", self._ran(at))
-            executions, whole = self.e.executions(at), ran
+            executions, whole = self.e.executions(at, counts), ran
             if at in self.partial_exits.counted:
                 ran = t.add("i64", ran, t.load("i64", self.partial_exits.ran(at)))
             t.bump(t.field(S.Executions, "warps", executions), t.add, "i64", ran)

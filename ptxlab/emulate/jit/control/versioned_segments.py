@@ -15,12 +15,15 @@ runs in the loop that asks.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from ptxlab.emulate.jit.control.loop_versioning import VersionedLoop
 from ptxlab.emulate.jit.control.warp_loop import FEW
+from ptxlab.emulate.jit.emitter.emitter import Emitter
 from ptxlab.emulate.jit.emitter.part import Part
 from ptxlab.emulate.jit.llvm.ir_text import PROMOTED, W
 from ptxlab.emulate.jit.translation.rule_calls import call, declaration
-from ptxlab.emulate.rules.scheduling_rounds import followers, have_followed
+from ptxlab.emulate.rules.scheduling_rounds import followers, follows, have_followed
 from ptxlab.emulate.runtime import state as S
 
 FOLLOWED = f"%{PROMOTED}.followed"
@@ -28,7 +31,11 @@ FOLLOWED = f"%{PROMOTED}.followed"
 
 
 class VersionedSegments(Part):
-    """Writes these loops, in the function of a segment."""
+    """Writes these loops, in the function of a segment. count_anew: writes that what has been counted is noted."""
+
+    def __init__(self, e: Emitter, count_anew: Callable[[], None]) -> None:
+        super().__init__(e)
+        self.count_anew = count_anew
 
     def emit(self, lines: list[str], parted: list[str]) -> str:
         """The end of the function's entry, and the loops. CTAs of which not all is known go on at the label `warp`, and
@@ -62,7 +69,8 @@ class VersionedSegments(Part):
         otherwise = "ask.m" if parted else "warp"
         t.go("begin")
         t.at("begin")
-        t.phi("ptr", ("%first", "entry"), ("%warp.0", "another"), name="%fw.0")
+        another = "next.block" if self.e.by_warpgroup else "another"
+        t.phi("ptr", ("%first", "entry"), ("%warp.0", another), name="%fw.0")
         t.branch(steady, "look.ahead", "warp")
         t.at("look.ahead")
         several = t.uge("i64", "%warps", FEW)
@@ -117,14 +125,20 @@ class VersionedSegments(Part):
         t.go(f"{lines[0][:-1]}.{tag}")
         t.lines += versioned.body
         t.at(f"warp.done.{tag}")
+        if self.e.by_warpgroup:  # the next warp may be of another one, which has its own counts
+            place, mask = t.get(S.Warp, "warp_id", warp), (1 << S.LOG_WARPGROUP) - 1
+            with t.if_then(t.eq("i32", t.and_("i32", place, mask), mask)):
+                self.count_anew()
+        t.go(f"warp.over.{tag}")
+        t.at(f"warp.over.{tag}")
         t.branch(t.eq("ptr", warp, "%last"), f"cta.done.{tag}" if runs else "through", f"next.{tag}")
         if runs:
             self._next_cta(tag, left)
         t.at(f"next.{tag}")
         t.lines += versioned.chosen
         if runs:
-            t.phi("i64", (left, f"warp.done.{tag}"), (f"{left}.less", f"turn.{tag}"), name=f"{left}.next")
-            t.phi("i64", (self.e.file.size, f"warp.done.{tag}"), ("%before.last", f"turn.{tag}"), name=f"{warp}.by")
+            t.phi("i64", (left, f"warp.over.{tag}"), (f"{left}.less", f"turn.{tag}"), name=f"{left}.next")
+            t.phi("i64", (self.e.file.size, f"warp.over.{tag}"), ("%before.last", f"turn.{tag}"), name=f"{warp}.by")
         elif versioned.slices:
             t.eq("i64", number, "%beyond", turns)
             t.select(turns, "i64", 0, t.add("i64", number, 1), f"{number}.next")
@@ -136,11 +150,17 @@ class VersionedSegments(Part):
         """Behind the last warp of a CTA: the next one begins in its place, if there is one in this run."""
         t = self.t
         t.at(f"cta.done.{tag}")
+        if self.e.by_warpgroup:
+            with t.if_then(t.ugt("i64", "%warps", 1 << S.LOG_WARPGROUP)):
+                self.count_anew()
         t.branch(t.eq("i64", left, 0), "through", f"turn.{tag}")
         t.at(f"turn.{tag}")
         for field, kind in (("ctaid_x", "i32"), ("linear", "i64")):
             t.bump(t.offset("%cta", S.Cta.offset(field)), t.add, kind, 1)
         t.bump(FOLLOWED, t.add, "i64", 1)
+        if self.e.instruments:
+            t.declared.add(declaration(follows))
+            t.do(call(follows, "%ctx", "%cta"))
         t.sub("i64", left, 1, f"{left}.less")
         t.go(f"next.{tag}")
 

@@ -84,15 +84,15 @@ class Function:
         self.t = Text()
         self.constant_pool = ConstantPool(self.t, self.name) if len(program.codes) > LONG else None
 
-    def of_warpgroup(self, all_: str, each: int) -> str:
-        """A pointer to the warpgroup's part of `Executions`, of which each has so many."""
-        number = self.t.get(S.Warp, "warp_id")
+    def of_warpgroup(self, all_: str, each: int, warp: str = "%ws") -> str:
+        """A pointer to the part of a warp's warpgroup of `Executions`, of which each has so many."""
+        number = self.t.get(S.Warp, "warp_id", warp)
         group = self.t.zext("i32", self.t.lshr("i32", number, S.LOG_WARPGROUP), "i64")
         return f"getelementptr [{each * S.Executions.size} x i8], ptr {all_}, i64 {group}"
 
-    def executions(self, block: int) -> str:
-        """A pointer to how often a block has run."""
-        return self.t.offset("%counts", S.Executions.size * block)
+    def executions(self, block: int, counts: str = "%counts") -> str:
+        """A pointer to how often a block has run. counts: where those of the warp begin."""
+        return self.t.offset(counts, S.Executions.size * block)
 
     def held(self, record: type[Record], field: str, kind: str, name: str = "") -> None:
         """Loads a field when the function begins, as `%field`; underscores become dots."""

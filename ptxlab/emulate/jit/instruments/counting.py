@@ -25,7 +25,7 @@ from ptxlab.emulate.jit.memory.access import Memory
 from ptxlab.emulate.jit.translation.rule_calls import call
 from ptxlab.emulate.language import ALL_LANES
 from ptxlab.emulate.program.flat_program import Code
-from ptxlab.emulate.rules.accesses import ALL_THE_SAME, HALVES_IN_A_ROW, HALVES_THE_SAME, IN_A_ROW
+from ptxlab.emulate.rules.accesses import ALL_THE_SAME, HALVES_IN_A_ROW, HALVES_THE_SAME, IN_A_ROW, PARTS_OF_ROWS
 from ptxlab.emulate.rules.memory_model import (
     LOG_SECTOR,
     SECTOR,
@@ -144,7 +144,8 @@ class Counting(Part, Instrument):
         halves = self._halves(seen)
         apart = {} if halves or self.e.small else {name: (n,) for name, n in _TWO.items() if n in group.patterns}
         strided = {"strided": (AT_A_STRIDE,)} if group.way and not group.rows else {}
-        switch = t.switch(group.way or group.pattern, _KNOWN | halves | apart | strided)
+        gaps = {"gaps": (PARTS_OF_ROWS,)} if self._row_with_gaps(seen) else {}
+        switch = t.switch(group.way or group.pattern, _KNOWN | halves | apart | strided | gaps)
         with switch.arm("row") as results:
             straight, best = sectors(np.arange(W, dtype=np.uint64) * np.uint64(size), ALL_LANES, size)
             first = t.extract(f"<{W} x i64>", self.memory.sites.addresses(group), 0)
@@ -162,6 +163,9 @@ class Counting(Part, Instrument):
         if strided:
             with switch.arm("strided") as results:
                 results.append(self._of_stride(seen))
+        if gaps:
+            with switch.arm("gaps") as results:
+                results.append(self._of_some(seen))
         if halves:
             assert group.lanes is not None, "halves are known of affine addresses"
             found = [
@@ -172,6 +176,29 @@ class Counting(Part, Instrument):
                 results.append(self._listed(found, first, size))
         switch.end()
         return switch.phi("<2 x i64>")
+
+    def _row_with_gaps(self, seen: Seen) -> bool:
+        """Whether the active lanes, where not all are, access elements of one row, a sector's at least."""
+        lanes = seen.group.lanes
+        if lanes is None or lanes.form.times or PARTS_OF_ROWS not in seen.group.patterns or seen.size > SECTOR:
+            return False
+        return lanes.form.apart == tuple(seen.size * k for k in range(W))
+
+    def _of_some(self, seen: Seen) -> str:
+        """The pair of sectors where active lanes are in a row, of which others are missing."""
+        t, size, lanes = self.t, seen.size, seen.group.lanes
+        assert lanes is not None, "gaps are known of affine addresses"
+        each = SECTOR // size  # lanes of a sector
+        first = t.add("i64", self.m.reached(lanes, 0).text, seen.offset)
+        before = t.lshr("i64", t.and_("i64", first, SECTOR - 1), size.bit_length() - 1)
+        there, step = t.shl("i64", t.zext("i32", self.active.bits, "i64"), before), 1
+        while step < each:  # in the lowest bit of each sector in the end: whether one of its lanes is active
+            there = t.or_("i64", there, t.lshr("i64", there, step))
+            step *= 2
+        there = t.and_("i64", there, sum(1 << k for k in range(0, 2 * W, each)))
+        needed = t.call("i64", "llvm.ctpop.i64", [("i64", there)])
+        best = t.lshr("i64", t.add("i64", t.mul("i64", self.active.count(), size), SECTOR - 1), LOG_SECTOR)
+        return self._pair(needed, t.call("i64", "llvm.umin.i64", [("i64", needed), ("i64", best)]))
 
     def _halves(self, seen: Seen) -> dict[str, tuple[int, ...]]:
         """The arm of affine addresses whose lanes all lie as they were built to: their count follows from the first."""

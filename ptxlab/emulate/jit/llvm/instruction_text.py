@@ -7,7 +7,7 @@ from collections.abc import Container
 
 NAME = re.compile(r"%[\w.$-]+")
 LET = re.compile(r"(%[\w.$-]+) = (.*)")
-WAY = re.compile(r"\[([^,\]]+), %([\w.$-]+)\]")
+WAY = re.compile(r"\[(<[^>]*>|[^,\]]+), %([\w.$-]+)\]")
 TWO = re.compile(r"(add|sub|mul|shl) (i32|i64) (\S+), (\S+)$")
 WIDTH = re.compile(r"(sext|zext|trunc) (\w+) (\S+) to (\w+)$")
 COMPARED = re.compile(r"icmp (\w+) (i1|i32|i64) (\S+), (\S+)$")

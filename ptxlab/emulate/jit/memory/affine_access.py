@@ -196,7 +196,7 @@ class AffineAccesses(Part):
             return frozenset({IN_ONE_ALLOCATION}), found, way
         if pattern == IN_ONE_ALLOCATION and one_row and self._short_rows(form, size) is None:
             return frozenset({IN_ONE_ALLOCATION}), found, str(IN_ONE_ROW)
-        if pattern == IN_ONE_ALLOCATION and self._sparse and not steady:
+        if pattern == IN_ONE_ALLOCATION and self.active.thinned and not steady:
             rows = self._short_rows(form, size)
             if rows is not None and masked(rows, self.e.wide):
                 return frozenset({IN_ONE_ALLOCATION}), found, str(IN_SHORT_ROWS)

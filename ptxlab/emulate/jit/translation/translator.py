@@ -86,8 +86,9 @@ class Translator:
             parameters = [llvm_type(one) for one in kinds]
             made = self._functions[rule] = ir.Function(llvm_type(result), parameters, rule.symbol, rule.parameters)
             if not rule.external and rule not in self.elsewhere:
-                inline, cold = ("alwaysinline",) if rule.inline else (), ("cold", "noinline") if rule.cold else ()
-                made.attributes = (*inline, *cold, "nounwind")
+                inline, cold = ("alwaysinline",) if rule.inline else (), ("cold",) if rule.cold else ()
+                separate = ("noinline",) if rule.cold or rule.separate else ()
+                made.attributes = (*inline, *cold, *separate, "nounwind")
                 self._waiting.append(rule)
         return made
 

@@ -1,6 +1,6 @@
-; [["grid", "scheduling_rounds.end_alike", "scheduling_rounds.begin_in_place", "scheduling_rounds.followers", "scheduling_rounds.have_followed", "scheduling_rounds.leave_round", "scheduling_rounds.leave_segment", "lane_scheduling.count_ends"], [["Context.bulk_copies", true], ["Context.mbarriers", true], ["Context.cluster_barriers", false], ["Context.warpgroup_products", true], ["Context.checked", false], ["Context.traced", false]], "0.50"]
+; [["grid", "scheduling_rounds.end_alike", "scheduling_rounds.begin_in_place", "scheduling_rounds.followers", "scheduling_rounds.follows", "scheduling_rounds.have_followed", "scheduling_rounds.leave_round", "scheduling_rounds.leave_segment", "lane_scheduling.count_ends"], [["Context.bulk_copies", true], ["Context.mbarriers", true], ["Context.cluster_barriers", false], ["Context.warpgroup_products", true], ["Context.checked", false], ["Context.traced", false]], "0.50"]
 ; jit/translation/__init__.py jit/translation/conversions.py jit/translation/distinct_values.py jit/translation/expressions.py jit/translation/folding.py jit/translation/intrinsics.py jit/translation/ir.py jit/translation/rule_calls.py jit/translation/translator.py jit/translation/value_kinds.py language/__init__.py language/records.py language/rules.py language/types.py language/vectors.py rules/block_start.py rules/bulk_copies.py rules/clusters.py rules/lane_scheduling.py rules/mbarrier_words.py rules/mbarriers.py rules/memcheck.py rules/scheduling.py rules/scheduling_rounds.py rules/tensor_maps.py rules/warpgroup_products.py runtime/state.py
-; d658436b389ce2f0f47a767ef0bc9fb790f16501be42be46f4e9ef63c738338a d8d93ddfa406efc32a97b739419ce20dede67337bbad3f8f1d81cba4f621505c
+; 65e2e40f332192fbcd97d8e960ee5f868b868dbfb69694aa730ee81d51d7521a 14c58240b624d4613fc59a480c53f5d1611f707aefa85eb6093f52bdcae4507c
 source_filename = "<string>"
 
 declare i32 @llvm.cttz.i32(i32, i1 immarg) #0
@@ -1486,6 +1486,11 @@ entry.1:
 define noundef i64 @scheduling_rounds.followers(ptr readnone captures(none) %context.given, ptr readnone captures(none) %cta.given) local_unnamed_addr #5 {
 entry.1:
   ret i64 0
+}
+
+define void @scheduling_rounds.follows(ptr readnone captures(none) %context.given, ptr readnone captures(none) %cta.given) local_unnamed_addr #5 {
+entry.1:
+  ret void
 }
 
 define void @scheduling_rounds.have_followed(ptr captures(none) %context.given, ptr readnone captures(none) %cta.given, i64 %count.given) local_unnamed_addr #6 {

@@ -1,6 +1,6 @@
-; [["grid", "scheduling_rounds.end_alike", "scheduling_rounds.begin_in_place", "scheduling_rounds.followers", "scheduling_rounds.have_followed", "scheduling_rounds.leave_round", "scheduling_rounds.leave_segment", "lane_scheduling.count_ends"], [["Context.bulk_copies", false], ["Context.mbarriers", false], ["Context.cluster_barriers", false], ["Context.warpgroup_products", false], ["Context.checked", false], ["Context.traced", false]], "0.50"]
+; [["grid", "scheduling_rounds.end_alike", "scheduling_rounds.begin_in_place", "scheduling_rounds.followers", "scheduling_rounds.follows", "scheduling_rounds.have_followed", "scheduling_rounds.leave_round", "scheduling_rounds.leave_segment", "lane_scheduling.count_ends"], [["Context.bulk_copies", false], ["Context.mbarriers", false], ["Context.cluster_barriers", false], ["Context.warpgroup_products", false], ["Context.checked", false], ["Context.traced", false]], "0.50"]
 ; jit/translation/__init__.py jit/translation/conversions.py jit/translation/distinct_values.py jit/translation/expressions.py jit/translation/folding.py jit/translation/intrinsics.py jit/translation/ir.py jit/translation/rule_calls.py jit/translation/translator.py jit/translation/value_kinds.py language/__init__.py language/records.py language/rules.py language/types.py language/vectors.py rules/block_start.py rules/clusters.py rules/lane_scheduling.py rules/memcheck.py rules/scheduling.py rules/scheduling_rounds.py runtime/state.py
-; 6d010bd637d1611203fd2b48e753b4e81547a7dfafe3826b18e5caab08614eb6 3220f210b2f1f8090d5b0967b3ccb827157912919bb5682cc1e531349f8f6f05
+; 8089e3aa741ffe688f4d6b618218b35d7a45f59474c3e41fbb4b2559d1e5af0b 5b840a7a4e0d5bef3debce62343302ea6763896ac50f5378c910dc53175cc5c5
 source_filename = "<string>"
 
 declare i32 @llvm.cttz.i32(i32, i1 immarg) #0
@@ -1532,8 +1532,8 @@ entry.1:
   %.17 = icmp eq i64 %.16, 0
   br i1 %.17, label %common.ret, label %or.14
 
-common.ret:                                       ; preds = %after.88, %or.106, %or.110, %or.57, %or.58, %or.63, %or.68, %after.13, %or.36, %or.43, %entry.1, %or.14, %or.18, %or.25, %after.101
-  %common.ret.op = phi i64 [ %.148, %after.101 ], [ 0, %entry.1 ], [ 0, %after.13 ], [ 0, %or.57 ], [ 0, %after.88 ], [ 0, %or.25 ], [ 0, %or.18 ], [ 0, %or.14 ], [ 0, %or.43 ], [ 0, %or.36 ], [ 0, %or.68 ], [ 0, %or.63 ], [ 0, %or.58 ], [ 0, %or.110 ], [ 0, %or.106 ]
+common.ret:                                       ; preds = %after.87, %or.105, %or.109, %or.56, %or.57, %or.62, %or.67, %after.13, %or.36, %or.43, %entry.1, %or.14, %or.18, %or.25, %after.100
+  %common.ret.op = phi i64 [ %.147, %after.100 ], [ 0, %entry.1 ], [ 0, %after.13 ], [ 0, %or.56 ], [ 0, %after.87 ], [ 0, %or.25 ], [ 0, %or.18 ], [ 0, %or.14 ], [ 0, %or.43 ], [ 0, %or.36 ], [ 0, %or.67 ], [ 0, %or.62 ], [ 0, %or.57 ], [ 0, %or.109 ], [ 0, %or.105 ]
   ret i64 %common.ret.op
 
 after.13:                                         ; preds = %or.25
@@ -1569,82 +1569,87 @@ or.36:                                            ; preds = %after.13
   br i1 %.47.not, label %or.43, label %common.ret
 
 or.43:                                            ; preds = %or.36
-  %.50 = getelementptr i8, ptr %cta.given, i64 72
-  %.51 = load ptr, ptr %.50, align 1
-  %.52 = getelementptr i8, ptr %.51, i64 8
-  %.53 = load i64, ptr %.52, align 1
-  %.54.not = icmp eq i64 %.53, 1
-  br i1 %.54.not, label %or.57, label %common.ret
+  %.49 = getelementptr i8, ptr %cta.given, i64 72
+  %.50 = load ptr, ptr %.49, align 1
+  %.51 = getelementptr i8, ptr %.50, i64 8
+  %.52 = load i64, ptr %.51, align 1
+  %.53.not = icmp eq i64 %.52, 1
+  br i1 %.53.not, label %or.56, label %common.ret
 
-after.56:                                         ; preds = %or.68
-  %.82 = getelementptr i8, ptr %context.given, i64 40
-  %.85 = getelementptr i8, ptr %context.given, i64 48
-  %.90 = getelementptr i8, ptr %context.given, i64 419
-  %.91 = load i8, ptr %.90, align 1
-  %.92.not = icmp eq i8 %.91, 0
-  br i1 %.92.not, label %after.88, label %then.87
+after.55:                                         ; preds = %or.67
+  %.81 = getelementptr i8, ptr %context.given, i64 40
+  %.84 = getelementptr i8, ptr %context.given, i64 48
+  %.89 = getelementptr i8, ptr %context.given, i64 419
+  %.90 = load i8, ptr %.89, align 1
+  %.91.not = icmp eq i8 %.90, 0
+  br i1 %.91.not, label %after.87, label %then.86
 
-or.57:                                            ; preds = %or.43
-  %.60 = getelementptr i8, ptr %context.given, i64 418
-  %.61 = load i8, ptr %.60, align 1
-  %.62.not = icmp eq i8 %.61, 0
-  br i1 %.62.not, label %or.58, label %common.ret
+or.56:                                            ; preds = %or.43
+  %.59 = getelementptr i8, ptr %context.given, i64 418
+  %.60 = load i8, ptr %.59, align 1
+  %.61.not = icmp eq i8 %.60, 0
+  br i1 %.61.not, label %or.57, label %common.ret
 
-or.58:                                            ; preds = %or.57
-  %.65 = getelementptr i8, ptr %context.given, i64 328
-  %.66 = load i64, ptr %.65, align 1
-  %.67.not = icmp eq i64 %.66, 0
-  br i1 %.67.not, label %or.63, label %common.ret
+or.57:                                            ; preds = %or.56
+  %.64 = getelementptr i8, ptr %context.given, i64 328
+  %.65 = load i64, ptr %.64, align 1
+  %.66.not = icmp eq i64 %.65, 0
+  br i1 %.66.not, label %or.62, label %common.ret
 
-or.63:                                            ; preds = %or.58
-  %.70 = getelementptr i8, ptr %cta.given, i64 88
-  %.71 = load i32, ptr %.70, align 1
-  %.72.not = icmp eq i32 %.71, 0
-  br i1 %.72.not, label %or.68, label %common.ret
+or.62:                                            ; preds = %or.57
+  %.69 = getelementptr i8, ptr %cta.given, i64 88
+  %.70 = load i32, ptr %.69, align 1
+  %.71.not = icmp eq i32 %.70, 0
+  br i1 %.71.not, label %or.67, label %common.ret
 
-or.68:                                            ; preds = %or.63
-  %.74 = getelementptr i8, ptr %cta.given, i64 84
-  %.75 = load i32, ptr %.74, align 1
-  %.76 = icmp eq i32 %.75, 0
-  br i1 %.76, label %common.ret, label %after.56
+or.67:                                            ; preds = %or.62
+  %.73 = getelementptr i8, ptr %cta.given, i64 84
+  %.74 = load i32, ptr %.73, align 1
+  %.75 = icmp eq i32 %.74, 0
+  br i1 %.75, label %common.ret, label %after.55
 
-then.87:                                          ; preds = %after.56
-  %.94 = load ptr, ptr %context.given, align 1
-  %.98 = getelementptr i8, ptr %context.given, i64 32
-  br label %after.88
+then.86:                                          ; preds = %after.55
+  %.93 = load ptr, ptr %context.given, align 1
+  %.97 = getelementptr i8, ptr %context.given, i64 32
+  br label %after.87
 
-after.88:                                         ; preds = %then.87, %after.56
-  %end.0.in = phi ptr [ %.98, %then.87 ], [ %.85, %after.56 ]
-  %ticket.0.in = phi ptr [ %.94, %then.87 ], [ %.82, %after.56 ]
+after.87:                                         ; preds = %then.86, %after.55
+  %end.0.in = phi ptr [ %.97, %then.86 ], [ %.84, %after.55 ]
+  %ticket.0.in = phi ptr [ %.93, %then.86 ], [ %.81, %after.55 ]
   %ticket.0 = load i64, ptr %ticket.0.in, align 1
   %end.0 = load i64, ptr %end.0.in, align 1
-  %.105.not = icmp eq i64 %ticket.0, %.11
-  %.109.not = icmp ult i64 %.11, %end.0
-  %or.cond = select i1 %.105.not, i1 %.109.not, i1 false
-  br i1 %or.cond, label %or.106, label %common.ret
+  %.104.not = icmp eq i64 %ticket.0, %.11
+  %.108.not = icmp ult i64 %.11, %end.0
+  %or.cond = select i1 %.104.not, i1 %.108.not, i1 false
+  br i1 %or.cond, label %or.105, label %common.ret
 
-after.101:                                        ; preds = %or.110
-  %.122 = sub nuw nsw i64 32, %.16
-  %.128 = sub nsw i64 %.23, %.7
-  %.130 = tail call i64 @llvm.umin.i64(i64 %.122, i64 %.128)
-  %.134 = sub i64 %end.0, %.11
-  %.136 = tail call i64 @llvm.umin.i64(i64 %.130, i64 %.134)
-  %.141 = sub i64 %.114, %.11
-  %.146 = tail call i64 @llvm.umin.i64(i64 %.141, i64 %.118)
-  %.148 = tail call i64 @llvm.umin.i64(i64 %.136, i64 %.146)
+after.100:                                        ; preds = %or.109
+  %.121 = sub nuw nsw i64 32, %.16
+  %.127 = sub nsw i64 %.23, %.7
+  %.129 = tail call i64 @llvm.umin.i64(i64 %.121, i64 %.127)
+  %.133 = sub i64 %end.0, %.11
+  %.135 = tail call i64 @llvm.umin.i64(i64 %.129, i64 %.133)
+  %.140 = sub i64 %.113, %.11
+  %.145 = tail call i64 @llvm.umin.i64(i64 %.140, i64 %.117)
+  %.147 = tail call i64 @llvm.umin.i64(i64 %.135, i64 %.145)
   br label %common.ret
 
-or.106:                                           ; preds = %after.88
-  %.113 = getelementptr i8, ptr %context.given, i64 32
-  %.114 = load i64, ptr %.113, align 1
-  %.115.not = icmp ult i64 %.11, %.114
-  br i1 %.115.not, label %or.110, label %common.ret
+or.105:                                           ; preds = %after.87
+  %.112 = getelementptr i8, ptr %context.given, i64 32
+  %.113 = load i64, ptr %.112, align 1
+  %.114.not = icmp ult i64 %.11, %.113
+  br i1 %.114.not, label %or.109, label %common.ret
 
-or.110:                                           ; preds = %or.106
-  %.117 = getelementptr i8, ptr %context.given, i64 144
-  %.118 = load i64, ptr %.117, align 1
-  %.119 = icmp slt i64 %.118, 1
-  br i1 %.119, label %common.ret, label %after.101
+or.109:                                           ; preds = %or.105
+  %.116 = getelementptr i8, ptr %context.given, i64 144
+  %.117 = load i64, ptr %.116, align 1
+  %.118 = icmp slt i64 %.117, 1
+  br i1 %.118, label %common.ret, label %after.100
+}
+
+define void @scheduling_rounds.follows(ptr readnone captures(none) %context.given, ptr readnone captures(none) %cta.given) local_unnamed_addr #5 {
+entry.1:
+  ret void
 }
 
 define void @scheduling_rounds.have_followed(ptr captures(none) %context.given, ptr readnone captures(none) %cta.given, i64 %count.given) local_unnamed_addr #3 {
@@ -1680,7 +1685,7 @@ after.5:                                          ; preds = %else.4, %then.3
   ret void
 }
 
-define void @scheduling_rounds.leave_round(ptr readonly captures(none) %context.given, ptr captures(none) %cta.given, ptr captures(none) %warp.given, i32 %before.given, i32 %ended.given, i32 %at.given) local_unnamed_addr #5 {
+define void @scheduling_rounds.leave_round(ptr readonly captures(none) %context.given, ptr captures(none) %cta.given, ptr captures(none) %warp.given, i32 %before.given, i32 %ended.given, i32 %at.given) local_unnamed_addr #6 {
 entry.1:
   %.4 = getelementptr i8, ptr %warp.given, i64 200
   %.5 = load i32, ptr %.4, align 1
@@ -1784,7 +1789,7 @@ do.39:                                            ; preds = %do.39.lr.ph, %do.39
   br i1 %.43, label %do.39, label %after.29
 }
 
-define void @scheduling_rounds.leave_segment(ptr readonly captures(none) %context.given, ptr readonly captures(none) %cta.given, ptr readonly captures(none) %first.given, ptr readonly captures(none) %warp.given, i32 %start.given, i32 %behind.given) local_unnamed_addr #6 {
+define void @scheduling_rounds.leave_segment(ptr readonly captures(none) %context.given, ptr readonly captures(none) %cta.given, ptr readonly captures(none) %first.given, ptr readonly captures(none) %warp.given, i32 %start.given, i32 %behind.given) local_unnamed_addr #7 {
 entry.1:
   %.6.not = icmp eq i32 %behind.given, -1
   br i1 %.6.not, label %after.4, label %then.3
@@ -1847,7 +1852,7 @@ after.42:                                         ; preds = %do.40, %after.4
   ret void
 }
 
-define void @lane_scheduling.count_ends(ptr readonly captures(none) %context.given, ptr readonly captures(none) %warp.given) local_unnamed_addr #5 {
+define void @lane_scheduling.count_ends(ptr readonly captures(none) %context.given, ptr readonly captures(none) %warp.given) local_unnamed_addr #6 {
 entry.1:
   %.4 = getelementptr i8, ptr %warp.given, i64 200
   %.5 = load i32, ptr %.4, align 1
@@ -2219,7 +2224,7 @@ block_start.begin_again.exit:                     ; preds = %do.185, %then.17.i
 
 declare void @clear.registers(ptr) local_unnamed_addr
 
-define internal fastcc void @block_start.draw_tickets(ptr captures(none) initializes((40, 56)) %context.given) unnamed_addr #7 {
+define internal fastcc void @block_start.draw_tickets(ptr captures(none) initializes((40, 56)) %context.given) unnamed_addr #8 {
 entry.1:
   %.4 = load ptr, ptr %context.given, align 1
   %.6 = load i64, ptr %.4, align 1
@@ -2252,7 +2257,7 @@ and.9:                                            ; preds = %entry.1
   br i1 %.18, label %then.7, label %after.8
 }
 
-define internal fastcc i1 @scheduling.try_to_open(ptr readonly captures(none) %context.given, ptr captures(none) %cta.given, i32 range(i32 0, 16) %barrier.given) unnamed_addr #5 {
+define internal fastcc i1 @scheduling.try_to_open(ptr readonly captures(none) %context.given, ptr captures(none) %cta.given, i32 range(i32 0, 16) %barrier.given) unnamed_addr #6 {
 entry.1:
   %.4 = getelementptr i8, ptr %context.given, i64 184
   %.5 = load i64, ptr %.4, align 1
@@ -2391,14 +2396,15 @@ after.81:                                         ; preds = %do.71, %and.6.i39, 
 
 declare i32 @converged(ptr, ptr, ptr) local_unnamed_addr
 
-declare i64 @llvm.umin.i64(i64, i64) #8
+declare i64 @llvm.umin.i64(i64, i64) #9
 
 attributes #0 = { mustprogress nocallback nofree nosync nounwind speculatable willreturn memory(none) }
 attributes #1 = { mustprogress nocallback nofree nounwind willreturn memory(argmem: write) }
 attributes #2 = { nounwind }
 attributes #3 = { mustprogress nofree norecurse nosync nounwind willreturn memory(readwrite, inaccessiblemem: none, target_mem0: none, target_mem1: none) }
 attributes #4 = { mustprogress nofree norecurse nosync nounwind willreturn memory(read, inaccessiblemem: none, target_mem0: none, target_mem1: none) }
-attributes #5 = { nofree norecurse nosync nounwind memory(readwrite, inaccessiblemem: none, target_mem0: none, target_mem1: none) }
-attributes #6 = { nofree norecurse nosync nounwind memory(write, argmem: readwrite, inaccessiblemem: none, target_mem0: none, target_mem1: none) }
-attributes #7 = { mustprogress nofree norecurse nounwind willreturn memory(readwrite, inaccessiblemem: none, target_mem0: none, target_mem1: none) }
-attributes #8 = { nocallback nocreateundeforpoison nofree nosync nounwind speculatable willreturn memory(none) }
+attributes #5 = { mustprogress nofree norecurse nosync nounwind willreturn memory(none) }
+attributes #6 = { nofree norecurse nosync nounwind memory(readwrite, inaccessiblemem: none, target_mem0: none, target_mem1: none) }
+attributes #7 = { nofree norecurse nosync nounwind memory(write, argmem: readwrite, inaccessiblemem: none, target_mem0: none, target_mem1: none) }
+attributes #8 = { mustprogress nofree norecurse nounwind willreturn memory(readwrite, inaccessiblemem: none, target_mem0: none, target_mem1: none) }
+attributes #9 = { nocallback nocreateundeforpoison nofree nosync nounwind speculatable willreturn memory(none) }

@@ -1,6 +1,6 @@
-; [["grid", "scheduling_rounds.end_alike", "scheduling_rounds.begin_in_place", "scheduling_rounds.followers", "scheduling_rounds.have_followed", "scheduling_rounds.leave_round", "scheduling_rounds.leave_segment", "lane_scheduling.count_ends"], [["Context.bulk_copies", false], ["Context.mbarriers", false], ["Context.cluster_barriers", false], ["Context.warpgroup_products", true], ["Context.checked", false], ["Context.traced", false]], "0.50"]
+; [["grid", "scheduling_rounds.end_alike", "scheduling_rounds.begin_in_place", "scheduling_rounds.followers", "scheduling_rounds.follows", "scheduling_rounds.have_followed", "scheduling_rounds.leave_round", "scheduling_rounds.leave_segment", "lane_scheduling.count_ends"], [["Context.bulk_copies", false], ["Context.mbarriers", false], ["Context.cluster_barriers", false], ["Context.warpgroup_products", true], ["Context.checked", false], ["Context.traced", false]], "0.50"]
 ; jit/translation/__init__.py jit/translation/conversions.py jit/translation/distinct_values.py jit/translation/expressions.py jit/translation/folding.py jit/translation/intrinsics.py jit/translation/ir.py jit/translation/rule_calls.py jit/translation/translator.py jit/translation/value_kinds.py language/__init__.py language/records.py language/rules.py language/types.py language/vectors.py rules/block_start.py rules/clusters.py rules/lane_scheduling.py rules/memcheck.py rules/scheduling.py rules/scheduling_rounds.py rules/warpgroup_products.py runtime/state.py
-; 86a581f627cae170f44e4b9e8392b68becdb088998f4ccfceea46db7feed6e5d 099b43cc304895cea432db0affcbd9ee9ac3c407a456c033578ab56b065ee412
+; 3c68f07d7e6be3420ec8b9a9c4d10a978ceef80df243665be06ad749415af9d9 585b1aaca1aabfcc404008b1d5e6f4ad9473d6e8f650062a5921f126ed5b654d
 source_filename = "<string>"
 
 declare i32 @llvm.cttz.i32(i32, i1 immarg) #0
@@ -1349,6 +1349,11 @@ entry.1:
 define noundef i64 @scheduling_rounds.followers(ptr readonly captures(none) %context.given, ptr readonly captures(none) %cta.given) local_unnamed_addr #4 {
 entry.1:
   ret i64 0
+}
+
+define void @scheduling_rounds.follows(ptr readnone captures(none) %context.given, ptr readnone captures(none) %cta.given) local_unnamed_addr #4 {
+entry.1:
+  ret void
 }
 
 define void @scheduling_rounds.have_followed(ptr captures(none) %context.given, ptr readnone captures(none) %cta.given, i64 %count.given) local_unnamed_addr #5 {
