@@ -43,8 +43,9 @@ SHAPES: tuple[tuple[tuple[int, ...], tuple[int, ...]], ...] = (
 
 BESIDE: tuple[tuple[tuple[int, ...], tuple[int, ...]], ...] = (
     ((64,), (70,)), ((4, 16), (35, 2)), ((16, 16), (17,)), ((160,), (28,)), ((288,), (15,)),
+    ((16,), (70,)), ((5, 4), (35, 2)),
 )  # fmt: skip
-"""With checks and counters: CTAs of one warpgroup, of two and of three."""
+"""With checks and counters: CTAs of one warpgroup, of two and of three, and of less than a warp."""
 CHECKED = {
     **BODIES,
     "the CTA before reads it, too": ROW + "ld.global.u32 %r6, [%rd7+512]; add.u32 %r5, %r5, %r6;"

@@ -124,7 +124,7 @@ class Segments(Part):
             )  # most programs have no such loop
 
             both = ([*lines[:1], *entering, *lines[1:]] if lines else [] for lines in (blocks, parted))
-            runs = VersionedSegments(e, lambda: self._count_anew(segment))
+            runs = VersionedSegments(e, self.full, lambda: self._count_anew(segment))
             first = runs.emit(*both)
         else:
             if not self.thread_index_segments.emit(segment, entering):
