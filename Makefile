@@ -14,7 +14,8 @@
 PYTHON ?= python3
 VENV ?= .venv
 ARGS ?=
-JOBS ?= auto
+# One more than there are cores: tests that wait for a page or a process leave theirs to others.
+JOBS ?= $(shell $(PYTHON) -c "import os; cores = getattr(os, 'sched_getaffinity', lambda _: range(os.cpu_count() or 1))(0); print(min(8, len(cores) + 1))")
 
 BIN := $(VENV)/bin
 # A file's tests stay in order on one worker: those of the explorer share a browser, others share what they built. The

@@ -109,6 +109,7 @@ def test_it_goes_on_behind_a_fault_and_behind_what_hangs(tmp_path: Path, monkeyp
     assert session.said == {names[2]: ["Invalid __global__ read of size 4 bytes"]}
 
 
+@pytest.mark.rest
 @pytest.mark.long
 def test_rows_say_who_finds_a_bug(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     chosen = numbers("memory: a null pointer", "shared: another warp's element before a barrier")

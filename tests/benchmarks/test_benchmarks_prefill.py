@@ -108,6 +108,7 @@ def main(monkeypatch, *options, write=None):
     return prefill.main(write)
 
 
+@pytest.mark.rest
 @pytest.mark.long
 def test_on_the_cpu_machine_and_again(monkeypatch, capsys, tmp_path):
     file = tmp_path / "prefill.json"

@@ -169,6 +169,7 @@ def test_splits_and_pages_change_little(name, dtype):
         np.testing.assert_allclose(more.o.astype(float), one.o.astype(float), atol=near)
 
 
+@pytest.mark.rest
 @pytest.mark.long
 def test_groups_of_more_than_16_heads():
     check("decode_gqa", "f16", (40, 2), 32, (33, 5))

@@ -272,7 +272,7 @@ def test_some_rows_are_run_where_all_would_take_long(lab: Any) -> None:
     assert lab.inner_text(f"{EXPLORER} .pl-sample").endswith("heads; counts are scaled up from them")
 
 
-@pytest.mark.parametrize(("width", "height"), [(1024, 768), (600, 900)])
+@pytest.mark.parametrize(("width", "height"), [pytest.param(1024, 768, marks=pytest.mark.rest), (600, 900)])
 def test_small_windows_show_the_page_and_not_the_controls_alone(lab: Any, width: int, height: int) -> None:
     lab.set_viewport_size({"width": width, "height": height})
     try:

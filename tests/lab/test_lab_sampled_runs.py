@@ -43,6 +43,7 @@ def test_blocks_by_themselves_count_what_the_grid_counts(
     assert ran.counts.metrics == whole.counts.metrics
 
 
+@pytest.mark.rest
 @pytest.mark.long
 def test_a_few_blocks_stand_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
     values = {"seq_q": 1024, "seq_k": 1024, "head_dim": 16, "causal": True, "heads": 4, "kv_heads": 2}

@@ -119,6 +119,7 @@ def test_rank_correlation() -> None:
     assert math.isnan(rank_correlation([1, 1], [1, 2]))
 
 
+@pytest.mark.rest
 @pytest.mark.long
 def test_a_warp_reaches_two_thirds_of_what_a_warpgroup_does_on_hopper() -> None:
     """As Nsight Compute says of an H100: 2730.67 and 4096 operations a clock. Elsewhere a warp reaches the peak."""

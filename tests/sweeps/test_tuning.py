@@ -59,6 +59,7 @@ def test_of_two_kernels_the_quicker_one_stays(memory: Path) -> None:
     assert [entry["kernel"] for entry in json.loads(memory.read_text()).values()] == ["tiled2d"]
 
 
+@pytest.mark.rest
 @pytest.mark.long
 def test_illegal_combinations_are_counted_and_splits_are_searched() -> None:
     found = tune("mma", grid={"tile_q": [16, 128], "warps": [1, 8]})
