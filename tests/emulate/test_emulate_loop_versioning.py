@@ -62,6 +62,25 @@ PROGRAMS: dict[str, tuple[Any, str]] = {
         add.u32 %r8, %r8, %r4;
         st.global.u32 [%rd3], %r8;
         END:"""),
+    "the last warp of a block is not full": (100, """
+        setp.ge.u32 %p1, %r4, 870;
+        setp.lt.u32 %p2, %r4, 3;
+        or.pred %p1, %p1, %p2;
+        @%p1 bra END;
+        ld.global.u32 %r8, [%rd3];
+        add.u32 %r8, %r8, %r4;
+        st.global.u32 [%rd3], %r8;
+        END:"""),
+    "lanes of a warp that is not full exit": (77, """
+        and.b32 %r8, %r4, 5;
+        setp.eq.u32 %p1, %r8, 4;
+        @%p1 bra END;
+        ld.global.u32 %r9, [%rd2+8];
+        add.u32 %r8, %r9, %r4;
+        setp.gt.u32 %p1, %r8, 500;
+        @%p1 exit;
+        st.global.u32 [%rd3], %r8;
+        END:"""),
     "a tile of less than a warp": ((5, 5), """
         mov.u32 %r5, %tid.y;
         mad.lo.u32 %r7, %r5, 5, %r1;
@@ -292,6 +311,7 @@ def loop_of(body: str, threads: tuple[int, int, int]) -> str:
 SURE = (
     "all of it is sure",
     "half a warp is a block",
+    "the last warp of a block is not full",
     "the last warps of a block are behind the end",
     "a tile and its border",
     "warps along y and z",

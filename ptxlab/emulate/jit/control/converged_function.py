@@ -72,10 +72,10 @@ class ConvergedFunction(Part):
         t.at(f"b{block.index}")
         self.e.loops.begin(self.e.loops.of[block.index])
         in_segment = self.converged.segment is not None
-        bits = str(self.segments.full) if in_segment else t.load("i32", "%live.at")
+        bits = self.segments.lanes if in_segment else t.load("i32", "%live.at")
         if waits_for_others(self.program.codes[block.first]):
             self._wait_for_others(block, bits)
-        self.blocks.begin(bits, thinned=in_segment and self.segments.full != -1)
+        self.blocks.begin(bits, thinned=in_segment and bits != "-1")
         if not in_segment:
             self.blocks.count(block, bits)
         else:

@@ -25,14 +25,18 @@ from itertools import pairwise
 from ptxlab.emulate.jit.control.loop_scalars import SAME, Induction, LoopScalars, Truth
 from ptxlab.emulate.jit.control.warp_loop import ENDED
 from ptxlab.emulate.jit.llvm.instruction_text import (
+    BITS_OF_TWO,
+    COMPARED,
     IF,
     LABEL,
     LET,
+    LIVE,
     LOAD,
     NAME,
     PLACE,
     STORE,
     WAY,
+    WIDTH,
     folded,
     made_type,
     names_in,
@@ -64,6 +68,8 @@ class VersionedLoop:
         own |= {f"%{label}" for label in (*blocks, "warp.done")}
         self.scalars = LoopScalars(own, steps, slices=slices, tag=tag, runs=runs)
         self._alias: dict[str, str] = {}
+        self._under: dict[str, str] = {}
+        """Of lanes that are some of `LIVE` bits of all lanes whose value is 0 or -1, so that these tell as much."""
         self._held: dict[int, tuple[str, str]] = {}
         """What registers hold, by their places: type and value."""
         self._walk(blocks)
@@ -141,7 +147,7 @@ class VersionedLoop:
         if text.startswith("phi "):
             text = self._joined(text)
         else:
-            text = self._resolved(text)
+            text = self._for_all(name, self._resolved(text))
         same = folded(text) or self._loaded(text)
         if same is not None:
             self._alias[name] = same
@@ -163,6 +169,25 @@ class VersionedLoop:
             return f"= {ways[0][0]}"
         kind = text.removeprefix("phi ").partition(" [")[0]
         return f"phi {kind} " + ", ".join(f"[{value}, %{way}]" for value, way in ways)
+
+    def _for_all(self, name: str, text: str) -> str:
+        """A comparison of bits under the mask of a warp's lanes as one of the bits of all lanes, where these agree."""
+        if (found := BITS_OF_TWO.match(text)) and found[3] == LIVE and self._agree(found[2]):
+            self._under[name] = found[2]
+        elif (found := COMPARED.match(text)) and found[1] == "eq" and found[3] in self._under:
+            of_all = {"0": "0", LIVE: "-1"}.get(found[4])
+            return text if of_all is None else f"{text[: found.start(3)]}{self._under[found[3]]}, {of_all}"
+        return text
+
+    def _agree(self, bits: str) -> bool:
+        """Whether bits are 0 or -1."""
+        if bits in ("0", "-1"):
+            return True
+        text = self.scalars.text.get(bits, "")
+        if found := WIDTH.match(text):
+            return found[1] == "sext" and found[2] == "i1"
+        found = BITS_OF_TWO.match(text)
+        return bool(found and self._agree(found[2]) and self._agree(found[3]))
 
     def _register(self, pointer: str) -> int:
         """The place of the register at a pointer; 0 where that is none."""

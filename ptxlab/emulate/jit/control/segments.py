@@ -30,6 +30,8 @@ from ptxlab.emulate.jit.control.segment_search import SegmentSearch
 from ptxlab.emulate.jit.control.thread_index_segments import Side, ThreadIndexSegments, leaving
 from ptxlab.emulate.jit.control.warp_loop import CONVENTION, ELSEWHERE, OVER, PREDICTED, Segment
 from ptxlab.emulate.jit.emitter.part import Part
+from ptxlab.emulate.jit.llvm.instruction_text import LIVE
+from ptxlab.emulate.jit.llvm.instructions import Operand
 from ptxlab.emulate.jit.llvm.ir_text import COLD, PROMOTED, W
 from ptxlab.emulate.jit.translation.rule_calls import call, declaration
 from ptxlab.emulate.program.flat_program import Block, Code, Special
@@ -58,10 +60,12 @@ class Segments(Part):
         self.texts: list[str] = []
         self.thread_index_segments, self.grid_stride = ThreadIndexSegments(blocks, side), GridStrideSegment(blocks.e)
         self.partial_exits = PartialExits(blocks, partial_exits)
+        self.masked = False
+        """Whether the warps of the segment that is being written run it with the lanes that they begin with."""
         self.barriers_pass = False
         """See `WarpLoop.barriers_pass`."""
         self.full = -1 if self.e.instruments else self.e.rows.full
-        """The lanes that warps run a segment with."""
+        """The lanes that warps run a segment with, unless it is under masks."""
 
     def find(self) -> None:
         """Finds all segments, before the rest of the code is written."""
@@ -98,6 +102,7 @@ class Segments(Part):
     def _function(self, segment: Segment) -> None:
         t, e, start = self.t, self.e, self.e.pc(segment.start)
         versioned, parted = segment.whole, list[str]()
+        self.masked = versioned and e.wide and not e.instruments and e.rows.ends_within
         self.partial_exits.plan(segment)
         if versioned and e.tiles and self.partial_exits.ways:
             parted = self._parted(segment)
@@ -115,6 +120,8 @@ class Segments(Part):
         t.alloca("ptr", name=f"%{PROMOTED}.ws")
         before, t.lines = t.lines, []
         self.blocks.enter_warp()
+        if self.masked:
+            t.get(S.Warp, "first_live", name=LIVE)
         entering, t.lines = t.lines, before
         first = "%first, %entry"
         runs = None
@@ -124,7 +131,7 @@ class Segments(Part):
             )  # most programs have no such loop
 
             both = ([*lines[:1], *entering, *lines[1:]] if lines else [] for lines in (blocks, parted))
-            runs = VersionedSegments(e, self.full, lambda: self._count_anew(segment))
+            runs = VersionedSegments(e, None if self.masked else self.full, lambda: self._count_anew(segment))
             first = runs.emit(*both)
         else:
             if not self.thread_index_segments.emit(segment, entering):
@@ -144,7 +151,7 @@ class Segments(Part):
             t.go("elsewhere")
         else:
             at_start = t.eq("i32", t.select("%known", "i32", start, counter), start)
-            full = t.eq("i32", t.load("i32", "%live.at"), self.full)
+            full = t.eq("i32", t.load("i32", "%live.at"), self.lanes)
             t.branch(t.and_("i1", at_start, full), f"b{segment.start}", "elsewhere", COLD)
             t.lines += blocks
         t.at("warp.done")
@@ -227,17 +234,25 @@ class Segments(Part):
         return found
 
     @property
-    def _lanes(self) -> int:
-        """How many lanes warps run a segment with."""
+    def lanes(self) -> str:
+        """i32: the lanes that a warp runs the segment with."""
+        return LIVE if self.masked else str(self.full)
+
+    @property
+    def _threads(self) -> Operand:
+        """i64: how many these are."""
+        if self.masked:
+            return self.t.zext("i32", self.t.call("i32", "llvm.ctpop.i32", [("i32", LIVE)]), "i64")
         return self.e.rows.lanes if self.full != -1 else W
 
     def _surely_there(self) -> None:
         """At the function's entry, `%there`: whether each warp is at the segment's start, with all of its lanes."""
         t = self.t
         partly = t.get(S.Cta, "partly_exited")
-        live = t.get(S.Warp, "first_live", "%last")
-        full = t.eq("i32", live, self.full)
-        whole = t.and_("i1", full, t.eq("i32", partly, 0))
+        whole = t.eq("i32", partly, 0)
+        if not self.masked:
+            live = t.get(S.Warp, "first_live", "%last")
+            whole = t.and_("i1", t.eq("i32", live, self.full), whole)
         t.and_("i1", "%known", whole, "%there")
 
     def _next_group(self, segment: Segment) -> None:
@@ -270,20 +285,28 @@ class Segments(Part):
         """How many warps have run a block."""
         return f"%{PROMOTED}.ran{block}"
 
+    @staticmethod
+    def _ran_by(block: int) -> str:
+        """How many of their threads have, where warps are under masks."""
+        return f"%{PROMOTED}.by{block}"
+
     def _counters(self, segment: Segment) -> list[str]:
         """The counts that the function keeps."""
-        return [*map(self._ran, segment.blocks), *self.partial_exits.counters()]
+        threads = map(self._ran_by, segment.blocks) if self.masked else ()
+        return [*map(self._ran, segment.blocks), *threads, *self.partial_exits.counters()]
 
     def count(self, block: Block) -> None:
         """A whole warp runs a block. No lane of it has left before, to be counted with it."""
         self.t.bump(self._ran(block.index), self.t.add, "i64", 1)
+        if self.masked:
+            self.t.bump(self._ran_by(block.index), self.t.add, "i64", self._threads)
 
     def leaves(self, code: Code) -> None:
         """A whole warp exits, by a branch if that is one: no lane of it has left before, to be counted with it."""
         if code.leaves >= 0:
             executions = self.e.executions(code.target)
             self.t.bump(self.t.field(S.Executions, "warps", executions), self.t.add, "i64", 1)
-            self.t.bump(self.t.field(S.Executions, "threads", executions), self.t.add, "i64", self._lanes)
+            self.t.bump(self.t.field(S.Executions, "threads", executions), self.t.add, "i64", self._threads)
 
     def _count(self, segment: Segment) -> None:
         """Executions of all blocks, by warps and by threads; and the quantum."""
@@ -298,7 +321,8 @@ class Segments(Part):
             if at in self.partial_exits.counted:
                 ran = t.add("i64", ran, t.load("i64", self.partial_exits.ran(at)))
             t.bump(t.field(S.Executions, "warps", executions), t.add, "i64", ran)
-            place, threads = t.field(S.Executions, "threads", executions), t.mul("i64", whole, self._lanes)
+            by = t.load("i64", self._ran_by(at)) if self.masked else t.mul("i64", whole, self._threads)
+            place, threads = t.field(S.Executions, "threads", executions), by
             if at in self.partial_exits.counted:
                 threads = t.add("i64", threads, t.load("i64", self.partial_exits.threads(at)))
             t.bump(place, t.add, "i64", threads)

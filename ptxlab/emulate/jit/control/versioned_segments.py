@@ -31,10 +31,10 @@ FOLLOWED = f"%{PROMOTED}.followed"
 
 
 class VersionedSegments(Part):
-    """Writes these loops, in the function of a segment. full: the lanes that its warps run with. count_anew: writes
-    that what has been counted is noted."""
+    """Writes these loops, in the function of a segment. full: the lanes that its warps run with; None: those that they
+    begin with. count_anew: writes that what has been counted is noted."""
 
-    def __init__(self, e: Emitter, full: int, count_anew: Callable[[], None]) -> None:
+    def __init__(self, e: Emitter, full: int | None, count_anew: Callable[[], None]) -> None:
         super().__init__(e)
         self.full, self.count_anew = full, count_anew
 
@@ -65,7 +65,8 @@ class VersionedSegments(Part):
         shape = t.eq("i32", y, 1) if line else t.eq("i32", x, width or -1)
         steady = t.and_("i1", "%known", shape)
         steady = t.and_("i1", steady, t.ugt("i32", z, 0) if slices else t.eq("i32", z, 1))
-        steady = t.and_("i1", steady, t.eq("i32", live, self.full))
+        if self.full is not None:
+            steady = t.and_("i1", steady, t.eq("i32", live, self.full))
         steady = t.and_("i1", steady, t.eq("ptr", "%first", "%warp.0"))
         otherwise = "ask.m" if parted else "warp"
         t.go("begin")

@@ -9,6 +9,7 @@ NAME = re.compile(r"%[\w.$-]+")
 LET = re.compile(r"(%[\w.$-]+) = (.*)")
 WAY = re.compile(r"\[(<[^>]*>|[^,\]]+), %([\w.$-]+)\]")
 TWO = re.compile(r"(add|sub|mul|shl) (i32|i64) (\S+), (\S+)$")
+BITS_OF_TWO = re.compile(r"(and|or|xor) i32 (\S+), (\S+)$")
 WIDTH = re.compile(r"(sext|zext|trunc) (\w+) (\S+) to (\w+)$")
 COMPARED = re.compile(r"icmp (\w+) (i1|i32|i64) (\S+), (\S+)$")
 CHOSEN = re.compile(r"select i1 (\S+), \S+ (\S+), \S+ (\S+)$")
@@ -19,6 +20,8 @@ STORE = re.compile(r"store (<[^>]+>|\w+) (.+?), ptr (%[\w.$-]+)(?:, align \d+)?$
 IF = re.compile(r"br i1 (\S+), label %([\w.$-]+), label %([\w.$-]+)(.*)$")
 LABEL = re.compile(r"label %([\w.$-]+)")
 INTRINSIC = re.compile(r"call \w+ @llvm\.(usub\.sat|fsh[lr]|[su]min|[su]max|abs|ctpop|ct[tl]z)\.")
+LIVE = "%lanes.live"
+"""The lanes of a warp that is under a mask, of which there are some, i32."""
 PURE = ("add", "sub", "mul", "shl", "lshr", "ashr", "and", "or", "xor", "icmp", "zext", "sext", "trunc", "select")
 """Words of instructions that only compute."""
 _VECTORS = ("getelementptr", "bitcast", "insertelement", "extractelement", "shufflevector", "phi ", "fcmp")
