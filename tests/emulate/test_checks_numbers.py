@@ -52,6 +52,7 @@ class Words:
         self.size = granule * draw.choice((1, 1, 1, 2, 4))
         self.apart = draw.choice((1, 1, 2, 3, 5, 16, 17))
         self.strays = draw.random() < 0.6
+        self.beside = False
         self.width, self.gap = draw.choice((2, 3, 4, 8, 16)), draw.choice((0, 0, 0, 1, 20, 70))
 
     @property
@@ -68,8 +69,8 @@ class Words:
         gaps = self.gap * (first // self.width + np.arange(32) // self.width)  # after each row of so many lanes
         own = [64 + (first + lane) * self.apart * unit + int(gap) for lane, gap in enumerate(gaps)]
         given = {draw.randrange(self.apart) * unit: draw.random() < 0.3 for _ in range(draw.choice((1, 1, 2, 3)))}
-        if self.strays and draw.random() < 0.2:
-            given = {draw.choice((-1, 1, 2, 32)) * unit: draw.random() < 0.1}
+        if self.beside or (self.strays and draw.random() < 0.2):
+            given = {at * unit: draw.random() < 0.1 for at in draw.sample((-1, 0, 1, 2, 32), draw.choice((1, 2, 3)))}
         low = min(given)
         pairs = sorted((at - low, write) for at, write in given.items())
         table = self._table(pairs)
@@ -115,15 +116,24 @@ class Words:
                         self.written.add(word)
 
 
+class Neighbours(Words):
+    """Lanes access their own words, those of the lanes beside them, or both at once."""
+
+    def __init__(self, call: Any, granule: int, draw: random.Random) -> None:
+        super().__init__(call, granule, draw)
+        self.apart, self.gap, self.strays, self.beside = 1, 0, False, True
+
+
 @pytest.mark.sweep(3)
 @pytest.mark.parametrize("compiled", [False, True])
 @pytest.mark.parametrize("granule", [4, 1])
-def test_numbers_say_whether_a_written_word_has_several_threads(granule: int, compiled: bool) -> None:
+@pytest.mark.parametrize("kind", [Words, Neighbours])
+def test_numbers_say_whether_a_written_word_has_several_threads(kind: Any, granule: int, compiled: bool) -> None:
     call, mistaken = _compiled(granule) if compiled else in_python, 0
     seeds = 150 if compiled else 40
     for seed in range(seeds):
-        words = Words(call, granule, random.Random(seed))
-        for step in range(40):
+        words = kind(call, granule, random.Random(seed))
+        for step in range(40 if kind is Words else 4):
             words.step()
             assert bool(words.launch.mistaken) == words.raced, (seed, step)
             if words.raced:

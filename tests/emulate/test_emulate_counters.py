@@ -369,6 +369,41 @@ def test_half_a_warp_in_each_row_wherever_that_is(type_: str, size: int, across:
             assert (line.sectors, line.ideal_sectors) == (sum(map(len, warps)), ideal), (stride, engine)
 
 
+@pytest.mark.sweep(4)
+@pytest.mark.parametrize("mask", [0x55555555, 0x80000001, 0x00FFFF00, 0x11111111, 0x00000010])
+@pytest.mark.parametrize(("type_", "size"), [("u8", 1), ("u16", 2), ("u32", 4), ("u64", 8), ("v2.u64", 16)])
+def test_a_row_of_which_some_lanes_are_missing(type_: str, size: int, mask: int) -> None:
+    """In the masked loop of full warps, from each place in a sector where it may begin."""
+    into = {"u64": "%rd10", "v2.u64": "{%rd10, %rd11}"}.get(type_, "%r9")
+    body = f"""
+    mov.u32 %r5, {mask};
+    and.b32 %r6, %r1, 31;
+    shr.u32 %r5, %r5, %r6;
+    and.b32 %r5, %r5, 1;
+    setp.eq.u32 %p1, %r5, 0;
+    @%p1 bra END;
+    ld.global.u32 %r7, [%rd2];
+    cvt.u64.u32 %rd5, %r7;
+    mul.wide.u32 %rd6, %r4, {size};
+    add.s64 %rd6, %rd6, %rd5;
+    add.s64 %rd6, %rd6, %rd2;
+    ld.global.{type_} {into}, [%rd6+256];
+    END:"""
+    text, x, warps = kernel(body), np.zeros(2048, np.uint32), 6
+    if "jit" in ENGINES:
+        improve(text, (96,), True, ("memcheck",))
+    for before in sorted({0, size, 16, 32 - size}):
+        x[0] = before
+        taken = [lane for lane in range(32) if mask >> lane & 1]
+        touched = [{(before + size * (32 * warp + lane)) // 32 for lane in taken} for warp in range(warps)]
+        ideal = sum(min(len(each), -(-size * len(taken) // 32)) for each in touched)
+        for engine in ENGINES:
+            _, report = run(engine, text, threads=96, blocks=2, x=x, counters=True)
+            assert report.counters is not None
+            line = at(report.counters, text, f"ld.global.{type_} {into}")
+            assert (line.sectors, line.ideal_sectors) == (sum(map(len, touched)), ideal), (before, engine)
+
+
 @pytest.mark.parametrize("engine", ENGINES)
 def test_metrics(engine: str) -> None:
     body = tile("shl.b32 %r5, %r1, 3;", """st.shared.u32 [%r6], %r1;
