@@ -48,6 +48,9 @@ BESIDE: tuple[tuple[tuple[int, ...], tuple[int, ...]], ...] = (
 """With checks and counters: CTAs of one warpgroup, of two and of three, and of less than a warp."""
 CHECKED = {
     **BODIES,
+    "warps in turn read one array and the other": "shr.u32 %r6, %r1, 5; add.u32 %r6, %r6, %r2; and.b32 %r6, %r6, 1;"
+    "setp.eq.u32 %p1, %r6, 1; selp.b64 %rd9, %rd2, %rd1, %p1; mul.wide.u32 %rd6, %r4, 4; add.u64 %rd7, %rd9, %rd6;"
+    "ld.global.u32 %r5, [%rd7+128]; mul.lo.u32 %r5, %r5, 0; st.global.u32 [%rd3], %r5;",
     "the CTA before reads it, too": ROW + "ld.global.u32 %r6, [%rd7+512]; add.u32 %r5, %r5, %r6;"
     "st.global.u32 [%rd7], %r5; st.global.u32 [%rd3], %r5;",
     "nobody has written it": "ld.global.u32 %r6, [%rd3]; "

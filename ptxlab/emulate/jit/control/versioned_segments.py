@@ -110,7 +110,8 @@ class VersionedSegments(Part):
         if runs:
             t.phi("i64", ("%followers", "look.ahead"), ("%half", "fewer.f"), name="%deeper")
         t.lines += versioned.before.lines
-        t.branch(versioned.sure, f"swift.{tag}", f"fewer.{tag}" if runs else otherwise)
+        sure = "false" if self._finds_others(versioned) else versioned.sure
+        t.branch(sure, f"swift.{tag}", f"fewer.{tag}" if runs else otherwise)
         if runs:  # what does not hold for all of these may hold for half of them
             t.at(f"fewer.{tag}")
             t.lshr("i64", "%deeper", 1, "%half")
@@ -147,6 +148,11 @@ class VersionedSegments(Part):
         t.lines += versioned.onward
         t.offset(warp, f"{warp}.by" if runs else self.e.file.size, f"{warp}.next")
         t.go(f"swift.{tag}")
+
+    def _finds_others(self, versioned: VersionedLoop) -> bool:
+        """Whether an access in a loop with checks may find another allocation than those of warps before it: records
+        of the one that its site knew before the loop would then be taken for those of the other."""
+        return self.e.checked and any('@"miss' in line for line in versioned.body)
 
     def _next_cta(self, tag: str, left: str) -> None:
         """Behind the last warp of a CTA: the next one begins in its place, if there is one in this run."""
