@@ -31,6 +31,7 @@ __all__ = [
     "extract",
     "fill_bytes",
     "first",
+    "following",
     "gather",
     "i32",
     "i64",

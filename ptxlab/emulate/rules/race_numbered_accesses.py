@@ -131,23 +131,24 @@ def regular_told(
     launch: Launch,
     records: Pointer[u64],
     stride: u64,
-    offsets: Pointer[u32],
+    offset: u64,
     apart: u32,
     mask: u32,
     mine: u32,
     table: Pointer[u64],
 ) -> boolean:
-    """Notes what lanes access that are so many words apart. False: it may be a hazard."""
+    """Notes what lanes access that are so many words apart, the first of them from this offset on. False: it may be a
+    hazard."""
     lane, shift, least = first(mask), first(u32(launch.granule)), launch.first_number
     words, part, number = u32(table[1] >> shift), mask >> lane, mine + 2 * lane
     extent, all_, whole = u64((last(part) + 1) * words), u32((1 << words) - 1), part & (part + 1) == 0
     if table[3] != 0 and apart != words and last(u32(table[3])) < apart:
-        word = offsets[lane] + table[2] >> shift
+        word = offset + table[2] >> shift
         return spaced_told(records, stride, word, apart, least, number, part, u32(table[3]), u32(table[4]))
     if table[3] != 0 and apart == words and table[0] > 1 and not whole:
-        return neighbours_told(launch, records, stride, offsets[lane], u32(extent), least, number, part, table)
+        return neighbours_told(launch, records, stride, offset, u32(extent), least, number, part, table)
     for k in range(table[0]):
-        word, write = offsets[lane] + table[2 * k + ENTRIES] >> shift, u32(table[2 * k + ENTRIES + 1])
+        word, write = offset + table[2 * k + ENTRIES] >> shift, u32(table[2 * k + ENTRIES + 1])
         if apart == words:
             wide = u32(ALL_LANES) if whole else part
             if not run_told(records, stride, word, extent, least, number, first(words), wide, write):
@@ -230,8 +231,12 @@ def anyhow_told(
 
 @rule(inline=True)
 def next_lanes(offsets: Pointer[u32], mask: u32, step: u32) -> u32:
-    """The lanes of a mask of which the next one, also of the mask, is so many bytes behind them."""
-    return bits(load_lanes(offsets + 1) == load_lanes(offsets) + step) & mask & mask >> 1
+    """The lanes of a mask of which the next one, also of the mask, is so many bytes behind them; none if few are."""
+    pairs = mask & mask >> 1
+    if 2 * count(pairs) < count(mask):
+        return 0
+    places = load_lanes(offsets)
+    return bits(following(places) == places + step) & pairs
 
 
 @rule
@@ -346,10 +351,28 @@ def each(
             if not anyhow_told(launch, records, stride, offsets, left, mine, table, some == left):
                 mistaken(launch)
             return
-        if not regular_told(launch, records, stride, offsets, apart, some, mine, table):
+        if not regular_told(launch, records, stride, u64(offsets[first(some)]), apart, some, mine, table):
             mistaken(launch)
             return
         left &= ~some
+
+
+@rule
+def some_of_row(
+    launch: Launch,
+    block: Block,
+    warp: u32,
+    mask: u32,
+    records: Pointer[u64],
+    stride: u64,
+    low: u64,
+    table: Pointer[u64],
+) -> None:
+    """Notes what lanes access of which all would lie in a row, lane 0 from this offset on."""
+    if mask != 0:
+        words, offset = u32(table[1] >> first(u32(launch.granule))), low + first(mask) * table[1]
+        if not regular_told(launch, records, stride, offset, words, mask, thread_number(launch, block, warp), table):
+            mistaken(launch)
 
 
 @rule

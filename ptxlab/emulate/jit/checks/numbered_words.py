@@ -15,6 +15,7 @@ from ptxlab.emulate.jit.emitter.emitter import Emitter
 from ptxlab.emulate.jit.emitter.part import Part
 from ptxlab.emulate.jit.translation.rule_calls import THERE, call
 from ptxlab.emulate.rules import notes, race_deferred_reads, race_line_records, race_numbered_accesses, races
+from ptxlab.emulate.rules.accesses import PARTS_OF_ROWS
 
 WORDS = 32
 """Words of a lane that a table tells as bits."""
@@ -64,7 +65,15 @@ class NumberedWords(Part):
         if group.patterns.intersection(ROWS):
             done = t.let(call(race_numbered_accesses.rows, *THERE, *records, *group.halves, group.pattern, table))
         with t.unless(done):
-            t.do(call(race_numbered_accesses.each, *THERE, self.active.bits, *records, offsets(), table))
+            if not group.part_of_a_row(seen.size):
+                t.do(call(race_numbered_accesses.each, *THERE, self.active.bits, *records, offsets(), table))
+                return
+            given = *THERE, self.active.bits, *records
+            with t.if_else(t.eq("i32", group.pattern, PARTS_OF_ROWS)) as (part, otherwise):
+                with part:
+                    t.do(call(race_numbered_accesses.some_of_row, *given, group.halves[0], table))
+                with otherwise:
+                    t.do(call(race_numbered_accesses.each, *given, offsets(), table))
 
     def _table(self, group: Group) -> str:
         """The table of all accesses of a group, which `race_numbered_accesses` describes."""

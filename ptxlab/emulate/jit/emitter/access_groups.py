@@ -70,6 +70,11 @@ class Group:
     marks: str = ""
     reach: tuple[str, str] | None = None
 
+    def part_of_a_row(self, size: int) -> bool:
+        """Whether lanes are known to be in one row of elements of this size, if their pattern is `PARTS_OF_ROWS`."""
+        form = None if self.lanes is None or PARTS_OF_ROWS not in self.patterns else self.lanes.form
+        return form is not None and not form.times and form.apart == tuple(size * k for k in range(len(form.apart)))
+
     @property
     def way_apart(self) -> int:
         """The way of data where that is no pattern."""

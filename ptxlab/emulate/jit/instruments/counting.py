@@ -179,10 +179,7 @@ class Counting(Part, Instrument):
 
     def _row_with_gaps(self, seen: Seen) -> bool:
         """Whether the active lanes, where not all are, access elements of one row, a sector's at least."""
-        lanes = seen.group.lanes
-        if lanes is None or lanes.form.times or PARTS_OF_ROWS not in seen.group.patterns or seen.size > SECTOR:
-            return False
-        return lanes.form.apart == tuple(seen.size * k for k in range(W))
+        return seen.size <= SECTOR and seen.group.part_of_a_row(seen.size)
 
     def _of_some(self, seen: Seen) -> str:
         """The pair of sectors where active lanes are in a row, of which others are missing."""

@@ -130,6 +130,11 @@ class Intrinsics(Expressions):
         new = self.to(self.value(node.args[2]), values.kind.element, node)
         return Val(values.kind, self.b.insert(values.ir, new, lane.ir))
 
+    def _following(self, node: ast.Call) -> Val:
+        values = self.vector(node.args[0])
+        last = values.kind.width - 1
+        return Val(values.kind, self.b.shuffle(values.ir, [min(lane + 1, last) for lane in range(last + 1)]))
+
     def _exchanged(self, node: ast.Call) -> Val:
         values, distance = self.vector(node.args[0]), self.fixed(node.args[1])
         if not isinstance(distance, int):
@@ -263,6 +268,7 @@ _INTRINSICS: dict[Any, Callable[[Intrinsics, ast.Call], Val]] = {
     L.insert: Intrinsics._insert,
     L.distinct: Intrinsics._distinct,
     L.unlike: Intrinsics._unlike,
+    L.following: Intrinsics._following,
     L.exchanged: Intrinsics._exchanged,
     L.reversed_lanes: Intrinsics._reversed,
     L.load_lanes: partial(Intrinsics._loaded, width=W),

@@ -1,6 +1,6 @@
 ; [["fill.local"], [], "0.50"]
 ; jit/translation/__init__.py jit/translation/conversions.py jit/translation/distinct_values.py jit/translation/expressions.py jit/translation/folding.py jit/translation/intrinsics.py jit/translation/ir.py jit/translation/rule_calls.py jit/translation/translator.py jit/translation/value_kinds.py language/__init__.py language/records.py language/rules.py language/types.py language/vectors.py rules/lazy_fill.py runtime/state.py
-; da73c79c46e9c0593f7448e042514f1779e775d4a2ed6dcc1fe3490e4a87ddb4 47ad27eb00d7d4fb9cf963a3084db983d060d4089754147cb61261e0e71cea45
+; 929be411ed730710eb3370930d72918597f2b01b30bc30af38109d0e045174f9 47ad27eb00d7d4fb9cf963a3084db983d060d4089754147cb61261e0e71cea45
 source_filename = "<string>"
 
 declare i32 @llvm.cttz.i32(i32, i1 immarg) #0

@@ -1,6 +1,6 @@
 ; [["lane_scheduling.go_on"], [], "0.50"]
 ; jit/translation/__init__.py jit/translation/conversions.py jit/translation/distinct_values.py jit/translation/expressions.py jit/translation/folding.py jit/translation/intrinsics.py jit/translation/ir.py jit/translation/rule_calls.py jit/translation/translator.py jit/translation/value_kinds.py language/__init__.py language/records.py language/rules.py language/types.py language/vectors.py rules/lane_scheduling.py runtime/state.py
-; f75b08c9be03457d7cc289c603c3399ca1c0303d86da9d622313a599fad8942b 26d1c18836ac0e3074a9965415166c27d033a2a2fae0f9bae1e058aa5aa1ffa1
+; a8679f114ed651e0dee573a5795f5eb7aef734958b6f3c7b7faf9ac0b2737695 26d1c18836ac0e3074a9965415166c27d033a2a2fae0f9bae1e058aa5aa1ffa1
 source_filename = "<string>"
 
 declare i32 @llvm.cttz.i32(i32, i1 immarg) #0

@@ -1,6 +1,6 @@
 ; [["record", "resolve", "miss", "miss.lanes", "access.lanes", "mark.lanes", "forget"], [], "0.50"]
 ; jit/translation/__init__.py jit/translation/conversions.py jit/translation/distinct_values.py jit/translation/expressions.py jit/translation/folding.py jit/translation/intrinsics.py jit/translation/ir.py jit/translation/rule_calls.py jit/translation/translator.py jit/translation/value_kinds.py language/__init__.py language/records.py language/rules.py language/types.py language/vectors.py rules/memcheck.py runtime/state.py
-; 48cedaa76edf9d321780ce5ea919af80b8b87d6b5bbf9a8ded5faf56cde9379a 7a9e0adf89cef2f82a5f03737a08e1ceaa380215a08a5a5d4a4d88f3108f0013
+; f59f61641c9aacdf631b11479fbb3a4ede8cfa4277be0757fedbe0b0c3719f16 7a9e0adf89cef2f82a5f03737a08e1ceaa380215a08a5a5d4a4d88f3108f0013
 source_filename = "<string>"
 
 declare i32 @llvm.cttz.i32(i32, i1 immarg) #0

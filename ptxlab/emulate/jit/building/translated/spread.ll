@@ -1,6 +1,6 @@
 ; [["spread", "gather.up", "sync.lanes", "diverging.sync_waiting"], [], "0.50"]
 ; jit/translation/__init__.py jit/translation/conversions.py jit/translation/distinct_values.py jit/translation/expressions.py jit/translation/folding.py jit/translation/intrinsics.py jit/translation/ir.py jit/translation/rule_calls.py jit/translation/translator.py jit/translation/value_kinds.py language/__init__.py language/records.py language/rules.py language/types.py language/vectors.py rules/diverging.py runtime/state.py
-; d4dcc972cbde643165daf8444dd0aa4b7d2632ab3257c9175c421395afe84db4 74bb5726409c8f2b77a75ae85284a5782c82cb00e9df852a40d9b9ac04bccb91
+; 0e98ac0132b2d2e01d2536b4c1b1d392eb4cd2ebc74bb1213980b555629987bf 74bb5726409c8f2b77a75ae85284a5782c82cb00e9df852a40d9b9ac04bccb91
 source_filename = "<string>"
 
 declare i32 @llvm.cttz.i32(i32, i1 immarg) #0

@@ -1,6 +1,6 @@
 ; [["warpgroup_products.is_full", "warpgroup_products.begin", "warpgroup_products.commit", "warpgroup_products.completing_product", "warpgroup_products.complete"], [], "0.50"]
 ; jit/translation/__init__.py jit/translation/conversions.py jit/translation/distinct_values.py jit/translation/expressions.py jit/translation/folding.py jit/translation/intrinsics.py jit/translation/ir.py jit/translation/rule_calls.py jit/translation/translator.py jit/translation/value_kinds.py language/__init__.py language/records.py language/rules.py language/types.py language/vectors.py rules/warpgroup_products.py runtime/state.py
-; 527536ece2ba0ac7291578db2eb1dc8c9d63b0e2f853000b1f6d6e20ed722f60 71914db63004cddabc6efd9d5b079721f89902271898f1253f629b44dc13c08b
+; 9486f1a4bf8a71bd5b568ebbe58ec6d2f052f914f664ba0bce19c2c36fc30437 71914db63004cddabc6efd9d5b079721f89902271898f1253f629b44dc13c08b
 source_filename = "<string>"
 
 define i1 @warpgroup_products.is_full(ptr readonly captures(none) %products.given) local_unnamed_addr #0 {
