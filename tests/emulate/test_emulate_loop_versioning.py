@@ -398,3 +398,10 @@ def test_the_text_is_valid() -> None:
     for text in texts:
         made = module_text(lower(parse(text)), host(), Instruments(), diverged=False, small=False).text
         llvm.parse_assembly(made, llvm.create_context()).verify()
+
+
+@pytest.mark.parametrize("threads", [8, 16, 24])
+def test_the_first_lanes_of_a_warp_need_no_mask(threads: int) -> None:
+    loop = loop_of("ld.global.u32 %r5, [%rd3]; add.u32 %r5, %r5, 3; st.global.u32 [%rd3], %r5;", (threads, 1, 1))
+    assert "swift" in loop
+    assert "masked" not in loop

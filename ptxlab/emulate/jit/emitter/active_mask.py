@@ -102,6 +102,12 @@ class ActiveMask:
         before = self.t.call("i32", "llvm.ctlz.i32", [("i32", self.bits), ("i1", "false")])
         return self.first(), self.t.sub("i32", 31, before)
 
+    @property
+    def first_lanes(self) -> int:
+        """How many lanes are active, where it is known that these are the first of the warp; 0 where it is not."""
+        bits = int(self.bits) if self.bits.isdigit() else 0
+        return 0 if bits & (bits + 1) else bits.bit_length()
+
     def count(self, bits: str = "") -> str:
         """i64: how many lanes these are."""
         return self.t.zext("i32", self.t.call("i32", "llvm.ctpop.i32", [("i32", bits or self.bits)]), "i64")

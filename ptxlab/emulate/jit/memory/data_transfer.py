@@ -19,7 +19,7 @@ from ptxlab.emulate.jit.memory.merged_loads import Bundle, Bundles
 from ptxlab.emulate.jit.memory.merged_stores import MergedStores
 from ptxlab.emulate.jit.memory.row_chunks import RowChunks
 from ptxlab.emulate.jit.memory.scattered import Offsets, Scattered, Stride, Where
-from ptxlab.emulate.jit.memory.short_rows import ShortRows, load_one_row, store_one_row
+from ptxlab.emulate.jit.memory.short_rows import ShortRows, first_of_half, load_one_row, store_one_row
 from ptxlab.emulate.jit.memory.strided_rows import StridedRows
 from ptxlab.emulate.jit.memory.vector_stores import store_vectors, stored_together
 from ptxlab.emulate.jit.translation.rule_calls import call
@@ -311,9 +311,12 @@ class Transfers(Part):
         shared = not self.e.wide and seen.code.space == "shared"
         if not self.e.wide and not shared and BITS[seen.lane] < 32:  # no CPU has an instruction for it
             return self._any(seen, stored, "gaps")
+        first = self.active.first_lanes if self.e.wide else 0
         for k, spot in enumerate(self._halves(seen)):
             mask = self._mask_of_half(k, count)
-            if seen.write:
+            if first:
+                parts += first_of_half(t, seen, spot, k, first, block)
+            elif seen.write:
                 cut = t.shuffle(f"<{W * count} x {ty}>", block, range(k * width, (k + 1) * width))
                 if shared:  # nobody else writes there, and there is room on both sides
                     # Volatile, or LLVM makes a store under a mask of it, which takes AMD's CPUs 12 cycles.

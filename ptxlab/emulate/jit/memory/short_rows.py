@@ -77,6 +77,23 @@ def store_one_row(t: Text, seen: Seen, first: str, stored: list[str], mask: str)
     t.store(kind, row, place, align=seen.step)
 
 
+def first_of_half(t: Text, seen: Seen, spot: str, half: int, first: int, stored: str) -> list[str]:
+    """A row of the lanes of a half of the warp that are among its `first` lanes, without a mask: what is stored under
+    one is not in the cache before a later load of it, which has to wait. spot: where the half begins; stored: the
+    elements of all lanes, of a store. Returns what a load gives, nothing of a store."""
+    ty, lanes = LLVM[seen.lane], min(max(first - half * W // 2, 0), W // 2)
+    width, kind = W * seen.count // 2, f"<{lanes * seen.count} x {ty}>"
+    if seen.write:
+        if lanes:
+            order = range(half * width, half * width + lanes * seen.count)
+            t.store(kind, t.shuffle(f"<{W * seen.count} x {ty}>", stored, order), spot, align=seen.step)
+        return []
+    if not lanes:
+        return ["zeroinitializer"]
+    row = t.load(kind, spot, align=seen.step)
+    return [t.shuffle(kind, row, [n % (lanes * seen.count) for n in range(width)])]
+
+
 class ShortRows(Part):
     """Loads and stores them."""
 
