@@ -9,7 +9,14 @@ strength in it. `race_words` checks the words, many at a time.
 from __future__ import annotations
 
 from ptxlab.emulate.language import *
-from ptxlab.emulate.rules.accesses import ALL_THE_SAME, HALVES_IN_A_ROW, IN_A_ROW, IN_ONE_ALLOCATION, PARTS_OF_ROWS
+from ptxlab.emulate.rules.accesses import (
+    ALL_THE_SAME,
+    HALVES_IN_A_ROW,
+    IN_A_ROW,
+    IN_ONE_ALLOCATION,
+    PARTS_OF_ROWS,
+    next_piece,
+)
 from ptxlab.emulate.rules.clock import access_of
 from ptxlab.emulate.rules.note_kinds import SAME
 from ptxlab.emulate.rules.notes import note, serial, taking_part
@@ -70,7 +77,7 @@ def from_each_lane(
         collided |= scattered(
             launch, block, records, stride, offsets, pieces[at], start, words, codes, access, mask, write
         )
-        at += 2 + (words + 15) // 16 * 16
+        at = next_piece(at, words)
     return collided
 
 

@@ -10,7 +10,7 @@ said, all deferred accesses are recorded.
 from __future__ import annotations
 
 from ptxlab.emulate.language import *
-from ptxlab.emulate.rules.accesses import HALVES_IN_A_ROW, IN_A_ROW, PARTS_OF_ROWS
+from ptxlab.emulate.rules.accesses import HALVES_IN_A_ROW, IN_A_ROW, PARTS_OF_ROWS, next_piece
 from ptxlab.emulate.rules.clock import access_of
 from ptxlab.emulate.rules.notes import serial, taking_part
 from ptxlab.emulate.rules.race_deferred_reads import (
@@ -112,7 +112,7 @@ def watched_word(
         for k in range(pieces[at + 1]):
             if not word_alone(place + k, begin, floor, thread, mask & mask - 1 != 0, write):
                 return False
-        at += 2 + (pieces[at + 1] + 15) // 16 * 16
+        at = next_piece(at, pieces[at + 1])
     deferred = begun(block, warp, mask, records, stride, members, pieces, write)
     deferred.stamp |= STRIDED
     deferred.places, deferred.apart = offset << 32 | offset, 0

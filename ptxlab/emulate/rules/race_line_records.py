@@ -41,7 +41,10 @@ from ptxlab.emulate.language import *
 from ptxlab.emulate.rules.records import BLOCK, CODE, ID, TIME, WARP, Block, Launch
 
 LINE = 4
-"""A line is 2**LINE words."""
+ROW = 1 << LINE
+"""A line is 2**LINE words: a row of them."""
+SCALE = 20
+"""Words are divided by how far lanes are apart as a product with a fraction of so many bits, exact below 2**9."""
 BY_WORDS, EPOCH, OWN_RECORDS, LEFT, LATER, DISSOLVED, SCATTERED, OF_A_BLOCK, OWNED_LINES = range(2, 11)
 ALL_NUMBERED, TURN, LINES = 11, 12, 16
 """Where, after the records of words, it is said that all words have records of their own; where the epoch stands; where
@@ -74,6 +77,12 @@ FINE, NONE_IS, MIXED = range(3)
 """What a record of a line tells about an access to all of it: no word needs to be looked at; each does; some do."""
 LOOK, SAME, CHANGED = range(3)
 """What `row_accessed` has done: nothing, since its words have to be looked at; nothing, rightly; it has recorded it."""
+
+
+@rule(inline=True)
+def inverse_of(apart: u32) -> u32:
+    """What words are multiplied by, and then shifted by `SCALE`, to be divided by how far lanes are apart."""
+    return ((1 << SCALE) + apart - 1) // apart
 
 
 @rule(inline=True)

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from ptxlab.emulate.language import *
 from ptxlab.emulate.rules.accesses import HALVES_IN_A_ROW, IN_A_ROW
-from ptxlab.emulate.rules.race_line_records import ALL_NUMBERED, LINE
+from ptxlab.emulate.rules.race_line_records import ALL_NUMBERED, LINE, ROW
 from ptxlab.emulate.rules.race_numbers import (
-    ROW,
     all_opened,
     lines_of,
     mistaken,

@@ -22,17 +22,14 @@ from ptxlab.emulate.language import *
 from ptxlab.emulate.program.program import Program
 from ptxlab.emulate.rules.instructions import releases
 from ptxlab.emulate.rules.race_deferred_reads import NUMBERED
-from ptxlab.emulate.rules.race_line_records import ALL_NUMBERED, LATER, LINE, WHOLE
+from ptxlab.emulate.rules.race_line_records import ALL_NUMBERED, LATER, LINE, ROW, SCALE, WHOLE, inverse_of
 from ptxlab.emulate.rules.race_summaries import room
 from ptxlab.emulate.rules.records import Block, Launch
 
-ROW = 1 << LINE
 FRONT, BEHIND = 32, 64
 """How many numbers lie before the words', and behind these and those of lines."""
 LAST = (1 << 32) - 1
 """The largest number."""
-SCALE = 20
-"""Words are divided by how far lanes are apart as a product with a fraction of so many bits, exact below 2**9."""
 
 
 def may_number(program: Program) -> bool:
@@ -174,7 +171,7 @@ def spaced_told(
 ) -> boolean:
     """The same of lanes that are so many words apart: `wanted` of these words each, of which they write to `wrote`."""
     words, lines, reach = words_of(records, stride), lines_of(records, stride), last(mask) * apart + last(wanted)
-    inverse, ids = u32(((1 << SCALE) + apart - 1) // apart), narrow(row_ids())
+    inverse, ids = inverse_of(apart), narrow(row_ids())
     for at in range(word >> LINE, (word + reach >> LINE) + 1):
         opened(words + (at << LINE), lines + at, least)
         behind = ids + u32((at << LINE) - word)

@@ -10,6 +10,7 @@ their three records.
 from __future__ import annotations
 
 from ptxlab.emulate.language import *
+from ptxlab.emulate.rules.accesses import next_piece
 from ptxlab.emulate.rules.race_line_records import (
     AGE,
     ALL_OWNED,
@@ -24,10 +25,12 @@ from ptxlab.emulate.rules.race_line_records import (
     OWNED_LINES,
     OWNER,
     READ,
+    SCALE,
     SOME_OWNED,
     WROTE,
     by_rows,
     how_kept,
+    inverse_of,
     line_of,
     row_of,
 )
@@ -41,8 +44,6 @@ WHOLE_LINE = (1 << (1 << LINE)) - 1
 """The bits of all words of a line."""
 CLOSE = 16
 """Words that lanes are apart at most."""
-SCALE = 20
-"""Words are divided by how far lanes are apart as a product with a fraction of so many bits, exact below 2**9."""
 SWEPT = 1 << 22
 """Words of the largest allocation all of whose lines are made owned ones at once."""
 
@@ -121,7 +122,7 @@ def listed(launch: Launch, pieces: Pointer[u64], codes: Pointer[u32], write: boo
     least, wanted, at = pieces[1], u32(0), u64(1)
     for _ in range(pieces[0]):
         least = min(least, pieces[at])
-        at += 2 + (pieces[at + 1] + 15) // 16 * 16
+        at = next_piece(at, pieces[at + 1])
     at = 1
     for _ in range(pieces[0]):
         begin = u64(pieces[at] - least) // launch.granule
@@ -133,7 +134,7 @@ def listed(launch: Launch, pieces: Pointer[u64], codes: Pointer[u32], write: boo
                 return least, 0
             codes[begin + k] = u32((access >> CODE) + 1 << field_of(write))
             wanted |= u32(1 << u32(begin + k))
-        at += 2 + (pieces[at + 1] + 15) // 16 * 16
+        at = next_piece(at, pieces[at + 1])
     return least, wanted
 
 
@@ -152,7 +153,7 @@ def run_taken(
     """Records what lanes access that are so many words apart: from that of `access` on, whose first word this is, the
     lanes of a mask."""
     field, mark = u64(LARGEST + 1) << field_of(write), u64((records[3 * stride + EPOCH] | OWNED) << AGE)
-    inverse, reach = u32(((1 << SCALE) + apart - 1) // apart), last(mask) * apart + last(wanted)
+    inverse, reach = inverse_of(apart), last(mask) * apart + last(wanted)
     ids, only = narrow(row_ids()), codes[first(wanted)]
     for number in range(word >> LINE, (word + reach >> LINE) + 1):
         line = line_of(records, stride, number)
@@ -296,5 +297,5 @@ def each_taken(
             if not apart and any_of(chosen & (old == 0)) and any_of(chosen & (gather(records, index, chosen) != done)):
                 scatter(records, index, old, chosen)  # two lanes access one word
                 return False
-        at += 2 + (pieces[at + 1] + 15) // 16 * 16
+        at = next_piece(at, pieces[at + 1])
     return True

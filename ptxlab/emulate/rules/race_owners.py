@@ -16,6 +16,7 @@ access to it is deferred.
 from __future__ import annotations
 
 from ptxlab.emulate.language import *
+from ptxlab.emulate.rules.accesses import next_piece
 from ptxlab.emulate.rules.race_deferred_reads import FRONT, SINCE
 from ptxlab.emulate.rules.race_words import all_apart
 from ptxlab.emulate.rules.records import Block, DeferredAccesses, Launch
@@ -269,7 +270,7 @@ def each_alone(
                     word = (u64(offsets[first(part)]) + pieces[at] >> shift) + FRONT
                     if not half_alone(who, word, begin, floor, thread, part, lies, words, write):
                         return False
-        at += 2 + (pieces[at + 1] + 15) // 16 * 16
+        at = next_piece(at, pieces[at + 1])
     return True
 
 
@@ -326,7 +327,7 @@ def words_of_bytes(
                         count = u32((offsets[lane] + pieces[at] + size - 1 >> WORD) - word + 1)
                         if not row_of_bytes(who, word + FRONT, begin, count):
                             return False
-        at += 2 + (pieces[at + 1] + 15) // 16 * 16
+        at = next_piece(at, pieces[at + 1])
     return True
 
 

@@ -13,6 +13,7 @@ from ptxlab.emulate.rules.race_line_records import (
     LINE,
     LOOK,
     OWN_RECORDS,
+    ROW,
     WHOLE,
     before_barrier,
     begun,
@@ -38,8 +39,6 @@ FEW = 4
 """Words that are sooner checked one by one."""
 SPARSE = 2
 """The same where words lie between them that are not accessed."""
-ROW = 16
-"""Words of a line; the codes of a piece are padded to a multiple."""
 FULL = (1 << ROW) - 1
 """The bits of all words of a line."""
 

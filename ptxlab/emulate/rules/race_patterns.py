@@ -12,8 +12,9 @@ from ptxlab.emulate.rules.accesses import (
     HALVES_THE_SAME,
     IN_A_ROW,
     IN_ONE_ALLOCATION,
+    next_piece,
 )
-from ptxlab.emulate.rules.race_line_records import LINE, by_rows
+from ptxlab.emulate.rules.race_line_records import LINE, SCALE, by_rows, inverse_of
 from ptxlab.emulate.rules.race_partial_lines import part_of_line, stretch, whole_lines
 from ptxlab.emulate.rules.race_row_reads import read_together
 from ptxlab.emulate.rules.race_summaries import accessed, none_read, none_written
@@ -22,8 +23,6 @@ from ptxlab.emulate.rules.records import BLOCK, Block, Launch
 
 CLOSE = 8
 """Words by which lanes may be apart to be looked at by lines."""
-SCALE = 20
-"""Words are divided by how far lanes are apart as a product with a fraction of so many bits, exact below 2**9."""
 
 
 @rule
@@ -45,7 +44,7 @@ def from_one_address(
         words = pieces[at + 1]
         word, codes = begin // launch.granule, pieces + (at + 2)
         stretch(launch, block, records, stride, word, start + begin, words, codes, 1, access, 63, ALL_LANES, write)
-        at += 2 + (words + 15) // 16 * 16
+        at = next_piece(at, words)
 
 
 @rule
@@ -92,7 +91,7 @@ def from_part_of_a_row(
             who, codes = access | pieces[at + 2 + k] | lane, launch.no_codes
             address = start + begin + k * launch.granule
             stretch(launch, block, records, stride, word + k, address, width, codes, 0, who, 0, mask >> lane, write)
-        at += 2 + (words + 15) // 16 * 16
+        at = next_piece(at, words)
 
 
 @rule
@@ -122,7 +121,7 @@ def from_parts_of_halves(
                 stretch(
                     launch, block, records, stride, word, start + begin, width, codes, 0, who, 0, part >> lane, write
                 )
-        at += 2 + (words + 15) // 16 * 16
+        at = next_piece(at, words)
 
 
 @rule(inline=True)
@@ -159,7 +158,7 @@ def from_close_lanes(
     accessed(launch, block, records, stride, write)
     one = first(mask)
     reach, part = u64(last(mask) - one) * apart, (row_ids() & 0) + u64(mask >> one)
-    inverse = ((1 << SCALE) + apart - 1) // apart
+    inverse = u64(inverse_of(u32(apart)))
     at: u64 = 1
     for _ in range(pieces[0]):
         words = pieces[at + 1]
@@ -188,7 +187,7 @@ def from_close_lanes(
                         True,
                     )
             no_reader = no_reader and write
-        at += 2 + (words + 15) // 16 * 16
+        at = next_piece(at, words)
 
 
 @rule(inline=True)

@@ -13,6 +13,7 @@ from ptxlab.emulate.rules.race_line_records import (
     LOOK,
     OF_WORDS,
     OWN_RECORDS,
+    ROW,
     WHOLE,
     before_barrier,
     begun,
@@ -24,7 +25,7 @@ from ptxlab.emulate.rules.race_line_records import (
     row_accessed,
 )
 from ptxlab.emulate.rules.race_owned_lines import line_taken
-from ptxlab.emulate.rules.race_partial_lines import FULL, ROW, by_lanes, mixed, words_of
+from ptxlab.emulate.rules.race_partial_lines import FULL, by_lanes, mixed, words_of
 from ptxlab.emulate.rules.race_summaries import accessed, none_written
 from ptxlab.emulate.rules.records import BLOCK, ID, STRONG, Block, Launch
 

@@ -8,6 +8,7 @@ a write as well as a read, takes as long as that of one lane.
 from __future__ import annotations
 
 from ptxlab.emulate.language import *
+from ptxlab.emulate.rules.accesses import next_piece
 from ptxlab.emulate.rules.race_line_records import (
     AGE,
     DISSOLVED,
@@ -23,8 +24,6 @@ from ptxlab.emulate.rules.race_line_records import (
 from ptxlab.emulate.rules.race_summaries import accessed
 from ptxlab.emulate.rules.records import CODE, LAST_CODE, Block, Launch
 
-ROW = 1 << LINE
-"""Words of a line."""
 EARLIER = 100
 """By how much code indices may be smaller than that of the first access."""
 ENOUGH = 16
@@ -69,7 +68,7 @@ def joint_lines(
             half += (word + k >> 3 & 1) * 2
             place = 8 * (word + k & 7)
             half[0] = half[0] & ~u64(0xFF << place) | u64(ahead + 1 << place)
-        at += 2 + (words + 15) // 16 * 16
+        at = next_piece(at, words)
     return True
 
 

@@ -20,10 +20,6 @@ from ptxlab.emulate.rules.races import OF_WARP, hazard, remember
 from ptxlab.emulate.rules.records import BLOCK, ID, MANY, TIME, WARP, Block, Launch
 
 OF_MANY = 1 << MANY
-FEW = 4
-"""Words that are sooner checked one by one."""
-ROW = 16
-"""Words that are checked at once; the codes of a piece are padded to a multiple."""
 
 
 @rule(inline=True)

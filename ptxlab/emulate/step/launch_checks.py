@@ -12,7 +12,7 @@ from ptxlab.emulate.program.lane_types import LANES
 from ptxlab.emulate.program.local_objects import local_bounds
 from ptxlab.emulate.program.program import Program
 from ptxlab.emulate.program.register_flow import RegisterFlow, register_flow
-from ptxlab.emulate.rules import launches, race_line_records, race_words, races, records
+from ptxlab.emulate.rules import accesses, launches, race_line_records, races, records
 from ptxlab.emulate.rules.mbarrier_lifetimes import Early, passed_early
 from ptxlab.emulate.rules.note_kinds import Note
 from ptxlab.emulate.rules.notes import noted, serial
@@ -80,7 +80,7 @@ class LaunchChecks:
         found = self._pieces.get((code.index, size))
         if found is None:
             words = -(-size // self.granule)
-            table = [1, 0, words, *[_flags(code)] * words, *[0] * (-words % race_words.ROW)]
+            table = [1, 0, words, *[_flags(code)] * words, *[0] * (-words % accesses.PADDED)]
             found = self._pieces[code.index, size] = Pointer(np.array(table, np.uint64))
         return found
 

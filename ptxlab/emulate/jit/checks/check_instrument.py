@@ -35,7 +35,7 @@ from ptxlab.emulate.rules import (
 )
 from ptxlab.emulate.rules import copies_in_flight as in_flight
 from ptxlab.emulate.rules import instructions as rules
-from ptxlab.emulate.rules.accesses import CHANGES, IN_ONE_ALLOCATION, READS, WRITES
+from ptxlab.emulate.rules.accesses import CHANGES, IN_ONE_ALLOCATION, PADDED, READS, WRITES
 from ptxlab.emulate.rules.instructions import is_bulk
 from ptxlab.emulate.runtime import state as S
 from ptxlab.isa.accesses import Access
@@ -255,7 +255,7 @@ class Checks(Part):
             end = last
         rows = [len(runs)]
         for first, codes in runs:
-            rows += [first * grain, len(codes), *codes, *[0] * (-len(codes) % 16)]
+            rows += [first * grain, len(codes), *codes, *[0] * (-len(codes) % PADDED)]
         return self.listed(rows)
 
     def chunks(self, codes: tuple[int, ...], seen: Seen) -> str:
