@@ -10,6 +10,7 @@ from ptxlab import kernels, reference
 from ptxlab.attention import comparison
 
 
+@pytest.mark.rest
 @pytest.mark.long
 def test_compare_shows_what_the_swizzle_is_for():
     q, k, v = reference.random_inputs(1, 1, 1, 64, 64, 64, dtype=np.float16)
@@ -45,6 +46,7 @@ def decode_inputs(dtype, dim=64):
     return q[:, :, 0], k, v
 
 
+@pytest.mark.rest
 @pytest.mark.long
 def test_compare_decode_shows_what_reading_keys_once_is_worth():
     found = pl.compare_decode(*decode_inputs(np.float16), [200, 77], splits=2, device="cpu")

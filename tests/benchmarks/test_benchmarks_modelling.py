@@ -12,6 +12,7 @@ from benchmarks import modelling
 ROW = {"kernel": "pipelined", "dim": 128, "causal": False, "seq": 128, "tile_q": 128, "warps": 8, "stages": 3}
 
 
+@pytest.mark.rest
 @pytest.mark.long
 def test_the_model_is_of_the_gpu_that_was_measured() -> None:
     """Tiles of 128 keys in three stages fit into the shared memory of an H100, and not into an A100's."""

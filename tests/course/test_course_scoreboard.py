@@ -42,6 +42,7 @@ def test_what_is_wrong_is_told_and_not_kept() -> None:
     assert not Path(board.FILE).exists()
 
 
+@pytest.mark.rest
 @pytest.mark.long
 def test_every_stage_begins_with_a_kernel_that_is_right() -> None:
     for name, threads in (("tensor cores", 64), ("pages", 32)):

@@ -235,6 +235,7 @@ def test_structures_by_value(size: int) -> None:
     assert [outcome(way, text, 45, ("memcheck",)) == expected for way in WAYS] == [True] * len(WAYS)
 
 
+@pytest.mark.rest
 @pytest.mark.long
 def test_blocks_that_have_ended_keep_no_local_memory() -> None:
     text = kernel(".local .b8 much[500000]; st.local.u32 [much], %r1; st.global.u32 [%rd3], %r1;")

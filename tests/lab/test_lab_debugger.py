@@ -344,6 +344,7 @@ def test_guards_are_named_by_their_register() -> None:
     assert d.info["exchange"]["guards"] == {f"{line}:bra": [d.recording.numbers["%p"], True, False]}
 
 
+@pytest.mark.rest
 @pytest.mark.long
 def test_sixteen_bit_elements_are_shown_as_what_they_are() -> None:
     found = pl.debug("mma", dtype="bf16", seq_len=16, head_dim=16, warps=0).info["exchange"]["fragments"]
