@@ -32,7 +32,7 @@ pytestmark = pytest.mark.skipif("jit" not in ENGINES, reason="needs llvmlite")
 
 @functools.cache
 def _compiled(granule: int) -> Compiled:
-    return Compiled((accesses.rows, accesses.some_of_row, accesses.each, accesses.one), {"Launch.granule": granule})
+    return Compiled((accesses.rows, accesses.regular, accesses.each, accesses.one), {"Launch.granule": granule})
 
 
 class Words:
@@ -87,9 +87,8 @@ class Words:
             mask, places = 0xFFFFFFFF, [(own[lane] + low) * self.granule for lane in (0, 16)]
             pattern = HALVES_IN_A_ROW if halves else IN_A_ROW
             assert self.call(accesses.rows, *args, *records, *places, pattern, table)
-        elif kind < 0.7 and self.apart == 1 and not self.gap:
-            low_of_all = (own[0] + low) * self.granule % (1 << 64)
-            self.call(accesses.some_of_row, *args, mask, *records, low_of_all, table)
+        elif kind < 0.7 and self.apart * unit <= accesses.CLOSE and not self.gap:
+            self.call(accesses.regular, *args, mask, *records, (own[0] + low) * self.granule, self.apart * unit, table)
         else:
             if draw.random() < 0.2 and self.strays:
                 own = [own[(lane * 5) % 32] for lane in range(32)]

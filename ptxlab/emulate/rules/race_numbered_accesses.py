@@ -357,7 +357,7 @@ def each(
 
 
 @rule
-def some_of_row(
+def regular(
     launch: Launch,
     block: Block,
     warp: u32,
@@ -365,12 +365,14 @@ def some_of_row(
     records: Pointer[u64],
     stride: u64,
     low: u64,
+    apart: u32,
     table: Pointer[u64],
 ) -> None:
-    """Notes what lanes access of which all would lie in a row, lane 0 from this offset on."""
+    """Notes what lanes access that are known to be so many words apart, lane 0 from this offset on."""
     if mask != 0:
-        words, offset = u32(table[1] >> first(u32(launch.granule))), low + first(mask) * table[1]
-        if not regular_told(launch, records, stride, offset, words, mask, thread_number(launch, block, warp), table):
+        offset = low + (u64(first(mask)) * apart << first(u32(launch.granule)))
+        mine = thread_number(launch, block, warp)
+        if not regular_told(launch, records, stride, offset, apart, mask, mine, table):
             mistaken(launch)
 
 

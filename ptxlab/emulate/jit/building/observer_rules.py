@@ -40,7 +40,7 @@ CHECKS: tuple[Function, ...] = (
     races.stored,
     race_accesses.at_one_address, race_accesses.at_addresses, race_accesses.rows, race_accesses.departed,
     race_chunks.chunks_stored, race_numbered_accesses.rows, race_numbered_accesses.each, race_numbered_accesses.one,
-    race_numbered_accesses.some_of_row,
+    race_numbered_accesses.regular,
     notes.taking_part, race_deferred.watched_rows,
     lane_by_lane.each, scattered_races.one_place, scattered_races.whole_row,
     initcheck.reach, initcheck.all_written, initcheck.group_written, initcheck_repeats.all_before,

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from ptxlab.emulate.jit.checks.check_instrument import Checks, Members
-from ptxlab.emulate.jit.emitter.access_groups import ROWS, Group, Seen
+from ptxlab.emulate.jit.emitter.access_groups import AT_A_STRIDE, ROWS, Group, Seen
 from ptxlab.emulate.jit.emitter.emitter import Emitter
 from ptxlab.emulate.jit.emitter.part import Part
 from ptxlab.emulate.jit.translation.rule_calls import THERE, call
@@ -65,15 +65,28 @@ class NumberedWords(Part):
         if group.patterns.intersection(ROWS):
             done = t.let(call(race_numbered_accesses.rows, *THERE, *records, *group.halves, group.pattern, table))
         with t.unless(done):
-            if not group.part_of_a_row(seen.size):
-                t.do(call(race_numbered_accesses.each, *THERE, self.active.bits, *records, offsets(), table))
-                return
             given = *THERE, self.active.bits, *records
-            with t.if_else(t.eq("i32", group.pattern, PARTS_OF_ROWS)) as (part, otherwise):
-                with part:
-                    t.do(call(race_numbered_accesses.some_of_row, *given, group.halves[0], table))
+            apart, known = self._apart(group, seen.size)
+            if not apart:
+                t.do(call(race_numbered_accesses.each, *given, offsets(), table))
+                return
+            with t.if_else(known) as (regular, otherwise):
+                with regular:
+                    t.do(call(race_numbered_accesses.regular, *given, group.halves[0], str(apart), table))
                 with otherwise:
                     t.do(call(race_numbered_accesses.each, *given, offsets(), table))
+
+    def _apart(self, group: Group, size: int) -> tuple[int, str]:
+        """By how many words lanes are apart if this holds, an i1; 0 if that is not known."""
+        grain = races.granule(self.program)
+        if group.part_of_a_row(size):
+            return size // grain, self.t.eq("i32", group.pattern, PARTS_OF_ROWS)
+        if not group.way or group.way_apart != AT_A_STRIDE or not group.stride.isdigit():
+            return 0, ""
+        step = int(group.stride)
+        if step % grain or not size <= step <= race_numbered_accesses.CLOSE * grain:
+            return 0, ""
+        return step // grain, self.t.eq("i32", group.way, AT_A_STRIDE)
 
     def _table(self, group: Group) -> str:
         """The table of all accesses of a group, which `race_numbered_accesses` describes."""
