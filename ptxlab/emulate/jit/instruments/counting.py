@@ -178,7 +178,7 @@ class Counting(Part, Instrument):
         return switch.phi("<2 x i64>")
 
     def _row_with_gaps(self, seen: Seen) -> bool:
-        """Whether the active lanes, where not all are, access elements of one row, a sector's at least."""
+        """Whether the active lanes, where not all are, access elements of one row that are no larger than a sector."""
         return seen.size <= SECTOR and seen.group.part_of_a_row(seen.size)
 
     def _of_some(self, seen: Seen) -> str:
