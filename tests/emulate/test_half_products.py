@@ -1,13 +1,6 @@
-"""Products of f16 and bf16 in the code for each kind of CPU, as far as this one can run it: to the last bit as `step`.
-
-Code for other vectors than this CPU's is LLVM IR as any: it runs here in pieces of the size that there is. In place of
-vdpbf16ps stands a function that does what the instruction does.
-"""
+"""Products of f16 and bf16 in the code for each kind of CPU that this one can run: to the last bit as `step`."""
 
 from __future__ import annotations
-
-import re
-from collections import Counter
 
 import ml_dtypes
 import numpy as np
@@ -15,9 +8,6 @@ import pytest
 from emulate_programs import ENGINES, kernel, run
 from matrix_programs import NUMPY, multiply, pack, program, unpack
 
-from ptxlab.emulate.jit.llvm.ir_text import Text
-from ptxlab.emulate.jit.matrices import half_forms, half_products
-from ptxlab.emulate.jit.matrices.half_forms import Vectors
 from ptxlab.isa.fragments import Fragment
 
 pytestmark = pytest.mark.skipif("jit" not in ENGINES, reason="llvmlite is not installed")
@@ -34,14 +24,6 @@ FORMS = [
         ("m16n16k16", "f32.bf16.bf16.f32"), ("m32n8k16", "f32.bf16.bf16.f32"), ("m8n32k16", "f32.bf16.bf16.f32"),
     )),
 ]  # fmt: skip
-VECTORS = {
-    "SSE": Vectors(4, fused=False),
-    "NEON": Vectors(4, by_element=True),
-    "AVX": Vectors(8, fused=False),
-    "AVX2": Vectors(8),
-    "AVX-512": Vectors(16),
-    "AVX-512 BF16": Vectors(16, dots=True),
-}
 HASWELL = "+sse2,+sse3,+ssse3,+sse4.1,+sse4.2,+avx,+avx2,+fma,+bmi,+bmi2,+lzcnt,+popcnt,+movbe"
 CPUS = {
     "haswell": native.Cpu("haswell", HASWELL + ",+f16c"),
@@ -49,26 +31,6 @@ CPUS = {
     "ivybridge": native.Cpu("ivybridge", "+sse2,+sse4.2,+avx,+f16c,+popcnt"),
     "x86-64-v2": native.Cpu("x86-64-v2", ""),
 }
-
-
-def dot(t: Text, a: str, b: str, c: str) -> str:
-    """What vdpbf16ps does: the upper halves first, then the lower ones, by fused multiply-adds; subnormal numbers are
-    zeros."""
-    vec, words = "<16 x float>", "<16 x i32>"
-
-    def flushed(x: str) -> str:
-        size = t.call(vec, "llvm.fabs.v16f32", [(vec, x)])
-        small = t.let(f"fcmp olt {vec} {size}, splat (float 0x3810000000000000)")
-        sign = t.let(f"and {words} {t.let(f'bitcast {vec} {x} to {words}')}, splat (i32 -2147483648)")
-        zero = t.let(f"bitcast {words} {sign} to {vec}")
-        return t.let(f"select <16 x i1> {small}, {vec} {zero}, {vec} {x}")
-
-    pairs = [t.let(f"bitcast {vec} {x} to {words}") for x in (a, b)]
-    for upper in (True, False):
-        some = [t.let(f"{'and' if upper else 'shl'} {words} {x}, splat (i32 {-65536 if upper else 16})") for x in pairs]
-        left, right = (flushed(t.let(f"bitcast {words} {x} to {vec}")) for x in some)
-        c = flushed(t.call(vec, "llvm.fma.v16f32", [(vec, left), (vec, right), (vec, flushed(c))]))
-    return c
 
 
 def matrix(rng: np.random.Generator, f: Fragment, kind: str) -> np.ndarray:
@@ -93,12 +55,9 @@ def compare(opcode: str) -> None:
         assert (step == jit).all(), kind
 
 
-@pytest.mark.sweep(21)
+@pytest.mark.sweep(4)
 @pytest.mark.parametrize("opcode", FORMS)
-@pytest.mark.parametrize("cpu", VECTORS)
-def test_code_for_all_vectors_agrees(opcode: str, cpu: str, afresh: pytest.MonkeyPatch) -> None:
-    afresh.setattr(half_forms, "vectors", lambda features: VECTORS[cpu])
-    afresh.setattr(half_products, "dot", dot)
+def test_code_for_this_cpu_agrees(opcode: str) -> None:
     compare(opcode)
 
 
@@ -299,14 +258,8 @@ PROGRAMS |= {
 
 @pytest.mark.sweep(48)
 @pytest.mark.parametrize("type_", ["f16", "bf16"])
-@pytest.mark.parametrize("cpu", [None, "AVX-512 BF16", "AVX2"])
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_what_lies_widened_is_what_the_registers_hold(
-    name: str, type_: str, cpu: str | None, afresh: pytest.MonkeyPatch
-) -> None:
-    if cpu is not None:
-        afresh.setattr(half_forms, "vectors", lambda features: VECTORS[cpu])
-        afresh.setattr(half_products, "dot", dot)
+def test_products_read_what_the_registers_hold(name: str, type_: str) -> None:
     rng = np.random.default_rng(7)
     dtype = np.dtype(np.float16 if type_ == "f16" else ml_dtypes.bfloat16)
     halves = rng.standard_normal((12, 32, 2)).astype(dtype)
@@ -322,10 +275,8 @@ def test_what_lies_widened_is_what_the_registers_hold(
     assert step.any()
 
 
-def test_products_of_small_numbers_keep_subnormal_sums(afresh: pytest.MonkeyPatch) -> None:
-    """Where vdpbf16ps would make them zeros, in products and in C, other code runs; and afterwards it runs again."""
-    afresh.setattr(half_forms, "vectors", lambda features: VECTORS["AVX-512 BF16"])
-    afresh.setattr(half_products, "dot", dot)
+def test_products_of_small_numbers_keep_subnormal_sums() -> None:
+    """In products and in C."""
     opcode = f"{_MMA}.m16n8k16.row.col.f32.bf16.bf16.f32"
     _, p = program(opcode)
     bfloat16 = ml_dtypes.bfloat16
@@ -335,31 +286,3 @@ def test_products_of_small_numbers_keep_subnormal_sums(afresh: pytest.MonkeyPatc
         step, jit = (unpack(p.d, multiply(engine, opcode, *packed)) for engine in ("step", "jit"))
         assert (step == jit).all()
         assert (step != 0).all()
-
-
-@pytest.mark.parametrize(
-    ("cpu", "calls"),
-    [("AVX-512", {(2, 3): 2, (1, 3): 1}), ("AVX2", {(2, 3): 2, (1, 3): 1}), ("AVX-512 BF16", {(2, 3): 2, (1, 3): 1})],
-)
-def test_steps_are_computed_together(cpu: str, calls: dict[tuple[int, int], int], afresh: pytest.MonkeyPatch) -> None:
-    """Of five sums with three products each: how many calls there are for so many sums and steps."""
-    from ptxlab.emulate import lower
-    from ptxlab.emulate.jit.building.module_text import module_text
-    from ptxlab.emulate.jit.instruments.selection import Instruments
-    from ptxlab.text import parse
-
-    afresh.setattr(half_forms, "vectors", lambda features: VECTORS[cpu])
-    program = lower(parse(chain(PROGRAMS["steps of many sums"]("bf16"))))
-    text = module_text(program, native.host(), Instruments(), diverged=False, small=False).text
-    found = re.findall(
-        r"call void @multiply_bf16_16x(8|16)x16_f32_f32\(ptr %ws, ptr \S+, ptr %factors, i64 (\d+)", text
-    )
-    assert Counter((int(columns) // 8, int(steps)) for columns, steps in found) == calls
-
-
-@pytest.mark.parametrize(("name", "used"), [("znver4", True), ("znver5", True), ("emeraldrapids", False)])
-def test_pairs_are_multiplied_at_once_where_that_is_quick(name: str, used: bool) -> None:
-    """`vdpbf16ps` is in many CPUs, and quick in AMD's."""
-    cpu = native.known(name, "+avx512f,+fma,+avx512bf16,+f16c")
-    assert (cpu.name, half_forms.vectors(cpu.features).dots) == (name, used)
-    assert "+avx512f" in cpu.features

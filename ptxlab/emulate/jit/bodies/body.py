@@ -11,7 +11,7 @@ Which actions a body executes stands in `table`. Which bytes an instruction acce
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Protocol, TypeVar
+from typing import TYPE_CHECKING, ClassVar
 
 from ptxlab.emulate.jit.emitter.part import Part
 from ptxlab.emulate.jit.memory.access import Memory
@@ -25,22 +25,13 @@ if TYPE_CHECKING:
     from ptxlab.emulate.jit.emitter.instrument import After
     from ptxlab.emulate.jit.instruments.counting import Counting
 
-B = TypeVar("B", bound="Body")
-
-
-class Others(Protocol):
-    """The bodies of an emitter, for one that uses another."""
-
-    def part(self, kind: type[B]) -> B:
-        """The one of a class."""
-
 
 class Body(Part):
     """How instructions of some actions are executed. rules: those that its code calls."""
 
     rules: ClassVar[tuple[Function, ...]] = ()
 
-    def __init__(self, e: Emitter, memory: Memory, others: Others) -> None:
+    def __init__(self, e: Emitter, memory: Memory) -> None:
         super().__init__(e)
         self.memory = memory
 
@@ -53,15 +44,6 @@ class Body(Part):
     def emit(self, code: Code) -> None:
         """The instruction, for the lanes of the active mask."""
         raise NotImplementedError
-
-    def room(self) -> None:
-        """At the function's entry: memory that it needs."""
-
-    def begins(self) -> None:
-        """At a label."""
-
-    def before(self, code: Code) -> None:
-        """Before each instruction of the program."""
 
     def count(self, code: Code, counting: Counting) -> None:
         """Before it, in a build with counters: counts its accesses."""

@@ -8,32 +8,24 @@ take part; where the warp has diverged, the function for diverged warps synchron
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ptxlab.emulate.jit.bodies.body import Body, Others
+from ptxlab.emulate.jit.bodies.body import Body
 from ptxlab.emulate.jit.emitter.affine_calls import Given
 from ptxlab.emulate.jit.emitter.instrument import After
-from ptxlab.emulate.jit.emitter.registers import LateReaders
 from ptxlab.emulate.jit.llvm.ir_text import W
 from ptxlab.emulate.jit.llvm.values import Value
-from ptxlab.emulate.jit.matrices import half_forms, tiles
-from ptxlab.emulate.jit.matrices.deferred_products import DeferredProduct, DeferredProducts
-from ptxlab.emulate.jit.matrices.half_forms import is_half_product
-from ptxlab.emulate.jit.matrices.half_operands import pointer_at
-from ptxlab.emulate.jit.matrices.half_products import REGISTER
+from ptxlab.emulate.jit.matrices import tiles
 from ptxlab.emulate.jit.matrices.products import product_function
-from ptxlab.emulate.jit.matrices.wide_operands import WideOperands
 from ptxlab.emulate.jit.memory.access import Memory
 from ptxlab.emulate.program.flat_program import Code, Literal, Mem, Reg, Source
-from ptxlab.emulate.program.matrix_operands import Elements, bits_of, metadata
+from ptxlab.emulate.program.matrix_operands import Elements, bits_of, elements, metadata
 from ptxlab.emulate.rules import matrix_access
 from ptxlab.emulate.rules.accesses import IN_ONE_ALLOCATION
 from ptxlab.emulate.runtime import state as S
 from ptxlab.errors import UnsupportedInstruction
 from ptxlab.isa import fragments, types
 from ptxlab.isa.actions import Action
-from ptxlab.isa.fragments import Fragment, Product
 from ptxlab.isa.table import Form
 
 if TYPE_CHECKING:
@@ -48,53 +40,29 @@ SINK = S.Warp.offset("given.2")
 """The destination of the sink `_`."""
 
 
-class Matrices(Body, LateReaders):
-    """Matrix instructions of the whole warp, and what is known of the registers of the last products."""
+class Matrices(Body):
+    """Matrix instructions of the whole warp."""
 
     rules = (matrix_access.find, matrix_access.mark)
 
-    def __init__(self, e: Emitter, memory: Memory, others: Others) -> None:
-        super().__init__(e, memory, others)
+    def __init__(self, e: Emitter, memory: Memory) -> None:
+        super().__init__(e, memory)
         self._whole = ""
         """The active mask that is known to be of all 32 lanes."""
-        self._stretch = ""
-        """The lanes' mask where the products began that left these registers."""
-        self._left: frozenset[int] = frozenset()
-        self.wide = WideOperands(e, lambda: self.late.finish())
-        self.late = DeferredProducts(e, self.wide)
-        e.registers.readers = self
-        self._apart = 0
-        """Registers of C that a product takes from elsewhere, at most."""
-
-    def room(self) -> None:
-        self.wide.room()
-        self.late.room()
-        if self._apart:
-            self.t.alloca(f"[{REGISTER * self._apart} x i8]", align=64, name="%apart")
-
-    def begins(self) -> None:
-        self.wide.begin()
-
-    def before(self, code: Code) -> None:
-        self.late.before(code)
 
     def emit(self, code: Code) -> None:
         """All 32 lanes must execute it, or, where its guard holds nowhere, none."""
         form, registers = code.form, self.e.registers
-        held = self.wide.held(code)
+        held = elements(self.program, code)
         sources, dests = ([n for n in held if (n == "d") == is_dest] for is_dest in (False, True))
         literals: dict[int, int] = {}
-        zeros = self._begins_with_zeros(code)
         for name in sources:
-            if name == "c" and zeros:
-                continue
-            raw = held["d"] if name == "c" and code.guard is None else ()
-            self._settle(held[name], literals, fragments.operands(form)[name].width, raw)
+            self._settle(held[name], literals, fragments.operands(form)[name].width)
         written = [e.index for name in dests for e in held[name] if isinstance(e, Reg)]
         table = self._table(
             [self._offset(e, literals, fragments.operands(form)[n].width) for n in dests + sources for e in held[n]]
         )
-        call = self._prepare(code, form, literals)
+        call = self._prepare(code, form)
         if code.guard is None:
             if self._whole != self.active.bits:
                 self.e.faults.unless_all_lanes(code, "")
@@ -109,17 +77,14 @@ class Matrices(Body, LateReaders):
                 call(table)
         for r in written:
             registers.forget(r)
-        self.wide.arrived()
-        if code.properties.product and self.wide.has_dots(fragments.product(form)):
-            self._left = self._left.union(written)
 
     # -- operands ------------------------------------------------------------------------------------------------------
 
-    def _settle(self, operands: Elements, literals: dict[int, int], width: int, written: Elements) -> None:
-        """Stores these registers in the warp's state. written: those that only this instruction reads from there."""
+    def _settle(self, operands: Elements, literals: dict[int, int], width: int) -> None:
+        """Stores these registers in the warp's state."""
         for e in operands:
             if isinstance(e, Reg):
-                self.e.registers.settle(e.index, raw=e in written)
+                self.e.registers.settle(e.index)
             elif isinstance(e, Literal) and bits_of(e, width) not in literals:
                 if len(literals) == len(SPARE):
                     raise UnsupportedInstruction(
@@ -132,25 +97,6 @@ class Matrices(Body, LateReaders):
                 at = literals[bits_of(e, width)] = SPARE[len(literals)]
                 p = self.t.offset("%ws", at)
                 self.t.store(f"<{W} x i{width}>", f"splat (i{width} {bits_of(e, width)})", p, align=64)
-
-    def needs(self, read: Iterable[int]) -> None:
-        self.late.needs(read)
-
-    def finish(self) -> None:
-        self.late.finish()
-
-    def changed(self, r: int) -> None:
-        """A register has changed: it no longer holds the sum of an earlier product, or what lies widened."""
-        self._left = self._left - {r}
-        self.wide.changed(r)
-
-    def _known(self, c: Elements) -> int:
-        """What is known of C, for a product of pairs (see `dot_products`). It is in the warp's state by now."""
-        if self._stretch != self.active.block_bits or self.e.code.guard is not None:
-            self._stretch = self.active.block_bits if self.e.code.guard is None else ""
-            self._left = frozenset()
-            return 2
-        return 1 if all(isinstance(e, Reg) and e.index in self._left for e in c) else 0
 
     def _offset(self, e: Source | None, literals: dict[int, int], width: int) -> int:
         if isinstance(e, Reg):
@@ -171,7 +117,7 @@ class Matrices(Body, LateReaders):
 
         return call
 
-    def _prepare(self, code: Code, form: Form, literals: dict[int, int]) -> Callable[[str], None]:
+    def _prepare(self, code: Code, form: Form) -> Callable[[str], None]:
         """Reads the other operands; returns what emits the call, for the place where it is known to be made."""
         name = "_".join(w.replace("::", "_") for w in form.opcode.split(".") if w not in ("sync", "aligned"))
         if code.action is Action.TRANSPOSE:
@@ -182,8 +128,6 @@ class Matrices(Body, LateReaders):
         if code.properties.touches:
             return self._wmma_access(code, form, name)
         p = fragments.product(form)
-        if is_half_product(p):
-            return self._half_product(code, p, literals)
         packed = metadata(self.program, code)
         if packed is not None:
             name += f"_{packed.selector}"
@@ -191,82 +135,11 @@ class Matrices(Body, LateReaders):
             self.e.helpers[name] = product_function(name, p, self.t.declared, bool(form.satfinite), packed)
         return self._calling(name)
 
-    def _half_product(self, code: Code, p: Product, literals: dict[int, int]) -> Callable[[str], None]:
-        """A product of halves, which is cut into units, and deferred if it can be."""
-        held, late, unit = self.wide.held(code), self.late, half_forms.unit(p)
-        if self._begins_with_zeros(code):
-            unit = replace(unit, c=half_forms.ZERO)
-        crossed = unit.c != half_forms.ZERO and _crossed(held["d"], held["c"])
-        if crossed or not late.may(code):
-            late.finish()
-        late.needs(e.index for name in "ab" for e in held[name] if isinstance(e, Reg))
-        known = self._known(held["c"]) if self.wide.has_dots(p) else 0
-        d, c = (
-            [self._offset(e, literals, fragments.operands(code.form)[name].width) for e in held[name]] for name in "dc"
-        )
-
-        def call(table: str) -> None:
-            of_a, of_b = (
-                f"getelementptr (i8, ptr {table}, i64 {4 * k})" for k in (p.d.registers, p.d.registers + p.a.registers)
-            )
-            a = self.wide.place("a", p.a, held["a"], of_a)
-            b = self.wide.place("b", p.b, held["b"], of_b)
-            form, across = self.wide.cpu.form(unit.type), p.b.columns // half_forms.COLUMNS
-            of_d, of_c = unit.registers(unit.d), unit.registers(unit.c)
-            if crossed:
-                self._set_apart(c)
-            for k in range(p.a.rows // unit.rows * across):
-                some, others = slice(of_d * k, of_d * (k + 1)), slice(of_c * k, of_c * (k + 1))
-                written, read = (
-                    frozenset(e.index for e in of if isinstance(e, Reg)) for of in (held["d"][some], held["c"][others])
-                )
-                each = DeferredProduct(
-                    unit, tuple(d[some]), tuple(c[others]), written, read, known if not k else known & 1
-                )
-                top, left = divmod(k, across)
-                own_a = pointer_at(self.t, a.pointer, top * unit.a_bytes(form))
-                own_b = pointer_at(self.t, b.pointer, left * unit.b_bytes(form))
-                if crossed:
-                    each.steps.append((own_a, own_b))
-                    late.multiply([each], pointer_at(self.t, "%apart", REGISTER * others.start))
-                else:
-                    late.add(each, own_a, own_b)
-            if crossed or literals or not late.may(code):
-                late.finish()
-            else:
-                a.awaited = b.awaited = True
-
-        return call
-
-    def _begins_with_zeros(self, code: Code) -> bool:
-        """Whether a product of halves adds to numbers that are all known to be 0.0: these need not be stored."""
-        if not code.properties.product or code.guard is not None or not is_half_product(fragments.product(code.form)):
-            return False
-        values = self.e.registers.values
-        found = [values.get(e.index) if isinstance(e, Reg) else None for e in self.wide.held(code)["c"]]
-        return all(x is not None and x.lanes is not None and not any(x.lanes.tobytes()) for x in found)
-
-    def _set_apart(self, c: list[int]) -> None:
-        """Copies the registers of C, since some of them are others of d."""
-        self._apart = max(self._apart, len(c))
-        for k, offset in enumerate(c):
-            source = self.t.offset("%ws", offset)
-            value = self.t.load(f"<{W} x i32>", source, align=64)
-            self.t.store(f"<{W} x i32>", value, pointer_at(self.t, "%apart", REGISTER * k), align=64)
-
     def _rows(self, form: Form, name: str) -> Callable[[str], None]:
-        t, stores = self.t, form.properties.stores
-        code, widened = self.e.code, list[str]()
+        t, code = self.t, self.e.code
         (f,) = fragments.operands(form).values()
-        into: list[tuple[Fragment, tuple[int, ...]]] = []
-        wide = [] if stores else self.wide.loaded(code)
-        if wide:
-            at_register = {e.index: k for k, e in enumerate(self.wide.held(code)["d"]) if isinstance(e, Reg)}
-            into = [(each.fragment, tuple(at_register[r] for r in each.registers)) for each in wide]
-            name += "".join(f"_{of.type}_{of.rows}_{''.join(map(str, numbers))}" for of, numbers in into)
-            widened = [f"ptr {each.pointer}" for each in wide]
         if name not in self.e.helpers:
-            self.e.helpers[name] = tiles.rows(name, f, t.declared, stores=stores, wide=into, cpu=self.wide.cpu)
+            self.e.helpers[name] = tiles.rows(name, f, t.declared, stores=form.properties.stores)
         mem, _ = code.named["a"]
         assert isinstance(mem, Mem)
         offset, held = -self.program.shared_start, -1
@@ -282,7 +155,7 @@ class Matrices(Body, LateReaders):
             self.memory.laid.lanes(self.memory.rows.in_shared(at))
 
         def call(table: str) -> None:
-            given = f"ptr {where}", f"i32 {offset}", "ptr %shared", "i64 %shared.size", *widened
+            given = f"ptr {where}", f"i32 {offset}", "ptr %shared", "i64 %shared.size"
             bad = t.call_function("i32", name, "ptr %ws", f"ptr {table}", *given)
             if at is not None and at.type != "i32":
                 self.e.faults.if_any(bad, at)
@@ -375,9 +248,3 @@ class Matrices(Body, LateReaders):
                 checks.each(0, size, code, int(code.properties.stores))
                 if checks.may_be_copied(code):
                     checks.copied(code, places, size)
-
-
-def _crossed(d: Elements, c: Elements) -> bool:
-    """Whether d has a register of c at another place."""
-    at = {e.index: k for k, e in enumerate(c) if isinstance(e, Reg)}
-    return any(isinstance(e, Reg) and at.get(e.index, k) != k for k, e in enumerate(d))

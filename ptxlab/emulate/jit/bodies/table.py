@@ -6,7 +6,7 @@ import functools
 import importlib
 from collections.abc import Iterable
 
-from ptxlab.emulate.jit.bodies.body import B, Body
+from ptxlab.emulate.jit.bodies.body import Body
 from ptxlab.emulate.jit.emitter.emitter import Emitter
 from ptxlab.emulate.jit.memory.access import Memory
 from ptxlab.emulate.jit.translation.rule_calls import Function
@@ -69,22 +69,7 @@ class Bodies:
     """The bodies of an emitter: those that its program needs."""
 
     def __init__(self, e: Emitter, memory: Memory) -> None:
-        self._e, self._memory = e, memory
-        self._made: dict[type[Body], Body] = {}
-        for kind in bodies_of(e.program.codes):
-            self.part(kind)
-
-    def part(self, kind: type[B]) -> B:
-        """The one of a class, made when it is first asked for: others need it."""
-        made = self._made.get(kind)
-        if made is None:
-            made = self._made[kind] = kind(self._e, self._memory, self)
-        assert isinstance(made, kind)
-        return made
-
-    def all(self) -> Iterable[Body]:
-        """Those that there are."""
-        return self._made.values()
+        self._made = {kind: kind(e, memory) for kind in bodies_of(e.program.codes)}
 
     def of(self, code: Code) -> Body | None:
         """The one that executes an instruction; see `body_of`."""

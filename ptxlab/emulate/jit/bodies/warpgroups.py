@@ -8,23 +8,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ptxlab.emulate.jit.bodies.body import Body, Others
-from ptxlab.emulate.jit.bodies.matrices import SINK, Matrices
+from ptxlab.emulate.jit.bodies.body import Body
+from ptxlab.emulate.jit.bodies.matrices import SINK
 from ptxlab.emulate.jit.emitter.instrument import After
 from ptxlab.emulate.jit.llvm.ir_text import Text, W
-from ptxlab.emulate.jit.matrices.half_forms import is_half_product
 from ptxlab.emulate.jit.matrices.products import product_function
-from ptxlab.emulate.jit.matrices.warpgroup_parts import (
-    GROUP,
-    for_each_row,
-    multiply_halves,
-    rows_of_halves,
-    unless_added,
-)
+from ptxlab.emulate.jit.matrices.warpgroup_parts import GROUP, for_each_row, unless_added
 from ptxlab.emulate.jit.memory.access import Memory
 from ptxlab.emulate.jit.translation.rule_calls import THERE, Function, call
 from ptxlab.emulate.program.flat_program import Code, Reg
-from ptxlab.emulate.program.matrix_operands import Elements, metadata
+from ptxlab.emulate.program.matrix_operands import Elements, elements, metadata
 from ptxlab.emulate.program.warpgroup_flow import follows_layouts
 from ptxlab.emulate.rules import warpgroup_products as products
 from ptxlab.emulate.rules.accesses import IN_ONE_ALLOCATION
@@ -61,9 +54,8 @@ class Warpgroups(Body):
             tile_layouts.product_begins,
         )
 
-    def __init__(self, e: Emitter, memory: Memory, others: Others) -> None:
-        super().__init__(e, memory, others)
-        self.wide = others.part(Matrices).wide
+    def __init__(self, e: Emitter, memory: Memory) -> None:
+        super().__init__(e, memory)
         self.held = e.registers.held
         self.codes = [c for c in self.program.codes if c.action is Action.WARPGROUP_PRODUCT]
         self._layouts = follows_layouts(e.program)
@@ -205,7 +197,7 @@ class Warpgroups(Body):
             whole.bits,
             whole.packed,
         )
-        rows, table, of_a = self._tables(self.wide.held(code), whole, part)
+        rows, table, of_a = self._tables(elements(self.program, code), whole, part)
         key = code.form, of.a is None, of.a_mn, of.b_mn, of.negative, None if packed is None else packed.selector
         if key not in self._computed:
             self._computed[key] = name = f"wgmma_compute_{len(self._computed)}"
@@ -254,18 +246,15 @@ class Warpgroups(Body):
         scale = t.get(products.Begun, "adds", entry)
         adds = t.ne("i32", scale, 0)
         groups = whole.d.columns // GROUP
-        if is_half_product(part):
-            multiply_halves(self.wide, t, part, groups, adds)
-        else:
-            multiply = f"wgmma_part_{form.atype}_{form.btype}_{form.dtype}_{part.b.rows}"
-            multiply += "_satfinite" if form.satfinite else ""
-            multiply += f"_sparse{packed.selector}" if packed is not None else ""
-            if multiply not in self.e.helpers:
-                made = product_function(multiply, part, self.t.declared, bool(form.satfinite), packed)
-                self.e.helpers[multiply] = made
-            with for_each_row(t, "%table", rows, groups) as row:
-                unless_added(self.e, t, adds, row, part.d.registers)
-                t.call_function("void", multiply, "ptr %ws", f"ptr {row}")
+        multiply = f"wgmma_part_{form.atype}_{form.btype}_{form.dtype}_{part.b.rows}"
+        multiply += "_satfinite" if form.satfinite else ""
+        multiply += f"_sparse{packed.selector}" if packed is not None else ""
+        if multiply not in self.e.helpers:
+            made = product_function(multiply, part, self.t.declared, bool(form.satfinite), packed)
+            self.e.helpers[multiply] = made
+        with for_each_row(t, "%table", rows, groups) as row:
+            unless_added(self.e, t, adds, row, part.d.registers)
+            t.call_function("void", multiply, "ptr %ws", f"ptr {row}")
         t.ret()
         return t.function(f"void @{name}(ptr %ctx, ptr %cta, ptr %ws, ptr %table, ptr %a)")
 
@@ -277,9 +266,7 @@ class Warpgroups(Body):
         e = [vector[r.index] for r in held.get("e", ()) if isinstance(r, Reg)]
         a = [room + k * REGISTER for k in range(part.a.registers)]
         rows: list[int] = []
-        if is_half_product(part):
-            rows = rows_of_halves(self.wide, d, a, part)
-        for group in range(0 if rows else whole.d.columns // GROUP):
+        for group in range(whole.d.columns // GROUP):
             own = d[group * part.d.registers : (group + 1) * part.d.registers]
             first = 4 + group * part.b.registers
             b = [room + (first + k) * REGISTER for k in range(part.b.registers)]

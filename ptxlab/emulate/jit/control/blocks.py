@@ -127,8 +127,6 @@ class Blocks(Part):
         for buffer, size in (("addrs", 8 * W), ("placed", PLACED), ("data", 64 * W), ("out", 64 * W)):
             t.alloca(f"[{size} x i8]", align=64, name=f"%{buffer}")
         t.alloca("i32", name="%mask.p")
-        for body in self.bodies.all():
-            body.room()
         for word in self.e.words:
             t.alloca("i32", name=word)
         for place in range(self.memory.transfers.places):
@@ -170,8 +168,6 @@ class Blocks(Part):
         some have exited."""
         self.uncut = 0
         self.e.registers.begin()
-        for body in self.bodies.all():
-            body.begins()
         self.memory.sites.mixed.clear()
         self.memory.local.begin()
         self.m.forget_splats()
@@ -181,8 +177,6 @@ class Blocks(Part):
 
     def instruction(self, code: Code) -> None:
         """An instruction is next: its line as a comment, its guard applied."""
-        for body in self.bodies.all():
-            body.before(code)
         self.e.code = code
         if self.instruction_tables is not None and self.instruction_tables.has(code):
             return

@@ -16,26 +16,11 @@ from ptxlab.emulate.program.matrix_operands import warpgroup_registers
 from ptxlab.emulate.runtime.state import Warp
 
 
-class LateReaders:
-    """Who reads registers in the warp's state later than the instruction that names them: deferred products,
-    and operands that lie widened elsewhere. Nobody, where a program has no such products."""
-
-    def needs(self, read: Iterable[int]) -> None:
-        """Registers are read next."""
-
-    def finish(self) -> None:
-        """All registers are stored next."""
-
-    def changed(self, r: int) -> None:
-        """A register in the warp's state has another value."""
-
-
 class Registers:
     """Since the last label: `values` of registers that were read or written; `dirty`: those still to be stored."""
 
     def __init__(self, f: Function, m: LaneMachine, loops: LoopRegisters) -> None:
         self.f, self.t, self.m, self.active, self.loops, self.program = f, f.t, m, m.mask, loops, f.program
-        self.readers = LateReaders()
         self.held = warpgroup_registers(f.program)
         """Registers of products of `wgmma`: they are kept in the warp's state, where products find them late."""
         self.values: dict[int, Value] = {}
@@ -75,8 +60,6 @@ class Registers:
 
     def read(self, r: int) -> Value:
         found = self.values.get(r)
-        if found is None:
-            self.readers.needs((r,))
         form = self._form(r)
         if found is None and (number := self._numbers(r)) is not None:
             found = self.values[r] = number
@@ -134,7 +117,6 @@ class Registers:
 
     def flush(self, alive: int) -> None:
         """Stores the changed registers that are in `alive`, a bit set."""
-        self.readers.finish()
         changed = 0
         for r in sorted(self.dirty):
             if not (self.keeps_all or alive >> r & 1 or r in self.held):
@@ -194,16 +176,13 @@ class Registers:
         else:
             self.t.store(f"<{W} x {LLVM[lane]}>", self.m.vector(value), p, align=64)
 
-    def settle(self, r: int, *, raw: bool = False) -> None:
-        """Stores a register in the warp's state, for all lanes. raw: what reads it there is arithmetic that also writes
-        it, so that a NaN need not be the canonical one."""
+    def settle(self, r: int) -> None:
+        """Stores a register in the warp's state, for all lanes."""
         scalar = self.scalar(r)
         if r in self.dirty or scalar:
             p = self.t.offset("%ws", self.f.file.vector[r])
-            held = self.read(r)
-            value = self.m.vector(held.raw or held if raw else held)
+            value = self.m.vector(self.read(r))
             self.t.store(f"<{W} x {LLVM[self.program.registers[r].lane]}>", value, p, align=64)
-            self.readers.changed(r)
             if not self.f.scalars[r]:  # of those `flush` notes that they have changed
                 self.dirty.discard(r)
 
@@ -221,4 +200,3 @@ class Registers:
         """A function has written a register in the warp's state."""
         self.values.pop(r, None)
         self.dirty.discard(r)
-        self.readers.changed(r)

@@ -6,8 +6,6 @@
   fragment of the sum, and multiplies. It serves every form; for a sparse A with factors from
   `packed`.
 - `_words` does the same with whole words, for elements smaller than a byte.
-
-Those of f16 and bf16 are made in ways of their own (`half_products`, `dot_products`).
 """
 
 from __future__ import annotations

@@ -7,15 +7,11 @@ record the fault themselves and return 1.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from ptxlab.emulate.jit.llvm.fragments import Place, function, load, pick, places, shuffle, slot, store
 from ptxlab.emulate.jit.llvm.ir_text import Text, W
 from ptxlab.emulate.jit.llvm.vector_elements import joined
-from ptxlab.emulate.jit.matrices.half_forms import COLUMNS, Vectors, b_bytes
-from ptxlab.emulate.jit.matrices.half_operands import pointer_at, put_b, transposed
 from ptxlab.emulate.jit.translation.rule_calls import call
 from ptxlab.emulate.rules.matrix_access import Piece, Tile, find, mark
 from ptxlab.emulate.runtime.state import Place as Found
@@ -25,7 +21,7 @@ from ptxlab.isa.fragments import Fragment, pieces
 def movmatrix(name: str) -> str:
     """`d, a`: the transpose of one 8x8 matrix."""
     t = Text()
-    store(t, 0, "i16", 2 * W, joined(t, "i16", 8, transposed(t, _eight_lines(t, 1))))
+    store(t, 0, "i16", 2 * W, joined(t, "i16", 8, _transposed(t, _eight_lines(t, 1))))
     return function(t, name)
 
 
@@ -34,39 +30,17 @@ ROW_ARGUMENTS = ", ptr %at, i32 %offset, ptr %shared, i64 %size"
 memory), and a pointer to shared memory."""
 
 
-def rows(
-    name: str,
-    f: Fragment,
-    declared: set[str],
-    *,
-    stores: bool,
-    cpu: Vectors,
-    wide: Sequence[tuple[Fragment, tuple[int, ...]]] = (),
-) -> str:
-    """ldmatrix or stmatrix: `f.rows` rows of 16 bytes, whose addresses the first lanes give. wide: what ldmatrix brings
-    into the form of an operand B (see `half_forms`) instead of into registers: B, and which of the 8x8 matrices are its
-    registers. A pointer to each follows the other arguments."""
+def rows(name: str, f: Fragment, declared: set[str], *, stores: bool) -> str:
+    """ldmatrix or stmatrix: `f.rows` rows of 16 bytes, whose addresses the first lanes give."""
     t = Text()
     t.declared = declared
     _check_rows(t, f.rows)
     across = bool((f.row[0, :, 0] != f.row[0, 0, 0]).any())  # a register holds the transpose of what lies in memory
-    for n, (b, numbers) in enumerate(wide):
-        form, blocks = cpu.form(b.type), b.rows // 8
-        for left in range(b.columns // COLUMNS):
-            blocks_of_b = [_eight_rows(t, k) for k in numbers[left * blocks : (left + 1) * blocks]]
-            put_b(
-                t,
-                b.type,
-                form,
-                blocks_of_b,
-                pointer_at(t, f"%wide{n}", left * b_bytes(b.rows, form)),
-                along_k=not across,
-            )
     loaded = []
-    for k in range(0 if wide else f.registers):
+    for k in range(f.registers):
         lines = _eight_lines(t, k) if stores else _eight_rows(t, k)
         if across:
-            lines = transposed(t, lines)
+            lines = _transposed(t, lines)
         if stores:
             for r, line in enumerate(lines):
                 t.store("<8 x i16>", line, _row(t, 8 * k + r), align=1)
@@ -74,8 +48,19 @@ def rows(
             loaded.append(joined(t, "i16", 8, lines))
     for k, value in enumerate(loaded):  # after all rows: their addresses may lie in one of the registers
         store(t, k, "i16", 2 * W, value)
-    more = "".join(f", ptr %wide{n}" for n in range(len(wide)))
-    return function(t, name, ROW_ARGUMENTS + more, "i32", 0)
+    return function(t, name, ROW_ARGUMENTS, "i32", 0)
+
+
+def _transposed(t: Text, lines: list[str]) -> list[str]:
+    """The transpose of 8 lines of 8 elements of 16 bits. To interleave lines i and i + 4 moves the highest bit of the
+    line's number to the end of the element's; after three times they have changed places."""
+    for _ in range(3):
+        lines = [
+            shuffle(t, "i16", 8, lines[i], lines[i + 4], [start + k + of for k in range(4) for of in (0, 8)])
+            for i in range(4)
+            for start in (0, 4)
+        ]
+    return lines
 
 
 def _check_rows(t: Text, count: int) -> None:
