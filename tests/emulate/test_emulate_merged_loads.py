@@ -9,69 +9,10 @@ import numpy as np
 import pytest
 from emulate_programs import ALL_CHECKS, ENGINES, WAYS, improve, kernel, run
 
-from ptxlab.emulate import lower
 from ptxlab.errors import DeviceFault
-from ptxlab.text import parse
 
 pytestmark = pytest.mark.skipif("jit" not in ENGINES, reason="needs llvmlite: there is one engine only")
 SHARED = ".shared .align 16 .b8 tile[2048];"
-
-
-def bundles(body: str) -> list[tuple[int, list[int]]]:
-    """Of a kernel's first block: for each bundle how many elements a lane has, and which loads use it, by number."""
-    from ptxlab.emulate.jit.emitter.access_groups import plan_groups
-    from ptxlab.emulate.jit.memory.merged_loads import plan_bundles
-
-    program = lower(parse(kernel(body, SHARED)))
-    block = program.blocks[0]
-    groups = plan_groups(program, block.first, block.last)
-    loads = [c.index for c in program.codes if c.properties.loads and c.space in ("global", "shared")]
-    found: dict[int, tuple[int, set[int]]] = {}
-    for (index, _), (bundle, _) in plan_bundles(
-        program, block.first, block.last, groups, lambda store: True, lambda load: False
-    ).items():
-        found.setdefault(bundle.place, (bundle.count, set()))[1].add(loads.index(index))
-    return [(count, sorted(used)) for _, (count, used) in sorted(found.items())]
-
-
-def loads(*offsets: int, kind: str = "f32", at: str = "%rd2", between: dict[int, str] | None = None) -> str:
-    """Loads at these offsets, with something in front of some of them."""
-    registers = {"f32": "%f1", "f64": "%fd1", "u16": "%h1"}
-    lines = [
-        f"{(between or {}).get(k, '')} ld.global.{kind} {registers[kind]}, [{at}+{o}];" for k, o in enumerate(offsets)
-    ]
-    return "\n".join(lines)
-
-
-@pytest.mark.parametrize(
-    ("body", "expected"),
-    [
-        (loads(0, 4, 8, 12), [(4, [0, 1, 2, 3])]),
-        (loads(12, 4, 0, 8), [(4, [0, 1, 2, 3])]),
-        (loads(0, 4), [(2, [0, 1])]),
-        (loads(0, 8, 16), []),  # not neighbours
-        (loads(0, 4, 8), [(2, [0, 1])]),
-        (loads(*range(0, 24, 4)), [(4, [0, 1, 2, 3]), (4, [4, 5])]),  # the second begins with elements of the first
-        (loads(0, 8, kind="f64"), [(2, [0, 1])]),
-        (loads(*range(0, 16, 2), kind="u16"), [(8, list(range(8)))]),
-        (loads(*range(0, 14, 2), kind="u16"), [(2, [0, 1]), (2, [2, 3]), (2, [4, 5])]),  # as words
-        (loads(0, 2, 6, kind="u16"), [(2, [0, 1])]),
-        ("ld.global.v4.f32 {%f1, %f2, %f3, %f4}, [%rd2];", [(4, [0])]),
-        ("ld.global.v2.f32 {%f1, %f2}, [%rd2]; ld.global.v2.f32 {%f3, %f4}, [%rd2+8];", [(4, [0, 1])]),
-        # what stands between them
-        (loads(0, 4, between={1: "st.global.f32 [%rd1], %f1;"}), []),
-        (loads(0, 4, 8, 12, between={2: "st.global.f32 [%rd1], %f1;"}), [(2, [0, 1]), (2, [2, 3])]),
-        (loads(0, 4, between={1: "st.shared.f32 [tile], %f1;"}), [(2, [0, 1])]),
-        (loads(0, 4, between={1: "st.f32 [%rd1], %f1;"}), []),
-        (loads(0, 4, between={1: "membar.cta;"}), []),
-        (loads(0, 4, between={1: "red.global.add.u32 [%rd1], 1;"}), []),
-        (loads(0, 4, between={1: "ld.volatile.global.f32 %f2, [%rd1];"}), []),
-        (loads(0, 4, between={1: "add.u64 %rd2, %rd2, 4;"}), []),
-        (loads(0, 4, between={1: "setp.eq.u32 %p1, %r1, 0; @%p1"}), []),
-    ],
-)
-def test_which_loads_are_made_together(body: str, expected: list[tuple[int, list[int]]]) -> None:
-    assert bundles(body) == expected
 
 
 def random_body(seed: int) -> str:

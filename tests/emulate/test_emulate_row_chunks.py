@@ -8,9 +8,7 @@ import numpy as np
 import pytest
 from emulate_programs import ALL_CHECKS, ENGINES, WAYS, improve, kernel, run
 
-from ptxlab.emulate import lower
 from ptxlab.errors import DeviceFault
-from ptxlab.text import parse
 
 pytestmark = pytest.mark.skipif("jit" not in ENGINES, reason="needs llvmlite: there is one engine only")
 SHARED = ".shared .align 16 .b8 tile[4096];"
@@ -118,20 +116,3 @@ def test_beyond_the_array(stride: int, first: int, rounds: int) -> None:
     """Some lanes leave it, at different rounds: the fault of the first, and memory as it was before."""
     told, *_ = agree(walk(LOADS["u32"].format(at="%rd6")), stride, first, 4, rounds)
     assert isinstance(told, str), "a fault"
-
-
-def test_which_loads_share_a_chunk() -> None:
-    """Those of one loop that follow one pointer, unless the loop writes to global memory or orders accesses."""
-    from ptxlab.emulate.jit.memory.row_chunks import quiet_loops
-
-    def loops(name: str) -> list[list[str]]:
-        program = lower(parse(kernel(BEGIN + BODIES[name] + END, SHARED)))
-        blocks = [[program.blocks[at] for at in loop] for loop in quiet_loops(program)]
-        codes = [[code for block in loop for code in program.codes[block.first : block.last]] for loop in blocks]
-        return [[code.form.opcode for code in loop if code.properties.plain] for loop in codes]
-
-    assert loops("a neighbour, too") == [["ld.global.u32", "ld.global.u32"]]
-    assert loops("stores elsewhere") == [["st.shared.u32", "ld.global.u32"]]
-    assert loops("written in an outer loop") == [["ld.global.u32"]], "the inner loop"
-    for name in ("stores to it", "generic stores to it", "an atomic operation on it"):
-        assert loops(name) == []

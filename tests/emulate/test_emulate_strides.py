@@ -148,12 +148,8 @@ SMALL = {"u8": ("%r20", 1), "u16": ("%h1", 2), "b32": ("%r20", 4), "b64": ("%rd2
 @pytest.mark.parametrize("space", ["global", "shared"])
 @pytest.mark.parametrize("element", ELEMENTS)
 @pytest.mark.parametrize("times", [2, 4])
-def test_every_second_and_every_fourth_element(
-    times: int, element: str, space: str, afresh: pytest.MonkeyPatch
-) -> None:
+def test_every_second_and_every_fourth_element(times: int, element: str, space: str) -> None:
     """From the first to the last of an array; neighbours one after the other; what lies between is left as it was."""
-    from ptxlab.emulate.jit.memory.strided_rows import StridedRows
-
     a, b, size = ELEMENTS[element]
     end = 4 * WORDS - (31 * times + 2) * size
     at = "%r16" if space == "shared" else "%rd6"
@@ -171,15 +167,11 @@ def test_every_second_and_every_fourth_element(
         {"" if space == "global" else COPY.format(name="OUT", move=back)}
         ld.global.u32 %r20, [%rd2+{4 * WORDS - 4}];"""
     )
-    made: list[int] = []
-    load = StridedRows.load
-    afresh.setattr(StridedRows, "load", lambda *given: (made.append(len(given[3])), load(*given))[1])
     for given in ({}, {"counters": True}, {"checks": ALL_CHECKS}):
         for more in ("", f"ld.{space}.{element} {a}, [{at}+{end + 3 * size}];"):
             found = outcome("good", body + more, (32,), 3, 5, **given)
             assert found == outcome("step", body + more, (32,), 3, 5, **given)
             assert isinstance(found, str) == bool(more)
-    assert set(made) == {times}
 
 
 @pytest.mark.sweep(6)
@@ -187,12 +179,8 @@ def test_every_second_and_every_fourth_element(
 @pytest.mark.parametrize("space", ["global", "shared"])
 @pytest.mark.parametrize("element", SMALL)
 @pytest.mark.parametrize("times", [3, -1])
-def test_every_third_element_and_rows_backwards(
-    times: int, element: str, space: str, end: str, afresh: pytest.MonkeyPatch
-) -> None:
+def test_every_third_element_and_rows_backwards(times: int, element: str, space: str, end: str) -> None:
     """Up to both ends of an array."""
-    from ptxlab.emulate.jit.memory.strided_rows import StridedRows
-
     register, size = SMALL[element]
     first = 0 if end == "first" else 4 * WORDS - (31 * abs(times) + 1) * size
     out = COPY.format(name="OUT", move="ld.shared.u32 %r15, [%r13]; st.global.u32 [%rd7], %r15;")
@@ -208,12 +196,7 @@ def test_every_third_element_and_rows_backwards(
         {"" if space == "global" else out}
         mov.u32 %r20, 0;"""
     )
-    made: list[int] = []
-    for name in ("_load_thirds", "_backwards"):
-        before = getattr(StridedRows, name)
-        afresh.setattr(StridedRows, name, lambda *given, before=before: (made.append(1), before(*given))[1])
     assert outcome("good", body, (32,), 3, 5) == outcome("step", body, (32,), 3, 5)
-    assert bool(made) == (times < 0 or size < 8)
 
 
 @pytest.mark.sweep(5)

@@ -8,7 +8,7 @@ from emulate_programs import ALL_CHECKS, ENGINES, WAYS, improve, kernel, run
 from random_merged_stores import differences
 from slow_cases import slow
 
-from ptxlab.emulate import DeviceFault, Memory, execute, lower
+from ptxlab.emulate import DeviceFault, Memory, execute
 from ptxlab.text import parse
 
 pytestmark = pytest.mark.skipif("jit" not in ENGINES, reason="needs llvmlite: there is one engine only")
@@ -42,22 +42,6 @@ def outcomes(body: str, threads: int | tuple[int, ...] = 32) -> list[tuple[list[
     return found
 
 
-def made_together(body: str, threads: tuple[int, int, int] = (32, 1, 1)) -> int:
-    """How many stores of a program may be made with others, in code for 512-bit vectors."""
-    from ptxlab.emulate.jit.affine.block_rows import Rows
-    from ptxlab.emulate.jit.building.module_text import module_text
-    from ptxlab.emulate.jit.instruments.selection import Instruments
-    from ptxlab.emulate.jit.memory.merged_stores import MergedStores
-    from ptxlab.emulate.jit.native.code import Cpu
-
-    late = set()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(MergedStores, "store", lambda self, seen, *_: late.add(seen.code.index))
-        cpu = Cpu("znver4", "+avx512f,+avx512bw,+avx512vl,+avx512dq,+sse4a")
-        module_text(lower(parse(kernel(body))), cpu, Instruments(), Rows.of(threads), diverged=False, small=False)
-    return len(late)
-
-
 def pointer(at: str) -> str:
     """A pointer that follows another path than %rd5, to a place near it, and that has been loaded from."""
     return f"cvt.u64.u32 %rd7, %r9; add.u64 %rd7, %rd1, %rd7; add.u64 %rd7, %rd7, {at}; ld.global.u8 %r13, [%rd7];"
@@ -88,27 +72,6 @@ def test_stores_that_are_made_together_are_checked_and_counted_as_one_by_one(bef
     assert bool(found[0][1]) == bool(racy)
 
 
-@pytest.mark.parametrize(
-    ("body", "count"),
-    [
-        (START + COLOURS, 3),
-        (START + COLOURS.replace("%rd6", "%rd5"), 3),  # in place
-        (START + pointer("3") + COLOURS.replace("%rd6", "%rd7"), 3),  # asked when it runs
-        (START + COLOURS.replace("[%rd5+1]", "[%rd5+9]"), 0),  # with a gap
-        (START + COLOURS.replace("st.global.u8 [%rd5+1]", "st.volatile.global.u8 [%rd5+1]"), 0),
-        (START + COLOURS.replace("ld.global.u8 %r12, [%rd6+2]", "bar.sync 0; ld.global.u8 %r12, [%rd6+2]"), 0),
-        (START + COLOURS.replace("ld.global.u8 %r12", "ld.volatile.global.u8 %r12"), 0),
-        (START + COLOURS.replace("%rd6+2", "%rd4"), 0),  # of which nothing is checked before
-        (START + COLOURS.replace("[%rd5+1]", "[%rd5]"), 0),  # twice the same
-        (START + COLOURS.replace("[%rd6+1]", "[%rd5]"), 0),  # what has just been stored
-        (START + COLOURS.replace("[%rd6+2]", "[%rd5+3]"), 0),  # what the next lane has just stored
-    ],
-    ids=range(11),
-)
-def test_which_stores_may_come_late(body: str, count: int) -> None:
-    assert made_together(body) == count
-
-
 @pytest.mark.sweep(4)
 @pytest.mark.parametrize("at", ["0", "1", "2", "3", "-1", "-3", "93", "96", "-96", "-93", "1000"])
 @pytest.mark.parametrize("threads", [32, 48, (16, 2)])
@@ -130,7 +93,6 @@ def test_lanes_that_meet_those_of_others(far: int) -> None:
         st.global.u32 [%rd5], %r1; mul.lo.u32 %r11, %r1, 33; st.global.u32 [%rd5+4], %r11;
         st.global.u32 [%rd5+8], %r4; add.u32 %r11, %r11, 5; st.global.u32 [%rd5+12], %r11;
     """
-    assert made_together(body) == 4
     expected, *others = outcomes(body)
     assert others == [expected] * len(others)
 
@@ -151,7 +113,6 @@ def test_bytes_and_halves_that_fill_words(kind: str, count: int, apart: int) -> 
         st.global.{kind} [%rd5+{k * size}], %h{k % 4 + 1};"""
         for k in range(count)
     )
-    assert made_together(body) == count
     expected, *others = outcomes(body)
     assert others == [expected] * len(others)
     assert expected[0] != outcomes("")[0][0]
@@ -166,7 +127,6 @@ def test_a_store_apart_from_the_others_that_meets_them() -> None:
     """
     expected, *others = outcomes(body)
     assert others == [expected] * len(others)
-    assert made_together(body.replace("[%rd5+16]", "[%rd5+4]")) == 4
 
 
 @pytest.mark.parametrize(

@@ -25,13 +25,11 @@ from ptxlab.emulate.program.addresses import GLOBALS_BASE
 from ptxlab.emulate.rules import (
     barriers,
     race_accesses,
-    race_chunks,
     race_line_records,
     race_order,
     races,
 )
 from ptxlab.emulate.rules.accesses import (
-    IN_A_ROW,
     IN_ONE_ALLOCATION,
 )
 from ptxlab.emulate.rules.block_reset import started
@@ -43,7 +41,6 @@ from ptxlab.emulate.rules.records import (
     STRONG,
     WARP,
     Block,
-    Entry,
 )
 
 
@@ -191,20 +188,6 @@ class OwnRows(Rows):
 
 
 @pytest.mark.long
-@few_and_many(80)
-def test_stores_that_are_recorded_together_leave_what_they_leave_one_by_one(seeds: range) -> None:
-    """Each lane stores to words of a chunk of its own; other accesses take the lines apart."""
-    compiled, woven, apart = compiled_rules(4), 0, 0
-    for seed in seeds:
-        worlds = [Chunks(compiled, summaries=True), Chunks(compiled, summaries=False, scattered=True)]
-        worlds += [Chunks(in_python, summaries=True)] * (seed < 4)
-        world = that_agree(worlds, seed)
-        woven, apart = woven + world.woven, apart + world.apart
-    assert woven > 2 * len(seeds)
-    assert apart > 2 * len(seeds)
-
-
-@pytest.mark.long
 @few_and_many(60)
 def test_lanes_a_few_words_apart_are_checked_like_scattered_lanes(seeds: range) -> None:
     compiled, by_lines = compiled_rules(4), 0
@@ -314,105 +297,6 @@ class WordsAnywhere(OwnWords):
         if chance < 0.03:
             order = order[self.twice] if self.reading and chance < 0.015 else order[::-1]
         return mask, 13 * order + 880 * (warp if chance < 0.98 else 0)
-
-
-class Chunks(Rows):
-    """Most accesses are stores of several words by each lane, one chunk behind the other; the others are as in `Rows`.
-    Now and then another block has the memory. `woven` counts those recorded together, `apart` those that could not
-    be."""
-
-    size, chance = 1600, 0.02
-
-    def __init__(self, call: Call, *, summaries: bool, scattered: bool = False) -> None:
-        super().__init__(call, summaries=summaries, scattered=scattered)
-        self.woven, self.apart = 0, 0
-
-    def step(self, draw: random.Random) -> None:
-        if draw.random() < 0.1:
-            block = draw.choice(self.blocks)
-            block.records, block.stride = self.shadow.records, self.shadow.stride
-            self.call(started, block, self.blocks.index(block))
-            block.records = None
-        elif draw.random() < 0.05:
-            self.call(barriers.order, draw.choice(self.blocks), 0, 7, True, False)
-        else:
-            super().step(draw)
-
-    def state(self) -> dict[str, Any]:
-        """Without the numbers of warp-instructions: those that are recorded together have none."""
-        found = super().state()
-        return found | {"notes": [note[: Entry.offset("serial") // 8] for note in found["notes"]]}
-
-    def _access(self, draw: random.Random, block: Block, warp: int, mask: int) -> None:
-        if draw.random() < 0.25:
-            super()._access(draw, block, warp, mask)
-            return
-        words, at = draw.choice([2, 3, 3, 4, 5, 16]), 16 * draw.choice([0, 1, 6, 30]) + (draw.random() < 0.1)
-        at += warp * 32 * words if draw.random() < 0.7 else 0
-        codes = [draw.choice([1, 2, 4, 6, 8, 10]) for _ in range(words)]
-        if draw.random() < 0.3:
-            codes[-1] = -1  # nothing is stored there
-        at, again = (
-            4 * min(at, self.size - 32 * words),
-            draw.choice(["", "", "", "", "so", "other", "by", "by", "wide"]),
-        )
-        if again == "wide":
-            codes = codes[:1] * 2
-        self._stores(block, warp, at, codes)
-        if again == "other":
-            codes[0] = draw.choice([-1, 1, 10])
-        elif again == "by":  # another warp, or one of another block
-            block, warp = draw.choice([(block, (warp + 1) % 3), (self.blocks[block is self.blocks[0]], warp)])
-        if again:
-            self._stores(block, warp, at, codes * 2 if again == "wide" else codes)
-
-    def _stores(self, block: Block, warp: int, at: int, codes: list[int]) -> None:
-        """codes: of the store to each word of a chunk, -1: there is none."""
-        words, records = len(codes), (self.shadow.records, self.shadow.stride)
-        least = min([code for code in codes if code >= 0], default=1)
-        chunk = [code - least + 1 if code >= 0 else 0 for code in codes]
-        lines = [sum(chunk[(first + k) % words] << 8 * k for k in range(8)) for first in range(0, 32 * words, 8)]
-        table = Pointer[int](np.array([words, least << CODE, *lines], np.uint64))
-        stores = [[4 * k, 1, code << CODE, *[0] * 15] for k, code in enumerate(codes) if code >= 0]
-        given = table, Pointer[int](np.array([len(stores), *[x for store in stores for x in store]], np.uint64))
-        if not self.scattered and self.call(race_chunks.chunks_stored, self.launch, block, warp, *records, at, *given):
-            self.woven += 1
-            return
-        self.apart += 1
-        offsets = Pointer[int]((at + np.arange(32) * 4 * words).astype(np.uint32))
-        for k, code in enumerate(codes):
-            if code < 0:
-                continue
-            flags = code << CODE
-            pieces = Pointer[int](np.array([1, 4 * k, 1, flags, *[0] * 15], np.uint64))
-            members = Pointer[int](np.array([1, 4 * k, 4, flags], np.uint64))
-            if self.scattered:
-                self.call(serial, self.launch, 0xFFFFFFFF)
-                given = load_lanes(offsets), START, pieces, block.now | warp << WARP, 0xFFFFFFFF, True
-                assert self.call(race_accesses.from_each_lane, self.launch, block, *records, *given) == 0
-            else:
-                given = 0xFFFFFFFF, *records, offsets, IN_ONE_ALLOCATION, START, pieces, members, True
-                self.call(race_accesses.at_addresses, self.launch, block, warp, *given)
-
-
-def _row(world: Chunks, block: Block, warp: int) -> None:
-    """A warp reads the first 32 words."""
-    members = Pointer[int](np.array([1, 0, 4, 1 << CODE], np.uint64))
-    pieces = Pointer[int](np.array([1, 0, 1, 1 << CODE, *[0] * 15], np.uint64))
-    offsets = Pointer[int]((4 * np.arange(32)).astype(np.uint32))
-    given = 0xFFFFFFFF, world.shadow.records, world.shadow.stride, offsets, IN_A_ROW, START, pieces, members, False
-    world.call(race_accesses.at_addresses, world.launch, block, warp, *given)
-
-
-def test_records_of_words_of_a_woven_line_are_known_to_be_left() -> None:
-    world = Chunks(in_python, summaries=True)
-    world._stores(world.blocks[0], 0, 0, [2, 4])
-    kept = world.shadow.records.array[3 * world.shadow.stride :]
-    assert world.woven
-    assert not kept[race_line_records.OWN_RECORDS]
-    barriers.order(world.blocks[0], 0, 7, True, False)
-    _row(world, world.blocks[0], 1)
-    assert kept[race_line_records.OWN_RECORDS]
 
 
 class Scattered(World):

@@ -23,7 +23,6 @@ from ptxlab.emulate.program.addresses import GLOBALS_BASE
 from ptxlab.emulate.rules import (
     barriers,
     race_accesses,
-    race_chunks,
     race_deferred,
     race_line_records,
     race_order,
@@ -56,7 +55,7 @@ RULES = [
     race_order.sync_warp, race_order.sync_lanes, race_order.fence, race_order.publish, race_order.acquire,
     race_order.arrived, race_order.release, race_order.learn, races.storing, races.stored, barriers.order,
     race_accesses.at_one_address, race_accesses.at_addresses, taking_part, race_accesses.rows, serial,
-    started, race_deferred.watched_rows, race_chunks.chunks_stored,
+    started, race_deferred.watched_rows,
 ]  # fmt: skip
 ALL = 0xFFFFFFFF
 WORDS, CODES, START = 96, 12, 0x1000

@@ -104,7 +104,6 @@ def module_text(
     clears = bool(at_start) or e.machine.carries  # nor may a carry be an earlier warp's
     known = set(_ALWAYS.splitlines())
     declared = "\n".join(sorted(d for d in e.t.declared if d not in known))
-    metadata = "\n".join(f"!{number} = {text}" for text, number in e.t.metadata.items())
     lines = [function]
     if cpu.without_halves and any(" half" in part for part in (declared, *e.helpers.values(), function)):
         lines.append(_conversions())
@@ -112,7 +111,7 @@ def module_text(
         lines.append(_clear_registers(at_start))
     body, helpers = "\n".join(lines), list(e.helpers.values())
     rules = called_rules("\n".join([*helpers, body]), program, instruments)
-    head = "\n".join([_ALWAYS, declared, metadata, *map(declaration, rules)])
+    head = "\n".join([_ALWAYS, declared, *map(declaration, rules)])
     text = "\n".join([head, *helpers, body])
     pieces = _apart(head, helpers, body) if small else (text,)
     symbols = tuple(rule_of(function).symbol for function in rules)

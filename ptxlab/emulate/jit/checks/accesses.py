@@ -21,7 +21,7 @@ from ptxlab.emulate.jit.llvm.values import BITS, LLVM, Address, Value
 from ptxlab.emulate.jit.memory.access import Memory
 from ptxlab.emulate.jit.translation.rule_calls import THERE, call
 from ptxlab.emulate.program.flat_program import Code
-from ptxlab.emulate.rules import initcheck, initcheck_repeats, race_accesses, race_chunks, races
+from ptxlab.emulate.rules import initcheck, initcheck_repeats, race_accesses, races
 from ptxlab.emulate.rules import instructions as rules
 from ptxlab.emulate.rules.accesses import ALL_THE_SAME, ANYWHERE, CHANGES, HALVES_IN_A_ROW, IN_A_ROW, WRITES
 from ptxlab.emulate.runtime import state as S
@@ -180,41 +180,6 @@ class CheckedAccesses(CheckInstrument):
 
     def _observe_lanes(self, seen: Seen) -> None:
         """32 addresses."""
-        together = self._together(seen)
-        if together:
-            with self.t.unless(together):
-                self._observe_each(seen)
-        else:
-            self._observe_each(seen)
-
-    def _together(self, seen: Seen) -> str:
-        """i1, of a store: whether racecheck has recorded all that it is made with (`merged_stores`); "" where it never
-        does. Asked of the first of them, before which all is as it was."""
-        late = self.memory.transfers.late.decided(seen) if seen.write and self.checks.race else None
-        if late is None or not late.when or id(seen.group) not in self._roots:
-            return ""
-        if seen.code.index == min(late.codes):
-            table = self.checks.chunks(late.codes, seen)
-            if not table:
-                return ""
-            t, group = self.t, seen.group
-            stores = [self.program.codes[index] for index in late.codes]
-            at = [place_of(self.program, code).offset for code in stores]
-            pieces = self.checks.pieces(
-                [(c.index, k - at[0], access_shape(c)[2]) for c, k in zip(stores, at, strict=True)]
-            )
-            before = t.here
-            with t.if_then(late.when):
-                race, stride, *_ = self._roots[id(group)]
-                low = at[0] - group.low
-                first = t.add("i64", group.halves[0], low)
-                done = t.let(call(race_chunks.chunks_stored, *THERE, race, stride, first, table, pieces))
-                after = t.here
-            late.recorded = t.phi("i1", ("false", before), (done, after))
-        return late.recorded
-
-    def _observe_each(self, seen: Seen) -> None:
-        """32 addresses, of an access that is looked at by itself."""
         t, group = self.t, seen.group
         # in a program built for size each access is checked by itself, and no group is ever located
         members = self._segment(seen) if id(group) in self._roots else []

@@ -9,7 +9,6 @@ import functools
 
 from ptxlab.emulate.jit.checks import lane_by_lane
 from ptxlab.emulate.jit.checks.shared_initcheck import SharedWritten
-from ptxlab.emulate.jit.emitter.access_groups import Seen, place_of
 from ptxlab.emulate.jit.emitter.emitter import Emitter
 from ptxlab.emulate.jit.emitter.instrument import Instrument
 from ptxlab.emulate.jit.emitter.part import Part
@@ -27,8 +26,6 @@ from ptxlab.emulate.rules import (
     initcheck,
     initcheck_local,
     race_accesses,
-    race_chunks,
-    race_line_records,
     race_order,
     races,
     records,
@@ -256,26 +253,6 @@ class Checks(Part):
         rows = [len(runs)]
         for first, codes in runs:
             rows += [first * grain, len(codes), *codes, *[0] * (-len(codes) % PADDED)]
-        return self.listed(rows)
-
-    def chunks(self, codes: tuple[int, ...], seen: Seen) -> str:
-        """The table of stores that cover chunks of the lanes' own, one behind the other (`race_chunks`); "" where there
-        is none. codes: in the order of memory."""
-        grain, each = races.granule(self.program), [self.program.codes[index] for index in codes]
-        stride, least = seen.group.stride, min(codes)
-        if not stride.isdecimal() or int(stride) % grain or max(codes) - least >= race_line_records.FARTHEST:
-            return ""
-        words, start = int(stride) // grain, place_of(self.program, each[0]).offset
-        chunk = [0] * words
-        for code in each:
-            first = place_of(self.program, code).offset - start
-            for at in range(first, first + seen.size, grain):
-                if at // grain >= words or words > race_chunks.MOST:
-                    return ""
-                chunk[at // grain] = code.index - least + 1
-        rows = [words, self.flags(least)]
-        for first in range(0, W * words, 8):
-            rows.append(sum(chunk[(first + k) % words] << 8 * k for k in range(8)))
         return self.listed(rows)
 
     def ranges(self, members: Members) -> str:

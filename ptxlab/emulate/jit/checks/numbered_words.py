@@ -81,7 +81,7 @@ class NumberedWords(Part):
         grain = races.granule(self.program)
         if group.part_of_a_row(size):
             return size // grain, self.t.eq("i32", group.pattern, PARTS_OF_ROWS)
-        if not group.way or group.way_apart != AT_A_STRIDE or not group.stride.isdigit():
+        if not group.way or not group.stride.isdigit():
             return 0, ""
         step = int(group.stride)
         if step % grain or not size <= step <= race_numbered_accesses.CLOSE * grain:

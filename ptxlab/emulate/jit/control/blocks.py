@@ -26,7 +26,6 @@ from ptxlab.emulate.jit.llvm.ir_text import HELD, SIGNATURE, W
 from ptxlab.emulate.jit.llvm.values import Address
 from ptxlab.emulate.jit.memory.access import Memory
 from ptxlab.emulate.jit.memory.called_resolution import PLACED
-from ptxlab.emulate.jit.memory.merged_loads import ROOM, plan_bundles
 from ptxlab.emulate.program.flat_program import Block, Code
 from ptxlab.emulate.runtime import state as S
 from ptxlab.isa.table import Form
@@ -115,11 +114,6 @@ class Blocks(Part):
         self.memory.laid.taken = 0
         self.e.groups = plan_groups(self.program, block.first, block.last)
         self.memory.local.plan(block.first, block.last)
-        if not self.e.diverged and not self.e.small:
-            transfers, between = self.memory.transfers, (block.first, block.last)
-            transfers.late.plan(block)
-            changes, kept = transfers.late.changes, transfers.chunks.keeps
-            transfers.bundles = plan_bundles(self.program, *between, self.e.groups, changes, kept)
 
     def enter(self) -> None:
         """The function's entry: buffers, and fields of the context and the CTA."""
@@ -129,10 +123,7 @@ class Blocks(Part):
         t.alloca("i32", name="%mask.p")
         for word in self.e.words:
             t.alloca("i32", name=word)
-        for place in range(self.memory.transfers.places):
-            t.alloca(f"[{ROOM} x i8]", align=64, name=f"%bundle{place}")
         self.memory.laid.room()
-        self.memory.transfers.chunks.room()
         for record, field, kind in (
             (S.Context, "params", "ptr"),
             (S.Context, "sites", "ptr"),
@@ -203,4 +194,3 @@ class Blocks(Part):
         if block.index in self.program.exits:  # a block that only ends threads: the warp has now been counted for it
             others = ~(1 << self.program.exits.index(block.index))
             t.bump(t.field(S.Warp, "ended"), t.and_, "i32", others)
-        self.memory.transfers.chunks.enter(block)

@@ -106,7 +106,6 @@ class PartialExits(Part):
         if block.index in self.program.exits:
             others = ~(1 << self.program.exits.index(block.index))
             t.bump(t.field(S.Warp, "ended"), t.and_, "i32", others)
-        self.blocks.memory.transfers.chunks.enter(block)
 
     def exits(self, code: Code) -> None:
         """The active lanes exit by a branch to a block (see `ControlFlow.end_by_branch`)."""

@@ -16,19 +16,10 @@ from ptxlab.emulate.runtime.memory import GUARD
 from ptxlab.isa import types
 from ptxlab.isa.actions import Action
 
-AT_A_STRIDE, IN_SHORT_ROWS, IN_ONE_ROW = range(PARTS_OF_ROWS + 1, PARTS_OF_ROWS + 4)
-"""Three ways of data that are no patterns of addresses: each lane is as far from the one before; lanes are in `rows`
-(see `Group`); all are in one row of 32 elements, in any order."""
+AT_A_STRIDE = PARTS_OF_ROWS + 1
+"""A way of data that is no pattern of addresses: each lane is as far from the one before."""
 ROWS = (IN_A_ROW, HALVES_IN_A_ROW)
 SAME = (ALL_THE_SAME, HALVES_THE_SAME)
-
-
-class Rows(NamedTuple):
-    """Rows of lanes (see `memory.short_rows`). starts: where they begin, in bytes from the first lane, and strides.
-    apart: how many elements lanes are from each other."""
-
-    starts: tuple[tuple[int, int], ...]
-    apart: int
 
 
 @dataclass(eq=False, repr=False)
@@ -38,12 +29,11 @@ class Group:
     address, host pointer, offsets and pattern of the lanes, the record of writes, and the offsets of the first lane of
     each half-warp. Of affine addresses `lanes` and `start` (where the allocation begins) stand in place of the vectors
     `address` and `offsets`, and `patterns` are all that they may have. `way`: the pattern, or `AT_A_STRIDE` where each
-    lane is `stride` bytes (an i64) behind the one before, `IN_SHORT_ROWS` where they are in `rows`, or `IN_ONE_ROW` of
-    loads that are in `one_row`; "" where none may be. `some`: whether lanes go that way when some of them are inactive,
-    too. `place`: a pointer to the site, where one is given. `buffer`: a pointer to the addresses, 32 i64, and the
-    offsets, 32 i32, where they lie in memory. `marks`: i1, whether what is stored is noted in the record of writes,
-    once that is known. `reach`: of addresses in global memory that are affine or one, the lowest, and how far the
-    highest is beyond, as offsets from the pointer, i64."""
+    lane is `stride` bytes (an i64) behind the one before; "" where none may be. `place`: a pointer to the site, where
+    one is given. `buffer`: a pointer to the addresses, 32 i64, and the offsets, 32 i32, where they lie in memory.
+    `marks`: i1, whether what is stored is noted in the record of writes, once that is known. `reach`: of addresses in
+    global memory that are affine or one, the lowest, and how far the highest is beyond, as offsets from the pointer,
+    i64."""
 
     site: int
     low: int
@@ -62,9 +52,6 @@ class Group:
     patterns: frozenset[int] = frozenset(range(PARTS_OF_ROWS + 1))
     way: str = ""
     stride: str = ""
-    rows: Rows | None = None
-    one_row: bool = False
-    some: bool = False
     place: str = ""
     buffer: str = ""
     marks: str = ""
@@ -74,11 +61,6 @@ class Group:
         """Whether lanes are known to be in one row of elements of this size, if their pattern is `PARTS_OF_ROWS`."""
         form = None if self.lanes is None or PARTS_OF_ROWS not in self.patterns else self.lanes.form
         return form is not None and not form.times and form.apart == tuple(size * k for k in range(len(form.apart)))
-
-    @property
-    def way_apart(self) -> int:
-        """The way of data where that is no pattern."""
-        return IN_ONE_ROW if self.one_row else IN_SHORT_ROWS if self.rows else AT_A_STRIDE
 
 
 @dataclass(frozen=True, eq=False, repr=False)

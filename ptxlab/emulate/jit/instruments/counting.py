@@ -143,7 +143,7 @@ class Counting(Part, Instrument):
         t, group, size = self.t, seen.group, seen.size
         halves = self._halves(seen)
         apart = {} if halves or self.e.small else {name: (n,) for name, n in _TWO.items() if n in group.patterns}
-        strided = {"strided": (AT_A_STRIDE,)} if group.way and not group.rows else {}
+        strided = {"strided": (AT_A_STRIDE,)} if group.way else {}
         gaps = {"gaps": (PARTS_OF_ROWS,)} if self._row_with_gaps(seen) else {}
         switch = t.switch(group.way or group.pattern, _KNOWN | halves | apart | strided | gaps)
         with switch.arm("row") as results:

@@ -34,8 +34,6 @@ class Text(Instructions):
         self.declared: set[str] = set()
         self.dominating: dict[str, str] = {}
         """Values that need not be made again: their basic blocks dominate the one being written (see `Ops.vector`)."""
-        self.metadata: dict[str, int] = {}
-        """Metadata of this function, by their texts: their numbers in the module. 0 is `COLD`."""
 
     def label(self, hint: str = "L") -> str:
         """A fresh label."""
@@ -120,15 +118,9 @@ class Text(Instructions):
         self.branch(condition, "fault", fine)
         self.at(fine)
 
-    def switch(self, value: str, cases: dict[str, tuple[int, ...]], likely: str = "") -> Switch:
-        """Arms by name and the numbers that lead to them; no numbers: all others. likely: the arm that is nearly always
-        taken, if there is one. See `Switch`."""
-        return Switch(self, value, cases, likely)
-
-    def weights(self, numbers: list[int]) -> str:
-        """Metadata of a jump: how often each of its targets is taken."""
-        text = f'!{{!"branch_weights", {", ".join(f"i32 {n}" for n in numbers)}}}'
-        return f", !prof !{self.metadata.setdefault(text, len(self.metadata) + 1)}"
+    def switch(self, value: str, cases: dict[str, tuple[int, ...]]) -> Switch:
+        """Arms by name and the numbers that lead to them; no numbers: all others. See `Switch`."""
+        return Switch(self, value, cases)
 
     # -- instructions
 
@@ -213,7 +205,7 @@ class Switch:
     """Arms of code that join: `with s.arm("row") as results: results.append(value)` for each arm that `Text.switch` was
     given, then `s.end()`, then `s.phi(type)` for each result in turn."""
 
-    def __init__(self, t: Text, value: str, cases: dict[str, tuple[int, ...]], likely: str = "") -> None:
+    def __init__(self, t: Text, value: str, cases: dict[str, tuple[int, ...]]) -> None:
         self.t = t
         self.labels = {name: t.label(name) for name in cases}
         self.behind = t.label("end")
@@ -223,9 +215,7 @@ class Switch:
         listed = " ".join(
             f"i32 {number}, label %{self.labels[name]}" for name, numbers in cases.items() for number in numbers
         )
-        weights = [default, *(name for name, numbers in cases.items() for _ in numbers)]
-        profile = t.weights([1000 if name == likely else 1 for name in weights]) if likely else ""
-        t.do(f"switch i32 {value}, label %{self.labels[default]} [{listed}]{profile}")
+        t.do(f"switch i32 {value}, label %{self.labels[default]} [{listed}]")
 
     @contextmanager
     def arm(self, name: str) -> Iterator[list[str]]:

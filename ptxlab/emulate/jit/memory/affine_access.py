@@ -15,15 +15,12 @@ import numpy as np
 
 from ptxlab.emulate.jit.affine.forms import Form
 from ptxlab.emulate.jit.affine.values import Affine
-from ptxlab.emulate.jit.emitter.access_groups import AT_A_STRIDE, IN_ONE_ROW, IN_SHORT_ROWS, ROWS, Group, Rows
+from ptxlab.emulate.jit.emitter.access_groups import AT_A_STRIDE, ROWS, Group
 from ptxlab.emulate.jit.emitter.emitter import Emitter
 from ptxlab.emulate.jit.emitter.part import Part
 from ptxlab.emulate.jit.llvm.ir_text import COLD, W
 from ptxlab.emulate.jit.llvm.values import Value, constant
 from ptxlab.emulate.jit.memory.address_resolution import AddressResolution
-from ptxlab.emulate.jit.memory.prefetches import Prefetches
-from ptxlab.emulate.jit.memory.short_rows import fills_a_row, in_one_row, masked, short_rows
-from ptxlab.emulate.jit.memory.strided_rows import of_some
 from ptxlab.emulate.rules.accesses import (
     ANYWHERE,
     HALVES_IN_A_ROW,
@@ -80,7 +77,6 @@ class AffineAccesses(Part):
     def __init__(self, e: Emitter, sites: AddressResolution) -> None:
         super().__init__(e)
         self.sites = sites
-        self.prefetches = Prefetches(e, sites)
 
     def locate(self, group: Group, at: Affine, size: int) -> bool:
         """Leaves where the addresses of a group lie; False, and nothing done, where lanes are misaligned or far off."""
@@ -101,8 +97,6 @@ class AffineAccesses(Part):
         group.patterns, found, way = self._patterns(group, at, extent, size)
         offsets = "" if way or group.patterns != {IN_ONE_ALLOCATION} else self._offsets(at.form, extent, start)
         group.patterns |= {ANYWHERE} if self._in_rows(at, size) else {IN_ONE_ALLOCATION, ANYWHERE}
-        if self.e.rounds is not None and not shared and IN_A_ROW in group.patterns:
-            self.prefetches.later(group, host, t.sub("i64", extent.first.text, start), size)
         fits = t.here
         t.go(placed)
         t.at(other)
@@ -126,13 +120,8 @@ class AffineAccesses(Part):
         if not shared:
             group.reach = t.sub("i64", extent.lowest.text, start), extent.beyond.text
         if way:
-            group.rows, group.one_row = self._short_rows(at.form, size), group.one_row or way == str(IN_ONE_ROW)
             group.stride = str(apart[1]) if extent.stride is None else extent.stride.text
         if not shared:
-            likely = group.patterns | ({_pattern_of_all(at.form, size)} if self.active.thinned else set())
-            one = group.halves[:1] if group.one_row or IN_A_ROW in likely else ()
-            rows = group.halves if HALVES_IN_A_ROW in likely else one
-            self.prefetches.behind(group, rows, size)
             group.members.append((-1, 0, 0))
             self.sites.mixed.add(group.site)
         return True
@@ -189,49 +178,14 @@ class AffineAccesses(Part):
         if pattern in ROWS and found == str(partial):
             return frozenset({partial}), found, way
         steady = form.times == LANES and not any(apart) if form.times else _steady(form)
-        one_row = self.e.wide and not group.write and not steady and in_one_row(form, size)
-        if pattern == IN_ONE_ALLOCATION and not steady and self._stores_one_row(group, form, size):
-            group.one_row, group.some = True, self.sites.patterns.with_gaps()
-            way = self._of_all(str(IN_ONE_ROW), str(IN_ONE_ROW if group.some else IN_ONE_ALLOCATION))
-            return frozenset({IN_ONE_ALLOCATION}), found, way
-        if pattern == IN_ONE_ALLOCATION and one_row and self._short_rows(form, size) is None:
-            return frozenset({IN_ONE_ALLOCATION}), found, str(IN_ONE_ROW)
-        if pattern == IN_ONE_ALLOCATION and self.active.thinned and not steady:
-            rows = self._short_rows(form, size)
-            if rows is not None and masked(rows, self.e.wide):
-                return frozenset({IN_ONE_ALLOCATION}), found, str(IN_SHORT_ROWS)
-        if pattern == IN_ONE_ALLOCATION and steady and not form.times and self._some_as_all(at, size):
-            group.some = True
-            return frozenset({IN_ONE_ALLOCATION}), found, str(AT_A_STRIDE)
-        if pattern != IN_ONE_ALLOCATION or self.active.partly or not (steady or self._short_rows(form, size)):
+        if pattern != IN_ONE_ALLOCATION or self.active.partly or not steady:
             return frozenset({pattern, partial}), found, way
-        if not steady:
-            rows = self._short_rows(form, size)
-            assert rows is not None
-            some = IN_SHORT_ROWS if masked(rows, self.e.wide) else IN_ONE_ALLOCATION
-            return frozenset({IN_ONE_ALLOCATION}), found, self._of_all(str(IN_SHORT_ROWS), str(some))
         way = self._of_all(str(AT_A_STRIDE), str(IN_ONE_ALLOCATION))
         if extent.stride is None:
             return frozenset({IN_ONE_ALLOCATION}), found, way
         row, tight = self._of_all(str(IN_A_ROW), str(gaps)), self.t.eq("i64", extent.stride.text, size)
         found, way = (self.t.select(tight, "i32", row, other) for other in (found, way))
         return frozenset({IN_A_ROW, gaps, IN_ONE_ALLOCATION}), found, way
-
-    def _stores_one_row(self, group: Group, form: Form, size: int) -> bool:
-        """Whether lanes store a row of shared memory, in an order of their own."""
-        if self.e.instruments or not self.e.wide or self.e.code.space != "shared":
-            return False
-        return group.write and size in (4, 8) and fills_a_row(form, size)
-
-    def _some_as_all(self, at: Affine, size: int) -> bool:
-        """Whether some lanes that are equally far apart access shared memory as all of them would."""
-        if self.e.instruments or not self.e.wide or self.e.code.space != "shared":
-            return False
-        return self.sites.patterns.with_gaps() and of_some(at.form.apart[1], size)
-
-    def _short_rows(self, form: Form, size: int) -> Rows | None:
-        """The rows of lanes that are not all equally far apart."""
-        return None if _steady(form) else short_rows(form, size)
 
     def _of_all(self, whole: str, partial: str) -> str:
         """The pattern of all lanes, or of some."""

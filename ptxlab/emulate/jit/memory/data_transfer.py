@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from ptxlab.emulate.jit.emitter.access_groups import ROWS, SAME, Group, Seen
+from ptxlab.emulate.jit.emitter.access_groups import AT_A_STRIDE, ROWS, SAME, Group, Seen
 from ptxlab.emulate.jit.emitter.affine_calls import Given
 from ptxlab.emulate.jit.emitter.emitter import Emitter
 from ptxlab.emulate.jit.emitter.part import Part
@@ -15,13 +14,7 @@ from ptxlab.emulate.jit.llvm.values import BITS, LLVM, Value
 from ptxlab.emulate.jit.llvm.vector_elements import deinterleave, interleave, joined
 from ptxlab.emulate.jit.memory.address_buffers import AddressBuffers
 from ptxlab.emulate.jit.memory.address_resolution import AddressResolution
-from ptxlab.emulate.jit.memory.merged_loads import Bundle, Bundles
-from ptxlab.emulate.jit.memory.merged_stores import MergedStores
-from ptxlab.emulate.jit.memory.row_chunks import RowChunks
 from ptxlab.emulate.jit.memory.scattered import Offsets, Scattered, Stride, Where
-from ptxlab.emulate.jit.memory.short_rows import ShortRows, first_of_half, load_one_row, store_one_row
-from ptxlab.emulate.jit.memory.strided_rows import StridedRows
-from ptxlab.emulate.jit.memory.vector_stores import store_vectors, stored_together
 from ptxlab.emulate.jit.translation.rule_calls import call
 from ptxlab.emulate.rules import memcheck
 from ptxlab.emulate.rules.accesses import ANYWHERE, HALVES_IN_A_ROW, IN_ONE_ALLOCATION, PARTS_OF_ROWS
@@ -34,11 +27,6 @@ class Transfers(Part):
     def __init__(self, e: Emitter, sites: AddressResolution, laid: AddressBuffers) -> None:
         super().__init__(e)
         self.sites, self.laid, self.scattered = sites, laid, Scattered(e, sites.patterns)
-        self.chunks, self.late = RowChunks(e, self.scattered), MergedStores(e, self.scattered)
-        self.bundles: Bundles = {}
-        """The loads of the block that are made together where they are not in a row."""
-        self.places = 0
-        """How many places bundles need."""
 
     # -- the access itself ---------------------------------------------------------------------------------------------
 
@@ -79,8 +67,6 @@ class Transfers(Part):
         """An arm of code for each pattern."""
         t, group, lane = self.t, seen.group, seen.lane
         stored = self._vectors(seen)
-        if seen.write:
-            self.late.comes(seen, stored)
         arms: dict[str, tuple[int, ...]] = {}
         if group.patterns.intersection(ROWS):
             # One test less; in shared memory `matmul_tiled` took 1.25 of the time, which nobody has explained.
@@ -96,10 +82,10 @@ class Transfers(Part):
         if gathered:
             arms["any"] = ()
         if group.way:
-            arms["strided"] = (group.way_apart,)
+            arms["strided"] = (AT_A_STRIDE,)
         if group.site in self.sites.mixed:
             arms["each"] = (ANYWHERE,)
-        switch = t.switch(group.way or group.pattern, arms, self._likely(seen, arms))
+        switch = t.switch(group.way or group.pattern, arms)
         if "row" in arms:
             with switch.arm("row") as results:
                 results += self._store_rows(seen, stored) if seen.write else self._load_rows(seen)
@@ -123,18 +109,7 @@ class Transfers(Part):
             return ()
         return tuple(Value(switch.phi(f"<{W} x {LLVM[lane]}>"), lane, False) for _ in range(seen.count))
 
-    def _likely(self, seen: Seen, arms: dict[str, tuple[int, ...]]) -> str:
-        """The arm that is nearly always taken, where the steps of the lanes say so: LLVM's register allocator then
-        keeps others' needs out of its way. Not of global memory outside of loops: there it made some kernels slower, by
-        storing more before the access."""
-        group = seen.group
-        if group.lanes is None or group.way or "row" not in arms:
-            return ""
-        if seen.code.space != "shared" and not self.e.loops.here:
-            return ""
-        return "gaps" if self.active.partly and "gaps" in arms else "row"
-
-    def _any(self, seen: Seen, stored: list[str], arm: str = "any") -> list[str]:
+    def _any(self, seen: Seen, stored: list[str]) -> list[str]:
         """Anywhere in one allocation, in this arm of code."""
         group = seen.group
 
@@ -144,89 +119,24 @@ class Transfers(Part):
             laid = self.laid.offsets(group)  # lanes are `strided` as a rule
             return Offsets(self.t.load(f"<{W} x i32>", laid, align=64))
 
-        return self._apart(seen, stored, arm, group.pointer, offsets)
+        return self._scattered(seen, stored, group.pointer, offsets)
 
     def _strided(self, seen: Seen, stored: list[str]) -> list[str]:
-        """Each lane so many bytes behind the one before, or in short rows."""
+        """Each lane so many bytes behind the one before."""
         first = self.t.offset(seen.group.pointer, seen.group.halves[0])
-        late = self.late.of(seen) if seen.write else None
-        if late is None:
-            return self._in_its_turn(seen, first, stored)
-        with self.t.if_else(late.when) as (together, alone):
-            with together:
-                self.late.store(seen, late, first)
-            with alone:
-                self._in_its_turn(seen, first, stored)
-        return []
+        return self._scattered(seen, stored, first, lambda: Stride(seen.group.stride))
 
-    def _in_its_turn(self, seen: Seen, first: str, stored: list[str]) -> list[str]:
-        """An access of these lanes that is made where it stands."""
-        if seen.group.one_row and seen.write:
-            store_one_row(self.t, seen, first, stored, self.active.vector if seen.group.some else "")
-            return []
-        if seen.group.one_row:
-            return load_one_row(self.t, seen, first)
-        if seen.group.rows:
-            return self._short_rows(seen, first, stored)
-        found = StridedRows(self.e).moved(seen, first, stored)
-        if found is not None:
-            return found
-        if seen.group.some:  # an access that no such row is made for, while others of its group are
-            return self._any(seen, stored, "strided")
-
-        def alone() -> list[str]:
-            return self._apart(seen, stored, "strided", first, lambda: Stride(seen.group.stride))
-
-        bundled = seen.write or (seen.code.index, 0) in self.bundles
-        return alone() if bundled else self.chunks.load(seen, first, alone)
-
-    def _short_rows(self, seen: Seen, first: str, stored: list[str]) -> list[str]:
-        """Rows of 16 lanes, 8 or 4."""
-        t, ty, rows = self.t, LLVM[seen.lane], ShortRows(self.e)
-        if seen.write:
-            rows.store(seen, first, interleave(t, ty, stored))
-            return []
-        return deinterleave(t, ty, rows.load(seen, first), seen.count)
-
-    def _apart(self, seen: Seen, stored: list[str], arm: str, pointer: str, place: Callable[[], Where]) -> list[str]:
-        """Lanes at a distance, in this arm of code. `place` says where; what is loaded already does not ask."""
+    def _scattered(self, seen: Seen, stored: list[str], pointer: str, place: Callable[[], Where]) -> list[str]:
+        """Lanes at a distance, from a pointer on. `place` says where."""
         results: list[str] = []
-        where, group = functools.cache(place), seen.group
-        often = group.lanes is None or group.patterns.isdisjoint(ROWS)
-        if seen.write and seen.step == BITS[seen.lane] // 8 and stored_together(seen.lane, seen.count):
-            base = self.t.offset(pointer, seen.offset)
-            store_vectors(self.scattered, seen.lane, base, where(), stored)
-            return results
+        where = place()
         for k in range(seen.count):
-            bundle, row = self.bundles.get((seen.code.index, k), (None, 0))
-            late = self.late.around.get(seen.code.index)
-            if bundle is not None and late is None:
-                self._fill(bundle, arm, pointer, where)
-                results.append(bundle.row(self.t, row))
-                continue
             base = self.t.offset(pointer, seen.offset + k * seen.step)
             if seen.write:
-                self.scattered.store(seen.lane, base, where(), stored[k], often=often)
-            elif bundle is not None and late is not None and late.when and arm == "strided":
-                with self.t.if_else(late.when) as (together, alone):
-                    with together:
-                        self._fill(bundle, arm, pointer, where)
-                        found = bundle.row(self.t, row), self.t.here
-                    with alone:
-                        other = self.scattered.load(seen.lane, base, place(), often=often).text, self.t.here
-                kind = f"<{W} x {LLVM[seen.lane]}>"
-                results.append(self.t.phi(kind, (found[0], found[1]), (other[0], other[1])))
+                self.scattered.store(seen.lane, base, where, stored[k])
             else:
-                results.append(self.scattered.load(seen.lane, base, where(), often=often).text)
+                results.append(self.scattered.load(seen.lane, base, where).text)
         return results
-
-    def _fill(self, bundle: Bundle, arm: str, pointer: str, where: Callable[[], Where]) -> None:
-        """Loads a bundle, if this is the first access that needs it in this arm of code."""
-        if arm not in bundle.loaded:
-            bundle.loaded.add(arm)
-            self.places = max(self.places, bundle.place + 1)
-            base = self.t.offset(pointer, bundle.offset)
-            self.scattered.load_bundle(bundle, base, where())
 
     def _by_call(self, seen: Seen) -> tuple[Value, ...]:
         """The same by a call of one function for all accesses of that size, the data passed in the buffer `%data`."""
@@ -310,13 +220,10 @@ class Transfers(Part):
         half, parts = f"<{width} x {ty}>", []
         shared = not self.e.wide and seen.code.space == "shared"
         if not self.e.wide and not shared and BITS[seen.lane] < 32:  # no CPU has an instruction for it
-            return self._any(seen, stored, "gaps")
-        first = self.active.first_lanes if self.e.wide else 0
+            return self._any(seen, stored)
         for k, spot in enumerate(self._halves(seen)):
             mask = self._mask_of_half(k, count)
-            if first:
-                parts += first_of_half(t, seen, spot, k, first, block)
-            elif seen.write:
+            if seen.write:
                 cut = t.shuffle(f"<{W * count} x {ty}>", block, range(k * width, (k + 1) * width))
                 if shared:  # nobody else writes there, and there is room on both sides
                     # Volatile, or LLVM makes a store under a mask of it, which takes AMD's CPUs 12 cycles.

@@ -8,7 +8,6 @@ the active lanes have their turns.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,8 +17,6 @@ from ptxlab.emulate.jit.emitter.part import Part
 from ptxlab.emulate.jit.llvm.ir_text import Text, W
 from ptxlab.emulate.jit.llvm.values import BITS, LLVM, Value
 from ptxlab.emulate.jit.memory.address_patterns import Patterns
-from ptxlab.emulate.jit.memory.merged_loads import BYTES, Bundle, transposed
-from ptxlab.emulate.jit.memory.short_gathers import ShortGathers
 
 LARGE = 1500
 """Programs with more PTX instructions (debug builds, libraries) are built for size, not for speed."""
@@ -87,47 +84,26 @@ class Scattered(Part):
         super().__init__(e)
         self.patterns = patterns
 
-    def load(self, lane: str, base: str, where: Where, *, often: bool = False) -> Value:
-        """The elements of the active lanes; what others get is undefined. often: whether lanes are likely to lie so."""
+    def load(self, lane: str, base: str, where: Where) -> Value:
+        """The elements of the active lanes; what others get is undefined."""
         kind = f"<{W} x {LLVM[lane]}>"
         if self._inline(lane, where):
-            offsets = where.vector(self.t)
-            if not (often and self._by_width):
-                return Value(self._gather(lane, base, offsets, W), lane, False)
-            widths = self._widths()
-            for width, arm in widths:
-                with arm as results:
-                    results.append(self._gather(lane, base, offsets, width))
-            return Value(widths.phi(kind), lane, False)
+            pointers = self.t.element("i8", base, where.vector(self.t), by=f"<{W} x i32>")
+            found = self.t.gather(LLVM[lane], BITS[lane] // 8, pointers, self.active.vector, "zeroinitializer")
+            return Value(found, lane, False)
         name, listed, given = self.called(f"gather.{lane}", base, where)
         self.function(name, f"{kind} @{name}({listed})", lambda t: _load(t, lane, where))
         return Value(self.t.call_function(kind, name, given), lane, False)
 
-    def load_bundle(self, bundle: Bundle, base: str, where: Where) -> None:
-        """Puts the bundle of each active lane into its place."""
-        lane, count = bundle.lane, bundle.count
-        name, listed, given = self.called(f"bundle.{lane}.{count}", base, where)
-        self.function(name, f"void @{name}({listed}, ptr %rows)", lambda t: _load_bundle(t, lane, count, where))
-        self.t.call_function("void", name, given, f"ptr {bundle.at}")
-
-    def store(self, lane: str, base: str, where: Where, value: str, *, often: bool = False) -> None:
-        """Stores the elements of the active lanes. often: whether lanes are likely to be apart."""
+    def store(self, lane: str, base: str, where: Where, value: str) -> None:
+        """Stores the elements of the active lanes."""
         kind = f"<{W} x {LLVM[lane]}>"
         if self._inline(lane, where):
-            offsets = where.vector(self.t)
-            if not (self._amd and not self.e.small and self.patterns.with_gaps()):
-                self._scatter(lane, base, offsets, value, W)
-                return
-            if not (often and self._by_width):
-                self._few_or_all(lane, base, Offsets(offsets), value)
-                return
-            widths = self._widths()
-            for width, arm in widths:
-                with arm:
-                    if width < W:
-                        self._scatter(lane, base, offsets, value, width)
-                    else:
-                        self._few_or_all(lane, base, Offsets(offsets), value)
+            offsets = Offsets(where.vector(self.t))
+            if self._amd and not self.e.small and self.patterns.with_gaps():
+                self._few_or_all(lane, base, offsets, value)
+            else:
+                self._scatter(lane, base, offsets, value)
             return
         name, listed, given = self.called(f"scatter.{lane}", base, where)
         self.function(name, f"void @{name}({listed}, {kind} %x)", lambda t: _store_at(t, lane, where))
@@ -143,40 +119,12 @@ class Scattered(Part):
                 self.function(name, f"void @{name}({listed}, {kind} %x)", lambda t: _store_few(t, lane))
                 self.t.call_function("void", name, given, f"{kind} {value}")
             with at_once:
-                self._scatter(lane, base, where.text, value, W)
+                self._scatter(lane, base, where, value)
 
-    @property
-    def _by_width(self) -> bool:
-        """Whether lanes are likely to be inactive, on a CPU whose gathers take as long as all lanes of their vectors
-        together, active or not."""
-        return self._amd and self.e.brief and self.patterns.with_gaps()
-
-    def _widths(self) -> ShortGathers:
-        """Arms of code for the lanes up to the last active one."""
-        return ShortGathers(self.t, self.m, self.active.bits)
-
-    def _gather(self, lane: str, base: str, offsets: str, lanes: int) -> str:
-        """The elements of the active lanes, which are among the first so many, by the CPU's instruction."""
-        t, kind = self.t, LLVM[lane]
-        pointers = t.element("i8", base, self._first(offsets, "i32", lanes), by=f"<{lanes} x i32>")
-        mask = self._first(self.active.vector, "i1", lanes)
-        found = t.gather(kind, BITS[lane] // 8, pointers, mask, "zeroinitializer", lanes)
-        if lanes == W:
-            return found
-        return t.shuffle(f"<{lanes} x {kind}>", found, [min(k, lanes) for k in range(W)], "zeroinitializer")
-
-    def _scatter(self, lane: str, base: str, offsets: str, value: str, lanes: int) -> None:
-        """Stores the elements of the active lanes, which are among the first so many, by the CPU's instruction."""
-        t, kind = self.t, LLVM[lane]
-        pointers = t.element("i8", base, self._first(offsets, "i32", lanes), by=f"<{lanes} x i32>")
-        mask = self._first(self.active.vector, "i1", lanes)
-        t.scatter(kind, BITS[lane] // 8, self._first(value, kind, lanes), pointers, mask, lanes)
-
-    def _first(self, vector: str, kind: str, lanes: int) -> str:
-        """The first so many elements of a vector."""
-        if lanes == W:
-            return vector
-        return self.t.shuffle(f"<{W} x {kind}>", vector, range(lanes))
+    def _scatter(self, lane: str, base: str, where: Offsets, value: str) -> None:
+        """Stores the elements of the active lanes by the CPU's instruction."""
+        pointers = self.t.element("i8", base, where.text, by=f"<{W} x i32>")
+        self.t.scatter(LLVM[lane], BITS[lane] // 8, value, pointers, self.active.vector)
 
     def called(self, name: str, base: str, where: Where) -> tuple[str, str, str]:
         """The name of a function for this way to say where lanes are, its first parameters and their values."""
@@ -258,45 +206,6 @@ def _load(t: Text, lane: str, where: Where) -> None:
         x = t.load(ty, p, align=size)
         t.store(ty, x, t.element(ty, "%out", k))
     t.ret(f"<{W} x {ty}>", t.load(f"<{W} x {ty}>", "%out", align=64))
-
-
-def _load_bundle(t: Text, lane: str, count: int, where: Where) -> None:
-    """The body of a function that loads bundles."""
-    ty, size = LLVM[lane], BITS[lane] // 8
-    together = 2 * BYTES // size
-    if isinstance(where, Offsets):
-        _if_many(t)
-    places = where.places(t)
-    if size < 4 and count * size == 4:
-        _load_words(t, ty, size, places)
-    for first in range(0, W, together) if count * size > 4 else ():
-        rows = [t.load(f"<{count} x {ty}>", p, align=size) for p in itertools.islice(places, together)]
-        for e, column in enumerate(transposed(t, ty, rows, count)):
-            p = t.offset("%rows", (e * W + first) * size)
-            t.store(f"<{together} x {ty}>", column, p, align=32)
-    t.ret()
-    if isinstance(where, Stride):
-        return
-    t.at("few")
-    with each_lane(t) as number:
-        p = t.offset("%base", lane_offset(t, number))
-        to = t.element(ty, "%rows", number)
-        for e in range(count):
-            at, there = (t.element(ty, q, n) for q, n in ((p, e), (to, e * W)))
-            t.store(ty, t.load(ty, at, align=size), there)
-    t.ret()
-
-
-def _load_words(t: Text, ty: str, size: int, places: Iterable[str]) -> None:
-    """Bytes or halves that fill a word of each lane, one vector behind the other."""
-    words = "poison"
-    for k, p in enumerate(places):
-        word = t.load("i32", p, align=size)
-        words = t.insert(f"<{W} x i32>", words, "i32", word, k)
-    for first in range(0, 4, size):
-        moved = t.lshr(f"<{W} x i32>", words, f"splat (i32 {8 * first})")
-        column = t.trunc(f"<{W} x i32>", moved, f"<{W} x {ty}>")
-        t.store(f"<{W} x {ty}>", column, t.offset("%rows", first * W), align=32)
 
 
 def _if_many(t: Text) -> None:
