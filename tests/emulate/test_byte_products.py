@@ -62,22 +62,3 @@ def test_shorter_vectors(cpu: str, features: str, lanes: int, monkeypatch: pytes
     for a_type, b_type in TYPES:
         found, _ = run("jit", text(a_type, b_type), threads=64, x=x)
         assert found.tolist() == expected(a_type, b_type, x).tolist(), (a_type, b_type)
-
-
-def test_one_instruction_for_pairs() -> None:
-    from ptxlab.emulate import lower
-    from ptxlab.emulate.jit.affine.block_rows import Rows
-    from ptxlab.emulate.jit.building.module_text import module_text
-    from ptxlab.emulate.jit.instruments.selection import Instruments
-    from ptxlab.emulate.jit.native.code import Cpu
-    from ptxlab.text import parse
-
-    def emitted(cpu: Cpu) -> str:
-        program = lower(parse(text("s32", "u32")))
-        return module_text(program, cpu, Instruments(), Rows(), diverged=False, small=False).text
-
-    wide, apple = emitted(Cpu("znver4", "+sse2,+avx2,+avx512f,+avx512bw")), emitted(Cpu("apple-m1", "+neon"))
-    assert "call <16 x i32> @llvm.x86.avx512.pmaddw.d.512" in wide
-    assert "mul <32 x i32>" not in wide
-    assert "pmadd" not in apple
-    assert "mul <32 x i32>" in apple

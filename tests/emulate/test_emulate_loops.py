@@ -8,9 +8,7 @@ import numpy as np
 import pytest
 from emulate_programs import ALL_CHECKS, ENGINES, WAYS, improve, kernel, run
 
-from ptxlab.emulate import lower
 from ptxlab.errors import DeviceFault
-from ptxlab.text import parse
 
 pytestmark = pytest.mark.skipif("jit" not in ENGINES, reason="needs llvmlite: there is one engine only")
 
@@ -99,34 +97,11 @@ def test_warps_that_wait_for_each_other_in_a_loop() -> None:
     assert left == [([3, 0, 0, 0], [24 * k + 2 for k in range(96)])] * len(WAYS)
 
 
-def kept(body: str) -> list[set[str]]:
-    """The registers that lie in locals in each block of a kernel in which no register is a scalar."""
-    from ptxlab.emulate.jit.emitter.loop_registers import registers_of_loops
-    from ptxlab.emulate.program.liveness import live_in
-
-    program = lower(parse(kernel(body)))
-    found = registers_of_loops(program, live_in(program), [False] * len(program.registers))
-    return [{r.name for r in program.registers if bits >> r.index & 1} for bits in found]
-
-
-def test_which_registers_a_loop_keeps() -> None:
-    plain = kept(SUM.format(body="", turns=12))
-    loop = {"%r1", "%r10", "%r11", "%fd1", "%rd10", "%p5"}
-    assert [each for each in plain if each] == [loop]
-    assert not any(kept(SUM.format(body="bar.sync 0;", turns=12)))
-    nested = [each for each in kept(SUM.format(body=BODIES["nested"], turns=12)) if each]
-    assert len(nested) == 3
-    assert all(each == loop | {"%r16"} for each in nested)
-    inner = [each for each in kept(SUM.format(body=BODIES["nested"] + "bar.sync 0;", turns=12)) if each]
-    assert inner == [{"%r11", "%r16"}]
-
-
 def test_a_loop_with_too_many_registers_for_the_cpu_keeps_none_of_all_lanes() -> None:
     many = "".join(f"mad.lo.u64 %rd{k}, %rd{k}, 3, %rd10; " for k in range(12, 20))
     start = "".join(f"mov.u64 %rd{k}, {k}; " for k in range(12, 20))
     end = "".join(f"add.u64 %rd10, %rd10, %rd{k}; " for k in range(12, 20))
     body = start + SUM.format(body=many, turns=12).replace("cvt.rzi", f"{end} cvt.rzi")
-    assert not any(kept(body))
     text = kernel(body)
     expected = outcome("step", text, {})
     assert [outcome(way, text, {}) == expected for way in WAYS] == [True] * len(WAYS)

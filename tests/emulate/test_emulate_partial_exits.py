@@ -102,48 +102,11 @@ def test_with_counters_and_checks(options: dict[str, Any], seed: int) -> None:
 FILTER = LOADED[0] + CONDITIONS[1] + "@%p1 bra END; {more} st.global.u32 [%rd6], %r1; END:"
 
 
-def test_warps_stay_in_their_segment() -> None:
-    from ptxlab.emulate import lower
-    from ptxlab.emulate.jit.building.module_text import module_text
-    from ptxlab.emulate.jit.instruments.selection import Instruments
-    from ptxlab.emulate.jit.native.code import host
-    from ptxlab.text import parse
-
-    def text(body: str) -> str:
-        program = lower(parse(kernel(body, SHARED)))
-        return module_text(program, host(), Instruments(), diverged=False, small=False).text
-
-    assert text(FILTER.format(more="")).count("\npartial.end") == 2  # in both loops over the warps
-    assert "\npartial." not in text(FILTER.format(more="bar.warp.sync -1;"))
-    assert "\npartial." not in text(
-        LOADED[0] + CONDITIONS[3].format(n=100) + FILTER.partition(CONDITIONS[1])[2].format(more="")
-    )
-
-
 CHECKERED = (
     "add.u32 %r8, %r4, %r2; and.b32 %r8, %r8, 1; setp.ne.u32 %p1, %r8, 0; @%p1 bra END;"
     "mul.wide.u32 %rd6, %r4, 4; add.u64 %rd6, %rd6, %rd2; ld.global.u32 %r5, [%rd6+{ahead}]; {more}"
     "ld.global.u32 %r6, [%rd6+4]; add.u32 %r5, %r5, %r6; st.global.u32 [%rd6], %r5; END:"
 )
-
-
-def test_every_second_lane_is_asked_for_with_its_warp() -> None:
-    """Which lanes exit is not asked of the first and the last warp; where the others' rows lie is."""
-    from ptxlab.emulate import lower
-    from ptxlab.emulate.jit.building.module_text import module_text
-    from ptxlab.emulate.jit.instruments.selection import Instruments
-    from ptxlab.emulate.jit.native.code import host
-    from ptxlab.text import parse
-
-    program = lower(parse(kernel(CHECKERED.format(ahead=8, more=""), SHARED)))
-    cpu = host()
-    if not cpu.wide:
-        return
-    text = module_text(program, cpu, Instruments(), diverged=False, small=False).text
-    swift = text.partition("\nswift.f:")[2].partition("\nwarp:")[0]
-    assert "masked.load" in swift
-    assert "miss.lanes" not in swift
-    assert "gather" not in swift
 
 
 @pytest.mark.sweep(6)

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import re
 import sys
 
 import numpy as np
 import pytest
 from emulate_programs import ENGINES, WAYS, improve, kernel, run
 from guard_pages import between_guard_pages
-
-from ptxlab.emulate import lower
-from ptxlab.text import parse
 
 pytestmark = pytest.mark.skipif("jit" not in ENGINES, reason="needs llvmlite: there is one engine only")
 
@@ -72,31 +68,6 @@ def test_rows(type_: str, block: tuple[int, int], stride: int) -> None:
     x = np.random.default_rng(1).integers(0, 1 << 30, 8192, np.uint32)
     x[0] = stride
     _agree(program, block, x)
-
-
-def test_what_is_loaded_and_stored() -> None:
-    from ptxlab.emulate.jit.affine.block_rows import Rows
-    from ptxlab.emulate.jit.building.module_text import module_text
-    from ptxlab.emulate.jit.instruments.selection import Instruments
-    from ptxlab.emulate.jit.native.code import Cpu
-
-    def vectors(block: tuple[int, int, int], length: int, times: int = 1) -> tuple[int, int]:
-        cpu, plain = Cpu("znver4", "+avx512f"), Instruments(False, frozenset())
-        apart = f"mul.lo.u32 %r5, %r1, {times}; mad.lo.u32 %r9, %r8, %r7, %r5;"
-        program = lower(parse(text("u32").replace("mad.lo.u32 %r9, %r8, %r7, %r1;", apart)))
-        turn = module_text(program, cpu, plain, Rows.of(block), diverged=False, small=False).text
-        turn = turn[turn.index("@turn(") :].partition("\n}")[0]
-        plain_or_masked = (
-            "= (?:load|call) <{} x i32>(?:, ptr| @llvm.masked.load)",
-            "store(?:.v{0}i32.p0\\()? ?<{0} x i32>",
-        )
-        return tuple(len(re.findall(pattern.format(length), turn)) for pattern in plain_or_masked)
-
-    assert vectors((8, 8, 1), 8) == (8, 8)
-    assert vectors((4, 16, 1), 4) == (16, 16)
-    assert vectors((16, 4, 1), 8) == (0, 0)
-    assert [vectors((8, 8, 1), 8, times) for times in (2, 4, 5)] == [(4 + 8, 4), (4 + 16, 4), (4, 4)]
-    assert vectors((16, 4, 1), 16, 3)[0] == vectors((16, 4, 1), 16, 5)[0] + 6
 
 
 LEAVE = """

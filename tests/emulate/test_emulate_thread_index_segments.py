@@ -103,19 +103,6 @@ TREE = (
 STEPS = {f"at{w}": "" for w in (64, 32, 16, 8, 4, 2, 1)}
 
 
-def test_most_warps_are_not_looked_at() -> None:
-    from ptxlab.emulate import lower
-    from ptxlab.emulate.jit.building.module_text import module_text
-    from ptxlab.emulate.jit.instruments.selection import Instruments
-    from ptxlab.emulate.jit.native.code import host
-    from ptxlab.text import parse
-
-    text = module_text(
-        lower(parse(kernel(TREE.format(**STEPS), SHARED))), host(), Instruments(), diverged=False, small=False
-    ).text
-    assert text.count("\nside.warp:") == 8
-
-
 @pytest.mark.sweep(3)
 @pytest.mark.parametrize("block", [(128,), (100,), (32, 4)])
 def test_a_tree_of_two_workers(block: tuple[int, ...]) -> None:

@@ -3,7 +3,6 @@ way."""
 
 from __future__ import annotations
 
-import re
 from types import SimpleNamespace
 from typing import Any
 
@@ -297,66 +296,12 @@ def test_all_engines_do_the_same(what: str) -> None:
         assert other == expected
 
 
-SEGMENTS = {
-    "all alike": 1,
-    "a barrier": 2,
-    "votes at a barrier": 2,
-    "barriers in a loop": 3,
-    "warps leave a loop with a barrier one by one": 2,
-    "a tree": 3,
-    "one thread writes for all, and the others exit": 2,
-    "a warp of one block exits early": 1,  # its first turn has two ends
-    "more than a quantum": 0,
-    "a warp arrives and goes on": 0,
-    "barriers under a guard": 0,
-}
-"""How many pieces of a program have functions of their own for all warps of a block."""
-
-
-@pytest.mark.parametrize("what", SEGMENTS)
-@pytest.mark.parametrize("counters", [False, True], ids=["plain", "counted"])
-def test_segments(what: str, counters: bool) -> None:
-    pytest.importorskip("llvmlite")
-    from ptxlab.emulate import lower
-    from ptxlab.emulate.jit.building.module_text import module_text
-    from ptxlab.emulate.jit.instruments.selection import Instruments
-    from ptxlab.emulate.jit.native.code import host
-    from ptxlab.text import parse
-
-    program = lower(parse(kernel(PROGRAMS[what][2], SHARED)))
-    text, quick = (
-        module_text(program, host(), Instruments(counters), diverged=False, small=small).text for small in (False, True)
-    )
-    assert len(re.findall(r"^define .*@segment", text, re.MULTILINE)) == SEGMENTS[what]
-    assert "@segment" not in quick
-
-
-@pytest.mark.parametrize(
-    ("body", "follows"),
-    [(WRITES, True), ("bar.sync 0;" + WRITES, False), (WRITES + "bar.sync 0;" + WRITES, False)],
-)
-def test_the_next_block_follows_in_the_function_of_all_of_a_block(
-    monkeypatch: pytest.MonkeyPatch, body: str, follows: bool
-) -> None:
-    segments = pytest.importorskip("ptxlab.emulate.jit.control.segments", reason="needs llvmlite", exc_type=ImportError)
-    from ptxlab.emulate import lower
-    from ptxlab.emulate.jit.building.module_text import module_text
-    from ptxlab.emulate.jit.instruments.selection import Instruments
-    from ptxlab.emulate.jit.native.code import host
-    from ptxlab.text import parse
-
-    program, found, emit = lower(parse(kernel(body))), list[Any](), segments.Segments.emit
-    monkeypatch.setattr(segments.Segments, "emit", lambda self: (emit(self), found.extend(self.found))[0])
-    module_text(program, host(), Instruments(), diverged=False, small=False)
-    assert [each.whole for each in found][:1] == [follows]
-
-
 @pytest.mark.sweep(18)
 @pytest.mark.parametrize("what", PROGRAMS)
 def test_counters_of_all_engines(what: str) -> None:
     """For each warpgroup what its own warps have issued, too."""
     threads, blocks, body = PROGRAMS[what]
-    more = [5 * threads] if what in SEGMENTS and 5 * threads <= 1024 else []  # several warpgroups, the last not whole
+    more = [5 * threads] if 5 * threads <= 1024 else []  # several warpgroups, the last not whole
     blocks = 40 if what == "all alike" else blocks  # most begin in place of others
     for each in [threads, *more]:
         text, x, counted = kernel(body, SHARED if "tile" in body else ""), np.zeros(64, np.uint32), []

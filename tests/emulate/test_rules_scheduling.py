@@ -11,7 +11,7 @@ import pytest
 
 from ptxlab.emulate.language import Pointer, u64
 from ptxlab.emulate.language.records import zeroed
-from ptxlab.emulate.rules import block_start, scheduling, scheduling_rounds
+from ptxlab.emulate.rules import block_start, scheduling
 from ptxlab.emulate.rules.lane_scheduling import PATIENCE
 from ptxlab.emulate.rules.scheduling import run_grid
 from ptxlab.emulate.runtime.memory import POISON
@@ -396,86 +396,3 @@ def test_workers_take_some_clusters_at_once(parts: int, first: int) -> None:
     assert sorted(taken) == list(range(1000))
     assert sizes == sorted(sizes, reverse=True)
     assert (sizes[0], sizes[-1]) == (first, 1)
-
-
-def in_a_row(monkeypatch: pytest.MonkeyPatch, **changed: int) -> World:
-    """A worker whose block 3 of 200 has ended, without shared and local memory. changed: fields of its records."""
-    world = World(monkeypatch, [[leave]] * 2, blocks=200)
-    context, cta = world.context, world.context.cta
-    context.mbarriers, context.grid_x, context.grid_y = False, 100, 2
-    cta.shared_size = cta.local_size = 0
-    cta.active = cta.converged = 1
-    cta.linear, cta.ctaid_x, world.next[0] = 3, 3, 4
-    for name, value in changed.items():
-        if name in ("next", "stop"):
-            getattr(world, name)[0] = value
-        elif name == "count":
-            cta.cluster.count = value
-        else:
-            setattr(cta if hasattr(cta, name) else context, name, value)
-    return world
-
-
-@pytest.mark.parametrize(
-    "changed", [{}, {"only": False, "ticket": 4, "tickets_end": 9}, {"linear": 69, "ctaid_x": 69, "next": 70}]
-)
-def test_a_block_that_begins_in_place_begins_as_any_other(
-    monkeypatch: pytest.MonkeyPatch, changed: dict[str, int]
-) -> None:
-    one, other = in_a_row(monkeypatch, **changed), in_a_row(monkeypatch, **changed)
-    linear = one.context.cta.linear
-    assert scheduling_rounds.begin_in_place(one.context, one.context.cta)
-    assert scheduling_rounds.end_alike(other.context, other.context.cta, scheduling_rounds.EXITED, False)
-    assert (one.context.cta.linear, one.context.cta.ctaid_x) == (linear + 1, linear + 1)
-    for name in ("ticket", "tickets_end", "steps_left", "finished"):
-        assert getattr(one.context, name) == getattr(other.context, name)
-    for name in ("active", "ctaid_x", "ctaid_y", "linear", "position", "converged", "partly_exited"):
-        assert getattr(one.context.cta, name) == getattr(other.context.cta, name)
-    assert one.next.tolist() == other.next.tolist()
-
-
-@pytest.mark.parametrize(
-    "changed",
-    [
-        {}, {"only": False, "ticket": 4, "tickets_end": 9}, {"linear": 69, "ctaid_x": 69, "next": 70}, {"total": 6},
-        {"linear": 90, "ctaid_x": 90, "next": 91}, {"steps_left": 5}, {"linear": 30, "ctaid_x": 30, "next": 31},
-    ],
-    ids=str,
-)  # fmt: skip
-def test_followers_begin_as_one_after_the_other(monkeypatch: pytest.MonkeyPatch, changed: dict[str, int]) -> None:
-    one, other = in_a_row(monkeypatch, **changed), in_a_row(monkeypatch, **changed)
-    count = scheduling_rounds.followers(one.context, one.context.cta)
-    begun = 0
-    while scheduling_rounds.begin_in_place(other.context, other.context.cta):
-        begun += 1
-    assert 0 < count == begun
-    one.context.cta.linear += count
-    one.context.cta.ctaid_x += count
-    scheduling_rounds.have_followed(one.context, one.context.cta, count)
-    for then, now in ((one.context, other.context), (one.context.cta, other.context.cta)):
-        for name in ("ticket", "tickets_end", "steps_left", "finished"):
-            assert getattr(then, name, 0) == getattr(now, name, 0)
-        for name in ("ctaid_x", "ctaid_y", "linear", "position", "converged", "partly_exited"):
-            assert getattr(then, name, 0) == getattr(now, name, 0)
-    assert one.next.tolist() == other.next.tolist()
-
-
-@pytest.mark.parametrize(
-    "changed",
-    [
-        {"linear": 31, "ctaid_x": 31, "next": 32},  # a look around, once in a while
-        {"linear": 99, "ctaid_x": 99, "next": 100},  # the next row of blocks
-        {"total": 4}, {"next": 5}, {"only": False}, {"only": False, "ticket": 4, "tickets_end": 4},
-        {"stop": 1}, {"outdated": 1}, {"steps_left": 0}, {"random": 7}, {"count": 2},
-        {"shared_size": 8}, {"local_size": 8}, {"partly_exited": 1}, {"converged": 0},
-        {"clears": True}, {"bulk_copies": True}, {"mbarriers": True}, {"traced": True},
-    ],
-    ids=str,
-)  # fmt: skip
-def test_no_other_block_begins_in_place(monkeypatch: pytest.MonkeyPatch, changed: dict[str, int]) -> None:
-    world = in_a_row(monkeypatch, **changed)
-    before = world.context.buffer.copy(), world.context.cta.buffer.copy(), world.next.copy()
-    assert not scheduling_rounds.begin_in_place(world.context, world.context.cta)
-    assert scheduling_rounds.followers(world.context, world.context.cta) == 0
-    for then, now in zip(before, (world.context.buffer, world.context.cta.buffer, world.next), strict=True):
-        assert np.array_equal(then, now)

@@ -74,20 +74,3 @@ def test_what_is_stored(kind: str, place: str, lanes: int) -> None:
     for space in ("global", "shared"):
         for way in WAYS:
             assert stored(way, kind, space, place, lanes).tolist() == wanted.tolist(), (space, way)
-
-
-def test_one_store_for_each_lane() -> None:
-    from ptxlab.emulate import lower
-    from ptxlab.emulate.jit.affine.block_rows import Rows
-    from ptxlab.emulate.jit.building.module_text import module_text
-    from ptxlab.emulate.jit.instruments.selection import Instruments
-    from ptxlab.emulate.jit.native.code import Cpu
-    from ptxlab.text import parse
-
-    text = kernel("""xor.b32 %r5, %r1, 9; mul.wide.u32 %rd10, %r5, 16; add.u64 %rd10, %rd10, %rd1;
-        st.global.v4.u32 [%rd10], {%r1, %r1, %r1, %r1};""")
-    cpu = Cpu("znver4", "+sse4a,+avx512f,+avx512bw")
-    made = module_text(lower(parse(text)), cpu, Instruments(), Rows(), diverged=False, small=False).text
-    assert "masked.scatter" not in made
-    begin = made.index("@scatter.i32.v4.offsets(ptr")
-    assert made[begin : made.index("\n}", begin)].count("store <4 x i32>") == 32

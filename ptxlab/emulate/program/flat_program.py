@@ -107,10 +107,8 @@ class Code:
     the thread, its number in `Program.exits` (see `ptxlab.emulate.program.reconvergence`). space: the resolved space of
     a memory access. copy: (from, to, bytes) within the lane's frame, on the pseudo-instruction `%copy` that passes
     arguments; another, `%reduced`, follows `bar.red`. saves, restores: the register that this saves before a call,
-    or restores after it. polls: whether a loop repeats it that may wait for another thread. ends_turn:
-    on a branch, whether the turn of a warp ends where all of its lanes take it (see
-    `ptxlab.emulate.program.grid_stride`). instruction: the one that
-    this counts as, None if lowering has added it; part_of: the one whose bytes its own bytes are then, if any.
+    or restores after it. polls: whether a loop repeats it that may wait for another thread. instruction: the one
+    that this counts as, None if lowering has added it; part_of: the one whose bytes its own bytes are then, if any.
     `properties` says what it does; `name` is for messages.
     """
 
@@ -138,7 +136,6 @@ class Code:
     rounds: int = 0
     leaves: int = -1
     polls: bool = False
-    ends_turn: bool = False
     properties: Properties = field(init=False)
     action: Action = field(init=False)
     known_reads: tuple[object, object, object, int, tuple[int, ...]] | None = field(default=None, init=False)

@@ -12,7 +12,6 @@ from ptxlab.emulate.program.bulk_stores import fill
 from ptxlab.emulate.program.call_graph import operand_names
 from ptxlab.emulate.program.calls import lower_call
 from ptxlab.emulate.program.flat_program import Code, Literal, Reg, Symbol
-from ptxlab.emulate.program.grid_stride import mark_strides
 from ptxlab.emulate.program.layout import Area
 from ptxlab.emulate.program.lowering import Lowering
 from ptxlab.emulate.program.operand_resolution import resolve, summed
@@ -70,7 +69,6 @@ class KernelLowering(Lowering):
         self._link()
         codes, blocks, entry = cut_into_blocks(self.codes, [r.start for r in self.routines.values()])
         exits = mark(codes, blocks, recursive=bool(self._stack_starts))
-        mark_strides(codes, blocks)
         dynamic = self.place_extern(codes)
         limits = [self.kernel.directives.get(name, ()) for name in ("reqntid", "maxntid")]
         exact, most = (tuple(map(int, limit)) for limit in limits)

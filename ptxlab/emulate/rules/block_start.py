@@ -59,14 +59,12 @@ def begin_cluster(context: Context, cluster: Cluster, ticket: u64) -> None:
     cluster.idle = 0
     for rank in range(cluster.count):
         linear = number if cluster.count == 1 else clusters.block_of(context, number, rank)
-        begin(context, context.slots[cluster.first + rank].cta, linear, False)
+        begin(context, context.slots[cluster.first + rank].cta, linear)
 
 
 @rule
-def begin(context: Context, cta: Cta, number: u64, untouched: boolean) -> None:
-    """Begins a CTA; `number`: its index in the grid. untouched: the warps' states do not say that those before have
-    exited (see `scheduling_rounds.end_alike`), and the program counters are the caller's affair."""
-    partly = cta.partly_exited != 0
+def begin(context: Context, cta: Cta, number: u64) -> None:
+    """Begins a CTA; `number`: its index in the grid."""
     x = u64(cta.ctaid_x) + 1
     if number == cta.linear + 1 and x < context.grid_x:  # divisions of 64 bits are slow
         cta.ctaid_x = u32(x)
@@ -88,12 +86,11 @@ def begin(context: Context, cta: Cta, number: u64, untouched: boolean) -> None:
     cta.active = 1
     if context.checked:
         block_reset.started(cta.checks.cast(Block)[0], number)
-    cta.partly_exited = 0
     if cta.converged == 0 or not simple(context):
         for k in range(context.warps):
             begin_warp(context, cta, warp_of(context, cta, k), k)
         cta.converged = 1
-    elif not untouched or partly or context.clears:
+    else:
         for k in range(context.warps):
             begin_again(context, warp_of(context, cta, k))
     begin_round(context, cta)

@@ -15,7 +15,7 @@ a later one can end.
 from __future__ import annotations
 
 from ptxlab.emulate.language import *
-from ptxlab.emulate.rules import cluster_ends, clusters, memcheck, race_order
+from ptxlab.emulate.rules import barriers, cluster_ends, clusters, memcheck, race_order
 from ptxlab.emulate.rules.block_start import begin_cluster, begin_round, draw_ticket, go_on, next_random, reset_barrier
 from ptxlab.emulate.rules.bulk_copies import complete_all
 from ptxlab.emulate.rules.clusters import warp_of
@@ -23,14 +23,12 @@ from ptxlab.emulate.rules.lane_scheduling import count_ends, may_resume
 from ptxlab.emulate.rules.mbarriers import still_spinning
 from ptxlab.emulate.rules.memcheck import stop
 from ptxlab.emulate.rules.records import Block, Launch
-from ptxlab.emulate.rules.scheduling_rounds import tell_checks, waits_whole
 from ptxlab.emulate.rules.warpgroup_products import left_alone
 from ptxlab.emulate.runtime.state import (
     BUDGET_SPENT,
     CONVERGED,
     DEADLOCK,
     DIVERGED,
-    DIVERGED_DONE,
     DONE,
     FAULT,
     LACKING,
@@ -145,11 +143,9 @@ def take_turns(context: Context, cta: Cta) -> u32:
                 arrive(context, cta, warp)
             complete_counted(context, cta)
             cta.position += 1
-        elif result == DIVERGED or result == DIVERGED_DONE:
+        elif result == DIVERGED:
             warp.diverged = 1
             cta.converged = 0
-            if result == DIVERGED_DONE:
-                cta.position += 1
         elif result == CONVERGED:
             warp.diverged = 0
         elif result == SUSPENDED:
@@ -326,7 +322,7 @@ def try_to_open(context: Context, cta: Cta, barrier: u32) -> boolean:
     if total < wanted or (came == 0 and told == 0):
         return False
     if context.checked:
-        tell_checks(context, cta, barrier, False, came == alive, total > wanted)
+        tell_checks(context, cta, barrier, came == alive, total > wanted)
     for k in range(context.warps):
         warp = warp_of(context, cta, k)
         if waits_whole(warp, barrier):
@@ -335,3 +331,28 @@ def try_to_open(context: Context, cta: Cta, barrier: u32) -> boolean:
             warp.asked = cta.bar_asked[barrier]
     reset_barrier(cta, barrier)
     return came != 0
+
+
+@rule(inline=True)
+def waits_whole(warp: Warp, barrier: u32) -> boolean:
+    """Whether all live lanes of a warp wait at a barrier."""
+    return warp.live != 0 and warp.bar[barrier] == warp.live
+
+
+@rule
+def tell_checks(context: Context, cta: Cta, barrier: u32, everyone: boolean, overfull: boolean) -> None:
+    """A barrier completes, for all warps that have not exited if `everyone`; more have arrived than it waits for if
+    `overfull`."""
+    launch, block = context.check.cast(Launch)[0], cta.checks.cast(Block)[0]
+    if not (launch.synccheck or launch.racecheck):
+        return
+    began = local(u32, 32)
+    live = local(u32, 32)
+    waiting: u32 = 0
+    for k in range(context.warps):
+        warp = warp_of(context, cta, k)
+        began[k] = warp.first_live
+        live[k] = warp.live
+        if waits_whole(warp, barrier):
+            waiting |= u32(1 << u32(k))
+    barriers.opened(launch, block, barrier, waiting, began, live, everyone, overfull)

@@ -18,9 +18,8 @@ SPACES = {
 }  # fmt: skip
 """State spaces by name, numbered as the rules number them."""
 
-DONE, FAULT, SUSPENDED, DIVERGED, CONVERGED, LACKING, DIVERGED_DONE = 0, 1, 2, 3, 4, 5, 6
-"""What the functions that run a warp return; LACKING: the code of the block that is next was not built;
-DIVERGED_DONE: the warp has diverged, and its turn is over."""
+DONE, FAULT, SUSPENDED, DIVERGED, CONVERGED, LACKING = range(6)
+"""What the functions that run a warp return; LACKING: the code of the block that is next was not built."""
 STOPPED, NEEDS_DIVERGED, NEEDS_SLOT, NEEDS_CODE, PAUSED = 2, 3, 4, 5, 8
 """What the scheduler returns besides DONE and FAULT."""
 
@@ -163,7 +162,6 @@ class Cta(Record, align=64):
     cluster: Ref[Cluster]
     rank: u32  # in its cluster
     converged: u32  # whether no warp has diverged here since the states of all warps were last reset
-    partly_exited: u32  # whether lanes of a converged warp have exited before others of it since the CTA began
     # of each barrier: threads that it waits for if given, warps that have arrived and gone on, votes for, votes
     bar_count: Array[u32] = array(BARRIERS, align=64)
     bar_arrived: Array[u32] = array(BARRIERS)

@@ -17,7 +17,7 @@ from ptxlab.emulate.rules import clusters
 from ptxlab.emulate.rules.faults import unsupported
 from ptxlab.emulate.step.lanes import mask_bits
 from ptxlab.emulate.step.operands import Read, Step, Translator, Write
-from ptxlab.emulate.step.warp import NO_GROUP, NONE, TURN_OVER, LaneGroup, Wait, Warp
+from ptxlab.emulate.step.warp import NO_GROUP, NONE, LaneGroup, Wait, Warp
 from ptxlab.isa.actions import Action
 from ptxlab.isa.machine import Value
 from ptxlab.isa.table import Form
@@ -62,12 +62,10 @@ def _branch(t: Translator, code: Code) -> Step:
     target, rounds = t.program.blocks[code.target].first, code.rounds
     if not rounds:
         return lambda w: target
-    of_all = TURN_OVER - target if code.ends_turn else target
 
     def back(w: Warp) -> int | None:
-        if not w.diverged:
-            return of_all
-        w.turns.rounds += rounds
+        if w.diverged:
+            w.turns.rounds += rounds
         return target
 
     return back

@@ -36,7 +36,7 @@ from ptxlab.emulate.step.launch_state import LaunchState
 from ptxlab.emulate.step.operands import Translator
 from ptxlab.emulate.step.schedule import BlockRun, blocks_of_cluster
 from ptxlab.emulate.step.translate import translate, translated
-from ptxlab.emulate.step.warp import NO_GROUP, TURN_OVER, Warp
+from ptxlab.emulate.step.warp import Warp
 from ptxlab.errors import DeviceFault
 from ptxlab.findings import Finding
 
@@ -165,10 +165,7 @@ class Machine(LaunchState):
                 if w.diverged and turning[before]:
                     pc = w.choose(pc)
                 if pc < 0:
-                    if pc == NO_GROUP:
-                        w.stopped = True
-                    else:
-                        w.yielded, w.pc = True, TURN_OVER - pc
+                    w.stopped = True
                     break
                 w.pc = pc
         finally:
@@ -190,7 +187,7 @@ class Machine(LaunchState):
             writes = tuple((n, o, w.regs[n]) for n, o in zip(registers, old, strict=True))
             recorder.record(Step(w.block_index, w.warp, code, mask, writes, tuple(w.touches), w.regs))
             w.touches = None
-            if w.stopped or w.yielded:
+            if w.stopped:
                 break
 
     # -- limits --------------------------------------------------------------------------------------------------------

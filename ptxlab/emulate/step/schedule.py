@@ -68,10 +68,10 @@ class BlockRun:
             if warp.arrived != RUNS:
                 continue
             most = POLL_SLICE if warp.polled else length
-            warp.polled = warp.yielded = False
+            warp.polled = False
             run(warp, most if order is None else 1 << order.randrange(most.bit_length()))
             moved = True
-            spent |= warp.polled or not (warp.stopped or warp.yielded)
+            spent |= warp.polled or not warp.stopped
             if warp.done:
                 self.running.remove(warp)
                 if not self.running:

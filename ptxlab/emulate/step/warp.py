@@ -28,8 +28,6 @@ from ptxlab.isa.special_registers import SPECIAL
 
 NO_GROUP = -1
 """Instead of a program counter: the group that ran has exited, or waits."""
-TURN_OVER = -2
-"""This minus a program counter: the warp goes on there, but its turn is over."""
 
 RUNS, STUCK = -1, -2
 """Instead of the barrier that a warp has arrived at: it can run; it waits and nothing can end that."""
@@ -90,7 +88,6 @@ class Warp(Access):
     record: what the rules of clusters and of bulk copies know of the warp.
     polled: whether the warp has read, since its last turn in the block, what other threads may change. arrived: the
     barrier at which the whole warp waits. in_flight, executed: its products of wgmma. stopped: no group can run.
-    yielded: its turn has ended with the round of a loop (see `ptxlab.emulate.program.grid_stride`).
     """
 
     def __init__(self, spaces: Spaces, index: int, regs: list[Any], block_index: int) -> None:
@@ -113,7 +110,6 @@ class Warp(Access):
         self.executed = Executed.new()
         self.arrived = RUNS
         self.stopped = False
-        self.yielded = False
         self.run_lanes(self.live)
         self._special: dict[str, Value] = {}
 

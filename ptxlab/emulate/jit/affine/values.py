@@ -44,7 +44,7 @@ from ptxlab.emulate.jit.affine.forms import (
     signed,
     times_of,
 )
-from ptxlab.emulate.jit.llvm.ir_text import USUAL, Text, W
+from ptxlab.emulate.jit.llvm.ir_text import Text, W
 from ptxlab.emulate.jit.llvm.values import BITS, LLVM, Value, constant
 from ptxlab.emulate.jit.llvm.wide_operations import WideOps
 
@@ -391,7 +391,7 @@ class AffineOps(WideOps):
         mixed, known = t.label("mixed"), t.label("compared")
         same = t.sext("i1", first.text, "i32")
         before = t.here
-        t.branch(agree.text, known, mixed, USUAL)
+        t.branch(agree.text, known, mixed)
         t.at(mixed)
         with t.not_dominating():
             vector = holds(a, b)

@@ -20,7 +20,6 @@ from ptxlab.emulate.jit.affine.forms import ALL, ANY, MOST, Form, Known, low_zer
 from ptxlab.emulate.jit.affine.values import Affine
 from ptxlab.emulate.jit.analysis.divergence import regions, written_apart
 from ptxlab.emulate.jit.emitter.function import Build, Function
-from ptxlab.emulate.jit.emitter.loop_registers import LoopRegisters
 from ptxlab.emulate.jit.emitter.machine import LaneMachine
 from ptxlab.emulate.jit.emitter.operands import Operands
 from ptxlab.emulate.jit.emitter.registers import Registers
@@ -38,7 +37,7 @@ class Sketch(Registers):
     def __init__(self, program: Program, rows: Rows, known: dict[int, Known]) -> None:
         nothing = [False] * len(program.registers)
         f = Function(Build(program, rows, nothing, {}, {}, [0] * len(program.blocks)))
-        super().__init__(f, LaneMachine(f), LoopRegisters(f))
+        super().__init__(f, LaneMachine(f))
         self.known = known
         self.semantics = Semantics(f, self.m, Operands(f, self.m, self))
         self.forms: dict[int, Form] = {}

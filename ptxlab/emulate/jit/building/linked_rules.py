@@ -29,17 +29,7 @@ SHARED: Functions = (memcheck.stop, memcheck.resolve, memcheck.forget)
 """Those of memcheck that rules of other files call as well, a third of what these would be otherwise."""
 ATOMICS: Functions = (memcheck.find_together, memcheck.find_lanes)
 """Of every build, too, but built apart: most programs have no atomic operations, and need not wait for these."""
-GRID = (
-    "grid",
-    "scheduling_rounds.end_alike",
-    "scheduling_rounds.begin_in_place",
-    "scheduling_rounds.followers",
-    "scheduling_rounds.follows",
-    "scheduling_rounds.have_followed",
-    "scheduling_rounds.leave_round",
-    "scheduling_rounds.leave_segment",
-    "lane_scheduling.count_ends",
-)
+GRID = ("grid", "lane_scheduling.count_ends")
 """The scheduler, which calls the function for converged warps, and what that function's loop over warps calls. Their
 symbols, as the rules themselves are imported to be translated."""
 

@@ -15,7 +15,7 @@ from ptxlab.emulate.program.flat_program import Code
 class BodyHooks(Instrument):
     """Counts or checks instructions that have a body, as the body says (see `bodies.body`)."""
 
-    in_loop = lazy = True
+    in_loop = True
 
     def __init__(self, bodies: Bodies, observe: Callable[[Body, Code], After | None]) -> None:
         self.bodies, self.observe = bodies, observe

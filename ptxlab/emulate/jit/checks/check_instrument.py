@@ -264,7 +264,7 @@ class Checks(Part):
 class CheckInstrument(Part, Instrument):
     """An instrument of the checks."""
 
-    in_loop = lazy = True
+    in_loop = True
 
     def __init__(self, e: Emitter, checks: Checks) -> None:
         super().__init__(e)

@@ -154,15 +154,14 @@ class Blocks(Part):
 
     # -- blocks and instructions ---------------------------------------------------------------------------------------
 
-    def begin(self, bits: str, *, partly: bool = False, thinned: bool = False) -> None:
-        """At a label: only the lanes that run are known. partly: not all lanes of a converged warp; thinned: because
-        some have exited."""
+    def begin(self, bits: str, *, partly: bool = False) -> None:
+        """At a label: only the lanes that run are known. partly: not all lanes of a converged warp."""
         self.uncut = 0
         self.e.registers.begin()
         self.memory.sites.mixed.clear()
         self.memory.local.begin()
         self.m.forget_splats()
-        self.active.begin(bits, partly=partly or self.e.diverged, thinned=thinned)
+        self.active.begin(bits, partly=partly or self.e.diverged)
         for instrument in reversed(self.e.instruments):
             instrument.begins()
 

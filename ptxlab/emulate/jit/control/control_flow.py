@@ -35,9 +35,6 @@ class Flow(Protocol):
     def pause(self, block: Block) -> None:
         """The end of a turn; the warp goes on behind this block."""
 
-    def notes_later(self, code: Code) -> bool:
-        """Whether nothing is noted of the lanes that wait at a barrier: see `warp_loop`."""
-
 
 class ControlFlow(Part):
     """The instructions that end a basic block, as far as they are the same in both functions; `flow` has the rest."""
@@ -102,12 +99,6 @@ class ControlFlow(Part):
         elif code.action is Action.INDEXED_BRANCH:
             return self._brx_target(code)
         return self.m.const("i32", self.e.pc(code.target))
-
-    def passes(self, code: Code) -> None:
-        """A plain branch at the end of a side (see `if_conversion`): nobody needs to jump."""
-        for instrument in self.e.instruments:
-            instrument.ends(code)
-        self.branches(self.m.const("i32", self.e.pc(code.target)))
 
     def branches(self, target: Value | None) -> None:
         """Tells the instruments where lanes go."""
@@ -196,9 +187,8 @@ class ControlFlow(Part):
                 self.flow.go(block.next)
         if form.arrive:  # lanes wait for the rest of their warp; then the scheduler lets them go on
             t.bump(self._of_barrier(S.Warp, "arrived", offset), t.or_, "i32", self.active.bits)
-        if not self.flow.notes_later(code):
-            t.bump(self._of_barrier(S.Warp, "bar", offset), t.or_, "i32", self.active.bits)
-            t.bump("%wait.at", t.or_, "i32", self.active.bits)
+        t.bump(self._of_barrier(S.Warp, "bar", offset), t.or_, "i32", self.active.bits)
+        t.bump("%wait.at", t.or_, "i32", self.active.bits)
         self.flow.wait(block)
 
     def _of_barrier(self, record: type[Record], name: str, offset: str) -> str:

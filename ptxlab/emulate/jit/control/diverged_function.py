@@ -195,10 +195,6 @@ d.missing:
         if block.next >= 0:
             self._set_pc(self.active.block_bits, f"splat (i32 {self.e.pc(block.next)})")
         self._set_pc(self.active.bits, self.m.vector(target))
-        if self.e.code.ends_turn:
-            of_all = t.eq("i32", self.active.bits, t.load("i32", "%live.at"))
-            with t.ends_if(of_all):
-                t.ret("i32", S.DONE)
         self.t.go("dispatch")
 
     def leave(self, block: Block) -> None:
@@ -217,9 +213,6 @@ d.missing:
 
     def pause(self, block: Block) -> None:
         self.go(block.next)
-
-    def notes_later(self, code: Code) -> bool:
-        return False
 
     # -- lanes that wait for each other --------------------------------------------------------------------------------
 

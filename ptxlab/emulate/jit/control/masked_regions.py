@@ -6,9 +6,9 @@ from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
 from ptxlab.emulate.jit.analysis.divergence import Region, inner_regions, size_of, staying
-from ptxlab.emulate.jit.analysis.if_conversion import simple
 from ptxlab.emulate.jit.memory.scattered import LARGE
 from ptxlab.emulate.program.basic_blocks import waits_for_others
+from ptxlab.emulate.program.flat_program import Code
 from ptxlab.emulate.program.liveness import successors, writes
 from ptxlab.emulate.program.program import Program
 from ptxlab.emulate.program.reconvergence import bodies, body
@@ -128,6 +128,12 @@ def _fits(program: Program, region: Region, exchanges: bool) -> bool:
     return ways <= inside  # jumps may lead to traps behind the join, too
 
 
+def _simple(code: Code) -> bool:
+    """Whether an instruction concerns the lanes that execute it and no other."""
+    properties = code.properties
+    return not (properties.ends_block or properties.converges or code.form.op.kind in ("flow", "warp", "async"))
+
+
 def _run_alone(program: Program, blocks: Collection[int], exchanges: bool) -> bool:
     """Whether all that lanes do in some blocks concerns themselves alone. exchanges: or may be begun anew with others,
     from the start of the block, for as long as it has changed registers only."""
@@ -141,7 +147,7 @@ def _run_alone(program: Program, blocks: Collection[int], exchanges: bool) -> bo
         own = True  # whether what has been done so far in the block can be begun anew
         for code in codes[:-1] if ends else codes:
             asks = exchanges and own and code.action in EXCHANGES and members_of(code) is not None
-            if not (simple(code) or asks) or waits_for_others(code):
+            if not (_simple(code) or asks) or waits_for_others(code):
                 return False
             own = own and code.form.op.kind in ("pure", "lane") and not code.form.cc
     return True

@@ -40,9 +40,9 @@ from ptxlab.emulate.rules.lane_scheduling import PATIENCE
 from ptxlab.emulate.runtime import state as S
 from ptxlab.isa.actions import Action
 
-LEFT, WAITS, YIELDS = "left", "waits", "yields"
+LEFT, WAITS = "left", "waits"
 """How a region is left: some lanes have returned to other blocks, which their program counters already say; some wait
-for others, so that the warp does not go on in it; the warp's turn is over."""
+for others, so that the warp does not go on in it."""
 
 
 class Regions(Part):
@@ -78,23 +78,16 @@ class Regions(Part):
         self._enter(block, region, target)
         return True
 
-    def goes_on(self, block: Block) -> None:
-        """The same in a segment, which has no regions: the warp diverges, and goes on in the region then."""
-        region = self.of.get(block.index)
-        if region is not None and region.repeats:
-            self.t.put(S.Warp, "region", self._resumes_at(region))
-
     def _enter(self, block: Block, region: MaskedRegion, target: Value) -> None:
         t, code = self.t, self.e.code
         waiting, others = self._ways(region, block, target)
         if others:
             with t.ends_unless(t.eq("i32", others, 0)):
                 self.converged.part(block, target)
-        alive, own = self.e.alive_after(block), bit_set(region.apart)
+        alive = self.e.alive_after(block)
         apart = [r for r in sorted(region.apart) if alive >> r & 1]
         for r in apart:
             self.e.registers.read(r)
-        self.e.loops.change(self._in_locals(region), alive & ~own)
         for r in apart:
             self.e.registers.keep_lanes(r)
         for each in region.words:
@@ -139,13 +132,12 @@ class Regions(Part):
                     self.blocks.plan(self.program.blocks[at])
                 continue
             self.e.words += [region.rounds, *map(region.word, region.words)]
-            self.e.loops.apart = region.apart
+            self.e.registers.spread = region.apart
             behind = {to for at in region.blocks for to in successors(self.program, at)}
             self.e.registers.own = self.e.registers.not_needed(sorted({*region.blocks, *region.joins, *behind}))
-            self.e.loops.begin(self._in_locals(region))
             for at in region.blocks:
                 self._block(region, self.program.blocks[at])
-            self.e.loops.apart, self.e.registers.own = frozenset(), 0
+            self.e.registers.spread, self.e.registers.own = frozenset(), 0
             self._join(region)
             self._give_up(region)
             if (LEFT, region.number) in self.leaves:
@@ -211,7 +203,6 @@ class Regions(Part):
         with t.unless(self.active.none()):
             self.control.end_by_branch(self.e.code)
             t.bump("%live.at", t.and_, "i32", t.xor("i32", self.active.bits, -1))
-            t.put(S.Cta, "partly_exited", 1)
 
     def _lead_on(self, region: MaskedRegion, block: Block, target: Value | None, after: str) -> None:
         """The end of a block: its lanes wait at its successors. The region goes on at the label `after`, unless some
@@ -238,16 +229,8 @@ class Regions(Part):
         for successor in sorted(ways):
             if successor <= block.index:
                 with t.ends_unless(t.eq("i32", ways[successor], 0)):
-                    self._end_turn(region, ways[successor])
                     self._go_back(region, successor)
         t.go(after)
-
-    def _end_turn(self, region: MaskedRegion, lanes: str) -> None:
-        """Where these lanes are all that live, the warp's turn may be over."""
-        if self.e.code.ends_turn:
-            of_all = self.t.eq("i32", lanes, self.t.load("i32", "%live.at"))
-            with self.t.ends_if(of_all):
-                self._leave_for(YIELDS, region)
 
     def _go_back(self, region: MaskedRegion, block: int) -> None:
         """Lanes have gone back to a block, which is next if the rule of turns and the quantum allow it."""
@@ -278,21 +261,14 @@ class Regions(Part):
         """All lanes are at a join, where the warp converges if the registers that are scalars from there on allow
         it."""
         t = self.t
-        alive, loops = self.e.alive[join], self.e.loops
-        read = bit_set(region.apart) & alive
-        name, count = self.e.scalar_table(read)
+        name, count = self.e.scalar_table(bit_set(region.apart) & self.e.alive[join])
         if not count:
-            t.go(loops.label(join))
+            t.go(f"b{join}")
             return
-        loops.settle(read, vectors=True)
         live = t.load("i32", "%live.at")
         same = t.let(call(gather_up, "%ws", name, str(count), live, "-1"))
         with t.ends_if(same):
-            before = loops.here
-            loops.change(loops.of[join], alive & ~read)
-            loops.load(read)
             t.go(f"b{join}")
-            loops.begin(before)
         t.go(f"given.up{region.number}")
 
     def _leave_for(self, how: str, region: MaskedRegion) -> None:
@@ -304,7 +280,6 @@ class Regions(Part):
         """The warp stays diverged: each lane gets its program counter, and all its registers."""
         t = self.t
         t.at(f"{how}{region.number}")
-        self.e.loops.begin(self._in_locals(region))
         pcs, alive = f"splat (i32 {self.e.pc(region.joins[0])})", 0
         if how == LEFT:
             there = self.active.lanes(t.load("i32", region.elsewhere))
@@ -324,16 +299,15 @@ class Regions(Part):
         t.put(S.Warp, "turns.lane", t.urem("i32", rounds, W))
         if region.repeats and how != WAITS:
             t.put(S.Warp, "region", self._resumes_at(region))
-        self.e.loops.settle(alive & bit_set(region.apart), vectors=True)
         changed = 0
         for r in region.apart:
             alive &= ~(1 << r)
             changed |= 1 << r % 64
-        self.converged.diverge(pcs, alive, changed, S.DIVERGED_DONE if how == YIELDS else S.DIVERGED)
+        self.converged.diverge(pcs, alive, changed)
 
     def _resume(self, region: MaskedRegion) -> None:
         """A warp of which all lanes may be in the region: it goes on there, or stays diverged."""
-        t, locals_ = self.t, self._in_locals(region)
+        t = self.t
         label = self.resumed[self._resumes_at(region)] = f"resumed{region.number}"
         t.at(label)
         t.put(S.Warp, "region", 0)
@@ -359,9 +333,6 @@ class Regions(Part):
             same = t.let(call(gather_up, "%ws", name, str(count), live, changed))
             with t.ends_unless(same):
                 t.go(stays)
-        self.e.loops.begin(locals_)
-        self.e.loops.load(apart, vectors=True)
-        self.e.loops.load(alive & ~apart)
         turns = [t.field(S.Warp, f"turns.{name}") for name in ("rounds", "lane")]
         rounds, lane = (t.load("i32", at) for at in turns)
         counted = t.mul("i32", rounds, W)
@@ -383,10 +354,3 @@ class Regions(Part):
             all_ = t.eq("i32", bits, t.load("i32", "%live.at"))
             rounds = t.load("i32", region.rounds)
             t.store("i32", t.select(all_, "i32", 0, rounds), region.rounds)
-
-    def _in_locals(self, region: MaskedRegion) -> int:
-        """The registers that lie in locals in a region: those of the loops that it is in, or that are in it."""
-        found = 0
-        for block in region.blocks:
-            found |= self.e.loops.of[block]
-        return found

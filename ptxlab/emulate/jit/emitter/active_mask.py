@@ -20,8 +20,6 @@ class ActiveMask:
         self.guard: Value | None = None
         self.partly = False
         """Whether live lanes may not be running the block: those keep what their registers hold."""
-        self.thinned = False
-        """Whether some lanes have left for good: most warps then have lanes that are not active."""
 
     @property
     def mask(self) -> Value:
@@ -34,9 +32,9 @@ class ActiveMask:
         """The lanes as a <32 x i1>."""
         return self.mask.text
 
-    def begin(self, bits: str, *, partly: bool, thinned: bool = False) -> None:
+    def begin(self, bits: str, *, partly: bool) -> None:
         """At a label: these lanes run."""
-        self.partly, self.thinned = partly, thinned
+        self.partly = partly
         self.narrow(bits)
         self.block_bits, self._block_mask = bits, self._mask
 
@@ -101,12 +99,6 @@ class ActiveMask:
         """i32: the lowest and the highest active lane, of which there are some."""
         before = self.t.call("i32", "llvm.ctlz.i32", [("i32", self.bits), ("i1", "false")])
         return self.first(), self.t.sub("i32", 31, before)
-
-    @property
-    def first_lanes(self) -> int:
-        """How many lanes are active, where it is known that these are the first of the warp; 0 where it is not."""
-        bits = int(self.bits) if self.bits.isdigit() else 0
-        return 0 if bits & (bits + 1) else bits.bit_length()
 
     def count(self, bits: str = "") -> str:
         """i64: how many lanes these are."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from ptxlab.emulate.jit.emitter.access_groups import Group, sites_of
 from ptxlab.emulate.jit.emitter.fault_exits import FaultExits
 from ptxlab.emulate.jit.emitter.function import Build, Function
-from ptxlab.emulate.jit.emitter.loop_registers import LoopRegisters
 from ptxlab.emulate.jit.emitter.machine import LaneMachine
 from ptxlab.emulate.jit.emitter.operands import Operands
 from ptxlab.emulate.jit.emitter.registers import Registers
@@ -21,8 +20,7 @@ class Emitter(Function):
         super().__init__(build)
         self.machine = LaneMachine(self)
         self.active, self.calls = self.machine.mask, self.machine.calls
-        self.loops = LoopRegisters(self)
-        self.registers = Registers(self, self.machine, self.loops)
+        self.registers = Registers(self, self.machine)
         self.operands = Operands(self, self.machine, self.registers)
         self.faults = FaultExits(self, self.machine)
         self.groups: dict[int, Group] = {}

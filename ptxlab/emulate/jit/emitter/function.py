@@ -65,13 +65,6 @@ class Function:
         """Whether executions are counted for each warpgroup."""
         self.code = program.codes[0]
         """The instruction that is being emitted."""
-        self.brief = False
-        """Whether a function of few instructions is being emitted (see `segments`)."""
-        self.tiles = False
-        """Whether one segment is all that the warps of a CTA run, and their rows lie in tiles."""
-        self.rounds: list[tuple[str, str]] | None = None
-        """In a loop that warps go through side by side: locals (i64) that tell where an access of the first warp was a
-        round before, and how far from there it is now."""
         self._scalar_bits = bit_set([r for r, at in enumerate(file.scalar) if at])
         """The registers that are kept as scalars, a bit set."""
         self.words: list[str] = []

@@ -125,7 +125,7 @@ class InstructionTables(Part):
     def has(self, code: Code) -> bool:
         """Whether an instruction is a row here. Rows do not know of lanes that have values of their own of what is one
         number elsewhere."""
-        return code.index in self.inside and not self.e.loops.apart
+        return code.index in self.inside and not self.e.registers.spread
 
     def emit(self, code: Code) -> None:
         """A run, at its first instruction: the rows, and the call of the loop over them."""

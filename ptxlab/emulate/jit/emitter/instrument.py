@@ -23,10 +23,6 @@ class Instrument:
     in_loop = False
     """Whether warps may have their turns in the loop of the function for converged warps: nothing that the scheduler
     does is needed."""
-    lazy = False
-    """Whether nothing of it reads in warps' states that they have exited or wait."""
-    watches_memory = False
-    """Whether it looks at memory between two stores of a block."""
     by_warpgroup = False
     """Whether executions are counted for each warpgroup."""
 

@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from ptxlab.emulate.jit.affine.forms import ANY, Form, Known
 from ptxlab.emulate.jit.affine.values import Affine
 from ptxlab.emulate.jit.emitter.function import Function
-from ptxlab.emulate.jit.emitter.loop_registers import LoopRegisters
 from ptxlab.emulate.jit.emitter.machine import LaneMachine
 from ptxlab.emulate.jit.llvm.ir_text import W
 from ptxlab.emulate.jit.llvm.values import BITS, LLVM, Value
@@ -19,8 +18,10 @@ from ptxlab.emulate.runtime.state import Warp
 class Registers:
     """Since the last label: `values` of registers that were read or written; `dirty`: those still to be stored."""
 
-    def __init__(self, f: Function, m: LaneMachine, loops: LoopRegisters) -> None:
-        self.f, self.t, self.m, self.active, self.loops, self.program = f, f.t, m, m.mask, loops, f.program
+    def __init__(self, f: Function, m: LaneMachine) -> None:
+        self.f, self.t, self.m, self.active, self.program = f, f.t, m, m.mask, f.program
+        self.spread: frozenset[int] = frozenset()
+        """Registers that are scalars elsewhere and of which all lanes are kept here (in `regions`)."""
         self.held = warpgroup_registers(f.program)
         """Registers of products of `wgmma`: they are kept in the warp's state, where products find them late."""
         self.values: dict[int, Value] = {}
@@ -36,7 +37,7 @@ class Registers:
 
     def scalar(self, r: int) -> bool:
         """Whether a register is kept as a scalar, or as two."""
-        return self.loops.scalar(r)
+        return self.f.scalars[r] and not self.f.diverged and r not in self.spread
 
     def _form(self, r: int) -> Form | None:
         """The form of a register that is kept as an affine value."""
@@ -45,18 +46,17 @@ class Registers:
     def _affine(self, r: int, form: Form) -> Value:
         """An affine register."""
         file = self.f.file
-        inner = self._loaded(r, file.inner[r], "i32") if form.extension else None
-        stride = self._loaded(r, file.stride[r], form.stride_type) if form.times else None
-        base = self._loaded(r, file.scalar[r], form.type)
+        inner = self._loaded(file.inner[r], "i32") if form.extension else None
+        stride = self._loaded(file.stride[r], form.stride_type) if form.times else None
+        base = self._loaded(file.scalar[r], form.type)
         if form.level:
             self.m.note(base, Known(form.zeros, form.most))
             return base
         return Affine(self.m, form, base, inner, stride)
 
-    def _loaded(self, r: int, at: int, type_: str) -> Value:
+    def _loaded(self, at: int, type_: str) -> Value:
         """A scalar of a register, which has this place in the warp's state."""
-        p = self.loops.place(r, at, type_)
-        return Value(self.t.load(type_, p, align=8), type_, True)
+        return Value(self.t.load(type_, self.t.offset("%ws", at), align=8), type_, True)
 
     def read(self, r: int) -> Value:
         found = self.values.get(r)
@@ -92,10 +92,7 @@ class Registers:
 
     def _place(self, r: int, *, scalar: bool) -> str:
         """A pointer to a register: to the scalar that stands for all lanes, or to all lanes."""
-        lane = self.program.registers[r].lane
-        if scalar:
-            return self.loops.place(r, self.f.file.scalar[r], "i8" if lane == "i1" else LLVM[lane])
-        return self.loops.place(r, self.f.file.vector[r], "i32" if lane == "i1" else f"<{W} x {LLVM[lane]}>")
+        return self.t.offset("%ws", (self.f.file.scalar if scalar else self.f.file.vector)[r])
 
     def write(self, r: int, value: Value) -> None:
         """A write: inactive lanes keep the old value."""
@@ -158,8 +155,7 @@ class Registers:
         parts = ((file.scalar[r], affine.base), (file.inner.get(r), affine.inner), (file.stride.get(r), affine.stride))
         for at, part in parts:
             if at is not None and part is not None:
-                p = self.loops.place(r, at, part.type)
-                self.t.store(part.llvm, part.text, p, align=8)
+                self.t.store(part.llvm, part.text, self.t.offset("%ws", at), align=8)
 
     def put(self, r: int) -> None:
         """Stores a register, if it has changed, where it is kept."""

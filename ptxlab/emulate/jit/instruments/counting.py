@@ -52,7 +52,7 @@ FAR = 1 << 31
 class Counting(Part, Instrument):
     """Emits what counted code does in addition."""
 
-    in_loop = lazy = by_warpgroup = True
+    in_loop = by_warpgroup = True
 
     def __init__(self, e: Emitter, memory: Memory) -> None:
         super().__init__(e)

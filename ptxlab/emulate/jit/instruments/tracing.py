@@ -70,8 +70,6 @@ def layout(program: Program, code: Code) -> Layout:
 class Tracing(Part, Instrument):
     """Records the steps of traced warps, in the function for diverged warps."""
 
-    watches_memory = True
-
     def __init__(self, e: Emitter) -> None:
         super().__init__(e)
         e.registers.keeps_all = True  # registers that are not alive are shown, too

@@ -16,12 +16,8 @@ HELD: dict[type[Record], str] = {Context: "%ctx", Cta: "%cta", Warp: "%ws"}
 """The parameters of the functions that run code."""
 SIGNATURE = "ptr noalias %ctx, ptr noalias %cta, ptr noalias "
 """The parameters of a program's functions: the last is the state of a warp."""
-PROMOTED = "promoted"
-"""How the names of locals begin of which LLVM is to make values (see `loop_registers`)."""
 COLD = ", !prof !0"
 """Metadata of a conditional branch: its second target is hardly ever taken."""
-USUAL = " ; usual"
-"""A comment behind a conditional branch: in most CTAs all warps take the first target (see `loop_versioning`)."""
 
 
 class Text(Instructions):
@@ -98,9 +94,9 @@ class Text(Instructions):
             yield
         self.go(end)
 
-    def ends_if(self, condition: str, marks: str = "") -> AbstractContextManager[str]:
+    def ends_if(self, condition: str) -> AbstractContextManager[str]:
         """Code that runs where an i1 holds, and that ends by a return or a branch of its own."""
-        return self._arm(condition, holds=True, marks=marks)
+        return self._arm(condition, holds=True)
 
     def ends_unless(self, condition: str) -> AbstractContextManager[str]:
         """As `ends_if`, where an i1 does not hold."""

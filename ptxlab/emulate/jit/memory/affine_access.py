@@ -84,7 +84,7 @@ class AffineAccesses(Part):
         if any(step % (1 << group.log2) for step in apart) or max(apart) - min(apart) >= 1 << 30:
             return False
         extent = self._extent(group, at)
-        if self.sites.patterns.with_gaps() and _steady(at.form) and not self.active.thinned:
+        if self.sites.patterns.with_gaps() and _steady(at.form):
             extent = self._of_some(extent, apart[1])
         shared = self.e.code.space == "shared"
         inside = self._in_shared if shared else self._in_allocation
@@ -189,16 +189,10 @@ class AffineAccesses(Part):
 
     def _of_all(self, whole: str, partial: str) -> str:
         """The pattern of all lanes, or of some."""
-        if whole == partial or (self._sparse and partial == str(PARTS_OF_ROWS)):
+        if whole == partial:
             return partial
         all_ = self.t.eq("i32", self.active.bits, -1)
         return self.t.select(all_, "i32", whole, partial)
-
-    @property
-    def _sparse(self) -> bool:
-        """Whether rows are accessed under masks without a look at how many lanes there are. Instruments are told which
-        rows are whole."""
-        return self.active.thinned and not self.e.instruments
 
     def _half(self, form: Form, extent: Extent, off: str) -> str:
         """The offset of the first lane of the second half, given that of the first."""

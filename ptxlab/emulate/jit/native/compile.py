@@ -6,7 +6,6 @@ import ctypes
 from enum import Enum, auto
 from typing import Any
 
-from ptxlab.emulate.jit.llvm.ir_text import PROMOTED
 from ptxlab.emulate.jit.native.code import Cpu
 from ptxlab.emulate.jit.native.library import Library, library
 
@@ -21,13 +20,10 @@ class Passes(Enum):
     """All of LLVM's passes, of the level that code is generated with."""
 
 
-def build(text: str, cpu: Cpu, level: int, *, passes: Passes | None = None) -> bytes:
-    """Object code of an LLVM module's text. level: how hard code generation tries. passes: what comes before; where it
-    is not said, values of locals if the text asks for it. May run in several threads, as each module has a context of
-    its own, but not in the main thread."""
+def build(text: str, cpu: Cpu, level: int, *, passes: Passes = Passes.NONE) -> bytes:
+    """Object code of an LLVM module's text. level: how hard code generation tries. passes: what comes before. May run in
+    several threads, as each module has a context of its own, but not in the main thread."""
     llvm = library()
-    if passes is None:
-        passes = Passes.VALUES_OF_LOCALS if f"%{PROMOTED}" in text else Passes.NONE
     context, machine = llvm.ContextCreate(), llvm.machine(cpu.name, cpu.features, level)
     module = llvm.parsed(context, text)
     if passes is not Passes.NONE:
