@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 from ptxlab.emulate.jit.bodies.body import Body
 from ptxlab.emulate.jit.llvm.ir_text import W
 from ptxlab.emulate.jit.llvm.values import Address, Value
-from ptxlab.emulate.jit.translation.rule_calls import Function, call
-from ptxlab.emulate.language.rules import rule_of
+from ptxlab.emulate.jit.translation.rule_calls import Function, address, call
 from ptxlab.emulate.program.addresses import PARAM_WINDOW
 from ptxlab.emulate.program.flat_program import Code, Mem, Source, Symbol
 from ptxlab.emulate.rules.bulk_instructions import finish_groups, issue_lanes
@@ -39,7 +38,7 @@ class Bulk(Body):
         names = "check_issued", "check_completed"
         for name, checking in zip(names, self.check_rules(), strict=True):  # those that belong to this code
             place = self.t.field(S.Context, name, "%ctx")
-            self.t.store("ptr", f'@"{rule_of(checking).symbol}"', place)
+            self.t.store("ptr", address(self.t, checking), place)
         return super().check(code, checks)
 
     def emit(self, code: Code) -> None:

@@ -180,7 +180,7 @@ class Matrices(Body):
         ((_, f),) = fragments.operands(form).items()
         layout = str(form.layout)
         if name not in self.e.helpers:
-            self.e.helpers[name] = tiles.wmma(name, f, layout, stores=stores)
+            self.e.helpers[name] = tiles.wmma(name, f, layout, t.declared, stores=stores)
         at = self.m.wide(self.e.operands.read_named(code, "a", "addr"))
         given = self.e.operands.read_named(code, "stride", "u32")
         stride = self.m.zext("i64", given) if given is not None else None

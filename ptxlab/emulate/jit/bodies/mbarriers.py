@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ptxlab.emulate.jit.bodies.body import Body
 from ptxlab.emulate.jit.llvm.ir_text import W
 from ptxlab.emulate.jit.llvm.values import Value
-from ptxlab.emulate.jit.translation.rule_calls import THERE, Function, call
-from ptxlab.emulate.language.rules import rule_of
+from ptxlab.emulate.jit.translation.rule_calls import THERE, Function, address, call
 from ptxlab.emulate.program.flat_program import Code
 from ptxlab.emulate.rules.accesses import CHANGES, WRITES
 from ptxlab.emulate.rules.instructions import spins
@@ -61,7 +60,7 @@ class Mbarriers(Body):
 
     def check(self, code: Code, checks: Checks) -> None:
         (told,) = self.check_rules()  # the one that belongs to this code
-        self.t.store("ptr", f'@"{rule_of(told).symbol}"', self.t.field(S.Context, "phases", "%ctx"))
+        self.t.store("ptr", address(self.t, told), self.t.field(S.Context, "phases", "%ctx"))
         (access,) = code.accesses
         checks.access(code, access, WRITES if code.action is Action.MBARRIER_INIT else CHANGES)
         if code.action is Action.COPIES_ARRIVE and checks.sync:

@@ -169,6 +169,7 @@ class Warpgroups(Body):
     def _complete(self, name: str) -> str:
         """The function that computes what a wait for all but some groups completes."""
         t = Text()
+        t.declared = self.t.declared
         queue = self._queue(t)
         t.go("next")
         t.at("next")

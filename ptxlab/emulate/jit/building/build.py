@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
-import itertools
 from collections import OrderedDict
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -14,17 +11,15 @@ import numpy as np
 from ptxlab import forks
 from ptxlab.emulate.jit.affine.block_rows import Rows
 from ptxlab.emulate.jit.building.program_summary import ProgramSummary
-from ptxlab.emulate.jit.building.rule_objects import GOOD, QUICK, begin_committed, object_codes
+from ptxlab.emulate.jit.building.rule_objects import GOOD, QUICK, object_codes
 from ptxlab.emulate.jit.building.rule_parts import Part
 from ptxlab.emulate.jit.building.worker_contention import Contention
 from ptxlab.emulate.jit.instruments.selection import Instruments
 from ptxlab.emulate.jit.native import code as native
 from ptxlab.emulate.jit.native.code import Cpu
 from ptxlab.emulate.runtime import disk_cache
-from ptxlab.garbage_collection import resting
 
 if TYPE_CHECKING:
-    from ptxlab.emulate.jit.building.module_text import ModuleText
     from ptxlab.emulate.jit.instruments.tracing import Flat
     from ptxlab.emulate.program.program import Program
 
@@ -42,7 +37,7 @@ CHECKED = 8
 class Half(NamedTuple):
     """One of a program's two functions."""
 
-    blobs: tuple[bytes, ...]
+    blob: bytes
     state_size: int
     sites: int
     quality: int
@@ -59,12 +54,7 @@ class Half(NamedTuple):
 def _notes(half: Half) -> dict[str, Any]:
     """What is kept beside its code in the cache."""
     notes = {name: getattr(half, name) for name in ("state_size", "sites", "quality", "clears")}
-    notes |= {"rules": [part.note for part in half.rules], "sizes": [len(blob) for blob in half.blobs]}
-    return notes | {"summary": half.summary._asdict()}
-
-
-Begun = tuple["ModuleText", list[Callable[[], bytes]]]
-"""A function that is being built: its text, and what waits for the object code of each of its pieces."""
+    return notes | {"rules": [part.note for part in half.rules], "summary": half.summary._asdict()}
 
 
 class Loaded:
@@ -79,8 +69,6 @@ class Loaded:
         self.images: dict[tuple[int, int, int], object] = {}
         """What launches have in common, by the size of their blocks (see `running.workers`)."""
         self._halves: dict[str, Half] = {}
-        self._begun: dict[str, Begun] = {}
-        """Those that are being built before they are asked for."""
         self._diverged: native.Code | None = None
         self._which = ""
         """Which function for diverged warps that is."""
@@ -107,46 +95,32 @@ class Loaded:
         half = self._halves.get(which) or self._recalled(which)
         if half is None or half.quality < quality:
             half, (blobs, lowest) = self._built(which, quality, rules)
-            disk_cache.remember(self._name(which), _notes(half), b"".join(half.blobs))
+            disk_cache.remember(self._name(which), _notes(half), half.blob)
         else:
             blobs, lowest = object_codes(half.rules, rules)
         self._halves[which] = half
-        return half, native.load([*half.blobs, *blobs], self.cpu), lowest
+        return half, native.load([half.blob, *blobs], self.cpu), lowest
 
     def _built(self, which: str, quality: int, rules: int) -> tuple[Half, tuple[list[bytes], int]]:
         """One of the functions as it has not been built before, and the object codes of its rules."""
-        with resting() if quality == QUICK else contextlib.nullcontext():  # the collector comes when LLVM is at work
-            from ptxlab.emulate.jit.building.linked_rules import of_bodies, parts, scheduler
-
-            always, begun = [], None
-            if which == "converged":
-                checked, traced = bool(self.instruments.checks), self.instruments.trace
-                always = [scheduler(self.scheduled, checked, traced, self.cpu)]
-                if rules == QUICK:
-                    begun = begin_committed([*always, *of_bodies(self.program, self.cpu)])
-            module, blobs = self._begun.pop(which) if which in self._begun else self._begin(which, quality)
-            if which == "converged" and self.bulk and self._part is not None and self._recalled("part") is None:
-                self._begun["part"] = self._begin("part", QUICK)  # one thread copies for all: the warp will diverge
-            wanted = [*parts(module.rules, self.program, self.instruments, self.cpu), *always]
-            codes = object_codes(wanted, rules, begun)  # translated, in Python, while LLVM builds
-        built = tuple(blob() for blob in blobs)
-        return Half(built, module.state_size, module.sites, quality, tuple(wanted), module.clears, self.summary), codes
-
-    def _begin(self, which: str, quality: int) -> Begun:
-        """Begins to build one of the functions."""
+        from ptxlab.emulate.jit.building.linked_rules import parts, scheduler
         from ptxlab.emulate.jit.building.module_text import module_text
         from ptxlab.emulate.jit.native import compile, llvm_thread
 
-        with resting():
-            diverged = which != "converged"
-            small = diverged or quality == QUICK
-            only = self._part if which == "part" else None
-            module = module_text(
-                self.program, self.cpu, self.instruments, self.rows, diverged=diverged, small=small, only=only
-            )
-        quick = quality == QUICK
-        begin = llvm_thread.beside if quick else llvm_thread.begin  # better code is nothing that others should wait for
-        return module, [begin(compile.build, each, self.cpu, quality) for each in module.pieces]
+        diverged = which != "converged"
+        small = diverged or quality == QUICK
+        only = self._part if which == "part" else None
+        module = module_text(
+            self.program, self.cpu, self.instruments, self.rows, diverged=diverged, small=small, only=only
+        )
+        building = llvm_thread.begin(compile.build, module.text, self.cpu, quality)
+        wanted = parts(module.rules, self.program, self.instruments, self.cpu)
+        if which == "converged":
+            checked, traced = bool(self.instruments.checks), self.instruments.trace
+            wanted.append(scheduler(self.scheduled, checked, traced, self.cpu))
+        codes = object_codes(wanted, rules)  # translated, in Python, while LLVM builds
+        half = Half(building(), module.state_size, module.sites, quality, tuple(wanted), module.clears, self.summary)
+        return half, codes
 
     def _name(self, which: str) -> str:
         """The name of a function's cache entry."""
@@ -158,11 +132,9 @@ class Loaded:
         if found is None:
             return None
         notes, code = found
-        ends = list(itertools.accumulate(notes.pop("sizes"), initial=0))
-        blobs = tuple(code[first:end] for first, end in itertools.pairwise(ends))
         rules = tuple(Part.noted(note, self.cpu) for note in notes["rules"])
         summary = ProgramSummary(**notes.pop("summary"))
-        return Half(blobs, **notes | {"rules": rules}, summary=summary, recalled=True)
+        return Half(code, **notes | {"rules": rules}, summary=summary, recalled=True)
 
     @functools.cached_property
     def recorded(self) -> Flat:
@@ -229,7 +201,6 @@ class Loaded:
 
     def forget_threads(self) -> None:
         """In the child after a fork: what other threads were building will never be ready."""
-        self._begun.clear()
         if self._improving:
             self._good = self._improving = False
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import re
 from collections.abc import Iterable, Mapping
 
 from ptxlab.emulate.jit.bodies.table import all_bodies, bodies_of, rules_of
@@ -52,15 +51,6 @@ def _asked_for(instruments: Instruments | None = None) -> tuple[Functions, Funct
     return (COUNTERS if instruments.counters else ()), (CHECKS if instruments.checks else ())
 
 
-def called_rules(text: str, program: Program, instruments: Instruments) -> Functions:
-    """The rules that a build's text calls."""
-    found = set(_SYMBOL.findall(text))
-    return tuple(function for function in linked(program, instruments) if rule_of(function).symbol in found)
-
-
-_SYMBOL = re.compile(r'@"?([\w.]+)')
-
-
 def parts(symbols: Iterable[str], program: Program, instruments: Instruments, cpu: Cpu) -> list[Part]:
     """What is linked to code that calls these rules: for each file of rules that has some of them, its rules."""
     wanted, constants = set(symbols), dict[str, int]()
@@ -102,13 +92,6 @@ def scheduler(known: Mapping[str, bool], checked: bool, traced: bool, cpu: Cpu) 
     return Part(GRID, tuple({**known, "Context.checked": checked, "Context.traced": traced}.items()), cpu)
 
 
-def of_bodies(program: Program, cpu: Cpu) -> list[Part]:
-    """The parts that have rules which only programs with certain instructions call, as this one does."""
-    own = rules_of(bodies_of(program.codes))
-    symbols = set(_symbols(own))
-    return [part for part in _files(ALWAYS + own, {}, cpu) if not symbols.isdisjoint(part.symbols)]
-
-
 def _symbols(functions: Iterable[Function]) -> tuple[str, ...]:
     return tuple(rule_of(function).symbol for function in functions)
 
@@ -123,16 +106,6 @@ def functions_of(symbols: Iterable[str]) -> list[Function]:
         _asked_for()
     found = [rule_named(symbol) for symbol in listed]
     return [rule.function for rule in found if rule is not None]
-
-
-def translated_ahead(cpu: Cpu) -> list[Part]:
-    """See `translated_rules`: all rules but those of checks and counters, and the schedulers of the library's kernels,
-    so that the first result of none of these waits for the translator."""
-    plain = scheduled(())
-    wgmma = plain | {"Context.warpgroup_products": True}
-    hopper = wgmma | {"Context.bulk_copies": True, "Context.mbarriers": True}
-    schedulers = [scheduler(known, False, False, cpu) for known in (plain, wgmma, hopper)]
-    return [*_files(ALWAYS + rules_of(all_bodies()), {}, cpu), *_files(ATOMICS, {}, cpu), *schedulers]
 
 
 def usual_parts(cpu: Cpu) -> list[Part]:

@@ -6,12 +6,11 @@ does without it where its code is known.
 
 from __future__ import annotations
 
-import re
 from typing import NamedTuple
 
 from ptxlab.emulate.jit.affine.block_rows import Rows
 from ptxlab.emulate.jit.analysis.analyses import analyses
-from ptxlab.emulate.jit.building.linked_rules import called_rules
+from ptxlab.emulate.jit.building.linked_rules import linked
 from ptxlab.emulate.jit.building.observers import observers
 from ptxlab.emulate.jit.control.blocks import Blocks
 from ptxlab.emulate.jit.control.converged_function import ConvergedFunction
@@ -42,9 +41,6 @@ class ModuleText(NamedTuple):
     cleared."""
 
     text: str
-    pieces: tuple[str, ...]
-    """The same as one or two modules, which may be built at the same time: the second has functions that the first
-    calls."""
     state_size: int
     sites: int
     rules: tuple[str, ...]
@@ -102,45 +98,16 @@ def module_text(
     if file.products:
         at_start.append((file.products, Products.offset("entries")))
     clears = bool(at_start) or e.machine.carries  # nor may a carry be an earlier warp's
-    known = set(_ALWAYS.splitlines())
-    declared = "\n".join(sorted(d for d in e.t.declared if d not in known))
     lines = [function]
-    if cpu.without_halves and any(" half" in part for part in (declared, *e.helpers.values(), function)):
+    if cpu.without_halves and any(" half" in part for part in (*e.t.declared, *e.helpers.values(), function)):
         lines.append(_conversions())
+        e.t.declared |= {declaration(widened), declaration(narrowed)}
     if not diverged:
         lines.append(_clear_registers(at_start))
-    body, helpers = "\n".join(lines), list(e.helpers.values())
-    rules = called_rules("\n".join([*helpers, body]), program, instruments)
-    head = "\n".join([_ALWAYS, declared, *map(declaration, rules)])
-    text = "\n".join([head, *helpers, body])
-    pieces = _apart(head, helpers, body) if small else (text,)
-    symbols = tuple(rule_of(function).symbol for function in rules)
-    return ModuleText(text, pieces, file.size, len(sites_of(program)), symbols, clears)
-
-
-APART = 600
-"""Lines of LLVM text from which on functions are a module of their own, which takes a millisecond more to load."""
-_CONSTANT = re.compile(r"^@([\w.]+) = ", re.MULTILINE)
-_USED = re.compile(r"@([\w.]+)")
-_INTERNAL = "define internal "
-
-
-def _apart(head: str, helpers: list[str], body: str) -> tuple[str, ...]:
-    """A module as two: the functions that it calls apart, but for those that read constants of the other."""
-    constants = set(_CONSTANT.findall(body.partition("\ndefine ")[0]))  # they come first
-    here, there = [head], [head]
-    lines = 0
-    for helper in helpers:
-        public, text = helper.replace(_INTERNAL, "define "), helper.split("\n")
-        heads = [line.removeprefix(_INTERNAL).removesuffix(" {") for line in text if line.startswith(_INTERNAL)]
-        declared = [f"declare {head}" for head in heads]
-        apart = constants.isdisjoint(_USED.findall(helper))
-        lines += apart * len(text)
-        here += declared if apart else [public]
-        there += [public] if apart else declared
-    if lines < APART:
-        return ("\n".join([head, *helpers, body]),)
-    return "\n".join([*here, body]), "\n".join(there)
+    declared = sorted(e.t.declared - set(_ALWAYS.splitlines()))
+    text = "\n".join([_ALWAYS, *declared, *e.helpers.values(), *lines])
+    rules = tuple(rule_of(f).symbol for f in linked(program, instruments) if declaration(f) in e.t.declared)
+    return ModuleText(text, file.size, len(sites_of(program)), rules, clears)
 
 
 def _conversions() -> str:

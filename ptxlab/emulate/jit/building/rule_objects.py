@@ -8,7 +8,7 @@ ten times as long, and replaces the other when a program has run for a while.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 
 from ptxlab import forks
 from ptxlab.emulate.jit.building.rule_parts import Part
@@ -36,46 +36,14 @@ MOST_LOADED = 128
 """Object codes that a process holds; those used longest ago go first."""
 
 
-Builds = dict[Part, Callable[[], bytes]]
-"""What waits for the object code of parts that are being built."""
-
-
-def begin(parts: Iterable[Part], quality: int = QUICK) -> Builds:
-    """Begins to build parts."""
-    builds = Builds()
-    for part in parts:
-        text = _text(part, quality)  # while code of the part before is generated
-        from ptxlab.emulate.jit.native import llvm_thread
-
-        builds[part] = llvm_thread.begin(build, text, part.cpu, quality)
-    return builds
-
-
-def begin_committed(parts: Iterable[Part]) -> Builds:
-    """Begins to build QUICK code of those parts whose text is committed, if there is none yet."""
-    from ptxlab.emulate.jit.building.translated_rules import text_of
-
-    return begin(part for part in parts if text_of(part) is not None and _best(part, QUICK)[0] is None)
-
-
-def object_codes(parts: Sequence[Part], quality: int = QUICK, begun: Builds | None = None) -> tuple[list[bytes], int]:
-    """Object codes of parts, each of this quality or better, built if there is none; and the lowest quality of all.
-    begun: some that are being built already, in this quality."""
-    builds = begun or {}
-    found = [(None, quality) if part in builds else _best(part, quality) for part in parts]
+def object_codes(parts: Sequence[Part], quality: int = QUICK) -> tuple[list[bytes], int]:
+    """Object codes of parts, each of this quality or better, built if there is none; and the lowest quality of all."""
+    found = [_best(part, quality) for part in parts]
     missing = [part for part, (blob, _) in zip(parts, found, strict=True) if blob is None]
-    builds |= begin((part for part in missing if part not in builds), quality)
-    made = {part: _keep(part, quality, result()) for part, result in builds.items()}
+    made = {part: _keep(part, quality, build(translated(part), part.cpu, quality)) for part in missing}
     disk_cache.remember_all({part.entry(quality): ({}, blob) for part, blob in made.items()})
     codes = [made[part] if blob is None else blob for part, (blob, _) in zip(parts, found, strict=True)]
     return codes, min((has for _, has in found), default=GOOD)
-
-
-def _text(part: Part, quality: int) -> str:
-    """The LLVM module of a part; for QUICK code that which is committed, if there is one, as it is simplified."""
-    from ptxlab.emulate.jit.building.translated_rules import text_of
-
-    return (text_of(part) if quality == QUICK else None) or translated(part)
 
 
 def translated(part: Part) -> str:

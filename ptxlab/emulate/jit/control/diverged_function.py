@@ -17,7 +17,7 @@ from ptxlab.emulate.jit.control.control_flow import ControlFlow
 from ptxlab.emulate.jit.emitter.part import Part
 from ptxlab.emulate.jit.llvm.ir_text import W
 from ptxlab.emulate.jit.llvm.values import BITS, Value
-from ptxlab.emulate.jit.translation.rule_calls import call
+from ptxlab.emulate.jit.translation.rule_calls import call, declaration
 from ptxlab.emulate.program.basic_blocks import waits_for_others
 from ptxlab.emulate.program.flat_program import Block, Code, Literal
 from ptxlab.emulate.program.liveness import reads
@@ -52,6 +52,7 @@ class DivergedFunction(Part):
                 if self.program.blocks[code.block].last > code.index + 1:
                     cases += [f"i32 {2 * code.index + 2}, label %after{code.index}"]
         resume = self.t.field(S.Warp, "resume")
+        self.t.declared.add(declaration(go_on))
         self.t.lines += f"""
   %d.lanes = load i32, ptr {resume}
   store i32 %d.lanes, ptr %mask.p

@@ -17,7 +17,7 @@ import platform
 from ptxlab.emulate.jit.emitter.emitter import Emitter
 from ptxlab.emulate.jit.emitter.part import Part
 from ptxlab.emulate.jit.llvm.ir_text import COLD, SIGNATURE
-from ptxlab.emulate.jit.translation.rule_calls import call, declaration
+from ptxlab.emulate.jit.translation.rule_calls import call
 from ptxlab.emulate.rules.lane_scheduling import count_ends
 from ptxlab.emulate.runtime import state as S
 
@@ -54,7 +54,6 @@ class WarpLoop(Part):
             with self.t.unless(self.t.eq("i32", bits, 0), cold=True):
                 self.t.do(call(count_ends, "%ctx", "%ws"))
                 self.t.put(S.Warp, "ended", 0)
-            self.t.declared.add(declaration(count_ends))
         self._goes_on = True
         self.t.ret("i32", NEXT)
 

@@ -20,6 +20,12 @@ COLD = ", !prof !0"
 """Metadata of a conditional branch: its second target is hardly ever taken."""
 
 
+class RuleCall(str):
+    """The instruction that calls a rule, and the line that declares the rule."""
+
+    declares: str
+
+
 class Text(Instructions):
     """The text of one LLVM function while it is written; labels and names are numbered here. `here` is the label of the
     basic block that is being written."""
@@ -30,6 +36,16 @@ class Text(Instructions):
         self.declared: set[str] = set()
         self.dominating: dict[str, str] = {}
         """Values that need not be made again: their basic blocks dominate the one being written (see `Ops.vector`)."""
+
+    def do(self, text: str) -> None:
+        if isinstance(text, RuleCall):
+            self.declared.add(text.declares)
+        super().do(text)
+
+    def let(self, text: str, name: str = "") -> str:
+        if isinstance(text, RuleCall):
+            self.declared.add(text.declares)
+        return super().let(text, name)
 
     def label(self, hint: str = "L") -> str:
         """A fresh label."""

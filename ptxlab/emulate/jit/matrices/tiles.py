@@ -109,9 +109,10 @@ WMMA_ARGUMENTS = ", ptr %ctx, ptr %cta, i64 %base, i64 %stride, i32 %space, i32 
 """Parameters of wmma: the address, bytes from one row (or column) to the next, the space, the code index."""
 
 
-def wmma(name: str, f: Fragment, layout: str, *, stores: bool) -> str:
+def wmma(name: str, f: Fragment, layout: str, declared: set[str], *, stores: bool) -> str:
     """wmma.load or wmma.store: the pieces of the matrix found in memory, then moved."""
     t = Text()
+    t.declared = declared
     found = pieces(f, layout)
     size, count = found[0].size, len(found)
     tile = Tile.new()

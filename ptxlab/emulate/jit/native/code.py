@@ -15,7 +15,6 @@ from typing import NamedTuple
 
 import llvmlite
 
-from ptxlab.emulate.jit.native import elf
 from ptxlab.emulate.runtime import disk_cache
 
 
@@ -44,10 +43,10 @@ def host() -> Cpu:
     found = disk_cache.recall(entry) if processor else None
     if found is not None:
         return Cpu(**found[0])
-    from ptxlab.emulate.jit.native.library import library
+    from ptxlab.emulate.jit.native import compile
     from ptxlab.emulate.jit.native.llvm_thread import begin
 
-    cpu = known(*begin(lambda: library().host())())
+    cpu = Cpu(*begin(compile.host)())
     if processor:
         disk_cache.remember(entry, cpu._asdict(), b"")
     return cpu
@@ -68,49 +67,29 @@ TELLING = ("vendor_id", "cpu family", "model", "stepping", "flags")
 """The beginnings of its lines that are the same at all times."""
 
 
-def known(name: str, features: str) -> Cpu:
-    """A CPU with what is quick on it: `vdpbf16ps` is on AMD's, on Intel's it takes longer than two multiply-adds of 16
-    numbers (`docs/design/speed-arithmetic.md` has the times of an Emerald Rapids)."""
-    return Cpu(name, features if name.startswith("znver") else features.replace("+avx512bf16", "-avx512bf16"))
-
-
 class Code:
     """Loaded machine code: `address(name)` of a function."""
 
     def __init__(self, blobs: Sequence[bytes], cpu: Cpu) -> None:
-        self._placed = elf.placed(blobs)
-        self._addresses = self._placed.addresses if self._placed is not None else {}
-        if self._placed is None:
-            from ptxlab.emulate.jit.native.llvm_thread import begin
+        from ptxlab.emulate.jit.native import compile, llvm_thread
 
-            begin(self._load, blobs, cpu)()
-
-    def _load(self, blobs: Sequence[bytes], cpu: Cpu) -> None:
-        """Has LLVM load it."""
-        from ptxlab.emulate.jit.native.library import library
-        from ptxlab.emulate.jit.native.llvm_thread import soon
-
-        self._engine, context = library().load(blobs, cpu.name, cpu.features)
+        self._engine = llvm_thread.begin(compile.load, blobs, cpu)()
+        self._addresses: dict[str, int] = {}
         # Freed in LLVM's thread, and not by a garbage collection or an interrupt of one in the main thread.
-        freed = functools.partial(library().unload, self._engine, context)
-        weakref.finalize(self, soon, freed).atexit = False
+        weakref.finalize(self, llvm_thread.soon, self._engine.close).atexit = False
 
     def address(self, name: str) -> int:
         """The address of an exported function."""
         if name not in self._addresses:
-            self._addresses[name] = self._found(name)
+            from ptxlab.emulate.jit.native.llvm_thread import begin
+
+            self._addresses[name] = begin(self._engine.get_function_address, name)()
         return self._addresses[name]
 
     @functools.cached_property
     def grid(self) -> Callable[[int], int]:
         """The function that runs a worker, given the address of its context."""
         return _RUNS(self.address("grid"))
-
-    def _found(self, name: str) -> int:
-        from ptxlab.emulate.jit.native.library import library
-        from ptxlab.emulate.jit.native.llvm_thread import begin
-
-        return int(begin(lambda: library().GetFunctionAddress(self._engine, name.encode()))())
 
 
 _RUNS = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)

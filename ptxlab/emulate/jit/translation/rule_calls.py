@@ -6,6 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from ptxlab.emulate.jit.llvm.ir_text import RuleCall, Text
 from ptxlab.emulate.jit.translation.value_kinds import llvm_type, signature
 from ptxlab.emulate.language.rules import rule_of
 
@@ -14,17 +15,26 @@ THERE = "%check.launch", "%check.block", "%check.warp"
 """The first arguments of rules about a warp, in a build with checks."""
 
 
+@functools.cache
 def declaration(function: Function) -> str:
     """The line that declares a rule in a module that calls it."""
     kinds, head = _types(function)
     return f"declare {head}({', '.join(kinds)})"
 
 
-def call(function: Function, *arguments: str) -> str:
+def call(function: Function, *arguments: str) -> RuleCall:
     """The instruction that calls a rule with these IR values, as in `call(fence, "%ctx", "%cta", "%ws")`."""
     kinds, head = _types(function)
     listed = ", ".join([f"{kind} {value}" for kind, value in zip(kinds, arguments, strict=True)])
-    return f"call {head}({listed})"
+    made = RuleCall(f"call {head}({listed})")
+    made.declares = declaration(function)
+    return made
+
+
+def address(t: Text, function: Function) -> str:
+    """A pointer to a rule."""
+    t.declared.add(declaration(function))
+    return f'@"{rule_of(function).symbol}"'
 
 
 @functools.cache
