@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import platform
 import shutil
 import subprocess
 import sys
@@ -107,11 +106,8 @@ def test_the_emitter_is_not_loaded_for_code_that_is_found(folder: Path, checks: 
     )
     assert emitter <= first
     assert emitter.isdisjoint(second)
-    assert (translator in first) == (checks != "memcheck")  # the rules of a plain launch are committed as text
+    assert translator in first
     assert translator not in second
-    library = "ptxlab.emulate.jit.native.library"  # of LLVM, which takes longer to load than the code
-    assert library in first
-    assert library not in second or (sys.platform, platform.machine()) != ("linux", "x86_64")
     rare = {
         f"ptxlab.emulate.jit.{name}"
         for name in ("instruments.tracing", "instruments.counting", "building.observer_rules", "checks")

@@ -66,74 +66,22 @@ def test_a_job_that_fails_does_not_end_the_thread(capfd: pytest.CaptureFixture[s
     assert "ValueError: of a job that nobody waits for" in capfd.readouterr().err
 
 
-def test_the_other_threads_work_beside_the_first() -> None:
-    first, second, third = threading.Event(), threading.Event(), threading.Event()
-    answers = [thread.beside(lambda: (first.set(), third.wait(60))[1])]
-    answers.append(thread.beside(lambda: (second.set(), third.wait(60))[1]))
-    answers.append(thread.begin(lambda: first.wait(60) and second.wait(60)))
-    assert answers.pop()()
-    third.set()
-    assert all(answer() for answer in answers)
-    named = thread.beside(lambda: threading.current_thread().name)()
-    assert named not in (where(), threading.main_thread().name)
-
-
 def test_all_is_done_before_a_fork() -> None:
     done: list[str] = []
-    for begin in (thread.beside, thread.beside, thread.begin):
+    for begin in (thread.begin,) * 3:
         begin(lambda: (time.sleep(0.05), done.append("")))
     thread.later(lambda: (time.sleep(0.05), done.append("")))
     thread.wait_until_idle()
     assert len(done) == 4
 
 
-MODULE = """define i32 @twice(i32 %x) {
-  %y = add i32 %x, %x
-  ret i32 %y
-}"""
-
-
-def test_code_generated_without_the_lock_is_the_same() -> None:
-    llvm, native = pytest.importorskip("llvmlite.binding"), pytest.importorskip("ptxlab.emulate.jit.native.compile")
-    from ptxlab.emulate.jit.native.code import host
-    from ptxlab.emulate.jit.native.library import library
-
-    def both() -> tuple[bytes, bytes]:
-        cpu = host()
-        library()  # which initializes the target
-        target = llvm.Target.from_default_triple()
-        machine = target.create_target_machine(opt=0, cpu=cpu.name, features=cpu.features, jit=True)
-        known = machine.emit_object(llvm.parse_assembly(MODULE, context=llvm.create_context()))
-        return known, native.build(MODULE, host(), 0)
-
-    known, built = thread.begin(both)()
-    assert built == known
-
-
 def test_a_module_that_cannot_be_read_keeps_nobody_waiting() -> None:
     native = pytest.importorskip("ptxlab.emulate.jit.native.compile")
     from ptxlab.emulate.jit.native.code import host
 
-    result = thread.beside(native.build, "define nothing", host(), 0)
+    result = thread.begin(native.build, "define nothing", host(), 0)
     with pytest.raises(RuntimeError, match="LLVM IR parsing error"):
         result()
-
-
-@pytest.mark.long
-def test_code_is_generated_while_another_thread_calls_llvm() -> None:
-    """It would wait for llvmlite's lock, and make a call or two."""
-    llvm, native = pytest.importorskip("llvmlite.binding"), pytest.importorskip("ptxlab.emulate.jit.native.compile")
-    from ptxlab.emulate.jit.native.code import host
-
-    body = "\n".join(f"  %v{k + 1} = mul i32 %v{k}, %x" for k in range(100_000))
-    text = f"define i32 @long(i32 %x) {{\n  %v0 = add i32 %x, 1\n{body}\n  ret i32 %v100000\n}}"
-    done, calls = threading.Event(), 0
-    built = thread.beside(lambda: (native.build(text, host(), 0), done.set()))
-    while not done.is_set():
-        thread.begin(llvm.get_default_triple)()
-        calls += 1
-    built()
-    assert calls > 50
 
 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs setitimer")
@@ -164,9 +112,9 @@ def test_an_interrupt_ends_the_waiting_and_not_the_work() -> None:
 def test_a_forked_process_has_a_thread_of_its_own() -> None:
     program = """
 import os
-from ptxlab.emulate.jit.native import library, llvm_thread
+from ptxlab.emulate.jit.native import compile, llvm_thread
 def host():
-    return llvm_thread.begin(lambda: library.library().host())()
+    return llvm_thread.begin(compile.host)()
 host()
 child = os.fork()
 if child == 0:

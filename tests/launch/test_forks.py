@@ -224,7 +224,7 @@ def test_a_fork_waits_for_llvm_and_llvm_for_the_fork() -> None:
             end.wait(0.5)
             inside.clear()
 
-        llvm_thread.beside(job)()
+        llvm_thread.begin(job)()
 
     def fork() -> None:
         assert inside

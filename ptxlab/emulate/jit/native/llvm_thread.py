@@ -1,12 +1,9 @@
-"""A thread for LLVM, which Ctrl-C cannot interrupt half-way, and others beside it.
+"""A thread for LLVM, which Ctrl-C cannot interrupt half-way.
 
-Python raises `KeyboardInterrupt` between any two bytecodes of the main thread. LLVM is loaded under a lock, and so is
-code where LLVM loads it; where others call LLVM, llvmlite takes one around every call, in Python. An interrupt between
-taking it and giving it back would lock LLVM for good, and every launch after it would wait for ever. So the main thread
-never calls LLVM. It hands the work to this thread, and an interrupt ends its waiting, not the work.
-
-The others generate a program's code, without such a lock (see `compile.build`). Meanwhile the rules that it calls
-are translated, by whoever asks for the program, and built.
+Python raises `KeyboardInterrupt` between any two bytecodes of the main thread, and llvmlite takes a lock around every
+call of LLVM, in Python. An interrupt between taking it and giving it back would lock LLVM for good, and every launch
+after it would wait for ever. So the main thread never calls LLVM. It hands the work to this thread, and an interrupt
+ends its waiting, not the work.
 """
 
 from __future__ import annotations
@@ -29,11 +26,10 @@ Job = Callable[[], None]
 
 
 class _Jobs:
-    """What some threads have to do: `urgent` jobs, for which somebody waits, before those that can wait."""
+    """What the thread has to do: `urgent` jobs, for which somebody waits, before those that can wait."""
 
-    def __init__(self, threads: int = 1) -> None:
-        self.threads = threads
-        # A queue's methods are whole: no interrupt splits them. None ends a thread.
+    def __init__(self) -> None:
+        # A queue's methods are whole: no interrupt splits them. None ends the thread.
         self.urgent: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
         self.later: collections.deque[Job] = collections.deque()
         self.gone: queue.SimpleQueue[None] = queue.SimpleQueue()
@@ -41,11 +37,10 @@ class _Jobs:
         self.ended = False
 
     def put(self, job: Job) -> None:
-        """Hands over an urgent job; the threads begin with the first."""
+        """Hands over an urgent job; the thread begins with the first."""
         self.urgent.put(job)
         if not self.started:
-            for _ in range(self.threads):
-                _thread.start_new_thread(self._run, ())
+            _thread.start_new_thread(self._run, ())
             self.started = True  # not before: an interrupt between would leave all later jobs waiting
 
     def _next(self) -> Job | None:
@@ -64,38 +59,25 @@ class _Jobs:
                 traceback.print_exc()
         self.gone.put(None)
 
-    def rest(self) -> None:
-        """Waits until all threads have nothing to do."""
-        if self.started:
-            meeting = threading.Barrier(self.threads + 1)
-            for _ in range(self.threads):
-                self.put(lambda: _nothing(meeting.wait()))
-            meeting.wait()
-
     def end(self) -> None:
-        """At exit: waits for the current jobs and drops those that can wait."""
+        """At exit: waits for the current job and drops those that can wait."""
         if self.started and not self.ended:
             self.ended = True
             self.later.clear()
-            for _ in range(self.threads):
-                self.urgent.put(None)
-            for _ in range(self.threads):
-                self.gone.get()
+            self.urgent.put(None)
+            self.gone.get()
 
 
-BESIDE = 3
-"""Threads that generate code of programs."""
-_jobs, _beside = _Jobs(), _Jobs(BESIDE)
+_jobs = _Jobs()
 
 
 def _forget() -> None:
-    """After a fork: the child has no such threads yet."""
-    global _jobs, _beside
-    _jobs, _beside = _Jobs(), _Jobs(BESIDE)
+    """After a fork: the child has no such thread yet."""
+    global _jobs
+    _jobs = _Jobs()
 
 
 def _end() -> None:
-    _beside.end()
     _jobs.end()
 
 
@@ -106,31 +88,21 @@ atexit.register(_end)
 def begin(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> Callable[[], R]:
     """Begins with work that calls LLVM; what is given back waits for its result. In the main thread the caller goes on
     meanwhile. Other threads, which are never interrupted, do the work themselves, at once."""
-    here = threading.current_thread() is not threading.main_thread()
-    return _begun(None if here or _jobs.ended else _jobs, functools.partial(function, *args, **kwargs))
-
-
-def beside(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> Callable[[], R]:
-    """The same in one of the other threads, for any thread."""
-    return _begun(None if _beside.ended else _beside, functools.partial(function, *args, **kwargs))
-
-
-def _begun(jobs: _Jobs | None, function: Callable[[], R]) -> Callable[[], R]:
-    """Has a function called, at once if there is no thread for it."""
+    here = _jobs.ended or threading.current_thread() is not threading.main_thread()
     answer: queue.SimpleQueue[list[R] | BaseException] = queue.SimpleQueue()
 
     def job() -> None:
         try:
             with forks.guarded():
-                found = function()
+                found = function(*args, **kwargs)
             answer.put([found])
         except BaseException as error:
             answer.put(error)
 
-    if jobs is None:
+    if here:
         job()
     else:
-        jobs.put(job)
+        _jobs.put(job)
 
     def result() -> R:
         found = answer.get()
@@ -158,9 +130,8 @@ def later(job: Job) -> None:
 
 
 def wait_until_idle() -> None:
-    """Waits until the threads have nothing to do, those jobs included that can wait."""
+    """Waits until the thread has nothing to do, those jobs included that can wait."""
     while True:
-        _beside.rest()
         begin(_nothing)()
         if not _jobs.later:
             begin(_nothing)()  # the last of those that can wait may be in work still
