@@ -11,11 +11,6 @@ from ptxlab.emulate.program.lowering_cache import lower
 pytest.importorskip("llvmlite")
 
 from ptxlab.emulate.jit.affine.block_rows import Rows
-from ptxlab.emulate.jit.building.linked_rules import functions_of, parts, rules_of_other_parts
-from ptxlab.emulate.jit.building.module_text import module_text
-from ptxlab.emulate.jit.instruments.selection import Instruments
-from ptxlab.emulate.jit.native.code import host
-from ptxlab.emulate.jit.translation.translator import module_of
 
 HEAD = """\
 .version 8.0
@@ -39,11 +34,6 @@ def kernel(*lines: str, target: str = "sm_80") -> str:
     return "\n".join([HEAD.format(target=target) + "    mov.u32 %n, 0;", *(f"    {each}" for each in lines)]) + (
         "\n    st.global.u32 [%b], %n;\n    ret;\n}\n"
     )
-
-
-def quick(ptx: str) -> str:
-    """The module of the function for converged warps."""
-    return module_text(lower(pl.parse(ptx)), host(), Instruments(), diverged=False, small=True).text
 
 
 def loads(*offsets: int) -> str:
@@ -70,7 +60,6 @@ def fault(ptx: str, device: str) -> str:
 
 def test_accesses_of_one_shape_share_their_check() -> None:
     ptx = loads(0, 4, 8, 12, 64, 128)
-    assert quick(ptx).count("define internal i32 @locate.") == 2  # of the loads, and of the store
     np.testing.assert_array_equal(launched(ptx, "cpu"), launched(ptx, "step"))
 
 
@@ -86,9 +75,6 @@ def test_comparisons_of_one_form_share_a_function() -> None:
     numbers = (0, 1, 17, 31, 32, 40, -1)
     lines = [line for n in numbers for line in (f"setp.lt.s32 %p, %t, {n};", "@%p add.u32 %n, %n, 1;")]
     ptx = kernel(*lines)
-    text = quick(ptx)
-    assert text.count("call i32 @slt.") == len(numbers)
-    assert text.count("define internal i32 @slt.") == 1
     np.testing.assert_array_equal(launched(ptx, "cpu"), [sum(t < n for n in numbers) for t in range(64)])
 
 
@@ -110,68 +96,11 @@ def test_a_fault_of_rows_names_the_instruction_and_the_row(base: str) -> None:
     assert "[%v3+16]" in told
 
 
-def test_products_of_wgmma_that_differ_in_registers_share_a_function() -> None:
-    program = lower(pl.kernels.get("hopper").build(head_dim=64, dtype="f16").module)
-    products = [code for code in program.codes if code.form.opcode.startswith("wgmma.mma_async")]
-    text = module_text(program, host(), Instruments(), diverged=False, small=True).text
-    assert text.count("define internal void @wgmma_compute_") == len({code.form.opcode for code in products}) == 2
-    assert len(products) > 20
-
-
-@pytest.mark.long
-def test_rules_that_others_call_too_are_built_once() -> None:
-    program = lower(pl.kernels.get("pipelined").build(head_dim=64, dtype="f16").module)
-    rules = module_text(program, host(), Instruments(), diverged=False, small=True).rules
-    wanted = parts(rules, program, Instruments(), host())
-    texts = [
-        module_of(functions_of(part.symbols), dict(part.known), elsewhere=rules_of_other_parts(part)) for part in wanted
-    ]  # those of copies and of memory
-    assert len(texts) > 1
-    for symbol in ("record", "resolve"):
-        assert sum(f'@"{symbol}"(' in text for text in texts) > 1
-        assert sum(f'@"{symbol}"(' in line for text in texts for line in text.splitlines() if line[:6] == "define") == 1
-
-
-def test_a_program_that_calls_one_rule_is_linked_to_those_that_it_calls() -> None:
-    program = lower(pl.parse(kernel("ld.param.u64 %a0, [x];", "cp.async.ca.shared.global [room], [%a0], 4;")))
-    linked = {
-        symbol for part in parts(["async_copies.copy"], program, Instruments(), host()) for symbol in part.symbols
-    }
-    assert {"record", "resolve", "async_copies.copy"} <= linked
-    assert not parts([], program, Instruments(), host())
-
-
-def test_registers_are_analysed_once_for_all_functions_of_a_program(monkeypatch: pytest.MonkeyPatch) -> None:
-    from ptxlab.emulate.jit.analysis import analyses
-
-    asked = []
-    for name in ("live_in", "uniform_registers", "known_scalars", "affine_registers"):
-        real = getattr(analyses, name)
-        monkeypatch.setattr(analyses, name, lambda *given, real=real, name=name: asked.append(name) or real(*given))
-    program = lower(pl.parse(loads(0, 4)))
-    for diverged, small in ((False, True), (False, False), (True, True)):
-        module_text(program, host(), Instruments(), diverged=diverged, small=small)
-    assert sorted(asked) == ["affine_registers", "known_scalars", "live_in", "uniform_registers"]
-    module_text(program, host(), Instruments(), Rows(8), diverged=False, small=True)
-    assert asked.count("affine_registers") == 2
-
-
 def stores(count: int) -> str:
     """A kernel with so many stores from one base, of which each thread knows its own only."""
     lines = ["ld.param.u64 %a0, [x];", "mul.lo.u32 %s, %t, 5;", "and.b32 %s, %s, 63;", "mul.wide.u32 %a1, %s, 64;"]
     lines += ["add.s64 %a1, %a1, %a0;", *(f"st.global.u32 [%a1+{4 * k}], %t;" for k in range(count))]
     return kernel(*lines)
-
-
-def test_groups_of_many_accesses_keep_their_addresses_in_memory() -> None:
-    from ptxlab.emulate.jit.memory.address_buffers import MANY
-
-    for count, buffers in ((MANY - 1, 0), (MANY, 1)):
-        text = module_text(lower(pl.parse(stores(count))), host(), Instruments(), diverged=False, small=False).text
-        assert text.count("define internal i32 @each.") == 1
-        turn = text[text.index("i32 @turn(ptr") :].partition("\n}\n")[0]  # short kernels have a loop over warps besides
-        assert turn.count("%buffer0 = alloca") == buffers
-        assert turn.count("call i32 @each.") == count + 1  # the last stores what the kernel gives
 
 
 @pytest.mark.parametrize("quality", ["quick", "good"])

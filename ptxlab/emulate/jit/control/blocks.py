@@ -15,17 +15,14 @@ from typing import TYPE_CHECKING, Any
 from ptxlab.emulate.jit.bodies.table import Bodies
 from ptxlab.emulate.jit.control.execution import Execution
 from ptxlab.emulate.jit.control.warp_loop import CONVENTION, PREDICTED, TURN, TURN_SIGNATURE, WarpLoop
-from ptxlab.emulate.jit.emitter import instruction_tables
 from ptxlab.emulate.jit.emitter.access_groups import plan_groups
 from ptxlab.emulate.jit.emitter.emitter import Emitter
-from ptxlab.emulate.jit.emitter.instruction_tables import InstructionTables
 from ptxlab.emulate.jit.emitter.instrument import Instrument
 from ptxlab.emulate.jit.emitter.machine import Accesses
 from ptxlab.emulate.jit.emitter.part import Part
 from ptxlab.emulate.jit.llvm.ir_text import HELD, SIGNATURE, W
 from ptxlab.emulate.jit.llvm.values import Address
 from ptxlab.emulate.jit.memory.access import Memory
-from ptxlab.emulate.jit.memory.called_resolution import PLACED
 from ptxlab.emulate.program.flat_program import Block, Code
 from ptxlab.emulate.runtime import state as S
 from ptxlab.isa.table import Form
@@ -71,11 +68,7 @@ class Blocks(Part):
         self.bodies = Bodies(e, self.memory)
         e.instruments = instruments(self)
         e.by_warpgroup = any(each.by_warpgroup for each in e.instruments)
-        in_table = (
-            e.small and len(self.program.codes) > instruction_tables.LONG and not e.instruments and not e.file.products
-        )
-        self.instruction_tables = InstructionTables(e) if in_table else None
-        self.execution = Execution(e, self.memory, self.bodies, self.instruction_tables)
+        self.execution = Execution(e, self.memory, self.bodies)
         self.uncut = 0
         """PTX instructions in the LLVM basic block so far."""
 
@@ -104,26 +97,22 @@ class Blocks(Part):
         given = f"{SIGNATURE}%ws" if loop is None else TURN_SIGNATURE
         lines = [f"define {name}({given}) nounwind alignstack(64) {PREDICTED} {{", "entry:"]
         lines += [*self.t.lines, *body, "fault:", f"  ret i32 {S.FAULT}", "}"]
-        tables = self.e.constants + (self.e.constant_pool.text() if self.e.constant_pool is not None else [])
-        tables += self.instruction_tables.text() if self.instruction_tables is not None else []
         looping = "" if loop is None else loop.function()
-        return "\n".join(tables) + "\n" + "\n".join(lines) + "\n" + looping
+        return "\n".join(self.e.constants) + "\n" + "\n".join(lines) + "\n" + looping
 
     def plan(self, block: Block) -> None:
         """The accesses of a block that is next share checks."""
-        self.memory.laid.taken = 0
         self.e.groups = plan_groups(self.program, block.first, block.last)
         self.memory.local.plan(block.first, block.last)
 
     def enter(self) -> None:
         """The function's entry: buffers, and fields of the context and the CTA."""
         t = self.t
-        for buffer, size in (("addrs", 8 * W), ("placed", PLACED), ("data", 64 * W), ("out", 64 * W)):
+        for buffer, size in (("addrs", 8 * W), ("data", 64 * W), ("out", 64 * W)):
             t.alloca(f"[{size} x i8]", align=64, name=f"%{buffer}")
         t.alloca("i32", name="%mask.p")
         for word in self.e.words:
             t.alloca("i32", name=word)
-        self.memory.laid.room()
         for record, field, kind in (
             (S.Context, "params", "ptr"),
             (S.Context, "sites", "ptr"),
@@ -168,8 +157,6 @@ class Blocks(Part):
     def instruction(self, code: Code) -> None:
         """An instruction is next: its line as a comment, its guard applied."""
         self.e.code = code
-        if self.instruction_tables is not None and self.instruction_tables.has(code):
-            return
         if self.e.small and self.uncut == CUT:
             self.uncut = 0
             label = self.t.label("cut")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from ptxlab.emulate.jit.bodies.table import Bodies
 from ptxlab.emulate.jit.emitter.emitter import Emitter
-from ptxlab.emulate.jit.emitter.instruction_tables import InstructionTables
 from ptxlab.emulate.jit.emitter.part import Part
 from ptxlab.emulate.jit.emitter.semantics import Semantics
 from ptxlab.emulate.jit.llvm.values import Address
@@ -19,11 +18,9 @@ from ptxlab.isa.actions import BODIED, Action
 class Execution(Part):
     """Instructions between labels."""
 
-    def __init__(
-        self, e: Emitter, memory: Memory, bodies: Bodies, instruction_tables: InstructionTables | None
-    ) -> None:
+    def __init__(self, e: Emitter, memory: Memory, bodies: Bodies) -> None:
         super().__init__(e)
-        self.memory, self.bodies, self.instruction_tables = memory, bodies, instruction_tables
+        self.memory, self.bodies = memory, bodies
         self.semantics = Semantics(e, e.machine, e.operands)
 
     def emit(self, code: Code) -> None:
@@ -32,9 +29,6 @@ class Execution(Part):
             if code.properties.stores:  # which faults where the stack has no room
                 mem = next(s for s in code.sources if isinstance(s, Mem))
                 self.memory.local.check(Address(self.e.operands.base(mem), mem.offset))
-            return
-        if self.instruction_tables is not None and self.instruction_tables.has(code):
-            self.instruction_tables.emit(code)
             return
         after = [then for instrument in self.e.instruments if (then := instrument.before(code))]
         self._emit(code)

@@ -29,11 +29,9 @@ class Group:
     address, host pointer, offsets and pattern of the lanes, the record of writes, and the offsets of the first lane of
     each half-warp. Of affine addresses `lanes` and `start` (where the allocation begins) stand in place of the vectors
     `address` and `offsets`, and `patterns` are all that they may have. `way`: the pattern, or `AT_A_STRIDE` where each
-    lane is `stride` bytes (an i64) behind the one before; "" where none may be. `place`: a pointer to the site, where
-    one is given. `buffer`: a pointer to the addresses, 32 i64, and the offsets, 32 i32, where they lie in memory.
-    `marks`: i1, whether what is stored is noted in the record of writes, once that is known. `reach`: of addresses in
-    global memory that are affine or one, the lowest, and how far the highest is beyond, as offsets from the pointer,
-    i64."""
+    lane is `stride` bytes (an i64) behind the one before; "" where none may be. `marks`: i1, whether what is stored is
+    noted in the record of writes, once that is known. `reach`: of addresses in global memory that are affine or one,
+    the lowest, and how far the highest is beyond, as offsets from the pointer, i64."""
 
     site: int
     low: int
@@ -52,8 +50,6 @@ class Group:
     patterns: frozenset[int] = frozenset(range(PARTS_OF_ROWS + 1))
     way: str = ""
     stride: str = ""
-    place: str = ""
-    buffer: str = ""
     marks: str = ""
     reach: tuple[str, str] | None = None
 

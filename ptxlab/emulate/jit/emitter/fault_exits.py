@@ -18,13 +18,6 @@ class FaultExits:
     def __init__(self, f: Function, m: LaneMachine) -> None:
         self.f, self.t, self.m, self.active = f, f.t, m, m.mask
 
-    named = ""
-    """The number of the instruction, where it is not the one that is emitted."""
-
-    def number(self, flag: int = 0) -> str:
-        """The number of the instruction, for reports."""
-        return self.named or str(self.f.code.index | flag)
-
     def record(self, kind: int, code: str, lane: str, address: str) -> None:
         """Notes a fault."""
         self.t.do(call(memcheck.stop, "%ctx", "%ws", str(kind), code, lane, address))
@@ -39,7 +32,7 @@ class FaultExits:
             else:
                 at = t.extract(address.llvm, address.text, lane, by="i32")
             at = at if address.type == "i64" else t.zext("i32", at, "i64")
-            self.record(S.OUT_OF_MEMORY_RANGE, self.number(flag), lane, at)
+            self.record(S.OUT_OF_MEMORY_RANGE, str(self.f.code.index | flag), lane, at)
             if flag:
                 self._note_lanes(address)
 

@@ -12,7 +12,6 @@ from ptxlab.emulate.jit.affine.block_rows import Rows
 from ptxlab.emulate.jit.affine.forms import Form, Known
 from ptxlab.emulate.jit.emitter.instrument import Instrument
 from ptxlab.emulate.jit.emitter.register_file import RegisterFile
-from ptxlab.emulate.jit.llvm.constant_pool import LONG, ConstantPool
 from ptxlab.emulate.jit.llvm.ir_text import HELD, Text, W
 from ptxlab.emulate.jit.llvm.values import BITS
 from ptxlab.emulate.language import Record
@@ -75,7 +74,6 @@ class Function:
         self.helpers: dict[str, str] = {}
         """Functions that the function calls, by name."""
         self.t = Text()
-        self.constant_pool = ConstantPool(self.t, self.name) if len(program.codes) > LONG else None
 
     def of_warpgroup(self, all_: str, each: int, warp: str = "%ws") -> str:
         """A pointer to the part of a warp's warpgroup of `Executions`, of which each has so many."""

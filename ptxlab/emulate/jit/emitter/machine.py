@@ -69,14 +69,6 @@ class LaneMachine(AffineBits):
         self.carries = False
         """Whether the carry flag is read."""
 
-    def operand(self, value: Value) -> str:
-        constant_pool = self.f.constant_pool
-        return (
-            constant_pool.lanes(value)
-            if constant_pool is not None and constant_pool.takes(value)
-            else self.vector(value)
-        )
-
     # -- quotients
     def quotients(self, word: str, a: Value, b: Value) -> Value:
         """Of 64 bits by a call: numbers may be too large for f64, and 32 divisions are long."""

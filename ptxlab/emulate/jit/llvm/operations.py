@@ -215,11 +215,7 @@ class Ops(OptionalOperations):
     def _args(self, values: tuple[Value, ...]) -> tuple[bool, list[str]]:
         if all(v.uniform for v in values):
             return True, [v.text for v in values]
-        return False, [self.operand(v) for v in values]
-
-    def operand(self, value: Value) -> str:
-        """The value as a vector operand of an instruction that gains nothing from knowing a constant."""
-        return self.vector(value)
+        return False, [self.vector(v) for v in values]
 
     def _fold(self, operation: str, type_: str, values: tuple[Value, ...], *before: object) -> Value | None:
         if not values or any(v.lanes is None for v in values):

@@ -21,7 +21,6 @@ from ptxlab.emulate.jit.llvm.values import BITS, LLVM, Address, Value, constant
 from ptxlab.emulate.jit.memory.address_buffers import AddressBuffers
 from ptxlab.emulate.jit.memory.address_resolution import AddressResolution, Placed
 from ptxlab.emulate.jit.memory.affine_access import AffineAccesses
-from ptxlab.emulate.jit.memory.called_resolution import CalledResolution
 from ptxlab.emulate.jit.memory.data_transfer import Transfers
 from ptxlab.emulate.jit.memory.local_memory import LocalMemory
 from ptxlab.emulate.jit.memory.row_addresses import RowAddresses
@@ -50,7 +49,7 @@ class Memory(Part):
         self.sites, self.rows = AddressResolution(e), RowAddresses(e)
         self.laid = AddressBuffers(e, self.sites)
         self.transfers = Transfers(e, self.sites, self.laid)
-        self.affine, self.called = AffineAccesses(e, self.sites), CalledResolution(e, self.sites)
+        self.affine = AffineAccesses(e, self.sites)
         self.local = LocalMemory(e, self.transfers.scattered)
 
     # -- what the Machine offers ---------------------------------------------------------------------------------------
@@ -210,9 +209,6 @@ class Memory(Part):
         if isinstance(at, Affine) and not self.e.small and (shared or at.type == "i64"):
             if self.affine.locate(group, at, size):
                 return
-        if self.e.small and not self.e.instruments:
-            self.called.locate(group, at, size)
-            return
         vector = self.m.vector(at)
         group.address = vector if at.type == "i64" else self.t.zext(f"<{W} x i32>", vector, f"<{W} x i64>")
         lie_so = (at.type == "i32") == shared and not at.uniform
@@ -234,8 +230,6 @@ class Memory(Part):
             other = (joined[0], joined[1], joined[2], joined[3], joined[4], joined[5])
         group.pointer, group.shadow, group.pattern, group.offsets, *halves = other
         group.halves = halves[0], halves[1]
-        if not self.e.small:
-            self.laid.keep(group)
         if not shared:
             group.members.append((-1, 0, 0))
             self.sites.mixed.add(group.site)

@@ -85,7 +85,7 @@ class AddressResolution(Part):
                 str(S.SPACES[self.e.code.space]),
                 str(int(group.write)),
                 site,
-                self.e.faults.number(S.GROUP_FLAG),
+                str(self.e.code.index | S.GROUP_FLAG),
             )
         )
         self.t.branch_by(result, "fault", [(memcheck.REMEMBERED, check), (memcheck.SCATTERED, mixed)])
@@ -130,7 +130,7 @@ class AddressResolution(Part):
         return self.t.call(type_, f"llvm.fshr.{suffix}", [(type_, value), (type_, value), (type_, amount)])
 
     def site(self, group: Group) -> tuple[str, tuple[str, str, str, str]]:
-        site = group.place or self.t.offset("%sites", group.site * S.Site.size)
+        site = self.t.offset("%sites", group.site * S.Site.size)
         base, places, host = (self.t.get(S.Site, name, site) for name in ("base", "places", "host"))
         written = self.t.load("i64", self.t.field(S.Site, "written", site))  # as a number
         return site, (base, places, host, written)
