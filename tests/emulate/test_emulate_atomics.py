@@ -7,11 +7,9 @@ import pytest
 from conformance import canonical, combinations, register_type, values
 from emulate_programs import ENGINES, improve, kernel, launch, run
 
-from ptxlab.emulate import lower
 from ptxlab.errors import DeviceFault
 from ptxlab.isa import form, types
 from ptxlab.isa.table import Form, all_ops
-from ptxlab.text import parse
 
 FORMS = [
     opcode
@@ -236,16 +234,6 @@ def test_neighbours_in_a_row_that_is_known(op: str, kind: str) -> None:
 
 
 @pytest.mark.skipif("jit" not in ENGINES, reason="needs llvmlite")
-def test_a_known_row_needs_no_call(afresh: pytest.MonkeyPatch) -> None:
-    """Neither do rows of other warps of a launch: the site knows the allocation after the first one."""
-    rows = pytest.importorskip("ptxlab.emulate.jit.atomics.rows", reason="needs llvmlite", exc_type=ImportError)
-    made, row = [], rows.in_a_row
-    afresh.setattr(rows, "in_a_row", lambda *given: (made.append(given[2]), row(*given))[1])
-    improve(kernel("red.global.add.f32 [%rd3+128], %f1; red.global.add.u32 [%rd3], %r1;"), (32,), False, ("memcheck",))
-    assert set(made) == {"loop", "add"}
-
-
-@pytest.mark.skipif("jit" not in ENGINES, reason="needs llvmlite")
 @pytest.mark.parametrize("wrong", [2, 4 * 65, -4 * 32, 1 << 33])
 def test_a_row_that_leaves_its_array(wrong: int) -> None:
     body = f"""
@@ -275,18 +263,10 @@ def test_a_row_that_leaves_its_array(wrong: int) -> None:
 def test_a_histogram_that_is_watched(space: str, watched: str) -> None:
     """So it is in code with counters and checks. One place in shared memory has never been written, and a block reads
     what another one adds to."""
-    from ptxlab.emulate.jit.building.module_text import module_text
-    from ptxlab.emulate.jit.instruments.selection import Instruments
-    from ptxlab.emulate.jit.native.code import host
-
     given = {"kind": "u32", "op": "add", "size": 4, "bits": "b32", "word": "%r17", "space": space}
     given["at"] = "%rd7" if space == "global" else "%r16"
     text = kernel(HISTOGRAM.format(value="%r12", **given), ".shared .align 8 .b8 bins[144];")
     counters, checks = watched == "counters", ("memcheck", *([watched] if watched != "counters" else []))
-    instruments = Instruments(counters, frozenset(checks) - {"memcheck"})
-    assert (
-        "call void @lanes.add" in module_text(lower(parse(text)), host(), instruments, diverged=False, small=False).text
-    )
     ran = []
     for way in ("step", "jit", "good"):
         if way == "good":

@@ -20,7 +20,6 @@ from ptxlab.emulate.jit.analysis import divergence  # noqa: E402
 from ptxlab.emulate.jit.building import build, rule_objects  # noqa: E402
 from ptxlab.emulate.jit.instruments.selection import instruments_of  # noqa: E402
 from ptxlab.emulate.jit.native import llvm_thread  # noqa: E402
-from ptxlab.emulate.jit.running import worker_threads  # noqa: E402
 
 ALL = ("memcheck", "initcheck", "racecheck", "synccheck")
 TEXT = """.version 8.0
@@ -143,7 +142,7 @@ def test_a_launch_goes_over_to_better_code_between_two_blocks(nothing_built: Non
     run = jit.Run(launched.program, launched.built, launched.launch, launched.memory)
     launched.built.improve()
     quick, begun = run.converged, run.progress()
-    run.tick(NoLine(), worker_threads.Team(run.stop))
+    run.tick(NoLine())
     assert run.converged is launched.built.converged is not quick
     assert [worker.context.outdated for worker in run.workers] == [1]
     assert begun == (0, 0)
@@ -232,24 +231,3 @@ def test_rules_are_found_on_disk_by_the_next_process(nothing_built: None) -> Non
     launched = LaunchState(checks=ALL)
     assert launched.built.cached
     assert launched.again() == first
-
-
-def test_a_worker_is_alone_while_no_other_launch_runs() -> None:
-    """Only then do atomic operations on global memory go without locks."""
-    launched = LaunchState()
-
-    def start() -> jit.Run:
-        run = jit.Run(launched.program, launched.built, launched.launch, launched.memory)
-        run.announce()
-        return run
-
-    first = start()
-    assert first.workers[0].context.alone
-    second = start()
-    assert not first.workers[0].context.alone
-    assert not second.workers[0].context.alone
-    for run in (first, second):
-        run.wait()
-    third = start()
-    assert third.workers[0].context.alone
-    third.wait()

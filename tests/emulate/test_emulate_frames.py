@@ -8,10 +8,7 @@ from typing import Any
 import pytest
 from emulate_programs import ALL_CHECKS, ENGINES, WAYS, improve, kernel, run
 
-from ptxlab.emulate import lower
-from ptxlab.emulate.program.needless_saves import needless_saves
 from ptxlab.errors import DeviceFault
-from ptxlab.text import parse
 
 pytestmark = pytest.mark.skipif("jit" not in ENGINES, reason="needs llvmlite: there is one engine only")
 FIBONACCI = """
@@ -57,31 +54,6 @@ def agree(text: str, **options: Any) -> list[Any]:
     outcomes = [outcome(way, text, **options) for way in WAYS]
     assert [each == outcomes[0] for each in outcomes] == [True] * len(WAYS)
     return outcomes[0]
-
-
-def test_registers_that_nobody_reads_after_a_call_are_not_saved() -> None:
-    """Of seven registers two are read after the first call, and two after the second."""
-    program = lower(parse(kernel(CALL.format(given="%r1", name="fibonacci"), FIBONACCI)))
-    out = needless_saves(program)
-    calls = [block for block in program.blocks if program.codes[block.last - 1].name == "call"]
-    saved = []
-    for block in calls:
-        codes = program.codes[block.first : block.last]
-        kept = {code.saves for code in codes if code.index not in out} - {-1}
-        saved.append((len({code.saves for code in codes} - {-1}), len(kept)))
-    assert sorted(saved) == [(0, 0), (7, 2), (7, 2)]
-    restored = [code.restores for code in program.codes if code.index in out and code.properties.loads]
-    assert len(restored) == 2 * 5
-
-
-def test_accesses_at_one_register_share_a_check() -> None:
-    from ptxlab.emulate.jit.memory.frame_accesses import plan_spans
-
-    program = lower(parse(kernel(CALL.format(given="%r1", name="fibonacci"), FIBONACCI)))
-    block = next(b for b in program.blocks if program.codes[b.last - 1].name == "call" and b.first > 0)
-    spans = plan_spans(program, block.first, block.last)
-    (span,) = {id(span): span for span in spans.values()}.values()
-    assert (span.low, span.high, span.align, len(spans)) == (8, 68, 4, span.count)
 
 
 @pytest.mark.long

@@ -6,61 +6,18 @@ import random
 import tracemalloc
 from typing import Any
 
-import numpy as np
 import pytest
 from emulate_programs import ALL_CHECKS, ENGINES, WAYS, improve, kernel, run
 from random_local import INIT, differences
 from slow_cases import slow
 
-from ptxlab.emulate import Memory, lower
-from ptxlab.emulate.runtime.report import Launch
+from ptxlab.emulate import lower
 from ptxlab.errors import DeviceFault
 from ptxlab.text import parse
 
 pytestmark = pytest.mark.skipif("jit" not in ENGINES, reason="needs llvmlite: there is one engine only")
 OWN = ".local .align 16 .b8 own[256]; mov.u32 %r5, own; "
 BY_GENERIC = "mov.u64 %rd5, own; cvta.local.u64 %rd5, %rd5; ld.u32 %r6, [%rd5];"
-
-
-@pytest.mark.parametrize(
-    ("body", "as_rows"),
-    [
-        (OWN + "st.local.u32 [own+4], %r1; ld.global.u32 %r6, [%rd2];", True),
-        (OWN + BY_GENERIC, False),
-        (OWN + "ld.u32 %r6, [%rd2];", False),  # who knows where it leads
-        ("ld.global.u32 %r6, [%rd2];", False),  # there is none
-    ],
-)
-def test_which_programs_have_it_as_rows(body: str, as_rows: bool) -> None:
-    assert lower(parse(kernel(body))).local_rows == as_rows
-
-
-@pytest.mark.parametrize("good", [False, True])
-def test_word_by_word(good: bool) -> None:
-    """A word of all lanes, then the next word; with a pointer that may lead there each lane's memory in one piece."""
-    from ptxlab.emulate.jit.affine.block_rows import Rows
-    from ptxlab.emulate.jit.building.build import prepare
-    from ptxlab.emulate.jit.instruments.selection import Instruments
-    from ptxlab.emulate.jit.running import run as jit
-
-    stores = """st.local.u32 [own], %r1; add.u32 %r6, %r1, 256; cvt.u16.u32 %h1, %r6; st.local.u16 [own+6], %h1;
-        mov.u32 %r6, 7; st.local.u16 [own+4], %r6; mov.b64 %rd6, {%r1, %r5}; st.local.u64 [own+8], %rd6;"""
-    stores = stores.replace("%r6; st.local.u16 [own+4], %r6", "%r6; cvt.u16.u32 %h2, %r6; st.local.u16 [own+4], %h2")
-    lanes = np.arange(32, dtype=np.uint32)
-    expected = np.stack([lanes, (lanes + 256 << 16) + 7, lanes, np.zeros(32, np.uint32)])
-    for more, as_rows in (("", True), ("@%p1 " + BY_GENERIC.rpartition("; ")[2], False)):
-        program = lower(parse(kernel(OWN + "setp.eq.u32 %p1, %r1, 99; mov.u64 %rd5, 0;" + more + stores)))
-        assert program.local_rows == as_rows
-        built, _ = prepare(program, None, Instruments(False, frozenset()), Rows.of((32, 1, 1)))
-        if good:
-            built.improve()
-        memory = Memory()
-        launched = jit.Run(program, built, Launch((1, 1, 1), (32, 1, 1), np.zeros(2, np.uint64).tobytes()), memory)
-        launched.wait()
-        cta = launched.workers[0].slot.cta
-        words = np.array([cta.local[k] for k in range(int(cta.local_size))], np.uint8).view(np.uint32)
-        words = words.reshape(-1, 32) if as_rows else words.reshape(32, -1).T
-        assert words[:4].tolist() == expected.tolist()
 
 
 # -- agreement -----------------------------------------------------------------------------------------------------
@@ -142,7 +99,6 @@ def outcome(way: str, text: str, threads: int, checks: tuple[str, ...]) -> list[
 @pytest.mark.parametrize("seed", range(12))
 def test_engines_agree(seed: int) -> None:
     text = kernel(body_of(seed), NOTHING)
-    assert lower(parse(text)).local_rows
     threads = (32, 64, 45)[seed % 3]
     checks = ALL_CHECKS if seed % 4 == 0 else ("memcheck",)
     expected = outcome("step", text, threads, checks)
@@ -230,7 +186,6 @@ def test_structures_by_value(size: int) -> None:
     call = CALL.format(size=size, last=size - 1)
     body = f"mov.u32 %r6, %r1; {call} and.b32 %r9, %r1, 5; setp.eq.u32 %p1, %r9, 1; @%p1 bra OVER; {call} OVER:"
     text = kernel(body + "st.global.u32 [%rd3], %r6;", STRUCT.format(size=size, last=size - 1))
-    assert lower(parse(text)).local_rows
     expected = outcome("step", text, 45, ("memcheck",))
     assert [outcome(way, text, 45, ("memcheck",)) == expected for way in WAYS] == [True] * len(WAYS)
 

@@ -8,9 +8,6 @@ import numpy as np
 import pytest
 from emulate_programs import ENGINES, WAYS, improve, kernel, run
 
-from ptxlab.emulate import lower
-from ptxlab.text import parse
-
 pytestmark = pytest.mark.skipif("jit" not in ENGINES, reason="needs llvmlite: there is one engine only")
 NUMBERS = (
     0x7FC00000, 0xFFC00000, 0x7F812345, 0xFFE54321, 0x7F800000, 0xFF800000, 0, 0x80000000, 0x3F800000, 0xBF800000,
@@ -79,34 +76,6 @@ def test_a_nan_beside_one_that_arithmetic_made(operation: str, operands: str) ->
             improve(text, (32,), False, ("memcheck",))
         out = run("step" if way == "step" else "jit", text, x=x)[0]
         assert out.tolist() == [0x7FFFFFFF] * 32, way
-
-
-def test_moved_numbers_keep_the_raw_ones() -> None:
-    """In code that runs long; code that is built quickly does without."""
-    from ptxlab.emulate.jit.building.module_text import module_text
-    from ptxlab.emulate.jit.emitter import machine
-    from ptxlab.emulate.jit.instruments.selection import Instruments
-    from ptxlab.emulate.jit.native.code import Cpu
-
-    sums = """ld.global.f32 %f1, [%rd3]; add.f32 %f2, %f1, %f1; mov.b32 %r20, %f2;
-        shfl.sync.bfly.b32 %r21, %r20, 1, 31, -1; mov.b32 %f3, %r21; st.global.f32 [%rd3], %f3;"""
-    program, found = lower(parse(kernel(sums))), list[bool]()
-
-    class Seen(machine.LaneMachine):
-        def lane_read(self, a: machine.Value, index: machine.Value) -> machine.Value:
-            out = super().lane_read(a, index)
-            found.append(a.type == "i32" and out.raw is not None and out.raw.text != out.text)
-            return out
-
-    from ptxlab.emulate.jit.emitter import emitter
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(emitter, "LaneMachine", Seen)
-        for small in (False, True):
-            module_text(
-                program, Cpu("znver4", "+avx512f"), Instruments(False, frozenset()), diverged=False, small=small
-            )
-    assert found == [True, True, False]  # twice in code that runs long: in the segment, too
 
 
 @pytest.mark.sweep(27)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -372,27 +371,3 @@ def test_a_seed_shuffles_warps_and_quanta(monkeypatch: pytest.MonkeyPatch) -> No
         assert all(sorted(each) == [0, 1, 2, 3] for each in rounds)
         assert seen.setdefault(seed, world.turns) == world.turns
     assert seen[1] != seen[2]
-
-
-@pytest.mark.parametrize(("parts", "first"), [(8, 64), (100, 11), (0, 1)])
-def test_workers_take_some_clusters_at_once(parts: int, first: int) -> None:
-    """Each cluster is taken by one worker, and the last ones one by one."""
-    contexts, shared = [Context.new() for _ in range(3)], np.zeros(1, np.uint64)
-    for context in contexts:
-        context.next, context.total, context.parts = Pointer(shared), 1000, parts
-    draw, taken, sizes = random.Random(1), [], []
-    while contexts:
-        context = draw.choice(contexts)
-        if context.ticket == context.tickets_end:
-            before = int(shared[0])
-            ticket = block_start.draw_ticket(context)
-            sizes.append(int(shared[0]) - before)
-        else:
-            ticket = block_start.draw_ticket(context)
-        if ticket < context.total:
-            taken.append(ticket)
-        else:
-            contexts.remove(context)
-    assert sorted(taken) == list(range(1000))
-    assert sizes == sorted(sizes, reverse=True)
-    assert (sizes[0], sizes[-1]) == (first, 1)

@@ -22,10 +22,6 @@ if TYPE_CHECKING:
     from ptxlab.emulate.program.flat_program import Block, Code, Param, Register
     from ptxlab.errors import Span
 
-FRAMES = 512
-"""Bytes for frames of recursive functions that a block begins with; it gets more when it needs them."""
-_LARGE_LOCAL = 1 << 25
-"""Bytes of a thread's local memory of which 32 times as many would not fit the 32 bits of an offset."""
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/|^[ \t]*\.(?:loc|file)\b[^\n]*", re.S | re.M)
 
 
@@ -116,23 +112,6 @@ class Program:
         return -(-self.local_size // 16) * 16
 
     @functools.cached_property
-    def local_first(self) -> int:
-        """Bytes of each thread's local memory that are filled when a block begins: all of it, or, where frames of
-        recursive functions lie behind, the beginning (see `rules.lazy_fill`)."""
-        first = -(-(self.local_fixed + FRAMES) // 16) * 16
-        return first if self.local_rows and first + FRAMES <= self.local_stride else self.local_stride
-
-    @functools.cached_property
-    def local_rows(self) -> bool:
-        """Whether only loads and stores that name their space may reach local memory: no pointer to it is then needed,
-        and code may lay it out word by word."""
-        from ptxlab.emulate.program.flat_program import Mem
-
-        reaching = (code for code in self.codes if any(isinstance(source, Mem) for source in code.sources))
-        named = (code.space != "generic" and (code.properties.plain or code.properties.atomic) for code in reaching)
-        return 0 < self.local_size < _LARGE_LOCAL and all(named)
-
-    @functools.cached_property
     def may_wait(self) -> bool:
         """Whether a loop may wait for another thread: it reads flags, or memory that other threads change."""
         return any(code.polls for code in self.codes)
@@ -177,7 +156,7 @@ class Program:
 
 _FACTS = (
     "name", "arch", "digest", "param_size", "shared_start", "shared_static", "shared_gap", "dynamic_start",
-    "local_size", "local_fixed", "local_first", "exact_threads", "most_threads", "entry", "exits", "cluster",
+    "local_size", "local_fixed", "exact_threads", "most_threads", "entry", "exits", "cluster",
     "explicit_cluster", "most_rank", "may_wait",
 )  # fmt: skip
 """What launches ask of any program."""

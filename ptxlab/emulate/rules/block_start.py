@@ -10,9 +10,6 @@ from ptxlab.emulate.rules.records import Block
 from ptxlab.emulate.runtime.memory import POISON
 from ptxlab.emulate.runtime.state import BARRIERS, Cluster, Context, Cta, Warp
 
-TICKETS = 64
-"""As many clusters a worker takes at once at most."""
-
 
 @rule(external=True, symbol="clear.registers")
 def clear_registers(warp: Warp) -> None:
@@ -22,31 +19,8 @@ def clear_registers(warp: Warp) -> None:
 
 @rule(inline=True)
 def draw_ticket(context: Context) -> u64:
-    """The number of the next cluster to run, which may lie beyond the last. An atomic instruction waits for all earlier
-    stores, so a worker that is alone does without."""
-    if context.only:
-        ticket = context.next[0]
-        context.next[0] = ticket + 1
-        return ticket
-    if context.ticket == context.tickets_end:
-        draw_tickets(context)
-    ticket = context.ticket
-    context.ticket = ticket + 1
-    return ticket
-
-
-@rule
-def draw_tickets(context: Context) -> None:
-    """Takes some clusters at once: a part of those that are left, so that the last ones are taken one by one and all
-    workers end at about the same time. Where clusters may wait for one another none is kept from other workers."""
-    count: u64 = 1
-    begun = context.next[0]
-    if context.parts != 0 and begun < context.total:
-        count += (context.total - begun) // context.parts
-        if count > TICKETS:
-            count = TICKETS
-    context.ticket = atomic("add", context.next, 0, count)
-    context.tickets_end = context.ticket + count
+    """The number of the next cluster to run, which may lie beyond the last."""
+    return atomic("add", context.next, 0, 1)
 
 
 @rule
@@ -76,11 +50,7 @@ def begin(context: Context, cta: Cta, number: u64) -> None:
     if cta.shared_size != 0:
         fill_bytes(cta.shared, POISON, cta.shared_size)
     if cta.local_size != 0:
-        if context.local_first == 0:
-            fill_bytes(cta.local, POISON, cta.local_size)
-        else:
-            for k in range(context.warps):
-                begin_local(warp_of(context, cta, k), context.local_first)
+        fill_bytes(cta.local, POISON, cta.local_size)
     for barrier in range(BARRIERS):
         reset_barrier(cta, u32(barrier))
     cta.active = 1
@@ -94,13 +64,6 @@ def begin(context: Context, cta: Cta, number: u64) -> None:
         for k in range(context.warps):
             begin_again(context, warp_of(context, cta, k))
     begin_round(context, cta)
-
-
-@rule(inline=True)
-def begin_local(warp: Warp, first: u64) -> None:
-    """Fills the beginning of a warp's local memory; `rules.lazy_fill` fills what is reached behind it."""
-    fill_bytes(warp.local, POISON, u64(32 * first))
-    warp.filled = first
 
 
 @rule(inline=True)

@@ -218,9 +218,6 @@ class Context(Record, align=64):
     budget: Pointer[i64]  # warp-instructions that are left
     wide_lock: Pointer[u32]  # held during a 128-bit atomic operation: the same in all launches and all their code
     total: u64  # clusters of the grid
-    ticket: u64  # the next cluster of those that this worker has taken
-    tickets_end: u64
-    parts: u64  # a worker takes one of so many parts of what is left; 0: one cluster at a time
     params: Pointer[u8]
     memory: Ref[MemoryMap]
     sites: Pointer[Site]
@@ -236,7 +233,6 @@ class Context(Record, align=64):
     run_diverged: u64  # the function for diverged warps, 0 as long as there is none
     outdated: u32  # 1 if there is better code by now: to be taken up before the next CTA begins
     entry: u32  # the program counter at which warps begin
-    local_first: u64  # bytes of each thread's local memory that are filled when a CTA begins; 0: all
     warps: u64  # of a CTA
     state_size: u64  # bytes from one warp's state to the next's
     order: Pointer[u32]  # the warps in the order in which they have their turns
@@ -276,8 +272,6 @@ class Context(Record, align=64):
     checked: boolean  # whether CTAs that begin and barriers that complete are reported to the checks
     traced: boolean
     clears: boolean  # whether warps begin with registers that must be cleared
-    only: boolean  # whether no other worker runs CTAs of this launch
-    alone: boolean  # whether nobody else may see the memory, so that atomic operations need no lock
     bulk_copies: boolean  # whether the program has such instructions: the scheduler does without what serves the others
     mbarriers: boolean
     cluster_barriers: boolean
@@ -332,7 +326,6 @@ class Warp(Record, align=64):
     region: u32  # where the function for converged warps goes on with the region that it left (`jit.control.regions`)
     products: Executed
     local: Pointer[u8]
-    filled: u64  # of how many bytes of each lane's local memory it is known what they are (see `rules.lazy_fill`)
     changed: u64  # registers that a diverged warp has written to and that are scalars while it is converged: their bits
     # for each barrier the lanes that wait there, and those of them that go on when the rest of their warp has come
     bar: Array[u32] = array(BARRIERS, align=64)

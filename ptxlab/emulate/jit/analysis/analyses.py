@@ -10,7 +10,6 @@ from ptxlab.emulate.jit.analysis.affine_registers import affine_registers, still
 from ptxlab.emulate.jit.analysis.known_scalars import known_scalars
 from ptxlab.emulate.jit.analysis.uniformity import uniform_registers
 from ptxlab.emulate.program.liveness import live_in
-from ptxlab.emulate.program.needless_saves import needless_saves
 from ptxlab.emulate.program.program import Program
 
 
@@ -24,11 +23,6 @@ class Analyses:
     def alive(self) -> list[int]:
         """The registers that may be read after the start of each block, as bit sets."""
         return live_in(self.program)
-
-    @functools.cached_property
-    def needless(self) -> frozenset[int]:
-        """The instructions that save and restore registers in vain."""
-        return needless_saves(self.program)
 
     @property
     def uniform(self) -> list[bool]:

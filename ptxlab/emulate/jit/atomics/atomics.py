@@ -1,28 +1,19 @@
 """Atomic operations: in lane order, with the host's own atomic instructions where another worker may see the memory.
 
-The addresses of a warp are found at once where one allocation has them all. A locked instruction of the host takes
-about 20 cycles, an ordinary one a few; so shared memory, which belongs to blocks of one worker, and all memory of a
-launch with one worker (`Context.alone`) are changed by ordinary instructions, and lanes in a row then by one vector
-instruction.
+The addresses of a warp are found at once where one allocation has them all. Shared memory, which belongs to blocks of
+one worker, is changed by ordinary instructions.
 
 Lanes that all name one address (a counter, a sum) are one exchange on the host: the operations follow one another in a
 register, in lane order, and the last value is written if no other worker has changed the first. Where nobody reads the
-old values, and the order makes no difference, all operands become one first. In good code of a converged warp that is
-done in place if the address is known to be the same in all lanes (`Atomics._summed`).
+old values, and the order makes no difference, all operands become one first.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
-import numpy as np
-
-from ptxlab.emulate.jit.atomics.elements import element, exchange_pair, in_a_row, new_value, raw_sum
-from ptxlab.emulate.jit.atomics.rows import IN_A_ROW, AtomicRows
-from ptxlab.emulate.jit.atomics.scattered_atomics import AtomicLanes
+from ptxlab.emulate.jit.atomics.elements import element, exchange_pair, new_value, raw_sum
 from ptxlab.emulate.jit.atomics.sums import (
     CELL,
     NEUTRAL,
@@ -36,9 +27,9 @@ from ptxlab.emulate.jit.atomics.sums import (
 )
 from ptxlab.emulate.jit.emitter.emitter import Emitter
 from ptxlab.emulate.jit.emitter.part import Part
-from ptxlab.emulate.jit.llvm.ir_text import COLD, Text, W
+from ptxlab.emulate.jit.llvm.ir_text import Text, W
 from ptxlab.emulate.jit.llvm.operations import Ops
-from ptxlab.emulate.jit.llvm.values import BITS, LLVM, Address, Value, constant
+from ptxlab.emulate.jit.llvm.values import BITS, LLVM, Address, Value
 from ptxlab.emulate.jit.memory.access import Memory
 from ptxlab.emulate.jit.translation.rule_calls import call
 from ptxlab.emulate.program.addresses import LOCAL_WINDOW, WINDOW_SIZE
@@ -78,7 +69,7 @@ class Atomics(Part):
 
     def __init__(self, e: Emitter, memory: Memory) -> None:
         super().__init__(e)
-        self.memory, self.lanes, self.rows = memory, AtomicLanes(e, memory), AtomicRows(e, memory)
+        self.memory = memory
 
     def atom(self, i: Form, address: Address, *values: Any) -> Any:
         after = [then for instrument in self.e.instruments if (then := instrument.atomic(address))]
@@ -110,19 +101,7 @@ class Atomics(Part):
         if name not in self.e.helpers:
             self.e.helpers[name] = self._function(name, i, word, lane, count, flushes, shared=shared, returns=returns)
         site = self.e.own_site()
-        silent = count == 1 and not i.whole and not returns
-        sums = silent and word in NEUTRAL
-        if sums and address.base.uniform and self.e.code.space == "global" and not (self.e.small or self.e.diverged):
-            with self._summed(i, word, lane, self.m.wide(address).text, values[0], site):
-                self._call(name, address, values, lane, site)
-        elif sums and self.lanes.apply(address):
-            with self.lanes.each(i, word, lane, address, values[0], site):
-                self._call(name, address, values, lane, site)
-        elif silent and self.rows.applies(word, lane, address):
-            with self.rows.row(i, word, lane, address, values[0], site):
-                self._call(name, address, values, lane, site)
-        else:
-            self._call(name, address, values, lane, site)
+        self._call(name, address, values, lane, site)
         old = []
         for k in range(count):
             if returns:
@@ -156,36 +135,6 @@ class Atomics(Part):
         )
         self.e.faults.if_called(result)
 
-    @contextmanager
-    def _summed(self, form: Form, word: str, lane: str, at: str, given: Value, site: str) -> Iterator[None]:
-        """The operations on one address as a single one, if it lies in the allocation that the site knows and nobody
-        keeps a record of what is written there. In this context the code for all others is written."""
-        t, size = self.t, BITS[lane] // 8
-        one, other, done = (t.label(name) for name in ("sum", "apart", "done"))
-        base, places, host, written = (t.get(S.Site, name, site) for name in ("base", "places", "host", "written"))
-        off = t.sub("i64", at, base)
-        near = t.ult("i64", self.memory.sites.rotate("i64", off, size.bit_length() - 1), places)
-        good = t.and_("i1", near, t.eq("ptr", written, "null"))
-        t.branch(t.and_("i1", good, self.active.any()), one, other, COLD)
-        t.at(other)
-        with self.t.not_dominating():
-            yield
-        t.go(done)
-        t.at(one)
-        with self.t.not_dominating():
-            x = sum_at_once(t, word, lane, self.m.vector(given), self.active.vector)
-            place = t.offset(host, off)
-            alone = t.get(S.Context, "alone")
-            with t.if_else(t.ne("i8", alone, 0)) as (plain, locked):
-                with plain:
-                    old = t.load(LLVM[lane], place, align=size)
-                    new = new_value(t, form, word, lane, old, [x])
-                    t.store(LLVM[lane], new, place, align=size)
-                with locked:
-                    t.atomic(word, LLVM[lane], place, x)
-        t.go(done)
-        t.at(done)
-
     def _function(
         self, name: str, form: Form, word: str, lane: str, count: int, flushes: str, *, shared: bool, returns: bool
     ) -> str:
@@ -210,17 +159,7 @@ class Atomics(Part):
         else:
             t.go("lanes")
         t.at("lanes")
-        ways = [True] if shared else [False] if form.whole else [True, False]
-        if len(ways) == 2:
-            own = t.get(S.Context, "alone")
-            t.branch(t.eq("i8", own, 0), "locked", "plain")
-        else:
-            t.go("plain" if shared else "locked")
-        for plain in ways:
-            t.at("plain" if plain else "locked")
-            if plain and alone and word in IN_A_ROW:
-                _row(t, form, word, lane, flushes, returns=returns)
-            _lane_by_lane(t, form, word, lane, count, flushes, plain=plain, returns=returns)
+        _lane_by_lane(t, form, word, lane, count, flushes, plain=shared, returns=returns)
         t.at("done")
         t.ret("i32", 0)
         t.at("fault")
@@ -281,24 +220,6 @@ def _find(t: Text, size: int) -> None:
 def _host(lane: str, t: Text) -> str:
     """A lane's pointer."""
     return t.load("ptr", t.element("i64", "%hosts", lane))
-
-
-def _row(t: Text, form: Form, word: str, lane: str, flushes: str, *, returns: bool) -> None:
-    """The operations of a full warp whose addresses follow each other, as those of a vector; others come after them."""
-    ty, size = LLVM[lane], BITS[lane] // 8
-    start = _host("0", t)
-    steps = constant(np.arange(W, dtype=np.uint64) * np.uint64(size), "i64").text
-    straight = t.add(f"<{W} x i64>", t.splat("i64", "%address"), steps)
-    equal = t.bitcast(f"<{W} x i1>", t.eq(f"<{W} x i64>", "%every", straight), "i32")
-    near = t.load("i64", t.element("i64", "%hosts", W - 1))
-    span = t.sub("i64", near, t.ptrtoint("ptr", start, "i64"))  # not in several allocations
-    one = t.eq("i64", span, (W - 1) * size)
-    full = t.eq("i32", t.and_("i32", equal, "%mask"), -1)
-    with t.if_then(t.and_("i1", full, one), to="done"):
-        x = t.load(f"<{W} x {ty}>", "%xs", align=64)
-        old = in_a_row(t, form, word, lane, start, x, flushes_at(t, flushes, "%address"))
-        if returns:
-            t.store(f"<{W} x {ty}>", old, "%out", align=64)
 
 
 def _lane_by_lane(

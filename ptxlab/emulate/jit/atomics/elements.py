@@ -7,7 +7,7 @@ all lanes.
 from __future__ import annotations
 
 from ptxlab.emulate.jit.atomics.sums import CELL, cell_of, sum_may_flush
-from ptxlab.emulate.jit.llvm.ir_text import Text, W
+from ptxlab.emulate.jit.llvm.ir_text import Text
 from ptxlab.emulate.jit.llvm.operations import Ops
 from ptxlab.emulate.jit.llvm.values import BITS, LLVM, Value
 from ptxlab.emulate.runtime import state as S
@@ -63,18 +63,6 @@ def _computed(t: Text, form: Form, old: Value, x: Value, flushes: str, *, raw: b
             with way:
                 ways.append((by(ftz), t.here))
     return t.phi(old.llvm, *ways)
-
-
-def in_a_row(t: Text, form: Form, word: str, lane: str, start: str, x: str, flushes: str = "") -> str:
-    """The operations of 32 neighbours at a pointer as those of a vector; the old values."""
-    kind, size = f"<{W} x {LLVM[lane]}>", BITS[lane] // 8
-    old = t.load(kind, start, align=size)
-    if word == "loop":
-        new = _computed(t, form, Value(old, lane, False), Value(x, lane, False), flushes)
-    else:
-        new = t.let(f"{word} {kind} {old}, {x}")
-    t.store(kind, new, start, align=size)
-    return old
 
 
 def element(

@@ -13,7 +13,6 @@ from ptxlab.emulate.jit.affine.block_rows import Rows
 from ptxlab.emulate.jit.building.program_summary import ProgramSummary
 from ptxlab.emulate.jit.building.rule_objects import GOOD, QUICK, object_codes
 from ptxlab.emulate.jit.building.rule_parts import Part
-from ptxlab.emulate.jit.building.worker_contention import Contention
 from ptxlab.emulate.jit.instruments.selection import Instruments
 from ptxlab.emulate.jit.native import code as native
 from ptxlab.emulate.jit.native.code import Cpu
@@ -81,7 +80,6 @@ class Loaded:
         self.summary = recalled.summary if recalled is not None else ProgramSummary.of(program)
         self.block_work, self.scheduled = np.array(self.summary.block_work, np.int64), self.summary.scheduled
         self.bulk = self.scheduled["Context.bulk_copies"]
-        self.contention = Contention(self.summary.contended, self.block_work)
         half, self.converged, rules = self._made("converged", QUICK, QUICK)
         self.cached = half.recalled
         self.state_size, self.sites, self.clears = half.state_size, half.sites, half.clears
@@ -194,7 +192,6 @@ class Loaded:
         diverged = self._made(which, self._best_diverged, GOOD)[1] if which else None
         with self._lock:
             self.converged = converged
-            self.contention.forget()
             self._improving = False
             if which and which == self._which:
                 self._diverged = diverged

@@ -12,7 +12,7 @@ from ptxlab.emulate.jit.native.code import Cpu
 from ptxlab.emulate.jit.translation.rule_calls import Function
 from ptxlab.emulate.language.rules import rule_named, rule_of
 from ptxlab.emulate.program.program import Program
-from ptxlab.emulate.rules import clusters, diverging, half_conversions, lane_scheduling, lazy_fill, memcheck
+from ptxlab.emulate.rules import clusters, diverging, half_conversions, lane_scheduling, memcheck
 from ptxlab.emulate.rules.instructions import scheduled
 
 Functions = tuple[Function, ...]
@@ -20,7 +20,7 @@ Functions = tuple[Function, ...]
 ALWAYS: Functions = (
     memcheck.stop, memcheck.resolve, memcheck.miss, memcheck.miss_lanes, memcheck.access_lanes, memcheck.mark_lanes,
     memcheck.forget, diverging.spread, diverging.gather_up, diverging.sync_lanes, diverging.sync_waiting,
-    lazy_fill.fill_to, lane_scheduling.go_on, clusters.arrive, clusters.wait,
+    lane_scheduling.go_on, clusters.arrive, clusters.wait,
     half_conversions.widened, half_conversions.narrowed,
 )  # fmt: skip
 """Of every build. Programs with instructions that have bodies call the rules of these besides."""

@@ -61,7 +61,6 @@ def module_text(
     built quickly, than fast. only: the blocks that it has, if not all."""
     rows = rows or Rows()
     found = analyses(program, rows)
-    watched = instruments.trace or instruments.counters
     build = Build(
         program,
         rows,
@@ -69,7 +68,6 @@ def module_text(
         found.affine,
         found.known,
         found.alive,
-        frozenset() if watched else found.needless,
         diverged=diverged,
         small=small,
         wide=cpu.wide,

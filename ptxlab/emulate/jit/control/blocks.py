@@ -103,7 +103,6 @@ class Blocks(Part):
     def plan(self, block: Block) -> None:
         """The accesses of a block that is next share checks."""
         self.e.groups = plan_groups(self.program, block.first, block.last)
-        self.memory.local.plan(block.first, block.last)
 
     def enter(self) -> None:
         """The function's entry: buffers, and fields of the context and the CTA."""
@@ -148,7 +147,6 @@ class Blocks(Part):
         self.uncut = 0
         self.e.registers.begin()
         self.memory.sites.mixed.clear()
-        self.memory.local.begin()
         self.m.forget_splats()
         self.active.begin(bits, partly=partly or self.e.diverged)
         for instrument in reversed(self.e.instruments):

@@ -6,10 +6,9 @@ from ptxlab.emulate.jit.bodies.table import Bodies
 from ptxlab.emulate.jit.emitter.emitter import Emitter
 from ptxlab.emulate.jit.emitter.part import Part
 from ptxlab.emulate.jit.emitter.semantics import Semantics
-from ptxlab.emulate.jit.llvm.values import Address
 from ptxlab.emulate.jit.memory.access import Memory
 from ptxlab.emulate.jit.translation.rule_calls import call
-from ptxlab.emulate.program.flat_program import Code, Mem
+from ptxlab.emulate.program.flat_program import Code
 from ptxlab.emulate.rules.clusters import arrive
 from ptxlab.emulate.runtime import state as S
 from ptxlab.isa.actions import BODIED, Action
@@ -25,11 +24,6 @@ class Execution(Part):
 
     def emit(self, code: Code) -> None:
         """An instruction, and what instruments add before and after it."""
-        if code.index in self.e.needless:
-            if code.properties.stores:  # which faults where the stack has no room
-                mem = next(s for s in code.sources if isinstance(s, Mem))
-                self.memory.local.check(Address(self.e.operands.base(mem), mem.offset))
-            return
         after = [then for instrument in self.e.instruments if (then := instrument.before(code))]
         self._emit(code)
         for then in reversed(after):

@@ -26,11 +26,10 @@ class Build(NamedTuple):
     """What is known of a program before a function is emitted (see `analysis.analyses`), and how to build it.
 
     uniform: whether each register is the same in all lanes; affine: the forms of those whose lanes differ by constants;
-    known: what is known of uniform ones; alive: those that may be read after the start of each block, as
-    bit sets; needless: the codes that save and restore registers in vain, unless they are counted or traced; rows: how
-    threads lie in a block. diverged: whether it is the function for diverged warps; small: whether to be built quickly
-    counts more than to run fast: what is long and frequent is then called; wide: whether vectors have 512 bits;
-    features: those of the CPU; checked: whether there are checks besides memcheck."""
+    known: what is known of uniform ones; alive: those that may be read after the start of each block, as bit sets;
+    rows: how threads lie in a block. diverged: whether it is the function for diverged warps; small: whether to be
+    built quickly counts more than to run fast: what is long and frequent is then called; wide: whether vectors have 512
+    bits; features: those of the CPU; checked: whether there are checks besides memcheck."""
 
     program: Program
     rows: Rows
@@ -38,7 +37,6 @@ class Build(NamedTuple):
     affine: dict[int, Form]
     known: dict[int, Known]
     alive: list[int]
-    needless: frozenset[int] = frozenset()
     diverged: bool = False
     small: bool = False
     wide: bool = True
@@ -52,7 +50,7 @@ class Function:
     def __init__(self, build: Build) -> None:
         program, affine = build.program, build.affine
         self.program, self.uniform, self.alive, self.affine = program, build.uniform, build.alive, affine
-        self.rows, self.needless, self.checked = build.rows, build.needless, build.checked
+        self.rows, self.checked = build.rows, build.checked
         self.diverged, self.small, self.wide, self.features = build.diverged, build.small, build.wide, build.features
         self.name = "diverged" if build.diverged else "converged"
         self.scalars = [same or r in affine for r, same in enumerate(build.uniform)]

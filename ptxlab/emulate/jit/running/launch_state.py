@@ -45,8 +45,6 @@ class LaunchState:
     """The CTAs that a worker may have at once."""
     quantum: int
     workers_wanted: int
-    asked: int
-    """How many threads have been or will be begun for a worker."""
     context: np.ndarray | None
     """What the contexts of all workers begin with; None until the first worker is made."""
     stop: np.ndarray

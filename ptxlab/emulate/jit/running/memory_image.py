@@ -84,7 +84,6 @@ class Image:
         context.site_count, context.clears = built.sites, built.clears
         if warpgroups > 1:
             context.basic_blocks = len(built.block_work)
-        context.local_first = program.local_first if program.local_first < program.local_stride else 0
         context.entry = 2 * built.summary.first
         for name, needed in built.scheduled.items():
             setattr(context, name.partition(".")[2], needed)

@@ -7,14 +7,11 @@ import functools
 import os
 import time
 from typing import TYPE_CHECKING
-from weakref import WeakValueDictionary
 
 import numpy as np
 
-from ptxlab import forks
 from ptxlab.emulate.jit.affine.block_rows import Rows
 from ptxlab.emulate.jit.building.build import Loaded, prepare
-from ptxlab.emulate.jit.building.worker_contention import SHARED, STRETCH, Comparison
 from ptxlab.emulate.jit.instruments.selection import instruments_of
 from ptxlab.emulate.jit.native.code import Code, Cpu
 from ptxlab.emulate.jit.running.first_guesses import GuessedWrong, Guesses
@@ -50,14 +47,6 @@ TICK = 0.1
 HERE, GROWTH = 5e-3, 8
 """Seconds for which the caller's thread runs the first worker itself; how much longer a stretch is than that before."""
 
-CALL = 6e-6
-"""Of a stretch Python takes so many seconds itself."""
-
-_running: WeakValueDictionary[int, Run] = WeakValueDictionary()
-"""The launches of this process that run now, by their ids."""
-_announcing = forks.lock()
-forks.in_child(_running.clear)
-
 
 class Run(LaunchState):
     """One launch: what all workers share, and the workers."""
@@ -86,10 +75,10 @@ class Run(LaunchState):
         """Those that are made."""
         self._add_what_is_asked_for()
         alone = launch.seed is not None or self.checks is not None or (self.bulk and launch.trace is not None)
-        count = 1 if alone else launch.workers or os.cpu_count() or 1
+        many = 1 if built.summary.contended else os.cpu_count() or 1  # or they would wait for each other's cache lines
+        count = 1 if alone else launch.workers or many
         self.clusters = launch.blocks // launch.cluster_blocks
-        self.workers_wanted = built.contention.workers(max(1, min(count, self.clusters)), launch.blocks)
-        self.comparison = Comparison(built.contention, launch.blocks)
+        self.workers_wanted = max(1, min(count, self.clusters))
         budget = min(launch.budget, 1 << 62) if launch.budget is not None else 1 << 62
         quantum = SHORT_QUANTUM if launch.cooperative else QUANTUM
         self.quantum = max(1, min(quantum, budget // self.workers_wanted))
@@ -110,9 +99,6 @@ class Run(LaunchState):
         several = RESIDENT if program.may_wait else 1 if launch.seed is None else MIXED
         resident = self.clusters if launch.cooperative else min(several, self.clusters)
         self.resident = resident * launch.cluster_blocks
-        self.asked, self.crowded, self.began = 1, False, 0.0
-        """How many threads have been or will be begun for a worker; whether the first is to go on alone; when it began
-        in the caller's thread."""
         self.workers.append(Worker(self))
 
     def _add_what_is_asked_for(self) -> None:
@@ -137,33 +123,14 @@ class Run(LaunchState):
 
             self.chosen = chosen(self.launch.trace, self.launch.blocks, self.launch.warps)
 
-    def work(self, team: Team, worker: Worker) -> None:
+    def work(self, worker: Worker) -> None:
         """The body of a worker thread."""
         try:
-            self.share(team)
             worker.context.steps_left = ENDLESS
             self.go_on(worker)
         except BaseException as error:  # handed to the caller's thread, which raises it
             self.errors.append(error)
             self.stop[0] = 1
-
-    def share(self, team: Team) -> None:
-        """Begins one more worker, if one is wanted and there are blocks that nobody has begun. It is made here, since
-        that takes three times as long on a core that has been idle. Each thread begins the next one, so that none
-        waits until many are made."""
-        if (
-            self.asked < self.workers_wanted
-            and int(self.next[0]) < self.clusters
-            and not (self.stop[0] or self.crowded)
-        ):
-            self.asked += 1
-            for worker in self.workers:
-                worker.context.only = worker.context.alone = False
-            made = Worker(self)
-            self.workers.append(made)
-            if self.crowded:  # by now
-                self.retreat()
-            team.begin(functools.partial(self.work, team, made))
 
     def go_on(self, worker: Worker) -> None:
         """Runs a worker until it has ended or pauses."""
@@ -176,9 +143,6 @@ class Run(LaunchState):
                 self.in_use.append(diverged)
                 worker.context.run_diverged = diverged.address("diverged")
                 self.compiling = max(self.compiling, time.perf_counter() - start)
-            elif worker.result == S.NEEDS_CODE and worker.pausing:
-                worker.result, worker.pausing = S.PAUSED, False
-                return
             elif worker.result == S.NEEDS_CODE:
                 grid = self.converged.grid
                 worker.context.run_diverged = 0
@@ -187,10 +151,9 @@ class Run(LaunchState):
             else:
                 return
 
-    def begin_here(self, team: Team) -> bool:
+    def begin_here(self) -> bool:
         """Runs the first worker in the caller's thread for a while, because many a launch takes no longer than a
-        thread to begin, and other workers beside it as soon as it is clear that they help. Whether the first worker
-        has ended.
+        thread to begin. Whether it has ended.
 
         Ctrl-C has to wait meanwhile, for a step at worst: a round of a CTA. Python that compiled code calls would
         lose it, so launches with such calls have threads from the beginning."""
@@ -198,48 +161,24 @@ class Run(LaunchState):
             return False
         if self.callback is not None and self.mbarriers:  # which alone lead to it
             return False
-        worker, known, blocks = self.workers[0], self.built.contention, self.launch.blocks
-        steps = max(1, int(STRETCH / known.pace)) if known.pace else 1
-        self.began = began = now = time.perf_counter()
-        decided = self.workers_wanted == 1 or known.together(blocks)
-        if decided:
-            self.share(team)
-        self.comparison.begin(now)
+        worker, steps = self.workers[0], 1
+        began = now = time.perf_counter()
         while now - began < HERE:
-            since, before, single = now, worker.context.finished, self.asked == 1
             worker.context.steps_left = steps
             self.go_on(worker)
-            now, done = time.perf_counter(), worker.context.finished
-            crowded = self.comparison.look(self._counts(), now, alone=single)
+            now = time.perf_counter()
             if worker.result != S.PAUSED:
                 return True
-            if crowded:
-                self.retreat()
-                team.rest()
-                self.let_go_alone(team)
-            if not decided and now - since > self.comparison.stretch:
-                if (now - since - CALL) * (blocks - done) > SHARED * (done - before):
-                    known.began(done, now - began)
-                    self.share(team)
-                decided = True
             if GROWTH * (now - began) < HERE:
                 steps *= GROWTH
         return False
 
-    def _counts(self) -> list[np.ndarray]:
-        return [worker.counts for worker in self.workers]
-
-    def retreat(self) -> None:
-        """Has all workers but the first pause before their next CTAs."""
-        self.crowded = True
-        for other in self.workers[1:]:
-            other.pausing, other.context.outdated = True, 1
-
-    def let_go_alone(self, team: Team, running: int = 0) -> None:
-        """Lets the first worker know when all others have paused. running: how many threads may still run."""
-        if self.crowded and team.running() == running:
-            with _announcing:
-                self.workers[0].context.alone = len(_running) == 1
+    def begin_all(self, team: Team) -> None:
+        """Runs all workers that are wanted in threads of their own."""
+        team.begin(functools.partial(self.work, self.workers[0]))
+        while len(self.workers) < self.workers_wanted and int(self.next[0]) < self.clusters:
+            self.workers.append(Worker(self))
+            team.begin(functools.partial(self.work, self.workers[-1]))
 
     def wait(self) -> None:
         """Runs the launch to its end, from the beginning once more if what was guessed of it is wrong."""
@@ -256,19 +195,11 @@ class Run(LaunchState):
         if self.guesses is not None:
             self.guesses.keep()
         try:
-            self.announce()
             with Progress(self.program.name, self.launch.blocks, self.progress) as progress:
                 progress.woken_by(team.wake)
-                if not self.begin_here(team):
-                    team.begin(functools.partial(self.work, team, self.workers[0]))
-                team.wait(lambda: self.tick(progress, team), TICK)
-                for worker in self.workers[1:]:  # which may have taken CTAs before they paused
-                    if worker.result == S.PAUSED and not self.stop[0]:
-                        team.begin(functools.partial(self.work, team, worker))
-                team.wait(lambda: self.tick(progress, team), TICK)
-            if self.began and all(worker.result == S.DONE for worker in self.workers):
-                seconds = time.perf_counter() - self.began
-                self.built.contention.ran(self.launch.blocks, seconds, self.asked)
+                if not self.begin_here():
+                    self.begin_all(team)
+                team.wait(lambda: self.tick(progress), TICK)
         except KeyboardInterrupt:
             interrupted = True
         finally:  # twice: a second exception may interrupt the first call before it has begun
@@ -276,7 +207,6 @@ class Run(LaunchState):
                 team.dismiss()
             finally:
                 team.dismiss()
-                _running.pop(id(self), None)
                 if self.checks is not None:
                     self.checks.ended()
         if self.errors:
@@ -297,24 +227,12 @@ class Run(LaunchState):
             message = f"stopped by hand after {ran:,} blocks of instructions"
             raise DeviceFault("interrupt", message, kernel=self.program.name, block=(0, 0, 0), thread=(0, 0, 0))
 
-    def announce(self) -> None:
-        """Launches that run at the same time, from several threads, may share memory: no worker of theirs is alone."""
-        with _announcing:
-            _running[id(self)] = self
-            found = [run for known in _running.valuerefs() if (run := known()) is not None]
-            for run in found if len(found) > 1 else []:
-                for worker in run.workers:
-                    worker.context.alone = False
-
-    def tick(self, progress: Progress, team: Team) -> None:
+    def tick(self, progress: Progress) -> None:
         """Called every `TICK` seconds: shows how far the launch is, and brings it to better code once that is ready.
 
         What a kernel does is the same in any code, so it does not matter when that is."""
         progress.tick()
         self.note_work()
-        self.let_go_alone(team, 1)
-        if self.comparison.look(self._counts(), time.perf_counter(), alone=False):
-            self.retreat()
         if self.built.converged is not self.converged:
             self.converged = self.built.converged
             self.in_use.append(self.converged)

@@ -89,15 +89,6 @@ class Team:
                 pass
             each()
 
-    def rest(self) -> None:
-        """Returns when all functions that were given so far have returned."""
-        while self.running():
-            time.sleep(2e-5)
-
-    def running(self) -> int:
-        """How many functions have not returned yet."""
-        return len(self._given) - len(self._ended)
-
     def wake(self) -> None:
         """Has `wait` call its function now. For any thread."""
         self._events.put(False)

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
 ENDLESS = 1 << 62
 """More steps of a scheduler than there can be."""
-PARTS = 4
-"""Of what is left of the grid a worker takes this part of its share at once."""
 
 
 class Slot:
@@ -74,8 +72,8 @@ class Worker:
             from ptxlab.emulate.jit.instruments.tracing import Tape
 
             self.tape = Tape(run.launch.trace, *run.chosen)
-        self.result, self.pausing = S.DONE, False
-        """How it ended; whether it is to pause before its next CTA."""
+        self.result = S.DONE
+        """How it ended."""
         octets[: Context.size] = image.context if run.context is None else run.context
         self.context = context = Context.view(octets)
         self.address = first = start_of(octets)
@@ -87,7 +85,6 @@ class Worker:
             context.point(name, first + image.memory.offsets[name])
         if self.moved.size:
             context.point("moved", first + image.memory.offsets["moved"])
-        context.only = context.alone = run.asked == 1
         context.slots = Resident.many(run.resident)
         if self.tape is not None:
             context.trace, context.traced = self.tape.record, True
@@ -98,7 +95,6 @@ class Worker:
         launch, context = run.launch, self.context
         context.next, context.stop, context.budget, context.params = run.pointers
         context.total, context.memory = launch.blocks // launch.cluster_blocks, run.map
-        context.parts = 0 if run.program.may_wait or launch.cooperative else PARTS * run.workers_wanted
         context.quantum = context.quantum_size = run.quantum
         context.steps_left = ENDLESS
         context.patience = S.PATIENT_QUANTA if launch.seed is None and not launch.cooperative else 1
