@@ -3,15 +3,14 @@ the kernel stores there all the same."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 import pytest
 from emulate_programs import ALL_CHECKS, kernel, run
 
 from ptxlab.emulate import Memory, execute, lower
-from ptxlab.emulate.jit.running.first_guesses import Guesses
+from ptxlab.emulate.jit.running.read_only import ReadOnly
 from ptxlab.emulate.program.stored_pointers import ELSEWHERE, Pointer, stored_through
+from ptxlab.emulate.rules.memory_maps import memory_map
 from ptxlab.emulate.runtime.report import Launch
 from ptxlab.errors import DeviceFault
 from ptxlab.text import parse
@@ -72,7 +71,8 @@ def test_it_is_found_once() -> None:
 def _taken(text: str, *addresses: int, memory: Memory) -> list[str]:
     program = lower(parse(text))
     launch = Launch((1, 1, 1), (32, 1, 1), np.array(addresses, np.uint64).tobytes())
-    return [allocation.name for allocation in Guesses(program, launch, memory.live()).taken]
+    live = memory.live()
+    return [allocation.name for allocation in ReadOnly(program, launch, live, memory_map(program, launch, live)).taken]
 
 
 def test_only_what_no_such_pointer_leads_to_is_taken() -> None:
@@ -224,22 +224,3 @@ def test_a_launch_that_stores_out_of_range_says_so() -> None:
             run(engine, text, threads=32, blocks=2, checks=ALL_CHECKS)
         said.append((str(stopped.value), [str(finding) for finding in stopped.value.findings]))
     assert said[0] == said[1]
-
-
-def test_reads_of_it_need_no_records(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where nothing is stored to x, racecheck has no memory for it."""
-    from ptxlab.emulate.jit.running import shadow_memory
-
-    made: list[int] = []
-    begin: Callable[..., None] = shadow_memory.races.Shadow.__init__
-
-    def noted(self: object, size: int, *given: object, **options: object) -> None:
-        made.append(size)
-        begin(self, size, *given, **options)
-
-    monkeypatch.setattr(shadow_memory.races.Shadow, "__init__", noted)
-    for store, sizes in (("[%rd3]", [128]), ("[%rd6]", [64 * 4])):
-        made.clear()
-        _, report = run("jit", kernel(LOAD + f"st.global.u32 {store}, %r5;"), checks=("memcheck", "racecheck"))
-        assert made == sizes
-        assert not report.findings

@@ -114,7 +114,7 @@ CASES = {
         and.b32 %r10, %r20, 15; shr.u32 %r11, %r20, 4; mad.lo.u32 %r10, %r11, 32, %r10; add.u32 %r10, %r10, 1;
         shl.b32 %r12, %r10, 2; add.u32 %r12, %r12, %r30;
         st.shared.u32 [%r12], 7;""",
-        "WAR hazard in shared memory", "shared memory, byte 5 of 'tile'",
+        "WAR hazard in shared memory", "shared memory, byte 16 of 'tile'",
     ),
 }  # fmt: skip
 """A program, and what stands in one of its findings."""

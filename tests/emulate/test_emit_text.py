@@ -9,12 +9,10 @@ import pytest
 
 pytest.importorskip("llvmlite")
 
-from ptxlab.emulate.jit.emitter import access_groups
 from ptxlab.emulate.jit.llvm.ir_text import Text
 from ptxlab.emulate.jit.native import code as native
 from ptxlab.emulate.jit.native.compile import build as built
 from ptxlab.emulate.language import Array, Record, Ref, array, boolean, u32, u64
-from ptxlab.emulate.rules import race_deferred_reads
 
 
 def results(write: Callable[[Text], str], given: range = range(5)) -> list[int]:
@@ -138,7 +136,3 @@ def test_fields() -> None:
         return t.add("i32", both, t.mul("i32", flag, 100))
 
     assert results(write) == [140, 141, 142, 143, 144]
-
-
-def test_the_checks_and_the_emitter_number_patterns_alike() -> None:
-    assert access_groups.PARTS_OF_ROWS == race_deferred_reads.PARTS_OF_ROWS

@@ -8,23 +8,13 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-import pytest
 from compiled_rules import Compiled
 
-from ptxlab.emulate.jit.checks.scattered_races import (
-    one_place,
-    recorded_as_one,
-    recorded_reads,
-    recorded_writes,
-    whole_row,
-)
 from ptxlab.emulate.language import Pointer
 from ptxlab.emulate.program.addresses import GLOBALS_BASE
 from ptxlab.emulate.rules import (
     barriers,
     race_accesses,
-    race_deferred,
-    race_line_records,
     race_order,
     races,
 )
@@ -36,7 +26,7 @@ from ptxlab.emulate.rules.accesses import (
     IN_ONE_ALLOCATION,
 )
 from ptxlab.emulate.rules.block_reset import started
-from ptxlab.emulate.rules.notes import serial, taking_part
+from ptxlab.emulate.rules.notes import serial
 from ptxlab.emulate.rules.records import (
     ATOMIC,
     CODE,
@@ -54,8 +44,7 @@ from ptxlab.emulate.rules.records import (
 RULES = [
     race_order.sync_warp, race_order.sync_lanes, race_order.fence, race_order.publish, race_order.acquire,
     race_order.arrived, race_order.release, race_order.learn, races.storing, races.stored, barriers.order,
-    race_accesses.at_one_address, race_accesses.at_addresses, taking_part, race_accesses.rows, serial,
-    started, race_deferred.watched_rows,
+    race_accesses.at_one_address, race_accesses.at_addresses, serial, started,
 ]  # fmt: skip
 ALL = 0xFFFFFFFF
 WORDS, CODES, START = 96, 12, 0x1000
@@ -69,16 +58,16 @@ def in_python(rule: Call, *arguments: Any) -> Any:
 class World:
     """Two blocks of a launch, the records of one array, and by whom the rules are run."""
 
-    def __init__(self, call: Call, granule: int, *, summaries: bool = False) -> None:
+    def __init__(self, call: Call, granule: int) -> None:
         self.call, self.granule, self.reading = call, granule, False
         self.launch, self.blocks = Launch.new(), [Block.new(), Block.new()]
-        self.launch.granule, self.launch.summaries = granule, summaries
+        self.launch.granule = granule
         self.launch.published = Published.many(4)
         self.launch.masks = Pointer(np.zeros(CODES * 32, np.uint32))
         traits = {7: SWAPS, 5: NARROW, 3: VOLATILE, 9: ATOMIC, 11: ATOMIC | NARROW, 2: ONLY_STORES, 4: ONLY_STORES}
         self.launch.traits = Pointer(np.array([traits.get(code, 0) for code in range(CODES)], np.uint8))
         self.memory = Pointer[int](np.zeros(4 * WORDS, np.uint8))
-        self.shadow = races.Shadow(4 * WORDS, granule, by_rows=summaries)
+        self.shadow = races.Shadow(4 * WORDS, granule)
         for k, block in enumerate(self.blocks):
             call(started, block, k)
 
@@ -144,70 +133,21 @@ class World:
             self.call(race_accesses.at_one_address, *given, mask, *memory, first, START, pieces, members, write)
         else:
             whole = 0xFFFFFFFF if pattern != IN_ONE_ALLOCATION else mask
-            self.call(
-                race_accesses.at_addresses, *given, whole, *memory, places, pattern, START, pieces, members, write
-            )
+            self.call(race_accesses.at_addresses, *given, whole, *memory, places, START, pieces, members, write)
         self.call(races.stored, self.launch)
 
     def state(self) -> dict[str, Any]:
         """All that is remembered."""
-        apart = "later", "repeats"
-        of_blocks = [name for name, field in Block.fields.items() if not field.indirect and name not in apart]
+        of_blocks = [name for name, field in Block.fields.items() if not field.indirect]
         notes = self.launch.notes.array.view(Entry.dtype)
         return {
-            "records": words_of(self.shadow, rows=self.launch.summaries),
+            "records": self.shadow.records.array.tolist(),
             "masks": self.launch.masks.array.tolist(),
             "published": self.launch.published.array.tolist(),
             "now": self.launch.now,
             "notes": notes[notes["key"] != 0].tolist(),
             "blocks": [{name: _plain(getattr(block, name)) for name in of_blocks} for block in self.blocks],
         }
-
-
-def words_of(shadow: races.Shadow, *, rows: bool) -> list[int]:
-    """The three records of each word; rows: lines may be kept as one record."""
-    stride, every = shadow.stride, shadow.records.array
-    found: list[int] = every[: 3 * stride].tolist()
-    if rows and not every[3 * stride + race_line_records.BY_WORDS]:
-        epoch, first = (
-            int(every[3 * stride + race_line_records.EPOCH]),
-            race_line_records.line_of(shadow.records, stride, 0).start,
-        )
-        for line, (*kept, how) in enumerate(every[first : first + stride // 4].reshape(-1, 4).tolist()):
-            if how >> race_line_records.AGE == epoch | race_line_records.JOINT:
-                lane, apart = how & 31, how >> 5 & race_line_records.JOINT_APART
-                heads = [every[first + 4 * (line + (k - lane) * apart) :][:4].tolist() for k in (0, 1)]
-                seen = [[head[2 * (j // 8)] >> 8 * (j % 8) & 0xFF for j in range(16)] for head in heads]
-                record = heads[0][1] + lane
-                reads, writes = ([record + (more - 1 << CODE) if more else 0 for more in each] for each in seen)
-                thirds = [writes, reads, [0] * 16]
-            elif how >> race_line_records.AGE == epoch | race_line_records.WOVEN:
-                words, before = how & 31, (how & (1 << race_line_records.AGE) - 1) >> race_line_records.POSITION
-                seen = [kept[2 * (j // 8)] >> 8 * (j % 8) & 0xFF for j in range(16)]
-                lanes = [(before + j) // words for j in range(16)]
-                writes = [kept[1] + (more - 1 << CODE) + n if more else 0 for more, n in zip(seen, lanes, strict=True)]
-                thirds = [writes, [0] * 16, [0] * 16]
-            elif how >> race_line_records.AGE == epoch | race_line_records.OWNED:
-                begins = race_line_records.WROTE, race_line_records.READ
-                owned, most = found[16 * line : 16 * line + 16], (1 << begins[0] - begins[1]) - 1
-                who = [each & race_line_records.OWNER for each in owned]
-                codes = [[each >> at & most for each in owned] for at in begins]
-                thirds = [
-                    [k + (more - 1 << CODE) if more else 0 for k, more in zip(who, what, strict=True)] for what in codes
-                ] + [[0] * 16]
-            elif how >> race_line_records.AGE == epoch:
-                ways = [how >> 8 * third & 0xFF for third in range(3)]
-                thirds = [
-                    found[k * stride + 16 * line :][:16]
-                    if way == race_line_records.OF_WORDS
-                    else [record + (j >> way) if record else 0 for j in range(16)]
-                    for k, (record, way) in enumerate(zip(kept, ways, strict=True))
-                ]
-            else:
-                thirds = [[0] * 16] * 3
-            for k, third in enumerate(thirds):
-                found[k * stride + 16 * line : k * stride + 16 * line + 16] = third
-    return found
 
 
 def _plain(value: Any) -> Any:
@@ -217,25 +157,7 @@ def _plain(value: Any) -> Any:
 @functools.cache
 def compiled_rules(granule: int) -> Compiled:
     """The rules of all tests here."""
-    rules = [
-        *RULES,
-        race_accesses.from_each_lane,
-        race_accesses.work_off,
-        recorded_as_one,
-        recorded_reads,
-        recorded_writes,
-        one_place,
-        whole_row,
-    ]
-    return Compiled(rules, {"Launch.granule": granule})
-
-
-def few_and_many(count: int) -> pytest.MarkDecorator:
-    """The argument `seeds`: a sixth of so many seeds in the normal run, the others in the long one."""
-    few = count // 6
-    return pytest.mark.parametrize(
-        "seeds", [range(few), pytest.param(range(few, count), marks=pytest.mark.rest)], ids=["few", "many"]
-    )
+    return Compiled(RULES, {"Launch.granule": granule})
 
 
 def that_agree(worlds: Sequence[Any], seed: int, steps: int = 60) -> Any:
@@ -247,9 +169,3 @@ def that_agree(worlds: Sequence[Any], seed: int, steps: int = 60) -> Any:
     states = [world.state() for world in worlds]
     assert all(state == states[0] for state in states), seed
     return worlds[0]
-
-
-def one_of_those_that_agree(kind: Any, compiled: Call, seed: int) -> Any:
-    """What the same accesses leave in compiled rules with lines and without, and in Python, which is slow: alike."""
-    worlds = [kind(compiled, summaries=True), kind(compiled, summaries=False)]
-    return that_agree([*worlds, *[kind(in_python, summaries=True)] * (seed < 4)], seed)

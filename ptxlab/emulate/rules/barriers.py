@@ -13,7 +13,6 @@ from ptxlab.emulate.rules.clock import access_of, tick
 from ptxlab.emulate.rules.note_kinds import COUNTS, DIVERGENT, DIVERGENT_BLOCK, EXITED, SECOND
 from ptxlab.emulate.rules.notes import NOWHERE, note, serial
 from ptxlab.emulate.rules.race_order import share_peers, tell_all
-from ptxlab.emulate.rules.race_repeats import begin_interval
 from ptxlab.emulate.rules.records import CODE, Block, Launch
 from ptxlab.emulate.runtime.state import BARRIERS, Warp
 
@@ -144,7 +143,6 @@ def order(block: Block, barrier: u32, waiting: u32, everyone: boolean, overfull:
         block.simple = 0
     elif everyone and not any_of(came != 0):
         block.full = block.now
-        begin_interval(block, False)
         async_proxy.met(block)
     else:
         block.simple, block.syncs = 0, 1

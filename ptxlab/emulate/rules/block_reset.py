@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from ptxlab.emulate.language import *
-from ptxlab.emulate.rules.race_repeats import begin_interval
-from ptxlab.emulate.rules.race_summaries import begin_again
 from ptxlab.emulate.rules.records import BLOCK, BLOCKS, GAP, RANKS, STRETCHES, TIME, WAITS, Block
 
 
@@ -13,7 +11,6 @@ def started(block: Block, linear: u64) -> None:
     """Resets the records, which another block may have used; `linear` is the block's number in the grid. What is kept
     for each warp is reset for the warps that there are, and if it has changed: for 32 warps it is 40 kB."""
     block.linear = linear
-    block.begun += 1
     block.now = (linear % BLOCKS + 1) << BLOCK | 1 << TIME
     block.full = block.now
     block.simple = (1 << 64) - 1
@@ -42,8 +39,7 @@ def started(block: Block, linear: u64) -> None:
                 if k + 1 < STRETCHES:
                     block.reached[k + 1] = gaps[2 * k + 1] + gaps[2 * k + 2]
     if records is not None:
-        begin_again(records, stride)
-        begin_interval(block, True)
+        fill_bytes(records, 0, 24 * stride)
     if pending is not None:
         fill_bytes(pending, 0, shared_size * 2)
     if tile_writes is not None and tile_reads is not None:

@@ -15,19 +15,6 @@ from ptxlab.emulate.language import *
 from ptxlab.emulate.rules.async_proxy import unseen_in_global
 from ptxlab.emulate.rules.note_kinds import NO_PROXY_FENCE, RAW, WAR, WAW
 from ptxlab.emulate.rules.notes import note
-from ptxlab.emulate.rules.race_line_records import (
-    LINE,
-    WHOLE,
-    before_barrier,
-    begun,
-    by_rows,
-    keep,
-    line_of,
-    records_of,
-    row_of,
-    set_record,
-)
-from ptxlab.emulate.rules.race_summaries import WRITES, accessed
 from ptxlab.emulate.rules.races import OF_WARP, collides, ordered, race
 from ptxlab.emulate.rules.records import (
     ASYNC,
@@ -43,8 +30,8 @@ from ptxlab.emulate.rules.records import (
     Launch,
 )
 
-WORDS = 1 << LINE
-"""Words of a line."""
+ROW = 16
+"""Words that are looked at together."""
 OF_MOMENT = OF_WARP | LAST_TIME << TIME
 """The fields of a record that tell whether an access comes before those of another warp."""
 
@@ -81,13 +68,10 @@ def least_racing(
     launch: Launch, block: Block, records: Pointer[u64], stride: u64, low: u64, behind: u64, third: u64, access: u64
 ) -> tuple[u64, u64]:
     """The least record of some words that races with an access, 0 if none does, and the first word that has it."""
-    rows, least, place = by_rows(launch, records, stride), u64(0), u64(0)
-    before, span = block.now >> BLOCK << BLOCK, u64(block.full - (block.now >> BLOCK << BLOCK))
-    for number in range(low >> LINE, (behind + WORDS - 1) >> LINE):
-        if rows and before_barrier(begun(records, stride, number)[third], before, span):
-            continue
-        row = records_of(records, stride, number, third, rows)
-        left = doubtful(block, row, access) & within(number << LINE, low, behind)
+    least, place = u64(0), u64(0)
+    for number in range(low // ROW, (behind + ROW - 1) // ROW):
+        row = load_row(records + (third * stride + number * ROW))
+        left = doubtful(block, row, access) & within(number * ROW, low, behind)
         while left:
             k = first(left)
             record = u64(extract(row, k))
@@ -98,7 +82,7 @@ def least_racing(
             both = launch.traits[record >> CODE & LAST_CODE] & launch.traits[access >> CODE & LAST_CODE]
             if both & REDUCES == 0 and (least == 0 or record < least):  # reductions change each element atomically
                 if collides(launch, block, record, access, third == 0):
-                    least, place = record, (number << LINE) + k
+                    least, place = record, number * ROW + k
     return least, place
 
 
@@ -132,12 +116,10 @@ def unseen(
     launch: Launch, block: Block, records: Pointer[u64], stride: u64, start: u64, low: u64, behind: u64, access: u64
 ) -> None:
     """A copy from global memory is issued: notes a store there that the async proxy does not see."""
-    if launch.summaries and records[3 * stride + WRITES] == 0:
-        return
-    rows, warp, least, place = by_rows(launch, records, stride), u32(access >> WARP & 31), u64(0), u64(0)
-    for number in range(low >> LINE, (behind + WORDS - 1) >> LINE):
-        row = records_of(records, stride, number, 0, rows)
-        left = bits(row != 0) & within(number << LINE, low, behind)
+    warp, least, place = u32(access >> WARP & 31), u64(0), u64(0)
+    for number in range(low // ROW, (behind + ROW - 1) // ROW):
+        row = load_row(records + number * ROW)
+        left = bits(row != 0) & within(number * ROW, low, behind)
         while left:
             k = first(left)
             record = u64(extract(row, k))
@@ -146,7 +128,7 @@ def unseen(
                 continue
             left &= ~bits(row == record)
             if launch.traits[record >> CODE & LAST_CODE] & ASYNC == 0 and (least == 0 or record < least):
-                least, place = record, (number << LINE) + k
+                least, place = record, number * ROW + k
     if least != 0:
         note(launch, block, NO_PROXY_FENCE, access, least, start + place * launch.granule, 0)
 
@@ -156,39 +138,31 @@ def ends(
     launch: Launch, block: Block, records: Pointer[u64], stride: u64, low: u64, behind: u64, access: u64, write: boolean
 ) -> None:
     """A copy has been performed: its access is recorded. A reader that it does not come after stays."""
-    accessed(launch, block, records, stride, write)
-    rows = by_rows(launch, records, stride)
-    for number in range(low >> LINE, (behind + WORDS - 1) >> LINE):
-        inside, stay = within(number << LINE, low, behind), u32(0)
-        if not write:
-            row = records_of(records, stride, number, 1, rows)
-            left = doubtful(block, row, access) & inside
-            while left:
-                record = u64(extract(row, first(left)))
-                same = alike(row, record, access)
-                if not ordered(launch, block, record, access, False):
-                    same = bits(row == record)
-                    stay |= same & inside
-                left &= ~same
-        recorded(block, records, stride, number, inside & ~stay, u64(0) if write else u64(1), access, rows)
-        recorded(block, records, stride, number, stay, 2, access, rows)
+    for number in range(low // ROW, (behind + ROW - 1) // ROW):
+        inside, stay = within(number * ROW, low, behind), u32(0)
+        reader = records + (stride + number * ROW)
+        if write:
+            recorded(records + number * ROW, inside, access)
+            continue
+        row = load_row(reader)
+        left = doubtful(block, row, access) & inside
+        while left:
+            record = u64(extract(row, first(left)))
+            same = alike(row, record, access)
+            if not ordered(launch, block, record, access, False):
+                same = bits(row == record)
+                stay |= same & inside
+            left &= ~same
+        recorded(reader, inside & ~stay, access)
+        recorded(reader + stride, stay, access)
 
 
 @rule(inline=True)
-def recorded(
-    block: Block, records: Pointer[u64], stride: u64, number: u64, words: u32, third: u64, access: u64, rows: boolean
-) -> None:
-    """Records an access to some words of a line, a bit for each."""
-    if words == 0:
+def recorded(row: Pointer[u64], words: u32, access: u64) -> None:
+    """Records an access to some of 16 words, a bit for each."""
+    if words == 0xFFFF:
+        store_row(row, (row_ids() & 0) + access)
         return
-    line = line_of(records, stride, number)
-    if rows:
-        line = begun(records, stride, number)
-    if words != 0xFFFF:
-        for k in range(WORDS):
-            if words >> k & 1 != 0:
-                set_record(block, records, stride, line, third, (number << LINE) + k, access, rows)
-    elif rows:
-        keep(line, third, access, WHOLE)
-    else:
-        store_row(records + (third * stride + (number << LINE)), row_of(access, WHOLE))
+    for k in range(ROW):
+        if words >> k & 1 != 0:
+            row[k] = access

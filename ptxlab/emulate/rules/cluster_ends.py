@@ -11,9 +11,7 @@ from __future__ import annotations
 from ptxlab.emulate.language import *
 from ptxlab.emulate.rules.note_kinds import MAY_HAVE_EXITED
 from ptxlab.emulate.rules.notes import NOWHERE, note, serial
-from ptxlab.emulate.rules.race_line_records import by_words
 from ptxlab.emulate.rules.race_order import published
-from ptxlab.emulate.rules.race_summaries import READS, WRITES, one_block
 from ptxlab.emulate.rules.races import ordered
 from ptxlab.emulate.rules.records import BLOCK, LAST_TIME, STRONG, TIME, WARP, Block, Launch
 
@@ -24,10 +22,6 @@ def ended(launch: Launch, block: Block) -> None:
     records, stride = block.records, block.stride
     if records is None:
         return
-    summary = records + 3 * stride
-    if launch.summaries and one_block(summary[WRITES], block.now) and one_block(summary[READS], block.now):
-        return
-    by_words(launch, records, stride)
     serial(launch, 0)
     before: u64 = 0
     for at in range(3 * stride):

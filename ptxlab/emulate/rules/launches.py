@@ -13,7 +13,7 @@ from ptxlab.emulate.program.warpgroup_flow import follows_layouts, follows_tiles
 from ptxlab.emulate.rules import races
 from ptxlab.emulate.rules.initcheck_local import MASKS
 from ptxlab.emulate.rules.instructions import barriers_of
-from ptxlab.emulate.rules.records import BLOCKS, RANKS, REMEMBERED, Block, Launch, Mates, Published, Remembered
+from ptxlab.emulate.rules.records import BLOCKS, RANKS, Block, Launch, Mates, Published
 from ptxlab.emulate.runtime import report
 
 
@@ -62,7 +62,6 @@ def block(program: Program, launch: report.Launch, shared_size: int) -> Block:
     if "initcheck" not in launch.checks:
         return record
     record.written = Pointer(np.zeros(shared_size + 64, np.uint8))
-    record.remembered = Remembered.many(REMEMBERED)
     if program.shared_gap:
         record.gaps = Pointer(np.array(gaps_of(program), np.uint64))
     if program.local_size:

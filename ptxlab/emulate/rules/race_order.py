@@ -9,7 +9,6 @@ from __future__ import annotations
 from ptxlab.emulate.language import *
 from ptxlab.emulate.program.addresses import GLOBALS_BASE, PARAM_WINDOW
 from ptxlab.emulate.rules.clock import tick
-from ptxlab.emulate.rules.race_deferred_reads import synchronized
 from ptxlab.emulate.rules.records import (
     BLOCK,
     LAST_TIME,
@@ -39,7 +38,6 @@ def sync_warp(block: Block, warp: u32) -> None:
     """All lanes of a warp have synchronized."""
     block.syncs = 1
     block.sync[warp, warp] = tick(block)
-    synchronized(block.later, warp)
 
 
 @rule

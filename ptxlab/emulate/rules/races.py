@@ -53,7 +53,6 @@ import numpy as np
 from ptxlab.emulate.language import *
 from ptxlab.emulate.language.records import zeroed
 from ptxlab.emulate.program.program import Program
-from ptxlab.emulate.rules import race_line_records, race_summaries
 from ptxlab.emulate.rules.instructions import wide
 from ptxlab.emulate.rules.note_kinds import CAUSE, LOCKSTEP, RAW, WAR, WAW
 from ptxlab.emulate.rules.notes import note
@@ -110,30 +109,12 @@ def traits(program: Program) -> list[int]:
     ]
 
 
-def stride_of(size: int, granule: int) -> int:
-    """The records of each kind for so many bytes."""
-    return (-(-size // granule) + 31) // 16 * 16
-
-
 class Shadow:
-    """The records of a range of memory. Each third is padded for whole vectors and begins where a vector does, so that
-    aligned rows are one load; after them lies what is kept of all of them (`race_summaries`). by_rows: accesses of
-    whole rows may be recorded as such (`race_line_records`). of_a_block: it is the shared memory of a block."""
+    """The records of a range of memory, which nothing has accessed. Each third is padded for whole vectors."""
 
-    def __init__(
-        self,
-        size: int,
-        granule: int,
-        *,
-        by_rows: bool = False,
-        of_a_block: bool = False,
-        memory: np.ndarray | None = None,
-    ) -> None:
-        self.stride = stride_of(size, granule)
-        octets = zeroed(8 * race_summaries.room(self.stride)) if memory is None else memory
-        self.records = Pointer[int](octets.view(np.uint64))
-        self.records[3 * self.stride + race_line_records.BY_WORDS] = not by_rows
-        self.records[3 * self.stride + race_line_records.OF_A_BLOCK] = of_a_block
+    def __init__(self, size: int, granule: int) -> None:
+        self.stride = (-(-size // granule) + 31) // 16 * 16
+        self.records = Pointer[int](zeroed(8 * 3 * self.stride).view(np.uint64))
 
 
 # -- one access -------------------------------------------------------------------------------------------------------
@@ -324,10 +305,10 @@ def only_stores(launch: Launch, record: u64) -> boolean:
 
 
 @rule(inline=True)
-def hidden(records: Pointer[u64], stride: u64, record: u64) -> boolean:
+def hidden(record: u64) -> boolean:
     """Whether a writer's record is that of a plain store, which atomic operations of other blocks may race with, and
     which one of its own block would take the place of."""
-    return record != 0 and record >> STRONG & 1 == 0 and records[3 * stride + race_line_records.OF_A_BLOCK] == 0
+    return record != 0 and record >> STRONG & 1 == 0
 
 
 @rule(cold=True)

@@ -81,77 +81,6 @@ class Store(Record):
     wide: Pointer[u64] | None
 
 
-class DeferredAccess(Record):
-    """An access of a warp to shared memory that is not recorded yet: see `race_deferred_reads`."""
-
-    stamp: u64  # the block, its clock and the warp as in a record; in place of the code the time of its last barrier
-    # of all, in place of the lane the pattern
-    places: u64  # the offsets of lanes 0 and 16, 32 bits each; or which of `DeferredAccesses.offsets` are the access's
-    records: Pointer[u64]  # of the allocation
-    extent: u64  # their stride, and above it the lanes that take part, 32 bits each
-    members: Pointer[u64]  # the tables of the access
-    pieces: Pointer[u64]
-    apart: u64  # by how much the offset of a lane is larger than that of the one before, if the pattern is STRIDED
-    synced: u32  # when the warp's lanes had last synchronized
-
-
-class DeferredAccesses(Record):
-    """Accesses to shared memory that are not recorded yet."""
-
-    reads: Pointer[DeferredAccess]
-    count: u64
-    offsets: Pointer[u32]  # of lanes that lie apart, 32 each
-    apart: u64  # how many reads have those
-    limit: u64  # how many there may be
-    spared: u64  # how many were never recorded
-    wasted: u64  # and how many were
-    who: Pointer[u32]  # who has accessed each word since the last barrier (`race_owners`)
-    narrow: Pointer[u32]  # and each granule that is narrower, behind those
-    words: u64  # how many numbers these are
-    interval: u64  # the number of the interval that is under way
-    since: u64  # that of the interval which the last barrier has begun
-    synced: Array[u32] = array(32)  # and, of each warp, its last `.sync` instruction
-
-
-class Told(Record):
-    """An access to shared memory that is remembered: see `race_repeats`. The first five are what one is that is the
-    same."""
-
-    key: u64  # the stamp of its note without the block; in place of the pattern STRIDED or EACH, and whether it writes
-    places: u64  # the offsets of lanes 0 and 16, 32 bits each
-    lanes: u64  # the lanes that take part, and above them by how much the offset of one is larger than the one before
-    members: Pointer[u64]  # the table of the access
-    synced: u32  # when the warp's lanes had last synchronized
-    pattern: u32  # these are as in the note
-    where: u64
-    apart: u64
-    pieces: Pointer[u64]
-
-
-class Interval(Record):
-    """What is remembered of the accesses of blocks between two barriers."""
-
-    begin: u64  # which of `Repeats.told` they are
-    end: u64
-    tries: u64  # how often it was tried to remember some
-    kept: u64  # in how many blocks all of them, or the first ones, were the same
-    left: u64  # and in how many there was another one
-
-
-class Repeats(Record):
-    """What a block is likely to do in its shared memory, since another one has done so."""
-
-    told: Pointer[Told]
-    next: u64  # which of them the next access has to be
-    used: u64  # how many there are
-    offsets: Pointer[u32]  # of lanes that lie apart, 32 each
-    apart: u64  # how many have those
-    intervals: Pointer[Interval]
-    room: u64  # how many of these there are
-    now: u64  # the number of the interval that is under way
-    learns: u64  # whether its accesses are to be remembered
-
-
 class Launch(Record):
     """The checks' record of a launch."""
 
@@ -164,10 +93,6 @@ class Launch(Record):
     synccheck: boolean
     gaps: boolean  # whether there are any between the arrays of shared memory
     unwritten: u64  # initcheck: whether there is a buffer in global memory of which it is followed what is written
-    first_number: u32  # the least of this launch's (`race_numbers`)
-    mistaken: boolean  # whether numbers have not shown that an access was no hazard
-    stop: Pointer[i32] | None  # the word that stops the launch then
-    summaries: boolean  # whether racecheck keeps what `race_summaries` and `race_line_records` describe
     granule: u64  # bytes that one record of accesses covers
     published: Pointer[Published]  # of each block, by its number in a record
     lines: Pointer[u32]  # for each code index its line
@@ -199,19 +124,6 @@ STRETCHES = 4
 """Stretches of shared memory of which initcheck knows how far they are written."""
 
 
-REMEMBERED = 256
-"""Reads of shared memory that are remembered as those of written bytes."""
-
-
-class Remembered(Record):
-    """A read of all bytes of which had been written: see `written_before`."""
-
-    begun: u64  # of which block, as in `Block.begun`
-    places: u64  # the offsets of lanes 0 and 16, 32 bits each
-    lanes: u64  # the lanes that read, and above them how far they are apart, 32 bits each
-    members: Pointer[u64]  # the table of the access
-
-
 class Block(Record):
     """The checks' record of a block. Warps are numbered within the block, times are those of its clock."""
 
@@ -226,13 +138,9 @@ class Block(Record):
     product_waited: u64  # the same of waits for products of `wgmma`
     written: Pointer[u8]  # initcheck: of each byte of shared memory whether it was written
     reached: Array[u64] = array(STRETCHES)  # initcheck: up to where each stretch between two gaps is written, at least
-    begun: u64  # how many blocks have had this record, this one included
-    remembered: Pointer[Remembered]  # initcheck: reads of shared memory of which all has been written
     gaps: Pointer[u64]  # initcheck: how many gaps lie between its arrays, then the offset and size of each
     records: Pointer[u64]  # racecheck: the records of shared memory; how many writers there are, then readers
     stride: u64
-    later: DeferredAccesses  # racecheck: accesses to shared memory that are deferred
-    repeats: Repeats  # and what it is likely to do there
     pending: Pointer[u64]  # synccheck: for each 4 bytes of shared memory the copy in flight to them
     shared_size: u64
     local: Pointer[u32]  # initcheck: for each warp which lanes have written to local memory (`local_memory`)

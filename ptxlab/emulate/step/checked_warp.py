@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ptxlab.emulate.language import ALL_LANES, Pointer, bits, lanes_of
-from ptxlab.emulate.language import first as lowest
+from ptxlab.emulate.language import ALL_LANES, Pointer, lanes_of
 from ptxlab.emulate.program.flat_program import Code
 from ptxlab.emulate.program.lane_types import LANES
 from ptxlab.emulate.rules import async_proxy, initcheck, initcheck_local, race_accesses, race_order, races
@@ -195,10 +194,6 @@ class CheckedWarp(Warp):
         if values is not None:
             checker.storing(region, values, base + low)
         where = launch, block, self.warp, lanes, records, race.stride
-        if not write and bits(offsets.array == (first := offsets[lowest(lanes)])) & lanes == lanes:
-            race_accesses.at_one_address(*where, first, base + low, pieces, members, write)
-        else:
-            pattern = IN_ONE_ALLOCATION
-            race_accesses.at_addresses(*where, offsets, pattern, base + low, pieces, members, write)
+        race_accesses.at_addresses(*where, offsets, base + low, pieces, members, write)
         if values is not None:
             races.stored(launch)

@@ -12,7 +12,7 @@ from ptxlab.emulate.program.lane_types import LANES
 from ptxlab.emulate.program.local_objects import local_bounds
 from ptxlab.emulate.program.program import Program
 from ptxlab.emulate.program.register_flow import RegisterFlow, register_flow
-from ptxlab.emulate.rules import accesses, launches, race_line_records, races, records
+from ptxlab.emulate.rules import accesses, launches, races, records
 from ptxlab.emulate.rules.mbarrier_lifetimes import Early, passed_early
 from ptxlab.emulate.rules.note_kinds import Note
 from ptxlab.emulate.rules.notes import noted, serial
@@ -100,8 +100,6 @@ class LaunchChecks:
         """racecheck's records of a block's shared memory, whose bytes are written as `written` says: to all blocks of
         its cluster."""
         race, _ = self.shadow(region)
-        if race is not None:
-            race.records[3 * race.stride + race_line_records.OF_A_BLOCK] = True
         self._shadows[id(region.data)] = region.data, race, written
         return race
 

@@ -154,7 +154,6 @@ class Copies(Body):
                     "%race.shared",
                     "%race.stride",
                     "%addrs",
-                    self.memory.sites.patterns.of(offsets, size),
                     str(self.program.shared_start),
                     checks.pieces(members),
                     checks.members(members),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ptxlab.emulate.jit.bodies.table import all_bodies, rules_of
-from ptxlab.emulate.jit.checks import lane_by_lane, scattered_races
+from ptxlab.emulate.jit.checks import lane_by_lane
 from ptxlab.emulate.jit.translation.rule_calls import Function
 from ptxlab.emulate.rules import (
     async_proxy,
@@ -11,13 +11,9 @@ from ptxlab.emulate.rules import (
     initcheck,
     initcheck_local,
     initcheck_registers,
-    initcheck_repeats,
     lane_masks,
     memory_model,
-    notes,
     race_accesses,
-    race_deferred,
-    race_numbered_accesses,
     race_order,
     races,
     warpgroup_registers,
@@ -37,12 +33,8 @@ CHECKS: tuple[Function, ...] = (
     race_order.fence, race_order.publish, race_order.acquire, race_order.cluster_arrived,
     race_order.cluster_waited, race_order.sync_warp, race_order.sync_lanes, race_order.arrived, races.storing,
     races.stored,
-    race_accesses.at_one_address, race_accesses.at_addresses, race_accesses.rows, race_accesses.departed,
-    race_numbered_accesses.rows, race_numbered_accesses.each, race_numbered_accesses.one,
-    race_numbered_accesses.regular,
-    notes.taking_part, race_deferred.watched_rows,
-    lane_by_lane.each, scattered_races.one_place, scattered_races.whole_row,
-    initcheck.reach, initcheck.all_written, initcheck.group_written, initcheck_repeats.all_before,
+    race_accesses.at_one_address, race_accesses.at_addresses, lane_by_lane.each,
+    initcheck.reach, initcheck.all_written, initcheck.group_written,
     initcheck.report, initcheck.stored, initcheck.overruns,
     initcheck_registers.executed, warpgroup_registers.touched, warpgroup_registers.wrote,
     warpgroup_registers.fenced, warpgroup_registers.unfenced, async_proxy.stored, async_proxy.fenced,

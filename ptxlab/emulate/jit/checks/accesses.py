@@ -10,8 +10,6 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 
 from ptxlab.emulate.jit.checks.check_instrument import CheckInstrument, Checks, Members
-from ptxlab.emulate.jit.checks.deferred_reads import DeferredReads
-from ptxlab.emulate.jit.checks.numbered_words import NumberedWords
 from ptxlab.emulate.jit.emitter.access_groups import Group, Seen, access_shape, place_of
 from ptxlab.emulate.jit.emitter.emitter import Emitter
 from ptxlab.emulate.jit.emitter.instrument import After
@@ -20,9 +18,9 @@ from ptxlab.emulate.jit.llvm.values import BITS, LLVM, Address, Value
 from ptxlab.emulate.jit.memory.access import Memory
 from ptxlab.emulate.jit.translation.rule_calls import THERE, call
 from ptxlab.emulate.program.flat_program import Code
-from ptxlab.emulate.rules import initcheck, initcheck_repeats, race_accesses, races
+from ptxlab.emulate.rules import initcheck, race_accesses, races
 from ptxlab.emulate.rules import instructions as rules
-from ptxlab.emulate.rules.accesses import ALL_THE_SAME, ANYWHERE, CHANGES, HALVES_IN_A_ROW, IN_A_ROW, WRITES
+from ptxlab.emulate.rules.accesses import ALL_THE_SAME, ANYWHERE, CHANGES, IN_A_ROW, WRITES
 from ptxlab.emulate.runtime import state as S
 
 _DECLARED = (
@@ -50,8 +48,6 @@ class CheckedAccesses(CheckInstrument):
         self._covered: dict[int, set[int]] = {}
         self._roots: dict[int, Root] = {}
         self._bytes_in: dict[int, str] = {}
-        self._deferred_reads = DeferredReads(e, checks)
-        self._numbers = NumberedWords(e, checks)
         self._written = checks.written
 
     def enters(self) -> None:
@@ -68,7 +64,6 @@ class CheckedAccesses(CheckInstrument):
     def located(self, group: Group, uniform: bool) -> None:
         """Keeps the checks' records of a group's allocation."""
         self._covered[id(group)] = set()
-        self._numbers.located(group)
         self._roots[id(group)] = self._root(group)
         if uniform:
             self._bytes_in[id(group)] = self.t.sub("i64", group.address, self._roots[id(group)][2])
@@ -141,15 +136,8 @@ class CheckedAccesses(CheckInstrument):
         off = self._bytes_in[id(group)]
         if self.checks.race:
             first = t.add("i64", t.add("i64", start, seen.offset), off) if write else ""
-            with (
-                self._deferred_reads.around(seen, members, (race, stride), (off, off), str(ALL_THE_SAME)) as (
-                    rows,
-                    pieces,
-                ),
-                self._numbers.unless_numbered(seen, members, (race, stride), lambda: off),
-                self._telling(seen, memory, start, first),
-            ):
-                where = race, stride, off, start, pieces, rows
+            with self._telling(seen, memory, start, first):
+                where = race, stride, off, start, self.checks.pieces(members), self.checks.members(members)
                 t.do(call(race_accesses.at_one_address, *THERE, self.active.bits, *where, str(int(write))))
         if self.checks.may_be_copied(code := seen.code):
             self._spread(off)
@@ -211,37 +199,12 @@ class CheckedAccesses(CheckInstrument):
         t, group = self.t, seen.group
         race, stride, start, written, memory = self._roots[id(group)]
         if self.checks.race:
-            with (
-                self._deferred_reads.around(seen, members, (race, stride), group.halves, group.pattern) as (
-                    table,
-                    pieces,
-                ),
-                self._numbers.unless_numbered(seen, members, (race, stride), lambda: self._offsets(group)),
-                self._deferred_reads.unless_watched(seen, members, (race, stride)),
-            ):
-                write, done = str(int(seen.write)), "false"
-                if group.patterns & {IN_A_ROW, HALVES_IN_A_ROW}:
-                    at = race, stride, *group.halves, group.pattern, table, write
-                    done = t.let(call(race_accesses.rows, *THERE, *at))
-                with t.unless(done):
-                    self._offsets(group)
-                    first = t.add("i64", start, seen.offset)
-                    with self._telling(seen, memory, start, first, narrow="%addrs"):
-                        t.do(
-                            call(
-                                race_accesses.at_addresses,
-                                *THERE,
-                                self.active.bits,
-                                race,
-                                stride,
-                                "%addrs",
-                                group.pattern,
-                                start,
-                                pieces,
-                                table,
-                                write,
-                            )
-                        )
+            self._offsets(group)
+            first = t.add("i64", start, seen.offset)
+            with self._telling(seen, memory, start, first, narrow="%addrs"):
+                tables = self.checks.pieces(members), self.checks.members(members)
+                at = race, stride, "%addrs", start, *tables, str(int(seen.write))
+                t.do(call(race_accesses.at_addresses, *THERE, self.active.bits, *at))
         if self.checks.may_be_copied(seen.code):
             self._offsets(group)
             self.checks.touch_copied(
@@ -249,15 +212,14 @@ class CheckedAccesses(CheckInstrument):
             )
         accessed = [(at, size) for _, at, size in members]
         shared = seen.code.space == "shared"
-        known: AbstractContextManager[str] = nullcontext("")
+        known: AbstractContextManager[None] = nullcontext()
         if self.checks.init and shared:
-            known = self._written.unless_near(group, accessed)
+            known = self._written.unless_near(group, accessed, write=seen.write)
         if self.checks.init and shared and not seen.write:
-            with known as stretch:
+            with known:
                 self._offsets(group)
                 tables = self.checks.ranges(members), self.checks.members(members)
-                reads = self.active.bits, "%addrs", group.pattern, *tables
-                good = t.let(call(initcheck_repeats.all_before, "%check.block", stretch, *reads))
+                good = t.let(call(initcheck.group_written, self.active.bits, written, "%addrs", group.pattern, *tables))
                 with t.unless(good, cold=True):
                     self._report(written, start, members)
         elif self.checks.init and not seen.write:

@@ -199,7 +199,6 @@ class Checks(Part):
                     "%race.shared",
                     "%race.stride",
                     "%addrs",
-                    pattern,
                     str(start),
                     self.pieces(members),
                     rows,

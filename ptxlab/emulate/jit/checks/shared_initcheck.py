@@ -43,16 +43,15 @@ class SharedWritten(Part):
             yield
 
     @contextmanager
-    def unless_near(self, group: Group, accessed: Bytes) -> Iterator[str]:
-        """The same of the offsets of all lanes, those of a group. What reads finds out how far the stretch is written,
-        whose number this gives: `STRETCHES` if there are too many."""
+    def unless_near(self, group: Group, accessed: Bytes, *, write: bool) -> Iterator[None]:
+        """The same of the offsets of all lanes, those of a group."""
         halves = 2 if group.lanes is not None and HALVES_IN_A_ROW in group.patterns else 1
         if self.active.partly or self.active.guard is not None or not group.patterns & {IN_A_ROW, HALVES_IN_A_ROW}:
             good, stretch = self._lanes(self.memory.sites.offsets(group), accessed, self.active.bits)
         else:
             good, stretch = self._rows(group, halves, accessed)
-        with self._unless(good, stretch, write=True):
-            yield stretch if len(self.starts) <= STRETCHES else str(STRETCHES)
+        with self._unless(good, stretch, write):
+            yield
 
     @contextmanager
     def unless_lanes(self, offsets: str, accessed: Bytes, mask: str, *, write: bool = False) -> Iterator[None]:

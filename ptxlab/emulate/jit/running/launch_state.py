@@ -9,8 +9,8 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-    from ptxlab.emulate.jit.running.first_guesses import Guesses
     from ptxlab.emulate.jit.running.memory_image import Image
+    from ptxlab.emulate.jit.running.read_only import ReadOnly
     from ptxlab.emulate.jit.running.shadow_memory import Watched
     from ptxlab.emulate.language import Pointer
     from ptxlab.emulate.program.program import Program
@@ -28,8 +28,8 @@ class LaunchState:
     bulk: bool
     """Whether the kernel copies in bulk."""
     checks: Watched | None
-    guesses: Guesses | None
-    """What racecheck expects of the launch."""
+    read_only: ReadOnly | None
+    """The allocations of which racecheck keeps no records."""
     follow: Callable[[Any], None] | None
     """Takes the slots of each further cluster, for the checks of mbarriers."""
     chosen: tuple[Any, Any] | None

@@ -14,9 +14,9 @@ from ptxlab.emulate.jit.affine.block_rows import Rows
 from ptxlab.emulate.jit.building.build import Loaded, prepare
 from ptxlab.emulate.jit.instruments.selection import instruments_of
 from ptxlab.emulate.jit.native.code import Code, Cpu
-from ptxlab.emulate.jit.running.first_guesses import GuessedWrong, Guesses
 from ptxlab.emulate.jit.running.launch_state import LaunchState
 from ptxlab.emulate.jit.running.memory_image import Image
+from ptxlab.emulate.jit.running.read_only import ReadOnly, StoredAfterAll
 from ptxlab.emulate.jit.running.worker_threads import Team
 from ptxlab.emulate.jit.running.workers import ENDLESS, Worker
 from ptxlab.emulate.language import Pointer
@@ -56,7 +56,7 @@ class Run(LaunchState):
         self._prepare()
 
     def _prepare(self, *, again: bool = False) -> None:
-        """Makes all that the launch needs. again: what was guessed of it was wrong."""
+        """Makes all that the launch needs. again: it has stored to what was taken for read only."""
         program, built, launch, memory = self.program, self.built, self.launch, self.memory
         self.converged = built.converged
         """The code that this launch runs."""
@@ -65,7 +65,7 @@ class Run(LaunchState):
         self.image, self.noted, self.compiling = Image.of(program, built, launch), 0, 0.0
         self.shared_size = program.dynamic_start - program.shared_start + launch.shared
         self.next, self.stop = np.zeros(1, np.uint64), np.zeros(1, np.int32)
-        self.checks, self.follow, self.guesses, self.errors = None, None, None, []
+        self.checks, self.follow, self.read_only, self.errors = None, None, None, []
         self.callback: Callback | None = None
         self.bulk, self.mbarriers = built.bulk, built.scheduled["Context.mbarriers"]
         self.reductions: Reductions | None = None
@@ -92,9 +92,8 @@ class Run(LaunchState):
         self.map = memory_map(program, launch, live)
         if self.checks is not None:
             if self.checks.race and not (again or self.bulk or launch.trace):
-                self.guesses = Guesses.of(program, launch, live, self.map)
-            numbered = self.guesses is not None and self.guesses.numbered
-            self.checks.shadow(self.map, live, Pointer(self.stop) if numbered else None)
+                self.read_only = ReadOnly(program, launch, live, self.map)
+            self.checks.shadow(self.map, live)
         self._live = live  # keeps the buffers alive while compiled code points at them
         several = RESIDENT if program.may_wait else 1 if launch.seed is None else MIXED
         resident = self.clusters if launch.cooperative else min(several, self.clusters)
@@ -181,10 +180,10 @@ class Run(LaunchState):
             team.begin(functools.partial(self.work, self.workers[-1]))
 
     def wait(self) -> None:
-        """Runs the launch to its end, from the beginning once more if what was guessed of it is wrong."""
+        """Runs the launch to its end, from the beginning once more if it stores to what was taken for read only."""
         try:
             self._wait()
-        except GuessedWrong:
+        except StoredAfterAll:
             self._prepare(again=True)
             self._wait()
 
@@ -192,8 +191,6 @@ class Run(LaunchState):
         """Runs the workers to their end. The caller's thread waits in short slices, so that Ctrl-C reaches it."""
         team = Team(self.stop)
         interrupted = False
-        if self.guesses is not None:
-            self.guesses.keep()
         try:
             with Progress(self.program.name, self.launch.blocks, self.progress) as progress:
                 progress.woken_by(team.wake)
@@ -207,21 +204,17 @@ class Run(LaunchState):
                 team.dismiss()
             finally:
                 team.dismiss()
-                if self.checks is not None:
-                    self.checks.ended()
         if self.errors:
             raise self.errors[0]
-        if self.guesses is not None and self.checks is not None and not interrupted:
-            kinds = [worker.context.fault.kind for worker in self.workers if worker.result == S.FAULT]
-            self.guesses.judge(mistaken=self.checks.record.mistaken, strayed=S.OUT_OF_MEMORY_RANGE in kinds)
+        kinds = [worker.context.fault.kind for worker in self.workers if worker.result == S.FAULT]
+        if self.read_only is not None and S.OUT_OF_MEMORY_RANGE in kinds and not interrupted:
+            self.read_only.stopped()
         for worker in self.workers:
             if worker.result == S.FAULT:
                 from ptxlab.emulate.jit.running.faults import noted_fault
 
                 book = self.callback
                 raise noted_fault(self.program, self.launch, self.memory, worker, book.spinning if book else None)
-        if self.guesses is not None:
-            self.guesses.forget()
         if interrupted:
             ran = sum(int(w.counts["warps"].sum()) for w in self.workers)
             message = f"stopped by hand after {ran:,} blocks of instructions"
