@@ -27,7 +27,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from ptxlab.course.feedback_sentences import Says, sentences, short, thrown
-from ptxlab.course.kernel_answers import is_kernel, parameter, parsed
+from ptxlab.course.kernel_answers import headers_lacking, is_kernel, parameter, parsed
 from ptxlab.course.measures import costs, dearest, measure
 from ptxlab.course.starter_credit import STARTS, points
 from ptxlab.course.value_watch import place
@@ -169,7 +169,11 @@ class Grading:
         """
         if isinstance(answer, str):
             if ".entry" in answer:
-                return answer
+                lacking = headers_lacking(answer)
+                if not lacking:
+                    return answer
+                self.part("the text has its headers", False, lacking)
+                return None
         elif is_kernel(answer):
             try:
                 built = answer(**python) if python and callable(answer) else answer
@@ -254,7 +258,9 @@ class Grading:
         for which, (one, other) in enumerate(zip(_arrays(args), _arrays(again), strict=True)):
             rtol, atol = (1e-3, 1e-4) if isinstance(one, np.ndarray) and one.dtype.kind == "f" else (0.0, 0.0)
             if isinstance(one, np.ndarray) and not np.allclose(one, other, rtol, atol, equal_nan=True):
-                says = f"{parameter(kernel, which)} depends on the order of warps and blocks: launch it with seed={seed}."
+                says = (
+                    f"{parameter(kernel, which)} depends on the order of warps and blocks: launch it with seed={seed}."
+                )
                 return self.part("the same in every order", False, says)
         return True
 

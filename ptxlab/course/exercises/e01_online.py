@@ -79,7 +79,9 @@ def _predict(g: Grading, answer: Any) -> None:
         # Key 0 is the same question in every case: it is a part of its own, which the cases do not count again.
         later = [key for key in named if key] == shrinks[1:]
         if len(scores) > 1:
-            g.told(f"the rescales behind key 0 of {len(scores)} scores", [key for key in named if key], shrinks[1:], says)
+            g.told(
+                f"the rescales behind key 0 of {len(scores)} scores", [key for key in named if key], shrinks[1:], says
+            )
         if later and named != shrinks:
             g.part("the rescale at key 0", False, says)
         values = ", ".join(f"{rescale[key]:.4g} at key {key}" for key in shrinks)

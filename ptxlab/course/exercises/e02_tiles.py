@@ -168,9 +168,7 @@ def _copy(g: Grading, answer: Any) -> None:
         q, key = (g.rng.integers(-4, 5, (rows, D)).astype(np.float32) for rows in (n, m))
         y = np.full(n, np.nan, np.float32)
         blocks = -(-n // block)
-        run = g.launch(
-            answer, blocks, block, q, key, y, n, m, build={"D": D, "T": T}, counters=True, orders=True
-        )
+        run = g.launch(answer, blocks, block, q, key, y, n, m, build={"D": D, "T": T}, counters=True, orders=True)
         if run is None:
             continue
         case = f"{m} keys of {D}, tiles of {T}, blocks of {block}"
