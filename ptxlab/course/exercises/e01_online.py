@@ -77,12 +77,10 @@ def _predict(g: Grading, answer: Any) -> None:
             return [told, line, f"{right} of the kernel's {len(shrinks)} rescales are in your list. Scores: {given}."]
 
         # Key 0 is the same question in every case: it is a part of its own, which the cases do not count again.
-        later = [key for key in named if key] == shrinks[1:]
+        later = [key for key in named if key]
         if len(scores) > 1:
-            g.told(
-                f"the rescales behind key 0 of {len(scores)} scores", [key for key in named if key], shrinks[1:], says
-            )
-        if later and named != shrinks:
+            g.told(f"the rescales behind key 0 of {len(scores)} scores", later, shrinks[1:], says)
+        if later == shrinks[1:] and named != shrinks:
             g.part("the rescale at key 0", False, says)
         values = ", ".join(f"{rescale[key]:.4g} at key {key}" for key in shrinks)
         times = "once" if len(shrinks) == 1 else f"{len(shrinks)} times"

@@ -213,8 +213,10 @@ def thrown(error: BaseException) -> str:
 
 
 def show_uncaught() -> None:
-    """Has exceptions that nobody catches, as in a thread of the answer's, shown with the lines of the submission. Python
-    itself would look for files of these names in each folder that it imports from: no answer asked for those."""
+    """Shows exceptions that nobody catches, as in a thread of the answer's, with the lines of the submission.
+
+    Python itself would look for files named like its cells in each folder that it imports from, and the answer would
+    stand there as one that tried to read them."""
 
     def show(told: Any) -> None:
         if told.exc_value is not None and not isinstance(told.exc_value, SystemExit):
