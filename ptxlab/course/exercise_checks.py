@@ -278,17 +278,20 @@ class Grading:
         atol: float = 1e-5,
         run: Run | None = None,
         says: Says = "",
+        only: Any = True,
     ) -> bool:
         """A part: every element of `got` is within `atol + rtol |want|` (NaN never is, equal infinities are).
 
-        If not, the feedback names the first wrong element, what it should be, and the thread that stored it if `got`
-        was an argument of a launch (`run`, by default the last one that had it), and then `says`.
+        only: a mask of the elements that are asked for. If not, the feedback names the first wrong element, what it
+        should be, and the thread that stored it if `got` was an argument of a launch (`run`, by default the last one
+        that had it), and then `says`.
         """
         got, want = np.asarray(got), np.asarray(want)
         if got.shape != want.shape:
             return self.part(name, False, f"An array of shape {want.shape} is wanted, found {got.shape}.")
         with np.errstate(invalid="ignore"):
             right = np.isclose(got.astype(np.float64), want.astype(np.float64), rtol=rtol, atol=atol)
+        right |= ~np.broadcast_to(only, right.shape)
         if right.all():
             return self.part(name, True)
         return self.part(name, False, lambda: self._differs(got, want, right, run, says))
