@@ -11,7 +11,7 @@ import ptxlab as pl
 from ptxlab import kernels
 from ptxlab.lab import counters_pane, roofline, sampled_runs
 from ptxlab.lab.requests import request
-from ptxlab.performance.peaks import PEAKS, array_bytes
+from ptxlab.performance.peaks import PEAKS
 
 
 def run_of(kernel: str, **more: Any) -> Any:
