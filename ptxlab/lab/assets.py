@@ -28,9 +28,9 @@ STYLES = {
 
 
 @cache
-def script(widget: str = "explorer", without: str = "") -> str:
-    """The whole ES module of a widget; `without` a part that is not needed."""
-    return "\n".join((STATIC / name).read_text(encoding="utf-8") for name in SCRIPTS[widget] if name != without)
+def script(widget: str = "explorer", *without: str) -> str:
+    """The whole ES module of a widget; `without` parts that are not needed."""
+    return "\n".join((STATIC / name).read_text(encoding="utf-8") for name in SCRIPTS[widget] if name not in without)
 
 
 @cache
