@@ -56,7 +56,6 @@ def begin_cluster(context: Context, cluster: Cluster, ticket: u64) -> None:
     if context.block_order is not None:
         number = context.block_order[ticket]
     cluster.busy = cluster.count
-    cluster.idle = 0
     for rank in range(cluster.count):
         linear = number if cluster.count == 1 else clusters.block_of(context, number, rank)
         begin(context, context.slots[cluster.first + rank].cta, linear, False)

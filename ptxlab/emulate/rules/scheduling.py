@@ -42,6 +42,7 @@ from ptxlab.emulate.runtime.state import (
     PAUSED,
     STOPPED,
     SUSPENDED,
+    Cluster,
     Context,
     Cta,
     Warp,
@@ -202,21 +203,13 @@ def end_quantum(context: Context, cta: Cta, warp: Warp) -> u32:
 
 @rule
 def end_round(context: Context, cta: Cta) -> u32:
-    """After a round: completes barriers, and finds whether any warp can still run."""
-    alive: u32 = 0
-    waiting: u32 = 0
-    free: u32 = 0  # lanes that neither wait nor spin
-    used: u32 = 0  # barriers at which lanes wait, a bit for each
+    """After a round: completes barriers, and finds whether any warp of the cluster can still run."""
+    alive = False
     for k in range(context.warps):
-        warp = warp_of(context, cta, k)
-        if warp.live != 0:
-            alive += 1
-            if warp.live == warp.wait:
-                waiting += 1
-            used |= bits(load_row(warp.bar) != 0)
-        free = free | warp.live & ~(warp.wait | warp.spins)
+        if warp_of(context, cta, k).live != 0:
+            alive = True
     cluster = cta.cluster
-    if alive == 0:
+    if not alive:
         cta.active = 0
         if context.bulk_copies:
             complete_copies(context, cta)
@@ -228,35 +221,66 @@ def end_round(context: Context, cta: Cta) -> u32:
                 stop(context, warp_of(context, cta, alone - 1), LEFT_ALONE, 0, 0, 0)
                 return FAULT
         cluster.busy -= 1
-        cluster.idle = 0
         context.finished += 1
         if cluster.busy != 0:  # sites may know its shared memory, which has been freed
             memcheck.forget(context)
         return GO_ON
+    if goes_on(context, cta):
+        begin_round(context, cta)
+        return GO_ON
+    for rank in range(cluster.count):
+        mate = context.slots[cluster.first + rank].cta
+        if mate.active != 0 and rank != cta.rank and goes_on(context, mate):
+            begin_round(context, cta)
+            next_resident(context)
+            return ANOTHER
+    if context.bulk_copies and complete_copies(context, cta):
+        begin_round(context, cta)
+        return GO_ON
+    context.slot = cluster.first + to_report(context, cluster)
+    stop(context, warp_of(context, cta, 0), DEADLOCK, 0, 0, 0)
+    return FAULT
+
+
+@rule
+def goes_on(context: Context, cta: Cta) -> boolean:
+    """Completes the barriers of a CTA, and says whether a thread of it can go on then. It asks for the state alone, not
+    for what was done since: a mate may have let a thread go on at any time."""
+    waiting: u32 = 0
+    free: u32 = 0  # lanes that neither wait nor spin
+    used: u32 = 0  # barriers at which lanes wait, a bit for each
+    for k in range(context.warps):
+        warp = warp_of(context, cta, k)
+        if warp.live != 0:
+            if warp.live == warp.wait:
+                waiting += 1
+            used |= bits(load_row(warp.bar) != 0)
+        free = free | warp.live & ~(warp.wait | warp.spins)
     opened = False
-    if context.cluster_barriers and (cluster.count != 1 or used_cluster(context, cta)):
-        clusters.try_to_open(context, cluster)
+    if context.cluster_barriers and (cta.cluster.count != 1 or used_cluster(context, cta)):
+        clusters.try_to_open(context, cta.cluster)
         opened = clusters.let_go(context, cta)
     if waiting != 0:
         for barrier in lanes_of(used):
             if try_to_open(context, cta, barrier):
                 opened = True
-    if opened or not (waiting == alive or (context.mbarriers and free == 0 and all_spin(context, cta))):
-        cluster.idle = 0
-    else:
-        cluster.idle += 1
-        if cluster.idle >= cluster.busy:
-            if context.bulk_copies and complete_copies(context, cta):
-                cluster.idle = 0
-                begin_round(context, cta)
-                return GO_ON
-            stop(context, warp_of(context, cta, 0), DEADLOCK, 0, 0, 0)
-            return FAULT
-        begin_round(context, cta)  # another CTA of the cluster may let it go on
-        next_resident(context)
-        return ANOTHER
-    begin_round(context, cta)
-    return GO_ON
+    return opened or free != 0 or (context.mbarriers and not all_spin(context, cta))
+
+
+@rule
+def to_report(context: Context, cluster: Cluster) -> u64:
+    """The rank of the CTA that a deadlock is reported for: the first in which a thread waits for anything but the
+    barrier of the cluster, where mates wait for it; else the first that has not ended."""
+    found = cluster.count
+    for rank in range(cluster.count):
+        mate = context.slots[cluster.first + rank].cta
+        if mate.active != 0:
+            for k in range(context.warps):
+                warp = warp_of(context, mate, k)
+                if warp.live & ~warp.cluster_waits != 0:
+                    return rank
+            found = min(found, rank)
+    return found
 
 
 @rule

@@ -143,7 +143,6 @@ class Cluster(Record):
     count: u64
     busy: u64  # CTAs that have not ended
     queue: Pointer[Queue] | None  # its bulk copies that are in flight; None in a program without any
-    idle: u64  # how many CTAs in a row have had a turn in which all threads waited
 
 
 class Cta(Record, align=64):

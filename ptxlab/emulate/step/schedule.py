@@ -50,7 +50,6 @@ class BlockRun:
         self.warps = [make(spaces, w, list(registers), index) for w in range(machine.launch.warps)]
         self.running = list(self.warps)
         self.spins = spaces.spins = Spins(self.can_run, spaces.shared)
-        spaces.deadlock = self.deadlock
         self.arrived: dict[int, list[Warp]] = {}
         self.expected: dict[int, int] = {}
         self.pending: dict[int, int] = {}
@@ -60,7 +59,7 @@ class BlockRun:
 
     def advance(self, run: Callable[[Warp, int], None], length: int, order: random.Random | None) -> bool:
         """A round: runs every warp that can run for up to `length` instructions. Whether the block has ended."""
-        moved = spent = False
+        spent = False
         running = list(self.running)
         if order is not None:
             order.shuffle(running)
@@ -70,7 +69,6 @@ class BlockRun:
             most = POLL_SLICE if warp.polled else length
             warp.polled = warp.yielded = False
             run(warp, most if order is None else 1 << order.randrange(most.bit_length()))
-            moved = True
             spent |= warp.polled or not (warp.stopped or warp.yielded)
             if warp.done:
                 self.running.remove(warp)
@@ -82,7 +80,8 @@ class BlockRun:
             if self.machine.clustered:
                 open_barrier([warp for block in self.mates for warp in block.running])
         self._open(counted=False)
-        self._idle(moved=moved)
+        if self.running and self.spins.stuck() and self.spaces.cluster.stuck():
+            raise self._to_report().deadlock()
         self.rounds = 0 if spent else self.rounds + 1
         self.goes_on = self.rounds % MOST_ROUNDS > 0 and any(warp.arrived == RUNS for warp in self.running)
         if not self.running:
@@ -110,15 +109,6 @@ class BlockRun:
             if not same_products(warp.executed, self.warps[number & ~3].executed):
                 counts = [(w.executed.count, w.executed.last) for w in self.warps]
                 raise left_alone(warp.faulting(self.machine.program.codes[0], 0), counts)
-
-    def _idle(self, *, moved: bool) -> None:
-        """A turn is over: has any block of the cluster something else to do than to wait?"""
-        cluster = self.spaces.cluster
-        cluster.idle = 0 if moved or not self.running else cluster.idle + 1
-        if cluster.idle and cluster.idle >= cluster.busy:
-            if not cluster.perform():
-                raise self.deadlock()
-            cluster.idle = 0
 
     def can_run(self) -> Iterator[tuple[int, int]]:
         """The warps that have not exited, each with a mask of the lanes that wait only for their turn."""
@@ -181,6 +171,14 @@ class BlockRun:
         warp.resume()
 
     # -- when nothing moves --------------------------------------------------------------------------------------------
+
+    def _to_report(self) -> BlockRun:
+        """The block that a deadlock of its cluster is reported for; see `rules.scheduling.to_report`."""
+        running = [block for block in self.mates if block.running]
+        for block in running:
+            if any(mask_bits(warp.live) & ~warp.record.cluster_waits for warp in block.running):
+                return block
+        return running[0]
 
     def deadlock(self) -> DeviceFault:
         """The fault that names every warp that has not exited and what its lanes wait for."""
