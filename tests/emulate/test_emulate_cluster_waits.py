@@ -167,9 +167,10 @@ NOT_ALL = """
     setp.eq.u32 %p4, %r5, 1;
     @!%p4 barrier.cluster.arrive;
     barrier.cluster.wait; //last"""
-HERE, MISSING = "waits for the barrier of the cluster (barrier.cluster.wait, line {})", (
-    "waits for the phase of parity 0 of the mbarrier at 'full', which has not ended: 1 of 1 arrivals missing, no thread "
-    "can arrive (mbarrier.try_wait.parity.shared::cta.b64, line {})"
+HERE = "waits for the barrier of the cluster (barrier.cluster.wait, line {})"
+MISSING = (
+    "waits for the phase of parity 0 of the mbarrier at 'full', which has not ended: 1 of 1 arrivals missing, "
+    "no thread can arrive (mbarrier.try_wait.parity.shared::cta.b64, line {})"
 )
 STUCK = {
     "a named barrier of one block": (NAMED, 1, (HERE, "waits for barrier 1 (bar.sync, line {})")),

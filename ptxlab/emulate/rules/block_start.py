@@ -143,6 +143,7 @@ def begin_warp(context: Context, cta: Cta, warp: Warp, number: u64) -> None:
     warp.cluster_waits = 0
     warp.spins = 0
     clear(warp.products)
+    warp.awaited = 0
     for barrier in range(BARRIERS):
         warp.bar[barrier] = 0
         warp.arrived[barrier] = 0

@@ -266,6 +266,6 @@ def barrier_before(program: Program, pc: int) -> int:
     for b in program.blocks:
         follows = b.next >= 0 and 2 * program.blocks[b.next].first == pc
         last = program.codes[b.last - 1]
-        if follows and (last.properties.barrier or last.action is Action.CLUSTER_BARRIER):
+        if follows and last.action in (Action.BARRIER, Action.CLUSTER_BARRIER, Action.WARPGROUP_WAIT):
             return b.last - 1
     return 0

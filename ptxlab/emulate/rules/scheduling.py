@@ -15,7 +15,7 @@ a later one can end.
 from __future__ import annotations
 
 from ptxlab.emulate.language import *
-from ptxlab.emulate.rules import cluster_ends, clusters, memcheck, race_order
+from ptxlab.emulate.rules import cluster_ends, clusters, memcheck, race_order, warpgroup_products
 from ptxlab.emulate.rules.block_start import begin_cluster, begin_round, draw_ticket, go_on, next_random, reset_barrier
 from ptxlab.emulate.rules.bulk_copies import complete_all
 from ptxlab.emulate.rules.clusters import warp_of
@@ -24,7 +24,6 @@ from ptxlab.emulate.rules.mbarriers import still_spinning
 from ptxlab.emulate.rules.memcheck import stop
 from ptxlab.emulate.rules.records import Block, Launch
 from ptxlab.emulate.rules.scheduling_rounds import tell_checks, waits_whole
-from ptxlab.emulate.rules.warpgroup_products import left_alone
 from ptxlab.emulate.runtime.state import (
     BUDGET_SPENT,
     CONVERGED,
@@ -216,7 +215,7 @@ def end_round(context: Context, cta: Cta) -> u32:
         if context.checked and context.cluster_barriers and cluster.count != 1:
             cluster_ends.ended(context.check.cast(Launch)[0], cta.checks.cast(Block)[0])
         if context.warpgroup_products:
-            alone = left_alone(context, cta)
+            alone = warpgroup_products.left_alone(context, cta)
             if alone != 0:
                 stop(context, warp_of(context, cta, alone - 1), LEFT_ALONE, 0, 0, 0)
                 return FAULT
@@ -256,10 +255,11 @@ def goes_on(context: Context, cta: Cta) -> boolean:
                 waiting += 1
             used |= bits(load_row(warp.bar) != 0)
         free = free | warp.live & ~(warp.wait | warp.spins)
-    opened = False
+    opened = context.warpgroup_products and warpgroup_products.go_on(context, cta)
     if context.cluster_barriers and (cta.cluster.count != 1 or used_cluster(context, cta)):
         clusters.try_to_open(context, cta.cluster)
-        opened = clusters.let_go(context, cta)
+        if clusters.let_go(context, cta):
+            opened = True
     if waiting != 0:
         for barrier in lanes_of(used):
             if try_to_open(context, cta, barrier):

@@ -18,12 +18,12 @@ from ptxlab.emulate.rules import cluster_ends
 from ptxlab.emulate.rules.faults import lanes_in_words
 from ptxlab.emulate.rules.mbarrier_deadlocks import Spin, Spins, in_words
 from ptxlab.emulate.rules.warpgroup_faults import left_alone
-from ptxlab.emulate.rules.warpgroup_products import same_products
+from ptxlab.emulate.rules.warpgroup_products import has_begun, same_products
 from ptxlab.emulate.step.block_checks import BlockChecks
 from ptxlab.emulate.step.block_memory import Spaces
 from ptxlab.emulate.step.checked_warp import CheckedWarp
 from ptxlab.emulate.step.clusters import form_cluster, open_barrier
-from ptxlab.emulate.step.control_flow import CLUSTER_BARRIER, waiting_for
+from ptxlab.emulate.step.control_flow import CLUSTER_BARRIER, WARPGROUP_BEGUN, waiting_for
 from ptxlab.emulate.step.lanes import mask_bits
 from ptxlab.emulate.step.launch_state import LaunchState
 from ptxlab.emulate.step.warp import RUNS, STUCK, LaneGroup, Warp
@@ -48,6 +48,8 @@ class BlockRun:
         self.check = spaces.check = None if checker is None else BlockChecks(checker, spaces, self.can_run)
         make = Warp if checker is None else CheckedWarp
         self.warps = [make(spaces, w, list(registers), index) for w in range(machine.launch.warps)]
+        for warp in self.warps:
+            warp.warpgroup = self.warps[warp.warp & ~3 :][:4]
         self.running = list(self.warps)
         self.spins = spaces.spins = Spins(self.can_run, spaces.shared)
         self.arrived: dict[int, list[Warp]] = {}
@@ -79,6 +81,8 @@ class BlockRun:
             self._open(counted=True)
             if self.machine.clustered:
                 open_barrier([warp for block in self.mates for warp in block.running])
+            if self.machine.warpgroups:
+                self._go_on_with_products()
         self._open(counted=False)
         if self.running and self.spins.stuck() and self.spaces.cluster.stuck():
             raise self._to_report().deadlock()
@@ -134,6 +138,9 @@ class BlockRun:
             warp.arrived = STUCK
             return
         barrier = barriers.pop()
+        if barrier == WARPGROUP_BEGUN:
+            warp.arrived = barrier
+            return
         self.expected[barrier] = max(wait.count for wait in waits)
         self.pending[barrier] = self.pending.get(barrier, 0) + LANES
         warps = self.arrived.setdefault(barrier, [])
@@ -144,6 +151,15 @@ class BlockRun:
             if self.check is not None:
                 self.check.arrived(barrier, warp)
             self._release(warp, None)
+
+    def _go_on_with_products(self) -> None:
+        """Lets warps go on for which their warpgroups have begun the products that they have waited for."""
+        for warp in self.running:
+            if warp.arrived == WARPGROUP_BEGUN:
+                count = warp.record.awaited
+                if all(has_begun(mate.executed, mask_bits(mate.live), count) for mate in warp.warpgroup):
+                    warp.record.awaited = 0
+                    self._release(warp, None)
 
     def _open(self, *, counted: bool) -> None:
         """Completes each barrier at which all warps have arrived that it waits for: after a turn those that count, so

@@ -1,6 +1,6 @@
 ; [["mbarriers.operate"], [], "0.50"]
 ; jit/translation/__init__.py jit/translation/conversions.py jit/translation/distinct_values.py jit/translation/expressions.py jit/translation/folding.py jit/translation/intrinsics.py jit/translation/ir.py jit/translation/rule_calls.py jit/translation/translator.py jit/translation/value_kinds.py language/__init__.py language/records.py language/rules.py language/types.py language/vectors.py rules/bulk_copies.py rules/clusters.py rules/lane_scheduling.py rules/mbarrier_words.py rules/mbarriers.py rules/memcheck.py rules/tensor_maps.py runtime/state.py
-; c444234b8670482f80231c5c8d41c56bc0dd8a4632688d4897348c904a7b1a93 39f36044f140f25151540593d3d58d1474921be6144e2f9768b792ddbbcb3aab
+; dadb99196688c2fedd7d01f696f7e01d8312a471ccd106a811e0e475c27775e5 a0855cf9d914dab6e8dbf49f2c58725334a172164fe23edc9b91da1c044c8d7f
 source_filename = "<string>"
 
 declare void @llvm.memset.p0.i64(ptr writeonly captures(none), i8, i64, i1 immarg) #0
@@ -44,9 +44,9 @@ do.13.lr.ph:                                      ; preds = %entry.1
   %.124.not.i = icmp eq i32 %.123.i, 0
   %.185 = and i32 %flags.given, 4
   %.186.not = icmp eq i32 %.185, 0
-  %.17.i = getelementptr i8, ptr %warp.given, i64 2688
-  %.23.i = getelementptr i8, ptr %warp.given, i64 2944
-  %.29.i78 = getelementptr i8, ptr %warp.given, i64 3200
+  %.17.i = getelementptr i8, ptr %warp.given, i64 2752
+  %.23.i = getelementptr i8, ptr %warp.given, i64 3008
+  %.29.i78 = getelementptr i8, ptr %warp.given, i64 3264
   br label %do.13
 
 do.13:                                            ; preds = %do.13.lr.ph, %after.175
@@ -1282,7 +1282,7 @@ and.265:                                          ; preds = %after.208
   br i1 %.6.not.i, label %lanes.15.i, label %then.3.i140
 
 then.3.i140:                                      ; preds = %and.265
-  %.8.i141 = getelementptr i8, ptr %block.given, i64 41728
+  %.8.i141 = getelementptr i8, ptr %block.given, i64 41472
   %.9.i142 = load i64, ptr %.8.i141, align 1
   %.10.i143 = add i64 %.9.i142, 1
   store i64 %.10.i143, ptr %.8.i141, align 1
@@ -1305,7 +1305,7 @@ do.16.i:                                          ; preds = %lanes.15.i
   br i1 %.30.not.i152, label %lanes.15.i, label %then.263
 
 after.17.i153:                                    ; preds = %lanes.15.i
-  %.32.i154 = getelementptr i8, ptr %block.given, i64 41728
+  %.32.i154 = getelementptr i8, ptr %block.given, i64 41472
   %.33.i155 = load i64, ptr %.32.i154, align 1
   %.34.i156 = mul i64 %.33.i155, -7046029254386353131
   %.36.i157 = zext i32 %code.given to i64
