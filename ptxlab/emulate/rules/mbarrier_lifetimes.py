@@ -14,11 +14,11 @@ from ptxlab.emulate.language import Pointer
 from ptxlab.emulate.program.flat_program import Code
 from ptxlab.emulate.program.lane_types import LANES
 from ptxlab.emulate.program.program import Program
+from ptxlab.emulate.program.wait_loops import spins
 from ptxlab.emulate.rules import mbarrier_phases as phases
 from ptxlab.emulate.rules import mbarrier_reports as reports
 from ptxlab.emulate.rules import note_kinds as F
 from ptxlab.emulate.rules.clock import access_of
-from ptxlab.emulate.rules.instructions import spins
 from ptxlab.emulate.rules.mbarrier_deadlocks import mbarrier_in_words
 from ptxlab.emulate.rules.mbarrier_records import (
     CODE,
