@@ -137,9 +137,42 @@ DONE:""",
     ld.param.u64 %wide, [x]; ld.global.u32 %r21, [%rd2+4];
     mov.u32 %at, full; {TRY} %over, [%at+8], 0;
     @!%over bra WAIT;""",
+    "a function that tries, and one that computes the address": """WAIT:
+    {
+    .param .b32 at; .param .b32 ended;
+    st.param.b32 [at], %slot;
+    call (ended), try_there, (at);
+    ld.param.b32 %r21, [ended];
+    }
+    setp.eq.u32 %again, %r21, 0;
+    @%again bra WAIT;""",
     "a function": "{\n .param .b32 at;\n st.param.b32 [at], %at;\n call wait_there, (at);\n }",
 }
-FUNCTION = f"""
+FUNCTIONS = f"""
+.func (.param .b32 address) there(.param .b32 slot)
+{{
+    .reg .b32 %a;
+    ld.param.b32 %a, [slot];
+    shl.b32 %a, %a, 3; add.u32 %a, %a, full;
+    st.param.b32 [address], %a;
+    ret;
+}}
+.func (.param .b32 ended) try_there(.param .b32 slot)
+{{
+    .reg .b32 %a;
+    .reg .pred %over;
+    ld.param.b32 %a, [slot];
+    {{
+    .param .b32 number; .param .b32 address;
+    st.param.b32 [number], %a;
+    call (address), there, (number);
+    ld.param.b32 %a, [address];
+    }}
+    {TRY} %over, [%a], 0;
+    selp.b32 %a, 1, 0, %over;
+    st.param.b32 [ended], %a;
+    ret;
+}}
 .func wait_there(.param .b32 at)
 {{
     .reg .b32 %a, %b;
@@ -155,7 +188,7 @@ WAIT:
 
 
 def text(loop: str, count: int) -> str:
-    before = BEFORE + (FUNCTION if "wait_there" in loop else "")
+    before = BEFORE + (FUNCTIONS if "there" in loop else "")
     return kernel(START.replace("COUNT", str(count)) + loop + DONE, before).replace("sm_80", "sm_90")
 
 
@@ -240,6 +273,19 @@ WAIT:
     {TEST} %over, [full], %parity;
     mov.u32 %parity, 1;
     @!%over bra WAIT;""",
+    "a function that says so": f"""
+    mov.u32 %parity, 0;
+WAIT:
+    {TRY} %over, [full], 0;
+    {{
+    .param .b32 number; .param .b32 address;
+    st.param.b32 [number], %parity;
+    call (address), there, (number);
+    ld.param.b32 %r21, [address];
+    }}
+    add.u32 %parity, %parity, 1;
+    setp.lt.u32 %again, %r21, 16384;
+    @%again bra WAIT;""",
     "an exit": f"WAIT:\n {TRY} %over, [full], 0;\n st.global.u32 [%rd3], 7;\n @!%over exit;\n bra WAIT;",
     "an arrival": f"""WAIT:
     mbarrier.arrive.shared.b64 _, [full];
