@@ -141,7 +141,7 @@ def _repeats(code: Code, passed: list[int]) -> bool:
     if code.action in (Action.LOAD, Action.STORE, Action.PASS_ARGUMENTS):
         constant = code.action is Action.LOAD and code.space in ("param", "const") and not code.properties.strong
         return constant or bool(passed)
-    carries = "cc" in code.form.opcode.split(".") or code.form.op.name in ("addc", "subc", "madc")
+    carries = code.form.cc is not None
     changing = any(isinstance(s, Special) and s.name.startswith(("%clock", "%globaltimer")) for s in code.sources)
     return _computes(code) and not carries and not changing
 
@@ -330,19 +330,19 @@ class _Attempt:
         (answer,) = self.wait.dests or (None,)
         if not isinstance(answer, Reg):
             return False
-        befores: dict[Place, Known] = {}
+        found: dict[Place, Known] = {}
         todo = list(self._from(self.place, self.wait.index + 1, {answer.index: False}))
         while todo:
             at, known = todo.pop()
-            if at is None or len(befores) > MOST_BLOCKS:
+            if at is None or len(found) > MOST_BLOCKS:
                 return False
-            before = befores.get(at)
+            before = found.get(at)
             if before is not None:
                 known = {r: value for r, value in before.items() if r in known and known[r] == value}
             if known != before:
-                befores[at] = known
+                found[at] = known
                 todo += self._from(at, 0, dict(known))
-        return not self.values.changes(self.asked, set(befores))
+        return not self.values.changes(self.asked, set(found))
 
     def _from(self, place: Place, first: int, known: Known) -> Iterator[tuple[Place | None, Known]]:
         """The places that follow one, left from an index on, with what is known there; None where the thread may do
@@ -414,7 +414,7 @@ def _result(code: Code, given: list[Any]) -> Any:
         return False if form.type == "pred" else 0
     if action is Action.OR and form.type == "pred" and True in given:
         return True
-    if action is Action.COMPARE and form.op.name == "setp" and code.dest_types[0] == "pred":
+    if action is Action.COMPARE and code.dest_types[0] == "pred":
         small = all(isinstance(value, int) and 0 <= value < 128 for value in given[:2])
         compared = COMPARISONS[form.cmp](*given[:2]) if small and form.cmp in COMPARISONS else None
         return _combined(form.bool, compared, *given[2:])
