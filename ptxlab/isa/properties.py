@@ -161,7 +161,7 @@ def properties_of(form: Opcode) -> Properties:
         ends_block=action in _JUMPS
         or ends
         or barrier
-        or action is Action.WARP_BARRIER
+        or action in (Action.WARP_BARRIER, Action.WARPGROUP_WAIT)
         or (cluster and bool(form.wait)),
         falls_through=not ends and action not in (Action.BRANCH, Action.INDEXED_BRANCH),
         waits=converges or ((barrier or cluster) and not form.arrive) or action in _WAITS,

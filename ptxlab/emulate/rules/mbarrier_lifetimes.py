@@ -14,11 +14,11 @@ from ptxlab.emulate.language import Pointer
 from ptxlab.emulate.program.flat_program import Code
 from ptxlab.emulate.program.lane_types import LANES
 from ptxlab.emulate.program.program import Program
+from ptxlab.emulate.program.wait_loops import spins
 from ptxlab.emulate.rules import mbarrier_phases as phases
 from ptxlab.emulate.rules import mbarrier_reports as reports
 from ptxlab.emulate.rules import note_kinds as F
 from ptxlab.emulate.rules.clock import access_of
-from ptxlab.emulate.rules.instructions import spins
 from ptxlab.emulate.rules.mbarrier_deadlocks import mbarrier_in_words
 from ptxlab.emulate.rules.mbarrier_records import (
     CODE,
@@ -112,15 +112,14 @@ class Phases:
         asked: Sequence[int],
         before: Sequence[int],
         after: Sequence[int],
-    ) -> bool:
-        """Lanes of a warp have operated on mbarriers: see `mbarrier_phases.operated`. Returns whether the block is
-        certainly stuck."""
+    ) -> None:
+        """Lanes of a warp have operated on mbarriers: see `mbarrier_phases.operated`."""
         if code.index not in self._operations:
             self._operations[code.index] = operation(code), spins(self.program, code)
         what, waits_only = self._operations[code.index]
         words = np.zeros((4, LANES), np.uint64)
         words[:, lanes] = np.array((addresses, asked, before, after), np.uint64)
-        failed = phases.operated(
+        phases.operated(
             self.launch,
             self.record,
             warp,
@@ -130,7 +129,6 @@ class Phases:
             what.flags | SPIN * waits_only,
             *map(Pointer[int], words),
         )
-        return failed and waits_only and self._nobody_can_run()
 
     def reported(self, what: int, by: int, other: int, at: int, value: int) -> None:
         """What the rules report: see `mbarrier_reports.report`."""
@@ -288,18 +286,6 @@ class Phases:
         seats = self._seats(held)
         for thread in np.flatnonzero(seats["waiting_order"]).tolist():
             yield thread, seats[thread]
-
-    def _nobody_can_run(self) -> bool:
-        """Whether every lane that could run only waits for an mbarrier, which only another such lane could change."""
-        queue = self.record.queue
-        if self.block.mates is not None or (queue is not None and queue[0].first != queue[0].behind):
-            return False
-        spinning: dict[int, int] = {}
-        for held in self.all.values():
-            for thread, seat in self._waiting(held):
-                if seat["waiting_phase"] == held.phase and held.phase & 1 == seat["waiting_parity"]:
-                    spinning[thread // LANES] = spinning.get(thread // LANES, 0) | 1 << thread % LANES
-        return all(not mask & ~spinning.get(warp, 0) for warp, mask in self.can_run())
 
     def stuck(self) -> Iterator[tuple[int, list[int], int, str]]:
         """The waits that still fail: warp, lanes, code index, and what they wait for in words."""

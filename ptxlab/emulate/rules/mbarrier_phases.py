@@ -95,12 +95,12 @@ def operated(
     asked: Pointer[u64],
     before: Pointer[u64],
     after: Pointer[u64],
-) -> boolean:
+) -> None:
     """Lanes of a warp have operated on mbarriers, in their order. asked: for a wait the word whose phase it tests;
-    before, after: the contents of each mbarrier. Whether a wait has failed."""
+    before, after: the contents of each mbarrier."""
     renewed(held)
     held.serial += 1
-    released, failed, last = local(u32, WARPS_PER_BLOCK), False, u64(NOBODY)
+    released, last = local(u32, WARPS_PER_BLOCK), u64(NOBODY)
     if action == UPDATE and launch.racecheck:
         store_lanes(released, release(held.block, warp))
     for lane in lanes_of(mask):
@@ -123,12 +123,10 @@ def operated(
                 releases(held, home, one, released)
             arrived(launch, home, one, by, flags, before[lane], after[lane])
         elif not waited(launch, held, one, by, u32(asked[lane] >> PHASE_SHIFT), flags & SPIN != 0):
-            failed = True
             continue
         elif launch.racecheck and at != last:
             learned(held.block, warp, one)
         last = at  # what other lanes do there orders nothing more
-    return failed
 
 
 # -- arrivals ----------------------------------------------------------------------------------------------------------

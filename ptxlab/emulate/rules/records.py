@@ -271,8 +271,7 @@ class Block(Record):
     proxy_met: u32  # when the last of those barriers was
     proxy_covered: u32  # stores up to this time lie before such a barrier that a fence followed
     proxy_fenced: Array[u32] = array(32)  # of each warp: its last fence
-    products_done: Array[u32] = array(32)  # of each warp: products of `wgmma` that it has waited for, and when it did
-    products_waited: Array[u64] = array(32)  # so last, as the record of an access
+    products_done: Array[u32] = array(32)  # of each warp: products of `wgmma` that it has waited for
     product_waits: Array[u32] = array(32)  # of each warp how often it has waited for products, and the last of these
     waited_up_to: Array[u32] = array(32, WAITS, align=64)  # waits: the products it has waited for by then
     waited_at: Array[u64] = array(32, WAITS, align=64)  # and the record of the wait, number n at n % WAITS

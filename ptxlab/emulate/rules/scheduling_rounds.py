@@ -36,7 +36,6 @@ def end_alike(context: Context, cta: Cta, ended: u32, noted: boolean) -> boolean
         begin(context, cta, ticket, not noted)
         return True
     if ended == YIELDED:
-        cta.cluster.idle = 0
         cta.position = 0
         return True
     return all_go_on(context, cta, ended - AT_BARRIER, noted)
@@ -192,7 +191,6 @@ def all_go_on(context: Context, cta: Cta, barrier: u32, noted: boolean) -> boole
             warp.yes = cta.bar_yes[barrier]
             warp.asked = cta.bar_asked[barrier]
         reset_barrier(cta, barrier)
-    cta.cluster.idle = 0
     cta.position = 0
     return True
 

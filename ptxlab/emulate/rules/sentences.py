@@ -18,7 +18,7 @@ RULES: dict[int, tuple[str, str]] = {
     OVERRUN: ("initcheck", "array overrun"), TOUCHED_EARLY: ("synccheck", "wgmma in flight"),
     UNFENCED: ("synccheck", "wgmma without a fence"), NO_PROXY_FENCE: ("synccheck", "async proxy without a fence"),
     TILE_OVERWRITTEN: ("synccheck", "wgmma in flight"), TILE_LAYOUT: ("synccheck", "wgmma descriptor"),
-    PRODUCTS_UNMATCHED: ("synccheck", "wgmma of four warps"), TILE_UNORDERED: ("synccheck", "wgmma in flight"),
+    TILE_UNORDERED: ("synccheck", "wgmma in flight"),
     RAW: ("racecheck", "RAW"), WAR: ("racecheck", "WAR"), WAW: ("racecheck", "WAW"), SAME: ("racecheck", "WAW"),
     LOCKSTEP: ("racecheck", "relies on lanes in lockstep"), DIVERGENT: ("synccheck", "divergent barrier"),
     DIVERGENT_BLOCK: ("synccheck", "divergent block"), EXITED: ("synccheck", "barrier after exit"),
@@ -78,10 +78,6 @@ _SENTENCES = {
     BAD_COUNT: "an mbarrier counts from 1 arrival to 1048575",
     UNSEEN: "a thread arrives, and no wait has passed in the phase before: a wait is missing, or too many arrive",
     BAD_BYTES: "the bytes that a phase waits for leave the range of an mbarrier, -1048575 to 1048575",
-    PRODUCTS_UNMATCHED: (
-        "a warp begins a product of wgmma after a barrier that another warp of its warpgroup reaches only when it has "
-        "waited for that product: on a GPU both wait for ever, for a product is done when all four warps have begun it"
-    ),
     TILE_UNORDERED: (
         "a copy overwrites {memory} that a wgmma reads, and nothing but the order in which the warps ran here makes it "
         "come after the wgmma.wait_group for that product; an mbarrier at which the readers arrive after their wait "

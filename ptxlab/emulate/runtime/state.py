@@ -143,7 +143,6 @@ class Cluster(Record):
     count: u64
     busy: u64  # CTAs that have not ended
     queue: Pointer[Queue] | None  # its bulk copies that are in flight; None in a program without any
-    idle: u64  # how many CTAs in a row have had a turn in which all threads waited
 
 
 class Cta(Record, align=64):
@@ -333,6 +332,7 @@ class Warp(Record, align=64):
     resume: u32  # lanes whose turn it was when the function for diverged warps turned out to lack their block
     region: u32  # where the function for converged warps goes on with the region that it left (`jit.control.regions`)
     products: Executed
+    awaited: u32  # so many of its products it waits for its warpgroup to begin; 0: it does not wait
     all_dot: u32  # whether all bf16 products of this basic block so far went the fast way (`jit.matrices.dot_products`)
     local: Pointer[u8]
     filled: u64  # of how many bytes of each lane's local memory it is known what they are (see `rules.lazy_fill`)

@@ -10,8 +10,8 @@ from ptxlab.emulate.jit.llvm.values import Value
 from ptxlab.emulate.jit.translation.rule_calls import THERE, Function, call
 from ptxlab.emulate.language.rules import rule_of
 from ptxlab.emulate.program.flat_program import Code
+from ptxlab.emulate.program.wait_loops import spins
 from ptxlab.emulate.rules.accesses import CHANGES, WRITES
-from ptxlab.emulate.rules.instructions import spins
 from ptxlab.emulate.rules.mbarrier_words import SPIN, WAIT
 from ptxlab.emulate.rules.mbarriers import operate, operation
 from ptxlab.emulate.runtime import state as S

@@ -1,6 +1,6 @@
 ; [["async_copies.copy"], [], "0.50"]
 ; jit/translation/__init__.py jit/translation/conversions.py jit/translation/distinct_values.py jit/translation/expressions.py jit/translation/folding.py jit/translation/intrinsics.py jit/translation/ir.py jit/translation/rule_calls.py jit/translation/translator.py jit/translation/value_kinds.py language/__init__.py language/records.py language/rules.py language/types.py language/vectors.py rules/async_copies.py runtime/state.py
-; 9d70c366ff3ec94143a8004335bbf2c745449749fe4bc71447b3b5fc92f8b2ed bd7179cfa8a5571abfb79411273cf4fb8a82ec2e68436b1826dd87204ca21a59
+; 1e18f2075cdfb412a5d3bbace493274851c28bb3287fe8a24ccb6fedb59e84fb bd7179cfa8a5571abfb79411273cf4fb8a82ec2e68436b1826dd87204ca21a59
 source_filename = "<string>"
 
 declare void @llvm.memcpy.p0.p0.i64(ptr noalias writeonly captures(none), ptr noalias readonly captures(none), i64, i1 immarg) #0

@@ -1,6 +1,6 @@
 ; [["bulk_instructions.issue_lanes", "bulk_instructions.finish_groups"], [], "0.50"]
 ; jit/translation/__init__.py jit/translation/conversions.py jit/translation/distinct_values.py jit/translation/expressions.py jit/translation/folding.py jit/translation/intrinsics.py jit/translation/ir.py jit/translation/rule_calls.py jit/translation/translator.py jit/translation/value_kinds.py language/__init__.py language/records.py language/rules.py language/types.py language/vectors.py rules/bulk_copies.py rules/bulk_instructions.py rules/mbarrier_words.py rules/memcheck.py rules/tensor_maps.py runtime/state.py
-; 9ce43285543833318e3bc8f6529f66f371ed65e073f0b211d3b1d719e11997c0 c75cb6da2f9cc2593fabb426c65d8142b263bd9f697d9ed0eb5033449dd5d8e6
+; 528aeabb79bf253896a4bcce35aa12e3cc12100838cf235088ba5762cb8a3766 c75cb6da2f9cc2593fabb426c65d8142b263bd9f697d9ed0eb5033449dd5d8e6
 source_filename = "<string>"
 
 declare i32 @llvm.cttz.i32(i32, i1 immarg) #0

@@ -1,6 +1,6 @@
 ; [["clusters.arrive", "clusters.wait"], [], "0.50"]
 ; jit/translation/__init__.py jit/translation/conversions.py jit/translation/distinct_values.py jit/translation/expressions.py jit/translation/folding.py jit/translation/intrinsics.py jit/translation/ir.py jit/translation/rule_calls.py jit/translation/translator.py jit/translation/value_kinds.py language/__init__.py language/records.py language/rules.py language/types.py language/vectors.py rules/clusters.py runtime/state.py
-; 12a99adfb19bf0f353b7d79bfc470ea275b38ce027149f390a22be48e15620d3 edc107cf491e14f2db86c32ada8b9c0a3b7f68aee7bc3f57a27cf052fad500fe
+; fcaf617c2c57f736d3754b54db71ea5e916bb2754f145978449ad74f1e1d8ef6 edc107cf491e14f2db86c32ada8b9c0a3b7f68aee7bc3f57a27cf052fad500fe
 source_filename = "<string>"
 
 define void @clusters.arrive(ptr captures(none) %warp.given, i32 %mask.given) local_unnamed_addr #0 {

@@ -1,6 +1,6 @@
 ; [["discards.discard"], [], "0.50"]
 ; jit/translation/__init__.py jit/translation/conversions.py jit/translation/distinct_values.py jit/translation/expressions.py jit/translation/folding.py jit/translation/intrinsics.py jit/translation/ir.py jit/translation/rule_calls.py jit/translation/translator.py jit/translation/value_kinds.py language/__init__.py language/records.py language/rules.py language/types.py language/vectors.py rules/discards.py runtime/state.py
-; 25efc155255ee58b7b8da3554e4bcc7266afc78f1b35e500ecb64790bf65be1e 43ad015358d24cc31e15398ef0562d9ad48a2a9d1075aac73a87c38756e46569
+; a2c2b271c9875fa57388e076aed3975ac64552895a5920cad0fa95f298b27912 43ad015358d24cc31e15398ef0562d9ad48a2a9d1075aac73a87c38756e46569
 source_filename = "<string>"
 
 declare i32 @llvm.cttz.i32(i32, i1 immarg) #0

@@ -1,6 +1,6 @@
 ; [["fill.local"], [], "0.50"]
 ; jit/translation/__init__.py jit/translation/conversions.py jit/translation/distinct_values.py jit/translation/expressions.py jit/translation/folding.py jit/translation/intrinsics.py jit/translation/ir.py jit/translation/rule_calls.py jit/translation/translator.py jit/translation/value_kinds.py language/__init__.py language/records.py language/rules.py language/types.py language/vectors.py rules/lazy_fill.py runtime/state.py
-; 929be411ed730710eb3370930d72918597f2b01b30bc30af38109d0e045174f9 47ad27eb00d7d4fb9cf963a3084db983d060d4089754147cb61261e0e71cea45
+; 94531c5c45654dd61b7e9e9dd423c07a0b097da1022550600a2d882eb7d6c6a2 b81f825359bb56493f57802fcb16ca3ddd7e336d9a4f3c6f42f8324347e831c2
 source_filename = "<string>"
 
 declare i32 @llvm.cttz.i32(i32, i1 immarg) #0
@@ -9,7 +9,7 @@ declare void @llvm.memset.p0.i64(ptr writeonly captures(none), i8, i64, i1 immar
 
 define void @fill.local(ptr captures(none) %warp.given, ptr readonly captures(none) %addresses.given, i32 %mask.given, i64 %size.given, i64 %stride.given) local_unnamed_addr #2 {
 entry.1:
-  %.4 = getelementptr i8, ptr %warp.given, i64 240
+  %.4 = getelementptr i8, ptr %warp.given, i64 248
   %.5 = load i64, ptr %.4, align 1
   %.12.not6 = icmp eq i32 %mask.given, 0
   br i1 %.12.not6, label %after.10, label %do.9
@@ -37,7 +37,7 @@ then.26:                                          ; preds = %after.10
   %.34 = add i64 %end.0.lcssa, 511
   %.355 = and i64 %.34, -512
   %.39 = tail call i64 @llvm.umin.i64(i64 %.355, i64 %stride.given)
-  %.41 = getelementptr i8, ptr %warp.given, i64 232
+  %.41 = getelementptr i8, ptr %warp.given, i64 240
   %.42 = load ptr, ptr %.41, align 1
   %.46 = shl i64 %.5, 5
   %.47 = getelementptr i8, ptr %.42, i64 %.46

@@ -1,6 +1,6 @@
 ; [["grid", "scheduling_rounds.end_alike", "scheduling_rounds.begin_in_place", "scheduling_rounds.followers", "scheduling_rounds.follows", "scheduling_rounds.have_followed", "scheduling_rounds.leave_round", "scheduling_rounds.leave_segment", "lane_scheduling.count_ends"], [["Context.bulk_copies", false], ["Context.mbarriers", false], ["Context.cluster_barriers", false], ["Context.warpgroup_products", false], ["Context.checked", false], ["Context.traced", false]], "0.50"]
 ; jit/translation/__init__.py jit/translation/conversions.py jit/translation/distinct_values.py jit/translation/expressions.py jit/translation/folding.py jit/translation/intrinsics.py jit/translation/ir.py jit/translation/rule_calls.py jit/translation/translator.py jit/translation/value_kinds.py language/__init__.py language/records.py language/rules.py language/types.py language/vectors.py rules/block_start.py rules/clusters.py rules/lane_scheduling.py rules/memcheck.py rules/scheduling.py rules/scheduling_rounds.py runtime/state.py
-; aea27a1be48537848931bb0eb442b0b934cabab8f6331b93c8cdf0e42aecc04b 5b840a7a4e0d5bef3debce62343302ea6763896ac50f5378c910dc53175cc5c5
+; 09665ab747c9201d273483f24b46e7bc9b0a6d403d89be7bb02819694a0fc54d aa4fee833755828a7e53a0c2f6aeb2288997aecee5c200a1b68c44758365aa97
 source_filename = "<string>"
 
 declare i32 @llvm.cttz.i32(i32, i1 immarg) #0
@@ -24,18 +24,18 @@ entry.1:
   %.11.i15 = getelementptr i8, ptr %context.given, i64 56
   %.16.i17 = getelementptr i8, ptr %context.given, i64 32
   %.57 = getelementptr i8, ptr %context.given, i64 32
-  %.4.i.i75 = getelementptr i8, ptr %context.given, i64 88
-  %.14.i.i79 = getelementptr i8, ptr %context.given, i64 80
-  %.5.i89 = getelementptr i8, ptr %context.given, i64 272
-  %.15.i93 = getelementptr i8, ptr %context.given, i64 280
-  %.27.i96 = getelementptr i8, ptr %context.given, i64 264
+  %.4.i.i72 = getelementptr i8, ptr %context.given, i64 88
+  %.14.i.i76 = getelementptr i8, ptr %context.given, i64 80
+  %.5.i86 = getelementptr i8, ptr %context.given, i64 272
+  %.15.i90 = getelementptr i8, ptr %context.given, i64 280
+  %.27.i93 = getelementptr i8, ptr %context.given, i64 264
   %.7.i36 = getelementptr i8, ptr %context.given, i64 208
-  %.4.i.i43 = getelementptr i8, ptr %context.given, i64 216
-  %.7.i.i44 = getelementptr i8, ptr %context.given, i64 240
-  %.12.i.i45 = getelementptr i8, ptr %context.given, i64 220
-  %.15.i.i46 = getelementptr i8, ptr %context.given, i64 244
+  %.4.i.i42 = getelementptr i8, ptr %context.given, i64 216
+  %.7.i.i43 = getelementptr i8, ptr %context.given, i64 240
+  %.12.i.i44 = getelementptr i8, ptr %context.given, i64 220
+  %.15.i.i45 = getelementptr i8, ptr %context.given, i64 244
   %.62.i.i = getelementptr i8, ptr %context.given, i64 248
-  %.48.i47 = getelementptr i8, ptr %context.given, i64 264
+  %.46.i46 = getelementptr i8, ptr %context.given, i64 264
   %.10.i7 = getelementptr i8, ptr %context.given, i64 184
   %.16.i = getelementptr i8, ptr %context.given, i64 200
   %.8.i10.i = getelementptr i8, ptr %context.given, i64 192
@@ -64,24 +64,29 @@ entry.1:
   %.9.i36.i = getelementptr i8, ptr %context.given, i64 112
   %.25.i.i = getelementptr i8, ptr %context.given, i64 96
   %.29.i41.i = getelementptr i8, ptr %context.given, i64 120
-  %.8.i10.i121 = getelementptr i8, ptr %context.given, i64 192
-  %.5.i18.i = getelementptr i8, ptr %context.given, i64 432
-  %.9.i19.i = getelementptr i8, ptr %context.given, i64 436
-  %.13.i20.i = getelementptr i8, ptr %context.given, i64 440
-  %.19.i22.i = getelementptr i8, ptr %context.given, i64 444
-  %.23.i23.i = getelementptr i8, ptr %context.given, i64 448
-  %.8.i25.i = getelementptr i8, ptr %context.given, i64 328
-  %.34.i33.i = getelementptr i8, ptr %context.given, i64 200
-  %.4.i.i.i = getelementptr i8, ptr %context.given, i64 88
-  %.14.i.i.i145 = getelementptr i8, ptr %context.given, i64 80
-  %.5.i60.i = getelementptr i8, ptr %context.given, i64 272
-  %.15.i61.i = getelementptr i8, ptr %context.given, i64 280
-  %.27.i.i = getelementptr i8, ptr %context.given, i64 264
-  %.8.i15.i = getelementptr i8, ptr %context.given, i64 328
-  %.34.i.i155 = getelementptr i8, ptr %context.given, i64 200
-  %.75.i = getelementptr i8, ptr %context.given, i64 312
-  %.4.i12.i = getelementptr i8, ptr %context.given, i64 88
-  %.14.i.i174 = getelementptr i8, ptr %context.given, i64 80
+  %.8.i6.i = getelementptr i8, ptr %context.given, i64 192
+  %.36.i126 = getelementptr i8, ptr %context.given, i64 312
+  %.4.i10.i = getelementptr i8, ptr %context.given, i64 88
+  %.14.i.i131 = getelementptr i8, ptr %context.given, i64 80
+  %.8.i.i.i = getelementptr i8, ptr %context.given, i64 192
+  %.64.i = getelementptr i8, ptr %context.given, i64 264
+  %.8.i.i113.i = getelementptr i8, ptr %context.given, i64 192
+  %.8.i60.i = getelementptr i8, ptr %context.given, i64 328
+  %.34.i68.i = getelementptr i8, ptr %context.given, i64 200
+  %.4.i.i92.i = getelementptr i8, ptr %context.given, i64 88
+  %.14.i.i.i176 = getelementptr i8, ptr %context.given, i64 80
+  %.5.i96.i = getelementptr i8, ptr %context.given, i64 272
+  %.15.i97.i = getelementptr i8, ptr %context.given, i64 280
+  %.17.i32.i = getelementptr i8, ptr %context.given, i64 264
+  %.8.i.i36.i = getelementptr i8, ptr %context.given, i64 192
+  %.102.i = getelementptr i8, ptr %context.given, i64 280
+  %.5.i53.i = getelementptr i8, ptr %context.given, i64 432
+  %.9.i54.i = getelementptr i8, ptr %context.given, i64 436
+  %.13.i55.i = getelementptr i8, ptr %context.given, i64 440
+  %.19.i57.i = getelementptr i8, ptr %context.given, i64 444
+  %.23.i58.i = getelementptr i8, ptr %context.given, i64 448
+  %.8.i17.i = getelementptr i8, ptr %context.given, i64 328
+  %.34.i.i182 = getelementptr i8, ptr %context.given, i64 200
   br label %while.3
 
 while.3:                                          ; preds = %after.79, %entry.1
@@ -89,8 +94,8 @@ while.3:                                          ; preds = %after.79, %entry.1
   %.11 = icmp slt i64 %.10, 1
   br i1 %.11, label %common.ret, label %after.7
 
-common.ret:                                       ; preds = %forget.exit.i88, %then.16, %while.3, %for.8.i113, %then.87, %then.94, %then.31
-  %common.ret.op = phi i32 [ %outcome.0, %then.87 ], [ 1, %then.94 ], [ 5, %then.31 ], [ 0, %for.8.i113 ], [ 2, %then.16 ], [ 0, %forget.exit.i88 ], [ 8, %while.3 ]
+common.ret:                                       ; preds = %forget.exit.i85, %then.16, %while.3, %for.8.i110, %then.87, %then.94, %then.31
+  %common.ret.op = phi i32 [ %outcome.0, %then.87 ], [ 1, %then.94 ], [ 5, %then.31 ], [ 0, %for.8.i110 ], [ 2, %then.16 ], [ 0, %forget.exit.i85 ], [ 8, %while.3 ]
   ret i32 %common.ret.op
 
 after.7:                                          ; preds = %while.3
@@ -107,13 +112,13 @@ then.16:                                          ; preds = %after.7
   %.30.not = icmp eq i32 %.29, 0
   br i1 %.30.not, label %after.24, label %common.ret
 
-after.17.sink.split:                              ; preds = %then.24.i, %then.24.i107
-  %.44.i110.sink.in = phi ptr [ %.31.i103.le, %then.24.i107 ], [ %.31.i32.le, %then.24.i ]
-  %.44.i110.sink = load ptr, ptr %.44.i110.sink.in, align 1
-  store ptr %.44.i110.sink, ptr %.19, align 1
+after.17.sink.split:                              ; preds = %then.24.i, %then.24.i104
+  %.44.i107.sink.in = phi ptr [ %.31.i100.le, %then.24.i104 ], [ %.31.i32.le, %then.24.i ]
+  %.44.i107.sink = load ptr, ptr %.44.i107.sink.in, align 1
+  store ptr %.44.i107.sink, ptr %.19, align 1
   br label %after.17
 
-after.17:                                         ; preds = %for.8.i, %chosen.35.i, %after.17.sink.split, %after.5.i, %forget.exit.i, %after.7
+after.17:                                         ; preds = %for.8.i, %chosen.33.i, %after.17.sink.split, %after.5.i, %forget.exit.i, %after.7
   %.76 = load ptr, ptr %.19, align 1
   %.7.i6 = getelementptr i8, ptr %.76, i64 48
   %.891.i = load i64, ptr %.7.i6, align 1
@@ -240,7 +245,7 @@ else.67.i:                                        ; preds = %after.52.i
 after.68.i:                                       ; preds = %then.93.i, %else.67.i, %then.66.i
   %result.0.i = phi i32 [ %.76.i, %then.66.i ], [ %.105.i, %then.93.i ], [ 2, %else.67.i ]
   %warp.0.i = phi ptr [ %.11.i.i, %then.66.i ], [ %.11.i13.i, %then.93.i ], [ %.11.i13.i, %else.67.i ]
-  switch i32 %result.0.i, label %scheduling.take_turns.exit.loopexit235 [
+  switch i32 %result.0.i, label %scheduling.take_turns.exit.loopexit251 [
     i32 0, label %then.106.i
     i32 6, label %then.134.i
     i32 3, label %then.134.i
@@ -304,7 +309,7 @@ after.112.i:                                      ; preds = %do.17.i.i, %then.11
   br i1 %.124.not.i, label %after.120.i, label %then.119.i
 
 then.119.i:                                       ; preds = %after.112.i
-  %.5.i47.i = getelementptr i8, ptr %warp.0.i, i64 256
+  %.5.i47.i = getelementptr i8, ptr %warp.0.i, i64 320
   %.6.i48.i = load <16 x i32>, ptr %.5.i47.i, align 1
   %.7.i49.i = icmp ne <16 x i32> %.6.i48.i, zeroinitializer
   %.8.i50.i = bitcast <16 x i1> %.7.i49.i to i16
@@ -315,7 +320,7 @@ do.11.lr.ph.i.i:                                  ; preds = %then.119.i
   %.9.i51.i = zext i16 %.8.i50.i to i32
   %.9.i4.i.i = load i32, ptr %.114.i, align 1
   %.10.not.i.i.i = icmp eq i32 %.9.i4.i.i, 0
-  %.25.i52.i = getelementptr i8, ptr %warp.0.i, i64 320
+  %.25.i52.i = getelementptr i8, ptr %warp.0.i, i64 384
   br label %do.11.i53.i
 
 do.11.i53.i:                                      ; preds = %after.19.i.i, %do.11.lr.ph.i.i
@@ -618,11 +623,11 @@ scheduling.end_quantum.exit.i:                    ; preds = %for.8.i.i.i, %for.8
   %common.ret.op.i.i = phi i32 [ 1, %then.30.i.i ], [ 7, %then.24.i.i.i ], [ 2, %after.31.i.i ], [ 6, %after.125.i.i ], [ 6, %then.77.i.i ], [ 4, %then.124.i.i ], [ 6, %or.82.i.i ], [ 7, %forget.exit.i.i.i ], [ 7, %for.8.i51.i.i ], [ 7, %forget.exit.i26.i.i ], [ 7, %then.24.i45.i.i ], [ 7, %for.8.i.i.i ]
   br i1 %.173.not.i, label %while.3.backedge.i, label %scheduling.take_turns.exit
 
-scheduling.take_turns.exit.loopexit235:           ; preds = %after.68.i
+scheduling.take_turns.exit.loopexit251:           ; preds = %after.68.i
   br label %scheduling.take_turns.exit
 
-scheduling.take_turns.exit:                       ; preds = %while.3.backedge.i, %else.90.i, %scheduling.end_quantum.exit.i, %after.68.i, %scheduling.take_turns.exit.loopexit235, %after.17
-  %common.ret.op.i8 = phi i32 [ 3, %after.68.i ], [ 6, %after.17 ], [ 6, %while.3.backedge.i ], [ 3, %else.90.i ], [ %common.ret.op.i.i, %scheduling.end_quantum.exit.i ], [ 1, %scheduling.take_turns.exit.loopexit235 ]
+scheduling.take_turns.exit:                       ; preds = %while.3.backedge.i, %else.90.i, %scheduling.end_quantum.exit.i, %after.68.i, %scheduling.take_turns.exit.loopexit251, %after.17
+  %common.ret.op.i8 = phi i32 [ 3, %after.68.i ], [ 6, %after.17 ], [ 6, %while.3.backedge.i ], [ 3, %else.90.i ], [ %common.ret.op.i.i, %scheduling.end_quantum.exit.i ], [ 1, %scheduling.take_turns.exit.loopexit251 ]
   %.81 = icmp eq i32 %common.ret.op.i8, 6
   br i1 %.81, label %then.78, label %after.79
 
@@ -768,379 +773,575 @@ after.5.i:                                        ; preds = %then.4.i, %then.52
   %.18.i41 = load i64, ptr %.17.i40, align 1
   %.20.i = getelementptr i8, ptr %.65, i64 16
   store i64 %.18.i41, ptr %.20.i, align 1
-  %.22.i42 = getelementptr i8, ptr %.65, i64 32
-  store i64 0, ptr %.22.i42, align 1
-  %.325.not.i = icmp eq i64 %.18.i41, 0
-  br i1 %.325.not.i, label %after.17, label %do.28.i
+  %.305.not.i = icmp eq i64 %.18.i41, 0
+  br i1 %.305.not.i, label %after.17, label %do.26.i
 
-do.28.i:                                          ; preds = %after.5.i, %chosen.35.i
-  %.26.06.i = phi i64 [ %.59.i, %chosen.35.i ], [ 0, %after.5.i ]
-  %.38.i48 = load i64, ptr %.17.i40, align 1
-  %.39.i49 = icmp eq i64 %.38.i48, 1
-  br i1 %.39.i49, label %chosen.35.i, label %no.34.i
+do.26.i:                                          ; preds = %after.5.i, %chosen.33.i
+  %.24.06.i = phi i64 [ %.57.i70, %chosen.33.i ], [ 0, %after.5.i ]
+  %.36.i = load i64, ptr %.17.i40, align 1
+  %.37.i = icmp eq i64 %.36.i, 1
+  br i1 %.37.i, label %chosen.33.i, label %no.32.i
 
-no.34.i:                                          ; preds = %do.28.i
-  %.5.i.i50 = load i32, ptr %.4.i.i43, align 1
-  %.8.i.i = load i32, ptr %.7.i.i44, align 1
-  %.9.i.i51 = udiv i32 %.5.i.i50, %.8.i.i
-  %.10.i.i52 = zext i32 %.9.i.i51 to i64
-  %.13.i.i = load i32, ptr %.12.i.i45, align 1
-  %.16.i.i53 = load i32, ptr %.15.i.i46, align 1
-  %.17.i.i54 = udiv i32 %.13.i.i, %.16.i.i53
-  %.18.i.i55 = zext i32 %.17.i.i54 to i64
-  %.21.i.i56 = urem i64 %number.0.i, %.10.i.i52
-  %.25.i.i57 = zext i32 %.8.i.i to i64
-  %.26.i.i58 = mul nuw i64 %.21.i.i56, %.25.i.i57
-  %.32.i.i59 = urem i64 %.26.06.i, %.25.i.i57
-  %.33.i.i60 = add nuw i64 %.26.i.i58, %.32.i.i59
-  %.36.i.i61 = udiv i64 %number.0.i, %.10.i.i52
-  %.38.i.i62 = urem i64 %.36.i.i61, %.18.i.i55
-  %.42.i.i63 = zext i32 %.16.i.i53 to i64
-  %.43.i.i64 = mul nuw i64 %.38.i.i62, %.42.i.i63
-  %.49.i.i65 = udiv i64 %.26.06.i, %.25.i.i57
-  %.54.i.i = urem i64 %.49.i.i65, %.42.i.i63
-  %.55.i.i = add nuw i64 %.54.i.i, %.43.i.i64
-  %.60.i.i = udiv i64 %.36.i.i61, %.18.i.i55
-  %.63.i.i66 = load i32, ptr %.62.i.i, align 1
-  %.64.i.i = zext i32 %.63.i.i66 to i64
+no.32.i:                                          ; preds = %do.26.i
+  %.5.i.i47 = load i32, ptr %.4.i.i42, align 1
+  %.8.i.i = load i32, ptr %.7.i.i43, align 1
+  %.9.i.i48 = udiv i32 %.5.i.i47, %.8.i.i
+  %.10.i.i49 = zext i32 %.9.i.i48 to i64
+  %.13.i.i = load i32, ptr %.12.i.i44, align 1
+  %.16.i.i50 = load i32, ptr %.15.i.i45, align 1
+  %.17.i.i51 = udiv i32 %.13.i.i, %.16.i.i50
+  %.18.i.i52 = zext i32 %.17.i.i51 to i64
+  %.21.i.i53 = urem i64 %number.0.i, %.10.i.i49
+  %.25.i.i54 = zext i32 %.8.i.i to i64
+  %.26.i.i55 = mul nuw i64 %.21.i.i53, %.25.i.i54
+  %.32.i.i56 = urem i64 %.24.06.i, %.25.i.i54
+  %.33.i.i57 = add nuw i64 %.26.i.i55, %.32.i.i56
+  %.36.i.i58 = udiv i64 %number.0.i, %.10.i.i49
+  %.38.i.i59 = urem i64 %.36.i.i58, %.18.i.i52
+  %.42.i.i60 = zext i32 %.16.i.i50 to i64
+  %.43.i.i61 = mul nuw i64 %.38.i.i59, %.42.i.i60
+  %.49.i.i62 = udiv i64 %.24.06.i, %.25.i.i54
+  %.54.i.i = urem i64 %.49.i.i62, %.42.i.i60
+  %.55.i.i = add nuw i64 %.54.i.i, %.43.i.i61
+  %.60.i.i = udiv i64 %.36.i.i58, %.18.i.i52
+  %.63.i.i63 = load i32, ptr %.62.i.i, align 1
+  %.64.i.i = zext i32 %.63.i.i63 to i64
   %.65.i.i = mul i64 %.60.i.i, %.64.i.i
-  %.76.i.i67 = udiv i64 %.49.i.i65, %.42.i.i63
-  %.77.i.i = add i64 %.65.i.i, %.76.i.i67
+  %.76.i.i64 = udiv i64 %.49.i.i62, %.42.i.i60
+  %.77.i.i = add i64 %.65.i.i, %.76.i.i64
   %.87.i.i = zext i32 %.13.i.i to i64
-  %.88.i.i68 = mul i64 %.77.i.i, %.87.i.i
-  %.89.i.i69 = add i64 %.55.i.i, %.88.i.i68
-  %.90.i.i = zext i32 %.5.i.i50 to i64
-  %.91.i.i70 = mul i64 %.89.i.i69, %.90.i.i
-  %.92.i.i71 = add i64 %.33.i.i60, %.91.i.i70
-  br label %chosen.35.i
+  %.88.i.i65 = mul i64 %.77.i.i, %.87.i.i
+  %.89.i.i66 = add i64 %.55.i.i, %.88.i.i65
+  %.90.i.i = zext i32 %.5.i.i47 to i64
+  %.91.i.i67 = mul i64 %.89.i.i66, %.90.i.i
+  %.92.i.i68 = add i64 %.33.i.i57, %.91.i.i67
+  br label %chosen.33.i
 
-chosen.35.i:                                      ; preds = %no.34.i, %do.28.i
-  %.45.i72 = phi i64 [ %.92.i.i71, %no.34.i ], [ %number.0.i, %do.28.i ]
-  %.49.i = load ptr, ptr %.48.i47, align 1
-  %.51.i = load i64, ptr %.65, align 1
-  %.53.i = add i64 %.51.i, %.26.06.i
-  %.54.i = shl i64 %.53.i, 3
-  %.55.i = getelementptr i8, ptr %.49.i, i64 %.54.i
-  %.56.i73 = load ptr, ptr %.55.i, align 1
-  tail call fastcc void @block_start.begin(ptr %context.given, ptr %.56.i73, i64 %.45.i72, i1 false)
-  %.59.i = add nuw i64 %.26.06.i, 1
-  %.32.i74 = icmp ult i64 %.59.i, %.18.i41
-  br i1 %.32.i74, label %do.28.i, label %after.17
+chosen.33.i:                                      ; preds = %no.32.i, %do.26.i
+  %.43.i = phi i64 [ %.92.i.i68, %no.32.i ], [ %number.0.i, %do.26.i ]
+  %.47.i69 = load ptr, ptr %.46.i46, align 1
+  %.49.i = load i64, ptr %.65, align 1
+  %.51.i = add i64 %.49.i, %.24.06.i
+  %.52.i = shl i64 %.51.i, 3
+  %.53.i = getelementptr i8, ptr %.47.i69, i64 %.52.i
+  %.54.i = load ptr, ptr %.53.i, align 1
+  tail call fastcc void @block_start.begin(ptr %context.given, ptr %.54.i, i64 %.43.i, i1 false)
+  %.57.i70 = add nuw i64 %.24.06.i, 1
+  %.30.i71 = icmp ult i64 %.57.i70, %.18.i41
+  br i1 %.30.i71, label %do.26.i, label %after.17
 
 else.53:                                          ; preds = %block_start.draw_ticket.exit
-  %.5.i.i76 = load i64, ptr %.4.i.i75, align 1
-  %.122.not.i.i77 = icmp eq i64 %.5.i.i76, 0
-  br i1 %.122.not.i.i77, label %forget.exit.i88, label %do.8.i.i80
+  %.5.i.i73 = load i64, ptr %.4.i.i72, align 1
+  %.122.not.i.i74 = icmp eq i64 %.5.i.i73, 0
+  br i1 %.122.not.i.i74, label %forget.exit.i85, label %do.8.i.i77
 
-do.8.i.i80:                                       ; preds = %else.53, %do.8.i.i80
-  %.6.03.i.i81 = phi i64 [ %.21.i.i86, %do.8.i.i80 ], [ 0, %else.53 ]
-  %.15.i.i82 = load ptr, ptr %.14.i.i79, align 1
-  %.17.i.i83 = mul i64 %.6.03.i.i81, 48
-  %.18.i.i84 = getelementptr i8, ptr %.15.i.i82, i64 %.17.i.i83
-  %.19.i.i85 = getelementptr i8, ptr %.18.i.i84, i64 8
-  store i64 0, ptr %.19.i.i85, align 1
-  %.21.i.i86 = add nuw i64 %.6.03.i.i81, 1
-  %.12.i.i87 = icmp ult i64 %.21.i.i86, %.5.i.i76
-  br i1 %.12.i.i87, label %do.8.i.i80, label %forget.exit.i88
+do.8.i.i77:                                       ; preds = %else.53, %do.8.i.i77
+  %.6.03.i.i78 = phi i64 [ %.21.i.i83, %do.8.i.i77 ], [ 0, %else.53 ]
+  %.15.i.i79 = load ptr, ptr %.14.i.i76, align 1
+  %.17.i.i80 = mul i64 %.6.03.i.i78, 48
+  %.18.i.i81 = getelementptr i8, ptr %.15.i.i79, i64 %.17.i.i80
+  %.19.i.i82 = getelementptr i8, ptr %.18.i.i81, i64 8
+  store i64 0, ptr %.19.i.i82, align 1
+  %.21.i.i83 = add nuw i64 %.6.03.i.i78, 1
+  %.12.i.i84 = icmp ult i64 %.21.i.i83, %.5.i.i73
+  br i1 %.12.i.i84, label %do.8.i.i77, label %forget.exit.i85
 
-forget.exit.i88:                                  ; preds = %do.8.i.i80, %else.53
-  %.6.i90 = load i64, ptr %.5.i89, align 1
-  %.136.not.i91 = icmp eq i64 %.6.i90, 0
-  br i1 %.136.not.i91, label %common.ret, label %do.9.lr.ph.i92
+forget.exit.i85:                                  ; preds = %do.8.i.i77, %else.53
+  %.6.i87 = load i64, ptr %.5.i86, align 1
+  %.136.not.i88 = icmp eq i64 %.6.i87, 0
+  br i1 %.136.not.i88, label %common.ret, label %do.9.lr.ph.i89
 
-do.9.lr.ph.i92:                                   ; preds = %forget.exit.i88
-  %.16.i94 = load i64, ptr %.15.i93, align 1
-  %invariant.op.i95 = add i64 %.16.i94, 1
-  %.28.i97 = load ptr, ptr %.27.i96, align 1
-  br label %do.9.i98
+do.9.lr.ph.i89:                                   ; preds = %forget.exit.i85
+  %.16.i91 = load i64, ptr %.15.i90, align 1
+  %invariant.op.i92 = add i64 %.16.i91, 1
+  %.28.i94 = load ptr, ptr %.27.i93, align 1
+  br label %do.9.i95
 
-for.8.i113:                                       ; preds = %do.9.i98
-  %.48.i114 = add nuw i64 %.7.07.i99, 1
-  %.13.i115 = icmp ult i64 %.48.i114, %.6.i90
-  br i1 %.13.i115, label %do.9.i98, label %common.ret
+for.8.i110:                                       ; preds = %do.9.i95
+  %.48.i111 = add nuw i64 %.7.07.i96, 1
+  %.13.i112 = icmp ult i64 %.48.i111, %.6.i87
+  br i1 %.13.i112, label %do.9.i95, label %common.ret
 
-do.9.i98:                                         ; preds = %for.8.i113, %do.9.lr.ph.i92
-  %.7.07.i99 = phi i64 [ 0, %do.9.lr.ph.i92 ], [ %.48.i114, %for.8.i113 ]
-  %.19.reass.i100 = add i64 %invariant.op.i95, %.7.07.i99
-  %.23.i101 = urem i64 %.19.reass.i100, %.6.i90
-  %.30.i102 = shl i64 %.23.i101, 3
-  %.31.i103 = getelementptr i8, ptr %.28.i97, i64 %.30.i102
-  %.32.i104 = load ptr, ptr %.31.i103, align 1
-  %.33.i105 = load i32, ptr %.32.i104, align 1
-  %.34.not.i106 = icmp eq i32 %.33.i105, 0
-  br i1 %.34.not.i106, label %for.8.i113, label %then.24.i107
+do.9.i95:                                         ; preds = %for.8.i110, %do.9.lr.ph.i89
+  %.7.07.i96 = phi i64 [ 0, %do.9.lr.ph.i89 ], [ %.48.i111, %for.8.i110 ]
+  %.19.reass.i97 = add i64 %invariant.op.i92, %.7.07.i96
+  %.23.i98 = urem i64 %.19.reass.i97, %.6.i87
+  %.30.i99 = shl i64 %.23.i98, 3
+  %.31.i100 = getelementptr i8, ptr %.28.i94, i64 %.30.i99
+  %.32.i101 = load ptr, ptr %.31.i100, align 1
+  %.33.i102 = load i32, ptr %.32.i101, align 1
+  %.34.not.i103 = icmp eq i32 %.33.i102, 0
+  br i1 %.34.not.i103, label %for.8.i110, label %then.24.i104
 
-then.24.i107:                                     ; preds = %do.9.i98
-  %.31.i103.le = getelementptr i8, ptr %.28.i97, i64 %.30.i102
-  store i64 %.23.i101, ptr %.15.i93, align 1
+then.24.i104:                                     ; preds = %do.9.i95
+  %.31.i100.le = getelementptr i8, ptr %.28.i94, i64 %.30.i99
+  store i64 %.23.i98, ptr %.15.i90, align 1
   br label %after.17.sink.split
 
 then.78:                                          ; preds = %scheduling.take_turns.exit
   %.85 = load ptr, ptr %.19, align 1
-  %.5.i118 = load i64, ptr %.10.i7, align 1
-  %.1272.not.i = icmp eq i64 %.5.i118, 0
-  br i1 %.1272.not.i, label %after.10.i, label %do.8.lr.ph.i
+  %.5.i115 = load i64, ptr %.10.i7, align 1
+  %.12175.not.i = icmp eq i64 %.5.i115, 0
+  br i1 %.12175.not.i, label %after.10.i, label %do.8.lr.ph.i
 
 do.8.lr.ph.i:                                     ; preds = %then.78
-  %.4.i8.i119 = getelementptr i8, ptr %.85, i64 40
-  %.5.i9.i120 = load ptr, ptr %.4.i8.i119, align 1
-  %.9.i11.i122 = load i64, ptr %.8.i10.i121, align 1
+  %.4.i4.i = getelementptr i8, ptr %.85, i64 40
+  %.5.i5.i = load ptr, ptr %.4.i4.i, align 1
+  %.9.i7.i = load i64, ptr %.8.i6.i, align 1
   br label %do.8.i
 
-do.8.i:                                           ; preds = %after.18.i, %do.8.lr.ph.i
-  %alive.076.i = phi i32 [ 0, %do.8.lr.ph.i ], [ %alive.1.i, %after.18.i ]
-  %waiting.075.i = phi i32 [ 0, %do.8.lr.ph.i ], [ %waiting.1.i, %after.18.i ]
-  %used.074.i = phi i32 [ 0, %do.8.lr.ph.i ], [ %used.1.i, %after.18.i ]
-  %.6.073.i = phi i64 [ 0, %do.8.lr.ph.i ], [ %.59.i135, %after.18.i ]
-  %.10.i.i123 = mul i64 %.6.073.i, %.9.i11.i122
-  %.11.i.i124 = getelementptr i8, ptr %.5.i9.i120, i64 %.10.i.i123
-  %.20.i125 = getelementptr i8, ptr %.11.i.i124, i64 128
-  %.21.i126 = load i32, ptr %.20.i125, align 1
-  %.22.not.i = icmp eq i32 %.21.i126, 0
-  br i1 %.22.not.i, label %after.18.i, label %then.17.i
+do.8.i:                                           ; preds = %do.8.i, %do.8.lr.ph.i
+  %alive.0177.i = phi i1 [ false, %do.8.lr.ph.i ], [ %spec.select.i, %do.8.i ]
+  %.6.0176.i = phi i64 [ 0, %do.8.lr.ph.i ], [ %.23.i119, %do.8.i ]
+  %.10.i.i116 = mul i64 %.6.0176.i, %.9.i7.i
+  %.11.i.i117 = getelementptr i8, ptr %.5.i5.i, i64 %.10.i.i116
+  %.19.i = getelementptr i8, ptr %.11.i.i117, i64 128
+  %.20.i118 = load i32, ptr %.19.i, align 1
+  %.21.not.i = icmp ne i32 %.20.i118, 0
+  %spec.select.i = select i1 %.21.not.i, i1 true, i1 %alive.0177.i
+  %.23.i119 = add nuw i64 %.6.0176.i, 1
+  %.12.i120 = icmp ult i64 %.23.i119, %.5.i115
+  br i1 %.12.i120, label %do.8.i, label %after.10.i
 
-after.10.i:                                       ; preds = %after.18.i, %then.78
-  %used.0.lcssa.i = phi i32 [ 0, %then.78 ], [ %used.1.i, %after.18.i ]
-  %waiting.0.lcssa.i = phi i32 [ 0, %then.78 ], [ %waiting.1.i, %after.18.i ]
-  %alive.0.lcssa.i = phi i32 [ 0, %then.78 ], [ %alive.1.i, %after.18.i ]
-  %.61.i = getelementptr i8, ptr %.85, i64 72
-  %.62.i137 = load ptr, ptr %.61.i, align 1
-  %.66.i = icmp eq i32 %alive.0.lcssa.i, 0
-  br i1 %.66.i, label %then.63.i, label %after.64.i
+after.10.i:                                       ; preds = %do.8.i, %then.78
+  %alive.0.lcssa.i = phi i1 [ false, %then.78 ], [ %spec.select.i, %do.8.i ]
+  %.25.i121 = getelementptr i8, ptr %.85, i64 72
+  %.26.i122 = load ptr, ptr %.25.i121, align 1
+  br i1 %alive.0.lcssa.i, label %after.28.i, label %then.27.i
 
-then.17.i:                                        ; preds = %do.8.i
-  %.24.i127 = add i32 %alive.076.i, 1
-  %.31.i128 = getelementptr i8, ptr %.11.i.i124, i64 132
-  %.32.i129 = load i32, ptr %.31.i128, align 1
-  %.33.i130 = icmp eq i32 %.21.i126, %.32.i129
-  %.35.i131 = zext i1 %.33.i130 to i32
-  %spec.select.i = add i32 %waiting.075.i, %.35.i131
-  %.38.i132 = getelementptr i8, ptr %.11.i.i124, i64 256
-  %.39.i133 = load <16 x i32>, ptr %.38.i132, align 1
-  %.40.i134 = icmp ne <16 x i32> %.39.i133, zeroinitializer
-  %.41.i = bitcast <16 x i1> %.40.i134 to i16
-  %.42.i = zext i16 %.41.i to i32
-  %.43.i = or i32 %used.074.i, %.42.i
-  br label %after.18.i
-
-after.18.i:                                       ; preds = %then.17.i, %do.8.i
-  %used.1.i = phi i32 [ %.43.i, %then.17.i ], [ %used.074.i, %do.8.i ]
-  %waiting.1.i = phi i32 [ %spec.select.i, %then.17.i ], [ %waiting.075.i, %do.8.i ]
-  %alive.1.i = phi i32 [ %.24.i127, %then.17.i ], [ %alive.076.i, %do.8.i ]
-  %.59.i135 = add nuw i64 %.6.073.i, 1
-  %.12.i136 = icmp ult i64 %.59.i135, %.5.i118
-  br i1 %.12.i136, label %do.8.i, label %after.10.i
-
-then.63.i:                                        ; preds = %after.10.i
+then.27.i:                                        ; preds = %after.10.i
   store i32 0, ptr %.85, align 1
-  %.69.i = getelementptr i8, ptr %.62.i137, i64 16
-  %.70.i = load i64, ptr %.69.i, align 1
-  %.71.i170 = add i64 %.70.i, -1
-  store i64 %.71.i170, ptr %.69.i, align 1
-  %.73.i = getelementptr i8, ptr %.62.i137, i64 32
-  store i64 0, ptr %.73.i, align 1
-  %.76.i171 = load i64, ptr %.75.i, align 1
-  %.77.i = add i64 %.76.i171, 1
-  store i64 %.77.i, ptr %.75.i, align 1
-  %.82.i = load i64, ptr %.69.i, align 1
-  %.83.not.i = icmp eq i64 %.82.i, 0
-  br i1 %.83.not.i, label %after.79, label %then.78.i
+  %.32.i123 = getelementptr i8, ptr %.26.i122, i64 16
+  %.33.i124 = load i64, ptr %.32.i123, align 1
+  %.34.i125 = add i64 %.33.i124, -1
+  store i64 %.34.i125, ptr %.32.i123, align 1
+  %.37.i127 = load i64, ptr %.36.i126, align 1
+  %.38.i128 = add i64 %.37.i127, 1
+  store i64 %.38.i128, ptr %.36.i126, align 1
+  %.43.i129 = load i64, ptr %.32.i123, align 1
+  %.44.not.i = icmp eq i64 %.43.i129, 0
+  br i1 %.44.not.i, label %after.79, label %then.39.i
 
-after.64.i:                                       ; preds = %after.10.i
-  %.88.not.i = icmp eq i32 %waiting.0.lcssa.i, 0
-  br i1 %.88.not.i, label %then.105.i, label %lanes.91.preheader.i
+after.28.i:                                       ; preds = %after.10.i
+  br i1 %.12175.not.i, label %chosen.60.i.i, label %do.8.lr.ph.i.i138
 
-lanes.91.preheader.i:                             ; preds = %after.64.i
-  %.95.not79.i = icmp eq i32 %used.0.lcssa.i, 0
-  br i1 %.95.not79.i, label %after.86.i, label %do.92.i
+do.8.lr.ph.i.i138:                                ; preds = %after.28.i
+  %.4.i.i.i = getelementptr i8, ptr %.85, i64 40
+  %.5.i.i.i = load ptr, ptr %.4.i.i.i, align 1
+  %.9.i.i.i139 = load i64, ptr %.8.i.i.i, align 1
+  br label %do.8.i.i140
 
-then.78.i:                                        ; preds = %then.63.i
-  %.5.i13.i = load i64, ptr %.4.i12.i, align 1
-  %.122.not.i.i172 = icmp eq i64 %.5.i13.i, 0
-  br i1 %.122.not.i.i172, label %after.79, label %do.8.i.i175
+do.8.i.i140:                                      ; preds = %after.18.i.i, %do.8.lr.ph.i.i138
+  %waiting.010.i.i = phi i32 [ 0, %do.8.lr.ph.i.i138 ], [ %waiting.1.i.i, %after.18.i.i ]
+  %free.09.i.i = phi i32 [ 0, %do.8.lr.ph.i.i138 ], [ %.55.i.i155, %after.18.i.i ]
+  %used.08.i.i = phi i32 [ 0, %do.8.lr.ph.i.i138 ], [ %used.1.i.i, %after.18.i.i ]
+  %.6.07.i.i = phi i64 [ 0, %do.8.lr.ph.i.i138 ], [ %.57.i.i156, %after.18.i.i ]
+  %.10.i.i.i = mul i64 %.6.07.i.i, %.9.i.i.i139
+  %.11.i.i.i = getelementptr i8, ptr %.5.i.i.i, i64 %.10.i.i.i
+  %.20.i.i141 = getelementptr i8, ptr %.11.i.i.i, i64 128
+  %.21.i.i142 = load i32, ptr %.20.i.i141, align 1
+  %.22.not.i.i = icmp eq i32 %.21.i.i142, 0
+  br i1 %.22.not.i.i, label %after.18.i.i, label %then.17.i.i
 
-do.8.i.i175:                                      ; preds = %then.78.i, %do.8.i.i175
-  %.6.03.i.i176 = phi i64 [ %.21.i.i181, %do.8.i.i175 ], [ 0, %then.78.i ]
-  %.15.i.i177 = load ptr, ptr %.14.i.i174, align 1
-  %.17.i.i178 = mul i64 %.6.03.i.i176, 48
-  %.18.i.i179 = getelementptr i8, ptr %.15.i.i177, i64 %.17.i.i178
-  %.19.i.i180 = getelementptr i8, ptr %.18.i.i179, i64 8
-  store i64 0, ptr %.19.i.i180, align 1
-  %.21.i.i181 = add nuw i64 %.6.03.i.i176, 1
-  %.12.i.i182 = icmp ult i64 %.21.i.i181, %.5.i13.i
-  br i1 %.12.i.i182, label %do.8.i.i175, label %after.79
+then.17.i.i:                                      ; preds = %do.8.i.i140
+  %.29.i.i143 = getelementptr i8, ptr %.11.i.i.i, i64 132
+  %.30.i.i144 = load i32, ptr %.29.i.i143, align 1
+  %.31.i.i = icmp eq i32 %.21.i.i142, %.30.i.i144
+  %.33.i.i145 = zext i1 %.31.i.i to i32
+  %spec.select.i.i = add i32 %waiting.010.i.i, %.33.i.i145
+  %.36.i.i146 = getelementptr i8, ptr %.11.i.i.i, i64 320
+  %.37.i.i = load <16 x i32>, ptr %.36.i.i146, align 1
+  %.38.i.i147 = icmp ne <16 x i32> %.37.i.i, zeroinitializer
+  %.39.i.i148 = bitcast <16 x i1> %.38.i.i147 to i16
+  %.40.i.i149 = zext i16 %.39.i.i148 to i32
+  %.41.i.i150 = or i32 %used.08.i.i, %.40.i.i149
+  br label %after.18.i.i
 
-after.86.i:                                       ; preds = %do.92.i, %lanes.91.preheader.i
-  %opened.1.lcssa.i = phi i1 [ false, %lanes.91.preheader.i ], [ %spec.select7.i, %do.92.i ]
-  %.113.i = icmp ne i32 %waiting.0.lcssa.i, %alive.0.lcssa.i
-  %or.cond.not.i = select i1 %opened.1.lcssa.i, i1 true, i1 %.113.i
-  br i1 %or.cond.not.i, label %then.105.i, label %else.106.i
+after.18.i.i:                                     ; preds = %then.17.i.i, %do.8.i.i140
+  %used.1.i.i = phi i32 [ %.41.i.i150, %then.17.i.i ], [ %used.08.i.i, %do.8.i.i140 ]
+  %waiting.1.i.i = phi i32 [ %spec.select.i.i, %then.17.i.i ], [ %waiting.010.i.i, %do.8.i.i140 ]
+  %.47.i.i = getelementptr i8, ptr %.11.i.i.i, i64 132
+  %.48.i.i151 = load i32, ptr %.47.i.i, align 1
+  %.50.i.i152 = getelementptr i8, ptr %.11.i.i.i, i64 184
+  %.51.i.i = load i32, ptr %.50.i.i152, align 1
+  %.52.i.i153 = or i32 %.51.i.i, %.48.i.i151
+  %.53.i.i = xor i32 %.52.i.i153, -1
+  %.54.i.i154 = and i32 %.21.i.i142, %.53.i.i
+  %.55.i.i155 = or i32 %.54.i.i154, %free.09.i.i
+  %.57.i.i156 = add nuw i64 %.6.07.i.i, 1
+  %.12.i.i157 = icmp ult i64 %.57.i.i156, %.5.i115
+  br i1 %.12.i.i157, label %do.8.i.i140, label %chosen.60.loopexit.i.i
 
-do.92.i:                                          ; preds = %lanes.91.preheader.i, %do.92.i
-  %.89.081.i = phi i32 [ %.98.i139, %do.92.i ], [ %used.0.lcssa.i, %lanes.91.preheader.i ]
-  %opened.180.i = phi i1 [ %spec.select7.i, %do.92.i ], [ false, %lanes.91.preheader.i ]
-  %.96.i = tail call range(i32 0, 33) i32 @llvm.cttz.i32(i32 %.89.081.i, i1 true)
-  %.97.i138 = add nsw i32 %.89.081.i, -1
-  %.98.i139 = and i32 %.97.i138, %.89.081.i
-  %.104.i140 = tail call fastcc i1 @scheduling.try_to_open(ptr %context.given, ptr %.85, i32 %.96.i)
-  %spec.select7.i = select i1 %.104.i140, i1 true, i1 %opened.180.i
-  %.95.not.i = icmp eq i32 %.98.i139, 0
-  br i1 %.95.not.i, label %after.86.i, label %do.92.i
+chosen.60.loopexit.i.i:                           ; preds = %after.18.i.i
+  %4 = icmp eq i32 %waiting.1.i.i, 0
+  %5 = icmp ne i32 %.55.i.i155, 0
+  br label %chosen.60.i.i
 
-then.105.i:                                       ; preds = %after.86.i, %after.64.i
-  %.115.i153 = getelementptr i8, ptr %.62.i137, i64 32
-  store i64 0, ptr %.115.i153, align 1
-  %.4.i14.i = getelementptr i8, ptr %.85, i64 48
-  store i64 0, ptr %.4.i14.i, align 1
-  %.9.i16.i = load i64, ptr %.8.i15.i, align 1
-  %.10.not.i.i = icmp eq i64 %.9.i16.i, 0
+chosen.60.i.i:                                    ; preds = %chosen.60.loopexit.i.i, %after.28.i
+  %used.0.lcssa.i.i = phi i32 [ 0, %after.28.i ], [ %used.1.i.i, %chosen.60.loopexit.i.i ]
+  %free.0.lcssa.i.i = phi i1 [ false, %after.28.i ], [ %5, %chosen.60.loopexit.i.i ]
+  %waiting.0.lcssa.i.i = phi i1 [ true, %after.28.i ], [ %4, %chosen.60.loopexit.i.i ]
+  %.72.not13.i.i = icmp eq i32 %used.0.lcssa.i.i, 0
+  %or.cond17.i.i = select i1 %waiting.0.lcssa.i.i, i1 true, i1 %.72.not13.i.i
+  br i1 %or.cond17.i.i, label %scheduling.goes_on.exit.i, label %do.69.i.i
+
+after.63.loopexit.i.i:                            ; preds = %do.69.i.i
+  %6 = select i1 %spec.select5.i.i, i1 true, i1 %free.0.lcssa.i.i
+  br label %scheduling.goes_on.exit.i
+
+do.69.i.i:                                        ; preds = %chosen.60.i.i, %do.69.i.i
+  %.66.015.i.i = phi i32 [ %.75.i.i158, %do.69.i.i ], [ %used.0.lcssa.i.i, %chosen.60.i.i ]
+  %opened.114.i.i = phi i1 [ %spec.select5.i.i, %do.69.i.i ], [ false, %chosen.60.i.i ]
+  %.73.i.i = tail call range(i32 0, 33) i32 @llvm.cttz.i32(i32 %.66.015.i.i, i1 true)
+  %.74.i.i = add nsw i32 %.66.015.i.i, -1
+  %.75.i.i158 = and i32 %.74.i.i, %.66.015.i.i
+  %.81.i.i = tail call fastcc i1 @scheduling.try_to_open(ptr readonly %context.given, ptr %.85, i32 %.73.i.i)
+  %spec.select5.i.i = select i1 %.81.i.i, i1 true, i1 %opened.114.i.i
+  %.72.not.i.i159 = icmp eq i32 %.75.i.i158, 0
+  br i1 %.72.not.i.i159, label %after.63.loopexit.i.i, label %do.69.i.i
+
+scheduling.goes_on.exit.i:                        ; preds = %after.63.loopexit.i.i, %chosen.60.i.i
+  %opened.0.i.i = phi i1 [ %free.0.lcssa.i.i, %chosen.60.i.i ], [ %6, %after.63.loopexit.i.i ]
+  br i1 %opened.0.i.i, label %then.46.i, label %after.47.i
+
+then.39.i:                                        ; preds = %then.27.i
+  %.5.i11.i = load i64, ptr %.4.i10.i, align 1
+  %.122.not.i.i130 = icmp eq i64 %.5.i11.i, 0
+  br i1 %.122.not.i.i130, label %after.79, label %do.8.i13.i
+
+do.8.i13.i:                                       ; preds = %then.39.i, %do.8.i13.i
+  %.6.03.i.i132 = phi i64 [ %.21.i14.i, %do.8.i13.i ], [ 0, %then.39.i ]
+  %.15.i.i133 = load ptr, ptr %.14.i.i131, align 1
+  %.17.i.i134 = mul i64 %.6.03.i.i132, 48
+  %.18.i.i135 = getelementptr i8, ptr %.15.i.i133, i64 %.17.i.i134
+  %.19.i.i136 = getelementptr i8, ptr %.18.i.i135, i64 8
+  store i64 0, ptr %.19.i.i136, align 1
+  %.21.i14.i = add nuw i64 %.6.03.i.i132, 1
+  %.12.i15.i = icmp ult i64 %.21.i14.i, %.5.i11.i
+  br i1 %.12.i15.i, label %do.8.i13.i, label %after.79
+
+then.46.i:                                        ; preds = %scheduling.goes_on.exit.i
+  %.4.i16.i = getelementptr i8, ptr %.85, i64 48
+  store i64 0, ptr %.4.i16.i, align 1
+  %.9.i18.i = load i64, ptr %.8.i17.i, align 1
+  %.10.not.i.i = icmp eq i64 %.9.i18.i, 0
   br i1 %.10.not.i.i, label %after.79, label %then.5.i.i
 
-then.5.i.i:                                       ; preds = %then.105.i
-  %.13.i.i154 = load i64, ptr %.10.i7, align 1
-  %.205.i.i = icmp ugt i64 %.13.i.i154, 1
+then.5.i.i:                                       ; preds = %then.46.i
+  %.13.i.i181 = load i64, ptr %.10.i7, align 1
+  %.205.i.i = icmp ugt i64 %.13.i.i181, 1
   br i1 %.205.i.i, label %do.16.i.i, label %after.79
 
 do.16.i.i:                                        ; preds = %then.5.i.i, %do.16.i.i
-  %.14.06.i.i = phi i64 [ %.57.i.i168, %do.16.i.i ], [ 1, %then.5.i.i ]
-  %.23.i.i156 = load i64, ptr %.10.i7, align 1
-  %.25.i.i157 = sub i64 %.23.i.i156, %.14.06.i.i
-  %.5.i.i.i = load i64, ptr %.8.i15.i, align 1
-  %.8.i.i.i = shl i64 %.5.i.i.i, 13
-  %.9.i.i.i158 = xor i64 %.8.i.i.i, %.5.i.i.i
-  %.12.i.i.i159 = lshr i64 %.9.i.i.i158, 7
-  %.13.i.i.i160 = xor i64 %.12.i.i.i159, %.9.i.i.i158
-  %.16.i.i.i161 = shl i64 %.13.i.i.i160, 17
-  %.17.i.i.i162 = xor i64 %.16.i.i.i161, %.13.i.i.i160
-  store i64 %.17.i.i.i162, ptr %.8.i15.i, align 1
-  %.31.i.i = add i64 %.25.i.i157, 1
-  %.32.i.i163 = urem i64 %.17.i.i.i162, %.31.i.i
-  %.35.i.i164 = load ptr, ptr %.34.i.i155, align 1
-  %.37.i.i = getelementptr i32, ptr %.35.i.i164, i64 %.25.i.i157
-  %.38.i.i165 = load i32, ptr %.37.i.i, align 1
-  %.43.i.i166 = getelementptr i32, ptr %.35.i.i164, i64 %.32.i.i163
-  %.44.i.i = load i32, ptr %.43.i.i166, align 1
-  store i32 %.44.i.i, ptr %.37.i.i, align 1
-  %.53.i.i = load ptr, ptr %.34.i.i155, align 1
-  %.55.i.i167 = getelementptr i32, ptr %.53.i.i, i64 %.32.i.i163
-  store i32 %.38.i.i165, ptr %.55.i.i167, align 1
-  %.57.i.i168 = add nuw i64 %.14.06.i.i, 1
-  %.20.i.i169 = icmp ult i64 %.57.i.i168, %.13.i.i154
-  br i1 %.20.i.i169, label %do.16.i.i, label %after.79
+  %.14.06.i.i = phi i64 [ %.57.i28.i, %do.16.i.i ], [ 1, %then.5.i.i ]
+  %.23.i.i183 = load i64, ptr %.10.i7, align 1
+  %.25.i.i184 = sub i64 %.23.i.i183, %.14.06.i.i
+  %.5.i.i20.i = load i64, ptr %.8.i17.i, align 1
+  %.8.i.i21.i = shl i64 %.5.i.i20.i, 13
+  %.9.i.i22.i = xor i64 %.8.i.i21.i, %.5.i.i20.i
+  %.12.i.i.i185 = lshr i64 %.9.i.i22.i, 7
+  %.13.i.i.i186 = xor i64 %.12.i.i.i185, %.9.i.i22.i
+  %.16.i.i.i187 = shl i64 %.13.i.i.i186, 17
+  %.17.i.i.i188 = xor i64 %.16.i.i.i187, %.13.i.i.i186
+  store i64 %.17.i.i.i188, ptr %.8.i17.i, align 1
+  %.31.i23.i = add i64 %.25.i.i184, 1
+  %.32.i.i189 = urem i64 %.17.i.i.i188, %.31.i23.i
+  %.35.i.i190 = load ptr, ptr %.34.i.i182, align 1
+  %.37.i24.i = getelementptr i32, ptr %.35.i.i190, i64 %.25.i.i184
+  %.38.i25.i = load i32, ptr %.37.i24.i, align 1
+  %.43.i.i191 = getelementptr i32, ptr %.35.i.i190, i64 %.32.i.i189
+  %.44.i.i = load i32, ptr %.43.i.i191, align 1
+  store i32 %.44.i.i, ptr %.37.i24.i, align 1
+  %.53.i26.i = load ptr, ptr %.34.i.i182, align 1
+  %.55.i27.i = getelementptr i32, ptr %.53.i26.i, i64 %.32.i.i189
+  store i32 %.38.i25.i, ptr %.55.i27.i, align 1
+  %.57.i28.i = add nuw i64 %.14.06.i.i, 1
+  %.20.i29.i = icmp ult i64 %.57.i28.i, %.13.i.i181
+  br i1 %.20.i29.i, label %do.16.i.i, label %after.79
 
-else.106.i:                                       ; preds = %after.86.i
-  %.117.i = getelementptr i8, ptr %.62.i137, i64 32
-  %.118.i = load i64, ptr %.117.i, align 1
-  %.119.i = add i64 %.118.i, 1
-  store i64 %.119.i, ptr %.117.i, align 1
-  %.126.i = getelementptr i8, ptr %.62.i137, i64 16
-  %.127.i = load i64, ptr %.126.i, align 1
-  %.128.not.i = icmp ult i64 %.119.i, %.127.i
-  br i1 %.128.not.i, label %after.121.i, label %then.120.i
+after.47.i:                                       ; preds = %scheduling.goes_on.exit.i
+  %.54.i160 = getelementptr i8, ptr %.26.i122, i64 8
+  %.55.i = load i64, ptr %.54.i160, align 1
+  %.62178.not.i = icmp eq i64 %.55.i, 0
+  br i1 %.62178.not.i, label %after.60.i, label %do.58.lr.ph.i
 
-then.120.i:                                       ; preds = %else.106.i
-  %.4.i.i141 = getelementptr i8, ptr %.85, i64 40
-  %.5.i.i142 = load ptr, ptr %.4.i.i141, align 1
-  store i32 3, ptr %.5.i18.i, align 1
-  store i32 0, ptr %.9.i19.i, align 1
-  store i32 0, ptr %.13.i20.i, align 1
-  %.15.i21.i = getelementptr i8, ptr %.5.i.i142, i64 200
-  %.16.i.i143 = load i32, ptr %.15.i21.i, align 1
-  store i32 %.16.i.i143, ptr %.19.i22.i, align 1
-  store i64 0, ptr %.23.i23.i, align 1
+do.58.lr.ph.i:                                    ; preds = %after.47.i
+  %.82.i = getelementptr i8, ptr %.85, i64 80
+  br label %do.58.i
+
+do.58.i:                                          ; preds = %after.74.i, %do.58.lr.ph.i
+  %.56.0179.i = phi i64 [ 0, %do.58.lr.ph.i ], [ %.94.i, %after.74.i ]
+  %.65.i161 = load ptr, ptr %.64.i, align 1
+  %.67.i = load i64, ptr %.26.i122, align 1
+  %.69.i = add i64 %.67.i, %.56.0179.i
+  %.70.i = shl i64 %.69.i, 3
+  %.71.i162 = getelementptr i8, ptr %.65.i161, i64 %.70.i
+  %.72.i163 = load ptr, ptr %.71.i162, align 1
+  %.77.i = load i32, ptr %.72.i163, align 1
+  %.78.not.i = icmp eq i32 %.77.i, 0
+  br i1 %.78.not.i, label %after.74.i, label %and.75.i
+
+after.60.i:                                       ; preds = %after.74.i, %after.47.i
+  %.96.i = load i64, ptr %.26.i122, align 1
+  %.5.i31.i = load i64, ptr %.54.i160, align 1
+  %.1511.not.i.i = icmp eq i64 %.5.i31.i, 0
+  br i1 %.1511.not.i.i, label %scheduling.to_report.exit.i, label %do.11.lr.ph.i.i166
+
+do.11.lr.ph.i.i166:                               ; preds = %after.60.i
+  %.18.i33.i = load ptr, ptr %.17.i32.i, align 1
+  br label %do.11.i.i167
+
+do.11.i.i167:                                     ; preds = %after.27.i.i, %do.11.lr.ph.i.i166
+  %found.013.i.i = phi i64 [ %.5.i31.i, %do.11.lr.ph.i.i166 ], [ %found.1.i.i, %after.27.i.i ]
+  %.9.012.i.i = phi i64 [ 0, %do.11.lr.ph.i.i166 ], [ %.64.i.i175, %after.27.i.i ]
+  %.22.i.i168 = add i64 %.9.012.i.i, %.96.i
+  %.23.i37.i = shl i64 %.22.i.i168, 3
+  %.24.i.i = getelementptr i8, ptr %.18.i33.i, i64 %.23.i37.i
+  %.25.i38.i = load ptr, ptr %.24.i.i, align 1
+  %.29.i39.i = load i32, ptr %.25.i38.i, align 1
+  %.30.not.i.i = icmp eq i32 %.29.i39.i, 0
+  br i1 %.30.not.i.i, label %after.27.i.i, label %then.26.i.i
+
+then.26.i.i:                                      ; preds = %do.11.i.i167
+  %.33.i40.i = load i64, ptr %.10.i7, align 1
+  %.409.not.i.i = icmp eq i64 %.33.i40.i, 0
+  br i1 %.409.not.i.i, label %after.38.i.i, label %do.36.lr.ph.i.i
+
+do.36.lr.ph.i.i:                                  ; preds = %then.26.i.i
+  %.4.i.i41.i = getelementptr i8, ptr %.25.i38.i, i64 40
+  %.5.i.i42.i = load ptr, ptr %.4.i.i41.i, align 1
+  %.9.i.i43.i = load i64, ptr %.8.i.i36.i, align 1
+  br label %do.36.i.i
+
+after.27.i.i:                                     ; preds = %after.38.i.i, %do.11.i.i167
+  %found.1.i.i = phi i64 [ %.62.i.i174, %after.38.i.i ], [ %found.013.i.i, %do.11.i.i167 ]
+  %.64.i.i175 = add nuw i64 %.9.012.i.i, 1
+  %.15.i52.i = icmp ult i64 %.64.i.i175, %.5.i31.i
+  br i1 %.15.i52.i, label %do.11.i.i167, label %scheduling.to_report.exit.i
+
+for.35.i.i:                                       ; preds = %do.36.i.i
+  %.58.i.i = add nuw i64 %.34.010.i.i, 1
+  %.40.i51.i = icmp ult i64 %.58.i.i, %.33.i40.i
+  br i1 %.40.i51.i, label %do.36.i.i, label %after.38.i.i
+
+do.36.i.i:                                        ; preds = %for.35.i.i, %do.36.lr.ph.i.i
+  %.34.010.i.i = phi i64 [ 0, %do.36.lr.ph.i.i ], [ %.58.i.i, %for.35.i.i ]
+  %.10.i.i44.i = mul i64 %.34.010.i.i, %.9.i.i43.i
+  %.11.i.i45.i = getelementptr i8, ptr %.5.i.i42.i, i64 %.10.i.i44.i
+  %.48.i46.i = getelementptr i8, ptr %.11.i.i45.i, i64 128
+  %.49.i.i169 = load i32, ptr %.48.i46.i, align 1
+  %.51.i47.i = getelementptr i8, ptr %.11.i.i45.i, i64 180
+  %.52.i48.i = load i32, ptr %.51.i47.i, align 1
+  %.53.i49.i = xor i32 %.52.i48.i, -1
+  %.54.i50.i = and i32 %.49.i.i169, %.53.i49.i
+  %.55.not.i.i = icmp eq i32 %.54.i50.i, 0
+  br i1 %.55.not.i.i, label %for.35.i.i, label %scheduling.to_report.exit.i
+
+after.38.i.i:                                     ; preds = %for.35.i.i, %then.26.i.i
+  %.62.i.i174 = tail call i64 @llvm.umin.i64(i64 %found.013.i.i, i64 %.9.012.i.i)
+  br label %after.27.i.i
+
+scheduling.to_report.exit.i:                      ; preds = %after.27.i.i, %do.36.i.i, %after.60.i
+  %common.ret.op.i.i170 = phi i64 [ %.9.012.i.i, %do.36.i.i ], [ 0, %after.60.i ], [ %found.1.i.i, %after.27.i.i ]
+  %.100.i = add i64 %common.ret.op.i.i170, %.96.i
+  store i64 %.100.i, ptr %.102.i, align 1
+  %.4.i.i171 = getelementptr i8, ptr %.85, i64 40
+  %.5.i.i172 = load ptr, ptr %.4.i.i171, align 1
+  store i32 3, ptr %.5.i53.i, align 1
+  store i32 0, ptr %.9.i54.i, align 1
+  store i32 0, ptr %.13.i55.i, align 1
+  %.15.i56.i = getelementptr i8, ptr %.5.i.i172, i64 200
+  %.16.i.i173 = load i32, ptr %.15.i56.i, align 1
+  store i32 %.16.i.i173, ptr %.19.i57.i, align 1
+  store i64 0, ptr %.23.i58.i, align 1
   br label %after.79
 
-after.121.i:                                      ; preds = %else.106.i
-  %.4.i24.i = getelementptr i8, ptr %.85, i64 48
-  store i64 0, ptr %.4.i24.i, align 1
-  %.9.i26.i = load i64, ptr %.8.i25.i, align 1
-  %.10.not.i27.i = icmp eq i64 %.9.i26.i, 0
-  br i1 %.10.not.i27.i, label %block_start.begin_round.exit56.i, label %then.5.i28.i
+then.73.i:                                        ; preds = %scheduling.goes_on.exit168.i
+  %.4.i59.i = getelementptr i8, ptr %.85, i64 48
+  store i64 0, ptr %.4.i59.i, align 1
+  %.9.i61.i = load i64, ptr %.8.i60.i, align 1
+  %.10.not.i62.i = icmp eq i64 %.9.i61.i, 0
+  br i1 %.10.not.i62.i, label %block_start.begin_round.exit91.i, label %then.5.i63.i
 
-then.5.i28.i:                                     ; preds = %after.121.i
-  %.13.i30.i = load i64, ptr %.10.i7, align 1
-  %.205.i31.i = icmp ugt i64 %.13.i30.i, 1
-  br i1 %.205.i31.i, label %do.16.i34.i, label %block_start.begin_round.exit56.i
+then.5.i63.i:                                     ; preds = %then.73.i
+  %.13.i65.i = load i64, ptr %.10.i7, align 1
+  %.205.i66.i = icmp ugt i64 %.13.i65.i, 1
+  br i1 %.205.i66.i, label %do.16.i69.i, label %block_start.begin_round.exit91.i
 
-do.16.i34.i:                                      ; preds = %then.5.i28.i, %do.16.i34.i
-  %.14.06.i35.i = phi i64 [ %.57.i54.i, %do.16.i34.i ], [ 1, %then.5.i28.i ]
-  %.23.i36.i = load i64, ptr %.10.i7, align 1
-  %.25.i37.i = sub i64 %.23.i36.i, %.14.06.i35.i
-  %.5.i.i38.i = load i64, ptr %.8.i25.i, align 1
-  %.8.i.i39.i = shl i64 %.5.i.i38.i, 13
-  %.9.i.i40.i = xor i64 %.8.i.i39.i, %.5.i.i38.i
-  %.12.i.i41.i = lshr i64 %.9.i.i40.i, 7
-  %.13.i.i42.i = xor i64 %.12.i.i41.i, %.9.i.i40.i
-  %.16.i.i43.i = shl i64 %.13.i.i42.i, 17
-  %.17.i.i44.i = xor i64 %.16.i.i43.i, %.13.i.i42.i
-  store i64 %.17.i.i44.i, ptr %.8.i25.i, align 1
-  %.31.i45.i = add i64 %.25.i37.i, 1
-  %.32.i46.i = urem i64 %.17.i.i44.i, %.31.i45.i
-  %.35.i47.i = load ptr, ptr %.34.i33.i, align 1
-  %.37.i48.i = getelementptr i32, ptr %.35.i47.i, i64 %.25.i37.i
-  %.38.i49.i = load i32, ptr %.37.i48.i, align 1
-  %.43.i50.i = getelementptr i32, ptr %.35.i47.i, i64 %.32.i46.i
-  %.44.i51.i = load i32, ptr %.43.i50.i, align 1
-  store i32 %.44.i51.i, ptr %.37.i48.i, align 1
-  %.53.i52.i = load ptr, ptr %.34.i33.i, align 1
-  %.55.i53.i = getelementptr i32, ptr %.53.i52.i, i64 %.32.i46.i
-  store i32 %.38.i49.i, ptr %.55.i53.i, align 1
-  %.57.i54.i = add nuw i64 %.14.06.i35.i, 1
-  %.20.i55.i = icmp ult i64 %.57.i54.i, %.13.i30.i
-  br i1 %.20.i55.i, label %do.16.i34.i, label %block_start.begin_round.exit56.i
+do.16.i69.i:                                      ; preds = %then.5.i63.i, %do.16.i69.i
+  %.14.06.i70.i = phi i64 [ %.57.i89.i, %do.16.i69.i ], [ 1, %then.5.i63.i ]
+  %.23.i71.i = load i64, ptr %.10.i7, align 1
+  %.25.i72.i = sub i64 %.23.i71.i, %.14.06.i70.i
+  %.5.i.i73.i = load i64, ptr %.8.i60.i, align 1
+  %.8.i.i74.i = shl i64 %.5.i.i73.i, 13
+  %.9.i.i75.i = xor i64 %.8.i.i74.i, %.5.i.i73.i
+  %.12.i.i76.i = lshr i64 %.9.i.i75.i, 7
+  %.13.i.i77.i = xor i64 %.12.i.i76.i, %.9.i.i75.i
+  %.16.i.i78.i = shl i64 %.13.i.i77.i, 17
+  %.17.i.i79.i = xor i64 %.16.i.i78.i, %.13.i.i77.i
+  store i64 %.17.i.i79.i, ptr %.8.i60.i, align 1
+  %.31.i80.i = add i64 %.25.i72.i, 1
+  %.32.i81.i = urem i64 %.17.i.i79.i, %.31.i80.i
+  %.35.i82.i = load ptr, ptr %.34.i68.i, align 1
+  %.37.i83.i = getelementptr i32, ptr %.35.i82.i, i64 %.25.i72.i
+  %.38.i84.i = load i32, ptr %.37.i83.i, align 1
+  %.43.i85.i = getelementptr i32, ptr %.35.i82.i, i64 %.32.i81.i
+  %.44.i86.i = load i32, ptr %.43.i85.i, align 1
+  store i32 %.44.i86.i, ptr %.37.i83.i, align 1
+  %.53.i87.i = load ptr, ptr %.34.i68.i, align 1
+  %.55.i88.i = getelementptr i32, ptr %.53.i87.i, i64 %.32.i81.i
+  store i32 %.38.i84.i, ptr %.55.i88.i, align 1
+  %.57.i89.i = add nuw i64 %.14.06.i70.i, 1
+  %.20.i90.i = icmp ult i64 %.57.i89.i, %.13.i65.i
+  br i1 %.20.i90.i, label %do.16.i69.i, label %block_start.begin_round.exit91.i
 
-block_start.begin_round.exit56.i:                 ; preds = %do.16.i34.i, %then.5.i28.i, %after.121.i
-  %.5.i.i57.i = load i64, ptr %.4.i.i.i, align 1
-  %.122.not.i.i.i = icmp eq i64 %.5.i.i57.i, 0
+block_start.begin_round.exit91.i:                 ; preds = %do.16.i69.i, %then.5.i63.i, %then.73.i
+  %.5.i.i93.i = load i64, ptr %.4.i.i92.i, align 1
+  %.122.not.i.i.i = icmp eq i64 %.5.i.i93.i, 0
   br i1 %.122.not.i.i.i, label %forget.exit.i.i, label %do.8.i.i.i
 
-do.8.i.i.i:                                       ; preds = %block_start.begin_round.exit56.i, %do.8.i.i.i
-  %.6.03.i.i.i = phi i64 [ %.21.i.i.i, %do.8.i.i.i ], [ 0, %block_start.begin_round.exit56.i ]
-  %.15.i.i.i146 = load ptr, ptr %.14.i.i.i145, align 1
-  %.17.i.i58.i = mul i64 %.6.03.i.i.i, 48
-  %.18.i.i.i = getelementptr i8, ptr %.15.i.i.i146, i64 %.17.i.i58.i
-  %.19.i.i.i147 = getelementptr i8, ptr %.18.i.i.i, i64 8
-  store i64 0, ptr %.19.i.i.i147, align 1
+do.8.i.i.i:                                       ; preds = %block_start.begin_round.exit91.i, %do.8.i.i.i
+  %.6.03.i.i.i = phi i64 [ %.21.i.i.i, %do.8.i.i.i ], [ 0, %block_start.begin_round.exit91.i ]
+  %.15.i.i.i177 = load ptr, ptr %.14.i.i.i176, align 1
+  %.17.i.i94.i = mul i64 %.6.03.i.i.i, 48
+  %.18.i.i.i = getelementptr i8, ptr %.15.i.i.i177, i64 %.17.i.i94.i
+  %.19.i.i.i178 = getelementptr i8, ptr %.18.i.i.i, i64 8
+  store i64 0, ptr %.19.i.i.i178, align 1
   %.21.i.i.i = add nuw i64 %.6.03.i.i.i, 1
-  %.12.i.i59.i = icmp ult i64 %.21.i.i.i, %.5.i.i57.i
-  br i1 %.12.i.i59.i, label %do.8.i.i.i, label %forget.exit.i.i
+  %.12.i.i95.i = icmp ult i64 %.21.i.i.i, %.5.i.i93.i
+  br i1 %.12.i.i95.i, label %do.8.i.i.i, label %forget.exit.i.i
 
-forget.exit.i.i:                                  ; preds = %do.8.i.i.i, %block_start.begin_round.exit56.i
-  %.6.i.i148 = load i64, ptr %.5.i60.i, align 1
-  %.136.not.i.i = icmp eq i64 %.6.i.i148, 0
+forget.exit.i.i:                                  ; preds = %do.8.i.i.i, %block_start.begin_round.exit91.i
+  %.6.i.i179 = load i64, ptr %.5.i96.i, align 1
+  %.136.not.i.i = icmp eq i64 %.6.i.i179, 0
   br i1 %.136.not.i.i, label %after.79, label %do.9.lr.ph.i.i
 
 do.9.lr.ph.i.i:                                   ; preds = %forget.exit.i.i
-  %.16.i62.i = load i64, ptr %.15.i61.i, align 1
-  %invariant.op.i.i = add i64 %.16.i62.i, 1
-  %.28.i.i149 = load ptr, ptr %.27.i.i, align 1
+  %.16.i98.i = load i64, ptr %.15.i97.i, align 1
+  %invariant.op.i.i = add i64 %.16.i98.i, 1
+  %.28.i.i180 = load ptr, ptr %.64.i, align 1
   br label %do.9.i.i
 
 for.8.i.i:                                        ; preds = %do.9.i.i
-  %.48.i.i152 = add nuw i64 %.7.07.i.i, 1
-  %.13.i67.i = icmp ult i64 %.48.i.i152, %.6.i.i148
-  br i1 %.13.i67.i, label %do.9.i.i, label %after.79
+  %.48.i105.i = add nuw i64 %.7.07.i.i, 1
+  %.13.i106.i = icmp ult i64 %.48.i105.i, %.6.i.i179
+  br i1 %.13.i106.i, label %do.9.i.i, label %after.79
 
 do.9.i.i:                                         ; preds = %for.8.i.i, %do.9.lr.ph.i.i
-  %.7.07.i.i = phi i64 [ 0, %do.9.lr.ph.i.i ], [ %.48.i.i152, %for.8.i.i ]
+  %.7.07.i.i = phi i64 [ 0, %do.9.lr.ph.i.i ], [ %.48.i105.i, %for.8.i.i ]
   %.19.reass.i.i = add i64 %invariant.op.i.i, %.7.07.i.i
-  %.23.i63.i = urem i64 %.19.reass.i.i, %.6.i.i148
-  %.30.i.i150 = shl i64 %.23.i63.i, 3
-  %.31.i64.i = getelementptr i8, ptr %.28.i.i149, i64 %.30.i.i150
-  %.32.i65.i = load ptr, ptr %.31.i64.i, align 1
-  %.33.i.i151 = load i32, ptr %.32.i65.i, align 1
-  %.34.not.i.i = icmp eq i32 %.33.i.i151, 0
+  %.23.i99.i = urem i64 %.19.reass.i.i, %.6.i.i179
+  %.30.i100.i = shl i64 %.23.i99.i, 3
+  %.31.i101.i = getelementptr i8, ptr %.28.i.i180, i64 %.30.i100.i
+  %.32.i102.i = load ptr, ptr %.31.i101.i, align 1
+  %.33.i103.i = load i32, ptr %.32.i102.i, align 1
+  %.34.not.i.i = icmp eq i32 %.33.i103.i, 0
   br i1 %.34.not.i.i, label %for.8.i.i, label %then.24.i.i
 
 then.24.i.i:                                      ; preds = %do.9.i.i
-  %.31.i64.i.le = getelementptr i8, ptr %.28.i.i149, i64 %.30.i.i150
-  store i64 %.23.i63.i, ptr %.15.i61.i, align 1
-  %.44.i66.i = load ptr, ptr %.31.i64.i.le, align 1
-  store ptr %.44.i66.i, ptr %.19, align 1
+  %.31.i101.i.le = getelementptr i8, ptr %.28.i.i180, i64 %.30.i100.i
+  store i64 %.23.i99.i, ptr %.15.i97.i, align 1
+  %.44.i104.i = load ptr, ptr %.31.i101.i.le, align 1
+  store ptr %.44.i104.i, ptr %.19, align 1
   br label %after.79
 
-after.79:                                         ; preds = %for.8.i.i, %do.16.i.i, %do.8.i.i175, %then.24.i.i, %forget.exit.i.i, %then.120.i, %then.5.i.i, %then.105.i, %then.78.i, %then.63.i, %scheduling.take_turns.exit
-  %outcome.0 = phi i32 [ %common.ret.op.i8, %scheduling.take_turns.exit ], [ 6, %do.16.i.i ], [ 7, %then.24.i.i ], [ 1, %then.120.i ], [ 6, %then.63.i ], [ 6, %then.78.i ], [ 6, %then.105.i ], [ 6, %then.5.i.i ], [ 7, %forget.exit.i.i ], [ 6, %do.8.i.i175 ], [ 7, %for.8.i.i ]
+after.74.i:                                       ; preds = %scheduling.goes_on.exit168.i, %and.75.i, %do.58.i
+  %.94.i = add nuw i64 %.56.0179.i, 1
+  %.62.i165 = icmp ult i64 %.94.i, %.55.i
+  br i1 %.62.i165, label %do.58.i, label %after.60.i
+
+and.75.i:                                         ; preds = %do.58.i
+  %.83.i = load i32, ptr %.82.i, align 1
+  %.84.i164 = zext i32 %.83.i to i64
+  %.85.not.i = icmp eq i64 %.56.0179.i, %.84.i164
+  br i1 %.85.not.i, label %after.74.i, label %and.79.i
+
+and.79.i:                                         ; preds = %and.75.i
+  %.5.i108.i = load i64, ptr %.10.i7, align 1
+  %.126.not.i109.i = icmp eq i64 %.5.i108.i, 0
+  br i1 %.126.not.i109.i, label %chosen.60.i151.i, label %do.8.lr.ph.i110.i
+
+do.8.lr.ph.i110.i:                                ; preds = %and.79.i
+  %.4.i.i111.i = getelementptr i8, ptr %.72.i163, i64 40
+  %.5.i.i112.i = load ptr, ptr %.4.i.i111.i, align 1
+  %.9.i.i114.i = load i64, ptr %.8.i.i113.i, align 1
+  br label %do.8.i115.i
+
+do.8.i115.i:                                      ; preds = %after.18.i137.i, %do.8.lr.ph.i110.i
+  %waiting.010.i116.i = phi i32 [ 0, %do.8.lr.ph.i110.i ], [ %waiting.1.i139.i, %after.18.i137.i ]
+  %free.09.i117.i = phi i32 [ 0, %do.8.lr.ph.i110.i ], [ %.55.i147.i, %after.18.i137.i ]
+  %used.08.i118.i = phi i32 [ 0, %do.8.lr.ph.i110.i ], [ %used.1.i138.i, %after.18.i137.i ]
+  %.6.07.i119.i = phi i64 [ 0, %do.8.lr.ph.i110.i ], [ %.57.i148.i, %after.18.i137.i ]
+  %.10.i.i120.i = mul i64 %.6.07.i119.i, %.9.i.i114.i
+  %.11.i.i121.i = getelementptr i8, ptr %.5.i.i112.i, i64 %.10.i.i120.i
+  %.20.i122.i = getelementptr i8, ptr %.11.i.i121.i, i64 128
+  %.21.i123.i = load i32, ptr %.20.i122.i, align 1
+  %.22.not.i124.i = icmp eq i32 %.21.i123.i, 0
+  br i1 %.22.not.i124.i, label %after.18.i137.i, label %then.17.i125.i
+
+then.17.i125.i:                                   ; preds = %do.8.i115.i
+  %.29.i126.i = getelementptr i8, ptr %.11.i.i121.i, i64 132
+  %.30.i127.i = load i32, ptr %.29.i126.i, align 1
+  %.31.i128.i = icmp eq i32 %.21.i123.i, %.30.i127.i
+  %.33.i129.i = zext i1 %.31.i128.i to i32
+  %spec.select.i130.i = add i32 %waiting.010.i116.i, %.33.i129.i
+  %.36.i131.i = getelementptr i8, ptr %.11.i.i121.i, i64 320
+  %.37.i132.i = load <16 x i32>, ptr %.36.i131.i, align 1
+  %.38.i133.i = icmp ne <16 x i32> %.37.i132.i, zeroinitializer
+  %.39.i134.i = bitcast <16 x i1> %.38.i133.i to i16
+  %.40.i135.i = zext i16 %.39.i134.i to i32
+  %.41.i136.i = or i32 %used.08.i118.i, %.40.i135.i
+  br label %after.18.i137.i
+
+after.18.i137.i:                                  ; preds = %then.17.i125.i, %do.8.i115.i
+  %used.1.i138.i = phi i32 [ %.41.i136.i, %then.17.i125.i ], [ %used.08.i118.i, %do.8.i115.i ]
+  %waiting.1.i139.i = phi i32 [ %spec.select.i130.i, %then.17.i125.i ], [ %waiting.010.i116.i, %do.8.i115.i ]
+  %.47.i140.i = getelementptr i8, ptr %.11.i.i121.i, i64 132
+  %.48.i141.i = load i32, ptr %.47.i140.i, align 1
+  %.50.i142.i = getelementptr i8, ptr %.11.i.i121.i, i64 184
+  %.51.i143.i = load i32, ptr %.50.i142.i, align 1
+  %.52.i144.i = or i32 %.51.i143.i, %.48.i141.i
+  %.53.i145.i = xor i32 %.52.i144.i, -1
+  %.54.i146.i = and i32 %.21.i123.i, %.53.i145.i
+  %.55.i147.i = or i32 %.54.i146.i, %free.09.i117.i
+  %.57.i148.i = add nuw i64 %.6.07.i119.i, 1
+  %.12.i149.i = icmp ult i64 %.57.i148.i, %.5.i108.i
+  br i1 %.12.i149.i, label %do.8.i115.i, label %chosen.60.loopexit.i150.i
+
+chosen.60.loopexit.i150.i:                        ; preds = %after.18.i137.i
+  %7 = icmp eq i32 %waiting.1.i139.i, 0
+  %8 = icmp ne i32 %.55.i147.i, 0
+  br label %chosen.60.i151.i
+
+chosen.60.i151.i:                                 ; preds = %chosen.60.loopexit.i150.i, %and.79.i
+  %used.0.lcssa.i152.i = phi i32 [ 0, %and.79.i ], [ %used.1.i138.i, %chosen.60.loopexit.i150.i ]
+  %free.0.lcssa.i153.i = phi i1 [ false, %and.79.i ], [ %8, %chosen.60.loopexit.i150.i ]
+  %waiting.0.lcssa.i154.i = phi i1 [ true, %and.79.i ], [ %7, %chosen.60.loopexit.i150.i ]
+  %.72.not13.i155.i = icmp eq i32 %used.0.lcssa.i152.i, 0
+  %or.cond17.i156.i = select i1 %waiting.0.lcssa.i154.i, i1 true, i1 %.72.not13.i155.i
+  br i1 %or.cond17.i156.i, label %scheduling.goes_on.exit168.i, label %do.69.i157.i
+
+after.63.loopexit.i166.i:                         ; preds = %do.69.i157.i
+  %9 = select i1 %spec.select5.i164.i, i1 true, i1 %free.0.lcssa.i153.i
+  br label %scheduling.goes_on.exit168.i
+
+do.69.i157.i:                                     ; preds = %chosen.60.i151.i, %do.69.i157.i
+  %.66.015.i158.i = phi i32 [ %.75.i162.i, %do.69.i157.i ], [ %used.0.lcssa.i152.i, %chosen.60.i151.i ]
+  %opened.114.i159.i = phi i1 [ %spec.select5.i164.i, %do.69.i157.i ], [ false, %chosen.60.i151.i ]
+  %.73.i160.i = tail call range(i32 0, 33) i32 @llvm.cttz.i32(i32 %.66.015.i158.i, i1 true)
+  %.74.i161.i = add nsw i32 %.66.015.i158.i, -1
+  %.75.i162.i = and i32 %.74.i161.i, %.66.015.i158.i
+  %.81.i163.i = tail call fastcc i1 @scheduling.try_to_open(ptr readonly %context.given, ptr nonnull %.72.i163, i32 %.73.i160.i)
+  %spec.select5.i164.i = select i1 %.81.i163.i, i1 true, i1 %opened.114.i159.i
+  %.72.not.i165.i = icmp eq i32 %.75.i162.i, 0
+  br i1 %.72.not.i165.i, label %after.63.loopexit.i166.i, label %do.69.i157.i
+
+scheduling.goes_on.exit168.i:                     ; preds = %after.63.loopexit.i166.i, %chosen.60.i151.i
+  %opened.0.i167.i = phi i1 [ %free.0.lcssa.i153.i, %chosen.60.i151.i ], [ %9, %after.63.loopexit.i166.i ]
+  br i1 %opened.0.i167.i, label %then.73.i, label %after.74.i
+
+after.79:                                         ; preds = %do.8.i13.i, %for.8.i.i, %do.16.i.i, %then.24.i.i, %forget.exit.i.i, %scheduling.to_report.exit.i, %then.5.i.i, %then.46.i, %then.39.i, %then.27.i, %scheduling.take_turns.exit
+  %outcome.0 = phi i32 [ %common.ret.op.i8, %scheduling.take_turns.exit ], [ 7, %then.24.i.i ], [ 6, %do.16.i.i ], [ 1, %scheduling.to_report.exit.i ], [ 6, %then.27.i ], [ 6, %then.39.i ], [ 6, %then.46.i ], [ 6, %then.5.i.i ], [ 7, %forget.exit.i.i ], [ 7, %for.8.i.i ], [ 6, %do.8.i13.i ]
   %or.cond = icmp ult i32 %outcome.0, 6
   br i1 %or.cond, label %then.87, label %while.3
 
@@ -1263,18 +1464,14 @@ after.11:                                         ; preds = %scheduling_rounds.n
   br label %common.ret
 
 then.22:                                          ; preds = %entry.1
-  %.27 = getelementptr i8, ptr %cta.given, i64 72
-  %.28 = load ptr, ptr %.27, align 1
-  %.29 = getelementptr i8, ptr %.28, i64 32
-  store i64 0, ptr %.29, align 1
-  %.31 = getelementptr i8, ptr %cta.given, i64 48
-  store i64 0, ptr %.31, align 1
+  %.27 = getelementptr i8, ptr %cta.given, i64 48
+  store i64 0, ptr %.27, align 1
   br label %common.ret
 
 after.23:                                         ; preds = %entry.1
-  %.35 = add i32 %ended.given, -4
+  %.31 = add i32 %ended.given, -4
   %.7.i4 = getelementptr i8, ptr %cta.given, i64 128
-  %.9.i = zext i32 %.35 to i64
+  %.9.i = zext i32 %.31 to i64
   %.10.i5 = getelementptr i32, ptr %.7.i4, i64 %.9.i
   %.11.i = load i32, ptr %.10.i5, align 1
   %.12.not.i = icmp eq i32 %.11.i, 0
@@ -1314,10 +1511,10 @@ do.29.i:                                          ; preds = %do.29.i.lr.ph, %do.
   %.9.i13.i = load i64, ptr %.8.i12.i, align 1
   %.10.i14.i = mul i64 %.9.i13.i, %.27.0.i38
   %.11.i15.i = getelementptr i8, ptr %.5.i11.i, i64 %.10.i14.i
-  %.4.i = getelementptr i8, ptr %.11.i15.i, i64 256
+  %.4.i = getelementptr i8, ptr %.11.i15.i, i64 320
   %.7.i15 = getelementptr i32, ptr %.4.i, i64 %.9.i
   store i32 0, ptr %.7.i15, align 1
-  %.9.i16 = getelementptr i8, ptr %.11.i15.i, i64 320
+  %.9.i16 = getelementptr i8, ptr %.11.i15.i, i64 384
   %.12.i = getelementptr i32, ptr %.9.i16, i64 %.9.i
   store i32 0, ptr %.12.i, align 1
   %.14.i17 = getelementptr i8, ptr %.11.i15.i, i64 132
@@ -1340,12 +1537,8 @@ do.55.i.lr.ph:                                    ; preds = %then.41.i
   br label %do.55.i
 
 after.42.i:                                       ; preds = %after.57.i, %after.22.i
-  %.85.i = getelementptr i8, ptr %cta.given, i64 72
-  %.86.i = load ptr, ptr %.85.i, align 1
-  %.87.i = getelementptr i8, ptr %.86.i, i64 32
-  store i64 0, ptr %.87.i, align 1
-  %.89.i = getelementptr i8, ptr %cta.given, i64 48
-  store i64 0, ptr %.89.i, align 1
+  %.85.i = getelementptr i8, ptr %cta.given, i64 48
+  store i64 0, ptr %.85.i, align 1
   br label %common.ret
 
 do.55.i:                                          ; preds = %do.55.i.lr.ph, %do.55.i
@@ -1714,7 +1907,7 @@ do.10:                                            ; preds = %do.10.lr.ph, %sched
 then.10.i:                                        ; preds = %do.10
   %.15.i = getelementptr i8, ptr %.11.i, i64 128
   %.16.i = load i32, ptr %.15.i, align 1
-  %.18.i = getelementptr i8, ptr %.11.i, i64 256
+  %.18.i = getelementptr i8, ptr %.11.i, i64 320
   %.22.i = getelementptr i32, ptr %.18.i, i64 %.21.i
   store i32 %.16.i, ptr %.22.i, align 1
   br label %scheduling_rounds.settle.exit.sink.split
@@ -1741,7 +1934,7 @@ after.12:                                         ; preds = %scheduling_rounds.s
 then.10.i17:                                      ; preds = %after.12
   %.15.i18 = getelementptr i8, ptr %warp.given, i64 128
   %.16.i19 = load i32, ptr %.15.i18, align 1
-  %.18.i20 = getelementptr i8, ptr %warp.given, i64 256
+  %.18.i20 = getelementptr i8, ptr %warp.given, i64 320
   %.20.i21 = add i32 %ended.given, -4
   %.21.i22 = zext i32 %.20.i21 to i64
   %.22.i23 = getelementptr i32, ptr %.18.i20, i64 %.21.i22
@@ -2006,11 +2199,11 @@ do.110:                                           ; preds = %do.110.lr.ph, %do.1
   %.10.i23 = mul i64 %.9.i22, %.108.061
   %.11.i24 = getelementptr i8, ptr %.5.i20, i64 %.10.i23
   %.121 = load i64, ptr %.95, align 1
-  %.4.i27 = getelementptr i8, ptr %.11.i24, i64 232
+  %.4.i27 = getelementptr i8, ptr %.11.i24, i64 240
   %.5.i28 = load ptr, ptr %.4.i27, align 1
   %.8.i29 = shl i64 %.121, 5
   tail call void @llvm.memset.p0.i64(ptr align 1 %.5.i28, i8 -1, i64 %.8.i29, i1 false)
-  %.11.i30 = getelementptr i8, ptr %.11.i24, i64 240
+  %.11.i30 = getelementptr i8, ptr %.11.i24, i64 248
   store i64 %.121, ptr %.11.i30, align 1
   %.123 = add nuw i64 %.108.061, 1
   %.114 = icmp ult i64 %.123, %.107
@@ -2049,7 +2242,7 @@ do.154.lr.ph:                                     ; preds = %then.139
   %.8.i15 = getelementptr i8, ptr %context.given, i64 192
   %.11.i32 = getelementptr i8, ptr %context.given, i64 172
   %.32.i = getelementptr i8, ptr %context.given, i64 172
-  %.78.i = getelementptr i8, ptr %context.given, i64 418
+  %.80.i = getelementptr i8, ptr %context.given, i64 418
   br label %do.154
 
 after.141:                                        ; preds = %block_start.begin_again.exit, %then.170, %or.174, %after.156
@@ -2110,7 +2303,7 @@ do.154:                                           ; preds = %do.154.lr.ph, %bloc
   %.9.i16 = load i64, ptr %.8.i15, align 1
   %.10.i17 = mul i64 %.9.i16, %.152.068
   %.11.i18 = getelementptr i8, ptr %.5.i14, i64 %.10.i17
-  %.17.i34 = getelementptr i8, ptr %.11.i18, i64 768
+  %.17.i34 = getelementptr i8, ptr %.11.i18, i64 832
   br label %do.5.i
 
 do.5.i:                                           ; preds = %do.154, %do.5.i
@@ -2138,32 +2331,32 @@ after.7.i:                                        ; preds = %do.5.i
   store i32 %.33.i, ptr %.35.i, align 1
   %.41.i = getelementptr i8, ptr %.11.i18, i64 144
   %.45.i = getelementptr i8, ptr %.11.i18, i64 208
-  %.66.i = getelementptr i8, ptr %.11.i18, i64 256
-  %.70.i = getelementptr i8, ptr %.11.i18, i64 320
+  %.68.i = getelementptr i8, ptr %.11.i18, i64 320
+  %.72.i = getelementptr i8, ptr %.11.i18, i64 384
   tail call void @llvm.memset.p0.i64(ptr noundef nonnull align 1 dereferenceable(44) %.41.i, i8 0, i64 44, i1 false)
-  tail call void @llvm.memset.p0.i64(ptr noundef nonnull align 1 dereferenceable(20) %.45.i, i8 0, i64 20, i1 false)
-  br label %do.60.i
+  tail call void @llvm.memset.p0.i64(ptr noundef nonnull align 1 dereferenceable(24) %.45.i, i8 0, i64 24, i1 false)
+  br label %do.62.i
 
-do.60.i:                                          ; preds = %after.7.i, %do.60.i
-  %.58.0.i66 = phi i64 [ 0, %after.7.i ], [ %.74.i, %do.60.i ]
-  %.68.i = getelementptr i32, ptr %.66.i, i64 %.58.0.i66
-  store i32 0, ptr %.68.i, align 1
-  %.72.i = getelementptr i32, ptr %.70.i, i64 %.58.0.i66
-  store i32 0, ptr %.72.i, align 1
-  %.74.i = add nuw nsw i64 %.58.0.i66, 1
-  %.64.i = icmp samesign ult i64 %.58.0.i66, 15
-  br i1 %.64.i, label %do.60.i, label %after.62.i
+do.62.i:                                          ; preds = %after.7.i, %do.62.i
+  %.60.0.i66 = phi i64 [ 0, %after.7.i ], [ %.76.i, %do.62.i ]
+  %.70.i = getelementptr i32, ptr %.68.i, i64 %.60.0.i66
+  store i32 0, ptr %.70.i, align 1
+  %.74.i = getelementptr i32, ptr %.72.i, i64 %.60.0.i66
+  store i32 0, ptr %.74.i, align 1
+  %.76.i = add nuw nsw i64 %.60.0.i66, 1
+  %.66.i = icmp samesign ult i64 %.60.0.i66, 15
+  br i1 %.66.i, label %do.62.i, label %after.64.i
 
-after.62.i:                                       ; preds = %do.60.i
-  %.79.i = load i8, ptr %.78.i, align 1
-  %.80.not.i = icmp eq i8 %.79.i, 0
-  br i1 %.80.not.i, label %block_start.begin_warp.exit, label %then.75.i
+after.64.i:                                       ; preds = %do.62.i
+  %.81.i = load i8, ptr %.80.i, align 1
+  %.82.not.i = icmp eq i8 %.81.i, 0
+  br i1 %.82.not.i, label %block_start.begin_warp.exit, label %then.77.i
 
-then.75.i:                                        ; preds = %after.62.i
+then.77.i:                                        ; preds = %after.64.i
   tail call void @clear.registers(ptr %.11.i18) #2
   br label %block_start.begin_warp.exit
 
-block_start.begin_warp.exit:                      ; preds = %after.62.i, %then.75.i
+block_start.begin_warp.exit:                      ; preds = %after.64.i, %then.77.i
   %.167 = add nuw i64 %.152.068, 1
   %.158 = icmp ult i64 %.167, %.151
   br i1 %.158, label %do.154, label %after.156
@@ -2287,7 +2480,7 @@ no.4.i:                                           ; preds = %and.6.i, %do.8
   br label %scheduling_rounds.waits_whole.exit
 
 and.6.i:                                          ; preds = %do.8
-  %.12.i34 = getelementptr i8, ptr %.11.i23, i64 256
+  %.12.i34 = getelementptr i8, ptr %.11.i23, i64 320
   %.15.i = getelementptr i32, ptr %.12.i34, i64 %.14.i35
   %.16.i = load i32, ptr %.15.i, align 1
   %.20.i = icmp eq i32 %.16.i, %.9.i33
@@ -2353,7 +2546,7 @@ do.71:                                            ; preds = %do.71.lr.ph, %after
   br i1 %.10.not.i38, label %after.81, label %and.6.i39
 
 and.6.i39:                                        ; preds = %do.71
-  %.12.i40 = getelementptr i8, ptr %.11.i, i64 256
+  %.12.i40 = getelementptr i8, ptr %.11.i, i64 320
   %.15.i42 = getelementptr i32, ptr %.12.i40, i64 %.35
   %.16.i43 = load i32, ptr %.15.i42, align 1
   %.20.i44 = icmp eq i32 %.16.i43, %.9.i37
@@ -2372,10 +2565,10 @@ after.73:                                         ; preds = %after.81, %for.70.p
   br label %common.ret
 
 then.80:                                          ; preds = %and.6.i39
-  %.4.i24 = getelementptr i8, ptr %.11.i, i64 256
+  %.4.i24 = getelementptr i8, ptr %.11.i, i64 320
   %.7.i = getelementptr i32, ptr %.4.i24, i64 %.35
   store i32 0, ptr %.7.i, align 1
-  %.9.i25 = getelementptr i8, ptr %.11.i, i64 320
+  %.9.i25 = getelementptr i8, ptr %.11.i, i64 384
   %.12.i = getelementptr i32, ptr %.9.i25, i64 %.35
   store i32 0, ptr %.12.i, align 1
   %.14.i = getelementptr i8, ptr %.11.i, i64 132

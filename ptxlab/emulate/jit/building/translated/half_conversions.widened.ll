@@ -1,6 +1,6 @@
 ; [["half_conversions.widened", "half_conversions.narrowed"], [], "0.50"]
 ; jit/translation/__init__.py jit/translation/conversions.py jit/translation/distinct_values.py jit/translation/expressions.py jit/translation/folding.py jit/translation/intrinsics.py jit/translation/ir.py jit/translation/rule_calls.py jit/translation/translator.py jit/translation/value_kinds.py language/__init__.py language/records.py language/rules.py language/types.py language/vectors.py rules/half_conversions.py runtime/state.py
-; c79a50c0d541d7543471c0b64868842e44bc63d316e882aea542234d33b8eda3 b951e182d6626b1de7fbcb886bba8b203cef67f6c51977e421f39ee7c1cb2230
+; 78915a0fdfcf4b747f58cd04321b6a0a66d26b9a537d1d0d804c336f5a62a78c b951e182d6626b1de7fbcb886bba8b203cef67f6c51977e421f39ee7c1cb2230
 source_filename = "<string>"
 
 declare i32 @llvm.ctlz.i32(i32, i1 immarg) #0

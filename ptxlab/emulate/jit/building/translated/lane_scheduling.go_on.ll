@@ -1,6 +1,6 @@
 ; [["lane_scheduling.go_on"], [], "0.50"]
 ; jit/translation/__init__.py jit/translation/conversions.py jit/translation/distinct_values.py jit/translation/expressions.py jit/translation/folding.py jit/translation/intrinsics.py jit/translation/ir.py jit/translation/rule_calls.py jit/translation/translator.py jit/translation/value_kinds.py language/__init__.py language/records.py language/rules.py language/types.py language/vectors.py rules/lane_scheduling.py runtime/state.py
-; a8679f114ed651e0dee573a5795f5eb7aef734958b6f3c7b7faf9ac0b2737695 26d1c18836ac0e3074a9965415166c27d033a2a2fae0f9bae1e058aa5aa1ffa1
+; b650e26edba496fef7b923c1add82446c006aa7e45a46fab8dd453709a02de95 26d1c18836ac0e3074a9965415166c27d033a2a2fae0f9bae1e058aa5aa1ffa1
 source_filename = "<string>"
 
 declare i32 @llvm.cttz.i32(i32, i1 immarg) #0

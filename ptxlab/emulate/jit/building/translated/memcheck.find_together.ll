@@ -1,6 +1,6 @@
 ; [["memcheck.find_together", "memcheck.find_lanes"], [], "0.50"]
 ; jit/translation/__init__.py jit/translation/conversions.py jit/translation/distinct_values.py jit/translation/expressions.py jit/translation/folding.py jit/translation/intrinsics.py jit/translation/ir.py jit/translation/rule_calls.py jit/translation/translator.py jit/translation/value_kinds.py language/__init__.py language/records.py language/rules.py language/types.py language/vectors.py rules/memcheck.py runtime/state.py
-; f59f61641c9aacdf631b11479fbb3a4ede8cfa4277be0757fedbe0b0c3719f16 94f523d7ff81d696816df54d21b41389620b73ddbe8b783372f3268eeeb98070
+; c88dba40e5ec16104f08282b31897cbc94863432554e42f907cfa9e391f66d15 94f523d7ff81d696816df54d21b41389620b73ddbe8b783372f3268eeeb98070
 source_filename = "<string>"
 
 declare void @llvm.memset.p0.i64(ptr writeonly captures(none), i8, i64, i1 immarg) #0

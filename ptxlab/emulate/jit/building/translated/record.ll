@@ -1,6 +1,6 @@
 ; [["record", "resolve", "miss", "miss.lanes", "access.lanes", "mark.lanes", "forget"], [], "0.50"]
 ; jit/translation/__init__.py jit/translation/conversions.py jit/translation/distinct_values.py jit/translation/expressions.py jit/translation/folding.py jit/translation/intrinsics.py jit/translation/ir.py jit/translation/rule_calls.py jit/translation/translator.py jit/translation/value_kinds.py language/__init__.py language/records.py language/rules.py language/types.py language/vectors.py rules/memcheck.py runtime/state.py
-; f59f61641c9aacdf631b11479fbb3a4ede8cfa4277be0757fedbe0b0c3719f16 7a9e0adf89cef2f82a5f03737a08e1ceaa380215a08a5a5d4a4d88f3108f0013
+; c88dba40e5ec16104f08282b31897cbc94863432554e42f907cfa9e391f66d15 8dfe66e5e650eafc338ca41fdf88d6282c87367ec84df45e97c882b68869530c
 source_filename = "<string>"
 
 declare i32 @llvm.cttz.i32(i32, i1 immarg) #0
@@ -258,7 +258,7 @@ yes.35:                                           ; preds = %then.25
   br label %common.ret
 
 no.36:                                            ; preds = %then.25
-  %.46 = getelementptr i8, ptr %warp.given, i64 232
+  %.46 = getelementptr i8, ptr %warp.given, i64 240
   %.47 = load ptr, ptr %.46, align 1
   %.50 = getelementptr i8, ptr %.7, i64 40
   %.51 = load i64, ptr %.50, align 1

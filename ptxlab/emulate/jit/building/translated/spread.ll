@@ -1,6 +1,6 @@
 ; [["spread", "gather.up", "sync.lanes", "diverging.sync_waiting"], [], "0.50"]
 ; jit/translation/__init__.py jit/translation/conversions.py jit/translation/distinct_values.py jit/translation/expressions.py jit/translation/folding.py jit/translation/intrinsics.py jit/translation/ir.py jit/translation/rule_calls.py jit/translation/translator.py jit/translation/value_kinds.py language/__init__.py language/records.py language/rules.py language/types.py language/vectors.py rules/diverging.py runtime/state.py
-; 0e98ac0132b2d2e01d2536b4c1b1d392eb4cd2ebc74bb1213980b555629987bf 74bb5726409c8f2b77a75ae85284a5782c82cb00e9df852a40d9b9ac04bccb91
+; 8101686c186988065e092a0453ddbe545ee5bde7c77aec5bb987c71f6a331fad a47cf97af9b867cd34031794dde9343e0c5459250ed96c290e2cefe69c72e9eb
 source_filename = "<string>"
 
 declare i32 @llvm.cttz.i32(i32, i1 immarg) #0
@@ -901,12 +901,12 @@ entry.1:
   br i1 %.8.not19, label %after.6, label %do.5.lr.ph
 
 do.5.lr.ph:                                       ; preds = %entry.1
-  %.12 = getelementptr i8, ptr %warp.given, i64 896
+  %.12 = getelementptr i8, ptr %warp.given, i64 960
   %.23 = getelementptr i8, ptr %warp.given, i64 128
-  %.27 = getelementptr i8, ptr %warp.given, i64 768
-  %.57 = getelementptr i8, ptr %warp.given, i64 1792
-  %.76 = getelementptr i8, ptr %warp.given, i64 1920
-  %.84 = getelementptr i8, ptr %warp.given, i64 1024
+  %.27 = getelementptr i8, ptr %warp.given, i64 832
+  %.57 = getelementptr i8, ptr %warp.given, i64 1856
+  %.76 = getelementptr i8, ptr %warp.given, i64 1984
+  %.84 = getelementptr i8, ptr %warp.given, i64 1088
   %.95 = getelementptr i8, ptr %warp.given, i64 132
   %.103 = getelementptr i8, ptr %warp.given, i64 160
   br label %do.5
@@ -983,7 +983,7 @@ after.72:                                         ; preds = %do.70
 
 define void @diverging.sync_waiting(ptr captures(none) %warp.given) local_unnamed_addr #1 {
 entry.1:
-  %.5 = getelementptr i8, ptr %warp.given, i64 768
+  %.5 = getelementptr i8, ptr %warp.given, i64 832
   %.6 = load <32 x i32>, ptr %.5, align 1
   %.7 = icmp ne <32 x i32> %.6, zeroinitializer
   %.8 = bitcast <32 x i1> %.7 to i32
@@ -994,10 +994,10 @@ entry.1:
   br i1 %.8.not19.i, label %sync.lanes.exit, label %do.5.lr.ph.i
 
 do.5.lr.ph.i:                                     ; preds = %entry.1
-  %.12.i = getelementptr i8, ptr %warp.given, i64 896
-  %.57.i = getelementptr i8, ptr %warp.given, i64 1792
-  %.76.i = getelementptr i8, ptr %warp.given, i64 1920
-  %.84.i = getelementptr i8, ptr %warp.given, i64 1024
+  %.12.i = getelementptr i8, ptr %warp.given, i64 960
+  %.57.i = getelementptr i8, ptr %warp.given, i64 1856
+  %.76.i = getelementptr i8, ptr %warp.given, i64 1984
+  %.84.i = getelementptr i8, ptr %warp.given, i64 1088
   %.95.i = getelementptr i8, ptr %warp.given, i64 132
   %.103.i = getelementptr i8, ptr %warp.given, i64 160
   br label %do.5.i

@@ -1,6 +1,6 @@
 ; [["warpgroup_tiles.first_outside", "warpgroup_tiles.fragment_a", "warpgroup_tiles.fragment_b"], [], "0.50"]
 ; jit/translation/__init__.py jit/translation/conversions.py jit/translation/distinct_values.py jit/translation/expressions.py jit/translation/folding.py jit/translation/intrinsics.py jit/translation/ir.py jit/translation/rule_calls.py jit/translation/translator.py jit/translation/value_kinds.py language/__init__.py language/records.py language/rules.py language/types.py language/vectors.py rules/warpgroup_tiles.py runtime/state.py
-; 9e028327388db083ff82c64f1d4777ff6ee1f578688a5d5a0bd05b9d95e6bd66 f6974d6af2a4b180ce8f3f7f60de33998ee785f3ae5bf014d910d5788f53e75f
+; e970672b3d82477d4cd05ae1c1b88bd467a782f6efd09308767b42aefecaacb7 f6974d6af2a4b180ce8f3f7f60de33998ee785f3ae5bf014d910d5788f53e75f
 source_filename = "<string>"
 
 declare void @llvm.memcpy.p0.p0.i64(ptr noalias writeonly captures(none), ptr noalias readonly captures(none), i64, i1 immarg) #0

@@ -1,6 +1,6 @@
 ; [["wmma.find", "wmma.mark"], [], "0.50"]
 ; jit/translation/__init__.py jit/translation/conversions.py jit/translation/distinct_values.py jit/translation/expressions.py jit/translation/folding.py jit/translation/intrinsics.py jit/translation/ir.py jit/translation/rule_calls.py jit/translation/translator.py jit/translation/value_kinds.py language/__init__.py language/records.py language/rules.py language/types.py language/vectors.py rules/matrix_access.py rules/memcheck.py runtime/state.py
-; 8710bab209ee72b2b913baf72ae71ab539bf04aae9011c83f808da81a45666f6 938438af578c79c0b36ffe9a1f34b8ef987b645ce5a9b9dc576aa15ed9a6c784
+; 3a5e1fa08ec826cea73c337820d9805885913dddec1813e0d19f660eb1116c84 938438af578c79c0b36ffe9a1f34b8ef987b645ce5a9b9dc576aa15ed9a6c784
 source_filename = "<string>"
 
 declare void @llvm.memset.p0.i64(ptr writeonly captures(none), i8, i64, i1 immarg) #0
