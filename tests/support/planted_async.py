@@ -80,6 +80,30 @@ unfenced("a reduction", stores=f"""{STORED}
     + fence.proxy.async.shared::cta;
     bar.sync 0;""",
     copy="cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [%rd1], [%r20], 256;")
+for operation in (
+    "red.shared.add.u32 [%r10], 1;",
+    "red.shared.add.noftz.f16x2 [%r10], %r1;",
+    "red.shared::cluster.or.b32 [%r10], 1;",
+    "red.add.u32 [%rd20], 1;",
+    "atom.shared.add.u32 %r31, [%r10], 1;",
+    "atom.shared.cas.b32 %r31, [%r10], 0, 7;",
+    "atom.exch.b32 %r31, [%rd20], 7;",
+):
+    unfenced(f"an atomic operation: {operation}", stores=f"""
+    st.shared.u32 [%r10], 0;
+    cvt.u64.u32 %rd20, %r10;
+    cvta.shared.u64 %rd20, %rd20;
+    fence.proxy.async.shared::cta;
+    {operation} //2
+    + fence.proxy.async.shared::cta;
+    bar.sync 0;""")
+unfenced("an atomic operation at one address", stores="""
+    st.shared.u32 [%r10], 0;
+    fence.proxy.async.shared::cta;
+    bar.sync 0;
+    red.shared.add.u32 [tile], 1; //2
+    + fence.proxy.async.shared::cta;
+    bar.sync 0;""")
 unfenced("a matrix of stmatrix", stores="""
     and.b32 %r31, %r1, 7;
     mul.lo.u32 %r31, %r31, 16;

@@ -65,6 +65,7 @@ from ptxlab.emulate.rules.records import (
     CODE,
     LAST_CODE,
     LAST_TIME,
+    MAKES,
     MANY,
     NARROW,
     ONLY_STORES,
@@ -73,6 +74,7 @@ from ptxlab.emulate.rules.records import (
     STRONG,
     SWAPS,
     TIME,
+    USES,
     VOLATILE,
     WARP,
     Block,
@@ -106,6 +108,7 @@ def traits(program: Program) -> list[int]:
         | VOLATILE * (code.space == "shared" and ".volatile" in code.form.opcode)
         | ASYNC * (code.form.op.kind == "async")
         | REDUCES * (code.action is Action.COPY_REDUCE)
+        | (USES if code.properties.strong else MAKES) * code.properties.mbarrier
         for code in program.codes
     ]
 
@@ -204,9 +207,19 @@ def both_strong(launch: Launch, record: u64, access: u64) -> boolean:
 
 
 @rule(inline=True)
+def ends_life(launch: Launch, record: u64, access: u64) -> boolean:
+    """Whether an access ends an mbarrier, or makes it again, that its block has used: `mbarrier_lifetimes` asks whether
+    all uses come before it. (A word has a record of only one of them, and of which depends on the order of warps.)"""
+    ends = launch.traits[access >> CODE & LAST_CODE] & MAKES != 0 and record >> BLOCK == access >> BLOCK
+    return ends and launch.traits[record >> CODE & LAST_CODE] & USES != 0
+
+
+@rule(inline=True)
 def collides(launch: Launch, block: Block, record: u64, access: u64, wrote: boolean) -> boolean:
     """Whether an access races with the recorded one."""
-    return not both_strong(launch, record, access) and not ordered(launch, block, record, access, wrote)
+    if both_strong(launch, record, access) or ends_life(launch, record, access):
+        return False
+    return not ordered(launch, block, record, access, wrote)
 
 
 @rule(cold=True)

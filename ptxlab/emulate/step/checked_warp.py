@@ -137,7 +137,7 @@ class CheckedWarp(Warp):
                 in_flight.touched(checker.record, block, self.warp, some, offsets, members, base)
             if block.tile_writes is not None and own:
                 given = checker.record, block, self.warp, some, offsets, checker.members(code, size), int(region.base)
-                if what != "load":
+                if what != "load" and not code.properties.mbarrier:
                     async_proxy.stored(*given)
                 elif code.action is Action.WARPGROUP_PRODUCT:
                     async_proxy.product_reads(*given, self.in_flight)
