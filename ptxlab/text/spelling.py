@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterator
 from itertools import chain, tee
 
-from ptxlab.isa import TABLE, Op, find_form
+from ptxlab.isa import TABLE, Op, find_form, types
 from ptxlab.text.meanings import meant, weighty
 
 
@@ -64,8 +64,10 @@ def corrected(opcode: str, at: int, length: int) -> Iterator[str]:
     kept = [*before.split(".")[1:], *tail.split(".")[1:]]
     # Only an entry that has all the other words can become right by one more, and only by one that it has.
     more = _choices(tuple(entry for entry in entries if entry.words.issuperset(kept)))
-    inserted = (f"{before}.{choice}{tail}" for choice in choices if choice in more)
-    near = [word for word in meant(wrong) if word in choices] or nearest(wrong, tuple(choices), 8, 0.5)
+    likely = sorted(choices, key=lambda choice: choice != "gpu")  # a scope that is too narrow orders too little
+    inserted = (f"{before}.{choice}{tail}" for choice in likely if choice in more)
+    close = (word for word in nearest(wrong, tuple(choices), 8, 0.5) if _of_a_kind(wrong, word))
+    near = [word for word in meant(wrong) if word in choices] or sorted(close, key=lambda c: sorted(c) != sorted(wrong))
     exchanged = (f"{before}.{choice}{after}" for choice in near)
     words = opcode.split(".")
     others = (
@@ -76,6 +78,15 @@ def corrected(opcode: str, at: int, length: int) -> Iterator[str]:
     )
     less = [] if weighty(wrong) else [before + after]
     return tee((text for text in chain(inserted, exchanged, others, less) if find_form(text) is not None), 1)[0]
+
+
+def _of_a_kind(wrong: str, word: str) -> bool:
+    """Whether a word may stand for another one: for a type, bits of its width, or an integer for an integer."""
+    if wrong not in types.WIDTH or word not in types.WIDTH:
+        return True
+    bits = f"b{types.width(wrong)}"
+    integers = wrong in types.INTEGERS and word in types.INTEGERS
+    return types.width(word) == types.width(wrong) and (integers or bits in (wrong, word))
 
 
 @functools.lru_cache(maxsize=1 << 10)
