@@ -40,9 +40,7 @@ class Mended(Bug):
             self.lines_.insert(finding.second.line, write)
         elif "after the access" in finding.message:
             here = finding.first.line  # half of a barrier that stands there already gives way to the whole
-            behind = [line for line in self.lines_[here:] if "barrier.cluster" not in line]
-            end = max(k for k, line in enumerate(behind) if line.strip() == "ret;")
-            self.lines_[here:] = [*behind[:end], write, *behind[end:]]
+            self.lines_[here:] = [write, *(line for line in self.lines_[here:] if "barrier.cluster" not in line)]
         else:  # between the two
             self.lines_.insert(finding.first.line - 1, write)
 
