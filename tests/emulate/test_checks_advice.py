@@ -40,7 +40,9 @@ class Mended(Bug):
             self.lines_.insert(finding.second.line, write)
         elif "after the access" in finding.message:
             here = finding.first.line  # half of a barrier that stands there already gives way to the whole
-            self.lines_[here:] = [write, *(line for line in self.lines_[here:] if "barrier.cluster" not in line)]
+            behind = [line for line in self.lines_[here:] if "barrier.cluster" not in line]
+            end = next(k for k, line in enumerate(behind) if line.strip().endswith(("exit;", "ret;")))
+            self.lines_[here:] = [*behind[:end], write, *behind[end:]]
         else:  # between the two
             self.lines_.insert(finding.first.line - 1, write)
 

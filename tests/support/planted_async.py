@@ -586,4 +586,30 @@ EXITED.add("a store to a block that has exited", "invalid access", blocks=2, clu
     @%p6 st.async.shared::cluster.mbarrier::complete_tx::bytes.u32 [%r35], %r33, [%r37]; //1
 {wait("WAIT")}
 {MEET}""")
+
+# -- a scope that does not reach the other block -----------------------------------------------------------------------
+
+ARRIVES, WAITS = "mbarrier.arrive.release.{}.shared::cluster.b64 _, [%r37];", "mbarrier.try_wait.parity.acquire.{}"
+for scope in ("arrive", "wait"):
+    arrives, waits = ("cta", "cluster") if scope == "arrive" else ("cluster", "cta")
+    RACES.add(f"the scope of the {scope} is the block", "RAW|WAR|WAW", cluster=2, blocks=2, threads=32, body=f"""
+    mov.u32 %r6, 0;
+    @%p1 mbarrier.init.shared::cta.b64 [gate], 32;
+    @%p1 fence.mbarrier_init.release.cluster;
+{MEET}{PEER}
+    mapa.shared::cluster.u32 %r38, %r10, %r34;
+    @%p5 bra WAIT;
+    st.shared.u32 [%r10], %r1;
+    - {ARRIVES.format(arrives)} //2
+    + {ARRIVES.format("cluster")}
+    bra DONE;
+WAIT:
+    - {WAITS.format(waits)}.shared::cta.b64 %p8, [gate], 0; //1
+    + {WAITS.format("cluster")}.shared::cta.b64 %p8, [gate], 0;
+    @!%p8 bra WAIT;
+    ld.shared::cluster.u32 %r6, [%r38];
+DONE:
+{MEET}
+    st.global.u32 [%rd3], %r6;
+""")
 # fmt: on
