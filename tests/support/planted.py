@@ -8,7 +8,7 @@ from __future__ import annotations
 from planted_async import BYTES, EXITED, FLIGHT, PROXY, RACES
 from planted_bug import Bug
 from planted_clusters import CLUSTERS
-from planted_copies import COPIES
+from planted_copies import COPIES, LATE
 from planted_global import GLOBAL
 from planted_init import UNWRITTEN
 from planted_local import LOCAL, OVERRUNS, REGISTERS
@@ -20,7 +20,7 @@ from planted_sync import BARRIERS, MASKS, SHUFFLES
 
 BUGS: dict[str, Bug] = {}
 for _topic in (
-    SHARED, GLOBAL, UNWRITTEN, LOCAL, REGISTERS, OVERRUNS, BARRIERS, MASKS, SHUFFLES, COPIES, MBARRIERS,
+    SHARED, GLOBAL, UNWRITTEN, LOCAL, REGISTERS, OVERRUNS, BARRIERS, MASKS, SHUFFLES, COPIES, LATE, MBARRIERS,
     UNORDERED, AGAIN, MBARRIER_COPIES, MBARRIER_RACES, SCOPES, PROXY, FLIGHT, BYTES, RACES, EXITED, CLUSTERS,
 ):  # fmt: skip
     assert not BUGS.keys() & _topic.keys()

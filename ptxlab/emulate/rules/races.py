@@ -317,7 +317,8 @@ def hazard(
         if not write:
             race(launch, block, RAW, access, writer, address)
             return
-        if not leaves(launch, address, access & 31):
+        late = launch.traits[writer >> CODE & LAST_CODE] & ASYNC != 0  # what it copies may not be there yet
+        if late or not leaves(launch, address, access & 31):
             race(launch, block, WAW, access, writer, address)
             return
     if write:
