@@ -69,6 +69,7 @@ from ptxlab.emulate.rules.records import (
     MANY,
     NARROW,
     ONLY_STORES,
+    POLLS,
     REDUCES,
     STORES,
     STRONG,
@@ -109,6 +110,7 @@ def traits(program: Program) -> list[int]:
         | ASYNC * (code.form.op.kind == "async")
         | REDUCES * (code.action is Action.COPY_REDUCE)
         | (USES if code.properties.strong else MAKES) * code.properties.mbarrier
+        | POLLS * (code.action in (Action.MBARRIER_TEST, Action.MBARRIER_WAIT))
         for code in program.codes
     ]
 
@@ -207,17 +209,19 @@ def both_strong(launch: Launch, record: u64, access: u64) -> boolean:
 
 
 @rule(inline=True)
-def ends_life(launch: Launch, record: u64, access: u64) -> boolean:
-    """Whether an access ends an mbarrier, or makes it again, that its block has used: `mbarrier_lifetimes` asks whether
-    all uses come before it. (A word has a record of only one of them, and of which depends on the order of warps.)"""
-    ends = launch.traits[access >> CODE & LAST_CODE] & MAKES != 0 and record >> BLOCK == access >> BLOCK
-    return ends and launch.traits[record >> CODE & LAST_CODE] & USES != 0
+def of_one_life(launch: Launch, record: u64, access: u64) -> boolean:
+    """Whether an access ends an mbarrier, or makes it again, that its block has used, or asks one that it has made:
+    `mbarrier_lifetimes` and `comes_after_init` ask whether these are ordered. (A word has a record of only one of all
+    uses, and of which depends on the order of warps.)"""
+    first, then = launch.traits[record >> CODE & LAST_CODE], launch.traits[access >> CODE & LAST_CODE]
+    two = (first & USES != 0 and then & MAKES != 0) or (first & MAKES != 0 and then & POLLS != 0)
+    return two and record >> BLOCK == access >> BLOCK
 
 
 @rule(inline=True)
 def collides(launch: Launch, block: Block, record: u64, access: u64, wrote: boolean) -> boolean:
     """Whether an access races with the recorded one."""
-    if both_strong(launch, record, access) or ends_life(launch, record, access):
+    if both_strong(launch, record, access) or of_one_life(launch, record, access):
         return False
     return not ordered(launch, block, record, access, wrote)
 

@@ -20,10 +20,10 @@ BLOCKS = 65535
 
 WRITTEN, GAP = 0xFF, 0x55
 """initcheck's record of a byte that has been written, and of one in a gap between two arrays; 0: not written."""
-SWAPS, NARROW, VOLATILE, STORES, ATOMIC, ASYNC, REDUCES, ONLY_STORES, MAKES, USES = (1 << k for k in range(10))
+SWAPS, NARROW, VOLATILE, STORES, ATOMIC, ASYNC, REDUCES, ONLY_STORES, MAKES, USES, POLLS = (1 << k for k in range(11))
 """What `Launch.traits` says of an instruction: it is a compare-and-swap; its scope is the block; it is a volatile load
 or store of shared memory; it stores; it is atomic; it is asynchronous; it is a reduction by a bulk copy; it stores and
-loads nothing; it makes an mbarrier, or makes one invalid; it does something else with one."""
+loads nothing; it makes an mbarrier, or makes one invalid; it does something else with one; it asks one for a phase."""
 ENTRIES = 1024
 """Notes that a launch keeps; how many more there are is counted."""
 
