@@ -95,13 +95,13 @@ def collected(module: ModuleType) -> list[Advice]:
         patch.setattr(PtxError, "render", rendered)
         for name, test in vars(module).items():
             if name.startswith("test_") and callable(test):
-                for case in _cases(test):
+                for case in cases(test):
                     with contextlib.suppress(pytest.skip.Exception):
                         case()
     return list(dict.fromkeys(found))
 
 
-def _cases(test: Callable[..., None]) -> Iterator[Callable[[], None]]:
+def cases(test: Callable[..., None]) -> Iterator[Callable[[], None]]:
     """The calls of a test, one for each of its parameters."""
     marks = [mark for mark in getattr(test, "pytestmark", []) if mark.name == "parametrize"]
     wanted = test.__code__.co_varnames[: test.__code__.co_argcount]

@@ -242,7 +242,7 @@ class Phases:
         if held is None or not self.launch.racecheck:
             return
         access = access_of(self.block, thread // LANES, by >> CODE) | thread % LANES
-        for use in map(int, held.uses):
+        for use in (held.uses[warp] for warp in range(WARPS_PER_BLOCK)):
             if use and not races.ordered(self.launch, self.block, use, access, True):
                 code = use >> records.CODE & records.LAST_CODE
                 waits = operation(self.program.codes[code]).action == WAIT
