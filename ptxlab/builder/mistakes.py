@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 from ptxlab.builder.source import Site
 from ptxlab.errors import BuildError
-from ptxlab.text.meanings import meant
+from ptxlab.isa.meanings import meant
 
 
 class BuildTypeError(BuildError, TypeError):

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from itertools import chain, tee
 
 from ptxlab.isa import TABLE, Op, find_form, types
-from ptxlab.text.meanings import meant, weighty
+from ptxlab.isa.meanings import meant, weighty
 
 
 @functools.lru_cache(maxsize=1 << 12)

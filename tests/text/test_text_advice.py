@@ -10,8 +10,8 @@ from collected_advice import collected, repairs
 
 from ptxlab.errors import PtxError
 from ptxlab.isa import TABLE, examples
+from ptxlab.isa.meanings import meant
 from ptxlab.text import parse
-from ptxlab.text.meanings import meant
 from ptxlab.text.validate import validate
 
 TEXTS = (
