@@ -117,7 +117,7 @@ class Rows(World):
     def __init__(self, call: Call, *, summaries: bool, scattered: bool = False) -> None:
         super().__init__(call, 4, summaries=summaries)
         self.scattered, self.joint = scattered, 0
-        self.launch.traits.array[:] &= ~np.uint16(ATOMIC)  # they never lie in joint lines
+        self.launch.traits.array[:] &= ~np.uint8(ATOMIC)  # they never lie in joint lines
         self.shadow = races.Shadow(4 * self.size, 4, by_rows=summaries)
 
     def step(self, draw: random.Random) -> None:

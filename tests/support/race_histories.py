@@ -77,7 +77,7 @@ class World:
         self.launch.published = Published.many(4)
         self.launch.masks = Pointer(np.zeros(CODES * 32, np.uint32))
         traits = {7: SWAPS, 5: NARROW, 3: VOLATILE, 9: ATOMIC, 11: ATOMIC | NARROW, 2: ONLY_STORES, 4: ONLY_STORES}
-        self.launch.traits = Pointer(np.array([traits.get(code, 0) for code in range(CODES)], np.uint16))
+        self.launch.traits = Pointer(np.array([traits.get(code, 0) for code in range(CODES)], np.uint8))
         self.memory = Pointer[int](np.zeros(4 * WORDS, np.uint8))
         self.shadow = races.Shadow(4 * WORDS, granule, by_rows=summaries)
         for k, block in enumerate(self.blocks):

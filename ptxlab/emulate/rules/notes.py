@@ -42,7 +42,8 @@ def note(launch: Launch, block: Block, kind: u64, access: u64, other: u64, addre
         entry = launch.notes[at]
         if entry.key == key:
             # how often a warp tries to wait for an mbarrier is a matter of the schedule
-            if entry.serial != launch.serial and launch.traits[access >> CODE & LAST_CODE] & USES == 0:
+            again = launch.flags is not None and launch.flags[access >> CODE & LAST_CODE] & USES != 0
+            if entry.serial != launch.serial and not again:
                 entry.count += 1
                 entry.serial = launch.serial
             return

@@ -109,7 +109,14 @@ def traits(program: Program) -> list[int]:
         | VOLATILE * (code.space == "shared" and ".volatile" in code.form.opcode)
         | ASYNC * (code.form.op.kind == "async")
         | REDUCES * (code.action is Action.COPY_REDUCE)
-        | (USES if code.properties.strong else MAKES) * code.properties.mbarrier
+        for code in program.codes
+    ]
+
+
+def flags(program: Program) -> list[int]:
+    """What `Launch.flags` says of each instruction."""
+    return [
+        (USES if code.properties.strong else MAKES) * code.properties.mbarrier
         | POLLS * (code.action in (Action.MBARRIER_TEST, Action.MBARRIER_WAIT))
         for code in program.codes
     ]
@@ -213,7 +220,9 @@ def of_one_life(launch: Launch, record: u64, access: u64) -> boolean:
     """Whether an access ends an mbarrier, or makes it again, that its block has used, or asks one that it has made:
     `mbarrier_lifetimes` and `comes_after_init` ask whether these are ordered. (A word has a record of only one of all
     uses, and of which depends on the order of warps.)"""
-    first, then = launch.traits[record >> CODE & LAST_CODE], launch.traits[access >> CODE & LAST_CODE]
+    if launch.flags is None:
+        return False
+    first, then = launch.flags[record >> CODE & LAST_CODE], launch.flags[access >> CODE & LAST_CODE]
     two = (first & USES != 0 and then & MAKES != 0) or (first & MAKES != 0 and then & POLLS != 0)
     return two and record >> BLOCK == access >> BLOCK
 

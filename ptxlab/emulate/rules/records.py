@@ -5,7 +5,7 @@ The rules, both engines and their tests share these records. That of an access i
 
 from __future__ import annotations
 
-from ptxlab.emulate.language import Array, Pointer, Record, array, boolean, i32, u8, u16, u32, u64
+from ptxlab.emulate.language import Array, Pointer, Record, array, boolean, i32, u8, u32, u64
 from ptxlab.emulate.runtime.state import BARRIERS
 
 LANE, WARP, MANY, STRONG, CODE, TIME, BLOCK = 0, 5, 10, 11, 12, 30, 48
@@ -20,10 +20,13 @@ BLOCKS = 65535
 
 WRITTEN, GAP = 0xFF, 0x55
 """initcheck's record of a byte that has been written, and of one in a gap between two arrays; 0: not written."""
-SWAPS, NARROW, VOLATILE, STORES, ATOMIC, ASYNC, REDUCES, ONLY_STORES, MAKES, USES, POLLS = (1 << k for k in range(11))
+SWAPS, NARROW, VOLATILE, STORES, ATOMIC, ASYNC, REDUCES, ONLY_STORES = 1, 2, 4, 8, 16, 32, 64, 128
 """What `Launch.traits` says of an instruction: it is a compare-and-swap; its scope is the block; it is a volatile load
 or store of shared memory; it stores; it is atomic; it is asynchronous; it is a reduction by a bulk copy; it stores and
-loads nothing; it makes an mbarrier, or makes one invalid; it does something else with one; it asks one for a phase."""
+loads nothing."""
+MAKES, USES, POLLS = 1, 2, 4
+"""What `Launch.flags` says of an instruction: it makes an mbarrier, or makes one invalid; it does something else with
+one; it asks one for a phase."""
 ENTRIES = 1024
 """Notes that a launch keeps; how many more there are is counted."""
 
@@ -174,7 +177,8 @@ class Launch(Record):
     barriers: Pointer[u32]  # for each code index itself + 1; of copies of one barrier, in an unrolled loop, that of the
     # first; 0 for a barrier that is not to be told from others
     masks: Pointer[u32]  # for each code index and warp the lanes that made an access last, 0 for all
-    traits: Pointer[u16]  # for each code index SWAPS, NARROW and so on, added up
+    traits: Pointer[u8]  # for each code index SWAPS, NARROW and so on, added up
+    flags: Pointer[u8] | None  # the same of MAKES, USES and POLLS; None: no mbarriers
     copies: Pointer[u8] | None  # initcheck: for each code index whether it loads what is only copied, with any padding
     no_codes: Array[u64] = array(16)  # zeros
     store: Store
