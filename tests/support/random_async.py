@@ -6,6 +6,9 @@ shared memory.
     python tests/support/random_async.py COUNT [FIRST SEED]
 
 runs so many programs on both engines and prints those that end otherwise: with another result, fault or finding.
+
+A turn of a warp is longer in one engine than in the other. So where nothing orders accesses, and a warp waits in a loop
+meanwhile, another of several faults or hazards may come first: seeds 4389, 4753 and 6042.
 """
 
 from __future__ import annotations
