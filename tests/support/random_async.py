@@ -8,7 +8,7 @@ shared memory.
 runs so many programs on both engines and prints those that end otherwise: with another result, fault or finding.
 
 A turn of a warp is longer in one engine than in the other. So where nothing orders accesses, and a warp waits in a loop
-meanwhile, another of several faults or hazards may come first: seeds 4389, 4753 and 6042.
+meanwhile, another of several faults or hazards may come first: seeds 4389, 4753, 6042 and 6964.
 """
 
 from __future__ import annotations

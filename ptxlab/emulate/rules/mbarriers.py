@@ -177,8 +177,8 @@ def still_spinning(context: Context, cta: Cta, warp: Warp) -> boolean:
     not count; all others spin."""
     for lane in lanes_of(warp.live & ~warp.wait):
         word = (cta.shared + (warp.spin_at[lane] - context.memory.shared_start)).cast(u64)[0]
-        if phase_completed(word, warp.spin_for[lane]):
-            return False
+        if phase_completed(word, warp.spin_for[lane]) or word == 0:
+            return False  # 0: it has been made invalid, which stops the next try
     return True
 
 

@@ -1,6 +1,6 @@
 ; [["grid", "scheduling_rounds.end_alike", "scheduling_rounds.begin_in_place", "scheduling_rounds.followers", "scheduling_rounds.follows", "scheduling_rounds.have_followed", "scheduling_rounds.leave_round", "scheduling_rounds.leave_segment", "lane_scheduling.count_ends"], [["Context.bulk_copies", true], ["Context.mbarriers", true], ["Context.cluster_barriers", false], ["Context.warpgroup_products", true], ["Context.checked", false], ["Context.traced", false]], "0.50"]
 ; jit/translation/__init__.py jit/translation/conversions.py jit/translation/distinct_values.py jit/translation/expressions.py jit/translation/folding.py jit/translation/intrinsics.py jit/translation/ir.py jit/translation/rule_calls.py jit/translation/translator.py jit/translation/value_kinds.py language/__init__.py language/records.py language/rules.py language/types.py language/vectors.py rules/block_start.py rules/bulk_copies.py rules/clusters.py rules/lane_scheduling.py rules/mbarrier_words.py rules/mbarriers.py rules/memcheck.py rules/scheduling.py rules/scheduling_rounds.py rules/tensor_maps.py rules/warpgroup_products.py runtime/state.py
-; cb95c1b76ba31f55ffafb12708b9f2bd36307a8f5455505ecfb4b698f76fff8c 14c58240b624d4613fc59a480c53f5d1611f707aefa85eb6093f52bdcae4507c
+; fe5536a0a4301720e37c180c4c61c0b2433bb5daf833ebd6eae27c45aa28e5f9 81e15f624ae414328be3c84f9d45680f31f89d5489fd295942459b5f0a68f289
 source_filename = "<string>"
 
 declare i32 @llvm.cttz.i32(i32, i1 immarg) #0
@@ -1170,7 +1170,7 @@ do.8.i57.i:                                       ; preds = %after.14.i.i, %do.8
   %.10.i5.i.i = xor i32 %.9.i4.i.i152, -1
   %.11.i6.i.i = and i32 %.6.i.i.i151, %.10.i5.i.i
   %.24.i.i.i = getelementptr i8, ptr %.11.i.i59.i, i64 2688
-  %.42.i.i.i = getelementptr i8, ptr %.11.i.i59.i, i64 2944
+  %.43.i.i.i = getelementptr i8, ptr %.11.i.i59.i, i64 2944
   br label %lanes.12.i.i.i
 
 lanes.12.i.i.i:                                   ; preds = %do.13.i.i.i, %do.8.i57.i
@@ -1192,11 +1192,13 @@ do.13.i.i.i:                                      ; preds = %lanes.12.i.i.i
   %.34.i.i.i = sub i64 %.28.i.i.i155, %.33.i.i.i158
   %.35.i.i.i = getelementptr i8, ptr %.22.i.i.i, i64 %.34.i.i.i
   %.37.i.i.i = load i64, ptr %.35.i.i.i, align 1
-  %.45.i.i.i = getelementptr i64, ptr %.42.i.i.i, i64 %.26.i.i.i
-  %.46.i.i.i159 = load i64, ptr %.45.i.i.i, align 1
-  %.5.i.i.i.i160 = xor i64 %.46.i.i.i159, %.37.i.i.i
+  %.46.i.i.i159 = getelementptr i64, ptr %.43.i.i.i, i64 %.26.i.i.i
+  %.47.i.i.i = load i64, ptr %.46.i.i.i159, align 1
+  %.5.i.i.i.i160 = xor i64 %.47.i.i.i, %.37.i.i.i
   %.7.i.i.i.i = icmp slt i64 %.5.i.i.i.i160, 0
-  br i1 %.7.i.i.i.i, label %then.122.i, label %lanes.12.i.i.i
+  %.50.i.i.i = icmp eq i64 %.37.i.i.i, 0
+  %or.cond.i.i.i = or i1 %.50.i.i.i, %.7.i.i.i.i
+  br i1 %or.cond.i.i.i, label %then.122.i, label %lanes.12.i.i.i
 
 after.14.i.i:                                     ; preds = %lanes.12.i.i.i
   %.23.i62.i = add nuw i64 %.6.011.i.i, 1

@@ -1,6 +1,6 @@
 ; [["mbarriers.operate"], [], "0.50"]
 ; jit/translation/__init__.py jit/translation/conversions.py jit/translation/distinct_values.py jit/translation/expressions.py jit/translation/folding.py jit/translation/intrinsics.py jit/translation/ir.py jit/translation/rule_calls.py jit/translation/translator.py jit/translation/value_kinds.py language/__init__.py language/records.py language/rules.py language/types.py language/vectors.py rules/bulk_copies.py rules/clusters.py rules/lane_scheduling.py rules/mbarrier_words.py rules/mbarriers.py rules/memcheck.py rules/tensor_maps.py runtime/state.py
-; 64e6ec49b43f6fafe742aacbf7c661d90f8c9cbb6180fcf30b9f78adaadb9c7a 39f36044f140f25151540593d3d58d1474921be6144e2f9768b792ddbbcb3aab
+; 338a7aa760407167bfec1811fb29bc9f1131d8dd2457d042f9c369c2870af80d 39f36044f140f25151540593d3d58d1474921be6144e2f9768b792ddbbcb3aab
 source_filename = "<string>"
 
 declare void @llvm.memset.p0.i64(ptr writeonly captures(none), i8, i64, i1 immarg) #0
