@@ -36,8 +36,8 @@ def releases(program: Program) -> bool:
 
 def wide(code: Code) -> bool:
     """Whether the scope of a strong access or a fence includes other blocks. True for shared memory, which other blocks
-    never see."""
-    return code.properties.scope != "cta" or code.space == "shared"
+    never see, but for mbarriers, at which they arrive."""
+    return code.properties.scope != "cta" or (code.space == "shared" and not code.properties.mbarrier)
 
 
 _PLACE = re.compile(r"\s*\.loc\s+(\d+\s+\d+\s+\d+)(?:.*\binlined_at\s+(\d+\s+\d+\s+\d+))?")

@@ -18,6 +18,7 @@ from ptxlab.emulate.program.wait_loops import spins
 from ptxlab.emulate.rules import mbarrier_phases as phases
 from ptxlab.emulate.rules import mbarrier_reports as reports
 from ptxlab.emulate.rules import note_kinds as F
+from ptxlab.emulate.rules import races, records
 from ptxlab.emulate.rules.clock import access_of
 from ptxlab.emulate.rules.mbarrier_deadlocks import mbarrier_in_words
 from ptxlab.emulate.rules.mbarrier_records import (
@@ -36,12 +37,13 @@ from ptxlab.emulate.rules.mbarrier_records import (
     Seat,
 )
 from ptxlab.emulate.rules.mbarrier_waits import check_wait
-from ptxlab.emulate.rules.mbarrier_words import SPIN
+from ptxlab.emulate.rules.mbarrier_words import SPIN, WAIT
 from ptxlab.emulate.rules.mbarriers import Operation, operation
 from ptxlab.emulate.rules.note_kinds import Note
 from ptxlab.emulate.rules.records import Block, Launch
 from ptxlab.emulate.runtime.bulk_transfers import ROOM, Queue
 from ptxlab.isa import mbarrier
+from ptxlab.targets import WARPS_PER_BLOCK
 
 PROBLEMS = {
     mbarrier.Problem.NOT_INITIALISED: F.UNMADE,
@@ -209,6 +211,7 @@ class Phases:
             same_warp = (held.made ^ by) & ~(LANES - 1) == 0
             if held.used != NOBODY or not same_warp:
                 self._note(F.MADE_AGAIN, by, held.made if held.used == NOBODY else held.used, at)
+        self._unordered(by, at)
         self._over(at)
         held = self._known(at, by)
         warp = (by & THREADS) // LANES
@@ -225,9 +228,24 @@ class Phases:
             copies = self._copies_to(held)
             if copies:
                 self._note(F.INVALID_BEFORE_COPY, by, reports.copier(self.record, copies[0]), at)
+        self._unordered(by, at)
         self._over(at)
         self.all.pop(at, None)
         self.invalidated[at] = by
+
+    def _unordered(self, by: int, at: int) -> None:
+        """Races of who makes an mbarrier again, or makes it invalid, with threads that use it: of each warp the last
+        use has to come before that."""
+        held, thread = self.all.get(at), by & THREADS
+        if held is None or not self.launch.racecheck:
+            return
+        access = access_of(self.block, thread // LANES, by >> CODE) | thread % LANES
+        for use in (held.uses[warp] for warp in range(WARPS_PER_BLOCK)):
+            if use and not races.ordered(self.launch, self.block, use, access, True):
+                code = use >> records.CODE & records.LAST_CODE
+                waits = operation(self.program.codes[code]).action == WAIT
+                user = code << CODE | use & LANES * WARPS_PER_BLOCK - 1
+                self._note(F.WAR if waits else F.WAW, by, user, at, 1 << thread % LANES)
 
     def _by_order(self, held: Mbarrier, order: str) -> Iterator[tuple[int, Any]]:
         """The seats, by number, whose order of this name is not 0, by that order."""

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from ptxlab.emulate.language import *
 from ptxlab.emulate.program.flat_program import Code
+from ptxlab.emulate.rules.accesses import CHANGES, READS, WRITES
 from ptxlab.emulate.rules.bulk_copies import complete_at
 from ptxlab.emulate.rules.clusters import others_run
 from ptxlab.emulate.rules.lane_scheduling import tried
@@ -80,6 +81,13 @@ def operation(code: Code) -> Operation:
         return Operation(UPDATE, arrivals=1, bytes="bytes", drop=drop)
     given = dict(zip(names[len(code.dests) :], code.sources, strict=True)).get("count")
     return Operation(UPDATE, "count" if given is not None else 1, drop=drop, incomplete=bool(form.noComplete))
+
+
+def access_kind(code: Code) -> int:
+    """What racecheck and initcheck see an instruction do to the mbarrier's 8 bytes: READS, WRITES or CHANGES."""
+    if code.action in (Action.MBARRIER_TEST, Action.MBARRIER_WAIT):
+        return READS
+    return WRITES if code.action is Action.MBARRIER_INIT else CHANGES
 
 
 # -- the compiling engine: all lanes of an instruction -----------------------------------------------------------------
@@ -176,8 +184,8 @@ def still_spinning(context: Context, cta: Cta, warp: Warp) -> boolean:
     not count; all others spin."""
     for lane in lanes_of(warp.live & ~warp.wait):
         word = (cta.shared + (warp.spin_at[lane] - context.memory.shared_start)).cast(u64)[0]
-        if phase_completed(word, warp.spin_for[lane]):
-            return False
+        if phase_completed(word, warp.spin_for[lane]) or word == 0:
+            return False  # 0: it has been made invalid, which stops the next try
     return True
 
 

@@ -33,7 +33,7 @@ from ptxlab.emulate.rules.race_deferred_reads import (
     WATCHED,
     defer,
 )
-from ptxlab.emulate.rules.race_line_records import LATER, SCATTERED, by_words
+from ptxlab.emulate.rules.race_line_records import LATER, SCATTERED, UNSURE, by_words
 from ptxlab.emulate.rules.race_numbers import mistaken
 from ptxlab.emulate.rules.race_owned_lines import own_words
 from ptxlab.emulate.rules.race_patterns import (
@@ -49,7 +49,7 @@ from ptxlab.emulate.rules.race_patterns import (
 )
 from ptxlab.emulate.rules.race_repeats import note_again, repeated, repeated_each
 from ptxlab.emulate.rules.race_strides import joint_lines
-from ptxlab.emulate.rules.race_summaries import accessed
+from ptxlab.emulate.rules.race_summaries import READS
 from ptxlab.emulate.rules.race_words import OF_MANY, in_a_row, in_part_of_a_row, in_parts_of_halves, scattered
 from ptxlab.emulate.rules.races import OF_WARP, hidden, only_stores
 from ptxlab.emulate.rules.records import ATOMIC, BLOCK, CODE, LAST_CODE, TIME, WARP, Block, DeferredAccess, Launch
@@ -363,8 +363,8 @@ def keep_stores(
             if hidden(records, stride, records[word]) and only_stores(launch, records[word]):
                 keep_store(records + word, stride)
                 any_kept = True
-    if any_kept:
-        accessed(launch, block, records, stride, False)
+    if any_kept and launch.summaries:
+        records[3 * stride + READS] = UNSURE  # whose store it was is not asked
 
 
 @rule

@@ -77,7 +77,8 @@ def _operation(t: Translator, code: Code) -> Step:
         state: Any = reads[what.state](w).astype(np.uint64) if what.state else None
         if what.state == "parity":
             state = state << np.uint64(mbarrier.PHASE_SHIFT)
-        if check is not None and not (spinning and waits_again(w, addresses, state)):
+        again = check is not None and spinning and waits_again(w, addresses, state)
+        if check is not None and not again:
             check.touched(w, code, touch)
         out = np.zeros(LANES, np.uint64)
         words: list[tuple[int, int]] = []
@@ -112,6 +113,8 @@ def _operation(t: Translator, code: Code) -> Step:
                     waits[thread] = thread, code.index, address, x
         if code.dests:
             write(w, out.astype(np.bool_) if what.action == WAIT else out)
+        if check is not None and again and passed:
+            check.touched(w, code, touch)
         if check is not None and words:
             check.operated(w, code, addresses, state, words)
         if w.others and (ended or (failed and not passed)):
