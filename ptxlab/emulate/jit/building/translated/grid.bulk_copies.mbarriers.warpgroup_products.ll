@@ -1,6 +1,6 @@
 ; [["grid", "scheduling_rounds.end_alike", "scheduling_rounds.begin_in_place", "scheduling_rounds.followers", "scheduling_rounds.follows", "scheduling_rounds.have_followed", "scheduling_rounds.leave_round", "scheduling_rounds.leave_segment", "lane_scheduling.count_ends"], [["Context.bulk_copies", true], ["Context.mbarriers", true], ["Context.cluster_barriers", false], ["Context.warpgroup_products", true], ["Context.checked", false], ["Context.traced", false]], "0.50"]
 ; jit/translation/__init__.py jit/translation/conversions.py jit/translation/distinct_values.py jit/translation/expressions.py jit/translation/folding.py jit/translation/intrinsics.py jit/translation/ir.py jit/translation/rule_calls.py jit/translation/translator.py jit/translation/value_kinds.py language/__init__.py language/records.py language/rules.py language/types.py language/vectors.py rules/block_start.py rules/bulk_copies.py rules/clusters.py rules/lane_scheduling.py rules/mbarrier_words.py rules/mbarriers.py rules/memcheck.py rules/scheduling.py rules/scheduling_rounds.py rules/tensor_maps.py rules/warpgroup_products.py runtime/state.py
-; fe5536a0a4301720e37c180c4c61c0b2433bb5daf833ebd6eae27c45aa28e5f9 81e15f624ae414328be3c84f9d45680f31f89d5489fd295942459b5f0a68f289
+; db38ef67fb05b5048045b9a33dd6e11ed2c8ab0a4300298dbe418c9d72e465a8 5b1c94b3f117b2338d0bab1e9a3cbec8936080cc577edd60794653bce9d6f75e
 source_filename = "<string>"
 
 declare i32 @llvm.cttz.i32(i32, i1 immarg) #0
@@ -26,18 +26,18 @@ entry.1:
   %.11.i15 = getelementptr i8, ptr %context.given, i64 56
   %.16.i17 = getelementptr i8, ptr %context.given, i64 32
   %.57 = getelementptr i8, ptr %context.given, i64 32
-  %.4.i.i75 = getelementptr i8, ptr %context.given, i64 88
-  %.14.i.i79 = getelementptr i8, ptr %context.given, i64 80
-  %.5.i89 = getelementptr i8, ptr %context.given, i64 272
-  %.15.i93 = getelementptr i8, ptr %context.given, i64 280
-  %.27.i96 = getelementptr i8, ptr %context.given, i64 264
+  %.4.i.i72 = getelementptr i8, ptr %context.given, i64 88
+  %.14.i.i76 = getelementptr i8, ptr %context.given, i64 80
+  %.5.i86 = getelementptr i8, ptr %context.given, i64 272
+  %.15.i90 = getelementptr i8, ptr %context.given, i64 280
+  %.27.i93 = getelementptr i8, ptr %context.given, i64 264
   %.7.i36 = getelementptr i8, ptr %context.given, i64 208
-  %.4.i.i43 = getelementptr i8, ptr %context.given, i64 216
-  %.7.i.i44 = getelementptr i8, ptr %context.given, i64 240
-  %.12.i.i45 = getelementptr i8, ptr %context.given, i64 220
-  %.15.i.i46 = getelementptr i8, ptr %context.given, i64 244
+  %.4.i.i42 = getelementptr i8, ptr %context.given, i64 216
+  %.7.i.i43 = getelementptr i8, ptr %context.given, i64 240
+  %.12.i.i44 = getelementptr i8, ptr %context.given, i64 220
+  %.15.i.i45 = getelementptr i8, ptr %context.given, i64 244
   %.62.i.i = getelementptr i8, ptr %context.given, i64 248
-  %.48.i47 = getelementptr i8, ptr %context.given, i64 264
+  %.46.i46 = getelementptr i8, ptr %context.given, i64 264
   %.10.i7 = getelementptr i8, ptr %context.given, i64 184
   %.16.i = getelementptr i8, ptr %context.given, i64 200
   %.8.i10.i = getelementptr i8, ptr %context.given, i64 192
@@ -66,35 +66,36 @@ entry.1:
   %.9.i36.i = getelementptr i8, ptr %context.given, i64 112
   %.25.i.i = getelementptr i8, ptr %context.given, i64 96
   %.29.i41.i = getelementptr i8, ptr %context.given, i64 120
-  %.8.i16.i119 = getelementptr i8, ptr %context.given, i64 192
-  %.8.i.i55.i = getelementptr i8, ptr %context.given, i64 192
-  %.30.i.i.i150 = getelementptr i8, ptr %context.given, i64 72
-  %.8.i37.i = getelementptr i8, ptr %context.given, i64 328
-  %.34.i41.i = getelementptr i8, ptr %context.given, i64 200
-  %.5.i145.i = getelementptr i8, ptr %context.given, i64 432
-  %.9.i146.i = getelementptr i8, ptr %context.given, i64 436
-  %.13.i147.i = getelementptr i8, ptr %context.given, i64 440
-  %.19.i150.i = getelementptr i8, ptr %context.given, i64 444
-  %.23.i151.i = getelementptr i8, ptr %context.given, i64 448
-  %.8.i113.i = getelementptr i8, ptr %context.given, i64 328
-  %.34.i121.i = getelementptr i8, ptr %context.given, i64 200
-  %.8.i64.i = getelementptr i8, ptr %context.given, i64 328
-  %.34.i72.i = getelementptr i8, ptr %context.given, i64 200
-  %.4.i.i96.i = getelementptr i8, ptr %context.given, i64 88
-  %.14.i.i98.i = getelementptr i8, ptr %context.given, i64 80
-  %.5.i104.i = getelementptr i8, ptr %context.given, i64 272
-  %.15.i105.i = getelementptr i8, ptr %context.given, i64 280
-  %.27.i.i = getelementptr i8, ptr %context.given, i64 264
-  %.19.i.i174 = getelementptr i8, ptr %context.given, i64 192
-  %.8.i12.i = getelementptr i8, ptr %context.given, i64 192
-  %.5.i22.i = getelementptr i8, ptr %context.given, i64 432
-  %.9.i23.i = getelementptr i8, ptr %context.given, i64 436
-  %.13.i.i187 = getelementptr i8, ptr %context.given, i64 440
-  %.19.i25.i = getelementptr i8, ptr %context.given, i64 444
-  %.23.i.i189 = getelementptr i8, ptr %context.given, i64 448
-  %.92.i = getelementptr i8, ptr %context.given, i64 312
-  %.4.i26.i = getelementptr i8, ptr %context.given, i64 88
-  %.14.i29.i = getelementptr i8, ptr %context.given, i64 80
+  %.8.i11.i = getelementptr i8, ptr %context.given, i64 192
+  %.19.i.i125 = getelementptr i8, ptr %context.given, i64 192
+  %.8.i7.i = getelementptr i8, ptr %context.given, i64 192
+  %.5.i17.i = getelementptr i8, ptr %context.given, i64 432
+  %.9.i18.i = getelementptr i8, ptr %context.given, i64 436
+  %.13.i.i140 = getelementptr i8, ptr %context.given, i64 440
+  %.19.i20.i = getelementptr i8, ptr %context.given, i64 444
+  %.23.i.i142 = getelementptr i8, ptr %context.given, i64 448
+  %.53.i147 = getelementptr i8, ptr %context.given, i64 312
+  %.4.i21.i = getelementptr i8, ptr %context.given, i64 88
+  %.14.i24.i = getelementptr i8, ptr %context.given, i64 80
+  %.81.i161 = getelementptr i8, ptr %context.given, i64 264
+  %.8.i47.i = getelementptr i8, ptr %context.given, i64 328
+  %.34.i55.i = getelementptr i8, ptr %context.given, i64 200
+  %.4.i.i.i = getelementptr i8, ptr %context.given, i64 88
+  %.14.i.i80.i = getelementptr i8, ptr %context.given, i64 80
+  %.5.i84.i = getelementptr i8, ptr %context.given, i64 272
+  %.15.i85.i = getelementptr i8, ptr %context.given, i64 280
+  %.17.i127.i = getelementptr i8, ptr %context.given, i64 264
+  %.8.i.i131.i = getelementptr i8, ptr %context.given, i64 192
+  %.127.i = getelementptr i8, ptr %context.given, i64 280
+  %.5.i146.i = getelementptr i8, ptr %context.given, i64 432
+  %.9.i147.i = getelementptr i8, ptr %context.given, i64 436
+  %.13.i148.i = getelementptr i8, ptr %context.given, i64 440
+  %.19.i151.i = getelementptr i8, ptr %context.given, i64 444
+  %.23.i152.i = getelementptr i8, ptr %context.given, i64 448
+  %.8.i93.i = getelementptr i8, ptr %context.given, i64 328
+  %.34.i101.i = getelementptr i8, ptr %context.given, i64 200
+  %.8.i32.i = getelementptr i8, ptr %context.given, i64 328
+  %.34.i36.i = getelementptr i8, ptr %context.given, i64 200
   br label %while.3
 
 while.3:                                          ; preds = %after.79, %entry.1
@@ -102,8 +103,8 @@ while.3:                                          ; preds = %after.79, %entry.1
   %.11 = icmp slt i64 %.10, 1
   br i1 %.11, label %common.ret, label %after.7
 
-common.ret:                                       ; preds = %forget.exit.i88, %then.16, %while.3, %for.8.i113, %then.87, %then.94, %then.31
-  %common.ret.op = phi i32 [ %outcome.0, %then.87 ], [ 1, %then.94 ], [ 5, %then.31 ], [ 0, %for.8.i113 ], [ 2, %then.16 ], [ 0, %forget.exit.i88 ], [ 8, %while.3 ]
+common.ret:                                       ; preds = %forget.exit.i85, %then.16, %while.3, %for.8.i110, %then.87, %then.94, %then.31
+  %common.ret.op = phi i32 [ %outcome.0, %then.87 ], [ 1, %then.94 ], [ 5, %then.31 ], [ 0, %for.8.i110 ], [ 2, %then.16 ], [ 0, %forget.exit.i85 ], [ 8, %while.3 ]
   ret i32 %common.ret.op
 
 after.7:                                          ; preds = %while.3
@@ -120,13 +121,13 @@ then.16:                                          ; preds = %after.7
   %.30.not = icmp eq i32 %.29, 0
   br i1 %.30.not, label %after.24, label %common.ret
 
-after.17.sink.split:                              ; preds = %then.24.i, %then.24.i107
-  %.44.i110.sink.in = phi ptr [ %.31.i103.le, %then.24.i107 ], [ %.31.i32.le, %then.24.i ]
-  %.44.i110.sink = load ptr, ptr %.44.i110.sink.in, align 1
-  store ptr %.44.i110.sink, ptr %.19, align 1
+after.17.sink.split:                              ; preds = %then.24.i, %then.24.i104
+  %.44.i107.sink.in = phi ptr [ %.31.i100.le, %then.24.i104 ], [ %.31.i32.le, %then.24.i ]
+  %.44.i107.sink = load ptr, ptr %.44.i107.sink.in, align 1
+  store ptr %.44.i107.sink, ptr %.19, align 1
   br label %after.17
 
-after.17:                                         ; preds = %for.8.i, %chosen.35.i, %after.17.sink.split, %after.5.i, %forget.exit.i, %after.7
+after.17:                                         ; preds = %for.8.i, %chosen.33.i, %after.17.sink.split, %after.5.i, %forget.exit.i, %after.7
   %.76 = load ptr, ptr %.19, align 1
   %.7.i6 = getelementptr i8, ptr %.76, i64 48
   %.892.i = load i64, ptr %.7.i6, align 1
@@ -253,7 +254,7 @@ else.67.i:                                        ; preds = %after.52.i
 after.68.i:                                       ; preds = %then.93.i, %else.67.i, %then.66.i
   %result.0.i = phi i32 [ %.76.i, %then.66.i ], [ %.105.i, %then.93.i ], [ 2, %else.67.i ]
   %warp.0.i = phi ptr [ %.11.i.i, %then.66.i ], [ %.11.i13.i, %then.93.i ], [ %.11.i13.i, %else.67.i ]
-  switch i32 %result.0.i, label %scheduling.take_turns.exit.loopexit260 [
+  switch i32 %result.0.i, label %scheduling.take_turns.exit.loopexit256 [
     i32 0, label %then.106.i
     i32 6, label %then.134.i
     i32 3, label %then.134.i
@@ -317,7 +318,7 @@ after.112.i:                                      ; preds = %do.17.i.i, %then.11
   br i1 %.124.not.i, label %after.120.i, label %then.119.i
 
 then.119.i:                                       ; preds = %after.112.i
-  %.5.i47.i = getelementptr i8, ptr %warp.0.i, i64 256
+  %.5.i47.i = getelementptr i8, ptr %warp.0.i, i64 320
   %.6.i48.i = load <16 x i32>, ptr %.5.i47.i, align 1
   %.7.i49.i = icmp ne <16 x i32> %.6.i48.i, zeroinitializer
   %.8.i50.i = bitcast <16 x i1> %.7.i49.i to i16
@@ -328,7 +329,7 @@ do.11.lr.ph.i.i:                                  ; preds = %then.119.i
   %.9.i51.i = zext i16 %.8.i50.i to i32
   %.9.i4.i.i = load i32, ptr %.114.i, align 1
   %.10.not.i.i.i = icmp eq i32 %.9.i4.i.i, 0
-  %.25.i52.i = getelementptr i8, ptr %warp.0.i, i64 320
+  %.25.i52.i = getelementptr i8, ptr %warp.0.i, i64 384
   br label %do.11.i53.i
 
 do.11.i53.i:                                      ; preds = %after.19.i.i, %do.11.lr.ph.i.i
@@ -645,11 +646,11 @@ scheduling.end_quantum.exit.i:                    ; preds = %for.8.i.i.i, %for.8
   %common.ret.op.i.i = phi i32 [ 1, %then.30.i.i ], [ 7, %then.24.i.i.i ], [ 2, %after.31.i.i ], [ 6, %after.141.i.i ], [ 6, %then.77.i.i ], [ 4, %then.140.i.i ], [ 6, %or.82.i.i ], [ 7, %forget.exit.i.i.i ], [ 7, %for.8.i51.i.i ], [ 7, %forget.exit.i26.i.i ], [ 7, %then.24.i45.i.i ], [ 7, %for.8.i.i.i ]
   br i1 %.173.not.i, label %while.3.backedge.i, label %scheduling.take_turns.exit
 
-scheduling.take_turns.exit.loopexit260:           ; preds = %after.68.i
+scheduling.take_turns.exit.loopexit256:           ; preds = %after.68.i
   br label %scheduling.take_turns.exit
 
-scheduling.take_turns.exit:                       ; preds = %while.3.backedge.i, %else.90.i, %scheduling.end_quantum.exit.i, %after.68.i, %scheduling.take_turns.exit.loopexit260, %after.17
-  %common.ret.op.i8 = phi i32 [ 3, %after.68.i ], [ 6, %after.17 ], [ 6, %while.3.backedge.i ], [ 3, %else.90.i ], [ %common.ret.op.i.i, %scheduling.end_quantum.exit.i ], [ 1, %scheduling.take_turns.exit.loopexit260 ]
+scheduling.take_turns.exit:                       ; preds = %while.3.backedge.i, %else.90.i, %scheduling.end_quantum.exit.i, %after.68.i, %scheduling.take_turns.exit.loopexit256, %after.17
+  %common.ret.op.i8 = phi i32 [ 3, %after.68.i ], [ 6, %after.17 ], [ 6, %while.3.backedge.i ], [ 3, %else.90.i ], [ %common.ret.op.i.i, %scheduling.end_quantum.exit.i ], [ 1, %scheduling.take_turns.exit.loopexit256 ]
   %.81 = icmp eq i32 %common.ret.op.i8, 6
   br i1 %.81, label %then.78, label %after.79
 
@@ -795,563 +796,526 @@ after.5.i:                                        ; preds = %then.4.i, %then.52
   %.18.i41 = load i64, ptr %.17.i40, align 1
   %.20.i = getelementptr i8, ptr %.65, i64 16
   store i64 %.18.i41, ptr %.20.i, align 1
-  %.22.i42 = getelementptr i8, ptr %.65, i64 32
-  store i64 0, ptr %.22.i42, align 1
-  %.325.not.i = icmp eq i64 %.18.i41, 0
-  br i1 %.325.not.i, label %after.17, label %do.28.i
+  %.305.not.i = icmp eq i64 %.18.i41, 0
+  br i1 %.305.not.i, label %after.17, label %do.26.i
 
-do.28.i:                                          ; preds = %after.5.i, %chosen.35.i
-  %.26.06.i = phi i64 [ %.59.i, %chosen.35.i ], [ 0, %after.5.i ]
-  %.38.i48 = load i64, ptr %.17.i40, align 1
-  %.39.i49 = icmp eq i64 %.38.i48, 1
-  br i1 %.39.i49, label %chosen.35.i, label %no.34.i
+do.26.i:                                          ; preds = %after.5.i, %chosen.33.i
+  %.24.06.i = phi i64 [ %.57.i70, %chosen.33.i ], [ 0, %after.5.i ]
+  %.36.i = load i64, ptr %.17.i40, align 1
+  %.37.i = icmp eq i64 %.36.i, 1
+  br i1 %.37.i, label %chosen.33.i, label %no.32.i
 
-no.34.i:                                          ; preds = %do.28.i
-  %.5.i.i50 = load i32, ptr %.4.i.i43, align 1
-  %.8.i.i = load i32, ptr %.7.i.i44, align 1
-  %.9.i.i51 = udiv i32 %.5.i.i50, %.8.i.i
-  %.10.i.i52 = zext i32 %.9.i.i51 to i64
-  %.13.i.i = load i32, ptr %.12.i.i45, align 1
-  %.16.i.i53 = load i32, ptr %.15.i.i46, align 1
-  %.17.i.i54 = udiv i32 %.13.i.i, %.16.i.i53
-  %.18.i.i55 = zext i32 %.17.i.i54 to i64
-  %.21.i.i56 = urem i64 %number.0.i, %.10.i.i52
-  %.25.i.i57 = zext i32 %.8.i.i to i64
-  %.26.i.i58 = mul nuw i64 %.21.i.i56, %.25.i.i57
-  %.32.i.i59 = urem i64 %.26.06.i, %.25.i.i57
-  %.33.i.i60 = add nuw i64 %.26.i.i58, %.32.i.i59
-  %.36.i.i61 = udiv i64 %number.0.i, %.10.i.i52
-  %.38.i.i62 = urem i64 %.36.i.i61, %.18.i.i55
-  %.42.i.i63 = zext i32 %.16.i.i53 to i64
-  %.43.i.i64 = mul nuw i64 %.38.i.i62, %.42.i.i63
-  %.49.i.i65 = udiv i64 %.26.06.i, %.25.i.i57
-  %.54.i.i = urem i64 %.49.i.i65, %.42.i.i63
-  %.55.i.i = add nuw i64 %.54.i.i, %.43.i.i64
-  %.60.i.i = udiv i64 %.36.i.i61, %.18.i.i55
-  %.63.i.i66 = load i32, ptr %.62.i.i, align 1
-  %.64.i.i = zext i32 %.63.i.i66 to i64
+no.32.i:                                          ; preds = %do.26.i
+  %.5.i.i47 = load i32, ptr %.4.i.i42, align 1
+  %.8.i.i = load i32, ptr %.7.i.i43, align 1
+  %.9.i.i48 = udiv i32 %.5.i.i47, %.8.i.i
+  %.10.i.i49 = zext i32 %.9.i.i48 to i64
+  %.13.i.i = load i32, ptr %.12.i.i44, align 1
+  %.16.i.i50 = load i32, ptr %.15.i.i45, align 1
+  %.17.i.i51 = udiv i32 %.13.i.i, %.16.i.i50
+  %.18.i.i52 = zext i32 %.17.i.i51 to i64
+  %.21.i.i53 = urem i64 %number.0.i, %.10.i.i49
+  %.25.i.i54 = zext i32 %.8.i.i to i64
+  %.26.i.i55 = mul nuw i64 %.21.i.i53, %.25.i.i54
+  %.32.i.i56 = urem i64 %.24.06.i, %.25.i.i54
+  %.33.i.i57 = add nuw i64 %.26.i.i55, %.32.i.i56
+  %.36.i.i58 = udiv i64 %number.0.i, %.10.i.i49
+  %.38.i.i59 = urem i64 %.36.i.i58, %.18.i.i52
+  %.42.i.i60 = zext i32 %.16.i.i50 to i64
+  %.43.i.i61 = mul nuw i64 %.38.i.i59, %.42.i.i60
+  %.49.i.i62 = udiv i64 %.24.06.i, %.25.i.i54
+  %.54.i.i = urem i64 %.49.i.i62, %.42.i.i60
+  %.55.i.i = add nuw i64 %.54.i.i, %.43.i.i61
+  %.60.i.i = udiv i64 %.36.i.i58, %.18.i.i52
+  %.63.i.i63 = load i32, ptr %.62.i.i, align 1
+  %.64.i.i = zext i32 %.63.i.i63 to i64
   %.65.i.i = mul i64 %.60.i.i, %.64.i.i
-  %.76.i.i67 = udiv i64 %.49.i.i65, %.42.i.i63
-  %.77.i.i = add i64 %.65.i.i, %.76.i.i67
+  %.76.i.i64 = udiv i64 %.49.i.i62, %.42.i.i60
+  %.77.i.i = add i64 %.65.i.i, %.76.i.i64
   %.87.i.i = zext i32 %.13.i.i to i64
-  %.88.i.i68 = mul i64 %.77.i.i, %.87.i.i
-  %.89.i.i69 = add i64 %.55.i.i, %.88.i.i68
-  %.90.i.i = zext i32 %.5.i.i50 to i64
-  %.91.i.i70 = mul i64 %.89.i.i69, %.90.i.i
-  %.92.i.i71 = add i64 %.33.i.i60, %.91.i.i70
-  br label %chosen.35.i
+  %.88.i.i65 = mul i64 %.77.i.i, %.87.i.i
+  %.89.i.i66 = add i64 %.55.i.i, %.88.i.i65
+  %.90.i.i = zext i32 %.5.i.i47 to i64
+  %.91.i.i67 = mul i64 %.89.i.i66, %.90.i.i
+  %.92.i.i68 = add i64 %.33.i.i57, %.91.i.i67
+  br label %chosen.33.i
 
-chosen.35.i:                                      ; preds = %no.34.i, %do.28.i
-  %.45.i72 = phi i64 [ %.92.i.i71, %no.34.i ], [ %number.0.i, %do.28.i ]
-  %.49.i = load ptr, ptr %.48.i47, align 1
-  %.51.i = load i64, ptr %.65, align 1
-  %.53.i = add i64 %.51.i, %.26.06.i
-  %.54.i = shl i64 %.53.i, 3
-  %.55.i = getelementptr i8, ptr %.49.i, i64 %.54.i
-  %.56.i73 = load ptr, ptr %.55.i, align 1
-  tail call fastcc void @block_start.begin(ptr %context.given, ptr %.56.i73, i64 %.45.i72)
-  %.59.i = add nuw i64 %.26.06.i, 1
-  %.32.i74 = icmp ult i64 %.59.i, %.18.i41
-  br i1 %.32.i74, label %do.28.i, label %after.17
+chosen.33.i:                                      ; preds = %no.32.i, %do.26.i
+  %.43.i = phi i64 [ %.92.i.i68, %no.32.i ], [ %number.0.i, %do.26.i ]
+  %.47.i69 = load ptr, ptr %.46.i46, align 1
+  %.49.i = load i64, ptr %.65, align 1
+  %.51.i = add i64 %.49.i, %.24.06.i
+  %.52.i = shl i64 %.51.i, 3
+  %.53.i = getelementptr i8, ptr %.47.i69, i64 %.52.i
+  %.54.i = load ptr, ptr %.53.i, align 1
+  tail call fastcc void @block_start.begin(ptr %context.given, ptr %.54.i, i64 %.43.i)
+  %.57.i70 = add nuw i64 %.24.06.i, 1
+  %.30.i71 = icmp ult i64 %.57.i70, %.18.i41
+  br i1 %.30.i71, label %do.26.i, label %after.17
 
 else.53:                                          ; preds = %block_start.draw_ticket.exit
-  %.5.i.i76 = load i64, ptr %.4.i.i75, align 1
-  %.122.not.i.i77 = icmp eq i64 %.5.i.i76, 0
-  br i1 %.122.not.i.i77, label %forget.exit.i88, label %do.8.i.i80
+  %.5.i.i73 = load i64, ptr %.4.i.i72, align 1
+  %.122.not.i.i74 = icmp eq i64 %.5.i.i73, 0
+  br i1 %.122.not.i.i74, label %forget.exit.i85, label %do.8.i.i77
 
-do.8.i.i80:                                       ; preds = %else.53, %do.8.i.i80
-  %.6.03.i.i81 = phi i64 [ %.21.i.i86, %do.8.i.i80 ], [ 0, %else.53 ]
-  %.15.i.i82 = load ptr, ptr %.14.i.i79, align 1
-  %.17.i.i83 = mul i64 %.6.03.i.i81, 48
-  %.18.i.i84 = getelementptr i8, ptr %.15.i.i82, i64 %.17.i.i83
-  %.19.i.i85 = getelementptr i8, ptr %.18.i.i84, i64 8
-  store i64 0, ptr %.19.i.i85, align 1
-  %.21.i.i86 = add nuw i64 %.6.03.i.i81, 1
-  %.12.i.i87 = icmp ult i64 %.21.i.i86, %.5.i.i76
-  br i1 %.12.i.i87, label %do.8.i.i80, label %forget.exit.i88
+do.8.i.i77:                                       ; preds = %else.53, %do.8.i.i77
+  %.6.03.i.i78 = phi i64 [ %.21.i.i83, %do.8.i.i77 ], [ 0, %else.53 ]
+  %.15.i.i79 = load ptr, ptr %.14.i.i76, align 1
+  %.17.i.i80 = mul i64 %.6.03.i.i78, 48
+  %.18.i.i81 = getelementptr i8, ptr %.15.i.i79, i64 %.17.i.i80
+  %.19.i.i82 = getelementptr i8, ptr %.18.i.i81, i64 8
+  store i64 0, ptr %.19.i.i82, align 1
+  %.21.i.i83 = add nuw i64 %.6.03.i.i78, 1
+  %.12.i.i84 = icmp ult i64 %.21.i.i83, %.5.i.i73
+  br i1 %.12.i.i84, label %do.8.i.i77, label %forget.exit.i85
 
-forget.exit.i88:                                  ; preds = %do.8.i.i80, %else.53
-  %.6.i90 = load i64, ptr %.5.i89, align 1
-  %.136.not.i91 = icmp eq i64 %.6.i90, 0
-  br i1 %.136.not.i91, label %common.ret, label %do.9.lr.ph.i92
+forget.exit.i85:                                  ; preds = %do.8.i.i77, %else.53
+  %.6.i87 = load i64, ptr %.5.i86, align 1
+  %.136.not.i88 = icmp eq i64 %.6.i87, 0
+  br i1 %.136.not.i88, label %common.ret, label %do.9.lr.ph.i89
 
-do.9.lr.ph.i92:                                   ; preds = %forget.exit.i88
-  %.16.i94 = load i64, ptr %.15.i93, align 1
-  %invariant.op.i95 = add i64 %.16.i94, 1
-  %.28.i97 = load ptr, ptr %.27.i96, align 1
-  br label %do.9.i98
+do.9.lr.ph.i89:                                   ; preds = %forget.exit.i85
+  %.16.i91 = load i64, ptr %.15.i90, align 1
+  %invariant.op.i92 = add i64 %.16.i91, 1
+  %.28.i94 = load ptr, ptr %.27.i93, align 1
+  br label %do.9.i95
 
-for.8.i113:                                       ; preds = %do.9.i98
-  %.48.i114 = add nuw i64 %.7.07.i99, 1
-  %.13.i115 = icmp ult i64 %.48.i114, %.6.i90
-  br i1 %.13.i115, label %do.9.i98, label %common.ret
+for.8.i110:                                       ; preds = %do.9.i95
+  %.48.i111 = add nuw i64 %.7.07.i96, 1
+  %.13.i112 = icmp ult i64 %.48.i111, %.6.i87
+  br i1 %.13.i112, label %do.9.i95, label %common.ret
 
-do.9.i98:                                         ; preds = %for.8.i113, %do.9.lr.ph.i92
-  %.7.07.i99 = phi i64 [ 0, %do.9.lr.ph.i92 ], [ %.48.i114, %for.8.i113 ]
-  %.19.reass.i100 = add i64 %invariant.op.i95, %.7.07.i99
-  %.23.i101 = urem i64 %.19.reass.i100, %.6.i90
-  %.30.i102 = shl i64 %.23.i101, 3
-  %.31.i103 = getelementptr i8, ptr %.28.i97, i64 %.30.i102
-  %.32.i104 = load ptr, ptr %.31.i103, align 1
-  %.33.i105 = load i32, ptr %.32.i104, align 1
-  %.34.not.i106 = icmp eq i32 %.33.i105, 0
-  br i1 %.34.not.i106, label %for.8.i113, label %then.24.i107
+do.9.i95:                                         ; preds = %for.8.i110, %do.9.lr.ph.i89
+  %.7.07.i96 = phi i64 [ 0, %do.9.lr.ph.i89 ], [ %.48.i111, %for.8.i110 ]
+  %.19.reass.i97 = add i64 %invariant.op.i92, %.7.07.i96
+  %.23.i98 = urem i64 %.19.reass.i97, %.6.i87
+  %.30.i99 = shl i64 %.23.i98, 3
+  %.31.i100 = getelementptr i8, ptr %.28.i94, i64 %.30.i99
+  %.32.i101 = load ptr, ptr %.31.i100, align 1
+  %.33.i102 = load i32, ptr %.32.i101, align 1
+  %.34.not.i103 = icmp eq i32 %.33.i102, 0
+  br i1 %.34.not.i103, label %for.8.i110, label %then.24.i104
 
-then.24.i107:                                     ; preds = %do.9.i98
-  %.31.i103.le = getelementptr i8, ptr %.28.i97, i64 %.30.i102
-  store i64 %.23.i101, ptr %.15.i93, align 1
+then.24.i104:                                     ; preds = %do.9.i95
+  %.31.i100.le = getelementptr i8, ptr %.28.i94, i64 %.30.i99
+  store i64 %.23.i98, ptr %.15.i90, align 1
   br label %after.17.sink.split
 
 then.78:                                          ; preds = %scheduling.take_turns.exit
   %.85 = load ptr, ptr %.19, align 1
-  %.5.i118 = load i64, ptr %.10.i7, align 1
-  %.12158.not.i = icmp eq i64 %.5.i118, 0
-  br i1 %.12158.not.i, label %after.10.i, label %do.8.lr.ph.i
+  %.5.i115 = load i64, ptr %.10.i7, align 1
+  %.12161.not.i = icmp eq i64 %.5.i115, 0
+  br i1 %.12161.not.i, label %after.10.i, label %do.8.lr.ph.i
 
 do.8.lr.ph.i:                                     ; preds = %then.78
-  %.4.i14.i = getelementptr i8, ptr %.85, i64 40
-  %.5.i15.i = load ptr, ptr %.4.i14.i, align 1
-  %.9.i17.i = load i64, ptr %.8.i16.i119, align 1
+  %.4.i9.i = getelementptr i8, ptr %.85, i64 40
+  %.5.i10.i = load ptr, ptr %.4.i9.i, align 1
+  %.9.i12.i = load i64, ptr %.8.i11.i, align 1
   br label %do.8.i
 
-do.8.i:                                           ; preds = %after.18.i, %do.8.lr.ph.i
-  %alive.0163.i = phi i32 [ 0, %do.8.lr.ph.i ], [ %alive.1.i, %after.18.i ]
-  %waiting.0162.i = phi i32 [ 0, %do.8.lr.ph.i ], [ %waiting.1.i, %after.18.i ]
-  %free.0161.i = phi i32 [ 0, %do.8.lr.ph.i ], [ %.57.i136, %after.18.i ]
-  %used.0160.i = phi i32 [ 0, %do.8.lr.ph.i ], [ %used.1.i, %after.18.i ]
-  %.6.0159.i = phi i64 [ 0, %do.8.lr.ph.i ], [ %.59.i137, %after.18.i ]
-  %.10.i18.i = mul i64 %.6.0159.i, %.9.i17.i
-  %.11.i19.i = getelementptr i8, ptr %.5.i15.i, i64 %.10.i18.i
-  %.20.i120 = getelementptr i8, ptr %.11.i19.i, i64 128
-  %.21.i121 = load i32, ptr %.20.i120, align 1
-  %.22.not.i = icmp eq i32 %.21.i121, 0
-  br i1 %.22.not.i, label %after.18.i, label %then.17.i
+do.8.i:                                           ; preds = %do.8.i, %do.8.lr.ph.i
+  %alive.0163.i = phi i1 [ false, %do.8.lr.ph.i ], [ %spec.select.i, %do.8.i ]
+  %.6.0162.i = phi i64 [ 0, %do.8.lr.ph.i ], [ %.23.i117, %do.8.i ]
+  %.10.i13.i = mul i64 %.6.0162.i, %.9.i12.i
+  %.11.i14.i = getelementptr i8, ptr %.5.i10.i, i64 %.10.i13.i
+  %.19.i = getelementptr i8, ptr %.11.i14.i, i64 128
+  %.20.i116 = load i32, ptr %.19.i, align 1
+  %.21.not.i = icmp ne i32 %.20.i116, 0
+  %spec.select.i = select i1 %.21.not.i, i1 true, i1 %alive.0163.i
+  %.23.i117 = add nuw i64 %.6.0162.i, 1
+  %.12.i118 = icmp ult i64 %.23.i117, %.5.i115
+  br i1 %.12.i118, label %do.8.i, label %after.10.i
 
-after.10.loopexit.i:                              ; preds = %after.18.i
-  %4 = icmp eq i32 %.57.i136, 0
-  br label %after.10.i
+after.10.i:                                       ; preds = %do.8.i, %then.78
+  %alive.0.lcssa.i = phi i1 [ false, %then.78 ], [ %spec.select.i, %do.8.i ]
+  %.25.i119 = getelementptr i8, ptr %.85, i64 72
+  %.26.i120 = load ptr, ptr %.25.i119, align 1
+  br i1 %alive.0.lcssa.i, label %after.28.i, label %then.27.i
 
-after.10.i:                                       ; preds = %after.10.loopexit.i, %then.78
-  %used.0.lcssa.i = phi i32 [ 0, %then.78 ], [ %used.1.i, %after.10.loopexit.i ]
-  %free.0.lcssa.i = phi i1 [ true, %then.78 ], [ %4, %after.10.loopexit.i ]
-  %waiting.0.lcssa.i = phi i32 [ 0, %then.78 ], [ %waiting.1.i, %after.10.loopexit.i ]
-  %alive.0.lcssa.i = phi i32 [ 0, %then.78 ], [ %alive.1.i, %after.10.loopexit.i ]
-  %.61.i = getelementptr i8, ptr %.85, i64 72
-  %.62.i139 = load ptr, ptr %.61.i, align 1
-  %.66.i = icmp eq i32 %alive.0.lcssa.i, 0
-  br i1 %.66.i, label %then.63.i, label %after.64.i
-
-then.17.i:                                        ; preds = %do.8.i
-  %.24.i122 = add i32 %alive.0163.i, 1
-  %.31.i123 = getelementptr i8, ptr %.11.i19.i, i64 132
-  %.32.i124 = load i32, ptr %.31.i123, align 1
-  %.33.i125 = icmp eq i32 %.21.i121, %.32.i124
-  %.35.i126 = zext i1 %.33.i125 to i32
-  %spec.select.i = add i32 %waiting.0162.i, %.35.i126
-  %.38.i127 = getelementptr i8, ptr %.11.i19.i, i64 256
-  %.39.i128 = load <16 x i32>, ptr %.38.i127, align 1
-  %.40.i129 = icmp ne <16 x i32> %.39.i128, zeroinitializer
-  %.41.i = bitcast <16 x i1> %.40.i129 to i16
-  %.42.i = zext i16 %.41.i to i32
-  %.43.i = or i32 %used.0160.i, %.42.i
-  br label %after.18.i
-
-after.18.i:                                       ; preds = %then.17.i, %do.8.i
-  %used.1.i = phi i32 [ %.43.i, %then.17.i ], [ %used.0160.i, %do.8.i ]
-  %waiting.1.i = phi i32 [ %spec.select.i, %then.17.i ], [ %waiting.0162.i, %do.8.i ]
-  %alive.1.i = phi i32 [ %.24.i122, %then.17.i ], [ %alive.0163.i, %do.8.i ]
-  %.49.i130 = getelementptr i8, ptr %.11.i19.i, i64 132
-  %.50.i131 = load i32, ptr %.49.i130, align 1
-  %.52.i = getelementptr i8, ptr %.11.i19.i, i64 184
-  %.53.i132 = load i32, ptr %.52.i, align 1
-  %.54.i133 = or i32 %.53.i132, %.50.i131
-  %.55.i134 = xor i32 %.54.i133, -1
-  %.56.i135 = and i32 %.21.i121, %.55.i134
-  %.57.i136 = or i32 %.56.i135, %free.0161.i
-  %.59.i137 = add nuw i64 %.6.0159.i, 1
-  %.12.i138 = icmp ult i64 %.59.i137, %.5.i118
-  br i1 %.12.i138, label %do.8.i, label %after.10.loopexit.i
-
-then.63.i:                                        ; preds = %after.10.i
+then.27.i:                                        ; preds = %after.10.i
   store i32 0, ptr %.85, align 1
-  %.70.i = tail call fastcc i1 @scheduling.complete_copies(ptr %context.given, ptr nonnull %.85)
-  %.5.i21.i = load i64, ptr %.10.i7, align 1
-  %.124.not.i.i = icmp eq i64 %.5.i21.i, 0
-  br i1 %.124.not.i.i, label %warpgroup_products.left_alone.exit.i, label %do.8.lr.ph.i.i171
+  %.33.i121 = tail call fastcc i1 @scheduling.complete_copies(ptr %context.given, ptr nonnull %.85)
+  %.5.i16.i = load i64, ptr %.10.i7, align 1
+  %.124.not.i.i = icmp eq i64 %.5.i16.i, 0
+  br i1 %.124.not.i.i, label %warpgroup_products.left_alone.exit.i, label %do.8.lr.ph.i.i122
 
-do.8.lr.ph.i.i171:                                ; preds = %then.63.i
-  %.14.i.i172 = getelementptr i8, ptr %.85, i64 40
-  %.15.i.i173 = load ptr, ptr %.14.i.i172, align 1
-  %.20.i.i175 = load i64, ptr %.19.i.i174, align 1
-  br label %do.8.i.i176
+do.8.lr.ph.i.i122:                                ; preds = %then.27.i
+  %.14.i.i123 = getelementptr i8, ptr %.85, i64 40
+  %.15.i.i124 = load ptr, ptr %.14.i.i123, align 1
+  %.20.i.i126 = load i64, ptr %.19.i.i125, align 1
+  br label %do.8.i.i127
 
-for.7.i.i:                                        ; preds = %and.6.i.i.i195
+for.7.i.i:                                        ; preds = %and.6.i.i.i153
   %.47.i.i = add nuw i64 %.6.05.i.i, 1
-  %.12.i.i200 = icmp ult i64 %.47.i.i, %.5.i21.i
-  br i1 %.12.i.i200, label %do.8.i.i176, label %warpgroup_products.left_alone.exit.i
+  %.12.i.i158 = icmp ult i64 %.47.i.i, %.5.i16.i
+  br i1 %.12.i.i158, label %do.8.i.i127, label %warpgroup_products.left_alone.exit.i
 
-do.8.i.i176:                                      ; preds = %for.7.i.i, %do.8.lr.ph.i.i171
-  %.6.05.i.i = phi i64 [ 0, %do.8.lr.ph.i.i171 ], [ %.47.i.i, %for.7.i.i ]
-  %.17.i.i177 = and i64 %.6.05.i.i, -4
-  %.21.i.i178 = mul i64 %.17.i.i177, %.20.i.i175
-  %.22.i.i179 = getelementptr i8, ptr %.15.i.i173, i64 %.21.i.i178
-  %.34.i.i180 = mul i64 %.6.05.i.i, %.20.i.i175
-  %.35.i.i181 = getelementptr i8, ptr %.15.i.i173, i64 %.34.i.i180
-  %.38.i.i182 = getelementptr i8, ptr %.35.i.i181, i64 216
-  %.40.i.i183 = getelementptr i8, ptr %.22.i.i179, i64 216
-  %.8.i.i.i = load i32, ptr %.38.i.i182, align 1
-  %.10.i.i.i = load i32, ptr %.40.i.i183, align 1
+do.8.i.i127:                                      ; preds = %for.7.i.i, %do.8.lr.ph.i.i122
+  %.6.05.i.i = phi i64 [ 0, %do.8.lr.ph.i.i122 ], [ %.47.i.i, %for.7.i.i ]
+  %.17.i.i128 = and i64 %.6.05.i.i, -4
+  %.21.i.i129 = mul i64 %.17.i.i128, %.20.i.i126
+  %.22.i.i130 = getelementptr i8, ptr %.15.i.i124, i64 %.21.i.i129
+  %.34.i.i131 = mul i64 %.6.05.i.i, %.20.i.i126
+  %.35.i.i132 = getelementptr i8, ptr %.15.i.i124, i64 %.34.i.i131
+  %.38.i.i133 = getelementptr i8, ptr %.35.i.i132, i64 216
+  %.40.i.i134 = getelementptr i8, ptr %.22.i.i130, i64 216
+  %.8.i.i.i = load i32, ptr %.38.i.i133, align 1
+  %.10.i.i.i = load i32, ptr %.40.i.i134, align 1
   %.11.i.i.i = icmp eq i32 %.8.i.i.i, %.10.i.i.i
-  br i1 %.11.i.i.i, label %and.6.i.i.i195, label %no.4.i.i.i
+  br i1 %.11.i.i.i, label %and.6.i.i.i153, label %no.4.i.i.i
 
-no.4.i.i.i:                                       ; preds = %and.6.i.i.i195, %do.8.i.i176
-  %.44.i.i = trunc i64 %.17.i.i177 to i32
+no.4.i.i.i:                                       ; preds = %and.6.i.i.i153, %do.8.i.i127
+  %.44.i.i = trunc i64 %.17.i.i128 to i32
   %.45.i.i = or disjoint i32 %.44.i.i, 1
   br label %warpgroup_products.left_alone.exit.i
 
-and.6.i.i.i195:                                   ; preds = %do.8.i.i176
-  %.13.i.i.i196 = getelementptr i8, ptr %.35.i.i181, i64 224
-  %.14.i.i.i197 = load i32, ptr %.13.i.i.i196, align 1
-  %.16.i.i.i198 = getelementptr i8, ptr %.22.i.i179, i64 224
-  %.17.i.i.i199 = load i32, ptr %.16.i.i.i198, align 1
-  %.18.i.i.i = icmp eq i32 %.14.i.i.i197, %.17.i.i.i199
+and.6.i.i.i153:                                   ; preds = %do.8.i.i127
+  %.13.i.i.i154 = getelementptr i8, ptr %.35.i.i132, i64 224
+  %.14.i.i.i155 = load i32, ptr %.13.i.i.i154, align 1
+  %.16.i.i.i156 = getelementptr i8, ptr %.22.i.i130, i64 224
+  %.17.i.i.i157 = load i32, ptr %.16.i.i.i156, align 1
+  %.18.i.i.i = icmp eq i32 %.14.i.i.i155, %.17.i.i.i157
   br i1 %.18.i.i.i, label %for.7.i.i, label %no.4.i.i.i
 
-warpgroup_products.left_alone.exit.i:             ; preds = %for.7.i.i, %no.4.i.i.i, %then.63.i
-  %common.ret.op.i.i184 = phi i32 [ %.45.i.i, %no.4.i.i.i ], [ 0, %then.63.i ], [ 0, %for.7.i.i ]
-  %.77.not.i = icmp eq i32 %common.ret.op.i.i184, 0
-  br i1 %.77.not.i, label %after.75.i, label %then.74.i
+warpgroup_products.left_alone.exit.i:             ; preds = %for.7.i.i, %no.4.i.i.i, %then.27.i
+  %common.ret.op.i.i135 = phi i32 [ %.45.i.i, %no.4.i.i.i ], [ 0, %then.27.i ], [ 0, %for.7.i.i ]
+  %.40.not.i = icmp eq i32 %common.ret.op.i.i135, 0
+  br i1 %.40.not.i, label %after.38.i, label %then.37.i
 
-after.64.i:                                       ; preds = %after.10.i
-  %.105.not.i = icmp eq i32 %waiting.0.lcssa.i, 0
-  %.112.not167.i = icmp eq i32 %used.0.lcssa.i, 0
-  %or.cond.i = select i1 %.105.not.i, i1 true, i1 %.112.not167.i
-  br i1 %or.cond.i, label %or.125.i, label %do.109.i
+after.28.i:                                       ; preds = %after.10.i
+  %.67.i = tail call fastcc i1 @scheduling.goes_on(ptr %context.given, ptr %.85)
+  br i1 %.67.i, label %then.63.i, label %after.64.i
 
-then.74.i:                                        ; preds = %warpgroup_products.left_alone.exit.i
-  %.82.i = add i32 %common.ret.op.i.i184, -1
-  %.83.i = zext i32 %.82.i to i64
-  %.4.i10.i = getelementptr i8, ptr %.85, i64 40
-  %.5.i11.i = load ptr, ptr %.4.i10.i, align 1
-  %.9.i13.i = load i64, ptr %.8.i12.i, align 1
-  %.10.i.i185 = mul i64 %.9.i13.i, %.83.i
-  %.11.i.i186 = getelementptr i8, ptr %.5.i11.i, i64 %.10.i.i185
-  store i32 42, ptr %.5.i22.i, align 1
-  store i32 0, ptr %.9.i23.i, align 1
-  store i32 0, ptr %.13.i.i187, align 1
-  %.15.i24.i = getelementptr i8, ptr %.11.i.i186, i64 200
-  %.16.i.i188 = load i32, ptr %.15.i24.i, align 1
-  store i32 %.16.i.i188, ptr %.19.i25.i, align 1
-  store i64 0, ptr %.23.i.i189, align 1
+then.37.i:                                        ; preds = %warpgroup_products.left_alone.exit.i
+  %.45.i136 = add i32 %common.ret.op.i.i135, -1
+  %.46.i137 = zext i32 %.45.i136 to i64
+  %.4.i5.i = getelementptr i8, ptr %.85, i64 40
+  %.5.i6.i = load ptr, ptr %.4.i5.i, align 1
+  %.9.i8.i = load i64, ptr %.8.i7.i, align 1
+  %.10.i.i138 = mul i64 %.9.i8.i, %.46.i137
+  %.11.i.i139 = getelementptr i8, ptr %.5.i6.i, i64 %.10.i.i138
+  store i32 42, ptr %.5.i17.i, align 1
+  store i32 0, ptr %.9.i18.i, align 1
+  store i32 0, ptr %.13.i.i140, align 1
+  %.15.i19.i = getelementptr i8, ptr %.11.i.i139, i64 200
+  %.16.i.i141 = load i32, ptr %.15.i19.i, align 1
+  store i32 %.16.i.i141, ptr %.19.i20.i, align 1
+  store i64 0, ptr %.23.i.i142, align 1
   br label %after.79
 
-after.75.i:                                       ; preds = %warpgroup_products.left_alone.exit.i
-  %.86.i190 = getelementptr i8, ptr %.62.i139, i64 16
-  %.87.i191 = load i64, ptr %.86.i190, align 1
-  %.88.i = add i64 %.87.i191, -1
-  store i64 %.88.i, ptr %.86.i190, align 1
-  %.90.i = getelementptr i8, ptr %.62.i139, i64 32
-  store i64 0, ptr %.90.i, align 1
-  %.93.i = load i64, ptr %.92.i, align 1
-  %.94.i = add i64 %.93.i, 1
-  store i64 %.94.i, ptr %.92.i, align 1
-  %.99.i = load i64, ptr %.86.i190, align 1
-  %.100.not.i = icmp eq i64 %.99.i, 0
-  br i1 %.100.not.i, label %after.79, label %then.95.i
+after.38.i:                                       ; preds = %warpgroup_products.left_alone.exit.i
+  %.49.i144 = getelementptr i8, ptr %.26.i120, i64 16
+  %.50.i145 = load i64, ptr %.49.i144, align 1
+  %.51.i146 = add i64 %.50.i145, -1
+  store i64 %.51.i146, ptr %.49.i144, align 1
+  %.54.i148 = load i64, ptr %.53.i147, align 1
+  %.55.i = add i64 %.54.i148, 1
+  store i64 %.55.i, ptr %.53.i147, align 1
+  %.60.i = load i64, ptr %.49.i144, align 1
+  %.61.not.i = icmp eq i64 %.60.i, 0
+  br i1 %.61.not.i, label %after.79, label %then.56.i
 
-then.95.i:                                        ; preds = %after.75.i
-  %.5.i27.i = load i64, ptr %.4.i26.i, align 1
-  %.122.not.i.i192 = icmp eq i64 %.5.i27.i, 0
-  br i1 %.122.not.i.i192, label %after.79, label %do.8.i30.i
+then.56.i:                                        ; preds = %after.38.i
+  %.5.i22.i = load i64, ptr %.4.i21.i, align 1
+  %.122.not.i.i149 = icmp eq i64 %.5.i22.i, 0
+  br i1 %.122.not.i.i149, label %after.79, label %do.8.i25.i
 
-do.8.i30.i:                                       ; preds = %then.95.i, %do.8.i30.i
-  %.6.03.i.i193 = phi i64 [ %.21.i34.i, %do.8.i30.i ], [ 0, %then.95.i ]
-  %.15.i31.i = load ptr, ptr %.14.i29.i, align 1
-  %.17.i32.i = mul i64 %.6.03.i.i193, 48
-  %.18.i.i194 = getelementptr i8, ptr %.15.i31.i, i64 %.17.i32.i
-  %.19.i33.i = getelementptr i8, ptr %.18.i.i194, i64 8
-  store i64 0, ptr %.19.i33.i, align 1
-  %.21.i34.i = add nuw i64 %.6.03.i.i193, 1
-  %.12.i35.i = icmp ult i64 %.21.i34.i, %.5.i27.i
-  br i1 %.12.i35.i, label %do.8.i30.i, label %after.79
+do.8.i25.i:                                       ; preds = %then.56.i, %do.8.i25.i
+  %.6.03.i.i150 = phi i64 [ %.21.i29.i, %do.8.i25.i ], [ 0, %then.56.i ]
+  %.15.i26.i = load ptr, ptr %.14.i24.i, align 1
+  %.17.i27.i = mul i64 %.6.03.i.i150, 48
+  %.18.i.i151 = getelementptr i8, ptr %.15.i26.i, i64 %.17.i27.i
+  %.19.i28.i = getelementptr i8, ptr %.18.i.i151, i64 8
+  store i64 0, ptr %.19.i28.i, align 1
+  %.21.i29.i = add nuw i64 %.6.03.i.i150, 1
+  %.12.i30.i152 = icmp ult i64 %.21.i29.i, %.5.i22.i
+  br i1 %.12.i30.i152, label %do.8.i25.i, label %after.79
 
-after.103.i:                                      ; preds = %do.109.i
-  br i1 %spec.select9.i, label %then.122.i, label %or.125.i
-
-do.109.i:                                         ; preds = %after.64.i, %do.109.i
-  %.106.0169.i = phi i32 [ %.115.i141, %do.109.i ], [ %used.0.lcssa.i, %after.64.i ]
-  %opened.1168.i = phi i1 [ %spec.select9.i, %do.109.i ], [ false, %after.64.i ]
-  %.113.i = tail call range(i32 0, 33) i32 @llvm.cttz.i32(i32 %.106.0169.i, i1 true)
-  %.114.i140 = add nsw i32 %.106.0169.i, -1
-  %.115.i141 = and i32 %.114.i140, %.106.0169.i
-  %.121.i = tail call fastcc i1 @scheduling.try_to_open(ptr %context.given, ptr %.85, i32 %.113.i)
-  %spec.select9.i = select i1 %.121.i, i1 true, i1 %opened.1168.i
-  %.112.not.i = icmp eq i32 %.115.i141, 0
-  br i1 %.112.not.i, label %after.103.i, label %do.109.i
-
-then.122.i:                                       ; preds = %do.13.i.i.i, %and.131.i, %after.103.i
-  %.139.i = getelementptr i8, ptr %.62.i139, i64 32
-  store i64 0, ptr %.139.i, align 1
-  %.4.i36.i = getelementptr i8, ptr %.85, i64 48
-  store i64 0, ptr %.4.i36.i, align 1
-  %.9.i38.i = load i64, ptr %.8.i37.i, align 1
-  %.10.not.i.i = icmp eq i64 %.9.i38.i, 0
+then.63.i:                                        ; preds = %after.28.i
+  %.4.i31.i = getelementptr i8, ptr %.85, i64 48
+  store i64 0, ptr %.4.i31.i, align 1
+  %.9.i33.i = load i64, ptr %.8.i32.i, align 1
+  %.10.not.i.i = icmp eq i64 %.9.i33.i, 0
   br i1 %.10.not.i.i, label %after.79, label %then.5.i.i
 
-then.5.i.i:                                       ; preds = %then.122.i
-  %.13.i40.i = load i64, ptr %.10.i7, align 1
-  %.205.i.i = icmp ugt i64 %.13.i40.i, 1
+then.5.i.i:                                       ; preds = %then.63.i
+  %.13.i35.i = load i64, ptr %.10.i7, align 1
+  %.205.i.i = icmp ugt i64 %.13.i35.i, 1
   br i1 %.205.i.i, label %do.16.i.i, label %after.79
 
 do.16.i.i:                                        ; preds = %then.5.i.i, %do.16.i.i
-  %.14.06.i.i = phi i64 [ %.57.i.i149, %do.16.i.i ], [ 1, %then.5.i.i ]
-  %.23.i42.i = load i64, ptr %.10.i7, align 1
-  %.25.i.i143 = sub i64 %.23.i42.i, %.14.06.i.i
-  %.5.i.i.i = load i64, ptr %.8.i37.i, align 1
-  %.8.i.i43.i = shl i64 %.5.i.i.i, 13
-  %.9.i.i.i144 = xor i64 %.8.i.i43.i, %.5.i.i.i
-  %.12.i.i.i145 = lshr i64 %.9.i.i.i144, 7
-  %.13.i.i44.i = xor i64 %.12.i.i.i145, %.9.i.i.i144
-  %.16.i.i45.i = shl i64 %.13.i.i44.i, 17
-  %.17.i.i46.i = xor i64 %.16.i.i45.i, %.13.i.i44.i
-  store i64 %.17.i.i46.i, ptr %.8.i37.i, align 1
-  %.31.i.i = add i64 %.25.i.i143, 1
-  %.32.i.i146 = urem i64 %.17.i.i46.i, %.31.i.i
-  %.35.i47.i = load ptr, ptr %.34.i41.i, align 1
-  %.37.i.i = getelementptr i32, ptr %.35.i47.i, i64 %.25.i.i143
-  %.38.i48.i = load i32, ptr %.37.i.i, align 1
-  %.43.i.i147 = getelementptr i32, ptr %.35.i47.i, i64 %.32.i.i146
-  %.44.i49.i = load i32, ptr %.43.i.i147, align 1
-  store i32 %.44.i49.i, ptr %.37.i.i, align 1
-  %.53.i.i = load ptr, ptr %.34.i41.i, align 1
-  %.55.i.i148 = getelementptr i32, ptr %.53.i.i, i64 %.32.i.i146
-  store i32 %.38.i48.i, ptr %.55.i.i148, align 1
-  %.57.i.i149 = add nuw i64 %.14.06.i.i, 1
-  %.20.i50.i = icmp ult i64 %.57.i.i149, %.13.i40.i
-  br i1 %.20.i50.i, label %do.16.i.i, label %after.79
+  %.14.06.i.i = phi i64 [ %.57.i.i189, %do.16.i.i ], [ 1, %then.5.i.i ]
+  %.23.i37.i = load i64, ptr %.10.i7, align 1
+  %.25.i.i183 = sub i64 %.23.i37.i, %.14.06.i.i
+  %.5.i.i.i = load i64, ptr %.8.i32.i, align 1
+  %.8.i.i38.i = shl i64 %.5.i.i.i, 13
+  %.9.i.i.i184 = xor i64 %.8.i.i38.i, %.5.i.i.i
+  %.12.i.i.i185 = lshr i64 %.9.i.i.i184, 7
+  %.13.i.i39.i = xor i64 %.12.i.i.i185, %.9.i.i.i184
+  %.16.i.i40.i = shl i64 %.13.i.i39.i, 17
+  %.17.i.i41.i = xor i64 %.16.i.i40.i, %.13.i.i39.i
+  store i64 %.17.i.i41.i, ptr %.8.i32.i, align 1
+  %.31.i.i = add i64 %.25.i.i183, 1
+  %.32.i.i186 = urem i64 %.17.i.i41.i, %.31.i.i
+  %.35.i42.i = load ptr, ptr %.34.i36.i, align 1
+  %.37.i.i = getelementptr i32, ptr %.35.i42.i, i64 %.25.i.i183
+  %.38.i43.i = load i32, ptr %.37.i.i, align 1
+  %.43.i.i187 = getelementptr i32, ptr %.35.i42.i, i64 %.32.i.i186
+  %.44.i44.i = load i32, ptr %.43.i.i187, align 1
+  store i32 %.44.i44.i, ptr %.37.i.i, align 1
+  %.53.i.i = load ptr, ptr %.34.i36.i, align 1
+  %.55.i.i188 = getelementptr i32, ptr %.53.i.i, i64 %.32.i.i186
+  store i32 %.38.i43.i, ptr %.55.i.i188, align 1
+  %.57.i.i189 = add nuw i64 %.14.06.i.i, 1
+  %.20.i45.i = icmp ult i64 %.57.i.i189, %.13.i35.i
+  br i1 %.20.i45.i, label %do.16.i.i, label %after.79
 
-else.123.i:                                       ; preds = %after.14.i.i, %and.132.i, %or.125.i
-  %.141.i161 = getelementptr i8, ptr %.62.i139, i64 32
-  %.142.i = load i64, ptr %.141.i161, align 1
-  %.143.i162 = add i64 %.142.i, 1
-  store i64 %.143.i162, ptr %.141.i161, align 1
-  %.150.i = getelementptr i8, ptr %.62.i139, i64 16
-  %.151.i = load i64, ptr %.150.i, align 1
-  %.152.not.i = icmp ult i64 %.143.i162, %.151.i
-  br i1 %.152.not.i, label %after.145.i, label %and.155.i
+after.64.i:                                       ; preds = %after.28.i
+  %.71.i159 = getelementptr i8, ptr %.26.i120, i64 8
+  %.72.i160 = load i64, ptr %.71.i159, align 1
+  %.79164.not.i = icmp eq i64 %.72.i160, 0
+  br i1 %.79164.not.i, label %and.114.i, label %do.75.lr.ph.i
 
-or.125.i:                                         ; preds = %after.103.i, %after.64.i
-  %.130.i = icmp eq i32 %waiting.0.lcssa.i, %alive.0.lcssa.i
-  br i1 %.130.i, label %else.123.i, label %and.131.i
+do.75.lr.ph.i:                                    ; preds = %after.64.i
+  %.99.i = getelementptr i8, ptr %.85, i64 80
+  br label %do.75.i
 
-and.131.i:                                        ; preds = %or.125.i
-  br i1 %free.0.lcssa.i, label %and.132.i, label %then.122.i
+do.75.i:                                          ; preds = %after.91.i, %do.75.lr.ph.i
+  %.73.0165.i = phi i64 [ 0, %do.75.lr.ph.i ], [ %.111.i, %after.91.i ]
+  %.82.i = load ptr, ptr %.81.i161, align 1
+  %.84.i162 = load i64, ptr %.26.i120, align 1
+  %.86.i163 = add i64 %.84.i162, %.73.0165.i
+  %.87.i164 = shl i64 %.86.i163, 3
+  %.88.i = getelementptr i8, ptr %.82.i, i64 %.87.i164
+  %.89.i = load ptr, ptr %.88.i, align 1
+  %.94.i = load i32, ptr %.89.i, align 1
+  %.95.not.i = icmp eq i32 %.94.i, 0
+  br i1 %.95.not.i, label %after.91.i, label %and.92.i
 
-and.132.i:                                        ; preds = %and.131.i
-  %.5.i52.i = load i64, ptr %.10.i7, align 1
-  %.1210.i.i = icmp eq i64 %.5.i52.i, 0
-  br i1 %.1210.i.i, label %else.123.i, label %do.8.lr.ph.i53.i
+then.90.i:                                        ; preds = %and.96.i
+  %.4.i46.i = getelementptr i8, ptr %.85, i64 48
+  store i64 0, ptr %.4.i46.i, align 1
+  %.9.i48.i = load i64, ptr %.8.i47.i, align 1
+  %.10.not.i49.i = icmp eq i64 %.9.i48.i, 0
+  br i1 %.10.not.i49.i, label %block_start.begin_round.exit78.i, label %then.5.i50.i
 
-do.8.lr.ph.i53.i:                                 ; preds = %and.132.i
-  %.4.i.i.i = getelementptr i8, ptr %.85, i64 40
-  %.5.i.i54.i = load ptr, ptr %.4.i.i.i, align 1
-  %.9.i.i56.i = load i64, ptr %.8.i.i55.i, align 1
-  %.21.i.i.i = getelementptr i8, ptr %.85, i64 24
-  br label %do.8.i57.i
+then.5.i50.i:                                     ; preds = %then.90.i
+  %.13.i52.i = load i64, ptr %.10.i7, align 1
+  %.205.i53.i = icmp ugt i64 %.13.i52.i, 1
+  br i1 %.205.i53.i, label %do.16.i56.i, label %block_start.begin_round.exit78.i
 
-do.8.i57.i:                                       ; preds = %after.14.i.i, %do.8.lr.ph.i53.i
-  %.6.011.i.i = phi i64 [ 0, %do.8.lr.ph.i53.i ], [ %.23.i62.i, %after.14.i.i ]
-  %.10.i.i58.i = mul i64 %.6.011.i.i, %.9.i.i56.i
-  %.11.i.i59.i = getelementptr i8, ptr %.5.i.i54.i, i64 %.10.i.i58.i
-  %.5.i2.i.i = getelementptr i8, ptr %.11.i.i59.i, i64 128
-  %.6.i.i.i151 = load i32, ptr %.5.i2.i.i, align 1
-  %.8.i3.i.i = getelementptr i8, ptr %.11.i.i59.i, i64 132
-  %.9.i4.i.i152 = load i32, ptr %.8.i3.i.i, align 1
-  %.10.i5.i.i = xor i32 %.9.i4.i.i152, -1
-  %.11.i6.i.i = and i32 %.6.i.i.i151, %.10.i5.i.i
-  %.24.i.i.i = getelementptr i8, ptr %.11.i.i59.i, i64 2688
-  %.43.i.i.i = getelementptr i8, ptr %.11.i.i59.i, i64 2944
-  br label %lanes.12.i.i.i
+do.16.i56.i:                                      ; preds = %then.5.i50.i, %do.16.i56.i
+  %.14.06.i57.i = phi i64 [ %.57.i76.i, %do.16.i56.i ], [ 1, %then.5.i50.i ]
+  %.23.i58.i = load i64, ptr %.10.i7, align 1
+  %.25.i59.i = sub i64 %.23.i58.i, %.14.06.i57.i
+  %.5.i.i60.i = load i64, ptr %.8.i47.i, align 1
+  %.8.i.i61.i = shl i64 %.5.i.i60.i, 13
+  %.9.i.i62.i = xor i64 %.8.i.i61.i, %.5.i.i60.i
+  %.12.i.i63.i = lshr i64 %.9.i.i62.i, 7
+  %.13.i.i64.i = xor i64 %.12.i.i63.i, %.9.i.i62.i
+  %.16.i.i65.i = shl i64 %.13.i.i64.i, 17
+  %.17.i.i66.i = xor i64 %.16.i.i65.i, %.13.i.i64.i
+  store i64 %.17.i.i66.i, ptr %.8.i47.i, align 1
+  %.31.i67.i = add i64 %.25.i59.i, 1
+  %.32.i68.i = urem i64 %.17.i.i66.i, %.31.i67.i
+  %.35.i69.i = load ptr, ptr %.34.i55.i, align 1
+  %.37.i70.i = getelementptr i32, ptr %.35.i69.i, i64 %.25.i59.i
+  %.38.i71.i = load i32, ptr %.37.i70.i, align 1
+  %.43.i72.i = getelementptr i32, ptr %.35.i69.i, i64 %.32.i68.i
+  %.44.i73.i = load i32, ptr %.43.i72.i, align 1
+  store i32 %.44.i73.i, ptr %.37.i70.i, align 1
+  %.53.i74.i = load ptr, ptr %.34.i55.i, align 1
+  %.55.i75.i = getelementptr i32, ptr %.53.i74.i, i64 %.32.i68.i
+  store i32 %.38.i71.i, ptr %.55.i75.i, align 1
+  %.57.i76.i = add nuw i64 %.14.06.i57.i, 1
+  %.20.i77.i = icmp ult i64 %.57.i76.i, %.13.i52.i
+  br i1 %.20.i77.i, label %do.16.i56.i, label %block_start.begin_round.exit78.i
 
-lanes.12.i.i.i:                                   ; preds = %do.13.i.i.i, %do.8.i57.i
-  %.3.0.i.i.i = phi i32 [ %.11.i6.i.i, %do.8.i57.i ], [ %.19.i.i.i153, %do.13.i.i.i ]
-  %.16.not.i.i.i = icmp eq i32 %.3.0.i.i.i, 0
-  br i1 %.16.not.i.i.i, label %after.14.i.i, label %do.13.i.i.i
-
-do.13.i.i.i:                                      ; preds = %lanes.12.i.i.i
-  %.17.i.i60.i = tail call range(i32 0, 33) i32 @llvm.cttz.i32(i32 %.3.0.i.i.i, i1 true)
-  %.18.i.i61.i = add i32 %.3.0.i.i.i, -1
-  %.19.i.i.i153 = and i32 %.18.i.i61.i, %.3.0.i.i.i
-  %.22.i.i.i = load ptr, ptr %.21.i.i.i, align 1
-  %.26.i.i.i = zext nneg i32 %.17.i.i60.i to i64
-  %.27.i.i.i154 = getelementptr i64, ptr %.24.i.i.i, i64 %.26.i.i.i
-  %.28.i.i.i155 = load i64, ptr %.27.i.i.i154, align 1
-  %.31.i.i.i156 = load ptr, ptr %.30.i.i.i150, align 1
-  %.32.i.i.i157 = getelementptr i8, ptr %.31.i.i.i156, i64 16
-  %.33.i.i.i158 = load i64, ptr %.32.i.i.i157, align 1
-  %.34.i.i.i = sub i64 %.28.i.i.i155, %.33.i.i.i158
-  %.35.i.i.i = getelementptr i8, ptr %.22.i.i.i, i64 %.34.i.i.i
-  %.37.i.i.i = load i64, ptr %.35.i.i.i, align 1
-  %.46.i.i.i159 = getelementptr i64, ptr %.43.i.i.i, i64 %.26.i.i.i
-  %.47.i.i.i = load i64, ptr %.46.i.i.i159, align 1
-  %.5.i.i.i.i160 = xor i64 %.47.i.i.i, %.37.i.i.i
-  %.7.i.i.i.i = icmp slt i64 %.5.i.i.i.i160, 0
-  %.50.i.i.i = icmp eq i64 %.37.i.i.i, 0
-  %or.cond.i.i.i = or i1 %.50.i.i.i, %.7.i.i.i.i
-  br i1 %or.cond.i.i.i, label %then.122.i, label %lanes.12.i.i.i
-
-after.14.i.i:                                     ; preds = %lanes.12.i.i.i
-  %.23.i62.i = add nuw i64 %.6.011.i.i, 1
-  %.12.not.i.i = icmp ult i64 %.23.i62.i, %.5.i52.i
-  br i1 %.12.not.i.i, label %do.8.i57.i, label %else.123.i
-
-after.145.i:                                      ; preds = %else.123.i
-  %.4.i63.i = getelementptr i8, ptr %.85, i64 48
-  store i64 0, ptr %.4.i63.i, align 1
-  %.9.i65.i = load i64, ptr %.8.i64.i, align 1
-  %.10.not.i66.i = icmp eq i64 %.9.i65.i, 0
-  br i1 %.10.not.i66.i, label %block_start.begin_round.exit95.i, label %then.5.i67.i
-
-then.5.i67.i:                                     ; preds = %after.145.i
-  %.13.i69.i = load i64, ptr %.10.i7, align 1
-  %.205.i70.i = icmp ugt i64 %.13.i69.i, 1
-  br i1 %.205.i70.i, label %do.16.i73.i, label %block_start.begin_round.exit95.i
-
-do.16.i73.i:                                      ; preds = %then.5.i67.i, %do.16.i73.i
-  %.14.06.i74.i = phi i64 [ %.57.i93.i, %do.16.i73.i ], [ 1, %then.5.i67.i ]
-  %.23.i75.i = load i64, ptr %.10.i7, align 1
-  %.25.i76.i = sub i64 %.23.i75.i, %.14.06.i74.i
-  %.5.i.i77.i = load i64, ptr %.8.i64.i, align 1
-  %.8.i.i78.i = shl i64 %.5.i.i77.i, 13
-  %.9.i.i79.i = xor i64 %.8.i.i78.i, %.5.i.i77.i
-  %.12.i.i80.i = lshr i64 %.9.i.i79.i, 7
-  %.13.i.i81.i = xor i64 %.12.i.i80.i, %.9.i.i79.i
-  %.16.i.i82.i = shl i64 %.13.i.i81.i, 17
-  %.17.i.i83.i = xor i64 %.16.i.i82.i, %.13.i.i81.i
-  store i64 %.17.i.i83.i, ptr %.8.i64.i, align 1
-  %.31.i84.i = add i64 %.25.i76.i, 1
-  %.32.i85.i = urem i64 %.17.i.i83.i, %.31.i84.i
-  %.35.i86.i = load ptr, ptr %.34.i72.i, align 1
-  %.37.i87.i = getelementptr i32, ptr %.35.i86.i, i64 %.25.i76.i
-  %.38.i88.i = load i32, ptr %.37.i87.i, align 1
-  %.43.i89.i = getelementptr i32, ptr %.35.i86.i, i64 %.32.i85.i
-  %.44.i90.i = load i32, ptr %.43.i89.i, align 1
-  store i32 %.44.i90.i, ptr %.37.i87.i, align 1
-  %.53.i91.i = load ptr, ptr %.34.i72.i, align 1
-  %.55.i92.i = getelementptr i32, ptr %.53.i91.i, i64 %.32.i85.i
-  store i32 %.38.i88.i, ptr %.55.i92.i, align 1
-  %.57.i93.i = add nuw i64 %.14.06.i74.i, 1
-  %.20.i94.i = icmp ult i64 %.57.i93.i, %.13.i69.i
-  br i1 %.20.i94.i, label %do.16.i73.i, label %block_start.begin_round.exit95.i
-
-block_start.begin_round.exit95.i:                 ; preds = %do.16.i73.i, %then.5.i67.i, %after.145.i
-  %.5.i.i97.i = load i64, ptr %.4.i.i96.i, align 1
-  %.122.not.i.i.i = icmp eq i64 %.5.i.i97.i, 0
+block_start.begin_round.exit78.i:                 ; preds = %do.16.i56.i, %then.5.i50.i, %then.90.i
+  %.5.i.i79.i = load i64, ptr %.4.i.i.i, align 1
+  %.122.not.i.i.i = icmp eq i64 %.5.i.i79.i, 0
   br i1 %.122.not.i.i.i, label %forget.exit.i.i, label %do.8.i.i.i
 
-do.8.i.i.i:                                       ; preds = %block_start.begin_round.exit95.i, %do.8.i.i.i
-  %.6.03.i.i.i = phi i64 [ %.21.i.i102.i, %do.8.i.i.i ], [ 0, %block_start.begin_round.exit95.i ]
-  %.15.i.i.i165 = load ptr, ptr %.14.i.i98.i, align 1
-  %.17.i.i99.i = mul i64 %.6.03.i.i.i, 48
-  %.18.i.i100.i = getelementptr i8, ptr %.15.i.i.i165, i64 %.17.i.i99.i
-  %.19.i.i101.i = getelementptr i8, ptr %.18.i.i100.i, i64 8
-  store i64 0, ptr %.19.i.i101.i, align 1
-  %.21.i.i102.i = add nuw i64 %.6.03.i.i.i, 1
-  %.12.i.i103.i = icmp ult i64 %.21.i.i102.i, %.5.i.i97.i
-  br i1 %.12.i.i103.i, label %do.8.i.i.i, label %forget.exit.i.i
+do.8.i.i.i:                                       ; preds = %block_start.begin_round.exit78.i, %do.8.i.i.i
+  %.6.03.i.i.i = phi i64 [ %.21.i.i.i, %do.8.i.i.i ], [ 0, %block_start.begin_round.exit78.i ]
+  %.15.i.i.i176 = load ptr, ptr %.14.i.i80.i, align 1
+  %.17.i.i81.i = mul i64 %.6.03.i.i.i, 48
+  %.18.i.i82.i = getelementptr i8, ptr %.15.i.i.i176, i64 %.17.i.i81.i
+  %.19.i.i.i177 = getelementptr i8, ptr %.18.i.i82.i, i64 8
+  store i64 0, ptr %.19.i.i.i177, align 1
+  %.21.i.i.i = add nuw i64 %.6.03.i.i.i, 1
+  %.12.i.i83.i = icmp ult i64 %.21.i.i.i, %.5.i.i79.i
+  br i1 %.12.i.i83.i, label %do.8.i.i.i, label %forget.exit.i.i
 
-forget.exit.i.i:                                  ; preds = %do.8.i.i.i, %block_start.begin_round.exit95.i
-  %.6.i.i166 = load i64, ptr %.5.i104.i, align 1
-  %.136.not.i.i = icmp eq i64 %.6.i.i166, 0
+forget.exit.i.i:                                  ; preds = %do.8.i.i.i, %block_start.begin_round.exit78.i
+  %.6.i.i178 = load i64, ptr %.5.i84.i, align 1
+  %.136.not.i.i = icmp eq i64 %.6.i.i178, 0
   br i1 %.136.not.i.i, label %after.79, label %do.9.lr.ph.i.i
 
 do.9.lr.ph.i.i:                                   ; preds = %forget.exit.i.i
-  %.16.i106.i = load i64, ptr %.15.i105.i, align 1
-  %invariant.op.i.i = add i64 %.16.i106.i, 1
-  %.28.i.i167 = load ptr, ptr %.27.i.i, align 1
+  %.16.i86.i = load i64, ptr %.15.i85.i, align 1
+  %invariant.op.i.i = add i64 %.16.i86.i, 1
+  %.28.i.i179 = load ptr, ptr %.81.i161, align 1
   br label %do.9.i.i
 
 for.8.i.i:                                        ; preds = %do.9.i.i
-  %.48.i.i170 = add nuw i64 %.7.07.i.i, 1
-  %.13.i111.i = icmp ult i64 %.48.i.i170, %.6.i.i166
-  br i1 %.13.i111.i, label %do.9.i.i, label %after.79
+  %.48.i.i182 = add nuw i64 %.7.07.i.i, 1
+  %.13.i91.i = icmp ult i64 %.48.i.i182, %.6.i.i178
+  br i1 %.13.i91.i, label %do.9.i.i, label %after.79
 
 do.9.i.i:                                         ; preds = %for.8.i.i, %do.9.lr.ph.i.i
-  %.7.07.i.i = phi i64 [ 0, %do.9.lr.ph.i.i ], [ %.48.i.i170, %for.8.i.i ]
+  %.7.07.i.i = phi i64 [ 0, %do.9.lr.ph.i.i ], [ %.48.i.i182, %for.8.i.i ]
   %.19.reass.i.i = add i64 %invariant.op.i.i, %.7.07.i.i
-  %.23.i107.i = urem i64 %.19.reass.i.i, %.6.i.i166
-  %.30.i.i168 = shl i64 %.23.i107.i, 3
-  %.31.i108.i = getelementptr i8, ptr %.28.i.i167, i64 %.30.i.i168
-  %.32.i109.i = load ptr, ptr %.31.i108.i, align 1
-  %.33.i.i169 = load i32, ptr %.32.i109.i, align 1
-  %.34.not.i.i = icmp eq i32 %.33.i.i169, 0
+  %.23.i87.i = urem i64 %.19.reass.i.i, %.6.i.i178
+  %.30.i.i180 = shl i64 %.23.i87.i, 3
+  %.31.i88.i = getelementptr i8, ptr %.28.i.i179, i64 %.30.i.i180
+  %.32.i89.i = load ptr, ptr %.31.i88.i, align 1
+  %.33.i.i181 = load i32, ptr %.32.i89.i, align 1
+  %.34.not.i.i = icmp eq i32 %.33.i.i181, 0
   br i1 %.34.not.i.i, label %for.8.i.i, label %then.24.i.i
 
 then.24.i.i:                                      ; preds = %do.9.i.i
-  %.31.i108.i.le = getelementptr i8, ptr %.28.i.i167, i64 %.30.i.i168
-  store i64 %.23.i107.i, ptr %.15.i105.i, align 1
-  %.44.i110.i = load ptr, ptr %.31.i108.i.le, align 1
-  store ptr %.44.i110.i, ptr %.19, align 1
+  %.31.i88.i.le = getelementptr i8, ptr %.28.i.i179, i64 %.30.i.i180
+  store i64 %.23.i87.i, ptr %.15.i85.i, align 1
+  %.44.i90.i = load ptr, ptr %.31.i88.i.le, align 1
+  store ptr %.44.i90.i, ptr %.19, align 1
   br label %after.79
 
-then.153.i:                                       ; preds = %and.155.i
-  store i64 0, ptr %.141.i161, align 1
-  %.4.i112.i = getelementptr i8, ptr %.85, i64 48
-  store i64 0, ptr %.4.i112.i, align 1
-  %.9.i114.i = load i64, ptr %.8.i113.i, align 1
-  %.10.not.i115.i = icmp eq i64 %.9.i114.i, 0
-  br i1 %.10.not.i115.i, label %after.79, label %then.5.i116.i
+after.91.i:                                       ; preds = %and.96.i, %and.92.i, %do.75.i
+  %.111.i = add nuw i64 %.73.0165.i, 1
+  %.79.i = icmp ult i64 %.111.i, %.72.i160
+  br i1 %.79.i, label %do.75.i, label %and.114.i
 
-then.5.i116.i:                                    ; preds = %then.153.i
-  %.13.i118.i = load i64, ptr %.10.i7, align 1
-  %.205.i119.i = icmp ugt i64 %.13.i118.i, 1
-  br i1 %.205.i119.i, label %do.16.i122.i, label %after.79
+and.92.i:                                         ; preds = %do.75.i
+  %.100.i = load i32, ptr %.99.i, align 1
+  %.101.i = zext i32 %.100.i to i64
+  %.102.not.i = icmp eq i64 %.73.0165.i, %.101.i
+  br i1 %.102.not.i, label %after.91.i, label %and.96.i
 
-do.16.i122.i:                                     ; preds = %then.5.i116.i, %do.16.i122.i
-  %.14.06.i123.i = phi i64 [ %.57.i142.i, %do.16.i122.i ], [ 1, %then.5.i116.i ]
-  %.23.i124.i = load i64, ptr %.10.i7, align 1
-  %.25.i125.i = sub i64 %.23.i124.i, %.14.06.i123.i
-  %.5.i.i126.i = load i64, ptr %.8.i113.i, align 1
-  %.8.i.i127.i = shl i64 %.5.i.i126.i, 13
-  %.9.i.i128.i = xor i64 %.8.i.i127.i, %.5.i.i126.i
-  %.12.i.i129.i = lshr i64 %.9.i.i128.i, 7
-  %.13.i.i130.i = xor i64 %.12.i.i129.i, %.9.i.i128.i
-  %.16.i.i131.i = shl i64 %.13.i.i130.i, 17
-  %.17.i.i132.i = xor i64 %.16.i.i131.i, %.13.i.i130.i
-  store i64 %.17.i.i132.i, ptr %.8.i113.i, align 1
-  %.31.i133.i = add i64 %.25.i125.i, 1
-  %.32.i134.i = urem i64 %.17.i.i132.i, %.31.i133.i
-  %.35.i135.i = load ptr, ptr %.34.i121.i, align 1
-  %.37.i136.i = getelementptr i32, ptr %.35.i135.i, i64 %.25.i125.i
-  %.38.i137.i = load i32, ptr %.37.i136.i, align 1
-  %.43.i138.i = getelementptr i32, ptr %.35.i135.i, i64 %.32.i134.i
-  %.44.i139.i = load i32, ptr %.43.i138.i, align 1
-  store i32 %.44.i139.i, ptr %.37.i136.i, align 1
-  %.53.i140.i = load ptr, ptr %.34.i121.i, align 1
-  %.55.i141.i = getelementptr i32, ptr %.53.i140.i, i64 %.32.i134.i
-  store i32 %.38.i137.i, ptr %.55.i141.i, align 1
-  %.57.i142.i = add nuw i64 %.14.06.i123.i, 1
-  %.20.i143.i = icmp ult i64 %.57.i142.i, %.13.i118.i
-  br i1 %.20.i143.i, label %do.16.i122.i, label %after.79
+and.96.i:                                         ; preds = %and.92.i
+  %.105.i165 = tail call fastcc i1 @scheduling.goes_on(ptr %context.given, ptr nonnull %.89.i)
+  br i1 %.105.i165, label %then.90.i, label %after.91.i
 
-after.154.i:                                      ; preds = %and.155.i
-  %.4.i.i163 = getelementptr i8, ptr %.85, i64 40
-  %.5.i.i164 = load ptr, ptr %.4.i.i163, align 1
-  store i32 3, ptr %.5.i145.i, align 1
-  store i32 0, ptr %.9.i146.i, align 1
-  store i32 0, ptr %.13.i147.i, align 1
-  %.15.i148.i = getelementptr i8, ptr %.5.i.i164, i64 200
-  %.16.i149.i = load i32, ptr %.15.i148.i, align 1
-  store i32 %.16.i149.i, ptr %.19.i150.i, align 1
-  store i64 0, ptr %.23.i151.i, align 1
+then.112.i:                                       ; preds = %and.114.i
+  %.4.i92.i = getelementptr i8, ptr %.85, i64 48
+  store i64 0, ptr %.4.i92.i, align 1
+  %.9.i94.i = load i64, ptr %.8.i93.i, align 1
+  %.10.not.i95.i = icmp eq i64 %.9.i94.i, 0
+  br i1 %.10.not.i95.i, label %after.79, label %then.5.i96.i
+
+then.5.i96.i:                                     ; preds = %then.112.i
+  %.13.i98.i = load i64, ptr %.10.i7, align 1
+  %.205.i99.i = icmp ugt i64 %.13.i98.i, 1
+  br i1 %.205.i99.i, label %do.16.i102.i, label %after.79
+
+do.16.i102.i:                                     ; preds = %then.5.i96.i, %do.16.i102.i
+  %.14.06.i103.i = phi i64 [ %.57.i122.i, %do.16.i102.i ], [ 1, %then.5.i96.i ]
+  %.23.i104.i = load i64, ptr %.10.i7, align 1
+  %.25.i105.i = sub i64 %.23.i104.i, %.14.06.i103.i
+  %.5.i.i106.i = load i64, ptr %.8.i93.i, align 1
+  %.8.i.i107.i = shl i64 %.5.i.i106.i, 13
+  %.9.i.i108.i = xor i64 %.8.i.i107.i, %.5.i.i106.i
+  %.12.i.i109.i = lshr i64 %.9.i.i108.i, 7
+  %.13.i.i110.i = xor i64 %.12.i.i109.i, %.9.i.i108.i
+  %.16.i.i111.i = shl i64 %.13.i.i110.i, 17
+  %.17.i.i112.i = xor i64 %.16.i.i111.i, %.13.i.i110.i
+  store i64 %.17.i.i112.i, ptr %.8.i93.i, align 1
+  %.31.i113.i = add i64 %.25.i105.i, 1
+  %.32.i114.i = urem i64 %.17.i.i112.i, %.31.i113.i
+  %.35.i115.i = load ptr, ptr %.34.i101.i, align 1
+  %.37.i116.i = getelementptr i32, ptr %.35.i115.i, i64 %.25.i105.i
+  %.38.i117.i = load i32, ptr %.37.i116.i, align 1
+  %.43.i118.i = getelementptr i32, ptr %.35.i115.i, i64 %.32.i114.i
+  %.44.i119.i = load i32, ptr %.43.i118.i, align 1
+  store i32 %.44.i119.i, ptr %.37.i116.i, align 1
+  %.53.i120.i = load ptr, ptr %.34.i101.i, align 1
+  %.55.i121.i = getelementptr i32, ptr %.53.i120.i, i64 %.32.i114.i
+  store i32 %.38.i117.i, ptr %.55.i121.i, align 1
+  %.57.i122.i = add nuw i64 %.14.06.i103.i, 1
+  %.20.i123.i = icmp ult i64 %.57.i122.i, %.13.i98.i
+  br i1 %.20.i123.i, label %do.16.i102.i, label %after.79
+
+after.113.i:                                      ; preds = %and.114.i
+  %.121.i = load i64, ptr %.26.i120, align 1
+  %.5.i126.i = load i64, ptr %.71.i159, align 1
+  %.1511.not.i.i = icmp eq i64 %.5.i126.i, 0
+  br i1 %.1511.not.i.i, label %scheduling.to_report.exit.i, label %do.11.lr.ph.i.i166
+
+do.11.lr.ph.i.i166:                               ; preds = %after.113.i
+  %.18.i128.i = load ptr, ptr %.17.i127.i, align 1
+  br label %do.11.i.i167
+
+do.11.i.i167:                                     ; preds = %after.27.i.i, %do.11.lr.ph.i.i166
+  %found.013.i.i = phi i64 [ %.5.i126.i, %do.11.lr.ph.i.i166 ], [ %found.1.i.i, %after.27.i.i ]
+  %.9.012.i.i = phi i64 [ 0, %do.11.lr.ph.i.i166 ], [ %.64.i.i175, %after.27.i.i ]
+  %.22.i132.i = add i64 %.9.012.i.i, %.121.i
+  %.23.i133.i = shl i64 %.22.i132.i, 3
+  %.24.i.i = getelementptr i8, ptr %.18.i128.i, i64 %.23.i133.i
+  %.25.i134.i = load ptr, ptr %.24.i.i, align 1
+  %.29.i.i168 = load i32, ptr %.25.i134.i, align 1
+  %.30.not.i.i = icmp eq i32 %.29.i.i168, 0
+  br i1 %.30.not.i.i, label %after.27.i.i, label %then.26.i.i
+
+then.26.i.i:                                      ; preds = %do.11.i.i167
+  %.33.i135.i = load i64, ptr %.10.i7, align 1
+  %.409.not.i.i = icmp eq i64 %.33.i135.i, 0
+  br i1 %.409.not.i.i, label %after.38.i.i, label %do.36.lr.ph.i.i
+
+do.36.lr.ph.i.i:                                  ; preds = %then.26.i.i
+  %.4.i.i136.i = getelementptr i8, ptr %.25.i134.i, i64 40
+  %.5.i.i137.i = load ptr, ptr %.4.i.i136.i, align 1
+  %.9.i.i138.i = load i64, ptr %.8.i.i131.i, align 1
+  br label %do.36.i.i
+
+after.27.i.i:                                     ; preds = %after.38.i.i, %do.11.i.i167
+  %found.1.i.i = phi i64 [ %.62.i.i174, %after.38.i.i ], [ %found.013.i.i, %do.11.i.i167 ]
+  %.64.i.i175 = add nuw i64 %.9.012.i.i, 1
+  %.15.i145.i = icmp ult i64 %.64.i.i175, %.5.i126.i
+  br i1 %.15.i145.i, label %do.11.i.i167, label %scheduling.to_report.exit.i
+
+for.35.i.i:                                       ; preds = %do.36.i.i
+  %.58.i.i = add nuw i64 %.34.010.i.i, 1
+  %.40.i144.i = icmp ult i64 %.58.i.i, %.33.i135.i
+  br i1 %.40.i144.i, label %do.36.i.i, label %after.38.i.i
+
+do.36.i.i:                                        ; preds = %for.35.i.i, %do.36.lr.ph.i.i
+  %.34.010.i.i = phi i64 [ 0, %do.36.lr.ph.i.i ], [ %.58.i.i, %for.35.i.i ]
+  %.10.i.i139.i = mul i64 %.34.010.i.i, %.9.i.i138.i
+  %.11.i.i140.i = getelementptr i8, ptr %.5.i.i137.i, i64 %.10.i.i139.i
+  %.48.i141.i = getelementptr i8, ptr %.11.i.i140.i, i64 128
+  %.49.i.i169 = load i32, ptr %.48.i141.i, align 1
+  %.51.i.i = getelementptr i8, ptr %.11.i.i140.i, i64 180
+  %.52.i.i170 = load i32, ptr %.51.i.i, align 1
+  %.53.i142.i = xor i32 %.52.i.i170, -1
+  %.54.i.i171 = and i32 %.49.i.i169, %.53.i142.i
+  %.55.not.i.i = icmp eq i32 %.54.i.i171, 0
+  br i1 %.55.not.i.i, label %for.35.i.i, label %scheduling.to_report.exit.i
+
+after.38.i.i:                                     ; preds = %for.35.i.i, %then.26.i.i
+  %.62.i.i174 = tail call i64 @llvm.umin.i64(i64 %found.013.i.i, i64 %.9.012.i.i)
+  br label %after.27.i.i
+
+scheduling.to_report.exit.i:                      ; preds = %after.27.i.i, %do.36.i.i, %after.113.i
+  %common.ret.op.i143.i = phi i64 [ %.9.012.i.i, %do.36.i.i ], [ 0, %after.113.i ], [ %found.1.i.i, %after.27.i.i ]
+  %.125.i = add i64 %common.ret.op.i143.i, %.121.i
+  store i64 %.125.i, ptr %.127.i, align 1
+  %.4.i.i172 = getelementptr i8, ptr %.85, i64 40
+  %.5.i.i173 = load ptr, ptr %.4.i.i172, align 1
+  store i32 3, ptr %.5.i146.i, align 1
+  store i32 0, ptr %.9.i147.i, align 1
+  store i32 0, ptr %.13.i148.i, align 1
+  %.15.i149.i = getelementptr i8, ptr %.5.i.i173, i64 200
+  %.16.i150.i = load i32, ptr %.15.i149.i, align 1
+  store i32 %.16.i150.i, ptr %.19.i151.i, align 1
+  store i64 0, ptr %.23.i152.i, align 1
   br label %after.79
 
-and.155.i:                                        ; preds = %else.123.i
-  %.158.i = tail call fastcc i1 @scheduling.complete_copies(ptr %context.given, ptr %.85)
-  br i1 %.158.i, label %then.153.i, label %after.154.i
+and.114.i:                                        ; preds = %after.91.i, %after.64.i
+  %.117.i = tail call fastcc i1 @scheduling.complete_copies(ptr %context.given, ptr %.85)
+  br i1 %.117.i, label %then.112.i, label %after.113.i
 
-after.79:                                         ; preds = %do.16.i.i, %do.16.i122.i, %for.8.i.i, %do.8.i30.i, %after.154.i, %then.5.i116.i, %then.153.i, %then.24.i.i, %forget.exit.i.i, %then.5.i.i, %then.122.i, %then.95.i, %after.75.i, %then.74.i, %scheduling.take_turns.exit
-  %outcome.0 = phi i32 [ %common.ret.op.i8, %scheduling.take_turns.exit ], [ 1, %then.74.i ], [ 1, %after.154.i ], [ 6, %do.16.i122.i ], [ 6, %do.8.i30.i ], [ 7, %then.24.i.i ], [ 6, %after.75.i ], [ 6, %then.95.i ], [ 6, %then.122.i ], [ 6, %then.5.i.i ], [ 7, %forget.exit.i.i ], [ 7, %for.8.i.i ], [ 6, %then.153.i ], [ 6, %then.5.i116.i ], [ 6, %do.16.i.i ]
+after.79:                                         ; preds = %do.8.i25.i, %for.8.i.i, %do.16.i102.i, %do.16.i.i, %scheduling.to_report.exit.i, %then.5.i96.i, %then.112.i, %then.24.i.i, %forget.exit.i.i, %then.5.i.i, %then.63.i, %then.56.i, %after.38.i, %then.37.i, %scheduling.take_turns.exit
+  %outcome.0 = phi i32 [ %common.ret.op.i8, %scheduling.take_turns.exit ], [ 1, %then.37.i ], [ 1, %scheduling.to_report.exit.i ], [ 6, %do.16.i102.i ], [ 7, %for.8.i.i ], [ 7, %then.24.i.i ], [ 6, %after.38.i ], [ 6, %then.56.i ], [ 6, %then.63.i ], [ 6, %then.5.i.i ], [ 7, %forget.exit.i.i ], [ 6, %do.16.i.i ], [ 6, %then.112.i ], [ 6, %then.5.i96.i ], [ 6, %do.8.i25.i ]
   %or.cond = icmp ult i32 %outcome.0, 6
   br i1 %or.cond, label %then.87, label %while.3
 
@@ -1374,12 +1338,8 @@ entry.1:
   ]
 
 common.ret.sink.split:                            ; preds = %after.22.i, %after.57.i, %entry.1
-  %.85.i = getelementptr i8, ptr %cta.given, i64 72
-  %.86.i = load ptr, ptr %.85.i, align 1
-  %.87.i = getelementptr i8, ptr %.86.i, i64 32
-  store i64 0, ptr %.87.i, align 1
-  %.89.i = getelementptr i8, ptr %cta.given, i64 48
-  store i64 0, ptr %.89.i, align 1
+  %.85.i = getelementptr i8, ptr %cta.given, i64 48
+  store i64 0, ptr %.85.i, align 1
   br label %common.ret
 
 common.ret:                                       ; preds = %common.ret.sink.split, %entry.1, %or.5.i, %after.23
@@ -1387,9 +1347,9 @@ common.ret:                                       ; preds = %common.ret.sink.spl
   ret i1 %common.ret.op
 
 after.23:                                         ; preds = %entry.1
-  %.35 = add i32 %ended.given, -4
+  %.31 = add i32 %ended.given, -4
   %.7.i = getelementptr i8, ptr %cta.given, i64 128
-  %.9.i = zext i32 %.35 to i64
+  %.9.i = zext i32 %.31 to i64
   %.10.i = getelementptr i32, ptr %.7.i, i64 %.9.i
   %.11.i = load i32, ptr %.10.i, align 1
   %.12.not.i = icmp eq i32 %.11.i, 0
@@ -1429,10 +1389,10 @@ do.29.i:                                          ; preds = %do.29.i.lr.ph, %do.
   %.9.i13.i = load i64, ptr %.8.i12.i, align 1
   %.10.i14.i = mul i64 %.9.i13.i, %.27.0.i15
   %.11.i15.i = getelementptr i8, ptr %.5.i11.i, i64 %.10.i14.i
-  %.4.i = getelementptr i8, ptr %.11.i15.i, i64 256
+  %.4.i = getelementptr i8, ptr %.11.i15.i, i64 320
   %.7.i5 = getelementptr i32, ptr %.4.i, i64 %.9.i
   store i32 0, ptr %.7.i5, align 1
-  %.9.i6 = getelementptr i8, ptr %.11.i15.i, i64 320
+  %.9.i6 = getelementptr i8, ptr %.11.i15.i, i64 384
   %.12.i = getelementptr i32, ptr %.9.i6, i64 %.9.i
   store i32 0, ptr %.12.i, align 1
   %.14.i = getelementptr i8, ptr %.11.i15.i, i64 132
@@ -1557,7 +1517,7 @@ do.10:                                            ; preds = %do.10.lr.ph, %sched
 then.10.i:                                        ; preds = %do.10
   %.15.i = getelementptr i8, ptr %.11.i, i64 128
   %.16.i = load i32, ptr %.15.i, align 1
-  %.18.i = getelementptr i8, ptr %.11.i, i64 256
+  %.18.i = getelementptr i8, ptr %.11.i, i64 320
   %.22.i = getelementptr i32, ptr %.18.i, i64 %.21.i
   store i32 %.16.i, ptr %.22.i, align 1
   br label %scheduling_rounds.settle.exit.sink.split
@@ -1584,7 +1544,7 @@ after.12:                                         ; preds = %scheduling_rounds.s
 then.10.i17:                                      ; preds = %after.12
   %.15.i18 = getelementptr i8, ptr %warp.given, i64 128
   %.16.i19 = load i32, ptr %.15.i18, align 1
-  %.18.i20 = getelementptr i8, ptr %warp.given, i64 256
+  %.18.i20 = getelementptr i8, ptr %warp.given, i64 320
   %.20.i21 = add i32 %ended.given, -4
   %.21.i22 = zext i32 %.20.i21 to i64
   %.22.i23 = getelementptr i32, ptr %.18.i20, i64 %.21.i22
@@ -1847,11 +1807,11 @@ do.110:                                           ; preds = %do.110.lr.ph, %do.1
   %.10.i17 = mul i64 %.9.i16, %.108.046
   %.11.i18 = getelementptr i8, ptr %.5.i14, i64 %.10.i17
   %.121 = load i64, ptr %.95, align 1
-  %.4.i21 = getelementptr i8, ptr %.11.i18, i64 232
+  %.4.i21 = getelementptr i8, ptr %.11.i18, i64 240
   %.5.i22 = load ptr, ptr %.4.i21, align 1
   %.8.i23 = shl i64 %.121, 5
   tail call void @llvm.memset.p0.i64(ptr align 1 %.5.i22, i8 -1, i64 %.8.i23, i1 false)
-  %.11.i24 = getelementptr i8, ptr %.11.i18, i64 240
+  %.11.i24 = getelementptr i8, ptr %.11.i18, i64 248
   store i64 %.121, ptr %.11.i24, align 1
   %.123 = add nuw i64 %.108.046, 1
   %.114 = icmp ult i64 %.123, %.107
@@ -1885,7 +1845,7 @@ do.154.lr.ph:                                     ; preds = %after.128
   %.8.i = getelementptr i8, ptr %context.given, i64 192
   %.11.i26 = getelementptr i8, ptr %context.given, i64 172
   %.32.i = getelementptr i8, ptr %context.given, i64 172
-  %.78.i = getelementptr i8, ptr %context.given, i64 418
+  %.80.i = getelementptr i8, ptr %context.given, i64 418
   br label %do.154
 
 do.154:                                           ; preds = %do.154.lr.ph, %block_start.begin_warp.exit
@@ -1894,7 +1854,7 @@ do.154:                                           ; preds = %do.154.lr.ph, %bloc
   %.9.i = load i64, ptr %.8.i, align 1
   %.10.i = mul i64 %.9.i, %.152.051
   %.11.i = getelementptr i8, ptr %.5.i, i64 %.10.i
-  %.17.i28 = getelementptr i8, ptr %.11.i, i64 768
+  %.17.i28 = getelementptr i8, ptr %.11.i, i64 832
   br label %do.5.i
 
 do.5.i:                                           ; preds = %do.154, %do.5.i
@@ -1922,32 +1882,32 @@ after.7.i:                                        ; preds = %do.5.i
   store i32 %.33.i, ptr %.35.i, align 1
   %.41.i = getelementptr i8, ptr %.11.i, i64 144
   %.45.i = getelementptr i8, ptr %.11.i, i64 208
-  %.66.i = getelementptr i8, ptr %.11.i, i64 256
-  %.70.i = getelementptr i8, ptr %.11.i, i64 320
+  %.68.i = getelementptr i8, ptr %.11.i, i64 320
+  %.72.i = getelementptr i8, ptr %.11.i, i64 384
   tail call void @llvm.memset.p0.i64(ptr noundef nonnull align 1 dereferenceable(44) %.41.i, i8 0, i64 44, i1 false)
-  tail call void @llvm.memset.p0.i64(ptr noundef nonnull align 1 dereferenceable(20) %.45.i, i8 0, i64 20, i1 false)
-  br label %do.60.i
+  tail call void @llvm.memset.p0.i64(ptr noundef nonnull align 1 dereferenceable(24) %.45.i, i8 0, i64 24, i1 false)
+  br label %do.62.i
 
-do.60.i:                                          ; preds = %after.7.i, %do.60.i
-  %.58.0.i49 = phi i64 [ 0, %after.7.i ], [ %.74.i, %do.60.i ]
-  %.68.i = getelementptr i32, ptr %.66.i, i64 %.58.0.i49
-  store i32 0, ptr %.68.i, align 1
-  %.72.i = getelementptr i32, ptr %.70.i, i64 %.58.0.i49
-  store i32 0, ptr %.72.i, align 1
-  %.74.i = add nuw nsw i64 %.58.0.i49, 1
-  %.64.i = icmp samesign ult i64 %.58.0.i49, 15
-  br i1 %.64.i, label %do.60.i, label %after.62.i
+do.62.i:                                          ; preds = %after.7.i, %do.62.i
+  %.60.0.i49 = phi i64 [ 0, %after.7.i ], [ %.76.i, %do.62.i ]
+  %.70.i = getelementptr i32, ptr %.68.i, i64 %.60.0.i49
+  store i32 0, ptr %.70.i, align 1
+  %.74.i = getelementptr i32, ptr %.72.i, i64 %.60.0.i49
+  store i32 0, ptr %.74.i, align 1
+  %.76.i = add nuw nsw i64 %.60.0.i49, 1
+  %.66.i = icmp samesign ult i64 %.60.0.i49, 15
+  br i1 %.66.i, label %do.62.i, label %after.64.i
 
-after.62.i:                                       ; preds = %do.60.i
-  %.79.i = load i8, ptr %.78.i, align 1
-  %.80.not.i = icmp eq i8 %.79.i, 0
-  br i1 %.80.not.i, label %block_start.begin_warp.exit, label %then.75.i
+after.64.i:                                       ; preds = %do.62.i
+  %.81.i = load i8, ptr %.80.i, align 1
+  %.82.not.i = icmp eq i8 %.81.i, 0
+  br i1 %.82.not.i, label %block_start.begin_warp.exit, label %then.77.i
 
-then.75.i:                                        ; preds = %after.62.i
+then.77.i:                                        ; preds = %after.64.i
   tail call void @clear.registers(ptr %.11.i) #3
   br label %block_start.begin_warp.exit
 
-block_start.begin_warp.exit:                      ; preds = %after.62.i, %then.75.i
+block_start.begin_warp.exit:                      ; preds = %after.64.i, %then.77.i
   %.167 = add nuw i64 %.152.051, 1
   %.158 = icmp ult i64 %.167, %.151
   br i1 %.158, label %do.154, label %after.156
@@ -2746,6 +2706,219 @@ bulk_copies.complete_all.exit:                    ; preds = %do.4.i.i, %and.6.i.
   br i1 %some.0.lcssa.i, label %chosen.10, label %no.9
 }
 
+define internal fastcc noundef i1 @scheduling.goes_on(ptr readonly captures(none) %context.given, ptr captures(none) %cta.given) unnamed_addr #7 {
+entry.1:
+  %.4 = getelementptr i8, ptr %context.given, i64 184
+  %.5 = load i64, ptr %.4, align 1
+  %.1221.not = icmp eq i64 %.5, 0
+  br i1 %.1221.not, label %and.61, label %do.8.lr.ph
+
+do.8.lr.ph:                                       ; preds = %entry.1
+  %.4.i = getelementptr i8, ptr %cta.given, i64 40
+  %.5.i = load ptr, ptr %.4.i, align 1
+  %.8.i = getelementptr i8, ptr %context.given, i64 192
+  %.9.i = load i64, ptr %.8.i, align 1
+  br label %do.8
+
+do.8:                                             ; preds = %do.8.lr.ph, %after.18
+  %waiting.025 = phi i32 [ 0, %do.8.lr.ph ], [ %waiting.1, %after.18 ]
+  %free.024 = phi i32 [ 0, %do.8.lr.ph ], [ %.55, %after.18 ]
+  %used.023 = phi i32 [ 0, %do.8.lr.ph ], [ %used.1, %after.18 ]
+  %.6.022 = phi i64 [ 0, %do.8.lr.ph ], [ %.57, %after.18 ]
+  %.10.i = mul i64 %.9.i, %.6.022
+  %.11.i = getelementptr i8, ptr %.5.i, i64 %.10.i
+  %.20 = getelementptr i8, ptr %.11.i, i64 128
+  %.21 = load i32, ptr %.20, align 1
+  %.22.not = icmp eq i32 %.21, 0
+  br i1 %.22.not, label %after.18, label %then.17
+
+then.17:                                          ; preds = %do.8
+  %.29 = getelementptr i8, ptr %.11.i, i64 132
+  %.30 = load i32, ptr %.29, align 1
+  %.31 = icmp eq i32 %.21, %.30
+  %.33 = zext i1 %.31 to i32
+  %spec.select = add i32 %waiting.025, %.33
+  %.36 = getelementptr i8, ptr %.11.i, i64 320
+  %.37 = load <16 x i32>, ptr %.36, align 1
+  %.38 = icmp ne <16 x i32> %.37, zeroinitializer
+  %.39 = bitcast <16 x i1> %.38 to i16
+  %.40 = zext i16 %.39 to i32
+  %.41 = or i32 %used.023, %.40
+  br label %after.18
+
+after.18:                                         ; preds = %then.17, %do.8
+  %used.1 = phi i32 [ %.41, %then.17 ], [ %used.023, %do.8 ]
+  %waiting.1 = phi i32 [ %spec.select, %then.17 ], [ %waiting.025, %do.8 ]
+  %.47 = getelementptr i8, ptr %.11.i, i64 132
+  %.48 = load i32, ptr %.47, align 1
+  %.50 = getelementptr i8, ptr %.11.i, i64 184
+  %.51 = load i32, ptr %.50, align 1
+  %.52 = or i32 %.51, %.48
+  %.53 = xor i32 %.52, -1
+  %.54 = and i32 %.21, %.53
+  %.55 = or i32 %.54, %free.024
+  %.57 = add nuw i64 %.6.022, 1
+  %.12 = icmp ult i64 %.57, %.5
+  br i1 %.12, label %do.8, label %and.61.loopexit
+
+and.61.loopexit:                                  ; preds = %after.18
+  %0 = icmp eq i32 %waiting.1, 0
+  %1 = icmp ne i32 %.55, 0
+  br label %and.61
+
+and.61:                                           ; preds = %and.61.loopexit, %entry.1
+  %used.0.lcssa = phi i32 [ 0, %entry.1 ], [ %used.1, %and.61.loopexit ]
+  %free.0.lcssa = phi i1 [ false, %entry.1 ], [ %1, %and.61.loopexit ]
+  %waiting.0.lcssa = phi i1 [ true, %entry.1 ], [ %0, %and.61.loopexit ]
+  %.122.not.i = icmp eq i64 %.5, 0
+  br i1 %.122.not.i, label %warpgroup_products.go_on.exit, label %do.8.lr.ph.i
+
+do.8.lr.ph.i:                                     ; preds = %and.61
+  %.14.i = getelementptr i8, ptr %cta.given, i64 40
+  %.18.i = getelementptr i8, ptr %context.given, i64 192
+  br label %do.8.i
+
+do.8.i:                                           ; preds = %after.25.i, %do.8.lr.ph.i
+  %some.04.i = phi i1 [ false, %do.8.lr.ph.i ], [ %some.1.i, %after.25.i ]
+  %.6.03.i = phi i64 [ 0, %do.8.lr.ph.i ], [ %.43.i, %after.25.i ]
+  %.15.i = load ptr, ptr %.14.i, align 1
+  %.19.i = load i64, ptr %.18.i, align 1
+  %.20.i = mul i64 %.19.i, %.6.03.i
+  %.21.i = getelementptr i8, ptr %.15.i, i64 %.20.i
+  %.28.i = getelementptr i8, ptr %.21.i, i64 228
+  %.29.i = load i32, ptr %.28.i, align 1
+  %.30.not.i = icmp eq i32 %.29.i, 0
+  br i1 %.30.not.i, label %after.25.i, label %and.26.i
+
+then.24.i:                                        ; preds = %warpgroup_products.lacks.exit.i, %and.26.i
+  store i32 0, ptr %.28.i, align 1
+  %.41.i = getelementptr i8, ptr %.21.i, i64 132
+  store i32 0, ptr %.41.i, align 1
+  br label %after.25.i
+
+after.25.i:                                       ; preds = %warpgroup_products.lacks.exit.i, %then.24.i, %do.8.i
+  %some.1.i = phi i1 [ %some.04.i, %warpgroup_products.lacks.exit.i ], [ true, %then.24.i ], [ %some.04.i, %do.8.i ]
+  %.43.i = add nuw i64 %.6.03.i, 1
+  %.12.i = icmp ult i64 %.43.i, %.5
+  br i1 %.12.i, label %do.8.i, label %warpgroup_products.go_on.exit
+
+and.26.i:                                         ; preds = %do.8.i
+  %.4.i.i = getelementptr i8, ptr %.21.i, i64 200
+  %.5.i.i = load i32, ptr %.4.i.i, align 1
+  %.6.i.i = and i32 %.5.i.i, -4
+  %.7.i.i = zext i32 %.6.i.i to i64
+  %.10.i.i = add nuw nsw i64 %.7.i.i, 4
+  %.13.i.i = load i64, ptr %.4, align 1
+  %.15.i.i = tail call i64 @llvm.umin.i64(i64 %.10.i.i, i64 %.13.i.i)
+  %.223.i.i = icmp ugt i64 %.13.i.i, %.7.i.i
+  br i1 %.223.i.i, label %do.18.i.i, label %then.24.i
+
+do.18.i.i:                                        ; preds = %and.26.i, %do.18.i.i
+  %.16.04.i.i = phi i64 [ %.44.i.i, %do.18.i.i ], [ %.7.i.i, %and.26.i ]
+  %.30.i.i = mul i64 %.16.04.i.i, %.19.i
+  %.31.i.i = getelementptr i8, ptr %.15.i, i64 %.30.i.i
+  %.37.i.i = getelementptr i8, ptr %.31.i.i, i64 216
+  %.39.i.i = getelementptr i8, ptr %.31.i.i, i64 128
+  %.40.i.i = load i32, ptr %.39.i.i, align 1
+  %.8.i.i.i = load i32, ptr %.37.i.i, align 1
+  %.10.i.i.i = icmp ult i32 %.8.i.i.i, %.29.i
+  %.12.i.i.i = icmp ne i32 %.40.i.i, 0
+  %or.cond.i.not.i.i = select i1 %.10.i.i.i, i1 %.12.i.i.i, i1 false
+  %.44.i.i = add nuw nsw i64 %.16.04.i.i, 1
+  %.22.i.i = icmp samesign uge i64 %.44.i.i, %.15.i.i
+  %or.cond.not.i.i = select i1 %or.cond.i.not.i.i, i1 true, i1 %.22.i.i
+  br i1 %or.cond.not.i.i, label %warpgroup_products.lacks.exit.i, label %do.18.i.i
+
+warpgroup_products.lacks.exit.i:                  ; preds = %do.18.i.i
+  br i1 %or.cond.i.not.i.i, label %after.25.i, label %then.24.i
+
+warpgroup_products.go_on.exit:                    ; preds = %after.25.i, %and.61
+  %some.0.lcssa.i = phi i1 [ false, %and.61 ], [ %some.1.i, %after.25.i ]
+  %.76.not28 = icmp eq i32 %used.0.lcssa, 0
+  %or.cond32 = select i1 %waiting.0.lcssa, i1 true, i1 %.76.not28
+  br i1 %or.cond32, label %after.67, label %do.73
+
+after.67:                                         ; preds = %do.73, %warpgroup_products.go_on.exit
+  %opened.0 = phi i1 [ %some.0.lcssa.i, %warpgroup_products.go_on.exit ], [ %spec.select5, %do.73 ]
+  %or.cond = select i1 %opened.0, i1 true, i1 %free.0.lcssa
+  br i1 %or.cond, label %chosen.88, label %and.94
+
+do.73:                                            ; preds = %warpgroup_products.go_on.exit, %do.73
+  %.70.030 = phi i32 [ %.79, %do.73 ], [ %used.0.lcssa, %warpgroup_products.go_on.exit ]
+  %opened.129 = phi i1 [ %spec.select5, %do.73 ], [ %some.0.lcssa.i, %warpgroup_products.go_on.exit ]
+  %.77 = tail call range(i32 0, 33) i32 @llvm.cttz.i32(i32 %.70.030, i1 true)
+  %.78 = add nsw i32 %.70.030, -1
+  %.79 = and i32 %.78, %.70.030
+  %.85 = tail call fastcc i1 @scheduling.try_to_open(ptr %context.given, ptr %cta.given, i32 %.77)
+  %spec.select5 = select i1 %.85, i1 true, i1 %opened.129
+  %.76.not = icmp eq i32 %.79, 0
+  br i1 %.76.not, label %after.67, label %do.73
+
+chosen.88:                                        ; preds = %after.14.i, %do.13.i.i, %and.94, %after.67
+  %.98 = phi i1 [ true, %after.67 ], [ true, %do.13.i.i ], [ false, %and.94 ], [ false, %after.14.i ]
+  ret i1 %.98
+
+and.94:                                           ; preds = %after.67
+  %.5.i9 = load i64, ptr %.4, align 1
+  %.1210.i = icmp eq i64 %.5.i9, 0
+  br i1 %.1210.i, label %chosen.88, label %do.8.lr.ph.i10
+
+do.8.lr.ph.i10:                                   ; preds = %and.94
+  %.4.i.i11 = getelementptr i8, ptr %cta.given, i64 40
+  %.5.i.i12 = load ptr, ptr %.4.i.i11, align 1
+  %.8.i.i = getelementptr i8, ptr %context.given, i64 192
+  %.9.i.i = load i64, ptr %.8.i.i, align 1
+  %.21.i.i = getelementptr i8, ptr %cta.given, i64 24
+  %.30.i.i13 = getelementptr i8, ptr %context.given, i64 72
+  br label %do.8.i14
+
+do.8.i14:                                         ; preds = %after.14.i, %do.8.lr.ph.i10
+  %.6.011.i = phi i64 [ 0, %do.8.lr.ph.i10 ], [ %.23.i, %after.14.i ]
+  %.10.i.i15 = mul i64 %.6.011.i, %.9.i.i
+  %.11.i.i = getelementptr i8, ptr %.5.i.i12, i64 %.10.i.i15
+  %.5.i2.i = getelementptr i8, ptr %.11.i.i, i64 128
+  %.6.i.i16 = load i32, ptr %.5.i2.i, align 1
+  %.8.i3.i = getelementptr i8, ptr %.11.i.i, i64 132
+  %.9.i4.i = load i32, ptr %.8.i3.i, align 1
+  %.10.i5.i = xor i32 %.9.i4.i, -1
+  %.11.i6.i = and i32 %.6.i.i16, %.10.i5.i
+  %.24.i.i = getelementptr i8, ptr %.11.i.i, i64 2752
+  %.43.i.i = getelementptr i8, ptr %.11.i.i, i64 3008
+  br label %lanes.12.i.i
+
+lanes.12.i.i:                                     ; preds = %do.13.i.i, %do.8.i14
+  %.3.0.i.i = phi i32 [ %.11.i6.i, %do.8.i14 ], [ %.19.i.i, %do.13.i.i ]
+  %.16.not.i.i = icmp eq i32 %.3.0.i.i, 0
+  br i1 %.16.not.i.i, label %after.14.i, label %do.13.i.i
+
+do.13.i.i:                                        ; preds = %lanes.12.i.i
+  %.17.i.i = tail call range(i32 0, 33) i32 @llvm.cttz.i32(i32 %.3.0.i.i, i1 true)
+  %.18.i.i = add i32 %.3.0.i.i, -1
+  %.19.i.i = and i32 %.18.i.i, %.3.0.i.i
+  %.22.i.i17 = load ptr, ptr %.21.i.i, align 1
+  %.26.i.i = zext nneg i32 %.17.i.i to i64
+  %.27.i.i = getelementptr i64, ptr %.24.i.i, i64 %.26.i.i
+  %.28.i.i = load i64, ptr %.27.i.i, align 1
+  %.31.i.i18 = load ptr, ptr %.30.i.i13, align 1
+  %.32.i.i = getelementptr i8, ptr %.31.i.i18, i64 16
+  %.33.i.i = load i64, ptr %.32.i.i, align 1
+  %.34.i.i = sub i64 %.28.i.i, %.33.i.i
+  %.35.i.i = getelementptr i8, ptr %.22.i.i17, i64 %.34.i.i
+  %.37.i.i19 = load i64, ptr %.35.i.i, align 1
+  %.46.i.i = getelementptr i64, ptr %.43.i.i, i64 %.26.i.i
+  %.47.i.i = load i64, ptr %.46.i.i, align 1
+  %.5.i.i.i = xor i64 %.47.i.i, %.37.i.i19
+  %.7.i.i.i = icmp slt i64 %.5.i.i.i, 0
+  %.50.i.i = icmp eq i64 %.37.i.i19, 0
+  %or.cond.i.i = or i1 %.50.i.i, %.7.i.i.i
+  br i1 %or.cond.i.i, label %chosen.88, label %lanes.12.i.i
+
+after.14.i:                                       ; preds = %lanes.12.i.i
+  %.23.i = add nuw i64 %.6.011.i, 1
+  %.12.not.i = icmp ult i64 %.23.i, %.5.i9
+  br i1 %.12.not.i, label %do.8.i14, label %chosen.88
+}
+
 define internal fastcc i1 @scheduling.try_to_open(ptr readonly captures(none) %context.given, ptr captures(none) %cta.given, i32 range(i32 0, 16) %barrier.given) unnamed_addr #7 {
 entry.1:
   %.4 = getelementptr i8, ptr %context.given, i64 184
@@ -2776,7 +2949,7 @@ no.4.i:                                           ; preds = %and.6.i, %do.8
   br label %scheduling_rounds.waits_whole.exit
 
 and.6.i:                                          ; preds = %do.8
-  %.12.i34 = getelementptr i8, ptr %.11.i23, i64 256
+  %.12.i34 = getelementptr i8, ptr %.11.i23, i64 320
   %.15.i = getelementptr i32, ptr %.12.i34, i64 %.14.i35
   %.16.i = load i32, ptr %.15.i, align 1
   %.20.i = icmp eq i32 %.16.i, %.9.i33
@@ -2842,7 +3015,7 @@ do.71:                                            ; preds = %do.71.lr.ph, %after
   br i1 %.10.not.i38, label %after.81, label %and.6.i39
 
 and.6.i39:                                        ; preds = %do.71
-  %.12.i40 = getelementptr i8, ptr %.11.i, i64 256
+  %.12.i40 = getelementptr i8, ptr %.11.i, i64 320
   %.15.i42 = getelementptr i32, ptr %.12.i40, i64 %.35
   %.16.i43 = load i32, ptr %.15.i42, align 1
   %.20.i44 = icmp eq i32 %.16.i43, %.9.i37
@@ -2861,10 +3034,10 @@ after.73:                                         ; preds = %after.81, %for.70.p
   br label %common.ret
 
 then.80:                                          ; preds = %and.6.i39
-  %.4.i24 = getelementptr i8, ptr %.11.i, i64 256
+  %.4.i24 = getelementptr i8, ptr %.11.i, i64 320
   %.7.i = getelementptr i32, ptr %.4.i24, i64 %.35
   store i32 0, ptr %.7.i, align 1
-  %.9.i25 = getelementptr i8, ptr %.11.i, i64 320
+  %.9.i25 = getelementptr i8, ptr %.11.i, i64 384
   %.12.i = getelementptr i32, ptr %.9.i25, i64 %.35
   store i32 0, ptr %.12.i, align 1
   %.14.i = getelementptr i8, ptr %.11.i, i64 132
