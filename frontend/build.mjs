@@ -11,7 +11,7 @@ import { build } from "esbuild";
 import { SHARED } from "./shared.js";
 
 const here = dirname(fileURLToPath(import.meta.url));
-const SOURCES = ["build.mjs", "cells-entry.js", "cells.js", "editor.js", "package-lock.json", "package.json", "ptx.js", "questions.js", "shared.js", "shown.js", "words.js"];
+const SOURCES = ["build.mjs", "cells-entry.js", "cells.js", "editor.js", "package-lock.json", "package.json", "ptx.js", "questions.js", "shared.js", "shown.js", "words.js", "../ptxlab/lab/static/keys.js"];
 const hash = createHash("sha256");
 for (const name of SOURCES) hash.update(`${name}\0${readFileSync(join(here, name), "utf8")}\0`);
 

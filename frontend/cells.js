@@ -11,6 +11,7 @@ import { INotebookTracker } from "@jupyterlab/notebook";
 import { parser, tags, wordAt } from "./ptx.js";
 import { ask } from "./questions.js";
 import { diagnostic, docs } from "./shown.js";
+import "../ptxlab/lab/static/keys.js";
 
 const WAIT = 400; // milliseconds without a key before the kernel is asked what is wrong
 const MAGIC = /^%%(ptx|cuda)\b/;

@@ -8,6 +8,7 @@ import { EditorState } from "@codemirror/state";
 import { EditorView, drawSelection, highlightActiveLine, highlightActiveLineGutter, hoverTooltip, keymap, lineNumbers, tooltips } from "@codemirror/view";
 import { colours, ptx, wordAt } from "./ptx.js";
 import { diagnostic, docs, element } from "./shown.js";
+import "../ptxlab/lab/static/keys.js";
 
 const WAIT = 150; // milliseconds without a key before Python is asked
 const PATIENCE = 2000; // milliseconds for an answer about a word
@@ -102,7 +103,6 @@ function render({ model, el }) {
     const { from } = view.state.doc.line(Math.min(options.line, view.state.doc.lines));
     view.dispatch({ selection: { anchor: from }, effects: EditorView.scrollIntoView(from, { y: "start", yMargin: 60 }) });
   }
-  root.setAttribute("data-lm-suppress-shortcuts", "true");
   for (const kind of ["keydown", "keyup"]) root.addEventListener(kind, (event) => event.stopPropagation());
   button.onclick = apply;
 

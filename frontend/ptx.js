@@ -7,7 +7,7 @@ import * as words from "./words.js";
 const classes = {
   opcode: "o", modifier: "m", directive: "d", typename: "t", register: "r", special: "x", labelname: "l", number: "n", text: "s", note: "c",
 };
-export const tags = Object.fromEntries(Object.keys(classes).map((name) => [name, Tag.define(name)]));
+export const tags = Object.fromEntries(Object.keys(classes).map((name) => [name, Tag.define()]));
 
 const END = "(?![\\w$])";
 const TYPES = new RegExp(`^\\.(?:${words.TYPES.join("|")})${END}`);

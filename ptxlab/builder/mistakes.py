@@ -9,6 +9,7 @@ from collections.abc import Iterable
 
 from ptxlab.builder.source import Site
 from ptxlab.errors import BuildError
+from ptxlab.isa.meanings import meant
 
 
 class BuildTypeError(BuildError, TypeError):
@@ -54,7 +55,8 @@ def type_error(site: Site | None, what: str, write: str = "") -> BuildTypeError:
 
 def close(word: str, words: Iterable[str]) -> str:
     """`; did you mean a or b?`, or nothing."""
-    found = difflib.get_close_matches(word, list(words), 2, 0.7)
+    words = list(words)
+    found = [other for other in meant(word) if other in words] or difflib.get_close_matches(word, words, 2, 0.7)
     return f"; did you mean {' or '.join(found)}?" if found else ""
 
 

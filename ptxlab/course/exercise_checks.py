@@ -8,11 +8,12 @@ def _grade(g: Grading, answer: Any) -> None:
             g.close(f"right at {n} keys", o, expected)
             g.at_most("reads no key twice", run, "sectors", 4 * n)
 
-The mark counts the parts that are right, less those that the starter has right already. Cases that are shown, and
-edges, are the same for every seed, their data included; the seed draws the hidden cases only. These are run once all
-others are right, and count as one part: so the mark of an answer that fails any case but the hidden ones does not
-depend on the seed. A launch that ends in a fault or has findings is one wrong part, and None is returned; a launch
-that went well is no part by itself.
+The mark counts the parts that are right, less those that the starter has right already. Each number that a prediction
+is to tell is a part in each case; a prediction that never changes has none of them right. A cost is looked at only
+where the result is right: to do nothing costs nothing. Cases that are shown, and edges, are the same for every seed,
+their data included; the seed draws the hidden cases only. These are run once all others are right, and count as one
+part: so the mark of an answer that fails any case but the hidden ones does not depend on the seed. A launch that ends
+in a fault or has findings is one wrong part, and None is returned; a launch that went well is no part by itself.
 """
 
 from __future__ import annotations
@@ -20,13 +21,13 @@ from __future__ import annotations
 import copy
 import zlib
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
 
 from ptxlab.course.feedback_sentences import Says, sentences, short, thrown
-from ptxlab.course.kernel_answers import is_kernel, parameter, parsed
+from ptxlab.course.kernel_answers import headers_lacking, is_kernel, parameter, parsed
 from ptxlab.course.measures import costs, dearest, measure
 from ptxlab.course.starter_credit import STARTS, points
 from ptxlab.course.value_watch import place
@@ -37,6 +38,8 @@ from ptxlab.errors import DeviceFault, PtxlabError
 from ptxlab.launch.buffers import Const, Out
 from ptxlab.launch.run import ALL_CHECKS, Run, launch
 
+ORDERS = (1, 2)
+"""Seeds of the schedules in which a launch runs besides the fixed one, where an exercise is about order."""
 BUDGET = 5_000_000
 """Warp-instructions of one launch, unless an exercise says otherwise: an endless loop ends within a second."""
 
@@ -79,6 +82,7 @@ class Grading:
         self.parts: list[Part] = []
         self.notes: list[str] = []
         self._launches: list[_Launch] = []
+        self._told: dict[int, list[tuple[int, str]]] = {}  # which number of a prediction -> (its part, what it said)
 
     # -- parts and cases -----------------------------------------------------------------------------------------------
 
@@ -132,10 +136,21 @@ class Grading:
         """What was found: of the first wrong part what it says, or the notes if all is right."""
         wrong = next((part for part in self.parts if not part.ok), None)
         ok = wrong is None and bool(self.parts)
+        if self.graded:
+            self._count_no_constants()
         says = tuple(dict.fromkeys(self.notes)) if wrong is None else wrong.says or (f"Not yet: {wrong.name}.",)
         if wrong is None and not self.parts:
             says = ("Nothing could be looked at.",)
         return Feedback(self.exercise.name, ok, says, "", 1.0 if ok else self._share(), tuple(self.parts))
+
+    def _count_no_constants(self) -> None:
+        """A prediction that says the same in all cases, and is not always right, has no part right."""
+        for told in self._told.values():
+            if len({says for _, says in told}) == 1 and not all(self.parts[at].ok for at, _ in told):
+                for at, value in told:
+                    says = f"`{self.exercise.answer}` says {value} in every case, whatever it is asked."
+                    part = self.parts[at]
+                    self.parts[at] = replace(part, ok=False, says=part.says or (says,))
 
     def _share(self) -> float:
         """The mark of an answer that is not right: its right parts beyond the starter's, of those there are to win."""
@@ -154,7 +169,11 @@ class Grading:
         """
         if isinstance(answer, str):
             if ".entry" in answer:
-                return answer
+                lacking = headers_lacking(answer)
+                if not lacking:
+                    return answer
+                self.part("the text has its headers", False, lacking)
+                return None
         elif is_kernel(answer):
             try:
                 built = answer(**python) if python and callable(answer) else answer
@@ -184,7 +203,7 @@ class Grading:
         trace: Any = None,
         shared: int = 0,
         budget: int = BUDGET,
-        seed: int | None = None,
+        orders: bool = False,
         device: str = "auto",
         entry: str | None = None,
         allow: Callable[[Any], bool] | None = None,
@@ -192,41 +211,56 @@ class Grading:
         """Runs an answer on the CPU machine. None if it was stopped by a fault or a check found something: that is a
         wrong part then, which names the thread, the PTX line and the line that wrote it.
 
-        build: Python parameters of the kernel. allow: findings for which it is true do not count. Otherwise as
-        `ptxlab.launch.run`.
+        build: Python parameters of the kernel. orders: it runs in other orders of warps and blocks as well, with seeds
+        that are the same for everybody; what is found there counts, and so does another result. allow: findings for
+        which it is true do not count. Otherwise as `ptxlab.launch.run`.
         """
         kernel = self.build(answer, **(build or {}))
         if kernel is None:
             return None
-        before = tuple(copy.deepcopy(a) if isinstance(a, np.ndarray | Const | Out) else a for a in args)
-        options: dict[str, Any] = {"shared": shared, "entry": entry, "seed": seed}
+        before = _copied(args)
+        options: dict[str, Any] = {"shared": shared, "entry": entry}
+        limits: dict[str, Any] = {"checks": checks, "budget": budget, **options}
+
+        def runs(given: tuple[Any, ...], **how: Any) -> Run | None:
+            return self._runs(allow, kernel, grid, block, *given, **limits, **how)
+
+        run = runs(args, counters=counters, trace=trace, device=device)
+        if run is None:
+            return None
+        for seed in ORDERS if orders else ():
+            again = _copied(before)
+            if runs(again, seed=seed) is None or not self._same(args, again, kernel, seed):
+                return None
+        self._launches.append(_Launch(run, kernel, grid, block, _arrays(args), before, options))
+        return run
+
+    def _runs(self, allow: Callable[[Any], bool] | None, *what: Any, seed: int | None = None, **how: Any) -> Run | None:
+        """Runs a kernel once. None, and a wrong part, if it was stopped or a check found something."""
+        order = [] if seed is None else [f"That was in another order of warps and blocks: launch it with seed={seed}."]
         try:
-            run = launch(
-                kernel,
-                grid,
-                block,
-                *args,
-                checks=checks,
-                counters=counters,
-                trace=trace,
-                budget=budget,
-                device=device,
-                **options,
-            )
+            run = launch(*what, seed=seed, **how)
         except DeviceFault as fault:
             name = "it ends" if fault.kind in ("budget", "deadlock") else "no access outside of memory"
-            self.part(name, False, str(fault))
+            self.part(name, False, str(fault), *order)
             return None
         except PtxlabError as error:
             self.part("the kernel can be launched", False, str(error))
             return None
         found = [f for f in run.findings if allow is None or not allow(f)]
         if found:
-            self.part(f"{found[0].check} finds nothing", False, [str(f) for f in found[:2]])
+            self.part(f"{found[0].check} finds nothing", False, [str(f) for f in found[:2]], *order)
             return None
-        arrays = tuple(a.array if isinstance(a, Const | Out) else a for a in args)
-        self._launches.append(_Launch(run, kernel, grid, block, arrays, before, options))
         return run
+
+    def _same(self, args: Sequence[Any], again: Sequence[Any], kernel: Any, seed: int) -> bool:
+        """Whether a launch in another order left the same numbers, but for rounding; a wrong part if not."""
+        for which, (one, other) in enumerate(zip(_arrays(args), _arrays(again), strict=True)):
+            rtol, atol = (1e-3, 1e-4) if isinstance(one, np.ndarray) and one.dtype.kind == "f" else (0.0, 0.0)
+            if isinstance(one, np.ndarray) and not np.allclose(one, other, rtol, atol, equal_nan=True):
+                says = f"`{parameter(kernel, which)}` depends on the order of warps and blocks: try seed={seed}."
+                return self.part("the same in every order", False, says)
+        return True
 
     def place(self, run: Run, line: int) -> str:
         """A PTX line of a launch, with the Python that wrote it."""
@@ -244,17 +278,20 @@ class Grading:
         atol: float = 1e-5,
         run: Run | None = None,
         says: Says = "",
+        only: Any = True,
     ) -> bool:
         """A part: every element of `got` is within `atol + rtol |want|` (NaN never is, equal infinities are).
 
-        If not, the feedback names the first wrong element, what it should be, and the thread that stored it if `got`
-        was an argument of a launch (`run`, by default the last one that had it), and then `says`.
+        only: a mask of the elements that are asked for. If not, the feedback names the first wrong element, what it
+        should be, and the thread that stored it if `got` was an argument of a launch (`run`, by default the last one
+        that had it), and then `says`.
         """
         got, want = np.asarray(got), np.asarray(want)
         if got.shape != want.shape:
             return self.part(name, False, f"An array of shape {want.shape} is wanted, found {got.shape}.")
         with np.errstate(invalid="ignore"):
             right = np.isclose(got.astype(np.float64), want.astype(np.float64), rtol=rtol, atol=atol)
+        right |= ~np.broadcast_to(only, right.shape)
         if right.all():
             return self.part(name, True)
         return self.part(name, False, lambda: self._differs(got, want, right, run, says))
@@ -381,11 +418,33 @@ class Grading:
         if found is None:
             return False
         called = f"{self.exercise.answer}({', '.join(map(number, args))})"
-        return self.part(
-            f"predicts {called}",
-            same(found, truth, rtol=rtol),
-            lambda: ["{}: you say {}, the machine says {}.".format(called, *apart(found, truth)), *sentences(says)],
-        )
+
+        def tell() -> list[str]:
+            return ["{}: you say {}, the machine says {}.".format(called, *apart(found, truth)), *sentences(says)]
+
+        return self.told(f"predicts {called}", found, truth, tell, rtol=rtol)
+
+    def told(self, name: str, found: Any, truth: Any, says: Says = "", *, rtol: float = 0.0) -> bool:
+        """A part: a prediction is right. Where several numbers are to be told (a tuple), a part for each of them."""
+        several = isinstance(truth, tuple) and isinstance(found, list | tuple | np.ndarray) and len(found) == len(truth)
+        pairs = list(zip(found, truth, strict=True)) if several else [(found, truth)]
+        right = True
+        for which, (one, wanted) in enumerate(pairs):
+            if not self._in_hidden:
+                self._told.setdefault(which, []).append((len(self.parts), number(one, 17)))
+            which_one = f", number {which + 1} of {len(pairs)}" if several else ""
+            right &= self.part(f"{name}{which_one}", same(one, wanted, rtol=rtol), says)
+        return right
+
+
+def _copied(args: Sequence[Any]) -> tuple[Any, ...]:
+    """Arguments of a launch that it does not share with another."""
+    return tuple(copy.deepcopy(a) if isinstance(a, np.ndarray | Const | Out) else a for a in args)
+
+
+def _arrays(args: Sequence[Any]) -> tuple[Any, ...]:
+    """Arguments of a launch, arrays as they are."""
+    return tuple(a.array if isinstance(a, Const | Out) else a for a in args)
 
 
 def _address(array: Any) -> int:

@@ -25,12 +25,18 @@ from ptxlab.course.marks import Graded, Mark, without_marks
 from ptxlab.course.sandbox import confinement, isolation, reaper, tree
 from ptxlab.course.sandbox.examine import examine
 from ptxlab.course.sandbox.process import Task
+from ptxlab.course.sandbox.submission import exercises_named
 from ptxlab.course.submission_folder import Handed
 
 MESSAGE = 1 << 20
 """Bytes of the longest message from a grader's process."""
 ENTRIES = 20_000
 """Files and folders that a submission may have at a time."""
+NOT_NAMED = (
+    "no cell says which exercise it answers, so answers were looked for by their names, and of several with one name "
+    "the last was taken: write `# %% [exercise] 01-predict` above each, or keep its call of `check`"
+)
+"""The note of a submission whose cells have no headers, tags or calls of `check`."""
 CLASS = 8
 """Submissions from which on it pays to grade the solutions first."""
 
@@ -109,6 +115,8 @@ class Pool:
     def _begin(self, handed: Handed, cores: int) -> None:
         """Starts to grade a submission, its exercises side by side on so many cores."""
         whole = Whole(handed, Graded(handed.student, {name: Mark() for name in self.exercises}), time.monotonic())
+        if handed.files and not any(exercises_named(raw) for _, raw in handed.files):
+            whole.problems.append(NOT_NAMED)
         sides = max(1, min(cores, len(self.exercises)))
         cuts = [len(self.exercises) * side // sides for side in range(sides + 1)]
         last: Job | None = None

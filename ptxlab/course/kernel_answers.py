@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from ptxlab.errors import PtxlabError
+
 
 def is_kernel(answer: Any) -> bool:
     """Whether an answer is a kernel, or a function that builds one; nothing is built to find out."""
@@ -20,6 +22,23 @@ def parameter(kernel: Any, which: int) -> str:
     functions = [f for f in parsed(kernel).module.kernels if f.body is not None]
     names = [v.name for f in functions for v in f.params]
     return names[which] if len(functions) == 1 and which < len(names) else f"argument {which + 1}"
+
+
+def headers_lacking(text: str) -> str:
+    """What is to be said of PTX text that does not say which PTX and which GPU it is written for; "" if it does."""
+    try:
+        module = parsed(text).module
+    except PtxlabError:  # a launch tells what is wrong with it
+        return ""
+    lacking = [
+        name for name, there in ((".version", module.version != (0, 0)), (".target", bool(module.target))) if not there
+    ]
+    if not lacking:
+        return ""
+    return (
+        f"The text has no {' and no '.join(lacking)}, and NVIDIA's assembler refuses it. Its first lines are to be:\n"
+        ".version 7.8\n.target sm_80\n.address_size 64"
+    )
 
 
 @dataclass(frozen=True)

@@ -38,12 +38,11 @@ def cost(run: Run, arch: str) -> Cost:
     blocks = run.grid[0] * run.grid[1] * run.grid[2]
     share = -(-blocks // sms) / blocks
     products = PRODUCTS.get(found.number, PRODUCTS[80])
-    bulk = sum(amount for what, amount in counters.moved.items() if "global memory" in what)
     units = {
         "instructions": counters.warp_instructions / WARPS,
         "matrix products": counters.flops.get("tensor", 0) / products,
         "shared memory": counters["l1tex__data_pipe_lsu_wavefronts_mem_shared.sum"] / WAVEFRONTS,
-        "global memory": (counters.global_sectors + bulk / 32) / SECTORS,
+        "global memory": counters.memory_sectors / SECTORS,
     }
     unit = max(units, key=lambda name: units[name])
     return Cost(units[unit] * share, unit)

@@ -138,7 +138,7 @@ def properties_of(form: Opcode) -> Properties:
     mbarrier, touches = action in MBARRIER, action.touches
     addressed = any(spec.role == "addr" for spec in entry.operands)
     converges = kind == "warp" or any(spec.name == "membermask" for spec in entry.operands)
-    flag = mbarrier and action is not Action.MBARRIER_INIT
+    flag = mbarrier and action not in (Action.MBARRIER_INIT, Action.MBARRIER_INVALIDATE)
     own = cluster or "local" in words  # no other thread reads or writes local memory, even if it is volatile
     strong = action in ATOMICS or flag or (bool(words & _STRONG_WORDS) and not own)
     state = (mbarrier and action is not Action.COPIES_ARRIVE) or action is Action.COUNT_PENDING
@@ -161,7 +161,7 @@ def properties_of(form: Opcode) -> Properties:
         ends_block=action in _JUMPS
         or ends
         or barrier
-        or action is Action.WARP_BARRIER
+        or action in (Action.WARP_BARRIER, Action.WARPGROUP_WAIT)
         or (cluster and bool(form.wait)),
         falls_through=not ends and action not in (Action.BRANCH, Action.INDEXED_BRANCH),
         waits=converges or ((barrier or cluster) and not form.arrive) or action in _WAITS,

@@ -10,13 +10,14 @@ from pathlib import Path
 
 STATIC = Path(__file__).parent / "static"
 SCRIPTS = {
-    "explorer": ("dom.js", "answers.js", "control_labels.js", "pane.js", "descriptors.js", "code_hover.js", "diff.js",
-                 "summary_strip.js", "errors.js", "softmax_state.js", "tile_map.js", "counters.js", "roofline.js",
-                 "status.js", "scroll_anchor.js", "links.js", "views.js", "results.js", "lesson.js", "problem.js",
-                 "frames.js", "lower_pane.js", "explorer.js"),
+    "explorer": ("keys.js", "dom.js", "answers.js", "control_labels.js", "pane.js", "descriptors.js", "code_hover.js",
+                 "diff.js", "summary_strip.js", "errors.js", "softmax_state.js", "tile_map.js", "counters.js",
+                 "roofline.js", "status.js", "scroll_anchor.js", "links.js", "views.js", "results.js", "lesson.js",
+                 "problem.js", "frames.js", "lower_pane.js", "explorer.js"),
     "editor": ("editor.js",),
-    "debugger": ("dom.js", "pane.js", "descriptors.js", "code_hover.js", "trace.js", "access.js", "collectives.js",
-                 "lane_exchange.js", "registers.js", "timeline.js", "shared_memory.js", "cluster.js", "debugger.js"),
+    "debugger": ("keys.js", "dom.js", "pane.js", "descriptors.js", "code_hover.js", "trace.js", "access.js",
+                 "collectives.js", "lane_exchange.js", "registers.js", "timeline.js", "shared_memory.js", "cluster.js",
+                 "debugger.js"),
 }  # fmt: skip
 """The parts of each module in order; they share one scope, and only the last one exports."""
 STYLES = {
@@ -27,9 +28,9 @@ STYLES = {
 
 
 @cache
-def script(widget: str = "explorer", without: str = "") -> str:
-    """The whole ES module of a widget; `without` a part that is not needed."""
-    return "\n".join((STATIC / name).read_text(encoding="utf-8") for name in SCRIPTS[widget] if name != without)
+def script(widget: str = "explorer", *without: str) -> str:
+    """The whole ES module of a widget; `without` parts that are not needed."""
+    return "\n".join((STATIC / name).read_text(encoding="utf-8") for name in SCRIPTS[widget] if name not in without)
 
 
 @cache

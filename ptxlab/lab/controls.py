@@ -64,9 +64,11 @@ def offered(control: Any) -> Sequence[Any]:
 def sigma(p: Parameter) -> Any:
     """A logarithmic slider from 0.1 to 10."""
     look = _look("sigma σ", p.says)
-    return widgets.FloatLogSlider(
+    slider = widgets.FloatLogSlider(
         p.default, min=-1, max=1, step=0.05, readout_format=".2f", continuous_update=False, **look
     )
+    slider.add_class("pl-powers")  # tells the page that the ends of the slider are powers of ten
+    return slider
 
 
 def dropdown(title: str, options: Any, value: Any, says: str = "") -> Any:

@@ -11,10 +11,7 @@ from typing import Any
 MOST = 12
 """Rows of a list before the rest is summed up."""
 
-_SECTORS = {
-    "loads": "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum",
-    "stores": "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum",
-}
+_SECTORS = {"ld": "loads and cp.async", "st": "stores", "atom": "atomics", "red": "reductions"}
 
 
 def show(counts: Any, run: Any = None) -> dict[str, Any] | None:
@@ -49,30 +46,32 @@ def memory(counts: Any) -> list[dict[str, Any]]:
     """Sectors of global memory and wavefronts of shared memory, with the least that there could be."""
     m = counts.metrics
     requests = sum(m[f"l1tex__t_requests_pipe_lsu_mem_global_op_{op}.sum"] for op in ("ld", "st", "atom", "red"))
-    sectors, ideal = (m[f"memory_l2_theoretical_sectors_global{end}"] for end in ("", "_ideal"))
+    bulk = counts.memory_sectors - counts.global_sectors
     waves, least = m["l1tex__data_pipe_lsu_wavefronts_mem_shared.sum"], m["memory_l1_wavefronts_shared_ideal"]
     rows = [
-        _row("global requests", requests, "warp accesses", "counted", "Warp-instructions that access global memory."),
+        _row(
+            "global requests",
+            requests,
+            "warp accesses",
+            "counted",
+            "Warp-instructions whose threads access global memory; bulk copies are none.",
+        ),
         _row(
             "global sectors",
-            sectors,
+            counts.memory_sectors,
             "sectors",
             "modelled",
-            "Sectors of 32 bytes that those requests touch; beside it what would hold the same bytes packed.",
-            ideal,
+            "Sectors of 32 bytes that threads touch and bulk copies move; beside it what would hold the bytes packed.",
+            m["memory_l2_theoretical_sectors_global_ideal"] + bulk,
         ),
     ]
     rows += [
-        _row(
-            f"  of {name}",
-            m[metric],
-            "sectors",
-            "modelled",
-            f"Sectors that {name} touch{', cp.async among them' if name == 'loads' else ''}.",
-        )
-        for name, metric in _SECTORS.items()
-        if m[metric]
+        _row(f"  of {words.split()[0]}", n, "sectors", "modelled", f"Sectors that {words} touch.")
+        for op, words in _SECTORS.items()
+        if (n := m[f"l1tex__t_sectors_pipe_lsu_mem_global_op_{op}.sum"])
     ]
+    if bulk:
+        rows.append(_row("  of bulk copies", bulk, "sectors", "modelled", "Sectors that hold the bytes they move."))
     if waves:
         conflicts = m["l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum"]
         rows += [

@@ -15,6 +15,7 @@ from ptxlab.lab.attention_subject import PROBLEM, Attention, finite, judged, mak
 from ptxlab.lab.softmax_steps import steps
 from ptxlab.lab.subject import Ran, Shape, Values, machines, plain_attention, random_inputs
 from ptxlab.launch.run import cpu_engine
+from ptxlab.performance.peaks import array_bytes
 
 DECODE = (
     Parameter("seq_k", "keys of each sequence so far", 64, minimum=0, maximum=16384),
@@ -98,7 +99,8 @@ class Decode(Attention):
         counted = next((r for d, r in results.items() if d != "gpu"), None)
         others = tuple(run for n, run in enumerate(first.runs) if n != shown)
         counts = counted.runs[shown].counters if counted else None
-        return Ran(first.runs[shown], counts, others, found, kept=(q, key, value, table))
+        least = None if shown else array_bytes(first)  # a merge reads and writes other arrays
+        return Ran(first.runs[shown], counts, others, found, kept=(q, key, value, table), least=least)
 
     def state(self, built: Any, values: Values, ran: Ran, head: tuple[int, int], row: int) -> dict[str, Any] | None:
         """The parts that the kernel keeps apart before the merge; for `decode` the keys one by one."""

@@ -13,6 +13,7 @@ from ptxlab.lab.attention_subject import PROBLEM, Attention, judged, makers, ser
 from ptxlab.lab.softmax_steps import steps
 from ptxlab.lab.subject import Ran, Shape, Values, machines, place, places, plain_attention, random_inputs
 from ptxlab.launch.run import cpu_engine
+from ptxlab.performance.peaks import array_bytes
 
 PREFILL = (
     Parameter("seq_q", "query rows (Sq); of large problems a few blocks are run", 64, minimum=1, maximum=16384),
@@ -82,7 +83,8 @@ class Prefill(Attention):
         measured = reference.measure(first.o, first.lse, q, k, v, causal=config.causal, expected=expected, **computed)
         plain = plain_attention(sq, sk, sv, causal=config.causal, dtype=first.o.dtype)
         counts = next((r.counters for r in results.values() if r.counters), None)
-        return Ran(first.run, counts, judged=judged(measured, results, expected.o, bound, plain), kept=(q, k, v))
+        found = judged(measured, results, expected.o, bound, plain)
+        return Ran(first.run, counts, judged=found, kept=(q, k, v), least=array_bytes(first))
 
     def recorded(self, built: Any, values: Values, trace: Any) -> Any:
         """The same problem; of a sampled one the block alone."""

@@ -20,8 +20,6 @@ from typing import Any
 from ptxlab.errors import LaunchError, TargetError
 from ptxlab.performance.peaks import Peaks, array_bytes, peaks
 
-SECTOR = 32
-
 
 @dataclass(frozen=True)
 class Roof:
@@ -120,18 +118,26 @@ def roof(result: Any, gpu: str | None = None, arch: str | None = None) -> Roof:
         raise LaunchError(f"results: of pl.attention, pl.decode or pl.launch are wanted, got {type(result).__name__}")
     name = kernel if isinstance(kernel, str) else getattr(kernel, "name", "kernel")
     least = array_bytes(result)
-    measured = run.seconds if run.device == "gpu" else None
     limits = peaks(arch or str(getattr(config, "arch", "sm_80")), gpu)
-    blocks = math.prod(run.grid)
     if counters is not None:
-        asked = counters.metrics["memory_l2_theoretical_sectors_global"] * SECTOR
-        asked += sum(amount for what, amount in counters.moved.items() if "global memory" in what)
-        return Roof(name, limits, dict(counters.flops), asked, least, measured, blocks=blocks)
-    flops = _from_shapes(result)
+        return counted(name, limits, counters, least, run)
+    flops, measured = _from_shapes(result), _measured(run)
     if flops is None or measured is None:
         raise LaunchError(f"{name}: this result has no counters; write counters=True")
     kind = "tensor" if config is not None and config.dtype in ("f16", "bf16") else getattr(config, "dtype", "f32")
-    return Roof(name, limits, {kind: flops}, None, least, measured, counted=False, blocks=blocks)
+    return Roof(name, limits, {kind: flops}, None, least, measured, counted=False, blocks=math.prod(run.grid))
+
+
+def counted(name: str, limits: Peaks, counters: Any, least: int | None, run: Any) -> Roof:
+    """The roof of a launch that was counted. least: bytes of its arrays, each once; run: its grid, and on a GPU its
+    time."""
+    flops, blocks = dict(counters.flops), math.prod(run.grid)
+    return Roof(name, limits, flops, counters.memory_bytes, least, _measured(run), blocks=blocks)
+
+
+def _measured(run: Any) -> float | None:
+    seconds: float | None = run.seconds if run.device == "gpu" else None
+    return seconds
 
 
 def _from_shapes(result: Any) -> int | None:
@@ -234,7 +240,7 @@ def plot_roofline(results: Any, *, gpu: str | None = None, arch: str | None = No
 # -- for the page ------------------------------------------------------------------------------------------------------
 
 
-def show(counts: Any, arch: str, least: int | None, run: Any = None) -> dict[str, Any] | None:
+def show(counts: Any, arch: str, least: int | None, run: Any) -> dict[str, Any] | None:
     """{gpu, source, bandwidth, roofs: [[name, FLOP/s]], own: [name, FLOP/s] | None, points: [{origin, what, x, y,
     bound}]} for the explorer; `own` is the roof of a grid that leaves multiprocessors without a block. {note} where no
     peaks are known, None where nothing was counted."""
@@ -244,10 +250,7 @@ def show(counts: Any, arch: str, least: int | None, run: Any = None) -> dict[str
         limits = peaks(arch)
     except TargetError as unknown:
         return {"note": str(unknown)}
-    asked = counts.metrics["memory_l2_theoretical_sectors_global"] * SECTOR
-    seconds = run.seconds if run is not None and run.device == "gpu" else None
-    blocks = math.prod(run.grid) if run is not None else None
-    r = Roof("kernel", limits, dict(counts.flops), asked, least, seconds, blocks=blocks)
+    r = counted("kernel", limits, counts, least, run)
     kinds = sorted(r.flops, key=limits.of)
     names = {limits.of(k): "tensor cores" if k == "tensor" else "f64" if k == "f64" else "f32" for k in kinds}
     return {

@@ -37,7 +37,7 @@ def show(ran: Ran | None, request: Request, built: Any) -> dict[str, Any]:
         "sample": ran.sampled.text if ran.sampled else "",
         "map": error_map(ran, request),
         "counters": counters_pane.show(counts, launched),
-        "roofline": roofline.show(counts, values.get("arch", ""), _least(ran), launched),
+        "roofline": roofline.show(counts, values.get("arch", ""), ran.least, launched),
         "arrays": [[name, describe_array(array)] for name, array in ran.arrays.items()],
         "tiles": tiles,
     }
@@ -50,16 +50,6 @@ def _error(e: Any) -> dict[str, Any]:
 def _way(way: Way) -> dict[str, Any]:
     shown = {name: None if (x := getattr(way, name)) is None else _figure(x) for name in ("max", "mean", "ulp")}
     return {"label": way.label, "against": way.against, "note": way.note, **shown}
-
-
-def _least(ran: Ran) -> int | None:
-    """Bytes of what the kernel reads and writes, each array once, where they are known."""
-    if ran.judged is None:
-        return None
-    if ran.sampled is not None:
-        return ran.sampled.least
-    inputs = [x for x in ran.kept if x is not None]
-    return int(sum(x.nbytes for x in inputs) + inputs[0].nbytes)
 
 
 def error_map(ran: Ran, request: Request) -> dict[str, Any] | None:

@@ -241,8 +241,8 @@ def run(built: Any, values: Values, device: str, plan: Plan) -> Ran:
             f"{values['batch'] * values['heads']} heads; counts are scaled up from them",
             plan.rows(values["seq_q"]),
             plan.heads,
-            _least(values, out.itemsize),
         ),
+        least=least(values, values["seq_q"], out.dtype),
     )
 
 
@@ -253,7 +253,6 @@ def of_decoding(ran: Ran, values: Values, plan: DecodePlan, grid: tuple[int, int
     judged = dataclasses.replace(
         ran.judged, error=ran.judged.error.reshape(shape), ratio=ran.judged.ratio.reshape(shape)
     )
-    rows, q = values["heads"] + values["kv_heads"] * values["seq_k"], ran.kept[0]
     text = (
         f"{len(plan.heads)} of {values['heads']} heads were run, of {len(plan.sequences)} of {values['batch']} "
         f"sequence{'s' if values['batch'] > 1 else ''}; counts are scaled up from them"
@@ -267,8 +266,8 @@ def of_decoding(ran: Ran, values: Values, plan: DecodePlan, grid: tuple[int, int
             text,
             plan.heads,
             tuple((b, 0) for b in plan.sequences),
-            int(2 * rows * values["batch"] * values["head_dim"] * q.itemsize),
         ),
+        least=None if ran.least is None else least(values, 1, ran.kept[0].dtype),
     )
 
 
@@ -309,10 +308,11 @@ def worst(errors: Sequence[reference.Error]) -> reference.Error:
     )
 
 
-def _least(values: Values, size: int) -> int:
-    """Bytes of the whole problem's q, k, v and o, each once."""
-    rows, keys = values["heads"] * values["seq_q"], values["kv_heads"] * values["seq_k"]
-    return int(2 * (rows + keys) * values["batch"] * values["head_dim"] * size)
+def least(values: Values, queries: int, dtype: np.dtype[Any]) -> int:
+    """Bytes of the whole problem's q, k, v, o and log-sum-exp, each once, of `queries` a head."""
+    rows, keys = values["heads"] * queries, values["kv_heads"] * values["seq_k"]
+    sums = rows * (8 if dtype == np.float64 else 4)
+    return int(values["batch"] * (2 * (rows + keys) * values["head_dim"] * dtype.itemsize + sums))
 
 
 # -- counters ----------------------------------------------------------------------------------------------------------

@@ -51,8 +51,8 @@ def copy_html(
     at which it opens, and around whose first step the part lies that is kept. lean: of a part also hover texts and most
     of the timeline are left out."""
     part, info = copy_part(recording, note, limit, at, lean=lean)
-    without = "" if info["timeline"] else "timeline.js"
-    script = _bare(assets.script("debugger", without)).replace("export default { render };", "render({ model, el });")
+    without = ["keys.js", *([] if info["timeline"] else ["timeline.js"])]  # JupyterLab has the keys from our plugin
+    script = _bare(assets.script("debugger", *without)).replace("export default { render };", "render({ model, el });")
     packed = json.dumps(
         {"script": script, "style": _bare(assets.style("debugger")), "info": info}, separators=(",", ":")
     )

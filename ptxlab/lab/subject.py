@@ -60,12 +60,11 @@ class Judgement:
 @dataclass(frozen=True)
 class Sampled:
     """What was run of a larger problem, in words; the numbers of its rows and the (batch, head) pairs in the order of
-    the result, and the bytes of the whole problem's arrays."""
+    the result."""
 
     text: str
     rows: tuple[int, ...]
     heads: tuple[tuple[int, int], ...]
-    least: int
 
     @property
     def ranges(self) -> list[tuple[int, int]]:
@@ -79,7 +78,7 @@ class Ran:
     """A finished run. `run` is the launch that is shown; `counts` the counters of the CPU machine, where it ran;
     `others` further launches; `judged` is None where there is no right answer to compare with; `arrays` are what the
     kernel changed, by parameter name; `kept` is whatever the subject needs again for the state. `sampled` says so where
-    only a part of the problem was run."""
+    only a part of the problem was run. `least` are the bytes of the whole problem's arrays, each once, where known."""
 
     run: Any
     counts: Any = None
@@ -88,6 +87,7 @@ class Ran:
     arrays: dict[str, Any] = field(default_factory=dict)
     kept: Any = None
     sampled: Sampled | None = None
+    least: int | None = None
 
 
 class Subject:

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from ptxlab import static
 from ptxlab.emulate import lower
-from ptxlab.emulate.runtime.counters import Counters
+from ptxlab.emulate.runtime.counters import WAVEFRONT, Counters
 from ptxlab.errors import LaunchError
 from ptxlab.performance.latency import warp_clocks
 from ptxlab.performance.peaks import L1_SECTORS, SCHEDULERS, SHARED_WAVEFRONTS, Peaks, array_bytes, peaks, rates
@@ -168,7 +168,7 @@ def work_of(
         demand.append(("tensor cores", tensor, "FLOP", rate.tensor if warpgroups else rate.warp_tensor))
     lines = counters.by_line.values()
     demand.append(("L1 cache", sum(line.sectors for line in lines), "sectors", L1_SECTORS))
-    wavefronts = sum(line.wavefronts for line in lines) + counters.product_wavefronts
+    wavefronts = sum(line.wavefronts + -(-line.bulk // WAVEFRONT) for line in lines) + counters.product_wavefronts
     demand.append(("shared memory", wavefronts, "wavefronts", SHARED_WAVEFRONTS))
     module = parse(kernel) if isinstance(kernel, str) else getattr(kernel, "module", kernel)
     program = lower(module, None, looked.arch)

@@ -47,7 +47,7 @@ COLUMNS: dict[str, tuple[str, str]] = {
     "blocks": ("int64", "blocks of the grid, of all launches"),
     "warp_instructions": ("int64", "warp-instructions executed (CPU machine)"),
     "thread_instructions": ("int64", "thread-instructions executed (CPU machine)"),
-    "sectors": ("int64", "32-byte sectors of global memory asked for (CPU machine)"),
+    "sectors": ("int64", "32-byte sectors of global memory that threads and bulk copies ask for (CPU machine)"),
     "conflicts": ("int64", "wavefronts of shared memory that bank conflicts added (CPU machine)"),
     "gpu_us": ("double", "microseconds of the kernels alone on the GPU, one launch by events; null on the CPU machine"),
     "build_s": ("double", "seconds of writing, assembling and compiling"),
@@ -180,7 +180,7 @@ def _counted(runs: list[Run]) -> dict[str, Any]:
         "blocks": blocks,
         "warp_instructions": sum(counters.warp_instructions for counters in counted),
         "thread_instructions": sum(counters.thread_instructions for counters in counted),
-        "sectors": sum(line.sectors for line in lines),
+        "sectors": sum(counters.memory_sectors for counters in counted),
         "conflicts": sum(line.conflicts for line in lines),
     }
 

@@ -9,9 +9,11 @@ import difflib
 import functools
 import heapq
 from collections import Counter
-from itertools import chain
+from collections.abc import Iterator
+from itertools import chain, tee
 
-from ptxlab.isa import TABLE, Op, find_form
+from ptxlab.isa import TABLE, Op, find_form, types
+from ptxlab.isa.meanings import meant, weighty
 
 
 @functools.lru_cache(maxsize=1 << 12)
@@ -51,9 +53,10 @@ def _lettered(names: tuple[str, ...]) -> list[tuple[str, int, int]]:
 
 
 @functools.lru_cache(maxsize=1 << 12)
-def corrected(opcode: str, at: int, length: int) -> str:
-    """An opcode that the table has, one modifier away: one more at the place of the error, another one, or one less;
-    empty where there is none. `at` and `length` say where the error is."""
+def corrected(opcode: str, at: int, length: int) -> Iterator[str]:
+    """Opcodes that the table has, one modifier away, the likeliest first: one more at the place of the error, another
+    one there, what another word may mean, or one less. `at` and `length` say where the error is. To be copied: what one
+    copy has found all have."""
     before, wrong, after = opcode[:at].rstrip("."), opcode[at : at + length].strip("."), opcode[at + length :]
     entries = TABLE.get(opcode.partition(".")[0], [])
     choices = _choices(tuple(entries))
@@ -61,10 +64,29 @@ def corrected(opcode: str, at: int, length: int) -> str:
     kept = [*before.split(".")[1:], *tail.split(".")[1:]]
     # Only an entry that has all the other words can become right by one more, and only by one that it has.
     more = _choices(tuple(entry for entry in entries if entry.words.issuperset(kept)))
-    inserted = (f"{before}.{choice}{tail}" for choice in choices if choice in more)
-    near = nearest(wrong, tuple(choices), 3, 0.5)
+    likely = sorted(choices, key=lambda choice: choice != "gpu")  # a scope that is too narrow orders too little
+    inserted = (f"{before}.{choice}{tail}" for choice in likely if choice in more)
+    close = (word for word in nearest(wrong, tuple(choices), 8, 0.5) if _of_a_kind(wrong, word))
+    near = [word for word in meant(wrong) if word in choices] or sorted(close, key=lambda c: sorted(c) != sorted(wrong))
     exchanged = (f"{before}.{choice}{after}" for choice in near)
-    return next((text for text in chain(inserted, exchanged, [before + after]) if find_form(text) is not None), "")
+    words = opcode.split(".")
+    others = (
+        ".".join([*words[:k], other, *words[k + 1 :]])
+        for k, word in enumerate(words)
+        for other in meant(word)
+        if k and word != wrong and other in choices
+    )
+    less = [] if weighty(wrong) else [before + after]
+    return tee((text for text in chain(inserted, exchanged, others, less) if find_form(text) is not None), 1)[0]
+
+
+def _of_a_kind(wrong: str, word: str) -> bool:
+    """Whether a word may stand for another one: for a type, bits of its width, or an integer for an integer."""
+    if wrong not in types.WIDTH or word not in types.WIDTH:
+        return True
+    bits = f"b{types.width(wrong)}"
+    integers = wrong in types.INTEGERS and word in types.INTEGERS
+    return types.width(word) == types.width(wrong) and (integers or bits in (wrong, word))
 
 
 @functools.lru_cache(maxsize=1 << 10)
@@ -77,8 +99,9 @@ def _choices(entries: tuple[Op, ...]) -> dict[str, None]:
 def counts(opcode: str) -> list[tuple[Op, int, int]]:
     """The entries that an opcode may mean, with the least and the most operands of each."""
     name, *words = opcode.split(".")
-    form = find_form(opcode)
-    entries = [entry for entry in TABLE[name] if _could_be(entry, words)] or ([form.op] if form is not None else [])
+    entries = [entry for entry in TABLE[name] if _could_be(entry, words)]
+    if not entries and (form := find_form(opcode)) is not None:
+        entries = [form.op]
     return [(entry, *operand_count(entry)) for entry in entries]
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
+import dataclasses
 import functools
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from itertools import chain
 
 from ptxlab.errors import PtxError
@@ -121,7 +123,7 @@ class _Validator:
                 outermost.names.update(dict.fromkeys(labels_in(item)))
                 unknown = self.since.unknown() if item.name == "target" else None
                 if unknown is not None:
-                    yield self.error(unknown.message, item.tokens[1], unknown.hint)
+                    yield self.error(unknown.message, item.tokens[1], unknown.directive)
                 if f".{item.name}" not in DIRECTIVES:
                     yield self.error(f"unknown directive '.{item.name}'", item.tokens[0])
             elif isinstance(item, Function) and item.body is not None:
@@ -186,16 +188,21 @@ class _Validator:
         """An unknown opcode, modifiers that no table entry has, a number of operands that none takes."""
         if instruction.name not in TABLE:
             if instruction.name not in LEFT_OUT:
-                yield PtxError.later(instruction.line, functools.partial(self.unknown, instruction))
+                error = functools.partial(self.unknown, instruction, _as_now(instruction, find))
+                yield PtxError.later(instruction.line, error)
         elif (used := find_form(instruction.opcode)) is None:
-            yield PtxError.later(instruction.line, functools.partial(self.refused, instruction))
+            error = functools.partial(self.refused, instruction, _as_now(instruction, find))
+            yield PtxError.later(instruction.line, error)
         elif (lack := self.since.lack(used)) is not None:
             opcode = opcode_tokens(instruction)[0]
-            yield self.error(lack.message, opcode, lack.hint, length=len(opcode.text))
+            reworded = functools.partial(
+                self.reworded, instruction, filter(None, [lack.opcode]), _as_now(instruction, find)
+            )
+            yield self.error(lack.message, opcode, lack.directive or reworded, length=len(opcode.text))
         elif action_of(instruction.opcode) is not Action.CALL:
             yield from self.count(instruction, find)
 
-    def refused(self, instruction: Instruction) -> PtxError:
+    def refused(self, instruction: Instruction, find: Find) -> PtxError:
         """The error for modifiers that no table entry has."""
         try:
             form(instruction.opcode)
@@ -203,17 +210,28 @@ class _Validator:
             tokens = opcode_tokens(instruction)
             token, at = inside(tokens, problem.at)
             length = max(1, min(problem.length, len(token.text) - at))
-            hint = functools.partial(self.reworded, instruction.opcode, tokens, problem.at, problem.length)
+            close = copy.copy(corrected(instruction.opcode, problem.at, problem.length))
+            hint = functools.partial(self.reworded, instruction, close, find)
             return self.error(problem.what, token, hint, problem.syntax, at, length)
         raise AssertionError(f"{instruction.opcode} is in the table")
 
-    def reworded(self, opcode: str, tokens: Sequence[Token], at: int, length: int) -> str:
-        """The line with an opcode that the table has, where one is close."""
-        fixed = corrected(opcode, at, length)
+    def reworded(self, instruction: Instruction, opcodes: Iterable[str], find: Find) -> str:
+        """The line with the first of some opcodes that makes it right; empty where none does."""
+        tokens = opcode_tokens(instruction)
         written = tokens[-1].column + len(tokens[-1].text) - tokens[0].column
-        return self.replaced(tokens[0], 0, written, fixed) if fixed else ""
+        for opcode in opcodes:
+            if self.right(dataclasses.replace(instruction, opcode=opcode), find):
+                return self.replaced(tokens[0], 0, written, opcode)
+        return ""
 
-    def unknown(self, instruction: Instruction) -> PtxError:
+    def right(self, instruction: Instruction, find: Find) -> bool:
+        """Whether nothing but names can be wrong with an instruction."""
+        used = find_form(instruction.opcode)
+        if used is None or self.since.lack(used) is not None:
+            return False
+        return used.op.does is Action.CALL or next(self.count(instruction, find), None) is None
+
+    def unknown(self, instruction: Instruction, find: Find) -> PtxError:
         """The error for a word that no PTX instruction starts with."""
         name, opcode = instruction.name, opcode_tokens(instruction)[0]
 
@@ -221,7 +239,14 @@ class _Validator:
             found = nearest(name, _OPCODES, 8, 0.6)
             return sorted(found, key=lambda other: other[:2] != name[:2])[:3]
 
-        return self.misspelt(f"unknown instruction {name!r}", opcode, name, close, length=len(name))
+        def message() -> str:
+            said = f"unknown instruction {name!r}"
+            return said + (f"; close to it: {', '.join(close())}" if close() else "")
+
+        def hint() -> str:
+            return self.reworded(instruction, (other + instruction.opcode[len(name) :] for other in close()), find)
+
+        return self.error(message, opcode, hint, length=len(name))
 
     def count(self, instruction: Instruction, find: Find) -> Iterator[PtxError]:
         """The error for too many or too few operands, or for the first that is of another type."""
@@ -250,8 +275,8 @@ class _Validator:
         least, most = operand_count(used.op)
         wrong = misfit(instruction, used, find, self.place) if least <= len(instruction.operands) <= most else None
         if wrong is not None:
-            declared = {name: find(name) for name in chain.from_iterable(map(names_in, instruction.operands))}
-            yield self.later(instruction, functools.partial(self.mistyped, instruction, used, wrong, declared.get))
+            known = _as_now(instruction, find)
+            yield self.later(instruction, functools.partial(self.mistyped, instruction, used, wrong, known))
 
     def mistyped(self, instruction: Instruction, used: Form, wrong: Misfit, find: Find) -> PtxError:
         """The error for an operand of a type that cannot be there."""
@@ -261,10 +286,7 @@ class _Validator:
             at = self.lines[token.line - 1].find(number, token.column - 1)
             hint = self.replaced(token, 0, len(number), wrong.literal) if at == token.column - 1 else ""
         elif wrong.type:
-            opcode = opcode_tokens(instruction)
-            written = opcode[-1].column + len(opcode[-1].text) - opcode[0].column
-            other = agreeing(instruction, wrong.type, find)
-            hint = self.replaced(opcode[0], 0, written, other) if other else ""
+            hint = self.reworded(instruction, filter(None, [agreeing(instruction, wrong.type, find)]), find)
         return self.error(wrong.message, token, hint, used.op.syntax)
 
     # -- names
@@ -369,6 +391,12 @@ class _Validator:
 
 
 # -- what the table says
+
+
+def _as_now(instruction: Instruction, find: Find) -> Find:
+    """What gives the declarations of an instruction's names as they are now: an error is made when it is read."""
+    names = chain([instruction.guard.name] if instruction.guard else [], *map(names_in, instruction.operands))
+    return {name: find(name) for name in names}.get
 
 
 def _type_of(instruction: Instruction, name: str) -> str:

@@ -15,10 +15,11 @@ OLDEST_VERSION, OLDEST_TARGET = (6, 4), 75
 
 @dataclass(frozen=True, slots=True)
 class Lack:
-    """What is missing, and the directive to write instead."""
+    """What is missing, and the directive to write instead, or the opcode."""
 
     message: str
-    hint: str
+    directive: str = ""
+    opcode: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,14 +62,13 @@ class Since:
         if op.does is Action.CONVERT_ADDRESS and found.to is not None and found.type == "u32" and self.number >= 90:
             return Lack(
                 f"{found.opcode} is for 32-bit addresses, which {self.target} does not have",
-                found.opcode.replace("u32", "u64"),
+                opcode=found.opcode.replace("u32", "u64"),
             )
         if op.ended is not None and self.version >= op.ended[0] and self.number >= op.ended[1]:
             ended = ".".join(map(str, op.ended[0]))
             return Lack(
                 f"{found.opcode} ended with PTX {ended} on sm_{op.ended[1]}; {op.name}.sync, which also takes "
                 "the mask of the lanes that take part, is there instead",
-                "",
             )
         return None
 

@@ -367,3 +367,41 @@ def test_the_report(marks: dict[str, Graded], tmp_path: Path) -> None:
     assert "=1+1&lt;script&gt;" in page
     assert "ZeroDivisionError: division by zero" in page
     assert page.count("<details") == len(graded)
+
+
+UNCAUGHT = {
+    "thread": "import threading\nthread = threading.Thread(target=lambda: 1 / 0)\nthread.start()\nthread.join()",
+    "deep": "import threading\ndef f(): f()\nthread = threading.Thread(target=f)\nthread.start()\nthread.join()",
+    "leaves": "import sys, threading\nthread = threading.Thread(target=sys.exit)\nthread.start()\nthread.join()",
+    "interrupt": "import threading\ndef f(): raise KeyboardInterrupt\nthread = threading.Thread(target=f)\n"
+    "thread.start()\nthread.join()",
+    "finalizer": "class A:\n    def __del__(self): 1 / 0\na = A()\ndel a",
+    "hook": "import sys\nsys.excepthook(ValueError, ValueError('x'), None)",
+    "warning": "import warnings\nwarnings.warn('look here')",
+    "traceback": "import traceback\ntry:\n    1 / 0\nexcept ZeroDivisionError:\n    traceback.print_exc()",
+    "logging": "import logging\nlogging.warning('%d', 'no number')",
+}
+
+
+def test_what_goes_wrong_innocently_is_no_attempt(tmp_path: Path) -> None:
+    for student, code in UNCAUGHT.items():
+        hand_in(tmp_path, student, code)
+    found = {g.student: g for g in grade(tmp_path, seed=11, jobs=2, progress=False)}
+    assert {student: (g.total, g.note) for student, g in found.items()} == dict.fromkeys(UNCAUGHT, (FULL, ""))
+    printed = found["thread"].marks["01-predict"].output
+    assert "ZeroDivisionError: division by zero" in printed
+    assert "thread = threading.Thread(target=lambda: 1 / 0)" in printed
+
+
+def test_a_submission_without_headers_is_told_so(tmp_path: Path) -> None:
+    (tmp_path / "bare.py").write_text(RIGHT, encoding="utf-8")
+    (tmp_path / "empty.py").write_text("x = 1\n", encoding="utf-8")
+    (tmp_path / "called.py").write_text(f'{RIGHT}\ncheck("01-predict", shrinks)\n', encoding="utf-8")
+    hand_in(tmp_path, "good", "")
+    found = {g.student: g for g in grade(tmp_path, seed=11, jobs=2, progress=False)}
+    assert {student: g.total for student, g in found.items()} == {"bare": 1, "empty": 0, "called": 1, "good": 1}
+    note = (
+        "no cell says which exercise it answers, so answers were looked for by their names, and of several with one "
+        "name the last was taken: write `# %% [exercise] 01-predict` above each, or keep its call of `check`"
+    )
+    assert {student: g.note for student, g in found.items()} == {"bare": note, "empty": note, "called": "", "good": ""}

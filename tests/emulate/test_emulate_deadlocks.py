@@ -7,7 +7,7 @@ import pytest
 from emulate_programs import ENGINES, kernel, run
 
 from ptxlab.emulate import lower
-from ptxlab.emulate.rules.instructions import spins
+from ptxlab.emulate.program.wait_loops import spins
 from ptxlab.errors import DeviceFault
 from ptxlab.text import parse
 
@@ -207,7 +207,7 @@ DONE:
         ("WAIT:\n    mov.u32 %r11, 0;\n    mbarrier.test_wait.parity.shared.b64 %p2, [%r10], %r11;\n"
          "    @!%p2 bra WAIT;", True),
         ("WAIT:\n    mov.u32 %r11, 0;\n    xor.b32 %r11, %r11, %r1;\n"
-         "    mbarrier.test_wait.parity.shared.b64 %p2, [%r10], %r11;\n    @!%p2 bra WAIT;", False),
+         "    mbarrier.test_wait.parity.shared.b64 %p2, [%r10], %r11;\n    @!%p2 bra WAIT;", True),
         ("WAIT:\n    mbarrier.test_wait.parity.shared.b64 %p2, [%r10], 0;\n    xor.b32 %r10, %r10, 8;\n"
          "    @!%p2 bra WAIT;", False),  # and here for that of another mbarrier
         ("WAIT:\n    mbarrier.test_wait.parity.shared.b64 %p2, [%r10], 0;\n    st.shared.u32 [%r10+8], 1;\n"

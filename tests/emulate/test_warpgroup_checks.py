@@ -146,9 +146,12 @@ APART = (
 def test_a_warp_that_others_wait_for_before_they_let_it_go(device: str) -> None:
     """Warp 3 multiplies behind a barrier, to which the others come when they have waited for that product."""
     text, twin = program(APART), program(APART.replace("@%p3 bar.sync 1, 128;", "").replace("@!%p3 bar", "bar"))
-    assert run(device, text) == [
-        f"synccheck, line {line_of(text, MULTIPLY)}: a warp begins a product of wgmma after a barrier that another "
-        "warp of its warpgroup reaches only when it has waited for that product: on a GPU both wait for ever, for a "
-        "product is done when all four warps have begun it"
+    with pytest.raises(pl.DeviceFault) as stopped:
+        run(device, text)
+    waits = f"waits for the other warps of its warpgroup (wgmma.wait_group.sync.aligned, line {line_of(text, WAIT)})"
+    assert stopped.value.message.splitlines() == [
+        "no thread of the block can go on",
+        *(f"    warp {warp}, lanes 0-31: {waits}" for warp in range(3)),
+        f"    warp 3, lanes 0-31: waits for barrier 1 (bar.sync, line {line_of(text, '@%p3 bar.sync 1, 128;')})",
     ]
     assert run(device, twin) == []

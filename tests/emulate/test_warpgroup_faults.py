@@ -35,6 +35,75 @@ def test_what_a_product_reads_late(device: str) -> None:
     assert (run(device, MULTIPLY + COMMIT + WAIT + spoil) == 32).all()
 
 
+ROUNDS = 6
+RING = f"""
+    .reg .b32 %q<5>;
+    .reg .b16 %h1;
+    .reg .pred %w;
+    .shared .align 8 .b64 full;
+    .shared .align 8 .b64 empty;
+    setp.eq.u32 %p3, %r1, 0;
+    @%p3 mbarrier.init.shared.b64 [full], 1;
+    @%p3 mbarrier.init.shared.b64 [empty], GROUPS;
+    fence.proxy.async;
+    bar.sync 0;
+    mov.u32 %q1, 0;
+    setp.gt.u32 %p3, %r2, 3;
+    @%p3 bra CONSUMER;
+    setp.ne.u32 %p3, %r2, 0;
+    @%p3 ret;
+PRODUCER:
+    not.b32 %q2, %q1;
+    and.b32 %q2, %q2, 1;
+FREE:
+    mbarrier.try_wait.parity.shared::cta.b64 %w, [empty], %q2;
+    @!%w bra FREE;
+    add.u32 %q1, %q1, 1;
+    cvt.rn.f16.u32 %h1, %q1;
+    mov.b32 %q3, {{%h1, %h1}};
+    @%p1 st.shared.v4.b32 [%r6], {{%q3, %q3, %q3, %q3}};
+    fence.proxy.async;
+    bar.warp.sync 0xffffffff;
+    setp.eq.u32 %p3, %r1, 0;
+    @%p3 mbarrier.arrive.shared.b64 _, [full];
+    setp.lt.u32 %p3, %q1, {ROUNDS};
+    @%p3 bra PRODUCER;
+    ret;
+CONSUMER:
+    and.b32 %q2, %q1, 1;
+FULL:
+    mbarrier.try_wait.parity.shared::cta.b64 %w, [full], %q2;
+    @!%w bra FULL;
+    setp.ne.u32 %p2, %q1, 0;
+    wgmma.fence.sync.aligned;
+{MULTIPLY}{COMMIT}{WAIT}
+    and.b32 %q4, %r1, 127;
+    setp.eq.u32 %p3, %q4, LANE;
+    @%p3 mbarrier.arrive.shared.b64 _, [empty];
+    add.u32 %q1, %q1, 1;
+    setp.lt.u32 %p3, %q1, {ROUNDS};
+    @%p3 bra CONSUMER;
+"""
+"""Warp 0 fills b again and again; one thread of each warpgroup of consumers says that it may."""
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("lane", [0, 127])
+@pytest.mark.parametrize("groups", [1, 2])
+def test_a_wait_is_over_when_the_whole_warpgroup_has_begun(device: str, groups: int, lane: int) -> None:
+    """No warp misses a phase of `full`, since none has seen its product done before the last has begun it."""
+    text = program(RING.replace("GROUPS", str(groups)).replace("LANE", str(lane)))
+    first = "    st.shared.v4.b32 [%r6], {%r3"
+    text = text.replace(first, f"    setp.lt.u32 %p3, %r1, 128;\n    @%p3 {first.strip()}")  # `a` has room for so many
+    threads, total = 128 * (groups + 1), 32 * sum(range(1, ROUNDS + 1))
+    checks = ("memcheck", "initcheck", "synccheck")
+    for seed in (None, *range(21)):
+        out = np.zeros(threads, np.float32)
+        report = pl.launch(text, 1, threads, out, device=device, seed=seed, budget=300_000, checks=checks)
+        assert (out[128:] == total).all(), seed
+        assert not report.findings, seed
+
+
 @pytest.mark.parametrize("device", DEVICES)
 def test_more_products_than_a_warp_keeps(device: str) -> None:
     adds = "    setp.eq.u32 %p2, 0, 0;\n"

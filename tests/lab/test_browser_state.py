@@ -216,6 +216,40 @@ def test_a_number_that_is_changed_is_said(lab: Any) -> None:
     assert lab.locator(".pl-clamped").count() == 0
 
 
+@pytest.mark.parametrize(
+    ("label", "typed", "stands", "says"),
+    [
+        ("sigma σ", "3", "3.00", ""),
+        ("sigma σ", "2.125", "2.13", ""),
+        ("sigma σ", "0.05", "0.10", "sigma σ goes from 0.1 to 10: 0.05 became 0.10."),
+        ("sigma σ", "11", "10.00", "sigma σ goes from 0.1 to 10: 11 became 10.00."),
+        ("sigma σ", "2,5", "2.00", "sigma σ is a number from 0.1 to 10: 2,5 became 2.00."),
+        ("sigma σ", "wide", "2.00", "sigma σ is a number from 0.1 to 10: wide is none, 2.00 stays."),
+        ("Sk", "33", "33", ""),
+        ("Sk", "2.5", "2", "Sk is a whole number from 0 to 16384: 2.5 became 2."),
+        ("Sk", "-5", "0", "Sk goes from 0 to 16384: -5 became 0."),
+        ("batch", "9", "8", "batch goes from 1 to 8: 9 became 8."),
+        ("batch", "2", "2", ""),
+        ("batch", "", "2", ""),
+    ],
+)
+def test_what_a_control_takes_is_said_as_it_is(lab: Any, label: str, typed: str, stands: str, says: str) -> None:
+    place = lab.locator(f".ptxlab-parameters .jupyter-widgets:has(> label:text-is('{label}'))")
+    field = place.locator("input[type=number], .widget-readout")
+    field.click()
+    lab.keyboard.press("Control+A")
+    lab.keyboard.press("Delete")
+    lab.keyboard.type(typed)
+    lab.keyboard.press("Enter")
+    lab.wait_for_function(
+        "([field, stands, says]) => (field.value ?? field.textContent) === stands"
+        " && (document.querySelector('.pl-clamped')?.textContent ?? '') === says",
+        arg=[field.element_handle(), stands, says],
+    )
+    settle(lab)
+    assert lab.locator(".pl-clamped").all_inner_texts() == ([says] if says else [])
+
+
 @pytest.mark.rest
 def test_a_control_that_had_to_follow_says_why_and_the_chosen_tile_keeps_its_keys(lab: Any) -> None:
     choose(lab, "kernel", "tiled")

@@ -224,6 +224,7 @@ def test_the_bundle_is_made_from_the_sources_here() -> None:
         "shared.js",
         "shown.js",
         "words.js",
+        "../ptxlab/lab/static/keys.js",
     )
     digest = hashlib.sha256()
     for name in names:

@@ -5,9 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from rooflines import SIZES, both
 
 import ptxlab as pl
-from ptxlab.lab import counters_pane, roofline
+from ptxlab import kernels
+from ptxlab.lab import counters_pane, roofline, sampled_runs
+from ptxlab.lab.requests import request
 from ptxlab.performance.peaks import PEAKS
 
 
@@ -84,6 +87,43 @@ def test_a_grid_that_leaves_multiprocessors_idle_has_a_lower_roof() -> None:
     assert shown is not None
     assert shown["own"] == ["1 of 108 SMs", pytest.approx(19.5e12 / 108)]
     assert all(point["y"] <= shown["own"][1] for point in shown["points"])
+
+
+@pytest.mark.parametrize(
+    ("name", "more"),
+    [
+        *((name, {}) for name in kernels.names()),
+        ("hopper", {"head_dim": 128, "causal": True}),
+        ("decode_gqa", {"copy": "tma", "arch": "sm_90a"}),
+    ],
+)
+def test_the_page_has_the_roof_that_python_has(name: str, more: dict[str, Any]) -> None:
+    found, shown = both(name, **SIZES, **more)
+    points = [(p["origin"], p["what"], p["x"], p["y"]) for p in shown["roofline"]["points"]]
+    assert points == found.points()
+    assert [p["bound"] for p in shown["roofline"]["points"]] == [found.bound(x) for _, _, x, _ in found.points()]
+    sectors = {row["name"].strip(): row["value"] for row in shown["counters"]["memory"]}
+    assert found.asked is not None
+    assert 0 <= 32 * sectors["global sectors"] - found.asked < 32
+    assert sectors["global sectors"] == sum(n for name, n in sectors.items() if name.startswith("of "))
+
+
+def test_bulk_copies_count_in_the_roof_and_among_the_sectors() -> None:
+    """`hopper` loads and stores its tiles by bulk copies: its threads alone store the log-sum-exp."""
+    _, shown = both("hopper", **SIZES)
+    assert [round(p["x"]) for p in shown["roofline"]["points"]] == [172, 237]
+    rows = {row["name"].strip(): row for row in shown["counters"]["memory"]}
+    assert rows["of bulk copies"]["value"] > 100 * rows["of stores"]["value"]
+    assert rows["global sectors"]["ideal"] == rows["global sectors"]["value"]
+
+
+@pytest.mark.parametrize("name", ["tiled", "mma", "decode", "decode_paged"])
+def test_the_bytes_of_a_problem_that_is_sampled_are_those_of_the_whole(name: str) -> None:
+    asked = request(name, **SIZES)
+    ran = asked.subject.run(asked.subject.build(asked.given), asked.given, "cpu")
+    assert ran is not None
+    values, dtype = asked.given, ran.kept[0].dtype
+    assert ran.least == sampled_runs.least(values, values.get("seq_q", 1), dtype)
 
 
 @pytest.mark.long

@@ -186,8 +186,6 @@ EQUIVALENT: dict[str, dict[str, str]] = {
     "13-turns": {
         f"with k.if_(lane == 0): | {_ASK} => {_ASK}": "all lanes ask, and all have their turn",
         "with k.if_(lane == 0): => with k.if_(lane != 0):": "the other lanes may ask, or pass on, as well",
-        "k.op('bar.warp.sync', -1) before with k.if_(lane == 0):": "the lanes of a warp of this machine go on together "
-        "after the loop, and racecheck takes what a warp does between two blocks as one",
         unguarded("k.if_(lane == 0)", "k.op('atom.global.exch.b32', turn, block + 1)"): SAME,
     },
     "14-down": {

@@ -80,6 +80,30 @@ unfenced("a reduction", stores=f"""{STORED}
     + fence.proxy.async.shared::cta;
     bar.sync 0;""",
     copy="cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [%rd1], [%r20], 256;")
+for operation in (
+    "red.shared.add.u32 [%r10], 1;",
+    "red.shared.add.noftz.f16x2 [%r10], %r1;",
+    "red.shared::cluster.or.b32 [%r10], 1;",
+    "red.add.u32 [%rd20], 1;",
+    "atom.shared.add.u32 %r31, [%r10], 1;",
+    "atom.shared.cas.b32 %r31, [%r10], 0, 7;",
+    "atom.exch.b32 %r31, [%rd20], 7;",
+):
+    unfenced(f"an atomic operation: {operation}", stores=f"""
+    st.shared.u32 [%r10], 0;
+    cvt.u64.u32 %rd20, %r10;
+    cvta.shared.u64 %rd20, %rd20;
+    fence.proxy.async.shared::cta;
+    {operation} //2
+    + fence.proxy.async.shared::cta;
+    bar.sync 0;""")
+unfenced("an atomic operation at one address", stores="""
+    st.shared.u32 [%r10], 0;
+    fence.proxy.async.shared::cta;
+    bar.sync 0;
+    red.shared.add.u32 [tile], 1; //2
+    + fence.proxy.async.shared::cta;
+    bar.sync 0;""")
 unfenced("a matrix of stmatrix", stores="""
     and.b32 %r31, %r1, 7;
     mul.lo.u32 %r31, %r31, 16;
@@ -562,4 +586,30 @@ EXITED.add("a store to a block that has exited", "invalid access", blocks=2, clu
     @%p6 st.async.shared::cluster.mbarrier::complete_tx::bytes.u32 [%r35], %r33, [%r37]; //1
 {wait("WAIT")}
 {MEET}""")
+
+# -- a scope that does not reach the other block -----------------------------------------------------------------------
+
+ARRIVES, WAITS = "mbarrier.arrive.release.{}.shared::cluster.b64 _, [%r37];", "mbarrier.try_wait.parity.acquire.{}"
+for scope in ("arrive", "wait"):
+    arrives, waits = ("cta", "cluster") if scope == "arrive" else ("cluster", "cta")
+    RACES.add(f"the scope of the {scope} is the block", "RAW|WAR|WAW", cluster=2, blocks=2, threads=32, body=f"""
+    mov.u32 %r6, 0;
+    @%p1 mbarrier.init.shared::cta.b64 [gate], 32;
+    @%p1 fence.mbarrier_init.release.cluster;
+{MEET}{PEER}
+    mapa.shared::cluster.u32 %r38, %r10, %r34;
+    @%p5 bra WAIT;
+    st.shared.u32 [%r10], %r1;
+    - {ARRIVES.format(arrives)} //2
+    + {ARRIVES.format("cluster")}
+    bra DONE;
+WAIT:
+    - {WAITS.format(waits)}.shared::cta.b64 %p8, [gate], 0; //1
+    + {WAITS.format("cluster")}.shared::cta.b64 %p8, [gate], 0;
+    @!%p8 bra WAIT;
+    ld.shared::cluster.u32 %r6, [%r38];
+DONE:
+{MEET}
+    st.global.u32 [%rd3], %r6;
+""")
 # fmt: on

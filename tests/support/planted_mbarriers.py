@@ -67,6 +67,40 @@ WAIT:
     @!%p8 bra WAIT;
 """)
 
+AGAIN = Planted("mbarrier again", "racecheck", **GATES)
+"""Who makes an mbarrier again, or makes it invalid, must come after whoever uses it."""
+WAITED = """
+    mbarrier.arrive.shared::cta.b64 _, [gate];
+WAIT:
+    mbarrier.try_wait.parity.shared::cta.b64 %p8, [gate], 0; //2
+    @!%p8 bra WAIT;
+    + bar.sync 0;
+"""
+ARRIVED = """
+    @%p6 mbarrier.arrive.shared::cta.b64 _, [gate]; //2
+    @%p7 mbarrier.arrive.shared::cta.b64 _, [gate];
+    + bar.sync 0;
+"""
+for again in ("inval.shared::cta.b64 [gate];", "init.shared::cta.b64 [gate], 64;"):
+    word = again.split(".")[0]
+    for name, count, uses, kind, by in (("waited", 64, WAITED, "WAR", "p6"), ("arrived", 3, ARRIVED, "WAW", "p7")):
+        AGAIN.add(f"{word} by a thread, and nothing makes it come after others that have {name}", kind,
+            body=made(count) + uses + f"""
+    {f"+ @%{by} mbarrier.inval.shared::cta.b64 [gate];" * (word == "init")}
+    @%{by} mbarrier.{again} //1
+    st.global.u32 [%rd3], %r1;
+""")
+AGAIN.add("init by another thread than inval", "WAW", body=made(64) + """
+    @%p6 mbarrier.inval.shared::cta.b64 [gate]; //2
+    + bar.sync 0;
+    @%p7 mbarrier.init.shared::cta.b64 [gate], 64; //1
+    st.global.u32 [%rd3], %r1;
+""")
+AGAIN.add("a plain store", "WAR|WAW", body=made(64) + WAITED + """
+    @%p6 st.shared.u64 [gate], %rd3; //1
+    st.global.u32 [%rd3], %r1;
+""")
+
 # -- phases ------------------------------------------------------------------------------------------------------------
 
 bug("all arrive and wait, the parity never changes", PHASE, stops=True, body=made(64) + """

@@ -30,11 +30,14 @@ REDUCE = "cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32"
 class Program:
     """One program."""
 
+    start = START
+    """What it computes first."""
+
     def __init__(self, seed: int) -> None:
         self.random, self.labels = random.Random(seed), 0
         self.threads, self.blocks = self.random.choice((32, 64, 64, 96)), self.random.choice((1, 2))
         gates = [self.random.choice((1, 1, 2, 32, self.threads)) for _ in range(GATES)]
-        lines = [START, APART, "setp.eq.u32 %p1, %r1, 0;"]
+        lines = [self.start, APART, "setp.eq.u32 %p1, %r1, 0;"]
         lines += [f"@%p1 mbarrier.init.shared::cta.b64 [gate+{8 * k}], {n};" for k, n in enumerate(gates)]
         lines += ["bar.sync 0;"] * (self.random.random() < 0.9)
         lines += [line for _ in range(self.random.randint(4, 9)) for line in self._piece(0)]

@@ -41,12 +41,12 @@ def _predict(g: Grading, answer: Any) -> None:
     for scores in g.vary((SCORES,), hidden=_scores, count=3, edges=EDGES):
         found = g.call(answer, list(scores))
         if found is None:
-            return
+            continue
         try:
             named = sorted({int(key) for key in found})
         except (TypeError, ValueError):
             g.part("a list of keys", False, f"shrinks(...) must return a list of key numbers; it returned {found!r}.")
-            return
+            continue
         keys = np.array(scores, np.float32)[:, None]
         out = attention(np.ones((1, 1), np.float32), keys, keys, kernel="scalar", scale=1.0, state=True, device="step")
         assert out.state is not None
@@ -76,10 +76,17 @@ def _predict(g: Grading, answer: Any) -> None:
             given = ", ".join(f"{s:g}" for s in scores)
             return [told, line, f"{right} of the kernel's {len(shrinks)} rescales are in your list. Scores: {given}."]
 
-        g.part(f"the rescales of {len(scores)} scores", named == shrinks, says)
+        # Key 0 is the same question in every case: it is a part of its own, which the cases do not count again.
+        later = [key for key in named if key]
+        if len(scores) > 1:
+            g.told(f"the rescales behind key 0 of {len(scores)} scores", later, shrinks[1:], says)
+        if later == shrinks[1:] and named != shrinks:
+            g.part("the rescale at key 0", False, says)
         values = ", ".join(f"{rescale[key]:.4g} at key {key}" for key in shrinks)
         times = "once" if len(shrinks) == 1 else f"{len(shrinks)} times"
         g.note(f"Thread 0 rescaled {times}: {values}. All other factors were exactly 1.")
+    if all(part.ok for part in g.parts if not part.hidden):
+        g.part("the rescale at key 0", True)
 
 
 PREDICT = Exercise(
@@ -172,10 +179,10 @@ def _rescale(g: Grading, answer: Any) -> None:
         o, state = np.full_like(q, np.nan), np.full((rows, rows, 3), np.nan, np.float32)
         built = g.build(answer, D=dim, probes=True)
         if built is None:
-            return
+            continue
         run = g.launch(built, 1, BLOCK, q, k, v, o, rows, reference.default_scale(dim), state)
         if run is None:
-            return
+            continue
         expected = reference.attention(
             q[None, None], k[None, None], v[None, None], tile=1, rows=[(0, 0, r) for r in range(rows)]
         )

@@ -79,7 +79,7 @@ def _smooth(g: Grading, answer: Any) -> None:
         for _ in range(rounds):
             padded = np.pad(right, 1, mode="edge")
             right = (padded[:-2] + padded[1:-1] + padded[2:]) / 3
-        run = g.launch(answer, 1, block, x, y, n, rounds, counters=True, seed=n)
+        run = g.launch(answer, 1, block, x, y, n, rounds, counters=True, orders=True)
         if run is not None and g.close(f"right for {n} numbers and {rounds} rounds", y, right, run=run):
             limit = (2 * rounds + 1) * (block // 32)
             g.at_most(
@@ -168,7 +168,7 @@ def _copy(g: Grading, answer: Any) -> None:
         q, key = (g.rng.integers(-4, 5, (rows, D)).astype(np.float32) for rows in (n, m))
         y = np.full(n, np.nan, np.float32)
         blocks = -(-n // block)
-        run = g.launch(answer, blocks, block, q, key, y, n, m, build={"D": D, "T": T}, counters=True)
+        run = g.launch(answer, blocks, block, q, key, y, n, m, build={"D": D, "T": T}, counters=True, orders=True)
         if run is None:
             continue
         case = f"{m} keys of {D}, tiles of {T}, blocks of {block}"
@@ -271,7 +271,7 @@ def _blocksum(g: Grading, answer: Any) -> None:
         blocks = -(-n // B)
         y = np.full(blocks, np.nan, np.float32)
         right = np.pad(x, (0, blocks * B - n)).reshape(blocks, B).sum(axis=1)
-        run = g.launch(answer, blocks, B, x, y, n, build={"B": B}, counters=True, seed=B)
+        run = g.launch(answer, blocks, B, x, y, n, build={"B": B}, counters=True, orders=True)
         steps, warps = int(math.log2(B)), blocks * (B // 32)
         if run is not None and g.close(f"right for {n} numbers in blocks of {B}", y, right, run=run):
             g.at_most(f"{steps + 1} barriers a warp in blocks of {B}", run, "barriers", (steps + 1) * warps)

@@ -116,7 +116,7 @@ def _pipe(g: Grading, answer: Any, warps: int, tiles: int, **options: Any) -> tu
     threads = 32 * warps
     x = g.rng.integers(-50, 50, tiles * threads * 4).astype(np.float32)
     y = np.full(tiles * threads, np.nan, np.float32)
-    run = g.launch(answer, 1, threads, x, y, tiles, build={"W": warps}, **options)
+    run = g.launch(answer, 1, threads, x, y, tiles, build={"W": warps}, orders=True, **options)
     if run is None:
         return None, False
     return run, g.equal(f"{tiles} tiles, {warps} warps", y, _expected(x, tiles, threads))
@@ -229,7 +229,7 @@ def _tail(g: Grading, answer: Any) -> None:
         tiles = -(-n // (4 * threads))
         x = g.rng.integers(1, 50, n).astype(np.float32)
         y = np.full(tiles * threads, np.nan, np.float32)
-        run = g.launch(answer, 1, threads, x, y, n, build={"W": warps})
+        run = g.launch(answer, 1, threads, x, y, n, build={"W": warps}, orders=True)
         if run is None:
             continue
         whole = np.zeros(tiles * threads * 4, np.float32)

@@ -164,7 +164,7 @@ def maximum(k: Builder, x: Ptr[f32], y: Ptr[f32], n: u32):
 
 
 def _coalesce(g: Grading, answer: Any) -> None:
-    for n, dim in g.vary(((8, 128),), hidden=lambda rng: (int(rng.integers(3, 20)), int(rng.choice([64, 96, 128])))):
+    for n, dim in g.vary(((8, 128),), hidden=lambda rng: (int(rng.integers(3, 20)), int(rng.choice([32, 64])))):
         q, key = g.rng.standard_normal(dim).astype(np.float32), g.rng.standard_normal((n, dim)).astype(np.float32)
         score = np.full(n, np.nan, np.float32)
         run = g.launch(answer, n, 32, q, key, score, build={"D": dim}, counters=True)
@@ -260,21 +260,22 @@ def _empty(g: Grading, answer: Any) -> None:
             exact = reference.attention(q[b][None, None, None], key[b, :n][None, None], value[b, :n][None, None])
             exact_o[b], exact_lse[b] = exact.o[0, 0, 0], exact.lse[0, 0, 0]
         full, b = np.array(lengths) > 0, lengths.index(0)
-        right = g.part(
+        # What has keys first: a kernel that stores nothing but 0 and -inf has not understood those without.
+        if not g.close(f"lengths {lengths}: the output", o, exact_o, rtol=1e-3, atol=1e-4, only=full[:, None]):
+            continue
+        g.part(
             f"lengths {lengths}: without keys O = 0",
             bool((o[~full] == 0).all()),
             f"Sequence {b} has no key, so its loop never ran: row_sum was still 0 and acc was 0. Lane 0 stored "
             f"{o[b, 0]:g} where 0 is wanted: what is 0 / 0?",
         )
-        right &= g.part(
+        g.part(
             f"lengths {lengths}: without keys LSE = -inf",
             bool((lse[~full] == -np.inf).all()),
             f"Sequence {b} has no key: its log-sum-exp should be -inf, the kernel stored {lse[b]:g}. "
             "row_max is -inf there; what was added to it?",
         )
-        if right:
-            g.close(f"lengths {lengths}: the output", o, exact_o, rtol=1e-3, atol=1e-4)
-            g.close(f"lengths {lengths}: the LSE", lse, exact_lse, rtol=1e-4, atol=1e-4)
+        g.close(f"lengths {lengths}: the LSE", lse, exact_lse, rtol=1e-4, atol=1e-4, only=full)
     g.note("Without keys the divisor is not 0: O = 0, LSE = -inf, and no NaN.")
 
 

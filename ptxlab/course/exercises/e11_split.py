@@ -288,7 +288,7 @@ def _factors(g: Grading, answer: Any) -> None:
     for rows, splits, dim, sigma in g.vary(((2, 8, 64, 4),), hidden=draw, count=3, edges=edges):
         partial, want, want_lse = _partial(g, rows, splits, dim, sigma)
         o, lse = np.full((rows, dim), np.nan, np.float32), np.full(rows, np.nan, np.float32)
-        run = g.launch(answer, rows, dim, partial, o, lse, splits, build={"D": dim}, counters=True)
+        run = g.launch(answer, rows, dim, partial, o, lse, splits, build={"D": dim}, counters=True, orders=True)
         if run is None:
             continue
         right = g.close(f"{splits} splits of {dim}: o", o, want, rtol=1e-4, atol=1e-4)

@@ -131,7 +131,7 @@ def _leave(g: Grading, answer: Any) -> None:
     for n in g.vary((32, 40), hidden=lambda rng: int(rng.integers(1, 90))):
         x = g.rng.integers(-9, 9, n).astype(np.float32)
         y = np.full(n, np.nan, np.float32)
-        run = g.launch(answer, -(-n // 32), 32, x, y, n, counters=True)
+        run = g.launch(answer, -(-n // 32), 32, x, y, n, counters=True, orders=True)
         if run is None:
             continue
         padded = np.zeros(-(-n // 32) * 32, np.float32)
@@ -201,7 +201,7 @@ def _turns(g: Grading, answer: Any) -> None:
     for blocks in g.vary((1, 3), hidden=lambda rng: int(rng.integers(2, 12)), edges=(7,)):
         x = g.rng.integers(-9, 10, (blocks, 32)).astype(np.float32)
         turn, y = np.zeros(1, np.uint32), np.zeros(32, np.float32)
-        run = g.launch(answer, blocks, 32, x, turn, y)
+        run = g.launch(answer, blocks, 32, x, turn, y, orders=True)
         if run is not None:
             g.equal(f"{blocks} blocks", y, x.sum(axis=0), says=f"In the end it was the turn of block {turn[0]}.")
     g.note("The sum is visible before the turn is passed on, and the next block reads it after it has got the turn.")

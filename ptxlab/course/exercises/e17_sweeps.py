@@ -260,9 +260,10 @@ def _best(g: Grading, answer: Any) -> None:
         statuses = ", ".join(f"{row['key']} is {row['status']} with {row[value]}" for row in rows) or "no row"
         found = g.call(answer, rows, value)
         if found is not None:
-            g.part(
+            g.told(
                 f"the best of {len(rows)} rows by {value}",
-                found == truth,
+                found,
+                truth,
                 f"The least {value} of the rows that are ok and have one is wanted: {truth!r}, not {found!r}. "
                 f"There is: {statuses}.",
             )

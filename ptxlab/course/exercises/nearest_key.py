@@ -46,7 +46,7 @@ def _one_barrier(g: Grading, answer: Any) -> None:
         x, key, right = points(g, n, m)
         y = np.full_like(x, np.nan)
         blocks, tiles = -(-n // T), -(-m // T)
-        run = g.launch(answer, blocks, T, x, key, y, n, m, build={"T": T}, counters=True, seed=n)
+        run = g.launch(answer, blocks, T, x, key, y, n, m, build={"T": T}, counters=True, orders=True)
         if run is None:
             continue
         case = f"{n} points, {m} keys, tiles of {T}"

@@ -14,6 +14,7 @@ import os
 import socket
 import subprocess
 import sys
+import threading
 import traceback
 from collections.abc import Callable
 from pathlib import Path
@@ -211,6 +212,21 @@ def thrown(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}{where}"[:4000]
 
 
+def show_uncaught() -> None:
+    """Shows exceptions that nobody catches, as in a thread of the answer's, with the lines of the submission.
+
+    Python itself would look for files named like its cells in each folder that it imports from, and the answer would
+    stand there as one that tried to read them."""
+
+    def show(told: Any) -> None:
+        if told.exc_value is not None and not isinstance(told.exc_value, SystemExit):
+            traceback.print_exception(told.exc_value)
+
+    threading.excepthook = show
+    sys.unraisablehook = show
+    sys.excepthook = lambda kind, error, trace: traceback.print_exception(kind, error, trace)
+
+
 def without_helpers() -> None:
     """Tells libraries at once that the programs which they ask while they are imported are not there. They can do
     without, and otherwise each answer with a plot in it would be noted as one that tries to start a process."""
@@ -248,6 +264,7 @@ def main() -> None:
         __import__(name)
     np.random.seed(0)
     without_helpers()
+    show_uncaught()
     for name in ("check", "score", "solution"):  # the grader checks, not the answer
         setattr(sys.modules["ptxlab.course"], name, lambda *args, **options: None)
     try:

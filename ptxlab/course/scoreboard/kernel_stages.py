@@ -18,7 +18,6 @@ from ptxlab.launch.run import ALL_CHECKS, Run, launch
 from ptxlab.static import inspect
 
 COLUMNS = ("error", "warp-instructions", "sectors", "bank conflicts", "registers")
-SECTORS = "memory_l2_theoretical_sectors_global"
 
 
 @dataclass(frozen=True)
@@ -46,7 +45,7 @@ def measured(run: Run, kernel: Any, got: np.ndarray, want: np.ndarray) -> dict[s
     return {
         "error": float(np.abs(got.astype(np.float64) - want).max()),
         "warp-instructions": run.counters.warp_instructions,
-        "sectors": run.counters[SECTORS],
+        "sectors": run.counters.memory_sectors,
         "bank conflicts": sum(line.conflicts for line in run.counters.by_line.values()),
         "registers": max(seen.pressure.values(), default=0),
     }

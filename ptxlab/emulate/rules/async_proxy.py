@@ -14,8 +14,8 @@ from __future__ import annotations
 
 from ptxlab.emulate.language import *
 from ptxlab.emulate.rules.clock import access_of, tick
-from ptxlab.emulate.rules.note_kinds import NO_PROXY_FENCE, PRODUCTS_UNMATCHED, TILE_OVERWRITTEN
-from ptxlab.emulate.rules.notes import NOWHERE, note, serial
+from ptxlab.emulate.rules.note_kinds import NO_PROXY_FENCE, TILE_OVERWRITTEN
+from ptxlab.emulate.rules.notes import note, serial
 from ptxlab.emulate.rules.race_order import published
 from ptxlab.emulate.rules.races import ordered
 from ptxlab.emulate.rules.records import BLOCK, CODE, LAST_CODE, LAST_TIME, TIME, WAITS, WARP, Block, Launch
@@ -99,8 +99,13 @@ def unseen_in_global(launch: Launch, block: Block, warp: u32, writer: u64) -> bo
 
 @rule
 def in_flight(block: Block, read: u64) -> boolean:
-    """Whether a product that reads a tile, as it is remembered there, has not been waited for."""
-    return u32(read) > block.products_done[u32(read >> AT_WARP) & 31]
+    """Whether a product that reads a tile, as it is remembered there, has not been waited for by any warp of the
+    warpgroup: whoever waits for it waits for all four."""
+    first = u32(read >> AT_WARP) & OF_WARPGROUP
+    for warp in range(first, first + WARPGROUP):
+        if block.products_done[warp] >= u32(read):
+            return False
+    return True
 
 
 @rule
@@ -140,10 +145,9 @@ def waited(block: Block, warp: u32, code: u32, products: Products) -> None:
     if block.products_done[warp] != products.done:
         block.product_waited = 1
         block.products_done[warp] = products.done
-        block.products_waited[warp] = access_of(block, warp, code)
         k = block.product_waits[warp] % WAITS
         block.waited_up_to[warp, k] = products.done
-        block.waited_at[warp, k] = block.products_waited[warp]
+        block.waited_at[warp, k] = access_of(block, warp, code)
         block.product_waits[warp] += 1
 
 
@@ -160,20 +164,3 @@ def read_before(launch: Launch, block: Block, at: Block, read: u64, access: u64)
             if at.waited_up_to[warp, k] >= u32(read) and ordered(launch, block, at.waited_at[warp, k], access, True):
                 return True
     return False
-
-
-@rule
-def joined(launch: Launch, block: Block, warp: u32, mask: u32, code: u32, products: Products) -> None:
-    """A warp begins a product, `products.begun` counts it already. If another warp of its four has waited for that
-    product, and this one comes after that wait, both wait for ever on a GPU: a product is done when all four have begun
-    it."""
-    if not launch.racecheck or mask == 0:
-        return
-    for other in range(warp & ~3, (warp & ~3) + 4):
-        waited = block.products_waited[other]
-        if other != warp and block.products_done[other] >= products.begun:
-            access = access_of(block, warp, code)
-            if ordered(launch, block, waited, access, True):
-                serial(launch, mask)
-                note(launch, block, PRODUCTS_UNMATCHED, access, waited, NOWHERE, other)
-                return

@@ -89,6 +89,5 @@ def clear_warps(block: Block, words: u64) -> None:
     if block.product_waited != 0:
         fill_bytes(block.products_done, 0, words)
         fill_bytes(block.product_waits, 0, words)
-        fill_bytes(block.products_waited, 0, 2 * words)
         fill_bytes(block.waited_up_to.row(0), 0, WAITS * words)
         fill_bytes(block.waited_at.row(0), 0, 2 * WAITS * words)

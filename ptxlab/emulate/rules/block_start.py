@@ -30,7 +30,6 @@ def begin_cluster(context: Context, cluster: Cluster, ticket: u64) -> None:
     if context.block_order is not None:
         number = context.block_order[ticket]
     cluster.busy = cluster.count
-    cluster.idle = 0
     for rank in range(cluster.count):
         linear = number if cluster.count == 1 else clusters.block_of(context, number, rank)
         begin(context, context.slots[cluster.first + rank].cta, linear)
@@ -104,6 +103,7 @@ def begin_warp(context: Context, cta: Cta, warp: Warp, number: u64) -> None:
     warp.cluster_waits = 0
     warp.spins = 0
     clear(warp.products)
+    warp.awaited = 0
     for barrier in range(BARRIERS):
         warp.bar[barrier] = 0
         warp.arrived[barrier] = 0

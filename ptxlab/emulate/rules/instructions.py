@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
-from typing import Any
 
 from ptxlab.emulate.language import ALL_LANES
 from ptxlab.emulate.program.block_order import reachable
-from ptxlab.emulate.program.flat_program import Code, Group, Literal, Reg, Source, Symbol
-from ptxlab.emulate.program.liveness import reads, writes
+from ptxlab.emulate.program.flat_program import Code, Literal, Reg, Source
+from ptxlab.emulate.program.liveness import writes
 from ptxlab.emulate.program.program import Program
 from ptxlab.emulate.program.reconvergence import body, onward
 from ptxlab.isa.actions import Action, AsyncGroup
@@ -37,8 +36,8 @@ def releases(program: Program) -> bool:
 
 def wide(code: Code) -> bool:
     """Whether the scope of a strong access or a fence includes other blocks. True for shared memory, which other blocks
-    never see."""
-    return code.properties.scope != "cta" or code.space == "shared"
+    never see, but for mbarriers, at which they arrive."""
+    return code.properties.scope != "cta" or (code.space == "shared" and not code.properties.mbarrier)
 
 
 _PLACE = re.compile(r"\s*\.loc\s+(\d+\s+\d+\s+\d+)(?:.*\binlined_at\s+(\d+\s+\d+\s+\d+))?")
@@ -145,82 +144,6 @@ def cuts(code: Code) -> bool:
     return code.properties.orders and not (code.action is Action.STORE and code.space in ("param", "local", "frame"))
 
 
-def spins(program: Program, wait: Code) -> bool:
-    """Whether a thread whose wait for an mbarrier fails can only wait again, for the same phase of the same mbarrier:
-    on the way back are only branches on its result, `nanosleep`, and computations whose results neither such a branch
-    nor the wait itself reads, but for constants that are moved to registers right before it."""
-    answer = wait.dests[0] if wait.dests else None
-    if not isinstance(answer, Reg) or wait.guard is not None:
-        return False
-    known: dict[int, Any] = {answer.index: False}
-    written: set[int] = set()
-
-    def value(source: Any) -> Any:
-        if isinstance(source, Literal):
-            return source.value
-        return known.get(source.index) if isinstance(source, Reg) else None
-
-    codes, blocks, at = program.codes, program.blocks, wait.index
-    for _ in range(64):
-        block = blocks[codes[at].block]
-        taken = False
-        code = codes[at]
-        if code is not wait:
-            held = True if code.guard is None else known.get(code.guard[0])
-            if held is None:
-                return False
-            runs = code.guard is None or held != code.guard[1]
-            if code.action is Action.BRANCH:
-                taken = runs
-            elif runs and not _computes(code, [value(s) for s in code.sources], known, written):
-                return False
-        if taken:
-            at = blocks[code.target].first
-        elif at + 1 < block.last:
-            at += 1
-        elif block.next >= 0:
-            at = blocks[block.next].first
-        else:
-            return False
-        if at == wait.index:
-            return written.isdisjoint(set(reads(wait)) - _constants(codes[blocks[wait.block].first : at]))
-    return False
-
-
-def _constants(codes: Sequence[Code]) -> set[int]:
-    """The registers that hold constants when these instructions have been executed, one after the other."""
-    found = set[int]()
-    for code in codes:
-        given = code.action is Action.MOVE and code.guard is None and isinstance(code.sources[0], Literal | Symbol)
-        found = found | set(writes(code)) if given else found - set(writes(code))
-    return found
-
-
-def _computes(code: Code, given: list[Any], known: dict[int, Any], written: set[int]) -> bool:
-    """Notes which registers an instruction in a loop around a wait writes, and their values where known; False if the
-    instruction does anything but compute."""
-    action = code.action
-    if action is Action.SLEEP:
-        return True
-    if code.form.op.kind != "pure" or code.form.op.sem is None:
-        return False
-    dests = [r.index for d in code.dests for r in (d.elements if isinstance(d, Group) else (d,)) if isinstance(r, Reg)]
-    written.update(dests)
-    for dest in dests:
-        known.pop(dest, None)
-    if len(dests) != 1 or None in given:
-        return True
-    if action is Action.SELECT:
-        known[dests[0]] = given[0] if given[2] else given[1]
-    elif action is Action.MOVE:
-        known[dests[0]] = given[0]
-    elif action is Action.NOT and code.form.type == "pred":
-        known[dests[0]] = not given[0]
-    elif action is Action.COMPARE and code.form.cmp in ("eq", "ne") and (code.dest_types[0], len(given)) == ("pred", 2):
-        known[dests[0]] = (given[0] == given[1]) == (code.form.cmp == "eq")
-    return True
-
-
 def routines(program: Program) -> list[int]:
     """For each instruction the first block of the function that it belongs to."""
     home = [-1] * len(program.blocks)
@@ -266,6 +189,6 @@ def barrier_before(program: Program, pc: int) -> int:
     for b in program.blocks:
         follows = b.next >= 0 and 2 * program.blocks[b.next].first == pc
         last = program.codes[b.last - 1]
-        if follows and (last.properties.barrier or last.action is Action.CLUSTER_BARRIER):
+        if follows and last.action in (Action.BARRIER, Action.CLUSTER_BARRIER, Action.WARPGROUP_WAIT):
             return b.last - 1
     return 0

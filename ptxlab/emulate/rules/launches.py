@@ -35,6 +35,9 @@ def begin(program: Program, launch: report.Launch) -> Launch:
     record.masks = Pointer(np.zeros(len(program.codes) * 32, np.uint32))
     record.lines = Pointer(np.array([code.line for code in program.codes], np.uint32))
     record.traits = Pointer(np.array(races.traits(program), np.uint8))
+    flags = races.flags(program)
+    if any(flags):
+        record.flags = Pointer(np.array(flags, np.uint8))
     record.barriers = Pointer(np.array(barriers_of(program), np.uint32))
     if "initcheck" in launch.checks:
         copies = np.zeros(len(program.codes), np.uint8)

@@ -1,11 +1,10 @@
 """Waits for an mbarrier that can never end: found while they spin, by one rule for both engines.
 
-A wait *spins* when a thread whose wait fails can only wait again (`rules.instructions.spins`: on the way back to it are
-only branches on its result and computations with it). A block is stuck when each of its threads that could run spins on
-a phase that has not ended, and the others wait at barriers or have exited. Nothing can change then: threads that spin
-write no memory, no barrier completes, and no thread of another block reaches this block's shared memory. So a kernel
-that would have gone on is never reported. A thread that polls global memory, counts its attempts or gives up after some
-time does not spin, and while it runs its block is not stuck.
+A wait *spins* when a thread whose wait fails can only wait again (`program.wait_loops`). A cluster is stuck when each
+of its threads that could run spins on a phase that has not ended, and the others wait at barriers or have exited.
+Nothing can change then: threads that spin write no memory, no barrier completes, and no thread of another cluster
+reaches this one's shared memory. So a kernel that would have gone on is never reported. A thread that polls global
+memory, or gives up after some attempts or some time, does not spin, and while it runs its cluster is not stuck.
 """
 
 from __future__ import annotations

@@ -14,11 +14,12 @@ from ptxlab.emulate.language import Pointer
 from ptxlab.emulate.program.flat_program import Code
 from ptxlab.emulate.program.lane_types import LANES
 from ptxlab.emulate.program.program import Program
+from ptxlab.emulate.program.wait_loops import spins
 from ptxlab.emulate.rules import mbarrier_phases as phases
 from ptxlab.emulate.rules import mbarrier_reports as reports
 from ptxlab.emulate.rules import note_kinds as F
+from ptxlab.emulate.rules import races, records
 from ptxlab.emulate.rules.clock import access_of
-from ptxlab.emulate.rules.instructions import spins
 from ptxlab.emulate.rules.mbarrier_deadlocks import mbarrier_in_words
 from ptxlab.emulate.rules.mbarrier_records import (
     CODE,
@@ -36,12 +37,13 @@ from ptxlab.emulate.rules.mbarrier_records import (
     Seat,
 )
 from ptxlab.emulate.rules.mbarrier_waits import check_wait
-from ptxlab.emulate.rules.mbarrier_words import SPIN
+from ptxlab.emulate.rules.mbarrier_words import SPIN, WAIT
 from ptxlab.emulate.rules.mbarriers import Operation, operation
 from ptxlab.emulate.rules.note_kinds import Note
 from ptxlab.emulate.rules.records import Block, Launch
 from ptxlab.emulate.runtime.bulk_transfers import ROOM, Queue
 from ptxlab.isa import mbarrier
+from ptxlab.targets import WARPS_PER_BLOCK
 
 PROBLEMS = {
     mbarrier.Problem.NOT_INITIALISED: F.UNMADE,
@@ -112,15 +114,14 @@ class Phases:
         asked: Sequence[int],
         before: Sequence[int],
         after: Sequence[int],
-    ) -> bool:
-        """Lanes of a warp have operated on mbarriers: see `mbarrier_phases.operated`. Returns whether the block is
-        certainly stuck."""
+    ) -> None:
+        """Lanes of a warp have operated on mbarriers: see `mbarrier_phases.operated`."""
         if code.index not in self._operations:
             self._operations[code.index] = operation(code), spins(self.program, code)
         what, waits_only = self._operations[code.index]
         words = np.zeros((4, LANES), np.uint64)
         words[:, lanes] = np.array((addresses, asked, before, after), np.uint64)
-        failed = phases.operated(
+        phases.operated(
             self.launch,
             self.record,
             warp,
@@ -130,7 +131,6 @@ class Phases:
             what.flags | SPIN * waits_only,
             *map(Pointer[int], words),
         )
-        return failed and waits_only and self._nobody_can_run()
 
     def reported(self, what: int, by: int, other: int, at: int, value: int) -> None:
         """What the rules report: see `mbarrier_reports.report`."""
@@ -211,6 +211,7 @@ class Phases:
             same_warp = (held.made ^ by) & ~(LANES - 1) == 0
             if held.used != NOBODY or not same_warp:
                 self._note(F.MADE_AGAIN, by, held.made if held.used == NOBODY else held.used, at)
+        self._unordered(by, at)
         self._over(at)
         held = self._known(at, by)
         warp = (by & THREADS) // LANES
@@ -227,9 +228,24 @@ class Phases:
             copies = self._copies_to(held)
             if copies:
                 self._note(F.INVALID_BEFORE_COPY, by, reports.copier(self.record, copies[0]), at)
+        self._unordered(by, at)
         self._over(at)
         self.all.pop(at, None)
         self.invalidated[at] = by
+
+    def _unordered(self, by: int, at: int) -> None:
+        """Races of who makes an mbarrier again, or makes it invalid, with threads that use it: of each warp the last
+        use has to come before that."""
+        held, thread = self.all.get(at), by & THREADS
+        if held is None or not self.launch.racecheck:
+            return
+        access = access_of(self.block, thread // LANES, by >> CODE) | thread % LANES
+        for use in (held.uses[warp] for warp in range(WARPS_PER_BLOCK)):
+            if use and not races.ordered(self.launch, self.block, use, access, True):
+                code = use >> records.CODE & records.LAST_CODE
+                waits = operation(self.program.codes[code]).action == WAIT
+                user = code << CODE | use & LANES * WARPS_PER_BLOCK - 1
+                self._note(F.WAR if waits else F.WAW, by, user, at, 1 << thread % LANES)
 
     def _by_order(self, held: Mbarrier, order: str) -> Iterator[tuple[int, Any]]:
         """The seats, by number, whose order of this name is not 0, by that order."""
@@ -288,18 +304,6 @@ class Phases:
         seats = self._seats(held)
         for thread in np.flatnonzero(seats["waiting_order"]).tolist():
             yield thread, seats[thread]
-
-    def _nobody_can_run(self) -> bool:
-        """Whether every lane that could run only waits for an mbarrier, which only another such lane could change."""
-        queue = self.record.queue
-        if self.block.mates is not None or (queue is not None and queue[0].first != queue[0].behind):
-            return False
-        spinning: dict[int, int] = {}
-        for held in self.all.values():
-            for thread, seat in self._waiting(held):
-                if seat["waiting_phase"] == held.phase and held.phase & 1 == seat["waiting_parity"]:
-                    spinning[thread // LANES] = spinning.get(thread // LANES, 0) | 1 << thread % LANES
-        return all(not mask & ~spinning.get(warp, 0) for warp, mask in self.can_run())
 
     def stuck(self) -> Iterator[tuple[int, list[int], int, str]]:
         """The waits that still fail: warp, lanes, code index, and what they wait for in words."""

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from ptxlab.emulate.language import *
 from ptxlab.emulate.program.lane_types import LANES
+from ptxlab.emulate.rules.clock import access_of
 from ptxlab.emulate.rules.mbarrier_records import (
     CODE,
     KEPT,
@@ -50,7 +51,7 @@ from ptxlab.emulate.rules.mbarrier_waits import learned, waited
 from ptxlab.emulate.rules.mbarrier_words import ANNOUNCES, ARRIVES, COPIES, FINE, SPIN, UPDATE, WAIT, bytes_pending
 from ptxlab.emulate.rules.note_kinds import TOO_FEW_BYTES, UNSEEN
 from ptxlab.emulate.rules.race_order import release
-from ptxlab.emulate.rules.records import Block, Launch
+from ptxlab.emulate.rules.records import MANY, Block, Launch
 from ptxlab.emulate.runtime.bulk_transfers import ROOM, Transfer
 from ptxlab.emulate.runtime.state import Context
 from ptxlab.isa.convert import PEER
@@ -95,12 +96,13 @@ def operated(
     asked: Pointer[u64],
     before: Pointer[u64],
     after: Pointer[u64],
-) -> boolean:
+) -> None:
     """Lanes of a warp have operated on mbarriers, in their order. asked: for a wait the word whose phase it tests;
-    before, after: the contents of each mbarrier. Whether a wait has failed."""
+    before, after: the contents of each mbarrier."""
     renewed(held)
     held.serial += 1
-    released, failed, last = local(u32, WARPS_PER_BLOCK), False, u64(NOBODY)
+    released, last = local(u32, WARPS_PER_BLOCK), u64(NOBODY)
+    use = access_of(held.block, warp, code) | (u64(1) << MANY if mask & mask - 1 != 0 else u64(0))
     if action == UPDATE and launch.racecheck:
         store_lanes(released, release(held.block, warp))
     for lane in lanes_of(mask):
@@ -118,17 +120,17 @@ def operated(
             continue  # the launch is stopped: its memory could not be made
         one = place.held[0]
         one.word = after[lane]
+        if home.block.rank == held.block.rank and (action == WAIT or flags & (ARRIVES | ANNOUNCES) != 0):
+            one.uses[warp] = use | lane
         if action == UPDATE:
             if launch.racecheck and at != last:
                 releases(held, home, one, released)
             arrived(launch, home, one, by, flags, before[lane], after[lane])
         elif not waited(launch, held, one, by, u32(asked[lane] >> PHASE_SHIFT), flags & SPIN != 0):
-            failed = True
             continue
         elif launch.racecheck and at != last:
             learned(held.block, warp, one)
         last = at  # what other lanes do there orders nothing more
-    return failed
 
 
 # -- arrivals ----------------------------------------------------------------------------------------------------------

@@ -67,6 +67,7 @@ class Mbarrier(Record):
     short: u32  # whether a phase has completed before a copy was performed
     record: u64  # of its `init` as an access; 0: unknown
     ordered: u32  # warps ordered after it, or already reported
+    uses: Array[u64] = array(WARPS_PER_BLOCK)  # of each warp its last arrival or wait, as an access
     far: u32  # ranks of the cluster whose threads have arrived
     pending: Array[u32] = array(WARPS_PER_BLOCK, align=64)  # what arrivals of this phase release,
     known: Array[u32] = array(WARPS_PER_BLOCK, align=64)  # and what completed phases do

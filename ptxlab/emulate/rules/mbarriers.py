@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from ptxlab.emulate.language import *
 from ptxlab.emulate.program.flat_program import Code
+from ptxlab.emulate.rules.accesses import CHANGES, READS, WRITES
 from ptxlab.emulate.rules.bulk_copies import complete_at
 from ptxlab.emulate.rules.clusters import others_run
 from ptxlab.emulate.rules.lane_scheduling import tried
@@ -82,6 +83,13 @@ def operation(code: Code) -> Operation:
     return Operation(UPDATE, "count" if given is not None else 1, drop=drop, incomplete=bool(form.noComplete))
 
 
+def access_kind(code: Code) -> int:
+    """What racecheck and initcheck see an instruction do to the mbarrier's 8 bytes: READS, WRITES or CHANGES."""
+    if code.action in (Action.MBARRIER_TEST, Action.MBARRIER_WAIT):
+        return READS
+    return WRITES if code.action is Action.MBARRIER_INIT else CHANGES
+
+
 # -- the compiling engine: all lanes of an instruction -----------------------------------------------------------------
 
 
@@ -106,7 +114,8 @@ def operate(
     before = local(u64, 32)
     after = local(u64, 32)
     done = u32(0)
-    spun: u32 = mask & warp.spins
+    failed: u32 = 0
+    ended: u32 = 0  # lanes that have waited in vain before
     for lane in lanes_of(mask):
         address = in_shared(space, addresses[lane])
         where, _ = space_of(space, addresses[lane])
@@ -129,11 +138,18 @@ def operate(
             return True
         cell[0] = after[lane]
         if action == WAIT:
-            spin(warp, lane, flags & SPIN != 0 and results[lane] == 0, address, xs[lane], code)
+            if results[lane] != 0:
+                ended |= stops_spinning(warp, lane, address, xs[lane])
+            elif flags & SPIN != 0:
+                failed |= u32(1 << lane)
+                warp.spins |= u32(1 << lane)
+                warp.spin_at[lane] = address
+                warp.spin_for[lane] = xs[lane]
+                warp.spin_code[lane] = code
         done |= u32(1 << lane)
     if action == WAIT and flags & SPIN != 0:
-        in_vain: boolean = mask != 0 and mask & ~warp.spins == 0
-        if warp.diverged != 0 and (in_vain or spun & ~warp.spins != 0):
+        in_vain: boolean = mask != 0 and failed == mask
+        if warp.diverged != 0 and (in_vain or ended != 0):
             tried(warp.turns, ended=not in_vain, others_run=in_vain and others_run(context, cta, warp))
         if in_vain:
             give_up_turn(context)
@@ -143,15 +159,14 @@ def operate(
 
 
 @rule(inline=True)
-def spin(warp: Warp, lane: u32, spins: boolean, at: u64, asked: u64, code: u32) -> None:
-    """Notes whether a lane spins from now on, and on what."""
-    if spins:
-        warp.spins |= u32(1 << lane)
-        warp.spin_at[lane] = at
-        warp.spin_for[lane] = asked
-        warp.spin_code[lane] = code
-    else:
-        warp.spins &= ~u32(1 << lane)
+def stops_spinning(warp: Warp, lane: u32, at: u64, asked: u64) -> u32:
+    """A wait of a lane has succeeded. The bit of the lane if it has spun on that phase: between two attempts it may
+    have waited for others, too."""
+    bit = warp.spins & u32(1 << lane)
+    if warp.spin_at[lane] != at or warp.spin_for[lane] != asked:
+        return 0
+    warp.spins &= ~bit
+    return bit
 
 
 @rule(inline=True)
@@ -169,8 +184,8 @@ def still_spinning(context: Context, cta: Cta, warp: Warp) -> boolean:
     not count; all others spin."""
     for lane in lanes_of(warp.live & ~warp.wait):
         word = (cta.shared + (warp.spin_at[lane] - context.memory.shared_start)).cast(u64)[0]
-        if phase_completed(word, warp.spin_for[lane]):
-            return False
+        if phase_completed(word, warp.spin_for[lane]) or word == 0:
+            return False  # 0: it has been made invalid, which stops the next try
     return True
 
 

@@ -14,7 +14,7 @@ from ptxlab.emulate.language import *
 from ptxlab.emulate.program.program import Program
 from ptxlab.emulate.rules.instructions import barrier_before
 from ptxlab.emulate.rules.note_kinds import DIVERGENT, Note
-from ptxlab.emulate.rules.records import BLOCK, CODE, ENTRIES, LANE, LAST_CODE, MANY, WARP, Block, Entry, Launch
+from ptxlab.emulate.rules.records import BLOCK, CODE, ENTRIES, LANE, LAST_CODE, MANY, USES, WARP, Block, Entry, Launch
 
 KIND, MINE = 40, 20
 """Where, in a note's key, its kind and the code index of the access that noticed begin; the other's + 1 is at 0."""
@@ -41,7 +41,9 @@ def note(launch: Launch, block: Block, kind: u64, access: u64, other: u64, addre
     for _ in range(ENTRIES):
         entry = launch.notes[at]
         if entry.key == key:
-            if entry.serial != launch.serial:
+            # how often a warp tries to wait for an mbarrier is a matter of the schedule
+            again = launch.flags is not None and launch.flags[access >> CODE & LAST_CODE] & USES != 0
+            if entry.serial != launch.serial and not again:
                 entry.count += 1
                 entry.serial = launch.serial
             return

@@ -64,14 +64,17 @@ from ptxlab.emulate.rules.records import (
     CODE,
     LAST_CODE,
     LAST_TIME,
+    MAKES,
     MANY,
     NARROW,
     ONLY_STORES,
+    POLLS,
     REDUCES,
     STORES,
     STRONG,
     SWAPS,
     TIME,
+    USES,
     VOLATILE,
     WARP,
     Block,
@@ -105,6 +108,15 @@ def traits(program: Program) -> list[int]:
         | VOLATILE * (code.space == "shared" and ".volatile" in code.form.opcode)
         | ASYNC * (code.form.op.kind == "async")
         | REDUCES * (code.action is Action.COPY_REDUCE)
+        for code in program.codes
+    ]
+
+
+def flags(program: Program) -> list[int]:
+    """What `Launch.flags` says of each instruction."""
+    return [
+        (USES if code.properties.strong else MAKES) * code.properties.mbarrier
+        | POLLS * (code.action in (Action.MBARRIER_TEST, Action.MBARRIER_WAIT))
         for code in program.codes
     ]
 
@@ -185,9 +197,23 @@ def both_strong(launch: Launch, record: u64, access: u64) -> boolean:
 
 
 @rule(inline=True)
+def of_one_life(launch: Launch, record: u64, access: u64) -> boolean:
+    """Whether an access ends an mbarrier, or makes it again, that its block has used, or asks one that it has made:
+    `mbarrier_lifetimes` and `comes_after_init` ask whether these are ordered. (A word has a record of only one of all
+    uses, and of which depends on the order of warps.)"""
+    if launch.flags is None:
+        return False
+    first, then = launch.flags[record >> CODE & LAST_CODE], launch.flags[access >> CODE & LAST_CODE]
+    two = (first & USES != 0 and then & MAKES != 0) or (first & MAKES != 0 and then & POLLS != 0)
+    return two and record >> BLOCK == access >> BLOCK
+
+
+@rule(inline=True)
 def collides(launch: Launch, block: Block, record: u64, access: u64, wrote: boolean) -> boolean:
     """Whether an access races with the recorded one."""
-    return not both_strong(launch, record, access) and not ordered(launch, block, record, access, wrote)
+    if both_strong(launch, record, access) or of_one_life(launch, record, access):
+        return False
+    return not ordered(launch, block, record, access, wrote)
 
 
 @rule(cold=True)
@@ -285,7 +311,8 @@ def hazard(
         if not write:
             race(launch, block, RAW, access, writer, address)
             return
-        if not leaves(launch, address, access & 31):
+        late = launch.traits[writer >> CODE & LAST_CODE] & ASYNC != 0  # what it copies may not be there yet
+        if late or not leaves(launch, address, access & 31):
             race(launch, block, WAW, access, writer, address)
             return
     if write:

@@ -24,6 +24,9 @@ SWAPS, NARROW, VOLATILE, STORES, ATOMIC, ASYNC, REDUCES, ONLY_STORES = 1, 2, 4, 
 """What `Launch.traits` says of an instruction: it is a compare-and-swap; its scope is the block; it is a volatile load
 or store of shared memory; it stores; it is atomic; it is asynchronous; it is a reduction by a bulk copy; it stores and
 loads nothing."""
+MAKES, USES, POLLS = 1, 2, 4
+"""What `Launch.flags` says of an instruction: it makes an mbarrier, or makes one invalid; it does something else with
+one; it asks one for a phase."""
 ENTRIES = 1024
 """Notes that a launch keeps; how many more there are is counted."""
 
@@ -100,6 +103,7 @@ class Launch(Record):
     # first; 0 for a barrier that is not to be told from others
     masks: Pointer[u32]  # for each code index and warp the lanes that made an access last, 0 for all
     traits: Pointer[u8]  # for each code index SWAPS, NARROW and so on, added up
+    flags: Pointer[u8] | None  # the same of MAKES, USES and POLLS; None: no mbarriers
     copies: Pointer[u8] | None  # initcheck: for each code index whether it loads what is only copied, with any padding
     no_codes: Array[u64] = array(16)  # zeros
     store: Store
@@ -179,8 +183,7 @@ class Block(Record):
     proxy_met: u32  # when the last of those barriers was
     proxy_covered: u32  # stores up to this time lie before such a barrier that a fence followed
     proxy_fenced: Array[u32] = array(32)  # of each warp: its last fence
-    products_done: Array[u32] = array(32)  # of each warp: products of `wgmma` that it has waited for, and when it did
-    products_waited: Array[u64] = array(32)  # so last, as the record of an access
+    products_done: Array[u32] = array(32)  # of each warp: products of `wgmma` that it has waited for
     product_waits: Array[u32] = array(32)  # of each warp how often it has waited for products, and the last of these
     waited_up_to: Array[u32] = array(32, WAITS, align=64)  # waits: the products it has waited for by then
     waited_at: Array[u64] = array(32, WAITS, align=64)  # and the record of the wait, number n at n % WAITS

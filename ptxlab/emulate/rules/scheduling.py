@@ -15,7 +15,7 @@ a later one can end.
 from __future__ import annotations
 
 from ptxlab.emulate.language import *
-from ptxlab.emulate.rules import barriers, cluster_ends, clusters, memcheck, race_order
+from ptxlab.emulate.rules import barriers, cluster_ends, clusters, memcheck, race_order, warpgroup_products
 from ptxlab.emulate.rules.block_start import begin_cluster, begin_round, draw_ticket, go_on, next_random, reset_barrier
 from ptxlab.emulate.rules.bulk_copies import complete_all
 from ptxlab.emulate.rules.clusters import warp_of
@@ -23,7 +23,6 @@ from ptxlab.emulate.rules.lane_scheduling import count_ends, may_resume
 from ptxlab.emulate.rules.mbarriers import still_spinning
 from ptxlab.emulate.rules.memcheck import stop
 from ptxlab.emulate.rules.records import Block, Launch
-from ptxlab.emulate.rules.warpgroup_products import left_alone
 from ptxlab.emulate.runtime.state import (
     BUDGET_SPENT,
     CONVERGED,
@@ -40,6 +39,7 @@ from ptxlab.emulate.runtime.state import (
     PAUSED,
     STOPPED,
     SUSPENDED,
+    Cluster,
     Context,
     Cta,
     Warp,
@@ -198,61 +198,85 @@ def end_quantum(context: Context, cta: Cta, warp: Warp) -> u32:
 
 @rule
 def end_round(context: Context, cta: Cta) -> u32:
-    """After a round: completes barriers, and finds whether any warp can still run."""
-    alive: u32 = 0
-    waiting: u32 = 0
-    free: u32 = 0  # lanes that neither wait nor spin
-    used: u32 = 0  # barriers at which lanes wait, a bit for each
+    """After a round: completes barriers, and finds whether any warp of the cluster can still run."""
+    alive = False
     for k in range(context.warps):
-        warp = warp_of(context, cta, k)
-        if warp.live != 0:
-            alive += 1
-            if warp.live == warp.wait:
-                waiting += 1
-            used |= bits(load_row(warp.bar) != 0)
-        free = free | warp.live & ~(warp.wait | warp.spins)
+        if warp_of(context, cta, k).live != 0:
+            alive = True
     cluster = cta.cluster
-    if alive == 0:
+    if not alive:
         cta.active = 0
         if context.bulk_copies:
             complete_copies(context, cta)
         if context.checked and context.cluster_barriers and cluster.count != 1:
             cluster_ends.ended(context.check.cast(Launch)[0], cta.checks.cast(Block)[0])
         if context.warpgroup_products:
-            alone = left_alone(context, cta)
+            alone = warpgroup_products.left_alone(context, cta)
             if alone != 0:
                 stop(context, warp_of(context, cta, alone - 1), LEFT_ALONE, 0, 0, 0)
                 return FAULT
         cluster.busy -= 1
-        cluster.idle = 0
         context.finished += 1
         if cluster.busy != 0:  # sites may know its shared memory, which has been freed
             memcheck.forget(context)
         return GO_ON
-    opened = False
-    if context.cluster_barriers and (cluster.count != 1 or used_cluster(context, cta)):
-        clusters.try_to_open(context, cluster)
-        opened = clusters.let_go(context, cta)
+    if goes_on(context, cta):
+        begin_round(context, cta)
+        return GO_ON
+    for rank in range(cluster.count):
+        mate = context.slots[cluster.first + rank].cta
+        if mate.active != 0 and rank != cta.rank and goes_on(context, mate):
+            begin_round(context, cta)
+            next_resident(context)
+            return ANOTHER
+    if context.bulk_copies and complete_copies(context, cta):
+        begin_round(context, cta)
+        return GO_ON
+    context.slot = cluster.first + to_report(context, cluster)
+    stop(context, warp_of(context, cta, 0), DEADLOCK, 0, 0, 0)
+    return FAULT
+
+
+@rule
+def goes_on(context: Context, cta: Cta) -> boolean:
+    """Completes the barriers of a CTA, and says whether a thread of it can go on then. It asks for the state alone, not
+    for what was done since: a mate may have let a thread go on at any time."""
+    waiting: u32 = 0
+    free: u32 = 0  # lanes that neither wait nor spin
+    used: u32 = 0  # barriers at which lanes wait, a bit for each
+    for k in range(context.warps):
+        warp = warp_of(context, cta, k)
+        if warp.live != 0:
+            if warp.live == warp.wait:
+                waiting += 1
+            used |= bits(load_row(warp.bar) != 0)
+        free = free | warp.live & ~(warp.wait | warp.spins)
+    opened = context.warpgroup_products and warpgroup_products.go_on(context, cta)
+    if context.cluster_barriers and (cta.cluster.count != 1 or used_cluster(context, cta)):
+        clusters.try_to_open(context, cta.cluster)
+        if clusters.let_go(context, cta):
+            opened = True
     if waiting != 0:
         for barrier in lanes_of(used):
             if try_to_open(context, cta, barrier):
                 opened = True
-    if opened or not (waiting == alive or (context.mbarriers and free == 0 and all_spin(context, cta))):
-        cluster.idle = 0
-    else:
-        cluster.idle += 1
-        if cluster.idle >= cluster.busy:
-            if context.bulk_copies and complete_copies(context, cta):
-                cluster.idle = 0
-                begin_round(context, cta)
-                return GO_ON
-            stop(context, warp_of(context, cta, 0), DEADLOCK, 0, 0, 0)
-            return FAULT
-        begin_round(context, cta)  # another CTA of the cluster may let it go on
-        next_resident(context)
-        return ANOTHER
-    begin_round(context, cta)
-    return GO_ON
+    return opened or free != 0 or (context.mbarriers and not all_spin(context, cta))
+
+
+@rule
+def to_report(context: Context, cluster: Cluster) -> u64:
+    """The rank of the CTA that a deadlock is reported for: the first in which a thread waits for anything but the
+    barrier of the cluster, where mates wait for it; else the first that has not ended."""
+    found = cluster.count
+    for rank in range(cluster.count):
+        mate = context.slots[cluster.first + rank].cta
+        if mate.active != 0:
+            for k in range(context.warps):
+                warp = warp_of(context, mate, k)
+                if warp.live & ~warp.cluster_waits != 0:
+                    return rank
+            found = min(found, rank)
+    return found
 
 
 @rule

@@ -11,6 +11,7 @@ from ptxlab.emulate.program.register_flow import register_flow
 from ptxlab.emulate.rules.instructions import is_bulk, wide
 from ptxlab.emulate.rules.note_kinds import *
 from ptxlab.emulate.runtime.report import Launch, unravel
+from ptxlab.isa import find_form
 from ptxlab.isa.actions import AsyncGroup
 
 RULES: dict[int, tuple[str, str]] = {
@@ -18,7 +19,7 @@ RULES: dict[int, tuple[str, str]] = {
     OVERRUN: ("initcheck", "array overrun"), TOUCHED_EARLY: ("synccheck", "wgmma in flight"),
     UNFENCED: ("synccheck", "wgmma without a fence"), NO_PROXY_FENCE: ("synccheck", "async proxy without a fence"),
     TILE_OVERWRITTEN: ("synccheck", "wgmma in flight"), TILE_LAYOUT: ("synccheck", "wgmma descriptor"),
-    PRODUCTS_UNMATCHED: ("synccheck", "wgmma of four warps"), TILE_UNORDERED: ("synccheck", "wgmma in flight"),
+    TILE_UNORDERED: ("synccheck", "wgmma in flight"),
     RAW: ("racecheck", "RAW"), WAR: ("racecheck", "WAR"), WAW: ("racecheck", "WAW"), SAME: ("racecheck", "WAW"),
     LOCKSTEP: ("racecheck", "relies on lanes in lockstep"), DIVERGENT: ("synccheck", "divergent barrier"),
     DIVERGENT_BLOCK: ("synccheck", "divergent block"), EXITED: ("synccheck", "barrier after exit"),
@@ -78,10 +79,6 @@ _SENTENCES = {
     BAD_COUNT: "an mbarrier counts from 1 arrival to 1048575",
     UNSEEN: "a thread arrives, and no wait has passed in the phase before: a wait is missing, or too many arrive",
     BAD_BYTES: "the bytes that a phase waits for leave the range of an mbarrier, -1048575 to 1048575",
-    PRODUCTS_UNMATCHED: (
-        "a warp begins a product of wgmma after a barrier that another warp of its warpgroup reaches only when it has "
-        "waited for that product: on a GPU both wait for ever, for a product is done when all four warps have begun it"
-    ),
     TILE_UNORDERED: (
         "a copy overwrites {memory} that a wgmma reads, and nothing but the order in which the warps ran here makes it "
         "come after the wgmma.wait_group for that product; an mbarrier at which the readers arrive after their wait "
@@ -247,17 +244,26 @@ def _cause(program: Program, note: Note) -> str:
     code, across = program.codes[(note.value >> CAUSE) - 1], note.block != note.other_block
     line = re.sub(r"\s*//.*", "", program.source(code.line)).strip()
     if across and not wide(code):
-        written = re.sub(r"(?<=membar)\.cta\b", ".gl", line, count=1)
-        written = re.sub(r"\.cta\b", ".gpu", written, count=1)
+        scope, opcode = _widened(code.form.opcode)
+        written = line.replace(code.form.opcode, opcode, 1)
         return (
-            f"line {code.line}, {line} orders nothing between two blocks: its scope is the block (.cta); write .gpu: "
-            f"{written}"
+            f"line {code.line}, {line} orders nothing between two blocks: its scope is the block (.cta); write "
+            f".{scope}: {written}"
         )
     scope = "gpu" if across else "cta"
     return (
         f"line {code.line}, {line} does not keep later accesses after it: it is relaxed; write a fence after it: "
         f"fence.acq_rel.{scope};"
     )
+
+
+def _widened(opcode: str) -> tuple[str, str]:
+    """The scope that an instruction with the scope .cta needs to order blocks, and its opcode with that; not all
+    instructions have .gpu."""
+    if opcode.startswith("membar"):
+        return "gpu", opcode.replace(".cta", ".gl")
+    wider = [(scope, re.sub(r"\.cta\b", f".{scope}", opcode, count=1)) for scope in ("gpu", "cluster")]
+    return next((each for each in wider if find_form(each[1]) is not None), wider[0])
 
 
 def _without_value(program: Program, register: int) -> str:

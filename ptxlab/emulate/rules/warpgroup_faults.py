@@ -15,6 +15,9 @@ from ptxlab.isa import fragments
 SIGNS = {"tf32": 0x80000000, "f16": 0x80008000, "bf16": 0x80008000, "e4m3": 0x80808080, "e5m2": 0x80808080}
 """The sign bits in a register of elements."""
 
+THE_OTHERS = "the other warps of its warpgroup"
+"""What a warp waits for at `wgmma.wait_group`, in the words of a deadlock."""
+
 
 @dataclass(frozen=True)
 class ProductOperands:

@@ -3,6 +3,9 @@
 A product is computed when its warp waits for the group that it belongs to: until then d, a in registers and the tiles
 in shared memory are as the program leaves them, and a read that comes too early sees the old contents. A GPU may
 compute it at any time up to then. A warp keeps 64 products; to begin one more it completes all of them first.
+
+A product is one of four warps: the wait of a warp for it ends when all four have begun it, and computes it for all
+four: behind the wait the tiles may be overwritten. A warp that begins it while another one waits computes it at once.
 """
 
 from __future__ import annotations
@@ -13,8 +16,6 @@ from ptxlab.emulate.runtime.state import Context, Cta, Executed, Warp
 IN_FLIGHT = 64
 """Products that a warp can have in flight."""
 NOTHING_DUE = 0xFFFFFFFF
-ALL = 0xFFFFFFFF
-"""Instead of how many groups may stay in flight: complete every product, its group closed or not."""
 
 
 class Begun(Record):
@@ -65,14 +66,20 @@ def commit(products: Products) -> None:
 
 
 @rule
-def completing_product(products: Products, left: u32) -> u32:
-    """The code index of the oldest product in flight if a wait for all but `left` groups completes it."""
-    if products.begun == products.done:
+def waited_for(products: Products, left: u32) -> u32:
+    """How many of a warp's products are done after a wait for all but `left` groups."""
+    count = products.done
+    while count != products.begun and u64(products.entries[count % IN_FLIGHT].group) + left < products.groups:
+        count = u32(count + 1)
+    return count
+
+
+@rule
+def completing_product(products: Products, count: u32) -> u32:
+    """The code index of the oldest product in flight if it is one of the first `count`."""
+    if products.done == products.begun or products.done >= count:
         return NOTHING_DUE
-    entry = products.entries[products.done % IN_FLIGHT]
-    if left != ALL and u64(entry.group) + left >= products.groups:
-        return NOTHING_DUE
-    return entry.code
+    return products.entries[products.done % IN_FLIGHT].code
 
 
 @rule
@@ -88,6 +95,54 @@ def complete(products: Products) -> None:
 def same_products(one: Executed, other: Executed) -> boolean:
     """Whether two warps have executed the same products."""
     return one.count == other.count and one.all == other.all
+
+
+@rule(inline=True)
+def has_begun(executed: Executed, live: u32, count: u32) -> boolean:
+    """Whether nobody needs to wait until a warp has begun so many products: it has, or it has exited and never will."""
+    return executed.count >= count or live == 0
+
+
+@rule
+def asked_for(context: Context, cta: Cta, warp: Warp) -> u32:
+    """How many products warps of the warpgroup of this one wait for it to begin: 0 if none waits."""
+    count: u32 = 0
+    first = u64(warp.warp_id & ~3)
+    for number in range(first, min(first + 4, context.warps)):
+        count = max(count, (cta.states + number * context.state_size).cast(Warp)[0].awaited)
+    return count
+
+
+@rule
+def wait_for_warpgroup(context: Context, cta: Cta, warp: Warp, count: u32) -> None:
+    """A warp waits until the four warps of its warpgroup have begun so many products."""
+    if lacks(context, cta, warp, count):
+        warp.awaited = count
+        warp.wait = warp.live
+
+
+@rule
+def lacks(context: Context, cta: Cta, warp: Warp, count: u32) -> boolean:
+    """Whether a warp of the warpgroup of this one has not begun so many products."""
+    first = u64(warp.warp_id & ~3)
+    for number in range(first, min(first + 4, context.warps)):
+        mate = (cta.states + number * context.state_size).cast(Warp)[0]
+        if not has_begun(mate.products, mate.live, count):
+            return True
+    return False
+
+
+@rule
+def go_on(context: Context, cta: Cta) -> boolean:
+    """Lets the warps of a CTA go on for which their warpgroups have begun what they wait for. Whether there are any."""
+    some = False
+    for number in range(context.warps):
+        warp = (cta.states + number * context.state_size).cast(Warp)[0]
+        if warp.awaited != 0 and not lacks(context, cta, warp, warp.awaited):
+            warp.awaited = 0
+            warp.wait = 0
+            some = True
+    return some
 
 
 @rule

@@ -118,6 +118,21 @@ class Counters:
         return self.metrics["memory_l2_theoretical_sectors_global"]
 
     @property
+    def bulk_bytes(self) -> int:
+        """Bytes of global memory that bulk copies read, write and reduce; a multicast's once."""
+        return sum(n for what, n in self.moved.items() if MOVES[what].startswith("bulk_global"))
+
+    @property
+    def memory_sectors(self) -> int:
+        """Sectors of global memory that threads ask for, and those that hold what bulk copies move."""
+        return self.global_sectors - (-self.bulk_bytes // SECTOR)
+
+    @property
+    def memory_bytes(self) -> int:
+        """Bytes of global memory that a launch asks for: whole sectors for threads, and what bulk copies move."""
+        return self.global_sectors * SECTOR + self.bulk_bytes
+
+    @property
     def product_wavefronts(self) -> int:
         """Turns of shared memory that the operands of all `wgmma` take (modelled): 128 bytes each. A core matrix is 8
         lines of 16 bytes, which lie in different banks in each of the layouts that a descriptor can name, so there are
@@ -141,10 +156,10 @@ class Counters:
         return {"text/plain": str(self), "text/html": f"<table>{rows}</table>"}
 
 
-PIECES, WAVEFRONT = 32, 128
+PIECES, WAVEFRONT, SECTOR = 32, 128, 32
 PRODUCTS_READ = "read from shared memory by wgmma"
-"""Bytes of a row of A, or a column of B, along k (with a sparse A, B has twice as many), and of a turn of shared
-memory; the name in `MOVES` of what `wgmma` reads."""
+"""Bytes of a row of A, or a column of B, along k (with a sparse A, B has twice as many), of a turn of shared memory and
+of a sector; the name in `MOVES` of what `wgmma` reads."""
 MOVES = {
     "read from global memory by bulk copies": "bulk_global_ld",
     "written to global memory by bulk copies": "bulk_global_st",

@@ -142,7 +142,6 @@ class Cluster(Record):
     count: u64
     busy: u64  # CTAs that have not ended
     queue: Pointer[Queue] | None  # its bulk copies that are in flight; None in a program without any
-    idle: u64  # how many CTAs in a row have had a turn in which all threads waited
 
 
 class Cta(Record, align=64):
@@ -325,6 +324,7 @@ class Warp(Record, align=64):
     resume: u32  # lanes whose turn it was when the function for diverged warps turned out to lack their block
     region: u32  # where the function for converged warps goes on with the region that it left (`jit.control.regions`)
     products: Executed
+    awaited: u32  # so many of its products it waits for its warpgroup to begin; 0: it does not wait
     local: Pointer[u8]
     changed: u64  # registers that a diverged warp has written to and that are scalars while it is converged: their bits
     # for each barrier the lanes that wait there, and those of them that go on when the rest of their warp has come

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,6 @@ from ptxlab.emulate.runtime.bulk_transfers import Queue
 from ptxlab.emulate.runtime.memory import POISON
 from ptxlab.emulate.step.launch_state import LaunchState
 from ptxlab.emulate.step.memory_ranges import Region
-from ptxlab.errors import DeviceFault
 from ptxlab.isa.convert import PEER
 
 
@@ -26,7 +24,6 @@ class Spaces:
         self.machine, self.block = machine, block
         self.check: Any = None
         self.spins: Spins
-        self.deadlock: Callable[[], DeviceFault]
         program, launch = machine.program, machine.launch
         start, end = program.shared_start, program.dynamic_start + launch.shared
         data = np.full(-(-(end - start) // 16) * 16, POISON, np.uint8)
@@ -47,23 +44,17 @@ class Spaces:
 
 
 class Cluster:
-    """The blocks of a cluster, by rank. A launch without clusters has clusters of one block. idle: how many of them
-    in a row have had a turn in which all their threads waited. queue: the bulk copies in flight; context: what their
-    rules are given."""
+    """The blocks of a cluster, by rank. A launch without clusters has clusters of one block. queue: the bulk copies in
+    flight; context: what their rules are given."""
 
     def __init__(self, blocks: list[Spaces]) -> None:
-        self.blocks, self.idle = blocks, 0
+        self.blocks = blocks
         self.queue: Queue | None = None
         self.context: Any = None
 
-    @property
-    def busy(self) -> int:
-        """How many blocks still run."""
-        return sum(not block.ended for block in self.blocks)
-
     def stuck(self) -> bool:
-        """Whether every thread of the cluster that could run spins on an mbarrier whose phase has not completed. Bulk
-        copies in flight are performed first; if there are any, the cluster is not stuck yet."""
+        """Whether no thread of the cluster can go on: those that have not exited wait, or spin on an mbarrier whose
+        phase has not completed. Bulk copies in flight are performed then; if there are any, it is not stuck yet."""
         return all(block.spins.stuck() for block in self.blocks) and not self.perform()
 
     def others_run(self, rank: int, warp: int) -> bool:

@@ -131,12 +131,13 @@ class CheckedWarp(Warp):
             offsets.array[:] = start - low if low else start
             if written is not None:
                 self._initialised(code, written, region, low, some, size, what)
-            if block.copies and what != "atomic" and code.action is not Action.COPY and own:
+            flag = code.properties.mbarrier
+            if block.copies and what != "atomic" and code.action is not Action.COPY and own and not flag:
                 members, base = checker.members(code, size), int(region.base)
                 in_flight.touched(checker.record, block, self.warp, some, offsets, members, base)
             if block.tile_writes is not None and own:
                 given = checker.record, block, self.warp, some, offsets, checker.members(code, size), int(region.base)
-                if what != "load":
+                if what != "load" and not flag:
                     async_proxy.stored(*given)
                 elif code.action is Action.WARPGROUP_PRODUCT:
                     async_proxy.product_reads(*given, self.in_flight)

@@ -15,6 +15,7 @@ from ptxlab.emulate.program.flat_program import Code, Literal, Reg
 from ptxlab.emulate.program.lane_types import DTYPE, LANES
 from ptxlab.emulate.rules import clusters
 from ptxlab.emulate.rules.faults import unsupported
+from ptxlab.emulate.rules.warpgroup_faults import THE_OTHERS
 from ptxlab.emulate.step.lanes import mask_bits
 from ptxlab.emulate.step.operands import Read, Step, Translator, Write
 from ptxlab.emulate.step.warp import NO_GROUP, NONE, LaneGroup, Wait, Warp
@@ -24,6 +25,8 @@ from ptxlab.isa.table import Form
 
 CLUSTER_BARRIER = 16
 """The number of the cluster's barrier, after those of the block."""
+WARPGROUP_BEGUN = 17
+"""Instead of a barrier: the other warps of the warpgroup have begun the products that this one has waited for."""
 
 
 def translate(t: Translator, code: Code) -> Step:
@@ -295,5 +298,6 @@ def waiting_for(wait: Wait) -> str:
     """What a group waits for, in words."""
     what = "the other lanes of its warp" if wait.code.form.op.kind == "warp" else "the lanes of its mask"
     if wait.members is None:
-        what = "the barrier of the cluster" if wait.barrier == CLUSTER_BARRIER else f"barrier {wait.barrier}"
+        others = {CLUSTER_BARRIER: "the barrier of the cluster", WARPGROUP_BEGUN: THE_OTHERS}
+        what = others.get(wait.barrier, f"barrier {wait.barrier}")
     return f"{what} ({wait.code.form.opcode}, line {wait.code.line})"

@@ -13,12 +13,11 @@ from ptxlab.emulate.runtime.memory import Memory
 from ptxlab.emulate.runtime.report import WARPGROUP, Launch
 from ptxlab.emulate.step.launch_checks import LaunchChecks
 from ptxlab.emulate.step.memory_ranges import Region, region_of
-from ptxlab.isa.actions import Action
 
 
 class LaunchState:
-    """A launch, as its warps see it. checker: the checks besides memcheck. bulk, clustered: whether the program copies
-    in bulk, or has the barrier of clusters."""
+    """A launch, as its warps see it. checker: the checks besides memcheck. bulk, clustered, warpgroups: whether the
+    program copies in bulk, has the barrier of clusters, or products of wgmma."""
 
     def __init__(self, program: Program, launch: Launch, memory: Memory, checker: LaunchChecks | None) -> None:
         self.program, self.launch, self.memory, self.checker = program, launch, memory, checker
@@ -34,8 +33,9 @@ class LaunchState:
         size = program.param_size
         self.parameters = Region(0, block, size, "parameters", writable=False)
         self.parameters_window = Region(PARAM_WINDOW, block, size, "parameters", writable=False)
-        self.bulk = scheduled(program.codes)["Context.bulk_copies"]
-        self.clustered = any(code.action is Action.CLUSTER_BARRIER for code in program.codes)
+        has = scheduled(program.codes)
+        self.bulk, self.clustered = has["Context.bulk_copies"], has["Context.cluster_barriers"]
+        self.warpgroups = has["Context.warpgroup_products"]
         self.live = [a for a in memory.live() if a.size]
         self.map = memory_map(program, launch, self.live)
         self._regions: dict[int, Region] = {}

@@ -18,12 +18,12 @@ from ptxlab.emulate.rules import cluster_ends
 from ptxlab.emulate.rules.faults import lanes_in_words
 from ptxlab.emulate.rules.mbarrier_deadlocks import Spin, Spins, in_words
 from ptxlab.emulate.rules.warpgroup_faults import left_alone
-from ptxlab.emulate.rules.warpgroup_products import same_products
+from ptxlab.emulate.rules.warpgroup_products import has_begun, same_products
 from ptxlab.emulate.step.block_checks import BlockChecks
 from ptxlab.emulate.step.block_memory import Spaces
 from ptxlab.emulate.step.checked_warp import CheckedWarp
 from ptxlab.emulate.step.clusters import form_cluster, open_barrier
-from ptxlab.emulate.step.control_flow import CLUSTER_BARRIER, waiting_for
+from ptxlab.emulate.step.control_flow import CLUSTER_BARRIER, WARPGROUP_BEGUN, waiting_for
 from ptxlab.emulate.step.lanes import mask_bits
 from ptxlab.emulate.step.launch_state import LaunchState
 from ptxlab.emulate.step.warp import RUNS, STUCK, LaneGroup, Warp
@@ -48,9 +48,10 @@ class BlockRun:
         self.check = spaces.check = None if checker is None else BlockChecks(checker, spaces, self.can_run)
         make = Warp if checker is None else CheckedWarp
         self.warps = [make(spaces, w, list(registers), index) for w in range(machine.launch.warps)]
+        for warp in self.warps:
+            warp.warpgroup = self.warps[warp.warp & ~3 :][:4]
         self.running = list(self.warps)
         self.spins = spaces.spins = Spins(self.can_run, spaces.shared)
-        spaces.deadlock = self.deadlock
         self.arrived: dict[int, list[Warp]] = {}
         self.expected: dict[int, int] = {}
         self.pending: dict[int, int] = {}
@@ -60,7 +61,7 @@ class BlockRun:
 
     def advance(self, run: Callable[[Warp, int], None], length: int, order: random.Random | None) -> bool:
         """A round: runs every warp that can run for up to `length` instructions. Whether the block has ended."""
-        moved = spent = False
+        spent = False
         running = list(self.running)
         if order is not None:
             order.shuffle(running)
@@ -70,7 +71,6 @@ class BlockRun:
             most = POLL_SLICE if warp.polled else length
             warp.polled = False
             run(warp, most if order is None else 1 << order.randrange(most.bit_length()))
-            moved = True
             spent |= warp.polled or not warp.stopped
             if warp.done:
                 self.running.remove(warp)
@@ -81,8 +81,11 @@ class BlockRun:
             self._open(counted=True)
             if self.machine.clustered:
                 open_barrier([warp for block in self.mates for warp in block.running])
+            if self.machine.warpgroups:
+                self._go_on_with_products()
         self._open(counted=False)
-        self._idle(moved=moved)
+        if self.running and self.spins.stuck() and self.spaces.cluster.stuck():
+            raise self._to_report().deadlock()
         self.rounds = 0 if spent else self.rounds + 1
         self.goes_on = self.rounds % MOST_ROUNDS > 0 and any(warp.arrived == RUNS for warp in self.running)
         if not self.running:
@@ -111,15 +114,6 @@ class BlockRun:
                 counts = [(w.executed.count, w.executed.last) for w in self.warps]
                 raise left_alone(warp.faulting(self.machine.program.codes[0], 0), counts)
 
-    def _idle(self, *, moved: bool) -> None:
-        """A turn is over: has any block of the cluster something else to do than to wait?"""
-        cluster = self.spaces.cluster
-        cluster.idle = 0 if moved or not self.running else cluster.idle + 1
-        if cluster.idle and cluster.idle >= cluster.busy:
-            if not cluster.perform():
-                raise self.deadlock()
-            cluster.idle = 0
-
     def can_run(self) -> Iterator[tuple[int, int]]:
         """The warps that have not exited, each with a mask of the lanes that wait only for their turn."""
         for w in self.running:
@@ -144,6 +138,9 @@ class BlockRun:
             warp.arrived = STUCK
             return
         barrier = barriers.pop()
+        if barrier == WARPGROUP_BEGUN:
+            warp.arrived = barrier
+            return
         self.expected[barrier] = max(wait.count for wait in waits)
         self.pending[barrier] = self.pending.get(barrier, 0) + LANES
         warps = self.arrived.setdefault(barrier, [])
@@ -154,6 +151,15 @@ class BlockRun:
             if self.check is not None:
                 self.check.arrived(barrier, warp)
             self._release(warp, None)
+
+    def _go_on_with_products(self) -> None:
+        """Lets warps go on for which their warpgroups have begun the products that they have waited for."""
+        for warp in self.running:
+            if warp.arrived == WARPGROUP_BEGUN:
+                count = warp.record.awaited
+                if all(has_begun(mate.executed, mask_bits(mate.live), count) for mate in warp.warpgroup):
+                    warp.record.awaited = 0
+                    self._release(warp, None)
 
     def _open(self, *, counted: bool) -> None:
         """Completes each barrier at which all warps have arrived that it waits for: after a turn those that count, so
@@ -181,6 +187,14 @@ class BlockRun:
         warp.resume()
 
     # -- when nothing moves --------------------------------------------------------------------------------------------
+
+    def _to_report(self) -> BlockRun:
+        """The block that a deadlock of its cluster is reported for; see `rules.scheduling.to_report`."""
+        running = [block for block in self.mates if block.running]
+        for block in running:
+            if any(mask_bits(warp.live) & ~warp.record.cluster_waits for warp in block.running):
+                return block
+        return running[0]
 
     def deadlock(self) -> DeviceFault:
         """The fault that names every warp that has not exited and what its lanes wait for."""

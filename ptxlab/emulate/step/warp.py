@@ -87,7 +87,8 @@ class Warp(Access):
     `ret` instructions that lanes have left by in a branch, without a count for the warp yet. lanes: how many lanes run.
     record: what the rules of clusters and of bulk copies know of the warp.
     polled: whether the warp has read, since its last turn in the block, what other threads may change. arrived: the
-    barrier at which the whole warp waits. in_flight, executed: its products of wgmma. stopped: no group can run.
+    barrier at which the whole warp waits. in_flight, executed: its products of wgmma. warpgroup: the four warps that
+    execute them together. stopped: no group can run.
     """
 
     def __init__(self, spaces: Spaces, index: int, regs: list[Any], block_index: int) -> None:
@@ -108,6 +109,7 @@ class Warp(Access):
         self.polled = False
         self.in_flight = Products.new()
         self.executed = Executed.new()
+        self.warpgroup: list[Warp] = []
         self.arrived = RUNS
         self.stopped = False
         self.run_lanes(self.live)

@@ -18,26 +18,34 @@ function nameSliders(el) {
   return () => clearInterval(wait);
 }
 
-/** Says under a control that the number typed into it was out of its range. */
+/** Says under a control that it did not take what was typed into it as it was typed: what it takes, and what it has now. */
 function sayClamped(el) {
-  let typed = null; // [the control, the number] between the last key and the change
+  let typed = null; // [the control, the text] between the last key and the change
+  const field = (control) => control.querySelector("input[type=number]") || control.querySelector(".widget-readout");
+  const text = (at) => (at.value ?? at.textContent).trim();
   const limits = (control) => {
     const input = control.querySelector("input[type=number]"), handle = control.querySelector("[role=slider]");
-    return input ? [input.min, input.max].map(Number) : handle ? ["aria-valuemin", "aria-valuemax"].map((name) => Number(handle.getAttribute(name))) : [-Infinity, Infinity];
+    const ends = input ? [input.min, input.max] : ["aria-valuemin", "aria-valuemax"].map((name) => handle.getAttribute(name));
+    return ends.map((end) => (control.classList.contains("pl-powers") ? Number((10 ** end).toPrecision(9)) : Number(end)));
   };
-  const field = (e) => e.target.closest?.(".ptxlab-parameters input[type=number], .ptxlab-parameters .widget-readout");
   const note = (e) => {
-    const at = field(e);
-    if (at) typed = [at.closest(".jupyter-widgets:has(> label)"), Number((at.value ?? at.textContent).replace(",", "."))];
+    const at = e.target.closest?.(".ptxlab-parameters :is(input[type=number], .widget-readout)");
+    if (at) typed = [at.closest(".jupyter-widgets:has(> label)"), text(at)];
   };
   const say = (e) => {
     if (!typed || (e.type === "keydown" && e.key !== "Enter")) return;
-    const [control, number] = typed, [low, high] = control ? limits(control) : [-Infinity, Infinity];
+    const [control, given] = typed;
     typed = null;
     control?.parentElement.querySelectorAll(".pl-clamped").forEach((old) => old.remove());
-    if (!control || !Number.isFinite(number) || (number >= low && number <= high)) return;
-    const name = control.querySelector("label").textContent;
-    control.after(h("p.pl-clamped", { role: "status" }, `${name} goes from ${low} to ${high}: ${number} became ${number < low ? low : high}.`));
+    if (control && given) setTimeout(() => tell(control, given)); // once the control has what it makes of it
+  };
+  const tell = (control, given) => {
+    const number = Number(given), now = text(field(control)), [low, high] = limits(control), name = control.querySelector("label").textContent;
+    const beyond = number < low || number > high, digits = now.split(".")[1]?.length; // of a fraction some are not shown
+    if (!beyond && Math.abs(now - number) <= (digits ? 0.5001 * 10 ** -digits : 0)) return;
+    const takes = beyond ? "goes" : digits ? "is a number" : "is a whole number";
+    const became = Number.isNaN(parseFloat(given)) ? `is none, ${now} stays` : `became ${now}`;
+    control.after(h("p.pl-clamped", { role: "status" }, `${name} ${takes} from ${low} to ${high}: ${given} ${became}.`));
   };
   const app = () => el.closest(".jp-OutputArea, .output, body");
   const wait = setInterval(() => {

@@ -48,7 +48,7 @@ function render({ model, el }) {
   let warp = null, at = 0, picked = names.findIndex((name) => name.includes("row_max")), loading = 0;
   const breakpoints = new Set();
 
-  const root = h("div.ptxlab-explorer.ptxlab-debugger", { role: "region", "aria-label": "ptxlab debugger", "data-lm-suppress-shortcuts": "true", tabIndex: -1 });
+  const root = h("div.ptxlab-explorer.ptxlab-debugger", { role: "region", "aria-label": "ptxlab debugger", tabIndex: -1 });
   const status = h("span.pl-status", { role: "status", "aria-live": "polite" });
   const button = (text, title, onclick) => h("button.pl-button", { type: "button", title, "aria-label": title, onclick }, text);
   const choose = h("select", { "aria-label": "register", onchange: () => pick(Number(choose.value)) },

@@ -5,7 +5,7 @@ const DIMS = 250; // milliseconds until what does not say what the controls say 
 const FOLLOWED = ["code", "run", "state"]; // what a request is answered with
 
 function render({ model, el }) {
-  const root = h("div.ptxlab-explorer", { role: "region", "aria-label": "ptxlab explorer", "data-lm-suppress-shortcuts": "true" });
+  const root = h("div.ptxlab-explorer", { role: "region", "aria-label": "ptxlab explorer" });
   const answers = makeAnswers(model, () => status.answered()), { data, code, fresh, memory } = answers;
   const below = makeBelow(root);
   const asks = (text, title, message) => h("button.pl-button.pl-asks", { type: "button", title, onclick: (e) => { model.send(message()); below.reveal(e.currentTarget); } }, text);

@@ -47,10 +47,12 @@ function makeRoofline() {
     for (const [name, level, own] of [...data.roofs, ...(data.own ? [[...data.own, true]] : [])]) {
       root.append(s("line", { x1: x(Math.max(x0, level / data.bandwidth)), x2: x(x1), y1: y(level), y2: y(level), class: own ? "pl-roof pl-own" : "pl-roof" }));
       const words = `${name} ${flops(level)}`, wide = 5.4 * words.length, begin = x(Math.max(x0, level / data.bandwidth)) + 6;
-      const covered = (from) => data.points.some((p) => x(p.x) > from - 7 && x(p.x) < from + wide + 7 && y(p.y) > y(level) - 21 && y(p.y) < y(level) + 7);
-      const from = covered(width - right - 3 - wide) ? begin : width - right - 3 - wide; // its own point may lie there
-      text(from, y(level) - 4, words, "start");
-      taken.push([from, y(level) - 14, from + wide, y(level)]);
+      const atRight = width - right - 3 - wide, free = ([from, base]) => // no point of its own lies there, and no words of another roof
+        !data.points.some((p) => x(p.x) > from - 7 && x(p.x) < from + wide + 7 && y(p.y) > base - 17 && y(p.y) < base + 11)
+        && !taken.some(([a, up, b, down]) => a < from + wide && from < b && up < base + 2 && base - 10 < down);
+      const [from, base] = [[atRight, y(level) - 4], [begin, y(level) - 4], [atRight, y(level) + 12]].find(free) ?? [begin, y(level) - 4];
+      text(from, base, words, "start");
+      taken.push([from, base - 10, from + wide, base + 4]);
     }
     const modelled = data.points.filter((p) => p.origin === "modelled");
     if (modelled.length === 2) {

@@ -9,10 +9,9 @@ from ptxlab.emulate.jit.llvm.ir_text import W
 from ptxlab.emulate.jit.llvm.values import Value
 from ptxlab.emulate.jit.translation.rule_calls import THERE, Function, address, call
 from ptxlab.emulate.program.flat_program import Code
-from ptxlab.emulate.rules.accesses import CHANGES, WRITES
-from ptxlab.emulate.rules.instructions import spins
+from ptxlab.emulate.program.wait_loops import spins
 from ptxlab.emulate.rules.mbarrier_words import SPIN, WAIT
-from ptxlab.emulate.rules.mbarriers import operate, operation
+from ptxlab.emulate.rules.mbarriers import access_kind, operate, operation
 from ptxlab.emulate.runtime import state as S
 from ptxlab.isa import mbarrier
 from ptxlab.isa.actions import Action
@@ -62,7 +61,7 @@ class Mbarriers(Body):
         (told,) = self.check_rules()  # the one that belongs to this code
         self.t.store("ptr", address(self.t, told), self.t.field(S.Context, "phases", "%ctx"))
         (access,) = code.accesses
-        checks.access(code, access, WRITES if code.action is Action.MBARRIER_INIT else CHANGES)
+        checks.access(code, access, access_kind(code))
         if code.action is Action.COPIES_ARRIVE and checks.sync:
             from ptxlab.emulate.rules.copies_in_flight import commit
 

@@ -39,6 +39,7 @@ class Warpgroups(Body):
 
     rules = (
         products.is_full, products.begin, products.commit, products.completing_product, products.complete,
+        products.waited_for, products.asked_for, products.wait_for_warpgroup,
         first_outside, fragment_a, fragment_b,
     )  # fmt: skip
 
@@ -50,7 +51,6 @@ class Warpgroups(Body):
             piece_offsets,
             async_proxy.product_reads,
             async_proxy.waited,
-            async_proxy.joined,
             tile_layouts.product_begins,
         )
 
@@ -96,8 +96,9 @@ class Warpgroups(Body):
         if code.action is Action.WARPGROUP_COMMIT:
             t.do(call(products.commit, queue))
         elif code.action is Action.WARPGROUP_WAIT:
-            left = code.number("n")
-            self._wait(t, str(left))
+            count = t.let(call(products.waited_for, queue, str(code.number("n"))))
+            self._complete_of_all(count)
+            t.do(call(products.wait_for_warpgroup, "%ctx", "%cta", "%ws", count))
         else:
             self._begin(code, queue)
 
@@ -124,10 +125,11 @@ class Warpgroups(Body):
             self._reaches(code, descriptors[of_b], tile, of_b, mn_major, number)
         full = t.let(call(products.is_full, queue))
         with t.if_then(full):
-            self._wait(t, str(products.ALL - (1 << 32)))
+            self._complete("%ws", t.get(products.Products, "begun", queue))
         adds = self.m.lane_0(operands.read(of.adds, "pred")).text
         executed = t.field(S.Warp, "products")
         t.do(call(products.begin, queue, executed, str(code.index), descriptors[False], descriptors[True], adds))
+        self._complete("%ws", t.let(call(products.asked_for, "%ctx", "%cta", "%ws")))
 
     def _reaches(self, code: Code, descriptor: str, tile: Tile, of_b: bool, mn_major: bool, number: str) -> None:
         """A fault where shared memory does not have all of a tile."""
@@ -159,21 +161,34 @@ class Warpgroups(Body):
 
     # -- products are computed -----------------------------------------------------------------------------------------
 
-    def _wait(self, t: Text, left: str) -> None:
+    def _complete_of_all(self, count: str) -> None:
+        """Computes the first `count` products of each warp of the warpgroup, as far as it has begun them."""
+        t = self.t
+        number = t.get(S.Warp, "warp_id")
+        first = t.and_("i32", number, -WARPGROUP)
+        behind = t.zext("i32", t.add("i32", first, WARPGROUP), "i64")
+        with t.if_then(t.ule("i64", behind, "%warps")):
+            back = t.zext("i32", t.and_("i32", number, WARPGROUP - 1), "i64")
+            start = t.offset("%ws", t.mul("i64", back, -self.e.file.size))
+            for k in range(WARPGROUP):
+                self._complete(t.offset(start, k * self.e.file.size), count)
+
+    def _complete(self, warp: str, count: str) -> None:
+        """Computes the first `count` products of a warp, as far as it has begun them."""
         name = "wgmma_complete"
         if name not in self.e.helpers:
             self.e.helpers[name] = ""
-            self.e.helpers[name] = self._complete(name)
-        t.call_function("void", name, "ptr %ctx", "ptr %cta", "ptr %ws", f"i32 {left}")
+            self.e.helpers[name] = self._completing(name)
+        self.t.call_function("void", name, "ptr %ctx", "ptr %cta", f"ptr {warp}", f"i32 {count}")
 
-    def _complete(self, name: str) -> str:
-        """The function that computes what a wait for all but some groups completes."""
+    def _completing(self, name: str) -> str:
+        """The function that does."""
         t = Text()
         t.declared = self.t.declared
         queue = self._queue(t)
         t.go("next")
         t.at("next")
-        code = t.let(call(products.completing_product, queue, "%left"))
+        code = t.let(call(products.completing_product, queue, "%count"))
         t.branch_by(code, "end", [(c.index, f"code{c.index}") for c in self.codes])
         for c in self.codes:
             t.at(f"code{c.index}")
@@ -184,7 +199,7 @@ class Warpgroups(Body):
         t.go("next")
         t.at("end")
         t.ret()
-        return t.function(f"void @{name}(ptr %ctx, ptr %cta, ptr %ws, i32 %left)", "noinline nounwind")
+        return t.function(f"void @{name}(ptr %ctx, ptr %cta, ptr %ws, i32 %count)", "noinline nounwind")
 
     def _compute(self, code: Code) -> str:
         """What computes the oldest product in flight, which is one of this instruction: a function, which those that
@@ -294,7 +309,7 @@ class Warpgroups(Body):
 
     def _tiles_of_product(self, code: Code, checks: Checks) -> After:
         """The tiles that a product of `wgmma` reads; looked at after it, when they are known to be in memory."""
-        from ptxlab.emulate.rules import async_proxy, tile_layouts
+        from ptxlab.emulate.rules import tile_layouts
 
         given = product_operands(code)
         operands, warp = self.e.operands, self.t.and_("i32", "%check.warp", 3)
@@ -308,9 +323,6 @@ class Warpgroups(Body):
         tiles.append((self.m.lane_0(operands.read(given.b, "b64")).text, "0", "0", tile, given.b_mn))
 
         def look() -> None:
-            if checks.sync:
-                products = self.t.offset("%ws", self.e.file.products)
-                self.t.do(call(async_proxy.joined, *THERE, self.active.bits, str(code.index), products))
             for descriptor, line, piece, tile, mn_major in tiles:
                 for first in range(0, tile.lines * tile.pieces, W):
                     count = min(W, tile.lines * tile.pieces - first)

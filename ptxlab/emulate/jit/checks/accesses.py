@@ -278,6 +278,8 @@ class CheckedAccesses(CheckInstrument):
         with known:
             self.t.store(f"<{W} x i64>", at, "%addrs", align=64)
             self.checks.each(0, size, code, kind)
+        if self.checks.may_be_copied(code):
+            self.checks.copied(code, Value(at, "i64", False), size)
         if not self.checks.ordering:
             return None
         return lambda: self._strong(code, Value(at, "i64", False), size, write=True)

@@ -80,9 +80,13 @@ class Checks(Part):
         return warpgroup_flow(self.program)
 
     def may_be_copied(self, code: Code) -> bool:
-        """Whether an access may touch memory to which a cp.async is in flight, or that `wgmma` reads."""
-        follows = self._copies or (self._tiles and code.properties.stores)
+        """Whether an access may touch memory to which a cp.async is in flight, or that the async proxy reads."""
+        follows = self._meets_copies(code) or (self._tiles and code.properties.stores)
         return self.sync and code.space in ("shared", "cluster", "generic") and follows
+
+    def _meets_copies(self, code: Code) -> bool:
+        """Whether an access is checked against the copies in flight: atomic operations are not."""
+        return self._copies and not code.properties.atomic
 
     def if_shared(self, code: Code, start: str, lanes: str) -> str:
         """These lanes; none of them where the accesses lie elsewhere: their allocation begins at `start`."""
@@ -93,11 +97,12 @@ class Checks(Part):
         return self.t.select(inside, "i32", lanes, 0)
 
     def touch_copied(self, mask: str, members: str) -> None:
-        """Checks accesses to shared memory against copies in flight; %addrs holds the offsets."""
-        start = self.program.shared_start + (SHARED_WINDOW if self.e.code.space == "generic" else 0)
-        if self._copies:
+        """Checks accesses to shared memory against copies in flight, and notes stores; %addrs holds the offsets."""
+        code = self.e.code
+        start = self.program.shared_start + (SHARED_WINDOW if code.space == "generic" else 0)
+        if self._meets_copies(code):
             self.t.do(call(in_flight.touched, *THERE, mask, "%addrs", members, str(start)))
-        if self._tiles and self.e.code.properties.stores:
+        if code.properties.stores:
             self.tile_stored(mask, members, start)
 
     def tile_stored(self, mask: str, members: str, start: int) -> None:
@@ -180,7 +185,7 @@ class Checks(Part):
         places = self.m.zext("i64", self.e.operands.address(code, access.operand))
         self.t.store(f"<{W} x i64>", self.m.vector(places), "%addrs", align=64)
         self.each(0, access.size, code, KINDS[access.what] if kind is None else kind, access.space)
-        if access.what != "atomic" and self.may_be_copied(code):
+        if self.may_be_copied(code) and not code.properties.mbarrier:
             self.copied(code, places, access.size)
 
     def placed_rows(self, code: Code, lanes: int, pattern: str) -> tuple[str, str]:

@@ -48,8 +48,8 @@ class ControlFlow(Part):
 
     @staticmethod
     def is_control(code: Code) -> bool:
-        """Whether an instruction ends a block here; `bar.warp.sync` does not."""
-        return code.properties.ends_block and code.action is not Action.WARP_BARRIER
+        """Whether an instruction ends a block here; where lanes of a warp only wait for each other it does not."""
+        return code.properties.ends_block and not code.properties.converges
 
     def emit(self, block: Block, code: Code) -> None:
         """A branch, call, return, exit, trap or barrier: the end of a block."""

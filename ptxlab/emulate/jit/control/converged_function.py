@@ -66,6 +66,9 @@ class ConvergedFunction(Part):
                     instrument.synced(code, None)
             self.blocks.execution.emit(code)
         self.e.registers.flush(self.e.alive_after(block))
+        if self.e.code.action is Action.WARPGROUP_WAIT:
+            with self.t.ends_unless(self.t.eq("i32", self.t.load("i32", "%wait.at"), 0)):
+                self.pause(block)
         self.go(block.next)
 
     def _wait_for_others(self, block: Block, bits: str) -> None:

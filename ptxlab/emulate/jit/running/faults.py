@@ -24,7 +24,7 @@ from ptxlab.emulate.rules.instructions import barrier_before, is_bulk
 from ptxlab.emulate.rules.mbarrier_deadlocks import Spin, in_words
 from ptxlab.emulate.rules.memcheck import FINE, judge, space_of
 from ptxlab.emulate.rules.memory_maps import memory_map
-from ptxlab.emulate.rules.warpgroup_faults import left_alone, no_warpgroup, outside
+from ptxlab.emulate.rules.warpgroup_faults import THE_OTHERS, left_alone, no_warpgroup, outside
 from ptxlab.emulate.runtime import state as S
 from ptxlab.emulate.runtime.memory import Memory
 from ptxlab.emulate.runtime.report import Launch
@@ -142,7 +142,9 @@ def who_waits(
         for lane in (k for k in range(LANES) if live >> k & 1):
             pc = int(warp["pc"][lane] if diverged else warp["converged_pc"])
             barriers = [b for b, waiting in enumerate(warp["bar"].tolist()) if waiting >> lane & 1]
-            if warp["sync_kind"][lane]:
+            if warp["awaited"]:
+                groups.setdefault((barrier_before(program, pc), THE_OTHERS), []).append(lane)
+            elif warp["sync_kind"][lane]:
                 whole = program.codes[pc // 2].form.op.kind == "warp"
                 what = "the other lanes of its warp" if whole else "the lanes of its mask"
                 groups.setdefault((pc // 2, what), []).append(lane)

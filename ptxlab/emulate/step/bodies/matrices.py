@@ -32,7 +32,7 @@ from ptxlab.emulate.rules.memcheck import in_shared
 from ptxlab.emulate.runtime.state import SPACES
 from ptxlab.emulate.step.access import Touch
 from ptxlab.emulate.step.body import Body, executes
-from ptxlab.emulate.step.control_flow import diverging, union
+from ptxlab.emulate.step.control_flow import WARPGROUP_BEGUN, diverging, union
 from ptxlab.emulate.step.lanes import Lanes, mask_bits
 from ptxlab.emulate.step.memory_ranges import Region
 from ptxlab.emulate.step.operands import Read, Step, Translator
@@ -66,7 +66,9 @@ class OfWarp(Body):
 
 
 def _converged(t: Translator, code: Code, act: Callable[[Warp], None]) -> Step:
-    """Lanes wait here until all live lanes have arrived; then the instruction runs once, for all 32."""
+    """Lanes wait here until all live lanes have arrived; then the instruction runs once, for all 32. What waits for
+    products of `wgmma` then waits for the other warps that take part in them."""
+    wait = Wait(code, WARPGROUP_BEGUN) if code.action is Action.WARPGROUP_WAIT else None
 
     def release(w: Warp, group: LaneGroup) -> None:
         same = [g for g in w.others if g.pc == code.index and g.wait is not None]
@@ -77,7 +79,7 @@ def _converged(t: Translator, code: Code, act: Callable[[Warp], None]) -> Step:
         everybody(w, mask)
         w.run_lanes(own)
         for each in same:
-            each.pc, each.wait = t.following[code.index], None
+            each.pc, each.wait = t.following[code.index], wait if w.record.awaited else None
 
     def everybody(w: Warp, mask: np.ndarray) -> None:
         w.run_lanes(mask)
@@ -88,7 +90,7 @@ def _converged(t: Translator, code: Code, act: Callable[[Warp], None]) -> Step:
     def run(w: Warp) -> int | None:
         if not w.diverged:
             everybody(w, w.mask)
-            return None
+            return w.wait(wait, t.following[code.index]) if w.record.awaited and wait is not None else None
         group = LaneGroup(code.index, w.mask, Wait(code, members=_EVERYONE, release=release))
         w.others.append(group)
         release(w, group)

@@ -8,9 +8,9 @@ import numpy as np
 
 from ptxlab.emulate.program.flat_program import Code
 from ptxlab.emulate.program.lane_types import LANES
+from ptxlab.emulate.program.wait_loops import spins
 from ptxlab.emulate.rules.bulk_copies import complete_at
 from ptxlab.emulate.rules.faults import invalid_mbarrier
-from ptxlab.emulate.rules.instructions import spins
 from ptxlab.emulate.rules.lane_scheduling import tried
 from ptxlab.emulate.rules.mbarrier_reports import party
 from ptxlab.emulate.rules.mbarrier_words import FINE, UPDATE, WAIT, operated, phase_completed
@@ -77,7 +77,8 @@ def _operation(t: Translator, code: Code) -> Step:
         state: Any = reads[what.state](w).astype(np.uint64) if what.state else None
         if what.state == "parity":
             state = state << np.uint64(mbarrier.PHASE_SHIFT)
-        if check is not None and not (spinning and waits_again(w, addresses, state)):
+        again = check is not None and spinning and waits_again(w, addresses, state)
+        if check is not None and not again:
             check.touched(w, code, touch)
         out = np.zeros(LANES, np.uint64)
         words: list[tuple[int, int]] = []
@@ -100,22 +101,24 @@ def _operation(t: Translator, code: Code) -> Step:
                 raise invalid_mbarrier(w.faulting(code, lane), problem)
             cell[0] = after
             words.append((before, after))
-            if spinning:
-                thread = w.warp * LANES + lane
+            if what.action == WAIT:
+                thread, waits = w.warp * LANES + lane, w.spaces.spins.waits
                 if out[lane]:
                     passed = True
-                    ended |= w.spaces.spins.waits.pop(thread, None) is not None
-                else:
+                    if waits.get(thread, ())[2:] == (address, x):  # it may have asked for others in between
+                        ended = True
+                        del waits[thread]
+                elif spinning:
                     failed = True
-                    w.spaces.spins.waits[thread] = thread, code.index, address, x
+                    waits[thread] = thread, code.index, address, x
         if code.dests:
             write(w, out.astype(np.bool_) if what.action == WAIT else out)
+        if check is not None and again and passed:
+            check.touched(w, code, touch)
         if check is not None and words:
             check.operated(w, code, addresses, state, words)
         if w.others and (ended or (failed and not passed)):
             tried(w.turns, ended=ended, others_run=not ended and w.spaces.cluster.others_run(w.spaces.rank, w.warp))
-        if failed and w.spaces.cluster.stuck():
-            raise w.spaces.deadlock()
         return None
 
     return run

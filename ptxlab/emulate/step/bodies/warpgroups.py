@@ -18,26 +18,30 @@ from ptxlab.emulate.rules import async_proxy, tile_layouts
 from ptxlab.emulate.rules.faults import disagreeing_lanes
 from ptxlab.emulate.rules.warpgroup_faults import SIGNS, Tile, no_warpgroup, outside, product_operands, tile_a, tile_b
 from ptxlab.emulate.rules.warpgroup_products import (
-    ALL,
     IN_FLIGHT,
     NOTHING_DUE,
     begin,
     commit,
     complete,
     completing_product,
+    has_begun,
     is_full,
+    waited_for,
 )
 from ptxlab.emulate.rules.warpgroup_tiles import CORE_LINES, PIECE, REGISTER, first_outside, piece_address
 from ptxlab.emulate.runtime.report import WARPGROUP
 from ptxlab.emulate.step.access import Touch
 from ptxlab.emulate.step.bodies.matrices import Maker, OfWarp, multiply, reader, writer
 from ptxlab.emulate.step.body import executes
+from ptxlab.emulate.step.lanes import mask_bits
 from ptxlab.emulate.step.launch_checks import LaunchChecks
 from ptxlab.emulate.step.operands import Product, Step, Translator
 from ptxlab.emulate.step.warp import Warp
 from ptxlab.isa import fragments
 from ptxlab.isa.actions import Action
 from ptxlab.isa.fragments import Fragment
+
+_EVERYONE = np.ones(LANES, np.bool_)
 
 
 def _product(t: Translator, code: Code, held: dict[str, Elements]) -> Callable[[Warp], None]:
@@ -85,10 +89,9 @@ def _product(t: Translator, code: Code, held: dict[str, Elements]) -> Callable[[
                     int(shared.base),
                 )
         if is_full(w.in_flight):
-            _complete(w, ALL, products)
+            _complete(w, w.in_flight.begun, products)
         begin(w.in_flight, w.executed, code.index, descriptors[False], descriptors[True], bool(read_adds(w)[0]))
-        if checker is not None and checker.sync:
-            async_proxy.joined(checker.record, check.record, w.warp, ALL_LANES, code.index, w.in_flight)
+        _complete(w, max(mate.record.awaited for mate in w.warpgroup), products)
 
     products[code.index] = _computed(t, code, held)
     return run
@@ -168,12 +171,15 @@ def _elements(data: np.ndarray, f: Fragment) -> np.ndarray:
     return (words >> shifts) & np.uint32((1 << f.bits) - 1) if f.packed > 1 else words
 
 
-def _complete(w: Warp, left: int, products: dict[int, Product]) -> None:
-    """Computes all products that a wait for all but `left` groups completes."""
-    while (code := completing_product(w.in_flight, left)) != NOTHING_DUE:
+def _complete(w: Warp, count: int, products: dict[int, Product]) -> None:
+    """Computes the first `count` products of a warp, as far as it has begun them."""
+    mask = w.mask
+    while (code := completing_product(w.in_flight, count)) != NOTHING_DUE:
+        w.run_lanes(_EVERYONE)  # whatever lanes of a warp do before their own wait
         entry = w.in_flight.entries[w.in_flight.done % IN_FLIGHT]
         products[code](w, entry.a, entry.b, bool(entry.adds))
         complete(w.in_flight)
+    w.run_lanes(mask)
 
 
 def _fence(t: Translator, code: Code, held: dict[str, Elements]) -> Callable[[Warp], None]:
@@ -186,7 +192,15 @@ def _commit(t: Translator, code: Code, held: dict[str, Elements]) -> Callable[[W
 
 def _wait(t: Translator, code: Code, held: dict[str, Elements]) -> Callable[[Warp], None]:
     left, products = code.number("n"), t.products
-    return lambda w: _complete(w, left, products)
+
+    def run(w: Warp) -> None:
+        count = waited_for(w.in_flight, left)
+        for mate in w.warpgroup:
+            _complete(mate, count, products)
+        if not all(has_begun(mate.executed, mask_bits(mate.live), count) for mate in w.warpgroup):
+            w.record.awaited = count
+
+    return run
 
 
 _MAKERS: dict[Action, Maker] = {
