@@ -49,8 +49,9 @@ class Spins:
         for warp, mask in self.can_run():
             for lane in (k for k in range(LANES) if mask >> k & 1):
                 wait = self.waits.get(LANES * warp + lane)
-                if wait is None or mbarrier.phase(self.word(wait[2])) != mbarrier.phase(wait[3]):
-                    return False
+                word = 0 if wait is None else self.word(wait[2])
+                if wait is None or word == 0 or mbarrier.phase(word) != mbarrier.phase(wait[3]):
+                    return False  # 0: it has been made invalid, which stops the next try
         return True
 
 
