@@ -14,7 +14,7 @@ from ptxlab.emulate.language import Pointer, lanes_of
 from ptxlab.emulate.program.addresses import LOCAL_WINDOW
 from ptxlab.emulate.program.lowering_cache import lower
 from ptxlab.emulate.program.register_flow import FOLLOWED, SHUFFLED, USED, USED_BY_WARP, Flow
-from ptxlab.emulate.rules import block_reset, initcheck, initcheck_local, initcheck_registers, initcheck_repeats, notes
+from ptxlab.emulate.rules import block_reset, initcheck, initcheck_local, initcheck_registers, notes
 from ptxlab.emulate.rules.accesses import (
     ALL_THE_SAME,
     CHANGES,
@@ -31,11 +31,9 @@ from ptxlab.emulate.rules.records import (
     ENTRIES,
     GAP,
     MANY,
-    REMEMBERED,
     WARP,
     Block,
     Launch,
-    Remembered,
 )
 from ptxlab.isa.lanes import MODES
 from ptxlab.text import parse
@@ -53,7 +51,6 @@ def compiled() -> Compiled:
             initcheck.reach,
             initcheck.all_written,
             initcheck.group_written,
-            initcheck_repeats.all_before,
             initcheck.report,
             initcheck.mark,
             initcheck.stored,
@@ -130,54 +127,8 @@ def _block() -> Block:
     block = Block.new()
     block.warps, block.shared_size = 1, BYTES
     block.written = Pointer(np.zeros(BYTES + 64, np.uint8))
-    block.remembered = Remembered.many(REMEMBERED)
     block_reset.started(block, 0)
     return block
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("engine", ["step", "jit"])
-def test_reads_that_are_remembered_are_those_of_written_bytes(engine: str) -> None:
-    draw, block, seen = random.Random(1), _block(), {True: 0, False: 0}
-    tables = [group([(at, 4)]) for at in (0, 0, 4, 128)] + [group([(0, 8), (8, 8)])]
-    for _ in range(3000):
-        offsets = np.uint32(4 * draw.randrange(40)) + np.arange(32, dtype=np.uint32) * np.uint32(
-            draw.choice([0, 4, 68])
-        )
-        if draw.random() < 0.2:
-            offsets[draw.randrange(32)] = 4 * draw.randrange(600)
-        mask = draw.choice([0xFFFFFFFF, 0xFFFFFFFF, 0xFFFF, 1 << draw.randrange(32), draw.getrandbits(32) | 1])
-        members, ranges = draw.choice(tables)
-        if draw.random() < 0.03:
-            block_reset.started(block, draw.randrange(9))
-        elif draw.random() < 0.3:
-            block.written.array[offsets[draw.randrange(32)] :][: 4 * draw.choice([1, 16, 300])] = 255
-        given = mask, Pointer(offsets), IN_ONE_ALLOCATION, ranges, members
-        wanted = initcheck.group_written(mask, block.written, *given[1:])
-        assert call(engine, initcheck_repeats.all_before, block, 0, *given) == wanted
-        seen[bool(wanted)] += 1
-    assert min(seen.values()) > 300
-
-
-@pytest.mark.parametrize("engine", ["step", "jit"])
-def test_what_is_remembered_ends_with_the_block(engine: str) -> None:
-    block, (members, ranges) = _block(), group([(8, 4)])
-    block.written.array[:4000] = 255
-
-    def written(first: int, apart: int, mask: int = 0xFFFFFFFF) -> bool:
-        offsets = Pointer((first + apart * np.arange(32)).astype(np.uint32))
-        given = mask, offsets, IN_ONE_ALLOCATION, ranges, members
-        return bool(call(engine, initcheck_repeats.all_before, block, 0, *given))
-
-    assert written(0, 68)
-    assert block.reached[0] == 4000
-    block.written.array[:] = 0  # as it never is: to tell what is remembered
-    assert written(0, 68)
-    assert not written(4, 68)
-    assert not written(0, 64)
-    assert not written(0, 68, 0xFFFF)
-    block_reset.started(block, 1)
-    assert not written(0, 68)
 
 
 @pytest.mark.parametrize("size", [1, 2, 4, 8, 16])
