@@ -6,6 +6,7 @@ Rules do all work, out of line and for many accesses at once; tables describe wh
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 
 from ptxlab.emulate.jit.checks import lane_by_lane
 from ptxlab.emulate.jit.checks.shared_initcheck import SharedWritten
@@ -126,7 +127,7 @@ class Checks(Part):
         """Calls a rule about the copies in flight that these lanes have issued."""
         self.t.do(call(rule, *THERE[1:], self.active.bits, *arguments))
 
-    def if_any(self, lines: list[str]) -> None:
+    def if_any(self, lines: Sequence[str]) -> None:
         """Emits lines that run if any lane executes this instruction."""
         t = self.t
         if self.e.code.guard is None:
