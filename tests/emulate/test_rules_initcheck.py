@@ -48,9 +48,7 @@ def compiled() -> Compiled:
     return Compiled(
         [
             initcheck.first_unwritten,
-            initcheck.reach,
             initcheck.all_written,
-            initcheck.group_written,
             initcheck.report,
             initcheck.mark,
             initcheck.stored,
@@ -75,12 +73,10 @@ def access(block: int, code: int, warp: int, lane: int) -> int:
     return (block % BLOCKS + 1) << BLOCK | code << CODE | warp << WARP | lane
 
 
-def group(accesses: list[tuple[int, int]]) -> tuple[Pointer[int], Pointer[int]]:
-    """The tables of a group of accesses (offset, size): its members and its ranges."""
+def group(accesses: list[tuple[int, int]]) -> Pointer[int]:
+    """The table of a group of accesses (offset, size)."""
     members = [x for k, (at, size) in enumerate(accesses) for x in (at, size, k << CODE)]
-    ranges = [x for at, size in accesses for x in (at, size)]
-    n = len(accesses)
-    return Pointer(np.array([n, *members], np.uint64)), Pointer(np.array([n, *ranges], np.uint64))
+    return Pointer(np.array([len(accesses), *members], np.uint64))
 
 
 def places(draw: random.Random, pattern: int, size: int) -> np.ndarray:
@@ -106,7 +102,7 @@ def test_a_group_is_written_where_all_its_bytes_are(pattern: int, size: int) -> 
     for _ in range(100):
         reach = size * draw.choice([1, 1, 16, 32])  # rows may follow one another
         accesses = [(reach * k, size) for k in sorted(draw.sample(range(6), draw.randrange(1, 4)))]
-        members, ranges = group(accesses)
+        members = group(accesses)
         offsets = places(draw, pattern, size)
         mask = 0xFFFFFFFF if pattern != IN_ONE_ALLOCATION else draw.getrandbits(32)
         bytes_ = [int(offsets[k]) + at + b for k in lanes_of(mask) for at, n in accesses for b in range(n)]
@@ -117,18 +113,9 @@ def test_a_group_is_written_where_all_its_bytes_are(pattern: int, size: int) -> 
         wanted = all(written[b] for b in bytes_)
         seen.add(wanted)
         for engine in ("step", "jit"):
-            arguments = mask, Pointer(written), Pointer(offsets), pattern, ranges, members
-            assert call(engine, initcheck.group_written, *arguments) == wanted, engine
+            arguments = mask, Pointer(written), Pointer(offsets), members
+            assert call(engine, initcheck.all_written, *arguments) == wanted, engine
     assert seen == {True, False}
-
-
-def _block() -> Block:
-    """A block that has just begun, with shared memory."""
-    block = Block.new()
-    block.warps, block.shared_size = 1, BYTES
-    block.written = Pointer(np.zeros(BYTES + 64, np.uint8))
-    block_reset.started(block, 0)
-    return block
 
 
 @pytest.mark.parametrize("size", [1, 2, 4, 8, 16])
@@ -148,31 +135,8 @@ def test_what_is_stored_is_written(pattern: int, size: int) -> None:
             wanted[int(offsets[lane]) + size : int(offsets[lane]) + 2 * size] = 255
         for engine in ("step", "jit"):
             written = before.copy()
-            call(engine, initcheck.mark, mask, Pointer(written), Pointer(offsets), pattern, size, size)
+            call(engine, initcheck.mark, mask, Pointer(written), Pointer(offsets), size, size)
             assert np.array_equal(written, wanted), engine
-
-
-@pytest.mark.parametrize("engine", ["step", "jit"])
-def test_how_far_a_stretch_is_written(engine: str) -> None:
-    """From its beginning up to the first hole, the next gap or the end; a block that begins starts again."""
-    block = Block.new()
-    block.shared_size, block.written = 600, Pointer(np.zeros(664, np.uint8))
-    block.gaps = Pointer(np.array([1, 200, 100], np.uint64))
-    call(engine, block_reset.started, block, 0)
-    assert block.reached.array[:2].tolist() == [0, 300]
-    for first, last, stretch, reached in (
-        (0, 90, 0, 90),
-        (91, 200, 0, 90),
-        (90, 91, 0, 200),
-        (300, 301, 1, 301),
-        (301, 600, 1, 600),
-        (0, 1, 1, 600),
-    ):
-        block.written.array[first:last] = 255
-        call(engine, initcheck.reach, block, stretch)
-        assert block.reached[stretch] == reached
-    call(engine, block_reset.started, block, 1)
-    assert block.reached.array[:2].tolist() == [0, 300]
 
 
 def test_the_first_unwritten_byte_is_found_wherever_it_is() -> None:
@@ -191,7 +155,7 @@ def test_each_access_of_a_group_is_noted_with_its_first_lane(engine: str) -> Non
     block.linear, block.now = 7, access(7, 0, 0, 0)
     written = np.full(BYTES, 255, np.uint8)
     written[[4 * 5 + 2, 4 * 9, 2048 + 4 * 31 + 3]] = 0
-    members, _ = group([(0, 4), (1024, 4), (2048, 4)])
+    members = group([(0, 4), (1024, 4), (2048, 4)])
     offsets = Pointer(np.arange(0, 128, 4, dtype=np.uint32))
     for mask in (0xFFFFFFFF, 0xFFFFFF00):
         call(engine, initcheck.report, launch, block, 3, mask, Pointer(written), offsets, 0x1000, members)
@@ -337,7 +301,7 @@ def test_a_store_between_two_arrays_is_noted_and_not_written(size: int) -> None:
             start = draw.choice([1024, 4096, 5120]) - size * draw.randrange(40)
             offsets = (start + size * np.arange(32)).astype(np.uint32)
             gone = [k for k in range(32) if 1024 <= offsets[k] < 1152 or 4096 <= offsets[k] < 5120]
-            given = 0xFFFFFFFF, block.written, Pointer(offsets), IN_A_ROW, 0, size, 7 << CODE, 0x400
+            given = 0xFFFFFFFF, block.written, Pointer(offsets), 0, size, 7 << CODE, 0x400
             call(engine, initcheck.stored, launch, block, 1, *given)
             found = [(note.kind, note.code, note.lane, note.address) for note in notes.noted(launch, PROGRAM)]
             assert found == [(OVERRUN, 7, k, 0x400 + offsets[k]) for k in gone[:1]]
