@@ -28,13 +28,14 @@ class Declared(NamedTuple):
     """What a text declares of a kernel.
 
     target: as the module says it. static_shared: bytes of shared memory. parameters: of each its name, type, size and
-    alignment, and whether it is an array and a `.ptr`.
+    alignment, and whether it is an array and a `.ptr`. unknown: what the CPU machine takes though it does not know it.
     """
 
     name: str
     target: str
     static_shared: int
     parameters: Sequence[tuple[str, str, int, int, bool, bool]]
+    unknown: str
 
 
 class Plan:
@@ -48,7 +49,7 @@ class Plan:
 
     def __init__(self, kernel: Any, text: str, entry: str | None, declared: Declared) -> None:
         self.kernel, self.text, self.entry, self.declared = kernel, text, entry, declared
-        self.name, self.target, self.static_shared, _ = declared
+        self.name, self.target, self.static_shared, *_ = declared
         self.parameters = _parameters(kernel, declared)
         added = getattr(kernel, "trailing", ())
         self.added: Sequence[Any] = () if isinstance(added, str) else added  # a module's is text
@@ -144,7 +145,7 @@ def _parsed_plan(kernel: Any, text: str, entry: str | None) -> Plan:
     from ptxlab.emulate.program.call_graph import entry_function
     from ptxlab.emulate.program.layout import align_of, size_of
     from ptxlab.garbage_collection import uncollected
-    from ptxlab.text import declaration_rules
+    from ptxlab.text import declaration_rules, version_rules
 
     module = _module(kernel)
     uncollected(declaration_rules.check)(module)
@@ -153,7 +154,9 @@ def _parsed_plan(kernel: Any, text: str, entry: str | None) -> Plan:
         (v.name, v.type, size_of(v), align_of(v), bool(v.shape), ".ptr" in v.attributes) for v in function.params
     ]
     target = module.target.partition(",")[0].strip()
-    plan = Plan(kernel, text, entry, Declared(function.name, target, _static_shared(module, function), parameters))
+    unknown = version_rules.unknown(module)
+    declared = Declared(function.name, target, _static_shared(module, function), parameters, unknown)
+    plan = Plan(kernel, text, entry, declared)
     plan.module = module
     return plan
 

@@ -187,6 +187,11 @@ class Operands:
 
     def _offset(self) -> int:
         """`+4-8*2`, or nothing."""
+        if self.text() == "-":
+            minus = self.tokens[self.at]
+            raise self.error(
+                "an offset is added to a name; found '-'", hint=self.instead(minus, "+-").replace("+- ", "+-")
+            )
         offset = 0
         while self.text() in ("+", "-"):
             sign = 1 if self.text() == "+" else -1

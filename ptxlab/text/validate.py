@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections import deque
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from itertools import chain
 
@@ -35,7 +36,7 @@ from ptxlab.text.operand_shape import shape_of
 from ptxlab.text.scope import Names, Scope
 from ptxlab.text.spelling import corrected, counts, nearest, operand_count
 from ptxlab.text.statement_parts import all_labels, inside, labels_in, names_in, opcode_tokens, operand_starts
-from ptxlab.text.version_rules import Since
+from ptxlab.text.version_rules import Since, mistakes_of_head
 
 _OPCODES = tuple(sorted({*TABLE, *LEFT_OUT}))
 """The first word of every instruction of PTX ISA 9.0."""
@@ -55,13 +56,17 @@ def validate(module: Module) -> list[PtxError]:
     return sorted(declared + found, key=lambda error: (error.line, error.column if error.line in both else 0))
 
 
-@uncollected
-def explained(module: Module, refused: PtxError) -> PtxError:
-    """The first thing that `validate` finds wrong with the line at which loading a module was refused, for it names the
-    word that is meant and says what to write; the error itself where it finds nothing there."""
-    found = chain(misdeclared(module), _Validator(module, refused.line).findings())
-    there = (error for error in found if error.line == refused.line)
-    return min(there, key=lambda error: error.column, default=refused)
+_judged: deque[Module] = deque(maxlen=32)
+"""The last modules in which `check` found no mistake. Modules never change."""
+
+
+def check(module: Module) -> None:
+    """The gate before every run: raises the first mistake in a module that it has not yet judged."""
+    if any(module is judged for judged in _judged):
+        return
+    for mistake in validate(module):
+        raise mistake
+    _judged.append(module)
 
 
 def _place(error: PtxError) -> tuple[int, int]:
@@ -69,15 +74,14 @@ def _place(error: PtxError) -> tuple[int, int]:
 
 
 class _Validator:
-    """Judges every statement of a module, or those of one `line` alone: every declaration is read all the same.
+    """Judges every statement of a module.
 
     Few of many errors in a file are read, so an error is made only when it is read (`PtxError.later`), if its line is
     known.
     """
 
-    def __init__(self, module: Module, line: int = 0) -> None:
+    def __init__(self, module: Module) -> None:
         self.module = module
-        self.line = line
         self.since = Since.of(module)
         self.labels: set[str] = set()
         self.place = NOWHERE
@@ -109,7 +113,9 @@ class _Validator:
         return (line[:start] + text + line[start + length :]).partition("//")[0].strip()
 
     def findings(self) -> Iterator[PtxError]:
-        """The errors of every function."""
+        """The errors of the head and of every function."""
+        for token, wrong in mistakes_of_head(self.module):
+            yield self.error(wrong.message, token, wrong.hint)
         outermost = Scope()
         for function in self.module.functions:
             outermost.names[function.name] = None
@@ -119,9 +125,6 @@ class _Validator:
                     outermost.declare(variable)
             elif isinstance(item, Directive):
                 outermost.names.update(dict.fromkeys(labels_in(item)))
-                unknown = self.since.unknown() if item.name == "target" else None
-                if unknown is not None:
-                    yield self.error(unknown.message, item.tokens[1], unknown.hint)
                 if f".{item.name}" not in DIRECTIVES:
                     yield self.error(f"unknown directive '.{item.name}'", item.tokens[0])
             elif isinstance(item, Function) and item.body is not None:
@@ -138,8 +141,7 @@ class _Validator:
         scope = Scope(outer)
         for statement in block.statements:
             if isinstance(statement, Instruction):
-                if self.line in (0, statement.line):
-                    yield from self.instruction(statement, scope, function)
+                yield from self.instruction(statement, scope, function)
             elif isinstance(statement, Declaration):
                 for variable in statement.variables:
                     scope.declare(variable)

@@ -1,15 +1,32 @@
-"""Whether the `.version` and the `.target` of a text have what it uses, by the rules of NVIDIA's assembler."""
+"""Whether `.version` and `.target` stand at the head of a text, exist, fit each other, and have what the text uses, by
+the rules of NVIDIA's assembler."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TypeGuard
 
 from ptxlab.isa import Action, Form
-from ptxlab.targets import TARGETS
-from ptxlab.text.model import Module
+from ptxlab.text.lexer import Token
+from ptxlab.text.model import Declaration, Directive, Function, Module
+from ptxlab.text.spelling import nearest
 
-OLDEST_VERSION, OLDEST_TARGET = (6, 4), 75
+VERSIONS = {1: 5, 2: 3, 3: 2, 4: 3, 5: 1, 6: 5, 7: 8, 8: 8, 9: 5}
+"""The last minor version of each major one. What came after them is not known here, and not judged."""
+NEWEST = max(VERSIONS.items())
+SINCE = {
+    (1, 0): "10 11", (1, 2): "12 13", (2, 0): "20 21", (3, 0): "30", (3, 1): "35", (4, 0): "32 50", (4, 1): "37 52",
+    (4, 2): "53", (5, 0): "60 61 62", (5, 1): "70", (6, 1): "72", (6, 3): "75", (7, 0): "80", (7, 1): "86",
+    (7, 4): "87", (7, 8): "88 89 90", (8, 0): "90a", (8, 6): "100 100a 101 101a", (8, 7): "120 120a",
+    (8, 8): "100f 101f 103 103a 103f 120f 121 121a 121f", (9, 0): "110 110a 110f",
+}  # fmt: skip
+"""The targets by the first version that has them, as the assemblers of CUDA 13.0 and 13.5 answered."""
+FIRST = {f"sm_{name}": version for version, names in SINCE.items() for name in names.split()}
+BESIDES = ("texmode_unified", "texmode_independent", "debug", "map_f64_to_f32")
+"""What may stand behind the name of a target."""
+OLDEST_VERSION, OLDEST_TARGET = (2, 0), 20
 """The assembler that these rules were compared with knows nothing older: of older texts nothing is said."""
 
 
@@ -72,13 +89,67 @@ class Since:
             )
         return None
 
-    def unknown(self) -> Lack | None:
-        """Why the target does not exist in the version; None where it does, or nothing is known of it."""
-        target = TARGETS.get(self.target)
-        if target is None or not self.number or not OLDEST_VERSION <= self.version < target.version:
-            return None
-        (major, minor), needed = self.version, ".".join(map(str, target.version))
-        return Lack(
-            f"PTX {major}.{minor} does not have {self.target}; PTX {needed} is the first that does",
-            f".version {needed}",
-        )
+
+# -- the head of a text ------------------------------------------------------------------------------------------------
+
+
+def unknown(module: Module) -> str:
+    """What to say of a text of a later version than is known here; empty for all others."""
+    if module.version <= NEWEST:
+        return ""
+    line = next(item.line for item in module.items if _named(item, "version"))
+    return (
+        f"{module.file}:{line}: .version {_dotted(module.version)} is later than {_dotted(NEWEST)}, the last that "
+        "ptxlab knows: the CPU machine runs what it knows of it; NVIDIA's assembler takes it only if it is as new"
+    )
+
+
+def mistakes_of_head(module: Module) -> Iterator[tuple[Token, Lack]]:
+    """What is wrong with `.version` and `.target`, and where: they begin the text in this order, exist, and fit."""
+    first, second = (*module.items[:2], None, None)[:2]
+    if first is None:
+        return
+    if not _named(first, "version"):
+        needed = max(FIRST.get(module.target, (0, 0)), (8, 0))
+        message = "the text does not begin with the .version of PTX that it is written in"
+        yield _start(first), Lack(message, f".version {_dotted(needed)}")
+        return
+    major, minor = module.version
+    if module.version < NEWEST and not 0 <= minor <= VERSIONS.get(major, -1):
+        at = min(v for v in VERSIONS.items() if v[0] >= major)
+        yield first.tokens[1], Lack(f"there is no PTX {major}.{minor}", f".version {_dotted(at)}")
+    if not _named(second, "target"):
+        message = "after .version the text does not say which .target it is for"
+        yield _start(second or first), Lack(message, ".target sm_80" if module.version >= (7, 0) else ".target sm_50")
+        return
+    yield from _mistakes_of_target(module, second)
+
+
+def _mistakes_of_target(module: Module, directive: Directive) -> Iterator[tuple[Token, Lack]]:
+    """What is wrong with the words of a `.target`."""
+    names = [token for token in directive.tokens[1:] if token.text != ","]
+    for which, token in enumerate(names):
+        name = token.text.replace("compute_", "sm_")
+        needed = FIRST.get(name)
+        if needed is not None and needed > module.version:
+            old, new = _dotted(module.version), _dotted(needed)
+            message = f"PTX {old} does not have {token.text}; PTX {new} is the first that does"
+            yield token, Lack(message, f".version {new}")
+        elif needed is None and module.version <= NEWEST and not (which and name in BESIDES):
+            if re.fullmatch(r"sm_\d+[b-eg-z]", name) and name[:-1] in FIRST:
+                continue  # the assembler takes other letters than a and f, whatever they mean
+            close = nearest(name, tuple(FIRST), 1, 0.6)
+            yield token, Lack(f"there is no target {token.text}", f".target {close[0]}" if close else "")
+
+
+def _named(item: object, name: str) -> TypeGuard[Directive]:
+    return isinstance(item, Directive) and item.name == name
+
+
+def _start(item: Function | Declaration | Directive) -> Token:
+    """The first token of an item."""
+    return (item.head if isinstance(item, Function) else item.tokens)[0]
+
+
+def _dotted(version: tuple[int, int]) -> str:
+    return ".".join(map(str, version))

@@ -23,8 +23,9 @@ from ptxlab.emulate.program.layout import Area
 from ptxlab.errors import PtxError
 from ptxlab.isa import types
 from ptxlab.isa.special_registers import SPECIAL
-from ptxlab.text import declaration_rules, model
+from ptxlab.text import model
 from ptxlab.text.model import Function, Module, Variable
+from ptxlab.text.validate import check
 
 EXTERN = 1 << 40
 """Stands for the start of dynamic shared memory until that is known."""
@@ -86,7 +87,7 @@ class Names:
     """
 
     def __init__(self, module: Module, shared_start: int, shared_gap: int = 0) -> None:
-        declaration_rules.check(module)
+        check(module)
         self.module = module
         self.lines = str(module).splitlines()
         self.registers: list[Register] = []
