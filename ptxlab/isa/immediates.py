@@ -102,8 +102,6 @@ def _of_warpgroups(form: Form, operand: str) -> Numbers | None:
 
 
 def _of_mbarriers(form: Form, operand: str) -> Numbers | None:
-    if form.op.does is Action.MBARRIER_INIT and operand == "count":
-        return _range(1, (1 << 20) - 1)
     if operand == "parity":
         return _some(0, 1)
     return _POSITIVE if form.op.does is Action.MBARRIER_ARRIVE and operand == "count" and form.noComplete else None

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ptxlab.errors import DeviceFault, LaunchError
+from ptxlab.errors import DeviceFault, LaunchError, PtxError
 from ptxlab.garbage_collection import resting
 from ptxlab.launch.buffers import cpu_buffers, memory_of
 from ptxlab.launch.options import MEMCHECK, check_limits, check_options, three
@@ -150,7 +150,7 @@ def launch(
             raise LaunchError(f"trace: the compiling engine {says}; write device='step'")
         check_limits(plan, *sizes, shared, arch, device, cluster_size)
         if device != "gpu":
-            program = plan.program(arch, shared_gaps=gaps)
+            program = _loaded(plan, arch, shared_gaps=gaps)
 
     if device == "gpu":
         from ptxlab.launch.gpu_run import run_on_gpu
@@ -191,6 +191,16 @@ observers: list[Callable[[Run, tuple[str, ...]], None]] = []
 
 
 # -- what is launched --------------------------------------------------------------------------------------------------
+
+
+def _loaded(plan: Plan, arch: str | None, *, shared_gaps: bool) -> Program:
+    """The kernel as a program; `PtxError` where the CPU machine cannot load it."""
+    try:
+        return plan.program(arch, shared_gaps=shared_gaps)
+    except PtxError as refused:
+        from ptxlab.text.validate import explained
+
+        raise explained(plan.module, refused) from None
 
 
 def _stepped(trace: Any) -> str:

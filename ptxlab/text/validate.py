@@ -49,7 +49,12 @@ def validate(module: Module) -> list[PtxError]:
 
     An instruction that PTX has and the instruction table does not is not judged, except for its names.
     """
-    declared, found = list(misdeclared(module)), list(_Validator(module).findings())
+    return _found(module, sure=False)
+
+
+def _found(module: Module, *, sure: bool) -> list[PtxError]:
+    """The mistakes of a module. sure: without forms and instructions that the table may merely lack."""
+    declared, found = list(misdeclared(module)), list(_Validator(module, sure=sure).findings())
     if not declared:
         return found  # in the order of the text
     both = {error.line for error in declared} & {error.line for error in found}
@@ -60,13 +65,22 @@ _judged: deque[Module] = deque(maxlen=32)
 """The last modules in which `check` found no mistake. Modules never change."""
 
 
+@uncollected
 def check(module: Module) -> None:
-    """The gate before every run: raises the first mistake in a module that it has not yet judged."""
+    """The gate before every run: raises the first mistake in a module that it has not yet judged. What the instruction
+    table may merely lack it lets pass: only loading a kernel that has it is refused."""
     if any(module is judged for judged in _judged):
         return
-    for mistake in validate(module):
+    for mistake in _found(module, sure=True):
         raise mistake
     _judged.append(module)
+
+
+def explained(module: Module, refused: PtxError) -> PtxError:
+    """What `validate` says of the line at which loading a kernel was refused, for it names the word that is meant and
+    says what to write; the error itself where it says nothing."""
+    there = (error for error in validate(module) if error.line == refused.line)
+    return min(there, key=lambda error: error.column, default=refused)
 
 
 def _place(error: PtxError) -> tuple[int, int]:
@@ -74,15 +88,16 @@ def _place(error: PtxError) -> tuple[int, int]:
 
 
 class _Validator:
-    """Judges every statement of a module.
+    """Judges every statement of a module. sure: not those that the instruction table may merely lack.
 
     Few of many errors in a file are read, so an error is made only when it is read (`PtxError.later`), if its line is
     known.
     """
 
-    def __init__(self, module: Module) -> None:
+    def __init__(self, module: Module, *, sure: bool = False) -> None:
         self.module = module
         self.since = Since.of(module)
+        self.complete = not (sure and self.since.later_than_table)
         self.labels: set[str] = set()
         self.place = NOWHERE
         self.shapes: dict[tuple[Hashable, ...] | None, int] = {}  # how many errors an instruction of a shape has
@@ -125,7 +140,7 @@ class _Validator:
                     outermost.declare(variable)
             elif isinstance(item, Directive):
                 outermost.names.update(dict.fromkeys(labels_in(item)))
-                if f".{item.name}" not in DIRECTIVES:
+                if self.complete and f".{item.name}" not in DIRECTIVES:
                     yield self.error(f"unknown directive '.{item.name}'", item.tokens[0])
             elif isinstance(item, Function) and item.body is not None:
                 scope = Scope(outermost)
@@ -187,10 +202,11 @@ class _Validator:
     def modifiers_and_count(self, instruction: Instruction, find: Find) -> Iterator[PtxError]:
         """An unknown opcode, modifiers that no table entry has, a number of operands that none takes."""
         if instruction.name not in TABLE:
-            if instruction.name not in LEFT_OUT:
+            if self.complete and instruction.name not in LEFT_OUT:
                 yield PtxError.later(instruction.line, functools.partial(self.unknown, instruction))
         elif (used := find_form(instruction.opcode)) is None:
-            yield PtxError.later(instruction.line, functools.partial(self.refused, instruction))
+            if self.complete:
+                yield PtxError.later(instruction.line, functools.partial(self.refused, instruction))
         elif (lack := self.since.lack(used)) is not None:
             opcode = opcode_tokens(instruction)[0]
             yield self.error(lack.message, opcode, lack.hint, length=len(opcode.text))

@@ -53,6 +53,11 @@ class Since:
         number = int(match[1]) if match else 0
         return cls(module.version, module.target, number if number >= OLDEST_TARGET else 0)
 
+    @property
+    def later_than_table(self) -> bool:
+        """Whether a text may have what the instruction table does not: it has all of PTX 9.0 before sm_100."""
+        return self.number >= 100 or self.version > (9, 0)
+
     def lack(self, found: Form) -> Lack | None:
         """Why a text cannot have an instruction; None where it can."""
         op, (major, minor) = found.op, self.version
