@@ -36,7 +36,7 @@ from ptxlab.text.operand_shape import shape_of
 from ptxlab.text.scope import Names, Scope
 from ptxlab.text.spelling import corrected, counts, nearest, operand_count
 from ptxlab.text.statement_parts import all_labels, inside, labels_in, names_in, opcode_tokens, operand_starts
-from ptxlab.text.version_rules import Since, mistakes_of_head
+from ptxlab.text.version_rules import CONFLICTS, Since, mistakes_of_head
 
 _OPCODES = tuple(sorted({*TABLE, *LEFT_OUT}))
 """The first word of every instruction of PTX ISA 9.0."""
@@ -143,6 +143,7 @@ class _Validator:
                 if self.complete and f".{item.name}" not in DIRECTIVES:
                     yield self.error(f"unknown directive '.{item.name}'", item.tokens[0])
             elif isinstance(item, Function) and item.body is not None:
+                yield from self.head(item)
                 scope = Scope(outermost)
                 for variable in chain(item.params, item.returns):
                     scope.declare(variable)
@@ -150,6 +151,17 @@ class _Validator:
                 parameters = {variable.name for variable in item.params}
                 self.place = Place(self.labels, parameters, item.kind == "entry", self.since.number)
                 yield from self.block(item.body, scope, item)
+
+    def head(self, function: Function) -> Iterator[PtxError]:
+        """Directives of a function that its version or target does not have, or that exclude each other."""
+        directives = {token.text: token for token in function.head if token.kind == "directive"}
+        for word, token in directives.items():
+            lack = self.since.lack_of(word)
+            if lack is not None:
+                yield self.error(lack.message, token, lack.hint)
+        for one, other in CONFLICTS:
+            if one in directives and other in directives:
+                yield self.error(f"{function.name} has {one} as well as {other}: write one of them", directives[other])
 
     def block(self, block: Block, outer: Scope, function: Function) -> Iterator[PtxError]:
         """The errors of one pair of braces."""
@@ -299,11 +311,14 @@ class _Validator:
                 continue
             elements = "" if base == name or parted else self.elements(name, base, scope)
             known = name == "_" or name in SPECIAL_REGISTERS or name in self.labels or scope.has(base)
-            if known and not elements:
+            lack = None if scope.has(base) else self.since.lack_of(base)
+            if known and not elements and lack is None:
                 continue
             reported.add(name)
             error: Callable[[Token], PtxError]
-            if elements:
+            if lack is not None:
+                error = functools.partial(self.error, lack.message, hint=lack.hint)
+            elif elements:
                 error = functools.partial(self.error, elements)
             elif branch and not name.startswith("%"):
                 error = functools.partial(self.no_label, function, self.labels)

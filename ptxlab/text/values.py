@@ -37,7 +37,10 @@ def wrong_value(found: Form, k: int, wanted: str, read: bool, operand: Operand, 
         if not read:
             return Misfit(k, f"{found.opcode} writes to a register here, found {operand}", str(operand.operand))
         operand = operand.operand
-    if isinstance(operand, Vector) and len(operand.elements) == 1 and found.op.does is not Action.MOVE:
+    if isinstance(operand, Vector) and found.op.does is Action.MOVE:
+        each = [find(element.text) for element in operand.elements if isinstance(element, Name)]
+        return _packed(found, k, wanted, operand, [(v.type, len(operand.elements)) for v in each if v and v.vector < 2])
+    if isinstance(operand, Vector) and len(operand.elements) == 1:
         (operand,) = operand.elements
         if isinstance(operand, Name) and operand.text in SPECIAL:
             return None
@@ -68,13 +71,25 @@ def wrong_value(found: Form, k: int, wanted: str, read: bool, operand: Operand, 
         load = f"mov.u64 %address, {name};"
         return Misfit(k, f"{found.opcode} takes no variable; mov gives the address of {name}", before=load)
     if variable.vector > 1 and "." not in name:
-        if found.op.does is Action.MOVE:  # packs the elements into one register, or unpacks them
-            return None
+        if found.op.does is Action.MOVE:
+            return _packed(found, k, wanted, operand, [(variable.type, variable.vector)])
         has = " or ".join(f"{name}.{letter}" for letter in "xyzw"[: variable.vector])
         return Misfit(k, f"{found.opcode} takes one register here; {name} is a vector of {variable.vector}: {has}")
     if fits(wanted, variable.type, wider=_takes_wider(found)):
         return None
     return Misfit(k, f"{found.opcode} takes {in_words(wanted)} here; {name} is .{variable.type}", type=variable.type)
+
+
+def _packed(found: Form, k: int, wanted: str, operand: Operand, given: list[tuple[str, int]]) -> Misfit | None:
+    """What `mov` can neither pack into one register nor unpack: elements of other widths than share its bits. given:
+    types of elements, each with how many there are in all."""
+    if all(wanted[0] == "b" and types.WIDTH.get(type_, 0) * count == types.width(wanted) for type_, count in given):
+        return None
+    if wanted[0] != "b":
+        bits = f"mov.b{types.WIDTH[wanted]}"
+        return Misfit(k, f"{found.opcode} takes one register here, found {operand}; {bits} packs and unpacks several")
+    said = f"{found.opcode} takes elements that have {types.width(wanted)} bits together, all of the same width"
+    return Misfit(k, f"{said}; found {operand}")
 
 
 def _takes_wider(found: Form) -> bool:

@@ -26,8 +26,23 @@ SINCE = {
 FIRST = {f"sm_{name}": version for version, names in SINCE.items() for name in names.split()}
 BESIDES = ("texmode_unified", "texmode_independent", "debug", "map_f64_to_f32")
 """What may stand behind the name of a target."""
+FIRST_WITHOUT_32_BITS = 90
+"""The number of the first target that has no 32-bit addresses in global memory."""
+_CLUSTERS = (7, 8), 90
+LATER = {
+    **dict.fromkeys(("%clusterid", "%nclusterid", "%cluster_ctaid", "%cluster_nctaid"), _CLUSTERS),
+    **dict.fromkeys(("%cluster_ctarank", "%cluster_nctarank", "%is_explicit_cluster"), _CLUSTERS),
+    **dict.fromkeys((".reqnctapercluster", ".explicitcluster", ".maxclusterrank"), _CLUSTERS),
+    ".blocksareclusters": ((9, 0), 90),
+    "%aggr_smem_size": ((8, 1), 90),
+    "%current_graph_exec": ((8, 0), 0),
+    **{f"%reserved_smem_offset_{which}": ((7, 6), 80) for which in ("begin", "end", "cap", "0", "1")},
+}
+"""Special registers and directives of functions: the first version and target that have them."""
+CONFLICTS = ((".maxntid", ".reqntid"), (".reqnctapercluster", ".maxclusterrank"))
+"""Directives that a function has not both."""
 OLDEST_VERSION, OLDEST_TARGET = (2, 0), 20
-"""The assembler that these rules were compared with knows nothing older: of older texts nothing is said."""
+"""These rules were compared with nothing older: of older texts nothing is said."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +67,16 @@ class Since:
         match = re.fullmatch(r"sm_(\d+)[af]?", module.target)
         number = int(match[1]) if match else 0
         return cls(module.version, module.target, number if number >= OLDEST_TARGET else 0)
+
+    def lack_of(self, word: str) -> Lack | None:
+        """Why a text cannot have a special register or a directive of a function; None where it can."""
+        version, number = LATER.get(word, ((0, 0), 0))
+        if self.version < version:
+            needed, given = _dotted(version), _dotted(self.version)
+            return Lack(f"{word} needs PTX {needed} or later; this text is .version {given}", f".version {needed}")
+        if self.number and self.number < number:
+            return Lack(f"{word} needs sm_{number} or later; this text is for {self.target}", f".target sm_{number}")
+        return None
 
     @property
     def later_than_table(self) -> bool:
@@ -80,7 +105,12 @@ class Since:
                 f"{found.opcode} is not in {self.target}, only in targets with a letter after the number",
                 f".target {self.target}a",
             )
-        if op.does is Action.CONVERT_ADDRESS and found.to is not None and found.type == "u32" and self.number >= 90:
+        if (
+            op.does is Action.CONVERT_ADDRESS
+            and found.to is not None
+            and found.type == "u32"
+            and self.number >= FIRST_WITHOUT_32_BITS
+        ):
             return Lack(
                 f"{found.opcode} is for 32-bit addresses, which {self.target} does not have",
                 found.opcode.replace("u32", "u64"),
@@ -128,6 +158,10 @@ def mistakes_of_head(module: Module) -> Iterator[tuple[Token, Lack]]:
         yield _start(second or first), Lack(message, ".target sm_80" if module.version >= (7, 0) else ".target sm_50")
         return
     yield from _mistakes_of_target(module, second)
+    narrow = module.address_size == 32 and Since.of(module).number >= FIRST_WITHOUT_32_BITS
+    for item in module.items if narrow else ():
+        if _named(item, "address_size"):
+            yield item.tokens[1], Lack(f"{module.target} has 64-bit addresses only", ".address_size 64")
 
 
 def _mistakes_of_target(module: Module, directive: Directive) -> Iterator[tuple[Token, Lack]]:
