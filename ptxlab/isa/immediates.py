@@ -60,8 +60,8 @@ def numbers(form: Form, operand: str) -> Numbers | None:
         return _size(form)
     if operand == "initval":
         return Numbers((0,), "0, since it stores zeros,")
-    if does in (Action.WAIT_GROUP, Action.WARPGROUP_WAIT):
-        return Numbers(range(1 << 31), "0 or more")
+    if does is Action.WARPGROUP_WAIT:
+        return Numbers(range(_MOST), "0 or more")
     if name in ("bfe", "bfi") and operand in {"bfe": "bc", "bfi": "ce"}[name]:
         return _range(0, 255)
     if name == "pmevent" and not form.mask:
