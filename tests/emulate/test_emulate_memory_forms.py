@@ -24,7 +24,7 @@ def module(lines: list[str]) -> str:
         f"ld.global.b64 %t, [%in+{8 * k}]; st.local.b64 [own+{8 * k}], %t; st.shared.b64 [%tile+{8 * k}], %t;"
         for k in range(4)
     ]
-    return f""".version 8.8
+    return f""".version 9.1
 .target sm_100
 .address_size 64
 .const .align 32 .b8 table[32] = {{{", ".join(map(str, TABLE))}}};
