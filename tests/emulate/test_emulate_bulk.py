@@ -33,7 +33,7 @@ DONE = "cp.async.bulk.commit_group;\n    cp.async.bulk.wait_group 0;\n"
 
 def program(body: str) -> str:
     """A kernel `k(out, x)` with a tile and an mbarrier in shared memory; %p1 is true but for the first thread."""
-    return kernel(SHARED + body).replace("sm_80", "sm_90").replace(".version 8.0", ".version 8.6")
+    return kernel(SHARED + body).replace("sm_80", "sm_90")
 
 
 @pytest.mark.parametrize("engine", ENGINES)

@@ -201,5 +201,5 @@ def test_barriers_of_the_newer_spelling(engine: str, aligned: str) -> None:
     add.u32 %r5, %r5, %r6;
     add.u32 %r5, %r5, %r7;
     st.global.u32 [%rd3], %r5;"""
-    text = kernel(body, ".shared .align 4 .b8 tile[4];").replace(".version 8.0", ".version 8.4")
+    text = kernel(body, ".shared .align 4 .b8 tile[4];")
     assert run(engine, text, threads=64)[0].tolist() == [1040] * 64

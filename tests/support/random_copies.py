@@ -42,7 +42,7 @@ class Program:
         lines += ["cp.async.bulk.wait_group 0;"] * (self.random.random() < 0.5)
         lines += ["st.global.u32 [%rd3], %r6;"]
         text = kernel("\n".join(f"    {line}" for line in lines), BEFORE)
-        self.text = text.replace("sm_80", "sm_90").replace(".version 8.0", ".version 8.6")
+        self.text = text.replace("sm_80", "sm_90")
 
     def _some(self) -> str:
         """A condition, in %p1: of one thread, or of a warp."""
