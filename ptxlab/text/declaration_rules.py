@@ -43,7 +43,7 @@ def check(module: Module) -> None:
 
 def misdeclared(module: Module) -> Iterator[PtxError]:
     """The mistakes in the declarations of a module, as errors."""
-    known = any(module is sound for sound in _sound)
+    known = any(module is sound for sound in tuple(_sound))  # other threads append
     return iter(()) if known else _Declared(module).findings()
 
 

@@ -69,7 +69,7 @@ _judged: deque[Module] = deque(maxlen=32)
 def check(module: Module) -> None:
     """The gate before every run: raises the first mistake in a module that it has not yet judged. What the instruction
     table may merely lack it lets pass: only loading a kernel that has it is refused."""
-    if any(module is judged for judged in _judged):
+    if any(module is judged for judged in tuple(_judged)):  # other threads append
         return
     for mistake in _found(module, sure=True):
         raise mistake
