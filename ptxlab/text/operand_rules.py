@@ -278,16 +278,6 @@ def _element(found: Form, k: int, wanted: str, read: bool, operand: Operand, fin
     return wrong_value(found, k, wanted, read, operand, find)
 
 
-def _single(operand: Operand, find: Find) -> bool:
-    """Whether an operand is one register. A number may stand for a vector: `sust` and sparse products take one."""
-    if not isinstance(operand, Name):
-        return False
-    variable = find(operand.text)
-    if variable is None:
-        return operand.text in SPECIAL
-    return variable.vector == 1 or "." in operand.text
-
-
 def guard_misfit(instruction: Instruction, find: Find) -> str:
     """What is wrong with the guard of an instruction; empty where nothing is."""
     name = instruction.guard.name if instruction.guard is not None else ""

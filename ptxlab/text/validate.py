@@ -76,13 +76,6 @@ def check(module: Module) -> None:
     _judged.append(module)
 
 
-def explained(module: Module, refused: PtxError) -> PtxError:
-    """What `validate` says of the line at which loading a kernel was refused, for it names the word that is meant and
-    says what to write; the error itself where it says nothing."""
-    there = (error for error in validate(module) if error.line == refused.line)
-    return min(there, key=lambda error: error.column, default=refused)
-
-
 def _place(error: PtxError) -> tuple[int, int]:
     return error.line, error.column
 

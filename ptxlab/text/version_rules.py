@@ -9,36 +9,16 @@ from dataclasses import dataclass
 from typing import TypeGuard
 
 from ptxlab.isa import Action, Form
+from ptxlab.isa.special_registers import LATER
+from ptxlab.targets import FIRST, NEWEST, VERSIONS
 from ptxlab.text.lexer import Token
 from ptxlab.text.model import Declaration, Directive, Function, Module
 from ptxlab.text.spelling import nearest
 
-VERSIONS = {1: 5, 2: 3, 3: 2, 4: 3, 5: 1, 6: 5, 7: 8, 8: 8, 9: 5}
-"""The last minor version of each major one. What came after them is not known here, and not judged."""
-NEWEST = max(VERSIONS.items())
-SINCE = {
-    (1, 0): "10 11", (1, 2): "12 13", (2, 0): "20 21", (3, 0): "30", (3, 1): "35", (4, 0): "32 50", (4, 1): "37 52",
-    (4, 2): "53", (5, 0): "60 61 62", (5, 1): "70", (6, 1): "72", (6, 3): "75", (7, 0): "80", (7, 1): "86",
-    (7, 4): "87", (7, 8): "88 89 90", (8, 0): "90a", (8, 6): "100 100a 101 101a", (8, 7): "120 120a",
-    (8, 8): "100f 101f 103 103a 103f 120f 121 121a 121f", (9, 0): "110 110a 110f",
-}  # fmt: skip
-"""The targets by the first version that has them, as the assemblers of CUDA 13.0 and 13.5 answered."""
-FIRST = {f"sm_{name}": version for version, names in SINCE.items() for name in names.split()}
 BESIDES = ("texmode_unified", "texmode_independent", "debug", "map_f64_to_f32")
 """What may stand behind the name of a target."""
 FIRST_WITHOUT_32_BITS = 90
 """The number of the first target that has no 32-bit addresses in global memory."""
-_CLUSTERS = (7, 8), 90
-LATER = {
-    **dict.fromkeys(("%clusterid", "%nclusterid", "%cluster_ctaid", "%cluster_nctaid"), _CLUSTERS),
-    **dict.fromkeys(("%cluster_ctarank", "%cluster_nctarank", "%is_explicit_cluster"), _CLUSTERS),
-    **dict.fromkeys((".reqnctapercluster", ".explicitcluster", ".maxclusterrank"), _CLUSTERS),
-    ".blocksareclusters": ((9, 0), 90),
-    "%aggr_smem_size": ((8, 1), 90),
-    "%current_graph_exec": ((8, 0), 0),
-    **{f"%reserved_smem_offset_{which}": ((7, 6), 80) for which in ("begin", "end", "cap", "0", "1")},
-}
-"""Special registers and directives of functions: the first version and target that have them."""
 CONFLICTS = ((".maxntid", ".reqntid"), (".reqnctapercluster", ".maxclusterrank"))
 """Directives that a function has not both."""
 OLDEST_VERSION, OLDEST_TARGET = (2, 0), 20
@@ -128,17 +108,6 @@ class Since:
 # -- the head of a text ------------------------------------------------------------------------------------------------
 
 
-def unknown(module: Module) -> str:
-    """What to say of a text of a later version than is known here; empty for all others."""
-    if module.version <= NEWEST:
-        return ""
-    line = next(item.line for item in module.items if _named(item, "version"))
-    return (
-        f"{module.file}:{line}: .version {_dotted(module.version)} is later than {_dotted(NEWEST)}, the last that "
-        "ptxlab knows: the CPU machine runs what it knows of it; NVIDIA's assembler takes it only if it is as new"
-    )
-
-
 def mistakes_of_head(module: Module) -> Iterator[tuple[Token, Lack]]:
     """What is wrong with `.version` and `.target`, and where: they begin the text in this order, exist, and fit."""
     first, second = (*module.items[:2], None, None)[:2]
@@ -175,8 +144,6 @@ def _mistakes_of_target(module: Module, directive: Directive) -> Iterator[tuple[
             message = f"PTX {old} does not have {token.text}; PTX {new} is the first that does"
             yield token, Lack(message, f".version {new}")
         elif needed is None and module.version <= NEWEST and not (which and name in BESIDES):
-            if re.fullmatch(r"sm_\d+[b-eg-z]", name) and name[:-1] in FIRST:
-                continue  # the assembler takes other letters than a and f, whatever they mean
             close = nearest(name, tuple(FIRST), 1, 0.6)
             yield token, Lack(f"there is no target {token.text}", f".target {close[0]}" if close else "")
 

@@ -25,7 +25,6 @@ from ptxlab.isa import types
 from ptxlab.isa.special_registers import SPECIAL
 from ptxlab.text import model
 from ptxlab.text.model import Function, Module, Variable
-from ptxlab.text.validate import check
 
 EXTERN = 1 << 40
 """Stands for the start of dynamic shared memory until that is known."""
@@ -87,7 +86,6 @@ class Names:
     """
 
     def __init__(self, module: Module, shared_start: int, shared_gap: int = 0) -> None:
-        check(module)
         self.module = module
         self.lines = str(module).splitlines()
         self.registers: list[Register] = []
