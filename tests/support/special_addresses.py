@@ -118,7 +118,7 @@ def text(line: str, opcode: str) -> str:
     if opcode.startswith(("ld.global.b", "ld.u")):  # what nobody reads is looked at all the same
         results = []
     return f""".version 8.8
-.target sm_100
+.target sm_100a
 .address_size 64
 .const .align 16 .b8 table[{TABLE}] = {{{", ".join(str(n) for n in range(TABLE))}}};
 .visible .entry k(.param .u64 input, .param .u64 result, .param .u64 address, .param .u64 good)
