@@ -25,7 +25,7 @@ def module(lines: list[str]) -> str:
         for k in range(4)
     ]
     return f""".version 9.1
-.target sm_100
+.target sm_100a
 .address_size 64
 .const .align 32 .b8 table[32] = {{{", ".join(map(str, TABLE))}}};
 .visible .entry k(.param .u64 in, .param .u64 out)
@@ -152,7 +152,7 @@ def test_what_changes_nothing(engine: str, entry: Op) -> None:
     lines = [examples.line(opcode) for opcode in examples.opcodes(entry)]
     written = "%rd2" if entry.name == "createpolicy" else "%rd1"
     text = f""".version 8.8
-.target sm_100
+.target sm_100a
 .address_size 64
 .const .align 16 .b8 table[64];
 .visible .entry k(.param .u64 out, .param .u64 input)

@@ -179,7 +179,8 @@ def program(chosen: list[str]) -> tuple[str, np.ndarray, list[Case]]:
     sm = max([80, *(c.form.sm for c in cases)])
     version = max([(8, 0), *(c.form.version for c in cases)])
     body = "\n    ".join(line for c in cases for line in c.text)
-    text = by_lane("conformance", f"{version[0]}.{version[1]}", f"sm_{sm}", body)
+    target = f"sm_{sm}{'a' * any(c.form.op.specific for c in cases)}"
+    text = by_lane("conformance", f"{version[0]}.{version[1]}", target, body)
     data = np.stack(inputs) if inputs else np.zeros((1, 32), np.uint64)
     return text, data, cases
 
