@@ -7,6 +7,7 @@ what it wrote. Running it gives bits; two engines, or a GPU, must give the same 
 from __future__ import annotations
 
 import random
+import re
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -171,12 +172,14 @@ def program(chosen: list[str]) -> tuple[str, np.ndarray, list[Case]]:
     cases: list[Case] = []
     inputs: list[np.ndarray] = []
     results = 0
+    sm = max([80, *(form(opcode).sm for opcode in chosen)])
+    if sm >= 90:  # which has no 32-bit addresses in global memory
+        chosen = [opcode for opcode in chosen if not re.fullmatch(r"cvta\.to\.[\w:]+\.u32", opcode)]
     for number, opcode in enumerate(chosen):
         made = case(form(opcode), number, len(inputs), results)
         cases.append(made)
         inputs += made.inputs
         results += len(made.results)
-    sm = max([80, *(c.form.sm for c in cases)])
     version = max([(8, 0), *(c.form.version for c in cases)])
     body = "\n    ".join(line for c in cases for line in c.text)
     target = f"sm_{sm}{'a' * any(c.form.op.specific for c in cases)}"
