@@ -167,19 +167,27 @@ def by_lane(name: str, version: str, target: str, body: str) -> str:
 """
 
 
+def last(opcode: str) -> int:
+    """The target to run an instruction on that later ones do not have: a vote or shuffle without a mask, a conversion
+    of 32-bit addresses. 0 for all others, -1 for what no target has: 32-bit addresses in another block."""
+    if form(opcode).op.ended is not None:
+        return 60
+    if not re.fullmatch(r"cvta\.[\w:.]+\.u32", opcode):
+        return 0
+    return -1 if "shared::cluster" in opcode else 80
+
+
 def program(chosen: list[str]) -> tuple[str, np.ndarray, list[Case]]:
     """A PTX module that executes these opcodes one after the other, its input, and the cases in it."""
     cases: list[Case] = []
     inputs: list[np.ndarray] = []
     results = 0
-    sm = max([80, *(form(opcode).sm for opcode in chosen)])
-    if sm >= 90:  # which has no 32-bit addresses in global memory
-        chosen = [opcode for opcode in chosen if not re.fullmatch(r"cvta\.to\.[\w:]+\.u32", opcode)]
     for number, opcode in enumerate(chosen):
         made = case(form(opcode), number, len(inputs), results)
         cases.append(made)
         inputs += made.inputs
         results += len(made.results)
+    sm = max(map(last, chosen), default=0) or max([80, *(c.form.sm for c in cases)])
     version = max([(8, 0), *(c.form.version for c in cases)])
     body = "\n    ".join(line for c in cases for line in c.text)
     target = f"sm_{sm}{'a' * any(c.form.op.specific for c in cases)}"
