@@ -152,6 +152,19 @@ TARGETS: dict[str, Target] = {target.name: target for target in _TARGETS}
 """Every target that is known here, by name, in order."""
 
 
+VERSIONS = {1: 5, 2: 3, 3: 2, 4: 3, 5: 1, 6: 5, 7: 8, 8: 8, 9: 5}
+"""The last minor version of each major one. What came after them is not known here, and not judged."""
+NEWEST = max(VERSIONS.items())
+SINCE = {
+    (1, 0): "10 11", (1, 2): "12 13", (2, 0): "20 21", (3, 0): "30", (3, 1): "35", (4, 0): "32 50", (4, 1): "37 52",
+    (4, 2): "53", (5, 0): "60 61 62", (5, 1): "70", (6, 1): "72", (6, 3): "75", (7, 0): "80", (7, 1): "86",
+    (7, 4): "87", (7, 8): "88 89 90", (8, 0): "90a", (8, 6): "100 100a 101 101a", (8, 7): "120 120a",
+    (8, 8): "100f 101f 103 103a 103f 120f 121 121a 121f", (9, 0): "110 110a 110f",
+}  # fmt: skip
+"""The targets by the first version that has them, as the assemblers of CUDA 13.0 and 13.5 answered."""
+FIRST = {f"sm_{name}": version for version, names in SINCE.items() for name in names.split()}
+
+
 def get(name: str) -> Target:
     """The target called `name` ("sm_80"). TargetError, naming those there are, for any other name."""
     if name not in TARGETS:

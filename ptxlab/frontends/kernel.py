@@ -40,6 +40,9 @@ class CompiledKernel:
     belongs to the line that calls them.
     """
 
+    judged = True
+    """A compiler has just made its text: the CPU machine does not judge it."""
+
     def __init__(
         self,
         name: str,

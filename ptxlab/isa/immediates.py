@@ -60,8 +60,8 @@ def numbers(form: Form, operand: str) -> Numbers | None:
         return _size(form)
     if operand == "initval":
         return Numbers((0,), "0, since it stores zeros,")
-    if does in (Action.WAIT_GROUP, Action.WARPGROUP_WAIT):
-        return Numbers(range(1 << 31), "0 or more")
+    if does is Action.WARPGROUP_WAIT:
+        return Numbers(range(_MOST), "0 or more")
     if name in ("bfe", "bfi") and operand in {"bfe": "bc", "bfi": "ce"}[name]:
         return _range(0, 255)
     if name == "pmevent" and not form.mask:
@@ -102,8 +102,6 @@ def _of_warpgroups(form: Form, operand: str) -> Numbers | None:
 
 
 def _of_mbarriers(form: Form, operand: str) -> Numbers | None:
-    if form.op.does is Action.MBARRIER_INIT and operand == "count":
-        return _range(1, (1 << 20) - 1)
     if operand == "parity":
         return _some(0, 1)
     return _POSITIVE if form.op.does is Action.MBARRIER_ARRIVE and operand == "count" and form.noComplete else None

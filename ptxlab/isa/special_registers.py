@@ -87,3 +87,15 @@ SPECIAL_REGISTERS = frozenset(
 
 NAMES = tuple(sorted({name[1:].partition(".")[0] for name in SPECIAL_REGISTERS}))
 """The same without percent sign and elements: `tid`, `laneid`, `envreg0`."""
+
+_CLUSTERS = (7, 8), 90
+LATER = {
+    **dict.fromkeys(("%clusterid", "%nclusterid", "%cluster_ctaid", "%cluster_nctaid"), _CLUSTERS),
+    **dict.fromkeys(("%cluster_ctarank", "%cluster_nctarank", "%is_explicit_cluster"), _CLUSTERS),
+    **dict.fromkeys((".reqnctapercluster", ".explicitcluster", ".maxclusterrank"), _CLUSTERS),
+    ".blocksareclusters": ((9, 0), 90),
+    "%aggr_smem_size": ((8, 1), 90),
+    "%current_graph_exec": ((8, 0), 0),
+    **{f"%reserved_smem_offset_{which}": ((7, 6), 80) for which in ("begin", "end", "cap", "0", "1")},
+}
+"""Special registers and directives of functions: the first version and target that have them."""

@@ -106,6 +106,8 @@ def check_limits(
             "bytes at the launch",
             stacklevel=3,
         )
+    if plan.declared.unknown and device != "gpu":
+        warnings.warn(plan.declared.unknown, stacklevel=3)
     if cluster is not None and device != "gpu" and target.number < FIRST_WITH_CLUSTERS:
         raise LaunchError(
             f"cluster: {target.name} has no clusters, sm_{FIRST_WITH_CLUSTERS} is the first that has them"

@@ -28,13 +28,14 @@ class Declared(NamedTuple):
     """What a text declares of a kernel.
 
     target: as the module says it. static_shared: bytes of shared memory. parameters: of each its name, type, size and
-    alignment, and whether it is an array and a `.ptr`.
+    alignment, and whether it is an array and a `.ptr`. unknown: what the CPU machine takes though it does not know it.
     """
 
     name: str
     target: str
     static_shared: int
     parameters: Sequence[tuple[str, str, int, int, bool, bool]]
+    unknown: str
 
 
 class Plan:
@@ -48,7 +49,7 @@ class Plan:
 
     def __init__(self, kernel: Any, text: str, entry: str | None, declared: Declared) -> None:
         self.kernel, self.text, self.entry, self.declared = kernel, text, entry, declared
-        self.name, self.target, self.static_shared, _ = declared
+        self.name, self.target, self.static_shared, *_ = declared
         self.parameters = _parameters(kernel, declared)
         added = getattr(kernel, "trailing", ())
         self.added: Sequence[Any] = () if isinstance(added, str) else added  # a module's is text
@@ -76,7 +77,8 @@ class Plan:
     def program(self, arch: str | None, *, shared_gaps: bool) -> Program:
         """The kernel as a program, recalled or lowered; errors as of `lower`."""
         recalled = self._recalled.get((arch, shared_gaps))
-        return recalled or lower(self.module, self.name, arch, shared_gaps=shared_gaps)
+        judged = bool(getattr(self.kernel, "judged", False))
+        return recalled or lower(self.module, self.name, arch, shared_gaps=shared_gaps, judged=judged)
 
     def keep(self, program: Program, arch: str | None, *, shared_gaps: bool) -> None:
         """Has later processes recall this plan and its program, which has run."""
@@ -99,7 +101,7 @@ class Plan:
         plan = cls(kernel, text, entry, Declared(*notes["plan"]))
 
         def lowered() -> Program:
-            return lower(plan.module, plan.name, arch, shared_gaps=shared_gaps)
+            return lower(plan.module, plan.name, arch, shared_gaps=shared_gaps, judged=True)
 
         plan._recalled[arch, shared_gaps] = Recalled(notes, contents, lowered)
         plan._cached.add((arch, shared_gaps))
@@ -153,9 +155,25 @@ def _parsed_plan(kernel: Any, text: str, entry: str | None) -> Plan:
         (v.name, v.type, size_of(v), align_of(v), bool(v.shape), ".ptr" in v.attributes) for v in function.params
     ]
     target = module.target.partition(",")[0].strip()
-    plan = Plan(kernel, text, entry, Declared(function.name, target, _static_shared(module, function), parameters))
+    unknown = _unknown(module)
+    declared = Declared(function.name, target, _static_shared(module, function), parameters, unknown)
+    plan = Plan(kernel, text, entry, declared)
     plan.module = module
     return plan
+
+
+def _unknown(module: Module) -> str:
+    """What to say of a text of a later version than is known here; empty for all others."""
+    from ptxlab.targets import NEWEST
+
+    if module.version <= NEWEST:
+        return ""
+    line = next(number for number, text in enumerate(str(module).split("\n"), 1) if ".version" in text)
+    given, newest = (".".join(map(str, version)) for version in (module.version, NEWEST))
+    return (
+        f"{module.file}:{line}: .version {given} is later than {newest}, the last that ptxlab knows: the CPU machine "
+        "runs what it knows of it; NVIDIA's assembler takes it only if it is as new"
+    )
 
 
 def _module(kernel: Any) -> Module:

@@ -194,13 +194,15 @@ observers: list[Callable[[Run, tuple[str, ...]], None]] = []
 
 
 def _loaded(plan: Plan, arch: str | None, *, shared_gaps: bool) -> Program:
-    """The kernel as a program; `PtxError` where the CPU machine cannot load it."""
+    """The kernel as a program; `PtxError` where the CPU machine cannot load it, in the validator's words if it has any:
+    they name the word that is meant and say what to write."""
     try:
         return plan.program(arch, shared_gaps=shared_gaps)
     except PtxError as refused:
-        from ptxlab.text.validate import explained
+        from ptxlab.text.validate import validate
 
-        raise explained(plan.module, refused) from None
+        there = (error for error in validate(plan.module) if error.line == refused.line)
+        raise min(there, key=lambda error: error.column, default=refused) from None
 
 
 def _stepped(trace: Any) -> str:
@@ -290,10 +292,6 @@ def _run_on_cpu(
             objects=objects,
             **options,
         )
-    except PtxError as refused:  # by an engine; `_loaded` has met the others
-        from ptxlab.text.validate import explained
-
-        raise explained(plan.module, refused) from None
     except DeviceFault as stopped:
         _print(stopped.messages)
         raise

@@ -20,6 +20,9 @@ NARROW = (
 )
 """Instructions whose addresses in global memory, or generic ones, have 64 bits on sm_90 and later."""
 
+_NO_ADDRESS = ("pred", "f16", "f16x2", "f32", "f64", "b128")
+"""Types of registers that hold no address."""
+
 
 def space_tested(instruction: Instruction, found: Form, find: Find) -> Misfit | None:
     """What cannot be an address in a register, of 32 bits or of 64."""
@@ -62,7 +65,11 @@ def wrong_address(found: Form, k: int, operand: Operand, find: Find) -> Misfit |
         return Misfit(k, f"{found.opcode} takes an address in brackets here, found {operand}", hint)
     if isinstance(operand, Address) and isinstance(operand.base, Name) and found.op.does is not Action.FENCE:
         variable = find(operand.base.text)
-        if variable is not None and variable.space == "reg" and variable.type in ("pred", "f16", "f32", "f64", "b128"):
+        if (
+            variable is not None
+            and variable.space == "reg"
+            and variable.type in ("pred", "f16", "f16x2", "f32", "f64", "b128")
+        ):
             return Misfit(k, f"{operand.base} is .{variable.type} and cannot be an address")
     return None
 
@@ -80,6 +87,9 @@ def misplaced(found: Form, k: int, spec: OperandSpec, operand: Operand, find: Fi
         return Misfit(k, f"{found.opcode} takes a register or a variable as its address, found {base}{where}")
     if not isinstance(base, Name):
         return None
+    if operand.register_offset is not None:
+        said = f"{found.opcode} takes an address with a constant offset, found {operand}"
+        return Misfit(k, said, before=f"add.u64 %address, {base}, {operand.register_offset};  (both of the same width)")
     name, variable = base.text, find(base.text)
     if variable is None and (name == "_" or name in place.labels or (name in SPECIAL and "." in name)):
         return Misfit(k, f"{found.opcode} takes a register or a variable as its address, found {name}")

@@ -1,6 +1,6 @@
 """Validates the declarations of a module by the rules of NVIDIA's assembler: names, types, sizes.
 
-`misdeclared` finds the mistakes; `check` raises the first one, and is called wherever a module is about to run. First
+`misdeclared` finds the mistakes; `check` raises the first one, before a launch asks for sizes. First
 values are validated in `initial`. A name may be declared once in its braces. A range `%r<4>` takes %r0 to %r3, but not
 %r; labels share the names of variables; a function's parameters share those of its body. Module scope allows more: a
 function may be declared before its definition, and an `.extern` variable together with its definition.
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections import ChainMap, deque
+from collections import ChainMap
 from collections.abc import Iterable, Iterator
 from itertools import chain
 
@@ -30,21 +30,15 @@ PARAMETERS, MORE_PARAMETERS = 4352, 32764
 """Bytes of a kernel's parameters; the second from PTX 8.1 on."""
 
 
-_sound: deque[Module] = deque(maxlen=4)
-"""The last modules in which `check` found no mistake: a launch checks several times, and modules never change."""
-
-
 def check(module: Module) -> None:
     """Raises the first mistake in the declarations of a module."""
     for first in misdeclared(module):
         raise first
-    _sound.append(module)
 
 
 def misdeclared(module: Module) -> Iterator[PtxError]:
     """The mistakes in the declarations of a module, as errors."""
-    known = any(module is sound for sound in _sound)
-    return iter(()) if known else _Declared(module).findings()
+    return _Declared(module).findings()
 
 
 def size_of(variable: Variable) -> int:

@@ -42,7 +42,7 @@ _TOKEN = r"""
     ( (?: [A-Za-z_$] | %(?=[\w$]) ) [\w$]* (?: (?:\.|::) [\w$]+ )*       # %r1  fma.rn.f32  $L__BB0_1  %tid.x
     | \.source_begin \b (?s:.*?) \.source_end \b                         # any text: the source of another language
     | \.[A-Za-z_] [\w$]* (?: :: [\w$]+ )*                                # .reg (also in `.reg.b32`)  .L2::cache_hint
-    | [0-9]+ (?: \.[0-9]* )? [eE] [+-]? [0-9]+ | [0-9] [\w.$]*         # 1.5e-3  0x10U  0f3F800000  8.0
+    | (?: [0-9]+ (?: \.[0-9]* )? | \.[0-9]+ ) [eE] [+-]? [0-9]+ | \.? [0-9] [\w.$]*  # 1.5e-3  .5  0x10U  0f3F800000
     | "[^"\\\n]* (?: \\. [^"\\\n]* )* "
     | VALUES
     | << | >> | <= | >= | == | != | && | \|\| | /\*
@@ -152,7 +152,7 @@ def _other(text: str, source: Source, line: int, column: int) -> str:
     """The kind of a token whose first character does not settle it."""
     first = text[0]
     if first in ".%" and len(text) > 1:
-        return "directive" if first == "." else "word"
+        return "word" if first == "%" else "number" if text[1].isdigit() else "directive"
     if first in "/%" and text != "/*":
         return "punct"
     if text == "/*":

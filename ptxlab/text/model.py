@@ -121,7 +121,7 @@ class Address(Node):
 
     def __str__(self) -> str:
         tail = f"+{self.register_offset}" if self.register_offset else ""
-        tail += f"+{self.offset}" if self.offset > 0 else f"+{self.offset}" if self.offset < 0 else ""
+        tail += f"+{self.offset}" if self.offset else ""
         return "[" + ", ".join([f"{self.base}{tail}", *map(str, self.extra)]) + "]"
 
 
@@ -172,7 +172,7 @@ class Sum(Node):
 
     def __str__(self) -> str:
         text = f"generic({self.base})" if self.generic else f"{'-' if self.scale < 0 else ''}{self.base}"
-        text += f"{self.offset:+d}" if self.offset else ""
+        text += f"+{self.offset}" if self.offset else ""
         return f"{self.mask:#x}({text})" if self.mask else text
 
 

@@ -14,8 +14,6 @@ from typing import NamedTuple
 from ptxlab.isa import types
 from ptxlab.text.model import Variable
 
-LENIENT = ("f16x2",)
-"""Types of registers that the assembler takes in many places."""
 Find = Callable[[str], Variable | None]
 """Gives the declaration of a name."""
 
@@ -48,8 +46,10 @@ NOWHERE = Place()
 def fits(wanted: str, given: str, *, wider: bool) -> bool:
     """Whether an instruction takes a register of type `given` where it wants `wanted`; `wider`: one with more bits,
     too."""
-    if given in LENIENT:
-        return True
+    if given == "f16x2" and not types.is_float(wanted):  # to the assembler a pair of halves is any 32 bits, and ...
+        if wanted == "pred":
+            return True  # ... in some instructions a predicate
+        given = "b32"
     if "pred" in (wanted, given):
         return wanted == given
     bits, room = types.width(wanted), types.width(given)

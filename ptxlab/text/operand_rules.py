@@ -33,6 +33,8 @@ FRAGMENTS = (
 """Instructions whose operands are fragments: so many registers of each lane."""
 INTEGER_LANES = frozenset({Action.MATCH, Action.REDUCE_LANES, Action.ELECT})
 """Instructions between lanes that take no registers of floats where the table has bits."""
+OF_INTEGERS = frozenset({"dp2a", "dp4a", "createpolicy"})
+"""Others of which that is so."""
 
 
 def misfit(instruction: Instruction, found: Form, find: Find, place: Place = NOWHERE) -> Misfit | None:
@@ -67,7 +69,7 @@ def misfit(instruction: Instruction, found: Form, find: Find, place: Place = NOW
         elif (kind := wrong_kind(found, k, spec, operand, find)) is not None:
             wrong = kind
         else:
-            wanted = _wanted(found, spec, operand, len(instruction.operands))
+            wanted = _wanted(found, spec, operand, len(instruction.operands), find)
             if wanted == "vec":
                 wrong = _vector(found, k, spec.role == "src", operand, find)
             else:
@@ -81,12 +83,12 @@ def misfit(instruction: Instruction, found: Form, find: Find, place: Place = NOW
     return None
 
 
-def _wanted(found: Form, spec: OperandSpec, operand: Operand, count: int) -> str:
+def _wanted(found: Form, spec: OperandSpec, operand: Operand, count: int, find: Find) -> str:
     """The type of an operand; where the table has bits, and the assembler no floats, that of an integer."""
     type_ = found.operand_type(spec)
-    integers = spec.name in ("policy", "state") or (
-        found.op.does in INTEGER_LANES and (spec.role == "dst" or found.op.does is not Action.MATCH)
-    )
+    integers = spec.name in ("policy", "state") or found.op.name in OF_INTEGERS
+    integers |= found.op.does in INTEGER_LANES and (spec.role == "dst" or found.op.does is not Action.MATCH)
+    integers |= found.op.does is Action.MBARRIER_ARRIVE and spec.role == "dst"
     if type_ in ("b32", "b64") and (integers or spec.name == "membermask" or found.op.does is Action.VIDEO):
         return f"u{type_[1:]}"
     if type_ == "b32" and found.pack and spec.role == "dst":
@@ -94,6 +96,9 @@ def _wanted(found: Form, spec: OperandSpec, operand: Operand, count: int) -> str
     if type_ == "any" and found.op.does is Action.BARRIER:  # threads, or the predicate if they are left out
         count_of_threads = count == len(found.op.operands) or (isinstance(operand, Number) and operand.kind == "int")
         return "u32" if count_of_threads else "pred"
+    if spec.name == "src_size":  # how many bytes are read, or a predicate: none are
+        variable = find(operand.text) if isinstance(operand, Name) else None
+        return "pred" if isinstance(operand, Not) or (variable is not None and variable.type == "pred") else "u32"
     return type_
 
 
@@ -271,16 +276,6 @@ def _element(found: Form, k: int, wanted: str, read: bool, operand: Operand, fin
     if operand == Name("_") and not read:
         return None
     return wrong_value(found, k, wanted, read, operand, find)
-
-
-def _single(operand: Operand, find: Find) -> bool:
-    """Whether an operand is one register. A number may stand for a vector: `sust` and sparse products take one."""
-    if not isinstance(operand, Name):
-        return False
-    variable = find(operand.text)
-    if variable is None:
-        return operand.text in SPECIAL
-    return variable.vector == 1 or "." in operand.text
 
 
 def guard_misfit(instruction: Instruction, find: Find) -> str:

@@ -13,7 +13,7 @@ from ptxlab.text.model import Address, Element, Name, Not, Number, Operand, Pair
 
 _LITERAL = re.compile(
     r"0[xX]([0-9a-fA-F]+)(U?)|0[bB]([01]+)(U?)|(0[0-7]*|[1-9][0-9]*)(U?)"
-    r"|0[fF]([0-9a-fA-F]{8})|0[dD]([0-9a-fA-F]{16})|([0-9]+\.[0-9]*(?:[eE][+-]?[0-9]+)?|[0-9]+[eE][+-]?[0-9]+)"
+    r"|0[fF]([0-9a-fA-F]{8})|0[dD]([0-9a-fA-F]{16})|((?:[0-9]+\.[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|[0-9]+[eE][+-]?[0-9]+)"
 )
 _PRECEDENCE = {
     "||": 1, "&&": 2, "|": 3, "^": 4, "&": 5, "==": 6, "!=": 6, "<": 7, ">": 7, "<=": 7, ">=": 7,
@@ -187,6 +187,11 @@ class Operands:
 
     def _offset(self) -> int:
         """`+4-8*2`, or nothing."""
+        if self.text() == "-":
+            minus = self.tokens[self.at]
+            raise self.error(
+                "an offset is added to a name; found '-'", hint=self.instead(minus, "+-").replace("+- ", "+-")
+            )
         offset = 0
         while self.text() in ("+", "-"):
             sign = 1 if self.text() == "+" else -1

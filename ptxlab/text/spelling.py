@@ -5,7 +5,6 @@ A file may have the same mistake hundreds of times, so every answer is cached.
 
 from __future__ import annotations
 
-import difflib
 import functools
 import heapq
 from collections import Counter
@@ -23,6 +22,8 @@ def nearest(word: str, names: tuple[str, ...], most: int = 1, alike: float = 0.7
     The same answers as `difflib.get_close_matches`, twenty times faster: the letters that a name shares with the word
     bound the ratio, so the ratio itself is computed for the best names only.
     """
+    import difflib  # here, as only mistakes need it
+
     letters, length = _letters(word), len(word)
     bounds = [(2.0 * (letters & other).bit_count() / (length + size), name) for name, size, other in _lettered(names)]
     hopeful = sorted(((bound, name) for bound, name in bounds if bound >= alike), reverse=True)

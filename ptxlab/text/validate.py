@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import functools
+from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from itertools import chain
 
@@ -37,7 +38,7 @@ from ptxlab.text.operand_shape import shape_of
 from ptxlab.text.scope import Names, Scope
 from ptxlab.text.spelling import corrected, counts, nearest, operand_count
 from ptxlab.text.statement_parts import all_labels, inside, labels_in, names_in, opcode_tokens, operand_starts
-from ptxlab.text.version_rules import Since
+from ptxlab.text.version_rules import CONFLICTS, Since, mistakes_of_head
 
 _OPCODES = tuple(sorted({*TABLE, *LEFT_OUT}))
 """The first word of every instruction of PTX ISA 9.0."""
@@ -50,20 +51,31 @@ def validate(module: Module) -> list[PtxError]:
 
     An instruction that PTX has and the instruction table does not is not judged, except for its names.
     """
-    declared, found = list(misdeclared(module)), list(_Validator(module).findings())
+    return _found(module, sure=False)
+
+
+def _found(module: Module, *, sure: bool) -> list[PtxError]:
+    """The mistakes of a module. sure: without forms and instructions that the table may merely lack."""
+    declared, found = list(misdeclared(module)), list(_Validator(module, sure=sure).findings())
     if not declared:
         return found  # in the order of the text
     both = {error.line for error in declared} & {error.line for error in found}
     return sorted(declared + found, key=lambda error: (error.line, error.column if error.line in both else 0))
 
 
+_judged: deque[Module] = deque(maxlen=32)
+"""The last modules in which `check` found no mistake. Modules never change."""
+
+
 @uncollected
-def explained(module: Module, refused: PtxError) -> PtxError:
-    """The first thing that `validate` finds wrong with the line at which loading a module was refused, for it names the
-    word that is meant and says what to write; the error itself where it finds nothing there."""
-    found = chain(misdeclared(module), _Validator(module, refused.line).findings())
-    there = (error for error in found if error.line == refused.line)
-    return min(there, key=lambda error: error.column, default=refused)
+def check(module: Module) -> None:
+    """The gate before every run: raises the first mistake in a module that it has not yet judged. What the instruction
+    table may merely lack it lets pass: only loading a kernel that has it is refused."""
+    if any(module is judged for judged in tuple(_judged)):  # other threads append
+        return
+    for mistake in _found(module, sure=True):
+        raise mistake
+    _judged.append(module)
 
 
 def _place(error: PtxError) -> tuple[int, int]:
@@ -71,16 +83,16 @@ def _place(error: PtxError) -> tuple[int, int]:
 
 
 class _Validator:
-    """Judges every statement of a module, or those of one `line` alone: every declaration is read all the same.
+    """Judges every statement of a module. sure: not those that the instruction table may merely lack.
 
     Few of many errors in a file are read, so an error is made only when it is read (`PtxError.later`), if its line is
     known.
     """
 
-    def __init__(self, module: Module, line: int = 0) -> None:
+    def __init__(self, module: Module, *, sure: bool = False) -> None:
         self.module = module
-        self.line = line
         self.since = Since.of(module)
+        self.complete = not (sure and self.since.later_than_table)
         self.labels: set[str] = set()
         self.place = NOWHERE
         self.shapes: dict[tuple[Hashable, ...] | None, int] = {}  # how many errors an instruction of a shape has
@@ -111,7 +123,9 @@ class _Validator:
         return (line[:start] + text + line[start + length :]).partition("//")[0].strip()
 
     def findings(self) -> Iterator[PtxError]:
-        """The errors of every function."""
+        """The errors of the head and of every function."""
+        for token, wrong in mistakes_of_head(self.module):
+            yield self.error(wrong.message, token, wrong.directive)
         outermost = Scope()
         for function in self.module.functions:
             outermost.names[function.name] = None
@@ -121,12 +135,10 @@ class _Validator:
                     outermost.declare(variable)
             elif isinstance(item, Directive):
                 outermost.names.update(dict.fromkeys(labels_in(item)))
-                unknown = self.since.unknown() if item.name == "target" else None
-                if unknown is not None:
-                    yield self.error(unknown.message, item.tokens[1], unknown.directive)
-                if f".{item.name}" not in DIRECTIVES:
+                if self.complete and f".{item.name}" not in DIRECTIVES:
                     yield self.error(f"unknown directive '.{item.name}'", item.tokens[0])
             elif isinstance(item, Function) and item.body is not None:
+                yield from self.head(item)
                 scope = Scope(outermost)
                 for variable in chain(item.params, item.returns):
                     scope.declare(variable)
@@ -135,13 +147,23 @@ class _Validator:
                 self.place = Place(self.labels, parameters, item.kind == "entry", self.since.number)
                 yield from self.block(item.body, scope, item)
 
+    def head(self, function: Function) -> Iterator[PtxError]:
+        """Directives of a function that its version or target does not have, or that exclude each other."""
+        directives = {token.text: token for token in function.head if token.kind == "directive"}
+        for word, token in directives.items():
+            lack = self.since.lack_of(word)
+            if lack is not None:
+                yield self.error(lack.message, token, lack.directive)
+        for one, other in CONFLICTS:
+            if one in directives and other in directives:
+                yield self.error(f"{function.name} has {one} as well as {other}: write one of them", directives[other])
+
     def block(self, block: Block, outer: Scope, function: Function) -> Iterator[PtxError]:
         """The errors of one pair of braces."""
         scope = Scope(outer)
         for statement in block.statements:
             if isinstance(statement, Instruction):
-                if self.line in (0, statement.line):
-                    yield from self.instruction(statement, scope, function)
+                yield from self.instruction(statement, scope, function)
             elif isinstance(statement, Declaration):
                 for variable in statement.variables:
                     scope.declare(variable)
@@ -187,12 +209,13 @@ class _Validator:
     def modifiers_and_count(self, instruction: Instruction, find: Find) -> Iterator[PtxError]:
         """An unknown opcode, modifiers that no table entry has, a number of operands that none takes."""
         if instruction.name not in TABLE:
-            if instruction.name not in LEFT_OUT:
+            if self.complete and instruction.name not in LEFT_OUT:
                 error = functools.partial(self.unknown, instruction, _as_now(instruction, find))
                 yield PtxError.later(instruction.line, error)
         elif (used := find_form(instruction.opcode)) is None:
-            error = functools.partial(self.refused, instruction, _as_now(instruction, find))
-            yield PtxError.later(instruction.line, error)
+            if self.complete:
+                error = functools.partial(self.refused, instruction, _as_now(instruction, find))
+                yield PtxError.later(instruction.line, error)
         elif (lack := self.since.lack(used)) is not None:
             opcode = opcode_tokens(instruction)[0]
             reworded = functools.partial(
@@ -303,11 +326,14 @@ class _Validator:
                 continue
             elements = "" if base == name or parted else self.elements(name, base, scope)
             known = name == "_" or name in SPECIAL_REGISTERS or name in self.labels or scope.has(base)
-            if known and not elements:
+            lack = None if scope.has(base) else self.since.lack_of(base)
+            if known and not elements and lack is None:
                 continue
             reported.add(name)
             error: Callable[[Token], PtxError]
-            if elements:
+            if lack is not None:
+                error = functools.partial(self.error, lack.message, hint=lack.directive)
+            elif elements:
                 error = functools.partial(self.error, elements)
             elif branch and not name.startswith("%"):
                 error = functools.partial(self.no_label, function, self.labels)

@@ -7,7 +7,7 @@ import math
 from ptxlab.isa import Action, Form, types
 from ptxlab.isa.entries import OperandSpec
 from ptxlab.isa.immediates import numbers
-from ptxlab.isa.special_registers import SPECIAL
+from ptxlab.isa.special_registers import SPECIAL, VECTORS
 from ptxlab.text.model import Address, Name, Not, Number, Operand, Pair, Sum, Variable, Vector
 from ptxlab.text.operand_messages import Find, Misfit, fits, in_words
 
@@ -37,6 +37,13 @@ def wrong_value(found: Form, k: int, wanted: str, read: bool, operand: Operand, 
         if not read:
             return Misfit(k, f"{found.opcode} writes to a register here, found {operand}", str(operand.operand))
         operand = operand.operand
+    if isinstance(operand, Vector) and found.op.does is Action.MOVE:
+        each = [find(element.text) for element in operand.elements if isinstance(element, Name)]
+        return _packed(found, k, wanted, operand, [(v.type, len(operand.elements)) for v in each if v and v.vector < 2])
+    if isinstance(operand, Vector) and len(operand.elements) == 1:
+        (operand,) = operand.elements
+        if isinstance(operand, Name) and operand.text in SPECIAL:
+            return None
     if wanted not in types.WIDTH:
         return None
     special = isinstance(operand, Name) and operand.text in SPECIAL and find(operand.text) is None
@@ -52,6 +59,8 @@ def wrong_value(found: Form, k: int, wanted: str, read: bool, operand: Operand, 
             return Misfit(k, f"{found.opcode} reads a value here; _ stands only where a result is not wanted")
         return None if _may_leave_out(found) else Misfit(k, f"{found.opcode} needs a register for its result, found _")
     variable = find(name)
+    if variable is None and name in VECTORS:
+        return Misfit(k, f"{found.opcode} takes one register here; {name} is a vector of three", f"{name}.x")
     if variable is None:  # a special register, a label or a function
         return _special(found, k, wanted, name) if read and name in SPECIAL else None
     if variable.space != "reg" and not read:
@@ -61,9 +70,26 @@ def wrong_value(found: Form, k: int, wanted: str, read: bool, operand: Operand, 
             return _of_a_variable(found, k, wanted, variable)
         load = f"mov.u64 %address, {name};"
         return Misfit(k, f"{found.opcode} takes no variable; mov gives the address of {name}", before=load)
-    if (variable.vector > 1 and "." not in name) or fits(wanted, variable.type, wider=_takes_wider(found)):
+    if variable.vector > 1 and "." not in name:
+        if found.op.does is Action.MOVE:
+            return _packed(found, k, wanted, operand, [(variable.type, variable.vector)])
+        has = " or ".join(f"{name}.{letter}" for letter in "xyzw"[: variable.vector])
+        return Misfit(k, f"{found.opcode} takes one register here; {name} is a vector of {variable.vector}: {has}")
+    if fits(wanted, variable.type, wider=_takes_wider(found)):
         return None
     return Misfit(k, f"{found.opcode} takes {in_words(wanted)} here; {name} is .{variable.type}", type=variable.type)
+
+
+def _packed(found: Form, k: int, wanted: str, operand: Operand, given: list[tuple[str, int]]) -> Misfit | None:
+    """What `mov` can neither pack into one register nor unpack: elements of other widths than share its bits. given:
+    types of elements, each with how many there are in all."""
+    if all(wanted[0] == "b" and types.WIDTH.get(type_, 0) * count == types.width(wanted) for type_, count in given):
+        return None
+    if wanted[0] != "b":
+        bits = f"mov.b{types.WIDTH[wanted]}"
+        return Misfit(k, f"{found.opcode} takes one register here, found {operand}; {bits} packs and unpacks several")
+    said = f"{found.opcode} takes elements that have {types.width(wanted)} bits together, all of the same width"
+    return Misfit(k, f"{said}; found {operand}")
 
 
 def _takes_wider(found: Form) -> bool:
@@ -120,7 +146,7 @@ def wrong_kind(found: Form, k: int, spec: OperandSpec, operand: Operand, find: F
         return Misfit(k, f"{found.opcode} gives no state of an mbarrier in another block: write _ here", "_")
     if spec.name in ("dPdx", "dPdy") and not isinstance(operand, Vector):
         return Misfit(k, f"{found.opcode} takes a derivative of each coordinate in braces here, found {operand}")
-    in_any = found.op.does is Action.BARRIER and spec.type == "any"
+    in_any = spec.type == "any" and (found.op.does is Action.BARRIER or spec.name == "src_size")
     if found.operand_type(spec) not in types.WIDTH and not in_any:
         return None
     if isinstance(operand, Address):
@@ -141,7 +167,9 @@ def wrong_kind(found: Form, k: int, spec: OperandSpec, operand: Operand, find: F
         return Misfit(k, said, before=f"neg.f32 %x, {operand.base};  (with the type of {operand.base}), and %x here")
     if isinstance(operand, Sum) and spec.role == "dst":
         return Misfit(k, f"{found.opcode} writes to a register here, found {operand}")
-    if isinstance(operand, Sum) and (in_any or found.operand_type(spec) == "pred"):
+    if isinstance(operand, Sum) and (
+        (found.op.does is Action.BARRIER and spec.type == "any") or found.operand_type(spec) == "pred"
+    ):
         return Misfit(k, f"{found.opcode} takes a predicate here, found {operand}")
     if isinstance(operand, Number) and found.op.does is Action.VIDEO and found.count:
         return Misfit(k, f"{found.opcode} takes a register here, found {operand}: parts of a number cannot be selected")
@@ -168,7 +196,7 @@ def _literal(found: Form, k: int, wanted: str, number: Number) -> Misfit | None:
         return Misfit(k, f"{found.opcode} takes a predicate here, found the number {number.text}")
     if number.kind == "int":
         return None
-    if (wanted, number.kind) in (("b32", "f32"), ("b64", "f64"), ("b64", "f32")):
+    if (wanted, number.kind) in (("b32", "f32"), ("b64", "f64")):
         return None
     value = float(number.value)
     text = str(int(value)) if math.isfinite(value) and value == int(value) else ""

@@ -1,16 +1,28 @@
-"""Whether the `.version` and the `.target` of a text have what it uses, by the rules of NVIDIA's assembler."""
+"""Whether `.version` and `.target` stand at the head of a text, exist, fit each other, and have what the text uses, by
+the rules of NVIDIA's assembler."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TypeGuard
 
 from ptxlab.isa import Action, Form
-from ptxlab.targets import TARGETS
-from ptxlab.text.model import Module
+from ptxlab.isa.special_registers import LATER
+from ptxlab.targets import FIRST, NEWEST, VERSIONS
+from ptxlab.text.lexer import Token
+from ptxlab.text.model import Declaration, Directive, Function, Module
+from ptxlab.text.spelling import nearest
 
-OLDEST_VERSION, OLDEST_TARGET = (6, 4), 75
-"""The assembler that these rules were compared with knows nothing older: of older texts nothing is said."""
+BESIDES = ("texmode_unified", "texmode_independent", "debug", "map_f64_to_f32")
+"""What may stand behind the name of a target."""
+FIRST_WITHOUT_32_BITS = 90
+"""The number of the first target that has no 32-bit addresses in global memory."""
+CONFLICTS = ((".maxntid", ".reqntid"), (".reqnctapercluster", ".maxclusterrank"))
+"""Directives that a function has not both."""
+OLDEST_VERSION, OLDEST_TARGET = (2, 0), 20
+"""These rules were compared with nothing older: of older texts nothing is said."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +49,21 @@ class Since:
         number = int(match[1]) if match else 0
         return cls(module.version, module.target, number if number >= OLDEST_TARGET else 0)
 
+    def lack_of(self, word: str) -> Lack | None:
+        """Why a text cannot have a special register or a directive of a function; None where it can."""
+        version, number = LATER.get(word, ((0, 0), 0))
+        if self.version < version:
+            needed, given = _dotted(version), _dotted(self.version)
+            return Lack(f"{word} needs PTX {needed} or later; this text is .version {given}", f".version {needed}")
+        if self.number and self.number < number:
+            return Lack(f"{word} needs sm_{number} or later; this text is for {self.target}", f".target sm_{number}")
+        return None
+
+    @property
+    def later_than_table(self) -> bool:
+        """Whether a text may have what the instruction table does not: it has all of PTX 9.0 before sm_100."""
+        return self.number >= 100 or self.version > (9, 0)
+
     def lack(self, found: Form) -> Lack | None:
         """Why a text cannot have an instruction; None where it can."""
         op, (major, minor) = found.op, self.version
@@ -59,7 +86,12 @@ class Since:
                 f"{found.opcode} is not in {self.target}, only in targets with a letter after the number",
                 f".target {self.target}a",
             )
-        if op.does is Action.CONVERT_ADDRESS and found.to is not None and found.type == "u32" and self.number >= 90:
+        if (
+            op.does is Action.CONVERT_ADDRESS
+            and found.to is not None
+            and found.type == "u32"
+            and self.number >= FIRST_WITHOUT_32_BITS
+        ):
             return Lack(
                 f"{found.opcode} is for 32-bit addresses, which {self.target} does not have",
                 opcode=found.opcode.replace("u32", "u64"),
@@ -72,13 +104,58 @@ class Since:
             )
         return None
 
-    def unknown(self) -> Lack | None:
-        """Why the target does not exist in the version; None where it does, or nothing is known of it."""
-        target = TARGETS.get(self.target)
-        if target is None or not self.number or not OLDEST_VERSION <= self.version < target.version:
-            return None
-        (major, minor), needed = self.version, ".".join(map(str, target.version))
-        return Lack(
-            f"PTX {major}.{minor} does not have {self.target}; PTX {needed} is the first that does",
-            f".version {needed}",
-        )
+
+# -- the head of a text ------------------------------------------------------------------------------------------------
+
+
+def mistakes_of_head(module: Module) -> Iterator[tuple[Token, Lack]]:
+    """What is wrong with `.version` and `.target`, and where: they begin the text in this order, exist, and fit."""
+    first, second = (*module.items[:2], None, None)[:2]
+    if first is None:
+        return
+    if not _named(first, "version"):
+        needed = max(FIRST.get(module.target, (0, 0)), (8, 0))
+        message = "the text does not begin with the .version of PTX that it is written in"
+        yield _start(first), Lack(message, f".version {_dotted(needed)}")
+        return
+    major, minor = module.version
+    if module.version < NEWEST and not 0 <= minor <= VERSIONS.get(major, -1):
+        at = min(v for v in VERSIONS.items() if v[0] >= major)
+        yield first.tokens[1], Lack(f"there is no PTX {major}.{minor}", f".version {_dotted(at)}")
+    if not _named(second, "target"):
+        message = "after .version the text does not say which .target it is for"
+        yield _start(second or first), Lack(message, ".target sm_80" if module.version >= (7, 0) else ".target sm_50")
+        return
+    yield from _mistakes_of_target(module, second)
+    narrow = module.address_size == 32 and Since.of(module).number >= FIRST_WITHOUT_32_BITS
+    for item in module.items if narrow else ():
+        if _named(item, "address_size"):
+            yield item.tokens[1], Lack(f"{module.target} has 64-bit addresses only", ".address_size 64")
+
+
+def _mistakes_of_target(module: Module, directive: Directive) -> Iterator[tuple[Token, Lack]]:
+    """What is wrong with the words of a `.target`."""
+    names = [token for token in directive.tokens[1:] if token.text != ","]
+    for which, token in enumerate(names):
+        name = token.text.replace("compute_", "sm_")
+        needed = FIRST.get(name)
+        if needed is not None and needed > module.version:
+            old, new = _dotted(module.version), _dotted(needed)
+            message = f"PTX {old} does not have {token.text}; PTX {new} is the first that does"
+            yield token, Lack(message, f".version {new}")
+        elif needed is None and module.version <= NEWEST and not (which and name in BESIDES):
+            close = nearest(name, tuple(FIRST), 1, 0.6)
+            yield token, Lack(f"there is no target {token.text}", f".target {close[0]}" if close else "")
+
+
+def _named(item: object, name: str) -> TypeGuard[Directive]:
+    return isinstance(item, Directive) and item.name == name
+
+
+def _start(item: Function | Declaration | Directive) -> Token:
+    """The first token of an item."""
+    return (item.head if isinstance(item, Function) else item.tokens)[0]
+
+
+def _dotted(version: tuple[int, int]) -> str:
+    return ".".join(map(str, version))

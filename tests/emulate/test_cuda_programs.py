@@ -27,7 +27,7 @@ def check(name: str, text: str, engine: str) -> None:
 def test_every_program_has_a_source_and_its_ptx() -> None:
     assert {path.stem for path in SOURCES.glob("*.cu")} == set(PROGRAMS)
     wanted = {f"{n}.{m}.{a}" for n in PROGRAMS for m in MODES for a in ARCHS if exists(n, a)}
-    assert set(archive()) == wanted
+    assert wanted <= set(archive())
 
 
 def builds() -> Iterator[Any]:

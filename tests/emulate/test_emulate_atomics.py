@@ -44,7 +44,7 @@ def text(found: Form) -> str:
     if found.space == "shared":
         lines = [
             ".reg .pred %mover;", ".reg .b64 %from, %to, %s;", ".reg .b32 %word;", ".shared .align 16 .b8 s[512];",
-            f"setp.lt.u32 %mover, %tid.x, {8 * size};", "mov.u64 %s, s;", "mul.wide.u32 %to, %thread, 4;",
+            f"setp.lt.u32 %mover, %thread, {8 * size};", "mov.u64 %s, s;", "mul.wide.u32 %to, %thread, 4;",
             "add.u64 %from, %at, %to;", "add.u64 %to, %s, %to;",
             "@%mover ld.global.b32 %word, [%from];", "@%mover st.shared.b32 [%to], %word;", "bar.sync 0;",
             f"mad.wide.u32 %at, %slot, {size}, %s;", *lines, "bar.sync 0;",
@@ -61,7 +61,8 @@ def text(found: Form) -> str:
     .reg .b64 %in, %at, %out;
     .reg .b32 %thread, %lane, %slot, %few;
     .reg .pred %other, %first, %last;
-    setp.ne.u32 %other, %ctaid.x, 0;
+    mov.u32 %slot, %ctaid.x;
+    setp.ne.u32 %other, %slot, 0;
     @%other exit;
     ld.param.u64 %in, [in];
     ld.param.u64 %at, [memory];

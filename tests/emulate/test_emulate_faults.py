@@ -268,7 +268,7 @@ OTHER:
     ("body", "message"),
     [
         ("bar.sync %r5;", "there is no barrier 77: a block has barriers 0 to 15"),
-        ("bar.sync 1, 40;", "barrier 1 wants 40 threads, which is not a multiple of 32"),
+        ("mov.u32 %r6, 40;\n    bar.sync 1, %r6;", "barrier 1 wants 40 threads, which is not a multiple of 32"),
         ("T: .branchtargets A;\n    brx.idx %r5, T;\nA:", "the index 77 is outside the list of 1 branch targets"),
     ],
 )
@@ -304,15 +304,15 @@ def test_unknown_form_is_refused_at_load(engine: str) -> None:
 @pytest.mark.parametrize(
     ("body", "message"),
     [
-        ("@%r1 add.u32 %r2, %r1, 1;", "the guard @%r1 is not a predicate register"),
-        ("add.u32 %r5, %r1, %rd1;", "add.u32 needs a register of 32 bits here; %rd1 is .b64"),
-        ("add.u32 %p1, %r1, 1;", "add.u32 needs a register of 32 bits here; %p1 is .pred"),
-        ("selp.b32 %r5, %r1, %r2, %r3;", "selp.b32 needs a predicate register here; %r3 is .b32"),
+        ("@%r1 add.u32 %r2, %r1, 1;", "the guard @%r1 is no predicate, it is .b32"),
+        ("add.u32 %r5, %r1, %rd1;", "add.u32 takes .u32, .s32 or .b32 here; %rd1 is .b64"),
+        ("add.u32 %p1, %r1, 1;", "add.u32 takes .u32, .s32 or .b32 here; %p1 is .pred"),
+        ("selp.b32 %r5, %r1, %r2, %r3;", "selp.b32 takes a predicate here; %r3 is .b32"),
         ("ld.global.u32 %r5, %rd1;", "ld.global.u32 takes an address in brackets here, found %rd1"),
         ("ld.global.u32 %r5, [%f1];", "%f1 is .f32 and cannot be an address"),
-        ("ld.global.v2.u32 {%r5, %r6, %r7}, [%rd1];", "ld.global.v2.u32 needs 2 registers in braces, found 3"),
-        ("add.u32 %r5, _, 1;", "_ can stand only where a result goes"),
-        ("cp.async.ca.shared.global [%r5], [%rd1], 5;", "cp.async.ca.shared.global copies 4 or 8 or 16 bytes, not 5"),
+        ("ld.global.v2.u32 {%r5, %r6, %r7}, [%rd1];", "ld.global.v2.u32 takes 2 registers in braces, found 3"),
+        ("add.u32 %r5, _, 1;", "add.u32 reads a value here; _ stands only where a result is not wanted"),
+        ("cp.async.ca.shared.global [%r5], [%rd1], 5;", "cp.async.ca.shared.global takes 4 or 8 or 16 here, found 5"),
         (
             "cp.async.ca.shared.global [%r5], [%rd1], 4, 8;",
             "cp.async.ca.shared.global copies 4 bytes here, and cannot read 8: write 4",

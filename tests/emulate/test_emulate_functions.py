@@ -435,7 +435,7 @@ def test_printf_stops_where_there_is_too_much_text(engine: str, monkeypatch: pyt
 @pytest.mark.parametrize(
     ("space", "type_", "message"),
     [
-        ("shared", "b32 q", "a call passes registers and .param variables; q is a .shared variable"),
+        ("shared", "b32 q", "ld.param.b32 takes an address of the .param space; q lies in .shared"),
         ("param", "b8 q[2]", "q has 2 bytes, result of the function 4"),
     ],
 )

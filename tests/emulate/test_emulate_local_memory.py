@@ -214,7 +214,7 @@ ROUND:
     setp.lt.u32 %p1, %r5, 100;
     @%p1 bra ROUND;
     st.global.u32 [%rd3], %r5;"""
-    text = kernel(body).replace(".version 8.0", ".version 9.1")
+    text = kernel(body).replace(".version 8.8", ".version 9.1")
     out, report = run(engine, text, checks=ALL_CHECKS)
     assert out.tolist() == [k + 7 * -(-(100 - k) // 7) for k in range(32)]
     assert not report.findings

@@ -112,7 +112,7 @@ def groups(body: str) -> list[list[int]]:
     """Of a kernel's first block: which of its accesses of shared memory share a check, by number."""
     from ptxlab.emulate.jit.emitter.access_groups import plan_groups
 
-    program = lower(parse(kernel(body, SHARED)))
+    program = lower(parse(kernel(body, SHARED).replace("sm_80", "sm_90")))
     block = program.blocks[0]
     found = plan_groups(program, block.first, block.last)
     accesses = [index for index in found if program.codes[index].space == "shared"]
@@ -138,7 +138,7 @@ LOAD = "ld.shared.u32 %r20, [%r{}+{}];"
     (LOAD.format(5, 0) + "add.s32 %r6, %r5, 2;" + LOAD.format(6, 0), [[0], [1]]),
     (LOAD.format(5, 0) + "add.sat.s32 %r6, %r5, 4;" + LOAD.format(6, 0), [[0], [1]]),
     (LOAD.format(5, 0) + "setp.eq.u32 %p1, %r1, 0; @%p1 add.s32 %r5, %r5, 4;" + LOAD.format(5, 0), [[0], [1]]),
-    (LOAD.format(5, 0) + "add.u16x2 %r6, %r5, 4;" + LOAD.format(6, 0), [[0], [1]]),
+    (LOAD.format(5, 0) + "mov.u32 %r7, 4; add.u16x2 %r6, %r5, %r7;" + LOAD.format(6, 0), [[0], [1]]),
 ])  # fmt: skip
 def test_accesses_at_registers_that_are_numbers_apart_share_a_check(body: str, expected: list[list[int]]) -> None:
     assert groups(body) == expected

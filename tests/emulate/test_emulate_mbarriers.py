@@ -28,7 +28,7 @@ def init(count: int) -> str:
 
 def program(body: str) -> str:
     """For sm_90: the newest of these instructions want it."""
-    return kernel(body, SHARED).replace("sm_80", "sm_90").replace(".version 8.0", ".version 8.6")
+    return kernel(body, SHARED).replace("sm_80", "sm_90")
 
 
 def out(engine: str, body: str, **options: Any) -> np.ndarray:

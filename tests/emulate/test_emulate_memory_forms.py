@@ -24,8 +24,8 @@ def module(lines: list[str]) -> str:
         f"ld.global.b64 %t, [%in+{8 * k}]; st.local.b64 [own+{8 * k}], %t; st.shared.b64 [%tile+{8 * k}], %t;"
         for k in range(4)
     ]
-    return f""".version 8.8
-.target sm_100
+    return f""".version 9.1
+.target sm_100a
 .address_size 64
 .const .align 32 .b8 table[32] = {{{", ".join(map(str, TABLE))}}};
 .visible .entry k(.param .u64 in, .param .u64 out)
@@ -152,7 +152,7 @@ def test_what_changes_nothing(engine: str, entry: Op) -> None:
     lines = [examples.line(opcode) for opcode in examples.opcodes(entry)]
     written = "%rd2" if entry.name == "createpolicy" else "%rd1"
     text = f""".version 8.8
-.target sm_100
+.target sm_100a
 .address_size 64
 .const .align 16 .b8 table[64];
 .visible .entry k(.param .u64 out, .param .u64 input)
@@ -201,5 +201,5 @@ def test_barriers_of_the_newer_spelling(engine: str, aligned: str) -> None:
     add.u32 %r5, %r5, %r6;
     add.u32 %r5, %r5, %r7;
     st.global.u32 [%rd3], %r5;"""
-    text = kernel(body, ".shared .align 4 .b8 tile[4];").replace(".version 8.0", ".version 8.4")
+    text = kernel(body, ".shared .align 4 .b8 tile[4];")
     assert run(engine, text, threads=64)[0].tolist() == [1040] * 64

@@ -122,7 +122,7 @@ def test_seldom_written(device: str, name: str) -> None:
 
 def test_a_section_that_no_assembler_knows_is_passed_over() -> None:
     text = (
-        HEAD.format(version="8.8")
+        HEAD.format(version="9.1")
         + ".new_section {\n.b8 { 1 }\n}\n"
         + KERNEL.format(
             before="", body="st.global.u32 [%rd1], 4;", after="", parameter=", .hidden .param .u32 unseen", directive=""
@@ -285,7 +285,7 @@ def test_every_multimem_is_an_ordinary_access(device: str) -> None:
                 names = text.split(" ", 1)[1].split(", [")[0].strip("{}").split(", ")
                 bits = {"%h": 16, "%rd": 64, "%fd": 64}.get(names[0].rstrip("0123456789"), 32)
                 body += [f"st.global.b{bits} [{at}+{32 + 8 * k}], {name};" for k, name in enumerate(names)]
-    text = HEAD.format(version="8.1").replace("sm_90", "sm_90a") + (
+    text = HEAD.format(version="8.2").replace("sm_90", "sm_90a") + (
         ".visible .entry k(.param .u64 a, .param .u64 b)\n{\n"
         + examples.DECLARATIONS.replace(".reg .b128 %q<9>;\n", "").replace("%rd<33>", "%rd<33>, %x")
         + "ld.param.u64 %rd1, [a];\nld.param.u64 %rd2, [b];\nmov.b64 %rd3, %rd1;\n"

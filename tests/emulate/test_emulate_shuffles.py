@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
-from emulate_programs import ENGINES, WAYS, improve, kernel, run
+from emulate_programs import WAYS, improve, kernel, run
 from engine_case import T
 
 CLAMPS = {
@@ -58,34 +56,3 @@ def test_lanes_that_a_kernel_computes(mode: str, which: str) -> None:
                     improve(text, (32,), False, ("memcheck",))
                 found, _ = run("step" if way == "step" else "jit", text, x=x)
                 assert found.tolist() == (wanted & 0xFFFFFFFF).tolist(), (way, clamp, given)
-
-
-@pytest.mark.skipif("jit" not in ENGINES, reason="needs llvmlite")
-@pytest.mark.parametrize("small", [False, True], ids=["good", "quick"])
-def test_no_shuffle_goes_through_memory(small: bool) -> None:
-    """One lane that all read is one element; with 512-bit vectors any lanes are permuted."""
-
-    def emitted(mode: str, lane: str, cpu: Any) -> str:
-        from ptxlab.emulate import lower
-        from ptxlab.emulate.jit.affine.block_rows import Rows
-        from ptxlab.emulate.jit.building.module_text import module_text
-        from ptxlab.emulate.jit.instruments.selection import Instruments
-        from ptxlab.text import parse
-
-        text = kernel(
-            f"ld.global.u32 %r9, [%rd2]; shfl.sync.{mode}.b32 %r5, %r1, {lane}, 31, -1; st.global.u32 [%rd3], %r5;"
-        )
-        made = module_text(lower(parse(text)), cpu, Instruments(), Rows(), diverged=False, small=small)
-        whole = "\n".join(made.pieces)
-        begin = whole.index("shfl.sync")
-        return whole[begin : whole.index("st.global", begin)]
-
-    from ptxlab.emulate.jit.native.code import Cpu
-
-    wide, narrow = Cpu("znver4", "+avx512f"), Cpu("haswell", "+avx2")
-    for cpu in (wide, narrow):
-        assert "gather" not in emitted("idx", "%r9", cpu)
-        assert "extractelement" in emitted("idx", "%r9", cpu)
-    assert emitted("bfly", "%r9", wide).count("vpermi2var.d.512") == 2
-    assert "gather" not in emitted("bfly", "%r9", wide)
-    assert "gather" in emitted("bfly", "%r9", narrow)

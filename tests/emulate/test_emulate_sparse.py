@@ -84,4 +84,4 @@ def test_a_selector_that_there_is_not(opcode: str, legal: str) -> None:
                 e=np.zeros(32),
                 selector=7,
             )
-    assert f"the sparsity selector of {opcode}, its last operand, is {legal}, found 7" in str(raised.value)
+    assert f"{opcode} takes {legal} here, found 7" in str(raised.value)

@@ -124,7 +124,7 @@ def test_refuses_what_it_cannot_run(monkeypatch: pytest.MonkeyPatch) -> None:
     only = copy(known)
     only.op = replace(known.op, executed=False)
     monkeypatch.setattr(kernel_lowering, "form", lambda opcode: only if opcode == only.opcode else form(opcode))
-    text = kernel(instruction).replace("sm_80", "sm_90a").replace(".version 8.0", ".version 8.3")
+    text = kernel(instruction).replace("sm_80", "sm_90a")
     with pytest.raises(UnsupportedInstruction) as caught:
         run("step", text)
     line = 1 + text.splitlines().index(instruction)

@@ -156,11 +156,10 @@ def test_arrays_are_kept_apart_and_in_their_banks() -> None:
     (USES + "mov.u32 %r6, a+112;", TWO),
     (USES + "ld.shared.u32 %r6, [b+-4];", TWO),
     (USES + "mov.u32 %r6, %total_smem_size;", TWO),
-    (USES + "ld.shared.u32 %r6, [16];", TWO),
     ("mov.u32 %r10, a; st.shared.u32 [%r10], %r1;", TWO),
     ("mov.u32 %r10, a; st.shared.u32 [%r10], %r1;", ".shared .align 4 .b8 a[100];"),
 ], ids=[
-    "load behind", "address behind", "load in front", "size", "number", "unnamed", "one array",
+    "load behind", "address behind", "load in front", "size", "unnamed", "one array",
 ])  # fmt: skip
 def test_a_program_that_may_depend_on_the_places_is_left_as_it_is(body: str, before: str) -> None:
     text = kernel_text(body, before)

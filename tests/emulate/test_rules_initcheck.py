@@ -14,7 +14,7 @@ from ptxlab.emulate.language import Pointer, lanes_of
 from ptxlab.emulate.program.addresses import LOCAL_WINDOW
 from ptxlab.emulate.program.lowering_cache import lower
 from ptxlab.emulate.program.register_flow import FOLLOWED, SHUFFLED, USED, USED_BY_WARP, Flow
-from ptxlab.emulate.rules import block_reset, initcheck, initcheck_local, initcheck_registers, initcheck_repeats, notes
+from ptxlab.emulate.rules import block_reset, initcheck, initcheck_local, initcheck_registers, notes
 from ptxlab.emulate.rules.accesses import (
     ALL_THE_SAME,
     CHANGES,
@@ -31,11 +31,9 @@ from ptxlab.emulate.rules.records import (
     ENTRIES,
     GAP,
     MANY,
-    REMEMBERED,
     WARP,
     Block,
     Launch,
-    Remembered,
 )
 from ptxlab.isa.lanes import MODES
 from ptxlab.text import parse
@@ -50,10 +48,7 @@ def compiled() -> Compiled:
     return Compiled(
         [
             initcheck.first_unwritten,
-            initcheck.reach,
             initcheck.all_written,
-            initcheck.group_written,
-            initcheck_repeats.all_before,
             initcheck.report,
             initcheck.mark,
             initcheck.stored,
@@ -78,12 +73,10 @@ def access(block: int, code: int, warp: int, lane: int) -> int:
     return (block % BLOCKS + 1) << BLOCK | code << CODE | warp << WARP | lane
 
 
-def group(accesses: list[tuple[int, int]]) -> tuple[Pointer[int], Pointer[int]]:
-    """The tables of a group of accesses (offset, size): its members and its ranges."""
+def group(accesses: list[tuple[int, int]]) -> Pointer[int]:
+    """The table of a group of accesses (offset, size)."""
     members = [x for k, (at, size) in enumerate(accesses) for x in (at, size, k << CODE)]
-    ranges = [x for at, size in accesses for x in (at, size)]
-    n = len(accesses)
-    return Pointer(np.array([n, *members], np.uint64)), Pointer(np.array([n, *ranges], np.uint64))
+    return Pointer(np.array([len(accesses), *members], np.uint64))
 
 
 def places(draw: random.Random, pattern: int, size: int) -> np.ndarray:
@@ -109,7 +102,7 @@ def test_a_group_is_written_where_all_its_bytes_are(pattern: int, size: int) -> 
     for _ in range(100):
         reach = size * draw.choice([1, 1, 16, 32])  # rows may follow one another
         accesses = [(reach * k, size) for k in sorted(draw.sample(range(6), draw.randrange(1, 4)))]
-        members, ranges = group(accesses)
+        members = group(accesses)
         offsets = places(draw, pattern, size)
         mask = 0xFFFFFFFF if pattern != IN_ONE_ALLOCATION else draw.getrandbits(32)
         bytes_ = [int(offsets[k]) + at + b for k in lanes_of(mask) for at, n in accesses for b in range(n)]
@@ -120,64 +113,9 @@ def test_a_group_is_written_where_all_its_bytes_are(pattern: int, size: int) -> 
         wanted = all(written[b] for b in bytes_)
         seen.add(wanted)
         for engine in ("step", "jit"):
-            arguments = mask, Pointer(written), Pointer(offsets), pattern, ranges, members
-            assert call(engine, initcheck.group_written, *arguments) == wanted, engine
+            arguments = mask, Pointer(written), Pointer(offsets), members
+            assert call(engine, initcheck.all_written, *arguments) == wanted, engine
     assert seen == {True, False}
-
-
-def _block() -> Block:
-    """A block that has just begun, with shared memory."""
-    block = Block.new()
-    block.warps, block.shared_size = 1, BYTES
-    block.written = Pointer(np.zeros(BYTES + 64, np.uint8))
-    block.remembered = Remembered.many(REMEMBERED)
-    block_reset.started(block, 0)
-    return block
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("engine", ["step", "jit"])
-def test_reads_that_are_remembered_are_those_of_written_bytes(engine: str) -> None:
-    draw, block, seen = random.Random(1), _block(), {True: 0, False: 0}
-    tables = [group([(at, 4)]) for at in (0, 0, 4, 128)] + [group([(0, 8), (8, 8)])]
-    for _ in range(3000):
-        offsets = np.uint32(4 * draw.randrange(40)) + np.arange(32, dtype=np.uint32) * np.uint32(
-            draw.choice([0, 4, 68])
-        )
-        if draw.random() < 0.2:
-            offsets[draw.randrange(32)] = 4 * draw.randrange(600)
-        mask = draw.choice([0xFFFFFFFF, 0xFFFFFFFF, 0xFFFF, 1 << draw.randrange(32), draw.getrandbits(32) | 1])
-        members, ranges = draw.choice(tables)
-        if draw.random() < 0.03:
-            block_reset.started(block, draw.randrange(9))
-        elif draw.random() < 0.3:
-            block.written.array[offsets[draw.randrange(32)] :][: 4 * draw.choice([1, 16, 300])] = 255
-        given = mask, Pointer(offsets), IN_ONE_ALLOCATION, ranges, members
-        wanted = initcheck.group_written(mask, block.written, *given[1:])
-        assert call(engine, initcheck_repeats.all_before, block, 0, *given) == wanted
-        seen[bool(wanted)] += 1
-    assert min(seen.values()) > 300
-
-
-@pytest.mark.parametrize("engine", ["step", "jit"])
-def test_what_is_remembered_ends_with_the_block(engine: str) -> None:
-    block, (members, ranges) = _block(), group([(8, 4)])
-    block.written.array[:4000] = 255
-
-    def written(first: int, apart: int, mask: int = 0xFFFFFFFF) -> bool:
-        offsets = Pointer((first + apart * np.arange(32)).astype(np.uint32))
-        given = mask, offsets, IN_ONE_ALLOCATION, ranges, members
-        return bool(call(engine, initcheck_repeats.all_before, block, 0, *given))
-
-    assert written(0, 68)
-    assert block.reached[0] == 4000
-    block.written.array[:] = 0  # as it never is: to tell what is remembered
-    assert written(0, 68)
-    assert not written(4, 68)
-    assert not written(0, 64)
-    assert not written(0, 68, 0xFFFF)
-    block_reset.started(block, 1)
-    assert not written(0, 68)
 
 
 @pytest.mark.parametrize("size", [1, 2, 4, 8, 16])
@@ -197,31 +135,8 @@ def test_what_is_stored_is_written(pattern: int, size: int) -> None:
             wanted[int(offsets[lane]) + size : int(offsets[lane]) + 2 * size] = 255
         for engine in ("step", "jit"):
             written = before.copy()
-            call(engine, initcheck.mark, mask, Pointer(written), Pointer(offsets), pattern, size, size)
+            call(engine, initcheck.mark, mask, Pointer(written), Pointer(offsets), size, size)
             assert np.array_equal(written, wanted), engine
-
-
-@pytest.mark.parametrize("engine", ["step", "jit"])
-def test_how_far_a_stretch_is_written(engine: str) -> None:
-    """From its beginning up to the first hole, the next gap or the end; a block that begins starts again."""
-    block = Block.new()
-    block.shared_size, block.written = 600, Pointer(np.zeros(664, np.uint8))
-    block.gaps = Pointer(np.array([1, 200, 100], np.uint64))
-    call(engine, block_reset.started, block, 0)
-    assert block.reached.array[:2].tolist() == [0, 300]
-    for first, last, stretch, reached in (
-        (0, 90, 0, 90),
-        (91, 200, 0, 90),
-        (90, 91, 0, 200),
-        (300, 301, 1, 301),
-        (301, 600, 1, 600),
-        (0, 1, 1, 600),
-    ):
-        block.written.array[first:last] = 255
-        call(engine, initcheck.reach, block, stretch)
-        assert block.reached[stretch] == reached
-    call(engine, block_reset.started, block, 1)
-    assert block.reached.array[:2].tolist() == [0, 300]
 
 
 def test_the_first_unwritten_byte_is_found_wherever_it_is() -> None:
@@ -240,7 +155,7 @@ def test_each_access_of_a_group_is_noted_with_its_first_lane(engine: str) -> Non
     block.linear, block.now = 7, access(7, 0, 0, 0)
     written = np.full(BYTES, 255, np.uint8)
     written[[4 * 5 + 2, 4 * 9, 2048 + 4 * 31 + 3]] = 0
-    members, _ = group([(0, 4), (1024, 4), (2048, 4)])
+    members = group([(0, 4), (1024, 4), (2048, 4)])
     offsets = Pointer(np.arange(0, 128, 4, dtype=np.uint32))
     for mask in (0xFFFFFFFF, 0xFFFFFF00):
         call(engine, initcheck.report, launch, block, 3, mask, Pointer(written), offsets, 0x1000, members)
@@ -386,7 +301,7 @@ def test_a_store_between_two_arrays_is_noted_and_not_written(size: int) -> None:
             start = draw.choice([1024, 4096, 5120]) - size * draw.randrange(40)
             offsets = (start + size * np.arange(32)).astype(np.uint32)
             gone = [k for k in range(32) if 1024 <= offsets[k] < 1152 or 4096 <= offsets[k] < 5120]
-            given = 0xFFFFFFFF, block.written, Pointer(offsets), IN_A_ROW, 0, size, 7 << CODE, 0x400
+            given = 0xFFFFFFFF, block.written, Pointer(offsets), 0, size, 7 << CODE, 0x400
             call(engine, initcheck.stored, launch, block, 1, *given)
             found = [(note.kind, note.code, note.lane, note.address) for note in notes.noted(launch, PROGRAM)]
             assert found == [(OVERRUN, 7, k, 0x400 + offsets[k]) for k in gone[:1]]

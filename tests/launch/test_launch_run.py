@@ -406,7 +406,7 @@ def test_what_cannot_be_loaded_is_refused_before_anything_is_copied(
     from ptxlab.text import validate
 
     collecting: list[bool] = []
-    lower, explained = emulate.lower, validate.explained
+    lower, whole = emulate.lower, validate.validate
 
     def noted(work: object) -> object:
         def run(*args: object, **options: object) -> object:
@@ -419,7 +419,7 @@ def test_what_cannot_be_loaded_is_refused_before_anything_is_copied(
         raise AssertionError("memory of a kernel that cannot run")
 
     monkeypatch.setattr(plan, "lower", noted(lower))
-    monkeypatch.setattr(validate, "explained", noted(explained))
+    monkeypatch.setattr(validate, "validate", noted(whole))
     monkeypatch.setattr(emulate, "Memory", memory)
     text = SAXPY.replace("fma.rn.f32 %yi,", wrong if wrong[-1] == " " else f"{wrong} %yi,")
     x = np.ones(32, np.float32)

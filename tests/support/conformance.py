@@ -7,6 +7,7 @@ what it wrote. Running it gives bits; two engines, or a GPU, must give the same 
 from __future__ import annotations
 
 import random
+import re
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -166,6 +167,16 @@ def by_lane(name: str, version: str, target: str, body: str) -> str:
 """
 
 
+def last(opcode: str) -> int:
+    """The target to run an instruction on that later ones do not have: a vote or shuffle without a mask, a conversion
+    of 32-bit addresses. 0 for all others, -1 for what no target has: 32-bit addresses in another block."""
+    if form(opcode).op.ended is not None:
+        return 60
+    if not re.fullmatch(r"cvta\.[\w:.]+\.u32", opcode):
+        return 0
+    return -1 if "shared::cluster" in opcode else 80
+
+
 def program(chosen: list[str]) -> tuple[str, np.ndarray, list[Case]]:
     """A PTX module that executes these opcodes one after the other, its input, and the cases in it."""
     cases: list[Case] = []
@@ -176,10 +187,11 @@ def program(chosen: list[str]) -> tuple[str, np.ndarray, list[Case]]:
         cases.append(made)
         inputs += made.inputs
         results += len(made.results)
-    sm = max([80, *(c.form.sm for c in cases)])
+    sm = max(map(last, chosen), default=0) or max([80, *(c.form.sm for c in cases)])
     version = max([(8, 0), *(c.form.version for c in cases)])
     body = "\n    ".join(line for c in cases for line in c.text)
-    text = by_lane("conformance", f"{version[0]}.{version[1]}", f"sm_{sm}", body)
+    target = f"sm_{sm}{'a' * any(c.form.op.specific for c in cases)}"
+    text = by_lane("conformance", f"{version[0]}.{version[1]}", target, body)
     data = np.stack(inputs) if inputs else np.zeros((1, 32), np.uint64)
     return text, data, cases
 

@@ -44,7 +44,7 @@ REGISTERS = """
 def kernel(body: str, before: str = "") -> str:
     """A module around a kernel `k(out, x)`: %r1 is the thread's number in its block, %rd3 = &out[thread in grid]."""
     return f"""
-.version 8.0
+.version 8.8
 .target sm_80
 .address_size 64
 {before}

@@ -31,7 +31,7 @@ class Case:
 
     def text(self) -> str:
         """The PTX."""
-        return kernel(self.body, self.before).replace(".version 8.0", f".version {self.version}")
+        return kernel(self.body, self.before).replace(".version 8.8", f".version {self.version}")
 
     def run(self, engine: str, **options: Any) -> tuple[np.ndarray, Report]:
         """What it leaves in `out` on an engine, and the report."""

@@ -59,7 +59,8 @@ def program(opcode: str, selector: int | None = None) -> tuple[str, Product]:
     else:
         lines.append(f"ld.global.b32 %r3, [%rd6+{at}];\n    {opcode} {d}, {a}, {b}, {c}, %r3, {selector};")
     lines += [f"st.global.b{widths['d']} [%rd7+{256 * i}], {r};" for i, r in enumerate(names["d"])]
-    return kernel("    " + "\n    ".join(lines)), p
+    text = kernel("    " + "\n    ".join(lines))
+    return text.replace("sm_80", f"sm_{max(80, form(opcode).sm)}"), p
 
 
 def multiply(

@@ -182,7 +182,7 @@ class Program:
                 f"add.u32 {d}, {a}, {self.scalar};", f"add.u32 {d}, {a}, {b};", f"sub.u32 {d}, {a}, {b};",
                 f"sub.u32 {d}, {self.scalar}, {a};", f"mul.lo.s32 {d}, {a}, {n};", f"mad.lo.s32 {d}, {a}, {n}, {b};",
                 f"shl.b32 {d}, {a}, {self.random.choice((0, 1, 2, 5, 30, 31, 32))};",
-                f"mad.lo.u32 {d}, %r2, %r3, {self.random.choice(('%tid.x', '%tid.y', a))};",
+                f"mov.u32 %r28, {self.random.choice(('%tid.x', '%tid.y', a))}; mad.lo.u32 {d}, %r2, %r3, %r28;",
                 f"mul.lo.u32 {d}, {a}, {self.stride};", f"mad.lo.u32 {d}, {a}, {self.stride}, {b};",
                 self.element(d), self.element(d), self.element(d),
                 f"and.b32 {d}, {a}, {self.random.choice((31, 127, -32, 15, 0x80000000))};", f"or.b32 {d}, {a}, 64;",

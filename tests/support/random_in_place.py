@@ -78,7 +78,7 @@ class Program:
 
     def _moved(self, to: int, *, write: bool, base: str = "%rd20", number: int = 6) -> str:
         type_, register = SIZES[self.size]
-        place = f"[{base}{to * self.size:+d}]"
+        place = f"[{base}+{to * self.size}]"
         register = f"{register}{number}"
         return f"st.global.{type_} {place}, {register};" if write else f"ld.global.{type_} {register}, {place};"
 

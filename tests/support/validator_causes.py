@@ -254,13 +254,6 @@ KNOWN = (
         TABLE_LACKS,
     ),
     Cause(
-        "the state of an mbarrier in a register of floats",
-        "assembler",
-        r"^Arguments mismatch for instruction 'mbarrier\.",
-        r"\bmbarrier\.\S* %fd",
-        TABLE_LACKS,
-    ),
-    Cause(
         "a sum of which a video instruction selects a part",
         "assembler",
         r"^Incorrect video selector",
@@ -275,13 +268,6 @@ KNOWN = (
         "assembler",
         r"^Illegal modifier '\.a?cube' for instruction 'tex'",
         r"\btex\.a?cube\.\S* .*\], ",
-        TABLE_LACKS,
-    ),
-    Cause(
-        "registers of dp2a and dp4a",
-        "assembler",
-        r"^Arguments mismatch for instruction 'dp[24]a",
-        r"\bdp[24]a\.",
         TABLE_LACKS,
     ),
     Cause(

@@ -71,7 +71,7 @@ def program(opcode: str, *, a_registers: bool, more: str, scale: bool, size: int
     load += f"    ld.global.b32 %e, [%rd1+{128 * (d + a)}];\n"
     store = "".join(f"    st.global.b32 [%rd1+{128 * k}], %d{k};\n" for k in range(d))
     return f"""
-.version 8.2
+.version 8.8
 .target sm_90a
 .address_size 64
 .extern .shared .align 1024 .b8 tile[];

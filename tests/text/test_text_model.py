@@ -179,7 +179,7 @@ def test_a_nan_keeps_its_bits() -> None:
         ("-%r2.b0", Sum(Name("%r2.b0"), 0, -1)),
         ("{%r2, _, 0}", Vector((Name("%r2"), Name("_"), Number("0", "int", 0)))),
         ("table+16", Sum(Name("table"), 16)),
-        ("table - 2*8", Sum(Name("table"), -16)),
+        ("table + -2*8", Sum(Name("table"), -16)),
         ("table[3]", Element(Name("table"), Number("3", "int", 3, 3))),
         ("[%rd1]", Address(Name("%rd1"))),
         ("[ %rd1 + 4 * 4 - 8 ]", Address(Name("%rd1"), 8)),

@@ -14,11 +14,10 @@ import pytest
 
 from ptxlab.errors import PtxError, Span
 from ptxlab.isa import find_form
-from ptxlab.text import Instruction, Token, parse, spelling
+from ptxlab.text import Token, parse, spelling
 from ptxlab.text.lexer import Source
-from ptxlab.text.operand_messages import Find
 from ptxlab.text.parser import _Parser
-from ptxlab.text.validate import _Validator, explained, validate
+from ptxlab.text.validate import _Validator, check, validate
 
 CORPUS = Path(__file__).parents[1] / "corpus"
 COMPILED = sorted(
@@ -73,9 +72,23 @@ def test_compilers_output_has_no_finding(path: Path) -> None:
         ("7.0", "sm_80", "vote.ballot.b32 %r1, %p;", "6:2: vote.ballot.b32 ended with PTX 6.4 on sm_70; vote.sync, "
          "which also takes the mask of the lanes that take part, is there instead", ""),
         ("7.0", "sm_80", "mbarrier.test_wait.b64 %p, [%d], %d;", "", ""),
-        ("6.3", "sm_80", "fence.proxy.async; ret;", "6:2: fence.proxy.async needs sm_90 or later; this text is for "
-         "sm_80", ".target sm_90"),
-        ("6.3", "sm_70", "fence.proxy.async;", "", ""),
+        ("6.3", "sm_70", "fence.proxy.async;", "6:2: fence.proxy.async needs PTX 8.0 or later; this text is .version "
+         "6.3", ".version 8.0"),
+        ("8.0", "sm_70", "fence.proxy.async;", "6:2: fence.proxy.async needs sm_90 or later; this text is for sm_70",
+         ".target sm_90"),
+        ("6.0", "sm_75", "ret;", "2:9: PTX 6.0 does not have sm_75; PTX 6.3 is the first that does", ".version 6.3"),
+        ("8.0", "sm_121", "ret;", "2:9: PTX 8.0 does not have sm_121; PTX 8.8 is the first that does", ".version 8.8"),
+        ("5.1", "sm_70", "ret;", "", ""),
+        ("7.0", "compute_80", "ret;", "", ""),
+        ("6.5", "compute_80", "ret;", "2:9: PTX 6.5 does not have compute_80; PTX 7.0 is the first that does",
+         ".version 7.0"),
+        ("8.0", "sm_80, texmode_independent", "ret;", "", ""),
+        ("8.0", "sm_80, nothing", "ret;", "2:16: there is no target nothing", ""),
+        ("8.0", "sm_999", "ret;", "2:9: there is no target sm_999", ".target sm_90"),
+        ("8.0", "sm80", "ret;", "2:9: there is no target sm80", ".target sm_80"),
+        ("8.0", "sm_80a", "ret;", "2:9: there is no target sm_80a", ".target sm_80"),
+        ("7.9", "sm_80", "ret;", "1:10: there is no PTX 7.9", ".version 7.8"),
+        ("99.9", "sm_999", "ret;", "", ""),
         ("7.8", "sm_90", "{ .reg .b16 %h; cvt.rn.f16x2.e4m3x2 %r1, %h; }", "", ""),
     ],
 )  # fmt: skip
@@ -349,21 +362,23 @@ def test_a_wrong_modifier_asks_the_table_little(wrong: str, most: int, monkeypat
     assert len(set(asked)) == len(asked)
 
 
-def test_what_stops_a_launch_is_explained_by_its_line_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of a file with many mistakes, the launch explains the one that it met."""
-    module = parse(HEAD + "fma.zz.f32 %f1, %f1, %f1, %f1;\n" * 30 + "}", "k.ptx")
-    refused = validate(module)[7]
-    shown = str(refused)
-    judged: list[str] = []
-    whole = _Validator.modifiers_and_count
+def test_the_gate_judges_a_module_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A module in which it has found nothing is not judged again; of a wrong one the first mistake is raised."""
+    right, wrong = parse(HEAD + "}"), parse(HEAD + "fma.zz.f32 %f1, %f1, %f1, %f1;\n" * 3 + "}", "k.ptx")
+    judged: list[int] = []
+    whole = _Validator.findings
 
-    def counted(self: _Validator, instruction: Instruction, find: Find) -> Iterator[PtxError]:
-        judged.append(instruction.opcode)
-        return whole(self, instruction, find)
+    def counted(self: _Validator) -> Iterator[PtxError]:
+        judged.append(id(self.module))
+        return whole(self)
 
-    monkeypatch.setattr(_Validator, "modifiers_and_count", counted)
-    assert str(explained(module, refused)) == shown
-    assert judged == ["fma.zz.f32"]
+    monkeypatch.setattr(_Validator, "findings", counted)
+    for _ in range(3):
+        check(right)
+    assert judged == [id(right)]
+    for _ in range(2):
+        with pytest.raises(PtxError, match=r"^k.ptx:11:5: fma needs .rnd here"):
+            check(wrong)
 
 
 def test_the_collector_is_on_again_whatever_happens() -> None:

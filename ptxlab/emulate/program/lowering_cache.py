@@ -13,11 +13,19 @@ if TYPE_CHECKING:
     from ptxlab.text.model import Module
 
 
-def lower(module: Module, entry: str | None = None, arch: str | None = None, *, shared_gaps: bool = False) -> Program:
+def lower(
+    module: Module,
+    entry: str | None = None,
+    arch: str | None = None,
+    *,
+    shared_gaps: bool = False,
+    judged: bool = False,
+) -> Program:
     """The flat program of one kernel of a module. `entry` may be left out when there is one kernel only. shared_gaps:
     with gaps between the arrays of shared memory, where the program does not depend on their places (see the module
-    `shared_gaps`).
+    `shared_gaps`). judged: the text has run before.
 
+    This is the gate that every text passes before it runs: `PtxError` for the first mistake in it.
     Raises `UnsupportedInstruction` naming the line of a form that the CPU machine does not execute, `PtxError` for an
     undeclared register or label, `LaunchError` for an unknown kernel.
     """
@@ -27,6 +35,10 @@ def lower(module: Module, entry: str | None = None, arch: str | None = None, *, 
         if known is not None:
             _recent.move_to_end(key)
             return known[1]
+    if not judged:
+        from ptxlab.text.validate import check
+
+        check(module)
     program = _lowered(module, entry, arch, shared_gaps)
     with _lock:
         _recent[key] = (module, program)  # the module is cached too, so that no other gets its id

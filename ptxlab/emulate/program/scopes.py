@@ -23,7 +23,7 @@ from ptxlab.emulate.program.layout import Area
 from ptxlab.errors import PtxError
 from ptxlab.isa import types
 from ptxlab.isa.special_registers import SPECIAL
-from ptxlab.text import declaration_rules, model
+from ptxlab.text import model
 from ptxlab.text.model import Function, Module, Variable
 
 EXTERN = 1 << 40
@@ -86,7 +86,6 @@ class Names:
     """
 
     def __init__(self, module: Module, shared_start: int, shared_gap: int = 0) -> None:
-        declaration_rules.check(module)
         self.module = module
         self.lines = str(module).splitlines()
         self.registers: list[Register] = []

@@ -8,7 +8,7 @@ bank.
 from __future__ import annotations
 
 from ptxlab import targets
-from ptxlab.emulate.program.flat_program import Group, Literal, Mem, Source, Special, Symbol
+from ptxlab.emulate.program.flat_program import Group, Mem, Source, Special, Symbol
 from ptxlab.emulate.program.kernel_lowering import KernelLowering
 from ptxlab.emulate.program.program import Program
 from ptxlab.text import Module
@@ -41,8 +41,6 @@ def _by_name_alone(program: Program, dynamic: set[str]) -> bool:
     named: set[tuple[str, int, int]] = set()
     for code in program.codes:
         for source in code.sources:
-            if isinstance(source, Mem) and code.space == "shared" and isinstance(source.base, Literal):
-                return False
             for symbol, offset in _symbols(source):
                 if symbol.name in dynamic and symbol.value + offset >= program.dynamic_start:
                     continue

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ptxlab.emulate.language import *
-from ptxlab.emulate.rules.records import BLOCK, BLOCKS, GAP, RANKS, STRETCHES, TIME, WAITS, Block
+from ptxlab.emulate.rules.records import BLOCK, BLOCKS, GAP, RANKS, TIME, WAITS, Block
 
 
 @rule
@@ -32,12 +32,9 @@ def started(block: Block, linear: u64) -> None:
         fill_bytes(peers.cast(u8), 0, 32 * RANKS * 32 * 4)
     if written is not None:
         fill_bytes(written, 0, shared_size)
-        block.reached[0] = 0
         if gaps is not None:
             for k in range(gaps[0]):
                 fill_bytes(written + gaps[2 * k + 1], GAP, gaps[2 * k + 2])
-                if k + 1 < STRETCHES:
-                    block.reached[k + 1] = gaps[2 * k + 1] + gaps[2 * k + 2]
     if records is not None:
         fill_bytes(records, 0, 24 * stride)
     if pending is not None:

@@ -5,28 +5,19 @@ when a block begins; global memory is checked where the launch knows that a buff
 a module of its own, `initcheck_local`, and so have registers, `initcheck_registers`.
 
 `offsets` are the distances of 32 lanes from the start of that memory; `members` is a count, then a `Member` for each
-access of a group; `ranges` is a count, then offset and size of each range that the group covers.
+access of a group.
 """
 
 from __future__ import annotations
 
 from ptxlab.emulate.language import *
-from ptxlab.emulate.rules.accesses import (
-    ALL_THE_SAME,
-    HALVES_IN_A_ROW,
-    HALVES_THE_SAME,
-    IN_A_ROW,
-    IN_ONE_ALLOCATION,
-    Member,
-)
+from ptxlab.emulate.rules.accesses import Member
 from ptxlab.emulate.rules.note_kinds import OVERRUN, UNINITIALISED
 from ptxlab.emulate.rules.notes import note, serial
 from ptxlab.emulate.rules.records import CODE, GAP, LAST_CODE, WARP, WRITTEN, Block, Launch
 
 ALL_WRITTEN, ALL_GAP = 0x01010101 * WRITTEN, 0x01010101 * GAP
 """The records of four bytes that have been written, and of four in a gap between two arrays."""
-FEW = 4
-"""Lanes whose words are marked one by one: AMD's CPUs take as long to scatter one word as sixteen."""
 CLOSE = 256
 """Bytes by which the first and the last of some lanes may be apart to be looked at together."""
 
@@ -45,40 +36,6 @@ def first_unwritten(written: Pointer[u8], size: u64) -> u64:
     while at < size and written[at] == WRITTEN:
         at += 1
     return at
-
-
-@rule
-def reach(block: Block, stretch: u64) -> None:
-    """Finds out how far a stretch of shared memory has been written meanwhile."""
-    at = block.reached[stretch]
-    if at < block.shared_size:
-        block.reached[stretch] = at + first_unwritten(block.written + at, block.shared_size - at)
-
-
-@rule
-def all_written(written: Pointer[u8], at: u64, ranges: Pointer[u64]) -> boolean:
-    """Whether all ranges of a group are written; its offset is the same for all lanes."""
-    for k in range(ranges[0]):
-        size = ranges[2 * k + 2]
-        if first_unwritten(written + (at + ranges[2 * k + 1]), size) != size:
-            return False
-    return True
-
-
-@rule
-def rows_written(written: Pointer[u8], first: u64, count: u64, members: Pointer[u64]) -> boolean:
-    """Whether everything is written that `count` lanes read, each right after the one before it. Rows that follow one
-    another, like those of a tile, are looked at as one."""
-    group = (members + 1).cast(Member)
-    begin, end = first + group[0].at, first + group[0].at
-    for k in range(members[0]):
-        at = first + group[k].at
-        if at != end:
-            if first_unwritten(written + begin, end - begin) != end - begin:
-                return False
-            begin = at
-        end = at + group[k].bytes * count
-    return first_unwritten(written + begin, end - begin) == end - begin
 
 
 @rule(inline=True)
@@ -113,20 +70,8 @@ def lanes_written(mask: u32, written: Pointer[u8], offsets: Pointer[u32], at: u6
 
 
 @rule
-def group_written(
-    mask: u32, written: Pointer[u8], offsets: Pointer[u32], pattern: u32, ranges: Pointer[u64], members: Pointer[u64]
-) -> boolean:
-    """Whether everything is written that a group of accesses with this pattern reads."""
-    low: u64 = offsets[0]
-    high: u64 = offsets[16]
-    if pattern == IN_A_ROW:
-        return rows_written(written, low, 32, members)
-    if pattern == HALVES_IN_A_ROW:
-        return rows_written(written, low, 16, members) and (low == high or rows_written(written, high, 16, members))
-    if pattern == ALL_THE_SAME:
-        return all_written(written, low, ranges)
-    if pattern == HALVES_THE_SAME:
-        return all_written(written, low, ranges) and all_written(written, high, ranges)
+def all_written(mask: u32, written: Pointer[u8], offsets: Pointer[u32], members: Pointer[u64]) -> boolean:
+    """Whether everything is written that lanes read in a group of accesses."""
     group = (members + 1).cast(Member)
     for k in range(members[0]):
         if not lanes_written(mask, written, offsets, group[k].at, group[k].bytes):
@@ -197,29 +142,16 @@ def report(
 
 
 @rule
-def mark(mask: u32, written: Pointer[u8], offsets: Pointer[u32], pattern: u32, offset: u64, size: u64) -> None:
-    """Lanes with this pattern have stored `size` bytes each, `offset` after their own offsets."""
-    if pattern == IN_A_ROW:
-        fill_bytes(written + (offsets[0] + offset), WRITTEN, size * 32)
-    elif pattern == HALVES_IN_A_ROW:
-        fill_bytes(written + (offsets[0] + offset), WRITTEN, size * 16)
-        fill_bytes(written + (offsets[16] + offset), WRITTEN, size * 16)
-    elif size < 4:
-        if not range_written(mask, written, offsets, offset, size):
-            for lane in lanes_of(mask):
-                at = offsets[lane] + offset
-                for k in range(size):
-                    written[at + k] = WRITTEN
-    elif count(mask) <= FEW:
+def mark(mask: u32, written: Pointer[u8], offsets: Pointer[u32], offset: u64, size: u64) -> None:
+    """Lanes have stored `size` bytes each, `offset` after their own offsets."""
+    if size < 4:
         for lane in lanes_of(mask):
-            word = (offsets[lane] + offset) >> 2  # such accesses are aligned to four bytes at least
-            for k in range(size >> 2):
-                written.cast(u32)[word + k] = ALL_WRITTEN
-    elif not range_written(mask, written, offsets, offset, size):
-        words, chosen, full = written.cast(u32), lanes(mask), narrow(splat(ALL_WRITTEN))
-        first = (load_lanes(offsets) + u32(offset)) >> 2
-        for word in range(size >> 2):
-            scatter(words, first + u32(word), full, chosen)
+            fill_bytes(written + (offsets[lane] + offset), WRITTEN, size)
+        return
+    words, chosen, full = written.cast(u32), lanes(mask), narrow(splat(ALL_WRITTEN))
+    first = (load_lanes(offsets) + u32(offset)) >> 2  # such accesses are aligned to four bytes at least
+    for word in range(size >> 2):
+        scatter(words, first + u32(word), full, chosen)
 
 
 # -- past an array -----------------------------------------------------------------------------------------------------
@@ -230,8 +162,6 @@ def in_gap(mask: u32, written: Pointer[u8], offsets: Pointer[u32], at: u64, size
     """The lanes of the mask whose access touches a gap between two arrays."""
     past: u32 = 0
     if size < 4:
-        if range_written(mask, written, offsets, at, size):
-            return past
         for lane in lanes_of(mask):
             if written[offsets[lane] + at] == GAP:
                 past |= u32(1) << lane
@@ -275,7 +205,6 @@ def stored(
     mask: u32,
     written: Pointer[u8],
     offsets: Pointer[u32],
-    pattern: u32,
     at: u64,
     size: u64,
     access: u64,
@@ -283,8 +212,5 @@ def stored(
 ) -> None:
     """Lanes store `size` bytes each to shared memory: the bytes that lie in an array count as written."""
     if launch.gaps:
-        past = overruns(launch, block, warp, mask, written, offsets, at, size, access, start)
-        if past:
-            mark(mask & ~past, written, offsets, IN_ONE_ALLOCATION, at, size)
-            return
-    mark(mask, written, offsets, pattern, at, size)
+        mask &= ~overruns(launch, block, warp, mask, written, offsets, at, size, access, start)
+    mark(mask, written, offsets, at, size)

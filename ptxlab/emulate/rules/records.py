@@ -124,10 +124,6 @@ class Mates(Record):
     came: Array[u32] = array(2 * RANKS, 32, align=64)  # [2 * rank + parity of the phase, warp]: when it arrived
 
 
-STRETCHES = 4
-"""Stretches of shared memory of which initcheck knows how far they are written."""
-
-
 class Block(Record):
     """The checks' record of a block. Warps are numbered within the block, times are those of its clock."""
 
@@ -141,7 +137,6 @@ class Block(Record):
     syncs: u64  # the same of `.sync` instructions, of barriers for some of the warps and of `bar.arrive`
     product_waited: u64  # the same of waits for products of `wgmma`
     written: Pointer[u8]  # initcheck: of each byte of shared memory whether it was written
-    reached: Array[u64] = array(STRETCHES)  # initcheck: up to where each stretch between two gaps is written, at least
     gaps: Pointer[u64]  # initcheck: how many gaps lie between its arrays, then the offset and size of each
     records: Pointer[u64]  # racecheck: the records of shared memory; how many writers there are, then readers
     stride: u64

@@ -12,7 +12,6 @@ from ptxlab.emulate.program.flat_program import Code
 from ptxlab.emulate.program.lane_types import LANES
 from ptxlab.emulate.rules import async_proxy, initcheck, initcheck_local, race_accesses, race_order, races
 from ptxlab.emulate.rules import copies_in_flight as in_flight
-from ptxlab.emulate.rules.accesses import IN_ONE_ALLOCATION
 from ptxlab.emulate.rules.instructions import acquires, clears, wide
 from ptxlab.emulate.rules.records import CODE
 from ptxlab.emulate.step.access import Touch
@@ -172,7 +171,7 @@ class CheckedWarp(Warp):
         if what == "atomic" and reads and launch.gaps:  # an access to a gap has been noted
             lanes &= ~initcheck.in_gap(lanes, at, offsets, 0, size)
         if what != "load":
-            given = IN_ONE_ALLOCATION, 0, size, code.index << CODE, start
+            given = 0, size, code.index << CODE, start
             initcheck.stored(launch, block, self.warp, lanes, at, offsets, *given)
 
     def _raced(

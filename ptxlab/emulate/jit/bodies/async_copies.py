@@ -10,7 +10,7 @@ from ptxlab.emulate.jit.llvm.ir_text import W
 from ptxlab.emulate.jit.llvm.values import Value
 from ptxlab.emulate.jit.translation.rule_calls import THERE, Function, call
 from ptxlab.emulate.program.flat_program import Code, Mem, Reg
-from ptxlab.emulate.rules.accesses import IN_ONE_ALLOCATION, READS
+from ptxlab.emulate.rules.accesses import READS
 from ptxlab.emulate.rules.async_copies import copy
 from ptxlab.emulate.runtime import state as S
 from ptxlab.isa.actions import Action
@@ -161,7 +161,7 @@ class Copies(Body):
                 )
             )
         if checks.init:
-            checks.stored(code, self.active.bits, str(IN_ONE_ALLOCATION), 0, size)
+            checks.stored(code, self.active.bits, 0, size)
         if checks.sync:
             checks.of_copies(start, "%addrs", str(size), str(code.index))
             checks.tile_stored(self.active.bits, checks.members(members), self.program.shared_start)

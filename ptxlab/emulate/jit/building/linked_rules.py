@@ -99,13 +99,15 @@ def _symbols(functions: Iterable[Function]) -> tuple[str, ...]:
 def functions_of(symbols: Iterable[str]) -> list[Function]:
     """The rules that have these symbols."""
     listed = list(symbols)
-    if any(rule_named(symbol) is None for symbol in listed):  # of a file that this process has not imported
-        from ptxlab.emulate.rules import scheduling  # noqa: F401
-
-        all_bodies()
-        _asked_for()
+    for load in (_load_scheduler, all_bodies, _asked_for):  # what rules are in, the most usual first
+        if any(rule_named(symbol) is None for symbol in listed):
+            load()
     found = [rule_named(symbol) for symbol in listed]
     return [rule.function for rule in found if rule is not None]
+
+
+def _load_scheduler() -> None:
+    from ptxlab.emulate.rules import scheduling  # noqa: F401
 
 
 def usual_parts(cpu: Cpu) -> list[Part]:

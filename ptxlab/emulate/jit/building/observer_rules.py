@@ -34,7 +34,7 @@ CHECKS: tuple[Function, ...] = (
     race_order.cluster_waited, race_order.sync_warp, race_order.sync_lanes, race_order.arrived, races.storing,
     races.stored,
     race_accesses.at_one_address, race_accesses.at_addresses, lane_by_lane.each,
-    initcheck.reach, initcheck.all_written, initcheck.group_written,
+    initcheck.all_written,
     initcheck.report, initcheck.stored, initcheck.overruns,
     initcheck_registers.executed, warpgroup_registers.touched, warpgroup_registers.wrote,
     warpgroup_registers.fenced, warpgroup_registers.unfenced, async_proxy.stored, async_proxy.fenced,

@@ -7,7 +7,7 @@ threads or a store. Consecutive addresses, or one address for all lanes, are che
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext
 
 from ptxlab.emulate.jit.checks.check_instrument import CheckInstrument, Checks, Members
 from ptxlab.emulate.jit.emitter.access_groups import Group, Seen, access_shape, place_of
@@ -20,7 +20,7 @@ from ptxlab.emulate.jit.translation.rule_calls import THERE, call
 from ptxlab.emulate.program.flat_program import Code
 from ptxlab.emulate.rules import initcheck, race_accesses, races
 from ptxlab.emulate.rules import instructions as rules
-from ptxlab.emulate.rules.accesses import ALL_THE_SAME, ANYWHERE, CHANGES, IN_A_ROW, WRITES
+from ptxlab.emulate.rules.accesses import ANYWHERE, CHANGES, WRITES
 from ptxlab.emulate.runtime import state as S
 
 _DECLARED = (
@@ -48,7 +48,6 @@ class CheckedAccesses(CheckInstrument):
         self._covered: dict[int, set[int]] = {}
         self._roots: dict[int, Root] = {}
         self._bytes_in: dict[int, str] = {}
-        self._written = checks.written
 
     def enters(self) -> None:
         self.t.declared.update(_DECLARED)
@@ -143,21 +142,14 @@ class CheckedAccesses(CheckInstrument):
             self._spread(off)
             lane = t.and_("i32", self.active.bits, t.sub("i32", 0, self.active.bits))  # one is enough
             self.checks.touch_copied(self.checks.if_shared(code, start, lane), self.checks.members(members))
-        accessed = [(at, size) for _, at, size in members]
-        if self.checks.init and not write:
-            known = self._written.unless_one(off, accessed) if seen.code.space == "shared" else nullcontext()
-            with known, t.if_then(t.ne("ptr", written, "null")):
-                good = t.let(call(initcheck.all_written, written, off, self.checks.ranges(members)))
-                with t.unless(good, cold=True):
-                    self._spread(off)
-                    self._report(written, start, members)
-        elif self.checks.init and seen.code.space == "shared" and self.program.shared_gap:
-            with self._written.unless_one(off, accessed, write=True):
-                self._spread(off)
-                lane = t.and_("i32", self.active.bits, t.sub("i32", 0, self.active.bits))  # one is enough
-                self.checks.stored(seen.code, lane, str(ALL_THE_SAME), seen.offset, seen.size)
-        elif self.checks.init and seen.code.space == "shared":
-            self._mark(off, seen.offset, seen.size)
+        if self.checks.init:
+            self._spread(off)
+            lane = t.and_("i32", self.active.bits, t.sub("i32", 0, self.active.bits))  # one is enough
+            if code.space != "shared":  # offsets of lanes have 32 bits
+                far = t.and_("i64", off, -(1 << 32))
+                written = t.select(t.eq("ptr", written, "null"), "ptr", "null", t.offset(written, far))
+                start = t.add("i64", start, far)
+            self._initialised(seen, members, lane, written, start)
 
     def _spread(self, off: str) -> None:
         """One offset for all lanes into the buffer for offsets."""
@@ -210,57 +202,32 @@ class CheckedAccesses(CheckInstrument):
             self.checks.touch_copied(
                 self.checks.if_shared(seen.code, start, self.active.bits), self.checks.members(members)
             )
-        accessed = [(at, size) for _, at, size in members]
-        shared = seen.code.space == "shared"
-        known: AbstractContextManager[None] = nullcontext()
-        if self.checks.init and shared:
-            known = self._written.unless_near(group, accessed, write=seen.write)
-        if self.checks.init and shared and not seen.write:
-            with known:
-                self._offsets(group)
-                tables = self.checks.ranges(members), self.checks.members(members)
-                good = t.let(call(initcheck.group_written, self.active.bits, written, "%addrs", group.pattern, *tables))
-                with t.unless(good, cold=True):
-                    self._report(written, start, members)
-        elif self.checks.init and not seen.write:
-            with t.if_then(t.ne("ptr", written, "null")):
-                self._offsets(group)
-                tables = self.checks.ranges(members), self.checks.members(members)
-                good = t.let(call(initcheck.group_written, self.active.bits, written, "%addrs", group.pattern, *tables))
-                with t.unless(good, cold=True):
-                    self._report(written, start, members)
-        elif self.checks.init and shared:
-            with known:
-                self._stored(seen)
-        elif self.checks.init and seen.code.space == "generic" and self.program.shared_gap:
+        if self.checks.init:
             self._offsets(group)
-            lanes = self.checks.if_shared(seen.code, start, self.active.bits)
-            given = str(seen.offset), str(seen.size), str(self.checks.flags(seen.code.index)), start
-            t.let(call(initcheck.overruns, *THERE, lanes, written, "%addrs", *given))
+            self._initialised(seen, members, self.active.bits, written, start)
 
-    def _stored(self, seen: Seen) -> None:
-        """32 addresses in shared memory have been stored to."""
-        t, group = self.t, seen.group
-        row = t.eq("i32", group.pattern, IN_A_ROW) if not self.program.shared_gap else "false"
-        with t.unless(row):
-            self._offsets(group)
-            self.checks.stored(seen.code, self.active.bits, group.pattern, seen.offset, seen.size)
-        with t.if_then(row):
-            self._mark(group.halves[0], seen.offset, W * seen.size)
-
-    def _mark(self, off: str, offset: int, size: int) -> None:
-        """So many bytes of shared memory are written."""
-        p = self.t.offset("%init.shared", off)
-        p = self.t.offset(p, offset)
-        self.t.fill(p, -1, size)
+    def _initialised(self, seen: Seen, members: Members, lanes: str, written: str, start: str) -> None:
+        """initcheck of lanes in one allocation, whose bytes are written as `written` says; %addrs holds their
+        offsets."""
+        t, code = self.t, seen.code
+        shared = code.space == "shared"
+        if seen.write and shared:
+            self.checks.stored(code, lanes, seen.offset, seen.size)
+        elif seen.write and code.space == "generic" and self.program.shared_gap:
+            inside = self.checks.if_shared(code, start, lanes)
+            given = str(seen.offset), str(seen.size), str(self.checks.flags(code.index)), start
+            t.let(call(initcheck.overruns, *THERE, inside, written, "%addrs", *given))
+        elif not seen.write:
+            table = self.checks.members(members)
+            with nullcontext() if shared else t.if_then(t.ne("ptr", written, "null")):
+                good = t.let(call(initcheck.all_written, lanes, written, "%addrs", table))
+                with t.unless(good, cold=True):
+                    self.checks.unwritten(lanes, written, start, table)
 
     def _offsets(self, group: Group) -> str:
         """The offsets of a group into the buffer for them."""
         self.t.store(f"<{W} x i32>", self.memory.sites.offsets(group), "%addrs", align=64)
         return "%addrs"
-
-    def _report(self, written: str, start: str, members: Members) -> None:
-        self.checks.unwritten(self.active.bits, written, start, self.checks.members(members))
 
     # -- atomics -------------------------------------------------------------------------------------------------------
 
@@ -270,16 +237,8 @@ class CheckedAccesses(CheckInstrument):
             self.checks.if_any([self.checks.fence(code)])
         at = self.m.vector(self.m.wide(address))
         size, kind = access_shape(code)[2], WRITES if rules.clears(code) else CHANGES
-        known: AbstractContextManager[None] = nullcontext()
-        if self.checks.init and not self.checks.race and code.space == "shared":
-            start = self.m.const("i64", self.program.shared_start)
-            offsets = self.m.trunc("i32", self.m.sub(Value(at, "i64", False), start))
-            known = self._written.unless_lanes(self.m.vector(offsets), [(0, size)], self.active.bits)
-        with known:
-            self.t.store(f"<{W} x i64>", at, "%addrs", align=64)
-            self.checks.each(0, size, code, kind)
-        if self.checks.may_be_copied(code):
-            self.checks.copied(code, Value(at, "i64", False), size)
+        self.t.store(f"<{W} x i64>", at, "%addrs", align=64)
+        self.checks.each(0, size, code, kind)
         if not self.checks.ordering:
             return None
         return lambda: self._strong(code, Value(at, "i64", False), size, write=True)

@@ -6,9 +6,9 @@ Rules do all work, out of line and for many accesses at once; tables describe wh
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 
 from ptxlab.emulate.jit.checks import lane_by_lane
-from ptxlab.emulate.jit.checks.shared_initcheck import SharedWritten
 from ptxlab.emulate.jit.emitter.emitter import Emitter
 from ptxlab.emulate.jit.emitter.instrument import Instrument
 from ptxlab.emulate.jit.emitter.part import Part
@@ -32,7 +32,7 @@ from ptxlab.emulate.rules import (
 )
 from ptxlab.emulate.rules import copies_in_flight as in_flight
 from ptxlab.emulate.rules import instructions as rules
-from ptxlab.emulate.rules.accesses import CHANGES, IN_ONE_ALLOCATION, PADDED, READS, WRITES
+from ptxlab.emulate.rules.accesses import CHANGES, PADDED, READS, WRITES
 from ptxlab.emulate.rules.instructions import is_bulk
 from ptxlab.emulate.runtime import state as S
 from ptxlab.isa.accesses import Access
@@ -58,11 +58,6 @@ class Checks(Part):
     def ordering(self) -> bool:
         """Whether racecheck follows what strong accesses order."""
         return self.race and rules.releases(self.program)
-
-    @functools.cached_property
-    def written(self) -> SharedWritten:
-        """What is known to be written of shared memory."""
-        return SharedWritten(self.e, self.memory)
 
     @functools.cached_property
     def flow(self) -> RegisterFlow:
@@ -126,7 +121,7 @@ class Checks(Part):
         """Calls a rule about the copies in flight that these lanes have issued."""
         self.t.do(call(rule, *THERE[1:], self.active.bits, *arguments))
 
-    def if_any(self, lines: list[str]) -> None:
+    def if_any(self, lines: Sequence[str]) -> None:
         """Emits lines that run if any lane executes this instruction."""
         t = self.t
         if self.e.code.guard is None:
@@ -154,10 +149,10 @@ class Checks(Part):
         """Notes unwritten bytes that lanes read; %addrs holds their offsets."""
         self.t.do(call(initcheck.report, *THERE, mask, written, "%addrs", start, members))
 
-    def stored(self, code: Code, mask: str, pattern: str, offset: int, size: int) -> None:
+    def stored(self, code: Code, mask: str, offset: int, size: int) -> None:
         """Lanes store to shared memory; %addrs holds their offsets."""
         given = str(offset), str(size), str(self.flags(code.index)), str(self.program.shared_start)
-        self.t.do(call(initcheck.stored, *THERE, mask, "%init.shared", "%addrs", pattern, *given))
+        self.t.do(call(initcheck.stored, *THERE, mask, "%init.shared", "%addrs", *given))
 
     def each(self, extra: int, size: int, code: Code, kind: int, space: str = "") -> None:
         """The addresses in %addrs, lane by lane. kind: READS, WRITES or CHANGES."""
@@ -211,18 +206,12 @@ class Checks(Part):
                 )
             )
         if self.init:
-            offsets = t.load(f"<{W} x i32>", "%addrs", align=64)
-            with self.written.unless_lanes(offsets, [(0, 16)], mask, write=write):
-                if write:
-                    self.stored(code, mask, str(IN_ONE_ALLOCATION), 0, 16)
-                else:
-                    good = t.let(
-                        call(
-                            initcheck.group_written, mask, "%init.shared", "%addrs", str(IN_ONE_ALLOCATION), rows, rows
-                        )
-                    )
-                    with t.unless(good, cold=True):
-                        self.unwritten(mask, "%init.shared", str(start), rows)
+            if write:
+                self.stored(code, mask, 0, 16)
+            else:
+                good = t.let(call(initcheck.all_written, mask, "%init.shared", "%addrs", rows))
+                with t.unless(good, cold=True):
+                    self.unwritten(mask, "%init.shared", str(start), rows)
         if self.sync:
             self.touch_copied(mask, rows)
         return mask, rows
@@ -259,11 +248,6 @@ class Checks(Part):
             rows += [first * grain, len(codes), *codes, *[0] * (-len(codes) % PADDED)]
         return self.listed(rows)
 
-    def ranges(self, members: Members) -> str:
-        covered = {byte for _, offset, size in members for byte in range(offset, offset + size)}
-        runs = _runs(sorted(covered))
-        return self.listed([len(runs), *[x for first, last in runs for x in (first, last - first)]])
-
 
 class CheckInstrument(Part, Instrument):
     """An instrument of the checks."""
@@ -273,14 +257,3 @@ class CheckInstrument(Part, Instrument):
     def __init__(self, e: Emitter, checks: Checks) -> None:
         super().__init__(e)
         self.checks = checks
-
-
-def _runs(sorted_numbers: list[int]) -> list[tuple[int, int]]:
-    """Ranges (first, one after the last) of consecutive numbers."""
-    runs: list[tuple[int, int]] = []
-    for n in sorted_numbers:
-        if runs and runs[-1][1] == n:
-            runs[-1] = runs[-1][0], n + 1
-        else:
-            runs.append((n, n + 1))
-    return runs

@@ -37,9 +37,9 @@ class ReadOnly:
             pointers = [_value(pointer, launch) for pointer in through]
             stored = [a for a in writable if any(a.address <= pointer < a.end for pointer in pointers)]
         self.taken = [allocation for allocation in writable if allocation not in stored]
-        for row, allocation in zip(memory.allocations, live, strict=False):
+        for k, allocation in enumerate(live):
             if allocation in self.taken:
-                row.writable = 0
+                memory.allocations[k].writable = 0
         arrays = [x for a in stored for x in (a.data, a.written) if x is not None] if self.taken else []
         self._before = [(array, array.copy()) for array in arrays]
 

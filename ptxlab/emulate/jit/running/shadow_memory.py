@@ -32,7 +32,8 @@ class Watched:
         """Adds to the table of allocations where their records are."""
         self.record.unwritten = int(any(allocation.written is not None for allocation in live))
         if self.race:
-            for row, allocation in zip(memory.allocations, live, strict=False):
+            for k, allocation in enumerate(live):
+                row = memory.allocations[k]
                 if row.writable:
                     made = races.Shadow(allocation.size, self.granule)
                     row.accesses, row.stride = made.records, made.stride
