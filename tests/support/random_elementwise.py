@@ -1,6 +1,5 @@
-"""Random kernels whose threads load, compute and store an element or two: short, without barriers and loops, so that
-what holds for all warps of a block is asked once (see `jit.control.loop_versioning`). Indices wrap around, rows begin
-and end within a block, and what is accessed ends at the end of an array or behind it.
+"""Random kernels whose threads load, compute and store an element or two: short, without barriers and loops. Indices
+wrap around, rows begin and end within a block, and what is accessed ends at the end of an array or behind it.
 
     python tests/support/random_elementwise.py COUNT [FIRST SEED]
 

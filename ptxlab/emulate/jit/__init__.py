@@ -1,4 +1,4 @@
-"""The compiling engine: a program as native code, run by worker threads. The default engine of the CPU machine.
+"""The JIT: a program as native code, run by worker threads. The default engine of the emulator.
 
 Reading order: `ptxlab.emulate.runtime.state` (the records of a launch), `llvm` (LLVM IR as text: `instructions`,
 `ir_text`, lanes in it: `values`, `operations`), `affine` (lanes that differ by constants), `translation` (rules to
@@ -7,10 +7,9 @@ LLVM), `emitter` (what all that emits code shares: `function`, `machine`, `activ
 `memory` (loads and stores: `access`, then `data_transfer`), `atomics`, `matrices`, `checks`, `instruments`, `bodies`.
 Then `control`: `blocks` and `execution` (blocks and their instructions), `converged_function` and `diverged_function`
 (a program's two functions, `@converged` and `@diverged` in LLVM IR), `regions` (what a converged warp runs under
-masks), and `warp_loop`, `segments` and `loop_versioning` (what the function for converged warps does itself of
-`ptxlab.emulate.rules.scheduling`). `building` makes one module of LLVM of all this (`module_text`) and machine code of
-it (`build`), by `native` (which has the cache); `running` has what a launch needs in memory (`workers`),
-`worker_threads`, and `run`, which runs it and reads the counts.
+masks), and `warp_loop` (turns of a block's warps without the scheduler). `building` makes one module of LLVM of all
+this (`module_text`) and machine code of it (`build`), by `native`; `running` has what a launch needs in memory
+(`workers`), `worker_threads`, and `run`, which runs it and reads the counts.
 """
 
 from ptxlab.emulate.jit.running.run import run

@@ -2,7 +2,7 @@
 
 Each byte of memory has a byte in a record: `WRITTEN` once a store has reached it, 0 before. Shared memory is unwritten
 when a block begins; global memory is checked where the launch knows that a buffer has no contents yet. Local memory has
-a module of its own, `local_memory`, and so have registers, `register_values`.
+a module of its own, `initcheck_local`, and so have registers, `initcheck_registers`.
 
 `offsets` are the distances of 32 lanes from the start of that memory; `members` is a count, then a `Member` for each
 access of a group.

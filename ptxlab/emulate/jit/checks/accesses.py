@@ -128,7 +128,7 @@ class CheckedAccesses(CheckInstrument):
     def _observe_one(self, seen: Seen) -> None:
         """All lanes at one address."""
         t, group, write = self.t, seen.group, seen.write
-        members = self._segment(seen)
+        members = self._members(seen)
         if not members:
             return
         race, stride, start, written, memory = self._roots[id(group)]
@@ -160,7 +160,7 @@ class CheckedAccesses(CheckInstrument):
         """32 addresses."""
         t, group = self.t, seen.group
         # in a program built for size each access is checked by itself, and no group is ever located
-        members = self._segment(seen) if id(group) in self._roots else []
+        members = self._members(seen) if id(group) in self._roots else []
         mixed = group.site in self.memory.sites.mixed
         if not members and not mixed:
             return
@@ -245,7 +245,7 @@ class CheckedAccesses(CheckInstrument):
             return None
         return lambda: self._strong(code, Value(at, "i64", False), size, write=True)
 
-    # -- segments ------------------------------------------------------------------------------------------------------
+    # -- groups --------------------------------------------------------------------------------------------------------
 
     def _passes(self, code: Code) -> bool:
         """Whether initcheck alone may look at accesses behind this instruction before it: a whole warp does not wait
@@ -253,7 +253,7 @@ class CheckedAccesses(CheckInstrument):
         whole = not self.e.diverged and not self.active.partly and code.guard is None
         return whole and code.properties.converges and not code.properties.stores and not self.checks.more
 
-    def _segment(self, seen: Seen) -> Members:
+    def _members(self, seen: Seen) -> Members:
         """The accesses that are checked here: code index, offset from the group's address, bytes. None where this one
         was checked with an earlier one."""
         code, group = seen.code, seen.group

@@ -1,1 +1,1 @@
-"""Blocks and control flow: the functions for converged and diverged warps, regions, segments, the loop over warps."""
+"""Blocks and control flow: the functions for converged and diverged warps, masked regions, the loop over warps."""

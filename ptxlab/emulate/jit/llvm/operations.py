@@ -61,8 +61,7 @@ def _moving(name: str, word: str) -> Callable[[Ops, Value], Value]:
 
 def _bitwise(name: str, word: str) -> Callable[[Ops, Value, Value], Value]:
     """A method of `Ops` that combines bits. Those of predicates are combined as words without mask registers, and
-    where both are known as words, or one is the same in all lanes: such are comparisons of affine registers, of which
-    whole warps are `versioned`."""
+    where both are known as words, or one is the same in all lanes: such are comparisons of affine registers."""
     lane_by_lane = _operation(name, word)
 
     def method(self: Ops, a: Value, b: Value) -> Value:

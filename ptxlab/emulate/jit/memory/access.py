@@ -128,7 +128,7 @@ class Memory(Part):
 
     def _lane_by_lane(self) -> bool:
         """Whether generic accesses are made lane by lane at once: debug builds have hundreds of them, for which the
-        fast paths would take most of the time to build and rarely apply."""
+        other ways would take most of the time to build and rarely apply."""
         return self.e.code.space == "generic" and self.program.generic_accesses > 150
 
     def _note_lanes(self, group: Group, base: Value, offset: int) -> None:

@@ -14,7 +14,8 @@ from typing import Any
 
 import llvmlite.binding as llvm
 
-from ptxlab.emulate.jit.native.code import Cpu
+Cpu = tuple[str, str]
+"""What LLVM calls a CPU, and its features: a `code.Cpu`."""
 
 
 class Passes(Enum):
@@ -33,8 +34,8 @@ def _initialized() -> None:
     llvm.initialize_native_asmprinter()
 
 
-def host() -> tuple[str, str]:
-    """What LLVM calls this computer's CPU, and its features."""
+def host() -> Cpu:
+    """This computer's CPU."""
     _initialized()
     features = dict(sorted(llvm.get_host_cpu_features().items()))
     return llvm.get_host_cpu_name(), ",".join(f"{'+' if has else '-'}{name}" for name, has in features.items())
@@ -43,8 +44,9 @@ def host() -> tuple[str, str]:
 def _machine(cpu: Cpu, level: int = 0) -> Any:
     """A target machine for code that is loaded. level: how hard code generation tries."""
     _initialized()
+    name, features = cpu
     target = llvm.Target.from_default_triple()
-    return target.create_target_machine(cpu=cpu.name, features=cpu.features, opt=level, jit=True)
+    return target.create_target_machine(cpu=name, features=features, opt=level, jit=True)
 
 
 def build(text: str, cpu: Cpu, level: int, *, passes: Passes = Passes.NONE) -> bytes:
