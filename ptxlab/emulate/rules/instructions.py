@@ -97,15 +97,6 @@ def of_whole_warp(code: Code, full: Collection[int] = ()) -> bool:
     return given is None or _full(given) or (isinstance(given, Reg) and given.index in full)
 
 
-def full_masks(program: Program) -> set[int]:
-    """Registers to which nothing is ever written but a mask of all lanes: compilers keep it in one."""
-    found, others = set[int](), set[int]()
-    for code in program.codes:
-        full = code.action is Action.MOVE and len(code.sources) == 1 and _full(code.sources[0])
-        (found if full else others).update(writes(code))
-    return found - others
-
-
 def _full(source: Source | None) -> bool:
     value = source.value if isinstance(source, Literal) else None
     return isinstance(value, int) and value & ALL_LANES == ALL_LANES

@@ -105,7 +105,6 @@ class Launch(Record):
     traits: Pointer[u8]  # for each code index SWAPS, NARROW and so on, added up
     flags: Pointer[u8] | None  # the same of MAKES, USES and POLLS; None: no mbarriers
     copies: Pointer[u8] | None  # initcheck: for each code index whether it loads what is only copied, with any padding
-    no_codes: Array[u64] = array(16)  # zeros
     store: Store
     notes: Array[Entry] = array(ENTRIES, align=64)
     released: Array[u32] = array(PLACES)  # for words of global memory, by `race_order.place`: the last release there

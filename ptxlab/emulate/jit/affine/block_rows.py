@@ -53,11 +53,6 @@ class Rows(NamedTuple):
         return {"x": low_zeros(W), "y": low_zeros(W // self.width) if self.width else 0, "z": 0}[axis]
 
     @property
-    def ends_within(self) -> bool:
-        """Whether the only row of a block has a full warp and ends within another."""
-        return self.partial and not self.lanes
-
-    @property
     def full(self) -> int:
         """The lanes that a warp begins with, but for the last one of a block of several."""
         return (1 << self.lanes) - 1 if self.lanes else -1
