@@ -151,15 +151,15 @@ DONE:""",
 FUNCTIONS = f"""
 .func (.param .b32 address) there(.param .b32 slot)
 {{
-    .reg .b32 %a;
+    .reg .b32 %a, %b;
     ld.param.b32 %a, [slot];
-    shl.b32 %a, %a, 3; add.u32 %a, %a, full;
+    shl.b32 %a, %a, 3; mov.u32 %b, full; add.u32 %a, %a, %b;
     st.param.b32 [address], %a;
     ret;
 }}
 .func (.param .b32 ended) try_there(.param .b32 slot)
 {{
-    .reg .b32 %a;
+    .reg .b32 %a, %b;
     .reg .pred %over;
     ld.param.b32 %a, [slot];
     {{
