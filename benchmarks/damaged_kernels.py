@@ -2,79 +2,88 @@
 
 Each damage of `tests/support/damaged.py` is compiled and run under all checks, without a GPU. The table says how many
 are reported, whether each finding names lines of the user's own text, and what becomes of the others. Languages may be
-run one by one, each in a Python that has it: results are kept in results/damaged_kernels.json.
+run one by one, each in a Python that has it: the lines of the others in results/damaged_kernels.md stay.
 """
 
 from __future__ import annotations
 
 import datetime
 import importlib.util
-import json
+import re
 import sys
 import time
+from collections import Counter
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "tests" / "support"))
 
-from damaged import EXPLAINED, LANGUAGES, Verdict, damages, judged
+from damaged import EXPLAINED, LANGUAGES, damages, judged
 
-RESULTS, TABLE = HERE / "results" / "damaged_kernels.json", HERE / "results" / "damaged_kernels.md"
+RESULT = HERE / "results" / "damaged_kernels.md"
 PACKAGES = ("numba", "triton")
 ACCESSES = ("index", "atomic")
 """Kinds of damage whose line is itself an access to memory."""
 
 
-def row(language: str) -> dict[str, Any]:
-    """The counts of one language, and what stands out."""
-    start = time.perf_counter()
-    found: dict[str, Any] = dict.fromkeys(
-        ("damaged", "reported", "named", "accesses", "there", "unchanged", "values", "same", "explained", "refused"), 0
-    )
-    found |= {"reasons": [], "missed": [], "unnamed": []}
+@dataclass
+class Row:
+    """The counts of a language, in the order of the columns, and why nothing is said of some damages."""
+
+    counts: list[int]
+    reasons: list[str]
+
+
+def judge(language: str) -> tuple[Row, bool]:
+    """The row of a language, and whether a damage is missed, or a finding names other lines than the user's."""
+    start, n = time.perf_counter(), Counter[str]()
+    reasons: list[str] = []
     for damage in damages(language):
         verdict = judged(damage)
         reason = EXPLAINED.get((damage.kernel, damage.before.strip()))
-        found["damaged"] += 1
-        found["refused"] += verdict.outcome == "refused"
-        found["values"] += verdict.outcome == "values only"
-        found["same"] += verdict.outcome == "same code"
-        if verdict.outcome == "reported":
-            _count(found, verdict)
-        elif verdict.outcome == "silent" and reason:
-            found["explained"] += 1
-            found["reasons"].append(f"{damage}: {reason}")
-        elif verdict.outcome in ("silent", "refused"):
-            found["missed"].append(f"{damage} {verdict.says}".strip())
-        print(f"{verdict.outcome:12} {damage}", flush=True)
-    found["seconds"] = round(time.perf_counter() - start)
-    return found
+        outcome = verdict.outcome
+        print(f"{outcome:12} {damage}", flush=True)
+        n["damaged"] += 1
+        if outcome == "reported":
+            n["named"] += verdict.named
+            n["unchanged"] += verdict.wrong is False
+            if damage.kind in ACCESSES:
+                n["accesses"] += 1
+                n["there"] += verdict.at
+            if not verdict.named:
+                print(f"unnamed: {damage}: lines {verdict.lines}\n{verdict.says}")
+        elif outcome == "silent" and reason:
+            outcome = "explained"
+            reasons.append(f"- {damage}: {reason}.")
+        elif outcome in ("silent", "refused"):
+            outcome = "missed"
+            print(f"missed: {damage} {verdict.says}".strip())
+        n[outcome] += 1
+    n["seconds"] = round(time.perf_counter() - start)
+    columns = ("damaged", "reported", "named", "there", "accesses", "unchanged", "values only", "same code")
+    row = Row([n[name] for name in (*columns, "explained", "missed", "seconds")], reasons)
+    return row, bool(n["missed"] or n["named"] < n["reported"])
 
 
-def _count(found: dict[str, Any], verdict: Verdict) -> None:
-    """Adds a damage that was reported."""
-    found["reported"] += 1
-    found["named"] += verdict.named
-    found["unchanged"] += verdict.wrong is False
-    if verdict.damage.kind in ACCESSES:
-        found["accesses"] += 1
-        found["there"] += verdict.at
-    if not verdict.named:
-        found["unnamed"].append(f"{verdict.damage}: lines {verdict.lines}\n{verdict.says}")
+def kept() -> dict[str, Row]:
+    """The rows of the page as it stands."""
+    rows: dict[str, Row] = {}
+    for line in RESULT.read_text(encoding="utf-8").splitlines() if RESULT.exists() else ():
+        for name in LANGUAGES:
+            if line.startswith(f"| {name} |"):
+                rows[name] = Row([int(number) for number in re.findall(r"\d+", line.replace(",", ""))], [])
+            elif line.startswith(f"- {name}, "):
+                rows[name].reasons.append(line)
+    return rows
 
 
-def table(rows: dict[str, dict[str, Any]]) -> str:
+def page(rows: dict[str, Row]) -> str:
     """The page."""
-    total = {
-        key: sum(each[key] for each in rows.values())
-        for key in next(iter(rows.values()))
-        if key != "date" and not isinstance(next(iter(rows.values()))[key], list)
-    }
     head = [
         "# Damaged kernels",
         "",
-        f"`python benchmarks/damaged_kernels.py`, {max(each['date'] for each in rows.values())}: right kernels in "
+        f"`python benchmarks/damaged_kernels.py`, {datetime.date.today()}: right kernels in "
         f"{len(rows)} languages, one line of each changed at a time, on the CPU machine under all checks.",
         "",
         "- *names the user's lines*: every place that a finding names is a line of the kernel's own source that "
@@ -91,37 +100,30 @@ def table(rows: dict[str, dict[str, Any]]) -> str:
         "| same PTX | explained | missed | seconds |",
         "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|",
     ]
-    lines = [_line(name, each, len(each["missed"])) for name, each in rows.items()]
-    lines.append(_line("all", total, sum(len(each["missed"]) for each in rows.values())))
-    reasons = [f"- {reason}." for each in rows.values() for reason in each["reasons"]]
-    return "\n".join([*head, *lines, "", "## Explained", "", *reasons]) + "\n"
+    total = [sum(column) for column in zip(*(row.counts for row in rows.values()), strict=True)]
+    lines = [_line(name, row.counts) for name, row in rows.items()]
+    reasons = [reason for row in rows.values() for reason in row.reasons]
+    return "\n".join([*head, *lines, _line("all", total), "", "## Explained", "", *reasons]) + "\n"
 
 
-def _line(name: str, counts: dict[str, Any], missed: int) -> str:
-    keys = ("damaged", "reported", "named")
-    first = " | ".join(f"{counts[key]:,}" for key in keys)
-    rest = " | ".join(str(counts[key]) for key in ("unchanged", "values", "same", "explained"))
-    return f"| {name} | {first} | {counts['there']} of {counts['accesses']} | {rest} | {missed} | {counts['seconds']} |"
+def _line(name: str, counts: list[int]) -> str:
+    first, (there, accesses), rest = counts[:3], counts[3:5], counts[5:]
+    return f"| {' | '.join([name, *map(str, first), f'{there} of {accesses}', *map(str, rest)])} |"
 
 
 def main(names: list[str]) -> int:
     """Damages the kernels of these languages, or of all; the status is 1 if one is missed or named elsewhere."""
-    known = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
-    status = 0
+    rows, status = kept(), 0
     for name in names or LANGUAGES:
         if name.lower() in PACKAGES and importlib.util.find_spec(name.lower()) is None:
             print(f"{name}: not run, for it is not installed in {sys.executable}; what is kept of it stays")
             status = 1
             continue
-        known[name] = row(name) | {"date": datetime.date.today().isoformat()}
-        for what in ("missed", "unnamed"):
-            for each in known[name][what]:
-                print(f"{what}: {each}")
-                status = 1
-        rows = {each: known[each] for each in LANGUAGES if each in known}
-        RESULTS.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
-        TABLE.write_text(table(rows), encoding="utf-8")
-    print(TABLE.read_text(encoding="utf-8"))
+        rows[name], wrong = judge(name)
+        status |= wrong
+        rows = {each: rows[each] for each in LANGUAGES if each in rows}
+        RESULT.write_text(page(rows), encoding="utf-8")
+    print(RESULT.read_text(encoding="utf-8"))
     return status
 
 

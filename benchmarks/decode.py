@@ -1,11 +1,7 @@
-"""Decode kernels against the memory they read: `python benchmarks/decode.py [--device gpu|cpu] [--write]`.
+"""The bytes that decode kernels ask for, over those of the keys and values: `python benchmarks/decode.py [--write]`.
 
-On a GPU this is the part `decode` of the GPU campaign on its own, with its options
-(`python -m benchmarks.gpu.decode --help`).
-
-The CPU machine's time says nothing about a GPU, but it counts: without a GPU (or with `--device cpu`) the bytes that
-each kernel asks for are shown as a multiple of the keys and values there are. --write keeps the table in
-benchmarks/results: decode.md, or for a GPU's times decode_gpu.md.
+The CPU machine counts them. Its time says nothing about a GPU; `python -m benchmarks.gpu.decode` measures one. --write
+keeps the table in benchmarks/results/decode.md.
 """
 
 from __future__ import annotations
@@ -22,11 +18,10 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # `benchmarks` is imported from the root of the repository
 
 import ptxlab as pl
-from benchmarks.gpu import decode
 from benchmarks.gpu.decode_steps import Problem, takes
-from ptxlab import gpu, kernels
+from ptxlab import kernels
 
-RESULTS = Path(__file__).parent / "results"
+RESULT = Path(__file__).parent / "results" / "decode.md"
 HEAD = f"{'kernel':<17}{'B':>5}{'keys':>8}{'heads':>7}{'cache':>7}{'splits':>7}"
 
 
@@ -59,28 +54,16 @@ def counted() -> list[str]:
     return lines
 
 
-def main() -> int:
-    """Measures on a GPU, or counts on the CPU machine."""
+def main() -> None:
+    """Counts."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--device", default="auto", choices=("auto", "gpu", "cpu"))
-    parser.add_argument("--write", action="store_true", help=f"keep the table in {RESULTS.name}")
-    options, more = parser.parse_known_args()
-    if options.device == "gpu" and not gpu.available():
-        raise SystemExit(
-            "there is no NVIDIA GPU here, or its driver is missing; leave --device out for what can be counted"
-        )
-    if options.device != "cpu" and gpu.available():
-        sys.argv = [sys.argv[0], *more]
-        return decode.main(RESULTS / "decode_gpu.md" if options.write else None)
-    if more:
-        parser.error(f"only a GPU's benchmark has {' '.join(more)}")
-    lines = counted()
-    if options.write:
-        text = "\n".join(lines)
+    parser.add_argument("--write", action="store_true", help=f"keep the table in {RESULT.name}")
+    write = parser.parse_args().write
+    text = "\n".join(counted())
+    if write:
         made = "# Decode, measured\n\nMade by `python benchmarks/decode.py --write`.\n\n"
-        (RESULTS / "decode.md").write_text(f"{made}```\n{text}\n```\n", encoding="utf-8")
-    return 0
+        RESULT.write_text(f"{made}```\n{text}\n```\n", encoding="utf-8")
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -14,14 +14,9 @@ A step is measured four times: the work (key, script, style, layout), which has 
 is painted, which waits besides for the next frame of a display with 60 a second; both by the clock and in processor
 time of the page's own thread, which other programs on the machine do not lengthen.
 
-New settings come in a row, so that from the third on they have been built ahead; `--no-ahead` leaves that out. `--busy`
-keeps one core busy all the time, with a process that does nothing else; `--both` measures all without it and then with
-it. `--json FILE` keeps the numbers, `--write` the tables, in their section of `results/explorer.md`. All kernels take
-about eight minutes on a quiet machine, with a busy core more.
-
-Run it on a quiet machine: everything shares its cores with the browser. How quiet it was is printed too: the load at
-the beginning and at the end, how much longer than its CPU time a small job took, and the CPU time that one press of the
-key cost in all processes together (server, kernel, browser), which others on the machine change less.
+New settings come in a row, so that from the third on they have been built ahead; `--no-ahead` leaves that out. `--json
+FILE` keeps the numbers, `--write` the tables in `results/explorer.md`. All kernels take about eight minutes on a quiet
+machine. Run it there: everything shares its cores with the browser; the load is printed.
 """
 
 from __future__ import annotations
@@ -37,7 +32,6 @@ import subprocess
 import sys
 import tempfile
 import textwrap
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import date
@@ -89,28 +83,6 @@ ANSWERED = """after => {
 }"""
 
 
-def slowdown() -> float:
-    """How much longer a job of some milliseconds takes than the CPU time it needs: 1 on a quiet machine."""
-    start, used = time.perf_counter(), time.process_time()
-    while time.process_time() - used < 0.02:
-        sum(range(1000))
-    return (time.perf_counter() - start) / (time.process_time() - used)
-
-
-def cpu_time() -> float:
-    """Seconds of CPU that the processes started here (server, kernel, browser) have used so far."""
-    import psutil
-
-    total = 0.0
-    for process in psutil.Process().children(recursive=True):
-        try:
-            times = process.cpu_times()
-        except psutil.NoSuchProcess:
-            continue
-        total += times.user + times.system
-    return total
-
-
 def settle(page: Any, after: int = 0) -> None:
     """Waits until the explorer is idle with an answer to a request later than `after`."""
     page.wait_for_function(
@@ -139,19 +111,11 @@ def explorer(page: Any, times: int, again: int, rested: int) -> dict[str, list[f
     """Milliseconds of every measure for the explorer that is open: `times` new kernels, then two seen ones in turn,
     `again` times and, after a rest, `rested` times."""
     page.evaluate(LISTEN)
-    cpu = [cpu_time()]
     new = [press(page, "ArrowRight") for _ in range(times)]
-    cpu.append(cpu_time())
     for key in ("ArrowLeft", "ArrowRight"):
         press(page, key)
-    cpu.append(cpu_time())
     seen = [press(page, "ArrowLeft" if n % 2 else "ArrowRight") for n in range(1, again + 1)]
-    cpu.append(cpu_time())
     slow = [press(page, "ArrowLeft" if n % 2 else "ArrowRight", REST) for n in range(1, rested + 1)]
-    say(
-        f"slowdown by others {statistics.median(slowdown() for _ in range(9)):.1f}; CPU of a press: new "
-        f"{(cpu[1] - cpu[0]) / times * 1e3:.0f} ms, seen {(cpu[3] - cpu[2]) / again * 1e3:.0f} ms"
-    )
     return {
         "PTX": [m["code"] for m in new],
         "diff": [m["diff"] for m in new],
@@ -316,56 +280,25 @@ ahead_of_time.build_ahead(code.host())"""
 """Builds the rules."""
 
 
-@contextlib.contextmanager
-def busy(wanted: bool) -> Iterator[None]:
-    """Keeps one core busy."""
-    process = subprocess.Popen([sys.executable, "-c", "while True: pass"]) if wanted else None
-    try:
-        yield
-    finally:
-        if process is not None:
-            process.kill()
-            process.wait()
-
-
-QUIET, BUSY = "No core kept busy", "One core kept busy"
-"""The sections of the results."""
-_said: list[tuple[str, list[str]]] = []
-"""What was said, under its headings."""
+_said: list[str] = []
+"""What was said."""
 
 
 def say(line: str) -> None:
     """Prints a line at once, and keeps it for the results."""
-    _said[-1][1].append(line)
+    _said.append(line)
     print(line, flush=True)
 
 
-def measure_with(core_busy: bool, names: Sequence[str], only: str | None, times: int) -> dict[str, Any]:
-    """All tables under a heading of their own, with one core kept busy or not, and the machine's load."""
-    heading = BUSY if core_busy else QUIET
-    _said.append((heading, []))
-    print(f"# {heading}", flush=True)
-    before = os.getloadavg()[0]
-    with busy(core_busy):
-        found = measure(names, only, times)
-    say(f"load of {os.cpu_count()} cores: {before:.1f} at the beginning, {os.getloadavg()[0]:.1f} at the end")
-    return found
-
-
 def write(how: str) -> None:
-    """Writes what was said into the results, with the machine and the day; sections of which nothing was said stay."""
+    """Writes what was said into the results, with the machine and the day."""
     from llvmlite import binding
 
     versions = f"JupyterLab {metadata.version('jupyterlab')} in Chromium, headless; Python {platform.python_version()}"
     where = f"{platform.system()}, {os.cpu_count()} cores ({binding.get_host_cpu_name()})"
     about = textwrap.fill(f"`{how}` on {date.today()}: {versions}, {where}.", 120)
-    title, *sections = RESULTS.read_text(encoding="utf-8").split("\n## ")
-    kept = dict(section.split("\n", 1) for section in sections)
-    for heading, lines in _said:
-        kept[heading] = "\n".join(["", about, "", "```", *lines, "```", ""])
-    RESULTS.write_text(
-        "\n## ".join([title, *(f"{heading}\n{text}" for heading, text in kept.items())]), encoding="utf-8"
-    )
+    title = "# The explorer and the debugger in the browser"
+    RESULTS.write_text("\n".join([title, "", about, "", "```", *_said, "```", ""]), encoding="utf-8")
 
 
 if __name__ == "__main__":
@@ -373,16 +306,14 @@ if __name__ == "__main__":
     parser.add_argument("kernels", nargs="*", default=list(kernels.names()))
     parser.add_argument("--only", choices=("explorer", "debugger"), help="one of the two widgets")
     parser.add_argument("--times", type=int, default=TIMES, help=f"presses of the key for each measure ({TIMES})")
-    parser.add_argument("--busy", action="store_true", help="with one core kept busy")
-    parser.add_argument("--both", action="store_true", help="first without that, then with it")
     parser.add_argument("--no-ahead", action="store_true", help="without building ahead")
     parser.add_argument("--write", action="store_true", help="write the tables into results/explorer.md")
     parser.add_argument("--json", metavar="FILE", type=Path)
     options = parser.parse_args()
     os.environ["PTXLAB_BUILD_AHEAD"] = "off" if options.no_ahead else "on"
-    ways = (False, True) if options.both else (options.busy,)
-    found = {way: measure_with(way, options.kernels, options.only, options.times) for way in ways}
-    results = {"quiet": found[False], "busy": found[True]} if options.both else found[options.busy]
+    before = os.getloadavg()[0]
+    results = measure(options.kernels, options.only, options.times)
+    say(f"load of {os.cpu_count()} cores: {before:.1f} at the beginning, {os.getloadavg()[0]:.1f} at the end")
     if options.write:
         write(" ".join(["python benchmarks/explorer.py", *sys.argv[1:]]))
     if options.json:

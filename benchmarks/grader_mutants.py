@@ -3,64 +3,74 @@
     python benchmarks/grader_mutants.py            # all exercises, a quarter of an hour
     python benchmarks/grader_mutants.py 03-share   # some of them; the others stay as they were
 
-Writes benchmarks/results/grader_mutants.json and, made from it, grader_mutants.md. `tests/support/mutants.py` makes the
-variants, `tests/wrong_answers/` has those written by hand, `tests/support/equivalent_mutants.py` the reasons.
+Writes benchmarks/results/grader_mutants.md. `tests/support/mutants.py` makes the variants, `tests/wrong_answers/` has
+those written by hand, `tests/support/equivalent_mutants.py` the reasons.
 """
 
 from __future__ import annotations
 
-import json
+import re
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "tests"), str(ROOT / "tests/support")]
 
 from equivalent_mutants import EQUIVALENT
-from mutation import EACH, SEEDS, Outcome, by_hand, by_program
+from mutation import EACH, SEEDS, by_hand, by_program
 
 from ptxlab.course import catalogue, find
 
-RESULTS = ROOT / "benchmarks" / "results" / "grader_mutants.json"
-TABLE = RESULTS.with_suffix(".md")
+RESULT = ROOT / "benchmarks" / "results" / "grader_mutants.md"
 
 
-def row(program: Sequence[Outcome], hand: Sequence[Outcome]) -> dict[str, Any]:
-    """What is kept of an exercise's variants."""
-    every = [*program, *hand]
-    return {
-        "program": len(program),
-        "hand": len(hand),
-        "caught": sum(outcome.how == "caught" for outcome in every),
-        "not caught": [outcome.change for outcome in every if outcome.how != "caught"],
-    }
+@dataclass
+class Row:
+    """What became of an exercise's variants: how many were made by program and by hand, are caught, equivalent and
+    missed; and why those that are equivalent are no mistakes."""
+
+    counts: tuple[int, ...]
+    reasons: list[str]
 
 
-def missed(name: str, found: dict[str, Any]) -> list[str]:
-    """The variants that are not caught, and are mistakes."""
-    return [change for change in found["not caught"] if change not in EQUIVALENT.get(name, {})]
+def graded(name: str) -> Row:
+    """Grades the variants of an exercise, and prints what is missed."""
+    program, hand = [*by_program(find(name))], [*by_hand(find(name))]
+    reasons = EQUIVALENT.get(name, {})
+    left = [outcome.change for outcome in (*program, *hand) if outcome.how != "caught"]
+    equivalent = [change for change in left if change in reasons]
+    for change in left:
+        if change not in reasons:
+            print(f"missed: {name}: {change}")
+    caught, missed = len(program) + len(hand) - len(left), len(left) - len(equivalent)
+    return Row(
+        (len(program), len(hand), caught, len(equivalent), missed),
+        [f"- {name}: `{change}`: {reasons[change]}." for change in equivalent],
+    )
 
 
-def table(rows: dict[str, dict[str, Any]]) -> str:
+def kept() -> dict[str, Row]:
+    """The rows of the report as it stands."""
+    rows: dict[str, Row] = {}
+    for line in RESULT.read_text(encoding="utf-8").splitlines() if RESULT.exists() else ():
+        if found := re.match(r"\| (\d\d-[\w-]+) \| ([\d |]+) \|$", line):
+            rows[found[1]] = Row(tuple(map(int, found[2].split(" | "))), [])
+        elif found := re.match(r"- (\d\d-[\w-]+): ", line):
+            rows[found[1]].reasons.append(line)
+    return rows
+
+
+def report(rows: dict[str, Row]) -> str:
     """The report in Markdown."""
-    variants, caught, left = 0, 0, 0
-    lines, reasons = [], []
-    for name, found in rows.items():
-        slipped = missed(name, found)
-        equivalent = [change for change in found["not caught"] if change not in slipped]
-        variants += found["program"] + found["hand"]
-        caught += found["caught"]
-        left += len(slipped)
-        counts = (found["program"], found["hand"], found["caught"], len(equivalent), len(slipped))
-        lines.append(f"| {name} | {' | '.join(map(str, counts))} |")
-        reasons += [f"- {name}: `{change}`: {EQUIVALENT[name][change]}." for change in equivalent]
+    columns = zip(*(row.counts for row in rows.values()), strict=True)
+    program, hand, caught, equivalent, missed = map(sum, columns)
     head = [
         "# Wrong variants of the exercises' solutions",
         "",
-        f"`python benchmarks/grader_mutants.py`: {variants:,} wrong variants of {len(rows)} exercises were graded: "
-        f"{caught:,} lose marks, {len(reasons)} are no mistakes, {left} are missed.",
+        f"`python benchmarks/grader_mutants.py`: {program + hand:,} wrong variants of {len(rows)} exercises were "
+        f"graded: {caught:,} lose marks, {equivalent} are no mistakes, {missed} are missed.",
         "",
         f"- Up to {EACH} variants of a solution are made by program: one operator, number, operand, condition, "
         "barrier, order or line is wrong. The others are mistakes written by hand.",
@@ -73,24 +83,20 @@ def table(rows: dict[str, dict[str, Any]]) -> str:
         "| exercise | by program | by hand | caught | equivalent | missed |",
         "|---|---:|---:|---:|---:|---:|",
     ]
+    lines = [f"| {name} | {' | '.join(map(str, row.counts))} |" for name, row in rows.items()]
+    reasons = [reason for row in rows.values() for reason in row.reasons]
     return "\n".join([*head, *lines, "", "## Equivalent, and why", "", *reasons]) + "\n"
 
 
 def main(names: Sequence[str]) -> int:
     """Grades the variants of these exercises, or of all; the status is 1 if one is missed."""
-    known = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
+    rows = kept()
     for name in names or catalogue():
-        exercise = find(name)
-        known[name] = row([*by_program(exercise)], [*by_hand(exercise)])
-        print(name, known[name], flush=True)
-        rows = {name: known[name] for name in catalogue() if name in known}
-        RESULTS.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
-    rows = {name: known[name] for name in catalogue() if name in known}
-    TABLE.write_text(table(rows), encoding="utf-8")
-    slipped = {name: missed(name, found) for name, found in rows.items() if missed(name, found)}
-    for name, changes in slipped.items():
-        print(f"missed: {name}: {changes}")
-    return int(bool(slipped))
+        rows[name] = graded(name)
+        print(name, *rows[name].counts, flush=True)
+        rows = {name: rows[name] for name in catalogue() if name in rows}
+        RESULT.write_text(report(rows), encoding="utf-8")
+    return int(any(row.counts[-1] for row in rows.values()))
 
 
 if __name__ == "__main__":

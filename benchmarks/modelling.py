@@ -1,9 +1,9 @@
 """How good the performance model is: `python -m benchmarks.modelling FOLDER --gpu "H100 SXM"`.
 
-FOLDER is what `python -m benchmarks.gpu` has left, or what it has published (`benchmarks/results/gpu/<card>`); its
-part `tune` has a time for every configuration of `pipelined`. Each is modelled for the same problem. Printed for each
-problem are Spearman's rank correlation, how much slower the configuration that the model would choose is than the best
-one, and how many times the modelled time the measured one is: the least, the median and the most.
+FOLDER is what `python -m benchmarks.gpu` has left (build/gpu); its part `tune` has a time for every configuration of
+`pipelined`. Each is modelled for the same problem. Printed for each problem are Spearman's rank correlation, how much
+slower the configuration that the model would choose is than the best one, and how many times the modelled time the
+measured one is: the least, the median and the most.
 """
 
 from __future__ import annotations
@@ -61,26 +61,17 @@ def lines(rows: list[dict[str, Any]], gpu: str | None) -> list[str]:
     return found
 
 
-def measured_in(folder: Path) -> list[dict[str, Any]] | None:
-    """The rows of the part `tune`, of a campaign or of a published one; None where there are none."""
-    for name in ("tune.json", "campaign.json"):
-        if (path := folder / name).is_file():
-            found = json.loads(path.read_text(encoding="utf-8"))
-            record = found.get("records", {}).get("tune") if name == "campaign.json" else found
-            return record["rows"] if record else None
-    return None
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path)
     parser.add_argument("--gpu", help="whose peaks; by default the A100's")
     options = parser.parse_args()
-    if (rows := measured_in(options.folder)) is None:
+    if not (tune := options.folder / "tune.json").is_file():
         parser.error(
             f"{options.folder} has no times of the part tune: run  python -m benchmarks.gpu --out {options.folder}  "
             "on a machine with a GPU"
         )
+    rows = json.loads(tune.read_text(encoding="utf-8"))["rows"]
     print("| D | mask | S | configurations | rank correlation | chosen / best | measured / modelled |")
     print("|---|---|---|---|---|---|---|")
     print("\n".join(lines(rows, options.gpu)))

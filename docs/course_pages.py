@@ -23,7 +23,7 @@ ROOT = Path(__file__).resolve().parents[1]
 LINK = re.compile(r"\]\((\d\d-[a-z-]+)\.ipynb\)")
 COLOUR = re.compile("\x1b\\[[0-9;]*m")
 RESULTS = [
-    *("notebooks", "emulator", "checks", "decode", "explorer", "prefill_registers", "hopper", "fuzz"),
+    *("notebooks", "decode", "explorer", "prefill_registers", "hopper", "fuzz"),
     *("course_grading", "course_grading_dask", "sweeps"),
 ]
 

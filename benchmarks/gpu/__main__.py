@@ -6,7 +6,7 @@ goes on. At the end stands a table (DIR/table.md), and DIR/campaign.json holds e
 
     python -m benchmarks.gpu --budget 540              # about 15 minutes on an H100: two calls of nine will do
     python -m benchmarks.gpu --only prefill decode --redo
-    python -m benchmarks.gpu --publish                 # the results, to benchmarks/results/gpu/<card>/
+    python -m benchmarks.gpu --publish                 # the table, to benchmarks/results/gpu/<card>/
     python -m benchmarks.gpu --rehearse                # without a GPU: small problems on a stand-in for the driver
 
 The exit status is 0 when every part passed, 1 when one did not, 3 when some are still to be run.
@@ -15,19 +15,20 @@ The exit status is 0 when every part passed, 1 when one did not, 3 when some are
 from __future__ import annotations
 
 import argparse
-import json
+import re
 import shutil
 import signal
 import subprocess
 import sys
 from pathlib import Path
 
-from benchmarks.gpu import published
 from benchmarks.gpu.campaign import Campaign, now
 from benchmarks.gpu.parts import PARTS
 
 ROOT = Path(__file__).resolve().parents[2]
 RESULTS = ROOT / "benchmarks" / "results" / "gpu"
+NONE = "none: "
+"""How the README's row of measured cards begins before there is one."""
 
 
 def main() -> int:
@@ -43,7 +44,7 @@ def main() -> int:
     parser.add_argument("--only", nargs="+", default=[], choices=names, metavar="PART", help=f"of {', '.join(names)}")
     parser.add_argument("--redo", action="store_true", help="run parts again that have ended, from the start")
     parser.add_argument("--rehearse", action="store_true", help="small problems, on a stand-in where there is no GPU")
-    parser.add_argument("--publish", action="store_true", help="copy the results to benchmarks/results/gpu/<card>/")
+    parser.add_argument("--publish", action="store_true", help="copy the table to benchmarks/results/gpu/<card>/")
     options = parser.parse_args()
     command = " ".join(["python -m benchmarks.gpu", *sys.argv[1:]])
     measured = "" if options.publish else commit()  # whoever publishes measures nothing
@@ -93,22 +94,35 @@ def rehearsal_environment() -> dict[str, str]:
 
 
 def publish(campaign: Campaign) -> int:
-    """Copies table.md and what campaign.json has to the folder of the card that they were measured on, and names the
-    card in the README."""
+    """Copies table.md to the folder of the card that was measured, and names the card in the README."""
     facts = campaign.found("facts")
     card = next((row["value"] for row in (facts or {"rows": []})["rows"] if row.get("what") == "card"), "")
     if not card or campaign.facts["rehearsal"]:
         print("there is nothing to publish: run the campaign on a GPU first, without --rehearse")
         return 2
-    to = RESULTS / published.folder_of(card)
+    to = RESULTS / re.sub(r"[^a-z0-9]+", "-", card.lower()).strip("-")
     to.mkdir(parents=True, exist_ok=True)
     campaign.write()
     shutil.copyfile(campaign.folder / "table.md", to / "table.md")
-    found = json.loads((campaign.folder / "campaign.json").read_text(encoding="utf-8"))
-    (to / "campaign.json").write_text(published.compact(found), encoding="utf-8")
-    new = published.name_in(ROOT / "README.md", card, to.relative_to(ROOT).as_posix())
+    new = name_in(ROOT / "README.md", card, to.relative_to(ROOT).as_posix())
     print(f"published: {to.relative_to(ROOT)}{', and named in README.md' if new else ''}")
     return 0
+
+
+def name_in(readme: Path, card: str, folder: str) -> bool:
+    """Names a card in the README's row of measured cards, with its table; False where it is named already."""
+    text = readme.read_text(encoding="utf-8")
+    link = f"[{card}]({folder}/table.md)"
+    row = re.search(r"^\| cards measured so far .*?\| (?P<cell>[^|\n]+) \|$", text, re.MULTILINE)
+    if row is None:
+        raise ValueError(f"{readme.name} has no row of cards measured so far: name {link} in it")
+    cell = row["cell"]
+    if link in cell:
+        return False
+    named = f"{link}; {cell.removeprefix(NONE)}" if cell.startswith(NONE) else f"{link}, {cell}"
+    at = row.span("cell")
+    readme.write_text(text[: at[0]] + named + text[at[1] :], encoding="utf-8")
+    return True
 
 
 def commit() -> str:

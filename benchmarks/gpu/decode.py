@@ -20,7 +20,6 @@ import importlib.util
 import itertools
 from collections.abc import Callable, Mapping
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -309,8 +308,8 @@ def _remarks(found: Mapping[str, Any]) -> list[str]:
     return lines + [f"- {note}" for note in found.get("notes", ())]
 
 
-def main(write: Path | None = None) -> int:
-    """Measures, prints the table, and returns the exit status of the part. write: a file for the table."""
+def main() -> int:
+    """Measures, prints the table, and returns the exit status of the part."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--device", default="gpu", choices=("gpu", "cpu"), help="cpu: the CPU machine, small problems")
     record, options = record_for("decode", __doc__, parser)
@@ -321,8 +320,6 @@ def main(write: Path | None = None) -> int:
     run(record, options.device, options.rehearse or options.device == "cpu")
     text = table({"rows": record.rows, "notes": record.notes, "missing": record.absent})
     print("\n" + text)
-    if write is not None:
-        write.write_text(f"# Decode on a GPU\n\n{text}", encoding="utf-8")
     says = goal([one for one in record.rows if one["kernel"] != "copy"])
     return record.end(f"{len(record.rows)} rows; {says.removeprefix('- ')}")
 

@@ -18,7 +18,6 @@ import importlib
 import importlib.util
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from benchmarks.gpu import contest, timing
@@ -257,8 +256,8 @@ def _remarks(found: Mapping[str, Any]) -> list[str]:
     return lines + [f"- {note}" for note in found.get("notes", ())]
 
 
-def main(write: Path | None = None) -> int:
-    """Measures, prints the table, and returns the exit status of the part. write: a file for the table."""
+def main() -> int:
+    """Measures, prints the table, and returns the exit status of the part."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--device", default="gpu", choices=("gpu", "cpu"), help="cpu: the CPU machine, small problems")
     record, options = record_for("prefill", __doc__, parser)
@@ -269,8 +268,6 @@ def main(write: Path | None = None) -> int:
     run(record, options.device, options.rehearse or options.device == "cpu")
     text = table({"rows": record.rows, "notes": record.notes, "missing": record.absent})
     print("\n" + text)
-    if write is not None:
-        write.write_text(f"# Prefill kernels beside torch's and Triton's\n\n{text}", encoding="utf-8")
     says = goals(record.rows)
     return record.end("; ".join([f"{len(record.rows)} rows", *(text.removeprefix("- ") for text in says)]))
 

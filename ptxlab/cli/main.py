@@ -248,7 +248,9 @@ def _bench(options: argparse.Namespace) -> int:
     rows = []
     for name in options.kernels:
         if kernels.get(name).phase == "decode":
-            raise PtxlabError(f"{name}: bench times prefill kernels; `python benchmarks/decode.py` those for decode")
+            raise PtxlabError(
+                f"{name}: bench times prefill kernels; `python -m benchmarks.gpu.decode` those for decode"
+            )
     if not options.json:
         print(f"{'kernel':<20}{'S':>6}{'device':>8}{'time':>12}{'GFLOP/s':>10}{'numpy f32':>12}{'ratio':>8}")
     for name in options.kernels or kernels.names("prefill"):

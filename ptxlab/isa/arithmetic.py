@@ -355,9 +355,6 @@ def _piece(m: Machine, packed: Value, index: int, bits: int, signed: bool) -> Va
 
 
 def _dp4a(m: Machine, i: Form, a: Value, b: Value, c: Value) -> Value:
-    products = m.dot_bytes(a, b, i.atype, i.btype)
-    if products is not None:
-        return m.add(c, products)
     for k in range(4):
         c = m.add(c, m.mul(_piece(m, a, k, 8, i.atype == "s32"), _piece(m, b, k, 8, i.btype == "s32")))
     return c

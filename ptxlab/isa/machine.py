@@ -17,10 +17,6 @@ class OptionalOperations(Protocol):
     """Operations for which a CPU may have an instruction. Where an engine has none they give None, and are made of
     others."""
 
-    def dot_bytes(self, a: Value, b: Value, a_type: str, b_type: str) -> Value | None:
-        """The sum of the products of the four bytes of two i32; types: "s32" or "u32"."""
-        return None
-
     def directed(self, operation: str, rnd: str, *values: Value) -> Value | None:
         """One of "fadd", "fmul", "fdiv", "fma", "fsqrt" rounded once as `rz`, `rm` or `rp` say (see
         `ptxlab.isa.rounding`)."""

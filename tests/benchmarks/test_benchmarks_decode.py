@@ -16,31 +16,17 @@ from benchmarks.gpu import contest, decode, decode_steps
 from benchmarks.gpu.contest import Place
 from benchmarks.gpu.decode_steps import Prepared, Problem
 from benchmarks.gpu.record import DONE, UNFINISHED, WRONG, Record
-from ptxlab import gpu, reference
+from ptxlab import reference
 
 SCRIPT = Path(__file__).parents[2] / "benchmarks" / "decode.py"
 CPU = Place.of("cpu")
 SMALL = Problem(2, 64, (8, 2), False, 64, most=3, cold=2**17)
 
 
-def run(*options):
-    return subprocess.run([sys.executable, str(SCRIPT), *options], capture_output=True, text=True, timeout=600)
-
-
-@pytest.mark.long
-@pytest.mark.skipif(gpu.available(), reason="there is a GPU")
-def test_without_a_gpu_it_says_so():
-    done = run("--device", "gpu")
-    assert done.returncode == 1
-    assert done.stderr == (
-        "there is no NVIDIA GPU here, or its driver is missing; leave --device out for what can be counted\n"
-    )
-
-
 @pytest.mark.slow
 def test_decode_gqa_asks_for_keys_and_values_once():
     """Within a tenth: Q, the table and the partial results of a small problem come on top."""
-    done = run("--device", "cpu")
+    done = subprocess.run([sys.executable, str(SCRIPT)], capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("no GPU: ")
     rows = [line.split() for line in done.stdout.splitlines()[4:]]
@@ -53,11 +39,12 @@ def test_decode_gqa_asks_for_keys_and_values_once():
 
 
 @pytest.mark.gpu
-def test_on_a_gpu_it_measures():
-    done = run("--rehearse")
-    assert done.returncode == 0, done.stdout
-    assert "copy: " in done.stdout
-    assert "decode_gqa " in done.stdout
+def test_on_a_gpu_it_measures(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["decode", "--rehearse"])
+    assert decode.main() == DONE
+    printed = capsys.readouterr().out
+    assert "copy: " in printed
+    assert "decode_gqa " in printed
 
 
 # -- numbers -----------------------------------------------------------------------------------------------------------

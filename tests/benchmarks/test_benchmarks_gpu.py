@@ -396,7 +396,7 @@ def test_results_are_published_under_the_card(
         "published: results/gpu/nvidia-h100-80gb-hbm3, and named in README.md",
         "published: results/gpu/nvidia-h100-80gb-hbm3",
     ]
-    assert sorted(path.name for path in card.iterdir()) == ["campaign.json", "table.md"]
+    assert sorted(path.name for path in card.iterdir()) == ["table.md"]
     assert "| card | NVIDIA H100 80GB HBM3 |" in (card / "table.md").read_text()
     link = "[NVIDIA H100 80GB HBM3](results/gpu/nvidia-h100-80gb-hbm3/table.md)"
     row = "| |\n| cards measured so far (`results/`) | | {}; `make gpu` measures yours |\n\nEnd\n"
@@ -406,32 +406,6 @@ def test_results_are_published_under_the_card(
     assert readme.read_text() == row.format(f"[T4](results/gpu/t4/table.md), {link}")
     made.facts["rehearsal"] = True
     assert command.publish(made) == 2
-
-
-def test_what_is_published_has_a_row_to_a_line_and_nothing_twice(campaign: Callable[..., Any]) -> None:
-    from benchmarks.gpu import published
-
-    made = campaign(part("bad", wrong="nonsense"), part("good"))
-    made.run(60)
-    kept = json.loads(made.file("bad").read_text())
-    kept["rows"][0]["seconds"] = [0.00012345678901, 1234567.0]
-    kept["rows"].append({"finished": "a kernel", "verdict": ""})
-    made.file("bad").write_text(json.dumps(kept | {"notes": [f"note {n}" for n in range(300)]}))
-    made.write()
-    found = json.loads((made.folder / "campaign.json").read_text())
-    text = published.compact(found)
-    bad = found["records"]["bad"]
-    assert bad.pop("wrong") == ["nonsense"] * 4
-    assert found["records"]["good"].pop("wrong") == []
-    bad["rows"].pop()
-    bad["notes"][20:] = ["and 280 more"]
-    bad["rows"][0]["seconds"] = [0.000123457, 1234570.0]
-    assert json.loads(text) == found
-    lines = [line.strip().rstrip(",") for line in text.splitlines()]
-    assert [json.loads(line) for line in lines if line.startswith('{"number": ')] == [
-        *bad["rows"],
-        *found["records"]["good"]["rows"],
-    ]
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The model beside measured times: for the GPU that was measured, from a campaign's folder and from a published one."""
+"""The model beside measured times: for the GPU that was measured, from a campaign's folder."""
 
 from __future__ import annotations
 
@@ -30,11 +30,13 @@ def test_the_model_is_of_the_gpu_that_was_measured() -> None:
     assert 0 < least <= median <= most
 
 
-def test_it_reads_a_campaign_and_a_published_one(tmp_path: Path) -> None:
-    assert modelling.measured_in(tmp_path) is None
-    (tmp_path / "campaign.json").write_text(json.dumps({"records": {}}))
-    assert modelling.measured_in(tmp_path) is None
-    (tmp_path / "campaign.json").write_text(json.dumps({"records": {"tune": {"rows": [{"us": 1.0}]}}}))
-    assert modelling.measured_in(tmp_path) == [{"us": 1.0}]
+def test_it_reads_what_a_campaign_has_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.argv", ["modelling", str(tmp_path)])
+    with pytest.raises(SystemExit):
+        modelling.main()
+    assert f"{tmp_path} has no times of the part tune: run  python -m benchmarks.gpu" in capsys.readouterr().err
     (tmp_path / "tune.json").write_text(json.dumps({"rows": [{"us": 2.0}]}))
-    assert modelling.measured_in(tmp_path) == [{"us": 2.0}]
+    modelling.main()
+    assert capsys.readouterr().out.startswith("| D | mask | S |")

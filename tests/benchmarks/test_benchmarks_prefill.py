@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import random
-import subprocess
 import sys
 from pathlib import Path
 
@@ -16,12 +15,10 @@ from slow_cases import slow
 from benchmarks.gpu import ladder, prefill, timing
 from benchmarks.gpu.contest import Problem
 from benchmarks.gpu.record import DONE, UNFINISHED, WRONG, Record
-from ptxlab import gpu, kernels, reference, targets
-from ptxlab.gpu.disassembler import find_nvdisasm
+from ptxlab import kernels, reference, targets
 from ptxlab.kernels.spec import entry_name
 
 ROOT = Path(__file__).resolve().parents[2]
-SCRIPT = ROOT / "benchmarks" / "prefill.py"
 
 
 @pytest.fixture
@@ -84,16 +81,6 @@ def test_the_table_of_registers_is_fresh(table, chosen):
 # -- the times ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.long
-@pytest.mark.skipif(gpu.available(), reason="there is a GPU")
-def test_without_a_gpu_it_says_so_and_ends():
-    done = subprocess.run([sys.executable, str(SCRIPT)], capture_output=True, text=True, timeout=600)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout == (
-        "no NVIDIA GPU, or no driver for it: nothing is measured (--device cpu shows that it all runs)\n"
-    )
-
-
 def one_problem(monkeypatch, *more):
     """The part measures this problem alone, and all kernels at that."""
     chosen = [Problem(64, True, 64, "bf16", 128, 128, most=3), *more]
@@ -102,10 +89,10 @@ def one_problem(monkeypatch, *more):
     return chosen
 
 
-def main(monkeypatch, *options, write=None):
+def main(monkeypatch, *options):
     """The part as from its command line, on the CPU machine."""
     monkeypatch.setattr(sys, "argv", ["prefill", "--device", "cpu", *map(str, options)])
-    return prefill.main(write)
+    return prefill.main()
 
 
 @pytest.mark.rest
@@ -129,11 +116,9 @@ def test_on_the_cpu_machine_and_again(monkeypatch, capsys, tmp_path):
         assert row["fastest"] <= row["seconds"] <= row["slowest"]
         assert (row["launches"], row["replays"], row["wrong"]) == (3, 2, "")
     monkeypatch.setattr(prefill.contest, "contest", pytest.fail)  # a second run has nothing to measure
-    assert main(monkeypatch, "--json", file, write=tmp_path / "prefill.md") == DONE
+    assert main(monkeypatch, "--json", file) == DONE
     assert json.loads(file.read_text(encoding="utf-8"))["rows"] == found["rows"]
-    written = (tmp_path / "prefill.md").read_text(encoding="utf-8")
-    assert written.startswith("# Prefill kernels beside torch's and Triton's\n\nTFLOP/s; the best of a row in bold;")
-    assert written.endswith(prefill.table(json.loads(file.read_text(encoding="utf-8"))))
+    assert prefill.table(json.loads(file.read_text(encoding="utf-8"))) in capsys.readouterr().out
 
 
 @pytest.mark.long
@@ -308,80 +293,3 @@ def test_the_ladder(monkeypatch, capsys, tmp_path):
     assert f"({seconds['scalar'] / seconds['tiled']:.2f}x)" in shown["tiled"]
     monkeypatch.setattr(ladder.contest, "contest", pytest.fail)
     assert ladder.main() == DONE
-
-
-# -- machine code ------------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def profile(monkeypatch):
-    """The script that looks at the main loops in machine code, as a module."""
-    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
-    import sass_profile
-
-    return sass_profile
-
-
-LISTING = """
-.text.kernel:
-        /*0000*/                   MOV R1, c[0x0][0x28] ;
-.L_x_0:
-        /*0010*/                   LDSM.16.M88.4 R4, [R1] ;
-        /*0020*/                   HMMA.16816.F32.BF16 R20, R8, R30, R20 ;
-        /*0030*/              @!P0 HMMA.16816.F32.BF16 R24, R8, R6.reuse, R24 ;
-        /*0040*/                   LDSM.16.MT88.4 R30, [R1+0x10] ;
-        /*0050*/                   HMMA.16816.F32.BF16 R20, R4, RZ, R20 ;
-        /*0060*/               @P0 BRA `(.L_x_0) ;
-.L_x_1:
-        /*0070*/                   BRA `(.L_x_1);
-"""
-
-
-def test_the_profile_counts_and_measures(profile):
-    loop = profile.main_loop(LISTING)
-    assert [text.split(".")[0].split()[0] for text in loop.code] == ["LDSM", "HMMA", "HMMA", "LDSM", "HMMA", "BRA"]
-    assert loop.kinds == {"HMMA": 3, "LDSM": 2, "BRA": 1}
-    # the first load is read by the second product behind it, the second one by the first product of the next round
-    assert loop.load_distances() == [(1, 1), (3, 1)]
-    assert loop.sum_distances() == [2]
-    with pytest.raises(ValueError, match=r"^no loop multiplies$"):
-        profile.main_loop(LISTING.replace("HMMA", "FFMA"))
-
-
-@pytest.mark.sweep(2)
-@pytest.mark.long
-@pytest.mark.assembler
-@pytest.mark.skipif(find_nvdisasm() is None, reason="needs nvdisasm")
-@pytest.mark.parametrize(("dim", "keys", "most"), [(64, 64, 650), (128, 64, 900)])
-def test_the_main_loop_on_hopper_has_nothing_to_spare(profile, dim, keys, most):
-    """Per tile and warp of `pipelined`, in machine code: the products, four instructions for each exponential, O's
-    rescaling, the loads and the copies; no masking, no spilling, and hardly an instruction for addresses."""
-    built = kernels.get("pipelined").build(head_dim=dim, dtype="bf16", arch="sm_90", causal=True)
-    assert (built.config.tile_q, built.tile_kv, built.config.warps) == (128, keys, 4)
-    found = profile.Profile.of(built, "sm_90")
-    assert (found.spilled, found.blocks) == (0, 2)
-    count = found.loop.kinds
-    assert count["HMMA"] == 2 * (dim // 16) * (keys // 8) * 2  # 32 rows
-    query = 0 if dim == 64 else 2 * (dim // 16)  # stays in registers, or is loaded again
-    assert count["LDSM"] == 2 * (dim // 16) * (keys // 16) + query  # K and V
-    assert count["MUFU"] == 32 * keys // 32 + 4
-    assert count["LDGSTS"] == 2 * keys * dim * 2 // 16 // 128
-    assert count["BAR"] == 1
-    assert count["VOTE"] == (keys <= 64)  # whether O is rescaled at all
-    assert not {"FSEL", "LDL", "STL", "LDG", "STS"} & set(count)
-    assert len(found.loop.code) <= most
-
-
-@pytest.mark.sweep(2)
-@pytest.mark.long
-@pytest.mark.assembler
-@pytest.mark.skipif(find_nvdisasm() is None, reason="needs nvdisasm")
-@pytest.mark.parametrize(("name", "dim"), [("pipelined", 128), ("decode_gqa", 128)])
-def test_products_seldom_wait_for_their_loads(profile, name, dim):
-    """Of the loads of K, V and Q hardly any is read by the very next product, and sums rest for a few products."""
-    (built, *_) = profile.builds("sm_90", [name], [dim])
-    loop = profile.Profile.of(built, "sm_90").loop
-    loads = loop.load_distances()
-    assert len(loads) == loop.kinds["LDSM"]
-    assert sum(products == 0 for _, products in loads) <= len(loads) // 8
-    assert loop.sum_distances()[0] >= 2

@@ -175,7 +175,7 @@ def test_run_fails_when_out_of_tolerance(capsys, monkeypatch):
         ),
         (
             "bench decode",
-            "decode: bench times prefill kernels; `python benchmarks/decode.py` those for decode",
+            "decode: bench times prefill kernels; `python -m benchmarks.gpu.decode` those for decode",
         ),
         ("isa fmaa", "unknown instruction 'fmaa'"),
     ],

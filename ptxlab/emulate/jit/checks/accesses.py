@@ -239,6 +239,8 @@ class CheckedAccesses(CheckInstrument):
         size, kind = access_shape(code)[2], WRITES if rules.clears(code) else CHANGES
         self.t.store(f"<{W} x i64>", at, "%addrs", align=64)
         self.checks.each(0, size, code, kind)
+        if self.checks.may_be_copied(code):
+            self.checks.copied(code, Value(at, "i64", False), size)
         if not self.checks.ordering:
             return None
         return lambda: self._strong(code, Value(at, "i64", False), size, write=True)

@@ -16,7 +16,6 @@ from ptxlab.emulate.jit.affine.forms import form_of
 from ptxlab.emulate.jit.emitter.active_mask import ActiveMask
 from ptxlab.emulate.jit.emitter.affine_calls import AffineCalls, Given
 from ptxlab.emulate.jit.emitter.function import Function
-from ptxlab.emulate.jit.llvm.byte_products import dot_of_bytes, pair_products
 from ptxlab.emulate.jit.llvm.ir_text import W
 from ptxlab.emulate.jit.llvm.quotients import EXACT, by_floats
 from ptxlab.emulate.jit.llvm.values import BITS, LLVM, Address, Value, constant
@@ -96,14 +95,6 @@ class LaneMachine(AffineBits):
             with large_:
                 each, second = t.let(f"{word} <{W} x i64> {self.vector(a)}, {self.vector(b)}"), t.here
         return Value(t.phi(f"<{W} x i64>", (quick, first), (each, second)), "i64", False)
-
-    # -- products of bytes
-    def dot_bytes(self, a: Value, b: Value, a_type: str, b_type: str) -> Value | None:
-        lanes = pair_products(self.f.features)
-        if lanes is None or (a.uniform and b.uniform):
-            return None
-        signs = a_type == "s32", b_type == "s32"
-        return Value(dot_of_bytes(self.t, lanes, self.vector(a), self.vector(b), *signs), "i32", False)
 
     def by_call(self, word: str, made: Callable[..., Value], *values: Value) -> Value | None:
         if not self.f.small:

@@ -8,7 +8,6 @@ from functools import partial
 from typing import Any
 
 from ptxlab.emulate.jit.translation import ir
-from ptxlab.emulate.jit.translation.distinct_values import Distinct
 from ptxlab.emulate.jit.translation.expressions import Expressions
 from ptxlab.emulate.jit.translation.value_kinds import (
     I1,
@@ -146,14 +145,34 @@ class Intrinsics(Expressions):
         return Val(values.kind, self.b.shuffle(values.ir, range(values.kind.width - 1, -1, -1)))
 
     def _distinct(self, node: ast.Call) -> Val:
-        values, mask = self.vector(node.args[0]), self.mask(node.args[1])
-        return Val(U32, Distinct(self).count(values.ir, mask))
+        number = self.named("llvm.ctpop.i32", I32, [I32])
+        return Val(U32, self.b.call(number, [self._firsts(node)]))
 
     def _unlike(self, node: ast.Call) -> Val:
+        return Val(U32, self._firsts(node))
+
+    def _firsts(self, node: ast.Call) -> Any:
+        """The lanes of a mask whose value no lower one has: takes the lowest that is left, and those like it away."""
         values, mask = self.vector(node.args[0]), self.mask(node.args[1])
-        if values.kind.element.bits != I32.bits:
-            self.fail(node, "unlike is for lanes_u32")
-        return Val(U32, Distinct(self).firsts(values.ir, mask))
+        b, none = self.b, ir.Constant(I32, 0)
+        again, inside, after = (b.block(name) for name in ("lanes", "do", "done"))
+        zeros = self.named("llvm.cttz.i32", I32, [I32, I1])
+        before = b.here
+        b.go(again)
+        b.at(again)
+        left, found = b.phi(I32), b.phi(I32)
+        b.branch(b.compare("!=", left, none), inside, after)
+        b.at(inside)
+        value = b.extract(values.ir, b.call(zeros, [left, ir.Constant(I1, 1)]))
+        like = b.convert("bitcast", b.compare("==", values.ir, self.broadcast(value, values.kind)), I32)
+        more = b.binary("or", found, b.binary("and", left, b.negate(left)))
+        rest = b.binary("and", left, b.invert(like))
+        b.go(again)
+        for phi, first, next_ in ((left, mask, rest), (found, none, more)):
+            phi.comes(first, before)
+            phi.comes(next_, inside)
+        b.at(after)
+        return found
 
     # -- memory
 
