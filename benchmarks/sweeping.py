@@ -54,11 +54,10 @@ def shapes(count: int) -> list[Shape]:
 class Cluster:
     """A scheduler and workers, started as anybody starts them; a supervisor's work is done by `worker`."""
 
-    def __init__(self, log: Path, count: int = WORKERS, port: int = PORT) -> None:
-        self.port = port
+    def __init__(self, log: Path) -> None:
         self.log = open(log, "ab")
         self.scheduler, self.workers = self._scheduler(), list[subprocess.Popen[bytes]]()
-        for _ in range(count):
+        for _ in range(WORKERS):
             self.worker()
 
     def _start(self, *words: str) -> subprocess.Popen[bytes]:
@@ -67,7 +66,7 @@ class Cluster:
 
     def _scheduler(self) -> subprocess.Popen[bytes]:
         return self._start(
-            "distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", str(self.port), "--no-dashboard"
+            "distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", str(PORT), "--no-dashboard"
         )
 
     def worker(self) -> None:
@@ -79,7 +78,7 @@ class Cluster:
     @property
     def address(self) -> str:
         """Where clients connect."""
-        return f"tcp://127.0.0.1:{self.port}"
+        return f"tcp://127.0.0.1:{PORT}"
 
     def kill_worker(self) -> None:
         """SIGKILL to a worker; a new one is started, as Slurm or Kubernetes do."""

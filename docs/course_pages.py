@@ -22,10 +22,7 @@ from ptxlab.lab import saved_debugger
 ROOT = Path(__file__).resolve().parents[1]
 LINK = re.compile(r"\]\((\d\d-[a-z-]+)\.ipynb\)")
 COLOUR = re.compile("\x1b\\[[0-9;]*m")
-RESULTS = [
-    *("notebooks", "decode", "explorer", "prefill_registers", "hopper", "fuzz"),
-    *("course_grading", "course_grading_dask", "sweeps"),
-]
+RESULTS = ("notebooks", "decode", "explorer", "prefill_registers", "hopper", "fuzz", "course_grading", "sweeps")
 
 
 def main(folder: Path) -> None:

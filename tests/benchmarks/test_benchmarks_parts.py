@@ -32,8 +32,8 @@ def part(name, *options, **environment):
 @pytest.mark.parametrize(
     ("name", "kernels"),
     [
-        ("prefill", {"pipelined", "swizzle", "mma"}),
-        ("ladder", {"pipelined", "swizzle", "mma", "wmma", "tiled2d", "tiled", "scalar"}),
+        ("prefill", {"hopper", "wgmma", "pipelined", "swizzle", "mma"}),
+        ("ladder", {"hopper", "wgmma", "pipelined", "swizzle", "mma", "wmma", "tiled2d", "tiled", "scalar"}),
         ("decode", {"copy", "decode_gqa", "decode", "decode_multiwarp", "decode_split", "decode_paged"}),
     ],
 )
@@ -81,7 +81,7 @@ def test_a_kernel_that_the_gpu_stops_is_wrong_and_the_next_run_goes_on(option, s
     assert done.returncode == WRONG, done.stdout + done.stderr
     found = json.loads(file.read_text(encoding="utf-8"))
     assert found["wrong"] == [wrong]
-    assert (found["left"], len([row for row in found["rows"] if row["kernel"] != "Triton"])) == (0, 7)
+    assert (found["left"], len([row for row in found["rows"] if row["kernel"] != "Triton"])) == (0, 12)
 
 
 def test_memory_that_the_gpu_has_not_ends_no_part(tmp_path):

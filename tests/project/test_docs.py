@@ -188,7 +188,7 @@ def test_a_notebook_is_a_page(course_pages: ModuleType, tmp_path: Path) -> None:
 def test_the_results_of_all_benchmarks_that_are_named_stand_on_a_page(course_pages: ModuleType) -> None:
     text = course_pages.results_page()
     assert text.count("\n## ") >= len(course_pages.RESULTS)
-    assert "## A class, graded on a Dask cluster" in text
+    assert "## A class of synthetic submissions" in text
 
 
 @pytest.mark.long
