@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from emulate_programs import DEVICES
+from emulate_programs import ALL_CHECKS, DEVICES
 from small_warpgroups import COMMIT, MULTIPLY, PRODUCT, WAIT, program
 
 import ptxlab as pl
@@ -36,6 +36,10 @@ def test_what_a_product_reads_late(device: str) -> None:
 
 
 ROUNDS = 6
+RELEASE = """    and.b32 %q4, %r1, 127;
+    setp.eq.u32 %p3, %q4, LANE;
+    @%p3 mbarrier.arrive.shared.b64 _, [empty];
+"""
 RING = f"""
     .reg .b32 %q<5>;
     .reg .b16 %h1;
@@ -77,10 +81,7 @@ FULL:
     setp.ne.u32 %p2, %q1, 0;
     wgmma.fence.sync.aligned;
 {MULTIPLY}{COMMIT}{WAIT}
-    and.b32 %q4, %r1, 127;
-    setp.eq.u32 %p3, %q4, LANE;
-    @%p3 mbarrier.arrive.shared.b64 _, [empty];
-    add.u32 %q1, %q1, 1;
+{RELEASE}    add.u32 %q1, %q1, 1;
     setp.lt.u32 %p3, %q1, {ROUNDS};
     @%p3 bra CONSUMER;
 """
@@ -96,12 +97,21 @@ def test_a_wait_is_over_when_the_whole_warpgroup_has_begun(device: str, groups: 
     first = "    st.shared.v4.b32 [%r6], {%r3"
     text = text.replace(first, f"    setp.lt.u32 %p3, %r1, 128;\n    @%p3 {first.strip()}")  # `a` has room for so many
     threads, total = 128 * (groups + 1), 32 * sum(range(1, ROUNDS + 1))
-    checks = ("memcheck", "initcheck", "synccheck")
     for seed in (None, *range(21)):
         out = np.zeros(threads, np.float32)
-        report = pl.launch(text, 1, threads, out, device=device, seed=seed, budget=300_000, checks=checks)
+        report = pl.launch(text, 1, threads, out, device=device, seed=seed, budget=300_000, checks=ALL_CHECKS)
         assert (out[128:] == total).all(), seed
         assert not report.findings, seed
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_a_tile_that_is_released_before_the_product_races_with_it(device: str) -> None:
+    early = RING.replace(RELEASE, "").replace(
+        "    wgmma.fence.sync.aligned;\n", RELEASE + "    wgmma.fence.sync.aligned;\n"
+    )
+    text = program(early.replace("GROUPS", "1").replace("LANE", "0"))
+    report = pl.launch(text, 1, 256, np.zeros(256, np.float32), device=device, budget=300_000, checks=ALL_CHECKS)
+    assert any("WAR hazard" in str(finding) and "multiplies matrices" in str(finding) for finding in report.findings)
 
 
 @pytest.mark.parametrize("device", DEVICES)

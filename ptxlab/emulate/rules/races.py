@@ -15,7 +15,8 @@ a fence. An access is ordered before another one
 - of the same warp, if a `.sync` instruction (`bar.warp.sync`, a shuffle, a vote, a matrix instruction) lies between
   whose mask names both lanes;
 - of the same block, if a barrier lies between that both warps took part in, whatever its number, or a chain of those;
-- of the same block, if its warp has arrived at an mbarrier since in a phase that the other warp has waited for;
+- of the same block, if its warp has arrived at an mbarrier since in a phase that the other warp has waited for (after
+  what a product of `wgmma` reads, any of its four warps);
 - of the same block, if a strong write since has released it, and the other's warp has acquired since that;
 - of another block, likewise: released here, acquired there by the warp or one that it comes after, neither with the
   block as its scope (`.cta`), and what is acquired is a word of global memory with a release at least as late as the
@@ -69,6 +70,7 @@ from ptxlab.emulate.rules.records import (
     NARROW,
     ONLY_STORES,
     POLLS,
+    PRODUCT,
     REDUCES,
     STORES,
     STRONG,
@@ -117,6 +119,7 @@ def flags(program: Program) -> list[int]:
     return [
         (USES if code.properties.strong else MAKES) * code.properties.mbarrier
         | POLLS * (code.action in (Action.MBARRIER_TEST, Action.MBARRIER_WAIT))
+        | PRODUCT * (code.action is Action.WARPGROUP_PRODUCT)
         for code in program.codes
     ]
 
@@ -155,7 +158,7 @@ def ordered(launch: Launch, block: Block, record: u64, access: u64, wrote: boole
                 return True
         elif not many and not all_ and lane == own_lane:
             return True
-    if between_warps(block, record, w):
+    if between_warps(block, record, w) or after_product(launch, block, record, w):
         return True
     return v == w and synced(block, w, lane, own_lane, time)
 
@@ -168,6 +171,19 @@ def between_warps(block: Block, record: u64, w: u32) -> boolean:
     if time < u32(block.full >> TIME & LAST_TIME) or time < block.sync[w, v] or time < block.acquired[w, v]:
         return True
     return ordered_in_cluster(block, record, w)
+
+
+@rule(cold=True)
+def after_product(launch: Launch, block: Block, record: u64, w: u32) -> boolean:
+    """Whether a record is that of a product of `wgmma`, and warp w comes after what another of its four warps has done
+    since: who waits for the product waits for what all four read. (Whether that one has waited is for synccheck.)"""
+    if launch.flags is None or launch.flags[record >> CODE & LAST_CODE] & PRODUCT == 0:
+        return False
+    group = record >> WARP & 28
+    for k in range(4):
+        if group + k != w and between_warps(block, record & ~u64(31 << WARP) | (group + k) << WARP, w):
+            return True
+    return False
 
 
 @rule(inline=True)

@@ -24,9 +24,9 @@ SWAPS, NARROW, VOLATILE, STORES, ATOMIC, ASYNC, REDUCES, ONLY_STORES = 1, 2, 4, 
 """What `Launch.traits` says of an instruction: it is a compare-and-swap; its scope is the block; it is a volatile load
 or store of shared memory; it stores; it is atomic; it is asynchronous; it is a reduction by a bulk copy; it stores and
 loads nothing."""
-MAKES, USES, POLLS = 1, 2, 4
+MAKES, USES, POLLS, PRODUCT = 1, 2, 4, 8
 """What `Launch.flags` says of an instruction: it makes an mbarrier, or makes one invalid; it does something else with
-one; it asks one for a phase."""
+one; it asks one for a phase; it is a product of `wgmma`."""
 ENTRIES = 1024
 """Notes that a launch keeps; how many more there are is counted."""
 
@@ -103,7 +103,7 @@ class Launch(Record):
     # first; 0 for a barrier that is not to be told from others
     masks: Pointer[u32]  # for each code index and warp the lanes that made an access last, 0 for all
     traits: Pointer[u8]  # for each code index SWAPS, NARROW and so on, added up
-    flags: Pointer[u8] | None  # the same of MAKES, USES and POLLS; None: no mbarriers
+    flags: Pointer[u8] | None  # the same of MAKES, USES, POLLS and PRODUCT; None: nothing is so
     copies: Pointer[u8] | None  # initcheck: for each code index whether it loads what is only copied, with any padding
     store: Store
     notes: Array[Entry] = array(ENTRIES, align=64)
