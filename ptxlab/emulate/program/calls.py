@@ -13,8 +13,6 @@ call after it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 
 from ptxlab.emulate.program import layout
@@ -145,16 +143,14 @@ class _Call:
             place = low.place_of(callee, formal)
             _move(low, actual, _above(place, frame, above), formal, line, None)
         for register, offset in caller.saved:
-            with _keeping(low, register, saves=True):
-                _save(low, register, Mem(frame, offset), line)
+            _save(low, register, Mem(frame, offset), line)
         if above:
             _add(low, frame, above, line)
         self._jump(callee, None)
         if above:
             _add(low, frame, -above, line)
         for register, offset in caller.saved:
-            with _keeping(low, register, saves=False):
-                _restore(low, register, Mem(frame, offset), line)
+            _restore(low, register, Mem(frame, offset), line)
         for actual, formal in zip(self.results, callee.results, strict=True):
             place = low.place_of(callee, formal)
             _move(low, _above(place, frame, above), actual, formal, line, None)
@@ -211,15 +207,6 @@ def _load(low: Lowering, type_: str, dest: Reg, mem: Mem, line: int, guard: Guar
 
 def _store(low: Lowering, type_: str, mem: Mem, source: Source, line: int, guard: Guard = None) -> None:
     low.op(f"st.param.{type_}", (), (mem, source), line, guard).space = "frame"
-
-
-@contextmanager
-def _keeping(low: Lowering, register: int, *, saves: bool) -> Iterator[None]:
-    """What is emitted in this context saves a register of the caller, or restores it."""
-    before = len(low.codes)
-    yield
-    for code in low.codes[before:]:
-        code.saves, code.restores = (register, -1) if saves else (-1, register)
 
 
 def _save(low: Lowering, register: int, place: Mem, line: int) -> None:

@@ -106,9 +106,9 @@ class Code:
     rounds a back edge counts as, 0 for all other branches; leaves: on a branch with a guard to a block that only ends
     the thread, its number in `Program.exits` (see `ptxlab.emulate.program.reconvergence`). space: the resolved space of
     a memory access. copy: (from, to, bytes) within the lane's frame, on the pseudo-instruction `%copy` that passes
-    arguments; another, `%reduced`, follows `bar.red`. saves, restores: the register that this saves before a call,
-    or restores after it. polls: whether a loop repeats it that may wait for another thread. instruction: the one
-    that this counts as, None if lowering has added it; part_of: the one whose bytes its own bytes are then, if any.
+    arguments; another, `%reduced`, follows `bar.red`. polls: whether a loop repeats it that may wait for another
+    thread. instruction: the one that this counts as, None if lowering has added it; part_of: the one whose bytes its
+    own bytes are then, if any.
     `properties` says what it does; `name` is for messages.
     """
 
@@ -126,8 +126,6 @@ class Code:
     targets: tuple[int, ...] = ()
     register: int = -1
     copy: tuple[int, int, int] | None = None
-    saves: int = -1
-    restores: int = -1
     space: str = ""
     instruction: Instruction | None = None
     part_of: Instruction | None = None
