@@ -1,15 +1,12 @@
-"""dp4a in compiled code: an instruction that multiplies pairs, in vectors of every size, gives the bits of `step`."""
+"""dp4a gives the sums of products of bytes, in every engine."""
 
 from __future__ import annotations
-
-import platform
 
 import numpy as np
 import pytest
 from emulate_programs import ENGINES, WAYS, improve, kernel, run
 
 pytestmark = pytest.mark.skipif("jit" not in ENGINES, reason="needs llvmlite: there is one engine only")
-X86 = platform.machine().lower() in ("x86_64", "amd64")
 TYPES = [(a, b) for a in ("s32", "u32") for b in ("s32", "u32")]
 EDGES = [0x80808080, 0x7F7F7F7F, 0xFFFFFFFF, 0x00FF807F, 0x807F00FF, 0, 0x01010101, 0x80007FFF]
 """Bytes that are the least and the greatest, signed and not."""
@@ -46,19 +43,3 @@ def test_every_engine(a_type: str, b_type: str) -> None:
             improve(text(a_type, b_type), (64,), False, ("memcheck",))
         found, _ = run("step" if way == "step" else "jit", text(a_type, b_type), threads=64, x=x)
         assert found.tolist() == expected(a_type, b_type, x).tolist(), way
-
-
-@pytest.mark.skipif(not X86, reason="needs an x86 CPU")
-@pytest.mark.parametrize(("cpu", "features", "lanes"), [("haswell", "+avx,+avx2", 8), ("x86-64", "+sse2", 4)])
-def test_shorter_vectors(cpu: str, features: str, lanes: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    from ptxlab.emulate.jit.llvm.byte_products import pair_products
-    from ptxlab.emulate.jit.native import code as native
-
-    if not set(features.split(",")) <= set(native.host().features.split(",")):
-        pytest.skip(f"needs a CPU with {features}")
-    assert pair_products(features) == lanes
-    older, x = native.Cpu(cpu, features), given()
-    monkeypatch.setattr(native, "host", lambda: older)
-    for a_type, b_type in TYPES:
-        found, _ = run("jit", text(a_type, b_type), threads=64, x=x)
-        assert found.tolist() == expected(a_type, b_type, x).tolist(), (a_type, b_type)
