@@ -6,9 +6,6 @@ import numpy as np
 import pytest
 from emulate_programs import WAYS, improve, kernel, run
 
-from ptxlab.emulate import lower
-from ptxlab.text import parse
-
 pytest.importorskip("llvmlite")
 
 ROWS = """
@@ -70,20 +67,3 @@ def test_inactive_lanes_may_wrap_around(threads: int) -> None:
     improve(program, (threads,), False, ())
     for way in ("step", "jit"):
         assert run(way, program, threads=threads, x=x)[0].tolist() == x[:threads].tolist()
-
-
-def test_nothing_is_gathered() -> None:
-    from ptxlab.emulate.jit.affine.block_rows import Rows
-    from ptxlab.emulate.jit.building.module_text import module_text
-    from ptxlab.emulate.jit.instruments.selection import Instruments
-    from ptxlab.emulate.jit.native.code import Cpu
-
-    def emitted(program: str) -> str:
-        cpu, plain, rows = Cpu("znver4", "+avx512f"), Instruments(False, frozenset()), Rows.of((48, 1, 1))
-        return module_text(lower(parse(program)), cpu, plain, rows, diverged=False, small=False).text
-
-    rows = emitted(text("u32"))
-    assert "masked.gather" not in rows
-    assert "masked.scatter" not in rows
-    other = text("u32").replace("mul.wide.u32 %rd6, %r4, 4;", "and.b32 %r12, %r4, 5; mul.wide.u32 %rd6, %r12, 4;")
-    assert "masked.gather" in emitted(other)
