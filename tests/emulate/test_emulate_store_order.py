@@ -71,7 +71,7 @@ def test_bytes_and_halves_that_fill_words(kind: str, count: int, apart: int) -> 
 
 
 def test_a_store_apart_from_the_others_that_meets_them() -> None:
-    """Element 4 of a lane is element 0 of the next, which is stored before elements 2 to 4 come late."""
+    """Element 4 of a lane is element 0 of the next, which is stored after it."""
     body = """
         mul.wide.u32 %rd5, %r1, 16; mul.wide.u32 %rd6, %r2, 1024; add.u64 %rd5, %rd5, %rd6; add.u64 %rd5, %rd5, %rd1;
         mov.u32 %r9, 7; st.global.u32 [%rd5+8], %r9; st.global.u32 [%rd5+16], %r1; st.global.u32 [%rd5], %r9;
