@@ -80,6 +80,12 @@ PROGRAMS: dict[str, tuple[Any, str]] = {
         @%p1 exit;
         st.global.u32 [%rd3], %r8;
         END:"""),
+    "inactive lanes would wrap around": (16, """
+        add.s32 %r10, %r1, 0x7ffffff0;
+        mul.wide.s32 %rd6, %r10, 4;
+        add.s64 %rd6, %rd6, %rd2;
+        ld.global.u32 %r11, [%rd6+-0x1ffffffc0];
+        st.global.u32 [%rd3], %r11;"""),
     "a tile of less than a warp": ((5, 5), """
         mov.u32 %r5, %tid.y;
         mad.lo.u32 %r7, %r5, 5, %r1;
