@@ -194,6 +194,22 @@ PROGRAMS = {
     FIRST:
         bar.arrive 1, 64;
     END:"""),
+    "lanes of a warp arrive in two places": (64, 5, WARP + PUT + """
+        setp.eq.u32 %p1, %r20, 0;
+        @!%p1 bra SECOND;
+        setp.lt.u32 %p2, %r1, 9;
+        @%p2 bra FEW;
+        barrier.arrive 1, 64;
+        bra.uni END;
+    FEW:
+        barrier.arrive 1, 64;
+        bra.uni END;
+    SECOND:
+        bar.sync 1, 64;
+        xor.b32 %r13, %r12, 128;
+        ld.shared.u32 %r14, [%r13];
+        st.global.u32 [%rd3], %r14;
+    END:"""),
     "an arrival that nobody waits for": (64, 5, "bar.arrive 4, 96;\n" + WRITES),
     "votes at a barrier": (96, 5, """
         and.b32 %r20, %r1, 3;
