@@ -17,7 +17,6 @@ from ptxlab.text import parse
 
 pytestmark = pytest.mark.skipif("jit" not in ENGINES, reason="needs llvmlite: there is one engine only")
 OWN = ".local .align 16 .b8 own[256]; mov.u32 %r5, own; "
-BY_GENERIC = "mov.u64 %rd5, own; cvta.local.u64 %rd5, %rd5; ld.u32 %r6, [%rd5];"
 
 
 # -- agreement -----------------------------------------------------------------------------------------------------

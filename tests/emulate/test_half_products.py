@@ -61,7 +61,6 @@ TILE = (
     "    add.u32 %r24, %r24, %r25;\n    st.shared.v4.b32 [%r24], {%r20, %r21, %r22, %r23};\n    bar.sync 0;\n"
 )
 FOUR = "{%r14, %r15, %r16, %r17}"
-ACROSS, PAIRED = "{%r14, %r16}", "{%r15, %r17}"
 
 
 def ldmatrix(d: str, trans: str = "", offset: int = 0) -> str:

@@ -28,7 +28,6 @@ from ptxlab.isa.mbarrier import Problem
 
 rules_in_llvm = pytest.importorskip("compiled_rules")
 FULL, START, BYTES = 0xFFFFFFFF, 1024, 512
-ACTIONS = (M.INIT, M.INVAL, M.UPDATE, M.WAIT)
 
 
 @pytest.fixture(scope="module")
