@@ -302,7 +302,7 @@ def test_with_counters_and_checks(what: str, options: dict[str, Any]) -> None:
     """CTAs of less than a warp, of several warps with and without a rest, and of three warpgroups."""
     text, checks = kernel(CTAS[what]), options.get("checks", ("memcheck",))
     for block, blocks in (((5, 4), (35, 2)), ((100,), (28,)), ((16, 16), (17,)), ((288,), (15,))):
-        left = []
+        left: list[tuple[Any, ...]] = []
         for way in WAYS:
             if way == "good":
                 improve(text, block, "counters" in options, checks)
