@@ -39,7 +39,6 @@ with contextlib.suppress(ModuleNotFoundError):  # a GPU machine may lack it, and
 BROWSER = "lab/test_browser_"
 TOGETHER = (
     (BROWSER,),  # a JupyterLab and a browser, which take ten seconds to start
-    ("emulate/test_rules_races", "emulate/test_checks_atomics.py"),  # the compiled rules of races
     ("project/test_architecture.py", "project/test_opcodes.py", "project/test_lists.py"),  # the package's syntax trees
 )
 """What the tests of some files share is made by one worker, for all of them."""

@@ -96,7 +96,7 @@ def test_a_notebook_that_is_not_there_has_no_exercises(capsys: pytest.CaptureFix
 
 
 def test_a_score_is_a_float_and_nothing_else(capsys: pytest.CaptureFixture[str]) -> None:
-    but_key_0 = lambda scores: [k for k in range(1, len(scores)) if scores[k] > max(scores[:k])]  # noqa: E731
+    but_key_0 = lambda scores: [k for k in range(1, len(scores)) if scores[k] > max(scores[:k])]
     half = score("01-predict", but_key_0, points=2)
     assert isinstance(half, float)
     assert 0 < half < 2

@@ -7,88 +7,16 @@ import numpy as np
 import pytest
 from emulate_programs import ALL_CHECKS, kernel, run
 
-from ptxlab.emulate import Memory, execute, lower
-from ptxlab.emulate.jit.running.read_only import ReadOnly
-from ptxlab.emulate.program.stored_pointers import ELSEWHERE, Pointer, stored_through
-from ptxlab.emulate.rules.memory_maps import memory_map
-from ptxlab.emulate.runtime.report import Launch
+from ptxlab.emulate import Memory, execute
 from ptxlab.errors import DeviceFault
 from ptxlab.text import parse
 
-OUT, X = Pointer("param", 0), Pointer("param", 8)
 LOAD = """
     mul.wide.u32 %rd5, %r1, 4;
     add.u64 %rd6, %rd2, %rd5;
     ld.global.u32 %r5, [%rd6];
 """
 """%r5 = x[thread]."""
-
-
-@pytest.mark.parametrize(
-    ("body", "found"),
-    [
-        (LOAD + "st.global.u32 [%rd3], %r5;", {OUT}),
-        (LOAD + "st.global.u32 [%rd6], %r5;", {X}),
-        (LOAD + "mul.wide.u32 %rd7, %r5, 4; add.u64 %rd7, %rd1, %rd7; st.global.u32 [%rd7+8], %r5;", {OUT}),
-        (LOAD + "setp.lt.u32 %p1, %r1, 7; selp.b64 %rd7, %rd3, %rd6, %p1; st.global.u32 [%rd7], %r5;", {OUT, X}),
-        (LOAD + "cvta.to.global.u64 %rd7, %rd3; st.u32 [%rd7], %r5;", {OUT}),
-        (LOAD + "atom.global.add.u32 %r6, [%rd3], %r5;", {OUT}),
-        (LOAD + "red.global.max.u32 [%rd6], %r5;", {X}),
-        (LOAD + "mov.u64 %rd7, kept; st.global.u32 [%rd7+4], %r5;", {"kept"}),
-        (LOAD + "st.global.u32 [kept], %r5;", {"kept"}),
-        (LOAD + "mov.u32 %r6, tile; st.shared.u32 [%r6], %r5;", set[Pointer]()),
-        (LOAD + "mov.u64 %rd7, tile; cvta.shared.u64 %rd7, %rd7; st.u32 [%rd7], %r5;", {Pointer(ELSEWHERE, 0)}),
-        (LOAD + "ld.global.u64 %rd7, [%rd2]; st.global.u32 [%rd7], %r5;", None),
-        ("ld.param.v2.u64 {%rd7, %rd8}, [out]; st.global.u32 [%rd8], %r1;", {X}),
-        ("ld.param.v4.u32 {%r5, %r6, %r7, %r8}, [out]; mov.b64 %rd7, {%r7, %r8}; st.global.u32 [%rd7], %r1;",
-         {X, Pointer("param", 12)}),
-        ("ld.param.u64 %rd7, [out+8]; st.global.u32 [%rd7], %r1;", {X}),
-        (LOAD + "mov.u64 %rd7, %rd3; mov.u64 %rd8, %rd3; mov.u64 %rd9, %rd3;\nLOOP:\nst.global.u32 [%rd8], %r5; "
-         "mov.u64 %rd8, %rd7; mov.u64 %rd7, %rd6; mov.u64 %rd9, %rd3; add.u32 %r5, %r5, 1; "
-         "setp.lt.u32 %p1, %r5, 9; @%p1 bra LOOP;", {OUT, X}),
-        ("mov.u64 %rd7, %rd1;\nLOOP:\nst.global.u32 [%rd7], %r1; add.u64 %rd7, %rd7, 4; "
-         "setp.lt.u64 %p1, %rd7, %rd3; @%p1 bra LOOP;", {OUT}),
-    ],
-)  # fmt: skip
-def test_the_pointers_that_a_kernel_stores_through(body: str, found: set[Pointer] | None) -> None:
-    program = lower(parse(kernel(body, ".global .align 4 .u32 kept[4]; .shared .align 4 .b8 tile[256];")))
-    address = program.globals[0].address
-    expected = None if found is None else {Pointer("global", address) if p == "kept" else p for p in found}
-    assert stored_through(program) == expected
-
-
-def test_what_a_bulk_copy_writes_is_not_known() -> None:
-    copy = "mov.u32 %r6, tile; cp.async.bulk.global.shared::cta.bulk_group [%rd3], [%r6], 16;"
-    text = kernel(copy, ".shared .align 16 .b8 tile[256];").replace("sm_80", "sm_90")
-    assert stored_through(lower(parse(text))) is None
-
-
-def test_it_is_found_once() -> None:
-    program = lower(parse(kernel("st.global.u32 [%rd3], %r1;")))
-    assert stored_through(program) is stored_through(program)
-
-
-def _taken(text: str, *addresses: int, memory: Memory) -> list[str]:
-    program = lower(parse(text))
-    launch = Launch((1, 1, 1), (32, 1, 1), np.array(addresses, np.uint64).tobytes())
-    live = memory.live()
-    return [allocation.name for allocation in ReadOnly(program, launch, live, memory_map(program, launch, live)).taken]
-
-
-def test_only_what_no_such_pointer_leads_to_is_taken() -> None:
-    memory = Memory()
-    out, x, more = (memory.allocate(256, name).address for name in ("out", "x", "more"))
-    memory.allocate(256, "constant", writable=False)
-    copies, spread = (
-        kernel(LOAD + "st.global.u32 [%rd3], %r5;"),
-        kernel("ld.global.u64 %rd7, [%rd2]; st.u32 [%rd7], 1;"),
-    )
-    assert _taken(copies, out, x, memory=memory) == ["x", "more"]
-    assert _taken(copies, out + 252, x, memory=memory) == ["x", "more"]
-    assert _taken(copies, x, x, memory=memory) == ["out", "more"], "one array, read and written"
-    assert _taken(copies, more + 8, more, memory=memory) == ["out", "x"]
-    assert _taken(copies, 0, x, memory=memory) == ["out", "x", "more"], "a null pointer, which stops the launch"
-    assert _taken(spread, out, x, memory=memory) == []
 
 
 PRINTS = """{

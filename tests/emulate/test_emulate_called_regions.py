@@ -8,9 +8,7 @@ from typing import Any
 import pytest
 from emulate_programs import ALL_CHECKS, ENGINES, WAYS, improve, kernel, run
 
-from ptxlab.emulate import lower
 from ptxlab.errors import DeviceFault
-from ptxlab.text import parse
 
 pytestmark = pytest.mark.skipif("jit" not in ENGINES, reason="needs llvmlite: there is one engine only")
 
@@ -158,32 +156,3 @@ def test_wrong_addresses(lanes: str) -> None:
         faults.append(str(fault.value))
     assert "holds no address of a function" in faults[0]
     assert faults == faults[:1] * len(faults)
-
-
-def test_what_runs_under_masks() -> None:
-    """Regions have calls, returns and indexed branches; those of functions end behind their calls."""
-    from ptxlab.emulate.jit.affine.block_rows import Rows
-    from ptxlab.emulate.jit.analysis.uniformity import uniform_registers
-    from ptxlab.emulate.jit.control.masked_regions import MOST_JOINS, MaskedRegion, masked_regions
-    from ptxlab.emulate.program.liveness import live_in
-    from ptxlab.isa.actions import Action
-
-    def regions(name: str) -> tuple[dict[int, MaskedRegion], list[Action]]:
-        program = lower(parse(text_of(name)))
-        uniform = uniform_registers(program, Rows(), live_in(program))
-        found = masked_regions(program, uniform, uniform)
-        return found, [program.codes[block.last - 1].action for block in program.blocks]
-
-    recursive, ends = regions("recursion")
-    (region,) = set(recursive.values())
-    assert [ends[at] for at in sorted(recursive)] == [Action.BRANCH, Action.RETURN]
-    assert region.joins == (max(region.blocks) + 2,), "behind the call in the kernel"
-    many, _ = regions("eleven places")
-    assert max(len(region.joins) for region in many.values()) == MOST_JOINS
-    loop, ends = regions("a loop")
-    assert any(ends[at] is Action.CALL for region in loop.values() for at in region.blocks)
-    pointers, _ = regions("functions by their addresses")
-    assert any(len(region.joins) == 1 and len(region.blocks) > 9 for region in pointers.values()), "the chain"
-    switch, ends = regions("a switch")
-    assert any(ends[at] is Action.INDEXED_BRANCH for at in switch)
-    assert any(ends[at] is Action.INDEXED_BRANCH for region in switch.values() for at in region.blocks)

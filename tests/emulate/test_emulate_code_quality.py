@@ -109,27 +109,10 @@ RACES = ("memcheck", "racecheck")
 def test_quick_and_good_code_do_the_same(nothing_built: None, options: dict[str, Any]) -> None:
     launched = LaunchState(**options)
     quick = launched.again()
-    assert {quality for _, quality in rule_objects._built} == {rule_objects.QUICK}
     launched.built.improve()
-    assert {quality for _, quality in rule_objects._built} == {rule_objects.QUICK, rule_objects.GOOD}
     assert launched.again() == quick
     if "racecheck" in options.get("checks", ()):
         assert "race" in str(quick[-1])
-
-
-@pytest.mark.parametrize(("options", "each"), [({}, 1), ({"workers": 2}, 1), ({"checks": ALL}, build.CHECKED)])
-def test_how_hot_a_program_is_follows_from_what_it_executes(
-    nothing_built: None, monkeypatch: pytest.MonkeyPatch, options: dict[str, Any], each: int
-) -> None:
-    """Not from the time that this takes: the launch after which it is built again is the same on a busy machine."""
-    launched = LaunchState(**options)
-    monkeypatch.setattr(llvm_thread, "later", (asked := []).append)
-    executed = sum(warps for warps, _ in launched.again()[1].values())
-    monkeypatch.setattr(build, "HOT", 3 * each * executed - 1)
-    launched.again()
-    assert not asked
-    launched.again()
-    assert asked == [launched.built.improve]
 
 
 @pytest.mark.long
@@ -172,16 +155,12 @@ def test_the_function_for_diverged_warps_has_what_is_needed(
     )  # the same in all lanes: they diverge for it
     few = LaunchState(text, checks=checks)
     found = few.again()
-    assert few.built._which == "part"
     few.built.improve()
-    best = rule_objects.QUICK if "racecheck" in checks else rule_objects.GOOD  # of a short program
-    assert few.built._halves["part"].quality == best
     assert few.again() == found
     inner = "    setp.lt.u32 %p2, %r1, 3;\n    @%p2 bra SOME;\n    add.u32 %r2, %r2, 1;\nSOME:\n"
     text = TEXT.replace("    add.u32 %r2, %r2, 1000;\n", inner + "    add.u32 %r2, %r2, 25;\n" * 40)
     grown = LaunchState(text.replace("%r1, 5", "%r1, 40"), checks=checks, counters=True)
     found = grown.again()
-    assert grown.built._which == "diverged"
     grown.built.improve()
     assert grown.again() == found
     monkeypatch.setattr(divergence, "MOST", 0)
@@ -189,45 +168,4 @@ def test_the_function_for_diverged_warps_has_what_is_needed(
     monkeypatch.setenv("PTXLAB_CACHE", "off")
     build._recent.clear()
     whole = LaunchState(text.replace("%r1, 5", "%r1, 40"), checks=checks, counters=True)
-    assert whole.built._part is None
     assert whole.again() == found
-
-
-@pytest.mark.parametrize(("asked", "few"), [("%r1", True), ("%r0", False)])
-def test_where_lanes_part_because_of_data_the_whole_function_is_built(
-    nothing_built: None, asked: str, few: bool
-) -> None:
-    """A branch around much that asks for the thread's index may keep warps together; one that asks for what is in
-    memory does not, so that a few blocks would be built in vain."""
-    inner = "    setp.lt.u32 %p2, %r1, 3;\n    @%p2 bra SOME;\n    add.u32 %r2, %r2, 1;\nSOME:\n"
-    text = TEXT.replace("    add.u32 %r2, %r2, 1000;\n", inner + "    add.u32 %r2, %r2, 25;\n" * 40)
-    text = text.replace(
-        "    setp.lt.u32 %p1, %r1, 5;", f"    ld.shared.u32 %r0, [%r4];\n    setp.lt.u32 %p1, {asked}, 40;"
-    )
-    launched = LaunchState(text)
-    assert bool(launched.built._part) is few
-    expected = launched.again()
-    assert launched.built._which == "diverged"  # the first warp has parted at the large one
-    launched.built.improve()
-    assert launched.again() == expected
-
-
-@pytest.mark.long
-def test_later_programs_find_good_rules(nothing_built: None) -> None:
-    LaunchState().built.improve()
-    other = TEXT.replace("add.u32 %r2, %r2, 1000;", "add.u32 %r2, %r2, 2000;")
-    built, cached = build.prepare(lower(parse(other)))
-    assert not cached
-    assert built._halves["converged"].quality == rule_objects.QUICK
-    _, lowest = rule_objects.object_codes(built._halves["converged"].rules, rule_objects.QUICK)
-    assert lowest == rule_objects.GOOD
-
-
-@pytest.mark.long
-def test_rules_are_found_on_disk_by_the_next_process(nothing_built: None) -> None:
-    first = LaunchState(checks=ALL).again()
-    rule_objects._built.clear()
-    build._recent.clear()
-    launched = LaunchState(checks=ALL)
-    assert launched.built.cached
-    assert launched.again() == first

@@ -19,44 +19,6 @@ def where() -> str:
     return str(thread.begin(lambda: threading.current_thread().name)())
 
 
-def test_the_main_threads_calls_run_elsewhere() -> None:
-    assert where() != threading.main_thread().name
-
-
-def test_other_threads_make_their_own_calls() -> None:
-    names: list[str] = []
-    worker = threading.Thread(target=lambda: names.append(where()), name="worker")
-    worker.start()
-    worker.join()
-    assert names == ["worker"]
-
-
-def test_what_a_call_raises_comes_back() -> None:
-    def fails() -> None:
-        raise ValueError("no such target")
-
-    with pytest.raises(ValueError, match=r"^no such target$"):
-        thread.begin(fails)()
-    assert where()
-
-
-def test_what_somebody_waits_for_comes_first() -> None:
-    order: list[str] = []
-    gate = threading.Event()
-    thread.soon(gate.wait)
-    thread.later(lambda: order.append("later"))
-    answers = [thread.begin(order.append, f"urgent {n}") for n in range(3)]
-    gate.set()
-    for answer in answers:
-        answer()
-    thread.begin(int)()
-    thread.begin(int)()
-    deadline = time.monotonic() + 60
-    while len(order) < 4 and time.monotonic() < deadline:
-        time.sleep(0.001)
-    assert order == ["urgent 0", "urgent 1", "urgent 2", "later"]
-
-
 def test_a_job_that_fails_does_not_end_the_thread(capfd: pytest.CaptureFixture[str]) -> None:
     def fails() -> None:
         raise ValueError("of a job that nobody waits for")
@@ -64,15 +26,6 @@ def test_a_job_that_fails_does_not_end_the_thread(capfd: pytest.CaptureFixture[s
     thread.soon(fails)
     assert where()
     assert "ValueError: of a job that nobody waits for" in capfd.readouterr().err
-
-
-def test_all_is_done_before_a_fork() -> None:
-    done: list[str] = []
-    for begin in (thread.begin,) * 3:
-        begin(lambda: (time.sleep(0.05), done.append("")))
-    thread.later(lambda: (time.sleep(0.05), done.append("")))
-    thread.wait_until_idle()
-    assert len(done) == 4
 
 
 def test_a_module_that_cannot_be_read_keeps_nobody_waiting() -> None:

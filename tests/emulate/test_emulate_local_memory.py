@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from emulate_programs import ALL_CHECKS, ENGINES, WAYS, improve, kernel, run
-from random_local import INIT, differences
+from random_local import differences
 from slow_cases import slow
 
 from ptxlab.emulate import lower
@@ -17,7 +17,6 @@ from ptxlab.text import parse
 
 pytestmark = pytest.mark.skipif("jit" not in ENGINES, reason="needs llvmlite: there is one engine only")
 OWN = ".local .align 16 .b8 own[256]; mov.u32 %r5, own; "
-BY_GENERIC = "mov.u64 %rd5, own; cvta.local.u64 %rd5, %rd5; ld.u32 %r6, [%rd5];"
 
 
 # -- agreement -----------------------------------------------------------------------------------------------------
@@ -116,21 +115,6 @@ def test_engines_agree(seed: int) -> None:
 )
 def test_engines_find_the_same_bytes_unwritten(first: int, count: int) -> None:
     assert differences(first, count) == []
-
-
-@pytest.mark.parametrize(("at", "looked_up"), [("own+4", False), ("%r6", False), ("%r7", True)])
-def test_initcheck_looks_up_masks_where_all_lanes_have_one_address(at: str, looked_up: bool) -> None:
-    """The rule is called for addresses that may differ, and where a lane may read what it has not written."""
-    from ptxlab.emulate.jit.building.module_text import module_text
-    from ptxlab.emulate.jit.instruments.selection import Instruments
-    from ptxlab.emulate.jit.native.code import host
-    from ptxlab.emulate.language.rules import rule_of
-    from ptxlab.emulate.rules import initcheck_local
-
-    places = "mad.lo.u32 %r6, %r2, 4, %r5; mad.lo.u32 %r7, %r1, 4, %r5;"
-    program = lower(parse(kernel(f"{OWN} {places} st.local.u32 [{at}], %r1; ld.local.u32 %r8, [{at}];")))
-    built = module_text(program, host(), Instruments(False, frozenset(INIT)), diverged=False, small=True)
-    assert (rule_of(initcheck_local.stored).symbol in built.rules) == looked_up
 
 
 @pytest.mark.parametrize("at", ["[%r7]", "[%r7+-4]", "[%r8]", "[%r9]"])

@@ -1,4 +1,5 @@
-"""Loops whose registers LLVM keeps: what a warp leaves that stops, diverges, waits or exits in one."""
+"""Loops: what a warp leaves that stops, diverges, waits or exits in one; lanes that walk through rows of their own,
+which they change."""
 
 from __future__ import annotations
 
@@ -42,6 +43,24 @@ BODIES = {
     "load": "shl.b32 %r14, %r10, 2; cvt.u64.u32 %rd12, %r14; add.u64 %rd13, %rd2, %rd12; ld.global.u32 %r15, [%rd13];"
     " add.u32 %r11, %r11, %r15;",
 }
+WALK = "mul.lo.u32 %r20, %r4, 64; add.u32 %r20, %r20, 64; cvt.u64.u32 %rd14, %r20; add.u64 %rd14, %rd14, %rd2;"
+NEXT = "ld.global.u32 %r21, [%rd14]; mad.lo.u32 %r11, %r11, 31, %r21; add.s64 %rd14, %rd14, 4;"
+WALKS = {
+    "loads": NEXT,
+    "neighbours, and a row far away": NEXT + "ld.global.u32 %r21, [%rd14]; ld.global.u32 %r22, [%rd14+2048];"
+    "mad.lo.u32 %r11, %r21, %r22, %r11;",
+    "bytes and words": NEXT + "ld.global.u8 %r21, [%rd14+3]; add.u32 %r11, %r11, %r21;",
+    "stores to it": NEXT + "st.global.u32 [%rd14], %r11;",
+    "generic stores to it": NEXT + "st.u32 [%rd14], %r11;",
+    "an atomic operation on it": NEXT + "red.global.add.u32 [%rd14], 5;",
+    "it goes back": NEXT + "and.b32 %r15, %r10, 3; setp.eq.u32 %p3, %r15, 3; @%p3 sub.s64 %rd14, %rd14, 12;"
+    "@%p3 st.global.u32 [%rd14], %r11;",
+    "lanes that leave": NEXT + "and.b32 %r15, %r11, 15; setp.eq.u32 %p3, %r15, 3; @%p3 exit;",
+    "lanes that load at times": "and.b32 %r15, %r11, 1; setp.eq.u32 %p3, %r15, 1; @%p3 ld.global.u32 %r21, [%rd14];"
+    "@%p3 add.u32 %r11, %r11, %r21;" + NEXT,
+    "two branches": "and.b32 %r15, %r10, 1; setp.eq.u32 %p3, %r15, 1; @%p3 bra ODD; ld.global.u32 %r21, [%rd14+8];"
+    "add.u32 %r11, %r11, %r21; bra.uni ON; ODD: ld.global.u32 %r21, [%rd14+12]; xor.b32 %r11, %r11, %r21; ON:" + NEXT,
+}  # fmt: skip
 OPTIONS: dict[str, dict[str, Any]] = {
     "plain": {},
     "counters": {"counters": True},
@@ -50,12 +69,13 @@ OPTIONS: dict[str, dict[str, Any]] = {
 }
 
 
-def outcome(way: str, text: str, options: dict[str, Any]) -> Any:
+def outcome(way: str, text: str, options: dict[str, Any], x: np.ndarray | None = None) -> Any:
     """What a kernel leaves, counts and finds, or the fault."""
     if way == "good":
         improve(text, (96,), options.get("counters", False), options.get("checks", ("memcheck",)))
+    given = x if x is None else x.copy()
     try:
-        out, report = run("step" if way == "step" else "jit", text, threads=96, blocks=2, **options)
+        out, report = run("step" if way == "step" else "jit", text, threads=96, blocks=2, x=given, **options)
     except DeviceFault as fault:
         return str(fault)
     return out.tolist(), report.counters, report.lines, sorted({(f.check, f.kind) for f in report.findings})
@@ -68,6 +88,21 @@ def test_what_a_loop_leaves(body: str, options: str) -> None:
     text = kernel(SUM.format(body=BODIES[body], turns=12))
     expected = outcome("step", text, OPTIONS[options])
     assert [outcome(way, text, OPTIONS[options]) == expected for way in WAYS] == [True] * len(WAYS)
+
+
+@pytest.mark.sweep(6)
+@pytest.mark.parametrize("options", OPTIONS)
+@pytest.mark.parametrize("body", WALKS)
+def test_rows_of_the_lanes(body: str, options: str) -> None:
+    text, x = kernel(WALK + SUM.format(body=WALKS[body], turns=12)), np.arange(4000, dtype=np.uint32) * 2654435761
+    expected = outcome("step", text, OPTIONS[options], x)
+    assert len(expected) == 4
+    assert [outcome(way, text, OPTIONS[options], x) == expected for way in WAYS] == [True] * len(WAYS)
+    if (body, options) == ("loads", "plain"):
+        for end in (3080, 1540, 20):  # lanes leave the array in several rounds: the fault of the first
+            expected = outcome("step", text, OPTIONS[options], x[:end])
+            assert "load of 4 bytes" in expected
+            assert [outcome(way, text, OPTIONS[options], x[:end]) for way in WAYS] == [expected] * len(WAYS)
 
 
 def test_a_fault_in_a_loop() -> None:

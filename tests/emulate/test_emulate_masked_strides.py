@@ -9,9 +9,7 @@ import numpy as np
 import pytest
 from emulate_programs import ALL_CHECKS, ENGINES, WAYS, improve, kernel, run
 
-from ptxlab.emulate import lower
 from ptxlab.errors import DeviceFault
-from ptxlab.text import parse
 
 pytestmark = pytest.mark.skipif("jit" not in ENGINES, reason="needs llvmlite: there is one engine only")
 WORDS = 512
@@ -106,42 +104,6 @@ def test_where_inactive_lanes_would_be_outside(times: int, first: int, active: s
     expected = outcome("step", body)
     assert isinstance(expected, str) == bool(beyond)
     assert [outcome(way, body) for way in WAYS] == [expected] * len(WAYS)
-
-
-def groups(body: str) -> list[list[int]]:
-    """Of a kernel's first block: which of its accesses of shared memory share a check, by number."""
-    from ptxlab.emulate.jit.emitter.access_groups import plan_groups
-
-    program = lower(parse(kernel(body, SHARED).replace("sm_80", "sm_90")))
-    block = program.blocks[0]
-    found = plan_groups(program, block.first, block.last)
-    accesses = [index for index in found if program.codes[index].space == "shared"]
-    sets = {
-        id(group): [accesses.index(index) for index in accesses if found[index] is group] for group in found.values()
-    }
-    return sorted(numbers for numbers in sets.values() if numbers)
-
-
-LOAD = "ld.shared.u32 %r20, [%r{}+{}];"
-
-
-@pytest.mark.parametrize(("body", "expected"), [
-    (LOAD.format(5, 0) + "add.s32 %r6, %r5, -4;" + LOAD.format(6, 8), [[0, 1]]),
-    ("add.s32 %r6, %r5, -4; add.u32 %r7, %r5, 12;" + LOAD.format(6, 0) + LOAD.format(7, 0), [[0, 1]]),
-    ("add.s32 %r6, 8, %r5; add.u32 %r6, %r6, 12;" + LOAD.format(6, 0) + LOAD.format(5, 0), [[0, 1]]),
-    (LOAD.format(5, 0) + "add.s32 %r5, %r5, 4;" + LOAD.format(5, 0), [[0, 1]]),
-    (LOAD.format(5, 0) + "add.s32 %r6, %r5, 4294967292;" + LOAD.format(6, 0), [[0, 1]]),
-    # not the same register any more, too far away, misaligned, no plain addition
-    ("add.s32 %r6, %r5, 4; mov.u32 %r5, 0;" + LOAD.format(6, 0) + LOAD.format(5, 0), [[0], [1]]),
-    ("add.s32 %r6, %r5, 4; mov.u32 %r6, %r1;" + LOAD.format(6, 0) + LOAD.format(5, 0), [[0], [1]]),
-    (LOAD.format(5, 0) + "add.s32 %r6, %r5, 8192;" + LOAD.format(6, 0), [[0], [1]]),
-    (LOAD.format(5, 0) + "add.s32 %r6, %r5, 2;" + LOAD.format(6, 0), [[0], [1]]),
-    (LOAD.format(5, 0) + "add.sat.s32 %r6, %r5, 4;" + LOAD.format(6, 0), [[0], [1]]),
-    (LOAD.format(5, 0) + "setp.eq.u32 %p1, %r1, 0; @%p1 add.s32 %r5, %r5, 4;" + LOAD.format(5, 0), [[0], [1]]),
-    (LOAD.format(5, 0) + "mov.u32 %r7, 4; add.u16x2 %r6, %r5, %r7;" + LOAD.format(6, 0), [[0], [1]]),
-])  # fmt: skip
-def test_accesses_at_registers_that_are_numbers_apart_share_a_check(body: str, expected: list[list[int]]) -> None:
-    assert groups(body) == expected
 
 
 @pytest.mark.sweep(8)

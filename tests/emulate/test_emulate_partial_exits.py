@@ -102,30 +102,6 @@ def test_with_counters_and_checks(options: dict[str, Any], seed: int) -> None:
 FILTER = LOADED[0] + CONDITIONS[1] + "@%p1 bra END; {more} st.global.u32 [%rd6], %r1; END:"
 
 
-CHECKERED = (
-    "add.u32 %r8, %r4, %r2; and.b32 %r8, %r8, 1; setp.ne.u32 %p1, %r8, 0; @%p1 bra END;"
-    "mul.wide.u32 %rd6, %r4, 4; add.u64 %rd6, %rd6, %rd2; ld.global.u32 %r5, [%rd6+{ahead}]; {more}"
-    "ld.global.u32 %r6, [%rd6+4]; add.u32 %r5, %r5, %r6; st.global.u32 [%rd6], %r5; END:"
-)
-
-
-@pytest.mark.sweep(6)
-@pytest.mark.parametrize("ahead", [8, 7000, 7204, 8140, 2])
-@pytest.mark.parametrize("block", [(256,), (96,), (100,), (16, 16), (32, 8)])
-def test_every_second_lane(block: tuple[int, ...], ahead: int) -> None:
-    """Rows that end where the array does, and beyond: each fault names the lane and its address."""
-    body = CHECKERED.format(ahead=ahead, more="")
-    expected = outcome("step", block, body)
-    assert isinstance(expected[0], str) == (ahead % 4 > 0 or ahead > 8192 - 4 * 7 * block[0])
-    assert outcome("good", block, body) == expected
-
-
-@pytest.mark.parametrize("options", [{"counters": True}, {"checks": ALL_CHECKS}])
-def test_every_second_lane_with_counters_and_checks(options: dict[str, Any]) -> None:
-    body = CHECKERED.format(ahead=4, more="")
-    assert outcome("good", (32, 8), body, **options) == outcome("step", (32, 8), body, **options)
-
-
 @pytest.mark.sweep(3)
 @pytest.mark.parametrize("block", [(256,), (100,), (16, 8)])
 def test_two_workers(block: tuple[int, ...]) -> None:

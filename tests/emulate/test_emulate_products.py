@@ -86,14 +86,14 @@ def test_engines_agree_to_the_last_bit(opcode: str) -> None:
 @pytest.mark.sweep(11)
 @pytest.mark.skipif("jit" not in ENGINES, reason="llvmlite is not installed")
 @pytest.mark.parametrize("opcode", [f for f in FORMS if "m16n8k16" in f or "m16n16k16.f32" in f or "e4m3" in f])
-@pytest.mark.parametrize("name", ["haswell", "x86-64-v2"])
+@pytest.mark.parametrize("name", ["haswell", "ivybridge", "x86-64-v2"])
 def test_code_for_an_older_cpu_agrees(opcode: str, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without AVX-512 other instructions are chosen, above all for bf16; without F16C halves are converted by hand."""
     from ptxlab.emulate.jit.native import code as native
 
     if "+avx2" not in native.host().features or "+f16c" not in native.host().features:
         pytest.skip("needs a CPU with AVX2")
-    older = native.Cpu(name, "+f16c" if name == "haswell" else "")
+    older = native.Cpu(name, "" if name == "x86-64-v2" else "+f16c")
     monkeypatch.setattr(native, "host", lambda: older)
     rng, (_, p) = np.random.default_rng(3), program(opcode)
     for kind in ("normal", "edge"):

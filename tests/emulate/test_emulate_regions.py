@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import pytest
 from emulate_programs import ALL_CHECKS, WAYS, improve, kernel, run
 
@@ -340,17 +339,6 @@ def test_short_quanta(body: str, seed: int) -> None:
     assert others == [step] * len(others)
 
 
-def test_a_region_goes_on_after_a_quantum(monkeypatch: pytest.MonkeyPatch) -> None:
-    """However long lanes take to leave a loop, no warp needs the function for diverged warps."""
-    from ptxlab.emulate.jit.building.build import Loaded
-
-    text = kernel(LEFT_ONE_BY_ONE.replace("mov.u32 %r10, %r1;", "mul.lo.u32 %r10, %r1, 100;"))
-    improve(text, (32,), False, ())
-    monkeypatch.delattr(Loaded, "diverged")
-    out, _ = run("jit", text)
-    assert out.tolist() == run("step", text)[0].tolist()
-
-
 @pytest.mark.parametrize("number", [0, 83])
 def test_traps(number: int) -> None:
     """In a region as elsewhere."""
@@ -360,45 +348,3 @@ def test_traps(number: int) -> None:
             left(way, TRAPS.format(number=number))
         found.append(str(fault.value))
     assert found == found[:1] * len(found)
-
-
-def test_what_runs_under_masks() -> None:
-    """The branch of a loop that lanes leave one by one has a region, and one that lanes leave together has none."""
-    from ptxlab.emulate import lower
-    from ptxlab.emulate.jit.affine.block_rows import Rows
-    from ptxlab.emulate.jit.analysis.uniformity import uniform_registers
-    from ptxlab.emulate.jit.control.masked_regions import masked_regions
-    from ptxlab.emulate.program.liveness import live_in
-    from ptxlab.text import parse
-
-    def regions(body: str) -> list[tuple[int, ...]]:
-        program = lower(parse(kernel(body)))
-        uniform = uniform_registers(program, Rows(), live_in(program))
-        return sorted({region.blocks for region in masked_regions(program, uniform, uniform).values()})
-
-    assert regions(LEFT_ONE_BY_ONE) == [(1,)]
-    assert regions(LEFT_ONE_BY_ONE.replace("mov.u32 %r10, %r1;", "mov.u32 %r10, 9;")) == []
-    assert regions(CHAIN) == [(1, 2, 3, 4)]  # one copy for all four branches
-    assert max(map(len, regions(LONG_CHAIN))) == 99
-    assert regions(LEAVES.format(number=9)) == [(1, 2)]
-    assert (1, 2, 3, 4, 5) in regions(ALL_LEAVE.format(number=11))
-    assert (1, 2, 3) in regions(TRAPS.format(number=7))
-    assert np.unique([len(region) for region in regions(NESTED)]).tolist() == [2, 4, 6]
-
-
-def test_registers_of_loops_that_lanes_change_apart() -> None:
-    """What some lanes leave out in a loop is kept for all lanes: else the warp would stay diverged in all turns."""
-    from ptxlab.emulate import lower
-    from ptxlab.emulate.jit.affine.block_rows import Rows
-    from ptxlab.emulate.jit.analysis.uniformity import uniform_registers
-    from ptxlab.emulate.program.liveness import live_in
-    from ptxlab.text import parse
-
-    def uniform(body: str) -> set[str]:
-        program = lower(parse(kernel(body)))
-        found = uniform_registers(program, Rows(), live_in(program))
-        return {r.name for r in program.registers if found[r.index]} & {"%r10", "%r11"}
-
-    assert uniform(STEPS) == {"%r10"}
-    assert uniform(STEPS.replace("@%p3 bra LOOP;", "")) == {"%r10", "%r11"}  # no loop: nothing comes of it
-    assert uniform(COUNTER.format(after="add.u32 %r12, %r12, %r11;")) >= {"%r11"}  # the loop is left for good

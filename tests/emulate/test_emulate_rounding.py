@@ -9,9 +9,6 @@ import numpy as np
 import pytest
 from emulate_programs import ENGINES, WAYS, improve, kernel, run
 
-from ptxlab.emulate import lower
-from ptxlab.text import parse
-
 pytestmark = pytest.mark.skipif("jit" not in ENGINES, reason="needs llvmlite: there is one engine only")
 MODES = ("rz", "rm", "rp")
 OPERATIONS = {"add": 2, "sub": 2, "mul": 2, "div": 2, "fma": 3, "sqrt": 1, "rcp": 1}
@@ -123,19 +120,3 @@ def test_products_and_sums_of_halves() -> None:
     for way, out in zip(WAYS, outs, strict=True):
         wrong = np.flatnonzero(out != outs[0])
         assert not wrong.size, (way, [hex(bits) for bits in x[wrong[0]].tolist()])
-
-
-def test_an_instruction_where_the_cpu_has_one() -> None:
-    """With 512-bit vectors a direction costs what the nearest number does; it is some forty instructions elsewhere."""
-    from ptxlab.emulate.jit.building.module_text import module_text
-    from ptxlab.emulate.jit.instruments.selection import Instruments
-    from ptxlab.emulate.jit.native.code import Cpu
-
-    def length(mode: str, cpu: Cpu) -> int:
-        body = f"ld.global.f32 %f1, [%rd3]; {f'fma.{mode}.f32 %f1, %f1, %f1, %f1;' * 50} st.global.f32 [%rd3], %f1;"
-        program = lower(parse(kernel(body).replace("sm_80", "sm_90")))
-        return module_text(program, cpu, Instruments(False, frozenset()), diverged=False, small=True).text.count("\n")
-
-    wide, narrow = Cpu("znver4", "+avx512f,+sse4a"), Cpu("znver3", "+avx2,+f16c")
-    assert length("rm", wide) < length("rn", wide) + 50 * 9
-    assert length("rm", narrow) > length("rn", narrow) + 50 * 20

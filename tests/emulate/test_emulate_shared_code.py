@@ -58,24 +58,12 @@ def fault(ptx: str, device: str) -> str:
     return str(caught.value)
 
 
-def test_accesses_of_one_shape_share_their_check() -> None:
-    ptx = loads(0, 4, 8, 12, 64, 128)
-    np.testing.assert_array_equal(launched(ptx, "cpu"), launched(ptx, "step"))
-
-
 @pytest.mark.parametrize("offset", [4096, 2], ids=["outside", "misaligned"])
 def test_a_fault_names_the_access_that_it_is_of(offset: int) -> None:
     ptx = loads(0, 4, offset, 8)
     told = fault(ptx, "cpu")
     assert told == fault(ptx, "step")
     assert "ld.global.u32 %v3" in told
-
-
-def test_comparisons_of_one_form_share_a_function() -> None:
-    numbers = (0, 1, 17, 31, 32, 40, -1)
-    lines = [line for n in numbers for line in (f"setp.lt.s32 %p, %t, {n};", "@%p add.u32 %n, %n, 1;")]
-    ptx = kernel(*lines)
-    np.testing.assert_array_equal(launched(ptx, "cpu"), [sum(t < n for n in numbers) for t in range(64)])
 
 
 @pytest.mark.parametrize("base", ["%v1", "%t"], ids=["lanes", "affine"])
@@ -123,22 +111,3 @@ def test_many_stores_from_one_base(quality: str) -> None:
     assert seen[0] == seen[1]
     assert seen[2] == seen[3]
     assert "st.global.u32 [%a1+60], %t" in seen[2]
-
-
-@pytest.mark.long
-def test_stores_to_several_allocations_in_good_code() -> None:
-    """They go lane by lane."""
-    from ptxlab.emulate.jit.building import build
-
-    lines = ["ld.param.u64 %a0, [x];", "ld.param.u64 %a2, [y];", "setp.lt.u32 %p, %t, 21;"]
-    lines += ["selp.b64 %a1, %a0, %a2, %p;", "mul.wide.u32 %a3, %t, 32;", "add.s64 %a1, %a1, %a3;"]
-    lines += [f"st.global.u32 [%a1+{4 * k}], %t;" for k in range(8)]
-    ptx = kernel(*lines, "mov.u32 %n, 5;")
-    build.prepare(lower(pl.parse(ptx)), None, rows=Rows.of((64, 1, 1)))[0].improve()
-    seen = []
-    for device in ("cpu", "step"):
-        x, y = np.zeros(64 * 8, np.uint32), np.zeros(64 * 8, np.uint32)
-        pl.launch(ptx, 1, 64, x, y, device=device)
-        seen.append((x.tolist(), y.tolist()))
-    assert seen[0] == seen[1]
-    assert seen[0][0][: 21 * 8] == [t for t in range(21) for _ in range(8)]

@@ -3,15 +3,11 @@ and for blocks that are written several times."""
 
 from __future__ import annotations
 
-import re
-
 import numpy as np
 import pytest
 from emulate_programs import ENGINES, WAYS, improve, kernel, run
 
-from ptxlab.emulate import lower
 from ptxlab.errors import DeviceFault
-from ptxlab.text import parse
 
 pytestmark = pytest.mark.skipif("jit" not in ENGINES, reason="needs llvmlite: there is one engine only")
 
@@ -60,27 +56,3 @@ def test_a_diverged_load_of_8_bytes_stays_within_the_array_that_words_were_loade
         return
     with pytest.raises(DeviceFault, match=rf"load of 8 bytes at .*: {away - 256} bytes past the end of 'x'"):
         run(engine, text)
-
-
-@pytest.mark.parametrize("small", [False, True])
-def test_both_functions_have_the_same_sites(small: bool) -> None:
-    from ptxlab.emulate.jit.affine.block_rows import Rows
-    from ptxlab.emulate.jit.building.module_text import module_text
-    from ptxlab.emulate.jit.instruments.selection import Instruments
-    from ptxlab.emulate.jit.native.code import host
-    from ptxlab.emulate.runtime.state import Site
-
-    program = lower(parse(kernel(BODY.replace("AWAY", "0"))))
-    found: dict[str, set[str]] = {}
-    for diverged in (False, True):
-        made = module_text(program, host(), Instruments(), Rows.of((32, 1, 1)), diverged=diverged, small=small)
-        code = ""
-        for line in made.text.splitlines():
-            if begins := re.match(r" +; (\d+):", line):
-                code = begins[1]
-            elif site := re.search(r"ptr %sites, i64 (\d+)", line):
-                assert int(site[1]) < made.sites * Site.size
-                found.setdefault(code, set()).add(site[1])
-    assert len(found) >= 11
-    assert all(len(sites) == 1 for sites in found.values())
-    assert len({min(sites) for sites in found.values()}) == len(found)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
 import pytest
-from emulate_programs import ALL_CHECKS, ENGINES, improve, kernel, run
+from emulate_programs import ALL_CHECKS, ENGINES, WAYS, improve, kernel, run
+from guard_pages import between_guard_pages
 
 from ptxlab.errors import DeviceFault
 
@@ -133,53 +135,15 @@ COPY = """
     {name}: {move} add.u32 %r13, %r13, 128; add.u64 %rd7, %rd7, 128; add.u32 %r14, %r14, 1;
     setp.lt.u32 %p1, %r14, 32; @%p1 bra {name}; bar.sync 0;
 """
-ELEMENTS = {
-    "u8": ("%r20", "%r21", 1),
-    "u16": ("%h1", "%h2", 2),
-    "b32": ("%r20", "%r21", 4),
-    "f32": ("%f1", "%f2", 4),
-    "b64": ("%rd20", "%rd21", 8),
-}
 SMALL = {"u8": ("%r20", 1), "u16": ("%h1", 2), "b32": ("%r20", 4), "b64": ("%rd20", 8)}
 
 
-@pytest.mark.long
-@pytest.mark.sweep(11)
-@pytest.mark.parametrize("space", ["global", "shared"])
-@pytest.mark.parametrize("element", ELEMENTS)
-@pytest.mark.parametrize("times", [2, 4])
-def test_every_second_and_every_fourth_element(times: int, element: str, space: str) -> None:
-    """From the first to the last of an array; neighbours one after the other; what lies between is left as it was."""
-    a, b, size = ELEMENTS[element]
-    end = 4 * WORDS - (31 * times + 2) * size
-    at = "%r16" if space == "shared" else "%rd6"
-    move = "ld.global.u32 %r15, [%rd7]; st.shared.u32 [%r13], %r15;"
-    back = "ld.shared.u32 %r15, [%r13]; st.global.u32 [%rd7], %r15;"
-    body = (
-        COPY.format(name="IN", move=move)
-        + f"""
-        mul.lo.u32 %r15, %r1, {times * size}; add.u32 %r16, %r12, %r15; mul.wide.u32 %rd6, %r1, {times * size};
-        add.u64 %rd6, %rd6, %rd2;
-        ld.{space}.{element} {a}, [{at}]; ld.{space}.{element} {b}, [{at}+{size}];
-        st.{space}.{element} [{at}], {b}; st.{space}.{element} [{at}+{size}], {a};
-        ld.{space}.{element} {a}, [{at}+{end}]; st.{space}.{element} [{at}+{end + size}], {a};
-        bar.sync 0;
-        {"" if space == "global" else COPY.format(name="OUT", move=back)}
-        ld.global.u32 %r20, [%rd2+{4 * WORDS - 4}];"""
-    )
-    for given in ({}, {"counters": True}, {"checks": ALL_CHECKS}):
-        for more in ("", f"ld.{space}.{element} {a}, [{at}+{end + 3 * size}];"):
-            found = outcome("good", body + more, (32,), 3, 5, **given)
-            assert found == outcome("step", body + more, (32,), 3, 5, **given)
-            assert isinstance(found, str) == bool(more)
-
-
-@pytest.mark.sweep(6)
+@pytest.mark.sweep(12)
 @pytest.mark.parametrize("end", ["first", "last"])
 @pytest.mark.parametrize("space", ["global", "shared"])
 @pytest.mark.parametrize("element", SMALL)
-@pytest.mark.parametrize("times", [3, -1])
-def test_every_third_element_and_rows_backwards(times: int, element: str, space: str, end: str) -> None:
+@pytest.mark.parametrize("times", [2, 3, 4, -1])
+def test_elements_apart_and_rows_backwards(times: int, element: str, space: str, end: str) -> None:
     """Up to both ends of an array."""
     register, size = SMALL[element]
     first = 0 if end == "first" else 4 * WORDS - (31 * abs(times) + 1) * size
@@ -197,21 +161,6 @@ def test_every_third_element_and_rows_backwards(times: int, element: str, space:
         mov.u32 %r20, 0;"""
     )
     assert outcome("good", body, (32,), 3, 5) == outcome("step", body, (32,), 3, 5)
-
-
-@pytest.mark.sweep(5)
-@pytest.mark.parametrize("block", [(32,), (16, 4)])
-@pytest.mark.parametrize(("kind", "size"), [("u8", 1), ("u16", 2), ("u32", 4)])
-@pytest.mark.parametrize("times", [2, 3, 4])
-def test_neighbours_at_one_register(times: int, kind: str, size: int, block: tuple[int, ...]) -> None:
-    """All elements of a group of each thread, in any order."""
-    for order in ([*range(times)], [*range(times)][::-1], [times - 1], [1]):
-        loads = "\n".join(f"ld.global.{kind} %r21, [%rd6+{k * size}]; mad.lo.u32 %r20, %r20, 257, %r21;" for k in order)
-        body = f"""
-        mul.lo.u32 %r15, %r4, {times * size}; cvt.u64.u32 %rd6, %r15; add.u64 %rd6, %rd6, %rd2;
-        mov.u32 %r20, 0;
-        {loads}"""
-        assert outcome("good", body, block, 3, 5) == outcome("step", body, block, 3, 5)
 
 
 IN_TILE = """
@@ -302,3 +251,57 @@ def test_each_half_of_a_warp_has_an_array_of_its_own(size: int) -> None:
         there = x.copy()
         found, _ = run(engine, text, threads=(16, 2), out=out, x=there)
         assert (found.tolist(), there.tolist()) == (wrote.tolist(), also.tolist()), engine
+
+
+@pytest.mark.parametrize("block", [(8, 8), (16, 4)])
+def test_lanes_that_are_missing_lie_outside(block: tuple[int, int]) -> None:
+    """The left neighbours of a tile at the left border, whose first column has none: of its first row it would lie
+    before the array."""
+    program = kernel("""
+        mov.u32 %r6, %tid.y;
+        setp.eq.u32 %p1, %r1, 0;
+        @%p1 bra END;
+        ld.global.u32 %r7, [%rd2];
+        mad.lo.u32 %r9, %r6, %r7, %r1;
+        mul.wide.u32 %rd6, %r9, 4;
+        add.u64 %rd7, %rd2, %rd6;
+        add.u64 %rd8, %rd1, %rd6;
+        ld.global.u32 %r10, [%rd7+-4];
+        st.global.u32 [%rd8+-4], %r10;
+        END:""")
+    x = np.arange(40, 40 + 1024, dtype=np.uint32)
+    improve(program, block, False, ())
+    expected = np.zeros(1024, np.uint32)
+    for row in range(block[1]):
+        at = row * 40 + np.arange(block[0] - 1)
+        expected[at] = x[at]
+    for way in WAYS:
+        engine = "step" if way == "step" else "jit"
+        out = run(engine, program, threads=block, x=x, out=np.zeros(1024, np.uint32))[0]
+        assert np.array_equal(out, expected)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="for Linux")
+@pytest.mark.parametrize(("apart", "width"), [(2, 16), (3, 16), (4, 8), (3, 4)])
+def test_what_lies_behind_the_last_row_is_not_read(apart: int, width: int) -> None:
+    """An array ends with the last element of the last row, and a page that allows no access begins."""
+    height, pitch = 64 // width, apart * width + 5
+    last = (height - 1) * pitch + (width - 1) * apart
+    count = -(-(last + 1) // 32) * 32
+    body = f"""
+        mov.u32 %r6, %tid.y;
+        mul.lo.u32 %r5, %r1, {apart};
+        mad.lo.u32 %r9, %r6, {pitch}, %r5;
+        mul.wide.u32 %rd6, %r9, 4;
+        add.u64 %rd7, %rd2, %rd6;
+        ld.global.u32 %r10, [%rd7+{4 * (count - 1 - last)}];
+        mad.lo.u32 %r8, %r6, {width}, %r1;
+        mul.wide.u32 %rd8, %r8, 4;
+        add.u64 %rd8, %rd1, %rd8;
+        st.global.u32 [%rd8], %r10;"""
+    program, x = kernel(body), between_guard_pages(4 * count, at_end=True).view(np.uint32)
+    x[:] = np.arange(count)
+    improve(program, (width, height), False, ())
+    expected = np.add.outer(pitch * np.arange(height), apart * np.arange(width)).ravel() + (count - 1 - last)
+    for _ in range(2):  # the first launch may still run the code that was built first
+        assert np.array_equal(run("jit", program, threads=(width, height), x=x)[0], expected)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from emulate_programs import ALL_CHECKS, ENGINES, kernel, run
+from emulate_programs import ENGINES, kernel, run
 from random_affine import WAYS, improve
 
 from ptxlab.emulate.runtime import progress
@@ -193,6 +193,22 @@ PROGRAMS = {
         bra.uni END;
     FIRST:
         bar.arrive 1, 64;
+    END:"""),
+    "lanes of a warp arrive in two places": (64, 5, WARP + PUT + """
+        setp.eq.u32 %p1, %r20, 0;
+        @!%p1 bra SECOND;
+        setp.lt.u32 %p2, %r1, 9;
+        @%p2 bra FEW;
+        barrier.arrive 1, 64;
+        bra.uni END;
+    FEW:
+        barrier.arrive 1, 64;
+        bra.uni END;
+    SECOND:
+        bar.sync 1, 64;
+        xor.b32 %r13, %r12, 128;
+        ld.shared.u32 %r14, [%r13];
+        st.global.u32 [%rd3], %r14;
     END:"""),
     "an arrival that nobody waits for": (64, 5, "bar.arrive 4, 96;\n" + WRITES),
     "votes at a barrier": (96, 5, """
@@ -395,40 +411,12 @@ def test_two_workers_a_random_order_and_counters_give_the_same(what: str, option
     assert outcome("jit", threads, blocks, body, **options) == expected
 
 
-def threads_of(monkeypatch: pytest.MonkeyPatch, body: str, **options: Any) -> int:
-    """How many functions a launch runs in threads."""
-    threads = pytest.importorskip(
-        "ptxlab.emulate.jit.running.worker_threads", reason="needs llvmlite", exc_type=ImportError
-    )
-    begun, begin = [], threads.Team.begin
-    with monkeypatch.context() as patch:
-        patch.setattr(threads.Team, "begin", lambda team, work: (begun.append(work), begin(team, work))[1])
-        run("jit", kernel(body), out=np.zeros(4096, np.uint32), **options)
-    return len(begun)
-
-
 LONG = """
     mov.u32 %r30, 0;
 AGAIN:
     add.u32 %r30, %r30, 1;
     setp.lt.u32 %p1, %r30, 5000000;
     @%p1 bra AGAIN;"""
-
-
-def test_a_short_launch_needs_no_thread(monkeypatch: pytest.MonkeyPatch) -> None:
-    jit = pytest.importorskip("ptxlab.emulate.jit.running.run", reason="needs llvmlite", exc_type=ImportError)
-    monkeypatch.setattr("ptxlab.emulate.jit.building.build.HOT", float("inf"))  # better code begins all anew
-    run("jit", kernel(WRITES), threads=64, blocks=2, out=np.zeros(4096, np.uint32))  # built
-    assert threads_of(monkeypatch, WRITES, threads=64, blocks=2, workers=2) == 0
-    assert threads_of(monkeypatch, WRITES, threads=64, blocks=2, workers=1) == 0
-    checked = {"threads": 64, "blocks": 2, "workers": 1, "checks": ALL_CHECKS}
-    monkeypatch.setattr(jit, "HERE", 10.0)  # it may take long until such code has been built
-    assert threads_of(monkeypatch, WRITES, **checked) == 0
-    mbarrier = ".shared .align 8 .b64 bar; mbarrier.init.shared.b64 [bar], 64;"  # of which the checks ask Python
-    assert threads_of(monkeypatch, mbarrier + WRITES, **checked) == 1
-    monkeypatch.setattr(jit, "HERE", 1e-3)  # less than any code takes for these
-    assert threads_of(monkeypatch, LONG, blocks=2, workers=1, budget=None) == 1
-    assert threads_of(monkeypatch, LONG, blocks=2, workers=2, budget=None) == 2
 
 
 def test_a_launch_that_gets_no_thread_ends(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""Products of f16 and bf16 in the code for each kind of CPU that this one can run: to the last bit as `step`."""
+"""Products of f16 and bf16 that follow each other, with factors and sums from anywhere: to the last bit as `step`."""
 
 from __future__ import annotations
 
@@ -6,69 +6,12 @@ import ml_dtypes
 import numpy as np
 import pytest
 from emulate_programs import ENGINES, kernel, run
-from matrix_programs import NUMPY, multiply, pack, program, unpack
-
-from ptxlab.isa.fragments import Fragment
+from matrix_programs import multiply, pack, program, unpack
 
 pytestmark = pytest.mark.skipif("jit" not in ENGINES, reason="llvmlite is not installed")
 native = pytest.importorskip("ptxlab.emulate.jit.native.code")
 
 _MMA = "mma.sync.aligned"
-FORMS = [
-    *(f"{_MMA}.{shape}.row.col.{d}.{t}.{t}.{c}" for shape, d, t, c in (
-        ("m16n8k16", "f32", "f16", "f32"), ("m16n8k16", "f16", "f16", "f16"), ("m16n8k8", "f32", "f16", "f32"),
-        ("m16n8k16", "f32", "bf16", "f32"), ("m16n8k8", "f32", "bf16", "f32"),
-    )),
-    *(f"wmma.mma.sync.aligned.row.col.{shape}.{types}" for shape, types in (
-        ("m16n16k16", "f32.f16"), ("m32n8k16", "f16.f32"), ("m8n32k16", "f32.f32"),
-        ("m16n16k16", "f32.bf16.bf16.f32"), ("m32n8k16", "f32.bf16.bf16.f32"), ("m8n32k16", "f32.bf16.bf16.f32"),
-    )),
-]  # fmt: skip
-HASWELL = "+sse2,+sse3,+ssse3,+sse4.1,+sse4.2,+avx,+avx2,+fma,+bmi,+bmi2,+lzcnt,+popcnt,+movbe"
-CPUS = {
-    "haswell": native.Cpu("haswell", HASWELL + ",+f16c"),
-    "without F16C": native.Cpu("x86-64-v3", HASWELL + ",-f16c"),
-    "ivybridge": native.Cpu("ivybridge", "+sse2,+sse4.2,+avx,+f16c,+popcnt"),
-    "x86-64-v2": native.Cpu("x86-64-v2", ""),
-}
-
-
-def matrix(rng: np.random.Generator, f: Fragment, kind: str) -> np.ndarray:
-    """A matrix of "normal" numbers, of numbers of all "sizes", or of ones among which there are special ones."""
-    dtype = NUMPY[f.type]
-    x = rng.standard_normal((f.rows, f.columns))
-    if kind == "sizes":
-        x *= 2.0 ** rng.integers(-140, 100, x.shape)
-    with np.errstate(all="ignore"):
-        held = x.astype(dtype)
-        if kind == "special":
-            some = np.array([0, -0.0, np.inf, -np.inf, np.nan, 1e-40, -3e-45, 6e-8, -6e-5, 65504]).astype(dtype)
-            held = np.where(rng.random(x.shape) < 0.03, some[rng.integers(0, len(some), x.shape)], held)
-    return held
-
-
-def compare(opcode: str) -> None:
-    rng, (_, p) = np.random.default_rng(5), program(opcode)
-    for kind in ("normal", "sizes", "special"):
-        given = [pack(f, matrix(rng, f, kind)) for f in (p.a, p.b, p.c)]
-        step, jit = (multiply(engine, opcode, *given) for engine in ("step", "jit"))
-        assert (step == jit).all(), kind
-
-
-@pytest.mark.sweep(4)
-@pytest.mark.parametrize("opcode", FORMS)
-def test_code_for_this_cpu_agrees(opcode: str) -> None:
-    compare(opcode)
-
-
-@pytest.mark.sweep(26)
-@pytest.mark.parametrize("opcode", FORMS)
-@pytest.mark.parametrize("cpu", CPUS)
-def test_code_for_older_cpus_agrees(opcode: str, cpu: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    if not all(f"+{feature}" in native.host().features for feature in ("avx2", "fma", "f16c")):
-        pytest.skip("needs a CPU with AVX2")
-    monkeypatch.setattr(native, "host", lambda: CPUS[cpu])
-    compare(opcode)
 
 
 def chain(lines: str) -> str:
@@ -92,12 +35,7 @@ def mma(type_: str, d: str, a: str, b: str, c: str) -> str:
 
 
 PROGRAMS = {
-    "the same A and B": lambda t: mma(t, D, A, B, D) + mma(t, D, A, NEXT, D) + mma(t, D, A, B, D),
     "A changes": lambda t: mma(t, D, A, B, D) + "    mov.b32 %r11, %r22;\n" + mma(t, D, A, B, D),
-    "B changes": lambda t: mma(t, D, A, B, D) + "    mov.b32 %r15, %r16;\n" + mma(t, D, OTHER, B, D),
-    "changes under a guard": lambda t: (
-        mma(t, D, A, B, D) + "    setp.gt.u32 %p1, %r1, 7;\n    @%p1 mov.b32 %r11, %r22;\n" + mma(t, D, A, B, D)
-    ),
     "under a guard": lambda t: (
         "    setp.lt.u32 %p1, %r1, 0;\n    @%p1 " + mma(t, D, A, B, D).strip() + "\n" + mma(t, D, A, B, D)
     ),
@@ -109,11 +47,6 @@ PROGRAMS = {
         + mma(t, D, A, B, D) + "    add.f32 %f2, %f2, %f1;\n" + mma(t, D, A, NEXT, "{%f1, %f1, %f2, %f3}")
     ),
     "d is A": lambda t: mma(t, "{%r10, %r11, %r12, %r13}", A, B, D) + mma(t, D, A, B, D),
-    "more than there is room for": lambda t: "".join(
-        f"    add.u32 %r{30 + k}, %r{10 + k % 4}, {k * 8};\n" for k in range(40)
-    ) + 2 * "".join(
-        mma(t, D, "{" + ", ".join(f"%r{30 + 4 * k + i}" for i in range(4)) + "}", B, D) for k in range(10)
-    ),
     "a loop": lambda t: (
         "    mov.u32 %r5, 0;\nAGAIN:\n" + mma(t, D, A, B, D) + mma(t, D, A, NEXT, D)
         + "    add.u32 %r11, %r11, 1;\n    add.u32 %r5, %r5, 1;\n    setp.lt.u32 %p1, %r5, 3;\n    @%p1 bra AGAIN;\n"
@@ -128,7 +61,6 @@ TILE = (
     "    add.u32 %r24, %r24, %r25;\n    st.shared.v4.b32 [%r24], {%r20, %r21, %r22, %r23};\n    bar.sync 0;\n"
 )
 FOUR = "{%r14, %r15, %r16, %r17}"
-ACROSS, PAIRED = "{%r14, %r16}", "{%r15, %r17}"
 
 
 def ldmatrix(d: str, trans: str = "", offset: int = 0) -> str:
@@ -136,36 +68,16 @@ def ldmatrix(d: str, trans: str = "", offset: int = 0) -> str:
 
 
 PROGRAMS |= {
-    "ldmatrix loads B": lambda t: (
-        TILE + mma(t, D, A, B, D) + ldmatrix(B) + mma(t, D, A, B, D) + ldmatrix(B, ".trans") + mma(t, D, A, B, D)
-    ),
-    "ldmatrix loads two": lambda t: TILE + ldmatrix(FOUR) + mma(t, D, A, B, D) + mma(t, D, A, NEXT, D)
-    + ldmatrix(FOUR, ".trans") + mma(t, D, A, ACROSS, D) + mma(t, D, OTHER, PAIRED, D) + mma(t, D, A, ACROSS, D),
     "ldmatrix loads A and B": lambda t: (
         TILE + ldmatrix(A) + ldmatrix(B, ".trans") + mma(t, D, A, B, D) + mma(t, D, A, "{%r10, %r15}", D)
-    ),
-    "B is read as well": lambda t: (
-        TILE + ldmatrix(FOUR) + mma(t, D, A, B, D) + "    mov.b32 %r10, %r17;\n" + mma(t, D, A, NEXT, D)
     ),
     "B is written again": lambda t: (
         TILE + ldmatrix(FOUR) + mma(t, D, A, B, D) + "    mov.b32 %r15, %r20;\n" + mma(t, D, A, B, D)
         + mma(t, D, A, NEXT, D)
     ),
-    "B is changed before it is used": lambda t: (
-        TILE + ldmatrix(FOUR) + "    mov.b32 %r16, %r20;\n" + mma(t, D, A, B, D) + mma(t, D, A, NEXT, D)
-    ),
     "B is needed in the next block": lambda t: (
         "    mov.u32 %r5, 0;\n" + TILE + ldmatrix(FOUR) + "AGAIN:\n" + mma(t, D, A, B, D) + ldmatrix(FOUR, ".trans")
         + mma(t, D, A, NEXT, D) + "    add.u32 %r5, %r5, 1;\n    setp.lt.u32 %p1, %r5, 3;\n    @%p1 bra AGAIN;\n"
-    ),
-    "many of B at once": lambda t: TILE + "".join(
-        ldmatrix("{" + ", ".join(f"%r{30 + 4 * k + i}" for i in range(4)) + "}", ".trans" * (k % 2)) for k in range(11)
-    ) + "".join(
-        mma(t, D, A, "{" + f"%r{30 + 4 * k + 2 * i}, %r{31 + 4 * k + 2 * i}" + "}", D) for i in range(2)
-        for k in range(11)
-    ),
-    "the last reader has a guard": lambda t: (
-        TILE + "    setp.lt.u32 %p1, %r1, 32;\n" + ldmatrix(B) + "    @%p1 " + mma(t, D, A, B, D).strip() + "\n"
     ),
     "the sum goes where B was": lambda t: (
         TILE + ldmatrix(FOUR) + mma(t, "{%r14, %r15, %r26, %r27}", A, B, D) + mma(t, D, A, NEXT, D)
@@ -196,24 +108,8 @@ def each_step(t: str, more: tuple[str, ...] = ("", "", "")) -> list[str]:
 
 
 PROGRAMS |= {
-    "steps of many sums": lambda t: sums(*each_step(t)),
-    "a sum is read between steps": lambda t: sums(*each_step(t, ("    add.f32 %s9, %s9, %s3;\n", "", ""))),
-    "a sum is written between steps": lambda t: sums(*each_step(t, ("", "    mov.f32 %s6, %f1;\n", ""))),
     "a sum is shuffled between steps": lambda t: sums(
         *each_step(t, ("    shfl.sync.bfly.b32 %s5, %s4, 1, 31, -1;\n", "", ""))
-    ),
-    "a sum is stored between steps": lambda t: sums(
-        *each_step(t, ("", "    st.global.f32 [%rd7], %s17;\n    ld.global.f32 %s2, [%rd7];\n", ""))
-    ),
-    "A and B change between steps": lambda t: sums(
-        *each_step(t, ("    mov.b32 %r11, %r22;\n    mov.b32 %r15, %r21;\n", "    mov.b32 %r12, %r14;\n", ""))
-    ),
-    "sums begin with other registers": lambda t: sums(
-        "".join(f"    mul.f32 %z{i}, %f{i}, 0f40400000;\n" for i in range(4)),
-        *(mma(t, s, A, B, "{%z0, %z1, %z2, %z3}") for s in SUMS[:3]),
-        "    mov.f32 %z1, %f2;\n",
-        *(mma(t, s, A, NEXT, "{%z0, %z1, %z2, %z3}") for s in SUMS[3:]),
-        *each_step(t),
     ),
     "sums begin with zeros": lambda t: sums(
         "".join(f"    mov.f32 %z{i}, 0f00000000;\n    mov.f32 %s{i}, 0f00000000;\n" for i in range(4)),
@@ -227,13 +123,6 @@ PROGRAMS |= {
         mma(t, SUMS[0], A, B, SUMS[0]), mma(t, SUMS[1], A, NEXT, SUMS[0]), mma(t, SUMS[0], OTHER, B, SUMS[1]),
         mma(t, SUMS[2], A, B, SUMS[2]), mma(t, SUMS[1], A, B, SUMS[1]), mma(t, SUMS[0], A, NEXT, SUMS[0]),
     ),
-    "two sums change places": lambda t: sums(
-        *each_step(t), mma(t, SUMS[0], A, B, SUMS[1]), mma(t, SUMS[1], A, B, SUMS[0]), *each_step(t)
-    ),
-    "a sum that others multiply": lambda t: sums(
-        *each_step(t), "".join(f"    mov.b32 %r{20 + i}, %s{i};\n" for i in range(4)), *each_step(t)
-    ),
-    "more steps than are deferred at once": lambda t: sums(*(each_step(t) * 7)),
     "steps beside a product of other types": lambda t: sums(
         *each_step(t)[:2],
         f"    {_MMA}.m16n8k8.row.col.f32.{t}.{t}.f32 {SUMS[1]}, {{%r10, %r11}}, {{%r14}}, {SUMS[1]};\n",
@@ -242,16 +131,6 @@ PROGRAMS |= {
     "steps around a guard": lambda t: sums(
         *each_step(t), "    setp.lt.u32 %p1, %r1, 32;\n    @%p1 " + mma(t, SUMS[1], A, B, SUMS[1]).strip() + "\n",
         *each_step(t), "    @!%p1 " + mma(t, SUMS[2], A, B, SUMS[2]).strip() + "\n", *each_step(t),
-    ),
-    "steps in a loop": lambda t: sums(
-        "    mov.u32 %r5, 0;\nAGAIN:\n", *each_step(t),
-        "    add.u32 %r5, %r5, 1;\n    setp.lt.u32 %p1, %r5, 3;\n    @%p1 bra AGAIN;\n",
-    ),
-    "all of B loaded before": lambda t: sums(
-        TILE, *(ldmatrix("{" + ", ".join(f"%r{30 + 4 * k + i}" for i in range(4)) + "}", ".trans" * (k % 2))
-                for k in range(12)),
-        *(mma(t, SUMS[(k + n) % 5], A_OF[n], f"{{%r{30 + 4 * k + 2 * n}, %r{31 + 4 * k + 2 * n}}}", SUMS[(k + n) % 5])
-          for k in range(12) for n in range(2)),
     ),
 }  # fmt: skip
 

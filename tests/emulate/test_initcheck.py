@@ -272,6 +272,24 @@ def test_rows_of_matrices(line: str, array: str) -> None:
 
 
 @pytest.mark.parametrize("device", DEVICES)
+def test_a_matrix_that_is_stored_is_written(device: str) -> None:
+    """16 rows of 64 bytes in a buffer without contents, and what lies behind; a launch reads what another stored."""
+    values = ", ".join(8 * ["%f1"])
+    store = kernel_text(f"""
+        mov.f32 %f1, 0f3F800000;
+        wmma.store.d.sync.aligned.row.m16n16k16.global.f32 [%rd2], {{{values}}}, 16;""")
+    load = kernel_text("""
+        mul.wide.u32 %rd5, %r1, 4; add.u64 %rd6, %rd2, %rd5; ld.global.u32 %r12, [%rd6+BEHIND];
+        st.global.u32 [%rd3], %r12;""")
+    out, room = np.zeros(32, np.uint32), pl.empty(512, np.uint32, device="cpu")
+    pl.launch(store, 1, 32, out, room, device=device, checks=INIT)
+    for behind, found in ((896, 0), (960, 1)):
+        text = load.replace("BEHIND", str(behind))
+        assert len(pl.launch(text, 1, 32, out, room, device=device, checks=INIT).findings) == found
+        assert out[:16].tolist() == 16 * [0x3F800000]
+
+
+@pytest.mark.parametrize("device", DEVICES)
 def test_a_launch_with_and_without_the_check_is_the_same(device: str) -> None:
     body = USES.replace("[%r10]", "[%r10+8]") + "ld.shared.u32 %r6, [%r11]; st.global.u32 [%rd3], %r6;"
     results = []

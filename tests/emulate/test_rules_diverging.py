@@ -1,4 +1,4 @@
-"""Registers when a warp diverges and reconverges, and lanes that synchronize: each rule in Python and compiled."""
+"""Registers when a warp diverges and reconverges: each rule in Python and compiled."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import pytest
 from compiled_rules import Compiled
 
 from ptxlab.emulate.language import Pointer
-from ptxlab.emulate.rules.diverging import gather_up, spread, sync_lanes, sync_waiting
-from ptxlab.emulate.runtime.state import ScalarRegister, Warp
+from ptxlab.emulate.rules.diverging import gather_up, spread
+from ptxlab.emulate.runtime.state import ScalarRegister
 
 ALL = (1 << 64) - 1
 WIDTHS = (8, 4, 2, 1, 0)
@@ -20,7 +20,7 @@ ROOM = {8: 256, 4: 128, 2: 64, 1: 64, 0: 64}
 @pytest.fixture(scope="module")
 def compiled() -> Compiled:
     """The rules."""
-    return Compiled((spread, gather_up, sync_lanes, sync_waiting))
+    return Compiled((spread, gather_up))
 
 
 def _registers() -> tuple[Any, int, int]:
@@ -171,66 +171,3 @@ def test_registers_with_a_stride_are_spread_and_gathered(
                 ]
             else:
                 assert whole or mask != 1 << changed
-
-
-def _warp(rng: np.random.Generator) -> Warp:
-    """Lanes of which some wait at one of two kinds of `.sync` instruction, naming some others."""
-    warp = Warp.new()
-    warp.live = int(rng.integers(1, 1 << 32))
-    groups = [0xFFFF, 0xFFFF0000, 0xFF, 0xFFFFFFFF, 0xFF00]
-    for lane in range(32):
-        warp.sync_kind[lane] = int(rng.choice([0, 1, 1, 1, 2]))
-        warp.members[lane] = int(rng.choice(groups))
-    warp.wait = int(sum(1 << lane for lane in range(32) if warp.sync_kind[lane])) & warp.live
-    for name in ("offered", "given", "given_members"):
-        array = getattr(warp, name).array
-        array[:] = rng.integers(0, 1 << 31, array.size)
-    return warp
-
-
-def test_lanes_synchronize_alike(compiled: Compiled) -> None:
-    rng, met = np.random.default_rng(2), 0
-    for _ in range(200):
-        warp = _warp(rng)
-        twin = Warp(warp.buffer.copy())
-        before, mask = warp.wait, warp.wait & int(rng.integers(0, 1 << 32))
-        sync_lanes(warp, mask)
-        compiled(sync_lanes, twin, mask)
-        assert (warp.buffer == twin.buffer).all()
-        met += warp.wait != before
-    assert 20 < met < 180
-
-
-def test_the_last_to_come_hands_over() -> None:
-    """Lanes 0 to 3 name each other; lane 2 has exited, and nobody waits for it."""
-    warp = Warp.new()
-    warp.live = warp.wait = 0b1011
-    for lane in (0, 1):
-        warp.sync_kind[lane], warp.members[lane] = 1, 0b1111
-        warp.offered[1, lane] = 10 + lane
-    sync_lanes(warp, 0b10)
-    assert (warp.wait, warp.synced) == (0b1011, 0)  # lane 3 has not come
-    warp.sync_kind[3], warp.members[3] = 1, 0b1111
-    warp.offered[1, 3] = 13
-    sync_lanes(warp, 0b1000)
-    assert (warp.wait, warp.synced) == (0, 0b1011)
-    assert [warp.given[1, lane] for lane in range(4)] == [10, 11, 0, 13]
-    assert [warp.given_members[lane] for lane in range(4)] == [0b1011, 0b1011, 0, 0b1011]
-    assert [warp.sync_kind[lane] for lane in range(4)] == [0, 0, 0, 0]
-
-
-def test_who_waits_for_lanes_that_end_goes_on(compiled: Compiled) -> None:
-    """Lanes 0 to 2 name each other, lanes 4 and 5 each other and lane 6, which does not come."""
-    warp = Warp.new()
-    warp.live, warp.wait = 0b1110011, 0b110011
-    for lane, members in ((0, 0b111), (1, 0b111), (4, 0b1110000), (5, 0b1110000)):
-        warp.sync_kind[lane], warp.members[lane] = 1, members
-    twin = Warp(warp.buffer.copy())
-    sync_waiting(warp)
-    compiled(sync_waiting, twin)
-    assert warp.wait == twin.wait == 0b110000
-    warp.live = twin.live = 0b0110011
-    sync_waiting(warp)
-    compiled(sync_waiting, twin)
-    assert warp.wait == twin.wait == 0
-    assert (warp.buffer == twin.buffer).all()

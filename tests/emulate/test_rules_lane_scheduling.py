@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
-import numpy as np
 import pytest
 from compiled_rules import Compiled
 
@@ -118,37 +116,6 @@ def test_who_goes_on(compiled: Compiled, live: int, wait: int, quantum: int, exp
         context, warp = Context.new(), Warp.new()
         warp.live, warp.wait, context.quantum = live, wait, quantum
         assert (run(context, warp), context.quantum) == (expected, left)
-
-
-@pytest.mark.long
-def test_python_and_compiled_code_choose_the_same(compiled: Compiled) -> None:
-    """Warps at random, a hundred choices each; `next_lane`, which the stepping engine asks, says the same."""
-    rng = np.random.default_rng(7)
-    for _ in range(60):
-        warp, twin, alone = Warp.new(), Warp.new(), Turns.new()
-        turns: dict[str, Any] = {"rounds": int(rng.integers(0, PATIENCE)), "left": 0, "lane": int(rng.integers(0, 32))}
-        for name, value in turns.items():
-            for record in (warp.turns, twin.turns, alone):
-                setattr(record, name, value)
-        warp.live = twin.live = int(rng.integers(1, 1 << 32))
-        for _ in range(100):
-            ready = 0
-            while ready == 0:
-                ready = warp.live & int(rng.integers(0, 1 << 32))
-            pcs = 2 * rng.choice([3, 7, 8, 20], 32)
-            rounds = int(rng.integers(0, 300))
-            for lane in range(32):
-                warp.pc[lane] = twin.pc[lane] = int(pcs[lane])
-            for record in (warp.turns, twin.turns, alone):
-                record.rounds += rounds
-            going = choose(warp, ready)
-            assert compiled(choose, twin, ready) == going
-            assert (warp.buffer == twin.buffer).all()
-            lowest = min(pcs[lane] for lane in range(32) if ready >> lane & 1)
-            smallest = sum(1 << lane for lane in range(32) if ready >> lane & 1 and pcs[lane] == lowest)
-            assert going >> next_lane(alone, ready, smallest) & 1
-            if going == warp.live:
-                alone.clear()
 
 
 def test_a_wait_in_vain_counts_as_one_round_and_one_that_ends_starts_anew() -> None:

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from compiled_rules import Compiled
 
-from ptxlab.emulate.jit.translation.rule_calls import call, declaration
 from ptxlab.emulate.jit.translation.value_kinds import RuleError
 from ptxlab.emulate.language import (
     Array,
@@ -372,15 +371,6 @@ def test_what_is_known_is_a_constant() -> None:
     known = Compiled([granules], {"Clock.grain": 4, "Clock.on": 0})
     assert known(granules, clock, 100) == 25
     assert Compiled([granules])(granules, clock, 100) == granules(clock, 100) == 300
-    body = known.text.split('@"test_rules_language.granules"')[1].split("\n}")[0]
-    assert "mul" not in body
-    assert " br i1" not in body
-
-
-def test_how_emitted_code_calls_a_rule() -> None:
-    assert declaration(calls) == 'declare i32 @"test_rules_language.calls"(ptr, i32, i32)'
-    assert call(calls, "%c", "1", "%x") == 'call i32 @"test_rules_language.calls"(ptr %c, i32 1, i32 %x)'
-    assert declaration(reset) == 'declare void @"test_rules_language.reset"(ptr)'
 
 
 # -- what is not in the language

@@ -1,8 +1,7 @@
-"""The rules of mbarriers in Python and compiled: one word against a plain model, all lanes of a warp, what is told."""
+"""The rules of mbarriers in Python and compiled: one word against a plain model, and all lanes of a warp."""
 
 from __future__ import annotations
 
-import ctypes
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,7 +28,6 @@ from ptxlab.isa.mbarrier import Problem
 
 rules_in_llvm = pytest.importorskip("compiled_rules")
 FULL, START, BYTES = 0xFFFFFFFF, 1024, 512
-ACTIONS = (M.INIT, M.INVAL, M.UPDATE, M.WAIT)
 
 
 @pytest.fixture(scope="module")
@@ -208,29 +206,6 @@ def test_an_operation_that_cannot_be_done_stops_at_its_lane(operate: Any) -> Non
     assert word_of(place, START) == Gate(3, 1).word
 
 
-def test_compiled_leaves_what_python_leaves(compiled: Any) -> None:
-    rng = np.random.default_rng(2)
-    places = Place(), Place()
-    met = set()
-    for _ in range(400):
-        at = START + 8 * rng.integers(0, 4, 32) + (SHARED_WINDOW if rng.random() < 0.2 else 0)
-        at[rng.integers(32)] += int(rng.choice([0, 0, 0, 4, BYTES]))
-        action = int(rng.choice(ACTIONS, p=[0.3, 0.05, 0.35, 0.3]))
-        xs = rng.integers(1, 60, 32) if action == M.INIT else rng.integers(0, 3, 32)
-        if action == M.WAIT:
-            xs = xs.astype(np.uint64) << np.uint64(63)
-        ys, mask, flags = rng.choice([0, 0, 16], 32), int(rng.integers(1, 1 << 32)), int(rng.integers(8))
-        rules = (M.operate, lambda *arguments: compiled(M.operate, *arguments))
-        stops = [
-            place.operate(rule, at, xs, action, mask, ys, flags=flags, space=GENERIC)
-            for place, rule in zip(places, rules, strict=True)
-        ]
-        assert stops[0] == stops[1]
-        assert places[0].left() == places[1].left()
-        met.add((stops[0], places[0].context.fault.kind))
-    assert met >= {(True, BAD_MBARRIER), (True, OUT_OF_MEMORY_RANGE), (False, BAD_MBARRIER)}
-
-
 def test_who_spins_on_a_phase_that_is_over_can_go_on(compiled: Any) -> None:
     place = Place()
     place.operate(M.operate, START, 1, M.INIT, mask=1)
@@ -242,70 +217,3 @@ def test_who_spins_on_a_phase_that_is_over_can_go_on(compiled: Any) -> None:
     assert M.still_spinning(*given) is compiled(M.still_spinning, *given) is False
     place.warp.wait = 0xF
     assert M.still_spinning(*given) is compiled(M.still_spinning, *given) is True
-
-
-# -- what the checks are told ------------------------------------------------------------------------------------------
-
-
-def test_of_waits_in_vain_the_checks_are_told_once_in_a_while(compiled: Any) -> None:
-    blocks = Block.new(), Block.new()
-    results = Pointer(np.zeros(32, np.uint64))
-
-    def told(warp: int, mask: int, action: int, code: int) -> bool:
-        given = warp, mask, action, code, results
-        found = M.worth_telling(blocks[0], *given)
-        assert compiled(M.worth_telling, blocks[1], *given) == found
-        assert bytes(blocks[0].buffer) == bytes(blocks[1].buffer)
-        return found
-
-    waits = [told(0, FULL, M.WAIT, 5) for _ in range(2 * M.TOLD + 1)]
-    assert [k for k, one in enumerate(waits) if one] == [0, M.TOLD, 2 * M.TOLD]
-    assert told(1, FULL, M.WAIT, 5)  # another warp
-    assert told(0, FULL, M.WAIT, 6)  # another instruction
-    assert told(0, 1, M.WAIT, 6)  # other lanes
-    assert not told(0, 1, M.WAIT, 6)
-    assert told(2, 1, M.UPDATE, 9)  # somebody has changed an mbarrier
-    assert told(0, 1, M.WAIT, 6)
-    results[0] = 1  # a wait that passes
-    assert told(0, 1, M.WAIT, 6)
-    assert told(0, 1, M.WAIT, 6)
-    assert not told(0, 0, M.UPDATE, 9)
-
-
-CALL = ctypes.CFUNCTYPE(
-    ctypes.c_uint32, *[ctypes.c_void_p] * 2, *[ctypes.c_uint32] * 7, *[ctypes.c_void_p] * 4
-)  # as `mbarrier_phases.told`
-
-
-def test_compiled_code_tells_the_checks(compiled: Any) -> None:
-    told: list[tuple[Any, ...]] = []
-
-    def tell(context: int, block: int, warp: int, mask: int, code: int, *more: int) -> int:
-        action, flags, lane, problem, *words = more
-        at, asked, before, after = ((ctypes.c_uint64 * 32).from_address(word) for word in words)
-        lanes = [k for k in range(32) if mask >> k & 1]
-        lines = [(k, at[k], asked[k], before[k], after[k]) for k in lanes]
-        told.append((warp, code, action, flags, lane, problem, lines))
-        return 0
-
-    function = CALL(tell)
-    place = Place()
-    place.block = Block.new()
-    place.context.phases = ctypes.cast(function, ctypes.c_void_p).value or 0
-
-    def operate(*arguments: Any) -> Any:
-        return compiled(M.operate, *arguments)
-
-    made, once, twice = Gate(2, 2).word, Gate(2, 1).word, Gate(2, 2, 0, 1).word
-    assert not place.operate(operate, START, 2, M.INIT, mask=1)
-    assert not place.operate(operate, START, 1, M.UPDATE, mask=0x30)
-    assert told == [
-        (3, 7, M.INIT, 0, 0, M.FINE, [(0, START, 2, 0, made)]),
-        (3, 7, M.UPDATE, 0, 0, M.FINE, [(4, START, 1, made, once), (5, START, 1, once, twice)]),
-    ]
-    told.clear()
-    assert place.operate(operate, START, 2, M.UPDATE, mask=0x6, flags=M.NO_COMPLETE)
-    assert told == [(3, 7, M.UPDATE, M.NO_COMPLETE, 1, Problem.COMPLETES, [])]
-    told.clear()
-    assert not place.operate(operate, START, twice, M.WAIT, mask=0x6, flags=M.SPIN)
-    assert told == [(3, 7, M.WAIT, M.SPIN, 0, M.FINE, [(k, START, twice, twice, twice) for k in (1, 2)])]

@@ -1,28 +1,27 @@
-"""The rules of racecheck: random histories of two blocks come to the same records and notes in Python and compiled."""
+"""The rules of racecheck: what a block begins with, and what follows a release and an acquire in two blocks."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-from race_histories import World, compiled_rules, in_python, that_agree
 
 from ptxlab.emulate.language import Pointer
 from ptxlab.emulate.program.addresses import GLOBALS_BASE
 from ptxlab.emulate.rules import barriers, race_order, races
 from ptxlab.emulate.rules.block_reset import started
-from ptxlab.emulate.rules.notes import KIND
-from ptxlab.emulate.rules.records import CODE, WARP, Block
+from ptxlab.emulate.rules.records import CODE, SWAPS, WARP, Block, Launch, Published
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("granule", [4, pytest.param(2, marks=pytest.mark.rest)])
-def test_histories(granule: int) -> None:
-    compiled = compiled_rules(granule)
-    kinds = set()
-    for seed in range(20):
-        world = that_agree([World(in_python, granule), World(compiled, granule)], seed)
-        kinds |= {note[0] >> KIND for note in world.state()["notes"]}
-    assert len(kinds) == 5  # RAW, WAR, WAW, two lanes in one store, lanes in lockstep
+class World:
+    """Two blocks of a launch, one of whose instructions is an exchange."""
+
+    def __init__(self) -> None:
+        self.launch, self.blocks = Launch.new(), [Block.new(), Block.new()]
+        self.launch.granule, self.launch.published = 4, Published.many(4)
+        self.launch.masks = Pointer(np.zeros(12 * 32, np.uint32))
+        self.launch.traits = Pointer(np.array([SWAPS if code == 7 else 0 for code in range(12)], np.uint8))
+        for k, block in enumerate(self.blocks):
+            started(block, k)
 
 
 @pytest.mark.parametrize("warps", [3, 32])
@@ -44,7 +43,7 @@ def test_a_block_that_begins_knows_nothing_of_the_one_before(warps: int) -> None
 
 
 def test_what_is_acquired_must_have_been_released_since_the_access() -> None:
-    world = World(in_python, 4)
+    world = World()
     writer, reader = world.blocks
 
     def release(word: int) -> None:
@@ -73,7 +72,7 @@ def test_what_is_acquired_must_have_been_released_since_the_access() -> None:
 
 
 def test_a_lane_releases_what_its_warp_did_before_they_synchronized() -> None:
-    world = World(in_python, 4)
+    world = World()
     writer, reader = world.blocks
     before = writer.now
     race_order.sync_warp(writer, 0)

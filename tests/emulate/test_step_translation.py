@@ -7,9 +7,6 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 
 import ptxlab as pl
-from ptxlab.emulate import lower
-from ptxlab.emulate.step import translate
-from ptxlab.text import parse
 
 LOOP = """
 .version 8.0
@@ -48,16 +45,6 @@ def launched(rounds: int, **options: object) -> np.ndarray:
 def expected(rounds: int) -> np.ndarray:
     """The same, computed with numpy."""
     return rounds * (np.arange(64) ^ 1)
-
-
-def test_a_program_is_translated_once() -> None:
-    program = lower(parse(LOOP))
-    first = translate.translated(program)
-    assert translate.translated(program) is first
-    for k in range(translate.CACHED):
-        translate.translated(lower(parse(LOOP.replace("sums", f"others_{k}"))))
-    assert translate.translated(program) is not first
-    assert len(translate._cached) == translate.CACHED
 
 
 def test_launches_with_checks_and_without_follow_each_other() -> None:

@@ -8,17 +8,26 @@ from __future__ import annotations
 
 import json
 import sys
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import lab_server
 from explorer_page import EXPLORER, choose, settle, tick
-from explorer_pictures import Scenes, scenes
+
+from ptxlab.cli import doctor
 
 IMAGES = Path(__file__).parents[2] / "docs/images"
 NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
 WIDE = 1480
+SETUP = "import numpy as np\nimport ptxlab as pl\n%load_ext ptxlab"
+CELL = (
+    "%%ptx --grid 1 --block 32 --args x\n.version 8.0\n.target sm_80\n.address_size 64\n"
+    ".visible .entry f(.param .u64 x)\n{\n    .reg .u64 %a;\n    .reg .f32 %v;\n    // one number for all lanes\n"
+    "    ld.param.u64 %a, [x];\n    ld.global.f32 %v, [%a];\n    fma.rn.f32 %v, %v, %v;\n"
+    "    st.global.f32 [%a], %v;\n    ret;\n}"
+)
 GROUPS = """.version 8.0
 .target sm_80
 .address_size 64
@@ -43,8 +52,42 @@ GROUPS = """.version 8.0
 """Lanes that find each other by their keys, add them up and vote."""
 
 
-class Pictures(Scenes):
-    """The same notebook, and the pictures of what it shows."""
+class Pictures:
+    """A notebook in JupyterLab, what is done there, and the pictures of what it shows."""
+
+    def __init__(self, page: Any, jupyter: lab_server.Jupyter, folder: Path) -> None:
+        self.page, self.jupyter, self.folder = page, jupyter, folder
+        self.opened = 0
+
+    def open(self, *cells: str, wait: bool = True) -> None:
+        """A new notebook with these cells behind the imports, all of them run."""
+        self.opened += 1
+        notebook = lab_server.write_notebook(self.folder / f"{self.opened}.ipynb", SETUP, *cells)
+        lab_server.open_notebook(self.page, self.jupyter, notebook)
+        lab_server.run_all(self.page)
+        if wait:
+            settle(self.page)
+
+    def press(self, text: str) -> None:
+        """Presses a button of the explorer."""
+        self.page.click(f"{EXPLORER} button:has-text('{text}')")
+
+    def diff(self) -> None:
+        """A changed KV tile, side by side."""
+        self.open('pl.explore("tiled", tile_kv=32)')
+        choose(self.page, "KV tile", "16")
+        self.press("Diff ⇄")
+
+    def cell(self) -> None:
+        """A cell of PTX, what is wrong in it as it is typed, and what running it says."""
+        self.open("x = np.ones(1, np.float32)", CELL, wait=False)
+        self.page.wait_for_selector(".jp-OutputArea-output:has-text('fma.rn.f32 takes 4 operands')")
+        cell = self.page.locator(".jp-Cell").nth(2)
+        lab_server.act_until(  # a kernel that did not know ptxlab when it was first asked is asked again later
+            self.page,
+            lambda: (self.page.mouse.click(2, 2), cell.locator(".cm-line").nth(5).click()),
+            lambda: cell.locator(".cm-lintRange-error").count() > 0,
+        )
 
     def take(self, name: str, height: int, seen: str = ".ptxlab-app", *, dark: bool = False) -> None:
         """One picture, with `seen` at the top of the window; `dark` also one in the dark theme."""
@@ -208,7 +251,12 @@ ORDER: tuple[Callable[[Pictures], None], ...] = (
 
 
 if __name__ == "__main__":
-    with scenes(Pictures) as made:
-        for scene in ORDER:
-            if len(sys.argv) < 2 or scene.__name__ in sys.argv[1:]:
-                scene(made)
+    browser = doctor.browser()
+    if browser is None:
+        raise SystemExit("docs_pictures: needs Chromium or Chrome")
+    with tempfile.TemporaryDirectory() as place, lab_server.server(Path(place)) as jupyter:
+        with lab_server.lab_page(jupyter, browser, 1440, 900) as (page, folder):
+            made = Pictures(page, jupyter, folder)
+            for scene in ORDER:
+                if len(sys.argv) < 2 or scene.__name__ in sys.argv[1:]:
+                    scene(made)

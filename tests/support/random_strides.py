@@ -31,7 +31,6 @@ START = """
 """%r21 is the size of the grid, %r22 the warp, and what is mixed is in %r23."""
 LANES = ("and.b32 %r24, %r1, 3; setp.eq.u32 %p1, %r24, {few};", "setp.lt.u32 %p1, %r1, {many};")
 WARPS = ("setp.eq.u32 %p1, %r22, 1;", "and.b32 %r24, %r22, 1; setp.eq.u32 %p1, %r24, 0;")
-INDICES = ("%r{i}", "%r4", "%r1")
 
 
 class Program:

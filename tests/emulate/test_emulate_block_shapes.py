@@ -1,4 +1,5 @@
-"""What holds for all warps of a block is asked once: where it does, where it does not, and where it seems to."""
+"""Rows that the threads of blocks of all shapes load and store: guards, borders, indices that wrap around, faults, and
+CTAs that touch what others have."""
 
 from __future__ import annotations
 
@@ -7,8 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from emulate_programs import WAYS, improve, kernel, run
-from random_elementwise import differences
+from emulate_programs import ALL_CHECKS, WAYS, improve, kernel, run
 
 from ptxlab.errors import DeviceFault
 
@@ -54,7 +54,6 @@ ASKEW = """
 """Loads from `x`, forth along y and back along z: the first warp and the last load from one row."""
 
 PROGRAMS: dict[str, tuple[Any, str]] = {
-    "all of it is sure": (160, "ld.global.u32 %r8, [%rd3]; add.u32 %r8, %r8, %r4; st.global.u32 [%rd3], %r8;"),
     "half a warp is a block": (16, """
         setp.ge.u32 %p1, %r4, 999;
         @%p1 bra END;
@@ -81,17 +80,17 @@ PROGRAMS: dict[str, tuple[Any, str]] = {
         @%p1 exit;
         st.global.u32 [%rd3], %r8;
         END:"""),
+    "inactive lanes would wrap around": (16, """
+        add.s32 %r10, %r1, 0x7ffffff0;
+        mul.wide.s32 %rd6, %r10, 4;
+        add.s64 %rd6, %rd6, %rd2;
+        ld.global.u32 %r11, [%rd6+-0x1ffffffc0];
+        st.global.u32 [%rd3], %r11;"""),
     "a tile of less than a warp": ((5, 5), """
         mov.u32 %r5, %tid.y;
         mad.lo.u32 %r7, %r5, 5, %r1;
         mad.lo.u32 %r7, %r2, 25, %r7;""" + WRITES),
     "warps along y": ((32, 5), Y + WRITES),
-    "half-warps along y": ((16, 10), "mov.u32 %r5, %tid.y; mad.lo.u32 %r7, %r5, 16, %r1;" + WRITES),
-    "the last warps of a block are behind the end": (160, """
-        setp.ge.u32 %p1, %r4, 700;
-        @%p1 bra END;
-        st.global.u32 [%rd3], %r4;
-        END:"""),
     "a tile and its border": ((16, 10), """
         mov.u32 %r5, %tid.y;
         mad.lo.u32 %r6, %r2, 16, %r1;
@@ -126,11 +125,7 @@ PROGRAMS: dict[str, tuple[Any, str]] = {
         setp.lt.u64 %p1, %rd8, 100;
         @!%p1 bra END;""" + WRITES + "END:"),
     "warps along y and z": ((32, 2, 3), Z + WRITES),
-    "half-warps along y and z": ((16, 4, 3), Z + WRITES),
-    "rows of 8 along y and z": ((8, 8, 2), Z + WRITES),
     "slices of one warp": ((16, 2, 4), Z + WRITES),
-    "slices of half a warp": ((8, 2, 8), Z + WRITES),
-    "rows of two warps in slices": ((64, 2, 2), Z + WRITES),
     "slices at a border": ((16, 4, 3), Z + """
         add.u32 %r9, %r6, %r2;
         setp.lt.s32 %p1, %r9, 1;
@@ -242,12 +237,6 @@ FAULTS: dict[str, tuple[Any, str]] = {
         add.u64 %rd6, %rd6, %rd2;
         ld.global.u32 %r8, [%rd6];
         st.global.u32 [%rd1], %r8;"""),
-    "behind the end, before a barrier": (160, """
-        mul.wide.u32 %rd6, %r4, 4;
-        add.u64 %rd6, %rd6, %rd2;
-        ld.global.u32 %r8, [%rd6+1536];
-        bar.sync 0;
-        st.global.u32 [%rd3], %r8;"""),
     "sums behind the end": (160, """
         mul.wide.u32 %rd6, %r4, 4;
         add.u64 %rd6, %rd6, %rd2;
@@ -288,7 +277,42 @@ def test_all_code_faults_alike(what: str) -> None:
         assert other == expected
 
 
-@pytest.mark.long
-@pytest.mark.parametrize(("first", "count"), [(0, 5), pytest.param(5, 20, marks=pytest.mark.rest)])
-def test_random_programs(first: int, count: int) -> None:
-    assert differences(first, count) == []
+ROW = "mul.wide.u32 %rd6, %r4, 4; add.u64 %rd7, %rd6, %rd2; ld.global.u32 %r5, [%rd7];"
+CTAS = {
+    "an index by the CTA": "shr.u32 %r6, %r2, 2; and.b32 %r7, %r2, 3; mad.lo.u32 %r6, %r6, 40, %r7;"
+    "add.u32 %r6, %r6, %r1; mul.wide.u32 %rd6, %r6, 4; add.u64 %rd7, %rd6, %rd2; ld.global.u32 %r5, [%rd7];"
+    "st.global.u32 [%rd3], %r5;",
+    "an element lies elsewhere": ROW + "setp.eq.u32 %p1, %r5, 900; selp.b32 %r6, 0x10000000, %r5, %p1;"
+    "mul.wide.u32 %rd8, %r6, 4; add.u64 %rd8, %rd8, %rd2; ld.global.u32 %r7, [%rd8]; st.global.u32 [%rd3], %r7;",
+    "it counts": ROW + "red.global.add.u32 [%rd2], %r2; st.global.u32 [%rd3], %r5;",
+    "warps in turn read one array and the other": "shr.u32 %r6, %r1, 5; add.u32 %r6, %r6, %r2; and.b32 %r6, %r6, 1;"
+    "setp.eq.u32 %p1, %r6, 1; selp.b64 %rd9, %rd2, %rd1, %p1; mul.wide.u32 %rd6, %r4, 4; add.u64 %rd7, %rd9, %rd6;"
+    "ld.global.u32 %r5, [%rd7+128]; mul.lo.u32 %r5, %r5, 0; st.global.u32 [%rd3], %r5;",
+    "the CTA before reads it, too": ROW + "ld.global.u32 %r6, [%rd7+512]; add.u32 %r5, %r5, %r6;"
+    "st.global.u32 [%rd7], %r5; st.global.u32 [%rd3], %r5;",
+    "nobody has written it": "ld.global.u32 %r6, [%rd3];" + ROW + "mad.lo.u32 %r5, %r5, 0, %r6;"
+    "st.global.u32 [%rd3], %r5;",
+}  # fmt: skip
+
+
+@pytest.mark.sweep(4)
+@pytest.mark.parametrize("options", [{"counters": True}, {"checks": ALL_CHECKS}])
+@pytest.mark.parametrize("what", CTAS)
+def test_with_counters_and_checks(what: str, options: dict[str, Any]) -> None:
+    """CTAs of less than a warp, of several warps with and without a rest, and of three warpgroups."""
+    text, checks = kernel(CTAS[what]), options.get("checks", ("memcheck",))
+    for block, blocks in (((5, 4), (35, 2)), ((100,), (28,)), ((16, 16), (17,)), ((288,), (15,))):
+        left: list[tuple[Any, ...]] = []
+        for way in WAYS:
+            if way == "good":
+                improve(text, block, "counters" in options, checks)
+            x, out = np.arange(4480, dtype=np.uint32), np.zeros(4480, np.uint32)
+            engine = "step" if way == "step" else "jit"
+            try:
+                out, report = run(engine, text, threads=block, blocks=blocks, x=x, out=out, **options)
+            except DeviceFault as fault:
+                left.append((str(fault),))
+            else:
+                found = [str(each) for each in report.findings]
+                left.append((out.tolist(), x.tolist(), report.lines, report.counters, found))
+        assert [each == left[0] for each in left] == [True] * len(WAYS), block
