@@ -210,3 +210,29 @@ def test_two_lanes_that_update_one_element(way: str) -> None:
             found = _found(way, body)
             assert found
             assert found == _found("step", body)
+
+
+@pytest.mark.sweep(3)
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("before", [0, 1015, 1100])
+def test_a_race_in_a_long_kernel_names_its_instructions(before: int, way: str) -> None:
+    """Behind however many instructions. A lane that reads what another one has only read is no hazard there either."""
+    body = (
+        before * "add.u32 %r9, %r9, 1;\n"
+        + """
+    mul.wide.u32 %rd20, %r1, 12;
+    add.u64 %rd20, %rd2, %rd20;
+    ld.global.u32 %r6, [%rd20];
+    ld.global.u32 %r8, [%rd20+4];
+    ld.global.u32 %r7, [%rd20+8];
+    st.global.u32 [%rd20], %r6;
+    st.global.u32 [%rd20+8], %r7;
+    setp.eq.u32 %p4, %r1, 40;
+    @%p4 ld.global.u32 %r7, [%rd2+148];
+    @%p4 ld.global.u32 %r7, [%rd2+152];
+    """
+    )
+    (found,) = _found(way, body)
+    assert found.startswith("racecheck: RAW hazard")
+    assert "@%p4 ld.global.u32 %r7, [%rd2+152];" in found
+    assert "st.global.u32 [%rd20+8], %r7;" in found

@@ -254,6 +254,29 @@ SKIP:
 # -- what stops them ---------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize(("to", "source", "lane"), [(8, 0, 0), (0, 8, 0), (16, 0, 31), (0, 16, 31)])
+def test_cp_async_that_goes_wrong_in_a_later_round(to: int, source: int, lane: int) -> None:
+    """Misaligned, or beyond what the first round has filled and emptied to its end."""
+    text = kernel(
+        f"""
+        mov.u32 %r10, tile; mad.lo.u32 %r10, %r1, 16, %r10; mul.wide.u32 %rd5, %r1, 16; add.u64 %rd6, %rd2, %rd5;
+        mov.u32 %r11, 0;
+    AGAIN:
+        cp.async.cg.shared.global [%r10], [%rd6], 16;
+        add.u32 %r10, %r10, {to}; add.u64 %rd6, %rd6, {source}; add.u32 %r11, %r11, 1;
+        setp.lt.u32 %p1, %r11, 3; @%p1 bra AGAIN;
+        cp.async.wait_all;""",
+        f".shared .align 16 .b8 tile[{1024 if to == 8 else 512}];",
+    )
+    said = []
+    for engine in ENGINES:
+        with pytest.raises(DeviceFault) as caught:
+            run(engine, text, x=np.arange(256 if source == 8 else 128, dtype=np.uint32))
+        said.append(str(caught.value))
+    assert f"thread ({lane}, 0, 0)" in said[0]
+    assert said == said[:1] * len(ENGINES)
+
+
 def fault(engine: str, body: str, **options: Any) -> tuple[DeviceFault, str]:
     """The fault of a program, and its message without place and line."""
     with pytest.raises(DeviceFault) as caught:
