@@ -52,7 +52,7 @@ def stored(
                     layout[place] = 0
                 read = reads[place]
                 if read:
-                    if in_flight(block, read):
+                    if in_flight(launch, block, read, access_of(block, warp, 0)):
                         access = access_of(block, warp, 0) | member[2] | lane
                         note(launch, block, TILE_OVERWRITTEN, access, party(block, read), start + low, 0)
                     reads[place] = 0
@@ -98,10 +98,13 @@ def unseen_in_global(launch: Launch, block: Block, warp: u32, writer: u64) -> bo
 
 
 @rule
-def in_flight(block: Block, read: u64) -> boolean:
+def in_flight(launch: Launch, block: Block, read: u64, access: u64) -> boolean:
     """Whether a product that reads a tile, as it is remembered there, has not been waited for by any warp of the
-    warpgroup: whoever waits for it waits for all four."""
-    first = u32(read >> AT_WARP) & OF_WARPGROUP
+    warpgroup: whoever waits for it waits for all four. racecheck asks whether an access comes after such a wait;
+    without it, a thread of the warpgroup must have waited itself."""
+    first, warp = u32(read >> AT_WARP) & OF_WARPGROUP, u32(access >> WARP & 31)
+    if not launch.racecheck and access >> BLOCK == block.now >> BLOCK and warp & OF_WARPGROUP == first:
+        return block.products_done[warp] < u32(read)
     for warp in range(first, first + WARPGROUP):
         if block.products_done[warp] >= u32(read):
             return False

@@ -267,7 +267,7 @@ def conflict(launch: Launch, issuer: Block, block: Block, number: u64, access: u
         return u64(PENDING) if conflicts(launch, block, number, access, writes) else u64(0)
     if by == STORES:
         return u64(NO_PROXY_FENCE) if async_proxy.unseen(block, u32(access >> WARP & 31), number) else u64(0)
-    if async_proxy.in_flight(block, number):
+    if async_proxy.in_flight(launch, block, number, access):
         return TILE_OVERWRITTEN
     ordered = not launch.racecheck or async_proxy.read_before(launch, issuer, block, number, access)
     return u64(0) if ordered else u64(TILE_UNORDERED)
