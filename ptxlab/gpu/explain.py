@@ -80,7 +80,8 @@ def _explain(source: Source, complaint: Complaint, target: str, arch: str, log: 
         word, hint = ".version", f".version {match[1]}"
     elif "SM version specified by .target is higher" in words:
         words += f": .target is {target}, and {arch} is older; PTX runs on its target and on newer GPUs only"
-        line, word, hint = source.find(r"^\s*\.target\b"), target, f'.target {arch}, or assemble for arch="{target}"'
+        words += f' (arch="{target}" assembles it)'
+        line, word, hint = source.find(r"^\s*\.target\b"), target, f".target {arch}"
     elif "cannot be compiled for architecture" in words or "cannot be compiled to future architecture" in words:
         words += f": what {target} has beyond {target.rstrip('af')} exists on that GPU under its full name only"
         line, word, hint = source.find(r"^\s*\.target\b"), target, f'assemble(ptx, arch="{target}")'
@@ -88,13 +89,14 @@ def _explain(source: Source, complaint: Complaint, target: str, arch: str, log: 
         major, minor = TARGETS[match[1]].version
         hint = f".version {major}.{minor}"
     elif match := re.search(r"requires PTX ISA \.version ([\d.]+) or later", words):
-        hint = f".version {match[1]} at the top of the text"
+        hint = f".version {match[1]}"
     elif match := re.search(r"requires \.target (sm_\w+) or higher", words, re.IGNORECASE):
-        hint = f".target {match[1]} at the top of the text"
+        hint = f".target {match[1]}"
     elif match := re.search(r"Entry function '([^']+)' uses too much shared data \((\w+) bytes, (\w+) max\)", words):
         words += f": {int(match[2], 16)} bytes of static shared memory, {int(match[3], 16)} are allowed"
         line, word = source.find(rf"\.entry\s+{re.escape(match[1])}\b"), match[1]
-        hint = f".extern .shared .align 16 .b8 tile[];  and shared={int(match[2], 16)} at the launch"
+        words += f"; dynamic shared memory may have more, with shared={int(match[2], 16)} at the launch"
+        hint = ".extern .shared .align 16 .b8 tile[];"
     elif match := re.search(r"Undefined reference to '([^']+)'", words):
         words += ": the text declares this function and has no body for it"
         line, word = source.find(rf"\.func\b[^;{{]*?{re.escape(match[1])}\b"), match[1]

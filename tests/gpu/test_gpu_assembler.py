@@ -158,8 +158,8 @@ def test_reports_also_what_another_process_has_assembled(monkeypatch: pytest.Mon
             ADD_ONE.replace("sm_80", "sm_90"),
             "sm_80",
             "<ptx>:2:9: SM version specified by .target is higher than default SM version assumed: .target is sm_90, "
-            "and sm_80 is older; PTX runs on its target and on newer GPUs only\n"
-            '    .target sm_90\n            ^~~~~\n  write:  .target sm_80, or assemble for arch="sm_90"',
+            'and sm_80 is older; PTX runs on its target and on newer GPUs only (arch="sm_90" assembles it)\n'
+            "    .target sm_90\n            ^~~~~\n  write:  .target sm_80",
         ),
         (
             ADD_ONE.replace("sm_80", "sm_90a"),
@@ -179,9 +179,10 @@ def test_reports_also_what_another_process_has_assembled(monkeypatch: pytest.Mon
             ADD_ONE.replace("tile[1024]", "tile[50000]"),
             None,
             "<ptx>:5:17: Entry function 'add_one' uses too much shared data (0xc350 bytes, 0xc000 max): 50000 bytes of "
-            "static shared memory, 49152 are allowed\n"
+            "static shared memory, 49152 are allowed; dynamic shared memory may have more, with shared=50000 at the "
+            "launch\n"
             "    .visible .entry add_one(.param .u64 data)\n                    ^~~~~~~\n"
-            "  write:  .extern .shared .align 16 .b8 tile[];  and shared=50000 at the launch",
+            "  write:  .extern .shared .align 16 .b8 tile[];",
         ),
         (
             ADD_ONE.replace("\n.visible", "\n.extern .func missing();\n.visible").replace(
@@ -203,7 +204,7 @@ def test_reports_also_what_another_process_has_assembled(monkeypatch: pytest.Mon
             "<ptx>:13:5: Rounding modifier required for instruction 'fma'\n"
             "        fma.f32 %f1, %f0, %f0, 0f3F800000;\n        ^~~",
         ),
-        ("", None, "the text has no .target line\n  write:  .target sm_80 after the .version line"),
+        ("", None, "the text has no .target line, which stands after .version\n  write:  .target sm_80"),
         (
             ".target sm_80\n",
             None,
