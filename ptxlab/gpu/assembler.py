@@ -159,7 +159,7 @@ def _target(source: Source) -> str:
     match = re.search(r"\.target\s+(?:compute|sm)_(\w+)", bare)
     if not match:
         line = source.find(r"^\s*\.version\b")
-        raise source.error("the text has no .target line, which stands after .version", line, hint=".target sm_80")
+        raise source.error("the text has no .target line", line, hint=".target sm_80")
     return f"sm_{match[1]}"
 
 

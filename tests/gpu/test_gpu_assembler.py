@@ -204,7 +204,7 @@ def test_reports_also_what_another_process_has_assembled(monkeypatch: pytest.Mon
             "<ptx>:13:5: Rounding modifier required for instruction 'fma'\n"
             "        fma.f32 %f1, %f0, %f0, 0f3F800000;\n        ^~~",
         ),
-        ("", None, "the text has no .target line, which stands after .version\n  write:  .target sm_80"),
+        ("", None, "the text has no .target line\n  write:  .target sm_80"),
         (
             ".target sm_80\n",
             None,
