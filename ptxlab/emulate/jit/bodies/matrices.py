@@ -21,7 +21,6 @@ from ptxlab.emulate.jit.memory.access import Memory
 from ptxlab.emulate.program.flat_program import Code, Literal, Mem, Reg, Source
 from ptxlab.emulate.program.matrix_operands import Elements, bits_of, elements, metadata
 from ptxlab.emulate.rules import matrix_access
-from ptxlab.emulate.rules.accesses import IN_ONE_ALLOCATION
 from ptxlab.emulate.runtime import state as S
 from ptxlab.errors import UnsupportedInstruction
 from ptxlab.isa import fragments, types
@@ -233,8 +232,7 @@ class Matrices(Body):
     def _rows_checked(self, code: Code, checks: Checks, offsets: str, lanes: int) -> None:
         """Rows of 16 bytes in shared memory, one for each of the first lanes."""
         self.t.store(f"<{W} x i32>", offsets, "%addrs", align=64)
-        whole = lanes == (1 << W) - 1
-        checks.placed_rows(code, lanes, self.memory.sites.patterns.of(offsets, 16) if whole else str(IN_ONE_ALLOCATION))
+        checks.placed_rows(code, lanes)
 
     def _tile(self, code: Code, checks: Checks) -> None:
         """The pieces of a matrix that wmma loads or stores."""

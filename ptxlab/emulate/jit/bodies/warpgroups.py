@@ -20,7 +20,6 @@ from ptxlab.emulate.program.flat_program import Code, Reg
 from ptxlab.emulate.program.matrix_operands import Elements, elements, metadata
 from ptxlab.emulate.program.warpgroup_flow import follows_layouts
 from ptxlab.emulate.rules import warpgroup_products as products
-from ptxlab.emulate.rules.accesses import IN_ONE_ALLOCATION
 from ptxlab.emulate.rules.warpgroup_faults import SIGNS, Tile, product_operands, tile_a, tile_b
 from ptxlab.emulate.rules.warpgroup_tiles import REGISTER, first_outside, fragment_a, fragment_b, piece_offsets
 from ptxlab.emulate.runtime import state as S
@@ -362,7 +361,7 @@ class Warpgroups(Body):
 
     def _read(self, code: Code, checks: Checks, lanes: int) -> None:
         """The product reads rows of 16 bytes, one for each of the first lanes; %addrs holds their offsets."""
-        mask, rows = checks.placed_rows(code, lanes, str(IN_ONE_ALLOCATION))
+        mask, rows = checks.placed_rows(code, lanes)
         if checks.sync:
             from ptxlab.emulate.rules.async_proxy import product_reads
 

@@ -183,7 +183,7 @@ class Checks(Part):
         if self.may_be_copied(code) and not code.properties.mbarrier:
             self.copied(code, places, access.size)
 
-    def placed_rows(self, code: Code, lanes: int, pattern: str) -> tuple[str, str]:
+    def placed_rows(self, code: Code, lanes: int) -> tuple[str, str]:
         """Rows of 16 bytes in shared memory, one for each of the first lanes; %addrs holds their offsets. Returns the
         active ones of these lanes, and the table of the access."""
         t, write = self.t, code.properties.stores
