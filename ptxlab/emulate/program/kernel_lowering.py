@@ -6,20 +6,17 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from ptxlab import targets
 from ptxlab.emulate.program import layout
-from ptxlab.emulate.program.basic_blocks import cut_into_blocks
-from ptxlab.emulate.program.bulk_stores import fill
-from ptxlab.emulate.program.call_graph import operand_names
-from ptxlab.emulate.program.calls import lower_call
-from ptxlab.emulate.program.flat_program import Code, Literal, Reg, Symbol
+from ptxlab.emulate.program.added_stores import copy_map, fill, replace_field
+from ptxlab.emulate.program.calls import StackMemory, lower_call
+from ptxlab.emulate.program.flat_program import Code, Group, Literal, Mem, Reg, Source, Special, Symbol
 from ptxlab.emulate.program.layout import Area
-from ptxlab.emulate.program.lowering import Lowering
-from ptxlab.emulate.program.operand_resolution import resolve, summed
+from ptxlab.emulate.program.lowering import Lowering, operand_names
+from ptxlab.emulate.program.operands import resolve, summed
 from ptxlab.emulate.program.program import Program
-from ptxlab.emulate.program.reconvergence import mark
+from ptxlab.emulate.program.reconvergence import cut_into_blocks, mark
 from ptxlab.emulate.program.scopes import STACK, Routine, Scope
-from ptxlab.emulate.program.stack import StackMemory
-from ptxlab.emulate.program.tensor_map_changes import copy_map, replace_field
 from ptxlab.errors import UnsupportedInstruction
 from ptxlab.isa import types
 from ptxlab.isa.actions import SAMPLERS, STACK_ACTIONS, Action
@@ -225,3 +222,63 @@ class KernelLowering(Lowering):
                 code.targets = tuple(
                     scope.labels[name] for scope, name in map(self.label_uses.__getitem__, code.targets)
                 )
+
+
+# -- gaps in shared memory ---------------------------------------------------------------------------------------------
+
+
+GAPS = (1024, 128)
+"""Bytes of a gap, the largest first: the first that fits the target is taken. Multiples of 128 bytes move no address to
+another bank."""
+
+
+def spread(module: Module, entry: str | None, arch: str | None) -> Program:
+    """The program with gaps between its arrays, so that initcheck sees an access that runs from one into the next.
+
+    Shared variables are separate objects: the assembler may place them in any order and at any distance. A program that
+    may depend on their places all the same gets no gaps."""
+    plain = KernelLowering(module, entry, arch)
+    program = plain.program()
+    dynamic = {v.name for v in plain.extern_shared}
+    if len(program.shared_names) + bool(dynamic) < 2 or not _by_name_alone(program, dynamic):
+        return program
+    target = targets.TARGETS.get(program.arch.rstrip("af"))
+    most = targets.STATIC_SHARED if target is None else target.static_shared
+    if target is not None and program.shared_static > most:
+        most = target.optin_shared
+    for gap in GAPS:
+        spaced = KernelLowering(module, entry, arch, shared_gap=gap).program()
+        if spaced.shared_static <= most:
+            return spaced
+    return program
+
+
+def _by_name_alone(program: Program, dynamic: set[str]) -> bool:
+    """Whether each array is accessed by its own name only, and its place cannot be found otherwise. dynamic: the names
+    of dynamic shared memory."""
+    named: set[tuple[str, int, int]] = set()
+    for code in program.codes:
+        for source in code.sources:
+            for symbol, offset in _symbols(source):
+                if symbol.name in dynamic and symbol.value + offset >= program.dynamic_start:
+                    continue
+                held = [
+                    v for v in program.shared_names if v[0] == symbol.name and 0 <= symbol.value + offset - v[1] <= v[2]
+                ]
+                if not held:
+                    return False
+                named.update(held)
+            if isinstance(source, Special) and source.name in ("%total_smem_size", "%aggr_smem_size"):
+                return False
+    return named >= set(program.shared_names)
+
+
+def _symbols(source: Source | None) -> list[tuple[Symbol, int]]:
+    """The shared variables that an operand names, and what it adds to their addresses."""
+    if isinstance(source, Symbol) and source.space == "shared":
+        return [(source, 0)]
+    if isinstance(source, Mem) and isinstance(source.base, Symbol) and source.base.space == "shared":
+        return [(source.base, source.offset)]
+    if isinstance(source, Group):
+        return [found for element in source.elements for found in _symbols(element)]
+    return []

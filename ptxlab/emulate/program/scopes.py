@@ -78,7 +78,7 @@ class Names:
     """The scopes of a module while it is lowered, and where its variables lie.
 
     shared: the static shared arrays, in the order of their declarations; dynamic ones are placed last (`place_extern`).
-    Between two lie `shared_gap` bytes that belong to neither (see `shared_gaps`), and so before the dynamic ones.
+    Between two lie `shared_gap` bytes that belong to neither (see `spread`), and so before the dynamic ones.
     local: local variables and the parameters of functions, all at fixed offsets of each thread's local memory.
     data: `.global` and `.const` variables by name; inside: the names there of those that functions declare, by their
     identity.

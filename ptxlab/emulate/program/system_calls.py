@@ -8,12 +8,10 @@ that trap into the fault with the assertion's message. The engines need to know 
 
 from __future__ import annotations
 
-from ptxlab.emulate.program.addresses import GRANULE, HEAP
+from ptxlab.emulate.program.addresses import ASSERTED, BUFFER, GRANULE, HEADER, HEAP, PRINTED, HeapPiece, offset_in
 from ptxlab.emulate.program.flat_program import Literal, Mem, Reg, Source, Special
-from ptxlab.emulate.program.lowering import Guard, Lowering
+from ptxlab.emulate.program.lowering import Guard, Lowering, lower_text
 from ptxlab.emulate.program.scopes import Routine
-from ptxlab.emulate.program.snippets import lower_text
-from ptxlab.emulate.program.system_records import ASSERTED, BUFFER, HEADER, PRINTED, HeapPiece, offset_in
 from ptxlab.errors import UnsupportedInstruction
 from ptxlab.text.model import Instruction
 

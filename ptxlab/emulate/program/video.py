@@ -9,9 +9,8 @@ import re
 from dataclasses import dataclass
 
 from ptxlab.emulate.program.flat_program import Literal, Reg, Source, Special
-from ptxlab.emulate.program.lowering import Guard, Lowering
+from ptxlab.emulate.program.lowering import Guard, Lowering, lower_text
 from ptxlab.emulate.program.scopes import Routine, Scope
-from ptxlab.emulate.program.snippets import lower_text
 from ptxlab.isa.table import Form
 from ptxlab.text import model
 

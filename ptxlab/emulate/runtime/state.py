@@ -8,7 +8,7 @@ and beside them one scalar for those that are uniform while the warp is converge
 from __future__ import annotations
 
 from ptxlab.emulate.language import Array, Pointer, Record, Ref, array, boolean, i32, i64, u8, u32, u64
-from ptxlab.emulate.program.system_records import HeapPiece
+from ptxlab.emulate.program.addresses import HeapPiece
 from ptxlab.emulate.runtime.bulk_transfers import Queue
 
 GLOBAL, SHARED, LOCAL, PARAM, CONST, GENERIC, CLUSTER = range(7)
