@@ -21,8 +21,8 @@ from ptxlab.emulate.runtime.report import unravel
 from ptxlab.emulate.runtime.state import Executed, Turns
 from ptxlab.emulate.runtime.state import Warp as WarpRecord
 from ptxlab.emulate.step.access import Access
-from ptxlab.emulate.step.block_memory import Spaces
 from ptxlab.emulate.step.lanes import mask_bits
+from ptxlab.emulate.step.launch_state import Spaces
 from ptxlab.isa.machine import Value
 from ptxlab.isa.special_registers import SPECIAL
 
