@@ -20,7 +20,6 @@ from ptxlab.emulate.program.flat_program import COPY, Code, Group, Literal, Mem,
 from ptxlab.emulate.program.lowering import Guard, Lowering
 from ptxlab.emulate.program.scopes import STACK, Routine, Scope
 from ptxlab.emulate.program.system_calls import lower_system_call
-from ptxlab.errors import UnsupportedInstruction
 from ptxlab.isa import types
 from ptxlab.isa.actions import Action
 from ptxlab.isa.table import Form
@@ -28,9 +27,7 @@ from ptxlab.text import model
 from ptxlab.text.model import Instruction
 
 
-def lower_call(
-    low: Lowering, instruction: model.Instruction, found: Form, guard: Guard, scope: Scope, routine: Routine
-) -> None:
+def lower_call(low: Lowering, instruction: model.Instruction, found: Form, guard: Guard, scope: Scope) -> None:
     """Emits the copies in, the call and the copies out."""
     given, line = list(instruction.operands), instruction.line
     results: tuple[model.Operand, ...] = ()
@@ -42,21 +39,15 @@ def lower_call(
     if given and isinstance(first := given[0], model.Parens):
         arguments = first.elements
         given.pop(0)
-    pointer = low.name(target, scope, routine, line) if target.startswith("%") or given else None
-    call = _Call(low, instruction, found, scope, routine, results, arguments)
+    pointer = low.name(target, scope, line) if target.startswith("%") or given else None
+    call = _Call(low, instruction, found, scope, results, arguments)
     if target in low.functions:
         call.direct(target, guard)
     elif isinstance(pointer, Reg):
         call.through(pointer, guard)
-    elif not lower_system_call(low, target, call.sources(), call.result(), instruction, guard, routine):
-        raise UnsupportedInstruction(
-            f"the CPU machine cannot call {target!r}: the module does not define it",
-            line=line,
-            column=instruction.column,
-            source=low.text(line),
-            file=low.module.file,
-            length=len(instruction.opcode),
-        )
+    elif not lower_system_call(low, target, call.sources(), call.result(), instruction, guard, scope.routine):
+        what = f"the CPU machine cannot call {target!r}: the module does not define it"
+        raise low.unsupported(instruction, what, length=len(instruction.opcode))
 
 
 class _Call:
@@ -68,14 +59,13 @@ class _Call:
         instruction: model.Instruction,
         found: Form,
         scope: Scope,
-        routine: Routine,
         results: tuple[model.Operand, ...],
         arguments: tuple[model.Operand, ...],
     ) -> None:
-        self.low, self.instruction, self.found, self.routine = low, instruction, found, routine
+        self.low, self.instruction, self.found, self.routine = low, instruction, found, scope.routine
         self.line = instruction.line
-        self.arguments = [low.operand(a, scope, routine, self.line) for a in arguments]
-        self.results = [low.operand(r, scope, routine, self.line) for r in results]
+        self.arguments = [low.operand(a, scope, self.line) for a in arguments]
+        self.results = [low.operand(r, scope, self.line) for r in results]
         self.sizes = [_size_of(low, o, s, scope) for o, s in zip(arguments, self.arguments, strict=True)]
         self.result_sizes = [_size_of(low, o, s, scope) for o, s in zip(results, self.results, strict=True)]
 
@@ -104,10 +94,8 @@ class _Call:
             self._static(callee, guard)
             return
         # The guard's register may be another activation's by the time the call has returned.
-        behind = low.branch_around(guard, line) if guard else ""
-        self._stacked(callee)
-        if behind:
-            low.place_label(behind)
+        with low.guarded(guard, line):
+            self._stacked(callee)
 
     def _check(self, callee: Routine) -> None:
         """Arguments passed in memory must lie in a frame, and be as large as the function's parameters."""
@@ -165,22 +153,20 @@ class _Call:
         """A call of whatever function of this shape the pointer holds the address of."""
         low, line = self.low, self.line
         done = low.new_label()
-        behind = low.branch_around(guard, line) if guard else ""
-        for name, address in low.graph.taken.items():
-            function = low.functions[name]
-            shape = [layout.size_of(v) for v in function.params], [layout.size_of(v) for v in function.returns]
-            if shape != (self.sizes, self.result_sizes):
-                continue
-            other = low.register("%other", "pred", self.routine.function.name)
-            low.op("setp.ne.u64", (other, None), (pointer, Literal(address)), line)
-            skip = low.branch_around((other.index, True), line)
-            self.direct(name, None)
-            low.branch(done, line)
-            low.place_label(skip)
-        low.op("trap", (), (), line).reason = "the register holds no address of a function that takes these arguments"
-        low.place_label(done)
-        if behind:
-            low.place_label(behind)
+        with low.guarded(guard, line):
+            for name, address in low.graph.taken.items():
+                function = low.functions[name]
+                shape = [layout.size_of(v) for v in function.params], [layout.size_of(v) for v in function.returns]
+                if shape != (self.sizes, self.result_sizes):
+                    continue
+                other = low.register("%other", "pred", self.routine.function.name)
+                low.op("setp.ne.u64", (other, None), (pointer, Literal(address)), line)
+                with low.guarded((other.index, True), line):
+                    self.direct(name, None)
+                    low.branch(done, line)
+            trap = low.op("trap", (), (), line)
+            trap.reason = "the register holds no address of a function that takes these arguments"
+            low.place_label(done)
 
 
 def _size_of(low: Lowering, operand: model.Operand, source: Source | None, scope: Scope) -> int:
@@ -215,7 +201,7 @@ def _save(low: Lowering, register: int, place: Mem, line: int) -> None:
     type_ = low.registers[register].type
     source = Reg(register)
     if type_ == "pred":
-        source, type_ = low.register("%saved", "b32", ""), "b32"
+        source, type_ = low.register("%saved", "b32"), "b32"
         low.op("selp.b32", (source,), (Literal(1), Literal(0), Reg(register)), line)
     _store(low, f"b{types.width(type_)}", place, source, line)
 
@@ -225,7 +211,7 @@ def _restore(low: Lowering, register: int, place: Mem, line: int) -> None:
     if type_ != "pred":
         _load(low, f"b{types.width(type_)}", Reg(register), place, line)
         return
-    number = low.register("%saved", "b32", "")
+    number = low.register("%saved", "b32")
     _load(low, "b32", number, place, line)
     low.op("setp.ne.u32", (Reg(register), None), (number, Literal(0)), line)
 
@@ -256,7 +242,7 @@ def _move(
         at, size = 0, layout.size_of(formal)
         while at < size:
             piece = next(n for n in (8, 4, 2, 1) if n <= min(size - at, layout.align_of(formal)))
-            held = low.register("%moved", f"b{8 * piece}", "")
+            held = low.register("%moved", f"b{8 * piece}")
             _load(low, f"b{8 * piece}", held, Mem(source.base, source.offset + at), line, guard)
             _store(low, f"b{8 * piece}", Mem(dest.base, dest.offset + at), held, line, guard)
             at += piece
@@ -295,7 +281,7 @@ class StackMemory:
     def taken(self, low: Lowering) -> Reg:
         """The register with the number of bytes taken; 0 when a thread starts."""
         if self._taken is None:
-            self._taken = low.register("%taken", "b64", "")
+            self._taken = low.register("%taken", "b64")
         return self._taken
 
     def enter(self, low: Lowering, routine: Routine) -> None:
@@ -310,12 +296,10 @@ class StackMemory:
         if before is not None:
             low.op("mov.b64", (self.taken(low),), (before,), line, guard)
 
-    def lower(
-        self, low: Lowering, instruction: Instruction, found: Form, guard: Guard, scope: Scope, routine: Routine
-    ) -> None:
+    def lower(self, low: Lowering, instruction: Instruction, found: Form, guard: Guard, scope: Scope) -> None:
         """Emits what one of the three instructions does."""
         line, taken = instruction.line, self.taken(low)
-        operands = self._operands(low, instruction, found, scope, routine)
+        operands = self._operands(low, instruction, found, scope)
         start = len(low.codes)
         if found.op.does is Action.STACK_ALLOCATE:
             align = int(operands[2].value) if len(operands) > 2 and isinstance(operands[2], Literal) else 8
@@ -323,10 +307,10 @@ class StackMemory:
                 raise low.error(f"{align} cannot be an alignment: a power of two up to {LARGEST} can", line)
             size = operands[1]
             if isinstance(size, Reg) and found.type == "u32":
-                wide = low.register("%size", "b64", "")
+                wide = low.register("%size", "b64")
                 low.op("cvt.u64.u32", (wide,), (size,), line, guard)
                 size = wide
-            address = low.register("%address", "b64", "")
+            address = low.register("%address", "b64")
             align = max(align, 8)
             self._based("add.u64", low, address, taken, align - 1, line, guard)
             low.op("and.b64", (address,), (address, Literal(-align)), line, guard)
@@ -344,10 +328,8 @@ class StackMemory:
         self._bases.append((low.op(opcode, (dest,), (source, Literal(more)), line, guard), more))
 
     @staticmethod
-    def _operands(
-        low: Lowering, instruction: Instruction, found: Form, scope: Scope, routine: Routine
-    ) -> list[Source | None]:
-        operands = [low.operand(o, scope, routine, instruction.line) for o in instruction.operands]
+    def _operands(low: Lowering, instruction: Instruction, found: Form, scope: Scope) -> list[Source | None]:
+        operands = [low.operand(o, scope, instruction.line) for o in instruction.operands]
         kinds: list[tuple[type, ...]] = [(Reg,), (Reg, Literal), (Literal,)]
         kinds = kinds if found.op.does is Action.STACK_ALLOCATE else kinds[:1]
         fits = all(isinstance(o, kind) for o, kind in zip(operands, kinds, strict=False))

@@ -4,6 +4,7 @@ frames on the stack, and PTX text that replaces one instruction."""
 from __future__ import annotations
 
 import abc
+import contextlib
 import functools
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -47,8 +48,6 @@ class Lowering(Names, abc.ABC):
         self.params, self.param_size = layout.params(self.kernel.params)
         self.functions = {f.name: f for f in module.functions if f.body is not None}
         self.codes: list[Code] = []
-        self.fitting: set[tuple[Form, tuple[str, ...]]] = set()
-        """Forms and types of operands that fit (see `operands`)."""
         self.routines: dict[str, Routine] = {}
         self.queue: list[str] = []
         self.label_uses: list[tuple[Scope, str]] = []
@@ -65,7 +64,7 @@ class Lowering(Names, abc.ABC):
         if function.name in self.routines:
             return self.routines[function.name]
         routine = Routine(function, 0, function.params, function.returns, Scope(self.module_scope))
-        self.routines[function.name] = routine
+        self.routines[function.name] = routine.scope.owner = routine
         if function is self.kernel:
             for p in self.params:
                 routine.scope.symbols[p.name] = Symbol(p.name, "param", p.offset)
@@ -102,7 +101,7 @@ class Lowering(Names, abc.ABC):
                 out.append((statement, scope, labels))
                 labels = []
             elif isinstance(statement, model.Block):
-                labels = self.collect(statement, Scope(scope), out, labels)
+                labels = self.collect(statement, Scope(scope, scope.owner), out, labels)
             elif isinstance(statement, model.Directive) and statement.label:
                 words = tuple(w for w in statement.words if w not in (",", ";"))
                 scope.tables[statement.label] = words
@@ -111,23 +110,16 @@ class Lowering(Names, abc.ABC):
     # -- instructions --------------------------------------------------------------------------------------------------
 
     @abc.abstractmethod
-    def instruction(self, instruction: Instruction, scope: Scope, routine: Routine) -> None:
+    def instruction(self, instruction: Instruction, scope: Scope) -> None:
         """Emits what an instruction of the text does; any may be in text that replaces another (`lower_text`)."""
 
-    def emit(self, name: str, found: Form, line: int, guard: tuple[int, bool] | None) -> Code:
+    def emit(self, name: str, found: Form, line: int, guard: Guard) -> Code:
         """The one place where code is added."""
         code = Code(len(self.codes), name, found, line, guard)
         self.codes.append(code)
         return code
 
-    def op(
-        self,
-        opcode: str,
-        dests: tuple[Any, ...],
-        sources: tuple[Any, ...],
-        line: int,
-        guard: tuple[int, bool] | None = None,
-    ) -> Code:
+    def op(self, opcode: str, dests: tuple[Any, ...], sources: tuple[Any, ...], line: int, guard: Guard = None) -> Code:
         """Emits an instruction that lowering adds, with resolved operands."""
         found = form(opcode)
         code = self.emit(opcode.partition(".")[0], found, line, guard)
@@ -161,7 +153,7 @@ class Lowering(Names, abc.ABC):
     def frame_register(self) -> Reg:
         """The frame pointer: where the frame of the running function begins on the stack."""
         if self._frame_register is None:
-            self._frame_register = self.register("%frame", "b64", "")
+            self._frame_register = self.register("%frame", "b64")
         return self._frame_register
 
     def start_stack(self, line: int) -> None:
@@ -170,7 +162,7 @@ class Lowering(Names, abc.ABC):
 
     def place_of(self, routine: Routine, variable: model.Variable) -> Source | None:
         """Where a formal parameter of a function lies."""
-        return self.operand(model.Name(variable.name), routine.scope, routine, variable.line)
+        return self.operand(model.Name(variable.name), routine.scope, variable.line)
 
     def at(self, symbol: Symbol, offset: int) -> Mem:
         """The address operand of a variable."""
@@ -185,7 +177,7 @@ class Lowering(Names, abc.ABC):
         if not isinstance(source, Symbol) or source.space not in ("local", "frame") or source.value < STACK:
             return source
         self.codes.pop()
-        address = self.register("%address", "b64", "")
+        address = self.register("%address", "b64")
         self.op("add.s64", (address,), (self.frame_register(), Literal(source.value - STACK)), code.line, code.guard)
         code.index = len(self.codes)
         self.codes.append(code)
@@ -201,16 +193,21 @@ class Lowering(Names, abc.ABC):
         """Places the label in front of the next instruction."""
         self.labels.labels[name] = len(self.codes)
 
-    def branch(self, label: str, line: int, guard: tuple[int, bool] | None = None) -> None:
+    def branch(self, label: str, line: int, guard: Guard = None) -> None:
         """Emits a branch to a label from `new_label`."""
         code = self.emit("bra", form("bra"), line, guard)
         code.targets = (self.label(label, self.labels, line),)
 
-    def branch_around(self, guard: tuple[int, bool], line: int) -> str:
-        """Emits a branch for the lanes whose guard does not hold; returns the label where they continue."""
+    @contextlib.contextmanager
+    def guarded(self, guard: Guard, line: int) -> Iterator[None]:
+        """Lanes whose guard does not hold branch over what is emitted meanwhile."""
+        if guard is None:
+            yield
+            return
         label = self.new_label()
         self.branch(label, line, (guard[0], not guard[1]))
-        return label
+        yield
+        self.place_label(label)
 
     def provided(self, name: str) -> int | None:
         """A function's address, or what the driver provides a kernel with."""
@@ -314,14 +311,14 @@ def lower_text(
     low: Lowering,
     text: str,
     instruction: model.Instruction,
-    routine: Routine,
+    owner: Routine,
     names: Mapping[str, Source],
     reasons: Sequence[str] = (),
 ) -> None:
     """Emits the statements of `text` in the place of an instruction. names: what names that the text does not declare
     mean. reasons: what the fault says at each `trap`, in order. Bytes that the text loads and stores count as the
     instruction's."""
-    scope = Scope(None)
+    scope = Scope(None, owner)
     for name, source in names.items():
         if isinstance(source, Symbol):
             scope.symbols[name] = source
@@ -333,7 +330,7 @@ def lower_text(
     for each, inner, before in pending:
         for where, label in before:
             where.labels[label] = len(low.codes)
-        low.instruction(replace(each, line=instruction.line, tokens=()), inner, routine)
+        low.instruction(replace(each, line=instruction.line, tokens=()), inner)
     for where, label in behind:
         where.labels[label] = len(low.codes)
     for code in low.codes[start:]:

@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from ptxlab.emulate.program import sampling
 from ptxlab.emulate.program.flat_program import Group, Literal, Mem, Reg, Source, Special, Symbol
 from ptxlab.emulate.program.lowering import Guard, Lowering, lower_text
-from ptxlab.emulate.program.scopes import Routine, Scope
-from ptxlab.errors import UnsupportedInstruction
+from ptxlab.emulate.program.scopes import Scope
 from ptxlab.isa import types
 from ptxlab.isa.actions import Action
 from ptxlab.isa.table import Form
@@ -32,10 +31,9 @@ class _Lowered:
     instruction: model.Instruction
     found: Form
     scope: Scope
-    routine: Routine
 
     def operand(self, operand: model.Operand) -> Source | None:
-        return self.low.operand(operand, self.scope, self.routine, self.instruction.line)
+        return self.low.operand(operand, self.scope, self.instruction.line)
 
     def elements(self, operand: model.Operand, count: int, what: str) -> list[Source | None]:
         """The elements of a vector in braces, or the one that stands without; those that only fill it are left out."""
@@ -55,33 +53,22 @@ class _Lowered:
         if not isinstance(source, Reg | Symbol | Literal):
             raise self.low.error(f"{operand} is no handle of a texture or surface", self.instruction.line)
         if isinstance(source, Symbol) and source.space == "param":
-            held = self.low.register("%handle", "b64", "")
+            held = self.low.register("%handle", "b64")
             load = self.low.op("ld.param.b64", (held,), (Mem(source, 0),), self.instruction.line)
             load.space = source.space
             return held
         return source
 
     def lower_text(self, text: str, names: dict[str, Source], *reasons: str) -> None:
-        lower_text(self.low, text, self.instruction, self.routine, names, reasons)
+        lower_text(self.low, text, self.instruction, self.scope.routine, names, reasons)
 
 
-def lower_texture(
-    low: Lowering, instruction: model.Instruction, found: Form, guard: Guard, scope: Scope, routine: Routine
-) -> None:
+def lower_texture(low: Lowering, instruction: model.Instruction, found: Form, guard: Guard, scope: Scope) -> None:
     """Emits an instruction on a texture or surface, and what it does."""
-    code = low.emit(instruction.name, found, instruction.line, guard)
-    code.instruction = instruction
-    behind = low.branch_around(guard, instruction.line) if guard else ""
-    now = _Lowered(low, instruction, found, scope, routine)
-    action = found.op.does
-    if action is Action.QUERY:
-        _query(now)
-    elif action in (Action.SAMPLE, Action.GATHER):
-        _sample(now)
-    else:
-        _surface(now)
-    if behind:
-        low.place_label(behind)
+    low.emit(instruction.name, found, instruction.line, guard).instruction = instruction
+    lower = {Action.QUERY: _query, Action.SAMPLE: _sample, Action.GATHER: _sample}.get(found.op.does, _surface)
+    with low.guarded(guard, instruction.line):
+        lower(_Lowered(low, instruction, found, scope))
 
 
 def _object(text: str, name: str, what: str, *tags: int) -> tuple[str, str]:
@@ -177,14 +164,8 @@ def _sample(now: _Lowered) -> None:
         rest.pop(0)
     compared = bool(rest)
     if compared and geometry in ("3d", "2dms", "a2dms"):
-        raise UnsupportedInstruction(
-            f"depths are compared in textures of 1d, 2d, a1d, a2d, cube and acube: {found.opcode} has the operand "
-            f"{rest[0]}",
-            line=line,
-            source=now.low.text(line),
-            column=now.instruction.column,
-            file=now.low.module.file,
-        )
+        what = f"depths are compared in textures of 1d, 2d, a1d, a2d, cube and acube: {found.opcode} has the operand "
+        raise now.low.unsupported(now.instruction, f"{what}{rest[0]}")
     if compared:
         names["%depth"] = _given(now, now.operand(rest[0]), "f32")
     for letter, value in zip("xyz"[:coordinates], offsets or (), strict=False):
@@ -227,7 +208,7 @@ def _given(now: _Lowered, value: Source | None, type_: str) -> Source:
     """A coordinate in a register."""
     if isinstance(value, Reg):
         return value
-    held = now.low.register("%given", type_, "")
+    held = now.low.register("%given", type_)
     if not isinstance(value, Literal | Special):
         raise now.low.error(f"{now.found.opcode}: a coordinate is missing", now.instruction.line)
     now.low.op(f"mov.{type_}", (held,), (value,), now.instruction.line)
@@ -262,7 +243,7 @@ def _surface(now: _Lowered) -> None:
         raise now.low.error(f"{found.opcode} takes {count} registers, found {len(elements)}", line)
     for k, element in enumerate(elements):
         if element is None:
-            element = now.low.register("%unused", f"b{max(types.width(str(found.type)), 16)}", "")
+            element = now.low.register("%unused", f"b{max(types.width(str(found.type)), 16)}")
         names[f"%d{k}"] = element
     what = f"{found.opcode}: {address.base} is no surface"
     text = _surface_text(geometry, found, count)
