@@ -12,8 +12,7 @@ import numpy as np
 from ptxlab.emulate.program.lowering_cache import lower
 from ptxlab.emulate.program.program import Program
 from ptxlab.emulate.runtime.memory import Allocation, Memory
-from ptxlab.emulate.runtime.report import Launch, Report
-from ptxlab.emulate.runtime.seeded_order import SHUFFLED
+from ptxlab.emulate.runtime.report import SHUFFLED, Launch, Report
 from ptxlab.errors import DeviceFault, LaunchError
 from ptxlab.garbage_collection import resting
 from ptxlab.targets import LOCAL_PER_THREAD

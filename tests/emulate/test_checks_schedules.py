@@ -12,8 +12,7 @@ from planted import BUGS
 
 import ptxlab as pl
 from ptxlab.emulate import lower
-from ptxlab.emulate.runtime.report import Launch
-from ptxlab.emulate.runtime.seeded_order import RESIDENT, block_order
+from ptxlab.emulate.runtime.report import RESIDENT, Launch, block_order
 from ptxlab.text import parse
 
 PRECISION = {"f32": np.float32, "f64": np.float64, "f16": np.float16}

@@ -5,7 +5,7 @@ import random
 import pytest
 
 from ptxlab.emulate.jit.analysis.divergence import _immediate_post_dominators
-from ptxlab.emulate.program.block_order import components, reachable
+from ptxlab.emulate.program.graphs import components, reachable
 
 
 def ends(after: list[list[int]], start: int, without: int) -> bool:
@@ -37,7 +37,7 @@ def test_a_chain_of_many_branches() -> None:
 
 
 def test_components_are_what_reaches_each_other() -> None:
-    """Each block once, and a component behind all that it leads to."""
+    """Each block once, and a component before all that it leads to."""
     draw = random.Random(4)
     for _ in range(200):
         count = draw.randrange(1, 12)
@@ -45,10 +45,10 @@ def test_components_are_what_reaches_each_other() -> None:
         reach = [{n} for n in range(count)]
         for _ in range(count):
             reach = [set().union(own, *(reach[to] for to in after[n])) for n, own in enumerate(reach)]
-        found = components(after)
+        found = components(range(count), after.__getitem__)
         assert sorted(n for each in found for n in each) == list(range(count))
         done = set[int]()
-        for each in found:
-            assert each == [n for n in range(count) if n in reach[each[0]] and each[0] in reach[n]]
+        for each in reversed(found):
+            assert sorted(each) == [n for n in range(count) if n in reach[each[0]] and each[0] in reach[n]]
             done.update(each)
             assert all(reach[n] <= done for n in each)

@@ -12,8 +12,8 @@ from random_shared import differences
 from slow_cases import slow
 
 import ptxlab as pl
-from ptxlab.emulate.program.local_objects import local_bounds
 from ptxlab.emulate.program.lowering_cache import lower
+from ptxlab.emulate.program.pointers import local_bounds
 from ptxlab.emulate.program.register_flow import register_flow
 from ptxlab.text import parse
 

@@ -15,14 +15,22 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ptxlab import forks
-from ptxlab.emulate.program.digests import digest_of
 from ptxlab.errors import LaunchError, PtxError
+
+try:
+    from _blake2 import blake2b  # `hashlib` has it, too, but loads OpenSSL for the others: 4 ms of a first launch
+except ImportError:
+    from hashlib import blake2b
 
 if TYPE_CHECKING:
     from ptxlab.emulate.program.flat_program import Block, Code, Param, Register
     from ptxlab.errors import Span
 
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/|^[ \t]*\.(?:loc|file)\b[^\n]*", re.S | re.M)
+DIGEST = 32
+"""Bytes of a digest."""
+digest_of = functools.partial(blake2b, digest_size=DIGEST)
+"""The hash function that names and seals entries of the cache."""
 
 
 class Global(NamedTuple):

@@ -18,8 +18,7 @@ from ptxlab.emulate.rules.mbarrier_records import Mbarriers
 from ptxlab.emulate.rules.note_kinds import BLOCK_ENDED, NO_PROXY_FENCE, PENDING, TILE_OVERWRITTEN, TILE_UNORDERED
 from ptxlab.emulate.rules.notes import NOWHERE, note, serial
 from ptxlab.emulate.rules.records import CODE, LAST_CODE, REDUCES, WARP, Block, Launch
-from ptxlab.emulate.runtime.bulk_transfers import LOAD_TILE, Queue, Transfer
-from ptxlab.emulate.runtime.state import Context
+from ptxlab.emulate.runtime.state import LOAD_TILE, Context, Queue, Transfer
 
 ROW = 16
 COPIES, STORES, PRODUCTS = range(3)

@@ -8,12 +8,20 @@ from ptxlab.emulate.rules import bulk_copies
 from ptxlab.emulate.rules import tensor_maps as maps
 from ptxlab.emulate.rules.bulk_operands import BARRIER, FROM, HIGH, LOW, RANKS, SHIFTS, SIZE, TO
 from ptxlab.emulate.rules.memcheck import resolve, space_of, stop
-from ptxlab.emulate.runtime.bulk_transfers import (
+from ptxlab.emulate.runtime.state import (
     ARRIVED,
+    BAD_BULK,
+    BAD_MBARRIER,
+    CLUSTER,
     COPIES,
+    COPY_FROM,
+    COPY_TO,
     FILLED,
+    GENERIC,
+    GLOBAL,
     HELD,
     LOAD_TILE,
+    LOCAL,
     MOVED,
     PREFETCH_TILE,
     READ,
@@ -21,23 +29,13 @@ from ptxlab.emulate.runtime.bulk_transfers import (
     REDUCE_TILE,
     REDUCED,
     REMOTE,
+    SHARED,
     WRITE,
     WRITTEN,
-    Queue,
-    Transfer,
-)
-from ptxlab.emulate.runtime.state import (
-    BAD_BULK,
-    BAD_MBARRIER,
-    CLUSTER,
-    COPY_FROM,
-    COPY_TO,
-    GENERIC,
-    GLOBAL,
-    LOCAL,
-    SHARED,
     Context,
     Cta,
+    Queue,
+    Transfer,
     Warp,
 )
 from ptxlab.isa.convert import PEER

@@ -7,8 +7,18 @@ from dataclasses import dataclass
 from ptxlab.emulate.program.flat_program import Code
 from ptxlab.emulate.program.lane_types import LANES
 from ptxlab.emulate.rules import bulk_copies
-from ptxlab.emulate.runtime.bulk_transfers import COPY, LOAD_TILE, PREFETCH_TILE, REDUCE, REDUCE_TILE, STORE_TILE, WRITE
-from ptxlab.emulate.runtime.state import GENERIC, GLOBAL, SHARED
+from ptxlab.emulate.runtime.state import (
+    COPY,
+    GENERIC,
+    GLOBAL,
+    LOAD_TILE,
+    PREFETCH_TILE,
+    REDUCE,
+    REDUCE_TILE,
+    SHARED,
+    STORE_TILE,
+    WRITE,
+)
 from ptxlab.isa import types
 from ptxlab.isa.actions import Action, AsyncGroup
 

@@ -41,7 +41,7 @@ from ptxlab.emulate.rules.mbarrier_words import SPIN, WAIT
 from ptxlab.emulate.rules.mbarriers import Operation, operation
 from ptxlab.emulate.rules.note_kinds import Note
 from ptxlab.emulate.rules.records import Block, Launch
-from ptxlab.emulate.runtime.bulk_transfers import ROOM, Queue
+from ptxlab.emulate.runtime.state import ROOM, Queue
 from ptxlab.isa import mbarrier
 from ptxlab.targets import WARPS_PER_BLOCK
 

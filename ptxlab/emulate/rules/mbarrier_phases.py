@@ -52,8 +52,7 @@ from ptxlab.emulate.rules.mbarrier_words import ANNOUNCES, ARRIVES, COPIES, FINE
 from ptxlab.emulate.rules.note_kinds import TOO_FEW_BYTES, UNSEEN
 from ptxlab.emulate.rules.race_order import release
 from ptxlab.emulate.rules.records import MANY, Block, Launch
-from ptxlab.emulate.runtime.bulk_transfers import ROOM, Transfer
-from ptxlab.emulate.runtime.state import Context
+from ptxlab.emulate.runtime.state import ROOM, Context, Transfer
 from ptxlab.isa.convert import PEER
 from ptxlab.isa.mbarrier import PHASE_SHIFT
 from ptxlab.targets import WARPS_PER_BLOCK

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from ptxlab.emulate.language import *
 from ptxlab.emulate.rules.records import RANKS, Block
-from ptxlab.emulate.runtime.bulk_transfers import Queue
+from ptxlab.emulate.runtime.state import Queue
 from ptxlab.targets import WARPS_PER_BLOCK
 
 CODE, RANK, THREADS = 32, 16, 0xFFFF

@@ -10,7 +10,7 @@ from ptxlab.emulate.rules.mbarrier_records import CODE, NOBODY, RANK, THREADS, M
 from ptxlab.emulate.rules.note_kinds import INIT_UNORDERED
 from ptxlab.emulate.rules.races import between_warps
 from ptxlab.emulate.rules.records import LAST_TIME, TIME, Launch
-from ptxlab.emulate.runtime.bulk_transfers import Transfer
+from ptxlab.emulate.runtime.state import Transfer
 
 BEGUN, MADE, CHANGED, EARLY, REFUSED = range(100, 105)
 """What is reported besides notes: another block has begun; an mbarrier is used that is not known yet; one has been

@@ -8,7 +8,7 @@ from ptxlab.emulate.rules.mbarrier_reports import EARLY, comes_after_init, next_
 from ptxlab.emulate.rules.note_kinds import PHASE
 from ptxlab.emulate.rules.race_order import learn
 from ptxlab.emulate.rules.records import RANKS, Block, Launch
-from ptxlab.emulate.runtime.bulk_transfers import ROOM
+from ptxlab.emulate.runtime.state import ROOM
 from ptxlab.targets import WARPS_PER_BLOCK
 
 

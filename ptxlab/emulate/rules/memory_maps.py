@@ -8,9 +8,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from ptxlab.emulate.language.types import start_of
-from ptxlab.emulate.program.addresses import HEAP
+from ptxlab.emulate.program.addresses import HEAP, HeapPiece
 from ptxlab.emulate.program.program import Program
-from ptxlab.emulate.program.system_records import HeapPiece
 from ptxlab.emulate.runtime import memory as device
 from ptxlab.emulate.runtime.report import Launch
 from ptxlab.emulate.runtime.state import Allocation, MemoryMap

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ptxlab.emulate.program.flat_program import Code
-from ptxlab.emulate.runtime.bulk_transfers import MOVED
+from ptxlab.emulate.runtime.state import MOVED
 from ptxlab.isa.actions import Action
 
 FIELDS = (

@@ -21,8 +21,8 @@ from ptxlab.emulate.rules.faults import FaultingThread
 from ptxlab.emulate.rules.memcheck import FINE, in_heap, judge
 from ptxlab.emulate.runtime.memory import POISON
 from ptxlab.emulate.runtime.state import CLUSTER, LOCAL, PARAM, SHARED, SPACES
-from ptxlab.emulate.step.block_memory import Spaces
 from ptxlab.emulate.step.lanes import SIGNED, Lanes, one_nan
+from ptxlab.emulate.step.launch_state import Spaces
 from ptxlab.emulate.step.memory_ranges import Region
 from ptxlab.isa import types
 from ptxlab.isa.convert import WINDOWS

@@ -18,8 +18,7 @@ from ptxlab.emulate.program.warpgroup_flow import orders_proxies, warpgroup_flow
 from ptxlab.emulate.rules import async_proxy, barriers, initcheck_registers, lane_masks, race_order, warpgroup_registers
 from ptxlab.emulate.rules.initcheck_local import copied
 from ptxlab.emulate.rules.instructions import may_come, members_of, wide
-from ptxlab.emulate.step.bodies import body_of
-from ptxlab.emulate.step.body import Look
+from ptxlab.emulate.step.bodies import Look, body_of
 from ptxlab.emulate.step.checked_warp import CheckedWarp
 from ptxlab.emulate.step.lanes import mask_bits
 from ptxlab.emulate.step.launch_checks import LaunchChecks

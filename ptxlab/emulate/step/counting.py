@@ -14,9 +14,8 @@ from ptxlab.emulate.language import bits, count, first, lanes, narrow
 from ptxlab.emulate.program.flat_program import Code, Literal, Reg
 from ptxlab.emulate.program.program import Program
 from ptxlab.emulate.rules.memory_model import SECTOR, in_spaces, sectors, wavefronts
-from ptxlab.emulate.runtime.bulk_transfers import MOVED
 from ptxlab.emulate.runtime.counters import FIELDS, TALLY, is_branch, moves_pairs
-from ptxlab.emulate.runtime.state import SPACES
+from ptxlab.emulate.runtime.state import MOVED, SPACES
 from ptxlab.emulate.step.access import Touch
 from ptxlab.emulate.step.warp import Warp
 from ptxlab.isa.actions import Action

@@ -9,7 +9,7 @@ import numpy as np
 from ptxlab.emulate.language import Pointer
 from ptxlab.emulate.program.flat_program import Code
 from ptxlab.emulate.program.lane_types import LANES
-from ptxlab.emulate.program.local_objects import local_bounds
+from ptxlab.emulate.program.pointers import local_bounds
 from ptxlab.emulate.program.program import Program
 from ptxlab.emulate.program.register_flow import RegisterFlow, register_flow
 from ptxlab.emulate.rules import accesses, launches, races, records

@@ -26,8 +26,7 @@ from ptxlab.emulate.rules.findings import findings
 from ptxlab.emulate.runtime.counter_totals import collect
 from ptxlab.emulate.runtime.memory import Memory
 from ptxlab.emulate.runtime.progress import Progress
-from ptxlab.emulate.runtime.report import Launch, Report, by_line
-from ptxlab.emulate.runtime.seeded_order import MIXED, RESIDENT, block_order
+from ptxlab.emulate.runtime.report import MIXED, RESIDENT, Launch, Report, block_order, by_line
 from ptxlab.emulate.step.access import Touch
 from ptxlab.emulate.step.checks import CheckedSteps
 from ptxlab.emulate.step.counting import Watch

@@ -19,13 +19,11 @@ from ptxlab.emulate.rules.faults import lanes_in_words
 from ptxlab.emulate.rules.mbarrier_deadlocks import Spin, Spins, in_words
 from ptxlab.emulate.rules.warpgroup_faults import left_alone
 from ptxlab.emulate.rules.warpgroup_products import has_begun, same_products
-from ptxlab.emulate.step.block_checks import BlockChecks
-from ptxlab.emulate.step.block_memory import Spaces
-from ptxlab.emulate.step.checked_warp import CheckedWarp
+from ptxlab.emulate.step.checked_warp import BlockChecks, CheckedWarp
 from ptxlab.emulate.step.clusters import form_cluster, open_barrier
 from ptxlab.emulate.step.control_flow import CLUSTER_BARRIER, WARPGROUP_BEGUN, waiting_for
 from ptxlab.emulate.step.lanes import mask_bits
-from ptxlab.emulate.step.launch_state import LaunchState
+from ptxlab.emulate.step.launch_state import LaunchState, Spaces
 from ptxlab.emulate.step.warp import RUNS, STUCK, LaneGroup, Warp
 from ptxlab.errors import DeviceFault
 

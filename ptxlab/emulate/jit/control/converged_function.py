@@ -13,8 +13,8 @@ from ptxlab.emulate.jit.control.regions import Regions
 from ptxlab.emulate.jit.emitter.part import Part
 from ptxlab.emulate.jit.llvm.ir_text import COLD
 from ptxlab.emulate.jit.llvm.values import Value
-from ptxlab.emulate.program.basic_blocks import waits_for_others
 from ptxlab.emulate.program.flat_program import Block
+from ptxlab.emulate.program.reconvergence import waits_for_others
 from ptxlab.emulate.runtime import state as S
 from ptxlab.isa.actions import Action
 

@@ -18,9 +18,9 @@ from ptxlab.emulate.jit.emitter.part import Part
 from ptxlab.emulate.jit.llvm.ir_text import W
 from ptxlab.emulate.jit.llvm.values import BITS, Value
 from ptxlab.emulate.jit.translation.rule_calls import call, declaration
-from ptxlab.emulate.program.basic_blocks import waits_for_others
 from ptxlab.emulate.program.flat_program import Block, Code, Literal
 from ptxlab.emulate.program.liveness import reads
+from ptxlab.emulate.program.reconvergence import waits_for_others
 from ptxlab.emulate.rules.diverging import gather_up, sync_lanes, sync_waiting
 from ptxlab.emulate.rules.instructions import is_members, members_of
 from ptxlab.emulate.rules.lane_scheduling import go_on

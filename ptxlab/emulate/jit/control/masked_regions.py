@@ -7,11 +7,10 @@ from typing import NamedTuple
 
 from ptxlab.emulate.jit.analysis.divergence import Region, inner_regions, size_of, staying
 from ptxlab.emulate.jit.memory.scattered import LARGE
-from ptxlab.emulate.program.basic_blocks import waits_for_others
 from ptxlab.emulate.program.flat_program import Code
 from ptxlab.emulate.program.liveness import successors, writes
 from ptxlab.emulate.program.program import Program
-from ptxlab.emulate.program.reconvergence import bodies, body
+from ptxlab.emulate.program.reconvergence import bodies, body, waits_for_others
 from ptxlab.emulate.rules.instructions import members_of
 from ptxlab.isa.actions import BRANCHES, Action
 

@@ -26,8 +26,7 @@ from ptxlab.emulate.rules.memory_maps import memory_map
 from ptxlab.emulate.runtime import state as S
 from ptxlab.emulate.runtime.memory import Memory
 from ptxlab.emulate.runtime.progress import Progress
-from ptxlab.emulate.runtime.report import Launch, Report, by_line
-from ptxlab.emulate.runtime.seeded_order import MIXED, RESIDENT, block_order
+from ptxlab.emulate.runtime.report import MIXED, RESIDENT, Launch, Report, block_order, by_line
 from ptxlab.errors import DeviceFault
 
 if TYPE_CHECKING:

@@ -31,7 +31,7 @@ from ptxlab.emulate.rules.matrix_access import piece_offset
 from ptxlab.emulate.rules.memcheck import in_shared
 from ptxlab.emulate.runtime.state import SPACES
 from ptxlab.emulate.step.access import Touch
-from ptxlab.emulate.step.body import Body, executes
+from ptxlab.emulate.step.bodies import Body, executes
 from ptxlab.emulate.step.control_flow import WARPGROUP_BEGUN, diverging, union
 from ptxlab.emulate.step.lanes import Lanes, mask_bits
 from ptxlab.emulate.step.memory_ranges import Region

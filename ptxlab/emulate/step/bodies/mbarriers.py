@@ -18,8 +18,8 @@ from ptxlab.emulate.rules.mbarriers import operation
 from ptxlab.emulate.rules.memcheck import in_shared, space_of
 from ptxlab.emulate.runtime.state import CLUSTER, SPACES
 from ptxlab.emulate.step.access import Touch
-from ptxlab.emulate.step.bodies.async_copies import commits
-from ptxlab.emulate.step.body import Body, Look, executes
+from ptxlab.emulate.step.bodies import Body, Look, executes
+from ptxlab.emulate.step.bodies.copies import commits
 from ptxlab.emulate.step.launch_checks import LaunchChecks
 from ptxlab.emulate.step.operands import Step, Translator
 from ptxlab.emulate.step.warp import Warp

@@ -31,8 +31,8 @@ from ptxlab.emulate.rules.warpgroup_products import (
 from ptxlab.emulate.rules.warpgroup_tiles import CORE_LINES, PIECE, REGISTER, first_outside, piece_address
 from ptxlab.emulate.runtime.report import WARPGROUP
 from ptxlab.emulate.step.access import Touch
+from ptxlab.emulate.step.bodies import executes
 from ptxlab.emulate.step.bodies.matrices import Maker, OfWarp, multiply, reader, writer
-from ptxlab.emulate.step.body import executes
 from ptxlab.emulate.step.lanes import mask_bits
 from ptxlab.emulate.step.launch_checks import LaunchChecks
 from ptxlab.emulate.step.operands import Product, Step, Translator
