@@ -31,7 +31,6 @@ from ptxlab.emulate.language import (
     extract,
     fill_bytes,
     first,
-    following,
     gather,
     i32,
     i64,
@@ -182,7 +181,7 @@ def on_lanes(a: lanes_u32, b: lanes_u64, m: lanes_bool, mask: u32, x: u32) -> tu
     picked = select(chosen, big, b | 1)
     low = narrow(picked) + lane_ids() * 3
     low = minimum(low, a) ^ maximum(low, x)
-    low = insert(reversed_lanes(exchanged(low, 4)) + following(low), x & 31, extract(a, mask & 31))
+    low = insert(reversed_lanes(exchanged(low, 4)), x & 31, extract(a, mask & 31))
     x = u32(x + distinct(a, mask) + distinct(b, mask & 0xFFFF) + least(a) + least(b) + either(a) + either(b))
     return picked + splat(u64(x)), low, reversed_bits(bits(chosen)), any_of(a == x) or all_of(m)
 

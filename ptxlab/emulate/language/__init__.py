@@ -31,7 +31,6 @@ __all__ = [
     "extract",
     "fill_bytes",
     "first",
-    "following",
     "gather",
     "i32",
     "i64",

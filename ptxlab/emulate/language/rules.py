@@ -20,7 +20,6 @@ class Rule:
     symbol: str = ""
     inline: bool = False
     cold: bool = False
-    separate: bool = False
     external: bool = False
     pointer: str = ""
 
@@ -77,7 +76,6 @@ def rule(
     symbol: str = "",
     inline: bool = False,
     cold: bool = False,
-    separate: bool = False,
     external: bool = False,
     pointer: str = "",
 ) -> Callable[[F], F]: ...
@@ -87,7 +85,7 @@ def rule(function: F | None = None, **options: Any) -> F | Callable[[F], F]:
     """Marks a function as a rule and returns it unchanged.
 
     symbol: the name of the compiled function, otherwise "module.function". inline: it is inlined where it is called.
-    cold: it runs rarely. separate: it is inlined nowhere, so that its loop has all registers. external: compiled rules
+    cold: it runs rarely. external: compiled rules
     call the function of that symbol in other code; rules in Python call the Python body. pointer: compiled rules call
     the function that this field (a u64) of the first argument, a record, points to.
     """

@@ -52,7 +52,7 @@ def translated(part: Part) -> str:
     from ptxlab.emulate.jit.translation.translator import module_of
 
     with resting():
-        return module_of(functions_of(part.symbols), dict(part.known), elsewhere=rules_of_other_parts(part))
+        return module_of(functions_of(part.symbols), dict(part.known), rules_of_other_parts(part))
 
 
 def _best(part: Part, quality: int) -> tuple[bytes | None, int]:

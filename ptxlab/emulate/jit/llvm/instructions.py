@@ -48,6 +48,8 @@ class Instructions:
         self.prefix = prefix
         self.lines: list[str] = []
         self.count = 0
+        self.ended = False
+        """Whether the last instruction leaves its basic block."""
 
     def name(self) -> str:
         """A fresh SSA name."""
@@ -111,9 +113,9 @@ class Instructions:
         """Puts a value somewhere, as one access."""
         self.do(f"store atomic {type_} {value}, ptr {pointer} {ordering}, align {align}")
 
-    def atomic(self, word: str, type_: str, pointer: str, value: Operand) -> str:
-        """An atomic operation ("add", "xchg"), sequentially consistent; the old value."""
-        return self.let(f"atomicrmw {word} ptr {pointer}, {type_} {value} seq_cst")
+    def atomic(self, word: str, type_: str, pointer: str, value: Operand, ordering: str = "seq_cst") -> str:
+        """An atomic operation ("add", "xchg"); the old value."""
+        return self.let(f"atomicrmw {word} ptr {pointer}, {type_} {value} {ordering}")
 
     def compare_and_swap(self, type_: str, pointer: str, expected: Operand, new: Operand) -> tuple[str, str]:
         """Puts a new value where the expected one lies, sequentially consistent; the pair of the old value and whether
@@ -164,22 +166,30 @@ class Instructions:
 
     # -- the ends of basic blocks, and their beginnings
 
+    def _leave(self, text: str) -> None:
+        self.lines.append("  " + text)
+        self.ended = True
+
     def go(self, label: str) -> None:
         """To another basic block."""
-        self.lines.append(f"  br label %{label}")
+        self._leave(f"br label %{label}")
 
     def branch(self, condition: str, holds: str, fails: str, marks: str = "") -> None:
         """To one of two basic blocks, by an i1."""
-        self.lines.append(f"  br i1 {condition}, label %{holds}, label %{fails}{marks}")
+        self._leave(f"br i1 {condition}, label %{holds}, label %{fails}{marks}")
 
     def branch_by(self, number: Operand, otherwise: str, ways: Iterable[tuple[Operand, str]]) -> None:
         """To one of several basic blocks, by an i32: numbers with their labels."""
         listed = " ".join(f"i32 {each}, label %{label}" for each, label in ways)
-        self.lines.append(f"  switch i32 {number}, label %{otherwise} [{listed}]")
+        self._leave(f"switch i32 {number}, label %{otherwise} [{listed}]")
 
     def ret(self, type_: str = "void", value: Operand = "") -> None:
         """The end of the function, with its result if it has one."""
-        self.lines.append(f"  ret {type_} {value}" if type_ != "void" else "  ret void")
+        self._leave(f"ret {type_} {value}" if type_ != "void" else "ret void")
+
+    def unreachable(self) -> None:
+        """The end of a basic block that is never executed."""
+        self._leave("unreachable")
 
     def phi(self, type_: str, *ways: tuple[Operand, str], name: str = "") -> str:
         """The value for the basic block that led here: values with their labels."""

@@ -55,11 +55,13 @@ class Text(Instructions):
     def at(self, label: str) -> None:
         """Starts a basic block."""
         self.lines.append(f"{label}:")
-        self.here = label
+        self.here, self.ended = label, False
 
-    def function(self, head: str, attributes: str = "noinline nounwind alignstack(64)") -> str:
+    def function(
+        self, head: str, attributes: str = "noinline nounwind alignstack(64)", linkage: str = "internal "
+    ) -> str:
         """A function of the module that has these lines, with their end. head: "i32 @name(ptr %parameter)"."""
-        return "\n".join([f"define internal {head} {attributes} {{", "entry:", *self.lines, "}"]) + "\n"
+        return "\n".join([f"define {linkage}{head} {attributes} {{", "entry:", *self.lines, "}"]) + "\n"
 
     # -- structured control flow
 
@@ -159,7 +161,7 @@ class Text(Instructions):
         self.declared.add(f"declare {result} @{function}({', '.join(t for t, _ in pairs)})")
         return self.call_function(result, function, *(f"{t} {v}" for t, v in pairs), attributes=attributes)
 
-    def fill(self, pointer: str, byte: int, size: Operand) -> None:
+    def fill(self, pointer: str, byte: Operand, size: Operand) -> None:
         """Puts a byte into so many, from a pointer on."""
         given = [("ptr", pointer), ("i8", str(byte)), ("i64", str(size)), ("i1", "false")]
         self.call("void", "llvm.memset.p0.i64", given)
