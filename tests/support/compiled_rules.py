@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from ptxlab.emulate.jit.building.rule_objects import build
-from ptxlab.emulate.jit.native import code as native
 from ptxlab.emulate.jit.llvm.ir_text import Text
+from ptxlab.emulate.jit.native import code as native
 from ptxlab.emulate.jit.translation.rule_calls import Function, call
 from ptxlab.emulate.jit.translation.translator import module_of
 from ptxlab.emulate.jit.translation.value_kinds import llvm_type, signature
@@ -44,7 +44,7 @@ class Compiled:
 
 
 def _entries(functions: Sequence[Function]) -> str:
-    """A module of functions by which Python calls rules: each takes a pointer to slots, for the arguments and results."""
+    """A module of functions by which Python calls rules: each takes a pointer to slots for arguments and results."""
     declared, defined = set[str](), list[str]()
     for function in functions:
         kinds, result = signature(rule_of(function))

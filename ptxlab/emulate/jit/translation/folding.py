@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, NoReturn
 
 from ptxlab.emulate.jit.translation.value_kinds import BOOLEAN, RuleError, Val, is_record
@@ -37,7 +37,7 @@ class Folding:
     """The part of the translator that analyses expressions without emitting code."""
 
     names: dict[str, Any]  # the rule's globals
-    known: dict[str, int]
+    known: Mapping[str, int]
     where: Callable[[ast.AST], str]
     locals: dict[str, Val]  # kind, and the stack slot as its text
 
