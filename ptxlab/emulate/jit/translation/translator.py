@@ -254,10 +254,10 @@ class Statements(Intrinsics):
             self.t.ret()
             return
         if isinstance(value, ast.Tuple) and isinstance(self.result, tuple):
-            type_, whole = llvm_type(self.result), "undef"
+            type_, whole = llvm_type(self.result), "poison"
             for k, (one, kind) in enumerate(zip(value.elts, self.result, strict=True)):
-                part = f"{llvm_type(kind)} {self.to(self.value(one), kind, one)}"
-                whole = self.t.let(f"insertvalue {type_} {whole}, {part}, {k}")
+                text = self.to(self.value(one), kind, one)
+                whole = self.t.with_part(type_, whole, llvm_type(kind), text, k)
         else:
             whole = self.to(self.value(value), self.result, node)
         self.t.ret(llvm_type(self.result), whole)
