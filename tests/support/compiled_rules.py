@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ptxlab.emulate.jit.building.rule_objects import build
+from ptxlab.emulate.jit.building.rule_objects import object_code
 from ptxlab.emulate.jit.llvm.ir_text import Text
 from ptxlab.emulate.jit.native import code as native
 from ptxlab.emulate.jit.translation.rule_calls import Function, call
@@ -27,7 +27,7 @@ class Compiled:
 
     def __init__(self, functions: Sequence[Function], known: Mapping[str, int] | None = None) -> None:
         self.text, cpu = module_of(functions, known or {}), native.host()
-        self.code = native.load([build(self.text, cpu), build(_entries(functions), cpu)], cpu)
+        self.code = native.Code([object_code(self.text, cpu), object_code(_entries(functions), cpu)], cpu)
 
     def __call__(self, function: Function, *arguments: Any) -> Any:
         """What a rule gives; numbers, lanes, pointers and records go in and come out as in Python."""

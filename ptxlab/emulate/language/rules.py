@@ -63,7 +63,6 @@ def _functions(file: str) -> dict[int, ast.FunctionDef]:
 
 
 _rules: dict[Callable[..., Any], Rule] = {}
-_named: dict[str, Rule] = {}
 
 
 @overload
@@ -91,8 +90,7 @@ def rule(function: F | None = None, **options: Any) -> F | Callable[[F], F]:
     """
 
     def mark(function: F) -> F:
-        made = _rules[function] = Rule(function, **options)
-        _named[made.symbol] = made
+        _rules[function] = Rule(function, **options)
         return function
 
     return mark if function is None else mark(function)
@@ -103,8 +101,3 @@ def rule_of(function: Callable[..., Any]) -> Rule:
     if function not in _rules:
         raise TypeError(f"{function.__name__} is not a rule; write @rule above it")
     return _rules[function]
-
-
-def rule_named(symbol: str) -> Rule | None:
-    """The rule of that symbol, if its file has been imported."""
-    return _named.get(symbol)
