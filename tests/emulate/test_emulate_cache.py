@@ -16,7 +16,7 @@ import pytest
 import ptxlab as pl
 from ptxlab.emulate.runtime import disk_cache
 
-OTHERS = ("rules-", "launch-", "cpu-")
+OTHERS = ("rules-", "launch-")
 """What the names of entries begin with that are not a program's code."""
 
 pytest.importorskip("ptxlab.emulate.jit.native.code", reason="needs llvmlite", exc_type=ImportError)
@@ -108,10 +108,7 @@ def test_the_emitter_is_not_loaded_for_code_that_is_found(folder: Path, checks: 
     assert emitter.isdisjoint(second)
     assert translator in first
     assert translator not in second
-    rare = {
-        f"ptxlab.emulate.jit.{name}"
-        for name in ("instruments.tracing", "instruments.counting", "building.observer_rules", "checks")
-    }
+    rare = {f"ptxlab.emulate.jit.{name}" for name in ("instruments.tracing", "instruments.counting", "checks")}
     rare |= {
         f"ptxlab.emulate.rules.{name}" for name in ("initcheck", "race_accesses", "copies_in_flight", "tile_layouts")
     }

@@ -1,4 +1,4 @@
-"""QUICK code with QUICK rules and GOOD code with GOOD rules do the same; a launch goes over from one to the other."""
+"""Code and rules of tier 0 do the same as those of tier 1; a launch goes over from one to the other."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What QUICK code has once for all instructions that are alike: functions that check addresses, compare, multiply."""
+"""What tier 0 has once for all instructions that are alike: functions that check addresses, compare, multiply."""
 
 from __future__ import annotations
 

@@ -119,7 +119,7 @@ def test_who_goes_on(compiled: Compiled, live: int, wait: int, quantum: int, exp
 
 
 def test_a_wait_in_vain_counts_as_one_round_and_one_that_ends_starts_anew() -> None:
-    turns = Turns.plain()
+    turns = Turns.new()
     tries = 0
     while turns.rounds < PATIENCE:
         tried(turns, ended=False, others_run=True)
@@ -131,7 +131,7 @@ def test_a_wait_in_vain_counts_as_one_round_and_one_that_ends_starts_anew() -> N
 
 
 def test_a_wait_in_vain_that_no_other_warp_can_end_counts_in_full() -> None:
-    turns = Turns.plain()
+    turns = Turns.new()
     tries = 0
     while turns.rounds < PATIENCE:
         tried(turns, ended=False, others_run=False)
@@ -141,7 +141,7 @@ def test_a_wait_in_vain_that_no_other_warp_can_end_counts_in_full() -> None:
 
 
 def test_patience_with_waits_that_end_has_an_end() -> None:
-    turns = Turns.plain()
+    turns = Turns.new()
     for _ in range(MOST_WAITS):
         turns.rounds = PATIENCE
         tried(turns, ended=True, others_run=True)

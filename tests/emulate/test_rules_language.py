@@ -31,7 +31,6 @@ from ptxlab.emulate.language import (
     extract,
     fill_bytes,
     first,
-    following,
     gather,
     i32,
     i64,
@@ -67,8 +66,6 @@ from ptxlab.emulate.language import (
     unlike,
     widen,
 )
-from ptxlab.emulate.rules.lane_scheduling import PATIENCE, next_lane
-from ptxlab.emulate.runtime.state import Turns
 
 TIME, LAST_TIME = 30, (1 << 18) - 1
 
@@ -182,7 +179,7 @@ def on_lanes(a: lanes_u32, b: lanes_u64, m: lanes_bool, mask: u32, x: u32) -> tu
     picked = select(chosen, big, b | 1)
     low = narrow(picked) + lane_ids() * 3
     low = minimum(low, a) ^ maximum(low, x)
-    low = insert(reversed_lanes(exchanged(low, 4)) + following(low), x & 31, extract(a, mask & 31))
+    low = insert(reversed_lanes(exchanged(low, 4)), x & 31, extract(a, mask & 31))
     x = u32(x + distinct(a, mask) + distinct(b, mask & 0xFFFF) + least(a) + least(b) + either(a) + either(b))
     return picked + splat(u64(x)), low, reversed_bits(bits(chosen)), any_of(a == x) or all_of(m)
 
@@ -510,22 +507,6 @@ def test_what_is_not_in_the_language_says_what_to_write(function: Any) -> None:
         source = Path(__file__).read_text("utf-8").splitlines()
         assert f"def {function.__name__}(" in "".join(source[int(line) - 5 : int(line)])
     assert message == MESSAGES[function]
-
-
-def test_a_plain_record_is_one_whose_numbers_are_attributes() -> None:
-    plain, laid_out = Turns.plain(), Turns.new()
-    for turns in (plain, laid_out):
-        turns.rounds, turns.left = PATIENCE, 0
-        assert next_lane(turns, 0b1110, 0b0010) == 2
-    for name in Turns.fields:
-        assert getattr(plain, name) == getattr(laid_out, name), name
-    assert isinstance(plain, Turns)
-
-
-def test_a_record_with_more_than_numbers_is_not_plain() -> None:
-    with pytest.raises(TypeError) as caught:
-        Clock.plain()
-    assert str(caught.value) == "Clock.sync is not a number; write Clock.new()"
 
 
 def test_an_opaque_pointer_leads_back_to_the_same_view() -> None:

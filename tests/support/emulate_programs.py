@@ -147,7 +147,7 @@ def improve(text: str, block: tuple[int, ...], counters: bool, checks: tuple[str
     from ptxlab.emulate.jit.affine.block_rows import Rows
     from ptxlab.emulate.jit.building import build as building
     from ptxlab.emulate.jit.building.build import prepare
-    from ptxlab.emulate.jit.building.rule_objects import QUICK, object_codes
+    from ptxlab.emulate.jit.building.rule_objects import TIER_0, object_codes
     from ptxlab.emulate.jit.instruments.selection import Instruments
 
     program = lower(parse(text), shared_gaps="initcheck" in checks)
@@ -155,5 +155,5 @@ def improve(text: str, block: tuple[int, ...], counters: bool, checks: tuple[str
     built, _ = prepare(program, None, Instruments(counters, frozenset(checks) - {"memcheck"}), Rows.of((x, y, z)))
     with pytest.MonkeyPatch.context() as patch:
         if not Thorough.rules:
-            patch.setattr(building, "object_codes", lambda parts, *_: object_codes(parts, QUICK))
+            patch.setattr(building, "object_codes", lambda parts, *_: object_codes(parts, TIER_0))
         built.improve()

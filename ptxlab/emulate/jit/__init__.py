@@ -1,6 +1,6 @@
 """The JIT: a program as native code, run by worker threads. The default engine of the emulator.
 
-Reading order: `ptxlab.emulate.runtime.state` (the records of a launch), `llvm` (LLVM IR as text: `instructions`,
+Reading order: `ptxlab.emulate.runtime.state` (the records of a launch), `llvm` (LLVM IR as text: one builder,
 `ir_text`, lanes in it: `values`, `operations`), `affine` (lanes that differ by constants), `translation` (rules to
 LLVM), `emitter` (what all that emits code shares: `function`, `machine`, `active_mask`, `registers`, `operands`,
 `semantics`; `instrument`: how counters, checks and traces hook into it), `analysis` (what is found out before),

@@ -8,13 +8,12 @@
         head: Head                          # a record in place, block.head.key
 
 Fields follow each other as in C. `Block.offset("now")`, `Block.size` and `Block.dtype` say where they are;
-`Block.new()` makes a zeroed one, `Block.view(buffer)` shows memory that is there already.
+`Block.new()` makes a zeroed one, `Block(buffer)` shows memory that is there already.
 """
 
 from __future__ import annotations
 
 import contextlib
-import functools
 import inspect
 import math
 import mmap
@@ -122,27 +121,9 @@ class Field:
         return self.kind.dtype if self.shape is None else (self.kind.dtype, self.shape.sizes)
 
 
-_RESERVED = frozenset(
-    {
-        "new",
-        "view",
-        "offset",
-        "locate",
-        "many",
-        "size",
-        "dtype",
-        "align",
-        "fields",
-        "buffer",
-        "clear",
-        "opaque",
-        "point",
-    }
-)
-
-
 class Record:
-    """The base of records; see this module's first lines. A record in Python is a view of bytes."""
+    """The base of records; see this module's first lines. A record in Python is a view of the bytes at the start of a
+    contiguous array."""
 
     __slots__ = ("_held", "_views", "buffer")
 
@@ -155,10 +136,9 @@ class Record:
         names = vars(sys.modules[cls.__module__])
         cls.fields, at = {}, 0
         for name, annotation in inspect.get_annotations(cls).items():
-            if name in _RESERVED:
-                raise TypeError(
-                    f"{cls.__name__}.{name}: records have a {name} of their own; give the field another name"
-                )
+            if name in vars(Record):
+                own = f"records have a {name} of their own"
+                raise TypeError(f"{cls.__name__}.{name}: {own}; give the field another name")
             outer, _, kind = annotation.removesuffix(" | None").rpartition("[")  # "Pointer[u8] | None", or "u8"
             field = Field(name, outer, names.get(kind.removesuffix("]")), cls.__dict__.get(name))
             align = max(align, field.align)
@@ -189,19 +169,6 @@ class Record:
     def new(cls) -> Self:
         """A record of zeros, at a multiple of 128 bytes."""
         return cls(zeroed(cls.size))
-
-    @classmethod
-    def view(cls, buffer: np.ndarray) -> Self:
-        """The record that lies at the start of a contiguous array."""
-        return cls(buffer)
-
-    @classmethod
-    def plain(cls) -> Self:
-        """A zeroed record that compiled code never sees: its numbers are attributes of a Python object, without bytes
-        after them, and five times as fast to read."""
-        kind: Any = cls  # which is hashable, whatever mypy says of `type[Self]`
-        found: Self = _plain(kind)()
-        return found
 
     @classmethod
     def offset(cls, path: str) -> int:
@@ -247,20 +214,6 @@ class Record:
         """Sets all bytes to zero."""
         self.buffer[: self.size] = 0
         self._held.clear()
-
-
-@functools.cache
-def _plain(record: type[Record]) -> Any:
-    """The class of a record's plain objects."""
-    for name, field in record.fields.items():
-        if field.indirect or field.shape is not None or not isinstance(field.kind, Scalar):
-            raise TypeError(f"{record.__name__}.{name} is not a number; write {record.__name__}.new()")
-
-    def begin(self: Any) -> None:
-        for name, field in record.fields.items():
-            setattr(self, name, field.kind(0))
-
-    return type(record.__name__, (record,), {"__slots__": tuple(record.fields), "__init__": begin})
 
 
 class _Views(dict[str, Any]):

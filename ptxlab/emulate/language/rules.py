@@ -20,7 +20,6 @@ class Rule:
     symbol: str = ""
     inline: bool = False
     cold: bool = False
-    separate: bool = False
     external: bool = False
     pointer: str = ""
 
@@ -64,7 +63,6 @@ def _functions(file: str) -> dict[int, ast.FunctionDef]:
 
 
 _rules: dict[Callable[..., Any], Rule] = {}
-_named: dict[str, Rule] = {}
 
 
 @overload
@@ -77,7 +75,6 @@ def rule(
     symbol: str = "",
     inline: bool = False,
     cold: bool = False,
-    separate: bool = False,
     external: bool = False,
     pointer: str = "",
 ) -> Callable[[F], F]: ...
@@ -87,14 +84,13 @@ def rule(function: F | None = None, **options: Any) -> F | Callable[[F], F]:
     """Marks a function as a rule and returns it unchanged.
 
     symbol: the name of the compiled function, otherwise "module.function". inline: it is inlined where it is called.
-    cold: it runs rarely. separate: it is inlined nowhere, so that its loop has all registers. external: compiled rules
+    cold: it runs rarely. external: compiled rules
     call the function of that symbol in other code; rules in Python call the Python body. pointer: compiled rules call
     the function that this field (a u64) of the first argument, a record, points to.
     """
 
     def mark(function: F) -> F:
-        made = _rules[function] = Rule(function, **options)
-        _named[made.symbol] = made
+        _rules[function] = Rule(function, **options)
         return function
 
     return mark if function is None else mark(function)
@@ -105,8 +101,3 @@ def rule_of(function: Callable[..., Any]) -> Rule:
     if function not in _rules:
         raise TypeError(f"{function.__name__} is not a rule; write @rule above it")
     return _rules[function]
-
-
-def rule_named(symbol: str) -> Rule | None:
-    """The rule of that symbol, if its file has been imported."""
-    return _named.get(symbol)

@@ -156,11 +156,6 @@ def insert(values: np.ndarray, lane: int, value: int) -> np.ndarray:
     return changed
 
 
-def following(values: np.ndarray) -> np.ndarray:
-    """Lane by lane the value of the next lane; the last one has its own."""
-    return np.append(values[1:], values[-1:])
-
-
 def exchanged(values: np.ndarray, distance: int) -> np.ndarray:
     """Lane n gets the value of lane n ^ distance; the distance is a constant."""
     swapped: np.ndarray = values[_IDS ^ distance]

@@ -102,7 +102,7 @@ class Warp(Access):
         self.pc = self.machine.start
         self.others: list[LaneGroup] = []
         self.diverged = False
-        self.turns = Turns.plain()
+        self.turns = Turns.new()
         self.record = WarpRecord.new()
         self.record.warp_id = index
         self.left: set[int] = set()

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from ptxlab.emulate.jit.atomics.atomics import Atomics
 
 CUT = 16
-"""PTX instructions in a basic block of QUICK code. LLVM's instruction selection and its fast register allocator take
+"""PTX instructions in a basic block of tier 0. LLVM's instruction selection and its fast register allocator take
 longer per instruction the longer the block is: 16,000 dependent lines in one block take 2.5 times as long."""
 
 

@@ -17,7 +17,7 @@ from ptxlab.emulate.jit.emitter.active_mask import ActiveMask
 from ptxlab.emulate.jit.emitter.affine_calls import AffineCalls, Given
 from ptxlab.emulate.jit.emitter.function import Function
 from ptxlab.emulate.jit.llvm.ir_text import W
-from ptxlab.emulate.jit.llvm.quotients import EXACT, by_floats
+from ptxlab.emulate.jit.llvm.operations import EXACT, by_floats
 from ptxlab.emulate.jit.llvm.values import BITS, LLVM, Address, Value, constant
 from ptxlab.emulate.language import Record
 from ptxlab.emulate.program.addresses import WINDOW_SIZE

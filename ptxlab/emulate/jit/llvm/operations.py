@@ -11,7 +11,6 @@ from collections.abc import Callable
 import numpy as np
 
 from ptxlab.emulate.jit.llvm.ir_text import Text, W
-from ptxlab.emulate.jit.llvm.quotients import by_floats
 from ptxlab.emulate.jit.llvm.values import BITS, LLVM, Address, Mask, Value, constant
 from ptxlab.emulate.program.lane_types import DTYPE
 from ptxlab.emulate.step.lanes import NAN, Lanes
@@ -19,6 +18,9 @@ from ptxlab.isa.machine import OptionalOperations
 
 _FOLD = Lanes()
 _INTRINSIC_SUFFIX = {"float": "f32", "double": "f64"}
+
+EXACT = 50
+"""Bits of the numbers that `by_floats` divides."""
 
 
 def _operation(
@@ -134,6 +136,35 @@ def _division(word: str) -> Callable[[Ops, Value, Value], Value]:
         return self.select(by_zero, ones, self.quotients(word, a, safe))
 
     return method
+
+
+def by_floats(t: Text, vector: Callable[[Value], str], word: str, a: Value, b: Value, *, signed: bool) -> Value:
+    """Quotients or remainders ("udiv", "srem") of 32 lanes by divisions of f64; no lane divides by 0 or overflows, all
+    numbers have at most `EXACT` bits. CPUs divide no vectors of integers; LLVM would write 32 divisions.
+
+    Numbers below 2**50 are exact as f64, and a quotient that is no integer is at least 1 / b away from the next one,
+    where rounding moves it by at most a / b * 2**-53. So the quotient without its fraction is right. Where all lanes
+    divide by one number, its reciprocal is a division for all of them: (a + 1/2) / b is at least 1 / 2b away from an
+    integer, and two roundings move it by less.
+    """
+    floats = f"<{W} x double>"
+    kind, ints = LLVM[a.type], f"<{W} x {LLVM[a.type]}>"
+    to, back = ("sitofp", "fptosi") if signed else ("uitofp", "fptoui")
+    x, y = vector(a), vector(b)
+    dividend = t.let(f"{to} {ints} {x} to {floats}")
+    if b.uniform:
+        half = "splat (double 0.5)"
+        if signed:
+            half = t.call(floats, f"llvm.copysign.v{W}f64", [(floats, half), (floats, dividend)])
+        reciprocal = t.fdiv("double", "1.0", t.let(f"{to} {kind} {b.text} to double"))
+        more = t.fadd(floats, dividend, half)
+        quotient = t.fmul(floats, more, t.splat("double", reciprocal))
+    else:
+        quotient = t.fdiv(floats, dividend, t.let(f"{to} {ints} {y} to {floats}"))
+    found = t.let(f"{back} {floats} {quotient} to {ints}")
+    if word in ("urem", "srem"):
+        found = t.sub(ints, x, t.mul(ints, found, y))
+    return Value(found, a.type, False)
 
 
 class Ops(OptionalOperations):

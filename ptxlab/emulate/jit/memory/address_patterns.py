@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from ptxlab.emulate.jit.emitter.part import Part
-from ptxlab.emulate.jit.llvm.instructions import listed
-from ptxlab.emulate.jit.llvm.ir_text import W
+from ptxlab.emulate.jit.llvm.ir_text import W, listed
 from ptxlab.emulate.jit.llvm.values import Value
 from ptxlab.emulate.rules.accesses import (
     ALL_THE_SAME,

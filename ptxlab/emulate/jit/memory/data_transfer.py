@@ -11,7 +11,6 @@ from ptxlab.emulate.jit.emitter.emitter import Emitter
 from ptxlab.emulate.jit.emitter.part import Part
 from ptxlab.emulate.jit.llvm.ir_text import W
 from ptxlab.emulate.jit.llvm.values import BITS, LLVM, Value
-from ptxlab.emulate.jit.llvm.vector_elements import deinterleave, interleave, joined
 from ptxlab.emulate.jit.memory.address_buffers import AddressBuffers
 from ptxlab.emulate.jit.memory.address_resolution import AddressResolution
 from ptxlab.emulate.jit.memory.scattered import Offsets, Scattered, Stride, Where
@@ -194,7 +193,7 @@ class Transfers(Part):
         t, ty, count = self.t, LLVM[seen.lane], seen.count
         halves = self._halves(seen)
         half, wide = f"<{W * count // 2} x {ty}>", f"<{W * count} x {ty}>"
-        block = interleave(t, ty, stored)
+        block = t.interleave(ty, stored)
         if HALVES_IN_A_ROW not in seen.group.patterns:
             t.store(wide, block, halves[0], align=seen.step)
             return []
@@ -208,15 +207,15 @@ class Transfers(Part):
         if HALVES_IN_A_ROW not in seen.group.patterns:
             whole = f"<{W * count} x {ty}>"
             row = t.load(whole, self._halves(seen)[0], align=seen.step)
-            return deinterleave(t, ty, row, count)
+            return t.deinterleave(ty, row, count)
         half = f"<{W * count // 2} x {ty}>"
         parts = [t.load(half, spot, align=seen.step) for spot in self._halves(seen)]
-        return deinterleave(t, ty, joined(t, ty, W * count // 2, parts), count)
+        return t.deinterleave(ty, t.joined(ty, W * count // 2, parts), count)
 
     def _row_with_gaps(self, seen: Seen, stored: list[str]) -> list[str]:
         """As a row, under the mask: what inactive lanes would access may lie outside the allocation."""
         t, ty, count = self.t, LLVM[seen.lane], seen.count
-        width, block = W * count // 2, interleave(t, ty, stored) if seen.write else ""
+        width, block = W * count // 2, t.interleave(ty, stored) if seen.write else ""
         half, parts = f"<{width} x {ty}>", []
         shared = not self.e.wide and seen.code.space == "shared"
         if not self.e.wide and not shared and BITS[seen.lane] < 32:  # no CPU has an instruction for it
@@ -238,7 +237,7 @@ class Transfers(Part):
                 parts.append(t.load_masked(half, seen.step, spot, mask))
         if seen.write:
             return []
-        return deinterleave(t, ty, joined(t, ty, width, parts), count)
+        return t.deinterleave(ty, t.joined(ty, width, parts), count)
 
     def _mask_of_half(self, k: int, count: int) -> str:
         """The active lanes of the first half of the warp or the second, each for `count` elements."""

@@ -34,7 +34,7 @@ class Slot:
         self.shared = zeroed(run.shared_size + 2 * MARGIN)[MARGIN : MARGIN + run.shared_size]
         states = self.memory["states"]
         states[:, : Warp.size] = image.octets
-        cta = self.cta = Cta.view(octets)
+        cta = self.cta = Cta(octets)
         cta.shared, cta.shared_size = Pointer(self.shared), run.shared_size
         cta.point("states", start_of(octets) + image.cta.offsets["states"])
         if each:
@@ -74,7 +74,7 @@ class Worker:
         self.result = S.DONE
         """How it ended."""
         octets[: Context.size] = image.context if run.context is None else run.context
-        self.context = context = Context.view(octets)
+        self.context = context = Context(octets)
         self.address = first = start_of(octets)
         """Where the context lies."""
         if run.context is None:

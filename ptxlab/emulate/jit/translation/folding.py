@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, NoReturn
 
 from ptxlab.emulate.jit.translation.value_kinds import BOOLEAN, RuleError, Val, is_record
@@ -23,12 +23,12 @@ FOLD_ONE: dict[type, Callable[[Any], Any]] = {
     ast.Invert: operator.invert,
 }
 COMPARE: dict[type, tuple[str, Callable[[Any, Any], Any]]] = {
-    ast.Eq: ("==", operator.eq),
-    ast.NotEq: ("!=", operator.ne),
-    ast.Lt: ("<", operator.lt),
-    ast.LtE: ("<=", operator.le),
-    ast.Gt: (">", operator.gt),
-    ast.GtE: (">=", operator.ge),
+    ast.Eq: ("eq", operator.eq),
+    ast.NotEq: ("ne", operator.ne),
+    ast.Lt: ("lt", operator.lt),
+    ast.LtE: ("le", operator.le),
+    ast.Gt: ("gt", operator.gt),
+    ast.GtE: ("ge", operator.ge),
 }
 MISSING: Any = object()
 
@@ -37,9 +37,9 @@ class Folding:
     """The part of the translator that analyses expressions without emitting code."""
 
     names: dict[str, Any]  # the rule's globals
-    known: dict[str, int]
+    known: Mapping[str, int]
     where: Callable[[ast.AST], str]
-    locals: dict[str, Val]  # kind, and the stack slot in `ir`
+    locals: dict[str, Val]  # kind, and the stack slot as its text
 
     def fail(self, node: ast.AST, message: str) -> NoReturn:
         """Raises the error for a node of a rule."""

@@ -41,4 +41,4 @@ def address(t: Text, function: Function) -> str:
 def _types(function: Function) -> tuple[list[str], str]:
     """The types of a rule's parameters in LLVM, and that of its result with the rule's name."""
     kinds, result = signature(rule_of(function))
-    return [llvm_type(kind).text for kind in kinds], f'{llvm_type(result).text} @"{rule_of(function).symbol}"'
+    return [llvm_type(kind) for kind in kinds], f'{llvm_type(result)} @"{rule_of(function).symbol}"'
