@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
-from emulate_programs import ENGINES, kernel, run
+from emulate_programs import ENGINES, WAYS, improve, kernel, run
 from random_affine import differences
 from slow_cases import slow
 
@@ -12,8 +11,6 @@ pytestmark = pytest.mark.skipif("jit" not in ENGINES, reason="needs llvmlite: th
 
 
 def test_lanes_that_are_known_as_numbers() -> None:
-    from emulate_programs import WAYS, improve, run
-
     body = """
         and.b32 %r5, %r1, 31; setp.lt.u32 %p1, %r5, 20; selp.b32 %r20, %r5, 100, %p1;  // 0 to 31 in each warp
         and.b32 %r6, %r1, -32; sub.u32 %r7, %r1, %r6; mad.lo.u32 %r20, %r20, 3, %r7;
@@ -31,21 +28,6 @@ def test_lanes_that_are_known_as_numbers() -> None:
     assert found[1:] == found[:1] * (len(WAYS) - 1)
 
 
-def test_bits_by_a_table_of_what_is_the_same_in_all_lanes() -> None:
-    """`lop3`, whose table is a number and no operand: what is known of low bits asks for it."""
-    from emulate_programs import WAYS, improve, run
-
-    body = """
-        shl.b32 %r5, %r2, 4; lop3.b32 %r6, %r5, %r3, %r2, 0x1B; shl.b32 %r7, %r6, 3;
-        add.u32 %r8, %r7, %r1; st.global.u32 [%rd3], %r8;"""
-    text, found = kernel(body), []
-    improve(text, (32,), False, ("memcheck",))
-    for way in WAYS:
-        out, _ = run("step" if way == "step" else "jit", text, blocks=3)
-        found.append(out.tolist())
-    assert found[1:] == found[:1] * (len(WAYS) - 1)
-
-
 @pytest.mark.long
 @pytest.mark.parametrize(
     ("first", "count"),
@@ -57,13 +39,3 @@ def test_bits_by_a_table_of_what_is_the_same_in_all_lanes() -> None:
 )
 def test_random_programs_of_affine_values(first: int, count: int) -> None:
     assert differences(first, count) == []
-
-
-def test_a_huge_grid_has_code_of_its_own() -> None:
-    body = """
-        mad.lo.u32 %r8, %r2, %r3, %r1; shl.b32 %r8, %r8, 2; cvt.u64.u32 %rd8, %r8; add.u64 %rd8, %rd1, %rd8;
-        st.global.u32 [%rd8], %r2;
-    """
-    for blocks in (2, (1 << 18) + 1, 3):
-        out, _ = run("jit", kernel(body), blocks=blocks, budget=None)
-        assert (out == np.repeat(np.arange(blocks), 32)).all()

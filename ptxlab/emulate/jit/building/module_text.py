@@ -72,7 +72,6 @@ def module_text(
         rows,
         found.uniform,
         found.affine,
-        found.known,
         found.alive,
         diverged=diverged,
         small=small,

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ptxlab.emulate.jit.affine.block_rows import Rows
-from ptxlab.emulate.jit.affine.forms import Form, Known
+from ptxlab.emulate.jit.affine.forms import Form
 from ptxlab.emulate.jit.emitter.instrument import Instrument
 from ptxlab.emulate.jit.emitter.register_file import RegisterFile
 from ptxlab.emulate.jit.llvm.ir_text import HELD, Text, W
@@ -26,16 +26,15 @@ class Build(NamedTuple):
     """What is known of a program before a function is emitted (see `analysis.analyses`), and how to build it.
 
     uniform: whether each register is the same in all lanes; affine: the forms of those whose lanes differ by constants;
-    known: what is known of uniform ones; alive: those that may be read after the start of each block, as bit sets;
-    rows: how threads lie in a block. diverged: whether it is the function for diverged warps; small: whether to be
-    built quickly counts more than to run fast: what is long and frequent is then called; wide: whether vectors have 512
-    bits; features: those of the CPU; checked: whether there are checks besides memcheck."""
+    alive: those that may be read after the start of each block, as bit sets; rows: how threads lie in a block.
+    diverged: whether it is the function for diverged warps; small: whether to be built quickly counts more than to run
+    fast: what is long and frequent is then called; wide: whether vectors have 512 bits; features: those of the CPU;
+    checked: whether there are checks besides memcheck."""
 
     program: Program
     rows: Rows
     uniform: list[bool]
     affine: dict[int, Form]
-    known: dict[int, Known]
     alive: list[int]
     diverged: bool = False
     small: bool = False
@@ -55,7 +54,6 @@ class Function:
         self.name = "diverged" if build.diverged else "converged"
         self.scalars = [same or r in affine for r, same in enumerate(build.uniform)]
         """Which registers the function for converged warps keeps as scalars."""
-        self.known = {} if build.diverged else build.known
         self.file = file = RegisterFile(program, build.uniform, affine)
         self.instruments: list[Instrument] = []
         self.by_warpgroup = False

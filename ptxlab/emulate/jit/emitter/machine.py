@@ -6,7 +6,6 @@ It is the `Machine` of `ptxlab.isa.machine`. Anything beside the operands it get
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -124,10 +123,7 @@ class LaneMachine(AffineBits):
             p = self.t.field(S.Warp, f"tid_{axis}")
             steps = self.f.rows.steps(axis) if self.affine else None
             form = form_of("i32", steps, self.f.rows.zeros(axis)) if steps else None
-            affine = form and self.made(
-                replace(form, most=self.f.rows.known(name).most), self.field(S.Warp, f"tid_{axis}", "i32")
-            )
-            if affine:
+            if form and (affine := self.made(form, self.field(S.Warp, f"tid_{axis}", "i32"))):
                 return affine
             return Value(self.t.load(f"<{W} x i32>", p, align=64), "i32", False)
         fields: dict[str, tuple[type[Record], str]] = {
@@ -138,7 +134,7 @@ class LaneMachine(AffineBits):
         }
         if base in fields and axis in "xyz":
             record, field = fields[base]
-            return self.note(self.field(record, f"{field}_{axis}", "i32"), self.f.rows.known(f"{base}.{axis}"))
+            return self.field(record, f"{field}_{axis}", "i32")
         if base in _OF_CLUSTERS:
             whole = self.special(f"{_OF_CLUSTERS[base]}.{axis}")
             size = self.special(f"%cluster_nctaid.{axis}")

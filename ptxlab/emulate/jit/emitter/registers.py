@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ptxlab.emulate.jit.affine.forms import ANY, Form, Known
+from ptxlab.emulate.jit.affine.forms import Form
 from ptxlab.emulate.jit.affine.values import Affine
 from ptxlab.emulate.jit.emitter.function import Function
 from ptxlab.emulate.jit.emitter.machine import LaneMachine
 from ptxlab.emulate.jit.llvm.ir_text import W
-from ptxlab.emulate.jit.llvm.values import BITS, LLVM, Value
+from ptxlab.emulate.jit.llvm.values import LLVM, Value
 from ptxlab.emulate.program.liveness import bit_set
 from ptxlab.emulate.program.matrix_operands import warpgroup_registers
 from ptxlab.emulate.runtime.state import Warp
@@ -49,10 +49,7 @@ class Registers:
         inner = self._loaded(file.inner[r], "i32") if form.extension else None
         stride = self._loaded(file.stride[r], form.stride_type) if form.times else None
         base = self._loaded(file.scalar[r], form.type)
-        if form.level:
-            self.m.note(base, Known(form.zeros, form.most))
-            return base
-        return Affine(self.m, form, base, inner, stride)
+        return base if form.level else Affine(self.m, form, base, inner, stride)
 
     def _loaded(self, at: int, type_: str) -> Value:
         """A scalar of a register, which has this place in the warp's state."""
@@ -78,17 +75,12 @@ class Registers:
                 ty = LLVM[lane] if scalar else f"<{W} x {LLVM[lane]}>"
                 text = self.t.load(ty, p, align=8 if scalar else 64)
             found = self.values[r] = Value(text, lane, scalar)
-            if scalar:
-                self.m.note(found, self.f.known.get(r, ANY))
         return found
 
     def _numbers(self, r: int) -> Value | None:
-        """What a scalar holds, if 0 is all that is ever written to it, or the base of all that is."""
-        form, lane = self.f.affine.get(r), self.program.registers[r].lane
-        zeros = self.f.known.get(r, ANY).zeros if form is None else form.zeros
-        if zeros < BITS[lane] or not self.scalar(r):
-            return None
-        return self.m.const(lane, 0) if form is None else self.m.numbers(lane, form.steps)
+        """What an affine register holds, if 0 is the base of all that is ever written to it."""
+        form = self._form(r)
+        return self.m.numbers(form.type, form.steps) if form is not None and form.known else None
 
     def _place(self, r: int, *, scalar: bool) -> str:
         """A pointer to a register: to the scalar that stands for all lanes, or to all lanes."""
@@ -107,8 +99,6 @@ class Registers:
             value = number
         elif self._form(r) is not None:
             value = self._of_form(r, value)
-        elif self.scalar(r):
-            self.m.note(value, self.f.known.get(r, ANY))
         self.values[r] = value
         self.dirty.add(r)
 
@@ -143,10 +133,7 @@ class Registers:
         affine, form = self.m.as_affine(value), self.f.affine[r]
         assert affine is not None
         assert affine.form == form, (self.program.registers[r], affine.form, form)
-        if form.level:
-            self.m.note(value, Known(form.zeros, form.most))
-            return value
-        return Affine(self.m, form, affine.base, affine.inner, affine.stride)
+        return value if form.level else Affine(self.m, form, affine.base, affine.inner, affine.stride)
 
     def _store_affine(self, r: int, value: Value) -> None:
         """Stores the scalars of an affine register."""
