@@ -293,9 +293,6 @@ RACES = {
         element_of_two("min.u32 %r8, %r1, 30;", FIRST_STORE), True,
     ),
     "neighbours update one element": (element_of_two("shr.u32 %r8, %r1, 1;", FIRST_STORE), True),
-    "a word read by lanes in descending order": (in_space("global", """
-        mov.u32 %r11, 31; sub.u32 %r10, %r11, %r20; PLACE ld.global.u32 %r6, [AT+4]; ld.global.u32 %r7, [AT];
-        @%p4 st.global.u32 [%rd2+36], %r6;"""), True),
 }  # fmt: skip
 """Programs, and whether they race; 64 threads, and 12 blocks where one does something else."""
 
@@ -346,6 +343,9 @@ SAYS = {
         f"{SHARED_READ} ld.shared.u32 %r6, [%r30+20]; @%p4 st.shared.u32 [%r30+20], %r1;",
         "WAR hazard in shared memory", "thread (40, 0, 0)",
     ),
+    "lanes in descending order that read a word one after the other": (in_space("global", """
+        mov.u32 %r11, 31; sub.u32 %r10, %r11, %r20; PLACE ld.global.u32 %r6, [AT+4]; ld.global.u32 %r7, [AT];
+        @%p4 st.global.u32 [%rd2+36], %r6;"""), "WAR hazard in global memory", "thread (23, 0, 0)"),
     **{f"a race behind {count} instructions": (
         count * "add.u32 %r9, %r9, 1; " + "mul.wide.u32 %rd20, %r1, 12; add.u64 %rd20, %rd2, %rd20;"
         "ld.global.u32 %r6, [%rd20]; st.global.u32 [%rd20], %r6; st.global.u32 [%rd20+8], %r6;"
