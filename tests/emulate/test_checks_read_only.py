@@ -51,13 +51,10 @@ END:
 @pytest.mark.parametrize(
     "store",
     [
-        "st.global.u32 [%rd7+12], 77;",
-        "st.u32 [%rd7+4], 77;",
-        "st.global.u32 [%rd7+4], %r4;",
-        "atom.global.add.u32 %r8, [%rd7+4], 5;",
-        "red.global.or.b32 [%rd7+8], 64;",
+        "st.global.u32 [%rd7+12], 77;", "st.u32 [%rd7+4], 77;", "st.global.u32 [%rd7+4], %r4;",
+        "atom.global.add.u32 %r8, [%rd7+4], 5;", "red.global.or.b32 [%rd7+8], 64;",
     ],
-)
+)  # fmt: skip
 @pytest.mark.parametrize("checks", [("memcheck", "racecheck"), ALL_CHECKS])
 def test_a_store_that_comes_there_after_all_races_with_what_was_read_before(
     store: str, checks: tuple[str, ...]

@@ -241,11 +241,8 @@ def test_section_without_an_end() -> None:
         (".loc 1 2 x\n", "k.ptx:1:10: expected a number after .loc; found 'x'"),
         (".visible 4\n", "k.ptx:1:10: expected .entry, .func or a state space after .visible; found '4'"),
         (".entry k .maxntid x { }", "k.ptx:1:19: expected a number after .maxntid; found 'x'"),
-        (
-            ".entry k { .weak 4",
-            "k.ptx:1:18: expected a state space, one of .reg .sreg .shared .global .const .local "
-            ".param .tex; found '4'",
-        ),
+        (".entry k { .weak 4", "k.ptx:1:18: expected a state space, one of .reg .sreg .shared .global .const .local "
+         ".param .tex; found '4'"),
         (".entry k .maxntidd 4 { }", "k.ptx:1:10: unknown directive '.maxntidd'"),
         (".entry .u32 { }", "k.ptx:1:8: expected the name of the entry; found '.u32'"),
         (".entry k(.u32 x) { }", "k.ptx:1:10: expected .param (or .reg); found '.u32'"),
@@ -255,7 +252,7 @@ def test_section_without_an_end() -> None:
         ("}", "k.ptx:1:1: this '}' closes nothing"),
         ("4", "k.ptx:1:1: expected a directive; found '4'"),
     ],
-)
+)  # fmt: skip
 def test_first_lines(text: str, message: str) -> None:
     assert _message(text).splitlines()[0] == message
 

@@ -102,15 +102,11 @@ def test_what_the_version_and_the_target_have(version: str, target: str, line: s
 
 def test_right_instructions_have_no_finding() -> None:
     lines = (
-        "fma.rn.f32 %f1, %vector.x, %query0, %f0;",
-        "mov.u32 %r4, %tid.x; mov.u32 %r3, %clock; mov.u32 %r0, %envreg3;",
-        "setp.lt.f32 %p|_, %f1, %f2;",
-        "{ .reg .b32 %inner<2>; mov.b32 %inner1, %r0; @%p bra $done; }",
-        "{ .reg .b64 %rd; mov.u64 %rd, table+4; call helper; ld.param.u64 %rd, [out]; }",
-        "bar.sync 0; bar.sync 0, 64;",
-        "tcgen05.wait::ld.sync.aligned;",
-        "$done: ret;",
-    )
+        "fma.rn.f32 %f1, %vector.x, %query0, %f0;", "mov.u32 %r4, %tid.x; mov.u32 %r3, %clock; mov.u32 %r0, %envreg3;",
+        "setp.lt.f32 %p|_, %f1, %f2;", "{ .reg .b32 %inner<2>; mov.b32 %inner1, %r0; @%p bra $done; }",
+        "{ .reg .b64 %rd; mov.u64 %rd, table+4; call helper; ld.param.u64 %rd, [out]; }", "bar.sync 0; bar.sync 0, 64;",
+        "tcgen05.wait::ld.sync.aligned;", "$done: ret;",
+    )  # fmt: skip
     assert _messages(*lines) == []
 
 
