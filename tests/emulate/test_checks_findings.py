@@ -152,19 +152,14 @@ def test_a_ticket_taken_too_early_in_words(device: str) -> None:
 TWO_LANES = {
     "all read, the first writes": ("ld.shared.u32 %r6, [tile];\n @%p1 st.shared.u32 [tile], 5;", "WAR", {(0, 1)}),
     "the first reads, all write": ("@%p1 ld.shared.u32 %r6, [tile];\n st.shared.u32 [tile], 5;", "WAR", {(1, 0)}),
-    "upper lanes read, one of them writes": (
-        "@!%p4 ld.shared.u32 %r6, [tile];\n setp.eq.u32 %p6, %r1, 16;\n @%p6 st.shared.u32 [tile], 5;",
-        "WAR",
-        {(16, 17)},
-    ),
-    "the last two read, one of them writes": (
-        "setp.gt.u32 %p6, %r1, 29;\n @%p6 ld.shared.u32 %r6, [tile];\n setp.eq.u32 %p6, %r1, 30;\n"
-        "@%p6 st.shared.u32 [tile], 5;",
-        "WAR",
-        {(30, 31)},
-    ),
+    "upper lanes read, one of them writes":
+        ("@!%p4 ld.shared.u32 %r6, [tile];\n setp.eq.u32 %p6, %r1, 16;\n @%p6 st.shared.u32 [tile], 5;", "WAR",
+         {(16, 17)}),
+    "the last two read, one of them writes":
+        ("setp.gt.u32 %p6, %r1, 29;\n @%p6 ld.shared.u32 %r6, [tile];\n setp.eq.u32 %p6, %r1, 30;\n"
+         "@%p6 st.shared.u32 [tile], 5;", "WAR", {(30, 31)}),
     "the first writes, all read": ("@%p1 st.shared.u32 [tile], 5;\n ld.shared.u32 %r6, [tile];", "RAW", {(1, 0)}),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("device", DEVICES)

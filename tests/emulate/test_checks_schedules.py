@@ -29,30 +29,21 @@ RACY = [
 GLOBAL = {
     "another block's element": """
     st.global.u32 [%rd3], %r4;
-    add.u32 %r5, %r2, 1;
-    mov.u32 %r6, %nctaid.x;
-    rem.u32 %r5, %r5, %r6;
-    mad.lo.u32 %r5, %r5, %r3, %r1;
-    mul.wide.u32 %rd5, %r5, 4;
-    add.u64 %rd6, %rd1, %rd5;
+    add.u32 %r5, %r2, 1; mov.u32 %r6, %nctaid.x; rem.u32 %r5, %r5, %r6;
+    mad.lo.u32 %r5, %r5, %r3, %r1; mul.wide.u32 %rd5, %r5, 4; add.u64 %rd6, %rd1, %rd5;
     ld.global.u32 %r7, [%rd6];
     st.global.u32 [%rd3+2048], %r7;
 """,
     "the last block stays": """
-    mov.u32 %r5, %r2;
-    mul.wide.u32 %rd5, %r1, 16;
-    add.u64 %rd6, %rd1, %rd5;
+    mov.u32 %r5, %r2; mul.wide.u32 %rd5, %r1, 16; add.u64 %rd6, %rd1, %rd5;
     st.global.v4.u32 [%rd6], {%r5, %r5, %r5, %r5};
 """,
     "a counter read long before it is stored": """
-    setp.ne.u32 %p2, %r1, 0;
-    @%p2 bra END;
+    setp.ne.u32 %p2, %r1, 0; @%p2 bra END;
     ld.global.u32 %r7, [%rd1];
     mov.u32 %r8, 0;
 WORK:
-    add.u32 %r8, %r8, 1;
-    setp.lt.u32 %p1, %r8, 50;
-    @%p1 bra WORK;
+    add.u32 %r8, %r8, 1; setp.lt.u32 %p1, %r8, 50; @%p1 bra WORK;
     add.u32 %r7, %r7, 1;
     st.global.u32 [%rd1], %r7;
 END:
@@ -138,13 +129,10 @@ def test_seeds_do_not_change_what_decode_gives(name: str, monkeypatch: pytest.Mo
 
 FLAG = """.func flag(.param .b64 at)
 {
-    .reg .b32 %r<2>;
-    .reg .b64 %rd<2>;
-    .reg .pred %p<2>;
+    .reg .b32 %r<2>; .reg .b64 %rd<2>; .reg .pred %p<2>;
     ld.param.u64 %rd1, [at];
     atom.global.add.u32 %r1, [%rd1], 1;
-    setp.eq.u32 %p1, %r1, -1;
-    @!%p1 bra END;
+    setp.eq.u32 %p1, %r1, -1; @!%p1 bra END;
     call flag, (%rd1);
 END:
     ret;
@@ -156,9 +144,7 @@ ONCE = {
     "behind a loop": ("", """
         mov.u32 %r5, 0;
         ROUND:
-        add.u32 %r5, %r5, 1;
-        setp.lt.u32 %p1, %r5, 3;
-        @%p1 bra ROUND;
+        add.u32 %r5, %r5, 1; setp.lt.u32 %p1, %r5, 3; @%p1 bra ROUND;
         atom.global.add.u32 %r6, [%rd1], 1;""", False),
     "in a loop": ("", "AGAIN: ld.volatile.global.u32 %r5, [%rd1]; setp.lt.u32 %p1, %r5, 0; @%p1 bra AGAIN;", True),
     "in a function": (FUNCTION, "call flag, (%rd1);", False),
@@ -166,8 +152,7 @@ ONCE = {
         mov.u32 %r5, 0;
         ROUND:
         call flag, (%rd1);
-        add.u32 %r5, %r5, 1;
-        setp.lt.u32 %p1, %r5, 3;
+        add.u32 %r5, %r5, 1; setp.lt.u32 %p1, %r5, 3;
         @%p1 bra ROUND;""", True),
     "in a function that calls itself": (FLAG, "call flag, (%rd1);", True),
 }  # fmt: skip
@@ -207,31 +192,23 @@ def test_the_order_of_blocks() -> None:
 
 
 LOOK_BACK = """
-    setp.eq.u32 %p1, %r2, 0;
-    mul.wide.u32 %rd5, %r2, 4;
-    add.u64 %rd6, %rd1, %rd5;
-    setp.ne.u32 %p2, %r1, 0;
-    mov.u32 %r7, 0;
-    @%p2 bra END;
+    setp.eq.u32 %p1, %r2, 0; mul.wide.u32 %rd5, %r2, 4; add.u64 %rd6, %rd1, %rd5;
+    setp.ne.u32 %p2, %r1, 0; mov.u32 %r7, 0; @%p2 bra END;
     @%p1 bra DONE;
 WAIT:
     ld.acquire.gpu.global.u32 %r7, [%rd6+-4];
-    setp.eq.u32 %p3, %r7, 0;
-    @%p3 bra WAIT;
+    setp.eq.u32 %p3, %r7, 0; @%p3 bra WAIT;
 DONE:
     add.u32 %r7, %r7, 1;
     st.release.gpu.global.u32 [%rd6], %r7;
 END:
 """
 TOGETHER = """
-    setp.ne.u32 %p1, %r1, 0;
-    mov.u32 %r6, %nctaid.x;
-    @%p1 bra END;
+    setp.ne.u32 %p1, %r1, 0; mov.u32 %r6, %nctaid.x; @%p1 bra END;
     atom.add.acq_rel.gpu.global.u32 %r7, [%rd1], 1;
 WAIT:
     ld.acquire.gpu.global.u32 %r8, [%rd1];
-    setp.lt.u32 %p3, %r8, %r6;
-    @%p3 bra WAIT;
+    setp.lt.u32 %p3, %r8, %r6; @%p3 bra WAIT;
 END:
 """
 

@@ -96,14 +96,9 @@ def test_a_register_is_followed_through_what_is_computed_from_it() -> None:
 # -- objects of local memory
 
 OBJECTS = """
-    .local .align 16 .b8 __local_depot0[96];
-    .local .align 16 .b8 other[64];
-    .reg .b64 %SP, %SPL;
-    mov.u64 %SPL, __local_depot0;
-    cvta.local.u64 %SP, %SPL;
-    add.u64 %rd6, %SPL, 0;
-    add.u64 %rd7, %SPL, 32;
-    mul.wide.u32 %rd8, %r1, 4;
+    .local .align 16 .b8 __local_depot0[96]; .local .align 16 .b8 other[64]; .reg .b64 %SP, %SPL;
+    mov.u64 %SPL, __local_depot0; cvta.local.u64 %SP, %SPL; add.u64 %rd6, %SPL, 0;
+    add.u64 %rd7, %SPL, 32; mul.wide.u32 %rd8, %r1, 4;
 """
 
 
@@ -172,13 +167,10 @@ def test_the_end_of_an_array_may_be_pointed_to(device: str) -> None:
         USES
         + """
     bar.sync 0;
-    mov.u32 %r12, a+100;
-    mov.u32 %r13, a;
+    mov.u32 %r12, a+100; mov.u32 %r13, a;
     AGAIN:
     st.shared.u32 [%r13], 5;
-    add.u32 %r13, %r13, 4;
-    setp.lt.u32 %p1, %r13, %r12;
-    @%p1 bra AGAIN;
+    add.u32 %r13, %r13, 4; setp.lt.u32 %p1, %r13, %r12; @%p1 bra AGAIN;
     ld.shared.u32 %r6, [a+96];
     st.global.u32 [%rd3], %r6;
     """
@@ -243,22 +235,15 @@ MATRICES = (
 def test_rows_of_matrices(line: str, array: str) -> None:
     """More is written in each turn, from the beginning of an array on: rows of 16 bytes behind that are found."""
     body = f"""
-        mov.u32 %r10, {array};
-        shl.b32 %r11, %r1, 2;
-        add.u32 %r11, %r11, %r10;
-        mov.u32 %r13, 0;
+        mov.u32 %r10, {array}; shl.b32 %r11, %r1, 2; add.u32 %r11, %r11, %r10; mov.u32 %r13, 0;
     AGAIN:
         mad.lo.u32 %r14, %r13, 128, %r11;
         st.shared.u32 [%r14], %r1;
         bar.warp.sync -1;
-        mul.lo.u32 %r12, %r13, 160;
-        mad.lo.u32 %r12, %r1, 16, %r12;
-        and.b32 %r12, %r12, 1023;
+        mul.lo.u32 %r12, %r13, 160; mad.lo.u32 %r12, %r1, 16, %r12; and.b32 %r12, %r12, 1023;
         add.u32 %r12, %r12, %r10;
         {line}
-        add.u32 %r13, %r13, 1;
-        setp.lt.u32 %p1, %r13, 8;
-        @%p1 bra AGAIN;
+        add.u32 %r13, %r13, 1; setp.lt.u32 %p1, %r13, 8; @%p1 bra AGAIN;
         st.global.u32 [%rd3], %r20;"""
     before = ".shared .align 16 .b8 one[1024];\n.shared .align 16 .b8 two[1024];"
     text, found = kernel_text(body, before).replace("sm_80", "sm_90"), []
@@ -321,8 +306,7 @@ SHUFFLE = "shfl.sync.idx.b32 %r6, %r6, 0, 31, -1;"
 READS = f"ld.shared.u32 %r6, [%r10];\n    {SHUFFLE}\n    ld.shared.u32 %r7, [%r10+2048];\n    add.u32 %r6, %r6, %r7;"
 STORES = "st.shared.u32 [%r10+2048], %r1;"
 FURTHER = f"""
-    setp.lt.u32 %p1, %r1, 16;
-    @%p1 bra LOW;
+    setp.lt.u32 %p1, %r1, 16; @%p1 bra LOW;
     st.shared.u32 [%r10+1984], %r1;
     {SHUFFLE}
     bra.uni DONE;

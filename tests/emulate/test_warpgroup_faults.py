@@ -41,37 +41,28 @@ RELEASE = """    and.b32 %q4, %r1, 127;
     @%p3 mbarrier.arrive.shared.b64 _, [empty];
 """
 RING = f"""
-    .reg .b32 %q<5>;
-    .reg .b16 %h1;
-    .reg .pred %w;
-    .shared .align 8 .b64 full;
+    .reg .b32 %q<5>; .reg .b16 %h1; .reg .pred %w; .shared .align 8 .b64 full;
     .shared .align 8 .b64 empty;
     setp.eq.u32 %p3, %r1, 0;
     @%p3 mbarrier.init.shared.b64 [full], 1;
     @%p3 mbarrier.init.shared.b64 [empty], GROUPS;
     fence.proxy.async;
     bar.sync 0;
-    mov.u32 %q1, 0;
-    setp.gt.u32 %p3, %r2, 3;
-    @%p3 bra CONSUMER;
+    mov.u32 %q1, 0; setp.gt.u32 %p3, %r2, 3; @%p3 bra CONSUMER;
     setp.ne.u32 %p3, %r2, 0;
     @%p3 ret;
 PRODUCER:
-    not.b32 %q2, %q1;
-    and.b32 %q2, %q2, 1;
+    not.b32 %q2, %q1; and.b32 %q2, %q2, 1;
 FREE:
     mbarrier.try_wait.parity.shared::cta.b64 %w, [empty], %q2;
     @!%w bra FREE;
-    add.u32 %q1, %q1, 1;
-    cvt.rn.f16.u32 %h1, %q1;
-    mov.b32 %q3, {{%h1, %h1}};
+    add.u32 %q1, %q1, 1; cvt.rn.f16.u32 %h1, %q1; mov.b32 %q3, {{%h1, %h1}};
     @%p1 st.shared.v4.b32 [%r6], {{%q3, %q3, %q3, %q3}};
     fence.proxy.async;
     bar.warp.sync 0xffffffff;
     setp.eq.u32 %p3, %r1, 0;
     @%p3 mbarrier.arrive.shared.b64 _, [full];
-    setp.lt.u32 %p3, %q1, {ROUNDS};
-    @%p3 bra PRODUCER;
+    setp.lt.u32 %p3, %q1, {ROUNDS}; @%p3 bra PRODUCER;
     ret;
 CONSUMER:
     and.b32 %q2, %q1, 1;
@@ -82,8 +73,7 @@ FULL:
     wgmma.fence.sync.aligned;
 {MULTIPLY}{COMMIT}{WAIT}
 {RELEASE}    add.u32 %q1, %q1, 1;
-    setp.lt.u32 %p3, %q1, {ROUNDS};
-    @%p3 bra CONSUMER;
+    setp.lt.u32 %p3, %q1, {ROUNDS}; @%p3 bra CONSUMER;
 """
 """Warp 0 fills b again and again; one thread of each warpgroup of consumers says that it may."""
 

@@ -10,6 +10,7 @@ import pytest
 
 from ptxlab.emulate import Memory, execute, lower
 from ptxlab.emulate.runtime.report import Report
+from ptxlab.errors import DeviceFault
 from ptxlab.text import parse
 
 
@@ -76,8 +77,11 @@ def run(
     budget: int | None = 2_000_000,
     **options: Any,
 ) -> tuple[np.ndarray, Report]:
-    """Runs `k(out, x)`; gives `out` (by default one u32 a thread, zeros before) and the report."""
+    """Runs `k(out, x)`; gives `out` (by default one u32 a thread, zeros before) and the report. engine: one of `WAYS`."""
     block = (threads,) if isinstance(threads, int) else threads
+    if engine == "good":
+        improve(text, block, options.get("counters", False), options.get("checks", ("memcheck",)))
+        engine = "jit"
     grid = (blocks,) if isinstance(blocks, int) else blocks
     memory = Memory()
     if out is None:
@@ -98,6 +102,15 @@ def run(
         **{"workers": 1} | options,
     )
     return out, report
+
+
+def said(way: str, text: str, **options: Any) -> list[str]:
+    """What a program's checks say, and the fault that ends it if there is one, in words; options: those of `run`."""
+    try:
+        _, report = run(way, text, **options)
+    except DeviceFault as fault:
+        return [str(fault), *map(str, fault.findings)]
+    return [str(finding) for finding in report.findings]
 
 
 def launch(

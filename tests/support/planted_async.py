@@ -91,8 +91,7 @@ for operation in (
 ):
     unfenced(f"an atomic operation: {operation}", stores=f"""
     st.shared.u32 [%r10], 0;
-    cvt.u64.u32 %rd20, %r10;
-    cvta.shared.u64 %rd20, %rd20;
+    cvt.u64.u32 %rd20, %r10; cvta.shared.u64 %rd20, %rd20;
     fence.proxy.async.shared::cta;
     {operation} //2
     + fence.proxy.async.shared::cta;
@@ -105,11 +104,8 @@ unfenced("an atomic operation at one address", stores="""
     + fence.proxy.async.shared::cta;
     bar.sync 0;""")
 unfenced("a matrix of stmatrix", stores="""
-    and.b32 %r31, %r1, 7;
-    mul.lo.u32 %r31, %r31, 16;
-    shr.u32 %r32, %r1, 5;
-    mad.lo.u32 %r31, %r32, 128, %r31;
-    add.u32 %r31, %r31, %r20;
+    and.b32 %r31, %r1, 7; mul.lo.u32 %r31, %r31, 16; shr.u32 %r32, %r1, 5;
+    mad.lo.u32 %r31, %r32, 128, %r31; add.u32 %r31, %r31, %r20;
     stmatrix.sync.aligned.m8n8.x1.shared.b16 [%r31], {%r1}; //2
     + fence.proxy.async.shared::cta;
     bar.sync 0;""")
@@ -125,17 +121,13 @@ ROUND:
     @%p1 cp.async.bulk.commit_group;
     @%p1 cp.async.bulk.wait_group.read 0;
     bar.sync 0;
-    add.u32 %r30, %r30, 1;
-    setp.lt.u32 %p9, %r30, 2;
-    @%p9 bra ROUND;
+    add.u32 %r30, %r30, 1; setp.lt.u32 %p9, %r30, 2; @%p9 bra ROUND;
     @%p1 cp.async.bulk.wait_group 0;
 """)
 
 PEER = """
-    mov.u32 %r33, %cluster_ctarank;
-    xor.b32 %r34, %r33, 1;
-    mapa.shared::cluster.u32 %r35, %r20, %r34;
-    mov.u32 %r36, gate;
+    mov.u32 %r33, %cluster_ctarank; xor.b32 %r34, %r33, 1;
+    mapa.shared::cluster.u32 %r35, %r20, %r34; mov.u32 %r36, gate;
     mapa.shared::cluster.u32 %r37, %r36, %r34;
 """
 """%r33 is this block's rank in a cluster of two; %r35 and %r37 are the tile and the mbarriers of the other block."""
@@ -159,18 +151,10 @@ PROXY.add("a copy to the other block of a cluster", NO_FENCE, blocks=2, cluster=
 
 PRODUCT = "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f0, %f1, %f2, %f3}, %rd20, %rd21, %p9, 1, 1, 0, 0;"
 TILES = """
-    mov.b32 %r30, 0x3C003C00;
-    mad.lo.u32 %r31, %r1, 16, %r20;
-    setp.lt.u32 %p8, %r1, 16;
-    cvt.u64.u32 %rd22, %r20;
-    shr.u64 %rd22, %rd22, 4;
-    or.b64 %rd20, %rd22, 0x0000001000080000;
-    add.u64 %rd21, %rd20, 128;
-    mov.f32 %f0, 0f00000000;
-    mov.f32 %f1, 0f00000000;
-    mov.f32 %f2, 0f00000000;
-    mov.f32 %f3, 0f00000000;
-    setp.ne.u32 %p9, 0, 0;
+    mov.b32 %r30, 0x3C003C00; mad.lo.u32 %r31, %r1, 16, %r20; setp.lt.u32 %p8, %r1, 16;
+    cvt.u64.u32 %rd22, %r20; shr.u64 %rd22, %rd22, 4; or.b64 %rd20, %rd22, 0x0000001000080000;
+    add.u64 %rd21, %rd20, 128; mov.f32 %f0, 0f00000000; mov.f32 %f1, 0f00000000;
+    mov.f32 %f2, 0f00000000; mov.f32 %f3, 0f00000000; setp.ne.u32 %p9, 0, 0;
 """
 """A lies in the first 2,048 bytes of the tile, B in 256 bytes behind it; %rd20 and %rd21 are their descriptors."""
 FILLED = """
@@ -213,8 +197,7 @@ BEHIND:
 
 GIVEN_BACK = Bug("synccheck", "wgmma in flight", threads=160, target="sm_90a", before=GATES["before"],
     body=made(1, 128) + TILES + f"""
-    setp.ge.u32 %p2, %r1, 128;
-    @%p2 bra PRODUCE;
+    setp.ge.u32 %p2, %r1, 128; @%p2 bra PRODUCE;
 {FILLED}
     fence.proxy.async.shared::cta;
     bar.sync 1, 128;
@@ -343,14 +326,9 @@ def ring(name: str, kind: str, *, parity: str, first: str, second: str, stages: 
     in_flight(name, kind, stops=True, body=(made(1, *[1] * (stages - 1), *[32] * stages) + f"""
     mov.u32 %r30, 0;
 ROUND:
-    rem.u32 %r31, %r30, {stages};
-    div.u32 %r32, %r30, {stages};
-    and.b32 %r32, %r32, 1;
-    xor.b32 %r33, %r32, 1;
-    mov.u32 %r34, gate;
-    mad.lo.u32 %r34, %r31, 8, %r34;
-    mad.lo.u32 %r35, %r31, 256, %r20;
-    @!%p6 bra CONSUME;
+    rem.u32 %r31, %r30, {stages}; div.u32 %r32, %r30, {stages}; and.b32 %r32, %r32, 1;
+    xor.b32 %r33, %r32, 1; mov.u32 %r34, gate; mad.lo.u32 %r34, %r31, 8, %r34;
+    mad.lo.u32 %r35, %r31, 256, %r20; @!%p6 bra CONSUME;
 EMPTY:
     mbarrier.try_wait.parity.shared::cta.b64 %p8, [%r34+{8 * stages}], %r33;
     @!%p8 bra EMPTY;
@@ -362,14 +340,11 @@ CONSUME:
 FULL:
     mbarrier.try_wait.parity.shared::cta.b64 %p8, [%r34], %r32; //waits
     @!%p8 bra FULL;
-    and.b32 %r36, %r1, 31;
-    mad.lo.u32 %r36, %r36, 4, %r35;
+    and.b32 %r36, %r1, 31; mad.lo.u32 %r36, %r36, 4, %r35;
     ld.shared.u32 %r6, [%r36]; //reads
     mbarrier.arrive.shared::cta.b64 _, [%r34+{8 * stages}];
 NEXT:
-    add.u32 %r30, %r30, 1;
-    setp.lt.u32 %p9, %r30, 4;
-    @%p9 bra ROUND;
+    add.u32 %r30, %r30, 1; setp.lt.u32 %p9, %r30, 4; @%p9 bra ROUND;
     st.global.u32 [%rd3], %r6;
 """).replace(f"//{first}", "//1").replace(f"//{second}", "//2"))
 
@@ -447,8 +422,7 @@ BYTES.add("made invalid before the copy is there", "mbarrier in use", body=made(
 BYTES.add("the producer of one stage does not come back", ENDLESS, stops=True, body=made(1, 32) + f"""
     mov.u32 %r30, 0;
 ROUND:
-    and.b32 %r31, %r30, 1;
-    @!%p6 bra CONSUME;
+    and.b32 %r31, %r30, 1; @!%p6 bra CONSUME;
     - setp.eq.u32 %p9, %r30, 1;
     - @%p9 bra CONSUME;
     {ARRIVE} [gate], 256; //2
@@ -457,9 +431,7 @@ CONSUME:
     mbarrier.try_wait.parity.shared::cta.b64 %p8, [gate], %r31; //1
     @!%p8 bra CONSUME;
     bar.sync 0;
-    add.u32 %r30, %r30, 1;
-    setp.lt.u32 %p9, %r30, 2;
-    @%p9 bra ROUND;
+    add.u32 %r30, %r30, 1; setp.lt.u32 %p9, %r30, 2; @%p9 bra ROUND;
 """)
 
 # -- races with copies -------------------------------------------------------------------------------------------------
@@ -501,9 +473,7 @@ race("another warp does not know that the copy was waited for", "WAR|RAW", body=
 race("a stage is given back before it was read", "WAR|RAW|WAW", body=made(1, 32) + f"""
     mov.u32 %r30, 0;
 ROUND:
-    and.b32 %r31, %r30, 1;
-    xor.b32 %r32, %r31, 1;
-    @!%p6 bra CONSUME;
+    and.b32 %r31, %r30, 1; xor.b32 %r32, %r31, 1; @!%p6 bra CONSUME;
 EMPTY:
     mbarrier.try_wait.parity.shared::cta.b64 %p8, [gate+8], %r32;
     @!%p8 bra EMPTY;
@@ -516,9 +486,7 @@ CONSUME:
     ld.shared.u32 %r6, [%r12]; //2
     + mbarrier.arrive.shared::cta.b64 _, [gate+8];
 NEXT:
-    add.u32 %r30, %r30, 1;
-    setp.lt.u32 %p9, %r30, 2;
-    @%p9 bra ROUND;
+    add.u32 %r30, %r30, 1; setp.lt.u32 %p9, %r30, 2; @%p9 bra ROUND;
     st.global.u32 [%rd3], %r6;
 """)
 
@@ -597,8 +565,7 @@ for scope in ("arrive", "wait"):
     @%p1 mbarrier.init.shared::cta.b64 [gate], 32;
     @%p1 fence.mbarrier_init.release.cluster;
 {MEET}{PEER}
-    mapa.shared::cluster.u32 %r38, %r10, %r34;
-    @%p5 bra WAIT;
+    mapa.shared::cluster.u32 %r38, %r10, %r34; @%p5 bra WAIT;
     st.shared.u32 [%r10], %r1;
     - {ARRIVES.format(arrives)} //2
     + {ARRIVES.format("cluster")}

@@ -38,8 +38,7 @@ bug(
     "read through a generic address",
     "ld.u32 %r6, [%rd7];",
     """
-    cvt.u64.u32 %rd6, %r10;
-    cvta.shared.u64 %rd6, %rd6;
+    cvt.u64.u32 %rd6, %r10; cvta.shared.u64 %rd6, %rd6;
     mapa.u64 %rd7, %rd6, 0;""",
 )
 bug("written", "st.shared::cluster.u32 [%r13], 7;")
@@ -86,8 +85,7 @@ CLUSTERS.add(
     bra END;
 WAIT:
     ld.acquire.cluster.shared.u32 %r6, [%r14];
-    setp.eq.u32 %p6, %r6, 0;
-    @%p6 bra WAIT;
+    setp.eq.u32 %p6, %r6, 0; @%p6 bra WAIT;
 END:
 """,
     before=".shared .align 16 .b8 tile[4096];\n.shared .align 4 .u32 flag;",

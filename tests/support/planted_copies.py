@@ -8,8 +8,7 @@ from planted_bug import Planted
 
 COPIES = Planted("copy", "synccheck")
 OWN = """
-    mul.wide.u32 %rd6, %r1, 4;
-    add.u64 %rd6, %rd2, %rd6;
+    mul.wide.u32 %rd6, %r1, 4; add.u64 %rd6, %rd2, %rd6;
     cp.async.ca.shared.global [%r10], [%rd6], 4; //2
 """
 """Each thread copies its element of x into its element of the tile."""
@@ -91,8 +90,7 @@ bug("a matrix loaded while it is copied", threads=32, body="""
 """)
 
 bug("overwritten before it has come", body="""
-    mul.wide.u32 %rd5, %r1, 4;
-    add.u64 %rd6, %rd2, %rd5;
+    mul.wide.u32 %rd5, %r1, 4; add.u64 %rd6, %rd2, %rd5;
     cp.async.ca.shared.global [%r10], [%rd6], 4; //2
     + cp.async.wait_all;
     st.shared.u32 [%r10], 5; //1
@@ -104,12 +102,8 @@ bug("overwritten before it has come", body="""
 
 for _name, _space, _base in (("shared memory", ".shared", "%r20"), ("a generic address", "", "%rd7")):
     bug(f"a tile loaded by wmma while it is copied, {_name}", threads=32, body=f"""
-    cvt.u64.u32 %rd7, %r20;
-    cvta.shared.u64 %rd7, %rd7;
-    mul.wide.u32 %rd5, %r1, 16;
-    add.u64 %rd6, %rd2, %rd5;
-    shl.b32 %r7, %r1, 4;
-    add.u32 %r7, %r7, %r20;
+    cvt.u64.u32 %rd7, %r20; cvta.shared.u64 %rd7, %rd7; mul.wide.u32 %rd5, %r1, 16;
+    add.u64 %rd6, %rd2, %rd5; shl.b32 %r7, %r1, 4; add.u32 %r7, %r7, %r20;
     cp.async.cg.shared.global [%r7], [%rd6], 16; //2
     + cp.async.wait_all;
     bar.warp.sync -1;

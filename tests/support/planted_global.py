@@ -28,17 +28,13 @@ bug("another block's element", "RAW|WAR", blocks=2, body="""
 bug("another warp's element before a barrier", "RAW", body="""
     st.global.u32 [%rd3], %r1; //2
     + bar.sync 0;
-    xor.b32 %r6, %r1, 32;
-    mul.wide.u32 %rd6, %r6, 4;
-    add.u64 %rd6, %rd1, %rd6;
+    xor.b32 %r6, %r1, 32; mul.wide.u32 %rd6, %r6, 4; add.u64 %rd6, %rd1, %rd6;
     ld.global.u32 %r7, [%rd6]; //1
     st.shared.u32 [%r10], %r7;
 """)
 
 bug("overwritten while another warp still reads", "WAR", body="""
-    xor.b32 %r6, %r1, 32;
-    mul.wide.u32 %rd6, %r6, 4;
-    add.u64 %rd6, %rd1, %rd6;
+    xor.b32 %r6, %r1, 32; mul.wide.u32 %rd6, %r6, 4; add.u64 %rd6, %rd1, %rd6;
     ld.global.u32 %r7, [%rd6]; //2
     + bar.sync 0;
     st.global.u32 [%rd3], %r7; //1
@@ -47,9 +43,7 @@ bug("overwritten while another warp still reads", "WAR", body="""
 bug("another lane's element without bar.warp.sync", "RAW", threads=32, body="""
     st.global.u32 [%rd3], %r1; //2
     + bar.warp.sync 0xffffffff;
-    xor.b32 %r6, %r1, 1;
-    mul.wide.u32 %rd6, %r6, 4;
-    add.u64 %rd6, %rd1, %rd6;
+    xor.b32 %r6, %r1, 1; mul.wide.u32 %rd6, %r6, 4; add.u64 %rd6, %rd1, %rd6;
     ld.global.u32 %r7, [%rd6]; //1
     st.shared.u32 [%r10], %r7;
 """)
@@ -81,8 +75,7 @@ bug("a flag without a fence", "RAW", threads=1, blocks=2, body="""
     bra END;
 WAIT:
     ld.relaxed.gpu.global.u32 %r6, [%rd1+4];
-    setp.ne.u32 %p6, %r6, 1;
-    @%p6 bra WAIT;
+    setp.ne.u32 %p6, %r6, 1; @%p6 bra WAIT;
     fence.acq_rel.gpu;
     ld.global.u32 %r7, [%rd1+8]; //1
     st.shared.u32 [%r10], %r7;
@@ -96,8 +89,7 @@ bug("a flag polled without a fence after it", "RAW", threads=1, blocks=2, body="
     bra END;
 WAIT:
     ld.relaxed.gpu.global.u32 %r6, [%rd1+4];
-    setp.ne.u32 %p6, %r6, 1;
-    @%p6 bra WAIT;
+    setp.ne.u32 %p6, %r6, 1; @%p6 bra WAIT;
     + fence.acq_rel.gpu;
     ld.global.u32 %r7, [%rd1+8]; //1
     st.shared.u32 [%r10], %r7;
@@ -112,8 +104,7 @@ bug("a flag that is released, data after it", "RAW|WAR", threads=1, blocks=2, bo
     bra END;
 WAIT:
     ld.acquire.gpu.global.u32 %r6, [%rd1+4];
-    setp.ne.u32 %p6, %r6, 1;
-    @%p6 bra WAIT;
+    setp.ne.u32 %p6, %r6, 1; @%p6 bra WAIT;
     ld.global.u32 %r7, [%rd1+8]; //1
     st.shared.u32 [%r10], %r7;
 END:
@@ -126,8 +117,7 @@ bug("a flag stored plainly", "RAW", threads=1, blocks=2, body="""
     bra END;
 WAIT:
     ld.volatile.global.u32 %r6, [%rd1+4]; //1
-    setp.ne.u32 %p6, %r6, 1;
-    @%p6 bra WAIT;
+    setp.ne.u32 %p6, %r6, 1; @%p6 bra WAIT;
 END:
 """)
 
@@ -135,8 +125,7 @@ bug("the last block sums without a fence", "RAW", threads=1, blocks=3, body="""
     st.global.u32 [%rd3+16], %r2; //2
     + membar.gl;
     atom.global.inc.u32 %r6, [%rd1], 99;
-    setp.ne.u32 %p6, %r6, 7;
-    @%p6 bra END;
+    setp.ne.u32 %p6, %r6, 7; @%p6 bra END;
     ld.global.u32 %r7, [%rd1+16]; //1
     st.shared.u32 [%r10], %r7;
 END:
@@ -145,8 +134,7 @@ END:
 bug("a lock given back without a fence", "RAW|WAR|WAW", threads=1, blocks=3, body="""
 LOCK:
     atom.global.cas.b32 %r6, [%rd1+4], 5, 1;
-    setp.ne.u32 %p6, %r6, 5;
-    @%p6 bra LOCK;
+    setp.ne.u32 %p6, %r6, 5; @%p6 bra LOCK;
     membar.gl;
     ld.global.u32 %r7, [%rd1]; //1
     add.u32 %r7, %r7, 1;
@@ -171,10 +159,7 @@ bug("16-byte stores that overlap others", "WAW", threads=16, one_line=True, body
 """)
 
 bug("bytes through generic addresses", "RAW", body="""
-    cvt.u64.u32 %rd6, %r1;
-    add.u64 %rd6, %rd1, %rd6;
-    xor.b32 %r6, %r1, 32;
-    cvt.u64.u32 %rd7, %r6;
+    cvt.u64.u32 %rd6, %r1; add.u64 %rd6, %rd1, %rd6; xor.b32 %r6, %r1, 32; cvt.u64.u32 %rd7, %r6;
     add.u64 %rd7, %rd1, %rd7;
     st.u8 [%rd6], %r1; //2
     + bar.sync 0;
@@ -187,8 +172,7 @@ LAST = """
     @%p1 st.shared.u32 [%r20], %r8;
     bar.sync 0;
     ld.shared.u32 %r8, [%r20];
-    setp.ne.u32 %p6, %r8, 6;
-    @%p6 bra END;
+    setp.ne.u32 %p6, %r8, 6; @%p6 bra END;
     ld.global.u32 %r6, [%rd12]; //1
 END:
     mov.u32 %r7, 0;
@@ -225,8 +209,7 @@ bug("only thread 0 waits for the flag", "RAW", blocks=2, body="""
     @!%p1 bra ON;
     AGAIN:
     ld.acquire.gpu.global.u32 %r6, [%rd1+512];
-    setp.ne.u32 %p6, %r6, 7;
-    @%p6 bra AGAIN;
+    setp.ne.u32 %p6, %r6, 7; @%p6 bra AGAIN;
     ON:
     + bar.sync 0;
     ld.global.u32 %r6, [%rd12]; //1

@@ -68,9 +68,7 @@ bug("a half", body="""
 """)
 
 bug("every other double", threads=32, body="""
-    mad.lo.u32 %r13, %r1, 8, %r20;
-    and.b32 %r6, %r1, 1;
-    setp.eq.u32 %p6, %r6, 0;
+    mad.lo.u32 %r13, %r1, 8, %r20; and.b32 %r6, %r1, 1; setp.eq.u32 %p6, %r6, 0;
     - @%p6 st.shared.u64 [%r13], 1;
     + st.shared.u64 [%r13], 1;
     ld.shared.f64 %fd1, [%r13]; //1
@@ -91,8 +89,7 @@ bug("dynamic shared memory", before=".extern .shared .align 16 .b8 tile[];", sha
 """)
 
 bug("shared memory through a generic address", body="""
-    cvt.u64.u32 %rd6, %r10;
-    cvta.shared.u64 %rd6, %rd6;
+    cvt.u64.u32 %rd6, %r10; cvta.shared.u64 %rd6, %rd6;
     + st.u32 [%rd6], %r1;
     ld.u32 %r6, [%rd6]; //1
     st.global.u32 [%rd3], %r6;
@@ -121,8 +118,7 @@ bug("an output is added to", out="out", body="""
 """)
 
 bug("every other element of an output", out="out", body="""
-    and.b32 %r6, %r1, 1;
-    setp.eq.u32 %p6, %r6, 0;
+    and.b32 %r6, %r1, 1; setp.eq.u32 %p6, %r6, 0;
     - @%p6 st.global.u32 [%rd3], %r1;
     + st.global.u32 [%rd3], %r1;
     ld.global.u32 %r7, [%rd3]; //1

@@ -40,10 +40,8 @@ def overrun(name: str, *, body: str, **options: Any) -> None:
 
 
 DEPOT = """
-    .local .align 16 .b8 __local_depot0[64];
-    .reg .b64 %SP, %SPL;
-    mov.u64 %SPL, __local_depot0;
-    cvta.local.u64 %SP, %SPL;
+    .local .align 16 .b8 __local_depot0[64]; .reg .b64 %SP, %SPL;
+    mov.u64 %SPL, __local_depot0; cvta.local.u64 %SP, %SPL;
     st.local.v4.u32 [%SPL], {%r1, %r1, %r1, %r1};
     st.local.v4.u32 [%SPL+16], {%r1, %r1, %r1, %r1};
     st.local.v4.u32 [%SPL+32], {%r1, %r1, %r1, %r1};
@@ -68,9 +66,7 @@ local("a variable", body="""
 """)
 
 local("an index beyond what is filled", body="""
-    mov.u32 %r6, own;
-    and.b32 %r7, %r1, 3;
-    mad.lo.u32 %r6, %r7, 4, %r6;
+    mov.u32 %r6, own; and.b32 %r7, %r1, 3; mad.lo.u32 %r6, %r7, 4, %r6;
     st.local.v2.u32 [own], {%r1, %r1};
     + st.local.v2.u32 [own+8], {%r1, %r1};
     ld.local.u32 %r7, [%r6]; //1
@@ -106,8 +102,7 @@ local("added to", body="""
 """)
 
 local("half of an argument is passed", before=TILE + FUNCTION, body="""
-    .param .align 8 .b8 passed[8];
-    .param .b32 back;
+    .param .align 8 .b8 passed[8]; .param .b32 back;
     st.param.b32 [passed], %r1;
     + st.param.b32 [passed+4], %r1;
     call (back), twice, (passed);
@@ -137,15 +132,13 @@ local("padding is copied along with it", body="""
 
 register("a sum that does not begin at zero", body="""
     + mov.u32 %r30, 0;
-    add.u32 %r30, %r30, %r1;
-    add.u32 %r30, %r30, %r1;
+    add.u32 %r30, %r30, %r1; add.u32 %r30, %r30, %r1;
     st.global.u32 [%rd3], %r30; //1
 """)
 
 register("in the lanes that a guard excludes", body="""
     + mov.u32 %r30, 5;
-    @%p2 mov.u32 %r30, %r1;
-    add.u32 %r31, %r30, 1;
+    @%p2 mov.u32 %r30, %r1; add.u32 %r31, %r30, 1;
     - st.global.u32 [%rd3], %r31; //1
     + @%p2 st.global.u32 [%rd3], %r31;
 """)
@@ -153,8 +146,7 @@ register("in the lanes that a guard excludes", body="""
 register("excluded lanes that only compute", body="""
     @%p4 mov.u32 %r30, %r1;
     - @!%p4 st.global.u32 [%rd3], %r30; //1
-    mul.lo.u32 %r31, %r30, 3;
-    selp.b32 %r32, %r31, 0, %p4;
+    mul.lo.u32 %r31, %r30, 3; selp.b32 %r32, %r31, 0, %p4;
     st.global.u32 [%rd11], %r32;
 """, threads=32)
 
@@ -220,11 +212,8 @@ register("the accumulator of a loop", body="""
     mov.u32 %r7, 0;
     + mov.f32 %f5, 0f00000000;
     AGAIN:
-    cvt.rn.f32.u32 %f6, %r7;
-    fma.rn.f32 %f5, %f6, %f6, %f5;
-    add.u32 %r7, %r7, 1;
-    setp.lt.u32 %p6, %r7, 4;
-    @%p6 bra AGAIN;
+    cvt.rn.f32.u32 %f6, %r7; fma.rn.f32 %f5, %f6, %f6, %f5; add.u32 %r7, %r7, 1;
+    setp.lt.u32 %p6, %r7, 4; @%p6 bra AGAIN;
     st.global.f32 [%rd3], %f5; //1
 """)
 
@@ -265,8 +254,7 @@ overrun("an atomic operation", body="""
 """)
 
 overrun("through a generic address", body="""
-    cvt.u64.u32 %rd6, %r10;
-    cvta.shared.u64 %rd6, %rd6;
+    cvt.u64.u32 %rd6, %r10; cvta.shared.u64 %rd6, %rd6;
     - st.u32 [%rd6+4], %r1; //1
     + st.u32 [%rd6], %r1;
 """)
@@ -289,42 +277,31 @@ overrun("rows of a matrix", threads=32, body="""
 """)
 
 local_overrun("a store behind an array of local memory", body="""
-    add.u64 %rd6, %SPL, 0;
-    add.u64 %rd7, %SPL, 32;
-    add.u64 %rd9, %rd6, %rd8;
+    add.u64 %rd6, %SPL, 0; add.u64 %rd7, %SPL, 32; add.u64 %rd9, %rd6, %rd8;
     st.local.u32 [%rd9], %r1; //1
     ld.local.u32 %r6, [%rd7];
     st.global.u32 [%rd3], %r6;
 """)
 
 local_overrun("a load behind an array of local memory", body="""
-    add.u64 %rd6, %SP, 0;
-    add.u64 %rd7, %SP, 32;
-    add.u64 %rd9, %rd6, %rd8;
+    add.u64 %rd6, %SP, 0; add.u64 %rd7, %SP, 32; add.u64 %rd9, %rd6, %rd8;
     ld.u32 %r6, [%rd9]; //1
     ld.u32 %r7, [%rd7];
     st.global.u32 [%rd3], %r6;
 """)
 
 local_overrun("a load in front of an array of local memory", body="""
-    add.u64 %rd6, %SPL, 0;
-    add.u64 %rd7, %SPL, 32;
-    add.u64 %rd9, %rd7, 28;
-    sub.u64 %rd9, %rd9, %rd8;
+    add.u64 %rd6, %SPL, 0; add.u64 %rd7, %SPL, 32; add.u64 %rd9, %rd7, 28; sub.u64 %rd9, %rd9, %rd8;
     ld.local.u32 %r6, [%rd9]; //1
     ld.local.u32 %r7, [%rd6];
     st.global.u32 [%rd3], %r6;
 """)
 
 local_overrun("the whole warp leaves an array of local memory", body="""
-    add.u64 %rd6, %SPL, 0;
-    add.u64 %rd7, %SPL, 32;
-    mov.u64 %rd9, %rd6;
-    mov.u32 %r8, 0;
+    add.u64 %rd6, %SPL, 0; add.u64 %rd7, %SPL, 32; mov.u64 %rd9, %rd6; mov.u32 %r8, 0;
     NEXT:
     ld.local.u32 %r6, [%rd9]; //1
-    add.u64 %rd9, %rd9, 4;
-    add.u32 %r8, %r8, 1;
+    add.u64 %rd9, %rd9, 4; add.u32 %r8, %r8, 1;
     - setp.lt.u32 %p6, %r8, 9;
     + setp.lt.u32 %p6, %r8, 8;
     @%p6 bra NEXT;

@@ -19,8 +19,7 @@ def copied(name: str, *, body: str, **options: Any) -> None:
 
 # fmt: off
 copied("a copy is read without waiting for its mbarrier", body=made(64) + """
-    mul.wide.u32 %rd20, %r1, 4;
-    add.u64 %rd20, %rd2, %rd20;
+    mul.wide.u32 %rd20, %r1, 4; add.u64 %rd20, %rd2, %rd20;
     cp.async.ca.shared.global [%r10], [%rd20], 4; //2
     cp.async.mbarrier.arrive.noinc.shared::cta.b64 [gate];
 WAIT:
@@ -31,8 +30,7 @@ WAIT:
 """)
 
 copied("a copy is read before its second phase", body=made(64) + """
-    mul.wide.u32 %rd20, %r1, 4;
-    add.u64 %rd20, %rd2, %rd20;
+    mul.wide.u32 %rd20, %r1, 4; add.u64 %rd20, %rd2, %rd20;
     cp.async.ca.shared.global [%r10], [%rd20], 4;
     cp.async.mbarrier.arrive.noinc.shared::cta.b64 [gate];
 WAIT:
@@ -48,12 +46,8 @@ WAIT:
 """)
 
 copied("a copy is loaded as a matrix without waiting", threads=32, body=made(32) + """
-    mov.u32 %r30, 0;
-    shl.b32 %r31, %r1, 4;
-    add.u32 %r31, %r31, %r20;
-    mul.wide.u32 %rd20, %r1, 4;
-    shl.b64 %rd20, %rd20, 2;
-    add.u64 %rd20, %rd2, %rd20;
+    mov.u32 %r30, 0; shl.b32 %r31, %r1, 4; add.u32 %r31, %r31, %r20; mul.wide.u32 %rd20, %r1, 4;
+    shl.b64 %rd20, %rd20, 2; add.u64 %rd20, %rd2, %rd20;
     cp.async.cg.shared.global [%r31], [%rd20], 16; //2
     cp.async.mbarrier.arrive.noinc.shared::cta.b64 [gate];
 WAIT:

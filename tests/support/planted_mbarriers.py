@@ -28,8 +28,7 @@ def ring(bug: str, *, first: str, second: str) -> str:
     text = """
     mov.u32 %r30, 0;
 ROUND:
-    and.b32 %r31, %r30, 1;
-    xor.b32 %r32, %r31, 1;
+    and.b32 %r31, %r30, 1; xor.b32 %r32, %r31, 1;
     {bug}
     @!%p2 bra CONSUME;
 EMPTY:
@@ -45,9 +44,7 @@ FULL:
     ld.shared.u32 %r6, [%r12];
     mbarrier.arrive.shared::cta.b64 _, [gate+8]; //consumer arrives
 NEXT:
-    add.u32 %r30, %r30, 1;
-    setp.lt.u32 %p9, %r30, 3;
-    @%p9 bra ROUND;
+    add.u32 %r30, %r30, 1; setp.lt.u32 %p9, %r30, 3; @%p9 bra ROUND;
     st.global.u32 [%rd3], %r6;
 """
     return made(32, 32) + text.format(bug=bug).replace(f"//{first}", "//1").replace(f"//{second}", "//2")
@@ -115,9 +112,7 @@ WAIT:
     @!%p8 bra WAIT;
     ld.shared.u32 %r6, [%r12];
     bar.sync 0;
-    add.u32 %r30, %r30, 1;
-    setp.lt.u32 %p9, %r30, 2;
-    @%p9 bra ROUND;
+    add.u32 %r30, %r30, 1; setp.lt.u32 %p9, %r30, 2; @%p9 bra ROUND;
     st.global.u32 [%rd3], %r6;
 """)
 
@@ -164,9 +159,7 @@ WAIT:
     mbarrier.test_wait.parity.shared::cta.b64 %p8, [gate], %r31; //1
     @!%p8 bra WAIT;
     bar.sync 0;
-    add.u32 %r30, %r30, 1;
-    setp.lt.u32 %p9, %r30, 2;
-    @%p9 bra ROUND;
+    add.u32 %r30, %r30, 1; setp.lt.u32 %p9, %r30, 2; @%p9 bra ROUND;
     st.global.u32 [%rd3], %r30;
 """)
 
@@ -203,9 +196,7 @@ bug("bytes that nobody reports", WAIT, stops=True, body=made(1) + """
     @%p6 mbarrier.complete_tx.shared::cta.b64 [gate], 64;
 WAIT:
     mbarrier.try_wait.parity.shared::cta.b64 %p8, [gate], 0; //1
-    selp.u32 %r6, 1, 0, %p8;
-    setp.eq.s32 %p9, %r6, 0;
-    @%p9 bra WAIT;
+    selp.u32 %r6, 1, 0, %p8; setp.eq.s32 %p9, %r6, 0; @%p9 bra WAIT;
     st.global.u32 [%rd3], %r1;
 """)
 

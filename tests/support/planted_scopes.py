@@ -21,8 +21,7 @@ bug("a fence of the block before a flag", "RAW", threads=1, blocks=2, body="""
     bra END;
 WAIT:
     ld.acquire.gpu.global.u32 %r6, [%rd1+4];
-    setp.ne.u32 %p6, %r6, 1;
-    @%p6 bra WAIT;
+    setp.ne.u32 %p6, %r6, 1; @%p6 bra WAIT;
     ld.global.u32 %r7, [%rd1+8]; //1
     st.shared.u32 [%r10], %r7;
 END:
@@ -33,8 +32,7 @@ bug("the last block sums behind a fence of the block", "RAW", threads=1, blocks=
     - membar.cta;
     + membar.gl;
     atom.global.inc.u32 %r6, [%rd1], 99;
-    setp.ne.u32 %p6, %r6, 7;
-    @%p6 bra END;
+    setp.ne.u32 %p6, %r6, 7; @%p6 bra END;
     membar.gl;
     ld.global.u32 %r7, [%rd1+16]; //1
     st.shared.u32 [%r10], %r7;
@@ -50,8 +48,7 @@ bug("each thread's fence of the block, then a ticket", "RAW", blocks=2, body="""
     @%p1 st.shared.u32 [%r20], %r8;
     bar.sync 0;
     ld.shared.u32 %r8, [%r20];
-    setp.ne.u32 %p6, %r8, 6;
-    @%p6 bra END;
+    setp.ne.u32 %p6, %r8, 6; @%p6 bra END;
     ld.global.u32 %r6, [%rd12]; //1
 END:
     mov.u32 %r7, 0;
@@ -64,8 +61,7 @@ bug("a flag stored for the block", "RAW", threads=1, blocks=2, body="""
     bra END;
 WAIT:
     ld.relaxed.gpu.global.u32 %r6, [%rd1+4]; //1
-    setp.ne.u32 %p6, %r6, 1;
-    @%p6 bra WAIT;
+    setp.ne.u32 %p6, %r6, 1; @%p6 bra WAIT;
 END:
 """)
 
@@ -76,8 +72,7 @@ bug("a flag loaded for the block", "RAW", threads=1, blocks=2, body="""
 WAIT:
     - ld.acquire.cta.global.u32 %r6, [%rd1+4]; //1
     + ld.acquire.gpu.global.u32 %r6, [%rd1+4];
-    setp.ne.u32 %p6, %r6, 1;
-    @%p6 bra WAIT;
+    setp.ne.u32 %p6, %r6, 1; @%p6 bra WAIT;
 END:
 """)
 
@@ -87,8 +82,7 @@ bug("a counter of all blocks", "WAW", blocks=2, one_line=True, body="""
 """)
 
 bug("a counter of each block", "WAW", blocks=2, one_line=True, body="""
-    mul.wide.u32 %rd6, %r2, 4;
-    add.u64 %rd6, %rd1, %rd6;
+    mul.wide.u32 %rd6, %r2, 4; add.u64 %rd6, %rd1, %rd6;
     - red.cta.global.add.u32 [%rd1], 1; //1
     + red.cta.global.add.u32 [%rd6], 1;
 """)
@@ -105,8 +99,7 @@ def lock(take: str, behind: str, give: str) -> str:
     @!%p3 bra END;
 LOCK:
     {take}
-    setp.ne.u32 %p6, %r6, 5;
-    @%p6 bra LOCK;
+    setp.ne.u32 %p6, %r6, 5; @%p6 bra LOCK;
     {behind}
     ld.global.u32 %r7, [%rd1]; //1
     add.u32 %r7, %r7, 1;

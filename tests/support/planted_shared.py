@@ -35,8 +35,7 @@ bug("all lanes store to one word", "WAW", threads=32, one_line=True, body="""
 """)
 
 bug("two lanes of a store share a word", "WAW", threads=32, one_line=True, body="""
-    shr.u32 %r6, %r1, 1;
-    mad.lo.u32 %r6, %r6, 4, %r20;
+    shr.u32 %r6, %r1, 1; mad.lo.u32 %r6, %r6, 4, %r20;
     - st.shared.u32 [%r6], %r1; //1
     + st.shared.u32 [%r10], %r1;
 """)
@@ -80,9 +79,7 @@ JOIN:
 """)
 
 bug("16-byte accesses", "RAW", body="""
-    mad.lo.u32 %r13, %r1, 16, %r20;
-    xor.b32 %r6, %r1, 32;
-    mad.lo.u32 %r14, %r6, 16, %r20;
+    mad.lo.u32 %r13, %r1, 16, %r20; xor.b32 %r6, %r1, 32; mad.lo.u32 %r14, %r6, 16, %r20;
     st.shared.v4.u32 [%r13], {%r1, %r1, %r1, %r1}; //2
     + bar.sync 0;
     ld.shared.v4.u32 {%r15, %r16, %r17, %r18}, [%r14]; //1
@@ -91,9 +88,7 @@ bug("16-byte accesses", "RAW", body="""
 
 for _type, _size, _register in (("u8", 1, "%r15"), ("u16", 2, "%r15"), ("u64", 8, "%rd15")):
     bug(f"{_size}-byte accesses", "RAW", body=f"""
-    mad.lo.u32 %r13, %r1, {_size}, %r20;
-    xor.b32 %r6, %r1, 32;
-    mad.lo.u32 %r14, %r6, {_size}, %r20;
+    mad.lo.u32 %r13, %r1, {_size}, %r20; xor.b32 %r6, %r1, 32; mad.lo.u32 %r14, %r6, {_size}, %r20;
     mov.{"u64" if _size == 8 else "u32"} {_register}, 3;
     st.shared.{_type} [%r13], {_register}; //2
     + bar.sync 0;
@@ -110,9 +105,7 @@ bug("a word of all, stored and loaded", "RAW", body="""
 """)
 
 bug("through generic addresses", "RAW", body="""
-    cvt.u64.u32 %rd6, %r10;
-    cvta.shared.u64 %rd6, %rd6;
-    cvt.u64.u32 %rd7, %r12;
+    cvt.u64.u32 %rd6, %r10; cvta.shared.u64 %rd6, %rd6; cvt.u64.u32 %rd7, %r12;
     cvta.shared.u64 %rd7, %rd7;
     st.u32 [%rd6], %r1; //2
     + bar.sync 0;
@@ -180,9 +173,7 @@ ROUND:
     bar.sync 0;
     ld.shared.u32 %r6, [%r12]; //2
     + bar.sync 0;
-    add.u32 %r7, %r7, 1;
-    setp.lt.u32 %p6, %r7, 3;
-    @%p6 bra ROUND;
+    add.u32 %r7, %r7, 1; setp.lt.u32 %p6, %r7, 3; @%p6 bra ROUND;
     st.global.u32 [%rd3], %r6;
 """)
 
@@ -191,8 +182,7 @@ bug("a sum in a tree without barriers", "RAW|WAR", threads=128, body="""
     bar.sync 0;
     shr.u32 %r7, %r3, 1;
 LEVEL:
-    setp.ge.u32 %p6, %r1, %r7;
-    @%p6 bra NEXT;
+    setp.ge.u32 %p6, %r1, %r7; @%p6 bra NEXT;
     mad.lo.u32 %r8, %r7, 4, %r10;
     ld.shared.u32 %r6, [%r8]; //1
     ld.shared.u32 %r9, [%r10];
@@ -200,9 +190,7 @@ LEVEL:
     st.shared.u32 [%r10], %r9; //2
 NEXT:
     + bar.sync 0;
-    shr.u32 %r7, %r7, 1;
-    setp.gt.u32 %p6, %r7, 0;
-    @%p6 bra LEVEL;
+    shr.u32 %r7, %r7, 1; setp.gt.u32 %p6, %r7, 0; @%p6 bra LEVEL;
 """)
 
 bug("a flag stored plainly", "RAW", body="""
@@ -214,8 +202,7 @@ bug("a flag stored plainly", "RAW", body="""
     bra END;
 WAIT:
     ld.volatile.shared.u32 %r6, [tile]; //1
-    setp.eq.u32 %p6, %r6, 0;
-    @%p6 bra WAIT;
+    setp.eq.u32 %p6, %r6, 0; @%p6 bra WAIT;
 END:
 """)
 
@@ -229,8 +216,7 @@ bug("a flag without a fence", "RAW", body="""
     bra END;
 WAIT:
     ld.volatile.shared.u32 %r6, [tile];
-    setp.eq.u32 %p6, %r6, 0;
-    @%p6 bra WAIT;
+    setp.eq.u32 %p6, %r6, 0; @%p6 bra WAIT;
     ld.shared.u32 %r7, [tile+64]; //1
     st.global.u32 [%rd3], %r7;
 END:
@@ -240,15 +226,13 @@ bug("matrix loaded before all rows are stored", "RAW", body="""
     mad.lo.u32 %r13, %r1, 16, %r20;
     st.shared.v4.u32 [%r13], {%r1, %r1, %r1, %r1}; //2
     + bar.sync 0;
-    xor.b32 %r6, %r1, 32;
-    mad.lo.u32 %r14, %r6, 16, %r20;
+    xor.b32 %r6, %r1, 32; mad.lo.u32 %r14, %r6, 16, %r20;
     ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%r15, %r16, %r17, %r18}, [%r14]; //1
     st.global.u32 [%rd3], %r15;
 """)
 
 bug("another warp's asynchronous copy", "RAW", body="""
-    mul.wide.u32 %rd6, %r1, 4;
-    add.u64 %rd6, %rd2, %rd6;
+    mul.wide.u32 %rd6, %r1, 4; add.u64 %rd6, %rd2, %rd6;
     cp.async.ca.shared.global [%r10], [%rd6], 4; //2
     cp.async.commit_group;
     cp.async.wait_group 0;
@@ -270,8 +254,7 @@ bug("an asynchronous copy over what is still read", "WAR", body="""
 bug("a warp that has not waited raises the flag of another", "RAW", threads=96, body="""
     @%p1 st.shared.u32 [%r20+2048], 0;
     bar.sync 0;
-    setp.gt.u32 %p6, %r1, 63;
-    @%p6 bra READ;
+    setp.gt.u32 %p6, %r1, 63; @%p6 bra READ;
     @!%p2 bra RAISE;
     st.shared.u32 [%r10], %r1; //2
     membar.cta;
@@ -283,8 +266,7 @@ RAISE:
     bra END;
 READ:
     ld.volatile.shared.u32 %r7, [%r20+2048];
-    setp.eq.u32 %p7, %r7, 0;
-    @%p7 bra READ;
+    setp.eq.u32 %p7, %r7, 0; @%p7 bra READ;
     ld.shared.u32 %r6, [%r12]; //1
 END:
     mov.u32 %r7, 0;

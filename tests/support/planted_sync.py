@@ -41,25 +41,21 @@ BARRIERS.add("lanes go round a different number of times", "divergent barrier", 
     + mov.u32 %r7, 3;
 ROUND:
     bar.sync 0; //1
-    sub.u32 %r7, %r7, 1;
-    setp.gt.s32 %p6, %r7, 0;
-    @%p6 bra ROUND;
+    sub.u32 %r7, %r7, 1; setp.gt.s32 %p6, %r7, 0; @%p6 bra ROUND;
     st.global.u32 [%rd3], %r1; //2
 """)
 
 BARRIERS.add("a round that some lanes skip", "divergent barrier", threads=32, body="""
     mov.u32 %r7, 0;
 ROUND:
-    add.u32 %r8, %r21, %r7;
-    and.b32 %r8, %r8, 1;
+    add.u32 %r8, %r21, %r7; and.b32 %r8, %r8, 1;
     - setp.eq.u32 %p6, %r8, 0;
     + setp.eq.u32 %p6, %r7, 0;
     @%p6 bra NEXT;
     bar.sync 0; //1
 NEXT:
     add.u32 %r7, %r7, 1; //2
-    setp.lt.u32 %p7, %r7, 2;
-    @%p7 bra ROUND;
+    setp.lt.u32 %p7, %r7, 2; @%p7 bra ROUND;
 """)
 
 BARRIERS.add("barrier.sync.aligned of half a warp", "divergent barrier", threads=32, body="""
@@ -132,9 +128,7 @@ BARRIERS.add("a loop that warps leave after different rounds", "divergent block"
     + mov.u32 %r7, 2;
 ROUND:
     bar.sync 0; //1
-    sub.u32 %r7, %r7, 1;
-    setp.gt.s32 %p6, %r7, 0;
-    @%p6 bra ROUND;
+    sub.u32 %r7, %r7, 1; setp.gt.s32 %p6, %r7, 0; @%p6 bra ROUND;
     bar.sync 0; //2
     st.global.u32 [%rd3], %r1;
 """)
@@ -145,9 +139,7 @@ BARRIERS.add("a loop that a warp leaves to exit", "divergent block", body="""
     + mov.u32 %r7, 2;
 ROUND:
     bar.sync 0; //1
-    sub.u32 %r7, %r7, 1;
-    setp.gt.s32 %p6, %r7, 0;
-    @%p6 bra ROUND;
+    sub.u32 %r7, %r7, 1; setp.gt.s32 %p6, %r7, 0; @%p6 bra ROUND;
     st.global.u32 [%rd3], %r1;
 """)
 
@@ -173,9 +165,7 @@ ROUND:
     - setp.eq.and.u32 %p6, %r7, 2, %p2;
     - @%p6 exit;
     bar.sync 0;
-    sub.u32 %r7, %r7, 1;
-    setp.gt.s32 %p6, %r7, 0;
-    @%p6 bra ROUND;
+    sub.u32 %r7, %r7, 1; setp.gt.s32 %p6, %r7, 0; @%p6 bra ROUND;
     st.global.u32 [%rd3], %r1;
 """)
 
@@ -184,9 +174,7 @@ BARRIERS.add("a loop that a warp without work skips", "divergent block", body=""
     - @%p2 bra DONE;
 ROUND:
     bar.sync 0; //1
-    sub.u32 %r7, %r7, 1;
-    setp.gt.s32 %p6, %r7, 0;
-    @%p6 bra ROUND;
+    sub.u32 %r7, %r7, 1; setp.gt.s32 %p6, %r7, 0; @%p6 bra ROUND;
 DONE:
     bar.sync 0; //2
     st.global.u32 [%rd3], %r1;

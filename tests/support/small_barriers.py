@@ -26,9 +26,7 @@ CONS:
     setp.lt.u32 %p8, %r30, 2;
     @%p8 bar.arrive 2, 64;
 N:
-    add.u32 %r30, %r30, 1;
-    setp.lt.u32 %p9, %r30, 3;
-    @%p9 bra L;
+    add.u32 %r30, %r30, 1; setp.lt.u32 %p9, %r30, 3; @%p9 bra L;
     st.global.u32 [%rd3], %r6;
 """)
 
@@ -43,9 +41,7 @@ CONS:
     bar.sync 1, 64;
     ld.shared.u32 %r6, [%r12];
 N:
-    add.u32 %r30, %r30, 1;
-    setp.lt.u32 %p9, %r30, 3;
-    @%p9 bra L;
+    add.u32 %r30, %r30, 1; setp.lt.u32 %p9, %r30, 3; @%p9 bra L;
     st.global.u32 [%rd3], %r6;
 """)
 
@@ -99,9 +95,7 @@ wrong("a loop that warps leave to end", ("synccheck", "divergent block"), body="
     add.u32 %r31, %r22, 1;
 L:
     bar.sync 0;
-    sub.u32 %r31, %r31, 1;
-    setp.gt.s32 %p9, %r31, 0;
-    @%p9 bra L;
+    sub.u32 %r31, %r31, 1; setp.gt.s32 %p9, %r31, 0; @%p9 bra L;
     st.global.u32 [%rd3], %r1;
 """)
 
@@ -109,9 +103,7 @@ wrong("a loop that warps leave for another barrier", ("synccheck", "divergent bl
     add.u32 %r31, %r22, 1;
 L:
     bar.sync 0;
-    sub.u32 %r31, %r31, 1;
-    setp.gt.s32 %p9, %r31, 0;
-    @%p9 bra L;
+    sub.u32 %r31, %r31, 1; setp.gt.s32 %p9, %r31, 0; @%p9 bra L;
     bar.sync 0;
     st.global.u32 [%rd3], %r1;
 """)
@@ -145,9 +137,7 @@ L:
     bar.sync 0;
     ld.shared.u32 %r6, [%r12];
     bar.sync 0;
-    add.u32 %r30, %r30, 1;
-    setp.lt.u32 %p9, %r30, 4;
-    @%p9 bra L;
+    add.u32 %r30, %r30, 1; setp.lt.u32 %p9, %r30, 4; @%p9 bra L;
     st.global.u32 [%rd3], %r6;
 """)
 
@@ -157,25 +147,19 @@ L:
     st.shared.u32 [%r10], %r30;
     bar.sync 0;
     ld.shared.u32 %r6, [%r12];
-    add.u32 %r30, %r30, 1;
-    setp.lt.u32 %p9, %r30, 4;
-    @%p9 bra L;
+    add.u32 %r30, %r30, 1; setp.lt.u32 %p9, %r30, 4; @%p9 bra L;
     st.global.u32 [%rd3], %r6;
 """)
 
 clean("two buffers, one barrier a round", body="""
     mov.u32 %r30, 0;
 L:
-    and.b32 %r31, %r30, 1;
-    shl.b32 %r31, %r31, 11;
-    add.u32 %r32, %r10, %r31;
+    and.b32 %r31, %r30, 1; shl.b32 %r31, %r31, 11; add.u32 %r32, %r10, %r31;
     add.u32 %r33, %r12, %r31;
     st.shared.u32 [%r32], %r30;
     bar.sync 0;
     ld.shared.u32 %r6, [%r33];
-    add.u32 %r30, %r30, 1;
-    setp.lt.u32 %p9, %r30, 5;
-    @%p9 bra L;
+    add.u32 %r30, %r30, 1; setp.lt.u32 %p9, %r30, 5; @%p9 bra L;
     st.global.u32 [%rd3], %r6;
 """)
 
@@ -200,13 +184,10 @@ wrong("a barrier before, not between", RAW, body="""
 """)
 
 wrong("uneven rounds", ANY_SYNC, body="""
-    mov.u32 %r30, 0;
-    add.u32 %r31, %r22, 1;
+    mov.u32 %r30, 0; add.u32 %r31, %r22, 1;
 L:
     bar.sync 0;
-    add.u32 %r30, %r30, 1;
-    setp.lt.u32 %p9, %r30, %r31;
-    @%p9 bra L;
+    add.u32 %r30, %r30, 1; setp.lt.u32 %p9, %r30, %r31; @%p9 bra L;
     bar.sync 0, 64;
     st.global.u32 [%rd3], %r6;
 """)
@@ -216,8 +197,6 @@ clean("warps that exit before a loop", body="""
     mov.u32 %r31, 3;
 L:
     bar.sync 0;
-    sub.u32 %r31, %r31, 1;
-    setp.gt.s32 %p9, %r31, 0;
-    @%p9 bra L;
+    sub.u32 %r31, %r31, 1; setp.gt.s32 %p9, %r31, 0; @%p9 bra L;
     st.global.u32 [%rd3], %r1;
 """)

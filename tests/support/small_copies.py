@@ -11,9 +11,7 @@ COPIES = Kernels()
 clean, wrong = COPIES.clean, COPIES.wrong
 
 PLACES = """
-    mul.wide.u32 %rd5, %r1, 16;
-    add.u64 %rd6, %rd2, %rd5;
-    shl.b32 %r7, %r1, 4;
+    mul.wide.u32 %rd5, %r1, 16; add.u64 %rd6, %rd2, %rd5; shl.b32 %r7, %r1, 4;
     add.u32 %r7, %r7, %r20;
 """
 """%rd6 and %r7 are the 16 bytes of this thread in x and in the tile."""

@@ -18,12 +18,10 @@ def locked(take: str, give: str, *, fence: str = "") -> str:
     @%p1 st.shared.u32 [flag], 0;
     @%p1 st.shared.u32 [tile], 0;
     bar.sync 0;
-    setp.ne.u32 %p5, %r21, 0;
-    @%p5 bra E;
+    setp.ne.u32 %p5, %r21, 0; @%p5 bra E;
 A:
     {take}
-    setp.ne.u32 %p5, %r7, 0;
-    @%p5 bra A;
+    setp.ne.u32 %p5, %r7, 0; @%p5 bra A;
     {fence}
     ld.shared.u32 %r6, [tile];
     add.u32 %r6, %r6, 1;
@@ -50,8 +48,7 @@ def announced(store: str, load: str, *, fence: str = "") -> str:
     bra E;
 W:
     {load}
-    setp.eq.u32 %p5, %r7, 0;
-    @%p5 bra W;
+    setp.eq.u32 %p5, %r7, 0; @%p5 bra W;
     {fence}
     ld.shared.u32 %r6, [%r12];
     st.global.u32 [%rd3], %r6;
@@ -101,8 +98,7 @@ clean("counter of arrivals", body="""
     atom.release.cta.shared.add.u32 %r7, [flag], 1;
 W:
     ld.acquire.cta.shared.u32 %r7, [flag];
-    setp.lt.u32 %p5, %r7, 64;
-    @%p5 bra W;
+    setp.lt.u32 %p5, %r7, 64; @%p5 bra W;
     ld.shared.u32 %r6, [%r12];
     st.global.u32 [%rd3], %r6;
 """)
@@ -119,8 +115,7 @@ clean("volatile polling of a word of this warp", body="""
 clean("histogram", body="""
     st.shared.u32 [%r10], 0;
     bar.sync 0;
-    and.b32 %r7, %r1, 7;
-    mad.lo.u32 %r7, %r7, 4, %r20;
+    and.b32 %r7, %r1, 7; mad.lo.u32 %r7, %r7, 4, %r20;
     atom.shared.add.u32 %r8, [%r7], 1;
     red.shared.add.u32 [%r7+4], 1;
     bar.sync 0;
@@ -162,16 +157,13 @@ clean("all say the same", body="""
 """)
 
 clean("bits of a word that nobody writes whole", body="""
-    shl.b32 %r7, 1, %r22;
-    not.b32 %r8, %r7;
+    shl.b32 %r7, 1, %r22; not.b32 %r8, %r7;
     @%p3 red.shared.and.b32 [flag], %r8;
     bar.sync 0;
     @%p3 red.release.cta.shared.or.b32 [flag], %r7;
 W:
     ld.acquire.cta.shared.u32 %r6, [flag];
-    and.b32 %r6, %r6, 3;
-    setp.ne.u32 %p5, %r6, 3;
-    @%p5 bra W;
+    and.b32 %r6, %r6, 3; setp.ne.u32 %p5, %r6, 3; @%p5 bra W;
     st.global.u32 [%rd3], %r6;
 """)
 
