@@ -10,11 +10,9 @@ from ptxlab.emulate.language import Pointer
 from ptxlab.emulate.program.flat_program import Code
 from ptxlab.emulate.program.lane_types import LANES
 from ptxlab.emulate.rules import barriers, launches, race_order
-from ptxlab.emulate.rules.accesses import CHANGES, READS, WRITES
-from ptxlab.emulate.rules.block_reset import started
 from ptxlab.emulate.rules.mbarrier_lifetimes import Phases
 from ptxlab.emulate.rules.mbarriers import access_kind
-from ptxlab.emulate.rules.records import Mates
+from ptxlab.emulate.rules.records import CHANGES, READS, WRITES, Mates, started
 from ptxlab.emulate.step.access import Touch
 from ptxlab.emulate.step.block_memory import Spaces
 from ptxlab.emulate.step.checked_warp import CheckedWarp

@@ -189,11 +189,10 @@ class CheckedWarp(Warp):
         """racecheck: are the accesses ordered with those of other threads?"""
         checker = self.checker
         launch, block, offsets, base = checker.record, self.spaces.check.record, checker.offsets, int(region.base)
-        pieces, members = checker.pieces(code, size), checker.members(code, size)
         records = race.records + low // checker.granule if low else race.records
         if values is not None:
             checker.storing(region, values, base + low)
         where = launch, block, self.warp, lanes, records, race.stride
-        race_accesses.at_addresses(*where, offsets, base + low, pieces, members, write)
+        race_accesses.at_addresses(*where, offsets, base + low, checker.members(code, size), write)
         if values is not None:
             races.stored(launch)

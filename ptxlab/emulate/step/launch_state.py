@@ -7,7 +7,7 @@ import numpy as np
 from ptxlab.emulate.program.addresses import PARAM_WINDOW
 from ptxlab.emulate.program.program import Program
 from ptxlab.emulate.rules.instructions import scheduled
-from ptxlab.emulate.rules.memory_maps import memory_map
+from ptxlab.emulate.rules.memcheck import memory_map
 from ptxlab.emulate.runtime.bulk_transfers import MOVED
 from ptxlab.emulate.runtime.memory import Memory
 from ptxlab.emulate.runtime.report import WARPGROUP, Launch

@@ -10,9 +10,15 @@ from ptxlab.emulate.language import Pointer
 from ptxlab.emulate.program.addresses import PARAM_WINDOW
 from ptxlab.emulate.program.flat_program import Code, Mem, Symbol
 from ptxlab.emulate.program.lane_types import LANES
-from ptxlab.emulate.rules.bulk_faults import bulk_fault
-from ptxlab.emulate.rules.bulk_instructions import finish_groups, issue_lanes
-from ptxlab.emulate.rules.bulk_operands import LOW, OPERANDS, SHIFTS, bulk_of
+from ptxlab.emulate.rules.bulk_instructions import (
+    LOW,
+    OPERANDS,
+    SHIFTS,
+    bulk_of,
+    finish_groups,
+    issue_lanes,
+)
+from ptxlab.emulate.rules.faults import bulk_fault
 from ptxlab.emulate.step.body import Body, executes
 from ptxlab.emulate.step.lanes import mask_bits
 from ptxlab.emulate.step.operands import Read, Step, Translator
