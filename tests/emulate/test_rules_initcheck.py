@@ -14,22 +14,20 @@ from ptxlab.emulate.language import Pointer, lanes_of
 from ptxlab.emulate.program.addresses import LOCAL_WINDOW
 from ptxlab.emulate.program.lowering_cache import lower
 from ptxlab.emulate.program.register_flow import FOLLOWED, SHUFFLED, USED, USED_BY_WARP, Flow
-from ptxlab.emulate.rules import block_reset, initcheck, initcheck_local, initcheck_registers, notes
-from ptxlab.emulate.rules.accesses import (
+from ptxlab.emulate.rules import initcheck, initcheck_local, notes, records, register_checks
+from ptxlab.emulate.rules.notes import OVERRUN, SAME, UNINITIALISED, Note
+from ptxlab.emulate.rules.records import (
     ALL_THE_SAME,
+    BLOCK,
+    BLOCKS,
     CHANGES,
+    CODE,
+    ENTRIES,
+    GAP,
     HALVES_IN_A_ROW,
     HALVES_THE_SAME,
     IN_A_ROW,
     IN_ONE_ALLOCATION,
-)
-from ptxlab.emulate.rules.note_kinds import OVERRUN, SAME, UNINITIALISED, Note
-from ptxlab.emulate.rules.records import (
-    BLOCK,
-    BLOCKS,
-    CODE,
-    ENTRIES,
-    GAP,
     MANY,
     WARP,
     Block,
@@ -58,8 +56,8 @@ def compiled() -> Compiled:
             initcheck_local.stored,
             initcheck_local.copied,
             initcheck_local.accessed_anywhere,
-            initcheck_registers.executed,
-            block_reset.started,
+            register_checks.executed,
+            records.started,
         ]
     )
 
@@ -281,7 +279,7 @@ def test_register_values_are_followed_as_the_table_says() -> None:
         for result in results:
             values[warp, result] = values[warp, result] & ~np.uint32(mask) | np.uint32(mask & ~missing)
         for engine, (launch, block) in engines.items():
-            call(engine, initcheck_registers.executed, launch, block, warp, mask, code, Pointer(table))
+            call(engine, register_checks.executed, launch, block, warp, mask, code, Pointer(table))
             found = [(note.value, note.lane) for note in notes.noted(launch, PROGRAM) if note.code == code]
             assert found == [(register, (lanes & -lanes).bit_length() - 1) for register, lanes in wrong[:1]], engine
             assert np.array_equal(block.values.array, values.reshape(-1)), engine
@@ -296,7 +294,7 @@ def test_a_store_between_two_arrays_is_noted_and_not_written(size: int) -> None:
             launch.gaps, block.shared_size = True, BYTES
             block.written = Pointer(np.zeros(BYTES, np.uint8))
             block.gaps = Pointer(np.array([2, 1024, 128, 4096, 1024], np.uint64))
-            call(engine, block_reset.started, block, 3)
+            call(engine, records.started, block, 3)
             assert (block.linear, block.written.array.sum()) == (3, GAP * (128 + 1024))
             start = draw.choice([1024, 4096, 5120]) - size * draw.randrange(40)
             offsets = (start + size * np.arange(32)).astype(np.uint32)

@@ -8,8 +8,7 @@ import pytest
 from ptxlab.emulate.language import Pointer
 from ptxlab.emulate.program.addresses import GLOBALS_BASE
 from ptxlab.emulate.rules import barriers, race_order, races
-from ptxlab.emulate.rules.block_reset import started
-from ptxlab.emulate.rules.records import CODE, SWAPS, WARP, Block, Launch, Published
+from ptxlab.emulate.rules.records import CODE, SWAPS, WARP, Block, Launch, Published, started
 
 
 class World:

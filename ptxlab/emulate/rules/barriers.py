@@ -9,11 +9,9 @@ from __future__ import annotations
 
 from ptxlab.emulate.language import *
 from ptxlab.emulate.rules import async_proxy
-from ptxlab.emulate.rules.clock import access_of, tick
-from ptxlab.emulate.rules.note_kinds import COUNTS, DIVERGENT, DIVERGENT_BLOCK, EXITED, SECOND
-from ptxlab.emulate.rules.notes import NOWHERE, note, serial
+from ptxlab.emulate.rules.notes import COUNTS, DIVERGENT, DIVERGENT_BLOCK, EXITED, NOWHERE, SECOND, note, serial
 from ptxlab.emulate.rules.race_order import share_peers, tell_all
-from ptxlab.emulate.rules.records import CODE, Block, Launch
+from ptxlab.emulate.rules.records import CODE, Block, Launch, access_of, tick
 from ptxlab.emulate.runtime.state import BARRIERS, Warp
 
 

@@ -11,10 +11,8 @@ A copy is done when its thread has waited for that group or a later one.
 from __future__ import annotations
 
 from ptxlab.emulate.language import *
-from ptxlab.emulate.rules.clock import access_of
-from ptxlab.emulate.rules.note_kinds import PENDING
-from ptxlab.emulate.rules.notes import note, serial
-from ptxlab.emulate.rules.records import CODE, LAST_CODE, STORES, Block, Launch
+from ptxlab.emulate.rules.notes import PENDING, note, serial
+from ptxlab.emulate.rules.records import CODE, LAST_CODE, STORES, Block, Launch, access_of
 
 COPY_CODE, COPY_THREAD = 42, 32
 """Where the code index and the thread of a copy begin."""

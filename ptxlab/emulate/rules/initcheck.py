@@ -2,7 +2,7 @@
 
 Each byte of memory has a byte in a record: `WRITTEN` once a store has reached it, 0 before. Shared memory is unwritten
 when a block begins; global memory is checked where the launch knows that a buffer has no contents yet. Local memory has
-a module of its own, `initcheck_local`, and so have registers, `initcheck_registers`.
+a module of its own, `initcheck_local`, and so have registers, `register_checks`.
 
 `offsets` are the distances of 32 lanes from the start of that memory; `members` is a count, then a `Member` for each
 access of a group.
@@ -11,10 +11,8 @@ access of a group.
 from __future__ import annotations
 
 from ptxlab.emulate.language import *
-from ptxlab.emulate.rules.accesses import Member
-from ptxlab.emulate.rules.note_kinds import OVERRUN, UNINITIALISED
-from ptxlab.emulate.rules.notes import note, serial
-from ptxlab.emulate.rules.records import CODE, GAP, LAST_CODE, WARP, WRITTEN, Block, Launch
+from ptxlab.emulate.rules.notes import OVERRUN, UNINITIALISED, note, serial
+from ptxlab.emulate.rules.records import CODE, GAP, LAST_CODE, WARP, WRITTEN, Block, Launch, Member
 
 ALL_WRITTEN, ALL_GAP = 0x01010101 * WRITTEN, 0x01010101 * GAP
 """The records of four bytes that have been written, and of four in a gap between two arrays."""

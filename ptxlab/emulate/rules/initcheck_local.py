@@ -12,10 +12,8 @@ from __future__ import annotations
 
 from ptxlab.emulate.language import *
 from ptxlab.emulate.program.addresses import LOCAL_WINDOW, WINDOW_SIZE
-from ptxlab.emulate.rules.accesses import READS, WRITES
-from ptxlab.emulate.rules.note_kinds import OVERRUN, SECOND_WIDE, UNINITIALISED
-from ptxlab.emulate.rules.notes import note, serial
-from ptxlab.emulate.rules.records import CODE, WARP, Block, Launch
+from ptxlab.emulate.rules.notes import OVERRUN, SECOND_WIDE, UNINITIALISED, note, serial
+from ptxlab.emulate.rules.records import CODE, READS, WARP, WRITES, Block, Launch
 
 MASKS = 5
 """Masks of lanes for each word of local memory."""

@@ -50,7 +50,7 @@ def begin(program: Program, launch: report.Launch) -> Launch:
 
 def block(program: Program, launch: report.Launch, shared_size: int) -> Block:
     """The record of the blocks that run in one place, with the memory that the checks need beside it: what is known of
-    one of them is cleared when the next begins (`block_reset.started`)."""
+    one of them is cleared when the next begins (`records.started`)."""
     record = Block.new()
     record.warps, record.shared_size = launch.warps, shared_size
     record.synchronized = int("synccheck" in launch.checks)

@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 from ptxlab.emulate.language import *
 from ptxlab.emulate.program.flat_program import Code
-from ptxlab.emulate.rules.accesses import CHANGES, READS, WRITES
 from ptxlab.emulate.rules.bulk_copies import complete_at
 from ptxlab.emulate.rules.clusters import others_run
 from ptxlab.emulate.rules.lane_scheduling import tried
@@ -29,7 +28,7 @@ from ptxlab.emulate.rules.mbarrier_words import (
     phase_completed,
 )
 from ptxlab.emulate.rules.memcheck import in_shared, resolve, space_of, stop
-from ptxlab.emulate.rules.records import Block
+from ptxlab.emulate.rules.records import CHANGES, READS, WRITES, Block
 from ptxlab.emulate.runtime.state import BAD_MBARRIER, CLUSTER, OUT_OF_MEMORY_RANGE, SHARED, Context, Cta, Warp
 from ptxlab.isa.actions import Action
 

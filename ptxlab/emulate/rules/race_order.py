@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from ptxlab.emulate.language import *
 from ptxlab.emulate.program.addresses import GLOBALS_BASE, PARAM_WINDOW
-from ptxlab.emulate.rules.clock import tick
 from ptxlab.emulate.rules.records import (
     BLOCK,
     LAST_TIME,
@@ -20,6 +19,7 @@ from ptxlab.emulate.rules.records import (
     Block,
     Launch,
     Published,
+    tick,
 )
 
 FENCED = 2

@@ -55,8 +55,7 @@ from ptxlab.emulate.language import *
 from ptxlab.emulate.language.records import zeroed
 from ptxlab.emulate.program.program import Program
 from ptxlab.emulate.rules.instructions import wide
-from ptxlab.emulate.rules.note_kinds import CAUSE, LOCKSTEP, RAW, WAR, WAW
-from ptxlab.emulate.rules.notes import note
+from ptxlab.emulate.rules.notes import CAUSE, LOCKSTEP, MAY_HAVE_EXITED, NOWHERE, RAW, WAR, WAW, note, serial
 from ptxlab.emulate.rules.race_order import ordered_in_cluster, published, reached, released_after, synced
 from ptxlab.emulate.rules.records import (
     ASYNC,
@@ -363,3 +362,39 @@ def remember(launch: Launch, block: Block, at: Pointer[u64], stride: u64, access
         at[stride] = access
     elif ordered(launch, block, at[2 * stride], access, False):
         at[2 * stride] = access
+
+
+# -- the end of a block of a cluster -----------------------------------------------------------------------------------
+
+
+@rule(cold=True)
+def block_ended(launch: Launch, block: Block) -> None:
+    """A block of a cluster has ended."""
+    records, stride = block.records, block.stride
+    if records is None:
+        return
+    serial(launch, 0)
+    before: u64 = 0
+    for at in range(3 * stride):
+        record = records[at]
+        if record != 0 and record >> BLOCK != block.now >> BLOCK and record | 31 != before:
+            before = record | 31
+            if not waited_for(launch, block, record, at < stride):
+                linear = block.linear
+                block.linear = (record >> BLOCK) - 1  # the finding is about the thread of the other block
+                note(launch, block, MAY_HAVE_EXITED, record, 0, NOWHERE, 0)
+                block.linear = linear
+
+
+@rule(cold=True)
+def waited_for(launch: Launch, block: Block, record: u64, wrote: boolean) -> boolean:
+    """Whether an access comes before the end of any warp of the block. A strong write that the block has acquired is
+    itself a flag that it has seen."""
+    theirs = published(launch, record)
+    published_itself = theirs.reached_alone[record >> WARP & 31] == record >> TIME & LAST_TIME
+    if record >> STRONG & 1 != 0 and published_itself and theirs.first <= published(launch, block.now).acquired:
+        return True
+    for warp in range(block.warps):
+        if ordered(launch, block, record, block.now | warp << WARP, wrote):
+            return True
+    return False

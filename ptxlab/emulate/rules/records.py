@@ -5,7 +5,8 @@ The rules, both engines and their tests share these records. That of an access i
 
 from __future__ import annotations
 
-from ptxlab.emulate.language import Array, Pointer, Record, array, boolean, i32, u8, u32, u64
+from ptxlab.emulate.language import *
+from ptxlab.emulate.language import Array, Pointer, Record, array, boolean, i32, rule, u8, u32, u64
 from ptxlab.emulate.runtime.state import BARRIERS
 
 LANE, WARP, MANY, STRONG, CODE, TIME, BLOCK = 0, 5, 10, 11, 12, 30, 48
@@ -187,3 +188,128 @@ class Block(Record):
     rank: u64
     phases: Array[u32] = array(32)  # of each warp: how often it has waited at the barrier of the cluster
     peers: Pointer[u32] | None  # [(w * RANKS + r) * 32 + v]: w comes after what warp v of rank r did before this time
+
+
+# -- the clock ---------------------------------------------------------------------------------------------------------
+
+
+@rule
+def tick(block: Block) -> u32:
+    """Advances the clock; the new time. When the clock has run out, all recorded accesses count as ordered."""
+    time = u32(block.now >> TIME & LAST_TIME)
+    if time != LAST_TIME:
+        block.now += 1 << TIME
+        time += 1
+    return time
+
+
+@rule(inline=True)
+def access_of(block: Block, warp: u32, code: u32) -> u64:
+    """The record of an access that lane 0 of a warp makes now; `| lane` gives that of another lane."""
+    return block.now | u64(code) << CODE | u64(warp) << WARP
+
+
+# -- accesses ----------------------------------------------------------------------------------------------------------
+
+
+IN_A_ROW, ALL_THE_SAME, IN_ONE_ALLOCATION, ANYWHERE, HALVES_IN_A_ROW, HALVES_THE_SAME, PARTS_OF_ROWS = range(7)
+"""The pattern of the 32 addresses of an access. Half-warps have one of their own because blocks are often 16 wide. The
+last: a row, or one for each half, of which some lanes are missing."""
+READS, WRITES, CHANGES = range(3)
+"""What an access does: an atomic operation does both."""
+
+
+class Member(Record):
+    """One access of a group: the bytes from the group's address to its own, its size, and the instruction, as in the
+    record of an access."""
+
+    at: u64
+    bytes: u64
+    access: u64
+
+
+# -- a block begins ----------------------------------------------------------------------------------------------------
+
+
+@rule
+def started(block: Block, linear: u64) -> None:
+    """Resets the records, which another block may have used; `linear` is the block's number in the grid. What is kept
+    for each warp is reset for the warps that there are, and if it has changed: for 32 warps it is 40 kB."""
+    block.linear = linear
+    block.now = (linear % BLOCKS + 1) << BLOCK | 1 << TIME
+    block.full = block.now
+    block.simple = (1 << 64) - 1
+    block.layouts, block.proxy_clock, block.proxy_met, block.proxy_covered = 0, 0, 0, 0
+    if block.synchronized != 0:
+        clear_arrivals(block, 4 * block.warps)
+    clear_warps(block, 4 * block.warps)
+    block.copies, block.updates, block.fences, block.syncs, block.product_waited = 0, 0, 0, 0, 0
+    written, gaps, pending, records, stride = block.written, block.gaps, block.pending, block.records, block.stride
+    tile_writes, tile_reads, tile_layout = block.tile_writes, block.tile_reads, block.tile_layout
+    local, values, shared_size = block.local, block.values, block.shared_size
+    mates, peers, rank = block.mates, block.peers, block.rank
+    if mates is not None:
+        mates[0].numbers[rank] = block.now >> BLOCK
+        for row in range(2):
+            for warp in range(32):
+                mates[0].came[2 * rank + row, warp] = 0
+    if peers is not None:
+        fill_bytes(peers.cast(u8), 0, 32 * RANKS * 32 * 4)
+    if written is not None:
+        fill_bytes(written, 0, shared_size)
+        if gaps is not None:
+            for k in range(gaps[0]):
+                fill_bytes(written + gaps[2 * k + 1], GAP, gaps[2 * k + 2])
+    if records is not None:
+        fill_bytes(records, 0, 24 * stride)
+    if pending is not None:
+        fill_bytes(pending, 0, shared_size * 2)
+    if tile_writes is not None and tile_reads is not None:
+        fill_bytes(tile_writes, 0, shared_size // 2)
+        fill_bytes(tile_reads, 0, shared_size // 2)
+    if tile_layout is not None:
+        fill_bytes(tile_layout, 0, shared_size // 2)
+    if local is not None:
+        fill_bytes(local.cast(u8), 0, block.local_size)
+    if values is not None:
+        fill_bytes(values, 0, block.value_count * 4)
+
+
+@rule(inline=True)
+def clear_arrivals(block: Block, words: u64) -> None:
+    """Nothing has come to a barrier yet; `words`: the bytes of a word for each warp."""
+    fill_bytes(block.expected, 0, 64)
+    fill_bytes(block.expected_code, 0, 64)
+    fill_bytes(block.expected_by, 0, 64)
+    fill_bytes(block.bar_code, 0, words)
+    fill_bytes(block.whole_code, 0, words)
+    fill_bytes(block.proxy_fenced, 0, words)
+
+
+@rule(inline=True)
+def clear_warps(block: Block, words: u64) -> None:
+    """Nothing is known of the warps; `words`: the bytes of a word for each."""
+    fill_bytes(block.phases, 0, words)
+    fill_bytes(block.polled.row(0), 0, 4 * words)
+    if block.fences != 0:
+        fill_bytes(block.fenced, 0, words)
+        fill_bytes(block.fenced_wide, 0, words)
+        fill_bytes(block.unordered, 0, words)
+        fill_bytes(block.heard, 0, words)
+        fill_bytes(block.heard_soon, 0, words)
+        fill_bytes(block.covered.row(0), 0, 32 * words)
+        fill_bytes(block.covered_wide.row(0), 0, 32 * words)
+        fill_bytes(block.acquired.row(0), 0, 32 * words)
+        fill_bytes(block.seen.row(0), 0, 32 * words)
+    if block.syncs != 0:
+        fill_bytes(block.came.row(0), 0, 16 * 128)
+        fill_bytes(block.sync.row(0), 0, 32 * words)
+        fill_bytes(block.subsets.row(0), 0, 16 * words)
+    if block.copies != 0:
+        fill_bytes(block.committed, 0, 32 * words)
+        fill_bytes(block.finished, 0, 32 * words)
+    if block.product_waited != 0:
+        fill_bytes(block.products_done, 0, words)
+        fill_bytes(block.product_waits, 0, words)
+        fill_bytes(block.waited_up_to.row(0), 0, WAITS * words)
+        fill_bytes(block.waited_at.row(0), 0, 2 * WAITS * words)

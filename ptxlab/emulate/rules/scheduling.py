@@ -15,7 +15,7 @@ a later one can end.
 from __future__ import annotations
 
 from ptxlab.emulate.language import *
-from ptxlab.emulate.rules import barriers, cluster_ends, clusters, memcheck, race_order, warpgroup_products
+from ptxlab.emulate.rules import barriers, clusters, memcheck, race_order, races, warpgroup_products
 from ptxlab.emulate.rules.block_start import begin_cluster, begin_round, draw_ticket, go_on, next_random, reset_barrier
 from ptxlab.emulate.rules.bulk_copies import complete_all
 from ptxlab.emulate.rules.clusters import warp_of
@@ -209,7 +209,7 @@ def end_round(context: Context, cta: Cta) -> u32:
         if context.bulk_copies:
             complete_copies(context, cta)
         if context.checked and context.cluster_barriers and cluster.count != 1:
-            cluster_ends.ended(context.check.cast(Launch)[0], cta.checks.cast(Block)[0])
+            races.block_ended(context.check.cast(Launch)[0], cta.checks.cast(Block)[0])
         if context.warpgroup_products:
             alone = warpgroup_products.left_alone(context, cta)
             if alone != 0:

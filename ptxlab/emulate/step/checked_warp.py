@@ -21,12 +21,10 @@ from ptxlab.emulate.rules import (
     races,
 )
 from ptxlab.emulate.rules import copies_in_flight as in_flight
-from ptxlab.emulate.rules.accesses import CHANGES, READS, WRITES
-from ptxlab.emulate.rules.block_reset import started
 from ptxlab.emulate.rules.instructions import acquires, clears, wide
 from ptxlab.emulate.rules.mbarrier_lifetimes import Phases
 from ptxlab.emulate.rules.mbarriers import access_kind
-from ptxlab.emulate.rules.records import CODE, Mates
+from ptxlab.emulate.rules.records import CHANGES, CODE, READS, WRITES, Mates, started
 from ptxlab.emulate.step.access import Touch
 from ptxlab.emulate.step.lanes import mask_bits
 from ptxlab.emulate.step.launch_checks import LaunchChecks
@@ -203,12 +201,11 @@ class CheckedWarp(Warp):
         """racecheck: are the accesses ordered with those of other threads?"""
         checker = self.checker
         launch, block, offsets, base = checker.record, self.spaces.check.record, checker.offsets, int(region.base)
-        pieces, members = checker.pieces(code, size), checker.members(code, size)
         records = race.records + low // checker.granule if low else race.records
         if values is not None:
             checker.storing(region, values, base + low)
         where = launch, block, self.warp, lanes, records, race.stride
-        race_accesses.at_addresses(*where, offsets, base + low, pieces, members, write)
+        race_accesses.at_addresses(*where, offsets, base + low, checker.members(code, size), write)
         if values is not None:
             races.stored(launch)
 

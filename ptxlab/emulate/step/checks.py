@@ -15,7 +15,7 @@ from ptxlab.emulate.program.flat_program import Code
 from ptxlab.emulate.program.lane_types import LANES
 from ptxlab.emulate.program.register_flow import Flow
 from ptxlab.emulate.program.warpgroup_flow import orders_proxies, warpgroup_flow
-from ptxlab.emulate.rules import async_proxy, barriers, initcheck_registers, lane_masks, race_order, warpgroup_registers
+from ptxlab.emulate.rules import async_proxy, barriers, lane_masks, race_order, register_checks
 from ptxlab.emulate.rules.initcheck_local import copied
 from ptxlab.emulate.rules.instructions import may_come, members_of, wide
 from ptxlab.emulate.step.bodies import Look, body_of
@@ -105,7 +105,7 @@ class CheckedSteps:
 
         def look(w: Warp, mask: np.ndarray) -> None:
             block = w.spaces.check.record
-            initcheck_registers.executed(self.record, block, w.warp, mask_bits(mask), code.index, table)
+            register_checks.executed(self.record, block, w.warp, mask_bits(mask), code.index, table)
 
         return look
 
@@ -122,14 +122,14 @@ class CheckedSteps:
             )
 
         if code.index in flow.touches:
-            watch(warpgroup_registers.touched, flow.listed(flow.touches[code.index]))
+            watch(register_checks.touched, flow.listed(flow.touches[code.index]))
         if code.index in flow.unfenced:
-            watch(warpgroup_registers.unfenced, flow.numbered(code.index))
+            watch(register_checks.unfenced, flow.numbered(code.index))
         if code.index in flow.writers:
             number = flow.writers[code.index]
-            look.append(lambda w, mask: warpgroup_registers.wrote(w.in_flight, mask_bits(mask), number))
+            look.append(lambda w, mask: register_checks.wrote(w.in_flight, mask_bits(mask), number))
         if code.action is Action.WARPGROUP_FENCE and flow.writers:
-            look.append(lambda w, mask: warpgroup_registers.fenced(w.in_flight, flow.words))
+            look.append(lambda w, mask: register_checks.fenced(w.in_flight, flow.words))
         if orders_proxies(code):
             look.append(lambda w, mask: async_proxy.fenced(record, w.spaces.check.record, w.warp))
         return look

@@ -14,7 +14,7 @@ import numpy as np
 
 from ptxlab.emulate.program.flat_program import Code
 from ptxlab.emulate.program.lane_types import LANES
-from ptxlab.emulate.rules import cluster_ends
+from ptxlab.emulate.rules import races
 from ptxlab.emulate.rules.faults import lanes_in_words
 from ptxlab.emulate.rules.mbarrier_deadlocks import Spin, Spins, in_words
 from ptxlab.emulate.rules.warpgroup_faults import left_alone
@@ -102,7 +102,7 @@ class BlockRun:
         if self.check is not None:
             self.check.phases.ended()
             if self.machine.clustered and len(self.mates) > 1:
-                cluster_ends.ended(self.check.checker.record, self.check.record)
+                races.block_ended(self.check.checker.record, self.check.record)
             self.check.checker.forget(self.spaces.shared)
 
     def _warpgroups(self) -> None:

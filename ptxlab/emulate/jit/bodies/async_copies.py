@@ -10,8 +10,8 @@ from ptxlab.emulate.jit.llvm.ir_text import W
 from ptxlab.emulate.jit.llvm.values import Value
 from ptxlab.emulate.jit.translation.rule_calls import THERE, Function, call
 from ptxlab.emulate.program.flat_program import Code, Mem, Reg
-from ptxlab.emulate.rules.accesses import READS
 from ptxlab.emulate.rules.async_copies import copy
+from ptxlab.emulate.rules.records import READS
 from ptxlab.emulate.runtime import state as S
 from ptxlab.isa.actions import Action
 
@@ -155,7 +155,6 @@ class Copies(Body):
                     "%race.stride",
                     "%addrs",
                     str(self.program.shared_start),
-                    checks.pieces(members),
                     checks.members(members),
                     "true",
                 )

@@ -27,13 +27,12 @@ from ptxlab.emulate.rules import (
     initcheck_local,
     race_accesses,
     race_order,
-    races,
     records,
 )
 from ptxlab.emulate.rules import copies_in_flight as in_flight
 from ptxlab.emulate.rules import instructions as rules
-from ptxlab.emulate.rules.accesses import CHANGES, PADDED, READS, WRITES
 from ptxlab.emulate.rules.instructions import is_bulk
+from ptxlab.emulate.rules.records import CHANGES, READS, WRITES
 from ptxlab.emulate.runtime import state as S
 from ptxlab.isa.accesses import Access
 from ptxlab.isa.convert import PEER
@@ -200,7 +199,6 @@ class Checks(Part):
                     "%race.stride",
                     "%addrs",
                     str(start),
-                    self.pieces(members),
                     rows,
                     str(int(write)),
                 )
@@ -229,23 +227,6 @@ class Checks(Part):
         rows = [len(members)]
         for index, offset, size in members:
             rows += [offset, size, self.flags(index)]
-        return self.listed(rows)
-
-    def pieces(self, members: Members) -> str:
-        """Words that follow each other are one piece, in the order of the text: of two instructions that read one word
-        each is checked, and the second is the one that is recorded."""
-        grain = races.granule(self.program)
-        runs: list[tuple[int, list[int]]] = []
-        end = 0
-        for index, offset, size in members:
-            first, last = offset // grain, -(-(offset + size) // grain)
-            if not runs or first != end:
-                runs.append((first, []))
-            runs[-1][1].extend([self.flags(index)] * (last - first))
-            end = last
-        rows = [len(runs)]
-        for first, codes in runs:
-            rows += [first * grain, len(codes), *codes, *[0] * (-len(codes) % PADDED)]
         return self.listed(rows)
 
 

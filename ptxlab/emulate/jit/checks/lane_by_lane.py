@@ -4,15 +4,10 @@ from __future__ import annotations
 
 from ptxlab.emulate.language import *
 from ptxlab.emulate.rules import initcheck, race_accesses
-from ptxlab.emulate.rules.accesses import READS, WRITES
 from ptxlab.emulate.rules.memcheck import resolve
-from ptxlab.emulate.rules.note_kinds import OVERRUN, UNINITIALISED
-from ptxlab.emulate.rules.notes import note, serial
-from ptxlab.emulate.rules.records import ATOMIC, CODE, LAST_CODE, STRONG, WARP, WRITTEN, Block, Launch
+from ptxlab.emulate.rules.notes import OVERRUN, UNINITIALISED, note, serial
+from ptxlab.emulate.rules.records import ATOMIC, CODE, LAST_CODE, READS, STRONG, WARP, WRITES, WRITTEN, Block, Launch
 from ptxlab.emulate.runtime.state import SHARED, Context, Cta, Warp
-
-PIECES = 3 + 128 + 16
-"""Room for the table of an access of up to 128 bytes, each of them a word."""
 
 
 @rule
@@ -116,12 +111,6 @@ def recorded(
     write: boolean,
 ) -> None:
     """The same for lanes in one allocation, whose address is `start`: `far` and `offsets` beyond it."""
-    pieces, members = local(u64, PIECES), local(u64, 4)
-    words, what = size // launch.granule, access & (LAST_CODE << CODE | 1 << STRONG)
-    members[0], members[1], members[2], members[3] = 1, far, size, what
-    pieces[0], pieces[1], pieces[2] = 1, far, words
-    for k in range(words):
-        pieces[3 + k] = what
-    race_accesses.at_addresses(
-        launch, block, warp.warp_id, mask, records, stride, offsets, start, pieces, members, write
-    )
+    members = local(u64, 4)
+    members[0], members[1], members[2], members[3] = 1, far, size, access & (LAST_CODE << CODE | 1 << STRONG)
+    race_accesses.at_addresses(launch, block, warp.warp_id, mask, records, stride, offsets, start, members, write)

@@ -25,7 +25,6 @@ from ptxlab.emulate.jit.memory.access import Memory
 from ptxlab.emulate.jit.translation.rule_calls import call
 from ptxlab.emulate.language import ALL_LANES
 from ptxlab.emulate.program.flat_program import Code
-from ptxlab.emulate.rules.accesses import ALL_THE_SAME, HALVES_IN_A_ROW, HALVES_THE_SAME, IN_A_ROW, PARTS_OF_ROWS
 from ptxlab.emulate.rules.memory_model import (
     LOG_SECTOR,
     SECTOR,
@@ -38,6 +37,7 @@ from ptxlab.emulate.rules.memory_model import (
     sectors,
     wavefronts,
 )
+from ptxlab.emulate.rules.records import ALL_THE_SAME, HALVES_IN_A_ROW, HALVES_THE_SAME, IN_A_ROW, PARTS_OF_ROWS
 from ptxlab.emulate.runtime import state as S
 from ptxlab.emulate.runtime.counters import moves_pairs
 from ptxlab.emulate.runtime.state import SPACES

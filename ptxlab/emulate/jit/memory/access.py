@@ -26,7 +26,7 @@ from ptxlab.emulate.jit.memory.local_memory import LocalMemory
 from ptxlab.emulate.jit.memory.row_addresses import RowAddresses
 from ptxlab.emulate.jit.translation.rule_calls import call
 from ptxlab.emulate.rules import memcheck
-from ptxlab.emulate.rules.accesses import ANYWHERE, IN_A_ROW
+from ptxlab.emulate.rules.records import ANYWHERE, IN_A_ROW
 from ptxlab.emulate.runtime import state as S
 
 _PLACED = ("ptr", "i64", "i32", f"<{W} x i32>", "i64", "i64")

@@ -13,7 +13,7 @@ from ptxlab.emulate.jit.llvm.values import Value
 from ptxlab.emulate.jit.memory.address_patterns import Patterns
 from ptxlab.emulate.jit.translation.rule_calls import call
 from ptxlab.emulate.rules import memcheck
-from ptxlab.emulate.rules.accesses import ANYWHERE
+from ptxlab.emulate.rules.records import ANYWHERE
 from ptxlab.emulate.runtime import state as S
 
 Placed = tuple[str, str, str, str, str, str]

@@ -21,7 +21,7 @@ from ptxlab.emulate.jit.emitter.part import Part
 from ptxlab.emulate.jit.llvm.ir_text import COLD, W
 from ptxlab.emulate.jit.llvm.values import Value, constant
 from ptxlab.emulate.jit.memory.address_resolution import AddressResolution
-from ptxlab.emulate.rules.accesses import (
+from ptxlab.emulate.rules.records import (
     ANYWHERE,
     HALVES_IN_A_ROW,
     HALVES_THE_SAME,

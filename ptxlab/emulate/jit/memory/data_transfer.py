@@ -16,7 +16,7 @@ from ptxlab.emulate.jit.memory.address_resolution import AddressResolution
 from ptxlab.emulate.jit.memory.scattered import Offsets, Scattered, Stride, Where
 from ptxlab.emulate.jit.translation.rule_calls import call
 from ptxlab.emulate.rules import memcheck
-from ptxlab.emulate.rules.accesses import ANYWHERE, HALVES_IN_A_ROW, IN_ONE_ALLOCATION, PARTS_OF_ROWS
+from ptxlab.emulate.rules.records import ANYWHERE, HALVES_IN_A_ROW, IN_ONE_ALLOCATION, PARTS_OF_ROWS
 from ptxlab.emulate.runtime import state as S
 
 

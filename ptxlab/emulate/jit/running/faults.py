@@ -12,9 +12,9 @@ from ptxlab.emulate.language import lanes_of, u64
 from ptxlab.emulate.program.flat_program import Mem, Reg
 from ptxlab.emulate.program.lane_types import LANES
 from ptxlab.emulate.program.program import Program
-from ptxlab.emulate.rules.bulk_faults import bulk_fault
 from ptxlab.emulate.rules.faults import (
     FaultingThread,
+    bulk_fault,
     disagreeing_lanes,
     incomplete_warp,
     invalid_mbarrier,
@@ -22,8 +22,7 @@ from ptxlab.emulate.rules.faults import (
 )
 from ptxlab.emulate.rules.instructions import barrier_before, is_bulk
 from ptxlab.emulate.rules.mbarrier_deadlocks import Spin, in_words
-from ptxlab.emulate.rules.memcheck import FINE, judge, space_of
-from ptxlab.emulate.rules.memory_maps import memory_map
+from ptxlab.emulate.rules.memcheck import FINE, judge, memory_map, space_of
 from ptxlab.emulate.rules.warpgroup_faults import THE_OTHERS, left_alone, no_warpgroup, outside
 from ptxlab.emulate.runtime import state as S
 from ptxlab.emulate.runtime.memory import Memory

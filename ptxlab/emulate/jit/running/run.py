@@ -22,7 +22,7 @@ from ptxlab.emulate.jit.running.workers import ENDLESS, Worker
 from ptxlab.emulate.language import Pointer
 from ptxlab.emulate.language.records import zeroed
 from ptxlab.emulate.program.program import Program
-from ptxlab.emulate.rules.memory_maps import memory_map
+from ptxlab.emulate.rules.memcheck import memory_map
 from ptxlab.emulate.runtime import state as S
 from ptxlab.emulate.runtime.memory import Memory
 from ptxlab.emulate.runtime.progress import Progress

@@ -13,10 +13,9 @@ from ptxlab.emulate.program.flat_program import Code, Mem, Symbol
 from ptxlab.emulate.program.lane_types import LANES
 from ptxlab.emulate.rules import copies_in_flight as in_flight
 from ptxlab.emulate.rules.async_copies import move
-from ptxlab.emulate.rules.bulk_faults import bulk_fault
-from ptxlab.emulate.rules.bulk_instructions import finish_groups, issue_lanes
-from ptxlab.emulate.rules.bulk_operands import LOW, OPERANDS, SHIFTS, bulk_of
+from ptxlab.emulate.rules.bulk_instructions import LOW, OPERANDS, SHIFTS, bulk_of, finish_groups, issue_lanes
 from ptxlab.emulate.rules.discards import forget_bytes
+from ptxlab.emulate.rules.faults import bulk_fault
 from ptxlab.emulate.step.access import Touch
 from ptxlab.emulate.step.bodies import Body, Look, executes
 from ptxlab.emulate.step.lanes import mask_bits

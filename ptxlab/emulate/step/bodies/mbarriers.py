@@ -12,7 +12,7 @@ from ptxlab.emulate.program.wait_loops import spins
 from ptxlab.emulate.rules.bulk_copies import complete_at
 from ptxlab.emulate.rules.faults import invalid_mbarrier
 from ptxlab.emulate.rules.lane_scheduling import tried
-from ptxlab.emulate.rules.mbarrier_reports import party
+from ptxlab.emulate.rules.mbarrier_records import party
 from ptxlab.emulate.rules.mbarrier_words import FINE, UPDATE, WAIT, operated, phase_completed
 from ptxlab.emulate.rules.mbarriers import operation
 from ptxlab.emulate.rules.memcheck import in_shared, space_of
