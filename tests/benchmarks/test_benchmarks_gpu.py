@@ -151,17 +151,6 @@ def test_a_part_with_rows_to_come_goes_on_behind_the_others(campaign: Callable[.
     assert (endless.ends["endless"].status, endless.ends["endless"].runs, endless.status) == ("unfinished", 1, 3)
 
 
-def test_the_command_and_the_commit_are_those_that_measured(campaign: Callable[..., Any]) -> None:
-    """Not those of the call that publishes; a second commit that measured is named beside the first."""
-    made = campaign(part("one"))
-    made.run(60)
-    for commit in ("def", "def", "abc", ""):  # the last one publishes
-        facts = made.facts | {"command": "python -m benchmarks.gpu --publish", "started": "later", "commit": commit}
-        made = type(made)(made.parts, made.folder, facts)
-        made.write()
-    assert "\n- started: today\n- command: python -m benchmarks.gpu\n- commit: abc, later def\n" in made.table()
-
-
 def test_damaged_files_lose_nothing_else(campaign: Callable[..., Any], capsys: pytest.CaptureFixture[str]) -> None:
     parts = part("one"), part("two"), part("three", seconds=60)
     campaign(*parts).run(60)
@@ -182,17 +171,6 @@ def test_damaged_files_lose_nothing_else(campaign: Callable[..., Any], capsys: p
         "(char 11)); it is put aside as one.json.damaged",
         f"{made.file('two')} cannot be read (ValueError: there are no rows in it); it is put aside as two.json.damaged",
     ]
-
-
-def test_rows_that_cannot_be_shown_lose_no_other_table(campaign: Callable[..., Any]) -> None:
-    made = campaign(part("tune"), part("facts"))
-    made.file("tune").write_text('{"rows": [{"kernel": "pipelined"}]}')
-    made.file("facts").write_text(
-        '{"rows": [{"what": "arch", "value": "sm_90"}], "missing": [{"what": "x", "why": "y"}]}'
-    )
-    text = made.table()
-    assert "\n\nThe rows in tune.json cannot be shown (KeyError: 'wrong').\n" in text
-    assert "| arch | sm_90 |\n\n- not here: x: y\n" in text
 
 
 @pytest.mark.rest
@@ -408,20 +386,6 @@ def test_results_are_published_under_the_card(
     assert command.publish(made) == 2
 
 
-@pytest.mark.parametrize(
-    ("says", "shown"),
-    [
-        ("all four", "all four"),
-        ("goal, reached; " * 30, "goal, reached; " * 11 + "goal …"),
-        ("x" * 300, "x" * 178 + " …"),
-    ],
-)
-def test_long_sentences_are_cut_behind_a_word(campaign: Callable[..., Any], says: str, shown: str) -> None:
-    made = campaign(part("one"))
-    made.ends["one"].says = says
-    assert f"\n| one | waiting | 0 | {shown} |\n" in made.table()
-
-
 # -- what an image with torch has, and no more -------------------------------------------------------------------------
 
 ABSENT = (
@@ -439,19 +403,13 @@ sys.meta_path.insert(0, Absent())
 """
 
 
-def test_no_part_imports_widgets(tests_part: ModuleType) -> None:
+def test_parts_and_gpu_tests_import_no_widgets(tests_part: ModuleType) -> None:
     from benchmarks.gpu.parts import PARTS
 
     modules = sorted({part.command[2] for part in PARTS})
     assert len(modules) == 11
-    code = BLOCKED + "import importlib\nfor name in " + repr(modules) + ": importlib.import_module(name)"
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-
-
-def test_gpu_tests_import_no_widgets(tests_part: ModuleType) -> None:
     folders = ["tests", "tests/support", *{f"tests/{name.split('/')[0]}" for name in tests_part.FILES}]
-    names = ["conftest", *(name.split("/")[1] for name in tests_part.FILES)]
-    code = BLOCKED + f"sys.path[:0] = {folders}\nimport {', '.join(names)}"
+    modules += ["conftest", *(name.split("/")[1] for name in tests_part.FILES)]
+    code = f"{BLOCKED}sys.path[:0] = {folders}\nimport importlib\nfor name in {modules}: importlib.import_module(name)"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

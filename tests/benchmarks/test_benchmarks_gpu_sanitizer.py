@@ -155,28 +155,6 @@ def test_a_twin_that_the_gpu_stops_is_wrong() -> None:
     assert record.wrong == ["memory: a null pointer: the repaired twin did not run: fault: a trap"]
 
 
-def test_without_a_tool_kernels_have_less_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    seen = []
-    monkeypatch.setattr(sanitizer, "lines_of", lambda *given: seen.append(given) or iter(()))
-    for tool in (["tool"], []):
-        assert sanitizer.watch("memcheck", ["fixed_001"], "step", tool, lambda: False).broken
-    assert [(command[0], first, then) for command, first, then in seen] == [
-        ("tool", sanitizer.FIRST, sanitizer.NEXT),
-        (sys.executable, sanitizer.FIRST, sanitizer.ALONE),
-    ]
-
-
-def test_a_tool_that_does_not_work_is_missing(tmp_path: Path) -> None:
-    record = Record("sanitizer", tmp_path / "found.json")
-    tool = fake(tmp_path, broken=("memcheck", "initcheck", "racecheck", "synccheck"))
-    sanitizer.measure(record, tool, "step", True, 4)
-    why = "========= COMPUTE-SANITIZER / ========= Error: Target application failed to initialize"
-    assert sorted(record.wrong) == sorted(
-        f"missing: compute-sanitizer --tool {check}: {why}"
-        for check in ("memcheck", "initcheck", "racecheck", "synccheck")
-    )
-
-
 @pytest.mark.long
 def test_without_the_tool(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "benchmarks.gpu.sanitizer", "--device", "step", "--json", str(tmp_path / "x.json")]
