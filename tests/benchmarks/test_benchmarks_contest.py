@@ -176,20 +176,3 @@ def test_replays_take_turns_and_slow_kernels_fewer():
     assert order == ["quick", "slow"] * 4 + ["quick"] * 2  # one that is not counted, and a slow kernel has three turns
     assert [len(found[name].seconds) for name in ("quick", "slow")] == [5, 3]
     assert found["slow"].median == 0.4
-
-
-def test_problems_rotate_through_more_than_the_cache():
-    full = Problem(128, True, 512, "bf16")
-    assert full.shape == (32, 16, 512, 128)
-    assert full.operations == 4 * 32 * 16 * 512 * 512 * 128 / 2
-    assert contest.SETS * 3 * 2 * full.tokens * full.width > 400e6
-    assert [Problem(64, False, seq, "bf16").launches for seq in (512, 2048, 16384)] == [9, 3, 2]
-
-
-def test_the_ceilings_come_from_the_facts_beside(tmp_path):
-    file = tmp_path / "prefill.json"
-    assert timing.ceilings(None) == timing.ceilings(file) == {}
-    (tmp_path / "facts.json").write_text(
-        '{"rows": [{"what": "copy", "gb_s": 2400.5}, {"what": "bf16 product", "tflops": 640.25}, {"what": "other"}]}'
-    )
-    assert timing.ceilings(file) == {"copy": 2400.5, "bf16 product": 640.25}

@@ -70,13 +70,6 @@ def test_the_host_knows_what_lies_in_the_caches(paged):
     prepared.free()
 
 
-def test_caches_rotate_through_more_than_the_cache():
-    small, large = Problem(1, 1024, (32, 8), False), Problem(64, 4096, (32, 8), True)
-    assert (small.bytes, small.copies, small.launches) == (2**22, 62, 128)
-    assert (large.bytes, large.copies, large.launches) == (2**30, 1, 6)
-    assert large.cache == (64 * 256, 16, 8, 128)
-
-
 # -- checks ------------------------------------------------------------------------------------------------------------
 
 
@@ -180,21 +173,6 @@ def test_beside_torch(monkeypatch):
 
 
 # -- problems and table ------------------------------------------------------------------------------------------------
-
-
-def test_what_the_goal_is_about_comes_first():
-    every = decode.problems(small=False)
-    assert len(every) == len(set(every)) == 88
-    large = [problem.bytes >= 200e6 and problem.dim == 128 for problem in every]
-    assert large == sorted(large, reverse=True)
-    assert {p.batch for p in every} == {1, 4, 16, 64}
-    assert {p.keys for p in every} == {1024, 4096, 16384, 131072}
-    assert {p.heads[0] // p.heads[1] for p in every} == {1, 4, 8}
-    rungs = [p for p in every if len(decode.wanted(p, small=False)) > 2]
-    assert [(p.batch, p.keys, p.heads, p.paged) for p in rungs] == [
-        (16, 4096, (32, 8), False),
-        (16, 4096, (32, 8), True),
-    ]
 
 
 def timed(kernel, cache, seconds, batch=64, keys=4096, **more):

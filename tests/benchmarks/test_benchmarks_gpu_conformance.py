@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import zlib
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -14,8 +13,7 @@ import numpy as np
 import pytest
 
 from benchmarks.gpu import conformance, form_programs
-from benchmarks.gpu.form_rules import difference, product_rule, rule_for
-from benchmarks.gpu.form_tensors import Tile
+from benchmarks.gpu.form_rules import difference, rule_for
 from benchmarks.gpu.record import Record
 from benchmarks.gpu.workers import Died, Worker
 from ptxlab.isa import form
@@ -76,20 +74,6 @@ def test_both_engines_agree_on_some_of_each_family(family: str) -> None:
     assert {form_programs.family_of(form(opcode).op) for opcode in SOME[family]} == {family}
 
 
-@pytest.mark.long
-def test_the_operands_of_a_warpgroup_lie_in_all_ways() -> None:
-    """Every swizzle of both operands, both majors, a in registers, both signs, with and without what is added to."""
-    seen: Counter[str] = Counter()
-    for family, opcode in form_programs.forms(90, mixed=False):
-        if family == "warpgroups" and (".m64n8k" in opcode or "bf16" in opcode):
-            (item,) = form_programs.build([opcode]).items
-            seen.update(piece.strip() for about in {r[2].about for r in item.results} for piece in about.split(";"))
-    places = [f"K-major, swizzle {swizzle}" for swizzle in (0, 32, 64, 128)] + ["MN-major, swizzle 128", "registers"]
-    for place in [f"a: {x}" for x in places] + [f"b: {x}" for x in places[:-1]]:
-        assert any(piece.startswith(place) for piece in seen), place
-    assert {"a * b", "a * b + d", "signs (1, -1)", "signs (-1, 1)", "signs (1, 1)"} <= set(seen)
-
-
 ACTIVE = [
     x
     for name in ("warpgroups", "copies", "tensors", "clusters")
@@ -112,23 +96,6 @@ def test_a_program_sees_what_its_form_does(opcode: str) -> None:
     with_, without = (conformance.run(replace(program, text=text), "step") for text in (program.text, "\n".join(lines)))
     (item,) = program.items
     assert any((with_[row] != without[row]).any() for row, *_ in item.results)
-
-
-@pytest.mark.long
-def test_tiles_begin_where_an_h100_takes_them() -> None:
-    """At multiples of 16 bytes; before the tensor, where they are loaded and prefetched, but never where they are
-    stored."""
-    before = Counter[str]()
-    for family, opcode in form_programs.forms(90, mixed=False):
-        found = form(opcode)
-        if family != "tensors" or not found.dim:
-            continue
-        stored = "bulk_group" in opcode
-        for swizzle in (0, 128):
-            tile = Tile(found, swizzle, np.random.default_rng(zlib.crc32(f"{opcode} {swizzle}".encode())))
-            assert tile.place[0] * tile.array.itemsize % 16 == 0, opcode
-            before["stored" if stored else "others"] += min(tile.place) < 0
-    assert before["stored"] == 0 < before["others"]
 
 
 def test_what_is_refused_is_found_by_halving() -> None:
@@ -261,14 +228,6 @@ def test_bounds(opcode: str, inputs: list[float], a: float, b: float, wrong: boo
     one, other = bits(a), bits(b)
     found = difference(rule_for(form(opcode)), "f32", one, other, [bits(x) for x in inputs], one == other)
     assert bool(found.wrong) == wrong
-
-
-def test_only_8_bit_floats_of_a_warpgroup_have_a_wider_bound() -> None:
-    one, none = np.ones(1), np.zeros(1)
-    for kinds, bits in ((("f32", "e4m3"), -13), (("f32", "e5m2"), -13), (("f32", "f16"), -22), (("f16", "e4m3"), -9)):
-        allowed = product_rule(32, kinds[0], one, kinds[1]).allowed
-        assert allowed is not None
-        assert allowed(none, none, []) == 33 * 2.0**bits
 
 
 def test_division_by_zero_is_open() -> None:

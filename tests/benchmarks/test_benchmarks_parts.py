@@ -52,18 +52,6 @@ def test_a_kernel_that_the_gpu_stops_is_wrong_and_the_next_run_goes_on(option, s
     assert (found["left"], len([row for row in found["rows"] if row["kernel"] != "Triton"])) == (0, 12)
 
 
-def test_memory_that_the_gpu_has_not_ends_no_part(tmp_path):
-    file = tmp_path / "decode.json"
-    done = part("decode", "--rehearse", "--json", file, memory=10**6)
-    assert done.returncode == WRONG, done.stdout + done.stderr
-    found = json.loads(file.read_text(encoding="utf-8"))
-    assert found["wrong"][0] == (
-        "the copy: LaunchError: 1048576 bytes: the GPU has not enough free memory (CUDA_ERROR_OUT_OF_MEMORY)"
-    )
-    assert found["left"] == 0
-    assert "- wrong: the copy: LaunchError: 1048576 bytes: " in done.stdout
-
-
 def test_facts_of_a_gpu_that_stops_the_first_kernel(tmp_path):
     file = tmp_path / "facts.json"
     done = part("facts", "--rehearse", "--json", file, fail="saxpy")

@@ -183,20 +183,6 @@ def test_a_rival_is_checked_as_we_are(monkeypatch):
     assert record.wrong == ["torch flash, bf16, D 64, causal, S 64: 3 elements of the output were not written"]
 
 
-def test_what_matters_most_comes_first():
-    every = prefill.problems(small=False)
-    assert len(every) == len(set(every)) == 3 * 2 * 6 * 2
-    assert [(p.dtype, p.dim, p.seq, p.causal) for p in every[:3]] == [
-        ("bf16", 128, 4096, True),
-        ("bf16", 128, 4096, False),
-        ("bf16", 128, 8192, True),
-    ]
-    assert all(p.dtype == "bf16" for p in every[:36])
-    everywhere = ["hopper", "pipelined", "torch flash", "torch cuDNN", "Triton"]
-    assert prefill.wanted(every[0], small=False) == [*everywhere, "wgmma", "swizzle", "mma"]
-    assert prefill.wanted(every[2], small=False) == everywhere
-
-
 def timed(kernel, tflops, **more):
     """A row as the part writes it."""
     problem = {"dtype": "bf16", "dim": 128, "causal": True, "seq": 4096}
