@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 import pytest
 from emulate_programs import ALL_CHECKS, DEVICES
@@ -81,13 +83,16 @@ FULL:
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("lane", [0, 127])
 @pytest.mark.parametrize("groups", [1, 2])
-def test_a_wait_is_over_when_the_whole_warpgroup_has_begun(device: str, groups: int, lane: int) -> None:
+@pytest.mark.parametrize("seeds", [(None, 0), pytest.param(range(1, 21), marks=pytest.mark.rest)], ids=["few", "many"])
+def test_a_wait_is_over_when_the_whole_warpgroup_has_begun(
+    device: str, groups: int, lane: int, seeds: Iterable[int | None]
+) -> None:
     """No warp misses a phase of `full`, since none has seen its product done before the last has begun it."""
     text = program(RING.replace("GROUPS", str(groups)).replace("LANE", str(lane)))
     first = "    st.shared.v4.b32 [%r6], {%r3"
     text = text.replace(first, f"    setp.lt.u32 %p3, %r1, 128;\n    @%p3 {first.strip()}")  # `a` has room for so many
     threads, total = 128 * (groups + 1), 32 * sum(range(1, ROUNDS + 1))
-    for seed in (None, *range(21)):
+    for seed in seeds:
         out = np.zeros(threads, np.float32)
         report = pl.launch(text, 1, threads, out, device=device, seed=seed, budget=300_000, checks=ALL_CHECKS)
         assert (out[128:] == total).all(), seed
