@@ -97,10 +97,9 @@ def _given(
             assert isinstance(vector, model.Vector)
             place = vector
     if tensor and place is None:
-        what = (
-            "needs the coordinates of its tile beside the tensor map: write [map, {x, y}], with as many as the tensor "
-        )
-        raise low.unsupported(instruction, f"{found.opcode} {what}has dimensions", syntax=found.op.syntax)
+        what = f"{found.opcode} needs the coordinates of its tile beside the tensor map"
+        what += ": write [map, {x, y}], with as many as the tensor has dimensions"
+        raise low.unsupported(instruction, what, syntax=found.op.syntax)
     if found.L2_cache_hint and "src_size" in (names := [s.name for s in specs]) and len(given) == len(specs) - 1:
         given.insert(names.index("src_size"), None)  # the last operand is then the cache policy
     return given, place

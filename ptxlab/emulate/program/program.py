@@ -134,16 +134,6 @@ class Program:
         """The basic block of each instruction."""
         return np.repeat(np.arange(len(self.blocks)), [block.last - block.first for block in self.blocks])
 
-    @functools.cached_property
-    def by_line(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Instructions that the text has (lowering adds others) in the order of their PTX lines; where those of each
-        line begin among them; the lines."""
-        own = np.array([k for k, code in enumerate(self.codes) if code.instruction is not None], np.int64)
-        lines = np.array([self.codes[k].line for k in own.tolist()], np.int64)
-        order = np.argsort(lines, kind="stable")
-        numbers, starts = np.unique(lines[order], return_index=True)
-        return own[order], starts, numbers
-
     def error(self, code: Code, message: str, kind: type[PtxError] = PtxError) -> PtxError:
         """An error, when the kernel is loaded, at the opcode of an instruction."""
         return kind(

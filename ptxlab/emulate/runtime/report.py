@@ -114,11 +114,12 @@ class Report:
 def by_line(program: Program, executed: np.ndarray) -> dict[int, tuple[int, int]]:
     """How many warps and threads executed each PTX line, from the same of each instruction: `[instructions, 2]`, int64.
     What lowering added (the copies around a call) does not count."""
-    own, starts, numbers = program.by_line
-    sums = np.add.reduceat(executed[own], starts, axis=0) if own.size else np.zeros((0, 2), np.int64)
-    ran = np.flatnonzero(sums[:, 0])
-    each = zip(sums[ran, 0].tolist(), sums[ran, 1].tolist(), strict=True)
-    return dict(zip(numbers[ran].tolist(), each, strict=True))
+    lines: dict[int, tuple[int, int]] = {}
+    for code, (warps, threads) in zip(program.codes, executed.tolist(), strict=True):
+        if warps and code.instruction is not None:
+            before = lines.get(code.line, (0, 0))
+            lines[code.line] = before[0] + warps, before[1] + threads
+    return dict(sorted(lines.items()))
 
 
 # -- the order of blocks -----------------------------------------------------------------------------------------------

@@ -115,11 +115,12 @@ class CheckedSteps:
 
         def watch(rule: Callable[..., None], table: list[int]) -> None:
             listed = Pointer[int](np.array(table, np.uint32))
-            look.append(
-                lambda w, mask: rule(
-                    record, w.spaces.check.record, w.warp, mask_bits(mask), w.in_flight, code.index, listed
-                )
-            )
+
+            def watched(w: Warp, mask: np.ndarray) -> None:
+                at = record, w.spaces.check.record, w.warp
+                rule(*at, mask_bits(mask), w.in_flight, code.index, listed)
+
+            look.append(watched)
 
         if code.index in flow.touches:
             watch(register_checks.touched, flow.listed(flow.touches[code.index]))
@@ -169,19 +170,8 @@ class CheckedSteps:
             away = mask_bits(w.live) & ~lanes
             if whole and away:
                 pcs, waiting, here = _standing(w, code)
-                barriers.diverged(
-                    self.record,
-                    block,
-                    w.warp,
-                    lanes,
-                    away & ~here,
-                    mask_bits(w.mask) & ~lanes,
-                    waiting,
-                    pcs,
-                    behind,
-                    comes,
-                    code.index,
-                )
+                others = away & ~here, mask_bits(w.mask) & ~lanes, waiting
+                barriers.diverged(self.record, block, w.warp, lanes, *others, pcs, behind, comes, code.index)
 
         return look
 
@@ -230,19 +220,8 @@ class CheckedSteps:
 
         def look(w: Warp, lanes: int, named: np.ndarray) -> None:
             b, c = (np.broadcast_to(np.asarray(value, np.uint32), LANES) for value in (by(w), clamp(w)))
-            lane_masks.shuffled(
-                self.record,
-                w.spaces.check.record,
-                w.warp,
-                lanes,
-                mask_bits(w.live),
-                named,
-                b,
-                c,
-                mode,
-                asked,
-                code.index,
-            )
+            where = self.record, w.spaces.check.record, w.warp
+            lane_masks.shuffled(*where, lanes, mask_bits(w.live), named, b, c, mode, asked, code.index)
 
         return look
 

@@ -169,7 +169,7 @@ class Warp(Access):
 
     def choose(self, pc: int) -> int:
         """The program counter of the group that runs next, NO_GROUP when none can run. Called at the places where
-        groups take turns; `pc`: where the running group is."""
+        groups take turns; `pc`: where the running group is, NO_GROUP if it has exited or waits."""
         if pc != NO_GROUP:
             self.others.append(LaneGroup(pc, self.mask))
         ready = [group for group in self.others if group.wait is None]

@@ -96,21 +96,21 @@ class Replay:
 
     def events(self, waits: Mapping[tuple[int, int], Collection[int]] | None = None) -> Iterator[MbarrierEvent]:
         """All operations in order; `waits` as in `mbarrier_events`."""
-        tells = np.array([code.action in OPERATIONS for code in self.program.codes])
+        operates = np.array([code.action in OPERATIONS for code in self.program.codes])
         is_wait = np.array([code.action in WAITS for code in self.program.codes])
         performed = sorted((c for c in self.recording.copies if c.barrier >= 0 and c.ended >= 0), key=lambda c: c.ended)
         codes = {key: self.recording.codes_of(key) for key in self.walkers}
-        told = {key: tells[of_warp] for key, of_warp in codes.items()}
+        chosen = {key: operates[of_warp] for key, of_warp in codes.items()}
         if waits is not None:
             for key, of_warp in codes.items():
                 named = np.zeros(len(of_warp), np.bool_)
                 named[list(waits.get(key, ()))] = True
-                told[key] &= named | ~is_wait[of_warp]
+                chosen[key] &= named | ~is_wait[of_warp]
         made, at = dict.fromkeys(self.walkers, 0), 0
         for block, warp, steps in self.recording.turns:
             key, first = (block, warp), made[block, warp]
             made[key] += steps
-            for inside in np.flatnonzero(told[key][first : first + steps]).tolist():
+            for inside in np.flatnonzero(chosen[key][first : first + steps]).tolist():
                 while performed and performed[0].ended <= at + inside:
                     yield self._completed(performed.pop(0))
                 code = self.program.codes[int(codes[key][first + inside])]
@@ -145,51 +145,24 @@ class Replay:
             offset = address - SHARED_WINDOW if SHARED_WINDOW <= address < SHARED_WINDOW + WINDOW_SIZE else address
             rank, offset = divmod(offset, PEER)
             block = self.clusters[walker.block][rank - 1] if rank else walker.block
-            event = block, offset, step, walker.warp, number, walker.block, lane, code.line
-            yield self._operate(what, int(x[lane]), int(y[lane]), *event)
+            who = step, walker.warp, number, walker.block, lane, code.line
+            yield self._operate(what, int(x[lane]), int(y[lane]), (block, offset), *who)
 
     def _completed(self, copied: Copied) -> MbarrierEvent:
         """A bulk copy has been performed."""
         what = Operation(UPDATE, bytes="-size")
-        place = copied.to, copied.barrier, copied.ended, copied.warp, -1, copied.block, -1, copied.line
-        return self._operate(what, 0, -copied.bytes, *place)
+        who = copied.ended, copied.warp, -1, copied.block, -1, copied.line
+        return self._operate(what, 0, -copied.bytes, (copied.to, copied.barrier), *who)
 
-    def _operate(
-        self,
-        what: Operation,
-        x: int,
-        y: int,
-        block: int,
-        address: int,
-        step: int,
-        warp: int,
-        number: int,
-        by: int,
-        lane: int,
-        line: int,
-    ) -> MbarrierEvent:
-        key, all_ = (block, address), (1 << 64) - 1
-        before = self.words.get(key, 0)
+    def _operate(self, what: Operation, x: int, y: int, key: tuple[int, int], *who: int) -> MbarrierEvent:
+        """One operation on an mbarrier (block, address). who: the event's `step` to `line`."""
+        before, all_ = self.words.get(key, 0), (1 << 64) - 1
         _, word, result = operated(before, what.action, what.flags, x & all_, y & all_)
         ended = what.action == UPDATE and bool((before ^ word) >> mbarrier.PHASE_SHIFT & 1)
         self.words[key] = word
-        self.phases[key] = 0 if what.action == INIT else self.phases.get(key, 0) + ended
-        pending, bytes_ = mbarrier.pending(word), mbarrier.bytes_pending(word)
-        return MbarrierEvent(
-            _said(what, y, passed=bool(result)),
-            block,
-            address,
-            step,
-            warp,
-            number,
-            by,
-            lane,
-            line,
-            self.phases[key],
-            pending,
-            bytes_,
-            ended,
-        )
+        phase = self.phases[key] = 0 if what.action == INIT else self.phases.get(key, 0) + ended
+        said, pending = _said(what, y, passed=bool(result)), mbarrier.pending(word)
+        return MbarrierEvent(said, *key, *who, phase, pending, mbarrier.bytes_pending(word), ended)
 
 
 def _said(what: Operation, bytes_: int, *, passed: bool) -> str:
@@ -225,13 +198,13 @@ class ProductGroup:
 def product_groups(recording: Recording) -> list[ProductGroup]:
     """The groups of all warps, in the order in which they were issued. Raises `TraceError` where steps are missing."""
     program = lower(parse(recording.text), recording.kernel, recording.arch)
-    tells = np.array([code.action in PRODUCTS for code in program.codes])
+    operates = np.array([code.action in PRODUCTS for code in program.codes])
     out: list[ProductGroup] = []
     for (block, warp), places in recording.places().items():
         codes = recording.codes_of((block, warp))
         group: ProductGroup | None = None
         in_flight: list[ProductGroup] = []
-        for number in np.flatnonzero(tells[codes]).tolist():
+        for number in np.flatnonzero(operates[codes]).tolist():
             code, at = program.codes[int(codes[number])], int(places[number])
             if code.action is Action.WARPGROUP_PRODUCT:
                 if group is None:

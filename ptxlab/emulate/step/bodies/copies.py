@@ -163,22 +163,10 @@ class _BulkCopy:
             for column, value in enumerate(_list(self.reads["i"](w))):
                 more[SHIFTS + column] = value.view(f"i{value.dtype.itemsize}")
         context: Any = w.spaces.cluster.context
-        if issue_lanes(
-            context,
-            context.slots[w.spaces.rank].cta,
-            w.record,
-            mask_bits(w.mask),
-            Pointer(data.ravel()),
-            Pointer(more.view(np.uint64).ravel()),
-            what.kind,
-            int(what.grouped),
-            int(what.multicast),
-            what.space,
-            what.operation,
-            what.type,
-            what.count,
-            self.code.index,
-        ):
+        who = context, context.slots[w.spaces.rank].cta, w.record, mask_bits(w.mask)
+        given = Pointer(data.ravel()), Pointer(more.view(np.uint64).ravel())
+        copy = what.kind, int(what.grouped), int(what.multicast), what.space, what.operation, what.type, what.count
+        if issue_lanes(*who, *given, *copy, self.code.index):
             found = context.fault
             at = w.faulting(self.code, found.lane)
             raise bulk_fault(at, found.kind, found.address, found.count, found.multiple)
