@@ -87,15 +87,9 @@ def test_what_had_been_written_before_is_put_back() -> None:
         out = memory.allocate(256, "out", track_writes=True)
         params = np.array([out.address, memory.allocate(256, "x", x).address], np.uint64).tobytes()
         report = execute(
-            parse(text),
-            "k",
-            engine=engine,
-            grid=(2, 1, 1),
-            block=(32, 1, 1),
-            params=params,
-            memory=memory,
+            parse(text), "k", engine=engine, grid=(2, 1, 1), block=(32, 1, 1), params=params, memory=memory,
             checks=ALL_CHECKS,
-        )
+        )  # fmt: skip
         assert out.written is not None
         found = sorted(str(finding) for finding in report.findings)
         ways.append((out.data.view(np.uint32).tolist(), x.tolist(), out.written.tolist(), found))

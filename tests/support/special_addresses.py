@@ -171,16 +171,9 @@ def outcome(engine: str, kernel: str, address: int, good: int) -> tuple[object, 
     params = np.array([first.address, result.address, address, good], np.uint64).tobytes()
     try:
         execute(
-            parsed(kernel),
-            "k",
-            engine=engine,
-            grid=(1,),
-            block=(32,),
-            params=params,
-            memory=memory,
-            workers=1,
+            parsed(kernel), "k", engine=engine, grid=(1,), block=(32,), params=params, memory=memory, workers=1,
             budget=10_000,
-        )
+        )  # fmt: skip
     except DeviceFault as fault:
         return fault.kind, fault.line, fault.address, fault.block, fault.thread, fault.message
     return "ran", first.data.tobytes(), second.data.tobytes(), result.data.tobytes()
