@@ -1,4 +1,4 @@
-"""The language of the rules: typed Python that runs as it is, and that the compiling engine translates.
+"""The language of the rules: typed Python that runs as it is, and that the JIT translates.
 
 Reading order: `types` (numbers, lanes, pointers), `records` (memory that both sides share), `vectors` (operations on 32
 lanes at once), `rules` (the decorator). `docs/design/rules.md` describes the language.

@@ -95,8 +95,8 @@ class Field:
     @property
     def align(self) -> int:
         """Bytes that its offset is a multiple of."""
-        own = 8 if self.indirect else self.kind.size if isinstance(self.kind, Scalar) else self.kind.align
-        return max(own, self.shape.align) if self.shape is not None else own
+        least = 8 if self.indirect else self.kind.size if isinstance(self.kind, Scalar) else self.kind.align
+        return max(least, self.shape.align) if self.shape is not None else least
 
     @property
     def bytes(self) -> int:
@@ -137,8 +137,8 @@ class Record:
         cls.fields, at = {}, 0
         for name, annotation in inspect.get_annotations(cls).items():
             if name in vars(Record):
-                own = f"records have a {name} of their own"
-                raise TypeError(f"{cls.__name__}.{name}: {own}; give the field another name")
+                why = f"records have a {name} of their own"
+                raise TypeError(f"{cls.__name__}.{name}: {why}; give the field another name")
             outer, _, kind = annotation.removesuffix(" | None").rpartition("[")  # "Pointer[u8] | None", or "u8"
             field = Field(name, outer, names.get(kind.removesuffix("]")), cls.__dict__.get(name))
             align = max(align, field.align)

@@ -37,8 +37,8 @@ class Rule:
         """Its parameters' types by name, and its result's under "return"."""
         names = dict(self.function.__globals__)
         return {
-            name: (names.get(told) or eval(told, names)) if isinstance(told, str) else told
-            for name, told in self.function.__annotations__.items()
+            name: (names.get(given) or eval(given, names)) if isinstance(given, str) else given
+            for name, given in self.function.__annotations__.items()
         }
 
     @property

@@ -104,7 +104,7 @@ class Loaded:
         self.bulk = self.scheduled["Context.bulk_copies"]
         function, self.converged, rules = self._made("converged", TIER_0, TIER_0)
         self.state_size, self.sites, self.clears = function.state_size, function.sites, function.clears
-        self._good = function.tier == TIER_1 and rules == TIER_1
+        self._settled = function.tier == TIER_1 and rules == TIER_1
         """Whether there is no better code, or it is being made."""
         self._improving = False
 
@@ -183,7 +183,7 @@ class Loaded:
                 function, code, rules = self._made(which, TIER_0, TIER_0)
                 with self._lock:
                     self._diverged, self._which = code, which
-                    self._good = self._good and rules == TIER_1 and function.tier >= self._best_diverged
+                    self._settled = self._settled and rules == TIER_1 and function.tier >= self._best_diverged
             return code
 
     @property
@@ -195,16 +195,16 @@ class Loaded:
         """Notes that the code did so much work; hot code of tier 0 is built again while the caller goes on."""
         with self._lock:
             self._work += work * (CHECKED if self.instruments.checks else 1)
-            hot = not self._good and self._work > HOT
+            hot = not self._settled and self._work > HOT
             if hot:
-                self._good = self._improving = True
+                self._settled = self._improving = True
         if hot:
             llvm_thread.later(self.improve)
 
     def improve(self) -> None:
         """Builds code of tier 1 now, for later launches, and for one that runs from its next block on. Diverged warps
         of longer programs keep tier 0, with rules of tier 1: they are few, and their function takes longest."""
-        self._good = True
+        self._settled = True
         _, converged, _ = self._made("converged", TIER_1, TIER_1)
         with self._lock:
             which = self._which
@@ -218,7 +218,7 @@ class Loaded:
     def forget_threads(self) -> None:
         """In the child after a fork: what other threads were building will never be ready."""
         if self._improving:
-            self._good = self._improving = False
+            self._settled = self._improving = False
 
 
 _recent: OrderedDict[str, Loaded] = OrderedDict()

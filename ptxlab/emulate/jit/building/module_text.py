@@ -57,7 +57,7 @@ def module_text(
     program: Program,
     cpu: Cpu,
     instruments: Instruments,
-    rows: Rows | None = None,
+    rows: Rows,
     *,
     diverged: bool,
     small: bool,
@@ -65,7 +65,6 @@ def module_text(
 ) -> ModuleText:
     """The module of one of a program's two functions. rows: how threads lie in a block. small: rather short, and so
     built quickly, than fast. only: the blocks that it has, if not all."""
-    rows = rows or Rows()
     found = analyses(program, rows)
     build = Build(
         program,

@@ -209,10 +209,10 @@ class Text:
 
     # -- functions
 
-    def call_function(self, result: str, function: str, *given: str, convention: str = "", attributes: str = "") -> str:
+    def call_function(self, result: str, function: str, *given: str, attributes: str = "") -> str:
         """Calls a function that the module has; the name of its result, or "" if it is void. given: the arguments with
         their types ("i32 %x")."""
-        text = f"call {convention}{result} @{function}({', '.join(given)}){attributes}"
+        text = f"call {result} @{function}({', '.join(given)}){attributes}"
         if result != "void":
             return self.let(text)
         self.do(text)

@@ -18,9 +18,8 @@ from ptxlab.emulate.jit.llvm.values import BITS, LLVM, Value
 _DIRECTED = {"fadd": "add", "fmul": "mul", "fdiv": "div", "fma": "vfmadd", "fsqrt": "sqrt"}
 _MODES = {"rm": 1, "rp": 2, "rz": 3}
 """How LLVM calls operations with a rounding mode of their own, and the modes; with 8 added, without exceptions."""
-_STRICT = {"fadd": "fadd", "fmul": "fmul", "fdiv": "fdiv", "fma": "fma", "fsqrt": "sqrt"}
-"""How it calls them in a strict function, which rounds as MXCSR says: its mode begins at bit `_SHIFT`."""
 _SHIFT = 13
+"""The bit of MXCSR at which its mode begins."""
 
 
 class WideOps(Ops):
@@ -79,7 +78,8 @@ class WideOps(Ops):
         t.call("void", "llvm.x86.sse.ldmxcsr", [("ptr", changed)])
         lanes, parts = (256 if self._has("avx") else 128) // BITS[type_], list[str]()
         part = f"<{lanes} x {LLVM[type_]}>"
-        intrinsic = f"llvm.experimental.constrained.{_STRICT[operation]}.v{lanes}{type_}"
+        word = "sqrt" if operation == "fsqrt" else operation
+        intrinsic = f"llvm.experimental.constrained.{word}.v{lanes}{type_}"
         how = [("metadata", '!"round.dynamic"'), ("metadata", '!"fpexcept.strict"')]
         for first in range(0, W, lanes):
             given = [t.shuffle(kind, f"%a{k}", range(first, first + lanes)) for k in range(count)]

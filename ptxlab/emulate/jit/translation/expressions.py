@@ -262,14 +262,14 @@ class Expressions(Folding):
         if isinstance(a.kind, Pointing) and isinstance(c.kind, Pointing) and word in ("eq", "ne"):
             return Val(BOOLEAN, self.t.binary(f"icmp {word}", "ptr", a.text, c.text))
         x, y, kind = self.unified(a, c, node)
-        result = VECTORS["boolean", kind.width] if isinstance(kind, Vector) else BOOLEAN
-        return Val(result, self.compared(word, kind, x, y))
+        return self.compared(word, kind, x, y)
 
-    def compared(self, word: str, kind: Any, x: str, y: str) -> str:
+    def compared(self, word: str, kind: Any, x: str, y: str) -> Val:
         """Whether x is "lt", "ge" ... y; numbers or lanes of one kind, with a sign or without."""
         element = element_of(kind)
         sign = "" if word in ("eq", "ne") else "s" if isinstance(element, Scalar) and element.signed else "u"
-        return self.t.binary(f"icmp {sign}{word}", llvm_type(kind), x, y)
+        result = VECTORS["boolean", kind.width] if isinstance(kind, Vector) else BOOLEAN
+        return Val(result, self.t.binary(f"icmp {sign}{word}", llvm_type(kind), x, y))
 
     def branch(self, node: ast.expr, yes: str, no: str) -> None:
         """Goes to one label or another by a condition; `and` and `or` compute their right side only if they must."""
@@ -316,8 +316,6 @@ class Expressions(Folding):
         return Val(kind, self.t.phi(llvm_type(kind), *ways))
 
     def _kind_of_both(self, a: Val, c: Val, node: ast.AST) -> Any:
-        if a.constant and c.constant:
-            return U64
         if isinstance(a.kind, Null) or isinstance(c.kind, Null):
             return c.kind if isinstance(a.kind, Null) else a.kind
         return self.common(a, c, node)
@@ -400,19 +398,8 @@ class Expressions(Folding):
             self.fail(node, f"{ast.unparse(node.func)} is not known here; rules call rules, casts and language.vectors")
         if isinstance(function, Scalar):
             return self.cast(self.value(node.args[0]), function, node)
-        if function in (min, max):
-            x, y, kind = self.unified(self.value(node.args[0]), self.value(node.args[1]), node)
-            return Val(kind, self.extreme(kind, x, y, larger=function is max))
         found = self.intrinsic(function, node)
         return self.call_rule(function, node) if found is None else found
-
-    def extreme(self, kind: Any, x: str, y: str, *, larger: bool) -> str:
-        """The smaller or larger of two numbers, or of each lane's two."""
-        less = self.compared("lt", kind, x, y)
-        chosen = (y, x) if larger else (x, y)
-        return self.t.select(
-            less, llvm_type(kind), *chosen, of=f"<{kind.width} x i1>" if isinstance(kind, Vector) else "i1"
-        )
 
     def _method(self, function: ast.Attribute, node: ast.Call) -> Val:
         owner = self.value(function.value)

@@ -1,4 +1,4 @@
-"""The functions of `emulate.language.vectors` as LLVM IR."""
+"""The functions that every rule may call, those of `emulate.language.vectors`, as LLVM IR."""
 
 from __future__ import annotations
 
@@ -112,7 +112,8 @@ class Intrinsics(Expressions):
 
     def _extreme(self, node: ast.Call, *, larger: bool) -> Val:
         x, y, kind = self.unified(self.value(node.args[0]), self.value(node.args[1]), node)
-        return Val(kind, self.extreme(kind, x, y, larger=larger))
+        less, chosen = self.compared("lt", kind, x, y), (y, x) if larger else (x, y)
+        return Val(kind, self.t.select(less.text, llvm_type(kind), *chosen, of=less.type))
 
     def _reduced(self, node: ast.Call, operation: str) -> Val:
         values = self.vector(node.args[0])
@@ -241,6 +242,8 @@ class Intrinsics(Expressions):
 
 
 _INTRINSICS: dict[Any, Callable[[Intrinsics, ast.Call], Val]] = {
+    min: partial(Intrinsics._extreme, larger=False),
+    max: partial(Intrinsics._extreme, larger=True),
     L.first: Intrinsics._first,
     L.last: Intrinsics._last,
     L.count: partial(Intrinsics._of_bits, name="ctpop"),

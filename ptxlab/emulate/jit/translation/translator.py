@@ -224,7 +224,7 @@ class Statements(Intrinsics):
         self.t.go(test)
         self.t.at(test)
         now = self.t.load(type_, counter)
-        self.t.branch(self.compared("lt", kind, now, high), inside, after)
+        self.t.branch(self.compared("lt", kind, now, high).text, inside, after)
         self.t.at(inside)
         self._put(ast.Name(name, ast.Store()), Val(kind, now))
         self._body(body, on, after)
