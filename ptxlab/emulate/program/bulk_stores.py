@@ -61,14 +61,14 @@ def _address(low: Lowering, at: Reg, mem: Mem, code: Code) -> None:
 def _check(low: Lowering, size: Reg, opcode: str, line: int) -> None:
     """A size that is not allowed stops the kernel."""
     rest, wrong = low.register("%rest", "b64", ""), low.register("%wrong", "pred", "")
-    fine, bad = low.new_label(), low.new_label()
+    in_range, bad = low.new_label(), low.new_label()
     low.op("and.b64", (rest,), (size, Literal(EACH - 1)), line)
     low.op("setp.ne.u64", (wrong, None), (rest, Literal(0)), line)
     low.branch(bad, line, (wrong.index, False))
-    _branch_if(low, "le", size, Literal(MOST), fine, line)
+    _branch_if(low, "le", size, Literal(MOST), in_range, line)
     low.place_label(bad)
     low.op("trap", (), (), line).reason = f"{opcode}: the size is not a multiple of {EACH} up to {MOST}"
-    low.place_label(fine)
+    low.place_label(in_range)
 
 
 def _branch_if(low: Lowering, comparison: str, a: Reg, b: Reg | Literal, label: str, line: int) -> None:
