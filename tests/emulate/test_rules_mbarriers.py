@@ -32,7 +32,7 @@ FULL, START, BYTES = 0xFFFFFFFF, 1024, 512
 
 @pytest.fixture(scope="module")
 def compiled() -> Any:
-    return rules_in_llvm.Compiled([M.operated, M.operate, M.still_spinning, M.worth_telling])
+    return rules_in_llvm.Compiled([M.operated, M.operate, M.still_spinning, M.worth_reporting])
 
 
 # -- one word ----------------------------------------------------------------------------------------------------------
@@ -65,7 +65,7 @@ class Gate:
             self.expected -= count
         if over:
             self.pending, self.parity = self.expected, 1 - self.parity
-        return M.FINE
+        return M.NO_PROBLEM
 
 
 @pytest.mark.long
@@ -88,22 +88,22 @@ def test_arrivals_against_a_plain_model(compiled: Any) -> None:
             assert found == compiled(M.operated, *given) == (problem, gate.word, before)
             met.add((problem, gate.parity, flags))
             word = found[1]
-    assert {problem for problem, _, _ in met} == {M.FINE, Problem.TOO_MANY, Problem.COMPLETES}
+    assert {problem for problem, _, _ in met} == {M.NO_PROBLEM, Problem.TOO_MANY, Problem.COMPLETES}
 
 
 @pytest.mark.long
 def test_the_other_operations(compiled: Any) -> None:
     word = Gate(4, 3, 16, 1).word
     for given, expected in (
-        ((0, M.INIT, 0, 3, 0), (M.FINE, Gate(3, 3).word, 0)),
-        ((word, M.INIT, 0, 3, 0), (M.FINE, Gate(3, 3).word, word)),
+        ((0, M.INIT, 0, 3, 0), (M.NO_PROBLEM, Gate(3, 3).word, 0)),
+        ((word, M.INIT, 0, 3, 0), (M.NO_PROBLEM, Gate(3, 3).word, word)),
         ((word, M.INIT, 0, 0, 0), (Problem.BAD_COUNT, word, word)),
-        ((word, M.INIT, 0, mbarrier.COUNT, 0), (M.FINE, Gate(mbarrier.COUNT, mbarrier.COUNT).word, word)),
+        ((word, M.INIT, 0, mbarrier.COUNT, 0), (M.NO_PROBLEM, Gate(mbarrier.COUNT, mbarrier.COUNT).word, word)),
         ((word, M.INIT, 0, mbarrier.COUNT + 1, 0), (Problem.BAD_COUNT, word, word)),
-        ((word, M.INVAL, 0, 0, 0), (M.FINE, 0, word)),
-        ((word, M.WAIT, M.SPIN, 0, 0), (M.FINE, word, 1)),
-        ((word, M.WAIT, M.SPIN, word, 0), (M.FINE, word, 0)),
-        ((word, M.WAIT, 0, 1 << 63, 0), (M.FINE, word, 0)),
+        ((word, M.INVAL, 0, 0, 0), (M.NO_PROBLEM, 0, word)),
+        ((word, M.WAIT, M.SPIN, 0, 0), (M.NO_PROBLEM, word, 1)),
+        ((word, M.WAIT, M.SPIN, word, 0), (M.NO_PROBLEM, word, 0)),
+        ((word, M.WAIT, 0, 1 << 63, 0), (M.NO_PROBLEM, word, 0)),
     ):
         assert M.operated(*given) == compiled(M.operated, *given) == expected
     for unmade in (0, (1 << 64) - 1, 1 << 62):

@@ -39,7 +39,6 @@ from ptxlab.emulate.rules.records import (
     BLOCK,
     CODE,
     ID,
-    LAST_CODE,
     LAST_TIME,
     REDUCES,
     TIME,
@@ -47,6 +46,7 @@ from ptxlab.emulate.rules.records import (
     Block,
     Launch,
     access_of,
+    traits_of,
 )
 from ptxlab.emulate.runtime.state import LOAD_TILE, Context, Queue, Transfer
 
@@ -227,7 +227,7 @@ def conflicts(launch: Launch, block: Block, copy: u64, access: u64, writes: bool
         return False
     if group < BEING_READ and u64(block.finished[copy >> COPY_THREAD & THREADS]) >= group:
         return False  # a cp.async that its thread has waited for
-    both = launch.traits[copy >> COPY_CODE] & launch.traits[access >> CODE & LAST_CODE]
+    both = launch.traits[copy >> COPY_CODE] & traits_of(launch, access)
     return both & REDUCES == 0  # reductions change each element atomically
 
 
@@ -348,7 +348,7 @@ def least_racing(
                 left &= ~ordered_likewise(row, record, access)
                 continue
             left &= ~bits(row == record)
-            both = launch.traits[record >> CODE & LAST_CODE] & launch.traits[access >> CODE & LAST_CODE]
+            both = traits_of(launch, record) & traits_of(launch, access)
             if both & REDUCES == 0 and (least == 0 or record < least):  # reductions change each element atomically
                 if collides(launch, block, record, access, third == 0):
                     least, place = record, number * ROW + k
@@ -369,7 +369,7 @@ def unseen(launch: Launch, block: Block, records: Pointer[u64], start: u64, low:
                 left &= ~bits((row ^ record) & OF_MOMENT == 0)
                 continue
             left &= ~bits(row == record)
-            if launch.traits[record >> CODE & LAST_CODE] & ASYNC == 0 and (least == 0 or record < least):
+            if traits_of(launch, record) & ASYNC == 0 and (least == 0 or record < least):
                 least, place = record, number * ROW + k
     if least != 0:
         note(launch, block, NO_PROXY_FENCE, access, least, start + place * launch.granule, 0)

@@ -200,7 +200,7 @@ def done(context: Context, queue: Queue, transfer: Transfer) -> None:
 
 
 @rule
-def tell_issued(context: Context, queue: Queue, transfer: Transfer) -> None:
+def notify_issued(context: Context, queue: Queue, transfer: Transfer) -> None:
     """A transfer has been issued: tells of it."""
     if context.checked:
         check_issued(context, queue, transfer)

@@ -52,7 +52,7 @@ BEHIND = 17 * PEER
 MULTICAST = 1 << 16
 """Beside a mask of ranks, which may be empty."""
 ROW = len(MOVED)
-BAD_SIZE, NO_MAP, INTERLEAVED, BETWEEN, UNREDUCED, BEFORE, ALONE = 1, 2, 3, 4, 5, 6, 7
+BAD_SIZE, NO_MAP, INTERLEAVED, BETWEEN, UNREDUCED, BEFORE, NO_CLUSTER = 1, 2, 3, 4, 5, 6, 7
 """Why a bulk copy cannot be done: see `faults.OF_BULK_COPIES`."""
 
 
@@ -124,7 +124,7 @@ def issue_bytes(
     source = data[FROM + lane]
     barrier = data[BARRIER + lane]
     if context.explicit_cluster == 0 and source_space != GLOBAL and asked.reads == 0:
-        return wrong(context, warp, BAD_BULK, asked.code, lane, to, ALONE, 0)
+        return wrong(context, warp, BAD_BULK, asked.code, lane, to, NO_CLUSTER, 0)
     if asked.kind == WRITE:
         if source_space == GENERIC:
             to, barrier = in_cluster(to), in_cluster(barrier)
@@ -256,7 +256,7 @@ def send(
                 transfer.written = written
                 if report_to(context, cta, warp, transfer, lane, barrier, rank, ranks != 0):
                     return True
-            bulk_copies.tell_issued(context, queue, transfer)
+            bulk_copies.notify_issued(context, queue, transfer)
     return False
 
 

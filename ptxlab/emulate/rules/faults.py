@@ -9,8 +9,8 @@ import numpy as np
 from ptxlab.emulate.program.addresses import GRANULE
 from ptxlab.emulate.program.lane_types import LANES
 from ptxlab.emulate.rules.bulk_copies import OF_TENSORS, OPERATIONS
-from ptxlab.emulate.rules.bulk_instructions import ALONE, BAD_SIZE, BEFORE, BETWEEN, INTERLEAVED, NO_MAP, UNREDUCED
-from ptxlab.emulate.rules.memcheck import FINE, FREED, MISALIGNED, READ_ONLY, judge, memory_map, space_of
+from ptxlab.emulate.rules.bulk_instructions import BAD_SIZE, BEFORE, BETWEEN, INTERLEAVED, NO_CLUSTER, NO_MAP, UNREDUCED
+from ptxlab.emulate.rules.memcheck import FREED, MISALIGNED, READ_ONLY, VALID, judge, memory_map, space_of
 from ptxlab.emulate.runtime.report import unravel
 from ptxlab.emulate.runtime.state import (
     BAD_BULK,
@@ -130,7 +130,7 @@ def _outside_cluster(launch: Launch, verdict: int, address: int, reach: MemoryMa
     blocks, start, size = launch.cluster_blocks, reach.shared_start, reach.shared_size
     if rank >= blocks:
         return f"rank {rank} of the cluster, which has {blocks} {'block' if blocks == 1 else 'blocks'}"
-    if verdict == FINE:
+    if verdict == VALID:
         return f"the block of rank {rank} in the cluster has exited, and its shared memory was freed with it"
     return f"offset {offset:#x} in the block of rank {rank}, whose shared memory is {size} bytes at {start:#x}"
 
@@ -198,8 +198,8 @@ OF_BULK_COPIES = {
     "bytes of an element), found {} bytes behind one; a GPU stops there with an illegal instruction",
     BEFORE: "a tile that is stored or reduced may begin at no negative coordinate, found -{}; a GPU stops there with "
     "an illegal instruction (a tile that is loaded may)",
-    ALONE: "this launch has no clusters; a GPU stops there with an illegal instruction, even where the block itself is "
-    "meant",
+    NO_CLUSTER: "this launch has no clusters; a GPU stops there with an illegal instruction, even where the block "
+    "itself is meant",
 }
 _CLUSTER = "a block may be a cluster of its own; write:  pl.launch(..., cluster=(1, 1, 1)), or .reqnctapercluster 1"
 
@@ -209,7 +209,7 @@ def bulk_fault(at: FaultingThread, kind: int, address: int, count: int, align: i
     if kind == BAD_MBARRIER:
         return invalid_mbarrier(at, address)
     if kind == BAD_BULK:
-        hint = _CLUSTER if count == ALONE else ""
+        hint = _CLUSTER if count == NO_CLUSTER else ""
         return at.fault("trap", f"{at.code.form.opcode}: {OF_BULK_COPIES[count].format(address)}", hint=hint)
     space = "cluster" if address < 1 << 32 else "generic"  # addresses of shared memory have 32 bits
     return at.access_fault("load" if kind == COPY_FROM else "store", space, address, count, align=align)

@@ -71,9 +71,9 @@ def shuffled(
         if outside:
             reads(launch, block, warp, outside, source | last << SECOND, RANGE, code)
     takes_part = (members & live) >> (source & 31) & 1
-    alone = mask & bits(inside & (takes_part == 0) & (source != lane_ids()))
-    if alone:
-        reads(launch, block, warp, alone, source, SOURCE, code)
+    absent = mask & bits(inside & (takes_part == 0) & (source != lane_ids()))
+    if absent:
+        reads(launch, block, warp, absent, source, SOURCE, code)
 
 
 @rule

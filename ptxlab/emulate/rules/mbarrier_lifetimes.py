@@ -185,10 +185,10 @@ class Phases:
 
     def _room(self) -> Room:
         """Room for one more mbarrier."""
-        pointer, alone = Mbarrier.many(1), len(self.mates) == 1
+        pointer, single = Mbarrier.many(1), len(self.mates) == 1
         held = pointer[0]
-        held.seats = Seat.many(self.record.threads * (1 if alone else 1 + len(self.mates)))
-        if not alone:
+        held.seats = Seat.many(self.record.threads * (1 if single else 1 + len(self.mates)))
+        if not single:
             held.far_pending, held.far_known = (Pointer(np.zeros(FAR_WORDS, np.uint32)) for _ in range(2))
         held.used = held.latest = held.announced = held.brought = NOBODY
         held.seen = -1
@@ -323,9 +323,9 @@ class Phases:
         one, in words."""
         said = []
         for k in range(LINES):
-            line, told = divmod(held.moved_line[k], 2)
+            line, announces = divmod(held.moved_line[k], 2)
             if line:
-                said.append(f"line {line} {'announced' if told else 'brought'} {held.moved[k]} bytes")
+                said.append(f"line {line} {'announced' if announces else 'brought'} {held.moved[k]} bytes")
         absent: dict[int, set[int]] = {}
         for number, seat in self._by_order(held, "arrived_order"):
             if mbarrier.pending(held.word) and seat["arrived_phase"] == held.phase - 1:

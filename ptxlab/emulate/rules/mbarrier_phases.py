@@ -46,7 +46,16 @@ from ptxlab.emulate.rules.mbarrier_records import (
     seen_from,
     shared_offset,
 )
-from ptxlab.emulate.rules.mbarrier_words import ANNOUNCES, ARRIVES, COPIES, FINE, SPIN, UPDATE, WAIT, bytes_pending
+from ptxlab.emulate.rules.mbarrier_words import (
+    ANNOUNCES,
+    ARRIVES,
+    COPIES,
+    NO_PROBLEM,
+    SPIN,
+    UPDATE,
+    WAIT,
+    bytes_pending,
+)
 from ptxlab.emulate.rules.notes import PHASE, TOO_FEW_BYTES, UNSEEN
 from ptxlab.emulate.rules.race_order import learn, release
 from ptxlab.emulate.rules.records import MANY, RANKS, Block, Launch, access_of
@@ -57,7 +66,7 @@ from ptxlab.targets import WARPS_PER_BLOCK
 
 
 @rule
-def told(
+def notified(
     context: Context,
     block: Block,
     warp: u32,
@@ -72,10 +81,10 @@ def told(
     before: Pointer[u64],
     after: Pointer[u64],
 ) -> u32:
-    """`mbarriers.tell` of compiled code: lanes of a warp have operated on mbarriers, and one has been refused to."""
+    """`mbarriers.notify_checks` of compiled code: lanes have operated on mbarriers, the operation of one is invalid."""
     held = block.mbarriers.cast(Mbarriers)[0]
     operated(context.check.cast(Launch)[0], held, warp, mask, code, action, flags, addresses, asked, before, after)
-    if problem != FINE:
+    if problem != NO_PROBLEM:
         report(held, REFUSED, party(code, warp, lane), NOBODY, addresses[lane], problem)
     return 0
 
@@ -136,7 +145,7 @@ def operated(
 @rule
 def arrived(launch: Launch, held: Mbarriers, one: Mbarrier, by: u64, flags: u32, before: u64, after: u64) -> None:
     """A party has arrived, or has announced or brought bytes."""
-    phase, own = one.phase, by >> RANK & THREADS == 0
+    phase = one.phase
     one.used = by
     comes_after_init(launch, held, one, by)
     if flags & (ARRIVES | ANNOUNCES) != 0 and first_arrival(one, phase) == NOBODY:
@@ -152,7 +161,7 @@ def arrived(launch: Launch, held: Mbarriers, one: Mbarrier, by: u64, flags: u32,
             seat.arrived_order = next_order(one)
         seat.arrived_phase, seat.arrived_code = phase, u32(by >> CODE)
         one.latest = by
-    if own:
+    if by >> RANK & THREADS == 0:  # a thread of this block
         held.updates[by & THREADS] += 1
     if flags & COPIES != 0:
         copied(held, one, by)
@@ -297,20 +306,20 @@ def waited(launch: Launch, held: Mbarriers, one: Mbarrier, by: u64, parity: u32,
     if one.in_flight != 0:
         passed_early(held, one, by, parity)
     updates, full = u64(held.updates[thread]), held.block.full  # they change when the thread may release others
-    own, repeated = u64(seat.arrived_code) << CODE | thread, False
+    arrival, repeated = u64(seat.arrived_code) << CODE | thread, False
     arrived_here = seat.arrived_order != 0 and seat.arrived_phase == one.phase
     if seat.passed_order != 0 and seat.passed_phase == phase:
         if seat.passed_updates != updates or seat.passed_full != full:
             repeated = not arrived_here
             if arrived_here:
-                report(held, PHASE, by, own, one.at, u64(i64(phase)))
+                report(held, PHASE, by, arrival, one.at, u64(i64(phase)))
         elif seat.repeated != 0:
             repeated = True
     else:
         if seat.passed_order != 0:
             check_wait(held, one, seat, thread, phase, NOBODY)
         if phase < 0 and arrived_here:
-            report(held, PHASE, by, own, one.at, u64(i64(phase)))
+            report(held, PHASE, by, arrival, one.at, u64(i64(phase)))
     if not repeated or seat.passed_updates != updates or seat.passed_full != full:
         if seat.passed_order == 0:
             seat.passed_order = next_order(one)

@@ -37,7 +37,7 @@ from ptxlab.emulate.runtime.state import (
 from ptxlab.isa.convert import PEER
 
 LOG_PEER = PEER.bit_length() - 1
-FINE, OUTSIDE, MISALIGNED, READ_ONLY, FREED = 0, 1, 2, 3, 4
+VALID, OUTSIDE, MISALIGNED, READ_ONLY, FREED = 0, 1, 2, 3, 4
 """Verdicts of `judge` on an access."""
 
 
@@ -140,7 +140,7 @@ def judge(
         end = u64(address + size - 1 - memory.heap) >> 4
         if memory.given[begin].freed != 0 or memory.given[end].freed != 0:
             return FREED, where, index, offset
-    return FINE, where, index, offset
+    return VALID, where, index, offset
 
 
 # -- where it is -------------------------------------------------------------------------------------------------------
@@ -174,7 +174,7 @@ def resolve(
     found = context.found
     memory = context.memory
     verdict, where, index, offset = judge(memory, space, address, size, u64(1) << log2, write != 0)
-    if verdict != FINE:
+    if verdict != VALID:
         return None
     if where == LOCAL or where == PARAM:
         found.written = None
@@ -260,7 +260,7 @@ def found_by(
 @rule(cold=True)
 def note_lanes(context: Context, mask: u32, addresses: Pointer[u64]) -> None:
     """Notes beside a fault where all lanes access memory: of several instructions that are checked at once the first
-    that faults is told, whichever lane that is."""
+    that faults is reported, whichever lane that is."""
     context.fault.lanes = mask
     for lane in lanes_of(mask):
         context.fault.addresses[lane] = addresses[lane]

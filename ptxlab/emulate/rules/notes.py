@@ -14,7 +14,20 @@ import numpy as np
 from ptxlab.emulate.language import *
 from ptxlab.emulate.program.program import Program
 from ptxlab.emulate.rules.instructions import barrier_before
-from ptxlab.emulate.rules.records import BLOCK, CODE, ENTRIES, LANE, LAST_CODE, MANY, USES, WARP, Block, Entry, Launch
+from ptxlab.emulate.rules.records import (
+    BLOCK,
+    CODE,
+    ENTRIES,
+    LANE,
+    LAST_CODE,
+    MANY,
+    USES,
+    WARP,
+    Block,
+    Entry,
+    Launch,
+    traits_of,
+)
 
 KIND, MINE = 40, 20
 """Where, in a note's key, its kind and the code index of the access that noticed begin; the other's + 1 is at 0."""
@@ -42,7 +55,7 @@ def note(launch: Launch, block: Block, kind: u64, access: u64, other: u64, addre
         entry = launch.notes[at]
         if entry.key == key:
             # how often a warp tries to wait for an mbarrier is a matter of the schedule
-            again = launch.flags is not None and launch.flags[access >> CODE & LAST_CODE] & USES != 0
+            again = traits_of(launch, access) & USES != 0
             if entry.serial != launch.serial and not again:
                 entry.count += 1
                 entry.serial = launch.serial

@@ -11,7 +11,7 @@ from __future__ import annotations
 from ptxlab.emulate.language import *
 from ptxlab.emulate.program.addresses import GLOBALS_BASE, PARAM_WINDOW
 from ptxlab.emulate.rules.notes import SAME, note, serial, taking_part
-from ptxlab.emulate.rules.races import OF_WARP, hazard, hidden, only_stores, remember
+from ptxlab.emulate.rules.races import OF_WARP, hazard, hidden, remember
 from ptxlab.emulate.rules.records import (
     ATOMIC,
     BLOCK,
@@ -19,12 +19,14 @@ from ptxlab.emulate.rules.records import (
     ID,
     LAST_CODE,
     MANY,
+    ONLY_STORES,
     TIME,
     WARP,
     Block,
     Launch,
     Member,
     access_of,
+    traits_of,
 )
 
 OF_MANY = 1 << MANY
@@ -72,7 +74,7 @@ def at_addresses(
     serial(launch, mask)
     taking_part(launch, warp, mask, members)
     access, at, lane = access_of(block, warp, 0), load_lanes(offsets), first(mask)
-    if write and launch.traits[members[3] >> CODE & LAST_CODE] & ATOMIC != 0:
+    if write and traits_of(launch, members[3]) & ATOMIC != 0:
         keep_stores(launch, mask, records, stride, offsets, start, members)
     chosen = mask
     if not write and mask & (mask - 1) != 0 and bits(at == offsets[lane]) & mask == mask:
@@ -98,7 +100,7 @@ def keep_stores(
     for lane in lanes_of(mask):
         begin = u64(offsets[lane]) + members[1]
         for word in range(begin // launch.granule, (begin + members[2]) // launch.granule):
-            if hidden(records[word]) and only_stores(launch, records[word]):
+            if hidden(records[word]) and traits_of(launch, records[word]) & ONLY_STORES != 0:
                 keep_store(records + word, stride)
 
 

@@ -21,13 +21,12 @@ BLOCKS = 65535
 
 WRITTEN, GAP = 0xFF, 0x55
 """initcheck's record of a byte that has been written, and of one in a gap between two arrays; 0: not written."""
-SWAPS, NARROW, VOLATILE, STORES, ATOMIC, ASYNC, REDUCES, ONLY_STORES = 1, 2, 4, 8, 16, 32, 64, 128
+SWAPS, NARROW, VOLATILE, STORES, ATOMIC, ASYNC, REDUCES, ONLY_STORES = (1 << k for k in range(8))
+MAKES, USES, POLLS, PRODUCT, COPIED = (1 << k for k in range(8, 13))
 """What `Launch.traits` says of an instruction: it is a compare-and-swap; its scope is the block; it is a volatile load
 or store of shared memory; it stores; it is atomic; it is asynchronous; it is a reduction by a bulk copy; it stores and
-loads nothing."""
-MAKES, USES, POLLS, PRODUCT = 1, 2, 4, 8
-"""What `Launch.flags` says of an instruction: it makes an mbarrier, or makes one invalid; it does something else with
-one; it asks one for a phase; it is a product of `wgmma`."""
+loads nothing; it makes an mbarrier, or makes one invalid; it does something else with one; it asks one for a phase; it
+is a product of `wgmma`; it loads what is only copied, with any padding."""
 ENTRIES = 1024
 """Notes that a launch keeps; how many more there are is counted."""
 
@@ -64,8 +63,8 @@ class Published(Record):
     proxied_all: u32  # what its warps did before this time comes before a barrier of all and a fence.proxy.async
     proxied: Array[u32] = array(32)  # of each of its warps: its last fence.proxy.async
     released: Array[u32] = array(32, align=64)  # of each of its warps: what it did before this time of its own clock
-    reached: Array[u32] = array(32, align=64)  # the same, as far as other blocks are told of it
-    reached_alone: Array[u32] = array(32)  # the same of what only the lanes of `releasing` did
+    reached: Array[u32] = array(32, align=64)  # the same, as far as other blocks have heard of it
+    reached_lanes: Array[u32] = array(32)  # the same of what only the lanes of `releasing` did
     releasing: Array[u32] = array(32)  # lanes that made strong writes, and those that had synchronized with them
     times: Array[u32] = array(RELEASES)  # its last releases to other blocks: when, by the block's clock,
     moments: Array[u32] = array(RELEASES)  # and by that of the launch; number n at n % RELEASES
@@ -101,11 +100,9 @@ class Launch(Record):
     published: Pointer[Published]  # of each block, by its number in a record
     lines: Pointer[u32]  # for each code index its line
     barriers: Pointer[u32]  # for each code index itself + 1; of copies of one barrier, in an unrolled loop, that of the
-    # first; 0 for a barrier that is not to be told from others
+    # first; 0 for a barrier that cannot be distinguished from others
     masks: Pointer[u32]  # for each code index and warp the lanes that made an access last, 0 for all
-    traits: Pointer[u8]  # for each code index SWAPS, NARROW and so on, added up
-    flags: Pointer[u8] | None  # the same of MAKES, USES, POLLS and PRODUCT; None: nothing is so
-    copies: Pointer[u8] | None  # initcheck: for each code index whether it loads what is only copied, with any padding
+    traits: Pointer[u16]  # for each code index SWAPS, NARROW and so on, added up
     store: Store
     notes: Array[Entry] = array(ENTRIES, align=64)
     released: Array[u32] = array(PLACES)  # for words of global memory, by `race_order.place`: the last release there
@@ -132,7 +129,6 @@ class Block(Record):
     simple: u64  # whether no barrier of a part of the block, and no mbarrier, has ordered anything yet
     linear: u64  # the block's number in the grid
     warps: u64  # how many it has
-    synchronized: u64  # whether synccheck follows which warps arrive at barriers
     fences: u64  # 2: there was a fence; 1: a strong access; what they record is cleared for the next block if so
     syncs: u64  # the same of `.sync` instructions, of barriers for some of the warps and of `bar.arrive`
     product_waited: u64  # the same of waits for products of `wgmma`
@@ -142,12 +138,10 @@ class Block(Record):
     stride: u64
     pending: Pointer[u64]  # synccheck: for each 4 bytes of shared memory the copy in flight to them
     shared_size: u64
-    local: Pointer[u32]  # initcheck: for each warp which lanes have written to local memory (`local_memory`)
-    local_size: u64  # its bytes
+    local: Pointer[u32]  # initcheck: for each warp and byte of local memory the lanes that have written it
     local_stride: u64  # bytes of local memory that a thread has
     values: Pointer[u32]  # initcheck: for each warp and register followed the lanes that have a value in it
     followed: u64  # registers of a warp that are followed
-    value_count: u64  # masks in `values`
     fenced: Array[u32] = array(32, align=64)  # of each warp: its last fence
     covered: Array[u32] = array(32, 32, align=64)  # [w, v]: w's last fence comes after what v did before this time
     fenced_wide: Array[u32] = array(32, align=64)  # the same two of fences for other blocks as well
@@ -209,6 +203,12 @@ def access_of(block: Block, warp: u32, code: u32) -> u64:
     return block.now | u64(code) << CODE | u64(warp) << WARP
 
 
+@rule(inline=True)
+def traits_of(launch: Launch, access: u64) -> u16:
+    """What kind of instruction made an access."""
+    return launch.traits[access >> CODE & LAST_CODE]
+
+
 # -- accesses ----------------------------------------------------------------------------------------------------------
 
 
@@ -240,8 +240,6 @@ def started(block: Block, linear: u64) -> None:
     block.full = block.now
     block.simple = (1 << 64) - 1
     block.layouts, block.proxy_clock, block.proxy_met, block.proxy_covered = 0, 0, 0, 0
-    if block.synchronized != 0:
-        clear_arrivals(block, 4 * block.warps)
     clear_warps(block, 4 * block.warps)
     block.copies, block.updates, block.fences, block.syncs, block.product_waited = 0, 0, 0, 0, 0
     written, gaps, pending, records, stride = block.written, block.gaps, block.pending, block.records, block.stride
@@ -270,25 +268,20 @@ def started(block: Block, linear: u64) -> None:
     if tile_layout is not None:
         fill_bytes(tile_layout, 0, shared_size // 2)
     if local is not None:
-        fill_bytes(local.cast(u8), 0, block.local_size)
+        fill_bytes(local.cast(u8), 0, 4 * block.warps * block.local_stride)
     if values is not None:
-        fill_bytes(values, 0, block.value_count * 4)
-
-
-@rule(inline=True)
-def clear_arrivals(block: Block, words: u64) -> None:
-    """Nothing has come to a barrier yet; `words`: the bytes of a word for each warp."""
-    fill_bytes(block.expected, 0, 64)
-    fill_bytes(block.expected_code, 0, 64)
-    fill_bytes(block.expected_by, 0, 64)
-    fill_bytes(block.bar_code, 0, words)
-    fill_bytes(block.whole_code, 0, words)
-    fill_bytes(block.proxy_fenced, 0, words)
+        fill_bytes(values, 0, block.warps * block.followed * 4)
 
 
 @rule(inline=True)
 def clear_warps(block: Block, words: u64) -> None:
     """Nothing is known of the warps; `words`: the bytes of a word for each."""
+    fill_bytes(block.expected, 0, 4 * BARRIERS)
+    fill_bytes(block.expected_code, 0, 4 * BARRIERS)
+    fill_bytes(block.expected_by, 0, 4 * BARRIERS)
+    fill_bytes(block.bar_code, 0, words)
+    fill_bytes(block.whole_code, 0, words)
+    fill_bytes(block.proxy_fenced, 0, words)
     fill_bytes(block.phases, 0, words)
     fill_bytes(block.polled.row(0), 0, 4 * words)
     if block.fences != 0:

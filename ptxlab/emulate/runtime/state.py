@@ -36,7 +36,7 @@ BAD_MBARRIER = 11
 BAD_BULK = 12  # a bulk copy with a size that is none, or without a tensor map: see `rules.bulk_instructions`
 BAD_DESCRIPTOR = 40  # of a wgmma; the address is that of the first bytes out of range, with DESCRIPTOR_B added for b
 NO_WARPGROUP = 41  # a wgmma in a warp whose warpgroup is not whole
-LEFT_ALONE = 42  # the warps of a warpgroup have not executed the same products
+INCOMPLETE_WARPGROUP = 42  # the warps of a warpgroup have not executed the same products
 DESCRIPTOR_B = 1 << 32
 GROUP_FLAG = 1 << 30  # on a code index: the address is the lowest of a group of accesses, any of which may be wrong
 
@@ -162,7 +162,6 @@ class ScalarRegister(Record):
     stride: u32  # where the stride lies: as wide as the second scalar, or as the register if it has none
     beyond: u32  # what lanes add once the sum is extended, 32 u64 as above; 0: nothing
     scale: u64
-    low: u64  # the least step
 
 
 LOG_WARPGROUP = 2

@@ -18,7 +18,7 @@ from ptxlab.emulate.program.flat_program import Code
 from ptxlab.emulate.program.lane_types import DTYPE, LANES
 from ptxlab.emulate.rules.bulk_copies import flushed
 from ptxlab.emulate.rules.faults import FaultingThread
-from ptxlab.emulate.rules.memcheck import FINE, in_heap, judge
+from ptxlab.emulate.rules.memcheck import VALID, in_heap, judge
 from ptxlab.emulate.runtime.memory import POISON
 from ptxlab.emulate.runtime.state import CLUSTER, LOCAL, PARAM, SHARED, SPACES
 from ptxlab.emulate.step.lanes import SIGNED, Lanes, one_nan
@@ -170,7 +170,7 @@ class Access(Lanes):
             lane = int(left.argmax())
             place = int(address[lane])
             verdict, where, index, _ = judge(self.machine.map, space, place, size, size, write)
-            if verdict != FINE or self._gone(where, index):
+            if verdict != VALID or self._gone(where, index):
                 raise self.faulting(site.code, lane).access_fault(what, site.space, place, size)
             region = self._held(site.space, where, index)
             offset = address - region.base
@@ -205,14 +205,14 @@ class Access(Lanes):
         verdict, where, index, offset = judge(
             self.machine.map, SPACES[space], address, size, align or size, what != "load"
         )
-        if verdict != FINE or (fragment and where == LOCAL) or self._gone(where, index):
+        if verdict != VALID or (fragment and where == LOCAL) or self._gone(where, index):
             raise self.faulting(code, lane).access_fault(what, space, address, align or size, fragment=fragment)
         return self._held(space, where, index), offset
 
     def _region(self, space: str, address: int) -> Region | None:
         """The region that holds this address of a space; None if there is none, or what is valid there changes."""
         verdict, where, index, _ = judge(self.machine.map, SPACES[space], address, 1, 1, False)
-        if verdict != FINE or self._gone(where, index) or in_heap(self.machine.map, address):
+        if verdict != VALID or self._gone(where, index) or in_heap(self.machine.map, address):
             return None
         return self._held(space, where, index)
 

@@ -17,7 +17,7 @@ from ptxlab.emulate.program.lane_types import LANES
 from ptxlab.emulate.rules import races
 from ptxlab.emulate.rules.faults import lanes_in_words
 from ptxlab.emulate.rules.mbarrier_deadlocks import Spin, Spins, in_words
-from ptxlab.emulate.rules.warpgroup_faults import left_alone
+from ptxlab.emulate.rules.warpgroup_faults import incomplete_warpgroup
 from ptxlab.emulate.rules.warpgroup_products import has_begun, same_products
 from ptxlab.emulate.step.checked_warp import BlockChecks, CheckedWarp
 from ptxlab.emulate.step.clusters import form_cluster, open_barrier
@@ -110,7 +110,7 @@ class BlockRun:
         for number, warp in enumerate(self.warps):
             if not same_products(warp.executed, self.warps[number & ~3].executed):
                 counts = [(w.executed.count, w.executed.last) for w in self.warps]
-                raise left_alone(warp.faulting(self.machine.program.codes[0], 0), counts)
+                raise incomplete_warpgroup(warp.faulting(self.machine.program.codes[0], 0), counts)
 
     def can_run(self) -> Iterator[tuple[int, int]]:
         """The warps that have not exited, each with a mask of the lanes that wait only for their turn."""

@@ -27,9 +27,9 @@ class Mbarriers(Body):
 
     @staticmethod
     def check_rules() -> tuple[Function, ...]:
-        from ptxlab.emulate.rules.mbarrier_phases import told
+        from ptxlab.emulate.rules.mbarrier_phases import notified
 
-        return (told,)
+        return (notified,)
 
     def emit(self, code: Code) -> None:
         t, what = self.t, operation(code)
@@ -58,8 +58,8 @@ class Mbarriers(Body):
         )
 
     def check(self, code: Code, checks: Checks) -> None:
-        (told,) = self.check_rules()  # the one that belongs to this code
-        self.t.store("ptr", address(self.t, told), self.t.field(S.Context, "phases", "%ctx"))
+        (notified,) = self.check_rules()  # the one that belongs to this code
+        self.t.store("ptr", address(self.t, notified), self.t.field(S.Context, "phases", "%ctx"))
         (access,) = code.accesses
         checks.access(code, access, access_kind(code))
         if code.action is Action.COPIES_ARRIVE and checks.sync:

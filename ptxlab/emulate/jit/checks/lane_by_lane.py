@@ -6,7 +6,19 @@ from ptxlab.emulate.language import *
 from ptxlab.emulate.rules import initcheck, race_accesses
 from ptxlab.emulate.rules.memcheck import resolve
 from ptxlab.emulate.rules.notes import OVERRUN, UNINITIALISED, note, serial
-from ptxlab.emulate.rules.records import ATOMIC, CODE, LAST_CODE, READS, STRONG, WARP, WRITES, WRITTEN, Block, Launch
+from ptxlab.emulate.rules.records import (
+    ATOMIC,
+    CODE,
+    LAST_CODE,
+    READS,
+    STRONG,
+    WARP,
+    WRITES,
+    WRITTEN,
+    Block,
+    Launch,
+    traits_of,
+)
 from ptxlab.emulate.runtime.state import SHARED, Context, Cta, Warp
 
 
@@ -30,7 +42,7 @@ def each(
     serial(launch, mask)
     me = block.now | u64(warp.warp_id) << WARP | access
     write, found = action != READS, context.found
-    if launch.traits[access >> CODE & LAST_CODE] & ATOMIC != 0:  # where one lane faults, no lane has access
+    if traits_of(launch, access) & ATOMIC != 0:  # where one lane faults, no lane has access
         for lane in lanes_of(mask):
             address = u64(addresses[lane] + extra)
             if resolve(context, cta, warp, lane, address, size, log2, space, u32(write), None) is None:

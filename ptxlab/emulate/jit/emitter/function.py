@@ -118,13 +118,13 @@ class Function:
             form = self.affine.get(r)
             places = self.file.vector[r], self.file.scalar[r], BITS[self.program.registers[r].lane] // 8, r % 64
             if form is None:
-                rows.append((*places, 0, 0, 0, 0, 0, 0, 0, 1, 0))
+                rows.append((*places, 0, 0, 0, 0, 0, 0, 0, 1))
                 continue
-            scale, low, signed = form.scale % (1 << 64), form.low % (1 << 64), form.extension == "sext"
+            signed = form.extension == "sext"
             times = at(form.times) if form.times else 0
             beyond = at(form.beyond) if form.beyond else 0
             scalars = self.file.inner.get(r, 0), signed, times, self.file.stride.get(r, 0), beyond
-            rows.append((*places, at(form.apart), at(form.steps), *scalars, scale, low))
+            rows.append((*places, at(form.apart), at(form.steps), *scalars, form.scale % (1 << 64)))
         table = np.zeros(len(rows), ScalarRegister.dtype)  # the bytes between its fields too
         table[:] = rows
         words = [*table.view(np.int64).tolist(), *itertools.chain.from_iterable(constants)]
