@@ -75,7 +75,6 @@ class KernelLowering(Lowering):
             params=self.params, param_size=self.param_size, globals=(*placed, *self.system.globals),
             shared_start=self.shared_start,
             shared_static=self.shared.end - self.arrays_start, dynamic_start=dynamic, local_size=local_size,
-            local_fixed=self.local.end,
             exact_threads=exact, most_threads=most, lines=self.lines, spans=self.module.spans,
             entry=entry, exits=exits, file=self.module.file, shared_names=tuple(self.shared_names),
             local_names=tuple(self.local_names), shared_gap=self.shared_gap, system=self.system.finished(),

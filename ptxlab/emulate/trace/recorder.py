@@ -11,6 +11,7 @@ from __future__ import annotations
 import io
 import json
 import struct
+import zlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -168,19 +169,19 @@ class TraceRecorder:
         """Closes the file."""
         self.file.close()
 
-    def page(self, key: tuple[int, int], first: int, count: int, body: bytes, crc: int) -> None:
-        """Writes a page of a warp: `count` steps from number `first` on. crc: the checksum of the body."""
+    def page(self, key: tuple[int, int], first: int, count: int, body: bytes) -> None:
+        """Writes a page of a warp: `count` steps from number `first` on."""
         if self.written + len(body) > self.trace.limit:
             self.capped = True
             return
-        head = PAGE_HEAD.pack(PAGE_TAG, *key, first, count, len(body), crc)
+        head = PAGE_HEAD.pack(PAGE_TAG, *key, first, count, len(body), zlib.crc32(body))
         self.file.write(head + body)
         self.written += len(head) + len(body)
         self.pages += 1
         self.steps += count
 
     def _flush(self, key: tuple[int, int], warp: Pending) -> None:
-        self.page(key, warp.first, len(warp.codes), *packed(columns_of(warp).laid_out(by_kind(warp.keyframe))))
+        self.page(key, warp.first, len(warp.codes), packed(columns_of(warp).laid_out(by_kind(warp.keyframe))))
         for name in ("codes", "masks", "counts", "registers", "values", "touched", "touches"):
             getattr(warp, name).clear()
 
@@ -203,6 +204,3 @@ def describe(program: Program, launch: Launch) -> dict[str, Any]:
         "registers": [[r.name, r.type, r.lane, r.function] for r in program.registers],
         "codes": [[c.line, c.form.opcode, c.instruction is not None] for c in program.codes],
     }  # fmt: skip
-
-
-# -- pages -------------------------------------------------------------------------------------------------------------
