@@ -75,10 +75,6 @@ class Trace:
         if self.path is not None and not isinstance(self.path, str | Path):
             raise LaunchError(f"trace: path: the name of a file is wanted, got {self.path!r}")
 
-    def recorder(self, program: Program, launch: Launch) -> TraceRecorder:
-        """The recorder for the stepping engine."""
-        return TraceRecorder(self, program, launch)
-
 
 def _chosen(name: str, value: Any) -> frozenset[int] | None:
     """The numbers that an option names: one, several, or None for all."""
