@@ -30,15 +30,9 @@ from ptxlab.text.model import Instruction
 def lower_call(low: Lowering, instruction: model.Instruction, found: Form, guard: Guard, scope: Scope) -> None:
     """Emits the copies in, the call and the copies out."""
     given, line = list(instruction.operands), instruction.line
-    results: tuple[model.Operand, ...] = ()
-    arguments: tuple[model.Operand, ...] = ()
-    if given and isinstance(first := given[0], model.Parens):
-        results = first.elements
-        given.pop(0)
+    results = _in_parentheses(given)
     target = str(given.pop(0))
-    if given and isinstance(first := given[0], model.Parens):
-        arguments = first.elements
-        given.pop(0)
+    arguments = _in_parentheses(given)
     pointer = low.name(target, scope, line) if target.startswith("%") or given else None
     call = _Call(low, instruction, found, scope, results, arguments)
     if target in low.functions:
@@ -50,6 +44,18 @@ def lower_call(low: Lowering, instruction: model.Instruction, found: Form, guard
         raise low.unsupported(instruction, what, length=len(instruction.opcode))
 
 
+Operands = tuple[model.Operand, ...]
+
+
+def _in_parentheses(given: list[model.Operand]) -> Operands:
+    """Takes `(a, b)` from the front of some operands."""
+    first = given[0] if given else None
+    if not isinstance(first, model.Parens):
+        return ()
+    del given[0]
+    return first.elements
+
+
 class _Call:
     """One call instruction while it is lowered."""
 
@@ -59,14 +65,14 @@ class _Call:
         instruction: model.Instruction,
         found: Form,
         scope: Scope,
-        results: tuple[model.Operand, ...],
-        arguments: tuple[model.Operand, ...],
+        results: Operands,
+        given: Operands,
     ) -> None:
         self.low, self.instruction, self.found, self.routine = low, instruction, found, scope.routine
         self.line = instruction.line
-        self.arguments = [low.operand(a, scope, self.line) for a in arguments]
+        self.arguments = [low.operand(a, scope, self.line) for a in given]
         self.results = [low.operand(r, scope, self.line) for r in results]
-        self.sizes = [_size_of(low, o, s, scope) for o, s in zip(arguments, self.arguments, strict=True)]
+        self.sizes = [_size_of(low, o, s, scope) for o, s in zip(given, self.arguments, strict=True)]
         self.result_sizes = [_size_of(low, o, s, scope) for o, s in zip(results, self.results, strict=True)]
 
     def sources(self) -> list[tuple[Source, int]]:

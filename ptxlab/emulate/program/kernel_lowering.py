@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 from ptxlab import targets
 from ptxlab.emulate.program import layout
@@ -12,7 +11,7 @@ from ptxlab.emulate.program.added_stores import copy_map, fill, replace_field
 from ptxlab.emulate.program.calls import StackMemory, lower_call
 from ptxlab.emulate.program.flat_program import Code, Group, Literal, Mem, Reg, Source, Special, Symbol
 from ptxlab.emulate.program.layout import Area
-from ptxlab.emulate.program.lowering import Lowering, operand_names
+from ptxlab.emulate.program.lowering import Collected, Lowering, operand_names
 from ptxlab.emulate.program.operands import resolve, summed
 from ptxlab.emulate.program.program import Program
 from ptxlab.emulate.program.reconvergence import cut_into_blocks, mark
@@ -76,7 +75,6 @@ class KernelLowering(Lowering):
             params=self.params, param_size=self.param_size, globals=(*placed, *self.system.globals),
             shared_start=self.shared_start,
             shared_static=self.shared.end - self.arrays_start, dynamic_start=dynamic, local_size=local_size,
-            local_fixed=self.local.end,
             exact_threads=exact, most_threads=most, lines=self.lines, spans=self.module.spans,
             entry=entry, exits=exits, file=self.module.file, shared_names=tuple(self.shared_names),
             local_names=tuple(self.local_names), shared_gap=self.shared_gap, system=self.system.finished(),
@@ -89,7 +87,7 @@ class KernelLowering(Lowering):
         body = routine.function.body
         assert body is not None
         routine.start = len(self.codes)
-        pending: list[tuple[Instruction, Scope, list[tuple[Scope, str]]]] = []
+        pending: Collected = []
         self.frame = routine.frame or self.local
         labels = self.collect(body, routine.scope, pending, [])
         if any(action_of(instruction.opcode) is Action.STACK_ALLOCATE for instruction, _, _ in pending):
@@ -173,7 +171,7 @@ class KernelLowering(Lowering):
 
     # -- the stack, and where branches go ------------------------------------------------------------------------------
 
-    def _make_room(self, routine: Routine, frame: Area, code: list[Any]) -> None:
+    def _make_room(self, routine: Routine, frame: Area, code: Collected) -> None:
         """Finishes a frame on the stack, with room to save every register of the function."""
         for instruction, scope, _ in code:
             guard = [instruction.guard.name] if instruction.guard is not None else []

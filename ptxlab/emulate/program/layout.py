@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import struct
 from collections.abc import Callable, Iterable, Sequence
 
@@ -19,10 +20,7 @@ from ptxlab.text.model import Module, Name, Number, Sum, Variable
 
 def size_of(variable: Variable) -> int:
     """Bytes of a variable; 0 for an unsized `[]` array."""
-    count = 1
-    for n in variable.shape:
-        count *= n
-    return _element_size(variable) * count
+    return _element_size(variable) * math.prod(variable.shape)
 
 
 def _element_size(variable: Variable) -> int:
@@ -122,9 +120,7 @@ def _elements(v: Variable, initial: object, shape: tuple[int, ...], resolve: Cal
     width = max(1, types.width(v.type) // 8)
     if isinstance(initial, tuple):
         inner = shape[1:]
-        each = width * (v.vector if not inner else 1)
-        for n in inner:
-            each *= n
+        each = width * (math.prod(inner) if inner else v.vector)
         known = dict[int, bytes]()  # of a long array many elements are one object
         for item in initial:
             if id(item) not in known:

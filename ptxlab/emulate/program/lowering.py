@@ -25,6 +25,9 @@ from ptxlab.text import model, parse
 from ptxlab.text.model import Function, Instruction, Module
 
 Guard = tuple[int, bool] | None
+Labels = list[tuple[Scope, str]]
+Collected = list[tuple[Instruction, Scope, Labels]]
+"""Instructions, their scopes, and the labels in front of them."""
 FIRST_ADDRESS, EACH = 0x1000, 16
 """The address of the first function whose address is taken, and the distance to the next: far below all memory."""
 
@@ -79,13 +82,7 @@ class Lowering(Names, abc.ABC):
             self.queue.append(function.name)
         return routine
 
-    def collect(
-        self,
-        block: model.Block,
-        scope: Scope,
-        out: list[tuple[Instruction, Scope, list[tuple[Scope, str]]]],
-        labels: list[tuple[Scope, str]],
-    ) -> list[tuple[Scope, str]]:
+    def collect(self, block: model.Block, scope: Scope, out: Collected, labels: Labels) -> Labels:
         """Collects all instructions in order, with their scopes and the labels in front of them, and makes the
         declarations. Returns the labels that no instruction has followed yet."""
         for statement in block.statements:
@@ -324,7 +321,7 @@ def lower_text(
             scope.symbols[name] = source
         else:
             scope.registers[name] = cast("Reg", source)  # or a number: what is only read may be any operand
-    pending: list[tuple[model.Instruction, Scope, list[tuple[Scope, str]]]] = []
+    pending: Collected = []
     behind = low.collect(_body(text), scope, pending, [])
     start, traps = len(low.codes), iter(reasons)
     for each, inner, before in pending:

@@ -212,10 +212,8 @@ def _misfit(code: Code, operand: Source | None, type_: str, registers: Sequence[
     if isinstance(operand, Mem) and isinstance(operand.base, Literal):
         return "" if operand.base.kind == "int" else f"{operand.base.value} cannot be an address"
     if isinstance(operand, Mem) and isinstance(operand.base, Reg):
-        register = registers[operand.base.index]
-        return (
-            "" if register.lane in ("i32", "i64") else f"{register.name} is .{register.type} and cannot be an address"
-        )
+        base = registers[operand.base.index]
+        return "" if base.lane in ("i32", "i64") else f"{base.name} is .{base.type} and cannot be an address"
     if type_ == "vec":
         if not isinstance(operand, Group):
             return f"{code.form.opcode} needs registers in braces here"
@@ -223,9 +221,8 @@ def _misfit(code: Code, operand: Source | None, type_: str, registers: Sequence[
     if type_ == "any" and isinstance(operand, Reg) and code.form.op.kind != "warp":
         register = registers[operand.index]
         fits = register.lane in ("i32", "i1") or (code.form.tensor and register.lane == "i16")
-        return (
-            "" if fits else f"{code.form.opcode} needs 32 bits or a predicate here; {register.name} is .{register.type}"
-        )
+        needs = f"{code.form.opcode} needs 32 bits or a predicate here"
+        return "" if fits else f"{needs}; {register.name} is .{register.type}"
     if operand is None or type_ not in types.WIDTH:
         return _not_int(code, operand) if type_ == "int" else ""
     if isinstance(operand, Group):
@@ -243,7 +240,8 @@ def _misfit(code: Code, operand: Source | None, type_: str, registers: Sequence[
         return next((w for e in operand.elements if (w := _misfit(code, e, element, registers))), "")
     opcode = code.form.opcode
     if isinstance(operand, Inverted):
-        return "" if type_ == "pred" and _lane(operand.operand, registers) == "i1" else "! goes with predicates only"
+        is_pred = type_ == "pred" and registers[operand.operand.index].lane == "i1"
+        return "" if is_pred else "! goes with predicates only"
     if isinstance(operand, Symbol) and types.lane(type_) not in ("i32", "i64"):
         return f"{opcode} cannot take the address of {operand.name!r} as .{type_}"
     if isinstance(operand, Literal | Symbol):
@@ -260,19 +258,13 @@ def _misfit(code: Code, operand: Source | None, type_: str, registers: Sequence[
     return f"{opcode} needs a register of {want} bits here; {register.name} is .{register.type}"
 
 
-def _lane(operand: Reg, registers: Sequence[Register]) -> str:
-    return registers[operand.index].lane
-
-
 def _not_int(code: Code, operand: Source | None) -> str:
-    if operand is None or (isinstance(operand, Literal) and operand.kind == "int"):
-        legal = (16,) if code.form.cg else (4, 8, 16)  # past L1 go whole 16 bytes only
-        if (
-            operand is not None
-            and code.action is Action.COPY
-            and code.properties.group is AsyncGroup.CP_ASYNC
-            and operand.value not in legal
-        ):
-            return f"{code.form.opcode} copies {' or '.join(map(str, legal))} bytes, not {operand.value}"
+    if operand is None:
         return ""
-    return f"{code.form.opcode} needs a whole number here"
+    if not isinstance(operand, Literal) or operand.kind != "int":
+        return f"{code.form.opcode} needs a whole number here"
+    legal = (16,) if code.form.cg else (4, 8, 16)  # past L1 go whole 16 bytes only
+    copies = code.action is Action.COPY and code.properties.group is AsyncGroup.CP_ASYNC
+    if copies and operand.value not in legal:
+        return f"{code.form.opcode} copies {' or '.join(map(str, legal))} bytes, not {operand.value}"
+    return ""

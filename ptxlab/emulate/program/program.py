@@ -1,4 +1,4 @@
-"""A program as launches know it: its sizes, parameters and variables; its instructions are in `model`.
+"""A program as launches know it: its sizes, parameters and variables; what instructions are is in `flat_program`.
 
 Nothing here imports the instruction table: a launch whose code is cached does not need it, and a process that has just
 begun is ready in a third of the time without it. See `Recalled`.
@@ -52,7 +52,7 @@ class Global(NamedTuple):
 
 
 class System(NamedTuple):
-    """What `ptxlab.emulate.runtime.printf_output` has put into a program: where `printf` leaves its records (0:
+    """What lowering has added to a program for the system: where `printf` leaves its records (0:
     nowhere) and the words of arguments in each, the line and the record of each `assert`; the bytes of local memory
     that are a stack; where the program calls `free`, the start of the heap, the table of what `malloc` has given from
     it, and the lines of the calls."""
@@ -72,11 +72,10 @@ class Program:
 
     shared_start: the first offset that belongs to the kernel (below lies the target's reserved window); shared_static:
     bytes of static shared memory from there; dynamic shared memory begins at `dynamic_start`. local_size: bytes of
-    local memory and function frames a thread; local_fixed: those before the frames of recursive functions. entry: the
-    block where the kernel begins; exits: the blocks that do nothing but end threads and that branches with a guard go
-    to. exact_threads, most_threads: the `.reqntid` and
-    `.maxntid` of the kernel, empty where it has none; cluster, explicit_cluster, most_rank: its `.reqnctapercluster`,
-    `.explicitcluster` and `.maxclusterrank`.
+    local memory and function frames a thread. entry: the block where the kernel begins; exits: the blocks
+    that do nothing but end threads and that branches with a guard go to. exact_threads, most_threads: the `.reqntid`
+    and `.maxntid` of the kernel, empty where it has none; cluster, explicit_cluster, most_rank: its
+    `.reqnctapercluster`, `.explicitcluster` and `.maxclusterrank`.
     """
 
     name: str
@@ -91,7 +90,6 @@ class Program:
     shared_static: int
     dynamic_start: int
     local_size: int
-    local_fixed: int
     exact_threads: tuple[int, ...]
     most_threads: tuple[int, ...]
     lines: list[str]
@@ -154,7 +152,7 @@ class Program:
 
 _FACTS = (
     "name", "arch", "digest", "param_size", "shared_start", "shared_static", "shared_gap", "dynamic_start",
-    "local_size", "local_fixed", "exact_threads", "most_threads", "entry", "exits", "cluster",
+    "local_size", "exact_threads", "most_threads", "entry", "exits", "cluster",
     "explicit_cluster", "most_rank", "may_wait",
 )  # fmt: skip
 """What launches ask of any program."""

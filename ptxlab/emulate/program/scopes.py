@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
@@ -266,10 +267,8 @@ class Names:
         if not isinstance(array, Symbol) or where is None or not isinstance(operand.index, model.Number):
             raise self.error(f"the CPU machine cannot read {operand}: the index must be a number", line)
         variable = where.variables[str(operand.base)]
-        each = layout.size_of(variable)
-        for n in variable.shape:
-            each //= max(n, 1)
-        return Symbol(array.name, array.space, array.value + int(operand.index.value) * (each or 1))
+        each = layout.size_of(variable) // max(math.prod(variable.shape), 1) or 1
+        return Symbol(array.name, array.space, array.value + int(operand.index.value) * each)
 
     def name(self, name: str, scope: Scope, line: int) -> Source | None:
         """What a name means: a register, a special register or a symbol; None for the sink."""

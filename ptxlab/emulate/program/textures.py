@@ -71,21 +71,20 @@ def lower_texture(low: Lowering, instruction: model.Instruction, found: Form, gu
         lower(_Lowered(low, instruction, found, scope))
 
 
-def _object(text: str, name: str, what: str, *tags: int) -> tuple[str, str]:
-    """Text that stops the kernel where the handle `name` is of no such object, and why. Handles point to multiples of
-    128 bytes; what lies there is for memcheck to say."""
+def _checked(name: str, *tags: int) -> str:
+    """Text that stops the kernel where the handle `name` is of no such object. Handles point to multiples of 128 bytes;
+    what lies there is for memcheck to say."""
     compared = "".join(
         f"setp.ne.and.u32 %differs, %tag, {tag}, %differs;\n" if k else f"setp.ne.u32 %differs, %tag, {tag};\n"
         for k, tag in enumerate(tags)
     )
-    checked = f"""{{ .reg .b32 %tag; .reg .pred %differs;
+    return f"""{{ .reg .b32 %tag; .reg .pred %differs;
 ld.global.b32 %tag, [{name}];
 {compared}@!%differs bra known_{name[1:]};
 trap;
 known_{name[1:]}:
 }}
 """
-    return checked + text, what
 
 
 # -- queries -----------------------------------------------------------------------------------------------------------
@@ -116,7 +115,7 @@ def _query(now: _Lowered) -> None:
         load += "\n{ .reg .b32 %n, %k; .reg .pred %there;\nmov.b32 %k, %level;\n"
         load += f"ld.global.b32 %n, [%t+{AT['num_mipmap_levels']}]; setp.lt.u32 %there, %k, %n;\n"
         load += "shr.u32 %d, %d, %k; max.u32 %d, %d, 1; selp.b32 %d, %d, 0, %there; }"
-    now.lower_text(*_object(load, "%t", what, *tags)[:1], names, what)
+    now.lower_text(_checked("%t", *tags) + load, names, what)
 
 
 # -- textures ----------------------------------------------------------------------------------------------------------
@@ -187,12 +186,11 @@ def _sample(now: _Lowered) -> None:
         mip=mip,
         compared=compared,
     )
-    what = f"{found.opcode}: {address.base} is no texture"
-    checked = _object("", "%t", what, TEXTURE)[0]
-    reasons = [what]
+    reasons = [f"{found.opcode}: {address.base} is no texture"]
+    checked = _checked("%t", TEXTURE)
     if samplers:
         reasons.append(f"{found.opcode}: {samplers[0]} is no sampler")
-        checked += _object("", "%s", "", SAMPLER, TEXTURE)[0]
+        checked += _checked("%s", SAMPLER, TEXTURE)
     if compared:
         reasons.append(
             f"{found.opcode}: {address.base} is no depth texture; write: pl.Texture(..., compare='less_equal')"
@@ -245,12 +243,10 @@ def _surface(now: _Lowered) -> None:
         if element is None:
             element = now.low.register("%unused", f"b{max(types.width(str(found.type)), 16)}")
         names[f"%d{k}"] = element
-    what = f"{found.opcode}: {address.base} is no surface"
-    text = _surface_text(geometry, found, count)
-    reasons = [what]
+    reasons = [f"{found.opcode}: {address.base} is no surface"]
     if found.clamp == "trap":
         reasons.append(f"{found.opcode}: the coordinates are outside of the surface")
-    now.lower_text(_object(text, "%t", what, SURFACE)[0], names, *reasons)
+    now.lower_text(_checked("%t", SURFACE) + _surface_text(geometry, found, count), names, *reasons)
 
 
 # -- surfaces as text --------------------------------------------------------------------------------------------------

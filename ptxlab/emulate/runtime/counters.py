@@ -241,15 +241,12 @@ def _metrics() -> Iterator[tuple[str, Metric]]:
     says = "Sectors that would hold the bytes those threads ask for, packed; at most those needed."
     yield "memory_l2_theoretical_sectors_global_ideal", modelled(says, "global_ideal")
     for op, word in (("", "accesses"), ("_ld", "loads"), ("_st", "stores"), ("_atom", "atomics")):
-        suffix, of, differs = (
-            op and f"_op{op}",
-            (f"shared_wavefronts{op}", f"shared_ideal{op}"),
-            "" if op else NCU_TURNS,
-        )
-        says = f"Wavefronts that the {word} of shared memory take: turns of up to 128 bytes.{differs}"
-        yield f"l1tex__data_pipe_lsu_wavefronts_mem_shared{suffix}.sum", modelled(says, of[0])
+        suffix, taken = op and f"_op{op}", f"shared_wavefronts{op}"
+        says = f"Wavefronts that the {word} of shared memory take: turns of up to 128 bytes."
+        says += "" if op else NCU_TURNS
+        yield f"l1tex__data_pipe_lsu_wavefronts_mem_shared{suffix}.sum", modelled(says, taken)
         says = f"Wavefronts of shared-memory {word} beyond those needed without bank conflicts."
-        yield f"l1tex__data_bank_conflicts_pipe_lsu_mem_shared{suffix}.sum", modelled(says, *of)
+        yield f"l1tex__data_bank_conflicts_pipe_lsu_mem_shared{suffix}.sum", modelled(says, taken, f"shared_ideal{op}")
     says = "Wavefronts of shared memory that there would be without bank conflicts."
     yield "memory_l1_wavefronts_shared_ideal", modelled(says, "shared_ideal")
     for space in ("global", "shared", "local"):

@@ -89,7 +89,7 @@ class CheckedWarp(Warp):
         found: dict[int, tuple[Region, np.ndarray, np.ndarray]] = {}
         for lane in np.flatnonzero(touch.mask).tolist():
             at = int(touch.address[lane])
-            region = self._region(touch.space, at)
+            region = self.region(touch.space, at)
             if region is None or region.lane_offset is not None:
                 continue
             first = at - int(region.base)
@@ -217,8 +217,8 @@ class BlockChecks:
             threads = min(LANES, self.checker.launch.threads - LANES * w.warp)
             began[w.warp], live[w.warp] = (1 << threads) - 1, mask_bits(w.live)
         waiting = sum(1 << w.warp for w in warps)
-        masks, complete = (Pointer(began), Pointer(live)), len(warps) == sum(not w.done for w in every)
-        barriers.opened(self.checker.record, self.record, barrier, waiting, *masks, complete, overfull)
+        records, complete = (self.checker.record, self.record), len(warps) == sum(not w.done for w in every)
+        barriers.opened(*records, barrier, waiting, Pointer(began), Pointer(live), complete, overfull)
 
     def arrived(self, barrier: int, warp: Warp) -> None:
         """A warp has passed `bar.arrive`."""

@@ -73,12 +73,9 @@ class CheckedSteps:
         guard = code.guard
 
         def run(w: Warp) -> int | None:
-            mask = w.mask
             if guards is not None:
-                guards(w, mask)
-            if guard is not None:
-                p = w.regs[guard[0]]
-                mask = np.greater(mask, p) if guard[1] else mask & p
+                guards(w, w.mask)
+            mask = w.mask if guard is None else w.held(*guard)
             if mask.any():
                 self.checks.begin()
                 for each in look:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -98,13 +99,6 @@ class BulkBlock:
         return int(not self.spaces.ended)
 
 
-@dataclass
-class Slot:
-    """An element of `slots`, which hold the blocks of a cluster by rank."""
-
-    cta: BulkBlock
-
-
 class BulkContext:
     """A worker's context, with those fields of a `Context` that the rules of bulk copies read."""
 
@@ -124,7 +118,7 @@ class BulkContext:
         self.explicit_cluster = int(machine.launch.cluster is not None)
         cluster = ClusterRecord.new()
         cluster.queue = queue
-        self.slots = [Slot(BulkBlock(block, rank, cluster)) for rank, block in enumerate(blocks)]
+        self.slots = [SimpleNamespace(cta=BulkBlock(block, rank, cluster)) for rank, block in enumerate(blocks)]
 
         self.lines = [code.line for code in machine.program.codes]
         self.order: Any = getattr(machine.launch.trace, "order", None)  # a recorder that a user wrote may have none

@@ -129,10 +129,8 @@ class BlockRun:
             return
         waits = [group.wait for group in warp.others if group.wait is not None]
         barriers = {wait.barrier for wait in waits}
-        if CLUSTER_BARRIER in barriers:  # the cluster lets these lanes go, one by one
-            warp.arrived = STUCK
-            return
-        if len(barriers) != 1 or -1 in barriers:
+        # -1: lanes of its own; the barrier of the cluster lets lanes go one by one
+        if len(barriers) != 1 or not barriers.isdisjoint((-1, CLUSTER_BARRIER)):
             warp.arrived = STUCK
             return
         barrier = barriers.pop()
@@ -212,7 +210,7 @@ class BlockRun:
                     first = first or (code, warp, mask)
             waiting: dict[
                 tuple[int, str], np.ndarray
-            ] = {}  # lanes that came to one place at different times are one line
+            ] = {}  # one line for lanes that came to a place at different times
             for group in sorted((g for g in warp.others if g.wait is not None or not spinning), key=lambda g: g.pc):
                 what = waiting_for(group.wait) if group.wait is not None else "its turn"
                 mask = waiting.setdefault((group.pc, what), np.zeros(LANES, bool))

@@ -95,8 +95,7 @@ def guarded(step: Step, predicate: int, negated: bool) -> Step:
     """`@p` or `@!p`: the step for those lanes only."""
 
     def run(w: Warp) -> int | None:
-        p = w.regs[predicate]
-        mask = np.greater(w.mask, p) if negated else w.mask & p
+        mask = w.held(predicate, negated)
         bits = mask.tobytes()
         if bits == NONE:
             return None

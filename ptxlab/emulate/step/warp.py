@@ -122,6 +122,12 @@ class Warp(Access):
         self.mask, self.bits = mask, mask.tobytes()
         self.full, self.lanes = self.bits == ALL, self.bits.count(1)
 
+    def held(self, predicate: int, negated: bool) -> np.ndarray:
+        """The active lanes whose guard holds."""
+        p = self.regs[predicate]
+        mask: np.ndarray = np.greater(self.mask, p) if negated else self.mask & p
+        return mask
+
     @property
     def done(self) -> bool:
         """Whether every lane has exited."""
@@ -226,8 +232,9 @@ class Warp(Access):
             }.get(register)
             if value is not None:
                 return self.const("i32", value[which])
-        lane = np.arange(LANES, dtype=np.uint64)
-        one = np.uint64(1)
+        if name == "%laneid":
+            return self.lane_id()
+        lane, one = np.arange(LANES, dtype=np.uint64), np.uint64(1)
         masks = {
             "%lanemask_eq": one << lane,
             "%lanemask_lt": (one << lane) - one,
@@ -237,22 +244,16 @@ class Warp(Access):
         }
         if name in masks:
             return masks[name].astype(np.uint32)
-        if name == "%laneid":
-            return self.lane_id()
         total = program.dynamic_start + launch.shared
-        in_cluster = {
-            "%cluster_nctarank": launch.cluster_blocks,
-            "%cluster_ctarank": self.spaces.rank,
-            "%is_explicit_cluster": launch.cluster is not None,
-        }
-        if name in in_cluster:
-            return self.const(SPECIAL[name].lane, in_cluster[name])
-        fixed = {
+        numbers = {
             "%warpid": self.warp,
             "%nwarpid": launch.warps,
             "%nsmid": 1,
             "%dynamic_smem_size": launch.shared,
             "%aggr_smem_size": total,
-            "%total_smem_size": total - self.machine.program.shared_start,
+            "%total_smem_size": total - program.shared_start,
+            "%cluster_nctarank": launch.cluster_blocks,
+            "%cluster_ctarank": self.spaces.rank,
+            "%is_explicit_cluster": launch.cluster is not None,
         }
-        return self.const(SPECIAL[name].lane, fixed.get(name, 0))
+        return self.const(SPECIAL[name].lane, numbers.get(name, 0))

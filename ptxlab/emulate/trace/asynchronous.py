@@ -66,6 +66,10 @@ class MbarrierEvent:
     ended: bool
 
 
+Who = tuple[int, int, int, int, int, int]
+"""The fields of an event from `step` to `line`."""
+
+
 def mbarrier_events(
     recording: Recording, waits: Mapping[tuple[int, int], Collection[int]] | None = None
 ) -> list[MbarrierEvent]:
@@ -146,16 +150,16 @@ class Replay:
             rank, offset = divmod(offset, PEER)
             block = self.clusters[walker.block][rank - 1] if rank else walker.block
             who = step, walker.warp, number, walker.block, lane, code.line
-            yield self._operate(what, int(x[lane]), int(y[lane]), (block, offset), *who)
+            yield self._operate(what, int(x[lane]), int(y[lane]), (block, offset), who)
 
     def _completed(self, copied: Copied) -> MbarrierEvent:
         """A bulk copy has been performed."""
         what = Operation(UPDATE, bytes="-size")
         who = copied.ended, copied.warp, -1, copied.block, -1, copied.line
-        return self._operate(what, 0, -copied.bytes, (copied.to, copied.barrier), *who)
+        return self._operate(what, 0, -copied.bytes, (copied.to, copied.barrier), who)
 
-    def _operate(self, what: Operation, x: int, y: int, key: tuple[int, int], *who: int) -> MbarrierEvent:
-        """One operation on an mbarrier (block, address). who: the event's `step` to `line`."""
+    def _operate(self, what: Operation, x: int, y: int, key: tuple[int, int], who: Who) -> MbarrierEvent:
+        """One operation on an mbarrier (block, address)."""
         before, all_ = self.words.get(key, 0), (1 << 64) - 1
         _, word, result = operated(before, what.action, what.flags, x & all_, y & all_)
         ended = what.action == UPDATE and bool((before ^ word) >> mbarrier.PHASE_SHIFT & 1)

@@ -233,11 +233,11 @@ def transcribe(recorder: TraceRecorder, flat: Flat, tapes: list[Tape]) -> None:
     """Writes the recorded steps as pages of the trace. Pages are compressed, for which Python's lock is not held, while
     the next ones are made."""
     with ThreadPoolExecutor(PACKERS) as pool:
-        packing: deque[tuple[tuple[int, int], int, int, Future[tuple[bytes, int]]]] = deque()
+        packing: deque[tuple[tuple[int, int], int, int, Future[bytes]]] = deque()
 
         def write_oldest() -> None:
             key, first, count, body = packing.popleft()
-            recorder.page(key, first, count, *body.result())
+            recorder.page(key, first, count, body.result())
 
         for key, first, keyframe, columns in _all_pages(recorder, flat, tapes):
             packing.append((key, first, len(columns.codes), pool.submit(packed, columns.laid_out(keyframe))))

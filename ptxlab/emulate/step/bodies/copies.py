@@ -97,7 +97,7 @@ class _AsyncCopy:
 
     def _at_once(self, w: Warp, to: np.ndarray, source: np.ndarray) -> bool:
         """Copies all bytes of all lanes if they come from one allocation. Whether that could be done."""
-        there, here = w.spaces.shared, w._region("global", int(source[0]))
+        there, here = w.spaces.shared, w.region("global", int(source[0]))
         if here is None:
             return False
         target, origin = to - there.base, source - here.base
@@ -164,9 +164,8 @@ class _BulkCopy:
                 more[SHIFTS + column] = value.view(f"i{value.dtype.itemsize}")
         context: Any = w.spaces.cluster.context
         who = context, context.slots[w.spaces.rank].cta, w.record, mask_bits(w.mask)
-        given = Pointer(data.ravel()), Pointer(more.view(np.uint64).ravel())
         copy = what.kind, int(what.grouped), int(what.multicast), what.space, what.operation, what.type, what.count
-        if issue_lanes(*who, *given, *copy, self.code.index):
+        if issue_lanes(*who, Pointer(data.ravel()), Pointer(more.view(np.uint64).ravel()), *copy, self.code.index):
             found = context.fault
             at = w.faulting(self.code, found.lane)
             raise bulk_fault(at, found.kind, found.address, found.count, found.multiple)
