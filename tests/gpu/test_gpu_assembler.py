@@ -24,7 +24,9 @@ ADD_ONE = """\
 
 .visible .entry add_one(.param .u64 data)
 {
-    .reg .b64 %rd<2>; .reg .f32 %f<2>; .shared .align 4 .b8 tile[1024];
+    .reg .b64 %rd<2>;
+    .reg .f32 %f<2>;
+    .shared .align 4 .b8 tile[1024];
 
     ld.param.u64 %rd0, [data];
     ld.global.f32 %f0, [%rd0];
