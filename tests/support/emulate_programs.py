@@ -77,7 +77,7 @@ def run(
     budget: int | None = 2_000_000,
     **options: Any,
 ) -> tuple[np.ndarray, Report]:
-    """Runs `k(out, x)`; gives `out` (by default one u32 a thread, zeros before) and the report. engine: one of `WAYS`."""
+    """Runs `k(out, x)` in one of `WAYS`; gives `out` (by default one u32 a thread, zeros before) and the report."""
     block = (threads,) if isinstance(threads, int) else threads
     if engine == "good":
         improve(text, block, options.get("counters", False), options.get("checks", ("memcheck",)))
