@@ -5,7 +5,7 @@ What the registers hold is said in `small_kernels.py`.
 
 from __future__ import annotations
 
-from small_kernels import RAW, UNWRITTEN, WAR, WAW, Kernels
+from small_kernels import RAW, WAR, WAW, Kernels
 
 FLAGS = Kernels()
 clean, wrong = FLAGS.clean, FLAGS.wrong
@@ -85,9 +85,6 @@ clean("red and atom flag", body=announced(
 wrong("relaxed flag, no fence", RAW, body=announced(
     "st.relaxed.cta.shared.u32 [flag], 1;", "ld.relaxed.cta.shared.u32 %r7, [flag];"))
 
-wrong("volatile flag, no fence at all", RAW, body=announced(
-    "st.volatile.shared.u32 [flag], 1;", "ld.volatile.shared.u32 %r7, [flag];"))
-
 clean("counter of arrivals", body="""
     @%p1 st.shared.u32 [flag], 0;
     bar.sync 0;
@@ -112,12 +109,6 @@ clean("histogram", body="""
     red.shared.add.u32 [%r7+4], 1;
     bar.sync 0;
     ld.shared.u32 %r6, [%r10]; st.global.u32 [%rd3], %r6;
-""")
-wrong("atomic, then a plain read", RAW, WAR, body="""
-    st.shared.u32 [%r10], 0;
-    bar.sync 0;
-    atom.shared.add.u32 %r7, [tile], 1;
-    ld.shared.u32 %r6, [tile]; st.global.u32 [%rd3], %r6;
 """)
 wrong("atomic, then a plain write", WAW, body="""
     st.shared.u32 [%r10], 0;
@@ -146,8 +137,4 @@ clean("bits of a word that nobody writes whole", body="""
     @%p3 red.release.cta.shared.or.b32 [flag], %r7;
 W: ld.acquire.cta.shared.u32 %r6, [flag];
     and.b32 %r6, %r6, 3; setp.ne.u32 %p5, %r6, 3; @%p5 bra W; st.global.u32 [%rd3], %r6;
-""")
-wrong("bits set in a word that nobody has cleared", UNWRITTEN, body="""
-    shl.b32 %r7, 1, %r22;
-    @%p3 red.shared.or.b32 [flag], %r7;
 """)

@@ -5,7 +5,7 @@ What the registers hold is said in `small_kernels.py`.
 
 from __future__ import annotations
 
-from small_kernels import ANY_SYNC, RAW, WAR, Kernels
+from small_kernels import RAW, WAR, Kernels
 
 LANES = Kernels()
 clean, wrong = LANES.clean, LANES.wrong
@@ -64,18 +64,6 @@ clean("warp reduction", body="""
     @%p5 ld.shared.u32 %r6, [%r8];
 E: st.global.u32 [%rd3], %r6;
 """)
-clean("warp exchange", body="""
-    st.shared.u32 [%r10], %r1;
-    bar.warp.sync -1;
-    ld.shared.u32 %r6, [%r11];
-    bar.warp.sync -1;
-    st.shared.u32 [%r10], %r6;
-""")
-wrong("warp exchange unsynced", RAW, body="""
-    st.shared.u32 [%r10], %r1;
-    ld.shared.u32 %r6, [%r11]; st.global.u32 [%rd3], %r6;
-""")
-
 for some in (2, 3, 16, 31, 32):
     wrong(f"{some} lanes count one word up", WAR, body=COUNTED.format(lanes=some, between=""), threads=32)
     wrong(f"{some} lanes count one word up in a branch", WAR, body=COUNTED_APART.format(lanes=some), threads=32)
@@ -83,24 +71,11 @@ for some in (2, 3, 16, 31, 32):
 clean("one lane counts a word up", body=COUNTED.format(lanes=1, between=""))
 clean("one lane counts a word up in a branch", body=COUNTED_APART.format(lanes=1))
 
-wrong("warp exchange WAR", WAR, body="""
-    st.shared.u32 [%r10], %r1;
-    bar.warp.sync -1;
-    ld.shared.u32 %r6, [%r11];
-    st.shared.u32 [%r10], %r6;
-""")
 clean("early exit, activemask", body="""
     setp.gt.u32 %p5, %r21, 19; @%p5 bra E;
     activemask.b32 %r7;
     shfl.sync.bfly.b32 %r6, %r1, 1, 31, %r7; st.global.u32 [%rd3], %r6;
 E:
-""")
-wrong("shuffle from a lane in the other branch", ("synccheck", "shuffle source"), body="""
-    @%p4 bra A;
-    mov.u32 %r6, 5;
-    bra B;
-A: shfl.sync.idx.b32 %r6, %r1, 20, 31, 0xffff;
-B: st.global.u32 [%rd3], %r6;
 """)
 clean("shuffle inside half a warp", body="""
     @%p4 bra A;
@@ -108,17 +83,6 @@ clean("shuffle inside half a warp", body="""
     bra B;
 A: shfl.sync.idx.b32 %r6, %r1, 3, 31, 0xffff;
 B: st.global.u32 [%rd3], %r6;
-""")
-wrong("ballot with a lane that left", ANY_SYNC, body="""
-    setp.gt.u32 %p5, %r21, 29; @%p5 bra E;
-    vote.sync.ballot.b32 %r6, %p4, -1; st.global.u32 [%rd3], %r6;
-E:
-""")
-wrong("a mask without the lane itself", ("synccheck", "mask omits lane"), body="""
-    mov.u32 %r7, 0x0000fffe; @!%p4 bra E;
-    vote.sync.any.pred %p5, %p2, %r7;
-    selp.u32 %r6, 1, 0, %p5; st.global.u32 [%rd3], %r6;
-E:
 """)
 clean("each half of a warp by itself", body=HALVES.format(other=9))
 
