@@ -12,7 +12,7 @@ pytestmark = pytest.mark.skipif("jit" not in ENGINES, reason="needs llvmlite: th
 
 
 def test_lanes_that_are_known_as_numbers() -> None:
-    from emulate_programs import WAYS, improve, run
+    from emulate_programs import WAYS, run
 
     body = """
         and.b32 %r5, %r1, 31; setp.lt.u32 %p1, %r5, 20; selp.b32 %r20, %r5, 100, %p1;  // 0 to 31 in each warp
@@ -24,24 +24,22 @@ def test_lanes_that_are_known_as_numbers() -> None:
         setp.ne.u32 %p3, %r5, 0; @%p3 bra M; add.u32 %r20, %r20, %r10; M:
         add.u32 %r20, %r20, %r7; st.global.u32 [%rd3], %r20;"""
     text, found = kernel(body), []
-    improve(text, (96,), False, ("memcheck",))
     for way in WAYS:
-        out, _ = run("step" if way == "step" else "jit", text, threads=96, blocks=3)
+        out, _ = run(way, text, threads=96, blocks=3)
         found.append(out.tolist())
     assert found[1:] == found[:1] * (len(WAYS) - 1)
 
 
 def test_bits_by_a_table_of_what_is_the_same_in_all_lanes() -> None:
     """`lop3`, whose table is a number and no operand: what is known of low bits asks for it."""
-    from emulate_programs import WAYS, improve, run
+    from emulate_programs import WAYS, run
 
     body = """
         shl.b32 %r5, %r2, 4; lop3.b32 %r6, %r5, %r3, %r2, 0x1B; shl.b32 %r7, %r6, 3;
         add.u32 %r8, %r7, %r1; st.global.u32 [%rd3], %r8;"""
     text, found = kernel(body), []
-    improve(text, (32,), False, ("memcheck",))
     for way in WAYS:
-        out, _ = run("step" if way == "step" else "jit", text, blocks=3)
+        out, _ = run(way, text, blocks=3)
         found.append(out.tolist())
     assert found[1:] == found[:1] * (len(WAYS) - 1)
 

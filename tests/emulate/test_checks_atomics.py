@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from emulate_programs import ALL_CHECKS, WAYS, improve, kernel, run
+from emulate_programs import ALL_CHECKS, WAYS, kernel, run
 
 from ptxlab.errors import DeviceFault
 
@@ -47,11 +47,9 @@ def test_findings_and_values(name: str, way: str, checks: tuple[str, ...]) -> No
 
 
 def _ended(way: str, text: str, checks: tuple[str, ...]) -> tuple[list[str], list[int]]:
-    if way == "good":
-        improve(text, (96, 1, 1), False, checks)
     out = np.zeros(256, np.uint32)
     try:
-        values, report = run("jit" if way == "good" else way, text, threads=96, blocks=3, out=out, checks=checks)
+        values, report = run(way, text, threads=96, blocks=3, out=out, checks=checks)
     except DeviceFault as fault:
         return [str(fault), *map(str, fault.findings)], []
     return [str(finding) for finding in report.findings], values.tolist()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from emulate_programs import WAYS, improve, kernel, run
+from emulate_programs import WAYS, kernel, run
 
 CHECKS = ("memcheck", "racecheck")
 OTHERS = {
@@ -68,11 +68,8 @@ LOOP:
 
 
 def _found(way: str, body: str, *, blocks: int = 1) -> list[str]:
-    text, block = kernel(body, ".shared .align 16 .b8 tile[8192];"), (64, 1, 1)
-    if way == "good":
-        improve(text, block, False, CHECKS)
-    engine = "jit" if way == "good" else way
-    _, report = run(engine, text, threads=64, blocks=blocks, checks=CHECKS, x=np.arange(2048, dtype=np.uint32))
+    text = kernel(body, ".shared .align 16 .b8 tile[8192];")
+    _, report = run(way, text, threads=64, blocks=blocks, checks=CHECKS, x=np.arange(2048, dtype=np.uint32))
     return [str(finding) for finding in report.findings]
 
 

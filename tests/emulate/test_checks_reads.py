@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from emulate_programs import WAYS, improve, kernel, run
+from emulate_programs import WAYS, kernel, run
 
 CHECKS = ("memcheck", "racecheck")
 TILE = ".shared .align 16 .b8 tile[4096];"
@@ -49,11 +49,8 @@ def _read(name: str, space: str) -> str:
 
 
 def _found(way: str, body: str, *, threads: int, blocks: int) -> list[str]:
-    text, block = kernel("    mov.u32 %r30, tile;\n" + PLACES + body, TILE), (threads, 1, 1)
-    if way == "good":
-        improve(text, block, False, CHECKS)
-    engine = "jit" if way == "good" else way
-    _, report = run(engine, text, threads=threads, blocks=blocks, checks=CHECKS, x=np.arange(128, dtype=np.uint32))
+    text = kernel("    mov.u32 %r30, tile;\n" + PLACES + body, TILE)
+    _, report = run(way, text, threads=threads, blocks=blocks, checks=CHECKS, x=np.arange(128, dtype=np.uint32))
     return [str(finding) for finding in report.findings]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from conformance import canonical, combinations, register_type, values
-from emulate_programs import ENGINES, improve, kernel, launch, run
+from emulate_programs import ENGINES, WAYS, kernel, launch, run
 
 from ptxlab.errors import DeviceFault
 from ptxlab.isa import form, types
@@ -141,11 +141,9 @@ def test_the_sum_of_a_warp_at_one_known_address(op: str, kind: str) -> None:
 def same_in_all_code(text: str, start: np.ndarray) -> None:
     """The kernel changes x, and to the same in both engines, in good code, and with two workers."""
     ran = []
-    for way, workers in (("step", 1), ("jit", 1), ("good", 1), ("good", 2)):
-        if way == "good":
-            improve(text, (77,), False, ("memcheck",))
+    for way, workers in (("step", 1), ("quick", 1), ("optimized", 1), ("optimized", 2)):
         x = start.copy()
-        run("step" if way == "step" else "jit", text, threads=77, blocks=5, x=x, workers=workers)
+        run(way, text, threads=77, blocks=5, x=x, workers=workers)
         ran.append(x.tolist())
     assert ran[0] != start.tolist()
     assert all(each == ran[0] for each in ran)
@@ -217,12 +215,10 @@ def test_a_row_that_leaves_its_array(wrong: int) -> None:
         add.u64 %rd7, %rd7, %rd8;
         red.global.add.u32 [%rd7], 1;"""
     faults = []
-    for way in ("step", "jit", "good"):
+    for way in WAYS:
         text, x = kernel(body), np.zeros(96, np.uint32)
-        if way == "good":
-            improve(text, (64,), False, ("memcheck",))
         with pytest.raises(DeviceFault) as caught:
-            run("step" if way == "step" else "jit", text, threads=64, blocks=5, x=x)
+            run(way, text, threads=64, blocks=5, x=x)
         faults.append((str(caught.value), x.tolist()))
     assert "block (3, 0, 0)" in faults[0][0]
     assert faults[1:] == faults[:1] * 2
@@ -240,12 +236,9 @@ def test_a_histogram_that_is_watched(space: str, watched: str) -> None:
     text = kernel(HISTOGRAM.format(value="%r12", **given), ".shared .align 8 .b8 bins[144];")
     counters, checks = watched == "counters", ("memcheck", *([watched] if watched != "counters" else []))
     ran = []
-    for way in ("step", "jit", "good"):
-        if way == "good":
-            improve(text, (77,), counters, checks)
+    for way in WAYS:
         x = np.arange(96, dtype=np.uint64) * 0x9E3779B97F4A7C15
-        engine = "step" if way == "step" else "jit"
-        _, report = run(engine, text, threads=77, blocks=5, x=x, counters=counters, checks=checks)
+        _, report = run(way, text, threads=77, blocks=5, x=x, counters=counters, checks=checks)
         ran.append((x.tolist(), report.counters, [str(finding) for finding in report.findings]))
     assert all(each == ran[0] for each in ran)
     assert bool(ran[0][2]) == ((watched, space) in (("initcheck", "shared"), ("racecheck", "global")))
@@ -270,12 +263,10 @@ def test_one_lane_of_a_histogram_at_a_wrong_address(space: str, wrong: int) -> N
         add.s64 %rd5, %rd5, %rd2;
         red.{space}.add.u32 [{"%rd5" if space == "global" else "%r12"}], %r1;"""
     faults = []
-    for way in ("step", "jit", "good"):
+    for way in WAYS:
         text, x = kernel(body, ".shared .align 8 .b8 bins[32];"), np.zeros(8, np.uint32)
-        if way == "good":
-            improve(text, (96,), False, ("memcheck",))
         with pytest.raises(DeviceFault) as caught:
-            run("step" if way == "step" else "jit", text, threads=96, blocks=4, x=x)
+            run(way, text, threads=96, blocks=4, x=x)
         faults.append((str(caught.value), x.tolist()))
     assert "thread (54, 0, 0)" in faults[0][0]
     assert faults[1:] == faults[:1] * 2
@@ -309,11 +300,9 @@ def test_a_sum_of_floats_whose_old_values_nobody_reads(space: str, kind: str, st
         {"" if space == "global" else f"ld.shared.b{8 * size} {'%rd11' if wide else '%r11'}, [%rd10];"}
         {"" if space == "global" else f"st.global.b{8 * size} [%rd2], {'%rd11' if wide else '%r11'};"}"""
     text, left = kernel(body, ".shared .align 8 .b8 cell[8];"), []
-    for way in ("step", "jit", "good"):
-        if way == "good":
-            improve(text, (32,), False, ("memcheck",))
+    for way in WAYS:
         x = np.array([start], np.uint64)
-        run("step" if way == "step" else "jit", text, x=x)
+        run(way, text, x=x)
         left.append(hex(int(x[0])))
     assert left == left[:1] * 3
     if start not in (0x3F800000, 0xFFF0000000000000, 0x7F800000) or value == "nan":

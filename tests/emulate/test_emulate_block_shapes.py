@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from emulate_programs import ALL_CHECKS, WAYS, improve, kernel, run
+from emulate_programs import ALL_CHECKS, WAYS, kernel, run
 
 from ptxlab.errors import DeviceFault
 
-pytestmark = pytest.mark.skipif("good" not in WAYS, reason="needs llvmlite")
+pytestmark = pytest.mark.skipif("optimized" not in WAYS, reason="needs llvmlite")
 Y = "mov.u32 %r5, %tid.y; mov.u32 %r6, %tid.x; mad.lo.u32 %r7, %r5, 32, %r6; mad.lo.u32 %r7, %r2, 160, %r7;"
 """%r7: the thread's number in a grid of blocks of 32 x 5."""
 Z = """
@@ -249,11 +249,8 @@ FAULTS: dict[str, tuple[Any, str]] = {
 def outcome(way: str, threads: Any, body: str, **options: Any) -> tuple[Any, ...]:
     """What a program leaves in nine blocks: `x`, and `out` and the executed lines, or its fault."""
     text, x = kernel(body), np.arange(1024, dtype=np.uint32) * 7
-    block = (threads,) if isinstance(threads, int) else threads
-    if way == "good":
-        improve(text, block, False, ("memcheck",))
     try:
-        out, report = run("step" if way == "step" else "jit", text, threads=threads, blocks=9, x=x, **options)
+        out, report = run(way, text, threads=threads, blocks=9, x=x, **options)
     except DeviceFault as fault:
         return str(fault), x.tolist()
     return out.tolist(), x.tolist(), report.lines
@@ -265,7 +262,7 @@ def test_all_code_does_the_same(what: str) -> None:
     expected, *others = (outcome(way, *PROGRAMS[what]) for way in WAYS)
     assert len(expected) == 3
     assert any(expected[0])
-    for other in (*others, outcome("good", *PROGRAMS[what], workers=2)):
+    for other in (*others, outcome("optimized", *PROGRAMS[what], workers=2)):
         assert other == expected
 
 
@@ -300,16 +297,13 @@ CTAS = {
 @pytest.mark.parametrize("what", CTAS)
 def test_with_counters_and_checks(what: str, options: dict[str, Any]) -> None:
     """CTAs of less than a warp, of several warps with and without a rest, and of three warpgroups."""
-    text, checks = kernel(CTAS[what]), options.get("checks", ("memcheck",))
+    text = kernel(CTAS[what])
     for block, blocks in (((5, 4), (35, 2)), ((100,), (28,)), ((16, 16), (17,)), ((288,), (15,))):
         left: list[tuple[Any, ...]] = []
         for way in WAYS:
-            if way == "good":
-                improve(text, block, "counters" in options, checks)
             x, out = np.arange(4480, dtype=np.uint32), np.zeros(4480, np.uint32)
-            engine = "step" if way == "step" else "jit"
             try:
-                out, report = run(engine, text, threads=block, blocks=blocks, x=x, out=out, **options)
+                out, report = run(way, text, threads=block, blocks=blocks, x=x, out=out, **options)
             except DeviceFault as fault:
                 left.append((str(fault),))
             else:

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from emulate_programs import ALL_CHECKS, WAYS, improve, kernel, run
+from emulate_programs import ALL_CHECKS, WAYS, kernel, run
 
 from ptxlab.errors import DeviceFault
 
-pytestmark = pytest.mark.skipif("good" not in WAYS, reason="needs llvmlite")
+pytestmark = pytest.mark.skipif("optimized" not in WAYS, reason="needs llvmlite")
 TILES = (
     ((16, 8), (3, 4)),
     ((32, 4), (2, 5)),
@@ -66,11 +66,8 @@ def outcome(way: str, block: tuple[int, ...], grid: tuple[int, ...], seed: int, 
     """What a launch leaves and what has run, or its fault."""
     body, _, x = program(random.Random(seed), block, grid)
     text = kernel(body)
-    if way == "good":
-        improve(text, block, options.get("counters", False), options.get("checks", ("memcheck",)))
-    engine = "step" if way == "step" else "jit"
     try:
-        out, report = run(engine, text, threads=block, blocks=grid, x=x, out=np.zeros_like(x), **options)
+        out, report = run(way, text, threads=block, blocks=grid, x=x, out=np.zeros_like(x), **options)
     except DeviceFault as fault:
         return (str(fault),)
     found = [str(each) for each in report.findings]
@@ -83,7 +80,7 @@ def outcome(way: str, block: tuple[int, ...], grid: tuple[int, ...], seed: int, 
 @pytest.mark.parametrize("shapes", [TILES, SOLIDS])
 def test_both_engines_agree(shapes: Any, seed: int) -> None:
     block, grid = random.Random(seed).choice(shapes)
-    assert outcome("good", block, grid, seed) == outcome("step", block, grid, seed), (block, grid)
+    assert outcome("optimized", block, grid, seed) == outcome("step", block, grid, seed), (block, grid)
 
 
 @pytest.mark.sweep(5)
@@ -92,7 +89,7 @@ def test_both_engines_agree(shapes: Any, seed: int) -> None:
 def test_with_counters_and_checks(options: dict[str, Any], seed: int) -> None:
     block, grid = random.Random(seed).choice(TILES + SOLIDS)
     expected = outcome("step", block, grid, seed, **options)
-    assert outcome("good", block, grid, seed, **options) == expected, (block, grid)
+    assert outcome("optimized", block, grid, seed, **options) == expected, (block, grid)
 
 
 def test_the_programs_fault_at_times() -> None:

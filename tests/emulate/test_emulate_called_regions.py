@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from emulate_programs import ALL_CHECKS, ENGINES, WAYS, improve, kernel, run
+from emulate_programs import ALL_CHECKS, ENGINES, WAYS, kernel, run
 
 from ptxlab.errors import DeviceFault
 
@@ -125,9 +125,7 @@ def text_of(name: str) -> str:
 
 def left(way: str, text: str, **options: Any) -> tuple[Any, ...]:
     """What a kernel leaves: results, counts by line, counters, what the checks find."""
-    if way == "good":
-        improve(text, (75,), "counters" in options, options.get("checks", ("memcheck",)))
-    out, report = run("step" if way == "step" else "jit", text, threads=75, blocks=2, **options)
+    out, report = run(way, text, threads=75, blocks=2, **options)
     return out.tolist(), report.lines, report.counters, [str(each) for each in report.findings]
 
 

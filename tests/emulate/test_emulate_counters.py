@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from emulate_programs import ENGINES, improve, kernel, launch, run
+from emulate_programs import ENGINES, WAYS, kernel, launch, run
 from engine_cases import CASES as PROGRAMS
 from test_emulate_cuda import CORPUS, FILES, KERNELS
 
@@ -354,15 +354,13 @@ def test_half_a_warp_in_each_row_wherever_that_is(type_: str, size: int, across:
     add.s64 %rd6, %rd2, %rd5;
     ld.global.{type_} {into}, [%rd6+1024];"""
     text, x = kernel(body), np.zeros(2048, np.uint32)
-    if "jit" in ENGINES:
-        improve(text, (16, 5), True, ("memcheck",))
     for stride in range(-64, 800, size if size > 1 else 7):
         x[0] = stride % (1 << 32)
         first = stride * np.arange(5)[:, None] + across * size * np.arange(16)
         warps = [{place // 32 for place in warp.ravel().tolist()} for warp in (first[:2], first[2:4], first[4:])]
         least = [-(-size * lanes // 32) for lanes in (32, 32, 16)]
         ideal = sum(min(len(touched), most) for touched, most in zip(warps, least, strict=True))
-        for engine in ENGINES[-1:] if stride % 5 else ENGINES:
+        for engine in WAYS[-1:] if stride % 5 else WAYS:
             _, report = run(engine, text, threads=(16, 5), x=x, counters=True)
             assert report.counters is not None
             line = at(report.counters, text, f"ld.global.{type_} {into}")
@@ -390,14 +388,12 @@ def test_a_row_of_which_some_lanes_are_missing(type_: str, size: int, mask: int)
     ld.global.{type_} {into}, [%rd6+256];
     END:"""
     text, x, warps = kernel(body), np.zeros(2048, np.uint32), 6
-    if "jit" in ENGINES:
-        improve(text, (96,), True, ("memcheck",))
     for before in sorted({0, size, 16, 32 - size}):
         x[0] = before
         taken = [lane for lane in range(32) if mask >> lane & 1]
         touched = [{(before + size * (32 * warp + lane)) // 32 for lane in taken} for warp in range(warps)]
         ideal = sum(min(len(each), -(-size * len(taken) // 32)) for each in touched)
-        for engine in ENGINES:
+        for engine in WAYS:
             _, report = run(engine, text, threads=96, blocks=2, x=x, counters=True)
             assert report.counters is not None
             line = at(report.counters, text, f"ld.global.{type_} {into}")
@@ -527,8 +523,6 @@ SKIP:
 def test_atomic_operations_at_one_address(operation: str, lanes: int) -> None:
     """By as many threads of two warps: each warp with a thread asks for one sector."""
     text = kernel(f"setp.lt.u32 %p1, %r1, {lanes};\n@%p1 {operation}")
-    if "jit" in ENGINES:
-        improve(text, (64,), True, ("memcheck",))
     for engine in ENGINES:
         _, report = run(engine, text, threads=64, counters=True)
         assert report.counters is not None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from emulate_programs import ENGINES, WAYS, improve, kernel, run
+from emulate_programs import ENGINES, WAYS, kernel, run
 
 pytestmark = pytest.mark.skipif("jit" not in ENGINES, reason="needs llvmlite: there is one engine only")
 TYPES = [(a, b) for a in ("s32", "u32") for b in ("s32", "u32")]
@@ -39,7 +39,5 @@ def given() -> np.ndarray:
 def test_every_engine(a_type: str, b_type: str) -> None:
     x = given()
     for way in WAYS:
-        if way == "good":
-            improve(text(a_type, b_type), (64,), False, ("memcheck",))
-        found, _ = run("step" if way == "step" else "jit", text(a_type, b_type), threads=64, x=x)
+        found, _ = run(way, text(a_type, b_type), threads=64, x=x)
         assert found.tolist() == expected(a_type, b_type, x).tolist(), way

@@ -6,7 +6,7 @@ import random
 from typing import Any
 
 import pytest
-from emulate_programs import ALL_CHECKS, ENGINES, WAYS, improve, kernel, run
+from emulate_programs import ALL_CHECKS, ENGINES, WAYS, kernel, run
 
 from ptxlab.errors import DeviceFault
 
@@ -44,9 +44,7 @@ DEEP = """
 def outcome(
     way: str, text: str, threads: int = 45, checks: tuple[str, ...] = ("memcheck",), **options: Any
 ) -> list[Any]:
-    if way == "good":
-        improve(text, (threads,), bool(options.get("counters")), checks)
-    out, report = run("step" if way == "step" else "jit", text, threads=threads, checks=checks, **options)
+    out, report = run(way, text, threads=threads, checks=checks, **options)
     return [out.tolist(), report.lines, [str(each) for each in report.findings]]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from emulate_programs import ALL_CHECKS, ENGINES, WAYS, improve, kernel, run
+from emulate_programs import ALL_CHECKS, ENGINES, WAYS, kernel, run
 from random_strides import Program, differences
 
 from ptxlab.errors import DeviceFault
@@ -34,9 +34,7 @@ def _loop(body: str = ROUND, step: str = "%r21", n: int = 192, after: str = "") 
 
 def _order(way: str, text: str, threads: int = 64, blocks: int = 1, budget: int = 2_000_000) -> int:
     """The numbers of the warps, in the order in which they wrote them."""
-    if way == "good":
-        improve(text, (threads,), False, ("memcheck",))
-    engine, out = "step" if way == "step" else "jit", np.zeros(64, np.uint32)
+    engine, out = way, np.zeros(64, np.uint32)
     out, _ = run(engine, text, threads=threads, blocks=blocks, out=out, budget=budget)
     return int(out[0])
 

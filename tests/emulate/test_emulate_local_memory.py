@@ -7,7 +7,7 @@ import tracemalloc
 from typing import Any
 
 import pytest
-from emulate_programs import ALL_CHECKS, ENGINES, WAYS, improve, kernel, run
+from emulate_programs import ALL_CHECKS, ENGINES, WAYS, kernel, run
 from random_local import differences
 from slow_cases import slow
 
@@ -87,9 +87,7 @@ def body_of(seed: int) -> str:
 
 
 def outcome(way: str, text: str, threads: int, checks: tuple[str, ...]) -> list[Any]:
-    if way == "good":
-        improve(text, (threads,), False, checks)
-    out, report = run("step" if way == "step" else "jit", text, threads=threads, checks=checks)
+    out, report = run(way, text, threads=threads, checks=checks)
     return [out.tolist(), report.lines, [str(each) for each in report.findings]]
 
 
@@ -130,10 +128,8 @@ def test_beyond_it_or_between_elements(access: str, at: str) -> None:
     )
     said = []
     for way in WAYS:
-        if way == "good":
-            improve(kernel(body), (32,), False, ("memcheck",))
         with pytest.raises(DeviceFault) as fault:
-            run("step" if way == "step" else "jit", kernel(body))
+            run(way, kernel(body))
         said.append(str(fault.value))
     assert said == [said[0]] * len(WAYS)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from emulate_programs import ALL_CHECKS, ENGINES, WAYS, improve, kernel, run
+from emulate_programs import ALL_CHECKS, ENGINES, WAYS, kernel, run
 
 from ptxlab.errors import DeviceFault
 
@@ -71,11 +71,9 @@ OPTIONS: dict[str, dict[str, Any]] = {
 
 def outcome(way: str, text: str, options: dict[str, Any], x: np.ndarray | None = None) -> Any:
     """What a kernel leaves, counts and finds, or the fault."""
-    if way == "good":
-        improve(text, (96,), options.get("counters", False), options.get("checks", ("memcheck",)))
     given = x if x is None else x.copy()
     try:
-        out, report = run("step" if way == "step" else "jit", text, threads=96, blocks=2, x=given, **options)
+        out, report = run(way, text, threads=96, blocks=2, x=given, **options)
     except DeviceFault as fault:
         return str(fault)
     return out.tolist(), report.counters, report.lines, sorted({(f.check, f.kind) for f in report.findings})
@@ -124,10 +122,8 @@ def test_warps_that_wait_for_each_other_in_a_loop() -> None:
         [],
     )
     for way in WAYS:
-        if way == "good":
-            improve(text, (96,), False, ("memcheck",))
         x = np.zeros(4, np.uint32)
-        out, _ = run("step" if way == "step" else "jit", text, threads=96, x=x)
+        out, _ = run(way, text, threads=96, x=x)
         left.append((x.tolist(), out.tolist()))
     assert left == [([3, 0, 0, 0], [24 * k + 2 for k in range(96)])] * len(WAYS)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from emulate_programs import ALL_CHECKS, ENGINES, WAYS, improve, kernel, run
+from emulate_programs import ALL_CHECKS, ENGINES, WAYS, kernel, run
 
 from ptxlab.errors import DeviceFault
 
@@ -44,11 +44,8 @@ SIZES = {"b32": 4, "f32": 4, "b64": 8, "v2.b32": 8}
 def outcome(way: str, body: str, block: tuple[int, ...] = (64,), **options: Any) -> Any:
     """What a kernel leaves, counts and finds, or the fault."""
     text = kernel(body, SHARED)
-    checks = options.get("checks", ("memcheck",))
-    if way == "good":
-        improve(text, block, options.get("counters", False), checks)
     try:
-        out, report = run("step" if way == "step" else "jit", text, threads=block, blocks=2, **options)
+        out, report = run(way, text, threads=block, blocks=2, **options)
     except DeviceFault as fault:
         return str(fault)
     return out.tolist(), report.counters, sorted({(f.check, f.kind) for f in report.findings})

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from emulate_programs import ALL_CHECKS, WAYS, improve, kernel, run
+from emulate_programs import ALL_CHECKS, WAYS, kernel, run
 
 from ptxlab.errors import DeviceFault
 
-pytestmark = pytest.mark.skipif("good" not in WAYS, reason="needs llvmlite")
+pytestmark = pytest.mark.skipif("optimized" not in WAYS, reason="needs llvmlite")
 WORDS = 2048
 SHARED = ".shared .align 4 .b8 tile[4096];"
 LOADED = (
@@ -70,10 +70,8 @@ def program(seed: int) -> str:
 def outcome(way: str, block: tuple[int, ...], body: str, **options: Any) -> tuple[Any, ...]:
     """What a launch leaves and what has run, or its fault."""
     text, x = kernel(body, SHARED), np.arange(WORDS, dtype=np.uint32) * 7 % 4001
-    if way == "good":
-        improve(text, block, options.get("counters", False), options.get("checks", ("memcheck",)))
     try:
-        out, report = run("step" if way == "step" else "jit", text, threads=block, blocks=7, x=x, **options)
+        out, report = run(way, text, threads=block, blocks=7, x=x, **options)
     except DeviceFault as fault:
         return str(fault), x.tolist()
     found = [str(each) for each in report.findings]
@@ -88,7 +86,7 @@ def test_both_engines_agree(seed: int) -> None:
     for block in random.Random(seed).sample(BLOCKS, 2):
         expected = outcome("step", block, body)
         assert isinstance(expected[0], list), expected
-        assert outcome("good", block, body) == expected, (block, body)
+        assert outcome("optimized", block, body) == expected, (block, body)
 
 
 @pytest.mark.sweep(5)
@@ -96,7 +94,7 @@ def test_both_engines_agree(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(100, 106))
 def test_with_counters_and_checks(options: dict[str, Any], seed: int) -> None:
     body = program(seed)
-    assert outcome("good", (96,), body, **options) == outcome("step", (96,), body, **options), body
+    assert outcome("optimized", (96,), body, **options) == outcome("step", (96,), body, **options), body
 
 
 FILTER = LOADED[0] + CONDITIONS[1] + "@%p1 bra END; {more} st.global.u32 [%rd6], %r1; END:"
@@ -106,9 +104,9 @@ FILTER = LOADED[0] + CONDITIONS[1] + "@%p1 bra END; {more} st.global.u32 [%rd6],
 @pytest.mark.parametrize("block", [(256,), (100,), (16, 8)])
 def test_two_workers(block: tuple[int, ...]) -> None:
     body = FILTER.format(more="red.global.add.u32 [%rd2+16000000], 1;")
-    assert outcome("good", block, body, workers=2)[0] == outcome("step", block, body)[0]
+    assert outcome("optimized", block, body, workers=2)[0] == outcome("step", block, body)[0]
     body = FILTER.format(more="mul.lo.u32 %r1, %r1, 3;")
-    assert outcome("good", block, body, workers=2) == outcome("step", block, body)
+    assert outcome("optimized", block, body, workers=2) == outcome("step", block, body)
 
 
 @pytest.mark.sweep(3)
@@ -128,11 +126,11 @@ def test_faults_of_those_that_are_left(what: str) -> None:
     for block in ((128,), (256,)):
         expected = outcome("step", block, body)
         assert isinstance(expected[0], str)
-        assert outcome("good", block, body) == expected
+        assert outcome("optimized", block, body) == expected
 
 
 def test_those_that_exit_touch_nothing() -> None:
     """Where only lanes that have exited would lie outside, nobody faults."""
     body = LOADED[0] + "setp.ge.u32 %p1, %r4, 50; setp.lt.u32 %p2, %r5, 300; or.pred %p1, %p1, %p2; @%p1 bra END;"
     body += "mul.wide.u32 %rd7, %r4, 4; add.u64 %rd7, %rd7, %rd2; st.global.u32 [%rd7+7992], %r1; END:"
-    assert outcome("good", (128,), body) == outcome("step", (128,), body)
+    assert outcome("optimized", (128,), body) == outcome("step", (128,), body)

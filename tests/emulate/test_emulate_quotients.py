@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from emulate_programs import WAYS, improve, kernel, launch
+from emulate_programs import WAYS, kernel, launch
 
 NUMBER = {16: ("%h1", "%h2", "%h3"), 32: ("%r20", "%r21", "%r22"), 64: ("%rd10", "%rd11", "%rd12")}
 BLOCKS, THREADS = 24, 48
@@ -54,10 +54,8 @@ def test_quotients(word: str, type_: str, same: bool, guard: str) -> None:
     program, x = text(f"{word}.{type_}", bits, same, guard), numbers(bits, same)
     found = []
     for way in WAYS:
-        if way == "good":
-            improve(program, (THREADS,), False, ("memcheck",))
         out = np.zeros(BLOCKS * THREADS, x.dtype)
-        launch("step" if way == "step" else "jit", program, out, x, grid=(BLOCKS,), block=(THREADS,))
+        launch(way, program, out, x, grid=(BLOCKS,), block=(THREADS,))
         found.append(out.tolist())
     assert all(each == found[0] for each in found)
     a, b = x[: BLOCKS * THREADS], x[BLOCKS * THREADS :]

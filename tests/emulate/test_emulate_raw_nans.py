@@ -6,7 +6,7 @@ import random
 
 import numpy as np
 import pytest
-from emulate_programs import ENGINES, WAYS, improve, kernel, run
+from emulate_programs import ENGINES, WAYS, kernel, run
 
 pytestmark = pytest.mark.skipif("jit" not in ENGINES, reason="needs llvmlite: there is one engine only")
 NUMBERS = (
@@ -57,9 +57,7 @@ def test_engines_agree(seed: int) -> None:
     x = np.random.default_rng(seed).choice(np.array(NUMBERS, np.uint32), 8 * 64 * 6)
     outs = []
     for way in WAYS:
-        if way == "good":
-            improve(text, (64,), False, ("memcheck",))
-        outs.append(run("step" if way == "step" else "jit", text, threads=64, blocks=8, x=x)[0].tolist())
+        outs.append(run(way, text, threads=64, blocks=8, x=x)[0].tolist())
     assert [out == outs[0] for out in outs] == [True] * len(WAYS)
 
 
@@ -72,9 +70,7 @@ def test_a_nan_beside_one_that_arithmetic_made(operation: str, operands: str) ->
         {operation}.f32 %f4, {operands}; mov.b32 %r6, %f4; st.global.u32 [%rd3], %r6;"""
     text, x = kernel("setp.lt.u32 %p1, %r1, 11;" + body), np.full(64, 0x7F812345, np.uint32)
     for way in WAYS:
-        if way == "good":
-            improve(text, (32,), False, ("memcheck",))
-        out = run("step" if way == "step" else "jit", text, x=x)[0]
+        out = run(way, text, x=x)[0]
         assert out.tolist() == [0x7FFFFFFF] * 32, way
 
 
@@ -106,10 +102,7 @@ def test_sums_at_one_address(type_: str, space: str, bits: int) -> None:
         x[:32] = numbers
         outs = []
         for way in WAYS:
-            if way == "good":
-                improve(text, (32,), False, ("memcheck",))
-            engine = "step" if way == "step" else "jit"
-            outs.append(run(engine, text, x=x.view(np.uint32).copy())[0].tolist())
+            outs.append(run(way, text, x=x.view(np.uint32).copy())[0].tolist())
         assert [out == outs[0] for out in outs] == [True] * len(WAYS), numbers
 
 
@@ -138,9 +131,7 @@ def test_the_larger_and_the_smaller_of_all_pairs(word: str, type_: str) -> None:
     ]
     text, outs = kernel("\n".join(lines)), []
     for way in WAYS:
-        if way == "good":
-            improve(text, (64,), False, ("memcheck",))
         out = np.zeros(4 * 256, unsigned)
-        run("step" if way == "step" else "jit", text, threads=64, blocks=4, x=x, out=out)
+        run(way, text, threads=64, blocks=4, x=x, out=out)
         outs.append(out.tolist())
     assert [out == outs[0] for out in outs] == [True] * len(WAYS)

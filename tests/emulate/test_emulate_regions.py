@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from emulate_programs import ALL_CHECKS, WAYS, improve, kernel, run
+from emulate_programs import ALL_CHECKS, WAYS, kernel, run
 
 from ptxlab.errors import DeviceFault
 
@@ -289,9 +289,7 @@ BODIES = {
 def left(way: str, body: str, **options: Any) -> tuple[Any, ...]:
     """What a kernel leaves: results, counts by line, counters, what the checks find."""
     text, threads = kernel(body, ".shared .align 16 .b8 tile[1024];"), 75
-    if way == "good":
-        improve(text, (threads,), "counters" in options, options.get("checks", ("memcheck",)))
-    out, report = run("step" if way == "step" else "jit", text, threads=threads, blocks=2, **options)
+    out, report = run(way, text, threads=threads, blocks=2, **options)
     found = sorted({(f.check, f.kind) for f in report.findings})
     return out.tolist(), report.lines, report.counters, found
 

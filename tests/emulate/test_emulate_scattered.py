@@ -7,7 +7,7 @@ import sys
 
 import numpy as np
 import pytest
-from emulate_programs import ENGINES, WAYS, improve, kernel, run
+from emulate_programs import ENGINES, WAYS, kernel, run
 from guard_pages import between_guard_pages
 
 pytestmark = pytest.mark.skipif("jit" not in ENGINES, reason="needs llvmlite: there is one engine only")
@@ -42,9 +42,7 @@ def stored(way: str, store: str, space: str, how: str, bits: int) -> list[int]:
         setp.lt.u32 %p2, %r6, 64; @%p2 bra SUM;
         st.global.u32 [%rd3], %r25;"""
     text, x = kernel(body, SHARED), np.zeros(1024, np.uint32)
-    if way == "good":
-        improve(text, (32,), False, ("memcheck",))
-    out, _ = run("step" if way == "step" else "jit", text, x=x)
+    out, _ = run(way, text, x=x)
     return [*out.tolist(), *x.tolist()]
 
 
@@ -79,10 +77,8 @@ def test_a_row_that_would_reach_beyond_memory(space: str, first: int) -> None:
         mad.lo.u32 %r20, %r20, 31, %r22; mad.lo.u32 %r20, %r20, 31, %r23; st.global.u32 [%rd3], %r20;"""
     text, left = kernel(body, tile), []
     for way in WAYS:
-        if way == "good":
-            improve(text, (32,), False, ("memcheck",))
         x = np.arange(64, dtype=np.uint32) * 7
-        out, _ = run("step" if way == "step" else "jit", text, x=x, blocks=3)
+        out, _ = run(way, text, x=x, blocks=3)
         left.append((out.tolist(), x.tolist()))
     assert left == left[:1] * len(WAYS)
 

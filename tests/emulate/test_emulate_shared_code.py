@@ -6,11 +6,9 @@ import numpy as np
 import pytest
 
 import ptxlab as pl
-from ptxlab.emulate.program.lowering_cache import lower
 
 pytest.importorskip("llvmlite")
 
-from ptxlab.emulate.jit.affine.block_rows import Rows
 
 HEAD = """\
 .version 8.0
@@ -91,19 +89,15 @@ def stores(count: int) -> str:
     return kernel(*lines)
 
 
-@pytest.mark.parametrize("quality", ["quick", "good"])
-def test_many_stores_from_one_base(quality: str) -> None:
+@pytest.mark.parametrize("tier", ["quick", "optimized"])
+def test_many_stores_from_one_base(tier: str) -> None:
     """Each thread has a place of its own; the last store of each is outside for one of them."""
-    from ptxlab.emulate.jit.building import build
-
     seen = []
     for ptx, length in ((stores(8), 64 * 16), (stores(16), 64 * 16 - 1)):
-        if quality == "good":
-            build.prepare(lower(pl.parse(ptx)), None, rows=Rows.of((64, 1, 1)))[0].improve()
-        for device in ("cpu", "step"):
+        for device, given in (("cpu", {"tier": tier}), ("step", {})):
             x, y = np.full(length, 7, np.uint32), np.zeros(64, np.uint32)
             try:
-                pl.launch(ptx, 1, 64, x, pl.out(y), device=device)
+                pl.launch(ptx, 1, 64, x, pl.out(y), device=device, **given)
             except pl.DeviceFault as fault:
                 seen.append(str(fault))
             else:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from emulate_programs import ENGINES, WAYS, improve, kernel, run
+from emulate_programs import ENGINES, WAYS, kernel, run
 
 from ptxlab.emulate import DeviceFault, Memory, execute
 from ptxlab.text import parse
@@ -22,12 +22,8 @@ def outcomes(body: str, threads: int | tuple[int, ...] = 32) -> list[tuple[list[
     found, x = [], (np.arange(8192) * 7 % 251).astype(np.uint8)
     for way in WAYS:
         out, stopped = (np.arange(8192) % 253).astype(np.uint8), ""
-        if way == "good":
-            improve(
-                kernel(body), (threads,) if isinstance(threads, int) else threads, counters=False, checks=("memcheck",)
-            )
         try:
-            out, _ = run("step" if way == "step" else "jit", kernel(body), threads=threads, blocks=4, out=out, x=x)
+            out, _ = run(way, kernel(body), threads=threads, blocks=4, out=out, x=x)
         except DeviceFault as fault:
             stopped = str(fault)
         found.append((out.tolist(), stopped))
@@ -95,13 +91,11 @@ def test_a_fault_between_stores_finds_those_before_it_made(load: str) -> None:
     for way in WAYS:
         held, out, x = Memory(), np.zeros(4096, np.uint8), np.zeros(4096, np.uint8)
         addresses = [held.allocate(a.nbytes, name, a).address for name, a in (("out", out), ("x", x))]
-        if way == "good":
-            improve(text, (32,), counters=False, checks=("memcheck",))
         with pytest.raises(DeviceFault):
             execute(
                 parse(text),
                 "k",
-                engine="step" if way == "step" else "jit",
+                engine=way,
                 grid=(2,),
                 block=(32,),
                 shared=2048,

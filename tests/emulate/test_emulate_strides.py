@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from emulate_programs import ALL_CHECKS, ENGINES, WAYS, improve, kernel, run
+from emulate_programs import ALL_CHECKS, ENGINES, WAYS, kernel, run
 from guard_pages import between_guard_pages
 
 from ptxlab.errors import DeviceFault
@@ -52,11 +52,8 @@ def outcome(way: str, body: str, block: tuple[int, ...], stride: int, first: int
     text = kernel(body + "\nst.global.u32 [%rd3], %r20;", SHARED)
     x = np.arange(WORDS, dtype=np.uint32) * 7
     x[:2] = stride % (1 << 32), first % (1 << 32)
-    checks = options.get("checks", ("memcheck",))
-    if way == "good":
-        improve(text, block, options.get("counters", False), checks)
     try:
-        out, report = run("step" if way == "step" else "jit", text, threads=block, blocks=3, x=x, **options)
+        out, report = run(way, text, threads=block, blocks=3, x=x, **options)
     except DeviceFault as fault:
         return str(fault)
     return out.tolist(), x.tolist(), report.counters, sorted({(f.check, f.kind) for f in report.findings})
@@ -76,7 +73,7 @@ def test_a_stride_that_is_known_when_it_runs(made: str, block: tuple[int, ...], 
     ways = (1, 2), (5, 100), (8, 100), (0, 9), (-8, 600), (-1, 300), (24, 1030), (3, -1), (24, 1000)
     for stride, first in ways[: -1 if load == "four" else None]:  # which of four faults, engines see otherwise
         expected = outcome("step", body, block, stride, first, **given)
-        assert outcome("good", body, block, stride, first, **given) == expected, (stride, first)
+        assert outcome("optimized", body, block, stride, first, **given) == expected, (stride, first)
 
 
 @pytest.mark.sweep(3)
@@ -94,9 +91,9 @@ def test_lanes_that_wrap_around(made: str, stride: int, first: int) -> None:
         @%p1 ld.global.u32 %r20, [%rd6]; @!%p1 bra END; ld.global.u32 %r21, [%rd6]; add.u32 %r20, %r20, %r21;
         END:"""
     )
-    assert outcome("good", body, (32,), stride, first) == outcome("step", body, (32,), stride, first)
+    assert outcome("optimized", body, (32,), stride, first) == outcome("step", body, (32,), stride, first)
     every = MADE[made].format(row="%r1", column="0") + LOADS["one"]
-    assert outcome("good", every, (32,), stride, first) == outcome("step", every, (32,), stride, first)
+    assert outcome("optimized", every, (32,), stride, first) == outcome("step", every, (32,), stride, first)
 
 
 @pytest.mark.parametrize(
@@ -109,7 +106,7 @@ def test_lanes_that_would_be_inside_had_they_not_wrapped_around(block: tuple[int
     body += f"mul.wide.{kind}32 %rd7, %r8, 4; sub.s64 %rd6, %rd6, %rd7;" + LOADS["one"]
     expected = outcome("step", body, block, 5, first)
     assert isinstance(expected, str) == (first % 256 > 0 and (kind, first) != ("u", 0x7FFFFFF0))
-    assert outcome("good", body, block, 5, first) == expected
+    assert outcome("optimized", body, block, 5, first) == expected
 
 
 @pytest.mark.long
@@ -124,7 +121,7 @@ def test_a_stride_in_shared_memory(stride: int, first: int) -> None:
         st.shared.u32 [%r16], %r1; ld.shared.u32 %r21, [%r16]; mad.lo.u32 %r20, %r20, 3, %r21;"""
     )
     for given in ({"counters": True}, {"checks": ALL_CHECKS}):
-        assert outcome("good", body, (32,), stride, first, **given) == outcome(
+        assert outcome("optimized", body, (32,), stride, first, **given) == outcome(
             "step", body, (32,), stride, first, **given
         )
 
@@ -160,7 +157,7 @@ def test_elements_apart_and_rows_backwards(times: int, element: str, space: str,
         {"" if space == "global" else out}
         mov.u32 %r20, 0;"""
     )
-    assert outcome("good", body, (32,), 3, 5) == outcome("step", body, (32,), 3, 5)
+    assert outcome("optimized", body, (32,), 3, 5) == outcome("step", body, (32,), 3, 5)
 
 
 IN_TILE = """
@@ -211,7 +208,7 @@ def test_rows_narrower_than_a_warp(times: int, element: str, block: tuple[int, i
         (row + 3, end + 1, {}),
     ):
         expected = outcome("step", body, block, stride, first, **given)
-        assert outcome("good", body, block, stride, first, **given) == expected, (stride, first)
+        assert outcome("optimized", body, block, stride, first, **given) == expected, (stride, first)
         assert isinstance(expected, str) == (first == end + 1)
 
 
@@ -225,7 +222,7 @@ def test_a_warp_that_diverges_and_reconverges_keeps_the_stride() -> None:
         + LOADS["four"]
     )
     for stride in (8, 5, -8):
-        assert outcome("good", body, (32,), stride, 400) == outcome("step", body, (32,), stride, 400)
+        assert outcome("optimized", body, (32,), stride, 400) == outcome("step", body, (32,), stride, 400)
 
 
 @pytest.mark.parametrize("size", [1, 2, 4])
@@ -246,7 +243,6 @@ def test_each_half_of_a_warp_has_an_array_of_its_own(size: int) -> None:
         array[lanes + 128] = array[lanes] * 3 + array[lanes + 64]
         array[lanes[:5] + 256] = array[lanes[:5] + 192]
     text = kernel(body)
-    improve(text, (16, 2), False, ("memcheck",))
     for engine in ENGINES:
         there = x.copy()
         found, _ = run(engine, text, threads=(16, 2), out=out, x=there)
@@ -270,14 +266,12 @@ def test_lanes_that_are_missing_lie_outside(block: tuple[int, int]) -> None:
         st.global.u32 [%rd8+-4], %r10;
         END:""")
     x = np.arange(40, 40 + 1024, dtype=np.uint32)
-    improve(program, block, False, ())
     expected = np.zeros(1024, np.uint32)
     for row in range(block[1]):
         at = row * 40 + np.arange(block[0] - 1)
         expected[at] = x[at]
     for way in WAYS:
-        engine = "step" if way == "step" else "jit"
-        out = run(engine, program, threads=block, x=x, out=np.zeros(1024, np.uint32))[0]
+        out = run(way, program, threads=block, x=x, out=np.zeros(1024, np.uint32))[0]
         assert np.array_equal(out, expected)
 
 
@@ -301,7 +295,6 @@ def test_what_lies_behind_the_last_row_is_not_read(apart: int, width: int) -> No
         st.global.u32 [%rd8], %r10;"""
     program, x = kernel(body), between_guard_pages(4 * count, at_end=True).view(np.uint32)
     x[:] = np.arange(count)
-    improve(program, (width, height), False, ())
     expected = np.add.outer(pitch * np.arange(height), apart * np.arange(width)).ravel() + (count - 1 - last)
     for _ in range(2):  # the first launch may still run the code that was built first
         assert np.array_equal(run("jit", program, threads=(width, height), x=x)[0], expected)

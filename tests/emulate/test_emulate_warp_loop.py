@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from emulate_programs import ENGINES, kernel, run
-from random_affine import WAYS, improve
+from emulate_programs import ENGINES, WAYS, kernel, run
 
 from ptxlab.emulate.runtime import progress
 from ptxlab.errors import DeviceFault
@@ -289,13 +288,9 @@ PROGRAMS = {
 def outcome(way: str, threads: int, blocks: Any, body: str, **options: Any) -> tuple[Any, ...]:
     """What a program leaves: `out`, `x`, and what has been executed, line by line; or the fault."""
     text, x = kernel(body, SHARED), np.zeros(64, np.uint32)
-    if way == "good":
-        improve(text, (threads,), False, ("memcheck",))
     out = np.zeros(threads * int(np.prod(blocks)), np.uint32)
     try:
-        out, report = run(
-            "step" if way == "step" else "jit", text, threads=threads, blocks=blocks, out=out, x=x, **options
-        )
+        out, report = run(way, text, threads=threads, blocks=blocks, out=out, x=x, **options)
     except DeviceFault as fault:
         return (str(fault), x.tolist())
     return out.tolist(), x.tolist(), report.lines, report.warp_instructions, report.thread_instructions
@@ -322,10 +317,7 @@ def test_counters_of_all_engines(what: str) -> None:
     for each in [threads, *more]:
         text, x, counted = kernel(body, SHARED if "tile" in body else ""), np.zeros(64, np.uint32), []
         for way in WAYS:
-            if way == "good":
-                improve(text, (each,), True, ("memcheck",))
-            engine = "step" if way == "step" else "jit"
-            counted.append(run(engine, text, threads=each, blocks=blocks, x=x.copy(), counters=True)[1].counters)
+            counted.append(run(way, text, threads=each, blocks=blocks, x=x.copy(), counters=True)[1].counters)
         assert counted[0] is not None
         assert len(counted[0].issue_slots) == -(-each // 128)
         assert all(other == counted[0] for other in counted[1:])

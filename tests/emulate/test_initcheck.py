@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from emulate_programs import DEVICES, WAYS, improve
+from emulate_programs import DEVICES, WAYS
 from emulate_programs import kernel as kernel_text
 from emulate_programs import run as run_text
 from planted import BUGS
@@ -263,9 +263,7 @@ def test_rows_of_matrices(line: str, array: str) -> None:
     before = ".shared .align 16 .b8 one[1024];\n.shared .align 16 .b8 two[1024];"
     text, found = kernel_text(body, before).replace("sm_80", "sm_90"), []
     for way in WAYS:
-        if way == "good":
-            improve(text, (32,), False, INIT)
-        out, report = run_text("step" if way == "step" else "jit", text, checks=INIT)
+        out, report = run_text(way, text, checks=INIT)
         found.append((out.tolist(), [str(finding) for finding in report.findings]))
     assert len(found[0][1]) == 1
     assert all(other == found[0] for other in found[1:])
@@ -354,9 +352,7 @@ def test_reads_around_a_shuffle(way: str, checks: tuple[str, ...], body: str, si
         f"    mov.u32 %r6, 0;\n    {body}\n    st.global.u32 [%rd3], %r6;",
         ".shared .align 16 .b8 tile[4096];",
     )
-    if way == "good":
-        improve(text, (32, 1, 1), False, checks)
-    _, report = run_text("step" if way == "step" else "jit", text, blocks=2, checks=checks)
+    _, report = run_text(way, text, blocks=2, checks=checks)
     found = [str(finding) for finding in report.findings if finding.check == "initcheck"]
     _, expected = run_text("step", text, blocks=2, checks=checks)
     assert found == [str(finding) for finding in expected.findings if finding.check == "initcheck"]

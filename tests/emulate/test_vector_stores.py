@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from emulate_programs import ENGINES, WAYS, improve, kernel, run
+from emulate_programs import ENGINES, WAYS, kernel, run
 
 pytestmark = pytest.mark.skipif("jit" not in ENGINES, reason="needs llvmlite: there is one engine only")
 KINDS = {
@@ -52,9 +52,7 @@ def stored(way: str, kind: str, space: str, place: str, lanes: int) -> np.ndarra
         @%p1 bra OVER; {KINDS[kind].format(space=space, at=at)} OVER: {copy}""",
         f".shared .align 16 .b8 tile[{4 * WORDS}];",
     )
-    if way == "good":
-        improve(text, (32,), False, ("memcheck",))
-    return run("step" if way == "step" else "jit", text, out=np.zeros(WORDS, np.uint32))[0]
+    return run(way, text, out=np.zeros(WORDS, np.uint32))[0]
 
 
 @pytest.mark.sweep(39)

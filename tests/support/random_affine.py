@@ -17,7 +17,7 @@ import sys
 from typing import Any
 
 import numpy as np
-from emulate_programs import ALL_CHECKS, WAYS, improve, kernel, run
+from emulate_programs import ALL_CHECKS, WAYS, kernel, run
 from seeded_programs import compare
 
 BLOCKS = (
@@ -337,17 +337,13 @@ class Program:
 
 def outcome(way: str, seed: int) -> tuple[Any, ...]:
     """What a program leaves: `out`, `x`, the executed lines, the counters and, of some, the kinds of what checks find.
-    way: "step", "jit", or "good", which is that engine with the code of launches that take long."""
+    way: "step", "jit", or "optimized", which is that engine with the code of launches that take long."""
     program = Program(seed)
     text = kernel(program.text, SHARED)
     x = np.arange(WORDS, dtype=np.uint32)
     x[0] = seed % 3
     counters, checks = seed % 4 == 0, ALL_CHECKS if seed % 8 == 1 else ("memcheck",)
-    if way == "good":
-        improve(text, program.block, counters, checks)
-    out, report = run(
-        "step" if way == "step" else "jit", text, threads=program.block, blocks=2, x=x, counters=counters, checks=checks
-    )
+    out, report = run(way, text, threads=program.block, blocks=2, x=x, counters=counters, checks=checks)
     found = sorted({(f.check, f.kind) for f in report.findings})
     return out.tolist(), x.tolist(), report.lines, report.counters, found
 

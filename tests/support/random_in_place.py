@@ -14,7 +14,7 @@ import random
 import sys
 
 import numpy as np
-from emulate_programs import WAYS, improve, kernel, run
+from emulate_programs import WAYS, kernel, run
 from seeded_programs import compare, differing
 
 CHECKS = ("memcheck", "racecheck")
@@ -112,11 +112,8 @@ class Program:
 
 def found(way: str, program: Program) -> tuple[list[str], bytes]:
     """What racecheck finds, in words, and the array afterwards if that is nothing."""
-    if way == "good":
-        improve(program.text, (program.threads, 1, 1), False, CHECKS)
     x = np.random.default_rng(1).integers(0, 1 << 32, WORDS, np.uint32)
-    engine = "jit" if way == "good" else way
-    report = run(engine, program.text, threads=program.threads, blocks=program.blocks, checks=CHECKS, x=x)[1]
+    report = run(way, program.text, threads=program.threads, blocks=program.blocks, checks=CHECKS, x=x)[1]
     said = [str(finding) for finding in report.findings]
     return said, b"" if said else x.tobytes()
 

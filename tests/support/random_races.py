@@ -14,7 +14,7 @@ import random
 import sys
 
 import numpy as np
-from emulate_programs import ALL_CHECKS, WAYS, improve, kernel, run
+from emulate_programs import ALL_CHECKS, WAYS, kernel, run
 from seeded_programs import compare, differing
 
 from ptxlab.errors import DeviceFault
@@ -157,12 +157,9 @@ class Program:
 
 def found(way: str, text: str, threads: int, blocks: int) -> list[str]:
     """The fault, if there is one, and what the checks find, in words. way: one of `WAYS`."""
-    if way == "good":
-        improve(text, (threads, 1, 1), False, ALL_CHECKS)
     x = np.arange(256, dtype=np.uint32)
-    engine = "jit" if way == "good" else way
     try:
-        _, report = run(engine, text, threads=threads, blocks=blocks, checks=ALL_CHECKS, x=x)
+        _, report = run(way, text, threads=threads, blocks=blocks, checks=ALL_CHECKS, x=x)
     except DeviceFault as fault:
         return [str(fault), *map(str, fault.findings)]
     return [str(finding) for finding in report.findings]

@@ -15,7 +15,7 @@ import sys
 from typing import Any
 
 import numpy as np
-from emulate_programs import ALL_CHECKS, WAYS, improve, kernel, run
+from emulate_programs import ALL_CHECKS, WAYS, kernel, run
 from seeded_programs import compare, differing
 
 from ptxlab.errors import DeviceFault
@@ -117,14 +117,10 @@ class Program:
 def outcome(way: str, program: Program, seed: int) -> tuple[Any, ...]:
     """What a program leaves: `x`, and `out`, the executed lines, counters and findings, or its fault."""
     counters, checks = seed % 4 == 1, ALL_CHECKS if seed % 5 == 2 else ("memcheck",)
-    if way == "good":
-        improve(program.text, (program.threads,), counters, checks)
     x = np.arange(WORDS, dtype=np.uint32)
     given: dict[str, Any] = {"threads": program.threads, "blocks": program.blocks}
     try:
-        out, report = run(
-            "step" if way == "step" else "jit", program.text, x=x, counters=counters, checks=checks, **given
-        )
+        out, report = run(way, program.text, x=x, counters=counters, checks=checks, **given)
     except DeviceFault as fault:
         return str(fault), x.tolist()
     counted = None if report.counters is None else str(report.counters)
