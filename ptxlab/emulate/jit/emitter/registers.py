@@ -108,6 +108,10 @@ class Registers:
         elif self._form(r) is not None:
             value = self._of_form(r, value)
         elif self.scalar(r):
+            if value.lanes is not None and value.type in ("i32", "i64"):
+                # A name hides the number, which the analysis did not know: times a number, an affine value would have
+                # another form than times a scalar.
+                value = Value(self.t.add(value.type, value.text, "0"), value.type, True)
             self.m.note(value, self.f.known.get(r, ANY))
         self.values[r] = value
         self.dirty.add(r)
