@@ -37,6 +37,7 @@ def execute(
     arch: str | None = None,
     budget: int | None = None,
     workers: int | None = None,
+    tier: str | None = None,
     seed: int | None = None,
     checks: Sequence[str] = ("memcheck",),
     counters: bool = False,
@@ -49,6 +50,7 @@ def execute(
 
     grid, block: blocks and threads in x, y, z. params: the kernel's parameter block, packed as `Program.params` says.
     shared: bytes of dynamic shared memory. budget: warp-instructions after which the launch is stopped.
+    tier: "quick" or "optimized" code of the jit engine; None: first one, then the other (see `jit.building.build`).
     objects: what the `.texref` and `.surfref` variables of these names hold, by the address of each.
     trace: a `Trace`, or a recorder of your own (see `ptxlab.emulate.step.machine`).
     Raises `UnsupportedInstruction` when the kernel is loaded, `DeviceFault` when it is stopped.
@@ -62,6 +64,7 @@ def execute(
         shared=shared,
         budget=budget,
         workers=workers,
+        tier=tier,
         seed=None if seed is None else int(seed),
         checks=tuple(checks),
         counters=counters,

@@ -108,7 +108,7 @@ def test_warps_at_two_barriers_in_words(device: str) -> None:
         f"""synccheck: the warps of a block have arrived at two different barrier instructions: all threads of a block \
 must execute the same ones, in a loop also as often; a barrier of some warps needs a thread count, as in bar.sync 1, 64
   at:     block (0, 0, 0), thread (32, 0, 0) (warp 1, lane 0) arrives at the barrier
-            line {in_loop}: bar.sync 0; //1
+            line {in_loop}: ROUND: bar.sync 0; //1
   and:    block (0, 0, 0), thread (0, 0, 0) (warp 0, lane 0) arrives at the barrier
             line {behind}: bar.sync 0; //2"""
     ]
@@ -127,7 +127,7 @@ def test_a_warp_that_exits_too_early_in_words(device: str) -> None:
 def test_two_places_with_one_count_are_no_finding(device: str) -> None:
     planted = BUGS["barrier: warps disagree on the count"]
     agree = replace(planted, body=planted.body.replace("bar.sync 1, 32", "bar.sync 1, 64"))
-    assert agree.text(False).count("    bar.sync 1, 64;") == 2
+    assert agree.text(False).count("bar.sync 1, 64;") == 2
     run, _ = agree.run(device, False, ("synccheck",))
     assert run.findings == []
 

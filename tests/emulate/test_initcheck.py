@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from emulate_programs import DEVICES, WAYS, improve
+from emulate_programs import DEVICES, WAYS, said
 from emulate_programs import kernel as kernel_text
 from emulate_programs import run as run_text
 from planted import BUGS
@@ -13,8 +13,6 @@ from slow_cases import slow
 
 import ptxlab as pl
 from ptxlab.emulate.program.lowering_cache import lower
-from ptxlab.emulate.program.pointers import local_bounds
-from ptxlab.emulate.program.register_flow import register_flow
 from ptxlab.text import parse
 
 INIT = ("memcheck", "initcheck")
@@ -59,17 +57,6 @@ def test_nothing_of_it_is_looked_for_unless_asked(name: str, device: str) -> Non
 # -- registers
 
 
-def test_what_is_followed_is_found_once() -> None:
-    program = lower(parse(kernel_text("add.u32 %r30, %r31, 1; st.global.u32 [%rd3], %r30;")))
-    assert register_flow(program) is register_flow(program)
-
-
-def followed(body: str) -> list[str]:
-    """The registers of a kernel that initcheck follows."""
-    program = lower(parse(kernel_text(body)))
-    return [program.registers[r].name for r in register_flow(program).registers]
-
-
 @pytest.mark.parametrize("body", [
     "add.u32 %r30, %r1, 1; st.global.u32 [%rd3], %r30;",
     "setp.eq.u32 %p1, %r1, 0; @%p1 bra A; mov.u32 %r30, 1; bra B; A: mov.u32 %r30, 2; B: st.global.u32 [%rd3], %r30;",
@@ -77,20 +64,10 @@ def followed(body: str) -> list[str]:
     "sub.u32 %r30, %r30, %r30; st.global.u32 [%rd3], %r30;",
     "and.b32 %r30, %r31, 0; st.global.u32 [%rd3], %r30;",
 ])  # fmt: skip
-def test_where_every_register_is_written_none_is_followed(body: str) -> None:
-    read_by_nobody = {"%r31", "%r30"}  # they are followed, but what is computed from them has a value
-    assert set(followed(body)) <= read_by_nobody
-    found = pl.launch(kernel_text(body), 1, 32, *np.zeros((2, 32), np.uint32), device="step", checks=INIT).findings
-    assert found == []
-
-
-def test_a_register_is_followed_through_what_is_computed_from_it() -> None:
-    assert sorted(followed("add.u32 %r31, %r30, 1; mul.lo.u32 %r32, %r31, %r1; st.global.u32 [%rd3], %r32;")) == [
-        "%r30",
-        "%r31",
-        "%r32",
-    ]
-    assert followed("mov.b64 %rd6, {%r30, %r1}; st.global.u64 [%rd1], %rd6;") == ["%r30"]
+def test_registers_whose_value_is_known_are_no_finding(body: str) -> None:
+    for device in DEVICES:
+        given = np.zeros((2, 32), np.uint32)
+        assert pl.launch(kernel_text(body), 1, 32, *given, device=device, checks=INIT).findings == []
 
 
 # -- objects of local memory
@@ -248,9 +225,7 @@ def test_rows_of_matrices(line: str, array: str) -> None:
     before = ".shared .align 16 .b8 one[1024];\n.shared .align 16 .b8 two[1024];"
     text, found = kernel_text(body, before).replace("sm_80", "sm_90"), []
     for way in WAYS:
-        if way == "good":
-            improve(text, (32,), False, INIT)
-        out, report = run_text("step" if way == "step" else "jit", text, checks=INIT)
+        out, report = run_text(way, text, checks=INIT)
         found.append((out.tolist(), [str(finding) for finding in report.findings]))
     assert len(found[0][1]) == 1
     assert all(other == found[0] for other in found[1:])
@@ -338,10 +313,9 @@ def test_reads_around_a_shuffle(way: str, checks: tuple[str, ...], body: str, si
         f"    mov.u32 %r6, 0;\n    {body}\n    st.global.u32 [%rd3], %r6;",
         ".shared .align 16 .b8 tile[4096];",
     )
-    if way == "good":
-        improve(text, (32, 1, 1), False, checks)
-    _, report = run_text("step" if way == "step" else "jit", text, blocks=2, checks=checks)
-    found = [str(finding) for finding in report.findings if finding.check == "initcheck"]
-    _, expected = run_text("step", text, blocks=2, checks=checks)
-    assert found == [str(finding) for finding in expected.findings if finding.check == "initcheck"]
+    found, expected = (
+        [finding for finding in said(engine, text, blocks=2, checks=checks) if finding.startswith("initcheck")]
+        for engine in (way, "step")
+    )
+    assert found == expected
     assert (found == []) is silent

@@ -111,8 +111,7 @@ unfenced("a matrix of stmatrix", stores="""
     bar.sync 0;""")
 PROXY.add("in the second round", NO_FENCE, body=f"""
     mov.u32 %r30, 0;
-ROUND:
-    setp.eq.u32 %p9, %r30, 0;
+ROUND: setp.eq.u32 %p9, %r30, 0;
     st.shared.u32 [%r10], %r30; //2
     - @%p9 fence.proxy.async.shared::cta;
     + fence.proxy.async.shared::cta;
@@ -189,8 +188,7 @@ in_flight("a stage is given back before the product is done", "wgmma in flight",
 {wait("EMPTY", 1)}
     {ARRIVE} [gate], 256;
     {LOAD} [%r20], [%rd2], 256, [gate]; //1
-BEHIND:
-    bar.warp.sync 0xffffffff;
+BEHIND: bar.warp.sync 0xffffffff;
     - {DONE}
 {wait("FULL")}
 {RESULT}""")
@@ -325,26 +323,21 @@ def ring(name: str, kind: str, *, parity: str, first: str, second: str, stages: 
     finding names the lines `first` and `second`."""
     in_flight(name, kind, stops=True, body=(made(1, *[1] * (stages - 1), *[32] * stages) + f"""
     mov.u32 %r30, 0;
-ROUND:
-    rem.u32 %r31, %r30, {stages}; div.u32 %r32, %r30, {stages}; and.b32 %r32, %r32, 1;
+ROUND: rem.u32 %r31, %r30, {stages}; div.u32 %r32, %r30, {stages}; and.b32 %r32, %r32, 1;
     xor.b32 %r33, %r32, 1; mov.u32 %r34, gate; mad.lo.u32 %r34, %r31, 8, %r34;
     mad.lo.u32 %r35, %r31, 256, %r20; @!%p6 bra CONSUME;
-EMPTY:
-    mbarrier.try_wait.parity.shared::cta.b64 %p8, [%r34+{8 * stages}], %r33;
+EMPTY: mbarrier.try_wait.parity.shared::cta.b64 %p8, [%r34+{8 * stages}], %r33;
     @!%p8 bra EMPTY;
     {ARRIVE} [%r34], 256; //announces
     {LOAD} [%r35], [%rd2], 256, [%r34]; //copies
-CONSUME:
-    @%p2 bra NEXT;
+CONSUME: @%p2 bra NEXT;
     {parity}
-FULL:
-    mbarrier.try_wait.parity.shared::cta.b64 %p8, [%r34], %r32; //waits
+FULL: mbarrier.try_wait.parity.shared::cta.b64 %p8, [%r34], %r32; //waits
     @!%p8 bra FULL;
     and.b32 %r36, %r1, 31; mad.lo.u32 %r36, %r36, 4, %r35;
     ld.shared.u32 %r6, [%r36]; //reads
     mbarrier.arrive.shared::cta.b64 _, [%r34+{8 * stages}];
-NEXT:
-    add.u32 %r30, %r30, 1; setp.lt.u32 %p9, %r30, 4; @%p9 bra ROUND;
+NEXT: add.u32 %r30, %r30, 1; setp.lt.u32 %p9, %r30, 4; @%p9 bra ROUND;
     st.global.u32 [%rd3], %r6;
 """).replace(f"//{first}", "//1").replace(f"//{second}", "//2"))
 
@@ -421,14 +414,12 @@ BYTES.add("made invalid before the copy is there", "mbarrier in use", body=made(
 """)
 BYTES.add("the producer of one stage does not come back", ENDLESS, stops=True, body=made(1, 32) + f"""
     mov.u32 %r30, 0;
-ROUND:
-    and.b32 %r31, %r30, 1; @!%p6 bra CONSUME;
+ROUND: and.b32 %r31, %r30, 1; @!%p6 bra CONSUME;
     - setp.eq.u32 %p9, %r30, 1;
     - @%p9 bra CONSUME;
     {ARRIVE} [gate], 256; //2
     {LOAD} [%r20], [%rd2], 256, [gate];
-CONSUME:
-    mbarrier.try_wait.parity.shared::cta.b64 %p8, [gate], %r31; //1
+CONSUME: mbarrier.try_wait.parity.shared::cta.b64 %p8, [gate], %r31; //1
     @!%p8 bra CONSUME;
     bar.sync 0;
     add.u32 %r30, %r30, 1; setp.lt.u32 %p9, %r30, 2; @%p9 bra ROUND;
@@ -446,8 +437,7 @@ race("another warp reads and has not waited", "RAW|WAR", body=made(1) + f"""
     - @%p9 bra LATER;
     - @!%p2 bra READ;
 {wait("WAIT")}
-READ:
-    ld.shared.u32 %r6, [%r10]; //1
+READ: ld.shared.u32 %r6, [%r10]; //1
     st.global.u32 [%rd3], %r6;
 """)
 race("sent before all have stored", "RAW|WAR", body=f"""
@@ -472,24 +462,19 @@ race("another warp does not know that the copy was waited for", "WAR|RAW", body=
 
 race("a stage is given back before it was read", "WAR|RAW|WAW", body=made(1, 32) + f"""
     mov.u32 %r30, 0;
-ROUND:
-    and.b32 %r31, %r30, 1; xor.b32 %r32, %r31, 1; @!%p6 bra CONSUME;
-EMPTY:
-    mbarrier.try_wait.parity.shared::cta.b64 %p8, [gate+8], %r32;
+ROUND: and.b32 %r31, %r30, 1; xor.b32 %r32, %r31, 1; @!%p6 bra CONSUME;
+EMPTY: mbarrier.try_wait.parity.shared::cta.b64 %p8, [gate+8], %r32;
     @!%p8 bra EMPTY;
     {ARRIVE} [gate], 256;
     {LOAD} [%r20], [%rd2], 256, [gate]; //1
-CONSUME:
-    @%p2 bra NEXT;
+CONSUME: @%p2 bra NEXT;
 {wait("FULL", parity="%r31")}
     - mbarrier.arrive.shared::cta.b64 _, [gate+8];
     ld.shared.u32 %r6, [%r12]; //2
     + mbarrier.arrive.shared::cta.b64 _, [gate+8];
-NEXT:
-    add.u32 %r30, %r30, 1; setp.lt.u32 %p9, %r30, 2; @%p9 bra ROUND;
+NEXT: add.u32 %r30, %r30, 1; setp.lt.u32 %p9, %r30, 2; @%p9 bra ROUND;
     st.global.u32 [%rd3], %r6;
 """)
-
 race("a copy into the other block, which has not given its stage back", "WAR|RAW", blocks=2, cluster=2,
     body=made(1) + PEER + f"""
     @%p6 {ARRIVE} [gate], 256;

@@ -83,8 +83,7 @@ CLUSTERS.add(
     - ld.shared::cluster.u32 %r6, [%r13]; //1
     @%p1 red.release.cluster.shared::cluster.add.u32 [%r15], 1;
     bra END;
-WAIT:
-    ld.acquire.cluster.shared.u32 %r6, [%r14];
+WAIT: ld.acquire.cluster.shared.u32 %r6, [%r14];
     setp.eq.u32 %p6, %r6, 0; @%p6 bra WAIT;
 END:
 """,

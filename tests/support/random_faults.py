@@ -18,7 +18,7 @@ import re
 import sys
 
 import numpy as np
-from emulate_programs import ALL_CHECKS, WAYS, improve, kernel, launch
+from emulate_programs import ALL_CHECKS, WAYS, kernel, launch
 from seeded_programs import compare, differing
 
 from ptxlab.errors import DeviceFault
@@ -130,9 +130,7 @@ def probing(body: str) -> str:
 
 def found(way: str, program: Program) -> list[str]:
     """What stopped the program, or else what the checks say, in order; and what it has stored."""
-    if way == "good":
-        improve(program.text, (program.threads,), False, ALL_CHECKS)
-    said, stored = _run("jit" if way == "good" else way, program, program.text)
+    said, stored = _run(way, program, program.text)
     if way == "step" and isinstance(said, str):
         _, stored = _run(way, program, program.probing)
     return [*([said] if isinstance(said, str) else said), stored]

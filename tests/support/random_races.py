@@ -85,19 +85,15 @@ def _rarer(rnd: random.Random, space: str, *, write: bool) -> list[str]:
     order = rnd.choice(("release", "relaxed") if write else ("acquire", "relaxed"))
     kinds = {
         "atomic": rnd.choice(
-            (
-                f"atom.{space}.add.u32 %r8, [{address}], %r1;",
-                f"red.{space}.max.u32 [{address}], 1;",
-                f"red.{space}.or.b32 [{address}], 1;",
-                f"atom.{space}.cas.b32 %r8, [{address}], 0, %r1;",
-            )
+            (f"atom.{space}.add.u32 %r8, [{address}], %r1;", f"red.{space}.max.u32 [{address}], 1;",
+             f"red.{space}.or.b32 [{address}], 1;", f"atom.{space}.cas.b32 %r8, [{address}], 0, %r1;")
         ),
         "strong": _moved(f"{order}.{scope}.{space}.u32", "%r6", address, write),
         "narrow": _moved(f"{space}.{'u16' if write else 'u8'}", "%h1", place, write),
         "vector": _moved(f"{space}.v2.u32", "{%r6, %r7}", address, write),
         "copy": f"cp.async.ca.shared.global [%r12], [{address}], 4;",
         "two": _moved("global.u32", "%r4" if write else "%r6", address, write),
-    }
+    }  # fmt: skip
     kind = rnd.choice([*kinds])
     before = after = ""
     if kind == "vector":

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from emulate_programs import kernel
 
 RAW, WAR, WAW = (("racecheck", kind) for kind in ("RAW", "WAR", "WAW"))
-UNWRITTEN, ANY_SYNC = ("initcheck", "uninitialised read"), ("synccheck", "")
+ANY_SYNC = ("synccheck", "")
 
 SHARED = """
 .shared .align 16 .b8 tile[8192]; .shared .align 8 .b32 flag[64];

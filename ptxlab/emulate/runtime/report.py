@@ -32,6 +32,7 @@ class Launch(NamedTuple):
     shared: int = 0
     budget: int | None = None
     workers: int | None = None
+    tier: str | None = None
     seed: int | None = None
     checks: tuple[str, ...] = ("memcheck",)
     counters: bool = False

@@ -287,7 +287,7 @@ def run(program: Program, launch: Launch, memory: Memory, cpu: Cpu | None = None
     cpu: what to make code for, if not this computer's CPU in full (a lesser one, to see what it would do).
     """
     start = time.perf_counter()
-    built, cached = prepare(program, cpu, instruments_of(launch), Rows.of(launch.block))
+    built, cached = prepare(program, cpu, instruments_of(launch), Rows.of(launch.block), launch.tier)
     build_seconds = time.perf_counter() - start
     this = Run(program, built, launch, memory)
     start = time.perf_counter()
