@@ -13,6 +13,7 @@ from slow_cases import slow
 
 import ptxlab as pl
 from ptxlab.emulate.program.lowering_cache import lower
+from ptxlab.emulate.program.pointers import local_bounds
 from ptxlab.text import parse
 
 INIT = ("memcheck", "initcheck")
