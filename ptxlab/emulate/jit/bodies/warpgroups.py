@@ -102,7 +102,7 @@ class Warpgroups(Body):
             self._begin(code, queue)
 
     def _queue(self, t: Text) -> str:
-        return t.offset("%ws", self.e.file.products)
+        return t.offset("%ws", self.e.registers.file.products)
 
     # -- a product begins ----------------------------------------------------------------------------------------------
 
@@ -168,9 +168,9 @@ class Warpgroups(Body):
         behind = t.zext("i32", t.add("i32", first, WARPGROUP), "i64")
         with t.if_then(t.ule("i64", behind, "%warps")):
             back = t.zext("i32", t.and_("i32", number, WARPGROUP - 1), "i64")
-            start = t.offset("%ws", t.mul("i64", back, -self.e.file.size))
+            start = t.offset("%ws", t.mul("i64", back, -self.e.registers.file.size))
             for k in range(WARPGROUP):
-                self._complete(t.offset(start, k * self.e.file.size), count)
+                self._complete(t.offset(start, k * self.e.registers.file.size), count)
 
     def _complete(self, warp: str, count: str) -> None:
         """Computes the first `count` products of a warp, as far as it has begun them."""
@@ -232,8 +232,8 @@ class Warpgroups(Body):
         entry = t.offset(entries, scaled)
         shared = t.get(S.Cta, "shared")
         start = str(self.program.shared_start)
-        room = t.offset("%ws", self.e.file.fragments)
-        behind = t.offset("%ws", self.e.file.fragments + 4 * REGISTER)
+        room = t.offset("%ws", self.e.registers.file.fragments)
+        behind = t.offset("%ws", self.e.registers.file.fragments + 4 * REGISTER)
         of_b = t.get(products.Begun, "b", entry)
         tile = tile_b(code, of.b_mn)
         columns, pieces = (8 * tile.pieces, tile.lines // 8) if of.b_mn else (tile.lines, tile.pieces)
@@ -276,7 +276,7 @@ class Warpgroups(Body):
     def _tables(self, held: dict[str, Elements], whole: Product, part: Product) -> tuple[int, str, str]:
         """How many registers each product of 8 columns has, the table of their offsets for all of them, and that of
         the registers of A, where these hold it."""
-        vector, room = self.e.file.vector, self.e.file.fragments
+        vector, room = self.e.registers.file.vector, self.e.registers.file.fragments
         d = [vector[e.index] if isinstance(e, Reg) else SINK for e in held["d"]]
         e = [vector[r.index] for r in held.get("e", ()) if isinstance(r, Reg)]
         a = [room + k * REGISTER for k in range(part.a.registers)]
@@ -288,7 +288,7 @@ class Warpgroups(Body):
             rows += [*own, *a, *b, *own, *e]
         each = 2 * part.d.registers + part.a.registers + part.b.registers + len(e)
         of_a = [vector[r.index] for r in held.get("a", ()) if isinstance(r, Reg)]
-        table, sources = (self.e.constant("registers", "i32", listed, shared=True) for listed in (rows, of_a or [0]))
+        table, sources = (self.e.constant("registers", "i32", listed) for listed in (rows, of_a or [0]))
         return each, table, sources
 
     # -- the checks ----------------------------------------------------------------------------------------------------
@@ -300,10 +300,10 @@ class Warpgroups(Body):
 
     def _waited(self, code: Code, checks: Checks) -> None:
         """After a wait for products of `wgmma`."""
-        if checks.sync and self.e.file.products:
+        if checks.sync and self.e.registers.file.products:
             from ptxlab.emulate.rules import async_proxy
 
-            products = self.t.offset("%ws", self.e.file.products)
+            products = self.t.offset("%ws", self.e.registers.file.products)
             self.t.do(call(async_proxy.waited, *THERE[1:], str(code.index), products))
 
     def _tiles_of_product(self, code: Code, checks: Checks) -> After:

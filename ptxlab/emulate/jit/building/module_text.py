@@ -16,7 +16,7 @@ from ptxlab.emulate.jit.control.blocks import Blocks
 from ptxlab.emulate.jit.control.converged_function import ConvergedFunction
 from ptxlab.emulate.jit.emitter.access_groups import sites_of
 from ptxlab.emulate.jit.emitter.emitter import Emitter
-from ptxlab.emulate.jit.emitter.function import Build
+from ptxlab.emulate.jit.emitter.function import RegisterFacts
 from ptxlab.emulate.jit.instruments.selection import Instruments
 from ptxlab.emulate.jit.llvm.values import BITS
 from ptxlab.emulate.jit.native.code import Cpu
@@ -61,20 +61,8 @@ def module_text(
     built quickly, than fast. only: the blocks that it has, if not all."""
     rows = rows or Rows()
     found = analyses(program, rows)
-    build = Build(
-        program,
-        rows,
-        found.uniform,
-        found.affine,
-        found.known,
-        found.alive,
-        diverged=diverged,
-        small=small,
-        wide=cpu.wide,
-        features=cpu.features,
-        checked=bool(instruments.checks),
-    )
-    e = Emitter(build)
+    facts = RegisterFacts(found.uniform, found.affine, found.known, found.alive)
+    e = Emitter(program, rows, facts, diverged=diverged, small=small, features=cpu.features)
     blocks = Blocks(e, lambda blocks: observers(instruments, blocks))
     if diverged:
         from ptxlab.emulate.jit.control.diverged_function import (
@@ -84,7 +72,7 @@ def module_text(
         function = DivergedFunction(blocks, only).function()
     else:
         function = ConvergedFunction(blocks).function()
-    file, alive, uniform = e.file, found.alive, found.uniform
+    file, alive, uniform = e.registers.file, found.alive, found.uniform
     at_start = [
         (file.vector[r], 4 if register.lane == "i1" else 4 * BITS[register.lane])
         for r, register in enumerate(program.registers)
@@ -95,7 +83,7 @@ def module_text(
     ]
     if file.products:
         at_start.append((file.products, Products.offset("entries")))
-    clears = bool(at_start) or e.machine.carries  # nor may a carry be an earlier warp's
+    clears = bool(at_start) or e.ops.carries  # nor may a carry be an earlier warp's
     lines = [function]
     if cpu.without_halves and any(" half" in part for part in (*e.t.declared, *e.helpers.values(), function)):
         lines.append(_conversions())

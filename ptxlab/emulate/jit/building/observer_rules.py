@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ptxlab.emulate.jit.bodies.table import all_bodies, rules_of
+from ptxlab.emulate.jit.bodies.body import all_bodies, rules_of
 from ptxlab.emulate.jit.checks import lane_by_lane
 from ptxlab.emulate.jit.translation.rule_calls import Function
 from ptxlab.emulate.rules import (

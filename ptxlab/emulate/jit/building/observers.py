@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ptxlab.emulate.jit.bodies.body import Body
-from ptxlab.emulate.jit.bodies.table import Bodies
+from ptxlab.emulate.jit.bodies.body import Bodies, Body
 from ptxlab.emulate.jit.control.blocks import Blocks
 from ptxlab.emulate.jit.emitter.instrument import After, Instrument
 from ptxlab.emulate.jit.instruments.selection import Instruments
@@ -14,8 +13,6 @@ from ptxlab.emulate.program.flat_program import Code
 
 class BodyHooks(Instrument):
     """Counts or checks instructions that have a body, as the body says (see `bodies.body`)."""
-
-    in_loop = True
 
     def __init__(self, bodies: Bodies, observe: Callable[[Body, Code], After | None]) -> None:
         self.bodies, self.observe = bodies, observe
