@@ -134,7 +134,7 @@ class ControlFlow(Part):
         with self.t.unless(self.t.eq("i32", bad, 0), cold=True, to="fault"):
             lane = self.active.first(bad)
             chosen_by = self.t.extract(f"<{W} x i32>", self.m.vector(index), lane, by="i32")
-            self.e.faults.record(S.BAD_INDEX, str(code.index), lane, self.t.zext("i32", chosen_by, "i64"))
+            self.e.faults.record(S.BAD_INDEX, code.index, lane, self.t.zext("i32", chosen_by, "i64"))
         self.m.forget_splats()
         counters = [self.m.const("i32", self.e.pc(target)) for target in code.targets]
         chosen = counters.pop()
@@ -172,7 +172,7 @@ class ControlFlow(Part):
     def trap(self) -> None:
         """Stops the kernel where a lane is active."""
         with self.t.unless(self.active.none(), to="fault"):
-            self.e.faults.record(S.TRAP, str(self.e.code.index), self.active.first(), "0")
+            self.e.faults.record(S.TRAP, self.e.code.index, self.active.first(), "0")
 
     def _trap(self, block: Block) -> None:
         self.trap()
@@ -234,7 +234,7 @@ class ControlFlow(Part):
             lane = self.active.first()
             wide = self.t.zext("i32", number, "i64")
             high = self.t.shl("i64", self.t.zext("i32", count or 0, "i64"), 32)
-            self.e.faults.record(S.BAD_BARRIER, str(self.e.code.index), lane, self.t.or_("i64", wide, high))
+            self.e.faults.record(S.BAD_BARRIER, self.e.code.index, lane, self.t.or_("i64", wide, high))
 
     def _arrived(self, block: Block, offset: str) -> None:
         """A whole warp has executed `bar.arrive`: it counts, and goes on when the barrier has been looked at."""

@@ -72,7 +72,7 @@ class ConvergedFlow(ControlFlow):
         self.t.store(f"<{W} x i32>", pcs, "%pcs.at", align=64)
         self.t.put(S.Warp, "changed", changed)
         name, count = self.e.registers.scalar_table(alive)
-        self.t.do(call(spread, "%ws", name, str(count)))
+        self.t.do(call(spread, "%ws", name, count))
         self.t.ret("i32", S.DIVERGED)
 
     # -- the turn of the warp ends -------------------------------------------------------------------------------------

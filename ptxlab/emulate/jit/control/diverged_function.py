@@ -112,7 +112,7 @@ d.missing:
             with t.ends_if("true" if not count else t.eq("i64", changed, 0)):
                 self._converges(block)
             if count:
-                same = t.let(call(gather_up, "%ws", name, str(count), live, changed))
+                same = t.let(call(gather_up, "%ws", name, count, live, changed))
                 with t.ends_if(same):
                     self._converges(block)
 

@@ -242,7 +242,7 @@ class Regions(Part):
             t.go(f"b{join}")
             return
         live = t.load("i32", "%live.at")
-        with t.ends_if(t.let(call(gather_up, "%ws", name, str(count), live, "-1"))):
+        with t.ends_if(t.let(call(gather_up, "%ws", name, count, live, -1))):
             t.go(f"b{join}")
         t.go(f"given.up{region.number}")
 
@@ -302,7 +302,7 @@ class Regions(Part):
         name, count = self.e.registers.scalar_table(alive & ~bit_set(region.spread))
         if count:
             changed = t.get(S.Warp, "changed")
-            with t.ends_unless(t.let(call(gather_up, "%ws", name, str(count), live, changed))):
+            with t.ends_unless(t.let(call(gather_up, "%ws", name, count, live, changed))):
                 t.go(stays)
         rounds, lane = (t.get(S.Warp, f"turns.{name}") for name in ("rounds", "lane"))
         t.store("i32", t.or_("i32", t.mul("i32", rounds, W), lane), region.rounds)

@@ -65,9 +65,9 @@ class FaultExits:
     def __init__(self, f: Function, m: LaneOps) -> None:
         self.f, self.t, self.m, self.active = f, f.t, m, m.mask
 
-    def record(self, kind: int, code: str, lane: str, address: str) -> None:
+    def record(self, kind: int, code: str | int, lane: str, address: str) -> None:
         """Notes a fault."""
-        self.t.do(call(memcheck.stop, "%ctx", "%ws", str(kind), code, lane, address))
+        self.t.do(call(memcheck.stop, "%ctx", "%ws", kind, code, lane, address))
 
     def if_any(self, bad: str, address: Value, flag: int = 0) -> None:
         """Faults if any lane is in `bad` (an i32): the first of them is out of range."""
@@ -79,7 +79,7 @@ class FaultExits:
             else:
                 at = t.extract(address.llvm, address.text, lane, by="i32")
             at = at if address.type == "i64" else t.zext("i32", at, "i64")
-            self.record(S.OUT_OF_MEMORY_RANGE, str(self.f.code.index | flag), lane, at)
+            self.record(S.OUT_OF_MEMORY_RANGE, self.f.code.index | flag, lane, at)
             if flag:
                 self._note_lanes(address)
 
@@ -92,7 +92,7 @@ class FaultExits:
     def always(self, address: int) -> None:
         """Faults whenever a lane executes this access."""
         lane = self.active.first()
-        self.record(S.OUT_OF_MEMORY_RANGE, f"{self.f.code.index}", lane, str(address))
+        self.record(S.OUT_OF_MEMORY_RANGE, self.f.code.index, lane, str(address))
         after = self.t.label()
         self.t.branch(self.active.any(), "fault", after)
         self.t.at(after)
@@ -111,7 +111,7 @@ class FaultExits:
                 by_guard = t.ne("i32", self.active.bits, came)
                 flag = t.select(by_guard, "i64", 1 << 32, 0)
                 wide = t.or_("i64", wide, flag)
-            self.record(S.INCOMPLETE, str(code.index), "0", wide)
+            self.record(S.INCOMPLETE, code.index, "0", wide)
 
     def unless_same(self, code: Code, value: Value | None) -> None:
         """Faults unless all lanes have the same value of an operand."""
@@ -122,4 +122,4 @@ class FaultExits:
         other = t.ne(value.llvm, value.text, first)
         bits = t.bitcast(f"<{W} x i1>", other, "i32")
         with t.unless(t.eq("i32", bits, 0), cold=True, to="fault"):
-            self.record(S.DISAGREE, str(code.index), self.active.first(bits), "0")
+            self.record(S.DISAGREE, code.index, self.active.first(bits), "0")
