@@ -55,7 +55,7 @@ GO_ON, ANOTHER = 6, 7
 @rule(external=True, symbol="converged")
 def run_converged(context: Context, cta: Cta, warp: Warp) -> u32:
     """Runs a converged warp until it must stop, and says why; and, where it can, the warps after it, which have their
-    turns then (see `jit.control.warp_loop`)."""
+    turns then (see `jit.control.converged_flow`)."""
     raise AssertionError("the function is known to compiled code only")
 
 

@@ -18,11 +18,10 @@ from ptxlab.emulate.jit.affine.block_rows import Rows
 from ptxlab.emulate.jit.affine.forms import Form, low_zeros
 from ptxlab.emulate.jit.affine.values import Affine
 from ptxlab.emulate.jit.analysis.divergence import regions, written_apart
-from ptxlab.emulate.jit.emitter.function import Build, Function
-from ptxlab.emulate.jit.emitter.machine import LaneMachine
-from ptxlab.emulate.jit.emitter.operands import Operands
+from ptxlab.emulate.jit.emitter.function import Function, RegisterFacts
+from ptxlab.emulate.jit.emitter.lane_operations import LaneOps
 from ptxlab.emulate.jit.emitter.registers import Registers
-from ptxlab.emulate.jit.emitter.semantics import Semantics
+from ptxlab.emulate.jit.emitter.semantics import Operands, Semantics
 from ptxlab.emulate.jit.llvm.values import BITS, Value
 from ptxlab.emulate.program.flat_program import Code, Literal, Reg, Source
 from ptxlab.emulate.program.liveness import registers_of, writes
@@ -35,8 +34,8 @@ class Sketch(Registers):
 
     def __init__(self, program: Program, rows: Rows) -> None:
         nothing = [False] * len(program.registers)
-        f = Function(Build(program, rows, nothing, {}, [0] * len(program.blocks)))
-        super().__init__(f, LaneMachine(f))
+        f = Function(program, rows, RegisterFacts(nothing, {}, []))
+        super().__init__(f, LaneOps(f))
         self.semantics = Semantics(f, self.m, Operands(f, self.m, self))
         self.forms: dict[int, Form] = {}
         self.written: dict[int, Form | None] = {}

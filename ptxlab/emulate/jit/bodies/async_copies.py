@@ -56,7 +56,7 @@ class Copies(Body):
                 from_at,
                 str(from_add),
                 sizes,
-                self.e.own_site(),
+                self.e.site(),
                 str(code.index),
                 str(count),
             )
@@ -84,7 +84,7 @@ class Copies(Body):
             r = mem.base.index
             if self.program.registers[r].lane == lane and not registers.scalar(r):
                 registers.settle(r)
-                return self.t.offset("%ws", self.e.file.vector[r]), mem.offset, None
+                return self.t.offset("%ws", self.e.registers.file.vector[r]), mem.offset, None
             base = registers.read(r)
         else:
             base = self.m.const("i64", int(mem.base.value))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping, Set
 
-from ptxlab.emulate.jit.bodies.table import all_bodies, bodies_of, rules_of
+from ptxlab.emulate.jit.bodies.body import all_bodies, bodies_of, rules_of
 from ptxlab.emulate.jit.building.rule_objects import TIER_1, Part, object_codes
 from ptxlab.emulate.jit.instruments.selection import Instruments
 from ptxlab.emulate.jit.native.code import Cpu

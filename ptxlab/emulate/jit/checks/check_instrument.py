@@ -9,9 +9,8 @@ import functools
 from collections.abc import Sequence
 
 from ptxlab.emulate.jit.checks import lane_by_lane
-from ptxlab.emulate.jit.emitter.emitter import Emitter
+from ptxlab.emulate.jit.emitter.emitter import Emitter, Part
 from ptxlab.emulate.jit.emitter.instrument import Instrument
-from ptxlab.emulate.jit.emitter.part import Part
 from ptxlab.emulate.jit.llvm.ir_text import W
 from ptxlab.emulate.jit.llvm.values import Value
 from ptxlab.emulate.jit.memory.access import Memory
@@ -218,7 +217,7 @@ class Checks(Part):
 
     def listed(self, rows: list[int]) -> str:
         """A table of numbers."""
-        return self.e.constant("checked", "i64", rows, align=", align 64", shared=True)
+        return self.e.constant("checked", "i64", rows, align=", align 64")
 
     def flags(self, index: int) -> int:
         return index << records.CODE | self.program.codes[index].properties.strong << records.STRONG
@@ -232,8 +231,6 @@ class Checks(Part):
 
 class CheckInstrument(Part, Instrument):
     """An instrument of the checks."""
-
-    in_loop = True
 
     def __init__(self, e: Emitter, checks: Checks) -> None:
         super().__init__(e)

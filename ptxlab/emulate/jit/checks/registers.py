@@ -31,9 +31,9 @@ class CheckedRegisters(CheckInstrument):
     def _of_warpgroup(self, code: Code) -> None:
         """What an instruction does to registers of products of `wgmma`."""
         flow, t = self.checks.warpgroups, self.t
-        if not self.e.file.products:
+        if not self.e.registers.file.products:
             return
-        products = t.offset("%ws", self.e.file.products)
+        products = t.offset("%ws", self.e.registers.file.products)
         for rule, table in (
             (register_checks.touched, flow.listed(flow.touches.get(code.index, ()))),
             (register_checks.unfenced, flow.numbered(code.index) if code.index in flow.unfenced else [0]),

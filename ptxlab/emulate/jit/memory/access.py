@@ -14,8 +14,7 @@ import numpy as np
 
 from ptxlab.emulate.jit.affine.values import Affine
 from ptxlab.emulate.jit.emitter.access_groups import Group, Seen, access_shape, place_of
-from ptxlab.emulate.jit.emitter.emitter import Emitter
-from ptxlab.emulate.jit.emitter.part import Part
+from ptxlab.emulate.jit.emitter.emitter import Emitter, Part
 from ptxlab.emulate.jit.llvm.ir_text import COLD, W
 from ptxlab.emulate.jit.llvm.values import BITS, LLVM, Address, Value, constant
 from ptxlab.emulate.jit.memory.address_buffers import AddressBuffers

@@ -6,8 +6,7 @@ A site is a place in the code that caches the allocation which it found last (se
 from __future__ import annotations
 
 from ptxlab.emulate.jit.emitter.access_groups import Group
-from ptxlab.emulate.jit.emitter.emitter import Emitter
-from ptxlab.emulate.jit.emitter.part import Part
+from ptxlab.emulate.jit.emitter.emitter import Emitter, Part
 from ptxlab.emulate.jit.llvm.ir_text import COLD, W
 from ptxlab.emulate.jit.llvm.values import Value
 from ptxlab.emulate.jit.memory.address_patterns import Patterns

@@ -7,8 +7,7 @@ from dataclasses import replace
 
 from ptxlab.emulate.jit.emitter.access_groups import AT_A_STRIDE, ROWS, SAME, Group, Seen
 from ptxlab.emulate.jit.emitter.affine_calls import Given
-from ptxlab.emulate.jit.emitter.emitter import Emitter
-from ptxlab.emulate.jit.emitter.part import Part
+from ptxlab.emulate.jit.emitter.emitter import Emitter, Part
 from ptxlab.emulate.jit.llvm.ir_text import W
 from ptxlab.emulate.jit.llvm.values import BITS, LLVM, Value
 from ptxlab.emulate.jit.memory.address_buffers import AddressBuffers

@@ -1,12 +1,12 @@
-"""The machine that semantics are run on to compile them: operations on values, special registers, lanes, memory.
+"""The operations that the table's semantics are compiled by: on values, special registers, other lanes, memory.
 
-It is the `Machine` of `ptxlab.isa.machine`. Anything beside the operands it gets from the emitter's parts.
+They are those of `ptxlab.isa.machine`. Semantics are run once for each instruction, and what they do is emitted.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -34,25 +34,37 @@ _LANE_MASKS = {
     "%lanemask_ge": (1 << 32) - (1 << _LANES),
     "%lanemask_gt": (1 << 32) - (2 << _LANES),
 }
+_FIELDS: dict[str, tuple[type[Record], str]] = {
+    **{
+        f"{base}.{axis}": (record, f"{field}_{axis}")
+        for base, record, field in (
+            ("%ntid", S.Context, "block"),
+            ("%nctaid", S.Context, "grid"),
+            ("%ctaid", S.Cta, "ctaid"),
+            ("%cluster_nctaid", S.Context, "cluster"),
+        )
+        for axis in "xyz"
+    },
+    "%cluster_ctarank": (S.Cta, "rank"),
+    "%warpid": (S.Warp, "warp_id"),
+}
+"""Special registers that are fields of 32 bits."""
 _OF_CLUSTERS = {"%nclusterid": "%nctaid", "%clusterid": "%ctaid", "%cluster_ctaid": "%ctaid"}
 """What is divided by the size of a cluster; of the last the remainder counts."""
 
 
-class Accesses:
-    """What accesses memory. Semantics that only compute do without."""
+class Accesses(Protocol):
+    """What accesses memory."""
 
-    def load(self, address: Address) -> Any:
-        raise NotImplementedError
+    def load(self, address: Address) -> Any: ...
 
-    def store(self, address: Address, value: Any) -> None:
-        raise NotImplementedError
+    def store(self, address: Address, value: Any) -> None: ...
 
-    def atom(self, i: Form, address: Address, *values: Any) -> Any:
-        raise NotImplementedError
+    def atom(self, i: Form, address: Address, *values: Any) -> Any: ...
 
 
-class LaneMachine(AffineBits):
-    """The machine: operations on affine values and others, and the operations that need the emitter's parts."""
+class LaneOps(AffineBits):
+    """Operations on affine values and others, and those that need the emitter's parts."""
 
     def __init__(self, f: Function) -> None:
         super().__init__(f.t)
@@ -63,7 +75,7 @@ class LaneMachine(AffineBits):
         self.features, self.functions = f.features, f.helpers
         self.mask = ActiveMask(self)
         self.calls = AffineCalls(f, self, self.mask)
-        self.accesses = Accesses()
+        self.accesses: Accesses
         self.carries = False
         """Whether the carry flag is read."""
 
@@ -118,29 +130,14 @@ class LaneMachine(AffineBits):
 
     def special(self, name: str) -> Value:
         base, _, axis = name.partition(".")
-        axis = axis or "x"
         if base == "%tid":
-            p = self.t.field(S.Warp, f"tid_{axis}")
-            steps = self.f.rows.steps(axis) if self.affine else None
-            form = form_of("i32", steps, self.f.rows.zeros(axis)) if steps else None
-            if form and (affine := self.made(form, self.field(S.Warp, f"tid_{axis}", "i32"))):
-                return affine
-            return Value(self.t.load(f"<{W} x i32>", p, align=64), "i32", False)
-        fields: dict[str, tuple[type[Record], str]] = {
-            "%ntid": (S.Context, "block"),
-            "%nctaid": (S.Context, "grid"),
-            "%ctaid": (S.Cta, "ctaid"),
-            "%cluster_nctaid": (S.Context, "cluster"),
-        }
-        if base in fields and axis in "xyz":
-            record, field = fields[base]
-            return self.field(record, f"{field}_{axis}", "i32")
+            return self._thread_index(axis)
+        if name in _FIELDS:
+            return self.field(*_FIELDS[name], "i32")
         if base in _OF_CLUSTERS:
             whole = self.special(f"{_OF_CLUSTERS[base]}.{axis}")
             size = self.special(f"%cluster_nctaid.{axis}")
             return self.urem(whole, size) if base == "%cluster_ctaid" else self.udiv(whole, size)
-        if name == "%cluster_ctarank":
-            return self.field(S.Cta, "rank", "i32")
         if name == "%cluster_nctarank":
             x, y, z = (self.special(f"%cluster_nctaid.{a}") for a in "xyz")
             return self.mul(self.mul(x, y), z)
@@ -150,8 +147,6 @@ class LaneMachine(AffineBits):
             return self.lane_id()
         if name in _LANE_MASKS:
             return constant(_LANE_MASKS[name].astype(np.uint32), "i32")
-        if name == "%warpid":
-            return self.field(S.Warp, "warp_id", "i32")
         if name == "%nwarpid":
             return self.trunc("i32", self.field(S.Context, "warps", "i64"))
         if name in ("%clock64", "%globaltimer"):
@@ -160,17 +155,23 @@ class LaneMachine(AffineBits):
             return self.trunc("i32", self._clock())
         if name in ("%clock_hi", "%globaltimer_hi"):
             return self.trunc("i32", self.lshr(self._clock(), self.const("i64", 32)))
-        program = self.f.program
-        if name in ("%total_smem_size", "%aggr_smem_size", "%dynamic_smem_size"):
-            # All of it, with what the system reserves, or the dynamic part alone.
-            static = program.dynamic_start - program.shared_start
-            more = {"%total_smem_size": 0, "%aggr_smem_size": program.shared_start, "%dynamic_smem_size": -static}[name]
+        start, static = self.f.program.shared_start, self.f.program.dynamic_start - self.f.program.shared_start
+        sizes = {"%total_smem_size": 0, "%aggr_smem_size": start, "%dynamic_smem_size": -static}
+        if name in sizes:  # all of it, with what the system reserves, or the dynamic part only
             size = self.trunc("i32", Value("%shared.size", "i64", True))
-            return self.add(size, self.const("i32", more))
+            return self.add(size, self.const("i32", sizes[name]))
         if name == "%nsmid":
             return self.const("i32", 1)
-        lane = types.lane(SPECIAL[name].type)
-        return self.const(lane, 0)  # %smid, %gridid ...: the first of its kind
+        return self.const(types.lane(SPECIAL[name].type), 0)  # %smid, %gridid ...: the first of its kind
+
+    def _thread_index(self, axis: str) -> Value:
+        """`%tid` along an axis: affine where threads lie in rows."""
+        p, rows = self.t.field(S.Warp, f"tid_{axis}"), self.f.rows
+        steps = rows.steps(axis) if self.affine else None
+        form = form_of("i32", steps, rows.zeros(axis)) if steps else None
+        if form and (affine := self.made(form, self.field(S.Warp, f"tid_{axis}", "i32"))):
+            return affine
+        return Value(self.t.load(f"<{W} x i32>", p, align=64), "i32", False)
 
     def field(self, record: type[Record], path: str, type_: str) -> Value:
         """A field of the worker's context, of the CTA or of the warp."""
