@@ -234,12 +234,12 @@ class Registers:
             form, file = self.affine.get(r), self.file
             places = file.vector[r], file.scalar[r], BITS[self.program.registers[r].lane] // 8, r % 64
             if form is None:
-                rows.append((*places, 0, 0, 0, 0, 0, 0, 0, 1, 0))
+                rows.append((*places, 0, 0, 0, 0, 0, 0, 0, 1))
                 continue
-            scale, low, signed = form.scale % (1 << 64), form.low % (1 << 64), form.extension == "sext"
+            scale, signed = form.scale % (1 << 64), form.extension == "sext"
             times, beyond = at(form.times), at(form.beyond)
             scalars = file.inner.get(r, 0), signed, times, file.stride.get(r, 0), beyond
-            rows.append((*places, at(form.apart), at(form.steps), *scalars, scale, low))
+            rows.append((*places, at(form.apart), at(form.steps), *scalars, scale))
         table = np.zeros(len(rows), ScalarRegister.dtype)  # the bytes between its fields too
         table[:] = rows
         words = [*table.view(np.int64).tolist(), *itertools.chain.from_iterable(constants)]
