@@ -220,7 +220,7 @@ def spread(module: Module, entry: str | None, arch: str | None) -> Program:
     plain = KernelLowering(module, entry, arch)
     program = plain.program()
     dynamic = {v.name for v in plain.extern_shared}
-    if len(program.shared_names) + bool(dynamic) < 2 or not _by_name_alone(program, dynamic):
+    if len(program.shared_names) + bool(dynamic) < 2 or not _only_by_name(program, dynamic):
         return program
     target = targets.TARGETS.get(program.arch.rstrip("af"))
     most = targets.STATIC_SHARED if target is None else target.static_shared
@@ -233,7 +233,7 @@ def spread(module: Module, entry: str | None, arch: str | None) -> Program:
     return program
 
 
-def _by_name_alone(program: Program, dynamic: set[str]) -> bool:
+def _only_by_name(program: Program, dynamic: set[str]) -> bool:
     """Whether each array is accessed by its own name only, and its place cannot be found otherwise. dynamic: the names
     of dynamic shared memory."""
     named: set[tuple[str, int, int]] = set()

@@ -246,7 +246,7 @@ class CallGraph:
         names: dict[str, None] = {}
         calls: dict[str, set[str]] = {}
         through_pointer = set()
-        seen: set[int] = set()  # operands that are written alike are one object
+        seen: set[int] = set()  # equal operands are one object
         for v in module.variables:
             names |= dict.fromkeys(_initial_names(v.initial))
         for f in module.functions:

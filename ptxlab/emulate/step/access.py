@@ -1,4 +1,4 @@
-"""Loads, stores and atomics of the stepping engine: 32 addresses at a time, every one of them checked.
+"""Loads, stores and atomics of the interpreter: 32 addresses at a time, every one of them checked.
 
 An address belongs to a region: one allocation of device memory, the block's shared memory, a thread's local memory, or
 the kernel's parameters. Most instructions stay in one region, which the warp caches for each of them; otherwise the

@@ -1,4 +1,4 @@
-"""Branches, calls, barriers and `.sync` instructions, for the stepping engine.
+"""Branches, calls, barriers and `.sync` instructions, in the interpreter.
 
 Each function here returns a step as `ptxlab.emulate.step.translate` expects it. A guard makes the warp diverge: lanes
 whose predicate holds execute the instruction, the others continue after it.
@@ -284,13 +284,13 @@ def _exchange(w: Warp, sem: Any, form: Form, groups: list[LaneGroup], exchanges:
         for k, read in enumerate(exchanges[group.pc][0]):
             if isinstance(values[k], np.ndarray):
                 values[k] = np.where(group.mask, read(w), values[k])
-    own = w.mask
+    running = w.mask
     w.run_lanes(union(groups))
     result = sem(w, form, *values)
     for group in groups:
         w.run_lanes(group.mask)
         exchanges[group.pc][1](w, result)
-    w.run_lanes(own)
+    w.run_lanes(running)
 
 
 def waiting_for(wait: Wait) -> str:

@@ -1,4 +1,4 @@
-"""Counters of the stepping engine: wraps the steps whose counts do not follow from how often they ran.
+"""Counters of the interpreter: wraps the steps whose counts do not follow from how often they ran.
 
 `ptxlab.emulate.rules.memory_model` says how many sectors or wavefronts an access takes.
 """

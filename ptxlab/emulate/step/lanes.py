@@ -1,4 +1,4 @@
-"""The stepping engine's arithmetic: every pure operation of `ptxlab.isa.machine.Machine` on 32 lanes of numpy.
+"""The interpreter's arithmetic: every pure operation of `ptxlab.isa.machine.Machine` on 32 lanes of numpy.
 
 A value is an array of shape (32,): `bool` for i1, the unsigned integer of its width for i8 to i64, else a float array.
 No operation writes into its arguments, and no result is written to later, so arrays may be shared freely.

@@ -82,9 +82,9 @@ class Spaces:
         """The shared memory of a block of the cluster, at the addresses that name it by its rank."""
         found = self._peers.get((rank, generic))
         if found is None:
-            own = self.cluster.blocks[rank].shared
-            base = int(own.base) + (rank + 1) * PEER + (SHARED_WINDOW if generic else 0)
-            found = self._peers[rank, generic] = Region(base, own.data, own.size, own.name)
+            there = self.cluster.blocks[rank].shared
+            base = int(there.base) + (rank + 1) * PEER + (SHARED_WINDOW if generic else 0)
+            found = self._peers[rank, generic] = Region(base, there.data, there.size, there.name)
         return found
 
 

@@ -1,4 +1,4 @@
-"""The stepping engine: runs a kernel one warp-instruction at a time, everything observable.
+"""The interpreter: runs a kernel one warp-instruction at a time, everything observable.
 
 Reading order: `lanes` (arithmetic on 32 lanes), `access` (memory), `warp` (registers, divergence and reconvergence),
 `operands` and `translate` (an instruction as a Python function), `flow` (branches, calls, barriers), `schedule` (a

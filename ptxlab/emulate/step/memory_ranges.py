@@ -1,4 +1,4 @@
-"""Ranges of memory that addresses can lie in, as the stepping engine sees them: bytes, and views of them by type."""
+"""Ranges of memory that addresses can lie in, as the interpreter sees them: bytes, and views of them by type."""
 
 from __future__ import annotations
 

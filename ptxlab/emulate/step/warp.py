@@ -1,4 +1,4 @@
-"""One warp of the stepping engine: 32 lanes, their registers, and the groups into which a diverged warp falls.
+"""One warp of the interpreter: 32 lanes, their registers, and the groups into which a diverged warp falls.
 
 Lanes at the same program counter form a group. One group runs; the others wait for their turn, for a barrier of the
 block, or for the lanes named in the member mask of a `.sync` instruction. `ptxlab.emulate.rules.lane_scheduling`

@@ -1,6 +1,6 @@
-"""Matrix instructions of the stepping engine: products of fragments, and their loads and stores.
+"""Matrix instructions of the interpreter: products of fragments, and their loads and stores.
 
-How numbers are computed (the compiling engine does the same, to the last bit):
+How numbers are computed (the JIT does the same, to the last bit):
 
 - f16, bf16, tf32 and 8-bit floats are widened exactly; of a tf32 operand the low 13 bits of the fraction are ignored.
 - An f32 or f64 sum begins with c and adds the products one by one, k ascending, each by a fused multiply-add: rounded
@@ -53,7 +53,7 @@ Maker = Callable[["Translator", Code, dict[str, Elements]], Callable[[Warp], Non
 class OfWarp(Body):
     """Instructions of the whole warp. makers: what makes for each action what all 32 lanes do."""
 
-    tells = checked_after = guards = True
+    reports = checked_after = guards = True
     makers: ClassVar[dict[Action, Maker]]
 
     def step(self, t: Translator, code: Code) -> Step:
@@ -75,9 +75,9 @@ def _converged(t: Translator, code: Code, act: Callable[[Warp], None]) -> Step:
         mask = union(same)
         if (w.live & ~mask).any():
             return
-        own = w.mask
+        running = w.mask
         everybody(w, mask)
-        w.run_lanes(own)
+        w.run_lanes(running)
         for each in same:
             each.pc, each.wait = t.following[code.index], wait if w.record.awaited else None
 

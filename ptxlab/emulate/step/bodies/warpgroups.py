@@ -1,4 +1,4 @@
-"""`wgmma` in the stepping engine: products begin, and are computed when their warp waits for them.
+"""`wgmma` in the interpreter: products begin, and are computed when their warp waits for them.
 
 `ptxlab.emulate.rules.warpgroup_products` says which products a wait completes.
 """
