@@ -10,7 +10,7 @@ import functools
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -104,8 +104,8 @@ class Program:
     cluster: tuple[int, ...]
     explicit_cluster: bool
     most_rank: int
-    found: dict[object, object] = field(default_factory=dict, init=False)
-    """What an engine has found out about it."""
+    found: dict[object, Any] = field(default_factory=dict, init=False)
+    """What an engine has found out about it: see `once`."""
 
     @functools.cached_property
     def digest(self) -> str:
@@ -148,6 +148,22 @@ class Program:
     def source(self, line: int) -> str:
         """The text of a PTX line."""
         return self.lines[line - 1] if 0 < line <= len(self.lines) else ""
+
+
+Found = TypeVar("Found")
+
+
+def once(find: Callable[[Program], Found]) -> Callable[[Program], Found]:
+    """A function that finds something out about a program; the program keeps the answer."""
+
+    @functools.wraps(find)
+    def found(program: Program) -> Found:
+        if find not in program.found:
+            program.found[find] = find(program)
+        answer: Found = program.found[find]
+        return answer
+
+    return found
 
 
 _FACTS = (

@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 from ptxlab.emulate.program.flat_program import Code, Group, Inverted, Literal, Mem, Reg, Source
 from ptxlab.emulate.program.liveness import live_in, registers_of
-from ptxlab.emulate.program.program import Program
+from ptxlab.emulate.program.program import Program, once
 from ptxlab.isa import Action, types
 from ptxlab.isa.lanes import MODES
 
@@ -67,15 +67,9 @@ class RegisterFlow(NamedTuple):
     copied: frozenset[int]
 
 
+@once
 def register_flow(program: Program) -> RegisterFlow:
-    """What initcheck follows in a program; found once, since every launch asks for each of its blocks."""
-    found = program.found.get(register_flow)
-    if not isinstance(found, RegisterFlow):
-        program.found[register_flow] = found = _register_flow(program)
-    return found
-
-
-def _register_flow(program: Program) -> RegisterFlow:
+    """What initcheck follows in a program."""
     shuffles = _shuffles(program)
     origins = _origins(program, shuffles)
     registers = tuple(sorted(origins))

@@ -20,17 +20,8 @@ from itertools import product
 from ptxlab.isa.texture_object import ADDRESSES, AT, TEXEL
 
 SIZES = {"x": "width", "y": "height", "z": "depth"}
-AXES = {
-    "1d": "x",
-    "2d": "xy",
-    "3d": "xyz",
-    "a1d": "x",
-    "a2d": "xy",
-    "cube": "xy",
-    "acube": "xy",
-    "2dms": "xy",
-    "a2dms": "xy",
-}
+AXES = {"1d": "x", "2d": "xy", "3d": "xyz", "a1d": "x", "a2d": "xy"}
+AXES |= dict.fromkeys(("cube", "acube", "2dms", "a2dms"), "xy")
 MODES = {"x": "addr_mode_0", "y": "addr_mode_1", "z": "addr_mode_2"}
 
 

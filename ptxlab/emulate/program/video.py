@@ -131,15 +131,11 @@ def _mad(found: Form, d: _Part, a: _Part, b: _Part, c: _Part) -> str:
     """The product of %x and %y and %c, in 128 bits (%z above %t)."""
     negated = a.minus != b.minus
     signed = found.atype == "s32" or found.btype == "s32" or negated or c.minus
-    add = 0
+    add = int(bool(found.po) or negated or c.minus)
     steps = ["mul.lo.s64 %t, %x, %y;\nmul.hi.s64 %z, %x, %y;\nmov.b32 %e, %c;\n"]
-    if found.po:
-        add = 1
-    elif negated:
-        add = 1
+    if negated and not found.po:
         steps.append("not.b64 %t, %t;\nnot.b64 %z, %z;\n")
-    elif c.minus:
-        add = 1
+    elif c.minus and not found.po:
         steps.append("not.b32 %e, %e;\n")
     steps.append(f"cvt.{'s64.s32' if signed else 'u64.u32'} %x, %e;\nshr.s64 %y, %x, 63;\n")
     steps.append(f"add.cc.u64 %t, %t, %x;\naddc.u64 %z, %z, %y;\nadd.cc.u64 %t, %t, {add};\naddc.u64 %z, %z, 0;\n")

@@ -14,13 +14,14 @@ whose wait has failed.
 from __future__ import annotations
 
 import itertools
+import operator
 from collections.abc import Iterator
 from typing import Any
 
 from ptxlab.emulate.program.flat_program import Code, Group, Inverted, Literal, Mem, Reg, Source, Special, Symbol
 from ptxlab.emulate.program.graphs import dominators, reachable
 from ptxlab.emulate.program.liveness import reads, writes
-from ptxlab.emulate.program.program import Program
+from ptxlab.emulate.program.program import Program, once
 from ptxlab.isa.actions import Action
 
 WAITS = (Action.MBARRIER_TEST, Action.MBARRIER_WAIT)
@@ -44,14 +45,14 @@ Known = dict[int, Any]
 
 def spins(program: Program, wait: Code) -> bool:
     """Whether a wait for an mbarrier spins, wherever the function is called that has it."""
-    found: Any = program.found.get(spins)
-    if found is None:
-        found = program.found[spins] = _spinning(program) if any(c.action in WAITS for c in program.codes) else set()
-    return wait.index in found
+    return wait.index in _spinning(program)
 
 
+@once
 def _spinning(program: Program) -> set[int]:
     """The code indices of the waits that spin."""
+    if not any(code.action in WAITS for code in program.codes):
+        return set()
     values = _Values(_Ways(program))
     free = {wait for (place, wait), asked in values.asked.items() if not _Attempt(values, place, wait, asked).spins()}
     return {wait for _, wait in values.asked} - free
@@ -369,10 +370,7 @@ def _value(source: Source | None, known: Known) -> Any:
     return known.get(source.index) if isinstance(source, Reg) else None
 
 
-COMPARISONS = {
-    "eq": lambda a, b: a == b, "ne": lambda a, b: a != b, "lt": lambda a, b: a < b, "le": lambda a, b: a <= b,
-    "gt": lambda a, b: a > b, "ge": lambda a, b: a >= b,
-}  # fmt: skip
+COMPARISONS = {name: getattr(operator, name) for name in ("eq", "ne", "lt", "le", "gt", "ge")}
 
 
 def _result(code: Code, given: list[Any]) -> Any:

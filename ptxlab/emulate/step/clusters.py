@@ -122,16 +122,7 @@ class BulkContext:
 
         self.lines = [code.line for code in machine.program.codes]
         self.order: Any = getattr(machine.launch.trace, "order", None)  # a recorder that a user wrote may have none
-
-    @property
-    def checked(self) -> bool:
-        """Whether bulk copies are to be checked."""
-        return self.check is not None
-
-    @property
-    def traced(self) -> bool:
-        """Whether they are traced."""
-        return self.order is not None
+        self.checked, self.traced = self.check is not None, self.order is not None
 
     def check_issued(self, queue: Queue, transfer: Transfer) -> None:
         """Checks a transfer that has been issued."""

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from ptxlab.emulate.rules.memcheck import fits
-from ptxlab.emulate.runtime.memory import Allocation
 
 
 class Region:
@@ -60,16 +59,3 @@ class Region:
             else:
                 for byte in range(dtype.itemsize):
                     self.written[index * dtype.itemsize + byte] = 255
-
-
-def region_of(allocation: Allocation) -> Region:
-    """The region of an allocation."""
-    return Region(
-        allocation.address,
-        allocation.data,
-        allocation.size,
-        allocation.name,
-        writable=allocation.writable,
-        written=allocation.written,
-        flushes=True,
-    )

@@ -133,15 +133,15 @@ class Warp(Access):
         """Whether every lane has exited."""
         return not self.live.any()
 
-    def leave(self, mask: np.ndarray, pc: int) -> None:
-        """These lanes diverge from the running ones: they continue at `pc` when it is their turn."""
-        self.others.append(LaneGroup(pc, mask))
+    def leave(self, mask: np.ndarray, pc: int, wait: Wait | None = None) -> None:
+        """These lanes diverge from the running ones: they continue at `pc` when it is their turn, or a wait is over."""
+        self.others.append(LaneGroup(pc, mask, wait))
         self.diverged = True
 
     def retire(self, leaving: np.ndarray) -> None:
         """These lanes exit; groups that waited only for them go on."""
         self.live = self.live & ~leaving
-        for group in [g for g in self.others if g.wait is not None and g.wait.release is not None]:
+        for group in list(self.others):
             if group.wait is not None and group.wait.release is not None:
                 group.wait.release(self, group)
         if self.done:
@@ -158,8 +158,7 @@ class Warp(Access):
 
     def wait(self, wait: Wait, pc: int) -> int:
         """The running lanes wait; they continue at `pc` when `wait` is over."""
-        self.others.append(LaneGroup(pc, self.mask, wait))
-        self.diverged = True
+        self.leave(self.mask, pc, wait)
         return NO_GROUP
 
     def lanes_in(self, bits: int) -> np.ndarray:
