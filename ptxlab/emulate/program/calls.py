@@ -141,10 +141,10 @@ class _Call:
         for register, offset in caller.saved:
             _save(low, register, Mem(frame, offset), line)
         if above:
-            _add(low, frame, above, line)
+            low.op("add.s64", (frame,), (frame, Literal(above)), line)
         self._jump(callee, None)
         if above:
-            _add(low, frame, -above, line)
+            low.op("add.s64", (frame,), (frame, Literal(-above)), line)
         for register, offset in caller.saved:
             _restore(low, register, Mem(frame, offset), line)
         for actual, formal in zip(self.results, callee.results, strict=True):
@@ -189,10 +189,6 @@ def _above(place: Source | None, frame: Reg, above: int) -> Source | None:
     """A formal parameter of the callee as the caller sees it, before the frame register has moved."""
     assert isinstance(place, Symbol)
     return Mem(frame, place.value - STACK + above)
-
-
-def _add(low: Lowering, register: Reg, amount: int, line: int) -> None:
-    low.op("add.s64", (register,), (register, Literal(amount)), line)
 
 
 def _load(low: Lowering, type_: str, dest: Reg, mem: Mem, line: int, guard: Guard = None) -> None:

@@ -4,7 +4,6 @@ copies take."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
 
@@ -74,24 +73,16 @@ def _go_on(warp: Warp, going: int) -> None:
 # -- records for the rules of bulk copies ------------------------------------------------------------------------------
 
 
-@dataclass
 class BulkBlock:
     """A block of a cluster, with those fields of a `Cta` that the rules of bulk copies read."""
 
-    spaces: Spaces
-    rank: int
-    cluster: ClusterRecord
-    race_shared: None = None  # races of bulk copies are found by `bulk_checks`
-    race_shared_stride: int = 0
-    shared: Pointer[int] = field(init=False)
-    init_shared: Pointer[int] | None = field(init=False)
-    checks: Pointer[int] | None = field(init=False)
+    race_shared, race_shared_stride = None, 0  # races of bulk copies are found by `bulk_checks`
 
-    def __post_init__(self) -> None:
-        self.shared = Pointer(self.spaces.shared.data)
-        check = self.spaces.check
-        self.init_shared = None if check is None else check.record.written
-        self.checks = None if check is None else check.record.opaque
+    def __init__(self, spaces: Spaces, rank: int, cluster: ClusterRecord) -> None:
+        self.spaces, self.rank, self.cluster = spaces, rank, cluster
+        self.shared = Pointer[int](spaces.shared.data)
+        self.init_shared = None if spaces.check is None else spaces.check.record.written
+        self.checks = None if spaces.check is None else spaces.check.record.opaque
 
     @property
     def active(self) -> int:

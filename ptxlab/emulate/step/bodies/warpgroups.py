@@ -166,14 +166,6 @@ def _complete(w: Warp, count: int, products: dict[int, Product]) -> None:
     w.run_lanes(mask)
 
 
-def _fence(t: Translator, code: Code, held: dict[str, Elements]) -> Callable[[Warp], None]:
-    return lambda w: None
-
-
-def _commit(t: Translator, code: Code, held: dict[str, Elements]) -> Callable[[Warp], None]:
-    return lambda w: commit(w.in_flight)
-
-
 def _wait(t: Translator, code: Code, held: dict[str, Elements]) -> Callable[[Warp], None]:
     left, products = code.number("n"), t.products
 
@@ -189,8 +181,8 @@ def _wait(t: Translator, code: Code, held: dict[str, Elements]) -> Callable[[War
 
 _MAKERS: dict[Action, Maker] = {
     Action.WARPGROUP_PRODUCT: _product,
-    Action.WARPGROUP_FENCE: _fence,
-    Action.WARPGROUP_COMMIT: _commit,
+    Action.WARPGROUP_FENCE: lambda t, code, held: lambda w: None,
+    Action.WARPGROUP_COMMIT: lambda t, code, held: lambda w: commit(w.in_flight),
     Action.WARPGROUP_WAIT: _wait,
 }
 
