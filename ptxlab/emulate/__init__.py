@@ -71,7 +71,7 @@ def execute(
     )
     _check_block(program, launch)
     _check_grid(program, launch)
-    recorder = _recorder(trace, program, launch)
+    recorder: TraceRecorder | None = trace.recorder(program, launch) if hasattr(trace, "recorder") else None
     if recorder is not None:
         launch = launch._replace(trace=recorder)
     run = _engine(engine)
@@ -118,15 +118,6 @@ def _engine(name: str) -> Callable[[Program, Launch, Memory], Report]:
     else:
         raise ValueError(f"engine is 'jit' or 'step', not {name!r}")
     return run
-
-
-def _recorder(trace: Any, program: Program, launch: Launch) -> TraceRecorder | None:
-    """What writes a `Trace`, if one is wanted."""
-    if trace is None:
-        return None
-    from ptxlab.emulate.trace.recorder import Trace, TraceRecorder
-
-    return TraceRecorder(trace, program, launch) if isinstance(trace, Trace) else None
 
 
 def _three(size: Sequence[int]) -> tuple[int, int, int]:

@@ -64,6 +64,10 @@ class Trace:
         if self.path is not None and not isinstance(self.path, str | Path):
             raise LaunchError(f"trace: path: the name of a file is wanted, got {self.path!r}")
 
+    def recorder(self, program: Program, launch: Launch) -> TraceRecorder:
+        """What writes it."""
+        return TraceRecorder(self, program, launch)
+
 
 def _chosen(name: str, value: Any) -> frozenset[int] | None:
     """The numbers that an option names: one, several, or None for all."""
