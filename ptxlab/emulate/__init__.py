@@ -75,16 +75,10 @@ def execute(
     if recorder is not None:
         launch = launch._replace(trace=recorder)
     run = _engine(engine)
-    placed = [
-        memory.place(
-            v.address,
-            objects[v.name](v.address) if objects and v.name in objects else v.contents(),
-            v.name,
-            v.space,
-            writable=v.space != "const",
-        )
-        for v in program.globals
-    ]
+    placed, given = [], objects or {}
+    for v in program.globals:
+        data = given[v.name](v.address) if v.name in given else v.contents()
+        placed.append(memory.place(v.address, data, v.name, v.space, writable=v.space != "const"))
     try:
         report = run(program, launch, memory)
         if recorder is not None:

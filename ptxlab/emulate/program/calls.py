@@ -60,16 +60,9 @@ class _Call:
     """One call instruction while it is lowered."""
 
     def __init__(
-        self,
-        low: Lowering,
-        instruction: model.Instruction,
-        found: Form,
-        scope: Scope,
-        results: Operands,
-        given: Operands,
+        self, low: Lowering, call: model.Instruction, found: Form, scope: Scope, results: Operands, given: Operands
     ) -> None:
-        self.low, self.instruction, self.found, self.routine = low, instruction, found, scope.routine
-        self.line = instruction.line
+        self.low, self.instruction, self.found, self.routine, self.line = low, call, found, scope.routine, call.line
         self.arguments = [low.operand(a, scope, self.line) for a in given]
         self.results = [low.operand(r, scope, self.line) for r in results]
         self.sizes = [_size_of(low, o, s, scope) for o, s in zip(given, self.arguments, strict=True)]

@@ -10,7 +10,7 @@ from ptxlab.emulate.program import layout
 from ptxlab.emulate.program.added_stores import copy_map, fill, replace_field
 from ptxlab.emulate.program.calls import StackMemory, lower_call
 from ptxlab.emulate.program.flat_program import Code, Group, Literal, Mem, Reg, Source, Special, Symbol
-from ptxlab.emulate.program.layout import Area
+from ptxlab.emulate.program.layout import Area, SystemMemory
 from ptxlab.emulate.program.lowering import Collected, Lowering, operand_names
 from ptxlab.emulate.program.operands import resolve, summed
 from ptxlab.emulate.program.program import Program
@@ -49,7 +49,7 @@ class KernelLowering(Lowering):
         """Lowers the kernel and everything it calls."""
         inside = self.placed_inside()
         placed = layout.globals_of((*self.module.variables, *inside), self.graph.taken.get, self.text)
-        self.system.begin(placed)
+        self.system = SystemMemory(self.module, placed)
         for v in placed:
             self.data[v.name] = Symbol(v.name, v.space, v.address)
         for variable in self.module.variables:

@@ -55,7 +55,7 @@ class Lowering(Names, abc.ABC):
         self.queue: list[str] = []
         self.label_uses: list[tuple[Scope, str]] = []
         self.graph = CallGraph(module)
-        self.system = SystemMemory(module)
+        self.system: SystemMemory
         self.labels = Scope(None)
         self._frame_register: Reg | None = None
         self._stack_starts: list[Code] = []

@@ -88,7 +88,8 @@ def register_flow(program: Program) -> RegisterFlow:
                 continue
         if results or (groups and _how(code) != FOLLOWED):
             flows[code.index] = Flow(_how(code), groups, results)
-    passed = _passed_on(program, _stores_on), _passed_on(program, _stores)
+    stores = _passed_on(program, lambda code: code.action is Action.STORE)
+    passed = _passed_on(program, _stores_on), stores
     return RegisterFlow(registers, guards, flows, {r: tuple(sorted(found)) for r, found in origins.items()}, *passed)
 
 
@@ -212,11 +213,6 @@ def _passed_on(program: Program, passes: Callable[[Code], bool]) -> frozenset[in
         for code in program.codes
         if code.action is Action.LOAD and (code.instruction is None or used.isdisjoint(_results(code)))
     )
-
-
-def _stores(code: Code) -> bool:
-    """Whether an instruction is a store."""
-    return code.action is Action.STORE
 
 
 def _stores_on(code: Code) -> bool:

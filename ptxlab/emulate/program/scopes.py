@@ -146,12 +146,11 @@ class Names:
 
     def declare_shared(self, scope: Scope, variable: Variable) -> None:
         """A static array gets its offset now, an extern one when all static ones have theirs."""
+        scope.variables[variable.name] = variable
         if variable.shape == (0,) or variable.linkage == "extern":
             self.extern_shared.append(variable)
             scope.symbols[variable.name] = Symbol(variable.name, "shared", EXTERN)
-            scope.variables[variable.name] = variable
             return
-        scope.variables[variable.name] = variable
         if self.shared_names:
             self.shared.end += self.shared_gap
         at = self.shared.place(layout.size_of(variable), layout.align_of(variable))

@@ -56,11 +56,6 @@ def _part(operand: model.Operand) -> _Part:
     return _Part(model.Name(selected[1]), selected[2], minus)
 
 
-def _operation(found: Form) -> str:
-    """`vadd` of `vadd4`."""
-    return found.op.name.rstrip("24")
-
-
 def _taken(into: str, word: str, selector: str, type_: str) -> str:
     """A byte, half-word or word as 64 bits."""
     wide = f"{type_[0]}64"
@@ -91,7 +86,7 @@ _REGISTERS = ".reg .b32 %w, %r, %e; .reg .b64 %x, %y, %t, %z; .reg .pred %p;\n"
 
 def _compute(found: Form) -> str:
     """%t from %x and %y."""
-    operation = _operation(found)
+    operation = found.op.name.rstrip("24")  # `vadd` of `vadd4`
     if operation == "vset":
         return f"setp.{found.cmp}.s64 %p, %x, %y;\nselp.b64 %t, 1, 0, %p;\n"
     if operation in ("vshl", "vshr"):

@@ -63,14 +63,6 @@ def assertion(program: Program, memory: Memory, stopped: DeviceFault) -> DeviceF
         name = re.split(r"[/\\]", read_string(memory, file))[-1]
         message = f"{name}:{number & 0xFFFFFFFF}: {read_string(memory, function)}: "
         message += f"Assertion `{read_string(memory, text)}` failed"
-        return DeviceFault(
-            "assert",
-            message,
-            kernel=stopped.kernel,
-            block=stopped.block,
-            thread=stopped.thread,
-            line=line,
-            source=stopped.source,
-            span=stopped.span,
-        )
+        where = {name: getattr(stopped, name) for name in ("kernel", "block", "thread", "source", "span")}
+        return DeviceFault("assert", message, line=line, **where)
     return stopped

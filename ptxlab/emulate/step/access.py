@@ -184,21 +184,13 @@ class Access(Lanes):
         return index >> site.shift
 
     def place(
-        self,
-        code: Code,
-        what: str,
-        space: str,
-        address: int,
-        lane: int,
-        size: int,
-        align: int = 0,
-        of_warp: bool = False,
+        self, code: Code, what: str, space: str, address: int, lane: int, size: int, align: int = 0, warp: bool = False
     ) -> tuple[Region, int]:
-        """Where one lane's access is: the region and the offset in it. align: if it is not `size`. of_warp: it is a
+        """Where one lane's access is: the region and the offset in it. align: if it is not `size`. warp: it is a
         warp's access to a matrix, in memory that all lanes see."""
         region, offset = self._find(space, address, size, align or size, what != "load")
-        if region is None or (of_warp and region.lane_offset is not None):
-            raise self.faulting(code, lane).access_fault(what, space, address, align or size, fragment=of_warp)
+        if region is None or (warp and region.lane_offset is not None):
+            raise self.faulting(code, lane).access_fault(what, space, address, align or size, fragment=warp)
         return region, offset
 
     def region(self, space: str, address: int) -> Region | None:

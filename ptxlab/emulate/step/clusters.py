@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ptxlab.emulate.language import Pointer
+from ptxlab.emulate.language import Pointer, lanes
 from ptxlab.emulate.program.lane_types import LANES
 from ptxlab.emulate.rules import bulk_checks, clusters
 from ptxlab.emulate.rules.mbarrier_lifetimes import Phases
@@ -61,10 +61,10 @@ def _go_on(warp: Warp, going: int) -> None:
     for group in list(warp.others):
         if group.wait is None or group.wait.barrier != CLUSTER_BARRIER or not mask_bits(group.mask) & going:
             continue
-        lanes = group.mask & warp.lanes_in(going)
-        if (lanes != group.mask).any():
-            warp.others.append(LaneGroup(group.pc, group.mask & ~lanes, group.wait))
-            group.mask = lanes
+        left = group.mask & ~lanes(going)
+        if left.any():
+            warp.others.append(LaneGroup(group.pc, left, group.wait))
+            group.mask = group.mask & ~left
         group.wait = None
     if warp.stopped:
         warp.resume()

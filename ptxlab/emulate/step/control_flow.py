@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from ptxlab.emulate.language import lanes
 from ptxlab.emulate.program.flat_program import Code, Literal, Reg
-from ptxlab.emulate.program.lane_types import DTYPE, LANES
+from ptxlab.emulate.program.lane_types import LANES
 from ptxlab.emulate.rules import clusters
 from ptxlab.emulate.rules.faults import unsupported
 from ptxlab.emulate.rules.warpgroup_faults import THE_OTHERS
@@ -238,8 +239,8 @@ def converging(t: Translator, code: Code, readers: list[Read], write: Write, mem
             return following
         named, came = members(w), []
         for word in np.unique(named[w.mask]):  # lanes of one group may name different member masks
-            bits = (np.uint32(word) >> w.lane_id() & np.uint32(1)).astype(DTYPE["i1"])
-            came.append(LaneGroup(code.index, w.mask & (named == word), Wait(code, members=bits, release=release)))
+            wait = Wait(code, members=lanes(int(word)), release=release)
+            came.append(LaneGroup(code.index, w.mask & (named == word), wait))
         w.others += came
         for group in came:
             release(w, group)

@@ -17,6 +17,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ptxlab.emulate.language import bits
 from ptxlab.emulate.program.lane_types import DTYPE, LANES
 from ptxlab.isa.machine import OptionalOperations, Value
 from ptxlab.isa.rounding import CANONICAL_NAN
@@ -30,7 +31,6 @@ CONSTANTS = 4096
 """Constants, cached for the next instruction that names the same one."""
 _BYTE_REVERSED = np.array([int(f"{byte:08b}"[::-1], 2) for byte in range(256)], np.uint8)
 _LANE_ID = np.arange(LANES, dtype=np.uint32)
-_BIT = np.uint32(1) << _LANE_ID
 
 
 def constant(type: str, value: int | float) -> Value:
@@ -246,9 +246,8 @@ def one_nan(d: Value) -> Value:
     return np.where(nan, _NAN[d.dtype], d) if nan.any() else d
 
 
-def mask_bits(mask: Value) -> int:
-    """A bool array of 32 lanes as an integer, lane 0 in bit 0."""
-    return int(_BIT[mask].sum())
+mask_bits = bits
+"""A bool array of 32 lanes as an integer, lane 0 in bit 0."""
 
 
 def _negative(a: Value) -> Value:

@@ -36,8 +36,7 @@ class LaunchChecks:
         self._values = np.zeros(LANES * 64, np.uint8)
         self._stored: Region | None = None  # where a store went last
         self.record.store.values, self.record.store.narrow = Pointer(self._values), self.offsets
-        self._members: dict[tuple[int, int], Pointer[int]] = {}
-        self._pieces: dict[tuple[int, int], Pointer[int]] = {}
+        self._tables: dict[tuple[int, int], tuple[Pointer[int], Pointer[int]]] = {}
         self.notes: dict[tuple[int, int, int], Note] = {}  # those of mbarriers
         self.early: Early = {}
         self._shadows: dict[int, tuple[np.ndarray, races.Shadow | None, Pointer[int] | None]] = {}
@@ -68,20 +67,15 @@ class LaunchChecks:
         for k, value in enumerate(values):
             self._values[k * LANES * width : (k + 1) * LANES * width].view(value.dtype)[:] = value
 
-    def members(self, code: Code, size: int) -> Pointer[int]:
-        """The table `members` of one access (see `rules.race_accesses`)."""
-        found = self._members.get((code.index, size))
+    def tables(self, code: Code, size: int) -> tuple[Pointer[int], Pointer[int]]:
+        """The tables `pieces` and `members` of one access (see `rules.race_accesses`)."""
+        found = self._tables.get((code.index, size))
         if found is None:
-            found = self._members[code.index, size] = Pointer(np.array([1, 0, size, _flags(code)], np.uint64))
-        return found
-
-    def pieces(self, code: Code, size: int) -> Pointer[int]:
-        """The table `pieces` of one access (see `rules.race_accesses`)."""
-        found = self._pieces.get((code.index, size))
-        if found is None:
-            words = -(-size // self.granule)
-            table = [1, 0, words, *[_flags(code)] * words, *[0] * (-words % accesses.PADDED)]
-            found = self._pieces[code.index, size] = Pointer(np.array(table, np.uint64))
+            words, flags = -(-size // self.granule), _flags(code)
+            pieces = [1, 0, words, *[flags] * words, *[0] * (-words % accesses.PADDED)]
+            members = np.array([1, 0, size, flags], np.uint64)
+            found = Pointer[int](np.array(pieces, np.uint64)), Pointer[int](members)
+            self._tables[code.index, size] = found
         return found
 
     # -- what is remembered of memory ----------------------------------------------------------------------------------

@@ -161,11 +161,6 @@ class Warp(Access):
         self.leave(self.mask, pc, wait)
         return NO_GROUP
 
-    def lanes_in(self, bits: int) -> np.ndarray:
-        """A bit mask as an array of 32 truth values."""
-        lanes: np.ndarray = (np.uint32(bits) >> self.lane_id() & np.uint32(1)).astype(np.bool_)
-        return lanes
-
     def resume(self) -> None:
         """Continues after a barrier has completed."""
         self.stopped = False

@@ -42,7 +42,7 @@ from ptxlab.isa.actions import Action
 from ptxlab.isa.fragments import Fragment
 from ptxlab.isa.rounding import CANONICAL_NAN
 
-_EVERYONE = np.ones(LANES, np.bool_)
+EVERYONE = np.ones(LANES, np.bool_)
 _FMA = Lanes().fma
 _HALVES = np.dtype(np.uint16)
 
@@ -91,7 +91,7 @@ def _converged(t: Translator, code: Code, act: Callable[[Warp], None]) -> Step:
         if not w.diverged:
             everybody(w, w.mask)
             return w.wait(wait, t.following[code.index]) if w.record.awaited and wait is not None else None
-        group = LaneGroup(code.index, w.mask, Wait(code, members=_EVERYONE, release=release))
+        group = LaneGroup(code.index, w.mask, Wait(code, members=EVERYONE, release=release))
         w.others.append(group)
         release(w, group)
         return NO_GROUP
@@ -323,7 +323,7 @@ def _wmma_access(t: Translator, code: Code, held: dict[str, Elements]) -> Callab
             if region.holds(offsets, pieces[0].size):
                 return [(region, offset) for offset in offsets.tolist()]
         found = zip(at, pieces, strict=True)
-        return [w.place(code, what, space, a, p.lane, p.size, of_warp=True) for a, p in found]
+        return [w.place(code, what, space, a, p.lane, p.size, warp=True) for a, p in found]
 
     def load(w: Warp) -> None:
         assert write is not None
