@@ -149,7 +149,7 @@ class _Call:
         code.instruction, code.callee = self.instruction, callee.function.name
 
     def through(self, pointer: Reg, guard: Guard) -> None:
-        """A call of whatever function of this shape the pointer holds the address of."""
+        """A call of the function of this shape whose address the pointer holds."""
         low, line = self.low, self.line
         done = low.new_label()
         with low.guarded(guard, line):

@@ -216,7 +216,7 @@ def spread(module: Module, entry: str | None, arch: str | None) -> Program:
     """The program with gaps between its arrays, so that initcheck sees an access that runs from one into the next.
 
     Shared variables are separate objects: the assembler may place them in any order and at any distance. A program that
-    may depend on their places all the same gets no gaps."""
+    may depend on their places nevertheless gets no gaps."""
     plain = KernelLowering(module, entry, arch)
     program = plain.program()
     dynamic = {v.name for v in plain.extern_shared}

@@ -1,7 +1,7 @@
 """Where the pointers of a program may lead: what a kernel stores through, and which local array an access is meant for.
 
 The parameters and variables that the addresses of stores come from are a guess at what a launch writes to: indices may
-lead elsewhere. Who relies on it has to watch each store.
+lead elsewhere. Users of it must watch each store.
 
 nvcc puts all arrays and structures of a function into one variable, `__local_depot0`, and a pointer to one of them
 begins as a sum: `add.u64 %rd7, %SPL, 48;`. These sums, and only they, say where objects begin: pointers to elements and
@@ -117,7 +117,7 @@ def _come_from(source: Source | None, origins: dict[int, set[Pointer]]) -> set[P
 DEPOT = "__local_depot"
 """What the names of such variables begin with."""
 _NUMBER, _MIXED = -1, -2
-"""In place of where an object begins: of a register that holds no such pointer; of one of which it is not known."""
+"""Instead of where an object begins: the register holds no such pointer; it is not known what it holds."""
 _WHOLE = 1 << 40
 """Added to where a variable begins: of a pointer from which those to its objects are computed."""
 

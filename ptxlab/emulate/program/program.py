@@ -109,7 +109,7 @@ class Program:
 
     @functools.cached_property
     def digest(self) -> str:
-        """Of what a build depends on: the PTX without comments and line information."""
+        """The digest of what a build depends on: the PTX without comments and line information."""
         return digest_of(_COMMENT.sub("", "\n".join(self.lines)).encode()).hexdigest()
 
     @property
@@ -176,7 +176,7 @@ _lowering = forks.recursive_lock()
 
 
 class Recalled(Program):
-    """A program of which only the facts are known that `facts_to_cache` gives. It is lowered when somebody asks for
+    """A program known only by the facts that `facts_to_cache` gives. It is lowered when somebody asks for
     more: for the line of a fault, counters, a trace, better code."""
 
     def __init__(self, notes: dict[str, Any], contents: bytes, lowered: Callable[[], Program]) -> None:

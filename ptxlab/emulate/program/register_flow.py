@@ -47,7 +47,7 @@ class Flow(NamedTuple):
     shuffle: tuple[int, ...] = ()
 
     def table(self) -> list[int]:
-        """The same in numbers: see `rules.initcheck_registers`."""
+        """The flow in numbers, as `rules.initcheck_registers` takes it."""
         groups = [x for group in self.groups for x in (len(group), *group)]
         return [self.how, 3 + len(groups), len(self.groups), *groups, len(self.results), *self.results, *self.shuffle]
 
@@ -94,7 +94,7 @@ def register_flow(program: Program) -> RegisterFlow:
 
 
 def _shuffles(program: Program) -> dict[int, tuple[int, ...]]:
-    """Of each shuffle of which it is plain what its lanes read: see `Flow.shuffle`."""
+    """The shuffles whose mode and operands are known, by code index: see `Flow.shuffle`."""
     numbers = _constants(program)
     found = {}
     for code in program.codes:
@@ -156,7 +156,7 @@ def _how(code: Code) -> int:
 
 
 def _groups(code: Code) -> list[tuple[int, ...]]:
-    """The groups of registers of which an instruction needs one with a value."""
+    """Groups of registers: an instruction needs a value in one register of each group."""
     form = code.form
     sources = [s for s in code.sources if s is not None]
     if form.op.kind == "none":
@@ -179,7 +179,7 @@ def _groups(code: Code) -> list[tuple[int, ...]]:
 
 
 def _one_of(sources: list[Source]) -> list[tuple[int, ...]]:
-    """Sources of which one with a value is enough, as a group; none if a number or the like is among them."""
+    """Some sources as one group; no group if a number or the like is among them."""
     parts = [e for s in sources for e in (s.elements if isinstance(s, Group) else (s,)) if e is not None]
     if not parts or not all(isinstance(e, Reg | Inverted) or (isinstance(e, Mem) and registers_of(e)) for e in parts):
         return []

@@ -3,8 +3,8 @@
 Whatever the thread does then, as long as that phase of that mbarrier has not ended, it only computes, reads and waits
 again: it stores nothing, arrives nowhere, and each way out leads past a wait for the same phase of the same mbarrier
 that succeeds. The loop may compute the address again, count its attempts, sleep, read the clock, wait in several places
-and ask for other mbarriers beside. A loop that is also left after so many attempts, after some time, or when a flag in
-memory is set does not spin.
+and ask for other mbarriers in between. A loop that also ends after a number of attempts, after some time, or when a
+flag in memory is set does not spin.
 
 Two analyses find that; both follow calls into functions. `_Values` tells which waits ask for the same: it gives each
 value that an operand is computed from a number, so that equal numbers mean equal values. `_Attempt` follows a thread
@@ -38,7 +38,7 @@ DEEPEST = 32
 Place = tuple[tuple[int, ...], int]
 """A basic block, and before it the blocks to which the calls return that led to its function."""
 State = dict[int, int]
-"""Of registers the numbers of their values."""
+"""Numbers of values, by register."""
 Known = dict[int, Any]
 """Values of registers that are known, a bool for a predicate."""
 
@@ -106,7 +106,7 @@ class _Ways:
         return [(place[0], following)] if following >= 0 else []
 
     def jumps(self, place: Place, code: Code) -> list[Place]:
-        """Those to which a branch, a call or a return leads."""
+        """The places to which a branch, a call or a return leads."""
         calls, at = place
         if code.action is Action.CALL:
             return [((*calls, self.program.blocks[at].next), code.target)]
@@ -160,7 +160,7 @@ class _Values:
         self._numbers: dict[tuple[Any, ...], int] = {}
         self._keys: list[tuple[Any, ...]] = []
         self.asked: dict[tuple[Place, int], int] = {}
-        """Of the waits, by place and code index, the number of the mbarrier and the phase that they ask for."""
+        """By place and code index of a wait: the number of the mbarrier and the phase that it asks for."""
         writers: dict[int, list[Code]] = {}
         for code in codes:
             for r in ways.writes(code):
@@ -196,8 +196,8 @@ class _Values:
         return self._numbers[key]
 
     def _follow(self) -> None:
-        """Computes with numbers through the program. Where ways join of which one writes a register, its value has a
-        number of its own (`_joins`); elsewhere it is that of the place that dominates this one."""
+        """Computes with numbers through the program. A register has a new number where ways with different values join
+        (`_joins`), elsewhere the number that it has in the place that dominates this one."""
         start: Place = (), self.ways.program.entry
         onwards: dict[Place, list[Place]] = {}
         todo = [start]
@@ -270,8 +270,8 @@ class _Values:
 def _joins(
     over: dict[Place, Place], onwards: dict[Place, list[Place]], written: dict[int, list[Place]]
 ) -> dict[Place, set[int]]:
-    """For each place the registers of which ways may bring different values there: the dominance of a place that writes
-    them ends there, or that of one where such ways join."""
+    """For each place the registers that may have different values on the ways to it: the dominance of a place that
+    writes them ends there, or that of one where such ways join."""
     ends: dict[Place, set[Place]] = {}
     for place in over:
         for following in onwards[place]:

@@ -42,7 +42,7 @@ def messages(program: Program, memory: Memory) -> list[Message]:
 
 
 def read_string(memory: Memory, address: int, most: int = LONGEST) -> str:
-    """The text at a device address, up to its 0 or the end of its allocation: so many bytes at most."""
+    """The text at a device address, up to its 0 or the end of its allocation: `most` bytes at most."""
     found = memory.find(address)
     if found is None:
         return f"({address:#x}, no address of global memory)" if address else "(null)"

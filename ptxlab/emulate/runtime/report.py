@@ -97,12 +97,12 @@ class Report:
 
     @property
     def warp_instructions(self) -> int:
-        """Of all lines."""
+        """Warp-instructions of all lines."""
         return sum(warps for warps, _ in self.lines.values())
 
     @property
     def thread_instructions(self) -> int:
-        """Of all lines."""
+        """Thread-instructions of all lines."""
         return sum(threads for _, threads in self.lines.values())
 
     @property

@@ -161,7 +161,7 @@ class Access(Lanes):
         yield from self._by_region(site, address, what)
 
     def _by_region(self, site: Site, address: Value, what: str) -> Iterator[tuple[Region, np.ndarray, np.ndarray]]:
-        """The same for lanes in several regions; raises for the lowest faulty lane before any is served."""
+        """`_located` for lanes in several regions; raises for the lowest faulty lane before any is served."""
         size, left = site.size, self.mask
         aligned = address & np.uint64(size - 1) == 0
         parts: list[tuple[Region, np.ndarray, np.ndarray]] = []

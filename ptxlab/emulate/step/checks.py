@@ -224,8 +224,8 @@ class CheckedSteps:
 
 
 def _standing(w: Warp, code: Code) -> tuple[Pointer[int], int, int]:
-    """Of a diverged warp: twice the code index at which each lane goes on, the lanes that wait at a barrier of the
-    block, and those of them that wait at this instruction."""
+    """For a diverged warp: twice the code index at which each lane goes on, the lanes that wait at a barrier of the
+    block, and which of these wait at this instruction."""
     pcs, waiting, here = np.zeros(LANES, np.uint32), 0, 0
     for part in w.others:
         pcs[part.mask] = 2 * part.pc

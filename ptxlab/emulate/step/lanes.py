@@ -34,7 +34,7 @@ _LANE_ID = np.arange(LANES, dtype=np.uint32)
 
 
 def constant(type: str, value: int | float) -> Value:
-    """The same value of a lane type in every lane; the array cannot be written to."""
+    """One value of a lane type in every lane; the array cannot be written to."""
     dtype = DTYPE[type]
     if dtype.kind == "u":
         value = int(value) & ((1 << 8 * dtype.itemsize) - 1)

@@ -165,7 +165,7 @@ class Recording:
         raise TraceError(f"{self.name} has no steps of block {block}, warp {warp}; it has (block:warp) {listed}")
 
     def codes_of(self, key: tuple[int, int]) -> np.ndarray:
-        """Of each step of a warp (block, warp) which of `codes` it has executed."""
+        """For each step of a warp (block, warp) the index of the executed instruction in `codes`."""
         return np.concatenate([self.page(start, length, crc).codes for _, _, start, length, crc in self.pages[key]])
 
     def places(self) -> dict[tuple[int, int], np.ndarray]:
