@@ -22,13 +22,13 @@ from ptxlab.emulate.rules.clusters import mates_of
 from ptxlab.emulate.trace import pages
 from ptxlab.emulate.trace.order import Order
 from ptxlab.emulate.trace.pages import Pending
+from ptxlab.emulate.trace.recording import Recording
 from ptxlab.errors import LaunchError
 
 if TYPE_CHECKING:
     from ptxlab.emulate.program.program import Program
     from ptxlab.emulate.runtime.report import Launch
     from ptxlab.emulate.step.machine import Step
-    from ptxlab.emulate.trace.recording import Recording
 
 LIMIT = 256 << 20
 """Bytes after which recording stops, by default."""
@@ -141,8 +141,6 @@ class TraceRecorder:
 
     def finish(self) -> Recording:
         """Writes the pending steps and the end."""
-        from ptxlab.emulate.trace.recording import Recording
-
         for key, warp in self.warps.items():
             if warp.codes:
                 self._flush(key, warp)
