@@ -53,7 +53,7 @@ class ProgramSummary:
 
     @classmethod
     def of(cls, program: Program) -> ProgramSummary:
-        """Of a program's instructions."""
+        """The summary of a program."""
         from ptxlab.emulate.rules.instructions import scheduled
 
         codes = program.codes
@@ -121,7 +121,7 @@ class Loaded:
         return function, native.Code([function.blob, *blobs], self.cpu), lowest
 
     def _built(self, which: str, tier: int, rules: int) -> tuple[FunctionCode, tuple[list[bytes], int]]:
-        """One of the functions as it has not been built before, and the object codes of its rules."""
+        """Builds one of the functions; its code, and the object codes of its rules."""
         from ptxlab.emulate.jit.building.linked_rules import parts, scheduler
         from ptxlab.emulate.jit.building.module_text import module_text
 
@@ -147,7 +147,7 @@ class Loaded:
         return self.entry if which == "converged" else f"{self.entry}-{which}"
 
     def _recalled(self, which: str) -> FunctionCode | None:
-        """A function that this process has met, or out of the cache on disk."""
+        """A function that this process has met, or one from the cache on disk."""
         if which not in self._functions:
             found = disk_cache.recall(self._name(which))
             if found is None:
@@ -238,10 +238,8 @@ MOST_LOADED = 64
 def prepare(
     program: Program, cpu: Cpu | None = None, instruments: Instruments | None = None, rows: Rows | None = None
 ) -> tuple[Loaded, bool]:
-    """Compiles a program for blocks whose threads lie in such rows, or finds it in memory or on disk; and whether it
-    was found.
-
-    The same code may come again with other comments and line numbers: faults are reported by the new text."""
+    """Machine code of a program for blocks whose threads lie in these rows; and whether it was found, in memory or on
+    disk. Programs whose texts differ in comments and line numbers share it: what faults say is taken from the text."""
     cpu, instruments, rows = cpu or native.host(), instruments or Instruments(), rows or Rows()
     what = f"{instruments.key} {program.shared_gap} {tuple(rows)}"
     entry = native.key(program.digest, program.name, program.arch, cpu, what)

@@ -22,13 +22,13 @@ ALWAYS: Functions = (
     lane_scheduling.go_on, clusters.arrive, clusters.wait,
     half_conversions.widened, half_conversions.narrowed,
 )  # fmt: skip
-"""Of every build. Programs with instructions that have bodies call the rules of these besides."""
+"""The rules that every build may call. Programs with instructions that have bodies call the rules of these besides."""
 ATOMICS: Functions = (memcheck.find_together, memcheck.find_lanes)
-"""Of every build, too, but a part of their own: most programs have no atomic operations, and need not wait."""
+"""Also of every build, but a part of their own: most programs have no atomic operations, and need not wait."""
 
 
 def _counters() -> Functions:
-    """Of a build with counters. Most builds have none, and do not import these rules."""
+    """The rules that a build with counters calls. Most builds have none, and do not import them."""
     from ptxlab.emulate.rules import memory_model
 
     return (
@@ -41,7 +41,7 @@ def _counters() -> Functions:
 
 
 def _checks() -> Functions:
-    """Of a build with checks."""
+    """The rules that a build with checks calls."""
     from ptxlab.emulate.jit.checks import lane_by_lane
     from ptxlab.emulate.rules import (
         async_proxy,
@@ -74,7 +74,7 @@ def _checks() -> Functions:
 
 
 def parts(declared: Set[str], program: Program, instruments: Instruments, cpu: Cpu) -> list[Part]:
-    """What is linked to code that declares these functions: for each file of rules that has some of them, its rules."""
+    """What is loaded beside code that declares these functions: a part for each file of rules that has some."""
     found = [*_files(ALWAYS + rules_of(bodies_of(program.codes)), {}, cpu), *_files(ATOMICS, {}, cpu)]
     if instruments.counters:
         found += _files(_counters(), {}, cpu)
@@ -88,7 +88,7 @@ def parts(declared: Set[str], program: Program, instruments: Instruments, cpu: C
 
 
 def _files(functions: Functions, known: Mapping[str, int], cpu: Cpu) -> list[Part]:
-    """Rules file by file: those of one file call each other, and are small enough to be built quickly."""
+    """One part per file: rules of a file call each other, and are small enough to be built quickly."""
     files: dict[str, list[str]] = {}
     for function in functions:
         files.setdefault(function.__module__, []).append(function.__name__)

@@ -26,8 +26,8 @@ TIER_0, TIER_1 = 0, 1
 
 @dataclass(frozen=True)
 class Part:
-    """Rules of one file that are built together: those that other code may call, and what is known of it. It has their
-    names, so that they are not imported for code from the cache."""
+    """Rules of one file that are built together: those that other code may call, and what is known of it. It keeps
+    their names, so that they are not imported for code from the cache."""
 
     module: str
     names: tuple[str, ...]
@@ -55,7 +55,7 @@ class Part:
 
 
 def shared() -> tuple[Function, ...]:
-    """Those of memcheck that rules of other files call as well, a third of what these would be otherwise."""
+    """The rules of memcheck that rules of other files call. A copy of them would be a third of each such file."""
     from ptxlab.emulate.rules import memcheck
 
     return memcheck.stop, memcheck.resolve, memcheck.forget
