@@ -199,11 +199,11 @@ class Text:
             return [block]
         return [self.shuffle(f"<{W * count} x {element}>", block, range(k, W * count, count)) for k in range(count)]
 
-    def part(self, type_: str, struct: str, number: int) -> str:
+    def extract_value(self, type_: str, struct: str, number: int) -> str:
         """A part of a struct."""
         return self.let(f"extractvalue {type_} {struct}, {number}")
 
-    def with_part(self, type_: str, struct: str, part: str, value: Operand, number: int) -> str:
+    def insert_value(self, type_: str, struct: str, part: str, value: Operand, number: int) -> str:
         """A struct with another part, of the type `part`."""
         return self.let(f"insertvalue {type_} {struct}, {part} {value}, {number}")
 
