@@ -17,9 +17,15 @@ from typing import Any
 import numpy as np
 
 from ptxlab.emulate.program.addresses import SHARED_WINDOW, WINDOW_SIZE
-from ptxlab.emulate.trace.mbarrier_events import OPERATIONS, WAITS, MbarrierEvent, mbarrier_events
+from ptxlab.emulate.trace.asynchronous import (
+    OPERATIONS,
+    WAITS,
+    MbarrierEvent,
+    ProductGroup,
+    mbarrier_events,
+    product_groups,
+)
 from ptxlab.emulate.trace.order import Copied
-from ptxlab.emulate.trace.product_groups import ProductGroup, product_groups
 from ptxlab.emulate.trace.recording import Access, Recording
 from ptxlab.errors import TraceError
 from ptxlab.isa import Action, action_of

@@ -34,19 +34,6 @@ def test_poison_is_nan_and_every_nan_is_counted(dtype):
     np.testing.assert_array_equal(memory.read(third, 16, (2, 16)), values[2, 1:3])
 
 
-def test_a_piece_stays_inside_of_its_buffer():
-    whole = pl.empty((4, 4), np.float32, device="cpu")
-    with pytest.raises(ValueError) as outside:
-        memory.Part(whole, 48, (2, 4))
-    assert str(outside.value) == "bytes 48 to 80 of a buffer of 64"
-    with pytest.raises(ValueError) as behind:
-        memory.read(memory.parts(whole)[3], 1, (4,))
-    assert str(behind.value) == "bytes 4 to 20 of a buffer of 16"
-    with pytest.raises(ValueError) as odd:
-        memory.poison(pl.empty(5, np.float32, device="cpu"), 1)
-    assert str(odd.value) == "a buffer of 20 bytes; the kernels want a multiple of 16"
-
-
 @pytest.fixture
 def inputs():
     return Inputs(SMALL.tokens * SMALL.width, "cpu", None)
@@ -138,12 +125,6 @@ def test_a_rival_that_raises_leaves_the_others_alone(inputs):
     assert mine["wrong"] == "mma, bf16, D 64, causal, S 64: RuntimeError: No available kernel."
 
 
-def test_a_wrong_rival_is_wrong_not_absent(inputs):
-    timed = timing.Timed(wrong="4 elements of the output were not written")
-    row = contest.row("torch flash", SMALL, timed, True, None)
-    assert row["wrong"] == "torch flash, bf16, D 64, causal, S 64: 4 elements of the output were not written"
-
-
 @pytest.mark.parametrize("error", [DeviceFault("gpu", "an access"), RuntimeError("CUDA error: an illegal access")])
 def test_a_stopped_gpu_ends_the_contest(inputs, error, monkeypatch):
     monkeypatch.setattr(timing, "alive", lambda: False)
@@ -155,16 +136,6 @@ def test_a_stopped_gpu_ends_the_contest(inputs, error, monkeypatch):
         contest.contest({"bad": stopped, "right": pytest.fail}, inputs.answers(SMALL), rounds=2, warm=0.0)
     assert list(lost.value.found) == ["bad"]
     assert lost.value.found["bad"].failed == timing.said(error)
-
-
-def test_what_the_gpu_only_refuses_ends_no_contest(inputs, monkeypatch):
-    def refused():
-        raise RuntimeError("CUDA error: operation not permitted when stream is capturing")
-
-    monkeypatch.setattr(timing, "alive", lambda: True)
-    found = contest.contest({"torch flash": refused}, inputs.answers(SMALL), rounds=2, warm=0.0)
-    row = contest.row("torch flash", SMALL, found["torch flash"], True, None)
-    assert row["absent"] == "RuntimeError: CUDA error: operation not permitted when stream is capturing"
 
 
 def test_a_rival_that_cannot_be_imported_says_why(monkeypatch):
@@ -205,20 +176,3 @@ def test_replays_take_turns_and_slow_kernels_fewer():
     assert order == ["quick", "slow"] * 4 + ["quick"] * 2  # one that is not counted, and a slow kernel has three turns
     assert [len(found[name].seconds) for name in ("quick", "slow")] == [5, 3]
     assert found["slow"].median == 0.4
-
-
-def test_problems_rotate_through_more_than_the_cache():
-    full = Problem(128, True, 512, "bf16")
-    assert full.shape == (32, 16, 512, 128)
-    assert full.operations == 4 * 32 * 16 * 512 * 512 * 128 / 2
-    assert contest.SETS * 3 * 2 * full.tokens * full.width > 400e6
-    assert [Problem(64, False, seq, "bf16").launches for seq in (512, 2048, 16384)] == [9, 3, 2]
-
-
-def test_the_ceilings_come_from_the_facts_beside(tmp_path):
-    file = tmp_path / "prefill.json"
-    assert timing.ceilings(None) == timing.ceilings(file) == {}
-    (tmp_path / "facts.json").write_text(
-        '{"rows": [{"what": "copy", "gb_s": 2400.5}, {"what": "bf16 product", "tflops": 640.25}, {"what": "other"}]}'
-    )
-    assert timing.ceilings(file) == {"copy": 2400.5, "bf16 product": 640.25}

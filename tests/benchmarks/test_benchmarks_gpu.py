@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import re
@@ -151,65 +150,6 @@ def test_a_part_with_rows_to_come_goes_on_behind_the_others(campaign: Callable[.
     assert (endless.ends["endless"].status, endless.ends["endless"].runs, endless.status) == ("unfinished", 1, 3)
 
 
-def test_the_command_and_the_commit_are_those_that_measured(campaign: Callable[..., Any]) -> None:
-    """Not those of the call that publishes; a second commit that measured is named beside the first."""
-    made = campaign(part("one"))
-    made.run(60)
-    for commit in ("def", "def", "abc", ""):  # the last one publishes
-        facts = made.facts | {"command": "python -m benchmarks.gpu --publish", "started": "later", "commit": commit}
-        made = type(made)(made.parts, made.folder, facts)
-        made.write()
-    assert "\n- started: today\n- command: python -m benchmarks.gpu\n- commit: abc, later def\n" in made.table()
-
-
-def test_damaged_files_lose_nothing_else(campaign: Callable[..., Any], capsys: pytest.CaptureFixture[str]) -> None:
-    parts = part("one"), part("two"), part("three", seconds=60)
-    campaign(*parts).run(60)
-    made = campaign(*parts)
-    made.file("one").write_text('{"rows": [{"num')
-    made.file("two").write_text('["of another kind"]')
-    (made.folder / "campaign.json").write_text("")
-    capsys.readouterr()
-    made = campaign(*parts)
-    made.run(60)
-    assert {name: rows(made, name) for name in made.ends} == {name: [0, 1, 2, 3] for name in made.ends}
-    assert made.status == 0
-    out = [line for line in capsys.readouterr().out.splitlines() if "put aside" in line]
-    assert out == [
-        f"{made.folder / 'campaign.json'} cannot be read (JSONDecodeError: Expecting value: line 1 column 1 (char 0)); "
-        "it is put aside as campaign.json.damaged",
-        f"{made.file('one')} cannot be read (JSONDecodeError: Unterminated string starting at: line 1 column 12 "
-        "(char 11)); it is put aside as one.json.damaged",
-        f"{made.file('two')} cannot be read (ValueError: there are no rows in it); it is put aside as two.json.damaged",
-    ]
-
-
-def test_rows_that_cannot_be_shown_lose_no_other_table(campaign: Callable[..., Any]) -> None:
-    made = campaign(part("tune"), part("facts"))
-    made.file("tune").write_text('{"rows": [{"kernel": "pipelined"}]}')
-    made.file("facts").write_text(
-        '{"rows": [{"what": "arch", "value": "sm_90"}], "missing": [{"what": "x", "why": "y"}]}'
-    )
-    text = made.table()
-    assert "\n\nThe rows in tune.json cannot be shown (KeyError: 'wrong').\n" in text
-    assert "| arch | sm_90 |\n\n- not here: x: y\n" in text
-
-
-@pytest.mark.rest
-def test_what_a_part_started_in_a_session_of_its_own_is_ended_too(campaign: Callable[..., Any]) -> None:
-    hang = (
-        "import subprocess; child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)'], "
-        "start_new_session=True); print(child.pid, flush=True); {}"
-    )
-    made = campaign(part("stuck", hang.format("child.wait()"), seconds=2.5), part("dead", hang.format("os.abort()")))
-    made.run(60)
-    assert {name: end.status for name, end in made.ends.items()} == {"stuck": "hung", "dead": "died"}
-    for name in made.ends:
-        process = int((made.folder / f"{name}.log").read_text().split()[0])
-        with contextlib.suppress(OSError):  # of a process that has ended there is nothing to be read
-            assert not Path(f"/proc/{process}/environ").read_bytes(), name
-
-
 def test_ctrl_c_leaves_nothing_running(campaign: Callable[..., Any]) -> None:
     made = campaign(part("slow", "print(os.getpid(), flush=True); time.sleep(60)"), part("after"))
 
@@ -241,12 +181,6 @@ def test_nothing_can_be_measured(campaign: Callable[..., Any]) -> None:
     made.run(60, say=said.append)
     assert {name: end.status for name, end in made.ends.items()} == {"first": "failed", "second": "waiting"}
     assert said[-1] == f"nothing can be measured here: see {made.folder}/first.log"
-
-
-def test_a_rehearsal_and_a_campaign_are_not_mixed(campaign: Callable[..., Any]) -> None:
-    campaign(part("one"), rehearsal=True).write()
-    with pytest.raises(ValueError, match="holds a rehearsal: give another folder with --out, or remove it"):
-        campaign(part("one"))
 
 
 def test_what_is_missing_is_a_failure_unless_it_may_be(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -309,24 +243,6 @@ def test_missing():
 """
 
 
-@pytest.mark.parametrize("jobs", [1, 2])
-def test_plugins_that_happen_to_be_installed_stop_no_test(
-    tests_part: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, jobs: int
-) -> None:
-    """pytest-benchmark, for one, warns about pytest-xdist, and warnings are errors here."""
-    installed = tmp_path / "installed"
-    (installed / "quarrelsome-1.0.dist-info").mkdir(parents=True)
-    (installed / "quarrelsome-1.0.dist-info" / "METADATA").write_text("Name: quarrelsome\nVersion: 1.0\n")
-    (installed / "quarrelsome-1.0.dist-info" / "entry_points.txt").write_text("[pytest11]\nquarrelsome = quarrelsome\n")
-    (installed / "quarrelsome.py").write_text("raise RuntimeError('not beside xdist')\n")
-    (tmp_path / "test_one.py").write_text("import pytest\n@pytest.mark.gpu\ndef test_one():\n    pass\n")
-    (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers = gpu: x\n")
-    monkeypatch.setenv("PYTHONPATH", str(installed))
-    monkeypatch.setattr(tests_part, "ROOT", tmp_path)
-    rows, _ = tests_part.run(["test_one.py"], [], jobs, 60)
-    assert [(row["test"], row["outcome"]) for row in rows] == [("test_one.py::test_one", "passed")]
-
-
 @pytest.mark.rest
 def test_a_fault_loses_no_other_test(tests_part: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two kernels are stopped; every test that was refused afterwards runs in a later round."""
@@ -362,14 +278,6 @@ def test_a_fault_loses_no_other_test(tests_part: ModuleType, tmp_path: Path, mon
         .splitlines()[2]
         .startswith("| tests/test_losing.py | 4 | 2 | 3 |")
     )
-
-
-def test_tests_that_do_not_start_are_no_success(tests_part: ModuleType, tmp_path: Path) -> None:
-    from benchmarks.gpu.record import Record
-
-    record = Record("tests")
-    tests_part.measure(record, ["tests/test_nowhere.py"], [], 1)
-    assert record.wrong[0].startswith("pytest gave no report: ") or "test_nowhere" in record.wrong[0]
 
 
 # -- publishing --------------------------------------------------------------------------------------------------------
@@ -408,20 +316,6 @@ def test_results_are_published_under_the_card(
     assert command.publish(made) == 2
 
 
-@pytest.mark.parametrize(
-    ("says", "shown"),
-    [
-        ("all four", "all four"),
-        ("goal, reached; " * 30, "goal, reached; " * 11 + "goal …"),
-        ("x" * 300, "x" * 178 + " …"),
-    ],
-)
-def test_long_sentences_are_cut_behind_a_word(campaign: Callable[..., Any], says: str, shown: str) -> None:
-    made = campaign(part("one"))
-    made.ends["one"].says = says
-    assert f"\n| one | waiting | 0 | {shown} |\n" in made.table()
-
-
 # -- what an image with torch has, and no more -------------------------------------------------------------------------
 
 ABSENT = (
@@ -439,19 +333,13 @@ sys.meta_path.insert(0, Absent())
 """
 
 
-def test_no_part_imports_widgets(tests_part: ModuleType) -> None:
+def test_parts_and_gpu_tests_import_no_widgets(tests_part: ModuleType) -> None:
     from benchmarks.gpu.parts import PARTS
 
     modules = sorted({part.command[2] for part in PARTS})
     assert len(modules) == 11
-    code = BLOCKED + "import importlib\nfor name in " + repr(modules) + ": importlib.import_module(name)"
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-
-
-def test_gpu_tests_import_no_widgets(tests_part: ModuleType) -> None:
     folders = ["tests", "tests/support", *{f"tests/{name.split('/')[0]}" for name in tests_part.FILES}]
-    names = ["conftest", *(name.split("/")[1] for name in tests_part.FILES)]
-    code = BLOCKED + f"sys.path[:0] = {folders}\nimport {', '.join(names)}"
+    modules += ["conftest", *(name.split("/")[1] for name in tests_part.FILES)]
+    code = f"{BLOCKED}sys.path[:0] = {folders}\nimport importlib\nfor name in {modules}: importlib.import_module(name)"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

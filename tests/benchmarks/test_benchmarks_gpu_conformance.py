@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import zlib
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -14,8 +13,7 @@ import numpy as np
 import pytest
 
 from benchmarks.gpu import conformance, form_programs
-from benchmarks.gpu.form_rules import difference, product_rule, rule_for
-from benchmarks.gpu.form_tensors import Tile
+from benchmarks.gpu.form_rules import difference, rule_for
 from benchmarks.gpu.record import Record
 from benchmarks.gpu.workers import Died, Worker
 from ptxlab.isa import form
@@ -76,33 +74,6 @@ def test_both_engines_agree_on_some_of_each_family(family: str) -> None:
     assert {form_programs.family_of(form(opcode).op) for opcode in SOME[family]} == {family}
 
 
-@pytest.mark.long
-def test_a_kernel_is_for_one_gpu_alone_only_where_a_form_wants_it() -> None:
-    questions = conformance.questions(90, "sm_90", "gpu", rehearse=False)
-    programs = [form_programs.build(question["opcodes"][:1]) for question in questions if "opcodes" in question]
-    assert {program.specific for program in programs} == {False, True}
-    for program in programs:
-        assert (".target sm_90a" in program.text) == program.specific == form(program.items[0].opcode).op.specific
-    for question in questions:
-        assert len({form(opcode).op.specific for opcode in question.get("opcodes", [])}) <= 1
-    later = [opcode for _, opcode in form_programs.forms(100, mixed=False)]
-    assert not [opcode for opcode in later if opcode.startswith("wgmma")]  # sm_100 does not have it
-
-
-@pytest.mark.long
-def test_the_operands_of_a_warpgroup_lie_in_all_ways() -> None:
-    """Every swizzle of both operands, both majors, a in registers, both signs, with and without what is added to."""
-    seen: Counter[str] = Counter()
-    for family, opcode in form_programs.forms(90, mixed=False):
-        if family == "warpgroups" and (".m64n8k" in opcode or "bf16" in opcode):
-            (item,) = form_programs.build([opcode]).items
-            seen.update(piece.strip() for about in {r[2].about for r in item.results} for piece in about.split(";"))
-    places = [f"K-major, swizzle {swizzle}" for swizzle in (0, 32, 64, 128)] + ["MN-major, swizzle 128", "registers"]
-    for place in [f"a: {x}" for x in places] + [f"b: {x}" for x in places[:-1]]:
-        assert any(piece.startswith(place) for piece in seen), place
-    assert {"a * b", "a * b + d", "signs (1, -1)", "signs (-1, 1)", "signs (1, 1)"} <= set(seen)
-
-
 ACTIVE = [
     x
     for name in ("warpgroups", "copies", "tensors", "clusters")
@@ -125,36 +96,6 @@ def test_a_program_sees_what_its_form_does(opcode: str) -> None:
     with_, without = (conformance.run(replace(program, text=text), "step") for text in (program.text, "\n".join(lines)))
     (item,) = program.items
     assert any((with_[row] != without[row]).any() for row, *_ in item.results)
-
-
-def test_what_goes_from_a_block_to_its_cluster_is_launched_with_one() -> None:
-    """With the addresses of the block itself, and with those that `mapa` gives for it."""
-    seen = set()
-    for family, opcode in form_programs.forms(90, mixed=False):
-        if family == "copies" and "L2::cache_hint" not in opcode:
-            program = form_programs.build([opcode])
-            inside = "shared::cluster.shared::cta" in opcode or opcode.startswith(("st.async", "red.async"))
-            assert program.blocks == 1 + inside, opcode
-            assert ("LAST:" in program.text) == inside
-            seen.add((inside, "mapa" in program.text))
-    assert seen == {(False, False), (True, False), (True, True)}
-
-
-@pytest.mark.long
-def test_tiles_begin_where_an_h100_takes_them() -> None:
-    """At multiples of 16 bytes; before the tensor, where they are loaded and prefetched, but never where they are
-    stored."""
-    before = Counter[str]()
-    for family, opcode in form_programs.forms(90, mixed=False):
-        found = form(opcode)
-        if family != "tensors" or not found.dim:
-            continue
-        stored = "bulk_group" in opcode
-        for swizzle in (0, 128):
-            tile = Tile(found, swizzle, np.random.default_rng(zlib.crc32(f"{opcode} {swizzle}".encode())))
-            assert tile.place[0] * tile.array.itemsize % 16 == 0, opcode
-            before["stored" if stored else "others"] += min(tile.place) < 0
-    assert before["stored"] == 0 < before["others"]
 
 
 def test_what_is_refused_is_found_by_halving() -> None:
@@ -220,18 +161,6 @@ def test_a_form_that_stops_the_gpu_loses_no_other(tmp_path: Path, monkeypatch: p
     assert conformance.counts(again.rows) == Counter(equal=5, stopped=1)
 
 
-def test_rows_of_a_program_that_was_not_finished_are_made_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    record = Record("conformance", tmp_path / "found.json")
-    record.add(chunk="test", form="add.u32", verdict="refused", says="half of a program")
-    lists: dict[str, Any] = {name: [] for name in ("close", "open", "differ")}
-    answer = {"refused": {}, "equal": ["add.u32"], "also": {}, **lists}
-    monkeypatch.setattr(Worker, "ask", lambda self, question: answer)
-    conformance.compare(record, [asked(["add.u32"])], 1)
-    assert [row["verdict"] for row in record.rows] == ["compared", ""]
-
-
 @pytest.mark.long
 def test_children_compare() -> None:
     """With real children: forms, and a program with a known result."""
@@ -254,65 +183,27 @@ def test_children_compare() -> None:
 @pytest.mark.long
 def test_every_executed_entry_is_in_a_family_or_has_a_reason() -> None:
     without = {entry.name for entry in form_programs.all_ops() if entry.executed and not form_programs.family_of(entry)}
-    assert without == {
-        "mov",
-        "bra",
-        "brx",
-        "call",
-        "ret",
-        "exit",
-        "trap",
-        "brkpt",
-        "multimem",
-        "alloca",
-        "stacksave",
-        "stackrestore",
-    }
+    assert without == {*"mov bra brx call ret exit trap brkpt multimem alloca stacksave stackrestore".split()}
 
 
-def test_programs_whose_order_is_open_exist() -> None:
-    assert {*conformance.OPEN_PROGRAMS, *conformance.OPEN_WORDS} <= set(conformance.corpus.module("engine_cases").CASES)
-
-
-def test_a_program_that_is_refused_has_one_row(tmp_path: Path) -> None:
-    record = Record("conformance", tmp_path / "found.json")
-    question = {"chunk": "program: x", "program": "x", "device": "gpu", "arch": "sm_90"}
-    assert conformance.note(record, question, {"refused": {"program 'x'": "the assembler: no"}}) == []
-    assert conformance.note(record, question, {"forms": [], "lanes": [{"word": 3, "gpu": 1, "cpu": 2}]}) == []
-    assert [row["verdict"] for row in record.rows] == ["refused", "differs"]
-    assert record.wrong == ["program 'x': word 3 is 1, not 2"]
-
-
-def test_an_open_order_is_no_excuse_for_a_result_that_was_not_written(tmp_path: Path) -> None:
-    """What PTX leaves open may come out otherwise, but not as it was before the launch."""
-    record, name = Record("conformance", tmp_path / "found.json"), "a lock within a warp"
+@pytest.mark.parametrize(
+    ("name", "words", "untouched", "verdict"),
+    [
+        ("a guarded shuffle that waits", (21,), False, "open"),  # one word of its results is open
+        ("a guarded shuffle that waits", (20,), False, "differs"),
+        ("a guarded shuffle that waits", (21, 22), False, "differs"),
+        ("a lock within a warp", (0,), False, "open"),
+        ("a lock within a warp", (0,), True, "differs"),  # but a result that was not written is wrong
+    ],
+)
+def test_what_ptx_leaves_open_may_differ(name: str, words: tuple[int, ...], untouched: bool, verdict: str) -> None:
+    record = Record("conformance")
     question = {"chunk": f"program: {name}", "program": name, "device": "gpu", "arch": "sm_90"}
-    lanes = [{"word": 0, "gpu": 0, "cpu": 32}]
-    for untouched in (False, True):
-        conformance.note(record, question, {"forms": [], "lanes": lanes, "untouched": untouched})
-    assert [row["verdict"] for row in record.rows] == ["open", "differs"]
-    assert record.wrong == ["program 'a lock within a warp': word 0 is 0, not 32"]
-
-
-def test_a_product_that_is_all_wrong_has_one_short_row() -> None:
-    """Thousands of numbers: the row tells of a few, of how many there are, and of how the operands lay."""
-    opcode = "wgmma.mma_async.sync.aligned.m64n64k32.s32.s8.s8"
-    program = form_programs.build([opcode])
-    own = conformance.run(program, "cpu")
-    (one,) = conformance.compared(program, own, own ^ np.uint64(1))["differ"]
-    assert (len(one["lanes"]), one["results"], one["of"]) == (conformance.KEPT, 128, 128)
-    assert [lane["result"] for lane in one["lanes"]][::4] == [0, 1, 2, 3, 4, 5]
-    assert one["tolerance"].startswith("bit for bit; whole numbers; a: ")
-
-
-def test_one_word_may_be_open(tmp_path: Path) -> None:
-    record, name = Record("conformance", tmp_path / "found.json"), "a guarded shuffle that waits"
-    question = {"chunk": f"program: {name}", "program": name, "device": "gpu", "arch": "sm_90"}
-    for words in ((21,), (20,), (21, 22)):
-        lanes = [{"word": k, "gpu": 0, "cpu": k ^ 16} for k in words]
-        conformance.note(record, question, {"forms": [], "lanes": lanes})
-    assert [row["verdict"] for row in record.rows] == ["open", "differs", "differs"]
-    assert record.wrong == [f"program {name!r}: word 20 is 0, not 4", f"program {name!r}: word 21 is 0, not 5"]
+    lanes = [{"word": word, "gpu": 0, "cpu": word ^ 16} for word in words]
+    conformance.note(record, question, {"forms": [], "lanes": lanes, "untouched": untouched})
+    assert [row["verdict"] for row in record.rows] == [verdict]
+    said = f"program {name!r}: word {words[0]} is 0, not {words[0] ^ 16}"
+    assert record.wrong == [said] * (verdict == "differs")
 
 
 def bits(*values: float) -> Any:
@@ -339,19 +230,10 @@ def test_bounds(opcode: str, inputs: list[float], a: float, b: float, wrong: boo
     assert bool(found.wrong) == wrong
 
 
-def test_only_8_bit_floats_of_a_warpgroup_have_a_wider_bound() -> None:
-    one, none = np.ones(1), np.zeros(1)
-    for kinds, bits in ((("f32", "e4m3"), -13), (("f32", "e5m2"), -13), (("f32", "f16"), -22), (("f16", "e4m3"), -9)):
-        allowed = product_rule(32, kinds[0], one, kinds[1]).allowed
-        assert allowed is not None
-        assert allowed(none, none, []) == 33 * 2.0**bits
-
-
 def test_division_by_zero_is_open() -> None:
-    rule = rule_for(form("div.u32"))
     a, b = np.array([5, 5], np.uint64), np.array([6, 6], np.uint64)
-    found = difference(rule, "u32", a, b, [np.array([9, 9], np.uint64), np.array([0, 2], np.uint64)], a == b)
-    assert found.wrong == [1]
+    inputs = [np.array([9, 9], np.uint64), np.array([0, 2], np.uint64)]
+    assert difference(rule_for(form("div.u32")), "u32", a, b, inputs, a == b).wrong == [1]
 
 
 def test_a_form_without_a_bound_is_an_error() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import stat
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -168,39 +167,4 @@ def test_the_table_says_how_much_better_the_best_is() -> None:
     assert text.splitlines()[8:] == ["", "- wrong: error 1"]
 
 
-def test_a_default_alone_is_not_the_best_of_any() -> None:
-    """As when the time was up behind it."""
-    assert tune.summary([row(2000.0, True)]) == (
-        "1 choices timed; the default is within 2 % of the best for 0 of 0 problems"
-    )
-    assert "2 splits, 1 warp, 3 stages" in tune.chosen_words(
-        {"kernel": "decode_gqa", "splits": 2, "warps": 1, "stages": 3}
-    )
-
-
-def test_choices_that_are_wrong_say_nothing_about_the_default() -> None:
-    """As with kernels that write nothing: no time, no comparison, and what is wrong in the table."""
-    rows = [row(10.0, True, tile_kv=64, wrong="error nan"), row(5.0, tile_kv=32, wrong="error 1")]
-    assert tune.summary(rows) == "0 choices timed; the default is within 2 % of the best for 0 of 0 problems"
-    assert tune.table({"rows": rows}).endswith("\n- wrong: error nan\n- wrong: error 1")
-
-
 # -- all of them, on a stand-in for a GPU ------------------------------------------------------------------------------
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("part", ["conformance", "programs", "tune", "counters", "sanitizer", "explain"])
-def test_a_rehearsal(part: str, tmp_path: Path) -> None:
-    """Every part goes through on the CPU machine behind a CUDA driver; tools that are missing are left out."""
-    stand_in = pytest.importorskip("stand_in")
-    if reason := stand_in.unavailable():
-        pytest.skip(reason)
-    path = tmp_path / "found.json"
-    command = [sys.executable, "-m", f"benchmarks.gpu.{part}", "--rehearse", "--seconds", "300", "--json", str(path)]
-    done = subprocess.run(
-        command, capture_output=True, text=True, cwd=Path(__file__).parents[2], env=stand_in.environment()
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    found = json.loads(path.read_text())
-    assert found["rehearsal"]
-    assert found["rows"] or found["missing"]

@@ -70,9 +70,6 @@ with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as target:
         if word == "begin" and name in {stopped!r}:
             target.kill()
             break
-        if line.strip() in {stuck!r}:
-            import time
-            time.sleep(60)
 sys.exit(target.returncode)
 """
 
@@ -80,7 +77,7 @@ sys.exit(target.returncode)
 def fake(folder: Path, **options: object) -> list[str]:
     """The command of a stand-in for the tool."""
     path = folder / sanitizer.TOOL
-    given = {"broken": (), "reported": (), "stopped": (), "stuck": ()} | options
+    given = {"broken": (), "reported": (), "stopped": ()} | options
     path.write_text(FAKE.format(python=sys.executable, **given))
     path.chmod(path.stat().st_mode | stat.S_IXUSR)
     return [str(path)]
@@ -89,24 +86,6 @@ def fake(folder: Path, **options: object) -> list[str]:
 def numbers(*names: str) -> list[int]:
     every = list(sanitizer_bugs.bugs())
     return [every.index(name) for name in names]
-
-
-@pytest.mark.rest
-@pytest.mark.long
-def test_it_goes_on_behind_a_fault_and_behind_what_hangs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A wrong access stops the process; the kernels behind it run all the same."""
-    first, second = numbers("memory: a null pointer", "memory: a store behind shared memory")
-    names = sanitizer.names_of([first, second])
-    assert names == [f"fixed_{first:03}", f"fixed_{second:03}", f"bug_{first:03}", f"bug_{second:03}"]
-    monkeypatch.setattr(sanitizer, "NEXT", 2.0)
-    tool = fake(tmp_path, reported=(names[2],), stuck=(f"begin {names[0]}",))
-    session = sanitizer.watch("memcheck", names, "step", tool, lambda: False)
-    assert session.broken == ""
-    assert session.ended[names[0]] == "no end within 2 s"
-    assert session.ended[names[1]] == "ok"
-    assert session.ended[names[2]].startswith("fault: ")
-    assert session.ended[names[3]].startswith("fault: ")
-    assert session.said == {names[2]: ["Invalid __global__ read of size 4 bytes"]}
 
 
 @pytest.mark.rest
@@ -145,36 +124,6 @@ def test_a_twin_that_only_the_tool_stops_is_its_false_report(
     assert (row["twin_ended"], row["twin_native"]) == ("the process ended in it", "ok")
     assert (row["wrong"] == "") is said
     assert ("false report (and stops it): Invalid" in sanitizer.table({"rows": record.rows})) is said
-
-
-def test_a_twin_that_the_gpu_stops_is_wrong() -> None:
-    (number,) = numbers("memory: a null pointer")
-    record, names = Record("sanitizer"), [f"bug_{number:03}", f"fixed_{number:03}"]
-    fine, stopped = (sanitizer.Session({}, dict.fromkeys(names, end)) for end in ("ok", "fault: a trap"))
-    sanitizer.note(record, number, fine, stopped)
-    assert record.wrong == ["memory: a null pointer: the repaired twin did not run: fault: a trap"]
-
-
-def test_without_a_tool_kernels_have_less_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    seen = []
-    monkeypatch.setattr(sanitizer, "lines_of", lambda *given: seen.append(given) or iter(()))
-    for tool in (["tool"], []):
-        assert sanitizer.watch("memcheck", ["fixed_001"], "step", tool, lambda: False).broken
-    assert [(command[0], first, then) for command, first, then in seen] == [
-        ("tool", sanitizer.FIRST, sanitizer.NEXT),
-        (sys.executable, sanitizer.FIRST, sanitizer.ALONE),
-    ]
-
-
-def test_a_tool_that_does_not_work_is_missing(tmp_path: Path) -> None:
-    record = Record("sanitizer", tmp_path / "found.json")
-    tool = fake(tmp_path, broken=("memcheck", "initcheck", "racecheck", "synccheck"))
-    sanitizer.measure(record, tool, "step", True, 4)
-    why = "========= COMPUTE-SANITIZER / ========= Error: Target application failed to initialize"
-    assert sorted(record.wrong) == sorted(
-        f"missing: compute-sanitizer --tool {check}: {why}"
-        for check in ("memcheck", "initcheck", "racecheck", "synccheck")
-    )
 
 
 @pytest.mark.long

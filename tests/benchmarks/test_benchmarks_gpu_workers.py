@@ -54,17 +54,6 @@ def test_a_child_is_ended_when_it_hangs_or_says_so() -> None:
     worker.said.close()
 
 
-def test_questions_may_follow_from_answers() -> None:
-    with Workers(COMMAND, count=1, limit=20) as workers:
-        workers.put([1, 2])
-        seen = []
-        for question, answer in workers:
-            seen.append(answer["said"])
-            if len(question) > 1:
-                workers.put(question[:1])
-    assert seen == [[1, 2], [1]]
-
-
 # -- CUDA programs -----------------------------------------------------------------------------------------------------
 
 
@@ -85,11 +74,3 @@ def test_programs_have_rows_and_what_stops_is_wrong(tmp_path: Path, monkeypatch:
     text = programs.table(json.loads((tmp_path / "found.json").read_text()))
     assert text.startswith("CUDA C++ programs against numpy: step: 1 ok; cpu: 1 ok; gpu: 1 stopped.")
     assert "| fft | -O3 | gpu | stopped: it ended with SIGSEGV |" in text
-
-
-def test_every_program_is_asked_for() -> None:
-    asked = programs.questions("gpu", False)
-    cuda = programs.corpus.module("cuda_programs")
-    assert {one["program"] for one in asked} == set(cuda.PROGRAMS)
-    assert len(asked) == 4 * len(cuda.PROGRAMS)
-    assert len(programs.questions("gpu", True)) == 2 * len(programs.REHEARSED)

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-
 import pytest
 
 from benchmarks import modelling
@@ -28,15 +25,3 @@ def test_the_model_is_of_the_gpu_that_was_measured() -> None:
     assert float(cells[5]) in (1.0, 1.25)
     least, median, most = map(float, cells[6].split(", "))
     assert 0 < least <= median <= most
-
-
-def test_it_reads_what_a_campaign_has_left(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr("sys.argv", ["modelling", str(tmp_path)])
-    with pytest.raises(SystemExit):
-        modelling.main()
-    assert f"{tmp_path} has no times of the part tune: run  python -m benchmarks.gpu" in capsys.readouterr().err
-    (tmp_path / "tune.json").write_text(json.dumps({"rows": [{"us": 2.0}]}))
-    modelling.main()
-    assert capsys.readouterr().out.startswith("| D | mask | S |")

@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 import stand_in
 
-from benchmarks.gpu.record import DONE, UNFINISHED, UNUSABLE, WRONG
-from ptxlab import gpu
+from benchmarks.gpu.record import UNFINISHED, WRONG
 
 ROOT = Path(__file__).resolve().parents[2]
 pytestmark = [
@@ -27,37 +26,6 @@ def part(name, *options, **environment):
     command = [sys.executable, "-m", f"benchmarks.gpu.{name}", *map(str, options)]
     given = stand_in.environment(**environment)
     return subprocess.run(command, capture_output=True, text=True, timeout=900, cwd=ROOT, env=given)
-
-
-@pytest.mark.parametrize(
-    ("name", "kernels"),
-    [
-        ("prefill", {"hopper", "wgmma", "pipelined", "swizzle", "mma"}),
-        ("ladder", {"hopper", "wgmma", "pipelined", "swizzle", "mma", "wmma", "tiled2d", "tiled", "scalar"}),
-        ("decode", {"copy", "decode_gqa", "decode", "decode_multiwarp", "decode_split", "decode_paged"}),
-    ],
-)
-def test_a_rehearsal(name, kernels, tmp_path):
-    file = tmp_path / f"{name}.json"
-    done = part(name, "--rehearse", "--json", file)
-    assert done.returncode == DONE, done.stdout + done.stderr
-    found = json.loads(file.read_text(encoding="utf-8"))
-    rows = [row for row in found["rows"] if row["kernel"] != "Triton"]  # of sm_90, which the CPU machine has not
-    assert {row["kernel"] for row in rows} == kernels
-    assert not any(row["wrong"] for row in rows)
-    assert all(row["seconds"] > 0 for row in rows if row["kernel"] != "copy")
-    assert any(one["what"] == "torch" for one in found["missing"])
-
-
-def test_without_torch_the_campaign_is_not_whole(tmp_path):
-    """Not in a rehearsal, where what is missing is no failure: here all is measured, so nothing is left to do."""
-    file = tmp_path / "decode.json"
-    assert part("decode", "--rehearse", "--json", file).returncode == DONE
-    kept = json.loads(file.read_text(encoding="utf-8"))
-    done = part("decode", "--seconds", "0", "--json", file)
-    assert done.returncode == UNFINISHED
-    assert "wrong: missing: torch: not installed: pip install torch" in done.stdout.splitlines()
-    assert json.loads(file.read_text(encoding="utf-8"))["rows"] == kept["rows"]
 
 
 @pytest.mark.parametrize(
@@ -84,18 +52,6 @@ def test_a_kernel_that_the_gpu_stops_is_wrong_and_the_next_run_goes_on(option, s
     assert (found["left"], len([row for row in found["rows"] if row["kernel"] != "Triton"])) == (0, 12)
 
 
-def test_memory_that_the_gpu_has_not_ends_no_part(tmp_path):
-    file = tmp_path / "decode.json"
-    done = part("decode", "--rehearse", "--json", file, memory=10**6)
-    assert done.returncode == WRONG, done.stdout + done.stderr
-    found = json.loads(file.read_text(encoding="utf-8"))
-    assert found["wrong"][0] == (
-        "the copy: LaunchError: 1048576 bytes: the GPU has not enough free memory (CUDA_ERROR_OUT_OF_MEMORY)"
-    )
-    assert found["left"] == 0
-    assert "- wrong: the copy: LaunchError: 1048576 bytes: " in done.stdout
-
-
 def test_facts_of_a_gpu_that_stops_the_first_kernel(tmp_path):
     file = tmp_path / "facts.json"
     done = part("facts", "--rehearse", "--json", file, fail="saxpy")
@@ -104,14 +60,3 @@ def test_facts_of_a_gpu_that_stops_the_first_kernel(tmp_path):
     assert rows["arch"] == "sm_90"
     assert rows["saxpy"] == "DeviceFault: gpu: an access outside every allocation (CUDA_ERROR_ILLEGAL_ADDRESS)"
     assert rows["copy"].startswith("UnavailableError: saxpy was stopped by the GPU")
-
-
-@pytest.mark.skipif(gpu.available(), reason="there is a GPU")
-@pytest.mark.parametrize("name", ["prefill", "ladder", "decode"])
-def test_without_a_gpu_a_part_cannot_be_used(name):
-    done = subprocess.run(
-        [sys.executable, "-m", f"benchmarks.gpu.{name}"], capture_output=True, text=True, timeout=600, cwd=ROOT
-    )
-    assert (done.returncode, done.stderr) == (UNUSABLE, "")
-    assert "wrong: missing: GPU: " in done.stdout
-    assert " (--device cpu shows that it all runs)" in done.stdout

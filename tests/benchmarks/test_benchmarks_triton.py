@@ -7,7 +7,7 @@ import pytest
 
 import ptxlab as pl
 from benchmarks.gpu import prefill
-from benchmarks.gpu.contest import Inputs, Place, Problem, contest
+from benchmarks.gpu.contest import Problem, contest
 from benchmarks.gpu.memory import NUMPY
 from benchmarks.gpu.record import Record
 from ptxlab import reference
@@ -61,24 +61,3 @@ def test_the_best_tiles_are_kept(monkeypatch):
     assert tried == [both, both, [f"Triton {best}"]]
     assert record.rows[2]["tiles"] == best
     assert [row["kernel"] for row in record.rows] == ["Triton"] * 3
-
-
-def test_a_wrong_size_makes_triton_wrong(monkeypatch):
-    """Not the best of the others: whoever reads the table must know."""
-    problem = Problem(64, True, 64, "bf16", 64, 64, most=2)
-    inputs, place = Inputs(64 * 64, "cpu", None), Place.of("cpu")
-    good, bad = Tiles(32, 32, 4, 2), Tiles(64, 64, 4, 2)
-
-    def planted():
-        made = triton_attention.prepare(bad, problem, inputs, place)
-        made.steps.pop()
-        return made
-
-    prepared = {
-        f"Triton {good}": lambda: triton_attention.prepare(good, problem, inputs, place),
-        f"Triton {bad}": planted,
-    }
-    found = contest(prepared, inputs.answers(problem), rounds=1, warm=0.0)
-    team = prefill.Contest(Record("prefill", rehearsal=True), "cpu", 64 * 64)
-    (row,) = team.rows(problem, found, None)
-    assert row["wrong"] == "Triton, bf16, D 64, causal, S 64: 4160 elements of the output were not written"

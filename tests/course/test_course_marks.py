@@ -4,6 +4,7 @@ an exercise offers gets all."""
 from __future__ import annotations
 
 import ast
+import functools
 import itertools
 from collections.abc import Callable
 from typing import Any
@@ -48,8 +49,9 @@ def fixed(asked: Callable[[int], list[str]]) -> list[str]:
 
 
 def growing(cases: list[str]) -> list[set[str]]:
-    """More and more of the cases: from the first on, and from the last on."""
-    return [set(way[:count]) for way in (cases, cases[::-1]) for count in range(len(cases) + 1)]
+    """More and more of the cases, in four steps at most: from the first on, and from the last on."""
+    counts = sorted({0, min(1, len(cases)), len(cases) // 2, len(cases)})
+    return [set(way[:count]) for way in (cases, cases[::-1]) for count in counts]
 
 
 def grows(marks: list[float]) -> bool:
@@ -61,6 +63,7 @@ def grows(marks: list[float]) -> bool:
 # -- functions ---------------------------------------------------------------------------------------------------------
 
 
+@functools.cache
 def questions(name: str, seed: int = SEED) -> dict[str, Any]:
     """What a function is asked, and what it should say."""
     solution, found = answers.run(EXERCISES[name], EXERCISES[name].solution), {}
@@ -73,18 +76,18 @@ def questions(name: str, seed: int = SEED) -> dict[str, Any]:
     return found
 
 
-@pytest.mark.sweep(5)
+@pytest.mark.sweep(10)
+@pytest.mark.parametrize("wrong", [None, -12345])
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_more_right_predictions_never_get_less(name: str) -> None:
+def test_more_right_predictions_never_get_less(name: str, wrong: int | None) -> None:
     solution = answers.run(EXERCISES[name], EXERCISES[name].solution)
     cases = fixed(lambda seed: list(questions(name, seed)))
-    for wrong in (None, -12345):
-        marks = [
-            mark(name, lambda *args, known=known, wrong=wrong: solution(*args) if repr(args) in known else wrong)
-            for known in growing(cases)
-        ]
-        assert grows(marks), marks
-        assert marks[len(cases)] > marks[1], "all are worth more than one"
+    marks = [
+        mark(name, lambda *args, known=known: solution(*args) if repr(args) in known else wrong)
+        for known in growing(cases)
+    ]
+    assert grows(marks), marks
+    assert marks[-1] > marks[1], "all are worth more than one"
 
 
 @pytest.mark.sweep(5)
@@ -133,7 +136,7 @@ def rescales(*, rule: str, first: bool = True) -> Callable[[list[float]], list[i
     return shrinks
 
 
-@pytest.mark.parametrize("seed", [1, 2, 84231])
+@pytest.mark.parametrize("seed", [1, 84231])
 def test_a_rule_counts_more_than_a_guess(seed: int) -> None:
     guesses = [lambda scores: [], lambda scores: [0], lambda scores: [0, 3, 5], lambda scores: list(range(len(scores)))]
     assert [mark("01-predict", guess, seed) for guess in guesses] == [0.0] * 4
@@ -192,7 +195,7 @@ def test_more_right_results_never_get_less(name: str, partly: Callable[..., tupl
     cases = fixed(lambda seed: partly(name, seed=seed)[1])
     marks = [partly(name, known)[0] for known in growing(cases)]
     assert grows(marks), marks
-    assert marks[len(cases)] >= 0.5
+    assert marks[-1] >= 0.5
     for value in (0.0, 1.0, -np.inf):
         assert partly(name, set(), value)[0] == 0.0, value
 
@@ -221,7 +224,7 @@ TURNS = EXERCISES["13-turns"].solution
 SYNC = '    k.op("bar.warp.sync", -1)\n'
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", [0, 3])
 def test_turns_without_a_meeting_of_the_warp_lose_marks(seed: int) -> None:
     before, between, after = TURNS.split(SYNC)
     for code in (before + between + SYNC + after, before + SYNC + between + after):

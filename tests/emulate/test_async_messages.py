@@ -15,41 +15,32 @@ import ptxlab as pl
 MBARRIER_FIRST = "first comes a wait for the mbarrier that counts its bytes"
 GROUP_FIRST = "first comes cp.async.bulk.commit_group and wait_group.read, by the thread that started it"
 SAYS = {
-    "proxy: nobody fences": (
+    "proxy: nobody fences":
         "a bulk copy reads what a thread has stored, and no fence makes it seen by the async proxy; write "
-        "fence.proxy.async; after the stores, before the barrier"
-    ),
+        "fence.proxy.async; after the stores, before the barrier",
     "bulk copy: read before the wait": f"a thread reads what a bulk copy is still moving: {MBARRIER_FIRST}",
-    "bulk copy: two copies to one place": (
-        f"a bulk copy overwrites what another bulk copy is still moving: {MBARRIER_FIRST}"
-    ),
+    "bulk copy: two copies to one place":
+        f"a bulk copy overwrites what another bulk copy is still moving: {MBARRIER_FIRST}",
     "bulk copy: the source is overwritten": f"a thread overwrites what a bulk copy is still moving: {GROUP_FIRST}",
-    "bulk copy: a copy overwrites what another one still reads": (
-        f"a bulk copy overwrites what another bulk copy is still moving: {GROUP_FIRST}"
-    ),
+    "bulk copy: a copy overwrites what another one still reads":
+        f"a bulk copy overwrites what another bulk copy is still moving: {GROUP_FIRST}",
     "bulk copy: the block ends": f"the block ends while a bulk copy still reads its shared memory: {GROUP_FIRST}",
-    "bulk copy: the block ends before a copy has come": (
-        f"the block ends while a bulk copy still writes to its shared memory: {MBARRIER_FIRST}"
-    ),
-    "bulk copy: a stage is given back before the product is done": (
+    "bulk copy: the block ends before a copy has come":
+        f"the block ends while a bulk copy still writes to its shared memory: {MBARRIER_FIRST}",
+    "bulk copy: a stage is given back before the product is done":
         "a bulk copy overwrites a tile that a wgmma in flight reads; the warps that multiply execute "
-        "wgmma.wait_group.sync.aligned 0; before the barrier in front of the copy"
-    ),
-    "bytes: K is announced and V is not": (
+        "wgmma.wait_group.sync.aligned 0; before the barrier in front of the copy",
+    "bytes: K is announced and V is not":
         "the phase ends before this copy is there: expect_tx has announced fewer bytes than are copied, or this copy "
-        "was not counted; announce the bytes of all copies of the phase"
-    ),
-    "bytes: copies that nobody announces": (
+        "was not counted; announce the bytes of all copies of the phase",
+    "bytes: copies that nobody announces":
         "copies bring 256 bytes that no expect_tx announces, and they count for a phase that does not wait for them; "
-        "announce what is copied"
-    ),
-    "bytes: more than an mbarrier counts": (
-        "the bytes that a phase waits for leave the range of an mbarrier, -1048575 to 1048575"
-    ),
-    "bytes: made invalid before the copy is there": (
-        "an mbarrier is made invalid while a bulk copy that reports to it is in flight"
-    ),
-}
+        "announce what is copied",
+    "bytes: more than an mbarrier counts":
+        "the bytes that a phase waits for leave the range of an mbarrier, -1048575 to 1048575",
+    "bytes: made invalid before the copy is there":
+        "an mbarrier is made invalid while a bulk copy that reports to it is in flight",
+}  # fmt: skip
 
 
 def findings(name: str, device: str) -> list[str]:

@@ -108,7 +108,7 @@ def test_warps_at_two_barriers_in_words(device: str) -> None:
         f"""synccheck: the warps of a block have arrived at two different barrier instructions: all threads of a block \
 must execute the same ones, in a loop also as often; a barrier of some warps needs a thread count, as in bar.sync 1, 64
   at:     block (0, 0, 0), thread (32, 0, 0) (warp 1, lane 0) arrives at the barrier
-            line {in_loop}: bar.sync 0; //1
+            line {in_loop}: ROUND: bar.sync 0; //1
   and:    block (0, 0, 0), thread (0, 0, 0) (warp 0, lane 0) arrives at the barrier
             line {behind}: bar.sync 0; //2"""
     ]
@@ -127,7 +127,7 @@ def test_a_warp_that_exits_too_early_in_words(device: str) -> None:
 def test_two_places_with_one_count_are_no_finding(device: str) -> None:
     planted = BUGS["barrier: warps disagree on the count"]
     agree = replace(planted, body=planted.body.replace("bar.sync 1, 32", "bar.sync 1, 64"))
-    assert agree.text(False).count("    bar.sync 1, 64;") == 2
+    assert agree.text(False).count("bar.sync 1, 64;") == 2
     run, _ = agree.run(device, False, ("synccheck",))
     assert run.findings == []
 
@@ -152,19 +152,14 @@ def test_a_ticket_taken_too_early_in_words(device: str) -> None:
 TWO_LANES = {
     "all read, the first writes": ("ld.shared.u32 %r6, [tile];\n @%p1 st.shared.u32 [tile], 5;", "WAR", {(0, 1)}),
     "the first reads, all write": ("@%p1 ld.shared.u32 %r6, [tile];\n st.shared.u32 [tile], 5;", "WAR", {(1, 0)}),
-    "upper lanes read, one of them writes": (
-        "@!%p4 ld.shared.u32 %r6, [tile];\n setp.eq.u32 %p6, %r1, 16;\n @%p6 st.shared.u32 [tile], 5;",
-        "WAR",
-        {(16, 17)},
-    ),
-    "the last two read, one of them writes": (
-        "setp.gt.u32 %p6, %r1, 29;\n @%p6 ld.shared.u32 %r6, [tile];\n setp.eq.u32 %p6, %r1, 30;\n"
-        "@%p6 st.shared.u32 [tile], 5;",
-        "WAR",
-        {(30, 31)},
-    ),
+    "upper lanes read, one of them writes":
+        ("@!%p4 ld.shared.u32 %r6, [tile];\n setp.eq.u32 %p6, %r1, 16;\n @%p6 st.shared.u32 [tile], 5;", "WAR",
+         {(16, 17)}),
+    "the last two read, one of them writes":
+        ("setp.gt.u32 %p6, %r1, 29;\n @%p6 ld.shared.u32 %r6, [tile];\n setp.eq.u32 %p6, %r1, 30;\n"
+         "@%p6 st.shared.u32 [tile], 5;", "WAR", {(30, 31)}),
     "the first writes, all read": ("@%p1 st.shared.u32 [tile], 5;\n ld.shared.u32 %r6, [tile];", "RAW", {(1, 0)}),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("device", DEVICES)

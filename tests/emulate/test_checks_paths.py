@@ -8,20 +8,14 @@ from emulate_programs import ENGINES, kernel, run
 
 TILE = ".shared .align 16 .b8 tile[4096];"
 COPY = """
-    mul.wide.u32 %rd5, %r1, 4;
-    add.u64 %rd6, %rd2, %rd5;
-    mov.u32 %r10, tile;
+    mul.wide.u32 %rd5, %r1, 4; add.u64 %rd6, %rd2, %rd5; mov.u32 %r10, tile;
     mad.lo.u32 %r10, %r1, 4, %r10;
     cp.async.ca.shared.global [%r10], [%rd6], 4;
 """
 WAIT = "    cp.async.wait_all;\n    bar.warp.sync -1;\n"
 GENERIC = """
-    mov.u64 %rd7, tile;
-    cvta.shared.u64 %rd7, %rd7;
-    add.u64 %rd8, %rd7, %rd5;
-    setp.lt.u32 %p1, %r1, 16;
-    mul.wide.u32 %rd9, %r1, 60;
-    and.b64 %rd9, %rd9, 124;
+    mov.u64 %rd7, tile; cvta.shared.u64 %rd7, %rd7; add.u64 %rd8, %rd7, %rd5;
+    setp.lt.u32 %p1, %r1, 16; mul.wide.u32 %rd9, %r1, 60; and.b64 %rd9, %rd9, 124;
     add.u64 %rd9, %rd7, %rd9;
 """
 ACCESSES = {
@@ -54,16 +48,14 @@ EXCHANGES = {
     "bar.warp": "bar.warp.sync MASK;",
 }
 EXITED = """
-    setp.lt.u32 %p1, %r1, 16;
-    @%p1 bra LOW;
+    setp.lt.u32 %p1, %r1, 16; @%p1 bra LOW;
     exit;
 LOW:
     LINE
     st.global.u32 [%rd3], %r6;
 """
 LATER = """
-    setp.lt.u32 %p1, %r1, 16;
-    @!%p1 bra END;
+    setp.lt.u32 %p1, %r1, 16; @!%p1 bra END;
     LINE
     st.global.u32 [%rd3], %r6;
 END:
@@ -90,8 +82,7 @@ def test_a_shuffle_from_a_lane_that_leaves_while_the_others_wait(engine: str) ->
 @pytest.mark.parametrize("engine", ENGINES)
 def test_lanes_that_synchronize_at_two_instructions_are_each_checked(engine: str) -> None:
     body = """
-    setp.lt.u32 %p1, %r1, 16;
-    @!%p1 bra HIGH;
+    setp.lt.u32 %p1, %r1, 16; @!%p1 bra HIGH;
     shfl.sync.bfly.b32 %r6, %r1, 16, 31, 0xffffffff;
     bra END;
 HIGH:

@@ -16,7 +16,7 @@ BARRIER = """
 extern "C" __global__ void k(int* out) {
   __shared__ cuda::barrier<cuda::thread_scope_block> all[4];
   if (threadIdx.x == 0)
-    for (int i = 0; i < 4; ++i) init(&all[i], i == 2 ? COUNT : 64);
+    for (int i = 0; i < 4; ++i) init(&all[i], i == 2 ? out[1] : 64);
   __syncthreads();
   WAIT
   out[threadIdx.x] = 7;
@@ -34,7 +34,7 @@ extern "C" __global__ void k(int* out) {
   __shared__ unsigned long long full[4];
   if (threadIdx.x == 0)
     for (int i = 0; i < 4; ++i)
-      asm volatile("mbarrier.init.shared.b64 [%0], %1;" :: "r"(at(full + i)), "r"(i == 2 ? COUNT : 64));
+      asm volatile("mbarrier.init.shared.b64 [%0], %1;" :: "r"(at(full + i)), "r"(i == 2 ? out[1] : 64));
   __syncthreads();
   for (int i = 0; i < out[0]; ++i) {
     asm volatile("mbarrier.arrive.shared.b64 _, [%0];" :: "r"(at(full + i % 4)) : "memory");
@@ -64,11 +64,10 @@ WAITS = {
 
 
 @functools.cache
-def compiled(name: str, count: int, arch: str, debug: bool) -> pl.CompiledKernel:
+def compiled(name: str, arch: str, debug: bool) -> pl.CompiledKernel:
     source, wait = WAITS[name]
-    text = source.replace("COUNT", str(count)).replace("WAIT", wait)
     try:
-        return pl.cuda(text, arch=arch, options=["-G"] if debug else [])
+        return pl.cuda(source.replace("WAIT", wait), arch=arch, options=["-G"] if debug else [])
     except pl.UnavailableError as error:
         pytest.skip(str(error))
 
@@ -81,11 +80,13 @@ def compiled(name: str, count: int, arch: str, debug: bool) -> pl.CompiledKernel
 )
 def test_waits(name: str, debug: bool, arch: str, device: str) -> None:
     """With -G libcu++'s waits keep what they compute with in local memory, and are not followed."""
-    out = np.full(64, 8, np.int32)
-    pl.launch(compiled(name, 64, arch, debug), 1, 64, out, device=device)
+    kernel, out = compiled(name, arch, debug), np.full(64, 8, np.int32)
+    out[1] = 64  # so many arrivals end a phase of the third barrier
+    pl.launch(kernel, 1, 64, out, device=device)
     assert (out == 7).all()
+    out[:2] = 8, 65
     with pytest.raises(pl.DeviceFault) as stopped:
-        pl.launch(compiled(name, 65, arch, debug), 1, 64, np.full(64, 8, np.int32), device=device, budget=1_000_000)
+        pl.launch(kernel, 1, 64, out, device=device, budget=1_000_000)
     if name == "until a trap":
         assert stopped.value.kind == "trap"
     else:

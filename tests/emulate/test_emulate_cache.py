@@ -21,6 +21,8 @@ OTHERS = ("rules-", "launch-")
 
 pytest.importorskip("ptxlab.emulate.jit.native.code", reason="needs llvmlite", exc_type=ImportError)
 
+from ptxlab.emulate.jit.building import rule_objects  # noqa: E402
+
 TEXT = """.version 8.0
 .target sm_80
 .address_size 64
@@ -38,10 +40,10 @@ TEXT = """.version 8.0
 """
 
 
-def run(text: str = TEXT) -> pl.Run:
+def run(text: str = TEXT, **options: str) -> pl.Run:
     """One launch; the result is checked."""
     out = np.zeros(32, np.uint32)
-    done = pl.launch(text, 1, 32, out, device="cpu")
+    done = pl.launch(text, 1, 32, out, device="cpu", **options)
     assert (out == np.arange(32) * 3).all()
     return done
 
@@ -80,6 +82,28 @@ def test_code_is_found_again(folder: Path) -> None:
     forget()
     run(TEXT.replace("// a comment", "/* another one */"))
     assert [e.read_bytes() for e in programs(folder)] == [before]
+
+
+def test_the_tier_of_a_launch(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Quick code is kept as it is however long it runs, and optimized code is there when the launch has ended."""
+    from ptxlab.emulate.jit.building import build
+    from ptxlab.emulate.jit.native import llvm_thread
+
+    def qualities() -> list[int]:
+        llvm_thread.wait_until_idle()
+        found = [disk_cache.recall(entry.name) for entry in programs(folder)]
+        return [entry[0]["quality"] for entry in found if entry is not None]
+
+    run(tier="optimized")
+    assert qualities() == [rule_objects.GOOD]
+    monkeypatch.setattr(build, "HOT", 0)
+    run(tier="quick")
+    assert sorted(qualities()) == [rule_objects.QUICK, rule_objects.GOOD]
+    for entry in programs(folder):
+        entry.unlink()
+    forget()
+    run()
+    assert qualities() == [rule_objects.GOOD]
 
 
 IN_A_PROCESS = """import sys, numpy as np, ptxlab as pl

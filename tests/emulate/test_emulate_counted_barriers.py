@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from emulate_programs import WAYS, improve, kernel, run
+from emulate_programs import WAYS, kernel, run
 from random_barriers import differences
 from slow_cases import slow
 
@@ -40,9 +40,7 @@ ENDS = {
 def test_who_waits(name: str, way: str) -> None:
     body, waiting = ENDS[name]
     text = kernel(f"{WARP} {body} st.global.u32 [%rd3], %r1;")
-    if way == "good":
-        improve(text, (96, 1, 1), False, ("memcheck",))
-    engine: Any = "jit" if way == "good" else way
+    engine: Any = way
     if not waiting:
         run(engine, text, threads=96)
         return
@@ -59,9 +57,7 @@ def test_who_arrives_goes_on_when_the_others_have_had_their_turns(way: str) -> N
     text = kernel(
         "st.global.u32 [%rd1], %r1; bar.arrive 1, 64; ld.global.u32 %r5, [%rd1]; st.global.u32 [%rd3+4], %r5;"
     )
-    if way == "good":
-        improve(text, (64, 1, 1), False, ("memcheck",))
-    out, _ = run("jit" if way == "good" else way, text, threads=64, out=np.zeros(65, np.uint32))
+    out, _ = run(way, text, threads=64, out=np.zeros(65, np.uint32))
     assert set(out[1:].tolist()) == {63}
 
 

@@ -6,7 +6,7 @@ import sys
 
 import numpy as np
 import pytest
-from emulate_programs import ENGINES, kernel, run
+from emulate_programs import ENGINES, call, function, kernel, run
 
 from ptxlab.emulate import lower
 from ptxlab.emulate.program.printf import arguments_of, formatted, named
@@ -14,61 +14,34 @@ from ptxlab.emulate.runtime import printf_output
 from ptxlab.errors import DeviceFault, UnsupportedInstruction
 from ptxlab.text import parse
 
-FACTORIAL = """
-.func (.param .b32 r) factorial(.param .b32 n)
-{
-    .reg .pred %p;
-    .reg .b32 %n<4>;
-    ld.param.u32 %n0, [n];
-    mov.u32 %n1, 1;
-    setp.lt.u32 %p, %n0, 2;
-    @%p bra DONE;
-    sub.u32 %n2, %n0, 1;
-    {
-        .param .b32 given;
-        .param .b32 got;
-        st.param.b32 [given], %n2;
-        call.uni (got), factorial, (given);
-        ld.param.b32 %n3, [got];
-    }
+FACTORIAL = function(
+    "factorial",
+    f"""
+    mov.u32 %n1, 1; setp.lt.u32 %p, %n0, 2; @%p bra DONE;
+    sub.u32 %n2, %n0, 1; {call("factorial", "%n2", "%n3")}
     mul.lo.u32 %n1, %n3, %n0;
 DONE:
-    st.param.b32 [r], %n1;
-    ret;
-}
-"""
+    mov.u32 %n0, %n1;""",
+)
 
 # Each level passes the address of its own local variable down; the level below adds to it.
 CHAIN = """
 .func chain(.param .b32 n, .param .b64 into)
 {
-    .local .align 4 .b8 own[4];
-    .reg .pred %p;
-    .reg .b32 %n<6>;
-    .reg .b64 %a<4>;
-    ld.param.u32 %n0, [n];
-    ld.param.u64 %a0, [into];
-    setp.eq.u32 %p, %n0, 0;
-    @%p bra ADD;
-    mov.u64 %a1, own;
-    cvta.local.u64 %a2, %a1;
-    st.u32 [%a2], %n0;
+    .local .align 4 .b8 own[4]; .reg .pred %p; .reg .b32 %n<6>; .reg .b64 %a<4>;
+    ld.param.u32 %n0, [n]; ld.param.u64 %a0, [into];
+    setp.eq.u32 %p, %n0, 0; @%p bra ADD;
+    mov.u64 %a1, own; cvta.local.u64 %a2, %a1; st.u32 [%a2], %n0;
     sub.u32 %n1, %n0, 1;
     {
-        .param .b32 down;
-        .param .b64 there;
-        st.param.b32 [down], %n1;
-        st.param.b64 [there], %a2;
+        .param .b32 down; .param .b64 there; st.param.b32 [down], %n1; st.param.b64 [there], %a2;
         call.uni chain, (down, there);
     }
-    ld.local.u32 %n2, [own];
-    bra JOIN;
+    ld.local.u32 %n2, [own]; bra JOIN;
 ADD:
     mov.u32 %n2, 1;
 JOIN:
-    ld.u32 %n3, [%a0];
-    add.u32 %n3, %n3, %n2;
-    st.u32 [%a0], %n3;
+    ld.u32 %n3, [%a0]; add.u32 %n3, %n3, %n2; st.u32 [%a0], %n3;
     ret;
 }
 """
@@ -76,17 +49,7 @@ JOIN:
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_each_lane_recurses_to_its_own_depth(engine: str) -> None:
-    body = """
-    and.b32 %r5, %r1, 7;
-    {
-        .param .b32 given;
-        .param .b32 got;
-        st.param.b32 [given], %r5;
-        call (got), factorial, (given);
-        ld.param.b32 %r6, [got];
-    }
-    st.global.u32 [%rd3], %r6;
-"""
+    body = f"and.b32 %r5, %r1, 7; {call('factorial', '%r5', '%r6')} st.global.u32 [%rd3], %r6;"
     out, _ = run(engine, kernel(body, FACTORIAL), threads=40)
     assert out.tolist() == [(1, 1, 2, 6, 24, 120, 720, 5040)[t % 8] for t in range(40)]
 
@@ -137,25 +100,14 @@ def test_endless_recursion_runs_out_of_stack(engine: str) -> None:
     assert stopped.value.hint == "look for a recursion that does not end, or goes too deep"
 
 
-TAKES = """
-.func (.param .b32 r) takes(.param .b32 n)
-{
-    .reg .b32 %n<4>;
+TAKES = function(
+    "takes",
+    """
     .reg .b64 %a<4>;
-    ld.param.u32 %n0, [n];
-    mul.wide.u32 %a0, %n0, 4;
-    alloca.u64 %a1, %a0, 16;
-    st.local.u32 [%a1], %n0;
-    alloca.u64 %a2, 4;
-    st.local.u32 [%a2], 1000;
-    ld.local.u32 %n1, [%a1];
-    cvt.u32.u64 %n2, %a1;
-    and.b32 %n2, %n2, 15;
-    add.u32 %n1, %n1, %n2;
-    st.param.b32 [r], %n1;
-    ret;
-}
-"""
+    mul.wide.u32 %a0, %n0, 4; alloca.u64 %a1, %a0, 16; st.local.u32 [%a1], %n0;
+    alloca.u64 %a2, 4; st.local.u32 [%a2], 1000;
+    ld.local.u32 %n1, [%a1]; cvt.u32.u64 %n2, %a1; and.b32 %n2, %n2, 15; add.u32 %n0, %n1, %n2;""",
+)
 
 
 @pytest.mark.long
@@ -195,35 +147,16 @@ def test_taking_too_much_from_the_stack_is_a_fault(engine: str) -> None:
     assert (stopped.value.kind, stopped.value.source.strip()) == ("memcheck", "st.local.u32 [%rd8+6000], %r1;")
 
 
-POINTERS = """
-.func (.param .b32 r) twice(.param .b32 n)
-{
-    .reg .b32 %n<2>;
-    ld.param.u32 %n0, [n];
-    add.u32 %n1, %n0, %n0;
-    st.param.b32 [r], %n1;
-    ret;
-}
-.func (.param .b32 r) square(.param .b32 n)
-{
-    .reg .b32 %n<2>;
-    ld.param.u32 %n0, [n];
-    mul.lo.u32 %n1, %n0, %n0;
-    st.param.b32 [r], %n1;
-    ret;
-}
-.global .align 8 .u64 table[3] = {twice, square, 64};
-"""
+POINTERS = (
+    function("twice", "add.u32 %n0, %n0, %n0;")
+    + function("square", "mul.lo.u32 %n0, %n0, %n0;")
+    + ".global .align 8 .u64 table[3] = {twice, square, 64};\n"
+)
 THROUGH = """
-    rem.u32 %r5, %r1, 2;
-    mul.wide.u32 %rd5, %r5, 8;
-    mov.u64 %rd6, table;
-    add.u64 %rd6, %rd6, %rd5;
+    rem.u32 %r5, %r1, 2; mul.wide.u32 %rd5, %r5, 8; mov.u64 %rd6, table; add.u64 %rd6, %rd6, %rd5;
     ld.global.u64 %rd7, [%rd6];
     {
-        .param .b32 given;
-        .param .b32 got;
-        st.param.b32 [given], %r1;
+        .param .b32 given; .param .b32 got; st.param.b32 [given], %r1;
         prototype : .callprototype (.param .b32 _) _ (.param .b32 _);
         call (got), %rd7, (given), prototype;
         ld.param.b32 %r6, [got];

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from conformance import by_lane, register_type
-from emulate_programs import ENGINES, improve, kernel, launch, run
+from emulate_programs import ENGINES, WAYS, kernel, launch, run
 
 from ptxlab.isa import form
 
@@ -140,15 +140,11 @@ def summed(space: str, start: np.ndarray, added: np.ndarray) -> np.ndarray:
 
 
 def ways(text: str, x: np.ndarray, **options: int) -> list[list[str]]:
-    """What the kernel leaves in x: on each engine, in good code, and with two workers."""
+    """What the kernel leaves in x: in all ways, and with two workers."""
     left = []
-    for engine, good, workers in (("step", False, 1), ("jit", False, 1), ("jit", True, 1), ("jit", True, 2)):
-        if engine not in ENGINES:
-            continue
-        if good:
-            improve(text, (options.get("threads", 32),), False, ("memcheck",))
+    for way, workers in (*((way, 1) for way in WAYS), (WAYS[-1], 2)):
         after = x.copy()
-        run(engine, text, x=after, workers=workers, **options)
+        run(way, text, x=after, workers=workers, **options)
         left.append([f"{v:#x}" for v in after.tolist()])
     return left
 

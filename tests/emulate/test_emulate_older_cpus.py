@@ -7,7 +7,7 @@ import platform
 
 import numpy as np
 import pytest
-from emulate_programs import ENGINES, improve, kernel, run
+from emulate_programs import ENGINES, kernel, run
 
 pytestmark = pytest.mark.skipif(
     "jit" not in ENGINES or platform.machine().lower() not in ("x86_64", "amd64"),
@@ -115,8 +115,7 @@ def test_bytes_of_lanes_at_a_few_addresses(monkeypatch: pytest.MonkeyPatch, cpu:
     monkeypatch.setattr(native, "host", lambda: older)
     x = np.random.default_rng(2).integers(0, 40, 256).astype(np.uint64)
     before = np.arange(1024, dtype=np.uint32) * np.uint32(0x9E3779B1)
-    improve(ROWS, (5, 7, 1), False, ("memcheck",))
-    out, _ = run("jit", ROWS, threads=(5, 7, 1), x=x, out=before, checks=("memcheck",))
+    out, _ = run("optimized", ROWS, threads=(5, 7, 1), x=x, out=before, checks=("memcheck",))
     expected = before.view(np.uint8).copy()
     for row in np.flatnonzero(x[:175:25] >= x[0]) * 600:
         expected[row + 4] = expected[row + 2] ^ 5

@@ -313,3 +313,15 @@ DONE:
     st.global.u32 [%rd3], %r7;
 """
     assert (run(engine, kernel(body))[0] == 8 + np.arange(32) + 1).all()
+
+
+def test_products_of_small_numbers_keep_subnormal_sums() -> None:
+    """In products and in C."""
+    opcode = f"{_MMA}.m16n8k16.row.col.f32.bf16.bf16.f32"
+    _, p = program(opcode)
+    for a, b, c in ((1e-20, 1e-20, 0.0), (1.0, 1.0, 1e-40), (1e-39, 1.0, 0.0), (1.0, 3e-39, 0.0), (1e-25, 2e-14, 0.0)):
+        given = np.full((16, 16), a), np.full((16, 8), b), np.full((16, 8), c)
+        packed = [pack(f, x.astype(NUMPY[f.type])) for f, x in zip((p.a, p.b, p.c), given, strict=True)]
+        found = [unpack(p.d, multiply(engine, opcode, *packed)) for engine in ENGINES]
+        assert (found[0] == found[-1]).all()
+        assert (found[0] != 0).all()

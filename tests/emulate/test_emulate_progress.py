@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from typing import Any
 
+import numpy as np
 import pytest
 from emulate_programs import ENGINES, kernel, run
 
@@ -157,3 +158,18 @@ def test_who_watches_can_be_asked_at_once(engine: str, monkeypatch: pytest.Monke
         run(engine, kernel(LOOP.replace("@%p4 bra", "bra")), blocks=3, budget=None)
     assert caught.value.kind == "interrupt"
     assert watching.sleeping == []
+
+
+@pytest.mark.long
+def test_who_stops_a_launch_need_not_wait_for_all_of_its_blocks() -> None:
+    blocks, heard = (1 << 31) - 1, []
+
+    def watch(done: int, total: int, instructions: int) -> None:
+        heard.append(done)
+        if len(heard) == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(DeviceFault) as caught, progress.watched(watch):
+        run("jit", kernel(""), blocks=blocks, out=np.zeros(32, np.uint32), budget=None)
+    assert caught.value.kind == "interrupt"
+    assert heard[0] <= heard[1] < blocks

@@ -13,9 +13,8 @@ from reconvergence_points import reconvergence_points
 from slow_cases import slow
 
 from ptxlab.emulate import lower
-from ptxlab.emulate.program.block_order import running_order
 from ptxlab.emulate.program.program import Program
-from ptxlab.emulate.program.reconvergence import POLLING, onward
+from ptxlab.emulate.program.reconvergence import POLLING, onward, running_order
 from ptxlab.emulate.rules import lane_scheduling
 from ptxlab.emulate.step.lanes import mask_bits
 from ptxlab.emulate.step.machine import Step

@@ -7,7 +7,7 @@ import platform
 
 import numpy as np
 import pytest
-from emulate_programs import ENGINES, WAYS, improve, kernel, run
+from emulate_programs import ENGINES, WAYS, kernel, run
 
 pytestmark = pytest.mark.skipif("jit" not in ENGINES, reason="needs llvmlite: there is one engine only")
 MODES = ("rz", "rm", "rp")
@@ -60,10 +60,7 @@ def differing(type_: str, operation: str, count: int) -> list[tuple[str, list[st
     text, x = kernel(body_of(type_, operation)).replace("sm_80", "sm_90"), numbers(type_, count)
     outs = []
     for way in WAYS:
-        if way == "good":
-            improve(text, (64,), False, ("memcheck",))
-        engine = "step" if way == "step" else "jit"
-        outs.append(run(engine, text, threads=64, blocks=len(x) // 64, x=x.reshape(-1))[0])
+        outs.append(run(way, text, threads=64, blocks=len(x) // 64, x=x.reshape(-1))[0])
     wrong = [(way, np.flatnonzero(out != outs[0])) for way, out in zip(WAYS, outs, strict=True)]
     return [(way, [hex(bits) for bits in x[at[0]].tolist()]) for way, at in wrong if at.size]
 
@@ -113,10 +110,7 @@ def test_products_and_sums_of_halves() -> None:
         lines.append(f"fma.rn.relu.{type_}x2 %r9, %r7, %r8, %r7; mad.lo.u32 %r6, %r6, 31, %r9;")
     text, outs = kernel("\n".join(lines) + "st.global.u32 [%rd3], %r6;").replace("sm_80", "sm_90"), []
     for way in WAYS:
-        if way == "good":
-            improve(text, (64,), False, ("memcheck",))
-        engine = "step" if way == "step" else "jit"
-        outs.append(run(engine, text, threads=64, blocks=len(x) // 64, x=words, out=np.zeros(len(x), np.uint32))[0])
+        outs.append(run(way, text, threads=64, blocks=len(x) // 64, x=words, out=np.zeros(len(x), np.uint32))[0])
     for way, out in zip(WAYS, outs, strict=True):
         wrong = np.flatnonzero(out != outs[0])
         assert not wrong.size, (way, [hex(bits) for bits in x[wrong[0]].tolist()])

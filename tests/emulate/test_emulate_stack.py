@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from emulate_programs import ENGINES, kernel, run
+from emulate_programs import ENGINES, call, function, kernel, run
 
 from ptxlab.errors import PtxError
 
@@ -72,66 +72,30 @@ def test_alignment_and_order(engine: str, type_: str) -> None:
     assert third == last == first
 
 
-RECURSIVE = """
-.func (.param .b32 result) add_up(.param .b32 n)
-{
-    .reg .b32 %r<8>;
-    .reg .b64 %rd<4>;
-    .reg .pred %p<2>;
-    ld.param.u32 %r1, [n];
-    setp.eq.u32 %p1, %r1, 0;
-    mov.u32 %r3, 0;
-    @%p1 bra DONE;
-    alloca.u64 %rd1, 256;
-    st.local.u32 [%rd1+60], %r1;
-    sub.u32 %r2, %r1, 1;
-    {
-        .param .b32 given;
-        .param .b32 got;
-        st.param.b32 [given], %r2;
-        call (got), add_up, (given);
-        ld.param.b32 %r3, [got];
-    }
-    ld.local.u32 %r4, [%rd1+60];
-    add.u32 %r3, %r3, %r4;
+RECURSIVE = function(
+    "add_up",
+    f"""
+    .reg .b64 %a; mov.u32 %n3, 0;
+    setp.eq.u32 %p, %n0, 0; @%p bra DONE;
+    alloca.u64 %a, 256; st.local.u32 [%a+60], %n0;
+    sub.u32 %n2, %n0, 1; {call("add_up", "%n2", "%n3")}
+    ld.local.u32 %n4, [%a+60]; add.u32 %n3, %n3, %n4;
 DONE:
-    st.param.b32 [result], %r3;
-    ret;
-}
-"""
-PLAIN = """
-.func (.param .b32 result) add_up(.param .b32 n)
-{
-    .reg .b32 %r<8>;
-    .reg .b64 %rd<4>;
-    .reg .pred %p<2>;
-    ld.param.u32 %r1, [n];
-    alloca.u64 %rd1, 8192;
-    st.local.u32 [%rd1+60], %r1;
-    ld.local.u32 %r3, [%rd1+60];
-    setp.lt.u32 %p1, %r1, 5;
-    st.param.b32 [result], %r3;
-    @%p1 ret;
-    add.u32 %r3, %r3, 100;
-    st.param.b32 [result], %r3;
-    ret;
-}
-"""
-CALL = """
-    mov.u32 %r5, 0;
-    mov.u32 %r7, 0;
+    mov.u32 %n0, %n3;""",
+)
+PLAIN = function(
+    "add_up",
+    """
+    .reg .b64 %a; alloca.u64 %a, 8192; st.local.u32 [%a+60], %n0; ld.local.u32 %n3, [%a+60];
+    setp.lt.u32 %p, %n0, 5; st.param.b32 [r], %n3; @%p ret;
+    add.u32 %n0, %n3, 100;""",
+)
+CALL = f"""
+    mov.u32 %r5, 0; mov.u32 %r7, 0;
 AGAIN:
-    {
-        .param .b32 given;
-        .param .b32 got;
-        st.param.b32 [given], %r1;
-        call (got), add_up, (given);
-        ld.param.b32 %r6, [got];
-    }
+    {call("add_up", "%r1", "%r6")}
     add.u32 %r7, %r7, %r6;
-    add.u32 %r5, %r5, 1;
-    setp.lt.u32 %p1, %r5, 3;
-    @%p1 bra AGAIN;
+    add.u32 %r5, %r5, 1; setp.lt.u32 %p1, %r5, 3; @%p1 bra AGAIN;
     st.global.u32 [%rd3], %r7;"""
 
 

@@ -18,9 +18,8 @@ from test_emulate_cuda import CORPUS, FILES, KERNELS
 import ptxlab as pl
 from ptxlab.emulate.program.lane_types import DTYPE
 from ptxlab.emulate.step.machine import Step
-from ptxlab.emulate.trace.mbarrier_events import MbarrierEvent, mbarrier_events
+from ptxlab.emulate.trace.asynchronous import MbarrierEvent, mbarrier_events, product_groups
 from ptxlab.emulate.trace.pages import HEAD, pack_lanes, unpack_lanes
-from ptxlab.emulate.trace.product_groups import product_groups
 from ptxlab.emulate.trace.recording import Recording, lanes_of
 from ptxlab.errors import DeviceFault, LaunchError, TraceError
 

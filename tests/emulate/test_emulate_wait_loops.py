@@ -315,7 +315,7 @@ DONE:""",
 def test_another_way_out(name: str, engine: str) -> None:
     module = text(OTHER_WAYS[name], 64)
     module = module.replace("    bar.sync 0;", "    @%p1 mbarrier.init.shared.b64 [full+24], 1;\n    bar.sync 0;")
-    for seed in (None, 1, 2, 3):
+    for seed in (None, 1) if engine == "step" else (None, 1, 2, 3):
         out, _ = run(engine, module, threads=64, blocks=2, seed=seed, budget=1_000_000)
         assert (out == 7).all(), seed
 

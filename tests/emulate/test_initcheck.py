@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from emulate_programs import DEVICES, WAYS, improve
+from emulate_programs import DEVICES, WAYS, said
 from emulate_programs import kernel as kernel_text
 from emulate_programs import run as run_text
 from planted import BUGS
@@ -12,9 +12,8 @@ from random_shared import differences
 from slow_cases import slow
 
 import ptxlab as pl
-from ptxlab.emulate.program.local_objects import local_bounds
 from ptxlab.emulate.program.lowering_cache import lower
-from ptxlab.emulate.program.register_flow import register_flow
+from ptxlab.emulate.program.pointers import local_bounds
 from ptxlab.text import parse
 
 INIT = ("memcheck", "initcheck")
@@ -59,17 +58,6 @@ def test_nothing_of_it_is_looked_for_unless_asked(name: str, device: str) -> Non
 # -- registers
 
 
-def test_what_is_followed_is_found_once() -> None:
-    program = lower(parse(kernel_text("add.u32 %r30, %r31, 1; st.global.u32 [%rd3], %r30;")))
-    assert register_flow(program) is register_flow(program)
-
-
-def followed(body: str) -> list[str]:
-    """The registers of a kernel that initcheck follows."""
-    program = lower(parse(kernel_text(body)))
-    return [program.registers[r].name for r in register_flow(program).registers]
-
-
 @pytest.mark.parametrize("body", [
     "add.u32 %r30, %r1, 1; st.global.u32 [%rd3], %r30;",
     "setp.eq.u32 %p1, %r1, 0; @%p1 bra A; mov.u32 %r30, 1; bra B; A: mov.u32 %r30, 2; B: st.global.u32 [%rd3], %r30;",
@@ -77,33 +65,18 @@ def followed(body: str) -> list[str]:
     "sub.u32 %r30, %r30, %r30; st.global.u32 [%rd3], %r30;",
     "and.b32 %r30, %r31, 0; st.global.u32 [%rd3], %r30;",
 ])  # fmt: skip
-def test_where_every_register_is_written_none_is_followed(body: str) -> None:
-    read_by_nobody = {"%r31", "%r30"}  # they are followed, but what is computed from them has a value
-    assert set(followed(body)) <= read_by_nobody
-    found = pl.launch(kernel_text(body), 1, 32, *np.zeros((2, 32), np.uint32), device="step", checks=INIT).findings
-    assert found == []
-
-
-def test_a_register_is_followed_through_what_is_computed_from_it() -> None:
-    assert sorted(followed("add.u32 %r31, %r30, 1; mul.lo.u32 %r32, %r31, %r1; st.global.u32 [%rd3], %r32;")) == [
-        "%r30",
-        "%r31",
-        "%r32",
-    ]
-    assert followed("mov.b64 %rd6, {%r30, %r1}; st.global.u64 [%rd1], %rd6;") == ["%r30"]
+def test_registers_whose_value_is_known_are_no_finding(body: str) -> None:
+    for device in DEVICES:
+        given = np.zeros((2, 32), np.uint32)
+        assert pl.launch(kernel_text(body), 1, 32, *given, device=device, checks=INIT).findings == []
 
 
 # -- objects of local memory
 
 OBJECTS = """
-    .local .align 16 .b8 __local_depot0[96];
-    .local .align 16 .b8 other[64];
-    .reg .b64 %SP, %SPL;
-    mov.u64 %SPL, __local_depot0;
-    cvta.local.u64 %SP, %SPL;
-    add.u64 %rd6, %SPL, 0;
-    add.u64 %rd7, %SPL, 32;
-    mul.wide.u32 %rd8, %r1, 4;
+    .local .align 16 .b8 __local_depot0[96]; .local .align 16 .b8 other[64]; .reg .b64 %SP, %SPL;
+    mov.u64 %SPL, __local_depot0; cvta.local.u64 %SP, %SPL; add.u64 %rd6, %SPL, 0;
+    add.u64 %rd7, %SPL, 32; mul.wide.u32 %rd8, %r1, 4;
 """
 
 
@@ -172,13 +145,10 @@ def test_the_end_of_an_array_may_be_pointed_to(device: str) -> None:
         USES
         + """
     bar.sync 0;
-    mov.u32 %r12, a+100;
-    mov.u32 %r13, a;
+    mov.u32 %r12, a+100; mov.u32 %r13, a;
     AGAIN:
     st.shared.u32 [%r13], 5;
-    add.u32 %r13, %r13, 4;
-    setp.lt.u32 %p1, %r13, %r12;
-    @%p1 bra AGAIN;
+    add.u32 %r13, %r13, 4; setp.lt.u32 %p1, %r13, %r12; @%p1 bra AGAIN;
     ld.shared.u32 %r6, [a+96];
     st.global.u32 [%rd3], %r6;
     """
@@ -243,29 +213,20 @@ MATRICES = (
 def test_rows_of_matrices(line: str, array: str) -> None:
     """More is written in each turn, from the beginning of an array on: rows of 16 bytes behind that are found."""
     body = f"""
-        mov.u32 %r10, {array};
-        shl.b32 %r11, %r1, 2;
-        add.u32 %r11, %r11, %r10;
-        mov.u32 %r13, 0;
+        mov.u32 %r10, {array}; shl.b32 %r11, %r1, 2; add.u32 %r11, %r11, %r10; mov.u32 %r13, 0;
     AGAIN:
         mad.lo.u32 %r14, %r13, 128, %r11;
         st.shared.u32 [%r14], %r1;
         bar.warp.sync -1;
-        mul.lo.u32 %r12, %r13, 160;
-        mad.lo.u32 %r12, %r1, 16, %r12;
-        and.b32 %r12, %r12, 1023;
+        mul.lo.u32 %r12, %r13, 160; mad.lo.u32 %r12, %r1, 16, %r12; and.b32 %r12, %r12, 1023;
         add.u32 %r12, %r12, %r10;
         {line}
-        add.u32 %r13, %r13, 1;
-        setp.lt.u32 %p1, %r13, 8;
-        @%p1 bra AGAIN;
+        add.u32 %r13, %r13, 1; setp.lt.u32 %p1, %r13, 8; @%p1 bra AGAIN;
         st.global.u32 [%rd3], %r20;"""
     before = ".shared .align 16 .b8 one[1024];\n.shared .align 16 .b8 two[1024];"
     text, found = kernel_text(body, before).replace("sm_80", "sm_90"), []
     for way in WAYS:
-        if way == "good":
-            improve(text, (32,), False, INIT)
-        out, report = run_text("step" if way == "step" else "jit", text, checks=INIT)
+        out, report = run_text(way, text, checks=INIT)
         found.append((out.tolist(), [str(finding) for finding in report.findings]))
     assert len(found[0][1]) == 1
     assert all(other == found[0] for other in found[1:])
@@ -321,8 +282,7 @@ SHUFFLE = "shfl.sync.idx.b32 %r6, %r6, 0, 31, -1;"
 READS = f"ld.shared.u32 %r6, [%r10];\n    {SHUFFLE}\n    ld.shared.u32 %r7, [%r10+2048];\n    add.u32 %r6, %r6, %r7;"
 STORES = "st.shared.u32 [%r10+2048], %r1;"
 FURTHER = f"""
-    setp.lt.u32 %p1, %r1, 16;
-    @%p1 bra LOW;
+    setp.lt.u32 %p1, %r1, 16; @%p1 bra LOW;
     st.shared.u32 [%r10+1984], %r1;
     {SHUFFLE}
     bra.uni DONE;
@@ -354,10 +314,9 @@ def test_reads_around_a_shuffle(way: str, checks: tuple[str, ...], body: str, si
         f"    mov.u32 %r6, 0;\n    {body}\n    st.global.u32 [%rd3], %r6;",
         ".shared .align 16 .b8 tile[4096];",
     )
-    if way == "good":
-        improve(text, (32, 1, 1), False, checks)
-    _, report = run_text("step" if way == "step" else "jit", text, blocks=2, checks=checks)
-    found = [str(finding) for finding in report.findings if finding.check == "initcheck"]
-    _, expected = run_text("step", text, blocks=2, checks=checks)
-    assert found == [str(finding) for finding in expected.findings if finding.check == "initcheck"]
+    found, expected = (
+        [finding for finding in said(engine, text, blocks=2, checks=checks) if finding.startswith("initcheck")]
+        for engine in (way, "step")
+    )
+    assert found == expected
     assert (found == []) is silent

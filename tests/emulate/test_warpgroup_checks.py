@@ -59,14 +59,11 @@ def test_right_programs(device: str, name: str) -> None:
         (MULTIPLY + READ + COMMIT + WAIT, READ, "overwrites"),
         (MULTIPLY + COMMIT + WRITE + WAIT, WRITE, "overwrites"),
         (MULTIPLY + COMMIT + "    add.f32 %f, %d0, %d0;\n" + WAIT, "add.f32 %f, %d0, %d0;", "reads"),
-        (
-            MULTIPLY + COMMIT + "    wgmma.wait_group.sync.aligned 1;\n    add.f32 %f, %d0, %d0;\n" + WAIT,
-            "add.f32 %f, %d0, %d0;",
-            "reads",
-        ),
+        (MULTIPLY + COMMIT + "    wgmma.wait_group.sync.aligned 1;\n    add.f32 %f, %d0, %d0;\n" + WAIT,
+         "add.f32 %f, %d0, %d0;", "reads"),
         (MULTIPLY + WAIT + "    add.f32 %f, %d0, %d0;\n" + COMMIT + WAIT, "add.f32 %f, %d0, %d0;", "reads"),
     ],
-)
+)  # fmt: skip
 def test_registers_in_flight(device: str, body: str, where: str, verb: str) -> None:
     text = program(body).replace(".reg .f32 %d<4>;", ".reg .f32 %d<4>, %f;")
     assert run(device, text) == [f"synccheck, line {line_of(text, where)}: a thread {verb} {EARLY}"]

@@ -405,19 +405,15 @@ def test_an_address_that_is_not_allocated_is_a_fault(log: Path, early: bool) -> 
 @pytest.mark.parametrize(
     ("launch", "name"),
     [
-        (
-            "programs.BUMP, 'bump', (1, 1, 1), (1, 1, 1), [struct.pack('<Q', memory.address + 2), bytes(4)]",
-            "CUDA_ERROR_MISALIGNED_ADDRESS",
-        ),
-        (
-            "programs.BUMP, 'bump', (2, 1, 1), (32, 1, 1), [struct.pack('<Q', memory.address), bytes(4)]",
-            "CUDA_ERROR_ILLEGAL_ADDRESS",
-        ),
+        ("programs.BUMP, 'bump', (1, 1, 1), (1, 1, 1), [struct.pack('<Q', memory.address + 2), bytes(4)]",
+         "CUDA_ERROR_MISALIGNED_ADDRESS"),
+        ("programs.BUMP, 'bump', (2, 1, 1), (32, 1, 1), [struct.pack('<Q', memory.address), bytes(4)]",
+         "CUDA_ERROR_ILLEGAL_ADDRESS"),
         ("programs.TRAP, 'stop', (1, 1, 1), (1, 1, 1), []", "CUDA_ERROR_LAUNCH_FAILED"),
         ("programs.BEYOND, 'beyond', (1, 1, 1), (1, 1, 1), []", "CUDA_ERROR_LAUNCH_FAILED"),
     ],
     ids=["misaligned", "past the end", "trap", "shared"],
-)
+)  # fmt: skip
 def test_each_fault_has_its_result(log: Path, launch: str, name: str) -> None:
     done = run(
         f"""

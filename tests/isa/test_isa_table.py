@@ -70,16 +70,12 @@ def test_operand_types() -> None:
         ("mma.sync.aligned.m16n8k16.row.row.f32.f16.f16.f32", "mma needs .col here; found .row", (30, 3)),
         ("add.rn.s32", "add does not take .rn here", (4, 2)),
         ("cvt.rn.f64.f32", "cvt does not take .rn here", (4, 2)),
-        (
-            "add.f33",
-            "add needs .type here, one of .u16 .u32 .u64 .s16 .s32 .s64 .u16x2 .s16x2 .f32 .f64 .f16 .f16x2 "
-            ".bf16 .bf16x2 .f32x2; found .f33",
-            (4, 3),
-        ),
+        ("add.f33", "add needs .type here, one of .u16 .u32 .u64 .s16 .s32 .s64 .u16x2 .s16x2 .f32 .f64 .f16 .f16x2 "
+         ".bf16 .bf16x2 .f32x2; found .f33", (4, 3)),
         ("bra.far", "bra does not take .far here", (4, 3)),
         ("addd.f32", "unknown instruction 'addd'", (0, 4)),
     ],
-)
+)  # fmt: skip
 def test_messages(opcode: str, message: str, caret: tuple[int, int]) -> None:
     with pytest.raises(FormError) as caught:
         form(opcode)

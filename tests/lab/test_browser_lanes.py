@@ -200,41 +200,6 @@ def test_what_lanes_decide_together_is_told_and_tabled_from_the_trace(viewer: An
                     assert int(shown, 0) & 0xFFFFFFFF == int(bits[lane]), (opcode, lane)
 
 
-@pytest.mark.rest
-def test_votes_and_reductions_are_drawn(viewer: Any) -> None:
-    page = viewer(pl.debug(COLLECTIVES, 1, 32, np.zeros(1)))
-
-    def drawn(css: str) -> int:
-        return int(page.locator(f"{EXCHANGE} {css}").count())
-
-    run_to(page, "vote.sync.any")
-    assert (drawn(".pl-wire.pl-loud"), drawn(".pl-wire.pl-not"), drawn(".pl-rail")) == (8, 24, 1)
-    assert page.text_content(f"{EXCHANGE} .pl-chip-text") == "any"
-    assert accessibility.violations(page, ".ptxlab-debugger") == []
-    run_to(page, "match.any.sync.b32")
-    assert (drawn(".pl-net"), drawn(".pl-rail"), drawn(".pl-bit.pl-said")) == (4, 4, 8)
-    page.select_option(f"{EXCHANGE} select", "5")
-    bits = page.eval_on_selector_all(f"{EXCHANGE} .pl-bit", "all => all.map(e => e.textContent).join('')")
-    assert bits == "0100" * 8
-    page.locator(f"{EXCHANGE} .pl-lane").nth(4).click()  # lanes above and below in turn: lane 2
-    assert page.input_value(f"{EXCHANGE} select") == "2"
-    page.set_viewport_size({"width": 400, "height": 1000})
-    page.select_option(f"{EXCHANGE} select", "31")
-    sides = page.eval_on_selector_all(
-        f"{EXCHANGE} .pl-asked, {EXCHANGE} .pl-picture",
-        "all => all.flatMap(e => [e.getBoundingClientRect().left, e.getBoundingClientRect().right])",
-    )
-    assert sides[0] < sides[2] < sides[3] < sides[1]  # lane 31 is in sight
-    assert page.eval_on_selector(".ptxlab-debugger", "e => e.scrollWidth <= e.clientWidth + 1")
-    page.set_viewport_size({"width": 1300, "height": 1000})
-    run_to(page, "redux.sync.min")
-    assert drawn(".pl-lane.pl-said") == 1
-    run_to(page, "elect.sync")
-    assert drawn(".pl-lane.pl-inactive") == 32  # 16 lanes, above and below
-    assert drawn(".pl-lane.pl-said") == 1
-    assert accessibility.violations(page, ".ptxlab-debugger") == []
-
-
 def test_a_trace_of_a_few_lines_shows_what_each_lane_gave(viewer: Any) -> None:
     """Nothing is known of the steps between those that were recorded, in which the operands were written."""
     lines = [n for n, line in enumerate(COLLECTIVES.splitlines(), 1) if "redux.sync.add" in line or "max.u32" in line]

@@ -9,10 +9,9 @@ from typing import Any
 import lab_server
 import pytest
 from accessibility import violations
-from explorer_page import EXPLORER, choose, number, settle, text, tick, type_on_slider, until, whole
+from explorer_page import EXPLORER, choose, settle, text, tick, until, whole
 
 import ptxlab as pl
-from ptxlab.lab import view
 
 pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install playwright")
 pytestmark = [pytest.mark.browser, pytest.mark.rest]
@@ -83,50 +82,6 @@ def test_numbers_that_changed_can_be_read_in_the_diff(lab: Any) -> None:
         assert violations(lab, EXPLORER) == []
     lab_server.use_theme(lab, "JupyterLab Light")
     lab.click(f"{EXPLORER} button:has-text('Code')")
-
-
-@pytest.mark.parametrize("wait", [0, view.REST + 1], ids=["at-once", "after-the-whole-has-come"])
-def test_a_tile_that_is_looked_at_stays_so_in_another_theme(lab: Any, wait: float) -> None:
-    """The page may hold other objects of the same values then: once nobody moves a control, it is sent the whole."""
-    tick(lab, "causal")
-    tick(lab, "causal")  # seen before: the page is told the numbers of the parts alone
-    lab.click(f"{EXPLORER} button:has-text('Error and softmax')")
-    plot = lab.locator(f"{SOFTMAX} .pl-plot")
-    plot.focus()
-    plot.press("Home")
-    plot.press("ArrowRight")
-    plot.press("Enter")
-    said = lab.inner_text(f"{SOFTMAX} .pl-readout")
-    assert said.startswith("tile 1: ")
-    lab.wait_for_timeout(1000 * wait)
-    lab_server.use_theme(lab, "JupyterLab Dark")
-    assert lab.inner_text(f"{SOFTMAX} .pl-readout") == said
-    lab_server.use_theme(lab, "JupyterLab Light")
-
-
-@pytest.mark.parametrize("width", [1024, 600])
-def test_the_code_stays_where_it_is_while_a_narrow_page_says_what_goes_on(lab: Any, width: int) -> None:
-    """From "done" to "running": the second row of the head is kept for either."""
-    lab.set_viewport_size({"width": width, "height": 900})
-    choose(lab, "kernel", "scalar") if width == 1024 else None
-    lab_server.painted(lab)
-    head = f"{EXPLORER} > .pl-head"
-    done = lab.eval_on_selector(head, "e => e.offsetHeight")
-    share, title = (
-        lab.eval_on_selector(f"{head} > {s}", "e => { const b = e.getBoundingClientRect(); return [b.top, b.bottom] }")
-        for s in ("button", "h3")
-    )
-    assert share[0] < title[1], "Share stands beside the title"
-    before = number(lab)
-    if width == 600:
-        lab.click(f"{EXPLORER} button:has-text('Parameters')")
-    type_on_slider(lab, "Sk", 3000 + width)
-    lab.wait_for_function(f"document.querySelector('{EXPLORER}').dataset.state !== 'done'")
-    assert lab.eval_on_selector(head, "e => e.offsetHeight") == done
-    settle(lab, before)
-    if width == 600:
-        lab.click(f"{EXPLORER} button:has-text('Parameters')")
-    lab.set_viewport_size({"width": 1440, "height": 900})
 
 
 def test_an_empty_page_of_results_says_why(lab: Any) -> None:

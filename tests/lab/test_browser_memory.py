@@ -9,7 +9,7 @@ from typing import Any
 
 import lab_server
 import pytest
-from explorer_page import EXPLORER, choose, figures, number, settle, text, tick, type_on_slider
+from explorer_page import EXPLORER, choose, figures, number, settle, text, type_on_slider
 
 pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install playwright")
 pytestmark = [pytest.mark.browser, pytest.mark.rest]
@@ -151,48 +151,6 @@ def test_code_that_was_foretold_stands_before_the_kernel_has_heard(
     assert lab.locator(f"{EXPLORER} .pl-stale").count() == 0
     after = on_page(lab)["code"]
     assert all(after[line] == code[line] for line in code.keys() & after.keys())
-
-
-def test_what_the_kernel_answers_is_what_was_remembered(lab: Any) -> None:
-    """Nothing on the page changes when the kernel's own answer comes, but for the figures of the setting before."""
-    move(lab, 24)
-    move(lab, 16)
-    move(lab, 24)
-    before = number(lab)
-    type_on_slider(lab, "head dim", 16)
-    lab.wait_for_function(f"document.querySelector('{EXPLORER} .pl-entry').textContent.includes('d16')")
-    early = on_page(lab)
-    settle(lab, before)
-    assert same(on_page(lab), early)
-
-
-def test_another_pinned_version_is_another_comparison(lab: Any) -> None:
-    move(lab, 24)
-    before = number(lab)
-    lab.click(f"{EXPLORER} button:text-is('Pin')")
-    settle(lab, before)
-    move(lab, 16)
-    lab.click(f"{EXPLORER} button:text-is('Diff ⇄')")
-    assert "head dim 24 → 16" in text(lab, ".pl-diff-note")
-    move(lab, 24)
-    assert "no instruction changed" in text(lab, ".pl-diff-note")
-    move(lab, 16)
-    assert "head dim 24 → 16" in text(lab, ".pl-diff-note")
-    lab.click(f"{EXPLORER} button:text-is('Code')")
-
-
-def test_a_row_that_was_seen_and_a_fault_that_was_left(lab: Any) -> None:
-    named = f"{EXPLORER} section[aria-label='Online softmax, tile by tile'] .pl-note"
-    label = lab.locator(named)
-    last = label.inner_text()
-    lab.locator(f"{EXPLORER} canvas").first.press("ArrowDown")
-    lab.locator(f"{EXPLORER} canvas").first.press("Enter")
-    lab.wait_for_function("([at, last]) => document.querySelector(at).textContent !== last", arg=[named, last])
-    settle(lab)
-    row = label.inner_text()
-    tick(lab, "causal")
-    tick(lab, "causal")
-    assert label.inner_text() == row
 
 
 def test_an_edited_text_is_not_the_one_before(jupyter: lab_server.Jupyter, opened: tuple[Any, Path]) -> None:

@@ -243,32 +243,6 @@ def exported(widget: Any) -> str:
 
 
 @pytest.mark.rest
-def test_an_export_and_a_saved_page_hold_the_viewer(chromium: Any, tmp_path: Any) -> None:
-    debugger = pl.debug("tiled", seq_len=40, head_dim=16)
-    (tmp_path / "export.html").write_text(exported(debugger))
-    debugger.save(tmp_path / "page.html")
-    walker = debugger.recording.walk(0, 0)
-    for name in ("page", "export"):
-        page = chromium.new_page(viewport={"width": 1200, "height": 1000}, offline=True)
-        errors: list[str] = []
-        page.on("pageerror", lambda error, errors=errors: errors.append(str(error)))
-        page.goto((tmp_path / f"{name}.html").as_uri(), wait_until="domcontentloaded")
-        page.wait_for_selector('.ptxlab-debugger[data-ready="0:0"]')
-        page.focus(".pl-slider")
-        for _ in range(30):
-            page.keyboard.press("ArrowRight")
-        shown = page.inner_text(".pl-status")
-        assert shown.startswith("step 31 of ")
-        assert shown.endswith(walker.moment(30).opcode)
-        note = page.text_content(".pl-kept")
-        assert note.startswith("A saved copy: it keeps steps 1 to ") == (name == "export")
-        assert page.is_visible(".pl-kept") == (name == "export")
-        assert "of 4059," in shown
-        assert not [error for error in errors if "ptxlab" in error]
-        page.close()
-
-
-@pytest.mark.rest
 def test_a_copy_keeps_the_steps_around_the_one_that_was_asked_for(chromium: Any, tmp_path: Any) -> None:
     debugger = pl.debug("tiled", seq_len=40, head_dim=16, at="st.global")
     walker = debugger.recording.walk(0, 0)

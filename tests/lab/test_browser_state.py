@@ -9,9 +9,7 @@ from typing import Any
 import lab_server
 import pytest
 from accessibility import violations
-from explorer_page import EXPLORER, choose, figures, number, settle, shot, text, type_on_slider, until, whole
-
-from ptxlab import kernels
+from explorer_page import EXPLORER, choose, figures, number, settle, shot, text, type_on_slider, until
 
 pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install playwright")
 pytestmark = [pytest.mark.browser]
@@ -63,14 +61,6 @@ def on_screen(page: Any) -> tuple[str, float]:
     )
 
 
-def move(page: Any, head_dim: int) -> None:
-    """Another head dim, where it is not the one that stands there, and its result."""
-    before = number(page)
-    if not text(page, ".pl-entry").endswith(f"_d{head_dim}"):
-        type_on_slider(page, "head dim", head_dim)
-        settle(page, before)
-
-
 def test_lines_stay_where_they_are_when_a_result_arrives(lab: Any) -> None:
     """The column of the execution counts keeps its room while they are not known."""
     lab.evaluate(
@@ -102,37 +92,6 @@ def test_another_head_dim_keeps_the_instruction_in_its_place(lab: Any) -> None:
     assert abs(now[1] - was[1]) < 2
     assert text(lab, ".pl-picked-line").startswith("PTX line ")
     lab.keyboard.press("Escape")
-
-
-KEPT = (49, False), (48, True)
-"""Head dims, one after the other, and whether the elements of the first text, for 48, stand on the page then."""
-FORGOTTEN = *KEPT, (20, False), (64, False), (47, False), (46, False), (48, False)
-
-
-@pytest.mark.parametrize(
-    "head_dims", [KEPT, pytest.param(FORGOTTEN, marks=pytest.mark.rest)], ids=["kept", "forgotten"]
-)
-def test_a_pane_says_what_the_kernel_says_and_keeps_the_elements_of_the_last_texts(
-    lab: Any, head_dims: tuple[tuple[int, bool], ...]
-) -> None:
-    move(lab, 48)
-    lab.locator(f"{LINES}:has(.o:has-text('ex2'))").first.click()
-    lab.eval_on_selector(f"{PTX} .pl-current", "e => { window.kept = e }")
-    kept = "!!window.kept.closest('.pl-now') && window.kept.isConnected && window.kept.textContent.includes('ex2')"
-    for head_dim, stands in head_dims:
-        move(lab, head_dim)
-        assert lab.evaluate(kept) is stands
-        if head_dim not in (49, 64):
-            continue
-        whole(lab)
-        shown = lab.eval_on_selector_all(
-            LINES,
-            "all => all.map(e => [e.dataset.line, e.querySelector('.pl-no').textContent, e.lastChild.textContent])",
-        )
-        wanted = kernels.get("scalar").build(head_dim=head_dim).ptx.splitlines()
-        assert [[n, no, text.strip()] for n, no, text in shown] == [
-            [str(n), str(n), text.strip()] for n, text in enumerate(wanted, 1)
-        ]
 
 
 def test_a_run_is_cancelled_and_asked_for_again(lab: Any) -> None:
@@ -286,24 +245,6 @@ def test_a_control_that_had_to_follow_says_why_and_the_chosen_tile_keeps_its_key
     note.wait_for(state="hidden")
     choose(lab, "KV tile", "16")
     assert lab.locator(".ptxlab-parameters .pl-followed").count() == 0
-
-
-@pytest.mark.rest
-def test_some_rows_are_run_where_all_would_take_long(lab: Any) -> None:
-    choose(lab, "kernel", "scalar")
-    choose(lab, "device", "step")
-    before = number(lab)
-    type_on_slider(lab, "Sk", 2)
-    settle(lab, before)
-    type_on_slider(lab, "Sq", 16384)
-    until(lab, "asking")
-    fewer = lab.locator(f"{EXPLORER} .pl-fewer")
-    assert fewer.inner_text().startswith("Sample rows instead (about ")
-    before = number(lab)
-    fewer.click()
-    settle(lab, before)
-    assert lab.get_attribute(EXPLORER, "data-state") == "done"
-    assert lab.inner_text(f"{EXPLORER} .pl-sample").endswith("heads; counts are scaled up from them")
 
 
 @pytest.mark.parametrize(("width", "height"), [pytest.param(1024, 768, marks=pytest.mark.rest), (600, 900)])

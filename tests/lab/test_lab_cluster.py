@@ -8,7 +8,7 @@ from emulate_programs import DEVICES
 
 import ptxlab as pl
 from ptxlab.emulate.rules.clusters import blocks_of, mates_of
-from ptxlab.emulate.trace.mbarrier_events import mbarrier_events
+from ptxlab.emulate.trace.asynchronous import mbarrier_events
 from ptxlab.errors import TraceError
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gc
-import itertools
 import json
 import re
 import threading
@@ -108,51 +106,6 @@ def test_all_that_is_sent_is_json_but_for_the_bytes(session: Session, page: Page
         if part == "run":
             value = {**value, "map": {**value["map"], "values": "", "absolute": ""}}
         json.dumps(value, allow_nan=False)
-
-
-def test_a_seen_setting_is_not_run_again(session: Session, page: Page) -> None:
-    session.ask(request(**SMALL, seq_q=8, seq_k=8, device="step"))
-    assert session.wait()
-    assert page.now["run"]["cached"] is False
-    session.ask(request(**SMALL, seq_q=8, seq_k=8, device="step", row=3))
-    assert session.wait()
-    assert page.now["run"]["cached"] is True
-    assert page.now["run"]["map"]["row"] == 3
-    assert page.now["state"]["label"] == "row 3"
-
-
-def test_what_is_ready_together_travels_together(session: Session, page: Page) -> None:
-    """Each message costs the page a frame: code and diff share one, and all of a seen setting is one."""
-    session.ask(request(**SMALL, seq_q=8, seq_k=8, device="step"))
-    assert session.wait()
-    first = [[part for part in parts if part != "pinned"] for parts in page.messages]
-    assert first == [
-        ["status"],
-        ["code", "problem", "diff", "status"],
-        ["assembly", "status"],
-        ["run", "deltas", "status"],
-        ["state", "status"],
-    ]
-    page.messages.clear()
-    session.ask(request(**SMALL, seq_q=8, seq_k=8, device="step"))
-    assert session.wait()
-    assert page.messages == [["code", "problem", "diff", "assembly", "run", "deltas", "state", "status"]]
-
-
-def collecting() -> bool:
-    """Whether the garbage collector runs, or does so soon."""
-    deadline = time.monotonic() + 30
-    while not gc.isenabled() and time.monotonic() < deadline:
-        time.sleep(0.01)
-    return gc.isenabled()
-
-
-def test_the_garbage_collector_runs_again_when_the_answer_is_out(session: Session) -> None:
-    assert collecting()
-    session.ask(request(**SMALL, seq_q=8, seq_k=8, device="step"))
-    assert not gc.isenabled()
-    assert session.wait()
-    assert collecting()
 
 
 def test_stale_requests_are_dropped(monkeypatch: pytest.MonkeyPatch, session: Session, page: Page) -> None:
@@ -427,21 +380,6 @@ def test_figures_for_papers() -> None:
     with pytest.raises(pl.LaunchError) as caught:
         pl.plot_state(plain)
     assert str(caught.value) == "this result has no state; write pl.attention(..., state=True)"
-
-
-@pytest.mark.long
-def test_a_constant_maximum_is_drawn_constant_and_tiles_are_whole_numbers() -> None:
-    q, k, v = pl.reference.random_inputs(1, 1, 1, 4, 64, 16)
-    k[:] = k[:, :, :1]  # every key the same: m never moves but for rounding
-    figure = pl.plot_state(pl.attention(q, k, v, kernel="tiled", device="step", state=True))
-    figure.canvas.draw()
-    low, high = figure.axes[0].get_ylim()
-    assert high - low == pytest.approx(1)
-    assert [axis.yaxis.get_offset_text().get_text() for axis in figure.axes] == [""] * 3
-    assert all(tick == int(tick) for tick in figure.axes[-1].get_xticks())
-    labels = [axis.yaxis.label.get_window_extent() for axis in figure.axes]
-    assert all(above.y0 > below.y1 for above, below in itertools.pairwise(labels))
-    assert labels[0].y1 < figure._suptitle.get_window_extent().y0
 
 
 @pytest.mark.long

@@ -14,7 +14,7 @@ from ptxlab.lab import dataflow, explorer_views, kernel_subject, run_pane
 from ptxlab.lab.kernel_subject import subject_of
 from ptxlab.lab.library_subjects import named
 from ptxlab.lab.requests import Request, request
-from ptxlab.lab.subject import Subject, machines, plain_attention, ways
+from ptxlab.lab.subject import Subject, machines, ways
 
 PTX = """\
 .version 7.0
@@ -123,15 +123,6 @@ def test_a_rung_opens_at_what_it_is_about(name: str) -> None:
     keys = request(name).given["seq_k"]
     if spec.phase == "prefill" and spec.tile:
         assert 4 <= keys / version.built.tile_kv <= 8
-
-
-def test_accesses_are_named_after_the_array_they_go_to() -> None:
-    module = pl.kernels.get("scalar").build(head_dim=8).module
-    touched = dataflow.touched(dataflow.accesses(module))
-    assert {"q", "key", "value", "o", "lse"} == set(touched.values())
-    stores = dataflow.stores_of(dataflow.accesses(module), "o")
-    assert [offset for _, offset, _ in stores] == [0, 4, 8, 12, 16, 20, 24, 28]
-    assert {size for *_, size in stores} == {4}
 
 
 # -- any PTX -----------------------------------------------------------------------------------------------------------
@@ -315,13 +306,6 @@ def test_with_a_gpu_both_machines_run_and_are_held_against_each_other(monkeypatc
     assert ways({"cpu": cpu}, exact, exact, "numpy")[1].note == "not asked: choose the device auto or gpu"
     monkeypatch.setattr("ptxlab.gpu.available", lambda: False)
     assert ways({"cpu": cpu}, exact, exact, "numpy")[1].note == "there is no NVIDIA GPU here"
-
-
-def test_numpy_as_one_writes_it_is_close_to_float64() -> None:
-    q, k, v = pl.reference.random_inputs(2, 4, 2, 9, 5, 16)
-    exact = pl.reference.attention(q, k, v, causal=True).o
-    np.testing.assert_allclose(plain_attention(q, k, v, causal=True, dtype=np.float32), exact, atol=2e-6)
-    assert not plain_attention(q, k[:, :, :0], v[:, :, :0], causal=False, dtype=np.float32).any()
 
 
 # -- machine code ------------------------------------------------------------------------------------------------------

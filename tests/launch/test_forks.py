@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import functools
-import gc
 import os
 import subprocess
 import sys
@@ -16,7 +14,6 @@ import pytest
 
 from ptxlab import forks
 from ptxlab.emulate.jit.native import llvm_thread
-from ptxlab.garbage_collection import resting
 
 pytestmark = [
     pytest.mark.skipif(not hasattr(os, "fork"), reason="no forks here"),
@@ -157,61 +154,6 @@ def test_a_lock_that_another_thread_holds_is_free_in_the_child(make: Callable[[]
         assert answer_of_child(lambda: lock.acquire()) == 0
 
     beside(hold, fork)
-
-
-def test_a_thread_holds_its_own_recursive_lock_after_its_fork() -> None:
-    lock = forks.recursive_lock()
-
-    def released() -> bool:
-        lock.release()
-        return True
-
-    with lock:
-        assert answer_of_child(released) == 0
-
-
-class Held:
-    """Has a property that takes as long as the test wants."""
-
-    events: tuple[threading.Event, threading.Event] | None = None
-
-    @functools.cached_property
-    def slow(self) -> int:
-        """1, some time later."""
-        if self.events is not None:
-            self.events[0].set()
-            self.events[1].wait()
-        return 1
-
-
-def test_a_property_that_another_thread_computes_is_computed_in_the_child(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Held, "__module__", "ptxlab.held")
-    monkeypatch.setitem(sys.modules, "ptxlab.held", type(sys)("ptxlab.held"))
-    sys.modules["ptxlab.held"].__dict__["Held"] = Held
-    held = Held()
-
-    def compute(begun: threading.Event, end: threading.Event) -> None:
-        held.events = begun, end
-        assert held.slow == 1
-
-    def fork() -> None:
-        held.events = None
-        assert answer_of_child(lambda: Held().slow) == 0
-
-    beside(compute, fork)
-
-
-def test_the_collector_of_cycles_works_in_the_child() -> None:
-    def rest(begun: threading.Event, end: threading.Event) -> None:
-        with resting():
-            begun.set()
-            end.wait()
-
-    def fork() -> None:
-        assert not gc.isenabled()
-        assert answer_of_child(gc.isenabled) == 0
-
-    beside(rest, fork)
 
 
 def test_a_fork_waits_for_llvm_and_llvm_for_the_fork() -> None:

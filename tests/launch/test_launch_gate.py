@@ -17,7 +17,6 @@ from ptxlab.cli import main as cli
 from ptxlab.course import score
 from ptxlab.emulate import lower
 from ptxlab.gpu import assembler
-from ptxlab.launch import plan as plans
 from ptxlab.text import parse
 
 SQUARE = """.version 7.0
@@ -178,26 +177,6 @@ def test_a_later_version_is_a_warning_in_every_process(tmp_path: Path) -> None:
             noted, judged = done.stdout.splitlines()
             assert noted.startswith(said) if warns else noted == ""
             assert judged == str(not again)
-
-
-def test_a_text_is_judged_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    from ptxlab.text import validate
-
-    judged: list[str] = []
-    whole = validate._Validator.findings
-
-    def counted(self: validate._Validator) -> object:
-        judged.append(self.module.file)
-        return whole(self)
-
-    monkeypatch.setattr(validate._Validator, "findings", counted)
-    text = square("// judged once")
-    for checks in ("memcheck", "all", "memcheck", "racecheck"):
-        pl.launch(text, 1, 32, np.ones(32, "f4"), device=DEVICES[0], checks=checks)
-    assert len(judged) == 1
-    plans._plans.clear()  # and the parsed text is still there
-    pl.launch(text, 1, 32, np.ones(32, "f4"), device=DEVICES[0])
-    assert len(judged) == 1
 
 
 BLACKWELL = """.version 8.8

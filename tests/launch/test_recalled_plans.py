@@ -5,9 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +15,6 @@ import pytest
 import ptxlab as pl
 from ptxlab import text as ptx_text
 from ptxlab.emulate.program import lowering_cache
-from ptxlab.emulate.program import program as programs
 from ptxlab.emulate.runtime import disk_cache
 from ptxlab.launch import plan as plans
 
@@ -247,15 +244,6 @@ def test_a_text_that_has_changed_meanwhile_is_not_taken_for_the_one_that_ran(fol
     assert (out == EXPECTED // np.maximum(np.arange(32), 1) * (np.arange(32) > 0) + np.arange(32))[1:].all()
 
 
-def test_messages_of_recalled_programs_name_their_own_file(folder: Path) -> None:
-    """The same text may be launched as it is and as the text of a kernel with a name."""
-    run()
-    forget()
-    run(Editor())
-    (loaded,) = build._recent.values()
-    assert loaded.program.file == "<editor>"
-
-
 @pytest.mark.parametrize("damage", [b"", b"{}\n", b"flip"])
 def test_a_damaged_entry_is_made_again(folder: Path, parsed: list[str], damage: bytes) -> None:
     run()
@@ -291,58 +279,3 @@ def test_nothing_is_kept_where_there_is_no_cache_and_of_a_package_that_was_repla
     forget()
     run()
     assert not list(folder.iterdir())
-
-
-def test_variables_that_are_large_are_not_kept(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(plans, "_MOST", 15)
-    run()
-    assert not kept(folder)
-    forget()
-    run()
-
-
-def test_a_program_that_was_recalled_becomes_what_it_was(folder: Path) -> None:
-    run()
-    forget()
-    run()
-    (loaded,) = build._recent.values()
-    recalled = loaded.program
-    assert type(recalled) is programs.Recalled
-    whole = lowering_cache.lower(plans._parsed(TEXT), "scaled")
-    facts = {name: getattr(recalled, name) for name in programs._FACTS}
-    assert "codes" not in vars(recalled)
-    assert facts == {name: getattr(whole, name) for name in programs._FACTS}
-    assert (recalled.system, len(recalled.globals)) == (whole.system, len(whole.globals))
-    for one, other in zip(recalled.globals, whole.globals, strict=True):
-        assert (one.name, one.space, one.address, one.valued) == (other.name, other.space, other.address, other.valued)
-        assert (one.contents() == other.contents()).all()
-    assert recalled.codes is whole.codes
-    assert "codes" in vars(recalled)
-    with pytest.raises(AttributeError, match="Recalled has no such_thing"):
-        recalled.such_thing  # type: ignore[attr-defined]  # noqa: B018
-
-
-def test_a_recalled_program_is_lowered_once_and_again_after_an_interrupt(folder: Path) -> None:
-    run()
-    forget()
-    run()
-    (loaded,) = build._recent.values()
-    recalled, tries = loaded.program, list[int]()
-    make = vars(recalled)["_make"]
-
-    def slowly() -> programs.Program:
-        tries.append(len(tries))
-        if len(tries) == 1:
-            raise KeyboardInterrupt
-        time.sleep(0.05)
-        made: programs.Program = make()
-        return made
-
-    vars(recalled)["_make"] = slowly
-    with pytest.raises(KeyboardInterrupt):
-        recalled.codes  # noqa: B018
-    with ThreadPoolExecutor(8) as pool:
-        found = list(pool.map(lambda name: getattr(recalled, name), ["codes", "blocks", "lines", "codes"] * 4))
-    assert tries == [0, 1]
-    assert all(found[k] is found[k % 4] for k in range(16))
-    assert found[0] is found[3]

@@ -76,15 +76,3 @@ def test_every_name_of_a_special_register_follows_from_the_table() -> None:
     assert {name[1:].partition(".")[0] for name in SPECIAL_REGISTERS} == set(NAMES)
     varies = {name.partition(".")[0] for name, register in SPECIAL.items() if register.varies}
     assert varies == {"%tid", "%laneid", *(f"%lanemask_{which}" for which in ("eq", "le", "lt", "ge", "gt"))}
-
-
-@pytest.mark.parametrize(
-    "source",
-    [
-        'A = ("tid", "ntid", "laneid", "warpid", "smid", "nsmid", "gridid", "clock")',
-        'A = "tid ntid laneid warpid smid nsmid gridid clock".split()',
-        'A = re.compile("%(?:tid|ntid|laneid|warpid|smid|nsmid|gridid|clock)")',
-    ],
-)
-def test_what_counts_as_a_list(source: str) -> None:
-    assert any(len(KINDS["special registers"] & set(words)) == MANY for _, words in lists(ast.parse(source)))

@@ -13,7 +13,7 @@ import sys
 from typing import Any
 
 import numpy as np
-from emulate_programs import WAYS, improve, run
+from emulate_programs import WAYS, run
 from random_flow import kernel_of
 from seeded_programs import compare
 
@@ -29,11 +29,8 @@ def outcome(way: str, first: int, count: int) -> tuple[Any, ...]:
     text, threads = kernel_of(first, count)
     x = np.zeros(8 * count, np.uint32)
     counters = first // count % 4 == 0
-    if way == "good":
-        improve(text, (threads,), counters, ("memcheck",))
     try:
-        engine = "step" if way == "step" else "jit"
-        out, report = run(engine, text, threads=threads, blocks=count, x=x, budget=BUDGET, counters=counters)
+        out, report = run(way, text, threads=threads, blocks=count, x=x, budget=BUDGET, counters=counters)
     except DeviceFault as fault:
         return ("fault", str(fault))
     counts = report.warp_instructions, report.thread_instructions, report.lines, report.counters
@@ -42,7 +39,7 @@ def outcome(way: str, first: int, count: int) -> tuple[Any, ...]:
 
 def differences(first: int, count: int = KERNEL) -> list[str]:
     """What the other engines give otherwise than the first, in words."""
-    ways = [way for way in WAYS if way != "good" or first // count % 5 == 0]
+    ways = [way for way in WAYS if way != "optimized" or first // count % 5 == 0]
     expected = outcome(ways[0], first, count)
     found = []
     for way in ways[1:]:

@@ -250,17 +250,8 @@ SLOW_TO_CLEAN = Attack("""
     """)
 """More files than a submission may have: it runs out of them, or is stopped, which depends on its confinement."""
 FAST = (
-    "pipe-owner",
-    "kill-all",
-    "chmod-others",
-    "times",
-    "tcp",
-    "fork",
-    "by-link",
-    "memfd",
-    "surrogates",
-    "nested-closed",
-)
+    "pipe-owner", "kill-all", "chmod-others", "times", "tcp", "fork", "by-link", "memfd", "surrogates", "nested-closed",
+)  # fmt: skip
 """One or two of each sort, for the normal run."""
 
 

@@ -15,7 +15,7 @@ import sys
 from typing import Protocol
 
 import numpy as np
-from emulate_programs import WAYS, improve, kernel, run
+from emulate_programs import WAYS, kernel, run
 from seeded_programs import compare, differing
 
 from ptxlab.errors import DeviceFault
@@ -198,9 +198,7 @@ class Seeded(Protocol):
 
 def found(way: str, program: Seeded) -> list[str]:
     """The fault, if there is one, and what initcheck finds, in words. way: one of `WAYS`."""
-    if way == "good":
-        improve(program.text, (program.threads, 1, 1), False, INIT)
-    engine, threads, x = "jit" if way == "good" else way, program.threads, np.arange(64, dtype=np.uint32)
+    engine, threads, x = way, program.threads, np.arange(64, dtype=np.uint32)
     try:
         _, report = run(engine, program.text, threads=threads, blocks=program.blocks, checks=INIT, x=x)
     except DeviceFault as fault:

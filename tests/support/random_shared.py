@@ -17,15 +17,11 @@ from random_local import ELEMENTS, found, some_lanes, somewhere
 from seeded_programs import compare, differing
 
 PLACES = (
-    "mov.u32 %r30, {n};",
-    "mov.u32 %r30, %r1;",
-    "add.u32 %r30, %r1, {few};",
+    "mov.u32 %r30, {n};", "mov.u32 %r30, %r1;", "add.u32 %r30, %r1, {few};",
     "and.b32 %r30, %r1, 15; shr.u32 %r31, %r1, 4; mad.lo.u32 %r30, %r31, {apart}, %r30;",
-    "shr.u32 %r30, %r1, 4; mad.lo.u32 %r30, %r30, {few}, {n};",
-    "mad.lo.u32 %r30, %r1, {few}, {n};",
-    "ld.global.u32 %r30, [%rd2]; xor.b32 %r30, %r30, {n};",
-    "xor.b32 %r30, %r1, 31;",
-)
+    "shr.u32 %r30, %r1, 4; mad.lo.u32 %r30, %r30, {few}, {n};", "mad.lo.u32 %r30, %r1, {few}, {n};",
+    "ld.global.u32 %r30, [%rd2]; xor.b32 %r30, %r30, {n};", "xor.b32 %r30, %r1, 31;",
+)  # fmt: skip
 """Which element a lane accesses, in %r30."""
 ATOMICS = (
     "atom.shared.add.u32 %r21, [%r12], %r1;",

@@ -5,7 +5,7 @@ What the registers hold is said in `small_kernels.py`.
 
 from __future__ import annotations
 
-from small_kernels import RAW, UNWRITTEN, WAR, WAW, Kernels
+from small_kernels import RAW, WAR, WAW, Kernels
 
 FLAGS = Kernels()
 clean, wrong = FLAGS.clean, FLAGS.wrong
@@ -18,22 +18,18 @@ def locked(take: str, give: str, *, fence: str = "") -> str:
     @%p1 st.shared.u32 [flag], 0;
     @%p1 st.shared.u32 [tile], 0;
     bar.sync 0;
-    setp.ne.u32 %p5, %r21, 0;
-    @%p5 bra E;
+    setp.ne.u32 %p5, %r21, 0; @%p5 bra E;
 A:
     {take}
-    setp.ne.u32 %p5, %r7, 0;
-    @%p5 bra A;
+    setp.ne.u32 %p5, %r7, 0; @%p5 bra A;
     {fence}
     ld.shared.u32 %r6, [tile];
     add.u32 %r6, %r6, 1;
     st.shared.u32 [tile], %r6;
     {fence}
     {give}
-E:
-    bar.sync 0;
-    ld.shared.u32 %r6, [tile];
-    st.global.u32 [%rd3], %r6;
+E: bar.sync 0;
+    ld.shared.u32 %r6, [tile]; st.global.u32 [%rd3], %r6;
 """
 
 
@@ -50,11 +46,9 @@ def announced(store: str, load: str, *, fence: str = "") -> str:
     bra E;
 W:
     {load}
-    setp.eq.u32 %p5, %r7, 0;
-    @%p5 bra W;
+    setp.eq.u32 %p5, %r7, 0; @%p5 bra W;
     {fence}
-    ld.shared.u32 %r6, [%r12];
-    st.global.u32 [%rd3], %r6;
+    ld.shared.u32 %r6, [%r12]; st.global.u32 [%rd3], %r6;
 E:
 """
 
@@ -91,91 +85,56 @@ clean("red and atom flag", body=announced(
 wrong("relaxed flag, no fence", RAW, body=announced(
     "st.relaxed.cta.shared.u32 [flag], 1;", "ld.relaxed.cta.shared.u32 %r7, [flag];"))
 
-wrong("volatile flag, no fence at all", RAW, body=announced(
-    "st.volatile.shared.u32 [flag], 1;", "ld.volatile.shared.u32 %r7, [flag];"))
-
 clean("counter of arrivals", body="""
     @%p1 st.shared.u32 [flag], 0;
     bar.sync 0;
     st.shared.u32 [%r10], %r1;
     atom.release.cta.shared.add.u32 %r7, [flag], 1;
-W:
-    ld.acquire.cta.shared.u32 %r7, [flag];
-    setp.lt.u32 %p5, %r7, 64;
-    @%p5 bra W;
-    ld.shared.u32 %r6, [%r12];
-    st.global.u32 [%rd3], %r6;
+W: ld.acquire.cta.shared.u32 %r7, [flag];
+    setp.lt.u32 %p5, %r7, 64; @%p5 bra W;
+    ld.shared.u32 %r6, [%r12]; st.global.u32 [%rd3], %r6;
 """)
-
 clean("volatile polling of a word of this warp", body="""
     @%p1 st.shared.u32 [flag], 0;
     bar.sync 0;
     @%p1 st.volatile.shared.u32 [flag], 1;
     bar.warp.sync -1;
-    ld.volatile.shared.u32 %r6, [flag];
-    st.global.u32 [%rd3], %r6;
+    ld.volatile.shared.u32 %r6, [flag]; st.global.u32 [%rd3], %r6;
 """)
-
 clean("histogram", body="""
     st.shared.u32 [%r10], 0;
     bar.sync 0;
-    and.b32 %r7, %r1, 7;
-    mad.lo.u32 %r7, %r7, 4, %r20;
+    and.b32 %r7, %r1, 7; mad.lo.u32 %r7, %r7, 4, %r20;
     atom.shared.add.u32 %r8, [%r7], 1;
     red.shared.add.u32 [%r7+4], 1;
     bar.sync 0;
-    ld.shared.u32 %r6, [%r10];
-    st.global.u32 [%rd3], %r6;
+    ld.shared.u32 %r6, [%r10]; st.global.u32 [%rd3], %r6;
 """)
-
-wrong("atomic, then a plain read", RAW, WAR, body="""
-    st.shared.u32 [%r10], 0;
-    bar.sync 0;
-    atom.shared.add.u32 %r7, [tile], 1;
-    ld.shared.u32 %r6, [tile];
-    st.global.u32 [%rd3], %r6;
-""")
-
 wrong("atomic, then a plain write", WAW, body="""
     st.shared.u32 [%r10], 0;
     bar.sync 0;
     atom.shared.add.u32 %r7, [tile], 1;
     @%p1 st.shared.u32 [tile], 9;
 """)
-
 clean("128-bit atom exchange word", body="""
     @%p1 st.shared.u32 [flag], 0;
     bar.sync 0;
     atom.shared.exch.b32 %r6, [flag], %r1;
     bar.sync 0;
-    ld.shared.u32 %r7, [flag];
-    st.global.u32 [%rd3], %r7;
+    ld.shared.u32 %r7, [flag]; st.global.u32 [%rd3], %r7;
 """)
-
 clean("all say the same", body="""
     @%p1 st.shared.u32 [flag], 0;
     bar.sync 0;
     st.shared.u32 [flag], 1;
     bar.sync 0;
-    ld.shared.u32 %r6, [flag];
-    st.global.u32 [%rd3], %r6;
+    ld.shared.u32 %r6, [flag]; st.global.u32 [%rd3], %r6;
 """)
-
 clean("bits of a word that nobody writes whole", body="""
-    shl.b32 %r7, 1, %r22;
-    not.b32 %r8, %r7;
+    shl.b32 %r7, 1, %r22; not.b32 %r8, %r7;
     @%p3 red.shared.and.b32 [flag], %r8;
     bar.sync 0;
     @%p3 red.release.cta.shared.or.b32 [flag], %r7;
-W:
-    ld.acquire.cta.shared.u32 %r6, [flag];
-    and.b32 %r6, %r6, 3;
-    setp.ne.u32 %p5, %r6, 3;
-    @%p5 bra W;
-    st.global.u32 [%rd3], %r6;
-""")
-
-wrong("bits set in a word that nobody has cleared", UNWRITTEN, body="""
-    shl.b32 %r7, 1, %r22;
-    @%p3 red.shared.or.b32 [flag], %r7;
+W: ld.acquire.cta.shared.u32 %r6, [flag];
+    and.b32 %r6, %r6, 3; setp.ne.u32 %p5, %r6, 3; @%p5 bra W; st.global.u32 [%rd3], %r6;
 """)

@@ -5,7 +5,7 @@ What the registers hold is said in `small_kernels.py`.
 
 from __future__ import annotations
 
-from small_kernels import ANY_SYNC, RAW, WAR, Kernels
+from small_kernels import RAW, WAR, Kernels
 
 LANES = Kernels()
 clean, wrong = LANES.clean, LANES.wrong
@@ -14,22 +14,17 @@ HALVES = """
     selp.b32 %r7, 0x0000ffff, 0xffff0000, %p4;
     st.shared.u32 [%r10], %r1;
     bar.warp.sync %r7;
-    xor.b32 %r5, %r1, {other};
-    mad.lo.u32 %r13, %r5, 4, %r20;
-    ld.shared.u32 %r6, [%r13];
-    st.global.u32 [%rd3], %r6;
+    xor.b32 %r5, %r1, {other}; mad.lo.u32 %r13, %r5, 4, %r20;
+    ld.shared.u32 %r6, [%r13]; st.global.u32 [%rd3], %r6;
 """
 """Each half of a warp synchronizes by itself, then reads what the lane `other` away has stored."""
 NESTED = """
-    and.b32 %r7, %r21, 28;
-    mov.u32 %r8, 15;
-    shl.b32 %r8, %r8, %r7;
+    and.b32 %r7, %r21, 28; mov.u32 %r8, 15; shl.b32 %r8, %r8, %r7;
     st.shared.u32 [%r10], %r1;
     bar.warp.sync 0xffffffff;
     st.shared.u32 [%r10], %r3;
     bar.warp.sync %r8;
-    xor.b32 %r5, %r1, {other};
-    mad.lo.u32 %r13, %r5, 4, %r20;
+    xor.b32 %r5, %r1, {other}; mad.lo.u32 %r13, %r5, 4, %r20;
     ld.shared.u32 %r6, [%r13];
     selp.b32 %r7, 0x0000ffff, 0xffff0000, %p4;
     bar.warp.sync %r7;
@@ -51,47 +46,24 @@ COUNTED = """
 COUNTED_APART = """
     @%p1 st.shared.u32 [%r20], %r6;
     bar.sync 0;
-    setp.ge.u32 %p5, %r1, {lanes};
-    @%p5 bra E;
+    setp.ge.u32 %p5, %r1, {lanes}; @%p5 bra E;
     ld.shared.u32 %r6, [%r20];
     add.u32 %r6, %r6, 1;
     st.shared.u32 [%r20], %r6;
-E:
-    st.global.u32 [%rd3], %r6;
+E: st.global.u32 [%rd3], %r6;
 """
 
 # fmt: off
 clean("warp reduction", body="""
-    mov.u32 %r6, %r1;
-    shfl.sync.down.b32 %r7, %r6, 16, 31, -1;
-    add.u32 %r6, %r6, %r7;
-    shfl.sync.down.b32 %r7, %r6, 8, 31, -1;
-    add.u32 %r6, %r6, %r7;
-    mad.lo.u32 %r8, %r22, 4, %r20;
+    mov.u32 %r6, %r1; shfl.sync.down.b32 %r7, %r6, 16, 31, -1; add.u32 %r6, %r6, %r7;
+    shfl.sync.down.b32 %r7, %r6, 8, 31, -1; add.u32 %r6, %r6, %r7; mad.lo.u32 %r8, %r22, 4, %r20;
     @%p3 st.shared.u32 [%r8], %r6;
     bar.sync 0;
     @!%p2 bra E;
-    mad.lo.u32 %r8, %r21, 4, %r20;
-    setp.lt.u32 %p5, %r21, 2;
+    mad.lo.u32 %r8, %r21, 4, %r20; setp.lt.u32 %p5, %r21, 2;
     @%p5 ld.shared.u32 %r6, [%r8];
-E:
-    st.global.u32 [%rd3], %r6;
+E: st.global.u32 [%rd3], %r6;
 """)
-
-clean("warp exchange", body="""
-    st.shared.u32 [%r10], %r1;
-    bar.warp.sync -1;
-    ld.shared.u32 %r6, [%r11];
-    bar.warp.sync -1;
-    st.shared.u32 [%r10], %r6;
-""")
-
-wrong("warp exchange unsynced", RAW, body="""
-    st.shared.u32 [%r10], %r1;
-    ld.shared.u32 %r6, [%r11];
-    st.global.u32 [%rd3], %r6;
-""")
-
 for some in (2, 3, 16, 31, 32):
     wrong(f"{some} lanes count one word up", WAR, body=COUNTED.format(lanes=some, between=""), threads=32)
     wrong(f"{some} lanes count one word up in a branch", WAR, body=COUNTED_APART.format(lanes=some), threads=32)
@@ -99,59 +71,19 @@ for some in (2, 3, 16, 31, 32):
 clean("one lane counts a word up", body=COUNTED.format(lanes=1, between=""))
 clean("one lane counts a word up in a branch", body=COUNTED_APART.format(lanes=1))
 
-wrong("warp exchange WAR", WAR, body="""
-    st.shared.u32 [%r10], %r1;
-    bar.warp.sync -1;
-    ld.shared.u32 %r6, [%r11];
-    st.shared.u32 [%r10], %r6;
-""")
-
 clean("early exit, activemask", body="""
-    setp.gt.u32 %p5, %r21, 19;
-    @%p5 bra E;
+    setp.gt.u32 %p5, %r21, 19; @%p5 bra E;
     activemask.b32 %r7;
-    shfl.sync.bfly.b32 %r6, %r1, 1, 31, %r7;
-    st.global.u32 [%rd3], %r6;
+    shfl.sync.bfly.b32 %r6, %r1, 1, 31, %r7; st.global.u32 [%rd3], %r6;
 E:
 """)
-
-wrong("shuffle from a lane in the other branch", ("synccheck", "shuffle source"), body="""
-    @%p4 bra A;
-    mov.u32 %r6, 5;
-    bra B;
-A:
-    shfl.sync.idx.b32 %r6, %r1, 20, 31, 0xffff;
-B:
-    st.global.u32 [%rd3], %r6;
-""")
-
 clean("shuffle inside half a warp", body="""
     @%p4 bra A;
     mov.u32 %r6, 5;
     bra B;
-A:
-    shfl.sync.idx.b32 %r6, %r1, 3, 31, 0xffff;
-B:
-    st.global.u32 [%rd3], %r6;
+A: shfl.sync.idx.b32 %r6, %r1, 3, 31, 0xffff;
+B: st.global.u32 [%rd3], %r6;
 """)
-
-wrong("ballot with a lane that left", ANY_SYNC, body="""
-    setp.gt.u32 %p5, %r21, 29;
-    @%p5 bra E;
-    vote.sync.ballot.b32 %r6, %p4, -1;
-    st.global.u32 [%rd3], %r6;
-E:
-""")
-
-wrong("a mask without the lane itself", ("synccheck", "mask omits lane"), body="""
-    mov.u32 %r7, 0x0000fffe;
-    @!%p4 bra E;
-    vote.sync.any.pred %p5, %p2, %r7;
-    selp.u32 %r6, 1, 0, %p5;
-    st.global.u32 [%rd3], %r6;
-E:
-""")
-
 clean("each half of a warp by itself", body=HALVES.format(other=9))
 
 wrong("each half by itself, but read from the other", RAW, body=HALVES.format(other=16))
@@ -160,42 +92,29 @@ wrong("one half synchronizes, and reads from the other", RAW, body="""
     st.shared.u32 [%r10], %r1;
     @!%p4 bra A;
     bar.warp.sync 0xffff;
-A:
-    xor.b32 %r5, %r1, 16;
-    mad.lo.u32 %r13, %r5, 4, %r20;
-    ld.shared.u32 %r6, [%r13];
-    st.global.u32 [%rd3], %r6;
+A: xor.b32 %r5, %r1, 16; mad.lo.u32 %r13, %r5, 4, %r20;
+    ld.shared.u32 %r6, [%r13]; st.global.u32 [%rd3], %r6;
 """)
-
 clean("tiles of four within halves", body=NESTED.format(other=3))
 
 wrong("tiles of four, read across", RAW, body=NESTED.format(other=4))
 
 clean("a shuffle of the lanes that are left", body="""
-    setp.gt.u32 %p5, %r21, 19;
-    @%p5 bra E;
+    setp.gt.u32 %p5, %r21, 19; @%p5 bra E;
     st.shared.u32 [%r10], %r1;
     activemask.b32 %r7;
     shfl.sync.idx.b32 %r8, %r1, 0, 31, %r7;
-    ld.shared.u32 %r6, [%r11];
-    st.global.u32 [%rd3], %r6;
+    ld.shared.u32 %r6, [%r11]; st.global.u32 [%rd3], %r6;
 E:
 """)
-
 clean("one set of lanes learns of another through a third", body="""
     st.shared.u32 [%r10], %r1;
-    setp.lt.u32 %p5, %r21, 16;
-    @!%p5 bra A;
+    setp.lt.u32 %p5, %r21, 16; @!%p5 bra A;
     bar.warp.sync 0x0000ffff;
-A:
-    setp.lt.u32 %p5, %r21, 8;
-    @%p5 bra B;
-    setp.gt.u32 %p5, %r21, 23;
-    @%p5 bra B;
+A: setp.lt.u32 %p5, %r21, 8; @%p5 bra B;
+    setp.gt.u32 %p5, %r21, 23; @%p5 bra B;
     bar.warp.sync 0x00ffff00;
-    sub.u32 %r5, %r10, 64;
-    setp.gt.u32 %p5, %r21, 15;
+    sub.u32 %r5, %r10, 64; setp.gt.u32 %p5, %r21, 15;
     @%p5 ld.shared.u32 %r6, [%r5];
-B:
-    st.global.u32 [%rd3], %r6;
+B: st.global.u32 [%rd3], %r6;
 """)

@@ -34,23 +34,8 @@ RESULTS = Path(__file__).parents[2] / "benchmarks" / "results" / "validator.md"
 VERSIONS = ("6.4", "7.0", "7.8", "8.0", "8.3", "8.6", "8.8")
 TARGETS = ("sm_75", "sm_80", "sm_90", "sm_90a", "sm_100", "sm_120")
 TYPES = (
-    "b8",
-    "b16",
-    "b32",
-    "b64",
-    "u16",
-    "u32",
-    "u64",
-    "s16",
-    "s32",
-    "s64",
-    "f16",
-    "f32",
-    "f64",
-    "bf16",
-    "pred",
-    "b128",
-)
+    "b8", "b16", "b32", "b64", "u16", "u32", "u64", "s16", "s32", "s64", "f16", "f32", "f64", "bf16", "pred", "b128",
+)  # fmt: skip
 SPACES = ("global", "shared", "local", "const", "param")
 OPERANDS = (
     "%r1", "%rd1", "%f1", "%fd1", "%h1", "%p1", "%q1", "%tid.x", "%clock64", "7", "-1", "0x1F", "1.5", "0f3F800000",

@@ -136,8 +136,6 @@ class Code:
     polls: bool = False
     properties: Properties = field(init=False)
     action: Action = field(init=False)
-    known_reads: tuple[object, object, object, int, tuple[int, ...]] | None = field(default=None, init=False)
-    known_writes: tuple[object, int, tuple[int, ...]] | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
         self.properties = _PSEUDO.get(self.name) or self.form.properties

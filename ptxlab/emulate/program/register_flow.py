@@ -47,7 +47,7 @@ class Flow(NamedTuple):
     shuffle: tuple[int, ...] = ()
 
     def table(self) -> list[int]:
-        """The same in numbers: see `rules.initcheck_registers`."""
+        """The same in numbers: see `rules.register_checks`."""
         groups = [x for group in self.groups for x in (len(group), *group)]
         return [self.how, 3 + len(groups), len(self.groups), *groups, len(self.results), *self.results, *self.shuffle]
 

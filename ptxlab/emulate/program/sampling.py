@@ -13,9 +13,9 @@ taken, or with `seamless` those of the faces beside it, by the direction of thei
 from __future__ import annotations
 
 import functools
+from collections.abc import Mapping
 from itertools import product
 
-from ptxlab.emulate.program import mipmaps
 from ptxlab.isa.texture_object import ADDRESSES, AT, TEXEL
 
 SIZES = {"x": "width", "y": "height", "z": "depth"}
@@ -53,11 +53,11 @@ def text(
         return compares + _lookup(geometry, integers, offsets, results, type_, gathered, compared, "%d{}")
     parts = [
         compares,
-        mipmaps.LEVELS,
-        mipmaps.level_from_operand(integers)
+        _LEVELS,
+        _level_from_operand(integers)
         if mip == "level"
-        else mipmaps.level_from_derivatives(geometry, {a: SIZES[a] for a in AXES[geometry]}),
-        mipmaps.BETWEEN,
+        else _level_from_derivatives(geometry, {a: SIZES[a] for a in AXES[geometry]}),
+        _BETWEEN,
     ]
     channels = _channels(results, type_)
     for k in "01":
@@ -68,7 +68,7 @@ def text(
             _lookup(geometry, integers, offsets, tuple(channels), "b32", None, compared, f"%t{k}_{{}}", True),
             "}\n",
         ]
-    parts += [mipmaps.BLENDED.format(c) for c in channels]
+    parts += [_BLENDED.format(c) for c in channels]
     parts.append(_results(results, type_, "%t0_{}", "%d{}"))
     return "".join(parts)
 
@@ -86,7 +86,7 @@ def _lookup(
 ) -> str:
     """One lookup in one mipmap level: %lev, or the finest. given: the names of the registers for what is read."""
     axes = AXES[geometry]
-    parts = [_FIELDS, *(_axis_fields(a, leveled) for a in axes), mipmaps.LEVEL_DATA if leveled else ""]
+    parts = [_FIELDS, *(_axis_fields(a, leveled) for a in axes), _LEVEL_DATA if leveled else ""]
     cube = geometry in ("cube", "acube")
     if cube:
         parts += [_FACE, _SEAMLESS]
@@ -359,4 +359,83 @@ def _results(results: tuple[int, ...], type_: str, name: str, given: str) -> str
             steps.append(f"mov.b32 %m, {name.format(k)};\ncvt.rn.f16.f32 {given.format(k)}, %m;\n")
         else:
             steps.append(f"mov.b32 {given.format(k)}, {name.format(k)};\n")
+    return "".join(steps)
+
+
+# -- mipmap levels -----------------------------------------------------------------------------------------------------
+
+
+_LEVELS = f"""
+.reg .b32 %count, %lev0, %lev1, %mips; .reg .f32 %l, %weight, %most, %m, %g; .reg .pred %blend;
+ld.global.b32 %count, [%t+{AT["num_mipmap_levels"]}];
+sub.u32 %count, %count, 1;
+cvt.rn.f32.u32 %most, %count;
+ld.global.b32 %mips, [%s+{AT["mip_filter"]}];
+setp.ne.u32 %blend, %mips, 0;
+"""
+"""Registers of an instruction with a level, and the fields of the texture object that it reads."""
+_LEVEL_DATA = f"""
+ld.global.b64 %at, [%t+{AT["levels"]}];
+add.u64 %at, %at, %t;
+mad.wide.u32 %data, %lev, 8, %at;
+ld.global.b64 %data, [%data];
+add.u64 %data, %data, %at;
+"""
+"""Where the texels of the level %lev lie."""
+_BETWEEN = """
+max.f32 %l, %l, 0f00000000;
+min.f32 %l, %l, %most;
+@!%blend add.f32 %l, %l, 0f3F000000;      // the nearest level
+cvt.rmi.u32.f32 %lev0, %l;
+min.u32 %lev0, %lev0, %count;
+add.u32 %lev1, %lev0, 1;
+min.u32 %lev1, %lev1, %count;
+@!%blend mov.b32 %lev1, %lev0;
+cvt.rmi.f32.f32 %weight, %l;
+sub.f32 %weight, %l, %weight;
+mul.f32 %weight, %weight, 256.0;          // 8 bits of fraction, as between texels
+cvt.rni.f32.f32 %weight, %weight;
+mul.f32 %weight, %weight, 0f3B800000;
+"""
+"""The two levels around %l, and the weight of the second one."""
+_BLENDED = """
+{{ .reg .f32 %g, %a, %b;
+sub.f32 %g, 1.0, %weight;
+mov.b32 %a, %t0_{0};
+mov.b32 %b, %t1_{0};
+mul.f32 %a, %a, %g;
+fma.rn.f32 %a, %b, %weight, %a;
+@%blend mov.b32 %t0_{0}, %a;
+}}
+"""
+"""A channel between two levels."""
+
+
+def _level_from_operand(integers: bool) -> str:
+    """The level %l from an operand, which is an integer where coordinates are integers."""
+    return "cvt.rn.f32.s32 %l, %lod;\n" if integers else "mov.f32 %l, %lod;\n"
+
+
+def _level_from_derivatives(geometry: str, sizes: Mapping[str, str]) -> str:
+    """The level %l from derivatives: log2 of the longer of the two, in texels. A cube with several levels stops the
+    kernel. sizes: for each coordinate the field of its size."""
+    if geometry.endswith("cube"):
+        return """
+.reg .pred %many;
+setp.ne.u32 %many, %count, 0;
+@!%many bra finest;
+trap;
+finest:
+mov.f32 %l, 0f00000000;
+"""
+    steps = [".reg .f32 %long_p, %long_q, %step, %scale; .reg .b32 %sized; .reg .pred %texels;\n"]
+    steps.append(f"ld.global.b32 %sized, [%s+{AT['normalized_coords']}];\nsetp.eq.u32 %texels, %sized, 0;\n")
+    steps.append("mov.f32 %long_p, 0f00000000;\nmov.f32 %long_q, 0f00000000;\n")
+    for a, size in sizes.items():
+        steps.append(f"ld.global.b32 %sized, [%t+{AT[size]}];\ncvt.rn.f32.u32 %scale, %sized;\n")
+        steps.append("@%texels mov.f32 %scale, 1.0;\n")
+        for which in "pq":
+            steps.append(f"mul.f32 %step, %{which}{a}, %scale;\n")
+            steps.append(f"fma.rn.f32 %long_{which}, %step, %step, %long_{which};\n")
+    steps.append("max.f32 %l, %long_p, %long_q;\nlg2.approx.f32 %l, %l;\nmul.f32 %l, %l, 0f3F000000;\n")
     return "".join(steps)

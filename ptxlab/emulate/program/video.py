@@ -9,9 +9,8 @@ import re
 from dataclasses import dataclass
 
 from ptxlab.emulate.program.flat_program import Literal, Reg, Source, Special
-from ptxlab.emulate.program.lowering import Guard, Lowering
-from ptxlab.emulate.program.scopes import Routine, Scope
-from ptxlab.emulate.program.snippets import lower_text
+from ptxlab.emulate.program.lowering import Guard, Lowering, lower_text
+from ptxlab.emulate.program.scopes import Scope
 from ptxlab.isa.table import Form
 from ptxlab.text import model
 
@@ -27,31 +26,24 @@ class _Part:
     minus: bool
 
 
-def lower_video(
-    low: Lowering, instruction: model.Instruction, found: Form, guard: Guard, scope: Scope, routine: Routine
-) -> None:
+def lower_video(low: Lowering, instruction: model.Instruction, found: Form, guard: Guard, scope: Scope) -> None:
     """Emits a video instruction, which is counted but has no effect, and the instructions that compute."""
-    code = low.emit(instruction.name, found, instruction.line, guard)
-    code.instruction = instruction
-    behind = low.branch_around(guard, instruction.line) if guard else ""
-    parts = [_part(operand) for operand in instruction.operands]
-    names: dict[str, Source] = {}
-    for letter, part in zip("dabc", parts, strict=False):
-        source = low.operand(part.name, scope, routine, instruction.line)
-        if letter != "d" and isinstance(source, Literal | Special):
-            held = low.register("%given", "b32", "")
-            low.op("mov.b32", (held,), (source,), instruction.line)
-            source = held
-        if not isinstance(source, Reg):
-            raise low.error(f"{found.opcode} takes registers of 32 bits, found {part.name}", instruction.line)
-        names[f"%{letter}"] = source
-    if found.count:
-        text = _side_by_side(low, found, parts, instruction.line)
-    else:
-        text = _scalar(low, found, parts, instruction.line)
-    lower_text(low, text, instruction, routine, names)
-    if behind:
-        low.place_label(behind)
+    line = instruction.line
+    low.emit(instruction.name, found, line, guard).instruction = instruction
+    with low.guarded(guard, line):
+        parts = [_part(operand) for operand in instruction.operands]
+        names: dict[str, Source] = {}
+        for letter, part in zip("dabc", parts, strict=False):
+            source = low.operand(part.name, scope, line)
+            if letter != "d" and isinstance(source, Literal | Special):
+                held = low.register("%given", "b32")
+                low.op("mov.b32", (held,), (source,), line)
+                source = held
+            if not isinstance(source, Reg):
+                raise low.error(f"{found.opcode} takes registers of 32 bits, found {part.name}", line)
+            names[f"%{letter}"] = source
+        text = (_side_by_side if found.count else _scalar)(low, found, parts, line)
+        lower_text(low, text, instruction, scope.routine, names)
 
 
 def _part(operand: model.Operand) -> _Part:

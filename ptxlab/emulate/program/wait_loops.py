@@ -17,8 +17,8 @@ import itertools
 from collections.abc import Iterator
 from typing import Any
 
-from ptxlab.emulate.program.block_order import reachable
 from ptxlab.emulate.program.flat_program import Code, Group, Inverted, Literal, Mem, Reg, Source, Special, Symbol
+from ptxlab.emulate.program.graphs import dominators, reachable
 from ptxlab.emulate.program.liveness import reads, writes
 from ptxlab.emulate.program.program import Program
 from ptxlab.isa.actions import Action
@@ -203,7 +203,7 @@ class _Values:
                 todo += onwards[at]
                 if len(onwards) > MOST_PLACES or len(at[0]) > DEEPEST:
                     return  # no wait is known to spin
-        over, written = dominators(start, onwards), dict[int, list[Place]]()
+        over, written = dominators(start, onwards.__getitem__), dict[int, list[Place]]()
         for at in over:
             for code in self.ways.codes(at):
                 for r in self._needed.intersection(self.ways.writes(code)):
@@ -260,38 +260,6 @@ class _Values:
         if isinstance(source, Symbol):
             return self._number("is", source.space, source.value)
         return self._number("is", "" if source is None else source.name)
-
-
-def dominators(start: Place, onwards: dict[Place, list[Place]]) -> dict[Place, Place]:
-    """For each place that can be reached the last one that all ways to it lead through, in an order in which that one
-    comes first (Cooper, Harvey and Kennedy, "A simple, fast dominance algorithm")."""
-    order, path = list[Place](), [(start, iter(onwards[start]))]
-    begun = {start}
-    while path:
-        at, left = path[-1]
-        following = next((block for block in left if block not in begun), None)
-        if following is None:
-            order.append(at)
-            path.pop()
-        else:
-            begun.add(following)
-            path.append((following, iter(onwards[following])))
-    number = {block: k for k, block in enumerate(order)}
-    over = {start: start}
-    changed = True
-    while changed:
-        changed = False
-        for at in reversed(order):
-            for following in onwards[at]:
-                one, other = over.get(following, at), at
-                while one != other:
-                    if number[one] < number[other]:
-                        one = over[one]
-                    else:
-                        other = over[other]
-                if over.get(following) != one and following != start:
-                    over[following], changed = one, True
-    return {block: over[block] for block in reversed(order)}
 
 
 def _joins(

@@ -9,11 +9,9 @@ from __future__ import annotations
 
 from ptxlab.emulate.language import *
 from ptxlab.emulate.rules import async_proxy
-from ptxlab.emulate.rules.clock import access_of, tick
-from ptxlab.emulate.rules.note_kinds import COUNTS, DIVERGENT, DIVERGENT_BLOCK, EXITED, SECOND
-from ptxlab.emulate.rules.notes import NOWHERE, note, serial
-from ptxlab.emulate.rules.race_order import share_peers, tell_all
-from ptxlab.emulate.rules.records import CODE, Block, Launch
+from ptxlab.emulate.rules.notes import COUNTS, DIVERGENT, DIVERGENT_BLOCK, EXITED, NOWHERE, SECOND, note, serial
+from ptxlab.emulate.rules.race_order import share_heard, share_peers
+from ptxlab.emulate.rules.records import CODE, Block, Launch, access_of, tick
 from ptxlab.emulate.runtime.state import BARRIERS, Warp
 
 
@@ -138,7 +136,7 @@ def order(block: Block, barrier: u32, waiting: u32, everyone: boolean, overfull:
     came = load_lanes(arrived)
     if not overfull and waiting:
         share_peers(block, waiting | bits(came != 0), waiting)
-        tell_all(block, waiting)
+        share_heard(block, waiting)
     if overfull:
         block.simple = 0
     elif everyone and not any_of(came != 0):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ptxlab.emulate.language import *
-from ptxlab.emulate.rules import block_reset, clusters
+from ptxlab.emulate.rules import clusters, records
 from ptxlab.emulate.rules.clusters import warp_of
 from ptxlab.emulate.rules.lane_scheduling import forget
 from ptxlab.emulate.rules.records import Block
@@ -54,7 +54,7 @@ def begin(context: Context, cta: Cta, number: u64) -> None:
         reset_barrier(cta, u32(barrier))
     cta.active = 1
     if context.checked:
-        block_reset.started(cta.checks.cast(Block)[0], number)
+        records.started(cta.checks.cast(Block)[0], number)
     if cta.converged == 0 or not simple(context):
         for k in range(context.warps):
             begin_warp(context, cta, warp_of(context, cta, k), k)

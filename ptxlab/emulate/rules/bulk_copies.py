@@ -18,7 +18,7 @@ from ptxlab.emulate.language import *
 from ptxlab.emulate.rules import tensor_maps as maps
 from ptxlab.emulate.rules.mbarrier_words import UPDATE, operated
 from ptxlab.emulate.rules.records import WRITTEN
-from ptxlab.emulate.runtime.bulk_transfers import (
+from ptxlab.emulate.runtime.state import (
     COPY,
     LOAD_TILE,
     REDUCE,
@@ -26,10 +26,10 @@ from ptxlab.emulate.runtime.bulk_transfers import (
     ROOM,
     STORE_TILE,
     WRITE,
+    Context,
     Queue,
     Transfer,
 )
-from ptxlab.emulate.runtime.state import Context
 
 OPERATIONS = ("add", "min", "max", "inc", "dec", "and", "or", "xor")
 TYPES = ("u32", "s32", "u64", "s64", "b32", "b64", "f16", "bf16", "f32", "f64", "f32.ftz")
@@ -200,7 +200,7 @@ def done(context: Context, queue: Queue, transfer: Transfer) -> None:
 
 
 @rule
-def tell_issued(context: Context, queue: Queue, transfer: Transfer) -> None:
+def notify_issued(context: Context, queue: Queue, transfer: Transfer) -> None:
     """A transfer has been issued: tells of it."""
     if context.checked:
         check_issued(context, queue, transfer)

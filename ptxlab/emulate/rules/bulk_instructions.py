@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from ptxlab.emulate.language import *
+from ptxlab.emulate.program.flat_program import Code
 from ptxlab.emulate.program.lane_types import LANES
 from ptxlab.emulate.rules import bulk_copies
 from ptxlab.emulate.rules import tensor_maps as maps
-from ptxlab.emulate.rules.bulk_operands import BARRIER, FROM, HIGH, LOW, RANKS, SHIFTS, SIZE, TO
 from ptxlab.emulate.rules.memcheck import resolve, space_of, stop
-from ptxlab.emulate.runtime.bulk_transfers import (
+from ptxlab.emulate.runtime.state import (
     ARRIVED,
+    BAD_BULK,
+    BAD_MBARRIER,
+    CLUSTER,
     COPIES,
+    COPY,
+    COPY_FROM,
+    COPY_TO,
     FILLED,
+    GENERIC,
+    GLOBAL,
     HELD,
     LOAD_TILE,
+    LOCAL,
     MOVED,
     PREFETCH_TILE,
     READ,
@@ -21,25 +32,18 @@ from ptxlab.emulate.runtime.bulk_transfers import (
     REDUCE_TILE,
     REDUCED,
     REMOTE,
+    SHARED,
+    STORE_TILE,
     WRITE,
     WRITTEN,
-    Queue,
-    Transfer,
-)
-from ptxlab.emulate.runtime.state import (
-    BAD_BULK,
-    BAD_MBARRIER,
-    CLUSTER,
-    COPY_FROM,
-    COPY_TO,
-    GENERIC,
-    GLOBAL,
-    LOCAL,
-    SHARED,
     Context,
     Cta,
+    Queue,
+    Transfer,
     Warp,
 )
+from ptxlab.isa import types
+from ptxlab.isa.actions import Action, AsyncGroup
 from ptxlab.isa.convert import PEER
 from ptxlab.isa.mbarrier import TAG, TAG_SHIFT, Problem
 
@@ -48,8 +52,8 @@ BEHIND = 17 * PEER
 MULTICAST = 1 << 16
 """Beside a mask of ranks, which may be empty."""
 ROW = len(MOVED)
-BAD_SIZE, NO_MAP, INTERLEAVED, BETWEEN, UNREDUCED, BEFORE, ALONE = 1, 2, 3, 4, 5, 6, 7
-"""Why a bulk copy cannot be done: see `bulk_faults`."""
+BAD_SIZE, NO_MAP, INTERLEAVED, BETWEEN, UNREDUCED, BEFORE, NO_CLUSTER = 1, 2, 3, 4, 5, 6, 7
+"""Why a bulk copy cannot be done: see `faults.OF_BULK_COPIES`."""
 
 
 # -- issuing -----------------------------------------------------------------------------------------------------------
@@ -120,7 +124,7 @@ def issue_bytes(
     source = data[FROM + lane]
     barrier = data[BARRIER + lane]
     if context.explicit_cluster == 0 and source_space != GLOBAL and asked.reads == 0:
-        return wrong(context, warp, BAD_BULK, asked.code, lane, to, ALONE, 0)
+        return wrong(context, warp, BAD_BULK, asked.code, lane, to, NO_CLUSTER, 0)
     if asked.kind == WRITE:
         if source_space == GENERIC:
             to, barrier = in_cluster(to), in_cluster(barrier)
@@ -252,7 +256,7 @@ def send(
                 transfer.written = written
                 if report_to(context, cta, warp, transfer, lane, barrier, rank, ranks != 0):
                     return True
-            bulk_copies.tell_issued(context, queue, transfer)
+            bulk_copies.notify_issued(context, queue, transfer)
     return False
 
 
@@ -371,3 +375,51 @@ def finish_groups(context: Context, cta: Cta, warp: Warp, mask: u32, left: u32, 
             bulk_copies.commit(queue, cta.rank, thread)
         else:
             bulk_copies.wait_group(context, queue, cta.rank, thread, left)
+
+
+# -- opcodes and operands ----------------------------------------------------------------------------------------------
+
+
+OPERANDS = ("a", "b", "size", "m", "mask")
+"""Operands by their names in the table, in the order of the columns of `data` in `issue_lanes`."""
+TO, FROM, SIZE, BARRIER, RANKS, LOW, HIGH = (LANES * column for column in range(7))
+"""Where each column begins: a number for each lane. `b` of a single value is in LOW and HIGH."""
+SHIFTS = 5
+"""Columns of `more` before the im2col offsets: the coordinates."""
+
+
+@dataclass(frozen=True)
+class Bulk:
+    """A bulk copy: the kind of its transfers; whether it belongs to a bulk group (else it reports to an mbarrier),
+    whether it goes to several blocks; of a reduction the operation (+ 1 for `red.async`) and the type; of a single
+    value its bytes. space: that of the source; of a single value that of its target."""
+
+    kind: int
+    grouped: bool
+    multicast: bool
+    operation: int
+    type: int
+    count: int
+    space: int
+
+
+def bulk_of(code: Code) -> Bulk:
+    """What an instruction copies."""
+    form, reduces = code.form, code.action is Action.COPY_REDUCE
+    grouped = code.properties.group is AsyncGroup.BULK
+    operation = bulk_copies.OPERATIONS.index(str(form.operation)) if reduces else 0
+    type_ = 0
+    if reduces and not form.tensor:  # PTX ISA, cp.reduce.async.bulk: that of f32 flushes subnormal numbers
+        type_ = bulk_copies.TYPES.index(f"{form.type}.ftz" if form.type == "f32" else str(form.type))
+    count = 0
+    if code.action is Action.PREFETCH_TILE:
+        kind = PREFETCH_TILE
+    elif form.tensor:
+        kind = LOAD_TILE if not grouped else REDUCE_TILE if reduces else STORE_TILE
+    elif form.single:
+        kind, count = WRITE, types.width(form.type) // 8 * int(str(form.vec or "v1")[1:])
+        operation += reduces
+    else:
+        kind = REDUCE if reduces else COPY
+    space = GLOBAL if form.src == "global" else GENERIC if form.single and not form.space else SHARED
+    return Bulk(kind, grouped, bool(form.multicast_cluster), operation, type_, count, space)

@@ -6,8 +6,8 @@ import re
 from collections.abc import Collection, Sequence
 
 from ptxlab.emulate.language import ALL_LANES
-from ptxlab.emulate.program.block_order import reachable
 from ptxlab.emulate.program.flat_program import Code, Literal, Reg, Source
+from ptxlab.emulate.program.graphs import reachable
 from ptxlab.emulate.program.program import Program
 from ptxlab.emulate.program.reconvergence import body, onward
 from ptxlab.isa.actions import Action, AsyncGroup

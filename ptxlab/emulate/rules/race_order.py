@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from ptxlab.emulate.language import *
 from ptxlab.emulate.program.addresses import GLOBALS_BASE, PARAM_WINDOW
-from ptxlab.emulate.rules.clock import tick
 from ptxlab.emulate.rules.records import (
     BLOCK,
     LAST_TIME,
@@ -20,6 +19,7 @@ from ptxlab.emulate.rules.records import (
     Block,
     Launch,
     Published,
+    tick,
 )
 
 FENCED = 2
@@ -121,7 +121,7 @@ def reached(theirs: Published, record: u64) -> boolean:
     time, warp = u32(record >> TIME & LAST_TIME), record >> WARP & 31
     if theirs.reached[warp] > time:
         return True
-    return theirs.reached_alone[warp] > time and theirs.releasing[warp] >> u32(record & 31) & 1 != 0
+    return theirs.reached_lanes[warp] > time and theirs.releasing[warp] >> u32(record & 31) & 1 != 0
 
 
 @rule
@@ -173,7 +173,7 @@ def last_release(launch: Launch, block: Block, mask: u32, addresses: Pointer[u64
     """The last release, by the clock of the launch, that strong accesses of `size` bytes at these addresses may have
     seen: the last one to the same word of global memory, or what another warp has acquired. In shared memory of a
     cluster it may be any."""
-    at, told = load_lanes(addresses), published(launch, block.now).acquired
+    at, acquired = load_lanes(addresses), published(launch, block.now).acquired
     beyond = elsewhere(at)
     if launch.now == 0 or (beyond & mask != 0 and block.mates is not None):
         return launch.now
@@ -181,7 +181,7 @@ def last_release(launch: Launch, block: Block, mask: u32, addresses: Pointer[u64
     found = gather(launch.released, place(at, 0), chosen)
     for word in range(1, u32(size) >> 2):
         found = maximum(found, gather(launch.released, place(at, word), chosen))
-    return max(told, LATEST - least(LATEST - found))
+    return max(acquired, LATEST - least(LATEST - found))
 
 
 @rule
@@ -205,7 +205,7 @@ def publish(
     released = maximum(load_lanes(block.covered_wide.row(warp)), minimum(load_lanes(block.fenced_wide), knows))
     fenced = block.fenced_wide[warp]
     if fenced != 0:  # its own lanes are covered without having synchronized
-        ours.reached_alone[warp] = fenced
+        ours.reached_lanes[warp] = fenced
         ours.releasing[warp] |= mask | synced_with(block, warp, mask)
     if fenced != 0 or any_of(released != 0):
         store_lanes(ours.reached, maximum(load_lanes(ours.reached), released))
@@ -271,7 +271,7 @@ def release(block: Block, warp: u32) -> lanes_u32:
 
 
 @rule
-def tell_all(block: Block, waiting: u32) -> None:
+def share_heard(block: Block, waiting: u32) -> None:
     """Warps have waited for others of the block: they come after what these have heard of other blocks. (Which those
     are is not asked.)"""
     if block.fences != 0:
@@ -285,7 +285,7 @@ def learn(block: Block, warp: u32, known: lanes_u32) -> None:
     """A warp has waited for arrivals, and is ordered after what they released."""
     block.simple, block.syncs = 0, 1
     store_lanes(block.sync.row(warp), maximum(known, load_lanes(block.sync.row(warp))))
-    tell_all(block, u32(1) << warp)
+    share_heard(block, u32(1) << warp)
 
 
 # -- what orders the threads of a cluster -----------------------------------------------------------------------------
@@ -309,7 +309,7 @@ def cluster_arrived(block: Block, warp: u32, releases: boolean) -> None:
 def cluster_waited(block: Block, warp: u32) -> None:
     """Lanes of a warp wait at the barrier of the cluster; what they do next comes after the arrivals."""
     block.phases[warp] += 1
-    tell_all(block, u32(1) << warp)
+    share_heard(block, u32(1) << warp)
 
 
 @rule

@@ -1,7 +1,7 @@
 """Tensor maps: where the elements of a tile lie in global and in shared memory.
 
 `ptxlab.isa.tensor_map` says where each field of a map lies. What only `cuTensorMapEncodeIm2col` writes is not public:
-for im2col the upper 64 bytes, 0 in a map of tiles, hold it in an order of the CPU machine's own. In 64-bit words:
+for im2col the upper 64 bytes, 0 in a map of tiles, hold it in the emulator's order. In 64-bit words:
 
     MARK            TAG
     LOWER, UPPER    lower and upper corner of the bounding box, 16 bits each, from dimension 1 on

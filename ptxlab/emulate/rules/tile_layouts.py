@@ -13,12 +13,10 @@ from __future__ import annotations
 
 from ptxlab.emulate.language import *
 from ptxlab.emulate.rules import tensor_maps
-from ptxlab.emulate.rules.clock import access_of
-from ptxlab.emulate.rules.note_kinds import TILE_LAYOUT
-from ptxlab.emulate.rules.notes import note, serial
-from ptxlab.emulate.rules.records import CODE, Block, Launch
+from ptxlab.emulate.rules.notes import TILE_LAYOUT, note, serial
+from ptxlab.emulate.rules.records import CODE, Block, Launch, access_of
 from ptxlab.emulate.rules.warpgroup_tiles import CORE_LINES, IN_PIECES, PIECE, SWIZZLE, across, piece_address
-from ptxlab.emulate.runtime.bulk_transfers import Transfer
+from ptxlab.emulate.runtime.state import Transfer
 
 AT_CODE, AT_THREAD, AT_SWIZZLE, AT_NUMBER, AT_CHUNK = 42, 32, 30, 22, 14
 OF_COPY = ~((1 << AT_NUMBER) - 1) & ~(3 << AT_SWIZZLE) & (1 << 64) - 1

@@ -19,7 +19,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ptxlab.emulate.program.digests import SIZE, digest_of
+from ptxlab.emulate.program.program import DIGEST, digest_of
 
 LIMIT = 256 << 20
 """Bytes that the cache may take on disk; the entries used longest ago go first."""
@@ -111,7 +111,7 @@ def _read(where: Path, entry: str) -> tuple[dict[str, Any], bytes] | None:
     data = _contents(path)
     if data is None:
         return None  # missing or not readable: it is built again
-    content = data[SIZE:]
+    content = data[DIGEST:]
     if data != _sealed(entry, content):
         return None  # damaged: it is built again and replaced
     with contextlib.suppress(OSError):  # a read-only folder can still be read from

@@ -112,13 +112,10 @@ class Memory:
 
     def find(self, address: int) -> Allocation | None:
         """The live allocation that holds this address, or None."""
-        near = self._before(address)
-        return near if near is not None and not near.freed and address < near.end else None
-
-    def _before(self, address: int) -> Allocation | None:
         with self._lock:
             at = bisect.bisect_right(self._starts, address) - 1
-            return self._all[at] if at >= 0 else None
+            near = self._all[at] if at >= 0 else None
+        return near if near is not None and not near.freed and address < near.end else None
 
     def describe(self, address: int, size: int = 1) -> str:
         """Where an address lies, in words: inside an array, some bytes past its end, freed, null, or near no array."""

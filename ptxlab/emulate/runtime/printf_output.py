@@ -5,9 +5,9 @@ from __future__ import annotations
 import functools
 import re
 
+from ptxlab.emulate.program.addresses import ASSERTED, BUFFER, HEADER, PRINTED
 from ptxlab.emulate.program.printf import Message, formatted
 from ptxlab.emulate.program.program import Program
-from ptxlab.emulate.program.system_records import ASSERTED, BUFFER, HEADER, PRINTED
 from ptxlab.emulate.runtime.memory import Memory
 from ptxlab.errors import DeviceFault
 

@@ -45,8 +45,7 @@ def diverging(act: Step, following: int, predicate: int, negated: bool) -> Step:
     """`@p`: lanes whose predicate holds act, the others continue at `following`."""
 
     def run(w: Warp) -> int | None:
-        p = w.regs[predicate]
-        mask = np.greater(w.mask, p) if negated else w.mask & p
+        mask = w.held(predicate, negated)
         bits = mask.tobytes()
         if bits == NONE:
             return None

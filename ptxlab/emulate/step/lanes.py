@@ -12,6 +12,7 @@ those could overflow or underflow.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
@@ -40,6 +41,26 @@ def constant(type: str, value: int | float) -> Value:
     lanes = np.full(LANES, value, dtype)
     lanes.setflags(write=False)
     return lanes
+
+
+def _signed(operation: Callable[[Value, Value], Value]) -> Callable[[Lanes, Value, Value], Value]:
+    """An operation on unsigned integers that reads them as signed."""
+
+    def run(self: Lanes, a: Value, b: Value) -> Value:
+        signed = SIGNED[a.dtype.itemsize]
+        result = operation(a.view(signed), b.view(signed))
+        return result if result.dtype == np.bool_ else result.view(a.dtype)
+
+    return run
+
+
+def _rounded(operation: Callable[..., Value]) -> Callable[..., Value]:
+    """Arithmetic of floats, whose only NaN is the canonical one."""
+
+    def run(self: Lanes, *operands: Value) -> Value:
+        return one_nan(operation(*operands))
+
+    return run
 
 
 class Lanes(OptionalOperations):
@@ -110,17 +131,9 @@ class Lanes(OptionalOperations):
         rest = np.remainder(_magnitude(a), _magnitude(b))
         return np.where(b == 0, ~b.dtype.type(0), np.where(_negative(a), np.negative(rest), rest))
 
-    def ashr(self, a: Value, b: Value) -> Value:
-        signed = SIGNED[a.dtype.itemsize]
-        return (a.view(signed) >> b.view(signed)).view(a.dtype)
-
-    def smin(self, a: Value, b: Value) -> Value:
-        signed = SIGNED[a.dtype.itemsize]
-        return np.minimum(a.view(signed), b.view(signed)).view(a.dtype)
-
-    def smax(self, a: Value, b: Value) -> Value:
-        signed = SIGNED[a.dtype.itemsize]
-        return np.maximum(a.view(signed), b.view(signed)).view(a.dtype)
+    ashr = _signed(np.right_shift)
+    smin = _signed(np.minimum)
+    smax = _signed(np.maximum)
 
     def popc(self, a: Value) -> Value:
         return np.bitwise_count(a).astype(a.dtype)
@@ -138,29 +151,15 @@ class Lanes(OptionalOperations):
     ule = fle = np.less_equal
     isnan = np.isnan
 
-    def slt(self, a: Value, b: Value) -> Value:
-        signed = SIGNED[a.dtype.itemsize]
-        return a.view(signed) < b.view(signed)
-
-    def sle(self, a: Value, b: Value) -> Value:
-        signed = SIGNED[a.dtype.itemsize]
-        return a.view(signed) <= b.view(signed)
+    slt = _signed(np.less)
+    sle = _signed(np.less_equal)
 
     # -- floating point
-    def fadd(self, a: Value, b: Value) -> Value:
-        return one_nan(a + b)
-
-    def fsub(self, a: Value, b: Value) -> Value:
-        return one_nan(a - b)
-
-    def fmul(self, a: Value, b: Value) -> Value:
-        return one_nan(a * b)
-
-    def fdiv(self, a: Value, b: Value) -> Value:
-        return one_nan(a / b)
-
-    def fsqrt(self, a: Value) -> Value:
-        return one_nan(np.sqrt(a))
+    fadd = _rounded(np.add)
+    fsub = _rounded(np.subtract)
+    fmul = _rounded(np.multiply)
+    fdiv = _rounded(np.divide)
+    fsqrt = _rounded(np.sqrt)
 
     def any_nan(self, a: Value) -> Value:
         return a
@@ -187,6 +186,8 @@ class Lanes(OptionalOperations):
     def zext(self, type: str, a: Value) -> Value:
         return a.astype(DTYPE[type])
 
+    utof = ftou = zext
+
     def sext(self, type: str, a: Value) -> Value:
         dtype = DTYPE[type]
         if a.dtype.kind == "b":
@@ -201,14 +202,8 @@ class Lanes(OptionalOperations):
     def bitcast(self, type: str, a: Value) -> Value:
         return a.view(DTYPE[type])
 
-    def utof(self, type: str, a: Value) -> Value:
-        return a.astype(DTYPE[type])
-
     def stof(self, type: str, a: Value) -> Value:
         return a.view(SIGNED[a.dtype.itemsize]).astype(DTYPE[type])
-
-    def ftou(self, type: str, a: Value) -> Value:
-        return a.astype(DTYPE[type])
 
     def ftos(self, type: str, a: Value) -> Value:
         dtype = DTYPE[type]

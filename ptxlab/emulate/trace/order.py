@@ -14,14 +14,14 @@ import numpy as np
 
 from ptxlab.emulate.program.lane_types import LANES
 from ptxlab.emulate.rules import tensor_maps
-from ptxlab.emulate.runtime.bulk_transfers import LOAD_TILE, REDUCE_TILE, STORE_TILE, Transfer
+from ptxlab.emulate.runtime.state import LOAD_TILE, REDUCE_TILE, STORE_TILE, Transfer
 from ptxlab.isa.tensor_map import BYTES
 
 MOST = 100_000
 """The most turns, and the most copies, that a trace holds; one with more of either has neither."""
 TILES = (LOAD_TILE, STORE_TILE, REDUCE_TILE)
 KINDS = ("copy", "reduction", "value", "tile", "tile", "tile reduction")
-"""The kinds of transfers in words, numbered as `runtime.bulk_transfers` numbers them."""
+"""The kinds of transfers in words, numbered as `runtime.state` numbers them."""
 
 
 @dataclass

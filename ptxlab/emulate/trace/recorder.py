@@ -11,6 +11,7 @@ from __future__ import annotations
 import io
 import json
 import struct
+import zlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -73,10 +74,6 @@ class Trace:
             raise LaunchError(f"trace: limit: a number of bytes is wanted, got {self.limit!r}")
         if self.path is not None and not isinstance(self.path, str | Path):
             raise LaunchError(f"trace: path: the name of a file is wanted, got {self.path!r}")
-
-    def recorder(self, program: Program, launch: Launch) -> TraceRecorder:
-        """The recorder for the stepping engine."""
-        return TraceRecorder(self, program, launch)
 
 
 def _chosen(name: str, value: Any) -> frozenset[int] | None:
@@ -168,19 +165,19 @@ class TraceRecorder:
         """Closes the file."""
         self.file.close()
 
-    def page(self, key: tuple[int, int], first: int, count: int, body: bytes, crc: int) -> None:
-        """Writes a page of a warp: `count` steps from number `first` on. crc: the checksum of the body."""
+    def page(self, key: tuple[int, int], first: int, count: int, body: bytes) -> None:
+        """Writes a page of a warp: `count` steps from number `first` on."""
         if self.written + len(body) > self.trace.limit:
             self.capped = True
             return
-        head = PAGE_HEAD.pack(PAGE_TAG, *key, first, count, len(body), crc)
+        head = PAGE_HEAD.pack(PAGE_TAG, *key, first, count, len(body), zlib.crc32(body))
         self.file.write(head + body)
         self.written += len(head) + len(body)
         self.pages += 1
         self.steps += count
 
     def _flush(self, key: tuple[int, int], warp: Pending) -> None:
-        self.page(key, warp.first, len(warp.codes), *packed(columns_of(warp).laid_out(by_kind(warp.keyframe))))
+        self.page(key, warp.first, len(warp.codes), packed(columns_of(warp).laid_out(by_kind(warp.keyframe))))
         for name in ("codes", "masks", "counts", "registers", "values", "touched", "touches"):
             getattr(warp, name).clear()
 
@@ -203,6 +200,3 @@ def describe(program: Program, launch: Launch) -> dict[str, Any]:
         "registers": [[r.name, r.type, r.lane, r.function] for r in program.registers],
         "codes": [[c.line, c.form.opcode, c.instruction is not None] for c in program.codes],
     }  # fmt: skip
-
-
-# -- pages -------------------------------------------------------------------------------------------------------------

@@ -10,8 +10,8 @@ from ptxlab.emulate.jit.llvm.ir_text import W
 from ptxlab.emulate.jit.llvm.values import Value
 from ptxlab.emulate.jit.translation.rule_calls import THERE, Function, call
 from ptxlab.emulate.program.flat_program import Code, Mem, Reg
-from ptxlab.emulate.rules.accesses import READS
 from ptxlab.emulate.rules.async_copies import copy
+from ptxlab.emulate.rules.records import READS
 from ptxlab.emulate.runtime import state as S
 from ptxlab.isa.actions import Action
 
@@ -56,7 +56,7 @@ class Copies(Body):
                 from_at,
                 str(from_add),
                 sizes,
-                self.e.own_site(),
+                self.e.site(),
                 str(code.index),
                 str(count),
             )
@@ -84,7 +84,7 @@ class Copies(Body):
             r = mem.base.index
             if self.program.registers[r].lane == lane and not registers.scalar(r):
                 registers.settle(r)
-                return self.t.offset("%ws", self.e.file.vector[r]), mem.offset, None
+                return self.t.offset("%ws", self.e.registers.file.vector[r]), mem.offset, None
             base = registers.read(r)
         else:
             base = self.m.const("i64", int(mem.base.value))
@@ -155,7 +155,6 @@ class Copies(Body):
                     "%race.stride",
                     "%addrs",
                     str(self.program.shared_start),
-                    checks.pieces(members),
                     checks.members(members),
                     "true",
                 )

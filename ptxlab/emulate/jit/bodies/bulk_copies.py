@@ -10,8 +10,7 @@ from ptxlab.emulate.jit.llvm.values import Address, Value
 from ptxlab.emulate.jit.translation.rule_calls import Function, address, call
 from ptxlab.emulate.program.addresses import PARAM_WINDOW
 from ptxlab.emulate.program.flat_program import Code, Mem, Source, Symbol
-from ptxlab.emulate.rules.bulk_instructions import finish_groups, issue_lanes
-from ptxlab.emulate.rules.bulk_operands import LOW, OPERANDS, SHIFTS, bulk_of
+from ptxlab.emulate.rules.bulk_instructions import LOW, OPERANDS, SHIFTS, bulk_of, finish_groups, issue_lanes
 from ptxlab.emulate.runtime import state as S
 from ptxlab.isa.actions import Action
 

@@ -99,12 +99,12 @@ class Matrices(Body):
 
     def _offset(self, e: Source | None, literals: dict[int, int], width: int) -> int:
         if isinstance(e, Reg):
-            return self.e.file.vector[e.index]
+            return self.e.registers.file.vector[e.index]
         return literals[bits_of(e, width)] if isinstance(e, Literal) else SINK
 
     def _table(self, offsets: Iterable[int]) -> str:
         """A constant table, shared by all instructions with the same registers."""
-        return self.e.constant("registers", "i32", offsets, shared=True)
+        return self.e.constant("registers", "i32", offsets)
 
     # -- the calls -----------------------------------------------------------------------------------------------------
 
@@ -147,7 +147,7 @@ class Matrices(Body):
         at: Value | None = None
         if held >= 0:  # the addresses are taken from where the register lies
             self.e.registers.settle(held)
-            where = t.offset("%ws", self.e.file.vector[held])
+            where = t.offset("%ws", self.e.registers.file.vector[held])
             offset += mem.offset
         else:
             where, at = "%addrs", self.e.operands.address_in(mem)

@@ -84,10 +84,15 @@ class Loaded:
 
     Code and rules begin in tier 0; `ran` adds up the work done in that and replaces it when it is hot. The function for
     diverged warps is built when it is first needed. What runs stays alive until it is done.
+
+    tier: "quick" code is never replaced, "optimized" code is of tier 1 from the beginning.
     """
 
-    def __init__(self, program: Program, cpu: Cpu, instruments: Instruments, rows: Rows, entry: str) -> None:
+    def __init__(
+        self, program: Program, cpu: Cpu, instruments: Instruments, rows: Rows, entry: str, tier: str | None
+    ) -> None:
         self.program, self.cpu, self.instruments, self.rows, self.entry = program, cpu, instruments, rows, entry
+        self.tier, self.first = tier, TIER_1 if tier == "optimized" else TIER_0
         self.images: dict[tuple[int, int, int], object] = {}
         """What launches have in common, by the size of their blocks (see `running.workers`)."""
         self._functions: dict[str, FunctionCode] = {}
@@ -102,7 +107,7 @@ class Loaded:
         self.summary = recalled.summary if recalled is not None else ProgramSummary.of(program)
         self.block_work, self.scheduled = np.array(self.summary.block_work, np.int64), self.summary.scheduled
         self.bulk = self.scheduled["Context.bulk_copies"]
-        function, self.converged, rules = self._made("converged", TIER_0, TIER_0)
+        function, self.converged, rules = self._made("converged", self.first, self.first)
         self.state_size, self.sites, self.clears = function.state_size, function.sites, function.clears
         self._settled = function.tier == TIER_1 and rules == TIER_1
         """Whether there is no better code, or it is being made."""
@@ -180,7 +185,7 @@ class Loaded:
             code = self._diverged
             if code is None or (whole and self._which == "partial"):
                 which = "diverged" if whole or self._diverging is None else "partial"
-                function, code, rules = self._made(which, TIER_0, TIER_0)
+                function, code, rules = self._made(which, min(self.first, self._best_diverged), self.first)
                 with self._lock:
                     self._diverged, self._which = code, which
                     self._settled = self._settled and rules == TIER_1 and function.tier >= self._best_diverged
@@ -195,7 +200,7 @@ class Loaded:
         """Notes that the code did so much work; hot code of tier 0 is built again while the caller goes on."""
         with self._lock:
             self._work += work * (CHECKED if self.instruments.checks else 1)
-            hot = not self._settled and self._work > HOT
+            hot = not self._settled and self.tier is None and self._work > HOT
             if hot:
                 self._settled = self._improving = True
         if hot:
@@ -221,7 +226,7 @@ class Loaded:
             self._settled = self._improving = False
 
 
-_recent: OrderedDict[str, Loaded] = OrderedDict()
+_recent: OrderedDict[tuple[str, str | None], Loaded] = OrderedDict()
 _lock = forks.lock()
 
 
@@ -236,21 +241,26 @@ MOST_LOADED = 64
 
 
 def prepare(
-    program: Program, cpu: Cpu | None = None, instruments: Instruments | None = None, rows: Rows | None = None
+    program: Program,
+    cpu: Cpu | None = None,
+    instruments: Instruments | None = None,
+    rows: Rows | None = None,
+    tier: str | None = None,
 ) -> tuple[Loaded, bool]:
     """Machine code of a program for blocks whose threads lie in these rows; and whether it was found, in memory or on
     disk. Programs whose texts differ in comments and line numbers share it: what faults say is taken from the text."""
     cpu, instruments, rows = cpu or native.host(), instruments or Instruments(), rows or Rows()
     what = f"{instruments.key} {program.shared_gap} {tuple(rows)}"
+    what += " quick" * (tier == "quick")  # has a place of its own on disk, where the others' code may be of tier 1
     entry = native.key(program.digest, program.name, program.arch, cpu, what)
     with _lock:
-        found = _recent.get(entry)
+        found = _recent.get((entry, tier))
         if found is not None:
-            _recent.move_to_end(entry)
+            _recent.move_to_end((entry, tier))
             return found, True
-    loaded = Loaded(program, cpu, instruments, rows, entry)
+    loaded = Loaded(program, cpu, instruments, rows, entry, tier)
     with _lock:
-        _recent[entry] = loaded
+        _recent[entry, tier] = loaded
         while len(_recent) > MOST_LOADED:
             _recent.popitem(last=False)
     return loaded, loaded.cached

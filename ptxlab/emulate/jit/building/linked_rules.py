@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping, Set
 
-from ptxlab.emulate.jit.bodies.table import all_bodies, bodies_of, rules_of
+from ptxlab.emulate.jit.bodies.body import all_bodies, bodies_of, rules_of
 from ptxlab.emulate.jit.building.rule_objects import TIER_1, RuleObject, object_codes
 from ptxlab.emulate.jit.instruments.selection import Instruments
 from ptxlab.emulate.jit.native.code import Cpu
@@ -48,12 +48,11 @@ def _checks() -> Functions:
         barriers,
         initcheck,
         initcheck_local,
-        initcheck_registers,
         lane_masks,
         race_accesses,
         race_order,
         races,
-        warpgroup_registers,
+        register_checks,
     )
 
     return (
@@ -65,8 +64,8 @@ def _checks() -> Functions:
         race_accesses.at_one_address, race_accesses.at_addresses, lane_by_lane.each,
         initcheck.all_written,
         initcheck.report, initcheck.stored, initcheck.overruns,
-        initcheck_registers.executed, warpgroup_registers.touched, warpgroup_registers.wrote,
-        warpgroup_registers.fenced, warpgroup_registers.unfenced, async_proxy.stored, async_proxy.fenced,
+        register_checks.executed, register_checks.touched, register_checks.wrote,
+        register_checks.fenced, register_checks.unfenced, async_proxy.stored, async_proxy.fenced,
         initcheck_local.loaded, initcheck_local.stored, initcheck_local.copied,
         initcheck_local.accessed_anywhere, initcheck_local.within, initcheck_local.within_anywhere,
         *rules_of(all_bodies(), checks=True),

@@ -11,13 +11,12 @@ from typing import NamedTuple
 
 from ptxlab.emulate.jit.affine.block_rows import Rows
 from ptxlab.emulate.jit.analysis.analyses import analyses
-from ptxlab.emulate.jit.bodies.body import Body
-from ptxlab.emulate.jit.bodies.table import Bodies
+from ptxlab.emulate.jit.bodies.body import Bodies, Body
 from ptxlab.emulate.jit.control.blocks import Blocks
 from ptxlab.emulate.jit.control.converged_function import ConvergedFunction
 from ptxlab.emulate.jit.emitter.access_groups import sites_of
 from ptxlab.emulate.jit.emitter.emitter import Emitter
-from ptxlab.emulate.jit.emitter.function import Build
+from ptxlab.emulate.jit.emitter.function import RegisterFacts
 from ptxlab.emulate.jit.emitter.instrument import After, Instrument
 from ptxlab.emulate.jit.instruments.selection import Instruments
 from ptxlab.emulate.jit.llvm.ir_text import Text
@@ -66,20 +65,8 @@ def module_text(
     """The module of one of a program's two functions. rows: how threads lie in a block. small: short text that is
     built quickly, rather than fast code. only: the blocks that it has, if not all."""
     found = analyses(program, rows)
-    build = Build(
-        program,
-        rows,
-        found.uniform,
-        found.affine,
-        found.known,
-        found.alive,
-        diverged=diverged,
-        small=small,
-        wide=cpu.wide,
-        features=cpu.features,
-        checked=bool(instruments.checks),
-    )
-    e = Emitter(build)
+    facts = RegisterFacts(found.uniform, found.affine, found.alive)
+    e = Emitter(program, rows, facts, diverged=diverged, small=small, features=cpu.features)
     blocks = Blocks(e, lambda blocks: observers(instruments, blocks))
     if diverged:  # in a short launch no warp is
         from ptxlab.emulate.jit.control.diverged_function import DivergedFunction
@@ -88,7 +75,7 @@ def module_text(
     else:
         function = ConvergedFunction(blocks).function()
     at_start = _read_before_written(program, e, found.alive[program.entry], found.uniform)
-    clears = bool(at_start) or e.machine.carries  # nor may a carry be an earlier warp's
+    clears = bool(at_start) or e.ops.carries  # nor may a carry be an earlier warp's
     more, declared = list[str](), e.t.declared
     if cpu.without_halves and any(" half" in part for part in (*declared, *e.helpers.values(), function)):
         more += [_conversion(declared, *each) for each in (_WIDENED, _NARROWED)]
@@ -96,7 +83,7 @@ def module_text(
         more.append(_clear_registers(at_start))
     lines = sorted(declared - set(_ALWAYS.splitlines()))
     text = "\n".join([_ALWAYS, *lines, *e.helpers.values(), function, *more])
-    return ModuleText(text, e.file.size, len(sites_of(program)), declared, clears)
+    return ModuleText(text, e.registers.file.size, len(sites_of(program)), declared, clears)
 
 
 def _read_before_written(program: Program, e: Emitter, alive: int, uniform: Sequence[bool]) -> list[tuple[int, int]]:
@@ -104,10 +91,10 @@ def _read_before_written(program: Program, e: Emitter, alive: int, uniform: Sequ
     bytes. alive: a mask of those that are read later when the kernel begins."""
     registers = [r for r in range(len(program.registers)) if alive >> r & 1]
     sizes = {r: 4 if program.registers[r].lane == "i1" else 4 * BITS[program.registers[r].lane] for r in registers}
-    found = [(e.file.vector[r], sizes[r]) for r in registers]
-    found += [(e.file.scalar[r], 8) for r in registers if uniform[r]]
-    if e.file.products:
-        found.append((e.file.products, Products.offset("entries")))
+    found = [(e.registers.file.vector[r], sizes[r]) for r in registers]
+    found += [(e.registers.file.scalar[r], 8) for r in registers if uniform[r]]
+    if e.registers.file.products:
+        found.append((e.registers.file.products, Products.offset("entries")))
     return found
 
 
@@ -134,8 +121,6 @@ def _clear_registers(registers: list[tuple[int, int]]) -> str:
 
 class BodyHooks(Instrument):
     """Counts or checks instructions that have a body, as the body says (see `bodies.body`)."""
-
-    in_loop = True
 
     def __init__(self, bodies: Bodies, observe: Callable[[Body, Code], After | None]) -> None:
         self.bodies, self.observe = bodies, observe

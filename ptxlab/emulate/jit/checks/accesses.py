@@ -20,7 +20,7 @@ from ptxlab.emulate.jit.translation.rule_calls import THERE, call
 from ptxlab.emulate.program.flat_program import Code
 from ptxlab.emulate.rules import initcheck, race_accesses, races
 from ptxlab.emulate.rules import instructions as rules
-from ptxlab.emulate.rules.accesses import ANYWHERE, CHANGES, WRITES
+from ptxlab.emulate.rules.records import ANYWHERE, CHANGES, WRITES
 from ptxlab.emulate.runtime import state as S
 
 _DECLARED = (
@@ -136,7 +136,7 @@ class CheckedAccesses(CheckInstrument):
         if self.checks.race:
             first = t.add("i64", t.add("i64", start, seen.offset), off) if write else ""
             with self._telling(seen, memory, start, first):
-                where = race, stride, off, start, self.checks.pieces(members), self.checks.members(members)
+                where = race, stride, off, start, self.checks.members(members)
                 t.do(call(race_accesses.at_one_address, *THERE, self.active.bits, *where, str(int(write))))
         if self.checks.may_be_copied(code := seen.code):
             self._spread(off)
@@ -194,8 +194,7 @@ class CheckedAccesses(CheckInstrument):
             self._offsets(group)
             first = t.add("i64", start, seen.offset)
             with self._telling(seen, memory, start, first, narrow="%addrs"):
-                tables = self.checks.pieces(members), self.checks.members(members)
-                at = race, stride, "%addrs", start, *tables, str(int(seen.write))
+                at = race, stride, "%addrs", start, self.checks.members(members), str(int(seen.write))
                 t.do(call(race_accesses.at_addresses, *THERE, self.active.bits, *at))
         if self.checks.may_be_copied(seen.code):
             self._offsets(group)

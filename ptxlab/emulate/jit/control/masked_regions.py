@@ -7,11 +7,10 @@ from typing import NamedTuple
 
 from ptxlab.emulate.jit.analysis.divergence import Region, inner_regions, size_of, staying
 from ptxlab.emulate.jit.memory.scattered import LARGE
-from ptxlab.emulate.program.basic_blocks import waits_for_others
 from ptxlab.emulate.program.flat_program import Code
 from ptxlab.emulate.program.liveness import successors, writes
 from ptxlab.emulate.program.program import Program
-from ptxlab.emulate.program.reconvergence import bodies, body
+from ptxlab.emulate.program.reconvergence import bodies, body, waits_for_others
 from ptxlab.emulate.rules.instructions import members_of
 from ptxlab.isa.actions import BRANCHES, Action
 
@@ -35,7 +34,7 @@ class MaskedRegion(NamedTuple):
     number: int
     blocks: tuple[int, ...]
     joins: tuple[int, ...]
-    apart: frozenset[int]
+    spread: frozenset[int]
     repeats: bool
     counts: bool
     leaves: bool
@@ -66,13 +65,13 @@ class MaskedRegion(NamedTuple):
 
 
 def masked_regions(
-    program: Program, uniform: list[bool], scalars: list[bool], *, exchanges: bool = False
+    program: Program, uniform: list[bool], scalars: int, *, exchanges: bool = False
 ) -> dict[int, MaskedRegion]:
     """By the block of their branch, the regions that run under masks. Those with one join share the copies of their
     blocks where that saves half of them: of a chain of conditions, each region is the rest of the one before.
 
-    uniform: the registers that are the same in all lanes of a converged warp; scalars: those that are kept as scalars;
-    exchanges: whether lanes may exchange values in them.
+    uniform: the registers that are the same in all lanes of a converged warp; scalars: those that are kept as scalars,
+    a bit set; exchanges: whether lanes may exchange values in them.
     """
     if len(program.codes) >= LARGE:
         return {}
@@ -92,12 +91,12 @@ def masked_regions(
                 return
             left -= size
             codes = [code for b in blocks for code in program.codes[program.blocks[b].first : program.blocks[b].last]]
-            apart = frozenset(r for code in codes for r in writes(code) if scalars[r])
+            spread = frozenset(r for code in codes for r in writes(code) if scalars >> r & 1)
             repeats = any(to <= at for at in blocks for to in successors(program, at))
             last = [program.codes[program.blocks[at].last - 1] for at in blocks]
             counts, leaves = any(code.rounds for code in last), any(code.leaves >= 0 for code in last)
             ordered = tuple(sorted(blocks))
-            known[blocks] = MaskedRegion(len(known), ordered, tuple(joins), apart, repeats, counts, leaves)
+            known[blocks] = MaskedRegion(len(known), ordered, tuple(joins), spread, repeats, counts, leaves)
         found[branch] = known[blocks]
 
     for join, alike in sorted(by_join.items(), key=lambda each: size_of(program, _union(each[1]))):
@@ -120,7 +119,7 @@ def _union(alike: Iterable[Region]) -> frozenset[int]:
 def _fits(program: Program, region: Region, exchanges: bool) -> bool:
     """Whether all that lanes do in a region concerns themselves alone, and its blocks run in the order of their program
     counters, the join last."""
-    if not region.blocks or region.join <= max(region.blocks) or not _run_alone(program, region.blocks, exchanges):
+    if not region.blocks or region.join <= max(region.blocks) or not _independent(program, region.blocks, exchanges):
         return False
     inside = region.blocks | {region.join}
     blocks, all_ = program.blocks, region.blocks | {region.branch}
@@ -128,13 +127,13 @@ def _fits(program: Program, region: Region, exchanges: bool) -> bool:
     return ways <= inside  # jumps may lead to traps behind the join, too
 
 
-def _simple(code: Code) -> bool:
+def _concerns_itself(code: Code) -> bool:
     """Whether an instruction concerns the lanes that execute it and no other."""
     properties = code.properties
     return not (properties.ends_block or properties.converges or code.form.op.kind in ("flow", "warp", "async"))
 
 
-def _run_alone(program: Program, blocks: Collection[int], exchanges: bool) -> bool:
+def _independent(program: Program, blocks: Collection[int], exchanges: bool) -> bool:
     """Whether all that lanes do in some blocks concerns themselves alone. exchanges: or may be begun anew with others,
     from the start of the block, for as long as it has changed registers only."""
     for at in blocks:
@@ -147,7 +146,7 @@ def _run_alone(program: Program, blocks: Collection[int], exchanges: bool) -> bo
         own = True  # whether what has been done so far in the block can be begun anew
         for code in codes[:-1] if ends else codes:
             asks = exchanges and own and code.action in EXCHANGES and members_of(code) is not None
-            if not (_simple(code) or asks) or waits_for_others(code):
+            if not (_concerns_itself(code) or asks) or waits_for_others(code):
                 return False
             own = own and code.form.op.kind in ("pure", "lane") and not code.form.cc
     return True
@@ -160,7 +159,7 @@ def _functions(program: Program, exchanges: bool) -> list[tuple[frozenset[int], 
     for start in sorted({code.target for code in program.codes if code.action is Action.CALL}):
         own = body(program.codes, program.blocks, start)
         blocks = frozenset(bodies(program.codes, program.blocks, own))
-        if not _run_alone(program, blocks, exchanges):
+        if not _independent(program, blocks, exchanges):
             continue
         returns = {to for at in own if _last(program, at) is Action.RETURN for to in program.blocks[at].targets}
         joins = sorted(to for to in returns if to > max(blocks))[:MOST_JOINS]

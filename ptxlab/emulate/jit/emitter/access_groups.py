@@ -11,7 +11,7 @@ from ptxlab.emulate.jit.llvm.values import BITS, Value
 from ptxlab.emulate.program.flat_program import Block, Code, Literal, Mem, Reg, Symbol
 from ptxlab.emulate.program.liveness import writes
 from ptxlab.emulate.program.program import Program
-from ptxlab.emulate.rules.accesses import ALL_THE_SAME, HALVES_IN_A_ROW, HALVES_THE_SAME, IN_A_ROW, PARTS_OF_ROWS
+from ptxlab.emulate.rules.records import ALL_THE_SAME, HALVES_IN_A_ROW, HALVES_THE_SAME, IN_A_ROW, PARTS_OF_ROWS
 from ptxlab.emulate.runtime.memory import GUARD
 from ptxlab.isa import types
 from ptxlab.isa.actions import Action
@@ -65,7 +65,7 @@ class Seen:
 
     The active lanes access `size` bytes each, `count` elements of type `lane`, at `group.address + offset`: an i64
     where `uniform` (all lanes the same address), else a vector of 32 i64. Addresses are device addresses, offsets for
-    shared. `group.pattern` (an i32, lanes only): one of those of `rules.accesses`. `stored`: the values of a store.
+    shared. `group.pattern` (an i32, lanes only): one of those of `rules.records`. `stored`: the values of a store.
     """
 
     code: Code

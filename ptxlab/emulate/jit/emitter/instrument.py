@@ -20,11 +20,10 @@ After = Callable[[], None]
 class Instrument:
     """The base of instruments, whose hooks do nothing. Each overrides the hooks that it needs; they emit code."""
 
-    in_loop = False
-    """Whether warps may have their turns in the loop of the function for converged warps: nothing that the scheduler
-    does is needed."""
     by_warpgroup = False
     """Whether executions are counted for each warpgroup."""
+    stays = ""
+    """i1: whether a warp stays in the function for diverged warps though it has reconverged; "" for no warp."""
 
     # -- the function and its blocks
 
@@ -33,10 +32,6 @@ class Instrument:
 
     def begins(self) -> None:
         """A label. Values computed before it may not be used after it."""
-
-    def stays(self) -> str:
-        """i1: whether a warp stays in the function for diverged warps though it has reconverged; "" for no warp."""
-        return ""
 
     # -- one instruction
 

@@ -15,9 +15,8 @@ from typing import Any
 import numpy as np
 
 from ptxlab.emulate.jit.emitter.access_groups import AT_A_STRIDE, Seen, access_shape
-from ptxlab.emulate.jit.emitter.emitter import Emitter
+from ptxlab.emulate.jit.emitter.emitter import Emitter, Part
 from ptxlab.emulate.jit.emitter.instrument import Instrument
-from ptxlab.emulate.jit.emitter.part import Part
 from ptxlab.emulate.jit.instruments.execution_counts import leaders
 from ptxlab.emulate.jit.llvm.ir_text import W
 from ptxlab.emulate.jit.llvm.values import Address, Value
@@ -25,7 +24,6 @@ from ptxlab.emulate.jit.memory.access import Memory
 from ptxlab.emulate.jit.translation.rule_calls import call
 from ptxlab.emulate.language import ALL_LANES
 from ptxlab.emulate.program.flat_program import Code
-from ptxlab.emulate.rules.accesses import ALL_THE_SAME, HALVES_IN_A_ROW, HALVES_THE_SAME, IN_A_ROW, PARTS_OF_ROWS
 from ptxlab.emulate.rules.memory_model import (
     LOG_SECTOR,
     SECTOR,
@@ -38,6 +36,7 @@ from ptxlab.emulate.rules.memory_model import (
     sectors,
     wavefronts,
 )
+from ptxlab.emulate.rules.records import ALL_THE_SAME, HALVES_IN_A_ROW, HALVES_THE_SAME, IN_A_ROW, PARTS_OF_ROWS
 from ptxlab.emulate.runtime import state as S
 from ptxlab.emulate.runtime.counters import moves_pairs
 from ptxlab.emulate.runtime.state import SPACES
@@ -52,7 +51,7 @@ FAR = 1 << 31
 class Counting(Part, Instrument):
     """Emits what counted code does in addition."""
 
-    in_loop = by_warpgroup = True
+    by_warpgroup = True
 
     def __init__(self, e: Emitter, memory: Memory) -> None:
         super().__init__(e)
@@ -247,7 +246,7 @@ class Counting(Part, Instrument):
         """The pair for a first address, an i64, among those for each multiple of the size from 0 on."""
         if len(set(found)) == 1:
             return "<i64 {}, i64 {}>".format(*found[0])
-        table = self.e.constant("sectors", "i64", (n for pair in found for n in pair), align=", align 16", shared=True)
+        table = self.e.constant("sectors", "i64", (n for pair in found for n in pair), align=", align 16")
         index = self.t.and_("i64", first, SECTOR - 1)
         p = self.t.offset(table, self.t.mul("i64", index, 16 // size))
         return self.t.load("<2 x i64>", p, align=16)

@@ -21,9 +21,8 @@ from typing import Any
 
 import numpy as np
 
-from ptxlab.emulate.jit.emitter.emitter import Emitter
+from ptxlab.emulate.jit.emitter.emitter import Emitter, Part
 from ptxlab.emulate.jit.emitter.instrument import After, Instrument
-from ptxlab.emulate.jit.emitter.part import Part
 from ptxlab.emulate.jit.llvm.ir_text import W
 from ptxlab.emulate.jit.llvm.values import BITS, LLVM
 from ptxlab.emulate.language import Pointer
@@ -70,6 +69,8 @@ def layout(program: Program, code: Code) -> Layout:
 class Tracing(Part, Instrument):
     """Records the steps of traced warps, in the function for diverged warps."""
 
+    stays = "%traced"
+
     def __init__(self, e: Emitter) -> None:
         super().__init__(e)
         e.registers.keeps_all = True  # registers that are not alive are shown, too
@@ -81,9 +82,6 @@ class Tracing(Part, Instrument):
         self.e.held(S.Warp, "warp_id", "i32")
         self.e.held(S.Cta, "linear", "i64", "block.id")
         self.t.ne("i32", "%traced.word", 0, "%traced")
-
-    def stays(self) -> str:
-        return "%traced"
 
     def before(self, code: Code) -> After:
         """Reads the addresses before the instruction, which may overwrite their registers; records the step after."""
@@ -233,11 +231,11 @@ def transcribe(recorder: TraceRecorder, flat: Flat, tapes: list[Tape]) -> None:
     """Writes the recorded steps as pages of the trace. Pages are compressed, for which Python's lock is not held, while
     the next ones are made."""
     with ThreadPoolExecutor(PACKERS) as pool:
-        packing: deque[tuple[tuple[int, int], int, int, Future[tuple[bytes, int]]]] = deque()
+        packing: deque[tuple[tuple[int, int], int, int, Future[bytes]]] = deque()
 
         def write_oldest() -> None:
             key, first, count, body = packing.popleft()
-            recorder.page(key, first, count, *body.result())
+            recorder.page(key, first, count, body.result())
 
         for key, first, keyframe, columns in _all_pages(recorder, flat, tapes):
             packing.append((key, first, len(columns.codes), pool.submit(packed, columns.laid_out(keyframe))))

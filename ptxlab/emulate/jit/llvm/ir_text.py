@@ -318,15 +318,15 @@ class Text:
 
     def fault_unless(self, condition: str) -> None:
         """Continues where an i1 holds; else a fault has been noted, and the function ends."""
-        on = self.label("on")
-        self.branch(condition, on, "fault")
-        self.at(on)
+        passed = self.label("passed")
+        self.branch(condition, passed, "fault")
+        self.at(passed)
 
     def fault_if(self, condition: str) -> None:
         """As `fault_unless`, where an i1 does not hold."""
-        on = self.label("on")
-        self.branch(condition, "fault", on)
-        self.at(on)
+        passed = self.label("passed")
+        self.branch(condition, "fault", passed)
+        self.at(passed)
 
     def switch(self, value: str, cases: dict[str, tuple[int, ...]]) -> Switch:
         """Arms by name and the numbers that lead to them; no numbers: all others. See `Switch`."""

@@ -262,9 +262,7 @@ class Ops(OptionalOperations):
         it."""
         if d.lanes is not None:
             return d
-        out = self._made_canonical(self.isnan(d), constant(NAN[d.type], d.type), d)
-        out.quiet = True
-        return out
+        return self._made_canonical(self.isnan(d), constant(NAN[d.type], d.type), d)
 
     def _made_canonical(self, is_nan: Value, nan: Value, d: Value) -> Value:
         out = Value(self._selected(is_nan, nan, d).text, d.type, d.uniform, raw=d.raw or d)

@@ -18,16 +18,15 @@ class Value:
     """One operand. `text` is an SSA name or a literal; `lanes` is the numpy array of a constant, else None. `raw` is
     the same number before its NaN was made canonical: enough for arithmetic, where a NaN stays one. `canonical`:
     whether its NaN is known to be that one. `bits`: of a predicate its lanes as an i32, where that is known; `nan_of`:
-    of a test for NaN, the number tested. `quiet`: whether arithmetic made it, so that neither it nor its raw
-    number is a signalling NaN."""
+    of a test for NaN, the number tested."""
 
-    __slots__ = ("_text", "bits", "canonical", "lanes", "nan_of", "quiet", "raw", "type", "uniform")
+    __slots__ = ("_text", "bits", "canonical", "lanes", "nan_of", "raw", "type", "uniform")
 
     def __init__(
         self, text: str, type: str, uniform: bool, lanes: np.ndarray | None = None, raw: Value | None = None
     ) -> None:
         self._text, self.type, self.uniform, self.lanes, self.raw = text, type, uniform, lanes, raw
-        self.bits, self.canonical, self.quiet = "", False, False
+        self.bits, self.canonical = "", False
         self.nan_of: Value | None = None
 
     @property

@@ -91,13 +91,12 @@ class WideOps(Ops):
         return t.function(f"{kind} @{name}({listed})", "noinline nounwind strictfp")
 
     def extremum(self, larger: bool, a: Value, b: Value) -> Value | None:
-        """AVX-512 has an instruction that ignores quiet NaNs. What may be a signalling NaN is combined with itself
-        first, which makes it quiet."""
+        """AVX-512 has an instruction that ignores quiet NaNs. So each value is combined with itself first, to make a
+        signalling NaN quiet: also results of arithmetic, since LLVM takes x * 1 for x."""
         which = "5" if larger else "4"  # the sign is that of the number chosen
 
         def made(part: str, given: list[str]) -> str:
-            pairs = zip((a, b), given, strict=True)
-            x, y = (v if value.quiet else self._unmasked("range", part, [v, v], which) for value, v in pairs)
+            x, y = (self._unmasked("range", part, [v, v], which) for v in given)
             return self._unmasked("range", part, [x, y], which)
 
         return self._in_parts((a, b), made) if self._has("avx512dq") else None

@@ -14,8 +14,7 @@ import numpy as np
 
 from ptxlab.emulate.jit.affine.values import Affine
 from ptxlab.emulate.jit.emitter.access_groups import Group, Seen, access_shape, place_of
-from ptxlab.emulate.jit.emitter.emitter import Emitter
-from ptxlab.emulate.jit.emitter.part import Part
+from ptxlab.emulate.jit.emitter.emitter import Emitter, Part
 from ptxlab.emulate.jit.llvm.ir_text import COLD, W
 from ptxlab.emulate.jit.llvm.values import BITS, LLVM, Address, Value, constant
 from ptxlab.emulate.jit.memory.address_buffers import AddressBuffers
@@ -26,7 +25,7 @@ from ptxlab.emulate.jit.memory.local_memory import LocalMemory
 from ptxlab.emulate.jit.memory.row_addresses import RowAddresses
 from ptxlab.emulate.jit.translation.rule_calls import call
 from ptxlab.emulate.rules import memcheck
-from ptxlab.emulate.rules.accesses import ANYWHERE, IN_A_ROW
+from ptxlab.emulate.rules.records import ANYWHERE, IN_A_ROW
 from ptxlab.emulate.runtime import state as S
 
 _PLACED = ("ptr", "i64", "i32", f"<{W} x i32>", "i64", "i64")

@@ -9,8 +9,7 @@ from dataclasses import replace
 
 from ptxlab.emulate.jit.emitter.access_groups import Group
 from ptxlab.emulate.jit.emitter.affine_calls import Given
-from ptxlab.emulate.jit.emitter.emitter import Emitter
-from ptxlab.emulate.jit.emitter.part import Part
+from ptxlab.emulate.jit.emitter.emitter import Emitter, Part
 from ptxlab.emulate.jit.llvm.ir_text import W
 from ptxlab.emulate.jit.llvm.values import Value
 from ptxlab.emulate.jit.memory.address_resolution import AddressResolution

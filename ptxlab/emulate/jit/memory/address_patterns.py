@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from ptxlab.emulate.jit.emitter.part import Part
+from ptxlab.emulate.jit.emitter.emitter import Part
 from ptxlab.emulate.jit.llvm.ir_text import W, listed
 from ptxlab.emulate.jit.llvm.values import Value
-from ptxlab.emulate.rules.accesses import (
+from ptxlab.emulate.rules.records import (
     ALL_THE_SAME,
     HALVES_IN_A_ROW,
     HALVES_THE_SAME,

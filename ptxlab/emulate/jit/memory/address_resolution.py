@@ -6,14 +6,13 @@ A site is a place in the code that caches the allocation which it found last (se
 from __future__ import annotations
 
 from ptxlab.emulate.jit.emitter.access_groups import Group
-from ptxlab.emulate.jit.emitter.emitter import Emitter
-from ptxlab.emulate.jit.emitter.part import Part
+from ptxlab.emulate.jit.emitter.emitter import Emitter, Part
 from ptxlab.emulate.jit.llvm.ir_text import COLD, W
 from ptxlab.emulate.jit.llvm.values import Value
 from ptxlab.emulate.jit.memory.address_patterns import Patterns
 from ptxlab.emulate.jit.translation.rule_calls import call
 from ptxlab.emulate.rules import memcheck
-from ptxlab.emulate.rules.accesses import ANYWHERE
+from ptxlab.emulate.rules.records import ANYWHERE
 from ptxlab.emulate.runtime import state as S
 
 Placed = tuple[str, str, str, str, str, str]

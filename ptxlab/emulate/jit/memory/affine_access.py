@@ -16,12 +16,11 @@ import numpy as np
 from ptxlab.emulate.jit.affine.forms import Form
 from ptxlab.emulate.jit.affine.values import Affine
 from ptxlab.emulate.jit.emitter.access_groups import AT_A_STRIDE, ROWS, Group
-from ptxlab.emulate.jit.emitter.emitter import Emitter
-from ptxlab.emulate.jit.emitter.part import Part
+from ptxlab.emulate.jit.emitter.emitter import Emitter, Part
 from ptxlab.emulate.jit.llvm.ir_text import COLD, W
 from ptxlab.emulate.jit.llvm.values import Value, constant
 from ptxlab.emulate.jit.memory.address_resolution import AddressResolution
-from ptxlab.emulate.rules.accesses import (
+from ptxlab.emulate.rules.records import (
     ANYWHERE,
     HALVES_IN_A_ROW,
     HALVES_THE_SAME,

@@ -7,8 +7,7 @@ from dataclasses import replace
 
 from ptxlab.emulate.jit.emitter.access_groups import AT_A_STRIDE, ROWS, SAME, Group, Seen
 from ptxlab.emulate.jit.emitter.affine_calls import Given
-from ptxlab.emulate.jit.emitter.emitter import Emitter
-from ptxlab.emulate.jit.emitter.part import Part
+from ptxlab.emulate.jit.emitter.emitter import Emitter, Part
 from ptxlab.emulate.jit.llvm.ir_text import W
 from ptxlab.emulate.jit.llvm.values import BITS, LLVM, Value
 from ptxlab.emulate.jit.memory.address_buffers import AddressBuffers
@@ -16,7 +15,7 @@ from ptxlab.emulate.jit.memory.address_resolution import AddressResolution
 from ptxlab.emulate.jit.memory.scattered import Offsets, Scattered, Stride, Where
 from ptxlab.emulate.jit.translation.rule_calls import call
 from ptxlab.emulate.rules import memcheck
-from ptxlab.emulate.rules.accesses import ANYWHERE, HALVES_IN_A_ROW, IN_ONE_ALLOCATION, PARTS_OF_ROWS
+from ptxlab.emulate.rules.records import ANYWHERE, HALVES_IN_A_ROW, IN_ONE_ALLOCATION, PARTS_OF_ROWS
 from ptxlab.emulate.runtime import state as S
 
 

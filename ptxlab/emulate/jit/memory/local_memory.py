@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ptxlab.emulate.jit.emitter.access_groups import access_shape
-from ptxlab.emulate.jit.emitter.emitter import Emitter
-from ptxlab.emulate.jit.emitter.part import Part
+from ptxlab.emulate.jit.emitter.emitter import Emitter, Part
 from ptxlab.emulate.jit.llvm.ir_text import W
 from ptxlab.emulate.jit.llvm.values import Address, Value, constant
 from ptxlab.emulate.jit.memory.scattered import Offsets, Scattered

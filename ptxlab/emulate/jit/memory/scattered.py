@@ -12,8 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from ptxlab.emulate.jit.emitter.emitter import Emitter
-from ptxlab.emulate.jit.emitter.part import Part
+from ptxlab.emulate.jit.emitter.emitter import Emitter, Part
 from ptxlab.emulate.jit.llvm.ir_text import Text, W
 from ptxlab.emulate.jit.llvm.values import BITS, LLVM, Value
 from ptxlab.emulate.jit.memory.address_patterns import Patterns

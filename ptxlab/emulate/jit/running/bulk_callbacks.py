@@ -12,7 +12,7 @@ from ptxlab.emulate.jit.running.launch_state import LaunchState
 from ptxlab.emulate.jit.running.workers import Worker
 from ptxlab.emulate.language.records import address_of
 from ptxlab.emulate.rules.bulk_copies import reduce_bytes
-from ptxlab.emulate.runtime.bulk_transfers import Queue, Transfer
+from ptxlab.emulate.runtime.state import Queue, Transfer
 
 _COMBINE = ctypes.CFUNCTYPE(ctypes.c_uint32, *[ctypes.c_void_p] * 3, ctypes.c_uint64, ctypes.c_uint32, ctypes.c_uint32)
 

@@ -12,8 +12,8 @@ from ptxlab.emulate.jit.running.launch_state import LaunchState
 from ptxlab.emulate.jit.running.workers import Slot
 from ptxlab.emulate.language.records import address_of
 from ptxlab.emulate.rules.mbarrier_lifetimes import Early, Phases, passed_early
-from ptxlab.emulate.rules.mbarrier_reports import BEGUN
-from ptxlab.emulate.rules.note_kinds import Note
+from ptxlab.emulate.rules.mbarrier_records import BEGUN
+from ptxlab.emulate.rules.notes import Note
 
 CALL = ctypes.CFUNCTYPE(ctypes.c_uint32, ctypes.c_void_p, ctypes.c_uint32, *[ctypes.c_uint64] * 4)
 

@@ -16,9 +16,8 @@ from ptxlab.emulate.language import ALL_LANES, Pointer
 from ptxlab.emulate.language.records import zeroed
 from ptxlab.emulate.program.lane_types import LANES
 from ptxlab.emulate.program.program import Program
-from ptxlab.emulate.runtime.bulk_transfers import MOVED
 from ptxlab.emulate.runtime.report import WARPGROUP, Launch, unravel
-from ptxlab.emulate.runtime.state import Context, Cta, Executions, Site, Warp
+from ptxlab.emulate.runtime.state import MOVED, Context, Cta, Executions, Site, Warp
 
 _wide_lock = np.zeros(1, np.uint32)
 """The lock of 128-bit atomic operations, one for all: a program's functions for converged and diverged warps, and

@@ -14,7 +14,7 @@ from ptxlab.emulate.program.program import Program
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ptxlab.emulate.program.stored_pointers import Pointer
+    from ptxlab.emulate.program.pointers import Pointer
     from ptxlab.emulate.runtime.memory import Allocation
     from ptxlab.emulate.runtime.report import Launch
     from ptxlab.emulate.runtime.state import MemoryMap
@@ -28,7 +28,7 @@ class ReadOnly:
     """What is taken for read only in one launch: `taken`, which may be empty."""
 
     def __init__(self, program: Program, launch: Launch, live: Sequence[Allocation], memory: MemoryMap) -> None:
-        from ptxlab.emulate.program.stored_pointers import stored_through
+        from ptxlab.emulate.program.pointers import stored_through
 
         through = stored_through(program)
         writable = [allocation for allocation in live if allocation.writable]

@@ -22,12 +22,11 @@ from ptxlab.emulate.jit.running.workers import ENDLESS, Worker
 from ptxlab.emulate.language import Pointer
 from ptxlab.emulate.language.records import zeroed
 from ptxlab.emulate.program.program import Program
-from ptxlab.emulate.rules.memory_maps import memory_map
+from ptxlab.emulate.rules.memcheck import memory_map
 from ptxlab.emulate.runtime import state as S
 from ptxlab.emulate.runtime.memory import Memory
 from ptxlab.emulate.runtime.progress import Progress
-from ptxlab.emulate.runtime.report import Launch, Report, by_line
-from ptxlab.emulate.runtime.seeded_order import MIXED, RESIDENT, block_order
+from ptxlab.emulate.runtime.report import MIXED, RESIDENT, Launch, Report, block_order, by_line
 from ptxlab.errors import DeviceFault
 
 if TYPE_CHECKING:
@@ -288,7 +287,7 @@ def run(program: Program, launch: Launch, memory: Memory, cpu: Cpu | None = None
     cpu: what to make code for, if not this computer's CPU in full (a lesser one, to see what it would do).
     """
     start = time.perf_counter()
-    built, cached = prepare(program, cpu, instruments_of(launch), Rows.of(launch.block, launch.grid))
+    built, cached = prepare(program, cpu, instruments_of(launch), Rows.of(launch.block), launch.tier)
     build_seconds = time.perf_counter() - start
     this = Run(program, built, launch, memory)
     start = time.perf_counter()

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from ptxlab.emulate.language import Pointer
 from ptxlab.emulate.program.program import Program
 from ptxlab.emulate.rules import launches, notes, races
-from ptxlab.emulate.rules.note_kinds import Note
+from ptxlab.emulate.rules.notes import Note
 from ptxlab.emulate.rules.records import Block, Mates
 from ptxlab.emulate.runtime.memory import Allocation
 from ptxlab.emulate.runtime.report import Launch

@@ -13,9 +13,8 @@ from ptxlab.emulate.language.records import zeroed
 from ptxlab.emulate.language.types import start_of
 from ptxlab.emulate.program.lane_types import LANES
 from ptxlab.emulate.runtime import state as S
-from ptxlab.emulate.runtime.bulk_transfers import Queue
 from ptxlab.emulate.runtime.memory import MARGIN
-from ptxlab.emulate.runtime.state import Cluster, Context, Cta, Resident, Warp
+from ptxlab.emulate.runtime.state import Cluster, Context, Cta, Queue, Resident, Warp
 
 if TYPE_CHECKING:
     from ptxlab.emulate.jit.instruments.tracing import Tape

@@ -22,10 +22,11 @@ def declaration(function: Function) -> str:
     return f"declare {head}({', '.join(kinds)})"
 
 
-def call(function: Function, *arguments: str) -> RuleCall:
-    """The instruction that calls a rule with these IR values, as in `call(fence, "%ctx", "%cta", "%ws")`."""
+def call(function: Function, *arguments: str | int) -> RuleCall:
+    """The instruction that calls a rule with these IR values and numbers, as in `call(commit, "%ctx", "%ws", 2)`."""
     kinds, head = _types(function)
-    listed = ", ".join([f"{kind} {value}" for kind, value in zip(kinds, arguments, strict=True)])
+    given = [value if isinstance(value, str) else int(value) for value in arguments]
+    listed = ", ".join([f"{kind} {value}" for kind, value in zip(kinds, given, strict=True)])
     made = RuleCall(f"call {head}({listed})")
     made.declares = declaration(function)
     return made

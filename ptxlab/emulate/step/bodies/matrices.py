@@ -31,7 +31,7 @@ from ptxlab.emulate.rules.matrix_access import piece_offset
 from ptxlab.emulate.rules.memcheck import in_shared
 from ptxlab.emulate.runtime.state import SPACES
 from ptxlab.emulate.step.access import Touch
-from ptxlab.emulate.step.body import Body, executes
+from ptxlab.emulate.step.bodies import Body, executes
 from ptxlab.emulate.step.control_flow import WARPGROUP_BEGUN, diverging, union
 from ptxlab.emulate.step.lanes import Lanes, mask_bits
 from ptxlab.emulate.step.memory_ranges import Region
@@ -102,11 +102,10 @@ def _converged(t: Translator, code: Code, act: Callable[[Warp], None]) -> Step:
 def _guarded(t: Translator, code: Code, step: Step) -> Step:
     """The guard must be the same in all active lanes."""
     assert code.guard is not None
-    predicate, negated = code.guard
-    behind = diverging(step, t.following[code.index], predicate, negated)
+    guard, behind = code.guard, diverging(step, t.following[code.index], *code.guard)
 
     def run(w: Warp) -> int | None:
-        held = w.mask & (~w.regs[predicate] if negated else w.regs[predicate])
+        held = w.held(*guard)
         if held.any() and (held != w.mask).any():
             raise incomplete_warp(w.faulting(code, 0), mask_bits(held), guarded=True)
         return behind(w)
@@ -318,13 +317,13 @@ def _wmma_access(t: Translator, code: Code, held: dict[str, Elements]) -> Callab
                 some = np.array(at[first : first + LANES], np.uint64)
                 full = np.concatenate([some, np.zeros(LANES - some.size, np.uint64)])
                 w.touches.append(Touch(what, code.space, full, pieces[0].size, np.arange(LANES) < some.size))
-        region = w._region(space, at[0])
+        region = w.region(space, at[0])
         if region is not None and region.lane_offset is None and (region.writable or what == "load"):
             offsets = np.array(at, np.uint64) - region.base
             if region.holds(offsets, pieces[0].size):
                 return [(region, offset) for offset in offsets.tolist()]
         found = zip(at, pieces, strict=True)
-        return [w.place(code, what, space, a, p.lane, p.size, fragment=True) for a, p in found]
+        return [w.place(code, what, space, a, p.lane, p.size, of_warp=True) for a, p in found]
 
     def load(w: Warp) -> None:
         assert write is not None

@@ -31,8 +31,8 @@ from ptxlab.emulate.rules.warpgroup_products import (
 from ptxlab.emulate.rules.warpgroup_tiles import CORE_LINES, PIECE, REGISTER, first_outside, piece_address
 from ptxlab.emulate.runtime.report import WARPGROUP
 from ptxlab.emulate.step.access import Touch
+from ptxlab.emulate.step.bodies import executes
 from ptxlab.emulate.step.bodies.matrices import Maker, OfWarp, multiply, reader, writer
-from ptxlab.emulate.step.body import executes
 from ptxlab.emulate.step.lanes import mask_bits
 from ptxlab.emulate.step.launch_checks import LaunchChecks
 from ptxlab.emulate.step.operands import Product, Step, Translator
@@ -74,20 +74,9 @@ def _product(t: Translator, code: Code, held: dict[str, Elements]) -> Callable[[
                     there = np.arange(first, first + LANES) < places.size
                     w.touches.append(Touch("load", "shared", some, PIECE, there))
             if checker is not None:
-                tile_layouts.product_begins(
-                    checker.record,
-                    check.record,
-                    w.warp,
-                    ALL_LANES,
-                    code.index,
-                    int(values[0]),
-                    tile.first_line,
-                    tile.lines,
-                    tile.first_piece,
-                    tile.pieces,
-                    mn_major,
-                    int(shared.base),
-                )
+                who = checker.record, check.record, w.warp, ALL_LANES, code.index, int(values[0])
+                lines, pieces = (tile.first_line, tile.lines), (tile.first_piece, tile.pieces)
+                tile_layouts.product_begins(*who, *lines, *pieces, mn_major, int(shared.base))
         if is_full(w.in_flight):
             _complete(w, w.in_flight.begun, products)
         begin(w.in_flight, w.executed, code.index, descriptors[False], descriptors[True], bool(read_adds(w)[0]))
@@ -128,14 +117,9 @@ def _computed(t: Translator, code: Code, held: dict[str, Elements]) -> Product:
 @functools.lru_cache(maxsize=4096)
 def _places(descriptor: int, tile: Tile, mn_major: bool) -> np.ndarray:
     """The address of each piece of a tile, shape (lines, pieces)."""
-    found = [
-        [
-            piece_address(descriptor, tile.first_line + line, tile.first_piece + piece, mn_major)
-            for piece in range(tile.pieces)
-        ]
-        for line in range(tile.lines)
-    ]
-    return np.array(found, np.int64)
+    lines = range(tile.first_line, tile.first_line + tile.lines)
+    pieces = range(tile.first_piece, tile.first_piece + tile.pieces)
+    return np.array([[piece_address(descriptor, a, b, mn_major) for b in pieces] for a in lines], np.int64)
 
 
 def _read(w: Warp, descriptor: int, tile: Tile, mn_major: bool) -> np.ndarray:
