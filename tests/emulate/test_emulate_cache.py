@@ -89,21 +89,21 @@ def test_the_tier_of_a_launch(folder: Path, monkeypatch: pytest.MonkeyPatch) -> 
     from ptxlab.emulate.jit.building import build
     from ptxlab.emulate.jit.native import llvm_thread
 
-    def qualities() -> list[int]:
+    def tiers() -> list[int]:
         llvm_thread.wait_until_idle()
         found = [disk_cache.recall(entry.name) for entry in programs(folder)]
-        return [entry[0]["quality"] for entry in found if entry is not None]
+        return [entry[0]["function"].tier for entry in found if entry is not None]
 
     run(tier="optimized")
-    assert qualities() == [rule_objects.GOOD]
+    assert tiers() == [rule_objects.TIER_1]
     monkeypatch.setattr(build, "HOT", 0)
     run(tier="quick")
-    assert sorted(qualities()) == [rule_objects.QUICK, rule_objects.GOOD]
+    assert sorted(tiers()) == [rule_objects.TIER_0, rule_objects.TIER_1]
     for entry in programs(folder):
         entry.unlink()
     forget()
     run()
-    assert qualities() == [rule_objects.GOOD]
+    assert tiers() == [rule_objects.TIER_1]
 
 
 IN_A_PROCESS = """import sys, numpy as np, ptxlab as pl

@@ -69,7 +69,7 @@ def test_a_process_leaves_the_code_in_the_cache(tmp_path: Path, monkeypatch: pyt
 def _programs(folder: Path) -> set[str]:
     """The entries of programs in the cache; the others are of rules."""
     entries = (path.name for path in folder.iterdir() if not path.name.startswith("."))
-    return {name for name in entries if (found := disk_cache.recall(name)) is not None and "sites" in found[0]}
+    return {name for name in entries if (found := disk_cache.recall(name)) is not None and "function" in found[0]}
 
 
 @pytest.mark.long

@@ -57,7 +57,7 @@ def _entries(functions: Sequence[Function]) -> str:
             found = t.let(calling)
             several = isinstance(result, tuple)
             for k, kind in enumerate(result if several else (result,)):
-                one = t.part(llvm_type(result), found, k) if several else found
+                one = t.extract_value(llvm_type(result), found, k) if several else found
                 t.store(_slot_type(kind), _packed(t, kind, one), t.offset("%slots", SLOT * (len(kinds) + k)), align=8)
         t.ret()
         declared |= t.declared

@@ -66,8 +66,8 @@ class Shape:
 
 
 def array(*sizes: int, align: int = 0) -> Any:
-    """The size of an `Array` field: its elements, or its rows and columns. `align`: bytes that its place is a multiple
-    of, if more than an element's."""
+    """The size of an `Array` field: its elements, or its rows and columns. align: its alignment in bytes,
+    if larger than an element's."""
     return Shape(sizes, align)
 
 
@@ -94,7 +94,7 @@ class Field:
 
     @property
     def align(self) -> int:
-        """Bytes that its offset is a multiple of."""
+        """Its alignment in bytes."""
         least = 8 if self.indirect else self.kind.size if isinstance(self.kind, Scalar) else self.kind.align
         return max(least, self.shape.align) if self.shape is not None else least
 
@@ -178,7 +178,7 @@ class Record:
 
     @classmethod
     def locate(cls, path: str) -> tuple[int, Field]:
-        """The same, and the field."""
+        """The offset of a field (see `offset`), and the field."""
         name, *rest = path.split(".")
         field = cls.fields[name]
         at = field.offset
@@ -199,14 +199,14 @@ class Record:
 
     @property
     def opaque(self) -> Pointer[int]:
-        """A pointer to its bytes. `p.cast(Block)[0]` is this view, and so holds what its pointers were set to."""
+        """A pointer to its bytes. `p.cast(Block)[0]` is this same view, so it knows what its pointers were set to."""
         found, records = Pointer[int](self.buffer), Records[Self](type(self), self.buffer)
         records.made[0] = self
         found.casts[type(self)] = records
         return found
 
     def point(self, name: str, address: int) -> None:
-        """Has the pointer of this name point to an address in memory that the caller keeps alive."""
+        """Sets the pointer of this name to an address; the caller keeps the memory there alive."""
         self._held.pop(name, None)
         self._views["Q"][self.fields[name].offset // 8] = address
 

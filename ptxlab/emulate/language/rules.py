@@ -51,7 +51,7 @@ class Rule:
 @functools.lru_cache(maxsize=64)
 def _functions(file: str) -> dict[int, ast.FunctionDef]:
     """The functions of a file by the line at which they begin, that of the first decorator. A file is parsed once for
-    all of its rules: to cut out and parse each by itself takes ten times as long."""
+    all of its rules: parsing them one by one takes ten times as long."""
     found: dict[int, ast.FunctionDef] = {}
     waiting: list[ast.stmt] = list(ast.parse("".join(linecache.getlines(file))).body)
     while waiting:

@@ -307,6 +307,6 @@ def _together(t: Text, form: Form, word: str, lane: str, flushes: str, *, shared
         t.store(bits, last, place, align=size)
         return
     pair, kind = t.compare_and_swap(bits, place, seen, last)
-    changed, written = t.part(kind, pair, 1), t.label("written")
+    changed, written = t.extract_value(kind, pair, 1), t.label("written")
     t.branch(changed, written, again)
     t.at(written)

@@ -11,7 +11,7 @@ import numpy as np
 
 from ptxlab import forks
 from ptxlab.emulate.jit.affine.block_rows import Rows
-from ptxlab.emulate.jit.building.rule_objects import TIER_0, TIER_1, Part, object_codes
+from ptxlab.emulate.jit.building.rule_objects import TIER_0, TIER_1, RuleObject, object_codes
 from ptxlab.emulate.jit.instruments.selection import Instruments
 from ptxlab.emulate.jit.native import code as native
 from ptxlab.emulate.jit.native import llvm_thread
@@ -53,7 +53,7 @@ class ProgramSummary:
 
     @classmethod
     def of(cls, program: Program) -> ProgramSummary:
-        """Of a program's instructions."""
+        """The summary of a program."""
         from ptxlab.emulate.rules.instructions import scheduled
 
         codes = program.codes
@@ -72,7 +72,7 @@ class FunctionCode:
     sites: int
     tier: int
     """Code of tier 1 runs up to three times as fast, or no faster."""
-    rules: tuple[Part, ...]
+    rules: tuple[RuleObject, ...]
     """The rules that are loaded beside it."""
     clears: bool
     """Whether warps begin with registers that must be cleared, or the carry flag."""
@@ -114,8 +114,8 @@ class Loaded:
         self._improving = False
 
     def _made(self, which: str, tier: int, rules: int) -> tuple[FunctionCode, native.Code, int]:
-        """One of the functions ("converged", "diverged", or "part" of that one), of this tier or better; its code,
-        loaded with rules of that tier or better; and the lowest tier of the rules."""
+        """One of the functions ("converged", "diverged", or "partial", blocks of that one), of this tier or better;
+        its code, loaded with rules of that tier or better; and the lowest tier of the rules."""
         function = self._recalled(which)
         if function is None or function.tier < tier:
             function, (blobs, lowest) = self._built(which, tier, rules)
@@ -126,18 +126,18 @@ class Loaded:
         return function, native.Code([function.blob, *blobs], self.cpu), lowest
 
     def _built(self, which: str, tier: int, rules: int) -> tuple[FunctionCode, tuple[list[bytes], int]]:
-        """One of the functions as it has not been built before, and the object codes of its rules."""
-        from ptxlab.emulate.jit.building.linked_rules import parts, scheduler
+        """Builds one of the functions; its code, and the object codes of its rules."""
+        from ptxlab.emulate.jit.building.linked_rules import rule_objects, scheduler
         from ptxlab.emulate.jit.building.module_text import module_text
 
         diverged = which != "converged"
         small = diverged or tier == TIER_0
-        only = self._part if which == "part" else None
+        only = self._diverging if which == "partial" else None
         module = module_text(
             self.program, self.cpu, self.instruments, self.rows, diverged=diverged, small=small, only=only
         )
         building = native.build(module.text, self.cpu, tier)
-        wanted = parts(module.declared, self.program, self.instruments, self.cpu)
+        wanted = rule_objects(module.declared, self.program, self.instruments, self.cpu)
         if which == "converged":
             checked, traced = bool(self.instruments.checks), self.instruments.trace
             wanted.append(scheduler(self.scheduled, checked, traced, self.cpu))
@@ -152,7 +152,7 @@ class Loaded:
         return self.entry if which == "converged" else f"{self.entry}-{which}"
 
     def _recalled(self, which: str) -> FunctionCode | None:
-        """A function that this process has met, or out of the cache on disk."""
+        """A function that this process has met, or one from the cache on disk."""
         if which not in self._functions:
             found = disk_cache.recall(self._name(which))
             if found is None:
@@ -168,7 +168,7 @@ class Loaded:
         return Flat(self.program)
 
     @functools.cached_property
-    def _part(self) -> frozenset[int] | None:
+    def _diverging(self) -> frozenset[int] | None:
         """The blocks in which lanes may diverge, if they are few. A recorded warp keeps to the function for diverged
         warps."""
         from ptxlab.emulate.jit.analysis.analyses import analyses
@@ -183,8 +183,8 @@ class Loaded:
         expected to diverge do not suffice."""
         with self._making:
             code = self._diverged
-            if code is None or (whole and self._which == "part"):
-                which = "diverged" if whole or self._part is None else "part"
+            if code is None or (whole and self._which == "partial"):
+                which = "diverged" if whole or self._diverging is None else "partial"
                 function, code, rules = self._made(which, min(self.first, self._best_diverged), self.first)
                 with self._lock:
                     self._diverged, self._which = code, which
@@ -247,10 +247,8 @@ def prepare(
     rows: Rows | None = None,
     tier: str | None = None,
 ) -> tuple[Loaded, bool]:
-    """Compiles a program for blocks whose threads lie in such rows, or finds it in memory or on disk; and whether it
-    was found.
-
-    The same code may come again with other comments and line numbers: faults are reported by the new text."""
+    """Machine code of a program for blocks whose threads lie in these rows; and whether it was found, in memory or on
+    disk. Programs whose texts differ in comments and line numbers share it: what faults say is taken from the text."""
     cpu, instruments, rows = cpu or native.host(), instruments or Instruments(), rows or Rows()
     what = f"{instruments.key} {program.shared_gap} {tuple(rows)}"
     what += " quick" * (tier == "quick")  # has a place of its own on disk, where the others' code may be of tier 1

@@ -1,4 +1,4 @@
-"""Which rules emitted code calls, and in which parts they are built: what is loaded beside a program's own code."""
+"""Which rules emitted code calls, and in which object files they are built, to be loaded beside a program's code."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Mapping, Set
 
 from ptxlab.emulate.jit.bodies.body import all_bodies, bodies_of, rules_of
-from ptxlab.emulate.jit.building.rule_objects import TIER_1, Part, object_codes
+from ptxlab.emulate.jit.building.rule_objects import TIER_1, RuleObject, object_codes
 from ptxlab.emulate.jit.instruments.selection import Instruments
 from ptxlab.emulate.jit.native.code import Cpu
 from ptxlab.emulate.jit.translation.rule_calls import Function, declaration
@@ -22,13 +22,13 @@ ALWAYS: Functions = (
     lane_scheduling.go_on, clusters.arrive, clusters.wait,
     half_conversions.widened, half_conversions.narrowed,
 )  # fmt: skip
-"""Of every build. Programs with instructions that have bodies call the rules of these besides."""
+"""The rules that every build may call. Programs with instructions that have bodies call the rules of these besides."""
 ATOMICS: Functions = (memcheck.find_together, memcheck.find_lanes)
-"""Of every build, too, but a part of their own: most programs have no atomic operations, and need not wait."""
+"""Also of every build, but an object of their own: most programs have no atomic operations, and need not wait."""
 
 
 def _counters() -> Functions:
-    """Of a build with counters. Most builds have none, and do not import these rules."""
+    """The rules that a build with counters calls. Most builds have none, and do not import them."""
     from ptxlab.emulate.rules import memory_model
 
     return (
@@ -41,7 +41,7 @@ def _counters() -> Functions:
 
 
 def _checks() -> Functions:
-    """Of a build with checks."""
+    """The rules that a build with checks calls."""
     from ptxlab.emulate.jit.checks import lane_by_lane
     from ptxlab.emulate.rules import (
         async_proxy,
@@ -72,8 +72,8 @@ def _checks() -> Functions:
     )  # fmt: skip
 
 
-def parts(declared: Set[str], program: Program, instruments: Instruments, cpu: Cpu) -> list[Part]:
-    """What is linked to code that declares these functions: for each file of rules that has some of them, its rules."""
+def rule_objects(declared: Set[str], program: Program, instruments: Instruments, cpu: Cpu) -> list[RuleObject]:
+    """What is loaded beside code that declares these functions: an object for each file of rules that has some."""
     found = [*_files(ALWAYS + rules_of(bodies_of(program.codes)), {}, cpu), *_files(ATOMICS, {}, cpu)]
     if instruments.counters:
         found += _files(_counters(), {}, cpu)
@@ -81,24 +81,24 @@ def parts(declared: Set[str], program: Program, instruments: Instruments, cpu: C
         from ptxlab.emulate.rules.launches import known_values
 
         found += _files(_checks(), known_values(program, instruments.checks), cpu)
-    called = [part for part in found if any(declaration(rule) in declared for rule in part.rules)]
+    called = [each for each in found if any(declaration(rule) in declared for rule in each.rules)]
     memory_checks = found[0]  # rules of other files call them (`shared`)
     return called if not called or memory_checks in called else [memory_checks, *called]
 
 
-def _files(functions: Functions, known: Mapping[str, int], cpu: Cpu) -> list[Part]:
-    """Rules file by file: those of one file call each other, and are small enough to be built quickly."""
+def _files(functions: Functions, known: Mapping[str, int], cpu: Cpu) -> list[RuleObject]:
+    """One object per file: rules of a file call each other, and are small enough to be built quickly."""
     files: dict[str, list[str]] = {}
     for function in functions:
         files.setdefault(function.__module__, []).append(function.__name__)
-    return [Part(file, tuple(names), tuple(sorted(known.items())), cpu) for file, names in files.items()]
+    return [RuleObject(file, tuple(names), tuple(sorted(known.items())), cpu) for file, names in files.items()]
 
 
-def scheduler(known: Mapping[str, bool], checked: bool, traced: bool, cpu: Cpu) -> Part:
+def scheduler(known: Mapping[str, bool], checked: bool, traced: bool, cpu: Cpu) -> RuleObject:
     """The scheduler of a build with checks or a trace, which calls the function for converged warps, and what that
     function's loop over warps calls. known: what the program has (`rules.instructions.scheduled`)."""
     fixed = {**known, "Context.checked": checked, "Context.traced": traced}
-    return Part("ptxlab.emulate.rules.scheduling", ("run_grid", "count_ends"), tuple(fixed.items()), cpu)
+    return RuleObject("ptxlab.emulate.rules.scheduling", ("run_grid", "count_ends"), tuple(fixed.items()), cpu)
 
 
 def build_ahead(cpu: Cpu) -> None:

@@ -1,7 +1,7 @@
 """The LLVM module of one of a program's functions: the emitter with its instruments at work.
 
-Imported only where nothing was recalled from the cache on disk: the emitter is most of this engine, and a new process
-does without it where its code is known.
+Imported only when code has to be built: the emitter is most of the JIT, and a process that finds its code in the cache
+does without it.
 """
 
 from __future__ import annotations
@@ -62,8 +62,8 @@ def module_text(
     small: bool,
     only: frozenset[int] | None = None,
 ) -> ModuleText:
-    """The module of one of a program's two functions. rows: how threads lie in a block. small: rather short, and so
-    built quickly, than fast. only: the blocks that it has, if not all."""
+    """The module of one of a program's two functions. rows: how threads lie in a block. small: short text that is
+    built quickly, rather than fast code. only: the blocks that it has, if not all."""
     found = analyses(program, rows)
     facts = RegisterFacts(found.uniform, found.affine, found.alive)
     e = Emitter(program, rows, facts, diverged=diverged, small=small, features=cpu.features)

@@ -25,9 +25,9 @@ TIER_0, TIER_1 = 0, 1
 
 
 @dataclass(frozen=True)
-class Part:
-    """Rules of one file that are built together: those that other code may call, and what is known of it. It has their
-    names, so that they are not imported for code from the cache."""
+class RuleObject:
+    """Rules of one file that become one object file: those that other code may call, and what is known of it. It keeps
+    their names, so that they are not imported for code from the cache."""
 
     module: str
     names: tuple[str, ...]
@@ -49,13 +49,13 @@ class Part:
         """Its object code."""
         from ptxlab.emulate.jit.translation.translator import module_of
 
-        # Rules of another part may be called if that one knows the same: nothing.
+        # Rules of another object may be called if that one knows the same: nothing.
         elsewhere = shared() if not self.known and set(shared()).isdisjoint(self.rules) else ()
         return object_code(module_of(self.rules, dict(self.known), elsewhere), self.cpu, tier)
 
 
 def shared() -> tuple[Function, ...]:
-    """Those of memcheck that rules of other files call as well, a third of what these would be otherwise."""
+    """The rules of memcheck that rules of other files call. A copy of them would be a third of each such file."""
     from ptxlab.emulate.rules import memcheck
 
     return memcheck.stop, memcheck.resolve, memcheck.forget
@@ -72,20 +72,20 @@ MOST_LOADED = 128
 """Object codes that a process holds; those that came first go first."""
 
 
-def object_codes(parts: Sequence[Part], tier: int = TIER_0) -> tuple[list[bytes], int]:
-    """Object codes of parts, each of this tier or better, built if there is none; and the lowest tier of all."""
-    found = [_best(part, tier) for part in parts]
-    missing = [part for part, (blob, _) in zip(parts, found, strict=True) if blob is None]
-    made = {part.entry(tier): _keep(part.entry(tier), part.build(tier)) for part in missing}
+def object_codes(objects: Sequence[RuleObject], tier: int = TIER_0) -> tuple[list[bytes], int]:
+    """Their object codes, each of this tier or better, built if there is none; and the lowest tier of all."""
+    found = [_best(each, tier) for each in objects]
+    missing = [each for each, (blob, _) in zip(objects, found, strict=True) if blob is None]
+    made = {each.entry(tier): _keep(each.entry(tier), each.build(tier)) for each in missing}
     disk_cache.remember_all({entry: ({}, blob) for entry, blob in made.items()})
-    codes = [blob or made[part.entry(tier)] for part, (blob, _) in zip(parts, found, strict=True)]
+    codes = [blob or made[each.entry(tier)] for each, (blob, _) in zip(objects, found, strict=True)]
     return codes, min((has for _, has in found), default=TIER_1)
 
 
-def _best(part: Part, tier: int) -> tuple[bytes | None, int]:
+def _best(rules: RuleObject, tier: int) -> tuple[bytes | None, int]:
     """Object code of this tier or better that there is already, and the tier that it has or will have."""
-    better = _find(part.entry(TIER_1))
-    return (better, TIER_1) if better is not None or tier == TIER_1 else (_find(part.entry(tier)), tier)
+    better = _find(rules.entry(TIER_1))
+    return (better, TIER_1) if better is not None or tier == TIER_1 else (_find(rules.entry(tier)), tier)
 
 
 def _find(entry: str) -> bytes | None:

@@ -78,7 +78,7 @@ class Counting(Part, Instrument):
     def _need(self, function: Callable[..., Any], *arguments: str) -> str:
         """The result of a rule of the memory model, as a pair of i64."""
         found = self.t.let(call(function, *arguments))
-        return self._pair(*(self.t.part("{i64, i64}", found, k) for k in range(2)))
+        return self._pair(*(self.t.extract_value("{i64, i64}", found, k) for k in range(2)))
 
     # -- guards and branches -------------------------------------------------------------------------------------------
 

@@ -63,6 +63,6 @@ def store(t: Text, number: int, ty: str, count: int, value: str) -> None:
 
 
 def function(t: Text, name: str, more: str = "", result: str = "void", value: Operand = "") -> str:
-    """The text of a function whose body has been written, but for its end. more: parameters besides the two."""
+    """Ends a function and gives its text. more: parameters behind the two."""
     t.ret(result, value)
     return t.function(f"{result} @{name}(ptr %ws, ptr %table{more})")

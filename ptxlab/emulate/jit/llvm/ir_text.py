@@ -112,11 +112,11 @@ class Text:
     fpext, fptrunc = _conversion("fpext"), _conversion("fptrunc")
 
     def binary(self, word: str, type_: str, a: Operand, b: Operand) -> str:
-        """An instruction of two operands of one type, where its word is not known before: "add", "icmp eq"."""
+        """An instruction of two operands of one type, named by a word such as "add" or "icmp eq"."""
         return self.let(f"{word} {type_} {a}, {b}")
 
     def convert(self, word: str, source: str, a: Operand, target: str) -> str:
-        """A conversion, where its word is not known before."""
+        """A conversion named by a word such as "zext"."""
         return self.let(f"{word} {source} {a} to {target}")
 
     def select(self, condition: Operand, type_: str, a: Operand, b: Operand, name: str = "", *, of: str = "i1") -> str:
@@ -126,19 +126,19 @@ class Text:
     # -- memory
 
     def load(self, type_: str, pointer: str, *, align: Operand = 0, name: str = "") -> str:
-        """What lies somewhere."""
+        """The value at an address."""
         return self.let(f"load {type_}, ptr {pointer}{f', align {align}' if align else ''}", name)
 
     def store(self, type_: str, value: Operand, pointer: str, *, align: Operand = 0) -> None:
-        """Puts a value somewhere."""
+        """Stores a value at an address."""
         self.lines.append(f"  store {type_} {value}, ptr {pointer}{f', align {align}' if align else ''}")
 
     def load_atomic(self, type_: str, pointer: str, ordering: str, align: Operand) -> str:
-        """The same as one access, whatever other threads do there."""
+        """The value at an address, read as one access whatever other threads do there."""
         return self.let(f"load atomic {type_}, ptr {pointer} {ordering}, align {align}")
 
     def store_atomic(self, type_: str, value: Operand, pointer: str, ordering: str, align: Operand) -> None:
-        """Puts a value somewhere, as one access."""
+        """Stores a value as one access."""
         self.do(f"store atomic {type_} {value}, ptr {pointer} {ordering}, align {align}")
 
     def atomic(self, word: str, type_: str, pointer: str, value: Operand, ordering: str = "seq_cst") -> str:
@@ -146,8 +146,8 @@ class Text:
         return self.let(f"atomicrmw {word} ptr {pointer}, {type_} {value} {ordering}")
 
     def compare_and_swap(self, type_: str, pointer: str, expected: Operand, new: Operand) -> tuple[str, str]:
-        """Puts a new value where the expected one lies, sequentially consistent; the pair of the old value and whether
-        it was the expected one, and the type of that pair."""
+        """Replaces the expected value by a new one, sequentially consistent; a pair of the old value and whether it was
+        the expected one, and the type of that pair."""
         pair = self.let(f"cmpxchg ptr {pointer}, {type_} {expected}, {type_} {new} seq_cst seq_cst")
         return pair, f"{{{type_}, i1}}"
 
@@ -160,7 +160,7 @@ class Text:
         return self.let(f"getelementptr {type_}, ptr {pointer}, {by} {index}")
 
     def alloca(self, type_: str, *, align: Operand = 0, name: str = "") -> str:
-        """Room on the stack."""
+        """A variable on the stack; its address."""
         return self.let(f"alloca {type_}{f', align {align}' if align else ''}", name)
 
     # -- vectors and structs
@@ -174,11 +174,11 @@ class Text:
         return self.let(f"insertelement {type_} {vector}, {element} {value}, i64 {lane}")
 
     def shuffle(self, type_: str, a: str, order: Sequence[int], b: str = "poison") -> str:
-        """The elements of two vectors, one behind the other, in this order."""
+        """Elements of the concatenation of two vectors, in this order."""
         return self.let(f"shufflevector {type_} {a}, {type_} {b}, <{len(order)} x i32> {listed(tuple(order))}")
 
     def joined(self, element: str, width: int, parts: Sequence[str]) -> str:
-        """Vectors of `width` elements, a power of two of them, one behind the other."""
+        """The concatenation of vectors, a power of two of them, of `width` elements each."""
         while len(parts) > 1:
             pairs = zip(parts[::2], parts[1::2], strict=True)
             parts = [self.shuffle(f"<{width} x {element}>", a, range(2 * width), b) for a, b in pairs]
@@ -199,11 +199,11 @@ class Text:
             return [block]
         return [self.shuffle(f"<{W * count} x {element}>", block, range(k, W * count, count)) for k in range(count)]
 
-    def part(self, type_: str, struct: str, number: int) -> str:
+    def extract_value(self, type_: str, struct: str, number: int) -> str:
         """A part of a struct."""
         return self.let(f"extractvalue {type_} {struct}, {number}")
 
-    def with_part(self, type_: str, struct: str, part: str, value: Operand, number: int) -> str:
+    def insert_value(self, type_: str, struct: str, part: str, value: Operand, number: int) -> str:
         """A struct with another part, of the type `part`."""
         return self.let(f"insertvalue {type_} {struct}, {part} {value}, {number}")
 
@@ -263,7 +263,7 @@ class Text:
 
     @contextmanager
     def not_dominating(self) -> Iterator[None]:
-        """Basic blocks that do not dominate what follows: what is made in them is not used again behind them."""
+        """Basic blocks that do not dominate what follows: values made in them are not reused after them."""
         before = dict(self.dominating)
         yield
         self.dominating = before
@@ -323,7 +323,7 @@ class Text:
         self.at(passed)
 
     def fault_if(self, condition: str) -> None:
-        """As `fault_unless`, the other way round."""
+        """As `fault_unless`, where an i1 does not hold."""
         passed = self.label("passed")
         self.branch(condition, "fault", passed)
         self.at(passed)
@@ -358,18 +358,18 @@ class Text:
         return self.call_function(result, function, *(f"{t} {v}" for t, v in pairs), attributes=attributes)
 
     def fill(self, pointer: str, byte: Operand, size: Operand) -> None:
-        """Puts a byte into so many, from a pointer on."""
+        """Sets `size` bytes at a pointer to one value."""
         given = [("ptr", pointer), ("i8", str(byte)), ("i64", str(size)), ("i1", "false")]
         self.call("void", "llvm.memset.p0.i64", given)
 
     def gather(self, type_: str, align: int, pointers: str, mask: str, otherwise: str, lanes: int = W) -> str:
-        """So many loads; lanes that are not in the mask get `otherwise`."""
+        """A load by each lane in the mask; the others get `otherwise`."""
         vector = f"<{lanes} x {type_}>"
         given = [*_masked(vector, align, pointers, mask, f"<{lanes} x ptr>"), (vector, otherwise)]
         return self.call(vector, f"llvm.masked.gather.{_suffix(vector)}.v{lanes}p0", given)
 
     def scatter(self, type_: str, align: int, value: str, pointers: str, mask: str, lanes: int = W) -> None:
-        """So many stores, of the lanes in the mask."""
+        """A store by each lane in the mask."""
         vector = f"<{lanes} x {type_}>"
         given = [(vector, value), *_masked(vector, align, pointers, mask, f"<{lanes} x ptr>")]
         self.call("void", f"llvm.masked.scatter.{_suffix(vector)}.v{lanes}p0", given)
@@ -403,7 +403,7 @@ def _suffix(vector: str) -> str:
 
 
 def _masked(vector: str, align: int, at: str, mask: str, pointer: str = "ptr") -> list[tuple[str, str]]:
-    """Where a masked access of a vector is, a pointer or a vector of them, and which elements take part."""
+    """The operands of a masked access: the pointer or vector of pointers, and the elements that take part."""
     lanes = vector[1:-1].split(" x ")[0]
     return [(pointer, f"align {align} {at}"), (f"<{lanes} x i1>", mask)]
 

@@ -1,7 +1,7 @@
 """The pure half of the `Machine` protocol, on values as LLVM IR.
 
 An operation whose operands are all uniform becomes a scalar instruction, one whose operands are all constants is
-computed now (by the stepping engine's numpy lanes, so that the two engines cannot disagree about a constant).
+computed now (by the interpreter's numpy lanes, so that the two engines cannot disagree about a constant).
 """
 
 from __future__ import annotations
@@ -62,8 +62,8 @@ def _moving(name: str, word: str) -> Callable[[Ops, Value], Value]:
 
 
 def _bitwise(name: str, word: str) -> Callable[[Ops, Value, Value], Value]:
-    """A method of `Ops` that combines bits. Those of predicates are combined as words without mask registers, and
-    where both are known as words, or one is the same in all lanes: such are comparisons of affine registers."""
+    """A method of `Ops` that combines bits. Predicates are combined as words of 32 bits on CPUs without mask registers,
+    and where each is known as a word or uniform, as comparisons of affine registers are."""
     lane_by_lane = _operation(name, word)
 
     def method(self: Ops, a: Value, b: Value) -> Value:
@@ -119,8 +119,8 @@ def _high(name: str, widen: str) -> Callable[[Ops, Value, Value], Value]:
 
 
 def _division(word: str) -> Callable[[Ops, Value, Value], Value]:
-    """A method of `Ops`: a division that cannot trap. Where it would, it divides by 1 and the defined result is put in
-    after."""
+    """A method of `Ops`: a division that cannot trap. Where it would, it divides by 1, and the defined result is
+    selected afterwards."""
 
     def method(self: Ops, a: Value, b: Value) -> Value:
         folded = self._fold(word, a.type, (a, b))
@@ -206,7 +206,7 @@ class Ops(OptionalOperations):
         return self.zext("i64", self.add(address.base, self.const("i32", address.offset % (1 << 32))))
 
     def lanes_of(self, bits: str) -> str:
-        """The bits of an i32 as a vector of i1, without mask registers once in each basic block."""
+        """The bits of an i32 as a vector of i1; on CPUs without mask registers made once in each basic block."""
         found = self._lanes.get((bits, self.t.here))
         if found is None or self.masks:
             found = self._lanes[bits, self.t.here] = self.t.bitcast("i32", bits, f"<{W} x i1>")
@@ -231,7 +231,7 @@ class Ops(OptionalOperations):
         return self.t.sext("i1", value.text, "i32")
 
     def short(self, value: Value) -> Value:
-        """A predicate that is to be read in other basic blocks: without mask registers as its bits."""
+        """A predicate that other basic blocks will read: its bits, on CPUs without mask registers."""
         if self.masks or value.uniform or value.bits or value.lanes is not None:
             return value
         return Mask(self.t, self.lanes_of, self.bits_of(value), value.text)
@@ -270,7 +270,7 @@ class Ops(OptionalOperations):
         return out
 
     def beside(self, value: Value, raw: Callable[[], Value], *given: Value) -> Value:
-        """A value that is made of others by moving them, with what the same makes of their raw numbers."""
+        """A value made by moving others, with the raw value that the same makes of their raw numbers."""
         if self.through and value.lanes is None and any(each.raw is not None for each in given):
             value.raw = raw()
         return value
@@ -301,7 +301,7 @@ class Ops(OptionalOperations):
     udiv, sdiv, urem, srem = _division("udiv"), _division("sdiv"), _division("urem"), _division("srem")
 
     def quotients(self, word: str, a: Value, b: Value) -> Value:
-        """What LLVM's instruction makes of numbers that it may divide. By a constant is not a division at all."""
+        """Quotients or remainders of numbers that LLVM may divide. It divides by a constant without a division."""
         uniform = a.uniform and b.uniform
         if uniform or b.lanes is not None or a.type == "i64":
             x, y = (v.text if uniform else self.vector(v) for v in (a, b))

@@ -1,4 +1,4 @@
-"""Operations for which CPUs have instructions that LLVM's own operations do not stand for.
+"""Operations by x86 instructions that no operation of LLVM stands for.
 
 AVX-512 has some for directed rounding, powers of two and maxima; LLVM has functions for them, of 512 bits. Other x86
 CPUs take the direction from their control register (MXCSR). A function sets the mode, computes all lanes and restores
@@ -37,7 +37,7 @@ class WideOps(Ops):
         return f"+{feature}" in self.features.split(",")
 
     def directed(self, operation: str, rnd: str, *values: Value) -> Value | None:
-        """With 512-bit vectors each instruction has the direction in itself."""
+        """With AVX-512 an instruction itself names the direction."""
         if not self._has("avx512f"):
             return self._in_mode(operation, rnd, values)
         suffix = {"f32": "ps", "f64": "pd"}[values[0].type]
@@ -45,7 +45,7 @@ class WideOps(Ops):
         return self._in_parts(values, lambda part, given: self.t.call(part, name, [*((part, x) for x in given), mode]))
 
     def rounded_to_odd(self, operation: str, *values: Value) -> Value | None:
-        """With 512-bit vectors an instruction for each direction: where these give two neighbours, one's last bit is 1.
+        """With AVX-512 an instruction for each direction: where these give two neighbours, one's last bit is 1.
         A sum that is exactly 0 is +0, as if rounded to nearest: that is rounded up."""
         if not self._has("avx512f") or all(value.uniform for value in values):
             return None
@@ -69,7 +69,7 @@ class WideOps(Ops):
         return self.one_nan(Value(t.call_function(kind, name, *given), type_, False))
 
     def _strict(self, name: str, operation: str, rnd: str, type_: str, count: int) -> str:
-        """That function, of so many vectors of f32 or f64."""
+        """The function that `_in_mode` calls, of so many vectors of f32 or f64."""
         t, kind = Text(), f"<{W} x {LLVM[type_]}>"
         saved, changed = t.alloca("i32", align=4), t.alloca("i32", align=4)
         t.call("void", "llvm.x86.sse.stmxcsr", [("ptr", saved)])
@@ -91,9 +91,8 @@ class WideOps(Ops):
         return t.function(f"{kind} @{name}({listed})", "noinline nounwind strictfp")
 
     def extremum(self, larger: bool, a: Value, b: Value) -> Value | None:
-        """With 512-bit vectors there is an instruction that ignores a NaN, but for a signalling one. So each value is
-        combined with itself before, which makes a quiet NaN of that: also of results of arithmetic, since LLVM takes
-        x * 1 for x."""
+        """AVX-512 has an instruction that ignores quiet NaNs. So each value is combined with itself first, to make a
+        signalling NaN quiet: also results of arithmetic, since LLVM takes x * 1 for x."""
         which = "5" if larger else "4"  # the sign is that of the number chosen
 
         def made(part: str, given: list[str]) -> str:
@@ -103,7 +102,7 @@ class WideOps(Ops):
         return self._in_parts((a, b), made) if self._has("avx512dq") else None
 
     def fraction(self, a: Value) -> Value | None:
-        """With 512-bit vectors there is an instruction for it, and one for `scaled`."""
+        """AVX-512 has an instruction for it, and one for `scaled`."""
         if not self._has("avx512dq"):
             return None
         return self._in_parts((a,), lambda part, given: self._unmasked("reduce", part, given, "8"))
@@ -112,15 +111,15 @@ class WideOps(Ops):
         return self._in_parts((a, n), lambda part, given: self._unmasked("scalef", part, given))
 
     def _unmasked(self, word: str, part: str, given: list[str], number: str = "") -> str:
-        """An instruction that LLVM knows with a mask, of all lanes, rounded as usual. number: the one in it."""
+        """An instruction of AVX-512, whose mask is that of all lanes, rounded to nearest. number: its immediate."""
         suffix, mask = ("ps", "i16") if "float" in part else ("pd", "i8")
         operands = [(part, x) for x in given] + ([("i32", number)] if number else [])
         more = [(part, given[0]), (mask, "-1"), ("i32", "4")]
         return self.t.call(part, f"llvm.x86.avx512.mask.{word}.{suffix}.512", [*operands, *more])
 
     def _in_parts(self, values: tuple[Value, ...], made: Callable[[str, list[str]], str]) -> Value | None:
-        """What an instruction makes of vectors of 512 bits, of all lanes; None without such vectors. made: the call, of
-        the vectors' type and the operands."""
+        """The result of an instruction on vectors of 512 bits for all lanes; None without AVX-512. made: writes the
+        call, given the vectors' type and the operands."""
         if not self._has("avx512f") or all(value.uniform for value in values):
             return None
         t, type_ = self.t, values[0].type

@@ -89,7 +89,7 @@ def _build(text: str, cpu: Cpu, level: int, passes: str) -> bytes:
 
 
 class Code:
-    """Loaded machine code, object code whose parts call each other: `address(name)` of a function."""
+    """Machine code loaded from object files that call each other: `address(name)` of a function."""
 
     def __init__(self, blobs: Sequence[bytes], cpu: Cpu) -> None:
         self._engine = llvm_thread.begin(_load, blobs, cpu)()

@@ -85,7 +85,7 @@ class Expressions(Folding):
         return 1 < narrow.bits < wide.bits and not narrow.signed
 
     def resized(self, value: Val, kind: Any) -> str:
-        """A number or lanes, extended by its own sign or cut to the width of another kind."""
+        """A number or lanes with the width of another kind: truncated, or extended by zeros or by its sign."""
         source, bits = element_of(value.kind), element_of(kind).bits
         if source.bits == bits:
             return value.text
@@ -356,7 +356,7 @@ class Expressions(Folding):
         return "here" if is_record(target) else "load", target, self.place(owner, at, node)
 
     def number(self, node: ast.expr) -> Val:
-        """A u64."""
+        """An expression as a u64."""
         return Val(U64, self.to(self.value(node), U64, node))
 
     def place(self, owner: Val, index: Val, node: ast.AST) -> str:

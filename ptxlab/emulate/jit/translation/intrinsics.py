@@ -145,7 +145,7 @@ class Intrinsics(Expressions):
         return Val(U32, self.t.call("i32", "llvm.ctpop.i32", [("i32", self._unlike(node).text)]))
 
     def _unlike(self, node: ast.Call) -> Val:
-        """Takes the lowest lane that is left of the mask, and those with its value away, until none is left."""
+        """A loop: the lowest lane left in the mask is one of them, and all lanes with its value leave the mask."""
         values, mask, t = self.vector(node.args[0]), self.mask(node.args[1]), self.t
         again, inside, after = (t.label(name) for name in ("lanes", "do", "done"))
         before, rest, more = t.here, t.name(), t.name()

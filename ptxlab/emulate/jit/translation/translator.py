@@ -136,7 +136,7 @@ class Statements(Intrinsics):
             found = self.value(source)
             if not isinstance(found.kind, tuple):
                 self.fail(source, f"{kind_name(found.kind)} is not several values")
-            values = [Val(kind, self.t.part(found.type, found.text, k)) for k, kind in enumerate(found.kind)]
+            values = [Val(kind, self.t.extract_value(found.type, found.text, k)) for k, kind in enumerate(found.kind)]
         if len(values) != len(target.elts):
             self.fail(target, f"{len(values)} values for {len(target.elts)} names")
         for one, value in zip(target.elts, values, strict=True):
@@ -257,7 +257,7 @@ class Statements(Intrinsics):
             type_, whole = llvm_type(self.result), "poison"
             for k, (one, kind) in enumerate(zip(value.elts, self.result, strict=True)):
                 text = self.to(self.value(one), kind, one)
-                whole = self.t.with_part(type_, whole, llvm_type(kind), text, k)
+                whole = self.t.insert_value(type_, whole, llvm_type(kind), text, k)
         else:
             whole = self.to(self.value(value), self.result, node)
         self.t.ret(llvm_type(self.result), whole)

@@ -56,7 +56,7 @@ class Val:
 
     @property
     def constant(self) -> bool:
-        """Whether it has no type of its own yet."""
+        """Whether it is a number that has no type yet."""
         return self.kind is int
 
 
