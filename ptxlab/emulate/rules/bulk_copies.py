@@ -255,12 +255,6 @@ def complete_all(context: Context, queue: Queue) -> boolean:
 
 
 @rule
-def commit(queue: Queue, rank: u32, thread: u32) -> None:
-    """What a thread has asked for so far is a bulk group."""
-    queue.committed[rank * queue.threads + thread] += 1
-
-
-@rule
 def wait_group(context: Context, queue: Queue, rank: u32, thread: u32, left: u32) -> None:
     """A thread waits until no more than `left` of its bulk groups are in flight."""
     closed = queue.committed[rank * queue.threads + thread]

@@ -53,6 +53,10 @@ BEHIND = 17 * PEER
 MULTICAST = 1 << 16
 """Beside a mask of ranks, which may be empty."""
 ROW = len(MOVED)
+REDUCED_TYPES = sum(
+    (bulk_copies.TYPES.index(name) if name else 15) << 4 * k for k, name in enumerate(bulk_copies.OF_MAPS)
+)
+"""For each type of a tensor map, 4 bits: the type that a reduction of the tensor's elements has."""
 BAD_SIZE, NO_MAP, INTERLEAVED, BETWEEN, UNREDUCED, BEFORE, NO_CLUSTER = 1, 2, 3, 4, 5, 6, 7
 """Why a bulk copy cannot be done: see `faults.OF_BULK_COPIES`."""
 
@@ -228,7 +232,7 @@ def issue_tile(context: Context, cta: Cta, warp: Warp, data: Pointer[u64], asked
     before = maps.starts_before(map, asked.place)
     if before != 0 and not load:
         return wrong(context, warp, asked, BAD_BULK, before, BEFORE, 0)
-    asked.type = reduced_type(map)
+    asked.type = u32(u64(REDUCED_TYPES) >> 4 * maps.field(map, maps.TYPE, 15) & 15)
     if asked.kind == REDUCE_TILE and not bulk_copies.reduces_elements(asked.operation, asked.type):
         return wrong(context, warp, asked, BAD_BULK, address, UNREDUCED, 0)
     some, low, length, inside = maps.reach(map, asked.place, asked.shift)
@@ -383,17 +387,6 @@ def wrong(context: Context, warp: Warp, asked: Transfer, kind: u32, address: u64
     return True
 
 
-REDUCED_TYPES = sum(
-    (bulk_copies.TYPES.index(name) if name else 15) << 4 * k for k, name in enumerate(bulk_copies.OF_MAPS)
-)
-
-
-@rule(inline=True)
-def reduced_type(map: Pointer[u64]) -> u32:
-    """The type that a reduction of a tensor's elements has."""
-    return u32(u64(REDUCED_TYPES) >> 4 * maps.field(map, maps.TYPE, 15) & 15)
-
-
 @rule
 def finish_groups(context: Context, cta: Cta, warp: Warp, mask: u32, left: u32, commits: boolean) -> None:
     """Lanes commit what they have asked for, or wait for their groups."""
@@ -403,6 +396,6 @@ def finish_groups(context: Context, cta: Cta, warp: Warp, mask: u32, left: u32, 
     for lane in lanes_of(mask):
         thread = warp.warp_id << 5 | lane
         if commits:
-            bulk_copies.commit(queue, cta.rank, thread)
+            queue.committed[cta.rank * queue.threads + thread] += 1
         else:
             bulk_copies.wait_group(context, queue, cta.rank, thread, left)

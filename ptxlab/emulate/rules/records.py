@@ -1,12 +1,12 @@
 """The records of the checks: of a launch, of each resident block, and, as one number, of an access.
 
-The rules, both engines and their tests share these records. That of an access is described in `races`.
+The rules, both engines and their tests share these records. That of an access is described in `races`. Behind them: the
+clock of a block, how accesses are described to the checks, and how a block's records are reset.
 """
 
 from __future__ import annotations
 
 from ptxlab.emulate.language import *
-from ptxlab.emulate.language import Array, Pointer, Record, array, boolean, i32, rule, u8, u32, u64
 from ptxlab.emulate.runtime.state import BARRIERS
 
 LANE, WARP, MANY, STRONG, CODE, TIME, BLOCK = 0, 5, 10, 11, 12, 30, 48
@@ -46,8 +46,6 @@ class Entry(Record):
 
 PLACES = 1 << 12
 """Words whose last release is remembered; of words that share a place, the later one."""
-
-
 RELEASES = 8
 """Releases to other blocks that are remembered of a block."""
 
@@ -240,8 +238,6 @@ def started(block: Block, linear: u64) -> None:
     block.full = block.now
     block.simple = (1 << 64) - 1
     block.layouts, block.proxy_clock, block.proxy_met, block.proxy_covered = 0, 0, 0, 0
-    clear_warps(block, 4 * block.warps)
-    block.copies, block.updates, block.fences, block.syncs, block.product_waited = 0, 0, 0, 0, 0
     if block.mates is not None:
         block.mates[0].numbers[block.rank] = block.now >> BLOCK
         fill_bytes(block.mates[0].came.row(2 * block.rank), 0, 2 * 128)
@@ -265,11 +261,7 @@ def started(block: Block, linear: u64) -> None:
         fill_bytes(block.local.cast(u8), 0, 4 * block.warps * block.local_stride)
     if block.values is not None:
         fill_bytes(block.values, 0, 4 * block.warps * block.followed)
-
-
-@rule(inline=True)
-def clear_warps(block: Block, words: u64) -> None:
-    """Nothing is known of the warps; `words`: the bytes of a word for each."""
+    words = 4 * block.warps  # the bytes of a word for each warp
     fill_bytes(block.expected, 0, 4 * BARRIERS)
     fill_bytes(block.expected_code, 0, 4 * BARRIERS)
     fill_bytes(block.expected_by, 0, 4 * BARRIERS)
@@ -300,3 +292,4 @@ def clear_warps(block: Block, words: u64) -> None:
         fill_bytes(block.product_waits, 0, words)
         fill_bytes(block.waited_up_to.row(0), 0, WAITS * words)
         fill_bytes(block.waited_at.row(0), 0, 2 * WAITS * words)
+    block.copies, block.updates, block.fences, block.syncs, block.product_waited = 0, 0, 0, 0, 0
