@@ -127,7 +127,7 @@ class CheckedWarp(Warp):
     def _accessed(self, access: _Checked, region: Region, start: np.ndarray, mask: np.ndarray | None) -> None:
         """Checks an access by the lanes of a mask, None for all, to a region from byte `start` on."""
         checker, code, what, size = self.checker, access.code, access.what, access.size
-        _, members = checker.tables(code, size)
+        members = checker.members(code, size)
         block, offsets = self.spaces.check.record, checker.offsets
         race, written = checker.shadow(region)
         in_shared = region is self.spaces.shared or region is self.spaces.shared_window
@@ -170,7 +170,7 @@ class CheckedWarp(Warp):
         at = written + low if low else written
         reads = what != "store" and not clears(code)
         if reads and checker.init and not initcheck.lanes_written(lanes, at, offsets, 0, size):
-            _, members = checker.tables(code, size)
+            members = checker.members(code, size)
             initcheck.report(launch, block, self.warp, lanes, at, offsets, start, members)
         if what == "atomic" and reads and launch.gaps:  # an access to a gap has been noted
             lanes &= ~initcheck.in_gap(lanes, at, offsets, 0, size)
