@@ -72,6 +72,7 @@ def compiled(name: str, arch: str, debug: bool) -> pl.CompiledKernel:
         pytest.skip(str(error))
 
 
+@pytest.mark.long
 @pytest.mark.sweep(4)
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("arch", ["sm_80", "sm_90"])

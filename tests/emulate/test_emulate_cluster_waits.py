@@ -138,7 +138,7 @@ def test_unequal_work(job: str, who: str, size: int, engine: str) -> None:
 @pytest.mark.parametrize("job", JOBS)
 def test_unequal_work_with_every_seed(job: str, engine: str) -> None:
     text, x = working("any", 40, job), np.zeros(64, np.uint32)
-    for seed in SEEDS:
+    for seed in SEEDS if engine == "jit" else SEEDS[::4]:
         out, _ = run(engine, text, threads=64, blocks=4, cluster=(2,), x=x, seed=seed)
         assert (out.reshape(4, 64)[::2] == 7).all(), seed
 
@@ -193,7 +193,7 @@ def test_real_deadlocks(name: str, engine: str) -> None:
         f"    warp {warp}, lanes 0-31: {said.format(line_of(text, words.get(said, 'bar.sync 1')))}"
         for warp, said in enumerate(waits)
     ]
-    for seed in SEEDS:
+    for seed in SEEDS if engine == "jit" else SEEDS[::4]:
         with pytest.raises(DeviceFault) as stopped:
             run(engine, text, threads=64, blocks=4, cluster=(2,), seed=seed, workers=1, budget=200_000)
         assert stopped.value.message.splitlines() == ["no thread of the cluster can go on", *lines], seed

@@ -158,6 +158,7 @@ def test_the_order_of_blocks(successors: list[list[int]], order: list[int]) -> N
     assert running_order(successors, 0) == order
 
 
+@pytest.mark.long
 def test_loops_may_be_nested_deeper_than_python_recurs() -> None:
     deep = 1100
     successors = [[at + 1] for at in range(deep)] + [[at + 1, deep - 1 - (at - deep)] for at in range(deep, 2 * deep)]
