@@ -66,7 +66,7 @@ class Loaded:
     def __init__(self, program: Program, cpu: Cpu, instruments: Instruments, rows: Rows, entry: str) -> None:
         self.program, self.cpu, self.instruments, self.rows, self.entry = program, cpu, instruments, rows, entry
         self.images: dict[tuple[int, int, int], object] = {}
-        """What launches have in common, by the size of their blocks (see `running.workers`)."""
+        """What launches have in common, by the size of their blocks (see `running.memory_image`)."""
         self._halves: dict[str, Half] = {}
         self._diverged: native.Code | None = None
         self._which = ""

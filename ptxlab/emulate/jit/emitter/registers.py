@@ -68,7 +68,7 @@ class Registers:
         self.spread: frozenset[int] = frozenset()
         """Registers that are scalars elsewhere and of which all lanes are kept here (in `regions`)."""
         self.held = warpgroup_registers(f.program)
-        """Registers of products of `wgmma`: they are kept in the warp's state, where products find them late."""
+        """Registers of products of `wgmma`: they are kept in the warp's state, where waits for products change them."""
         self.values: dict[int, Value] = {}
         self.dirty: set[int] = set()
         self.keeps_all = False

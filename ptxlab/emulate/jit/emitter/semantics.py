@@ -112,17 +112,13 @@ class Operands:
 
     def read_named(self, code: Code, name: str, type_: str = "") -> Any:
         """The value of a source, by its name in the instruction's syntax."""
-        source, own = code.named[name]
-        return self.read(source, type_ or own)
+        source, given = code.named[name]
+        return self.read(source, type_ or given)
 
     def address(self, code: Code, name: str) -> Value:
         """The address in a source, as wide as its register."""
         mem, _ = code.named[name]
         assert isinstance(mem, Mem)
-        return self.address_in(mem)
-
-    def address_in(self, mem: Mem) -> Value:
-        """An address operand."""
         base = self.base(mem)
         return self.m.add(base, self.m.const(base.type, mem.offset))
 
@@ -132,7 +128,6 @@ class Semantics:
 
     def __init__(self, f: Function, m: LaneOps, operands: Operands) -> None:
         self.f, self.t, self.m, self.operands, self.program = f, f.t, m, operands, f.program
-        self.semantics: Machine = m
         self.called: dict[str, str | None] = {}
         """The type that the function of an instruction returns, by its name; None where it has none."""
 
@@ -143,7 +138,7 @@ class Semantics:
             raise unsupported(self.program, code)
         sources = [operands.read(s, t) for s, t in zip(code.sources, code.source_types, strict=True)]
         called = self._called(code, sources) if self._outlined(code) else None
-        self.results(code, sem(self.semantics, code.form, *sources) if called is None else called)
+        self.results(code, sem(self.m, code.form, *sources) if called is None else called)
 
     @functools.cached_property
     def _uses(self) -> Counter[str]:
