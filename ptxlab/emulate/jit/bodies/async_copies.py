@@ -1,4 +1,4 @@
-"""`cp.async` in the compiling engine: a call of one rule (`ptxlab.emulate.rules.async_copies`)."""
+"""`cp.async` in the JIT: a call of one rule (`ptxlab.emulate.rules.async_copies`)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bulk copies as the compiling engine runs them: their operands go into buffers, rules do the rest."""
+"""Bulk copies in the JIT: their operands go into buffers, rules do the rest."""
 
 from __future__ import annotations
 

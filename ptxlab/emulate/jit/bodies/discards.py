@@ -1,4 +1,4 @@
-"""`discard` in the compiling engine: a call of one rule (`ptxlab.emulate.rules.discards`)."""
+"""`discard` in the JIT: a call of one rule (`ptxlab.emulate.rules.discards`)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Matrix instructions in the compiling engine: calls of functions, one for all instructions of a form.
+"""Matrix instructions in the JIT: calls of functions, one for all instructions of a form.
 
 The functions read and write registers in the warp's state. So sources are stored there before a call, and results are
 loaded from there when they are next needed: sums that go from one `mma` into the next stay there. All 32 lanes must

@@ -1,4 +1,4 @@
-"""mbarriers in the compiling engine: a call of one rule for all operations."""
+"""mbarriers in the JIT: a call of one rule for all operations."""
 
 from __future__ import annotations
 

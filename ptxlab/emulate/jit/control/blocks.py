@@ -53,7 +53,7 @@ class Blocks(Part):
         """PTX instructions in the LLVM basic block so far."""
 
     def enter(self) -> None:
-        """The function's entry: buffers, and fields of the context, the CTA and the warp."""
+        """The function's entry: buffers, and fields of the context, the thread block and the warp."""
         t = self.t
         for buffer, size in (("addrs", 8 * W), ("data", 64 * W), ("out", 64 * W)):
             t.alloca(f"[{size} x i8]", align=64, name=f"%{buffer}")

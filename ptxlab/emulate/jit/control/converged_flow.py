@@ -1,4 +1,4 @@
-"""Control flow of a converged warp, and the loop over the warps of a CTA.
+"""Control flow of a converged warp, and the loop over the warps of a thread block.
 
     for each warp from the one that the function was called with:
         run it from its program counter until it has exited or waits at a barrier

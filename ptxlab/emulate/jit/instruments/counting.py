@@ -1,4 +1,4 @@
-"""Counters of the compiling engine: what counted code does in addition, and its tally.
+"""Counters of the JIT: what counted code does in addition, and its tally.
 
 How often a block runs is always counted. Counted code adds, for each instruction with a guard, the lanes for which it
 held; for each branch that can diverge, whether the warp did; and for accesses the sectors or wavefronts beyond one.

@@ -69,7 +69,7 @@ class Image:
         )
         """A worker's memory: its context first, its sites and counts."""
         self.cta = Layout(record=(np.uint8, Cta.size), states=(np.uint8, (warps, built.state_size)))
-        """The memory of a resident CTA, but for its shared and local memory."""
+        """The memory of a resident block, but for its shared and local memory."""
         states = np.zeros(warps, Warp.dtype)
         threads = np.arange(LANES * warps, dtype=np.uint32).reshape(-1, LANES)
         states["tid_x"], states["tid_y"], states["tid_z"] = unravel(threads, launch.block)
@@ -81,7 +81,7 @@ class Image:
         self.context = context = Context.new()
         """The context, without what differs from launch to launch."""
         context.wide_lock, context.exits = Pointer(_wide_lock), Pointer(self.exits)
-        context.order = Pointer(self.order)  # with a seed each worker has its own, shuffled again for every round
+        context.order = Pointer(self.order)  # with a seed a worker has a copy, shuffled again for every round
         context.warps, context.state_size = warps, built.state_size
         context.site_count, context.clears = built.sites, built.clears
         context.basic_blocks = blocks if warpgroups > 1 else 0

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 QUANTUM = 1 << 13
 """Instructions that a warp may issue before its worker checks whether to stop."""
 SHORT_QUANTUM = 1 << 9
-"""The same in a cooperative launch, whose CTAs wait for each other."""
+"""The same in a cooperative launch, whose blocks wait for each other."""
 
 ENDLESS = 1 << 62
 """More steps of a scheduler, and more instructions, than there can be."""
@@ -180,7 +180,7 @@ class Run(LaunchState):
         """Runs the first worker in the caller's thread for a while, because many a launch takes no longer than a
         thread to begin. Whether it has ended.
 
-        Ctrl-C has to wait meanwhile, for a step at worst: a round of a CTA. Python that compiled code calls would
+        Ctrl-C has to wait meanwhile, for a step at worst: a round of a block. Python that compiled code calls would
         lose it, so launches with such calls have threads from the beginning."""
         if self.reductions is not None or (self.mbarrier_checks is not None and self.mbarriers):
             return False

@@ -41,7 +41,7 @@ class ShadowMemory:
                     self._shadows.append(made)
 
     def slot(self, cta: Cta, shared: int, mates: Pointer[Mates] | None, rank: int) -> Block:
-        """Allocates the records of a resident CTA, one of this rank in a cluster; returns its `Block`."""
+        """Allocates the records of a resident block, one of this rank in a cluster; returns its `Block`."""
         block = launches.block(self.program, self.launch, shared)
         if mates is not None:
             launches.in_cluster(block, mates, rank)

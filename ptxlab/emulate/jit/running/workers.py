@@ -1,4 +1,4 @@
-"""The workers of a launch: what they share, the memory of each, and the CTAs that it runs."""
+"""The workers of a launch: what they share, the memory of each, and the blocks that it runs."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ class LaunchState:
     chosen: tuple[Any, Any] | None
     """The blocks and the warps of which a trace is recorded."""
     resident: int
-    """The CTAs that a worker may have at once."""
+    """The blocks that a worker may have at once."""
     stop: np.ndarray
     errors: list[BaseException]
     """What was raised where compiled code had called, for the caller's thread to raise."""
 
 
 class Slot:
-    """The memory of one resident CTA: its record, its warps' states, shared and local memory."""
+    """The memory of one resident block: its record, its warps' states, shared and local memory."""
 
     def __init__(self, run: LaunchState, mates: Pointer[Mates] | None, rank: int) -> None:
         image, warps, each = run.image, run.launch.warps, LANES * run.program.local_stride
@@ -80,7 +80,7 @@ class Slot:
 
 
 class Worker:
-    """One thread's context, its resident CTAs, its sites and counts."""
+    """One thread's context, its resident blocks, its sites and counts."""
 
     def __init__(self, run: LaunchState) -> None:
         image = run.image
@@ -107,7 +107,7 @@ class Worker:
         self.add_slots(run)
 
     def add_slots(self, run: LaunchState) -> None:
-        """Room for the CTAs of one more cluster, which is the next to run."""
+        """Memory for the blocks of one more cluster, which is the next to run."""
         first, context, size = len(self.slots), self.context, run.launch.cluster_blocks
         cluster = Cluster.new()
         cluster.first, cluster.count = first, size
@@ -134,5 +134,5 @@ class Worker:
 
     @property
     def slot(self) -> Slot:
-        """The CTA that runs, or ran last."""
+        """The block that runs, or ran last."""
         return self.slots[self.context.slot]
