@@ -61,7 +61,10 @@ class Copies(Body):
             if self.program.registers[r].lane == lane and not registers.scalar(r):
                 registers.settle(r)
                 return self.t.offset("%ws", registers.file.vector[r]), mem.offset, None
-        at, whole = self.e.operands.address(code, name), None
+            base = registers.read(r)
+        else:
+            base = self.m.const("i64", int(mem.base.value))
+        at, whole = self.m.add(base, self.m.const(base.type, mem.offset)), None
         if at.type != lane:
             if lane == "i64":
                 at = self.m.zext("i64", at)
