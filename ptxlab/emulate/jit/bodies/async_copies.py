@@ -37,10 +37,10 @@ class Copies(Body):
         if not code.properties.lane_copy:
             return
         t, count = self.t, code.number("size")
-        *to, whole = self._addresses(code, "a", "i32", "%data")
-        *source, _ = self._addresses(code, "b", "i64", "%addrs")
+        to, to_offset, whole = self._addresses(code, "a", "i32", "%data")
+        source, source_offset, _ = self._addresses(code, "b", "i64", "%addrs")
         sizes = self._sizes(self.e.operands.read_named(code, "src_size"), count)
-        given = *to, *source, sizes, self.e.site(), code.index, count
+        given = to, to_offset, source, source_offset, sizes, self.e.site(), code.index, count
         faults = t.let(call(copy, "%ctx", "%cta", "%ws", self.active.bits, *given))
         if whole is None:
             t.fault_if(faults)

@@ -53,7 +53,7 @@ class ConvergedFlow(ControlFlow):
 
     # -- the warp diverges ---------------------------------------------------------------------------------------------
 
-    def part(self, block: Block, target: Value) -> None:
+    def split_at(self, block: Block, target: Value) -> None:
         """At the end of a block: lanes whose guard holds go to `target`."""
         t = self.t
         others = self.e.pcs(block.next)

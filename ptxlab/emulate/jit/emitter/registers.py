@@ -67,7 +67,7 @@ class Registers:
         """Those that the function for converged warps keeps as scalars."""
         self.spread: frozenset[int] = frozenset()
         """Registers that are scalars elsewhere and of which all lanes are kept here (in `regions`)."""
-        self.held = warpgroup_registers(f.program)
+        self.of_products = warpgroup_registers(f.program)
         """Registers of products of `wgmma`: they are kept in the warp's state, where waits for products change them."""
         self.values: dict[int, Value] = {}
         self.dirty: set[int] = set()
@@ -167,7 +167,7 @@ class Registers:
         """Stores the changed registers that are in `alive`, a bit set."""
         changed = 0
         for r in sorted(self.dirty):
-            if self.keeps_all or alive >> r & 1 or r in self.held:
+            if self.keeps_all or alive >> r & 1 or r in self.of_products:
                 if self.scalar(r):
                     self._store_scalar(r)
                 else:
@@ -222,7 +222,7 @@ class Registers:
         watches."""
         if self.f.instruments:
             return 0
-        needed = bit_set(self.held)
+        needed = bit_set(self.of_products)
         for block in blocks:
             needed |= self.f.alive_at(block)
         return ~needed
