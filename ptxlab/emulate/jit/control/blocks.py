@@ -85,7 +85,7 @@ class Blocks(Part):
             instrument.enters()
 
     def plan(self, block: Block) -> None:
-        """The accesses of a block that is next share checks."""
+        """Finds out which accesses of the next block share checks."""
         self.e.groups = plan_groups(self.program, block.first, block.last)
 
     def begin(self, bits: str, *, partly: bool = False) -> None:
@@ -179,7 +179,7 @@ class Blocks(Part):
 
     @functools.cached_property
     def atomics(self) -> Atomics:
-        """What most programs do without."""
+        """Atomic operations, which most programs do without."""
         from ptxlab.emulate.jit.atomics.atomics import Atomics
 
         return Atomics(self.e, self.memory)

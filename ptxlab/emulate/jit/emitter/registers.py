@@ -74,7 +74,7 @@ class Registers:
         self.keeps_all = False
         """Whether registers are stored even if they are not alive."""
         self.private = 0
-        """Registers (a bit set) that only the lanes which run here will read again: what the others hold is lost."""
+        """Registers (a bit set) that only the lanes which run here read again: the others' values need not be kept."""
         self._tables: dict[int, tuple[str, int]] = {0: ("null", 0)}
 
     def begin(self) -> None:
@@ -127,7 +127,7 @@ class Registers:
         return Value(self.t.load(f"<{W} x {LLVM[lane]}>", p, align=64), lane, False)
 
     def _numbers(self, r: int) -> Value | None:
-        """What a scalar holds, if 0 is all that is ever written to it, or the base of all that is."""
+        """The constant value of a scalar, if only 0 is ever written to it, or only values whose base is 0."""
         form, lane = self.affine.get(r), self.program.registers[r].lane
         zeros = self.known.get(r, ANY).zeros if form is None else form.zeros
         if zeros < BITS[lane] or not self.scalar(r):
@@ -145,7 +145,7 @@ class Registers:
             value.raw = None  # both would be needed: all lanes are stored
         elif self.active.guard is not None:
             value = self.m.select(self.active.guard, value, self.read(r))
-        if (number := self._numbers(r)) is not None:  # the analysis has taken it for that
+        if (number := self._numbers(r)) is not None:  # as the analysis has found
             value = number
         elif (form := self._form(r)) is not None:
             value = self._of_form(r, form, value)
@@ -218,8 +218,8 @@ class Registers:
     # -- warps that diverge --------------------------------------------------------------------------------------------
 
     def not_needed(self, blocks: Iterable[int]) -> int:
-        """The registers (a bit set) that nobody reads who is at the start of one of these blocks. None where somebody
-        watches."""
+        """The registers (a bit set) that are not read after the start of any of these blocks; none where there are
+        instruments, which may show registers."""
         if self.f.instruments:
             return 0
         needed = bit_set(self.of_products)

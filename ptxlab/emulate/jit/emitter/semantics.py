@@ -25,10 +25,10 @@ from ptxlab.isa.machine import Machine
 LONG = frozenset(
     {Action.MINIMUM, Action.MAXIMUM, Action.CONVERT, Action.DIVIDE, Action.EXPONENTIAL, Action.SPECIAL_FUNCTION}
 )
-"""What may take many instructions of LLVM, and needs its operands only. In QUICK code it is a call of a function:
-in `pipelined` maxima, conversions and powers of two made up half of the code, and of the time to build it."""
+"""Actions that may take many instructions of LLVM and need their operands only. In QUICK code each is a call of a
+function: maxima, conversions and powers of two made up half of the code of `pipelined`, and half of its build time."""
 OFTEN, LARGE = 4, 8
-"""It is a call where a program has at least so many of them, each of at least so many instructions of LLVM."""
+"""Such an instruction is a call if a program has at least `OFTEN` of it and it takes `LARGE` instructions of LLVM."""
 OUTLINED = 64
 """Powers of two, forty instructions of LLVM each, from which on they are calls in GOOD code too."""
 
