@@ -63,12 +63,12 @@ class AffineCalls:
         writes it and gives the result."""
         if name in self._gives:
             return self._gives[name]
-        around, here, self.t.lines, self.t.here = self.t.lines, self.t.here, [], f"entry of {name}"
+        caller, here, self.t.lines, self.t.here = self.t.lines, self.t.here, [], f"entry of {name}"
         with self.active.only("%bits"), self.t.not_dominating():
             self.m.forget_splats()
             self.active.narrow("%bits")
             result = body()
-        lines, self.t.lines, self.t.here = self.t.lines, around, here
+        lines, self.t.lines, self.t.here = self.t.lines, caller, here
         kind, last = ("void", "ret void") if result is None else (result.llvm, f"ret {result.llvm} {result.text}")
         head = f"define internal {kind} @{name}({parameters}) noinline nounwind alignstack(64) {{"
         self.f.helpers[name] = "\n".join([head, *lines, f"  {last}", "}"]) + "\n"

@@ -174,7 +174,7 @@ class LaneOps(AffineBits):
         return Value(self.t.load(f"<{W} x i32>", p, align=64), "i32", False)
 
     def field(self, record: type[Record], path: str, type_: str) -> Value:
-        """A field of the worker's context, of the CTA or of the warp."""
+        """A field of the worker's context, of the block or of the warp."""
         return Value(self.t.load(LLVM[type_], self.t.field(record, path)), type_, True)
 
     def _clock(self) -> Value:
