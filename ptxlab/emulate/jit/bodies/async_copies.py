@@ -121,7 +121,7 @@ class Copies(Body):
         t.store(f"<{W} x i32>", offsets, "%addrs", align=64)
         if checks.race:
             of_launch = self.active.bits, "%race.shared", "%race.stride", "%addrs", self.program.shared_start
-            t.do(call(at_addresses, *THERE, *of_launch, checks.members([(code.index, 0, size)]), True))
+            t.do(call(at_addresses, *THERE, *of_launch, checks.members(members), True))
         if checks.init:
             checks.stored(code, self.active.bits, 0, size)
         if checks.sync:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ptxlab.emulate.language import Pointer
+from ptxlab.emulate.program import pointers
 from ptxlab.emulate.program.program import Program
 from ptxlab.emulate.rules import launches, notes, races
 from ptxlab.emulate.rules.notes import Note
@@ -65,7 +66,7 @@ class ReadOnly:
     changed. Then all is put back as it was, and the launch begins again, with records of everything."""
 
     def __init__(self, program: Program, launch: Launch, live: Sequence[Allocation], memory: MemoryMap) -> None:
-        through = stored_pointers.stored_through(program)
+        through = pointers.stored_through(program)
         writable = [allocation for allocation in live if allocation.writable]
         stored = writable
         if through is not None:
@@ -86,7 +87,7 @@ class ReadOnly:
         return bool(self.taken)
 
 
-def _value(pointer: stored_pointers.Pointer, launch: Launch) -> int:
+def _value(pointer: pointers.Pointer, launch: Launch) -> int:
     """The address that a pointer holds."""
     if pointer.space == "param":
         return int.from_bytes(launch.params[pointer.value : pointer.value + 8], "little")
