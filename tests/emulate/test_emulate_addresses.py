@@ -70,16 +70,13 @@ def test_which_space_an_address_is_in(space: str, engine: str) -> None:
     """`isspacep` and `cvta` at the same addresses, against the map of memory."""
     into = "" if space == "param" else f"cvta.to.{space}.u64 %rd6, %rd5;"
     body = f"""
-    mul.wide.u32 %rd7, %r4, 8;
-    add.u64 %rd8, %rd2, %rd7;
-    ld.global.u64 %rd5, [%rd8];
+    mul.wide.u32 %rd7, %r4, 8; add.u64 %rd8, %rd2, %rd7; ld.global.u64 %rd5, [%rd8];
     mov.u64 %rd6, %rd5;
     {into}
     cvta.{space}.u64 %rd9, %rd6;
     isspacep.{space} %p1, %rd5;
     selp.u64 %rd10, 1, 0, %p1;
-    mad.wide.u32 %rd8, %r4, 24, %rd1;
-    st.global.u64 [%rd8], %rd6;
+    mad.wide.u32 %rd8, %r4, 24, %rd1; st.global.u64 [%rd8], %rd6;
     st.global.u64 [%rd8+8], %rd9;
     st.global.u64 [%rd8+16], %rd10;"""
     count = -(-len(special.ADDRESSES) // 32) * 32

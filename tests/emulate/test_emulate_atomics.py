@@ -57,15 +57,10 @@ def text(found: Form) -> str:
 .address_size 64
 .visible .entry k(.param .u64 in, .param .u64 memory, .param .u64 out)
 {{
-    .reg .b64 %in, %at, %out;
-    .reg .b32 %thread, %lane, %slot, %few;
-    .reg .pred %other, %first, %last;
+    .reg .b64 %in, %at, %out; .reg .b32 %thread, %lane, %slot, %few; .reg .pred %other, %first, %last;
     mov.u32 %slot, %ctaid.x;
-    setp.ne.u32 %other, %slot, 0;
-    @%other exit;
-    ld.param.u64 %in, [in];
-    ld.param.u64 %at, [memory];
-    ld.param.u64 %out, [out];
+    setp.ne.u32 %other, %slot, 0; @%other exit;
+    ld.param.u64 %in, [in]; ld.param.u64 %at, [memory]; ld.param.u64 %out, [out];
     mov.u32 %thread, %tid.x;
     and.b32 %lane, %thread, 31;
     setp.lt.u32 %first, %thread, 32;

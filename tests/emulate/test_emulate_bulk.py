@@ -15,8 +15,7 @@ from ptxlab.errors import DeviceFault
 SHARED = """
     .shared .align 1024 .b8 tile[16384];
     .shared .align 8 .b64 bar;
-    mov.u32 %r5, tile;
-    mov.u32 %r6, bar;
+    mov.u32 %r5, tile; mov.u32 %r6, bar;
     setp.ne.u32 %p1, %r1, 0;
     @!%p1 mbarrier.init.shared.b64 [bar], 1;
     bar.sync 0;
@@ -42,9 +41,7 @@ def test_there_and_back(engine: str) -> None:
     @!%p1 mbarrier.arrive.expect_tx.shared.b64 %rd10, [bar], 256;
     @!%p1 {LOAD} [%r5], [%rd2], 256, [%r6];
     {WAIT}
-    shl.b32 %r7, %r1, 2;
-    add.u32 %r7, %r7, %r5;
-    ld.shared.u32 %r8, [%r7];
+    shl.b32 %r7, %r1, 2; add.u32 %r7, %r7, %r5; ld.shared.u32 %r8, [%r7];
     mul.lo.u32 %r8, %r8, 3;
     st.shared.u32 [%r7], %r8;
     fence.proxy.async.shared::cta;
@@ -198,16 +195,12 @@ def test_multicast_reaches_every_block_of_the_mask(engine: str) -> None:
     @!%p1 mbarrier.arrive.expect_tx.shared.b64 %rd10, [bar], 128;
     barrier.cluster.arrive;
     barrier.cluster.wait;
-    setp.ne.u32 %p3, %r20, 2;
-    or.pred %p3, %p3, %p1;
+    setp.ne.u32 %p3, %r20, 2; or.pred %p3, %p3, %p1;
     mov.u16 %h1, 13;                      // ranks 0, 2 and 3
     @!%p3 {LOAD}.multicast::cluster [%r5], [%rd2], 128, [%r6], %h1;
-    setp.eq.u32 %p4, %r20, 1;
-    @%p4 bra DONE;
+    setp.eq.u32 %p4, %r20, 1; @%p4 bra DONE;
     {WAIT}
-    shl.b32 %r7, %r1, 2;
-    add.u32 %r7, %r7, %r5;
-    ld.shared.u32 %r8, [%r7];
+    shl.b32 %r7, %r1, 2; add.u32 %r7, %r7, %r5; ld.shared.u32 %r8, [%r7];
     st.global.u32 [%rd3], %r8;
 DONE:
     barrier.cluster.arrive;
@@ -245,8 +238,7 @@ def test_values_for_another_block(engine: str, generic: bool) -> None:
     {WAIT}
     ld.shared.v4.u32 {{%r30, %r31, %r32, %r33}}, [%r5];
     ld.shared.u32 %r34, [%r5+16];
-    mad.lo.u32 %r30, %r30, 100, %r34;
-    mad.lo.u32 %r30, %r33, 10000, %r30;
+    mad.lo.u32 %r30, %r30, 100, %r34; mad.lo.u32 %r30, %r33, 10000, %r30;
     st.global.u32 [%rd3], %r30;
     barrier.cluster.arrive;
     barrier.cluster.wait;
@@ -283,9 +275,7 @@ def test_copies_and_reductions_into_the_other_block(engine: str, name: str) -> N
     xor.b32 %r21, %r20, 1;
     @!%p1 mbarrier.arrive.expect_tx.shared.b64 %rd10, [bar], 264;
     mad.lo.u32 %r22, %r20, 40, %r1;
-    shl.b32 %r7, %r1, 2;
-    add.u32 %r7, %r7, %r5;
-    st.shared.u32 [%r7], %r22;
+    shl.b32 %r7, %r1, 2; add.u32 %r7, %r7, %r5; st.shared.u32 [%r7], %r22;
     st.shared.u32 [%r7+1024], %r22;
     mov.u32 %r23, 33;
     @!%p1 st.shared.u32 [%r5+2052], %r23;
@@ -377,9 +367,7 @@ PIPELINE = f"""
     @!%p1 {LOAD} [%r5], [%rd2], 128, [%r6];
     {{between}}
     {WAIT}
-    shl.b32 %r7, %r1, 2;
-    add.u32 %r7, %r7, %r5;
-    ld.shared.u32 %r8, [%r7];
+    shl.b32 %r7, %r1, 2; add.u32 %r7, %r7, %r5; ld.shared.u32 %r8, [%r7];
     st.shared.u32 [%r7], %r8;
     fence.proxy.async.shared::cta;
     bar.sync 0;

@@ -17,19 +17,14 @@ HEAD = """
 .address_size 64
 .visible .entry k(.param .align 64 .b8 map[128], .param .u64 x, .param .s32 column)
 {
-    .reg .b64 %rd<9>;
-    .reg .b32 %r<9>;
-    .reg .b16 %h;
-    .reg .pred %p<3>;
+    .reg .b64 %rd<9>; .reg .b32 %r<9>; .reg .b16 %h; .reg .pred %p<3>;
     .shared .align 1024 .b8 tile[2048];
     .shared .align 8 .b64 bar;
     ld.param.u64 %rd1, [x];
     mov.b64 %rd2, map;
     cvta.param.u64 %rd2, %rd2;
     ld.param.s32 %r2, [column];
-    mov.u32 %r3, 0;
-    mov.b16 %h, 3;
-    mov.u32 %r1, %cluster_ctarank;
+    mov.u32 %r3, 0; mov.b16 %h, 3; mov.u32 %r1, %cluster_ctarank;
     setp.ne.u32 %p1, %r1, 0;
     mbarrier.init.shared.b64 [bar], 1;
     fence.mbarrier_init.release.cluster;
@@ -139,14 +134,10 @@ ROLES = """
 .address_size 64
 .visible .entry roles(.param .u64 x)
 {
-    .reg .b32 %r<3>;
-    .reg .f32 %f;
-    .reg .pred %p<3>;
+    .reg .b32 %r<3>; .reg .f32 %f; .reg .pred %p<3>;
     mov.u32 %r1, %tid.x;
-    setp.lt.u32 %p1, %r1, 128;
-    @%p1 bra FIRST;
-    setp.ge.u32 %p2, %r1, 140;
-    @%p2 exit;
+    setp.lt.u32 %p1, %r1, 128; @%p1 bra FIRST;
+    setp.ge.u32 %p2, %r1, 140; @%p2 exit;
     mov.f32 %f, 0f40000000;
     sin.approx.f32 %f, %f;
     bar.warp.sync 0xfff;

@@ -37,11 +37,8 @@ def tile_kernel(rank: int, copy: str, bytes_: int, after: str = "", im2col: str 
     {after}
     shl.b32 %r7, %r1, 2;
 LOOP:
-    add.u32 %r8, %r7, %r5;
-    ld.shared.u32 %r9, [%r8];
-    cvt.u64.u32 %rd6, %r7;
-    add.u64 %rd7, %rd1, %rd6;
-    st.global.u32 [%rd7], %r9;
+    add.u32 %r8, %r7, %r5; ld.shared.u32 %r9, [%r8];
+    cvt.u64.u32 %rd6, %r7; add.u64 %rd7, %rd1, %rd6; st.global.u32 [%rd7], %r9;
     add.u32 %r7, %r7, 128;
     setp.lt.u32 %p3, %r7, {bytes_};
     @%p3 bra LOOP;
@@ -165,8 +162,7 @@ def test_tiles_go_back(device: str, operation: str) -> None:
     opcode = opcode or "cp.async.bulk.tensor.2d.global.shared::cta"
     after = f"""
     @%p1 bra SKIP;
-    mov.u32 %r30, 48;
-    mov.u32 %r31, 35;
+    mov.u32 %r30, 48; mov.u32 %r31, 35;
     {opcode}.tile.bulk_group [%rd5, {{%r30, %r31}}], [%r5];
     {DONE}
 SKIP:
@@ -249,8 +245,7 @@ def test_im2col_goes_back(device: str, reduces: bool) -> None:
     )
     after = f"""
     @%p1 bra SKIP;
-    mov.u32 %r30, 0;
-    mov.u32 %r31, 2;
+    mov.u32 %r30, 0; mov.u32 %r31, 2;
     {opcode}.im2col_no_offs.bulk_group [%rd5, {{%r30, %r30, %r31}}], [%r5];
     {DONE}
 SKIP:
@@ -307,13 +302,11 @@ def test_tiles_for_two_blocks_and_prefetches(device: str, im2col: bool) -> None:
     cp.async.bulk.prefetch.L2.global [%rd1], 64;
     cp.async.bulk.prefetch.tensor.3d.L2.global.{mode} [%rd5, {{%r20, %r21, %r22}}]{more};
     mov.u32 %r30, %cluster_ctarank;
-    mul.wide.u32 %rd11, %r30, 256;
-    add.u64 %rd1, %rd1, %rd11;
+    mul.wide.u32 %rd11, %r30, 256; add.u64 %rd1, %rd1, %rd11;
     @!%p1 mbarrier.arrive.expect_tx.shared.b64 %rd10, [bar], 256;
     barrier.cluster.arrive;
     barrier.cluster.wait;
-    setp.ne.u32 %p3, %r30, 0;
-    @%p3 bra WAIT;
+    setp.ne.u32 %p3, %r30, 0; @%p3 bra WAIT;
     @%p1 bra WAIT;"""
     text = text.replace("@%p1 bra WAIT;", head, 1)
     text = text.replace("    mbarrier.arrive.expect_tx.shared.b64 %rd10, [bar], 256;\n    cp", "    cp")

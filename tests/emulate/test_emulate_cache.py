@@ -28,13 +28,11 @@ TEXT = """.version 8.0
 .address_size 64
 .visible .entry triple(.param .u64 out)
 {
-    .reg .b64 %rd<3>;
-    .reg .b32 %r<3>;
+    .reg .b64 %rd<3>; .reg .b32 %r<3>;
     ld.param.u64 %rd1, [out];   // a comment
     mov.u32 %r1, %tid.x;
     mul.lo.u32 %r2, %r1, 3;
-    mad.wide.u32 %rd2, %r1, 4, %rd1;
-    st.global.u32 [%rd2], %r2;
+    mad.wide.u32 %rd2, %r1, 4, %rd1; st.global.u32 [%rd2], %r2;
     ret;
 }
 """

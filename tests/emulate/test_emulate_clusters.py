@@ -12,8 +12,7 @@ from ptxlab.errors import DeviceFault, LaunchError
 SYNC = "barrier.cluster.arrive.release.aligned;\n    barrier.cluster.wait.acquire.aligned;"
 OWN = """
     .shared .align 8 .b32 cell[64];
-    mov.u32 %r5, %cluster_ctarank;
-    mov.u32 %r6, %cluster_nctarank;
+    mov.u32 %r5, %cluster_ctarank; mov.u32 %r6, %cluster_nctarank;
     add.u32 %r7, %r5, 1;
     rem.u32 %r7, %r7, %r6;              // the next rank
     mov.u32 %r8, cell;
@@ -82,8 +81,7 @@ def test_a_reduction_over_sixteen_blocks(engine: str) -> None:
     setp.ne.u32 %p1, %r1, 0;
     @!%p1 st.shared.u32 [%r8], 0;
     {SYNC}
-    mov.u32 %r10, 0;
-    mov.u32 %r12, cell;
+    mov.u32 %r10, 0; mov.u32 %r12, cell;
     mapa.shared::cluster.u32 %r11, %r12, %r10;
     red.shared::cluster.add.u32 [%r11], %r9;
     {SYNC}
@@ -107,12 +105,9 @@ def test_special_registers_in_three_directions(engine: str) -> None:
         f"    mov.u32 %r10, {name};\n    st.global.u32 [%rd5+{4 * k}], %r10;\n" for k, name in enumerate(names)
     )
     place = """
-    mov.u32 %r20, %ctaid.y;
-    mov.u32 %r21, %ctaid.z;
-    mad.lo.u32 %r22, %r21, 6, %r20;
+    mov.u32 %r20, %ctaid.y; mov.u32 %r21, %ctaid.z; mad.lo.u32 %r22, %r21, 6, %r20;
     mad.lo.u32 %r22, %r22, 4, %r2;      // the block's number in a grid of 4x6x2
-    mul.wide.u32 %rd6, %r22, 64;
-    add.u64 %rd5, %rd1, %rd6;
+    mul.wide.u32 %rd6, %r22, 64; add.u64 %rd5, %rd1, %rd6;
     mov.pred %p1, %is_explicit_cluster;
     selp.u32 %r23, 1, 0, %p1;
     st.global.u32 [%rd5+56], %r23;
@@ -135,8 +130,7 @@ def test_addresses(engine: str) -> None:
     mapa.shared::cluster.u32 %r10, %r8, %r7;
     getctarank.shared::cluster.u32 %r11, %r10;      // the next rank
     getctarank.shared::cluster.u32 %r12, %r8;       // the own rank
-    cvt.u64.u32 %rd5, %r8;
-    cvta.shared.u64 %rd5, %rd5;
+    cvt.u64.u32 %rd5, %r8; cvta.shared.u64 %rd5, %rd5;
     mapa.u64 %rd6, %rd5, %r7;
     getctarank.u64 %r13, %rd6;
     isspacep.shared::cta %p1, %rd5;
@@ -149,8 +143,7 @@ def test_addresses(engine: str) -> None:
     @%p3 add.u32 %r14, %r14, 100;
     @%p4 add.u32 %r14, %r14, 1000;
     @%p5 add.u32 %r14, %r14, 10000;
-    mad.lo.u32 %r15, %r11, 10, %r12;
-    mad.lo.u32 %r15, %r15, 10, %r13;
+    mad.lo.u32 %r15, %r11, 10, %r12; mad.lo.u32 %r15, %r15, 10, %r13;
     mad.lo.u32 %r15, %r15, 100000, %r14;
     st.global.u32 [%rd3], %r15;
     """
@@ -162,12 +155,10 @@ def test_addresses(engine: str) -> None:
 def test_lanes_arrive_and_wait_one_by_one(engine: str) -> None:
     """Half a warp does something between arriving and waiting; another warp ends early and is not waited for."""
     body = f"""
-    setp.ge.u32 %p1, %r1, 32;
-    @%p1 bra DONE;
+    setp.ge.u32 %p1, %r1, 32; @%p1 bra DONE;
     {STORE}
     barrier.cluster.arrive;
-    setp.lt.u32 %p2, %r1, 16;
-    @%p2 bra WAIT;
+    setp.lt.u32 %p2, %r1, 16; @%p2 bra WAIT;
     mul.lo.u32 %r20, %r9, 3;
 WAIT:
     barrier.cluster.wait;
@@ -187,14 +178,11 @@ DONE:
 def test_a_block_that_has_exited(engine: str) -> None:
     body = f"""
     {STORE}{SYNC}
-    setp.eq.u32 %p1, %r5, 1;
-    @%p1 bra DONE;
+    setp.eq.u32 %p1, %r5, 1; @%p1 bra DONE;
     mov.u32 %r20, 0;
 LOOP:                                    // long enough for the other block to end
     ld.volatile.global.u32 %r21, [%rd3];
-    add.u32 %r20, %r20, 1;
-    setp.lt.u32 %p2, %r20, 20000;
-    @%p2 bra LOOP;
+    add.u32 %r20, %r20, 1; setp.lt.u32 %p2, %r20, 20000; @%p2 bra LOOP;
     {READS["ld.shared::cluster"]}
     st.global.u32 [%rd3], %r11;
 DONE:
@@ -278,9 +266,7 @@ ROUND:
     {SYNC}
     ld.shared::cluster.u32 %r11, [%r10];
     bar.sync 0;
-    add.u32 %r12, %r12, 1;
-    setp.lt.u32 %p1, %r12, 3;
-    @%p1 bra ROUND;
+    add.u32 %r12, %r12, 1; setp.lt.u32 %p1, %r12, 3; @%p1 bra ROUND;
     st.global.u32 [%rd3], %r11;
     {SYNC}
 """

@@ -19,11 +19,8 @@ TEXT = """.version 7.4
 .address_size 64
 .visible .entry scratch(.param .u64 out, .param .u64 room)
 {{
-    .reg .b64 %rd<9>;
-    .reg .b32 %r<9>;
-    .reg .pred %p<3>;
-    ld.param.u64 %rd1, [out];
-    ld.param.u64 %rd2, [room];
+    .reg .b64 %rd<9>; .reg .b32 %r<9>; .reg .pred %p<3>;
+    ld.param.u64 %rd1, [out]; ld.param.u64 %rd2, [room];
     mov.u32 %r1, %tid.x;
     setp.lt.u32 %p1, %r1, 8;
     and.b32 %r2, %r1, 31;

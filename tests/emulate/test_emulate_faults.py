@@ -104,37 +104,6 @@ def test_memcheck(name: str, engine: str) -> None:
     assert (error.kind, error.thread, error.address) == ("memcheck", thread, address)
 
 
-SEVERAL = {
-    "neighbours": ("mov.u32 %r10, %r1;", 1),
-    "a row for each half": ("and.b32 %r10, %r1, 15; shr.u32 %r11, %r1, 4; mad.lo.u32 %r10, %r11, 20, %r10;", -3),
-    "every third": ("mul.lo.u32 %r10, %r1, 3;", -62),
-    "some lanes": ("setp.lt.u32 %p1, %r1, 30; mov.u32 %r10, %r1; @!%p1 bra END;", 3),
-}
-"""The word that each lane accesses, and how far behind the first the last that is accessed lies beyond the end."""
-
-
-@pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("space", ["global", "shared"])
-@pytest.mark.parametrize("name", SEVERAL)
-def test_of_several_loads_the_first_that_faults_is_told(name: str, space: str, engine: str) -> None:
-    """Loads from one base are checked at once: a later one may fault in a lane before that of an earlier one."""
-    place, back = SEVERAL[name]
-    first = 4 * (32 - 31 + back) if space == "global" else 4 * back + 4
-    base = "%rd5" if space == "global" else "%r12"
-    body = f"""
-    mov.u32 %r30, tile;
-    {place}
-    mul.wide.u32 %rd5, %r10, 4; add.u64 %rd5, %rd1, %rd5; shl.b32 %r12, %r10, 2; add.u32 %r12, %r12, %r30;
-    ld.{space}.u32 %r5, [{base}+{first}];
-    ld.{space}.u32 %r6, [{base}+{first + 8}];
-    st.{space}.u32 [{base}+{first + 4}], %r6;
-END:
-"""
-    error, _ = fault(engine, body, ".shared .align 4 .b8 tile[128];")
-    expected, _ = fault("step", body, ".shared .align 4 .b8 tile[128];")
-    assert str(error) == str(expected)
-
-
 @pytest.mark.parametrize("engine", ENGINES)
 def test_host_memory_is_out_of_reach(engine: str) -> None:
     secret = np.arange(16)
@@ -169,8 +138,7 @@ def test_freed_memory(engine: str) -> None:
 def test_fault_names_block_and_thread_in_three_dimensions(engine: str) -> None:
     body = """
     mov.u32 %r5, %tid.y;
-    setp.eq.u32 %p1, %r5, 2;
-    setp.eq.and.u32 %p1, %r2, 1, %p1;
+    setp.eq.u32 %p1, %r5, 2; setp.eq.and.u32 %p1, %r2, 1, %p1;
     @%p1 st.global.u32 [%rd1+-4], %r5;"""
     error, _ = fault(engine, body, threads=(5, 3, 2), blocks=3)
     assert (error.block, error.thread) == ((1, 0, 0), (0, 2, 0))
@@ -221,9 +189,7 @@ def test_a_lock_that_is_never_given_back(engine: str) -> None:
 @pytest.mark.parametrize("engine", ENGINES)
 def test_deadlock_between_barriers(engine: str) -> None:
     body = """
-    shr.u32 %r5, %r1, 5;
-    setp.eq.u32 %p1, %r5, 1;
-    @%p1 bra OTHER;
+    shr.u32 %r5, %r1, 5; setp.eq.u32 %p1, %r5, 1; @%p1 bra OTHER;
     bar.sync 1;
     exit;
 OTHER:
@@ -243,8 +209,7 @@ OTHER:
 @pytest.mark.parametrize("engine", ENGINES)
 def test_deadlock_within_a_warp(engine: str) -> None:
     body = """
-    setp.lt.u32 %p1, %r1, 4;
-    @%p1 bra OTHER;
+    setp.lt.u32 %p1, %r1, 4; @%p1 bra OTHER;
     shfl.sync.bfly.b32 %r5, %r1, 1, 31, -1;
     exit;
 OTHER:
@@ -376,12 +341,10 @@ def test_grids_of_billions_of_blocks(engine: str) -> None:
 def test_a_long_block_stops_before_the_next_begins(engine: str) -> None:
     """Blocks that cannot wait for others run one after the other, however long they take."""
     body = """
-    setp.eq.u32 %p1, %r2, 1;
-    @%p1 bra STORE;
+    setp.eq.u32 %p1, %r2, 1; @%p1 bra STORE;
     mov.u32 %r5, 0;
     LOOP: add.u32 %r5, %r5, 1;
-    setp.lt.u32 %p2, %r5, 20000;
-    @%p2 bra LOOP;
+    setp.lt.u32 %p2, %r5, 20000; @%p2 bra LOOP;
     STORE: st.global.u32 [%rd3+4096], %r5;"""
     error, _ = fault(engine, body, blocks=2)
     assert error.block == (0, 0, 0)

@@ -114,15 +114,12 @@ TAKES = function(
 @pytest.mark.parametrize("engine", ENGINES)
 def test_what_a_function_takes_from_the_stack_comes_back(engine: str) -> None:
     body = """
-    mov.u32 %r5, 0;
-    mov.u32 %r6, 1000;
+    mov.u32 %r5, 0; mov.u32 %r6, 1000;
     add.u32 %r7, %r1, 1;
 AGAIN:
     call (%r8), takes, (%r7);
     add.u32 %r5, %r5, %r8;
-    sub.u32 %r6, %r6, 1;
-    setp.ne.u32 %p1, %r6, 0;
-    @%p1 bra AGAIN;
+    sub.u32 %r6, %r6, 1; setp.ne.u32 %p1, %r6, 0; @%p1 bra AGAIN;
     st.global.u32 [%rd3], %r5;
 """
     out, _ = run(engine, kernel(body, TAKES), threads=8, blocks=2)
@@ -205,18 +202,12 @@ PRINT = """
     st.local.f64 [%rd5+16], %fd1;
     mov.u32 %r5, 10;
     st.local.u32 [%rd5+24], %r5;
-    mov.u64 %rd8, format;
-    mov.u32 %r6, 0;
-    setp.gt.u32 %p1, %r1, 29;
-    @%p1 bra SKIP;
-    setp.lt.u32 %p2, %r1, 27;
-    @%p2 bra SKIP;
+    mov.u64 %rd8, format; mov.u32 %r6, 0;
+    setp.gt.u32 %p1, %r1, 29; @%p1 bra SKIP;
+    setp.lt.u32 %p2, %r1, 27; @%p2 bra SKIP;
     {
-        .param .b64 a;
-        .param .b64 b;
-        .param .b32 got;
-        st.param.b64 [a], %rd8;
-        st.param.b64 [b], %rd6;
+        .param .b64 a; .param .b64 b; .param .b32 got;
+        st.param.b64 [a], %rd8; st.param.b64 [b], %rd6;
         call.uni (got), vprintf, (a, b);
         ld.param.b32 %r6, [got];
     }
@@ -251,21 +242,11 @@ ASSERT = f"""
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_failed_assertion_says_so_in_its_own_words(engine: str) -> None:
     body = """
-    setp.lt.u32 %p1, %r1, 5;
-    @%p1 bra FINE;
-    mov.u64 %rd5, said;
-    mov.u64 %rd6, file;
-    mov.u64 %rd7, function;
+    setp.lt.u32 %p1, %r1, 5; @%p1 bra FINE;
+    mov.u64 %rd5, said; mov.u64 %rd6, file; mov.u64 %rd7, function;
     {
-        .param .b64 a;
-        .param .b64 b;
-        .param .b32 c;
-        .param .b64 d;
-        .param .b64 e;
-        st.param.b64 [a], %rd5;
-        st.param.b64 [b], %rd6;
-        st.param.b32 [c], 12;
-        st.param.b64 [d], %rd7;
+        .param .b64 a; .param .b64 b; .param .b32 c; .param .b64 d; .param .b64 e;
+        st.param.b64 [a], %rd5; st.param.b64 [b], %rd6; st.param.b32 [c], 12; st.param.b64 [d], %rd7;
         st.param.b64 [e], 1;
         call.uni __assertfail, (a, b, c, d, e);
     }
@@ -349,11 +330,8 @@ def test_printf_stops_where_there_is_too_much_text(engine: str, monkeypatch: pyt
     mov.u64 %rd6, given;
     cvta.local.u64 %rd6, %rd6;
     {
-        .param .b64 a;
-        .param .b64 b;
-        .param .b32 r;
-        st.param.b64 [a], %rd5;
-        st.param.b64 [b], %rd6;
+        .param .b64 a; .param .b64 b; .param .b32 r;
+        st.param.b64 [a], %rd5; st.param.b64 [b], %rd6;
         call.uni (r), vprintf, (a, b);
     }
 """,

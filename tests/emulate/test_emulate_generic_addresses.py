@@ -15,11 +15,9 @@ TEXT = """.version 8.0
 .visible .entry k(.param .u64 out)
 {{
     .shared .align 16 .b8 tile[2048];
-    .reg .b64 %rd<8>;
-    .reg .b32 %r<8>;
+    .reg .b64 %rd<8>; .reg .b32 %r<8>;
     ld.param.u64 %rd1, [out];
-    mov.u32 %r1, %tid.x;
-    mov.u64 %rd2, tile;
+    mov.u32 %r1, %tid.x; mov.u64 %rd2, tile;
     cvta.shared.u64 %rd3, %rd2;
     mad.wide.u32 %rd4, %r1, 16, %rd3;
     mov.u32 %r2, 0;
@@ -60,8 +58,7 @@ ELEMENTS = """.version 8.0
 .visible .entry k(.param .u64 out)
 {
     .shared .u16 few[8];
-    .reg .b64 %rd<8>;
-    .reg .b32 %r<8>;
+    .reg .b64 %rd<8>; .reg .b32 %r<8>;
     ld.param.u64 %rd1, [out];
     mov.u32 %r1, 77;
     st.shared.u16 few[3], %r1;

@@ -47,8 +47,7 @@ ROUND:
     ld.volatile.local.u32 %r5, [own];
     add.u32 %r5, %r5, 7;
     st.volatile.local.v2.u32 [own], {%r5, %r5};
-    setp.lt.u32 %p1, %r5, 100;
-    @%p1 bra ROUND;
+    setp.lt.u32 %p1, %r5, 100; @%p1 bra ROUND;
     st.global.u32 [%rd3], %r5;"""
     text = kernel(body).replace(".version 8.8", ".version 9.1")
     out, report = run(engine, text, checks=ALL_CHECKS)

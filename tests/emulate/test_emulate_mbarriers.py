@@ -18,8 +18,7 @@ def init(count: int) -> str:
     """The first thread makes the mbarrier, then all go on; %rd10 is its generic address."""
     return f"""
     mov.u32 %r7, gate;
-    cvt.u64.u32 %rd10, %r7;
-    cvta.shared.u64 %rd10, %rd10;
+    cvt.u64.u32 %rd10, %r7; cvta.shared.u64 %rd10, %rd10;
     setp.eq.u32 %p1, %r1, 0;
     @%p1 mbarrier.init.shared::cta.b64 [gate], {count};
     bar.sync 0;
@@ -47,9 +46,7 @@ def fault(engine: str, body: str) -> tuple[DeviceFault, str]:
 @pytest.mark.parametrize("address", ["gate", "%rd10"])
 def test_arrivals_count_down_and_the_phase_ends(engine: str, address: str) -> None:
     space = ".shared" if address == "gate" else ""
-    body = (
-        init(32)
-        + f"""
+    body = f"""{init(32)}
     mbarrier.arrive{space}.b64 %rd5, [{address}];
     mbarrier.pending_count.b64 %r8, %rd5;
     mbarrier.test_wait{space}.b64 %p2, [{address}], %rd5;
@@ -57,7 +54,6 @@ def test_arrivals_count_down_and_the_phase_ends(engine: str, address: str) -> No
     add.u32 %r8, %r8, %r9;
     st.global.u32 [%rd3], %r8;
 """
-    )
     assert (out(engine, body) == 100 + 32 - np.arange(32)).all()
 
 
@@ -70,10 +66,8 @@ def test_a_producer_and_consumers_take_turns(engine: str) -> None:
     @%p1 mbarrier.init.shared.b64 [gate], 32;
     @%p1 mbarrier.init.shared.b64 [gate+8], 96;
     bar.sync 0;
-    mov.u32 %r5, 0;
-    mov.u32 %r9, 0;
-    shr.u32 %r10, %r1, 5;
-    setp.eq.u32 %p3, %r10, 0;
+    mov.u32 %r5, 0; mov.u32 %r9, 0;
+    shr.u32 %r10, %r1, 5; setp.eq.u32 %p3, %r10, 0;
 ROUND:
     and.b32 %r6, %r5, 1;
     @!%p3 bra READ;
@@ -91,9 +85,7 @@ READ:
     add.u32 %r9, %r9, %r11;
     mbarrier.arrive.shared.b64 %rd5, [gate+8];
 NEXT:
-    add.u32 %r5, %r5, 1;
-    setp.lt.u32 %p4, %r5, 8;
-    @%p4 bra ROUND;
+    add.u32 %r5, %r5, 1; setp.lt.u32 %p4, %r5, 8; @%p4 bra ROUND;
     st.global.u32 [%rd3], %r9;
 """
     total = sum(k * k + 1 for k in range(8))
@@ -103,9 +95,7 @@ NEXT:
 @pytest.mark.parametrize("engine", ENGINES)
 def test_bytes_hold_a_phase_open(engine: str) -> None:
     """One arrival that announces 64 bytes; the phase ends when they have been reported."""
-    body = (
-        init(1)
-        + """
+    body = f"""{init(1)}
     mov.u32 %r9, 0;
     @!%p1 bra END;
     mbarrier.arrive.expect_tx.shared.b64 %rd5, [gate], 64;
@@ -122,16 +112,13 @@ def test_bytes_hold_a_phase_open(engine: str) -> None:
 END:
     st.global.u32 [%rd3], %r9;
 """
-    )
     assert (out(engine, body) == np.where(np.arange(32) == 0, 4, 0)).all()
 
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_who_drops_out_is_not_expected_again(engine: str) -> None:
     """Half of the lanes leave in the first phase; the second ends with the arrivals of the others."""
-    body = (
-        init(32)
-        + """
+    body = f"""{init(32)}
     setp.lt.u32 %p3, %r1, 16;
     @%p3 mbarrier.arrive_drop.shared.b64 %rd5, [gate];
     @!%p3 mbarrier.arrive.noComplete.shared.b64 %rd6, [gate], 1;
@@ -144,7 +131,6 @@ def test_who_drops_out_is_not_expected_again(engine: str) -> None:
     @%p2 add.u32 %r9, %r9, 2;
     st.global.u32 [%rd3], %r9;
 """
-    )
     with pytest.raises(DeviceFault) as caught:  # as it stands, the last of the first 32 arrivals must not end the phase
         out(engine, body)
     assert caught.value.message == (
@@ -158,19 +144,15 @@ def test_who_drops_out_is_not_expected_again(engine: str) -> None:
 @pytest.mark.parametrize(("noinc", "count"), [(".noinc", 32), ("", 33)])
 def test_copies_arrive(engine: str, noinc: str, count: int) -> None:
     """With .noinc each lane's arrival is one of those expected; without, it changes nothing in the end."""
-    body = (
-        init(count)
-        + f"""
+    body = f"""{init(count)}
     shl.b32 %r8, %r1, 4;
-    mov.u32 %r9, tile;
-    add.u32 %r9, %r9, %r8;
+    mov.u32 %r9, tile; add.u32 %r9, %r9, %r8;
     cp.async.ca.shared.global [%r9], [%rd2], 4;
     cp.async.mbarrier.arrive{noinc}.shared.b64 [gate];
     mbarrier.test_wait.parity.shared.b64 %p2, [gate], 0;
     selp.u32 %r10, 1, 0, %p2;
     st.global.u32 [%rd3], %r10;
 """
-    )
     assert (out(engine, body) == bool(noinc)).all()
 
 
@@ -239,9 +221,7 @@ def test_every_way_to_arrive_and_to_ask(engine: str) -> None:
 ])  # fmt: skip
 def test_every_way_to_drop_out(engine: str, drop: str) -> None:
     """A gate for three that one has left: two arrivals end this phase, and two the next."""
-    body = (
-        init(3)
-        + f"""
+    body = f"""{init(3)}
     mov.u32 %r9, 0;
     @!%p1 bra END;
     {drop}
@@ -259,7 +239,6 @@ def test_every_way_to_drop_out(engine: str, drop: str) -> None:
 END:
     st.global.u32 [%rd3], %r9;
 """
-    )
     assert out(engine, body)[0] == 0b101
 
 
@@ -270,15 +249,12 @@ END:
     ("test_wait.parity.shared::cta.b64 %p2, [gate], 0", "asks the mbarrier"),
 ])  # fmt: skip
 def test_a_finding_says_what_was_done_to_the_mbarrier(engine: str, instruction: str, did: str) -> None:
-    body = (
-        init(2)
-        + f"""
+    body = f"""{init(2)}
     setp.eq.u32 %p3, %r1, 33;
     @%p3 mbarrier.{instruction};
     bar.sync 0;
     @%p1 mbarrier.init.shared::cta.b64 [gate], 1;
 """
-    )
     findings = run(engine, program(body), threads=64, checks=("memcheck", "synccheck"))[1].findings
     found = next(f for f in findings if f.kind == "mbarrier in use")
     assert found.second is not None
@@ -286,8 +262,7 @@ def test_a_finding_says_what_was_done_to_the_mbarrier(engine: str, instruction: 
 
 
 WAITING_LANE = """
-    setp.ge.u32 %p4, %r1, 32;
-    @%p4 bra SECOND;
+    setp.ge.u32 %p4, %r1, 32; @%p4 bra SECOND;
     @!%p1 bra TOGETHER;
 WAIT:
     mbarrier.try_wait.parity.shared.b64 %p2, [gate], 0;
@@ -298,24 +273,18 @@ TOGETHER:
 
 def test_a_lane_that_waits_leaves_other_warps_their_turns() -> None:
     """The lanes that reconverge with it behind the wait stay there, and it does not try a thousand times."""
-    body = (
-        init(1)
-        + WAITING_LANE
-        + """
+    body = f"""{init(1)}{WAITING_LANE}
     activemask.b32 %r9;
     st.global.u32 [%rd3], %r9;
     exit;
 SECOND:
     mov.u32 %r9, 20000;
 BUSY:
-    sub.u32 %r9, %r9, 1;
-    setp.ne.u32 %p2, %r9, 0;
-    @%p2 bra BUSY;
+    sub.u32 %r9, %r9, 1; setp.ne.u32 %p2, %r9, 0; @%p2 bra BUSY;
     setp.eq.u32 %p2, %r1, 32;
     @%p2 mbarrier.arrive.shared.b64 _, [gate];
     exit;
 """
-    )
     text = program(body)
     (wait,) = [n for n, line in enumerate(text.splitlines(), 1) if "try_wait" in line]
     masks, report = run("jit", text, threads=64)
@@ -327,10 +296,7 @@ BUSY:
 @pytest.mark.parametrize("threads", [32, 64])
 def test_a_lane_may_wait_for_others_of_its_warp(engine: str, threads: int) -> None:
     """They stand where all would reconverge, and go on when it has waited for long."""
-    body = (
-        init(31)
-        + WAITING_LANE
-        + """
+    body = f"""{init(31)}{WAITING_LANE}
     @!%p1 mbarrier.arrive.shared.b64 _, [gate];
     st.global.u32 [%rd3], 7;
     exit;
@@ -339,21 +305,17 @@ SECOND:
     @!%p2 bra SECOND;
     st.global.u32 [%rd3], 7;
 """
-    )
     assert (out(engine, body, threads=threads) == 7).all()
 
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_lane_that_waits_in_each_round_does_not_split_its_warp(engine: str) -> None:
     """The lane that fills a buffer again and again, as long as it is taken: the others stand behind its loop."""
-    body = (
-        init(1)
-        + """
+    body = f"""{init(1)}
     @%p1 mbarrier.init.shared.b64 [gate+8], 1;
     bar.sync 0;
     mov.u32 %r5, 0;
-    setp.ge.u32 %p4, %r1, 32;
-    @%p4 bra SECOND;
+    setp.ge.u32 %p4, %r1, 32; @%p4 bra SECOND;
     @!%p1 bra TOGETHER;
 FILL:
     mbarrier.arrive.shared.b64 _, [gate];
@@ -361,9 +323,7 @@ FILL:
 WAIT:
     mbarrier.try_wait.parity.shared.b64 %p2, [gate+8], %r6;
     @!%p2 bra WAIT;
-    add.u32 %r5, %r5, 1;
-    setp.lt.u32 %p2, %r5, 100;
-    @%p2 bra FILL;
+    add.u32 %r5, %r5, 1; setp.lt.u32 %p2, %r5, 100; @%p2 bra FILL;
 TOGETHER:
     activemask.b32 %r9;
     st.global.u32 [%rd3], %r9;
@@ -375,12 +335,9 @@ WAIT2:
     @!%p2 bra WAIT2;
     setp.eq.u32 %p3, %r1, 32;
     @%p3 mbarrier.arrive.shared.b64 _, [gate+8];
-    add.u32 %r5, %r5, 1;
-    setp.lt.u32 %p2, %r5, 100;
-    @%p2 bra SECOND;
+    add.u32 %r5, %r5, 1; setp.lt.u32 %p2, %r5, 100; @%p2 bra SECOND;
     st.global.u32 [%rd3], %r5;
 """
-    )
     assert out(engine, body, threads=64).tolist() == [0xFFFFFFFF] * 32 + [100] * 32
 
 

@@ -30,15 +30,11 @@ def module(lines: list[str]) -> str:
 .const .align 32 .b8 table[32] = {{{", ".join(map(str, TABLE))}}};
 .visible .entry k(.param .u64 in, .param .u64 out)
 {{
-    .reg .b64 %in, %out, %t, %policy;
-    .reg .b32 %lane, %tile;
+    .reg .b64 %in, %out, %t, %policy; .reg .b32 %lane, %tile;
     .local .align 32 .b8 own[32];
     .shared .align 32 .b8 tile[1024];
-    ld.param.u64 %in, [in];
-    ld.param.u64 %out, [out];
-    mov.u32 %lane, %tid.x;
-    mov.u32 %tile, tile;
-    mad.lo.u32 %tile, %lane, 32, %tile;
+    ld.param.u64 %in, [in]; ld.param.u64 %out, [out];
+    mov.u32 %lane, %tid.x; mov.u32 %tile, tile; mad.lo.u32 %tile, %lane, 32, %tile;
     mad.wide.u32 %in, %lane, 32, %in;
     mad.wide.u32 %out, %lane, 32, %out;
     mov.b64 %policy, 0;

@@ -14,11 +14,9 @@ TEXT = """.version 8.0
 .address_size 64
 .visible .entry k(.param .u64 out, .param .align 8 .b8 table[128])
 {{
-    .reg .b64 %rd<8>;
-    .reg .b32 %r<8>;
+    .reg .b64 %rd<8>; .reg .b32 %r<8>;
     ld.param.u64 %rd1, [out];
-    mov.u32 %r1, %tid.x;
-    mad.wide.u32 %rd1, %r1, 4, %rd1;
+    mov.u32 %r1, %tid.x; mad.wide.u32 %rd1, %r1, 4, %rd1;
     mov.b64 %rd2, table;
     {body}
     st.global.u32 [%rd1], %r3;
@@ -28,8 +26,7 @@ TEXT = """.version 8.0
 OWN = """mad.wide.u32 %rd3, %r1, 4, %rd2;
     ld.param.u32 %r3, [%rd3];"""
 SAME = """mov.u32 %r2, 20;
-    cvt.u64.u32 %rd3, %r2;
-    add.u64 %rd3, %rd3, %rd2;
+    cvt.u64.u32 %rd3, %r2; add.u64 %rd3, %rd3, %rd2;
     ld.param.u32 %r3, [%rd3];"""
 GENERIC = """cvta.param.u64 %rd3, %rd2;
     mad.wide.u32 %rd3, %r1, 4, %rd3;

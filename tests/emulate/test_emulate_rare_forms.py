@@ -21,10 +21,7 @@ HEAD = ".version {version}\n.target sm_90\n.address_size 64\n"
 KERNEL = """{before}
 .visible .entry k(.param .u64 out{parameter}){directive}
 {{
-    .reg .b64 %rd<9>;
-    .reg .b32 %r<9>;
-    .reg .b16 %h<9>;
-    .reg .f32 %f<9>;
+    .reg .b64 %rd<9>; .reg .b32 %r<9>; .reg .b16 %h<9>; .reg .f32 %f<9>;
     ld.param.u64 %rd1, [out];
     {body}
     ret;
@@ -87,8 +84,7 @@ CASES = {
     multimem.st.relaxed.sys.global.u32 [%rd1], 5;
     multimem.red.add.u32 [%rd1], %r1;
     multimem.ld_reduce.acquire.gpu.global.add.u32 %r2, [%rd1];
-    mov.b32 %f3, 0f3F800000;
-    mov.b32 %f4, 0f00000000;
+    mov.b32 %f3, 0f3F800000; mov.b32 %f4, 0f00000000;
     multimem.st.global.v2.f32 [%rd1+8], {%f3, %f4};
     multimem.red.release.gpu.global.add.v2.f32 [%rd1+8], {%f4, %f3};
     multimem.ld_reduce.global.add.v2.f32 {%f1, %f2}, [%rd1+8];
@@ -197,31 +193,24 @@ def test_more_shared_memory_than_the_assembler_takes(device: str) -> None:
         pl.launch(text.replace("sm_90", "sm_61"), 1, 1, out, device=device)
 
 
-HEAP = (
-    HEAD.format(version="8.0")
-    + """
+HEAP = f"""{HEAD.format(version="8.0")}
 .extern .func (.param .b64 r) malloc (.param .b64 n);
 .extern .func free (.param .b64 p);
 .visible .entry k(.param .u64 out, .param .u64 size)
-{{
-    .reg .b64 %rd<9>;
-    .reg .b32 %r<5>;
+{{{{
+    .reg .b64 %rd<9>; .reg .b32 %r<5>;
     .param .b64 n, p;
-    ld.param.u64 %rd1, [out];
-    ld.param.u64 %rd2, [size];
+    ld.param.u64 %rd1, [out]; ld.param.u64 %rd2, [size];
     st.param.b64 [n], %rd2;
     call.uni (p), malloc, (n);
     ld.param.b64 %rd3, [p];
     mov.u32 %r1, %tid.x;
-    mul.wide.u32 %rd4, %r1, 8;
-    add.u64 %rd1, %rd1, %rd4;
-    st.global.u64 [%rd1], %rd3;
-    {body}
+    mul.wide.u32 %rd4, %r1, 8; add.u64 %rd1, %rd1, %rd4; st.global.u64 [%rd1], %rd3;
+    {{body}}
     st.param.b64 [n], %rd3;
     call.uni free, (n);
     ret;
-}}"""
-)
+}}}}"""
 
 
 @pytest.mark.long

@@ -7,9 +7,7 @@ from collections import defaultdict
 import numpy as np
 import pytest
 from emulate_programs import ENGINES, kernel, run
-from flow_agreement import KERNEL, differences
-from random_flow import Flow, kernel_of
-from reconvergence_points import reconvergence_points
+from random_flow import KERNEL, Flow, differences, kernel_of
 from slow_cases import slow
 
 from ptxlab.emulate import lower
@@ -57,10 +55,39 @@ class Visits:
         self.of[step.block, step.warp].append((code.index, mask_bits(step.mask), mask_bits(ended)))
 
 
+def reconvergence_points(program: Program) -> list[int]:
+    """For each block the one where lanes that diverge at its end reconverge: the first of the blocks that every way
+    onward passes, within one round of the loops around it. -1: they do not before they exit or return."""
+    count = len(program.blocks)
+    ways: list[set[int]] = []
+    for block in program.blocks:
+        found = set(onward(program.codes, block))
+        last = program.codes[block.last - 1]
+        if last.leaves >= 0:
+            found.discard(last.target)
+        for head in [way for way in found if way <= block.index]:
+            found.discard(head)
+            inside = range(head, block.index + 1)
+            found |= {w for b in inside for w in onward(program.codes, program.blocks[b]) if w > block.index}
+        ways.append(found or {count})
+
+    def ends(start: int, without: int) -> bool:
+        todo, seen = [start], {start}
+        while todo:
+            for way in ways[todo.pop()] - {without} - seen:
+                if way == count:
+                    return True
+                seen.add(way)
+                todo.append(way)
+        return False
+
+    return [next((b for b in range(a + 1, count) if not ends(a, b)), -1) for a in range(count)]
+
+
 def stragglers(program: Program, visits: list[tuple[int, int, int]]) -> list[str]:
     """Each time that lanes left a block converged and some came alone to the block where the analysis says that they
     reconverge."""
-    points = reconvergence_points(program.codes, program.blocks)
+    points = reconvergence_points(program)
     ends = {block.last - 1: points[block.index] for block in program.blocks if points[block.index] >= 0}
     starts = {program.blocks[b].first: b for b in ends.values()}
     waiting: dict[int, list[tuple[int, int]]] = defaultdict(list)
@@ -99,41 +126,6 @@ def test_lanes_reconverge_at_the_post_dominator(seed: int, monkeypatch: pytest.M
 # -- the analysis ------------------------------------------------------------------------------------------------------
 
 
-def defined(program: Program) -> list[int]:
-    """What `reconvergence_points` gives, straight from the definition: of the blocks that every way onward passes the
-    first."""
-    count = len(program.blocks)
-    ways: list[set[int]] = []
-    for block in program.blocks:
-        found = set(onward(program.codes, block))
-        last = program.codes[block.last - 1]
-        if last.leaves >= 0:
-            found.discard(last.target)
-        for head in [way for way in found if way <= block.index]:
-            found.discard(head)
-            inside = range(head, block.index + 1)
-            found |= {w for b in inside for w in onward(program.codes, program.blocks[b]) if w > block.index}
-        ways.append(found or {count})
-
-    def ends(start: int, without: int) -> bool:
-        todo, seen = [start], {start}
-        while todo:
-            for way in ways[todo.pop()] - {without} - seen:
-                if way == count:
-                    return True
-                seen.add(way)
-                todo.append(way)
-        return False
-
-    return [next((b for b in range(a + 1, count) if not ends(a, b)), -1) for a in range(count)]
-
-
-@pytest.mark.parametrize("seed", range(30))
-def test_the_analysis_gives_what_its_definition_says(seed: int) -> None:
-    program = lower(parse(kernel_of(seed, 1)[0]))
-    assert reconvergence_points(program.codes, program.blocks) == defined(program)
-
-
 @pytest.mark.parametrize("seed", range(30))
 def test_loops_go_back_from_their_last_block_by_a_branch_only(seed: int) -> None:
     program = lower(parse(kernel_of(seed, 2)[0]))
@@ -168,18 +160,15 @@ def test_loops_may_be_nested_deeper_than_python_recurs() -> None:
 # -- programs with known results ---------------------------------------------------------------------------------------
 
 CONTINUE = """
-    mov.u32 %r5, 0;
-    mov.u32 %r6, 0;
+    mov.u32 %r5, 0; mov.u32 %r6, 0;
 HEAD:
     activemask.b32 %r8;
     popc.b32 %r8, %r8;
     add.u32 %r6, %r6, %r8;
     add.u32 %r5, %r5, 1;
     add.u32 %r7, %r5, %r1;
-    and.b32 %r7, %r7, 1;
-    setp.eq.u32 %p1, %r7, 0;
-    setp.lt.u32 %p2, %r5, 4;
-    @!%p2 bra DONE;
+    and.b32 %r7, %r7, 1; setp.eq.u32 %p1, %r7, 0;
+    setp.lt.u32 %p2, %r5, 4; @!%p2 bra DONE;
     @%p1 bra HEAD;
     mov.u32 %r7, %r6;
     bra HEAD;
@@ -189,8 +178,7 @@ DONE:
 """Two ways back to the head of a loop, each for half of the lanes."""
 
 OUTER = """
-    mov.u32 %r5, 0;
-    mov.u32 %r6, 0;
+    mov.u32 %r5, 0; mov.u32 %r6, 0;
 OUTER:
     add.u32 %r5, %r5, 1;
     activemask.b32 %r8;
@@ -199,20 +187,15 @@ OUTER:
     mov.u32 %r9, 0;
 INNER:
     add.u32 %r9, %r9, 1;
-    setp.lt.u32 %p1, %r5, 3;
-    setp.eq.and.u32 %p1, %r9, %r1, %p1;
-    @%p1 bra OUTER;
-    setp.lt.u32 %p2, %r9, 40;
-    @%p2 bra INNER;
+    setp.lt.u32 %p1, %r5, 3; setp.eq.and.u32 %p1, %r9, %r1, %p1; @%p1 bra OUTER;
+    setp.lt.u32 %p2, %r9, 40; @%p2 bra INNER;
     st.global.u32 [%rd3], %r6;
 """
 """`continue` of the outer loop from within the inner one, in another round for each lane."""
 
 INTO = """
-    mov.u32 %r6, 0;
-    mov.u32 %r5, 2;
-    setp.lt.u32 %p1, %r1, 8;
-    @%p1 bra MIDDLE;
+    mov.u32 %r6, 0; mov.u32 %r5, 2;
+    setp.lt.u32 %p1, %r1, 8; @%p1 bra MIDDLE;
 TOP:
     activemask.b32 %r8;
     popc.b32 %r8, %r8;
@@ -221,16 +204,13 @@ MIDDLE:
     activemask.b32 %r8;
     popc.b32 %r8, %r8;
     mad.lo.u32 %r6, %r6, 64, %r8;
-    sub.u32 %r5, %r5, 1;
-    setp.ne.u32 %p2, %r5, 0;
-    @%p2 bra TOP;
+    sub.u32 %r5, %r5, 1; setp.ne.u32 %p2, %r5, 0; @%p2 bra TOP;
     st.global.u32 [%rd3], %r6;
 """
 """A jump into the middle of a loop."""
 
 JOIN = """
-    setp.lt.u32 %p1, %r1, 8;
-    @%p1 bra OTHER;
+    setp.lt.u32 %p1, %r1, 8; @%p1 bra OTHER;
     call (%r5), masked, (%r1);
     bra JOIN;
 OTHER:
@@ -274,10 +254,8 @@ def test_who_is_there(engine: str, body: str, before: str, expected: list[int]) 
 def test_ends_by_branch_are_counted_once(engine: str) -> None:
     """Lanes that branch to the end do not wait there, and the warp is counted with the last that come, if any do."""
     text = kernel("""
-    setp.lt.u32 %p1, %r1, 4;
-    @%p1 bra DONE;
-    setp.lt.u32 %p1, %r1, 8;
-    @%p1 bra OTHER;
+    setp.lt.u32 %p1, %r1, 4; @%p1 bra DONE;
+    setp.lt.u32 %p1, %r1, 8; @%p1 bra OTHER;
     bar.sync 0;
     activemask.b32 %r6;
     st.global.u32 [%rd3], %r6;
@@ -345,17 +323,14 @@ def test_three_groups_and_a_lock(engine: str) -> None:
     atom.global.exch.b32 %r7, [%rd2], 1;
     mov.u32 %r9, 600;
 WAIT:
-    setp.ne.u32 %p3, %r9, 600;
-    @%p3 bra SPIN;
+    setp.ne.u32 %p3, %r9, 600; @%p3 bra SPIN;
     bra HOLD;
 SPIN:
     @%p2 bra SECOND;
 {spin.format("FIRST")}
 {spin.format("SECOND")}
 HOLD:
-    sub.u32 %r9, %r9, 1;
-    setp.ne.u32 %p3, %r9, 0;
-    @%p3 bra HOLD;
+    sub.u32 %r9, %r9, 1; setp.ne.u32 %p3, %r9, 0; @%p3 bra HOLD;
     atom.global.exch.b32 %r7, [%rd2], 0;
 DONE:
     st.global.u32 [%rd3], %r1;

@@ -24,19 +24,14 @@ def test_memory_of_a_size_that_differs_from_lane_to_lane(engine: str) -> None:
     mov.u32 %r6, 0;
 FILL:
     mul.lo.u32 %r7, %r6, %r6;
-    mad.wide.u32 %rd7, %r6, 4, %rd6;
-    st.local.u32 [%rd7], %r7;
-    add.u32 %r6, %r6, 1;
-    setp.lt.u32 %p1, %r6, %r5;
-    @%p1 bra FILL;
+    mad.wide.u32 %rd7, %r6, 4, %rd6; st.local.u32 [%rd7], %r7;
+    add.u32 %r6, %r6, 1; setp.lt.u32 %p1, %r6, %r5; @%p1 bra FILL;
     mov.u32 %r8, 0;
 SUM:
     sub.u32 %r6, %r6, 1;
-    mad.wide.u32 %rd7, %r6, 4, %rd6;
-    ld.local.u32 %r7, [%rd7];
+    mad.wide.u32 %rd7, %r6, 4, %rd6; ld.local.u32 %r7, [%rd7];
     add.u32 %r8, %r8, %r7;
-    setp.ne.u32 %p1, %r6, 0;
-    @%p1 bra SUM;
+    setp.ne.u32 %p1, %r6, 0; @%p1 bra SUM;
     st.global.u32 [%rd3], %r8;"""
     assert out_of(engine, body) == [sum(k * k for k in range(t + 1)) for t in range(32)]
 
@@ -60,8 +55,7 @@ def test_alignment_and_order(engine: str, type_: str) -> None:
     alloca.{type_} {r}10, 1, 16;
     {" ".join(words)}
     mad.lo.u32 %r2, %r1, 20, 0;
-    cvt.u64.u32 %rd20, %r2;
-    add.u64 %rd20, %rd3, %rd20;
+    cvt.u64.u32 %rd20, %r2; add.u64 %rd20, %rd3, %rd20;
     """ + "\n".join(f"st.global.u32 [%rd20+{4 * k}], %r{30 + k};" for k in range(6))
     start, first, second, saved, third, last = out_of(engine, body, threads=1, out=np.zeros(6, np.uint32))
     assert start == 0

@@ -12,8 +12,7 @@ BODY = """    and.b32 %r6, %r1, 1;
     mov.u32 %r8, %r1;
     setp.ge.u32 %p2, %r8, 100;
     selp.u32 %r9, 1, 0, %p2;
-    setp.lt.u32 %p3, %r1, 8;
-    or.pred %p3, %p1, %p3;
+    setp.lt.u32 %p3, %r1, 8; or.pred %p3, %p1, %p3;
     or.b32 %r11, %r6, 30;
     mov.u32 %r12, 0;
 top:
@@ -22,8 +21,7 @@ top:
 @%p4 bra done;
     mov.u32 %r12, 1;
 @%p3 bra top;                                    // all even lanes and four odd ones come back first
-    add.u32 %r8, %r1, 100;
-    setp.ge.u32 %p2, %r8, 100;
+    add.u32 %r8, %r1, 100; setp.ge.u32 %p2, %r8, 100;
     selp.u32 %r9, 1, 0, %p2;
     bra top;
 done:
@@ -53,8 +51,7 @@ STAY = """    and.b32 %r6, %r1, 7;
 @%p2 bra done;                                   // four lanes wait after the loop
 top:
     WHAT
-    add.u32 %r8, %r8, 1;
-    setp.lt.u32 %p3, %r8, 6;
+    add.u32 %r8, %r8, 1; setp.lt.u32 %p3, %r8, 6;
 @%p3 bra top;
 done:
     activemask.b32 %r10;

@@ -16,34 +16,22 @@ from ptxlab.text.validate import validate
 
 devices = pytest.mark.parametrize("device", DEVICES)
 HEAD = ".version 8.1\n.target sm_90{mode}\n.address_size 64\n{before}\n"
-KERNEL = (
-    HEAD
-    + """
+KERNEL = f"""{HEAD}
 .visible .entry look(.param .u64 out, .param .u64 where, .param .u64 texture)
-{{
-    .reg .b64 %rd<9>;
-    .reg .b32 %r<12>;
-    .reg .f32 %x, %y, %z, %w, %f<9>;
-    .reg .b16 %h<9>;
+{{{{
+    .reg .b64 %rd<9>; .reg .b32 %r<12>; .reg .f32 %x, %y, %z, %w, %f<9>; .reg .b16 %h<9>;
     .reg .pred %p<3>;
-    ld.param.u64 %rd1, [out];
-    ld.param.u64 %rd2, [where];
-    ld.param.u64 %rd3, [texture];
-    mov.u32 %r1, %ctaid.x;
-    mov.u32 %r2, %ntid.x;
-    mov.u32 %r3, %tid.x;
-    mad.lo.u32 %r1, %r1, %r2, %r3;
-    mul.wide.u32 %rd4, %r1, 16;
-    add.u64 %rd1, %rd1, %rd4;
+    ld.param.u64 %rd1, [out]; ld.param.u64 %rd2, [where]; ld.param.u64 %rd3, [texture];
+    mov.u32 %r1, %ctaid.x; mov.u32 %r2, %ntid.x; mov.u32 %r3, %tid.x; mad.lo.u32 %r1, %r1, %r2, %r3;
+    mul.wide.u32 %rd4, %r1, 16; add.u64 %rd1, %rd1, %rd4;
     add.u64 %rd2, %rd2, %rd4;
-    ld.global.v4.f32 {{%x, %y, %z, %w}}, [%rd2];
+    ld.global.v4.f32 {{{{%x, %y, %z, %w}}}}, [%rd2];
     mov.b32 %r9, %w;
-    {body}
-    st.global.v4.b32 [%rd1], {{%r4, %r5, %r6, %r7}};
+    {{body}}
+    st.global.v4.b32 [%rd1], {{{{%r4, %r5, %r6, %r7}}}};
     ret;
-}}
+}}}}
 """
-)
 LOOK = {
     "1d": "tex.1d.v4.{}.f32 {{%r4, %r5, %r6, %r7}}, [%rd3, {{%x}}];",
     "2d": "tex.2d.v4.{}.f32 {{%r4, %r5, %r6, %r7}}, [%rd3, {{%x, %y}}];",

@@ -78,15 +78,11 @@ def test_addresses_may_lie_in_a_register_that_is_loaded() -> None:
 
 
 def test_only_the_lanes_that_name_rows_need_good_addresses() -> None:
-    body = (
-        FILL
-        + """
+    body = f"""{FILL}
     setp.gt.u32 %p1, %r1, 7;
     @%p1 mov.u32 %r8, 3;
-    ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r9}, [%r8];
-"""
-        + stored("%r9")
-    )
+    ldmatrix.sync.aligned.m8n8.x1.shared.b16 {{%r9}}, [%r8];
+{stored("%r9")}"""
     assert (same_everywhere(body) == np.arange(32)).all()
 
 
@@ -171,18 +167,11 @@ COPY_X = """
     mov.u32 %r7, tile;
     mov.u32 %r5, %r1;
 COPY:
-    mul.wide.u32 %rd8, %r5, 4;
-    add.u64 %rd8, %rd2, %rd8;
-    ld.global.u32 %r6, [%rd8];
-    shl.b32 %r8, %r5, 2;
-    add.u32 %r8, %r8, %r7;
-    st.shared.u32 [%r8], %r6;
-    add.u32 %r5, %r5, 32;
-    setp.lt.u32 %p1, %r5, 2048;
-    @%p1 bra COPY;
+    mul.wide.u32 %rd8, %r5, 4; add.u64 %rd8, %rd2, %rd8; ld.global.u32 %r6, [%rd8];
+    shl.b32 %r8, %r5, 2; add.u32 %r8, %r8, %r7; st.shared.u32 [%r8], %r6;
+    add.u32 %r5, %r5, 32; setp.lt.u32 %p1, %r5, 2048; @%p1 bra COPY;
     bar.sync 0;
-    cvt.u64.u32 %rd7, %r7;
-    cvta.shared.u64 %rd7, %rd7;
+    cvt.u64.u32 %rd7, %r7; cvta.shared.u64 %rd7, %rd7;
 """
 
 
@@ -216,16 +205,14 @@ def test_cp_async(size: int, more: str) -> None:
     guard, given = ("@%p1 " if more == "guard" else ""), (more if "," in more else "")
     body = f"""
     mov.u32 %r7, tile;
-    shl.b32 %r10, %r1, 4;
-    add.u32 %r10, %r10, %r7;
+    shl.b32 %r10, %r1, 4; add.u32 %r10, %r10, %r7;
     mov.u32 %r11, 7;
     st.shared.v4.u32 [%r10], {{%r11, %r11, %r11, %r11}};
     bar.warp.sync -1;
     mul.lo.u32 %r8, %r1, {size};
     xor.b32 %r9, %r8, {3 * size};
     add.u32 %r9, %r9, %r7;
-    cvt.u64.u32 %rd5, %r8;
-    add.u64 %rd5, %rd5, %rd2;
+    cvt.u64.u32 %rd5, %r8; add.u64 %rd5, %rd5, %rd2;
     setp.gt.u32 %p1, %r1, 20;
     {"@%p1 bra SKIP;" if more == "split" else ""}
     {guard}cp.async.{"cg" if size == 16 else "ca"}.shared.global [%r9], [%rd5+{2 * size}], {size}{given};
@@ -235,8 +222,7 @@ SKIP:
     cp.async.wait_all;
     bar.warp.sync -1;
     ld.shared.v4.u32 {{%r11, %r12, %r13, %r14}}, [%r10];
-    mul.wide.u32 %rd6, %r1, 16;
-    add.u64 %rd6, %rd1, %rd6;
+    mul.wide.u32 %rd6, %r1, 16; add.u64 %rd6, %rd1, %rd6;
     st.global.v4.u32 [%rd6], {{%r11, %r12, %r13, %r14}};
 """
     out = same_everywhere(body, x=x, out=np.zeros(128, np.uint32)).view(np.uint8)
@@ -314,10 +300,8 @@ def test_not_all_lanes(engine: str, name: str) -> None:
 @pytest.mark.parametrize("engine", ENGINES)
 def test_two_halves_of_a_warp_at_two_products(engine: str) -> None:
     body = f"""
-    mov.u32 %r5, 0;
-    mov.f32 %f1, 0f00000000;
-    setp.lt.u32 %p1, %r1, 16;
-    @%p1 bra OTHER;
+    mov.u32 %r5, 0; mov.f32 %f1, 0f00000000;
+    setp.lt.u32 %p1, %r1, 16; @%p1 bra OTHER;
     {PRODUCT}
     bra JOIN;
 OTHER:

@@ -28,15 +28,12 @@ LOOP = """
     .shared .align 16 .b8 tile[4096];
     mov.u32 %r5, 0;
     shl.b32 %r6, %r1, 2;
-    mov.u32 %r7, tile;
-    add.u32 %r7, %r7, %r6;
+    mov.u32 %r7, tile; add.u32 %r7, %r7, %r6;
     cvt.rn.f32.u32 %f1, %r1;
     cvt.u64.u32 %rd7, %r1;
 LOOP:
     mad.lo.u32 %r8, %r5, 1664525, %r1;
-    and.b32 %r9, %r8, 3;
-    setp.eq.u32 %p1, %r9, 0;
-    @%p1 bra SKIP;
+    and.b32 %r9, %r8, 3; setp.eq.u32 %p1, %r9, 0; @%p1 bra SKIP;
     fma.rn.f32 %f1, %f1, 0f3F7D70A4, 0f3F800000;
     st.shared.u32 [%r7], %r8;
     mul.lo.u64 %rd7, %rd7, 6364136223846793005;
@@ -44,9 +41,7 @@ SKIP:
     ld.shared.u32 %r10, [%r7];
     @%p1 xor.b32 %r10, %r10, %r5;
     cvt.f64.f32 %fd1, %f1;
-    add.u32 %r5, %r5, 1;
-    setp.lt.u32 %p2, %r5, ROUNDS;
-    @%p2 bra LOOP;
+    add.u32 %r5, %r5, 1; setp.lt.u32 %p2, %r5, ROUNDS; @%p2 bra LOOP;
     st.global.u32 [%rd3], %r10;"""
 
 
@@ -165,9 +160,7 @@ def test_a_load_of_a_matrix_over_its_own_address(engine: str) -> None:
     body = """
     .shared .align 16 .b8 tile[512];
     shl.b32 %r6, %r1, 4;
-    mov.u32 %r7, tile;
-    add.u32 %r7, %r7, %r6;
-    st.shared.u32 [%r7], 0;
+    mov.u32 %r7, tile; add.u32 %r7, %r7, %r6; st.shared.u32 [%r7], 0;
     ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r7}, [%r7];"""
     walk = recorded(body, pl.Trace(warps=0), engine).walk(0, 0)
     steps = [walk.seek(at) for at in range(1, len(walk) + 1)]

@@ -23,14 +23,10 @@ KERNEL = """.version 8.0
 .address_size 64
 .visible .entry k(.param .u64 out, .param .u64 words)
 {{
-    .reg .b32 %a, %b, %c, %d, %n, %m;
-    .reg .b64 %out, %words, %at;
-    ld.param.u64 %out, [out];
-    ld.param.u64 %words, [words];
+    .reg .b32 %a, %b, %c, %d, %n, %m; .reg .b64 %out, %words, %at;
+    ld.param.u64 %out, [out]; ld.param.u64 %words, [words];
     mov.u32 %n, %tid.x;
-    mul.wide.u32 %at, %n, 12;
-    add.u64 %words, %words, %at;
-    ld.global.u32 %a, [%words];
+    mul.wide.u32 %at, %n, 12; add.u64 %words, %words, %at; ld.global.u32 %a, [%words];
     ld.global.u32 %b, [%words+4];
     ld.global.u32 %c, [%words+8];
     mul.wide.u32 %at, %n, {row};

@@ -12,8 +12,7 @@ TRY = "mbarrier.try_wait.parity.shared::cta.b64"
 TEST = "mbarrier.test_wait.parity.shared::cta.b64"
 BEFORE = ".shared .align 8 .b64 full[4];"
 START = """
-    .reg .pred %again, %over, %early, %other;
-    .reg .b32 %slot, %at, %shift, %tries, %parity;
+    .reg .pred %again, %over, %early, %other; .reg .b32 %slot, %at, %shift, %tries, %parity;
     .reg .b64 %token, %begin, %now, %wide;
     setp.eq.u32 %p1, %r1, 0;
     @%p1 mbarrier.init.shared.b64 [full], 64;
@@ -50,8 +49,7 @@ WAIT:
     shr.u32 %parity, %slot, 2; and.b32 %parity, %parity, 1;
     {TRY} %over, [%at], %parity;
     @!%over bra WAIT;
-    add.u32 %tries, %tries, 1;
-    setp.lt.u32 %again, %tries, 3;
+    add.u32 %tries, %tries, 1; setp.lt.u32 %again, %tries, 3;
     @%again bra ROUND;""",
     "in the middle of a loop": f"""
     bra MIDDLE;
@@ -159,8 +157,7 @@ FUNCTIONS = f"""
 }}
 .func (.param .b32 ended) try_there(.param .b32 slot)
 {{
-    .reg .b32 %a, %b;
-    .reg .pred %over;
+    .reg .b32 %a, %b; .reg .pred %over;
     ld.param.b32 %a, [slot];
     {{
     .param .b32 number; .param .b32 address;
@@ -175,8 +172,7 @@ FUNCTIONS = f"""
 }}
 .func wait_there(.param .b32 at)
 {{
-    .reg .b32 %a, %b;
-    .reg .pred %over;
+    .reg .b32 %a, %b; .reg .pred %over;
     ld.param.b32 %a, [at];
 WAIT:
     add.u32 %b, %a, 0;
@@ -229,8 +225,7 @@ DONE:""",
     setp.eq.and.u32 %again, 0, 0, %early; not.pred %over, %over; and.pred %again, %again, %over;
     @%again bra WAIT;""",
     "a flag": f"""
-    setp.eq.u32 %p2, %r1, 63;
-    @%p2 bra LAST;
+    setp.eq.u32 %p2, %r1, 63; @%p2 bra LAST;
 WAIT:
     {TRY} %over, [full], 0;
     ld.volatile.global.u32 %r21, [%rd2];
@@ -265,8 +260,7 @@ WAIT:
     mov.u32 %at, full; mad.lo.u32 %at, %slot, 8, %at;
     {TRY} %over, [%at], 0;
     mov.u32 %slot, %parity; mov.u32 %parity, 1;
-    setp.eq.u32 %again, %slot, 0;
-    @%again bra WAIT;
+    setp.eq.u32 %again, %slot, 0; @%again bra WAIT;
     {TRY} %over, [full+8], 0;
     @!%over bra WAIT;""",
     "another parity": f"""WAIT:
@@ -292,16 +286,14 @@ WAIT:
     {TRY} %over, [full], 0;
     @!%over bra WAIT;""",
     "lanes that meet": f"""
-    setp.eq.u32 %p2, %r1, 0;
-    @!%p2 bra MEET;
+    setp.eq.u32 %p2, %r1, 0; @!%p2 bra MEET;
 WAIT:
     {TRY} %over, [full+24], 0;
     @%over bra DONE;
     bar.warp.sync 3;
     bra WAIT;
 MEET:
-    setp.ne.u32 %p2, %r1, 1;
-    @%p2 bra DONE;
+    setp.ne.u32 %p2, %r1, 1; @%p2 bra DONE;
     bar.warp.sync 3;
     mbarrier.arrive.shared.b64 _, [full+24];
     bar.warp.sync 3;
@@ -321,8 +313,7 @@ def test_another_way_out(name: str, engine: str) -> None:
 
 
 WRONG_BYTES = """
-    .reg .pred %over;
-    .reg .b32 %at, %shift, %slot;
+    .reg .pred %over; .reg .b32 %at, %shift, %slot;
     mov.u32 %slot, 1;
     setp.eq.u32 %p1, %r1, 0;
     @%p1 mbarrier.init.shared.b64 [full+8], 1;

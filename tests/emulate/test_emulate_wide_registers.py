@@ -19,17 +19,11 @@ def kernel(body: str) -> str:
 .global .align 16 .b8 place[64];
 .visible .entry k(.param .u64 out, .param .u64 x)
 {{
-    .reg .b128 %q<6>;
-    .reg .b64 %rd<16>;
-    .reg .b32 %r<16>;
-    .reg .pred %p<4>;
+    .reg .b128 %q<6>; .reg .b64 %rd<16>; .reg .b32 %r<16>; .reg .pred %p<4>;
     .local .align 16 .b8 own[32];
     .shared .align 16 .b8 tile[1024];
-    ld.param.u64 %rd1, [out];
-    ld.param.u64 %rd2, [x];
-    mov.u32 %r1, %tid.x;
-    mov.u32 %r2, %ctaid.x;
-    mad.lo.u32 %r3, %r2, 32, %r1;
+    ld.param.u64 %rd1, [out]; ld.param.u64 %rd2, [x];
+    mov.u32 %r1, %tid.x; mov.u32 %r2, %ctaid.x; mad.lo.u32 %r3, %r2, 32, %r1;
     mad.wide.u32 %rd3, %r3, 16, %rd1;
     mad.wide.u32 %rd4, %r1, 16, %rd2;
     setp.lt.u32 %p1, %r1, 20;

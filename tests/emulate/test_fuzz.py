@@ -42,14 +42,8 @@ def test_damaged_programs(engine: str, first: int, count: int, tmp_path: Path) -
 def test_a_record_goes_on_where_it_was_stopped(tmp_path: Path) -> None:
     def record(count: int) -> str:
         command = [
-            sys.executable,
-            str(FUZZ.with_name("fuzz_record.py")),
-            str(count),
-            "--first",
-            "40",
-            "--folder",
-            "run",
-        ]
+            sys.executable, str(FUZZ.with_name("fuzz_record.py")), str(count), "--first", "40", "--folder", "run",
+        ]  # fmt: skip
         done = subprocess.run(command, capture_output=True, text=True, timeout=300, cwd=tmp_path)
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout

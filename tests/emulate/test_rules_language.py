@@ -335,23 +335,6 @@ def test_a_rule_compiled_does_what_it_does_in_python(compiled: Compiled, functio
         assert _memory(theirs) == _memory(ours), seed
 
 
-@pytest.mark.parametrize("span", [1, 8, 32, 33, 64, 65, 2000, 1 << 31])
-def test_different_values_are_counted_wherever_they_lie(compiled: Compiled, span: int) -> None:
-    """In order, near one another (up to 31 or 63 above the lowest lane that takes part), far apart."""
-    for seed in range(40):
-        draw = np.random.default_rng([span, seed])
-        values = draw.integers(0, span, 32) + draw.integers(0, 1 << 31)
-        mask = int(draw.choice([draw.integers(1 << 32), 0xFFFFFFFF, 1 << draw.integers(32), 0]))
-        inside = np.array([mask >> lane & 1 != 0 for lane in range(32)])
-        for order in (values, np.sort(values), np.where(inside, values, 0), np.where(inside, values, 1 << 32)):
-            given = order.astype(np.uint32), order.astype(np.uint64), mask
-            expected = len(set(order[inside].tolist()))
-            found = different(*given)
-            assert found[:2] == (expected, expected), (seed, order, mask)
-            assert found[2].bit_count() == expected
-            assert compiled(different, *given) == found, (seed, order, mask)
-
-
 def test_the_layout_of_a_record_is_that_of_c() -> None:
     offsets = [Clock.offset(name) for name in Clock.fields]
     assert offsets == [0, 8, 12, 13, 16, 4112, 4624, 4632, 4640, 4656, 4720]

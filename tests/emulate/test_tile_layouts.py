@@ -22,18 +22,13 @@ def program(descriptor: int, *, transposed: int = 0, rows: int = 64, bytes_: int
 .address_size 64
 .visible .entry k(.param .align 64 .b8 map[128], .param .u64 out)
 {{
-    .reg .b32 %r<9>;
-    .reg .f32 %d<4>;
-    .reg .b64 %rd<9>;
-    .reg .pred %p<4>;
+    .reg .b32 %r<9>; .reg .f32 %d<4>; .reg .b64 %rd<9>; .reg .pred %p<4>;
     .shared .align 1024 .b8 tile[8192];
     .shared .align 8 .b64 bar;
     ld.param.u64 %rd1, [out];
     mov.b64 %rd4, map;
     cvta.param.u64 %rd5, %rd4;
-    mov.u32 %r1, %tid.x;
-    mov.u32 %r2, 0;
-    mov.u32 %r5, tile;
+    mov.u32 %r1, %tid.x; mov.u32 %r2, 0; mov.u32 %r5, tile;
     setp.ne.u32 %p1, %r1, 0;
     @!%p1 mbarrier.init.shared::cta.b64 [bar], 1;
     bar.sync 0;
@@ -47,17 +42,12 @@ WAIT:
     cvt.u64.u32 %rd6, %r6;
     or.b64 %rd7, %rd6, {descriptor};
     setp.ne.u32 %p3, 0, 0;
-    mov.f32 %d0, 0f00000000;
-    mov.f32 %d1, 0f00000000;
-    mov.f32 %d2, 0f00000000;
-    mov.f32 %d3, 0f00000000;
+    mov.f32 %d0, 0f00000000; mov.f32 %d1, 0f00000000; mov.f32 %d2, 0f00000000; mov.f32 %d3, 0f00000000;
     wgmma.fence.sync.aligned;
     wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {{%d0, %d1, %d2, %d3}}, %rd7, %rd7, %p3, 1, 1, {transposed}, 0;
     wgmma.commit_group.sync.aligned;
     wgmma.wait_group.sync.aligned 0;
-    mul.wide.u32 %rd8, %r1, 4;
-    add.u64 %rd1, %rd1, %rd8;
-    st.global.f32 [%rd1], %d0;
+    mul.wide.u32 %rd8, %r1, 4; add.u64 %rd1, %rd1, %rd8; st.global.f32 [%rd1], %d0;
     ret;
 }}
 """

@@ -17,9 +17,7 @@ case("shuffles", """
     shfl.sync.bfly.b32 %r7, %r1, 5, 31, -1;
     shfl.sync.idx.b32 %r8, %r1, 9, 31, -1;
     selp.u32 %r9, 1, 0, %p1;
-    mad.lo.u32 %r5, %r6, 100, %r5;
-    mad.lo.u32 %r5, %r7, 10000, %r5;
-    mad.lo.u32 %r5, %r8, 1000000, %r5;
+    mad.lo.u32 %r5, %r6, 100, %r5; mad.lo.u32 %r5, %r7, 10000, %r5; mad.lo.u32 %r5, %r8, 1000000, %r5;
     mad.lo.u32 %r5, %r9, 100000000, %r5;
     st.global.u32 [%rd3], %r5;
 """, lambda: (
@@ -44,8 +42,7 @@ case("tiles of a warp vote, match and reduce with masks of their own", """
     redux.sync.add.u32 %r12, %r1, %r6;
     xor.b32 %r7, %r7, %r10;
     xor.b32 %r7, %r7, %r11;
-    mad.lo.u32 %r7, %r12, 65536, %r7;
-    add.u32 %r7, %r7, %r8;
+    mad.lo.u32 %r7, %r12, 65536, %r7; add.u32 %r7, %r7, %r8;
     st.global.u32 [%rd3], %r7;
 """, lambda: [
     ((sum((k > 13) << k for k in tile) ^ sum((k & 5 == t & 5) << k for k in tile) ^ sum(1 << k for k in tile))
@@ -71,9 +68,7 @@ case("a shuffle waits for lanes that come another way", """
     @%p1 bra JOIN;
     mov.u32 %r6, 0;
 SPIN:
-    add.u32 %r6, %r6, 1;
-    setp.lt.u32 %p2, %r6, %r1;
-    @%p2 bra SPIN;
+    add.u32 %r6, %r6, 1; setp.lt.u32 %p2, %r6, %r1; @%p2 bra SPIN;
     add.u32 %r5, %r6, 100;
 JOIN:
     shfl.sync.bfly.b32 %r7, %r5, 16, 31, -1;
@@ -107,25 +102,20 @@ case("a guarded shuffle", """
 case("a guarded shuffle that waits", """
     setp.lt.u32 %p1, %r1, 16;
     setp.ne.u32 %p2, %r1, 5;
-    mov.u32 %r5, 77;
-    mov.u32 %r6, 0;
+    mov.u32 %r5, 77; mov.u32 %r6, 0;
     @%p1 bra JOIN;
 SPIN:
-    add.u32 %r6, %r6, 1;
-    setp.lt.u32 %p3, %r6, 20;
-    @%p3 bra SPIN;
+    add.u32 %r6, %r6, 1; setp.lt.u32 %p3, %r6, 20; @%p3 bra SPIN;
 JOIN:
     @%p2 shfl.sync.bfly.b32 %r5, %r1, 16, 31, 0xFFFFFFDF;
     st.global.u32 [%rd3], %r5;
 """, lambda: np.where(T == 5, 77, T ^ 16))
 
 case("warp barrier in two branches", """
-    mov.u32 %r5, tile;
-    mad.lo.u32 %r6, %r1, 4, %r5;
+    mov.u32 %r5, tile; mad.lo.u32 %r6, %r1, 4, %r5;
     xor.b32 %r7, %r1, 31;
     mad.lo.u32 %r7, %r7, 4, %r5;
-    setp.lt.u32 %p1, %r1, 16;
-    @%p1 bra LOW;
+    setp.lt.u32 %p1, %r1, 16; @%p1 bra LOW;
     st.shared.u32 [%r6], %r1;
     bar.warp.sync -1;
     bra JOIN;
@@ -141,21 +131,16 @@ JOIN:
 # -- barriers ----------------------------------------------------------------------------------------------------------
 
 case("a barrier does not wait for warps that ended", """
-    setp.ge.u32 %p1, %r1, 64;
-    @%p1 exit;
-    mov.u32 %r5, tile;
-    mad.lo.u32 %r6, %r1, 4, %r5;
-    st.shared.u32 [%r6], %r1;
+    setp.ge.u32 %p1, %r1, 64; @%p1 exit;
+    mov.u32 %r5, tile; mad.lo.u32 %r6, %r1, 4, %r5; st.shared.u32 [%r6], %r1;
     bar.sync 0;
     xor.b32 %r7, %r1, 32;
-    mad.lo.u32 %r7, %r7, 4, %r5;
-    ld.shared.u32 %r8, [%r7];
+    mad.lo.u32 %r7, %r7, 4, %r5; ld.shared.u32 %r8, [%r7];
     st.global.u32 [%rd3], %r8;
 """, lambda: np.r_[np.arange(64) ^ 32, np.zeros(64)], threads=128, before=".shared .align 4 .b8 tile[256];")
 
 case("barriers in two branches", """
-    setp.lt.u32 %p1, %r1, 16;
-    @%p1 bra LOW;
+    setp.lt.u32 %p1, %r1, 16; @%p1 bra LOW;
     bar.sync 0;
     mov.u32 %r5, 1;
     bra JOIN;
@@ -183,26 +168,21 @@ case("producers and consumers at named barriers", """
     and.b32 %r6, %r1, 31;
     mad.lo.u32 %r7, %r6, 4, %r5;
     setp.lt.u32 %p1, %r1, 32;
-    mov.u32 %r8, 0;
-    mov.u32 %r10, 0;
+    mov.u32 %r8, 0; mov.u32 %r10, 0;
     @%p1 bra CONSUME;
 PRODUCE:
     bar.sync 1, 64;
     mad.lo.u32 %r9, %r8, 100, %r6;
     st.shared.u32 [%r7], %r9;
     bar.arrive 2, 64;
-    add.u32 %r8, %r8, 1;
-    setp.lt.u32 %p2, %r8, 5;
-    @%p2 bra PRODUCE;
+    add.u32 %r8, %r8, 1; setp.lt.u32 %p2, %r8, 5; @%p2 bra PRODUCE;
     exit;
 CONSUME:
     bar.arrive 1, 64;
     bar.sync 2, 64;
     ld.shared.u32 %r9, [%r7];
     add.u32 %r10, %r10, %r9;
-    add.u32 %r8, %r8, 1;
-    setp.lt.u32 %p2, %r8, 5;
-    @%p2 bra CONSUME;
+    add.u32 %r8, %r8, 1; setp.lt.u32 %p2, %r8, 5; @%p2 bra CONSUME;
     st.global.u32 [%rd3], %r10;
 """, lambda: np.r_[1000 + 5 * T, np.zeros(32)], threads=64, before=".shared .align 4 .b8 tile[128];")
 
@@ -224,8 +204,7 @@ case("registers wider and narrower than the instruction", """
     cvt.u32.u16 %r7, %h1;
     cvt.s32.s8 %r8, %r7;
     mov.b32 %f1, %r6;
-    mov.b32 %r9, %f1;
-    add.u32 %r9, %r9, %r8;
+    mov.b32 %r9, %f1; add.u32 %r9, %r9, %r8;
     add.u32 %r9, %r9, %r7;
     st.global.u32 [%rd3], %r9;
 """, lambda: 2 * T + 7)
@@ -238,9 +217,7 @@ case("a difference leaves the carry of its addition: 1 where nothing is borrowed
     sub.cc.u32 %r5, %r1, 16;
     subc.cc.u32 %r8, 5, 5;
     addc.u32 %r9, 0, 0;
-    mad.lo.u32 %r6, %r9, 2, %r6;
-    mad.lo.u32 %r6, %r7, 100, %r6;
-    mad.lo.u32 %r6, %r8, 10000, %r6;
+    mad.lo.u32 %r6, %r9, 2, %r6; mad.lo.u32 %r6, %r7, 100, %r6; mad.lo.u32 %r6, %r8, 10000, %r6;
     st.global.u32 [%rd3], %r6;
 """, lambda: np.where(T < 16, 2**32 - 10100, 3))
 

@@ -13,28 +13,22 @@ case = MEMORY.add
 
 case("shared memory and a barrier", """
     mov.u32 %r5, tile;
-    shl.b32 %r6, %r1, 2;
-    add.u32 %r6, %r5, %r6;
+    shl.b32 %r6, %r1, 2; add.u32 %r6, %r5, %r6;
     ld.global.u32 %r7, [%rd2];
     add.u32 %r7, %r7, %r1;
     st.shared.u32 [%r6], %r7;
     bar.sync 0;
     sub.u32 %r8, 95, %r1;
-    shl.b32 %r8, %r8, 2;
-    add.u32 %r8, %r5, %r8;
-    ld.shared.u32 %r9, [%r8];
+    shl.b32 %r8, %r8, 2; add.u32 %r8, %r5, %r8; ld.shared.u32 %r9, [%r8];
     st.global.u32 [%rd3], %r9;
 """, lambda: np.tile(np.arange(96)[::-1], 3), threads=96, blocks=3, before=".shared .align 4 .b8 tile[384];")
 
 case("dynamic shared memory behind a static array", """
-    mov.u32 %r5, dynamic;
-    mad.lo.u32 %r6, %r1, 4, %r5;
-    st.shared.u32 [%r6], %r1;
+    mov.u32 %r5, dynamic; mad.lo.u32 %r6, %r1, 4, %r5; st.shared.u32 [%r6], %r1;
     st.shared.u32 [fixed], 5;
     bar.sync 0;
     xor.b32 %r7, %r1, 7;
-    mad.lo.u32 %r6, %r7, 4, %r5;
-    ld.shared.u32 %r8, [%r6];
+    mad.lo.u32 %r6, %r7, 4, %r5; ld.shared.u32 %r8, [%r6];
     ld.shared.u32 %r9, [fixed];
     mad.lo.u32 %r8, %r8, 10, %r9;
     st.global.u32 [%rd3], %r8;
@@ -43,20 +37,13 @@ case("dynamic shared memory behind a static array", """
 
 case("local memory", """
     .local .align 4 .b8 stack[64];
-    mov.u64 %rd5, stack;
-    mov.u32 %r5, 0;
+    mov.u64 %rd5, stack; mov.u32 %r5, 0;
 FILL:
     mad.lo.u32 %r6, %r5, 100, %r1;
-    mul.wide.u32 %rd6, %r5, 4;
-    add.u64 %rd7, %rd5, %rd6;
-    st.local.u32 [%rd7], %r6;
-    add.u32 %r5, %r5, 1;
-    setp.lt.u32 %p1, %r5, 16;
-    @%p1 bra FILL;
+    mul.wide.u32 %rd6, %r5, 4; add.u64 %rd7, %rd5, %rd6; st.local.u32 [%rd7], %r6;
+    add.u32 %r5, %r5, 1; setp.lt.u32 %p1, %r5, 16; @%p1 bra FILL;
     and.b32 %r7, %r1, 15;
-    mul.wide.u32 %rd6, %r7, 4;
-    add.u64 %rd7, %rd5, %rd6;
-    ld.local.u32 %r8, [%rd7];
+    mul.wide.u32 %rd6, %r7, 4; add.u64 %rd7, %rd5, %rd6; ld.local.u32 %r8, [%rd7];
     st.global.u32 [%rd3], %r8;
 """, lambda: (T % 16) * 100 + T)
 
@@ -86,8 +73,7 @@ case("generic addresses of three spaces in one instruction", """
 
 case("constants and initialised globals", """
     mul.wide.u32 %rd5, %r1, 4;
-    mov.u64 %rd6, table;
-    add.u64 %rd6, %rd6, %rd5;
+    mov.u64 %rd6, table; add.u64 %rd6, %rd6, %rd5;
     ld.const.u32 %r5, [%rd6];
     ld.global.u64 %rd7, [pointer];
     ld.global.u32 %r6, [%rd7];
@@ -109,9 +95,7 @@ case("vectors and narrow loads", """
     ld.global.s16 %r11, [%rd2];
     add.u32 %r5, %r5, %r8;
     mad.lo.u32 %r12, %r1, 20, 0;
-    cvt.u64.u32 %rd5, %r12;
-    add.u64 %rd5, %rd1, %rd5;
-    st.global.u32 [%rd5], %r5;
+    cvt.u64.u32 %rd5, %r12; add.u64 %rd5, %rd1, %rd5; st.global.u32 [%rd5], %r5;
     st.global.u32 [%rd5+4], %r9;
     st.global.u32 [%rd5+8], %r10;
     st.global.u32 [%rd5+12], %r11;
@@ -122,9 +106,7 @@ case("vectors and narrow loads", """
 
 case("two lanes store to one address: the higher one is seen", """
     shr.u32 %r5, %r1, 1;
-    mul.wide.u32 %rd5, %r5, 4;
-    add.u64 %rd5, %rd1, %rd5;
-    st.global.u32 [%rd5], %r1;
+    mul.wide.u32 %rd5, %r5, 4; add.u64 %rd5, %rd1, %rd5; st.global.u32 [%rd5], %r1;
 """, lambda: np.where(T < 16, 2 * T + 1, 0))
 
 case("two variables side by side are two allocations", """
@@ -151,8 +133,7 @@ case("a vector of one element is that element", """
 
 case("a copy takes a cache policy behind its size, with or without a size of the source", """
     .shared .align 16 .b8 tile[1024];
-    mov.u32 %r5, tile;
-    mad.lo.u32 %r5, %r1, 16, %r5;
+    mov.u32 %r5, tile; mad.lo.u32 %r5, %r1, 16, %r5;
     st.global.u32 [%rd3], %r1;
     createpolicy.fractional.L2::evict_first.b64 %rd5, 1.0;
     cp.async.ca.shared.global.L2::cache_hint [%r5], [%rd3], 4, %rd5;
@@ -163,8 +144,7 @@ case("a copy takes a cache policy behind its size, with or without a size of the
     cp.async.wait_all;
     ld.shared.v2.u32 {%r6, %r7}, [%r5];
     ld.shared.u32 %r8, [%r5+8];
-    mad.lo.u32 %r6, %r7, 100, %r6;
-    mad.lo.u32 %r6, %r8, 10000, %r6;
+    mad.lo.u32 %r6, %r7, 100, %r6; mad.lo.u32 %r6, %r8, 10000, %r6;
     st.global.u32 [%rd3], %r6;
 """, lambda: 101 * T)
 
@@ -187,9 +167,7 @@ case("atomic operations", """
     atom.global.add.f32 %f1, [%rd2+36], 0f3F000000;
     ld.global.u32 %r12, [%rd2+36];
     bar.sync 0;
-    mad.lo.u32 %r13, %r7, 10, %r8;
-    mad.lo.u32 %r13, %r9, 100, %r13;
-    mad.lo.u32 %r13, %r10, 10000, %r13;
+    mad.lo.u32 %r13, %r7, 10, %r8; mad.lo.u32 %r13, %r9, 100, %r13; mad.lo.u32 %r13, %r10, 10000, %r13;
     st.global.u32 [%rd3], %r13;
     ld.global.u32 %r14, [%rd2+32];
     setp.eq.u32 %p1, %r1, 6;
@@ -207,8 +185,7 @@ case("atomic operations", """
 case("a lock within a warp", """
 TRY:
     atom.global.cas.b32 %r5, [%rd2], 0, 1;
-    setp.ne.u32 %p1, %r5, 0;
-    @%p1 bra TRY;
+    setp.ne.u32 %p1, %r5, 0; @%p1 bra TRY;
     ld.volatile.global.u32 %r6, [%rd2+4];
     add.u32 %r6, %r6, 1;
     st.volatile.global.u32 [%rd2+4], %r6;
@@ -218,12 +195,10 @@ TRY:
 """, lambda: T + 1, x=np.zeros(2, np.uint32))
 
 case("one lane waits for another lane's flag", """
-    setp.eq.u32 %p1, %r1, 31;
-    @%p1 bra GIVE;
+    setp.eq.u32 %p1, %r1, 31; @%p1 bra GIVE;
 WAIT:
     ld.volatile.global.u32 %r5, [%rd2];
-    setp.eq.u32 %p2, %r5, 0;
-    @%p2 bra WAIT;
+    setp.eq.u32 %p2, %r5, 0; @%p2 bra WAIT;
     bra JOIN;
 GIVE:
     st.volatile.global.u32 [%rd2], 5;
@@ -233,14 +208,12 @@ JOIN:
 """, lambda: np.where(T == 31, 6, 5), x=np.zeros(1, np.uint32))
 
 case("a warp waits for a later warp", """
-    shr.u32 %r5, %r1, 5;
-    setp.eq.u32 %p1, %r5, 1;
+    shr.u32 %r5, %r1, 5; setp.eq.u32 %p1, %r5, 1;
     @%p1 st.volatile.global.u32 [%rd2], 5;
     @%p1 exit;
 WAIT:
     ld.volatile.global.u32 %r5, [%rd2];
-    setp.eq.u32 %p2, %r5, 0;
-    @%p2 bra WAIT;
+    setp.eq.u32 %p2, %r5, 0; @%p2 bra WAIT;
     st.global.u32 [%rd3], %r5;
 """, lambda: np.r_[np.full(32, 5), np.zeros(32)], threads=64, x=np.zeros(1, np.uint32))
 
@@ -250,7 +223,6 @@ case("a block waits for a later block", """
     @%p1 exit;
 WAIT:
     ld.volatile.global.u32 %r5, [%rd2];
-    setp.eq.u32 %p2, %r5, 0;
-    @%p2 bra WAIT;
+    setp.eq.u32 %p2, %r5, 0; @%p2 bra WAIT;
     st.global.u32 [%rd3], %r5;
 """, lambda: np.r_[np.full(64, 5), np.zeros(32)], blocks=3, x=np.zeros(1, np.uint32))
