@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from emulate_programs import DEVICES
 from small_warpgroups import COMMIT, MULTIPLY, WAIT, program
 
 import ptxlab as pl
@@ -21,8 +20,7 @@ HEAD = """
     .shared .align 1024 .b8 tile[2048];
     .shared .align 8 .b64 bar;
     ld.param.u64 %rd1, [x];
-    mov.b64 %rd2, map;
-    cvta.param.u64 %rd2, %rd2;
+    mov.b64 %rd2, map; cvta.param.u64 %rd2, %rd2;
     ld.param.s32 %r2, [column];
     mov.u32 %r3, 0; mov.b16 %h, 3; mov.u32 %r1, %cluster_ctarank;
     setp.ne.u32 %p1, %r1, 0;
@@ -70,7 +68,6 @@ CASES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("name", CASES)
 def test_bytes(device: str, name: str) -> None:
     size, line, after, expected, arrived = CASES[name]
@@ -90,7 +87,6 @@ def test_bytes(device: str, name: str) -> None:
     assert roof(run, arch="sm_90a").asked == sum(n for what, n in expected.items() if "global" in what)
 
 
-@pytest.mark.parametrize("device", DEVICES)
 def test_a_trace_has_the_copies(device: str) -> None:
     """By whom and when each was issued and performed: a load when its wait asks for it, a store when its group is."""
     _, line, after, *_ = CASES["a tile there and back"]
@@ -110,7 +106,6 @@ def test_a_trace_has_the_copies(device: str) -> None:
     assert load.barrier == 0x400 + 2048
 
 
-@pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("sparse", [False, True])
 def test_products(device: str, sparse: bool) -> None:
     """Each of the four warps reads its 16 rows of A, 32 bytes each, and its quarter of the 8 columns of B: 32 bytes
@@ -138,8 +133,7 @@ ROLES = """
     mov.u32 %r1, %tid.x;
     setp.lt.u32 %p1, %r1, 128; @%p1 bra FIRST;
     setp.ge.u32 %p2, %r1, 140; @%p2 exit;
-    mov.f32 %f, 0f40000000;
-    sin.approx.f32 %f, %f;
+    mov.f32 %f, 0f40000000; sin.approx.f32 %f, %f;
     bar.warp.sync 0xfff;
     ret;
 FIRST:
@@ -149,7 +143,6 @@ FIRST:
 """
 
 
-@pytest.mark.parametrize("device", DEVICES)
 def test_issue_slots_of_each_warpgroup(device: str) -> None:
     """Two blocks of six warps; warp 4 diverges, and each of its instructions takes a slot once."""
     run = pl.launch(ROLES, 2, 192, np.zeros(1, np.uint32), device=device, counters=True)

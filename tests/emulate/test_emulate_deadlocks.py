@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from emulate_programs import ENGINES, kernel, run
-
-from ptxlab.errors import DeviceFault
+from emulate_programs import fault_of, kernel, run
 
 BEFORE = ".shared .align 8 .b64 full[2];"
 START = """
@@ -43,27 +41,24 @@ def line_of(module: str, word: str) -> int:
     return next(n for n, line in enumerate(module.splitlines(), 1) if word in line)
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("name", LOOPS)
 def test_nobody_can_arrive(name: str, engine: str) -> None:
     arrives = "@%p1 mbarrier.arrive.expect_tx.shared.b64 %rd9, [%r10+8], 512;\n"
     module = text(START + arrives + LOOPS[name])
-    with pytest.raises(DeviceFault) as caught:
-        run(engine, module, threads=64, blocks=3, budget=None)
+    caught = fault_of(engine, module, threads=64, blocks=3, budget=None)
     line = line_of(module, "_wait.parity")
     opcode = module.splitlines()[line - 1].split()[0]
     waits = (
         "waits for the phase of parity 0 of the mbarrier at 'full', byte 8, which has not ended: 2 of 3 arrivals and "
         f"512 bytes missing, no thread can arrive ({opcode}, line {line})"
     )
-    assert caught.value.kind == "deadlock"
-    assert caught.value.message == (
+    assert caught.kind == "deadlock"
+    assert caught.message == (
         f"no thread of the block can go on\n    warp 0, lanes 0-31: {waits}\n    warp 1, lanes 0-31: {waits}"
     )
-    assert (caught.value.line, caught.value.thread) == (line, (0, 0, 0))
+    assert (caught.line, caught.thread) == (line, (0, 0, 0))
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_some_wait_at_a_barrier_and_some_have_ended(engine: str) -> None:
     module = text(
         START
@@ -74,20 +69,18 @@ def test_some_wait_at_a_barrier_and_some_have_ended(engine: str) -> None:
         + LOOPS["test_wait"]
         + "\n    exit;\nBARRIER:\n    bar.sync 1;"
     )
-    with pytest.raises(DeviceFault) as caught:
-        run(engine, module, threads=96, budget=None)
+    caught = fault_of(engine, module, threads=96, budget=None)
     waits = (
         "waits for the phase of parity 0 of the mbarrier at 'full', byte 8, which has not ended: 3 of 3 arrivals "
         f"missing, no thread can arrive (mbarrier.test_wait.parity.shared.b64, line {line_of(module, 'test_wait')})"
     )
     barrier = f"waits for barrier 1 (bar.sync, line {line_of(module, 'bar.sync 1')})"
-    assert caught.value.message.splitlines() == [
+    assert caught.message.splitlines() == [
         "no thread of the block can go on", f"    warp 0, lanes 0-31: {barrier}",
         f"    warp 1, lanes 8-31: {waits}", f"    warp 1, lanes 0-7: {barrier}", "    ended: warp 2",
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_a_full_barrier_is_no_deadlock(engine: str) -> None:
     """The last warp has arrived at a barrier that counts two, and none of them has run on yet: a third one waits for an
     mbarrier at which the first arrives behind it."""
@@ -104,7 +97,6 @@ CONSUME:
     assert (out[64:] == 7).all()
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_a_block_that_polls_another_blocks_flag_is_no_deadlock(engine: str) -> None:
     body = f"""{START}
     setp.ne.u32 %p3, %r2, 0; @%p3 bra SECOND;
@@ -128,7 +120,6 @@ BUSY:
     assert (out == 7).all()
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_lanes_that_came_to_one_barrier_at_different_times_are_one_line(engine: str) -> None:
     """Lane 1 of warp 2 goes through the loop once more than the others of its warp."""
     body = """
@@ -144,6 +135,5 @@ L4:
     add.u32 %r15, %r15, 1; setp.le.u32 %p4, %r15, %r21; setp.lt.and.u32 %p4, %r15, 3, %p4;
     @%p4 bra L1;
     bar.sync 0;"""
-    with pytest.raises(DeviceFault) as fault:
-        run(engine, kernel(body), threads=96)
-    assert "warp 2, lanes 1-31: waits for barrier 1 (bar.sync, line" in str(fault.value)
+    fault = fault_of(engine, kernel(body), threads=96)
+    assert "warp 2, lanes 1-31: waits for barrier 1 (bar.sync, line" in str(fault)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from emulate_programs import ENGINES, kernel, run
+from emulate_programs import ENGINES, fault_of, kernel, run
 from random_faults import differences
 from slow_cases import slow
 
@@ -24,9 +24,7 @@ OUT, X = 0x200_0000_0000, 0x200_0000_1200
 
 def fault(engine: str, body: str, before: str = "", **options: object) -> tuple[DeviceFault, str]:
     """The fault of a program, and its message with the line number taken out."""
-    with pytest.raises(DeviceFault) as caught:
-        run(engine, kernel(body, before), **options)  # type: ignore[arg-type]
-    error = caught.value
+    error = fault_of(engine, kernel(body, before), **options)
     return error, str(error).replace(f"line {error.line}:", "line N:")
 
 
@@ -92,7 +90,6 @@ MEMCHECK = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("name", MEMCHECK)
 def test_memcheck(name: str, engine: str) -> None:
     body, thread, address, message = MEMCHECK[name]
@@ -104,7 +101,6 @@ def test_memcheck(name: str, engine: str) -> None:
     assert (error.kind, error.thread, error.address) == ("memcheck", thread, address)
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_host_memory_is_out_of_reach(engine: str) -> None:
     secret = np.arange(16)
     address = secret.ctypes.data
@@ -113,7 +109,6 @@ def test_host_memory_is_out_of_reach(engine: str) -> None:
     assert error.kind == "memcheck"
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_freed_memory(engine: str) -> None:
     memory = Memory()
     out, x = memory.allocate(128, "out"), memory.allocate(64, "x")
@@ -134,7 +129,6 @@ def test_freed_memory(engine: str) -> None:
     )
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_fault_names_block_and_thread_in_three_dimensions(engine: str) -> None:
     body = """
     mov.u32 %r5, %tid.y;
@@ -144,7 +138,6 @@ def test_fault_names_block_and_thread_in_three_dimensions(engine: str) -> None:
     assert (error.block, error.thread) == ((1, 0, 0), (0, 2, 0))
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_memory_is_as_the_kernel_left_it_after_a_fault(engine: str) -> None:
     memory = Memory()
     data = np.zeros(32, np.uint32)
@@ -159,7 +152,6 @@ def test_memory_is_as_the_kernel_left_it_after_a_fault(engine: str) -> None:
         assert memory.live() == [out]
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_trap(engine: str) -> None:
     _, text = fault(engine, "setp.eq.u32 %p1, %r1, 5;\n    @%p1 trap;")
     assert text == (
@@ -167,7 +159,6 @@ def test_trap(engine: str) -> None:
     )
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_budget(engine: str) -> None:
     start = time.perf_counter()
     error, _ = fault(engine, "FOREVER:\n    bra FOREVER;", budget=20_000)
@@ -179,14 +170,12 @@ def test_budget(engine: str) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("engine", ENGINES)
 def test_a_lock_that_is_never_given_back(engine: str) -> None:
     body = "TRY:\n    atom.global.cas.b32 %r5, [%rd2], 0, 1;\n    setp.ne.u32 %p1, %r5, 0;\n    @%p1 bra TRY;"
     error, _ = fault(engine, body, x=np.ones(1, np.uint32), budget=30_000)
     assert error.kind == "budget"
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_deadlock_between_barriers(engine: str) -> None:
     body = """
     shr.u32 %r5, %r1, 5; setp.eq.u32 %p1, %r5, 1; @%p1 bra OTHER;
@@ -206,7 +195,6 @@ OTHER:
     assert (error.line, error.thread) == (one, (0, 0, 0))
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_deadlock_within_a_warp(engine: str) -> None:
     body = """
     setp.lt.u32 %p1, %r1, 4; @%p1 bra OTHER;
@@ -228,7 +216,6 @@ OTHER:
     assert sorted(found[:3]) == sorted(expected)
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize(
     ("body", "message"),
     [
@@ -242,7 +229,6 @@ def test_wrong_numbers(body: str, message: str, engine: str) -> None:
     assert (error.kind, error.message) == ("trap", message)
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_control_c_ends_an_endless_loop(engine: str) -> None:
     before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background starts without one
     timer = threading.Timer(0.3, _thread.interrupt_main)
@@ -257,7 +243,6 @@ def test_control_c_ends_an_endless_loop(engine: str) -> None:
         assert caught.value.kind == "interrupt"
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_unknown_form_is_refused_at_load(engine: str) -> None:
     out = np.zeros(32, np.uint32)
     with pytest.raises(UnsupportedInstruction) as caught:
@@ -291,7 +276,6 @@ def test_operands_that_do_not_fit_are_refused_at_load(body: str, message: str) -
     assert body in str(caught.value)
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_local_memory_has_a_limit(engine: str) -> None:
     run(engine, kernel(".local .b8 mine[524288];"))
     with pytest.raises(LaunchError) as caught:  # one variable alone is refused by its declaration
@@ -299,7 +283,6 @@ def test_local_memory_has_a_limit(engine: str) -> None:
     assert str(caught.value) == ("local memory: k wants 600,000 bytes of it a thread, a GPU has at most 524,288")
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_memory_that_this_machine_does_not_have(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
     from ptxlab.emulate.runtime import report
 
@@ -312,7 +295,6 @@ def test_memory_that_this_machine_does_not_have(engine: str, monkeypatch: pytest
     assert str(caught.value) == "memory: the launch wants more than this machine has: no room"
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_grids_of_billions_of_blocks(engine: str) -> None:
     """What such a grid cannot do is refused before anything is laid out for each of its blocks."""
     module = parse(kernel(""))
@@ -337,7 +319,6 @@ def test_grids_of_billions_of_blocks(engine: str) -> None:
     )
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_a_long_block_stops_before_the_next_begins(engine: str) -> None:
     """Blocks that cannot wait for others run one after the other, however long they take."""
     body = """

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from emulate_programs import ENGINES, kernel, run
+from emulate_programs import fault_of, kernel, run
 
 from ptxlab.errors import DeviceFault
 from ptxlab.isa import mbarrier
@@ -37,12 +37,10 @@ def out(engine: str, body: str, **options: Any) -> np.ndarray:
 
 def fault(engine: str, body: str) -> tuple[DeviceFault, str]:
     """The fault of a program, and its message without place and line."""
-    with pytest.raises(DeviceFault) as caught:
-        run(engine, program(body))
-    return caught.value, caught.value.message
+    caught = fault_of(engine, program(body))
+    return caught, caught.message
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("address", ["gate", "%rd10"])
 def test_arrivals_count_down_and_the_phase_ends(engine: str, address: str) -> None:
     space = ".shared" if address == "gate" else ""
@@ -50,14 +48,11 @@ def test_arrivals_count_down_and_the_phase_ends(engine: str, address: str) -> No
     mbarrier.arrive{space}.b64 %rd5, [{address}];
     mbarrier.pending_count.b64 %r8, %rd5;
     mbarrier.test_wait{space}.b64 %p2, [{address}], %rd5;
-    selp.u32 %r9, 100, 0, %p2;
-    add.u32 %r8, %r8, %r9;
-    st.global.u32 [%rd3], %r8;
+    selp.u32 %r9, 100, 0, %p2; add.u32 %r8, %r8, %r9; st.global.u32 [%rd3], %r8;
 """
     assert (out(engine, body) == 100 + 32 - np.arange(32)).all()
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_a_producer_and_consumers_take_turns(engine: str) -> None:
     """Warp 0 fills a cell, the others wait for it by parity and answer; eight rounds, two mbarriers."""
     body = """
@@ -71,8 +66,7 @@ def test_a_producer_and_consumers_take_turns(engine: str) -> None:
 ROUND:
     and.b32 %r6, %r5, 1;
     @!%p3 bra READ;
-    mad.lo.u32 %r11, %r5, %r5, 1;
-    st.shared.u32 [tile], %r11;
+    mad.lo.u32 %r11, %r5, %r5, 1; st.shared.u32 [tile], %r11;
     mbarrier.arrive.release.cta.shared::cta.b64 _, [gate];
 EMPTY:
     mbarrier.try_wait.parity.shared.b64 %p2, [gate+8], %r6;
@@ -81,8 +75,7 @@ EMPTY:
 READ:
     mbarrier.try_wait.parity.acquire.cta.shared::cta.b64 %p2, [gate], %r6;
     @!%p2 bra READ;
-    ld.shared.u32 %r11, [tile];
-    add.u32 %r9, %r9, %r11;
+    ld.shared.u32 %r11, [tile]; add.u32 %r9, %r9, %r11;
     mbarrier.arrive.shared.b64 %rd5, [gate+8];
 NEXT:
     add.u32 %r5, %r5, 1; setp.lt.u32 %p4, %r5, 8; @%p4 bra ROUND;
@@ -92,7 +85,6 @@ NEXT:
     assert (out(engine, body, threads=128) == np.where(np.arange(128) < 32, 0, total)).all()
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_bytes_hold_a_phase_open(engine: str) -> None:
     """One arrival that announces 64 bytes; the phase ends when they have been reported."""
     body = f"""{init(1)}
@@ -115,7 +107,6 @@ END:
     assert (out(engine, body) == np.where(np.arange(32) == 0, 4, 0)).all()
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_who_drops_out_is_not_expected_again(engine: str) -> None:
     """Half of the lanes leave in the first phase; the second ends with the arrivals of the others."""
     body = f"""{init(32)}
@@ -140,7 +131,6 @@ def test_who_drops_out_is_not_expected_again(engine: str) -> None:
     assert (out(engine, body.replace(".noComplete", "")) == 3).all()
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize(("noinc", "count"), [(".noinc", 32), ("", 33)])
 def test_copies_arrive(engine: str, noinc: str, count: int) -> None:
     """With .noinc each lane's arrival is one of those expected; without, it changes nothing in the end."""
@@ -150,8 +140,7 @@ def test_copies_arrive(engine: str, noinc: str, count: int) -> None:
     cp.async.ca.shared.global [%r9], [%rd2], 4;
     cp.async.mbarrier.arrive{noinc}.shared.b64 [gate];
     mbarrier.test_wait.parity.shared.b64 %p2, [gate], 0;
-    selp.u32 %r10, 1, 0, %p2;
-    st.global.u32 [%rd3], %r10;
+    selp.u32 %r10, 1, 0, %p2; st.global.u32 [%rd3], %r10;
 """
     assert (out(engine, body) == bool(noinc)).all()
 
@@ -168,7 +157,6 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("name", WRONG)
 def test_misuse(engine: str, name: str) -> None:
     body, lane, which = WRONG[name]
@@ -178,7 +166,6 @@ def test_misuse(engine: str, name: str) -> None:
     assert message == f"{opcode}: {which.words}"
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_an_address_that_is_not_shared(engine: str) -> None:
     error, message = fault(engine, init(8) + "    mbarrier.arrive.b64 %rd5, [%rd1];")
     assert error.kind == "memcheck"
@@ -187,7 +174,6 @@ def test_an_address_that_is_not_shared(engine: str) -> None:
     assert message == "atomic of 8 bytes at 0x404: misaligned, the address must be a multiple of 8"
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_every_way_to_arrive_and_to_ask(engine: str) -> None:
     """One thread goes through eight phases of a gate for two, each ended in another way; after each it asks, in another
     way, whether the phase before has ended."""
@@ -213,7 +199,6 @@ def test_every_way_to_arrive_and_to_ask(engine: str) -> None:
     assert bin(got[0]) == bin((1 << len(ways)) - 1)
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("drop", [
     "mbarrier.arrive_drop.expect_tx.shared.b64 %rd5, [gate], 8; mbarrier.complete_tx.shared.b64 [gate], 8;",
     "mbarrier.arrive_drop.expect_tx.release.cta.shared.b64 %rd5, [gate], 8; mbarrier.complete_tx.shared.b64 [gate], 8;",
@@ -230,19 +215,16 @@ def test_every_way_to_drop_out(engine: str, drop: str) -> None:
     selp.u32 %r9, 1, 0, %p2;
     mbarrier.arrive.shared.b64 %rd6, [gate];
     mbarrier.test_wait.shared.b64 %p2, [gate], %rd6;
-    selp.u32 %r8, 2, 0, %p2;
-    or.b32 %r9, %r9, %r8;
+    selp.u32 %r8, 2, 0, %p2; or.b32 %r9, %r9, %r8;
     mbarrier.arrive.shared.b64 %rd7, [gate];
     mbarrier.test_wait.shared.b64 %p2, [gate], %rd6;
-    selp.u32 %r8, 4, 0, %p2;
-    or.b32 %r9, %r9, %r8;
+    selp.u32 %r8, 4, 0, %p2; or.b32 %r9, %r9, %r8;
 END:
     st.global.u32 [%rd3], %r9;
 """
     assert out(engine, body)[0] == 0b101
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize(("instruction", "did"), [
     ("expect_tx.relaxed.cta.shared::cta.b64 [gate], 4", "counts bytes at the mbarrier"),
     ("arrive.shared::cta.b64 _, [gate]", "arrives at the mbarrier"),
@@ -292,7 +274,6 @@ BUSY:
     assert report.lines[wait][0] < 40
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("threads", [32, 64])
 def test_a_lane_may_wait_for_others_of_its_warp(engine: str, threads: int) -> None:
     """They stand where all would reconverge, and go on when it has waited for long."""
@@ -308,7 +289,6 @@ SECOND:
     assert (out(engine, body, threads=threads) == 7).all()
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_a_lane_that_waits_in_each_round_does_not_split_its_warp(engine: str) -> None:
     """The lane that fills a buffer again and again, as long as it is taken: the others stand behind its loop."""
     body = f"""{init(1)}
@@ -341,7 +321,6 @@ WAIT2:
     assert out(engine, body, threads=64).tolist() == [0xFFFFFFFF] * 32 + [100] * 32
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_what_is_done_to_an_mbarrier_is_no_traffic(engine: str) -> None:
     body = init(32) + "mbarrier.arrive.shared.b64 %rd5, [gate];\n    st.shared.u32 [tile], %r1;"
     _, report = run(engine, program(body), threads=32, counters=True)

@@ -21,8 +21,7 @@ TO_FLOAT = f"""{READ}    cvt.u16.u32 %h1, %r5;
     cvt.f32.f16 %f1, %h1;
     st.global.f32 [%rd3], %f1;"""
 TO_HALF = f"""{READ}    mov.b32 %f1, %r5;
-    cvt.rn.f16.f32 %h1, %f1;
-    cvt.u32.u16 %r5, %h1;
+    cvt.rn.f16.f32 %h1, %f1; cvt.u32.u16 %r5, %h1;
     st.global.u32 [%rd3], %r5;"""
 
 

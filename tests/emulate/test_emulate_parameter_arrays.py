@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from emulate_programs import ENGINES
 
 import ptxlab as pl
 from ptxlab.errors import DeviceFault
@@ -41,7 +40,6 @@ def run(body: str, engine: str, threads: int = 32) -> np.ndarray:
     return out
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_every_way_to_read_a_parameter(engine: str) -> None:
     every = np.arange(32) * 3 + 1
     assert (run("ld.param.u32 %r3, [table+8];", engine) == 7).all()
@@ -50,7 +48,6 @@ def test_every_way_to_read_a_parameter(engine: str) -> None:
     assert (run(GENERIC, engine) == every).all()
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("body", [OWN, GENERIC])
 def test_past_the_parameters(engine: str, body: str) -> None:
     with pytest.raises(DeviceFault, match="memcheck: load of 4 bytes") as caught:
@@ -59,7 +56,6 @@ def test_past_the_parameters(engine: str, body: str) -> None:
     assert "the kernel's parameters take 136 bytes" in str(caught.value)
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_a_kernel_cannot_write_its_parameters(engine: str) -> None:
     with pytest.raises(DeviceFault, match="store of 4 bytes at 0x10: the kernel's parameters are read-only") as caught:
         run("mov.u64 %rd3, 16;\n    st.param.u32 [%rd3], %r1;", engine)

@@ -42,7 +42,6 @@ FORMS = [
 
 
 @pytest.mark.sweep(10)
-@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("opcode", FORMS)
 def test_small_integers_are_exact(engine: str, opcode: str) -> None:
     rng, (_, p) = np.random.default_rng(0), program(opcode)
@@ -102,7 +101,6 @@ def test_code_for_an_older_cpu_agrees(opcode: str, name: str, monkeypatch: pytes
         assert (step == jit).all(), kind
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("type_", ["f16", "bf16", "tf32"])
 def test_f32_sums_are_fused_multiply_adds_in_order(engine: str, type_: str) -> None:
     """Products of such factors are exact in f64, and one rounding of the f64 sum is what fma does but for rare ties."""
@@ -118,7 +116,6 @@ def test_f32_sums_are_fused_multiply_adds_in_order(engine: str, type_: str) -> N
     assert (d == total[p.d.row, p.d.column]).all()
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_tf32_ignores_the_low_bits(engine: str) -> None:
     opcode = f"{_MMA}.m16n8k4.row.col.f32.tf32.tf32.f32"
     _, p = program(opcode)
@@ -128,7 +125,6 @@ def test_tf32_ignores_the_low_bits(engine: str) -> None:
     assert (d == 12.0).all()
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize(("saturates", "expected"), [(False, -(2**31)), (True, 2**31 - 1)])
 def test_integer_sums_wrap_or_saturate(engine: str, saturates: bool, expected: int) -> None:
     opcode = f"{_MMA}.m16n8k16.row.col{'.satfinite' if saturates else ''}.s32.s8.s8.s32"
@@ -140,7 +136,6 @@ def test_integer_sums_wrap_or_saturate(engine: str, saturates: bool, expected: i
     assert (d == expected).all()
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_f16_sums_are_rounded_once(engine: str) -> None:
     """2048 + 1 + 1: f16 would lose each 1."""
     opcode = f"{_MMA}.m16n8k8.row.col.f16.f16.f16.f16"
@@ -155,18 +150,15 @@ def test_f16_sums_are_rounded_once(engine: str) -> None:
 MINE = f"{_MMA}.m16n8k8.row.col.f32.f16.f16.f32"
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_numbers_sinks_and_uniform_registers_as_operands(engine: str) -> None:
     body = f"""
     mov.b32 %r10, 0x3C003C00; mov.f32 %f1, 0f3F000000;
     {MINE} {{%f2, _, %f3, _}}, {{%r10, 0x3C003C00}}, {{0x40004000}}, {{0f3F800000, 0f3F800000, 0f40000000, %f1}};
-    add.f32 %f4, %f2, %f3;
-    st.global.f32 [%rd3], %f4;
+    add.f32 %f4, %f2, %f3; st.global.f32 [%rd3], %f4;
 """
     assert (run(engine, kernel(body))[0].view(np.float32) == 17 + 18).all()
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize(("limit", "expected"), [(0, 100), (32, 108)])
 def test_guard_that_is_the_same_everywhere(engine: str, limit: int, expected: float) -> None:
     body = f"""
@@ -178,7 +170,6 @@ def test_guard_that_is_the_same_everywhere(engine: str, limit: int, expected: fl
     assert (run(engine, kernel(body))[0].view(np.float32) == expected).all()
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_split_warp_comes_together_first(engine: str) -> None:
     """Half of the lanes take another way, and a value that is the same in all lanes before differs after."""
     body = f"""
@@ -190,14 +181,11 @@ OTHER:
     mov.u32 %r6, 9;
 JOIN:
     {MINE} {{%f1, %f2, %f3, %f4}}, {{%r10, %r10}}, {{%r10}}, {{%f1, %f1, %f1, %f1}};
-    cvt.rzi.u32.f32 %r7, %f1;
-    add.u32 %r7, %r7, %r6;
-    st.global.u32 [%rd3], %r7;
+    cvt.rzi.u32.f32 %r7, %f1; add.u32 %r7, %r7, %r6; st.global.u32 [%rd3], %r7;
 """
     assert (run(engine, kernel(body))[0] == 8 + np.where(np.arange(32) < 16, 9, 7)).all()
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_lanes_wait_in_a_loop_with_their_own_trip_counts(engine: str) -> None:
     body = f"""
     mov.b32 %r10, 0x3C003C00; mov.f32 %f1, 0f00000000; mov.u32 %r5, 0;
@@ -208,9 +196,7 @@ LOOP:
 DONE:
     add.u32 %r5, %r5, 1;
     {MINE} {{%f1, %f2, %f3, %f4}}, {{%r10, %r10}}, {{%r10}}, {{%f1, %f1, %f1, %f1}};
-    cvt.rzi.u32.f32 %r7, %f4;
-    add.u32 %r7, %r7, %r5;
-    st.global.u32 [%rd3], %r7;
+    cvt.rzi.u32.f32 %r7, %f4; add.u32 %r7, %r7, %r5; st.global.u32 [%rd3], %r7;
 """
     assert (run(engine, kernel(body))[0] == 8 + np.arange(32) + 1).all()
 

@@ -15,8 +15,6 @@ from ptxlab.isa.actions import Action
 from ptxlab.isa.multimem import one_device
 from ptxlab.text.validate import validate
 
-devices = pytest.mark.parametrize("device", DEVICES)
-
 HEAD = ".version {version}\n.target sm_90\n.address_size 64\n"
 KERNEL = """{before}
 .visible .entry k(.param .u64 out{parameter}){directive}
@@ -51,14 +49,12 @@ CASES = {
     .global .u64 at = g;
     { .const .u32 g = 7; ld.const.u32 %r1, [g]; }
     ld.global.u32 %r2, [g+4];
-    ld.global.u64 %rd2, [at];
-    ld.global.u32 %r3, [%rd2];
+    ld.global.u64 %rd2, [at]; ld.global.u32 %r3, [%rd2];
     st.global.v2.u32 [%rd1], {%r1, %r2};
     st.global.u32 [%rd1+8], %r3;""", "", [7, 6, 5]),
     "sums of a register": (".global .u32 g = 1;", """mov.u32 %r1, 40;
     st.global.u32 [%rd1], %r1 + 2;
-    sub.u32 %r2, %r1+1, %r1 + -1;
-    st.global.u32 [%rd1+4], %r2;
+    sub.u32 %r2, %r1+1, %r1 + -1; st.global.u32 [%rd1+4], %r2;
     mov.b64 {%r3, %r4}, %rd1+8;
     mov.b64 {%r5, %r6}, %rd1;
     sub.u32 %r3, %r3, %r5;
@@ -99,7 +95,6 @@ CASES = {
 }  # fmt: skip
 
 
-@devices
 @pytest.mark.parametrize("name", CASES)
 def test_seldom_written(device: str, name: str) -> None:
     before, body, after, expected = CASES[name]
@@ -175,7 +170,6 @@ def test_what_is_no_structure(value: object, message: str) -> None:
     assert str(caught.value) == message.format(__name__)
 
 
-@devices
 def test_more_shared_memory_than_the_assembler_takes(device: str) -> None:
     body = ".shared .align 16 .b8 tile[65536];\n    st.shared.u32 [tile+65532], 8;\n"
     body += "    ld.shared.u32 %r1, [tile+65532];\n    st.global.u32 [%rd1], %r1;"
@@ -231,7 +225,6 @@ FREE = "st.param.b64 [n], %rd3; call.uni free, (n);"
 
 
 @pytest.mark.sweep(3)
-@devices
 @pytest.mark.parametrize(
     ("then", "what", "offset"),
     [
@@ -260,7 +253,6 @@ def test_use_after_free(device: str, then: str, what: str, offset: int) -> None:
     assert caught.value.thread == (32, 0, 0)
 
 
-@devices
 def test_every_multimem_is_an_ordinary_access(device: str) -> None:
     """Each form beside the ordinary one, on memory of the same contents."""
     entries = [entry for entry in all_ops() if entry.name == "multimem"]

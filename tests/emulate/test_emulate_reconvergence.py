@@ -13,11 +13,10 @@ from slow_cases import slow
 from ptxlab.emulate import lower
 from ptxlab.emulate.program.block_order import running_order
 from ptxlab.emulate.program.program import Program
-from ptxlab.emulate.program.reconvergence import POLLING, onward
+from ptxlab.emulate.program.reconvergence import onward
 from ptxlab.emulate.rules import lane_scheduling
 from ptxlab.emulate.step.lanes import mask_bits
 from ptxlab.emulate.step.machine import Step
-from ptxlab.isa.actions import Action
 from ptxlab.text import parse
 
 needs_both = pytest.mark.skipif(len(ENGINES) == 1, reason="needs llvmlite: there is one engine only")
@@ -126,31 +125,6 @@ def test_lanes_reconverge_at_the_post_dominator(seed: int, monkeypatch: pytest.M
 # -- the analysis ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("seed", range(30))
-def test_loops_go_back_from_their_last_block_by_a_branch_only(seed: int) -> None:
-    program = lower(parse(kernel_of(seed, 2)[0]))
-    for block in program.blocks:
-        last = program.codes[block.last - 1]
-        for way in onward(program.codes, block):
-            assert way > block.index or (last.action is Action.BRANCH and way == last.target and last.rounds > 0)
-
-
-@pytest.mark.parametrize(
-    ("successors", "order"),
-    [
-        ([[1, 2], [3], [3], []], [0, 2, 1, 3]),
-        ([[1], [1, 2], []], [0, 1, 2]),
-        ([[1], [2, 3], [1], [1, 4], []], [0, 1, 3, 2, ~1, 4]),
-        ([[1], [2], [3, 1], [2, 1, 4], []], [0, 1, 2, 3, ~1, 4]),
-        ([[1, 2], [2], [1, 3], []], [0, 1, 2, 3]),
-        ([[0]], [0]),
-    ],
-    ids=["if", "loop", "two ways back", "a loop in a loop", "two ways in", "for ever"],
-)
-def test_the_order_of_blocks(successors: list[list[int]], order: list[int]) -> None:
-    assert running_order(successors, 0) == order
-
-
 def test_loops_may_be_nested_deeper_than_python_recurs() -> None:
     deep = 1100
     successors = [[at + 1] for at in range(deep)] + [[at + 1, deep - 1 - (at - deep)] for at in range(deep, 2 * deep)]
@@ -234,7 +208,6 @@ MASKED = """
 join."""
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize(
     ("body", "before", "expected"),
     [
@@ -250,7 +223,6 @@ def test_who_is_there(engine: str, body: str, before: str, expected: list[int]) 
     assert found.tolist() == expected
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_ends_by_branch_are_counted_once(engine: str) -> None:
     """Lanes that branch to the end do not wait there, and the warp is counted with the last that come, if any do."""
     text = kernel("""
@@ -273,7 +245,6 @@ DONE:
     assert (ends["exit;"], ends["ret;"], ends["@%p1 exit;"]) == ((1, 4), (1, 4), (1, 24))
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("counters", [False, True])
 def test_lanes_that_meet_go_on_together_and_are_counted_so(engine: str, counters: bool) -> None:
     """Two ways to one vote: each is counted that comes to it, the warp once behind it; and it waits for no lane that
@@ -298,7 +269,6 @@ ON: activemask.b32 %r7;
     assert counts["add.u32 %r6, %r6, %r7;"] == (1, 16)
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_three_groups_and_a_lock(engine: str) -> None:
     """Lanes spin in two places for a lock that a lane far behind both holds: turns reach it."""
     spin = """
@@ -340,9 +310,6 @@ DONE:
     assert x.tolist() == [0, 31]
 
 
-# -- sides of a branch that the function for converged warps runs itself
-# --------------------------------------------------------------
-
 _IF = "setp.lt.u32 %p1, %r1, 5; mov.u32 %r5, 1; @%p1 bra L; {falls} L: {after}st.global.u32 [%rd3], %r5;"
 
 
@@ -356,8 +323,7 @@ _IF = "setp.lt.u32 %p1, %r1, 5; mov.u32 %r5, 1; @%p1 bra L; {falls} L: {after}st
         _IF.format(falls="bra N; N: add.u32 %r5, %r5, %r1; bra M;", after="add.u32 %r5, %r5, 7; M: "),
         _IF.format(falls="add.u32 %r5, %r5, %r1; bra N; N: add.u32 %r5, %r5, 2;", after=""),
         _IF.format(
-            falls="add.u32 %r5, %r5, %r1; bra N;",
-            after="add.u32 %r5, %r5, 7; bra M; N: mul.lo.u32 %r5, %r5, 3; M: ",
+            falls="add.u32 %r5, %r5, %r1; bra N;", after="add.u32 %r5, %r5, 7; bra M; N: mul.lo.u32 %r5, %r5, 3; M: "
         ),
         _IF.format(falls="".join(f"bra N{k}; N{k}:" + "add.u32 %r5, %r5, %r1;" * 9 for k in range(4)), after=""),
         # a register that is the same in all lanes where the warp is converged: not behind this
@@ -370,23 +336,3 @@ def test_short_sides_of_a_branch(body: str) -> None:
     (step, by_step), (jit, by_jit) = (run(engine, kernel(body), threads=40, counters=True) for engine in ENGINES)
     assert step.tolist() == jit.tolist()
     assert (by_step.lines, by_step.counters) == (by_jit.lines, by_jit.counters)
-
-
-@pytest.mark.parametrize(
-    ("line", "polls"),
-    [
-        ("atom.global.add.u32 %r6, [%rd1], 1; setp.lt.u32 %p1, %r6, 9;", True),
-        ("ld.volatile.global.u32 %r6, [%rd1]; setp.lt.u32 %p1, %r6, 9;", True),
-        ("atom.global.add.u32 %r6, [%rd1], 1;", False),
-        ("@%p2 atom.global.add.u32 %r6, [%rd1], 1;", False),
-        ("ld.volatile.global.u32 %r6, [%rd1];", False),
-        ("st.volatile.global.u32 [%rd1], %r1;", False),
-        ("red.global.add.u32 [%rd1], 1;", False),
-    ],
-)
-def test_a_loop_polls_that_uses_what_it_reads(line: str, polls: bool) -> None:
-    counted = "add.u32 %r7, %r7, 1; setp.lt.u32 %p1, %r7, 9;"
-    program = lower(parse(kernel(f"mov.u32 %r7, 0; setp.eq.u32 %p2, %r1, 0;\nAGAIN: {counted} {line} @%p1 bra AGAIN;")))
-    (back,) = (code for code in program.codes if code.rounds)
-    assert back.rounds == (POLLING if polls else 1)
-    assert any(code.polls for code in program.codes) == polls

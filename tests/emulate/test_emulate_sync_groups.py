@@ -9,9 +9,7 @@ from emulate_programs import ENGINES, kernel, run
 BODY = """    and.b32 %r6, %r1, 1;
     setp.eq.u32 %p1, %r6, 0;
     selp.b32 %r7, 0x55555555, 0xAAAAAAAA, %p1;   // even lanes name the even ones, odd lanes the odd ones
-    mov.u32 %r8, %r1;
-    setp.ge.u32 %p2, %r8, 100;
-    selp.u32 %r9, 1, 0, %p2;
+    mov.u32 %r8, %r1; setp.ge.u32 %p2, %r8, 100; selp.u32 %r9, 1, 0, %p2;
     setp.lt.u32 %p3, %r1, 8; or.pred %p3, %p1, %p3;
     or.b32 %r11, %r6, 30;
     mov.u32 %r12, 0;
@@ -36,7 +34,6 @@ WAITS = {
 """What waits, and what a lane has then."""
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("what", WAITS)
 def test_each_group_waits_for_its_own(what: str, engine: str) -> None:
     out, _ = run(engine, kernel(BODY.replace("WHAT", what)), out=np.zeros(32, np.uint32))
@@ -77,7 +74,6 @@ ANSWERS = {
 """What groups ask, all at once, and what each lane has then."""
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("what", ANSWERS)
 def test_groups_that_go_on_together_have_answers_of_their_own(what: str, engine: str) -> None:
     body = STAY.replace("WHAT", "setp.lt.u32 %p3, %r8, 100;\n    " + what).replace("activemask.b32 %r10;\n    ", "")

@@ -6,7 +6,7 @@ import re
 
 import numpy as np
 import pytest
-from emulate_programs import ALL_CHECKS, DEVICES
+from emulate_programs import ALL_CHECKS
 
 import ptxlab as pl
 from ptxlab.errors import PtxError
@@ -58,7 +58,6 @@ def field_value(map: int, field: str, ordinal: int) -> int:
 
 
 @pytest.mark.sweep(7)
-@pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("place", ["", "shared"])
 @pytest.mark.parametrize("field", FIELDS)
 def test_a_field_is_replaced(device: str, place: str, field: str) -> None:
@@ -123,7 +122,6 @@ LOOP:
 """
 
 
-@pytest.mark.parametrize("device", DEVICES)
 def test_a_kernel_makes_its_map(device: str) -> None:
     """As Triton's kernels do: from zeros, field by field, copied to global memory by the warp and acquired."""
     x = np.random.default_rng(1).standard_normal((40, 64)).astype(np.float32)
@@ -138,7 +136,6 @@ def test_a_kernel_makes_its_map(device: str) -> None:
     np.testing.assert_array_equal(out, expected)
 
 
-@pytest.mark.parametrize("device", DEVICES)
 def test_an_interleaved_map(device: str) -> None:
     text = MAKES.replace("[s], 0;\n    tensormap.replace.tile.swizzle", "[s], 1;\n    tensormap.replace.tile.swizzle")
     x = np.zeros((40, 64), np.float32)
@@ -182,9 +179,7 @@ COPIES = """
     .reg .pred %p<3>; .reg .b32 %r<4>; .reg .b64 %rd<3>;
     .shared .align 128 .b8 s[128];
     ld.param.u64 %rd1, [map];
-    mov.u32 %r1, %tid.x;
-    setp.lt.u32 %p1, %r1, 32;
-    selp.b64 %rd1, %rd1, 0, %p1;
+    mov.u32 %r1, %tid.x; setp.lt.u32 %p1, %r1, 32; selp.b64 %rd1, %rd1, 0, %p1;
     mov.u32 %r2, s; mad.lo.u32 %r2, %r1, 4, %r2; @%p1 st.shared.b32 [%r2], %r1;
     @%p1 tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu.sync.aligned [%rd1], [s], 128;
     ret;
@@ -192,7 +187,6 @@ COPIES = """
 """
 
 
-@pytest.mark.parametrize("device", DEVICES)
 def test_a_guard_before_the_copy_of_a_map(device: str) -> None:
     """Of two warps one copies, as Triton writes it; the other has no address to copy to."""
     out = np.zeros(32, np.uint32)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from emulate_programs import ENGINES, kernel, run
+from emulate_programs import ENGINES, fault_of, kernel, run
 
 from ptxlab.emulate.program.lane_types import LANES
 from ptxlab.errors import DeviceFault, PtxError
@@ -256,18 +256,16 @@ def test_cp_async_that_goes_wrong_in_a_later_round(to: int, source: int, lane: i
     )
     said = []
     for engine in ENGINES:
-        with pytest.raises(DeviceFault) as caught:
-            run(engine, text, x=np.arange(256 if source == 8 else 128, dtype=np.uint32))
-        said.append(str(caught.value))
+        caught = fault_of(engine, text, x=np.arange(256 if source == 8 else 128, dtype=np.uint32))
+        said.append(str(caught))
     assert f"thread ({lane}, 0, 0)" in said[0]
     assert said == said[:1] * len(ENGINES)
 
 
 def fault(engine: str, body: str, **options: Any) -> tuple[DeviceFault, str]:
     """The fault of a program, and its message without place and line."""
-    with pytest.raises(DeviceFault) as caught:
-        run(engine, kernel(body, SHARED), **options)
-    return caught.value, caught.value.message
+    caught = fault_of(engine, kernel(body, SHARED), **options)
+    return caught, caught.message
 
 
 MMA = "mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32"
@@ -288,7 +286,6 @@ INCOMPLETE = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("name", INCOMPLETE)
 def test_not_all_lanes(engine: str, name: str) -> None:
     body, threads, lane, words = INCOMPLETE[name]
@@ -297,7 +294,6 @@ def test_not_all_lanes(engine: str, name: str) -> None:
     assert message == f"{MMA} needs all 32 lanes of the warp; {words}"
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_two_halves_of_a_warp_at_two_products(engine: str) -> None:
     body = f"""
     mov.u32 %r5, 0; mov.f32 %f1, 0f00000000;
@@ -390,7 +386,6 @@ MEMCHECK = {
 }
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("name", MEMCHECK)
 def test_memcheck(engine: str, name: str) -> None:
     body, lane, address, words = MEMCHECK[name]
@@ -399,7 +394,6 @@ def test_memcheck(engine: str, name: str) -> None:
     assert message == words
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_wmma_needs_one_address(engine: str) -> None:
     body = f"    setp.eq.u32 %p1, %r1, 5;\n    @%p1 add.u64 %rd2, %rd2, 64;\n    {WLOAD}.global.f16 {EIGHT}, [%rd2];"
     error, message = fault(engine, body)
@@ -409,7 +403,6 @@ def test_wmma_needs_one_address(engine: str) -> None:
     )
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_too_few_registers(engine: str) -> None:
     body = f"    {MMA} {{%f1, %f2}}, {{%r5, %r5}}, {{%r5}}, {{%f1, %f1, %f1, %f1}};"
     with pytest.raises(PtxError) as caught:
@@ -417,7 +410,6 @@ def test_too_few_registers(engine: str) -> None:
     assert caught.value.message == f"{MMA} takes 4 registers in braces, found 2"
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_registers_too_wide(engine: str) -> None:
     body = f"    {MMA} {{%f1, %f2, %f3, %f4}}, {{%rd5, %rd5}}, {{%r5}}, {{%f1, %f1, %f1, %f1}};"
     with pytest.raises(PtxError) as caught:

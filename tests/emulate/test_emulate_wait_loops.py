@@ -4,9 +4,7 @@ deadlocks without it, and where something else does they go on."""
 from __future__ import annotations
 
 import pytest
-from emulate_programs import ALL_CHECKS, ENGINES, kernel, run
-
-from ptxlab.errors import DeviceFault
+from emulate_programs import ALL_CHECKS, fault_of, kernel, run
 
 TRY = "mbarrier.try_wait.parity.shared::cta.b64"
 TEST = "mbarrier.test_wait.parity.shared::cta.b64"
@@ -166,8 +164,7 @@ FUNCTIONS = f"""
     ld.param.b32 %a, [address];
     }}
     {TRY} %over, [%a], 0;
-    selp.b32 %a, 1, 0, %over;
-    st.param.b32 [ended], %a;
+    selp.b32 %a, 1, 0, %over; st.param.b32 [ended], %a;
     ret;
 }}
 .func wait_there(.param .b32 at)
@@ -188,23 +185,20 @@ def text(loop: str, count: int) -> str:
     return kernel(START.replace("COUNT", str(count)) + loop + DONE, before).replace("sm_80", "sm_90")
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("name", ENDLESS)
 def test_an_arrival_is_missing(name: str, engine: str) -> None:
     """The same with a seed and with checks."""
     module = text(ENDLESS[name], 65)
     for seed, checks in ((None, ("memcheck",)), (3, ("memcheck",)), (None, ALL_CHECKS)):
-        with pytest.raises(DeviceFault) as stopped:
-            run(engine, module, threads=64, blocks=2, budget=100_000, seed=seed, checks=checks)
-        first, *lines = stopped.value.message.splitlines()
-        assert (stopped.value.kind, first) == ("deadlock", "no thread of the block can go on")
+        stopped = fault_of(engine, module, threads=64, blocks=2, budget=100_000, seed=seed, checks=checks)
+        first, *lines = stopped.message.splitlines()
+        assert (stopped.kind, first) == ("deadlock", "no thread of the block can go on")
         for warp, line in enumerate(lines):
             assert line.startswith(f"    warp {warp}, lanes 0-31: waits for ")
             assert "of the mbarrier at 'full', byte 8, which has not ended: 1 of 65 arrivals missing" in line
         assert len(lines) == 2
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("name", ENDLESS)
 def test_all_arrive(name: str, engine: str) -> None:
     for seed in (None, 1, 2):
@@ -302,7 +296,6 @@ DONE:""",
 """Ways out of a wait that do not need its phase to end, and waits for which another thread of the warp has to come."""
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("name", OTHER_WAYS)
 def test_another_way_out(name: str, engine: str) -> None:
     module = text(OTHER_WAYS[name], 64)
@@ -328,10 +321,8 @@ WAIT:
     st.global.u32 [%rd3], %r20;"""
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize(
-    ("bytes_", "said"),
-    [(128, ""), (256, "128 bytes missing"), (64, "64 bytes more have come than were announced")],
+    ("bytes_", "said"), [(128, ""), (256, "128 bytes missing"), (64, "64 bytes more have come than were announced")]
 )
 def test_bytes_of_a_ring(bytes_: int, said: str, engine: str) -> None:
     before = BEFORE + " .shared .align 128 .b8 tile[256];"
@@ -341,7 +332,6 @@ def test_bytes_of_a_ring(bytes_: int, said: str, engine: str) -> None:
             out, _ = run(engine, module, threads=64, seed=seed)
             assert (out == 2).all()
             continue
-        with pytest.raises(DeviceFault) as stopped:
-            run(engine, module, threads=64, seed=seed, budget=100_000)
-        assert stopped.value.kind == "deadlock"
-        assert f"byte 8, which has not ended: {said}" in stopped.value.message
+        stopped = fault_of(engine, module, threads=64, seed=seed, budget=100_000)
+        assert stopped.kind == "deadlock"
+        assert f"byte 8, which has not ended: {said}" in stopped.message

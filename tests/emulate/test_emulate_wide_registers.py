@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from emulate_programs import ENGINES, launch, run
+from emulate_programs import launch, run
 
 from ptxlab.errors import PtxError
 
@@ -73,7 +73,6 @@ MOVES = {
 
 
 @pytest.mark.sweep(4)
-@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("name", MOVES)
 def test_moves(engine: str, name: str) -> None:
     body, expected = MOVES[name]
@@ -85,7 +84,6 @@ def test_moves(engine: str, name: str) -> None:
     assert out.tolist() == [list(expected(int(low), int(high), t)) for t, (low, high) in enumerate(x)]
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize(("vec", "type_"), [("v8", "b32"), ("v8", "f32"), ("v4", "b64"), ("v4", "f64")])
 def test_256_bits_at_once(engine: str, vec: str, type_: str) -> None:
     """Elements come back in the opposite order, but for the last, which is not kept."""
@@ -102,7 +100,6 @@ def test_256_bits_at_once(engine: str, vec: str, type_: str) -> None:
     assert (out == want).all()
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("space", ["global", "shared"])
 def test_lanes_exchange_in_order(engine: str, space: str) -> None:
     """The first lane finds what was there, every other one what the lane before it has left."""
@@ -113,7 +110,6 @@ def test_lanes_exchange_in_order(engine: str, space: str) -> None:
     assert out.tolist() == [[9, 0], *x[:-1].tolist()]
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_compare_and_swap_looks_at_all_128_bits(engine: str) -> None:
     """Lane t expects the number t in the upper half and leaves t + 1 there, but for lanes that expect another lower
     half."""
@@ -125,7 +121,6 @@ def test_compare_and_swap_looks_at_all_128_bits(engine: str) -> None:
     assert out.tolist() == [[0, min(t, 20)] for t in range(32)]
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_counting_in_128_bits(engine: str) -> None:
     """Blocks at work together lose no step of a counter whose halves hold the same number: neither warps that have
     converged nor diverged ones, whose code is another."""
@@ -148,7 +143,6 @@ AGAIN:
     assert sorted(out[:, 0].tolist()) == list(range(32 * blocks))
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_128_bits_are_aligned(engine: str) -> None:
     from ptxlab.errors import DeviceFault
 

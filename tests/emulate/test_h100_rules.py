@@ -9,7 +9,6 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-from emulate_programs import DEVICES
 
 import ptxlab as pl
 from ptxlab.errors import DeviceFault
@@ -31,8 +30,7 @@ INTO_CLUSTER = """
     setp.ne.u32 %p2, %r3, {sender};
     mad.lo.u32 %r5, %r0, 4, %r1;
     add.u32 %r6, %r0, 1000;
-    st.shared.u32 [%r5], %r0;
-    st.shared.u32 [%r5+512], %r6;
+    st.shared.u32 [%r5], %r0; st.shared.u32 [%r5+512], %r6;
     @!%p0 mbarrier.init.shared.b64 [bar], 1;
     fence.proxy.async;
     fence.mbarrier_init.release.cluster;
@@ -103,7 +101,6 @@ EACH = [(op, launch, verdict) for (op, verdict), launches in CLUSTERS.items() fo
 
 
 @pytest.mark.sweep(2)
-@pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize(("op", "launch", "verdict"), EACH)
 def test_what_goes_into_the_cluster(device: str, op: str, launch: str, verdict: str) -> None:
     launch, _, address = launch.rpartition(", ")
@@ -214,7 +211,6 @@ PLACES = [
 
 
 @pytest.mark.sweep(2)
-@pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize(("what", "at", "verdict"), PLACES)
 def test_tiles(device: str, what: str, at: str, verdict: str) -> None:
     numbers, _, more = at.partition(", ")

@@ -27,9 +27,7 @@ ELSE:
     mov.u32 %r6, 3;
 JOIN:
     activemask.b32 %r7;
-    popc.b32 %r7, %r7;
-    mad.lo.u32 %r6, %r7, 1000, %r6;
-    st.global.u32 [%rd3], %r6;
+    popc.b32 %r7, %r7; mad.lo.u32 %r6, %r7, 1000, %r6; st.global.u32 [%rd3], %r6;
 """, lambda: 32000 + np.where(T < 16, np.where(T % 2 == 1, 101, 102), 3))
 
 case("lanes reconverge after loops with different trip counts", """
@@ -41,9 +39,7 @@ LOOP:
     bra LOOP;
 DONE:
     activemask.b32 %r7;
-    popc.b32 %r7, %r7;
-    mad.lo.u32 %r6, %r7, 1000, %r6;
-    st.global.u32 [%rd3], %r6;
+    popc.b32 %r7, %r7; mad.lo.u32 %r6, %r7, 1000, %r6; st.global.u32 [%rd3], %r6;
 """, lambda: 32000 + T * (T - 1) // 2)
 
 case("early exit", """
@@ -51,18 +47,15 @@ case("early exit", """
     activemask.b32 %r6;
     st.global.u32 [%rd3], %r6;
     setp.gt.u32 %p1, %r1, 10; @%p1 ret;
-    mov.u32 %r6, 7;
-    st.global.u32 [%rd3], %r6;
+    mov.u32 %r6, 7; st.global.u32 [%rd3], %r6;
 """, lambda: np.where(T % 2, 0, np.where(T > 10, 0x55555555, 7)))
 
 case("guards", """
     setp.lt.u32 %p1, %r1, 5;
     mov.u32 %r5, 1;
     @%p1 mov.u32 %r5, 2; @!%p1 add.u32 %r5, %r5, %r1;
-    st.global.u32 [%rd3], 99;
-    @%p1 st.global.u32 [%rd3], %r5;
-    setp.eq.u32 %p2, %r1, 500;
-    @%p2 st.global.u32 [%rd3], 1234;
+    st.global.u32 [%rd3], 99; @%p1 st.global.u32 [%rd3], %r5;
+    setp.eq.u32 %p2, %r1, 500; @%p2 st.global.u32 [%rd3], 1234;
     @!%p1 st.global.u32 [%rd3], %r5;
 """, lambda: np.where(T < 5, 2, 1 + T))
 
@@ -97,13 +90,10 @@ FUNCTIONS = """
 .func (.param .b32 result) square(.param .b32 a)
 {
     .reg .b32 %r<4>; .reg .pred %p<2>;
-    ld.param.b32 %r1, [a];
-    setp.gt.u32 %p1, %r1, 20;
-    mul.lo.u32 %r2, %r1, %r1;
-    st.param.b32 [result], %r2;
+    ld.param.b32 %r1, [a]; setp.gt.u32 %p1, %r1, 20;
+    mul.lo.u32 %r2, %r1, %r1; st.param.b32 [result], %r2;
     @%p1 ret;
-    add.u32 %r2, %r2, 1;
-    st.param.b32 [result], %r2;
+    add.u32 %r2, %r2, 1; st.param.b32 [result], %r2;
     ret;
 }
 .func (.param .b32 result) twice(.param .b32 a)
@@ -116,8 +106,7 @@ FUNCTIONS = """
         call.uni (q), square, (p);
         ld.param.b32 %r2, [q];
     }
-    add.u32 %r2, %r2, %r2;
-    st.param.b32 [result], %r2;
+    add.u32 %r2, %r2, %r2; st.param.b32 [result], %r2;
     ret;
 }
 """

@@ -30,12 +30,10 @@ HEAD = """.version 8.0
     .reg .b32 %r<5>; .reg .pred %p<2>;
     ld.param.b32 %r1, [a]; ld.param.b32 %r2, [b];
     setp.gt.s32 %p1, %r1, %r2; @%p1 bra MORE;
-    mad.lo.s32 %r3, %r1, 17, %r2;
-    st.param.b32 [result], %r3;
+    mad.lo.s32 %r3, %r1, 17, %r2; st.param.b32 [result], %r3;
     ret;
 MORE:
-    xor.b32 %r3, %r1, %r2;
-    st.param.b32 [result], %r3;
+    xor.b32 %r3, %r1, %r2; st.param.b32 [result], %r3;
     ret;
 }
 
