@@ -70,8 +70,8 @@ class ReadOnly:
         writable = [allocation for allocation in live if allocation.writable]
         stored = writable
         if through is not None:
-            pointers = [_value(pointer, launch) for pointer in through]
-            stored = [a for a in writable if any(a.address <= pointer < a.end for pointer in pointers)]
+            held = [_value(pointer, launch) for pointer in through]
+            stored = [a for a in writable if any(a.address <= address < a.end for address in held)]
         self.taken = [allocation for allocation in writable if allocation not in stored]
         for k, allocation in enumerate(live):
             if allocation in self.taken:
