@@ -8,8 +8,6 @@ from emulate_programs import DEVICES, WAYS, said
 from emulate_programs import kernel as kernel_text
 from emulate_programs import run as run_text
 from planted import BUGS
-from random_shared import differences
-from slow_cases import slow
 
 import ptxlab as pl
 from ptxlab.emulate.program.local_objects import local_bounds
@@ -174,16 +172,6 @@ def test_an_array_runs_into_dynamic_memory(kept: bool, device: str) -> None:
     where = "shared memory, 12 bytes past the end of 'a' (100 bytes), 1024 before the dynamic part"
     assert [(f.kind, f.where) for f in found] == ([("array overrun", where)] if kept else [])
     assert kept or out.tolist() == [5]
-
-
-@pytest.mark.long
-@pytest.mark.skipif("cpu" not in DEVICES, reason="needs llvmlite: there is one engine only")
-@pytest.mark.parametrize(
-    ("first", "count"),
-    [(0, 2), pytest.param(2, 8, marks=pytest.mark.rest), *slow((first, 5) for first in range(10, 300, 5))],
-)
-def test_engines_find_the_same_in_shared_memory(first: int, count: int) -> None:
-    assert differences(first, count) == []
 
 
 @pytest.mark.parametrize("device", DEVICES)
