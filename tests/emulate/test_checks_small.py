@@ -5,16 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from emulate_programs import ALL_CHECKS, ENGINES
-from small_accesses import ACCESSES
-from small_barriers import BARRIERS
-from small_copies import COPIES
-from small_flags import FLAGS
 from small_kernels import Small
-from small_lanes import LANES
+from small_memory import MEMORY
+from small_synchronisation import SYNCHRONISING
 
 import ptxlab as pl
 
-KERNELS: dict[str, Small] = {**LANES, **BARRIERS, **FLAGS, **COPIES, **ACCESSES}
+KERNELS: dict[str, Small] = SYNCHRONISING | MEMORY
 
 
 def found(name: str, device: str) -> set[tuple[str, str]]:
