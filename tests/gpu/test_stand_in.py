@@ -640,19 +640,3 @@ def test_without_its_environment_it_is_no_gpu() -> None:
     code = "from cuda.bindings import driver; print(driver.cuInit(0)[0].name)"
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
     assert (done.stdout, done.stderr) == ("CUDA_ERROR_NO_DEVICE\n", "")
-
-
-@pytest.mark.parametrize(
-    ("change", "reason"),
-    [
-        (("_compiler", lambda: None), "the stand-in for libcuda.so.1 needs a C compiler (cc)"),
-        (("_header", lambda: None), "the stand-in for libcuda.so.1 needs cuda.h: pip install 'ptxlab[cuda]'"),
-    ],
-    ids=["compiler", "header"],
-)
-def test_it_says_what_it_needs(monkeypatch: pytest.MonkeyPatch, change: tuple[str, object], reason: str) -> None:
-    monkeypatch.setattr(stand_in, *change)
-    assert stand_in.unavailable() == reason
-    with pytest.raises(RuntimeError) as caught:
-        stand_in.library()
-    assert str(caught.value) == reason
