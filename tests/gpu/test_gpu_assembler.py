@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from shown_messages import message
 
 from ptxlab.errors import AssemblyError, LaunchError, PtxlabError, Span, TargetError, UnavailableError
 from ptxlab.gpu import Usage, assemble, assembler, hazards, ptxas
@@ -300,55 +301,41 @@ KERNEL = MODULE + ".visible .entry k() {{\n{}\nret; }}\n"
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    ("text", "at", "says"),
     [
-        (MODULE + ".entry rows(.param .u64 o, .param .u32 rows) { ret; }\n",
-         "<ptx>:4:35: the parameter rows has the name of its kernel\n"
-         "    .entry rows(.param .u64 o, .param .u32 rows) { ret; }\n"
-         "                                      ^~~~~~~~~"),
-        (MODULE + ".global .b32 f[] = 1;\n",
-         "<ptx>:4:14: the first values of the array f belong in braces\n    .global .b32 f[] = 1;\n"
-         "                 ^"),
-        (MODULE + ".const .b32 f[0][7] /* = {1} */ = k;\n",
-         "<ptx>:4:13: the first values of the array f belong in braces\n    .const .b32 f[0][7] /* = {1} */ = k;\n"
-         "                ^"),
-        (MODULE + ".entry k() .maxntid 4294967295 { ret; }\n",
-         "<ptx>:4:12: .maxntid 4294967295: a block has at most 1024 threads\n"
-         "    .entry k() .maxntid 4294967295 { ret; }\n               ^~~~~~~~"),
-        (MODULE + ".entry k() .reqntid 1, 1, 0xffffffe1 { ret; }\n",
-         "<ptx>:4:12: .reqntid 1, 1, 0xffffffe1: a block has at most 1024 threads\n"
-         "    .entry k() .reqntid 1, 1, 0xffffffe1 { ret; }\n               ^~~~~~~~"),
-        (MODULE + ".func f() .abi_preserve 1024;\n",
-         "<ptx>:4:11: .abi_preserve 1024: a thread has at most 255 registers\n"
-         "    .func f() .abi_preserve 1024;\n              ^~~~~~~~~~~~~"),
-        (MODULE + ".global .u16 f[1073741824] = {1};\n",
-         "<ptx>:4:14: f has 2,147,483,648 bytes and a first value; at most 2,147,483,584 are assembled\n"
-         "    .global .u16 f[1073741824] = {1};\n                 ^"),
-        (KERNEL.format(".reg .b32 P; P: .callprototype _ ();"),
-         "<ptx>:5:11: the label P of .callprototype is the name of a variable already\n"
-         "    .reg .b32 P; P: .callprototype _ ();\n              ^"),
-        (KERNEL.format(".reg .b32 %P<3>;\n%P2: .calltargets k;"),
-         "<ptx>:6:1: the label %P2 of .calltargets is the name of a variable already\n"
-         "    %P2: .calltargets k;\n    ^~~"),
-        (MODULE + ".entry k(.param .u64 p)\n{ p: .callprototype _ ();\nret; }\n",
-         "<ptx>:5:3: the label p of .callprototype is the name of a variable already\n"
-         "    { p: .callprototype _ ();\n      ^"),
-        (MODULE + ".visible .global .u8 k;\n.visible .func (.param .b32 r) k() { ret; }\n",
-         "<ptx>:5:32: k is the name of a variable already\n    .visible .func (.param .b32 r) k() { ret; }\n"
-         "                                   ^"),
-        (MODULE.replace("sm_90", "sm_90, debug") + ".section .x { .b8 1 }\n",
-         "<ptx>:4:10: the assembler has no section .x for debugging, only .debug_abbrev .debug_aranges "
-         ".debug_frame .debug_info .debug_line .debug_loc .debug_macinfo .debug_pubnames .debug_pubtypes "
-         ".debug_ranges .debug_str .nv_debug_ptx_txt\n    .section .x { .b8 1 }\n             ^~"),
-        (MODULE.replace("sm_90", "sm_90, debug") + ".section .debug_abbrev {\n.b32 .debug_loc\n}\n",
-         "<ptx>:5:6: the section .debug_abbrev holds numbers only\n    .b32 .debug_loc\n         ^~~~~~~~~~"),
-        (MODULE.replace("sm_90", "sm_90, debug") + ".section .debug_abbrev {\n.b8 1,17,1,37,59,0,0,0\n}\n",
-         "<ptx>:4:10: the section .debug_abbrev is damaged: abbreviation 1 gives attribute 37 the form 59, which "
-         "DWARF does not have\n    .section .debug_abbrev {\n             ^~~~~~~~~~~~~"),
+        (MODULE + ".entry rows(.param .u64 o, .param .u32 rows) { ret; }\n", "4:35+9",
+         "the parameter rows has the name of its kernel"),
+        (MODULE + ".global .b32 f[] = 1;\n", "4:14", "the first values of the array f belong in braces"),
+        (MODULE + ".const .b32 f[0][7] /* = {1} */ = k;\n", "4:13", "the first values of the array f belong in braces"),
+        (MODULE + ".entry k() .maxntid 4294967295 { ret; }\n", "4:12+8",
+         ".maxntid 4294967295: a block has at most 1024 threads"),
+        (MODULE + ".entry k() .reqntid 1, 1, 0xffffffe1 { ret; }\n", "4:12+8",
+         ".reqntid 1, 1, 0xffffffe1: a block has at most 1024 threads"),
+        (MODULE + ".func f() .abi_preserve 1024;\n", "4:11+13",
+         ".abi_preserve 1024: a thread has at most 255 registers"),
+        (MODULE + ".global .u16 f[1073741824] = {1};\n", "4:14",
+         "f has 2,147,483,648 bytes and a first value; at most 2,147,483,584 are assembled"),
+        (KERNEL.format(".reg .b32 P; P: .callprototype _ ();"), "5:11",
+         "the label P of .callprototype is the name of a variable already"),
+        (KERNEL.format(".reg .b32 %P<3>;\n%P2: .calltargets k;"), "6:1+3",
+         "the label %P2 of .calltargets is the name of a variable already"),
+        (MODULE + ".entry k(.param .u64 p)\n{ p: .callprototype _ ();\nret; }\n", "5:3",
+         "the label p of .callprototype is the name of a variable already"),
+        (MODULE + ".visible .global .u8 k;\n.visible .func (.param .b32 r) k() { ret; }\n", "5:32",
+         "k is the name of a variable already"),
+        (MODULE.replace("sm_90", "sm_90, debug") + ".section .x { .b8 1 }\n", "4:10+2",
+         "the assembler has no section .x for debugging, only .debug_abbrev .debug_aranges .debug_frame .debug_info "
+         ".debug_line .debug_loc .debug_macinfo .debug_pubnames .debug_pubtypes .debug_ranges .debug_str "
+         ".nv_debug_ptx_txt"),
+        (MODULE.replace("sm_90", "sm_90, debug") + ".section .debug_abbrev {\n.b32 .debug_loc\n}\n", "5:6+10",
+         "the section .debug_abbrev holds numbers only"),
+        (MODULE.replace("sm_90", "sm_90, debug") + ".section .debug_abbrev {\n.b8 1,17,1,37,59,0,0,0\n}\n", "4:10+13",
+         "the section .debug_abbrev is damaged: abbreviation 1 gives attribute 37 the form 59, which DWARF does not "
+         "have"),
     ],
 )  # fmt: skip
-def test_declarations_that_would_end_the_process_are_refused(text: str, message: str) -> None:
-    assert str(fails(text)) == message
+def test_declarations_that_would_end_the_process_are_refused(text: str, at: str, says: str) -> None:
+    assert str(fails(text)) == message(text, at, says, file="<ptx>")
 
 
 @pytest.mark.parametrize(
