@@ -22,26 +22,13 @@ def key(finding: Finding) -> Key:
 def test_there_are_enough() -> None:
     assert len(BUGS) >= 60
     assert {(b.check, b.kind) for b in BUGS.values() if "|" not in b.kind} >= {
-        ("racecheck", "RAW"),
-        ("racecheck", "WAR"),
-        ("racecheck", "WAW"),
-        ("initcheck", "uninitialised read"),
-        ("synccheck", "divergent barrier"),
-        ("synccheck", "divergent block"),
-        ("synccheck", "barrier after exit"),
-        ("synccheck", "barrier count"),
-        ("synccheck", "mask omits lane"),
-        ("synccheck", "mask names exited lane"),
-        ("synccheck", "shuffle source"),
-        ("synccheck", "shuffle range"),
-        ("synccheck", "asynchronous copy"),
-        ("synccheck", "mbarrier phase"),
-        ("synccheck", "mbarrier wait"),
-        ("synccheck", "mbarrier in use"),
-        ("synccheck", "mbarrier not initialised"),
-        ("synccheck", "mbarrier arrivals"),
-        ("synccheck", "mbarrier unseen"),
-    }
+        ("racecheck", "RAW"), ("racecheck", "WAR"), ("racecheck", "WAW"), ("initcheck", "uninitialised read"),
+        ("synccheck", "divergent barrier"), ("synccheck", "divergent block"), ("synccheck", "barrier after exit"),
+        ("synccheck", "barrier count"), ("synccheck", "mask omits lane"), ("synccheck", "mask names exited lane"),
+        ("synccheck", "shuffle source"), ("synccheck", "shuffle range"), ("synccheck", "asynchronous copy"),
+        ("synccheck", "mbarrier phase"), ("synccheck", "mbarrier wait"), ("synccheck", "mbarrier in use"),
+        ("synccheck", "mbarrier not initialised"), ("synccheck", "mbarrier arrivals"), ("synccheck", "mbarrier unseen"),
+    }  # fmt: skip
 
 
 def found(planted: Bug, device: str) -> set[object]:
