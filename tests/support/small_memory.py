@@ -40,67 +40,55 @@ clean("own slot", body="""
     add.u32 %r6, %r6, 1;
     st.shared.u32 [%r10], %r6;
     ld.shared.u32 %r6, [%r10]; st.global.u32 [%rd3], %r6;
-    ld.global.u32 %r7, [%rd3];
-""")
+    ld.global.u32 %r7, [%rd3];""")
 clean("vectors", body=ROW + """
     st.shared.v4.u32 [%r7], {%r1, %r1, %r1, %r1};
     bar.sync 0;
     xor.b32 %r8, %r1, 33; shl.b32 %r8, %r8, 4; add.u32 %r8, %r8, %r20;
-    ld.shared.v2.u32 {%r6, %r9}, [%r8+8]; st.global.u32 [%rd3], %r6;
-""")
+    ld.shared.v2.u32 {%r6, %r9}, [%r8+8]; st.global.u32 [%rd3], %r6;""")
 wrong("vectors that overlap", WAW, body="""
     shl.b32 %r7, %r1, 3; add.u32 %r7, %r7, %r20; and.b32 %r8, %r1, 1; setp.eq.u32 %p5, %r8, 0;
     st.shared.v2.u32 [%r7], {%r1, %r1};
-    @%p5 st.shared.v4.u32 [%r7], {%r1, %r1, %r1, %r1};
-""")
+    @%p5 st.shared.v4.u32 [%r7], {%r1, %r1, %r1, %r1};""")
 wrong("middle of a vector", RAW, body=ROW + """
     st.shared.v4.u32 [%r7], {%r1, %r1, %r1, %r1};
     xor.b32 %r8, %r1, 32; shl.b32 %r8, %r8, 4; add.u32 %r8, %r8, %r20;
-    ld.shared.u32 %r6, [%r8+8]; st.global.u32 [%rd3], %r6;
-""")
+    ld.shared.u32 %r6, [%r8+8]; st.global.u32 [%rd3], %r6;""")
 clean("bytes side by side", body="""
     add.u32 %r7, %r20, %r1;
     st.shared.u8 [%r7], %r1;
     bar.sync 0;
     shl.b32 %r8, %r21, 1; and.b32 %r8, %r8, 60; add.u32 %r8, %r8, %r20;
-    ld.shared.u32 %r6, [%r8]; st.global.u32 [%rd3], %r6;
-""")
+    ld.shared.u32 %r6, [%r8]; st.global.u32 [%rd3], %r6;""")
 wrong("a byte of a word", WAW, body="""
     st.shared.u32 [%r10], %r1;
-    st.shared.u8 [%r12+2], 7;
-""")
+    st.shared.u8 [%r12+2], 7;""")
 wrong("generic store, shared load", RAW, body=GENERIC + """
     st.u32 [%rd6], %r1;
     ld.shared.u32 %r6, [%r12];
-    st.u32 [%rd3], %r6;
-""")
+    st.u32 [%rd3], %r6;""")
 clean("local memory", body="""
     .local .align 4 .b8 mine[64];
     mov.u32 %r7, mine;
     st.local.u32 [%r7], %r1;
     st.local.u32 [%r7+4], %r1;
-    ld.local.u32 %r6, [%r7]; st.global.u32 [%rd3], %r6;
-""")
+    ld.local.u32 %r6, [%r7]; st.global.u32 [%rd3], %r6;""")
 clean("generic local memory", body="""
     .local .align 4 .b8 mine[64];
     mov.u64 %rd5, mine; cvta.local.u64 %rd6, %rd5;
     st.u32 [%rd6], %r1;
-    ld.u32 %r6, [%rd6]; st.global.u32 [%rd3], %r6;
-""")
+    ld.u32 %r6, [%rd6]; st.global.u32 [%rd3], %r6;""")
 clean("functions and frames", before=TWICE, body="""
-    call.uni (%r6), twice, (%r1); st.global.u32 [%rd3], %r6;
-""")
+    call.uni (%r6), twice, (%r1); st.global.u32 [%rd3], %r6;""")
 wrong("wmma store read at once", RAW, body="""
     mov.f32 %f1, 0f3F800000; @!%p2 bra A;
     wmma.store.d.sync.aligned.row.m16n16k16.shared.f32 [tile], {%f1, %f1, %f1, %f1, %f1, %f1, %f1, %f1};
 A: ld.shared.u32 %r6, [%r10];
-    st.global.u32 [%rd3], %r6;
-""")
+    st.global.u32 [%rd3], %r6;""")
 wrong("a halo of two blocks", WAW, blocks=2, threads=1, body="""
     mul.wide.u32 %rd5, %r2, 4; add.u64 %rd6, %rd1, %rd5;
     st.global.u32 [%rd6], %r2;
-    st.global.u32 [%rd6+4], %r2;
-""")
+    st.global.u32 [%rd6+4], %r2;""")
 
 # -- locks, flags, counters and other atomics --------------------------------------------------------------------------
 
@@ -184,15 +172,13 @@ clean("counter of arrivals", body="""
     atom.release.cta.shared.add.u32 %r7, [flag], 1;
 W: ld.acquire.cta.shared.u32 %r7, [flag];
     setp.lt.u32 %p5, %r7, 64; @%p5 bra W;
-    ld.shared.u32 %r6, [%r12]; st.global.u32 [%rd3], %r6;
-""")
+    ld.shared.u32 %r6, [%r12]; st.global.u32 [%rd3], %r6;""")
 clean("volatile polling of a word of this warp", body="""
     @%p1 st.shared.u32 [flag], 0;
     bar.sync 0;
     @%p1 st.volatile.shared.u32 [flag], 1;
     bar.warp.sync -1;
-    ld.volatile.shared.u32 %r6, [flag]; st.global.u32 [%rd3], %r6;
-""")
+    ld.volatile.shared.u32 %r6, [flag]; st.global.u32 [%rd3], %r6;""")
 clean("histogram", body="""
     st.shared.u32 [%r10], 0;
     bar.sync 0;
@@ -200,36 +186,31 @@ clean("histogram", body="""
     atom.shared.add.u32 %r8, [%r7], 1;
     red.shared.add.u32 [%r7+4], 1;
     bar.sync 0;
-    ld.shared.u32 %r6, [%r10]; st.global.u32 [%rd3], %r6;
-""")
+    ld.shared.u32 %r6, [%r10]; st.global.u32 [%rd3], %r6;""")
 wrong("atomic, then a plain write", WAW, body="""
     st.shared.u32 [%r10], 0;
     bar.sync 0;
     atom.shared.add.u32 %r7, [tile], 1;
-    @%p1 st.shared.u32 [tile], 9;
-""")
+    @%p1 st.shared.u32 [tile], 9;""")
 clean("128-bit atom exchange word", body="""
     @%p1 st.shared.u32 [flag], 0;
     bar.sync 0;
     atom.shared.exch.b32 %r6, [flag], %r1;
     bar.sync 0;
-    ld.shared.u32 %r7, [flag]; st.global.u32 [%rd3], %r7;
-""")
+    ld.shared.u32 %r7, [flag]; st.global.u32 [%rd3], %r7;""")
 clean("all say the same", body="""
     @%p1 st.shared.u32 [flag], 0;
     bar.sync 0;
     st.shared.u32 [flag], 1;
     bar.sync 0;
-    ld.shared.u32 %r6, [flag]; st.global.u32 [%rd3], %r6;
-""")
+    ld.shared.u32 %r6, [flag]; st.global.u32 [%rd3], %r6;""")
 clean("bits of a word that nobody writes whole", body="""
     shl.b32 %r7, 1, %r22; not.b32 %r8, %r7;
     @%p3 red.shared.and.b32 [flag], %r8;
     bar.sync 0;
     @%p3 red.release.cta.shared.or.b32 [flag], %r7;
 W: ld.acquire.cta.shared.u32 %r6, [flag];
-    and.b32 %r6, %r6, 3; setp.ne.u32 %p5, %r6, 3; @%p5 bra W; st.global.u32 [%rd3], %r6;
-""")
+    and.b32 %r6, %r6, 3; setp.ne.u32 %p5, %r6, 3; @%p5 bra W; st.global.u32 [%rd3], %r6;""")
 
 # -- asynchronous copies -----------------------------------------------------------------------------------------------
 
@@ -250,16 +231,13 @@ clean("cp.async, first group", body=IN_TWO_GROUPS + """
     cp.async.wait_group 1;
     bar.sync 0;
     ld.shared.v4.u32 {%r6, %r8, %r9, %r13}, [%r7+0]; st.global.u32 [%rd3], %r6;
-    cp.async.wait_all;
-""")
+    cp.async.wait_all;""")
 clean("cp.async, own data without barrier", body=IN_TWO_GROUPS + """
     cp.async.wait_group 0;
     ld.shared.v4.u32 {%r6, %r8, %r9, %r13}, [%r7+1024]; st.global.u32 [%rd3], %r6;
-    cp.async.wait_all;
-""")
+    cp.async.wait_all;""")
 clean("cp.async that fills with zeros", body=PLACES + """
     mov.u32 %r8, 4;
     cp.async.cg.shared.global [%r7], [%rd6], 16, %r8;
     cp.async.wait_all;
-    ld.shared.v4.u32 {%r6, %r8, %r9, %r13}, [%r7]; st.global.u32 [%rd3], %r13;
-""")
+    ld.shared.v4.u32 {%r6, %r8, %r9, %r13}, [%r7]; st.global.u32 [%rd3], %r13;""")
