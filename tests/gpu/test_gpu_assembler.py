@@ -141,53 +141,48 @@ def test_reports_also_what_another_process_has_assembled(monkeypatch: pytest.Mon
 
 
 @pytest.mark.parametrize(
-    ("text", "arch", "message"),
+    "case",
     [
-        (ADD_ONE.replace("8.0", "42.0"), None,
-         "<ptx>:1:1: Unsupported .version 42.0; current version is '{newest}' (an update of the wheel "
-         "nvidia-nvjitlink may know it)\n    .version 42.0\n    ^~~~~~~~\n  write:  .version {newest}"),
-        (ADD_ONE.replace("8.0", "6.0"), None,
-         "<ptx>:2:1: PTX .version 6.0 does not support .target sm_80\n    .target sm_80\n    ^~~~~~~\n"
-         "  write:  .version 7.0"),
-        (ADD_ONE.replace("sm_80", "sm_90"), "sm_80",
-         "<ptx>:2:9: SM version specified by .target is higher than default SM version assumed: .target is sm_90, "
-         'and sm_80 is older; PTX runs on its target and on newer GPUs only (arch="sm_90" assembles it)\n'
-         "    .target sm_90\n            ^~~~~\n  write:  .target sm_80"),
-        (ADD_ONE.replace("sm_80", "sm_90a"), "sm_90",
-         "<ptx>:2:9: PTX with .target 'sm_90a' cannot be compiled for architecture 'sm_90': what sm_90a has "
-         "beyond sm_90 exists on that GPU under its full name only\n"
-         '    .target sm_90a\n            ^~~~~~\n  write:  assemble(ptx, arch="sm_90a")'),
-        (ADD_ONE.replace("sm_80", "sm_90a"), "sm_100",
-         "<ptx>:2:9: Program with .target 'sm_90a' cannot be compiled to future architecture: what sm_90a has "
-         "beyond sm_90 exists on that GPU under its full name only\n"
-         '    .target sm_90a\n            ^~~~~~\n  write:  assemble(ptx, arch="sm_90a")'),
-        (ADD_ONE.replace("tile[1024]", "tile[50000]"), None,
-         "<ptx>:5:17: Entry function 'add_one' uses too much shared data (0xc350 bytes, 0xc000 max): 50000 bytes of "
-         "static shared memory, 49152 are allowed; dynamic shared memory may have more, with shared=50000 at the "
-         "launch\n"
-         "    .visible .entry add_one(.param .u64 data)\n                    ^~~~~~~\n"
-         "  write:  .extern .shared .align 16 .b8 tile[];"),
-        (
-            ADD_ONE.replace("\n.visible", "\n.extern .func missing();\n.visible").replace(
-                "ret;", "call missing;\n    ret;"
-            ),
-            None,
-            "<ptx>:5:15: Undefined reference to 'missing' in 'kernel.ptx': the text declares this function and has no "
-            "body for it\n    .extern .func missing();\n                  ^~~~~~~",
-        ),
-        (ADD_ONE.replace("}", ""), None,
-         "<ptx>:16:5: Parsing error near '': syntax error (the text ends too early: a brace or a parenthesis is not "
-         "closed)\n        ret;\n        ^~~"),
-        (ADD_ONE.replace("add.f32 %f1, %f0,", "fma.f32 %f1, %f0, %f0,"), None,
-         "<ptx>:13:5: Rounding modifier required for instruction 'fma'\n"
-         "        fma.f32 %f1, %f0, %f0, 0f3F800000;\n        ^~~"),
-        ("", None, "the text has no .target line\n  write:  .target sm_80"),
-        (".target sm_80\n", None, "the text is not PTX: the assembler finds no .version at its start"),
+        (ADD_ONE.replace("8.0", "42.0"), None, "1:1+8",
+         "Unsupported .version 42.0; current version is '{newest}' (an update of the wheel nvidia-nvjitlink may know "
+         "it)",
+         ".version {newest}"),
+        (ADD_ONE.replace("8.0", "6.0"), None, "2:1+7",
+         "PTX .version 6.0 does not support .target sm_80", ".version 7.0"),
+        (ADD_ONE.replace("sm_80", "sm_90"), "sm_80", "2:9+5",
+         "SM version specified by .target is higher than default SM version assumed: .target is sm_90, and sm_80 is "
+         'older; PTX runs on its target and on newer GPUs only (arch="sm_90" assembles it)',
+         ".target sm_80"),
+        (ADD_ONE.replace("sm_80", "sm_90a"), "sm_90", "2:9+6",
+         "PTX with .target 'sm_90a' cannot be compiled for architecture 'sm_90': what sm_90a has beyond sm_90 exists "
+         "on that GPU under its full name only",
+         'assemble(ptx, arch="sm_90a")'),
+        (ADD_ONE.replace("sm_80", "sm_90a"), "sm_100", "2:9+6",
+         "Program with .target 'sm_90a' cannot be compiled to future architecture: what sm_90a has beyond sm_90 "
+         "exists on that GPU under its full name only",
+         'assemble(ptx, arch="sm_90a")'),
+        (ADD_ONE.replace("tile[1024]", "tile[50000]"), None, "5:17+7",
+         "Entry function 'add_one' uses too much shared data (0xc350 bytes, 0xc000 max): 50000 bytes of static shared "
+         "memory, 49152 are allowed; dynamic shared memory may have more, with shared=50000 at the launch",
+         ".extern .shared .align 16 .b8 tile[];"),
+        (ADD_ONE.replace("\n.visible", "\n.extern .func missing();\n.visible")
+         .replace("ret;", "call missing;\n    ret;"), None, "5:15+7",
+         "Undefined reference to 'missing' in 'kernel.ptx': the text declares this function and has no body for it"),
+        (ADD_ONE.replace("}", ""), None, "16:5+3",
+         "Parsing error near '': syntax error (the text ends too early: a brace or a parenthesis is not closed)"),
+        (ADD_ONE.replace("add.f32 %f1, %f0,", "fma.f32 %f1, %f0, %f0,"), None, "13:5+3",
+         "Rounding modifier required for instruction 'fma'"),
     ],
 )  # fmt: skip
-def test_errors_say_what_to_write(text: str, arch: str | None, message: str) -> None:
-    newest = read_newest()
-    assert str(fails(text, arch)) == message.replace("{newest}", newest)
+def test_errors_say_what_to_write(case: tuple[str, ...]) -> None:
+    text, arch, *parts = case
+    whole = message(text, *parts, file="<ptx>")
+    assert str(fails(text, arch)) == whole.replace("{newest}", read_newest())
+
+
+def test_errors_of_the_whole_text() -> None:
+    assert str(fails("")) == "the text has no .target line\n  write:  .target sm_80"
+    assert str(fails(".target sm_80\n")) == "the text is not PTX: the assembler finds no .version at its start"
 
 
 def read_newest() -> str:
