@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from shown_messages import message
 
 import ptxlab as pl
 from ptxlab.gpu import assembler
@@ -203,28 +204,19 @@ def test_what_only_ptxlab_refuses(text: str) -> None:
     assert assembles(text)
 
 
-def test_whole_messages() -> None:
-    (alignment,) = problems(in_body(".shared .align 3 .b8 a[4];  // tile"))
-    assert alignment == (
-        "k.ptx:6:16: an alignment is a power of two from 1 to 1073741824; found 3\n"
-        "    .shared .align 3 .b8 a[4];  // tile\n"
-        "                   ^\n"
-        "  write:  .shared .align 4 .b8 a[4];"
-    )
-    (twice,) = problems(in_body(".reg .b32 %r<4>;", ".reg .f32 %x, %r3;"))
-    assert twice == (
-        "k.ptx:7:15: %r3 is already on line 6, which declares %r0 to %r3\n"
-        "    .reg .f32 %x, %r3;\n"
-        "                  ^~~\n"
-        "  write:  .reg .f32 %x, %r3_2;"
-    )
-    (type_,) = problems(in_body(".reg .bf16 %h;"))
-    assert type_ == (
-        "k.ptx:6:12: .bf16 is a type of instructions; a variable that holds it is .b16\n"
-        "    .reg .bf16 %h;\n"
-        "               ^~\n"
-        "  write:  .reg .b16 %h;"
-    )
+WHOLE = (
+    (".shared .align 3 .b8 a[4];  // tile", "6:16", "an alignment is a power of two from 1 to 1073741824; found 3",
+     ".shared .align 4 .b8 a[4];"),
+    (".reg .b32 %r<4>;\n.reg .f32 %x, %r3;", "7:15+3", "%r3 is already on line 6, which declares %r0 to %r3",
+     ".reg .f32 %x, %r3_2;"),
+    (".reg .bf16 %h;", "6:12+2", ".bf16 is a type of instructions; a variable that holds it is .b16", ".reg .b16 %h;"),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("case", WHOLE)
+def test_whole_messages(case: tuple[str, ...]) -> None:
+    lines, *parts = case
+    assert problems(in_body(lines)) == [message(in_body(lines), *parts)]
 
 
 def test_several_mistakes_are_all_found() -> None:

@@ -128,6 +128,9 @@ FINDINGS = {
     "a number of another kind": (("@%p add.f32 %f1, %f2, -1;",),
         ("11:24", "add.f32 takes a floating-point number here, found the integer -1", "@%p add.f32 %f1, %f2, -1.0;",
          "add{.rnd}{.ftz}{.sat}.f32  d, a, b")),
+    "a register of another type": (("add.u32 %f1, %f2, %f3;  // sum",),
+        ("11:10+3", "add.u32 takes .u32, .s32 or .b32 here; %f1 is .f32", "add.f32 %f1, %f2, %f3;",
+         "add.type  d, a, b")),
     "a register beyond its range": (("add.f32 %f1, %f2, %f7;",),
         ("11:20+3", "%f7 is not declared; line 8 declares %f0 to %f3", ".reg .f32 %f<8>;")),
     "a misspelt register": (("add.f32 %f1, %f2, %qeury0;",),
@@ -162,13 +165,6 @@ def test_nothing_after_the_opcode() -> None:
 
 
 def test_a_register_of_another_type() -> None:
-    assert _message("add.u32 %f1, %f2, %f3;  // sum") == (
-        "k.ptx:11:10: add.u32 takes .u32, .s32 or .b32 here; %f1 is .f32\n"
-        "     add.u32 %f1, %f2, %f3;  // sum\n"
-        "             ^~~\n"
-        "  syntax: add.type  d, a, b\n"
-        "  write:  add.f32 %f1, %f2, %f3;"
-    )
     assert _message("add.f32 %f1, %f2, %vector.y; { .reg .u32 %f1; add.f32 %f2, %f1, %f2; }").splitlines()[0] == (
         "k.ptx:11:61: add.f32 takes .f32 or .b32 here; %f1 is .u32"
     )
