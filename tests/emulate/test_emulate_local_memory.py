@@ -5,7 +5,7 @@ from __future__ import annotations
 import tracemalloc
 
 import pytest
-from emulate_programs import ALL_CHECKS, ENGINES, kernel, run
+from emulate_programs import ALL_CHECKS, kernel, run
 from random_local import differences
 from slow_cases import slow
 
@@ -37,18 +37,15 @@ def test_blocks_that_have_ended_keep_no_local_memory() -> None:
     assert peak < 8 * 32 * 500_000
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_a_volatile_local_variable(engine: str) -> None:
     """As NVRTC writes it; no other thread reads it, so that a loop around it waits for nobody."""
     body = """
     .local .align 8 .b8 own[8];
     st.volatile.local.u32 [own], %r1;
 ROUND:
-    ld.volatile.local.u32 %r5, [own];
-    add.u32 %r5, %r5, 7;
+    ld.volatile.local.u32 %r5, [own]; add.u32 %r5, %r5, 7;
     st.volatile.local.v2.u32 [own], {%r5, %r5};
-    setp.lt.u32 %p1, %r5, 100;
-    @%p1 bra ROUND;
+    setp.lt.u32 %p1, %r5, 100; @%p1 bra ROUND;
     st.global.u32 [%rd3], %r5;"""
     text = kernel(body).replace(".version 8.8", ".version 9.1")
     out, report = run(engine, text, checks=ALL_CHECKS)
