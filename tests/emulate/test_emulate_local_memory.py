@@ -1,4 +1,4 @@
-"""Local memory: what nobody has written is found alike in all ways, ended blocks keep none, volatile variables."""
+"""What nobody has written is found alike in all ways, ended blocks keep no local memory, volatile variables."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from ptxlab.text import parse
 @pytest.mark.parametrize(
     ("first", "count"),
     [
-        (0, 1),
-        *(pytest.param(*given, marks=pytest.mark.rest) for given in ((1, 3), (4, 4), (8, 4))),
-        *slow((first, 4) for first in range(12, 200, 4)),
+        (0, 3),
+        *(pytest.param(*given, marks=pytest.mark.rest) for given in ((3, 5), (8, 8), (16, 8))),
+        *slow((first, 8) for first in range(24, 600, 8)),
     ],
 )
 def test_engines_find_the_same_bytes_unwritten(first: int, count: int) -> None:
