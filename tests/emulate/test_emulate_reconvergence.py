@@ -12,7 +12,7 @@ from slow_cases import slow
 
 from ptxlab.emulate import lower
 from ptxlab.emulate.program.program import Program
-from ptxlab.emulate.program.reconvergence import onward
+from ptxlab.emulate.program.reconvergence import onward, running_order
 from ptxlab.emulate.rules import lane_scheduling
 from ptxlab.emulate.step.lanes import mask_bits
 from ptxlab.emulate.step.machine import Step
