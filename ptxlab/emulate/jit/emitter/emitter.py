@@ -19,7 +19,7 @@ class Emitter(Function):
     def __init__(self, build: Build) -> None:
         super().__init__(build)
         self.machine = LaneMachine(self)
-        self.active, self.calls = self.machine.mask, self.machine.calls
+        self.active = self.machine.mask
         self.registers = Registers(self, self.machine)
         self.operands = Operands(self, self.machine, self.registers)
         self.faults = FaultExits(self, self.machine)

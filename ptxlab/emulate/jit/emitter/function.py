@@ -124,7 +124,7 @@ class Function:
             times = at(form.times) if form.times else 0
             beyond = at(form.beyond) if form.beyond else 0
             scalars = self.file.inner.get(r, 0), signed, times, self.file.stride.get(r, 0), beyond
-            rows.append((*places, at(form.apart), at(form.steps), *scalars, scale, low))
+            rows.append((*places, at(form.lane_offsets), at(form.steps), *scalars, scale, low))
         table = np.zeros(len(rows), ScalarRegister.dtype)  # the bytes between its fields too
         table[:] = rows
         words = [*table.view(np.int64).tolist(), *itertools.chain.from_iterable(constants)]

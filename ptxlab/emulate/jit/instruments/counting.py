@@ -107,10 +107,7 @@ class Counting(Part, Instrument):
     def accesses(self, seen: Seen) -> None:
         code, space = seen.code, seen.code.space
         if space in ("generic", "cluster"):
-            address = (
-                self.t.splat("i64", seen.group.address) if seen.uniform else self.memory.sites.addresses(seen.group)
-            )
-            self.anywhere(code.index, address, seen.offset, seen.size)
+            self.anywhere(code.index, self.memory.sites.addresses(seen.group), seen.offset, seen.size)
         elif space in ("global", "shared"):
             if not self.e.diverged and self.leader[code.index] != code.index:
                 return
@@ -143,9 +140,9 @@ class Counting(Part, Instrument):
         t, group, size = self.t, seen.group, seen.size
         halves = self._halves(seen)
         apart = {} if halves or self.e.small else {name: (n,) for name, n in _TWO.items() if n in group.patterns}
-        strided = {"strided": (AT_A_STRIDE,)} if group.way else {}
+        strided = {"strided": (AT_A_STRIDE,)} if AT_A_STRIDE in group.patterns else {}
         gaps = {"gaps": (PARTS_OF_ROWS,)} if self._row_with_gaps(seen) else {}
-        switch = t.switch(group.way or group.pattern, _KNOWN | halves | apart | strided | gaps)
+        switch = t.switch(group.pattern, _KNOWN | halves | apart | strided | gaps)
         with switch.arm("row") as results:
             straight, best = sectors(np.arange(W, dtype=np.uint64) * np.uint64(size), ALL_LANES, size)
             first = t.extract(f"<{W} x i64>", self.memory.sites.addresses(group), 0)
@@ -241,7 +238,7 @@ class Counting(Part, Instrument):
     def _from(self, seen: Seen, low: int) -> np.ndarray:
         """The addresses of all lanes, up to a multiple of `FAR`, where the first has these low bits."""
         assert seen.group.lanes is not None, "halves are known of affine addresses"
-        return np.array(seen.group.lanes.form.apart) + low + FAR
+        return np.array(seen.group.lanes.form.lane_offsets) + low + FAR
 
     def _listed(self, found: list[tuple[int, int]], first: str, size: int) -> str:
         """The pair for a first address, an i64, among those for each multiple of the size from 0 on."""
