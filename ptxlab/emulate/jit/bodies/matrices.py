@@ -11,7 +11,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from ptxlab.emulate.jit.bodies.body import Body
-from ptxlab.emulate.jit.emitter.affine_calls import Given
 from ptxlab.emulate.jit.emitter.instrument import After
 from ptxlab.emulate.jit.llvm.ir_text import W
 from ptxlab.emulate.jit.llvm.values import Value
@@ -144,7 +143,8 @@ class Matrices(Body):
             offset += mem.offset
         else:
             where, at = "%addrs", self.e.operands.address(code, "a")
-            self.memory.laid.lanes(self.memory.rows.in_shared(at))
+            rows = self.m.vector(self.memory.rows.in_shared(at))
+            t.store(f"<{W} x i32>", rows, "%addrs", align=64)
 
         def call(table: str) -> None:
             given = f"ptr {where}", f"i32 {offset}", "ptr %shared", "i64 %shared.size"
@@ -153,19 +153,12 @@ class Matrices(Body):
                 self.e.faults.if_any(bad, at)
                 return
             with t.unless(t.eq("i32", bad, 0), cold=True, to="fault"):
-                known = Given({"ctx": ("ptr", "%ctx"), "ws": ("ptr", "%ws"), "bad": ("i32", bad), "at": ("ptr", where)})
-                known.arguments["offset"] = "i32", "0" if at is not None else str(mem.offset)
-                known.arguments["code"] = "i32", str(code.index)
-                self.e.calls.call("misplaced", known, self._misplaced)
+                lane = self.active.first(bad)
+                row = t.load("i32", t.element("i32", where, lane, by="i32"))
+                address = t.add("i32", row, "0" if at is not None else mem.offset)
+                self.e.faults.record(S.OUT_OF_MEMORY_RANGE, str(code.index), lane, t.zext("i32", address, "i64"))
 
         return call
-
-    def _misplaced(self) -> None:
-        """The code of a function that notes the fault of a row that cannot lie where the first bad lane says."""
-        t, lane = self.t, self.active.first("%bad")
-        place = t.element("i32", "%at", lane, by="i32")
-        address = t.add("i32", t.load("i32", place), "%offset")
-        self.e.faults.record(S.OUT_OF_MEMORY_RANGE, "%code", lane, t.zext("i32", address, "i64"))
 
     def _wmma_access(self, code: Code, form: Form, name: str) -> Callable[[str], None]:
         t, stores = self.t, form.matrix == "d"

@@ -92,7 +92,6 @@ class Blocks(Part):
         """At a label: only the lanes that run are known. partly: not all lanes of a converged warp."""
         self.uncut = 0
         self.e.registers.begin()
-        self.memory.sites.mixed.clear()
         self.m.forget_splats()
         self.active.begin(bits, partly=partly or self.e.diverged)
         for instrument in reversed(self.e.instruments):

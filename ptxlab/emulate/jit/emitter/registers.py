@@ -239,7 +239,7 @@ class Registers:
             scale, signed = form.scale % (1 << 64), form.extension == "sext"
             times, beyond = at(form.times), at(form.beyond)
             scalars = file.inner.get(r, 0), signed, times, file.stride.get(r, 0), beyond
-            rows.append((*places, at(form.apart), at(form.steps), *scalars, scale))
+            rows.append((*places, at(form.lane_offsets), at(form.steps), *scalars, scale))
         table = np.zeros(len(rows), ScalarRegister.dtype)  # the bytes between its fields too
         table[:] = rows
         words = [*table.view(np.int64).tolist(), *itertools.chain.from_iterable(constants)]

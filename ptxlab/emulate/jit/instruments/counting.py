@@ -104,10 +104,7 @@ class Counting(Part, Instrument):
     def accesses(self, seen: Seen) -> None:
         code, space = seen.code, seen.code.space
         if space in ("generic", "cluster"):
-            address = (
-                self.t.splat("i64", seen.group.address) if seen.uniform else self.memory.sites.addresses(seen.group)
-            )
-            self.anywhere(code.index, address, seen.offset, seen.size)
+            self.anywhere(code.index, self.memory.sites.addresses(seen.group), seen.offset, seen.size)
         elif space in ("global", "shared"):
             if not self.e.diverged and self.leader[code.index] != code.index:
                 return
@@ -137,8 +134,8 @@ class Counting(Part, Instrument):
         """The pair of sectors needed and sectors at best, for a vector of addresses."""
         t, group, size = self.t, seen.group, seen.size
         halves = {} if self.e.small else {name: (n,) for name, n in _HALVES.items() if n in group.patterns}
-        strided = {"strided": (AT_A_STRIDE,)} if group.way else {}
-        switch = t.switch(group.way or group.pattern, _KNOWN | halves | strided)
+        strided = {"strided": (AT_A_STRIDE,)} if AT_A_STRIDE in group.patterns else {}
+        switch = t.switch(group.pattern, _KNOWN | halves | strided)
         with switch.arm("row") as results:
             straight, best = sectors(np.arange(W, dtype=np.uint64) * np.uint64(size), ALL_LANES, size)
             first = t.extract(f"<{W} x i64>", self.memory.sites.addresses(group), 0)
@@ -213,7 +210,7 @@ class Counting(Part, Instrument):
         cases, lanes = _KNOWN, group.lanes
         if lanes is not None and not lanes.form.times and size >= WORD and group.patterns & {*_HALVES.values()}:
             # to move all lanes by whole words exchanges the banks
-            arms["halves"] = full(np.array(lanes.form.apart) % (1 << 32))
+            arms["halves"] = full(np.array(lanes.form.lane_offsets) % (1 << 32))
             cases = _KNOWN | {"halves": tuple(group.patterns & {*_HALVES.values()})}
         switch = t.switch(group.pattern, cases)
         for name, (needed, best) in arms.items():
