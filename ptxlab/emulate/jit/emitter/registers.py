@@ -144,6 +144,10 @@ class Registers:
             value = number
         elif (form := self._form(r)) is not None:
             value = self._of_form(r, form, value)
+        elif self.scalar(r) and value.lanes is not None and value.type in ("i32", "i64"):
+            # A name hides the number, which the analysis did not know: times a number, an affine value would have
+            # another form than times a scalar.
+            value = Value(self.t.add(value.type, value.text, "0"), value.type, True)
         self.values[r] = value
         self.dirty.add(r)
 
