@@ -25,7 +25,6 @@ ALLOWED = {
     "course/pictures": "draws the way of a tile through single opcodes",
     "course/value_watch.py": "follows a student's kernel to single opcodes",
     "emulate/jit/atomics/elements.py": OTHER + "LLVM's words for operations",
-    "emulate/jit/atomics/sums.py": OTHER + "LLVM's words for operations",
     "emulate/jit/atomics/atomics.py": "the operations of atom and red, which are modifiers",
     "emulate/jit/llvm/rounding_modes.py": OTHER + "LLVM's instructions",
     "emulate/jit/llvm/wide_operations.py": OTHER + "LLVM's instructions",

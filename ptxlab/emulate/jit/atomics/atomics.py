@@ -13,13 +13,16 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-from ptxlab.emulate.jit.atomics.elements import element, exchange_pair, new_value, raw_sum
-from ptxlab.emulate.jit.atomics.sums import (
+from ptxlab.emulate.jit.atomics.elements import (
     CELL,
     NEUTRAL,
     cell_of,
+    element,
+    exchange_pair,
     flushes_at,
     flushing,
+    new_value,
+    raw_sum,
     small_operands,
     sum_at_once,
     sum_in_order,

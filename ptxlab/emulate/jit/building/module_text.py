@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ptxlab.emulate.jit.affine.block_rows import Rows
-from ptxlab.emulate.jit.analysis.analyses import analyses
+from ptxlab.emulate.jit.analysis.affine_registers import analyses
 from ptxlab.emulate.jit.building.linked_rules import linked
 from ptxlab.emulate.jit.building.observers import observers
 from ptxlab.emulate.jit.control.blocks import Blocks

@@ -41,8 +41,7 @@ def observers(instruments: Instruments, blocks: Blocks) -> list[Instrument]:
     if instruments.checks:
         from ptxlab.emulate.jit.checks.accesses import CheckedAccesses
         from ptxlab.emulate.jit.checks.check_instrument import Checks
-        from ptxlab.emulate.jit.checks.local_memory import CheckedLocal
-        from ptxlab.emulate.jit.checks.registers import CheckedRegisters
+        from ptxlab.emulate.jit.checks.registers import CheckedLocal, CheckedRegisters
         from ptxlab.emulate.jit.checks.synchronization import CheckedControl
 
         checks = Checks(e, instruments.checks, blocks.memory)

@@ -23,7 +23,7 @@ from ptxlab.emulate.runtime.state import ScalarRegister
 
 
 class Build(NamedTuple):
-    """What is known of a program before a function is emitted (see `analysis.analyses`), and how to build it.
+    """What is known of a program before a function is emitted (see `analysis.affine_registers`), and how to build it.
 
     uniform: whether each register is the same in all lanes; affine: the forms of those whose lanes differ by constants;
     alive: those that may be read after the start of each block, as bit sets; rows: how threads lie in a block.

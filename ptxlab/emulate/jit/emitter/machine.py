@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from ptxlab.emulate.jit.affine.bits import AffineBits
 from ptxlab.emulate.jit.affine.forms import form_of
+from ptxlab.emulate.jit.affine.values import AffineOps
 from ptxlab.emulate.jit.emitter.active_mask import ActiveMask
 from ptxlab.emulate.jit.emitter.function import Function
 from ptxlab.emulate.jit.llvm.ir_text import Text, W
@@ -50,7 +50,7 @@ class Accesses:
         raise NotImplementedError
 
 
-class LaneMachine(AffineBits):
+class LaneMachine(AffineOps):
     """The machine: operations on affine values and others, and the operations that need the emitter's parts."""
 
     def __init__(self, f: Function) -> None:
