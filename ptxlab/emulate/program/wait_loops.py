@@ -66,8 +66,12 @@ class _Ways:
         self._passed: dict[int, list[int]] = {}
         passing = {code.index: _passes(code) for code in program.codes if code.space == "frame"}
         reached = sorted({word for words in passing.values() for word in words})
-        apart = all(at + size <= following for (at, size), (following, _) in itertools.pairwise(reached))
-        if apart and reached and not any(_names_frame(code) for code in program.codes if not passing.get(code.index)):
+        disjoint = all(at + size <= following for (at, size), (following, _) in itertools.pairwise(reached))
+        if (
+            disjoint
+            and reached
+            and not any(_names_frame(code) for code in program.codes if not passing.get(code.index))
+        ):
             number = {word: -1 - k for k, word in enumerate(reached)}
             self._passed = {index: [number[word] for word in words] for index, words in passing.items()}
 

@@ -46,16 +46,16 @@ def lanes_agree(
 ) -> boolean:
     """Whether the lanes of an affine register differ by its constants. If they do, its scalars hold their values; those
     of a register with two are chosen such that no sum wraps around."""
-    apart = constants(table, register.apart)
+    lane_offsets = constants(table, register.lane_offsets)
     vector = state + register.vector
     scalar = state + register.scalar
     if register.width == 4:
-        word = u32(u64(vector.cast(u32)[lead]) - apart[lead])
+        word = u32(u64(vector.cast(u32)[lead]) - lane_offsets[lead])
         scalar.cast(u32)[0] = word
-        expected = narrow(splat(u64(word)) + load_lanes(apart))
+        expected = narrow(splat(u64(word)) + load_lanes(lane_offsets))
         return not any_of((load_lanes(vector.cast(u32)) != expected) & lanes(mask))
-    wide = u64(vector.cast(u64)[lead] - apart[lead])
-    same = not any_of((load_lanes(vector.cast(u64)) != splat(wide) + load_lanes(apart)) & lanes(mask))
+    wide = u64(vector.cast(u64)[lead] - lane_offsets[lead])
+    same = not any_of((load_lanes(vector.cast(u64)) != splat(wide) + load_lanes(lane_offsets)) & lanes(mask))
     if register.inner != 0:
         (state + register.inner).cast(u32)[0] = u32(0 - register.low)
         wide = u64(wide + register.low * register.scale)
@@ -96,14 +96,14 @@ def stride_found(
     stride is what a lane has beyond another one that adds it once less."""
     if lanes_match(state, table, register, mask):
         return True
-    apart = constants(table, register.apart)
+    lane_offsets = constants(table, register.lane_offsets)
     steps = constants(table, register.steps)
     times = constants(table, register.times)
-    first = u64(lane_of(state, register, lead) - apart[lead])
+    first = u64(lane_of(state, register, lead) - lane_offsets[lead])
     stride = u64(0)
     for lane in lanes_of(mask):
         if times[lane] - times[lead] == 1:
-            stride = u64(lane_of(state, register, lane) - apart[lane] - first)
+            stride = u64(lane_of(state, register, lane) - lane_offsets[lane] - first)
     scalar = state + register.scalar
     if register.width == 4:
         (state + register.stride).cast(u32)[0] = u32(stride)

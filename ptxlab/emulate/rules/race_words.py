@@ -65,7 +65,7 @@ def scattered(
     chosen = lanes(reversed_bits(mask))
     begin = (widen(reversed_lanes(offsets)) >> first(u32(launch.granule))) + at // launch.granule
     calm = block.simple != 0
-    apart = all_apart(offsets, mask)
+    distinct = all_distinct(offsets, mask)
     lane = widen(reversed_lanes(lane_ids()))
     readers = records + stride
     others = readers + stride
@@ -79,7 +79,7 @@ def scattered(
         r_fine, r_known = judged(block, reader, now, fine(block, reader, now))
         if not write and w_fine & r_fine == ALL_LANES:  # the usual case of a read: no other reader is remembered
             if any_of(chosen & (reader != now)):
-                read(readers, index, now, chosen, apart)
+                read(readers, index, now, chosen, distinct)
             continue
         other = gather(others, index, chosen)
         q_fine, q_known = judged(block, other, now, fine(block, other, now))
@@ -95,18 +95,18 @@ def scattered(
         if write:
             if any_of(chosen & (writer != now)):
                 scatter(records, index, now, chosen)
-            if not apart:
+            if not distinct:
                 collided |= bits(chosen & (gather(records, index, chosen) != now))
             continue
-        read(readers, index, now, chosen & lanes(~doubtful & r_fine), apart)
-        read(others, index, now, chosen & lanes(~doubtful & ~r_fine & q_fine), apart)
+        read(readers, index, now, chosen & lanes(~doubtful & r_fine), distinct)
+        read(others, index, now, chosen & lanes(~doubtful & ~r_fine & q_fine), distinct)
         for late in lanes_of(doubtful):
             remember(launch, block, records + extract(index, late), stride, extract(now, late), False)
     return reversed_bits(collided)
 
 
 @rule(inline=True)
-def all_apart(offsets: lanes_u32, mask: u32) -> boolean:
+def all_distinct(offsets: lanes_u32, mask: u32) -> boolean:
     """Whether it is plain that no two lanes have the same offset: neighbouring lanes are equally far apart."""
     step = u32(extract(offsets, 1) - extract(offsets, 0))
     if step == 0 or u32(step + (1 << 26)) >> 27 != 0:
@@ -115,11 +115,11 @@ def all_apart(offsets: lanes_u32, mask: u32) -> boolean:
 
 
 @rule(inline=True)
-def read(readers: Pointer[u64], index: lanes_u64, now: lanes_u64, chosen: lanes_bool, apart: boolean) -> None:
-    """Records lanes as readers; of lanes that read one word the lowest, marked as many. apart: there are none."""
+def read(readers: Pointer[u64], index: lanes_u64, now: lanes_u64, chosen: lanes_bool, distinct: boolean) -> None:
+    """Records lanes as readers; of lanes that read one word the lowest, marked as many. distinct: there are none."""
     if any_of(chosen):
         scatter(readers, index, now, chosen)
-        if apart:
+        if distinct:
             return
         stored = gather(readers, index, chosen)
         again = chosen & (stored != now)

@@ -158,9 +158,9 @@ class Access(Lanes):
             if region is None:
                 break
             self.near[site] = region
-        yield from self._taken_apart(site, address, what)
+        yield from self._split(site, address, what)
 
-    def _taken_apart(self, site: Site, address: Value, what: str) -> Iterator[tuple[Region, np.ndarray, np.ndarray]]:
+    def _split(self, site: Site, address: Value, what: str) -> Iterator[tuple[Region, np.ndarray, np.ndarray]]:
         """The same for lanes in several regions; raises for the lowest faulty lane before any is served."""
         space, size, write = SPACES[site.space], site.size, what != "load"
         aligned = address & np.uint64(size - 1) == 0

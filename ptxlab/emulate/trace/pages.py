@@ -133,9 +133,9 @@ def pack_lanes(values: np.ndarray, dtype: np.dtype[Any]) -> bytes:
     if not len(values):
         return b""
     whole = np.ascontiguousarray(values).view(np.dtype(f"u{dtype.itemsize}"))
-    apart = whole.copy()
-    apart[:, 1:] -= whole[:, :-1]
-    return apart.view(np.uint8).reshape(-1, dtype.itemsize).T.tobytes()
+    differences = whole.copy()
+    differences[:, 1:] -= whole[:, :-1]
+    return differences.view(np.uint8).reshape(-1, dtype.itemsize).T.tobytes()
 
 
 def unpack_lanes(data: bytes, count: int, dtype: np.dtype[Any]) -> np.ndarray:

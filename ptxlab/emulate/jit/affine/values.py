@@ -79,7 +79,7 @@ class AffineOps(WideOps):
         form = form_of(value.type, [lane - lanes[0] for lane in lanes], low_zeros(lanes[0]))
         return None if form is None else Affine(self, form, self.const(value.type, lanes[0]))
 
-    def _apart(self, value: Value) -> Value:
+    def _listed_lanes(self, value: Value) -> Value:
         """A value as an affine one, if it is a number for each lane."""
         if value.uniform or value.lanes is None or not self.affine:
             return value
@@ -109,8 +109,8 @@ class AffineOps(WideOps):
                 )
             if value.stride is not None:
                 times = self._listed(form.times, first.type)
-                apart = t.mul(f"<{W} x {first.type}>", self._splat(value.stride), times)
-                lanes = Value(self._added(lanes.text, apart, first.type), first.type, False)
+                strides = t.mul(f"<{W} x {first.type}>", self._splat(value.stride), times)
+                lanes = Value(self._added(lanes.text, strides, first.type), first.type, False)
             if value.inner is not None:
                 extended = super().zext("i64", lanes) if form.extension == "zext" else super().sext("i64", lanes)
                 scaled = extended if form.scale == 1 else super().mul(extended, self.const("i64", form.scale))
@@ -231,7 +231,7 @@ class AffineOps(WideOps):
 
     def _strided(self, value: Value, by: Value) -> Value | None:
         """A value of the first form times a scalar that is not known when the kernel is built."""
-        value = self._apart(value)
+        value = self._listed_lanes(value)
         if not isinstance(value, Affine) or value.inner is not None or not by.uniform:
             return None
         if value.stride is None:
@@ -380,9 +380,9 @@ class AffineOps(WideOps):
         holds: Callable[..., Value] = getattr(super(), comparison)
         ordered: Callable[..., Value] = getattr(super(), order)
         if b.lanes is None:
-            a = self._apart(a)
+            a = self._listed_lanes(a)
         if a.lanes is None:
-            b = self._apart(b)
+            b = self._listed_lanes(b)
         one = a if isinstance(a, Affine) else b
         other = b if one is a else a
         if not isinstance(one, Affine) or not other.uniform or self.lanes_part:

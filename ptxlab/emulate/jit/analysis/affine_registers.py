@@ -18,7 +18,7 @@ from typing import Any
 from ptxlab.emulate.jit.affine.block_rows import Rows
 from ptxlab.emulate.jit.affine.forms import Form, low_zeros
 from ptxlab.emulate.jit.affine.values import Affine
-from ptxlab.emulate.jit.analysis.divergence import regions, written_apart
+from ptxlab.emulate.jit.analysis.divergence import regions, written_while_diverged
 from ptxlab.emulate.jit.analysis.uniformity import uniform_registers
 from ptxlab.emulate.jit.emitter.function import Build, Function
 from ptxlab.emulate.jit.emitter.machine import LaneMachine
@@ -74,7 +74,7 @@ def affine_registers(program: Program, rows: Rows, uniform: list[bool], alive: l
         for r, register in enumerate(program.registers)
         if register.lane in ("i32", "i64") and not uniform[r] and not alive[program.entry] >> r & 1
     }
-    candidates -= written_apart(program, regions(program, uniform), alive)
+    candidates -= written_while_diverged(program, regions(program, uniform), alive)
     search = Search(program, Sketch(program, rows), uniform)
     found = None
     while found is None:

@@ -1,4 +1,4 @@
-"""Atomic operations: in lane order, with the host's own atomic instructions where another worker may see the memory.
+"""Atomic operations: in lane order, with the host's atomic instructions where another worker may see the memory.
 
 The addresses of a warp are found at once where one allocation has them all. Shared memory, which belongs to blocks of
 one worker, is changed by ordinary instructions.
@@ -83,7 +83,7 @@ class Atomics(Part):
 
     @functools.cached_property
     def _read(self) -> set[int]:
-        """The registers that any instruction reads; a guarded atomic operation does not count its own."""
+        """The registers that any instruction reads; a guarded atomic operation does not count its destination."""
         return {
             r
             for code in self.program.codes
@@ -148,10 +148,10 @@ class Atomics(Part):
         t.declared = self.t.declared
         t.alloca(f"[{W * Place.size} x i8]", align=64, name="%places")
         t.alloca(f"<{W} x i64>", align=64, name="%hosts")
-        alone = count == 1 and not form.whole
-        _compare_addresses(t, alone)
+        scalar = count == 1 and not form.whole
+        _compare_addresses(t, scalar)
         _find(t, count * BITS[lane] // 8)
-        if alone:
+        if scalar:
             t.branch("%same", "one", "lanes")
             t.at("one")
             if not returns and word in NEUTRAL:
@@ -173,15 +173,15 @@ class Atomics(Part):
         return t.function(f"i32 @{name}({arguments})", "noinline nounwind")
 
 
-def _compare_addresses(t: Text, alone: bool) -> None:
+def _compare_addresses(t: Text, scalar: bool) -> None:
     """`%first` (an i64), the first active lane, `%address`, its address, `%every`, those of all; `%same`: whether all
     active lanes name one address, `%looked`: the lanes whose addresses are to be found. An address in local memory is
-    another place in each lane. alone: not for vectors."""
+    another place in each lane. scalar: the operation is of one element in each lane."""
     number = t.call("i32", "llvm.cttz.i32", [("i32", "%mask"), ("i1", "false")])
     t.zext("i32", t.and_("i32", number, W - 1), "i64", "%first")
     t.load("i64", t.element("i64", "%addrs", "%first"), name="%address")
     t.load(f"<{W} x i64>", "%addrs", align=64, name="%every")
-    if not alone:
+    if not scalar:
         t.and_("i32", "%mask", -1, "%looked")
         return
     wanted = t.splat("i64", "%address")
@@ -202,13 +202,13 @@ def _find(t: Text, size: int) -> None:
     log2 = str(size.bit_length() - 1)
     given = "%ctx", "%cta", "%ws", "%looked", "%addrs", str(size), log2, "%space"
     place = t.let(call(find_together, *given, "%site"))
-    t.branch(t.eq("ptr", place, "null"), "apart", "together")
+    t.branch(t.eq("ptr", place, "null"), "separate", "together")
     t.at("together")
     moved = t.sub("i64", t.ptrtoint("ptr", place, "i64"), "%address")
     hosts = t.add(f"<{W} x i64>", "%every", t.splat("i64", moved))
     t.store(f"<{W} x i64>", hosts, "%hosts", align=64)
     t.go("found")
-    t.at("apart")
+    t.at("separate")
     wrong = t.let(call(find_lanes, *given, "%code", "%places"))
     t.branch(wrong, "fault", "placed")
     t.at("placed")

@@ -249,7 +249,7 @@ class CheckedAccesses(CheckInstrument):
     # -- groups --------------------------------------------------------------------------------------------------------
 
     def _passes(self, code: Code) -> bool:
-        """Whether initcheck alone may look at accesses behind this instruction before it: a whole warp does not wait
+        """Whether initcheck may look at accesses behind this instruction before it: a whole warp does not wait
         there, so that nobody writes meanwhile."""
         whole = not self.e.diverged and not self.active.partly and code.guard is None
         return whole and code.properties.converges and not code.properties.stores and not self.checks.more

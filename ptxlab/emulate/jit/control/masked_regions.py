@@ -35,7 +35,7 @@ class MaskedRegion(NamedTuple):
     number: int
     blocks: tuple[int, ...]
     joins: tuple[int, ...]
-    apart: frozenset[int]
+    per_lane: frozenset[int]
     repeats: bool
     counts: bool
     leaves: bool
@@ -92,12 +92,12 @@ def masked_regions(
                 return
             left -= size
             codes = [code for b in blocks for code in program.codes[program.blocks[b].first : program.blocks[b].last]]
-            apart = frozenset(r for code in codes for r in writes(code) if scalars[r])
+            per_lane = frozenset(r for code in codes for r in writes(code) if scalars[r])
             repeats = any(to <= at for at in blocks for to in successors(program, at))
             last = [program.codes[program.blocks[at].last - 1] for at in blocks]
             counts, leaves = any(code.rounds for code in last), any(code.leaves >= 0 for code in last)
             ordered = tuple(sorted(blocks))
-            known[blocks] = MaskedRegion(len(known), ordered, tuple(joins), apart, repeats, counts, leaves)
+            known[blocks] = MaskedRegion(len(known), ordered, tuple(joins), per_lane, repeats, counts, leaves)
         found[branch] = known[blocks]
 
     for join, alike in sorted(by_join.items(), key=lambda each: size_of(program, _union(each[1]))):

@@ -85,10 +85,10 @@ class Regions(Part):
             with t.ends_unless(t.eq("i32", others, 0)):
                 self.converged.part(block, target)
         alive = self.e.alive_after(block)
-        apart = [r for r in sorted(region.apart) if alive >> r & 1]
-        for r in apart:
+        per_lane = [r for r in sorted(region.per_lane) if alive >> r & 1]
+        for r in per_lane:
             self.e.registers.read(r)
-        for r in apart:
+        for r in per_lane:
             self.e.registers.keep_lanes(r)
         for each in region.words:
             t.store("i32", waiting.get(each, 0), region.word(each))
@@ -132,7 +132,7 @@ class Regions(Part):
                     self.blocks.plan(self.program.blocks[at])
                 continue
             self.e.words += [region.rounds, *map(region.word, region.words)]
-            self.e.registers.spread = region.apart
+            self.e.registers.spread = region.per_lane
             behind = {to for at in region.blocks for to in successors(self.program, at)}
             self.e.registers.own = self.e.registers.not_needed(sorted({*region.blocks, *region.joins, *behind}))
             for at in region.blocks:
@@ -261,7 +261,7 @@ class Regions(Part):
         """All lanes are at a join, where the warp converges if the registers that are scalars from there on allow
         it."""
         t = self.t
-        name, count = self.e.scalar_table(bit_set(region.apart) & self.e.alive[join])
+        name, count = self.e.scalar_table(bit_set(region.per_lane) & self.e.alive[join])
         if not count:
             t.go(f"b{join}")
             return
@@ -300,7 +300,7 @@ class Regions(Part):
         if region.repeats and how != WAITS:
             t.put(S.Warp, "region", self._resumes_at(region))
         changed = 0
-        for r in region.apart:
+        for r in region.per_lane:
             alive &= ~(1 << r)
             changed |= 1 << r % 64
         self.converged.diverge(pcs, alive, changed)
@@ -323,11 +323,11 @@ class Regions(Part):
             found = t.or_("i32", found, lanes)
             alive |= self.e.alive[block]
         all_there = t.eq("i32", found, live)
-        apart = alive & bit_set(region.apart)
+        per_lane = alive & bit_set(region.per_lane)
         stays = t.label("stays")
         with t.ends_unless(t.and_("i1", all_there, t.ne("i32", inside, 0))):
             t.go(stays)
-        name, count = self.e.scalar_table(alive & ~apart)
+        name, count = self.e.scalar_table(alive & ~per_lane)
         if count:
             changed = t.get(S.Warp, "changed")
             same = t.let(call(gather_up, "%ws", name, str(count), live, changed))

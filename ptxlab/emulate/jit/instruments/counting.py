@@ -139,10 +139,10 @@ class Counting(Part, Instrument):
         """The pair of sectors needed and sectors at best, for a vector of addresses."""
         t, group, size = self.t, seen.group, seen.size
         halves = self._halves(seen)
-        apart = {} if halves or self.e.small else {name: (n,) for name, n in _TWO.items() if n in group.patterns}
+        two = {} if halves or self.e.small else {name: (n,) for name, n in _TWO.items() if n in group.patterns}
         strided = {"strided": (AT_A_STRIDE,)} if AT_A_STRIDE in group.patterns else {}
         gaps = {"gaps": (PARTS_OF_ROWS,)} if self._row_with_gaps(seen) else {}
-        switch = t.switch(group.pattern, _KNOWN | halves | apart | strided | gaps)
+        switch = t.switch(group.pattern, _KNOWN | halves | two | strided | gaps)
         with switch.arm("row") as results:
             straight, best = sectors(np.arange(W, dtype=np.uint64) * np.uint64(size), ALL_LANES, size)
             first = t.extract(f"<{W} x i64>", self.memory.sites.addresses(group), 0)
@@ -154,7 +154,7 @@ class Counting(Part, Instrument):
         with switch.arm("any") as results:
             at = self._moved("i64", self.memory.sites.addresses(group), seen.offset)
             results.append(self._need(sectors, at, self.active.bits, str(size)))
-        for name in apart:
+        for name in two:
             with switch.arm(name) as results:
                 results.append(self._two(seen, size * (W // 2 if name == "rows" else 1)))
         if strided:
@@ -230,8 +230,8 @@ class Counting(Part, Instrument):
         numbers = [t.lshr("i64", at, LOG_SECTOR) for at in (first, last)]
         between = t.sub("i64", numbers[1], numbers[0])
         between = t.call("i64", "llvm.abs.i64", [("i64", between), ("i1", "false")])
-        near, apart = t.add("i64", between, 1), t.uge("i64", far, SECTOR)
-        needed = t.select(apart, "i64", W, near)
+        near, distinct = t.add("i64", between, 1), t.uge("i64", far, SECTOR)
+        needed = t.select(distinct, "i64", W, near)
         best = (W * size + SECTOR - 1) // SECTOR
         return self._pair(needed, t.call("i64", "llvm.umin.i64", [("i64", needed), ("i64", str(best))]))
 

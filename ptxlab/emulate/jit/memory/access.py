@@ -45,7 +45,7 @@ class Memory(Part):
         self._moved(address, value if isinstance(value, tuple) else (value,))
 
     def _moved(self, address: Address, stored: tuple[Value, ...] | None) -> tuple[Value, ...]:
-        """The access of the instruction; `stored`: the values of a store, None for a load, which gives its own."""
+        """The access of the instruction; `stored`: the values of a store, None for a load."""
         space = self.e.code.space
         if space in ("local", "frame"):
             return self.local.access(address, stored)

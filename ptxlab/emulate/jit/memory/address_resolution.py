@@ -177,5 +177,5 @@ class AddressResolution(Part):
         return t.select(whole, "i32", some, others)
 
     def with_gaps(self) -> bool:
-        """Whether rows with inactive lanes are told from other addresses: where some are likely to be inactive."""
+        """Whether rows with inactive lanes are a pattern: where some lanes are likely to be inactive."""
         return self.active.partly or self.e.code.guard is not None

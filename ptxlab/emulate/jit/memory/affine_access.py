@@ -29,7 +29,7 @@ from ptxlab.emulate.rules.accesses import (
 )
 
 FAR = 1 << 40
-"""In place of a stride: so much makes no pattern of its own."""
+"""In place of a stride: so much makes no other pattern."""
 LANES = tuple(range(W))
 
 Source = tuple[str, str, str, str, str]
