@@ -22,16 +22,13 @@ from ptxlab.emulate.jit.atomics.elements import (
     flushes_at,
     flushing,
     new_value,
-    raw_sum,
     small_operands,
     sum_at_once,
-    sum_in_order,
     sums_may_flush,
 )
 from ptxlab.emulate.jit.emitter.emitter import Emitter
 from ptxlab.emulate.jit.emitter.part import Part
 from ptxlab.emulate.jit.llvm.ir_text import Text, W
-from ptxlab.emulate.jit.llvm.operations import Ops
 from ptxlab.emulate.jit.llvm.values import BITS, LLVM, Address, Value
 from ptxlab.emulate.jit.memory.access import Memory
 from ptxlab.emulate.jit.translation.rule_calls import call
@@ -61,10 +58,6 @@ def operation_of(form: Form) -> str:
     if word in ("min", "max"):
         return word if types.is_signed(form.type) else "u" + word
     return _INTEGER[word]
-
-
-MANY = 8
-"""Active lanes from which on all 32 floats are added, those of the others as -0: three cycles each, in a loop eight."""
 
 
 class Atomics(Part):
@@ -275,28 +268,15 @@ def _together(t: Text, form: Form, word: str, lane: str, flushes: str, *, shared
     seen = t.load(bits, place, align=size) if shared else t.load_atomic(bits, place, "seq_cst", size)
     start = t.bitcast(bits, seen, ty)
     flush = sums_may_flush(t, seen, flush)
-    # A NaN that nobody reads on the way need not be the canonical one there: a sum with it is NaN whatever it is.
-    raw = not returns and form.operation == "add" and lane in ("f32", "f64")
-    begin = t.label("begin") if raw else again
-    if raw:
-        active = t.call("i32", "llvm.ctpop.i32", [("i32", "%mask")])
-        at_once = t.uge("i32", active, MANY)
-        if flush:
-            at_once = t.and_("i1", at_once, t.xor("i1", flush, "true"))
-        t.branch(at_once, "many", begin)
-        t.at("many")
-        many = sum_in_order(t, lane, start)
-        t.go(after)
-        t.at(begin)
     t.go(step)
     t.at(step)
-    t.phi("i32", ("%mask", begin), ("%behind", "stepped"), name="%more")
-    t.phi(ty, (start, begin), ("%then", "stepped"), name="%now")
+    t.phi("i32", ("%mask", again), ("%behind", "stepped"), name="%more")
+    t.phi(ty, (start, again), ("%then", "stepped"), name="%now")
     t.and_("i32", "%more", t.sub("i32", "%more", 1), "%behind")
     number = t.call("i32", "llvm.cttz.i32", [("i32", "%more"), ("i1", "true")])
     at = t.zext("i32", number, "i64")
     given = [t.load(ty, cell_of(t, "%xs", k, ty, at)) for k in range(2 if word == "cmpxchg" else 1)]
-    new = (raw_sum if raw else new_value)(t, form, word, lane, "%now", given, flush)
+    new = new_value(t, form, word, lane, "%now", given, flush)
     if returns:
         t.store(ty, "%now", cell_of(t, "%out", 0, ty, at))
     t.go("stepped")
@@ -304,9 +284,7 @@ def _together(t: Text, form: Form, word: str, lane: str, flushes: str, *, shared
     t.bitcast(ty, new, ty, "%then")
     t.branch(t.eq("i32", "%behind", 0), after, step)
     t.at(after)
-    found = t.phi(ty, ("%then", "stepped"), (many, "many")) if raw else "%then"
-    final = Ops(t).one_nan(Value(found, lane, True)).text if raw else found
-    last = t.bitcast(ty, final, bits)
+    last = t.bitcast(ty, "%then", bits)
     if shared:
         t.store(bits, last, place, align=size)
         return

@@ -110,13 +110,7 @@ def new_value(t: Text, form: Form, word: str, lane: str, old: str, given: list[s
     return t.let(f"{word} {ty} {old}, {x}")
 
 
-def raw_sum(t: Text, form: Form, word: str, lane: str, old: str, given: list[str], flushes: str = "") -> str:
-    """The same of a sum of floats, but any NaN will do."""
-    assert word == "loop"
-    return _computed(t, form, Value(old, lane, True), Value(given[0], lane, True), flushes, raw=True)
-
-
-def _computed(t: Text, form: Form, old: Value, x: Value, flushes: str, *, raw: bool = False) -> str:
+def _computed(t: Text, form: Form, old: Value, x: Value, flushes: str) -> str:
     """What the instruction that computes the new value gives."""
 
     def by(ftz: str) -> str:
@@ -124,7 +118,7 @@ def _computed(t: Text, form: Form, old: Value, x: Value, flushes: str, *, raw: b
         assert computes.op.sem is not None
         found = computes.op.sem(Ops(t), computes, old, x)
         assert isinstance(found, Value)
-        return ((found.raw or found) if raw else found).text
+        return found.text
 
     if flushes in ("", "true"):
         return by("ftz." if flushes else "")
@@ -224,11 +218,3 @@ def sum_at_once(t: Text, word: str, lane: str, given: str, active: str) -> str:
     chosen = t.select(active, vector, given, neutral, of=f"<{W} x i1>")
     reduction = f"llvm.vector.reduce.{ {'min': 'smin', 'max': 'smax'}.get(word, word) }.v{W}{ty}"
     return t.call(ty, reduction, [(vector, chosen)])
-
-
-def sum_in_order(t: Text, lane: str, start: str) -> str:
-    """A number and the operands of all active lanes, one after the other. Those of others are -0: no sum changes."""
-    ty, vector = LLVM[lane], f"<{W} x {LLVM[lane]}>"
-    given, active = t.load(vector, "%xs", align=64), t.bitcast("i32", "%mask", f"<{W} x i1>")
-    chosen = t.select(active, vector, given, t.splat(ty, "-0.0"), of=f"<{W} x i1>")
-    return t.call(ty, f"llvm.vector.reduce.fadd.v{W}{lane}", [(ty, start), (vector, chosen)])
