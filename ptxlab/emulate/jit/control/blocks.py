@@ -46,7 +46,7 @@ class AllAccesses(Accesses):
         """What most programs do without."""
         from ptxlab.emulate.jit.atomics.atomics import Atomics
 
-        return Atomics(self._e, self.memory)
+        return Atomics(self._e)
 
     def load(self, address: Address) -> Any:
         return self.memory.load(address)
