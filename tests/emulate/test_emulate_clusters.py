@@ -161,6 +161,22 @@ DONE:
     assert out.tolist() == wanted.ravel().tolist()
 
 
+def test_each_block_finds_itself_at_one_generic_address(engine: str) -> None:
+    """Blocks take turns at one instruction, with one address that means another place in each."""
+    body = f"""
+    cvt.u64.u32 %rd5, %r8; cvta.shared.u64 %rd5, %rd5; mov.u32 %r20, 0; mov.u32 %r12, 0;
+LOOP:
+    add.u32 %r9, %r9, 1; st.u32 [%rd5], %r9;
+    {SYNC}
+    ld.u32 %r11, [%rd5]; mad.lo.u32 %r12, %r12, 3, %r11;
+    {SYNC}
+    add.u32 %r20, %r20, 1; setp.lt.u32 %p2, %r20, 3; @%p2 bra LOOP;
+    st.global.u32 [%rd3], %r12;"""
+    out, _ = run(engine, program(body), threads=64, blocks=8, cluster=(4, 1, 1))
+    first = (1000 * (np.arange(8) % 4)[:, None] + np.arange(64)).ravel() + 1
+    assert out.tolist() == (13 * first + 5).tolist()  # 9 * first + 3 * (first + 1) + first + 2
+
+
 def test_a_block_that_has_exited(engine: str) -> None:
     body = f"""
     {STORE}{SYNC}
@@ -171,6 +187,8 @@ LOOP:                                    // long enough for the other block to e
     add.u32 %r20, %r20, 1; setp.lt.u32 %p2, %r20, 20000; @%p2 bra LOOP;
     {READS["ld.shared::cluster"]}
     st.global.u32 [%rd3], %r11;
+    sub.u32 %r22, %r22, 1;
+    @%p1 bra AGAIN;
 DONE:
     """
     text = program(body)

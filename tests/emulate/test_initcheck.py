@@ -232,6 +232,22 @@ def test_a_matrix_that_is_stored_is_written(device: str) -> None:
         assert out[:16].tolist() == 16 * [0x3F800000]
 
 
+@pytest.mark.parametrize("checks", [INIT, ("memcheck",)], ids=["initcheck", "memcheck"])
+@pytest.mark.parametrize("device", DEVICES)
+def test_elements_of_an_output_that_no_matrix_covers(device: str, checks: tuple[str, ...]) -> None:
+    """What is written of `pl.out` is known without initcheck, too."""
+    values = ", ".join(8 * ["%f1"])
+    for stride, missing in ((16, "64 of 320 elements were not written, the first at [256]"), (20, "64 of 320")):
+        store = kernel_text(f"""
+            mov.f32 %f1, 0f3F800000;
+            wmma.store.d.sync.aligned.row.m16n16k16.global.f32 [%rd2], {{{values}}}, {stride};""")
+        out, room = np.zeros(32, np.uint32), np.zeros(320, np.float32)
+        (finding,) = pl.launch(store, 1, 32, out, pl.out(room), device=device, checks=checks).findings
+        assert missing in str(finding)
+        assert np.nansum(room) == 256
+
+
+@pytest.mark.parametrize("device", DEVICES)
 def test_a_launch_with_and_without_the_check_is_the_same(device: str) -> None:
     body = USES.replace("[%r10]", "[%r10+8]") + "ld.shared.u32 %r6, [%r11]; st.global.u32 [%rd3], %r6;"
     results = []

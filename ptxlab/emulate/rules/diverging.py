@@ -72,8 +72,8 @@ def scalars_found(
     """Whether the lanes of an affine register are what some scalars say. If they are, its scalars hold them: the stride
     is what a lane has beyond another one that adds it once less, and the second scalar is chosen such that no sum wraps
     around."""
-    apart, steps = constants(table, register.apart), constants(table, register.steps)
-    first, stride, already = u64(lane_of(state, register, lead) - apart[lead]), u64(0), u64(0)
+    lane_offsets, steps = constants(table, register.lane_offsets), constants(table, register.steps)
+    first, stride, already = u64(lane_of(state, register, lead) - lane_offsets[lead]), u64(0), u64(0)
     if register.times != 0:
         if lanes_match(state, table, register, mask):
             return True
@@ -81,7 +81,7 @@ def scalars_found(
         already = times[lead]
         for lane in lanes_of(mask):
             if times[lane] - already == 1:
-                stride = u64(lane_of(state, register, lane) - apart[lane] - first)
+                stride = u64(lane_of(state, register, lane) - lane_offsets[lane] - first)
     base, held = u64(first - already * stride), stride
     if register.inner != 0:
         held = u64(magnitude(stride) // magnitude(register.scale))

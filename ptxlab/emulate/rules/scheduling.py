@@ -101,7 +101,7 @@ def run_grid(context: Context) -> u32:
 @rule
 def next_resident(context: Context) -> boolean:
     """The turn of another resident CTA, if there is one. Clears what all sites cache: the shared memory is another
-    now."""
+    now, and that of a CTA which has ended is freed."""
     memcheck.forget(context)
     for tried in range(context.slot_count):
         slot = (context.slot + tried + 1) % context.slot_count
@@ -217,8 +217,6 @@ def end_round(context: Context, cta: Cta) -> u32:
                 return FAULT
         cluster.busy -= 1
         context.finished += 1
-        if cluster.busy != 0:  # sites may know its shared memory, which has been freed
-            memcheck.forget(context)
         return GO_ON
     if goes_on(context, cta):
         begin_round(context, cta)

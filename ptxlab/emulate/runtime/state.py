@@ -154,7 +154,7 @@ class ScalarRegister(Record):
     width: u32  # bytes of a lane's value; 0: the lanes are bits of one word
     bit: u32  # its bit in `Warp.changed`, which it may share with others
     # of an affine register where the table has 32 u64, in bytes from the table's start; 0 for all others
-    apart: u32  # what lanes add to lane 0
+    lane_offsets: u32  # what lanes add to lane 0
     steps: u32  # the same before it is scaled
     inner: u32  # where its second scalar lies; 0: it has none
     signed: u32  # whether the sum of the second scalar and a step is extended with its sign

@@ -79,7 +79,7 @@ class AffineOps(WideOps):
         form = form_of(value.type, [lane - lanes[0] for lane in lanes], low_zeros(lanes[0]))
         return None if form is None else Affine(self, form, self.const(value.type, lanes[0]))
 
-    def _apart(self, value: Value) -> Value:
+    def _listed_lanes(self, value: Value) -> Value:
         """A value as an affine one, if it is a number for each lane."""
         if value.uniform or value.lanes is None or not self.affine:
             return value
@@ -109,8 +109,8 @@ class AffineOps(WideOps):
                 )
             if value.stride is not None:
                 times = self._listed(form.times, first.type)
-                apart = t.mul(f"<{W} x {first.type}>", self._splat(value.stride), times)
-                lanes = Value(self._added(lanes.text, apart, first.type), first.type, False)
+                strides = t.mul(f"<{W} x {first.type}>", self._splat(value.stride), times)
+                lanes = Value(self._added(lanes.text, strides, first.type), first.type, False)
             if value.inner is not None:
                 extended = super().zext("i64", lanes) if form.extension == "zext" else super().sext("i64", lanes)
                 scaled = extended if form.scale == 1 else super().mul(extended, self.const("i64", form.scale))
@@ -231,7 +231,7 @@ class AffineOps(WideOps):
 
     def _strided(self, value: Value, by: Value) -> Value | None:
         """A value of the first form times a scalar that is not known when the kernel is built."""
-        value = self._apart(value)
+        value = self._listed_lanes(value)
         if not isinstance(value, Affine) or value.inner is not None or not by.uniform:
             return None
         if value.stride is None:
@@ -307,6 +307,60 @@ class AffineOps(WideOps):
         )
         return Affine(self, x.form.common(y.form), choose(condition, x.base, y.base), inner, stride)
 
+    # -- bits, by constants, where base and steps have none in common
+
+    def and_(self, a: Value, b: Value) -> Value:
+        for value, by in ((a, b), (b, a)):
+            if isinstance(value, Affine) and value.form.disjoint and (mask := _number(by)) is not None:
+                form = value.form
+                zeros, steps = max(form.zeros, low_zeros(mask)), [step & mask for step in form.steps]
+                if mask >> form.zeros == 0:  # `tid & 31`
+                    return self.numbers(a.type, steps)
+                same = ~mask % (1 << BITS[a.type]) >> form.zeros == 0  # `tid & -32`
+                base = value.base if same else super().and_(value.base, by)
+                found = self.made(form_of(a.type, steps, zeros), base)
+                if found is not None:
+                    return found
+        return super().and_(a, b)
+
+    def or_(self, a: Value, b: Value) -> Value:
+        for value, by in ((a, b), (b, a)):
+            if not isinstance(value, Affine) or (bits := _number(by)) is None:
+                continue
+            form = value.form
+            if form.disjoint and not any(step & bits for step in form.steps):
+                found = form_of(a.type, list(form.steps), min(form.zeros, low_zeros(bits)))
+                return self.made(found, super().or_(value.base, by)) or super().or_(a, b)
+            if bits >> form.common_zeros == 0:  # nvcc's way to add 32 to the bytes of `256 * tid`
+                return self.add(value, by)
+        return super().or_(a, b)
+
+    def xor(self, a: Value, b: Value) -> Value:
+        """Of a sorting network's `t ^ 16` the lanes are a row in another order, or that of another warp."""
+        for value, by in ((a, b), (b, a)):
+            if isinstance(value, Affine) and value.form.disjoint and (bits := _number(by)) is not None:
+                form = value.form
+                flipped = bits & ((1 << form.high.bit_length()) - 1)  # of bits that steps have, and the base has not
+                steps = [(step ^ flipped) - flipped for step in form.steps]
+                found = form_of(a.type, steps, min(form.zeros, low_zeros(bits)))
+                return self.made(found, super().xor(value.base, by)) or super().xor(a, b)
+        return super().xor(a, b)
+
+    def lshr(self, a: Value, b: Value) -> Value:
+        return self._shifted(a, b, super().lshr) or super().lshr(a, b)
+
+    def ashr(self, a: Value, b: Value) -> Value:
+        return self._shifted(a, b, super().ashr) or super().ashr(a, b)
+
+    def _shifted(self, a: Value, b: Value, shift: Callable[..., Value]) -> Value | None:
+        by = _number(b)
+        if not isinstance(a, Affine) or not a.form.disjoint or by is None or by >= BITS[a.type]:
+            return None
+        if a.form.index and by == BITS[a.type] - 1:  # `t / 32` of an int asks for the sign of t
+            return self.const(a.type, 0)
+        form = form_of(a.type, [step >> by for step in a.form.steps], max(0, a.form.zeros - by))
+        return self.made(form, shift(a.base, b))
+
     # -- comparisons
 
     def ult(self, a: Value, b: Value) -> Value:
@@ -326,9 +380,9 @@ class AffineOps(WideOps):
         holds: Callable[..., Value] = getattr(super(), comparison)
         ordered: Callable[..., Value] = getattr(super(), order)
         if b.lanes is None:
-            a = self._apart(a)
+            a = self._listed_lanes(a)
         if a.lanes is None:
-            b = self._apart(b)
+            b = self._listed_lanes(b)
         one = a if isinstance(a, Affine) else b
         other = b if one is a else a
         if not isinstance(one, Affine) or not other.uniform or self.lanes_part:
@@ -353,3 +407,8 @@ class AffineOps(WideOps):
         t.go(known)
         t.at(known)
         return self.of_bits(t.phi("i32", (same, before), (bits, end)))
+
+
+def _number(value: Value) -> int | None:
+    """A constant that is the same in all lanes."""
+    return int(value.lanes[0]) if value.uniform and value.lanes is not None else None

@@ -1,15 +1,16 @@
-"""Which registers are affine: found by running the emitter's own semantics on forms, to a fixed point.
+"""Which registers are affine: found by running the emitter's semantics on forms, to a fixed point.
 
 A register is affine if all instructions that write it give lanes of the same `Form`. That is assumed of every register
 to begin with, and given up where two writers disagree, so that `i` in `i = tid; ...; i += 256` stays affine: what the
 addition gives has the form of what it is given. Flow does not matter, only all writers of a register together.
 
 Each instruction is emitted into a text that is thrown away, with sources of their forms. So nothing is said twice: what
-`AffineOps` keeps affine here it keeps affine there.
+`AffineOps` keeps affine here it keeps affine there. `Analyses` has what is found of a program, for all its functions.
 """
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
@@ -17,14 +18,15 @@ from typing import Any
 from ptxlab.emulate.jit.affine.block_rows import Rows
 from ptxlab.emulate.jit.affine.forms import Form, low_zeros
 from ptxlab.emulate.jit.affine.values import Affine
-from ptxlab.emulate.jit.analysis.divergence import regions, written_apart
+from ptxlab.emulate.jit.analysis.divergence import regions, written_while_diverged
+from ptxlab.emulate.jit.analysis.uniformity import uniform_registers
 from ptxlab.emulate.jit.emitter.function import Function, RegisterFacts
 from ptxlab.emulate.jit.emitter.lane_operations import LaneOps
 from ptxlab.emulate.jit.emitter.registers import Registers
 from ptxlab.emulate.jit.emitter.semantics import Operands, Semantics
 from ptxlab.emulate.jit.llvm.values import BITS, Value
 from ptxlab.emulate.program.flat_program import Code, Literal, Reg, Source
-from ptxlab.emulate.program.liveness import registers_of, writes
+from ptxlab.emulate.program.liveness import live_in, registers_of, writes
 from ptxlab.emulate.program.program import Program
 from ptxlab.isa.actions import Action
 
@@ -71,7 +73,7 @@ def affine_registers(program: Program, rows: Rows, uniform: list[bool], alive: l
         for r, register in enumerate(program.registers)
         if register.lane in ("i32", "i64") and not uniform[r] and not alive[program.entry] >> r & 1
     }
-    candidates -= written_apart(program, regions(program, uniform), alive)
+    candidates -= written_while_diverged(program, regions(program, uniform), alive)
     search = Search(program, Sketch(program, rows), uniform)
     found = None
     while found is None:
@@ -180,3 +182,51 @@ def _key(source: Source | None, given: dict[int, Form], sketch: Sketch) -> Any:
         return source
     form, lane = given.get(source.index), sketch.program.registers[source.index].lane
     return form, lane, None if form is None else (form.zeros, form.index)
+
+
+class Analyses:
+    """Of a program for blocks whose threads lie in such rows. What is found is not to be changed."""
+
+    def __init__(self, program: Program, rows: Rows) -> None:
+        self.program, self.rows = program, rows
+
+    @functools.cached_property
+    def alive(self) -> list[int]:
+        """The registers that may be read after the start of each block, as bit sets."""
+        return live_in(self.program)
+
+    @property
+    def uniform(self) -> list[bool]:
+        """Whether each register is the same in all lanes of a converged warp."""
+        return self._registers[0]
+
+    @property
+    def affine(self) -> dict[int, Form]:
+        """The forms of registers whose lanes differ by constants."""
+        return self._registers[1]
+
+    @functools.cached_property
+    def _registers(self) -> tuple[list[bool], dict[int, Form]]:
+        """Both. A register that turns out to be affine with steps that are all 0 is uniform, and so is what
+        follows from it: `row = tid / 32`, what is loaded at `first[row]`, a loop that ends at `first[row + 1]`."""
+        program, rows, alive = self.program, self.rows, self.alive
+        uniform = uniform_registers(program, rows, alive)
+        affine = affine_registers(program, rows, uniform, alive)
+        level = frozenset[int]()
+        while found := {r for r, form in affine.items() if form.level}:
+            level |= found
+            wider = uniform_registers(program, rows, alive, level)
+            if sum(wider) == sum(uniform) + len(found):
+                break
+            wider_affine = affine_registers(program, rows, wider, alive)
+            if not still_level(program, rows, wider, wider_affine, level):
+                break
+            uniform, affine = wider, wider_affine
+        return uniform, affine
+
+
+def analyses(program: Program, rows: Rows) -> Analyses:
+    """Those of a program, the same each time."""
+    found = program.found.setdefault(rows, Analyses(program, rows))
+    assert isinstance(found, Analyses)
+    return found

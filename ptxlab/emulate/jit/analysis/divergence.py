@@ -33,7 +33,7 @@ class Region(NamedTuple):
 
 def diverging_blocks(program: Program, uniform: list[bool]) -> frozenset[int] | None:
     """The blocks between branches that lanes may take differently and their immediate post-dominators, as far as they
-    are few: a branch around half of the program rather tells warps apart than lanes, unless it asks what is in memory.
+    are few: a branch over half of the program rather separates warps than lanes, unless it asks what is in memory.
     None if there are none, or lanes surely come to many blocks.
 
     uniform: the registers that are known to be the same in all lanes of a converged warp."""
@@ -62,12 +62,12 @@ def ask_data(program: Program, codes: Iterable[Code], besides: tuple[str, ...] =
 def regions(program: Program, uniform: list[bool]) -> list[Region]:
     """The region of each branch that lanes may take differently."""
     ends = [program.codes[block.last - 1] for block in program.blocks]
-    apart = [b for b, code in enumerate(ends) if code.action in BRANCHES and _varies(code, uniform)]
-    if not apart:
+    divergent = [b for b, code in enumerate(ends) if code.action in BRANCHES and _varies(code, uniform)]
+    if not divergent:
         return []
     flow = _flow(program)
     ways, meeting = flow.after, flow.meeting
-    return [Region(at, frozenset(_between(program, ways, ways[at], meeting[at])), meeting[at]) for at in apart]
+    return [Region(at, frozenset(_between(program, ways, ways[at], meeting[at])), meeting[at]) for at in divergent]
 
 
 def inner_regions(program: Program, uniform: list[bool]) -> list[Region]:
@@ -78,15 +78,15 @@ def inner_regions(program: Program, uniform: list[bool]) -> list[Region]:
         return regions(program, uniform)
     blocks, codes = program.blocks, program.codes
     ends = [codes[block.last - 1] for block in blocks]
-    apart = [
+    divergent = [
         at for at, code in enumerate(ends) if code.action in BRANCHES and code.leaves < 0 and _varies(code, uniform)
     ]
-    if not apart:
+    if not divergent:
         return []
     ways = [staying(codes, blocks, block) for block in blocks]
     meeting = _immediate_post_dominators(ways)
     found = []
-    for at in apart:
+    for at in divergent:
         between = _reached(ways, ways[at], meeting[at])
         faults = {to for b in (at, *between) for to in onward(codes, blocks[b]) if _stops(codes, blocks[to])}
         between |= {to for to in faults if to < meeting[at]}
@@ -95,7 +95,7 @@ def inner_regions(program: Program, uniform: list[bool]) -> list[Region]:
 
 
 def staying(codes: list[Code], blocks: list[Block], block: Block) -> list[int]:
-    """The blocks of its own function that may follow a block, for lanes that neither leave the kernel nor stop it."""
+    """The blocks of the same function that may follow a block, for lanes that neither leave the kernel nor stop it."""
     ways = [block.next] if codes[block.last - 1].leaves >= 0 else onward(codes, block)
     return [to for to in ways if not _stops(codes, blocks[to])] or ways
 
@@ -105,12 +105,12 @@ def _stops(codes: list[Code], block: Block) -> bool:
     return block.next < 0 and codes[block.last - 1].action is Action.TRAP
 
 
-def written_apart(program: Program, apart: Iterable[Region], alive: list[int]) -> set[int]:
+def written_while_diverged(program: Program, divergent: Iterable[Region], alive: list[int]) -> set[int]:
     """Registers that are written where lanes have diverged, in these regions, and are read where they reconverge. Lanes
-    that took other ways hold values of their own there, so that a warp which insists on keeping a scalar could not
+    that took other ways hold different values there, so that a warp which insists on keeping a scalar could not
     return to the function for converged warps. alive: those that may be read after the start of each block."""
     found = set[int]()
-    for region in apart:
+    for region in divergent:
         if region.join >= 0:
             for block in map(program.blocks.__getitem__, region.blocks):
                 codes = program.codes[block.first : block.last]

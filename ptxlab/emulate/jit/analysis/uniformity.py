@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from ptxlab.emulate.jit.affine.block_rows import Rows
-from ptxlab.emulate.jit.analysis.divergence import in_loops, written_apart
+from ptxlab.emulate.jit.analysis.divergence import in_loops, written_while_diverged
 from ptxlab.emulate.jit.llvm.ir_text import W
 from ptxlab.emulate.program.flat_program import Code, Group, Inverted, Literal, Mem, Reg, Source, Special
 from ptxlab.emulate.program.liveness import registers_of, writes
@@ -62,7 +62,7 @@ class Uniform:
 
     def load(self, i: Any, address: bool) -> Any:
         count = int(i.vec[1:]) if i.vec else 1
-        # A generic address may point into local memory, where every lane has bytes of its own.
+        # A generic address may point into local memory, where every lane has other bytes.
         same = address and str(i.space).partition("::")[0] in ("global", "shared", "const", "param")
         return same if count == 1 else (same,) * count
 
@@ -123,7 +123,7 @@ def uniform_registers(
     def result(code: Code) -> tuple[Any, ...]:
         """What the destinations get."""
         different = (False,) * len(code.dests)
-        if code.form.op.sem is None:  # matrix instructions: every lane gets its own part
+        if code.form.op.sem is None:  # matrix instructions: every lane gets another part
             return different
         indirect = code.space == "param" and any(registers_of(s) for s in code.sources)
         if code.space in ("local", "frame") or indirect:
@@ -147,7 +147,7 @@ def uniform_registers(
             for dest, r in zip(code.dests, result(code), strict=False):
                 changed |= lower_all(dest, r, guard)
         if not changed:
-            apart = [r for r in written_apart(program, in_loops(program, uniform), alive) if uniform[r]]
-            for r in apart:
+            diverged = [r for r in written_while_diverged(program, in_loops(program, uniform), alive) if uniform[r]]
+            for r in diverged:
                 changed |= lower(r)
     return uniform

@@ -171,7 +171,7 @@ class Loaded:
     def _diverging(self) -> frozenset[int] | None:
         """The blocks in which lanes may diverge, if they are few. A recorded warp keeps to the function for diverged
         warps."""
-        from ptxlab.emulate.jit.analysis.analyses import analyses
+        from ptxlab.emulate.jit.analysis.affine_registers import analyses
         from ptxlab.emulate.jit.analysis.divergence import diverging_blocks
 
         if self.instruments.trace:

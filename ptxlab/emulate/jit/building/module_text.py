@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from ptxlab.emulate.jit.affine.block_rows import Rows
-from ptxlab.emulate.jit.analysis.analyses import analyses
+from ptxlab.emulate.jit.analysis.affine_registers import analyses
 from ptxlab.emulate.jit.bodies.body import Bodies, Body
 from ptxlab.emulate.jit.control.blocks import Blocks
 from ptxlab.emulate.jit.control.converged_function import ConvergedFunction
@@ -146,8 +146,7 @@ def observers(instruments: Instruments, blocks: Blocks) -> list[Instrument]:
     if instruments.checks:
         from ptxlab.emulate.jit.checks.accesses import CheckedAccesses
         from ptxlab.emulate.jit.checks.check_instrument import Checks
-        from ptxlab.emulate.jit.checks.local_memory import CheckedLocal
-        from ptxlab.emulate.jit.checks.registers import CheckedRegisters
+        from ptxlab.emulate.jit.checks.registers import CheckedLocal, CheckedRegisters
         from ptxlab.emulate.jit.checks.synchronization import CheckedControl
 
         checks = Checks(e, instruments.checks, blocks.memory)

@@ -189,19 +189,8 @@ class Checks(Part):
         members = [(code.index, 0, 16)]
         start, rows = self.program.shared_start, self.members(members)
         if self.race:
-            t.do(
-                call(
-                    race_accesses.at_addresses,
-                    *THERE,
-                    mask,
-                    "%race.shared",
-                    "%race.stride",
-                    "%addrs",
-                    str(start),
-                    rows,
-                    str(int(write)),
-                )
-            )
+            where = "%race.shared", "%race.stride", "%addrs", str(start), rows
+            t.do(call(race_accesses.at_addresses, *THERE, mask, *where, str(int(write))))
         if self.init:
             if write:
                 self.stored(code, mask, 0, 16)

@@ -55,50 +55,24 @@ class CheckedControl(CheckInstrument):
         self.t.do(call(lane_masks.named, *THERE, self.active.bits, exited, named, str(code.index)))
         if shuffles:
             asked = len(code.dests) > 1 and code.dests[1] is not None
-            self.t.do(
-                call(
-                    lane_masks.shuffled,
-                    *THERE,
-                    self.active.bits,
-                    live,
-                    named,
-                    self.m.vector(sources[1]),
-                    self.m.vector(sources[2]),
-                    str(lane_masks.MODES[str(code.form.mode)]),
-                    str(int(asked)),
-                    str(code.index),
-                )
-            )
+            lanes = [self.m.vector(source) for source in sources[1:3]]
+            numbers = lane_masks.MODES[str(code.form.mode)], int(asked), code.index
+            self.t.do(call(lane_masks.shuffled, *THERE, self.active.bits, live, named, *lanes, *map(str, numbers)))
 
     # -- barriers ------------------------------------------------------------------------------------------------------
 
     def barrier(self, block: Block, code: Code) -> None:
         if self.checks.sync:
-            given = [(s, ty) for s, ty in zip(code.sources, code.source_types, strict=True) if s is not None]
+            sources = [s for s in code.sources if s is not None]
             if code.form.red:
-                given.pop()
-            numbers = [self.active.first_value(self.e.operands.read(s, "u32")) for s, _ in given]
+                sources.pop()
+            numbers = [self.active.first_value(self.e.operands.read(s, "u32")) for s in sources]
             count = numbers[1] if len(numbers) > 1 else "0"
             skips = self.t.xor("i32", self.active.bits, self.active.block_bits)
-            self.t.do(
-                call(
-                    barriers.arrived,
-                    *THERE[:2],
-                    "%ws",
-                    self.active.bits,
-                    skips,
-                    numbers[0],
-                    count,
-                    str(int(code.properties.aligned)),
-                    str(self.e.pc(block.next)),
-                    self._may_come(code),
-                    str(code.index),
-                )
-            )
-
-    def _may_come(self, code: Code) -> str:
-        """A table of the instructions from which lanes may still reach a barrier."""
-        return self.e.constant("may.come", "i8", map(int, rules.may_come(self.program, code)))
+            lanes = self.active.bits, skips, numbers[0], count
+            table = self.e.constant("may.come", "i8", map(int, rules.may_come(self.program, code)))
+            given = str(int(code.properties.aligned)), str(self.e.pc(block.next)), table, str(code.index)
+            self.t.do(call(barriers.arrived, *THERE[:2], "%ws", *lanes, *given))
 
     def cluster_barrier(self, code: Code) -> None:
         if not self.checks.race or code.form is None:

@@ -181,7 +181,7 @@ class Blocks(Part):
         """Atomic operations, which most programs do without."""
         from ptxlab.emulate.jit.atomics.atomics import Atomics
 
-        return Atomics(self.e, self.memory)
+        return Atomics(self.e)
 
     def load(self, address: Address) -> Any:
         return self.memory.load(address)

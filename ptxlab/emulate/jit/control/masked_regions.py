@@ -34,7 +34,7 @@ class MaskedRegion(NamedTuple):
     number: int
     blocks: tuple[int, ...]
     joins: tuple[int, ...]
-    spread: frozenset[int]
+    per_lane: frozenset[int]
     repeats: bool
     counts: bool
     leaves: bool
@@ -91,12 +91,12 @@ def masked_regions(
                 return
             left -= size
             codes = [code for b in blocks for code in program.codes[program.blocks[b].first : program.blocks[b].last]]
-            spread = frozenset(r for code in codes for r in writes(code) if scalars >> r & 1)
+            per_lane = frozenset(r for code in codes for r in writes(code) if scalars >> r & 1)
             repeats = any(to <= at for at in blocks for to in successors(program, at))
             last = [_last(program, at) for at in blocks]
             counts, leaves = any(code.rounds for code in last), any(code.leaves >= 0 for code in last)
             ordered = tuple(sorted(blocks))
-            known[blocks] = MaskedRegion(len(known), ordered, tuple(joins), spread, repeats, counts, leaves)
+            known[blocks] = MaskedRegion(len(known), ordered, tuple(joins), per_lane, repeats, counts, leaves)
         found[branch] = known[blocks]
 
     unions = {join: frozenset[int]().union(*(r.blocks for r in regions)) for join, regions in by_join.items()}

@@ -74,10 +74,10 @@ class Regions(Part):
             with t.ends_unless(t.eq("i32", others, 0)):
                 self.flow.split_at(block, target)
         alive = self.e.alive_after(block)
-        spread = [r for r in sorted(region.spread) if alive >> r & 1]
-        for r in spread:
+        per_lane = [r for r in sorted(region.per_lane) if alive >> r & 1]
+        for r in per_lane:
             registers.read(r)
-        for r in spread:
+        for r in per_lane:
             registers.keep_lanes(r)
         for each in region.words:
             t.store("i32", waiting.get(each, 0), region.word(each))
@@ -119,12 +119,12 @@ class Regions(Part):
         registers = self.e.registers
         for region in self.entered.values():
             self.blocks.words += [region.rounds, *map(region.word, region.words)]
-            registers.spread = region.spread
+            registers.per_lane = region.per_lane
             behind = {to for at in region.blocks for to in successors(self.program, at)}
             registers.private = registers.not_needed({*region.blocks, *region.joins, *behind})
             for at in region.blocks:
                 self._block(region, self.program.blocks[at])
-            registers.spread, registers.private = frozenset(), 0
+            registers.per_lane, registers.private = frozenset(), 0
             self._join(region)
             self._give_up(region)
             if (LEFT, region.number) in self.leaves:
@@ -237,7 +237,7 @@ class Regions(Part):
         """All lanes are at a join, where the warp converges if the registers that are scalars from there on allow
         it."""
         t = self.t
-        name, count = self.e.registers.scalar_table(bit_set(region.spread) & self.e.alive_at(join))
+        name, count = self.e.registers.scalar_table(bit_set(region.per_lane) & self.e.alive_at(join))
         if not count:
             t.go(f"b{join}")
             return
@@ -274,7 +274,7 @@ class Regions(Part):
         if region.repeats and how != WAITS:
             t.put(S.Warp, "region", self._resumes_at(region))
         changed = 0
-        for r in region.spread:
+        for r in region.per_lane:
             alive &= ~(1 << r)
             changed |= 1 << r % 64
         self.flow.diverge(pcs, alive, changed)
@@ -299,7 +299,7 @@ class Regions(Part):
         stays, all_there = t.label("stays"), t.eq("i32", found, live)
         with t.ends_unless(t.and_("i1", all_there, t.ne("i32", inside, 0))):
             t.go(stays)
-        name, count = self.e.registers.scalar_table(alive & ~bit_set(region.spread))
+        name, count = self.e.registers.scalar_table(alive & ~bit_set(region.per_lane))
         if count:
             changed = t.get(S.Warp, "changed")
             with t.ends_unless(t.let(call(gather_up, "%ws", name, count, live, changed))):

@@ -180,8 +180,8 @@ def plan_groups(program: Program, first: int, last: int) -> dict[int, Group]:
             mem = next(s for s in code.sources if isinstance(s, Mem))
             if code.space == "param" and not isinstance(mem.base, Reg):
                 continue
-            own = code.index if code.guard is not None else -1
-            key = place_of(program, code).root, code.space, access_shape(code)[2], own
+            guarded = code.index if code.guard is not None else -1
+            key = place_of(program, code).root, code.space, access_shape(code)[2], guarded
             found.setdefault(key, []).append(code)
     groups: dict[int, Group] = {}
     for codes in found.values():

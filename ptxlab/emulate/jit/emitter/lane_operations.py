@@ -9,8 +9,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ptxlab.emulate.jit.affine.bits import AffineBits
 from ptxlab.emulate.jit.affine.forms import form_of
+from ptxlab.emulate.jit.affine.values import AffineOps
 from ptxlab.emulate.jit.emitter.active_mask import ActiveMask
 from ptxlab.emulate.jit.emitter.function import Function
 from ptxlab.emulate.jit.llvm.ir_text import Text, W
@@ -62,7 +62,7 @@ class Accesses(Protocol):
     def atom(self, i: Form, address: Address, *values: Any) -> Any: ...
 
 
-class LaneOps(AffineBits):
+class LaneOps(AffineOps):
     """Operations on affine values and others, and those that need the emitter's parts."""
 
     def __init__(self, f: Function) -> None:

@@ -65,7 +65,7 @@ class Registers:
         self.file = RegisterFile(f.program, f.facts)
         self.scalars = bit_set([r for r, at in enumerate(self.file.scalar) if at])
         """Those that the function for converged warps keeps as scalars."""
-        self.spread: frozenset[int] = frozenset()
+        self.per_lane: frozenset[int] = frozenset()
         """Registers that are scalars elsewhere and of which all lanes are kept here (in `regions`)."""
         self.of_products = warpgroup_registers(f.program)
         """Registers of products of `wgmma`: they are kept in the warp's state, where waits for products change them."""
@@ -83,7 +83,7 @@ class Registers:
 
     def scalar(self, r: int) -> bool:
         """Whether a register is kept as a scalar here, or as the scalars of an affine value."""
-        return bool(self.scalars >> r & 1) and not self.f.diverged and r not in self.spread
+        return bool(self.scalars >> r & 1) and not self.f.diverged and r not in self.per_lane
 
     def _form(self, r: int) -> Form | None:
         """The form of a register that is kept as an affine value."""

@@ -186,8 +186,8 @@ class Counting(Part, Instrument):
         numbers = [t.lshr("i64", at, LOG_SECTOR) for at in (first, last)]
         between = t.sub("i64", numbers[1], numbers[0])
         between = t.call("i64", "llvm.abs.i64", [("i64", between), ("i1", "false")])
-        near, each = t.add("i64", between, 1), t.uge("i64", far, SECTOR)
-        needed = t.select(each, "i64", W, near)
+        near, distinct = t.add("i64", between, 1), t.uge("i64", far, SECTOR)
+        needed = t.select(distinct, "i64", W, near)
         best = (W * size + SECTOR - 1) // SECTOR
         return self._pair(needed, t.call("i64", "llvm.umin.i64", [("i64", needed), ("i64", str(best))]))
 

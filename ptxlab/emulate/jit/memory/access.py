@@ -44,7 +44,7 @@ class Memory(Part):
         self._moved(address, value if isinstance(value, tuple) else (value,))
 
     def _moved(self, address: Address, stored: tuple[Value, ...] | None) -> tuple[Value, ...]:
-        """The access of the instruction; `stored`: the values of a store, None for a load, which gives its own."""
+        """The access of the instruction; `stored`: the values of a store, None for a load."""
         space = self.e.code.space
         if space in ("local", "frame"):
             return self.local.access(address, stored)
@@ -131,17 +131,10 @@ class Memory(Part):
         wide = at.text if at.type == "i64" else self.t.zext("i32", at.text, "i64")
         group.address = Value(wide, "i64", True)
         if space == "shared":
-            off = self.t.sub("i64", wide, self.program.shared_start)
-            rot = self.sites.rotate("i64", off, group.log2)
-            last = self.t.sub("i64", "%shared.size", group.span)
-            limit = self.t.ashr("i64", last, group.log2)
-            low_ok = self.t.ule("i64", rot, limit)
-            fits = self.t.sge("i64", last, 0)
-            ok = self.t.and_("i1", low_ok, fits)
-            with self.t.unless(ok, cold=True, to="fault"):
-                self.e.faults.record(
-                    S.OUT_OF_MEMORY_RANGE, f"{self.e.code.index | S.GROUP_FLAG}", self.active.first(), wide
-                )
+            off, good = self.sites.range_in_shared(group, at, self.m.const("i64", 0))
+            with self.t.unless(good, cold=True, to="fault"):
+                code = str(self.e.code.index | S.GROUP_FLAG)
+                self.e.faults.record(S.OUT_OF_MEMORY_RANGE, code, self.active.first(), wide)
             group.pointer = self.t.offset("%shared", off)
             return
         check, good, miss = (self.t.label(name) for name in ("check", "good", "miss"))
@@ -149,9 +142,8 @@ class Memory(Part):
         self.t.at(check)
         site, (known, limit, host, shadow) = self.sites.site(group)
         off = self.t.sub("i64", wide, known)
-        rot = self.sites.rotate("i64", off, group.log2)
-        ok = self.t.ult("i64", rot, limit)
-        self.t.branch(ok, good, miss, COLD)
+        fits = self.t.ult("i64", self.sites.rotate("i64", off, group.log2), limit)
+        self.t.branch(fits, good, miss, COLD)
         self.t.at(miss)
         result = self.t.let(call(memcheck.miss, *self.sites.missed(group, wide, site)))
         again = self.t.eq("i32", result, memcheck.REMEMBERED)

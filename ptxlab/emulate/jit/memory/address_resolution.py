@@ -52,6 +52,16 @@ class AddressResolution(Part):
         group.patterns = self._patterns() | {ANYWHERE}
         group.halves = self._halves(group)
 
+    def range_in_shared(self, group: Group, lowest: Value, beyond: Value) -> tuple[str, str]:
+        """The offset in shared memory of the lowest of some addresses, an i64, and an i1: whether they lie there.
+        beyond: bytes from there to the highest, an i64."""
+        t, kind = self.t, lowest.type
+        off = t.sub(kind, lowest.text, self.program.shared_start)
+        off = off if kind == "i64" else t.zext("i32", off, "i64")
+        last = t.sub("i64", "%shared.size", self.m.add(beyond, self.m.const("i64", group.span)).text)
+        near = t.ule("i64", self.rotate("i64", off, group.log2), t.ashr("i64", last, group.log2))
+        return off, t.and_("i1", t.sge("i64", last, 0), near)
+
     def inside_shared(self, group: Group, at: Value) -> str:
         """The offsets of 32 addresses in shared memory, checked one by one."""
         above = self.m.sub(at, self.m.const(at.type, self.program.shared_start))
@@ -176,5 +186,5 @@ class AddressResolution(Part):
         return t.select(whole, "i32", some, others)
 
     def with_gaps(self) -> bool:
-        """Whether rows with inactive lanes are told from other addresses: where some are likely to be inactive."""
+        """Whether rows with inactive lanes are a pattern: where some lanes are likely to be inactive."""
         return self.active.partly or self.e.code.guard is not None

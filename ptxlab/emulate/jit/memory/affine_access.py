@@ -28,7 +28,7 @@ from ptxlab.emulate.rules.records import (
 )
 
 FAR = 1 << 40
-"""In place of a stride: so much makes no pattern of its own."""
+"""In place of a stride: so much makes no other pattern."""
 LANES = tuple(range(W))
 
 Source = tuple[str, str, str, str, str]
@@ -160,15 +160,8 @@ class AffineAccesses(Part):
     def _in_shared(self, group: Group, extent: Extent) -> tuple[str, str, str, str]:
         """The start of shared memory, its pointer, no record of writes, and i1: whether the lowest address and the
         highest lie there."""
-        t, start = self.t, str(self.program.shared_start)
-        kind = extent.lowest.type
-        off = t.sub(kind, extent.lowest.text, start)
-        off = off if kind == "i64" else t.zext("i32", off, "i64")
-        last = t.sub("i64", "%shared.size", self.m.add(extent.beyond, self.m.const("i64", group.span)).text)
-        some = t.sge("i64", last, 0)
-        limit = t.ashr("i64", last, group.log2)
-        near = t.ule("i64", self.sites.rotate("i64", off, group.log2), limit)
-        return start, "%shared", "0", t.and_("i1", some, near)
+        _, good = self.sites.range_in_shared(group, extent.lowest, extent.beyond)
+        return str(self.program.shared_start), "%shared", "0", good
 
     def _in_allocation(self, group: Group, extent: Extent) -> tuple[str, str, str, str]:
         """The same for the allocation that the site knows."""

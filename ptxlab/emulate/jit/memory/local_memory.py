@@ -1,4 +1,4 @@
-"""Loads and stores of local memory: each lane has a stretch of its own, one after the other."""
+"""Loads and stores of local memory: each lane has a stretch of it, one after the other."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class LocalMemory(Part):
         self.scattered = scattered
 
     def access(self, address: Address, stored: tuple[Value, ...] | None) -> tuple[Value, ...]:
-        """An access of the instruction; `stored`: the values of a store, None for a load, which gives its own."""
+        """An access of the instruction; `stored`: the values of a store, None for a load."""
         lane, count, _ = access_shape(self.e.code)
         at = self._checked(address)
         if at is None:

@@ -1,4 +1,4 @@
-"""Loads and stores of 32 lanes at addresses of their own: gathers and scatters.
+"""Loads and stores of 32 lanes at 32 addresses: gathers and scatters.
 
 CPUs with 512-bit vectors have instructions for them. For all others LLVM would write one load or store for each lane,
 each behind a test of its bit in the mask, wherever one is needed: that would be most of the code, and most of the time
