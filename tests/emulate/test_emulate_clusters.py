@@ -187,8 +187,6 @@ LOOP:                                    // long enough for the other block to e
     add.u32 %r20, %r20, 1; setp.lt.u32 %p2, %r20, 20000; @%p2 bra LOOP;
     {READS["ld.shared::cluster"]}
     st.global.u32 [%rd3], %r11;
-    sub.u32 %r22, %r22, 1;
-    @%p1 bra AGAIN;
 DONE:
     """
     text = program(body)
