@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import collections
 import contextlib
+import functools
 import gc
 import os
 import sys
@@ -52,10 +53,11 @@ LONGEST = (
     "benchmarks/test_benchmarks_prefill.py",
     "gpu/test_stand_in.py",
     "course/",
-    "emulate/",
 )
 """The files that take longest, as their names begin. They run first: one that came last would keep a single worker busy
 while the others have nothing left to do."""
+SHORTEST = "emulate/"
+"""Some two hundred files of a second or two: they run last, so that all workers end together."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -92,10 +94,12 @@ def pytest_make_collect_report(
     return report
 
 
-def turn(item: pytest.Item) -> int:
-    """The place of a test's file in `LONGEST`."""
-    file = item.path.as_posix().removeprefix(f"{TESTS.as_posix()}/")
-    return next((at for at, name in enumerate(LONGEST) if file.startswith(name)), len(LONGEST))
+@functools.cache
+def turn(path: Path) -> int:
+    """When a file of tests has its turn: those of `LONGEST`, the others, those of `SHORTEST`."""
+    file = path.as_posix().removeprefix(f"{TESTS.as_posix()}/")
+    others = len(LONGEST) + file.startswith(SHORTEST)
+    return next((at for at, name in enumerate(LONGEST) if file.startswith(name)), others)
 
 
 def pytest_report_header() -> list[str]:
@@ -139,7 +143,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         one = {item.nodeid.partition("[")[0]: item for item in reversed(short)}
         config.hook.pytest_deselected(items=[item for item in items if item not in set(one.values())])
         items[:] = reversed(one.values())
-    items.sort(key=lambda item: (turn(item), item.path))
+    items.sort(key=lambda item: (turn(item.path), item.path))
     needs = {
         "gpu": (device.available, f"needs an NVIDIA GPU: {device.unavailable()}"),
         "assembler": (
@@ -153,6 +157,16 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if marked and not present():
             for item in marked:
                 item.add_marker(pytest.mark.skip(reason=reason))
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_collection() -> Generator[None, Any, Any]:
+    """Nothing of what is collected is garbage: to look for some takes a quarter of the time."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
 
 
 def pytest_collection_finish() -> None:

@@ -74,20 +74,14 @@ def execute(
     )
     _check_block(program, launch)
     _check_grid(program, launch)
-    recorder = _recorder(trace, program, launch)
+    recorder: TraceRecorder | None = trace.recorder(program, launch) if hasattr(trace, "recorder") else None
     if recorder is not None:
         launch = launch._replace(trace=recorder)
     run = _engine(engine)
-    placed = [
-        memory.place(
-            v.address,
-            objects[v.name](v.address) if objects and v.name in objects else v.contents(),
-            v.name,
-            v.space,
-            writable=v.space != "const",
-        )
-        for v in program.globals
-    ]
+    placed, given = [], objects or {}
+    for v in program.globals:
+        data = given[v.name](v.address) if v.name in given else v.contents()
+        placed.append(memory.place(v.address, data, v.name, v.space, writable=v.space != "const"))
     try:
         report = run(program, launch, memory)
         if recorder is not None:
@@ -121,15 +115,6 @@ def _engine(name: str) -> Callable[[Program, Launch, Memory], Report]:
     else:
         raise ValueError(f"engine is 'jit' or 'step', not {name!r}")
     return run
-
-
-def _recorder(trace: Any, program: Program, launch: Launch) -> TraceRecorder | None:
-    """What writes a `Trace`, if one is wanted."""
-    if trace is None:
-        return None
-    from ptxlab.emulate.trace.recorder import Trace, TraceRecorder
-
-    return TraceRecorder(trace, program, launch) if isinstance(trace, Trace) else None
 
 
 def _three(size: Sequence[int]) -> tuple[int, int, int]:

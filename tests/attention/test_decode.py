@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import pytest
 from decode_cases import inputs, paged
@@ -11,7 +9,7 @@ from decode_cases import inputs, paged
 import ptxlab as pl
 from ptxlab import kernels
 from ptxlab.attention import caches
-from ptxlab.attention.heuristics import split_count, suits_gqa
+from ptxlab.attention.heuristics import split_count
 
 
 @pytest.mark.long
@@ -85,36 +83,6 @@ def test_a_wrong_result_is_noticed():
 def test_how_many_splits(blocks, processors, keys, splits):
     """None where 80 % are busy, never for fewer than 64 keys each, else the smallest of those that are nearly best."""
     assert split_count(blocks, processors, keys) == splits
-
-
-@pytest.mark.parametrize("processors", [108, 114, 132])
-def test_the_grid_makes_one_or_two_waves(processors):
-    """Whatever the problem: at most two waves, and parts of 64 keys or more. With few blocks and keys enough for all,
-    the processors are nearly always busy."""
-    for blocks in range(1, 3 * processors):
-        for keys in (1, 100, 1000, 8192, 2**17, 2**20):
-            splits = split_count(blocks, processors, keys)
-            if splits > 1:
-                assert keys // splits >= 64
-                assert blocks < 0.8 * processors
-                assert blocks * splits <= 2 * processors
-        if blocks <= processors // 10:
-            waves = blocks * splits / processors
-            assert waves / math.ceil(waves) > 0.9
-
-
-@pytest.mark.parametrize(
-    ("dtype", "dim", "arch", "suits"),
-    [
-        ("f16", 128, "sm_90", True),
-        ("bf16", 48, "sm_80", True),
-        ("f32", 128, "sm_90", False),
-        ("f16", 40, "sm_90", False),
-        ("f16", 128, "sm_75", False),
-    ],
-)
-def test_when_auto_takes_the_tensor_cores(dtype, dim, arch, suits):
-    assert suits_gqa(dtype, dim, arch) == suits
 
 
 def arrays(q=(2, 4, 32), k=(2, 2, 9, 32), v=None, dtype=np.float32):

@@ -346,6 +346,7 @@ extern "C" __global__ void rope(const float *x, const float *c, const float *s, 
 """Exercise -> (what its text or a hint offers besides the solution, the answer)."""
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", WAYS)
 def test_what_is_offered_gets_full_marks(name: str) -> None:
     answer = answers.run(EXERCISES[name], WAYS[name][1])

@@ -332,7 +332,6 @@ def test_two_workers_give_the_same(name: str) -> None:
         "mul.lo.u32 %r10, %r2, 65536; {stores} ld.shared.u8 %r10, [%r10+1024];",
     ],
 )
-@pytest.mark.parametrize("way", WAYS)
 def test_a_fault_between_stores_finds_those_before_it_made(load: str, way: str) -> None:
     """The second block loads outside, between its stores."""
     text = kernel(f"""

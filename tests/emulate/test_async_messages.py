@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from emulate_programs import ALL_CHECKS, DEVICES
+from emulate_programs import ALL_CHECKS
 from planted import BUGS
 from planted_async import FROM_GLOBAL, GIVEN_BACK
 from test_emulate_bulk import DONE
@@ -49,13 +49,11 @@ def findings(name: str, device: str) -> list[str]:
 
 
 @pytest.mark.sweep(3)
-@pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("name", SAYS)
 def test_findings_in_words(name: str, device: str) -> None:
     assert SAYS[name] in findings(name, device)
 
 
-@pytest.mark.parametrize("device", DEVICES)
 def test_a_wait_that_passed_at_once_is_named(device: str) -> None:
     name = "bulk copy: the first wait asks for the phase before the first"
     line = next(n for n, text in enumerate(BUGS[name].text(False).splitlines(), 1) if "//waits" in text)
@@ -76,7 +74,6 @@ DEADLOCKS = {
 }
 
 
-@pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("name", DEADLOCKS)
 def test_a_deadlock_says_who_brought_how_much(name: str, device: str) -> None:
     planted = BUGS[name]
@@ -89,7 +86,6 @@ def test_a_deadlock_says_who_brought_how_much(name: str, device: str) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("device", DEVICES)
 def test_a_copy_behind_a_product_by_chance(device: str) -> None:
     run, _ = GIVEN_BACK.run(device, False, ALL_CHECKS)
     assert [(f.check, f.kind, f.message) for f in run.findings] == [
@@ -106,7 +102,6 @@ def test_a_copy_behind_a_product_by_chance(device: str) -> None:
     assert twin.findings == []
 
 
-@pytest.mark.parametrize("device", DEVICES)
 def test_an_mbarrier_before_its_init_is_ordered(device: str) -> None:
     run, _ = BUGS["mbarrier init: another warp uses it without a barrier between"].run(device, False, ("racecheck",))
     assert [found.message for found in run.findings] == [
@@ -115,7 +110,6 @@ def test_an_mbarrier_before_its_init_is_ordered(device: str) -> None:
     ]
 
 
-@pytest.mark.parametrize("device", DEVICES)
 def test_stores_to_global_memory_without_a_proxy_fence(device: str) -> None:
     run, _ = FROM_GLOBAL.run(device, False, ALL_CHECKS)
     assert [(f.check, f.kind, f.message, f.space) for f in run.findings] == [
@@ -138,7 +132,6 @@ SKIP:
 """
 
 
-@pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize(("fence", "says"), [("", [SAYS["proxy: nobody fences"]]), ("fence.proxy.async;", [])])
 def test_a_tensor_store_wants_a_proxy_fence(device: str, fence: str, says: list[str]) -> None:
     """A tile is brought, changed by threads, and sent back."""

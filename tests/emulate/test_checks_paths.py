@@ -4,7 +4,7 @@ arrive at different instructions, lanes that exit while others wait."""
 from __future__ import annotations
 
 import pytest
-from emulate_programs import ENGINES, kernel, run
+from emulate_programs import kernel, run
 
 TILE = ".shared .align 16 .b8 tile[4096];"
 COPY = """
@@ -34,7 +34,6 @@ def _kinds(engine: str, body: str) -> list[str]:
 
 
 @pytest.mark.sweep(3)
-@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("access", ACCESSES)
 def test_a_generic_access_to_what_is_being_copied(access: str, engine: str) -> None:
     assert _kinds(engine, COPY + GENERIC + ACCESSES[access]) == ["asynchronous copy"]
@@ -64,7 +63,6 @@ END:
 
 
 @pytest.mark.sweep(3)
-@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("shape", [EXITED, LATER], ids=["before", "while the others wait"])
 @pytest.mark.parametrize("name", EXCHANGES)
 def test_a_mask_names_lanes_that_leave(name: str, shape: str, engine: str) -> None:
@@ -73,13 +71,11 @@ def test_a_mask_names_lanes_that_leave(name: str, shape: str, engine: str) -> No
     assert _kinds(engine, right) == []
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_a_shuffle_from_a_lane_that_leaves_while_the_others_wait(engine: str) -> None:
     body = LATER.replace("LINE", "shfl.sync.idx.b32 %r6, %r1, 20, 31, 0xffffffff;")
     assert sorted(_kinds(engine, body)) == ["mask names exited lane", "shuffle source"]
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_lanes_that_synchronize_at_two_instructions_are_each_checked(engine: str) -> None:
     body = """
     setp.lt.u32 %p1, %r1, 16; @!%p1 bra HIGH;

@@ -95,7 +95,6 @@ def test_a_warp_writes_what_others_have_read(name: str, rounds: str, space: str,
 
 
 @pytest.mark.sweep(4)
-@pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("sync", ["bar.warp.sync -1;", "shfl.sync.idx.b32 %r6, %r1, 0, 31, -1;"])
 @pytest.mark.parametrize("space", SPACES)
 @pytest.mark.parametrize("where", range(4))
@@ -357,7 +356,6 @@ SAYS = {
 
 
 @pytest.mark.sweep(3)
-@pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("name", SAYS)
 def test_findings_in_words(name: str, way: str) -> None:
     body, kind, where = SAYS[name]

@@ -5,10 +5,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from emulate_programs import ALL_CHECKS, kernel, run
+from emulate_programs import ALL_CHECKS, agreed, kernel, run, said
 
 from ptxlab.emulate import Memory, execute
-from ptxlab.errors import DeviceFault
 from ptxlab.text import parse
 
 LOAD = """
@@ -56,19 +55,10 @@ END:
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("checks", [("memcheck", "racecheck"), ALL_CHECKS])
-def test_a_store_that_comes_there_after_all_races_with_what_was_read_before(
-    store: str, checks: tuple[str, ...]
-) -> None:
-    text = kernel(BOTH.replace("STORE", store))
-    ways = []
-    for engine in ("step", "jit"):
-        x = np.arange(64, dtype=np.uint32)
-        out, report = run(engine, text, threads=32, blocks=2, x=x, checks=checks, counters=True)
-        found = [str(finding) for finding in report.findings]
-        ways.append((out.tolist(), x.tolist(), found, report.warp_instructions, report.counters.metrics))
-    assert ways[0] == ways[1]
-    assert any("racecheck" in finding and "of 'x'" in finding for finding in ways[0][2])
-    assert ways[0][1] != list(range(64))
+def test_a_store_that_comes_there_after_all_races_with_reads_before(store: str, checks: tuple[str, ...]) -> None:
+    ended = agreed(kernel(BOTH.replace("STORE", store)), blocks=2, checks=checks, counters=True)
+    assert any("racecheck" in finding and "of 'x'" in finding for finding in ended.findings)
+    assert ended.x != list(range(64))
 
 
 def test_what_had_been_written_before_is_put_back() -> None:
@@ -129,9 +119,6 @@ def test_what_is_put_back_is_what_this_launch_began_with(words: int) -> None:
 
 def test_a_launch_that_stores_out_of_range_says_so() -> None:
     text = kernel(LOAD + f"mov.u64 %rd7, {AWAY - 8}; add.u64 %rd7, %rd1, %rd7; st.global.u32 [%rd7], 1;")
-    said = []
-    for engine in ("step", "jit"):
-        with pytest.raises(DeviceFault) as stopped:
-            run(engine, text, threads=32, blocks=2, checks=ALL_CHECKS)
-        said.append((str(stopped.value), [str(finding) for finding in stopped.value.findings]))
-    assert said[0] == said[1]
+    fault, *_ = findings = said("jit", text, blocks=2, checks=ALL_CHECKS)
+    assert findings == said("step", text, blocks=2, checks=ALL_CHECKS)
+    assert "store of 4 bytes" in fault

@@ -7,7 +7,7 @@ import importlib
 
 import numpy as np
 import pytest
-from emulate_programs import DEVICES, ENGINES, kernel, run
+from emulate_programs import ENGINES, kernel, run
 from planted import BUGS
 
 import ptxlab as pl
@@ -57,7 +57,6 @@ def left_by(text: str, blocks: int, device: str, seed: int | None, **options: ob
 
 
 @pytest.mark.sweep(6)
-@pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("name", RACY)
 def test_a_race_depends_on_the_seed_and_is_replayed(name: str, device: str) -> None:
     @functools.cache
@@ -71,7 +70,6 @@ def test_a_race_depends_on_the_seed_and_is_replayed(name: str, device: str) -> N
     assert len({left(seed, True) for seed in range(12)}) == 1
 
 
-@pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("name", GLOBAL)
 def test_a_race_of_blocks_depends_on_the_seed(name: str, device: str) -> None:
     text = kernel(GLOBAL[name])
@@ -88,7 +86,6 @@ def test_a_race_of_blocks_depends_on_the_seed(name: str, device: str) -> None:
 @pytest.mark.long
 @pytest.mark.sweep(8)
 @pytest.mark.parametrize("name", pl.kernels.names("prefill"))
-@pytest.mark.parametrize("device", DEVICES)
 def test_seeds_do_not_change_what_clean_kernels_give(device: str, name: str) -> None:
     spec = pl.kernels.get(name)
     dtype = spec.parameters["dtype"].default
@@ -177,7 +174,6 @@ END:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("seeds", [(None, 0), pytest.param((1, 2), marks=pytest.mark.rest)], ids=["first", "more"])
 def test_blocks_that_wait_for_each_other_go_on_in_any_order(device: str, seeds: tuple[int | None, ...]) -> None:
     for seed in seeds:
@@ -187,7 +183,6 @@ def test_blocks_that_wait_for_each_other_go_on_in_any_order(device: str, seeds: 
         assert met[0] == 40, seed
 
 
-@pytest.mark.parametrize("device", DEVICES)
 def test_blocks_of_a_cooperative_launch_poll_little_before_all_are_resident(device: str) -> None:
     met = np.frombuffer(left_by(kernel(TOGETHER), 40, device, None, budget=200_000, cooperative=True), np.uint32)
     assert met[0] == 40

@@ -57,24 +57,14 @@ def text(found: Form) -> str:
 .address_size 64
 .visible .entry k(.param .u64 in, .param .u64 memory, .param .u64 out)
 {{
-    .reg .b64 %in, %at, %out;
-    .reg .b32 %thread, %lane, %slot, %few;
-    .reg .pred %other, %first, %last;
+    .reg .b64 %in, %at, %out; .reg .b32 %thread, %lane, %slot, %few; .reg .pred %other, %first, %last;
     mov.u32 %slot, %ctaid.x;
-    setp.ne.u32 %other, %slot, 0;
-    @%other exit;
-    ld.param.u64 %in, [in];
-    ld.param.u64 %at, [memory];
-    ld.param.u64 %out, [out];
-    mov.u32 %thread, %tid.x;
-    and.b32 %lane, %thread, 31;
+    setp.ne.u32 %other, %slot, 0; @%other exit;
+    ld.param.u64 %in, [in]; ld.param.u64 %at, [memory]; ld.param.u64 %out, [out];
+    mov.u32 %thread, %tid.x; and.b32 %lane, %thread, 31;
     setp.lt.u32 %first, %thread, 32;
-    setp.lt.u32 %last, %thread, 64;
-    selp.b32 %few, 0, 31, %last;
-    selp.b32 %few, 3, %few, %first;
-    setp.gt.u32 %last, %thread, 95;
-    selp.b32 %slot, 1, 0, %last;
-    add.u32 %slot, %slot, %lane;
+    setp.lt.u32 %last, %thread, 64; selp.b32 %few, 0, 31, %last; selp.b32 %few, 3, %few, %first;
+    setp.gt.u32 %last, %thread, 95; selp.b32 %slot, 1, 0, %last; add.u32 %slot, %slot, %lane;
     and.b32 %slot, %slot, %few;
     mad.wide.u32 %in, %lane, 8, %in;
     mad.wide.u32 %out, %thread, 8, %out;

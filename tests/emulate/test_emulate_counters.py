@@ -250,7 +250,6 @@ def at(counters: Counters, text: str, start: str) -> LineCounters:
 
 
 @pytest.mark.sweep(5)
-@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("name", CASES)
 def test_a_line(name: str, engine: str) -> None:
     c = CASES[name]
@@ -259,7 +258,6 @@ def test_a_line(name: str, engine: str) -> None:
     assert {key: getattr(line, key) for key in c.expected} == c.expected
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_accesses_in_one_block_are_told_apart(engine: str) -> None:
     """Accesses that share a check differ by their immediate offsets: some are misaligned, some are not."""
     body = "\n".join(f"ld.global.u32 %r7, [%rd3+{n}];" for n in (0, 4, 32, 36, 64, 60))
@@ -268,7 +266,6 @@ def test_accesses_in_one_block_are_told_apart(engine: str) -> None:
     assert found == [4, 5, 4, 5, 4, 5]
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_a_loop_whose_addresses_move(engine: str) -> None:
     """Sixteen words down a column of a matrix 20 words wide: the sectors depend on where the column starts."""
     body = """
@@ -359,7 +356,6 @@ def test_a_row_of_which_some_lanes_are_missing(type_: str, size: int, mask: int)
             assert (line.sectors, line.ideal_sectors) == (sum(map(len, touched)), ideal), (before, engine)
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_metrics(engine: str) -> None:
     body = tile("shl.b32 %r5, %r1, 3;", """st.shared.u32 [%r6], %r1;
     setp.lt.u32 %p1, %r1, 8;
@@ -489,7 +485,6 @@ def test_atomic_operations_at_one_address(operation: str, lanes: int) -> None:
         assert (line.requests, line.sectors, line.ideal_sectors, line.bytes) == (warps, warps, warps, lanes * size)
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_what_lowering_adds_around_a_call_takes_no_issue_slot(engine: str) -> None:
     function = """.func (.param .b32 result) more(.param .b32 given)
 {
@@ -518,7 +513,6 @@ def test_what_lowering_adds_around_a_call_takes_no_issue_slot(engine: str) -> No
     assert sum(pipes.values()) == report.counters.warp_instructions
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_a_line_with_several_instructions_names_their_opcodes(engine: str) -> None:
     body = "add.u32 %r5, %r1, 1; add.u32 %r5, %r5, 1; mul.lo.u32 %r5, %r5, 3;\nst.global.u32 [%rd3], %r5;"
     text = kernel(body)

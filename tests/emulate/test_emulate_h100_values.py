@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from conformance import by_lane, register_type
-from emulate_programs import ENGINES, WAYS, kernel, launch, run
+from emulate_programs import WAYS, kernel, launch, run
 
 from ptxlab.isa import form
 
@@ -99,7 +99,6 @@ def program(opcode: str, count: int) -> tuple[str, int]:
 
 
 @pytest.mark.parametrize("opcode", PRINTED)
-@pytest.mark.parametrize("engine", ENGINES)
 def test_as_the_h100_printed(engine: str, opcode: str) -> None:
     cases = np.array(PRINTED[opcode], np.uint64)
     text, count = program(opcode, len(cases))
@@ -208,7 +207,6 @@ def test_sums_at_one_address(space: str, old: bool, scale: float, threads: int) 
     assert left == [expected] * len(left)
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_lanes_in_both_spaces(engine: str) -> None:
     """Generic addresses flush by where they point: of a warp, the odd lanes to shared memory."""
     tiny = np.full(32, 3, np.uint32)
@@ -222,7 +220,6 @@ def test_lanes_in_both_spaces(engine: str) -> None:
 
 
 @pytest.mark.parametrize("opcode", ["red.global.add.v2.f32", "atom.add.v4.f32", "red.relaxed.cta.global.add.v2.f32"])
-@pytest.mark.parametrize("engine", ENGINES)
 def test_vectors_of_sums(engine: str, opcode: str) -> None:
     size = int(opcode.split(".")[-2][1:])
     x = np.concatenate([np.resize(column, 32 * size) for column in np.array(SUMS, np.uint32).T[:2]])

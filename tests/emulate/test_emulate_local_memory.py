@@ -1,11 +1,11 @@
-"""Local memory: what nobody has written is found alike in all ways, ended blocks keep none, volatile variables."""
+"""What nobody has written is found alike in all ways, ended blocks keep no local memory, volatile variables."""
 
 from __future__ import annotations
 
 import tracemalloc
 
 import pytest
-from emulate_programs import ALL_CHECKS, ENGINES, kernel, run
+from emulate_programs import ALL_CHECKS, kernel, run
 from random_local import differences
 from slow_cases import slow
 
@@ -17,9 +17,9 @@ from ptxlab.text import parse
 @pytest.mark.parametrize(
     ("first", "count"),
     [
-        (0, 1),
-        *(pytest.param(*given, marks=pytest.mark.rest) for given in ((1, 3), (4, 4), (8, 4))),
-        *slow((first, 4) for first in range(12, 200, 4)),
+        (0, 3),
+        *(pytest.param(*given, marks=pytest.mark.rest) for given in ((3, 5), (8, 8), (16, 8))),
+        *slow((first, 8) for first in range(24, 600, 8)),
     ],
 )
 def test_engines_find_the_same_bytes_unwritten(first: int, count: int) -> None:
@@ -37,18 +37,15 @@ def test_blocks_that_have_ended_keep_no_local_memory() -> None:
     assert peak < 8 * 32 * 500_000
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_a_volatile_local_variable(engine: str) -> None:
     """As NVRTC writes it; no other thread reads it, so that a loop around it waits for nobody."""
     body = """
     .local .align 8 .b8 own[8];
     st.volatile.local.u32 [own], %r1;
 ROUND:
-    ld.volatile.local.u32 %r5, [own];
-    add.u32 %r5, %r5, 7;
+    ld.volatile.local.u32 %r5, [own]; add.u32 %r5, %r5, 7;
     st.volatile.local.v2.u32 [own], {%r5, %r5};
-    setp.lt.u32 %p1, %r5, 100;
-    @%p1 bra ROUND;
+    setp.lt.u32 %p1, %r5, 100; @%p1 bra ROUND;
     st.global.u32 [%rd3], %r5;"""
     text = kernel(body).replace(".version 8.8", ".version 9.1")
     out, report = run(engine, text, checks=ALL_CHECKS)

@@ -34,7 +34,6 @@ def shown(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return states
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_a_long_launch_shows_how_far_it_is(engine: str, shown: list[str]) -> None:
     while len(shown) < 3:  # a launch may be over before the first look at it
         shown.clear()
@@ -51,7 +50,6 @@ def test_a_long_launch_shows_how_far_it_is(engine: str, shown: list[str]) -> Non
     assert counts == sorted(counts)
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_the_line_goes_when_the_launch_is_stopped(engine: str, shown: list[str]) -> None:
     body = LOOP.replace("30000", "9000000" if engine == "jit" else "3000") + "\n    trap;"
     with pytest.raises(DeviceFault):
@@ -118,7 +116,6 @@ def test_in_a_real_notebook(tmp_path: Any) -> None:
     assert [o["text"] for o in outputs] == ["budget\n"]
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_who_watches_hears_how_far_a_launch_is_and_can_stop_it(engine: str) -> None:
     heard: list[tuple[int, int, int]] = []
 
@@ -138,7 +135,6 @@ def test_who_watches_hears_how_far_a_launch_is_and_can_stop_it(engine: str) -> N
     assert len(heard) == 2
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_who_watches_can_be_asked_at_once(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither engine looks at its watch by itself here: only `hurry` has it asked."""
     monkeypatch.setattr(progress, "LOOK", 1e9)

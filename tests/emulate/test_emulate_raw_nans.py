@@ -14,14 +14,10 @@ NUMBERS = (
     0x7F7FFFFF, 1, 0x40490FDB,
 )  # fmt: skip
 ARITHMETIC = (
-    "add.f32 {d}, {a}, {b};",
-    "sub.f32 {d}, {a}, {b};",
-    "mul.f32 {d}, {a}, {b};",
-    "fma.rn.f32 {d}, {a}, {b}, {c};",
-    "fma.rm.f32 {d}, {a}, {b}, {c};",
-    "div.rn.f32 {d}, {a}, {b};",
+    "add.f32 {d}, {a}, {b};", "sub.f32 {d}, {a}, {b};", "mul.f32 {d}, {a}, {b};",
+    "fma.rn.f32 {d}, {a}, {b}, {c};", "fma.rm.f32 {d}, {a}, {b}, {c};", "div.rn.f32 {d}, {a}, {b};",
     "sqrt.rn.f32 {d}, {a};",
-)
+)  # fmt: skip
 MOVES = (
     "mov.f32 {d}, {a};", "neg.f32 {d}, {a};", "abs.f32 {d}, {a};", "max.f32 {d}, {a}, {b};", "min.f32 {d}, {a}, {b};",
     "selp.f32 {d}, {a}, {b}, %p1;", "cvt.sat.f32.f32 {d}, {a};", "copysign.f32 {d}, {a}, {b};",

@@ -8,13 +8,9 @@ from emulate_programs import WAYS, kernel, run
 from engine_case import T
 
 CLAMPS = {
-    "the warp": 31,
-    "no more than 20": 20,
-    "eights": 0x181F,
-    "eights up to 5": 0x1805,
-    "up": 0,
+    "the warp": 31, "no more than 20": 20, "eights": 0x181F, "eights up to 5": 0x1805, "up": 0,
     "up in fours": 0x1C00,
-}
+}  # fmt: skip
 """What c packs: a segment mask and the last legal lane, or the first for `up`."""
 
 

@@ -8,8 +8,6 @@ from emulate_programs import DEVICES, WAYS, said
 from emulate_programs import kernel as kernel_text
 from emulate_programs import run as run_text
 from planted import BUGS
-from random_shared import differences
-from slow_cases import slow
 
 import ptxlab as pl
 from ptxlab.emulate.program.lowering_cache import lower
@@ -19,7 +17,6 @@ from ptxlab.text import parse
 INIT = ("memcheck", "initcheck")
 
 
-@pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize(("name", "message"), [
     ("local memory: a variable", """\
 initcheck: a thread reads local memory that has not been written
@@ -48,7 +45,6 @@ def test_a_finding_says_what_and_where(name: str, message: str, device: str) -> 
 
 
 @pytest.mark.sweep(5)
-@pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("name", [n for n in BUGS if n.startswith(("local memory", "registers", "array overrun"))])
 def test_nothing_of_it_is_looked_for_unless_asked(name: str, device: str) -> None:
     run, _ = BUGS[name].run(device, False, ("memcheck", "racecheck", "synccheck"))
@@ -139,7 +135,6 @@ def test_a_program_that_may_depend_on_the_places_is_left_as_it_is(body: str, bef
     assert places(text) == places(text, gaps=False)
 
 
-@pytest.mark.parametrize("device", DEVICES)
 def test_the_end_of_an_array_may_be_pointed_to(device: str) -> None:
     body = (
         USES
@@ -159,7 +154,6 @@ def test_the_end_of_an_array_may_be_pointed_to(device: str) -> None:
     assert (found, out.tolist()) == ([], [5])
 
 
-@pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("kept", [True, False])
 def test_an_array_runs_into_dynamic_memory(kept: bool, device: str) -> None:
     """Not where its place is told by an address in front of it."""
@@ -176,17 +170,6 @@ def test_an_array_runs_into_dynamic_memory(kept: bool, device: str) -> None:
     assert kept or out.tolist() == [5]
 
 
-@pytest.mark.long
-@pytest.mark.skipif("cpu" not in DEVICES, reason="needs llvmlite: there is one engine only")
-@pytest.mark.parametrize(
-    ("first", "count"),
-    [(0, 2), pytest.param(2, 8, marks=pytest.mark.rest), *slow((first, 5) for first in range(10, 300, 5))],
-)
-def test_engines_find_the_same_in_shared_memory(first: int, count: int) -> None:
-    assert differences(first, count) == []
-
-
-@pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("line", ["atom.shared.exch.b32 %r6, [%r10+100], %r1;", "st.u32 [%rd7], %r1;"])
 def test_a_gap_stays_one_whatever_is_stored_there(line: str, device: str) -> None:
     """Each of five stores between two arrays is found, and the load of what they stored."""
@@ -232,7 +215,6 @@ def test_rows_of_matrices(line: str, array: str) -> None:
     assert all(other == found[0] for other in found[1:])
 
 
-@pytest.mark.parametrize("device", DEVICES)
 def test_a_matrix_that_is_stored_is_written(device: str) -> None:
     """16 rows of 64 bytes in a buffer without contents, and what lies behind; a launch reads what another stored."""
     values = ", ".join(8 * ["%f1"])
@@ -250,7 +232,6 @@ def test_a_matrix_that_is_stored_is_written(device: str) -> None:
         assert out[:16].tolist() == 16 * [0x3F800000]
 
 
-@pytest.mark.parametrize("device", DEVICES)
 def test_a_launch_with_and_without_the_check_is_the_same(device: str) -> None:
     body = USES.replace("[%r10]", "[%r10+8]") + "ld.shared.u32 %r6, [%r11]; st.global.u32 [%rd3], %r6;"
     results = []
@@ -263,7 +244,6 @@ def test_a_launch_with_and_without_the_check_is_the_same(device: str) -> None:
     assert results[0] == results[1] == results[2]
 
 
-@pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("line", [
     "atom.global.add.u32 %r6, [%rd2], 1;", "red.global.add.u32 [%rd2], %r1;", "atom.global.add.u32 %r6, [%rd3], 1;",
 ])  # fmt: skip

@@ -12,61 +12,7 @@ import pytest
 from compiled_rules import Compiled
 
 from ptxlab.emulate.jit.translation.value_kinds import RuleError
-from ptxlab.emulate.language import (
-    Array,
-    Pointer,
-    Record,
-    Ref,
-    all_of,
-    any_of,
-    array,
-    atomic,
-    bits,
-    boolean,
-    clear,
-    copy_bytes,
-    count,
-    distinct,
-    either,
-    exchanged,
-    extract,
-    fill_bytes,
-    first,
-    gather,
-    i32,
-    i64,
-    insert,
-    lane_ids,
-    lanes,
-    lanes_bool,
-    lanes_of,
-    lanes_u32,
-    lanes_u64,
-    last,
-    least,
-    load_lanes,
-    load_row,
-    local,
-    maximum,
-    minimum,
-    narrow,
-    reversed_bits,
-    reversed_lanes,
-    row_bool,
-    row_ids,
-    row_u64,
-    rule,
-    scatter,
-    select,
-    splat,
-    store_lanes,
-    store_row,
-    u8,
-    u32,
-    u64,
-    unlike,
-    widen,
-)
+from ptxlab.emulate.language import *
 
 TIME, LAST_TIME = 30, (1 << 18) - 1
 
@@ -330,23 +276,6 @@ def test_a_rule_compiled_does_what_it_does_in_python(compiled: Compiled, functio
         ours, theirs = (_arguments(function, random.Random(seed)) for _ in range(2))
         assert _plain(compiled(function, *theirs)) == _plain(function(*ours)), seed
         assert _memory(theirs) == _memory(ours), seed
-
-
-@pytest.mark.parametrize("span", [1, 8, 32, 33, 64, 65, 2000, 1 << 31])
-def test_different_values_are_counted_wherever_they_lie(compiled: Compiled, span: int) -> None:
-    """In order, near one another (up to 31 or 63 above the lowest lane that takes part), far apart."""
-    for seed in range(40):
-        draw = np.random.default_rng([span, seed])
-        values = draw.integers(0, span, 32) + draw.integers(0, 1 << 31)
-        mask = int(draw.choice([draw.integers(1 << 32), 0xFFFFFFFF, 1 << draw.integers(32), 0]))
-        inside = np.array([mask >> lane & 1 != 0 for lane in range(32)])
-        for order in (values, np.sort(values), np.where(inside, values, 0), np.where(inside, values, 1 << 32)):
-            given = order.astype(np.uint32), order.astype(np.uint64), mask
-            expected = len(set(order[inside].tolist()))
-            found = different(*given)
-            assert found[:2] == (expected, expected), (seed, order, mask)
-            assert found[2].bit_count() == expected
-            assert compiled(different, *given) == found, (seed, order, mask)
 
 
 def test_the_layout_of_a_record_is_that_of_c() -> None:

@@ -19,12 +19,8 @@ def test_a_form_holds_its_modifiers() -> None:
     assert (f.rnd, f.ftz, f.sat, f.type) == ("rn", True, False, "f32")
     load = form("ld.global.nc.L1::no_allocate.L2::128B.v4.f32")
     assert (load.space, load.vec, load.type, load.level1, load.prefetch) == (
-        "global",
-        "v4",
-        "f32",
-        "L1::no_allocate",
-        "L2::128B",
-    )
+        "global", "v4", "f32", "L1::no_allocate", "L2::128B",
+    )  # fmt: skip
     assert form("ld.f32").space is None
     assert form("ldu.global.f32").space == "global"
     atom = form("atom.global.gpu.acq_rel.cas.b32")
@@ -49,12 +45,8 @@ def test_operand_types() -> None:
     assert of("shfl.sync.bfly.b32")[:2] == [("d", "dst", "b32"), ("p", "dst", "pred")]
     setp = form("setp.lt.and.s32").op.operands
     assert [(s.name, s.second, s.negatable) for s in setp] == [
-        ("p", False, False),
-        ("q", True, False),
-        ("a", False, False),
-        ("b", False, False),
-        ("c", False, True),
-    ]
+        ("p", False, False), ("q", True, False), ("a", False, False), ("b", False, False), ("c", False, True),
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -152,15 +144,10 @@ def architecture(sm: int) -> str:
     return next(
         name
         for least, name in (
-            (75, "sm_75"),
-            (80, "sm_80"),
-            (86, "sm_86"),
-            (89, "sm_89"),
-            (90, "sm_90a"),
-            (100, "sm_100a"),
+            (75, "sm_75"), (80, "sm_80"), (86, "sm_86"), (89, "sm_89"), (90, "sm_90a"), (100, "sm_100a"),
         )
         if sm <= least
-    )
+    )  # fmt: skip
 
 
 @pytest.mark.long

@@ -23,10 +23,7 @@ PLOT = f"{EXPLORER} section[aria-label='Online softmax, tile by tile'] .pl-plot"
 @pytest.fixture(scope="module")
 def lab(jupyter: lab_server.Jupyter, browser_path: str) -> Iterator[Any]:
     """A page with the notebook open, its cell run and the explorer's first result shown."""
-    with lab_server.lab_page(jupyter, browser_path, 1440, 900) as (page, folder):
-        notebook = lab_server.write_notebook(folder / "doing.ipynb", SOURCE)
-        lab_server.open_notebook(page, jupyter, notebook)
-        lab_server.run_all(page)
+    with lab_server.shown(jupyter, browser_path, (1440, 900), SOURCE) as page:
         settle(page)
         yield page
 

@@ -30,10 +30,7 @@ CELLS = (
 @pytest.fixture(scope="module")
 def lab(jupyter: lab_server.Jupyter, browser_path: str) -> Iterator[Any]:
     """A page with an editor and the outputs of some cells."""
-    with lab_server.lab_page(jupyter, browser_path, 1200, 1400) as (page, folder):
-        notebook = lab_server.write_notebook(folder / "edit.ipynb", *CELLS)
-        lab_server.open_notebook(page, jupyter, notebook)
-        lab_server.run_all(page)
+    with lab_server.shown(jupyter, browser_path, (1200, 1400), *CELLS) as page:
         page.wait_for_selector(f'{EDITOR}[data-checked^="0:"]')
         page.wait_for_selector(".pl-error")
         yield page

@@ -31,10 +31,7 @@ SOURCE = 'import ptxlab as pl\n\npl.explore("scalar", seq_len=100, head_dim=32, 
 @pytest.fixture(scope="module")
 def lab(jupyter: lab_server.Jupyter, browser_path: str) -> Iterator[Any]:
     """A page with the notebook open, its cell run and the explorer's first result shown."""
-    with lab_server.lab_page(jupyter, browser_path, 1600, 1000) as (page, folder):
-        notebook = lab_server.write_notebook(folder / "explore.ipynb", SOURCE)
-        lab_server.open_notebook(page, jupyter, notebook)
-        lab_server.run_all(page)
+    with lab_server.shown(jupyter, browser_path, (1600, 1000), SOURCE) as page:
         settle(page)
         yield page
 

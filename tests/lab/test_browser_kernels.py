@@ -29,10 +29,7 @@ pl.explore(k, 2, 32, np.ones(40, np.float32), np.zeros(40, np.float32), 40)'''
 @pytest.fixture(scope="module")
 def lab(jupyter: lab_server.Jupyter, browser_path: str) -> Iterator[Any]:
     """A page with the explorer on a CUDA kernel."""
-    with lab_server.lab_page(jupyter, browser_path, 1600, 1000) as (page, folder):
-        notebook = lab_server.write_notebook(folder / "cuda.ipynb", SOURCE)
-        lab_server.open_notebook(page, jupyter, notebook)
-        lab_server.run_all(page)
+    with lab_server.shown(jupyter, browser_path, (1600, 1000), SOURCE) as page:
         settle(page)
         yield page
 

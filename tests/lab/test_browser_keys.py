@@ -72,7 +72,7 @@ PRESS_ALL = f"""(keys) => {{
 """Presses keys in every element that can have the focus; those from which it, or a cell, was lost."""
 
 
-@pytest.fixture(scope="module", params=["JupyterLab", "Notebook 7"])
+@pytest.fixture(scope="module", params=["JupyterLab", pytest.param("Notebook 7", marks=pytest.mark.rest)])
 def lab(jupyter: lab_server.Jupyter, browser_path: str, request: pytest.FixtureRequest) -> Iterator[Any]:
     """A page with one widget of each kind, and a cell without one."""
     with lab_server.lab_page(jupyter, browser_path, 1600, 1000) as (page, folder):

@@ -29,10 +29,7 @@ LINES = f"{PTX} .pl-now .pl-line"
 @pytest.fixture(scope="module")
 def lab(jupyter: lab_server.Jupyter, browser_path: str) -> Iterator[Any]:
     """A page with the notebook open, its cell run and the explorer's first result shown."""
-    with lab_server.lab_page(jupyter, browser_path, 1440, 900) as (page, folder):
-        notebook = lab_server.write_notebook(folder / "state.ipynb", SOURCE, "import time\ntime.sleep(0.1)")
-        lab_server.open_notebook(page, jupyter, notebook)
-        lab_server.run_all(page)
+    with lab_server.shown(jupyter, browser_path, (1440, 900), SOURCE, "import time\ntime.sleep(0.1)") as page:
         settle(page)
         yield page
 

@@ -18,10 +18,7 @@ pytestmark = [pytest.mark.browser]
 @pytest.fixture(scope="module")
 def lab(jupyter: lab_server.Jupyter, browser_path: str) -> Iterator[Any]:
     """A page with `pl.explore()` and nothing else."""
-    with lab_server.lab_page(jupyter, browser_path, 1440, 900) as (page, folder):
-        notebook = lab_server.write_notebook(folder / "walk.ipynb", "import ptxlab as pl\npl.explore()")
-        lab_server.open_notebook(page, jupyter, notebook)
-        lab_server.run_all(page)
+    with lab_server.shown(jupyter, browser_path, (1440, 900), "import ptxlab as pl\npl.explore()") as page:
         settle(page)
         yield page
 

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import queue
 import time
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from ptxlab.emulate.runtime import disk_cache
 from ptxlab.lab import background_builds, explorer_views
 from ptxlab.lab.background_builds import Builder, next_setting
 from ptxlab.lab.requests import request
@@ -41,35 +38,6 @@ def test_the_next_setting_goes_on_in_the_same_way(
 
 def test_another_kernel_says_nothing_of_the_next_setting() -> None:
     assert next_setting(request("scalar"), request("tiled")) is None
-
-
-@pytest.mark.long
-def test_a_process_leaves_the_code_in_the_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PTXLAB_CACHE", str(tmp_path))
-    monkeypatch.setenv(background_builds.SWITCH, "on")
-    disk_cache.folder.cache_clear()
-    likely, builder = request("scalar", head_dim=3, seq_q=4, seq_k=4), Builder()
-    folder = disk_cache.folder()
-    assert folder is not None
-    try:
-        builder.build(likely)
-        deadline = time.monotonic() + 120
-        while len(_programs(folder)) < 2 and time.monotonic() < deadline:  # the kernel and its probing build
-            time.sleep(0.05)
-        ahead = _programs(folder)
-        assert len(ahead) == 2
-        version = explorer_views.begun(likely)
-        explorer_views.state(version, likely, explorer_views.run(version, likely))
-        assert _programs(folder) == ahead
-    finally:
-        builder.end()
-        disk_cache.folder.cache_clear()
-
-
-def _programs(folder: Path) -> set[str]:
-    """The entries of programs in the cache; the others are of rules."""
-    entries = (path.name for path in folder.iterdir() if not path.name.startswith("."))
-    return {name for name in entries if (found := disk_cache.recall(name)) is not None and "function" in found[0]}
 
 
 @pytest.mark.long
@@ -107,12 +75,3 @@ def test_the_next_kernel_is_made_while_nobody_waits(monkeypatch: pytest.MonkeyPa
     assert parts == {"code": session.version.code, "diff": session.version.against[1]}
     ask(12)  # 7 is given up, or has been made for nobody
     assert made[:5] == [4, 5, 6, 7, 12]
-
-
-def test_work_ends_at_its_next_stage_when_something_else_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    done: list[str] = []
-    asked: queue.SimpleQueue[str | None] = queue.SimpleQueue()
-    monkeypatch.setattr(explorer_views, "run", lambda *_: (done.append("run"), asked.put("null")))
-    monkeypatch.setattr(explorer_views, "state", lambda *_: done.append("state"))
-    background_builds._build(request("scalar"), asked)
-    assert done == ["run"]

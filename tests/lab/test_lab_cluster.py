@@ -7,7 +7,6 @@ from cluster_pair import opened
 from emulate_programs import DEVICES
 
 import ptxlab as pl
-from ptxlab.emulate.rules.clusters import blocks_of, mates_of
 from ptxlab.emulate.trace.asynchronous import mbarrier_events
 from ptxlab.errors import TraceError
 
@@ -78,10 +77,3 @@ def test_a_phase_that_another_block_ends(device: str) -> None:
         "trace holds block 1, but not all 2 blocks of its cluster, which may arrive at its mbarriers: record it with "
         "pl.Trace(blocks=1, whole_clusters=True)"
     )
-
-
-def test_the_blocks_of_a_cluster() -> None:
-    grid, cluster = (4, 6, 4), (2, 3, 2)
-    for number in range(4 * 6 * 4 // 12):
-        blocks = blocks_of(grid, cluster, number)
-        assert all(mates_of(grid, cluster, block) == blocks for block in blocks)

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
 from IPython.utils.capture import capture_output
-from traitlets.config import Config
 
 from ptxlab.frontends.cuda import available
 
@@ -21,16 +18,6 @@ extern "C" __global__ void scale(float *x, float factor, int n) {
 }
 template <int N> __global__ void fill(int *x) { x[threadIdx.x] = N; }
 """
-
-
-@pytest.fixture
-def shell() -> Iterator[InteractiveShell]:
-    """A fresh IPython with ptxlab's extension."""
-    InteractiveShell.clear_instance()
-    shell = InteractiveShell.instance(config=Config(HistoryManager={"enabled": False}))
-    shell.run_line_magic("load_ext", "ptxlab")
-    yield shell
-    InteractiveShell.clear_instance()
 
 
 def run(shell: InteractiveShell, line: str, cell: str = SCALE) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -275,19 +274,6 @@ def test_what_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 # -- the magic ---------------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def shell() -> Iterator[Any]:
-    """A fresh IPython with ptxlab's extension."""
-    from IPython.core.interactiveshell import InteractiveShell
-    from traitlets.config import Config
-
-    InteractiveShell.clear_instance()
-    shell = InteractiveShell.instance(config=Config(HistoryManager={"enabled": False}))
-    shell.run_line_magic("load_ext", "ptxlab")
-    yield shell
-    InteractiveShell.clear_instance()
 
 
 @pytest.mark.long

@@ -45,6 +45,13 @@ class Page:
         )
 
 
+def answered(session: Session, *subject: Any, **given: Any) -> int:
+    """Asks, and waits for the whole answer; the number of the request."""
+    seq = session.ask(request(*subject, **given))
+    assert session.wait()
+    return seq
+
+
 @pytest.fixture
 def page() -> Page:
     return Page()
@@ -58,8 +65,7 @@ def session(page: Page) -> Iterator[Session]:
 
 
 def test_an_answer_comes_in_the_order_in_which_it_is_read(session: Session, page: Page) -> None:
-    seq = session.ask(request(**SMALL, seq_q=20, seq_k=33, device="step"))
-    assert session.wait()
+    seq = answered(session, **SMALL, seq_q=20, seq_k=33, device="step")
     order = page.parts(seq)
     assert [p for p in order if p != "pinned"] == ["code", "diff", "assembly", "run", "deltas", "state"]
     code, run, state = page.now["code"], page.now["run"], page.now["state"]
@@ -100,8 +106,7 @@ def test_the_output_row_of_a_walk_ends_at_the_result_and_pales_when_the_maximum_
 
 
 def test_all_that_is_sent_is_json_but_for_the_bytes(session: Session, page: Page) -> None:
-    session.ask(request(**SMALL, seq_q=4, seq_k=4, device="step"))
-    assert session.wait()
+    answered(session, **SMALL, seq_q=4, seq_k=4, device="step")
     for part, value in page.now.items():
         if part == "run":
             value = {**value, "map": {**value["map"], "values": "", "absolute": ""}}
@@ -135,8 +140,7 @@ def test_stale_requests_are_dropped(monkeypatch: pytest.MonkeyPatch, session: Se
 
 
 def test_errors_are_shown_and_the_next_request_recovers(session: Session, page: Page) -> None:
-    session.ask(request(**SMALL, heads=3, kv_heads=2))
-    assert session.wait()
+    answered(session, **SMALL, heads=3, kv_heads=2)
     assert page.now["problem"] == {
         "title": "These parameters do not fit together",
         "message": "heads = 3 should be a multiple of kv_heads = 2",
@@ -147,12 +151,10 @@ def test_errors_are_shown_and_the_next_request_recovers(session: Session, page: 
         "seq": 1,
     }
     assert page.now["status"]["failed"] is True
-    session.ask(request("tiled", head_dim=128, dtype="f64", tile_kv=128))
-    assert session.wait()
+    answered(session, "tiled", head_dim=128, dtype="f64", tile_kv=128)
     assert page.now["problem"]["title"] == "This does not fit"
     assert "bytes of static shared memory" in page.now["problem"]["message"]
-    session.ask(request(**SMALL, seq_q=2, seq_k=2, device="step"))
-    assert session.wait()
+    answered(session, **SMALL, seq_q=2, seq_k=2, device="step")
     assert page.now["problem"] is None
     assert page.now["run"]["error"]["ok"]
 
@@ -165,8 +167,7 @@ def test_a_fault_is_shown_at_its_ptx_and_python_line(
         raise pl.DeviceFault("memcheck", "a load outside every allocation", kernel="k", line=line, source="ld ...")
 
     monkeypatch.setattr(explorer_views, "run", faulty)
-    session.ask(request(**SMALL, seq_q=2, seq_k=2))
-    assert session.wait()
+    answered(session, **SMALL, seq_q=2, seq_k=2)
     line, python_line = page.now["code"]["links"][5]
     assert page.now["problem"]["title"] == "The kernel was stopped"
     assert (page.now["problem"]["line"], page.now["problem"]["python_line"]) == (line, python_line)
@@ -177,8 +178,7 @@ def test_an_assembler_error_stops_before_the_run(monkeypatch: pytest.MonkeyPatch
         raise pl.AssemblyError("Rounding modifier required", line=12, source="fma.f32")
 
     monkeypatch.setattr("ptxlab.gpu.assemble", refuse)
-    session.ask(request(**SMALL, seq_q=2, seq_k=2))
-    assert session.wait()
+    answered(session, **SMALL, seq_q=2, seq_k=2)
     assert page.now["assembly"] == {"state": "error", "note": "Rounding modifier required", "seq": 1}
     assert page.now["problem"]["title"] == "NVIDIA's assembler refused the PTX"
     assert "run" not in page.now
@@ -191,17 +191,14 @@ def test_without_the_wheels_one_line_says_so_and_the_kernel_runs(
         raise pl.UnavailableError("NVIDIA's assembler is not installed: pip install ...")
 
     monkeypatch.setattr("ptxlab.gpu.assemble", missing)
-    session.ask(request(**SMALL, seq_q=2, seq_k=2, device="step"))
-    assert session.wait()
+    answered(session, **SMALL, seq_q=2, seq_k=2, device="step")
     assert page.now["assembly"]["note"] == "NVIDIA's assembler is not installed: pip install ..."
     assert page.now["run"]["error"]["ok"]
 
 
 def test_pin_changes_what_is_compared(session: Session, page: Page) -> None:
-    session.ask(request(**SMALL, seq_q=2, seq_k=2, device="step"))
-    assert session.wait()
-    session.ask(request(**CAUSAL, seq_q=2, seq_k=2, device="step"))
-    assert session.wait()
+    answered(session, **SMALL, seq_q=2, seq_k=2, device="step")
+    answered(session, **CAUSAL, seq_q=2, seq_k=2, device="step")
     assert page.now["diff"]["against"] == "scalar_f32_d16 · sm_80"
     assert page.now["diff"]["title"] == "causal off → on"
     assert any(row[0] == "+" for row in page.now["diff"]["rows"])
@@ -217,8 +214,7 @@ def test_pin_changes_what_is_compared(session: Session, page: Page) -> None:
 def test_rows_that_see_no_key_say_so(
     session: Session, page: Page, seq_k: int, causal: bool, row: int, why: str
 ) -> None:
-    session.ask(request(**(CAUSAL if causal else SMALL), seq_q=5, seq_k=seq_k, row=row, device="step"))
-    assert session.wait()
+    answered(session, **(CAUSAL if causal else SMALL), seq_q=5, seq_k=seq_k, row=row, device="step")
     assert page.now["state"]["note"] == f"Nothing to sum: {why}, so O = 0 and LSE = −∞."
     assert page.now["run"]["error"]["ok"]
 
@@ -386,8 +382,7 @@ def test_figures_for_papers() -> None:
 def test_figures_stand_beside_those_of_the_pinned_and_the_previous_setting(session: Session, page: Page) -> None:
     small = {"head_dim": 16, "seq_q": 4, "device": "step"}
     for keys in (16, 32, 64):
-        session.ask(request("tiled", **small, seq_k=keys))
-        assert session.wait()
+        answered(session, "tiled", **small, seq_k=keys)
         if keys == 16:
             assert page.now["deltas"] == {"pinned": None, "previous": None, "seq": 1}
     compared = page.now["deltas"]
@@ -404,22 +399,18 @@ def test_figures_stand_beside_those_of_the_pinned_and_the_previous_setting(sessi
     session.ask(request("tiled", **small, seq_k=64, row=1))  # another row of the same result
     assert session.wait()
     assert page.now["deltas"]["previous"]["title"] == "Sk 32 → 64"
-    session.ask(request("scalar", **small, seq_k=64))
-    assert session.wait()
+    answered(session, "scalar", **small, seq_k=64)
     assert page.now["deltas"]["pinned"]["title"].startswith("tiled → scalar")
 
 
 def test_the_diff_is_named_after_what_changed(session: Session, page: Page) -> None:
     small = {"head_dim": 16, "seq_q": 2, "seq_k": 2, "device": "step"}
-    session.ask(request("tiled", **small))
-    assert session.wait()
-    session.ask(request("tiled", **small, tile_kv=16))
-    assert session.wait()
+    answered(session, "tiled", **small)
+    answered(session, "tiled", **small, tile_kv=16)
     shown = page.now["diff"]
     assert shown["title"] == "KV tile 32 → 16"
     assert shown["declarations"] == sum(row[0][0] == "." for row in shown["rows"]) > 0
     assert shown["python"]["summary"] == "no line changed"
-    session.ask(request("scalar", **small))
-    assert session.wait()
+    answered(session, "scalar", **small)
     assert page.now["diff"]["title"] == "tiled → scalar"
     assert page.now["diff"]["python"]["summary"] != "no line changed"

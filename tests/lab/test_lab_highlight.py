@@ -6,9 +6,7 @@ import html
 import pathlib
 import re
 
-import pytest
-
-from ptxlab import isa, kernels
+from ptxlab import isa
 from ptxlab.errors import Span
 from ptxlab.lab import highlight, hover
 from ptxlab.text import parse
@@ -42,23 +40,6 @@ def test_lines_keep_their_text() -> None:
     assert [plain(line) for line in highlight.ptx_lines(PTX)] == PTX.splitlines()
     source = 'def f(x):\n    """One\n    two."""\n\n    return x < 1 and "<b>"\n'
     assert [plain(line) for line in highlight.python_lines(source)] == source.splitlines()
-
-
-@pytest.mark.sweep(2)
-@pytest.mark.parametrize("name", ["scalar", "wmma", "pipelined", "decode_split"])
-def test_a_pattern_of_a_line_reads_as_the_line_itself(name: str) -> None:
-    """The lexer reads each pattern once, whatever numbers stand in it; the whole text in one go gives the same."""
-    odd = """\
-mov.u32 %r1, %clock64;
-mov.u32 %r12, %pm3; // 12 of 7
-ld.global.v2.f32 {%f1, %f20}, [%rd12+4096];
-mov.f64 %fd1, 0d3FF0000000000000;
-add.s32 %r1.x, %tid.x, 012;
-mov.f32 %f7777777, 1.5;
-$L12: @!%p12 bra $L_12, 0x12, 1e5, 12U, %envreg3, %r12_3, 0f3F80000;
-"""
-    text = kernels.get(name).build().ptx + odd
-    assert highlight.ptx_lines(text) == highlight.ptx_lines(text + "/* a block comment */")[:-1]
 
 
 def test_words_have_their_classes() -> None:

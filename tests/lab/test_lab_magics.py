@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
 from IPython.utils.capture import capture_output
-from traitlets.config import Config
 
 import ptxlab as pl
 from ptxlab.lab import show
 from ptxlab.lab.cell import Cell
-from ptxlab.lab.named_kernels import KEPT
 
 SCALE = """\
 .version 7.0
@@ -44,17 +41,6 @@ done:
     ret;
 }
 """
-
-
-@pytest.fixture
-def shell() -> Iterator[InteractiveShell]:
-    """A fresh IPython with ptxlab's extension."""
-    InteractiveShell.clear_instance()
-    shell = InteractiveShell.instance(config=Config(HistoryManager={"enabled": False}))
-    shell.run_line_magic("load_ext", "ptxlab")
-    KEPT.clear()
-    yield shell
-    InteractiveShell.clear_instance()
 
 
 def run(shell: InteractiveShell, line: str, cell: str = SCALE) -> Cell:

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import matplotlib.style
 import numpy as np
 import pytest
 from decode_cases import inputs
-from matplotlib.colors import to_rgb
 
 import ptxlab as pl
-from ptxlab.lab import merge_plot
 
 
 def decoded(name, lengths=(40, 300, 0), **options):
@@ -64,31 +61,6 @@ def test_the_state_of_one_warp_key_by_key():
         np.testing.assert_allclose(stored, exact, rtol=1e-4, atol=1e-5)
         np.testing.assert_allclose(stored, out.state[0, :40, i])
     assert pl.plot_state(out, row=1)._repr_png_()
-
-
-def contrast(a, b):
-    """The contrast of two colours, 1 to 21, as the accessibility guidelines define it."""
-    weights = np.array([0.2126, 0.7152, 0.0722])
-    light = []
-    for colour in (a, b):
-        c = np.array(to_rgb(colour))
-        light.append(weights @ np.where(c <= 0.04045, c / 12.92, ((c + 0.055) / 1.055) ** 2.4) + 0.05)
-    return max(light) / min(light)
-
-
-@pytest.mark.parametrize("style", ["default", "dark_background"])
-@pytest.mark.parametrize("name", ["decode", "decode_multiwarp"])
-def test_rings_and_series_stand_out_in_light_and_dark(style, name):
-    out = decoded(name, state=[(0, 0)])
-    with matplotlib.style.context(style):
-        figure = pl.plot_state(out)
-        for axis in figure.axes[:3]:
-            assert (
-                contrast(axis.get_lines()[-1 if name == "decode" else 0].get_markeredgecolor(), axis.get_facecolor())
-                > 3
-            )
-    for _, colour in merge_plot.SERIES:
-        assert min(contrast(colour, "white"), contrast(colour, "black")) > 3
 
 
 def test_errors_of_all_rows():

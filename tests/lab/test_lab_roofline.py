@@ -89,6 +89,7 @@ def test_a_grid_that_leaves_multiprocessors_idle_has_a_lower_roof() -> None:
     assert all(point["y"] <= shown["own"][1] for point in shown["points"])
 
 
+@pytest.mark.sweep(4)
 @pytest.mark.parametrize(
     ("name", "more"),
     [

@@ -68,17 +68,6 @@ def test_a_few_blocks_stand_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(asked.subject.recorded(version.built, asked.given, Trace(blocks=last, limit=1 << 20)).warps) == 4
 
 
-@pytest.mark.parametrize("count", range(1, 40))
-def test_blocks_are_spread_evenly(count: int) -> None:
-    for parts in range(1, min(count, 8) + 1):
-        at = sampled_runs._middles(count, parts)
-        assert at == sorted(set(at))
-        assert 0 <= at[0]
-        assert at[-1] < count
-        assert len(at) in (parts, parts - 1)
-        assert abs(np.mean(at) - (count - 1) / 2) <= (0.5 if parts == 1 else 0)
-
-
 def test_the_largest_problem_is_planned_within_its_time() -> None:
     asked = request("tiled", seq_q=16384, seq_k=16384, heads=128, kv_heads=8, batch=8)
     plan = sampled_runs.plan(asked.given, 128)

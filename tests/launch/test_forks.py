@@ -71,6 +71,7 @@ def ran(script: str, cache: Path) -> str:
     return done.stdout + done.stderr
 
 
+@pytest.mark.long
 def test_children_of_a_process_whose_threads_launch_kernels_launch_kernels(tmp_path: Path) -> None:
     said = ran(
         """
@@ -95,6 +96,7 @@ def test_children_of_a_process_whose_threads_launch_kernels_launch_kernels(tmp_p
     assert said == "0 failed\n"
 
 
+@pytest.mark.long
 def test_a_pool_of_processes_beside_threads_that_launch_kernels(tmp_path: Path) -> None:
     said = ran(
         """

@@ -302,6 +302,7 @@ def test_the_core_loads_without_llvmlite_and_cuda(module: str) -> None:
     )
 
 
+@pytest.mark.long
 def test_every_file_opens_with_what_it_is() -> None:
     wrong = []
     for path in files():

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+import pytest
 
 from ptxlab.emulate import Memory, execute, lower
 from ptxlab.emulate.runtime.report import Report
@@ -126,6 +127,13 @@ def run(
         **{"workers": 1} | how(way) | options,
     )
     return out, report
+
+
+def fault_of(way: str, text: str, **launch: Any) -> DeviceFault:
+    """What stops a launch that must be stopped; `launch` is what `run` takes."""
+    with pytest.raises(DeviceFault) as stopped:
+        run(way, text, **launch)
+    return stopped.value
 
 
 class Ended(NamedTuple):

@@ -278,13 +278,7 @@ def snapshot(folder: Path) -> dict[str, tuple[object, ...]]:
         }
         text = path.read_bytes() if path.is_file() and not path.is_symlink() else b""
         found[str(path)] = (
-            about.st_mode,
-            about.st_uid,
-            about.st_gid,
-            about.st_mtime_ns,
-            about.st_ctime_ns,
-            about.st_nlink,
-            text,
+            about.st_mode, about.st_uid, about.st_gid, about.st_mtime_ns, about.st_ctime_ns, about.st_nlink, text,
             tuple(attributes.items()),
-        )
+        )  # fmt: skip
     return found

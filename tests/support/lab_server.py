@@ -276,6 +276,15 @@ def run_all(page: Any) -> None:
     page.evaluate("void jupyterapp.commands.execute('notebook:run-all-cells')")
 
 
+@contextlib.contextmanager
+def shown(jupyter: Jupyter, browser_path: str, size: tuple[int, int], *cells: str) -> Iterator[Any]:
+    """A page of this size with a notebook of these cells, all of which are being run."""
+    with lab_page(jupyter, browser_path, *size) as (page, folder):
+        open_notebook(page, jupyter, write_notebook(folder / "notebook.ipynb", *cells))
+        run_all(page)
+        yield page
+
+
 def use_theme(page: Any, theme: str) -> None:
     """Switches JupyterLab to "JupyterLab Light" or "JupyterLab Dark"."""
     page.evaluate("theme => jupyterapp.commands.execute('apputils:change-theme', {theme})", theme)

@@ -121,8 +121,7 @@ ROUND: setp.eq.u32 %p9, %r30, 0;
     @%p1 cp.async.bulk.wait_group.read 0;
     bar.sync 0;
     add.u32 %r30, %r30, 1; setp.lt.u32 %p9, %r30, 2; @%p9 bra ROUND;
-    @%p1 cp.async.bulk.wait_group 0;
-""")
+    @%p1 cp.async.bulk.wait_group 0;""")
 
 PEER = """
     mov.u32 %r33, %cluster_ctarank; xor.b32 %r34, %r33, 1;
@@ -225,15 +224,13 @@ in_flight("read before the wait", body=made(1) + BROUGHT + f"""
     - ld.shared.u32 %r6, [%r10]; //1
 {wait("WAIT")}
     + ld.shared.u32 %r6, [%r10];
-    st.global.u32 [%rd3], %r6;
-""")
+    st.global.u32 [%rd3], %r6;""")
 in_flight("overwritten before the wait", body=made(1) + BROUGHT + f"""
     - st.shared.u32 [%r10], %r1; //1
 {wait("WAIT")}
     + st.shared.u32 [%r10], %r1;
     ld.shared.u32 %r6, [%r10];
-    st.global.u32 [%rd3], %r6;
-""")
+    st.global.u32 [%rd3], %r6;""")
 in_flight("the wait is for another mbarrier", body=made(1, 1) + f"""
     @%p6 mbarrier.arrive.shared::cta.b64 _, [gate+8];
     {BROUGHT}
@@ -241,8 +238,7 @@ in_flight("the wait is for another mbarrier", body=made(1, 1) + f"""
     + WAIT: mbarrier.try_wait.parity.shared::cta.b64 %p8, [gate], 0;
     @!%p8 bra WAIT;
     ld.shared.u32 %r6, [%r10]; //1
-    st.global.u32 [%rd3], %r6;
-""")
+    st.global.u32 [%rd3], %r6;""")
 in_flight("two copies to one place", body=made(1, 1) + f"""
     @%p6 {ARRIVE} [gate], 256;
     @%p6 {LOAD} [%r20], [%rd2], 256, [gate]; //2
@@ -252,8 +248,7 @@ in_flight("two copies to one place", body=made(1, 1) + f"""
 {wait("ONE")}
 {wait("TWO", 1)}
     ld.shared.u32 %r6, [%r10];
-    st.global.u32 [%rd3], %r6;
-""")
+    st.global.u32 [%rd3], %r6;""")
 
 
 def sent(name: str, *, between: str, behind: str = "", again: str = "") -> None:
@@ -268,8 +263,7 @@ def sent(name: str, *, between: str, behind: str = "", again: str = "") -> None:
     st.shared.u32 [%r10], 7; //1
     {behind}
     @%p1 cp.async.bulk.commit_group;
-    @%p1 cp.async.bulk.wait_group 0;
-""")
+    @%p1 cp.async.bulk.wait_group 0;""")
 
 
 sent("the source is overwritten", between="""
@@ -298,22 +292,19 @@ in_flight("a copy overwrites what another one still reads", body=made(1) + f"""
     {ARRIVE} [gate], 256;
     {LOAD} [%r20], [%rd2], 256, [gate]; //1
 {wait("FULL")}
-    @%p6 cp.async.bulk.wait_group 0;
-""")
+    @%p6 cp.async.bulk.wait_group 0;""")
 in_flight("the block ends", body=f"""
     st.shared.u32 [%r10], %r1;
     fence.proxy.async.shared::cta;
     bar.sync 0;
     @%p1 {STORE} [%rd1], [%r20], 256; //1
     @%p1 cp.async.bulk.commit_group;
-    + @%p1 cp.async.bulk.wait_group 0;
-""")
+    + @%p1 cp.async.bulk.wait_group 0;""")
 in_flight("the block ends before a copy has come", body=made(1) + f"""
     @%p6 {ARRIVE} [gate], 256;
     @%p6 {LOAD} [%r20], [%rd2], 256, [gate]; //1
     + WAIT: mbarrier.try_wait.parity.shared::cta.b64 %p8, [gate], 0;
-    + @!%p8 bra WAIT;
-""")
+    + @!%p8 bra WAIT;""")
 
 # -- phases ------------------------------------------------------------------------------------------------------------
 
@@ -338,8 +329,7 @@ FULL: mbarrier.try_wait.parity.shared::cta.b64 %p8, [%r34], %r32; //waits
     ld.shared.u32 %r6, [%r36]; //reads
     mbarrier.arrive.shared::cta.b64 _, [%r34+{8 * stages}];
 NEXT: add.u32 %r30, %r30, 1; setp.lt.u32 %p9, %r30, 4; @%p9 bra ROUND;
-    st.global.u32 [%rd3], %r6;
-""").replace(f"//{first}", "//1").replace(f"//{second}", "//2"))
+    st.global.u32 [%rd3], %r6;""").replace(f"//{first}", "//1").replace(f"//{second}", "//2"))
 
 
 WAITS: dict[str, Any] = {"kind": "mbarrier phase", "first": "waits", "second": "announces"}
@@ -360,8 +350,7 @@ def counted(name: str, kind: str, *, announce: str, copies: str, count: int = 1,
 {wait("WAIT", mark="//1" if options.get("stops") else "")}
     bar.sync 0;
     ld.shared.u32 %r6, [%r10];
-    st.global.u32 [%rd3], %r6;
-""", **options)
+    st.global.u32 [%rd3], %r6;""", **options)
 
 
 ENDLESS, COUNT = "mbarrier wait", "mbarrier bytes"
@@ -381,15 +370,13 @@ BYTES.add("a plain arrival instead of expect_tx", COPY, body=made(1) + f"""
     - @%p6 mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [gate], 256;
     ld.shared.u32 %r6, [%r10]; //1
     - AGAIN: mbarrier.test_wait.parity.shared::cta.b64 %p8, [gate], 1;
-    st.global.u32 [%rd3], %r6;
-""")
+    st.global.u32 [%rd3], %r6;""")
 BYTES.add("copies that nobody announces", COUNT, body=made(1) + f"""
     + @%p6 {ARRIVE} [gate], 256;
     @%p6 {LOAD} [%r20], [%rd2], 256, [gate]; //1
     - @%p6 mbarrier.test_wait.parity.shared::cta.b64 %p8, [gate], 0;
     + WAIT: mbarrier.try_wait.parity.shared::cta.b64 %p8, [gate], 0;
-    + @!%p8 bra WAIT;
-""")
+    + @!%p8 bra WAIT;""")
 BYTES.add("all lanes announce instead of one", "mbarrier arrivals", stops=True, body=made(1) + f"""
     - @%p2 {ARRIVE} [gate], 256; //1
     + @%p6 {ARRIVE} [gate], 256;
@@ -400,8 +387,7 @@ BYTES.add("more than an mbarrier counts", COUNT, stops=True, body=made(1) + f"""
     - @%p6 mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [gate], 1048576; //1
     @%p6 {ARRIVE} [gate], 256;
     @%p6 {LOAD} [%r20], [%rd2], 256, [gate];
-{wait("WAIT")}
-""")
+{wait("WAIT")}""")
 BYTES.add("made invalid before the copy is there", "mbarrier in use", body=made(1) + f"""
     @%p6 {ARRIVE} [gate], 256;
     @%p6 {LOAD} [%r20], [%rd2], 256, [gate]; //2
@@ -410,8 +396,7 @@ BYTES.add("made invalid before the copy is there", "mbarrier in use", body=made(
     + @!%p8 bra WAIT;
     bar.sync 0;
     - @%p6 mbarrier.init.shared::cta.b64 [gate], 1;
-    + @%p6 mbarrier.inval.shared::cta.b64 [gate];
-""")
+    + @%p6 mbarrier.inval.shared::cta.b64 [gate];""")
 BYTES.add("the producer of one stage does not come back", ENDLESS, stops=True, body=made(1, 32) + f"""
     mov.u32 %r30, 0;
 ROUND: and.b32 %r31, %r30, 1; @!%p6 bra CONSUME;
@@ -422,8 +407,7 @@ ROUND: and.b32 %r31, %r30, 1; @!%p6 bra CONSUME;
 CONSUME: mbarrier.try_wait.parity.shared::cta.b64 %p8, [gate], %r31; //1
     @!%p8 bra CONSUME;
     bar.sync 0;
-    add.u32 %r30, %r30, 1; setp.lt.u32 %p9, %r30, 2; @%p9 bra ROUND;
-""")
+    add.u32 %r30, %r30, 1; setp.lt.u32 %p9, %r30, 2; @%p9 bra ROUND;""")
 
 # -- races with copies -------------------------------------------------------------------------------------------------
 
@@ -438,16 +422,14 @@ race("another warp reads and has not waited", "RAW|WAR", body=made(1) + f"""
     - @!%p2 bra READ;
 {wait("WAIT")}
 READ: ld.shared.u32 %r6, [%r10]; //1
-    st.global.u32 [%rd3], %r6;
-""")
+    st.global.u32 [%rd3], %r6;""")
 race("sent before all have stored", "RAW|WAR", body=f"""
     st.shared.u32 [%r10], %r1; //2
     fence.proxy.async.shared::cta;
     + bar.sync 0;
     @%p1 {STORE} [%rd1], [%r20], 256; //1
     @%p1 cp.async.bulk.commit_group;
-    @%p1 cp.async.bulk.wait_group 0;
-""")
+    @%p1 cp.async.bulk.wait_group 0;""")
 race("another warp does not know that the copy was waited for", "WAR|RAW", body=f"""
     @%p2 st.shared.u32 [%r10], %r1;
     fence.proxy.async.shared::cta;
@@ -456,8 +438,7 @@ race("another warp does not know that the copy was waited for", "WAR|RAW", body=
     @%p1 cp.async.bulk.commit_group;
     @%p1 cp.async.bulk.wait_group 0;
     + bar.sync 0;
-    @!%p2 st.shared.u32 [%r12], %r1; //1
-""")
+    @!%p2 st.shared.u32 [%r12], %r1; //1""")
 
 
 race("a stage is given back before it was read", "WAR|RAW|WAW", body=made(1, 32) + f"""
@@ -473,8 +454,7 @@ CONSUME: @%p2 bra NEXT;
     ld.shared.u32 %r6, [%r12]; //2
     + mbarrier.arrive.shared::cta.b64 _, [gate+8];
 NEXT: add.u32 %r30, %r30, 1; setp.lt.u32 %p9, %r30, 2; @%p9 bra ROUND;
-    st.global.u32 [%rd3], %r6;
-""")
+    st.global.u32 [%rd3], %r6;""")
 race("a copy into the other block, which has not given its stage back", "WAR|RAW", blocks=2, cluster=2,
     body=made(1) + PEER + f"""
     @%p6 {ARRIVE} [gate], 256;
@@ -500,8 +480,7 @@ FROM_GLOBAL = Bug("synccheck", NO_FENCE, **GATES, body=made(1) + f"""
     bar.sync 0;
     @%p6 {ARRIVE} [gate], 256;
     @%p6 {LOAD} [%r20], [%rd1], 256, [gate]; //1
-{wait("WAIT")}
-""")
+{wait("WAIT")}""")
 """Found with racecheck, which knows who has stored to global memory."""
 race("a copy of what another warp stores to global memory", "RAW|WAR", body=made(1) + f"""
     st.global.u32 [%rd11], %r1; //2
@@ -509,8 +488,7 @@ race("a copy of what another warp stores to global memory", "RAW|WAR", body=made
     + bar.sync 0;
     @%p6 {ARRIVE} [gate], 256;
     @%p6 {LOAD} [%r20], [%rd1], 256, [gate]; //1
-{wait("WAIT")}
-""")
+{wait("WAIT")}""")
 race("two blocks send to one place", "WAW", blocks=2, one_line=True, body=f"""
     st.shared.u32 [%r10], %r1;
     fence.proxy.async.shared::cta;
@@ -520,8 +498,7 @@ race("two blocks send to one place", "WAW", blocks=2, one_line=True, body=f"""
     add.u64 %rd20, %rd20, %rd1;
     @%p1 {STORE} [%rd20], [%r20], 256; //1
     @%p1 cp.async.bulk.commit_group;
-    @%p1 cp.async.bulk.wait_group 0;
-""")
+    @%p1 cp.async.bulk.wait_group 0;""")
 
 # -- a block that has exited
 # ----------------------------------------------------------------------------------------------
@@ -562,6 +539,5 @@ WAIT:
     ld.shared::cluster.u32 %r6, [%r38];
 DONE:
 {MEET}
-    st.global.u32 [%rd3], %r6;
-""")
+    st.global.u32 [%rd3], %r6;""")
 # fmt: on

@@ -26,8 +26,7 @@ WAIT:
     + mbarrier.try_wait.parity.shared::cta.b64 %p8, [gate], 0;
     + @!%p8 bra WAIT;
     ld.shared.u32 %r6, [%r10]; //1
-    st.global.u32 [%rd3], %r6;
-""")
+    st.global.u32 [%rd3], %r6;""")
 copied("a copy is read before its second phase", body=made(64) + """
     mul.wide.u32 %rd20, %r1, 4; add.u64 %rd20, %rd2, %rd20;
     cp.async.ca.shared.global [%r10], [%rd20], 4;
@@ -40,8 +39,7 @@ WAIT: mbarrier.try_wait.parity.shared::cta.b64 %p8, [gate], 0;
     + AGAIN: mbarrier.try_wait.parity.shared::cta.b64 %p8, [gate], 1;
     + @!%p8 bra AGAIN;
     ld.shared.u32 %r6, [%r10+2048]; //1
-    st.global.u32 [%rd3], %r6;
-""")
+    st.global.u32 [%rd3], %r6;""")
 copied("a copy is loaded as a matrix without waiting", threads=32, body=made(32) + """
     mov.u32 %r30, 0; shl.b32 %r31, %r1, 4; add.u32 %r31, %r31, %r20; mul.wide.u32 %rd20, %r1, 4;
     shl.b64 %rd20, %rd20, 2; add.u64 %rd20, %rd2, %rd20;
@@ -51,8 +49,7 @@ WAIT:
     + mbarrier.try_wait.parity.shared::cta.b64 %p8, [gate], %r30;
     + @!%p8 bra WAIT;
     ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%r6, %r7, %r8, %r9}, [%r31]; //1
-    st.global.u32 [%rd3], %r6;
-""")
+    st.global.u32 [%rd3], %r6;""")
 race("nobody waits for the data", "RAW|WAR", body=made(32) + """
     @!%p2 bra READ;
     st.shared.u32 [%r10], %r1; //2
@@ -63,8 +60,7 @@ READ:
     + @!%p8 bra WAIT;
     ld.shared.u32 %r6, [%r12]; //1
     st.global.u32 [%rd3], %r6;
-END:
-""")
+END:""")
 race("arrives before it has written", "RAW|WAR", body=made(32) + """
     @!%p2 bra READ;
     - mbarrier.arrive.shared::cta.b64 _, [gate];
@@ -75,8 +71,7 @@ READ: WAIT: mbarrier.try_wait.parity.shared::cta.b64 %p8, [gate], 0;
     @!%p8 bra WAIT;
     ld.shared.u32 %r6, [%r12]; //1
     st.global.u32 [%rd3], %r6;
-END:
-""")
+END:""")
 race("waits for the phase before the first", "WAR|RAW", body=made(32) + """
     @%p2 bra READ;
     st.shared.u32 [%r10], %r1; //2
@@ -88,8 +83,7 @@ READ:
     @!%p8 bra WAIT;
     ld.shared.u32 %r6, [%r12]; //1
     st.global.u32 [%rd3], %r6;
-END:
-""")
+END:""")
 race("waits for another mbarrier", "RAW|WAR", body=made(32, 32) + """
     @!%p2 bra READ;
     mbarrier.arrive.shared::cta.b64 _, [gate+8];
@@ -102,8 +96,7 @@ READ:
     @!%p8 bra WAIT;
     ld.shared.u32 %r6, [%r12]; //1
     st.global.u32 [%rd3], %r6;
-END:
-""")
+END:""")
 race("overwritten before the readers arrive", "WAR|RAW", body=made(32, 32) + """
     @!%p2 bra READ;
     st.shared.u32 [%r10], %r1;
@@ -118,12 +111,10 @@ READ: mbarrier.try_wait.parity.shared::cta.b64 %p8, [gate], 0;
     ld.shared.u32 %r6, [%r12]; //2
     + mbarrier.arrive.shared::cta.b64 _, [gate+8];
     st.global.u32 [%rd3], %r6;
-END:
-""")
+END:""")
 race("used by a warp that has not seen it made", "RAW|WAW|WAR", body="""
     setp.eq.u32 %p6, %r1, 0;
     @%p6 mbarrier.init.shared::cta.b64 [gate], 64; //2
     + bar.sync 0;
     mbarrier.arrive.shared::cta.b64 _, [gate]; //1
-    st.global.u32 [%rd3], %r1;
-""")
+    st.global.u32 [%rd3], %r1;""")

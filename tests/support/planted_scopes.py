@@ -23,8 +23,7 @@ WAIT: ld.acquire.gpu.global.u32 %r6, [%rd1+4];
     setp.ne.u32 %p6, %r6, 1; @%p6 bra WAIT;
     ld.global.u32 %r7, [%rd1+8]; //1
     st.shared.u32 [%r10], %r7;
-END:
-""")
+END:""")
 bug("the last block sums behind a fence of the block", "RAW", threads=1, blocks=3, body="""
     st.global.u32 [%rd3+16], %r2; //2
     - membar.cta;
@@ -34,8 +33,7 @@ bug("the last block sums behind a fence of the block", "RAW", threads=1, blocks=
     membar.gl;
     ld.global.u32 %r7, [%rd1+16]; //1
     st.shared.u32 [%r10], %r7;
-END:
-""")
+END:""")
 bug("each thread's fence of the block, then a ticket", "RAW", blocks=2, body="""
     st.global.u32 [%rd3], %r1; //2
     - membar.cta;
@@ -47,8 +45,7 @@ bug("each thread's fence of the block, then a ticket", "RAW", blocks=2, body="""
     ld.shared.u32 %r8, [%r20];
     setp.ne.u32 %p6, %r8, 6; @%p6 bra END;
     ld.global.u32 %r6, [%rd12]; //1
-END: mov.u32 %r7, 0;
-""")
+END: mov.u32 %r7, 0;""")
 bug("a flag stored for the block", "RAW", threads=1, blocks=2, body="""
     @!%p5 bra WAIT;
     - st.relaxed.cta.global.u32 [%rd1+4], 1; //2
@@ -56,8 +53,7 @@ bug("a flag stored for the block", "RAW", threads=1, blocks=2, body="""
     bra END;
 WAIT: ld.relaxed.gpu.global.u32 %r6, [%rd1+4]; //1
     setp.ne.u32 %p6, %r6, 1; @%p6 bra WAIT;
-END:
-""")
+END:""")
 bug("a flag loaded for the block", "RAW", threads=1, blocks=2, body="""
     @!%p5 bra WAIT;
     st.volatile.global.u32 [%rd1+4], 1; //2
@@ -66,21 +62,17 @@ WAIT:
     - ld.acquire.cta.global.u32 %r6, [%rd1+4]; //1
     + ld.acquire.gpu.global.u32 %r6, [%rd1+4];
     setp.ne.u32 %p6, %r6, 1; @%p6 bra WAIT;
-END:
-""")
+END:""")
 bug("a counter of all blocks", "WAW", blocks=2, one_line=True, body="""
     - red.relaxed.cta.global.add.u32 [%rd1], 1; //1
-    + red.relaxed.gpu.global.add.u32 [%rd1], 1;
-""")
+    + red.relaxed.gpu.global.add.u32 [%rd1], 1;""")
 bug("a counter of each block", "WAW", blocks=2, one_line=True, body="""
     mul.wide.u32 %rd6, %r2, 4; add.u64 %rd6, %rd1, %rd6;
     - red.cta.global.add.u32 [%rd1], 1; //1
-    + red.cta.global.add.u32 [%rd6], 1;
-""")
+    + red.cta.global.add.u32 [%rd6], 1;""")
 bug("an exchange between blocks", "WAW", threads=1, blocks=3, one_line=True, body="""
     - atom.cta.global.exch.b32 %r6, [%rd1], %r2; //1
-    + atom.sys.global.exch.b32 %r6, [%rd1], %r2;
-""")
+    + atom.sys.global.exch.b32 %r6, [%rd1], %r2;""")
 
 
 def lock(take: str, behind: str, give: str) -> str:
@@ -126,8 +118,7 @@ bug("each block takes a lock of its own", "RAW|WAR|WAW", threads=1, blocks=3, bo
 bug("a sum that one block sets to zero", "WAW", threads=1, blocks=3, body="""
     - @%p5 st.global.u32 [%rd1], 0; //2
     bar.sync 0;
-    red.global.add.u32 [%rd1], 1; //1
-""")
+    red.global.add.u32 [%rd1], 1; //1""")
 
 LOCKSTEP = "relies on lanes in lockstep"
 
@@ -135,15 +126,13 @@ bug("volatile neighbours in one warp", LOCKSTEP, threads=32, body="""
     st.volatile.shared.u32 [%r10], %r1; //2
     + bar.warp.sync 0xffffffff;
     ld.volatile.shared.u32 %r6, [%r11]; //1
-    st.global.u32 [%rd3], %r6;
-""")
+    st.global.u32 [%rd3], %r6;""")
 bug("a volatile word overwritten for other lanes", LOCKSTEP, threads=32, body="""
     st.shared.u32 [%r10], %r1;
     bar.sync 0;
     ld.volatile.shared.u32 %r6, [%r11]; //2
     + bar.warp.sync 0xffffffff;
-    st.volatile.shared.u32 [%r10], %r6; //1
-""")
+    st.volatile.shared.u32 [%r10], %r6; //1""")
 bug("a step of a volatile reduction", LOCKSTEP, body="""
     st.shared.u32 [%r10], %r1;
     st.shared.u32 [%r10+256], %r1;
@@ -156,5 +145,4 @@ bug("a step of a volatile reduction", LOCKSTEP, body="""
     + bar.warp.sync 0xffffffff;
     add.u32 %r6, %r6, %r7;
     st.global.u32 [%rd3], %r6;
-END:
-""")
+END:""")

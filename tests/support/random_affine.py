@@ -21,24 +21,9 @@ from emulate_programs import ALL_CHECKS, WAYS, Ended, ended, kernel
 from seeded_programs import compare, differing
 
 BLOCKS = (
-    (64,),
-    (48,),
-    (100,),
-    (32, 3),
-    (16, 4),
-    (16, 5),
-    (8, 8),
-    (4, 16),
-    (16, 3, 2),
-    (8, 4, 3),
-    (20, 4),
-    (96, 1, 2),
-    (24,),
-    (16,),
-    (6, 4),
-    (4, 2),
-    (2, 3, 3),
-)
+    (64,), (48,), (100,), (32, 3), (16, 4), (16, 5), (8, 8), (4, 16), (16, 3, 2), (8, 4, 3), (20, 4), (96, 1, 2),
+    (24,), (16,), (6, 4), (4, 2), (2, 3, 3),
+)  # fmt: skip
 """Of 32, 16 and 8 threads in a row, and others."""
 NEAR = (0, 1, 5, 31, 32, 0x7FFFFFF0, 0x7FFFFFFF, 0x80000000, 0xFFFFFFE0, 0xFFFFFFF8, 0xFFFFFFFF)
 NARROW, WIDE = range(10, 18), range(10, 18)

@@ -7,6 +7,7 @@ import pickle
 from pathlib import Path
 
 import pytest
+from shown_messages import message
 
 from ptxlab.errors import PtxError, Span
 from ptxlab.text import parse
@@ -36,8 +37,12 @@ HEAD = """\
 """
 
 
+def _text(*lines: str) -> str:
+    return HEAD + "".join(f"\t{line}\n" for line in lines) + "}\n"
+
+
 def _messages(*lines: str) -> list[str]:
-    return [str(error) for error in validate(parse(HEAD + "".join(f"\t{line}\n" for line in lines) + "}\n", "k.ptx"))]
+    return [str(error) for error in validate(parse(_text(*lines), "k.ptx"))]
 
 
 def _message(line: str) -> str:
@@ -105,91 +110,52 @@ def test_right_instructions_have_no_finding() -> None:
 
 FINDINGS = {
     "a missing modifier": (("fma.f32 %f1, %f2, %f3, %f1;  // sum",),
-        "k.ptx:11:6: fma needs .rnd here, one of .rn .rz .rm .rp; found .f32\n"
-        "     fma.f32 %f1, %f2, %f3, %f1;  // sum\n"
-        "         ^~~\n"
-        "  syntax: fma.rnd{.ftz}{.sat}.f32  d, a, b, c\n"
-        "  write:  fma.rn.f32 %f1, %f2, %f3, %f1;"),
+        ("11:6+3", "fma needs .rnd here, one of .rn .rz .rm .rp; found .f32", "fma.rn.f32 %f1, %f2, %f3, %f1;",
+         "fma.rnd{.ftz}{.sat}.f32  d, a, b, c")),
     "a misspelt modifier": (("@%p fma.rn.sta.f32 %f1, %f2, %f3, %f1;",),
-        "k.ptx:11:13: fma does not take .sta here\n"
-        "     @%p fma.rn.sta.f32 %f1, %f2, %f3, %f1;\n"
-        "                ^~~\n"
-        "  syntax: fma.rnd{.ftz}{.sat}.f32  d, a, b, c\n"
-        "  write:  @%p fma.rn.sat.f32 %f1, %f2, %f3, %f1;"),
+        ("11:13+3", "fma does not take .sta here", "@%p fma.rn.sat.f32 %f1, %f2, %f3, %f1;",
+         "fma.rnd{.ftz}{.sat}.f32  d, a, b, c")),
     "a modifier too many in an opcode of several words": (("mul .hi .xx .u32 %r1, %r2, %r3;",),
-        "k.ptx:11:11: mul does not take .xx here\n"
-        "     mul .hi .xx .u32 %r1, %r2, %r3;\n"
-        "              ^~\n"
-        "  syntax: mul.hi.type  d, a, b\n"
-        "  write:  mul.hi.u32 %r1, %r2, %r3;"),
+        ("11:11+2", "mul does not take .xx here", "mul.hi.u32 %r1, %r2, %r3;", "mul.hi.type  d, a, b")),
     "too few operands": (("fma.rn.f32 %f1, %f2, %f3;",),
-        "k.ptx:11:26: fma.rn.f32 takes 4 operands (d, a, b, c); found 3\n"
-        "     fma.rn.f32 %f1, %f2, %f3;\n"
-        "                             ^\n"
-        "  syntax: fma.rnd{.ftz}{.sat}.f32  d, a, b, c"),
+        ("11:26", "fma.rn.f32 takes 4 operands (d, a, b, c); found 3", "", "fma.rnd{.ftz}{.sat}.f32  d, a, b, c")),
     "too many operands": (("fma.rn.f32 %f1, %f2, %f3, %f1, %f2;",),
-        "k.ptx:11:33: fma.rn.f32 takes 4 operands (d, a, b, c); found 5\n"
-        "     fma.rn.f32 %f1, %f2, %f3, %f1, %f2;\n"
-        "                                    ^~~\n"
-        "  syntax: fma.rnd{.ftz}{.sat}.f32  d, a, b, c"),
-    "operands where there are none": (("ret %r1;",),
-        "k.ptx:11:6: ret takes no operands; found 1\n     ret %r1;\n         ^~~\n  syntax: ret{.uni}"),
+        ("11:33+3", "fma.rn.f32 takes 4 operands (d, a, b, c); found 5", "", "fma.rnd{.ftz}{.sat}.f32  d, a, b, c")),
+    "operands where there are none": (("ret %r1;",), ("11:6+3", "ret takes no operands; found 1", "", "ret{.uni}")),
     "an unknown instruction": (("ad.f32 %f1, %f2, %f3;",),
-        "k.ptx:11:2: unknown instruction 'ad'; close to it: add, addc, sad\n"
-        "     ad.f32 %f1, %f2, %f3;\n"
-        "     ^~\n"
-        "  write:  add.f32 %f1, %f2, %f3;"),
-    "an unknown instruction 2": (("xyzzy.f32 %f1;",),
-        "k.ptx:11:2: unknown instruction 'xyzzy'\n     xyzzy.f32 %f1;\n     ^~~~~"),
+        ("11:2+2", "unknown instruction 'ad'; close to it: add, addc, sad", "add.f32 %f1, %f2, %f3;")),
+    "an unknown instruction 2": (("xyzzy.f32 %f1;",), ("11:2+5", "unknown instruction 'xyzzy'")),
     "a number of another kind": (("@%p add.f32 %f1, %f2, -1;",),
-        "k.ptx:11:24: add.f32 takes a floating-point number here, found the integer -1\n"
-        "     @%p add.f32 %f1, %f2, -1;\n"
-        "                           ^\n"
-        "  syntax: add{.rnd}{.ftz}{.sat}.f32  d, a, b\n"
-        "  write:  @%p add.f32 %f1, %f2, -1.0;"),
+        ("11:24", "add.f32 takes a floating-point number here, found the integer -1", "@%p add.f32 %f1, %f2, -1.0;",
+         "add{.rnd}{.ftz}{.sat}.f32  d, a, b")),
+    "a register of another type": (("add.u32 %f1, %f2, %f3;  // sum",),
+        ("11:10+3", "add.u32 takes .u32, .s32 or .b32 here; %f1 is .f32", "add.f32 %f1, %f2, %f3;",
+         "add.type  d, a, b")),
     "a register beyond its range": (("add.f32 %f1, %f2, %f7;",),
-        "k.ptx:11:20: %f7 is not declared; line 8 declares %f0 to %f3\n"
-        "     add.f32 %f1, %f2, %f7;\n"
-        "                       ^~~\n"
-        "  write:  .reg .f32 %f<8>;"),
+        ("11:20+3", "%f7 is not declared; line 8 declares %f0 to %f3", ".reg .f32 %f<8>;")),
     "a misspelt register": (("add.f32 %f1, %f2, %qeury0;",),
-        "k.ptx:11:20: %qeury0 is not declared; close to it: %query0\n"
-        "     add.f32 %f1, %f2, %qeury0;\n"
-        "                       ^~~~~~~\n"
-        "  write:  add.f32 %f1, %f2, %query0;"),
+        ("11:20+7", "%qeury0 is not declared; close to it: %query0", "add.f32 %f1, %f2, %query0;")),
     "a register of an inner scope": (("{ .reg .b32 %zz; mov.b32 %zz, 0; }", "mov.b32 %zz, 0;"),
-        "k.ptx:12:10: %zz is not declared\n     mov.b32 %zz, 0;\n             ^~~\n  write:  .reg .b32 %zz;"),
+        ("12:10+3", "%zz is not declared", ".reg .b32 %zz;")),
     "an element that a special register does not have": (("mov.u32 %r1, %tid.q;",),
-        "k.ptx:11:15: %tid has no .q, only .x .y .z\n"
-        "     mov.u32 %r1, %tid.q;\n"
-        "                  ^~~~~~\n"
-        "  write:  mov.u32 %r1, %tid.x;"),
+        ("11:15+6", "%tid has no .q, only .x .y .z", "mov.u32 %r1, %tid.x;")),
     "an unknown variable and an unknown function": (("mov.u32 %r1, tabel;", "call (%r1), helpr, (%r2);"),
-        "k.ptx:11:15: no variable or register tabel is declared; close to it: table\n"
-        "     mov.u32 %r1, tabel;\n"
-        "                  ^~~~~\n"
-        "  write:  mov.u32 %r1, table;",
-        "k.ptx:12:14: no function or register helpr is declared; close to it: helper\n"
-        "     call (%r1), helpr, (%r2);\n"
-        "                 ^~~~~\n"
-        "  write:  call (%r1), helper, (%r2);"),
+        ("11:15+5", "no variable or register tabel is declared; close to it: table", "mov.u32 %r1, table;"),
+        ("12:14+5", "no function or register helpr is declared; close to it: helper", "call (%r1), helper, (%r2);")),
     "labels": (("loop:", "@%p bra lop;", "bra elsewhere;", "loop:", "targets: .branchtargets loop, nowhere;"),
-        "k.ptx:12:10: no label lop in k\n     @%p bra lop;\n             ^~~\n  write:  @%p bra loop;",
-        "k.ptx:13:6: no label elsewhere in k\n     bra elsewhere;\n         ^~~~~~~~~\n  write:  elsewhere:",
-        "k.ptx:14:2: the label loop is already on line 11\n     loop:\n     ^~~~\n  write:  loop_2:",
-        "k.ptx:15:32: no label nowhere in k\n"
-        "     targets: .branchtargets loop, nowhere;\n"
-        "                                   ^~~~~~~\n"
-        "  write:  nowhere:"),
+        ("12:10+3", "no label lop in k", "@%p bra loop;"),
+        ("13:6+9", "no label elsewhere in k", "elsewhere:"),
+        ("14:2+4", "the label loop is already on line 11", "loop_2:"),
+        ("15:32+7", "no label nowhere in k", "nowhere:")),
     "the same label in two scopes": (("{ again: bra again; }", "{ again: bra again; }"),),
 }  # fmt: skip
-"""Lines of a kernel, and the whole messages about them."""
+"""Lines of a kernel; of each message where it points, what it says, what is to be written, and the syntax."""
 
 
 @pytest.mark.parametrize("name", FINDINGS)
 def test_findings(name: str) -> None:
-    lines, *messages = FINDINGS[name]
-    assert _messages(*lines) == messages
+    lines, *parts = FINDINGS[name]
+    assert _messages(*lines) == [message(_text(*lines), *each) for each in parts]
 
 
 def test_nothing_after_the_opcode() -> None:
@@ -199,13 +165,6 @@ def test_nothing_after_the_opcode() -> None:
 
 
 def test_a_register_of_another_type() -> None:
-    assert _message("add.u32 %f1, %f2, %f3;  // sum") == (
-        "k.ptx:11:10: add.u32 takes .u32, .s32 or .b32 here; %f1 is .f32\n"
-        "     add.u32 %f1, %f2, %f3;  // sum\n"
-        "             ^~~\n"
-        "  syntax: add.type  d, a, b\n"
-        "  write:  add.f32 %f1, %f2, %f3;"
-    )
     assert _message("add.f32 %f1, %f2, %vector.y; { .reg .u32 %f1; add.f32 %f2, %f1, %f2; }").splitlines()[0] == (
         "k.ptx:11:61: add.f32 takes .f32 or .b32 here; %f1 is .u32"
     )

@@ -161,7 +161,7 @@ def copy_map(low: Lowering, code: Code) -> None:
 
 
 def _added(low: Lowering, mem: Mem, offset: Reg, line: int) -> Mem:
-    """The address so many bytes after another."""
+    """The address `offset` bytes after another."""
     at = low.register("%at", "b64")
     _widen(low, at, mem.base, line)
     low.op("add.u64", (at,), (at, offset), line)

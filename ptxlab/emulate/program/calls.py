@@ -60,16 +60,9 @@ class _Call:
     """One call instruction while it is lowered."""
 
     def __init__(
-        self,
-        low: Lowering,
-        instruction: model.Instruction,
-        found: Form,
-        scope: Scope,
-        results: Operands,
-        given: Operands,
+        self, low: Lowering, call: model.Instruction, found: Form, scope: Scope, results: Operands, given: Operands
     ) -> None:
-        self.low, self.instruction, self.found, self.routine = low, instruction, found, scope.routine
-        self.line = instruction.line
+        self.low, self.instruction, self.found, self.routine, self.line = low, call, found, scope.routine, call.line
         self.arguments = [low.operand(a, scope, self.line) for a in given]
         self.results = [low.operand(r, scope, self.line) for r in results]
         self.sizes = [_size_of(low, o, s, scope) for o, s in zip(given, self.arguments, strict=True)]
@@ -141,10 +134,10 @@ class _Call:
         for register, offset in caller.saved:
             _save(low, register, Mem(frame, offset), line)
         if above:
-            _add(low, frame, above, line)
+            low.op("add.s64", (frame,), (frame, Literal(above)), line)
         self._jump(callee, None)
         if above:
-            _add(low, frame, -above, line)
+            low.op("add.s64", (frame,), (frame, Literal(-above)), line)
         for register, offset in caller.saved:
             _restore(low, register, Mem(frame, offset), line)
         for actual, formal in zip(self.results, callee.results, strict=True):
@@ -156,7 +149,7 @@ class _Call:
         code.instruction, code.callee = self.instruction, callee.function.name
 
     def through(self, pointer: Reg, guard: Guard) -> None:
-        """A call of whatever function of this shape the pointer holds the address of."""
+        """A call of the function of this shape whose address the pointer holds."""
         low, line = self.low, self.line
         done = low.new_label()
         with low.guarded(guard, line):
@@ -189,10 +182,6 @@ def _above(place: Source | None, frame: Reg, above: int) -> Source | None:
     """A formal parameter of the callee as the caller sees it, before the frame register has moved."""
     assert isinstance(place, Symbol)
     return Mem(frame, place.value - STACK + above)
-
-
-def _add(low: Lowering, register: Reg, amount: int, line: int) -> None:
-    low.op("add.s64", (register,), (register, Literal(amount)), line)
 
 
 def _load(low: Lowering, type_: str, dest: Reg, mem: Mem, line: int, guard: Guard = None) -> None:

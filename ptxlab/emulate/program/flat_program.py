@@ -176,7 +176,7 @@ class Code:
 
 
 COPY = Form(Op("%copy", "%copy", {}, "", None, Action.PASS_ARGUMENTS, (1, 0), 0), "%copy", {})
-"""Of the pseudo-instruction that passes arguments."""
+"""The form of the pseudo-instruction that passes arguments."""
 _PSEUDO = {"%copy": Properties(Action.PASS_ARGUMENTS), "%reduced": Properties(Action.TAKE_REDUCED, orders=True)}
 
 

@@ -10,7 +10,7 @@ from ptxlab.emulate.program import layout
 from ptxlab.emulate.program.added_stores import copy_map, fill, replace_field
 from ptxlab.emulate.program.calls import StackMemory, lower_call
 from ptxlab.emulate.program.flat_program import Code, Group, Literal, Mem, Reg, Source, Special, Symbol
-from ptxlab.emulate.program.layout import Area
+from ptxlab.emulate.program.layout import Area, SystemMemory
 from ptxlab.emulate.program.lowering import Collected, Lowering, operand_names
 from ptxlab.emulate.program.operands import resolve, summed
 from ptxlab.emulate.program.program import Program
@@ -49,7 +49,7 @@ class KernelLowering(Lowering):
         """Lowers the kernel and everything it calls."""
         inside = self.placed_inside()
         placed = layout.globals_of((*self.module.variables, *inside), self.graph.taken.get, self.text)
-        self.system.begin(placed)
+        self.system = SystemMemory(self.module, placed)
         for v in placed:
             self.data[v.name] = Symbol(v.name, v.space, v.address)
         for variable in self.module.variables:
@@ -216,11 +216,11 @@ def spread(module: Module, entry: str | None, arch: str | None) -> Program:
     """The program with gaps between its arrays, so that initcheck sees an access that runs from one into the next.
 
     Shared variables are separate objects: the assembler may place them in any order and at any distance. A program that
-    may depend on their places all the same gets no gaps."""
+    may depend on their places nevertheless gets no gaps."""
     plain = KernelLowering(module, entry, arch)
     program = plain.program()
     dynamic = {v.name for v in plain.extern_shared}
-    if len(program.shared_names) + bool(dynamic) < 2 or not _by_name_alone(program, dynamic):
+    if len(program.shared_names) + bool(dynamic) < 2 or not _only_by_name(program, dynamic):
         return program
     target = targets.TARGETS.get(program.arch.rstrip("af"))
     most = targets.STATIC_SHARED if target is None else target.static_shared
@@ -233,7 +233,7 @@ def spread(module: Module, entry: str | None, arch: str | None) -> Program:
     return program
 
 
-def _by_name_alone(program: Program, dynamic: set[str]) -> bool:
+def _only_by_name(program: Program, dynamic: set[str]) -> bool:
     """Whether each array is accessed by its own name only, and its place cannot be found otherwise. dynamic: the names
     of dynamic shared memory."""
     named: set[tuple[str, int, int]] = set()

@@ -162,7 +162,7 @@ _RESERVED = {"begin": 0, "0": 0, "1": SYSTEM_SHARED // 2, "end": SYSTEM_SHARED, 
 class SystemMemory:
     """The variables that lowering adds to a program for `printf`, `assert`, `malloc` and the barrier of a grid."""
 
-    def __init__(self, module: Module) -> None:
+    def __init__(self, module: Module, placed: Sequence[Global]) -> None:
         self.globals: tuple[Global, ...] = ()
         self.local_margin = self.stack = 0
         self.formats: dict[str, int] = {}  # name of a variable that holds a format -> number of arguments
@@ -177,10 +177,6 @@ class SystemMemory:
         self.frees: list[int] = []
         self.asserts: list[tuple[int, int]] = []
         self._workspace = 0
-        self._next = GLOBALS_BASE
-
-    def begin(self, placed: Sequence[Global]) -> None:
-        """The module's own variables have their places."""
         self._next = max((g.address + g.initial.size for g in placed), default=GLOBALS_BASE)
 
     def reserve(self, name: str, size: int, valued: bool = True) -> int:

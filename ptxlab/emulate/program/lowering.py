@@ -55,7 +55,7 @@ class Lowering(Names, abc.ABC):
         self.queue: list[str] = []
         self.label_uses: list[tuple[Scope, str]] = []
         self.graph = CallGraph(module)
-        self.system = SystemMemory(module)
+        self.system: SystemMemory
         self.labels = Scope(None)
         self._frame_register: Reg | None = None
         self._stack_starts: list[Code] = []
@@ -246,7 +246,7 @@ class CallGraph:
         names: dict[str, None] = {}
         calls: dict[str, set[str]] = {}
         through_pointer = set()
-        seen: set[int] = set()  # operands that are written alike are one object
+        seen: set[int] = set()  # equal operands are one object
         for v in module.variables:
             names |= dict.fromkeys(_initial_names(v.initial))
         for f in module.functions:

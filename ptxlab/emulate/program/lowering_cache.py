@@ -26,7 +26,7 @@ def lower(
     `kernel_lowering.spread`). judged: the text has run before.
 
     This is the gate that every text passes before it runs: `PtxError` for the first mistake in it.
-    Raises `UnsupportedInstruction` naming the line of a form that the CPU machine does not execute, `PtxError` for an
+    Raises `UnsupportedInstruction` naming the line of a form that the emulator does not execute, `PtxError` for an
     undeclared register or label, `LaunchError` for an unknown kernel.
     """
     key = (id(module), entry, arch, shared_gaps)

@@ -1,7 +1,7 @@
 """Where the pointers of a program may lead: what a kernel stores through, and which local array an access is meant for.
 
 The parameters and variables that the addresses of stores come from are a guess at what a launch writes to: indices may
-lead elsewhere. Who relies on it has to watch each store.
+lead elsewhere. Users of it must watch each store.
 
 nvcc puts all arrays and structures of a function into one variable, `__local_depot0`, and a pointer to one of them
 begins as a sum: `add.u64 %rd7, %SPL, 48;`. These sums, and only they, say where objects begin: pointers to elements and
@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from ptxlab.emulate.program.flat_program import Code, Group, Literal, Mem, Reg, Source, Symbol
 from ptxlab.emulate.program.liveness import registers_of, writes
-from ptxlab.emulate.program.program import Program
+from ptxlab.emulate.program.program import Program, once
 from ptxlab.isa import types
 from ptxlab.isa.actions import Action
 
@@ -35,15 +35,9 @@ class Pointer(NamedTuple):
     value: int
 
 
+@once
 def stored_through(program: Program) -> frozenset[Pointer] | None:
     """The pointers; None where the address of a store comes from none that is known, as from one in memory."""
-    if stored_through not in program.found:
-        program.found[stored_through] = _stored_through(program)
-    found = program.found[stored_through]
-    return found if isinstance(found, frozenset) else None
-
-
-def _stored_through(program: Program) -> frozenset[Pointer] | None:
     addresses = _addresses(program)
     if addresses is None:
         return None
@@ -123,20 +117,14 @@ def _come_from(source: Source | None, origins: dict[int, set[Pointer]]) -> set[P
 DEPOT = "__local_depot"
 """What the names of such variables begin with."""
 _NUMBER, _MIXED = -1, -2
-"""In place of where an object begins: of a register that holds no such pointer; of one of which it is not known."""
+"""Instead of where an object begins: the register holds no such pointer; it is not known what it holds."""
 _WHOLE = 1 << 40
 """Added to where a variable begins: of a pointer from which those to its objects are computed."""
 
 
+@once
 def local_bounds(program: Program) -> dict[int, tuple[int, int]]:
     """For accesses, by code index, the bytes of local memory in which their object lies: its first, and that behind."""
-    found = program.found.get(local_bounds)
-    if not isinstance(found, dict):
-        program.found[local_bounds] = found = _bounds(program)
-    return found
-
-
-def _bounds(program: Program) -> dict[int, tuple[int, int]]:
     depots = [(at, size) for name, at, size in program.local_names if name.startswith(DEPOT)]
     if not depots:
         return {}

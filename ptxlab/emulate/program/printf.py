@@ -52,7 +52,7 @@ def arguments_of(text: str) -> list[str]:
 def formatted(text: str, raw: bytes, string: Callable[[int, int], str], most: int) -> str:
     """The text that a format makes of its arguments, each at its natural alignment in `raw`. most: characters of it.
 
-    `string` reads the text at a device address, for `%s`: so many characters at most.
+    `string` reads the text at a device address, for `%s`: at most the given number of characters.
     """
     at, left = 0, most
 

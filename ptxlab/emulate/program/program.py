@@ -10,7 +10,7 @@ import functools
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -104,12 +104,12 @@ class Program:
     cluster: tuple[int, ...]
     explicit_cluster: bool
     most_rank: int
-    found: dict[object, object] = field(default_factory=dict, init=False)
-    """What an engine has found out about it."""
+    found: dict[object, Any] = field(default_factory=dict, init=False)
+    """What an engine has found out about it: see `once`."""
 
     @functools.cached_property
     def digest(self) -> str:
-        """Of what a build depends on: the PTX without comments and line information."""
+        """The digest of what a build depends on: the PTX without comments and line information."""
         return digest_of(_COMMENT.sub("", "\n".join(self.lines)).encode()).hexdigest()
 
     @property
@@ -150,6 +150,22 @@ class Program:
         return self.lines[line - 1] if 0 < line <= len(self.lines) else ""
 
 
+Found = TypeVar("Found")
+
+
+def once(find: Callable[[Program], Found]) -> Callable[[Program], Found]:
+    """A function that finds something out about a program; the program keeps the answer."""
+
+    @functools.wraps(find)
+    def found(program: Program) -> Found:
+        if find not in program.found:
+            program.found[find] = find(program)
+        answer: Found = program.found[find]
+        return answer
+
+    return found
+
+
 _FACTS = (
     "name", "arch", "digest", "param_size", "shared_start", "shared_static", "shared_gap", "dynamic_start",
     "local_size", "exact_threads", "most_threads", "entry", "exits", "cluster",
@@ -160,7 +176,7 @@ _lowering = forks.recursive_lock()
 
 
 class Recalled(Program):
-    """A program of which only the facts are known that `facts_to_cache` gives. It is lowered when somebody asks for
+    """A program known only by the facts that `facts_to_cache` gives. It is lowered when somebody asks for
     more: for the line of a fault, counters, a trace, better code."""
 
     def __init__(self, notes: dict[str, Any], contents: bytes, lowered: Callable[[], Program]) -> None:

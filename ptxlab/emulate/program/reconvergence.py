@@ -123,7 +123,7 @@ class _Graph:
         return last.action is Action.BRANCH and not (self.falls(block) and block + 1 == head)
 
     def called(self, routine: int) -> Iterator[int]:
-        """Where the functions begin that one calls, in running order. All by their first code."""
+        """Where the functions begin that one calls, in running order; functions are named by their first code index."""
         for block in running_order(self.onward, self.block_at[routine]):
             last = self.codes[self.ends[block] - 1]
             if block >= 0 and last.action is Action.CALL:

@@ -14,77 +14,64 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from itertools import product
 
 from ptxlab.isa.texture_object import ADDRESSES, AT, TEXEL
 
 SIZES = {"x": "width", "y": "height", "z": "depth"}
-AXES = {
-    "1d": "x",
-    "2d": "xy",
-    "3d": "xyz",
-    "a1d": "x",
-    "a2d": "xy",
-    "cube": "xy",
-    "acube": "xy",
-    "2dms": "xy",
-    "a2dms": "xy",
-}
+AXES = {"1d": "x", "2d": "xy", "3d": "xyz", "a1d": "x", "a2d": "xy"}
+AXES |= dict.fromkeys(("cube", "acube", "2dms", "a2dms"), "xy")
 MODES = {"x": "addr_mode_0", "y": "addr_mode_1", "z": "addr_mode_2"}
 
 
+@dataclass(frozen=True)
+class Sample:
+    """One instruction: its geometry; whether coordinates are integers and have offsets; which results are wanted, and
+    their type; the channel that `tld4` gathers; "level" or "grad"; whether depths are compared."""
+
+    geometry: str
+    integers: bool
+    offsets: bool
+    results: tuple[int, ...]
+    type: str
+    gathered: int | None = None
+    mip: str = ""
+    compared: bool = False
+
+    @property
+    def channels(self) -> tuple[int, ...]:
+        """Which of the four channels are needed."""
+        halves = self.type == "f16x2"
+        return tuple(sorted({c for r in self.results for c in ((2 * r, 2 * r + 1) if halves else (r,))}))
+
+
 @functools.lru_cache(maxsize=256)
-def text(
-    geometry: str,
-    *,
-    integers: bool,
-    offsets: bool,
-    results: tuple[int, ...],
-    type_: str,
-    gathered: int | None,
-    mip: str = "",
-    compared: bool = False,
-) -> str:
+def text(sample: Sample) -> str:
     """The statements of one instruction. Registers: %t texture, %s sampler, %x %y %z coordinates (integers, or .f32),
     %ox %oy %oz offsets, %index of an array, %depth, %lod or the derivatives %px %py %pz and %qx %qy %qz, %d0.. what is
-    given. gathered: the channel that `tld4` gathers. mip: "level" or "grad"."""
-    compares = _COMPARE if compared else ""
-    if not mip:
-        return compares + _lookup(geometry, integers, offsets, results, type_, gathered, compared, "%d{}")
-    parts = [
-        compares,
-        _LEVELS,
-        _level_from_operand(integers)
-        if mip == "level"
-        else _level_from_derivatives(geometry, {a: SIZES[a] for a in AXES[geometry]}),
-        _BETWEEN,
-    ]
-    channels = _channels(results, type_)
+    given."""
+    compares = _COMPARE if sample.compared else ""
+    if not sample.mip:
+        return compares + _lookup(sample, "%d{}")
+    sizes = {a: SIZES[a] for a in AXES[sample.geometry]}
+    level = _level_from_operand(sample.integers)
+    if sample.mip != "level":
+        level = _level_from_derivatives(sample.geometry, sizes)
+    parts, channels = [compares, _LEVELS, level, _BETWEEN], sample.channels
+    each = replace(sample, results=channels, type="b32", gathered=None)
     for k in "01":
-        parts += [
-            f".reg .b32 {', '.join(f'%t{k}_{c}' for c in channels)};\n{{\n.reg .b32 %lev; mov.b32 %lev, %lev{k};\n"
-        ]
-        parts += [
-            _lookup(geometry, integers, offsets, tuple(channels), "b32", None, compared, f"%t{k}_{{}}", True),
-            "}\n",
-        ]
+        names = ", ".join(f"%t{k}_{c}" for c in channels)
+        parts.append(f".reg .b32 {names};\n{{\n.reg .b32 %lev; mov.b32 %lev, %lev{k};\n")
+        parts += [_lookup(each, f"%t{k}_{{}}", leveled=True), "}\n"]
     parts += [_BLENDED.format(c) for c in channels]
-    parts.append(_results(results, type_, "%t0_{}", "%d{}"))
+    parts.append(_results(sample, "%t0_{}", "%d{}"))
     return "".join(parts)
 
 
-def _lookup(
-    geometry: str,
-    integers: bool,
-    offsets: bool,
-    results: tuple[int, ...],
-    type_: str,
-    gathered: int | None,
-    compared: bool,
-    given: str,
-    leveled: bool = False,
-) -> str:
+def _lookup(sample: Sample, given: str, leveled: bool = False) -> str:
     """One lookup in one mipmap level: %lev, or the finest. given: the names of the registers for what is read."""
+    geometry, compared = sample.geometry, sample.compared
     axes = AXES[geometry]
     parts = [_FIELDS, *(_axis_fields(a, leveled) for a in axes), _LEVEL_DATA if leveled else ""]
     cube = geometry in ("cube", "acube")
@@ -93,34 +80,33 @@ def _lookup(
     coordinates = dict(zip("xy", ("%ca", "%cb"), strict=True)) if geometry.endswith("cube") else {}
     if geometry[0] == "a" or geometry == "cube":
         parts.append(_layer(geometry))
-    if integers:
-        parts += [f"mov.b32 %i0{a}, %{a};\n" + (f"add.s32 %i0{a}, %i0{a}, %o{a};\n" if offsets else "") for a in axes]
+    if sample.integers:
+        parts += [
+            f"mov.b32 %i0{a}, %{a};\n" + (f"add.s32 %i0{a}, %i0{a}, %o{a};\n" if sample.offsets else "") for a in axes
+        ]
         parts += [_resolved(a, 0) for a in axes]
-        parts += [_texel((0,) * len(axes), axes), _results(results, type_, "%c_" + "0" * len(axes) + "_{}", given)]
+        parts += [_texel((0,) * len(axes), axes), _results(sample, "%c_" + "0" * len(axes) + "_{}", given)]
         return "".join(parts)
-    parts += [_in_texels(a, coordinates.get(a, f"%{a}"), offsets) for a in axes]
-    if gathered is not None:
+    parts += [_in_texels(a, coordinates.get(a, f"%{a}"), sample.offsets) for a in axes]
+    if sample.gathered is not None:
         parts += [_neighbours(a) for a in axes]
         corners = ((0, 1), (1, 1), (1, 0), (0, 0))
         parts += [_texel(corner, axes, compared, cube) for corner in corners]
         parts.append(_corners() if cube else "")
-        parts += [f"mov.b32 %d{k}, %c_{x}{y}_{gathered};\n" for k, (x, y) in enumerate(corners) if k in results]
+        parts += [
+            f"mov.b32 %d{k}, %c_{x}{y}_{sample.gathered};\n" for k, (x, y) in enumerate(corners) if k in sample.results
+        ]
         return "".join(parts)
     nearest = [f"cvt.rmi.s32.f32 %i0{a}, %u{a};\n" + _resolved(a, 0) for a in axes]
     point = [*nearest, _texel((0,) * len(axes), axes, compared)]
-    point.append(_results(results, type_, "%c_" + "0" * len(axes) + "_{}", given))
+    point.append(_results(sample, "%c_" + "0" * len(axes) + "_{}", given))
     linear = [_neighbours(a) for a in axes]
     linear += [_texel(corner, axes, compared, cube) for corner in product((0, 1), repeat=len(axes))]
     linear.append(_corners() if cube else "")
-    linear += [_filtered(axes, channel) for channel in _channels(results, type_)]
-    linear.append(_results(results, type_, "%v_{}", given))
+    linear += [_filtered(axes, channel) for channel in sample.channels]
+    linear.append(_results(sample, "%v_{}", given))
     parts += ["@%linear bra between;\n{\n", *point, "}\nbra.uni done;\nbetween:\n{\n", *linear, "}\ndone:\n"]
     return "".join(parts)
-
-
-def _channels(results: tuple[int, ...], type_: str) -> list[int]:
-    """Which of the four channels are needed."""
-    return sorted({c for r in results for c in ((2 * r, 2 * r + 1) if type_ == "f16x2" else (r,))})
 
 
 _FIELDS = f"""
@@ -348,14 +334,14 @@ def _filtered(axes: str, channel: int) -> str:
     return "".join(steps)
 
 
-def _results(results: tuple[int, ...], type_: str, name: str, given: str) -> str:
+def _results(sample: Sample, name: str, given: str) -> str:
     """What is read, in the form that is asked for. name, given: registers of channels and of results."""
     steps = []
-    for k in results:
-        if type_ == "f16x2":
+    for k in sample.results:
+        if sample.type == "f16x2":
             low, high = name.format(2 * k), name.format(2 * k + 1)
             steps.append(f"mov.b32 %m, {low};\nmov.b32 %g, {high};\ncvt.rn.f16x2.f32 {given.format(k)}, %g, %m;\n")
-        elif type_ == "f16":
+        elif sample.type == "f16":
             steps.append(f"mov.b32 %m, {name.format(k)};\ncvt.rn.f16.f32 {given.format(k)}, %m;\n")
         else:
             steps.append(f"mov.b32 {given.format(k)}, {name.format(k)};\n")

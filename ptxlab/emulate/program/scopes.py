@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from ptxlab.emulate.program import layout
 from ptxlab.emulate.program.flat_program import (
@@ -145,12 +146,11 @@ class Names:
 
     def declare_shared(self, scope: Scope, variable: Variable) -> None:
         """A static array gets its offset now, an extern one when all static ones have theirs."""
+        scope.variables[variable.name] = variable
         if variable.shape == (0,) or variable.linkage == "extern":
             self.extern_shared.append(variable)
             scope.symbols[variable.name] = Symbol(variable.name, "shared", EXTERN)
-            scope.variables[variable.name] = variable
             return
-        scope.variables[variable.name] = variable
         if self.shared_names:
             self.shared.end += self.shared_gap
         at = self.shared.place(layout.size_of(variable), layout.align_of(variable))
@@ -301,30 +301,17 @@ class Names:
 
     def error(self, message: str, line: int, *, hint: str = "") -> PtxError:
         """An error at a line of the module."""
-        return PtxError(
-            message,
-            line=line,
-            source=self.text(line),
-            file=self.module.file,
-            hint=hint,
-            span=self.module.spans.get(line),
-        )
+        return PtxError(message, line=line, hint=hint, **self._at(line))
 
     def unsupported(
         self, instruction: model.Instruction, what: str, *, length: int = 1, syntax: str = ""
     ) -> UnsupportedInstruction:
         """The error for an instruction that the emulator does not execute."""
-        line = instruction.line
-        return UnsupportedInstruction(
-            what,
-            line=line,
-            column=instruction.column,
-            source=self.text(line),
-            file=self.module.file,
-            span=self.module.spans.get(line),
-            length=length,
-            syntax=syntax,
-        )
+        line, column = instruction.line, instruction.column
+        return UnsupportedInstruction(what, line=line, column=column, length=length, syntax=syntax, **self._at(line))
+
+    def _at(self, line: int) -> dict[str, Any]:
+        return {"source": self.text(line), "file": self.module.file, "span": self.module.spans.get(line)}
 
     def text(self, line: int) -> str:
         """The text of a line."""

@@ -119,8 +119,7 @@ def _heap(low: Lowering) -> int:
     """Where the heap lies: a word that says how much of it is taken, then, 16 bytes on, what is given out.
 
     A program that frees has a table besides, `given`: a `HeapPiece` for each 16 bytes of the heap. memcheck reads it.
-    All accesses to it are atomic, since `malloc` and
-    `free` race with nothing.
+    All accesses to it are atomic, since `malloc` and `free` race with nothing.
     """
     system = low.system
     if not system.heap:

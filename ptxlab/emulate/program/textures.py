@@ -176,16 +176,9 @@ def _sample(now: _Lowered) -> None:
         raise now.low.error(f"{found.opcode} gives {wanted} results, found {len(elements)}", line)
     names |= {f"%d{k}": e for k, e in enumerate(elements) if e is not None}
     results = tuple(k for k, e in enumerate(elements) if e is not None)
-    text = sampling.text(
-        geometry,
-        integers=kind == "b32",
-        offsets=offsets is not None,
-        results=results,
-        type_=str(found.type),
-        gathered=None if found.comp is None else "rgba".index(str(found.comp)),
-        mip=mip,
-        compared=compared,
-    )
+    gathered = None if found.comp is None else "rgba".index(str(found.comp))
+    exact, moved = kind == "b32", offsets is not None
+    text = sampling.text(sampling.Sample(geometry, exact, moved, results, str(found.type), gathered, mip, compared))
     reasons = [f"{found.opcode}: {address.base} is no texture"]
     checked = _checked("%t", TEXTURE)
     if samplers:

@@ -56,11 +56,6 @@ def _part(operand: model.Operand) -> _Part:
     return _Part(model.Name(selected[1]), selected[2], minus)
 
 
-def _operation(found: Form) -> str:
-    """`vadd` of `vadd4`."""
-    return found.op.name.rstrip("24")
-
-
 def _taken(into: str, word: str, selector: str, type_: str) -> str:
     """A byte, half-word or word as 64 bits."""
     wide = f"{type_[0]}64"
@@ -91,7 +86,7 @@ _REGISTERS = ".reg .b32 %w, %r, %e; .reg .b64 %x, %y, %t, %z; .reg .pred %p;\n"
 
 def _compute(found: Form) -> str:
     """%t from %x and %y."""
-    operation = _operation(found)
+    operation = found.op.name.rstrip("24")  # `vadd` of `vadd4`
     if operation == "vset":
         return f"setp.{found.cmp}.s64 %p, %x, %y;\nselp.b64 %t, 1, 0, %p;\n"
     if operation in ("vshl", "vshr"):
@@ -131,15 +126,11 @@ def _mad(found: Form, d: _Part, a: _Part, b: _Part, c: _Part) -> str:
     """The product of %x and %y and %c, in 128 bits (%z above %t)."""
     negated = a.minus != b.minus
     signed = found.atype == "s32" or found.btype == "s32" or negated or c.minus
-    add = 0
+    add = int(bool(found.po) or negated or c.minus)
     steps = ["mul.lo.s64 %t, %x, %y;\nmul.hi.s64 %z, %x, %y;\nmov.b32 %e, %c;\n"]
-    if found.po:
-        add = 1
-    elif negated:
-        add = 1
+    if negated and not found.po:
         steps.append("not.b64 %t, %t;\nnot.b64 %z, %z;\n")
-    elif c.minus:
-        add = 1
+    elif c.minus and not found.po:
         steps.append("not.b32 %e, %e;\n")
     steps.append(f"cvt.{'s64.s32' if signed else 'u64.u32'} %x, %e;\nshr.s64 %y, %x, 63;\n")
     steps.append(f"add.cc.u64 %t, %t, %x;\naddc.u64 %z, %z, %y;\nadd.cc.u64 %t, %t, {add};\naddc.u64 %z, %z, 0;\n")

@@ -103,7 +103,7 @@ def follows_layouts(program: Program) -> bool:
 
 
 def orders_proxies(code: Code) -> bool:
-    """Whether it is a fence between ordinary accesses and the async proxy."""
+    """Whether an instruction is a fence between ordinary accesses and the async proxy."""
     return code.form.properties.proxy == "async"
 
 

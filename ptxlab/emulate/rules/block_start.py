@@ -17,12 +17,6 @@ def clear_registers(warp: Warp) -> None:
     raise AssertionError("the function is known to compiled code only")
 
 
-@rule(inline=True)
-def draw_ticket(context: Context) -> u64:
-    """The number of the next cluster to run, which may lie beyond the last."""
-    return atomic("add", context.next, 0, 1)
-
-
 @rule
 def begin_cluster(context: Context, cluster: Cluster, ticket: u64) -> None:
     """Begins the CTAs of a cluster."""
@@ -55,7 +49,8 @@ def begin(context: Context, cta: Cta, number: u64) -> None:
     cta.active = 1
     if context.checked:
         records.started(cta.checks.cast(Block)[0], number)
-    if cta.converged == 0 or not simple(context):
+    others = context.traced or context.mbarriers or context.cluster_barriers or context.warpgroup_products
+    if cta.converged == 0 or others:  # more than a few fields of its warps may have changed
         for k in range(context.warps):
             begin_warp(context, cta, warp_of(context, cta, k), k)
         cta.converged = 1
@@ -63,12 +58,6 @@ def begin(context: Context, cta: Cta, number: u64) -> None:
         for k in range(context.warps):
             begin_again(context, warp_of(context, cta, k))
     begin_round(context, cta)
-
-
-@rule(inline=True)
-def simple(context: Context) -> boolean:
-    """Whether of the warps only these fields have changed: no trace, mbarriers, clusters, products."""
-    return not (context.traced or context.mbarriers or context.cluster_barriers or context.warpgroup_products)
 
 
 @rule(inline=True)

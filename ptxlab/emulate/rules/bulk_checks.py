@@ -68,7 +68,7 @@ def issued(context: Context, queue: Queue, transfer: Transfer) -> u32:
     """A transfer has been issued."""
     in_memory(context, queue, transfer, False)
     if transfer.group == 0:
-        bulk_copy_issued(mbarriers_of(block_of(context, queue, transfer.owner)), transfer)
+        bulk_copy_issued(block_of(context, queue, transfer.owner).mbarriers.cast(Mbarriers)[0], transfer)
     return 0
 
 
@@ -77,7 +77,7 @@ def completed(context: Context, queue: Queue, transfer: Transfer, before: u64) -
     """A transfer has been performed; before: what its mbarrier held."""
     in_memory(context, queue, transfer, True)
     if transfer.word is not None:
-        mbarriers = mbarriers_of(block_of(context, queue, transfer.rank))
+        mbarriers = block_of(context, queue, transfer.rank).mbarriers.cast(Mbarriers)[0]
         bulk_copy_performed(context.check.cast(Launch)[0], mbarriers, transfer, before, transfer.word[0])
     return 0
 
@@ -86,12 +86,6 @@ def completed(context: Context, queue: Queue, transfer: Transfer, before: u64) -
 def block_of(context: Context, queue: Queue, rank: u32) -> Block:
     """What the checks know of the block of a rank."""
     return context.slots[queue.first_rank + rank].cta.checks.cast(Block)[0]
-
-
-@rule(inline=True)
-def mbarriers_of(block: Block) -> Mbarriers:
-    """What is known of the mbarriers of a block."""
-    return block.mbarriers.cast(Mbarriers)[0]
 
 
 @rule
@@ -210,25 +204,19 @@ def meets(
 def conflict(launch: Launch, issuer: Block, block: Block, number: u64, access: u64, by: u64, writes: boolean) -> u64:
     """The kind of finding that a number is about; 0 if it is none."""
     if by == COPIES:
-        return u64(PENDING) if conflicts(launch, block, number, access, writes) else u64(0)
+        group = number & 0xFFFFFFFF
+        if group == BEING_READ and not writes:
+            return 0
+        if group < BEING_READ and u64(block.finished[number >> COPY_THREAD & THREADS]) >= group:
+            return 0  # a cp.async that its thread has waited for
+        both = launch.traits[number >> COPY_CODE] & traits_of(launch, access)
+        return u64(PENDING) if both & REDUCES == 0 else u64(0)  # reductions change each element atomically
     if by == STORES:
         return u64(NO_PROXY_FENCE) if async_proxy.unseen(block, u32(access >> WARP & 31), number) else u64(0)
     if async_proxy.in_flight(launch, block, number, access):
         return TILE_OVERWRITTEN
     comes_after = not launch.racecheck or async_proxy.read_before(launch, issuer, block, number, access)
     return u64(0) if comes_after else u64(TILE_UNORDERED)
-
-
-@rule(inline=True)
-def conflicts(launch: Launch, block: Block, copy: u64, access: u64, writes: boolean) -> boolean:
-    """Whether another copy in flight, as it is remembered, conflicts with one."""
-    group = copy & 0xFFFFFFFF
-    if group == BEING_READ and not writes:
-        return False
-    if group < BEING_READ and u64(block.finished[copy >> COPY_THREAD & THREADS]) >= group:
-        return False  # a cp.async that its thread has waited for
-    both = launch.traits[copy >> COPY_CODE] & traits_of(launch, access)
-    return both & REDUCES == 0  # reductions change each element atomically
 
 
 # -- global memory -----------------------------------------------------------------------------------------------------

@@ -95,9 +95,7 @@ def lacking(launch: Launch, written: Pointer[u8], size: u64, access: u64) -> u64
         return missing
     none: boolean = True
     for at in range(size):
-        if at & 3 == 0:
-            none = True
-        none = none and written[at] != WRITTEN
+        none = (none or at & 3 == 0) and written[at] != WRITTEN
         if written[at] == GAP or (none and (at & 3 == 3 or at + 1 == size)):
             return missing
     return size

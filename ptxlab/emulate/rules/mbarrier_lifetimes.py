@@ -128,7 +128,7 @@ class Phases:
             code.index,
             what.action,
             what.flags | SPIN * waits_only,
-            *map(Pointer[int], words),
+            Pointer(words.reshape(-1)),
         )
 
     def reported(self, what: int, by: int, other: int, at: int, value: int) -> None:

@@ -57,7 +57,7 @@ from ptxlab.emulate.rules.mbarrier_words import (
     bytes_pending,
 )
 from ptxlab.emulate.rules.notes import PHASE, TOO_FEW_BYTES, UNSEEN
-from ptxlab.emulate.rules.race_order import learn, release
+from ptxlab.emulate.rules.race_order import advance, learn, release
 from ptxlab.emulate.rules.records import MANY, RANKS, Block, Launch, access_of
 from ptxlab.emulate.runtime.state import ROOM, Context, Transfer
 from ptxlab.isa.convert import PEER
@@ -76,35 +76,23 @@ def notified(
     flags: u32,
     lane: u32,
     problem: u32,
-    addresses: Pointer[u64],
-    asked: Pointer[u64],
-    before: Pointer[u64],
-    after: Pointer[u64],
+    words: Pointer[u64],
 ) -> u32:
     """`mbarriers.notify_checks` of compiled code: lanes have operated on mbarriers, the operation of one is invalid."""
     held = block.mbarriers.cast(Mbarriers)[0]
-    operated(context.check.cast(Launch)[0], held, warp, mask, code, action, flags, addresses, asked, before, after)
+    operated(context.check.cast(Launch)[0], held, warp, mask, code, action, flags, words)
     if problem != NO_PROBLEM:
-        report(held, REFUSED, party(code, warp, lane), NOBODY, addresses[lane], problem)
+        report(held, REFUSED, party(code, warp, lane), NOBODY, words[lane], problem)
     return 0
 
 
 @rule
 def operated(
-    launch: Launch,
-    held: Mbarriers,
-    warp: u32,
-    mask: u32,
-    code: u32,
-    action: u32,
-    flags: u32,
-    addresses: Pointer[u64],
-    asked: Pointer[u64],
-    before: Pointer[u64],
-    after: Pointer[u64],
+    launch: Launch, held: Mbarriers, warp: u32, mask: u32, code: u32, action: u32, flags: u32, words: Pointer[u64]
 ) -> None:
-    """Lanes of a warp have operated on mbarriers, in their order. asked: for a wait the word whose phase it tests;
-    before, after: the contents of each mbarrier."""
+    """Lanes of a warp have operated on mbarriers, in their order. words: as in `notify_checks`; what is asked is for a
+    wait the word whose phase it tests."""
+    addresses, asked, before, after = words, words + LANES, words + 2 * LANES, words + 3 * LANES
     renewed(held)
     held.serial += 1
     released, last = local(u32, WARPS_PER_BLOCK), u64(NOBODY)
@@ -184,11 +172,10 @@ def missed(held: Mbarriers, one: Mbarrier, by: u64) -> None:
 def releases(held: Mbarriers, home: Mbarriers, one: Mbarrier, released: Pointer[u32]) -> None:
     """Arrivals of a warp of `held` at an mbarrier of `home` release what it has done."""
     if home.block.rank == held.block.rank:
-        store_lanes(one.pending, maximum(load_lanes(one.pending), load_lanes(released)))
+        advance(one.pending, load_lanes(released))
     else:
         one.far |= u32(1) << u32(held.block.rank)
-        row = one.far_pending + WARPS_PER_BLOCK * held.block.rank
-        store_lanes(row, maximum(load_lanes(row), load_lanes(released)))
+        advance(one.far_pending + WARPS_PER_BLOCK * held.block.rank, load_lanes(released))
 
 
 @rule
@@ -232,10 +219,10 @@ def completed(launch: Launch, held: Mbarriers, one: Mbarrier) -> None:
     one.phase += 1
     one.latest = NOBODY
     if launch.racecheck:
-        store_lanes(one.known, maximum(load_lanes(one.known), load_lanes(one.pending)))
+        advance(one.known, load_lanes(one.pending))
         for rank in lanes_of(one.far):
-            pending, known = one.far_pending + WARPS_PER_BLOCK * rank, one.far_known + WARPS_PER_BLOCK * rank
-            store_lanes(known, maximum(load_lanes(known), load_lanes(pending)))
+            pending = load_lanes(one.far_pending + WARPS_PER_BLOCK * rank)
+            advance(one.far_known + WARPS_PER_BLOCK * rank, pending)
     one.copies_before |= one.copies
     one.copies = 0
 
@@ -280,8 +267,7 @@ def bulk_copy_performed(launch: Launch, held: Mbarriers, transfer: Transfer, bef
         address += u64(transfer.owner + 1) * PEER
     words = local(u64, 4 * LANES)
     words[lane], words[2 * LANES + lane], words[3 * LANES + lane] = address, before, after
-    asked, old, new = words + LANES, words + 2 * LANES, words + 3 * LANES
-    operated(launch, held, transfer.thread >> 5, u32(1) << lane, transfer.code, UPDATE, 0, words, asked, old, new)
+    operated(launch, held, transfer.thread >> 5, u32(1) << lane, transfer.code, UPDATE, 0, words)
 
 
 # -- waits -------------------------------------------------------------------------------------------------------------
@@ -350,8 +336,7 @@ def learned(block: Block, warp: u32, one: Mbarrier) -> None:
     for rank in lanes_of(one.far):
         known, peers = one.far_known + WARPS_PER_BLOCK * rank, block.peers
         if peers is not None:
-            row = peers + (warp * RANKS + rank) * WARPS_PER_BLOCK
-            store_lanes(row, maximum(load_lanes(row), load_lanes(known)))
+            advance(peers + (warp * RANKS + rank) * WARPS_PER_BLOCK, load_lanes(known))
 
 
 @rule(cold=True)

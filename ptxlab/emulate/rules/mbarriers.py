@@ -110,9 +110,8 @@ def operate(
 ) -> boolean:
     """Lane by lane, in lane order. block: the checks' record of it, if there are any. Returns whether the kernel must
     stop, with the fault noted."""
-    before = local(u64, 32)
-    after = local(u64, 32)
-    done = u32(0)
+    words = local(u64, 4 * 32)  # for the checks: see `notify_checks`
+    before, after, done = words + 64, words + 96, u32(0)
     failed: u32 = 0
     ended: u32 = 0  # lanes that have waited in vain before
     for lane in lanes_of(mask):
@@ -126,13 +125,11 @@ def operate(
         cell = place.cast(u64)
         if action == WAIT and cta.cluster.queue is not None and not phase_completed(cell[0], xs[lane]):
             complete_at(context, cta.cluster.queue[0], cta.rank, u32(address))
-        before[lane] = cell[0]
+        words[lane], words[32 + lane], before[lane] = addresses[lane], xs[lane], cell[0]
         problem, after[lane], results[lane] = operated(cell[0], action, flags, xs[lane], ys[lane])
         if problem != NO_PROBLEM:
             if block is not None:
-                notify_checks(
-                    context, block, warp.warp_id, done, code, action, flags, lane, problem, addresses, xs, before, after
-                )
+                notify_checks(context, block, warp.warp_id, done, code, action, flags, lane, problem, words)
             stop(context, warp, BAD_MBARRIER, code, lane, problem)
             return True
         cell[0] = after[lane]
@@ -153,9 +150,7 @@ def operate(
         if in_vain:
             give_up_turn(context)
     if block is not None and worth_reporting(block, warp.warp_id, mask, action, code, results):
-        notify_checks(
-            context, block, warp.warp_id, mask, code, action, flags, 0, NO_PROBLEM, addresses, xs, before, after
-        )
+        notify_checks(context, block, warp.warp_id, mask, code, action, flags, 0, NO_PROBLEM, words)
     return False
 
 
@@ -204,13 +199,11 @@ def notify_checks(
     flags: u32,
     lane: u32,
     problem: u32,
-    addresses: Pointer[u64],
-    asked: Pointer[u64],
-    before: Pointer[u64],
-    after: Pointer[u64],
+    words: Pointer[u64],
 ) -> u32:
     """Reports to the checks (`mbarrier_phases.notified`) what the lanes of `mask` have done and, unless `problem` is
-    NO_PROBLEM, the invalid operation of `lane`."""
+    NO_PROBLEM, the invalid operation of `lane`. words: for each lane the address of its mbarrier, then for each what it
+    asks, what the mbarrier held before, and what it holds after."""
     raise AssertionError("the function is known to compiled code only")
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from ptxlab.emulate.language import *
 from ptxlab.emulate.program.addresses import GLOBALS_BASE, PARAM_WINDOW
 from ptxlab.emulate.rules.notes import SAME, note, serial, taking_part
-from ptxlab.emulate.rules.races import OF_WARP, hazard, hidden, remember
+from ptxlab.emulate.rules.races import OF_WARP, hazard, remember
 from ptxlab.emulate.rules.records import (
     ATOMIC,
     BLOCK,
@@ -20,6 +20,7 @@ from ptxlab.emulate.rules.records import (
     LAST_CODE,
     MANY,
     ONLY_STORES,
+    STRONG,
     TIME,
     WARP,
     Block,
@@ -100,18 +101,13 @@ def keep_stores(
     for lane in lanes_of(mask):
         begin = u64(offsets[lane]) + members[1]
         for word in range(begin // launch.granule, (begin + members[2]) // launch.granule):
-            if hidden(records[word]) and traits_of(launch, records[word]) & ONLY_STORES != 0:
-                keep_store(records + word, stride)
-
-
-@rule
-def keep_store(at: Pointer[u64], stride: u64) -> None:
-    """The same of one word: in place of no reader, or of one by the same warp at an earlier time."""
-    for k in range(1, 3):
-        reader = at[k * stride]
-        if reader == 0 or ((reader ^ at[0]) & OF_WARP == 0 and reader >> TIME < at[0] >> TIME):
-            at[k * stride] = at[0]
-            return
+            writer = records[word]
+            if writer != 0 and writer >> STRONG & 1 == 0 and traits_of(launch, writer) & ONLY_STORES != 0:
+                for third in range(1, 3):  # in place of no reader, or of one by the same warp at an earlier time
+                    reader = records[third * stride + word]
+                    if reader == 0 or ((reader ^ writer) & OF_WARP == 0 and reader >> TIME < writer >> TIME):
+                        records[third * stride + word] = writer
+                        break
 
 
 @rule(cold=True)

@@ -30,6 +30,12 @@ SUBSETS = 8
 """How many sets of lanes that have synchronized without the rest of their warp are remembered."""
 
 
+@rule(inline=True)
+def advance(row: Pointer[u32], times: lanes_u32) -> None:
+    """Sets the times of 32 warps to later ones, where they are later."""
+    store_lanes(row, maximum(load_lanes(row), times))
+
+
 # -- what orders the threads of a block -------------------------------------------------------------------------------
 
 
@@ -138,8 +144,7 @@ def fence(launch: Launch, block: Block, warp: u32, code: u32, wide: boolean) -> 
     time = tick(block)
     block.fences = FENCED
     ours = published(launch, block.now)
-    row = block.acquired.row(warp)
-    store_lanes(row, maximum(load_lanes(row), load_lanes(block.seen.row(warp))))
+    advance(block.acquired.row(warp), load_lanes(block.seen.row(warp)))
     block.unordered[warp] = 0
     covered = known(block, warp)
     store_lanes(block.covered.row(warp), insert(covered, warp, time))
@@ -198,7 +203,7 @@ def publish(
         return
     knows = known(block, warp)
     released = maximum(load_lanes(block.covered.row(warp)), minimum(load_lanes(block.fenced), knows))
-    store_lanes(ours.released, maximum(load_lanes(ours.released), released))
+    advance(ours.released, released)
     if not wide:
         ours.narrow = code + 1
         return
@@ -208,7 +213,7 @@ def publish(
         ours.reached_lanes[warp] = fenced
         ours.releasing[warp] |= mask | synced_with(block, warp, mask)
     if fenced != 0 or any_of(released != 0):
-        store_lanes(ours.reached, maximum(load_lanes(ours.reached), released))
+        advance(ours.reached, released)
         launch.now += 1
         at = load_lanes(addresses)
         chosen = lanes(mask & ~elsewhere(at))
@@ -240,12 +245,10 @@ def acquire(
     they are to the same words."""
     block.fences = max(block.fences, 1)
     ours = published(launch, block.now)
-    seen = maximum(load_lanes(block.seen.row(warp)), load_lanes(ours.released))
-    store_lanes(block.seen.row(warp), seen)
+    advance(block.seen.row(warp), load_lanes(ours.released))
     block.unordered[warp] = 0 if orders else code + 1
     if orders:
-        row = block.acquired.row(warp)
-        store_lanes(row, maximum(load_lanes(row), seen))
+        advance(block.acquired.row(warp), load_lanes(block.seen.row(warp)))
     if not wide:
         ours.narrow = code + 1
         return
@@ -284,7 +287,7 @@ def share_heard(block: Block, waiting: u32) -> None:
 def learn(block: Block, warp: u32, known: lanes_u32) -> None:
     """A warp has waited for arrivals, and is ordered after what they released."""
     block.simple, block.syncs = 0, 1
-    store_lanes(block.sync.row(warp), maximum(known, load_lanes(block.sync.row(warp))))
+    advance(block.sync.row(warp), known)
     share_heard(block, u32(1) << warp)
 
 

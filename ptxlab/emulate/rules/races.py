@@ -146,9 +146,7 @@ def ordered(launch: Launch, block: Block, record: u64, access: u64, wrote: boole
         many = record >> MANY & 1 != 0
         all_ = access >> MANY & 1 != 0
         if many and (all_ or wrote):
-            if (
-                not wrote or traits_of(launch, record) & ATOMIC == 0
-            ):  # each lane of an atomic operation has changed the word
+            if not wrote or traits_of(launch, record) & ATOMIC == 0:  # all lanes of an atomic operation change the word
                 return True
         elif not many and not all_ and lane == recorded_lane:
             return True
@@ -185,9 +183,8 @@ def both_strong(launch: Launch, record: u64, access: u64) -> boolean:
     """Whether two accesses do not race because both are strong and the scope of each includes the other's thread."""
     if (record & access) >> STRONG & 1 == 0:
         return False
-    return record >> BLOCK == access >> BLOCK or not (
-        traits_of(launch, record) & NARROW != 0 or traits_of(launch, access) & NARROW != 0
-    )
+    either = traits_of(launch, record) | traits_of(launch, access)
+    return record >> BLOCK == access >> BLOCK or either & NARROW == 0
 
 
 @rule(inline=True)
@@ -317,13 +314,6 @@ def hazard(
                     return
 
 
-@rule(inline=True)
-def hidden(record: u64) -> boolean:
-    """Whether a writer's record is that of a plain store, which atomic operations of other blocks may race with, and
-    which one of its own block would take the place of."""
-    return record != 0 and record >> STRONG & 1 == 0
-
-
 @rule(cold=True)
 def remember(launch: Launch, block: Block, at: Pointer[u64], stride: u64, access: u64, write: boolean) -> None:
     """Records one access to one word: as its writer, or as a reader in place of one that is ordered before it."""
@@ -340,7 +330,12 @@ def remember(launch: Launch, block: Block, at: Pointer[u64], stride: u64, access
 
 @rule(cold=True)
 def block_ended(launch: Launch, block: Block) -> None:
-    """A block of a cluster has ended."""
+    """A block of a cluster has ended, and its shared memory is freed.
+
+    An access to a block that has exited faults (memcheck). One that came in time only because of the order in which the
+    blocks ran here is noted: nothing that a warp of the block has waited for comes after it. Programs without a barrier
+    of the cluster, which cannot know that the other block has begun, are not looked at.
+    """
     records, stride = block.records, block.stride
     if records is None:
         return

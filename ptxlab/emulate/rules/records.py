@@ -1,12 +1,12 @@
 """The records of the checks: of a launch, of each resident block, and, as one number, of an access.
 
-The rules, both engines and their tests share these records. That of an access is described in `races`.
+The rules, both engines and their tests share these records. That of an access is described in `races`. Behind them: the
+clock of a block, how accesses are described to the checks, and how a block's records are reset.
 """
 
 from __future__ import annotations
 
 from ptxlab.emulate.language import *
-from ptxlab.emulate.language import Array, Pointer, Record, array, boolean, i32, rule, u8, u32, u64
 from ptxlab.emulate.runtime.state import BARRIERS
 
 LANE, WARP, MANY, STRONG, CODE, TIME, BLOCK = 0, 5, 10, 11, 12, 30, 48
@@ -46,8 +46,6 @@ class Entry(Record):
 
 PLACES = 1 << 12
 """Words whose last release is remembered; of words that share a place, the later one."""
-
-
 RELEASES = 8
 """Releases to other blocks that are remembered of a block."""
 
@@ -240,42 +238,30 @@ def started(block: Block, linear: u64) -> None:
     block.full = block.now
     block.simple = (1 << 64) - 1
     block.layouts, block.proxy_clock, block.proxy_met, block.proxy_covered = 0, 0, 0, 0
-    clear_warps(block, 4 * block.warps)
-    block.copies, block.updates, block.fences, block.syncs, block.product_waited = 0, 0, 0, 0, 0
-    written, gaps, pending, records, stride = block.written, block.gaps, block.pending, block.records, block.stride
-    tile_writes, tile_reads, tile_layout = block.tile_writes, block.tile_reads, block.tile_layout
-    local, values, shared_size = block.local, block.values, block.shared_size
-    mates, peers, rank = block.mates, block.peers, block.rank
-    if mates is not None:
-        mates[0].numbers[rank] = block.now >> BLOCK
-        for row in range(2):
-            for warp in range(32):
-                mates[0].came[2 * rank + row, warp] = 0
-    if peers is not None:
-        fill_bytes(peers.cast(u8), 0, 32 * RANKS * 32 * 4)
-    if written is not None:
-        fill_bytes(written, 0, shared_size)
-        if gaps is not None:
-            for k in range(gaps[0]):
-                fill_bytes(written + gaps[2 * k + 1], GAP, gaps[2 * k + 2])
-    if records is not None:
-        fill_bytes(records, 0, 24 * stride)
-    if pending is not None:
-        fill_bytes(pending, 0, shared_size * 2)
-    if tile_writes is not None and tile_reads is not None:
-        fill_bytes(tile_writes, 0, shared_size // 2)
-        fill_bytes(tile_reads, 0, shared_size // 2)
-    if tile_layout is not None:
-        fill_bytes(tile_layout, 0, shared_size // 2)
-    if local is not None:
-        fill_bytes(local.cast(u8), 0, 4 * block.warps * block.local_stride)
-    if values is not None:
-        fill_bytes(values, 0, block.warps * block.followed * 4)
-
-
-@rule(inline=True)
-def clear_warps(block: Block, words: u64) -> None:
-    """Nothing is known of the warps; `words`: the bytes of a word for each."""
+    if block.mates is not None:
+        block.mates[0].numbers[block.rank] = block.now >> BLOCK
+        fill_bytes(block.mates[0].came.row(2 * block.rank), 0, 2 * 128)
+    if block.peers is not None:
+        fill_bytes(block.peers.cast(u8), 0, 32 * RANKS * 32 * 4)
+    if block.written is not None:
+        fill_bytes(block.written, 0, block.shared_size)
+        if block.gaps is not None:
+            for k in range(block.gaps[0]):
+                fill_bytes(block.written + block.gaps[2 * k + 1], GAP, block.gaps[2 * k + 2])
+    if block.records is not None:
+        fill_bytes(block.records, 0, 24 * block.stride)
+    if block.pending is not None:
+        fill_bytes(block.pending, 0, block.shared_size * 2)
+    if block.tile_writes is not None and block.tile_reads is not None:
+        fill_bytes(block.tile_writes, 0, block.shared_size // 2)
+        fill_bytes(block.tile_reads, 0, block.shared_size // 2)
+    if block.tile_layout is not None:
+        fill_bytes(block.tile_layout, 0, block.shared_size // 2)
+    if block.local is not None:
+        fill_bytes(block.local.cast(u8), 0, 4 * block.warps * block.local_stride)
+    if block.values is not None:
+        fill_bytes(block.values, 0, 4 * block.warps * block.followed)
+    words = 4 * block.warps  # the bytes of a word for each warp
     fill_bytes(block.expected, 0, 4 * BARRIERS)
     fill_bytes(block.expected_code, 0, 4 * BARRIERS)
     fill_bytes(block.expected_by, 0, 4 * BARRIERS)
@@ -306,3 +292,4 @@ def clear_warps(block: Block, words: u64) -> None:
         fill_bytes(block.product_waits, 0, words)
         fill_bytes(block.waited_up_to.row(0), 0, WAITS * words)
         fill_bytes(block.waited_at.row(0), 0, 2 * WAITS * words)
+    block.copies, block.updates, block.fences, block.syncs, block.product_waited = 0, 0, 0, 0, 0

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from ptxlab.emulate.language import *
 from ptxlab.emulate.rules import barriers, clusters, memcheck, race_order, races, warpgroup_products
-from ptxlab.emulate.rules.block_start import begin_cluster, begin_round, draw_ticket, go_on, next_random, reset_barrier
+from ptxlab.emulate.rules.block_start import begin_cluster, begin_round, go_on, next_random, reset_barrier
 from ptxlab.emulate.rules.bulk_copies import complete_all
 from ptxlab.emulate.rules.clusters import warp_of
 from ptxlab.emulate.rules.lane_scheduling import count_ends, may_resume
@@ -82,7 +82,7 @@ def run_grid(context: Context) -> u32:
                 context.outdated = 0
                 return NEEDS_CODE
             if context.cta.cluster.busy == 0:
-                ticket = draw_ticket(context)
+                ticket: u64 = atomic("add", context.next, 0, 1)
                 if ticket < context.total:
                     begin_cluster(context, context.cta.cluster, ticket)
                 elif not next_resident(context):

@@ -21,7 +21,7 @@ from ptxlab.isa.actions import Action
 
 FIELDS = (
     "warps", "threads",  # that executed the instruction, whether its guard held or not
-    "on_warps", "on_threads",  # those of which at least one lane, and those whose own, guard held
+    "on_warps", "on_threads",  # warps with a lane whose guard held, and threads whose guard held
     "divergent",  # executions of a branch after which the lanes did not all go the same way
     "global_requests", "global_sectors", "global_ideal", "global_bytes",
     "shared_requests", "shared_wavefronts", "shared_ideal", "shared_bytes",
@@ -81,15 +81,15 @@ class LineCounters:
 
 @dataclass(frozen=True)
 class Counters:
-    """What the CPU machine counted. A warp-instruction is one instruction issued for one warp, a thread-instruction one
+    """What the emulator counted. A warp-instruction is one instruction issued for one warp, a thread-instruction one
     for one active thread, whether its guard held or not.
 
     opcodes and lines (PTX line, 1-based) map to (warp-, thread-instructions); pipes map to warp-instructions; by_line
     has everything about a line. flops: floating-point operations by type (an fma is two, `mma` 2*M*N*K; division, roots
     and transcendental functions none, as in `ncu`). metrics: numbers by their name in Nsight Compute, see `METRICS`.
     moved: bytes moved asynchronously, see `MOVES`. issue_slots: of each warpgroup of a block, summed
-    over all blocks, the warp-instructions that its warps issued, by pipe. Each of them takes an issue slot, whoever the
-    tensor cores or copies work for: so they say what a role costs. Tries to wait for an mbarrier are among them.
+    over all blocks, the warp-instructions that its warps issued, by pipe. Each of them takes an issue slot, also while
+    tensor cores or copies work: so they say what a role costs. Tries to wait for an mbarrier are among them.
     """
 
     warp_instructions: int

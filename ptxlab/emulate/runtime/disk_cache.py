@@ -1,4 +1,4 @@
-"""The cache on disk: compiled code, and what launches must know beside it.
+"""The cache on disk: compiled code, and what launches must know with it.
 
 An entry may hold native code that will be run, so it lives in a directory of the user's own (mode 0700, owner checked)
 and begins with a checksum of its name and of every byte after it; one that does not match is made again. Its name is
@@ -40,8 +40,8 @@ def _sources() -> str:
                 elif each.name != "__pycache__" and each.is_dir():
                     look(each.path)
 
-    for room in ("isa", "emulate", "text", "launch"):
-        look(os.path.join(package, room))
+    for folder in ("isa", "emulate", "text", "launch"):
+        look(os.path.join(package, folder))
     targets = os.path.join(package, "targets.py")
     note(targets, os.stat(targets))
     parts.sort()

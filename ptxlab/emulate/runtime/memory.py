@@ -1,4 +1,4 @@
-"""Device memory of the CPU machine: allocations at device addresses, which are never host addresses.
+"""Device memory of the emulator: allocations at device addresses, which are never host addresses.
 
 Every access looks up the allocation that contains the address and goes to that allocation's own numpy buffer, so no PTX
 program can reach the memory of the process that runs it. A gap between two allocations turns a small overrun into an

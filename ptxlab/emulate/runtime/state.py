@@ -56,7 +56,7 @@ MOVED = (
 and reduce, those outside of a tensor left out; those read, once for each block that they arrive in; bytes of shared
 memory written and read; those of them that cross from one block to another."""
 COPIES, READ, WRITTEN, REDUCED, ARRIVED, FILLED, HELD, REMOTE = range(8)
-"""Their places in a row."""
+"""The places of these counts in a row."""
 
 
 class Transfer(Record):
@@ -79,7 +79,7 @@ class Transfer(Record):
     passed: u32  # warps that have waited for that mbarrier in vain, and were reported
     operation: u32  # of a reduction: the operation and the type, see `ptxlab.emulate.rules.bulk_copies`
     type: u32
-    at: u64  # where in shared memory the bytes lie, in the block of which rank, whether they are read there
+    at: u64  # where the bytes lie in shared memory, in which block (rank), and whether they are read there
     at_rank: u32
     reads: u32
     held: u64  # of a copy from shared memory to shared memory: where its source lies in its own block; else 0
@@ -315,7 +315,7 @@ class Context(Record, align=64):
     slot: u64
     slot_limit: u64
     suspensions: u64
-    patience: u64  # so many of them, and a worker whose CTA has not ended makes another one resident
+    patience: u64  # after this many a worker whose CTA has not ended makes another one resident
     finished: u64  # CTAs that this worker has run to their end
     clock: u64  # warp-instructions before this quantum
     random: u64  # state of the random numbers that shuffle warps, 0 without
@@ -385,7 +385,7 @@ class Warp(Record, align=64):
     resume: u32  # lanes whose turn it was when the function for diverged warps turned out to lack their block
     region: u32  # where the function for converged warps goes on with the region that it left (`jit.control.regions`)
     products: Executed
-    awaited: u32  # so many of its products it waits for its warpgroup to begin; 0: it does not wait
+    awaited: u32  # how many products its warpgroup must have begun before it goes on; 0: it does not wait
     local: Pointer[u8]
     changed: u64  # registers that a diverged warp has written to and that are scalars while it is converged: their bits
     # for each barrier the lanes that wait there, and those of them that go on when the rest of their warp has come

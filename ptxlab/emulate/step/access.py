@@ -1,4 +1,4 @@
-"""Loads, stores and atomics of the stepping engine: 32 addresses at a time, every one of them checked.
+"""Loads, stores and atomics of the interpreter: 32 addresses at a time, every one of them checked.
 
 An address belongs to a region: one allocation of device memory, the block's shared memory, a thread's local memory, or
 the kernel's parameters. Most instructions stay in one region, which the warp caches for each of them; otherwise the
@@ -161,7 +161,7 @@ class Access(Lanes):
         yield from self._by_region(site, address, what)
 
     def _by_region(self, site: Site, address: Value, what: str) -> Iterator[tuple[Region, np.ndarray, np.ndarray]]:
-        """The same for lanes in several regions; raises for the lowest faulty lane before any is served."""
+        """`_located` for lanes in several regions; raises for the lowest faulty lane before any is served."""
         size, left = site.size, self.mask
         aligned = address & np.uint64(size - 1) == 0
         parts: list[tuple[Region, np.ndarray, np.ndarray]] = []
@@ -184,21 +184,13 @@ class Access(Lanes):
         return index >> site.shift
 
     def place(
-        self,
-        code: Code,
-        what: str,
-        space: str,
-        address: int,
-        lane: int,
-        size: int,
-        align: int = 0,
-        of_warp: bool = False,
+        self, code: Code, what: str, space: str, address: int, lane: int, size: int, align: int = 0, warp: bool = False
     ) -> tuple[Region, int]:
-        """Where one lane's access is: the region and the offset in it. align: if it is not `size`. of_warp: it is a
+        """Where one lane's access is: the region and the offset in it. align: if it is not `size`. warp: it is a
         warp's access to a matrix, in memory that all lanes see."""
         region, offset = self._find(space, address, size, align or size, what != "load")
-        if region is None or (of_warp and region.lane_offset is not None):
-            raise self.faulting(code, lane).access_fault(what, space, address, align or size, fragment=of_warp)
+        if region is None or (warp and region.lane_offset is not None):
+            raise self.faulting(code, lane).access_fault(what, space, address, align or size, fragment=warp)
         return region, offset
 
     def region(self, space: str, address: int) -> Region | None:

@@ -127,6 +127,7 @@ class CheckedWarp(Warp):
     def _accessed(self, access: _Checked, region: Region, start: np.ndarray, mask: np.ndarray | None) -> None:
         """Checks an access by the lanes of a mask, None for all, to a region from byte `start` on."""
         checker, code, what, size = self.checker, access.code, access.what, access.size
+        members = checker.members(code, size)
         block, offsets = self.spaces.check.record, checker.offsets
         race, written = checker.shadow(region)
         in_shared = region is self.spaces.shared or region is self.spaces.shared_window
@@ -139,10 +140,9 @@ class CheckedWarp(Warp):
                 self._initialised(access, written, region, low, some)
             flag = code.properties.mbarrier
             if block.copies and what != "atomic" and code.action is not Action.COPY and in_shared and not flag:
-                members, base = checker.members(code, size), int(region.base)
-                in_flight.touched(checker.record, block, self.warp, some, offsets, members, base)
+                in_flight.touched(checker.record, block, self.warp, some, offsets, members, int(region.base))
             if block.tile_writes is not None and in_shared:
-                given = checker.record, block, self.warp, some, offsets, checker.members(code, size), int(region.base)
+                given = checker.record, block, self.warp, some, offsets, members, int(region.base)
                 if what != "load" and not flag:
                     async_proxy.stored(*given)
                 elif code.action is Action.WARPGROUP_PRODUCT:
@@ -180,13 +180,13 @@ class CheckedWarp(Warp):
 
     def _raced(self, access: _Checked, race: races.Shadow, region: Region, low: int, lanes: int) -> None:
         """racecheck: are the accesses ordered with those of other threads?"""
-        checker, code, size = self.checker, access.code, access.size
+        checker, code = self.checker, access.code
         launch, block, start = checker.record, self.spaces.check.record, int(region.base) + low
         records = race.records + low // checker.granule if low else race.records
         if access.values is not None:
             checker.storing(region, access.values, start)
         where = launch, block, self.warp, lanes, records, race.stride, checker.offsets, start
-        race_accesses.at_addresses(*where, checker.members(code, size), access.what != "load")
+        race_accesses.at_addresses(*where, checker.members(code, access.size), access.what != "load")
         if access.values is not None:
             races.stored(launch)
 

@@ -1,4 +1,4 @@
-"""The checks of the stepping engine: which instructions are checked, and with which arguments the rules are called.
+"""The checks of the interpreter: which instructions are checked, and with which arguments the rules are called.
 
 `launch_checks` has what they remember of a launch, `block_checks` of one of its blocks; `checked_warp` has the warp
 whose loads, stores and atomics are checked. The rules are in `emulate/rules`, where their notes become findings.
@@ -133,7 +133,7 @@ class CheckedSteps:
         return look
 
     def _touching(self, code: Code, step: Step) -> Step:
-        """An instruction whose body tells of its accesses: they are checked after it."""
+        """An instruction whose body reports its accesses: they are checked after it."""
 
         def run(w: Warp) -> int | None:
             before, w.touches = w.touches, []
@@ -224,8 +224,8 @@ class CheckedSteps:
 
 
 def _standing(w: Warp, code: Code) -> tuple[Pointer[int], int, int]:
-    """Of a diverged warp: twice the code index at which each lane goes on, the lanes that wait at a barrier of the
-    block, and those of them that wait at this instruction."""
+    """For a diverged warp: twice the code index at which each lane goes on, the lanes that wait at a barrier of the
+    block, and which of these wait at this instruction."""
     pcs, waiting, here = np.zeros(LANES, np.uint32), 0, 0
     for part in w.others:
         pcs[part.mask] = 2 * part.pc

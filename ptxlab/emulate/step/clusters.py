@@ -4,13 +4,12 @@ copies take."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
-from ptxlab.emulate.language import Pointer
+from ptxlab.emulate.language import Pointer, lanes
 from ptxlab.emulate.program.lane_types import LANES
 from ptxlab.emulate.rules import bulk_checks, clusters
 from ptxlab.emulate.rules.mbarrier_lifetimes import Phases
@@ -62,10 +61,10 @@ def _go_on(warp: Warp, going: int) -> None:
     for group in list(warp.others):
         if group.wait is None or group.wait.barrier != CLUSTER_BARRIER or not mask_bits(group.mask) & going:
             continue
-        lanes = group.mask & warp.lanes_in(going)
-        if (lanes != group.mask).any():
-            warp.others.append(LaneGroup(group.pc, group.mask & ~lanes, group.wait))
-            group.mask = lanes
+        left = group.mask & ~lanes(going)
+        if left.any():
+            warp.others.append(LaneGroup(group.pc, left, group.wait))
+            group.mask = group.mask & ~left
         group.wait = None
     if warp.stopped:
         warp.resume()
@@ -74,24 +73,16 @@ def _go_on(warp: Warp, going: int) -> None:
 # -- records for the rules of bulk copies ------------------------------------------------------------------------------
 
 
-@dataclass
 class BulkBlock:
     """A block of a cluster, with those fields of a `Cta` that the rules of bulk copies read."""
 
-    spaces: Spaces
-    rank: int
-    cluster: ClusterRecord
-    race_shared: None = None  # races of bulk copies are found by `bulk_checks`
-    race_shared_stride: int = 0
-    shared: Pointer[int] = field(init=False)
-    init_shared: Pointer[int] | None = field(init=False)
-    checks: Pointer[int] | None = field(init=False)
+    race_shared, race_shared_stride = None, 0  # races of bulk copies are found by `bulk_checks`
 
-    def __post_init__(self) -> None:
-        self.shared = Pointer(self.spaces.shared.data)
-        check = self.spaces.check
-        self.init_shared = None if check is None else check.record.written
-        self.checks = None if check is None else check.record.opaque
+    def __init__(self, spaces: Spaces, rank: int, cluster: ClusterRecord) -> None:
+        self.spaces, self.rank, self.cluster = spaces, rank, cluster
+        self.shared = Pointer[int](spaces.shared.data)
+        self.init_shared = None if spaces.check is None else spaces.check.record.written
+        self.checks = None if spaces.check is None else spaces.check.record.opaque
 
     @property
     def active(self) -> int:
@@ -122,16 +113,7 @@ class BulkContext:
 
         self.lines = [code.line for code in machine.program.codes]
         self.order: Any = getattr(machine.launch.trace, "order", None)  # a recorder that a user wrote may have none
-
-    @property
-    def checked(self) -> bool:
-        """Whether bulk copies are to be checked."""
-        return self.check is not None
-
-    @property
-    def traced(self) -> bool:
-        """Whether they are traced."""
-        return self.order is not None
+        self.checked, self.traced = self.check is not None, self.order is not None
 
     def check_issued(self, queue: Queue, transfer: Transfer) -> None:
         """Checks a transfer that has been issued."""

@@ -1,4 +1,4 @@
-"""Counters of the stepping engine: wraps the steps whose counts do not follow from how often they ran.
+"""Counters of the interpreter: wraps the steps whose counts do not follow from how often they ran.
 
 `ptxlab.emulate.rules.memory_model` says how many sectors or wavefronts an access takes.
 """
@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ptxlab.emulate.language import bits, count, first, lanes, narrow
-from ptxlab.emulate.program.flat_program import Code, Literal, Reg
+from ptxlab.emulate.program.flat_program import Code, Reg
 from ptxlab.emulate.program.program import Program
 from ptxlab.emulate.rules.memory_model import SECTOR, in_spaces, sectors, wavefronts
 from ptxlab.emulate.runtime.counters import FIELDS, TALLY, is_branch, moves_pairs
@@ -83,7 +83,6 @@ class Watch:
             places = np.array([program.blocks[b].first for b in code.targets])
         if guard is None and register < 0:
             return step
-        assert not indexed or isinstance(code.sources[0], Reg | Literal)
 
         def run(w: Warp) -> int | None:
             mask = w.mask if guard is None else w.held(*guard)

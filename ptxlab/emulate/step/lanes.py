@@ -1,4 +1,4 @@
-"""The stepping engine's arithmetic: every pure operation of `ptxlab.isa.machine.Machine` on 32 lanes of numpy.
+"""The interpreter's arithmetic: every pure operation of `ptxlab.isa.machine.Machine` on 32 lanes of numpy.
 
 A value is an array of shape (32,): `bool` for i1, the unsigned integer of its width for i8 to i64, else a float array.
 No operation writes into its arguments, and no result is written to later, so arrays may be shared freely.
@@ -17,6 +17,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ptxlab.emulate.language import bits
 from ptxlab.emulate.program.lane_types import DTYPE, LANES
 from ptxlab.isa.machine import OptionalOperations, Value
 from ptxlab.isa.rounding import CANONICAL_NAN
@@ -30,11 +31,10 @@ CONSTANTS = 4096
 """Constants, cached for the next instruction that names the same one."""
 _BYTE_REVERSED = np.array([int(f"{byte:08b}"[::-1], 2) for byte in range(256)], np.uint8)
 _LANE_ID = np.arange(LANES, dtype=np.uint32)
-_BIT = np.uint32(1) << _LANE_ID
 
 
 def constant(type: str, value: int | float) -> Value:
-    """The same value of a lane type in every lane; the array cannot be written to."""
+    """One value of a lane type in every lane; the array cannot be written to."""
     dtype = DTYPE[type]
     if dtype.kind == "u":
         value = int(value) & ((1 << 8 * dtype.itemsize) - 1)
@@ -246,9 +246,8 @@ def one_nan(d: Value) -> Value:
     return np.where(nan, _NAN[d.dtype], d) if nan.any() else d
 
 
-def mask_bits(mask: Value) -> int:
-    """A bool array of 32 lanes as an integer, lane 0 in bit 0."""
-    return int(_BIT[mask].sum())
+mask_bits = bits
+"""A bool array of 32 lanes as an integer, lane 0 in bit 0."""
 
 
 def _negative(a: Value) -> Value:

@@ -16,7 +16,7 @@ from ptxlab.emulate.runtime.memory import POISON, Memory
 from ptxlab.emulate.runtime.report import WARPGROUP, Launch
 from ptxlab.emulate.runtime.state import MOVED, Queue
 from ptxlab.emulate.step.launch_checks import LaunchChecks
-from ptxlab.emulate.step.memory_ranges import Region, region_of
+from ptxlab.emulate.step.memory_ranges import Region
 from ptxlab.isa.convert import PEER
 
 
@@ -57,7 +57,10 @@ class LaunchState:
         """The region of an allocation, made once."""
         found = self._regions.get(allocation)
         if found is None:
-            found = self._regions[allocation] = region_of(self.live[allocation])
+            a = self.live[allocation]
+            where = a.address, a.data, a.size, a.name
+            found = Region(*where, writable=a.writable, written=a.written, flushes=True)
+            self._regions[allocation] = found
         return found
 
 
@@ -82,9 +85,9 @@ class Spaces:
         """The shared memory of a block of the cluster, at the addresses that name it by its rank."""
         found = self._peers.get((rank, generic))
         if found is None:
-            own = self.cluster.blocks[rank].shared
-            base = int(own.base) + (rank + 1) * PEER + (SHARED_WINDOW if generic else 0)
-            found = self._peers[rank, generic] = Region(base, own.data, own.size, own.name)
+            there = self.cluster.blocks[rank].shared
+            base = int(there.base) + (rank + 1) * PEER + (SHARED_WINDOW if generic else 0)
+            found = self._peers[rank, generic] = Region(base, there.data, there.size, there.name)
         return found
 
 

@@ -1,8 +1,8 @@
-"""The stepping engine: runs a kernel one warp-instruction at a time, everything observable.
+"""The interpreter: runs a kernel one warp-instruction at a time, everything observable.
 
 Reading order: `lanes` (arithmetic on 32 lanes), `access` (memory), `warp` (registers, divergence and reconvergence),
-`operands` and `translate` (an instruction as a Python function), `flow` (branches, calls, barriers), `schedule` (a
-block's warps). This file is the loop that drives them.
+`operands` and `translate` (an instruction as a Python function), `control_flow` (branches, calls, barriers), `schedule`
+(a block's warps). This file is the loop that drives them.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from ptxlab.findings import Finding
 SLICE = 2048
 """Instructions that a warp may run before the next warp's turn."""
 SHORT_SLICE = 256
-"""The same in a program that may wait for other threads."""
+"""Instructions of such a turn in a program that may wait for other threads."""
 PATIENT_TURNS = 16
 """Turns of the resident blocks before one more becomes resident."""
 
@@ -169,7 +169,7 @@ class Machine(LaunchState):
                 self._spend()
 
     def _run_recorded(self, w: Warp, length: int) -> None:
-        """The same, one instruction at a time, each step recorded."""
+        """Runs a warp one instruction at a time, and records each step."""
         recorder: Recorder = self.launch.trace
         if not recorder.wants(w.block_index, w.warp):
             self._run(w, length)

@@ -1,4 +1,4 @@
-"""The warps of one block and the barriers between them, for the stepping engine.
+"""The warps of one block and the barriers between them, in the interpreter.
 
 Since sm_70 a barrier counts whole warps: a warp has arrived when all its live lanes wait at that barrier, and then
 counts as 32 threads. Without a count a barrier waits for every warp that has not exited.

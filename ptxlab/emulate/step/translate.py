@@ -13,7 +13,7 @@ import numpy as np
 
 from ptxlab.emulate.program.flat_program import Code, Mem
 from ptxlab.emulate.program.lane_types import LANES
-from ptxlab.emulate.program.program import Program
+from ptxlab.emulate.program.program import Program, once
 from ptxlab.emulate.rules.faults import unsupported
 from ptxlab.emulate.step import control_flow
 from ptxlab.emulate.step.access import Site
@@ -36,12 +36,10 @@ class Translated:
     constants: list[Value]
 
 
+@once
 def translated(program: Program) -> Translated:
-    """A program's translation, cached: it takes longer than a launch of a few warps."""
-    found = program.found.get(translated)
-    if not isinstance(found, Translated):
-        program.found[translated] = found = translate(Translator(program))
-    return found
+    """A program's translation, which takes longer than a launch of a few warps."""
+    return translate(Translator(program))
 
 
 def translate(t: Translator) -> Translated:

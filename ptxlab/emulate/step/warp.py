@@ -1,4 +1,4 @@
-"""One warp of the stepping engine: 32 lanes, their registers, and the groups into which a diverged warp falls.
+"""One warp of the interpreter: 32 lanes, their registers, and the groups into which a diverged warp falls.
 
 Lanes at the same program counter form a group. One group runs; the others wait for their turn, for a barrier of the
 block, or for the lanes named in the member mask of a `.sync` instruction. `ptxlab.emulate.rules.lane_scheduling`
@@ -133,15 +133,15 @@ class Warp(Access):
         """Whether every lane has exited."""
         return not self.live.any()
 
-    def leave(self, mask: np.ndarray, pc: int) -> None:
-        """These lanes diverge from the running ones: they continue at `pc` when it is their turn."""
-        self.others.append(LaneGroup(pc, mask))
+    def leave(self, mask: np.ndarray, pc: int, wait: Wait | None = None) -> None:
+        """These lanes diverge from the running ones: they continue at `pc` when it is their turn, or a wait is over."""
+        self.others.append(LaneGroup(pc, mask, wait))
         self.diverged = True
 
     def retire(self, leaving: np.ndarray) -> None:
         """These lanes exit; groups that waited only for them go on."""
         self.live = self.live & ~leaving
-        for group in [g for g in self.others if g.wait is not None and g.wait.release is not None]:
+        for group in list(self.others):
             if group.wait is not None and group.wait.release is not None:
                 group.wait.release(self, group)
         if self.done:
@@ -158,14 +158,8 @@ class Warp(Access):
 
     def wait(self, wait: Wait, pc: int) -> int:
         """The running lanes wait; they continue at `pc` when `wait` is over."""
-        self.others.append(LaneGroup(pc, self.mask, wait))
-        self.diverged = True
+        self.leave(self.mask, pc, wait)
         return NO_GROUP
-
-    def lanes_in(self, bits: int) -> np.ndarray:
-        """A bit mask as an array of 32 truth values."""
-        lanes: np.ndarray = (np.uint32(bits) >> self.lane_id() & np.uint32(1)).astype(np.bool_)
-        return lanes
 
     def resume(self) -> None:
         """Continues after a barrier has completed."""

@@ -19,6 +19,7 @@ from ptxlab.emulate.program.flat_program import Code, Literal, Reg
 from ptxlab.emulate.program.lane_types import LANES
 from ptxlab.emulate.program.lowering_cache import lower
 from ptxlab.emulate.program.program import Program
+from ptxlab.emulate.program.wait_loops import WAITS
 from ptxlab.emulate.rules.clusters import mates_of
 from ptxlab.emulate.rules.mbarrier_words import INIT, INVAL, UPDATE, WAIT, operated
 from ptxlab.emulate.rules.mbarriers import Operation, operation
@@ -26,17 +27,9 @@ from ptxlab.emulate.trace.order import Copied
 from ptxlab.emulate.trace.recording import Recording, Walker
 from ptxlab.errors import TraceError
 from ptxlab.isa import mbarrier
-from ptxlab.isa.actions import Action
+from ptxlab.isa.actions import MBARRIER, Action
 from ptxlab.isa.convert import PEER
 from ptxlab.text import parse
-
-OPERATIONS = (
-    Action.MBARRIER_INIT, Action.MBARRIER_INVALIDATE, Action.MBARRIER_TEST, Action.MBARRIER_WAIT,
-    Action.MBARRIER_COUNT_BYTES, Action.MBARRIER_ARRIVE, Action.COPIES_ARRIVE,
-)  # fmt: skip
-
-
-WAITS = (Action.MBARRIER_TEST, Action.MBARRIER_WAIT)
 
 
 @dataclass(frozen=True)
@@ -100,7 +93,7 @@ class Replay:
 
     def events(self, waits: Mapping[tuple[int, int], Collection[int]] | None = None) -> Iterator[MbarrierEvent]:
         """All operations in order; `waits` as in `mbarrier_events`."""
-        operates = np.array([code.action in OPERATIONS for code in self.program.codes])
+        operates = np.array([code.action in MBARRIER for code in self.program.codes])
         is_wait = np.array([code.action in WAITS for code in self.program.codes])
         performed = sorted((c for c in self.recording.copies if c.barrier >= 0 and c.ended >= 0), key=lambda c: c.ended)
         codes = {key: self.recording.codes_of(key) for key in self.walkers}

@@ -59,6 +59,8 @@ class AffineBits(AffineOps):
         by = _number(b)
         if not isinstance(a, Affine) or not a.form.disjoint or by is None or by >= BITS[a.type]:
             return None
+        if a.form.index and by == BITS[a.type] - 1:  # `t / 32` of an int asks for the sign of t
+            return self.const(a.type, 0)
         form = form_of(a.type, [step >> by for step in a.form.steps], max(0, a.form.zeros - by))
         return self.made(form, shift(a.base, b))
 

@@ -28,8 +28,8 @@ class Form:
     which has no scale either. times: how many strides each lane adds to lane 0; empty where there is no stride.
     beyond: what each lane adds to the extended sum, lane 0 none; empty where lanes add nothing.
 
-    Forms that differ in their zeros are equal. zeros: how many low bits are known to be 0, of the base in the first
-    form, of all lanes in the second."""
+    Forms that differ in what follows are equal. zeros: how many low bits are known to be 0, of the base in the first
+    form, of all lanes in the second. index: whether it is a `%tid`, which is never negative."""
 
     type: str
     steps: tuple[int, ...]
@@ -38,6 +38,7 @@ class Form:
     times: tuple[int, ...] = ()
     beyond: tuple[int, ...] = ()
     zeros: int = field(default=0, compare=False)
+    index: bool = field(default=False, compare=False)
 
     @property
     def ends(self) -> tuple[int, int]:
@@ -60,7 +61,7 @@ class Form:
         return self.zeros >= BITS[self.type]
 
     @property
-    def apart(self) -> tuple[int, ...]:
+    def lane_offsets(self) -> tuple[int, ...]:
         """What each lane adds to lane 0 where no lane wraps around, but for strides."""
         beyond = self.beyond or (0,) * len(self.steps)
         return tuple(self.scale * step + more for step, more in zip(self.steps, beyond, strict=True))
@@ -90,6 +91,10 @@ class Form:
         """The type of its stride."""
         return "i32" if self.extension else self.type
 
+    def common(self, other: Form) -> Form:
+        """What is known of both of two equal forms."""
+        return replace(self, zeros=min(self.zeros, other.zeros), index=self.index and other.index)
+
     def with_beyond(self, beyond: list[int], scale: int, zeros: int) -> Form | None:
         """An extended form with this scale whose lanes add this to the extended sum; None where they are too far
         apart."""
@@ -104,12 +109,14 @@ def signed(number: int, bits: int) -> int:
     return (number + half) % (1 << bits) - half
 
 
-def form_of(type_: str, steps: list[int], zeros: int = 0, times: tuple[int, ...] = ()) -> Form | None:
+def form_of(
+    type_: str, steps: list[int], zeros: int = 0, times: tuple[int, ...] = (), *, index: bool = False
+) -> Form | None:
     """The form with these steps, modulo the type's size; None where lanes are too far apart."""
     near = tuple(signed(step, BITS[type_]) for step in steps)
     if max(near) - min(near) > FARTHEST:
         return None
-    return Form(type_, near, times=times, zeros=0 if times else min(zeros, BITS[type_]))
+    return Form(type_, near, times=times, zeros=0 if times else min(zeros, BITS[type_]), index=index)
 
 
 def times_of(form: Form) -> tuple[Form, int] | None:

@@ -293,7 +293,7 @@ class AffineOps(WideOps):
         elif stride is not None:
             stride = super().trunc("i32", stride)
         zeros = 0 if value.inner is not None else min(value.form.zeros, 32)
-        form = form_of("i32", list(value.form.apart), zeros, value.form.times)
+        form = form_of("i32", list(value.form.lane_offsets), zeros, value.form.times)
         return self.made(form, base, stride) or super().trunc(type_, value)
 
     def select(self, condition: Value, a: Value, b: Value) -> Value:
@@ -305,8 +305,7 @@ class AffineOps(WideOps):
             choose(condition, p, q) if p is not None and q is not None else None
             for p, q in ((x.inner, y.inner), (x.stride, y.stride))
         )
-        form = x.form if x.form.zeros <= y.form.zeros else y.form
-        return Affine(self, form, choose(condition, x.base, y.base), inner, stride)
+        return Affine(self, x.form.common(y.form), choose(condition, x.base, y.base), inner, stride)
 
     # -- comparisons
 
@@ -322,10 +321,6 @@ class AffineOps(WideOps):
     def sle(self, a: Value, b: Value) -> Value:
         return self._compared("sle", "sle", a, b)
 
-    def by_call(self, word: str, made: Callable[..., Value], *values: Value) -> Value | None:
-        """A predicate that a function makes of such values, if one is to: see `affine_calls`."""
-        return None
-
     def _compared(self, comparison: str, order: str, a: Value, b: Value) -> Value:
         """A comparison with a scalar: where it gives the same for the least and the greatest lane, all lanes agree."""
         holds: Callable[..., Value] = getattr(super(), comparison)
@@ -338,9 +333,8 @@ class AffineOps(WideOps):
         other = b if one is a else a
         if not isinstance(one, Affine) or not other.uniform or self.lanes_part:
             return holds(a, b)
-        called = self.by_call(comparison, holds, a, b)
-        if called is not None or one.stride is not None or one.form.beyond:
-            return called or holds(a, b)
+        if one.stride is not None or one.form.beyond:
+            return holds(a, b)
         t = self.t
         ends = [self.reached(one, step) for step in one.form.ends]
         first, last = (holds(end, other) if one is a else holds(other, end) for end in ends)

@@ -131,12 +131,12 @@ class Search:
             self.forms.pop(r, None)
         elif old is None:
             self.forms[r] = form
-        elif form.zeros >= old.zeros:
+        elif form.zeros >= old.zeros and (form.index or not old.index):
             return False
         elif old.known and not form.known:
             self.unknown.add(r)
         else:
-            self.forms[r] = form
+            self.forms[r] = form.common(old)
         return True
 
     def written(self, code: Code) -> dict[int, Form | None] | None:
@@ -179,4 +179,4 @@ def _key(source: Source | None, given: dict[int, Form], sketch: Sketch) -> Any:
     if not isinstance(source, Reg):
         return source
     form, lane = given.get(source.index), sketch.program.registers[source.index].lane
-    return form, lane, 0 if form is None else form.zeros
+    return form, lane, None if form is None else (form.zeros, form.index)

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from ptxlab.emulate.program.flat_program import Block, Code, Group, Reg
 from ptxlab.emulate.program.graphs import components, dominators, reachable
 from ptxlab.emulate.program.liveness import reads, successors, writes
-from ptxlab.emulate.program.program import Program
+from ptxlab.emulate.program.program import Program, once
 from ptxlab.emulate.program.reconvergence import bodies, body, onward
 from ptxlab.isa.actions import BRANCHES, Action
 
@@ -135,14 +135,10 @@ class _Flow(NamedTuple):
     meeting: list[int]
 
 
+@once
 def _flow(program: Program) -> _Flow:
-    """That of a program, found out once."""
-    found = program.found.get(_Flow)
-    if found is None:
-        after = [successors(program, block.index) for block in program.blocks]
-        program.found[_Flow] = found = _Flow(after, _immediate_post_dominators(after))
-    assert isinstance(found, _Flow)
-    return found
+    after = [successors(program, block.index) for block in program.blocks]
+    return _Flow(after, _immediate_post_dominators(after))
 
 
 def _between(program: Program, after: list[list[int]], starts: list[int], end: int) -> set[int]:

@@ -1,4 +1,4 @@
-"""mbarriers in the compiling engine: a call of one rule for all operations."""
+"""mbarriers in the JIT: a call of one rule for all operations."""
 
 from __future__ import annotations
 
@@ -46,11 +46,9 @@ class Mbarriers(Body):
         for value, buffer in ((self.m.zext("i64", address), "%addrs"), (first, "%data"), (more, self._second())):
             t.store(f"<{W} x i64>", self.m.vector(value), buffer, align=64)
         flags = what.flags | (SPIN if what.action == WAIT and spins(self.program, code) else 0)
-        faults = t.let(call(
-            operate, "%ctx", "%cta", "%ws", self.block, self.active.bits, "%addrs", "%data", self._second(),
-            "%out", str(what.action), str(flags), str(S.SPACES[code.space]), str(code.index),
-        ))  # fmt: skip
-        t.fault_if(faults)
+        buffers = "%addrs", "%data", self._second(), "%out"
+        kind = what.action, flags, S.SPACES[code.space], code.index
+        t.fault_if(t.let(call(operate, "%ctx", "%cta", "%ws", self.block, self.active.bits, *buffers, *kind)))
         if not code.dests:
             return
         out = Value(t.load(f"<{W} x i64>", "%out", align=64), "i64", False)

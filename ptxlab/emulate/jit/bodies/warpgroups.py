@@ -53,7 +53,7 @@ class Warpgroups(Body):
 
     def __init__(self, e: Emitter, memory: Memory) -> None:
         super().__init__(e, memory)
-        self.held = e.registers.held
+        self.of_products = sorted(e.registers.of_products)
         self.start = self.program.shared_start
         self._layouts = follows_layouts(self.program)
         self._computed: dict[tuple[object, ...], str] = {}
@@ -63,7 +63,7 @@ class Warpgroups(Body):
         """An instruction of `wgmma`, executed by all 32 lanes, or, where its guard holds nowhere, by none."""
         registers = self.e.registers
         fence, commit = code.action is Action.WARPGROUP_FENCE, code.action is Action.WARPGROUP_COMMIT
-        for r in () if fence else sorted(self.held):
+        for r in () if fence else self.of_products:
             if r in registers.dirty or (registers.scalar(r) and code.action is Action.WARPGROUP_PRODUCT):
                 registers.settle(r)
         if code.guard is None:
@@ -73,7 +73,7 @@ class Warpgroups(Body):
             with self.t.unless(self.active.none()):
                 self.e.faults.unless_all_lanes(code, self.active.block_bits)
                 self._execute(code)
-        for r in () if fence or commit else sorted(self.held):
+        for r in () if fence or commit else self.of_products:
             if not registers.scalar(r):
                 registers.forget(r)
 

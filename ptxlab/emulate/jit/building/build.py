@@ -94,7 +94,7 @@ class Loaded:
         self.program, self.cpu, self.instruments, self.rows, self.entry = program, cpu, instruments, rows, entry
         self.tier, self.first = tier, TIER_1 if tier == "optimized" else TIER_0
         self.images: dict[tuple[int, int, int], object] = {}
-        """What launches have in common, by the size of their blocks (see `running.workers`)."""
+        """What launches have in common, by the size of their blocks (see `running.memory_image`)."""
         self._functions: dict[str, FunctionCode] = {}
         self._diverged: native.Code | None = None
         self._which = ""

@@ -65,7 +65,8 @@ class CheckedAccesses(CheckInstrument):
         self._covered[id(group)] = set()
         self._roots[id(group)] = self._root(group)
         if uniform:
-            self._bytes_in[id(group)] = self.t.sub("i64", group.address, self._roots[id(group)][2])
+            assert group.address is not None
+            self._bytes_in[id(group)] = self.t.sub("i64", group.address.text, self._roots[id(group)][2])
 
     def _root(self, group: Group) -> Root:
         if self.e.code.space == "shared":
@@ -85,7 +86,7 @@ class CheckedAccesses(CheckInstrument):
         else:
             self._observe_lanes(seen)
         if self.checks.ordering and seen.code.properties.strong:
-            at = Value(group.address if seen.uniform else self.memory.sites.addresses(group), "i64", seen.uniform)
+            at = Value(self.memory.sites.addresses(group), "i64", False)
             self._strong(seen.code, self.m.add(at, self.m.const("i64", seen.offset)), seen.size, write=seen.write)
 
     def _strong(self, code: Code, at: Value, size: int, *, write: bool) -> None:
@@ -161,7 +162,7 @@ class CheckedAccesses(CheckInstrument):
         t, group = self.t, seen.group
         # in a program built for size each access is checked by itself, and no group is ever located
         members = self._members(seen) if id(group) in self._roots else []
-        mixed = group.site in self.memory.sites.mixed
+        mixed = ANYWHERE in group.patterns
         if not members and not mixed:
             return
         if not mixed:

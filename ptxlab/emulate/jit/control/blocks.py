@@ -53,7 +53,7 @@ class Blocks(Part):
         """PTX instructions in the LLVM basic block so far."""
 
     def enter(self) -> None:
-        """The function's entry: buffers, and fields of the context, the CTA and the warp."""
+        """The function's entry: buffers, and fields of the context, the thread block and the warp."""
         t = self.t
         for buffer, size in (("addrs", 8 * W), ("data", 64 * W), ("out", 64 * W)):
             t.alloca(f"[{size} x i8]", align=64, name=f"%{buffer}")
@@ -85,14 +85,13 @@ class Blocks(Part):
             instrument.enters()
 
     def plan(self, block: Block) -> None:
-        """The accesses of a block that is next share checks."""
+        """Finds out which accesses of the next block share checks."""
         self.e.groups = plan_groups(self.program, block.first, block.last)
 
     def begin(self, bits: str, *, partly: bool = False) -> None:
         """At a label: only the lanes that run are known. partly: not all lanes of a converged warp."""
         self.uncut = 0
         self.e.registers.begin()
-        self.memory.sites.mixed.clear()
         self.m.forget_splats()
         self.active.begin(bits, partly=partly or self.e.diverged)
         for instrument in reversed(self.e.instruments):
@@ -179,7 +178,7 @@ class Blocks(Part):
 
     @functools.cached_property
     def atomics(self) -> Atomics:
-        """What most programs do without."""
+        """Atomic operations, which most programs do without."""
         from ptxlab.emulate.jit.atomics.atomics import Atomics
 
         return Atomics(self.e, self.memory)

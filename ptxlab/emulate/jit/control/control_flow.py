@@ -1,4 +1,4 @@
-"""Control flow, as far as it is the same in both functions: branches, calls, exits, traps and barriers of the CTA."""
+"""Control flow, as far as it is the same in both functions: branches, calls, exits, traps, barriers."""
 
 from __future__ import annotations
 
@@ -185,7 +185,7 @@ class ControlFlow(Part):
     # -- barriers ------------------------------------------------------------------------------------------------------
 
     def _barrier(self, block: Block, code: Code) -> None:
-        """`bar.sync a{, b}`, `.arrive` and `.red`: notes the arrivals; the CTA's scheduler completes the barrier."""
+        """`bar.sync a{, b}`, `.arrive` and `.red`: notes the arrivals; the scheduler completes the barrier."""
         t, form = self.t, code.form
         for instrument in self.e.instruments:
             instrument.barrier(block, code)

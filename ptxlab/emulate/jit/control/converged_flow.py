@@ -1,4 +1,4 @@
-"""Control flow of a converged warp, and the loop over the warps of a CTA.
+"""Control flow of a converged warp, and the loop over the warps of a thread block.
 
     for each warp from the one that the function was called with:
         run it from its program counter until it has exited or waits at a barrier
@@ -53,7 +53,7 @@ class ConvergedFlow(ControlFlow):
 
     # -- the warp diverges ---------------------------------------------------------------------------------------------
 
-    def part(self, block: Block, target: Value) -> None:
+    def split_at(self, block: Block, target: Value) -> None:
         """At the end of a block: lanes whose guard holds go to `target`."""
         t = self.t
         others = self.e.pcs(block.next)

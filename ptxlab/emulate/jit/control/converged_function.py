@@ -76,7 +76,7 @@ class ConvergedFunction(ConvergedFlow):
             with t.ends_if(self.active.whole_block()):
                 self.go(there)
         if not self.regions.enter(block, target):
-            self.part(block, target)
+            self.split_at(block, target)
 
     def _only_target(self) -> int:
         """The block of a jump with a single target."""

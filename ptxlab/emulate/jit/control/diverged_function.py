@@ -135,7 +135,7 @@ d.missing:
                 if code.index + 1 < block.last:
                     self.t.at(f"after{code.index}")
                     for group in self.e.groups.values():  # checks made before the exchange do not dominate
-                        group.pointer = group.marks = ""
+                        group.pointer = ""
                     bits = self.t.load("i32", "%mask.p")
                     self._count_rest(block, code.index, 1, bits)
                     self._run(block, code.index + 1, bits)

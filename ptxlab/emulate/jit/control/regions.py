@@ -72,7 +72,7 @@ class Regions(Part):
         waiting, others = self._ways(region, block, target)
         if others:
             with t.ends_unless(t.eq("i32", others, 0)):
-                self.flow.part(block, target)
+                self.flow.split_at(block, target)
         alive = self.e.alive_after(block)
         spread = [r for r in sorted(region.spread) if alive >> r & 1]
         for r in spread:

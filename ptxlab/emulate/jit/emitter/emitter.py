@@ -33,7 +33,7 @@ class Emitter(Function):
     ) -> None:
         super().__init__(program, rows, facts, diverged=diverged, small=small, features=features)
         self.ops = LaneOps(self)
-        self.active, self.calls = self.ops.mask, self.ops.calls
+        self.active = self.ops.mask
         self.registers = Registers(self, self.ops)
         self.operands = Operands(self, self.ops, self.registers)
         self.faults = FaultExits(self, self.ops)

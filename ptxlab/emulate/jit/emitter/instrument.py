@@ -77,7 +77,7 @@ class Instrument:
         """Lanes have synchronized there. brought: their operands, if the warp was diverged."""
 
     def barrier(self, block: Block, code: Code) -> None:
-        """Before lanes arrive at a barrier of the CTA."""
+        """Before lanes arrive at a barrier of their thread block."""
 
     def barrier_arrives(self, offset: str) -> None:
         """Before lanes arrive at a barrier without waiting. offset: four times the barrier's number, an i64."""

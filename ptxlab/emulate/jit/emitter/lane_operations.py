@@ -5,7 +5,6 @@ They are those of `ptxlab.isa.machine`. Semantics are run once for each instruct
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, Protocol
 
 import numpy as np
@@ -13,11 +12,11 @@ import numpy as np
 from ptxlab.emulate.jit.affine.bits import AffineBits
 from ptxlab.emulate.jit.affine.forms import form_of
 from ptxlab.emulate.jit.emitter.active_mask import ActiveMask
-from ptxlab.emulate.jit.emitter.affine_calls import AffineCalls, Given
 from ptxlab.emulate.jit.emitter.function import Function
-from ptxlab.emulate.jit.llvm.ir_text import W
+from ptxlab.emulate.jit.llvm.ir_text import Text, W
 from ptxlab.emulate.jit.llvm.operations import EXACT, by_floats
 from ptxlab.emulate.jit.llvm.values import BITS, LLVM, Address, Value, constant
+from ptxlab.emulate.jit.llvm.wide_operations import WideOps
 from ptxlab.emulate.language import Record
 from ptxlab.emulate.program.addresses import WINDOW_SIZE
 from ptxlab.emulate.runtime import state as S
@@ -74,7 +73,6 @@ class LaneOps(AffineBits):
         self.through = not f.small
         self.features, self.functions = f.features, f.helpers
         self.mask = ActiveMask(self)
-        self.calls = AffineCalls(f, self, self.mask)
         self.accesses: Accesses
         self.carries = False
         """Whether the carry flag is read."""
@@ -84,35 +82,16 @@ class LaneOps(AffineBits):
         """Of 64 bits by a call: numbers may be too large for f64, and 32 divisions are long."""
         if self.f.small or a.type != "i64" or b.lanes is not None or (a.uniform and b.uniform):
             return super().quotients(word, a, b)
-        given = Given()
-        x = given.take("a", Value(self.vector(a), "i64", False))
-        y = given.take("b", b if b.uniform else Value(self.vector(b), "i64", False))
-        found = self.calls.call(word, given, lambda: self._divided(word, x, y))
-        return Value(found, "i64", False)
-
-    def _divided(self, word: str, a: Value, b: Value) -> Value:
-        """In a function: by f64 where all of the active lanes have numbers small enough."""
-        t, outside = self.t, "0"
-        for value in (a, b):
-            most, at = 1 << EXACT, value
-            if word[0] == "s":
-                most, at = 2 * most, self.add(value, self.const("i64", most))
-            large = self.all_bits(self.ule(self.const("i64", most), at))
-            outside = t.or_("i32", outside, large)
-        outside = t.and_("i32", outside, "%bits")
-        with t.if_else(t.eq("i32", outside, 0)) as (small, large_):
-            with small:
-                quick, first = by_floats(t, self.vector, word, a, b, signed=True).text, t.here
-            with large_:
-                each, second = t.let(f"{word} <{W} x i64> {self.vector(a)}, {self.vector(b)}"), t.here
-        return Value(t.phi(f"<{W} x i64>", (quick, first), (each, second)), "i64", False)
-
-    def by_call(self, word: str, made: Callable[..., Value], *values: Value) -> Value | None:
-        if not self.f.small:
-            return None
-        given = Given()
-        there = [given.take(f"a{k}", value) for k, value in enumerate(values)]
-        return self.of_bits(self.calls.call(word, given, lambda: Value(self.bits_of(made(*there)), "i32", True)))
+        name, vector = f"{word}.{'scalar' if b.uniform else 'lanes'}", f"<{W} x i64>"
+        if name not in self.functions:
+            t = Text()
+            t.ret(vector, _divided(t, word, Value("%a", "i64", False), Value("%b", "i64", b.uniform)))
+            self.t.declared |= t.declared
+            head = f"{vector} @{name}(i32 %bits, {vector} %a, {b.llvm if b.uniform else vector} %b)"
+            self.functions[name] = t.function(head, "noinline nounwind")
+        divisor = f"i64 {b.text}" if b.uniform else f"{vector} {self.vector(b)}"
+        given = f"i32 {self.mask.bits}", f"{vector} {self.vector(a)}", divisor
+        return Value(self.t.call_function(vector, name, *given), "i64", False)
 
     # -- memory
     def load(self, i: Form, address: Address) -> Any:
@@ -174,7 +153,7 @@ class LaneOps(AffineBits):
         return Value(self.t.load(f"<{W} x i32>", p, align=64), "i32", False)
 
     def field(self, record: type[Record], path: str, type_: str) -> Value:
-        """A field of the worker's context, of the CTA or of the warp."""
+        """A field of the worker's context, of the block or of the warp."""
         return Value(self.t.load(LLVM[type_], self.t.field(record, path)), type_, True)
 
     def _clock(self) -> Value:
@@ -247,3 +226,20 @@ class LaneOps(AffineBits):
         inactive = self.t.xor("i32", self.mask.bits, -1)
         old = self.t.and_("i32", self.t.load("i32", "%carry.at"), inactive)
         self.t.store("i32", self.t.or_("i32", new, old), "%carry.at")
+
+
+def _divided(t: Text, word: str, a: Value, b: Value) -> str:
+    """In a function: by f64 where all of the active lanes have numbers small enough."""
+    m, outside = WideOps(t), "0"
+    for value in (a, b):
+        most, at = 1 << EXACT, value
+        if word[0] == "s":
+            most, at = 2 * most, m.add(value, m.const("i64", most))
+        outside = t.or_("i32", outside, m.all_bits(m.ule(m.const("i64", most), at)))
+    outside = t.and_("i32", outside, "%bits")
+    with t.if_else(t.eq("i32", outside, 0)) as (small, large):
+        with small:
+            quick, first = by_floats(t, m.vector, word, a, b, signed=True).text, t.here
+        with large:
+            each, second = t.let(f"{word} <{W} x i64> {m.vector(a)}, {m.vector(b)}"), t.here
+    return t.phi(f"<{W} x i64>", (quick, first), (each, second))

@@ -67,14 +67,14 @@ class Registers:
         """Those that the function for converged warps keeps as scalars."""
         self.spread: frozenset[int] = frozenset()
         """Registers that are scalars elsewhere and of which all lanes are kept here (in `regions`)."""
-        self.held = warpgroup_registers(f.program)
-        """Registers of products of `wgmma`: they are kept in the warp's state, where products find them late."""
+        self.of_products = warpgroup_registers(f.program)
+        """Registers of products of `wgmma`: they are kept in the warp's state, where waits for products change them."""
         self.values: dict[int, Value] = {}
         self.dirty: set[int] = set()
         self.keeps_all = False
         """Whether registers are stored even if they are not alive."""
         self.private = 0
-        """Registers (a bit set) that only the lanes which run here will read again: what the others hold is lost."""
+        """Registers (a bit set) that only the lanes which run here read again: the others' values need not be kept."""
         self._tables: dict[int, tuple[str, int]] = {0: ("null", 0)}
 
     def begin(self) -> None:
@@ -140,7 +140,7 @@ class Registers:
             value.raw = None  # both would be needed: all lanes are stored
         elif self.active.guard is not None:
             value = self.m.select(self.active.guard, value, self.read(r))
-        if (number := self._numbers(r)) is not None:  # the analysis has taken it for that
+        if (number := self._numbers(r)) is not None:  # as the analysis has found
             value = number
         elif (form := self._form(r)) is not None:
             value = self._of_form(r, form, value)
@@ -158,7 +158,7 @@ class Registers:
         """Stores the changed registers that are in `alive`, a bit set."""
         changed = 0
         for r in sorted(self.dirty):
-            if self.keeps_all or alive >> r & 1 or r in self.held:
+            if self.keeps_all or alive >> r & 1 or r in self.of_products:
                 if self.scalar(r):
                     self._store_scalar(r)
                 else:
@@ -209,11 +209,11 @@ class Registers:
     # -- warps that diverge --------------------------------------------------------------------------------------------
 
     def not_needed(self, blocks: Iterable[int]) -> int:
-        """The registers (a bit set) that nobody reads who is at the start of one of these blocks. None where somebody
-        watches."""
+        """The registers (a bit set) that are not read after the start of any of these blocks; none where there are
+        instruments, which may show registers."""
         if self.f.instruments:
             return 0
-        needed = bit_set(self.held)
+        needed = bit_set(self.of_products)
         for block in blocks:
             needed |= self.f.alive_at(block)
         return ~needed
@@ -239,7 +239,7 @@ class Registers:
             scale, signed = form.scale % (1 << 64), form.extension == "sext"
             times, beyond = at(form.times), at(form.beyond)
             scalars = file.inner.get(r, 0), signed, times, file.stride.get(r, 0), beyond
-            rows.append((*places, at(form.apart), at(form.steps), *scalars, scale))
+            rows.append((*places, at(form.lane_offsets), at(form.steps), *scalars, scale))
         table = np.zeros(len(rows), ScalarRegister.dtype)  # the bytes between its fields too
         table[:] = rows
         words = [*table.view(np.int64).tolist(), *itertools.chain.from_iterable(constants)]

@@ -25,10 +25,10 @@ from ptxlab.isa.machine import Machine
 LONG = frozenset(
     {Action.MINIMUM, Action.MAXIMUM, Action.CONVERT, Action.DIVIDE, Action.EXPONENTIAL, Action.SPECIAL_FUNCTION}
 )
-"""What may take many instructions of LLVM, and needs its operands only. In tier 0 it is a call of a function:
-in `pipelined` maxima, conversions and powers of two made up half of the code, and of the time to build it."""
+"""Actions that may take many instructions of LLVM and need their operands only. In tier 0 each is a call of a
+function: maxima, conversions and powers of two made up half of the code of `pipelined`, and half of its build time."""
 OFTEN, LARGE = 4, 8
-"""It is a call where a program has at least so many of them, each of at least so many instructions of LLVM."""
+"""Such an instruction is a call if a program has at least `OFTEN` of it and it takes `LARGE` instructions of LLVM."""
 OUTLINED = 64
 """Powers of two, forty instructions of LLVM each, from which on they are calls in tier 1 too."""
 
@@ -112,17 +112,13 @@ class Operands:
 
     def read_named(self, code: Code, name: str, type_: str = "") -> Any:
         """The value of a source, by its name in the instruction's syntax."""
-        source, own = code.named[name]
-        return self.read(source, type_ or own)
+        source, given = code.named[name]
+        return self.read(source, type_ or given)
 
     def address(self, code: Code, name: str) -> Value:
         """The address in a source, as wide as its register."""
         mem, _ = code.named[name]
         assert isinstance(mem, Mem)
-        return self.address_in(mem)
-
-    def address_in(self, mem: Mem) -> Value:
-        """An address operand."""
         base = self.base(mem)
         return self.m.add(base, self.m.const(base.type, mem.offset))
 
@@ -132,7 +128,6 @@ class Semantics:
 
     def __init__(self, f: Function, m: LaneOps, operands: Operands) -> None:
         self.f, self.t, self.m, self.operands, self.program = f, f.t, m, operands, f.program
-        self.semantics: Machine = m
         self.called: dict[str, str | None] = {}
         """The type that the function of an instruction returns, by its name; None where it has none."""
 
@@ -143,7 +138,7 @@ class Semantics:
             raise unsupported(self.program, code)
         sources = [operands.read(s, t) for s, t in zip(code.sources, code.source_types, strict=True)]
         called = self._called(code, sources) if self._outlined(code) else None
-        self.results(code, sem(self.semantics, code.form, *sources) if called is None else called)
+        self.results(code, sem(self.m, code.form, *sources) if called is None else called)
 
     @functools.cached_property
     def _uses(self) -> Counter[str]:

@@ -1,12 +1,11 @@
-"""Traces from the compiling engine: warps that are recorded run in the function for diverged warps, which records each
-step.
+"""Traces from the JIT: warps that are recorded run in the function for diverged warps, which records each step.
 
 A recorded warp never runs in the function for converged warps; all others run as without a trace. A step is 32 bytes in
 one list (instruction, lanes, lanes whose guard held, warp, where its data lie, block) and, in another, the registers
 that it wrote and the addresses that it accessed, not compressed while the kernel runs. Afterwards these lists become
 the pages of a trace (see `ptxlab.emulate.trace.recorder`). When the room for data is used up, recording ends.
 
-Two things differ from the stepping engine's traces: lanes that synchronize at a `.sync` instruction are one step,
+Two things differ from the interpreter's traces: lanes that synchronize at a `.sync` instruction are one step,
 recorded when the last has arrived; and a `wmma` access is recorded with the address it was given, not row by row.
 """
 

@@ -121,21 +121,8 @@ def wmma(name: str, f: Fragment, layout: str, declared: set[str], *, stores: boo
     for k, piece in enumerate(found):
         listed[k].line, listed[k].start, listed[k].lane = piece.line, piece.start, piece.lane
     t.alloca(f"[{count * Found.size} x i8]", align=64, name="%places")
-    wrong = t.let(
-        call(
-            find,
-            "%ctx",
-            "%cta",
-            "%ws",
-            "%base",
-            "%stride",
-            "%space",
-            "%code",
-            f"@{name}.tile",
-            f"@{name}.pieces",
-            "%places",
-        )
-    )
+    given = "%base", "%stride", "%space", "%code", f"@{name}.tile", f"@{name}.pieces", "%places"
+    wrong = t.let(call(find, "%ctx", "%cta", "%ws", *given))
     t.branch(wrong, "wrong", "ready")
     t.at("wrong")
     t.ret("i32", 1)

@@ -37,15 +37,15 @@ def noted_fault(
     launch: Launch,
     memory: Memory,
     worker: Worker,
-    book: Callable[[Slot], list[tuple[int, list[int], int, str]]] | None,
+    mbarrier_waits: Callable[[Slot], list[tuple[int, list[int], int, str]]] | None,
 ) -> DeviceFault:
-    """The error that a worker has stopped with. book: tells which lanes of a CTA wait for an mbarrier, where the checks
-    keep account of them."""
+    """The error that a worker has stopped with. mbarrier_waits: the lanes of a block that wait for an mbarrier, where
+    the checks follow them."""
     noted, slot = worker.context.fault, worker.slot
     warp, lane, code, address = noted.warp, noted.lane, noted.code, noted.address
     waiting: list[str] = []
     if noted.kind == S.DEADLOCK:
-        waits = [] if book is None else book(slot)
+        waits = [] if mbarrier_waits is None else mbarrier_waits(slot)
         waits = waits or spinning(program, slot.shared, slot.warps)
         warp, lane, code, waiting = who_waits(program, slot.warps, waits)
     if code & S.GROUP_FLAG and noted.kind == S.OUT_OF_MEMORY_RANGE:
@@ -163,7 +163,7 @@ def who_waits(
 
 
 def spinning(program: Program, shared: np.ndarray, warps: np.ndarray) -> list[tuple[int, list[int], int, str]]:
-    """The lanes of a CTA that wait for an mbarrier; `shared`: its shared memory, `warps`: its warps' states."""
+    """The lanes of a block that wait for an mbarrier; `shared`: its shared memory, `warps`: its warps' states."""
     waits: list[Spin] = []
 
     def word(at: int) -> int:

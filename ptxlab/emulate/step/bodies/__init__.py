@@ -5,8 +5,8 @@
         def step(self, t, code): ...
 
 The files of this package are all read, and each names the actions that it executes. Which bytes an instruction accesses
-stands in the table (`Code.accesses`); counters, checks and traces are told of it before the step, unless a body says
-that it tells them itself.
+stands in the table (`Code.accesses`); counters, checks and traces get it before the step, unless a body reports its
+accesses itself.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ Look = Callable[[Warp, np.ndarray], None]
 
 
 class Body:
-    """How instructions of some actions are executed. tells: whether its steps append their accesses to `w.touches`;
-    checked_after: whether these are then checked (if not, it has told the checks itself). guards: whether its steps
-    apply the guard."""
+    """How instructions of some actions are executed. reports: whether its steps append their accesses to `w.touches`;
+    checked_after: whether these are then checked (if not, its steps call the checks). guards: whether its steps apply
+    the guard."""
 
-    tells: ClassVar[bool] = False
+    reports: ClassVar[bool] = False
     checked_after: ClassVar[bool] = False
     guards: ClassVar[bool] = False
 
@@ -73,11 +73,11 @@ def body_of(code: Code) -> Body | None:
 def step_of(t: Translator, body: Body, code: Code) -> Step:
     """The step of an instruction that has a body, without its guard if that does not apply it."""
     step = body.step(t, code)
-    return step if body.tells else _told(t, code, step)
+    return step if body.reports else _reporting(t, code, step)
 
 
-def _told(t: Translator, code: Code, step: Step) -> Step:
-    """A step whose accesses are told of before it."""
+def _reporting(t: Translator, code: Code, step: Step) -> Step:
+    """A step that reports its accesses first."""
     accesses = [(access, t.read(code.named[access.operand][0], "addr", code)) for access in code.accesses]
 
     def run(w: Warp) -> int | None:

@@ -32,7 +32,7 @@ from ptxlab.isa.actions import Action, AsyncGroup
 class AsyncCopies(Body):
     """`cp.async`; a commit or a wait does nothing, but for the checks."""
 
-    tells = checked_after = True
+    reports = checked_after = True
 
     def step(self, t: Translator, code: Code) -> Step:
         return _AsyncCopy(t, code).run if code.properties.lane_copy else lambda w: None
@@ -120,7 +120,7 @@ def _pointer(place: tuple[Region, int]) -> Pointer[int]:
 class BulkCopies(Body):
     """Instructions that copy in bulk, commit such copies to a group or wait for one."""
 
-    tells = True
+    reports = True
 
     def step(self, t: Translator, code: Code) -> Step:
         return _group(code) if code.action in (Action.COMMIT, Action.WAIT_GROUP) else _BulkCopy(t, code).run

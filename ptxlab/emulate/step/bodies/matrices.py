@@ -1,6 +1,6 @@
-"""Matrix instructions of the stepping engine: products of fragments, and their loads and stores.
+"""Matrix instructions of the interpreter: products of fragments, and their loads and stores.
 
-How numbers are computed (the compiling engine does the same, to the last bit):
+How numbers are computed (the JIT does the same, to the last bit):
 
 - f16, bf16, tf32 and 8-bit floats are widened exactly; of a tf32 operand the low 13 bits of the fraction are ignored.
 - An f32 or f64 sum begins with c and adds the products one by one, k ascending, each by a fused multiply-add: rounded
@@ -42,7 +42,7 @@ from ptxlab.isa.actions import Action
 from ptxlab.isa.fragments import Fragment
 from ptxlab.isa.rounding import CANONICAL_NAN
 
-_EVERYONE = np.ones(LANES, np.bool_)
+EVERYONE = np.ones(LANES, np.bool_)
 _FMA = Lanes().fma
 _HALVES = np.dtype(np.uint16)
 
@@ -53,7 +53,7 @@ Maker = Callable[["Translator", Code, dict[str, Elements]], Callable[[Warp], Non
 class OfWarp(Body):
     """Instructions of the whole warp. makers: what makes for each action what all 32 lanes do."""
 
-    tells = checked_after = guards = True
+    reports = checked_after = guards = True
     makers: ClassVar[dict[Action, Maker]]
 
     def step(self, t: Translator, code: Code) -> Step:
@@ -75,9 +75,9 @@ def _converged(t: Translator, code: Code, act: Callable[[Warp], None]) -> Step:
         mask = union(same)
         if (w.live & ~mask).any():
             return
-        own = w.mask
+        running = w.mask
         everybody(w, mask)
-        w.run_lanes(own)
+        w.run_lanes(running)
         for each in same:
             each.pc, each.wait = t.following[code.index], wait if w.record.awaited else None
 
@@ -91,7 +91,7 @@ def _converged(t: Translator, code: Code, act: Callable[[Warp], None]) -> Step:
         if not w.diverged:
             everybody(w, w.mask)
             return w.wait(wait, t.following[code.index]) if w.record.awaited and wait is not None else None
-        group = LaneGroup(code.index, w.mask, Wait(code, members=_EVERYONE, release=release))
+        group = LaneGroup(code.index, w.mask, Wait(code, members=EVERYONE, release=release))
         w.others.append(group)
         release(w, group)
         return NO_GROUP
@@ -323,7 +323,7 @@ def _wmma_access(t: Translator, code: Code, held: dict[str, Elements]) -> Callab
             if region.holds(offsets, pieces[0].size):
                 return [(region, offset) for offset in offsets.tolist()]
         found = zip(at, pieces, strict=True)
-        return [w.place(code, what, space, a, p.lane, p.size, of_warp=True) for a, p in found]
+        return [w.place(code, what, space, a, p.lane, p.size, warp=True) for a, p in found]
 
     def load(w: Warp) -> None:
         assert write is not None

@@ -1,4 +1,4 @@
-"""mbarriers in the stepping engine: looked up lane by lane, changed by `ptxlab.emulate.rules.mbarriers.operated`."""
+"""mbarriers in the interpreter: looked up lane by lane, changed by `ptxlab.emulate.rules.mbarriers.operated`."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def remote_space(space: int, address: int) -> str:
 class Mbarriers(Body):
     """Instructions that operate on mbarriers."""
 
-    tells = True
+    reports = True
 
     def step(self, t: Translator, code: Code) -> Step:
         return _operation(t, code)

@@ -1,4 +1,4 @@
-"""`wgmma` in the stepping engine: products begin, and are computed when their warp waits for them.
+"""`wgmma` in the interpreter: products begin, and are computed when their warp waits for them.
 
 `ptxlab.emulate.rules.warpgroup_products` says which products a wait completes.
 """
@@ -32,7 +32,7 @@ from ptxlab.emulate.rules.warpgroup_tiles import CORE_LINES, PIECE, REGISTER, fi
 from ptxlab.emulate.runtime.report import WARPGROUP
 from ptxlab.emulate.step.access import Touch
 from ptxlab.emulate.step.bodies import executes
-from ptxlab.emulate.step.bodies.matrices import Maker, OfWarp, multiply, reader, writer
+from ptxlab.emulate.step.bodies.matrices import EVERYONE, Maker, OfWarp, multiply, reader, writer
 from ptxlab.emulate.step.lanes import mask_bits
 from ptxlab.emulate.step.launch_checks import LaunchChecks
 from ptxlab.emulate.step.operands import Product, Step, Translator
@@ -40,8 +40,6 @@ from ptxlab.emulate.step.warp import Warp
 from ptxlab.isa import fragments
 from ptxlab.isa.actions import Action
 from ptxlab.isa.fragments import Fragment
-
-_EVERYONE = np.ones(LANES, np.bool_)
 
 
 def _product(t: Translator, code: Code, held: dict[str, Elements]) -> Callable[[Warp], None]:
@@ -159,19 +157,11 @@ def _complete(w: Warp, count: int, products: dict[int, Product]) -> None:
     """Computes the first `count` products of a warp, as far as it has begun them."""
     mask = w.mask
     while (code := completing_product(w.in_flight, count)) != NOTHING_DUE:
-        w.run_lanes(_EVERYONE)  # whatever lanes of a warp do before their own wait
+        w.run_lanes(EVERYONE)  # whatever lanes of a warp do before their own wait
         entry = w.in_flight.entries[w.in_flight.done % IN_FLIGHT]
         products[code](w, entry.a, entry.b, bool(entry.adds))
         complete(w.in_flight)
     w.run_lanes(mask)
-
-
-def _fence(t: Translator, code: Code, held: dict[str, Elements]) -> Callable[[Warp], None]:
-    return lambda w: None
-
-
-def _commit(t: Translator, code: Code, held: dict[str, Elements]) -> Callable[[Warp], None]:
-    return lambda w: commit(w.in_flight)
 
 
 def _wait(t: Translator, code: Code, held: dict[str, Elements]) -> Callable[[Warp], None]:
@@ -189,8 +179,8 @@ def _wait(t: Translator, code: Code, held: dict[str, Elements]) -> Callable[[War
 
 _MAKERS: dict[Action, Maker] = {
     Action.WARPGROUP_PRODUCT: _product,
-    Action.WARPGROUP_FENCE: _fence,
-    Action.WARPGROUP_COMMIT: _commit,
+    Action.WARPGROUP_FENCE: lambda t, code, held: lambda w: None,
+    Action.WARPGROUP_COMMIT: lambda t, code, held: lambda w: commit(w.in_flight),
     Action.WARPGROUP_WAIT: _wait,
 }
 

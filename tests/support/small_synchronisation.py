@@ -1,14 +1,17 @@
-"""Small kernels in which the lanes of a warp synchronize: exchange, shuffles, votes, tiles of lanes.
+"""Small kernels in which the lanes of a warp, or the warps of a block, synchronize.
 
 What the registers hold is said in `small_kernels.py`.
 """
 
 from __future__ import annotations
 
-from small_kernels import RAW, WAR, Kernels
+from small_kernels import ANY_SYNC, RAW, WAR, Kernels
 
-LANES = Kernels()
-clean, wrong = LANES.clean, LANES.wrong
+SYNCHRONISING = Kernels()
+clean, wrong = SYNCHRONISING.clean, SYNCHRONISING.wrong
+
+# fmt: off
+# -- lanes: exchange, shuffles, votes, tiles ---------------------------------------------------------------------------
 
 HALVES = """
     selp.b32 %r7, 0x0000ffff, 0xffff0000, %p4;
@@ -53,7 +56,6 @@ COUNTED_APART = """
 E: st.global.u32 [%rd3], %r6;
 """
 
-# fmt: off
 clean("warp reduction", body="""
     mov.u32 %r6, %r1; shfl.sync.down.b32 %r7, %r6, 16, 31, -1; add.u32 %r6, %r6, %r7;
     shfl.sync.down.b32 %r7, %r6, 8, 31, -1; add.u32 %r6, %r6, %r7; mad.lo.u32 %r8, %r22, 4, %r20;
@@ -62,8 +64,7 @@ clean("warp reduction", body="""
     @!%p2 bra E;
     mad.lo.u32 %r8, %r21, 4, %r20; setp.lt.u32 %p5, %r21, 2;
     @%p5 ld.shared.u32 %r6, [%r8];
-E: st.global.u32 [%rd3], %r6;
-""")
+E: st.global.u32 [%rd3], %r6;""")
 for some in (2, 3, 16, 31, 32):
     wrong(f"{some} lanes count one word up", WAR, body=COUNTED.format(lanes=some, between=""), threads=32)
     wrong(f"{some} lanes count one word up in a branch", WAR, body=COUNTED_APART.format(lanes=some), threads=32)
@@ -75,15 +76,13 @@ clean("early exit, activemask", body="""
     setp.gt.u32 %p5, %r21, 19; @%p5 bra E;
     activemask.b32 %r7;
     shfl.sync.bfly.b32 %r6, %r1, 1, 31, %r7; st.global.u32 [%rd3], %r6;
-E:
-""")
+E:""")
 clean("shuffle inside half a warp", body="""
     @%p4 bra A;
     mov.u32 %r6, 5;
     bra B;
 A: shfl.sync.idx.b32 %r6, %r1, 3, 31, 0xffff;
-B: st.global.u32 [%rd3], %r6;
-""")
+B: st.global.u32 [%rd3], %r6;""")
 clean("each half of a warp by itself", body=HALVES.format(other=9))
 
 wrong("each half by itself, but read from the other", RAW, body=HALVES.format(other=16))
@@ -93,8 +92,7 @@ wrong("one half synchronizes, and reads from the other", RAW, body="""
     @!%p4 bra A;
     bar.warp.sync 0xffff;
 A: xor.b32 %r5, %r1, 16; mad.lo.u32 %r13, %r5, 4, %r20;
-    ld.shared.u32 %r6, [%r13]; st.global.u32 [%rd3], %r6;
-""")
+    ld.shared.u32 %r6, [%r13]; st.global.u32 [%rd3], %r6;""")
 clean("tiles of four within halves", body=NESTED.format(other=3))
 
 wrong("tiles of four, read across", RAW, body=NESTED.format(other=4))
@@ -105,8 +103,7 @@ clean("a shuffle of the lanes that are left", body="""
     activemask.b32 %r7;
     shfl.sync.idx.b32 %r8, %r1, 0, 31, %r7;
     ld.shared.u32 %r6, [%r11]; st.global.u32 [%rd3], %r6;
-E:
-""")
+E:""")
 clean("one set of lanes learns of another through a third", body="""
     st.shared.u32 [%r10], %r1;
     setp.lt.u32 %p5, %r21, 16; @!%p5 bra A;
@@ -116,5 +113,90 @@ A: setp.lt.u32 %p5, %r21, 8; @%p5 bra B;
     bar.warp.sync 0x00ffff00;
     sub.u32 %r5, %r10, 64; setp.gt.u32 %p5, %r21, 15;
     @%p5 ld.shared.u32 %r6, [%r5];
-B: st.global.u32 [%rd3], %r6;
-""")
+B: st.global.u32 [%rd3], %r6;""")
+
+# -- barriers: named ones, counts, rounds, buffers ---------------------------------------------------------------------
+
+clean("named barriers", body="""
+    mov.u32 %r30, 0;
+L: @!%p2 bra CONS;
+    setp.gt.u32 %p8, %r30, 0;
+    @%p8 bar.sync 2, 64;
+    st.shared.u32 [%r10], %r30;
+    bar.arrive 1, 64;
+    bra N;
+CONS: bar.sync 1, 64;
+    ld.shared.u32 %r6, [%r12];
+    setp.lt.u32 %p8, %r30, 2;
+    @%p8 bar.arrive 2, 64;
+N: add.u32 %r30, %r30, 1; setp.lt.u32 %p9, %r30, 3; @%p9 bra L;
+    st.global.u32 [%rd3], %r6;""")
+wrong("named barriers, no answer", ANY_SYNC, RAW, WAR, body="""
+    mov.u32 %r30, 0;
+L: @!%p2 bra CONS;
+    st.shared.u32 [%r10], %r30;
+    bar.arrive 1, 64;
+    bra N;
+CONS: bar.sync 1, 64;
+    ld.shared.u32 %r6, [%r12];
+N: add.u32 %r30, %r30, 1; setp.lt.u32 %p9, %r30, 3; @%p9 bra L;
+    st.global.u32 [%rd3], %r6;""")
+clean("a warp exits, the others synchronize", body="""
+    @!%p2 bra E;
+    st.shared.u32 [%r10], %r1;
+    bar.sync 0;
+    ld.shared.u32 %r6, [%r11];
+    bar.sync 0;
+    st.global.u32 [%rd3], %r6;
+E:""")
+clean("barrier.sync from two places", body="""
+    st.shared.u32 [%r10], %r1;
+    @%p4 bra A;
+    barrier.sync 0;
+    bra B;
+A: barrier.sync 0;
+B: ld.shared.u32 %r6, [%r12];
+    st.global.u32 [%rd3], %r6;""")
+clean("barrier.sync from two places, warp by warp", body="""
+    st.shared.u32 [%r10], %r1;
+    @%p2 bra A;
+    barrier.sync 0;
+    bra B;
+A: barrier.sync 0;
+B: ld.shared.u32 %r6, [%r12];
+    st.global.u32 [%rd3], %r6;""")
+clean("bar.sync from two places, with a count", body="""
+    st.shared.u32 [%r10], %r1;
+    @%p2 bra A;
+    bar.sync 1, 64;
+    bra B;
+A: bar.sync 1, 64;
+B: ld.shared.u32 %r6, [%r12];
+    st.global.u32 [%rd3], %r6;""")
+clean("a barrier in turn", body="""
+    st.shared.u32 [%r10], 1;
+    bar.sync 1;
+    ld.shared.u32 %r6, [%r12];
+    bar.sync 2;
+    st.shared.u32 [%r10], 2;
+    bar.red.popc.u32 %r7, 3, %p2;
+    ld.shared.u32 %r6, [%r12];""")
+clean("two buffers, one barrier a round", body="""
+    mov.u32 %r30, 0;
+L: and.b32 %r31, %r30, 1; shl.b32 %r31, %r31, 11; add.u32 %r32, %r10, %r31;
+    add.u32 %r33, %r12, %r31;
+    st.shared.u32 [%r32], %r30;
+    bar.sync 0;
+    ld.shared.u32 %r6, [%r33];
+    add.u32 %r30, %r30, 1; setp.lt.u32 %p9, %r30, 5; @%p9 bra L; st.global.u32 [%rd3], %r6;""")
+wrong("uneven rounds", ANY_SYNC, body="""
+    mov.u32 %r30, 0; add.u32 %r31, %r22, 1;
+L: bar.sync 0;
+    add.u32 %r30, %r30, 1; setp.lt.u32 %p9, %r30, %r31; @%p9 bra L;
+    bar.sync 0, 64;
+    st.global.u32 [%rd3], %r6;""")
+clean("warps that exit before a loop", body="""
+    @!%p2 exit;
+    mov.u32 %r31, 3;
+L: bar.sync 0;
+    sub.u32 %r31, %r31, 1; setp.gt.s32 %p9, %r31, 0; @%p9 bra L; st.global.u32 [%rd3], %r1;""")
