@@ -43,7 +43,6 @@ SKIP:
     assert report.thread_instructions == sum(threads for _, threads in report.lines.values())
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_registers_begin_as_zeros_in_each_block(engine: str) -> None:
     """Whatever an earlier block has left in them. A barrier saves them in the warp's state."""
     body = """
