@@ -41,3 +41,14 @@ SKIP:
     assert counts["@%p1 st.global.u32 [%rd3], %r5;"] == (2, 48)
     assert report.warp_instructions == sum(warps for warps, _ in report.lines.values())
     assert report.thread_instructions == sum(threads for _, threads in report.lines.values())
+
+
+def test_registers_begin_as_zeros_in_each_block(engine: str) -> None:
+    """Whatever an earlier block has left in them. A barrier saves them in the warp's state."""
+    body = """
+    setp.ne.u32 %p1, %r2, 0;
+    @!%p1 mov.u32 %r5, %r1;
+    bar.sync 0;
+    st.global.u32 [%rd3], %r5;"""
+    out, _ = run(engine, kernel(body), threads=64, blocks=4, workers=1)
+    assert out.tolist() == [*range(64), *[0] * 192]

@@ -74,18 +74,17 @@ MOST_LOADED = 128
 
 def object_codes(objects: Sequence[RuleObject], tier: int = TIER_0) -> tuple[list[bytes], int]:
     """Their object codes, each of this tier or better, built if there is none; and the lowest tier of all."""
-    found = [_best(each, tier) for each in objects]
-    missing = [each for each, (blob, _) in zip(objects, found, strict=True) if blob is None]
-    made = {each.entry(tier): _keep(each.entry(tier), each.build(tier)) for each in missing}
-    disk_cache.remember_all({entry: ({}, blob) for entry, blob in made.items()})
-    codes = [blob or made[each.entry(tier)] for each, (blob, _) in zip(objects, found, strict=True)]
-    return codes, min((has for _, has in found), default=TIER_1)
-
-
-def _best(rules: RuleObject, tier: int) -> tuple[bytes | None, int]:
-    """Object code of this tier or better that there is already, and the tier that it has or will have."""
-    better = _find(rules.entry(TIER_1))
-    return (better, TIER_1) if better is not None or tier == TIER_1 else (_find(rules.entry(tier)), tier)
+    codes, made, lowest = list[bytes](), dict[str, bytes](), TIER_1
+    for each in objects:
+        code = _find(each.entry(TIER_1))
+        if code is None:
+            lowest, entry = min(lowest, tier), each.entry(tier)
+            code = _find(entry)
+            if code is None:
+                code = made[entry] = _keep(entry, each.build(tier))
+        codes.append(code)
+    disk_cache.remember_all({entry: ({}, code) for entry, code in made.items()})
+    return codes, lowest
 
 
 def _find(entry: str) -> bytes | None:
