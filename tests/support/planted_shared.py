@@ -65,6 +65,16 @@ bug("16-byte accesses", "RAW", body="""
     ld.shared.v4.u32 {%r15, %r16, %r17, %r18}, [%r14]; //1
     st.global.u32 [%rd3], %r15;""")
 
+bug("the last word of 16 bytes", "RAW", body="""
+    mad.lo.u32 %r13, %r1, 16, %r20;
+    xor.b32 %r6, %r1, 32;
+    mad.lo.u32 %r14, %r6, 16, %r20;
+    st.shared.v4.u32 [%r13], {%r1, %r1, %r1, %r1}; //2
+    + bar.sync 0;
+    ld.shared.u32 %r15, [%r14+12]; //1
+    st.global.u32 [%rd3], %r15;
+""")
+
 for _type, _size, _register in (("u8", 1, "%r15"), ("u16", 2, "%r15"), ("u64", 8, "%rd15")):
     bug(f"{_size}-byte accesses", "RAW", body=f"""
     mad.lo.u32 %r13, %r1, {_size}, %r20; xor.b32 %r6, %r1, 32; mad.lo.u32 %r14, %r6, {_size}, %r20;

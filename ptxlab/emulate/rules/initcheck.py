@@ -2,7 +2,7 @@
 
 Each byte of memory has a byte in a record: `WRITTEN` once a store has reached it, 0 before. Shared memory is unwritten
 when a block begins; global memory is checked where the launch knows that a buffer has no contents yet. Local memory has
-a module of its own, `initcheck_local`, and so have registers, `register_checks`.
+its module, `initcheck_local`, and registers have theirs, `register_checks`.
 
 `offsets` are the distances of 32 lanes from the start of that memory; `members` is a count, then a `Member` for each
 access of a group.
@@ -163,7 +163,8 @@ def in_gap(mask: u32, written: Pointer[u8], offsets: Pointer[u32], at: u64, size
 @rule(inline=True)
 def record_of(written: Pointer[u8], offset: lanes_u32, chosen: lanes_bool) -> lanes_u32:
     """The record of one byte for each lane."""
-    return gather(written.cast(u32), offset >> 2, chosen) >> ((offset & 3) << 3) & 0xFF
+    found: lanes_u32 = gather(written.cast(u32), offset >> 2, chosen) >> ((offset & 3) << 3) & 0xFF
+    return found
 
 
 @rule

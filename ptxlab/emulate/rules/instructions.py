@@ -143,7 +143,7 @@ def may_come(program: Program, barrier: Code) -> list[bool]:
     """For each instruction whether a barrier may wait for lanes there: they are in another function, or every path from
     there leads through the barrier, or paths lead to it or out of a loop, but never round the loop without it."""
     homes, codes = routines(program), program.codes
-    own, there = homes[barrier.index], barrier.block
+    home, there = homes[barrier.index], barrier.block
     after = [onward(codes, block) for block in program.blocks]
     before: list[list[int]] = [[] for _ in after]
     ends = []
@@ -163,7 +163,7 @@ def may_come(program: Program, barrier: Code) -> list[bool]:
     comes = {
         block.index
         for block in program.blocks
-        if homes[block.first] != own
+        if homes[block.first] != home
         or block.index not in avoids
         or (block.index in loop and block.index not in reach(after[block.index], after, there))
     }
