@@ -65,16 +65,14 @@ def writes(code: Code) -> list[int]:
     return [*_of_all(code.dests), *((code.register,) if code.action is Action.CALL else ())]
 
 
-def live_in(program: Program, without: Collection[int] = ()) -> list[int]:
-    """For each block the registers alive at its start, as a bit set. without: codes that are not run, by their indices;
-    they only read what nobody else needs."""
+def live_in(program: Program) -> list[int]:
+    """For each block the registers alive at its start, as a bit set."""
     use, define = [], []
     for block in program.blocks:
         used, defined = set[int](), set[int]()
         for code in program.codes[block.first : block.last]:
-            if code.index not in without:
-                used.update(r for r in reads(code) if r not in defined)
-                defined.update(writes(code))
+            used.update(r for r in reads(code) if r not in defined)
+            defined.update(writes(code))
         use.append(bit_set(used))
         define.append(bit_set(defined))
     alive = [0] * len(program.blocks)

@@ -404,9 +404,10 @@ def _combined(operation: Any, compared: Any, more: Any = None) -> Any:
     """The result of `setp.cmp` or of `setp.cmp.and p, a, b, c`."""
     if not operation:
         return compared
-    decides = {"and": False, "or": True}.get(operation)
-    if decides is not None and decides in (compared, more):
-        return decides
+    if operation in ("and", "or"):
+        decides = operation == "or"
+        if decides in (compared, more):
+            return decides
     if compared is None or more is None:
         return None
     return compared != more if operation == "xor" else compared

@@ -55,13 +55,7 @@ class Memory:
         self._all: list[Allocation] = []
 
     def allocate(
-        self,
-        size: int,
-        name: str = "",
-        data: np.ndarray | None = None,
-        *,
-        writable: bool = True,
-        track_writes: bool = False,
+        self, size: int, name: str = "", data: np.ndarray | None = None, *, track_writes: bool = False
     ) -> Allocation:
         """`size` bytes, zeroed, or holding `data` (any contiguous array of that many bytes, used in place, not copied).
 
@@ -75,7 +69,7 @@ class Memory:
         with self._lock:
             address = self._next
             self._next += -(-(size + GUARD) // ALIGNMENT) * ALIGNMENT
-            allocation = Allocation(address, size, buffer, name, writable=writable)
+            allocation = Allocation(address, size, buffer, name)
             if track_writes:
                 allocation.written = np.zeros(size, np.uint8)
             self._starts.append(address)

@@ -246,8 +246,10 @@ class Warp(Access):
             "%dynamic_smem_size": launch.shared,
             "%aggr_smem_size": total,
             "%total_smem_size": total - program.shared_start,
+        }
+        in_cluster = {
             "%cluster_nctarank": launch.cluster_blocks,
             "%cluster_ctarank": self.spaces.rank,
             "%is_explicit_cluster": launch.cluster is not None,
         }
-        return self.const(SPECIAL[name].lane, numbers.get(name, 0))
+        return self.const(SPECIAL[name].lane, (numbers | in_cluster).get(name, 0))
