@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
 from typing import Any
 
 import pytest
 
 import ptxlab as pl
-from ptxlab.course.gallery import Exhibit, UnknownExhibit, finders
+from ptxlab.course.gallery import Exhibit, UnknownExhibit
 from ptxlab.course.gallery.exhibit import ptx_of
 
 SAYS: dict[int, tuple[str, str]] = {
@@ -236,16 +235,6 @@ def test_the_repair_is_a_short_diff(exhibit: Exhibit) -> None:
     assert lines[:2] == ["--- buggy", "+++ repaired"]
     assert {line[0] for line in lines[2:]} >= {"@", "+"}
     assert len(lines) < 120
-
-
-def test_what_is_missing_is_said_in_place_of_the_trials(monkeypatch: pytest.MonkeyPatch) -> None:
-    def absent(kernel: Any, arch: str) -> None:
-        raise pl.UnavailableError("the assembler is not installed; pip install nvidia-nvjitlink")
-
-    monkeypatch.setattr(finders, "assemble", absent)
-    shown = repr(dataclasses.replace(pl.gallery(21))).splitlines()
-    assert "both, any: not tried here: the assembler is not installed; pip install nvidia-nvjitlink" in shown
-    assert "+ .maxntid 32, 1, 1" in shown
 
 
 def test_unknown_exhibit() -> None:
