@@ -274,9 +274,9 @@ def fresh_cache() -> Iterator[None]:
                 os.environ["PTXLAB_CACHE"] = before
 
 
-WARM = """from ptxlab.emulate.jit.building import ahead_of_time
+WARM = """from ptxlab.emulate.jit.building.linked_rules import build_ahead
 from ptxlab.emulate.jit.native import code
-ahead_of_time.build_ahead(code.host())"""
+build_ahead(code.host())"""
 """Builds the rules."""
 
 

@@ -4,7 +4,8 @@
     python benchmarks/grader_mutants.py 03-share   # some of them; the others stay as they were
 
 Writes benchmarks/results/grader_mutants.md. `tests/support/mutants.py` makes the variants, `tests/wrong_answers/` has
-those written by hand, `tests/support/equivalent_mutants.py` the reasons.
+those written by hand. Why a variant is no mistake stands in the report: a line that is added there by hand is kept as
+long as the variant gets full marks.
 """
 
 from __future__ import annotations
@@ -18,12 +19,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "tests"), str(ROOT / "tests/support")]
 
-from equivalent_mutants import EQUIVALENT
-from mutation import EACH, SEEDS, by_hand, by_program
+from mutation import EACH, REPORT, SEEDS, by_hand, by_program, equivalent
 
 from ptxlab.course import catalogue, find
-
-RESULT = ROOT / "benchmarks" / "results" / "grader_mutants.md"
 
 
 @dataclass
@@ -38,23 +36,23 @@ class Row:
 def graded(name: str) -> Row:
     """Grades the variants of an exercise, and prints what is missed."""
     program, hand = [*by_program(find(name))], [*by_hand(find(name))]
-    reasons = EQUIVALENT.get(name, {})
+    reasons = equivalent().get(name, {})
     left = [outcome.change for outcome in (*program, *hand) if outcome.how != "caught"]
-    equivalent = [change for change in left if change in reasons]
+    harmless = [change for change in left if change in reasons]
     for change in left:
         if change not in reasons:
             print(f"missed: {name}: {change}")
-    caught, missed = len(program) + len(hand) - len(left), len(left) - len(equivalent)
+    caught, missed = len(program) + len(hand) - len(left), len(left) - len(harmless)
     return Row(
-        (len(program), len(hand), caught, len(equivalent), missed),
-        [f"- {name}: `{change}`: {reasons[change]}." for change in equivalent],
+        (len(program), len(hand), caught, len(harmless), missed),
+        [f"- {name}: `{change}`: {reasons[change]}." for change in harmless],
     )
 
 
 def kept() -> dict[str, Row]:
     """The rows of the report as it stands."""
     rows: dict[str, Row] = {}
-    for line in RESULT.read_text(encoding="utf-8").splitlines() if RESULT.exists() else ():
+    for line in REPORT.read_text(encoding="utf-8").splitlines() if REPORT.exists() else ():
         if found := re.match(r"\| (\d\d-[\w-]+) \| ([\d |]+) \|$", line):
             rows[found[1]] = Row(tuple(map(int, found[2].split(" | "))), [])
         elif found := re.match(r"- (\d\d-[\w-]+): ", line):
@@ -65,12 +63,12 @@ def kept() -> dict[str, Row]:
 def report(rows: dict[str, Row]) -> str:
     """The report in Markdown."""
     columns = zip(*(row.counts for row in rows.values()), strict=True)
-    program, hand, caught, equivalent, missed = map(sum, columns)
+    program, hand, caught, harmless, missed = map(sum, columns)
     head = [
         "# Wrong variants of the exercises' solutions",
         "",
         f"`python benchmarks/grader_mutants.py`: {program + hand:,} wrong variants of {len(rows)} exercises were "
-        f"graded: {caught:,} lose marks, {equivalent} are no mistakes, {missed} are missed.",
+        f"graded: {caught:,} lose marks, {harmless} are no mistakes, {missed} are missed.",
         "",
         f"- Up to {EACH} variants of a solution are made by program: one operator, number, operand, condition, "
         "barrier, order or line is wrong. The others are mistakes written by hand.",
@@ -95,7 +93,7 @@ def main(names: Sequence[str]) -> int:
         rows[name] = graded(name)
         print(name, *rows[name].counts, flush=True)
         rows = {name: rows[name] for name in catalogue() if name in rows}
-        RESULT.write_text(report(rows), encoding="utf-8")
+        REPORT.write_text(report(rows), encoding="utf-8")
     return int(any(row.counts[-1] for row in rows.values()))
 
 

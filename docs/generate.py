@@ -33,7 +33,7 @@ RUN_BY = {
     "none": "It changes nothing that a program can see on the CPU machine, so it does nothing there.",
     "warp": "A matrix instruction of a whole warp: `ptxlab/emulate/step/bodies/matrices.py` says how its numbers are "
     "computed, and `ptxlab/isa/fragments.py` which lane holds what.",
-    "async": "An asynchronous copy: `ptxlab/emulate/step/bodies/async_copies.py`.",
+    "async": "An asynchronous copy: `ptxlab/emulate/step/bodies/copies.py`.",
 }
 """How an entry without semantics of its own is executed, by its kind."""
 

@@ -19,7 +19,7 @@ HEAD_DIMS = (64, 32)
 def warm(say: Callable[[str], None]) -> None:
     """Builds all that, and says what is built."""
     from ptxlab import kernels
-    from ptxlab.emulate.jit.building.ahead_of_time import build_ahead
+    from ptxlab.emulate.jit.building.linked_rules import build_ahead
     from ptxlab.emulate.jit.native import code as native
     from ptxlab.emulate.runtime import disk_cache
 

@@ -44,7 +44,7 @@ CLASS = 8
 def prepare(exercises: Sequence[str], seed: int, count: int) -> None:
     """Does once what each of so many submissions would do again. The graders are forked from this process, so what each
     of them would import, compute and compile is there already; in a class, what the solutions need, too."""
-    from ptxlab.emulate.jit.building.ahead_of_time import build_ahead
+    from ptxlab.emulate.jit.building.linked_rules import build_ahead
     from ptxlab.emulate.jit.native import llvm_thread
     from ptxlab.emulate.jit.native.code import host
 

@@ -1,8 +1,8 @@
-"""The CPU machine: executes PTX. Two engines, one semantics: `step` (numpy, observable) and `jit` (llvmlite, fast)."""
+"""The emulator: executes PTX on the CPU. Two engines, one semantics: the interpreter `step` (numpy, observable) and the
+JIT `jit` (llvmlite, fast)."""
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -12,14 +12,12 @@ import numpy as np
 from ptxlab.emulate.program.lowering_cache import lower
 from ptxlab.emulate.program.program import Program
 from ptxlab.emulate.runtime.memory import Allocation, Memory
-from ptxlab.emulate.runtime.report import Launch, Report
-from ptxlab.emulate.runtime.seeded_order import SHUFFLED
+from ptxlab.emulate.runtime.printf_output import assertion, messages
+from ptxlab.emulate.runtime.report import SHUFFLED, Launch, Report
 from ptxlab.errors import DeviceFault, LaunchError
-from ptxlab.garbage_collection import resting
 from ptxlab.targets import LOCAL_PER_THREAD
 
 if TYPE_CHECKING:
-    from ptxlab.emulate.program.printf import Message
     from ptxlab.emulate.trace.recorder import TraceRecorder
     from ptxlab.text import Module
 
@@ -39,6 +37,7 @@ def execute(
     arch: str | None = None,
     budget: int | None = None,
     workers: int | None = None,
+    tier: str | None = None,
     seed: int | None = None,
     checks: Sequence[str] = ("memcheck",),
     counters: bool = False,
@@ -51,6 +50,7 @@ def execute(
 
     grid, block: blocks and threads in x, y, z. params: the kernel's parameter block, packed as `Program.params` says.
     shared: bytes of dynamic shared memory. budget: warp-instructions after which the launch is stopped.
+    tier: "quick" or "optimized" code of the jit engine; None: first one, then the other (see `jit.building.build`).
     objects: what the `.texref` and `.surfref` variables of these names hold, by the address of each.
     trace: a `Trace`, or a recorder of your own (see `ptxlab.emulate.step.machine`).
     Raises `UnsupportedInstruction` when the kernel is loaded, `DeviceFault` when it is stopped.
@@ -64,6 +64,7 @@ def execute(
         shared=shared,
         budget=budget,
         workers=workers,
+        tier=tier,
         seed=None if seed is None else int(seed),
         checks=tuple(checks),
         counters=counters,
@@ -73,32 +74,25 @@ def execute(
     )
     _check_block(program, launch)
     _check_grid(program, launch)
-    recorder = _recorder(trace, program, launch)
+    recorder: TraceRecorder | None = trace.recorder(program, launch) if hasattr(trace, "recorder") else None
     if recorder is not None:
         launch = launch._replace(trace=recorder)
     run = _engine(engine)
-    placed = [
-        memory.place(
-            v.address,
-            objects[v.name](v.address) if objects and v.name in objects else v.contents(),
-            v.name,
-            v.space,
-            writable=v.space != "const",
-        )
-        for v in program.globals
-    ]
+    placed, given = [], objects or {}
+    for v in program.globals:
+        data = given[v.name](v.address) if v.name in given else v.contents()
+        placed.append(memory.place(v.address, data, v.name, v.space, writable=v.space != "const"))
     try:
         report = run(program, launch, memory)
         if recorder is not None:
             report.trace = recorder.finish()
-        report.messages = _messages(program, memory)
+        report.messages = messages(program, memory)
         return report
     except DeviceFault as stopped:
         from ptxlab.emulate.rules.findings import as_finding
-        from ptxlab.emulate.runtime.printf_output import assertion
 
         found = assertion(program, memory, stopped)
-        found.messages = _messages(program, memory)
+        found.messages = messages(program, memory)
         found.findings = [as_finding(program, launch, found), *stopped.findings]
         if recorder is not None:
             found.trace = recorder.finish()
@@ -112,35 +106,15 @@ def execute(
             memory.remove(allocation)
 
 
-@functools.cache
 def _engine(name: str) -> Callable[[Program, Launch, Memory], Report]:
     """What runs a program; loaded when it is first needed."""
-    with resting():
-        if name == "step":
-            from ptxlab.emulate.step.machine import run
-        elif name == "jit":
-            from ptxlab.emulate.jit import run
-        else:
-            raise ValueError(f"engine is 'jit' or 'step', not {name!r}")
+    if name == "step":
+        from ptxlab.emulate.step.machine import run
+    elif name == "jit":
+        from ptxlab.emulate.jit import run
+    else:
+        raise ValueError(f"engine is 'jit' or 'step', not {name!r}")
     return run
-
-
-def _recorder(trace: Any, program: Program, launch: Launch) -> TraceRecorder | None:
-    """What writes a `Trace`, if one is wanted."""
-    if trace is None:
-        return None
-    from ptxlab.emulate.trace.recorder import Trace
-
-    return trace.recorder(program, launch) if isinstance(trace, Trace) else None
-
-
-def _messages(program: Program, memory: Memory) -> list[Message]:
-    """What the threads have printed; most programs never do."""
-    if not program.system.printf:
-        return []
-    from ptxlab.emulate.runtime.printf_output import messages
-
-    return messages(program, memory)
 
 
 def _three(size: Sequence[int]) -> tuple[int, int, int]:

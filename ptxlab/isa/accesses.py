@@ -3,7 +3,7 @@
     form("cp.async.ca.shared.global").properties.accesses   # a load at [b] and a store at [a], of `size` bytes
 
 Faults, traces, counters and checks of both engines take it from here, or with the numbers that an instruction of a
-program gives from `ptxlab.emulate.rules.accesses`.
+program gives from `ptxlab.emulate.rules.records`.
 """
 
 from __future__ import annotations

@@ -84,7 +84,7 @@ def described(map: bytes) -> list[str]:
         kind += TF32 - TYPES.index("f32")
     whole, swizzle = range(rank), SWIZZLES[number("swizzle_mode")]
     box = row(maps.box, whole)
-    if maps.mode(words) == maps.IM2COL:
+    if maps.is_im2col(words):
         box = f"im2col: {int(maps.rows(words))} pixels of {words[11] & 0xFFFFFFFF} channels"
     return [
         row(maps.size, whole), TYPES[kind], row(maps.pitch, range(1, rank)), box, row(maps.stride, whole),

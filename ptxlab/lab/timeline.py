@@ -17,12 +17,17 @@ from typing import Any
 import numpy as np
 
 from ptxlab.emulate.program.addresses import SHARED_WINDOW, WINDOW_SIZE
-from ptxlab.emulate.trace.mbarrier_events import OPERATIONS, WAITS, MbarrierEvent, mbarrier_events
+from ptxlab.emulate.program.wait_loops import WAITS
+from ptxlab.emulate.trace.asynchronous import (
+    MbarrierEvent,
+    ProductGroup,
+    mbarrier_events,
+    product_groups,
+)
 from ptxlab.emulate.trace.order import Copied
-from ptxlab.emulate.trace.product_groups import ProductGroup, product_groups
 from ptxlab.emulate.trace.recording import Access, Recording
 from ptxlab.errors import TraceError
-from ptxlab.isa import Action, action_of
+from ptxlab.isa import Action, action_of, actions
 
 BARRIERS = (Action.BARRIER, Action.CLUSTER_BARRIER, Action.WARP_BARRIER)
 LOOP = 8
@@ -109,7 +114,7 @@ def names(recording: Recording, found: dict[tuple[int, int], list[Span]]) -> dic
 def replayed(recording: Recording, found: dict[tuple[int, int], list[Span]]) -> list[MbarrierEvent]:
     """What happens to the mbarriers, of the spans that are waits their first tries. Nothing where blocks of a cluster
     are missing, which may arrive, too."""
-    if not any(action_of(opcode) in OPERATIONS for _, opcode, _ in recording.codes):
+    if not any(action_of(opcode) in actions.MBARRIER for _, opcode, _ in recording.codes):
         return []
     first = {key: [span.step for span in spans if span.kind == "wait"] for key, spans in found.items()}
     try:

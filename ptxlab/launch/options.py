@@ -17,6 +17,8 @@ FIRST_WITH_CLUSTERS = 90
 """The number of the first target that has clusters: sm_90."""
 MEMCHECK = ("memcheck",)
 """The checks of a launch by default."""
+TIERS = ("quick", "optimized")
+"""The code that a launch may ask for."""
 
 
 def check_options(
@@ -33,9 +35,10 @@ def check_options(
     budget: Any,
     workers: Any,
     seed: Any,
+    tier: Any,
 ) -> tuple[str, ...]:
     """`LaunchError` for an invalid option of a launch; returns the checks."""
-    nothing_rare = trace is entry is arch is budget is workers is seed is None and checks is MEMCHECK
+    nothing_rare = trace is entry is arch is budget is workers is seed is tier is None and checks is MEMCHECK
     if nothing_rare and type(shared) is int and shared >= 0 and type(device) is str and device in DEVICES:
         if counters is False and cooperative is False:
             return MEMCHECK  # most launches: no option is given
@@ -52,6 +55,8 @@ def check_options(
     for what, value, most in (("budget", budget, (1 << 63) - 1), ("workers", workers, 4096)):
         if value is not None:
             options.whole(what, value, 1, most)
+    if tier is not None and not (isinstance(tier, str) and tier in TIERS):
+        raise LaunchError(f"tier is {tier!r}; choose 'quick' or 'optimized'")
     if trace is not None and not hasattr(trace, "recorder") and not hasattr(trace, "record"):
         raise LaunchError(f"trace: a pl.Trace is wanted, got {trace!r}\n  write:  trace=pl.Trace()")
     return check_names(checks, known)

@@ -143,8 +143,8 @@ def planned(
 
 def _parsed_plan(kernel: Any, text: str, entry: str | None) -> Plan:
     """The plan as the text's module says it."""
-    from ptxlab.emulate.program.call_graph import entry_function
     from ptxlab.emulate.program.layout import align_of, size_of
+    from ptxlab.emulate.program.lowering import entry_function
     from ptxlab.garbage_collection import uncollected
     from ptxlab.text import declaration_rules
 

@@ -92,6 +92,7 @@ def launch(
     seed: int | None = None,
     budget: int | None = None,
     workers: int | None = None,
+    tier: str | None = None,
     cooperative: bool = False,
     cluster: Size | None = None,
     textures: Mapping[str, Texture | Surface] | None = None,
@@ -106,8 +107,10 @@ def launch(
     machine has. arch: the target, by default the PTX's own; on a GPU always its own. checks: any of `ALL_CHECKS`, or
     "all"; what they notice is in `findings`. counters: count instructions and accesses to memory. trace: a `pl.Trace`,
     or an `emulate.step.Recorder` that is given every step. seed: shuffle the warp schedule, reproducibly. budget: stop
-    after that many warp-instructions. workers: CPU threads. cooperative: all blocks are resident at once. cluster:
-    blocks of a cluster, a number or up to three; all of them are resident at once (sm_90 and later).
+    after that many warp-instructions. workers: CPU threads. tier: the compiled code, "quick" (compiled in a hurry and
+    never replaced) or "optimized" (the launch waits for it); by default quick code, which optimized code from the
+    background replaces when it has run for a while. All give the same bits. cooperative: all blocks are resident at
+    once. cluster: blocks of a cluster, a number or up to three; all of them are resident at once (sm_90 and later).
     textures: a `pl.Texture` or `pl.Surface` for each `.texref` and `.surfref` of the module, by name.
 
     Raises `LaunchError` when arguments or sizes do not fit, `PtxError` (of which are `PtxSyntaxError` and
@@ -132,6 +135,7 @@ def launch(
             budget=budget,
             workers=workers,
             seed=seed,
+            tier=tier,
         )
         gaps = "initcheck" in checks
         plan = planned(kernel, entry, arch, recall=device in ("auto", "cpu"), shared_gaps=gaps)
@@ -143,11 +147,14 @@ def launch(
         sizes = three("grid", grid), three("block", own if block is None and own else block)
         only_cpu = {"checks": bool(set(checks) - {"memcheck"}), "counters": counters, "trace": trace is not None}
         only_cpu |= {"seed": seed is not None, "budget": budget is not None, "workers": workers is not None}
+        only_cpu |= {"tier": tier is not None}
         only_cpu |= {"textures": any(b.object is not None for b in bound)}
         device = _device(device, [name for name, wanted in only_cpu.items() if wanted], bound, _stepped(trace))
         cluster_size = None if cluster is None else three("cluster", cluster)
         if device == "cpu" and (says := _stepped(trace)):
             raise LaunchError(f"trace: the compiling engine {says}; write device='step'")
+        if device == "step" and tier is not None:
+            raise LaunchError("tier: device='step' compiles nothing\n  write:  device='cpu'")
         check_limits(plan, *sizes, shared, arch, device, cluster_size)
         if device != "gpu":
             program = _loaded(plan, arch, shared_gaps=gaps)
@@ -171,6 +178,7 @@ def launch(
             seed=seed,
             budget=budget,
             workers=workers,
+            tier=tier,
             cooperative=cooperative,
             cluster=cluster_size,
         )

@@ -25,7 +25,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.setattr(warm, "HEAD_DIMS", (8,))
     monkeypatch.setattr(warm.os, "nice", lambda by: None, raising=False)
     monkeypatch.setattr(pl.kernels, "names", lambda phase=None: SOME.get(phase, ("scalar", "decode")))
-    monkeypatch.setattr("ptxlab.emulate.jit.building.ahead_of_time.build_ahead", lambda cpu: None)
+    monkeypatch.setattr("ptxlab.emulate.jit.building.linked_rules.build_ahead", lambda cpu: None)
     _forget()
     yield tmp_path
     monkeypatch.undo()

@@ -25,12 +25,6 @@ def map_ten(out, a):
 
 
 @cuda.jit
-def zip_two(out, a, b):
-    i = cuda.threadIdx.x
-    out[i] = a[i] + b[i]
-
-
-@cuda.jit
 def guard(out, a, size):
     i = cuda.threadIdx.x
     if i < size:
@@ -38,24 +32,10 @@ def guard(out, a, size):
 
 
 @cuda.jit
-def map_2d(out, a, size):
-    i, j = cuda.threadIdx.x, cuda.threadIdx.y
-    if i < size and j < size:
-        out[i, j] = a[i, j] + 10
-
-
-@cuda.jit
 def broadcast(out, a, b, size):
     i, j = cuda.threadIdx.x, cuda.threadIdx.y
     if i < size and j < size:
         out[i, j] = a[i, 0] + b[0, j]
-
-
-@cuda.jit
-def blocks(out, a, size):
-    i = cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x
-    if i < size:
-        out[i] = a[i] + 10
 
 
 @cuda.jit
@@ -131,19 +111,6 @@ def block_sums(out, a, size):
         step *= 2
     if t == 0:
         out[cuda.blockIdx.x] = buffer[0]
-
-
-@cuda.jit
-def axis_sum(out, a, size):
-    buffer = cuda.shared.array(TPB, float32)
-    t, row = cuda.threadIdx.x, cuda.blockIdx.y
-    buffer[t] = a[row, t] if t < size else float32(0)
-    cuda.syncthreads()
-    if t == 0:
-        total = float32(0)
-        for j in range(size):
-            total += buffer[j]
-        out[row, 0] = total
 
 
 @cuda.jit(device=True)
@@ -295,13 +262,10 @@ def _convolved(out: Any, a: Any, b: Any, n: int, m: int) -> Any:
 Z = np.float32
 PROGRAMS = {
     "map": Program(map_ten, 1, 4, lambda: [np.zeros(4), np.arange(4.0)], lambda o, a: a + 10),
-    "zip": Program(zip_two, 1, 4, lambda: [np.zeros(4), np.arange(4.0), np.arange(4.0)], lambda o, a, b: a + b),
     "guard": Program(guard, 1, 8, lambda: [np.zeros(5, Z), _numbers(5), 5], lambda o, a, n: a * 2),
-    "map_2d": Program(map_2d, 1, (4, 4), lambda: [np.zeros((3, 3)), np.eye(3), 3], lambda o, a, n: a + 10),
     "broadcast": Program(
         broadcast, 1, (4, 4), lambda: [np.zeros((3, 3), Z), _numbers(3, 1), _numbers(1, 3), 3], lambda o, a, b, n: a + b
     ),
-    "blocks": Program(blocks, 3, 4, lambda: [np.zeros(9), np.arange(9.0), 9], lambda o, a, n: a + 10),
     "shared": Program(shared, 3, TPB, lambda: [np.zeros(20, Z), _numbers(20), 20], lambda o, a, n: a + Z(10)),
     "pooling": Program(
         pooling, 1, TPB, lambda: [np.zeros(8, Z), _numbers(8), 8],
@@ -316,10 +280,6 @@ PROGRAMS = {
     "block_sums": Program(
         block_sums, 3, TPB, lambda: [np.zeros(3, Z), _numbers(24), 24],
         lambda o, a, n: a.reshape(3, TPB).sum(1), close=1e-5,
-    ),
-    "axis_sum": Program(
-        axis_sum, (1, 4), TPB, lambda: [np.zeros((4, 1), Z), _numbers(4, 6), 6],
-        lambda o, a, n: a.sum(1, keepdims=True), close=1e-5,
     ),
     "matmul": Program(
         matmul, (3, 2), (TPB, TPB), lambda: [np.zeros((20, 13), Z), _numbers(20, 17), _numbers(17, 13)],

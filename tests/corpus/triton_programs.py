@@ -93,24 +93,9 @@ def softmax(to: To) -> Iterable[Triple]:
 )
 @triton.jit
 def matmul_kernel(
-    a_ptr,
-    b_ptr,
-    c_ptr,
-    m,
-    n,
-    k,
-    am,
-    ak,
-    bk,
-    bn,
-    cm,
-    cn,
-    BM: tl.constexpr,
-    BN: tl.constexpr,
-    BK: tl.constexpr,
-    GROUP: tl.constexpr,
-    ACTIVATION: tl.constexpr,
-):
+    a_ptr, b_ptr, c_ptr, m, n, k, am, ak, bk, bn, cm, cn, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr,
+    GROUP: tl.constexpr, ACTIVATION: tl.constexpr,
+):  # fmt: skip
     program = tl.program_id(0)
     rows, columns = tl.cdiv(m, BM), tl.cdiv(n, BN)
     group = program // (GROUP * columns)
@@ -154,16 +139,9 @@ def matmul(to: To) -> Iterable[Triple]:
 
 @triton.jit
 def grouped_kernel(
-    a_ptrs,
-    b_ptrs,
-    c_ptrs,
-    sizes_ptr,
-    groups,
-    PROGRAMS: tl.constexpr,
-    BM: tl.constexpr,
-    BN: tl.constexpr,
+    a_ptrs, b_ptrs, c_ptrs, sizes_ptr, groups, PROGRAMS: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr,
     BK: tl.constexpr,
-):
+):  # fmt: skip
     tile = tl.program_id(0)
     done = 0
     for g in range(groups):
@@ -279,19 +257,9 @@ def norm_forward(x_ptr, y_ptr, w_ptr, b_ptr, mean_ptr, rstd_ptr, columns, eps, B
 
 @triton.jit
 def norm_backward(
-    dx_ptr,
-    dy_ptr,
-    dw_ptr,
-    db_ptr,
-    x_ptr,
-    w_ptr,
-    mean_ptr,
-    rstd_ptr,
-    lock_ptr,
-    columns,
-    GROUPS: tl.constexpr,
+    dx_ptr, dy_ptr, dw_ptr, db_ptr, x_ptr, w_ptr, mean_ptr, rstd_ptr, lock_ptr, columns, GROUPS: tl.constexpr,
     BLOCK: tl.constexpr,
-):
+):  # fmt: skip
     """dx of a row; its share of dw and db is added to those of its group under a lock."""
     row, at = tl.program_id(0), tl.arange(0, BLOCK)
     mask = at < columns
@@ -361,18 +329,9 @@ def layer_norm(to: To) -> Iterable[Triple]:
 
 @triton.jit
 def attention_forward(
-    q_ptr,
-    k_ptr,
-    v_ptr,
-    o_ptr,
-    lse_ptr,
-    n,
-    scale,
-    D: tl.constexpr,
-    BM: tl.constexpr,
-    BN: tl.constexpr,
+    q_ptr, k_ptr, v_ptr, o_ptr, lse_ptr, n, scale, D: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr,
     CAUSAL: tl.constexpr,
-):
+):  # fmt: skip
     head = tl.program_id(1) * n * D
     i, d = tl.program_id(0) * BM + tl.arange(0, BM), tl.arange(0, D)
     q = tl.load(q_ptr + head + i[:, None] * D + d[None, :], mask=i[:, None] < n, other=0.0)
@@ -400,22 +359,9 @@ def attention_forward(
 
 @triton.jit
 def attention_backward(
-    q_ptr,
-    k_ptr,
-    v_ptr,
-    do_ptr,
-    lse_ptr,
-    delta_ptr,
-    dq_ptr,
-    dk_ptr,
-    dv_ptr,
-    n,
-    scale,
-    D: tl.constexpr,
-    BM: tl.constexpr,
-    BN: tl.constexpr,
-    CAUSAL: tl.constexpr,
-):
+    q_ptr, k_ptr, v_ptr, do_ptr, lse_ptr, delta_ptr, dq_ptr, dk_ptr, dv_ptr, n, scale, D: tl.constexpr,
+    BM: tl.constexpr, BN: tl.constexpr, CAUSAL: tl.constexpr,
+):  # fmt: skip
     """dK and dV of a tile of keys; its share of dQ is added atomically."""
     head, lines = tl.program_id(1) * n * D, tl.program_id(1) * n
     j, d = tl.program_id(0) * BN + tl.arange(0, BN), tl.arange(0, D)
@@ -512,16 +458,7 @@ def histogram(to: To) -> Iterable[Triple]:
 PROGRAMS: dict[str, Callable[[To], Iterable[Triple]]] = {
     f.__name__: f
     for f in (
-        vector_add,
-        softmax,
-        matmul,
-        grouped_matmul,
-        persistent_matmul,
-        described,
-        dropout,
-        layer_norm,
-        attention,
-        mixed,
-        histogram,
+        vector_add, softmax, matmul, grouped_matmul, persistent_matmul, described, dropout, layer_norm, attention,
+        mixed, histogram,
     )
-}
+}  # fmt: skip

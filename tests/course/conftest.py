@@ -14,7 +14,7 @@ def rules_built_quickly(request: pytest.FixtureRequest) -> Iterator[None]:
     twenty seconds. The hostile submissions are graded with the others."""
     with pytest.MonkeyPatch.context() as patch:
         if request.module.__name__ != "test_course_hostile" and importlib.util.find_spec("llvmlite") is not None:
-            from ptxlab.emulate.jit.building.rule_objects import QUICK
+            from ptxlab.emulate.jit.building.rule_objects import TIER_0
 
-            patch.setattr("ptxlab.emulate.jit.building.ahead_of_time.GOOD", QUICK)
+            patch.setattr("ptxlab.emulate.jit.building.linked_rules.TIER_1", TIER_0)
         yield

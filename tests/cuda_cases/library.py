@@ -118,17 +118,9 @@ def int128(launch: Launch) -> None:
         divisor = signed(b >> 70 | 1)
         quotient = abs(signed(a)) // divisor * (1 if signed(a) >= 0 else -1)
         expected = [
-            a + b,
-            a - b,
-            a * b,
-            a // (b | 1),
-            a % (b | 1),
-            a << i,
-            a >> i,
-            quotient,
-            signed(a) >> 5,
+            a + b, a - b, a * b, a // (b | 1), a % (b | 1), a << i, a >> i, quotient, signed(a) >> 5,
             (a < b) + 2 * (signed(a) < signed(b)),
-        ]
+        ]  # fmt: skip
         got = [int(v[1]) << 64 | int(v[0]) for v in out[:, i]]
         for k, (word, value) in enumerate(zip(got, expected, strict=True)):
             assert word == value & ((1 << 128) - 1), (k, i, hex(word), hex(value & ((1 << 128) - 1)))

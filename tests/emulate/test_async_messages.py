@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from emulate_programs import ALL_CHECKS, DEVICES
+from emulate_programs import ALL_CHECKS
 from planted import BUGS
 from planted_async import FROM_GLOBAL, GIVEN_BACK
 from test_emulate_bulk import DONE
@@ -15,41 +15,32 @@ import ptxlab as pl
 MBARRIER_FIRST = "first comes a wait for the mbarrier that counts its bytes"
 GROUP_FIRST = "first comes cp.async.bulk.commit_group and wait_group.read, by the thread that started it"
 SAYS = {
-    "proxy: nobody fences": (
+    "proxy: nobody fences":
         "a bulk copy reads what a thread has stored, and no fence makes it seen by the async proxy; write "
-        "fence.proxy.async; after the stores, before the barrier"
-    ),
+        "fence.proxy.async; after the stores, before the barrier",
     "bulk copy: read before the wait": f"a thread reads what a bulk copy is still moving: {MBARRIER_FIRST}",
-    "bulk copy: two copies to one place": (
-        f"a bulk copy overwrites what another bulk copy is still moving: {MBARRIER_FIRST}"
-    ),
+    "bulk copy: two copies to one place":
+        f"a bulk copy overwrites what another bulk copy is still moving: {MBARRIER_FIRST}",
     "bulk copy: the source is overwritten": f"a thread overwrites what a bulk copy is still moving: {GROUP_FIRST}",
-    "bulk copy: a copy overwrites what another one still reads": (
-        f"a bulk copy overwrites what another bulk copy is still moving: {GROUP_FIRST}"
-    ),
+    "bulk copy: a copy overwrites what another one still reads":
+        f"a bulk copy overwrites what another bulk copy is still moving: {GROUP_FIRST}",
     "bulk copy: the block ends": f"the block ends while a bulk copy still reads its shared memory: {GROUP_FIRST}",
-    "bulk copy: the block ends before a copy has come": (
-        f"the block ends while a bulk copy still writes to its shared memory: {MBARRIER_FIRST}"
-    ),
-    "bulk copy: a stage is given back before the product is done": (
+    "bulk copy: the block ends before a copy has come":
+        f"the block ends while a bulk copy still writes to its shared memory: {MBARRIER_FIRST}",
+    "bulk copy: a stage is given back before the product is done":
         "a bulk copy overwrites a tile that a wgmma in flight reads; the warps that multiply execute "
-        "wgmma.wait_group.sync.aligned 0; before the barrier in front of the copy"
-    ),
-    "bytes: K is announced and V is not": (
+        "wgmma.wait_group.sync.aligned 0; before the barrier in front of the copy",
+    "bytes: K is announced and V is not":
         "the phase ends before this copy is there: expect_tx has announced fewer bytes than are copied, or this copy "
-        "was not counted; announce the bytes of all copies of the phase"
-    ),
-    "bytes: copies that nobody announces": (
+        "was not counted; announce the bytes of all copies of the phase",
+    "bytes: copies that nobody announces":
         "copies bring 256 bytes that no expect_tx announces, and they count for a phase that does not wait for them; "
-        "announce what is copied"
-    ),
-    "bytes: more than an mbarrier counts": (
-        "the bytes that a phase waits for leave the range of an mbarrier, -1048575 to 1048575"
-    ),
-    "bytes: made invalid before the copy is there": (
-        "an mbarrier is made invalid while a bulk copy that reports to it is in flight"
-    ),
-}
+        "announce what is copied",
+    "bytes: more than an mbarrier counts":
+        "the bytes that a phase waits for leave the range of an mbarrier, -1048575 to 1048575",
+    "bytes: made invalid before the copy is there":
+        "an mbarrier is made invalid while a bulk copy that reports to it is in flight",
+}  # fmt: skip
 
 
 def findings(name: str, device: str) -> list[str]:
@@ -58,13 +49,11 @@ def findings(name: str, device: str) -> list[str]:
 
 
 @pytest.mark.sweep(3)
-@pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("name", SAYS)
 def test_findings_in_words(name: str, device: str) -> None:
     assert SAYS[name] in findings(name, device)
 
 
-@pytest.mark.parametrize("device", DEVICES)
 def test_a_wait_that_passed_at_once_is_named(device: str) -> None:
     name = "bulk copy: the first wait asks for the phase before the first"
     line = next(n for n, text in enumerate(BUGS[name].text(False).splitlines(), 1) if "//waits" in text)
@@ -85,7 +74,6 @@ DEADLOCKS = {
 }
 
 
-@pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("name", DEADLOCKS)
 def test_a_deadlock_says_who_brought_how_much(name: str, device: str) -> None:
     planted = BUGS[name]
@@ -98,7 +86,6 @@ def test_a_deadlock_says_who_brought_how_much(name: str, device: str) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("device", DEVICES)
 def test_a_copy_behind_a_product_by_chance(device: str) -> None:
     run, _ = GIVEN_BACK.run(device, False, ALL_CHECKS)
     assert [(f.check, f.kind, f.message) for f in run.findings] == [
@@ -115,7 +102,6 @@ def test_a_copy_behind_a_product_by_chance(device: str) -> None:
     assert twin.findings == []
 
 
-@pytest.mark.parametrize("device", DEVICES)
 def test_an_mbarrier_before_its_init_is_ordered(device: str) -> None:
     run, _ = BUGS["mbarrier init: another warp uses it without a barrier between"].run(device, False, ("racecheck",))
     assert [found.message for found in run.findings] == [
@@ -124,7 +110,6 @@ def test_an_mbarrier_before_its_init_is_ordered(device: str) -> None:
     ]
 
 
-@pytest.mark.parametrize("device", DEVICES)
 def test_stores_to_global_memory_without_a_proxy_fence(device: str) -> None:
     run, _ = FROM_GLOBAL.run(device, False, ALL_CHECKS)
     assert [(f.check, f.kind, f.message, f.space) for f in run.findings] == [
@@ -147,7 +132,6 @@ SKIP:
 """
 
 
-@pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize(("fence", "says"), [("", [SAYS["proxy: nobody fences"]]), ("fence.proxy.async;", [])])
 def test_a_tensor_store_wants_a_proxy_fence(device: str, fence: str, says: list[str]) -> None:
     """A tile is brought, changed by threads, and sent back."""

@@ -1,10 +1,16 @@
-"""The checks on both engines: planted bugs are found with their lines, and their repaired twins are silent."""
+"""The checks on both engines: planted bugs are found with their lines, and their repaired twins are silent; small
+kernels in every idiom that orders threads, each right or wrong in one way, are told apart."""
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
-from emulate_programs import ALL_CHECKS, DEVICES
+from emulate_programs import ALL_CHECKS, DEVICES, ENGINES
 from planted import BUGS
+from planted_bug import Bug
+from small_kernels import Small
+from small_memory import MEMORY
+from small_synchronisation import SYNCHRONISING
 
 import ptxlab as pl
 from ptxlab.findings import Finding
@@ -21,50 +27,87 @@ def key(finding: Finding) -> Key:
 def test_there_are_enough() -> None:
     assert len(BUGS) >= 60
     assert {(b.check, b.kind) for b in BUGS.values() if "|" not in b.kind} >= {
-        ("racecheck", "RAW"),
-        ("racecheck", "WAR"),
-        ("racecheck", "WAW"),
-        ("initcheck", "uninitialised read"),
-        ("synccheck", "divergent barrier"),
-        ("synccheck", "divergent block"),
-        ("synccheck", "barrier after exit"),
-        ("synccheck", "barrier count"),
-        ("synccheck", "mask omits lane"),
-        ("synccheck", "mask names exited lane"),
-        ("synccheck", "shuffle source"),
-        ("synccheck", "shuffle range"),
-        ("synccheck", "asynchronous copy"),
-        ("synccheck", "mbarrier phase"),
-        ("synccheck", "mbarrier wait"),
-        ("synccheck", "mbarrier in use"),
-        ("synccheck", "mbarrier not initialised"),
-        ("synccheck", "mbarrier arrivals"),
-        ("synccheck", "mbarrier unseen"),
-    }
+        ("racecheck", "RAW"), ("racecheck", "WAR"), ("racecheck", "WAW"), ("initcheck", "uninitialised read"),
+        ("synccheck", "divergent barrier"), ("synccheck", "divergent block"), ("synccheck", "barrier after exit"),
+        ("synccheck", "barrier count"), ("synccheck", "mask omits lane"), ("synccheck", "mask names exited lane"),
+        ("synccheck", "shuffle source"), ("synccheck", "shuffle range"), ("synccheck", "asynchronous copy"),
+        ("synccheck", "mbarrier phase"), ("synccheck", "mbarrier wait"), ("synccheck", "mbarrier in use"),
+        ("synccheck", "mbarrier not initialised"), ("synccheck", "mbarrier arrivals"), ("synccheck", "mbarrier unseen"),
+    }  # fmt: skip
+
+
+def found(planted: Bug, device: str) -> set[object]:
+    """What a device says of a planted bug, which it has to find; nothing where the bug stops the launch."""
+    lines = planted.lines()
+    wanted = {(planted.check, kind, *ends) for kind in planted.kind.split("|") for ends in (lines, lines[::-1])}
+    run, _ = planted.run(device, False, ("memcheck", planted.check))
+    said = [key(f) for f in run.findings if f.check != "unwritten"]
+    assert wanted & set(said), (device, said, lines)
+    if planted.stops:
+        assert isinstance(run, pl.DeviceFault)  # others wait in vain as well, and which do is the schedule's matter
+        return set()
+    assert all(k[2] in lines for k in said), (device, said, lines)
+    # which of two unordered accesses comes first is a matter of the schedule
+    return {(c, frozenset(ends)) if c == "racecheck" else (c, k, *ends) for c, k, *ends in said}
+
+
+@pytest.mark.parametrize("name", BUGS)
+def test_planted_bug(name: str) -> None:
+    found(BUGS[name], "step")
 
 
 @pytest.mark.sweep(10)
 @pytest.mark.parametrize("name", BUGS)
-def test_planted_bug(name: str) -> None:
-    planted, seen = BUGS[name], []
-    lines = planted.lines()
-    wanted = {(planted.check, kind, *ends) for kind in planted.kind.split("|") for ends in (lines, lines[::-1])}
-    for device in DEVICES:
-        run, _ = planted.run(device, False, ("memcheck", planted.check))
-        found = [key(f) for f in run.findings if f.check != "unwritten"]
-        assert wanted & set(found), (device, found, lines)
-        if planted.stops:
-            assert isinstance(run, pl.DeviceFault)  # others wait in vain as well, and which do is the schedule's matter
-            continue
-        assert all(k[2] in lines for k in found), (device, found, lines)
-        # which of two unordered accesses comes first is a matter of the schedule
-        seen.append({(c, frozenset(ends)) if c == "racecheck" else (c, k, *ends) for c, k, *ends in found})
-    assert all(found == seen[0] for found in seen)
+def test_engines_find_the_same(name: str) -> None:
+    assert all(found(BUGS[name], device) == found(BUGS[name], "step") for device in DEVICES)
+
+
+@pytest.mark.parametrize("name", BUGS)
+def test_repaired_twin(name: str) -> None:
+    assert silent(name, "step")
 
 
 @pytest.mark.sweep(13)
 @pytest.mark.parametrize("name", BUGS)
-def test_repaired_twin(name: str) -> None:
-    for device in DEVICES:
-        run, _ = BUGS[name].run(device, True, ALL_CHECKS)
-        assert [str(f) for f in run.findings if f.check != "unwritten"] == []
+def test_compiled_twin(name: str) -> None:
+    assert silent(name, DEVICES[-1])
+
+
+def silent(name: str, device: str) -> bool:
+    """Whether nothing is found in a bug's repaired twin."""
+    run, _ = BUGS[name].run(device, True, ALL_CHECKS)
+    return [str(f) for f in run.findings if f.check != "unwritten"] == []
+
+
+# -- small kernels -----------------------------------------------------------------------------------------------------
+
+KERNELS: dict[str, Small] = SYNCHRONISING | MEMORY
+
+
+def kinds(name: str, device: str) -> set[tuple[str, str]]:
+    """The checks and kinds that a kernel's findings are of."""
+    small = KERNELS[name]
+    arrays = np.zeros(small.threads * small.blocks + 64, np.uint32), np.arange(4096, dtype=np.uint32)
+    try:
+        findings = pl.launch(
+            small.text(), small.blocks, small.threads, *arrays, device=device, checks=ALL_CHECKS, budget=200_000
+        ).findings
+    except pl.DeviceFault as stopped:
+        findings = list(stopped.findings)
+    return {(f.check, f.kind) for f in findings}
+
+
+@pytest.mark.parametrize(
+    "device",
+    [
+        "step",
+        pytest.param("cpu", marks=[pytest.mark.slow, pytest.mark.skipif("jit" not in ENGINES, reason="llvmlite")]),
+    ],
+)
+@pytest.mark.parametrize("name", KERNELS)
+def test_small_kernel(name: str, device: str) -> None:
+    seen, wanted = kinds(name, device), KERNELS[name].finds
+    if wanted:
+        assert any(check == c and kind in ("", k) for check, kind in wanted for c, k in seen), seen
+    else:
+        assert seen == set()

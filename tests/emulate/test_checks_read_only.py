@@ -5,15 +5,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from emulate_programs import ALL_CHECKS, kernel, run
+from emulate_programs import ALL_CHECKS, agreed, kernel, run, said
 
 from ptxlab.emulate import Memory, execute
-from ptxlab.errors import DeviceFault
 from ptxlab.text import parse
 
 LOAD = """
-    mul.wide.u32 %rd5, %r1, 4;
-    add.u64 %rd6, %rd2, %rd5;
+    mul.wide.u32 %rd5, %r1, 4; add.u64 %rd6, %rd2, %rd5;
     ld.global.u32 %r5, [%rd6];
 """
 """%r5 = x[thread]."""
@@ -23,9 +21,7 @@ PRINTS = """{
     .local .align 8 .b8 arguments[8];
 """
 CALL = """
-    mov.u64 %rd20, format;
-    cvta.global.u64 %rd20, %rd20;
-    mov.u64 %rd21, arguments;
+    mov.u64 %rd20, format; cvta.global.u64 %rd20, %rd20; mov.u64 %rd21, arguments;
     cvta.local.u64 %rd21, %rd21;
     {
     .param .b64 first; .param .b64 second; .param .b32 result;
@@ -40,13 +36,9 @@ BOTH = f"""
     red.global.add.u32 [%rd1], 1;
 {LOAD}
     ld.global.u32 %r6, [%rd2+4];
-    and.b32 %r7, %r1, 31;
-    setp.ne.u32 %p1, %r7, 3;
-    setp.ne.u32 %p2, %r2, 1;
-    or.pred %p1, %p1, %p2;
+    and.b32 %r7, %r1, 31; setp.ne.u32 %p1, %r7, 3; setp.ne.u32 %p2, %r2, 1; or.pred %p1, %p1, %p2;
     @%p1 bra END;
-    mov.u64 %rd7, {AWAY};
-    add.u64 %rd7, %rd1, %rd7;
+    mov.u64 %rd7, {AWAY}; add.u64 %rd7, %rd1, %rd7;
     STORE
 END:
     st.global.u32 [%rd3], %r5;
@@ -58,27 +50,15 @@ END:
 @pytest.mark.parametrize(
     "store",
     [
-        "st.global.u32 [%rd7+12], 77;",
-        "st.u32 [%rd7+4], 77;",
-        "st.global.u32 [%rd7+4], %r4;",
-        "atom.global.add.u32 %r8, [%rd7+4], 5;",
-        "red.global.or.b32 [%rd7+8], 64;",
+        "st.global.u32 [%rd7+12], 77;", "st.u32 [%rd7+4], 77;", "st.global.u32 [%rd7+4], %r4;",
+        "atom.global.add.u32 %r8, [%rd7+4], 5;", "red.global.or.b32 [%rd7+8], 64;",
     ],
-)
+)  # fmt: skip
 @pytest.mark.parametrize("checks", [("memcheck", "racecheck"), ALL_CHECKS])
-def test_a_store_that_comes_there_after_all_races_with_what_was_read_before(
-    store: str, checks: tuple[str, ...]
-) -> None:
-    text = kernel(BOTH.replace("STORE", store))
-    ways = []
-    for engine in ("step", "jit"):
-        x = np.arange(64, dtype=np.uint32)
-        out, report = run(engine, text, threads=32, blocks=2, x=x, checks=checks, counters=True)
-        found = [str(finding) for finding in report.findings]
-        ways.append((out.tolist(), x.tolist(), found, report.warp_instructions, report.counters.metrics))
-    assert ways[0] == ways[1]
-    assert any("racecheck" in finding and "of 'x'" in finding for finding in ways[0][2])
-    assert ways[0][1] != list(range(64))
+def test_a_store_that_comes_there_after_all_races_with_reads_before(store: str, checks: tuple[str, ...]) -> None:
+    ended = agreed(kernel(BOTH.replace("STORE", store)), blocks=2, checks=checks, counters=True)
+    assert any("racecheck" in finding and "of 'x'" in finding for finding in ended.findings)
+    assert ended.x != list(range(64))
 
 
 def test_what_had_been_written_before_is_put_back() -> None:
@@ -88,8 +68,7 @@ def test_what_had_been_written_before_is_put_back() -> None:
     ld.global.u32 %r5, [%rd3];
     add.u32 %r5, %r5, 1;
     st.global.u32 [%rd3], %r5;
-    mov.u64 %rd7, {AWAY};
-    add.u64 %rd7, %rd1, %rd7;
+    mov.u64 %rd7, {AWAY}; add.u64 %rd7, %rd1, %rd7;
     st.global.u32 [%rd7+4], 9;
     """)
     ways = []
@@ -98,15 +77,9 @@ def test_what_had_been_written_before_is_put_back() -> None:
         out = memory.allocate(256, "out", track_writes=True)
         params = np.array([out.address, memory.allocate(256, "x", x).address], np.uint64).tobytes()
         report = execute(
-            parse(text),
-            "k",
-            engine=engine,
-            grid=(2, 1, 1),
-            block=(32, 1, 1),
-            params=params,
-            memory=memory,
+            parse(text), "k", engine=engine, grid=(2, 1, 1), block=(32, 1, 1), params=params, memory=memory,
             checks=ALL_CHECKS,
-        )
+        )  # fmt: skip
         assert out.written is not None
         found = sorted(str(finding) for finding in report.findings)
         ways.append((out.data.view(np.uint32).tolist(), x.tolist(), out.written.tolist(), found))
@@ -146,9 +119,6 @@ def test_what_is_put_back_is_what_this_launch_began_with(words: int) -> None:
 
 def test_a_launch_that_stores_out_of_range_says_so() -> None:
     text = kernel(LOAD + f"mov.u64 %rd7, {AWAY - 8}; add.u64 %rd7, %rd1, %rd7; st.global.u32 [%rd7], 1;")
-    said = []
-    for engine in ("step", "jit"):
-        with pytest.raises(DeviceFault) as stopped:
-            run(engine, text, threads=32, blocks=2, checks=ALL_CHECKS)
-        said.append((str(stopped.value), [str(finding) for finding in stopped.value.findings]))
-    assert said[0] == said[1]
+    fault, *_ = findings = said("jit", text, blocks=2, checks=ALL_CHECKS)
+    assert findings == said("step", text, blocks=2, checks=ALL_CHECKS)
+    assert "store of 4 bytes" in fault

@@ -7,14 +7,10 @@ import importlib
 
 import numpy as np
 import pytest
-from emulate_programs import DEVICES, ENGINES, kernel, run
+from emulate_programs import ENGINES, kernel, run
 from planted import BUGS
 
 import ptxlab as pl
-from ptxlab.emulate import lower
-from ptxlab.emulate.runtime.report import Launch
-from ptxlab.emulate.runtime.seeded_order import RESIDENT, block_order
-from ptxlab.text import parse
 
 PRECISION = {"f32": np.float32, "f64": np.float64, "f16": np.float16}
 
@@ -30,30 +26,21 @@ RACY = [
 GLOBAL = {
     "another block's element": """
     st.global.u32 [%rd3], %r4;
-    add.u32 %r5, %r2, 1;
-    mov.u32 %r6, %nctaid.x;
-    rem.u32 %r5, %r5, %r6;
-    mad.lo.u32 %r5, %r5, %r3, %r1;
-    mul.wide.u32 %rd5, %r5, 4;
-    add.u64 %rd6, %rd1, %rd5;
+    add.u32 %r5, %r2, 1; mov.u32 %r6, %nctaid.x; rem.u32 %r5, %r5, %r6;
+    mad.lo.u32 %r5, %r5, %r3, %r1; mul.wide.u32 %rd5, %r5, 4; add.u64 %rd6, %rd1, %rd5;
     ld.global.u32 %r7, [%rd6];
     st.global.u32 [%rd3+2048], %r7;
 """,
     "the last block stays": """
-    mov.u32 %r5, %r2;
-    mul.wide.u32 %rd5, %r1, 16;
-    add.u64 %rd6, %rd1, %rd5;
+    mov.u32 %r5, %r2; mul.wide.u32 %rd5, %r1, 16; add.u64 %rd6, %rd1, %rd5;
     st.global.v4.u32 [%rd6], {%r5, %r5, %r5, %r5};
 """,
     "a counter read long before it is stored": """
-    setp.ne.u32 %p2, %r1, 0;
-    @%p2 bra END;
+    setp.ne.u32 %p2, %r1, 0; @%p2 bra END;
     ld.global.u32 %r7, [%rd1];
     mov.u32 %r8, 0;
 WORK:
-    add.u32 %r8, %r8, 1;
-    setp.lt.u32 %p1, %r8, 50;
-    @%p1 bra WORK;
+    add.u32 %r8, %r8, 1; setp.lt.u32 %p1, %r8, 50; @%p1 bra WORK;
     add.u32 %r7, %r7, 1;
     st.global.u32 [%rd1], %r7;
 END:
@@ -70,7 +57,6 @@ def left_by(text: str, blocks: int, device: str, seed: int | None, **options: ob
 
 
 @pytest.mark.sweep(6)
-@pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("name", RACY)
 def test_a_race_depends_on_the_seed_and_is_replayed(name: str, device: str) -> None:
     @functools.cache
@@ -84,7 +70,6 @@ def test_a_race_depends_on_the_seed_and_is_replayed(name: str, device: str) -> N
     assert len({left(seed, True) for seed in range(12)}) == 1
 
 
-@pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("name", GLOBAL)
 def test_a_race_of_blocks_depends_on_the_seed(name: str, device: str) -> None:
     text = kernel(GLOBAL[name])
@@ -101,7 +86,6 @@ def test_a_race_of_blocks_depends_on_the_seed(name: str, device: str) -> None:
 @pytest.mark.long
 @pytest.mark.sweep(8)
 @pytest.mark.parametrize("name", pl.kernels.names("prefill"))
-@pytest.mark.parametrize("device", DEVICES)
 def test_seeds_do_not_change_what_clean_kernels_give(device: str, name: str) -> None:
     spec = pl.kernels.get(name)
     dtype = spec.parameters["dtype"].default
@@ -137,108 +121,59 @@ def test_seeds_do_not_change_what_decode_gives(name: str, monkeypatch: pytest.Mo
 
 # -- the order of blocks -----------------------------------------------------------------------------------------------
 
-FLAG = """.func flag(.param .b64 at)
+FUNCTION = """.func flag(.param .b64 at)
 {
-    .reg .b32 %r<2>;
-    .reg .b64 %rd<2>;
-    .reg .pred %p<2>;
+    .reg .b32 %r<2>; .reg .b64 %rd<2>;
     ld.param.u64 %rd1, [at];
     atom.global.add.u32 %r1, [%rd1], 1;
-    setp.eq.u32 %p1, %r1, -1;
-    @!%p1 bra END;
-    call flag, (%rd1);
-END:
     ret;
 }
 """
-FUNCTION = FLAG.replace("    call flag, (%rd1);\n", "")
 ONCE = {
-    "in no loop": ("", "ld.volatile.global.u32 %r5, [%rd1]; atom.global.add.u32 %r5, [%rd1], 1; bar.sync 0;", False),
-    "behind a loop": ("", """
+    "in no loop": "ld.volatile.global.u32 %r5, [%rd1]; atom.global.add.u32 %r5, [%rd1], 1; bar.sync 0;",
+    "behind a loop": """
         mov.u32 %r5, 0;
-        ROUND:
-        add.u32 %r5, %r5, 1;
-        setp.lt.u32 %p1, %r5, 3;
-        @%p1 bra ROUND;
-        atom.global.add.u32 %r6, [%rd1], 1;""", False),
-    "in a loop": ("", "AGAIN: ld.volatile.global.u32 %r5, [%rd1]; setp.lt.u32 %p1, %r5, 0; @%p1 bra AGAIN;", True),
-    "in a function": (FUNCTION, "call flag, (%rd1);", False),
-    "in a function that is called in a loop": (FUNCTION, """
-        mov.u32 %r5, 0;
-        ROUND:
-        call flag, (%rd1);
-        add.u32 %r5, %r5, 1;
-        setp.lt.u32 %p1, %r5, 3;
-        @%p1 bra ROUND;""", True),
-    "in a function that calls itself": (FLAG, "call flag, (%rd1);", True),
+        ROUND: add.u32 %r5, %r5, 1; setp.lt.u32 %p1, %r5, 3; @%p1 bra ROUND;
+        atom.global.add.u32 %r6, [%rd1], 1;""",
+    "in a function": "call flag, (%rd1);",
 }  # fmt: skip
-"""Where a thread reads what others change: what stands before the kernel, its body, whether it may wait there."""
+"""Where a thread reads what others change, and cannot wait for it, since it does so once."""
 ADDS = "ld.shared.u32 %r11, [%r10]; add.u32 %r12, %r12, %r11;"
 RACE = f"mov.u32 %r10, tile; bar.sync 0; st.shared.u32 [%r10], %r1; {20 * ADDS} st.global.u32 [%rd3+1024], %r12;"
 
 
 @pytest.mark.parametrize("what", ONCE)
 def test_only_what_is_repeated_polls(what: str) -> None:
-    """A warp that polls leaves others their turns earlier, by a measure of each engine's own. All others have turns of
-    one length, and races end alike in both engines."""
-    before, body, polls = ONCE[what]
-    text = kernel(body + RACE, ".shared .align 16 .b8 tile[64];" + before)
-    assert lower(parse(text), "k").may_wait == polls
-    if not polls:
-        out = np.zeros(1024, np.uint32)
-        given = [run(engine, text, threads=96, blocks=2, out=out)[0].tolist() for engine in ENGINES]
-        assert given[1:] == given[:-1]
-
-
-def test_the_order_of_blocks() -> None:
-    plain, polls = lower(parse(kernel("")), "k"), lower(parse(kernel(ONCE["in a loop"][1])), "k")
-
-    def order(program: object, seed: int | None, **options: bool) -> list[int]:
-        return list(block_order(program, Launch((100, 1, 1), (32, 1, 1), b"", seed=seed, **options)))  # type: ignore[arg-type]
-
-    assert order(plain, None) == list(range(100))
-    assert order(plain, 1) == order(plain, 1) != order(plain, 2)
-    assert sorted(order(plain, 1)) == list(range(100))
-    assert max(abs(n - at) for at, n in enumerate(order(plain, 1))) > RESIDENT
-    for first in range(0, 100, RESIDENT):  # who waits for a block before it must find it begun, or room for it
-        some = order(polls, 1)[first : first + RESIDENT]
-        assert sorted(some) == list(range(100))[first : first + RESIDENT]
-        assert some != sorted(some)
-    assert max(abs(n - at) for at, n in enumerate(order(polls, 1, cooperative=True))) > RESIDENT
+    """A warp that polls leaves others their time slices earlier, by a measure of each engine's own. All others have
+    slices of one length, and races end alike in both engines."""
+    text, out = kernel(ONCE[what] + RACE, ".shared .align 16 .b8 tile[64];" + FUNCTION), np.zeros(1024, np.uint32)
+    given = [run(engine, text, threads=96, blocks=2, out=out)[0].tolist() for engine in ENGINES]
+    assert given[1:] == given[:-1]
 
 
 LOOK_BACK = """
-    setp.eq.u32 %p1, %r2, 0;
-    mul.wide.u32 %rd5, %r2, 4;
-    add.u64 %rd6, %rd1, %rd5;
-    setp.ne.u32 %p2, %r1, 0;
-    mov.u32 %r7, 0;
-    @%p2 bra END;
+    setp.eq.u32 %p1, %r2, 0; mul.wide.u32 %rd5, %r2, 4; add.u64 %rd6, %rd1, %rd5;
+    setp.ne.u32 %p2, %r1, 0; mov.u32 %r7, 0; @%p2 bra END;
     @%p1 bra DONE;
 WAIT:
     ld.acquire.gpu.global.u32 %r7, [%rd6+-4];
-    setp.eq.u32 %p3, %r7, 0;
-    @%p3 bra WAIT;
+    setp.eq.u32 %p3, %r7, 0; @%p3 bra WAIT;
 DONE:
     add.u32 %r7, %r7, 1;
     st.release.gpu.global.u32 [%rd6], %r7;
 END:
 """
 TOGETHER = """
-    setp.ne.u32 %p1, %r1, 0;
-    mov.u32 %r6, %nctaid.x;
-    @%p1 bra END;
+    setp.ne.u32 %p1, %r1, 0; mov.u32 %r6, %nctaid.x; @%p1 bra END;
     atom.add.acq_rel.gpu.global.u32 %r7, [%rd1], 1;
 WAIT:
     ld.acquire.gpu.global.u32 %r8, [%rd1];
-    setp.lt.u32 %p3, %r8, %r6;
-    @%p3 bra WAIT;
+    setp.lt.u32 %p3, %r8, %r6; @%p3 bra WAIT;
 END:
 """
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("seeds", [(None, 0), pytest.param((1, 2), marks=pytest.mark.rest)], ids=["first", "more"])
 def test_blocks_that_wait_for_each_other_go_on_in_any_order(device: str, seeds: tuple[int | None, ...]) -> None:
     for seed in seeds:
@@ -248,7 +183,6 @@ def test_blocks_that_wait_for_each_other_go_on_in_any_order(device: str, seeds: 
         assert met[0] == 40, seed
 
 
-@pytest.mark.parametrize("device", DEVICES)
 def test_blocks_of_a_cooperative_launch_poll_little_before_all_are_resident(device: str) -> None:
     met = np.frombuffer(left_by(kernel(TOGETHER), 40, device, None, budget=200_000, cooperative=True), np.uint32)
     assert met[0] == 40

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import test_emulate_cuda as corpus
 import test_triton_programs as triton
-from emulate_programs import ALL_CHECKS, DEVICES, ENGINES
+from emulate_programs import ALL_CHECKS, DEVICES
 from slow_cases import slow
 
 import ptxlab as pl
@@ -41,7 +41,6 @@ def test_library_is_silent(name: str, causal: bool, device: str) -> None:
 
 @pytest.mark.long
 @pytest.mark.sweep(4)
-@pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("name", [name for name in pl.kernels.names("decode") if name != "decode_reduce"])
 def test_decode_is_silent(name: str, device: str) -> None:
     rng, (b, heads, kv_heads, d) = np.random.default_rng(0), (2, 4, 2, 32)
@@ -62,7 +61,6 @@ CORPUS = [
 
 
 @pytest.mark.sweep(9)
-@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("file", [*CORPUS, *slow(f for f in corpus.FILES if f not in CORPUS)])
 def test_corpus_is_silent(file: str, engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
     found: list[Finding] = []
@@ -126,7 +124,6 @@ SHORT = [f for f in TRITON if f.startswith(("softmax", "scan", "matmul_3", "hist
 
 
 @pytest.mark.sweep(6)
-@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("file", [*SHORT, *slow(f for f in TRITON if f not in SHORT)])
 def test_triton_is_silent(file: str, engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
     found = watched(monkeypatch)

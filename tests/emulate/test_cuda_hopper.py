@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from emulate_programs import ALL_CHECKS, DEVICES
+from emulate_programs import ALL_CHECKS
 
 import ptxlab as pl
 from ptxlab.errors import UnavailableError
@@ -43,7 +43,6 @@ def gemm(launch: Launch) -> None:
 
 
 @pytest.mark.sweep(5)
-@pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("program", [bulk_pipeline, cluster_sum, gemm])
 def test_against_numpy(program: Callable[[Launch], None], device: str) -> None:
     """All checks are silent; counters are on."""

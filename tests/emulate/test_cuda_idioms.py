@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from emulate_programs import ALL_CHECKS, DEVICES
+from emulate_programs import ALL_CHECKS
 
 import ptxlab as pl
 from ptxlab.errors import DeviceFault
@@ -61,7 +61,6 @@ def found(source: str, head: re.Match[str], device: str, *, bug: bool) -> list[s
 
 
 @pytest.mark.skipif(not include_folders(), reason="needs CUDA's headers: pip install 'ptxlab[cuda]'")
-@pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("name", FILES)
 def test_an_idiom(name: str, device: str) -> None:
     source = (FOLDER / f"{name}.cu").read_text()

@@ -6,7 +6,6 @@ import functools
 
 import numpy as np
 import pytest
-from emulate_programs import DEVICES
 
 import ptxlab as pl
 
@@ -74,7 +73,6 @@ def compiled(name: str, arch: str, debug: bool) -> pl.CompiledKernel:
 
 @pytest.mark.long
 @pytest.mark.sweep(4)
-@pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("arch", ["sm_80", "sm_90"])
 @pytest.mark.parametrize(
     ("name", "debug"), [*((name, False) for name in WAITS), *((name, True) for name in WAITS if WAITS[name][0] is RING)]

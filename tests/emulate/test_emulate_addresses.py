@@ -42,7 +42,6 @@ def test_special_addresses(name: str, every: str) -> None:
         check(FORMS[name][1:], special.FEW, (*special.SHAPES, "in a branch", "not executed"))
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("opcode", ["ld.u32", "ld.global.u64", "ld.const.u32", "st.global.u32", "atom.global.add.u32"])
 def test_an_address_that_no_allocation_holds_is_a_fault(opcode: str, engine: str) -> None:
     for address in (1 << 63, (1 << 64) - 8, 1 << 47):
@@ -51,7 +50,6 @@ def test_an_address_that_no_allocation_holds_is_a_fault(opcode: str, engine: str
         assert (kind, where) == ("memcheck", address), name
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_a_matrix_is_not_in_local_memory(engine: str) -> None:
     address = special.LOCAL_WINDOW
     _, kernel = next(special.programs("wmma.load.a.sync.aligned.row.m16n16k16.f16"))
@@ -64,22 +62,18 @@ def test_a_matrix_is_not_in_local_memory(engine: str) -> None:
 WINDOWS = {"shared": special.SHARED_WINDOW, "local": special.LOCAL_WINDOW, "param": special.PARAM_WINDOW}
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("space", ["shared", "local", "param", "global", "const"])
 def test_which_space_an_address_is_in(space: str, engine: str) -> None:
     """`isspacep` and `cvta` at the same addresses, against the map of memory."""
     into = "" if space == "param" else f"cvta.to.{space}.u64 %rd6, %rd5;"
     body = f"""
-    mul.wide.u32 %rd7, %r4, 8;
-    add.u64 %rd8, %rd2, %rd7;
-    ld.global.u64 %rd5, [%rd8];
+    mul.wide.u32 %rd7, %r4, 8; add.u64 %rd8, %rd2, %rd7; ld.global.u64 %rd5, [%rd8];
     mov.u64 %rd6, %rd5;
     {into}
     cvta.{space}.u64 %rd9, %rd6;
     isspacep.{space} %p1, %rd5;
     selp.u64 %rd10, 1, 0, %p1;
-    mad.wide.u32 %rd8, %r4, 24, %rd1;
-    st.global.u64 [%rd8], %rd6;
+    mad.wide.u32 %rd8, %r4, 24, %rd1; st.global.u64 [%rd8], %rd6;
     st.global.u64 [%rd8+8], %rd9;
     st.global.u64 [%rd8+16], %rd10;"""
     count = -(-len(special.ADDRESSES) // 32) * 32

@@ -8,8 +8,6 @@ from emulate_programs import ENGINES, kernel, run
 
 from ptxlab.errors import DeviceFault
 
-engines = pytest.mark.parametrize("engine", ENGINES)
-
 TICKETS = """
     setp.lt.u32 %p1, %r1, 16;
     {arrive}
@@ -28,19 +26,16 @@ def tickets(engine: str, arrive: str, later: str) -> tuple[list[int], int]:
     return out.tolist(), report.warp_instructions
 
 
-@engines
 def test_lanes_wait_for_the_rest_of_their_warp(engine: str) -> None:
     got, _ = tickets(engine, "@%p1 barrier.arrive 1, 64;", "barrier.arrive 1, 64;")
     assert got == [*range(16, 32), *range(16)]
 
 
-@engines
 def test_lanes_that_have_exited_are_not_waited_for(engine: str) -> None:
     got, _ = tickets(engine, "@%p1 barrier.arrive 1, 64;", "st.global.u32 [%rd3], %r3;\n    exit;")
     assert got[:16] == list(range(16, 32))
 
 
-@engines
 def test_a_whole_warp_goes_on_at_once(engine: str) -> None:
     got, _ = tickets(engine, "barrier.arrive 1, 64;", "")
     assert got == list(range(32))
@@ -57,7 +52,6 @@ def test_the_engines_execute_as_many_instructions() -> None:
         assert results[0] == results[1]
 
 
-@engines
 def test_lanes_that_wait_keep_their_warp_at_the_barrier(engine: str) -> None:
     """Lanes at `bar.arrive` beside lanes at `bar.sync`: the warp waits, here for a second warp that never comes."""
     with pytest.raises(DeviceFault) as caught:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import cuda_programs
 import pytest
-from emulate_programs import DEVICES, ENGINES, kernel, run
+from emulate_programs import DEVICES, kernel, run
 
 TIMES = 300
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_vectors_of_registers_of_many_braces(engine: str) -> None:
     """As nvcc writes the halves of an f64: each pair of braces has registers of its own."""
     once = """

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from emulate_programs import DEVICES
 from small_warpgroups import COMMIT, MULTIPLY, WAIT, program
 
 import ptxlab as pl
@@ -17,19 +16,13 @@ HEAD = """
 .address_size 64
 .visible .entry k(.param .align 64 .b8 map[128], .param .u64 x, .param .s32 column)
 {
-    .reg .b64 %rd<9>;
-    .reg .b32 %r<9>;
-    .reg .b16 %h;
-    .reg .pred %p<3>;
+    .reg .b64 %rd<9>; .reg .b32 %r<9>; .reg .b16 %h; .reg .pred %p<3>;
     .shared .align 1024 .b8 tile[2048];
     .shared .align 8 .b64 bar;
     ld.param.u64 %rd1, [x];
-    mov.b64 %rd2, map;
-    cvta.param.u64 %rd2, %rd2;
+    mov.b64 %rd2, map; cvta.param.u64 %rd2, %rd2;
     ld.param.s32 %r2, [column];
-    mov.u32 %r3, 0;
-    mov.b16 %h, 3;
-    mov.u32 %r1, %cluster_ctarank;
+    mov.u32 %r3, 0; mov.b16 %h, 3; mov.u32 %r1, %cluster_ctarank;
     setp.ne.u32 %p1, %r1, 0;
     mbarrier.init.shared.b64 [bar], 1;
     fence.mbarrier_init.release.cluster;
@@ -75,7 +68,6 @@ CASES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("name", CASES)
 def test_bytes(device: str, name: str) -> None:
     size, line, after, expected, arrived = CASES[name]
@@ -95,7 +87,6 @@ def test_bytes(device: str, name: str) -> None:
     assert roof(run, arch="sm_90a").asked == sum(n for what, n in expected.items() if "global" in what)
 
 
-@pytest.mark.parametrize("device", DEVICES)
 def test_a_trace_has_the_copies(device: str) -> None:
     """By whom and when each was issued and performed: a load when its wait asks for it, a store when its group is."""
     _, line, after, *_ = CASES["a tile there and back"]
@@ -115,7 +106,6 @@ def test_a_trace_has_the_copies(device: str) -> None:
     assert load.barrier == 0x400 + 2048
 
 
-@pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("sparse", [False, True])
 def test_products(device: str, sparse: bool) -> None:
     """Each of the four warps reads its 16 rows of A, 32 bytes each, and its quarter of the 8 columns of B: 32 bytes
@@ -139,16 +129,11 @@ ROLES = """
 .address_size 64
 .visible .entry roles(.param .u64 x)
 {
-    .reg .b32 %r<3>;
-    .reg .f32 %f;
-    .reg .pred %p<3>;
+    .reg .b32 %r<3>; .reg .f32 %f; .reg .pred %p<3>;
     mov.u32 %r1, %tid.x;
-    setp.lt.u32 %p1, %r1, 128;
-    @%p1 bra FIRST;
-    setp.ge.u32 %p2, %r1, 140;
-    @%p2 exit;
-    mov.f32 %f, 0f40000000;
-    sin.approx.f32 %f, %f;
+    setp.lt.u32 %p1, %r1, 128; @%p1 bra FIRST;
+    setp.ge.u32 %p2, %r1, 140; @%p2 exit;
+    mov.f32 %f, 0f40000000; sin.approx.f32 %f, %f;
     bar.warp.sync 0xfff;
     ret;
 FIRST:
@@ -158,7 +143,6 @@ FIRST:
 """
 
 
-@pytest.mark.parametrize("device", DEVICES)
 def test_issue_slots_of_each_warpgroup(device: str) -> None:
     """Two blocks of six warps; warp 4 diverges, and each of its instructions takes a slot once."""
     run = pl.launch(ROLES, 2, 192, np.zeros(1, np.uint32), device=device, counters=True)

@@ -12,8 +12,6 @@ import ptxlab as pl
 from ptxlab.emulate.trace.recorder import Trace
 from ptxlab.errors import PtxError
 
-devices = pytest.mark.parametrize("device", DEVICES)
-
 TEXT = """.version 8.6
 .target sm_100
 .address_size 64
@@ -53,7 +51,6 @@ def run(
     return out.tolist(), done
 
 
-@devices
 @pytest.mark.parametrize("fill", [
     FIRST, "@%p1 st.bulk [%rd4], 256, 0;", "st.bulk.shared::cta [%r3], 8, 0;",
     "@%p1 st.bulk.shared::cta [%r2+128], 128, 0;\n    @!%p1 st.bulk.shared::cta [%rd3], 128, 0;",
@@ -64,14 +61,12 @@ def test_zeros(device: str, fill: str) -> None:
     assert not done.findings
 
 
-@devices
 def test_each_lane_has_a_size_of_its_own(device: str) -> None:
     fill = "and.b32 %r4, %r1, 1;\n    mul.wide.u32 %rd8, %r4, 8;\n    st.bulk.shared::cta [%r3], %rd8, 0;"
     got, _ = run(device, f"st.shared.u64 [%r3], %rd2;\n    {fill}", size=5)
     assert got == [5, 0] * 16
 
 
-@devices
 def test_nothing_at_all(device: str) -> None:
     got, done = run(device, f"st.shared.u64 [%r3], %rd1;\n    bar.sync 0;\n    {FIRST}", size=0, counters=True)
     assert 0 not in got
@@ -82,7 +77,6 @@ def test_nothing_at_all(device: str) -> None:
 # -- what is wrong -----------------------------------------------------------------------------------------------------
 
 
-@devices
 @pytest.mark.parametrize("size", [12, 16_777_224, 1 << 63])
 def test_a_size_that_is_not_allowed_stops_the_kernel(device: str, size: int) -> None:
     with pytest.raises(pl.DeviceFault) as caught:
@@ -107,7 +101,6 @@ def test_constants_that_are_not_allowed(operands: str, says: str) -> None:
     assert says in str(caught.value)
 
 
-@devices
 def test_memcheck(device: str) -> None:
     with pytest.raises(pl.DeviceFault) as caught:
         run(device, size=264)
@@ -118,7 +111,6 @@ def test_memcheck(device: str) -> None:
     assert caught.value.kind == "memcheck"
 
 
-@devices
 def test_initcheck(device: str) -> None:
     _, done = run(device, size=248, checks=("memcheck", "initcheck"))
     (finding,) = done.findings
@@ -126,7 +118,6 @@ def test_initcheck(device: str) -> None:
     assert "thread (31, 0, 0)" in str(finding)
 
 
-@devices
 @pytest.mark.parametrize(("barrier", "found"), [("bar.sync 0;", 0), ("", 1)])
 def test_racecheck(device: str, barrier: str, found: int) -> None:
     """Without the barrier a second warp reads what the first may still be filling."""
@@ -155,7 +146,6 @@ def test_the_engines_agree() -> None:
     assert counters.metrics["smsp__inst_executed_op_shared_st.sum"] == 1
 
 
-@devices
 def test_a_trace_shows_every_store(device: str) -> None:
     _, done = run(device, size=32, trace=Trace())
     assert done.trace is not None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ml_dtypes
 import numpy as np
 import pytest
-from emulate_programs import DEVICES, REGISTERS
+from emulate_programs import REGISTERS
 from test_emulate_bulk import DONE, SHARED, WAIT
 
 import ptxlab as pl
@@ -25,8 +25,7 @@ def tile_kernel(rank: int, copy: str, bytes_: int, after: str = "", im2col: str 
 .visible .entry k(.param .align 64 .b8 map[128], .param .u64 out{params})
 {{{REGISTERS}
     ld.param.u64 %rd1, [out];
-    mov.b64 %rd4, map;
-    cvta.param.u64 %rd5, %rd4;
+    mov.b64 %rd4, map; cvta.param.u64 %rd5, %rd4;
 {loads}
     mov.u32 %r1, %tid.x;
     {SHARED}
@@ -37,11 +36,8 @@ def tile_kernel(rank: int, copy: str, bytes_: int, after: str = "", im2col: str 
     {after}
     shl.b32 %r7, %r1, 2;
 LOOP:
-    add.u32 %r8, %r7, %r5;
-    ld.shared.u32 %r9, [%r8];
-    cvt.u64.u32 %rd6, %r7;
-    add.u64 %rd7, %rd1, %rd6;
-    st.global.u32 [%rd7], %r9;
+    add.u32 %r8, %r7, %r5; ld.shared.u32 %r9, [%r8];
+    cvt.u64.u32 %rd6, %r7; add.u64 %rd7, %rd1, %rd6; st.global.u32 [%rd7], %r9;
     add.u32 %r7, %r7, 128;
     setp.lt.u32 %p3, %r7, {bytes_};
     @%p3 bra LOOP;
@@ -92,7 +88,6 @@ TILES = {
 
 
 @pytest.mark.sweep(2)
-@pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("dtype", [np.float16, np.uint16])
 @pytest.mark.parametrize("name", TILES)
 def test_tiles(device: str, name: str, dtype: type) -> None:
@@ -106,7 +101,6 @@ def test_tiles(device: str, name: str, dtype: type) -> None:
     assert (out.view(np.uint8) == wanted).all()
 
 
-@pytest.mark.parametrize("device", DEVICES)
 def test_steps_and_nans(device: str) -> None:
     """Whatever the type, each 16 bits outside are those that an H100 writes."""
     for dtype in (np.float16, ml_dtypes.bfloat16, np.float32, np.float64):
@@ -120,7 +114,6 @@ def test_steps_and_nans(device: str) -> None:
         assert out.tobytes() == wanted.tobytes()
 
 
-@pytest.mark.parametrize("device", DEVICES)
 def test_a_tile_begins_at_a_multiple_of_16_bytes(device: str) -> None:
     x = np.zeros((16, 64), np.float32)
     text = tile_kernel(2, tile_load(2), 4 * 32 * 4)
@@ -134,7 +127,6 @@ def test_a_tile_begins_at_a_multiple_of_16_bytes(device: str) -> None:
         )
 
 
-@pytest.mark.parametrize("device", DEVICES)
 def test_no_tile_goes_before_the_edges(device: str) -> None:
     """An H100 stops there, while it loads such tiles (`TILES`), and leaves out what is behind the edges."""
     x = np.ones((16, 64), np.int32)
@@ -156,7 +148,6 @@ def test_no_tile_goes_before_the_edges(device: str) -> None:
     assert x[14:].tolist() == np.repeat([[1] * 48 + [2] * 16], 2, axis=0).tolist()
 
 
-@pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("operation", ["", "add", "max"])
 def test_tiles_go_back(device: str, operation: str) -> None:
     """A tile is brought in from one tensor and stored, or added, to another place of it; what lies outside is left."""
@@ -165,8 +156,7 @@ def test_tiles_go_back(device: str, operation: str) -> None:
     opcode = opcode or "cp.async.bulk.tensor.2d.global.shared::cta"
     after = f"""
     @%p1 bra SKIP;
-    mov.u32 %r30, 48;
-    mov.u32 %r31, 35;
+    mov.u32 %r30, 48; mov.u32 %r31, 35;
     {opcode}.tile.bulk_group [%rd5, {{%r30, %r31}}], [%r5];
     {DONE}
 SKIP:
@@ -191,7 +181,6 @@ ELEMENTS = {
 """The reductions of elements in a tensor, as the manual has them; but as an H100 has those of 64 bits."""
 
 
-@pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("name", ELEMENTS)
 def test_reductions_of_elements(device: str, name: str) -> None:
     """Any other is a fault. (The coordinates are numbers here, not registers.)"""
@@ -209,7 +198,6 @@ def test_reductions_of_elements(device: str, name: str) -> None:
         assert stopped.value.message.startswith(f"{opcode}: elements of the type in the tensor map at 0x")
 
 
-@pytest.mark.parametrize("device", DEVICES)
 def test_im2col(device: str) -> None:
     """The pixels of a 3x3 filter's tap, row by row of the image, zeros at its border."""
     images, height, width, channels, pixels = 2, 5, 6, 16, 24
@@ -237,7 +225,6 @@ def test_im2col(device: str) -> None:
         assert out.reshape(pixels, channels).tolist() == [row.tolist() for row in wanted]
 
 
-@pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("reduces", [False, True])
 def test_im2col_goes_back(device: str, reduces: bool) -> None:
     """Pixels are brought in and stored, or added, some images further on."""
@@ -249,8 +236,7 @@ def test_im2col_goes_back(device: str, reduces: bool) -> None:
     )
     after = f"""
     @%p1 bra SKIP;
-    mov.u32 %r30, 0;
-    mov.u32 %r31, 2;
+    mov.u32 %r30, 0; mov.u32 %r31, 2;
     {opcode}.im2col_no_offs.bulk_group [%rd5, {{%r30, %r30, %r31}}], [%r5];
     {DONE}
 SKIP:
@@ -280,21 +266,18 @@ def test_maps_that_cannot_be() -> None:
         assert str(refused.value) == message
 
 
-@pytest.mark.parametrize("device", DEVICES)
 def test_no_tensor_map(device: str) -> None:
     text = tile_kernel(2, tile_load(2), 512)
     with pytest.raises(DeviceFault, match="there is no tensor map at 0x7f7d00000000; make one with"):
         pl.launch(text, 1, 32, bytes(128), np.zeros(128, np.uint32), 0, 0, device=device)
 
 
-@pytest.mark.parametrize("device", DEVICES)
 def test_a_tile_needs_its_coordinates(device: str) -> None:
     text = tile_kernel(1, tile_load(1), 512).replace("[%rd5, {%r20}]", "[%rd5]")
     with pytest.raises(UnsupportedInstruction, match=r"needs the coordinates of its tile.*write \[map, {x, y}\]"):
         pl.launch(text, 1, 32, bytes(128), np.zeros(128, np.uint32), 0, device=device)
 
 
-@pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("im2col", [False, True])
 def test_tiles_for_two_blocks_and_prefetches(device: str, im2col: bool) -> None:
     """Each of two blocks gets the tile; a prefetch changes nothing."""
@@ -307,13 +290,11 @@ def test_tiles_for_two_blocks_and_prefetches(device: str, im2col: bool) -> None:
     cp.async.bulk.prefetch.L2.global [%rd1], 64;
     cp.async.bulk.prefetch.tensor.3d.L2.global.{mode} [%rd5, {{%r20, %r21, %r22}}]{more};
     mov.u32 %r30, %cluster_ctarank;
-    mul.wide.u32 %rd11, %r30, 256;
-    add.u64 %rd1, %rd1, %rd11;
+    mul.wide.u32 %rd11, %r30, 256; add.u64 %rd1, %rd1, %rd11;
     @!%p1 mbarrier.arrive.expect_tx.shared.b64 %rd10, [bar], 256;
     barrier.cluster.arrive;
     barrier.cluster.wait;
-    setp.ne.u32 %p3, %r30, 0;
-    @%p3 bra WAIT;
+    setp.ne.u32 %p3, %r30, 0; @%p3 bra WAIT;
     @%p1 bra WAIT;"""
     text = text.replace("@%p1 bra WAIT;", head, 1)
     text = text.replace("    mbarrier.arrive.expect_tx.shared.b64 %rd10, [bar], 256;\n    cp", "    cp")

@@ -16,32 +16,31 @@ import pytest
 import ptxlab as pl
 from ptxlab.emulate.runtime import disk_cache
 
-OTHERS = ("rules-", "launch-", "cpu-")
+OTHERS = ("rules-", "launch-")
 """What the names of entries begin with that are not a program's code."""
 
 pytest.importorskip("ptxlab.emulate.jit.native.code", reason="needs llvmlite", exc_type=ImportError)
+
+from ptxlab.emulate.jit.building import rule_objects  # noqa: E402
 
 TEXT = """.version 8.0
 .target sm_80
 .address_size 64
 .visible .entry triple(.param .u64 out)
 {
-    .reg .b64 %rd<3>;
-    .reg .b32 %r<3>;
+    .reg .b64 %rd<3>; .reg .b32 %r<3>;
     ld.param.u64 %rd1, [out];   // a comment
-    mov.u32 %r1, %tid.x;
-    mul.lo.u32 %r2, %r1, 3;
-    mad.wide.u32 %rd2, %r1, 4, %rd1;
-    st.global.u32 [%rd2], %r2;
+    mov.u32 %r1, %tid.x; mul.lo.u32 %r2, %r1, 3;
+    mad.wide.u32 %rd2, %r1, 4, %rd1; st.global.u32 [%rd2], %r2;
     ret;
 }
 """
 
 
-def run(text: str = TEXT) -> pl.Run:
+def run(text: str = TEXT, **options: str) -> pl.Run:
     """One launch; the result is checked."""
     out = np.zeros(32, np.uint32)
-    done = pl.launch(text, 1, 32, out, device="cpu")
+    done = pl.launch(text, 1, 32, out, device="cpu", **options)
     assert (out == np.arange(32) * 3).all()
     return done
 
@@ -82,24 +81,43 @@ def test_code_is_found_again(folder: Path) -> None:
     assert [e.read_bytes() for e in programs(folder)] == [before]
 
 
+def test_the_tier_of_a_launch(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Quick code is kept as it is however long it runs, and optimized code is there when the launch has ended."""
+    from ptxlab.emulate.jit.building import build
+    from ptxlab.emulate.jit.native import llvm_thread
+
+    def tiers() -> list[int]:
+        llvm_thread.wait_until_idle()
+        found = [disk_cache.recall(entry.name) for entry in programs(folder)]
+        return [entry[0]["function"].tier for entry in found if entry is not None]
+
+    run(tier="optimized")
+    assert tiers() == [rule_objects.TIER_1]
+    monkeypatch.setattr(build, "HOT", 0)
+    run(tier="quick")
+    assert sorted(tiers()) == [rule_objects.TIER_0, rule_objects.TIER_1]
+    for entry in programs(folder):
+        entry.unlink()
+    forget()
+    run()
+    assert tiers() == [rule_objects.TIER_1]
+
+
 IN_A_PROCESS = """import sys, numpy as np, ptxlab as pl
 out = np.zeros(32, np.uint32)
-pl.launch(sys.argv[1], 1, 32, out, device="cpu", checks=sys.argv[2].split())
+pl.launch(sys.argv[1], 1, 32, out, device="cpu")
 assert (out == np.arange(32) * 3).all()
 print(*sys.modules)
 """
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(
-    "checks", ["memcheck", pytest.param("memcheck initcheck racecheck synccheck", marks=pytest.mark.rest)], ids=len
-)
-def test_the_emitter_is_not_loaded_for_code_that_is_found(folder: Path, checks: str) -> None:
+def test_the_emitter_is_not_loaded_for_code_that_is_found(folder: Path) -> None:
     """Nor is the translator of rules: a new process's first launch would wait for them."""
     names = ("emitter.emitter", "building.linked_rules", "building.module_text")
     emitter, translator = {f"ptxlab.emulate.jit.{name}" for name in names}, "ptxlab.emulate.jit.translation.translator"
     environment = {**os.environ, "PTXLAB_CACHE": str(folder.parent)}
-    command = [sys.executable, "-c", IN_A_PROCESS, TEXT, checks]
+    command = [sys.executable, "-c", IN_A_PROCESS, TEXT]
     first, second = (
         set(subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout.split())
         for _ in range(2)
@@ -108,15 +126,6 @@ def test_the_emitter_is_not_loaded_for_code_that_is_found(folder: Path, checks: 
     assert emitter.isdisjoint(second)
     assert translator in first
     assert translator not in second
-    rare = {
-        f"ptxlab.emulate.jit.{name}"
-        for name in ("instruments.tracing", "instruments.counting", "building.observer_rules", "checks")
-    }
-    rare |= {
-        f"ptxlab.emulate.rules.{name}" for name in ("initcheck", "race_accesses", "copies_in_flight", "tile_layouts")
-    }
-    rare |= {"concurrent.futures", "difflib", "html.entities", "logging"}
-    assert checks != "memcheck" or rare.isdisjoint(first)
 
 
 def test_other_code_is_another_entry(folder: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from emulate_programs import ALL_CHECKS, DEVICES, ENGINES, kernel, run
+from emulate_programs import ALL_CHECKS, DEVICES, ENGINES, fault_of, kernel, run
 
 import ptxlab as pl
 from ptxlab.errors import DeviceFault, LaunchError
@@ -12,8 +12,7 @@ from ptxlab.errors import DeviceFault, LaunchError
 SYNC = "barrier.cluster.arrive.release.aligned;\n    barrier.cluster.wait.acquire.aligned;"
 OWN = """
     .shared .align 8 .b32 cell[64];
-    mov.u32 %r5, %cluster_ctarank;
-    mov.u32 %r6, %cluster_nctarank;
+    mov.u32 %r5, %cluster_ctarank; mov.u32 %r6, %cluster_nctarank;
     add.u32 %r7, %r5, 1;
     rem.u32 %r7, %r7, %r6;              // the next rank
     mov.u32 %r8, cell;
@@ -50,7 +49,6 @@ READS = {
 
 @pytest.mark.sweep(2)
 @pytest.mark.parametrize("checks", [("memcheck",), ALL_CHECKS], ids=["plain", "checked"])
-@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("how", READS)
 def test_reads_the_neighbour(engine: str, how: str, checks: tuple[str, ...]) -> None:
     text = program(f"{STORE}{SYNC}\n{READS[how]}\n st.global.u32 [%rd3], %r11;\n{SYNC}")
@@ -59,7 +57,6 @@ def test_reads_the_neighbour(engine: str, how: str, checks: tuple[str, ...]) -> 
     assert not report.findings
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("seed", [None, 1, 2])
 def test_writes_to_the_neighbour(engine: str, seed: int | None) -> None:
     body = f"""
@@ -67,8 +64,7 @@ def test_writes_to_the_neighbour(engine: str, seed: int | None) -> None:
     {SYNC}
     st.shared::cluster.u32 [%r10], %r9;
     {SYNC}
-    ld.shared.u32 %r11, [%r8];
-    st.global.u32 [%rd3], %r11;
+    ld.shared.u32 %r11, [%r8]; st.global.u32 [%rd3], %r11;
     """
     out, report = run(engine, program(body), threads=64, blocks=6, cluster=(3, 1, 1), checks=ALL_CHECKS, seed=seed)
     before = (np.arange(6) % 3 + 2) % 3
@@ -76,14 +72,11 @@ def test_writes_to_the_neighbour(engine: str, seed: int | None) -> None:
     assert not report.findings
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_a_reduction_over_sixteen_blocks(engine: str) -> None:
     body = f"""
-    setp.ne.u32 %p1, %r1, 0;
-    @!%p1 st.shared.u32 [%r8], 0;
+    setp.ne.u32 %p1, %r1, 0; @!%p1 st.shared.u32 [%r8], 0;
     {SYNC}
-    mov.u32 %r10, 0;
-    mov.u32 %r12, cell;
+    mov.u32 %r10, 0; mov.u32 %r12, cell;
     mapa.shared::cluster.u32 %r11, %r12, %r10;
     red.shared::cluster.add.u32 [%r11], %r9;
     {SYNC}
@@ -97,7 +90,6 @@ def test_a_reduction_over_sixteen_blocks(engine: str) -> None:
     assert out.reshape(2, 16, 32).tolist() == [[[total] * 32] + [[0] * 32] * 15] * 2
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_special_registers_in_three_directions(engine: str) -> None:
     names = [
         f"%{name}.{axis}" for name in ("clusterid", "nclusterid", "cluster_ctaid", "cluster_nctaid") for axis in "xyz"
@@ -107,15 +99,10 @@ def test_special_registers_in_three_directions(engine: str) -> None:
         f"    mov.u32 %r10, {name};\n    st.global.u32 [%rd5+{4 * k}], %r10;\n" for k, name in enumerate(names)
     )
     place = """
-    mov.u32 %r20, %ctaid.y;
-    mov.u32 %r21, %ctaid.z;
-    mad.lo.u32 %r22, %r21, 6, %r20;
+    mov.u32 %r20, %ctaid.y; mov.u32 %r21, %ctaid.z; mad.lo.u32 %r22, %r21, 6, %r20;
     mad.lo.u32 %r22, %r22, 4, %r2;      // the block's number in a grid of 4x6x2
-    mul.wide.u32 %rd6, %r22, 64;
-    add.u64 %rd5, %rd1, %rd6;
-    mov.pred %p1, %is_explicit_cluster;
-    selp.u32 %r23, 1, 0, %p1;
-    st.global.u32 [%rd5+56], %r23;
+    mul.wide.u32 %rd6, %r22, 64; add.u64 %rd5, %rd1, %rd6;
+    mov.pred %p1, %is_explicit_cluster; selp.u32 %r23, 1, 0, %p1; st.global.u32 [%rd5+56], %r23;
     """
     text = program(place + body)
     out = np.zeros(4 * 6 * 2 * 16, np.uint32)
@@ -128,46 +115,37 @@ def test_special_registers_in_three_directions(engine: str) -> None:
                 assert row[12:15] == [x % 2 + 2 * (y % 3), 6, 1]
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_addresses(engine: str) -> None:
     """getctarank and isspacep tell own memory from that of others."""
     body = """
     mapa.shared::cluster.u32 %r10, %r8, %r7;
     getctarank.shared::cluster.u32 %r11, %r10;      // the next rank
     getctarank.shared::cluster.u32 %r12, %r8;       // the own rank
-    cvt.u64.u32 %rd5, %r8;
-    cvta.shared.u64 %rd5, %rd5;
-    mapa.u64 %rd6, %rd5, %r7;
-    getctarank.u64 %r13, %rd6;
+    cvt.u64.u32 %rd5, %r8; cvta.shared.u64 %rd5, %rd5;
+    mapa.u64 %rd6, %rd5, %r7; getctarank.u64 %r13, %rd6;
     isspacep.shared::cta %p1, %rd5;
     isspacep.shared::cta %p2, %rd6;
     isspacep.shared::cluster %p3, %rd6;
     isspacep.shared::cluster %p4, %rd1;
     isspacep.global %p5, %rd6;
-    selp.u32 %r14, 1, 0, %p1;
-    @%p2 add.u32 %r14, %r14, 10;
+    selp.u32 %r14, 1, 0, %p1; @%p2 add.u32 %r14, %r14, 10;
     @%p3 add.u32 %r14, %r14, 100;
     @%p4 add.u32 %r14, %r14, 1000;
     @%p5 add.u32 %r14, %r14, 10000;
-    mad.lo.u32 %r15, %r11, 10, %r12;
-    mad.lo.u32 %r15, %r15, 10, %r13;
-    mad.lo.u32 %r15, %r15, 100000, %r14;
-    st.global.u32 [%rd3], %r15;
+    mad.lo.u32 %r15, %r11, 10, %r12; mad.lo.u32 %r15, %r15, 10, %r13;
+    mad.lo.u32 %r15, %r15, 100000, %r14; st.global.u32 [%rd3], %r15;
     """
     out, _ = run(engine, program(body), threads=1, blocks=2, cluster=(2,))
     assert out.tolist() == [101 * 100000 + 101, 10 * 100000 + 101]
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_lanes_arrive_and_wait_one_by_one(engine: str) -> None:
     """Half a warp does something between arriving and waiting; another warp ends early and is not waited for."""
     body = f"""
-    setp.ge.u32 %p1, %r1, 32;
-    @%p1 bra DONE;
+    setp.ge.u32 %p1, %r1, 32; @%p1 bra DONE;
     {STORE}
     barrier.cluster.arrive;
-    setp.lt.u32 %p2, %r1, 16;
-    @%p2 bra WAIT;
+    setp.lt.u32 %p2, %r1, 16; @%p2 bra WAIT;
     mul.lo.u32 %r20, %r9, 3;
 WAIT:
     barrier.cluster.wait;
@@ -183,27 +161,22 @@ DONE:
     assert out.tolist() == wanted.ravel().tolist()
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_a_block_that_has_exited(engine: str) -> None:
     body = f"""
     {STORE}{SYNC}
-    setp.eq.u32 %p1, %r5, 1;
-    @%p1 bra DONE;
+    setp.eq.u32 %p1, %r5, 1; @%p1 bra DONE;
     mov.u32 %r20, 0;
 LOOP:                                    // long enough for the other block to end
     ld.volatile.global.u32 %r21, [%rd3];
-    add.u32 %r20, %r20, 1;
-    setp.lt.u32 %p2, %r20, 20000;
-    @%p2 bra LOOP;
+    add.u32 %r20, %r20, 1; setp.lt.u32 %p2, %r20, 20000; @%p2 bra LOOP;
     {READS["ld.shared::cluster"]}
     st.global.u32 [%rd3], %r11;
 DONE:
     """
     text = program(body)
-    with pytest.raises(DeviceFault) as stopped:
-        run(engine, text, threads=32, blocks=2, cluster=(2,))
+    stopped = fault_of(engine, text, threads=32, blocks=2, cluster=(2,))
     line = next(k for k, source in enumerate(text.splitlines(), 1) if "ld.shared::cluster" in source)
-    assert str(stopped.value) == (
+    assert str(stopped) == (
         "memcheck: load of 4 bytes at 0x100400: the block of rank 1 in the cluster has exited, and its shared memory "
         "was freed with it\n"
         "  at:     block (0, 0, 0), thread (0, 0, 0)\n"
@@ -218,7 +191,6 @@ DONE:
         (1, 256, "offset 0x500 in the block of rank 1, whose shared memory is 256 bytes at 0x400"),
     ],
 )
-@pytest.mark.parametrize("engine", ENGINES)
 def test_addresses_outside(engine: str, rank: int, offset: int, why: str) -> None:
     body = f"""
     mov.u32 %r10, cell;
@@ -227,12 +199,10 @@ def test_addresses_outside(engine: str, rank: int, offset: int, why: str) -> Non
     st.shared::cluster.u32 [%r10+{offset}], %r9;
     {SYNC}
     """
-    with pytest.raises(DeviceFault) as stopped:
-        run(engine, program(body), threads=32, blocks=2, cluster=(2,))
-    assert stopped.value.message == f"store of 4 bytes at {(rank + 1 << 19) + 0x400 + offset:#x}: {why}"
+    stopped = fault_of(engine, program(body), threads=32, blocks=2, cluster=(2,))
+    assert stopped.message == f"store of 4 bytes at {(rank + 1 << 19) + 0x400 + offset:#x}: {why}"
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_own_addresses_only(engine: str) -> None:
     """`.shared` without `::cluster` means the block's own memory."""
     body = f"{STORE}{SYNC} mapa.shared::cluster.u32 %r10, %r8, %r7;\n ld.shared.u32 %r11, [%r10];"
@@ -240,34 +210,11 @@ def test_own_addresses_only(engine: str) -> None:
         run(engine, program(body), threads=32, blocks=2, cluster=(2,))
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_a_deadlock_names_the_barrier(engine: str) -> None:
     text = program(" setp.ne.u32 %p1, %r5, 1;\n @%p1 barrier.cluster.arrive;\n barrier.cluster.wait;")
-    with pytest.raises(DeviceFault) as stopped:
-        run(engine, text, threads=32, blocks=2, cluster=(2,))
-    assert stopped.value.message.splitlines()[0] == "no thread of the cluster can go on"
-    assert "waits for the barrier of the cluster (barrier.cluster.wait, line" in stopped.value.message
-
-
-RACES = {
-    "no barrier": "",
-    "a relaxed arrival": SYNC.replace("release", "relaxed"),
-    "a barrier of the block": "bar.sync 0;",
-}
-
-
-@pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("between", RACES)
-def test_races_between_blocks_of_a_cluster(engine: str, between: str) -> None:
-    text = program(f"{STORE}{RACES[between]}\n{READS['ld.shared::cluster']}\n st.global.u32 [%rd3], %r11;\n{SYNC}")
-    _, report = run(engine, text, threads=32, blocks=2, cluster=(2,), checks=("memcheck", "racecheck"))
-    assert report.findings
-    for found in report.findings:
-        assert found.kind in ("RAW", "WAR")
-        assert found.message.endswith(
-            "they are of two blocks of a cluster: barrier.cluster.arrive and barrier.cluster.wait between the two "
-            "would order them"
-        )
+    stopped = fault_of(engine, text, threads=32, blocks=2, cluster=(2,))
+    assert stopped.message.splitlines()[0] == "no thread of the cluster can go on"
+    assert "waits for the barrier of the cluster (barrier.cluster.wait, line" in stopped.message
 
 
 ROUNDS = f"""
@@ -278,9 +225,7 @@ ROUND:
     {SYNC}
     ld.shared::cluster.u32 %r11, [%r10];
     bar.sync 0;
-    add.u32 %r12, %r12, 1;
-    setp.lt.u32 %p1, %r12, 3;
-    @%p1 bra ROUND;
+    add.u32 %r12, %r12, 1; setp.lt.u32 %p1, %r12, 3; @%p1 bra ROUND;
     st.global.u32 [%rd3], %r11;
     {SYNC}
 """
@@ -300,7 +245,6 @@ def test_races_between_blocks_of_a_cluster_end_alike(body: str) -> None:
     assert given[1:] == given[:-1]
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("target", [0, 1])
 def test_what_another_block_writes_is_written_there(engine: str, target: int) -> None:
     """Rank 0 stores to a block's shared memory, and each thread of rank 1 loads its own."""
@@ -348,7 +292,6 @@ def test_an_older_target_has_no_clusters() -> None:
     assert str(refused.value) == "cluster: sm_80 has no clusters, sm_90 is the first that has them"
 
 
-@pytest.mark.parametrize("device", DEVICES)
 def test_the_kernel_itself_may_ask_for_clusters(device: str) -> None:
     text = program(f"{STORE}{SYNC}\n{READS['an atomic']}\n st.global.u32 [%rd3], %r11;\n{SYNC}", ".reqnctapercluster 2")
     out = np.zeros(4 * 32, np.uint32)

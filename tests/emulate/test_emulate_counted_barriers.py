@@ -6,11 +6,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from emulate_programs import WAYS, improve, kernel, run
+from emulate_programs import WAYS, fault_of, kernel, run
 from random_barriers import differences
 from slow_cases import slow
-
-from ptxlab.errors import DeviceFault
 
 WARP = "shr.u32 %r5, %r1, 5; setp.eq.u32 %p1, %r5, 0; setp.eq.u32 %p2, %r5, 1; setp.eq.u32 %p3, %r5, 2;"
 HALF = "and.b32 %r6, %r1, 31; setp.lt.u32 %p4, %r6, 16;"
@@ -35,33 +33,26 @@ ENDS = {
 
 
 @pytest.mark.sweep(3)
-@pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("name", ENDS)
 def test_who_waits(name: str, way: str) -> None:
     body, waiting = ENDS[name]
     text = kernel(f"{WARP} {body} st.global.u32 [%rd3], %r1;")
-    if way == "good":
-        improve(text, (96, 1, 1), False, ("memcheck",))
-    engine: Any = "jit" if way == "good" else way
+    engine: Any = way
     if not waiting:
         run(engine, text, threads=96)
         return
-    with pytest.raises(DeviceFault) as caught:
-        run(engine, text, threads=96)
-    assert caught.value.kind == "deadlock"
+    caught = fault_of(engine, text, threads=96)
+    assert caught.kind == "deadlock"
     for warp in range(3):
-        assert (f"warp {warp}, lanes" in str(caught.value)) == (warp in waiting)
+        assert (f"warp {warp}, lanes" in str(caught)) == (warp in waiting)
 
 
-@pytest.mark.parametrize("way", WAYS)
 def test_who_arrives_goes_on_when_the_others_have_had_their_turns(way: str) -> None:
     """So it is in both engines, and what they find of races is the same."""
     text = kernel(
         "st.global.u32 [%rd1], %r1; bar.arrive 1, 64; ld.global.u32 %r5, [%rd1]; st.global.u32 [%rd3+4], %r5;"
     )
-    if way == "good":
-        improve(text, (64, 1, 1), False, ("memcheck",))
-    out, _ = run("jit" if way == "good" else way, text, threads=64, out=np.zeros(65, np.uint32))
+    out, _ = run(way, text, threads=64, out=np.zeros(65, np.uint32))
     assert set(out[1:].tolist()) == {63}
 
 

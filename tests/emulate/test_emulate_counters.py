@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from emulate_programs import ENGINES, improve, kernel, launch, run
+from emulate_programs import ENGINES, WAYS, kernel, launch, run
 from engine_cases import CASES as PROGRAMS
 from test_emulate_cuda import CORPUS, FILES, KERNELS
 
@@ -250,7 +250,6 @@ def at(counters: Counters, text: str, start: str) -> LineCounters:
 
 
 @pytest.mark.sweep(5)
-@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("name", CASES)
 def test_a_line(name: str, engine: str) -> None:
     c = CASES[name]
@@ -259,7 +258,6 @@ def test_a_line(name: str, engine: str) -> None:
     assert {key: getattr(line, key) for key in c.expected} == c.expected
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_accesses_in_one_block_are_told_apart(engine: str) -> None:
     """Accesses that share a check differ by their immediate offsets: some are misaligned, some are not."""
     body = "\n".join(f"ld.global.u32 %r7, [%rd3+{n}];" for n in (0, 4, 32, 36, 64, 60))
@@ -268,7 +266,6 @@ def test_accesses_in_one_block_are_told_apart(engine: str) -> None:
     assert found == [4, 5, 4, 5, 4, 5]
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_a_loop_whose_addresses_move(engine: str) -> None:
     """Sixteen words down a column of a matrix 20 words wide: the sectors depend on where the column starts."""
     body = """
@@ -289,47 +286,6 @@ LOOP:
     assert (line.requests, line.sectors, line.ideal_sectors) == (16, sectors, 64)
     line = at(counters, text, "ld.global.v2")
     assert (line.sectors, line.ideal_sectors) == (sum(len(set((address + 8 * k + 8) >> 5)) for k in range(16)), 128)
-
-
-@pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("across", [0, 1], ids=["one address a row", "a row of words"])
-@pytest.mark.parametrize(("type_", "size"), [("u8", 1), ("u32", 4), ("v2.u32", 8)])
-def test_half_a_warp_in_each_row(type_: str, size: int, across: int, engine: str) -> None:
-    """Blocks 16 wide, rows of 340 bytes: what the two halves of a warp touch depends on where they begin. The block's
-    last warp is half full."""
-    into = {"u8": "%r9", "u32": "%r9", "v2.u32": "{%r9, %r10}"}[type_]
-    stride, step, turns, rows = 344, size if size > 4 else 4 + size // 4 * 8, 9, 5
-    body = f"""
-    mov.u32 %r5, %tid.y;
-    mul.lo.u32 %r6, %r5, {stride};
-    mad.lo.u32 %r6, %r1, {across * size}, %r6;
-    mul.wide.u32 %rd5, %r6, 1;
-    add.u64 %rd6, %rd2, %rd5;
-    mov.u32 %r7, tile;
-    add.u32 %r7, %r7, %r6;
-    mov.u32 %r8, 0;
-LOOP:
-    ld.global.{type_} {into}, [%rd6+{size}];
-    ld.shared.{type_} {into}, [%r7+{size}];
-    add.u64 %rd6, %rd6, {step};
-    add.u32 %r7, %r7, {step};
-    add.u32 %r8, %r8, 1;
-    setp.lt.u32 %p1, %r8, {turns};
-    @%p1 bra LOOP;"""
-    counters, text = counted(engine, body, (16, rows))
-    first = stride * np.arange(rows)[:, None] + across * size * np.arange(16) + size
-    banks, sectors = 0, 0
-    for turn in range(turns):
-        for warp in (first[:2], first[2:4], first[4:]):
-            touched = warp.ravel() + turn * step
-            sectors += len({place // 32 for place in touched})
-            if size <= 4:
-                words = set((touched // 4).tolist())
-                banks += max(sum(word % 32 == bank for word in words) for bank in range(32))
-    line = at(counters, text, "ld.global")
-    assert (line.requests, line.sectors) == (3 * turns, sectors)
-    line = at(counters, text, "ld.shared")
-    assert size > 4 or line.wavefronts == banks
 
 
 @pytest.mark.long
@@ -354,15 +310,13 @@ def test_half_a_warp_in_each_row_wherever_that_is(type_: str, size: int, across:
     add.s64 %rd6, %rd2, %rd5;
     ld.global.{type_} {into}, [%rd6+1024];"""
     text, x = kernel(body), np.zeros(2048, np.uint32)
-    if "jit" in ENGINES:
-        improve(text, (16, 5), True, ("memcheck",))
     for stride in range(-64, 800, size if size > 1 else 7):
         x[0] = stride % (1 << 32)
         first = stride * np.arange(5)[:, None] + across * size * np.arange(16)
         warps = [{place // 32 for place in warp.ravel().tolist()} for warp in (first[:2], first[2:4], first[4:])]
         least = [-(-size * lanes // 32) for lanes in (32, 32, 16)]
         ideal = sum(min(len(touched), most) for touched, most in zip(warps, least, strict=True))
-        for engine in ENGINES[-1:] if stride % 5 else ENGINES:
+        for engine in WAYS[-1:] if stride % 5 else WAYS:
             _, report = run(engine, text, threads=(16, 5), x=x, counters=True)
             assert report.counters is not None
             line = at(report.counters, text, f"ld.global.{type_} {into}")
@@ -390,21 +344,18 @@ def test_a_row_of_which_some_lanes_are_missing(type_: str, size: int, mask: int)
     ld.global.{type_} {into}, [%rd6+256];
     END:"""
     text, x, warps = kernel(body), np.zeros(2048, np.uint32), 6
-    if "jit" in ENGINES:
-        improve(text, (96,), True, ("memcheck",))
     for before in sorted({0, size, 16, 32 - size}):
         x[0] = before
         taken = [lane for lane in range(32) if mask >> lane & 1]
         touched = [{(before + size * (32 * warp + lane)) // 32 for lane in taken} for warp in range(warps)]
         ideal = sum(min(len(each), -(-size * len(taken) // 32)) for each in touched)
-        for engine in ENGINES:
+        for engine in WAYS:
             _, report = run(engine, text, threads=96, blocks=2, x=x, counters=True)
             assert report.counters is not None
             line = at(report.counters, text, f"ld.global.{type_} {into}")
             assert (line.sectors, line.ideal_sectors) == (sum(map(len, touched)), ideal), (before, engine)
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_metrics(engine: str) -> None:
     body = tile("shl.b32 %r5, %r1, 3;", """st.shared.u32 [%r6], %r1;
     setp.lt.u32 %p1, %r1, 8;
@@ -527,8 +478,6 @@ SKIP:
 def test_atomic_operations_at_one_address(operation: str, lanes: int) -> None:
     """By as many threads of two warps: each warp with a thread asks for one sector."""
     text = kernel(f"setp.lt.u32 %p1, %r1, {lanes};\n@%p1 {operation}")
-    if "jit" in ENGINES:
-        improve(text, (64,), True, ("memcheck",))
     for engine in ENGINES:
         _, report = run(engine, text, threads=64, counters=True)
         assert report.counters is not None
@@ -536,7 +485,6 @@ def test_atomic_operations_at_one_address(operation: str, lanes: int) -> None:
         assert (line.requests, line.sectors, line.ideal_sectors, line.bytes) == (warps, warps, warps, lanes * size)
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_what_lowering_adds_around_a_call_takes_no_issue_slot(engine: str) -> None:
     function = """.func (.param .b32 result) more(.param .b32 given)
 {
@@ -565,7 +513,6 @@ def test_what_lowering_adds_around_a_call_takes_no_issue_slot(engine: str) -> No
     assert sum(pipes.values()) == report.counters.warp_instructions
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_a_line_with_several_instructions_names_their_opcodes(engine: str) -> None:
     body = "add.u32 %r5, %r1, 1; add.u32 %r5, %r5, 1; mul.lo.u32 %r5, %r5, 3;\nst.global.u32 [%rd3], %r5;"
     text = kernel(body)

@@ -7,36 +7,28 @@ from typing import Any
 
 import numpy as np
 import pytest
-from emulate_programs import ALL_CHECKS, DEVICES
+from emulate_programs import ALL_CHECKS
 
 import ptxlab as pl
 from ptxlab.emulate.trace.recorder import Trace
-
-devices = pytest.mark.parametrize("device", DEVICES)
 
 TEXT = """.version 7.4
 .target sm_80
 .address_size 64
 .visible .entry scratch(.param .u64 out, .param .u64 room)
 {{
-    .reg .b64 %rd<9>;
-    .reg .b32 %r<9>;
-    .reg .pred %p<3>;
-    ld.param.u64 %rd1, [out];
-    ld.param.u64 %rd2, [room];
-    mov.u32 %r1, %tid.x;
-    setp.lt.u32 %p1, %r1, 8;
+    .reg .b64 %rd<9>; .reg .b32 %r<9>; .reg .pred %p<3>;
+    ld.param.u64 %rd1, [out]; ld.param.u64 %rd2, [room];
+    mov.u32 %r1, %tid.x; setp.lt.u32 %p1, %r1, 8;
     and.b32 %r2, %r1, 31;
     mad.wide.u32 %rd3, %r2, 128, %rd2;  // each lane's own 128 bytes
     mad.wide.u32 %rd4, %r1, 4, %rd1;
-    st.global.u32 [%rd3], %r1;
-    st.global.u32 [%rd3+124], %r1;
+    st.global.u32 [%rd3], %r1; st.global.u32 [%rd3+124], %r1;
     {discard}
     {after}
     ld.global.u32 %r3, [%rd3];
     ld.global.u32 %r4, [%rd3+124];
-    add.u32 %r3, %r3, %r4;
-    st.global.u32 [%rd4], %r3;
+    add.u32 %r3, %r3, %r4; st.global.u32 [%rd4], %r3;
     ret;
 }}
 """
@@ -51,14 +43,12 @@ def run(device: str, discard: str, after: str = "", threads: int = 32, **options
     return out.tolist(), done
 
 
-@devices
 def test_the_bytes_hold_what_nobody_wrote(device: str) -> None:
     poison = 2 * 0xFFFFFFFF % (1 << 32)
     assert run(device, SOME)[0] == [poison] * 8 + [2 * k for k in range(8, 32)]
     assert run(device, ALL)[0] == [poison] * 32
 
 
-@devices
 def test_initcheck(device: str) -> None:
     read, written = (run(device, SOME, after, checks=ALL_CHECKS)[1].findings for after in ("", AGAIN))
     assert not written
@@ -66,7 +56,6 @@ def test_initcheck(device: str) -> None:
     assert "thread (0, 0, 0)" in str(read[0])
 
 
-@devices
 @pytest.mark.parametrize(("barrier", "races"), [("bar.sync 0;", False), ("", True)])
 def test_racecheck(device: str, barrier: str, races: bool) -> None:
     """A second warp discards what the first has stored and reads."""
@@ -79,7 +68,6 @@ def test_racecheck(device: str, barrier: str, races: bool) -> None:
     assert {finding.check for finding in done.findings} == ({"racecheck"} if races else set())
 
 
-@devices
 @pytest.mark.parametrize(("address", "says"), [
     ("add.u64 %rd3, %rd3, 64;", "misaligned"), ("add.u64 %rd3, %rd3, 4096;", "past the end"),
     ("mov.u64 %rd3, 0;", ""), ("cvta.local.u64 %rd3, 0;", ""),
@@ -91,7 +79,6 @@ def test_memcheck(device: str, address: str, says: str) -> None:
     assert says in str(caught.value)
 
 
-@devices
 def test_no_bytes_move(device: str) -> None:
     _, done = run(device, SOME, counters=True)
     assert done.counters is not None

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import pytest
-from emulate_programs import ENGINES, kernel, run
+from emulate_programs import kernel, run
 from engine_cases import CASES
 
 
 @pytest.mark.sweep(3)
-@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("name", CASES)
 def test_program(name: str, engine: str) -> None:
     found, _ = CASES[name].run(engine)
     assert found.tolist() == CASES[name].wanted()
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_programs_do_not_depend_on_the_schedule(engine: str, seed: int) -> None:
     for name in (
@@ -27,7 +25,6 @@ def test_programs_do_not_depend_on_the_schedule(engine: str, seed: int) -> None:
         assert found.tolist() == CASES[name].wanted()
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_counts_by_line(engine: str) -> None:
     body = """
     setp.lt.u32 %p1, %r1, 8;

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from emulate_programs import ENGINES, kernel, run
+from emulate_programs import ENGINES, fault_of, kernel, run
 from random_faults import differences
 from slow_cases import slow
 
@@ -24,9 +24,7 @@ OUT, X = 0x200_0000_0000, 0x200_0000_1200
 
 def fault(engine: str, body: str, before: str = "", **options: object) -> tuple[DeviceFault, str]:
     """The fault of a program, and its message with the line number taken out."""
-    with pytest.raises(DeviceFault) as caught:
-        run(engine, kernel(body, before), **options)  # type: ignore[arg-type]
-    error = caught.value
+    error = fault_of(engine, kernel(body, before), **options)
     return error, str(error).replace(f"line {error.line}:", "line N:")
 
 
@@ -92,7 +90,6 @@ MEMCHECK = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("name", MEMCHECK)
 def test_memcheck(name: str, engine: str) -> None:
     body, thread, address, message = MEMCHECK[name]
@@ -104,38 +101,6 @@ def test_memcheck(name: str, engine: str) -> None:
     assert (error.kind, error.thread, error.address) == ("memcheck", thread, address)
 
 
-SEVERAL = {
-    "neighbours": ("mov.u32 %r10, %r1;", 1),
-    "a row for each half": ("and.b32 %r10, %r1, 15; shr.u32 %r11, %r1, 4; mad.lo.u32 %r10, %r11, 20, %r10;", -3),
-    "every third": ("mul.lo.u32 %r10, %r1, 3;", -62),
-    "some lanes": ("setp.lt.u32 %p1, %r1, 30; mov.u32 %r10, %r1; @!%p1 bra END;", 3),
-}
-"""The word that each lane accesses, and how far behind the first the last that is accessed lies beyond the end."""
-
-
-@pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("space", ["global", "shared"])
-@pytest.mark.parametrize("name", SEVERAL)
-def test_of_several_loads_the_first_that_faults_is_told(name: str, space: str, engine: str) -> None:
-    """Loads from one base are checked at once: a later one may fault in a lane before that of an earlier one."""
-    place, back = SEVERAL[name]
-    first = 4 * (32 - 31 + back) if space == "global" else 4 * back + 4
-    base = "%rd5" if space == "global" else "%r12"
-    body = f"""
-    mov.u32 %r30, tile;
-    {place}
-    mul.wide.u32 %rd5, %r10, 4; add.u64 %rd5, %rd1, %rd5; shl.b32 %r12, %r10, 2; add.u32 %r12, %r12, %r30;
-    ld.{space}.u32 %r5, [{base}+{first}];
-    ld.{space}.u32 %r6, [{base}+{first + 8}];
-    st.{space}.u32 [{base}+{first + 4}], %r6;
-END:
-"""
-    error, _ = fault(engine, body, ".shared .align 4 .b8 tile[128];")
-    expected, _ = fault("step", body, ".shared .align 4 .b8 tile[128];")
-    assert str(error) == str(expected)
-
-
-@pytest.mark.parametrize("engine", ENGINES)
 def test_host_memory_is_out_of_reach(engine: str) -> None:
     secret = np.arange(16)
     address = secret.ctypes.data
@@ -144,7 +109,6 @@ def test_host_memory_is_out_of_reach(engine: str) -> None:
     assert error.kind == "memcheck"
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_freed_memory(engine: str) -> None:
     memory = Memory()
     out, x = memory.allocate(128, "out"), memory.allocate(64, "x")
@@ -165,18 +129,15 @@ def test_freed_memory(engine: str) -> None:
     )
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_fault_names_block_and_thread_in_three_dimensions(engine: str) -> None:
     body = """
     mov.u32 %r5, %tid.y;
-    setp.eq.u32 %p1, %r5, 2;
-    setp.eq.and.u32 %p1, %r2, 1, %p1;
+    setp.eq.u32 %p1, %r5, 2; setp.eq.and.u32 %p1, %r2, 1, %p1;
     @%p1 st.global.u32 [%rd1+-4], %r5;"""
     error, _ = fault(engine, body, threads=(5, 3, 2), blocks=3)
     assert (error.block, error.thread) == ((1, 0, 0), (0, 2, 0))
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_memory_is_as_the_kernel_left_it_after_a_fault(engine: str) -> None:
     memory = Memory()
     data = np.zeros(32, np.uint32)
@@ -191,7 +152,6 @@ def test_memory_is_as_the_kernel_left_it_after_a_fault(engine: str) -> None:
         assert memory.live() == [out]
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_trap(engine: str) -> None:
     _, text = fault(engine, "setp.eq.u32 %p1, %r1, 5;\n    @%p1 trap;")
     assert text == (
@@ -199,7 +159,6 @@ def test_trap(engine: str) -> None:
     )
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_budget(engine: str) -> None:
     start = time.perf_counter()
     error, _ = fault(engine, "FOREVER:\n    bra FOREVER;", budget=20_000)
@@ -211,19 +170,15 @@ def test_budget(engine: str) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("engine", ENGINES)
 def test_a_lock_that_is_never_given_back(engine: str) -> None:
     body = "TRY:\n    atom.global.cas.b32 %r5, [%rd2], 0, 1;\n    setp.ne.u32 %p1, %r5, 0;\n    @%p1 bra TRY;"
     error, _ = fault(engine, body, x=np.ones(1, np.uint32), budget=30_000)
     assert error.kind == "budget"
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_deadlock_between_barriers(engine: str) -> None:
     body = """
-    shr.u32 %r5, %r1, 5;
-    setp.eq.u32 %p1, %r5, 1;
-    @%p1 bra OTHER;
+    shr.u32 %r5, %r1, 5; setp.eq.u32 %p1, %r5, 1; @%p1 bra OTHER;
     bar.sync 1;
     exit;
 OTHER:
@@ -240,11 +195,9 @@ OTHER:
     assert (error.line, error.thread) == (one, (0, 0, 0))
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_deadlock_within_a_warp(engine: str) -> None:
     body = """
-    setp.lt.u32 %p1, %r1, 4;
-    @%p1 bra OTHER;
+    setp.lt.u32 %p1, %r1, 4; @%p1 bra OTHER;
     shfl.sync.bfly.b32 %r5, %r1, 1, 31, -1;
     exit;
 OTHER:
@@ -263,7 +216,6 @@ OTHER:
     assert sorted(found[:3]) == sorted(expected)
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize(
     ("body", "message"),
     [
@@ -277,7 +229,6 @@ def test_wrong_numbers(body: str, message: str, engine: str) -> None:
     assert (error.kind, error.message) == ("trap", message)
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_control_c_ends_an_endless_loop(engine: str) -> None:
     before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background starts without one
     timer = threading.Timer(0.3, _thread.interrupt_main)
@@ -292,7 +243,6 @@ def test_control_c_ends_an_endless_loop(engine: str) -> None:
         assert caught.value.kind == "interrupt"
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_unknown_form_is_refused_at_load(engine: str) -> None:
     out = np.zeros(32, np.uint32)
     with pytest.raises(UnsupportedInstruction) as caught:
@@ -326,7 +276,6 @@ def test_operands_that_do_not_fit_are_refused_at_load(body: str, message: str) -
     assert body in str(caught.value)
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_local_memory_has_a_limit(engine: str) -> None:
     run(engine, kernel(".local .b8 mine[524288];"))
     with pytest.raises(LaunchError) as caught:  # one variable alone is refused by its declaration
@@ -334,7 +283,6 @@ def test_local_memory_has_a_limit(engine: str) -> None:
     assert str(caught.value) == ("local memory: k wants 600,000 bytes of it a thread, a GPU has at most 524,288")
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_memory_that_this_machine_does_not_have(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
     from ptxlab.emulate.runtime import report
 
@@ -347,7 +295,6 @@ def test_memory_that_this_machine_does_not_have(engine: str, monkeypatch: pytest
     assert str(caught.value) == "memory: the launch wants more than this machine has: no room"
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_grids_of_billions_of_blocks(engine: str) -> None:
     """What such a grid cannot do is refused before anything is laid out for each of its blocks."""
     module = parse(kernel(""))
@@ -372,16 +319,13 @@ def test_grids_of_billions_of_blocks(engine: str) -> None:
     )
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_a_long_block_stops_before_the_next_begins(engine: str) -> None:
     """Blocks that cannot wait for others run one after the other, however long they take."""
     body = """
-    setp.eq.u32 %p1, %r2, 1;
-    @%p1 bra STORE;
+    setp.eq.u32 %p1, %r2, 1; @%p1 bra STORE;
     mov.u32 %r5, 0;
     LOOP: add.u32 %r5, %r5, 1;
-    setp.lt.u32 %p2, %r5, 20000;
-    @%p2 bra LOOP;
+    setp.lt.u32 %p2, %r5, 20000; @%p2 bra LOOP;
     STORE: st.global.u32 [%rd3+4096], %r5;"""
     error, _ = fault(engine, body, blocks=2)
     assert error.block == (0, 0, 0)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from emulate_programs import ENGINES
 
 import ptxlab as pl
 from ptxlab.errors import DeviceFault
@@ -15,13 +14,10 @@ TEXT = """.version 8.0
 .visible .entry k(.param .u64 out)
 {{
     .shared .align 16 .b8 tile[2048];
-    .reg .b64 %rd<8>;
-    .reg .b32 %r<8>;
+    .reg .b64 %rd<8>; .reg .b32 %r<8>;
     ld.param.u64 %rd1, [out];
-    mov.u32 %r1, %tid.x;
-    mov.u64 %rd2, tile;
-    cvta.shared.u64 %rd3, %rd2;
-    mad.wide.u32 %rd4, %r1, 16, %rd3;
+    mov.u32 %r1, %tid.x; mov.u64 %rd2, tile;
+    cvta.shared.u64 %rd3, %rd2; mad.wide.u32 %rd4, %r1, 16, %rd3;
     mov.u32 %r2, 0;
     {body}
     ret;
@@ -37,7 +33,6 @@ MISTAKES = [
 ]
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("body", MISTAKES)
 def test_a_generic_address_is_no_shared_one(body: str, engine: str) -> None:
     with pytest.raises(DeviceFault, match="memcheck: ") as caught:
@@ -46,7 +41,6 @@ def test_a_generic_address_is_no_shared_one(body: str, engine: str) -> None:
     assert body in str(caught.value)
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("body", MISTAKES)
 def test_the_shared_address_is(body: str, engine: str) -> None:
     right = TEXT.format(body=body).replace("cvta.shared.u64 %rd3, %rd2", "mov.u64 %rd3, %rd2")
@@ -60,22 +54,18 @@ ELEMENTS = """.version 8.0
 .visible .entry k(.param .u64 out)
 {
     .shared .u16 few[8];
-    .reg .b64 %rd<8>;
-    .reg .b32 %r<8>;
+    .reg .b64 %rd<8>; .reg .b32 %r<8>;
     ld.param.u64 %rd1, [out];
-    mov.u32 %r1, 77;
-    st.shared.u16 few[3], %r1;
+    mov.u32 %r1, 77; st.shared.u16 few[3], %r1;
     ld.global.u32 %r2, table[2];
     ld.shared.u16 %r3, [few+6];
-    mov.u64 %rd2, table[3];
-    ld.global.u32 %r4, [%rd2];
+    mov.u64 %rd2, table[3]; ld.global.u32 %r4, [%rd2];
     st.global.v4.u32 [%rd1], {%r1, %r2, %r3, %r4};
     ret;
 }
 """
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_an_element_of_an_array_is_an_address(engine: str) -> None:
     out = np.zeros(4, np.uint32)
     pl.launch(ELEMENTS, 1, 1, out, device={"jit": "cpu"}.get(engine, engine))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from conformance import by_lane, register_type
-from emulate_programs import ENGINES, improve, kernel, launch, run
+from emulate_programs import WAYS, kernel, launch, run
 
 from ptxlab.isa import form
 
@@ -99,7 +99,6 @@ def program(opcode: str, count: int) -> tuple[str, int]:
 
 
 @pytest.mark.parametrize("opcode", PRINTED)
-@pytest.mark.parametrize("engine", ENGINES)
 def test_as_the_h100_printed(engine: str, opcode: str) -> None:
     cases = np.array(PRINTED[opcode], np.uint64)
     text, count = program(opcode, len(cases))
@@ -140,15 +139,11 @@ def summed(space: str, start: np.ndarray, added: np.ndarray) -> np.ndarray:
 
 
 def ways(text: str, x: np.ndarray, **options: int) -> list[list[str]]:
-    """What the kernel leaves in x: on each engine, in good code, and with two workers."""
+    """What the kernel leaves in x: in all ways, and with two workers."""
     left = []
-    for engine, good, workers in (("step", False, 1), ("jit", False, 1), ("jit", True, 1), ("jit", True, 2)):
-        if engine not in ENGINES:
-            continue
-        if good:
-            improve(text, (options.get("threads", 32),), False, ("memcheck",))
+    for way, workers in (*((way, 1) for way in WAYS), (WAYS[-1], 2)):
         after = x.copy()
-        run(engine, text, x=after, workers=workers, **options)
+        run(way, text, x=after, workers=workers, **options)
         left.append([f"{v:#x}" for v in after.tolist()])
     return left
 
@@ -212,7 +207,6 @@ def test_sums_at_one_address(space: str, old: bool, scale: float, threads: int) 
     assert left == [expected] * len(left)
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_lanes_in_both_spaces(engine: str) -> None:
     """Generic addresses flush by where they point: of a warp, the odd lanes to shared memory."""
     tiny = np.full(32, 3, np.uint32)
@@ -226,7 +220,6 @@ def test_lanes_in_both_spaces(engine: str) -> None:
 
 
 @pytest.mark.parametrize("opcode", ["red.global.add.v2.f32", "atom.add.v4.f32", "red.relaxed.cta.global.add.v2.f32"])
-@pytest.mark.parametrize("engine", ENGINES)
 def test_vectors_of_sums(engine: str, opcode: str) -> None:
     size = int(opcode.split(".")[-2][1:])
     x = np.concatenate([np.resize(column, 32 * size) for column in np.array(SUMS, np.uint32).T[:2]])

@@ -7,9 +7,12 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
+from emulate_programs import kernel, run
 from slow_cases import slow
 
 threads = pytest.importorskip(
@@ -45,6 +48,22 @@ def test_a_worker_that_comes_after_the_dismissal_goes_home() -> None:
     team.wait(lambda: None, 0.1)
     assert ran == []
     assert stop[0] == 0  # nobody had begun, so nobody had to be stopped
+
+
+def test_a_launch_that_gets_no_thread_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    from ptxlab.emulate.jit.running import run as jit
+
+    def start(function: Any, args: Any) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threads, "_thread", SimpleNamespace(start_new_thread=start))
+    monkeypatch.setattr(jit, "HERE", 0.0)  # the caller's thread would run it all, in code that is fast enough
+    long = kernel("mov.u32 %r30, 0; AGAIN: add.u32 %r30, %r30, 1; setp.lt.u32 %p1, %r30, 5000000; @%p1 bra AGAIN;")
+    for ready in (0, 1):  # for one of the two
+        waiting = [threads._idle.pop() for _ in range(threads.idle() - ready)]
+        with pytest.raises(RuntimeError, match="start new thread"):
+            run("jit", long, out=np.zeros(4096, np.uint32), blocks=2, workers=2, budget=None)
+        threads._idle.extend(waiting)
 
 
 def test_a_dismissal_waits_for_those_that_have_begun() -> None:

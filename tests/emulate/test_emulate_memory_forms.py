@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from conformance import register_type
-from emulate_programs import ENGINES, kernel, launch, run
+from emulate_programs import fault_of, kernel, launch, run
 
-from ptxlab.errors import DeviceFault
 from ptxlab.isa import examples, form, types
 from ptxlab.isa.actions import SAMPLERS, Action
 from ptxlab.isa.coverage import key
@@ -30,15 +29,11 @@ def module(lines: list[str]) -> str:
 .const .align 32 .b8 table[32] = {{{", ".join(map(str, TABLE))}}};
 .visible .entry k(.param .u64 in, .param .u64 out)
 {{
-    .reg .b64 %in, %out, %t, %policy;
-    .reg .b32 %lane, %tile;
+    .reg .b64 %in, %out, %t, %policy; .reg .b32 %lane, %tile;
     .local .align 32 .b8 own[32];
     .shared .align 32 .b8 tile[1024];
-    ld.param.u64 %in, [in];
-    ld.param.u64 %out, [out];
-    mov.u32 %lane, %tid.x;
-    mov.u32 %tile, tile;
-    mad.lo.u32 %tile, %lane, 32, %tile;
+    ld.param.u64 %in, [in]; ld.param.u64 %out, [out];
+    mov.u32 %lane, %tid.x; mov.u32 %tile, tile; mad.lo.u32 %tile, %lane, 32, %tile;
     mad.wide.u32 %in, %lane, 32, %in;
     mad.wide.u32 %out, %lane, 32, %out;
     mov.b64 %policy, 0;
@@ -91,7 +86,6 @@ def each_part(opcode: str, text: str, instruction: str, address: str) -> list[st
 
 
 @pytest.mark.sweep(3)
-@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("entry", entries("ld", "ldu"), ids=key)
 def test_loads(engine: str, entry: Op) -> None:
     chosen = accesses(entry)
@@ -112,7 +106,6 @@ def test_loads(engine: str, entry: Op) -> None:
 
 
 @pytest.mark.sweep(3)
-@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("entry", entries("st"), ids=key)
 def test_stores(engine: str, entry: Op) -> None:
     chosen = accesses(entry)
@@ -145,7 +138,6 @@ QUIET = [e for e in all_ops() if (e.kind == "none" and e.does not in LOUD) or e.
 
 
 @pytest.mark.sweep(12)
-@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("entry", QUIET, ids=key)
 def test_what_changes_nothing(engine: str, entry: Op) -> None:
     """Hints, fences and the like: every form runs, and neither memory nor registers are other than before."""
@@ -174,15 +166,12 @@ def test_what_changes_nothing(engine: str, entry: Op) -> None:
     assert out.tolist() == [[t, 5] for t in range(32)]
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_a_breakpoint_without_a_debugger(engine: str) -> None:
-    with pytest.raises(DeviceFault) as stopped:
-        run(engine, kernel("    setp.eq.u32 %p1, %r1, 3;\n    @%p1 brkpt;"))
-    assert stopped.value.kind == "trap"
-    assert stopped.value.message.startswith("the kernel executed brkpt")
+    stopped = fault_of(engine, kernel("    setp.eq.u32 %p1, %r1, 3;\n    @%p1 brkpt;"))
+    assert stopped.kind == "trap"
+    assert stopped.message.startswith("the kernel executed brkpt")
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("aligned", ["", ".aligned"])
 def test_barriers_of_the_newer_spelling(engine: str, aligned: str) -> None:
     """Two warps: how many are in the first of them, whether all are, whether any is."""
@@ -198,8 +187,7 @@ def test_barriers_of_the_newer_spelling(engine: str, aligned: str) -> None:
     setp.lt.u32 %p4, %r1, 32;
     @%p4 barrier.arrive{aligned} 3, 64;
     @!%p4 barrier.sync{aligned} 3, 64;
-    add.u32 %r5, %r5, %r6;
-    add.u32 %r5, %r5, %r7;
+    add.u32 %r5, %r5, %r6; add.u32 %r5, %r5, %r7;
     st.global.u32 [%rd3], %r5;"""
     text = kernel(body, ".shared .align 4 .b8 tile[4];")
     assert run(engine, text, threads=64)[0].tolist() == [1040] * 64

@@ -78,7 +78,6 @@ def test_bits(opcodes: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     compare(opcodes, monkeypatch)
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("x", SINGLE[:8])
 def test_a_nan_as_an_immediate(x: int, engine: str) -> None:
     body = f"mov.b32 %f1, 0x3F800000;\n    sub.rn.f32 %f2, %f1, 0f{x:08X};\n    st.global.f32 [%rd3], %f2;"
@@ -86,7 +85,6 @@ def test_a_nan_as_an_immediate(x: int, engine: str) -> None:
     assert out[0] == 0x7FFFFFFF
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_an_atomic_addition_leaves_the_same_nan(engine: str) -> None:
     for x in SINGLE[:8]:
         body = (

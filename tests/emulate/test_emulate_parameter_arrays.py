@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from emulate_programs import ENGINES
 
 import ptxlab as pl
 from ptxlab.errors import DeviceFault
@@ -14,11 +13,9 @@ TEXT = """.version 8.0
 .address_size 64
 .visible .entry k(.param .u64 out, .param .align 8 .b8 table[128])
 {{
-    .reg .b64 %rd<8>;
-    .reg .b32 %r<8>;
+    .reg .b64 %rd<8>; .reg .b32 %r<8>;
     ld.param.u64 %rd1, [out];
-    mov.u32 %r1, %tid.x;
-    mad.wide.u32 %rd1, %r1, 4, %rd1;
+    mov.u32 %r1, %tid.x; mad.wide.u32 %rd1, %r1, 4, %rd1;
     mov.b64 %rd2, table;
     {body}
     st.global.u32 [%rd1], %r3;
@@ -28,8 +25,7 @@ TEXT = """.version 8.0
 OWN = """mad.wide.u32 %rd3, %r1, 4, %rd2;
     ld.param.u32 %r3, [%rd3];"""
 SAME = """mov.u32 %r2, 20;
-    cvt.u64.u32 %rd3, %r2;
-    add.u64 %rd3, %rd3, %rd2;
+    cvt.u64.u32 %rd3, %r2; add.u64 %rd3, %rd3, %rd2;
     ld.param.u32 %r3, [%rd3];"""
 GENERIC = """cvta.param.u64 %rd3, %rd2;
     mad.wide.u32 %rd3, %r1, 4, %rd3;
@@ -44,7 +40,6 @@ def run(body: str, engine: str, threads: int = 32) -> np.ndarray:
     return out
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_every_way_to_read_a_parameter(engine: str) -> None:
     every = np.arange(32) * 3 + 1
     assert (run("ld.param.u32 %r3, [table+8];", engine) == 7).all()
@@ -53,7 +48,6 @@ def test_every_way_to_read_a_parameter(engine: str) -> None:
     assert (run(GENERIC, engine) == every).all()
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("body", [OWN, GENERIC])
 def test_past_the_parameters(engine: str, body: str) -> None:
     with pytest.raises(DeviceFault, match="memcheck: load of 4 bytes") as caught:
@@ -62,7 +56,6 @@ def test_past_the_parameters(engine: str, body: str) -> None:
     assert "the kernel's parameters take 136 bytes" in str(caught.value)
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_a_kernel_cannot_write_its_parameters(engine: str) -> None:
     with pytest.raises(DeviceFault, match="store of 4 bytes at 0x10: the kernel's parameters are read-only") as caught:
         run("mov.u64 %rd3, 16;\n    st.param.u32 [%rd3], %r1;", engine)

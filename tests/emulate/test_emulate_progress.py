@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from typing import Any
 
+import numpy as np
 import pytest
 from emulate_programs import ENGINES, kernel, run
 
@@ -33,7 +34,6 @@ def shown(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return states
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_a_long_launch_shows_how_far_it_is(engine: str, shown: list[str]) -> None:
     while len(shown) < 3:  # a launch may be over before the first look at it
         shown.clear()
@@ -50,7 +50,6 @@ def test_a_long_launch_shows_how_far_it_is(engine: str, shown: list[str]) -> Non
     assert counts == sorted(counts)
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_the_line_goes_when_the_launch_is_stopped(engine: str, shown: list[str]) -> None:
     body = LOOP.replace("30000", "9000000" if engine == "jit" else "3000") + "\n    trap;"
     with pytest.raises(DeviceFault):
@@ -117,7 +116,6 @@ def test_in_a_real_notebook(tmp_path: Any) -> None:
     assert [o["text"] for o in outputs] == ["budget\n"]
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_who_watches_hears_how_far_a_launch_is_and_can_stop_it(engine: str) -> None:
     heard: list[tuple[int, int, int]] = []
 
@@ -137,7 +135,6 @@ def test_who_watches_hears_how_far_a_launch_is_and_can_stop_it(engine: str) -> N
     assert len(heard) == 2
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_who_watches_can_be_asked_at_once(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither engine looks at its watch by itself here: only `hurry` has it asked."""
     monkeypatch.setattr(progress, "LOOK", 1e9)
@@ -157,3 +154,18 @@ def test_who_watches_can_be_asked_at_once(engine: str, monkeypatch: pytest.Monke
         run(engine, kernel(LOOP.replace("@%p4 bra", "bra")), blocks=3, budget=None)
     assert caught.value.kind == "interrupt"
     assert watching.sleeping == []
+
+
+@pytest.mark.long
+def test_who_stops_a_launch_need_not_wait_for_all_of_its_blocks() -> None:
+    blocks, heard = (1 << 31) - 1, []
+
+    def watch(done: int, total: int, instructions: int) -> None:
+        heard.append(done)
+        if len(heard) == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(DeviceFault) as caught, progress.watched(watch):
+        run("jit", kernel(""), blocks=blocks, out=np.zeros(32, np.uint32), budget=None)
+    assert caught.value.kind == "interrupt"
+    assert heard[0] <= heard[1] < blocks

@@ -15,16 +15,11 @@ from ptxlab.isa.actions import Action
 from ptxlab.isa.multimem import one_device
 from ptxlab.text.validate import validate
 
-devices = pytest.mark.parametrize("device", DEVICES)
-
 HEAD = ".version {version}\n.target sm_90\n.address_size 64\n"
 KERNEL = """{before}
 .visible .entry k(.param .u64 out{parameter}){directive}
 {{
-    .reg .b64 %rd<9>;
-    .reg .b32 %r<9>;
-    .reg .b16 %h<9>;
-    .reg .f32 %f<9>;
+    .reg .b64 %rd<9>; .reg .b32 %r<9>; .reg .b16 %h<9>; .reg .f32 %f<9>;
     ld.param.u64 %rd1, [out];
     {body}
     ret;
@@ -54,14 +49,12 @@ CASES = {
     .global .u64 at = g;
     { .const .u32 g = 7; ld.const.u32 %r1, [g]; }
     ld.global.u32 %r2, [g+4];
-    ld.global.u64 %rd2, [at];
-    ld.global.u32 %r3, [%rd2];
+    ld.global.u64 %rd2, [at]; ld.global.u32 %r3, [%rd2];
     st.global.v2.u32 [%rd1], {%r1, %r2};
     st.global.u32 [%rd1+8], %r3;""", "", [7, 6, 5]),
     "sums of a register": (".global .u32 g = 1;", """mov.u32 %r1, 40;
     st.global.u32 [%rd1], %r1 + 2;
-    sub.u32 %r2, %r1+1, %r1 + -1;
-    st.global.u32 [%rd1+4], %r2;
+    sub.u32 %r2, %r1+1, %r1 + -1; st.global.u32 [%rd1+4], %r2;
     mov.b64 {%r3, %r4}, %rd1+8;
     mov.b64 {%r5, %r6}, %rd1;
     sub.u32 %r3, %r3, %r5;
@@ -87,8 +80,7 @@ CASES = {
     multimem.st.relaxed.sys.global.u32 [%rd1], 5;
     multimem.red.add.u32 [%rd1], %r1;
     multimem.ld_reduce.acquire.gpu.global.add.u32 %r2, [%rd1];
-    mov.b32 %f3, 0f3F800000;
-    mov.b32 %f4, 0f00000000;
+    mov.b32 %f3, 0f3F800000; mov.b32 %f4, 0f00000000;
     multimem.st.global.v2.f32 [%rd1+8], {%f3, %f4};
     multimem.red.release.gpu.global.add.v2.f32 [%rd1+8], {%f4, %f3};
     multimem.ld_reduce.global.add.v2.f32 {%f1, %f2}, [%rd1+8];
@@ -103,7 +95,6 @@ CASES = {
 }  # fmt: skip
 
 
-@devices
 @pytest.mark.parametrize("name", CASES)
 def test_seldom_written(device: str, name: str) -> None:
     before, body, after, expected = CASES[name]
@@ -179,7 +170,6 @@ def test_what_is_no_structure(value: object, message: str) -> None:
     assert str(caught.value) == message.format(__name__)
 
 
-@devices
 def test_more_shared_memory_than_the_assembler_takes(device: str) -> None:
     body = ".shared .align 16 .b8 tile[65536];\n    st.shared.u32 [tile+65532], 8;\n"
     body += "    ld.shared.u32 %r1, [tile+65532];\n    st.global.u32 [%rd1], %r1;"
@@ -197,31 +187,24 @@ def test_more_shared_memory_than_the_assembler_takes(device: str) -> None:
         pl.launch(text.replace("sm_90", "sm_61"), 1, 1, out, device=device)
 
 
-HEAP = (
-    HEAD.format(version="8.0")
-    + """
+HEAP = f"""{HEAD.format(version="8.0")}
 .extern .func (.param .b64 r) malloc (.param .b64 n);
 .extern .func free (.param .b64 p);
 .visible .entry k(.param .u64 out, .param .u64 size)
-{{
-    .reg .b64 %rd<9>;
-    .reg .b32 %r<5>;
+{{{{
+    .reg .b64 %rd<9>; .reg .b32 %r<5>;
     .param .b64 n, p;
-    ld.param.u64 %rd1, [out];
-    ld.param.u64 %rd2, [size];
+    ld.param.u64 %rd1, [out]; ld.param.u64 %rd2, [size];
     st.param.b64 [n], %rd2;
     call.uni (p), malloc, (n);
     ld.param.b64 %rd3, [p];
     mov.u32 %r1, %tid.x;
-    mul.wide.u32 %rd4, %r1, 8;
-    add.u64 %rd1, %rd1, %rd4;
-    st.global.u64 [%rd1], %rd3;
-    {body}
+    mul.wide.u32 %rd4, %r1, 8; add.u64 %rd1, %rd1, %rd4; st.global.u64 [%rd1], %rd3;
+    {{body}}
     st.param.b64 [n], %rd3;
     call.uni free, (n);
     ret;
-}}"""
-)
+}}}}"""
 
 
 @pytest.mark.long
@@ -242,7 +225,6 @@ FREE = "st.param.b64 [n], %rd3; call.uni free, (n);"
 
 
 @pytest.mark.sweep(3)
-@devices
 @pytest.mark.parametrize(
     ("then", "what", "offset"),
     [
@@ -271,7 +253,6 @@ def test_use_after_free(device: str, then: str, what: str, offset: int) -> None:
     assert caught.value.thread == (32, 0, 0)
 
 
-@devices
 def test_every_multimem_is_an_ordinary_access(device: str) -> None:
     """Each form beside the ordinary one, on memory of the same contents."""
     entries = [entry for entry in all_ops() if entry.name == "multimem"]

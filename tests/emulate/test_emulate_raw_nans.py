@@ -6,7 +6,7 @@ import random
 
 import numpy as np
 import pytest
-from emulate_programs import ENGINES, WAYS, improve, kernel, run
+from emulate_programs import ENGINES, agreed, kernel
 
 pytestmark = pytest.mark.skipif("jit" not in ENGINES, reason="needs llvmlite: there is one engine only")
 NUMBERS = (
@@ -14,14 +14,10 @@ NUMBERS = (
     0x7F7FFFFF, 1, 0x40490FDB,
 )  # fmt: skip
 ARITHMETIC = (
-    "add.f32 {d}, {a}, {b};",
-    "sub.f32 {d}, {a}, {b};",
-    "mul.f32 {d}, {a}, {b};",
-    "fma.rn.f32 {d}, {a}, {b}, {c};",
-    "fma.rm.f32 {d}, {a}, {b}, {c};",
-    "div.rn.f32 {d}, {a}, {b};",
+    "add.f32 {d}, {a}, {b};", "sub.f32 {d}, {a}, {b};", "mul.f32 {d}, {a}, {b};",
+    "fma.rn.f32 {d}, {a}, {b}, {c};", "fma.rm.f32 {d}, {a}, {b}, {c};", "div.rn.f32 {d}, {a}, {b};",
     "sqrt.rn.f32 {d}, {a};",
-)
+)  # fmt: skip
 MOVES = (
     "mov.f32 {d}, {a};", "neg.f32 {d}, {a};", "abs.f32 {d}, {a};", "max.f32 {d}, {a}, {b};", "min.f32 {d}, {a}, {b};",
     "selp.f32 {d}, {a}, {b}, %p1;", "cvt.sat.f32.f32 {d}, {a};", "copysign.f32 {d}, {a}, {b};",
@@ -55,12 +51,7 @@ def body_of(seed: int) -> str:
 def test_engines_agree(seed: int) -> None:
     text = kernel(body_of(seed))
     x = np.random.default_rng(seed).choice(np.array(NUMBERS, np.uint32), 8 * 64 * 6)
-    outs = []
-    for way in WAYS:
-        if way == "good":
-            improve(text, (64,), False, ("memcheck",))
-        outs.append(run("step" if way == "step" else "jit", text, threads=64, blocks=8, x=x)[0].tolist())
-    assert [out == outs[0] for out in outs] == [True] * len(WAYS)
+    agreed(text, threads=64, blocks=8, x=x)
 
 
 @pytest.mark.sweep(2)
@@ -71,46 +62,7 @@ def test_a_nan_beside_one_that_arithmetic_made(operation: str, operands: str) ->
     body = f"""ld.global.f32 %f1, [%rd2]; add.f32 %f2, %f1, %f1; selp.f32 %f3, %f2, %f1, %p1;
         {operation}.f32 %f4, {operands}; mov.b32 %r6, %f4; st.global.u32 [%rd3], %r6;"""
     text, x = kernel("setp.lt.u32 %p1, %r1, 11;" + body), np.full(64, 0x7F812345, np.uint32)
-    for way in WAYS:
-        if way == "good":
-            improve(text, (32,), False, ("memcheck",))
-        out = run("step" if way == "step" else "jit", text, x=x)[0]
-        assert out.tolist() == [0x7FFFFFFF] * 32, way
-
-
-@pytest.mark.sweep(27)
-@pytest.mark.parametrize("bits", [0x00000001, 0x80010100, 0x0000007F, 0x000000FF, 0xF0F0F0F0, 0x7FFFFFFF, 0xFFFFFFFF])
-@pytest.mark.parametrize("space", ["shared", "global"])
-@pytest.mark.parametrize("type_", ["f32", "f64"])
-def test_sums_at_one_address(type_: str, space: str, bits: int) -> None:
-    """Some lanes or all of them, one after the other, with zeros of both signs, NaNs, tiny and huge numbers."""
-    size = int(type_[1:]) // 8
-    a, word = ("%f1", "%r20") if size == 4 else ("%fd1", "%rd20")
-    place = "[sum]" if space == "shared" else "[total]"
-    body = f"""mov.u32 %r5, {bits}; shr.u32 %r5, %r5, %r1; and.b32 %r5, %r5, 1; setp.ne.u32 %p1, %r5, 0;
-        mul.wide.u32 %rd5, %r4, {size}; add.u64 %rd5, %rd2, %rd5; ld.global.{type_} {a}, [%rd5];
-        mov.b{8 * size} {word}, 0; st.{space}.b{8 * size} {place}, {word};
-        @%p1 red.{space}.add.{type_} {place}, {a}; ld.{space}.b{8 * size} {word}, {place};"""
-    body += "mov.b64 {%r20, %r21}, %rd20; xor.b32 %r20, %r20, %r21;" if size == 8 else ""
-    before = ".shared .align 8 .b8 sum[8]; .global .align 8 .b8 total[8];"
-    text, rng = kernel(body + "st.global.u32 [%rd3], %r20;", before), np.random.default_rng(bits % 1000)
-    kind = np.float32 if size == 4 else np.float64
-    for numbers in (
-        rng.normal(size=32) * 10.0 ** rng.integers(-30, 30, 32),
-        rng.choice([0.0, -0.0], 32),
-        np.full(32, -0.0),
-        np.where(rng.random(32) < 0.1, np.nan, 1e-40),
-        rng.choice([3e38, -3e38, 1e-45, np.inf], 32),
-    ):
-        x = np.zeros(64, kind)
-        x[:32] = numbers
-        outs = []
-        for way in WAYS:
-            if way == "good":
-                improve(text, (32,), False, ("memcheck",))
-            engine = "step" if way == "step" else "jit"
-            outs.append(run(engine, text, x=x.view(np.uint32).copy())[0].tolist())
-        assert [out == outs[0] for out in outs] == [True] * len(WAYS), numbers
+    assert agreed(text, x=x).out == [0x7FFFFFFF] * 32
 
 
 @pytest.mark.parametrize("word", ["max", "min"])
@@ -136,11 +88,4 @@ def test_the_larger_and_the_smaller_of_all_pairs(word: str, type_: str) -> None:
         f"st.global.{type_} [%rd6+{2 * size}], {d};",
         f"{word}.{type_} {d}, {one}, {b}; {word}.{type_} {d}, {d}, {a}; st.global.{type_} [%rd6+{3 * size}], {d};",
     ]
-    text, outs = kernel("\n".join(lines)), []
-    for way in WAYS:
-        if way == "good":
-            improve(text, (64,), False, ("memcheck",))
-        out = np.zeros(4 * 256, unsigned)
-        run("step" if way == "step" else "jit", text, threads=64, blocks=4, x=x, out=out)
-        outs.append(out.tolist())
-    assert [out == outs[0] for out in outs] == [True] * len(WAYS)
+    agreed(kernel("\n".join(lines)), threads=64, blocks=4, x=x, out=np.zeros(4 * 256, unsigned))

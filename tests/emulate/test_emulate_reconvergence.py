@@ -7,19 +7,15 @@ from collections import defaultdict
 import numpy as np
 import pytest
 from emulate_programs import ENGINES, kernel, run
-from flow_agreement import KERNEL, differences
-from random_flow import Flow, kernel_of
-from reconvergence_points import reconvergence_points
+from random_flow import KERNEL, Flow, differences, kernel_of
 from slow_cases import slow
 
 from ptxlab.emulate import lower
-from ptxlab.emulate.program.block_order import running_order
 from ptxlab.emulate.program.program import Program
-from ptxlab.emulate.program.reconvergence import POLLING, onward
+from ptxlab.emulate.program.reconvergence import onward, running_order
 from ptxlab.emulate.rules import lane_scheduling
 from ptxlab.emulate.step.lanes import mask_bits
 from ptxlab.emulate.step.machine import Step
-from ptxlab.isa.actions import Action
 from ptxlab.text import parse
 
 needs_both = pytest.mark.skipif(len(ENGINES) == 1, reason="needs llvmlite: there is one engine only")
@@ -57,10 +53,39 @@ class Visits:
         self.of[step.block, step.warp].append((code.index, mask_bits(step.mask), mask_bits(ended)))
 
 
+def reconvergence_points(program: Program) -> list[int]:
+    """For each block the one where lanes that diverge at its end reconverge: the first of the blocks that every way
+    onward passes, within one round of the loops around it. -1: they do not before they exit or return."""
+    count = len(program.blocks)
+    ways: list[set[int]] = []
+    for block in program.blocks:
+        found = set(onward(program.codes, block))
+        last = program.codes[block.last - 1]
+        if last.leaves >= 0:
+            found.discard(last.target)
+        for head in [way for way in found if way <= block.index]:
+            found.discard(head)
+            inside = range(head, block.index + 1)
+            found |= {w for b in inside for w in onward(program.codes, program.blocks[b]) if w > block.index}
+        ways.append(found or {count})
+
+    def ends(start: int, without: int) -> bool:
+        todo, seen = [start], {start}
+        while todo:
+            for way in ways[todo.pop()] - {without} - seen:
+                if way == count:
+                    return True
+                seen.add(way)
+                todo.append(way)
+        return False
+
+    return [next((b for b in range(a + 1, count) if not ends(a, b)), -1) for a in range(count)]
+
+
 def stragglers(program: Program, visits: list[tuple[int, int, int]]) -> list[str]:
     """Each time that lanes left a block converged and some came alone to the block where the analysis says that they
     reconverge."""
-    points = reconvergence_points(program.codes, program.blocks)
+    points = reconvergence_points(program)
     ends = {block.last - 1: points[block.index] for block in program.blocks if points[block.index] >= 0}
     starts = {program.blocks[b].first: b for b in ends.values()}
     waiting: dict[int, list[tuple[int, int]]] = defaultdict(list)
@@ -99,67 +124,6 @@ def test_lanes_reconverge_at_the_post_dominator(seed: int, monkeypatch: pytest.M
 # -- the analysis ------------------------------------------------------------------------------------------------------
 
 
-def defined(program: Program) -> list[int]:
-    """What `reconvergence_points` gives, straight from the definition: of the blocks that every way onward passes the
-    first."""
-    count = len(program.blocks)
-    ways: list[set[int]] = []
-    for block in program.blocks:
-        found = set(onward(program.codes, block))
-        last = program.codes[block.last - 1]
-        if last.leaves >= 0:
-            found.discard(last.target)
-        for head in [way for way in found if way <= block.index]:
-            found.discard(head)
-            inside = range(head, block.index + 1)
-            found |= {w for b in inside for w in onward(program.codes, program.blocks[b]) if w > block.index}
-        ways.append(found or {count})
-
-    def ends(start: int, without: int) -> bool:
-        todo, seen = [start], {start}
-        while todo:
-            for way in ways[todo.pop()] - {without} - seen:
-                if way == count:
-                    return True
-                seen.add(way)
-                todo.append(way)
-        return False
-
-    return [next((b for b in range(a + 1, count) if not ends(a, b)), -1) for a in range(count)]
-
-
-@pytest.mark.parametrize("seed", range(30))
-def test_the_analysis_gives_what_its_definition_says(seed: int) -> None:
-    program = lower(parse(kernel_of(seed, 1)[0]))
-    assert reconvergence_points(program.codes, program.blocks) == defined(program)
-
-
-@pytest.mark.parametrize("seed", range(30))
-def test_loops_go_back_from_their_last_block_by_a_branch_only(seed: int) -> None:
-    program = lower(parse(kernel_of(seed, 2)[0]))
-    for block in program.blocks:
-        last = program.codes[block.last - 1]
-        for way in onward(program.codes, block):
-            assert way > block.index or (last.action is Action.BRANCH and way == last.target and last.rounds > 0)
-
-
-@pytest.mark.parametrize(
-    ("successors", "order"),
-    [
-        ([[1, 2], [3], [3], []], [0, 2, 1, 3]),
-        ([[1], [1, 2], []], [0, 1, 2]),
-        ([[1], [2, 3], [1], [1, 4], []], [0, 1, 3, 2, ~1, 4]),
-        ([[1], [2], [3, 1], [2, 1, 4], []], [0, 1, 2, 3, ~1, 4]),
-        ([[1, 2], [2], [1, 3], []], [0, 1, 2, 3]),
-        ([[0]], [0]),
-    ],
-    ids=["if", "loop", "two ways back", "a loop in a loop", "two ways in", "for ever"],
-)
-def test_the_order_of_blocks(successors: list[list[int]], order: list[int]) -> None:
-    assert running_order(successors, 0) == order
-
-
-@pytest.mark.long
 def test_loops_may_be_nested_deeper_than_python_recurs() -> None:
     deep = 1100
     successors = [[at + 1] for at in range(deep)] + [[at + 1, deep - 1 - (at - deep)] for at in range(deep, 2 * deep)]
@@ -169,18 +133,15 @@ def test_loops_may_be_nested_deeper_than_python_recurs() -> None:
 # -- programs with known results ---------------------------------------------------------------------------------------
 
 CONTINUE = """
-    mov.u32 %r5, 0;
-    mov.u32 %r6, 0;
+    mov.u32 %r5, 0; mov.u32 %r6, 0;
 HEAD:
     activemask.b32 %r8;
     popc.b32 %r8, %r8;
     add.u32 %r6, %r6, %r8;
     add.u32 %r5, %r5, 1;
     add.u32 %r7, %r5, %r1;
-    and.b32 %r7, %r7, 1;
-    setp.eq.u32 %p1, %r7, 0;
-    setp.lt.u32 %p2, %r5, 4;
-    @!%p2 bra DONE;
+    and.b32 %r7, %r7, 1; setp.eq.u32 %p1, %r7, 0;
+    setp.lt.u32 %p2, %r5, 4; @!%p2 bra DONE;
     @%p1 bra HEAD;
     mov.u32 %r7, %r6;
     bra HEAD;
@@ -190,8 +151,7 @@ DONE:
 """Two ways back to the head of a loop, each for half of the lanes."""
 
 OUTER = """
-    mov.u32 %r5, 0;
-    mov.u32 %r6, 0;
+    mov.u32 %r5, 0; mov.u32 %r6, 0;
 OUTER:
     add.u32 %r5, %r5, 1;
     activemask.b32 %r8;
@@ -200,20 +160,15 @@ OUTER:
     mov.u32 %r9, 0;
 INNER:
     add.u32 %r9, %r9, 1;
-    setp.lt.u32 %p1, %r5, 3;
-    setp.eq.and.u32 %p1, %r9, %r1, %p1;
-    @%p1 bra OUTER;
-    setp.lt.u32 %p2, %r9, 40;
-    @%p2 bra INNER;
+    setp.lt.u32 %p1, %r5, 3; setp.eq.and.u32 %p1, %r9, %r1, %p1; @%p1 bra OUTER;
+    setp.lt.u32 %p2, %r9, 40; @%p2 bra INNER;
     st.global.u32 [%rd3], %r6;
 """
 """`continue` of the outer loop from within the inner one, in another round for each lane."""
 
 INTO = """
-    mov.u32 %r6, 0;
-    mov.u32 %r5, 2;
-    setp.lt.u32 %p1, %r1, 8;
-    @%p1 bra MIDDLE;
+    mov.u32 %r6, 0; mov.u32 %r5, 2;
+    setp.lt.u32 %p1, %r1, 8; @%p1 bra MIDDLE;
 TOP:
     activemask.b32 %r8;
     popc.b32 %r8, %r8;
@@ -222,16 +177,13 @@ MIDDLE:
     activemask.b32 %r8;
     popc.b32 %r8, %r8;
     mad.lo.u32 %r6, %r6, 64, %r8;
-    sub.u32 %r5, %r5, 1;
-    setp.ne.u32 %p2, %r5, 0;
-    @%p2 bra TOP;
+    sub.u32 %r5, %r5, 1; setp.ne.u32 %p2, %r5, 0; @%p2 bra TOP;
     st.global.u32 [%rd3], %r6;
 """
 """A jump into the middle of a loop."""
 
 JOIN = """
-    setp.lt.u32 %p1, %r1, 8;
-    @%p1 bra OTHER;
+    setp.lt.u32 %p1, %r1, 8; @%p1 bra OTHER;
     call (%r5), masked, (%r1);
     bra JOIN;
 OTHER:
@@ -255,7 +207,6 @@ MASKED = """
 join."""
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize(
     ("body", "before", "expected"),
     [
@@ -271,14 +222,11 @@ def test_who_is_there(engine: str, body: str, before: str, expected: list[int]) 
     assert found.tolist() == expected
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_ends_by_branch_are_counted_once(engine: str) -> None:
     """Lanes that branch to the end do not wait there, and the warp is counted with the last that come, if any do."""
     text = kernel("""
-    setp.lt.u32 %p1, %r1, 4;
-    @%p1 bra DONE;
-    setp.lt.u32 %p1, %r1, 8;
-    @%p1 bra OTHER;
+    setp.lt.u32 %p1, %r1, 4; @%p1 bra DONE;
+    setp.lt.u32 %p1, %r1, 8; @%p1 bra OTHER;
     bar.sync 0;
     activemask.b32 %r6;
     st.global.u32 [%rd3], %r6;
@@ -296,7 +244,6 @@ DONE:
     assert (ends["exit;"], ends["ret;"], ends["@%p1 exit;"]) == ((1, 4), (1, 4), (1, 24))
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("counters", [False, True])
 def test_lanes_that_meet_go_on_together_and_are_counted_so(engine: str, counters: bool) -> None:
     """Two ways to one vote: each is counted that comes to it, the warp once behind it; and it waits for no lane that
@@ -321,7 +268,6 @@ ON: activemask.b32 %r7;
     assert counts["add.u32 %r6, %r6, %r7;"] == (1, 16)
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_three_groups_and_a_lock(engine: str) -> None:
     """Lanes spin in two places for a lock that a lane far behind both holds: turns reach it."""
     spin = """
@@ -346,17 +292,14 @@ def test_three_groups_and_a_lock(engine: str) -> None:
     atom.global.exch.b32 %r7, [%rd2], 1;
     mov.u32 %r9, 600;
 WAIT:
-    setp.ne.u32 %p3, %r9, 600;
-    @%p3 bra SPIN;
+    setp.ne.u32 %p3, %r9, 600; @%p3 bra SPIN;
     bra HOLD;
 SPIN:
     @%p2 bra SECOND;
 {spin.format("FIRST")}
 {spin.format("SECOND")}
 HOLD:
-    sub.u32 %r9, %r9, 1;
-    setp.ne.u32 %p3, %r9, 0;
-    @%p3 bra HOLD;
+    sub.u32 %r9, %r9, 1; setp.ne.u32 %p3, %r9, 0; @%p3 bra HOLD;
     atom.global.exch.b32 %r7, [%rd2], 0;
 DONE:
     st.global.u32 [%rd3], %r1;
@@ -365,9 +308,6 @@ DONE:
     )
     assert x.tolist() == [0, 31]
 
-
-# -- sides of a branch that the function for converged warps runs itself
-# --------------------------------------------------------------
 
 _IF = "setp.lt.u32 %p1, %r1, 5; mov.u32 %r5, 1; @%p1 bra L; {falls} L: {after}st.global.u32 [%rd3], %r5;"
 
@@ -382,8 +322,7 @@ _IF = "setp.lt.u32 %p1, %r1, 5; mov.u32 %r5, 1; @%p1 bra L; {falls} L: {after}st
         _IF.format(falls="bra N; N: add.u32 %r5, %r5, %r1; bra M;", after="add.u32 %r5, %r5, 7; M: "),
         _IF.format(falls="add.u32 %r5, %r5, %r1; bra N; N: add.u32 %r5, %r5, 2;", after=""),
         _IF.format(
-            falls="add.u32 %r5, %r5, %r1; bra N;",
-            after="add.u32 %r5, %r5, 7; bra M; N: mul.lo.u32 %r5, %r5, 3; M: ",
+            falls="add.u32 %r5, %r5, %r1; bra N;", after="add.u32 %r5, %r5, 7; bra M; N: mul.lo.u32 %r5, %r5, 3; M: "
         ),
         _IF.format(falls="".join(f"bra N{k}; N{k}:" + "add.u32 %r5, %r5, %r1;" * 9 for k in range(4)), after=""),
         # a register that is the same in all lanes where the warp is converged: not behind this
@@ -396,23 +335,3 @@ def test_short_sides_of_a_branch(body: str) -> None:
     (step, by_step), (jit, by_jit) = (run(engine, kernel(body), threads=40, counters=True) for engine in ENGINES)
     assert step.tolist() == jit.tolist()
     assert (by_step.lines, by_step.counters) == (by_jit.lines, by_jit.counters)
-
-
-@pytest.mark.parametrize(
-    ("line", "polls"),
-    [
-        ("atom.global.add.u32 %r6, [%rd1], 1; setp.lt.u32 %p1, %r6, 9;", True),
-        ("ld.volatile.global.u32 %r6, [%rd1]; setp.lt.u32 %p1, %r6, 9;", True),
-        ("atom.global.add.u32 %r6, [%rd1], 1;", False),
-        ("@%p2 atom.global.add.u32 %r6, [%rd1], 1;", False),
-        ("ld.volatile.global.u32 %r6, [%rd1];", False),
-        ("st.volatile.global.u32 [%rd1], %r1;", False),
-        ("red.global.add.u32 [%rd1], 1;", False),
-    ],
-)
-def test_a_loop_polls_that_uses_what_it_reads(line: str, polls: bool) -> None:
-    counted = "add.u32 %r7, %r7, 1; setp.lt.u32 %p1, %r7, 9;"
-    program = lower(parse(kernel(f"mov.u32 %r7, 0; setp.eq.u32 %p2, %r1, 0;\nAGAIN: {counted} {line} @%p1 bra AGAIN;")))
-    (back,) = (code for code in program.codes if code.rounds)
-    assert back.rounds == (POLLING if polls else 1)
-    assert any(code.polls for code in program.codes) == polls

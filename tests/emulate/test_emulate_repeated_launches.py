@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from emulate_programs import ALL_CHECKS, ENGINES
 
 from ptxlab.emulate import Memory, execute
 from ptxlab.errors import DeviceFault
@@ -25,11 +26,8 @@ PTX = """
     .reg .b32 %r<4>; .reg .b64 %rd<4>;
     ld.param.u64 %rd1, [y];
     mov.u32 %r1, %tid.x;
-    mul.wide.u32 %rd2, %r1, 4;
-    add.s64 %rd1, %rd1, %rd2;
-    ld.global.u32 %r2, [%rd1];
-    add.u32 %r2, %r2, 1;
-    st.global.u32 [%rd1], %r2;
+    mul.wide.u32 %rd2, %r1, 4; add.s64 %rd1, %rd1, %rd2; ld.global.u32 %r2, [%rd1];
+    add.u32 %r2, %r2, 1; st.global.u32 [%rd1], %r2;
     ret;
 }
 """
@@ -66,9 +64,7 @@ SUMS = """
 {
     .reg .b32 %r<8>; .reg .b64 %rd<6>; .reg .pred %p;
     .shared .align 4 .b32 total;
-    mov.u32 %r1, %tid.x;
-    mov.u32 %r2, %ntid.x;
-    mov.u32 %r3, %ctaid.x;
+    mov.u32 %r1, %tid.x; mov.u32 %r2, %ntid.x; mov.u32 %r3, %ctaid.x;
     setp.eq.u32 %p, %r1, 0;
     ld.shared.u32 %r6, [total];
     bar.sync 0;
@@ -77,10 +73,8 @@ SUMS = """
     atom.shared.add.u32 %r4, [total], %r1;
     bar.sync 0;
     ld.shared.u32 %r5, [total];
-    mad.lo.u32 %r7, %r3, %r2, %r1;
-    mul.wide.u32 %rd2, %r7, 8;
-    ld.param.u64 %rd1, [y];
-    add.s64 %rd1, %rd1, %rd2;
+    mad.lo.u32 %r7, %r3, %r2, %r1; mul.wide.u32 %rd2, %r7, 8;
+    ld.param.u64 %rd1, [y]; add.s64 %rd1, %rd1, %rd2;
     st.global.v2.u32 [%rd1], {%r5, %r6};
     ret;
 }
@@ -101,7 +95,9 @@ def _expected(block: int) -> list[list[int]]:
 
 
 @pytest.mark.parametrize(
-    "options", [{"workers": 1}, {"workers": 2}, {"seed": 3}, {"counters": True}], ids=lambda o: "+".join(o)
+    "options",
+    [{"workers": 1}, {"workers": 2}, {"seed": 3}, {"counters": True}, {"engine": "step"}],
+    ids=lambda o: "+".join(o),
 )
 def test_each_launch_begins_like_the_first(options: dict[str, Any]) -> None:
     """With unwritten shared memory, counts of its own, and blocks of whatever size."""
@@ -114,6 +110,13 @@ def test_each_launch_begins_like_the_first(options: dict[str, Any]) -> None:
         assert report.thread_instructions == sum(threads for _, threads in report.lines.values()) > 0
 
 
+def test_launches_with_checks_and_without_follow_each_other() -> None:
+    module = parse(SUMS)
+    for engine in ENGINES:
+        for checks in (("memcheck",), ALL_CHECKS) * 2:
+            assert _sums(module, 64, engine=engine, checks=checks)[0] == _expected(64)
+
+
 def test_a_launch_after_one_that_was_stopped() -> None:
     module = parse(SUMS)
     whole = _sums(module, 96)[1].lines
@@ -124,9 +127,11 @@ def test_a_launch_after_one_that_was_stopped() -> None:
     assert report.lines == whole
 
 
-def test_launches_from_several_threads_keep_apart() -> None:
+def test_launches_from_several_threads_keep_apart(engine: str) -> None:
     module = parse(SUMS)
     sizes = [32, 64, 40, 96, 32, 7, 128, 40] * 4
     with ThreadPoolExecutor(4) as pool:
-        for block, (found, _) in zip(sizes, pool.map(lambda n: _sums(module, n, workers=2), sizes), strict=True):
+        for block, (found, _) in zip(
+            sizes, pool.map(lambda n: _sums(module, n, workers=2, engine=engine), sizes), strict=True
+        ):
             assert found == _expected(block)

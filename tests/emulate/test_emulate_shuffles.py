@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from emulate_programs import WAYS, improve, kernel, run
+from emulate_programs import WAYS, kernel, run
 from engine_case import T
 
 CLAMPS = {
-    "the warp": 31,
-    "no more than 20": 20,
-    "eights": 0x181F,
-    "eights up to 5": 0x1805,
-    "up": 0,
+    "the warp": 31, "no more than 20": 20, "eights": 0x181F, "eights up to 5": 0x1805, "up": 0,
     "up in fours": 0x1C00,
-}
+}  # fmt: skip
 """What c packs: a segment mask and the last legal lane, or the first for `up`."""
 
 
@@ -52,7 +48,5 @@ def test_lanes_that_a_kernel_computes(mode: str, which: str) -> None:
                 taken = T * 5 + b if which == "any" else np.full(32, b)
                 wanted = wanted * 3 + expected(mode, taken, clamp, x.astype(np.uint64))
             for way in WAYS:
-                if way == "good":
-                    improve(text, (32,), False, ("memcheck",))
-                found, _ = run("step" if way == "step" else "jit", text, x=x)
+                found, _ = run(way, text, x=x)
                 assert found.tolist() == (wanted & 0xFFFFFFFF).tolist(), (way, clamp, given)

@@ -44,7 +44,6 @@ def selectors(opcode: str) -> int:
 
 
 @pytest.mark.sweep(17)
-@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("opcode", FORMS)
 def test_the_product_is_that_of_the_whole_matrix(engine: str, opcode: str) -> None:
     rng, p, found = np.random.default_rng(1), product(form(opcode)), form(opcode)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from emulate_programs import ENGINES, kernel, run
+from emulate_programs import kernel, run
 
 from ptxlab.isa import SPECIAL
 from ptxlab.isa import types as isa_types
@@ -16,7 +16,6 @@ WORKSPACE = ("%envreg1", "%envreg2")
 """The address of what a cooperative grid synchronises by."""
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_every_register_is_read(engine: str) -> None:
     names = [
         n for n, r in SPECIAL.items() if r.type != "pred" and n not in WORKSPACE and not any(m in n for m in OTHERS)
@@ -32,20 +31,16 @@ def test_every_register_is_read(engine: str) -> None:
     assert dict(zip(names, out, strict=True)) == {name: 1 if name in ONE else 0 for name in names}
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("arch", ["sm_80", "sm_90"])
 def test_what_the_system_has_of_shared_memory(arch: str, engine: str) -> None:
     """A kernel that asks for its place may use it, as cooperative groups do; no array lies there."""
     body = """
     .shared .align 4 .b8 own[2048];
-    mov.b32 %r2, %reserved_smem_offset_1;
-    st.shared.u32 [%r2], 7;
-    mov.u32 %r3, own;
-    st.shared.u32 [%r3], 1;
+    mov.b32 %r2, %reserved_smem_offset_1; st.shared.u32 [%r2], 7;
+    mov.u32 %r3, own; st.shared.u32 [%r3], 1;
     st.shared.u32 [own+2044], 2;
     ld.shared.u32 %r4, [%r2];
-    mov.b32 %r5, %reserved_smem_offset_end;
-    sub.u32 %r6, %r3, %r5;
+    mov.b32 %r5, %reserved_smem_offset_end; sub.u32 %r6, %r3, %r5;
     st.global.v4.u32 [%rd1], {%r2, %r3, %r4, %r6};
     """
     text = kernel(body).replace("sm_80", arch)

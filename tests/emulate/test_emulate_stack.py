@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from emulate_programs import ENGINES, kernel, run
+from emulate_programs import call, function, kernel, run
 
 from ptxlab.errors import PtxError
 
@@ -14,34 +14,25 @@ def out_of(engine: str, body: str, before: str = "", **options: object) -> list[
     return run(engine, text, **options)[0].tolist()  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_memory_of_a_size_that_differs_from_lane_to_lane(engine: str) -> None:
     """Each lane fills so many words with squares, and adds them up again."""
     body = """
-    add.u32 %r5, %r1, 1;
-    mul.wide.u32 %rd5, %r5, 4;
-    alloca.u64 %rd6, %rd5;
+    add.u32 %r5, %r1, 1; mul.wide.u32 %rd5, %r5, 4; alloca.u64 %rd6, %rd5;
     mov.u32 %r6, 0;
 FILL:
     mul.lo.u32 %r7, %r6, %r6;
-    mad.wide.u32 %rd7, %r6, 4, %rd6;
-    st.local.u32 [%rd7], %r7;
-    add.u32 %r6, %r6, 1;
-    setp.lt.u32 %p1, %r6, %r5;
-    @%p1 bra FILL;
+    mad.wide.u32 %rd7, %r6, 4, %rd6; st.local.u32 [%rd7], %r7;
+    add.u32 %r6, %r6, 1; setp.lt.u32 %p1, %r6, %r5; @%p1 bra FILL;
     mov.u32 %r8, 0;
 SUM:
     sub.u32 %r6, %r6, 1;
-    mad.wide.u32 %rd7, %r6, 4, %rd6;
-    ld.local.u32 %r7, [%rd7];
+    mad.wide.u32 %rd7, %r6, 4, %rd6; ld.local.u32 %r7, [%rd7];
     add.u32 %r8, %r8, %r7;
-    setp.ne.u32 %p1, %r6, 0;
-    @%p1 bra SUM;
+    setp.ne.u32 %p1, %r6, 0; @%p1 bra SUM;
     st.global.u32 [%rd3], %r8;"""
     assert out_of(engine, body) == [sum(k * k for k in range(t + 1)) for t in range(32)]
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("type_", ["u32", "u64"])
 def test_alignment_and_order(engine: str, type_: str) -> None:
     """Each piece lies above the one before, aligned as was asked, and at least to 8 bytes; restoring takes it back."""
@@ -60,8 +51,7 @@ def test_alignment_and_order(engine: str, type_: str) -> None:
     alloca.{type_} {r}10, 1, 16;
     {" ".join(words)}
     mad.lo.u32 %r2, %r1, 20, 0;
-    cvt.u64.u32 %rd20, %r2;
-    add.u64 %rd20, %rd3, %rd20;
+    cvt.u64.u32 %rd20, %r2; add.u64 %rd20, %rd3, %rd20;
     """ + "\n".join(f"st.global.u32 [%rd20+{4 * k}], %r{30 + k};" for k in range(6))
     start, first, second, saved, third, last = out_of(engine, body, threads=1, out=np.zeros(6, np.uint32))
     assert start == 0
@@ -72,81 +62,42 @@ def test_alignment_and_order(engine: str, type_: str) -> None:
     assert third == last == first
 
 
-RECURSIVE = """
-.func (.param .b32 result) add_up(.param .b32 n)
-{
-    .reg .b32 %r<8>;
-    .reg .b64 %rd<4>;
-    .reg .pred %p<2>;
-    ld.param.u32 %r1, [n];
-    setp.eq.u32 %p1, %r1, 0;
-    mov.u32 %r3, 0;
-    @%p1 bra DONE;
-    alloca.u64 %rd1, 256;
-    st.local.u32 [%rd1+60], %r1;
-    sub.u32 %r2, %r1, 1;
-    {
-        .param .b32 given;
-        .param .b32 got;
-        st.param.b32 [given], %r2;
-        call (got), add_up, (given);
-        ld.param.b32 %r3, [got];
-    }
-    ld.local.u32 %r4, [%rd1+60];
-    add.u32 %r3, %r3, %r4;
+RECURSIVE = function(
+    "add_up",
+    f"""
+    .reg .b64 %a; mov.u32 %n3, 0;
+    setp.eq.u32 %p, %n0, 0; @%p bra DONE;
+    alloca.u64 %a, 256; st.local.u32 [%a+60], %n0;
+    sub.u32 %n2, %n0, 1; {call("add_up", "%n2", "%n3")}
+    ld.local.u32 %n4, [%a+60]; add.u32 %n3, %n3, %n4;
 DONE:
-    st.param.b32 [result], %r3;
-    ret;
-}
-"""
-PLAIN = """
-.func (.param .b32 result) add_up(.param .b32 n)
-{
-    .reg .b32 %r<8>;
-    .reg .b64 %rd<4>;
-    .reg .pred %p<2>;
-    ld.param.u32 %r1, [n];
-    alloca.u64 %rd1, 8192;
-    st.local.u32 [%rd1+60], %r1;
-    ld.local.u32 %r3, [%rd1+60];
-    setp.lt.u32 %p1, %r1, 5;
-    st.param.b32 [result], %r3;
-    @%p1 ret;
-    add.u32 %r3, %r3, 100;
-    st.param.b32 [result], %r3;
-    ret;
-}
-"""
-CALL = """
-    mov.u32 %r5, 0;
-    mov.u32 %r7, 0;
+    mov.u32 %n0, %n3;""",
+)
+PLAIN = function(
+    "add_up",
+    """
+    .reg .b64 %a; alloca.u64 %a, 8192; st.local.u32 [%a+60], %n0; ld.local.u32 %n3, [%a+60];
+    setp.lt.u32 %p, %n0, 5; st.param.b32 [r], %n3; @%p ret;
+    add.u32 %n0, %n3, 100;""",
+)
+CALL = f"""
+    mov.u32 %r5, 0; mov.u32 %r7, 0;
 AGAIN:
-    {
-        .param .b32 given;
-        .param .b32 got;
-        st.param.b32 [given], %r1;
-        call (got), add_up, (given);
-        ld.param.b32 %r6, [got];
-    }
+    {call("add_up", "%r1", "%r6")}
     add.u32 %r7, %r7, %r6;
-    add.u32 %r5, %r5, 1;
-    setp.lt.u32 %p1, %r5, 3;
-    @%p1 bra AGAIN;
+    add.u32 %r5, %r5, 1; setp.lt.u32 %p1, %r5, 3; @%p1 bra AGAIN;
     st.global.u32 [%rd3], %r7;"""
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_recursive_functions_have_memory_of_their_own(engine: str) -> None:
     assert out_of(engine, CALL, RECURSIVE) == [3 * (t * (t + 1) // 2) for t in range(32)]
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_a_function_gives_its_memory_back(engine: str) -> None:
     """Three calls take more than there is; lanes return at different places."""
     assert out_of(engine, CALL, PLAIN) == [3 * (t if t < 5 else t + 100) for t in range(32)]
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_guard(engine: str) -> None:
     """Lanes whose guard does not hold keep what they had."""
     body = """
@@ -155,8 +106,7 @@ def test_guard(engine: str) -> None:
     stacksave.u64 %rd6;
     @%p1 alloca.u64 %rd5, 24;
     stacksave.u64 %rd7;
-    sub.u64 %rd8, %rd7, %rd6;
-    cvt.u32.u64 %r5, %rd8;
+    sub.u64 %rd8, %rd7, %rd6; cvt.u32.u64 %r5, %rd8;
     @!%p1 cvt.u32.u64 %r5, %rd5;
     st.global.u32 [%rd3], %r5;"""
     assert out_of(engine, body) == [24] * 9 + [5] * 23

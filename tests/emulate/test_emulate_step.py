@@ -38,8 +38,7 @@ class Everything:
 
 def test_recorder_sees_masks_registers_and_accesses() -> None:
     body = """
-    setp.lt.u32 %p1, %r1, 4;
-    @!%p1 bra SKIP;
+    setp.lt.u32 %p1, %r1, 4; @!%p1 bra SKIP;
     add.u32 %r5, %r1, 10;
     @%p1 st.global.v2.u32 [%rd1+8], {%r5, %r1};
 SKIP:
@@ -100,9 +99,7 @@ def test_a_long_divergent_loop_does_not_tear_the_warp_apart() -> None:
     mov.u32 %r5, 0;
     mul.lo.u32 %r7, %r1, 60;
 LOOP:
-    add.u32 %r5, %r5, 1;
-    setp.lt.u32 %p1, %r5, %r7;
-    @%p1 bra LOOP;
+    add.u32 %r5, %r5, 1; setp.lt.u32 %p1, %r5, %r7; @%p1 bra LOOP;
     activemask.b32 %r6;
     st.global.u32 [%rd3], %r6;"""
     found, _ = run("step", kernel(body))

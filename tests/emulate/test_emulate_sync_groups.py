@@ -9,11 +9,8 @@ from emulate_programs import ENGINES, kernel, run
 BODY = """    and.b32 %r6, %r1, 1;
     setp.eq.u32 %p1, %r6, 0;
     selp.b32 %r7, 0x55555555, 0xAAAAAAAA, %p1;   // even lanes name the even ones, odd lanes the odd ones
-    mov.u32 %r8, %r1;
-    setp.ge.u32 %p2, %r8, 100;
-    selp.u32 %r9, 1, 0, %p2;
-    setp.lt.u32 %p3, %r1, 8;
-    or.pred %p3, %p1, %p3;
+    mov.u32 %r8, %r1; setp.ge.u32 %p2, %r8, 100; selp.u32 %r9, 1, 0, %p2;
+    setp.lt.u32 %p3, %r1, 8; or.pred %p3, %p1, %p3;
     or.b32 %r11, %r6, 30;
     mov.u32 %r12, 0;
 top:
@@ -22,8 +19,7 @@ top:
 @%p4 bra done;
     mov.u32 %r12, 1;
 @%p3 bra top;                                    // all even lanes and four odd ones come back first
-    add.u32 %r8, %r1, 100;
-    setp.ge.u32 %p2, %r8, 100;
+    add.u32 %r8, %r1, 100; setp.ge.u32 %p2, %r8, 100;
     selp.u32 %r9, 1, 0, %p2;
     bra top;
 done:
@@ -38,7 +34,6 @@ WAITS = {
 """What waits, and what a lane has then."""
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("what", WAITS)
 def test_each_group_waits_for_its_own(what: str, engine: str) -> None:
     out, _ = run(engine, kernel(BODY.replace("WHAT", what)), out=np.zeros(32, np.uint32))
@@ -53,8 +48,7 @@ STAY = """    and.b32 %r6, %r1, 7;
 @%p2 bra done;                                   // four lanes wait after the loop
 top:
     WHAT
-    add.u32 %r8, %r8, 1;
-    setp.lt.u32 %p3, %r8, 6;
+    add.u32 %r8, %r8, 1; setp.lt.u32 %p3, %r8, 6;
 @%p3 bra top;
 done:
     activemask.b32 %r10;
@@ -80,7 +74,6 @@ ANSWERS = {
 """What groups ask, all at once, and what each lane has then."""
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("what", ANSWERS)
 def test_groups_that_go_on_together_have_answers_of_their_own(what: str, engine: str) -> None:
     body = STAY.replace("WHAT", "setp.lt.u32 %p3, %r8, 100;\n    " + what).replace("activemask.b32 %r10;\n    ", "")

@@ -6,7 +6,7 @@ import re
 
 import numpy as np
 import pytest
-from emulate_programs import ALL_CHECKS, DEVICES
+from emulate_programs import ALL_CHECKS
 
 import ptxlab as pl
 from ptxlab.errors import PtxError
@@ -36,18 +36,13 @@ def changes(field: str, ordinal: int, place: str, value: int) -> str:
 .address_size 64
 .visible .entry k(.param .u64 map, .param .u64 value)
 {{
-    .reg .b64 %rd, %v, %at, %off;
-    .reg .b32 %w, %t, %s, %x;
-    .reg .pred %p;
+    .reg .b64 %rd, %v, %at, %off; .reg .b32 %w, %t, %s, %x; .reg .pred %p;
     .shared .align 128 .b8 s[128];
-    ld.param.u64 %rd, [map];
-    ld.param.u64 %v, [value];
+    ld.param.u64 %rd, [map]; ld.param.u64 %v, [value];
     cvt.u32.u64 %w, %v;
     mov.u32 %t, %tid.x;
-    mul.wide.u32 %off, %t, 4;
-    add.u64 %at, %rd, %off;
-    mov.u32 %s, s;
-    mad.lo.u32 %s, %t, 4, %s;
+    mul.wide.u32 %off, %t, 4; add.u64 %at, %rd, %off;
+    mov.u32 %s, s; mad.lo.u32 %s, %t, 4, %s;
     {there}
     setp.eq.u32 %p, %t, 5;
     @%p {change}
@@ -63,7 +58,6 @@ def field_value(map: int, field: str, ordinal: int) -> int:
 
 
 @pytest.mark.sweep(7)
-@pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("place", ["", "shared"])
 @pytest.mark.parametrize("field", FIELDS)
 def test_a_field_is_replaced(device: str, place: str, field: str) -> None:
@@ -82,19 +76,12 @@ MAKES = """
 .address_size 64
 .visible .entry k(.param .u64 maps, .param .u64 x, .param .u64 out)
 {
-    .reg .b64 %rd<9>;
-    .reg .b32 %r<9>;
-    .reg .pred %p<3>;
+    .reg .b64 %rd<9>; .reg .b32 %r<9>; .reg .pred %p<3>;
     .shared .align 128 .b8 s[128];
     .shared .align 1024 .b8 tile[2048];
     .shared .align 8 .b64 bar;
-    ld.param.u64 %rd1, [maps];
-    ld.param.u64 %rd2, [x];
-    ld.param.u64 %rd3, [out];
-    mov.u32 %r1, %tid.x;
-    mov.u32 %r2, s;
-    mad.lo.u32 %r2, %r1, 4, %r2;
-    st.shared.b32 [%r2], 0;
+    ld.param.u64 %rd1, [maps]; ld.param.u64 %rd2, [x]; ld.param.u64 %rd3, [out];
+    mov.u32 %r1, %tid.x; mov.u32 %r2, s; mad.lo.u32 %r2, %r1, 4, %r2; st.shared.b32 [%r2], 0;
     setp.ne.u32 %p1, %r1, 0;
     bar.warp.sync 0xffffffff;
     @%p1 bra MADE;
@@ -119,8 +106,7 @@ MADE:
     fence.proxy.tensormap::generic.acquire.gpu [%rd1], 128;
     @%p1 bra WAIT;
     mbarrier.arrive.expect_tx.shared.b64 %rd5, [bar], 2048;
-    mov.u32 %r3, 40;
-    mov.u32 %r4, 30;
+    mov.u32 %r3, 40; mov.u32 %r4, 30;
     cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [tile], [%rd1, {%r3, %r4}], [bar];
 WAIT:
     mbarrier.try_wait.parity.shared.b64 %p2, [bar], 0;
@@ -128,20 +114,14 @@ WAIT:
     shl.b32 %r5, %r1, 2;
     mov.u32 %r6, tile;
 LOOP:
-    add.u32 %r7, %r5, %r6;
-    ld.shared.b32 %r8, [%r7];
-    cvt.u64.u32 %rd6, %r5;
-    add.u64 %rd7, %rd3, %rd6;
-    st.global.b32 [%rd7], %r8;
-    add.u32 %r5, %r5, 128;
-    setp.lt.u32 %p2, %r5, 2048;
-    @%p2 bra LOOP;
+    add.u32 %r7, %r5, %r6; ld.shared.b32 %r8, [%r7];
+    cvt.u64.u32 %rd6, %r5; add.u64 %rd7, %rd3, %rd6; st.global.b32 [%rd7], %r8;
+    add.u32 %r5, %r5, 128; setp.lt.u32 %p2, %r5, 2048; @%p2 bra LOOP;
     ret;
 }
 """
 
 
-@pytest.mark.parametrize("device", DEVICES)
 def test_a_kernel_makes_its_map(device: str) -> None:
     """As Triton's kernels do: from zeros, field by field, copied to global memory by the warp and acquired."""
     x = np.random.default_rng(1).standard_normal((40, 64)).astype(np.float32)
@@ -156,7 +136,6 @@ def test_a_kernel_makes_its_map(device: str) -> None:
     np.testing.assert_array_equal(out, expected)
 
 
-@pytest.mark.parametrize("device", DEVICES)
 def test_an_interleaved_map(device: str) -> None:
     text = MAKES.replace("[s], 0;\n    tensormap.replace.tile.swizzle", "[s], 1;\n    tensormap.replace.tile.swizzle")
     x = np.zeros((40, 64), np.float32)
@@ -197,24 +176,17 @@ COPIES = """
 .address_size 64
 .visible .entry k(.param .u64 map)
 {
-    .reg .pred %p<3>;
-    .reg .b32 %r<4>;
-    .reg .b64 %rd<3>;
+    .reg .pred %p<3>; .reg .b32 %r<4>; .reg .b64 %rd<3>;
     .shared .align 128 .b8 s[128];
     ld.param.u64 %rd1, [map];
-    mov.u32 %r1, %tid.x;
-    setp.lt.u32 %p1, %r1, 32;
-    selp.b64 %rd1, %rd1, 0, %p1;
-    mov.u32 %r2, s;
-    mad.lo.u32 %r2, %r1, 4, %r2;
-    @%p1 st.shared.b32 [%r2], %r1;
+    mov.u32 %r1, %tid.x; setp.lt.u32 %p1, %r1, 32; selp.b64 %rd1, %rd1, 0, %p1;
+    mov.u32 %r2, s; mad.lo.u32 %r2, %r1, 4, %r2; @%p1 st.shared.b32 [%r2], %r1;
     @%p1 tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu.sync.aligned [%rd1], [s], 128;
     ret;
 }
 """
 
 
-@pytest.mark.parametrize("device", DEVICES)
 def test_a_guard_before_the_copy_of_a_map(device: str) -> None:
     """Of two warps one copies, as Triton writes it; the other has no address to copy to."""
     out = np.zeros(32, np.uint32)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from emulate_programs import ENGINES, kernel, run
+from emulate_programs import ENGINES, fault_of, kernel, run
 
 from ptxlab.emulate.program.lane_types import LANES
 from ptxlab.errors import DeviceFault, PtxError
@@ -78,15 +78,11 @@ def test_addresses_may_lie_in_a_register_that_is_loaded() -> None:
 
 
 def test_only_the_lanes_that_name_rows_need_good_addresses() -> None:
-    body = (
-        FILL
-        + """
+    body = f"""{FILL}
     setp.gt.u32 %p1, %r1, 7;
     @%p1 mov.u32 %r8, 3;
-    ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r9}, [%r8];
-"""
-        + stored("%r9")
-    )
+    ldmatrix.sync.aligned.m8n8.x1.shared.b16 {{%r9}}, [%r8];
+{stored("%r9")}"""
     assert (same_everywhere(body) == np.arange(32)).all()
 
 
@@ -171,18 +167,11 @@ COPY_X = """
     mov.u32 %r7, tile;
     mov.u32 %r5, %r1;
 COPY:
-    mul.wide.u32 %rd8, %r5, 4;
-    add.u64 %rd8, %rd2, %rd8;
-    ld.global.u32 %r6, [%rd8];
-    shl.b32 %r8, %r5, 2;
-    add.u32 %r8, %r8, %r7;
-    st.shared.u32 [%r8], %r6;
-    add.u32 %r5, %r5, 32;
-    setp.lt.u32 %p1, %r5, 2048;
-    @%p1 bra COPY;
+    mul.wide.u32 %rd8, %r5, 4; add.u64 %rd8, %rd2, %rd8; ld.global.u32 %r6, [%rd8];
+    shl.b32 %r8, %r5, 2; add.u32 %r8, %r8, %r7; st.shared.u32 [%r8], %r6;
+    add.u32 %r5, %r5, 32; setp.lt.u32 %p1, %r5, 2048; @%p1 bra COPY;
     bar.sync 0;
-    cvt.u64.u32 %rd7, %r7;
-    cvta.shared.u64 %rd7, %rd7;
+    cvt.u64.u32 %rd7, %r7; cvta.shared.u64 %rd7, %rd7;
 """
 
 
@@ -216,16 +205,14 @@ def test_cp_async(size: int, more: str) -> None:
     guard, given = ("@%p1 " if more == "guard" else ""), (more if "," in more else "")
     body = f"""
     mov.u32 %r7, tile;
-    shl.b32 %r10, %r1, 4;
-    add.u32 %r10, %r10, %r7;
+    shl.b32 %r10, %r1, 4; add.u32 %r10, %r10, %r7;
     mov.u32 %r11, 7;
     st.shared.v4.u32 [%r10], {{%r11, %r11, %r11, %r11}};
     bar.warp.sync -1;
     mul.lo.u32 %r8, %r1, {size};
     xor.b32 %r9, %r8, {3 * size};
     add.u32 %r9, %r9, %r7;
-    cvt.u64.u32 %rd5, %r8;
-    add.u64 %rd5, %rd5, %rd2;
+    cvt.u64.u32 %rd5, %r8; add.u64 %rd5, %rd5, %rd2;
     setp.gt.u32 %p1, %r1, 20;
     {"@%p1 bra SKIP;" if more == "split" else ""}
     {guard}cp.async.{"cg" if size == 16 else "ca"}.shared.global [%r9], [%rd5+{2 * size}], {size}{given};
@@ -235,8 +222,7 @@ SKIP:
     cp.async.wait_all;
     bar.warp.sync -1;
     ld.shared.v4.u32 {{%r11, %r12, %r13, %r14}}, [%r10];
-    mul.wide.u32 %rd6, %r1, 16;
-    add.u64 %rd6, %rd1, %rd6;
+    mul.wide.u32 %rd6, %r1, 16; add.u64 %rd6, %rd1, %rd6;
     st.global.v4.u32 [%rd6], {{%r11, %r12, %r13, %r14}};
 """
     out = same_everywhere(body, x=x, out=np.zeros(128, np.uint32)).view(np.uint8)
@@ -270,18 +256,16 @@ def test_cp_async_that_goes_wrong_in_a_later_round(to: int, source: int, lane: i
     )
     said = []
     for engine in ENGINES:
-        with pytest.raises(DeviceFault) as caught:
-            run(engine, text, x=np.arange(256 if source == 8 else 128, dtype=np.uint32))
-        said.append(str(caught.value))
+        caught = fault_of(engine, text, x=np.arange(256 if source == 8 else 128, dtype=np.uint32))
+        said.append(str(caught))
     assert f"thread ({lane}, 0, 0)" in said[0]
     assert said == said[:1] * len(ENGINES)
 
 
 def fault(engine: str, body: str, **options: Any) -> tuple[DeviceFault, str]:
     """The fault of a program, and its message without place and line."""
-    with pytest.raises(DeviceFault) as caught:
-        run(engine, kernel(body, SHARED), **options)
-    return caught.value, caught.value.message
+    caught = fault_of(engine, kernel(body, SHARED), **options)
+    return caught, caught.message
 
 
 MMA = "mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32"
@@ -302,7 +286,6 @@ INCOMPLETE = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("name", INCOMPLETE)
 def test_not_all_lanes(engine: str, name: str) -> None:
     body, threads, lane, words = INCOMPLETE[name]
@@ -311,13 +294,10 @@ def test_not_all_lanes(engine: str, name: str) -> None:
     assert message == f"{MMA} needs all 32 lanes of the warp; {words}"
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_two_halves_of_a_warp_at_two_products(engine: str) -> None:
     body = f"""
-    mov.u32 %r5, 0;
-    mov.f32 %f1, 0f00000000;
-    setp.lt.u32 %p1, %r1, 16;
-    @%p1 bra OTHER;
+    mov.u32 %r5, 0; mov.f32 %f1, 0f00000000;
+    setp.lt.u32 %p1, %r1, 16; @%p1 bra OTHER;
     {PRODUCT}
     bra JOIN;
 OTHER:
@@ -406,7 +386,6 @@ MEMCHECK = {
 }
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("name", MEMCHECK)
 def test_memcheck(engine: str, name: str) -> None:
     body, lane, address, words = MEMCHECK[name]
@@ -415,7 +394,6 @@ def test_memcheck(engine: str, name: str) -> None:
     assert message == words
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_wmma_needs_one_address(engine: str) -> None:
     body = f"    setp.eq.u32 %p1, %r1, 5;\n    @%p1 add.u64 %rd2, %rd2, 64;\n    {WLOAD}.global.f16 {EIGHT}, [%rd2];"
     error, message = fault(engine, body)
@@ -425,7 +403,6 @@ def test_wmma_needs_one_address(engine: str) -> None:
     )
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_too_few_registers(engine: str) -> None:
     body = f"    {MMA} {{%f1, %f2}}, {{%r5, %r5}}, {{%r5}}, {{%f1, %f1, %f1, %f1}};"
     with pytest.raises(PtxError) as caught:
@@ -433,7 +410,6 @@ def test_too_few_registers(engine: str) -> None:
     assert caught.value.message == f"{MMA} takes 4 registers in braces, found 2"
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_registers_too_wide(engine: str) -> None:
     body = f"    {MMA} {{%f1, %f2, %f3, %f4}}, {{%rd5, %rd5}}, {{%r5}}, {{%f1, %f1, %f1, %f1}};"
     with pytest.raises(PtxError) as caught:

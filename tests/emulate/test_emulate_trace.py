@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from emulate_programs import DEVICES, ENGINES, kernel, launch, run
+from emulate_programs import ENGINES, kernel, launch, run
 from engine_cases import CASES
 from planted import BUGS
 from planted_async import GIVEN_BACK
@@ -18,9 +18,8 @@ from test_emulate_cuda import CORPUS, FILES, KERNELS
 import ptxlab as pl
 from ptxlab.emulate.program.lane_types import DTYPE
 from ptxlab.emulate.step.machine import Step
-from ptxlab.emulate.trace.mbarrier_events import MbarrierEvent, mbarrier_events
+from ptxlab.emulate.trace.asynchronous import MbarrierEvent, mbarrier_events, product_groups
 from ptxlab.emulate.trace.pages import HEAD, pack_lanes, unpack_lanes
-from ptxlab.emulate.trace.product_groups import product_groups
 from ptxlab.emulate.trace.recording import Recording, lanes_of
 from ptxlab.errors import DeviceFault, LaunchError, TraceError
 
@@ -28,15 +27,12 @@ LOOP = """
     .shared .align 16 .b8 tile[4096];
     mov.u32 %r5, 0;
     shl.b32 %r6, %r1, 2;
-    mov.u32 %r7, tile;
-    add.u32 %r7, %r7, %r6;
+    mov.u32 %r7, tile; add.u32 %r7, %r7, %r6;
     cvt.rn.f32.u32 %f1, %r1;
     cvt.u64.u32 %rd7, %r1;
 LOOP:
     mad.lo.u32 %r8, %r5, 1664525, %r1;
-    and.b32 %r9, %r8, 3;
-    setp.eq.u32 %p1, %r9, 0;
-    @%p1 bra SKIP;
+    and.b32 %r9, %r8, 3; setp.eq.u32 %p1, %r9, 0; @%p1 bra SKIP;
     fma.rn.f32 %f1, %f1, 0f3F7D70A4, 0f3F800000;
     st.shared.u32 [%r7], %r8;
     mul.lo.u64 %rd7, %rd7, 6364136223846793005;
@@ -45,8 +41,7 @@ SKIP:
     @%p1 xor.b32 %r10, %r10, %r5;
     cvt.f64.f32 %fd1, %f1;
     add.u32 %r5, %r5, 1;
-    setp.lt.u32 %p2, %r5, ROUNDS;
-    @%p2 bra LOOP;
+    setp.lt.u32 %p2, %r5, ROUNDS; @%p2 bra LOOP;
     st.global.u32 [%rd3], %r10;"""
 
 
@@ -97,7 +92,6 @@ def check_against_a_rerun(opened: Recording, rerun: Any, stops: set[int]) -> Non
 @pytest.mark.sweep(2)
 @pytest.mark.long
 @pytest.mark.parametrize("rounds", [2075, pytest.param(8300, marks=pytest.mark.rest)])
-@pytest.mark.parametrize("engine", ENGINES)
 def test_a_long_run_walked_both_ways(tmp_path: Path, engine: str, rounds: int) -> None:
     """A hundred thousand steps, or a quarter of that, saved, opened, and held against another run of the kernel."""
     body = LOOP.replace("ROUNDS", str(rounds))
@@ -160,14 +154,11 @@ def same_steps(one: Recording, other: Recording, name: str = "") -> None:
                 assert (p.address[p.mask] == q.address[q.mask]).all()
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_a_load_of_a_matrix_over_its_own_address(engine: str) -> None:
     body = """
     .shared .align 16 .b8 tile[512];
     shl.b32 %r6, %r1, 4;
-    mov.u32 %r7, tile;
-    add.u32 %r7, %r7, %r6;
-    st.shared.u32 [%r7], 0;
+    mov.u32 %r7, tile; add.u32 %r7, %r7, %r6; st.shared.u32 [%r7], 0;
     ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r7}, [%r7];"""
     walk = recorded(body, pl.Trace(warps=0), engine).walk(0, 0)
     steps = [walk.seek(at) for at in range(1, len(walk) + 1)]
@@ -213,7 +204,6 @@ def test_engines_agree_on_random_programs(seed: int) -> None:
     same_steps(traces[0], traces[1], f"program {seed}")
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_forward_and_back(engine: str) -> None:
     trace = recorded("add.u32 %r5, %r1, 10;\n add.u32 %r5, %r5, 1;\n st.global.u32 [%rd3], %r5;", pl.Trace(), engine)
     w = trace.walk()
@@ -238,7 +228,6 @@ def test_forward_and_back(engine: str) -> None:
     assert repr(trace) == f"trace of k: 12 steps of 1 warp, {trace.size:,} bytes, {trace.size / 12:.1f} a step"
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_blocks_warps_and_windows(engine: str) -> None:
     body = "add.u32 %r5, %r1, 10;\n st.global.u32 [%rd3], %r5;"
     trace = recorded(body, pl.Trace(blocks=[0, 2], warps=1, start=6, steps=4), engine, threads=64, blocks=3)
@@ -264,7 +253,6 @@ def test_chosen_lines() -> None:
         assert w.registers["%r8"].tolist() == [(k * 1664525 + lane) % 2**32 for lane in range(32)]
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_a_limit_ends_the_recording_and_says_so(engine: str) -> None:
     trace = recorded(LOOP.replace("ROUNDS", "2000"), pl.Trace(limit=200_000), engine)
     assert trace.capped
@@ -274,7 +262,6 @@ def test_a_limit_ends_the_recording_and_says_so(engine: str) -> None:
     trace.walk().seek(-1)
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_a_trace_ends_at_a_fault(tmp_path: Path, engine: str) -> None:
     with pytest.raises(DeviceFault) as caught:
         recorded("add.u32 %r5, %r1, 10;\n ld.global.u32 %r6, [%r5+0];", pl.Trace(path=tmp_path / "fault.trace"), engine)
@@ -390,7 +377,6 @@ def test_steps_and_warps_that_are_not_there(file: Path) -> None:
 # -- what is asynchronous ----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("device", DEVICES)
 def test_mbarriers_are_replayed(device: str) -> None:
     """A ring of one stage, four times round: what is replayed agrees with what each wait has answered."""
     ring = BUGS["bulk copy: the phase is not flipped"]
@@ -418,7 +404,6 @@ def test_mbarriers_are_replayed(device: str) -> None:
     assert {event.what for event in events} >= set(answers)
 
 
-@pytest.mark.parametrize("device", DEVICES)
 def test_groups_of_products(device: str) -> None:
     trace = GIVEN_BACK.run(device, True, (), trace=pl.Trace())[0].trace
     groups, places = product_groups(trace), trace.places()

@@ -16,23 +16,17 @@ from ptxlab.isa import TABLE, all_ops, examples, form
 from ptxlab.isa.actions import Action
 from ptxlab.text.validate import validate
 
-devices = pytest.mark.parametrize("device", DEVICES)
 OPS = [entry for entry in all_ops() if entry.does is Action.VIDEO]
 KERNEL = """.version 8.0
 .target sm_80
 .address_size 64
 .visible .entry k(.param .u64 out, .param .u64 words)
 {{
-    .reg .b32 %a, %b, %c, %d, %n, %m;
-    .reg .b64 %out, %words, %at;
-    ld.param.u64 %out, [out];
-    ld.param.u64 %words, [words];
+    .reg .b32 %a, %b, %c, %d, %n, %m; .reg .b64 %out, %words, %at;
+    ld.param.u64 %out, [out]; ld.param.u64 %words, [words];
     mov.u32 %n, %tid.x;
-    mul.wide.u32 %at, %n, 12;
-    add.u64 %words, %words, %at;
-    ld.global.u32 %a, [%words];
-    ld.global.u32 %b, [%words+4];
-    ld.global.u32 %c, [%words+8];
+    mul.wide.u32 %at, %n, 12; add.u64 %words, %words, %at; ld.global.u32 %a, [%words];
+    ld.global.u32 %b, [%words+4]; ld.global.u32 %c, [%words+8];
     mul.wide.u32 %at, %n, {row};
     add.u64 %out, %out, %at;
 {body}
@@ -157,7 +151,6 @@ def run(device: str, forms: list[Any], words: Any) -> Any:
     return out
 
 
-@devices
 @pytest.mark.parametrize("seed", [0, 1])
 def test_video_instructions(device: str, seed: int) -> None:
     rng = random.Random(seed)

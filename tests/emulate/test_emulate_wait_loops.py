@@ -4,16 +4,13 @@ deadlocks without it, and where something else does they go on."""
 from __future__ import annotations
 
 import pytest
-from emulate_programs import ALL_CHECKS, ENGINES, kernel, run
-
-from ptxlab.errors import DeviceFault
+from emulate_programs import ALL_CHECKS, fault_of, kernel, run
 
 TRY = "mbarrier.try_wait.parity.shared::cta.b64"
 TEST = "mbarrier.test_wait.parity.shared::cta.b64"
 BEFORE = ".shared .align 8 .b64 full[4];"
 START = """
-    .reg .pred %again, %over, %early, %other;
-    .reg .b32 %slot, %at, %shift, %tries, %parity;
+    .reg .pred %again, %over, %early, %other; .reg .b32 %slot, %at, %shift, %tries, %parity;
     .reg .b64 %token, %begin, %now, %wide;
     setp.eq.u32 %p1, %r1, 0;
     @%p1 mbarrier.init.shared.b64 [full], 64;
@@ -50,8 +47,7 @@ WAIT:
     shr.u32 %parity, %slot, 2; and.b32 %parity, %parity, 1;
     {TRY} %over, [%at], %parity;
     @!%over bra WAIT;
-    add.u32 %tries, %tries, 1;
-    setp.lt.u32 %again, %tries, 3;
+    add.u32 %tries, %tries, 1; setp.lt.u32 %again, %tries, 3;
     @%again bra ROUND;""",
     "in the middle of a loop": f"""
     bra MIDDLE;
@@ -159,8 +155,7 @@ FUNCTIONS = f"""
 }}
 .func (.param .b32 ended) try_there(.param .b32 slot)
 {{
-    .reg .b32 %a, %b;
-    .reg .pred %over;
+    .reg .b32 %a, %b; .reg .pred %over;
     ld.param.b32 %a, [slot];
     {{
     .param .b32 number; .param .b32 address;
@@ -169,14 +164,12 @@ FUNCTIONS = f"""
     ld.param.b32 %a, [address];
     }}
     {TRY} %over, [%a], 0;
-    selp.b32 %a, 1, 0, %over;
-    st.param.b32 [ended], %a;
+    selp.b32 %a, 1, 0, %over; st.param.b32 [ended], %a;
     ret;
 }}
 .func wait_there(.param .b32 at)
 {{
-    .reg .b32 %a, %b;
-    .reg .pred %over;
+    .reg .b32 %a, %b; .reg .pred %over;
     ld.param.b32 %a, [at];
 WAIT:
     add.u32 %b, %a, 0;
@@ -192,23 +185,20 @@ def text(loop: str, count: int) -> str:
     return kernel(START.replace("COUNT", str(count)) + loop + DONE, before).replace("sm_80", "sm_90")
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("name", ENDLESS)
 def test_an_arrival_is_missing(name: str, engine: str) -> None:
     """The same with a seed and with checks."""
     module = text(ENDLESS[name], 65)
     for seed, checks in ((None, ("memcheck",)), (3, ("memcheck",)), (None, ALL_CHECKS)):
-        with pytest.raises(DeviceFault) as stopped:
-            run(engine, module, threads=64, blocks=2, budget=100_000, seed=seed, checks=checks)
-        first, *lines = stopped.value.message.splitlines()
-        assert (stopped.value.kind, first) == ("deadlock", "no thread of the block can go on")
+        stopped = fault_of(engine, module, threads=64, blocks=2, budget=100_000, seed=seed, checks=checks)
+        first, *lines = stopped.message.splitlines()
+        assert (stopped.kind, first) == ("deadlock", "no thread of the block can go on")
         for warp, line in enumerate(lines):
             assert line.startswith(f"    warp {warp}, lanes 0-31: waits for ")
             assert "of the mbarrier at 'full', byte 8, which has not ended: 1 of 65 arrivals missing" in line
         assert len(lines) == 2
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("name", ENDLESS)
 def test_all_arrive(name: str, engine: str) -> None:
     for seed in (None, 1, 2):
@@ -229,8 +219,7 @@ DONE:""",
     setp.eq.and.u32 %again, 0, 0, %early; not.pred %over, %over; and.pred %again, %again, %over;
     @%again bra WAIT;""",
     "a flag": f"""
-    setp.eq.u32 %p2, %r1, 63;
-    @%p2 bra LAST;
+    setp.eq.u32 %p2, %r1, 63; @%p2 bra LAST;
 WAIT:
     {TRY} %over, [full], 0;
     ld.volatile.global.u32 %r21, [%rd2];
@@ -265,8 +254,7 @@ WAIT:
     mov.u32 %at, full; mad.lo.u32 %at, %slot, 8, %at;
     {TRY} %over, [%at], 0;
     mov.u32 %slot, %parity; mov.u32 %parity, 1;
-    setp.eq.u32 %again, %slot, 0;
-    @%again bra WAIT;
+    setp.eq.u32 %again, %slot, 0; @%again bra WAIT;
     {TRY} %over, [full+8], 0;
     @!%over bra WAIT;""",
     "another parity": f"""WAIT:
@@ -292,16 +280,14 @@ WAIT:
     {TRY} %over, [full], 0;
     @!%over bra WAIT;""",
     "lanes that meet": f"""
-    setp.eq.u32 %p2, %r1, 0;
-    @!%p2 bra MEET;
+    setp.eq.u32 %p2, %r1, 0; @!%p2 bra MEET;
 WAIT:
     {TRY} %over, [full+24], 0;
     @%over bra DONE;
     bar.warp.sync 3;
     bra WAIT;
 MEET:
-    setp.ne.u32 %p2, %r1, 1;
-    @%p2 bra DONE;
+    setp.ne.u32 %p2, %r1, 1; @%p2 bra DONE;
     bar.warp.sync 3;
     mbarrier.arrive.shared.b64 _, [full+24];
     bar.warp.sync 3;
@@ -310,7 +296,6 @@ DONE:""",
 """Ways out of a wait that do not need its phase to end, and waits for which another thread of the warp has to come."""
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("name", OTHER_WAYS)
 def test_another_way_out(name: str, engine: str) -> None:
     module = text(OTHER_WAYS[name], 64)
@@ -321,8 +306,7 @@ def test_another_way_out(name: str, engine: str) -> None:
 
 
 WRONG_BYTES = """
-    .reg .pred %over;
-    .reg .b32 %at, %shift, %slot;
+    .reg .pred %over; .reg .b32 %at, %shift, %slot;
     mov.u32 %slot, 1;
     setp.eq.u32 %p1, %r1, 0;
     @%p1 mbarrier.init.shared.b64 [full+8], 1;
@@ -337,10 +321,8 @@ WAIT:
     st.global.u32 [%rd3], %r20;"""
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize(
-    ("bytes_", "said"),
-    [(128, ""), (256, "128 bytes missing"), (64, "64 bytes more have come than were announced")],
+    ("bytes_", "said"), [(128, ""), (256, "128 bytes missing"), (64, "64 bytes more have come than were announced")]
 )
 def test_bytes_of_a_ring(bytes_: int, said: str, engine: str) -> None:
     before = BEFORE + " .shared .align 128 .b8 tile[256];"
@@ -350,7 +332,6 @@ def test_bytes_of_a_ring(bytes_: int, said: str, engine: str) -> None:
             out, _ = run(engine, module, threads=64, seed=seed)
             assert (out == 2).all()
             continue
-        with pytest.raises(DeviceFault) as stopped:
-            run(engine, module, threads=64, seed=seed, budget=100_000)
-        assert stopped.value.kind == "deadlock"
-        assert f"byte 8, which has not ended: {said}" in stopped.value.message
+        stopped = fault_of(engine, module, threads=64, seed=seed, budget=100_000)
+        assert stopped.kind == "deadlock"
+        assert f"byte 8, which has not ended: {said}" in stopped.message

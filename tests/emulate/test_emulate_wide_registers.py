@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from emulate_programs import ENGINES, launch, run
+from emulate_programs import launch, run
 
 from ptxlab.errors import PtxError
 
@@ -19,17 +19,11 @@ def kernel(body: str) -> str:
 .global .align 16 .b8 place[64];
 .visible .entry k(.param .u64 out, .param .u64 x)
 {{
-    .reg .b128 %q<6>;
-    .reg .b64 %rd<16>;
-    .reg .b32 %r<16>;
-    .reg .pred %p<4>;
+    .reg .b128 %q<6>; .reg .b64 %rd<16>; .reg .b32 %r<16>; .reg .pred %p<4>;
     .local .align 16 .b8 own[32];
     .shared .align 16 .b8 tile[1024];
-    ld.param.u64 %rd1, [out];
-    ld.param.u64 %rd2, [x];
-    mov.u32 %r1, %tid.x;
-    mov.u32 %r2, %ctaid.x;
-    mad.lo.u32 %r3, %r2, 32, %r1;
+    ld.param.u64 %rd1, [out]; ld.param.u64 %rd2, [x];
+    mov.u32 %r1, %tid.x; mov.u32 %r2, %ctaid.x; mad.lo.u32 %r3, %r2, 32, %r1;
     mad.wide.u32 %rd3, %r3, 16, %rd1;
     mad.wide.u32 %rd4, %r1, 16, %rd2;
     setp.lt.u32 %p1, %r1, 20;
@@ -79,7 +73,6 @@ MOVES = {
 
 
 @pytest.mark.sweep(4)
-@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("name", MOVES)
 def test_moves(engine: str, name: str) -> None:
     body, expected = MOVES[name]
@@ -91,7 +84,6 @@ def test_moves(engine: str, name: str) -> None:
     assert out.tolist() == [list(expected(int(low), int(high), t)) for t, (low, high) in enumerate(x)]
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize(("vec", "type_"), [("v8", "b32"), ("v8", "f32"), ("v4", "b64"), ("v4", "f64")])
 def test_256_bits_at_once(engine: str, vec: str, type_: str) -> None:
     """Elements come back in the opposite order, but for the last, which is not kept."""
@@ -108,7 +100,6 @@ def test_256_bits_at_once(engine: str, vec: str, type_: str) -> None:
     assert (out == want).all()
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("space", ["global", "shared"])
 def test_lanes_exchange_in_order(engine: str, space: str) -> None:
     """The first lane finds what was there, every other one what the lane before it has left."""
@@ -119,7 +110,6 @@ def test_lanes_exchange_in_order(engine: str, space: str) -> None:
     assert out.tolist() == [[9, 0], *x[:-1].tolist()]
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_compare_and_swap_looks_at_all_128_bits(engine: str) -> None:
     """Lane t expects the number t in the upper half and leaves t + 1 there, but for lanes that expect another lower
     half."""
@@ -131,7 +121,6 @@ def test_compare_and_swap_looks_at_all_128_bits(engine: str) -> None:
     assert out.tolist() == [[0, min(t, 20)] for t in range(32)]
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_counting_in_128_bits(engine: str) -> None:
     """Blocks at work together lose no step of a counter whose halves hold the same number: neither warps that have
     converged nor diverged ones, whose code is another."""
@@ -154,7 +143,6 @@ AGAIN:
     assert sorted(out[:, 0].tolist()) == list(range(32 * blocks))
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_128_bits_are_aligned(engine: str) -> None:
     from ptxlab.errors import DeviceFault
 

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
+import fuzz
 import pytest
 from emulate_programs import ENGINES
 from slow_cases import slow
 
-FUZZ = Path(__file__).parents[1] / "support" / "fuzz.py"
+FUZZ = Path(fuzz.__file__).resolve()
 
 
 @pytest.mark.long
@@ -39,36 +42,13 @@ def test_damaged_programs(engine: str, first: int, count: int, tmp_path: Path) -
 
 
 @pytest.mark.long
-def test_a_record_goes_on_where_it_was_stopped(tmp_path: Path) -> None:
-    def record(count: int) -> str:
-        command = [
-            sys.executable,
-            str(FUZZ.with_name("fuzz_record.py")),
-            str(count),
-            "--first",
-            "40",
-            "--folder",
-            "run",
-        ]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=300, cwd=tmp_path)
-        assert done.returncode == 0, done.stdout + done.stderr
-        return done.stdout
+def test_a_process_that_dies_is_counted_and_the_rest_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    def dies(command: list[str], **_: Any) -> subprocess.CompletedProcess[str]:
+        count, first = int(command[2]), int(command[3])
+        if first <= 42 < first + count:
+            return subprocess.CompletedProcess(command, -11, "", "\rseed 41\rseed 42")
+        return subprocess.CompletedProcess(command, 0, f'words\n{{"ran": {count}}}\n', "")
 
-    assert "| crashes | 0 |" in record(6)
-    journal = tmp_path / "run" / "40.txt"
-    complete = journal.read_text()
-    assert [line.partition("\t")[0] for line in complete.splitlines()] == [str(seed) for seed in range(40, 46)]
-    lines = complete.splitlines()
-    journal.write_text("\n".join([*lines[:3], "43"]))  # stopped in the middle of a program
-    record(6)
-    assert journal.read_text() == complete
-    journal.write_text("\n".join([*lines[:3], "43\tCRASH -11", *lines[4:]]) + "\n")
-    failed = subprocess.run(
-        [sys.executable, str(FUZZ.with_name("fuzz_record.py")), "6", "--first", "40", "--folder", "run"],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        cwd=tmp_path,
-    )
-    assert failed.returncode == 1
-    assert "| crashes | 1 |" in failed.stdout
+    monkeypatch.setattr(subprocess, "run", dies)
+    given = argparse.Namespace(count=10, first=40, engine="both", largest=30_000)
+    assert fuzz.record(given) == {"ran": 9, "CRASH": 1}

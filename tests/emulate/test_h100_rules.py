@@ -9,7 +9,6 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-from emulate_programs import DEVICES
 
 import ptxlab as pl
 from ptxlab.errors import DeviceFault
@@ -25,17 +24,13 @@ INTO_CLUSTER = """
     .shared .align 128 .b8 tile[1024];
     .shared .align 8 .b64 bar;
     .reg .b32 %r<20>; .reg .b64 %rd<20>; .reg .pred %p<6>;
-    mov.u32 %r0, %tid.x;
-    mov.u32 %r1, tile;
-    mov.u32 %r2, bar;
-    mov.u32 %r3, %ctaid.x;
+    mov.u32 %r0, %tid.x; mov.u32 %r1, tile; mov.u32 %r2, bar; mov.u32 %r3, %ctaid.x;
     setp.ne.u32 %p0, %r0, 0;
     setp.ne.u32 %p1, %r3, 0;
     setp.ne.u32 %p2, %r3, {sender};
     mad.lo.u32 %r5, %r0, 4, %r1;
     add.u32 %r6, %r0, 1000;
-    st.shared.u32 [%r5], %r0;
-    st.shared.u32 [%r5+512], %r6;
+    st.shared.u32 [%r5], %r0; st.shared.u32 [%r5+512], %r6;
     @!%p0 mbarrier.init.shared.b64 [bar], 1;
     fence.proxy.async;
     fence.mbarrier_init.release.cluster;
@@ -64,8 +59,7 @@ WAIT:
     @!%p3 bra WAIT;
     ld.shared.u32 %r11, [%r5];
     ld.param.u64 %rd4, [out];
-    mad.wide.u32 %rd4, %r0, 4, %rd4;
-    st.global.u32 [%rd4], %r11;
+    mad.wide.u32 %rd4, %r0, 4, %rd4; st.global.u32 [%rd4], %r11;
 DONE:
     {sync}
     ret;
@@ -89,49 +83,27 @@ LAUNCHES: dict[str, tuple[str, dict[str, Any], int]] = {
     "attribute 1": ("", {"cluster": 1}, 1),
     "attribute 2": ("", {"cluster": 2}, 2),
 }
-CLUSTERS = """
-st.async; no cluster; plain: stops
-st.async; no cluster; mapa: stops
-st.async; attribute 1; plain: runs
-st.async; attribute 2; plain: runs
-st.async; attribute 2; mapa: runs
-st.async; attribute 2; other block: runs
-st.async; no cluster, 2 blocks; plain: stops
-st.async; .reqnctapercluster 1; plain: runs
-st.async; .reqnctapercluster 1; mapa: runs
-st.async; .reqnctapercluster 2; plain: runs
-st.async; attribute 1; mapa: runs
-st.async; .maxclusterrank 2; plain: stops
-st.async generic; no cluster; plain: stops
-st.async generic; attribute 1; plain: runs
-st.async generic; attribute 2; plain: runs
-red.async; no cluster; plain: stops
-red.async; no cluster; mapa: stops
-red.async; attribute 1; plain: runs
-red.async; attribute 2; plain: runs
-red.async; attribute 2; mapa: runs
-red.async; attribute 2; other block: runs
-bulk; no cluster; plain: stops
-bulk; no cluster; mapa: stops
-bulk; attribute 1; plain: runs
-bulk; attribute 2; plain: runs
-bulk; attribute 2; mapa: runs
-bulk; attribute 2; other block: runs
-bulk reduce; no cluster; plain: stops
-bulk reduce; no cluster; mapa: stops
-bulk reduce; attribute 1; plain: runs
-bulk reduce; attribute 2; plain: runs
-bulk reduce; attribute 2; mapa: runs
-bulk reduce; attribute 2; other block: runs
-"""
+CLUSTERS = {
+    ("st.async", "stops"): "no cluster, plain; no cluster, mapa; no cluster, 2 blocks, plain; .maxclusterrank 2, plain",
+    ("st.async", "runs"): "attribute 1, plain; attribute 2, plain; attribute 2, mapa; attribute 2, other block; "
+    ".reqnctapercluster 1, plain; .reqnctapercluster 1, mapa; .reqnctapercluster 2, plain; attribute 1, mapa",
+    ("st.async generic", "stops"): "no cluster, plain",
+    ("st.async generic", "runs"): "attribute 1, plain; attribute 2, plain",
+    ("red.async", "stops"): "no cluster, plain; no cluster, mapa",
+    ("red.async", "runs"): "attribute 1, plain; attribute 2, plain; attribute 2, mapa; attribute 2, other block",
+    ("bulk", "stops"): "no cluster, plain; no cluster, mapa",
+    ("bulk", "runs"): "attribute 1, plain; attribute 2, plain; attribute 2, mapa; attribute 2, other block",
+    ("bulk reduce", "stops"): "no cluster, plain; no cluster, mapa",
+    ("bulk reduce", "runs"): "attribute 1, plain; attribute 2, plain; attribute 2, mapa; attribute 2, other block",
+}
+"""By operation and verdict: the launches and addresses of which it is the H100's."""
+EACH = [(op, launch, verdict) for (op, verdict), launches in CLUSTERS.items() for launch in launches.split("; ")]
 
 
 @pytest.mark.sweep(2)
-@pytest.mark.parametrize("device", DEVICES)
-@pytest.mark.parametrize("line", CLUSTERS.strip().splitlines())
-def test_what_goes_into_the_cluster(device: str, line: str) -> None:
-    name, _, verdict = line.rpartition(": ")
-    op, launch, address = name.split("; ")
+@pytest.mark.parametrize(("op", "launch", "verdict"), EACH)
+def test_what_goes_into_the_cluster(device: str, op: str, launch: str, verdict: str) -> None:
+    launch, _, address = launch.rpartition(", ")
     directive, options, blocks = LAUNCHES[launch]
     several = launch in ("attribute 2", ".reqnctapercluster 2")
     text = INTO_CLUSTER.format(
@@ -171,12 +143,9 @@ TILE = """
     .shared .align 1024 .b8 tile[4096];
     .shared .align 8 .b64 bar;
     .reg .b32 %r<20>; .reg .b64 %rd<20>; .reg .pred %p<6>; .reg .b16 %h<4>;
-    mov.u32 %r1, tile;
-    mov.u32 %r2, bar;
-    mov.b64 %rd1, map;
+    mov.u32 %r1, tile; mov.u32 %r2, bar; mov.b64 %rd1, map;
     cvta.param.u64 %rd1, %rd1;
-    mov.u16 %h0, 0;
-    mov.u32 %r6, 0x01010101;
+    mov.u16 %h0, 0; mov.u32 %r6, 0x01010101;
     {fill}
     mbarrier.init.shared.b64 [bar], 1;
     fence.proxy.async;
@@ -186,108 +155,66 @@ TILE = """
 """
 WAIT = "WAIT: mbarrier.try_wait.parity.shared.b64 %p3, [bar], 0; @!%p3 bra WAIT;"
 GROUP = "cp.async.bulk.commit_group; cp.async.bulk.wait_group 0;"
-TILES = """
-2d load float32 at 0: runs
-2d load float32 at 1: stops
-2d load float32 at 2: stops
-2d load float32 at 3: stops
-2d load float32 at 4: runs
-2d load float32 at -1: stops
-2d load float32 at -4: runs
-2d load float32 at 63: stops
-2d load float32 at 200: runs
-2d load float32 at 201: stops
-2d load float16 at 1: stops
-2d load float16 at 2: stops
-2d load float16 at 4: stops
-2d load float16 at 8: runs
-2d load uint8 at 4: stops
-2d load uint8 at 8: stops
-2d load uint8 at 16: runs
-2d load float64 at 1: stops
-2d load float64 at 2: runs
-2d load float32 at 1, swizzle 64: stops
-2d load float32 at 4, swizzle 64: runs
-2d store float32 at 1: stops
-2d store float32 at 4: runs
-2d add float32 at 1: stops
-2d add float32 at 4: runs
-2d prefetch float32 at 1: stops
-2d prefetch float32 at 4: runs
-1d load float32 at 1: stops
-1d load float32 at 4: runs
-1d prefetch float32 at 1: stops
-1d prefetch float32 at 4: runs
-3d load float32 at 1, steps 2: stops
-3d load float32 at 4, steps 2: runs
-3d im2col float32 at 1: stops
-3d im2col float32 at 4: runs
-2d xor int64 at 0: stops
-2d xor uint64 at 0: runs
-2d xor int32 at 0: runs
-2d and int64 at 0: stops
-2d and uint64 at 0: runs
-2d and int32 at 0: runs
-2d or int64 at 0: stops
-2d or uint64 at 0: runs
-2d min int64 at 0: runs
-2d min uint64 at 0: runs
-2d min int32 at 0: runs
-2d min float32 at 0: stops
-2d max int64 at 0: runs
-2d max uint64 at 0: runs
-2d add int64 at 0: stops
-2d add uint64 at 0: runs
-2d add int32 at 0: runs
-2d add float64 at 0: runs
-2d min float64 at 0: stops
-2d add uint8 at 0: stops
-2d add uint16 at 0: stops
-2d add float16 at 0: runs
-2d inc int32 at 0: stops
-2d inc uint32 at 0: runs
-2d dec int32 at 0: stops
-2d load float32 at -4 -1: runs
-2d load float32 at 0 -1, fill nan: runs
-2d load bfloat16 at 0 -1, fill nan: runs
-2d store float32 at -4: stops
-2d store float32 at -16: stops
-2d store float32 at 0 -1: stops
-2d store float32 at 0 -4: stops
-2d store float32 at 200: runs
-2d store float32 at 0 9: runs
-2d store float32 at 0 -1, swizzle 64: stops
-2d store float32 at 0, fill nan: runs
-2d add float32 at -4: stops
-2d add float32 at 0 -1: stops
-2d add float32 at 0 -4: stops
-2d add float32 at 200: runs
-2d add float32 at 0 9: runs
-2d add float32 at 60 7, fill nan: runs
-1d store float32 at -4: stops
-1d store float32 at 64: runs
-1d add float32 at -4: stops
-3d store float32 at 0 -1: stops
-3d store float32 at 0 0 -1: stops
-3d store float32 at 0 0 4: runs
-3d store float32 at 0, steps 2: runs
-3d add float32 at 0, steps 2: runs
-3d im2col-store float32 at 0: runs
-3d im2col-store float32 at 0 -1: stops
-3d im2col-store float32 at 0 0 -1: stops
-3d im2col-store float32 at -4: stops
-3d im2col-store float32 at 0 -1, corner -1: stops
-3d im2col-add float32 at 0 -1: stops
-"""
+TILES = {
+    "2d load float32": ("0; 4; -4; 200; 4, swizzle 64; -4 -1; 0 -1, fill nan", "1; 2; 3; -1; 63; 201; 1, swizzle 64"),
+    "2d load float16": ("8", "1; 2; 4"),
+    "2d load uint8": ("16", "4; 8"),
+    "2d load float64": ("2", "1"),
+    "2d store float32": ("4; 200; 0 9; 0, fill nan", "1; -4; -16; 0 -1; 0 -4; 0 -1, swizzle 64"),
+    "2d add float32": ("4; 200; 0 9; 60 7, fill nan", "1; -4; 0 -1; 0 -4"),
+    "2d prefetch float32": ("4", "1"),
+    "1d load float32": ("4", "1"),
+    "1d prefetch float32": ("4", "1"),
+    "3d load float32": ("4, steps 2", "1, steps 2"),
+    "3d im2col float32": ("4", "1"),
+    "2d xor int64": ("", "0"),
+    "2d xor uint64": ("0", ""),
+    "2d xor int32": ("0", ""),
+    "2d and int64": ("", "0"),
+    "2d and uint64": ("0", ""),
+    "2d and int32": ("0", ""),
+    "2d or int64": ("", "0"),
+    "2d or uint64": ("0", ""),
+    "2d min int64": ("0", ""),
+    "2d min uint64": ("0", ""),
+    "2d min int32": ("0", ""),
+    "2d min float32": ("", "0"),
+    "2d max int64": ("0", ""),
+    "2d max uint64": ("0", ""),
+    "2d add int64": ("", "0"),
+    "2d add uint64": ("0", ""),
+    "2d add int32": ("0", ""),
+    "2d add float64": ("0", ""),
+    "2d min float64": ("", "0"),
+    "2d add uint8": ("", "0"),
+    "2d add uint16": ("", "0"),
+    "2d add float16": ("0", ""),
+    "2d inc int32": ("", "0"),
+    "2d inc uint32": ("0", ""),
+    "2d dec int32": ("", "0"),
+    "2d load bfloat16": ("0 -1, fill nan", ""),
+    "1d store float32": ("64", "-4"),
+    "1d add float32": ("", "-4"),
+    "3d store float32": ("0 0 4; 0, steps 2", "0 -1; 0 0 -1"),
+    "3d add float32": ("0, steps 2", ""),
+    "3d im2col-store float32": ("0", "0 -1; 0 0 -1; -4; 0 -1, corner -1"),
+    "3d im2col-add float32": ("", "0 -1"),
+}
+"""By what is done: the places where it runs, and those where the H100 stops."""
+PLACES = [
+    (what, place, verdict)
+    for what, verdicts in TILES.items()
+    for verdict, places in zip(("runs", "stops"), verdicts, strict=True)
+    for place in places.split("; ")
+    if place
+]
 
 
 @pytest.mark.sweep(2)
-@pytest.mark.parametrize("device", DEVICES)
-@pytest.mark.parametrize("line", TILES.strip().splitlines())
-def test_tiles(device: str, line: str) -> None:
-    what, verdict = line.split(": ")
-    what, _, more = what.partition(", ")
-    dim, does, dtype, _, *place = what.split(" ")
+@pytest.mark.parametrize(("what", "at", "verdict"), PLACES)
+def test_tiles(device: str, what: str, at: str, verdict: str) -> None:
+    numbers, _, more = at.partition(", ")
+    (dim, does, dtype), place = what.split(" "), numbers.split(" ")
     rank, type_ = int(dim[0]), np.dtype(getattr(ml_dtypes, dtype, dtype))
     im2col, does = does.startswith("im2col"), does.removeprefix("im2col-")
     row, options = 64 // type_.itemsize, dict[str, Any]()
@@ -298,18 +225,18 @@ def test_tiles(device: str, line: str) -> None:
         options["lower"] = options["upper"] = (int(value or 0),)
     array = np.zeros((*{1: (), 2: (9,), 3: (4, 7)}[rank], 4 * row), type_)
     box = (8, row) if im2col else (*{1: (), 2: (4,), 3: (2, 4)}[rank], row)
-    at = f"[%rd1, {{{', '.join([*place, '0', '0'][:rank])}}}]"
+    where = f"[%rd1, {{{', '.join([*place, '0', '0'][:rank])}}}]"
     if does in ("load", "im2col"):
         bytes_ = int(np.prod(box)) * type_.itemsize // (2 if "steps" in options else 1)
         opcode = f"cp.async.bulk.tensor.{dim}.shared::cluster.global.{'im2col' if im2col else 'tile'}.{COUNTED}"
-        op = f"mbarrier.arrive.expect_tx.shared.b64 %rd2, [bar], {bytes_}; {opcode} [%r1], {at}, [%r2]"
+        op = f"mbarrier.arrive.expect_tx.shared.b64 %rd2, [bar], {bytes_}; {opcode} [%r1], {where}, [%r2]"
         op += f"{', {%h0}' if im2col else ''}; {WAIT}"
     elif does == "prefetch":
-        op = f"cp.async.bulk.prefetch.tensor.{dim}.L2.global.tile {at};"
+        op = f"cp.async.bulk.prefetch.tensor.{dim}.L2.global.tile {where};"
     else:
         operation, mode = "" if does == "store" else f".{does}", "im2col_no_offs" if im2col else "tile"
         opcode = f"cp.{'reduce.' if operation else ''}async.bulk.tensor.{dim}.global.shared::cta{operation}.{mode}"
-        op = f"{opcode}.bulk_group {at}, [%r1]; {GROUP}"
+        op = f"{opcode}.bulk_group {where}, [%r1]; {GROUP}"
     text = TILE.format(op=op, fill=" ".join(f"st.shared.u32 [tile+{4 * k}], %r6;" for k in range(64)))
     given = pl.TensorMap(array, box, **options)
     if verdict == "runs":

@@ -4,23 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from emulate_programs import DEVICES, WAYS, improve
+from emulate_programs import DEVICES, WAYS, said
 from emulate_programs import kernel as kernel_text
 from emulate_programs import run as run_text
 from planted import BUGS
-from random_shared import differences
-from slow_cases import slow
 
 import ptxlab as pl
-from ptxlab.emulate.program.local_objects import local_bounds
 from ptxlab.emulate.program.lowering_cache import lower
-from ptxlab.emulate.program.register_flow import register_flow
+from ptxlab.emulate.program.pointers import local_bounds
 from ptxlab.text import parse
 
 INIT = ("memcheck", "initcheck")
 
 
-@pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize(("name", "message"), [
     ("local memory: a variable", """\
 initcheck: a thread reads local memory that has not been written
@@ -49,7 +45,6 @@ def test_a_finding_says_what_and_where(name: str, message: str, device: str) -> 
 
 
 @pytest.mark.sweep(5)
-@pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("name", [n for n in BUGS if n.startswith(("local memory", "registers", "array overrun"))])
 def test_nothing_of_it_is_looked_for_unless_asked(name: str, device: str) -> None:
     run, _ = BUGS[name].run(device, False, ("memcheck", "racecheck", "synccheck"))
@@ -59,17 +54,6 @@ def test_nothing_of_it_is_looked_for_unless_asked(name: str, device: str) -> Non
 # -- registers
 
 
-def test_what_is_followed_is_found_once() -> None:
-    program = lower(parse(kernel_text("add.u32 %r30, %r31, 1; st.global.u32 [%rd3], %r30;")))
-    assert register_flow(program) is register_flow(program)
-
-
-def followed(body: str) -> list[str]:
-    """The registers of a kernel that initcheck follows."""
-    program = lower(parse(kernel_text(body)))
-    return [program.registers[r].name for r in register_flow(program).registers]
-
-
 @pytest.mark.parametrize("body", [
     "add.u32 %r30, %r1, 1; st.global.u32 [%rd3], %r30;",
     "setp.eq.u32 %p1, %r1, 0; @%p1 bra A; mov.u32 %r30, 1; bra B; A: mov.u32 %r30, 2; B: st.global.u32 [%rd3], %r30;",
@@ -77,33 +61,18 @@ def followed(body: str) -> list[str]:
     "sub.u32 %r30, %r30, %r30; st.global.u32 [%rd3], %r30;",
     "and.b32 %r30, %r31, 0; st.global.u32 [%rd3], %r30;",
 ])  # fmt: skip
-def test_where_every_register_is_written_none_is_followed(body: str) -> None:
-    read_by_nobody = {"%r31", "%r30"}  # they are followed, but what is computed from them has a value
-    assert set(followed(body)) <= read_by_nobody
-    found = pl.launch(kernel_text(body), 1, 32, *np.zeros((2, 32), np.uint32), device="step", checks=INIT).findings
-    assert found == []
-
-
-def test_a_register_is_followed_through_what_is_computed_from_it() -> None:
-    assert sorted(followed("add.u32 %r31, %r30, 1; mul.lo.u32 %r32, %r31, %r1; st.global.u32 [%rd3], %r32;")) == [
-        "%r30",
-        "%r31",
-        "%r32",
-    ]
-    assert followed("mov.b64 %rd6, {%r30, %r1}; st.global.u64 [%rd1], %rd6;") == ["%r30"]
+def test_registers_whose_value_is_known_are_no_finding(body: str) -> None:
+    for device in DEVICES:
+        given = np.zeros((2, 32), np.uint32)
+        assert pl.launch(kernel_text(body), 1, 32, *given, device=device, checks=INIT).findings == []
 
 
 # -- objects of local memory
 
 OBJECTS = """
-    .local .align 16 .b8 __local_depot0[96];
-    .local .align 16 .b8 other[64];
-    .reg .b64 %SP, %SPL;
-    mov.u64 %SPL, __local_depot0;
-    cvta.local.u64 %SP, %SPL;
-    add.u64 %rd6, %SPL, 0;
-    add.u64 %rd7, %SPL, 32;
-    mul.wide.u32 %rd8, %r1, 4;
+    .local .align 16 .b8 __local_depot0[96]; .local .align 16 .b8 other[64]; .reg .b64 %SP, %SPL;
+    mov.u64 %SPL, __local_depot0; cvta.local.u64 %SP, %SPL; add.u64 %rd6, %SPL, 0;
+    add.u64 %rd7, %SPL, 32; mul.wide.u32 %rd8, %r1, 4;
 """
 
 
@@ -166,19 +135,15 @@ def test_a_program_that_may_depend_on_the_places_is_left_as_it_is(body: str, bef
     assert places(text) == places(text, gaps=False)
 
 
-@pytest.mark.parametrize("device", DEVICES)
 def test_the_end_of_an_array_may_be_pointed_to(device: str) -> None:
     body = (
         USES
         + """
     bar.sync 0;
-    mov.u32 %r12, a+100;
-    mov.u32 %r13, a;
+    mov.u32 %r12, a+100; mov.u32 %r13, a;
     AGAIN:
     st.shared.u32 [%r13], 5;
-    add.u32 %r13, %r13, 4;
-    setp.lt.u32 %p1, %r13, %r12;
-    @%p1 bra AGAIN;
+    add.u32 %r13, %r13, 4; setp.lt.u32 %p1, %r13, %r12; @%p1 bra AGAIN;
     ld.shared.u32 %r6, [a+96];
     st.global.u32 [%rd3], %r6;
     """
@@ -189,7 +154,6 @@ def test_the_end_of_an_array_may_be_pointed_to(device: str) -> None:
     assert (found, out.tolist()) == ([], [5])
 
 
-@pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("kept", [True, False])
 def test_an_array_runs_into_dynamic_memory(kept: bool, device: str) -> None:
     """Not where its place is told by an address in front of it."""
@@ -206,17 +170,6 @@ def test_an_array_runs_into_dynamic_memory(kept: bool, device: str) -> None:
     assert kept or out.tolist() == [5]
 
 
-@pytest.mark.long
-@pytest.mark.skipif("cpu" not in DEVICES, reason="needs llvmlite: there is one engine only")
-@pytest.mark.parametrize(
-    ("first", "count"),
-    [(0, 2), pytest.param(2, 8, marks=pytest.mark.rest), *slow((first, 5) for first in range(10, 300, 5))],
-)
-def test_engines_find_the_same_in_shared_memory(first: int, count: int) -> None:
-    assert differences(first, count) == []
-
-
-@pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("line", ["atom.shared.exch.b32 %r6, [%r10+100], %r1;", "st.u32 [%rd7], %r1;"])
 def test_a_gap_stays_one_whatever_is_stored_there(line: str, device: str) -> None:
     """Each of five stores between two arrays is found, and the load of what they stored."""
@@ -243,35 +196,25 @@ MATRICES = (
 def test_rows_of_matrices(line: str, array: str) -> None:
     """More is written in each turn, from the beginning of an array on: rows of 16 bytes behind that are found."""
     body = f"""
-        mov.u32 %r10, {array};
-        shl.b32 %r11, %r1, 2;
-        add.u32 %r11, %r11, %r10;
-        mov.u32 %r13, 0;
+        mov.u32 %r10, {array}; shl.b32 %r11, %r1, 2; add.u32 %r11, %r11, %r10; mov.u32 %r13, 0;
     AGAIN:
         mad.lo.u32 %r14, %r13, 128, %r11;
         st.shared.u32 [%r14], %r1;
         bar.warp.sync -1;
-        mul.lo.u32 %r12, %r13, 160;
-        mad.lo.u32 %r12, %r1, 16, %r12;
-        and.b32 %r12, %r12, 1023;
+        mul.lo.u32 %r12, %r13, 160; mad.lo.u32 %r12, %r1, 16, %r12; and.b32 %r12, %r12, 1023;
         add.u32 %r12, %r12, %r10;
         {line}
-        add.u32 %r13, %r13, 1;
-        setp.lt.u32 %p1, %r13, 8;
-        @%p1 bra AGAIN;
+        add.u32 %r13, %r13, 1; setp.lt.u32 %p1, %r13, 8; @%p1 bra AGAIN;
         st.global.u32 [%rd3], %r20;"""
     before = ".shared .align 16 .b8 one[1024];\n.shared .align 16 .b8 two[1024];"
     text, found = kernel_text(body, before).replace("sm_80", "sm_90"), []
     for way in WAYS:
-        if way == "good":
-            improve(text, (32,), False, INIT)
-        out, report = run_text("step" if way == "step" else "jit", text, checks=INIT)
+        out, report = run_text(way, text, checks=INIT)
         found.append((out.tolist(), [str(finding) for finding in report.findings]))
     assert len(found[0][1]) == 1
     assert all(other == found[0] for other in found[1:])
 
 
-@pytest.mark.parametrize("device", DEVICES)
 def test_a_matrix_that_is_stored_is_written(device: str) -> None:
     """16 rows of 64 bytes in a buffer without contents, and what lies behind; a launch reads what another stored."""
     values = ", ".join(8 * ["%f1"])
@@ -289,7 +232,6 @@ def test_a_matrix_that_is_stored_is_written(device: str) -> None:
         assert out[:16].tolist() == 16 * [0x3F800000]
 
 
-@pytest.mark.parametrize("device", DEVICES)
 def test_a_launch_with_and_without_the_check_is_the_same(device: str) -> None:
     body = USES.replace("[%r10]", "[%r10+8]") + "ld.shared.u32 %r6, [%r11]; st.global.u32 [%rd3], %r6;"
     results = []
@@ -302,7 +244,6 @@ def test_a_launch_with_and_without_the_check_is_the_same(device: str) -> None:
     assert results[0] == results[1] == results[2]
 
 
-@pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("line", [
     "atom.global.add.u32 %r6, [%rd2], 1;", "red.global.add.u32 [%rd2], %r1;", "atom.global.add.u32 %r6, [%rd3], 1;",
 ])  # fmt: skip
@@ -321,8 +262,7 @@ SHUFFLE = "shfl.sync.idx.b32 %r6, %r6, 0, 31, -1;"
 READS = f"ld.shared.u32 %r6, [%r10];\n    {SHUFFLE}\n    ld.shared.u32 %r7, [%r10+2048];\n    add.u32 %r6, %r6, %r7;"
 STORES = "st.shared.u32 [%r10+2048], %r1;"
 FURTHER = f"""
-    setp.lt.u32 %p1, %r1, 16;
-    @%p1 bra LOW;
+    setp.lt.u32 %p1, %r1, 16; @%p1 bra LOW;
     st.shared.u32 [%r10+1984], %r1;
     {SHUFFLE}
     bra.uni DONE;
@@ -354,10 +294,9 @@ def test_reads_around_a_shuffle(way: str, checks: tuple[str, ...], body: str, si
         f"    mov.u32 %r6, 0;\n    {body}\n    st.global.u32 [%rd3], %r6;",
         ".shared .align 16 .b8 tile[4096];",
     )
-    if way == "good":
-        improve(text, (32, 1, 1), False, checks)
-    _, report = run_text("step" if way == "step" else "jit", text, blocks=2, checks=checks)
-    found = [str(finding) for finding in report.findings if finding.check == "initcheck"]
-    _, expected = run_text("step", text, blocks=2, checks=checks)
-    assert found == [str(finding) for finding in expected.findings if finding.check == "initcheck"]
+    found, expected = (
+        [finding for finding in said(engine, text, blocks=2, checks=checks) if finding.startswith("initcheck")]
+        for engine in (way, "step")
+    )
+    assert found == expected
     assert (found == []) is silent

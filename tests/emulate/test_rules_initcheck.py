@@ -14,22 +14,20 @@ from ptxlab.emulate.language import Pointer, lanes_of
 from ptxlab.emulate.program.addresses import LOCAL_WINDOW
 from ptxlab.emulate.program.lowering_cache import lower
 from ptxlab.emulate.program.register_flow import FOLLOWED, SHUFFLED, USED, USED_BY_WARP, Flow
-from ptxlab.emulate.rules import block_reset, initcheck, initcheck_local, initcheck_registers, notes
-from ptxlab.emulate.rules.accesses import (
+from ptxlab.emulate.rules import initcheck, initcheck_local, notes, records, register_checks
+from ptxlab.emulate.rules.notes import OVERRUN, SAME, UNINITIALISED, Note
+from ptxlab.emulate.rules.records import (
     ALL_THE_SAME,
+    BLOCK,
+    BLOCKS,
     CHANGES,
+    CODE,
+    ENTRIES,
+    GAP,
     HALVES_IN_A_ROW,
     HALVES_THE_SAME,
     IN_A_ROW,
     IN_ONE_ALLOCATION,
-)
-from ptxlab.emulate.rules.note_kinds import OVERRUN, SAME, UNINITIALISED, Note
-from ptxlab.emulate.rules.records import (
-    BLOCK,
-    BLOCKS,
-    CODE,
-    ENTRIES,
-    GAP,
     MANY,
     WARP,
     Block,
@@ -58,8 +56,8 @@ def compiled() -> Compiled:
             initcheck_local.stored,
             initcheck_local.copied,
             initcheck_local.accessed_anywhere,
-            initcheck_registers.executed,
-            block_reset.started,
+            register_checks.executed,
+            records.started,
         ]
     )
 
@@ -71,6 +69,13 @@ def call(engine: str, rule: Any, *arguments: Any) -> Any:
 def access(block: int, code: int, warp: int, lane: int) -> int:
     """The record of an access; `block` is the block's number in the grid."""
     return (block % BLOCKS + 1) << BLOCK | code << CODE | warp << WARP | lane
+
+
+def new_launch() -> Launch:
+    """The record of a launch whose instructions are none of those that checks ask for."""
+    launch = Launch.new()
+    launch.traits = Pointer(np.zeros(2 * ENTRIES, np.uint16))
+    return launch
 
 
 def group(accesses: list[tuple[int, int]]) -> Pointer[int]:
@@ -151,7 +156,7 @@ def test_the_first_unwritten_byte_is_found_wherever_it_is() -> None:
 
 @pytest.mark.parametrize("engine", ["step", "jit"])
 def test_each_access_of_a_group_is_noted_with_its_first_lane(engine: str) -> None:
-    launch, block = Launch.new(), Block.new()
+    launch, block = new_launch(), Block.new()
     block.linear, block.now = 7, access(7, 0, 0, 0)
     written = np.full(BYTES, 255, np.uint8)
     written[[4 * 5 + 2, 4 * 9, 2048 + 4 * 31 + 3]] = 0
@@ -167,7 +172,7 @@ def test_each_access_of_a_group_is_noted_with_its_first_lane(engine: str) -> Non
 
 @pytest.mark.parametrize("engine", ["step", "jit"])
 def test_notes_of_one_kind_at_the_same_instructions_are_one(engine: str) -> None:
-    launch, block = Launch.new(), Block.new()
+    launch, block = new_launch(), Block.new()
     block.linear = 70_000  # blocks beyond 65,535 share numbers in records, but not in what is noted
     me, other = access(70_000, 5, 1, 2) | 1 << MANY, access(70_000, 5, 1, 2) | 1 << MANY
     for mask in (0b1100, 0b1100, 0b1100):
@@ -183,7 +188,7 @@ def test_notes_of_one_kind_at_the_same_instructions_are_one(engine: str) -> None
 
 @pytest.mark.parametrize("engine", ["step", "jit"])
 def test_a_full_table_counts_what_it_cannot_keep(engine: str) -> None:
-    launch, block = Launch.new(), Block.new()
+    launch, block = new_launch(), Block.new()
     for code in range(ENTRIES + 10):
         call(engine, notes.note, launch, block, UNINITIALISED, access(0, code, 0, 0), 0, 0, 0)
     assert launch.lost == 10
@@ -193,16 +198,13 @@ def test_a_full_table_counts_what_it_cannot_keep(engine: str) -> None:
 def local_block(stride: int, warps: int) -> Block:
     """A block whose threads have so many bytes of local memory each."""
     block = Block.new()
-    masks = np.zeros(warps * initcheck_local.MASKS * (stride // 4), np.uint32)
-    block.local_stride, block.local_size, block.local = stride, masks.nbytes, Pointer(masks)
+    block.local_stride, block.local = stride, Pointer(np.zeros(warps * stride, np.uint32))
     return block
 
 
 def written_locally(block: Block, warp: int) -> set[tuple[int, int, int]]:
     """Warp, lane and byte of what counts as written of a warp's local memory."""
-    masks = block.local.array.reshape(-1, initcheck_local.MASKS * int(block.local_stride) // 4)[warp]
-    words, pieces = np.split(masks, [int(block.local_stride) // 4])
-    held = np.repeat(words, 4) | pieces
+    held = block.local.array.reshape(-1, int(block.local_stride))[warp]
     return {(warp, lane, byte) for byte, mask in enumerate(held.tolist()) for lane in lanes_of(mask)}
 
 
@@ -210,7 +212,7 @@ def written_locally(block: Block, warp: int) -> set[tuple[int, int, int]]:
 @pytest.mark.parametrize("size", [1, 2, 4, 8, 16])
 def test_local_memory_is_each_lanes_own(size: int) -> None:
     draw, stride = random.Random(size), 64
-    engines = {engine: (Launch.new(), local_block(stride, 2)) for engine in ("step", "jit")}
+    engines = {engine: (new_launch(), local_block(stride, 2)) for engine in ("step", "jit")}
     written: set[tuple[int, int, int]] = set()  # warp, lane, byte
     for code in range(120):
         warp, mask = draw.randrange(2), draw.getrandbits(32)
@@ -254,9 +256,9 @@ def test_register_values_are_followed_as_the_table_says() -> None:
     engines: dict[str, tuple[Launch, Block]] = {}
     for engine in ("step", "jit"):
         block = Block.new()
-        block.followed, block.value_count = count, 2 * count
+        block.followed = count
         block.values = Pointer(np.zeros(2 * count, np.uint32))
-        engines[engine] = Launch.new(), block
+        engines[engine] = new_launch(), block
     values = np.zeros((2, count), np.uint32)
     for code in range(200):
         warp, mask, how = (
@@ -281,7 +283,7 @@ def test_register_values_are_followed_as_the_table_says() -> None:
         for result in results:
             values[warp, result] = values[warp, result] & ~np.uint32(mask) | np.uint32(mask & ~missing)
         for engine, (launch, block) in engines.items():
-            call(engine, initcheck_registers.executed, launch, block, warp, mask, code, Pointer(table))
+            call(engine, register_checks.executed, launch, block, warp, mask, code, Pointer(table))
             found = [(note.value, note.lane) for note in notes.noted(launch, PROGRAM) if note.code == code]
             assert found == [(register, (lanes & -lanes).bit_length() - 1) for register, lanes in wrong[:1]], engine
             assert np.array_equal(block.values.array, values.reshape(-1)), engine
@@ -292,11 +294,11 @@ def test_a_store_between_two_arrays_is_noted_and_not_written(size: int) -> None:
     draw = random.Random(size)
     for engine in ("step", "jit"):
         for _ in range(20):
-            launch, block = Launch.new(), Block.new()
+            launch, block = new_launch(), Block.new()
             launch.gaps, block.shared_size = True, BYTES
             block.written = Pointer(np.zeros(BYTES, np.uint8))
             block.gaps = Pointer(np.array([2, 1024, 128, 4096, 1024], np.uint64))
-            call(engine, block_reset.started, block, 3)
+            call(engine, records.started, block, 3)
             assert (block.linear, block.written.array.sum()) == (3, GAP * (128 + 1024))
             start = draw.choice([1024, 4096, 5120]) - size * draw.randrange(40)
             offsets = (start + size * np.arange(32)).astype(np.uint32)

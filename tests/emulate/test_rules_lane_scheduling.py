@@ -1,36 +1,12 @@
-"""Whose turn it is in a diverged warp: the rule in Python and compiled."""
+"""Whose turn it is in a diverged warp. That the rule does the same compiled, programs show that run on both engines."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
-from compiled_rules import Compiled
 
 from ptxlab.emulate.program.reconvergence import POLLING
 from ptxlab.emulate.rules.lane_scheduling import MOST_WAITS, PATIENCE, TURN, choose, go_on, next_lane, tried
 from ptxlab.emulate.runtime.state import Context, Turns, Warp
-
-Choose = Callable[[Warp, int], int]
-
-
-@pytest.fixture(scope="module")
-def compiled() -> Compiled:
-    """The rules."""
-    return Compiled((choose, go_on))
-
-
-@pytest.fixture(params=["python", "compiled"])
-def choice(request: pytest.FixtureRequest, compiled: Compiled) -> Choose:
-    """`choose`, in Python or compiled."""
-    if request.param == "python":
-        return choose
-
-    def run(warp: Warp, ready: int) -> int:
-        found: int = compiled(choose, warp, ready)
-        return found
-
-    return run
 
 
 def at(**groups: int) -> tuple[Warp, int]:
@@ -51,58 +27,58 @@ def stand(warp: Warp, **groups: int) -> None:
                 warp.pc[lane] = int(name[1:])
 
 
-def test_the_smallest_program_counter_goes_first(choice: Choose) -> None:
+def test_the_smallest_program_counter_goes_first() -> None:
     warp, ready = at(p14=1, p6=2, p10=4)
-    assert choice(warp, ready) == 2
+    assert choose(warp, ready) == 2
 
 
-def test_turns_go_round_the_lanes_that_are_passed_over(choice: Choose) -> None:
+def test_turns_go_round_the_lanes_that_are_passed_over() -> None:
     warp, ready = at(p6=0b1001, p14=0b0110, p18=0b10000)
     given = []
     for _ in range(4):
         warp.turns.rounds = PATIENCE
-        lanes = choice(warp, ready)
+        lanes = choose(warp, ready)
         given.append((lanes, warp.turns.lane))
         for _ in range(TURN):
-            assert choice(warp, ready) == lanes
-        assert choice(warp, ready) == 0b1001
+            assert choose(warp, ready) == lanes
+        assert choose(warp, ready) == 0b1001
     assert given == [(0b0110, 1), (0b0110, 2), (0b10000, 4), (0b0110, 1)]
 
 
-def test_a_turn_ends_when_its_lane_waits(choice: Choose) -> None:
+def test_a_turn_ends_when_its_lane_waits() -> None:
     warp = at(p6=1, p14=2, p8=4)[0]
     warp.turns.rounds = PATIENCE
-    assert choice(warp, 0b11) == 2
+    assert choose(warp, 0b11) == 2
     stand(warp, p16=2)
-    assert choice(warp, 0b11) == 2
-    assert choice(warp, 0b101) == 1
+    assert choose(warp, 0b11) == 2
+    assert choose(warp, 0b101) == 1
     assert warp.turns.left == 0
 
 
-def test_no_lane_is_passed_over_in_a_converged_warp(choice: Choose) -> None:
+def test_no_lane_is_passed_over_in_a_converged_warp() -> None:
     warp, ready = at(p6=3)
     warp.turns.rounds = PATIENCE
-    assert choice(warp, ready) == 3
+    assert choose(warp, ready) == 3
     assert (warp.turns.left, warp.turns.rounds) == (0, 0)
 
 
-def test_lanes_that_have_synchronized_go_before_all_others_and_take_no_turn(choice: Choose) -> None:
+def test_lanes_that_have_synchronized_go_before_all_others_and_take_no_turn() -> None:
     warp, ready = at(p6=1, p15=2, p13=4, p18=8)
     warp.turns.rounds, warp.synced = PATIENCE, 0b110
-    assert choice(warp, ready) == 4
+    assert choose(warp, ready) == 4
     warp.synced = 0b10
-    assert choice(warp, ready) == 2
+    assert choose(warp, ready) == 2
     stand(warp, p14=4, p16=2)
     warp.synced = 0
     assert (warp.turns.left, warp.turns.rounds) == (0, PATIENCE)
-    assert choice(warp, ready) == 2
+    assert choose(warp, ready) == 2
 
 
-def test_all_is_forgotten_when_the_warp_has_reconverged(choice: Choose) -> None:
+def test_all_is_forgotten_when_the_warp_has_reconverged() -> None:
     warp, ready = at(p6=0xFF)
     warp.live = ready
     warp.turns.rounds, warp.turns.left, warp.turns.lane = 12, 3, 5
-    assert choice(warp, ready) == 0xFF
+    assert choose(warp, ready) == 0xFF
     assert (warp.turns.rounds, warp.turns.left, warp.turns.lane) == (0, 0, 0)
 
 
@@ -111,37 +87,26 @@ def test_all_is_forgotten_when_the_warp_has_reconverged(choice: Choose) -> None:
     [(0b111, 0b100, 1, 0b11, 0), (0b111, 0, 1, 0b111, 0), (0b11, 0, 0, 0, -1), (0b11, 0b11, 5, 0, 5), (0, 0, 5, 0, 5)],
     ids=["one waits", "all go", "the quantum is spent", "all wait", "all have ended"],
 )
-def test_who_goes_on(compiled: Compiled, live: int, wait: int, quantum: int, expected: int, left: int) -> None:
-    for run in (go_on, lambda *records: compiled(go_on, *records)):
-        context, warp = Context.new(), Warp.new()
-        warp.live, warp.wait, context.quantum = live, wait, quantum
-        assert (run(context, warp), context.quantum) == (expected, left)
+def test_who_goes_on(live: int, wait: int, quantum: int, expected: int, left: int) -> None:
+    context, warp = Context.new(), Warp.new()
+    warp.live, warp.wait, context.quantum = live, wait, quantum
+    assert (go_on(context, warp), context.quantum) == (expected, left)
 
 
-def test_a_wait_in_vain_counts_as_one_round_and_one_that_ends_starts_anew() -> None:
-    turns = Turns.plain()
-    tries = 0
+@pytest.mark.parametrize(("others_run", "tries"), [(True, PATIENCE - POLLING + 1), (False, PATIENCE // POLLING)])
+def test_a_wait_in_vain_counts_as_one_round_if_another_warp_can_end_it(others_run: bool, tries: int) -> None:
+    turns, tried_so_often = Turns.plain(), 0
     while turns.rounds < PATIENCE:
-        tried(turns, ended=False, others_run=True)
+        tried(turns, ended=False, others_run=others_run)
         turns.rounds += POLLING  # the branch back
-        tries += 1
-    assert tries == PATIENCE - POLLING + 1
+        tried_so_often += 1
+    assert tried_so_often == tries
     tried(turns, ended=True, others_run=True)
     assert turns.rounds == 0
 
 
-def test_a_wait_in_vain_that_no_other_warp_can_end_counts_in_full() -> None:
-    turns = Turns.plain()
-    tries = 0
-    while turns.rounds < PATIENCE:
-        tried(turns, ended=False, others_run=False)
-        turns.rounds += POLLING
-        tries += 1
-    assert (tries, turns.waits) == (PATIENCE // POLLING, 0)
-
-
 def test_patience_with_waits_that_end_has_an_end() -> None:
-    turns = Turns.plain()
+    turns = Turns.new()
     for _ in range(MOST_WAITS):
         turns.rounds = PATIENCE
         tried(turns, ended=True, others_run=True)

@@ -8,8 +8,7 @@ import pytest
 from ptxlab.emulate.language import Pointer
 from ptxlab.emulate.program.addresses import GLOBALS_BASE
 from ptxlab.emulate.rules import barriers, race_order, races
-from ptxlab.emulate.rules.block_reset import started
-from ptxlab.emulate.rules.records import CODE, SWAPS, WARP, Block, Launch, Published
+from ptxlab.emulate.rules.records import CODE, SWAPS, WARP, Block, Launch, Published, started
 
 
 class World:
@@ -19,7 +18,7 @@ class World:
         self.launch, self.blocks = Launch.new(), [Block.new(), Block.new()]
         self.launch.granule, self.launch.published = 4, Published.many(4)
         self.launch.masks = Pointer(np.zeros(12 * 32, np.uint32))
-        self.launch.traits = Pointer(np.array([SWAPS if code == 7 else 0 for code in range(12)], np.uint8))
+        self.launch.traits = Pointer(np.array([SWAPS if code == 7 else 0 for code in range(12)], np.uint16))
         for k, block in enumerate(self.blocks):
             started(block, k)
 
@@ -29,9 +28,8 @@ def test_a_block_that_begins_knows_nothing_of_the_one_before(warps: int) -> None
     """All that the warps of a block may have changed is as in new records."""
     used, new = Block.new(), Block.new()
     for block in (used, new):
-        block.warps, block.synchronized = warps, 1
-    kept = {"warps", "rank", "stride", "followed", "value_count", "shared_size", "local_size", "local_stride"}
-    kept |= {"synchronized"}  # they go with what these blocks have none of
+        block.warps = warps
+    kept = {"warps", "rank", "stride", "followed", "shared_size", "local_stride"}  # of what these blocks have none of
     for name, field in Block.fields.items():
         if not field.indirect and name not in kept:
             size = field.kind.size * field.elements

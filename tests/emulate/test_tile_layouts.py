@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from emulate_programs import ALL_CHECKS, DEVICES
+from emulate_programs import ALL_CHECKS
 
 import ptxlab as pl
 
@@ -22,18 +22,12 @@ def program(descriptor: int, *, transposed: int = 0, rows: int = 64, bytes_: int
 .address_size 64
 .visible .entry k(.param .align 64 .b8 map[128], .param .u64 out)
 {{
-    .reg .b32 %r<9>;
-    .reg .f32 %d<4>;
-    .reg .b64 %rd<9>;
-    .reg .pred %p<4>;
+    .reg .b32 %r<9>; .reg .f32 %d<4>; .reg .b64 %rd<9>; .reg .pred %p<4>;
     .shared .align 1024 .b8 tile[8192];
     .shared .align 8 .b64 bar;
     ld.param.u64 %rd1, [out];
-    mov.b64 %rd4, map;
-    cvta.param.u64 %rd5, %rd4;
-    mov.u32 %r1, %tid.x;
-    mov.u32 %r2, 0;
-    mov.u32 %r5, tile;
+    mov.b64 %rd4, map; cvta.param.u64 %rd5, %rd4;
+    mov.u32 %r1, %tid.x; mov.u32 %r2, 0; mov.u32 %r5, tile;
     setp.ne.u32 %p1, %r1, 0;
     @!%p1 mbarrier.init.shared::cta.b64 [bar], 1;
     bar.sync 0;
@@ -43,21 +37,15 @@ WAIT:
     mbarrier.try_wait.parity.shared::cta.b64 %p2, [bar], 0;
     @!%p2 bra WAIT;
     {more}
-    shr.u32 %r6, %r5, 4;
-    cvt.u64.u32 %rd6, %r6;
+    shr.u32 %r6, %r5, 4; cvt.u64.u32 %rd6, %r6;
     or.b64 %rd7, %rd6, {descriptor};
     setp.ne.u32 %p3, 0, 0;
-    mov.f32 %d0, 0f00000000;
-    mov.f32 %d1, 0f00000000;
-    mov.f32 %d2, 0f00000000;
-    mov.f32 %d3, 0f00000000;
+    mov.f32 %d0, 0f00000000; mov.f32 %d1, 0f00000000; mov.f32 %d2, 0f00000000; mov.f32 %d3, 0f00000000;
     wgmma.fence.sync.aligned;
     wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {{%d0, %d1, %d2, %d3}}, %rd7, %rd7, %p3, 1, 1, {transposed}, 0;
     wgmma.commit_group.sync.aligned;
     wgmma.wait_group.sync.aligned 0;
-    mul.wide.u32 %rd8, %r1, 4;
-    add.u64 %rd1, %rd1, %rd8;
-    st.global.f32 [%rd1], %d0;
+    mul.wide.u32 %rd8, %r1, 4; add.u64 %rd1, %rd1, %rd8; st.global.f32 [%rd1], %d0;
     ret;
 }}
 """
@@ -75,7 +63,6 @@ def found(
     return [f"{f.kind}: {f.message}" for f in run.findings]
 
 
-@pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("width", [128, 64, 32])
 def test_descriptors_that_fit(device: str, width: int) -> None:
     assert found(device, width, width, width, 8 * width) == []
@@ -86,7 +73,6 @@ def test_descriptors_that_fit(device: str, width: int) -> None:
 SAYS = {0: "none", 32: "32 bytes", 64: "64 bytes", 128: "128 bytes"}
 
 
-@pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize(("swizzle", "mode"), [(128, 64), (128, 0), (64, 128), (0, 128), (32, 64)])
 def test_another_swizzle(device: str, swizzle: int, mode: int) -> None:
     width = swizzle or 128
@@ -104,7 +90,6 @@ ROWS = (
 )
 
 
-@pytest.mark.parametrize("device", DEVICES)
 def test_another_stride(device: str) -> None:
     """Eight rows are 1,024 bytes apart; 16 elements further in a row begins 32 bytes further on."""
     assert found(device, 128, 128, 128, 512) == [ROWS]
@@ -115,7 +100,6 @@ STORE = "st.shared.v4.b32 [%r6+{at}], {{%r2, %r2, %r2, %r2}};"
 COPY = "cp.async.cg.shared.global [%r6+{at}], [%rd1], 16;"
 
 
-@pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("one", [STORE, COPY])
 def test_what_a_thread_has_written_over_is_not_judged(device: str, one: str) -> None:
     """It may have put the tile into another order. That it needs a fence is known all the same."""
@@ -136,11 +120,10 @@ def by_threads(descriptor: int) -> str:
         copy += f"    ld.global.v4.b32 {{%w0, %w1, %w2, %w3}}, [%rd3+{n}];\n"
         copy += f"    st.shared.v4.b32 [%r6+{n}], {{%w0, %w1, %w2, %w3}};\n"
     head = head.replace(".param .align 64 .b8 map[128]", ".param .u64 x").replace("{\n", "{\n    .reg .b32 %w<4>;\n", 1)
-    head = head.replace("mov.b64 %rd4, map;\n    cvta.param.u64 %rd5, %rd4;", "ld.param.u64 %rd3, [x];")
+    head = head.replace("mov.b64 %rd4, map; cvta.param.u64 %rd5, %rd4;", "ld.param.u64 %rd3, [x];")
     return f"{head}{copy}    fence.proxy.async;\n    bar.sync 0;\n    shr.u32{rest.partition('    shr.u32')[2]}"
 
 
-@pytest.mark.parametrize("device", DEVICES)
 def test_tiles_of_threads_depend_on_the_array(device: str) -> None:
     """The same stores, and the same descriptor with a swizzle of 128 bytes: the product of a plain array is wrong, that
     of one whose rows the host has swizzled is right. No address differs, so no check can tell the two apart."""

@@ -139,7 +139,6 @@ def check(name: str, kernel: Any, block: int, shared: int, trailing: int, engine
 
 
 @pytest.mark.sweep(15)
-@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("file", [f for f in LAUNCHES if f.endswith("sm_80")])
 def test_kernel(file: str, engine: str) -> None:
     launch, text = LAUNCHES[file], (CORPUS / f"{file}.ptx").read_text()
@@ -151,7 +150,6 @@ def test_kernel(file: str, engine: str) -> None:
 
 @pytest.mark.long
 @pytest.mark.sweep(3)
-@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("name", ["matmul", "attention"])
 def test_wgmma(name: str, engine: str) -> None:
     """Hopper's kernels without tensor maps, as they are: tiles swizzled by 64 and 128 bytes, stored by threads (matmul,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from emulate_programs import ALL_CHECKS, DEVICES
+from emulate_programs import ALL_CHECKS
 from small_warpgroups import COMMIT, MULTIPLY, WAIT, program
 
 import ptxlab as pl
@@ -45,13 +45,11 @@ SILENT = {
 }
 
 
-@pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("name", SILENT)
 def test_right_programs(device: str, name: str) -> None:
     assert run(device, program(SILENT[name])) == []
 
 
-@pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize(
     ("body", "where", "verb"),
     [
@@ -59,20 +57,16 @@ def test_right_programs(device: str, name: str) -> None:
         (MULTIPLY + READ + COMMIT + WAIT, READ, "overwrites"),
         (MULTIPLY + COMMIT + WRITE + WAIT, WRITE, "overwrites"),
         (MULTIPLY + COMMIT + "    add.f32 %f, %d0, %d0;\n" + WAIT, "add.f32 %f, %d0, %d0;", "reads"),
-        (
-            MULTIPLY + COMMIT + "    wgmma.wait_group.sync.aligned 1;\n    add.f32 %f, %d0, %d0;\n" + WAIT,
-            "add.f32 %f, %d0, %d0;",
-            "reads",
-        ),
+        (MULTIPLY + COMMIT + "    wgmma.wait_group.sync.aligned 1;\n    add.f32 %f, %d0, %d0;\n" + WAIT,
+         "add.f32 %f, %d0, %d0;", "reads"),
         (MULTIPLY + WAIT + "    add.f32 %f, %d0, %d0;\n" + COMMIT + WAIT, "add.f32 %f, %d0, %d0;", "reads"),
     ],
-)
+)  # fmt: skip
 def test_registers_in_flight(device: str, body: str, where: str, verb: str) -> None:
     text = program(body).replace(".reg .f32 %d<4>;", ".reg .f32 %d<4>, %f;")
     assert run(device, text) == [f"synccheck, line {line_of(text, where)}: a thread {verb} {EARLY}"]
 
 
-@pytest.mark.parametrize("device", DEVICES)
 def test_registers_without_a_fence(device: str) -> None:
     text = program(MULTIPLY + COMMIT + WAIT + WRITE + MULTIPLY + COMMIT + WAIT)
     assert run(device, text) == [f"synccheck, line {line_of(text, MULTIPLY, 1)}: {NO_FENCE}"]
@@ -80,14 +74,12 @@ def test_registers_without_a_fence(device: str) -> None:
     assert set(run(device, text)) == {f"synccheck, line {line_of(text, MULTIPLY)}: {NO_FENCE}"}
 
 
-@pytest.mark.parametrize("device", DEVICES)
 def test_a_way_that_is_not_taken_is_silent(device: str) -> None:
     """Only some way through the program is wrong, and it does not run."""
     skipped = "    setp.lt.u32 %p3, %r1, 1000;\n    @%p3 bra $over;\n" + READ + "$over:\n"
     assert run(device, program(MULTIPLY + COMMIT + skipped + WAIT)) == []
 
 
-@pytest.mark.parametrize("device", DEVICES)
 def test_a_tile_that_another_warp_writes(device: str) -> None:
     """Without the barrier between the stores and the product it is a race; a tile that nobody wrote is noticed, too."""
     text = program(MULTIPLY + COMMIT + WAIT)
@@ -105,7 +97,6 @@ def test_a_tile_that_another_warp_writes(device: str) -> None:
     )
 
 
-@pytest.mark.parametrize("device", DEVICES)
 def test_stores_without_a_proxy_fence(device: str) -> None:
     text = program(MULTIPLY + COMMIT + WAIT).replace("    fence.proxy.async;\n", "")
     says = (
@@ -117,7 +108,6 @@ def test_stores_without_a_proxy_fence(device: str) -> None:
     assert run(device, behind) == []  # of the threads that multiply
 
 
-@pytest.mark.parametrize("device", DEVICES)
 def test_a_tile_is_overwritten(device: str) -> None:
     text = program(MULTIPLY + COMMIT + LATE_STORE + WAIT)
     where = line_of(text, "@%p1 st.shared.v4.b32 [%r6], {%r3, %r3, %r3, %r3};")
@@ -142,7 +132,6 @@ APART = (
 )
 
 
-@pytest.mark.parametrize("device", DEVICES)
 def test_a_warp_that_others_wait_for_before_they_let_it_go(device: str) -> None:
     """Warp 3 multiplies behind a barrier, to which the others come when they have waited for that product."""
     text, twin = program(APART), program(APART.replace("@%p3 bar.sync 1, 128;", "").replace("@!%p3 bar", "bar"))

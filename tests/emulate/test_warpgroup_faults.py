@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import numpy as np
 import pytest
-from emulate_programs import ALL_CHECKS, DEVICES
+from emulate_programs import ALL_CHECKS
 from small_warpgroups import COMMIT, MULTIPLY, PRODUCT, WAIT, program
 
 import ptxlab as pl
@@ -19,7 +19,6 @@ def run(device: str, body: str, threads: int = 128) -> np.ndarray:
     return out
 
 
-@pytest.mark.parametrize("device", DEVICES)
 def test_results_come_with_the_wait(device: str) -> None:
     """Before it, and behind a wait that leaves the group in flight, the old contents are seen."""
     assert (run(device, MULTIPLY + COMMIT + WAIT) == 32).all()
@@ -29,7 +28,6 @@ def test_results_come_with_the_wait(device: str) -> None:
     assert (run(device, MULTIPLY + COMMIT + COMMIT + WAIT.replace("0;", "1;")) == 32).all()
 
 
-@pytest.mark.parametrize("device", DEVICES)
 def test_what_a_product_reads_late(device: str) -> None:
     """What is written to its tile before the wait is multiplied."""
     spoil = "    bar.sync 0;\n    @%p1 st.shared.v4.b32 [%r6], {%r3, %r3, %r3, %r3};\n    bar.sync 0;\n"
@@ -43,37 +41,28 @@ RELEASE = """    and.b32 %q4, %r1, 127;
     @%p3 mbarrier.arrive.shared.b64 _, [empty];
 """
 RING = f"""
-    .reg .b32 %q<5>;
-    .reg .b16 %h1;
-    .reg .pred %w;
-    .shared .align 8 .b64 full;
+    .reg .b32 %q<5>; .reg .b16 %h1; .reg .pred %w; .shared .align 8 .b64 full;
     .shared .align 8 .b64 empty;
     setp.eq.u32 %p3, %r1, 0;
     @%p3 mbarrier.init.shared.b64 [full], 1;
     @%p3 mbarrier.init.shared.b64 [empty], GROUPS;
     fence.proxy.async;
     bar.sync 0;
-    mov.u32 %q1, 0;
-    setp.gt.u32 %p3, %r2, 3;
-    @%p3 bra CONSUMER;
+    mov.u32 %q1, 0; setp.gt.u32 %p3, %r2, 3; @%p3 bra CONSUMER;
     setp.ne.u32 %p3, %r2, 0;
     @%p3 ret;
 PRODUCER:
-    not.b32 %q2, %q1;
-    and.b32 %q2, %q2, 1;
+    not.b32 %q2, %q1; and.b32 %q2, %q2, 1;
 FREE:
     mbarrier.try_wait.parity.shared::cta.b64 %w, [empty], %q2;
     @!%w bra FREE;
-    add.u32 %q1, %q1, 1;
-    cvt.rn.f16.u32 %h1, %q1;
-    mov.b32 %q3, {{%h1, %h1}};
+    add.u32 %q1, %q1, 1; cvt.rn.f16.u32 %h1, %q1; mov.b32 %q3, {{%h1, %h1}};
     @%p1 st.shared.v4.b32 [%r6], {{%q3, %q3, %q3, %q3}};
     fence.proxy.async;
     bar.warp.sync 0xffffffff;
     setp.eq.u32 %p3, %r1, 0;
     @%p3 mbarrier.arrive.shared.b64 _, [full];
-    setp.lt.u32 %p3, %q1, {ROUNDS};
-    @%p3 bra PRODUCER;
+    setp.lt.u32 %p3, %q1, {ROUNDS}; @%p3 bra PRODUCER;
     ret;
 CONSUMER:
     and.b32 %q2, %q1, 1;
@@ -84,13 +73,11 @@ FULL:
     wgmma.fence.sync.aligned;
 {MULTIPLY}{COMMIT}{WAIT}
 {RELEASE}    add.u32 %q1, %q1, 1;
-    setp.lt.u32 %p3, %q1, {ROUNDS};
-    @%p3 bra CONSUMER;
+    setp.lt.u32 %p3, %q1, {ROUNDS}; @%p3 bra CONSUMER;
 """
 """Warp 0 fills b again and again; one thread of each warpgroup of consumers says that it may."""
 
 
-@pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("lane", [0, 127])
 @pytest.mark.parametrize("groups", [1, 2])
 @pytest.mark.parametrize("seeds", [(None, 0), pytest.param(range(1, 21), marks=pytest.mark.rest)], ids=["few", "many"])
@@ -109,7 +96,6 @@ def test_a_wait_is_over_when_the_whole_warpgroup_has_begun(
         assert not report.findings, seed
 
 
-@pytest.mark.parametrize("device", DEVICES)
 def test_a_tile_that_is_released_before_the_product_races_with_it(device: str) -> None:
     early = RING.replace(RELEASE, "").replace(
         "    wgmma.fence.sync.aligned;\n", RELEASE + "    wgmma.fence.sync.aligned;\n"
@@ -119,13 +105,11 @@ def test_a_tile_that_is_released_before_the_product_races_with_it(device: str) -
     assert any("WAR hazard" in str(finding) and "multiplies matrices" in str(finding) for finding in report.findings)
 
 
-@pytest.mark.parametrize("device", DEVICES)
 def test_more_products_than_a_warp_keeps(device: str) -> None:
     adds = "    setp.eq.u32 %p2, 0, 0;\n"
     assert (run(device, MULTIPLY + adds + MULTIPLY * 99 + COMMIT + WAIT) == 3200).all()
 
 
-@pytest.mark.parametrize("device", DEVICES)
 def test_a_warp_that_is_missing(device: str) -> None:
     body = "    setp.eq.u32 %p3, %r2, 2;\n    @%p3 bra $over;\n" + MULTIPLY * 2 + COMMIT + "$over:\n" + WAIT
     with pytest.raises(DeviceFault) as raised:
@@ -139,7 +123,6 @@ def test_a_warp_that_is_missing(device: str) -> None:
     )
 
 
-@pytest.mark.parametrize("device", DEVICES)
 def test_warps_that_execute_others(device: str) -> None:
     body = (
         "    setp.eq.u32 %p3, %r2, 2;\n    @%p3 bra $other;\n"
@@ -157,7 +140,6 @@ def test_warps_that_execute_others(device: str) -> None:
     assert said in raised.value.message
 
 
-@pytest.mark.parametrize("device", DEVICES)
 def test_a_block_that_is_no_warpgroup(device: str) -> None:
     with pytest.raises(DeviceFault) as raised:
         run(device, MULTIPLY + COMMIT + WAIT, 64)
@@ -168,7 +150,6 @@ def test_a_block_that_is_no_warpgroup(device: str) -> None:
     assert raised.value.hint == "launch it with a multiple of 128 threads per block"
 
 
-@pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize(("which", "more", "address"), [("b", 0x10, 0xD00), ("a", 0x110, 0xD00), ("a", 0x2000, 0x2400)])
 def test_a_descriptor_that_leaves_shared_memory(device: str, which: str, more: int, address: int) -> None:
     body = f"    add.u64 %d{which}, %d{which}, {more >> 4};\n" + MULTIPLY + COMMIT + WAIT
@@ -181,21 +162,18 @@ def test_a_descriptor_that_leaves_shared_memory(device: str, which: str, more: i
     assert raised.value.hint == "look at its start address, its leading and stride byte offsets, and the swizzle"
 
 
-@pytest.mark.parametrize("device", DEVICES)
 def test_part_of_a_warp(device: str) -> None:
     with pytest.raises(DeviceFault) as raised:
         run(device, "    @%p1 " + MULTIPLY.strip() + "\n" + COMMIT + WAIT)
     assert raised.value.message == f"{PRODUCT} needs all 32 lanes of the warp; its guard holds in lanes 0-15 only"
 
 
-@pytest.mark.parametrize("device", DEVICES)
 def test_descriptors_that_differ(device: str) -> None:
     with pytest.raises(DeviceFault) as raised:
         run(device, "    cvt.u64.u32 %rd5, %r1;\n    add.u64 %db, %db, %rd5;\n" + MULTIPLY + COMMIT + WAIT)
     assert "lane 1 has others than lane 0" in raised.value.message
 
 
-@pytest.mark.parametrize("device", DEVICES)
 def test_lanes_that_come_apart(device: str) -> None:
     """They wait for each other at each instruction of wgmma."""
     body = (

@@ -31,7 +31,6 @@ def operands(rng: np.random.Generator, types: str, n: int, k: int) -> tuple[np.n
 
 
 @pytest.mark.sweep(87)
-@pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("types", FAMILIES)
 @pytest.mark.parametrize("part", range(8))
 def test_every_size(device: str, types: str, part: int) -> None:
@@ -53,7 +52,6 @@ def test_every_size(device: str, types: str, part: int) -> None:
 
 
 @pytest.mark.sweep(7)
-@pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("types", ["f32.f16.f16", "f32.bf16.bf16", "f16.f16.f16"])
 @pytest.mark.parametrize("swizzle", SWIZZLES)
 def test_majors(device: str, types: str, swizzle: int) -> None:
@@ -71,7 +69,6 @@ def test_majors(device: str, types: str, swizzle: int) -> None:
 
 
 @pytest.mark.sweep(7)
-@pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("types", [t for t in FAMILIES if "s32" not in t])
 def test_signs(device: str, types: str) -> None:
     k, _ = FAMILIES[types]
@@ -82,7 +79,6 @@ def test_signs(device: str, types: str) -> None:
 
 
 @pytest.mark.sweep(9)
-@pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("types", [t for t in FAMILIES if "b1" not in t])
 def test_sparse(device: str, types: str) -> None:
     """A packed as for mma.sp, 16 rows and 32 lanes of metadata for each warp."""

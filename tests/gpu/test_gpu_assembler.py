@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from shown_messages import message
 
 from ptxlab.errors import AssemblyError, LaunchError, PtxlabError, Span, TargetError, UnavailableError
 from ptxlab.gpu import Usage, assemble, assembler, hazards, ptxas
@@ -140,81 +141,48 @@ def test_reports_also_what_another_process_has_assembled(monkeypatch: pytest.Mon
 
 
 @pytest.mark.parametrize(
-    ("text", "arch", "message"),
+    "case",
     [
-        (
-            ADD_ONE.replace("8.0", "42.0"),
-            None,
-            "<ptx>:1:1: Unsupported .version 42.0; current version is '{newest}' (an update of the wheel "
-            "nvidia-nvjitlink may know it)\n    .version 42.0\n    ^~~~~~~~\n  write:  .version {newest}",
-        ),
-        (
-            ADD_ONE.replace("8.0", "6.0"),
-            None,
-            "<ptx>:2:1: PTX .version 6.0 does not support .target sm_80\n    .target sm_80\n    ^~~~~~~\n"
-            "  write:  .version 7.0",
-        ),
-        (
-            ADD_ONE.replace("sm_80", "sm_90"),
-            "sm_80",
-            "<ptx>:2:9: SM version specified by .target is higher than default SM version assumed: .target is sm_90, "
-            'and sm_80 is older; PTX runs on its target and on newer GPUs only (arch="sm_90" assembles it)\n'
-            "    .target sm_90\n            ^~~~~\n  write:  .target sm_80",
-        ),
-        (
-            ADD_ONE.replace("sm_80", "sm_90a"),
-            "sm_90",
-            "<ptx>:2:9: PTX with .target 'sm_90a' cannot be compiled for architecture 'sm_90': what sm_90a has "
-            "beyond sm_90 exists on that GPU under its full name only\n"
-            '    .target sm_90a\n            ^~~~~~\n  write:  assemble(ptx, arch="sm_90a")',
-        ),
-        (
-            ADD_ONE.replace("sm_80", "sm_90a"),
-            "sm_100",
-            "<ptx>:2:9: Program with .target 'sm_90a' cannot be compiled to future architecture: what sm_90a has "
-            "beyond sm_90 exists on that GPU under its full name only\n"
-            '    .target sm_90a\n            ^~~~~~\n  write:  assemble(ptx, arch="sm_90a")',
-        ),
-        (
-            ADD_ONE.replace("tile[1024]", "tile[50000]"),
-            None,
-            "<ptx>:5:17: Entry function 'add_one' uses too much shared data (0xc350 bytes, 0xc000 max): 50000 bytes of "
-            "static shared memory, 49152 are allowed; dynamic shared memory may have more, with shared=50000 at the "
-            "launch\n"
-            "    .visible .entry add_one(.param .u64 data)\n                    ^~~~~~~\n"
-            "  write:  .extern .shared .align 16 .b8 tile[];",
-        ),
-        (
-            ADD_ONE.replace("\n.visible", "\n.extern .func missing();\n.visible").replace(
-                "ret;", "call missing;\n    ret;"
-            ),
-            None,
-            "<ptx>:5:15: Undefined reference to 'missing' in 'kernel.ptx': the text declares this function and has no "
-            "body for it\n    .extern .func missing();\n                  ^~~~~~~",
-        ),
-        (
-            ADD_ONE.replace("}", ""),
-            None,
-            "<ptx>:16:5: Parsing error near '': syntax error (the text ends too early: a brace or a parenthesis is not "
-            "closed)\n        ret;\n        ^~~",
-        ),
-        (
-            ADD_ONE.replace("add.f32 %f1, %f0,", "fma.f32 %f1, %f0, %f0,"),
-            None,
-            "<ptx>:13:5: Rounding modifier required for instruction 'fma'\n"
-            "        fma.f32 %f1, %f0, %f0, 0f3F800000;\n        ^~~",
-        ),
-        ("", None, "the text has no .target line\n  write:  .target sm_80"),
-        (
-            ".target sm_80\n",
-            None,
-            "the text is not PTX: the assembler finds no .version at its start",
-        ),
+        (ADD_ONE.replace("8.0", "42.0"), None, "1:1+8",
+         "Unsupported .version 42.0; current version is '{newest}' (an update of the wheel nvidia-nvjitlink may know "
+         "it)",
+         ".version {newest}"),
+        (ADD_ONE.replace("8.0", "6.0"), None, "2:1+7",
+         "PTX .version 6.0 does not support .target sm_80", ".version 7.0"),
+        (ADD_ONE.replace("sm_80", "sm_90"), "sm_80", "2:9+5",
+         "SM version specified by .target is higher than default SM version assumed: .target is sm_90, and sm_80 is "
+         'older; PTX runs on its target and on newer GPUs only (arch="sm_90" assembles it)',
+         ".target sm_80"),
+        (ADD_ONE.replace("sm_80", "sm_90a"), "sm_90", "2:9+6",
+         "PTX with .target 'sm_90a' cannot be compiled for architecture 'sm_90': what sm_90a has beyond sm_90 exists "
+         "on that GPU under its full name only",
+         'assemble(ptx, arch="sm_90a")'),
+        (ADD_ONE.replace("sm_80", "sm_90a"), "sm_100", "2:9+6",
+         "Program with .target 'sm_90a' cannot be compiled to future architecture: what sm_90a has beyond sm_90 "
+         "exists on that GPU under its full name only",
+         'assemble(ptx, arch="sm_90a")'),
+        (ADD_ONE.replace("tile[1024]", "tile[50000]"), None, "5:17+7",
+         "Entry function 'add_one' uses too much shared data (0xc350 bytes, 0xc000 max): 50000 bytes of static shared "
+         "memory, 49152 are allowed; dynamic shared memory may have more, with shared=50000 at the launch",
+         ".extern .shared .align 16 .b8 tile[];"),
+        (ADD_ONE.replace("\n.visible", "\n.extern .func missing();\n.visible")
+         .replace("ret;", "call missing;\n    ret;"), None, "5:15+7",
+         "Undefined reference to 'missing' in 'kernel.ptx': the text declares this function and has no body for it"),
+        (ADD_ONE.replace("}", ""), None, "16:5+3",
+         "Parsing error near '': syntax error (the text ends too early: a brace or a parenthesis is not closed)"),
+        (ADD_ONE.replace("add.f32 %f1, %f0,", "fma.f32 %f1, %f0, %f0,"), None, "13:5+3",
+         "Rounding modifier required for instruction 'fma'"),
     ],
-)
-def test_errors_say_what_to_write(text: str, arch: str | None, message: str) -> None:
-    newest = read_newest()
-    assert str(fails(text, arch)) == message.replace("{newest}", newest)
+)  # fmt: skip
+def test_errors_say_what_to_write(case: tuple[str, ...]) -> None:
+    text, arch, *parts = case
+    whole = message(text, *parts, file="<ptx>")
+    assert str(fails(text, arch)) == whole.replace("{newest}", read_newest())
+
+
+def test_errors_of_the_whole_text() -> None:
+    assert str(fails("")) == "the text has no .target line\n  write:  .target sm_80"
+    assert str(fails(".target sm_80\n")) == "the text is not PTX: the assembler finds no .version at its start"
 
 
 def read_newest() -> str:
@@ -328,83 +296,41 @@ KERNEL = MODULE + ".visible .entry k() {{\n{}\nret; }}\n"
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    ("text", "at", "says"),
     [
-        (
-            MODULE + ".entry rows(.param .u64 o, .param .u32 rows) { ret; }\n",
-            "<ptx>:4:35: the parameter rows has the name of its kernel\n"
-            "    .entry rows(.param .u64 o, .param .u32 rows) { ret; }\n"
-            "                                      ^~~~~~~~~",
-        ),
-        (
-            MODULE + ".global .b32 f[] = 1;\n",
-            "<ptx>:4:14: the first values of the array f belong in braces\n    .global .b32 f[] = 1;\n"
-            "                 ^",
-        ),
-        (
-            MODULE + ".const .b32 f[0][7] /* = {1} */ = k;\n",
-            "<ptx>:4:13: the first values of the array f belong in braces\n    .const .b32 f[0][7] /* = {1} */ = k;\n"
-            "                ^",
-        ),
-        (
-            MODULE + ".entry k() .maxntid 4294967295 { ret; }\n",
-            "<ptx>:4:12: .maxntid 4294967295: a block has at most 1024 threads\n"
-            "    .entry k() .maxntid 4294967295 { ret; }\n               ^~~~~~~~",
-        ),
-        (
-            MODULE + ".entry k() .reqntid 1, 1, 0xffffffe1 { ret; }\n",
-            "<ptx>:4:12: .reqntid 1, 1, 0xffffffe1: a block has at most 1024 threads\n"
-            "    .entry k() .reqntid 1, 1, 0xffffffe1 { ret; }\n               ^~~~~~~~",
-        ),
-        (
-            MODULE + ".func f() .abi_preserve 1024;\n",
-            "<ptx>:4:11: .abi_preserve 1024: a thread has at most 255 registers\n"
-            "    .func f() .abi_preserve 1024;\n              ^~~~~~~~~~~~~",
-        ),
-        (
-            MODULE + ".global .u16 f[1073741824] = {1};\n",
-            "<ptx>:4:14: f has 2,147,483,648 bytes and a first value; at most 2,147,483,584 are assembled\n"
-            "    .global .u16 f[1073741824] = {1};\n                 ^",
-        ),
-        (
-            KERNEL.format(".reg .b32 P; P: .callprototype _ ();"),
-            "<ptx>:5:11: the label P of .callprototype is the name of a variable already\n"
-            "    .reg .b32 P; P: .callprototype _ ();\n              ^",
-        ),
-        (
-            KERNEL.format(".reg .b32 %P<3>;\n%P2: .calltargets k;"),
-            "<ptx>:6:1: the label %P2 of .calltargets is the name of a variable already\n"
-            "    %P2: .calltargets k;\n    ^~~",
-        ),
-        (
-            MODULE + ".entry k(.param .u64 p)\n{ p: .callprototype _ ();\nret; }\n",
-            "<ptx>:5:3: the label p of .callprototype is the name of a variable already\n"
-            "    { p: .callprototype _ ();\n      ^",
-        ),
-        (
-            MODULE + ".visible .global .u8 k;\n.visible .func (.param .b32 r) k() { ret; }\n",
-            "<ptx>:5:32: k is the name of a variable already\n    .visible .func (.param .b32 r) k() { ret; }\n"
-            "                                   ^",
-        ),
-        (
-            MODULE.replace("sm_90", "sm_90, debug") + ".section .x { .b8 1 }\n",
-            "<ptx>:4:10: the assembler has no section .x for debugging, only .debug_abbrev .debug_aranges "
-            ".debug_frame .debug_info .debug_line .debug_loc .debug_macinfo .debug_pubnames .debug_pubtypes "
-            ".debug_ranges .debug_str .nv_debug_ptx_txt\n    .section .x { .b8 1 }\n             ^~",
-        ),
-        (
-            MODULE.replace("sm_90", "sm_90, debug") + ".section .debug_abbrev {\n.b32 .debug_loc\n}\n",
-            "<ptx>:5:6: the section .debug_abbrev holds numbers only\n    .b32 .debug_loc\n         ^~~~~~~~~~",
-        ),
-        (
-            MODULE.replace("sm_90", "sm_90, debug") + ".section .debug_abbrev {\n.b8 1,17,1,37,59,0,0,0\n}\n",
-            "<ptx>:4:10: the section .debug_abbrev is damaged: abbreviation 1 gives attribute 37 the form 59, which "
-            "DWARF does not have\n    .section .debug_abbrev {\n             ^~~~~~~~~~~~~",
-        ),
+        (MODULE + ".entry rows(.param .u64 o, .param .u32 rows) { ret; }\n", "4:35+9",
+         "the parameter rows has the name of its kernel"),
+        (MODULE + ".global .b32 f[] = 1;\n", "4:14", "the first values of the array f belong in braces"),
+        (MODULE + ".const .b32 f[0][7] /* = {1} */ = k;\n", "4:13", "the first values of the array f belong in braces"),
+        (MODULE + ".entry k() .maxntid 4294967295 { ret; }\n", "4:12+8",
+         ".maxntid 4294967295: a block has at most 1024 threads"),
+        (MODULE + ".entry k() .reqntid 1, 1, 0xffffffe1 { ret; }\n", "4:12+8",
+         ".reqntid 1, 1, 0xffffffe1: a block has at most 1024 threads"),
+        (MODULE + ".func f() .abi_preserve 1024;\n", "4:11+13",
+         ".abi_preserve 1024: a thread has at most 255 registers"),
+        (MODULE + ".global .u16 f[1073741824] = {1};\n", "4:14",
+         "f has 2,147,483,648 bytes and a first value; at most 2,147,483,584 are assembled"),
+        (KERNEL.format(".reg .b32 P; P: .callprototype _ ();"), "5:11",
+         "the label P of .callprototype is the name of a variable already"),
+        (KERNEL.format(".reg .b32 %P<3>;\n%P2: .calltargets k;"), "6:1+3",
+         "the label %P2 of .calltargets is the name of a variable already"),
+        (MODULE + ".entry k(.param .u64 p)\n{ p: .callprototype _ ();\nret; }\n", "5:3",
+         "the label p of .callprototype is the name of a variable already"),
+        (MODULE + ".visible .global .u8 k;\n.visible .func (.param .b32 r) k() { ret; }\n", "5:32",
+         "k is the name of a variable already"),
+        (MODULE.replace("sm_90", "sm_90, debug") + ".section .x { .b8 1 }\n", "4:10+2",
+         "the assembler has no section .x for debugging, only .debug_abbrev .debug_aranges .debug_frame .debug_info "
+         ".debug_line .debug_loc .debug_macinfo .debug_pubnames .debug_pubtypes .debug_ranges .debug_str "
+         ".nv_debug_ptx_txt"),
+        (MODULE.replace("sm_90", "sm_90, debug") + ".section .debug_abbrev {\n.b32 .debug_loc\n}\n", "5:6+10",
+         "the section .debug_abbrev holds numbers only"),
+        (MODULE.replace("sm_90", "sm_90, debug") + ".section .debug_abbrev {\n.b8 1,17,1,37,59,0,0,0\n}\n", "4:10+13",
+         "the section .debug_abbrev is damaged: abbreviation 1 gives attribute 37 the form 59, which DWARF does not "
+         "have"),
     ],
-)
-def test_declarations_that_would_end_the_process_are_refused(text: str, message: str) -> None:
-    assert str(fails(text)) == message
+)  # fmt: skip
+def test_declarations_that_would_end_the_process_are_refused(text: str, at: str, says: str) -> None:
+    assert str(fails(text)) == message(text, at, says, file="<ptx>")
 
 
 @pytest.mark.parametrize(

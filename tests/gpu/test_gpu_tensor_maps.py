@@ -17,8 +17,7 @@ from ptxlab.isa.tensor_map import FIELDS, pieces
 KERNEL = """
 .visible .entry {name}(.param .u64 map, .param .u64 value)
 {{
-    .reg .b64 %m, %b64;
-    .reg .b32 %b32;
+    .reg .b64 %m, %b64; .reg .b32 %b32;
     ld.param.u64 %m, [map];
     ld.param.u64 %b64, [value];
     cvt.u32.u64 %b32, %b64;
@@ -65,14 +64,10 @@ WORDS = '''
 .address_size 64
 .visible .entry words(.param .align 64 .b8 map[128], .param .u64 out)
 {
-    .reg .b64 %rd<6>;
-    .reg .b32 %r;
-    mov.b64 %rd1, map;
-    cvta.param.u64 %rd1, %rd1;
+    .reg .b64 %rd<6>; .reg .b32 %r;
+    mov.b64 %rd1, map; cvta.param.u64 %rd1, %rd1;
     ld.param.u64 %rd2, [out];
-    mov.u32 %r, %tid.x;
-    mul.wide.u32 %rd3, %r, 8;
-    add.u64 %rd1, %rd1, %rd3;
+    mov.u32 %r, %tid.x; mul.wide.u32 %rd3, %r, 8; add.u64 %rd1, %rd1, %rd3;
     add.u64 %rd2, %rd2, %rd3;
     ld.u64 %rd4, [%rd1];
     st.global.u64 [%rd2], %rd4;

@@ -162,22 +162,18 @@ def test_the_gpu_tests_pass(log: Path, files: str) -> None:
 
 def test_auto_takes_the_quickest_rung_of_the_gpu(log: Path) -> None:
     """The stand-in is an H100: `hopper` takes head_dim 64, and nothing has to be said for it."""
-    done = run(
-        """
+    done = run("""
         for dim in (64, 80):
             q, k, v = pl.reference.random_inputs(1, 1, 1, 9, 20, dim, dtype=np.float16)
             result = pl.attention(q, k, v, device="gpu")
             print(result.kernel.config.kernel, result.kernel.config.arch, result.error.ok)
-        """,
-        log,
-    )
+        """, log)  # fmt: skip
     assert done.out.splitlines() == ["hopper sm_90a True", "pipelined sm_90a True"]
 
 
 def test_arrays_buffers_variables_and_text(log: Path) -> None:
     """Arrays are copied back, buffers stay, a module's variable keeps its value, printf reaches the standard output."""
-    done = run(
-        """
+    done = run("""
         print(device.describe().name, device.describe().arch, device.describe().cuda)
         x = np.arange(96, dtype=np.uint32)
         ran = pl.launch(programs.BUMP, 3, 32, x, 5, device="gpu")
@@ -191,9 +187,7 @@ def test_arrays_buffers_variables_and_text(log: Path) -> None:
             pl.launch(programs.COUNT, 1, 4, counts, device="gpu")
             print(sorted(counts.tolist()))
         pl.launch(programs.PRINT, 2, 1, device="gpu")
-        """,
-        log,
-    )
+        """, log)  # fmt: skip
     assert done.out.startswith("stand-in for H100 SXM (CPU machine) sm_90 (13, 0)\nTrue gpu True\n[ 6 69 69]\n")
     assert "[0, 1, 2, 3]\n[4, 5, 6, 7]\n[8, 9, 10, 11]\n" in done.out
     assert sorted(done.out.splitlines()[-2:]) == ["block 0", "block 1"]
@@ -203,16 +197,13 @@ def test_arrays_buffers_variables_and_text(log: Path) -> None:
 
 def test_functions_that_call_themselves_get_their_stack(log: Path) -> None:
     """A driver gives a thread 1024 bytes; a launch asks for what the CPU machine gives, once, and only where needed."""
-    done = run(
-        f"""
+    done = run(f"""
         import sys
         sys.path.append({str(TESTS / "support")!r})
         from cuda_programs import ptx_of, run
         for name in ("reductions", "recursion", "recursion"):
             print(run(name, ptx_of(name, "O3", "sm_90"), "gpu").verdict)
-        """,
-        log,
-    )
+        """, log)  # fmt: skip
     assert done.out.splitlines() == ["ok"] * 3
     assert [line for line in done.log.splitlines() if line.startswith("cuCtxSetLimit")] == ["cuCtxSetLimit 0 = 16384"]
 
@@ -236,8 +227,7 @@ def test_the_driver_assembles_what_moves_registers(log: Path) -> None:
 def test_what_a_launch_may_ask_for(log: Path) -> None:
     """Cluster, cooperative and more than 48 KB of shared memory are taken; what is too large is refused, as by a
     driver, and the next launch works."""
-    done = run(
-        """
+    done = run("""
         x = np.zeros(2048, np.uint32)
         memory = device.allocate(x.nbytes)
         memory.write(x)
@@ -263,9 +253,7 @@ def test_what_a_launch_may_ask_for(log: Path) -> None:
         attempt(device.run, programs.CLUSTER, "cluster", (4, 1, 1), (32, 1, 1), values, cluster=(2, 1, 1))
         print(memory.read().view(np.uint32)[:4])
         memory.free()
-        """,
-        log,
-    )
+        """, log)  # fmt: skip
     too_large = "LaunchError bump: a size of the launch is out of range (CUDA_ERROR_INVALID_VALUE)\n"
     assert done.out == (
         "[   0 1920    0  128]\n" + 4 * too_large + "LaunchError bump: the cluster is larger than this GPU allows "
@@ -282,8 +270,7 @@ def test_what_a_launch_may_ask_for(log: Path) -> None:
 
 
 def test_a_graph_keeps_its_parameters_and_reads_memory_anew(log: Path) -> None:
-    done = run(
-        """
+    done = run("""
         memory = device.allocate(256)
         memory.write(np.zeros(64, np.uint32))
         values = [struct.pack("<Q", memory.address), struct.pack("<I", 7)]
@@ -295,9 +282,7 @@ def test_a_graph_keeps_its_parameters_and_reads_memory_anew(log: Path) -> None:
         print(memory.read().view(np.uint32)[[0, 63]])
         recorded.free()
         memory.free()
-        """,
-        log,
-    )
+        """, log)  # fmt: skip
     assert done.out == "[64]\nTrue\n[42 21]\n"
     assert "cuStreamBeginCapture mode 2\n" in done.log
     assert done.log.endswith("at exit: 6 launches; alive: 0 allocations (0 bytes), 0 streams, 2 events, 0 graphs\n")
@@ -305,8 +290,7 @@ def test_a_graph_keeps_its_parameters_and_reads_memory_anew(log: Path) -> None:
 
 def test_memory_that_python_gives_back_does_not_end_a_recording(log: Path) -> None:
     """The garbage collector may run between two launches that are recorded."""
-    done = run(
-        """
+    done = run("""
         memory, others = device.allocate(256), [device.allocate(64)]
         memory.write(np.zeros(64, np.uint32))
         values = [struct.pack("<Q", memory.address), struct.pack("<I", 7)]
@@ -314,9 +298,7 @@ def test_memory_that_python_gives_back_does_not_end_a_recording(log: Path) -> No
         device.launch_config = lambda *given, **more: (others.clear(), config(*given, **more))[1]
         recorded = graph.Graph([graph.Node(programs.BUMP, "bump", (2, 1, 1), (32, 1, 1), values)] * 2)
         print(recorded.replay() > 0, memory.read().view(np.uint32)[[0, 63]])
-        """,
-        log,
-    )
+        """, log)  # fmt: skip
     assert done.out == "True [14 14]\n"
     begun, ended = (done.log.index(name) for name in ("cuStreamBeginCapture", "cuStreamEndCapture"))
     assert "cuMemFree" in done.log[begun:ended]
@@ -324,8 +306,7 @@ def test_memory_that_python_gives_back_does_not_end_a_recording(log: Path) -> No
 
 def test_what_a_recording_does_not_allow_ends_it(log: Path) -> None:
     """The driver's rules: no synchronous allocation meanwhile, and not the legacy stream beside a blocking one."""
-    done = run(
-        """
+    done = run("""
         from cuda.bindings import driver
 
         device.current()
@@ -338,9 +319,7 @@ def test_what_a_recording_does_not_allow_ends_it(log: Path) -> None:
             print(result.name, driver.cuEventRecord(event, 0)[0].name, driver.cuStreamEndCapture(stream)[0].name)
             if pointer:
                 driver.cuMemFree(pointer)
-        """,
-        log,
-    )
+        """, log)  # fmt: skip
     assert done.out == (
         "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED CUDA_SUCCESS CUDA_ERROR_STREAM_CAPTURE_INVALIDATED\n"
         "CUDA_SUCCESS CUDA_SUCCESS CUDA_SUCCESS\n"
@@ -350,8 +329,7 @@ def test_what_a_recording_does_not_allow_ends_it(log: Path) -> None:
 
 def test_threads_launch_at_the_same_time(log: Path) -> None:
     """Among them the first launch of all, which imports cuda.core; each frees memory while others' kernels run."""
-    done = run(
-        """
+    done = run("""
         import threading
 
         def work(n):
@@ -367,10 +345,7 @@ def test_threads_launch_at_the_same_time(log: Path) -> None:
             thread.start()
         for thread in threads:
             thread.join()
-        """,
-        log,
-        fresh=True,
-    )
+        """, log, fresh=True)  # fmt: skip
     assert (done.out, done.err) == ("", "")
     assert "at exit: 80 launches; alive: 0 allocations (0 bytes), 0 streams," in done.log
 
@@ -382,8 +357,7 @@ def test_threads_launch_at_the_same_time(log: Path) -> None:
 @pytest.mark.parametrize("early", [False, True], ids=["reported late", "reported early"])
 def test_an_address_that_is_not_allocated_is_a_fault(log: Path, early: bool) -> None:
     """Freed memory, seen by the CPU machine. A driver may report it at the next call or when it is waited for."""
-    done = run(
-        """
+    done = run("""
         memory = device.allocate(128)
         kept = pl.to_device(np.zeros(32, np.uint32), device="gpu")
         address = memory.address
@@ -392,10 +366,7 @@ def test_an_address_that_is_not_allocated_is_a_fault(log: Path, early: bool) -> 
         attempt(device.run, programs.BUMP, "bump", (1, 1, 1), (32, 1, 1), values)
         attempt(device.allocate, 64)
         attempt(kept.copy_to_host)
-        """,
-        log,
-        early=early,
-    )
+        """, log, early=early)  # fmt: skip
     assert done.out == FAULT + 2 * LOST.format("bump", "CUDA_ERROR_ILLEGAL_ADDRESS")
     assert "  memcheck: load of 4 bytes at 0x50000000000: " in done.log
     assert "  will be CUDA_ERROR_ILLEGAL_ADDRESS\n" in done.log
@@ -405,43 +376,32 @@ def test_an_address_that_is_not_allocated_is_a_fault(log: Path, early: bool) -> 
 @pytest.mark.parametrize(
     ("launch", "name"),
     [
-        (
-            "programs.BUMP, 'bump', (1, 1, 1), (1, 1, 1), [struct.pack('<Q', memory.address + 2), bytes(4)]",
-            "CUDA_ERROR_MISALIGNED_ADDRESS",
-        ),
-        (
-            "programs.BUMP, 'bump', (2, 1, 1), (32, 1, 1), [struct.pack('<Q', memory.address), bytes(4)]",
-            "CUDA_ERROR_ILLEGAL_ADDRESS",
-        ),
+        ("programs.BUMP, 'bump', (1, 1, 1), (1, 1, 1), [struct.pack('<Q', memory.address + 2), bytes(4)]",
+         "CUDA_ERROR_MISALIGNED_ADDRESS"),
+        ("programs.BUMP, 'bump', (2, 1, 1), (32, 1, 1), [struct.pack('<Q', memory.address), bytes(4)]",
+         "CUDA_ERROR_ILLEGAL_ADDRESS"),
         ("programs.TRAP, 'stop', (1, 1, 1), (1, 1, 1), []", "CUDA_ERROR_LAUNCH_FAILED"),
         ("programs.BEYOND, 'beyond', (1, 1, 1), (1, 1, 1), []", "CUDA_ERROR_LAUNCH_FAILED"),
     ],
     ids=["misaligned", "past the end", "trap", "shared"],
-)
+)  # fmt: skip
 def test_each_fault_has_its_result(log: Path, launch: str, name: str) -> None:
-    done = run(
-        f"""
+    done = run(f"""
         memory = device.allocate(128)
         attempt(device.run, {launch})
-        """,
-        log,
-    )
+        """, log)  # fmt: skip
     assert done.out.startswith("DeviceFault gpu: ")
     assert done.out.endswith(f" ({name})\n")
 
 
 def test_memory_that_runs_out(log: Path) -> None:
-    done = run(
-        """
+    done = run("""
         held = device.allocate(600_000)
         attempt(device.allocate, 600_000)
         attempt(pl.launch, programs.BUMP, 1, 32, np.zeros(2**18, np.uint32), 1, device="gpu")
         held.free()
         device.allocate(600_000).free()
-        """,
-        log,
-        memory=1_000_000,
-    )
+        """, log, memory=1_000_000)  # fmt: skip
     assert done.out == "".join(
         f"LaunchError {n} bytes: the GPU has not enough free memory (CUDA_ERROR_OUT_OF_MEMORY)\n"
         for n in (600_000, 2**20)
@@ -470,8 +430,7 @@ def test_memory_that_runs_out(log: Path) -> None:
 )  # fmt: skip
 def test_failures_on_demand(log: Path, options: dict[str, str], out: str) -> None:
     """A kernel's failure is for good; a refused call is one call, and what follows is ptxlab's to decide."""
-    done = run(
-        """
+    done = run("""
         def bump():
             x = np.zeros(32, np.uint32)
             pl.launch(programs.BUMP, 1, 32, x, 1, device="gpu")
@@ -479,17 +438,13 @@ def test_failures_on_demand(log: Path, options: dict[str, str], out: str) -> Non
 
         for _ in range(3):
             attempt(bump)
-        """,
-        log,
-        **options,
-    )
+        """, log, **options)  # fmt: skip
     assert done.out == out
 
 
 def test_a_kernel_that_never_ends_can_be_interrupted(log: Path) -> None:
     """The event behind it is never done; Ctrl-C ends the waiting, and afterwards the process can end."""
-    done = run(
-        """
+    done = run("""
         import signal
 
         memory = device.allocate(128)
@@ -502,10 +457,7 @@ def test_a_kernel_that_never_ends_can_be_interrupted(log: Path) -> None:
         except KeyboardInterrupt:
             print("interrupted")
         attempt(memory.read)
-        """,
-        log,
-        hang="bump",
-    )
+        """, log, hang="bump")  # fmt: skip
     assert done.out == (
         "interrupted\nUnavailableError bump was interrupted and may still run on the GPU; "
         "restart Python (in a notebook: Kernel, Restart), or write device='cpu'\n"
@@ -517,18 +469,14 @@ def test_a_kernel_that_never_ends_can_be_interrupted(log: Path) -> None:
 def test_a_kernel_that_never_ends_is_given_up_after_a_while(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Memory that nobody refers to any more is not given back then, since the driver would wait for ever."""
     monkeypatch.setenv("PTXLAB_GPU_LIMIT", "0.3")
-    done = run(
-        """
+    done = run("""
         def bump(n):
             x = pl.empty(n, np.uint32, device="gpu")
             pl.launch(programs.BUMP, 1, 32, x, 1, device="gpu")
 
         attempt(bump, 32)
         attempt(bump, 32)
-        """,
-        log,
-        hang="bump",
-    )
+        """, log, hang="bump")  # fmt: skip
     assert done.out == (
         "DeviceFault gpu: it did not end within 0.3 s (PTXLAB_GPU_LIMIT)\n"
         "UnavailableError bump did not end within 0.3 s and may still run on the GPU; "
@@ -541,8 +489,7 @@ def test_a_kernel_that_never_ends_is_given_up_after_a_while(log: Path, monkeypat
 
 def test_ctrl_c_while_the_launch_returns(log: Path) -> None:
     """The kernel runs on, and nothing that would wait for it is tried any more."""
-    done = run(
-        """
+    done = run("""
         import signal
 
         device.ready(programs.LOOP, "loop", 0)
@@ -553,9 +500,7 @@ def test_ctrl_c_while_the_launch_returns(log: Path) -> None:
         except KeyboardInterrupt:
             print("interrupted")
         attempt(device.allocate, 4)
-        """,
-        log,
-    )
+        """, log)  # fmt: skip
     assert done.out == (
         "interrupted\nUnavailableError loop was interrupted and may still run on the GPU; "
         "restart Python (in a notebook: Kernel, Restart), or write device='cpu'\n"
@@ -584,20 +529,14 @@ def test_a_copy_behind_a_kernel_that_never_ends_is_ended_from_outside(log: Path)
 
 def test_another_gpu(log: Path) -> None:
     """An A100 has no clusters and less shared memory, and takes no code that is for others."""
-    done = run(
-        """
+    done = run("""
         print(device.describe())
         x = np.zeros(32, np.uint32)
         pl.launch(programs.BUMP, 1, 32, x, 1, device="gpu")
         print(x[0])
         attempt(pl.launch, programs.BUMP, 1, 32, x, 1, device="gpu", cluster=1)
         attempt(device.run, programs.BUMP, "bump", (1, 1, 1), (1, 1, 1), [bytes(8), bytes(4)], shared=164 * 1024)
-        """,
-        log,
-        target="sm_80",
-        driver=12080,
-        memory=40 << 30,
-    )
+        """, log, target="sm_80", driver=12080, memory=40 << 30)  # fmt: skip
     assert done.out == (
         "stand-in for A100 (CPU machine) (sm_80, 108 SMs, 40 GiB), driver for CUDA 12.8\n1\n"
         "LaunchError bump: this GPU does not support this kind of launch (CUDA_ERROR_NOT_SUPPORTED)\n"
@@ -622,8 +561,7 @@ def test_a_command_with_the_stand_in_as_its_gpu() -> None:
 
 
 def test_code_that_the_assembler_has_not_made_is_refused(log: Path) -> None:
-    done = run(
-        """
+    done = run("""
         from cuda.bindings import driver
 
         device.current()
@@ -631,9 +569,7 @@ def test_code_that_the_assembler_has_not_made_is_refused(log: Path) -> None:
         for image in (b"not a cubin at all, only text", assemble(programs.BUMP, "sm_90").cubin[:-1] + b"?",
                       assemble(programs.BUMP, "sm_80").cubin):
             print(driver.cuLibraryLoadData(image, [], [], 0, [], [], 0)[0].name)
-        """,
-        log,
-    )
+        """, log)  # fmt: skip
     assert done.out == "CUDA_ERROR_INVALID_IMAGE\nCUDA_ERROR_INVALID_IMAGE\nCUDA_ERROR_NO_BINARY_FOR_GPU\n"
     assert "  a cubin that ptxlab's assembler has not made\n" in done.log
     assert "  code for sm_80 on sm_90\n" in done.log
@@ -644,19 +580,3 @@ def test_without_its_environment_it_is_no_gpu() -> None:
     code = "from cuda.bindings import driver; print(driver.cuInit(0)[0].name)"
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
     assert (done.stdout, done.stderr) == ("CUDA_ERROR_NO_DEVICE\n", "")
-
-
-@pytest.mark.parametrize(
-    ("change", "reason"),
-    [
-        (("_compiler", lambda: None), "the stand-in for libcuda.so.1 needs a C compiler (cc)"),
-        (("_header", lambda: None), "the stand-in for libcuda.so.1 needs cuda.h: pip install 'ptxlab[cuda]'"),
-    ],
-    ids=["compiler", "header"],
-)
-def test_it_says_what_it_needs(monkeypatch: pytest.MonkeyPatch, change: tuple[str, object], reason: str) -> None:
-    monkeypatch.setattr(stand_in, *change)
-    assert stand_in.unavailable() == reason
-    with pytest.raises(RuntimeError) as caught:
-        stand_in.library()
-    assert str(caught.value) == reason

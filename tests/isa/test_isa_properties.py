@@ -66,13 +66,8 @@ def test_properties(opcode: str, expected: dict[str, Any]) -> None:
 def test_constants_and_parameters_have_their_own_pipe() -> None:
     load, atomic = form("ld.f32").properties, form("atom.add.u32").properties
     assert [load.pipe_in(space) for space in ("global", "shared", "local", "const", "param", "frame")] == [
-        "lsu",
-        "lsu",
-        "lsu",
-        "adu",
-        "adu",
-        "adu",
-    ]
+        "lsu", "lsu", "lsu", "adu", "adu", "adu",
+    ]  # fmt: skip
     assert atomic.pipe_in("const") == "lsu"
 
 
@@ -102,11 +97,6 @@ def test_what_a_text_says_that_may_be_wrong() -> None:
     assert action_of("ld.nowhere") is Action.LOAD
     assert action_of("nothing.u32") is None
     assert [writes_first(o) for o in ("add.s32", "st.global.f32", "bra", "bar.sync", "bar.red.popc.u32", "call")] == [
-        True,
-        False,
-        False,
-        False,
-        True,
-        False,
-    ]
+        True, False, False, False, True, False,
+    ]  # fmt: skip
     assert writes_first("nothing.u32")

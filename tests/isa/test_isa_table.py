@@ -19,12 +19,8 @@ def test_a_form_holds_its_modifiers() -> None:
     assert (f.rnd, f.ftz, f.sat, f.type) == ("rn", True, False, "f32")
     load = form("ld.global.nc.L1::no_allocate.L2::128B.v4.f32")
     assert (load.space, load.vec, load.type, load.level1, load.prefetch) == (
-        "global",
-        "v4",
-        "f32",
-        "L1::no_allocate",
-        "L2::128B",
-    )
+        "global", "v4", "f32", "L1::no_allocate", "L2::128B",
+    )  # fmt: skip
     assert form("ld.f32").space is None
     assert form("ldu.global.f32").space == "global"
     atom = form("atom.global.gpu.acq_rel.cas.b32")
@@ -49,12 +45,8 @@ def test_operand_types() -> None:
     assert of("shfl.sync.bfly.b32")[:2] == [("d", "dst", "b32"), ("p", "dst", "pred")]
     setp = form("setp.lt.and.s32").op.operands
     assert [(s.name, s.second, s.negatable) for s in setp] == [
-        ("p", False, False),
-        ("q", True, False),
-        ("a", False, False),
-        ("b", False, False),
-        ("c", False, True),
-    ]
+        ("p", False, False), ("q", True, False), ("a", False, False), ("b", False, False), ("c", False, True),
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -70,16 +62,12 @@ def test_operand_types() -> None:
         ("mma.sync.aligned.m16n8k16.row.row.f32.f16.f16.f32", "mma needs .col here; found .row", (30, 3)),
         ("add.rn.s32", "add does not take .rn here", (4, 2)),
         ("cvt.rn.f64.f32", "cvt does not take .rn here", (4, 2)),
-        (
-            "add.f33",
-            "add needs .type here, one of .u16 .u32 .u64 .s16 .s32 .s64 .u16x2 .s16x2 .f32 .f64 .f16 .f16x2 "
-            ".bf16 .bf16x2 .f32x2; found .f33",
-            (4, 3),
-        ),
+        ("add.f33", "add needs .type here, one of .u16 .u32 .u64 .s16 .s32 .s64 .u16x2 .s16x2 .f32 .f64 .f16 .f16x2 "
+         ".bf16 .bf16x2 .f32x2; found .f33", (4, 3)),
         ("bra.far", "bra does not take .far here", (4, 3)),
         ("addd.f32", "unknown instruction 'addd'", (0, 4)),
     ],
-)
+)  # fmt: skip
 def test_messages(opcode: str, message: str, caret: tuple[int, int]) -> None:
     with pytest.raises(FormError) as caught:
         form(opcode)
@@ -156,15 +144,10 @@ def architecture(sm: int) -> str:
     return next(
         name
         for least, name in (
-            (75, "sm_75"),
-            (80, "sm_80"),
-            (86, "sm_86"),
-            (89, "sm_89"),
-            (90, "sm_90a"),
-            (100, "sm_100a"),
+            (75, "sm_75"), (80, "sm_80"), (86, "sm_86"), (89, "sm_89"), (90, "sm_90a"), (100, "sm_100a"),
         )
         if sm <= least
-    )
+    )  # fmt: skip
 
 
 @pytest.mark.long

@@ -7,7 +7,7 @@ from cluster_pair import opened
 from emulate_programs import DEVICES
 
 import ptxlab as pl
-from ptxlab.emulate.trace.mbarrier_events import mbarrier_events
+from ptxlab.emulate.trace.asynchronous import mbarrier_events
 from ptxlab.errors import TraceError
 
 

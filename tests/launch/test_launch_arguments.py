@@ -233,6 +233,9 @@ def test_a_kernel_says_how_many_threads_it_takes(directive: str, block: int, mes
         ("budget", 1 << 70, f"budget: a whole number up to {(1 << 63) - 1} is wanted, got {1 << 70}"),
         ("budget", True, "budget: a whole number from 1 on is wanted, got True"),
         ("workers", 10**9, "workers: a whole number up to 4096 is wanted, got 1000000000"),
+        ("tier", "fast", "tier is 'fast'; choose 'quick' or 'optimized'"),
+        ("tier", ["quick"], "tier is ['quick']; choose 'quick' or 'optimized'"),
+        ("tier", "quick", "tier: device='step' compiles nothing\n  write:  device='cpu'"),
         ("trace", True, "trace: a pl.Trace is wanted, got True\n  write:  trace=pl.Trace()"),
     ],
 )

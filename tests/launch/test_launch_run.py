@@ -226,6 +226,7 @@ def test_auto_is_the_compiling_engine_where_there_is_no_gpu(monkeypatch):
     ("options", "message"),
     [
         ({"counters": True}, "counters belong to the CPU machine; write device='cpu'"),
+        ({"tier": "quick"}, "tier belongs to the CPU machine; write device='cpu'"),
         ({"budget": 10, "seed": 3}, "seed and budget belong to the CPU machine; write device='cpu'"),
     ],
 )

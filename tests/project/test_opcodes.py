@@ -27,7 +27,6 @@ ALLOWED = {
     "emulate/jit/atomics/elements.py": OTHER + "LLVM's words for operations",
     "emulate/jit/atomics/sums.py": OTHER + "LLVM's words for operations",
     "emulate/jit/atomics/atomics.py": "the operations of atom and red, which are modifiers",
-    "emulate/jit/llvm/rounding_modes.py": OTHER + "LLVM's instructions",
     "emulate/jit/llvm/wide_operations.py": OTHER + "LLVM's instructions",
     "emulate/jit/translation/expressions.py": OTHER + "LLVM's instructions",
     "emulate/jit/translation/intrinsics.py": OTHER + "LLVM's words for operations",

@@ -166,14 +166,9 @@ def describe(code: Code, name: str, out: Description) -> None:
     if limit := program.exact_threads or program.most_threads:
         most_threads = min(most_threads, int(np.prod(limit)))
     out.attributes[:7] = [
-        most_threads,
-        usage.shared_bytes,
-        code.assembly.const_bytes,
-        usage.stack_bytes,
-        usage.registers,
+        most_threads, usage.shared_bytes, code.assembly.const_bytes, usage.stack_bytes, usage.registers, version,
         version,
-        version,
-    ]
+    ]  # fmt: skip
     out.attributes[8] = targets.STATIC_SHARED - usage.shared_bytes
 
 

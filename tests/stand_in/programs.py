@@ -16,12 +16,8 @@ BUMP = (
     .reg .b64 %rd<3>; .reg .b32 %r<6>;
     ld.param.u64 %rd0, [data];
     ld.param.u32 %r0, [amount];
-    mov.u32 %r1, %tid.x;
-    mov.u32 %r2, %ctaid.x;
-    mov.u32 %r3, %ntid.x;
-    mad.lo.u32 %r1, %r2, %r3, %r1;
-    mul.wide.u32 %rd1, %r1, 4;
-    add.u64 %rd2, %rd0, %rd1;
+    mov.u32 %r1, %tid.x; mov.u32 %r2, %ctaid.x; mov.u32 %r3, %ntid.x; mad.lo.u32 %r1, %r2, %r3, %r1;
+    mul.wide.u32 %rd1, %r1, 4; add.u64 %rd2, %rd0, %rd1;
     ld.global.u32 %r4, [%rd2];
     add.u32 %r4, %r4, %r0;
     st.global.u32 [%rd2], %r4;
@@ -39,10 +35,7 @@ COUNT = (
 {
     .reg .b64 %rd<3>; .reg .b32 %r<3>;
     ld.param.u64 %rd0, [out];
-    mov.u32 %r0, %tid.x;
-    mul.wide.u32 %rd1, %r0, 4;
-    add.u64 %rd0, %rd0, %rd1;
-    mov.u64 %rd2, next;
+    mov.u32 %r0, %tid.x; mul.wide.u32 %rd1, %r0, 4; add.u64 %rd0, %rd0, %rd1; mov.u64 %rd2, next;
     atom.global.add.u32 %r1, [%rd2], 1;
     st.global.u32 [%rd0], %r1;
     ret;
@@ -59,12 +52,9 @@ PRINT = (
 .visible .entry say()
 {
     .local .align 8 .b8 place[8]; .reg .b64 %rd<4>; .reg .b32 %r<3>;
-    mov.u64 %rd0, place;
-    cvta.local.u64 %rd1, %rd0;
-    mov.u32 %r0, %ctaid.x;
+    mov.u64 %rd0, place; cvta.local.u64 %rd1, %rd0; mov.u32 %r0, %ctaid.x;
     st.local.u32 [%rd0], %r0;
-    mov.u64 %rd2, format;
-    cvta.global.u64 %rd3, %rd2;
+    mov.u64 %rd2, format; cvta.global.u64 %rd3, %rd2;
     {
         .param .b64 first; .param .b64 second; .param .b32 result;
         st.param.b64 [first], %rd3;
@@ -95,8 +85,7 @@ BEYOND = (
 .visible .entry beyond()
 {
     .reg .b32 %r<3>;
-    mov.u32 %r0, tile;
-    add.u32 %r0, %r0, 1048576;
+    mov.u32 %r0, tile; add.u32 %r0, %r0, 1048576;
     st.shared.u32 [%r0], %r0;
     ret;
 }
@@ -111,12 +100,8 @@ CLUSTER = (
 {
     .reg .b32 %r<3>; .reg .b64 %rd<2>;
     ld.param.u64 %rd0, [out];
-    mov.u32 %r0, %ctaid.x;
-    mul.wide.u32 %rd1, %r0, 4;
-    add.u64 %rd0, %rd0, %rd1;
-    mov.u32 %r1, %cluster_ctarank;
-    mov.u32 %r2, %clusterid.x;
-    mad.lo.u32 %r1, %r2, 16, %r1;
+    mov.u32 %r0, %ctaid.x; mul.wide.u32 %rd1, %r0, 4; add.u64 %rd0, %rd0, %rd1;
+    mov.u32 %r1, %cluster_ctarank; mov.u32 %r2, %clusterid.x; mad.lo.u32 %r1, %r2, 16, %r1;
     st.global.u32 [%rd0], %r1;
     ret;
 }
@@ -130,8 +115,7 @@ LOOP = (
 .visible .entry loop()
 {
     .reg .b32 %r<2>; .reg .pred %p<2>;
-    mov.u32 %r0, %tid.x;
-    setp.lt.u32 %p0, %r0, 99;
+    mov.u32 %r0, %tid.x; setp.lt.u32 %p0, %r0, 99;
 AGAIN:
     @%p0 bra AGAIN;
     ret;

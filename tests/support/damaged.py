@@ -185,15 +185,12 @@ TRITON_RULES: list[Rule] = [
     ("guard left out", r", mask=(?:mask|left|right|at < n)(?:, other=[^)]+\)?(?=\)))?(?=\))", ""),
     ("guard left out", r", mask=\(.*\) & \([^)]*\)(?=\))", ""),
     ("index", r"(?<=_ptr)( \+ (?:mine \+ )?(?:at|row \* cols \+ at|bins|index))(?=[,)])", r"\1 + 1"),
-    (
-        "atomic",
-        r"tl\.atomic_add\(bins_ptr \+ bins, 1, mask=mask\)",
-        "tl.store(bins_ptr + bins, tl.load(bins_ptr + bins, mask=mask) + 1, mask=mask)",
-    ),
+    ("atomic", r"tl\.atomic_add\(bins_ptr \+ bins, 1, mask=mask\)",
+     "tl.store(bins_ptr + bins, tl.load(bins_ptr + bins, mask=mask) + 1, mask=mask)"),
     ("atomic", r"while tl\.atomic_cas\(lock_ptr, 0, 1\) == 1:", "while tl.load(lock_ptr) == 1:"),
     ("atomic", r"tl\.atomic_cas\(lock_ptr, 0, 1\)", 'tl.atomic_cas(lock_ptr, 0, 1, sem="relaxed")'),
     ("atomic", r"tl\.atomic_xchg\(lock_ptr, 0\)", 'tl.atomic_xchg(lock_ptr, 0, sem="relaxed")'),
-]
+]  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import importlib.util
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 
 from ptxlab.emulate import Memory, execute, lower
 from ptxlab.emulate.runtime.report import Report
+from ptxlab.errors import DeviceFault
 from ptxlab.text import parse
 
 
@@ -25,8 +27,8 @@ DEVICES = tuple({"step": "step", "jit": "cpu"}[engine] for engine in ENGINES)
 """The engines as devices of `pl.launch`."""
 ALL_CHECKS = ("memcheck", "initcheck", "racecheck", "synccheck")
 
-WAYS = (*ENGINES, "good") if "jit" in ENGINES else ENGINES
-"""The engines, and "good": `jit` with the code of launches that take long (see `improve`)."""
+WAYS = ("step", "quick", "optimized") if "jit" in ENGINES else ENGINES
+"""All ways to run a program: by the interpreter, or by the JIT's code of either tier."""
 
 NUMPY = {"b32": np.dtype(np.int32), "u32": np.dtype(np.int32), "b64": np.dtype(np.int64), "f32": np.dtype(np.float32)}
 """PTX type of a scalar parameter -> the numpy type that packs it."""
@@ -64,8 +66,35 @@ def kernel(body: str, before: str = "") -> str:
 """
 
 
+def function(name: str, body: str) -> str:
+    """A function of a number, %n0, which holds its result at the end."""
+    return f"""
+.func (.param .b32 r) {name}(.param .b32 n)
+{{
+    .reg .pred %p, %q; .reg .b32 %n<9>;
+    ld.param.u32 %n0, [n];
+    {body}
+    st.param.b32 [r], %n0;
+    ret;
+}}
+"""
+
+
+def call(name: str, given: str, result: str, guard: str = "") -> str:
+    """A call of one; lanes whose guard does not hold get 9."""
+    return (
+        f"{{ .param .b32 a; .param .b32 b; st.param.b32 [a], {given}; st.param.b32 [b], 9; "
+        f"{guard}call (b), {name}, (a); ld.param.b32 {result}, [b]; }}"
+    )
+
+
+def how(way: str) -> dict[str, Any]:
+    """The options of `execute` for an engine, or for one of `WAYS`."""
+    return {"engine": "jit", "tier": way} if way in ("quick", "optimized") else {"engine": way}
+
+
 def run(
-    engine: str,
+    way: str,
     text: str,
     *,
     threads: int | tuple[int, ...] = 32,
@@ -76,7 +105,8 @@ def run(
     budget: int | None = 2_000_000,
     **options: Any,
 ) -> tuple[np.ndarray, Report]:
-    """Runs `k(out, x)`; gives `out` (by default one u32 a thread, zeros before) and the report."""
+    """Runs `k(out, x)` on an engine, or in one of `WAYS`; gives `out` (by default one u32 a thread, zeros before) and
+    the report."""
     block = (threads,) if isinstance(threads, int) else threads
     grid = (blocks,) if isinstance(blocks, int) else blocks
     memory = Memory()
@@ -88,20 +118,68 @@ def run(
     report = execute(
         parse(text),
         "k",
-        engine=engine,
         grid=grid,
         block=block,
         params=np.array(addresses, np.uint64).tobytes(),
         memory=memory,
         shared=shared,
         budget=budget,
-        **{"workers": 1} | options,
+        **{"workers": 1} | how(way) | options,
     )
     return out, report
 
 
+def fault_of(way: str, text: str, **launch: Any) -> DeviceFault:
+    """What stops a launch that must be stopped; `launch` is what `run` takes."""
+    with pytest.raises(DeviceFault) as stopped:
+        run(way, text, **launch)
+    return stopped.value
+
+
+class Ended(NamedTuple):
+    """How a launch of `k(out, x)` has ended: with a fault, or with all else."""
+
+    fault: str
+    out: list[Any]
+    x: list[Any]
+    lines: dict[int, tuple[int, int]]
+    counters: Any
+    findings: list[str]
+
+
+def ended(way: str, text: str, *, x: np.ndarray | None = None, **launch: Any) -> Ended:
+    """How one launch ends; `launch` is what `run` takes."""
+    x = np.arange(64, dtype=np.uint32) if x is None else x.copy()
+    try:
+        out, report = run(way, text, x=x, **launch)
+    except DeviceFault as fault:
+        return Ended(str(fault), [], x.tolist(), {}, None, [])
+    return Ended("", out.tolist(), x.tolist(), report.lines, report.counters, [str(each) for each in report.findings])
+
+
+def agreed(text: str, *, ways: Sequence[str] = WAYS, **launch: Any) -> Ended:
+    """How a launch ends in the first way; in all others it must end alike."""
+    first, *others = (ended(way, text, **launch) for way in ways)
+    for way, other in zip(ways[1:], others, strict=True):
+        differ = [name for name, one, two in zip(Ended._fields, first, other, strict=True) if one != two]
+        assert not differ, (
+            f"{ways[0]} and {way} differ in {', '.join(differ)}: {first.fault!r}, {other.fault!r}\n{text}"
+        )
+    return first
+
+
+def said(way: str, text: str, **launch: Any) -> list[str]:
+    """What the checks say of a launch, and before it the fault that ends it if there is one; `launch` is what `run`
+    takes."""
+    try:
+        _, report = run(way, text, **launch)
+    except DeviceFault as fault:
+        return [str(fault), *map(str, fault.findings)]
+    return [str(finding) for finding in report.findings]
+
+
 def launch(
-    engine: str,
+    way: str,
     text: str,
     *arguments: Any,
     grid: tuple[int, ...],
@@ -123,37 +201,12 @@ def launch(
     return execute(
         module,
         program.name,
-        engine=engine,
         grid=grid,
         block=block,
         params=bytes(params),
         memory=memory,
         shared=shared,
         workers=workers,
+        **how(way),
         **options,
     )
-
-
-class Thorough:
-    """Whether `improve` also builds the rules in full quality; `tests/emulate/conftest.py` asks for it in the long run.
-    They are objects of their own, nothing of a program's code is built into them, and those of the checks take seconds
-    for each set of numbers that is known of a program."""
-
-    rules = True
-
-
-def improve(text: str, block: tuple[int, ...], counters: bool, checks: tuple[str, ...]) -> None:
-    """Builds the code of a launch in full quality."""
-    from ptxlab.emulate.jit.affine.block_rows import Rows
-    from ptxlab.emulate.jit.building import build as building
-    from ptxlab.emulate.jit.building.build import prepare
-    from ptxlab.emulate.jit.building.rule_objects import QUICK, object_codes
-    from ptxlab.emulate.jit.instruments.selection import Instruments
-
-    program = lower(parse(text), shared_gaps="initcheck" in checks)
-    x, y, z = (*block, 1, 1)[:3]
-    built, _ = prepare(program, None, Instruments(counters, frozenset(checks) - {"memcheck"}), Rows.of((x, y, z)))
-    with pytest.MonkeyPatch.context() as patch:
-        if not Thorough.rules:
-            patch.setattr(building, "object_codes", lambda parts, *_: object_codes(parts, QUICK))
-        built.improve()

@@ -1,21 +1,25 @@
 """Damaged PTX must end in an error or in a correct run: never a crash, a hang or an error that nobody meant.
 
-    python tests/support/fuzz.py COUNT [FIRST SEED] [ENGINE] [LARGEST] [--journal FILE]
+    python tests/support/fuzz.py COUNT [FIRST SEED] [ENGINE] [LARGEST] [--record]
 
 damages sources of at most LARGEST characters (30,000 unless told), runs so many of them in this process and prints a
 tally. ENGINE is `step`, `jit` or `both` (each seed on one of the two, by turns). What is damaged are instructions,
 numbers (special addresses among them), declarations, and the launch: its sizes, shared memory, target, and the number
-and kinds of its arguments. A crash shows as the death of the process, after the seed that caused it was printed;
-`tests/emulate/test_fuzz.py` runs batches in processes of their own, and `tests/support/fuzz_record.py` a hundred
-thousand. The journal has a line for each seed that was begun and its outcome, which is what is left of a process that
-died.
+and kinds of its arguments. A crash shows as the death of the process, after the seed that caused it was printed.
+`tests/emulate/test_fuzz.py` runs batches in processes of their own, and so does `--record`, which writes their tally to
+benchmarks/results/fuzz.md.
 """
 
 from __future__ import annotations
 
 import argparse
 import collections
+import datetime
+import json
+import os
+import platform
 import random
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -40,8 +44,10 @@ from ptxlab.launch.run import ALL_CHECKS
 from ptxlab.text import parse
 from ptxlab.text.lexer import Source, lex
 
-CORPUS = Path(__file__).parents[1] / "corpus"
-BUDGET = 20_000
+ROOT = Path(__file__).resolve().parents[2]
+CORPUS, RECORD = ROOT / "tests" / "corpus", ROOT / "benchmarks" / "results" / "fuzz.md"
+BUDGET, BATCH = 20_000, 250
+Tally = collections.Counter[str]
 LARGE = 1 << 20
 """Bytes of memory that a program may declare: more is not run here, only because a machine has several of these."""
 SPARE = [
@@ -248,26 +254,67 @@ def run(text: str, engine: str, rng: random.Random) -> str:
     return "ran"
 
 
+def record(given: argparse.Namespace) -> Tally:
+    """Runs the programs in processes of their own; one that dies or hangs is counted, and the rest goes on."""
+    tally: Tally = collections.Counter()
+    waiting = [(first, BATCH) for first in range(given.first, given.first + given.count, BATCH)]
+    while waiting:
+        first, count = waiting.pop(0)
+        count = min(count, given.first + given.count - first)
+        command = [sys.executable, __file__, str(count), str(first), given.engine, str(given.largest)]
+        environment = {**os.environ, "PTXLAB_CACHE": "off", "PYTHONPATH": str(ROOT)}
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, timeout=60 + count, env=environment)
+            said, ended = done.stderr, "CRASH"
+        except subprocess.TimeoutExpired as late:
+            done, said, ended = None, (late.stderr or b"").decode(), "HANG"
+        if done is not None and not done.returncode:
+            tally.update(json.loads(done.stdout.splitlines()[-1]))
+        else:
+            at = int(said.rpartition("\rseed ")[2].split()[0])
+            print(f"seed {at}: {ended}", flush=True)
+            tally[ended] += 1
+            waiting[:0] = [(start, n) for start, n in ((first, at - first), (at + 1, first + count - at - 1)) if n]
+    return tally
+
+
+def page(tally: Tally, first: int) -> str:
+    """The record in Markdown: what was run, on what, and what became of it."""
+    wrong = {"crashes": "CRASH", "hangs": "HANG", "exceptions not ptxlab's own": "WRONG"}
+    counts = [f"| {words} | {sum(n for became, n in tally.items() if became.startswith(kind)):,} |"
+              for words, kind in wrong.items()]  # fmt: skip
+    rows = [f"| {became} | {n:,} |" for became, n in tally.most_common()]
+    commit = subprocess.run(["git", "-C", str(ROOT), "rev-parse", "--short", "HEAD"], capture_output=True, text=True)
+    head = f"""# Damaged programs
+
+{tally.total():,} programs, seeds {first} to {first + tally.total() - 1}, both engines by turns
+(`python tests/support/fuzz.py {tally.total()} {first} both --record`): nvcc's, Triton's, hand-written and random
+sources, with instructions, numbers, addresses, declarations or the launch's arguments damaged. Recorded
+{datetime.date.today()} at commit {commit.stdout.strip()}, Python {platform.python_version()}, {platform.machine()}."""
+    return "\n".join([head, "", "| | |", "|---|---:|", *counts, "", "| outcome | programs |", "|---|---:|", *rows, ""])
+
+
 def main() -> None:
-    """Runs a batch."""
+    """Runs a batch, or many."""
     parser = argparse.ArgumentParser()
     parser.add_argument("count", type=int)
     parser.add_argument("first", type=int, nargs="?", default=0)
     parser.add_argument("engine", choices=("step", "jit", "both"), nargs="?", default="jit")
     parser.add_argument("largest", type=int, nargs="?", default=30_000)
-    parser.add_argument("--journal", type=Path)
+    parser.add_argument("--record", action="store_true")
     given = parser.parse_args()
-    texts, tally, slowest = sources(given.largest), collections.Counter(), (0.0, -1)
+    if given.record:
+        RECORD.write_text(page(record(given), given.first))
+        return
+    texts, slowest = sources(given.largest), (0.0, -1)
+    tally: Tally = collections.Counter()
     weights = [1 / len(text) for text in texts]  # a short source is drawn more often: as much time goes into each
-    journal = given.journal.open("a", buffering=1) if given.journal else None
     start = time.perf_counter()
     for seed in range(given.first, given.first + given.count):
         rng = random.Random(seed)
         text = damage(*rng.choices(texts, weights), rng)
         engine = ("step", "jit")[seed % 2] if given.engine == "both" else given.engine
         print(f"\rseed {seed}", end="", file=sys.stderr, flush=True)
-        if journal:
-            journal.write(f"{seed}")
         begun = time.perf_counter()
         try:
             became = run(text, engine, rng)
@@ -276,11 +323,10 @@ def main() -> None:
             print(f"\nseed {seed} ({engine}): {type(error).__name__}: {error}"[:600], flush=True)
             became = "WRONG " + type(error).__name__
         tally[became] += 1
-        if journal:
-            journal.write(f"\t{became}\n")
         slowest = max(slowest, (time.perf_counter() - begun, seed))
     seconds = time.perf_counter() - start
-    print(f"\n{given.count} programs, {seconds:.1f} s, slowest {slowest[0]:.2f} s (seed {slowest[1]}): {dict(tally)}")
+    print(f"\n{given.count} programs, {seconds:.1f} s, slowest {slowest[0]:.2f} s (seed {slowest[1]})")
+    print(json.dumps(tally))
 
 
 if __name__ == "__main__":

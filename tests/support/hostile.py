@@ -250,17 +250,8 @@ SLOW_TO_CLEAN = Attack("""
     """)
 """More files than a submission may have: it runs out of them, or is stopped, which depends on its confinement."""
 FAST = (
-    "pipe-owner",
-    "kill-all",
-    "chmod-others",
-    "times",
-    "tcp",
-    "fork",
-    "by-link",
-    "memfd",
-    "surrogates",
-    "nested-closed",
-)
+    "pipe-owner", "kill-all", "chmod-others", "times", "tcp", "fork", "by-link", "memfd", "surrogates", "nested-closed",
+)  # fmt: skip
 """One or two of each sort, for the normal run."""
 
 
@@ -287,13 +278,7 @@ def snapshot(folder: Path) -> dict[str, tuple[object, ...]]:
         }
         text = path.read_bytes() if path.is_file() and not path.is_symlink() else b""
         found[str(path)] = (
-            about.st_mode,
-            about.st_uid,
-            about.st_gid,
-            about.st_mtime_ns,
-            about.st_ctime_ns,
-            about.st_nlink,
-            text,
+            about.st_mode, about.st_uid, about.st_gid, about.st_mtime_ns, about.st_ctime_ns, about.st_nlink, text,
             tuple(attributes.items()),
-        )
+        )  # fmt: skip
     return found

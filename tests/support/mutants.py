@@ -31,38 +31,12 @@ _BINARY = {
     ast.LShift: (ast.RShift,), ast.RShift: (ast.LShift,),
 }  # fmt: skip
 _RETURNS = (
-    "r + 1",
-    "r - 1",
-    "2 * r",
-    "r // 2",
-    "0 * r",
-    "max(r, 1)",
-    "r[1:]",
-    "r[:-1]",
-    "r * 2",
-    "r[::-1]",
-    "r + type(r)([0])",
-    "r | {0}",
-    "r - {max(r)}",
-    "(*r[1:], r[0])",
-    "(r[0] + 1, *r[1:])",
-    "(*r[:-1], r[-1] + 1)",
-    "(*r[:-1], max(r[-1], 1))",
-    "1 - r",
-    "r ** 2",
-    "min(r, 8)",
-    "{x + 1 for x in r}",
-    "{x - 1 for x in r}",
-    "{x for x in r if x}",
-    "{*r, 31}",
-    "r ^ {min(r)}",
-    "[*r, *r]",
-    "[x + 1 for x in r]",
-    "[max(x - 1, 0) for x in r]",
-    "r // 2 * 2",
-    "r * r",
-    "max(r - 1, 0)",
-)
+    "r + 1", "r - 1", "2 * r", "r // 2", "0 * r", "max(r, 1)", "r[1:]", "r[:-1]", "r * 2", "r[::-1]",
+    "r + type(r)([0])", "r | {0}", "r - {max(r)}", "(*r[1:], r[0])", "(r[0] + 1, *r[1:])", "(*r[:-1], r[-1] + 1)",
+    "(*r[:-1], max(r[-1], 1))", "1 - r", "r ** 2", "min(r, 8)", "{x + 1 for x in r}", "{x - 1 for x in r}",
+    "{x for x in r if x}", "{*r, 31}", "r ^ {min(r)}", "[*r, *r]", "[x + 1 for x in r]", "[max(x - 1, 0) for x in r]",
+    "r // 2 * 2", "r * r", "max(r - 1, 0)",
+)  # fmt: skip
 """What a function may return instead of its result `r`; those that its type does not allow are no variants."""
 _METHODS = {"max": "min", "min": "max", "exp2": "log2", "log2": "exp2"}
 _WORDS = (
@@ -177,29 +151,20 @@ def _edits(node: ast.AST) -> Iterator[tuple[str, Callable[[], object]]]:
                 yield "comparison", lambda other=other: node.ops.__setitem__(0, other())
         case ast.BinOp(op=op):
             for other in _BINARY.get(type(op), ()):
-                yield "operator", lambda other=other: setattr(node, "op", other())
+                yield "operator", _set(node, "op", other())
             for kept in ("left", "right"):
-                yield (
-                    "operand",
-                    lambda kept=kept: node.__dict__.update(
-                        op=ast.Mult(), left=getattr(node, kept), right=ast.Constant(1)
-                    ),
-                )
+                one = {"op": ast.Mult(), "left": getattr(node, kept), "right": ast.Constant(1)}
+                yield "operand", lambda one=one: node.__dict__.update(one)
         case ast.Return(value=ast.expr() as value):
             for wrong in _RETURNS:
-                yield (
-                    "result",
-                    lambda wrong=wrong: setattr(
-                        node, "value", _expression(f"(lambda r: {wrong})({ast.unparse(value)})")
-                    ),
-                )
+                yield "result", _set(node, "value", _expression(f"(lambda r: {wrong})({ast.unparse(value)})"))
         case ast.UnaryOp(op=ast.USub()):
-            yield "operator", lambda: setattr(node, "op", ast.UAdd())
+            yield "operator", _set(node, "op", ast.UAdd())
         case ast.AugAssign(op=ast.Add()):
-            yield "operator", lambda: setattr(node, "op", ast.Sub())
+            yield "operator", _set(node, "op", ast.Sub())
         case ast.AugAssign(op=ast.BitOr()):
-            yield "operator", lambda: setattr(node, "op", ast.BitXor())
-            yield "operator", lambda: setattr(node, "op", ast.BitAnd())
+            yield "operator", _set(node, "op", ast.BitXor())
+            yield "operator", _set(node, "op", ast.BitAnd())
         case ast.Set(elts=[_, *_]):
             yield "missing", lambda: node.__dict__.update(elts=[ast.Starred(ast.Tuple([], ast.Load()), ast.Load())])
         case ast.Constant(value=bool() | None):
@@ -208,43 +173,45 @@ def _edits(node: ast.AST) -> Iterator[tuple[str, Callable[[], object]]]:
             if "left alone" in node.__dict__:
                 return
             if "may be larger" not in node.__dict__:
-                yield "off by one", lambda: setattr(node, "value", value + 1)
+                yield "off by one", _set(node, "value", value + 1)
             if value:
-                yield "off by one", lambda: setattr(node, "value", value - 1)
+                yield "off by one", _set(node, "value", value - 1)
         case ast.Constant(value=str() as text) if len(text) < 80:
             for old, new in _WORDS:
                 if old in text:
-                    yield "word", lambda old=old, new=new: setattr(node, "value", text.replace(old, new, 1))
+                    yield "word", _set(node, "value", text.replace(old, new, 1))
         case ast.Name(id="LN2" | "LOG2E"):
-            yield "constant", lambda: setattr(node, "id", "1.0")
+            yield "constant", _set(node, "id", "1.0")
         case ast.UnaryOp(op=ast.USub(), operand=ast.Attribute(attr="inf")):
             yield "constant", lambda: (setattr(node, "op", ast.UAdd()), setattr(node, "operand", ast.Constant(0.0)))
-            yield "constant", lambda: setattr(node, "op", ast.UAdd())
+            yield "constant", _set(node, "op", ast.UAdd())
         case ast.Tuple(elts=[_, _, *_] as elements, ctx=ast.Load()) if all(
             isinstance(e, ast.Constant) for e in elements
         ):
             yield "missing", lambda: elements.pop()
             yield "missing", lambda: elements.pop(0)
         case ast.IfExp():
-            yield "branch", lambda: setattr(node, "test", ast.UnaryOp(ast.Not(), node.test))
+            yield "branch", _set(node, "test", ast.UnaryOp(ast.Not(), node.test))
         case ast.Call():
             yield from _of_call(node)
     if isinstance(node, ast.For | ast.comprehension):
         for wrong in ("[1:]", "[:-1]"):
-            yield (
-                "turns",
-                lambda wrong=wrong: setattr(node, "iter", _expression(f"list({ast.unparse(node.iter)}){wrong}")),
-            )
+            yield "turns", _set(node, "iter", _expression(f"list({ast.unparse(node.iter)}){wrong}"))
     if isinstance(node, ast.FunctionDef) and not any(a.annotation for a in node.args.args):
         names = [a.arg for a in node.args.args]
         uses = [n for n in ast.walk(node) if isinstance(n, ast.Name) and n.id in names and isinstance(n.ctx, ast.Load)]
         for use, other in itertools.product(uses, names):
             if other != use.id:
-                yield "operand", lambda use=use, other=other: setattr(use, "id", other)
+                yield "operand", _set(use, "id", other)
     for name in ("body", "orelse"):
         body = getattr(node, name, None)
         if isinstance(body, list):
             yield from _of_body(body)
+
+
+def _set(node: ast.AST, name: str, value: object) -> Callable[[], object]:
+    """What gives a node another part."""
+    return lambda: setattr(node, name, value)
 
 
 def _expression(text: str) -> ast.expr:
@@ -256,20 +223,16 @@ def _of_call(node: ast.Call) -> Iterator[tuple[str, Callable[[], object]]]:
     called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
     arguments = node.args
     if isinstance(node.func, ast.Attribute) and called in _METHODS:
-        yield "function", lambda: setattr(node.func, "attr", _METHODS[called])
+        yield "function", _set(node.func, "attr", _METHODS[called])
     elif called in _METHODS:
-        yield "function", lambda: setattr(node.func, "id", _METHODS[called])
+        yield "function", _set(node.func, "id", _METHODS[called])
     if called in ("reversed", "sorted", "abs", "sum", "len", "set", "list", "int"):
-        yield (
-            "missing call",
-            lambda: (setattr(node, "func", _expression("(lambda x: x)")), setattr(node, "keywords", [])),
-        )
+        same = {"func": _expression("(lambda x: x)"), "keywords": []}
+        yield "missing call", lambda: node.__dict__.update(same)
     if called in ("max", "min") and len(arguments) == 2:
         for keep in (0, 1):
-            yield (
-                "missing edge",
-                lambda keep=keep: (setattr(node, "func", ast.Name("(lambda x: x)")), arguments.pop(1 - keep)),
-            )
+            same = {"func": ast.Name("(lambda x: x)"), "args": [arguments[keep]]}
+            yield "missing edge", lambda same=same: node.__dict__.update(same)
     if called == "select":
         yield "order", lambda: arguments.__setitem__(slice(1, 3), [arguments[2], arguments[1]])
         yield "missing edge", lambda: arguments.__setitem__(2, arguments[1])

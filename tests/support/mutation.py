@@ -5,9 +5,12 @@ from __future__ import annotations
 import contextlib
 import io
 import itertools
+import re
 import signal
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import course_answers as answers
@@ -18,12 +21,22 @@ from ptxlab.course.exercise import Exercise
 from ptxlab.course.feedback import judge
 from ptxlab.course.verdict import Feedback
 
+REPORT = Path(__file__).resolve().parents[2] / "benchmarks" / "results" / "grader_mutants.md"
 SEEDS = range(10)
 EACH = 18
 """Variants of each exercise that are made by program; those by hand come besides."""
 SECONDS = 8.0
 """Of the processor's time for a variant: it may be an endless loop."""
 NO_ANSWER = ("the kernel can be built", "there is an answer", "the answer is a kernel", "the answer is a function")
+
+
+def equivalent() -> dict[str, dict[str, str]]:
+    """Variants that are no mistakes, as the report lists them: exercise -> what changed -> why it does not matter."""
+    found: dict[str, dict[str, str]] = defaultdict(dict)
+    for line in REPORT.read_text(encoding="utf-8").splitlines():
+        if listed := re.fullmatch(r"- (\d\d-[\w-]+): `(.*)`: (.*)\.", line):
+            found[listed[1]][listed[2]] = listed[3]
+    return found
 
 
 @dataclass(frozen=True)

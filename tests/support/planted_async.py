@@ -91,8 +91,7 @@ for operation in (
 ):
     unfenced(f"an atomic operation: {operation}", stores=f"""
     st.shared.u32 [%r10], 0;
-    cvt.u64.u32 %rd20, %r10;
-    cvta.shared.u64 %rd20, %rd20;
+    cvt.u64.u32 %rd20, %r10; cvta.shared.u64 %rd20, %rd20;
     fence.proxy.async.shared::cta;
     {operation} //2
     + fence.proxy.async.shared::cta;
@@ -105,18 +104,14 @@ unfenced("an atomic operation at one address", stores="""
     + fence.proxy.async.shared::cta;
     bar.sync 0;""")
 unfenced("a matrix of stmatrix", stores="""
-    and.b32 %r31, %r1, 7;
-    mul.lo.u32 %r31, %r31, 16;
-    shr.u32 %r32, %r1, 5;
-    mad.lo.u32 %r31, %r32, 128, %r31;
-    add.u32 %r31, %r31, %r20;
+    and.b32 %r31, %r1, 7; mul.lo.u32 %r31, %r31, 16; shr.u32 %r32, %r1, 5;
+    mad.lo.u32 %r31, %r32, 128, %r31; add.u32 %r31, %r31, %r20;
     stmatrix.sync.aligned.m8n8.x1.shared.b16 [%r31], {%r1}; //2
     + fence.proxy.async.shared::cta;
     bar.sync 0;""")
 PROXY.add("in the second round", NO_FENCE, body=f"""
     mov.u32 %r30, 0;
-ROUND:
-    setp.eq.u32 %p9, %r30, 0;
+ROUND: setp.eq.u32 %p9, %r30, 0;
     st.shared.u32 [%r10], %r30; //2
     - @%p9 fence.proxy.async.shared::cta;
     + fence.proxy.async.shared::cta;
@@ -125,17 +120,12 @@ ROUND:
     @%p1 cp.async.bulk.commit_group;
     @%p1 cp.async.bulk.wait_group.read 0;
     bar.sync 0;
-    add.u32 %r30, %r30, 1;
-    setp.lt.u32 %p9, %r30, 2;
-    @%p9 bra ROUND;
-    @%p1 cp.async.bulk.wait_group 0;
-""")
+    add.u32 %r30, %r30, 1; setp.lt.u32 %p9, %r30, 2; @%p9 bra ROUND;
+    @%p1 cp.async.bulk.wait_group 0;""")
 
 PEER = """
-    mov.u32 %r33, %cluster_ctarank;
-    xor.b32 %r34, %r33, 1;
-    mapa.shared::cluster.u32 %r35, %r20, %r34;
-    mov.u32 %r36, gate;
+    mov.u32 %r33, %cluster_ctarank; xor.b32 %r34, %r33, 1;
+    mapa.shared::cluster.u32 %r35, %r20, %r34; mov.u32 %r36, gate;
     mapa.shared::cluster.u32 %r37, %r36, %r34;
 """
 """%r33 is this block's rank in a cluster of two; %r35 and %r37 are the tile and the mbarriers of the other block."""
@@ -159,18 +149,10 @@ PROXY.add("a copy to the other block of a cluster", NO_FENCE, blocks=2, cluster=
 
 PRODUCT = "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f0, %f1, %f2, %f3}, %rd20, %rd21, %p9, 1, 1, 0, 0;"
 TILES = """
-    mov.b32 %r30, 0x3C003C00;
-    mad.lo.u32 %r31, %r1, 16, %r20;
-    setp.lt.u32 %p8, %r1, 16;
-    cvt.u64.u32 %rd22, %r20;
-    shr.u64 %rd22, %rd22, 4;
-    or.b64 %rd20, %rd22, 0x0000001000080000;
-    add.u64 %rd21, %rd20, 128;
-    mov.f32 %f0, 0f00000000;
-    mov.f32 %f1, 0f00000000;
-    mov.f32 %f2, 0f00000000;
-    mov.f32 %f3, 0f00000000;
-    setp.ne.u32 %p9, 0, 0;
+    mov.b32 %r30, 0x3C003C00; mad.lo.u32 %r31, %r1, 16, %r20; setp.lt.u32 %p8, %r1, 16;
+    cvt.u64.u32 %rd22, %r20; shr.u64 %rd22, %rd22, 4; or.b64 %rd20, %rd22, 0x0000001000080000;
+    add.u64 %rd21, %rd20, 128; mov.f32 %f0, 0f00000000; mov.f32 %f1, 0f00000000;
+    mov.f32 %f2, 0f00000000; mov.f32 %f3, 0f00000000; setp.ne.u32 %p9, 0, 0;
 """
 """A lies in the first 2,048 bytes of the tile, B in 256 bytes behind it; %rd20 and %rd21 are their descriptors."""
 FILLED = """
@@ -205,16 +187,14 @@ in_flight("a stage is given back before the product is done", "wgmma in flight",
 {wait("EMPTY", 1)}
     {ARRIVE} [gate], 256;
     {LOAD} [%r20], [%rd2], 256, [gate]; //1
-BEHIND:
-    bar.warp.sync 0xffffffff;
+BEHIND: bar.warp.sync 0xffffffff;
     - {DONE}
 {wait("FULL")}
 {RESULT}""")
 
 GIVEN_BACK = Bug("synccheck", "wgmma in flight", threads=160, target="sm_90a", before=GATES["before"],
     body=made(1, 128) + TILES + f"""
-    setp.ge.u32 %p2, %r1, 128;
-    @%p2 bra PRODUCE;
+    setp.ge.u32 %p2, %r1, 128; @%p2 bra PRODUCE;
 {FILLED}
     fence.proxy.async.shared::cta;
     bar.sync 1, 128;
@@ -244,15 +224,13 @@ in_flight("read before the wait", body=made(1) + BROUGHT + f"""
     - ld.shared.u32 %r6, [%r10]; //1
 {wait("WAIT")}
     + ld.shared.u32 %r6, [%r10];
-    st.global.u32 [%rd3], %r6;
-""")
+    st.global.u32 [%rd3], %r6;""")
 in_flight("overwritten before the wait", body=made(1) + BROUGHT + f"""
     - st.shared.u32 [%r10], %r1; //1
 {wait("WAIT")}
     + st.shared.u32 [%r10], %r1;
     ld.shared.u32 %r6, [%r10];
-    st.global.u32 [%rd3], %r6;
-""")
+    st.global.u32 [%rd3], %r6;""")
 in_flight("the wait is for another mbarrier", body=made(1, 1) + f"""
     @%p6 mbarrier.arrive.shared::cta.b64 _, [gate+8];
     {BROUGHT}
@@ -260,8 +238,7 @@ in_flight("the wait is for another mbarrier", body=made(1, 1) + f"""
     + WAIT: mbarrier.try_wait.parity.shared::cta.b64 %p8, [gate], 0;
     @!%p8 bra WAIT;
     ld.shared.u32 %r6, [%r10]; //1
-    st.global.u32 [%rd3], %r6;
-""")
+    st.global.u32 [%rd3], %r6;""")
 in_flight("two copies to one place", body=made(1, 1) + f"""
     @%p6 {ARRIVE} [gate], 256;
     @%p6 {LOAD} [%r20], [%rd2], 256, [gate]; //2
@@ -271,8 +248,7 @@ in_flight("two copies to one place", body=made(1, 1) + f"""
 {wait("ONE")}
 {wait("TWO", 1)}
     ld.shared.u32 %r6, [%r10];
-    st.global.u32 [%rd3], %r6;
-""")
+    st.global.u32 [%rd3], %r6;""")
 
 
 def sent(name: str, *, between: str, behind: str = "", again: str = "") -> None:
@@ -287,8 +263,7 @@ def sent(name: str, *, between: str, behind: str = "", again: str = "") -> None:
     st.shared.u32 [%r10], 7; //1
     {behind}
     @%p1 cp.async.bulk.commit_group;
-    @%p1 cp.async.bulk.wait_group 0;
-""")
+    @%p1 cp.async.bulk.wait_group 0;""")
 
 
 sent("the source is overwritten", between="""
@@ -317,22 +292,19 @@ in_flight("a copy overwrites what another one still reads", body=made(1) + f"""
     {ARRIVE} [gate], 256;
     {LOAD} [%r20], [%rd2], 256, [gate]; //1
 {wait("FULL")}
-    @%p6 cp.async.bulk.wait_group 0;
-""")
+    @%p6 cp.async.bulk.wait_group 0;""")
 in_flight("the block ends", body=f"""
     st.shared.u32 [%r10], %r1;
     fence.proxy.async.shared::cta;
     bar.sync 0;
     @%p1 {STORE} [%rd1], [%r20], 256; //1
     @%p1 cp.async.bulk.commit_group;
-    + @%p1 cp.async.bulk.wait_group 0;
-""")
+    + @%p1 cp.async.bulk.wait_group 0;""")
 in_flight("the block ends before a copy has come", body=made(1) + f"""
     @%p6 {ARRIVE} [gate], 256;
     @%p6 {LOAD} [%r20], [%rd2], 256, [gate]; //1
     + WAIT: mbarrier.try_wait.parity.shared::cta.b64 %p8, [gate], 0;
-    + @!%p8 bra WAIT;
-""")
+    + @!%p8 bra WAIT;""")
 
 # -- phases ------------------------------------------------------------------------------------------------------------
 
@@ -342,36 +314,22 @@ def ring(name: str, kind: str, *, parity: str, first: str, second: str, stages: 
     finding names the lines `first` and `second`."""
     in_flight(name, kind, stops=True, body=(made(1, *[1] * (stages - 1), *[32] * stages) + f"""
     mov.u32 %r30, 0;
-ROUND:
-    rem.u32 %r31, %r30, {stages};
-    div.u32 %r32, %r30, {stages};
-    and.b32 %r32, %r32, 1;
-    xor.b32 %r33, %r32, 1;
-    mov.u32 %r34, gate;
-    mad.lo.u32 %r34, %r31, 8, %r34;
-    mad.lo.u32 %r35, %r31, 256, %r20;
-    @!%p6 bra CONSUME;
-EMPTY:
-    mbarrier.try_wait.parity.shared::cta.b64 %p8, [%r34+{8 * stages}], %r33;
+ROUND: rem.u32 %r31, %r30, {stages}; div.u32 %r32, %r30, {stages}; and.b32 %r32, %r32, 1;
+    xor.b32 %r33, %r32, 1; mov.u32 %r34, gate; mad.lo.u32 %r34, %r31, 8, %r34;
+    mad.lo.u32 %r35, %r31, 256, %r20; @!%p6 bra CONSUME;
+EMPTY: mbarrier.try_wait.parity.shared::cta.b64 %p8, [%r34+{8 * stages}], %r33;
     @!%p8 bra EMPTY;
     {ARRIVE} [%r34], 256; //announces
     {LOAD} [%r35], [%rd2], 256, [%r34]; //copies
-CONSUME:
-    @%p2 bra NEXT;
+CONSUME: @%p2 bra NEXT;
     {parity}
-FULL:
-    mbarrier.try_wait.parity.shared::cta.b64 %p8, [%r34], %r32; //waits
+FULL: mbarrier.try_wait.parity.shared::cta.b64 %p8, [%r34], %r32; //waits
     @!%p8 bra FULL;
-    and.b32 %r36, %r1, 31;
-    mad.lo.u32 %r36, %r36, 4, %r35;
+    and.b32 %r36, %r1, 31; mad.lo.u32 %r36, %r36, 4, %r35;
     ld.shared.u32 %r6, [%r36]; //reads
     mbarrier.arrive.shared::cta.b64 _, [%r34+{8 * stages}];
-NEXT:
-    add.u32 %r30, %r30, 1;
-    setp.lt.u32 %p9, %r30, 4;
-    @%p9 bra ROUND;
-    st.global.u32 [%rd3], %r6;
-""").replace(f"//{first}", "//1").replace(f"//{second}", "//2"))
+NEXT: add.u32 %r30, %r30, 1; setp.lt.u32 %p9, %r30, 4; @%p9 bra ROUND;
+    st.global.u32 [%rd3], %r6;""").replace(f"//{first}", "//1").replace(f"//{second}", "//2"))
 
 
 WAITS: dict[str, Any] = {"kind": "mbarrier phase", "first": "waits", "second": "announces"}
@@ -392,8 +350,7 @@ def counted(name: str, kind: str, *, announce: str, copies: str, count: int = 1,
 {wait("WAIT", mark="//1" if options.get("stops") else "")}
     bar.sync 0;
     ld.shared.u32 %r6, [%r10];
-    st.global.u32 [%rd3], %r6;
-""", **options)
+    st.global.u32 [%rd3], %r6;""", **options)
 
 
 ENDLESS, COUNT = "mbarrier wait", "mbarrier bytes"
@@ -413,15 +370,13 @@ BYTES.add("a plain arrival instead of expect_tx", COPY, body=made(1) + f"""
     - @%p6 mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [gate], 256;
     ld.shared.u32 %r6, [%r10]; //1
     - AGAIN: mbarrier.test_wait.parity.shared::cta.b64 %p8, [gate], 1;
-    st.global.u32 [%rd3], %r6;
-""")
+    st.global.u32 [%rd3], %r6;""")
 BYTES.add("copies that nobody announces", COUNT, body=made(1) + f"""
     + @%p6 {ARRIVE} [gate], 256;
     @%p6 {LOAD} [%r20], [%rd2], 256, [gate]; //1
     - @%p6 mbarrier.test_wait.parity.shared::cta.b64 %p8, [gate], 0;
     + WAIT: mbarrier.try_wait.parity.shared::cta.b64 %p8, [gate], 0;
-    + @!%p8 bra WAIT;
-""")
+    + @!%p8 bra WAIT;""")
 BYTES.add("all lanes announce instead of one", "mbarrier arrivals", stops=True, body=made(1) + f"""
     - @%p2 {ARRIVE} [gate], 256; //1
     + @%p6 {ARRIVE} [gate], 256;
@@ -432,8 +387,7 @@ BYTES.add("more than an mbarrier counts", COUNT, stops=True, body=made(1) + f"""
     - @%p6 mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [gate], 1048576; //1
     @%p6 {ARRIVE} [gate], 256;
     @%p6 {LOAD} [%r20], [%rd2], 256, [gate];
-{wait("WAIT")}
-""")
+{wait("WAIT")}""")
 BYTES.add("made invalid before the copy is there", "mbarrier in use", body=made(1) + f"""
     @%p6 {ARRIVE} [gate], 256;
     @%p6 {LOAD} [%r20], [%rd2], 256, [gate]; //2
@@ -442,25 +396,18 @@ BYTES.add("made invalid before the copy is there", "mbarrier in use", body=made(
     + @!%p8 bra WAIT;
     bar.sync 0;
     - @%p6 mbarrier.init.shared::cta.b64 [gate], 1;
-    + @%p6 mbarrier.inval.shared::cta.b64 [gate];
-""")
+    + @%p6 mbarrier.inval.shared::cta.b64 [gate];""")
 BYTES.add("the producer of one stage does not come back", ENDLESS, stops=True, body=made(1, 32) + f"""
     mov.u32 %r30, 0;
-ROUND:
-    and.b32 %r31, %r30, 1;
-    @!%p6 bra CONSUME;
+ROUND: and.b32 %r31, %r30, 1; @!%p6 bra CONSUME;
     - setp.eq.u32 %p9, %r30, 1;
     - @%p9 bra CONSUME;
     {ARRIVE} [gate], 256; //2
     {LOAD} [%r20], [%rd2], 256, [gate];
-CONSUME:
-    mbarrier.try_wait.parity.shared::cta.b64 %p8, [gate], %r31; //1
+CONSUME: mbarrier.try_wait.parity.shared::cta.b64 %p8, [gate], %r31; //1
     @!%p8 bra CONSUME;
     bar.sync 0;
-    add.u32 %r30, %r30, 1;
-    setp.lt.u32 %p9, %r30, 2;
-    @%p9 bra ROUND;
-""")
+    add.u32 %r30, %r30, 1; setp.lt.u32 %p9, %r30, 2; @%p9 bra ROUND;""")
 
 # -- races with copies -------------------------------------------------------------------------------------------------
 
@@ -474,18 +421,15 @@ race("another warp reads and has not waited", "RAW|WAR", body=made(1) + f"""
     - @%p9 bra LATER;
     - @!%p2 bra READ;
 {wait("WAIT")}
-READ:
-    ld.shared.u32 %r6, [%r10]; //1
-    st.global.u32 [%rd3], %r6;
-""")
+READ: ld.shared.u32 %r6, [%r10]; //1
+    st.global.u32 [%rd3], %r6;""")
 race("sent before all have stored", "RAW|WAR", body=f"""
     st.shared.u32 [%r10], %r1; //2
     fence.proxy.async.shared::cta;
     + bar.sync 0;
     @%p1 {STORE} [%rd1], [%r20], 256; //1
     @%p1 cp.async.bulk.commit_group;
-    @%p1 cp.async.bulk.wait_group 0;
-""")
+    @%p1 cp.async.bulk.wait_group 0;""")
 race("another warp does not know that the copy was waited for", "WAR|RAW", body=f"""
     @%p2 st.shared.u32 [%r10], %r1;
     fence.proxy.async.shared::cta;
@@ -494,34 +438,23 @@ race("another warp does not know that the copy was waited for", "WAR|RAW", body=
     @%p1 cp.async.bulk.commit_group;
     @%p1 cp.async.bulk.wait_group 0;
     + bar.sync 0;
-    @!%p2 st.shared.u32 [%r12], %r1; //1
-""")
+    @!%p2 st.shared.u32 [%r12], %r1; //1""")
 
 
 race("a stage is given back before it was read", "WAR|RAW|WAW", body=made(1, 32) + f"""
     mov.u32 %r30, 0;
-ROUND:
-    and.b32 %r31, %r30, 1;
-    xor.b32 %r32, %r31, 1;
-    @!%p6 bra CONSUME;
-EMPTY:
-    mbarrier.try_wait.parity.shared::cta.b64 %p8, [gate+8], %r32;
+ROUND: and.b32 %r31, %r30, 1; xor.b32 %r32, %r31, 1; @!%p6 bra CONSUME;
+EMPTY: mbarrier.try_wait.parity.shared::cta.b64 %p8, [gate+8], %r32;
     @!%p8 bra EMPTY;
     {ARRIVE} [gate], 256;
     {LOAD} [%r20], [%rd2], 256, [gate]; //1
-CONSUME:
-    @%p2 bra NEXT;
+CONSUME: @%p2 bra NEXT;
 {wait("FULL", parity="%r31")}
     - mbarrier.arrive.shared::cta.b64 _, [gate+8];
     ld.shared.u32 %r6, [%r12]; //2
     + mbarrier.arrive.shared::cta.b64 _, [gate+8];
-NEXT:
-    add.u32 %r30, %r30, 1;
-    setp.lt.u32 %p9, %r30, 2;
-    @%p9 bra ROUND;
-    st.global.u32 [%rd3], %r6;
-""")
-
+NEXT: add.u32 %r30, %r30, 1; setp.lt.u32 %p9, %r30, 2; @%p9 bra ROUND;
+    st.global.u32 [%rd3], %r6;""")
 race("a copy into the other block, which has not given its stage back", "WAR|RAW", blocks=2, cluster=2,
     body=made(1) + PEER + f"""
     @%p6 {ARRIVE} [gate], 256;
@@ -547,8 +480,7 @@ FROM_GLOBAL = Bug("synccheck", NO_FENCE, **GATES, body=made(1) + f"""
     bar.sync 0;
     @%p6 {ARRIVE} [gate], 256;
     @%p6 {LOAD} [%r20], [%rd1], 256, [gate]; //1
-{wait("WAIT")}
-""")
+{wait("WAIT")}""")
 """Found with racecheck, which knows who has stored to global memory."""
 race("a copy of what another warp stores to global memory", "RAW|WAR", body=made(1) + f"""
     st.global.u32 [%rd11], %r1; //2
@@ -556,8 +488,7 @@ race("a copy of what another warp stores to global memory", "RAW|WAR", body=made
     + bar.sync 0;
     @%p6 {ARRIVE} [gate], 256;
     @%p6 {LOAD} [%r20], [%rd1], 256, [gate]; //1
-{wait("WAIT")}
-""")
+{wait("WAIT")}""")
 race("two blocks send to one place", "WAW", blocks=2, one_line=True, body=f"""
     st.shared.u32 [%r10], %r1;
     fence.proxy.async.shared::cta;
@@ -567,8 +498,7 @@ race("two blocks send to one place", "WAW", blocks=2, one_line=True, body=f"""
     add.u64 %rd20, %rd20, %rd1;
     @%p1 {STORE} [%rd20], [%r20], 256; //1
     @%p1 cp.async.bulk.commit_group;
-    @%p1 cp.async.bulk.wait_group 0;
-""")
+    @%p1 cp.async.bulk.wait_group 0;""")
 
 # -- a block that has exited
 # ----------------------------------------------------------------------------------------------
@@ -597,8 +527,7 @@ for scope in ("arrive", "wait"):
     @%p1 mbarrier.init.shared::cta.b64 [gate], 32;
     @%p1 fence.mbarrier_init.release.cluster;
 {MEET}{PEER}
-    mapa.shared::cluster.u32 %r38, %r10, %r34;
-    @%p5 bra WAIT;
+    mapa.shared::cluster.u32 %r38, %r10, %r34; @%p5 bra WAIT;
     st.shared.u32 [%r10], %r1;
     - {ARRIVES.format(arrives)} //2
     + {ARRIVES.format("cluster")}
@@ -610,6 +539,5 @@ WAIT:
     ld.shared::cluster.u32 %r6, [%r38];
 DONE:
 {MEET}
-    st.global.u32 [%rd3], %r6;
-""")
+    st.global.u32 [%rd3], %r6;""")
 # fmt: on

@@ -19,29 +19,13 @@ from emulate_programs import kernel
 import ptxlab as pl
 
 PROLOGUE = """
-    mov.u32 %r20, tile;
-    mad.lo.u32 %r10, %r1, 4, %r20;
-    add.u32 %r5, %r1, 1;
-    rem.u32 %r5, %r5, %r3;
-    mad.lo.u32 %r11, %r5, 4, %r20;
-    add.u32 %r5, %r1, 32;
-    rem.u32 %r5, %r5, %r3;
-    mad.lo.u32 %r12, %r5, 4, %r20;
-    mul.wide.u32 %rd5, %r1, 4;
-    add.u64 %rd11, %rd1, %rd5;
-    mov.u32 %r6, %nctaid.x;
-    add.u32 %r5, %r2, 1;
-    rem.u32 %r5, %r5, %r6;
-    mad.lo.u32 %r5, %r5, %r3, %r1;
-    mul.wide.u32 %rd5, %r5, 4;
-    add.u64 %rd12, %rd1, %rd5;
-    setp.eq.u32 %p1, %r1, 0;
-    setp.lt.u32 %p2, %r1, 32;
-    and.b32 %r21, %r1, 31;
-    setp.eq.u32 %p3, %r21, 0;
-    setp.lt.u32 %p4, %r21, 16;
-    setp.eq.u32 %p5, %r2, 0;
-    mov.u32 %r22, %r1;
+    mov.u32 %r20, tile; mad.lo.u32 %r10, %r1, 4, %r20; add.u32 %r5, %r1, 1; rem.u32 %r5, %r5, %r3;
+    mad.lo.u32 %r11, %r5, 4, %r20; add.u32 %r5, %r1, 32; rem.u32 %r5, %r5, %r3;
+    mad.lo.u32 %r12, %r5, 4, %r20; mul.wide.u32 %rd5, %r1, 4; add.u64 %rd11, %rd1, %rd5;
+    mov.u32 %r6, %nctaid.x; add.u32 %r5, %r2, 1; rem.u32 %r5, %r5, %r6;
+    mad.lo.u32 %r5, %r5, %r3, %r1; mul.wide.u32 %rd5, %r5, 4; add.u64 %rd12, %rd1, %rd5;
+    setp.eq.u32 %p1, %r1, 0; setp.lt.u32 %p2, %r1, 32; and.b32 %r21, %r1, 31;
+    setp.eq.u32 %p3, %r21, 0; setp.lt.u32 %p4, %r21, 16; setp.eq.u32 %p5, %r2, 0; mov.u32 %r22, %r1;
 """
 TILE = ".shared .align 16 .b8 tile[4096];"
 

@@ -38,8 +38,7 @@ bug(
     "read through a generic address",
     "ld.u32 %r6, [%rd7];",
     """
-    cvt.u64.u32 %rd6, %r10;
-    cvta.shared.u64 %rd6, %rd6;
+    cvt.u64.u32 %rd6, %r10; cvta.shared.u64 %rd6, %rd6;
     mapa.u64 %rd7, %rd6, 0;""",
 )
 bug("written", "st.shared::cluster.u32 [%r13], 7;")
@@ -84,10 +83,8 @@ CLUSTERS.add(
     - ld.shared::cluster.u32 %r6, [%r13]; //1
     @%p1 red.release.cluster.shared::cluster.add.u32 [%r15], 1;
     bra END;
-WAIT:
-    ld.acquire.cluster.shared.u32 %r6, [%r14];
-    setp.eq.u32 %p6, %r6, 0;
-    @%p6 bra WAIT;
+WAIT: ld.acquire.cluster.shared.u32 %r6, [%r14];
+    setp.eq.u32 %p6, %r6, 0; @%p6 bra WAIT;
 END:
 """,
     before=".shared .align 16 .b8 tile[4096];\n.shared .align 4 .u32 flag;",

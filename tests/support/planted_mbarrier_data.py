@@ -19,24 +19,19 @@ def copied(name: str, *, body: str, **options: Any) -> None:
 
 # fmt: off
 copied("a copy is read without waiting for its mbarrier", body=made(64) + """
-    mul.wide.u32 %rd20, %r1, 4;
-    add.u64 %rd20, %rd2, %rd20;
+    mul.wide.u32 %rd20, %r1, 4; add.u64 %rd20, %rd2, %rd20;
     cp.async.ca.shared.global [%r10], [%rd20], 4; //2
     cp.async.mbarrier.arrive.noinc.shared::cta.b64 [gate];
 WAIT:
     + mbarrier.try_wait.parity.shared::cta.b64 %p8, [gate], 0;
     + @!%p8 bra WAIT;
     ld.shared.u32 %r6, [%r10]; //1
-    st.global.u32 [%rd3], %r6;
-""")
-
+    st.global.u32 [%rd3], %r6;""")
 copied("a copy is read before its second phase", body=made(64) + """
-    mul.wide.u32 %rd20, %r1, 4;
-    add.u64 %rd20, %rd2, %rd20;
+    mul.wide.u32 %rd20, %r1, 4; add.u64 %rd20, %rd2, %rd20;
     cp.async.ca.shared.global [%r10], [%rd20], 4;
     cp.async.mbarrier.arrive.noinc.shared::cta.b64 [gate];
-WAIT:
-    mbarrier.try_wait.parity.shared::cta.b64 %p8, [gate], 0;
+WAIT: mbarrier.try_wait.parity.shared::cta.b64 %p8, [gate], 0;
     @!%p8 bra WAIT;
     ld.shared.u32 %r7, [%r10];
     cp.async.ca.shared.global [%r10+2048], [%rd20+4], 4; //2
@@ -44,25 +39,17 @@ WAIT:
     + AGAIN: mbarrier.try_wait.parity.shared::cta.b64 %p8, [gate], 1;
     + @!%p8 bra AGAIN;
     ld.shared.u32 %r6, [%r10+2048]; //1
-    st.global.u32 [%rd3], %r6;
-""")
-
+    st.global.u32 [%rd3], %r6;""")
 copied("a copy is loaded as a matrix without waiting", threads=32, body=made(32) + """
-    mov.u32 %r30, 0;
-    shl.b32 %r31, %r1, 4;
-    add.u32 %r31, %r31, %r20;
-    mul.wide.u32 %rd20, %r1, 4;
-    shl.b64 %rd20, %rd20, 2;
-    add.u64 %rd20, %rd2, %rd20;
+    mov.u32 %r30, 0; shl.b32 %r31, %r1, 4; add.u32 %r31, %r31, %r20; mul.wide.u32 %rd20, %r1, 4;
+    shl.b64 %rd20, %rd20, 2; add.u64 %rd20, %rd2, %rd20;
     cp.async.cg.shared.global [%r31], [%rd20], 16; //2
     cp.async.mbarrier.arrive.noinc.shared::cta.b64 [gate];
 WAIT:
     + mbarrier.try_wait.parity.shared::cta.b64 %p8, [gate], %r30;
     + @!%p8 bra WAIT;
     ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%r6, %r7, %r8, %r9}, [%r31]; //1
-    st.global.u32 [%rd3], %r6;
-""")
-
+    st.global.u32 [%rd3], %r6;""")
 race("nobody waits for the data", "RAW|WAR", body=made(32) + """
     @!%p2 bra READ;
     st.shared.u32 [%r10], %r1; //2
@@ -73,23 +60,18 @@ READ:
     + @!%p8 bra WAIT;
     ld.shared.u32 %r6, [%r12]; //1
     st.global.u32 [%rd3], %r6;
-END:
-""")
-
+END:""")
 race("arrives before it has written", "RAW|WAR", body=made(32) + """
     @!%p2 bra READ;
     - mbarrier.arrive.shared::cta.b64 _, [gate];
     st.shared.u32 [%r10], %r1; //2
     + mbarrier.arrive.shared::cta.b64 _, [gate];
     bra END;
-READ:
-    WAIT: mbarrier.try_wait.parity.shared::cta.b64 %p8, [gate], 0;
+READ: WAIT: mbarrier.try_wait.parity.shared::cta.b64 %p8, [gate], 0;
     @!%p8 bra WAIT;
     ld.shared.u32 %r6, [%r12]; //1
     st.global.u32 [%rd3], %r6;
-END:
-""")
-
+END:""")
 race("waits for the phase before the first", "WAR|RAW", body=made(32) + """
     @%p2 bra READ;
     st.shared.u32 [%r10], %r1; //2
@@ -101,9 +83,7 @@ READ:
     @!%p8 bra WAIT;
     ld.shared.u32 %r6, [%r12]; //1
     st.global.u32 [%rd3], %r6;
-END:
-""")
-
+END:""")
 race("waits for another mbarrier", "RAW|WAR", body=made(32, 32) + """
     @!%p2 bra READ;
     mbarrier.arrive.shared::cta.b64 _, [gate+8];
@@ -116,32 +96,25 @@ READ:
     @!%p8 bra WAIT;
     ld.shared.u32 %r6, [%r12]; //1
     st.global.u32 [%rd3], %r6;
-END:
-""")
-
+END:""")
 race("overwritten before the readers arrive", "WAR|RAW", body=made(32, 32) + """
     @!%p2 bra READ;
     st.shared.u32 [%r10], %r1;
     mbarrier.arrive.shared::cta.b64 _, [gate];
-WAIT:
-    mbarrier.try_wait.parity.shared::cta.b64 %p8, [gate+8], 0;
+WAIT: mbarrier.try_wait.parity.shared::cta.b64 %p8, [gate+8], 0;
     @!%p8 bra WAIT;
     st.shared.u32 [%r10], 7; //1
     bra END;
-READ:
-    mbarrier.try_wait.parity.shared::cta.b64 %p8, [gate], 0;
+READ: mbarrier.try_wait.parity.shared::cta.b64 %p8, [gate], 0;
     @!%p8 bra READ;
     - mbarrier.arrive.shared::cta.b64 _, [gate+8];
     ld.shared.u32 %r6, [%r12]; //2
     + mbarrier.arrive.shared::cta.b64 _, [gate+8];
     st.global.u32 [%rd3], %r6;
-END:
-""")
-
+END:""")
 race("used by a warp that has not seen it made", "RAW|WAW|WAR", body="""
     setp.eq.u32 %p6, %r1, 0;
     @%p6 mbarrier.init.shared::cta.b64 [gate], 64; //2
     + bar.sync 0;
     mbarrier.arrive.shared::cta.b64 _, [gate]; //1
-    st.global.u32 [%rd3], %r1;
-""")
+    st.global.u32 [%rd3], %r1;""")

@@ -27,27 +27,20 @@ def ring(bug: str, *, first: str, second: str) -> str:
     """Warp 0 fills the tile three times, warp 1 reads it; the finding names the lines `first` and `second`."""
     text = """
     mov.u32 %r30, 0;
-ROUND:
-    and.b32 %r31, %r30, 1;
-    xor.b32 %r32, %r31, 1;
+ROUND: and.b32 %r31, %r30, 1; xor.b32 %r32, %r31, 1;
     {bug}
     @!%p2 bra CONSUME;
-EMPTY:
-    mbarrier.try_wait.parity.shared::cta.b64 %p8, [gate+8], %r32; //producer waits
+EMPTY: mbarrier.try_wait.parity.shared::cta.b64 %p8, [gate+8], %r32; //producer waits
     @!%p8 bra EMPTY;
     st.shared.u32 [%r10], %r30;
     mbarrier.arrive.shared::cta.b64 _, [gate]; //producer arrives
     bra NEXT;
 CONSUME:
-FULL:
-    mbarrier.try_wait.parity.shared::cta.b64 %p8, [gate], %r31; //consumer waits
+FULL: mbarrier.try_wait.parity.shared::cta.b64 %p8, [gate], %r31; //consumer waits
     @!%p8 bra FULL;
     ld.shared.u32 %r6, [%r12];
     mbarrier.arrive.shared::cta.b64 _, [gate+8]; //consumer arrives
-NEXT:
-    add.u32 %r30, %r30, 1;
-    setp.lt.u32 %p9, %r30, 3;
-    @%p9 bra ROUND;
+NEXT: add.u32 %r30, %r30, 1; setp.lt.u32 %p9, %r30, 3; @%p9 bra ROUND;
     st.global.u32 [%rd3], %r6;
 """
     return made(32, 32) + text.format(bug=bug).replace(f"//{first}", "//1").replace(f"//{second}", "//2")
@@ -62,17 +55,14 @@ UNORDERED.add("another warp uses it without a barrier between", "mbarrier init",
     + bar.sync 0;
     - bar.warp.sync 0xffffffff;
     @%p1 mbarrier.arrive.shared::cta.b64 _, [gate];
-WAIT:
-    mbarrier.try_wait.parity.shared::cta.b64 %p8, [gate], 0; //1
-    @!%p8 bra WAIT;
-""")
+WAIT: mbarrier.try_wait.parity.shared::cta.b64 %p8, [gate], 0; //1
+    @!%p8 bra WAIT;""")
 
 AGAIN = Planted("mbarrier again", "racecheck", **GATES)
 """Who makes an mbarrier again, or makes it invalid, must come after whoever uses it."""
 WAITED = """
     mbarrier.arrive.shared::cta.b64 _, [gate];
-WAIT:
-    mbarrier.try_wait.parity.shared::cta.b64 %p8, [gate], 0; //2
+WAIT: mbarrier.try_wait.parity.shared::cta.b64 %p8, [gate], 0; //2
     @!%p8 bra WAIT;
     + bar.sync 0;
 """
@@ -88,39 +78,30 @@ for again in ("inval.shared::cta.b64 [gate];", "init.shared::cta.b64 [gate], 64;
             body=made(count) + uses + f"""
     {f"+ @%{by} mbarrier.inval.shared::cta.b64 [gate];" * (word == "init")}
     @%{by} mbarrier.{again} //1
-    st.global.u32 [%rd3], %r1;
-""")
+    st.global.u32 [%rd3], %r1;""")
 AGAIN.add("init by another thread than inval", "WAW", body=made(64) + """
     @%p6 mbarrier.inval.shared::cta.b64 [gate]; //2
     + bar.sync 0;
     @%p7 mbarrier.init.shared::cta.b64 [gate], 64; //1
-    st.global.u32 [%rd3], %r1;
-""")
+    st.global.u32 [%rd3], %r1;""")
 AGAIN.add("a plain store", "WAR|WAW", body=made(64) + WAITED + """
     @%p6 st.shared.u64 [gate], %rd3; //1
-    st.global.u32 [%rd3], %r1;
-""")
+    st.global.u32 [%rd3], %r1;""")
 
 # -- phases ------------------------------------------------------------------------------------------------------------
 
 bug("all arrive and wait, the parity never changes", PHASE, stops=True, body=made(64) + """
     mov.u32 %r30, 0;
-ROUND:
-    st.shared.u32 [%r10], %r30;
+ROUND: st.shared.u32 [%r10], %r30;
     mbarrier.arrive.shared::cta.b64 _, [gate]; //2
     and.b32 %r31, %r30, 1;
     - mov.u32 %r31, 0;
-WAIT:
-    mbarrier.try_wait.parity.shared::cta.b64 %p8, [gate], %r31; //1
+WAIT: mbarrier.try_wait.parity.shared::cta.b64 %p8, [gate], %r31; //1
     @!%p8 bra WAIT;
     ld.shared.u32 %r6, [%r12];
     bar.sync 0;
-    add.u32 %r30, %r30, 1;
-    setp.lt.u32 %p9, %r30, 2;
-    @%p9 bra ROUND;
-    st.global.u32 [%rd3], %r6;
-""")
-
+    add.u32 %r30, %r30, 1; setp.lt.u32 %p9, %r30, 2; @%p9 bra ROUND;
+    st.global.u32 [%rd3], %r6;""")
 bug("the first wait asks for parity 1", PHASE, stops=True, body=made(64) + """
     st.shared.u32 [%r10], %r1;
     mbarrier.arrive.shared::cta.b64 _, [gate]; //2
@@ -129,9 +110,7 @@ WAIT:
     + mbarrier.try_wait.parity.shared::cta.b64 %p8, [gate], 0;
     @!%p8 bra WAIT;
     ld.shared.u32 %r6, [%r10];
-    st.global.u32 [%rd3], %r6;
-""")
-
+    st.global.u32 [%rd3], %r6;""")
 bug("a consumer's parity never changes", PHASE, stops=True, body=ring(
     "- mov.u32 %r31, 0;", first="consumer waits", second="producer arrives"))
 
@@ -140,35 +119,26 @@ bug("a producer's parity never changes", f"{PHASE}|{WAIT}", stops=True, body=rin
 
 bug("an old state is asked for", PHASE, stops=True, body=made(64) + """
     mbarrier.arrive.shared::cta.b64 %rd20, [gate];
-WAIT:
-    mbarrier.try_wait.shared::cta.b64 %p8, [gate], %rd20;
+WAIT: mbarrier.try_wait.shared::cta.b64 %p8, [gate], %rd20;
     @!%p8 bra WAIT;
     st.shared.u32 [%r10], %r1;
     mbarrier.arrive.shared::cta.b64 %rd21, [gate]; //2
     - mov.b64 %rd21, %rd20;
-AGAIN:
-    mbarrier.try_wait.shared::cta.b64 %p8, [gate], %rd21; //1
+AGAIN: mbarrier.try_wait.shared::cta.b64 %p8, [gate], %rd21; //1
     @!%p8 bra AGAIN;
     ld.shared.u32 %r6, [%r10];
-    st.global.u32 [%rd3], %r6;
-""")
-
+    st.global.u32 [%rd3], %r6;""")
 bug("bytes are waited for with an old parity", f"{PHASE}|{WAIT}", stops=True, body=made(1) + """
     mov.u32 %r30, 0;
-ROUND:
-    @%p6 mbarrier.arrive.expect_tx.shared::cta.b64 _, [gate], 64; //2
+ROUND: @%p6 mbarrier.arrive.expect_tx.shared::cta.b64 _, [gate], 64; //2
     @%p6 mbarrier.complete_tx.shared::cta.b64 [gate], 64;
     and.b32 %r31, %r30, 1;
     - mov.u32 %r31, 0;
-WAIT:
-    mbarrier.test_wait.parity.shared::cta.b64 %p8, [gate], %r31; //1
+WAIT: mbarrier.test_wait.parity.shared::cta.b64 %p8, [gate], %r31; //1
     @!%p8 bra WAIT;
     bar.sync 0;
-    add.u32 %r30, %r30, 1;
-    setp.lt.u32 %p9, %r30, 2;
-    @%p9 bra ROUND;
-    st.global.u32 [%rd3], %r30;
-""")
+    add.u32 %r30, %r30, 1; setp.lt.u32 %p9, %r30, 2; @%p9 bra ROUND;
+    st.global.u32 [%rd3], %r30;""")
 
 # -- waits that do not end ---------------------------------------------------------------------------------------------
 
@@ -177,56 +147,39 @@ bug("made for one thread too many", WAIT, stops=True, body="""
     + @%p1 mbarrier.init.shared::cta.b64 [gate], 64;
     bar.sync 0;
     mbarrier.arrive.shared::cta.b64 _, [gate]; //2
-WAIT:
-    mbarrier.try_wait.parity.shared::cta.b64 %p8, [gate], 0; //1
+WAIT: mbarrier.try_wait.parity.shared::cta.b64 %p8, [gate], 0; //1
     @!%p8 bra WAIT;
-    st.global.u32 [%rd3], %r1;
-""")
-
+    st.global.u32 [%rd3], %r1;""")
 bug("the parity is turned over too early", WAIT, stops=True, body=made(64) + """
     mbarrier.arrive.shared::cta.b64 _, [gate]; //2
-WAIT:
-    mbarrier.try_wait.parity.shared::cta.b64 %p8, [gate], 0;
+WAIT: mbarrier.try_wait.parity.shared::cta.b64 %p8, [gate], 0;
     @!%p8 bra WAIT;
     + mbarrier.arrive.shared::cta.b64 _, [gate];
-AGAIN:
-    mbarrier.try_wait.parity.shared::cta.b64 %p8, [gate], 1; //1
+AGAIN: mbarrier.try_wait.parity.shared::cta.b64 %p8, [gate], 1; //1
     @%p8 bra ON;
     bra AGAIN;
-ON:
-    st.global.u32 [%rd3], %r1;
-""")
-
+ON: st.global.u32 [%rd3], %r1;""")
 bug("bytes that nobody reports", WAIT, stops=True, body=made(1) + """
     - @%p6 mbarrier.arrive.expect_tx.shared::cta.b64 _, [gate], 128; //2
     + @%p6 mbarrier.arrive.expect_tx.shared::cta.b64 _, [gate], 64;
     @%p6 mbarrier.complete_tx.shared::cta.b64 [gate], 64;
-WAIT:
-    mbarrier.try_wait.parity.shared::cta.b64 %p8, [gate], 0; //1
-    selp.u32 %r6, 1, 0, %p8;
-    setp.eq.s32 %p9, %r6, 0;
-    @%p9 bra WAIT;
-    st.global.u32 [%rd3], %r1;
-""")
-
+WAIT: mbarrier.try_wait.parity.shared::cta.b64 %p8, [gate], 0; //1
+    selp.u32 %r6, 1, 0, %p8; setp.eq.s32 %p9, %r6, 0; @%p9 bra WAIT;
+    st.global.u32 [%rd3], %r1;""")
 bug("each warp waits for the other first", WAIT, stops=True, body=made(32) + """
     @%p6 mbarrier.init.shared::cta.b64 [gate+8], 32; //2
     bar.sync 0;
     @!%p2 bra OTHER;
-FIRST:
-    mbarrier.try_wait.parity.shared::cta.b64 %p8, [gate+8], 0; //1
+FIRST: mbarrier.try_wait.parity.shared::cta.b64 %p8, [gate+8], 0; //1
     @!%p8 bra FIRST;
     mbarrier.arrive.shared::cta.b64 _, [gate];
     bra END;
 OTHER:
     + mbarrier.arrive.shared::cta.b64 _, [gate+8];
-SECOND:
-    mbarrier.try_wait.parity.shared::cta.b64 %p8, [gate], 0;
+SECOND: mbarrier.try_wait.parity.shared::cta.b64 %p8, [gate], 0;
     @!%p8 bra SECOND;
     - mbarrier.arrive.shared::cta.b64 _, [gate+8];
-END:
-    st.global.u32 [%rd3], %r1;
-""")
+END: st.global.u32 [%rd3], %r1;""")
 
 # -- made, used, made invalid ------------------------------------------------------------------------------------------
 
@@ -237,9 +190,7 @@ bug("made again while it is in use", USE, body=made(64) + """
     bar.sync 0;
     @%p6 mbarrier.init.shared::cta.b64 [gate], 64; //1
     bar.sync 0;
-    st.global.u32 [%rd3], %r1;
-""")
-
+    st.global.u32 [%rd3], %r1;""")
 bug("made by two threads", USE, body="""
     setp.eq.u32 %p6, %r1, 0;
     @%p6 mbarrier.init.shared::cta.b64 [gate], 64; //2
@@ -248,39 +199,29 @@ bug("made by two threads", USE, body="""
     - @%p6 mbarrier.init.shared::cta.b64 [gate], 64; //1
     bar.sync 0;
     mbarrier.arrive.shared::cta.b64 _, [gate];
-    st.global.u32 [%rd3], %r1;
-""")
-
+    st.global.u32 [%rd3], %r1;""")
 bug("made invalid while others wait", USE, stops=True, body=made(64) + """
     @%p2 mbarrier.arrive.shared::cta.b64 _, [gate];
     + @!%p2 mbarrier.arrive.shared::cta.b64 _, [gate];
     + bra WAIT;
     - @!%p2 bra OUT;
-WAIT:
-    mbarrier.try_wait.parity.shared::cta.b64 %p8, [gate], 0; //2
+WAIT: mbarrier.try_wait.parity.shared::cta.b64 %p8, [gate], 0; //2
     @!%p8 bra WAIT;
     + bar.sync 1;
     bra END;
-OUT:
-    bar.sync 2, 32;
+OUT: bar.sync 2, 32;
     bar.sync 2, 32;
     @%p7 mbarrier.inval.shared::cta.b64 [gate]; //1
-END:
-    st.global.u32 [%rd3], %r1;
-""")
-
+END: st.global.u32 [%rd3], %r1;""")
 bug("used when it has been made invalid", "mbarrier not initialised", stops=True, body=made(64) + """
     mbarrier.arrive.shared::cta.b64 _, [gate];
-WAIT:
-    mbarrier.try_wait.parity.shared::cta.b64 %p8, [gate], 0;
+WAIT: mbarrier.try_wait.parity.shared::cta.b64 %p8, [gate], 0;
     @!%p8 bra WAIT;
     bar.sync 0;
     - @%p6 mbarrier.inval.shared::cta.b64 [gate]; //2
     bar.sync 0;
     mbarrier.arrive.shared::cta.b64 _, [gate]; //1
-    st.global.u32 [%rd3], %r1;
-""")
-
+    st.global.u32 [%rd3], %r1;""")
 bug("used before it is made", "mbarrier not initialised", stops=True, body="""
     setp.eq.u32 %p6, %r1, 0;
     + @%p6 mbarrier.init.shared::cta.b64 [gate], 64;
@@ -288,38 +229,29 @@ bug("used before it is made", "mbarrier not initialised", stops=True, body="""
     mbarrier.arrive.shared::cta.b64 _, [gate]; //1
     - bar.sync 0;
     - @%p6 mbarrier.init.shared::cta.b64 [gate], 64;
-    st.global.u32 [%rd3], %r1;
-""")
-
+    st.global.u32 [%rd3], %r1;""")
 bug("arrived at again before anybody has seen the phase over", "mbarrier unseen", body=made(64) + """
     mbarrier.arrive.shared::cta.b64 _, [gate]; //2
     + WAIT: mbarrier.try_wait.parity.shared::cta.b64 %p8, [gate], 0;
     + @!%p8 bra WAIT;
     bar.sync 0;
     mbarrier.arrive.shared::cta.b64 _, [gate]; //1
-    st.global.u32 [%rd3], %r1;
-""")
-
+    st.global.u32 [%rd3], %r1;""")
 bug("more arrivals than it was made for", "mbarrier arrivals", stops=True, body=made(3) + """
     @%p3 mbarrier.arrive.shared::cta.b64 _, [gate]; //2
     bar.sync 0;
     - @%p6 mbarrier.arrive.shared::cta.b64 _, [gate], 2; //1
     + @%p6 mbarrier.arrive.shared::cta.b64 _, [gate], 1;
-    st.global.u32 [%rd3], %r1;
-""")
-
+    st.global.u32 [%rd3], %r1;""")
 bug("an arrival that must not end the phase", "mbarrier arrivals", stops=True, body=made(2) + """
     @%p6 mbarrier.arrive.shared::cta.b64 %rd20, [gate]; //2
     bar.sync 0;
     - @%p7 mbarrier.arrive.noComplete.shared::cta.b64 %rd20, [gate], 1; //1
     + @%p7 mbarrier.arrive.shared::cta.b64 %rd20, [gate];
-    st.global.u32 [%rd3], %r1;
-""")
-
+    st.global.u32 [%rd3], %r1;""")
 bug("made for nobody", "mbarrier arrivals", stops=True, body="""
     setp.eq.u32 %p6, %r1, 0;
     - @%p6 mbarrier.init.shared::cta.b64 [gate], 0; //1
     + @%p6 mbarrier.init.shared::cta.b64 [gate], 1;
     bar.sync 0;
-    st.global.u32 [%rd3], %r1;
-""")
+    st.global.u32 [%rd3], %r1;""")

@@ -19,28 +19,21 @@ bug("a fence of the block before a flag", "RAW", threads=1, blocks=2, body="""
     + fence.acq_rel.gpu;
     st.relaxed.gpu.global.u32 [%rd1+4], 1;
     bra END;
-WAIT:
-    ld.acquire.gpu.global.u32 %r6, [%rd1+4];
-    setp.ne.u32 %p6, %r6, 1;
-    @%p6 bra WAIT;
+WAIT: ld.acquire.gpu.global.u32 %r6, [%rd1+4];
+    setp.ne.u32 %p6, %r6, 1; @%p6 bra WAIT;
     ld.global.u32 %r7, [%rd1+8]; //1
     st.shared.u32 [%r10], %r7;
-END:
-""")
-
+END:""")
 bug("the last block sums behind a fence of the block", "RAW", threads=1, blocks=3, body="""
     st.global.u32 [%rd3+16], %r2; //2
     - membar.cta;
     + membar.gl;
     atom.global.inc.u32 %r6, [%rd1], 99;
-    setp.ne.u32 %p6, %r6, 7;
-    @%p6 bra END;
+    setp.ne.u32 %p6, %r6, 7; @%p6 bra END;
     membar.gl;
     ld.global.u32 %r7, [%rd1+16]; //1
     st.shared.u32 [%r10], %r7;
-END:
-""")
-
+END:""")
 bug("each thread's fence of the block, then a ticket", "RAW", blocks=2, body="""
     st.global.u32 [%rd3], %r1; //2
     - membar.cta;
@@ -50,25 +43,17 @@ bug("each thread's fence of the block, then a ticket", "RAW", blocks=2, body="""
     @%p1 st.shared.u32 [%r20], %r8;
     bar.sync 0;
     ld.shared.u32 %r8, [%r20];
-    setp.ne.u32 %p6, %r8, 6;
-    @%p6 bra END;
+    setp.ne.u32 %p6, %r8, 6; @%p6 bra END;
     ld.global.u32 %r6, [%rd12]; //1
-END:
-    mov.u32 %r7, 0;
-""")
-
+END: mov.u32 %r7, 0;""")
 bug("a flag stored for the block", "RAW", threads=1, blocks=2, body="""
     @!%p5 bra WAIT;
     - st.relaxed.cta.global.u32 [%rd1+4], 1; //2
     + st.relaxed.gpu.global.u32 [%rd1+4], 1;
     bra END;
-WAIT:
-    ld.relaxed.gpu.global.u32 %r6, [%rd1+4]; //1
-    setp.ne.u32 %p6, %r6, 1;
-    @%p6 bra WAIT;
-END:
-""")
-
+WAIT: ld.relaxed.gpu.global.u32 %r6, [%rd1+4]; //1
+    setp.ne.u32 %p6, %r6, 1; @%p6 bra WAIT;
+END:""")
 bug("a flag loaded for the block", "RAW", threads=1, blocks=2, body="""
     @!%p5 bra WAIT;
     st.volatile.global.u32 [%rd1+4], 1; //2
@@ -76,27 +61,18 @@ bug("a flag loaded for the block", "RAW", threads=1, blocks=2, body="""
 WAIT:
     - ld.acquire.cta.global.u32 %r6, [%rd1+4]; //1
     + ld.acquire.gpu.global.u32 %r6, [%rd1+4];
-    setp.ne.u32 %p6, %r6, 1;
-    @%p6 bra WAIT;
-END:
-""")
-
+    setp.ne.u32 %p6, %r6, 1; @%p6 bra WAIT;
+END:""")
 bug("a counter of all blocks", "WAW", blocks=2, one_line=True, body="""
     - red.relaxed.cta.global.add.u32 [%rd1], 1; //1
-    + red.relaxed.gpu.global.add.u32 [%rd1], 1;
-""")
-
+    + red.relaxed.gpu.global.add.u32 [%rd1], 1;""")
 bug("a counter of each block", "WAW", blocks=2, one_line=True, body="""
-    mul.wide.u32 %rd6, %r2, 4;
-    add.u64 %rd6, %rd1, %rd6;
+    mul.wide.u32 %rd6, %r2, 4; add.u64 %rd6, %rd1, %rd6;
     - red.cta.global.add.u32 [%rd1], 1; //1
-    + red.cta.global.add.u32 [%rd6], 1;
-""")
-
+    + red.cta.global.add.u32 [%rd6], 1;""")
 bug("an exchange between blocks", "WAW", threads=1, blocks=3, one_line=True, body="""
     - atom.cta.global.exch.b32 %r6, [%rd1], %r2; //1
-    + atom.sys.global.exch.b32 %r6, [%rd1], %r2;
-""")
+    + atom.sys.global.exch.b32 %r6, [%rd1], %r2;""")
 
 
 def lock(take: str, behind: str, give: str) -> str:
@@ -105,8 +81,7 @@ def lock(take: str, behind: str, give: str) -> str:
     @!%p3 bra END;
 LOCK:
     {take}
-    setp.ne.u32 %p6, %r6, 5;
-    @%p6 bra LOCK;
+    setp.ne.u32 %p6, %r6, 5; @%p6 bra LOCK;
     {behind}
     ld.global.u32 %r7, [%rd1]; //1
     add.u32 %r7, %r7, 1;
@@ -143,8 +118,7 @@ bug("each block takes a lock of its own", "RAW|WAR|WAW", threads=1, blocks=3, bo
 bug("a sum that one block sets to zero", "WAW", threads=1, blocks=3, body="""
     - @%p5 st.global.u32 [%rd1], 0; //2
     bar.sync 0;
-    red.global.add.u32 [%rd1], 1; //1
-""")
+    red.global.add.u32 [%rd1], 1; //1""")
 
 LOCKSTEP = "relies on lanes in lockstep"
 
@@ -152,17 +126,13 @@ bug("volatile neighbours in one warp", LOCKSTEP, threads=32, body="""
     st.volatile.shared.u32 [%r10], %r1; //2
     + bar.warp.sync 0xffffffff;
     ld.volatile.shared.u32 %r6, [%r11]; //1
-    st.global.u32 [%rd3], %r6;
-""")
-
+    st.global.u32 [%rd3], %r6;""")
 bug("a volatile word overwritten for other lanes", LOCKSTEP, threads=32, body="""
     st.shared.u32 [%r10], %r1;
     bar.sync 0;
     ld.volatile.shared.u32 %r6, [%r11]; //2
     + bar.warp.sync 0xffffffff;
-    st.volatile.shared.u32 [%r10], %r6; //1
-""")
-
+    st.volatile.shared.u32 [%r10], %r6; //1""")
 bug("a step of a volatile reduction", LOCKSTEP, body="""
     st.shared.u32 [%r10], %r1;
     st.shared.u32 [%r10+256], %r1;
@@ -175,5 +145,4 @@ bug("a step of a volatile reduction", LOCKSTEP, body="""
     + bar.warp.sync 0xffffffff;
     add.u32 %r6, %r6, %r7;
     st.global.u32 [%rd3], %r6;
-END:
-""")
+END:""")

@@ -14,16 +14,11 @@ SHUFFLES = Planted("shuffle", "synccheck")
 BARRIERS.add("in a branch of half a warp", "divergent barrier", threads=32, body="""
     - @!%p4 bra SKIP;
     bar.sync 0; //1
-SKIP:
-    st.global.u32 [%rd3], %r1; //2
-""")
-
+SKIP: st.global.u32 [%rd3], %r1; //2""")
 BARRIERS.add("with a guard of half a warp", "divergent barrier", threads=32, body="""
     - @%p4 bar.sync 0; //1
     + bar.sync 0;
-    st.global.u32 [%rd3], %r1; //2
-""")
-
+    st.global.u32 [%rd3], %r1; //2""")
 BARRIERS.add("one in each branch", "divergent barrier", threads=32, body="""
     - @%p4 bra OTHER;
     bar.sync 0; //2
@@ -33,63 +28,40 @@ BARRIERS.add("one in each branch", "divergent barrier", threads=32, body="""
     - bar.sync 0; //1
     - st.global.u32 [%rd3], 2;
     - END:
-    - mov.u32 %r6, 0;
-""")
-
+    - mov.u32 %r6, 0;""")
 BARRIERS.add("lanes go round a different number of times", "divergent barrier", threads=32, body="""
     - and.b32 %r7, %r1, 3;
     + mov.u32 %r7, 3;
-ROUND:
-    bar.sync 0; //1
-    sub.u32 %r7, %r7, 1;
-    setp.gt.s32 %p6, %r7, 0;
-    @%p6 bra ROUND;
-    st.global.u32 [%rd3], %r1; //2
-""")
-
+ROUND: bar.sync 0; //1
+    sub.u32 %r7, %r7, 1; setp.gt.s32 %p6, %r7, 0; @%p6 bra ROUND;
+    st.global.u32 [%rd3], %r1; //2""")
 BARRIERS.add("a round that some lanes skip", "divergent barrier", threads=32, body="""
     mov.u32 %r7, 0;
-ROUND:
-    add.u32 %r8, %r21, %r7;
-    and.b32 %r8, %r8, 1;
+ROUND: add.u32 %r8, %r21, %r7; and.b32 %r8, %r8, 1;
     - setp.eq.u32 %p6, %r8, 0;
     + setp.eq.u32 %p6, %r7, 0;
     @%p6 bra NEXT;
     bar.sync 0; //1
-NEXT:
-    add.u32 %r7, %r7, 1; //2
-    setp.lt.u32 %p7, %r7, 2;
-    @%p7 bra ROUND;
-""")
-
+NEXT: add.u32 %r7, %r7, 1; //2
+    setp.lt.u32 %p7, %r7, 2; @%p7 bra ROUND;""")
 BARRIERS.add("barrier.sync.aligned of half a warp", "divergent barrier", threads=32, body="""
     - @!%p4 bra SKIP;
     barrier.sync.aligned 0; //1
-SKIP:
-    st.global.u32 [%rd3], %r1; //2
-""")
-
+SKIP: st.global.u32 [%rd3], %r1; //2""")
 BARRIERS.add("a vote of the block in a branch", "divergent barrier", threads=32, body="""
     - @!%p4 bra SKIP;
     bar.red.popc.u32 %r6, 0, %p1; //1
-SKIP:
-    st.global.u32 [%rd3], %r1; //2
-""")
-
+SKIP: st.global.u32 [%rd3], %r1; //2""")
 BARRIERS.add("an arrival of half a warp", "divergent barrier", threads=32, body="""
     - @%p4 bar.arrive 1, 64; //1
     + bar.arrive 1, 64;
-    st.global.u32 [%rd3], %r1; //2
-""")
-
+    st.global.u32 [%rd3], %r1; //2""")
 BARRIERS.add("threads past the end have exited", "barrier after exit", body="""
     setp.ge.u32 %p6, %r1, 40;
     - @%p6 exit;
     bar.sync 0; //1
     + @%p6 exit;
-    st.global.u32 [%rd3], %r1;
-""")
-
+    st.global.u32 [%rd3], %r1;""")
 BARRIERS.add("threads return from a branch", "barrier after exit", body="""
     setp.lt.u32 %p6, %r1, 40;
     - @%p6 bra GO;
@@ -97,60 +69,40 @@ BARRIERS.add("threads return from a branch", "barrier after exit", body="""
     - ret;
     - GO:
     bar.sync 0; //1
-    st.global.u32 [%rd3], %r1;
-""")
-
+    st.global.u32 [%rd3], %r1;""")
 BARRIERS.add("the other half exits", "barrier after exit", threads=32, body="""
     - @%p4 bra GO;
     - exit;
     - GO:
     bar.sync 0; //1
-    st.global.u32 [%rd3], %r1;
-""")
-
+    st.global.u32 [%rd3], %r1;""")
 BARRIERS.add("warps disagree on the count", "barrier count", body="""
     @%p2 bra OTHER;
     - bar.sync 1, 32; //1
     - bra END;
-OTHER:
-    bar.sync 1, 64; //2
-END:
-""")
-
+OTHER: bar.sync 1, 64; //2
+END:""")
 BARRIERS.add("a count against all threads", "barrier count", body="""
     @%p2 bra OTHER;
     - bar.sync 1; //1
     - bra END;
-OTHER:
-    bar.sync 1, 64; //2
-END:
-""")
-
+OTHER: bar.sync 1, 64; //2
+END:""")
 BARRIERS.add("a loop that warps leave after different rounds", "divergent block", body="""
     shr.u32 %r7, %r1, 5;
     - add.u32 %r7, %r7, 1;
     + mov.u32 %r7, 2;
-ROUND:
-    bar.sync 0; //1
-    sub.u32 %r7, %r7, 1;
-    setp.gt.s32 %p6, %r7, 0;
-    @%p6 bra ROUND;
+ROUND: bar.sync 0; //1
+    sub.u32 %r7, %r7, 1; setp.gt.s32 %p6, %r7, 0; @%p6 bra ROUND;
     bar.sync 0; //2
-    st.global.u32 [%rd3], %r1;
-""")
-
+    st.global.u32 [%rd3], %r1;""")
 BARRIERS.add("a loop that a warp leaves to exit", "divergent block", body="""
     shr.u32 %r7, %r1, 5;
     - add.u32 %r7, %r7, 1;
     + mov.u32 %r7, 2;
-ROUND:
-    bar.sync 0; //1
-    sub.u32 %r7, %r7, 1;
-    setp.gt.s32 %p6, %r7, 0;
-    @%p6 bra ROUND;
-    st.global.u32 [%rd3], %r1;
-""")
-
+ROUND: bar.sync 0; //1
+    sub.u32 %r7, %r7, 1; setp.gt.s32 %p6, %r7, 0; @%p6 bra ROUND;
+    st.global.u32 [%rd3], %r1;""")
 BARRIERS.add("a warp leaves an unrolled loop to exit", "divergent block", body="""
     - not.pred %p6, %p2;
     + setp.gt.u32 %p6, %r1, 63;
@@ -163,35 +115,22 @@ BARRIERS.add("a warp leaves an unrolled loop to exit", "divergent block", body="
     bar.sync 0; //1
     .loc 1 8 9
     @%p6 exit;
-    st.global.u32 [%rd3], %r1;
-""")
-
+    st.global.u32 [%rd3], %r1;""")
 BARRIERS.add("a warp exits before its last round", "divergent block", body="""
     mov.u32 %r7, 3;
-ROUND:
-    bar.sync 0; //1
+ROUND: bar.sync 0; //1
     - setp.eq.and.u32 %p6, %r7, 2, %p2;
     - @%p6 exit;
     bar.sync 0;
-    sub.u32 %r7, %r7, 1;
-    setp.gt.s32 %p6, %r7, 0;
-    @%p6 bra ROUND;
-    st.global.u32 [%rd3], %r1;
-""")
-
+    sub.u32 %r7, %r7, 1; setp.gt.s32 %p6, %r7, 0; @%p6 bra ROUND;
+    st.global.u32 [%rd3], %r1;""")
 BARRIERS.add("a loop that a warp without work skips", "divergent block", body="""
     mov.u32 %r7, 2;
     - @%p2 bra DONE;
-ROUND:
-    bar.sync 0; //1
-    sub.u32 %r7, %r7, 1;
-    setp.gt.s32 %p6, %r7, 0;
-    @%p6 bra ROUND;
-DONE:
-    bar.sync 0; //2
-    st.global.u32 [%rd3], %r1;
-""")
-
+ROUND: bar.sync 0; //1
+    sub.u32 %r7, %r7, 1; setp.gt.s32 %p6, %r7, 0; @%p6 bra ROUND;
+DONE: bar.sync 0; //2
+    st.global.u32 [%rd3], %r1;""")
 BARRIERS.add("each warp in a branch of its own", "divergent block", body="""
     - @%p2 bra OTHER;
     bar.sync 0; //1
@@ -201,9 +140,7 @@ BARRIERS.add("each warp in a branch of its own", "divergent block", body="""
     - bar.sync 0; //2
     - st.global.u32 [%rd3], 2;
     - END:
-    mov.u32 %r6, 0;
-""")
-
+    mov.u32 %r6, 0;""")
 BARRIERS.add("one warp asks for a vote, the other does not", "divergent block", body="""
     - @%p2 bra OTHER;
     bar.red.popc.u32 %r6, 0, %p1; //1
@@ -211,8 +148,7 @@ BARRIERS.add("one warp asks for a vote, the other does not", "divergent block", 
     - OTHER:
     - bar.sync 0; //2
     - END:
-    st.global.u32 [%rd3], %r1;
-""")
+    st.global.u32 [%rd3], %r1;""")
 
 # -- masks -------------------------------------------------------------------------------------------------------------
 
@@ -224,45 +160,32 @@ for _name, _line in {
     _all, _lower = _line.replace("MASK", "0xffffffff"), _line.replace("MASK", "0x0000ffff")
     MASKS.add(f"a {_name} that leaves out executing lanes", "mask omits lane", threads=32, body=f"""
     - {_lower} //1
-    + {_all}
-""")
+    + {_all}""")
     MASKS.add(f"a {_name} that names exited lanes", "mask names exited lane", threads=32, body=f"""
     @!%p4 exit;
     - {_all} //1
-    + {_lower}
-""")
+    + {_lower}""")
 
 # -- shuffles ----------------------------------------------------------------------------------------------------------
 
 SHUFFLES.add("clamp 32 instead of 31", "shuffle range", threads=32, body="""
     - shfl.sync.idx.b32 %r6, %r1, 5, 32, 0xffffffff; //1
-    + shfl.sync.idx.b32 %r6, %r1, 5, 31, 0xffffffff;
-""")
-
+    + shfl.sync.idx.b32 %r6, %r1, 5, 31, 0xffffffff;""")
 SHUFFLES.add("a lane that the block does not have", "shuffle source", threads=20, body="""
     - shfl.sync.down.b32 %r6, %r1, 16, 31, 0x000fffff; //1
-    + shfl.sync.idx.b32 %r6, %r1, 0, 31, 0x000fffff;
-""")
-
+    + shfl.sync.idx.b32 %r6, %r1, 0, 31, 0x000fffff;""")
 SHUFFLES.add("from a lane that the mask does not name", "shuffle source", threads=32, body="""
     @!%p4 bra END;
     - shfl.sync.idx.b32 %r6, %r1, 20, 31, 0x0000ffff; //1
     + shfl.sync.idx.b32 %r6, %r1, 10, 31, 0x0000ffff;
-END:
-    mov.u32 %r7, 0;
-""")
-
+END: mov.u32 %r7, 0;""")
 SHUFFLES.add("exchanged with the half that went elsewhere", "shuffle source", threads=32, body="""
     @!%p4 bra END;
     - shfl.sync.bfly.b32 %r6, %r1, 16, 31, 0x0000ffff; //1
     + shfl.sync.bfly.b32 %r6, %r1, 8, 31, 0x0000ffff;
-END:
-    mov.u32 %r7, 0;
-""")
-
+END: mov.u32 %r7, 0;""")
 SHUFFLES.add("from a lane that has exited", "shuffle source", threads=32, body="""
     setp.gt.u32 %p6, %r21, 29;
     @%p6 exit;
     - shfl.sync.idx.b32 %r6, %r1, 31, 31, 0x3fffffff; //1
-    + shfl.sync.idx.b32 %r6, %r1, 29, 31, 0x3fffffff;
-""")
+    + shfl.sync.idx.b32 %r6, %r1, 29, 31, 0x3fffffff;""")

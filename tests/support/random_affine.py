@@ -6,39 +6,24 @@ runs so many programs on both engines and prints those on which they differ.
 
 A program has 32-bit and 64-bit registers made of `%tid`, `%laneid`, `%ctaid` and numbers, many near 2^31 and 2^32; it
 adds, multiplies by constants and by strides that are known when it runs only, shifts, widens, narrows and compares
-them, under guards and behind branches that lanes take apart and together, and in loops; and it loads and stores where
-they point to, if that is inside. What a thread has seen ends in `out`.
+them, under guards and behind branches that lanes take apart and together, and in loops, some of which have the grid's
+stride; and it loads and stores where they point to, if that is inside. What a thread has seen ends in `out`, unless it
+has exited.
 """
 
 from __future__ import annotations
 
 import random
 import sys
-from typing import Any
 
 import numpy as np
-from emulate_programs import ALL_CHECKS, WAYS, improve, kernel, run
-from seeded_programs import compare
+from emulate_programs import ALL_CHECKS, WAYS, Ended, ended, kernel
+from seeded_programs import compare, differing
 
 BLOCKS = (
-    (64,),
-    (48,),
-    (100,),
-    (32, 3),
-    (16, 4),
-    (16, 5),
-    (8, 8),
-    (4, 16),
-    (16, 3, 2),
-    (8, 4, 3),
-    (20, 4),
-    (96, 1, 2),
-    (24,),
-    (16,),
-    (6, 4),
-    (4, 2),
-    (2, 3, 3),
-)
+    (64,), (48,), (100,), (32, 3), (16, 4), (16, 5), (8, 8), (4, 16), (16, 3, 2), (8, 4, 3), (20, 4), (96, 1, 2),
+    (24,), (16,), (6, 4), (4, 2), (2, 3, 3),
+)  # fmt: skip
 """Of 32, 16 and 8 threads in a row, and others."""
 NEAR = (0, 1, 5, 31, 32, 0x7FFFFFF0, 0x7FFFFFFF, 0x80000000, 0xFFFFFFE0, 0xFFFFFFF8, 0xFFFFFFFF)
 NARROW, WIDE = range(10, 18), range(10, 18)
@@ -51,19 +36,23 @@ SHARED = ".shared .align 16 .b8 tile[1024];"
 
 
 class Program:
-    """One program; `text` is its body (see `kernel`)."""
+    """One program; `text` is its PTX."""
 
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)
-        self.block = self.random.choice(BLOCKS)
-        self.races = False
+        self.block, self.blocks = self.random.choice(BLOCKS), 2
         self.lines: list[str] = []
         self.count = 0
         self.start()
         for _ in range(self.random.randint(6, 14)):
             self.piece(2)
         self.end()
-        self.text = "\n".join(self.lines)
+        self.text = kernel("\n".join(self.lines), SHARED)
+
+    @property
+    def threads(self) -> int:
+        """Of a block."""
+        return int(np.prod(self.block))
 
     def emit(self, text: str, guard: str = "") -> None:
         self.lines.append(f"    {guard}{text}")
@@ -183,7 +172,8 @@ class Program:
                 f"sub.u32 {d}, {self.scalar}, {a};", f"mul.lo.s32 {d}, {a}, {n};", f"mad.lo.s32 {d}, {a}, {n}, {b};",
                 f"shl.b32 {d}, {a}, {self.random.choice((0, 1, 2, 5, 30, 31, 32))};",
                 f"mov.u32 %r28, {self.random.choice(('%tid.x', '%tid.y', a))}; mad.lo.u32 {d}, %r2, %r3, %r28;",
-                f"mul.lo.u32 {d}, {a}, {self.stride};", f"mad.lo.u32 {d}, {a}, {self.stride}, {b};",
+                f"mul.lo.u32 {d}, {a}, {self.stride};",
+                f"mov.u32 %r37, {n}; mul.lo.u32 {d}, {a}, %r37;", f"mad.lo.u32 {d}, {a}, {self.stride}, {b};",
                 self.element(d), self.element(d), self.element(d),
                 f"and.b32 {d}, {a}, {self.random.choice((31, 127, -32, 15, 0x80000000))};", f"or.b32 {d}, {a}, 64;",
                 f"shr.u32 {d}, {a}, {self.random.choice((1, 3, 4, 5))};", f"mov.u32 {d}, {a};", f"neg.s32 {d}, {a};",
@@ -315,6 +305,15 @@ class Program:
             for _ in range(self.random.randint(1, 3)):
                 self.piece(depth - 1)
             self.lines.append(f"I{n}:")
+        elif choice < 0.92:  # some lanes exit, where what they have seen is lost
+            self.compare("%p6")
+            self.emit(f"@%p6 {self.random.choice(('exit', 'bra END'))};")
+        elif choice < 0.94 and depth == 2:  # a grid-stride loop
+            self.emit("mov.u32 %r38, %r4;")
+            self.lines.append(f"W{n}:")
+            self.piece(depth - 1)
+            self.emit(f"add.u32 %r38, %r38, {self.blocks * self.threads}; setp.lt.u32 %p5, %r38, 400;")
+            self.emit(f"@%p5 bra W{n};")
         else:
             count = f"%r{31 + depth}"
             self.emit(f"mov.u32 {count}, {self.random.randint(1, 3)};")
@@ -328,6 +327,7 @@ class Program:
             self.emit(f"@%p5 bra W{n};")
 
     def end(self) -> None:
+        self.lines.append("END:")
         for n in NARROW:
             self.emit(f"mad.lo.u32 %r30, %r30, 33, %r{n};")
         for n in WIDE:
@@ -335,36 +335,18 @@ class Program:
         self.emit("st.global.u32 [%rd3], %r30;")
 
 
-def outcome(way: str, seed: int) -> tuple[Any, ...]:
-    """What a program leaves: `out`, `x`, the executed lines, the counters and, of some, the kinds of what checks find.
-    way: "step", "jit", or "good", which is that engine with the code of launches that take long."""
-    program = Program(seed)
-    text = kernel(program.text, SHARED)
+def outcome(way: str, program: Program, seed: int) -> Ended:
+    """How a program ends, in one of `WAYS`. Of findings only the kinds are compared."""
     x = np.arange(WORDS, dtype=np.uint32)
     x[0] = seed % 3
-    counters, checks = seed % 4 == 0, ALL_CHECKS if seed % 8 == 1 else ("memcheck",)
-    if way == "good":
-        improve(text, program.block, counters, checks)
-    out, report = run(
-        "step" if way == "step" else "jit", text, threads=program.block, blocks=2, x=x, counters=counters, checks=checks
-    )
-    found = sorted({(f.check, f.kind) for f in report.findings})
-    return out.tolist(), x.tolist(), report.lines, report.counters, found
+    given = {"counters": seed % 4 == 0, "checks": ALL_CHECKS if seed % 8 == 1 else ("memcheck",)}
+    found = ended(way, program.text, threads=program.block, blocks=program.blocks, x=x, **given)
+    return found._replace(findings=sorted({finding.partition(":")[0] for finding in found.findings}))
 
 
 def differences(first: int, count: int) -> list[str]:
-    """The programs on which the engines differ, in words."""
-    found = []
-    for seed in range(first, first + count):
-        expected, *others = (outcome(way, seed) for way in WAYS)
-        for other in others:
-            names = ("out", "x", "lines", "counters", "findings")
-            parts = [n for n, a, b in zip(names, expected, other, strict=True) if a != b]
-            if parts:
-                found.append(
-                    f"program {seed}, blocks of {Program(seed).block}: the engines differ in {', '.join(parts)}"
-                )
-    return found
+    """The programs on which the ways differ, in words."""
+    return differing(range(first, first + count), Program, outcome, WAYS)
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ import sys
 from typing import Any
 
 import numpy as np
-from emulate_programs import ALL_CHECKS, WAYS, improve, kernel, run
+from emulate_programs import ALL_CHECKS, WAYS, kernel, run
 from seeded_programs import compare, differing
 
 from ptxlab.errors import DeviceFault
@@ -87,11 +87,9 @@ class Program:
 
 def outcome(way: str, program: Program, checks: tuple[str, ...]) -> tuple[Any, list[str]]:
     """The result or the fault, in words, and what the checks find. way: one of `WAYS`."""
-    if way == "good":
-        improve(program.text, (program.threads, 1, 1), False, checks)
     given = {"threads": program.threads, "blocks": program.blocks, "x": np.zeros(4, np.uint32), "checks": checks}
     try:
-        out, report = run("jit" if way == "good" else way, program.text, **given)
+        out, report = run(way, program.text, **given)
     except DeviceFault as fault:
         return str(fault), [str(finding) for finding in fault.findings]
     return out.tolist(), [str(finding) for finding in report.findings]

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from emulate_programs import ALL_CHECKS, improve
+from emulate_programs import ALL_CHECKS
 from random_cuda_text import BOTH, LINK, Text
 from seeded_programs import compare
 
@@ -31,9 +31,9 @@ from ptxlab.emulate import Memory, execute, lower
 from ptxlab.errors import DeviceFault
 from ptxlab.text import parse
 
-WAYS = {"jit": "step", "workers": "step", "good": "step", "checked step": "step", "checked jit": "checked step"}
-"""How a program is run, and what that is compared with. "workers": two of them; "good": with the code of launches that
-take long; "checked": with all checks and counters."""
+WAYS = {"jit": "step", "workers": "step", "optimized": "step", "checked step": "step", "checked jit": "checked step"}
+"""How a program is run, and what that is compared with. "workers": two of them; "optimized": in
+code of that tier; "checked": with all checks and counters."""
 QUICKLY = ("jit",)
 """Those of two programs in three: the others take longer."""
 HOST = Path(__file__).with_name("random_cuda_host.hpp")
@@ -99,10 +99,7 @@ def on_host(program: Program) -> list[np.ndarray]:
 def on_machine(program: Program, way: str) -> tuple[Any, ...]:
     """What it leaves, and what is reported of it, on an engine."""
     made, arrays, memory = program.made, program.arrays(), Memory()
-    engine = "step" if way.endswith("step") else "jit"
     checks, counters = (ALL_CHECKS, True) if way.startswith("checked") else (("memcheck",), False)
-    if way == "good":
-        improve(program.ptx, made.block, counters, checks)
     module = parse(program.ptx)
     lowered = lower(module)
     params = bytearray(lowered.param_size)
@@ -120,7 +117,8 @@ def on_machine(program: Program, way: str) -> tuple[Any, ...]:
         report = execute(
             module,
             lowered.name,
-            engine=engine,
+            engine="step" if way.endswith("step") else "jit",
+            tier=way if way == "optimized" else None,
             grid=made.grid,
             block=made.block,
             params=bytes(params),

@@ -115,18 +115,10 @@ class Text:
                 return draw.choice(("__expf({})", "exp2f({})", "__logf({})", "__sinf({})", "rsqrtf({})")).format(a)
             form = draw.choice(
                 (
-                    "({a} + {b})",
-                    "({a} - {b})",
-                    "({a} * {b})",
-                    "fmin{f}({a}, {b})",
-                    "fmax{f}({a}, {b})",
-                    "fabs{f}({a})",
-                    "({a} / {b})",
-                    "sqrt{f}({a})",
-                    "fma{f}({a}, {b}, {a})",
-                    "floor{f}({a})",
+                    "({a} + {b})", "({a} - {b})", "({a} * {b})", "fmin{f}({a}, {b})", "fmax{f}({a}, {b})",
+                    "fabs{f}({a})", "({a} / {b})", "sqrt{f}({a})", "fma{f}({a}, {b}, {a})", "floor{f}({a})",
                 )
-            )
+            )  # fmt: skip
             return form.format(a=a, b=b, f=f)
         u = "u64" if BITS[kind] == 64 else "u32"
         wide = kind if BITS[kind] >= 32 else "i32"
@@ -147,23 +139,15 @@ class Text:
         else:
             form = draw.choice(
                 (
-                    "({u})({a}) + ({u})({b})",
-                    "({u})({a}) + ({u})({b})",
-                    "({u})({a}) - ({u})({b})",
-                    "({u})({a}) * ({u})({b})",
-                    "({u})({a}) & ({u})({b})",
-                    "({u})({a}) | ({u})({b})",
-                    "({u})({a}) ^ ({u})({b})",
-                    "({u})({a}) << (({a}) & {mask})",
-                    "({wide})({a}) >> (({b}) & {mask})",
-                    "({u})({a}) / (({u})({b}) | 1)",
-                    "({u})({a}) % (({u})({b}) | 1)",
-                    "({wide})({a}) / ({wide})((({b}) & 63) | 1)",
-                    "({wide})({a}) % ({wide})((({b}) & 63) | 1)",
-                    "({a}) < ({b}) ? ({a}) : ({b})",
+                    "({u})({a}) + ({u})({b})", "({u})({a}) + ({u})({b})", "({u})({a}) - ({u})({b})",
+                    "({u})({a}) * ({u})({b})", "({u})({a}) & ({u})({b})", "({u})({a}) | ({u})({b})",
+                    "({u})({a}) ^ ({u})({b})", "({u})({a}) << (({a}) & {mask})",
+                    "({wide})({a}) >> (({b}) & {mask})", "({u})({a}) / (({u})({b}) | 1)",
+                    "({u})({a}) % (({u})({b}) | 1)", "({wide})({a}) / ({wide})((({b}) & 63) | 1)",
+                    "({wide})({a}) % ({wide})((({b}) & 63) | 1)", "({a}) < ({b}) ? ({a}) : ({b})",
                     "({a}) > ({b}) ? ({a}) : ({b})",
                 )
-            )
+            )  # fmt: skip
         return f"({kind})({form.format(a=a, b=b, u=u, wide=wide, mask=mask)})"
 
     def condition(self, depth: int = 0) -> str:
@@ -231,16 +215,9 @@ class Text:
         if self.depth < 3:
             ways += [self.branches] * 4 + [self.counted] * 3 + [self.switches, self.loops_by_data, self.loops_by_data]
         ways += [
-            self.leaves,
-            self.keeps_local,
-            self.swaps,
-            self.run_of_elements,
-            self.run_of_elements,
-            self.vectors,
-            self.calls,
-            self.structure,
-            self.structure,
-        ]
+            self.leaves, self.keeps_local, self.swaps, self.run_of_elements, self.run_of_elements, self.vectors,
+            self.calls, self.structure, self.structure,
+        ]  # fmt: skip
         if self.depth == 0 and not self.returned:
             ways += [self.shares] * 2
             if self.together:
@@ -488,26 +465,20 @@ class Text:
             )
         )
         return [
-            f"__shared__ {kind} {name}[{size}];",
-            f"{name}[t] = {first};",
-            "__syncthreads();",
-            f"{kind} {v} = {name}[{other}];",
-            "__syncthreads();",
-        ]
+            f"__shared__ {kind} {name}[{size}];", f"{name}[t] = {first};", "__syncthreads();",
+            f"{kind} {v} = {name}[{other}];", "__syncthreads();",
+        ]  # fmt: skip
 
     def shuffles(self) -> list[str]:
         kind, v = self.draw.choice(("i32", "u32", "u64", "f32", "f64")), self.new()
         way = self.draw.choice(
             (
-                "__shfl_xor_sync(~0u, {a}, {d})",
-                "__shfl_up_sync(~0u, {a}, {d})",
-                "__shfl_down_sync(~0u, {a}, {d})",
-                "__shfl_sync(~0u, {a}, {d})",
-                "__shfl_sync(~0u, {a}, {e} & 31)",
-                "({kind})__ballot_sync(~0u, {c})",
+                "__shfl_xor_sync(~0u, {a}, {d})", "__shfl_up_sync(~0u, {a}, {d})",
+                "__shfl_down_sync(~0u, {a}, {d})", "__shfl_sync(~0u, {a}, {d})",
+                "__shfl_sync(~0u, {a}, {e} & 31)", "({kind})__ballot_sync(~0u, {c})",
                 "({kind})__any_sync(~0u, {c})",
             )
-        )
+        )  # fmt: skip
         d = self.draw.choice((1, 2, 4, 8, 16, 3, 5))
         text = (
             f"{kind} {v} = "

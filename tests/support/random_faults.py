@@ -18,7 +18,7 @@ import re
 import sys
 
 import numpy as np
-from emulate_programs import ALL_CHECKS, WAYS, improve, kernel, launch
+from emulate_programs import ALL_CHECKS, WAYS, kernel, launch
 from seeded_programs import compare, differing
 
 from ptxlab.errors import DeviceFault
@@ -44,18 +44,11 @@ PROBE = "PROBE "
 SIZES = {"tile": 512, "more": 256, "mine": 64, "%rd1": 76, "%rd2": 256}
 """Bytes that there are at least."""
 INDEX = (
-    "mov.u32 %r30, %r1;",
-    "shl.b32 %r30, %r1, 1;",
-    "mul.lo.u32 %r30, %r1, 7; and.b32 %r30, %r30, 31;",
-    "mov.u32 %r30, {n};",
-    "shr.u32 %r30, %r1, 2;",
-    "xor.b32 %r30, %r1, 5;",
-    "sub.u32 %r30, 31, %r1;",
-    "add.u32 %r30, %r1, %r31;",
-    "mad.lo.u32 %r30, %r31, 8, %r1;",
-    "and.b32 %r30, %r1, 3;",
+    "mov.u32 %r30, %r1;", "shl.b32 %r30, %r1, 1;", "mul.lo.u32 %r30, %r1, 7; and.b32 %r30, %r30, 31;",
+    "mov.u32 %r30, {n};", "shr.u32 %r30, %r1, 2;", "xor.b32 %r30, %r1, 5;", "sub.u32 %r30, 31, %r1;",
+    "add.u32 %r30, %r1, %r31;", "mad.lo.u32 %r30, %r31, 8, %r1;", "and.b32 %r30, %r1, 3;",
     "mul.lo.u32 %r30, %r1, %r1; rem.u32 %r30, %r30, 37;",
-)
+)  # fmt: skip
 """Which element a lane accesses, in %r30; %r31 is the round of the loop."""
 
 
@@ -137,9 +130,7 @@ def probing(body: str) -> str:
 
 def found(way: str, program: Program) -> list[str]:
     """What stopped the program, or else what the checks say, in order; and what it has stored."""
-    if way == "good":
-        improve(program.text, (program.threads,), False, ALL_CHECKS)
-    said, stored = _run("jit" if way == "good" else way, program, program.text)
+    said, stored = _run(way, program, program.text)
     if way == "step" and isinstance(said, str):
         _, stored = _run(way, program, program.probing)
     return [*([said] if isinstance(said, str) else said), stored]

@@ -5,13 +5,22 @@ labelled blocks. Behind each, lanes go anywhere: forward into or out of what loo
 (so every program ends), by `brx.idx`, through functions, out of the kernel. Blocks mix `activemask` into a hash of each
 lane, take tickets from a counter in memory, write and read one place that all lanes share: so a lane's result changes
 with whoever ran before it and beside it.
+
+    python tests/support/random_flow.py COUNT [FIRST SEED]
+
+runs so many programs in all ways, 8 in a kernel, prints each kernel on which they differ, a line for each 800 programs,
+and a tally. Every fourth kernel is run with counters, every fifth also in optimized code, which takes LLVM longer than
+all else.
 """
 
 from __future__ import annotations
 
 import random
+import sys
 
-from emulate_programs import kernel
+import numpy as np
+from emulate_programs import WAYS, Ended, ended, kernel
+from seeded_programs import compare
 
 THREADS = (32, 32, 32, 43, 64)
 
@@ -36,8 +45,7 @@ LOCK{n}:
 FUNCTION = """
 .func (.param .b32 out) {name}(.param .b32 a)
 {{
-    .reg .b32 %r<9>;
-    .reg .pred %p<5>;
+    .reg .b32 %r<9>; .reg .pred %p<5>;
     ld.param.b32 %r1, [a];
 {body}
 END{name}:
@@ -252,8 +260,7 @@ class Flow:
 
 PLACE = """
     shr.u32 %r5, %r1, 5;
-    mad.lo.u32 %r5, %r2, 2, %r5;
-    mad.wide.u32 %rd6, %r5, 16, %rd2;
+    mad.lo.u32 %r5, %r2, 2, %r5; mad.wide.u32 %rd6, %r5, 16, %rd2;
     PROGRAMS: .branchtargets {programs};
     brx.idx %r2, PROGRAMS;
 """
@@ -267,3 +274,30 @@ def kernel_of(first: int, count: int) -> tuple[str, int]:
     names = ", ".join(f"P{seed}" for seed in range(first, first + count))
     parts = [PLACE.format(programs=names), *(text for _, text in programs)]
     return kernel("\n".join(parts), "".join(functions for functions, _ in programs)), threads
+
+
+KERNEL = 8
+"""Programs in a kernel."""
+
+
+def outcome(way: str, first: int, count: int) -> Ended:
+    """How programs end."""
+    text, threads = kernel_of(first, count)
+    given = {"x": np.zeros(8 * count, np.uint32), "budget": 4_000_000, "counters": first // count % 4 == 0}
+    return ended(way, text, threads=threads, blocks=count, **given)
+
+
+def differences(first: int, count: int = KERNEL) -> list[str]:
+    """What the other ways give otherwise than the first, in words."""
+    ways = [way for way in WAYS if way != "optimized" or first // count % 5 == 0]
+    expected, *others = (outcome(way, first, count) for way in ways)
+    found = []
+    for way, other in zip(ways[1:], others, strict=True):
+        parts = [name for name, a, b in zip(Ended._fields, expected, other, strict=True) if a != b]
+        if parts:
+            found.append(f"programs {first} to {first + count - 1}: {ways[0]} and {way} differ in {', '.join(parts)}")
+    return found
+
+
+if __name__ == "__main__":
+    sys.exit(compare(__doc__, differences, at_once=KERNEL))

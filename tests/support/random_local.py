@@ -1,6 +1,6 @@
-"""Random programs that read local memory which not all lanes have written: elements of 1 to 16 bytes, in some lanes or
-all, at one address or at addresses of their own that other lanes use too; arguments and results of calls; frames on
-the stack.
+"""Random programs that read memory which nobody has written: local memory that not all lanes have written, arguments
+and results of calls, frames on the stack; or, of every second number, shared memory, also between two arrays. Elements
+of 1 to 16 bytes, in some lanes or all, at one address or at addresses of their own that other lanes use too.
 
     python tests/support/random_local.py COUNT [FIRST SEED]
 
@@ -12,15 +12,11 @@ from __future__ import annotations
 
 import random
 import sys
-from typing import Protocol
 
 import numpy as np
-from emulate_programs import WAYS, improve, kernel, run
+from emulate_programs import WAYS, kernel, said
 from seeded_programs import compare, differing
 
-from ptxlab.errors import DeviceFault
-
-INIT = ("memcheck", "initcheck")
 ELEMENTS = {
     1: ("cvt.u16.u32 %h1, %r20; st.{space}.u8 [{at}], %h1;", "ld.{space}.u8 %r21, [{at}];"),
     2: ("cvt.u16.u32 %h1, %r20; st.{space}.u16 [{at}], %h1;", "ld.{space}.s16 %r21, [{at}];"),
@@ -92,8 +88,8 @@ def somewhere(rnd: random.Random, k: int, access: str, call: str) -> str:
     return access
 
 
-class Program:
-    """One program."""
+class Local:
+    """One program that reads local memory."""
 
     def __init__(self, seed: int) -> None:
         rnd = random.Random(seed)
@@ -188,29 +184,83 @@ class Program:
         return [code if rnd.random() < 0.6 else f"{self._lanes()} @!%p1 bra PAST{k}; {code} PAST{k}:"]
 
 
-class Seeded(Protocol):
-    """A program, and how it is launched."""
+# -- shared memory -----------------------------------------------------------------------------------------------------
 
-    text: str
-    threads: int
-    blocks: int
+PLACES = (
+    "mov.u32 %r30, {n};", "mov.u32 %r30, %r1;", "add.u32 %r30, %r1, {few};",
+    "and.b32 %r30, %r1, 15; shr.u32 %r31, %r1, 4; mad.lo.u32 %r30, %r31, {apart}, %r30;",
+    "shr.u32 %r30, %r1, 4; mad.lo.u32 %r30, %r30, {few}, {n};", "mad.lo.u32 %r30, %r1, {few}, {n};",
+    "ld.global.u32 %r30, [%rd2]; xor.b32 %r30, %r30, {n};", "xor.b32 %r30, %r1, 31;",
+)  # fmt: skip
+"""Which element a lane accesses, in %r30."""
+ATOMICS = (
+    "atom.shared.add.u32 %r21, [%r12], %r1;",
+    "red.shared.max.u32 [%r12], 1;",
+    "atom.shared.exch.b32 %r21, [%r12], 2;",
+)
 
 
-def found(way: str, program: Seeded) -> list[str]:
+class Shared:
+    """One program that reads shared memory."""
+
+    def __init__(self, seed: int) -> None:
+        rnd = self.rnd = random.Random(seed)
+        self.threads, self.blocks = rnd.choice((32, 45, 64, 128)), rnd.choice((1, 2, 3))
+        self.arrays = {name: rnd.choice((128, 256, 512, 1100)) for name in "abcdef"[: rnd.choice((1, 1, 2, 2, 3, 6))]}
+        self.largest = rnd.choice((1, 4, 4, 16))
+        lines = [f"mov.u32 %r{14 + k}, {name};" for k, name in enumerate(self.arrays)]
+        lines += ["mov.u32 %r6, 0; mov.u32 %r20, 3;", *(self._store(k) for k in range(rnd.randint(0, 3)))]
+        for k in range(3, rnd.randint(6, 16)):
+            lines.append("bar.sync 0;" + self._access(k))
+        lines.append("st.global.u32 [%rd3], %r6;")
+        declared = "\n".join(f".shared .align 16 .b8 {name}[{size}];" for name, size in self.arrays.items())
+        self.text = kernel("\n".join(lines).replace(";", ";\n"), declared)
+
+    def _place(self, size: int) -> str:
+        """The address of an element, in %r12: mostly in an array, sometimes between two of them."""
+        rnd = self.rnd
+        k = rnd.randrange(len(self.arrays))
+        count = [*self.arrays.values()][k] // size - 1  # some access the next element, too
+        code = rnd.choice(PLACES).format(n=rnd.randrange(64), few=rnd.randrange(5), apart=rnd.choice((0, 8, 16, 20)))
+        code += f"rem.u32 %r30, %r30, {count + (rnd.random() < 0.2 and k + 1 < len(self.arrays)) * 9};"
+        return code + f"mad.lo.u32 %r12, %r30, {size}, %r{14 + k};"
+
+    def _store(self, k: int) -> str:
+        """A row of an array, over and over again until it is full."""
+        rnd, (name, bytes_) = self.rnd, self.rnd.choice([*self.arrays.items()])
+        number, full = [*self.arrays].index(name), bytes_ - rnd.choice((0, 0, 4, 64))
+        code = f"mad.lo.u32 %r12, %r1, 4, %r{14 + number}; add.u32 %r13, %r{14 + number}, {full};"
+        code += f"FILL{k}: setp.ge.u32 %p4, %r12, %r13; @%p4 bra FULL{k}; st.shared.u32 [%r12], %r1;"
+        return code + f"add.u32 %r12, %r12, {4 * self.threads}; bra FILL{k}; FULL{k}: bar.sync 0;"
+
+    def _access(self, k: int) -> str:
+        rnd = self.rnd
+        size = rnd.choice([size for size in ELEMENTS if size <= self.largest or rnd.random() < 0.1])
+        store, load = (text.format(space="shared", at="%r12") for text in ELEMENTS[size])
+        if rnd.random() < 0.15:
+            size, access = 4, rnd.choice(ATOMICS)
+        else:
+            access = rnd.choice((store, load, load, load + load.replace("%r12", f"%r12+{size}"), store + load))
+        code = f"mov.u32 %r21, 0; mov.u32 %r20, {rnd.randrange(99)}; {self._place(size)} {some_lanes(rnd)}"
+        return f"{code} {somewhere(rnd, k, access, '')} add.u32 %r6, %r6, %r21;"
+
+
+def program(seed: int) -> Local | Shared:
+    """The program of a number."""
+    return Shared(seed) if seed % 2 else Local(seed)
+
+
+def found(way: str, program: Local | Shared, _: int) -> list[str]:
     """The fault, if there is one, and what initcheck finds, in words. way: one of `WAYS`."""
-    if way == "good":
-        improve(program.text, (program.threads, 1, 1), False, INIT)
-    engine, threads, x = "jit" if way == "good" else way, program.threads, np.arange(64, dtype=np.uint32)
-    try:
-        _, report = run(engine, program.text, threads=threads, blocks=program.blocks, checks=INIT, x=x)
-    except DeviceFault as fault:
-        return [str(fault), *map(str, fault.findings)]
-    return [str(finding) for finding in report.findings]
+    x = np.arange(64, dtype=np.uint32)
+    return said(
+        way, program.text, threads=program.threads, blocks=program.blocks, checks=("memcheck", "initcheck"), x=x
+    )
 
 
 def differences(first: int, count: int) -> list[str]:
     """The programs on which the engines differ, in words."""
-    return differing(range(first, first + count), Program, lambda way, program, _: found(way, program), WAYS)
+    return differing(range(first, first + count), program, found, WAYS)
 
 
 if __name__ == "__main__":

@@ -27,34 +27,22 @@ HEAD = """.version 8.0
 
 .func (.param .b32 result) mix(.param .b32 a, .param .b32 b)
 {
-    .reg .b32 %r<5>;
-    .reg .pred %p<2>;
-    ld.param.b32 %r1, [a];
-    ld.param.b32 %r2, [b];
-    setp.gt.s32 %p1, %r1, %r2;
-    @%p1 bra MORE;
-    mad.lo.s32 %r3, %r1, 17, %r2;
-    st.param.b32 [result], %r3;
+    .reg .b32 %r<5>; .reg .pred %p<2>;
+    ld.param.b32 %r1, [a]; ld.param.b32 %r2, [b];
+    setp.gt.s32 %p1, %r1, %r2; @%p1 bra MORE;
+    mad.lo.s32 %r3, %r1, 17, %r2; st.param.b32 [result], %r3;
     ret;
 MORE:
-    xor.b32 %r3, %r1, %r2;
-    st.param.b32 [result], %r3;
+    xor.b32 %r3, %r1, %r2; st.param.b32 [result], %r3;
     ret;
 }
 
 .visible .entry k(.param .u64 out, .param .u64 x)
 {
-    .reg .pred %p<40>;
-    .reg .b32 %r<200>;
-    .reg .b64 %rd<40>;
-    .reg .f32 %f<10>;
+    .reg .pred %p<40>; .reg .b32 %r<200>; .reg .b64 %rd<40>; .reg .f32 %f<10>;
     .local .align 4 .b8 own[64];
-    ld.param.u64 %rd1, [out];
-    ld.param.u64 %rd2, [x];
-    mov.u32 %r1, %tid.x;
-    mov.u32 %r2, %ctaid.x;
-    mov.u32 %r3, %ntid.x;
-    mad.lo.u32 %r4, %r2, %r3, %r1;
+    ld.param.u64 %rd1, [out]; ld.param.u64 %rd2, [x];
+    mov.u32 %r1, %tid.x; mov.u32 %r2, %ctaid.x; mov.u32 %r3, %ntid.x; mad.lo.u32 %r4, %r2, %r3, %r1;
     mov.u64 %rd5, own;
 """
 

@@ -11,27 +11,16 @@ from dataclasses import dataclass
 from emulate_programs import kernel
 
 RAW, WAR, WAW = (("racecheck", kind) for kind in ("RAW", "WAR", "WAW"))
-UNWRITTEN, ANY_SYNC = ("initcheck", "uninitialised read"), ("synccheck", "")
+ANY_SYNC = ("synccheck", "")
 
 SHARED = """
-.shared .align 16 .b8 tile[8192];
-.shared .align 8 .b32 flag[64];
+.shared .align 16 .b8 tile[8192]; .shared .align 8 .b32 flag[64];
 """
 PROLOGUE = """
-    mov.u32 %r20, tile;
-    mad.lo.u32 %r10, %r1, 4, %r20;
-    add.u32 %r5, %r1, 32;
-    rem.u32 %r5, %r5, %r3;
-    mad.lo.u32 %r12, %r5, 4, %r20;
-    xor.b32 %r5, %r1, 1;
-    mad.lo.u32 %r11, %r5, 4, %r20;
-    and.b32 %r21, %r1, 31;
-    shr.u32 %r22, %r1, 5;
-    setp.eq.u32 %p1, %r1, 0;
-    setp.lt.u32 %p2, %r1, 32;
-    setp.eq.u32 %p3, %r21, 0;
-    setp.lt.u32 %p4, %r21, 16;
-    mov.u32 %r6, 0;
+    mov.u32 %r20, tile; mad.lo.u32 %r10, %r1, 4, %r20; add.u32 %r5, %r1, 32; rem.u32 %r5, %r5, %r3;
+    mad.lo.u32 %r12, %r5, 4, %r20; xor.b32 %r5, %r1, 1; mad.lo.u32 %r11, %r5, 4, %r20;
+    and.b32 %r21, %r1, 31; shr.u32 %r22, %r1, 5; setp.eq.u32 %p1, %r1, 0; setp.lt.u32 %p2, %r1, 32;
+    setp.eq.u32 %p3, %r21, 0; setp.lt.u32 %p4, %r21, 16; mov.u32 %r6, 0;
 """
 
 

@@ -125,25 +125,17 @@ def text(line: str, opcode: str) -> str:
 {{
 {examples.DECLARATIONS}
 .reg .b64 %out, %at, %less, %more, %mixed, %mixed_less, %row, %wide, %good;
-.reg .b32 %low, %low_less, %low_more, %low_row, %low_row_less, %lane;
-.reg .pred %five;
+.reg .b32 %low, %low_less, %low_more, %low_row, %low_row_less, %lane; .reg .pred %five;
     mov.u32 %lane, %tid.x;
     ld.param.u64 %rd1, [input];
     ld.param.u64 %out, [result];
     mad.wide.u32 %out, %lane, 128, %out;
     ld.param.u64 %at, [address];
     ld.param.u64 %good, [good];
-    sub.u64 %less, %at, 64;
-    add.u64 %more, %at, 64;
-    setp.eq.u32 %five, %lane, 5;
-    selp.b64 %mixed, %at, %good, %five;
-    sub.u64 %mixed_less, %mixed, 64;
-    cvt.u64.u32 %wide, %lane;
-    mad.lo.u64 %row, %wide, 16, %at;
-    cvt.u32.u64 %low, %at;
-    sub.u32 %low_less, %low, 64;
-    add.u32 %low_more, %low, 64;
-    mad.lo.u32 %low_row, %lane, 16, %low;
+    sub.u64 %less, %at, 64; add.u64 %more, %at, 64; setp.eq.u32 %five, %lane, 5;
+    selp.b64 %mixed, %at, %good, %five; sub.u64 %mixed_less, %mixed, 64; cvt.u64.u32 %wide, %lane;
+    mad.lo.u64 %row, %wide, 16, %at; cvt.u32.u64 %low, %at; sub.u32 %low_less, %low, 64;
+    add.u32 %low_more, %low, 64; mad.lo.u32 %low_row, %lane, 16, %low;
     sub.u32 %low_row_less, %low_row, 64;
     {line}
     {" ".join(results)}
@@ -179,16 +171,9 @@ def outcome(engine: str, kernel: str, address: int, good: int) -> tuple[object, 
     params = np.array([first.address, result.address, address, good], np.uint64).tobytes()
     try:
         execute(
-            parsed(kernel),
-            "k",
-            engine=engine,
-            grid=(1,),
-            block=(32,),
-            params=params,
-            memory=memory,
-            workers=1,
+            parsed(kernel), "k", engine=engine, grid=(1,), block=(32,), params=params, memory=memory, workers=1,
             budget=10_000,
-        )
+        )  # fmt: skip
     except DeviceFault as fault:
         return fault.kind, fault.line, fault.address, fault.block, fault.thread, fault.message
     return "ran", first.data.tobytes(), second.data.tobytes(), result.data.tobytes()

@@ -78,28 +78,20 @@ def program(opcode: str, *, a_registers: bool, more: str, scale: bool, size: int
 .visible .entry product(.param .u64 image, .param .u64 registers, .param .u64 descriptors)
 {{
     .reg .b32 %d<{d}>, %a<{a}>, %e, %r<9>;
-    .reg .b64 %rd<9>, %da, %db;
-    .reg .pred %p<3>;
-    ld.param.u64 %rd1, [registers];
-    ld.param.u64 %rd2, [image];
-    ld.param.u64 %rd3, [descriptors];
-    mov.u32 %r1, %tid.x;
-    shr.u32 %r2, %r1, 5;
+    .reg .b64 %rd<9>, %da, %db; .reg .pred %p<3>;
+    ld.param.u64 %rd1, [registers]; ld.param.u64 %rd2, [image]; ld.param.u64 %rd3, [descriptors];
+    mov.u32 %r1, %tid.x; shr.u32 %r2, %r1, 5;
     and.b32 %r3, %r1, 31;
     mad.lo.u32 %r4, %r2, {128 * (d + a + 1)}, 0;
     mad.lo.u32 %r4, %r3, 4, %r4;
-    cvt.u64.u32 %rd4, %r4;
-    add.u64 %rd1, %rd1, %rd4;
+    cvt.u64.u32 %rd4, %r4; add.u64 %rd1, %rd1, %rd4;
 {load}    ld.global.b64 %da, [%rd3];
     ld.global.b64 %db, [%rd3+8];
     mov.u32 %r5, tile;
-    mul.lo.u32 %r6, %r1, 4;
-    add.u32 %r5, %r5, %r6;
-    cvt.u64.u32 %rd5, %r6;
-    add.u64 %rd2, %rd2, %rd5;
+    mul.lo.u32 %r6, %r1, 4; add.u32 %r5, %r5, %r6;
+    cvt.u64.u32 %rd5, %r6; add.u64 %rd2, %rd2, %rd5;
 $copy:
-    ld.global.b32 %r7, [%rd2];
-    st.shared.b32 [%r5], %r7;
+    ld.global.b32 %r7, [%rd2]; st.shared.b32 [%r5], %r7;
     add.u64 %rd2, %rd2, 512;
     add.u32 %r5, %r5, 512;
     add.u32 %r6, %r6, 512;

@@ -38,11 +38,8 @@ def test_points_are_the_legal_combinations() -> None:
     grid = {"tile_kv": [16, 32, 300, 301], "dtype": ["f16"]}
     found = list(points(["tiled2d", "mma", "decode"], grid, [Shape(64), Shape(32, head_dim=24)], HOW, refused))
     assert [(p.kernel, p.shape.seq, p.parameters.get("tile_kv")) for p in found] == [
-        ("mma", 64, 16),
-        ("mma", 64, 32),
-        ("decode", 64, None),
-        ("decode", 32, None),
-    ]
+        ("mma", 64, 16), ("mma", 64, 32), ("decode", 64, None), ("decode", 32, None),
+    ]  # fmt: skip
     assert refused.total == 14
     assert str(refused) == (
         "     4  tiled2d: dtype is one of 'f32', not 'f16'\n"
@@ -146,11 +143,8 @@ def test_a_point_that_ends_its_process_is_a_row() -> None:
 
     found = dict(workers.in_processes(iter(tasks(1, 2, 3, 4)), 2, deadly))
     assert [(row["seq"], row["status"]) for row in sorted(found.values(), key=lambda row: row["seq"])] == [
-        (1, "ok"),
-        (2, "ok"),
-        (3, "lost"),
-        (4, "ok"),
-    ]
+        (1, "ok"), (2, "ok"), (3, "lost"), (4, "ok"),
+    ]  # fmt: skip
     [said] = [row["reason"] for row in found.values() if row["status"] == "lost"]
     assert said == "its process was ended while it ran alone: by a signal, or for want of memory"
 
@@ -262,11 +256,8 @@ def test_figures_show_what_differs() -> None:
     found = run.Sweep(None, rows, Refusals(), None)
     lines = pl.plot_sweep(found, "sectors").axes[0]
     assert [line.get_label() for line in lines.get_lines()] == [
-        "mma, causal False",
-        "tiled, causal False",
-        "mma, causal True",
-        "tiled, causal True",
-    ]
+        "mma, causal False", "tiled, causal False", "mma, causal True", "tiled, causal True",
+    ]  # fmt: skip
     assert lines.get_xlabel() == "seq"
     assert lines.get_lines()[2].get_ydata().tolist() == [648, 1288, 10248]
     first, second, *_ = pl.plot_sweep(found, "sectors", "seq", "causal").axes

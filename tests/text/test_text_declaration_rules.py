@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from shown_messages import message
 
 import ptxlab as pl
 from ptxlab.gpu import assembler
@@ -136,48 +137,37 @@ REFUSED = {
 """Text that the assembler refuses as well -> the first line of what is said here."""
 
 ACCEPTED = (
-    in_body(".reg .b32 %tid;", "mov.u32 %tid, 5;"),
-    in_body(".reg .v4 .b32 %tid;", "mov.u32 %tid.x, 5;"),
+    in_body(".reg .b32 %tid;", "mov.u32 %tid, 5;"), in_body(".reg .v4 .b32 %tid;", "mov.u32 %tid.x, 5;"),
     in_body("{", ".reg .b32 %laneid;", "mov.u32 %laneid, 5;", "}"),
-    in_body(".reg .b32 %r<4>;", ".reg .b32 %r;", "mov.u32 %r, %r3;"),
-    in_body(".reg .b32 %r<4>;", "mov.u32 %r03, 7;"),
+    in_body(".reg .b32 %r<4>;", ".reg .b32 %r;", "mov.u32 %r, %r3;"), in_body(".reg .b32 %r<4>;", "mov.u32 %r03, 7;"),
     in_body(".reg .b32 %r1<2>;", ".reg .b32 %r<12>;"),
     in_body(".reg .b32 %r;", "{ .reg .f32 %r; }", "{ .shared .b32 o; }"),
-    in_body("L: { L: bra M; }", "M:", "{ .reg .b32 L; }"),
-    in_body(".reg .b32 k;"),
-    in_body(".reg .b32 %r<0>;", ".reg .b32 %r;"),
-    in_body(".shared .align 65536 .b8 a[4];"),
-    in_body(".shared .align 1 .b32 a;"),
-    in_body(".local .b8 a[524288];"),
+    in_body("L: { L: bra M; }", "M:", "{ .reg .b32 L; }"), in_body(".reg .b32 k;"),
+    in_body(".reg .b32 %r<0>;", ".reg .b32 %r;"), in_body(".shared .align 65536 .b8 a[4];"),
+    in_body(".shared .align 1 .b32 a;"), in_body(".local .b8 a[524288];"),
     in_module(".func f(.param .b32 x);", ".func f(.param .b32 y) { ret; }"),
     in_module(".visible .func f;", ".func f { ret; }"),
     in_module(".extern .global .b32 a[];", ".visible .global .b32 a[4];"),
-    in_module(".extern .shared .b32 a[];", ".extern .shared .b32 a[];"),
-    in_module(".func f(.param .b32 f) { ret; }"),
-    in_module(".func f(.param .b8 a[]) { ret; }"),
-    in_module(".global .b32 f;", ".func g { .reg .b32 f; ret; }"),
+    in_module(".extern .shared .b32 a[];", ".extern .shared .b32 a[];"), in_module(".func f(.param .b32 f) { ret; }"),
+    in_module(".func f(.param .b8 a[]) { ret; }"), in_module(".global .b32 f;", ".func g { .reg .b32 f; ret; }"),
     in_module(".global .b32 a[] = {1, 2, 3};", ".global .b32 b[4] = {1};", ".global .b32 c[2] = {};"),
     in_module(".global .b32 a[2][2] = {{1}, {3, 4}};", ".global .v2 .f32 b[2] = {{1.0, 2.0}, {3.0, 4.0}};"),
     in_module(".global .b32 a = 0f3F800000;", ".global .b64 b = 1.5;", ".global .f32 c = 1e300;"),
     in_module(".global .u8 a = 256;", ".global .u8 b[2] = {0xFF(a), 0xFF00(a)};", ".global .u64 c = c;"),
-    in_module(".func q;", ".global .u64 a = q;", ".func q { ret; }"),
-    in_module(".global .b8 a[8589934592];"),
+    in_module(".func q;", ".global .u64 a = q;", ".func q { ret; }"), in_module(".global .b8 a[8589934592];"),
     in_module(".visible .entry z(.param .b8 a[32764]) { ret; }"),
     HEAD + ".visible .entry k(.param .u64 o) .maxntid 0x20, 1, 1 { ret; }",
-)
+)  # fmt: skip
 """Text that the assembler takes as well."""
 
 STRICTER = {
-    in_body(
-        ".local .b8 a[1073741824];"
-    ): "k.ptx:6:12: a has 1,073,741,824 bytes; a thread has at most 524,288 bytes of local memory",
-    in_module(
-        ".global .b64 a[4611686018427387904];"
-    ): "k.ptx:4:14: a has 36,893,488,147,419,103,232 bytes; no GPU has as much memory",
-    in_body(
-        ".shared .b8 a[65536][65536][65536][65536];"
-    ): "k.ptx:6:13: a has 18,446,744,073,709,551,616 bytes; no GPU has as much memory",
-}
+    in_body(".local .b8 a[1073741824];"):
+        "k.ptx:6:12: a has 1,073,741,824 bytes; a thread has at most 524,288 bytes of local memory",
+    in_module(".global .b64 a[4611686018427387904];"):
+        "k.ptx:4:14: a has 36,893,488,147,419,103,232 bytes; no GPU has as much memory",
+    in_body(".shared .b8 a[65536][65536][65536][65536];"):
+        "k.ptx:6:13: a has 18,446,744,073,709,551,616 bytes; no GPU has as much memory",
+}  # fmt: skip
 """Text that the assembler takes, because it does not ask for the GPU's memory and keeps the low bits of a size."""
 
 
@@ -214,28 +204,19 @@ def test_what_only_ptxlab_refuses(text: str) -> None:
     assert assembles(text)
 
 
-def test_whole_messages() -> None:
-    (alignment,) = problems(in_body(".shared .align 3 .b8 a[4];  // tile"))
-    assert alignment == (
-        "k.ptx:6:16: an alignment is a power of two from 1 to 1073741824; found 3\n"
-        "    .shared .align 3 .b8 a[4];  // tile\n"
-        "                   ^\n"
-        "  write:  .shared .align 4 .b8 a[4];"
-    )
-    (twice,) = problems(in_body(".reg .b32 %r<4>;", ".reg .f32 %x, %r3;"))
-    assert twice == (
-        "k.ptx:7:15: %r3 is already on line 6, which declares %r0 to %r3\n"
-        "    .reg .f32 %x, %r3;\n"
-        "                  ^~~\n"
-        "  write:  .reg .f32 %x, %r3_2;"
-    )
-    (type_,) = problems(in_body(".reg .bf16 %h;"))
-    assert type_ == (
-        "k.ptx:6:12: .bf16 is a type of instructions; a variable that holds it is .b16\n"
-        "    .reg .bf16 %h;\n"
-        "               ^~\n"
-        "  write:  .reg .b16 %h;"
-    )
+WHOLE = (
+    (".shared .align 3 .b8 a[4];  // tile", "6:16", "an alignment is a power of two from 1 to 1073741824; found 3",
+     ".shared .align 4 .b8 a[4];"),
+    (".reg .b32 %r<4>;\n.reg .f32 %x, %r3;", "7:15+3", "%r3 is already on line 6, which declares %r0 to %r3",
+     ".reg .f32 %x, %r3_2;"),
+    (".reg .bf16 %h;", "6:12+2", ".bf16 is a type of instructions; a variable that holds it is .b16", ".reg .b16 %h;"),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("case", WHOLE)
+def test_whole_messages(case: tuple[str, ...]) -> None:
+    lines, *parts = case
+    assert problems(in_body(lines)) == [message(in_body(lines), *parts)]
 
 
 def test_several_mistakes_are_all_found() -> None:

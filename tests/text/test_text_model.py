@@ -218,11 +218,8 @@ def test_opcode_in_several_words() -> None:
 
 def test_calls() -> None:
     assert _instruction("call.uni (result), %rd1, (%r1, 3), prototype;").operands == (
-        Parens((Name("result"),)),
-        Name("%rd1"),
-        Parens((Name("%r1"), Number("3", "int", 3, 3))),
-        Name("prototype"),
-    )
+        Parens((Name("result"),)), Name("%rd1"), Parens((Name("%r1"), Number("3", "int", 3, 3))), Name("prototype"),
+    )  # fmt: skip
     assert _instruction("call f;").operands == (Name("f"),)
 
 

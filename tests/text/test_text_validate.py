@@ -4,20 +4,14 @@ from __future__ import annotations
 
 import copy
 import pickle
-import subprocess
-import sys
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
+from shown_messages import message
 
 from ptxlab.errors import PtxError, Span
-from ptxlab.isa import find_form
-from ptxlab.text import Token, parse, spelling
-from ptxlab.text.lexer import Source
-from ptxlab.text.parser import _Parser
-from ptxlab.text.validate import _Validator, check, validate
+from ptxlab.text import parse
+from ptxlab.text.validate import validate
 
 CORPUS = Path(__file__).parents[1] / "corpus"
 COMPILED = sorted(
@@ -43,8 +37,12 @@ HEAD = """\
 """
 
 
+def _text(*lines: str) -> str:
+    return HEAD + "".join(f"\t{line}\n" for line in lines) + "}\n"
+
+
 def _messages(*lines: str) -> list[str]:
-    return [str(error) for error in validate(parse(HEAD + "".join(f"\t{line}\n" for line in lines) + "}\n", "k.ptx"))]
+    return [str(error) for error in validate(parse(_text(*lines), "k.ptx"))]
 
 
 def _message(line: str) -> str:
@@ -102,46 +100,62 @@ def test_what_the_version_and_the_target_have(version: str, target: str, line: s
 
 def test_right_instructions_have_no_finding() -> None:
     lines = (
-        "fma.rn.f32 %f1, %vector.x, %query0, %f0;",
-        "mov.u32 %r4, %tid.x; mov.u32 %r3, %clock; mov.u32 %r0, %envreg3;",
-        "setp.lt.f32 %p|_, %f1, %f2;",
-        "{ .reg .b32 %inner<2>; mov.b32 %inner1, %r0; @%p bra $done; }",
-        "{ .reg .b64 %rd; mov.u64 %rd, table+4; call helper; ld.param.u64 %rd, [out]; }",
-        "bar.sync 0; bar.sync 0, 64;",
-        "tcgen05.wait::ld.sync.aligned;",
-        "$done: ret;",
-    )
+        "fma.rn.f32 %f1, %vector.x, %query0, %f0;", "mov.u32 %r4, %tid.x; mov.u32 %r3, %clock; mov.u32 %r0, %envreg3;",
+        "setp.lt.f32 %p|_, %f1, %f2;", "{ .reg .b32 %inner<2>; mov.b32 %inner1, %r0; @%p bra $done; }",
+        "{ .reg .b64 %rd; mov.u64 %rd, table+4; call helper; ld.param.u64 %rd, [out]; }", "bar.sync 0; bar.sync 0, 64;",
+        "tcgen05.wait::ld.sync.aligned;", "$done: ret;",
+    )  # fmt: skip
     assert _messages(*lines) == []
 
 
-def test_a_missing_modifier() -> None:
-    assert _message("fma.f32 %f1, %f2, %f3, %f1;  // sum") == (
-        "k.ptx:11:6: fma needs .rnd here, one of .rn .rz .rm .rp; found .f32\n"
-        "     fma.f32 %f1, %f2, %f3, %f1;  // sum\n"
-        "         ^~~\n"
-        "  syntax: fma.rnd{.ftz}{.sat}.f32  d, a, b, c\n"
-        "  write:  fma.rn.f32 %f1, %f2, %f3, %f1;"
-    )
+FINDINGS = {
+    "a missing modifier": (("fma.f32 %f1, %f2, %f3, %f1;  // sum",),
+        ("11:6+3", "fma needs .rnd here, one of .rn .rz .rm .rp; found .f32", "fma.rn.f32 %f1, %f2, %f3, %f1;",
+         "fma.rnd{.ftz}{.sat}.f32  d, a, b, c")),
+    "a misspelt modifier": (("@%p fma.rn.sta.f32 %f1, %f2, %f3, %f1;",),
+        ("11:13+3", "fma does not take .sta here", "@%p fma.rn.sat.f32 %f1, %f2, %f3, %f1;",
+         "fma.rnd{.ftz}{.sat}.f32  d, a, b, c")),
+    "a modifier too many in an opcode of several words": (("mul .hi .xx .u32 %r1, %r2, %r3;",),
+        ("11:11+2", "mul does not take .xx here", "mul.hi.u32 %r1, %r2, %r3;", "mul.hi.type  d, a, b")),
+    "too few operands": (("fma.rn.f32 %f1, %f2, %f3;",),
+        ("11:26", "fma.rn.f32 takes 4 operands (d, a, b, c); found 3", "", "fma.rnd{.ftz}{.sat}.f32  d, a, b, c")),
+    "too many operands": (("fma.rn.f32 %f1, %f2, %f3, %f1, %f2;",),
+        ("11:33+3", "fma.rn.f32 takes 4 operands (d, a, b, c); found 5", "", "fma.rnd{.ftz}{.sat}.f32  d, a, b, c")),
+    "operands where there are none": (("ret %r1;",), ("11:6+3", "ret takes no operands; found 1", "", "ret{.uni}")),
+    "an unknown instruction": (("ad.f32 %f1, %f2, %f3;",),
+        ("11:2+2", "unknown instruction 'ad'; close to it: add, addc, sad", "add.f32 %f1, %f2, %f3;")),
+    "an unknown instruction 2": (("xyzzy.f32 %f1;",), ("11:2+5", "unknown instruction 'xyzzy'")),
+    "a number of another kind": (("@%p add.f32 %f1, %f2, -1;",),
+        ("11:24", "add.f32 takes a floating-point number here, found the integer -1", "@%p add.f32 %f1, %f2, -1.0;",
+         "add{.rnd}{.ftz}{.sat}.f32  d, a, b")),
+    "a register of another type": (("add.u32 %f1, %f2, %f3;  // sum",),
+        ("11:10+3", "add.u32 takes .u32, .s32 or .b32 here; %f1 is .f32", "add.f32 %f1, %f2, %f3;",
+         "add.type  d, a, b")),
+    "a register beyond its range": (("add.f32 %f1, %f2, %f7;",),
+        ("11:20+3", "%f7 is not declared; line 8 declares %f0 to %f3", ".reg .f32 %f<8>;")),
+    "a misspelt register": (("add.f32 %f1, %f2, %qeury0;",),
+        ("11:20+7", "%qeury0 is not declared; close to it: %query0", "add.f32 %f1, %f2, %query0;")),
+    "a register of an inner scope": (("{ .reg .b32 %zz; mov.b32 %zz, 0; }", "mov.b32 %zz, 0;"),
+        ("12:10+3", "%zz is not declared", ".reg .b32 %zz;")),
+    "an element that a special register does not have": (("mov.u32 %r1, %tid.q;",),
+        ("11:15+6", "%tid has no .q, only .x .y .z", "mov.u32 %r1, %tid.x;")),
+    "an unknown variable and an unknown function": (("mov.u32 %r1, tabel;", "call (%r1), helpr, (%r2);"),
+        ("11:15+5", "no variable or register tabel is declared; close to it: table", "mov.u32 %r1, table;"),
+        ("12:14+5", "no function or register helpr is declared; close to it: helper", "call (%r1), helper, (%r2);")),
+    "labels": (("loop:", "@%p bra lop;", "bra elsewhere;", "loop:", "targets: .branchtargets loop, nowhere;"),
+        ("12:10+3", "no label lop in k", "@%p bra loop;"),
+        ("13:6+9", "no label elsewhere in k", "elsewhere:"),
+        ("14:2+4", "the label loop is already on line 11", "loop_2:"),
+        ("15:32+7", "no label nowhere in k", "nowhere:")),
+    "the same label in two scopes": (("{ again: bra again; }", "{ again: bra again; }"),),
+}  # fmt: skip
+"""Lines of a kernel; of each message where it points, what it says, what is to be written, and the syntax."""
 
 
-def test_a_misspelt_modifier() -> None:
-    assert _message("@%p fma.rn.sta.f32 %f1, %f2, %f3, %f1;") == (
-        "k.ptx:11:13: fma does not take .sta here\n"
-        "     @%p fma.rn.sta.f32 %f1, %f2, %f3, %f1;\n"
-        "                ^~~\n"
-        "  syntax: fma.rnd{.ftz}{.sat}.f32  d, a, b, c\n"
-        "  write:  @%p fma.rn.sat.f32 %f1, %f2, %f3, %f1;"
-    )
-
-
-def test_a_modifier_too_many_in_an_opcode_of_several_words() -> None:
-    assert _message("mul .hi .xx .u32 %r1, %r2, %r3;") == (
-        "k.ptx:11:11: mul does not take .xx here\n"
-        "     mul .hi .xx .u32 %r1, %r2, %r3;\n"
-        "              ^~\n"
-        "  syntax: mul.hi.type  d, a, b\n"
-        "  write:  mul.hi.u32 %r1, %r2, %r3;"
-    )
+@pytest.mark.parametrize("name", FINDINGS)
+def test_findings(name: str) -> None:
+    lines, *parts = FINDINGS[name]
+    assert _messages(*lines) == [message(_text(*lines), *each) for each in parts]
 
 
 def test_nothing_after_the_opcode() -> None:
@@ -150,60 +164,9 @@ def test_nothing_after_the_opcode() -> None:
     assert second.splitlines()[0] == "k.ptx:13:4: fma needs .rnd here, one of .rn .rz .rm .rp; found nothing"
 
 
-def test_too_few_operands() -> None:
-    assert _message("fma.rn.f32 %f1, %f2, %f3;") == (
-        "k.ptx:11:26: fma.rn.f32 takes 4 operands (d, a, b, c); found 3\n"
-        "     fma.rn.f32 %f1, %f2, %f3;\n"
-        "                             ^\n"
-        "  syntax: fma.rnd{.ftz}{.sat}.f32  d, a, b, c"
-    )
-
-
-def test_too_many_operands() -> None:
-    assert _message("fma.rn.f32 %f1, %f2, %f3, %f1, %f2;") == (
-        "k.ptx:11:33: fma.rn.f32 takes 4 operands (d, a, b, c); found 5\n"
-        "     fma.rn.f32 %f1, %f2, %f3, %f1, %f2;\n"
-        "                                    ^~~\n"
-        "  syntax: fma.rnd{.ftz}{.sat}.f32  d, a, b, c"
-    )
-
-
-def test_operands_where_there_are_none() -> None:
-    assert _message("ret %r1;") == (
-        "k.ptx:11:6: ret takes no operands; found 1\n     ret %r1;\n         ^~~\n  syntax: ret{.uni}"
-    )
-
-
-def test_an_unknown_instruction() -> None:
-    assert _message("ad.f32 %f1, %f2, %f3;") == (
-        "k.ptx:11:2: unknown instruction 'ad'; close to it: add, addc, sad\n"
-        "     ad.f32 %f1, %f2, %f3;\n"
-        "     ^~\n"
-        "  write:  add.f32 %f1, %f2, %f3;"
-    )
-    assert _message("xyzzy.f32 %f1;") == ("k.ptx:11:2: unknown instruction 'xyzzy'\n     xyzzy.f32 %f1;\n     ^~~~~")
-
-
 def test_a_register_of_another_type() -> None:
-    assert _message("add.u32 %f1, %f2, %f3;  // sum") == (
-        "k.ptx:11:10: add.u32 takes .u32, .s32 or .b32 here; %f1 is .f32\n"
-        "     add.u32 %f1, %f2, %f3;  // sum\n"
-        "             ^~~\n"
-        "  syntax: add.type  d, a, b\n"
-        "  write:  add.f32 %f1, %f2, %f3;"
-    )
     assert _message("add.f32 %f1, %f2, %vector.y; { .reg .u32 %f1; add.f32 %f2, %f1, %f2; }").splitlines()[0] == (
         "k.ptx:11:61: add.f32 takes .f32 or .b32 here; %f1 is .u32"
-    )
-
-
-def test_a_number_of_another_kind() -> None:
-    assert _message("@%p add.f32 %f1, %f2, -1;") == (
-        "k.ptx:11:24: add.f32 takes a floating-point number here, found the integer -1\n"
-        "     @%p add.f32 %f1, %f2, -1;\n"
-        "                           ^\n"
-        "  syntax: add{.rnd}{.ftz}{.sat}.f32  d, a, b\n"
-        "  write:  @%p add.f32 %f1, %f2, -1.0;"
     )
 
 
@@ -257,24 +220,6 @@ def test_operands_that_fit() -> None:
     assert _messages(*lines) == []
 
 
-def test_a_register_beyond_its_range() -> None:
-    assert _message("add.f32 %f1, %f2, %f7;") == (
-        "k.ptx:11:20: %f7 is not declared; line 8 declares %f0 to %f3\n"
-        "     add.f32 %f1, %f2, %f7;\n"
-        "                       ^~~\n"
-        "  write:  .reg .f32 %f<8>;"
-    )
-
-
-def test_a_misspelt_register() -> None:
-    assert _message("add.f32 %f1, %f2, %qeury0;") == (
-        "k.ptx:11:20: %qeury0 is not declared; close to it: %query0\n"
-        "     add.f32 %f1, %f2, %qeury0;\n"
-        "                       ^~~~~~~\n"
-        "  write:  add.f32 %f1, %f2, %query0;"
-    )
-
-
 @pytest.mark.parametrize(
     ("line", "declaration"),
     [
@@ -292,93 +237,10 @@ def test_the_declaration_that_an_unknown_register_needs(line: str, declaration: 
     assert message[-1] == f"  write:  {declaration}"
 
 
-def test_a_register_of_an_inner_scope() -> None:
-    assert _messages("{ .reg .b32 %zz; mov.b32 %zz, 0; }", "mov.b32 %zz, 0;") == [
-        "k.ptx:12:10: %zz is not declared\n     mov.b32 %zz, 0;\n             ^~~\n  write:  .reg .b32 %zz;"
-    ]
-
-
-def test_an_element_that_a_special_register_does_not_have() -> None:
-    assert _message("mov.u32 %r1, %tid.q;") == (
-        "k.ptx:11:15: %tid has no .q, only .x .y .z\n"
-        "     mov.u32 %r1, %tid.q;\n"
-        "                  ^~~~~~\n"
-        "  write:  mov.u32 %r1, %tid.x;"
-    )
-
-
-def test_an_unknown_variable_and_an_unknown_function() -> None:
-    assert _messages("mov.u32 %r1, tabel;", "call (%r1), helpr, (%r2);") == [
-        "k.ptx:11:15: no variable or register tabel is declared; close to it: table\n"
-        "     mov.u32 %r1, tabel;\n"
-        "                  ^~~~~\n"
-        "  write:  mov.u32 %r1, table;",
-        "k.ptx:12:14: no function or register helpr is declared; close to it: helper\n"
-        "     call (%r1), helpr, (%r2);\n"
-        "                 ^~~~~\n"
-        "  write:  call (%r1), helper, (%r2);",
-    ]
-
-
-def test_labels() -> None:
-    assert _messages("loop:", "@%p bra lop;", "bra elsewhere;", "loop:", "targets: .branchtargets loop, nowhere;") == [
-        "k.ptx:12:10: no label lop in k\n     @%p bra lop;\n             ^~~\n  write:  @%p bra loop;",
-        "k.ptx:13:6: no label elsewhere in k\n     bra elsewhere;\n         ^~~~~~~~~\n  write:  elsewhere:",
-        "k.ptx:14:2: the label loop is already on line 11\n     loop:\n     ^~~~\n  write:  loop_2:",
-        "k.ptx:15:32: no label nowhere in k\n"
-        "     targets: .branchtargets loop, nowhere;\n"
-        "                                   ^~~~~~~\n"
-        "  write:  nowhere:",
-    ]
-
-
-def test_the_same_label_in_two_scopes() -> None:
-    assert _messages("{ again: bra again; }", "{ again: bra again; }") == []
-
-
 def test_the_python_line_is_named() -> None:
     module = parse(HEAD + "fma.f32 %f1, %f1, %f1, %f1;\n}", spans={11: Span("kernel.py", 30, 8, 30, 25)})
     (error,) = validate(module)
     assert str(error).splitlines()[-1] == "  from:   kernel.py:30"
-
-
-@pytest.mark.parametrize(
-    ("wrong", "most"),
-    [("ld.zz.global.f32", 70), ("ld.global.q32", 70), ("mma.sync.zz.m16n8k16.row.col.f32.bf16.bf16.f32", 40)],
-)
-def test_a_wrong_modifier_asks_the_table_little(wrong: str, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The words that an opcode could do with are few; each may be tried once, and each mistake is explained once."""
-    asked: list[str] = []
-
-    def counted(opcode: str) -> object:
-        asked.append(opcode)
-        return find_form(opcode)
-
-    monkeypatch.setattr(spelling, "find_form", counted)
-    spelling.corrected.cache_clear()
-    errors = _messages(*[f"{wrong} %f1, [table];"] * 50)
-    assert len(errors) == 50
-    assert 0 < len(asked) <= most
-    assert len(set(asked)) == len(asked)
-
-
-def test_the_gate_judges_a_module_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A module in which it has found nothing is not judged again; of a wrong one the first mistake is raised."""
-    right, wrong = parse(HEAD + "}"), parse(HEAD + "fma.zz.f32 %f1, %f1, %f1, %f1;\n" * 3 + "}", "k.ptx")
-    judged: list[int] = []
-    whole = _Validator.findings
-
-    def counted(self: _Validator) -> Iterator[PtxError]:
-        judged.append(id(self.module))
-        return whole(self)
-
-    monkeypatch.setattr(_Validator, "findings", counted)
-    for _ in range(3):
-        check(right)
-    assert judged == [id(right)]
-    for _ in range(2):
-        with pytest.raises(PtxError, match=r"^k.ptx:11:5: fma needs .rnd here"):
-            check(wrong)
 
 
 def test_the_collector_is_on_again_whatever_happens() -> None:
@@ -428,56 +290,3 @@ def test_an_error_is_made_when_more_than_its_line_is_read() -> None:
         _ = unread.colour
     assert str(pickle.loads(pickle.dumps(PtxError.later(3, error)))) == str(error())
     assert str(copy.copy(PtxError.later(3, error))) == str(error())
-
-
-@pytest.mark.parametrize(
-    "line",
-    ["fma.z{}.f32 %f1, %f1, %f1, %f1;", "fmaz{}.f32 %f1, %f1;", "add.f32 %f1, %f1, %x{};", "add.s32 %f1, %f1, {};"],
-)
-def test_of_many_errors_only_those_that_are_read_are_explained(line: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    explained: list[int] = []
-    whole = _Validator.error
-
-    def counted(self: _Validator, message: str, token: Token, *args: Any, **options: Any) -> PtxError:
-        explained.append(token.line)
-        return whole(self, message, token, *args, **options)
-
-    monkeypatch.setattr(_Validator, "error", counted)
-    errors = validate(parse(HEAD + "".join(line.format(n) + "\n" for n in range(500)) + "}", "k.ptx"))
-    assert [error.line for error in errors] == list(range(HEAD.count("\n") + 1, HEAD.count("\n") + 501))
-    assert len(explained) <= 1  # the first of a shape is looked at
-    assert errors[400].message
-    assert errors[400].column > 0
-    assert len(explained) <= 2
-
-
-def test_an_error_that_is_read_late_says_what_was_declared_at_its_line() -> None:
-    body = (
-        "add.s32 %a, %a, %s1;\n"
-        "add.s32 %s2, %s2, %n1;\n"
-        "{ add.s32 %f1, %f1, %r1;\n"
-        "add.s32 %f1, %f1, %r1;\n"
-        ".reg .b32 %a; .reg .b32 %n<2>; .reg .b32 %f<9>; add.s32 %f1, %f1, %n1; }\n"
-    )
-    lines, words = (
-        [str(e) for e in validate(_Parser(Source(HEAD + body + "}", "k.ptx"), whole).module())]
-        for whole in (True, False)
-    )
-    assert lines == words
-    assert len(lines) == 6
-
-
-_IMPORTS = """import gc
-from ptxlab.garbage_collection import resting
-{}
-with resting():
-    import ptxlab.text
-    made = [[]]
-print(any(each is made for each in gc.get_objects(generation=2)), gc.get_freeze_count() > 0)"""
-
-
-@pytest.mark.parametrize(("before", "told"), [("", "True False"), ("gc.freeze()", "False True")])
-def test_what_modules_leave_is_not_traversed_right_after_their_import(before: str, told: str) -> None:
-    """Unless somebody has frozen objects, as one does before a fork: they stay frozen."""
-    done = subprocess.run([sys.executable, "-c", _IMPORTS.format(before)], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == told

@@ -5,8 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
-from validator_causes import Difference, changed, known
-from validator_differential import differences, ours, text
+from validator_differential import Difference, changed, differences, known, ours, text
 
 from ptxlab.isa import examples
 

@@ -14,10 +14,8 @@ def blocksum(k: Builder, x: Ptr[f32], y: Ptr[f32], n: u32, *, B: int = 128):
 WRONG = {
     "02-sectors": (
         ("def sectors(n, m, T):\n    return n * m // 8\n", "the machine says"),  # every thread reads every key
-        (
-            "def sectors(n, m, T):\n    return n // T * (m // 8)\n",
-            "sectors(65, 64, 64): you say 8, the machine says 16",
-        ),
+        ("def sectors(n, m, T):\n    return n // T * (m // 8)\n",
+         "sectors(65, 64, 64): you say 8, the machine says 16"),
         ("def sectors(n, m, T):\n    return -(-n // T) * m\n", "keys take 256 bytes"),
     ),
     "02-smooth": (
@@ -60,10 +58,8 @@ def smooth(k: Builder, x: Ptr[f32], y: Ptr[f32], n: u32, rounds: u32):
             "synccheck",
         ),
         # barriers everywhere
-        (
-            SMOOTH.solution.replace("    with k.loop(rounds):\n", "    with k.loop(rounds):\n        k.barrier()\n"),
-            "barriers; at most 14 are allowed",
-        ),
+        (SMOOTH.solution.replace("    with k.loop(rounds):\n", "    with k.loop(rounds):\n        k.barrier()\n"),
+         "barriers; at most 14 are allowed"),
     ),
     "02-copy": (
         # a row a thread: right where a block has as many threads as the tile has rows, and scattered
@@ -150,10 +146,8 @@ def smooth(k: Builder, x: Ptr[f32], y: Ptr[f32], n: u32, rounds: u32):
     ),
     "02-one-barrier": (
         # the first barrier simply left out
-        (
-            ONE_BARRIER.starter.replace("        k.barrier()  # everyone has finished with the tile before\n", ""),
-            "hazard in shared memory",
-        ),
+        (ONE_BARRIER.starter.replace("        k.barrier()  # everyone has finished with the tile before\n", ""),
+         "hazard in shared memory"),
         # no tile at all
         (
             """
@@ -170,9 +164,7 @@ def swift(k: Builder, x: Ptr[f32], key: Ptr[f32], y: Ptr[f32], n: u32, m: u32, *
             "sectors; at most",
         ),
         # two tiles, and still two barriers
-        (
-            ONE_BARRIER.solution.replace("        count =", "        k.barrier()\n        count ="),
-            "one barrier more is allowed",
-        ),
+        (ONE_BARRIER.solution.replace("        count =", "        k.barrier()\n        count ="),
+         "one barrier more is allowed"),
     ),
-}
+}  # fmt: skip

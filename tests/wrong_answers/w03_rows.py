@@ -8,17 +8,13 @@ WRONG = {
     "03-loads": (
         ("def loads(high, wide, D, vector):\n    return (high + wide) * D\n", "loads(4, 4, 16, 4): you say 128"),
         ("def loads(high, wide, D, vector):\n    return high * wide * D // vector\n", "loads(1, 1, 16, 1): you say 16"),
-        (
-            "def loads(high, wide, D, vector):\n    return 8 * (high + wide) * D // vector\n",
-            "you say 256, the machine says 32",
-        ),
+        ("def loads(high, wide, D, vector):\n    return 8 * (high + wide) * D // vector\n",
+         "you say 256, the machine says 32"),
     ),
     "03-hears": (
         # only the partners of the lane itself
-        (
-            "def hears(lane, bits):\n    return {lane} | {lane ^ b for b in bits}\n",
-            "got the numbers of 4 lanes in 2 shuffles",
-        ),
+        ("def hears(lane, bits):\n    return {lane} | {lane ^ b for b in bits}\n",
+         "got the numbers of 4 lanes in 2 shuffles"),
         ("def hears(lane, bits):\n    return set(range(2 ** len(bits)))\n", "hears(5, (1, 2)): you say"),
         # + instead of xor
         (
@@ -55,10 +51,8 @@ def hears(lane, bits):
         # natural instead of binary
         (LOGSUMEXP.solution.replace(" * LN2", ""), "and what was stored is the maximum"),
         # only whole turns
-        (
-            LOGSUMEXP.solution.replace("k.loop(m, start=tx, step=16)", "k.loop(m // 16 * 16, start=tx, step=16)"),
-            "lse[4] should be",
-        ),
+        (LOGSUMEXP.solution.replace("k.loop(m, start=tx, step=16)", "k.loop(m // 16 * 16, start=tx, step=16)"),
+         "lse[4] should be"),
         # threads past the end leave
         (LOGSUMEXP.solution.replace("    mine = s +", "    k.return_if(row >= n)\n    mine = s +"), "synccheck"),
     ),
@@ -83,4 +77,4 @@ def product(k: Builder, q: Ptr[f32], key: Ptr[f32], s: Ptr[f32], *, D: int = 16)
         # keys beside each other instead of eight apart
         (PIECE.solution.replace("8 * j * stride", "j * stride"), "s[0, 8] should be"),
     ),
-}
+}  # fmt: skip

@@ -7,20 +7,14 @@ from ptxlab.course.exercises.e04_wmma import DEEP, KEYS, REUSE, ROWS
 WRONG = {
     "04-products": (
         # the second product forgotten
-        (
-            "def products(rows, keys, D):\n    return 4 * -(-rows // 64) * -(-keys // 64) * 4 * (D // 16)\n",
-            "products(64, 64, 16): you say 16, the machine says 32.",
-        ),
+        ("def products(rows, keys, D):\n    return 4 * -(-rows // 64) * -(-keys // 64) * 4 * (D // 16)\n",
+         "products(64, 64, 16): you say 16, the machine says 32."),
         # only the keys that there are
-        (
-            "def products(rows, keys, D):\n    return 4 * -(-rows // 64) * -(-keys // 16) * 2 * (D // 16)\n",
-            "products(64, 65, 16): you say 40, the machine says 64.",
-        ),
+        ("def products(rows, keys, D):\n    return 4 * -(-rows // 64) * -(-keys // 16) * 2 * (D // 16)\n",
+         "products(64, 65, 16): you say 40, the machine says 64."),
         # blocks, not warps
-        (
-            "def products(rows, keys, D):\n    return -(-rows // 64) * -(-keys // 64) * 8 * (D // 16)\n",
-            "1 block of 4 warps",
-        ),
+        ("def products(rows, keys, D):\n    return -(-rows // 64) * -(-keys // 64) * 8 * (D // 16)\n",
+         "1 block of 4 warps"),
     ),
     "04-deep": (
         # only the first piece
@@ -49,10 +43,8 @@ WRONG = {
             "s[0, 0] should be",
         ),
         # the stride of a row of B
-        (
-            KEYS.solution.replace("+ step, D)\n        k.op", "+ step, 16)\n        k.op"),
-            "In memory a row of K has D numbers",
-        ),
+        (KEYS.solution.replace("+ step, D)\n        k.op", "+ step, 16)\n        k.op"),
+         "In memory a row of K has D numbers"),
         # in the load only
         (KEYS.solution.replace("aligned.row.col", "aligned.row.row"), "B is loaded as .col and multiplied as .row"),
     ),
@@ -96,9 +88,7 @@ WRONG = {
             "racecheck",
         ),
         # half a row
-        (
-            ROWS.solution.replace('    row_sum += k.shfl(row_sum, 1, 31, 0xFFFFFFFF, mode="bfly")\n', ""),
-            "Row 0 adds up to",
-        ),
+        (ROWS.solution.replace('    row_sum += k.shfl(row_sum, 1, 31, 0xFFFFFFFF, mode="bfly")\n', ""),
+         "Row 0 adds up to"),
     ),
-}
+}  # fmt: skip

@@ -7,26 +7,18 @@ from ptxlab.course.exercises.e05_mma import ADDRESS, CHAIN, HOLDER, ROWMAX, TRAN
 WRONG = {
     "05-holder": (
         # registers to the right first
-        (
-            HOLDER.solution.replace("row // 8 + 2 * (column // 8)", "2 * (row // 8) + column // 8"),
-            "holder(9, 2): you say (5, 2, 0), the machine says (5, 1, 0).",
-        ),
+        (HOLDER.solution.replace("row // 8 + 2 * (column // 8)", "2 * (row // 8) + column // 8"),
+         "holder(9, 2): you say (5, 2, 0), the machine says (5, 1, 0)."),
         # the layout of C
-        (
-            "def holder(row, column):\n    return 4 * (row % 8) + column // 4, row // 8 + 2 * (column // 8), column % 2\n",
-            "holder(1, 3): you say (4, 0, 1), the machine says (5, 0, 1).",
-        ),
+        ("def holder(row, column):\n    return 4 * (row % 8) + column // 4, row // 8 + 2 * (column // 8), column % 2\n",
+         "holder(1, 3): you say (4, 0, 1), the machine says (5, 0, 1)."),
         ("def holder(row, column):\n    return 4 * (row % 8) + column % 8 // 2\n", "holder(0, 0): you say 0"),
     ),
     "05-address": (
         (ADDRESS.starter, "b[:2] must be keys 0 to 7"),
         # chunks and keys exchanged
-        (
-            ADDRESS.solution.replace(
-                "lane % 8 + lane // 16 * 8, lane // 8 % 2", "lane // 8 % 2 * 8 + lane % 8, 0 * lane"
-            ),
-            "s[0, 0] should be",
-        ),
+        (ADDRESS.solution.replace("lane % 8 + lane // 16 * 8, lane // 8 % 2", "lane // 8 % 2 * 8 + lane % 8, 0 * lane"),
+         "s[0, 0] should be"),
         # one row too far
         (ADDRESS.solution.replace("lane // 16 * 8", "lane // 8 * 8"), "memcheck"),
     ),
@@ -62,10 +54,8 @@ WRONG = {
         # the halves of a pair exchanged
         (CHAIN.solution.replace("c[row + 1], c[row])", "c[row], c[row + 1])"), "a P whose neighbours are exchanged"),
         # keys 8 to 15 first
-        (
-            CHAIN.solution.replace("for c in weights for row", "for c in weights[::-1] for row"),
-            "keys 8 to 15 stand before",
-        ),
+        (CHAIN.solution.replace("for c in weights for row", "for c in weights[::-1] for row"),
+         "keys 8 to 15 stand before"),
         # no gate
         (CHAIN.solution.replace("[k.max(x, 0.0) for x in s]", "s"), "without the gate"),
         # O begins anew with each 16 keys
@@ -85,4 +75,4 @@ WRONG = {
             "6 mma were executed; 4 are needed",
         ),
     ),
-}
+}  # fmt: skip

@@ -32,37 +32,27 @@ WRONG = {
         # only the store knows
         (XOR.solution.replace("tile[column, row ^ column]", "tile[column, row]"), "y[0, 0, 1] should be"),
         # three bits only
-        (
-            XOR.solution.replace("column ^ row]", "column ^ (row & 7)]").replace(
-                "row ^ column]", "row ^ (column & 7)]"
-            ),
-            "in loads",
-        ),
+        (XOR.solution.replace("column ^ row]", "column ^ (row & 7)]").replace("row ^ column]", "row ^ (column & 7)]"),
+         "in loads"),
     ),
     "06-half": (
         (HALF.starter, "ldmatrix reads one chunk of eight rows"),
         (HALF.solution.replace("chunk ^ (row >> 1 & 3)", "chunk ^ (row & 3)"), "begin in the same bank"),
         # into the next row
-        (
-            HALF.solution.replace("chunk ^ (row >> 1 & 3)", "chunk ^ (row & 7)"),
-            "the block's shared memory is 1024 bytes",
-        ),
+        (HALF.solution.replace("chunk ^ (row >> 1 & 3)", "chunk ^ (row & 7)"),
+         "the block's shared memory is 1024 bytes"),
         # twice the room
-        (
-            HALF.solution.replace("rows * 16, align", "rows * 32, align"),
-            "2048 bytes of shared memory; 1024 are allowed",
-        ),
+        (HALF.solution.replace("rows * 16, align", "rows * 32, align"),
+         "2048 bytes of shared memory; 1024 are allowed"),
     ),
     "06-walk": (
         # the swizzle forgotten on the way
-        (
-            WALK.solution.replace(" + (lane & 7) * 4)", ")").replace("first ^ d * 16", "first + d * 16"),
-            "bank conflicts",
-        ),
+        (WALK.solution.replace(" + (lane & 7) * 4)", ")").replace("first ^ d * 16", "first + d * 16"),
+         "bank conflicts"),
         # no swizzle at all
         (WALK.solution.replace("(lane & 7) * 4)", "0)"), "bank conflicts"),
         # from global memory
         (WALK.starter.replace("tile + lane * 32 + place * 4", "x + lane * 32 + place * 4"), "bytes were read from the"),
         (WALK.starter, "instructions; at most 140 are allowed"),
     ),
-}
+}  # fmt: skip

@@ -9,10 +9,7 @@ EMPTY, SINKS = e.EMPTY.solution, e.SINKS.solution
 
 WRONG = {
     "08-reach": (
-        (
-            "def reach(lane, distances):\n    return {lane} | {lane ^ d for d in distances}\n",
-            "the machine says",
-        ),
+        ("def reach(lane, distances):\n    return {lane} | {lane ^ d for d in distances}\n", "the machine says"),
         ("def reach(lane, distances):\n    return {lane} | {lane + d for d in distances}\n", "was lane"),
         ("def reach(lane, distances):\n    return set(range(32))\n", "Its first partner"),
     ),
@@ -29,10 +26,8 @@ WRONG = {
         (COALESCE.replace("(16, 8, 4, 2, 1)", "(8, 4, 2, 1)"), "score[0] should be"),
     ),
     "08-empty": (
-        (
-            EMPTY.replace("lse[batch] = (row_max + k.log2(divisor))", "lse[batch] = k.log2(divisor)"),
-            "what was added to it?",
-        ),
+        (EMPTY.replace("lse[batch] = (row_max + k.log2(divisor))", "lse[batch] = k.log2(divisor)"),
+         "what was added to it?"),
         (EMPTY.replace("1.0)\n    o_row", "0.0)\n    o_row"), "what is 0 / 0?"),
         (EMPTY.replace("k.select(row_sum > 0.0, row_sum, 1.0)", "row_sum + 1.0"), "o[0, 0] should be"),
     ),
@@ -47,4 +42,4 @@ WRONG = {
         (e.SINKS.starter, "Visible are the keys"),
         (SINKS.replace("k.max(n, W) - W", "n - W"), "past the end of"),
     ),
-}
+}  # fmt: skip

@@ -18,10 +18,8 @@ WRONG = {
     "09-share": (
         ("def share(m1, l1, m2, l2):\n    return l1 / (l1 + l2)\n", "the machine says 0.5246"),
         (_but("09-share", ("first / (first + second)", "first / second")), "you say 1, the machine says 0.5"),
-        (
-            "def share(m1, l1, m2, l2):\n    x, y = math.exp(m1), math.exp(m2)\n    return x / (x + y)\n",
-            "you say 0.2689",
-        ),
+        ("def share(m1, l1, m2, l2):\n    x, y = math.exp(m1), math.exp(m2)\n    return x / (x + y)\n",
+         "you say 0.2689"),
         (_but("09-share", ("m = max(m1, m2)", "m = m2")), "you say nan"),
     ),
     "09-empty": (
@@ -32,23 +30,17 @@ WRONG = {
     ),
     "09-lanes": (
         (find("09-lanes").starter, "lse[0] should be"),
-        (
-            _but("09-lanes", ("        l *= k.exp2(m - shift)\n", ""), ("k.exp2(theirs - shift)", "1.0")),
-            "added as they stand",
-        ),
+        (_but("09-lanes", ("        l *= k.exp2(m - shift)\n", ""), ("k.exp2(theirs - shift)", "1.0")),
+         "added as they stand"),
         (_but("09-lanes", ("k.max(new_max, -3.0e38)", "new_max + 0.0")), "Two lanes without keys met"),
         (_but("09-lanes", ("(16, 8, 4, 2, 1)", "()")), "it has heard from nobody"),
     ),
     "09-meeting": (
         (find("09-meeting").starter, "WAR hazard"),
-        (
-            _but("09-meeting", ("        k.barrier()\n", "")),
-            "initcheck: a thread reads shared memory that has not been written",
-        ),
-        (
-            _but("09-meeting", ("        k.barrier()\n", "        k.barrier()\n        k.barrier()\n")),
-            "barriers; at most",
-        ),
+        (_but("09-meeting", ("        k.barrier()\n", "")),
+         "initcheck: a thread reads shared memory that has not been written"),
+        (_but("09-meeting", ("        k.barrier()\n", "        k.barrier()\n        k.barrier()\n")),
+         "barriers; at most"),
         (_but("09-meeting", ("for other in all_maxima:", "for other in all_maxima[:1]:")), "y[0] should be"),
     ),
     "09-many": (

@@ -24,19 +24,15 @@ WRONG = {
     "13-leave": (
         (find("13-leave").starter, "has not been written"),
         (_but("13-leave", ("    tile[thread] = 0.0\n", "")), "initcheck"),
-        (
-            _but("13-leave", ("    with k.if_(i < n):\n        y[i] = x[i] - total\n", "    y[i] = x[i] - total\n")),
-            "past the end of",
-        ),
+        (_but("13-leave", ("    with k.if_(i < n):\n        y[i] = x[i] - total\n", "    y[i] = x[i] - total\n")),
+         "past the end of"),
         (_but("13-leave", ("tile[thread] = 0.0", "tile[thread] = 1.0")), "block 1 has 8 of them"),
     ),
     "13-turns": (
         (find("13-turns").starter, "threads of two blocks can be ordered only by atomics with fences"),
         (_but("13-turns", ("fence.acq_rel.gpu", "fence.acq_rel.cta")), "its scope is the block (.cta)"),
-        (
-            _but("13-turns", ('        k.op("fence.acq_rel.gpu")  # what the blocks', "        pass  # what the blocks")),
-            "does not keep later accesses after it: it is relaxed",
-        ),
+        (_but("13-turns", ('        k.op("fence.acq_rel.gpu")  # what the blocks', "        pass  # what the blocks")),
+         "does not keep later accesses after it: it is relaxed"),
         (_but("13-turns", ("turn, block + 1", "turn, block")), "has not ended"),
         (_but("13-turns", ("y[lane] = y[lane] + own", "y[lane] = own")), "In the end it was the turn of block 3."),
     ),

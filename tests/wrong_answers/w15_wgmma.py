@@ -15,10 +15,8 @@ WRONG = {
         # a row eight below, where the next eight columns come
         (HOLDS.solution.replace("8 * eight", "4 * eight"), "element(0, 4): you say (0, 4), the machine says (0, 8)."),
         # half the columns
-        (
-            HOLDS.solution.replace("2 * (lane % 4)", "lane % 4"),
-            "element(5, 3): you say (9, 2), the machine says (9, 3).",
-        ),
+        (HOLDS.solution.replace("2 * (lane % 4)", "lane % 4"),
+         "element(5, 3): you say (9, 2), the machine says (9, 3)."),
     ),
     "15-byte": (
         (BYTE.starter, "byte_of(1, 0, 128): you say 128, the machine says 144."),
@@ -41,16 +39,12 @@ WRONG = {
     "15-fence": (
         (FENCE.starter, "no fence makes it seen by the async proxy"),
         # one thread for all
-        (
-            FENCE.starter.replace(_BARRIER, "        with k.if_(thread == 0):\n    " + _FENCE + _BARRIER),
-            "thread (8, 0, 0) (warp 0, lane 8) multiplies matrices",
-        ),
+        (FENCE.starter.replace(_BARRIER, "        with k.if_(thread == 0):\n    " + _FENCE + _BARRIER),
+         "thread (8, 0, 0) (warp 0, lane 8) multiplies matrices"),
         # no wait
-        (
-            FENCE.solution.replace('        k.op("wgmma.wait_group.sync.aligned", 0)\n', ""),
-            "is a sum of a wgmma that nothing has waited for yet",
-        ),
+        (FENCE.solution.replace('        k.op("wgmma.wait_group.sync.aligned", 0)\n', ""),
+         "is a sum of a wgmma that nothing has waited for yet"),
         # two barriers where one is enough
         (FENCE.solution.replace(_BARRIER, 2 * _BARRIER), "barriers; at most"),
     ),
-}
+}  # fmt: skip

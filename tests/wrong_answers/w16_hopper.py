@@ -10,10 +10,8 @@ WRONG = {
         # both roles wait for the same parity
         (PHASE.solution.replace("1 - parity", "parity"), "waits(0, 2): you say (0, 0, 0)"),
         # a flip in every round
-        (
-            PHASE.solution.replace("n // stages % 2", "n % 2"),
-            "waits(1, 2): you say (1, 1, 0), the machine says (1, 0, 1).",
-        ),
+        (PHASE.solution.replace("n // stages % 2", "n % 2"),
+         "waits(1, 2): you say (1, 1, 0), the machine says (1, 0, 1)."),
         # never a flip
         (PHASE.solution.replace("n // stages % 2", "0"), "waits(2, 2): you say (0, 0, 1), the machine says (0, 1, 0)."),
     ),
@@ -31,10 +29,8 @@ WRONG = {
         # more than there are
         (RELEASE.solution.replace("arrivals=64", "arrivals=96"), "32 of 96 arrivals missing"),
         # nobody releases
-        (
-            RELEASE.solution.replace("            turn.release()\n", ""),
-            "this stage was not released: its producer waits for ever",
-        ),
+        (RELEASE.solution.replace("            turn.release()\n", ""),
+         "this stage was not released: its producer waits for ever"),
     ),
     "16-ring": (
         (RING.starter, "report to 1 mbarrier:"),
@@ -45,4 +41,4 @@ WRONG = {
         # no room for the second
         (RING.solution.replace("2 * 512, align", "512, align"), "the mbarrier has not been initialised"),
     ),
-}
+}  # fmt: skip

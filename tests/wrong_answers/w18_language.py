@@ -22,14 +22,9 @@ WRONG = {
     "18-fused": (
         (FUSED.starter, "you say (0.050000001, 0.050000001), the machine says (0.050000004, 0.050000001)."),
         # the lanes exchanged
-        (
-            FUSED.solution.replace("a, b, c, d):", "c, d, a, b):"),
-            "you say (0.050000001, 0.050000004)",
-        ),
+        (FUSED.solution.replace("a, b, c, d):", "c, d, a, b):"), "you say (0.050000001, 0.050000004)"),
         # both products rounded
-        (
-            FUSED.solution.replace("a * b + second", "first + second").replace("c * d + first", "first + second"),
-            "Lane 0 has 0.1 * 0.1, lane 1 has",
-        ),
+        (FUSED.solution.replace("a * b + second", "first + second").replace("c * d + first", "first + second"),
+         "Lane 0 has 0.1 * 0.1, lane 1 has"),
     ),
-}
+}  # fmt: skip

@@ -8,13 +8,12 @@
         head: Head                          # a record in place, block.head.key
 
 Fields follow each other as in C. `Block.offset("now")`, `Block.size` and `Block.dtype` say where they are;
-`Block.new()` makes a zeroed one, `Block.view(buffer)` shows memory that is there already.
+`Block.new()` makes a zeroed one, `Block(buffer)` shows memory that is there already.
 """
 
 from __future__ import annotations
 
 import contextlib
-import functools
 import inspect
 import math
 import mmap
@@ -67,8 +66,8 @@ class Shape:
 
 
 def array(*sizes: int, align: int = 0) -> Any:
-    """The size of an `Array` field: its elements, or its rows and columns. `align`: bytes that its place is a multiple
-    of, if more than an element's."""
+    """The size of an `Array` field: its elements, or its rows and columns. align: its alignment in bytes,
+    if larger than an element's."""
     return Shape(sizes, align)
 
 
@@ -95,9 +94,9 @@ class Field:
 
     @property
     def align(self) -> int:
-        """Bytes that its offset is a multiple of."""
-        own = 8 if self.indirect else self.kind.size if isinstance(self.kind, Scalar) else self.kind.align
-        return max(own, self.shape.align) if self.shape is not None else own
+        """Its alignment in bytes."""
+        least = 8 if self.indirect else self.kind.size if isinstance(self.kind, Scalar) else self.kind.align
+        return max(least, self.shape.align) if self.shape is not None else least
 
     @property
     def bytes(self) -> int:
@@ -122,27 +121,9 @@ class Field:
         return self.kind.dtype if self.shape is None else (self.kind.dtype, self.shape.sizes)
 
 
-_RESERVED = frozenset(
-    {
-        "new",
-        "view",
-        "offset",
-        "locate",
-        "many",
-        "size",
-        "dtype",
-        "align",
-        "fields",
-        "buffer",
-        "clear",
-        "opaque",
-        "point",
-    }
-)
-
-
 class Record:
-    """The base of records; see this module's first lines. A record in Python is a view of bytes."""
+    """The base of records; see this module's first lines. A record in Python is a view of the bytes at the start of a
+    contiguous array."""
 
     __slots__ = ("_held", "_views", "buffer")
 
@@ -155,10 +136,9 @@ class Record:
         names = vars(sys.modules[cls.__module__])
         cls.fields, at = {}, 0
         for name, annotation in inspect.get_annotations(cls).items():
-            if name in _RESERVED:
-                raise TypeError(
-                    f"{cls.__name__}.{name}: records have a {name} of their own; give the field another name"
-                )
+            if name in vars(Record):
+                why = f"records have a {name} of their own"
+                raise TypeError(f"{cls.__name__}.{name}: {why}; give the field another name")
             outer, _, kind = annotation.removesuffix(" | None").rpartition("[")  # "Pointer[u8] | None", or "u8"
             field = Field(name, outer, names.get(kind.removesuffix("]")), cls.__dict__.get(name))
             align = max(align, field.align)
@@ -191,19 +171,6 @@ class Record:
         return cls(zeroed(cls.size))
 
     @classmethod
-    def view(cls, buffer: np.ndarray) -> Self:
-        """The record that lies at the start of a contiguous array."""
-        return cls(buffer)
-
-    @classmethod
-    def plain(cls) -> Self:
-        """A zeroed record that compiled code never sees: its numbers are attributes of a Python object, without bytes
-        after them, and five times as fast to read."""
-        kind: Any = cls  # which is hashable, whatever mypy says of `type[Self]`
-        found: Self = _plain(kind)()
-        return found
-
-    @classmethod
     def offset(cls, path: str) -> int:
         """The bytes from the start of a record to a field: "live", "fault.kind" in a record in place, "grid.1" for an
         element of an array or "given.2" for one of its rows."""
@@ -211,7 +178,7 @@ class Record:
 
     @classmethod
     def locate(cls, path: str) -> tuple[int, Field]:
-        """The same, and the field."""
+        """The offset of a field (see `offset`), and the field."""
         name, *rest = path.split(".")
         field = cls.fields[name]
         at = field.offset
@@ -232,14 +199,14 @@ class Record:
 
     @property
     def opaque(self) -> Pointer[int]:
-        """A pointer to its bytes. `p.cast(Block)[0]` is this view, and so holds what its pointers were set to."""
+        """A pointer to its bytes. `p.cast(Block)[0]` is this same view, so it knows what its pointers were set to."""
         found, records = Pointer[int](self.buffer), Records[Self](type(self), self.buffer)
         records.made[0] = self
         found.casts[type(self)] = records
         return found
 
     def point(self, name: str, address: int) -> None:
-        """Has the pointer of this name point to an address in memory that the caller keeps alive."""
+        """Sets the pointer of this name to an address; the caller keeps the memory there alive."""
         self._held.pop(name, None)
         self._views["Q"][self.fields[name].offset // 8] = address
 
@@ -247,20 +214,6 @@ class Record:
         """Sets all bytes to zero."""
         self.buffer[: self.size] = 0
         self._held.clear()
-
-
-@functools.cache
-def _plain(record: type[Record]) -> Any:
-    """The class of a record's plain objects."""
-    for name, field in record.fields.items():
-        if field.indirect or field.shape is not None or not isinstance(field.kind, Scalar):
-            raise TypeError(f"{record.__name__}.{name} is not a number; write {record.__name__}.new()")
-
-    def begin(self: Any) -> None:
-        for name, field in record.fields.items():
-            setattr(self, name, field.kind(0))
-
-    return type(record.__name__, (record,), {"__slots__": tuple(record.fields), "__init__": begin})
 
 
 class _Views(dict[str, Any]):

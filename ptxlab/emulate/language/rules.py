@@ -20,7 +20,6 @@ class Rule:
     symbol: str = ""
     inline: bool = False
     cold: bool = False
-    separate: bool = False
     external: bool = False
     pointer: str = ""
 
@@ -38,8 +37,8 @@ class Rule:
         """Its parameters' types by name, and its result's under "return"."""
         names = dict(self.function.__globals__)
         return {
-            name: (names.get(told) or eval(told, names)) if isinstance(told, str) else told
-            for name, told in self.function.__annotations__.items()
+            name: (names.get(given) or eval(given, names)) if isinstance(given, str) else given
+            for name, given in self.function.__annotations__.items()
         }
 
     @property
@@ -52,7 +51,7 @@ class Rule:
 @functools.lru_cache(maxsize=64)
 def _functions(file: str) -> dict[int, ast.FunctionDef]:
     """The functions of a file by the line at which they begin, that of the first decorator. A file is parsed once for
-    all of its rules: to cut out and parse each by itself takes ten times as long."""
+    all of its rules: parsing them one by one takes ten times as long."""
     found: dict[int, ast.FunctionDef] = {}
     waiting: list[ast.stmt] = list(ast.parse("".join(linecache.getlines(file))).body)
     while waiting:
@@ -64,7 +63,6 @@ def _functions(file: str) -> dict[int, ast.FunctionDef]:
 
 
 _rules: dict[Callable[..., Any], Rule] = {}
-_named: dict[str, Rule] = {}
 
 
 @overload
@@ -77,7 +75,6 @@ def rule(
     symbol: str = "",
     inline: bool = False,
     cold: bool = False,
-    separate: bool = False,
     external: bool = False,
     pointer: str = "",
 ) -> Callable[[F], F]: ...
@@ -87,14 +84,13 @@ def rule(function: F | None = None, **options: Any) -> F | Callable[[F], F]:
     """Marks a function as a rule and returns it unchanged.
 
     symbol: the name of the compiled function, otherwise "module.function". inline: it is inlined where it is called.
-    cold: it runs rarely. separate: it is inlined nowhere, so that its loop has all registers. external: compiled rules
+    cold: it runs rarely. external: compiled rules
     call the function of that symbol in other code; rules in Python call the Python body. pointer: compiled rules call
     the function that this field (a u64) of the first argument, a record, points to.
     """
 
     def mark(function: F) -> F:
-        made = _rules[function] = Rule(function, **options)
-        _named[made.symbol] = made
+        _rules[function] = Rule(function, **options)
         return function
 
     return mark if function is None else mark(function)
@@ -105,8 +101,3 @@ def rule_of(function: Callable[..., Any]) -> Rule:
     if function not in _rules:
         raise TypeError(f"{function.__name__} is not a rule; write @rule above it")
     return _rules[function]
-
-
-def rule_named(symbol: str) -> Rule | None:
-    """The rule of that symbol, if its file has been imported."""
-    return _named.get(symbol)

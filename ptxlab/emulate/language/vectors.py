@@ -70,12 +70,12 @@ def _packed(chosen: bytes) -> int:
 
 
 def any_of(chosen: np.ndarray) -> bool:
-    """Whether one of them is true."""
+    """Whether any lane is true."""
     return b"\1" in chosen.tobytes()  # ten times as fast as a reduction of so few
 
 
 def all_of(chosen: np.ndarray) -> bool:
-    """Whether all of them are."""
+    """Whether all lanes are true."""
     return b"\0" not in chosen.tobytes()
 
 
@@ -156,11 +156,6 @@ def insert(values: np.ndarray, lane: int, value: int) -> np.ndarray:
     return changed
 
 
-def following(values: np.ndarray) -> np.ndarray:
-    """Lane by lane the value of the next lane; the last one has its own."""
-    return np.append(values[1:], values[-1:])
-
-
 def exchanged(values: np.ndarray, distance: int) -> np.ndarray:
     """Lane n gets the value of lane n ^ distance; the distance is a constant."""
     swapped: np.ndarray = values[_IDS ^ distance]
@@ -173,7 +168,7 @@ def reversed_lanes(values: np.ndarray) -> np.ndarray:
 
 
 def unlike(values: np.ndarray, mask: int) -> int:
-    """u32: the lanes of a mask whose value no lower one of it has."""
+    """u32: the first lane with each value, of the lanes of a mask."""
     firsts: dict[int, int] = {}
     for lane in lanes_of(mask):
         firsts.setdefault(values[lane].item(), 1 << lane)
@@ -189,22 +184,22 @@ def distinct(values: np.ndarray, mask: int) -> int:
 
 
 def load_lanes(words: Words) -> np.ndarray:
-    """The 32 numbers from a place on."""
+    """32 numbers, the first at the pointer."""
     return words.array[words.start : words.start + W].copy()
 
 
 def store_lanes(words: Words, values: np.ndarray) -> None:
-    """Writes 32 numbers from a place on."""
+    """Writes 32 numbers, the first to the pointer."""
     words.array[words.start : words.start + W] = values
 
 
 def load_row(words: Words) -> np.ndarray:
-    """The 16 numbers from a place on."""
+    """16 numbers, the first at the pointer."""
     return words.array[words.start : words.start + ROW].copy()
 
 
 def store_row(words: Words, values: np.ndarray) -> None:
-    """Writes 16 numbers from a place on."""
+    """Writes 16 numbers, the first to the pointer."""
     words.array[words.start : words.start + ROW] = values
 
 
@@ -221,7 +216,7 @@ def gather(words: Words, index: np.ndarray, chosen: np.ndarray) -> np.ndarray:
 
 
 def scatter(words: Words, index: np.ndarray, values: np.ndarray, chosen: np.ndarray) -> None:
-    """`words[index] = values` for the lanes chosen; of lanes that write to one place the highest stays."""
+    """`words[index] = values` for the lanes chosen; where several write to one place, the highest lane stays."""
     array = words.array[words.start :] if words.start else words.array
     if all_of(chosen):
         array[index] = values

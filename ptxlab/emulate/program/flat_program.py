@@ -136,8 +136,6 @@ class Code:
     polls: bool = False
     properties: Properties = field(init=False)
     action: Action = field(init=False)
-    known_reads: tuple[object, object, object, int, tuple[int, ...]] | None = field(default=None, init=False)
-    known_writes: tuple[object, int, tuple[int, ...]] | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
         self.properties = _PSEUDO.get(self.name) or self.form.properties
@@ -178,7 +176,7 @@ class Code:
 
 
 COPY = Form(Op("%copy", "%copy", {}, "", None, Action.PASS_ARGUMENTS, (1, 0), 0), "%copy", {})
-"""Of the pseudo-instruction that passes arguments."""
+"""The form of the pseudo-instruction that passes arguments."""
 _PSEUDO = {"%copy": Properties(Action.PASS_ARGUMENTS), "%reduced": Properties(Action.TAKE_REDUCED, orders=True)}
 
 

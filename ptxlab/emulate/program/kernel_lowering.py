@@ -4,23 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
+from ptxlab import targets
 from ptxlab.emulate.program import layout
-from ptxlab.emulate.program.basic_blocks import cut_into_blocks
-from ptxlab.emulate.program.bulk_stores import fill
-from ptxlab.emulate.program.call_graph import operand_names
-from ptxlab.emulate.program.calls import lower_call
-from ptxlab.emulate.program.flat_program import Code, Literal, Reg, Symbol
-from ptxlab.emulate.program.layout import Area
-from ptxlab.emulate.program.lowering import Lowering
-from ptxlab.emulate.program.operand_resolution import resolve, summed
+from ptxlab.emulate.program.added_stores import copy_map, fill, replace_field
+from ptxlab.emulate.program.calls import StackMemory, lower_call
+from ptxlab.emulate.program.flat_program import Code, Group, Literal, Mem, Reg, Source, Special, Symbol
+from ptxlab.emulate.program.layout import Area, SystemMemory
+from ptxlab.emulate.program.lowering import Collected, Lowering, operand_names
+from ptxlab.emulate.program.operands import resolve, summed
 from ptxlab.emulate.program.program import Program
-from ptxlab.emulate.program.reconvergence import mark
+from ptxlab.emulate.program.reconvergence import cut_into_blocks, mark
 from ptxlab.emulate.program.scopes import STACK, Routine, Scope
-from ptxlab.emulate.program.stack import StackMemory
-from ptxlab.emulate.program.tensor_map_changes import copy_map, replace_field
-from ptxlab.errors import UnsupportedInstruction
+from ptxlab.emulate.program.textures import lower_texture
+from ptxlab.emulate.program.video import lower_video
 from ptxlab.isa import types
 from ptxlab.isa.actions import SAMPLERS, STACK_ACTIONS, Action
 from ptxlab.isa.matching import form
@@ -52,7 +49,7 @@ class KernelLowering(Lowering):
         """Lowers the kernel and everything it calls."""
         inside = self.placed_inside()
         placed = layout.globals_of((*self.module.variables, *inside), self.graph.taken.get, self.text)
-        self.system.begin(placed)
+        self.system = SystemMemory(self.module, placed)
         for v in placed:
             self.data[v.name] = Symbol(v.name, v.space, v.address)
         for variable in self.module.variables:
@@ -78,7 +75,6 @@ class KernelLowering(Lowering):
             params=self.params, param_size=self.param_size, globals=(*placed, *self.system.globals),
             shared_start=self.shared_start,
             shared_static=self.shared.end - self.arrays_start, dynamic_start=dynamic, local_size=local_size,
-            local_fixed=self.local.end,
             exact_threads=exact, most_threads=most, lines=self.lines, spans=self.module.spans,
             entry=entry, exits=exits, file=self.module.file, shared_names=tuple(self.shared_names),
             local_names=tuple(self.local_names), shared_gap=self.shared_gap, system=self.system.finished(),
@@ -91,7 +87,7 @@ class KernelLowering(Lowering):
         body = routine.function.body
         assert body is not None
         routine.start = len(self.codes)
-        pending: list[tuple[Instruction, Scope, list[tuple[Scope, str]]]] = []
+        pending: Collected = []
         self.frame = routine.frame or self.local
         labels = self.collect(body, routine.scope, pending, [])
         if any(action_of(instruction.opcode) is Action.STACK_ALLOCATE for instruction, _, _ in pending):
@@ -103,71 +99,52 @@ class KernelLowering(Lowering):
         for instruction, scope, before in pending:
             for where, label in before:
                 where.labels[label] = len(self.codes)
-            self.instruction(instruction, scope, routine)
+            self.instruction(instruction, scope)
 
     # -- instructions --------------------------------------------------------------------------------------------------
 
     def _form(self, instruction: Instruction) -> Form:
+        opcode = instruction.opcode
         try:
-            found = form(instruction.opcode)
+            found = form(opcode)
         except FormError as error:
-            what = f"the CPU machine does not know {instruction.opcode}: {error.what}"
-            raise self._unsupported(instruction, what, error.syntax) from None
+            what = f"the CPU machine does not know {opcode}: {error.what}"
+            raise self.unsupported(instruction, what, length=len(opcode), syntax=error.syntax) from None
         if not found.op.executed:
-            what = (
-                f"the CPU machine does not execute {instruction.opcode} yet: it can be assembled and run on a GPU only"
-            )
-            raise self._unsupported(instruction, what, found.op.syntax)
+            what = f"the CPU machine does not execute {opcode} yet: it can be assembled and run on a GPU only"
+            raise self.unsupported(instruction, what, length=len(opcode), syntax=found.op.syntax)
         return found
 
-    def _unsupported(self, instruction: Instruction, what: str, syntax: str) -> UnsupportedInstruction:
-        """The error for an opcode."""
-        line = instruction.line
-        return UnsupportedInstruction(
-            what,
-            line=line,
-            column=instruction.column,
-            source=self.text(line),
-            file=self.module.file,
-            span=self.module.spans.get(line),
-            length=len(instruction.opcode),
-            syntax=syntax,
-        )
-
-    def instruction(self, instruction: Instruction, scope: Scope, routine: Routine) -> None:
-        found, line = self._form(instruction), instruction.line
+    def instruction(self, instruction: Instruction, scope: Scope) -> None:
+        found, line, routine = self._form(instruction), instruction.line, scope.routine
         if found.multimem:
             found = one_device(found)
         action = found.op.does
         guard = None
         if instruction.guard is not None:
-            register = self.name(instruction.guard.name, scope, routine, line)
+            register = self.name(instruction.guard.name, scope, line)
             if not isinstance(register, Reg) or self.registers[register.index].lane != "i1":
                 raise self.error(f"the guard {instruction.guard} is not a predicate register", line)
             guard = (register.index, instruction.guard.negated)
         operands = instruction.operands
         if model.Sum in map(type, operands):
-            operands = tuple(summed(self, operand, scope, routine, line) for operand in operands)
+            operands = tuple(summed(self, operand, scope, line) for operand in operands)
             instruction = replace(instruction, operands=operands)
         if (action is Action.BRANCH or action is Action.INDEXED_BRANCH) and len(operands) != len(found.op.operands):
             raise self.error(f"{found.opcode} takes {len(found.op.operands)} operands", line)
         if action is Action.CALL:
             if not operands:
                 raise self.error("call needs the name of a function", line)
-            lower_call(self, instruction, found, guard, scope, routine)
+            lower_call(self, instruction, found, guard, scope)
             return
         if action is Action.VIDEO:
-            from ptxlab.emulate.program.video import lower_video
-
-            lower_video(self, instruction, found, guard, scope, routine)
+            lower_video(self, instruction, found, guard, scope)
             return
         if action in SAMPLERS:
-            from ptxlab.emulate.program.textures import lower_texture
-
-            lower_texture(self, instruction, found, guard, scope, routine)
+            lower_texture(self, instruction, found, guard, scope)
             return
         if action in STACK_ACTIONS:
-            self.heap.lower(self, instruction, found, guard, scope, routine)
+            self.heap.lower(self, instruction, found, guard, scope)
             return
         if action is Action.RETURN:
             self.heap.give_back(self, routine, line, guard)
@@ -180,12 +157,12 @@ class KernelLowering(Lowering):
         elif action is Action.BRANCH:
             code.targets = (self.label(str(operands[0]), scope, line),)
         elif action is Action.INDEXED_BRANCH:
-            code.sources = (self.operand(operands[0], scope, routine, line),)
+            code.sources = (self.operand(operands[0], scope, line),)
             code.source_types = ("u32",)
             names = self.table(str(operands[1]), scope, line)
             code.targets = tuple(self.label(name, scope, line) for name in names)
         else:
-            resolve(self, code, instruction, scope, routine)
+            resolve(self, code, instruction, scope)
             if action in _ADDS:
                 _ADDS[action](self, code)
             if action is Action.BARRIER and found.red:
@@ -194,12 +171,12 @@ class KernelLowering(Lowering):
 
     # -- the stack, and where branches go ------------------------------------------------------------------------------
 
-    def _make_room(self, routine: Routine, frame: Area, code: list[Any]) -> None:
+    def _make_room(self, routine: Routine, frame: Area, code: Collected) -> None:
         """Finishes a frame on the stack, with room to save every register of the function."""
         for instruction, scope, _ in code:
             guard = [instruction.guard.name] if instruction.guard is not None else []
             for name in (*guard, *(n for o in instruction.operands for n in operand_names(o))):
-                self._lookup(name, scope, routine)
+                self._lookup(name, scope)
         for register in self.registers:
             if register.function == routine.function.name:
                 size = max(4, types.width(register.type) // 8) if register.type != "pred" else 4
@@ -225,3 +202,63 @@ class KernelLowering(Lowering):
                 code.targets = tuple(
                     scope.labels[name] for scope, name in map(self.label_uses.__getitem__, code.targets)
                 )
+
+
+# -- gaps in shared memory ---------------------------------------------------------------------------------------------
+
+
+GAPS = (1024, 128)
+"""Bytes of a gap, the largest first: the first that fits the target is taken. Multiples of 128 bytes move no address to
+another bank."""
+
+
+def spread(module: Module, entry: str | None, arch: str | None) -> Program:
+    """The program with gaps between its arrays, so that initcheck sees an access that runs from one into the next.
+
+    Shared variables are separate objects: the assembler may place them in any order and at any distance. A program that
+    may depend on their places nevertheless gets no gaps."""
+    plain = KernelLowering(module, entry, arch)
+    program = plain.program()
+    dynamic = {v.name for v in plain.extern_shared}
+    if len(program.shared_names) + bool(dynamic) < 2 or not _only_by_name(program, dynamic):
+        return program
+    target = targets.TARGETS.get(program.arch.rstrip("af"))
+    most = targets.STATIC_SHARED if target is None else target.static_shared
+    if target is not None and program.shared_static > most:
+        most = target.optin_shared
+    for gap in GAPS:
+        spaced = KernelLowering(module, entry, arch, shared_gap=gap).program()
+        if spaced.shared_static <= most:
+            return spaced
+    return program
+
+
+def _only_by_name(program: Program, dynamic: set[str]) -> bool:
+    """Whether each array is accessed by its own name only, and its place cannot be found otherwise. dynamic: the names
+    of dynamic shared memory."""
+    named: set[tuple[str, int, int]] = set()
+    for code in program.codes:
+        for source in code.sources:
+            for symbol, offset in _symbols(source):
+                if symbol.name in dynamic and symbol.value + offset >= program.dynamic_start:
+                    continue
+                held = [
+                    v for v in program.shared_names if v[0] == symbol.name and 0 <= symbol.value + offset - v[1] <= v[2]
+                ]
+                if not held:
+                    return False
+                named.update(held)
+            if isinstance(source, Special) and source.name in ("%total_smem_size", "%aggr_smem_size"):
+                return False
+    return named >= set(program.shared_names)
+
+
+def _symbols(source: Source | None) -> list[tuple[Symbol, int]]:
+    """The shared variables that an operand names, and what it adds to their addresses."""
+    if isinstance(source, Symbol) and source.space == "shared":
+        return [(source, 0)]
+    if isinstance(source, Mem) and isinstance(source.base, Symbol) and source.base.space == "shared":
+        return [(source.base, source.offset)]
+    if isinstance(source, Group):
+        return [found for element in source.elements for found in _symbols(element)]
+    return []

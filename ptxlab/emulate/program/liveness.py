@@ -47,21 +47,8 @@ def numbers(bits: int) -> list[int]:
     return [8 * at + k for at, octet in enumerate(octets) if octet for k in range(8) if octet >> k & 1]
 
 
-def reads(code: Code) -> tuple[int, ...]:
+def reads(code: Code) -> list[int]:
     """Registers read by an instruction; a guarded write keeps the old value in some lanes, and so reads it."""
-    known = code.known_reads  # a dozen analyses ask
-    if (
-        known is None
-        or known[0] is not code.sources
-        or known[1] is not code.dests
-        or known[2] is not code.guard
-        or known[3] != code.register
-    ):
-        code.known_reads = known = code.sources, code.dests, code.guard, code.register, tuple(_reads(code))
-    return known[4]
-
-
-def _reads(code: Code) -> list[int]:
     out = _of_all(code.sources)
     if code.guard is not None:
         out.append(code.guard[0])
@@ -73,13 +60,9 @@ def _reads(code: Code) -> list[int]:
     return out
 
 
-def writes(code: Code) -> tuple[int, ...]:
+def writes(code: Code) -> list[int]:
     """Registers written by an instruction."""
-    known = code.known_writes
-    if known is None or known[0] is not code.dests or known[1] != code.register:
-        returns = (code.register,) if code.action is Action.CALL else ()
-        code.known_writes = known = code.dests, code.register, (*_of_all(code.dests), *returns)
-    return known[2]
+    return [*_of_all(code.dests), *((code.register,) if code.action is Action.CALL else ())]
 
 
 def live_in(program: Program, without: Collection[int] = ()) -> list[int]:

@@ -1,23 +1,35 @@
-"""What all parts of lowering are written against: functions, emitted instructions, labels, frames on the stack."""
+"""What all parts of lowering are written against: functions and the calls between them, emitted instructions, labels,
+frames on the stack, and PTX text that replaces one instruction."""
 
 from __future__ import annotations
 
 import abc
+import contextlib
+import functools
 import re
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, cast
 
 from ptxlab.emulate.program import layout
-from ptxlab.emulate.program.call_graph import CallGraph, entry_function
 from ptxlab.emulate.program.flat_program import Code, Literal, Mem, Reg, Source, Symbol
-from ptxlab.emulate.program.layout import Area
+from ptxlab.emulate.program.graphs import reachable
+from ptxlab.emulate.program.layout import SYSTEM_SHARED, Area, SystemMemory
 from ptxlab.emulate.program.scopes import STACK, Names, Routine, Scope
-from ptxlab.emulate.program.system_memory import SYSTEM_SHARED, SystemMemory
+from ptxlab.errors import LaunchError
+from ptxlab.isa.actions import Action
 from ptxlab.isa.matching import form
+from ptxlab.isa.opcodes import action_of
 from ptxlab.isa.table import Form
-from ptxlab.text import model
+from ptxlab.text import model, parse
 from ptxlab.text.model import Function, Instruction, Module
 
 Guard = tuple[int, bool] | None
+Labels = list[tuple[Scope, str]]
+Collected = list[tuple[Instruction, Scope, Labels]]
+"""Instructions, their scopes, and the labels in front of them."""
+FIRST_ADDRESS, EACH = 0x1000, 16
+"""The address of the first function whose address is taken, and the distance to the next: far below all memory."""
 
 
 class Lowering(Names, abc.ABC):
@@ -39,13 +51,11 @@ class Lowering(Names, abc.ABC):
         self.params, self.param_size = layout.params(self.kernel.params)
         self.functions = {f.name: f for f in module.functions if f.body is not None}
         self.codes: list[Code] = []
-        self.fitting: set[tuple[Form, tuple[str, ...]]] = set()
-        """Forms and types of operands that fit (see `operand_resolution`)."""
         self.routines: dict[str, Routine] = {}
         self.queue: list[str] = []
         self.label_uses: list[tuple[Scope, str]] = []
         self.graph = CallGraph(module)
-        self.system = SystemMemory(module)
+        self.system: SystemMemory
         self.labels = Scope(None)
         self._frame_register: Reg | None = None
         self._stack_starts: list[Code] = []
@@ -57,7 +67,7 @@ class Lowering(Names, abc.ABC):
         if function.name in self.routines:
             return self.routines[function.name]
         routine = Routine(function, 0, function.params, function.returns, Scope(self.module_scope))
-        self.routines[function.name] = routine
+        self.routines[function.name] = routine.scope.owner = routine
         if function is self.kernel:
             for p in self.params:
                 routine.scope.symbols[p.name] = Symbol(p.name, "param", p.offset)
@@ -72,13 +82,7 @@ class Lowering(Names, abc.ABC):
             self.queue.append(function.name)
         return routine
 
-    def collect(
-        self,
-        block: model.Block,
-        scope: Scope,
-        out: list[tuple[Instruction, Scope, list[tuple[Scope, str]]]],
-        labels: list[tuple[Scope, str]],
-    ) -> list[tuple[Scope, str]]:
+    def collect(self, block: model.Block, scope: Scope, out: Collected, labels: Labels) -> Labels:
         """Collects all instructions in order, with their scopes and the labels in front of them, and makes the
         declarations. Returns the labels that no instruction has followed yet."""
         for statement in block.statements:
@@ -94,7 +98,7 @@ class Lowering(Names, abc.ABC):
                 out.append((statement, scope, labels))
                 labels = []
             elif isinstance(statement, model.Block):
-                labels = self.collect(statement, Scope(scope), out, labels)
+                labels = self.collect(statement, Scope(scope, scope.owner), out, labels)
             elif isinstance(statement, model.Directive) and statement.label:
                 words = tuple(w for w in statement.words if w not in (",", ";"))
                 scope.tables[statement.label] = words
@@ -103,23 +107,16 @@ class Lowering(Names, abc.ABC):
     # -- instructions --------------------------------------------------------------------------------------------------
 
     @abc.abstractmethod
-    def instruction(self, instruction: Instruction, scope: Scope, routine: Routine) -> None:
-        """Emits what an instruction of the text does: any may stand in the text that replaces another (`snippets`)."""
+    def instruction(self, instruction: Instruction, scope: Scope) -> None:
+        """Emits what an instruction of the text does; any may be in text that replaces another (`lower_text`)."""
 
-    def emit(self, name: str, found: Form, line: int, guard: tuple[int, bool] | None) -> Code:
+    def emit(self, name: str, found: Form, line: int, guard: Guard) -> Code:
         """The one place where code is added."""
         code = Code(len(self.codes), name, found, line, guard)
         self.codes.append(code)
         return code
 
-    def op(
-        self,
-        opcode: str,
-        dests: tuple[Any, ...],
-        sources: tuple[Any, ...],
-        line: int,
-        guard: tuple[int, bool] | None = None,
-    ) -> Code:
+    def op(self, opcode: str, dests: tuple[Any, ...], sources: tuple[Any, ...], line: int, guard: Guard = None) -> Code:
         """Emits an instruction that lowering adds, with resolved operands."""
         found = form(opcode)
         code = self.emit(opcode.partition(".")[0], found, line, guard)
@@ -153,7 +150,7 @@ class Lowering(Names, abc.ABC):
     def frame_register(self) -> Reg:
         """The frame pointer: where the frame of the running function begins on the stack."""
         if self._frame_register is None:
-            self._frame_register = self.register("%frame", "b64", "")
+            self._frame_register = self.register("%frame", "b64")
         return self._frame_register
 
     def start_stack(self, line: int) -> None:
@@ -162,7 +159,7 @@ class Lowering(Names, abc.ABC):
 
     def place_of(self, routine: Routine, variable: model.Variable) -> Source | None:
         """Where a formal parameter of a function lies."""
-        return self.operand(model.Name(variable.name), routine.scope, routine, variable.line)
+        return self.operand(model.Name(variable.name), routine.scope, variable.line)
 
     def at(self, symbol: Symbol, offset: int) -> Mem:
         """The address operand of a variable."""
@@ -177,7 +174,7 @@ class Lowering(Names, abc.ABC):
         if not isinstance(source, Symbol) or source.space not in ("local", "frame") or source.value < STACK:
             return source
         self.codes.pop()
-        address = self.register("%address", "b64", "")
+        address = self.register("%address", "b64")
         self.op("add.s64", (address,), (self.frame_register(), Literal(source.value - STACK)), code.line, code.guard)
         code.index = len(self.codes)
         self.codes.append(code)
@@ -193,19 +190,155 @@ class Lowering(Names, abc.ABC):
         """Places the label in front of the next instruction."""
         self.labels.labels[name] = len(self.codes)
 
-    def branch(self, label: str, line: int, guard: tuple[int, bool] | None = None) -> None:
+    def branch(self, label: str, line: int, guard: Guard = None) -> None:
         """Emits a branch to a label from `new_label`."""
         code = self.emit("bra", form("bra"), line, guard)
         code.targets = (self.label(label, self.labels, line),)
 
-    def branch_around(self, guard: tuple[int, bool], line: int) -> str:
-        """Emits a branch for the lanes whose guard does not hold; returns the label where they continue."""
+    @contextlib.contextmanager
+    def guarded(self, guard: Guard, line: int) -> Iterator[None]:
+        """Lanes whose guard does not hold branch over what is emitted meanwhile."""
+        if guard is None:
+            yield
+            return
         label = self.new_label()
         self.branch(label, line, (guard[0], not guard[1]))
-        return label
+        yield
+        self.place_label(label)
 
     def provided(self, name: str) -> int | None:
         """A function's address, or what the driver provides a kernel with."""
         if name in self.graph.taken:
             return self.graph.taken[name]
         return self.system.provided(name)
+
+
+# -- calls between functions -------------------------------------------------------------------------------------------
+
+
+def entry_function(module: Module, name: str | None) -> Function:
+    """The kernel of that name; without a name the only kernel of the module."""
+    kernels = {f.name: f for f in module.kernels if f.body is not None}
+    if name is None and len(kernels) == 1:
+        return next(iter(kernels.values()))
+    listed = ", ".join(kernels) or "none"
+    if name is None:
+        raise LaunchError(f"entry: the module has {len(kernels)} kernels ({listed}); name one with entry=")
+    if name not in kernels:
+        raise LaunchError(f"entry: no kernel {name!r} in the module; it has {listed}")
+    return kernels[name]
+
+
+class CallGraph:
+    """The calls of a module.
+
+    taken: the address of each function that a pointer may hold. stacked: the functions whose frames lie on a stack,
+    because they may be entered again before they have returned, or lie between such functions in a chain of calls.
+    """
+
+    def __init__(self, module: Module) -> None:
+        bodies = {f.name: f for f in module.functions if f.body is not None and f.kind == "func"}
+        self.taken: dict[str, int] = {}
+        self.stacked: set[str] = set()
+        if not bodies:
+            return
+        declared = {f.name for f in module.functions}
+        names: dict[str, None] = {}
+        calls: dict[str, set[str]] = {}
+        through_pointer = set()
+        seen: set[int] = set()  # equal operands are one object
+        for v in module.variables:
+            names |= dict.fromkeys(_initial_names(v.initial))
+        for f in module.functions:
+            calls[f.name] = set()
+            for instruction in f.instructions():
+                if action_of(instruction.opcode) is not Action.CALL:
+                    for operand in instruction.operands:
+                        if id(operand) not in seen:
+                            seen.add(id(operand))
+                            for name in operand_names(operand):
+                                names[name] = None
+                elif (target := called(instruction)) in bodies:
+                    calls[f.name].add(target)
+                elif target not in declared:
+                    through_pointer.add(f.name)
+        known = [name for name in names if name in bodies]
+        self.taken = {name: FIRST_ADDRESS + EACH * k for k, name in enumerate(known)}
+        for name in through_pointer:
+            calls[name] |= set(known)
+        reach = {name: reachable(calls[name], lambda at: calls.get(at, ())) for name in calls}
+        again = {name for name in bodies if name in reach[name]}
+        below = set().union(*(reach[name] for name in again)) if again else set()
+        self.stacked = again | {name for name in below if reach[name] & again}
+
+
+def called(instruction: Instruction) -> str:
+    """What a call names: a function, or the register that holds one."""
+    return str(next(o for o in instruction.operands if not isinstance(o, model.Parens)))
+
+
+def operand_names(operand: object) -> Iterator[str]:
+    """Every name in an operand."""
+    if isinstance(operand, model.Name):
+        yield operand.text
+    elif isinstance(operand, model.Vector | model.Parens):
+        for element in operand.elements:
+            yield from operand_names(element)
+    elif isinstance(operand, model.Pair):
+        yield from operand_names(operand.first)
+        yield from operand_names(operand.second)
+    elif isinstance(operand, model.Not):
+        yield from operand_names(operand.operand)
+    elif isinstance(operand, model.Address | model.Sum | model.Element):
+        yield from operand_names(operand.base)
+
+
+def _initial_names(initial: object) -> Iterator[str]:
+    if isinstance(initial, tuple):
+        for element in {id(element): element for element in initial}.values():  # of a long array many are one object
+            yield from _initial_names(element)
+    else:
+        yield from operand_names(initial)
+
+
+# -- text that replaces an instruction ---------------------------------------------------------------------------------
+
+
+def lower_text(
+    low: Lowering,
+    text: str,
+    instruction: model.Instruction,
+    owner: Routine,
+    names: Mapping[str, Source],
+    reasons: Sequence[str] = (),
+) -> None:
+    """Emits the statements of `text` in the place of an instruction. names: what names that the text does not declare
+    mean. reasons: what the fault says at each `trap`, in order. Bytes that the text loads and stores count as the
+    instruction's."""
+    scope = Scope(None, owner)
+    for name, source in names.items():
+        if isinstance(source, Symbol):
+            scope.symbols[name] = source
+        else:
+            scope.registers[name] = cast("Reg", source)  # or a number: what is only read may be any operand
+    pending: Collected = []
+    behind = low.collect(_body(text), scope, pending, [])
+    start, traps = len(low.codes), iter(reasons)
+    for each, inner, before in pending:
+        for where, label in before:
+            where.labels[label] = len(low.codes)
+        low.instruction(replace(each, line=instruction.line, tokens=()), inner)
+    for where, label in behind:
+        where.labels[label] = len(low.codes)
+    for code in low.codes[start:]:
+        code.instruction, code.part_of = None, instruction
+        if code.action is Action.TRAP:
+            code.reason = next(traps)
+
+
+@functools.lru_cache(maxsize=256)
+def _body(text: str) -> model.Block:
+    module = parse(f".version 8.7\n.target sm_90\n.address_size 64\n.func put()\n{{\n{text}\n}}\n")
+    body = module.functions[0].body
+    assert body is not None
+    return body

@@ -22,11 +22,11 @@ def lower(
     judged: bool = False,
 ) -> Program:
     """The flat program of one kernel of a module. `entry` may be left out when there is one kernel only. shared_gaps:
-    with gaps between the arrays of shared memory, where the program does not depend on their places (see the module
-    `shared_gaps`). judged: the text has run before.
+    with gaps between the arrays of shared memory, where the program does not depend on their places (see
+    `kernel_lowering.spread`). judged: the text has run before.
 
     This is the gate that every text passes before it runs: `PtxError` for the first mistake in it.
-    Raises `UnsupportedInstruction` naming the line of a form that the CPU machine does not execute, `PtxError` for an
+    Raises `UnsupportedInstruction` naming the line of a form that the emulator does not execute, `PtxError` for an
     undeclared register or label, `LaunchError` for an unknown kernel.
     """
     key = (id(module), entry, arch, shared_gaps)
@@ -49,8 +49,7 @@ def lower(
 
 @uncollected
 def _lowered(module: Module, entry: str | None, arch: str | None, shared_gaps: bool) -> Program:
-    from ptxlab.emulate.program.kernel_lowering import KernelLowering
-    from ptxlab.emulate.program.shared_gaps import spread
+    from ptxlab.emulate.program.kernel_lowering import KernelLowering, spread
 
     return spread(module, entry, arch) if shared_gaps else KernelLowering(module, entry, arch).program()
 

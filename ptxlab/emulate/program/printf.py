@@ -52,7 +52,7 @@ def arguments_of(text: str) -> list[str]:
 def formatted(text: str, raw: bytes, string: Callable[[int, int], str], most: int) -> str:
     """The text that a format makes of its arguments, each at its natural alignment in `raw`. most: characters of it.
 
-    `string` reads the text at a device address, for `%s`: so many characters at most.
+    `string` reads the text at a device address, for `%s`: at most the given number of characters.
     """
     at, left = 0, most
 
@@ -79,23 +79,15 @@ def formatted(text: str, raw: bytes, string: Callable[[int, int], str], most: in
         value = take("d" if kind in "fFeEgGaA" else "q" if kind in "sp" or length in _WIDE else "i")
         width = str(min(int(width[:9]), left)) if width else ""
         dot = "" if precision is None else f".{min(int(precision[:9] or 0), left)}"
-        said = _one(flags, width, dot, length or "", kind, value, string, left)[:left]
+        said = _one((flags, width, dot, length or "", kind), value, string, left)[:left]
         left -= len(said)
         return said
 
     return _CONVERSION.sub(convert, text)[:most]
 
 
-def _one(
-    flags: str,
-    width: str,
-    dot: str,
-    length: str,
-    kind: str,
-    value: int | float,
-    string: Callable[[int, int], str],
-    most: int,
-) -> str:
+def _one(spec: tuple[str, ...], value: int | float, string: Callable[[int, int], str], most: int) -> str:
+    flags, width, dot, length, kind = spec
     if isinstance(value, float):
         if kind in "aA":
             said = value.hex() if math.isfinite(value) else str(value)

@@ -1,4 +1,4 @@
-"""A program as launches know it: its sizes, parameters and variables; its instructions are in `model`.
+"""A program as launches know it: its sizes, parameters and variables; what instructions are is in `flat_program`.
 
 Nothing here imports the instruction table: a launch whose code is cached does not need it, and a process that has just
 begun is ready in a third of the time without it. See `Recalled`.
@@ -10,19 +10,27 @@ import functools
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from ptxlab import forks
-from ptxlab.emulate.program.digests import digest_of
 from ptxlab.errors import LaunchError, PtxError
+
+try:
+    from _blake2 import blake2b  # `hashlib` has it, too, but loads OpenSSL for the others: 4 ms of a first launch
+except ImportError:
+    from hashlib import blake2b
 
 if TYPE_CHECKING:
     from ptxlab.emulate.program.flat_program import Block, Code, Param, Register
     from ptxlab.errors import Span
 
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/|^[ \t]*\.(?:loc|file)\b[^\n]*", re.S | re.M)
+DIGEST = 32
+"""Bytes of a digest."""
+digest_of = functools.partial(blake2b, digest_size=DIGEST)
+"""The hash function that names and seals entries of the cache."""
 
 
 class Global(NamedTuple):
@@ -44,7 +52,7 @@ class Global(NamedTuple):
 
 
 class System(NamedTuple):
-    """What `ptxlab.emulate.runtime.printf_output` has put into a program: where `printf` leaves its records (0:
+    """What lowering has added to a program for the system: where `printf` leaves its records (0:
     nowhere) and the words of arguments in each, the line and the record of each `assert`; the bytes of local memory
     that are a stack; where the program calls `free`, the start of the heap, the table of what `malloc` has given from
     it, and the lines of the calls."""
@@ -64,11 +72,10 @@ class Program:
 
     shared_start: the first offset that belongs to the kernel (below lies the target's reserved window); shared_static:
     bytes of static shared memory from there; dynamic shared memory begins at `dynamic_start`. local_size: bytes of
-    local memory and function frames a thread; local_fixed: those before the frames of recursive functions. entry: the
-    block where the kernel begins; exits: the blocks that do nothing but end threads and that branches with a guard go
-    to. exact_threads, most_threads: the `.reqntid` and
-    `.maxntid` of the kernel, empty where it has none; cluster, explicit_cluster, most_rank: its `.reqnctapercluster`,
-    `.explicitcluster` and `.maxclusterrank`.
+    local memory and function frames a thread. entry: the block where the kernel begins; exits: the blocks
+    that do nothing but end threads and that branches with a guard go to. exact_threads, most_threads: the `.reqntid`
+    and `.maxntid` of the kernel, empty where it has none; cluster, explicit_cluster, most_rank: its
+    `.reqnctapercluster`, `.explicitcluster` and `.maxclusterrank`.
     """
 
     name: str
@@ -83,7 +90,6 @@ class Program:
     shared_static: int
     dynamic_start: int
     local_size: int
-    local_fixed: int
     exact_threads: tuple[int, ...]
     most_threads: tuple[int, ...]
     lines: list[str]
@@ -98,12 +104,12 @@ class Program:
     cluster: tuple[int, ...]
     explicit_cluster: bool
     most_rank: int
-    found: dict[object, object] = field(default_factory=dict, init=False)
-    """What an engine has found out about it."""
+    found: dict[object, Any] = field(default_factory=dict, init=False)
+    """What an engine has found out about it: see `once`."""
 
     @functools.cached_property
     def digest(self) -> str:
-        """Of what a build depends on: the PTX without comments and line information."""
+        """The digest of what a build depends on: the PTX without comments and line information."""
         return digest_of(_COMMENT.sub("", "\n".join(self.lines)).encode()).hexdigest()
 
     @property
@@ -126,16 +132,6 @@ class Program:
         """The basic block of each instruction."""
         return np.repeat(np.arange(len(self.blocks)), [block.last - block.first for block in self.blocks])
 
-    @functools.cached_property
-    def by_line(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Instructions that the text has (lowering adds others) in the order of their PTX lines; where those of each
-        line begin among them; the lines."""
-        own = np.array([k for k, code in enumerate(self.codes) if code.instruction is not None], np.int64)
-        lines = np.array([self.codes[k].line for k in own.tolist()], np.int64)
-        order = np.argsort(lines, kind="stable")
-        numbers, starts = np.unique(lines[order], return_index=True)
-        return own[order], starts, numbers
-
     def error(self, code: Code, message: str, kind: type[PtxError] = PtxError) -> PtxError:
         """An error, when the kernel is loaded, at the opcode of an instruction."""
         return kind(
@@ -154,9 +150,25 @@ class Program:
         return self.lines[line - 1] if 0 < line <= len(self.lines) else ""
 
 
+Found = TypeVar("Found")
+
+
+def once(find: Callable[[Program], Found]) -> Callable[[Program], Found]:
+    """A function that finds something out about a program; the program keeps the answer."""
+
+    @functools.wraps(find)
+    def found(program: Program) -> Found:
+        if find not in program.found:
+            program.found[find] = find(program)
+        answer: Found = program.found[find]
+        return answer
+
+    return found
+
+
 _FACTS = (
     "name", "arch", "digest", "param_size", "shared_start", "shared_static", "shared_gap", "dynamic_start",
-    "local_size", "local_fixed", "exact_threads", "most_threads", "entry", "exits", "cluster",
+    "local_size", "exact_threads", "most_threads", "entry", "exits", "cluster",
     "explicit_cluster", "most_rank", "may_wait",
 )  # fmt: skip
 """What launches ask of any program."""
@@ -164,7 +176,7 @@ _lowering = forks.recursive_lock()
 
 
 class Recalled(Program):
-    """A program of which only the facts are known that `facts_to_cache` gives. It is lowered when somebody asks for
+    """A program known only by the facts that `facts_to_cache` gives. It is lowered when somebody asks for
     more: for the line of a fault, counters, a trace, better code."""
 
     def __init__(self, notes: dict[str, Any], contents: bytes, lowered: Callable[[], Program]) -> None:

@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 from ptxlab.emulate.program.flat_program import Code, Group, Inverted, Literal, Mem, Reg, Source
 from ptxlab.emulate.program.liveness import live_in, registers_of
-from ptxlab.emulate.program.program import Program
+from ptxlab.emulate.program.program import Program, once
 from ptxlab.isa import Action, types
 from ptxlab.isa.lanes import MODES
 
@@ -47,7 +47,7 @@ class Flow(NamedTuple):
     shuffle: tuple[int, ...] = ()
 
     def table(self) -> list[int]:
-        """The same in numbers: see `rules.initcheck_registers`."""
+        """The flow in numbers, as `rules.register_checks` takes it."""
         groups = [x for group in self.groups for x in (len(group), *group)]
         return [self.how, 3 + len(groups), len(self.groups), *groups, len(self.results), *self.results, *self.shuffle]
 
@@ -67,15 +67,9 @@ class RegisterFlow(NamedTuple):
     copied: frozenset[int]
 
 
+@once
 def register_flow(program: Program) -> RegisterFlow:
-    """What initcheck follows in a program; found once, since every launch asks for each of its blocks."""
-    found = program.found.get(register_flow)
-    if not isinstance(found, RegisterFlow):
-        program.found[register_flow] = found = _register_flow(program)
-    return found
-
-
-def _register_flow(program: Program) -> RegisterFlow:
+    """What initcheck follows in a program."""
     shuffles = _shuffles(program)
     origins = _origins(program, shuffles)
     registers = tuple(sorted(origins))
@@ -94,12 +88,13 @@ def _register_flow(program: Program) -> RegisterFlow:
                 continue
         if results or (groups and _how(code) != FOLLOWED):
             flows[code.index] = Flow(_how(code), groups, results)
-    passed = _passed_on(program, _stores_on), _passed_on(program, _stores)
+    stores = _passed_on(program, lambda code: code.action is Action.STORE)
+    passed = _passed_on(program, _stores_on), stores
     return RegisterFlow(registers, guards, flows, {r: tuple(sorted(found)) for r, found in origins.items()}, *passed)
 
 
 def _shuffles(program: Program) -> dict[int, tuple[int, ...]]:
-    """Of each shuffle of which it is plain what its lanes read: see `Flow.shuffle`."""
+    """The shuffles whose mode and operands are known, by code index: see `Flow.shuffle`."""
     numbers = _constants(program)
     found = {}
     for code in program.codes:
@@ -161,7 +156,7 @@ def _how(code: Code) -> int:
 
 
 def _groups(code: Code) -> list[tuple[int, ...]]:
-    """The groups of registers of which an instruction needs one with a value."""
+    """Groups of registers: an instruction needs a value in one register of each group."""
     form = code.form
     sources = [s for s in code.sources if s is not None]
     if form.op.kind == "none":
@@ -184,7 +179,7 @@ def _groups(code: Code) -> list[tuple[int, ...]]:
 
 
 def _one_of(sources: list[Source]) -> list[tuple[int, ...]]:
-    """Sources of which one with a value is enough, as a group; none if a number or the like is among them."""
+    """Some sources as one group; no group if a number or the like is among them."""
     parts = [e for s in sources for e in (s.elements if isinstance(s, Group) else (s,)) if e is not None]
     if not parts or not all(isinstance(e, Reg | Inverted) or (isinstance(e, Mem) and registers_of(e)) for e in parts):
         return []
@@ -218,11 +213,6 @@ def _passed_on(program: Program, passes: Callable[[Code], bool]) -> frozenset[in
         for code in program.codes
         if code.action is Action.LOAD and (code.instruction is None or used.isdisjoint(_results(code)))
     )
-
-
-def _stores(code: Code) -> bool:
-    """Whether an instruction is a store."""
-    return code.action is Action.STORE
 
 
 def _stores_on(code: Code) -> bool:

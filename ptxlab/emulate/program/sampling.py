@@ -13,114 +13,100 @@ taken, or with `seamless` those of the faces beside it, by the direction of thei
 from __future__ import annotations
 
 import functools
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from itertools import product
 
-from ptxlab.emulate.program import mipmaps
 from ptxlab.isa.texture_object import ADDRESSES, AT, TEXEL
 
 SIZES = {"x": "width", "y": "height", "z": "depth"}
-AXES = {
-    "1d": "x",
-    "2d": "xy",
-    "3d": "xyz",
-    "a1d": "x",
-    "a2d": "xy",
-    "cube": "xy",
-    "acube": "xy",
-    "2dms": "xy",
-    "a2dms": "xy",
-}
+AXES = {"1d": "x", "2d": "xy", "3d": "xyz", "a1d": "x", "a2d": "xy"}
+AXES |= dict.fromkeys(("cube", "acube", "2dms", "a2dms"), "xy")
 MODES = {"x": "addr_mode_0", "y": "addr_mode_1", "z": "addr_mode_2"}
 
 
+@dataclass(frozen=True)
+class Sample:
+    """One instruction: its geometry; whether coordinates are integers and have offsets; which results are wanted, and
+    their type; the channel that `tld4` gathers; "level" or "grad"; whether depths are compared."""
+
+    geometry: str
+    integers: bool
+    offsets: bool
+    results: tuple[int, ...]
+    type: str
+    gathered: int | None = None
+    mip: str = ""
+    compared: bool = False
+
+    @property
+    def channels(self) -> tuple[int, ...]:
+        """Which of the four channels are needed."""
+        halves = self.type == "f16x2"
+        return tuple(sorted({c for r in self.results for c in ((2 * r, 2 * r + 1) if halves else (r,))}))
+
+
 @functools.lru_cache(maxsize=256)
-def text(
-    geometry: str,
-    *,
-    integers: bool,
-    offsets: bool,
-    results: tuple[int, ...],
-    type_: str,
-    gathered: int | None,
-    mip: str = "",
-    compared: bool = False,
-) -> str:
+def text(sample: Sample) -> str:
     """The statements of one instruction. Registers: %t texture, %s sampler, %x %y %z coordinates (integers, or .f32),
     %ox %oy %oz offsets, %index of an array, %depth, %lod or the derivatives %px %py %pz and %qx %qy %qz, %d0.. what is
-    given. gathered: the channel that `tld4` gathers. mip: "level" or "grad"."""
-    compares = _COMPARE if compared else ""
-    if not mip:
-        return compares + _lookup(geometry, integers, offsets, results, type_, gathered, compared, "%d{}")
-    parts = [
-        compares,
-        mipmaps.LEVELS,
-        mipmaps.level_from_operand(integers)
-        if mip == "level"
-        else mipmaps.level_from_derivatives(geometry, {a: SIZES[a] for a in AXES[geometry]}),
-        mipmaps.BETWEEN,
-    ]
-    channels = _channels(results, type_)
+    given."""
+    compares = _COMPARE if sample.compared else ""
+    if not sample.mip:
+        return compares + _lookup(sample, "%d{}")
+    sizes = {a: SIZES[a] for a in AXES[sample.geometry]}
+    level = _level_from_operand(sample.integers)
+    if sample.mip != "level":
+        level = _level_from_derivatives(sample.geometry, sizes)
+    parts, channels = [compares, _LEVELS, level, _BETWEEN], sample.channels
+    each = replace(sample, results=channels, type="b32", gathered=None)
     for k in "01":
-        parts += [
-            f".reg .b32 {', '.join(f'%t{k}_{c}' for c in channels)};\n{{\n.reg .b32 %lev; mov.b32 %lev, %lev{k};\n"
-        ]
-        parts += [
-            _lookup(geometry, integers, offsets, tuple(channels), "b32", None, compared, f"%t{k}_{{}}", True),
-            "}\n",
-        ]
-    parts += [mipmaps.BLENDED.format(c) for c in channels]
-    parts.append(_results(results, type_, "%t0_{}", "%d{}"))
+        names = ", ".join(f"%t{k}_{c}" for c in channels)
+        parts.append(f".reg .b32 {names};\n{{\n.reg .b32 %lev; mov.b32 %lev, %lev{k};\n")
+        parts += [_lookup(each, f"%t{k}_{{}}", leveled=True), "}\n"]
+    parts += [_BLENDED.format(c) for c in channels]
+    parts.append(_results(sample, "%t0_{}", "%d{}"))
     return "".join(parts)
 
 
-def _lookup(
-    geometry: str,
-    integers: bool,
-    offsets: bool,
-    results: tuple[int, ...],
-    type_: str,
-    gathered: int | None,
-    compared: bool,
-    given: str,
-    leveled: bool = False,
-) -> str:
+def _lookup(sample: Sample, given: str, leveled: bool = False) -> str:
     """One lookup in one mipmap level: %lev, or the finest. given: the names of the registers for what is read."""
+    geometry, compared = sample.geometry, sample.compared
     axes = AXES[geometry]
-    parts = [_FIELDS, *(_axis_fields(a, leveled) for a in axes), mipmaps.LEVEL_DATA if leveled else ""]
+    parts = [_FIELDS, *(_axis_fields(a, leveled) for a in axes), _LEVEL_DATA if leveled else ""]
     cube = geometry in ("cube", "acube")
     if cube:
         parts += [_FACE, _SEAMLESS]
     coordinates = dict(zip("xy", ("%ca", "%cb"), strict=True)) if geometry.endswith("cube") else {}
     if geometry[0] == "a" or geometry == "cube":
         parts.append(_layer(geometry))
-    if integers:
-        parts += [f"mov.b32 %i0{a}, %{a};\n" + (f"add.s32 %i0{a}, %i0{a}, %o{a};\n" if offsets else "") for a in axes]
+    if sample.integers:
+        parts += [
+            f"mov.b32 %i0{a}, %{a};\n" + (f"add.s32 %i0{a}, %i0{a}, %o{a};\n" if sample.offsets else "") for a in axes
+        ]
         parts += [_resolved(a, 0) for a in axes]
-        parts += [_texel((0,) * len(axes), axes), _results(results, type_, "%c_" + "0" * len(axes) + "_{}", given)]
+        parts += [_texel((0,) * len(axes), axes), _results(sample, "%c_" + "0" * len(axes) + "_{}", given)]
         return "".join(parts)
-    parts += [_in_texels(a, coordinates.get(a, f"%{a}"), offsets) for a in axes]
-    if gathered is not None:
+    parts += [_in_texels(a, coordinates.get(a, f"%{a}"), sample.offsets) for a in axes]
+    if sample.gathered is not None:
         parts += [_neighbours(a) for a in axes]
         corners = ((0, 1), (1, 1), (1, 0), (0, 0))
         parts += [_texel(corner, axes, compared, cube) for corner in corners]
         parts.append(_corners() if cube else "")
-        parts += [f"mov.b32 %d{k}, %c_{x}{y}_{gathered};\n" for k, (x, y) in enumerate(corners) if k in results]
+        parts += [
+            f"mov.b32 %d{k}, %c_{x}{y}_{sample.gathered};\n" for k, (x, y) in enumerate(corners) if k in sample.results
+        ]
         return "".join(parts)
     nearest = [f"cvt.rmi.s32.f32 %i0{a}, %u{a};\n" + _resolved(a, 0) for a in axes]
     point = [*nearest, _texel((0,) * len(axes), axes, compared)]
-    point.append(_results(results, type_, "%c_" + "0" * len(axes) + "_{}", given))
+    point.append(_results(sample, "%c_" + "0" * len(axes) + "_{}", given))
     linear = [_neighbours(a) for a in axes]
     linear += [_texel(corner, axes, compared, cube) for corner in product((0, 1), repeat=len(axes))]
     linear.append(_corners() if cube else "")
-    linear += [_filtered(axes, channel) for channel in _channels(results, type_)]
-    linear.append(_results(results, type_, "%v_{}", given))
+    linear += [_filtered(axes, channel) for channel in sample.channels]
+    linear.append(_results(sample, "%v_{}", given))
     parts += ["@%linear bra between;\n{\n", *point, "}\nbra.uni done;\nbetween:\n{\n", *linear, "}\ndone:\n"]
     return "".join(parts)
-
-
-def _channels(results: tuple[int, ...], type_: str) -> list[int]:
-    """Which of the four channels are needed."""
-    return sorted({c for r in results for c in ((2 * r, 2 * r + 1) if type_ == "f16x2" else (r,))})
 
 
 _FIELDS = f"""
@@ -348,15 +334,94 @@ def _filtered(axes: str, channel: int) -> str:
     return "".join(steps)
 
 
-def _results(results: tuple[int, ...], type_: str, name: str, given: str) -> str:
+def _results(sample: Sample, name: str, given: str) -> str:
     """What is read, in the form that is asked for. name, given: registers of channels and of results."""
     steps = []
-    for k in results:
-        if type_ == "f16x2":
+    for k in sample.results:
+        if sample.type == "f16x2":
             low, high = name.format(2 * k), name.format(2 * k + 1)
             steps.append(f"mov.b32 %m, {low};\nmov.b32 %g, {high};\ncvt.rn.f16x2.f32 {given.format(k)}, %g, %m;\n")
-        elif type_ == "f16":
+        elif sample.type == "f16":
             steps.append(f"mov.b32 %m, {name.format(k)};\ncvt.rn.f16.f32 {given.format(k)}, %m;\n")
         else:
             steps.append(f"mov.b32 {given.format(k)}, {name.format(k)};\n")
+    return "".join(steps)
+
+
+# -- mipmap levels -----------------------------------------------------------------------------------------------------
+
+
+_LEVELS = f"""
+.reg .b32 %count, %lev0, %lev1, %mips; .reg .f32 %l, %weight, %most, %m, %g; .reg .pred %blend;
+ld.global.b32 %count, [%t+{AT["num_mipmap_levels"]}];
+sub.u32 %count, %count, 1;
+cvt.rn.f32.u32 %most, %count;
+ld.global.b32 %mips, [%s+{AT["mip_filter"]}];
+setp.ne.u32 %blend, %mips, 0;
+"""
+"""Registers of an instruction with a level, and the fields of the texture object that it reads."""
+_LEVEL_DATA = f"""
+ld.global.b64 %at, [%t+{AT["levels"]}];
+add.u64 %at, %at, %t;
+mad.wide.u32 %data, %lev, 8, %at;
+ld.global.b64 %data, [%data];
+add.u64 %data, %data, %at;
+"""
+"""Where the texels of the level %lev lie."""
+_BETWEEN = """
+max.f32 %l, %l, 0f00000000;
+min.f32 %l, %l, %most;
+@!%blend add.f32 %l, %l, 0f3F000000;      // the nearest level
+cvt.rmi.u32.f32 %lev0, %l;
+min.u32 %lev0, %lev0, %count;
+add.u32 %lev1, %lev0, 1;
+min.u32 %lev1, %lev1, %count;
+@!%blend mov.b32 %lev1, %lev0;
+cvt.rmi.f32.f32 %weight, %l;
+sub.f32 %weight, %l, %weight;
+mul.f32 %weight, %weight, 256.0;          // 8 bits of fraction, as between texels
+cvt.rni.f32.f32 %weight, %weight;
+mul.f32 %weight, %weight, 0f3B800000;
+"""
+"""The two levels around %l, and the weight of the second one."""
+_BLENDED = """
+{{ .reg .f32 %g, %a, %b;
+sub.f32 %g, 1.0, %weight;
+mov.b32 %a, %t0_{0};
+mov.b32 %b, %t1_{0};
+mul.f32 %a, %a, %g;
+fma.rn.f32 %a, %b, %weight, %a;
+@%blend mov.b32 %t0_{0}, %a;
+}}
+"""
+"""A channel between two levels."""
+
+
+def _level_from_operand(integers: bool) -> str:
+    """The level %l from an operand, which is an integer where coordinates are integers."""
+    return "cvt.rn.f32.s32 %l, %lod;\n" if integers else "mov.f32 %l, %lod;\n"
+
+
+def _level_from_derivatives(geometry: str, sizes: Mapping[str, str]) -> str:
+    """The level %l from derivatives: log2 of the longer of the two, in texels. A cube with several levels stops the
+    kernel. sizes: for each coordinate the field of its size."""
+    if geometry.endswith("cube"):
+        return """
+.reg .pred %many;
+setp.ne.u32 %many, %count, 0;
+@!%many bra finest;
+trap;
+finest:
+mov.f32 %l, 0f00000000;
+"""
+    steps = [".reg .f32 %long_p, %long_q, %step, %scale; .reg .b32 %sized; .reg .pred %texels;\n"]
+    steps.append(f"ld.global.b32 %sized, [%s+{AT['normalized_coords']}];\nsetp.eq.u32 %texels, %sized, 0;\n")
+    steps.append("mov.f32 %long_p, 0f00000000;\nmov.f32 %long_q, 0f00000000;\n")
+    for a, size in sizes.items():
+        steps.append(f"ld.global.b32 %sized, [%t+{AT[size]}];\ncvt.rn.f32.u32 %scale, %sized;\n")
+        steps.append("@%texels mov.f32 %scale, 1.0;\n")
+        for which in "pq":
+            steps.append(f"mul.f32 %step, %{which}{a}, %scale;\n")
+            steps.append(f"fma.rn.f32 %long_{which}, %step, %step, %long_{which};\n")
+    steps.append("max.f32 %l, %long_p, %long_q;\nlg2.approx.f32 %l, %l;\nmul.f32 %l, %l, 0f3F000000;\n")
     return "".join(steps)

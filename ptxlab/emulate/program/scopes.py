@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from ptxlab.emulate.program import layout
 from ptxlab.emulate.program.flat_program import (
@@ -20,7 +22,7 @@ from ptxlab.emulate.program.flat_program import (
     Wide,
 )
 from ptxlab.emulate.program.layout import Area
-from ptxlab.errors import PtxError
+from ptxlab.errors import PtxError, UnsupportedInstruction
 from ptxlab.isa import types
 from ptxlab.isa.special_registers import SPECIAL
 from ptxlab.text import model
@@ -37,18 +39,23 @@ _VECTOR = {"x": 0, "y": 1, "z": 2, "w": 3, "r": 0, "g": 1, "b": 2, "a": 3}
 
 @dataclass(eq=False, repr=False)
 class Scope:
-    """What names mean inside one pair of braces; unknown ones are looked up in the scope around it."""
+    """What names mean inside one pair of braces; unknown ones are looked up in the scope around it. owner: the function
+    that it is in; the module's scope has none."""
 
     parent: Scope | None
+    owner: Routine | None = None
     variables: dict[str, Variable] = field(default_factory=dict)
     ranges: dict[str, Variable] = field(default_factory=dict)
     registers: dict[str, Reg | Wide] = field(default_factory=dict)
     symbols: dict[str, Symbol] = field(default_factory=dict)
     labels: dict[str, int] = field(default_factory=dict)
     tables: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    groups: dict[int, tuple[model.Vector, Group]] = field(default_factory=dict)
-    """What vectors mean here, by their identity: those that are written alike are one object. They are kept, so that no
-    other object has the identity of one that has been freed."""
+
+    @property
+    def routine(self) -> Routine:
+        """The function that it is in."""
+        assert self.owner is not None
+        return self.owner
 
     def __iter__(self) -> Iterator[Scope]:
         """This scope, then those around it."""
@@ -78,7 +85,7 @@ class Names:
     """The scopes of a module while it is lowered, and where its variables lie.
 
     shared: the static shared arrays, in the order of their declarations; dynamic ones are placed last (`place_extern`).
-    Between two lie `shared_gap` bytes that belong to neither (see `shared_gaps`), and so before the dynamic ones.
+    Between two lie `shared_gap` bytes that belong to neither (see `spread`), and so before the dynamic ones.
     local: local variables and the parameters of functions, all at fixed offsets of each thread's local memory.
     data: `.global` and `.const` variables by name; inside: the names there of those that functions declare, by their
     identity.
@@ -139,12 +146,11 @@ class Names:
 
     def declare_shared(self, scope: Scope, variable: Variable) -> None:
         """A static array gets its offset now, an extern one when all static ones have theirs."""
+        scope.variables[variable.name] = variable
         if variable.shape == (0,) or variable.linkage == "extern":
             self.extern_shared.append(variable)
             scope.symbols[variable.name] = Symbol(variable.name, "shared", EXTERN)
-            scope.variables[variable.name] = variable
             return
-        scope.variables[variable.name] = variable
         if self.shared_names:
             self.shared.end += self.shared_gap
         at = self.shared.place(layout.size_of(variable), layout.align_of(variable))
@@ -177,12 +183,12 @@ class Names:
                 code.sources = tuple(map(moved, code.sources))
         return start
 
-    def register(self, name: str, type_: str, function: str) -> Reg:
-        """A new register."""
+    def register(self, name: str, type_: str, function: str = "") -> Reg:
+        """A new register; lowering's own belong to no function."""
         self.registers.append(Register(len(self.registers), name, type_, types.lane(type_), function))
         return Reg(len(self.registers) - 1)
 
-    def _lookup(self, name: str, scope: Scope, routine: Routine, line: int = 0) -> Source | None:
+    def _lookup(self, name: str, scope: Scope, line: int = 0) -> Source | None:
         """What a name means here: a register or a symbol; None when it is not declared."""
         for where in scope:
             if name in where.registers:
@@ -196,49 +202,49 @@ class Names:
             if plain in where.registers:
                 return where.registers[plain]
             if variable is not None and variable.space == "reg":
-                return self._make_register(plain, variable, where, routine, line)
+                return self._make_register(plain, variable, where, scope.routine.function.name, line)
         return None
 
-    def _make_register(self, name: str, variable: Variable, where: Scope, routine: Routine, line: int) -> Source:
+    def _make_register(self, name: str, variable: Variable, where: Scope, function: str, line: int) -> Source:
         base, _, element = name.partition(".")
         letters = "xyzw"[: variable.vector] if variable.vector > 1 else ""
         if element and _VECTOR.get(element, len(letters)) >= len(letters):
             raise self.error(f"{base} has no .{element}: line {variable.line} declares it as .{variable.type}", line)
         if variable.type == "b128":
-            halves = [self.register(f"{name}.{half}", "b64", routine.function.name) for half in ("low", "high")]
+            halves = [self.register(f"{name}.{half}", "b64", function) for half in ("low", "high")]
             where.registers[name] = Wide(tuple(halves))
             return where.registers[name]
         if variable.vector == 1:
-            where.registers[name] = self.register(name, variable.type, routine.function.name)
+            where.registers[name] = self.register(name, variable.type, function)
             return where.registers[name]
         for letter in letters:
             part = f"{base}.{letter}"
             if part not in where.registers:
-                where.registers[part] = self.register(part, variable.type, routine.function.name)
+                where.registers[part] = self.register(part, variable.type, function)
         if element:
             return where.registers[f"{base}.{letters[_VECTOR[element]]}"]
         return Group(tuple(where.registers[f"{base}.{letter}"] for letter in letters))
 
     # -- operands ------------------------------------------------------------------------------------------------------
 
-    def operand(self, operand: model.Operand, scope: Scope, routine: Routine, line: int) -> Source | None:
+    def operand(self, operand: model.Operand, scope: Scope, line: int) -> Source | None:
         """What an operand means in this scope; None is the sink `_`."""
         if isinstance(operand, model.Name):
-            return scope.registers.get(operand.text) or self.name(operand.text, scope, routine, line)
+            return scope.registers.get(operand.text) or self.name(operand.text, scope, line)
         if isinstance(operand, model.Number):
             return Literal(operand.value, operand.kind, operand.bits)
         if isinstance(operand, model.Vector):
             if len(operand.elements) == 1:  # Triton writes `ld.global.b32 { %r1 }, [%rd1]`
-                return self.operand(operand.elements[0], scope, routine, line)
-            return self._group(operand, scope, routine, line)
+                return self.operand(operand.elements[0], scope, line)
+            return Group(tuple(self.operand(e, scope, line) for e in operand.elements))
         if isinstance(operand, model.Not):
-            inner = self.operand(operand.operand, scope, routine, line)
+            inner = self.operand(operand.operand, scope, line)
             assert isinstance(inner, Reg)
             return Inverted(inner)
         if isinstance(operand, model.Element):
-            return self._element(operand, scope, routine, line)
+            return self._element(operand, scope, line)
         if isinstance(operand, model.Sum):
-            inner = self.operand(operand.base, scope, routine, line)
+            inner = self.operand(operand.base, scope, line)
             if operand.scale < 0:
                 hint = f"neg.f32 %x, {operand.base};  (with the type of {operand.base}), and %x here"
                 raise self.error(f"no instruction but neg changes the sign of a register: {operand}", line, hint=hint)
@@ -248,38 +254,27 @@ class Names:
         if isinstance(operand, model.Address):
             if operand.register_offset is not None or operand.extra:
                 raise self.error(f"the address {operand} has a form that no executed instruction takes", line)
-            inner = self.operand(operand.base, scope, routine, line)
+            inner = self.operand(operand.base, scope, line)
             if not isinstance(inner, Reg | Symbol | Literal):
                 raise self.error(f"{operand.base} cannot be the base of an address", line)
             return Mem(inner, operand.offset)
         raise self.error(f"{operand} cannot stand here", line)
 
-    def _group(self, operand: model.Vector, scope: Scope, routine: Routine, line: int) -> Group:
-        """`{a, b}`."""
-        known = scope.groups.get(id(operand))
-        if known is not None:
-            return known[1]
-        found = Group(tuple(self.operand(e, scope, routine, line) for e in operand.elements))
-        scope.groups[id(operand)] = operand, found
-        return found
-
-    def _element(self, operand: model.Element, scope: Scope, routine: Routine, line: int) -> Symbol:
+    def _element(self, operand: model.Element, scope: Scope, line: int) -> Symbol:
         """`table[3]`: the address of an element."""
-        array = self.operand(operand.base, scope, routine, line)
+        array = self.operand(operand.base, scope, line)
         where = next((each for each in scope if str(operand.base) in each.variables), None)
         if not isinstance(array, Symbol) or where is None or not isinstance(operand.index, model.Number):
             raise self.error(f"the CPU machine cannot read {operand}: the index must be a number", line)
         variable = where.variables[str(operand.base)]
-        each = layout.size_of(variable)
-        for n in variable.shape:
-            each //= max(n, 1)
-        return Symbol(array.name, array.space, array.value + int(operand.index.value) * (each or 1))
+        each = layout.size_of(variable) // max(math.prod(variable.shape), 1) or 1
+        return Symbol(array.name, array.space, array.value + int(operand.index.value) * each)
 
-    def name(self, name: str, scope: Scope, routine: Routine, line: int) -> Source | None:
+    def name(self, name: str, scope: Scope, line: int) -> Source | None:
         """What a name means: a register, a special register or a symbol; None for the sink."""
         if name == "_":
             return None
-        found = self._lookup(name, scope, routine, line)
+        found = self._lookup(name, scope, line)
         if found is not None:
             return found
         if name == "WARP_SZ":
@@ -287,9 +282,8 @@ class Names:
         given = self.provided(name)
         if given is not None:
             return Literal(given)
-        if name.startswith("%"):
-            if name in SPECIAL:
-                return Special(name)
+        if name in SPECIAL:
+            return Special(name)
         raise self.error(f"{name!r} is not declared", line, hint=f".reg .b32 {name};" if name[0] == "%" else "")
 
     def table(self, name: str, scope: Scope, line: int) -> tuple[str, ...]:
@@ -307,14 +301,17 @@ class Names:
 
     def error(self, message: str, line: int, *, hint: str = "") -> PtxError:
         """An error at a line of the module."""
-        return PtxError(
-            message,
-            line=line,
-            source=self.text(line),
-            file=self.module.file,
-            hint=hint,
-            span=self.module.spans.get(line),
-        )
+        return PtxError(message, line=line, hint=hint, **self._at(line))
+
+    def unsupported(
+        self, instruction: model.Instruction, what: str, *, length: int = 1, syntax: str = ""
+    ) -> UnsupportedInstruction:
+        """The error for an instruction that the emulator does not execute."""
+        line, column = instruction.line, instruction.column
+        return UnsupportedInstruction(what, line=line, column=column, length=length, syntax=syntax, **self._at(line))
+
+    def _at(self, line: int) -> dict[str, Any]:
+        return {"source": self.text(line), "file": self.module.file, "span": self.module.spans.get(line)}
 
     def text(self, line: int) -> str:
         """The text of a line."""

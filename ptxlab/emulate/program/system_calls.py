@@ -8,19 +8,13 @@ that trap into the fault with the assertion's message. The engines need to know 
 
 from __future__ import annotations
 
-from ptxlab.emulate.program.addresses import GRANULE, HEAP
+from ptxlab.emulate.program.addresses import ASSERTED, BUFFER, GRANULE, HEADER, HEAP, PRINTED, HeapPiece, offset_in
 from ptxlab.emulate.program.flat_program import Literal, Mem, Reg, Source, Special
-from ptxlab.emulate.program.lowering import Guard, Lowering
+from ptxlab.emulate.program.lowering import Guard, Lowering, lower_text
 from ptxlab.emulate.program.scopes import Routine
-from ptxlab.emulate.program.snippets import lower_text
-from ptxlab.emulate.program.system_records import ASSERTED, BUFFER, HEADER, PRINTED, HeapPiece, offset_in
-from ptxlab.errors import UnsupportedInstruction
 from ptxlab.text.model import Instruction
 
-_REFUSED = {
-    "cudaLaunchDeviceV2": "kernels that launch kernels are not executed",
-    "cudaGetParameterBufferV2": "kernels that launch kernels are not executed",
-}
+_REFUSED = ("cudaLaunchDeviceV2", "cudaGetParameterBufferV2")
 
 
 def lower_system_call(
@@ -35,42 +29,34 @@ def lower_system_call(
     """Emits the code of a call of a runtime function; False if the function is unknown. `arguments`: each with its size
     in bytes."""
     if target in _REFUSED:
-        raise UnsupportedInstruction(
-            f"the CPU machine cannot call {target}: {_REFUSED[target]}",
-            line=call.line,
-            column=call.column,
-            source=low.text(call.line),
-            file=low.module.file,
-            length=len(call.opcode),
-        )
+        what = f"the CPU machine cannot call {target}: kernels that launch kernels are not executed"
+        raise low.unsupported(call, what, length=len(call.opcode))
     if target not in ("vprintf", "__assertfail", "malloc", "free"):
         return False
-    behind = low.branch_around(guard, call.line) if guard else ""
-    start = len(low.codes)
-    values = [_value(low, a, size, call.line) for a, size in arguments]
-    if target == "vprintf":
-        _print(low, values, result, call.line)
-    elif target == "malloc":
-        _allocate(low, values[0], result, call, routine)
-    elif target == "free":
-        _free(low, values[0], call, routine)
-    else:
-        _assert(low, values, call.line)
-    low.codes[start].instruction = call  # the one of them that counts
-    if behind:
-        low.place_label(behind)
+    with low.guarded(guard, call.line):
+        start = len(low.codes)
+        values = [_value(low, a, size, call.line) for a, size in arguments]
+        if target == "vprintf":
+            _print(low, values, result, call.line)
+        elif target == "malloc":
+            _allocate(low, values[0], result, call, routine)
+        elif target == "free":
+            _free(low, values[0], call, routine)
+        else:
+            _assert(low, values, call.line)
+        low.codes[start].instruction = call  # the one of them that counts
     return True
 
 
 def _value(low: Lowering, argument: Source, size: int, line: int) -> Source:
     """An argument as 64 bits, read from the frame if it lies there."""
     if isinstance(argument, Mem):
-        held = low.register("%argument", f"b{8 * size}", "")
+        held = low.register("%argument", f"b{8 * size}")
         low.op(f"ld.param.b{8 * size}", (held,), (argument,), line).space = "frame"
         argument = held
     if size != 4 or not isinstance(argument, Reg):
         return argument
-    wide = low.register("%argument", "b64", "")
+    wide = low.register("%argument", "b64")
     low.op("cvt.u64.u32", (wide,), (argument,), line)
     return wide
 
@@ -83,35 +69,33 @@ def _print(low: Lowering, values: list[Source], result: Source | None, line: int
         system.printf = system.reserve("%printf", HEADER.itemsize + BUFFER)
         system.local_margin = 4 * words  # every record takes that much from where the arguments lie
     text, arguments = values
-    number, place = low.register("%number", "b32", ""), low.register("%place", "b64", "")
-    room, some, word = low.register("%room", "pred", ""), low.register("%some", "pred", ""), None
+    number, place = low.register("%number", "b32"), low.register("%place", "b64")
+    room, some = low.register("%room", "pred"), low.register("%some", "pred")
     low.op("atom.global.add.u32", (number,), (Mem(Literal(system.printf), 0), Literal(1)), line)
     low.op("setp.lt.u32", (room, None), (number, Literal(BUFFER // record)), line)
-    full = low.branch_around((room.index, False), line)
-    low.op("mad.wide.u32", (place,), (number, Literal(record), Literal(system.printf + HEADER.itemsize)), line)
-    for field, special in (("block", "%ctaid"), ("thread", "%tid")):
-        for k, axis in enumerate("xyz"):
-            word = low.register("%word", "b32", "")
-            low.op("mov.b32", (word,), (Special(f"{special}.{axis}"),), line)
-            low.op("st.global.b32", (), (Mem(place, offset_in(PRINTED, field) + 4 * k), word), line)
-    low.op("st.global.b64", (), (Mem(place, offset_in(PRINTED, "format")), text), line)
-    if words:
-        low.op("setp.ne.u64", (some, None), (arguments, Literal(0)), line)
-        empty = low.branch_around((some.index, False), line)
-        base = _register(low, arguments, line)
-        word = low.register("%word", "b32", "")
-        for k in range(words):
-            low.op("ld.b32", (word,), (Mem(base, 4 * k),), line)
-            low.op("st.global.b32", (), (Mem(place, PRINTED.itemsize + 4 * k), word), line)
-        low.place_label(empty)
-    low.place_label(full)
+    with low.guarded((room.index, False), line):
+        low.op("mad.wide.u32", (place,), (number, Literal(record), Literal(system.printf + HEADER.itemsize)), line)
+        for field, special in (("block", "%ctaid"), ("thread", "%tid")):
+            for k, axis in enumerate("xyz"):
+                word = low.register("%word", "b32")
+                low.op("mov.b32", (word,), (Special(f"{special}.{axis}"),), line)
+                low.op("st.global.b32", (), (Mem(place, offset_in(PRINTED, field) + 4 * k), word), line)
+        low.op("st.global.b64", (), (Mem(place, offset_in(PRINTED, "format")), text), line)
+        if words:
+            low.op("setp.ne.u64", (some, None), (arguments, Literal(0)), line)
+            with low.guarded((some.index, False), line):
+                base = _register(low, arguments, line)
+                word = low.register("%word", "b32")
+                for k in range(words):
+                    low.op("ld.b32", (word,), (Mem(base, 4 * k),), line)
+                    low.op("st.global.b32", (), (Mem(place, PRINTED.itemsize + 4 * k), word), line)
     if result is not None:
         _count(low, text, result, line)
 
 
 def _count(low: Lowering, text: Source, result: Source, line: int) -> None:
     """The value of a call of `printf`: how many arguments its format asks for."""
-    count, same = low.register("%count", "b32", ""), low.register("%same", "pred", "")
+    count, same = low.register("%count", "b32"), low.register("%same", "pred")
     low.op("mov.b32", (count,), (Literal(0),), line)
     for name, arguments in low.system.formats.items():
         if arguments:
@@ -135,8 +119,7 @@ def _heap(low: Lowering) -> int:
     """Where the heap lies: a word that says how much of it is taken, then, 16 bytes on, what is given out.
 
     A program that frees has a table besides, `given`: a `HeapPiece` for each 16 bytes of the heap. memcheck reads it.
-    All accesses to it are atomic, since `malloc` and
-    `free` race with nothing.
+    All accesses to it are atomic, since `malloc` and `free` race with nothing.
     """
     system = low.system
     if not system.heap:
@@ -148,7 +131,7 @@ def _heap(low: Lowering) -> int:
 
 def _allocate(low: Lowering, size: Source, result: Source | None, call: Instruction, routine: Routine) -> None:
     """`malloc`: the next bytes of the heap, at a multiple of 16. What is freed is not given out again."""
-    heap, place = _heap(low), low.register("%allocated", "b64", "")
+    heap, place = _heap(low), low.register("%allocated", "b64")
     text = f"""
 .reg .b64 %size, %end; .reg .pred %fits;
 add.u64 %size, %wanted, {GRANULE - 1};
@@ -225,6 +208,6 @@ done:"""
 def _register(low: Lowering, source: Source, line: int) -> Reg:
     if isinstance(source, Reg):
         return source
-    held = low.register("%base", "b64", "")
+    held = low.register("%base", "b64")
     low.op("mov.b64", (held,), (source,), line)
     return held

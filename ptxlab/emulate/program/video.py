@@ -9,9 +9,8 @@ import re
 from dataclasses import dataclass
 
 from ptxlab.emulate.program.flat_program import Literal, Reg, Source, Special
-from ptxlab.emulate.program.lowering import Guard, Lowering
-from ptxlab.emulate.program.scopes import Routine, Scope
-from ptxlab.emulate.program.snippets import lower_text
+from ptxlab.emulate.program.lowering import Guard, Lowering, lower_text
+from ptxlab.emulate.program.scopes import Scope
 from ptxlab.isa.table import Form
 from ptxlab.text import model
 
@@ -27,31 +26,24 @@ class _Part:
     minus: bool
 
 
-def lower_video(
-    low: Lowering, instruction: model.Instruction, found: Form, guard: Guard, scope: Scope, routine: Routine
-) -> None:
+def lower_video(low: Lowering, instruction: model.Instruction, found: Form, guard: Guard, scope: Scope) -> None:
     """Emits a video instruction, which is counted but has no effect, and the instructions that compute."""
-    code = low.emit(instruction.name, found, instruction.line, guard)
-    code.instruction = instruction
-    behind = low.branch_around(guard, instruction.line) if guard else ""
-    parts = [_part(operand) for operand in instruction.operands]
-    names: dict[str, Source] = {}
-    for letter, part in zip("dabc", parts, strict=False):
-        source = low.operand(part.name, scope, routine, instruction.line)
-        if letter != "d" and isinstance(source, Literal | Special):
-            held = low.register("%given", "b32", "")
-            low.op("mov.b32", (held,), (source,), instruction.line)
-            source = held
-        if not isinstance(source, Reg):
-            raise low.error(f"{found.opcode} takes registers of 32 bits, found {part.name}", instruction.line)
-        names[f"%{letter}"] = source
-    if found.count:
-        text = _side_by_side(low, found, parts, instruction.line)
-    else:
-        text = _scalar(low, found, parts, instruction.line)
-    lower_text(low, text, instruction, routine, names)
-    if behind:
-        low.place_label(behind)
+    line = instruction.line
+    low.emit(instruction.name, found, line, guard).instruction = instruction
+    with low.guarded(guard, line):
+        parts = [_part(operand) for operand in instruction.operands]
+        names: dict[str, Source] = {}
+        for letter, part in zip("dabc", parts, strict=False):
+            source = low.operand(part.name, scope, line)
+            if letter != "d" and isinstance(source, Literal | Special):
+                held = low.register("%given", "b32")
+                low.op("mov.b32", (held,), (source,), line)
+                source = held
+            if not isinstance(source, Reg):
+                raise low.error(f"{found.opcode} takes registers of 32 bits, found {part.name}", line)
+            names[f"%{letter}"] = source
+        text = (_side_by_side if found.count else _scalar)(low, found, parts, line)
+        lower_text(low, text, instruction, scope.routine, names)
 
 
 def _part(operand: model.Operand) -> _Part:
@@ -62,11 +54,6 @@ def _part(operand: model.Operand) -> _Part:
     if selected is None:
         return _Part(operand, "", minus)
     return _Part(model.Name(selected[1]), selected[2], minus)
-
-
-def _operation(found: Form) -> str:
-    """`vadd` of `vadd4`."""
-    return found.op.name.rstrip("24")
 
 
 def _taken(into: str, word: str, selector: str, type_: str) -> str:
@@ -99,7 +86,7 @@ _REGISTERS = ".reg .b32 %w, %r, %e; .reg .b64 %x, %y, %t, %z; .reg .pred %p;\n"
 
 def _compute(found: Form) -> str:
     """%t from %x and %y."""
-    operation = _operation(found)
+    operation = found.op.name.rstrip("24")  # `vadd` of `vadd4`
     if operation == "vset":
         return f"setp.{found.cmp}.s64 %p, %x, %y;\nselp.b64 %t, 1, 0, %p;\n"
     if operation in ("vshl", "vshr"):
@@ -139,15 +126,11 @@ def _mad(found: Form, d: _Part, a: _Part, b: _Part, c: _Part) -> str:
     """The product of %x and %y and %c, in 128 bits (%z above %t)."""
     negated = a.minus != b.minus
     signed = found.atype == "s32" or found.btype == "s32" or negated or c.minus
-    add = 0
+    add = int(bool(found.po) or negated or c.minus)
     steps = ["mul.lo.s64 %t, %x, %y;\nmul.hi.s64 %z, %x, %y;\nmov.b32 %e, %c;\n"]
-    if found.po:
-        add = 1
-    elif negated:
-        add = 1
+    if negated and not found.po:
         steps.append("not.b64 %t, %t;\nnot.b64 %z, %z;\n")
-    elif c.minus:
-        add = 1
+    elif c.minus and not found.po:
         steps.append("not.b32 %e, %e;\n")
     steps.append(f"cvt.{'s64.s32' if signed else 'u64.u32'} %x, %e;\nshr.s64 %y, %x, 63;\n")
     steps.append(f"add.cc.u64 %t, %t, %x;\naddc.u64 %z, %z, %y;\nadd.cc.u64 %t, %t, {add};\naddc.u64 %z, %z, 0;\n")

@@ -3,8 +3,8 @@
 Whatever the thread does then, as long as that phase of that mbarrier has not ended, it only computes, reads and waits
 again: it stores nothing, arrives nowhere, and each way out leads past a wait for the same phase of the same mbarrier
 that succeeds. The loop may compute the address again, count its attempts, sleep, read the clock, wait in several places
-and ask for other mbarriers beside. A loop that is also left after so many attempts, after some time, or when a flag in
-memory is set does not spin.
+and ask for other mbarriers in between. A loop that also ends after a number of attempts, after some time, or when a
+flag in memory is set does not spin.
 
 Two analyses find that; both follow calls into functions. `_Values` tells which waits ask for the same: it gives each
 value that an operand is computed from a number, so that equal numbers mean equal values. `_Attempt` follows a thread
@@ -14,13 +14,14 @@ whose wait has failed.
 from __future__ import annotations
 
 import itertools
+import operator
 from collections.abc import Iterator
 from typing import Any
 
-from ptxlab.emulate.program.block_order import reachable
 from ptxlab.emulate.program.flat_program import Code, Group, Inverted, Literal, Mem, Reg, Source, Special, Symbol
+from ptxlab.emulate.program.graphs import dominators, reachable
 from ptxlab.emulate.program.liveness import reads, writes
-from ptxlab.emulate.program.program import Program
+from ptxlab.emulate.program.program import Program, once
 from ptxlab.isa.actions import Action
 
 WAITS = (Action.MBARRIER_TEST, Action.MBARRIER_WAIT)
@@ -37,21 +38,21 @@ DEEPEST = 32
 Place = tuple[tuple[int, ...], int]
 """A basic block, and before it the blocks to which the calls return that led to its function."""
 State = dict[int, int]
-"""Of registers the numbers of their values."""
+"""Numbers of values, by register."""
 Known = dict[int, Any]
 """Values of registers that are known, a bool for a predicate."""
 
 
 def spins(program: Program, wait: Code) -> bool:
     """Whether a wait for an mbarrier spins, wherever the function is called that has it."""
-    found: Any = program.found.get(spins)
-    if found is None:
-        found = program.found[spins] = _spinning(program) if any(c.action in WAITS for c in program.codes) else set()
-    return wait.index in found
+    return wait.index in _spinning(program)
 
 
+@once
 def _spinning(program: Program) -> set[int]:
     """The code indices of the waits that spin."""
+    if not any(code.action in WAITS for code in program.codes):
+        return set()
     values = _Values(_Ways(program))
     free = {wait for (place, wait), asked in values.asked.items() if not _Attempt(values, place, wait, asked).spins()}
     return {wait for _, wait in values.asked} - free
@@ -66,8 +67,12 @@ class _Ways:
         self._passed: dict[int, list[int]] = {}
         passing = {code.index: _passes(code) for code in program.codes if code.space == "frame"}
         reached = sorted({word for words in passing.values() for word in words})
-        apart = all(at + size <= following for (at, size), (following, _) in itertools.pairwise(reached))
-        if apart and reached and not any(_names_frame(code) for code in program.codes if not passing.get(code.index)):
+        disjoint = all(at + size <= following for (at, size), (following, _) in itertools.pairwise(reached))
+        if (
+            disjoint
+            and reached
+            and not any(_names_frame(code) for code in program.codes if not passing.get(code.index))
+        ):
             number = {word: -1 - k for k, word in enumerate(reached)}
             self._passed = {index: [number[word] for word in words] for index, words in passing.items()}
 
@@ -101,7 +106,7 @@ class _Ways:
         return [(place[0], following)] if following >= 0 else []
 
     def jumps(self, place: Place, code: Code) -> list[Place]:
-        """Those to which a branch, a call or a return leads."""
+        """The places to which a branch, a call or a return leads."""
         calls, at = place
         if code.action is Action.CALL:
             return [((*calls, self.program.blocks[at].next), code.target)]
@@ -155,7 +160,7 @@ class _Values:
         self._numbers: dict[tuple[Any, ...], int] = {}
         self._keys: list[tuple[Any, ...]] = []
         self.asked: dict[tuple[Place, int], int] = {}
-        """Of the waits, by place and code index, the number of the mbarrier and the phase that they ask for."""
+        """By place and code index of a wait: the number of the mbarrier and the phase that it asks for."""
         writers: dict[int, list[Code]] = {}
         for code in codes:
             for r in ways.writes(code):
@@ -191,8 +196,8 @@ class _Values:
         return self._numbers[key]
 
     def _follow(self) -> None:
-        """Computes with numbers through the program. Where ways join of which one writes a register, its value has a
-        number of its own (`_joins`); elsewhere it is that of the place that dominates this one."""
+        """Computes with numbers through the program. A register has a new number where ways with different values join
+        (`_joins`), elsewhere the number that it has in the place that dominates this one."""
         start: Place = (), self.ways.program.entry
         onwards: dict[Place, list[Place]] = {}
         todo = [start]
@@ -203,7 +208,7 @@ class _Values:
                 todo += onwards[at]
                 if len(onwards) > MOST_PLACES or len(at[0]) > DEEPEST:
                     return  # no wait is known to spin
-        over, written = dominators(start, onwards), dict[int, list[Place]]()
+        over, written = dominators(start, onwards.__getitem__), dict[int, list[Place]]()
         for at in over:
             for code in self.ways.codes(at):
                 for r in self._needed.intersection(self.ways.writes(code)):
@@ -262,43 +267,11 @@ class _Values:
         return self._number("is", "" if source is None else source.name)
 
 
-def dominators(start: Place, onwards: dict[Place, list[Place]]) -> dict[Place, Place]:
-    """For each place that can be reached the last one that all ways to it lead through, in an order in which that one
-    comes first (Cooper, Harvey and Kennedy, "A simple, fast dominance algorithm")."""
-    order, path = list[Place](), [(start, iter(onwards[start]))]
-    begun = {start}
-    while path:
-        at, left = path[-1]
-        following = next((block for block in left if block not in begun), None)
-        if following is None:
-            order.append(at)
-            path.pop()
-        else:
-            begun.add(following)
-            path.append((following, iter(onwards[following])))
-    number = {block: k for k, block in enumerate(order)}
-    over = {start: start}
-    changed = True
-    while changed:
-        changed = False
-        for at in reversed(order):
-            for following in onwards[at]:
-                one, other = over.get(following, at), at
-                while one != other:
-                    if number[one] < number[other]:
-                        one = over[one]
-                    else:
-                        other = over[other]
-                if over.get(following) != one and following != start:
-                    over[following], changed = one, True
-    return {block: over[block] for block in reversed(order)}
-
-
 def _joins(
     over: dict[Place, Place], onwards: dict[Place, list[Place]], written: dict[int, list[Place]]
 ) -> dict[Place, set[int]]:
-    """For each place the registers of which ways may bring different values there: the dominance of a place that writes
-    them ends there, or that of one where such ways join."""
+    """For each place the registers that may have different values on the ways to it: the dominance of a place that
+    writes them ends there, or that of one where such ways join."""
     ends: dict[Place, set[Place]] = {}
     for place in over:
         for following in onwards[place]:
@@ -397,10 +370,7 @@ def _value(source: Source | None, known: Known) -> Any:
     return known.get(source.index) if isinstance(source, Reg) else None
 
 
-COMPARISONS = {
-    "eq": lambda a, b: a == b, "ne": lambda a, b: a != b, "lt": lambda a, b: a < b, "le": lambda a, b: a <= b,
-    "gt": lambda a, b: a > b, "ge": lambda a, b: a >= b,
-}  # fmt: skip
+COMPARISONS = {name: getattr(operator, name) for name in ("eq", "ne", "lt", "le", "gt", "ge")}
 
 
 def _result(code: Code, given: list[Any]) -> Any:
@@ -434,10 +404,9 @@ def _combined(operation: Any, compared: Any, more: Any = None) -> Any:
     """The result of `setp.cmp` or of `setp.cmp.and p, a, b, c`."""
     if not operation:
         return compared
-    if operation in ("and", "or"):
-        decides = operation == "or"
-        if decides in (compared, more):
-            return decides
+    decides = {"and": False, "or": True}.get(operation)
+    if decides is not None and decides in (compared, more):
+        return decides
     if compared is None or more is None:
         return None
     return compared != more if operation == "xor" else compared

@@ -4,7 +4,7 @@ Between a product and the wait for it no instruction may write its registers, or
 written them, a `wgmma.fence` must come before the next product that uses them. This module finds the instructions that
 could break one of these two rules on some path through the program. A correct program has hardly any, so few
 instructions are checked while it runs; whether one of them does break a rule is found then
-(`rules.warpgroup_registers`).
+(`rules.register_checks`).
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ def follows_layouts(program: Program) -> bool:
 
 
 def orders_proxies(code: Code) -> bool:
-    """Whether it is a fence between ordinary accesses and the async proxy."""
+    """Whether an instruction is a fence between ordinary accesses and the async proxy."""
     return code.form.properties.proxy == "async"
 
 

@@ -64,13 +64,16 @@ def copy_lanes(
     """The copies of the lanes of a mask. to, source: their addresses, to which the starts are added. counts: the bytes
     that each lane reads, at most `size`; None for all. site: caches the allocation that is read. Returns whether the
     kernel must stop, with the fault noted."""
-    if mask == ALL_LANES and all_together(context, to, to_start, source, source_start, counts, site, size, log2):
-        there = u32(to_start - u32(context.memory.shared_start))
-        here = u64(source_start - site.base)
-        shared, host = cta.shared, site.host
-        for k in range(32):
-            copy_bytes(shared + u32(to[k] + there), host + u64(source[k] + here), size)
-        return False
+    there, here = u32(to_start - u32(context.memory.shared_start)), u64(source_start - site.base)
+    whole = mask == ALL_LANES and context.memory.shared_size >= size
+    if whole and (counts is None or all_of(load_lanes(counts) >= u32(size))):
+        offsets, starts = load_lanes(to) + there, load_lanes(source) + here
+        inside = (offsets & u32(size - 1) == 0) & (offsets <= u32(context.memory.shared_size - size))
+        if all_of(inside & (starts & (size - 1) == 0) & (starts >> log2 < site.places)):
+            shared, host = cta.shared, site.host
+            for k in range(32):
+                copy_bytes(shared + u32(to[k] + there), host + u64(source[k] + here), size)
+            return False
     for lane in lanes_of(mask):
         target = u64(u32(to[lane] + to_start))
         address = u64(source[lane] + source_start)
@@ -91,26 +94,3 @@ def copy_lanes(
             return True
         move(place, held, count, size)
     return False
-
-
-@rule(inline=True)
-def all_together(
-    context: Context,
-    to: Pointer[u32],
-    to_start: u32,
-    source: Pointer[u64],
-    source_start: u64,
-    counts: Pointer[u32] | None,
-    site: Site,
-    size: u64,
-    log2: u64,
-) -> boolean:
-    """Whether all 32 lanes copy all bytes, from and to addresses in the cached allocations."""
-    memory = context.memory
-    if memory.shared_size < size or (counts is not None and not all_of(load_lanes(counts) >= u32(size))):
-        return False
-    offsets = load_lanes(to) + u32(to_start - u32(memory.shared_start))
-    if not all_of((offsets & u32(size - 1)) == 0) or not all_of(offsets <= u32(memory.shared_size - size)):
-        return False
-    starts = load_lanes(source) + u64(source_start - site.base)
-    return all_of((starts & (size - 1)) == 0) and all_of(starts >> log2 < site.places)

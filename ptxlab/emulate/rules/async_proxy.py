@@ -13,12 +13,22 @@ Of several warps that read a tile the last one is remembered.
 from __future__ import annotations
 
 from ptxlab.emulate.language import *
-from ptxlab.emulate.rules.clock import access_of, tick
-from ptxlab.emulate.rules.note_kinds import NO_PROXY_FENCE, TILE_OVERWRITTEN
-from ptxlab.emulate.rules.notes import note, serial
+from ptxlab.emulate.rules.notes import NO_PROXY_FENCE, TILE_OVERWRITTEN, note, serial
 from ptxlab.emulate.rules.race_order import published
 from ptxlab.emulate.rules.races import ordered
-from ptxlab.emulate.rules.records import BLOCK, CODE, LAST_CODE, LAST_TIME, TIME, WAITS, WARP, Block, Launch
+from ptxlab.emulate.rules.records import (
+    BLOCK,
+    CODE,
+    LAST_CODE,
+    LAST_TIME,
+    TIME,
+    WAITS,
+    WARP,
+    Block,
+    Launch,
+    access_of,
+    tick,
+)
 from ptxlab.emulate.rules.warpgroup_products import Products
 from ptxlab.emulate.runtime.report import WARPGROUP
 from ptxlab.targets import WARPS_PER_BLOCK

@@ -9,11 +9,9 @@ from __future__ import annotations
 
 from ptxlab.emulate.language import *
 from ptxlab.emulate.rules import async_proxy
-from ptxlab.emulate.rules.clock import access_of, tick
-from ptxlab.emulate.rules.note_kinds import COUNTS, DIVERGENT, DIVERGENT_BLOCK, EXITED, SECOND
-from ptxlab.emulate.rules.notes import NOWHERE, note, serial
-from ptxlab.emulate.rules.race_order import share_peers, tell_all
-from ptxlab.emulate.rules.records import CODE, Block, Launch
+from ptxlab.emulate.rules.notes import COUNTS, DIVERGENT, DIVERGENT_BLOCK, EXITED, NOWHERE, SECOND, note, serial
+from ptxlab.emulate.rules.race_order import advance, share_heard, share_peers
+from ptxlab.emulate.rules.records import CODE, Block, Launch, access_of, tick
 from ptxlab.emulate.runtime.state import BARRIERS, Warp
 
 
@@ -67,15 +65,8 @@ def diverged(
         lane = first(away)
         place = (behind if skipping >> lane & 1 else pcs[lane]) >> 1
         other = access_of(block, warp, place) | lane
-        note(
-            launch,
-            block,
-            DIVERGENT,
-            access_of(block, warp, code) | first(mask),
-            other,
-            NOWHERE,
-            u64(waiting >> lane & 1),
-        )
+        access = access_of(block, warp, code) | first(mask)
+        note(launch, block, DIVERGENT, access, other, NOWHERE, u64(waiting >> lane & 1))
 
 
 @rule
@@ -138,7 +129,7 @@ def order(block: Block, barrier: u32, waiting: u32, everyone: boolean, overfull:
     came = load_lanes(arrived)
     if not overfull and waiting:
         share_peers(block, waiting | bits(came != 0), waiting)
-        tell_all(block, waiting)
+        share_heard(block, waiting)
     if overfull:
         block.simple = 0
     elif everyone and not any_of(came != 0):
@@ -151,8 +142,7 @@ def order(block: Block, barrier: u32, waiting: u32, everyone: boolean, overfull:
         for warp in lanes_of(bits(came != 0)):
             known = maximum(known, load_lanes(block.sync.row(warp)))
         for warp in lanes_of(waiting):
-            row = block.sync.row(warp)
-            store_lanes(row, maximum(load_lanes(row), known))
+            advance(block.sync.row(warp), known)
         store_lanes(arrived, came ^ came)
 
 

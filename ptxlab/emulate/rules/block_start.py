@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ptxlab.emulate.language import *
-from ptxlab.emulate.rules import block_reset, clusters
+from ptxlab.emulate.rules import clusters, records
 from ptxlab.emulate.rules.clusters import warp_of
 from ptxlab.emulate.rules.lane_scheduling import forget
 from ptxlab.emulate.rules.records import Block
@@ -15,12 +15,6 @@ from ptxlab.emulate.runtime.state import BARRIERS, Cluster, Context, Cta, Warp
 def clear_registers(warp: Warp) -> None:
     """Zeroes the registers that may be read before they are written."""
     raise AssertionError("the function is known to compiled code only")
-
-
-@rule(inline=True)
-def draw_ticket(context: Context) -> u64:
-    """The number of the next cluster to run, which may lie beyond the last."""
-    return atomic("add", context.next, 0, 1)
 
 
 @rule
@@ -54,8 +48,9 @@ def begin(context: Context, cta: Cta, number: u64) -> None:
         reset_barrier(cta, u32(barrier))
     cta.active = 1
     if context.checked:
-        block_reset.started(cta.checks.cast(Block)[0], number)
-    if cta.converged == 0 or not simple(context):
+        records.started(cta.checks.cast(Block)[0], number)
+    others = context.traced or context.mbarriers or context.cluster_barriers or context.warpgroup_products
+    if cta.converged == 0 or others:  # more than a few fields of its warps may have changed
         for k in range(context.warps):
             begin_warp(context, cta, warp_of(context, cta, k), k)
         cta.converged = 1
@@ -63,12 +58,6 @@ def begin(context: Context, cta: Cta, number: u64) -> None:
         for k in range(context.warps):
             begin_again(context, warp_of(context, cta, k))
     begin_round(context, cta)
-
-
-@rule(inline=True)
-def simple(context: Context) -> boolean:
-    """Whether of the warps only these fields have changed: no trace, mbarriers, clusters, products."""
-    return not (context.traced or context.mbarriers or context.cluster_barriers or context.warpgroup_products)
 
 
 @rule(inline=True)

@@ -2,30 +2,62 @@
 
 Both engines call `issued` and `completed` for each transfer. In between, each 4 bytes of shared memory that it writes
 or reads are marked (see `copies_in_flight`): an access by a thread or another copy before the wait is a finding.
-Reading what a copy reads is fine.
+Reading what a copy reads is allowed.
+
+For racecheck a copy is an access of the thread that issued it, from its issue until it is performed. When it is issued,
+it must be ordered after earlier accesses of threads and other copies to the same bytes. When it is performed, it is
+recorded as an access of that moment. Threads are ordered after it if they have waited for its mbarrier, or come after
+the issuing thread's wait for its bulk group. (An access between the two moments is a finding of synccheck, even if the
+issuing thread makes it.) A copy is one access to all of its bytes: of several records that it races with, the least one
+is reported, at the first word that has it.
 """
 
 from __future__ import annotations
 
 from ptxlab.emulate.language import *
-from ptxlab.emulate.rules import async_proxy, bulk_races, tile_layouts
+from ptxlab.emulate.rules import async_proxy, tile_layouts
 from ptxlab.emulate.rules import tensor_maps as maps
-from ptxlab.emulate.rules.bulk_races import within
-from ptxlab.emulate.rules.clock import access_of
 from ptxlab.emulate.rules.copies_in_flight import BEING_READ, BEING_WRITTEN, COPY_CODE, COPY_THREAD, THREADS
 from ptxlab.emulate.rules.mbarrier_phases import bulk_copy_issued, bulk_copy_performed
 from ptxlab.emulate.rules.mbarrier_records import Mbarriers
-from ptxlab.emulate.rules.note_kinds import BLOCK_ENDED, NO_PROXY_FENCE, PENDING, TILE_OVERWRITTEN, TILE_UNORDERED
-from ptxlab.emulate.rules.notes import NOWHERE, note, serial
-from ptxlab.emulate.rules.records import CODE, LAST_CODE, REDUCES, WARP, Block, Launch
-from ptxlab.emulate.runtime.bulk_transfers import LOAD_TILE, Queue, Transfer
-from ptxlab.emulate.runtime.state import Context
+from ptxlab.emulate.rules.notes import (
+    BLOCK_ENDED,
+    NO_PROXY_FENCE,
+    NOWHERE,
+    PENDING,
+    RAW,
+    TILE_OVERWRITTEN,
+    TILE_UNORDERED,
+    WAR,
+    WAW,
+    note,
+    serial,
+)
+from ptxlab.emulate.rules.races import OF_WARP, collides, ordered, race
+from ptxlab.emulate.rules.records import (
+    ASYNC,
+    BLOCK,
+    CODE,
+    ID,
+    LAST_TIME,
+    REDUCES,
+    TIME,
+    WARP,
+    Block,
+    Launch,
+    access_of,
+    traits_of,
+)
+from ptxlab.emulate.runtime.state import LOAD_TILE, Context, Queue, Transfer
 
 ROW = 16
+"""Numbers, or records of words, that are looked at together."""
 COPIES, STORES, PRODUCTS = range(3)
 """What a copy may meet: another copy in flight that writes what this one touches, or reads what it overwrites; stores
 of threads to what it reads that no proxy fence has made visible to the async proxy; a product of `wgmma` that reads
 what it overwrites and is in flight, or is not merely because of the order in which warps ran here."""
+OF_MOMENT = OF_WARP | LAST_TIME << TIME
+"""The fields of a record that tell whether an access comes before those of another warp."""
 
 
 # -- one transfer ------------------------------------------------------------------------------------------------------
@@ -34,36 +66,19 @@ what it overwrites and is in flight, or is not merely because of the order in wh
 @rule
 def issued(context: Context, queue: Queue, transfer: Transfer) -> u32:
     """A transfer has been issued."""
-    launch, issuer = context.check.cast(Launch)[0], block_of(context, queue, transfer.rank)
-    start, access = context.memory.shared_start, record_of(issuer, transfer)
-    serial(launch, u32(1) << (transfer.thread & 31))
-    here = block_of(context, queue, transfer.at_rank)
-    shared_issued(launch, issuer, here, start, transfer.at - start, transfer, access, transfer.reads == 0)
-    if transfer.held != 0:
-        shared_issued(launch, issuer, issuer, start, transfer.held - start, transfer, access, False)
-    if launch.racecheck and transfer.address != 0:
-        in_global_memory(context, launch, issuer, transfer, access, True)
+    in_memory(context, queue, transfer, False)
     if transfer.group == 0:
-        bulk_copy_issued(mbarriers_of(block_of(context, queue, transfer.owner)), transfer)
+        bulk_copy_issued(block_of(context, queue, transfer.owner).mbarriers.cast(Mbarriers)[0], transfer)
     return 0
 
 
 @rule
 def completed(context: Context, queue: Queue, transfer: Transfer, before: u64) -> u32:
     """A transfer has been performed; before: what its mbarrier held."""
-    launch, issuer = context.check.cast(Launch)[0], block_of(context, queue, transfer.rank)
-    start, access = context.memory.shared_start, record_of(issuer, transfer)
-    serial(launch, u32(1) << (transfer.thread & 31))
-    here = block_of(context, queue, transfer.at_rank)
-    exited = context.slots[queue.first_rank + transfer.at_rank].cta.active == 0
-    shared_completed(launch, issuer, here, start, transfer.at - start, transfer, access, transfer.reads == 0, exited)
-    if transfer.held != 0:
-        exited = context.slots[queue.first_rank + transfer.rank].cta.active == 0
-        shared_completed(launch, issuer, issuer, start, transfer.held - start, transfer, access, False, exited)
-    if launch.racecheck and transfer.address != 0:
-        in_global_memory(context, launch, issuer, transfer, access, False)
+    in_memory(context, queue, transfer, True)
     if transfer.word is not None:
-        bulk_copy_performed(launch, mbarriers_of(issuer), transfer, before, transfer.word[0])
+        mbarriers = block_of(context, queue, transfer.rank).mbarriers.cast(Mbarriers)[0]
+        bulk_copy_performed(context.check.cast(Launch)[0], mbarriers, transfer, before, transfer.word[0])
     return 0
 
 
@@ -73,136 +88,61 @@ def block_of(context: Context, queue: Queue, rank: u32) -> Block:
     return context.slots[queue.first_rank + rank].cta.checks.cast(Block)[0]
 
 
-@rule(inline=True)
-def mbarriers_of(block: Block) -> Mbarriers:
-    """What is known of the mbarriers of a block."""
-    return block.mbarriers.cast(Mbarriers)[0]
-
-
-@rule(inline=True)
-def record_of(issuer: Block, transfer: Transfer) -> u64:
-    """The record of what a transfer does, as an access of the thread that issued it."""
-    return access_of(issuer, transfer.thread >> 5, transfer.code) | (transfer.thread & 31)
+@rule
+def in_memory(context: Context, queue: Queue, transfer: Transfer, ended: boolean) -> None:
+    """Checks the memory that a transfer reads and writes, when it is issued and when it has been performed (ended)."""
+    launch, issuer = context.check.cast(Launch)[0], block_of(context, queue, transfer.rank)
+    access = access_of(issuer, transfer.thread >> 5, transfer.code) | (transfer.thread & 31)
+    serial(launch, u32(1) << (transfer.thread & 31))
+    in_shared(context, queue, transfer, access, transfer.at_rank, transfer.at, transfer.reads == 0, ended)
+    if transfer.held != 0:
+        in_shared(context, queue, transfer, access, transfer.rank, transfer.held, False, ended)
+    if launch.racecheck and transfer.address != 0:
+        in_global(context, issuer, transfer, access, ended)
 
 
 # -- shared memory -----------------------------------------------------------------------------------------------------
 
 
 @rule
-def shared_issued(
-    launch: Launch, issuer: Block, block: Block, start: u64, low: u64, transfer: Transfer, access: u64, writes: boolean
+def in_shared(
+    context: Context,
+    queue: Queue,
+    transfer: Transfer,
+    access: u64,
+    rank: u32,
+    address: u64,
+    writes: boolean,
+    ended: boolean,
 ) -> None:
-    """A transfer is issued that writes or reads shared memory of a block, from this byte on; start: where that begins.
-    issuer: the block of its thread."""
-    behind, records = low + transfer.count, block.records
+    """What a transfer writes or reads in shared memory of the block of a rank, from this address on."""
+    launch, start = context.check.cast(Launch)[0], context.memory.shared_start
+    issuer, block = block_of(context, queue, transfer.rank), block_of(context, queue, rank)
+    low, behind, records = address - start, address - start + transfer.count, block.records
     if launch.racecheck and records is not None:
-        each = launch.granule
-        words = (behind + each - 1) // each
-        bulk_races.begins(launch, issuer, records, block.stride, start, low // each, words, access, writes)
-    if launch.synccheck:
+        raced(launch, issuer, records, block.stride, start, low, behind, access, writes, ended)
+    if not launch.synccheck:
+        return
+    block.copies = 1
+    mark = u64(transfer.code) << COPY_CODE | u64(transfer.thread) << COPY_THREAD
+    mark |= u64(BEING_WRITTEN) if writes else u64(BEING_READ)
+    if not ended:
         meets(launch, issuer, block, block.pending, start, low >> 2, behind + 3 >> 2, access, COPIES, writes)
         if writes:
             meets(launch, issuer, block, block.tile_reads, start, low >> 4, behind + 15 >> 4, access, PRODUCTS, True)
         else:
             meets(launch, issuer, block, block.tile_writes, start, low >> 4, behind + 15 >> 4, access, STORES, False)
-        block.copies = 1
-        fill(block.pending, low >> 2, behind + 3 >> 2, mark(transfer, writes))
-
-
-@rule
-def shared_completed(
-    launch: Launch,
-    issuer: Block,
-    block: Block,
-    start: u64,
-    low: u64,
-    transfer: Transfer,
-    access: u64,
-    writes: boolean,
-    exited: boolean,
-) -> None:
-    """The same of one that has been performed. exited: whether all threads of the block have exited."""
-    behind, records = low + transfer.count, block.records
-    if launch.racecheck and records is not None:
-        each = launch.granule
-        words = (behind + each - 1) // each
-        bulk_races.ends(launch, issuer, records, block.stride, low // each, words, access, writes)
-    if launch.synccheck:
-        block.copies = 1
-        unmark(block.pending, low >> 2, behind + 3 >> 2, mark(transfer, writes))
-        if exited:
-            note(launch, issuer, BLOCK_ENDED, access, 0, NOWHERE, u64(writes))
-        if writes:
-            if block.tile_writes is not None:  # what a copy has written needs no fence
-                fill(block.tile_writes, low >> 4, behind + 15 >> 4, 0)
-            if block.tile_layout is not None:
-                fill(block.tile_layout, low >> 4, behind + 15 >> 4, 0)
-                if transfer.kind == LOAD_TILE:
-                    tile_layouts.written(block, transfer, start)
-
-
-# -- global memory -----------------------------------------------------------------------------------------------------
-
-
-@rule
-def in_global_memory(
-    context: Context, launch: Launch, issuer: Block, transfer: Transfer, access: u64, begins: boolean
-) -> None:
-    """racecheck of what a transfer reads or writes in global memory, when it is issued or performed: of a tile each
-    row, or rows that follow each other."""
-    if transfer.kind < LOAD_TILE:
-        in_allocation(context, launch, issuer, transfer, transfer.address, transfer.count, access, begins)
+        fill(block.pending, low >> 2, behind + 3 >> 2, mark)
         return
-    tensor, low, behind = u64(transfer.address + transfer.base), u64(0), u64(0)
-    for row in range(maps.rows(transfer.map)):
-        inside, offset, ahead, ended = maps.row_place(transfer.map, transfer.place, transfer.shift, row)
-        if inside:
-            begin = u64(tensor + offset + ahead)
-            if begin != behind:
-                if behind != 0:
-                    in_allocation(context, launch, issuer, transfer, low, behind - low, access, begins)
-                low = begin
-            behind = begin + ended - ahead
-    if behind != 0:
-        in_allocation(context, launch, issuer, transfer, low, behind - low, access, begins)
-
-
-@rule
-def in_allocation(
-    context: Context,
-    launch: Launch,
-    issuer: Block,
-    transfer: Transfer,
-    address: u64,
-    count: u64,
-    access: u64,
-    begins: boolean,
-) -> None:
-    """The same of bytes in a row."""
-    writes, memory = transfer.reads != 0, context.memory
-    for k in range(memory.count):
-        held = memory.allocations[k]
-        records = held.accesses
-        if u64(address - held.base) < held.room and records is not None:
-            low, behind = address - held.base, address - held.base + count
-            word, words = low // launch.granule, (behind + launch.granule - 1) // launch.granule
-            if not begins:
-                bulk_races.ends(launch, issuer, records, held.stride, word, words, access, writes)
-                return
-            bulk_races.begins(launch, issuer, records, held.stride, held.base, word, words, access, writes)
-            if launch.synccheck and not writes:
-                bulk_races.unseen(launch, issuer, records, held.stride, held.base, word, words, access)
-            return
-
-
-# -- copies in flight --------------------------------------------------------------------------------------------------
-
-
-@rule(inline=True)
-def mark(transfer: Transfer, writes: boolean) -> u64:
-    """The number that marks bytes of shared memory as being in flight."""
-    kind: u64 = BEING_WRITTEN if writes else BEING_READ
-    return u64(transfer.code) << COPY_CODE | u64(transfer.thread) << COPY_THREAD | kind
+    unmark(block.pending, low >> 2, behind + 3 >> 2, mark)
+    if context.slots[queue.first_rank + rank].cta.active == 0:
+        note(launch, issuer, BLOCK_ENDED, access, 0, NOWHERE, u64(writes))
+    if writes and block.tile_writes is not None:  # what a copy has written needs no fence
+        fill(block.tile_writes, low >> 4, behind + 15 >> 4, 0)
+    if writes and block.tile_layout is not None:
+        fill(block.tile_layout, low >> 4, behind + 15 >> 4, 0)
+        if transfer.kind == LOAD_TILE:
+            tile_layouts.written(block, transfer, start)
 
 
 @rule
@@ -264,22 +204,195 @@ def meets(
 def conflict(launch: Launch, issuer: Block, block: Block, number: u64, access: u64, by: u64, writes: boolean) -> u64:
     """The kind of finding that a number is about; 0 if it is none."""
     if by == COPIES:
-        return u64(PENDING) if conflicts(launch, block, number, access, writes) else u64(0)
+        group = number & 0xFFFFFFFF
+        if group == BEING_READ and not writes:
+            return 0
+        if group < BEING_READ and u64(block.finished[number >> COPY_THREAD & THREADS]) >= group:
+            return 0  # a cp.async that its thread has waited for
+        both = launch.traits[number >> COPY_CODE] & traits_of(launch, access)
+        return u64(PENDING) if both & REDUCES == 0 else u64(0)  # reductions change each element atomically
     if by == STORES:
         return u64(NO_PROXY_FENCE) if async_proxy.unseen(block, u32(access >> WARP & 31), number) else u64(0)
     if async_proxy.in_flight(launch, block, number, access):
         return TILE_OVERWRITTEN
-    ordered = not launch.racecheck or async_proxy.read_before(launch, issuer, block, number, access)
-    return u64(0) if ordered else u64(TILE_UNORDERED)
+    comes_after = not launch.racecheck or async_proxy.read_before(launch, issuer, block, number, access)
+    return u64(0) if comes_after else u64(TILE_UNORDERED)
+
+
+# -- global memory -----------------------------------------------------------------------------------------------------
+
+
+@rule
+def in_global(context: Context, issuer: Block, transfer: Transfer, access: u64, ended: boolean) -> None:
+    """racecheck of what a transfer reads or writes in global memory: of a tile each row, or rows that follow each
+    other."""
+    if transfer.kind < LOAD_TILE:
+        in_allocation(context, issuer, transfer.address, transfer.count, access, transfer.reads != 0, ended)
+        return
+    tensor, low, behind = u64(transfer.address + transfer.base), u64(0), u64(0)
+    for row in range(maps.rows(transfer.map)):
+        inside, offset, ahead, last = maps.row_place(transfer.map, transfer.place, transfer.shift, row)
+        if inside:
+            begin = u64(tensor + offset + ahead)
+            if begin != behind:
+                if behind != 0:
+                    in_allocation(context, issuer, low, behind - low, access, transfer.reads != 0, ended)
+                low = begin
+            behind = begin + last - ahead
+    if behind != 0:
+        in_allocation(context, issuer, low, behind - low, access, transfer.reads != 0, ended)
+
+
+@rule
+def in_allocation(
+    context: Context, issuer: Block, address: u64, count: u64, access: u64, writes: boolean, ended: boolean
+) -> None:
+    """The same of contiguous bytes."""
+    launch, memory = context.check.cast(Launch)[0], context.memory
+    for k in range(memory.count):
+        held = memory.allocations[k]
+        records, low = held.accesses, u64(address - held.base)
+        if low < held.room and records is not None:
+            raced(launch, issuer, records, held.stride, held.base, low, low + count, access, writes, ended)
+            if launch.synccheck and not writes and not ended:
+                word, last = low // launch.granule, (low + count + launch.granule - 1) // launch.granule
+                unseen(launch, issuer, records, held.base, word, last, access)
+            return
+
+
+# -- racecheck ---------------------------------------------------------------------------------------------------------
+
+
+@rule
+def raced(
+    launch: Launch,
+    block: Block,
+    records: Pointer[u64],
+    stride: u64,
+    start: u64,
+    low: u64,
+    behind: u64,
+    access: u64,
+    writes: boolean,
+    ended: boolean,
+) -> None:
+    """A copy of the bytes from `low` on, in front of `behind`, of memory whose address is `start`: notes what it races
+    with when it is issued, and records it when it has been performed. block: that of its thread."""
+    word, last = low // launch.granule, (behind + launch.granule - 1) // launch.granule
+    if ended:
+        recorded(launch, block, records, stride, word, last, access, writes)
+        return
+    thirds: u64 = 3 if writes else 1
+    for third in range(thirds):
+        other, place = least_racing(launch, block, records, stride, word, last, third, access)
+        if other != 0:
+            kind: u64 = RAW
+            if writes:
+                kind = WAW if third == 0 else WAR
+            race(launch, block, kind, access, other, start + place * launch.granule)
+            return
 
 
 @rule(inline=True)
-def conflicts(launch: Launch, block: Block, copy: u64, access: u64, writes: boolean) -> boolean:
-    """Whether another copy in flight, as it is remembered, conflicts with one."""
-    group = copy & 0xFFFFFFFF
-    if group == BEING_READ and not writes:
-        return False
-    if group < BEING_READ and u64(block.finished[copy >> COPY_THREAD & THREADS]) >= group:
-        return False  # a cp.async that its thread has waited for
-    both = launch.traits[copy >> COPY_CODE] & launch.traits[access >> CODE & LAST_CODE]
-    return both & REDUCES == 0  # reductions change each element atomically
+def within(begin: u64, low: u64, behind: u64) -> u32:
+    """Which of 16 numbers from `begin` on lie in a range: a bit for each."""
+    mask: u32 = 0xFFFF
+    if begin < low:
+        mask &= u32(0xFFFF << (low - begin))
+    if begin + 16 > behind:
+        mask &= u32(0xFFFF) >> u32(begin + 16 - behind)
+    return mask
+
+
+@rule(inline=True)
+def undecided(block: Block, row: row_u64, access: u64) -> u32:
+    """The records to check, a bit for each: neither the thread's own nor from before its block's last barrier."""
+    low = block.now >> BLOCK << BLOCK
+    before: row_bool = (row == 0) | (row - low < u64(block.full - low)) | ((row ^ access) & ID == 0)
+    return bits(~before)
+
+
+@rule(inline=True)
+def ordered_likewise(row: row_u64, record: u64, access: u64) -> u32:
+    """The records, a bit for each, of accesses that are ordered before an access if that of one record is."""
+    if (record ^ access) & OF_WARP == 0:
+        return bits(row == record)
+    return bits((row ^ record) & OF_MOMENT == 0)
+
+
+@rule
+def least_racing(
+    launch: Launch, block: Block, records: Pointer[u64], stride: u64, low: u64, behind: u64, third: u64, access: u64
+) -> tuple[u64, u64]:
+    """The least record of some words that races with an access, 0 if none does, and the first word that has it."""
+    least, place = u64(0), u64(0)
+    for number in range(low // ROW, (behind + ROW - 1) // ROW):
+        row = load_row(records + (third * stride + number * ROW))
+        left = undecided(block, row, access) & within(number * ROW, low, behind)
+        while left:
+            k = first(left)
+            record = u64(extract(row, k))
+            if ordered(launch, block, record, access, third == 0):
+                left &= ~ordered_likewise(row, record, access)
+                continue
+            left &= ~bits(row == record)
+            both = traits_of(launch, record) & traits_of(launch, access)
+            if both & REDUCES == 0 and (least == 0 or record < least):  # reductions change each element atomically
+                if collides(launch, block, record, access, third == 0):
+                    least, place = record, number * ROW + k
+    return least, place
+
+
+@rule
+def unseen(launch: Launch, block: Block, records: Pointer[u64], start: u64, low: u64, behind: u64, access: u64) -> None:
+    """A copy from words of global memory is issued: notes a store there that the async proxy does not see."""
+    warp, least, place = u32(access >> WARP & 31), u64(0), u64(0)
+    for number in range(low // ROW, (behind + ROW - 1) // ROW):
+        row = load_row(records + number * ROW)
+        left = bits(row != 0) & within(number * ROW, low, behind)
+        while left:
+            k = first(left)
+            record = u64(extract(row, k))
+            if not async_proxy.unseen_in_global(launch, block, warp, record):
+                left &= ~bits((row ^ record) & OF_MOMENT == 0)
+                continue
+            left &= ~bits(row == record)
+            if traits_of(launch, record) & ASYNC == 0 and (least == 0 or record < least):
+                least, place = record, number * ROW + k
+    if least != 0:
+        note(launch, block, NO_PROXY_FENCE, access, least, start + place * launch.granule, 0)
+
+
+@rule
+def recorded(
+    launch: Launch, block: Block, records: Pointer[u64], stride: u64, low: u64, behind: u64, access: u64, write: boolean
+) -> None:
+    """Records a copy that has been performed. A reader that it does not come after stays."""
+    for number in range(low // ROW, (behind + ROW - 1) // ROW):
+        inside, stay = within(number * ROW, low, behind), u32(0)
+        reader = records + (stride + number * ROW)
+        if write:
+            record_row(records + number * ROW, inside, access)
+            continue
+        row = load_row(reader)
+        left = undecided(block, row, access) & inside
+        while left:
+            record = u64(extract(row, first(left)))
+            same = ordered_likewise(row, record, access)
+            if not ordered(launch, block, record, access, False):
+                same = bits(row == record)
+                stay |= same & inside
+            left &= ~same
+        record_row(reader, inside & ~stay, access)
+        record_row(reader + stride, stay, access)
+
+
+@rule(inline=True)
+def record_row(row: Pointer[u64], words: u32, access: u64) -> None:
+    """Records an access to some of 16 words, a bit for each."""
+    if words == 0xFFFF:
+        store_row(row, (row_ids() & 0) + access)
+        return
+    for k in range(ROW):
+        if words >> k & 1 != 0:
+            row[k] = access

@@ -18,7 +18,7 @@ from ptxlab.emulate.language import *
 from ptxlab.emulate.rules import tensor_maps as maps
 from ptxlab.emulate.rules.mbarrier_words import UPDATE, operated
 from ptxlab.emulate.rules.records import WRITTEN
-from ptxlab.emulate.runtime.bulk_transfers import (
+from ptxlab.emulate.runtime.state import (
     COPY,
     LOAD_TILE,
     REDUCE,
@@ -26,10 +26,10 @@ from ptxlab.emulate.runtime.bulk_transfers import (
     ROOM,
     STORE_TILE,
     WRITE,
+    Context,
     Queue,
     Transfer,
 )
-from ptxlab.emulate.runtime.state import Context
 
 OPERATIONS = ("add", "min", "max", "inc", "dec", "and", "or", "xor")
 TYPES = ("u32", "s32", "u64", "s64", "b32", "b64", "f16", "bf16", "f32", "f64", "f32.ftz")
@@ -53,7 +53,8 @@ _TAKEN = sum(1 << 8 * TYPES.index(t) + OPERATIONS.index(o) for t in TYPES[:8] fo
 @rule(pointer="combine")
 def combine(context: Context, to: Pointer[u8], source: Pointer[u8], count: u64, operation: u32, type: u32) -> u32:
     """Reduces `count` bytes in memory with as many others, element by element. Compiled code calls back."""
-    reduce_bytes(_bytes(to, count), _bytes(source, count), operation, type)
+    here, there = (p.array.view(np.uint8)[p.start : p.start + count] for p in (to, source))
+    reduce_bytes(here, there, operation, type)
     return 0
 
 
@@ -65,18 +66,10 @@ def reduces_elements(operation: u32, type: u32) -> boolean:
     return u64(_TAKEN) >> 8 * type + operation & 1 != 0
 
 
-def _bytes(p: Pointer[int], count: int) -> np.ndarray:
-    array: np.ndarray = p.array
-    return array.view(np.uint8)[p.start : p.start + count]
-
-
+@np.errstate(all="ignore")  # a sum beyond the largest number is infinite, and one of opposite infinities NaN
 def reduce_bytes(to: np.ndarray, source: np.ndarray, operation: int, type: int) -> None:
     """The same on arrays of bytes."""
-    with np.errstate(all="ignore"):  # a sum beyond the largest number is infinite, and one of opposite infinities NaN
-        _reduced(to, source, OPERATIONS[operation], TYPES[type])
-
-
-def _reduced(to: np.ndarray, source: np.ndarray, what: str, name: str) -> None:
+    what, name = OPERATIONS[operation], TYPES[type]
     if name == "bf16":
         a, b = (x.copy().view(np.uint16).astype(np.uint32) << 16 for x in (to, source))
         wide = _OF[what](a.view(np.float32), b.view(np.float32)).view(np.uint32).astype(np.uint64)
@@ -199,15 +192,6 @@ def done(context: Context, queue: Queue, transfer: Transfer) -> None:
         completed(context, queue, transfer)
 
 
-@rule
-def tell_issued(context: Context, queue: Queue, transfer: Transfer) -> None:
-    """A transfer has been issued: tells of it."""
-    if context.checked:
-        check_issued(context, queue, transfer)
-    if context.traced:
-        issued(context, queue, transfer)
-
-
 @rule(pointer="check_issued")
 def check_issued(context: Context, queue: Queue, transfer: Transfer) -> u32:
     """Checks a transfer that has been issued (`bulk_checks.issued`)."""
@@ -258,17 +242,6 @@ def complete_at(context: Context, queue: Queue, owner: u32, at: u32) -> None:
 
 
 @rule
-def complete_groups(context: Context, queue: Queue, rank: u32, thread: u32, group: u32) -> None:
-    """A thread waits for its bulk groups up to this one."""
-    for number in range(queue.first, queue.behind):
-        transfer = queue.transfers[number % ROOM]
-        if transfer.open != 0 and transfer.rank == rank and transfer.thread == thread:
-            if transfer.group != 0 and transfer.group <= group:
-                done(context, queue, transfer)
-    shrink(queue)
-
-
-@rule
 def complete_all(context: Context, queue: Queue) -> boolean:
     """A block ends, or nothing else can run. Whether there was anything to perform."""
     some = False
@@ -282,14 +255,14 @@ def complete_all(context: Context, queue: Queue) -> boolean:
 
 
 @rule
-def commit(queue: Queue, rank: u32, thread: u32) -> None:
-    """What a thread has asked for so far is a bulk group."""
-    queue.committed[rank * queue.threads + thread] += 1
-
-
-@rule
 def wait_group(context: Context, queue: Queue, rank: u32, thread: u32, left: u32) -> None:
     """A thread waits until no more than `left` of its bulk groups are in flight."""
     closed = queue.committed[rank * queue.threads + thread]
-    if closed > left:
-        complete_groups(context, queue, rank, thread, closed - left)
+    if closed <= left:
+        return
+    for number in range(queue.first, queue.behind):
+        transfer = queue.transfers[number % ROOM]
+        if transfer.open != 0 and transfer.rank == rank and transfer.thread == thread:
+            if transfer.group != 0 and transfer.group <= closed - left:
+                done(context, queue, transfer)
+    shrink(queue)

@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from ptxlab.emulate.language import *
+from ptxlab.emulate.program.flat_program import Code
 from ptxlab.emulate.program.lane_types import LANES
 from ptxlab.emulate.rules import bulk_copies
 from ptxlab.emulate.rules import tensor_maps as maps
-from ptxlab.emulate.rules.bulk_operands import BARRIER, FROM, HIGH, LOW, RANKS, SHIFTS, SIZE, TO
 from ptxlab.emulate.rules.memcheck import resolve, space_of, stop
-from ptxlab.emulate.runtime.bulk_transfers import (
+from ptxlab.emulate.runtime.state import (
     ARRIVED,
+    BAD_BULK,
+    BAD_MBARRIER,
+    CLUSTER,
     COPIES,
+    COPY,
+    COPY_FROM,
+    COPY_TO,
     FILLED,
+    GENERIC,
+    GLOBAL,
     HELD,
     LOAD_TILE,
+    LOCAL,
     MOVED,
     PREFETCH_TILE,
     READ,
@@ -21,25 +32,17 @@ from ptxlab.emulate.runtime.bulk_transfers import (
     REDUCE_TILE,
     REDUCED,
     REMOTE,
+    SHARED,
+    STORE_TILE,
     WRITE,
     WRITTEN,
-    Queue,
-    Transfer,
-)
-from ptxlab.emulate.runtime.state import (
-    BAD_BULK,
-    BAD_MBARRIER,
-    CLUSTER,
-    COPY_FROM,
-    COPY_TO,
-    GENERIC,
-    GLOBAL,
-    LOCAL,
-    SHARED,
     Context,
     Cta,
+    Transfer,
     Warp,
 )
+from ptxlab.isa import types
+from ptxlab.isa.actions import Action, AsyncGroup
 from ptxlab.isa.convert import PEER
 from ptxlab.isa.mbarrier import TAG, TAG_SHIFT, Problem
 
@@ -48,8 +51,60 @@ BEHIND = 17 * PEER
 MULTICAST = 1 << 16
 """Beside a mask of ranks, which may be empty."""
 ROW = len(MOVED)
-BAD_SIZE, NO_MAP, INTERLEAVED, BETWEEN, UNREDUCED, BEFORE, ALONE = 1, 2, 3, 4, 5, 6, 7
-"""Why a bulk copy cannot be done: see `bulk_faults`."""
+REDUCED_TYPES = sum(
+    (bulk_copies.TYPES.index(name) if name else 15) << 4 * k for k, name in enumerate(bulk_copies.OF_MAPS)
+)
+"""For each type of a tensor map, 4 bits: the type that a reduction of the tensor's elements has."""
+BAD_SIZE, NO_MAP, INTERLEAVED, BETWEEN, UNREDUCED, BEFORE, NO_CLUSTER = 1, 2, 3, 4, 5, 6, 7
+"""Why a bulk copy cannot be done: see `faults.OF_BULK_COPIES`."""
+
+
+# -- opcodes and operands ----------------------------------------------------------------------------------------------
+
+
+OPERANDS = ("a", "b", "size", "m", "mask")
+"""Operands by their names in the table, in the order of the columns of `data` in `issue_lanes`."""
+TO, FROM, SIZE, BARRIER, RANKS, LOW, HIGH = (LANES * column for column in range(7))
+"""Where each column begins: a number for each lane. `b` of a single value is in LOW and HIGH."""
+SHIFTS = 5
+"""Columns of `more` before the im2col offsets: the coordinates."""
+
+
+@dataclass(frozen=True)
+class Bulk:
+    """A bulk copy: the kind of its transfers; whether it belongs to a bulk group (else it reports to an mbarrier),
+    whether it goes to several blocks; of a reduction the operation (+ 1 for `red.async`) and the type; of a single
+    value its bytes. space: that of the source; of a single value that of its target."""
+
+    kind: int
+    grouped: bool
+    multicast: bool
+    operation: int
+    type: int
+    count: int
+    space: int
+
+
+def bulk_of(code: Code) -> Bulk:
+    """What an instruction copies."""
+    form, reduces = code.form, code.action is Action.COPY_REDUCE
+    grouped = code.properties.group is AsyncGroup.BULK
+    operation = bulk_copies.OPERATIONS.index(str(form.operation)) if reduces else 0
+    type_ = 0
+    if reduces and not form.tensor:  # PTX ISA, cp.reduce.async.bulk: that of f32 flushes subnormal numbers
+        type_ = bulk_copies.TYPES.index(f"{form.type}.ftz" if form.type == "f32" else str(form.type))
+    count = 0
+    if code.action is Action.PREFETCH_TILE:
+        kind = PREFETCH_TILE
+    elif form.tensor:
+        kind = LOAD_TILE if not grouped else REDUCE_TILE if reduces else STORE_TILE
+    elif form.single:
+        kind, count = WRITE, types.width(form.type) // 8 * int(str(form.vec or "v1")[1:])
+        operation += reduces
+    else:
+        kind = REDUCE if reduces else COPY
+    space = GLOBAL if form.src == "global" else GENERIC if form.single and not form.space else SHARED
+    return Bulk(kind, grouped, bool(form.multicast_cluster), operation, type_, count, space)
 
 
 # -- issuing -----------------------------------------------------------------------------------------------------------
@@ -75,9 +130,6 @@ def issue_lanes(
     """The bulk copies of some lanes. data: for each lane the first address, the second, the size, the mbarrier, the
     mask of ranks, and a value; more: coordinates and im2col offsets. Whether the kernel must stop: a fault is noted
     then."""
-    if cta.cluster.queue is None:
-        return False
-    queue = cta.cluster.queue[0]
     for lane in lanes_of(mask):
         asked = local(Transfer, 1)[0]
         asked.kind = kind
@@ -96,61 +148,54 @@ def issue_lanes(
                 asked.place[k] = i32(more[LANES * k + lane])
             for k in range(3):
                 asked.shift[k] = i32(more[LANES * (SHIFTS + k) + lane])
-            if issue_tile(context, cta, warp, queue, lane, data, asked, ranks):
+            if issue_tile(context, cta, warp, data, asked, ranks):
                 return True
-        elif issue_bytes(context, cta, warp, queue, lane, data, asked, ranks, source_space):
+        elif issue_bytes(context, cta, warp, data, asked, ranks, source_space):
             return True
     return False
 
 
 @rule
 def issue_bytes(
-    context: Context,
-    cta: Cta,
-    warp: Warp,
-    queue: Queue,
-    lane: u32,
-    data: Pointer[u64],
-    asked: Transfer,
-    ranks: u64,
-    source_space: u32,
+    context: Context, cta: Cta, warp: Warp, data: Pointer[u64], asked: Transfer, ranks: u64, source_space: u32
 ) -> boolean:
-    """A copy of bytes in a row, or of a value."""
+    """A copy of contiguous bytes, or of a value."""
+    lane = asked.thread & 31
     to = data[TO + lane]
     source = data[FROM + lane]
     barrier = data[BARRIER + lane]
     if context.explicit_cluster == 0 and source_space != GLOBAL and asked.reads == 0:
-        return wrong(context, warp, BAD_BULK, asked.code, lane, to, ALONE, 0)
+        return wrong(context, warp, asked, BAD_BULK, to, NO_CLUSTER, 0)
     if asked.kind == WRITE:
         if source_space == GENERIC:
             to, barrier = in_cluster(to), in_cluster(barrier)
         asked.value[0] = data[LOW + lane]
         asked.value[1] = data[HIGH + lane]
         log2 = u64(4 if asked.count == 16 else 3 if asked.count == 8 else 2)
-        return send(context, cta, warp, queue, lane, asked, to, log2, barrier, ranks)
+        return send(context, cta, warp, asked, to, log2, barrier, ranks)
     count = data[SIZE + lane]
     asked.count = count
     if count == 0 or count & 15 != 0:
-        return wrong(context, warp, BAD_BULK, asked.code, lane, count, BAD_SIZE, 0)
+        return wrong(context, warp, asked, BAD_BULK, count, BAD_SIZE, 0)
     if source_space == GLOBAL or asked.reads != 0:
         asked.inside = count
     if asked.reads != 0:
         place = resolve(context, cta, warp, lane, to, count, 4, GLOBAL, 1, None)
         if place is None:
-            return wrong(context, warp, COPY_TO, asked.code, lane, to, count, 16)
+            return wrong(context, warp, asked, COPY_TO, to, count, 16)
         asked.to = place
         asked.written = context.found.written
         asked.address = to
-        return send(context, cta, warp, queue, lane, asked, source, 4, 0, 0)
+        return send(context, cta, warp, asked, source, 4, 0, 0)
     held = resolve(context, cta, warp, lane, source, count, 4, source_space, 0, None)
     if held is None:
-        return wrong(context, warp, COPY_FROM, asked.code, lane, source, count, 16)
+        return wrong(context, warp, asked, COPY_FROM, source, count, 16)
     asked.source = held
     if source_space == GLOBAL:
         asked.address = source
     else:
         asked.held = source & (PEER - 1)
-    return send(context, cta, warp, queue, lane, asked, to, 4, barrier, ranks)
+    return send(context, cta, warp, asked, to, 4, barrier, ranks)
 
 
 @rule(inline=True)
@@ -161,42 +206,40 @@ def in_cluster(address: u64) -> u64:
 
 
 @rule
-def issue_tile(
-    context: Context, cta: Cta, warp: Warp, queue: Queue, lane: u32, data: Pointer[u64], asked: Transfer, ranks: u64
-) -> boolean:
+def issue_tile(context: Context, cta: Cta, warp: Warp, data: Pointer[u64], asked: Transfer, ranks: u64) -> boolean:
     """A copy of a tile of a tensor, or a prefetch, which ends where the tile has been judged."""
-    load = asked.kind == LOAD_TILE
+    load, lane = asked.kind == LOAD_TILE, asked.thread & 31
     address = data[FROM + lane] if load else data[TO + lane]
     shared = data[TO + lane] if load else data[FROM + lane]
     where, _at = space_of(GENERIC, address)
     found = resolve(context, cta, warp, lane, address, 128, 6, GENERIC, 0, None)
     if found is None or where == LOCAL:
-        return wrong(context, warp, COPY_FROM, asked.code, lane, address, 128, 64)
+        return wrong(context, warp, asked, COPY_FROM, address, 128, 64)
     map = asked.map
     copy_bytes(map.cast(u8), found, 128)
     if not maps.is_map(map):
-        return wrong(context, warp, BAD_BULK, asked.code, lane, address, NO_MAP, 0)
+        return wrong(context, warp, asked, BAD_BULK, address, NO_MAP, 0)
     prefetch = asked.kind == PREFETCH_TILE
     if maps.field(map, maps.INTERLEAVE, 3) != 0 and not prefetch:
-        return wrong(context, warp, BAD_BULK, asked.code, lane, address, INTERLEAVED, 0)
+        return wrong(context, warp, asked, BAD_BULK, address, INTERLEAVED, 0)
     between = maps.starts_between(map, asked.place)
     if between != 0:
-        return wrong(context, warp, BAD_BULK, asked.code, lane, between, BETWEEN, 0)
+        return wrong(context, warp, asked, BAD_BULK, between, BETWEEN, 0)
     if prefetch:
         return False
     before = maps.starts_before(map, asked.place)
     if before != 0 and not load:
-        return wrong(context, warp, BAD_BULK, asked.code, lane, before, BEFORE, 0)
-    asked.type = reduced_type(map)
+        return wrong(context, warp, asked, BAD_BULK, before, BEFORE, 0)
+    asked.type = u32(u64(REDUCED_TYPES) >> 4 * maps.field(map, maps.TYPE, 15) & 15)
     if asked.kind == REDUCE_TILE and not bulk_copies.reduces_elements(asked.operation, asked.type):
-        return wrong(context, warp, BAD_BULK, asked.code, lane, address, UNREDUCED, 0)
+        return wrong(context, warp, asked, BAD_BULK, address, UNREDUCED, 0)
     some, low, length, inside = maps.reach(map, asked.place, asked.shift)
     asked.inside = inside
     if some:
         first = u64(map[0] + low)
         tensor = resolve(context, cta, warp, lane, first, length, 0, GLOBAL, u32(not load), None)
         if tensor is None:
-            return wrong(context, warp, u32(COPY_FROM if load else COPY_TO), asked.code, lane, first, length, 1)
+            return wrong(context, warp, asked, u32(COPY_FROM if load else COPY_TO), first, length, 1)
         if load:
             asked.source = tensor
         else:
@@ -205,28 +248,21 @@ def issue_tile(
         asked.address = first
     asked.base = u64(0 - low)
     asked.count = maps.tile_bytes(map)
-    return send(context, cta, warp, queue, lane, asked, shared, 7, data[BARRIER + lane], ranks)
+    return send(context, cta, warp, asked, shared, 7, data[BARRIER + lane], ranks)
 
 
 @rule
 def send(
-    context: Context,
-    cta: Cta,
-    warp: Warp,
-    queue: Queue,
-    lane: u32,
-    asked: Transfer,
-    shared: u64,
-    log2: u64,
-    barrier: u64,
-    ranks: u64,
+    context: Context, cta: Cta, warp: Warp, asked: Transfer, shared: u64, log2: u64, barrier: u64, ranks: u64
 ) -> boolean:
     """Issues a transfer for each block to whose shared memory, or from which, the bytes go. shared: the address there,
     a multiple of 2**log2; barrier: that of the mbarrier; ranks: MULTICAST and the blocks of one, or 0."""
-    reads = asked.reads != 0
+    if cta.cluster.queue is None:
+        return False
+    queue, reads, lane = cta.cluster.queue[0], asked.reads != 0, asked.thread & 31
     kind = u32(COPY_FROM if reads else COPY_TO)
     if shared >= BEHIND or (reads and shared >= PEER):
-        return wrong(context, warp, kind, asked.code, lane, shared, asked.count, u64(1) << log2)
+        return wrong(context, warp, asked, kind, shared, asked.count, u64(1) << log2)
     blocks = ranks
     if ranks == 0:
         blocks = u64(1) << cta.rank if shared < PEER else u64(1) << (shared // PEER - 1)
@@ -238,7 +274,7 @@ def send(
             place = resolve(context, cta, warp, lane, there, asked.count, log2, CLUSTER, u32(not reads), None)
             if place is None:
                 shown = shared if rank == cta.rank else there
-                return wrong(context, warp, kind, asked.code, lane, shown, asked.count, u64(1) << log2)
+                return wrong(context, warp, asked, kind, shown, asked.count, u64(1) << log2)
             written = context.found.written
             transfer = bulk_copies.issue(context, queue)
             fill_in(transfer, asked)
@@ -250,9 +286,12 @@ def send(
             else:
                 transfer.to = place
                 transfer.written = written
-                if report_to(context, cta, warp, transfer, lane, barrier, rank, ranks != 0):
+                if report_to(context, cta, warp, transfer, barrier, rank, ranks != 0):
                     return True
-            bulk_copies.tell_issued(context, queue, transfer)
+            if context.checked:
+                bulk_copies.check_issued(context, queue, transfer)
+            if context.traced:
+                bulk_copies.issued(context, queue, transfer)
     return False
 
 
@@ -308,7 +347,7 @@ def fill_in(transfer: Transfer, asked: Transfer) -> None:
 
 @rule
 def report_to(
-    context: Context, cta: Cta, warp: Warp, transfer: Transfer, lane: u32, address: u64, rank: u64, multicast: boolean
+    context: Context, cta: Cta, warp: Warp, transfer: Transfer, address: u64, rank: u64, multicast: boolean
 ) -> boolean:
     """The mbarrier of a transfer: that of the address, or of a multicast the one at its place in the block of a rank.
     Whether the kernel must stop."""
@@ -316,15 +355,15 @@ def report_to(
     if not multicast or address >= BEHIND:
         target = u64(cta.rank) if address < PEER else address // PEER - 1
     at = at_rank(address, target)
-    place = resolve(context, cta, warp, lane, at, 8, 3, CLUSTER, 1, None)
+    place = resolve(context, cta, warp, transfer.thread & 31, at, 8, 3, CLUSTER, 1, None)
     if place is None:
         transfer.open = 0
         shown = at if target != cta.rank else at & (PEER - 1)
-        return wrong(context, warp, COPY_TO, transfer.code, lane, shown, 8, 8)
+        return wrong(context, warp, transfer, COPY_TO, shown, 8, 8)
     word = place.cast(u64)
     if word[0] >> TAG_SHIFT & 3 != TAG:
         transfer.open = 0
-        return wrong(context, warp, BAD_MBARRIER, transfer.code, lane, Problem.NOT_INITIALISED, 0, 0)
+        return wrong(context, warp, transfer, BAD_MBARRIER, Problem.NOT_INITIALISED, 0, 0)
     transfer.word = word
     transfer.owner = u32(target)
     transfer.barrier = u32(at & (PEER - 1))
@@ -338,25 +377,12 @@ def at_rank(address: u64, rank: u64) -> u64:
 
 
 @rule
-def wrong(
-    context: Context, warp: Warp, kind: u32, code: u32, lane: u32, address: u64, count: u64, align: u64
-) -> boolean:
-    """Notes a fault."""
-    stop(context, warp, kind, code, lane, address)
+def wrong(context: Context, warp: Warp, asked: Transfer, kind: u32, address: u64, count: u64, align: u64) -> boolean:
+    """Notes a fault of a copy."""
+    stop(context, warp, kind, asked.code, asked.thread & 31, address)
     context.fault.count = count
     context.fault.multiple = align
     return True
-
-
-REDUCED_TYPES = sum(
-    (bulk_copies.TYPES.index(name) if name else 15) << 4 * k for k, name in enumerate(bulk_copies.OF_MAPS)
-)
-
-
-@rule(inline=True)
-def reduced_type(map: Pointer[u64]) -> u32:
-    """The type that a reduction of a tensor's elements has."""
-    return u32(u64(REDUCED_TYPES) >> 4 * maps.field(map, maps.TYPE, 15) & 15)
 
 
 @rule
@@ -368,6 +394,6 @@ def finish_groups(context: Context, cta: Cta, warp: Warp, mask: u32, left: u32, 
     for lane in lanes_of(mask):
         thread = warp.warp_id << 5 | lane
         if commits:
-            bulk_copies.commit(queue, cta.rank, thread)
+            queue.committed[cta.rank * queue.threads + thread] += 1
         else:
             bulk_copies.wait_group(context, queue, cta.rank, thread, left)

@@ -11,10 +11,8 @@ A copy is done when its thread has waited for that group or a later one.
 from __future__ import annotations
 
 from ptxlab.emulate.language import *
-from ptxlab.emulate.rules.clock import access_of
-from ptxlab.emulate.rules.note_kinds import PENDING
-from ptxlab.emulate.rules.notes import note, serial
-from ptxlab.emulate.rules.records import CODE, LAST_CODE, STORES, Block, Launch
+from ptxlab.emulate.rules.notes import PENDING, note, serial
+from ptxlab.emulate.rules.records import CODE, STORES, Block, Launch, access_of, traits_of
 
 COPY_CODE, COPY_THREAD = 42, 32
 """Where the code index and the thread of a copy begin."""
@@ -79,7 +77,7 @@ def touched(
                     thread = u32(copy >> COPY_THREAD) & THREADS
                     if block.finished[thread] >= i32(copy):
                         block.pending[word] = 0
-                    elif u32(copy) != BEING_READ or launch.traits[member[2] >> CODE & LAST_CODE] & STORES != 0:
+                    elif u32(copy) != BEING_READ or traits_of(launch, member[2]) & STORES != 0:
                         other = block.now | copy >> COPY_CODE << CODE | thread
                         access = access_of(block, warp, 0) | member[2] | lane
                         note(launch, block, PENDING, access, other, start + low, 0)

@@ -41,29 +41,6 @@ def all_lanes(state: Pointer[u8], table: Pointer[ScalarRegister], register: Scal
 
 
 @rule(inline=True)
-def lanes_agree(
-    state: Pointer[u8], table: Pointer[ScalarRegister], register: ScalarRegister, lead: u32, mask: u32
-) -> boolean:
-    """Whether the lanes of an affine register differ by its constants. If they do, its scalars hold their values; those
-    of a register with two are chosen such that no sum wraps around."""
-    apart = constants(table, register.apart)
-    vector = state + register.vector
-    scalar = state + register.scalar
-    if register.width == 4:
-        word = u32(u64(vector.cast(u32)[lead]) - apart[lead])
-        scalar.cast(u32)[0] = word
-        expected = narrow(splat(u64(word)) + load_lanes(apart))
-        return not any_of((load_lanes(vector.cast(u32)) != expected) & lanes(mask))
-    wide = u64(vector.cast(u64)[lead] - apart[lead])
-    same = not any_of((load_lanes(vector.cast(u64)) != splat(wide) + load_lanes(apart)) & lanes(mask))
-    if register.inner != 0:
-        (state + register.inner).cast(u32)[0] = u32(0 - register.low)
-        wide = u64(wide + register.low * register.scale)
-    scalar.cast(u64)[0] = wide
-    return same
-
-
-@rule(inline=True)
 def magnitude(number: u64) -> u64:
     """The magnitude of a number with a sign."""
     return number if number >> 63 == 0 else u64(0 - number)
@@ -89,38 +66,43 @@ def lanes_match(state: Pointer[u8], table: Pointer[ScalarRegister], register: Sc
 
 
 @rule
-def stride_found(
+def scalars_found(
     state: Pointer[u8], table: Pointer[ScalarRegister], register: ScalarRegister, lead: u32, mask: u32
 ) -> boolean:
-    """Whether the lanes of a register with a stride are what some scalars say. If they are, its scalars hold them: the
-    stride is what a lane has beyond another one that adds it once less."""
-    if lanes_match(state, table, register, mask):
-        return True
-    apart = constants(table, register.apart)
-    steps = constants(table, register.steps)
-    times = constants(table, register.times)
-    first = u64(lane_of(state, register, lead) - apart[lead])
-    stride = u64(0)
-    for lane in lanes_of(mask):
-        if times[lane] - times[lead] == 1:
-            stride = u64(lane_of(state, register, lane) - apart[lane] - first)
-    scalar = state + register.scalar
-    if register.width == 4:
-        (state + register.stride).cast(u32)[0] = u32(stride)
-        scalar.cast(u32)[0] = u32(first - times[lead] * stride)
-    elif register.inner == 0:
-        (state + register.stride).cast(u64)[0] = stride
-        scalar.cast(u64)[0] = u64(first - times[lead] * stride)
-    else:
-        whole = u64(magnitude(stride) // magnitude(register.scale))
-        if (stride ^ register.scale) >> 63 != 0:
-            whole = u64(0 - whole)
-        least = i64(steps[lead] + times[lead] * whole)
+    """Whether the lanes of an affine register are what some scalars say. If they are, its scalars hold them: the stride
+    is what a lane has beyond another one that adds it once less, and the second scalar is chosen such that no sum wraps
+    around."""
+    apart, steps = constants(table, register.apart), constants(table, register.steps)
+    first, stride, already = u64(lane_of(state, register, lead) - apart[lead]), u64(0), u64(0)
+    if register.times != 0:
+        if lanes_match(state, table, register, mask):
+            return True
+        times = constants(table, register.times)
+        already = times[lead]
         for lane in lanes_of(mask):
-            least = min(least, i64(steps[lane] + times[lane] * whole))
-        (state + register.stride).cast(u32)[0] = u32(whole)
-        (state + register.inner).cast(u32)[0] = u32(u64(0 - least))
-        scalar.cast(u64)[0] = u64(first - times[lead] * stride + u64(least) * register.scale)
+            if times[lane] - already == 1:
+                stride = u64(lane_of(state, register, lane) - apart[lane] - first)
+    base, held = u64(first - already * stride), stride
+    if register.inner != 0:
+        held = u64(magnitude(stride) // magnitude(register.scale))
+        if (stride ^ register.scale) >> 63 != 0:
+            held = u64(0 - held)
+        low = i64(steps[lead] + already * held)
+        for lane in lanes_of(mask):
+            added = u64(0)
+            if register.times != 0:
+                added = constants(table, register.times)[lane] * held
+            low = min(low, i64(steps[lane] + added))
+        (state + register.inner).cast(u32)[0] = u32(u64(0 - low))
+        base = u64(base + u64(low) * register.scale)
+    if register.width == 4:
+        (state + register.scalar).cast(u32)[0] = u32(base)
+    else:
+        (state + register.scalar).cast(u64)[0] = base
+    if register.times != 0 and (register.width == 4 or register.inner != 0):
+        (state + register.stride).cast(u32)[0] = u32(held)
+    elif register.times != 0:
+        (state + register.stride).cast(u64)[0] = held
     return lanes_match(state, table, register, mask)
 
 
@@ -141,12 +123,9 @@ def spread(state: Pointer[u8], table: Pointer[ScalarRegister], number: u32) -> N
             store_lanes(vector.cast(u64), splat(scalar.cast(u64)[0]))
         elif register.width == 4:
             store_lanes(vector.cast(u32), narrow(splat(scalar.cast(u32)[0])))
-        elif register.width == 2:
+        elif register.width != 0:
             for lane in range(32):
-                vector.cast(u16)[lane] = scalar.cast(u16)[0]
-        elif register.width == 1:
-            for lane in range(32):
-                vector[lane] = scalar[0]
+                copy_bytes(vector + lane * register.width, scalar, register.width)
         else:
             vector.cast(u32)[0] = u32(0xFFFFFFFF if scalar[0] != 0 else 0)
 
@@ -164,10 +143,8 @@ def gather_up(state: Pointer[u8], table: Pointer[ScalarRegister], number: u32, m
         same = True
         if changed >> register.bit & 1 == 0:
             continue
-        if register.times != 0:
-            same = stride_found(state, table, register, lead, mask)
-        elif register.steps != 0:
-            same = lanes_agree(state, table, register, lead, mask)
+        if register.steps != 0:
+            same = scalars_found(state, table, register, lead, mask)
         elif register.width == 8:
             wide = vector.cast(u64)[lead]
             same = not any_of((load_lanes(vector.cast(u64)) != wide) & lanes(mask))
@@ -176,16 +153,11 @@ def gather_up(state: Pointer[u8], table: Pointer[ScalarRegister], number: u32, m
             word = vector.cast(u32)[lead]
             same = not any_of((load_lanes(vector.cast(u32)) != word) & lanes(mask))
             scalar.cast(u32)[0] = word
-        elif register.width == 2:
-            half = vector.cast(u16)[lead]
-            for lane in lanes_of(mask):
-                same = same and vector.cast(u16)[lane] == half
-            scalar.cast(u16)[0] = half
-        elif register.width == 1:
-            octet = vector[lead]
-            for lane in lanes_of(mask):
-                same = same and vector[lane] == octet
-            scalar[0] = octet
+        elif register.width != 0:
+            copy_bytes(scalar, vector + lead * register.width, register.width)
+            for at in range(register.width):
+                for lane in lanes_of(mask):
+                    same = same and vector[lane * register.width + at] == scalar[at]
         else:
             held = vector.cast(u32)[0] & mask
             same = held == 0 or held == mask

@@ -8,10 +8,21 @@ import numpy as np
 
 from ptxlab.emulate.program.addresses import GRANULE
 from ptxlab.emulate.program.lane_types import LANES
-from ptxlab.emulate.rules.memcheck import FINE, FREED, MISALIGNED, READ_ONLY, judge, space_of
-from ptxlab.emulate.rules.memory_maps import memory_map
+from ptxlab.emulate.rules.bulk_copies import OF_TENSORS, OPERATIONS
+from ptxlab.emulate.rules.bulk_instructions import BAD_SIZE, BEFORE, BETWEEN, INTERLEAVED, NO_CLUSTER, NO_MAP, UNREDUCED
+from ptxlab.emulate.rules.memcheck import FREED, MISALIGNED, READ_ONLY, VALID, judge, memory_map, space_of
 from ptxlab.emulate.runtime.report import unravel
-from ptxlab.emulate.runtime.state import CLUSTER, LOCAL, PARAM, SHARED, SPACES, MemoryMap
+from ptxlab.emulate.runtime.state import (
+    BAD_BULK,
+    BAD_MBARRIER,
+    CLUSTER,
+    COPY_FROM,
+    LOCAL,
+    PARAM,
+    SHARED,
+    SPACES,
+    MemoryMap,
+)
 from ptxlab.errors import DeviceFault, PtxError, UnsupportedInstruction
 from ptxlab.isa.convert import PEER
 from ptxlab.isa.mbarrier import Problem
@@ -119,7 +130,7 @@ def _outside_cluster(launch: Launch, verdict: int, address: int, reach: MemoryMa
     blocks, start, size = launch.cluster_blocks, reach.shared_start, reach.shared_size
     if rank >= blocks:
         return f"rank {rank} of the cluster, which has {blocks} {'block' if blocks == 1 else 'blocks'}"
-    if verdict == FINE:
+    if verdict == VALID:
         return f"the block of rank {rank} in the cluster has exited, and its shared memory was freed with it"
     return f"offset {offset:#x} in the block of rank {rank}, whose shared memory is {size} bytes at {start:#x}"
 
@@ -174,3 +185,31 @@ def disagreeing_lanes(at: FaultingThread) -> DeviceFault:
 def invalid_mbarrier(at: FaultingThread, problem: int) -> DeviceFault:
     """The fault of an invalid operation on an mbarrier."""
     return at.fault("trap", f"{at.code.form.opcode}: {Problem(problem).words}")
+
+
+OF_BULK_COPIES = {
+    BAD_SIZE: "its size must be a multiple of 16 bytes and not 0, found {}",
+    NO_MAP: "there is no tensor map at {:#x}; make one with pl.TensorMap",
+    INTERLEAVED: "the tensor map at {:#x} has an interleaved layout; how its strides are meant is not public, so the "
+    "CPU machine copies without: write 0 for .interleave_layout",
+    UNREDUCED: "elements of the type in the tensor map at {:#x} have no such reduction; there are "
+    + "; ".join(f".{o} of {', '.join(t for t, taken in OF_TENSORS.items() if o in taken)}" for o in OPERATIONS),
+    BETWEEN: "the tile must begin at a multiple of 16 bytes in the innermost dimension (its first coordinate times the "
+    "bytes of an element), found {} bytes behind one; a GPU stops there with an illegal instruction",
+    BEFORE: "a tile that is stored or reduced may begin at no negative coordinate, found -{}; a GPU stops there with "
+    "an illegal instruction (a tile that is loaded may)",
+    NO_CLUSTER: "this launch has no clusters; a GPU stops there with an illegal instruction, even where the block "
+    "itself is meant",
+}
+_CLUSTER = "a block may be a cluster of its own; write:  pl.launch(..., cluster=(1, 1, 1)), or .reqnctapercluster 1"
+
+
+def bulk_fault(at: FaultingThread, kind: int, address: int, count: int, align: int) -> DeviceFault:
+    """The fault that `bulk_instructions.wrong` has noted."""
+    if kind == BAD_MBARRIER:
+        return invalid_mbarrier(at, address)
+    if kind == BAD_BULK:
+        hint = _CLUSTER if count == NO_CLUSTER else ""
+        return at.fault("trap", f"{at.code.form.opcode}: {OF_BULK_COPIES[count].format(address)}", hint=hint)
+    space = "cluster" if address < 1 << 32 else "generic"  # addresses of shared memory have 32 bits
+    return at.access_fault("load" if kind == COPY_FROM else "store", space, address, count, align=align)

@@ -9,7 +9,7 @@ from ptxlab.emulate.program.flat_program import Code
 from ptxlab.emulate.program.lane_types import LANES
 from ptxlab.emulate.program.program import Program
 from ptxlab.emulate.rules.instructions import is_bulk
-from ptxlab.emulate.rules.note_kinds import COUNTS, RANGE, SOURCE, Note
+from ptxlab.emulate.rules.notes import COUNTS, RANGE, SOURCE, Note
 from ptxlab.emulate.rules.sentences import RULES, sentence
 from ptxlab.emulate.runtime.memory import Memory
 from ptxlab.emulate.runtime.report import Launch, unravel

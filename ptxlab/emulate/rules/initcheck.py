@@ -2,7 +2,7 @@
 
 Each byte of memory has a byte in a record: `WRITTEN` once a store has reached it, 0 before. Shared memory is unwritten
 when a block begins; global memory is checked where the launch knows that a buffer has no contents yet. Local memory has
-a module of its own, `initcheck_local`, and so have registers, `initcheck_registers`.
+a module of its own, `initcheck_local`, and so have registers, `register_checks`.
 
 `offsets` are the distances of 32 lanes from the start of that memory; `members` is a count, then a `Member` for each
 access of a group.
@@ -11,13 +11,11 @@ access of a group.
 from __future__ import annotations
 
 from ptxlab.emulate.language import *
-from ptxlab.emulate.rules.accesses import Member
-from ptxlab.emulate.rules.note_kinds import OVERRUN, UNINITIALISED
-from ptxlab.emulate.rules.notes import note, serial
-from ptxlab.emulate.rules.records import CODE, GAP, LAST_CODE, WARP, WRITTEN, Block, Launch
+from ptxlab.emulate.rules.notes import OVERRUN, UNINITIALISED, note, serial
+from ptxlab.emulate.rules.records import COPIED, GAP, WARP, WRITTEN, Block, Launch, Member, traits_of
 
-ALL_WRITTEN, ALL_GAP = 0x01010101 * WRITTEN, 0x01010101 * GAP
-"""The records of four bytes that have been written, and of four in a gap between two arrays."""
+ALL_WRITTEN = 0x01010101 * WRITTEN
+"""The records of four bytes that have been written."""
 CLOSE = 256
 """Bytes by which the first and the last of some lanes may be apart to be looked at together."""
 
@@ -41,9 +39,9 @@ def first_unwritten(written: Pointer[u8], size: u64) -> u64:
 @rule(inline=True)
 def range_written(mask: u32, written: Pointer[u8], offsets: Pointer[u32], at: u64, size: u64) -> boolean:
     """Whether all is written from what the first lane of the mask accesses to what the last one does, and the others
-    access nothing else: CPUs load what lies in a row faster than what does not."""
+    access nothing else: CPUs load contiguous bytes faster than scattered ones."""
     if mask == 0:
-        return False
+        return True
     begin = offsets[first(mask)]
     reach = u32(offsets[last(mask)] - begin)
     if reach > CLOSE or any_of(lanes(mask) & (load_lanes(offsets) - begin > reach)):
@@ -54,9 +52,8 @@ def range_written(mask: u32, written: Pointer[u8], offsets: Pointer[u32], at: u6
 @rule
 def lanes_written(mask: u32, written: Pointer[u8], offsets: Pointer[u32], at: u64, size: u64) -> boolean:
     """Whether the `size` bytes are written that each lane of the mask reads at any address, `at` after its offset."""
-    low, high = mask & 0xFFFF, mask & 0xFFFF0000  # those of blocks 16 wide lie in two rows, with padding between them
-    if low == 0 or range_written(low, written, offsets, at, size):
-        if high == 0 or range_written(high, written, offsets, at, size):
+    if range_written(mask & 0xFFFF, written, offsets, at, size):  # blocks 16 wide read two rows
+        if range_written(mask & 0xFFFF0000, written, offsets, at, size):
             return True
     words, chosen, begin = written.cast(u32), lanes(mask), load_lanes(offsets) + u32(at)
     if size < 4:
@@ -94,13 +91,11 @@ def lacking(launch: Launch, written: Pointer[u8], size: u64, access: u64) -> u64
     include their padding: a load of which some bytes of each word have been written is right if its result is only
     stored."""
     missing = first_unwritten(written, size)
-    if missing == size or launch.copies is None or launch.copies[access >> CODE & LAST_CODE] == 0:
+    if missing == size or traits_of(launch, access) & COPIED == 0:
         return missing
     none: boolean = True
     for at in range(size):
-        if at & 3 == 0:
-            none = True
-        none = none and written[at] != WRITTEN
+        none = (none or at & 3 == 0) and written[at] != WRITTEN
         if written[at] == GAP or (none and (at & 3 == 3 or at + 1 == size)):
             return missing
     return size
@@ -159,18 +154,16 @@ def mark(mask: u32, written: Pointer[u8], offsets: Pointer[u32], offset: u64, si
 
 @rule
 def in_gap(mask: u32, written: Pointer[u8], offsets: Pointer[u32], at: u64, size: u64) -> u32:
-    """The lanes of the mask whose access touches a gap between two arrays."""
-    past: u32 = 0
-    if size < 4:
-        for lane in lanes_of(mask):
-            if written[offsets[lane] + at] == GAP:
-                past |= u32(1) << lane
-    else:
-        words, chosen = written.cast(u32), lanes(mask)
-        first_word = (load_lanes(offsets) + u32(at)) >> 2
-        for word in range(size >> 2):
-            past |= bits(gather(words, first_word + u32(word), chosen) == ALL_GAP) & mask
-    return past
+    """The lanes of the mask whose access touches a gap between two arrays, which is larger than an access."""
+    begin = load_lanes(offsets) + u32(at)
+    low = record_of(written, begin, lanes(mask)) == GAP
+    return mask & bits(low | (record_of(written, begin + u32(size - 1), lanes(mask)) == GAP))
+
+
+@rule(inline=True)
+def record_of(written: Pointer[u8], offset: lanes_u32, chosen: lanes_bool) -> lanes_u32:
+    """The record of one byte for each lane."""
+    return gather(written.cast(u32), offset >> 2, chosen) >> ((offset & 3) << 3) & 0xFF
 
 
 @rule

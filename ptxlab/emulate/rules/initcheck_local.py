@@ -4,44 +4,30 @@ Copies of structures include their padding, in words that are read whole. So a l
 none of its bytes has been written, and its result is not merely passed on (see `program.register_flow`).
 `offsets` are those of 32 lanes, each in its own local memory.
 
-Lanes mostly access one address at a time. So what is written is kept for all of them: of each word the lanes that have
-written it as a whole; behind that, of each byte, those that have written to it in smaller pieces.
+Lanes mostly access one address at a time. So what is written is kept for all of them: of each byte the lanes that have
+written it.
 """
 
 from __future__ import annotations
 
 from ptxlab.emulate.language import *
 from ptxlab.emulate.program.addresses import LOCAL_WINDOW, WINDOW_SIZE
-from ptxlab.emulate.rules.accesses import READS, WRITES
-from ptxlab.emulate.rules.note_kinds import OVERRUN, SECOND_WIDE, UNINITIALISED
-from ptxlab.emulate.rules.notes import note, serial
-from ptxlab.emulate.rules.records import CODE, WARP, Block, Launch
-
-MASKS = 5
-"""Masks of lanes for each word of local memory."""
+from ptxlab.emulate.rules.notes import OVERRUN, SECOND_WIDE, UNINITIALISED, note, serial
+from ptxlab.emulate.rules.records import CODE, READS, WARP, WRITES, Block, Launch
 
 
 @rule(inline=True)
 def of_warp(block: Block, warp: u32) -> Pointer[u32]:
-    """The masks of a warp's local memory."""
-    return block.local + u64(warp) * (block.local_stride // 4 * MASKS)
-
-
-@rule(inline=True)
-def pieces_of(block: Block, warp: u32) -> Pointer[u32]:
-    """Of these, those of bytes."""
-    return of_warp(block, warp) + block.local_stride // 4
+    """The lanes that have written each byte of a warp's local memory."""
+    return block.local + u64(warp) * block.local_stride
 
 
 @rule
 def written(block: Block, warp: u32, at: u64, size: u64) -> u32:
     """The lanes that have written one of `size` bytes from `at` on, or more."""
-    words, pieces = of_warp(block, warp), pieces_of(block, warp)
-    found = words[at >> 2]
-    for word in range(1, size >> 2):
-        found |= words[(at >> 2) + word]
+    masks, found = of_warp(block, warp), u32(0)
     for byte in range(size):
-        found |= pieces[at + byte]
+        found |= masks[at + byte]
     return found
 
 
@@ -52,8 +38,7 @@ def unwritten(block: Block, warp: u32, mask: u32, offsets: Pointer[u32], size: u
     at: u64 = offsets[first(mask)]
     if not any_of(lanes(mask) & (places != u32(at))):
         return mask & ~written(block, warp, at, size)
-    found = gather(of_warp(block, warp), places >> 2, lanes(mask)) >> lane_ids() & 1
-    left = mask & ~bits(found != 0)
+    left = mask & ~bits((gather(of_warp(block, warp), places, lanes(mask)) >> lane_ids() & 1) != 0)
     for lane in lanes_of(left):
         left &= ~(written(block, warp, offsets[lane], size) & u32(1) << lane)
     return left
@@ -118,45 +103,25 @@ def within_anywhere(
 @rule
 def stored(block: Block, warp: u32, mask: u32, offsets: Pointer[u32], size: u64) -> None:
     """Lanes have stored `size` bytes each to their local memory: those of one address after the other."""
-    words, pieces = of_warp(block, warp), pieces_of(block, warp)
-    places, left = load_lanes(offsets), mask
-    if size == 4 and mask and any_of(lanes(mask) & (places != offsets[first(mask)])):
-        left &= ~bits((gather(words, places >> 2, lanes(mask)) >> lane_ids() & 1) != 0)
+    masks, places, left = of_warp(block, warp), load_lanes(offsets), mask
+    if mask and any_of(lanes(mask) & (places != offsets[first(mask)])):
+        for byte in range(size):  # those that write what they have written before need not be looked at
+            left &= bits((gather(masks, places + u32(byte), lanes(mask)) >> lane_ids() & 1) != 0)
+        left = mask & ~left
     while left:
         at: u64 = offsets[first(left)]
         same = bits(places == u32(at)) & left
         left &= ~same
-        if size < 4:
-            for byte in range(size):
-                pieces[at + byte] |= same
-        for word in range(size >> 2):
-            words[(at >> 2) + word] |= same
+        for byte in range(size):
+            masks[at + byte] |= same
 
 
 @rule
 def copied(block: Block, warp: u32, mask: u32, source: u64, dest: u64, size: u64) -> None:
     """Each lane has copied bytes within its local memory, as a call does with its arguments."""
-    words, pieces = of_warp(block, warp), pieces_of(block, warp)
-    whole = (size | source | dest) & 3 == 0
-    for word in range(size >> 2 if whole else 0):
-        to = (dest >> 2) + word
-        words[to] = words[to] & ~mask | words[(source >> 2) + word] & mask
+    masks = of_warp(block, warp)
     for byte in range(size):
-        to = dest + byte
-        there = pieces[source + byte]
-        if not whole:
-            there |= words[(source + byte) >> 2]
-            split(words, pieces, to >> 2, mask)
-        pieces[to] = pieces[to] & ~mask | there & mask
-
-
-@rule
-def split(words: Pointer[u32], pieces: Pointer[u32], word: u64, mask: u32) -> None:
-    """A word that lanes of the mask have written as a whole has been written byte by byte."""
-    held = words[word] & mask
-    words[word] &= ~held
-    for byte in range(4):
-        pieces[4 * word + byte] |= held
+        masks[dest + byte] = masks[dest + byte] & ~mask | masks[source + byte] & mask
 
 
 @rule

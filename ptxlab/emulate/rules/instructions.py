@@ -6,8 +6,8 @@ import re
 from collections.abc import Collection, Sequence
 
 from ptxlab.emulate.language import ALL_LANES
-from ptxlab.emulate.program.block_order import reachable
 from ptxlab.emulate.program.flat_program import Code, Literal, Reg, Source
+from ptxlab.emulate.program.graphs import reachable
 from ptxlab.emulate.program.program import Program
 from ptxlab.emulate.program.reconvergence import body, onward
 from ptxlab.isa.actions import Action, AsyncGroup
@@ -41,8 +41,6 @@ def wide(code: Code) -> bool:
 
 _PLACE = re.compile(r"\s*\.loc\s+(\d+\s+\d+\s+\d+)(?:.*\binlined_at\s+(\d+\s+\d+\s+\d+))?")
 """A place in the source as a compiler names it: file, line and column, and those of the call if it has been inlined."""
-
-
 _INSTRUCTION = re.compile(r"\s*[@a-z{]")
 """A line that begins with an instruction."""
 
@@ -110,10 +108,8 @@ def is_bulk(code: Code) -> bool:
     """Whether an instruction copies in bulk, commits such copies to a group or waits for one, or prefetches a tile."""
     if code.action is Action.PREFETCH_TILE:
         return True
-    return code.form.op.kind == "async" and not code.properties.mbarrier and code.properties.group in _GROUPS
-
-
-_GROUPS = (AsyncGroup.BULK, AsyncGroup.MBARRIER)
+    groups = (AsyncGroup.BULK, AsyncGroup.MBARRIER)
+    return code.form.op.kind == "async" and not code.properties.mbarrier and code.properties.group in groups
 
 
 def scheduled(codes: Sequence[Code]) -> dict[str, bool]:

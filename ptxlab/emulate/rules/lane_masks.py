@@ -7,10 +7,8 @@ the executing lane, if a lane that it names has exited, or if a shuffle reads a 
 from __future__ import annotations
 
 from ptxlab.emulate.language import *
-from ptxlab.emulate.rules.clock import access_of
-from ptxlab.emulate.rules.note_kinds import EXITED_LANE, OMITTED, RANGE, SECOND, SOURCE
-from ptxlab.emulate.rules.notes import NOWHERE, note, serial
-from ptxlab.emulate.rules.records import Block, Launch
+from ptxlab.emulate.rules.notes import EXITED_LANE, NOWHERE, OMITTED, RANGE, SECOND, SOURCE, note, serial
+from ptxlab.emulate.rules.records import Block, Launch, access_of
 
 UP, DOWN, BFLY, IDX = range(4)
 MODES = {"up": UP, "down": DOWN, "bfly": BFLY, "idx": IDX}
@@ -73,9 +71,9 @@ def shuffled(
         if outside:
             reads(launch, block, warp, outside, source | last << SECOND, RANGE, code)
     takes_part = (members & live) >> (source & 31) & 1
-    alone = mask & bits(inside & (takes_part == 0) & (source != lane_ids()))
-    if alone:
-        reads(launch, block, warp, alone, source, SOURCE, code)
+    absent = mask & bits(inside & (takes_part == 0) & (source != lane_ids()))
+    if absent:
+        reads(launch, block, warp, absent, source, SOURCE, code)
 
 
 @rule

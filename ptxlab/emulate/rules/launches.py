@@ -11,9 +11,8 @@ from ptxlab.emulate.program.program import Program
 from ptxlab.emulate.program.register_flow import register_flow
 from ptxlab.emulate.program.warpgroup_flow import follows_layouts, follows_tiles
 from ptxlab.emulate.rules import races
-from ptxlab.emulate.rules.initcheck_local import MASKS
 from ptxlab.emulate.rules.instructions import barriers_of
-from ptxlab.emulate.rules.records import BLOCKS, RANKS, Block, Launch, Mates, Published
+from ptxlab.emulate.rules.records import BLOCKS, COPIED, RANKS, Block, Launch, Mates, Published
 from ptxlab.emulate.runtime import report
 
 
@@ -34,15 +33,10 @@ def begin(program: Program, launch: report.Launch) -> Launch:
     record.published = Published.many(min(launch.blocks, BLOCKS) + 2)
     record.masks = Pointer(np.zeros(len(program.codes) * 32, np.uint32))
     record.lines = Pointer(np.array([code.line for code in program.codes], np.uint32))
-    record.traits = Pointer(np.array(races.traits(program), np.uint8))
-    flags = races.flags(program)
-    if any(flags):
-        record.flags = Pointer(np.array(flags, np.uint8))
+    record.traits = Pointer(np.array(races.traits(program), np.uint16))
     record.barriers = Pointer(np.array(barriers_of(program), np.uint32))
     if "initcheck" in launch.checks:
-        copies = np.zeros(len(program.codes), np.uint8)
-        copies[list(register_flow(program).copied)] = 1
-        record.copies = Pointer(copies)
+        record.traits.array[list(register_flow(program).copied)] |= COPIED
     for name, value in known_values(program, frozenset(launch.checks)).items():
         setattr(record, name.partition(".")[2], value)
     return record
@@ -50,10 +44,9 @@ def begin(program: Program, launch: report.Launch) -> Launch:
 
 def block(program: Program, launch: report.Launch, shared_size: int) -> Block:
     """The record of the blocks that run in one place, with the memory that the checks need beside it: what is known of
-    one of them is cleared when the next begins (`block_reset.started`)."""
+    one of them is cleared when the next begins (`records.started`)."""
     record = Block.new()
     record.warps, record.shared_size = launch.warps, shared_size
-    record.synchronized = int("synccheck" in launch.checks)
     if "synccheck" in launch.checks:  # for each 4 bytes the copy in flight to them
         record.pending = Pointer(np.zeros(shared_size // 4 + 16, np.uint64))
         if follows_tiles(program):
@@ -69,11 +62,10 @@ def block(program: Program, launch: report.Launch, shared_size: int) -> Block:
         record.gaps = Pointer(np.array(gaps_of(program), np.uint64))
     if program.local_size:
         record.local_stride = program.local_stride
-        masks = np.zeros(launch.warps * MASKS * (record.local_stride // 4), np.uint32)
-        record.local, record.local_size = Pointer(masks), masks.nbytes
+        record.local = Pointer(np.zeros(launch.warps * record.local_stride, np.uint32))
     if registers := register_flow(program).registers:
-        record.followed, record.value_count = len(registers), len(registers) * launch.warps
-        record.values = Pointer(np.zeros(record.value_count, np.uint32))
+        record.followed = len(registers)
+        record.values = Pointer(np.zeros(len(registers) * launch.warps, np.uint32))
     return record
 
 

@@ -16,11 +16,11 @@ from ptxlab.emulate.program.lane_types import LANES
 from ptxlab.emulate.program.program import Program
 from ptxlab.emulate.program.wait_loops import spins
 from ptxlab.emulate.rules import mbarrier_phases as phases
-from ptxlab.emulate.rules import mbarrier_reports as reports
-from ptxlab.emulate.rules import note_kinds as F
+from ptxlab.emulate.rules import mbarrier_records as reports
+from ptxlab.emulate.rules import notes as F
 from ptxlab.emulate.rules import races, records
-from ptxlab.emulate.rules.clock import access_of
 from ptxlab.emulate.rules.mbarrier_deadlocks import mbarrier_in_words
+from ptxlab.emulate.rules.mbarrier_phases import check_wait
 from ptxlab.emulate.rules.mbarrier_records import (
     CODE,
     FAR_WORDS,
@@ -36,12 +36,11 @@ from ptxlab.emulate.rules.mbarrier_records import (
     Place,
     Seat,
 )
-from ptxlab.emulate.rules.mbarrier_waits import check_wait
 from ptxlab.emulate.rules.mbarrier_words import SPIN, WAIT
 from ptxlab.emulate.rules.mbarriers import Operation, operation
-from ptxlab.emulate.rules.note_kinds import Note
-from ptxlab.emulate.rules.records import Block, Launch
-from ptxlab.emulate.runtime.bulk_transfers import ROOM, Queue
+from ptxlab.emulate.rules.notes import Note
+from ptxlab.emulate.rules.records import Block, Launch, access_of
+from ptxlab.emulate.runtime.state import ROOM, Queue
 from ptxlab.isa import mbarrier
 from ptxlab.targets import WARPS_PER_BLOCK
 
@@ -92,7 +91,7 @@ class Phases:
         record.places = Place.many(block.shared_size // 8 + 1)
         record.updates = Pointer(np.zeros(record.threads, np.uint32))
         known: Any = record
-        known.phases = self  # for `mbarrier_reports.report` in Python
+        known.phases = self  # for `mbarrier_records.report` in Python
         block.mbarriers = record.opaque
 
     @staticmethod
@@ -129,11 +128,11 @@ class Phases:
             code.index,
             what.action,
             what.flags | SPIN * waits_only,
-            *map(Pointer[int], words),
+            Pointer(words.reshape(-1)),
         )
 
     def reported(self, what: int, by: int, other: int, at: int, value: int) -> None:
-        """What the rules report: see `mbarrier_reports.report`."""
+        """What the rules report: see `mbarrier_records.report`."""
         if what == reports.BEGUN:
             self._begin()
         elif what == reports.MADE:
@@ -186,10 +185,10 @@ class Phases:
 
     def _room(self) -> Room:
         """Room for one more mbarrier."""
-        pointer, alone = Mbarrier.many(1), len(self.mates) == 1
+        pointer, single = Mbarrier.many(1), len(self.mates) == 1
         held = pointer[0]
-        held.seats = Seat.many(self.record.threads * (1 if alone else 1 + len(self.mates)))
-        if not alone:
+        held.seats = Seat.many(self.record.threads * (1 if single else 1 + len(self.mates)))
+        if not single:
             held.far_pending, held.far_known = (Pointer(np.zeros(FAR_WORDS, np.uint32)) for _ in range(2))
         held.used = held.latest = held.announced = held.brought = NOBODY
         held.seen = -1
@@ -324,9 +323,9 @@ class Phases:
         one, in words."""
         said = []
         for k in range(LINES):
-            line, told = divmod(held.moved_line[k], 2)
+            line, announces = divmod(held.moved_line[k], 2)
             if line:
-                said.append(f"line {line} {'announced' if told else 'brought'} {held.moved[k]} bytes")
+                said.append(f"line {line} {'announced' if announces else 'brought'} {held.moved[k]} bytes")
         absent: dict[int, set[int]] = {}
         for number, seat in self._by_order(held, "arrived_order"):
             if mbarrier.pending(held.word) and seat["arrived_phase"] == held.phase - 1:

@@ -19,24 +19,23 @@ from __future__ import annotations
 
 from ptxlab.emulate.language import *
 from ptxlab.emulate.program.lane_types import LANES
-from ptxlab.emulate.rules.clock import access_of
 from ptxlab.emulate.rules.mbarrier_records import (
+    CHANGED,
     CODE,
+    EARLY,
     KEPT,
     LINES,
     NEVER,
     NOBODY,
     RANK,
+    REFUSED,
     THREADS,
     Mbarrier,
     Mbarriers,
-    first_arrival,
-)
-from ptxlab.emulate.rules.mbarrier_reports import (
-    CHANGED,
-    REFUSED,
+    Seat,
     comes_after_init,
     copier,
+    first_arrival,
     next_order,
     party,
     place_of,
@@ -47,20 +46,27 @@ from ptxlab.emulate.rules.mbarrier_reports import (
     seen_from,
     shared_offset,
 )
-from ptxlab.emulate.rules.mbarrier_waits import learned, waited
-from ptxlab.emulate.rules.mbarrier_words import ANNOUNCES, ARRIVES, COPIES, FINE, SPIN, UPDATE, WAIT, bytes_pending
-from ptxlab.emulate.rules.note_kinds import TOO_FEW_BYTES, UNSEEN
-from ptxlab.emulate.rules.race_order import release
-from ptxlab.emulate.rules.records import MANY, Block, Launch
-from ptxlab.emulate.runtime.bulk_transfers import ROOM, Transfer
-from ptxlab.emulate.runtime.state import Context
+from ptxlab.emulate.rules.mbarrier_words import (
+    ANNOUNCES,
+    ARRIVES,
+    COPIES,
+    NO_PROBLEM,
+    SPIN,
+    UPDATE,
+    WAIT,
+    bytes_pending,
+)
+from ptxlab.emulate.rules.notes import PHASE, TOO_FEW_BYTES, UNSEEN
+from ptxlab.emulate.rules.race_order import advance, learn, release
+from ptxlab.emulate.rules.records import MANY, RANKS, Block, Launch, access_of
+from ptxlab.emulate.runtime.state import ROOM, Context, Transfer
 from ptxlab.isa.convert import PEER
 from ptxlab.isa.mbarrier import PHASE_SHIFT
 from ptxlab.targets import WARPS_PER_BLOCK
 
 
 @rule
-def told(
+def notified(
     context: Context,
     block: Block,
     warp: u32,
@@ -70,35 +76,23 @@ def told(
     flags: u32,
     lane: u32,
     problem: u32,
-    addresses: Pointer[u64],
-    asked: Pointer[u64],
-    before: Pointer[u64],
-    after: Pointer[u64],
+    words: Pointer[u64],
 ) -> u32:
-    """`mbarriers.tell` of compiled code: lanes of a warp have operated on mbarriers, and one has been refused to."""
+    """`mbarriers.notify_checks` of compiled code: lanes have operated on mbarriers, the operation of one is invalid."""
     held = block.mbarriers.cast(Mbarriers)[0]
-    operated(context.check.cast(Launch)[0], held, warp, mask, code, action, flags, addresses, asked, before, after)
-    if problem != FINE:
-        report(held, REFUSED, party(code, warp, lane), NOBODY, addresses[lane], problem)
+    operated(context.check.cast(Launch)[0], held, warp, mask, code, action, flags, words)
+    if problem != NO_PROBLEM:
+        report(held, REFUSED, party(code, warp, lane), NOBODY, words[lane], problem)
     return 0
 
 
 @rule
 def operated(
-    launch: Launch,
-    held: Mbarriers,
-    warp: u32,
-    mask: u32,
-    code: u32,
-    action: u32,
-    flags: u32,
-    addresses: Pointer[u64],
-    asked: Pointer[u64],
-    before: Pointer[u64],
-    after: Pointer[u64],
+    launch: Launch, held: Mbarriers, warp: u32, mask: u32, code: u32, action: u32, flags: u32, words: Pointer[u64]
 ) -> None:
-    """Lanes of a warp have operated on mbarriers, in their order. asked: for a wait the word whose phase it tests;
-    before, after: the contents of each mbarrier."""
+    """Lanes of a warp have operated on mbarriers, in their order. words: as in `notify_checks`; what is asked is for a
+    wait the word whose phase it tests."""
+    addresses, asked, before, after = words, words + LANES, words + 2 * LANES, words + 3 * LANES
     renewed(held)
     held.serial += 1
     released, last = local(u32, WARPS_PER_BLOCK), u64(NOBODY)
@@ -139,7 +133,7 @@ def operated(
 @rule
 def arrived(launch: Launch, held: Mbarriers, one: Mbarrier, by: u64, flags: u32, before: u64, after: u64) -> None:
     """A party has arrived, or has announced or brought bytes."""
-    phase, own = one.phase, by >> RANK & THREADS == 0
+    phase = one.phase
     one.used = by
     comes_after_init(launch, held, one, by)
     if flags & (ARRIVES | ANNOUNCES) != 0 and first_arrival(one, phase) == NOBODY:
@@ -155,7 +149,7 @@ def arrived(launch: Launch, held: Mbarriers, one: Mbarrier, by: u64, flags: u32,
             seat.arrived_order = next_order(one)
         seat.arrived_phase, seat.arrived_code = phase, u32(by >> CODE)
         one.latest = by
-    if own:
+    if by >> RANK & THREADS == 0:  # a thread of this block
         held.updates[by & THREADS] += 1
     if flags & COPIES != 0:
         copied(held, one, by)
@@ -178,11 +172,10 @@ def missed(held: Mbarriers, one: Mbarrier, by: u64) -> None:
 def releases(held: Mbarriers, home: Mbarriers, one: Mbarrier, released: Pointer[u32]) -> None:
     """Arrivals of a warp of `held` at an mbarrier of `home` release what it has done."""
     if home.block.rank == held.block.rank:
-        store_lanes(one.pending, maximum(load_lanes(one.pending), load_lanes(released)))
+        advance(one.pending, load_lanes(released))
     else:
         one.far |= u32(1) << u32(held.block.rank)
-        row = one.far_pending + WARPS_PER_BLOCK * held.block.rank
-        store_lanes(row, maximum(load_lanes(row), load_lanes(released)))
+        advance(one.far_pending + WARPS_PER_BLOCK * held.block.rank, load_lanes(released))
 
 
 @rule
@@ -226,10 +219,10 @@ def completed(launch: Launch, held: Mbarriers, one: Mbarrier) -> None:
     one.phase += 1
     one.latest = NOBODY
     if launch.racecheck:
-        store_lanes(one.known, maximum(load_lanes(one.known), load_lanes(one.pending)))
+        advance(one.known, load_lanes(one.pending))
         for rank in lanes_of(one.far):
-            pending, known = one.far_pending + WARPS_PER_BLOCK * rank, one.far_known + WARPS_PER_BLOCK * rank
-            store_lanes(known, maximum(load_lanes(known), load_lanes(pending)))
+            pending = load_lanes(one.far_pending + WARPS_PER_BLOCK * rank)
+            advance(one.far_known + WARPS_PER_BLOCK * rank, pending)
     one.copies_before |= one.copies
     one.copies = 0
 
@@ -274,5 +267,100 @@ def bulk_copy_performed(launch: Launch, held: Mbarriers, transfer: Transfer, bef
         address += u64(transfer.owner + 1) * PEER
     words = local(u64, 4 * LANES)
     words[lane], words[2 * LANES + lane], words[3 * LANES + lane] = address, before, after
-    asked, old, new = words + LANES, words + 2 * LANES, words + 3 * LANES
-    operated(launch, held, transfer.thread >> 5, u32(1) << lane, transfer.code, UPDATE, 0, words, asked, old, new)
+    operated(launch, held, transfer.thread >> 5, u32(1) << lane, transfer.code, UPDATE, 0, words)
+
+
+# -- waits -------------------------------------------------------------------------------------------------------------
+
+
+@rule
+def waited(launch: Launch, held: Mbarriers, one: Mbarrier, by: u64, parity: u32, waits_only: boolean) -> boolean:
+    """A thread has waited for an mbarrier. Whether the wait passes."""
+    thread = by & THREADS
+    seat = one.seats[thread]
+    one.used = by
+    comes_after_init(launch, held, one, by)
+    if u32(one.phase) & 1 == parity:
+        if seat.waiting_order == 0:
+            seat.waiting_order = next_order(one)
+        seat.waiting_phase = one.phase if waits_only else i32(-1)
+        seat.waiting_code, seat.waiting_parity = u32(by >> CODE), parity
+        return False
+    seat.waiting_order = 0
+    phase = i32(one.phase - 1)
+    one.seen = phase
+    if one.in_flight != 0:
+        passed_early(held, one, by, parity)
+    updates, full = u64(held.updates[thread]), held.block.full  # they change when the thread may release others
+    arrival, repeated = u64(seat.arrived_code) << CODE | thread, False
+    arrived_here = seat.arrived_order != 0 and seat.arrived_phase == one.phase
+    if seat.passed_order != 0 and seat.passed_phase == phase:
+        if seat.passed_updates != updates or seat.passed_full != full:
+            repeated = not arrived_here
+            if arrived_here:
+                report(held, PHASE, by, arrival, one.at, u64(i64(phase)))
+        elif seat.repeated != 0:
+            repeated = True
+    else:
+        if seat.passed_order != 0:
+            check_wait(held, one, seat, thread, phase, NOBODY)
+        if phase < 0 and arrived_here:
+            report(held, PHASE, by, arrival, one.at, u64(i64(phase)))
+    if not repeated or seat.passed_updates != updates or seat.passed_full != full:
+        if seat.passed_order == 0:
+            seat.passed_order = next_order(one)
+        seat.passed_phase, seat.passed_code = phase, u32(by >> CODE)
+        seat.passed_updates, seat.passed_full = updates, full
+        seat.next_arrival, seat.repeated = first_arrival(one, one.phase), u32(repeated)
+        one.repeats |= u32(repeated)
+    if one.copies_before != 0:
+        complete_copies(held, one)
+    return True
+
+
+@rule(cold=True)
+def check_wait(held: Mbarriers, one: Mbarrier, seat: Seat, thread: u64, phase: i32, stuck: u64) -> None:
+    """A thread now waits for `phase` (or exits): was its last wait that passed one for an old phase? stuck: the last
+    arrival, in a deadlock, where that is certain."""
+    if seat.repeated != 0 and phase != seat.passed_phase + 1:
+        arrival = stuck if seat.next_arrival == NOBODY else seat.next_arrival
+        if arrival != NOBODY:
+            by = u64(seat.passed_code) << CODE | thread
+            report(held, PHASE, by, arrival, one.at, u64(i64(seat.passed_phase)))
+
+
+@rule
+def learned(block: Block, warp: u32, one: Mbarrier) -> None:
+    """A warp has waited for completed phases: it comes after what the arrivals in them release."""
+    learn(block, warp, load_lanes(one.known))
+    for rank in lanes_of(one.far):
+        known, peers = one.far_known + WARPS_PER_BLOCK * rank, block.peers
+        if peers is not None:
+            advance(peers + (warp * RANKS + rank) * WARPS_PER_BLOCK, load_lanes(known))
+
+
+@rule(cold=True)
+def passed_early(held: Mbarriers, one: Mbarrier, by: u64, parity: u32) -> None:
+    """A wait has passed: reports, once for each warp, the copies in flight to the mbarrier that it did not wait for."""
+    if held.queue is None:
+        return
+    queue, warp = held.queue[0], u32(by & THREADS) >> 5
+    for number in range(queue.first, queue.behind):
+        transfer = queue.transfers[number % ROOM]
+        if reports_to(transfer, held, one) and transfer.passed >> warp & 1 == 0:
+            transfer.passed |= u32(1) << warp
+            report(held, EARLY, by, u64(transfer.code), one.at, parity)
+
+
+@rule(cold=True)
+def complete_copies(held: Mbarriers, one: Mbarrier) -> None:
+    """Copies of cp.async that report to completed phases are complete."""
+    finished = held.block.finished
+    for thread in range(held.threads):
+        seat = one.seats[thread]
+        finished[thread] = max(finished[thread], seat.copied_before)
+        seat.copied_before = 0
+        if seat.copied_phase < one.phase:
+            finished[thread] = max(finished[thread], seat.copied)
+            seat.copied = 0
+    one.copies_before = 0

@@ -11,7 +11,7 @@ DROP, NO_COMPLETE, SPIN, ARRIVES, ANNOUNCES, COPIES = 1, 2, 4, 8, 16, 32
 """Flags: later phases do not expect these arrivals; the phase must not end; the thread can only wait again if the wait
 fails (see `ptxlab.emulate.rules.mbarrier_deadlocks`). For the checks: it arrives; it announces bytes; its copies of
 cp.async do."""
-FINE = 0
+NO_PROBLEM = 0
 FRESH = TAG << TAG_SHIFT
 
 
@@ -30,8 +30,8 @@ def bytes_pending(word: u64) -> i64:
 
 @rule
 def operated(word: u64, action: u32, flags: u32, x: u64, y: u64) -> tuple[u32, u64, u64]:
-    """One operation on the word of an mbarrier: why it is invalid (a `Problem`, or FINE), the word afterwards, and the
-    instruction's result: the word before, or for a wait whether the phase has completed.
+    """One operation on the word of an mbarrier: why it is invalid (a `Problem`, or NO_PROBLEM), the word after it, and
+    the instruction's result: the word before, or for a wait whether the phase has completed.
 
     x: arrivals; for INIT the count, for WAIT a word with the phase that is tested. y: expected bytes (negative:
     completed ones).
@@ -39,13 +39,13 @@ def operated(word: u64, action: u32, flags: u32, x: u64, y: u64) -> tuple[u32, u
     if action == INIT:
         if x == 0 or x > COUNT:
             return Problem.BAD_COUNT, word, word
-        return FINE, FRESH | x << EXPECTED_SHIFT | x, word
+        return NO_PROBLEM, FRESH | x << EXPECTED_SHIFT | x, word
     if word >> TAG_SHIFT & 3 != TAG:
         return Problem.NOT_INITIALISED, word, word
     if action == INVAL:
-        return FINE, 0, word
+        return NO_PROBLEM, 0, word
     if action == WAIT:
-        return FINE, word, u64(phase_completed(word, x))
+        return NO_PROBLEM, word, u64(phase_completed(word, x))
     pending = word & COUNT
     expected = word >> EXPECTED_SHIFT & COUNT
     bytes_before = word >> TX_SHIFT & TX
@@ -67,4 +67,4 @@ def operated(word: u64, action: u32, flags: u32, x: u64, y: u64) -> tuple[u32, u
         pending = expected
         parity ^= 1
     fields = expected << EXPECTED_SHIFT | bytes_pending << TX_SHIFT | parity << PHASE_SHIFT
-    return FINE, FRESH | fields | pending, word
+    return NO_PROBLEM, FRESH | fields | pending, word

@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 from ptxlab.emulate.language import *
 from ptxlab.emulate.program.flat_program import Code
-from ptxlab.emulate.rules.accesses import CHANGES, READS, WRITES
 from ptxlab.emulate.rules.bulk_copies import complete_at
 from ptxlab.emulate.rules.clusters import others_run
 from ptxlab.emulate.rules.lane_scheduling import tried
@@ -18,10 +17,10 @@ from ptxlab.emulate.rules.mbarrier_words import (
     ARRIVES,
     COPIES,
     DROP,
-    FINE,
     INIT,
     INVAL,
     NO_COMPLETE,
+    NO_PROBLEM,
     SPIN,
     UPDATE,
     WAIT,
@@ -29,11 +28,11 @@ from ptxlab.emulate.rules.mbarrier_words import (
     phase_completed,
 )
 from ptxlab.emulate.rules.memcheck import in_shared, resolve, space_of, stop
-from ptxlab.emulate.rules.records import Block
+from ptxlab.emulate.rules.records import CHANGES, READS, WRITES, Block
 from ptxlab.emulate.runtime.state import BAD_MBARRIER, CLUSTER, OUT_OF_MEMORY_RANGE, SHARED, Context, Cta, Warp
 from ptxlab.isa.actions import Action
 
-TOLD = 256
+REPORTED_EVERY = 256
 """Of as many failing waits in a loop one is reported to the checks."""
 
 
@@ -111,9 +110,8 @@ def operate(
 ) -> boolean:
     """Lane by lane, in lane order. block: the checks' record of it, if there are any. Returns whether the kernel must
     stop, with the fault noted."""
-    before = local(u64, 32)
-    after = local(u64, 32)
-    done = u32(0)
+    words = local(u64, 4 * 32)  # for the checks: see `notify_checks`
+    before, after, done = words + 64, words + 96, u32(0)
     failed: u32 = 0
     ended: u32 = 0  # lanes that have waited in vain before
     for lane in lanes_of(mask):
@@ -127,13 +125,11 @@ def operate(
         cell = place.cast(u64)
         if action == WAIT and cta.cluster.queue is not None and not phase_completed(cell[0], xs[lane]):
             complete_at(context, cta.cluster.queue[0], cta.rank, u32(address))
-        before[lane] = cell[0]
+        words[lane], words[32 + lane], before[lane] = addresses[lane], xs[lane], cell[0]
         problem, after[lane], results[lane] = operated(cell[0], action, flags, xs[lane], ys[lane])
-        if problem != FINE:
+        if problem != NO_PROBLEM:
             if block is not None:
-                tell(
-                    context, block, warp.warp_id, done, code, action, flags, lane, problem, addresses, xs, before, after
-                )
+                notify_checks(context, block, warp.warp_id, done, code, action, flags, lane, problem, words)
             stop(context, warp, BAD_MBARRIER, code, lane, problem)
             return True
         cell[0] = after[lane]
@@ -153,8 +149,8 @@ def operate(
             tried(warp.turns, ended=not in_vain, others_run=in_vain and others_run(context, cta, warp))
         if in_vain:
             give_up_turn(context)
-    if block is not None and worth_telling(block, warp.warp_id, mask, action, code, results):
-        tell(context, block, warp.warp_id, mask, code, action, flags, 0, FINE, addresses, xs, before, after)
+    if block is not None and worth_reporting(block, warp.warp_id, mask, action, code, results):
+        notify_checks(context, block, warp.warp_id, mask, code, action, flags, 0, NO_PROBLEM, words)
     return False
 
 
@@ -189,11 +185,11 @@ def still_spinning(context: Context, cta: Cta, warp: Warp) -> boolean:
     return True
 
 
-# -- what the checks are told ------------------------------------------------------------------------------------------
+# -- what is reported to the checks ------------------------------------------------------------------------------------
 
 
 @rule(pointer="phases")
-def tell(
+def notify_checks(
     context: Context,
     block: Block,
     warp: u32,
@@ -203,18 +199,16 @@ def tell(
     flags: u32,
     lane: u32,
     problem: u32,
-    addresses: Pointer[u64],
-    asked: Pointer[u64],
-    before: Pointer[u64],
-    after: Pointer[u64],
+    words: Pointer[u64],
 ) -> u32:
-    """Reports to the checks (`mbarrier_phases.told`) what the lanes of `mask` have done and, unless `problem` is FINE,
-    the invalid operation of `lane`."""
+    """Reports to the checks (`mbarrier_phases.notified`) what the lanes of `mask` have done and, unless `problem` is
+    NO_PROBLEM, the invalid operation of `lane`. words: for each lane the address of its mbarrier, then for each what it
+    asks, what the mbarrier held before, and what it holds after."""
     raise AssertionError("the function is known to compiled code only")
 
 
 @rule
-def worth_telling(block: Block, warp: u32, mask: u32, action: u32, code: u32, results: Pointer[u64]) -> boolean:
+def worth_reporting(block: Block, warp: u32, mask: u32, action: u32, code: u32, results: Pointer[u64]) -> boolean:
     """Whether an operation is reported to the checks. A loop of failing waits is reported at first, and then now and
     again as long as no mbarrier changes."""
     if action != WAIT:
@@ -227,4 +221,4 @@ def worth_telling(block: Block, warp: u32, mask: u32, action: u32, code: u32, re
     again = block.polled[warp, 0] == this
     block.polled[warp, 0] = this
     block.polled[warp, 1] = block.polled[warp, 1] + 1 if again else 0
-    return mask != 0 and block.polled[warp, 1] % TOLD == 0
+    return mask != 0 and block.polled[warp, 1] % REPORTED_EVERY == 0

@@ -36,19 +36,10 @@ def sectors(at: lanes_u64, mask: u32, size: u64) -> tuple[u64, u64]:
 @rule
 def lane_groups(mask: u32, size: u32) -> u64:
     """How many groups of so many lanes (8, 16 or 32) have a lane in the mask."""
-    if size == LANES:
-        return u64(mask != 0)
-    firsts = u32(1)
-    if size == 8:
-        firsts = u32(0x01010101)
-    elif size == 16:
-        firsts = u32(0x00010001)
-    some = mask  # in the first bit of each group in the end: whether one of the group is there
-    step = size // 2
-    while step != 0:
-        some |= some >> step
-        step //= 2
-    return u64(count(some & firsts))
+    groups, members = u64(0), (u64(1) << size) - 1
+    for k in range(LANES // size):
+        groups += u64(u64(mask) >> size * k & members != 0)
+    return groups
 
 
 @rule
@@ -67,61 +58,15 @@ def wavefronts(offset: lanes_u32, mask: u32, size: u32, pairs: boolean) -> tuple
     marks = narrow(splat(1)) << cell
     if count(either(select(lanes(mask), marks, 0))) == count(mask):  # a cell for each lane
         return best, best
-    alone = unlike(place | (lane_ids() & u32(0 - group)) << 27, mask)  # one lane of each place, in each group
-    return in_cells(select(lanes(alone), marks, 0), group), best
-
-
-@rule
-def in_cells(marks: lanes_u32, group: u32) -> u64:
-    """The wavefronts of lanes that each mark the cell of a place of their own. The marks of each cell are added, by
-    pairs of lanes, pairs of pairs, and so on: bit k of `ones` is the lowest bit of the sum for cell k, of `twos` the
-    next."""
-    ones, twos = half(marks, exchanged(marks, 16))
-    ones, carry = half(ones, exchanged(ones, 8))
-    twos, fours = sum_of(twos, exchanged(twos, 8), carry)
-    ones, carry = half(ones, exchanged(ones, 4))
-    twos, carry = sum_of(twos, exchanged(twos, 4), carry)
-    fours, eights = sum_of(fours, exchanged(fours, 4), carry)
-    ones, carry = half(ones, exchanged(ones, 2))
-    twos, carry = sum_of(twos, exchanged(twos, 2), carry)
-    fours, carry = sum_of(fours, exchanged(fours, 2), carry)
-    eights, sixteens = sum_of(eights, exchanged(eights, 2), carry)
-    ones, carry = half(ones, exchanged(ones, 1))
-    twos, carry = sum_of(twos, exchanged(twos, 1), carry)
-    fours, carry = sum_of(fours, exchanged(fours, 1), carry)
-    eights, carry = sum_of(eights, exchanged(eights, 1), carry)
-    sixteens, all_ = sum_of(sixteens, exchanged(sixteens, 1), carry)
-    needed = u64(0)
-    cells = u32(0xFFFFFFFF >> LANES - group)  # of the first group
-    while cells != 0:
-        among, many = largest(cells, extract(all_, 0), u64(0))
-        among, many = largest(among, extract(sixteens, 0), many)
-        among, many = largest(among, extract(eights, 0), many)
-        among, many = largest(among, extract(fours, 0), many)
-        among, many = largest(among, extract(twos, 0), many)
-        among, many = largest(among, extract(ones, 0), many)
-        needed += many
-        cells = u32(u64(cells) << u64(group))
-    return needed
-
-
-@rule(inline=True)
-def half(a: lanes_u32, b: lanes_u32) -> tuple[lanes_u32, lanes_u32]:
-    """The sums of two bits, and what is carried."""
-    return a ^ b, a & b
-
-
-@rule(inline=True)
-def sum_of(a: lanes_u32, b: lanes_u32, c: lanes_u32) -> tuple[lanes_u32, lanes_u32]:
-    """The sums of three bits, and what is carried."""
-    return a ^ b ^ c, (a & b) | (c & (a | b))
-
-
-@rule(inline=True)
-def largest(among: u32, bit: u32, most: u64) -> tuple[u32, u64]:
-    """The numbers of those given that have the largest bits so far, of which this one is next, and these bits."""
-    some = among & bit
-    return some if some != 0 else among, most + most + u64(some != 0)
+    served, needed = local(u32, LANES), u64(0)  # how many places each cell serves
+    for lane in lanes_of(unlike(place | (lane_ids() & u32(0 - group)) << 27, mask)):  # one of each place, in each group
+        served[extract(cell, lane)] += 1
+    for k in range(LANES // group):
+        most: u32 = 0
+        for bank in range(group):
+            most = max(most, served[k * group + bank])
+        needed += most
+    return needed, best
 
 
 @rule(inline=True)
@@ -146,8 +91,8 @@ def in_spaces(at: lanes_u64, mask: u32, space: u32) -> tuple[u32, u32, u32]:
     if space != GENERIC:
         return u32(0), u32(0), u32(0)
     shared = _in_window(at, mask, SHARED_WINDOW)
-    own = _in_window(at, mask, LOCAL_WINDOW)
-    return mask & ~(shared | own | _in_window(at, mask, PARAM_WINDOW)), shared, own
+    in_local = _in_window(at, mask, LOCAL_WINDOW)
+    return mask & ~(shared | in_local | _in_window(at, mask, PARAM_WINDOW)), shared, in_local
 
 
 @rule(inline=True)

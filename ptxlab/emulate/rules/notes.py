@@ -7,19 +7,62 @@ entry. Several lanes or words of one warp-instruction count once: `serial` is th
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 
 from ptxlab.emulate.language import *
 from ptxlab.emulate.program.program import Program
 from ptxlab.emulate.rules.instructions import barrier_before
-from ptxlab.emulate.rules.note_kinds import DIVERGENT, Note
-from ptxlab.emulate.rules.records import BLOCK, CODE, ENTRIES, LANE, LAST_CODE, MANY, USES, WARP, Block, Entry, Launch
+from ptxlab.emulate.rules.records import (
+    BLOCK,
+    CODE,
+    ENTRIES,
+    LANE,
+    LAST_CODE,
+    MANY,
+    USES,
+    WARP,
+    Block,
+    Entry,
+    Launch,
+    traits_of,
+)
 
+UNINITIALISED, RAW, WAR, WAW, SAME, DIVERGENT, EXITED, COUNTS, OMITTED, EXITED_LANE, SOURCE, RANGE = range(1, 13)
+PENDING, PHASE, ENDLESS, MADE_AGAIN, INVALID_IN_USE, UNMADE, TOO_MANY, COMPLETES, BAD_COUNT = range(13, 22)
+TOUCHED_EARLY, UNFENCED, NO_PROXY_FENCE, TILE_OVERWRITTEN, TILE_LAYOUT, TILE_UNORDERED = range(40, 46)
+DIVERGENT_BLOCK, LOCKSTEP, MAY_HAVE_EXITED, NO_VALUE, OVERRUN = 22, 23, 31, 32, 33
+TOO_FEW_BYTES, BYTES_LEFT, BAD_BYTES, BLOCK_ENDED, INVALID_BEFORE_COPY, INIT_UNORDERED, UNSEEN = range(24, 31)
+"""The kinds of note an engine takes. SAME: two lanes in one store."""
+SECOND, SECOND_WIDE = 16, 32
+"""In the value of a note that has two numbers: where the second one begins, of counts and of lanes, and of others."""
+CAUSE = 32
+"""In the value of a race's note: where code index + 1 of the instruction begins that could have ordered it."""
 KIND, MINE = 40, 20
 """Where, in a note's key, its kind and the code index of the access that noticed begin; the other's + 1 is at 0."""
 NOWHERE = (1 << 64) - 1
 """The address of a note that is not about memory."""
+
+
+@dataclass
+class Note:
+    """What an engine noted: `kind`, the code index and thread (linear block, warp, lane) that noticed, those of the
+    other party (code -1: there is none), the address (as the instruction sees it), a number that the kind explains, and
+    how often it happened."""
+
+    kind: int
+    code: int
+    block: int
+    warp: int
+    lane: int
+    other: int = -1
+    other_block: int = 0
+    other_warp: int = 0
+    other_lane: int = 0
+    address: int = -1
+    value: int = 0
+    count: int = 1
 
 
 @rule
@@ -42,7 +85,7 @@ def note(launch: Launch, block: Block, kind: u64, access: u64, other: u64, addre
         entry = launch.notes[at]
         if entry.key == key:
             # how often a warp tries to wait for an mbarrier is a matter of the schedule
-            again = launch.flags is not None and launch.flags[access >> CODE & LAST_CODE] & USES != 0
+            again = traits_of(launch, access) & USES != 0
             if entry.serial != launch.serial and not again:
                 entry.count += 1
                 entry.serial = launch.serial

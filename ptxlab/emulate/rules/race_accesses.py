@@ -1,48 +1,36 @@
-"""racecheck on the accesses of a warp: what an instruction touches, as ranges of words or lane by lane.
+"""racecheck on the accesses of a warp.
 
-Two tables describe an instruction, or several that are checked at once. `pieces` is a count, and for each range of
-words its offset in bytes, its number of words and a code for each, padded to a multiple of 16. `members` is a count,
-and for each instruction its offset, its bytes and its code. A code is a record with only the instruction and its
-strength in it. `race_words` checks the words, many at a time.
+The table `members` describes an instruction, or several that are checked at once: a count, and a `Member` for each. Of
+two that read one word each is checked, and the second is the one that is recorded. For most accesses the three records
+of each word suffice: there is none, or it lies before the last barrier of the whole block, or it is the same thread's.
+`scattered` tests that for the words of 32 lanes at once, and leaves the rest to `hazard` and `remember` of `races`.
 """
 
 from __future__ import annotations
 
 from ptxlab.emulate.language import *
 from ptxlab.emulate.program.addresses import GLOBALS_BASE, PARAM_WINDOW
-from ptxlab.emulate.rules.accesses import next_piece
-from ptxlab.emulate.rules.clock import access_of
-from ptxlab.emulate.rules.note_kinds import SAME
-from ptxlab.emulate.rules.notes import note, serial, taking_part
-from ptxlab.emulate.rules.race_words import OF_MANY, scattered
-from ptxlab.emulate.rules.races import OF_WARP, hidden, only_stores
-from ptxlab.emulate.rules.records import ATOMIC, CODE, LAST_CODE, TIME, Block, Launch
+from ptxlab.emulate.rules.notes import SAME, note, serial, taking_part
+from ptxlab.emulate.rules.races import OF_WARP, hazard, remember
+from ptxlab.emulate.rules.records import (
+    ATOMIC,
+    BLOCK,
+    CODE,
+    ID,
+    LAST_CODE,
+    MANY,
+    ONLY_STORES,
+    STRONG,
+    TIME,
+    WARP,
+    Block,
+    Launch,
+    Member,
+    access_of,
+    traits_of,
+)
 
-
-@rule
-def from_each_lane(
-    launch: Launch,
-    block: Block,
-    records: Pointer[u64],
-    stride: u64,
-    offsets: lanes_u32,
-    start: u64,
-    pieces: Pointer[u64],
-    access: u64,
-    mask: u32,
-    write: boolean,
-) -> u32:
-    """All pieces, from an offset of each lane. Returns the lanes that have stored where another lane has as well."""
-    collided: u32 = 0
-    at: u64 = 1
-    for _ in range(pieces[0]):
-        words = pieces[at + 1]
-        codes = pieces + (at + 2)
-        collided |= scattered(
-            launch, block, records, stride, offsets, pieces[at], start, words, codes, access, mask, write
-        )
-        at = next_piece(at, words)
-    return collided
+OF_MANY = 1 << MANY
 
 
 @rule
@@ -55,18 +43,16 @@ def at_one_address(
     stride: u64,
     offset: u64,
     start: u64,
-    pieces: Pointer[u64],
     members: Pointer[u64],
     write: boolean,
 ) -> None:
-    """Lanes of a warp access one offset in an allocation, whose address is `start`. Lanes that read it in one
-    instruction count as one; lanes that write it do not, since each may overwrite what another has read."""
+    """Lanes of a warp access one offset in an allocation, whose address is `start`."""
     if records is None:
         return
     offsets, far = local(u32, 32), offset >> 32 << 32  # offsets of lanes have 32 bits
     store_lanes(offsets, narrow(splat(offset)))
     here = records + far // launch.granule
-    at_addresses(launch, block, warp, mask, here, stride, offsets, start + far, pieces, members, write)
+    at_addresses(launch, block, warp, mask, here, stride, offsets, start + far, members, write)
 
 
 @rule
@@ -79,22 +65,22 @@ def at_addresses(
     stride: u64,
     offsets: Pointer[u32],
     start: u64,
-    pieces: Pointer[u64],
     members: Pointer[u64],
     write: boolean,
 ) -> None:
-    """Lanes of a warp access an allocation, each at an offset of its own."""
+    """Lanes of a warp access an allocation, each at an offset of its own. Lanes that read one word in one instruction
+    count as one; lanes that write it do not, since each may overwrite what another has read."""
     if records is None or mask == 0:
         return
     serial(launch, mask)
     taking_part(launch, warp, mask, members)
     access, at, lane = access_of(block, warp, 0), load_lanes(offsets), first(mask)
-    if write and launch.traits[members[3] >> CODE & LAST_CODE] & ATOMIC != 0:
+    if write and traits_of(launch, members[3]) & ATOMIC != 0:
         keep_stores(launch, mask, records, stride, offsets, start, members)
     chosen = mask
     if not write and mask & (mask - 1) != 0 and bits(at == offsets[lane]) & mask == mask:
         chosen, access = u32(1 << lane), access | OF_MANY
-    lost = from_each_lane(launch, block, records, stride, at, start, pieces, access, chosen, write)
+    lost = scattered(launch, block, records, stride, at, start, members, access, chosen, write)
     if lost != 0:
         collided(launch, block, warp, mask, lost, records, at, start, members)
 
@@ -115,18 +101,13 @@ def keep_stores(
     for lane in lanes_of(mask):
         begin = u64(offsets[lane]) + members[1]
         for word in range(begin // launch.granule, (begin + members[2]) // launch.granule):
-            if hidden(records[word]) and only_stores(launch, records[word]):
-                keep_store(records + word, stride)
-
-
-@rule
-def keep_store(at: Pointer[u64], stride: u64) -> None:
-    """The same of one word: in place of no reader, or of one by the same warp at an earlier time."""
-    for k in range(1, 3):
-        reader = at[k * stride]
-        if reader == 0 or ((reader ^ at[0]) & OF_WARP == 0 and reader >> TIME < at[0] >> TIME):
-            at[k * stride] = at[0]
-            return
+            writer = records[word]
+            if writer != 0 and writer >> STRONG & 1 == 0 and traits_of(launch, writer) & ONLY_STORES != 0:
+                for third in range(1, 3):  # in place of no reader, or of one by the same warp at an earlier time
+                    reader = records[third * stride + word]
+                    if reader == 0 or ((reader ^ writer) & OF_WARP == 0 and reader >> TIME < writer >> TIME):
+                        records[third * stride + word] = writer
+                        break
 
 
 @rule(cold=True)
@@ -166,3 +147,108 @@ def same_values(launch: Launch, lane: u32, other: u32) -> boolean:
             if store.values[(row + lane) * store.width + k] != store.values[(row + other) * store.width + k]:
                 return False
     return True
+
+
+@rule
+def settled(block: Block, record: lanes_u64, access: lanes_u64) -> tuple[u32, u32]:
+    """The lanes whose record surely comes before their access, a bit for each: there is no record, or it lies before
+    the last barrier of the whole block, or it is the same thread's. Where mbarriers, or barriers of some warps, have
+    ordered warps, also those that lie before it because its warp has waited, if they are of one other warp of the
+    block. Second result: the lanes for which `ordered` need not be asked."""
+    begin = block.now >> BLOCK << BLOCK
+    before: lanes_bool = record - begin < u64(block.full - begin)
+    if not all_of(before):
+        before |= (record == 0) | ((record ^ access) & ID == 0)
+    found = bits(before)
+    if block.simple != 0 or found == ALL_LANES:
+        return found, found
+    lane = first(~found)
+    one, now = u64(extract(record, lane)), u64(extract(access, lane))
+    if (one ^ now) >> BLOCK != 0 or (one ^ now) & OF_WARP == 0 or block.peers is not None:
+        return found, found
+    warp, other = now >> WARP & 31, one >> WARP & 31
+    since = u64(max(block.sync[warp, other], block.acquired[warp, other])) << TIME
+    of_warp = bits((record ^ one) & OF_WARP == 0)
+    return found | of_warp & bits(record - begin < since), found | of_warp
+
+
+@rule
+def scattered(
+    launch: Launch,
+    block: Block,
+    records: Pointer[u64],
+    stride: u64,
+    offsets: lanes_u32,
+    start: u64,
+    members: Pointer[u64],
+    access: u64,
+    mask: u32,
+    write: boolean,
+) -> u32:
+    """Checks and records the words that lanes access. Returns the lanes that have stored where another lane has stored
+    as well.
+
+    The vectors begin with lane 31: of lanes scattered to one place the last remains, and it must be the lowest.
+    """
+    group, grain = (members + 1).cast(Member), launch.granule
+    chosen, lane = lanes(reversed_bits(mask)), widen(reversed_lanes(lane_ids()))
+    base = widen(reversed_lanes(offsets)) >> first(u32(grain))
+    apart = all_apart(offsets, mask)
+    readers = records + stride
+    others = readers + stride
+    collided: u32 = 0
+    for k in range(members[0]):
+        now = lane | (access | group[k].access)
+        for word in range(group[k].at // grain, (group[k].at + group[k].bytes + grain - 1) // grain):
+            index = base + word
+            writer = gather(records, index, chosen)  # 0 for lanes that do not take part
+            w_settled, _w = settled(block, writer, now)
+            reader = gather(readers, index, chosen)
+            r_settled, r_known = settled(block, reader, now)
+            if not write and w_settled & r_settled == ALL_LANES:  # the usual case of a read
+                if any_of(chosen & (reader != now)):
+                    read(readers, index, now, chosen, apart)
+                continue
+            other = gather(others, index, chosen)
+            q_settled, q_known = settled(block, other, now)
+            doubtful = u32(~w_settled)
+            if write:
+                doubtful |= u32(~(r_settled & q_settled))
+            elif block.simple == 0:
+                doubtful |= u32(~(r_settled | r_known & q_known))
+            for one in lanes_of(reversed_bits(doubtful)):  # hazards are noted from lane 0 on
+                at = extract(index, 31 - one)
+                hazard(launch, block, records + at, stride, start + at * grain, extract(now, 31 - one), write)
+            if write:
+                if any_of(chosen & (writer != now)):
+                    scatter(records, index, now, chosen)
+                if not apart:
+                    collided |= bits(chosen & (gather(records, index, chosen) != now))
+                continue
+            read(readers, index, now, chosen & lanes(~doubtful & r_settled), apart)
+            read(others, index, now, chosen & lanes(~doubtful & ~r_settled & q_settled), apart)
+            for one in lanes_of(doubtful):
+                remember(launch, block, records + extract(index, one), stride, extract(now, one), False)
+    return reversed_bits(collided)
+
+
+@rule(inline=True)
+def all_apart(offsets: lanes_u32, mask: u32) -> boolean:
+    """Whether it is plain that no two lanes have the same offset: neighbouring lanes are equally far apart."""
+    step = u32(extract(offsets, 1) - extract(offsets, 0))
+    if step == 0 or u32(step + (1 << 26)) >> 27 != 0:
+        return False
+    return mask & ~bits(offsets == lane_ids() * step + extract(offsets, 0)) == 0
+
+
+@rule(inline=True)
+def read(readers: Pointer[u64], index: lanes_u64, now: lanes_u64, chosen: lanes_bool, apart: boolean) -> None:
+    """Records lanes as readers; of lanes that read one word the lowest, marked as many. apart: there are none."""
+    if any_of(chosen):
+        scatter(readers, index, now, chosen)
+        if apart:
+            return
+        stored = gather(readers, index, chosen)
+        again = chosen & (stored != now)
+        if any_of(again):
+            scatter(readers, index, stored | OF_MANY, again)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from ptxlab.emulate.language import *
 from ptxlab.emulate.program.addresses import GLOBALS_BASE, PARAM_WINDOW
-from ptxlab.emulate.rules.clock import tick
 from ptxlab.emulate.rules.records import (
     BLOCK,
     LAST_TIME,
@@ -20,6 +19,7 @@ from ptxlab.emulate.rules.records import (
     Block,
     Launch,
     Published,
+    tick,
 )
 
 FENCED = 2
@@ -28,6 +28,12 @@ LATEST = 0xFFFFFFFF
 """The last time of a clock of 32 bits."""
 SUBSETS = 8
 """How many sets of lanes that have synchronized without the rest of their warp are remembered."""
+
+
+@rule(inline=True)
+def advance(row: Pointer[u32], times: lanes_u32) -> None:
+    """Sets the times of 32 warps to later ones, where they are later."""
+    store_lanes(row, maximum(load_lanes(row), times))
 
 
 # -- what orders the threads of a block -------------------------------------------------------------------------------
@@ -121,7 +127,7 @@ def reached(theirs: Published, record: u64) -> boolean:
     time, warp = u32(record >> TIME & LAST_TIME), record >> WARP & 31
     if theirs.reached[warp] > time:
         return True
-    return theirs.reached_alone[warp] > time and theirs.releasing[warp] >> u32(record & 31) & 1 != 0
+    return theirs.reached_lanes[warp] > time and theirs.releasing[warp] >> u32(record & 31) & 1 != 0
 
 
 @rule
@@ -138,8 +144,7 @@ def fence(launch: Launch, block: Block, warp: u32, code: u32, wide: boolean) -> 
     time = tick(block)
     block.fences = FENCED
     ours = published(launch, block.now)
-    row = block.acquired.row(warp)
-    store_lanes(row, maximum(load_lanes(row), load_lanes(block.seen.row(warp))))
+    advance(block.acquired.row(warp), load_lanes(block.seen.row(warp)))
     block.unordered[warp] = 0
     covered = known(block, warp)
     store_lanes(block.covered.row(warp), insert(covered, warp, time))
@@ -173,7 +178,7 @@ def last_release(launch: Launch, block: Block, mask: u32, addresses: Pointer[u64
     """The last release, by the clock of the launch, that strong accesses of `size` bytes at these addresses may have
     seen: the last one to the same word of global memory, or what another warp has acquired. In shared memory of a
     cluster it may be any."""
-    at, told = load_lanes(addresses), published(launch, block.now).acquired
+    at, acquired = load_lanes(addresses), published(launch, block.now).acquired
     beyond = elsewhere(at)
     if launch.now == 0 or (beyond & mask != 0 and block.mates is not None):
         return launch.now
@@ -181,7 +186,7 @@ def last_release(launch: Launch, block: Block, mask: u32, addresses: Pointer[u64
     found = gather(launch.released, place(at, 0), chosen)
     for word in range(1, u32(size) >> 2):
         found = maximum(found, gather(launch.released, place(at, word), chosen))
-    return max(told, LATEST - least(LATEST - found))
+    return max(acquired, LATEST - least(LATEST - found))
 
 
 @rule
@@ -198,17 +203,17 @@ def publish(
         return
     knows = known(block, warp)
     released = maximum(load_lanes(block.covered.row(warp)), minimum(load_lanes(block.fenced), knows))
-    store_lanes(ours.released, maximum(load_lanes(ours.released), released))
+    advance(ours.released, released)
     if not wide:
         ours.narrow = code + 1
         return
     released = maximum(load_lanes(block.covered_wide.row(warp)), minimum(load_lanes(block.fenced_wide), knows))
     fenced = block.fenced_wide[warp]
     if fenced != 0:  # its own lanes are covered without having synchronized
-        ours.reached_alone[warp] = fenced
+        ours.reached_lanes[warp] = fenced
         ours.releasing[warp] |= mask | synced_with(block, warp, mask)
     if fenced != 0 or any_of(released != 0):
-        store_lanes(ours.reached, maximum(load_lanes(ours.reached), released))
+        advance(ours.reached, released)
         launch.now += 1
         at = load_lanes(addresses)
         chosen = lanes(mask & ~elsewhere(at))
@@ -240,12 +245,10 @@ def acquire(
     they are to the same words."""
     block.fences = max(block.fences, 1)
     ours = published(launch, block.now)
-    seen = maximum(load_lanes(block.seen.row(warp)), load_lanes(ours.released))
-    store_lanes(block.seen.row(warp), seen)
+    advance(block.seen.row(warp), load_lanes(ours.released))
     block.unordered[warp] = 0 if orders else code + 1
     if orders:
-        row = block.acquired.row(warp)
-        store_lanes(row, maximum(load_lanes(row), seen))
+        advance(block.acquired.row(warp), load_lanes(block.seen.row(warp)))
     if not wide:
         ours.narrow = code + 1
         return
@@ -271,7 +274,7 @@ def release(block: Block, warp: u32) -> lanes_u32:
 
 
 @rule
-def tell_all(block: Block, waiting: u32) -> None:
+def share_heard(block: Block, waiting: u32) -> None:
     """Warps have waited for others of the block: they come after what these have heard of other blocks. (Which those
     are is not asked.)"""
     if block.fences != 0:
@@ -284,8 +287,8 @@ def tell_all(block: Block, waiting: u32) -> None:
 def learn(block: Block, warp: u32, known: lanes_u32) -> None:
     """A warp has waited for arrivals, and is ordered after what they released."""
     block.simple, block.syncs = 0, 1
-    store_lanes(block.sync.row(warp), maximum(known, load_lanes(block.sync.row(warp))))
-    tell_all(block, u32(1) << warp)
+    advance(block.sync.row(warp), known)
+    share_heard(block, u32(1) << warp)
 
 
 # -- what orders the threads of a cluster -----------------------------------------------------------------------------
@@ -309,7 +312,7 @@ def cluster_arrived(block: Block, warp: u32, releases: boolean) -> None:
 def cluster_waited(block: Block, warp: u32) -> None:
     """Lanes of a warp wait at the barrier of the cluster; what they do next comes after the arrivals."""
     block.phases[warp] += 1
-    tell_all(block, u32(1) << warp)
+    share_heard(block, u32(1) << warp)
 
 
 @rule

@@ -55,8 +55,7 @@ from ptxlab.emulate.language import *
 from ptxlab.emulate.language.records import zeroed
 from ptxlab.emulate.program.program import Program
 from ptxlab.emulate.rules.instructions import wide
-from ptxlab.emulate.rules.note_kinds import CAUSE, LOCKSTEP, RAW, WAR, WAW
-from ptxlab.emulate.rules.notes import note
+from ptxlab.emulate.rules.notes import CAUSE, LOCKSTEP, MAY_HAVE_EXITED, NOWHERE, RAW, WAR, WAW, note, serial
 from ptxlab.emulate.rules.race_order import ordered_in_cluster, published, reached, released_after, synced
 from ptxlab.emulate.rules.records import (
     ASYNC,
@@ -81,6 +80,7 @@ from ptxlab.emulate.rules.records import (
     WARP,
     Block,
     Launch,
+    traits_of,
 )
 from ptxlab.isa import types
 from ptxlab.isa.actions import Action
@@ -110,14 +110,7 @@ def traits(program: Program) -> list[int]:
         | VOLATILE * (code.space == "shared" and ".volatile" in code.form.opcode)
         | ASYNC * (code.form.op.kind == "async")
         | REDUCES * (code.action is Action.COPY_REDUCE)
-        for code in program.codes
-    ]
-
-
-def flags(program: Program) -> list[int]:
-    """What `Launch.flags` says of each instruction."""
-    return [
-        (USES if code.properties.strong else MAKES) * code.properties.mbarrier
+        | (USES if code.properties.strong else MAKES) * code.properties.mbarrier
         | POLLS * (code.action in (Action.MBARRIER_TEST, Action.MBARRIER_WAIT))
         | PRODUCT * (code.action is Action.WARPGROUP_PRODUCT)
         for code in program.codes
@@ -148,19 +141,18 @@ def ordered(launch: Launch, block: Block, record: u64, access: u64, wrote: boole
         return reached(theirs, record) and released_after(theirs, record) <= block.heard[access >> WARP & 31]
     v = u32(record >> WARP & 31)
     w = u32(access >> WARP & 31)
-    lane = u32(record & 31)
-    own_lane = u32(access & 31)
+    recorded_lane, lane = u32(record & 31), u32(access & 31)
     if v == w:
         many = record >> MANY & 1 != 0
         all_ = access >> MANY & 1 != 0
         if many and (all_ or wrote):
-            if not wrote or not of_atomic(launch, record):  # each lane of an atomic operation has changed the word
+            if not wrote or traits_of(launch, record) & ATOMIC == 0:  # all lanes of an atomic operation change the word
                 return True
-        elif not many and not all_ and lane == own_lane:
+        elif not many and not all_ and lane == recorded_lane:
             return True
     if between_warps(block, record, w) or after_product(launch, block, record, w):
         return True
-    return v == w and synced(block, w, lane, own_lane, time)
+    return v == w and synced(block, w, recorded_lane, lane, time)
 
 
 @rule(inline=True)
@@ -177,7 +169,7 @@ def between_warps(block: Block, record: u64, w: u32) -> boolean:
 def after_product(launch: Launch, block: Block, record: u64, w: u32) -> boolean:
     """Whether a record is that of a product of `wgmma`, and warp w comes after what another of its four warps has done
     since: who waits for the product waits for what all four read. (Whether that one has waited is for synccheck.)"""
-    if launch.flags is None or launch.flags[record >> CODE & LAST_CODE] & PRODUCT == 0:
+    if traits_of(launch, record) & PRODUCT == 0:
         return False
     group = record >> WARP & 28
     for k in range(4):
@@ -187,29 +179,12 @@ def after_product(launch: Launch, block: Block, record: u64, w: u32) -> boolean:
 
 
 @rule(inline=True)
-def swaps(launch: Launch, record: u64) -> boolean:
-    """Whether a record is that of a compare-and-swap, whose old value a plain load usually reads before."""
-    return launch.traits[record >> CODE & LAST_CODE] & SWAPS != 0
-
-
-@rule(inline=True)
-def of_atomic(launch: Launch, record: u64) -> boolean:
-    """Whether a record is that of an atomic operation."""
-    return launch.traits[record >> CODE & LAST_CODE] & ATOMIC != 0
-
-
-@rule(inline=True)
-def narrow_scope(launch: Launch, record: u64) -> boolean:
-    """Whether a record is that of an instruction whose scope is the block."""
-    return launch.traits[record >> CODE & LAST_CODE] & NARROW != 0
-
-
-@rule(inline=True)
 def both_strong(launch: Launch, record: u64, access: u64) -> boolean:
     """Whether two accesses do not race because both are strong and the scope of each includes the other's thread."""
     if (record & access) >> STRONG & 1 == 0:
         return False
-    return record >> BLOCK == access >> BLOCK or not (narrow_scope(launch, record) or narrow_scope(launch, access))
+    either = traits_of(launch, record) | traits_of(launch, access)
+    return record >> BLOCK == access >> BLOCK or either & NARROW == 0
 
 
 @rule(inline=True)
@@ -217,9 +192,7 @@ def of_one_life(launch: Launch, record: u64, access: u64) -> boolean:
     """Whether an access ends an mbarrier, or makes it again, that its block has used, or asks one that it has made:
     `mbarrier_lifetimes` and `comes_after_init` ask whether these are ordered. (A word has a record of only one of all
     uses, and of which depends on the order of warps.)"""
-    if launch.flags is None:
-        return False
-    first, then = launch.flags[record >> CODE & LAST_CODE], launch.flags[access >> CODE & LAST_CODE]
+    first, then = traits_of(launch, record), traits_of(launch, access)
     two = (first & USES != 0 and then & MAKES != 0) or (first & MAKES != 0 and then & POLLS != 0)
     return two and record >> BLOCK == access >> BLOCK
 
@@ -242,7 +215,7 @@ def cause(launch: Launch, block: Block, record: u64, access: u64) -> u64:
         w = access >> WARP & 31
         return u64(block.unordered[w]) if block.seen[w, v] > time else u64(0)
     if (record & access) >> STRONG & 1 != 0:
-        return ((access if narrow_scope(launch, access) else record) >> CODE & LAST_CODE) + 1
+        return ((access if traits_of(launch, access) & NARROW != 0 else record) >> CODE & LAST_CODE) + 1
     theirs, ours = published(launch, record), published(launch, access)
     if reached(theirs, record):
         if released_after(theirs, record) <= ours.seen:
@@ -307,7 +280,7 @@ def leaves(launch: Launch, address: u64, lane: u64) -> boolean:
 def lockstep(launch: Launch, block: Block, record: u64, access: u64, wrote: boolean) -> boolean:
     """Whether two volatile accesses by lanes of one warp, which are no race, are ordered only if the lanes execute in
     lockstep."""
-    if record == 0 or (record ^ access) & OF_WARP != 0 or launch.traits[record >> CODE & LAST_CODE] & VOLATILE == 0:
+    if record == 0 or (record ^ access) & OF_WARP != 0 or traits_of(launch, record) & VOLATILE == 0:
         return False
     return not ordered(launch, block, record, access, wrote)
 
@@ -318,40 +291,27 @@ def hazard(
 ) -> None:
     """Notes the race of one access to one word, if there is one."""
     writer = at[0]
-    if launch.traits[access >> CODE & LAST_CODE] & VOLATILE != 0:
+    if traits_of(launch, access) & VOLATILE != 0:
         for k in range(3 if write else 1):
             if lockstep(launch, block, at[k * stride], access, k == 0):
                 note(launch, block, LOCKSTEP, access, at[k * stride], address, launch.mask)
                 return
-    if (write or not swaps(launch, writer)) and collides(launch, block, writer, access, True):
+    if (write or traits_of(launch, writer) & SWAPS == 0) and collides(launch, block, writer, access, True):
         if not write:
             race(launch, block, RAW, access, writer, address)
             return
-        late = launch.traits[writer >> CODE & LAST_CODE] & ASYNC != 0  # what it copies may not be there yet
-        if late or not leaves(launch, address, access & 31):
+        asynchronous = traits_of(launch, writer) & ASYNC != 0  # what it copies may not be there yet
+        if asynchronous or not leaves(launch, address, access & 31):
             race(launch, block, WAW, access, writer, address)
             return
     if write:
         for k in range(1, 3):
             reader = at[k * stride]
-            wrote = only_stores(launch, reader)  # then it stands in place of a reader
-            if (wrote or not swaps(launch, access)) and collides(launch, block, reader, access, wrote):
+            wrote = traits_of(launch, reader) & ONLY_STORES != 0  # then it stands in place of a reader
+            if (wrote or traits_of(launch, access) & SWAPS == 0) and collides(launch, block, reader, access, wrote):
                 if not wrote or not leaves(launch, address, access & 31):
                     race(launch, block, WAW if wrote else WAR, access, reader, address)
                     return
-
-
-@rule(inline=True)
-def only_stores(launch: Launch, record: u64) -> boolean:
-    """Whether a record is that of an instruction that loads nothing."""
-    return launch.traits[record >> CODE & LAST_CODE] & ONLY_STORES != 0
-
-
-@rule(inline=True)
-def hidden(record: u64) -> boolean:
-    """Whether a writer's record is that of a plain store, which atomic operations of other blocks may race with, and
-    which one of its own block would take the place of."""
-    return record != 0 and record >> STRONG & 1 == 0
 
 
 @rule(cold=True)
@@ -363,3 +323,44 @@ def remember(launch: Launch, block: Block, at: Pointer[u64], stride: u64, access
         at[stride] = access
     elif ordered(launch, block, at[2 * stride], access, False):
         at[2 * stride] = access
+
+
+# -- the end of a block of a cluster -----------------------------------------------------------------------------------
+
+
+@rule(cold=True)
+def block_ended(launch: Launch, block: Block) -> None:
+    """A block of a cluster has ended, and its shared memory is freed.
+
+    An access to a block that has exited faults (memcheck). One that came in time only because of the order in which the
+    blocks ran here is noted: nothing that a warp of the block has waited for comes after it. Programs without a barrier
+    of the cluster, which cannot know that the other block has begun, are not looked at.
+    """
+    records, stride = block.records, block.stride
+    if records is None:
+        return
+    serial(launch, 0)
+    before: u64 = 0
+    for at in range(3 * stride):
+        record = records[at]
+        if record != 0 and record >> BLOCK != block.now >> BLOCK and record | 31 != before:
+            before = record | 31
+            if not waited_for(launch, block, record, at < stride):
+                linear = block.linear
+                block.linear = (record >> BLOCK) - 1  # the finding is about the thread of the other block
+                note(launch, block, MAY_HAVE_EXITED, record, 0, NOWHERE, 0)
+                block.linear = linear
+
+
+@rule(cold=True)
+def waited_for(launch: Launch, block: Block, record: u64, wrote: boolean) -> boolean:
+    """Whether an access comes before the end of any warp of the block. A strong write that the block has acquired is
+    itself a flag that it has seen."""
+    theirs = published(launch, record)
+    published_itself = theirs.reached_lanes[record >> WARP & 31] == record >> TIME & LAST_TIME
+    if record >> STRONG & 1 != 0 and published_itself and theirs.first <= published(launch, block.now).acquired:
+        return True
+    for warp in range(block.warps):
+        if ordered(launch, block, record, block.now | warp << WARP, wrote):
+            return True
+    return False

@@ -1,11 +1,12 @@
 """The records of the checks: of a launch, of each resident block, and, as one number, of an access.
 
-The rules, both engines and their tests share these records. That of an access is described in `races`.
+The rules, both engines and their tests share these records. That of an access is described in `races`. Behind them: the
+clock of a block, how accesses are described to the checks, and how a block's records are reset.
 """
 
 from __future__ import annotations
 
-from ptxlab.emulate.language import Array, Pointer, Record, array, boolean, i32, u8, u32, u64
+from ptxlab.emulate.language import *
 from ptxlab.emulate.runtime.state import BARRIERS
 
 LANE, WARP, MANY, STRONG, CODE, TIME, BLOCK = 0, 5, 10, 11, 12, 30, 48
@@ -20,13 +21,12 @@ BLOCKS = 65535
 
 WRITTEN, GAP = 0xFF, 0x55
 """initcheck's record of a byte that has been written, and of one in a gap between two arrays; 0: not written."""
-SWAPS, NARROW, VOLATILE, STORES, ATOMIC, ASYNC, REDUCES, ONLY_STORES = 1, 2, 4, 8, 16, 32, 64, 128
+SWAPS, NARROW, VOLATILE, STORES, ATOMIC, ASYNC, REDUCES, ONLY_STORES = (1 << k for k in range(8))
+MAKES, USES, POLLS, PRODUCT, COPIED = (1 << k for k in range(8, 13))
 """What `Launch.traits` says of an instruction: it is a compare-and-swap; its scope is the block; it is a volatile load
 or store of shared memory; it stores; it is atomic; it is asynchronous; it is a reduction by a bulk copy; it stores and
-loads nothing."""
-MAKES, USES, POLLS, PRODUCT = 1, 2, 4, 8
-"""What `Launch.flags` says of an instruction: it makes an mbarrier, or makes one invalid; it does something else with
-one; it asks one for a phase; it is a product of `wgmma`."""
+loads nothing; it makes an mbarrier, or makes one invalid; it does something else with one; it asks one for a phase; it
+is a product of `wgmma`; it loads what is only copied, with any padding."""
 ENTRIES = 1024
 """Notes that a launch keeps; how many more there are is counted."""
 
@@ -46,8 +46,6 @@ class Entry(Record):
 
 PLACES = 1 << 12
 """Words whose last release is remembered; of words that share a place, the later one."""
-
-
 RELEASES = 8
 """Releases to other blocks that are remembered of a block."""
 
@@ -63,8 +61,8 @@ class Published(Record):
     proxied_all: u32  # what its warps did before this time comes before a barrier of all and a fence.proxy.async
     proxied: Array[u32] = array(32)  # of each of its warps: its last fence.proxy.async
     released: Array[u32] = array(32, align=64)  # of each of its warps: what it did before this time of its own clock
-    reached: Array[u32] = array(32, align=64)  # the same, as far as other blocks are told of it
-    reached_alone: Array[u32] = array(32)  # the same of what only the lanes of `releasing` did
+    reached: Array[u32] = array(32, align=64)  # the same, as far as other blocks have heard of it
+    reached_lanes: Array[u32] = array(32)  # the same of what only the lanes of `releasing` did
     releasing: Array[u32] = array(32)  # lanes that made strong writes, and those that had synchronized with them
     times: Array[u32] = array(RELEASES)  # its last releases to other blocks: when, by the block's clock,
     moments: Array[u32] = array(RELEASES)  # and by that of the launch; number n at n % RELEASES
@@ -100,11 +98,9 @@ class Launch(Record):
     published: Pointer[Published]  # of each block, by its number in a record
     lines: Pointer[u32]  # for each code index its line
     barriers: Pointer[u32]  # for each code index itself + 1; of copies of one barrier, in an unrolled loop, that of the
-    # first; 0 for a barrier that is not to be told from others
+    # first; 0 for a barrier that cannot be distinguished from others
     masks: Pointer[u32]  # for each code index and warp the lanes that made an access last, 0 for all
-    traits: Pointer[u8]  # for each code index SWAPS, NARROW and so on, added up
-    flags: Pointer[u8] | None  # the same of MAKES, USES, POLLS and PRODUCT; None: nothing is so
-    copies: Pointer[u8] | None  # initcheck: for each code index whether it loads what is only copied, with any padding
+    traits: Pointer[u16]  # for each code index SWAPS, NARROW and so on, added up
     store: Store
     notes: Array[Entry] = array(ENTRIES, align=64)
     released: Array[u32] = array(PLACES)  # for words of global memory, by `race_order.place`: the last release there
@@ -131,7 +127,6 @@ class Block(Record):
     simple: u64  # whether no barrier of a part of the block, and no mbarrier, has ordered anything yet
     linear: u64  # the block's number in the grid
     warps: u64  # how many it has
-    synchronized: u64  # whether synccheck follows which warps arrive at barriers
     fences: u64  # 2: there was a fence; 1: a strong access; what they record is cleared for the next block if so
     syncs: u64  # the same of `.sync` instructions, of barriers for some of the warps and of `bar.arrive`
     product_waited: u64  # the same of waits for products of `wgmma`
@@ -141,12 +136,10 @@ class Block(Record):
     stride: u64
     pending: Pointer[u64]  # synccheck: for each 4 bytes of shared memory the copy in flight to them
     shared_size: u64
-    local: Pointer[u32]  # initcheck: for each warp which lanes have written to local memory (`local_memory`)
-    local_size: u64  # its bytes
+    local: Pointer[u32]  # initcheck: for each warp and byte of local memory the lanes that have written it
     local_stride: u64  # bytes of local memory that a thread has
     values: Pointer[u32]  # initcheck: for each warp and register followed the lanes that have a value in it
     followed: u64  # registers of a warp that are followed
-    value_count: u64  # masks in `values`
     fenced: Array[u32] = array(32, align=64)  # of each warp: its last fence
     covered: Array[u32] = array(32, 32, align=64)  # [w, v]: w's last fence comes after what v did before this time
     fenced_wide: Array[u32] = array(32, align=64)  # the same two of fences for other blocks as well
@@ -187,3 +180,116 @@ class Block(Record):
     rank: u64
     phases: Array[u32] = array(32)  # of each warp: how often it has waited at the barrier of the cluster
     peers: Pointer[u32] | None  # [(w * RANKS + r) * 32 + v]: w comes after what warp v of rank r did before this time
+
+
+# -- the clock ---------------------------------------------------------------------------------------------------------
+
+
+@rule
+def tick(block: Block) -> u32:
+    """Advances the clock; the new time. When the clock has run out, all recorded accesses count as ordered."""
+    time = u32(block.now >> TIME & LAST_TIME)
+    if time != LAST_TIME:
+        block.now += 1 << TIME
+        time += 1
+    return time
+
+
+@rule(inline=True)
+def access_of(block: Block, warp: u32, code: u32) -> u64:
+    """The record of an access that lane 0 of a warp makes now; `| lane` gives that of another lane."""
+    return block.now | u64(code) << CODE | u64(warp) << WARP
+
+
+@rule(inline=True)
+def traits_of(launch: Launch, access: u64) -> u16:
+    """What kind of instruction made an access."""
+    return launch.traits[access >> CODE & LAST_CODE]
+
+
+# -- accesses ----------------------------------------------------------------------------------------------------------
+
+
+IN_A_ROW, ALL_THE_SAME, IN_ONE_ALLOCATION, ANYWHERE, HALVES_IN_A_ROW, HALVES_THE_SAME, PARTS_OF_ROWS = range(7)
+"""The pattern of the 32 addresses of an access. Half-warps have one of their own because blocks are often 16 wide. The
+last: a row, or one for each half, of which some lanes are missing."""
+READS, WRITES, CHANGES = range(3)
+"""What an access does: an atomic operation does both."""
+
+
+class Member(Record):
+    """One access of a group: the bytes from the group's address to its own, its size, and the instruction, as in the
+    record of an access."""
+
+    at: u64
+    bytes: u64
+    access: u64
+
+
+# -- a block begins ----------------------------------------------------------------------------------------------------
+
+
+@rule
+def started(block: Block, linear: u64) -> None:
+    """Resets the records, which another block may have used; `linear` is the block's number in the grid. What is kept
+    for each warp is reset for the warps that there are, and if it has changed: for 32 warps it is 40 kB."""
+    block.linear = linear
+    block.now = (linear % BLOCKS + 1) << BLOCK | 1 << TIME
+    block.full = block.now
+    block.simple = (1 << 64) - 1
+    block.layouts, block.proxy_clock, block.proxy_met, block.proxy_covered = 0, 0, 0, 0
+    if block.mates is not None:
+        block.mates[0].numbers[block.rank] = block.now >> BLOCK
+        fill_bytes(block.mates[0].came.row(2 * block.rank), 0, 2 * 128)
+    if block.peers is not None:
+        fill_bytes(block.peers.cast(u8), 0, 32 * RANKS * 32 * 4)
+    if block.written is not None:
+        fill_bytes(block.written, 0, block.shared_size)
+        if block.gaps is not None:
+            for k in range(block.gaps[0]):
+                fill_bytes(block.written + block.gaps[2 * k + 1], GAP, block.gaps[2 * k + 2])
+    if block.records is not None:
+        fill_bytes(block.records, 0, 24 * block.stride)
+    if block.pending is not None:
+        fill_bytes(block.pending, 0, block.shared_size * 2)
+    if block.tile_writes is not None and block.tile_reads is not None:
+        fill_bytes(block.tile_writes, 0, block.shared_size // 2)
+        fill_bytes(block.tile_reads, 0, block.shared_size // 2)
+    if block.tile_layout is not None:
+        fill_bytes(block.tile_layout, 0, block.shared_size // 2)
+    if block.local is not None:
+        fill_bytes(block.local.cast(u8), 0, 4 * block.warps * block.local_stride)
+    if block.values is not None:
+        fill_bytes(block.values, 0, 4 * block.warps * block.followed)
+    words = 4 * block.warps  # the bytes of a word for each warp
+    fill_bytes(block.expected, 0, 4 * BARRIERS)
+    fill_bytes(block.expected_code, 0, 4 * BARRIERS)
+    fill_bytes(block.expected_by, 0, 4 * BARRIERS)
+    fill_bytes(block.bar_code, 0, words)
+    fill_bytes(block.whole_code, 0, words)
+    fill_bytes(block.proxy_fenced, 0, words)
+    fill_bytes(block.phases, 0, words)
+    fill_bytes(block.polled.row(0), 0, 4 * words)
+    if block.fences != 0:
+        fill_bytes(block.fenced, 0, words)
+        fill_bytes(block.fenced_wide, 0, words)
+        fill_bytes(block.unordered, 0, words)
+        fill_bytes(block.heard, 0, words)
+        fill_bytes(block.heard_soon, 0, words)
+        fill_bytes(block.covered.row(0), 0, 32 * words)
+        fill_bytes(block.covered_wide.row(0), 0, 32 * words)
+        fill_bytes(block.acquired.row(0), 0, 32 * words)
+        fill_bytes(block.seen.row(0), 0, 32 * words)
+    if block.syncs != 0:
+        fill_bytes(block.came.row(0), 0, 16 * 128)
+        fill_bytes(block.sync.row(0), 0, 32 * words)
+        fill_bytes(block.subsets.row(0), 0, 16 * words)
+    if block.copies != 0:
+        fill_bytes(block.committed, 0, 32 * words)
+        fill_bytes(block.finished, 0, 32 * words)
+    if block.product_waited != 0:
+        fill_bytes(block.products_done, 0, words)
+        fill_bytes(block.product_waits, 0, words)
+        fill_bytes(block.waited_up_to.row(0), 0, WAITS * words)
+        fill_bytes(block.waited_at.row(0), 0, 2 * WAITS * words)
+    block.copies, block.updates, block.fences, block.syncs, block.product_waited = 0, 0, 0, 0, 0

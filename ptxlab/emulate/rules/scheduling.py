@@ -15,8 +15,8 @@ a later one can end.
 from __future__ import annotations
 
 from ptxlab.emulate.language import *
-from ptxlab.emulate.rules import barriers, cluster_ends, clusters, memcheck, race_order, warpgroup_products
-from ptxlab.emulate.rules.block_start import begin_cluster, begin_round, draw_ticket, go_on, next_random, reset_barrier
+from ptxlab.emulate.rules import barriers, clusters, memcheck, race_order, races, warpgroup_products
+from ptxlab.emulate.rules.block_start import begin_cluster, begin_round, go_on, next_random, reset_barrier
 from ptxlab.emulate.rules.bulk_copies import complete_all
 from ptxlab.emulate.rules.clusters import warp_of
 from ptxlab.emulate.rules.lane_scheduling import count_ends, may_resume
@@ -30,8 +30,8 @@ from ptxlab.emulate.runtime.state import (
     DIVERGED,
     DONE,
     FAULT,
+    INCOMPLETE_WARPGROUP,
     LACKING,
-    LEFT_ALONE,
     NEEDS_CODE,
     NEEDS_DIVERGED,
     NEEDS_SLOT,
@@ -55,7 +55,7 @@ GO_ON, ANOTHER = 6, 7
 @rule(external=True, symbol="converged")
 def run_converged(context: Context, cta: Cta, warp: Warp) -> u32:
     """Runs a converged warp until it must stop, and says why; and, where it can, the warps after it, which have their
-    turns then (see `jit.control.warp_loop`)."""
+    turns then (see `jit.control.converged_flow`)."""
     raise AssertionError("the function is known to compiled code only")
 
 
@@ -82,7 +82,7 @@ def run_grid(context: Context) -> u32:
                 context.outdated = 0
                 return NEEDS_CODE
             if context.cta.cluster.busy == 0:
-                ticket = draw_ticket(context)
+                ticket: u64 = atomic("add", context.next, 0, 1)
                 if ticket < context.total:
                     begin_cluster(context, context.cta.cluster, ticket)
                 elif not next_resident(context):
@@ -209,11 +209,11 @@ def end_round(context: Context, cta: Cta) -> u32:
         if context.bulk_copies:
             complete_copies(context, cta)
         if context.checked and context.cluster_barriers and cluster.count != 1:
-            cluster_ends.ended(context.check.cast(Launch)[0], cta.checks.cast(Block)[0])
+            races.block_ended(context.check.cast(Launch)[0], cta.checks.cast(Block)[0])
         if context.warpgroup_products:
-            alone = warpgroup_products.left_alone(context, cta)
-            if alone != 0:
-                stop(context, warp_of(context, cta, alone - 1), LEFT_ALONE, 0, 0, 0)
+            number = warpgroup_products.incomplete_warpgroup(context, cta)
+            if number != 0:
+                stop(context, warp_of(context, cta, number - 1), INCOMPLETE_WARPGROUP, 0, 0, 0)
                 return FAULT
         cluster.busy -= 1
         context.finished += 1
@@ -241,26 +241,25 @@ def end_round(context: Context, cta: Cta) -> u32:
 def goes_on(context: Context, cta: Cta) -> boolean:
     """Completes the barriers of a CTA, and says whether a thread of it can go on then. It asks for the state alone, not
     for what was done since: a mate may have let a thread go on at any time."""
-    waiting: u32 = 0
     free: u32 = 0  # lanes that neither wait nor spin
     used: u32 = 0  # barriers at which lanes wait, a bit for each
+    ended = False  # whether the phase of an mbarrier has ended that lanes spin on
     for k in range(context.warps):
         warp = warp_of(context, cta, k)
         if warp.live != 0:
-            if warp.live == warp.wait:
-                waiting += 1
             used |= bits(load_row(warp.bar) != 0)
         free = free | warp.live & ~(warp.wait | warp.spins)
+        if context.mbarriers and free == 0 and not still_spinning(context, cta, warp):
+            ended = True
     opened = context.warpgroup_products and warpgroup_products.go_on(context, cta)
-    if context.cluster_barriers and (cta.cluster.count != 1 or used_cluster(context, cta)):
+    if context.cluster_barriers:
         clusters.try_to_open(context, cta.cluster)
         if clusters.let_go(context, cta):
             opened = True
-    if waiting != 0:
-        for barrier in lanes_of(used):
-            if try_to_open(context, cta, barrier):
-                opened = True
-    return opened or free != 0 or (context.mbarriers and not all_spin(context, cta))
+    for barrier in lanes_of(used):
+        if try_to_open(context, cta, barrier):
+            opened = True
+    return opened or ended or free != 0
 
 
 @rule
@@ -286,25 +285,6 @@ def complete_copies(context: Context, cta: Cta) -> boolean:
     return queue is not None and complete_all(context, queue[0])
 
 
-@rule
-def used_cluster(context: Context, cta: Cta) -> boolean:
-    """Whether a lane of a CTA is at the barrier of the cluster."""
-    for k in range(context.warps):
-        warp = warp_of(context, cta, k)
-        if (warp.cluster_arrived | warp.cluster_waits) != 0:
-            return True
-    return False
-
-
-@rule
-def all_spin(context: Context, cta: Cta) -> boolean:
-    """Whether every lane that could run waits for an mbarrier whose phase has still not ended."""
-    for k in range(context.warps):
-        if not still_spinning(context, cta, warp_of(context, cta, k)):
-            return False
-    return True
-
-
 # -- barriers ----------------------------------------------------------------------------------------------------------
 
 
@@ -324,8 +304,8 @@ def arrive(context: Context, cta: Cta, warp: Warp) -> None:
 
 @rule(inline=True)
 def complete_counted(context: Context, cta: Cta) -> None:
-    """After a turn: completes barriers for which as many have arrived as they were told. Who comes later in the same
-    round waits for the next phase."""
+    """After a turn: completes barriers at which as many have arrived as their count asks for. Warps that come later in
+    the same round wait for the next phase."""
     for barrier in lanes_of(bits(load_row(cta.bar_count) != 0)):
         try_to_open(context, cta, barrier)
 
@@ -340,13 +320,13 @@ def try_to_open(context: Context, cta: Cta, barrier: u32) -> boolean:
         warp = warp_of(context, cta, k)
         came += u32(waits_whole(warp, barrier))
         alive += u32(warp.live != 0)
-    told = cta.bar_count[barrier]
-    wanted = told >> 5 if told != 0 else alive
+    given = cta.bar_count[barrier]
+    wanted = given >> 5 if given != 0 else alive
     total = came + cta.bar_arrived[barrier]
-    if total < wanted or (came == 0 and told == 0):
+    if total < wanted or (came == 0 and given == 0):
         return False
     if context.checked:
-        tell_checks(context, cta, barrier, came == alive, total > wanted)
+        notify_checks(context, cta, barrier, came == alive, total > wanted)
     for k in range(context.warps):
         warp = warp_of(context, cta, k)
         if waits_whole(warp, barrier):
@@ -364,7 +344,7 @@ def waits_whole(warp: Warp, barrier: u32) -> boolean:
 
 
 @rule
-def tell_checks(context: Context, cta: Cta, barrier: u32, everyone: boolean, overfull: boolean) -> None:
+def notify_checks(context: Context, cta: Cta, barrier: u32, everyone: boolean, overfull: boolean) -> None:
     """A barrier completes, for all warps that have not exited if `everyone`; more have arrived than it waits for if
     `overfull`."""
     launch, block = context.check.cast(Launch)[0], cta.checks.cast(Block)[0]

@@ -9,7 +9,7 @@ from ptxlab.emulate.program.liveness import reads, writes
 from ptxlab.emulate.program.program import Program
 from ptxlab.emulate.program.register_flow import register_flow
 from ptxlab.emulate.rules.instructions import is_bulk, wide
-from ptxlab.emulate.rules.note_kinds import *
+from ptxlab.emulate.rules.notes import *
 from ptxlab.emulate.runtime.report import Launch, unravel
 from ptxlab.isa import find_form
 from ptxlab.isa.actions import AsyncGroup

@@ -1,7 +1,7 @@
 """Tensor maps: where the elements of a tile lie in global and in shared memory.
 
 `ptxlab.isa.tensor_map` says where each field of a map lies. What only `cuTensorMapEncodeIm2col` writes is not public:
-for im2col the upper 64 bytes, 0 in a map of tiles, hold it in an order of the CPU machine's own. In 64-bit words:
+for im2col the upper 64 bytes, 0 in a map of tiles, hold it in the emulator's order. In 64-bit words:
 
     MARK            TAG
     LOWER, UPPER    lower and upper corner of the bounding box, 16 bits each, from dimension 1 on
@@ -16,7 +16,6 @@ from ptxlab.isa.tensor_map import FIELDS, OOB_NAN
 MARK, LOWER, UPPER, SHAPE = range(8, 12)
 """The words that only maps for im2col have."""
 TAG = 0x7A3
-TILED, IM2COL = 0, 1
 BYTES = (1, 2, 4, 4, 8, 8, 2, 4, 4, 8, 2)
 SIZES = sum(size << 4 * k for k, size in enumerate(BYTES))
 """The bytes of each type, 4 bits each."""
@@ -61,9 +60,9 @@ def is_map(map: Pointer[u64]) -> boolean:
 
 
 @rule(inline=True)
-def mode(map: Pointer[u64]) -> u32:
-    """TILED or IM2COL."""
-    return u32(IM2COL if map[MARK] != 0 else TILED)
+def is_im2col(map: Pointer[u64]) -> boolean:
+    """Whether a map is for im2col, not for tiles."""
+    return map[MARK] != 0
 
 
 @rule(inline=True)
@@ -122,14 +121,14 @@ def corner(map: Pointer[u64], word: u64, k: u64) -> i64:
 @rule
 def row_bytes(map: Pointer[u64]) -> u64:
     """Bytes of a row of the tile in shared memory: the innermost dimension."""
-    elements = map[SHAPE] & 0xFFFFFFFF if mode(map) == IM2COL else box(map, 0)
+    elements = map[SHAPE] & 0xFFFFFFFF if is_im2col(map) else box(map, 0)
     return elements * element_bytes(map)
 
 
 @rule
 def rows(map: Pointer[u64]) -> u64:
     """Rows of a tile."""
-    if mode(map) == IM2COL:
+    if is_im2col(map):
         return map[SHAPE] >> 32
     count = u64(1)
     for k in range(1, u64(rank(map))):
@@ -161,7 +160,7 @@ def row_place(map: Pointer[u64], place: Pointer[i32], shift: Pointer[i32], row: 
     offset = u64(0)
     inside = True
     left = row
-    if mode(map) == IM2COL:
+    if is_im2col(map):
         inner = u64(rank(map)) - 2  # dimensions between the channels and the images
         image = i64(place[inner + 1])
         carry = i64(row)  # pixels still to go, in the innermost dimension first

@@ -13,12 +13,10 @@ from __future__ import annotations
 
 from ptxlab.emulate.language import *
 from ptxlab.emulate.rules import tensor_maps
-from ptxlab.emulate.rules.clock import access_of
-from ptxlab.emulate.rules.note_kinds import TILE_LAYOUT
-from ptxlab.emulate.rules.notes import note, serial
-from ptxlab.emulate.rules.records import CODE, Block, Launch
+from ptxlab.emulate.rules.notes import TILE_LAYOUT, note, serial
+from ptxlab.emulate.rules.records import CODE, Block, Launch, access_of
 from ptxlab.emulate.rules.warpgroup_tiles import CORE_LINES, IN_PIECES, PIECE, SWIZZLE, across, piece_address
-from ptxlab.emulate.runtime.bulk_transfers import Transfer
+from ptxlab.emulate.runtime.state import Transfer
 
 AT_CODE, AT_THREAD, AT_SWIZZLE, AT_NUMBER, AT_CHUNK = 42, 32, 30, 22, 14
 OF_COPY = ~((1 << AT_NUMBER) - 1) & ~(3 << AT_SWIZZLE) & (1 << 64) - 1
@@ -72,11 +70,8 @@ def product_begins(
             rows = u64(found - first) & ROW
             if found != 0 and (found ^ first) & OF_COPY == 0:
                 strays = rows != line if line < CORE_LINES else u64(rows - line) & 7 != 0
-                if (
-                    (found ^ first) >> AT_CHUNK & CHUNK != 0
-                    or strays
-                    or as_in_a_map(swizzle) != found >> AT_SWIZZLE & 3
-                ):
+                other_piece = (found ^ first) >> AT_CHUNK & CHUNK != 0
+                if strays or other_piece or as_in_a_map(swizzle) != found >> AT_SWIZZLE & 3:
                     differ(launch, block, warp, mask, code, found, u64(at), swizzle)
                     return
         begin = layout[u32(piece_address(descriptor, first_line, first_piece, mn_major) - start) >> 4]
@@ -96,12 +91,5 @@ def differ(launch: Launch, block: Block, warp: u32, mask: u32, code: u32, found:
     """Notes that a product does not read the tile as a copy has written it."""
     serial(launch, mask)
     other = block.now | found >> AT_CODE << CODE | (found >> AT_THREAD & 1023)
-    note(
-        launch,
-        block,
-        TILE_LAYOUT,
-        access_of(block, warp, code),
-        other,
-        at,
-        as_in_a_map(swizzle) << 2 | found >> AT_SWIZZLE & 3,
-    )
+    swizzles = as_in_a_map(swizzle) << 2 | found >> AT_SWIZZLE & 3
+    note(launch, block, TILE_LAYOUT, access_of(block, warp, code), other, at, swizzles)

@@ -94,7 +94,7 @@ def no_warpgroup(at: FaultingThread) -> DeviceFault:
     return at.fault("trap", message, hint="launch it with a multiple of 128 threads per block")
 
 
-def left_alone(at: FaultingThread, begun: Sequence[tuple[int, int]]) -> DeviceFault:
+def incomplete_warpgroup(at: FaultingThread, begun: Sequence[tuple[int, int]]) -> DeviceFault:
     """The fault of a block that has ended although a warpgroup has not executed its products together. begun: for each
     warp how many it has executed, and the code index of the last."""
     codes = at.program.codes

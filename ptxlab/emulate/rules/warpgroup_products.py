@@ -146,7 +146,7 @@ def go_on(context: Context, cta: Cta) -> boolean:
 
 
 @rule
-def left_alone(context: Context, cta: Cta) -> u32:
+def incomplete_warpgroup(context: Context, cta: Cta) -> u32:
     """Of a CTA that has ended: the first warp of a warpgroup whose warps have not begun the same products, plus 1; 0:
     there is none."""
     for number in range(context.warps):

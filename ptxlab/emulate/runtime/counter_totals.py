@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 
 from ptxlab.emulate.program.flat_program import Code, Group
-from ptxlab.emulate.program.program import Program
+from ptxlab.emulate.program.program import Program, once
 from ptxlab.emulate.runtime.counters import FIELDS, METRICS, MOVES, PIECES, TALLY, Counters, LineCounters, is_branch
 from ptxlab.isa.actions import Action
 from ptxlab.isa.properties import Properties
@@ -19,26 +18,6 @@ OF_A_LINE = (
     ("shared_ideal",), ("global_bytes", "shared_bytes", "local_bytes"), (), ("bulk_shared_st", "bulk_shared_ld"),
 )  # fmt: skip
 """The fields of a tally whose sums the numbers of `LineCounters` are, in their order; its `flops` are no field."""
-
-
-class Known(NamedTuple):
-    """What is known of a program's instructions before it runs, an element each: whether it counts; whether lowering
-    has added it, to move bytes for another one; whether it fills memory; whether a warp may diverge at it; whether its
-    floating-point operations are those of a warp, and how many they are; what it moves as a `wgmma`."""
-
-    counts: np.ndarray
-    added: np.ndarray
-    fills: np.ndarray
-    branches: np.ndarray
-    of_warp: np.ndarray
-    flops: np.ndarray
-    products: np.ndarray
-    lines: np.ndarray
-    opcodes: Names
-    types: Names
-    operations: Names
-    pipes: Names
-    directions: Names
 
 
 class Names:
@@ -55,6 +34,33 @@ class Names:
         sums = np.zeros(len(there), np.int64)
         np.add.at(sums, places, amounts)
         return {self.names[there[k]]: int(sums[k]) for k in np.argsort(first).tolist()}
+
+
+class Known:
+    """What is known of a program's instructions before it runs, an element each."""
+
+    def __init__(self, codes: Sequence[Code]) -> None:
+        traits = [code.properties for code in codes]
+        self.counts = np.array([c.instruction is not None or c.part_of is not None for c in codes], np.bool_)
+        self.added = np.array([c.instruction is None for c in codes], np.bool_)
+        """Whether lowering has added it; it counts if it moves bytes for another one."""
+        self.fills = np.array([c.instruction is not None and c.action is Action.FILL for c in codes], np.bool_)
+        self.branches = np.array([is_branch(c) for c in codes], np.bool_)
+        self.flops = np.array([p.work.flops for p in traits], np.int64)
+        self.of_warp = np.array([p.work.type == "tensor" for p in traits], np.bool_)
+        """Whether its floating-point operations are those of a warp."""
+        self.products = np.array([_product_bytes(c) for c in codes], np.int64)
+        self.lines = np.array([c.line for c in codes], np.int64)
+        self.opcodes = Names([_opcode(c) for c in codes])
+        self.types = Names([p.work.type for p in traits])
+        self.operations = Names([p.work.operation for p in traits])
+        self.pipes = Names([p.pipe_in(c.space) for c, p in zip(codes, traits, strict=True)])
+        self.directions = Names([_direction(p) for p in traits])
+
+
+@once
+def _known(program: Program) -> Known:
+    return Known(program.codes)
 
 
 def collect(program: Program, tally: np.ndarray, issued: np.ndarray) -> Counters:
@@ -97,30 +103,6 @@ def collect(program: Program, tally: np.ndarray, issued: np.ndarray) -> Counters
         {what: amount for what, amount in moved.items() if amount},
         _issue_slots(known, issued),
     )
-
-
-def _known(program: Program) -> Known:
-    """What is known of a program, found once."""
-    found = program.found.get(collect)
-    if not isinstance(found, Known):
-        codes, traits = program.codes, [code.properties for code in program.codes]
-        found = Known(
-            np.array([c.instruction is not None or c.part_of is not None for c in codes], np.bool_),
-            np.array([c.instruction is None for c in codes], np.bool_),
-            np.array([c.instruction is not None and c.action is Action.FILL for c in codes], np.bool_),
-            np.array([is_branch(c) for c in codes], np.bool_),
-            np.array([p.work.type == "tensor" for p in traits], np.bool_),
-            np.array([p.work.flops for p in traits], np.int64),
-            np.array([_product_bytes(c) for c in codes], np.int64),
-            np.array([c.line for c in codes], np.int64),
-            Names([_opcode(c) for c in codes]),
-            Names([p.work.type for p in traits]),
-            Names([p.work.operation for p in traits]),
-            Names([p.pipe_in(c.space) for c, p in zip(codes, traits, strict=True)]),
-            Names([_direction(p) for p in traits]),
-        )
-        program.found[collect] = found
-    return found
 
 
 def _opcode(code: Code) -> str:

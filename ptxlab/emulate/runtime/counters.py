@@ -7,19 +7,21 @@ number counts, and whether it is counted or modelled.
 
 from __future__ import annotations
 
+import functools
 import html
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from ptxlab.emulate.program.flat_program import Code
-from ptxlab.emulate.runtime.bulk_transfers import MOVED
+from ptxlab.emulate.runtime.state import MOVED
 from ptxlab.isa.actions import Action
 
 FIELDS = (
     "warps", "threads",  # that executed the instruction, whether its guard held or not
-    "on_warps", "on_threads",  # those of which at least one lane, and those whose own, guard held
+    "on_warps", "on_threads",  # warps with a lane whose guard held, and threads whose guard held
     "divergent",  # executions of a branch after which the lanes did not all go the same way
     "global_requests", "global_sectors", "global_ideal", "global_bytes",
     "shared_requests", "shared_wavefronts", "shared_ideal", "shared_bytes",
@@ -79,15 +81,15 @@ class LineCounters:
 
 @dataclass(frozen=True)
 class Counters:
-    """What the CPU machine counted. A warp-instruction is one instruction issued for one warp, a thread-instruction one
+    """What the emulator counted. A warp-instruction is one instruction issued for one warp, a thread-instruction one
     for one active thread, whether its guard held or not.
 
     opcodes and lines (PTX line, 1-based) map to (warp-, thread-instructions); pipes map to warp-instructions; by_line
     has everything about a line. flops: floating-point operations by type (an fma is two, `mma` 2*M*N*K; division, roots
     and transcendental functions none, as in `ncu`). metrics: numbers by their name in Nsight Compute, see `METRICS`.
     moved: bytes moved asynchronously, see `MOVES`. issue_slots: of each warpgroup of a block, summed
-    over all blocks, the warp-instructions that its warps issued, by pipe. Each of them takes an issue slot, whoever the
-    tensor cores or copies work for: so they say what a role costs. Tries to wait for an mbarrier are among them.
+    over all blocks, the warp-instructions that its warps issued, by pipe. Each of them takes an issue slot, also while
+    tensor cores or copies work: so they say what a role costs. Tries to wait for an mbarrier are among them.
     """
 
     warp_instructions: int
@@ -196,141 +198,6 @@ class Metric:
 NCU_BYTES = " ncu counts a byte once that several threads of a warp load together."
 NCU_TURNS = " ncu adds turns for warps, shuffles and barriers that use the same pipe."
 """How its numbers differ on an H100."""
-METRICS: dict[str, Metric] = {}
-"""Every metric by its name, in the order in which they are shown."""
-
-
-def _define() -> None:
-    def counted(name: str, of: str, says: str, more: str = "") -> None:
-        METRICS[name] = Metric(says, of, more=more)
-
-    def modelled(name: str, of: str, says: str, more: str = "") -> None:
-        METRICS[name] = Metric(says, of, modelled=True, more=more)
-
-    counted("smsp__inst_executed.sum", "warps", "PTX instructions executed, each once for every warp that issued it.")
-    counted("smsp__thread_inst_executed.sum", "threads", "The same, once for every active thread of the warp.")
-    counted(
-        "smsp__thread_inst_executed_pred_on.sum",
-        "on_threads",
-        "The same, once for every active thread whose guard predicate held.",
-    )
-    for pipe, does in PIPES.items():
-        unit = "sm" if pipe == "tensor" else "smsp"
-        says = f"Warp-instructions of the {pipe} pipe ({does}), by what each PTX instruction mostly becomes."
-        modelled(f"{unit}__inst_executed_pipe_{pipe}.sum", f"pipe_{pipe}", says)
-    counted(
-        "smsp__sass_branch_targets.sum", "branches", "Branches, calls and returns from functions, executed by warps."
-    )
-    counted(
-        "smsp__sass_branch_targets_threads_divergent.sum",
-        "divergent",
-        "Those after which the active threads of the warp did not all go the same way.",
-    )
-    METRICS["smsp__sass_branch_targets_threads_uniform.sum"] = Metric(
-        "Those after which they did.", "branches", "divergent"
-    )
-    for op, word, also in (
-        ("ld", "loads, cp.async among them", "copy"),
-        ("st", "stores", ""),
-        ("atom", "atomics with a result", ""),
-        ("red", "reductions", ""),
-    ):
-        counted(
-            f"l1tex__t_requests_pipe_lsu_mem_global_op_{op}.sum",
-            f"global_requests_{op}",
-            f"Requests to global memory by {word}: warp-instructions with a thread that accesses it.",
-            also and f"global_requests_{also}",
-        )
-        modelled(
-            f"l1tex__t_sectors_pipe_lsu_mem_global_op_{op}.sum",
-            f"global_sectors_{op}",
-            f"Sectors of 32 bytes of global memory, each once an instruction, touched by {word}.",
-            also and f"global_sectors_{also}",
-        )
-    modelled(
-        "memory_l2_theoretical_sectors_global",
-        "global_sectors",
-        "Sectors of global memory that all instructions ask for, caches apart.",
-    )
-    modelled(
-        "memory_l2_theoretical_sectors_global_ideal",
-        "global_ideal",
-        "Sectors that would hold the bytes those threads ask for, packed; at most those needed.",
-    )
-    for suffix, part, word in (
-        ("", "", "accesses"),
-        ("_op_ld", "_ld", "loads"),
-        ("_op_st", "_st", "stores"),
-        ("_op_atom", "_atom", "atomics"),
-    ):
-        modelled(
-            f"l1tex__data_pipe_lsu_wavefronts_mem_shared{suffix}.sum",
-            f"shared_wavefronts{part}",
-            f"Wavefronts that the {word} of shared memory take: turns of up to 128 bytes."
-            + ("" if suffix else NCU_TURNS),
-        )
-        METRICS[f"l1tex__data_bank_conflicts_pipe_lsu_mem_shared{suffix}.sum"] = Metric(
-            f"Wavefronts of shared-memory {word} beyond those needed without bank conflicts.",
-            f"shared_wavefronts{part}",
-            f"shared_ideal{part}",
-            modelled=True,
-        )
-    modelled(
-        "memory_l1_wavefronts_shared_ideal",
-        "shared_ideal",
-        "Wavefronts of shared memory that there would be without bank conflicts.",
-    )
-    for space in ("global", "shared", "local"):
-        for op, word in (("ld", "loads"), ("st", "stores")):
-            counted(
-                f"smsp__inst_executed_op_{space}_{op}.sum",
-                f"{space}_requests_{op}",
-                f"Warp-level {word} of {space} memory with a thread to execute.",
-            )
-            counted(
-                f"smsp__sass_data_bytes_mem_{space}_op_{op}.sum",
-                f"{space}_bytes_{op}",
-                f"Bytes that the {word} of {space} memory move, counted for every thread."
-                + (NCU_BYTES if op == "ld" and space != "local" else ""),
-            )
-        counted(
-            f"smsp__sass_data_bytes_mem_{space}.sum",
-            f"{space}_bytes",
-            f"Bytes of {space} memory that threads read, write or change.",
-        )
-    for name, of, says in (
-        (
-            "xbar2l1tex_read_bytes_mem_global_op_tma_ld",
-            "bulk_arrived",
-            "Bytes of global memory that bulk copies bring to multiprocessors, a multicast's once for each block.",
-        ),
-        (
-            "l1tex2xbar_write_bytes_mem_global_op_tma_st",
-            "bulk_global_st",
-            "Bytes that bulk copies write to global memory.",
-        ),
-        (
-            "l1tex2xbar_write_bytes_mem_global_op_tma_red",
-            "bulk_global_red",
-            "Bytes that bulk copies reduce in global memory.",
-        ),
-        (
-            "l1tex2xbar_write_bytes_mem_dshared_op_tma_st",
-            "bulk_remote",
-            "Bytes that bulk copies, st.async and red.async send to the shared memory of other blocks.",
-        ),
-    ):
-        modelled(f"l1tex__m_{name}.sum", of, says)
-    for letter, type_ in (("f", "f32"), ("d", "f64"), ("h", "16-bit")):
-        for op, word in (("add", "additions"), ("mul", "multiplications"), ("fma", "fused multiply-adds")):
-            name = f"{letter}fma" if op == "fma" else f"{letter}{op}"
-            counted(
-                f"smsp__sass_thread_inst_executed_op_{name}_pred_on.sum",
-                name,
-                f"Thread-level {type_} {word} whose guard held.",
-            )
-
-
 PIPES = {
     "fma": "f32 arithmetic, integer multiplication",
     "alu": "integer, logic, comparison, selection, moves",
@@ -343,4 +210,69 @@ PIPES = {
     "adu": "constants and parameters, block barriers",
 }
 """The pipes that PTX instructions are sorted into."""
-_define()
+
+
+def _metrics() -> Iterator[tuple[str, Metric]]:
+    executed, modelled = "smsp__inst_executed", functools.partial(Metric, modelled=True)
+    threads, targets = "smsp__thread_inst_executed", "smsp__sass_branch_targets"
+    yield f"{executed}.sum", Metric("PTX instructions executed, each once for every warp that issued it.", "warps")
+    yield f"{threads}.sum", Metric("The same, once for every active thread of the warp.", "threads")
+    says = "The same, once for every active thread whose guard predicate held."
+    yield f"{threads}_pred_on.sum", Metric(says, "on_threads")
+    for pipe, does in PIPES.items():
+        unit = "sm" if pipe == "tensor" else "smsp"
+        says = f"Warp-instructions of the {pipe} pipe ({does}), by what each PTX instruction mostly becomes."
+        yield f"{unit}__inst_executed_pipe_{pipe}.sum", modelled(says, f"pipe_{pipe}")
+    yield f"{targets}.sum", Metric("Branches, calls and returns from functions, executed by warps.", "branches")
+    says = "Those after which the active threads of the warp did not all go the same way."
+    yield f"{targets}_threads_divergent.sum", Metric(says, "divergent")
+    yield f"{targets}_threads_uniform.sum", Metric("Those after which they did.", "branches", "divergent")
+    for op, word, also in (
+        ("ld", "loads, cp.async among them", "copy"), ("st", "stores", ""), ("atom", "atomics with a result", ""),
+        ("red", "reductions", ""),
+    ):  # fmt: skip
+        says = f"Requests to global memory by {word}: warp-instructions with a thread that accesses it."
+        requests, sectors = (also and f"global_{what}_{also}" for what in ("requests", "sectors"))
+        yield f"l1tex__t_requests_pipe_lsu_mem_global_op_{op}.sum", Metric(says, f"global_requests_{op}", more=requests)
+        says = f"Sectors of 32 bytes of global memory, each once an instruction, touched by {word}."
+        yield f"l1tex__t_sectors_pipe_lsu_mem_global_op_{op}.sum", modelled(says, f"global_sectors_{op}", more=sectors)
+    says = "Sectors of global memory that all instructions ask for, caches apart."
+    yield "memory_l2_theoretical_sectors_global", modelled(says, "global_sectors")
+    says = "Sectors that would hold the bytes those threads ask for, packed; at most those needed."
+    yield "memory_l2_theoretical_sectors_global_ideal", modelled(says, "global_ideal")
+    for op, word in (("", "accesses"), ("_ld", "loads"), ("_st", "stores"), ("_atom", "atomics")):
+        suffix, taken = op and f"_op{op}", f"shared_wavefronts{op}"
+        says = f"Wavefronts that the {word} of shared memory take: turns of up to 128 bytes."
+        says += "" if op else NCU_TURNS
+        yield f"l1tex__data_pipe_lsu_wavefronts_mem_shared{suffix}.sum", modelled(says, taken)
+        says = f"Wavefronts of shared-memory {word} beyond those needed without bank conflicts."
+        yield f"l1tex__data_bank_conflicts_pipe_lsu_mem_shared{suffix}.sum", modelled(says, taken, f"shared_ideal{op}")
+    says = "Wavefronts of shared memory that there would be without bank conflicts."
+    yield "memory_l1_wavefronts_shared_ideal", modelled(says, "shared_ideal")
+    for space in ("global", "shared", "local"):
+        moved = f"smsp__sass_data_bytes_mem_{space}"
+        for op, word in (("ld", "loads"), ("st", "stores")):
+            says = f"Warp-level {word} of {space} memory with a thread to execute."
+            yield f"{executed}_op_{space}_{op}.sum", Metric(says, f"{space}_requests_{op}")
+            differs = NCU_BYTES if op == "ld" and space != "local" else ""
+            says = f"Bytes that the {word} of {space} memory move, counted for every thread.{differs}"
+            yield f"{moved}_op_{op}.sum", Metric(says, f"{space}_bytes_{op}")
+        says = f"Bytes of {space} memory that threads read, write or change."
+        yield f"{moved}.sum", Metric(says, f"{space}_bytes")
+    says = "Bytes of global memory that bulk copies bring to multiprocessors, a multicast's once for each block."
+    yield "l1tex__m_xbar2l1tex_read_bytes_mem_global_op_tma_ld.sum", modelled(says, "bulk_arrived")
+    for name, of, says in (
+        ("global_op_tma_st", "bulk_global_st", "Bytes that bulk copies write to global memory."),
+        ("global_op_tma_red", "bulk_global_red", "Bytes that bulk copies reduce in global memory."),
+        ("dshared_op_tma_st", "bulk_remote",
+         "Bytes that bulk copies, st.async and red.async send to the shared memory of other blocks."),
+    ):  # fmt: skip
+        yield f"l1tex__m_l1tex2xbar_write_bytes_mem_{name}.sum", modelled(says, of)
+    for letter, type_ in (("f", "f32"), ("d", "f64"), ("h", "16-bit")):
+        for op, word in (("add", "additions"), ("mul", "multiplications"), ("fma", "fused multiply-adds")):
+            name, says = f"{letter}{op}", f"Thread-level {type_} {word} whose guard held."
+            yield f"smsp__sass_thread_inst_executed_op_{name}_pred_on.sum", Metric(says, name)
+
+
+METRICS = dict(_metrics())
+"""Every metric by its name, in the order in which they are shown."""

@@ -1,4 +1,4 @@
-"""The cache on disk: compiled code, and what launches must know beside it.
+"""The cache on disk: compiled code, and what launches must know with it.
 
 An entry may hold native code that will be run, so it lives in a directory of the user's own (mode 0700, owner checked)
 and begins with a checksum of its name and of every byte after it; one that does not match is made again. Its name is
@@ -19,7 +19,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ptxlab.emulate.program.digests import SIZE, digest_of
+from ptxlab.emulate.program.program import DIGEST, digest_of
 
 LIMIT = 256 << 20
 """Bytes that the cache may take on disk; the entries used longest ago go first."""
@@ -40,8 +40,8 @@ def _sources() -> str:
                 elif each.name != "__pycache__" and each.is_dir():
                     look(each.path)
 
-    for room in ("isa", "emulate", "text", "launch"):
-        look(os.path.join(package, room))
+    for folder in ("isa", "emulate", "text", "launch"):
+        look(os.path.join(package, folder))
     targets = os.path.join(package, "targets.py")
     note(targets, os.stat(targets))
     parts.sort()
@@ -111,7 +111,7 @@ def _read(where: Path, entry: str) -> tuple[dict[str, Any], bytes] | None:
     data = _contents(path)
     if data is None:
         return None  # missing or not readable: it is built again
-    content = data[SIZE:]
+    content = data[DIGEST:]
     if data != _sealed(entry, content):
         return None  # damaged: it is built again and replaced
     with contextlib.suppress(OSError):  # a read-only folder can still be read from

@@ -1,4 +1,4 @@
-"""Device memory of the CPU machine: allocations at device addresses, which are never host addresses.
+"""Device memory of the emulator: allocations at device addresses, which are never host addresses.
 
 Every access looks up the allocation that contains the address and goes to that allocation's own numpy buffer, so no PTX
 program can reach the memory of the process that runs it. A gap between two allocations turns a small overrun into an
@@ -112,13 +112,10 @@ class Memory:
 
     def find(self, address: int) -> Allocation | None:
         """The live allocation that holds this address, or None."""
-        near = self._before(address)
-        return near if near is not None and not near.freed and address < near.end else None
-
-    def _before(self, address: int) -> Allocation | None:
         with self._lock:
             at = bisect.bisect_right(self._starts, address) - 1
-            return self._all[at] if at >= 0 else None
+            near = self._all[at] if at >= 0 else None
+        return near if near is not None and not near.freed and address < near.end else None
 
     def describe(self, address: int, size: int = 1) -> str:
         """Where an address lies, in words: inside an array, some bytes past its end, freed, null, or near no array."""

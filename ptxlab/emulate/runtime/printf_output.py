@@ -5,9 +5,9 @@ from __future__ import annotations
 import functools
 import re
 
+from ptxlab.emulate.program.addresses import ASSERTED, BUFFER, HEADER, PRINTED
 from ptxlab.emulate.program.printf import Message, formatted
 from ptxlab.emulate.program.program import Program
-from ptxlab.emulate.program.system_records import ASSERTED, BUFFER, HEADER, PRINTED
 from ptxlab.emulate.runtime.memory import Memory
 from ptxlab.errors import DeviceFault
 
@@ -42,7 +42,7 @@ def messages(program: Program, memory: Memory) -> list[Message]:
 
 
 def read_string(memory: Memory, address: int, most: int = LONGEST) -> str:
-    """The text at a device address, up to its 0 or the end of its allocation: so many bytes at most."""
+    """The text at a device address, up to its 0 or the end of its allocation: `most` bytes at most."""
     found = memory.find(address)
     if found is None:
         return f"({address:#x}, no address of global memory)" if address else "(null)"
@@ -63,14 +63,6 @@ def assertion(program: Program, memory: Memory, stopped: DeviceFault) -> DeviceF
         name = re.split(r"[/\\]", read_string(memory, file))[-1]
         message = f"{name}:{number & 0xFFFFFFFF}: {read_string(memory, function)}: "
         message += f"Assertion `{read_string(memory, text)}` failed"
-        return DeviceFault(
-            "assert",
-            message,
-            kernel=stopped.kernel,
-            block=stopped.block,
-            thread=stopped.thread,
-            line=line,
-            source=stopped.source,
-            span=stopped.span,
-        )
+        where = {name: getattr(stopped, name) for name in ("kernel", "block", "thread", "source", "span")}
+        return DeviceFault("assert", message, line=line, **where)
     return stopped

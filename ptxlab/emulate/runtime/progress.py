@@ -80,7 +80,7 @@ class Progress:
             self._handle.update({"text/plain": ""}, raw=True)
 
     def woken_by(self, wake: Callable[[], None]) -> None:
-        """`wake` has `tick` called soon, by whoever sleeps while the launch runs."""
+        """Calling `wake` makes the thread that sleeps while the launch runs call `tick` soon."""
         if self._watching is not None:
             self._wake = wake
             self._watching.sleeping.append(wake)
@@ -110,7 +110,7 @@ class Progress:
             self._handle.update(line, raw=True)
 
     def line(self, seconds: float) -> str:
-        """What the line says after so many seconds."""
+        """What the line says after `seconds`."""
         done, instructions = self._state()
         blocks = f"{done:,} of {self._blocks:,} block{'s' if self._blocks > 1 else ''} done"
         return (

@@ -1,9 +1,10 @@
-"""What goes into a launch on the CPU machine and what comes out of it."""
+"""What goes into a launch on the emulator, in which order its blocks begin, and what comes out of it."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+import random
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -31,6 +32,7 @@ class Launch(NamedTuple):
     shared: int = 0
     budget: int | None = None
     workers: int | None = None
+    tier: str | None = None
     seed: int | None = None
     checks: tuple[str, ...] = ("memcheck",)
     counters: bool = False
@@ -96,12 +98,12 @@ class Report:
 
     @property
     def warp_instructions(self) -> int:
-        """Of all lines."""
+        """Warp-instructions of all lines."""
         return sum(warps for warps, _ in self.lines.values())
 
     @property
     def thread_instructions(self) -> int:
-        """Of all lines."""
+        """Thread-instructions of all lines."""
         return sum(threads for _, threads in self.lines.values())
 
     @property
@@ -113,8 +115,41 @@ class Report:
 def by_line(program: Program, executed: np.ndarray) -> dict[int, tuple[int, int]]:
     """How many warps and threads executed each PTX line, from the same of each instruction: `[instructions, 2]`, int64.
     What lowering added (the copies around a call) does not count."""
-    own, starts, numbers = program.by_line
-    sums = np.add.reduceat(executed[own], starts, axis=0) if own.size else np.zeros((0, 2), np.int64)
-    ran = np.flatnonzero(sums[:, 0])
-    each = zip(sums[ran, 0].tolist(), sums[ran, 1].tolist(), strict=True)
-    return dict(zip(numbers[ran].tolist(), each, strict=True))
+    lines: dict[int, tuple[int, int]] = {}
+    for code, (warps, threads) in zip(program.codes, executed.tolist(), strict=True):
+        if warps and code.instruction is not None:
+            before = lines.get(code.line, (0, 0))
+            lines[code.line] = before[0] + warps, before[1] + threads
+    return dict(sorted(lines.items()))
+
+
+# -- the order of blocks -----------------------------------------------------------------------------------------------
+
+
+RESIDENT = 32
+"""Blocks that share the machine (in the JIT: a worker) when the first of them do not end by themselves."""
+SHUFFLED = 1 << 22
+"""The most blocks of a launch with a seed: their order is drawn before the first begins."""
+MIXED = 4
+"""Blocks that are resident at once in a shuffled launch, whether they wait for each other or not."""
+
+
+def block_order(program: Program, launch: Launch) -> Sequence[int]:
+    """The linear indices of a launch's clusters in the order in which they begin: of its blocks, where there are no
+    clusters. A seed shuffles them; the engines draw the order of warps and their quanta.
+
+    A GPU promises no order of blocks, so any is legal. But kernels that wait for results of blocks before them (a scan
+    in one pass) rely on those having begun, and on a GPU they have. So where a program may wait for other threads,
+    blocks are shuffled only within as many as can be resident at once: when one waits for a block before it, that one
+    has begun, or there is room for it to begin."""
+    count = launch.blocks // launch.cluster_blocks
+    if launch.seed is None:
+        return range(count)
+    order = list(range(count))
+    draw = random.Random(f"blocks {launch.seed}")
+    window = RESIDENT if program.may_wait and not launch.cooperative else max(1, count)
+    for first in range(0, len(order), window):
+        some = order[first : first + window]
+        draw.shuffle(some)
+        order[first : first + window] = some
+    return order

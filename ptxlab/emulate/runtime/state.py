@@ -8,8 +8,7 @@ and beside them one scalar for those that are uniform while the warp is converge
 from __future__ import annotations
 
 from ptxlab.emulate.language import Array, Pointer, Record, Ref, array, boolean, i32, i64, u8, u32, u64
-from ptxlab.emulate.program.system_records import HeapPiece
-from ptxlab.emulate.runtime.bulk_transfers import Queue
+from ptxlab.emulate.program.addresses import HeapPiece
 
 GLOBAL, SHARED, LOCAL, PARAM, CONST, GENERIC, CLUSTER = range(7)
 SPACES = {
@@ -37,9 +36,74 @@ BAD_MBARRIER = 11
 BAD_BULK = 12  # a bulk copy with a size that is none, or without a tensor map: see `rules.bulk_instructions`
 BAD_DESCRIPTOR = 40  # of a wgmma; the address is that of the first bytes out of range, with DESCRIPTOR_B added for b
 NO_WARPGROUP = 41  # a wgmma in a warp whose warpgroup is not whole
-LEFT_ALONE = 42  # the warps of a warpgroup have not executed the same products
+INCOMPLETE_WARPGROUP = 42  # the warps of a warpgroup have not executed the same products
 DESCRIPTOR_B = 1 << 32
 GROUP_FLAG = 1 << 30  # on a code index: the address is the lowest of a group of accesses, any of which may be wrong
+
+
+# -- bulk copies in flight: issued, and not yet performed by the async proxy -------------------------------------------
+
+ROOM = 128
+"""Most copies of a cluster that are in flight at once; before one more is issued, the oldest is performed."""
+COPY, REDUCE, WRITE, LOAD_TILE, STORE_TILE, REDUCE_TILE, PREFETCH_TILE = range(7)
+"""What a transfer does. WRITE: stores a value that came with it. PREFETCH_TILE: nothing, it is only judged."""
+
+MOVED = (
+    "bulk_copies", "bulk_global_ld", "bulk_global_st", "bulk_global_red", "bulk_arrived", "bulk_shared_st",
+    "bulk_shared_ld", "bulk_remote",
+)  # fmt: skip
+"""What is counted of an instruction's bulk copies: how many there were; bytes of global memory that they read, write
+and reduce, those outside of a tensor left out; those read, once for each block that they arrive in; bytes of shared
+memory written and read; those of them that cross from one block to another."""
+COPIES, READ, WRITTEN, REDUCED, ARRIVED, FILLED, HELD, REMOTE = range(8)
+"""The places of these counts in a row."""
+
+
+class Transfer(Record):
+    """One bulk copy, or `st.async`, `red.async`. Its addresses were checked when it was issued."""
+
+    kind: u32
+    code: u32  # the instruction, the thread in its block, the rank of the block
+    thread: u32
+    rank: u32
+    group: u32  # its bulk group, counted from 1; 0: it reports to an mbarrier
+    open: u32  # whether it has not been performed yet
+    count: u64  # bytes that are written, and reported to the mbarrier
+    to: Pointer[u8]
+    source: Pointer[u8]
+    written: Pointer[u8] | None  # the record of written bytes of what is written, from the start of its allocation
+    word: Pointer[u64] | None  # the mbarrier; the rank of its block, and its address there
+    owner: u32
+    barrier: u32
+    phase: i32  # for the checks: the phase of the mbarrier when it was issued
+    passed: u32  # warps that have waited for that mbarrier in vain, and were reported
+    operation: u32  # of a reduction: the operation and the type, see `ptxlab.emulate.rules.bulk_copies`
+    type: u32
+    at: u64  # where the bytes lie in shared memory, in which block (rank), and whether they are read there
+    at_rank: u32
+    reads: u32
+    held: u64  # of a copy from shared memory to shared memory: where its source lies in its own block; else 0
+    address: u64  # the first byte in global memory that it reads or writes; 0: there is none
+    value: Array[u64] = array(2)
+    inside: u64  # bytes of global memory that are read or written: of a tile those in the tensor
+    base: u64  # of a tile: the offset from `to` or `source` of the tensor's first element, modulo 2**64
+    place: Array[i32] = array(5)
+    shift: Array[i32] = array(3)
+    map: Array[u64] = array(16)  # the tensor map as it was
+
+
+class Queue(Record):
+    """The transfers of a cluster, oldest first: number n is `transfers[n % ROOM]`."""
+
+    first: u64
+    behind: u64
+    committed: Pointer[u32]  # of each thread of each block, by rank: its bulk groups
+    threads: u64  # of a block
+    first_rank: u64  # which of the context's resident CTAs is that of rank 0
+    transfers: Array[Transfer] = array(ROOM)
+
+
+# -- memory, warps, blocks ---------------------------------------------------------------------------------------------
 
 
 class Allocation(Record):
@@ -98,7 +162,6 @@ class ScalarRegister(Record):
     stride: u32  # where the stride lies: as wide as the second scalar, or as the register if it has none
     beyond: u32  # what lanes add once the sum is extended, 32 u64 as above; 0: nothing
     scale: u64
-    low: u64  # the least step
 
 
 LOG_WARPGROUP = 2
@@ -252,14 +315,12 @@ class Context(Record, align=64):
     slot: u64
     slot_limit: u64
     suspensions: u64
-    patience: u64  # so many of them, and a worker whose CTA has not ended makes another one resident
+    patience: u64  # after this many a worker whose CTA has not ended makes another one resident
     finished: u64  # CTAs that this worker has run to their end
     clock: u64  # warp-instructions before this quantum
     random: u64  # state of the random numbers that shuffle warps, 0 without
     tally: Pointer[u8]  # what counted code adds up
-    moved: (
-        Pointer[u64] | None
-    )  # of each instruction what its bulk copies move (`bulk_transfers.MOVED`); None: not counted
+    moved: Pointer[u64] | None  # of each instruction what its bulk copies move (`MOVED`); None: not counted
     check: Pointer[u8]  # the checks' record of the launch
     phases: u64  # the function that reports operations on mbarriers to the checks
     combine: u64  # the function that does the reductions of bulk copies
@@ -324,7 +385,7 @@ class Warp(Record, align=64):
     resume: u32  # lanes whose turn it was when the function for diverged warps turned out to lack their block
     region: u32  # where the function for converged warps goes on with the region that it left (`jit.control.regions`)
     products: Executed
-    awaited: u32  # so many of its products it waits for its warpgroup to begin; 0: it does not wait
+    awaited: u32  # how many products its warpgroup must have begun before it goes on; 0: it does not wait
     local: Pointer[u8]
     changed: u64  # registers that a diverged warp has written to and that are scalars while it is converged: their bits
     # for each barrier the lanes that wait there, and those of them that go on when the rest of their warp has come

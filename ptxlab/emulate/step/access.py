@@ -1,4 +1,4 @@
-"""Loads, stores and atomics of the stepping engine: 32 addresses at a time, every one of them checked.
+"""Loads, stores and atomics of the interpreter: 32 addresses at a time, every one of them checked.
 
 An address belongs to a region: one allocation of device memory, the block's shared memory, a thread's local memory, or
 the kernel's parameters. Most instructions stay in one region, which the warp caches for each of them; otherwise the
@@ -18,11 +18,11 @@ from ptxlab.emulate.program.flat_program import Code
 from ptxlab.emulate.program.lane_types import DTYPE, LANES
 from ptxlab.emulate.rules.bulk_copies import flushed
 from ptxlab.emulate.rules.faults import FaultingThread
-from ptxlab.emulate.rules.memcheck import FINE, in_heap, judge
+from ptxlab.emulate.rules.memcheck import VALID, in_heap, judge
 from ptxlab.emulate.runtime.memory import POISON
 from ptxlab.emulate.runtime.state import CLUSTER, LOCAL, PARAM, SHARED, SPACES
-from ptxlab.emulate.step.block_memory import Spaces
 from ptxlab.emulate.step.lanes import SIGNED, Lanes, one_nan
+from ptxlab.emulate.step.launch_state import Spaces
 from ptxlab.emulate.step.memory_ranges import Region
 from ptxlab.isa import types
 from ptxlab.isa.convert import WINDOWS
@@ -154,27 +154,22 @@ class Access(Lanes):
                 if region.holds(active, site.size):
                     yield region, self._index(region, offset, site), None if self.full else self.mask
                     return
-            region = self._region(site.space, int(address[self.mask.argmax()]))
+            region = self.region(site.space, int(address[self.mask.argmax()]))
             if region is None:
                 break
             self.near[site] = region
-        yield from self._taken_apart(site, address, what)
+        yield from self._by_region(site, address, what)
 
-    def _taken_apart(self, site: Site, address: Value, what: str) -> Iterator[tuple[Region, np.ndarray, np.ndarray]]:
-        """The same for lanes in several regions; raises for the lowest faulty lane before any is served."""
-        space, size, write = SPACES[site.space], site.size, what != "load"
+    def _by_region(self, site: Site, address: Value, what: str) -> Iterator[tuple[Region, np.ndarray, np.ndarray]]:
+        """`_located` for lanes in several regions; raises for the lowest faulty lane before any is served."""
+        size, left = site.size, self.mask
         aligned = address & np.uint64(size - 1) == 0
         parts: list[tuple[Region, np.ndarray, np.ndarray]] = []
-        left = self.mask
         while left.any():
             lane = int(left.argmax())
-            place = int(address[lane])
-            verdict, where, index, _ = judge(self.machine.map, space, place, size, size, write)
-            if verdict != FINE or self._gone(where, index):
-                raise self.faulting(site.code, lane).access_fault(what, site.space, place, size)
-            region = self._held(site.space, where, index)
+            region, _ = self.place(site.code, what, site.space, int(address[lane]), lane, size)
             offset = address - region.base
-            if in_heap(self.machine.map, place):
+            if in_heap(self.machine.map, int(address[lane])):
                 mask = np.arange(LANES) == lane
             else:  # the others that are right there, too
                 mask = left & aligned & (offset <= np.uint64(region.size - size))
@@ -189,36 +184,25 @@ class Access(Lanes):
         return index >> site.shift
 
     def place(
-        self,
-        code: Code,
-        what: str,
-        space: str,
-        address: int,
-        lane: int,
-        size: int,
-        align: int = 0,
-        *,
-        fragment: bool = False,
+        self, code: Code, what: str, space: str, address: int, lane: int, size: int, align: int = 0, warp: bool = False
     ) -> tuple[Region, int]:
-        """Where one lane's access is: the region and the offset in it. align: if it is not `size`. fragment: it is a
+        """Where one lane's access is: the region and the offset in it. align: if it is not `size`. warp: it is a
         warp's access to a matrix, in memory that all lanes see."""
-        verdict, where, index, offset = judge(
-            self.machine.map, SPACES[space], address, size, align or size, what != "load"
-        )
-        if verdict != FINE or (fragment and where == LOCAL) or self._gone(where, index):
-            raise self.faulting(code, lane).access_fault(what, space, address, align or size, fragment=fragment)
-        return self._held(space, where, index), offset
+        region, offset = self._find(space, address, size, align or size, what != "load")
+        if region is None or (warp and region.lane_offset is not None):
+            raise self.faulting(code, lane).access_fault(what, space, address, align or size, fragment=warp)
+        return region, offset
 
-    def _region(self, space: str, address: int) -> Region | None:
+    def region(self, space: str, address: int) -> Region | None:
         """The region that holds this address of a space; None if there is none, or what is valid there changes."""
-        verdict, where, index, _ = judge(self.machine.map, SPACES[space], address, 1, 1, False)
-        if verdict != FINE or self._gone(where, index) or in_heap(self.machine.map, address):
-            return None
-        return self._held(space, where, index)
+        return None if in_heap(self.machine.map, address) else self._find(space, address, 1, 1, write=False)[0]
 
-    def _gone(self, where: int, index: int) -> bool:
-        """Whether an address leads to a block of the cluster that has exited."""
-        return where == CLUSTER and self.spaces.cluster.blocks[index].ended
+    def _find(self, space: str, address: int, size: int, align: int, write: bool) -> tuple[Region | None, int]:
+        """The region of a valid access and the offset in it; None also where the block of the cluster has exited."""
+        verdict, where, index, offset = judge(self.machine.map, SPACES[space], address, size, align, write)
+        if verdict != VALID or (where == CLUSTER and self.spaces.cluster.blocks[index].ended):
+            return None, 0
+        return self._held(space, where, index), offset
 
     def _held(self, space: str, where: int, index: int) -> Region:
         """The region of addresses in `space` that lead to the space `where`, and there to the allocation `index`."""

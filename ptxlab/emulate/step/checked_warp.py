@@ -1,8 +1,9 @@
-"""A warp of the stepping engine whose loads, stores and atomics are checked by initcheck, racecheck and synccheck."""
+"""A block of the interpreter, and its warps, whose accesses initcheck, racecheck and synccheck look at."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,18 +11,42 @@ import numpy as np
 from ptxlab.emulate.language import ALL_LANES, Pointer, lanes_of
 from ptxlab.emulate.program.flat_program import Code
 from ptxlab.emulate.program.lane_types import LANES
-from ptxlab.emulate.rules import async_proxy, initcheck, initcheck_local, race_accesses, race_order, races
+from ptxlab.emulate.rules import (
+    async_proxy,
+    barriers,
+    initcheck,
+    initcheck_local,
+    launches,
+    race_accesses,
+    race_order,
+    races,
+)
 from ptxlab.emulate.rules import copies_in_flight as in_flight
 from ptxlab.emulate.rules.instructions import acquires, clears, wide
-from ptxlab.emulate.rules.records import CODE
+from ptxlab.emulate.rules.mbarrier_lifetimes import Phases
+from ptxlab.emulate.rules.mbarriers import access_kind
+from ptxlab.emulate.rules.records import CHANGES, CODE, READS, WRITES, Mates, started
 from ptxlab.emulate.step.access import Touch
-from ptxlab.emulate.step.block_memory import Spaces
 from ptxlab.emulate.step.lanes import mask_bits
+from ptxlab.emulate.step.launch_checks import LaunchChecks
+from ptxlab.emulate.step.launch_state import Spaces
 from ptxlab.emulate.step.memory_ranges import Region
 from ptxlab.emulate.step.warp import Warp
 from ptxlab.isa.actions import Action
 from ptxlab.isa.machine import Value
 from ptxlab.isa.table import Form
+
+KINDS = {READS: "load", WRITES: "store", CHANGES: "atomic"}
+
+
+@dataclass
+class _Checked:
+    """An access that is checked: `size` bytes of each lane. values: what a plain store is about to store there."""
+
+    code: Code
+    what: str
+    size: int
+    values: tuple[Any, ...] | None
 
 
 def _one_by_one(start: np.ndarray, lanes: int) -> Iterator[tuple[int, int]]:
@@ -55,7 +80,7 @@ class CheckedWarp(Warp):
     def _look(self, address: Value, what: str, values: tuple[Any, ...] | None) -> None:
         site, touches, self.touches = self.site, self.touches, None
         found = [(region, index << site.shift, mask) for region, index, mask in self._located(site, address, what)]
-        self._accesses(site.code, what, found, site.size, values)
+        self._accesses(_Checked(site.code, what, site.size, values), found)
         self.touches = touches
 
     def look(self, code: Code, touch: Touch, what: str) -> None:
@@ -64,103 +89,82 @@ class CheckedWarp(Warp):
         found: dict[int, tuple[Region, np.ndarray, np.ndarray]] = {}
         for lane in np.flatnonzero(touch.mask).tolist():
             at = int(touch.address[lane])
-            region = self._region(touch.space, at)
+            region = self.region(touch.space, at)
             if region is None or region.lane_offset is not None:
                 continue
             first = at - int(region.base)
             if not 0 <= first <= region.size - touch.size:
                 continue  # the access itself faults
-            _, start, mask = found.setdefault(
-                id(region), (region, np.zeros(LANES, np.int64), np.zeros(LANES, np.bool_))
-            )
+            new = region, np.zeros(LANES, np.int64), np.zeros(LANES, np.bool_)
+            _, start, mask = found.setdefault(id(region), new)
             start[lane], mask[lane] = first, True
         for _, start, mask in found.values():
             if copied and self.checker.sync:
                 offsets = Pointer[int](start.astype(np.uint32))
                 in_flight.start(self.spaces.check.record, self.warp, mask_bits(mask), offsets, touch.size, code.index)
-        self._accesses(code, what, list(found.values()), touch.size, None)
+        self._accesses(_Checked(code, what, touch.size, None), list(found.values()))
 
-    def _accesses(
-        self,
-        code: Code,
-        what: str,
-        found: list[tuple[Region, np.ndarray, np.ndarray | None]],
-        size: int,
-        values: tuple[Any, ...] | None,
-    ) -> None:
+    def _accesses(self, access: _Checked, found: list[tuple[Region, np.ndarray, np.ndarray | None]]) -> None:
         """Checks an access, region by region: the first byte of each lane in it, and the lanes that access it. What it
         orders it orders for all of them: it releases before them and acquires after them."""
-        checker = self.checker
+        checker, code = self.checker, access.code
         given = checker.record, self.spaces.check.record, self.warp, code.index
         raced = any(checker.shadow(region)[0] is not None for region, _, _ in found)
         if raced and checker.releases[code.index]:
             race_order.fence(*given, wide(code))
         for region, start, mask in found:
-            self._accessed(code, what, region, start, mask, size, values)
+            self._accessed(access, region, start, mask)
         if raced and checker.strong[code.index]:
             lanes = sum(ALL_LANES if mask is None else mask_bits(mask) for _, _, mask in found)
             addresses = np.zeros(LANES, np.uint64)
             for region, start, mask in found:
                 addresses[... if mask is None else mask] = (start + int(region.base))[... if mask is None else mask]
-            at = lanes, Pointer[int](addresses), size
+            at = lanes, Pointer[int](addresses), access.size
             race_order.acquire(*given, acquires(code), wide(code), *at)
-            if what != "load":
+            if access.what != "load":
                 race_order.publish(*given, wide(code), *at)
 
-    def _accessed(
-        self,
-        code: Code,
-        what: str,
-        region: Region,
-        start: np.ndarray,
-        mask: np.ndarray | None,
-        size: int,
-        values: tuple[Any, ...] | None,
-    ) -> None:
-        """Checks an access by the lanes of a mask, None for all, to `size` bytes each of a region from byte `start` on.
-        values: what a plain store is about to store there."""
-        checker = self.checker
+    def _accessed(self, access: _Checked, region: Region, start: np.ndarray, mask: np.ndarray | None) -> None:
+        """Checks an access by the lanes of a mask, None for all, to a region from byte `start` on."""
+        checker, code, what, size = self.checker, access.code, access.what, access.size
+        members = checker.members(code, size)
         block, offsets = self.spaces.check.record, checker.offsets
         race, written = checker.shadow(region)
-        own = region is self.spaces.shared or region is self.spaces.shared_window
+        in_shared = region is self.spaces.shared or region is self.spaces.shared_window
         lanes = ALL_LANES if mask is None else mask_bits(mask)
         if checker.init and region.lane_offset is not None:
-            self._local(code, region, start - region.lane_offset, lanes, size, what)
+            self._local(access, region, start - region.lane_offset, lanes)
         for low, some in ((0, lanes),) if region.size < 1 << 31 else _one_by_one(start, lanes):
             offsets.array[:] = start - low if low else start
             if written is not None:
-                self._initialised(code, written, region, low, some, size, what)
+                self._initialised(access, written, region, low, some)
             flag = code.properties.mbarrier
-            if block.copies and what != "atomic" and code.action is not Action.COPY and own and not flag:
-                members, base = checker.members(code, size), int(region.base)
-                in_flight.touched(checker.record, block, self.warp, some, offsets, members, base)
-            if block.tile_writes is not None and own:
-                given = checker.record, block, self.warp, some, offsets, checker.members(code, size), int(region.base)
+            if block.copies and what != "atomic" and code.action is not Action.COPY and in_shared and not flag:
+                in_flight.touched(checker.record, block, self.warp, some, offsets, members, int(region.base))
+            if block.tile_writes is not None and in_shared:
+                given = checker.record, block, self.warp, some, offsets, members, int(region.base)
                 if what != "load" and not flag:
                     async_proxy.stored(*given)
                 elif code.action is Action.WARPGROUP_PRODUCT:
                     async_proxy.product_reads(*given, self.in_flight)
             if race is not None:
-                self._raced(code, race, region, low, some, size, values, write=what != "load")
+                self._raced(access, race, region, low, some)
 
-    def _local(self, code: Code, region: Region, start: np.ndarray, mask: int, size: int, what: str) -> None:
+    def _local(self, access: _Checked, region: Region, start: np.ndarray, mask: int) -> None:
         """initcheck: lanes access their local memory."""
-        checker, block = self.checker, self.spaces.check.record
+        checker, block, index = self.checker, self.spaces.check.record, access.code.index
         checker.offsets.array[:] = start
-        if code.index in checker.bounds:
-            bounds = checker.bounds[code.index]
-            within = mask, checker.offsets, size, *bounds, code.index, int(region.base)
-            initcheck_local.within(checker.record, block, self.warp, *within)
-        if what != "store" and code.index not in checker.flow.carried:
-            given = mask, checker.offsets, size, code.index, int(region.base)
-            initcheck_local.loaded(checker.record, block, self.warp, *given)
-        if what != "load":
-            initcheck_local.stored(block, self.warp, mask, checker.offsets, size)
+        at, base = (mask, checker.offsets, access.size), int(region.base)
+        if index in checker.bounds:
+            initcheck_local.within(checker.record, block, self.warp, *at, *checker.bounds[index], index, base)
+        if access.what != "store" and index not in checker.flow.carried:
+            initcheck_local.loaded(checker.record, block, self.warp, *at, index, base)
+        if access.what != "load":
+            initcheck_local.stored(block, self.warp, *at)
 
-    def _initialised(
-        self, code: Code, written: Pointer[int], region: Region, low: int, lanes: int, size: int, what: str
-    ) -> None:
+    def _initialised(self, access: _Checked, written: Pointer[int], region: Region, low: int, lanes: int) -> None:
         """initcheck: bytes that are read must have been written before; those of a store are marked as written."""
+        code, what, size = access.code, access.what, access.size
         checker, block, start = self.checker, self.spaces.check.record, int(region.base) + low
         launch, offsets = checker.record, checker.offsets
         at = written + low if low else written
@@ -174,26 +178,66 @@ class CheckedWarp(Warp):
             given = 0, size, code.index << CODE, start
             initcheck.stored(launch, block, self.warp, lanes, at, offsets, *given)
 
-    def _raced(
-        self,
-        code: Code,
-        race: races.Shadow,
-        region: Region,
-        low: int,
-        lanes: int,
-        size: int,
-        values: tuple[Any, ...] | None,
-        *,
-        write: bool,
-    ) -> None:
+    def _raced(self, access: _Checked, race: races.Shadow, region: Region, low: int, lanes: int) -> None:
         """racecheck: are the accesses ordered with those of other threads?"""
-        checker = self.checker
-        launch, block, offsets, base = checker.record, self.spaces.check.record, checker.offsets, int(region.base)
-        pieces, members = checker.pieces(code, size), checker.members(code, size)
+        checker, code = self.checker, access.code
+        launch, block, start = checker.record, self.spaces.check.record, int(region.base) + low
         records = race.records + low // checker.granule if low else race.records
-        if values is not None:
-            checker.storing(region, values, base + low)
-        where = launch, block, self.warp, lanes, records, race.stride
-        race_accesses.at_addresses(*where, offsets, base + low, pieces, members, write)
-        if values is not None:
+        if access.values is not None:
+            checker.storing(region, access.values, start)
+        where = launch, block, self.warp, lanes, records, race.stride, checker.offsets, start
+        race_accesses.at_addresses(*where, checker.members(code, access.size), access.what != "load")
+        if access.values is not None:
             races.stored(launch)
+
+
+class BlockChecks:
+    """The checks' record of one block."""
+
+    def __init__(self, checker: LaunchChecks, spaces: Spaces, can_run: Callable[[], Iterator[tuple[int, int]]]) -> None:
+        self.checker, self.spaces, shared = checker, spaces, spaces.shared
+        self.record = launches.block(checker.program, checker.launch, shared.size)
+        race = checker.shadow_shared(shared, self.record.written)
+        if race is not None:
+            self.record.records, self.record.stride = race.records, race.stride
+        started(self.record, spaces.block)
+        self.phases = Phases(checker.program, checker.record, self.record, can_run, checker.notes, checker.early)
+
+    def in_cluster(self, mates: Pointer[Mates], rank: int) -> None:
+        """The block is one of several of a cluster."""
+        launches.in_cluster(self.record, mates, rank)
+        started(self.record, self.spaces.block)
+
+    # -- barriers
+
+    def opened(self, barrier: int, warps: list[Warp], every: list[Warp], *, overfull: bool) -> None:
+        """A barrier releases these of the block's warps."""
+        began, live = np.zeros(LANES, np.uint32), np.zeros(LANES, np.uint32)
+        for w in every:
+            threads = min(LANES, self.checker.launch.threads - LANES * w.warp)
+            began[w.warp], live[w.warp] = (1 << threads) - 1, mask_bits(w.live)
+        waiting = sum(1 << w.warp for w in warps)
+        records, complete = (self.checker.record, self.record), len(warps) == sum(not w.done for w in every)
+        barriers.opened(*records, barrier, waiting, Pointer(began), Pointer(live), complete, overfull)
+
+    def arrived(self, barrier: int, warp: Warp) -> None:
+        """A warp has passed `bar.arrive`."""
+        if self.checker.race:
+            race_order.arrived(self.record, warp.warp, barrier)
+
+    # -- mbarriers
+
+    def touched(self, w: CheckedWarp, code: Code, touch: Touch) -> None:
+        """A warp accesses memory, if the addresses are valid."""
+        self.checker.begin()
+        w.look(code, touch, KINDS[access_kind(code)] if code.properties.mbarrier else touch.what)
+
+    def operated(
+        self, w: Warp, code: Code, addresses: np.ndarray, state: np.ndarray | None, words: list[tuple[int, int]]
+    ) -> None:
+        """A warp has operated on mbarriers; `words`: the contents of each lane's before and after."""
+        lanes = np.flatnonzero(w.mask).tolist()[: len(words)]
+        asked = addresses if state is None else state
+        before, after = [word for word, _ in words], [word for _, word in words]
+        places, wanted = addresses[lanes].tolist(), asked[lanes].tolist()
+        self.phases.operated(code, w.warp, lanes, places, wanted, before, after)

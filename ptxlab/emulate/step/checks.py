@@ -1,4 +1,4 @@
-"""The checks of the stepping engine: which instructions are checked, and with which arguments the rules are called.
+"""The checks of the interpreter: which instructions are checked, and with which arguments the rules are called.
 
 `launch_checks` has what they remember of a launch, `block_checks` of one of its blocks; `checked_warp` has the warp
 whose loads, stores and atomics are checked. The rules are in `emulate/rules`, where their notes become findings.
@@ -15,11 +15,10 @@ from ptxlab.emulate.program.flat_program import Code
 from ptxlab.emulate.program.lane_types import LANES
 from ptxlab.emulate.program.register_flow import Flow
 from ptxlab.emulate.program.warpgroup_flow import orders_proxies, warpgroup_flow
-from ptxlab.emulate.rules import async_proxy, barriers, initcheck_registers, lane_masks, race_order, warpgroup_registers
+from ptxlab.emulate.rules import async_proxy, barriers, lane_masks, race_order, register_checks
 from ptxlab.emulate.rules.initcheck_local import copied
 from ptxlab.emulate.rules.instructions import may_come, members_of, wide
-from ptxlab.emulate.step.bodies import body_of
-from ptxlab.emulate.step.body import Look
+from ptxlab.emulate.step.bodies import Look, body_of
 from ptxlab.emulate.step.checked_warp import CheckedWarp
 from ptxlab.emulate.step.lanes import mask_bits
 from ptxlab.emulate.step.launch_checks import LaunchChecks
@@ -74,12 +73,9 @@ class CheckedSteps:
         guard = code.guard
 
         def run(w: Warp) -> int | None:
-            mask = w.mask
             if guards is not None:
-                guards(w, mask)
-            if guard is not None:
-                p = w.regs[guard[0]]
-                mask = np.greater(mask, p) if guard[1] else mask & p
+                guards(w, w.mask)
+            mask = w.mask if guard is None else w.held(*guard)
             if mask.any():
                 self.checks.begin()
                 for each in look:
@@ -106,7 +102,7 @@ class CheckedSteps:
 
         def look(w: Warp, mask: np.ndarray) -> None:
             block = w.spaces.check.record
-            initcheck_registers.executed(self.record, block, w.warp, mask_bits(mask), code.index, table)
+            register_checks.executed(self.record, block, w.warp, mask_bits(mask), code.index, table)
 
         return look
 
@@ -116,27 +112,28 @@ class CheckedSteps:
 
         def watch(rule: Callable[..., None], table: list[int]) -> None:
             listed = Pointer[int](np.array(table, np.uint32))
-            look.append(
-                lambda w, mask: rule(
-                    record, w.spaces.check.record, w.warp, mask_bits(mask), w.in_flight, code.index, listed
-                )
-            )
+
+            def watched(w: Warp, mask: np.ndarray) -> None:
+                at = record, w.spaces.check.record, w.warp
+                rule(*at, mask_bits(mask), w.in_flight, code.index, listed)
+
+            look.append(watched)
 
         if code.index in flow.touches:
-            watch(warpgroup_registers.touched, flow.listed(flow.touches[code.index]))
+            watch(register_checks.touched, flow.listed(flow.touches[code.index]))
         if code.index in flow.unfenced:
-            watch(warpgroup_registers.unfenced, flow.numbered(code.index))
+            watch(register_checks.unfenced, flow.numbered(code.index))
         if code.index in flow.writers:
             number = flow.writers[code.index]
-            look.append(lambda w, mask: warpgroup_registers.wrote(w.in_flight, mask_bits(mask), number))
+            look.append(lambda w, mask: register_checks.wrote(w.in_flight, mask_bits(mask), number))
         if code.action is Action.WARPGROUP_FENCE and flow.writers:
-            look.append(lambda w, mask: warpgroup_registers.fenced(w.in_flight, flow.words))
+            look.append(lambda w, mask: register_checks.fenced(w.in_flight, flow.words))
         if orders_proxies(code):
             look.append(lambda w, mask: async_proxy.fenced(record, w.spaces.check.record, w.warp))
         return look
 
     def _touching(self, code: Code, step: Step) -> Step:
-        """An instruction whose body tells of its accesses: they are checked after it."""
+        """An instruction whose body reports its accesses: they are checked after it."""
 
         def run(w: Warp) -> int | None:
             before, w.touches = w.touches, []
@@ -170,19 +167,8 @@ class CheckedSteps:
             away = mask_bits(w.live) & ~lanes
             if whole and away:
                 pcs, waiting, here = _standing(w, code)
-                barriers.diverged(
-                    self.record,
-                    block,
-                    w.warp,
-                    lanes,
-                    away & ~here,
-                    mask_bits(w.mask) & ~lanes,
-                    waiting,
-                    pcs,
-                    behind,
-                    comes,
-                    code.index,
-                )
+                others = away & ~here, mask_bits(w.mask) & ~lanes, waiting
+                barriers.diverged(self.record, block, w.warp, lanes, *others, pcs, behind, comes, code.index)
 
         return look
 
@@ -231,26 +217,15 @@ class CheckedSteps:
 
         def look(w: Warp, lanes: int, named: np.ndarray) -> None:
             b, c = (np.broadcast_to(np.asarray(value, np.uint32), LANES) for value in (by(w), clamp(w)))
-            lane_masks.shuffled(
-                self.record,
-                w.spaces.check.record,
-                w.warp,
-                lanes,
-                mask_bits(w.live),
-                named,
-                b,
-                c,
-                mode,
-                asked,
-                code.index,
-            )
+            where = self.record, w.spaces.check.record, w.warp
+            lane_masks.shuffled(*where, lanes, mask_bits(w.live), named, b, c, mode, asked, code.index)
 
         return look
 
 
 def _standing(w: Warp, code: Code) -> tuple[Pointer[int], int, int]:
-    """Of a diverged warp: twice the code index at which each lane goes on, the lanes that wait at a barrier of the
-    block, and those of them that wait at this instruction."""
+    """For a diverged warp: twice the code index at which each lane goes on, the lanes that wait at a barrier of the
+    block, and which of these wait at this instruction."""
     pcs, waiting, here = np.zeros(LANES, np.uint32), 0, 0
     for part in w.others:
         pcs[part.mask] = 2 * part.pc

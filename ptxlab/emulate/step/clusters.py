@@ -1,20 +1,24 @@
-"""Clusters of blocks in the stepping engine: how blocks become one, and the barrier between them."""
+"""Clusters of blocks in the interpreter: how blocks become one, their barrier, and the records that the rules of bulk
+copies take."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from types import SimpleNamespace
+from typing import Any
+
 import numpy as np
 
-from ptxlab.emulate.language import Pointer
+from ptxlab.emulate.language import Pointer, lanes
 from ptxlab.emulate.program.lane_types import LANES
-from ptxlab.emulate.rules import clusters
+from ptxlab.emulate.rules import bulk_checks, clusters
 from ptxlab.emulate.rules.mbarrier_lifetimes import Phases
 from ptxlab.emulate.rules.records import Mates
-from ptxlab.emulate.runtime.bulk_transfers import Queue
-from ptxlab.emulate.step.block_memory import Cluster, Spaces
-from ptxlab.emulate.step.bulk_records import BulkContext
+from ptxlab.emulate.runtime.state import Cluster as ClusterRecord
+from ptxlab.emulate.runtime.state import Fault, Found, MemoryMap, Queue, Transfer
 from ptxlab.emulate.step.control_flow import CLUSTER_BARRIER
 from ptxlab.emulate.step.lanes import mask_bits
-from ptxlab.emulate.step.launch_state import LaunchState
+from ptxlab.emulate.step.launch_state import Cluster, LaunchState, Spaces
 from ptxlab.emulate.step.warp import LaneGroup, Warp
 
 
@@ -57,10 +61,75 @@ def _go_on(warp: Warp, going: int) -> None:
     for group in list(warp.others):
         if group.wait is None or group.wait.barrier != CLUSTER_BARRIER or not mask_bits(group.mask) & going:
             continue
-        lanes = group.mask & warp.lanes_in(going)
-        if (lanes != group.mask).any():
-            warp.others.append(LaneGroup(group.pc, group.mask & ~lanes, group.wait))
-            group.mask = lanes
+        left = group.mask & ~lanes(going)
+        if left.any():
+            warp.others.append(LaneGroup(group.pc, left, group.wait))
+            group.mask = group.mask & ~left
         group.wait = None
     if warp.stopped:
         warp.resume()
+
+
+# -- records for the rules of bulk copies ------------------------------------------------------------------------------
+
+
+class BulkBlock:
+    """A block of a cluster, with those fields of a `Cta` that the rules of bulk copies read."""
+
+    race_shared, race_shared_stride = None, 0  # races of bulk copies are found by `bulk_checks`
+
+    def __init__(self, spaces: Spaces, rank: int, cluster: ClusterRecord) -> None:
+        self.spaces, self.rank, self.cluster = spaces, rank, cluster
+        self.shared = Pointer[int](spaces.shared.data)
+        self.init_shared = None if spaces.check is None else spaces.check.record.written
+        self.checks = None if spaces.check is None else spaces.check.record.opaque
+
+    @property
+    def active(self) -> int:
+        """1 until all its threads have exited."""
+        return int(not self.spaces.ended)
+
+
+class BulkContext:
+    """A worker's context, with those fields of a `Context` that the rules of bulk copies read."""
+
+    def __init__(self, machine: LaunchState, blocks: Sequence[Spaces], queue: Pointer[Queue]) -> None:
+        self.check = None if machine.checker is None else machine.checker.record.opaque
+        self.memory: MemoryMap = machine.map
+        for index, held in enumerate(machine.live):
+            row = self.memory.allocations[index]
+            row.host = Pointer(held.data)
+            row.written = None if held.written is None else Pointer(held.written)
+            shadow = None if machine.checker is None else machine.checker.shadow(machine.region_of(index))[0]
+            if shadow is not None:
+                row.accesses, row.stride = shadow.records, shadow.stride
+        self.params: Pointer[int] = Pointer(machine.parameters.data)
+        self.fault, self.found = Fault.new(), Found.new()
+        self.moved: Pointer[int] | None = None if machine.moved is None else Pointer(machine.moved)
+        self.explicit_cluster = int(machine.launch.cluster is not None)
+        cluster = ClusterRecord.new()
+        cluster.queue = queue
+        self.slots = [SimpleNamespace(cta=BulkBlock(block, rank, cluster)) for rank, block in enumerate(blocks)]
+
+        self.lines = [code.line for code in machine.program.codes]
+        self.order: Any = getattr(machine.launch.trace, "order", None)  # a recorder that a user wrote may have none
+        self.checked, self.traced = self.check is not None, self.order is not None
+
+    def check_issued(self, queue: Queue, transfer: Transfer) -> None:
+        """Checks a transfer that has been issued."""
+        context: Any = self
+        bulk_checks.issued(context, queue, transfer)
+
+    def check_completed(self, queue: Queue, transfer: Transfer, before: int) -> None:
+        """Checks a transfer that has been performed."""
+        context: Any = self
+        bulk_checks.completed(context, queue, transfer, before)
+
+    def issued(self, queue: Queue, transfer: Transfer) -> None:
+        """Tells a trace of a transfer that has been issued."""
+        block, to = (self.slots[rank].cta.spaces.block for rank in (transfer.rank, transfer.at_rank))
+        self.order.issued(id(transfer), transfer, self.lines[transfer.code], block, to, self.order.steps)
+
+    def completed(self, queue: Queue, transfer: Transfer) -> None:
+        """Tells a trace of a transfer that has been performed."""
+        self.order.completed(id(transfer), self.order.steps)

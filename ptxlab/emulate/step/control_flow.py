@@ -1,4 +1,4 @@
-"""Branches, calls, barriers and `.sync` instructions, for the stepping engine.
+"""Branches, calls, barriers and `.sync` instructions, in the interpreter.
 
 Each function here returns a step as `ptxlab.emulate.step.translate` expects it. A guard makes the warp diverge: lanes
 whose predicate holds execute the instruction, the others continue after it.
@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from ptxlab.emulate.language import lanes
 from ptxlab.emulate.program.flat_program import Code, Literal, Reg
-from ptxlab.emulate.program.lane_types import DTYPE, LANES
+from ptxlab.emulate.program.lane_types import LANES
 from ptxlab.emulate.rules import clusters
 from ptxlab.emulate.rules.faults import unsupported
 from ptxlab.emulate.rules.warpgroup_faults import THE_OTHERS
@@ -45,8 +46,7 @@ def diverging(act: Step, following: int, predicate: int, negated: bool) -> Step:
     """`@p`: lanes whose predicate holds act, the others continue at `following`."""
 
     def run(w: Warp) -> int | None:
-        p = w.regs[predicate]
-        mask = np.greater(w.mask, p) if negated else w.mask & p
+        mask = w.held(predicate, negated)
         bits = mask.tobytes()
         if bits == NONE:
             return None
@@ -239,8 +239,8 @@ def converging(t: Translator, code: Code, readers: list[Read], write: Write, mem
             return following
         named, came = members(w), []
         for word in np.unique(named[w.mask]):  # lanes of one group may name different member masks
-            bits = (np.uint32(word) >> w.lane_id() & np.uint32(1)).astype(DTYPE["i1"])
-            came.append(LaneGroup(code.index, w.mask & (named == word), Wait(code, members=bits, release=release)))
+            wait = Wait(code, members=lanes(int(word)), release=release)
+            came.append(LaneGroup(code.index, w.mask & (named == word), wait))
         w.others += came
         for group in came:
             release(w, group)
@@ -285,13 +285,13 @@ def _exchange(w: Warp, sem: Any, form: Form, groups: list[LaneGroup], exchanges:
         for k, read in enumerate(exchanges[group.pc][0]):
             if isinstance(values[k], np.ndarray):
                 values[k] = np.where(group.mask, read(w), values[k])
-    own = w.mask
+    running = w.mask
     w.run_lanes(union(groups))
     result = sem(w, form, *values)
     for group in groups:
         w.run_lanes(group.mask)
         exchanges[group.pc][1](w, result)
-    w.run_lanes(own)
+    w.run_lanes(running)
 
 
 def waiting_for(wait: Wait) -> str:

@@ -1,4 +1,4 @@
-"""Counters of the stepping engine: wraps the steps whose counts do not follow from how often they ran.
+"""Counters of the interpreter: wraps the steps whose counts do not follow from how often they ran.
 
 `ptxlab.emulate.rules.memory_model` says how many sectors or wavefronts an access takes.
 """
@@ -11,12 +11,11 @@ from typing import Any
 import numpy as np
 
 from ptxlab.emulate.language import bits, count, first, lanes, narrow
-from ptxlab.emulate.program.flat_program import Code, Literal, Reg
+from ptxlab.emulate.program.flat_program import Code, Reg
 from ptxlab.emulate.program.program import Program
 from ptxlab.emulate.rules.memory_model import SECTOR, in_spaces, sectors, wavefronts
-from ptxlab.emulate.runtime.bulk_transfers import MOVED
 from ptxlab.emulate.runtime.counters import FIELDS, TALLY, is_branch, moves_pairs
-from ptxlab.emulate.runtime.state import SPACES
+from ptxlab.emulate.runtime.state import MOVED, SPACES
 from ptxlab.emulate.step.access import Touch
 from ptxlab.emulate.step.warp import Warp
 from ptxlab.isa.actions import Action
@@ -63,12 +62,11 @@ class Watch:
 
     def _guarded(self, code: Code, step: Callable[[Warp], int | None]) -> Callable[[Warp], int | None]:
         assert code.guard is not None
-        row, (register, negated) = self.rows[code.index], code.guard
+        row, guard = self.rows[code.index], code.guard
         warps, threads = _AT["on_warps"], _AT["on_threads"]
 
         def run(w: Warp) -> int | None:
-            p = w.regs[register]
-            held = int(np.count_nonzero(np.greater(w.mask, p) if negated else w.mask & p))
+            held = int(np.count_nonzero(w.held(*guard)))
             row[warps] += held > 0
             row[threads] += held
             return step(w)
@@ -85,16 +83,12 @@ class Watch:
             places = np.array([program.blocks[b].first for b in code.targets])
         if guard is None and register < 0:
             return step
-        assert not indexed or isinstance(code.sources[0], Reg | Literal)
 
         def run(w: Warp) -> int | None:
-            mask = w.mask
-            if guard is not None:
-                p = w.regs[guard[0]]
-                mask = np.greater(mask, p) if guard[1] else mask & p
-                if mask.any() and (mask != w.mask).any():
-                    row[at] += 1
-                    return step(w)
+            mask = w.mask if guard is None else w.held(*guard)
+            if mask.any() and (mask != w.mask).any():
+                row[at] += 1
+                return step(w)
             if register >= 0 and mask.any():
                 chosen = w.regs[register][mask]
                 if places is not None:

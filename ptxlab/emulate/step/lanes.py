@@ -1,4 +1,4 @@
-"""The stepping engine's arithmetic: every pure operation of `ptxlab.isa.machine.Machine` on 32 lanes of numpy.
+"""The interpreter's arithmetic: every pure operation of `ptxlab.isa.machine.Machine` on 32 lanes of numpy.
 
 A value is an array of shape (32,): `bool` for i1, the unsigned integer of its width for i8 to i64, else a float array.
 No operation writes into its arguments, and no result is written to later, so arrays may be shared freely.
@@ -12,10 +12,12 @@ those could overflow or underflow.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
 
+from ptxlab.emulate.language import bits
 from ptxlab.emulate.program.lane_types import DTYPE, LANES
 from ptxlab.isa.machine import OptionalOperations, Value
 from ptxlab.isa.rounding import CANONICAL_NAN
@@ -29,17 +31,36 @@ CONSTANTS = 4096
 """Constants, cached for the next instruction that names the same one."""
 _BYTE_REVERSED = np.array([int(f"{byte:08b}"[::-1], 2) for byte in range(256)], np.uint8)
 _LANE_ID = np.arange(LANES, dtype=np.uint32)
-_BIT = np.uint32(1) << _LANE_ID
 
 
 def constant(type: str, value: int | float) -> Value:
-    """The same value of a lane type in every lane; the array cannot be written to."""
+    """One value of a lane type in every lane; the array cannot be written to."""
     dtype = DTYPE[type]
     if dtype.kind == "u":
         value = int(value) & ((1 << 8 * dtype.itemsize) - 1)
     lanes = np.full(LANES, value, dtype)
     lanes.setflags(write=False)
     return lanes
+
+
+def _signed(operation: Callable[[Value, Value], Value]) -> Callable[[Lanes, Value, Value], Value]:
+    """An operation on unsigned integers that reads them as signed."""
+
+    def run(self: Lanes, a: Value, b: Value) -> Value:
+        signed = SIGNED[a.dtype.itemsize]
+        result = operation(a.view(signed), b.view(signed))
+        return result if result.dtype == np.bool_ else result.view(a.dtype)
+
+    return run
+
+
+def _rounded(operation: Callable[..., Value]) -> Callable[..., Value]:
+    """Arithmetic of floats, whose only NaN is the canonical one."""
+
+    def run(self: Lanes, *operands: Value) -> Value:
+        return one_nan(operation(*operands))
+
+    return run
 
 
 class Lanes(OptionalOperations):
@@ -110,17 +131,9 @@ class Lanes(OptionalOperations):
         rest = np.remainder(_magnitude(a), _magnitude(b))
         return np.where(b == 0, ~b.dtype.type(0), np.where(_negative(a), np.negative(rest), rest))
 
-    def ashr(self, a: Value, b: Value) -> Value:
-        signed = SIGNED[a.dtype.itemsize]
-        return (a.view(signed) >> b.view(signed)).view(a.dtype)
-
-    def smin(self, a: Value, b: Value) -> Value:
-        signed = SIGNED[a.dtype.itemsize]
-        return np.minimum(a.view(signed), b.view(signed)).view(a.dtype)
-
-    def smax(self, a: Value, b: Value) -> Value:
-        signed = SIGNED[a.dtype.itemsize]
-        return np.maximum(a.view(signed), b.view(signed)).view(a.dtype)
+    ashr = _signed(np.right_shift)
+    smin = _signed(np.minimum)
+    smax = _signed(np.maximum)
 
     def popc(self, a: Value) -> Value:
         return np.bitwise_count(a).astype(a.dtype)
@@ -138,29 +151,15 @@ class Lanes(OptionalOperations):
     ule = fle = np.less_equal
     isnan = np.isnan
 
-    def slt(self, a: Value, b: Value) -> Value:
-        signed = SIGNED[a.dtype.itemsize]
-        return a.view(signed) < b.view(signed)
-
-    def sle(self, a: Value, b: Value) -> Value:
-        signed = SIGNED[a.dtype.itemsize]
-        return a.view(signed) <= b.view(signed)
+    slt = _signed(np.less)
+    sle = _signed(np.less_equal)
 
     # -- floating point
-    def fadd(self, a: Value, b: Value) -> Value:
-        return one_nan(a + b)
-
-    def fsub(self, a: Value, b: Value) -> Value:
-        return one_nan(a - b)
-
-    def fmul(self, a: Value, b: Value) -> Value:
-        return one_nan(a * b)
-
-    def fdiv(self, a: Value, b: Value) -> Value:
-        return one_nan(a / b)
-
-    def fsqrt(self, a: Value) -> Value:
-        return one_nan(np.sqrt(a))
+    fadd = _rounded(np.add)
+    fsub = _rounded(np.subtract)
+    fmul = _rounded(np.multiply)
+    fdiv = _rounded(np.divide)
+    fsqrt = _rounded(np.sqrt)
 
     def any_nan(self, a: Value) -> Value:
         return a
@@ -187,6 +186,8 @@ class Lanes(OptionalOperations):
     def zext(self, type: str, a: Value) -> Value:
         return a.astype(DTYPE[type])
 
+    utof = ftou = zext
+
     def sext(self, type: str, a: Value) -> Value:
         dtype = DTYPE[type]
         if a.dtype.kind == "b":
@@ -201,14 +202,8 @@ class Lanes(OptionalOperations):
     def bitcast(self, type: str, a: Value) -> Value:
         return a.view(DTYPE[type])
 
-    def utof(self, type: str, a: Value) -> Value:
-        return a.astype(DTYPE[type])
-
     def stof(self, type: str, a: Value) -> Value:
         return a.view(SIGNED[a.dtype.itemsize]).astype(DTYPE[type])
-
-    def ftou(self, type: str, a: Value) -> Value:
-        return a.astype(DTYPE[type])
 
     def ftos(self, type: str, a: Value) -> Value:
         dtype = DTYPE[type]
@@ -251,9 +246,8 @@ def one_nan(d: Value) -> Value:
     return np.where(nan, _NAN[d.dtype], d) if nan.any() else d
 
 
-def mask_bits(mask: Value) -> int:
-    """A bool array of 32 lanes as an integer, lane 0 in bit 0."""
-    return int(_BIT[mask].sum())
+mask_bits = bits
+"""A bool array of 32 lanes as an integer, lane 0 in bit 0."""
 
 
 def _negative(a: Value) -> Value:

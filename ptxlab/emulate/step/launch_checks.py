@@ -1,4 +1,4 @@
-"""What the checks of the stepping engine remember of a launch; the rules that they call are in `emulate/rules`."""
+"""What the checks of the interpreter remember of a launch; the rules that they call are in `emulate/rules`."""
 
 from __future__ import annotations
 
@@ -9,13 +9,12 @@ import numpy as np
 from ptxlab.emulate.language import Pointer
 from ptxlab.emulate.program.flat_program import Code
 from ptxlab.emulate.program.lane_types import LANES
-from ptxlab.emulate.program.local_objects import local_bounds
+from ptxlab.emulate.program.pointers import local_bounds
 from ptxlab.emulate.program.program import Program
 from ptxlab.emulate.program.register_flow import RegisterFlow, register_flow
-from ptxlab.emulate.rules import accesses, launches, races, records
+from ptxlab.emulate.rules import launches, races, records
 from ptxlab.emulate.rules.mbarrier_lifetimes import Early, passed_early
-from ptxlab.emulate.rules.note_kinds import Note
-from ptxlab.emulate.rules.notes import noted, serial
+from ptxlab.emulate.rules.notes import Note, noted, serial
 from ptxlab.emulate.runtime.report import Launch
 from ptxlab.emulate.step.memory_ranges import Region
 
@@ -37,7 +36,6 @@ class LaunchChecks:
         self._stored: Region | None = None  # where a store went last
         self.record.store.values, self.record.store.narrow = Pointer(self._values), self.offsets
         self._members: dict[tuple[int, int], Pointer[int]] = {}
-        self._pieces: dict[tuple[int, int], Pointer[int]] = {}
         self.notes: dict[tuple[int, int, int], Note] = {}  # those of mbarriers
         self.early: Early = {}
         self._shadows: dict[int, tuple[np.ndarray, races.Shadow | None, Pointer[int] | None]] = {}
@@ -73,15 +71,6 @@ class LaunchChecks:
         found = self._members.get((code.index, size))
         if found is None:
             found = self._members[code.index, size] = Pointer(np.array([1, 0, size, _flags(code)], np.uint64))
-        return found
-
-    def pieces(self, code: Code, size: int) -> Pointer[int]:
-        """The table `pieces` of one access (see `rules.race_accesses`)."""
-        found = self._pieces.get((code.index, size))
-        if found is None:
-            words = -(-size // self.granule)
-            table = [1, 0, words, *[_flags(code)] * words, *[0] * (-words % accesses.PADDED)]
-            found = self._pieces[code.index, size] = Pointer(np.array(table, np.uint64))
         return found
 
     # -- what is remembered of memory ----------------------------------------------------------------------------------

@@ -1,8 +1,8 @@
-"""The stepping engine: runs a kernel one warp-instruction at a time, everything observable.
+"""The interpreter: runs a kernel one warp-instruction at a time, everything observable.
 
 Reading order: `lanes` (arithmetic on 32 lanes), `access` (memory), `warp` (registers, divergence and reconvergence),
-`operands` and `translate` (an instruction as a Python function), `flow` (branches, calls, barriers), `schedule` (a
-block's warps). This file is the loop that drives them.
+`operands` and `translate` (an instruction as a Python function), `control_flow` (branches, calls, barriers), `schedule`
+(a block's warps). This file is the loop that drives them.
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
-from ptxlab.emulate.program.flat_program import Code, Group, Reg
+from ptxlab.emulate.program.flat_program import Code
 from ptxlab.emulate.program.lane_types import DTYPE, LANES
+from ptxlab.emulate.program.liveness import registers_of
 from ptxlab.emulate.program.program import Program
 from ptxlab.emulate.rules.clusters import blocks_of
 from ptxlab.emulate.rules.findings import findings
 from ptxlab.emulate.runtime.counter_totals import collect
 from ptxlab.emulate.runtime.memory import Memory
 from ptxlab.emulate.runtime.progress import Progress
-from ptxlab.emulate.runtime.report import Launch, Report, by_line
-from ptxlab.emulate.runtime.seeded_order import MIXED, RESIDENT, block_order
+from ptxlab.emulate.runtime.report import MIXED, RESIDENT, Launch, Report, block_order, by_line
 from ptxlab.emulate.step.access import Touch
 from ptxlab.emulate.step.checks import CheckedSteps
 from ptxlab.emulate.step.counting import Watch
@@ -43,7 +43,7 @@ from ptxlab.findings import Finding
 SLICE = 2048
 """Instructions that a warp may run before the next warp's turn."""
 SHORT_SLICE = 256
-"""The same in a program that may wait for other threads."""
+"""Instructions of such a turn in a program that may wait for other threads."""
 PATIENT_TURNS = 16
 """Turns of the resident blocks before one more becomes resident."""
 
@@ -108,10 +108,6 @@ class Machine(LaunchState):
 
     def run(self) -> None:
         """Runs all blocks: in order, and several at a time when they wait for each other or a seed shuffles them."""
-        with self.progress:
-            self._run_all()
-
-    def _run_all(self) -> None:
         launch = self.launch
         order = None if launch.seed is None else random.Random(launch.seed)
         recorder: Recorder | None = launch.trace
@@ -156,7 +152,7 @@ class Machine(LaunchState):
         self.progress.tick()
         pc = w.pc
         try:
-            for _ in range(self._allowed(length)):
+            for _ in range(length if self.left is None else min(length, self.left + 1)):
                 issued[pc] += 1
                 threads[pc] += w.lanes
                 before = pc
@@ -173,14 +169,14 @@ class Machine(LaunchState):
                 self._spend()
 
     def _run_recorded(self, w: Warp, length: int) -> None:
-        """The same, one instruction at a time, each step recorded."""
+        """Runs a warp one instruction at a time, and records each step."""
         recorder: Recorder = self.launch.trace
         if not recorder.wants(w.block_index, w.warp):
             self._run(w, length)
             return
         for _ in range(length):
             code, mask = self.program.codes[w.pc], w.mask
-            registers = _destinations(code)
+            registers = [r for dest in code.dests for r in registers_of(dest)]
             old = [w.regs[n] for n in registers]
             w.touches = []
             self._run(w, 1)
@@ -191,9 +187,6 @@ class Machine(LaunchState):
                 break
 
     # -- limits --------------------------------------------------------------------------------------------------------
-
-    def _allowed(self, length: int) -> int:
-        return length if self.left is None else min(length, self.left + 1)
 
     def _spend(self) -> None:
         """Stops the launch when it has used its budget."""
@@ -230,19 +223,11 @@ class Machine(LaunchState):
         return report
 
 
-def _destinations(code: Code) -> list[int]:
-    """The registers that an instruction writes."""
-    found: list[Any] = []
-    for dest in code.dests:
-        found += dest.elements if isinstance(dest, Group) else [dest]
-    return [d.index for d in found if isinstance(d, Reg)]
-
-
 def run(program: Program, launch: Launch, memory: Memory) -> Report:
     """Runs a kernel to its end; see `ptxlab.emulate.execute`. Raises `DeviceFault`."""
     start = time.perf_counter()
     machine = Machine(program, launch, memory)
-    with np.errstate(all="ignore"):
+    with np.errstate(all="ignore"), machine.progress:
         try:
             machine.run()
         except KeyboardInterrupt:

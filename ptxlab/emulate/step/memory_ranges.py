@@ -1,15 +1,16 @@
-"""Ranges of memory that addresses can lie in, as the stepping engine sees them: bytes, and views of them by type."""
+"""Ranges of memory that addresses can lie in, as the interpreter sees them: bytes, and views of them by type."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from ptxlab.emulate.rules.memcheck import fits
-from ptxlab.emulate.runtime.memory import Allocation
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class Region:
     """A range of memory that addresses can lie in: `size` bytes from `base`; views of its bytes by type.
 
@@ -17,30 +18,25 @@ class Region:
     subnormal numbers there, as in global memory.
     """
 
-    __slots__ = ("_views", "base", "data", "flushes", "lane_offset", "name", "size", "writable", "written")
+    base: Any
+    data: np.ndarray
+    size: int
+    name: str
+    writable: bool = True
+    written: np.ndarray | None = None
+    lane_offset: np.ndarray | None = None
+    flushes: bool = False
+    views: dict[np.dtype[Any], np.ndarray] = field(default_factory=dict, init=False)
 
-    def __init__(
-        self,
-        base: int,
-        data: np.ndarray,
-        size: int,
-        name: str,
-        *,
-        writable: bool = True,
-        written: np.ndarray | None = None,
-        lane_offset: np.ndarray | None = None,
-        flushes: bool = False,
-    ) -> None:
-        self.base, self.data, self.size, self.name = np.uint64(base), data, size, name
-        self.writable, self.written, self.lane_offset, self.flushes = writable, written, lane_offset, flushes
-        self._views: dict[Any, np.ndarray] = {}
+    def __post_init__(self) -> None:
+        self.base = np.uint64(self.base)
 
     def view(self, dtype: np.dtype[Any]) -> np.ndarray:
         """The bytes as an array of a type, without a last element that would not be complete."""
-        found = self._views.get(dtype)
+        found = self.views.get(dtype)
         if found is None:
             whole = self.data.size // dtype.itemsize * dtype.itemsize
-            found = self._views[dtype] = self.data[:whole].view(dtype)
+            found = self.views[dtype] = self.data[:whole].view(dtype)
         return found
 
     def holds(self, offset: np.ndarray, size: int) -> bool:
@@ -60,16 +56,3 @@ class Region:
             else:
                 for byte in range(dtype.itemsize):
                     self.written[index * dtype.itemsize + byte] = 255
-
-
-def region_of(allocation: Allocation) -> Region:
-    """The region of an allocation."""
-    return Region(
-        allocation.address,
-        allocation.data,
-        allocation.size,
-        allocation.name,
-        writable=allocation.writable,
-        written=allocation.written,
-        flushes=True,
-    )

@@ -1,4 +1,4 @@
-"""How steps of the stepping engine reach their operands: functions that read and write them, conversions chosen.
+"""How steps of the interpreter reach their operands: functions that read and write them, conversions chosen.
 
 Constants and addresses of variables get registers of their own after the program's, so that most operands are a plain
 `regs[n]`.

@@ -1,4 +1,4 @@
-"""The warps of one block and the barriers between them, for the stepping engine.
+"""The warps of one block and the barriers between them, in the interpreter.
 
 Since sm_70 a barrier counts whole warps: a warp has arrived when all its live lanes wait at that barrier, and then
 counts as 32 threads. Without a count a barrier waits for every warp that has not exited.
@@ -14,18 +14,16 @@ import numpy as np
 
 from ptxlab.emulate.program.flat_program import Code
 from ptxlab.emulate.program.lane_types import LANES
-from ptxlab.emulate.rules import cluster_ends
+from ptxlab.emulate.rules import races
 from ptxlab.emulate.rules.faults import lanes_in_words
 from ptxlab.emulate.rules.mbarrier_deadlocks import Spin, Spins, in_words
-from ptxlab.emulate.rules.warpgroup_faults import left_alone
+from ptxlab.emulate.rules.warpgroup_faults import incomplete_warpgroup
 from ptxlab.emulate.rules.warpgroup_products import has_begun, same_products
-from ptxlab.emulate.step.block_checks import BlockChecks
-from ptxlab.emulate.step.block_memory import Spaces
-from ptxlab.emulate.step.checked_warp import CheckedWarp
+from ptxlab.emulate.step.checked_warp import BlockChecks, CheckedWarp
 from ptxlab.emulate.step.clusters import form_cluster, open_barrier
 from ptxlab.emulate.step.control_flow import CLUSTER_BARRIER, WARPGROUP_BEGUN, waiting_for
 from ptxlab.emulate.step.lanes import mask_bits
-from ptxlab.emulate.step.launch_state import LaunchState
+from ptxlab.emulate.step.launch_state import LaunchState, Spaces
 from ptxlab.emulate.step.warp import RUNS, STUCK, LaneGroup, Warp
 from ptxlab.errors import DeviceFault
 
@@ -104,7 +102,7 @@ class BlockRun:
         if self.check is not None:
             self.check.phases.ended()
             if self.machine.clustered and len(self.mates) > 1:
-                cluster_ends.ended(self.check.checker.record, self.check.record)
+                races.block_ended(self.check.checker.record, self.check.record)
             self.check.checker.forget(self.spaces.shared)
 
     def _warpgroups(self) -> None:
@@ -112,7 +110,7 @@ class BlockRun:
         for number, warp in enumerate(self.warps):
             if not same_products(warp.executed, self.warps[number & ~3].executed):
                 counts = [(w.executed.count, w.executed.last) for w in self.warps]
-                raise left_alone(warp.faulting(self.machine.program.codes[0], 0), counts)
+                raise incomplete_warpgroup(warp.faulting(self.machine.program.codes[0], 0), counts)
 
     def can_run(self) -> Iterator[tuple[int, int]]:
         """The warps that have not exited, each with a mask of the lanes that wait only for their turn."""
@@ -131,10 +129,8 @@ class BlockRun:
             return
         waits = [group.wait for group in warp.others if group.wait is not None]
         barriers = {wait.barrier for wait in waits}
-        if CLUSTER_BARRIER in barriers:  # the cluster lets these lanes go, one by one
-            warp.arrived = STUCK
-            return
-        if len(barriers) != 1 or -1 in barriers:
+        # -1: lanes of its own; the barrier of the cluster lets lanes go one by one
+        if len(barriers) != 1 or not barriers.isdisjoint((-1, CLUSTER_BARRIER)):
             warp.arrived = STUCK
             return
         barrier = barriers.pop()
@@ -214,7 +210,7 @@ class BlockRun:
                     first = first or (code, warp, mask)
             waiting: dict[
                 tuple[int, str], np.ndarray
-            ] = {}  # lanes that came to one place at different times are one line
+            ] = {}  # one line for lanes that came to a place at different times
             for group in sorted((g for g in warp.others if g.wait is not None or not spinning), key=lambda g: g.pc):
                 what = waiting_for(group.wait) if group.wait is not None else "its turn"
                 mask = waiting.setdefault((group.pc, what), np.zeros(LANES, bool))

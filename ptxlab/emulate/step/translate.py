@@ -6,17 +6,14 @@ of a jump, None to continue with the next instruction, `NO_GROUP` when the runni
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from ptxlab import forks
 from ptxlab.emulate.program.flat_program import Code, Mem
 from ptxlab.emulate.program.lane_types import LANES
-from ptxlab.emulate.program.program import Program
+from ptxlab.emulate.program.program import Program, once
 from ptxlab.emulate.rules.faults import unsupported
 from ptxlab.emulate.step import control_flow
 from ptxlab.emulate.step.access import Site
@@ -39,25 +36,10 @@ class Translated:
     constants: list[Value]
 
 
-CACHED = 8
-"""Programs whose translation is cached for the next launch."""
-_cached: OrderedDict[int, tuple[Program, Translated]] = OrderedDict()
-_cache_lock = forks.lock()
-
-
+@once
 def translated(program: Program) -> Translated:
-    """A program's translation. It takes longer than a launch of a few warps, so that of the last programs is cached."""
-    with _cache_lock:
-        known = _cached.get(id(program))  # which the entry keeps alive, so that no other program has its id
-        if known is not None:
-            _cached.move_to_end(id(program))
-            return known[1]
-    made = translate(Translator(program))
-    with _cache_lock:
-        _cached[id(program)] = program, made
-        if len(_cached) > CACHED:
-            _cached.popitem(last=False)
-    return made
+    """A program's translation, which takes longer than a launch of a few warps."""
+    return translate(Translator(program))
 
 
 def translate(t: Translator) -> Translated:
@@ -98,9 +80,9 @@ def _computed(t: Translator, code: Code) -> Step:
     if any(isinstance(s, Mem) for s in code.sources):
         return _memory(sem, form, readers, write, Site(code, form), code.polls)
     direct = [t.direct(s, type_) for s, type_ in zip(code.sources, code.source_types, strict=True)]
-    dest = t.direct_dest(code)
-    if dest is not None and all(n is not None for n in direct) and 1 <= len(direct) <= 3:
-        return _DIRECT[len(direct)](sem, form, dest, *direct)
+    sources, dest = [n for n in direct if n is not None], t.direct_dest(code)
+    if dest is not None and len(sources) == len(direct):
+        return _direct(sem, form, dest, sources)
     return _general(sem, form, readers, write)
 
 
@@ -111,8 +93,7 @@ def guarded(step: Step, predicate: int, negated: bool) -> Step:
     """`@p` or `@!p`: the step for those lanes only."""
 
     def run(w: Warp) -> int | None:
-        p = w.regs[predicate]
-        mask = np.greater(w.mask, p) if negated else w.mask & p
+        mask = w.held(predicate, negated)
         bits = mask.tobytes()
         if bits == NONE:
             return None
@@ -129,37 +110,16 @@ def _nothing(w: Warp) -> int | None:
     return None
 
 
-def _one(sem: Any, form: Any, dest: int, a: int) -> Step:
+def _direct(sem: Any, form: Any, dest: int, sources: list[int]) -> Step:
+    """An instruction whose operands are whole registers: no conversions."""
+
     def run(w: Warp) -> int | None:
         regs = w.regs
-        value = sem(w, form, regs[a])
+        value = sem(w, form, *[regs[k] for k in sources])
         regs[dest] = value if w.full else np.where(w.mask, value, regs[dest])
         return None
 
     return run
-
-
-def _two(sem: Any, form: Any, dest: int, a: int, b: int) -> Step:
-    def run(w: Warp) -> int | None:
-        regs = w.regs
-        value = sem(w, form, regs[a], regs[b])
-        regs[dest] = value if w.full else np.where(w.mask, value, regs[dest])
-        return None
-
-    return run
-
-
-def _three(sem: Any, form: Any, dest: int, a: int, b: int, c: int) -> Step:
-    def run(w: Warp) -> int | None:
-        regs = w.regs
-        value = sem(w, form, regs[a], regs[b], regs[c])
-        regs[dest] = value if w.full else np.where(w.mask, value, regs[dest])
-        return None
-
-    return run
-
-
-_DIRECT: dict[int, Callable[..., Step]] = {1: _one, 2: _two, 3: _three}
 
 
 def _general(sem: Any, form: Any, readers: list[Read], write: Write) -> Step:

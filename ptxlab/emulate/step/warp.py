@@ -1,4 +1,4 @@
-"""One warp of the stepping engine: 32 lanes, their registers, and the groups into which a diverged warp falls.
+"""One warp of the interpreter: 32 lanes, their registers, and the groups into which a diverged warp falls.
 
 Lanes at the same program counter form a group. One group runs; the others wait for their turn, for a barrier of the
 block, or for the lanes named in the member mask of a `.sync` instruction. `ptxlab.emulate.rules.lane_scheduling`
@@ -15,14 +15,14 @@ import numpy as np
 
 from ptxlab.emulate.program.flat_program import Code
 from ptxlab.emulate.program.lane_types import DTYPE, LANES
-from ptxlab.emulate.rules.lane_scheduling import NOWHERE, forget, next_lane, smallest_goes
+from ptxlab.emulate.rules.lane_scheduling import forget, next_lane, smallest_goes
 from ptxlab.emulate.rules.warpgroup_products import Products
 from ptxlab.emulate.runtime.report import unravel
 from ptxlab.emulate.runtime.state import Executed, Turns
 from ptxlab.emulate.runtime.state import Warp as WarpRecord
 from ptxlab.emulate.step.access import Access
-from ptxlab.emulate.step.block_memory import Spaces
 from ptxlab.emulate.step.lanes import mask_bits
+from ptxlab.emulate.step.launch_state import Spaces
 from ptxlab.isa.machine import Value
 from ptxlab.isa.special_registers import SPECIAL
 
@@ -102,7 +102,7 @@ class Warp(Access):
         self.pc = self.machine.start
         self.others: list[LaneGroup] = []
         self.diverged = False
-        self.turns = Turns.plain()
+        self.turns = Turns.new()
         self.record = WarpRecord.new()
         self.record.warp_id = index
         self.left: set[int] = set()
@@ -122,20 +122,26 @@ class Warp(Access):
         self.mask, self.bits = mask, mask.tobytes()
         self.full, self.lanes = self.bits == ALL, self.bits.count(1)
 
+    def held(self, predicate: int, negated: bool) -> np.ndarray:
+        """The active lanes whose guard holds."""
+        p = self.regs[predicate]
+        mask: np.ndarray = np.greater(self.mask, p) if negated else self.mask & p
+        return mask
+
     @property
     def done(self) -> bool:
         """Whether every lane has exited."""
         return not self.live.any()
 
-    def leave(self, mask: np.ndarray, pc: int) -> None:
-        """These lanes diverge from the running ones: they continue at `pc` when it is their turn."""
-        self.others.append(LaneGroup(pc, mask))
+    def leave(self, mask: np.ndarray, pc: int, wait: Wait | None = None) -> None:
+        """These lanes diverge from the running ones: they continue at `pc` when it is their turn, or a wait is over."""
+        self.others.append(LaneGroup(pc, mask, wait))
         self.diverged = True
 
     def retire(self, leaving: np.ndarray) -> None:
         """These lanes exit; groups that waited only for them go on."""
         self.live = self.live & ~leaving
-        for group in [g for g in self.others if g.wait is not None and g.wait.release is not None]:
+        for group in list(self.others):
             if group.wait is not None and group.wait.release is not None:
                 group.wait.release(self, group)
         if self.done:
@@ -152,14 +158,8 @@ class Warp(Access):
 
     def wait(self, wait: Wait, pc: int) -> int:
         """The running lanes wait; they continue at `pc` when `wait` is over."""
-        self.others.append(LaneGroup(pc, self.mask, wait))
-        self.diverged = True
+        self.leave(self.mask, pc, wait)
         return NO_GROUP
-
-    def lanes_in(self, bits: int) -> np.ndarray:
-        """A bit mask as an array of 32 truth values."""
-        lanes: np.ndarray = (np.uint32(bits) >> self.lane_id() & np.uint32(1)).astype(np.bool_)
-        return lanes
 
     def resume(self) -> None:
         """Continues after a barrier has completed."""
@@ -169,49 +169,24 @@ class Warp(Access):
 
     def choose(self, pc: int) -> int:
         """The program counter of the group that runs next, NO_GROUP when none can run. Called at the places where
-        groups take turns; `pc`: where the running group is."""
-        others, turns = self.others, self.turns
-        ready = [group for group in others if group.wait is None]
-        smallest = min([group.pc for group in ready], default=NOWHERE)
+        groups take turns; `pc`: where the running group is, NO_GROUP if it has exited or waits."""
         if pc != NO_GROUP:
-            if smallest_goes(turns):
-                if pc < smallest:  # nobody goes first, and nobody is where they are
-                    self._reconverged()
-                    return pc
-                if len(others) == 1:  # nearly always; what follows does the same for any number
-                    (other,) = others
-                    if pc == smallest:
-                        others.clear()
-                        self.run_lanes(self.mask | other.mask)
-                        self._reconverged()
-                    else:
-                        mask, other.pc, other.mask = other.mask, pc, self.mask
-                        self.run_lanes(mask)
-                    return smallest
-            running = LaneGroup(pc, self.mask)
-            others.append(running)
-            ready.append(running)
-            smallest = min(pc, smallest)
-        elif not ready:
-            self._reconverged()
-            return NO_GROUP
-        if not smallest_goes(turns):
-            lane = next_lane(turns, _bits(ready), _bits([group for group in ready if group.pc == smallest]))
-            smallest = next(group.pc for group in ready if group.mask[lane])
-        first, *more = [group for group in ready if group.pc == smallest]
-        others.remove(first)
-        mask = first.mask
-        for group in more:
-            mask = mask | group.mask
-            others.remove(group)
-        self.run_lanes(mask)
-        self._reconverged()
-        return smallest
-
-    def _reconverged(self) -> None:
+            self.others.append(LaneGroup(pc, self.mask))
+        ready = [group for group in self.others if group.wait is None]
+        if ready:
+            pc = min(group.pc for group in ready)
+            if not smallest_goes(self.turns):
+                lane = next_lane(self.turns, _bits(ready), _bits([group for group in ready if group.pc == pc]))
+                pc = next(group.pc for group in ready if group.mask[lane])
+            mask = np.zeros(LANES, np.bool_)
+            for group in [group for group in ready if group.pc == pc]:
+                mask = mask | group.mask
+                self.others.remove(group)
+            self.run_lanes(mask)
         if not self.others:
             self.diverged = False
             forget(self.turns)
+        return pc
 
     # -- state of the machine ------------------------------------------------------------------------------------------
 
@@ -251,8 +226,9 @@ class Warp(Access):
             }.get(register)
             if value is not None:
                 return self.const("i32", value[which])
-        lane = np.arange(LANES, dtype=np.uint64)
-        one = np.uint64(1)
+        if name == "%laneid":
+            return self.lane_id()
+        lane, one = np.arange(LANES, dtype=np.uint64), np.uint64(1)
         masks = {
             "%lanemask_eq": one << lane,
             "%lanemask_lt": (one << lane) - one,
@@ -262,22 +238,16 @@ class Warp(Access):
         }
         if name in masks:
             return masks[name].astype(np.uint32)
-        if name == "%laneid":
-            return self.lane_id()
         total = program.dynamic_start + launch.shared
-        in_cluster = {
-            "%cluster_nctarank": launch.cluster_blocks,
-            "%cluster_ctarank": self.spaces.rank,
-            "%is_explicit_cluster": launch.cluster is not None,
-        }
-        if name in in_cluster:
-            return self.const(SPECIAL[name].lane, in_cluster[name])
-        fixed = {
+        numbers = {
             "%warpid": self.warp,
             "%nwarpid": launch.warps,
             "%nsmid": 1,
             "%dynamic_smem_size": launch.shared,
             "%aggr_smem_size": total,
-            "%total_smem_size": total - self.machine.program.shared_start,
+            "%total_smem_size": total - program.shared_start,
+            "%cluster_nctarank": launch.cluster_blocks,
+            "%cluster_ctarank": self.spaces.rank,
+            "%is_explicit_cluster": launch.cluster is not None,
         }
-        return self.const(SPECIAL[name].lane, fixed.get(name, 0))
+        return self.const(SPECIAL[name].lane, numbers.get(name, 0))

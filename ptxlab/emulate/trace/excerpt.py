@@ -9,7 +9,18 @@ import zlib
 
 import numpy as np
 
-from ptxlab.emulate.trace.pages import END_TAG, HEAD, MAGIC, PAGE_HEAD, PAGE_TAG, VERSION, Columns, Page, by_kind
+from ptxlab.emulate.trace.pages import (
+    END_TAG,
+    HEAD,
+    MAGIC,
+    PAGE_HEAD,
+    PAGE_TAG,
+    VERSION,
+    Columns,
+    Page,
+    by_kind,
+    packed,
+)
 from ptxlab.emulate.trace.recording import Recording
 
 FEWEST = 64
@@ -20,13 +31,11 @@ TRIED = 256
 Key = tuple[int, int]
 
 
-def excerpt(
-    recording: Recording, limit: int, around: tuple[Key, int] | None = None
-) -> tuple[Recording, dict[Key, int]]:
+def excerpt(recording: Recording, limit: int, shown: tuple[Key, int] | None = None) -> tuple[Recording, dict[Key, int]]:
     """An excerpt of at most about `limit` bytes beside the header, and for each warp in it the recorded step, counted
     from 0, with which its steps begin; the whole trace if it fits.
 
-    around: a warp and a recorded step of it that the excerpt contains; a quarter of its steps lie before that one. By
+    shown: a warp and a recorded step of it that the excerpt contains; a quarter of its steps lie before that one. By
     default the first step of the first warp. The remaining room goes to the first steps of the other warps, in order.
     The header has the kernel's text and is kept whole. There is at least one page of the chosen warp.
     """
@@ -34,7 +43,7 @@ def excerpt(
         return recording, dict.fromkeys(recording.warps, 0)
     (length,) = struct.unpack_from("<I", recording.data, HEAD.size - 4)
     out = bytearray(HEAD.pack(MAGIC, VERSION, length) + bytes(recording.data[HEAD.size : HEAD.size + length]))
-    chosen, step = around or (recording.warps[0], 0)
+    chosen, step = shown or (recording.warps[0], 0)
     begins: dict[Key, int] = {}
     left, pages, steps = limit, 0, 0
     for key in (chosen, *(k for k in recording.warps if k != chosen)):
@@ -99,7 +108,7 @@ def _cut(page: Page, low: int, high: int) -> bytes:
     touches = slice(int(page.first_touch[low]), int(page.first_touch[high]))
     last = {r: k for k, r in enumerate(page.registers[: writes.start].tolist())}
     before = [page.values[last[r]] if r in last else value for r, value in enumerate(page.keyframe)]
-    return Columns(
+    columns = Columns(
         page.codes[low:high],
         page.masks[low:high],
         np.diff(page.first_write[low : high + 1]),
@@ -109,4 +118,5 @@ def _cut(page: Page, low: int, high: int) -> bytes:
         page.touch_head[touches],
         page.touch_masks[touches],
         page.addresses[touches],
-    ).pack(before, level=9)
+    )
+    return packed(columns.laid_out(by_kind(before)), level=9)

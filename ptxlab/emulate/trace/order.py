@@ -14,14 +14,14 @@ import numpy as np
 
 from ptxlab.emulate.program.lane_types import LANES
 from ptxlab.emulate.rules import tensor_maps
-from ptxlab.emulate.runtime.bulk_transfers import LOAD_TILE, REDUCE_TILE, STORE_TILE, Transfer
+from ptxlab.emulate.runtime.state import LOAD_TILE, REDUCE_TILE, STORE_TILE, Transfer
 from ptxlab.isa.tensor_map import BYTES
 
 MOST = 100_000
 """The most turns, and the most copies, that a trace holds; one with more of either has neither."""
 TILES = (LOAD_TILE, STORE_TILE, REDUCE_TILE)
 KINDS = ("copy", "reduction", "value", "tile", "tile", "tile reduction")
-"""The kinds of transfers in words, numbered as `runtime.bulk_transfers` numbers them."""
+"""The kinds of transfers in words, numbered as `runtime.state` numbers them."""
 
 
 @dataclass
@@ -83,19 +83,9 @@ class Order:
         if len(self.copies) >= MOST:
             self.full = True
             return
-        copied = Copied(
-            block,
-            transfer.thread // LANES,
-            line,
-            KINDS[transfer.kind],
-            transfer.count,
-            to,
-            bool(transfer.reads),
-            -1 if transfer.group else transfer.barrier,
-            transfer.group,
-            now,
-            at=int(transfer.at),
-        )
+        who = block, transfer.thread // LANES, line, KINDS[transfer.kind], transfer.count
+        reports = -1 if transfer.group else transfer.barrier, transfer.group
+        copied = Copied(*who, to, bool(transfer.reads), *reports, now, at=int(transfer.at))
         if transfer.kind in TILES:
             map = b"".join(int(transfer.map[k]).to_bytes(8, "little") for k in range(BYTES // 8))
             copied.map = self.maps.setdefault(map, len(self.maps))
@@ -104,7 +94,7 @@ class Order:
         self._under_way[place] = copied
 
     def completed(self, place: int, now: int) -> None:
-        """It has been performed."""
+        """A copy has been performed."""
         copied = self._under_way.pop(place, None)
         if copied is not None:
             copied.ended = now

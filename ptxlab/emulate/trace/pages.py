@@ -71,10 +71,6 @@ class Columns:
     lanes: np.ndarray
     addresses: np.ndarray
 
-    def pack(self, keyframe: Sequence[np.ndarray], level: int = 1) -> bytes:
-        """The bytes of a page that begins with these registers. level: how hard zlib tries."""
-        return packed(self.laid_out(by_kind(keyframe)), level)[0]
-
     def laid_out(self, keyframe: Kinds) -> tuple[bytes, ...]:
         """The columns of a page that begins with these registers, not compressed."""
         before = [pack_lanes(keyframe[dtype], dtype) for dtype in _CLASSES if dtype in keyframe]
@@ -87,10 +83,10 @@ class Columns:
         )  # fmt: skip
 
 
-def packed(columns: Sequence[bytes], level: int = 1) -> tuple[bytes, int]:
-    """The bytes of a page, each column a length and compressed data, and their checksum. level: how hard zlib tries."""
-    body = b"".join(_column(data, level) for data in columns)
-    return body, zlib.crc32(body)
+def packed(columns: Sequence[bytes], level: int = 1) -> bytes:
+    """The bytes of a page, each column a length and compressed data. level: how hard zlib tries."""
+    compressed = ((zlib.compress(data, level), len(data)) for data in columns)
+    return b"".join(struct.pack("<II", len(data), size) + data for data, size in compressed)
 
 
 def by_kind(values: Sequence[np.ndarray]) -> Kinds:
@@ -121,11 +117,6 @@ def _bits(masks: Sequence[np.ndarray] | np.ndarray) -> np.ndarray:
     return np.packbits(np.array(masks, np.bool_), axis=1, bitorder="little").view(np.uint32).ravel()
 
 
-def _column(data: bytes, level: int) -> bytes:
-    packed = zlib.compress(data, level)
-    return struct.pack("<II", len(packed), len(data)) + packed
-
-
 def pack_lanes(values: np.ndarray, dtype: np.dtype[Any]) -> bytes:
     """Values of 32 lanes each: every lane as the difference from its left neighbour, bytes sorted by significance."""
     if dtype == np.bool_:
@@ -133,9 +124,9 @@ def pack_lanes(values: np.ndarray, dtype: np.dtype[Any]) -> bytes:
     if not len(values):
         return b""
     whole = np.ascontiguousarray(values).view(np.dtype(f"u{dtype.itemsize}"))
-    apart = whole.copy()
-    apart[:, 1:] -= whole[:, :-1]
-    return apart.view(np.uint8).reshape(-1, dtype.itemsize).T.tobytes()
+    differences = whole.copy()
+    differences[:, 1:] -= whole[:, :-1]
+    return differences.view(np.uint8).reshape(-1, dtype.itemsize).T.tobytes()
 
 
 def unpack_lanes(data: bytes, count: int, dtype: np.dtype[Any]) -> np.ndarray:
@@ -165,7 +156,7 @@ class Page:
 
 
 def unpack_page(body: bytes, lanes: Sequence[str]) -> Page:
-    """The inverse of `Columns.pack`, for a program whose registers have these lane types."""
+    """The inverse of `packed`, for a program whose registers have these lane types."""
     columns, at = [], 0
     while at < len(body):
         packed, size = struct.unpack_from("<II", body, at)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import io
 import json
 import struct
+import zlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,27 +19,16 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from ptxlab import options
 from ptxlab.emulate.rules.clusters import mates_of
+from ptxlab.emulate.trace import pages
 from ptxlab.emulate.trace.order import Order
-from ptxlab.emulate.trace.pages import (
-    END_TAG,
-    HEAD,
-    MAGIC,
-    PAGE,
-    PAGE_HEAD,
-    PAGE_TAG,
-    VERSION,
-    Pending,
-    by_kind,
-    columns_of,
-    packed,
-)
+from ptxlab.emulate.trace.pages import Pending
+from ptxlab.emulate.trace.recording import Recording
 from ptxlab.errors import LaunchError
 
 if TYPE_CHECKING:
     from ptxlab.emulate.program.program import Program
     from ptxlab.emulate.runtime.report import Launch
     from ptxlab.emulate.step.machine import Step
-    from ptxlab.emulate.trace.recording import Recording
 
 LIMIT = 256 << 20
 """Bytes after which recording stops, by default."""
@@ -75,7 +65,7 @@ class Trace:
             raise LaunchError(f"trace: path: the name of a file is wanted, got {self.path!r}")
 
     def recorder(self, program: Program, launch: Launch) -> TraceRecorder:
-        """The recorder for the stepping engine."""
+        """What writes it."""
         return TraceRecorder(self, program, launch)
 
 
@@ -106,7 +96,7 @@ class TraceRecorder:
         self.capped = False
         self.order = Order()
         head = json.dumps(describe(program, launch)).encode()
-        self.file.write(HEAD.pack(MAGIC, VERSION, len(head)) + head)
+        self.file.write(pages.HEAD.pack(pages.MAGIC, pages.VERSION, len(head)) + head)
         self.written = self.file.tell()
 
     def wants(self, block: int, warp: int) -> bool:
@@ -146,19 +136,17 @@ class TraceRecorder:
         warp.counts.append(len(changed))
         warp.touched.append(len(step.touches))
         warp.touches += step.touches
-        if len(warp.codes) == PAGE:
+        if len(warp.codes) == pages.PAGE:
             self._flush(key, warp)
 
     def finish(self) -> Recording:
         """Writes the pending steps and the end."""
-        from ptxlab.emulate.trace.recording import Recording
-
         for key, warp in self.warps.items():
             if warp.codes:
                 self._flush(key, warp)
         ends = {"pages": self.pages, "steps": self.steps, "capped": self.capped}
         tail = json.dumps(ends | self.order.tail()).encode()
-        self.file.write(END_TAG + struct.pack("<I", len(tail)) + tail)
+        self.file.write(pages.END_TAG + struct.pack("<I", len(tail)) + tail)
         self.file.flush()
         recording = Recording(self.file, str(self.trace.path or "trace"))
         self.close()
@@ -168,19 +156,20 @@ class TraceRecorder:
         """Closes the file."""
         self.file.close()
 
-    def page(self, key: tuple[int, int], first: int, count: int, body: bytes, crc: int) -> None:
-        """Writes a page of a warp: `count` steps from number `first` on. crc: the checksum of the body."""
+    def page(self, key: tuple[int, int], first: int, count: int, body: bytes) -> None:
+        """Writes a page of a warp: `count` steps from number `first` on."""
         if self.written + len(body) > self.trace.limit:
             self.capped = True
             return
-        head = PAGE_HEAD.pack(PAGE_TAG, *key, first, count, len(body), crc)
+        head = pages.PAGE_HEAD.pack(pages.PAGE_TAG, *key, first, count, len(body), zlib.crc32(body))
         self.file.write(head + body)
         self.written += len(head) + len(body)
         self.pages += 1
         self.steps += count
 
     def _flush(self, key: tuple[int, int], warp: Pending) -> None:
-        self.page(key, warp.first, len(warp.codes), *packed(columns_of(warp).laid_out(by_kind(warp.keyframe))))
+        columns = pages.columns_of(warp).laid_out(pages.by_kind(warp.keyframe))
+        self.page(key, warp.first, len(warp.codes), pages.packed(columns))
         for name in ("codes", "masks", "counts", "registers", "values", "touched", "touches"):
             getattr(warp, name).clear()
 
@@ -203,6 +192,3 @@ def describe(program: Program, launch: Launch) -> dict[str, Any]:
         "registers": [[r.name, r.type, r.lane, r.function] for r in program.registers],
         "codes": [[c.line, c.form.opcode, c.instruction is not None] for c in program.codes],
     }  # fmt: skip
-
-
-# -- pages -------------------------------------------------------------------------------------------------------------

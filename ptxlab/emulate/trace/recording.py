@@ -23,19 +23,9 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from ptxlab.emulate.program.lane_types import LANES
+from ptxlab.emulate.trace import pages
 from ptxlab.emulate.trace.order import Copied
-from ptxlab.emulate.trace.pages import (
-    END_TAG,
-    HEAD,
-    KINDS,
-    MAGIC,
-    PAGE_HEAD,
-    PAGE_TAG,
-    SPACES,
-    VERSION,
-    Page,
-    unpack_page,
-)
+from ptxlab.emulate.trace.pages import Page
 from ptxlab.errors import TraceError
 
 
@@ -97,19 +87,19 @@ class Recording:
         self.page = functools.lru_cache(maxsize=16)(self._page)
 
     def _head(self) -> int:
-        if self.data[:8] != MAGIC:
+        if self.data[:8] != pages.MAGIC:
             raise TraceError(f"{self.name} is not a trace: it begins with {bytes(self.data[:8])!r}")
-        if self.size < HEAD.size:
+        if self.size < pages.HEAD.size:
             raise TraceError(f"{self.name} was cut off: it ends within its header")
-        _, version, length = HEAD.unpack_from(self.data)
-        if version != VERSION:
+        _, version, length = pages.HEAD.unpack_from(self.data)
+        if version != pages.VERSION:
             raise TraceError(
-                f"{self.name} is a trace of format {version}; this ptxlab reads format {VERSION}: "
-                f"{'update ptxlab' if version > VERSION else 'record it again'}"
+                f"{self.name} is a trace of format {version}; this ptxlab reads format {pages.VERSION}: "
+                f"{'update ptxlab' if version > pages.VERSION else 'record it again'}"
             )
-        if self.size < HEAD.size + length:
+        if self.size < pages.HEAD.size + length:
             raise TraceError(f"{self.name} was cut off: it ends within its header")
-        head = json.loads(bytes(self.data[HEAD.size : HEAD.size + length]))
+        head = json.loads(bytes(self.data[pages.HEAD.size : pages.HEAD.size + length]))
         self.kernel, self.arch, self.text = str(head["kernel"]), str(head["arch"]), str(head["text"])
         self.grid, self.block = tuple(head["grid"]), tuple(head["block"])
         self.cluster: tuple[int, int, int] = tuple(head.get("cluster", (1, 1, 1)))
@@ -122,26 +112,26 @@ class Recording:
             for name, *_, function in self.registers
         ]
         self.numbers = {name: k for k, name in enumerate(self.names)}
-        return HEAD.size + int(length)
+        return pages.HEAD.size + int(length)
 
     def _index(self, at: int) -> None:
-        steps = pages = 0
+        steps = whole = 0
         while True:
             tag = bytes(self.data[at : at + 4])
-            if tag == END_TAG and at + 8 <= self.size:
+            if tag == pages.END_TAG and at + 8 <= self.size:
                 (length,) = struct.unpack_from("<I", self.data, at + 4)
                 if at + 8 + length <= self.size:
                     tail = json.loads(bytes(self.data[at + 8 : at + 8 + length]))
                     break
-            end = at + PAGE_HEAD.size
-            if tag == PAGE_TAG and end <= self.size:
-                _, block, warp, first, count, length, crc = PAGE_HEAD.unpack_from(self.data, at)
+            end = at + pages.PAGE_HEAD.size
+            if tag == pages.PAGE_TAG and end <= self.size:
+                _, block, warp, first, count, length, crc = pages.PAGE_HEAD.unpack_from(self.data, at)
                 if end + length <= self.size:
                     self.pages.setdefault((block, warp), []).append((first, count, end, length, crc))
-                    at, pages, steps = end + length, pages + 1, steps + count
+                    at, whole, steps = end + length, whole + 1, steps + count
                     continue
-            if tag in (PAGE_TAG, END_TAG, b"") or self.size - at < 4:
-                raise TraceError(f"{self.name} was cut off: it ends after {pages} whole pages, {steps} steps")
+            if tag in (pages.PAGE_TAG, pages.END_TAG, b"") or self.size - at < 4:
+                raise TraceError(f"{self.name} was cut off: it ends after {whole} whole pages, {steps} steps")
             raise TraceError(f"{self.name} is damaged: at byte {at} stands {tag!r}, not a page")
         self.capped, self.steps = bool(tail["capped"]), int(tail["steps"])
         self.turns: list[tuple[int, int, int]] = [tuple(turn) for turn in tail.get("turns", ())]
@@ -152,7 +142,7 @@ class Recording:
         body = bytes(self.data[start : start + length])
         if zlib.crc32(body) != crc:
             raise TraceError(f"{self.name} is damaged: the page at byte {start} does not have its checksum")
-        return unpack_page(body, [r[2] for r in self.registers])
+        return pages.unpack_page(body, [r[2] for r in self.registers])
 
     # -- what there is -------------------------------------------------------------------------------------------------
 
@@ -175,7 +165,7 @@ class Recording:
         raise TraceError(f"{self.name} has no steps of block {block}, warp {warp}; it has (block:warp) {listed}")
 
     def codes_of(self, key: tuple[int, int]) -> np.ndarray:
-        """Of each step of a warp (block, warp) which of `codes` it has executed."""
+        """For each step of a warp (block, warp) the index of the executed instruction in `codes`."""
         return np.concatenate([self.page(start, length, crc).codes for _, _, start, length, crc in self.pages[key]])
 
     def places(self) -> dict[tuple[int, int], np.ndarray]:
@@ -263,8 +253,8 @@ class Walker:
             writes[recording.names[r]] = self._before(page, r, k), page.values[k]
         accesses = tuple(
             Access(
-                KINDS[page.touch_head[k, 0]],
-                SPACES[page.touch_head[k, 1]],
+                pages.KINDS[page.touch_head[k, 0]],
+                pages.SPACES[page.touch_head[k, 1]],
                 int(page.touch_head[k, 2]),
                 page.addresses[k],
                 lanes_of(int(page.touch_masks[k])),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from math import gcd
-from typing import NamedTuple
 
 from ptxlab.emulate.jit.llvm.values import BITS
 
@@ -16,30 +15,6 @@ MOST_TIMES = 1 << 16
 
 ALL = 64
 """Low bits that are 0, of a number that is 0."""
-MOST = (1 << 64) - 1
-"""No number is larger."""
-
-
-class Known(NamedTuple):
-    """What is known of a number without a sign: how many low bits are 0, and that it is no larger than `most`."""
-
-    zeros: int = 0
-    most: int = MOST
-
-    def and_(self, other: Known) -> Known:
-        """All of both."""
-        return Known(max(self.zeros, other.zeros), min(self.most, other.most))
-
-
-ANY = Known()
-
-
-def no_more(type_: str, most: int) -> int:
-    """A bound of numbers of this type that are no larger than `most` unless they wrap around. Of numbers below 2^31 it
-    is a little larger, so that sums in a long program have few different ones."""
-    if most >> min(BITS[type_], 63):
-        return MOST
-    return most | (1 << max(0, most.bit_length() - 4)) - 1
 
 
 def low_zeros(number: int) -> int:
@@ -54,8 +29,7 @@ class Form:
     beyond: what each lane adds to the extended sum, lane 0 none; empty where lanes add nothing.
 
     Forms that differ in what follows are equal. zeros: how many low bits are known to be 0, of the base in the first
-    form, of all lanes in the second. most: no lane is larger, as a number without a sign; below 2^31 so none has
-    wrapped around."""
+    form, of all lanes in the second. index: whether it is a `%tid`, which is never negative."""
 
     type: str
     steps: tuple[int, ...]
@@ -64,7 +38,7 @@ class Form:
     times: tuple[int, ...] = ()
     beyond: tuple[int, ...] = ()
     zeros: int = field(default=0, compare=False)
-    most: int = field(default=MOST, compare=False)
+    index: bool = field(default=False, compare=False)
 
     @property
     def ends(self) -> tuple[int, int]:
@@ -82,22 +56,12 @@ class Form:
         return self.zeros if self.extension else min(self.zeros, *map(low_zeros, self.steps))
 
     @property
-    def of_base(self) -> Known:
-        """What is known of the base."""
-        return ANY if self.extension else Known(self.zeros, self.most)
-
-    @property
     def known(self) -> bool:
         """Whether the base is known to be 0, and so each lane."""
         return self.zeros >= BITS[self.type]
 
     @property
-    def counted(self) -> bool:
-        """Whether each lane is known to be a number below 2^31."""
-        return self.most < 1 << 31
-
-    @property
-    def apart(self) -> tuple[int, ...]:
+    def lane_offsets(self) -> tuple[int, ...]:
         """What each lane adds to lane 0 where no lane wraps around, but for strides."""
         beyond = self.beyond or (0,) * len(self.steps)
         return tuple(self.scale * step + more for step, more in zip(self.steps, beyond, strict=True))
@@ -127,22 +91,16 @@ class Form:
         """The type of its stride."""
         return "i32" if self.extension else self.type
 
+    def common(self, other: Form) -> Form:
+        """What is known of both of two equal forms."""
+        return replace(self, zeros=min(self.zeros, other.zeros), index=self.index and other.index)
+
     def with_beyond(self, beyond: list[int], scale: int, zeros: int) -> Form | None:
         """An extended form with this scale whose lanes add this to the extended sum; None where they are too far
         apart."""
         if max(beyond) - min(beyond) > FARTHEST:
             return None
         return replace(self, beyond=tuple(beyond) if any(beyond) else (), scale=scale, zeros=zeros)
-
-    def knows(self, other: Form) -> bool:
-        """Whether all that is known of the other, an equal form, is known of this one."""
-        return self.zeros >= other.zeros and self.most <= other.most
-
-    def common(self, other: Form) -> Form:
-        """What is known of both of two equal forms."""
-        if other.knows(self):
-            return self
-        return replace(self, zeros=min(self.zeros, other.zeros), most=max(self.most, other.most))
 
 
 def signed(number: int, bits: int) -> int:
@@ -151,12 +109,14 @@ def signed(number: int, bits: int) -> int:
     return (number + half) % (1 << bits) - half
 
 
-def form_of(type_: str, steps: list[int], zeros: int = 0, times: tuple[int, ...] = (), most: int = MOST) -> Form | None:
+def form_of(
+    type_: str, steps: list[int], zeros: int = 0, times: tuple[int, ...] = (), *, index: bool = False
+) -> Form | None:
     """The form with these steps, modulo the type's size; None where lanes are too far apart."""
     near = tuple(signed(step, BITS[type_]) for step in steps)
     if max(near) - min(near) > FARTHEST:
         return None
-    return Form(type_, near, times=times, zeros=0 if times else min(zeros, BITS[type_]), most=MOST if times else most)
+    return Form(type_, near, times=times, zeros=0 if times else min(zeros, BITS[type_]), index=index)
 
 
 def times_of(form: Form) -> tuple[Form, int] | None:

@@ -32,19 +32,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from ptxlab.emulate.jit.affine.forms import (
-    ANY,
-    FARTHEST,
-    MOST,
-    Form,
-    Known,
-    form_of,
-    low_zeros,
-    no_more,
-    signed,
-    times_of,
-)
-from ptxlab.emulate.jit.llvm.ir_text import Text, W
+from ptxlab.emulate.jit.affine.forms import FARTHEST, Form, form_of, low_zeros, signed, times_of
+from ptxlab.emulate.jit.llvm.ir_text import W
 from ptxlab.emulate.jit.llvm.values import BITS, LLVM, Value, constant
 from ptxlab.emulate.jit.llvm.wide_operations import WideOps
 
@@ -73,24 +62,6 @@ class AffineOps(WideOps):
     lanes_part = False
     """Whether comparisons are expected to be true in some lanes of most warps, and false in others."""
 
-    def __init__(self, t: Text) -> None:
-        super().__init__(t)
-        self.known: dict[str, Known] = {}
-        """What is known of scalars, by their texts."""
-
-    def note(self, scalar: Value, known: Known) -> Value:
-        """This is known of a scalar, too. Gives the scalar."""
-        if known != ANY and scalar.lanes is None:
-            self.known[scalar.text] = known.and_(self.known.get(scalar.text, ANY))
-        return scalar
-
-    def _known(self, scalar: Value) -> Known:
-        """What is known of a scalar. Of a literal as much as of all with as many bits (see `affine_registers`)."""
-        if scalar.lanes is None:
-            return self.known.get(scalar.text, ANY)
-        number = int(scalar.lanes[0]) % (1 << BITS[scalar.type])
-        return Known(low_zeros(number), (1 << number.bit_length()) - 1)
-
     # -- the two representations
 
     def as_affine(self, value: Value) -> Affine | None:
@@ -100,13 +71,12 @@ class AffineOps(WideOps):
         if value.type not in ("i32", "i64"):
             return None
         if value.uniform:
-            known = self._known(value)
-            zeros = min(known.zeros, BITS[value.type])
-            return Affine(self, Form(value.type, (0,) * W, zeros=zeros, most=known.most), value)
+            zeros = 0 if value.lanes is None else min(low_zeros(int(value.lanes[0])), BITS[value.type])
+            return Affine(self, Form(value.type, (0,) * W, zeros=zeros), value)
         if value.lanes is None:
             return None
         lanes = [int(lane) % (1 << BITS[value.type]) for lane in value.lanes]
-        form = form_of(value.type, [lane - lanes[0] for lane in lanes], low_zeros(lanes[0]), most=max(lanes))
+        form = form_of(value.type, [lane - lanes[0] for lane in lanes], low_zeros(lanes[0]))
         return None if form is None else Affine(self, form, self.const(value.type, lanes[0]))
 
     def _apart(self, value: Value) -> Value:
@@ -119,9 +89,7 @@ class AffineOps(WideOps):
         """A value of the first form; the scalar where all lanes are the same, None where there is no such form."""
         if form is None:
             return None
-        if not form.level:
-            return Affine(self, form, base, None, stride)
-        return self.note(base, Known(form.zeros, form.most))
+        return base if form.level else Affine(self, form, base, None, stride)
 
     def numbers(self, type_: str, lanes: Sequence[int]) -> Value:
         """A number for each lane."""
@@ -231,8 +199,7 @@ class AffineOps(WideOps):
             if y.stride is not None and sign < 0:
                 stride = super().sub(self.const(a.type, 0), y.stride)
             steps = [p + sign * q for p, q in zip(x.form.steps, y.form.steps, strict=True)]
-            most = no_more(a.type, x.form.most + y.form.most) if sign > 0 else MOST
-            form = form_of(a.type, steps, min(x.form.zeros, y.form.zeros), x.form.times or y.form.times, most)
+            form = form_of(a.type, steps, min(x.form.zeros, y.form.zeros), x.form.times or y.form.times)
             if y.base.lanes is not None and y.form.level and not int(y.base.lanes[0]):
                 return a
             if sign < 0 and stride is None and form is not None and x.base.text == y.base.text:  # `tid - (tid & -32)`
@@ -260,11 +227,7 @@ class AffineOps(WideOps):
                 found = self._strided(value, by)
             if found is not None:
                 return found
-        product = super().mul(a, b)
-        if a.uniform and b.uniform:
-            x, y = self._known(a), self._known(b)
-            self.note(product, Known(min(x.zeros + y.zeros, BITS[a.type]), no_more(a.type, x.most * y.most)))
-        return product
+        return super().mul(a, b)
 
     def _strided(self, value: Value, by: Value) -> Value | None:
         """A value of the first form times a scalar that is not known when the kernel is built."""
@@ -298,8 +261,7 @@ class AffineOps(WideOps):
             stride, times = value.stride, form.times if factor else ()
             if stride is not None:
                 stride = super().mul(stride, self.const(value.type, factor))
-            most = no_more(value.type, factor * form.most) if factor >= 0 else MOST
-            found = form_of(value.type, [factor * step for step in form.steps], zeros, times, most)
+            found = form_of(value.type, [factor * step for step in form.steps], zeros, times)
             return self.made(found, base, stride)
         scale = factor * form.scale
         if not 0 < abs(scale) <= FARTHEST:
@@ -317,9 +279,6 @@ class AffineOps(WideOps):
         if not isinstance(value, Affine) or (value.type, type_) != ("i32", "i64"):
             return None
         steps, times = value.form.steps, value.form.times
-        if value.form.counted:  # below 2^31: nothing can wrap around
-            form = Form("i64", steps, zeros=value.form.zeros, most=value.form.most)
-            return Affine(self, form, super().zext("i64", value.base))
         form = Form("i64", steps, extension, 1, times, zeros=value.form.common_zeros)
         return Affine(self, form, self.const("i64", 0), value.base, value.stride)
 
@@ -334,8 +293,7 @@ class AffineOps(WideOps):
         elif stride is not None:
             stride = super().trunc("i32", stride)
         zeros = 0 if value.inner is not None else min(value.form.zeros, 32)
-        most = value.form.most if value.form.most < 1 << 32 else MOST
-        form = form_of("i32", list(value.form.apart), zeros, value.form.times, most)
+        form = form_of("i32", list(value.form.lane_offsets), zeros, value.form.times)
         return self.made(form, base, stride) or super().trunc(type_, value)
 
     def select(self, condition: Value, a: Value, b: Value) -> Value:
@@ -363,10 +321,6 @@ class AffineOps(WideOps):
     def sle(self, a: Value, b: Value) -> Value:
         return self._compared("sle", "sle", a, b)
 
-    def by_call(self, word: str, made: Callable[..., Value], *values: Value) -> Value | None:
-        """A predicate that a function makes of such values, if one is to: see `affine_calls`."""
-        return None
-
     def _compared(self, comparison: str, order: str, a: Value, b: Value) -> Value:
         """A comparison with a scalar: where it gives the same for the least and the greatest lane, all lanes agree."""
         holds: Callable[..., Value] = getattr(super(), comparison)
@@ -379,9 +333,8 @@ class AffineOps(WideOps):
         other = b if one is a else a
         if not isinstance(one, Affine) or not other.uniform or self.lanes_part:
             return holds(a, b)
-        called = self.by_call(comparison, holds, a, b)
-        if called is not None or one.stride is not None or one.form.beyond:
-            return called or holds(a, b)
+        if one.stride is not None or one.form.beyond:
+            return holds(a, b)
         t = self.t
         ends = [self.reached(one, step) for step in one.form.ends]
         first, last = (holds(end, other) if one is a else holds(other, end) for end in ends)

@@ -10,20 +10,18 @@ Each instruction is emitted into a text that is thrown away, with sources of the
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
 from ptxlab.emulate.jit.affine.block_rows import Rows
-from ptxlab.emulate.jit.affine.forms import ALL, ANY, MOST, Form, Known, low_zeros
+from ptxlab.emulate.jit.affine.forms import Form, low_zeros
 from ptxlab.emulate.jit.affine.values import Affine
 from ptxlab.emulate.jit.analysis.divergence import regions, written_apart
-from ptxlab.emulate.jit.emitter.function import Build, Function
-from ptxlab.emulate.jit.emitter.machine import LaneMachine
-from ptxlab.emulate.jit.emitter.operands import Operands
+from ptxlab.emulate.jit.emitter.function import Function, RegisterFacts
+from ptxlab.emulate.jit.emitter.lane_operations import LaneOps
 from ptxlab.emulate.jit.emitter.registers import Registers
-from ptxlab.emulate.jit.emitter.semantics import Semantics
+from ptxlab.emulate.jit.emitter.semantics import Operands, Semantics
 from ptxlab.emulate.jit.llvm.values import BITS, Value
 from ptxlab.emulate.program.flat_program import Code, Literal, Reg, Source
 from ptxlab.emulate.program.liveness import registers_of, writes
@@ -34,11 +32,10 @@ from ptxlab.isa.actions import Action
 class Sketch(Registers):
     """Registers that are read as values of their forms, and the forms of what is written to them."""
 
-    def __init__(self, program: Program, rows: Rows, known: dict[int, Known]) -> None:
+    def __init__(self, program: Program, rows: Rows) -> None:
         nothing = [False] * len(program.registers)
-        f = Function(Build(program, rows, nothing, {}, {}, [0] * len(program.blocks)))
-        super().__init__(f, LaneMachine(f))
-        self.known = known
+        f = Function(program, rows, RegisterFacts(nothing, {}, []))
+        super().__init__(f, LaneOps(f))
         self.semantics = Semantics(f, self.m, Operands(f, self.m, self))
         self.forms: dict[int, Form] = {}
         self.written: dict[int, Form | None] = {}
@@ -53,11 +50,9 @@ class Sketch(Registers):
 
     def read(self, r: int) -> Value:
         lane, form = self.program.registers[r].lane, self.forms.get(r)
-        known = self.known.get(r, ANY) if form is None else form.of_base
-        if known.zeros >= BITS.get(lane, ALL):
-            return self.m.const(lane, 0) if form is None else self.m.numbers(lane, form.steps)
+        if form is not None and form.known:
+            return self.m.numbers(lane, form.steps)
         scalar = Value(f"%any{r}", lane, True)
-        self.m.known[scalar.text] = known
         if form is None or form.level:
             return scalar
         inner = Value("%any", "i32", True) if form.extension else None
@@ -68,19 +63,16 @@ class Sketch(Registers):
         self.written[r] = None if found is None else found.form
 
 
-def affine_registers(
-    program: Program, rows: Rows, uniform: list[bool], alive: list[int], known: dict[int, Known]
-) -> dict[int, Form]:
+def affine_registers(program: Program, rows: Rows, uniform: list[bool], alive: list[int]) -> dict[int, Form]:
     """The forms of the affine registers. rows: how threads lie in a block; uniform: the registers that are the same in
-    all lanes anyway; alive: those that may be read after the start of each block; known: what is known of uniform
-    ones."""
+    all lanes anyway; alive: those that may be read after the start of each block."""
     candidates = {
         r
         for r, register in enumerate(program.registers)
         if register.lane in ("i32", "i64") and not uniform[r] and not alive[program.entry] >> r & 1
     }
     candidates -= written_apart(program, regions(program, uniform), alive)
-    search = Search(program, Sketch(program, rows, known), uniform)
+    search = Search(program, Sketch(program, rows), uniform)
     found = None
     while found is None:
         found = search.run(set(candidates))
@@ -88,15 +80,10 @@ def affine_registers(
 
 
 def still_level(
-    program: Program,
-    rows: Rows,
-    uniform: list[bool],
-    known: dict[int, Known],
-    affine: dict[int, Form],
-    registers: Iterable[int],
+    program: Program, rows: Rows, uniform: list[bool], affine: dict[int, Form], registers: Iterable[int]
 ) -> bool:
     """Whether all that writes these registers, which are thought to be uniform, gives all lanes the same value."""
-    search = Search(program, Sketch(program, rows, known), uniform)
+    search = Search(program, Sketch(program, rows), uniform)
     search.candidates, search.forms = set(affine), affine
     wanted = set(registers)
     for code in program.codes:
@@ -109,15 +96,12 @@ def still_level(
 
 
 class Search:
-    """The search for forms. once: registers with one writer: of others no bound is known, since a loop may add to them.
-    unknown: those whose base is not always 0: what follows from a form that has turned out to be one is looked for
-    anew."""
+    """The search for forms. unknown: registers whose base is not always 0, though it was thought to be: what followed
+    from that is looked for anew."""
 
     def __init__(self, program: Program, sketch: Sketch, uniform: list[bool]) -> None:
         self.program, self.sketch, self.uniform = program, sketch, uniform
         self.known: dict[Any, dict[int, Form | None]] = {}
-        writers = Counter(r for code in program.codes for r in writes(code))
-        self.once = {r for r, count in writers.items() if count == 1}
         self.unknown: set[int] = set()
         self.candidates: set[int] = set()
         self.forms: dict[int, Form] = {}
@@ -139,8 +123,6 @@ class Search:
 
     def _noted(self, r: int, form: Form | None) -> bool:
         """A register is written: whether that changes what is known of it."""
-        if form is not None and r not in self.once:
-            form = replace(form, most=MOST)
         if form is not None and r in self.unknown:
             form = replace(form, zeros=min(form.zeros, BITS[form.type] - 1))
         old = self.forms.get(r)
@@ -149,7 +131,7 @@ class Search:
             self.forms.pop(r, None)
         elif old is None:
             self.forms[r] = form
-        elif form.knows(old):
+        elif form.zeros >= old.zeros and (form.index or not old.index):
             return False
         elif old.known and not form.known:
             self.unknown.add(r)
@@ -175,14 +157,12 @@ def _remembered(
     sketch: Sketch, known: dict[Any, dict[int, Form | None]], code: Code, given: dict[int, Form]
 ) -> dict[int, Form | None]:
     """What an instruction writes: thousands of instructions do the same with the same forms. Of a literal that is added
-    only its low bits that are 0 matter, and how many bits it has."""
+    only how many of its low bits are 0 matters."""
     dests = [r for dest in code.dests for r in registers_of(dest)]
     kinds = [str(sketch.program.registers[r].lane) for r in dests]
     added = code.action in (Action.ADD, Action.SUBTRACT)
     sources = (
-        (low_zeros(s.value), (s.value % (1 << ALL)).bit_length())
-        if added and isinstance(s, Literal) and isinstance(s.value, int)
-        else _key(s, given, sketch)
+        low_zeros(s.value) if added and isinstance(s, Literal) and isinstance(s.value, int) else _key(s, given, sketch)
         for s in code.sources
     )
     read = [s.index if isinstance(s, Reg) else None for s in code.sources]
@@ -199,4 +179,4 @@ def _key(source: Source | None, given: dict[int, Form], sketch: Sketch) -> Any:
     if not isinstance(source, Reg):
         return source
     form, lane = given.get(source.index), sketch.program.registers[source.index].lane
-    return form, lane, sketch.known.get(source.index, ANY) if form is None else (form.zeros, form.most)
+    return form, lane, None if form is None else (form.zeros, form.index)

@@ -5,9 +5,8 @@ from __future__ import annotations
 import functools
 
 from ptxlab.emulate.jit.affine.block_rows import Rows
-from ptxlab.emulate.jit.affine.forms import Form, Known
+from ptxlab.emulate.jit.affine.forms import Form
 from ptxlab.emulate.jit.analysis.affine_registers import affine_registers, still_level
-from ptxlab.emulate.jit.analysis.known_scalars import known_scalars
 from ptxlab.emulate.jit.analysis.uniformity import uniform_registers
 from ptxlab.emulate.program.liveness import live_in
 from ptxlab.emulate.program.program import Program
@@ -30,35 +29,28 @@ class Analyses:
         return self._registers[0]
 
     @property
-    def known(self) -> dict[int, Known]:
-        """What is known of uniform registers."""
-        return self._registers[1]
-
-    @property
     def affine(self) -> dict[int, Form]:
         """The forms of registers whose lanes differ by constants."""
-        return self._registers[2]
+        return self._registers[1]
 
     @functools.cached_property
-    def _registers(self) -> tuple[list[bool], dict[int, Known], dict[int, Form]]:
-        """All three. A register that turns out to be affine with steps that are all 0 is uniform, and so is what
+    def _registers(self) -> tuple[list[bool], dict[int, Form]]:
+        """Both. A register that turns out to be affine with steps that are all 0 is uniform, and so is what
         follows from it: `row = tid / 32`, what is loaded at `first[row]`, a loop that ends at `first[row + 1]`."""
         program, rows, alive = self.program, self.rows, self.alive
         uniform = uniform_registers(program, rows, alive)
-        known = known_scalars(program, rows, uniform)
-        affine = affine_registers(program, rows, uniform, alive, known)
-        level = dict[int, Known]()
-        while found := {r: Known(form.zeros, form.most) for r, form in affine.items() if form.level}:
+        affine = affine_registers(program, rows, uniform, alive)
+        level = frozenset[int]()
+        while found := {r for r, form in affine.items() if form.level}:
             level |= found
-            wider = uniform_registers(program, rows, alive, frozenset(level))
+            wider = uniform_registers(program, rows, alive, level)
             if sum(wider) == sum(uniform) + len(found):
                 break
-            wider_known = known_scalars(program, rows, wider, level)
-            wider_affine = affine_registers(program, rows, wider, alive, wider_known)
-            if not still_level(program, rows, wider, wider_known, wider_affine, level):
+            wider_affine = affine_registers(program, rows, wider, alive)
+            if not still_level(program, rows, wider, wider_affine, level):
                 break
-            uniform, known, affine = wider, wider_known, wider_affine
-        return uniform, known, affine
+            uniform, affine = wider, wider_affine
+        return uniform, affine
 
 
 def analyses(program: Program, rows: Rows) -> Analyses:

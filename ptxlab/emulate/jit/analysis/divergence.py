@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from ptxlab.emulate.program.block_order import components, reachable
 from ptxlab.emulate.program.flat_program import Block, Code, Group, Reg
+from ptxlab.emulate.program.graphs import components, dominators, reachable
 from ptxlab.emulate.program.liveness import reads, successors, writes
-from ptxlab.emulate.program.program import Program
+from ptxlab.emulate.program.program import Program, once
 from ptxlab.emulate.program.reconvergence import bodies, body, onward
 from ptxlab.isa.actions import BRANCHES, Action
 
@@ -123,7 +123,8 @@ def in_loops(program: Program, uniform: list[bool]) -> list[Region]:
     found = regions(program, uniform)
     if not found:
         return []
-    of = {block: k for k, part in enumerate(components(_flow(program).after)) for block in part}
+    after = _flow(program).after
+    of = {block: k for k, part in enumerate(components(range(len(after)), after.__getitem__)) for block in part}
     return [region for region in found if region.join >= 0 and of[region.branch] == of[region.join]]
 
 
@@ -134,14 +135,10 @@ class _Flow(NamedTuple):
     meeting: list[int]
 
 
+@once
 def _flow(program: Program) -> _Flow:
-    """That of a program, found out once."""
-    found = program.found.get(_Flow)
-    if found is None:
-        after = [successors(program, block.index) for block in program.blocks]
-        program.found[_Flow] = found = _Flow(after, _immediate_post_dominators(after))
-    assert isinstance(found, _Flow)
-    return found
+    after = [successors(program, block.index) for block in program.blocks]
+    return _Flow(after, _immediate_post_dominators(after))
 
 
 def _between(program: Program, after: list[list[int]], starts: list[int], end: int) -> set[int]:
@@ -171,45 +168,12 @@ def _varies(code: Code, uniform: list[bool]) -> bool:
 
 
 def _immediate_post_dominators(after: list[list[int]]) -> list[int]:
-    """For each block the first one that all ways from it to the end share, -1 if there is none or no way to the end.
-
-    Dominators of the reversed graph, whose root is an end behind all blocks: Cooper, Harvey and Kennedy, A Simple, Fast
-    Dominance Algorithm, 2001."""
+    """For each block the first one that all ways from it to the end share, -1 if there is none or no way to the end:
+    its dominator in the reversed graph, whose root is an end behind all blocks."""
     end = len(after)
-    following = [to or [end] for to in after]
     before: list[list[int]] = [[] for _ in range(end + 1)]
-    for at, ways in enumerate(following):
-        for to in ways:
+    for at, ways in enumerate(after):
+        for to in ways or [end]:
             before[to].append(at)
-    order = _postorder(before, end)
-    number = {at: k for k, at in enumerate(order)}
-    nearest = {end: end}
-    changed = True
-    while changed:
-        changed = False
-        for at in reversed(order[:-1]):
-            first, *others = (to for to in following[at] if to in nearest)
-            for other in others:
-                while first != other:
-                    if number[first] < number[other]:
-                        first = nearest[first]
-                    else:
-                        other = nearest[other]
-            if nearest.get(at) != first:
-                nearest[at], changed = first, True
+    nearest = dominators(end, before.__getitem__)
     return [-1 if nearest.get(at, end) == end else nearest[at] for at in range(end)]
-
-
-def _postorder(after: list[list[int]], root: int) -> list[int]:
-    """The nodes that can be reached from a root, each behind those that a search in depth first reaches from it."""
-    found, seen, path = list[int](), {root}, [(root, iter(after[root]))]
-    while path:
-        at, ways = path[-1]
-        to = next((to for to in ways if to not in seen), None)
-        if to is None:
-            found.append(at)
-            path.pop()
-        else:
-            seen.add(to)
-            path.append((to, iter(after[to])))
-    return found

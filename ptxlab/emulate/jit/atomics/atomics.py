@@ -25,8 +25,7 @@ from ptxlab.emulate.jit.atomics.sums import (
     sum_in_order,
     sums_may_flush,
 )
-from ptxlab.emulate.jit.emitter.emitter import Emitter
-from ptxlab.emulate.jit.emitter.part import Part
+from ptxlab.emulate.jit.emitter.emitter import Emitter, Part
 from ptxlab.emulate.jit.llvm.ir_text import Text, W
 from ptxlab.emulate.jit.llvm.operations import Ops
 from ptxlab.emulate.jit.llvm.values import BITS, LLVM, Address, Value
@@ -100,7 +99,7 @@ class Atomics(Part):
         name += f".flushes.{flushes}" * bool(flushes)
         if name not in self.e.helpers:
             self.e.helpers[name] = self._function(name, i, word, lane, count, flushes, shared=shared, returns=returns)
-        site = self.e.own_site()
+        site = self.e.site()
         self._call(name, address, values, lane, site)
         old = []
         for k in range(count):
@@ -308,6 +307,6 @@ def _together(t: Text, form: Form, word: str, lane: str, flushes: str, *, shared
         t.store(bits, last, place, align=size)
         return
     pair, kind = t.compare_and_swap(bits, place, seen, last)
-    changed, written = t.part(kind, pair, 1), t.label("written")
+    changed, written = t.extract_value(kind, pair, 1), t.label("written")
     t.branch(changed, written, again)
     t.at(written)

@@ -92,7 +92,7 @@ def element(
         t.store(ty, new, p, align=size)
     elif word == "cmpxchg":
         pair, kind = t.compare_and_swap(ty, p, x, given[1])
-        old = t.part(kind, pair, 0)
+        old = t.extract_value(kind, pair, 0)
     elif word == "loop":
         old = _exchange(t, form, p, x, lane, flushes, small)
     else:
@@ -111,7 +111,7 @@ def exchange_pair(t: Text, place: str, at: str, *, compares: bool) -> None:
     t.go(spin)
     t.at(spin)
     pair, kind = t.compare_and_swap("i32", lock, 0, 1)
-    t.branch(t.part(kind, pair, 1), held, spin)
+    t.branch(t.extract_value(kind, pair, 1), held, spin)
     t.at(held)
     old = [t.load_atomic("i64", x, "monotonic", 8) for x in p]
     same = "true"
@@ -141,6 +141,6 @@ def _exchange(t: Text, form: Form, p: str, x: str, lane: str, flushes: str, smal
     new = new_value(t, form, "loop", lane, old, [x], sum_may_flush(t, old, small, flushes))
     wanted = t.bitcast(ty, new, bits)
     pair, kind = t.compare_and_swap(bits, p, seen, wanted)
-    t.branch(t.part(kind, pair, 1), done, again)
+    t.branch(t.extract_value(kind, pair, 1), done, again)
     t.at(done)
     return old

@@ -1,4 +1,4 @@
-"""`cp.async` in the compiling engine: a call of one rule (`ptxlab.emulate.rules.async_copies`)."""
+"""`cp.async` in the JIT: a call of one rule (`ptxlab.emulate.rules.async_copies`)."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from ptxlab.emulate.jit.llvm.ir_text import W
 from ptxlab.emulate.jit.llvm.values import Value
 from ptxlab.emulate.jit.translation.rule_calls import THERE, Function, call
 from ptxlab.emulate.program.flat_program import Code, Mem, Reg
-from ptxlab.emulate.rules.accesses import READS
 from ptxlab.emulate.rules.async_copies import copy
+from ptxlab.emulate.rules.records import READS
 from ptxlab.emulate.runtime import state as S
 from ptxlab.isa.actions import Action
 
@@ -36,60 +36,35 @@ class Copies(Body):
     def emit(self, code: Code) -> None:
         if not code.properties.lane_copy:
             return
-        t, operands = self.t, self.e.operands
-        (to, _), (from_, _) = code.named["a"], code.named["b"]
-        assert isinstance(to, Mem)
-        assert isinstance(from_, Mem)
-        count = code.number("size")
-        to_at, to_add, whole = self._addresses(to, "i32", "%data")
-        from_at, from_add, _ = self._addresses(from_, "i64", "%addrs")
-        sizes = self._sizes(operands.read_named(code, "src_size"), count)
-        faults = t.let(
-            call(
-                copy,
-                "%ctx",
-                "%cta",
-                "%ws",
-                self.active.bits,
-                to_at,
-                str(to_add),
-                from_at,
-                str(from_add),
-                sizes,
-                self.e.own_site(),
-                str(code.index),
-                str(count),
-            )
-        )
+        t, count = self.t, code.number("size")
+        to, to_offset, whole = self._addresses(code, "a", "i32", "%data")
+        source, source_offset, _ = self._addresses(code, "b", "i64", "%addrs")
+        sizes = self._sizes(self.e.operands.read_named(code, "src_size"), count)
+        given = to, to_offset, source, source_offset, sizes, self.e.site(), code.index, count
+        faults = t.let(call(copy, "%ctx", "%cta", "%ws", self.active.bits, *given))
         if whole is None:
             t.fault_if(faults)
             return
-        with t.if_then(faults, to="fault"):
-            self._correct(whole)
+        with t.if_then(faults, to="fault"):  # with the destination's address in full: the rule has only 32 bits of it
+            is_to = t.eq("i32", t.get(S.Context, "fault.kind"), S.COPY_TO)
+            full = t.extract(f"<{W} x i64>", self.m.vector(whole), t.get(S.Context, "fault.lane"), by="i32")
+            noted = t.get(S.Context, "fault.address")
+            t.put(S.Context, "fault.address", t.select(is_to, "i64", full, noted))
 
-    def _correct(self, to: Value) -> None:
-        """After a fault: notes the destination's address in full, since the rule has only 32 bits of it."""
-        t = self.t
-        kind, lane, address = (t.field(S.Context, f"fault.{name}") for name in ("kind", "lane", "address"))
-        here = t.eq("i32", t.load("i32", kind), S.COPY_TO)
-        given = t.extract(f"<{W} x i64>", self.m.vector(to), t.load("i32", lane), by="i32")
-        noted = t.load("i64", address)
-        t.store("i64", t.select(here, "i64", given, noted), address)
-
-    def _addresses(self, mem: Mem, lane: str, buffer: str) -> tuple[str, int, Value | None]:
-        """A pointer to 32 addresses (the register's own lanes, or a buffer), the offset to add to each, and the 64-bit
-        addresses if they had to be truncated to 32: any not in shared memory becomes one that is out of range."""
-        registers = self.e.registers
+    def _addresses(self, code: Code, name: str, lane: str, buffer: str) -> tuple[str, int, Value | None]:
+        """A pointer to 32 addresses (the lanes of the register itself, or a buffer), the offset to add to each, and the
+        64-bit addresses if they had to be truncated to 32: any not in shared memory becomes one out of range."""
+        registers, (mem, _) = self.e.registers, code.named[name]
+        assert isinstance(mem, Mem)
         if isinstance(mem.base, Reg):
             r = mem.base.index
             if self.program.registers[r].lane == lane and not registers.scalar(r):
                 registers.settle(r)
-                return self.t.offset("%ws", self.e.file.vector[r]), mem.offset, None
+                return self.t.offset("%ws", registers.file.vector[r]), mem.offset, None
             base = registers.read(r)
         else:
             base = self.m.const("i64", int(mem.base.value))
-        at = self.m.add(base, self.m.const(base.type, mem.offset))
-        whole = None
+        at, whole = self.m.add(base, self.m.const(base.type, mem.offset)), None
         if at.type != lane:
             if lane == "i64":
                 at = self.m.zext("i64", at)
@@ -138,28 +113,15 @@ class Copies(Body):
         from ptxlab.emulate.rules.copies_in_flight import start
         from ptxlab.emulate.rules.race_accesses import at_addresses
 
-        t = self.t
+        t, members = self.t, [(code.index, 0, size)]
         if checks.race or checks.init:
             t.store(f"<{W} x i64>", source, "%addrs", align=64)
             with self.active.only(whole):
                 checks.each(0, size, code, READS, "global")
         t.store(f"<{W} x i32>", offsets, "%addrs", align=64)
-        members = [(code.index, 0, size)]
         if checks.race:
-            t.do(
-                call(
-                    at_addresses,
-                    *THERE,
-                    self.active.bits,
-                    "%race.shared",
-                    "%race.stride",
-                    "%addrs",
-                    str(self.program.shared_start),
-                    checks.pieces(members),
-                    checks.members(members),
-                    "true",
-                )
-            )
+            of_launch = self.active.bits, "%race.shared", "%race.stride", "%addrs", self.program.shared_start
+            t.do(call(at_addresses, *THERE, *of_launch, checks.members(members), True))
         if checks.init:
             checks.stored(code, self.active.bits, 0, size)
         if checks.sync:

@@ -1,4 +1,4 @@
-"""Bulk copies as the compiling engine runs them: their operands go into buffers, rules do the rest."""
+"""Bulk copies in the JIT: their operands go into buffers, rules do the rest."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from ptxlab.emulate.jit.llvm.values import Address, Value
 from ptxlab.emulate.jit.translation.rule_calls import Function, address, call
 from ptxlab.emulate.program.addresses import PARAM_WINDOW
 from ptxlab.emulate.program.flat_program import Code, Mem, Source, Symbol
-from ptxlab.emulate.rules.bulk_instructions import finish_groups, issue_lanes
-from ptxlab.emulate.rules.bulk_operands import LOW, OPERANDS, SHIFTS, bulk_of
+from ptxlab.emulate.rules.bulk_instructions import LOW, OPERANDS, SHIFTS, bulk_of, finish_groups, issue_lanes
 from ptxlab.emulate.runtime import state as S
 from ptxlab.isa.actions import Action
 
@@ -45,7 +44,7 @@ class Bulk(Body):
         if code.action in (Action.COMMIT, Action.WAIT_GROUP):
             commits = code.action is Action.COMMIT
             left = 0 if commits else code.number("n")
-            self.t.do(call(finish_groups, "%ctx", "%cta", "%ws", self.active.bits, str(left), str(int(commits))))
+            self.t.do(call(finish_groups, "%ctx", "%cta", "%ws", self.active.bits, left, commits))
             return
         what, named = bulk_of(code), code.named
         for column, name in enumerate(OPERANDS):
@@ -61,12 +60,9 @@ class Bulk(Body):
                 self._store("%out", column, places[column] if column < len(places) else self.m.const("i64", 0))
             for column in range(3):
                 self._store("%out", SHIFTS + column, shifts[column] if column < len(shifts) else self.m.const("i64", 0))
-        faults = self.t.let(call(
-            issue_lanes, "%ctx", "%cta", "%ws", self.active.bits, "%data", "%out", str(what.kind),
-            str(int(what.grouped)), str(int(what.multicast)), str(what.space), str(what.operation), str(what.type),
-            str(what.count), str(code.index),
-        ))  # fmt: skip
-        self.t.fault_if(faults)
+        kind = what.kind, what.grouped, what.multicast, what.space, what.operation, what.type, what.count, code.index
+        given = "%ctx", "%cta", "%ws", self.active.bits, "%data", "%out", *kind
+        self.t.fault_if(self.t.let(call(issue_lanes, *given)))
 
     def _store(self, buffer: str, column: int, value: Value) -> None:
         p = self.t.offset(buffer, column * COLUMN)

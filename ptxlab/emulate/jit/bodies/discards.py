@@ -1,4 +1,4 @@
-"""`discard` in the compiling engine: a call of one rule (`ptxlab.emulate.rules.discards`)."""
+"""`discard` in the JIT: a call of one rule (`ptxlab.emulate.rules.discards`)."""
 
 from __future__ import annotations
 
@@ -17,4 +17,4 @@ class Discards(Body):
     def emit(self, code: Code) -> None:
         (access,) = code.accesses
         self.t.store(f"<{W} x i64>", self.places(code, access), "%addrs", align=64)
-        self.t.fault_if(self.t.let(call(discard, "%ctx", "%cta", "%ws", self.active.bits, "%addrs", str(code.index))))
+        self.t.fault_if(self.t.let(call(discard, "%ctx", "%cta", "%ws", self.active.bits, "%addrs", code.index)))

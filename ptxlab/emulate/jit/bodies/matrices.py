@@ -1,4 +1,4 @@
-"""Matrix instructions in the compiling engine: calls of functions, one for all instructions of a form.
+"""Matrix instructions in the JIT: calls of functions, one for all instructions of a form.
 
 The functions read and write registers in the warp's state. So sources are stored there before a call, and results are
 loaded from there when they are next needed: sums that go from one `mma` into the next stay there. All 32 lanes must
@@ -7,11 +7,10 @@ take part; where the warp has diverged, the function for diverged warps synchron
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from ptxlab.emulate.jit.bodies.body import Body
-from ptxlab.emulate.jit.emitter.affine_calls import Given
 from ptxlab.emulate.jit.emitter.instrument import After
 from ptxlab.emulate.jit.llvm.ir_text import W
 from ptxlab.emulate.jit.llvm.values import Value
@@ -51,17 +50,18 @@ class Matrices(Body):
 
     def emit(self, code: Code) -> None:
         """All 32 lanes must execute it, or, where its guard holds nowhere, none."""
-        form, registers = code.form, self.e.registers
-        held = elements(self.program, code)
-        sources, dests = ([n for n in held if (n == "d") == is_dest] for is_dest in (False, True))
+        registers, held = self.e.registers, elements(self.program, code)
+        widths = {name: fragment.width for name, fragment in fragments.operands(code.form).items()}
+        sources = [name for name in held if name != "d"]
         literals: dict[int, int] = {}
         for name in sources:
-            self._settle(held[name], literals, fragments.operands(form)[name].width)
-        written = [e.index for name in dests for e in held[name] if isinstance(e, Reg)]
-        table = self._table(
-            [self._offset(e, literals, fragments.operands(form)[n].width) for n in dests + sources for e in held[n]]
-        )
-        call = self._prepare(code, form)
+            self._settle(held[name], literals, widths[name])
+        written = [e.index for e in held.get("d", ()) if isinstance(e, Reg)]
+        offsets = [
+            self._offset(e, literals, widths[name]) for name in ("d", *sources) if name in held for e in held[name]
+        ]
+        table = self.e.constant("registers", "i32", offsets)  # all instructions with the same registers share it
+        call = self._prepare(code, code.form)
         if code.guard is None:
             if self._whole != self.active.bits:
                 self.e.faults.unless_all_lanes(code, "")
@@ -99,40 +99,32 @@ class Matrices(Body):
 
     def _offset(self, e: Source | None, literals: dict[int, int], width: int) -> int:
         if isinstance(e, Reg):
-            return self.e.file.vector[e.index]
+            return self.e.registers.file.vector[e.index]
         return literals[bits_of(e, width)] if isinstance(e, Literal) else SINK
-
-    def _table(self, offsets: Iterable[int]) -> str:
-        """A constant table, shared by all instructions with the same registers."""
-        return self.e.constant("registers", "i32", offsets, shared=True)
 
     # -- the calls -----------------------------------------------------------------------------------------------------
 
-    def _calling(self, name: str) -> Callable[[str], None]:
-        """What emits a call of a function that needs to know no more than where the registers lie."""
-
-        def call(table: str) -> None:
-            self.t.call_function("void", name, "ptr %ws", f"ptr {table}")
-
-        return call
-
     def _prepare(self, code: Code, form: Form) -> Callable[[str], None]:
         """Reads the other operands; returns what emits the call, for the place where it is known to be made."""
+        helpers, declared = self.e.helpers, self.t.declared
         name = "_".join(w.replace("::", "_") for w in form.opcode.split(".") if w not in ("sync", "aligned"))
-        if code.action is Action.TRANSPOSE:
-            self.e.helpers.setdefault(name, tiles.movmatrix(name))
-            return self._calling(name)
         if code.properties.rows:
             return self._rows(form, name)
         if code.properties.touches:
             return self._wmma_access(code, form, name)
-        p = fragments.product(form)
-        packed = metadata(self.program, code)
-        if packed is not None:
-            name += f"_{packed.selector}"
-        if name not in self.e.helpers:
-            self.e.helpers[name] = product_function(name, p, self.t.declared, bool(form.satfinite), packed)
-        return self._calling(name)
+        if code.action is Action.TRANSPOSE:
+            helpers.setdefault(name, tiles.movmatrix(name))
+        else:
+            packed = metadata(self.program, code)
+            name += f"_{packed.selector}" if packed is not None else ""
+            if name not in helpers:
+                product = fragments.product(form)
+                helpers[name] = product_function(name, product, declared, bool(form.satfinite), packed)
+
+        def call(table: str) -> None:  # of a function that needs to know no more than where the registers lie
+            self.t.call_function("void", name, "ptr %ws", f"ptr {table}")
+
+        return call
 
     def _rows(self, form: Form, name: str) -> Callable[[str], None]:
         t, code = self.t, self.e.code
@@ -147,11 +139,12 @@ class Matrices(Body):
         at: Value | None = None
         if held >= 0:  # the addresses are taken from where the register lies
             self.e.registers.settle(held)
-            where = t.offset("%ws", self.e.file.vector[held])
+            where = t.offset("%ws", self.e.registers.file.vector[held])
             offset += mem.offset
         else:
-            where, at = "%addrs", self.e.operands.address_in(mem)
-            self.memory.laid.lanes(self.memory.rows.in_shared(at))
+            where, at = "%addrs", self.e.operands.address(code, "a")
+            rows = self.m.vector(self.memory.rows.in_shared(at))
+            t.store(f"<{W} x i32>", rows, "%addrs", align=64)
 
         def call(table: str) -> None:
             given = f"ptr {where}", f"i32 {offset}", "ptr %shared", "i64 %shared.size"
@@ -160,19 +153,12 @@ class Matrices(Body):
                 self.e.faults.if_any(bad, at)
                 return
             with t.unless(t.eq("i32", bad, 0), cold=True, to="fault"):
-                known = Given({"ctx": ("ptr", "%ctx"), "ws": ("ptr", "%ws"), "bad": ("i32", bad), "at": ("ptr", where)})
-                known.arguments["offset"] = "i32", "0" if at is not None else str(mem.offset)
-                known.arguments["code"] = "i32", str(code.index)
-                self.e.calls.call("misplaced", known, self._misplaced)
+                lane = self.active.first(bad)
+                row = t.load("i32", t.element("i32", where, lane, by="i32"))
+                address = t.add("i32", row, "0" if at is not None else mem.offset)
+                self.e.faults.record(S.OUT_OF_MEMORY_RANGE, str(code.index), lane, t.zext("i32", address, "i64"))
 
         return call
-
-    def _misplaced(self) -> None:
-        """The code of a function that notes the fault of a row that cannot lie where the first bad lane says."""
-        t, lane = self.t, self.active.first("%bad")
-        place = t.element("i32", "%at", lane, by="i32")
-        address = t.add("i32", t.load("i32", place), "%offset")
-        self.e.faults.record(S.OUT_OF_MEMORY_RANGE, "%code", lane, t.zext("i32", address, "i64"))
 
     def _wmma_access(self, code: Code, form: Form, name: str) -> Callable[[str], None]:
         t, stores = self.t, form.matrix == "d"
@@ -192,19 +178,9 @@ class Matrices(Body):
             step = str(default * f.bits // 8)
             if stride is not None:
                 step = self.m.lshr(self.m.mul(self.m.lane_0(stride), each), self.m.const("i64", 3)).text
-            result = t.call_function(
-                "i32",
-                name,
-                "ptr %ws",
-                f"ptr {table}",
-                "ptr %ctx",
-                "ptr %cta",
-                f"i64 {self.m.lane_0(at).text}",
-                f"i64 {step}",
-                f"i32 {S.SPACES[code.space]}",
-                f"i32 {code.index}",
-            )
-            self.e.faults.if_called(result)
+            place = f"i64 {self.m.lane_0(at).text}", f"i64 {step}", f"i32 {S.SPACES[code.space]}", f"i32 {code.index}"
+            given = f"ptr {table}", "ptr %ctx", "ptr %cta", *place
+            self.e.faults.if_called(t.call_function("i32", name, "ptr %ws", *given))
             for instrument in reversed(self.e.instruments):
                 instrument.tile(code, at, stride)
 

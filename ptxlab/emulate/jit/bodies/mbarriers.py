@@ -1,4 +1,4 @@
-"""mbarriers in the compiling engine: a call of one rule for all operations."""
+"""mbarriers in the JIT: a call of one rule for all operations."""
 
 from __future__ import annotations
 
@@ -24,12 +24,14 @@ class Mbarriers(Body):
     """Instructions that operate on mbarriers."""
 
     rules = (operate,)
+    block = "null"
+    """The checks' record of the block, in a build with checks."""
 
     @staticmethod
     def check_rules() -> tuple[Function, ...]:
-        from ptxlab.emulate.rules.mbarrier_phases import told
+        from ptxlab.emulate.rules.mbarrier_phases import notified
 
-        return (told,)
+        return (notified,)
 
     def emit(self, code: Code) -> None:
         t, what = self.t, operation(code)
@@ -44,12 +46,9 @@ class Mbarriers(Body):
         for value, buffer in ((self.m.zext("i64", address), "%addrs"), (first, "%data"), (more, self._second())):
             t.store(f"<{W} x i64>", self.m.vector(value), buffer, align=64)
         flags = what.flags | (SPIN if what.action == WAIT and spins(self.program, code) else 0)
-        checks = THERE[1] if self.e.checked else "null"
-        faults = t.let(call(
-            operate, "%ctx", "%cta", "%ws", checks, self.active.bits, "%addrs", "%data", self._second(),
-            "%out", str(what.action), str(flags), str(S.SPACES[code.space]), str(code.index),
-        ))  # fmt: skip
-        t.fault_if(faults)
+        buffers = "%addrs", "%data", self._second(), "%out"
+        kind = what.action, flags, S.SPACES[code.space], code.index
+        t.fault_if(t.let(call(operate, "%ctx", "%cta", "%ws", self.block, self.active.bits, *buffers, *kind)))
         if not code.dests:
             return
         out = Value(t.load(f"<{W} x i64>", "%out", align=64), "i64", False)
@@ -58,8 +57,9 @@ class Mbarriers(Body):
         )
 
     def check(self, code: Code, checks: Checks) -> None:
-        (told,) = self.check_rules()  # the one that belongs to this code
-        self.t.store("ptr", address(self.t, told), self.t.field(S.Context, "phases", "%ctx"))
+        self.block = THERE[1]
+        (notified,) = self.check_rules()  # the one that belongs to this code
+        self.t.store("ptr", address(self.t, notified), self.t.field(S.Context, "phases", "%ctx"))
         (access,) = code.accesses
         checks.access(code, access, access_kind(code))
         if code.action is Action.COPIES_ARRIVE and checks.sync:

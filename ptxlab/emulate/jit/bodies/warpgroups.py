@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 from ptxlab.emulate.jit.bodies.body import Body
 from ptxlab.emulate.jit.bodies.matrices import SINK
 from ptxlab.emulate.jit.emitter.instrument import After
+from ptxlab.emulate.jit.llvm.fragments import store
 from ptxlab.emulate.jit.llvm.ir_text import Text, W
 from ptxlab.emulate.jit.matrices.products import product_function
-from ptxlab.emulate.jit.matrices.warpgroup_parts import GROUP, for_each_row, unless_added
 from ptxlab.emulate.jit.memory.access import Memory
 from ptxlab.emulate.jit.translation.rule_calls import THERE, Function, call
-from ptxlab.emulate.program.flat_program import Code, Reg
+from ptxlab.emulate.program.flat_program import Code, Reg, Source
 from ptxlab.emulate.program.matrix_operands import Elements, elements, metadata
 from ptxlab.emulate.program.warpgroup_flow import follows_layouts
 from ptxlab.emulate.rules import warpgroup_products as products
@@ -32,6 +32,9 @@ if TYPE_CHECKING:
     from ptxlab.emulate.jit.checks.check_instrument import Checks
     from ptxlab.emulate.jit.emitter.emitter import Emitter
 
+COLUMNS = 8
+"""Columns of d that one product of `mma.sync` computes."""
+
 
 class Warpgroups(Body):
     """The instructions of `wgmma`."""
@@ -46,131 +49,105 @@ class Warpgroups(Body):
     def check_rules() -> tuple[Function, ...]:
         from ptxlab.emulate.rules import async_proxy, tile_layouts
 
-        return (
-            piece_offsets,
-            async_proxy.product_reads,
-            async_proxy.waited,
-            tile_layouts.product_begins,
-        )
+        return piece_offsets, async_proxy.product_reads, async_proxy.waited, tile_layouts.product_begins
 
     def __init__(self, e: Emitter, memory: Memory) -> None:
         super().__init__(e, memory)
-        self.held = e.registers.held
-        self.codes = [c for c in self.program.codes if c.action is Action.WARPGROUP_PRODUCT]
-        self._layouts = follows_layouts(e.program)
+        self.of_products = sorted(e.registers.of_products)
+        self.start = self.program.shared_start
+        self._layouts = follows_layouts(self.program)
         self._computed: dict[tuple[object, ...], str] = {}
         """The functions that compute products, by all that their code depends on."""
 
     def emit(self, code: Code) -> None:
         """An instruction of `wgmma`, executed by all 32 lanes, or, where its guard holds nowhere, by none."""
         registers = self.e.registers
-        if code.action is Action.WARPGROUP_FENCE:
-            self._all_lanes(code, "" if code.guard is None else self.active.block_bits)
-            return
-        for r in sorted(self.held):
+        fence, commit = code.action is Action.WARPGROUP_FENCE, code.action is Action.WARPGROUP_COMMIT
+        for r in () if fence else self.of_products:
             if r in registers.dirty or (registers.scalar(r) and code.action is Action.WARPGROUP_PRODUCT):
                 registers.settle(r)
         if code.guard is None:
-            self._all_lanes(code, "")
+            self.e.faults.unless_all_lanes(code, "")
             self._execute(code)
         else:
             with self.t.unless(self.active.none()):
-                self._all_lanes(code, self.active.block_bits)
+                self.e.faults.unless_all_lanes(code, self.active.block_bits)
                 self._execute(code)
-        if code.action is not Action.WARPGROUP_COMMIT:
-            for r in sorted(self.held):
-                if not registers.scalar(r):
-                    registers.forget(r)
-
-    def _all_lanes(self, code: Code, came: str) -> None:
-        with_guard = self.t.eq("i32", self.active.bits, 0) if came else ""
-        if with_guard:
-            with self.t.unless(with_guard):
-                self.e.faults.unless_all_lanes(code, came)
-        else:
-            self.e.faults.unless_all_lanes(code, "")
+        for r in () if fence or commit else self.of_products:
+            if not registers.scalar(r):
+                registers.forget(r)
 
     def _execute(self, code: Code) -> None:
         t, queue = self.t, self._queue(self.t)
         if code.action is Action.WARPGROUP_COMMIT:
             t.do(call(products.commit, queue))
         elif code.action is Action.WARPGROUP_WAIT:
-            count = t.let(call(products.waited_for, queue, str(code.number("n"))))
+            count = t.let(call(products.waited_for, queue, code.number("n")))
             self._complete_of_all(count)
             t.do(call(products.wait_for_warpgroup, "%ctx", "%cta", "%ws", count))
-        else:
+        elif code.action is Action.WARPGROUP_PRODUCT:
             self._begin(code, queue)
 
     def _queue(self, t: Text) -> str:
-        return t.offset("%ws", self.e.file.products)
+        """A pointer to the products that the warp has begun."""
+        return t.offset("%ws", self.e.registers.file.products)
+
+    def _whole_warpgroup(self, number: str) -> str:
+        """i1: whether the block has all warps of this warp's warpgroup."""
+        t = self.t
+        behind = t.add("i32", t.and_("i32", number, -WARPGROUP), WARPGROUP)
+        return t.ule("i64", t.zext("i32", behind, "i64"), "%warps")
 
     # -- a product begins ----------------------------------------------------------------------------------------------
 
     def _begin(self, code: Code, queue: str) -> None:
-        t, operands, of = self.t, self.e.operands, product_operands(code)
+        t, of = self.t, product_operands(code)
         number = t.get(S.Warp, "warp_id")
-        first = t.and_("i32", number, -WARPGROUP)
-        behind = t.zext("i32", t.add("i32", first, WARPGROUP), "i64")
-        with t.unless(t.ule("i64", behind, "%warps"), cold=True, to="fault"):
-            self.e.faults.record(S.NO_WARPGROUP, str(code.index), "0", "0")
-        descriptors = {False: "0", True: "0"}
-        for source, of_b, mn_major in ((of.a, False, of.a_mn), (of.b, True, of.b_mn)):
-            if source is None:
-                continue
-            value = operands.read(source, "b64")
-            self.e.faults.unless_same(code, value)
-            descriptors[of_b] = self.m.lane_0(value).text
-            tile = tile_b(code, mn_major) if of_b else tile_a(code, 0, mn_major)
-            self._reaches(code, descriptors[of_b], tile, of_b, mn_major, number)
+        with t.unless(self._whole_warpgroup(number), cold=True, to="fault"):
+            self.e.faults.record(S.NO_WARPGROUP, code.index, "0", "0")
+        a = "0"
+        if of.a is not None:  # the tile of the first warp of four, moved to that of this warp
+            warp, tile = t.and_("i32", number, WARPGROUP - 1), tile_a(code, 0, of.a_mn)
+            a = self._descriptor(code, of.a)
+            self._reaches(code, a, tile, of.a_mn, t.mul("i32", warp, 2 if of.a_mn else 16))
+        b = self._descriptor(code, of.b)
+        self._reaches(code, b, tile_b(code, of.b_mn), of.b_mn)
         full = t.let(call(products.is_full, queue))
         with t.if_then(full):
             self._complete("%ws", t.get(products.Products, "begun", queue))
-        adds = self.m.lane_0(operands.read(of.adds, "pred")).text
-        executed = t.field(S.Warp, "products")
-        t.do(call(products.begin, queue, executed, str(code.index), descriptors[False], descriptors[True], adds))
+        adds = self.m.lane_0(self.e.operands.read(of.adds, "pred")).text
+        t.do(call(products.begin, queue, t.field(S.Warp, "products"), code.index, a, b, adds))
         self._complete("%ws", t.let(call(products.asked_for, "%ctx", "%cta", "%ws")))
 
-    def _reaches(self, code: Code, descriptor: str, tile: Tile, of_b: bool, mn_major: bool, number: str) -> None:
-        """A fault where shared memory does not have all of a tile."""
-        t, program = self.t, self.program
-        line, piece = str(tile.first_line), str(tile.first_piece)
-        if not of_b:  # the tile is that of the first warp of four
-            warp = t.and_("i32", number, WARPGROUP - 1)
-            if mn_major:
-                piece = t.mul("i32", warp, 2)
-            else:
-                line = t.mul("i32", warp, 16)
+    def _descriptor(self, code: Code, source: Source) -> str:
+        """The descriptor of a tile. It is a fault unless all lanes have the same."""
+        value = self.e.operands.read(source, "b64")
+        self.e.faults.unless_same(code, value)
+        return self.m.lane_0(value).text
+
+    def _reaches(self, code: Code, descriptor: str, tile: Tile, mn_major: bool, moved: str = "") -> None:
+        """A fault where shared memory does not have all of a tile. moved: where the tile of A begins in this warp."""
+        t, line, piece = self.t, str(tile.first_line), str(tile.first_piece)
+        if moved:
+            line, piece = (line, moved) if mn_major else (moved, piece)
         size = t.trunc("i64", "%shared.size", "i32")
-        bad = t.let(
-            call(
-                first_outside,
-                descriptor,
-                line,
-                str(tile.lines),
-                piece,
-                str(tile.pieces),
-                _boolean(mn_major),
-                str(program.shared_start),
-                size,
-            )
-        )
+        places = line, tile.lines, piece, tile.pieces, mn_major, self.start, size
+        bad = t.let(call(first_outside, descriptor, *places))
         with t.unless(t.eq("i64", bad, 0), cold=True, to="fault"):
-            at = t.add("i64", bad, (S.DESCRIPTOR_B if of_b else 0) - 1)
-            self.e.faults.record(S.BAD_DESCRIPTOR, str(code.index), "0", at)
+            at = t.add("i64", bad, (0 if moved else S.DESCRIPTOR_B) - 1)
+            self.e.faults.record(S.BAD_DESCRIPTOR, code.index, "0", at)
 
     # -- products are computed -----------------------------------------------------------------------------------------
 
     def _complete_of_all(self, count: str) -> None:
         """Computes the first `count` products of each warp of the warpgroup, as far as it has begun them."""
-        t = self.t
+        t, size = self.t, self.e.registers.file.size
         number = t.get(S.Warp, "warp_id")
-        first = t.and_("i32", number, -WARPGROUP)
-        behind = t.zext("i32", t.add("i32", first, WARPGROUP), "i64")
-        with t.if_then(t.ule("i64", behind, "%warps")):
+        with t.if_then(self._whole_warpgroup(number)):
             back = t.zext("i32", t.and_("i32", number, WARPGROUP - 1), "i64")
-            start = t.offset("%ws", t.mul("i64", back, -self.e.file.size))
+            start = t.offset("%ws", t.mul("i64", back, -size))
             for k in range(WARPGROUP):
-                self._complete(t.offset(start, k * self.e.file.size), count)
+                self._complete(t.offset(start, k * size), count)
 
     def _complete(self, warp: str, count: str) -> None:
         """Computes the first `count` products of a warp, as far as it has begun them."""
@@ -180,16 +157,21 @@ class Warpgroups(Body):
             self.e.helpers[name] = self._completing(name)
         self.t.call_function("void", name, "ptr %ctx", "ptr %cta", f"ptr {warp}", f"i32 {count}")
 
-    def _completing(self, name: str) -> str:
-        """The function that does."""
+    def _text(self) -> Text:
+        """A function that is called, from which rules are called."""
         t = Text()
         t.declared = self.t.declared
+        return t
+
+    def _completing(self, name: str) -> str:
+        """The function that computes products in the order in which they have begun."""
+        t, codes = self._text(), [c for c in self.program.codes if c.action is Action.WARPGROUP_PRODUCT]
         queue = self._queue(t)
         t.go("next")
         t.at("next")
         code = t.let(call(products.completing_product, queue, "%count"))
-        t.branch_by(code, "end", [(c.index, f"code{c.index}") for c in self.codes])
-        for c in self.codes:
+        t.branch_by(code, "end", [(c.index, f"code{c.index}") for c in codes])
+        for c in codes:
             t.at(f"code{c.index}")
             t.do(f"call void @{self._compute(c)}")
             t.go("done")
@@ -204,91 +186,92 @@ class Warpgroups(Body):
         """What computes the oldest product in flight, which is one of this instruction: a function, which those that
         differ in their registers share, and its arguments."""
         of, whole, packed = product_operands(code), fragments.product(code.form), metadata(self.program, code)
-        part = Product(
-            whole.a,
-            operand_b(whole.b.rows, GROUP, whole.b.type),
-            accumulator(16, GROUP, whole.c.type),
-            accumulator(16, GROUP, whole.d.type),
-            whole.bits,
-            whole.packed,
+        part = whole._replace(
+            b=operand_b(whole.b.rows, COLUMNS, whole.b.type),
+            c=accumulator(16, COLUMNS, whole.c.type),
+            d=accumulator(16, COLUMNS, whole.d.type),
         )
-        rows, table, of_a = self._tables(elements(self.program, code), whole, part)
+        each, table, of_a = self._tables(elements(self.program, code), whole, part)
         key = code.form, of.a is None, of.a_mn, of.b_mn, of.negative, None if packed is None else packed.selector
         if key not in self._computed:
             self._computed[key] = name = f"wgmma_compute_{len(self._computed)}"
-            self.e.helpers[name] = self._computing(name, code, whole, part, rows)
+            self.e.helpers[name] = self._computing(name, code, whole, part, each)
         return f"{self._computed[key]}(ptr %ctx, ptr %cta, ptr %ws, ptr {table}, ptr {of_a})"
 
-    def _computing(self, name: str, code: Code, whole: Product, part: Product, rows: int) -> str:
-        """Such a function. rows: how many registers each product of 8 columns has; `%table`, `%a`: see `_tables`."""
-        form, of, packed = code.form, product_operands(code), metadata(self.program, code)
-        t = Text()
-        t.declared = self.t.declared
+    def _computing(self, name: str, code: Code, whole: Product, part: Product, each: int) -> str:
+        """Such a function. each: how many registers each product of 8 columns has; `%table`, `%a`: see `_tables`."""
+        of, t = product_operands(code), self._text()
         queue = self._queue(t)
-        done = t.get(products.Products, "done", queue)
-        at = t.zext("i32", t.urem("i32", done, products.IN_FLIGHT), "i64")
+        at = t.zext("i32", t.urem("i32", t.get(products.Products, "done", queue), products.IN_FLIGHT), "i64")
         entries = t.field(products.Products, "entries", queue)
-        scaled = t.mul("i64", at, products.Begun.size)
-        entry = t.offset(entries, scaled)
+        entry = t.offset(entries, t.mul("i64", at, products.Begun.size))
         shared = t.get(S.Cta, "shared")
-        start = str(self.program.shared_start)
-        room = t.offset("%ws", self.e.file.fragments)
-        behind = t.offset("%ws", self.e.file.fragments + 4 * REGISTER)
-        of_b = t.get(products.Begun, "b", entry)
-        tile = tile_b(code, of.b_mn)
+        room, behind = (t.offset("%ws", self.e.registers.file.fragments + k * REGISTER) for k in (0, 4))
+        tile, of_b = tile_b(code, of.b_mn), t.get(products.Begun, "b", entry)
         columns, pieces = (8 * tile.pieces, tile.lines // 8) if of.b_mn else (tile.lines, tile.pieces)
-        t.do(call(fragment_b, shared, start, of_b, _boolean(of.b_mn), str(columns), str(pieces), behind))
+        t.do(call(fragment_b, shared, self.start, of_b, of.b_mn, columns, pieces, behind))
         if of.a is not None:
-            number = t.get(S.Warp, "warp_id")
-            warp = t.and_("i32", number, WARPGROUP - 1)
-            row = t.mul("i32", warp, 16)
-            of_a = t.get(products.Begun, "a", entry)
-            t.do(call(fragment_a, shared, start, of_a, _boolean(of.a_mn), row, str(whole.a.columns), room))
+            warp = t.and_("i32", t.get(S.Warp, "warp_id"), WARPGROUP - 1)
+            of_a, row = t.get(products.Begun, "a", entry), t.mul("i32", warp, 16)
+            t.do(call(fragment_a, shared, self.start, of_a, of.a_mn, row, whole.a.columns, room))
         sign = SIGNS[whole.a.type] if of.negative else 0
-        for k in range(whole.a.registers):
-            if of.a is not None and not sign:
-                break
-            at_k = t.offset(room, k * REGISTER)
+        for k in range(whole.a.registers if of.a is None or sign else 0):
+            source = to = t.offset(room, k * REGISTER)
             if of.a is None:
-                place = t.load("i32", t.element("i32", "%a", k))
-                source = t.element("i8", "%ws", place, by="i32")
-            else:
-                source = at_k
+                source = t.element("i8", "%ws", t.load("i32", t.element("i32", "%a", k)), by="i32")
             value = t.load(f"<{W} x i32>", source, align=64)
             if sign:
                 value = t.xor(f"<{W} x i32>", value, f"splat (i32 {sign - (1 << 32)})")
-            t.store(f"<{W} x i32>", value, at_k, align=64)
-        scale = t.get(products.Begun, "adds", entry)
-        adds = t.ne("i32", scale, 0)
-        groups = whole.d.columns // GROUP
-        multiply = f"wgmma_part_{form.atype}_{form.btype}_{form.dtype}_{part.b.rows}"
-        multiply += "_satfinite" if form.satfinite else ""
-        multiply += f"_sparse{packed.selector}" if packed is not None else ""
-        if multiply not in self.e.helpers:
-            made = product_function(multiply, part, self.t.declared, bool(form.satfinite), packed)
-            self.e.helpers[multiply] = made
-        with for_each_row(t, "%table", rows, groups) as row:
-            unless_added(self.e, t, adds, row, part.d.registers)
-            t.call_function("void", multiply, "ptr %ws", f"ptr {row}")
+            t.store(f"<{W} x i32>", value, to, align=64)
+        adds = t.ne("i32", t.get(products.Begun, "adds", entry), 0)
+        self._multiply(t, code, part, adds, each, whole.d.columns // COLUMNS)
         t.ret()
         return t.function(f"void @{name}(ptr %ctx, ptr %cta, ptr %ws, ptr %table, ptr %a)")
+
+    def _multiply(self, t: Text, code: Code, part: Product, adds: str, each: int, count: int) -> None:
+        """So many products of 8 columns, for each of which `%table` has a row of registers. adds: whether they are
+        added to what the registers of d hold, or to zeros."""
+        form, packed, registers = code.form, metadata(self.program, code), part.d.registers
+        name = f"wgmma_part_{form.atype}_{form.btype}_{form.dtype}_{part.b.rows}"
+        name += "_satfinite" if form.satfinite else ""
+        name += f"_sparse{packed.selector}" if packed is not None else ""
+        if name not in self.e.helpers:
+            self.e.helpers[name] = product_function(name, part, t.declared, bool(form.satfinite), packed)
+        zero = f"wgmma_zero_{registers}"
+        self.e.helpers.setdefault(zero, _zero(zero, registers))
+        before, again, last, end = (t.label(word) for word in ("rows", "next", "last", "end"))
+        i, following = t.name(), t.name()
+        t.go(before)
+        t.at(before)
+        t.go(again)
+        t.at(again)
+        t.phi("i64", (0, before), (following, last), name=i)
+        row = t.element(f"[{each} x i32]", "%table", i)
+        with t.unless(adds):
+            t.call_function("void", zero, "ptr %ws", f"ptr {row}")
+        t.call_function("void", name, "ptr %ws", f"ptr {row}")
+        t.go(last)
+        t.at(last)
+        t.add("i64", i, 1, following)
+        t.branch(t.ult("i64", following, count), again, end)
+        t.at(end)
 
     def _tables(self, held: dict[str, Elements], whole: Product, part: Product) -> tuple[int, str, str]:
         """How many registers each product of 8 columns has, the table of their offsets for all of them, and that of
         the registers of A, where these hold it."""
-        vector, room = self.e.file.vector, self.e.file.fragments
+        vector, room = self.e.registers.file.vector, self.e.registers.file.fragments
         d = [vector[e.index] if isinstance(e, Reg) else SINK for e in held["d"]]
         e = [vector[r.index] for r in held.get("e", ()) if isinstance(r, Reg)]
         a = [room + k * REGISTER for k in range(part.a.registers)]
         rows: list[int] = []
-        for group in range(whole.d.columns // GROUP):
-            own = d[group * part.d.registers : (group + 1) * part.d.registers]
+        for group in range(whole.d.columns // COLUMNS):
+            sums = d[group * part.d.registers : (group + 1) * part.d.registers]
             first = 4 + group * part.b.registers
             b = [room + (first + k) * REGISTER for k in range(part.b.registers)]
-            rows += [*own, *a, *b, *own, *e]
+            rows += [*sums, *a, *b, *sums, *e]
         each = 2 * part.d.registers + part.a.registers + part.b.registers + len(e)
         of_a = [vector[r.index] for r in held.get("a", ()) if isinstance(r, Reg)]
-        table, sources = (self.e.constant("registers", "i32", listed, shared=True) for listed in (rows, of_a or [0]))
+        table, sources = (self.e.constant("registers", "i32", listed) for listed in (rows, of_a or [0]))
         return each, table, sources
 
     # -- the checks ----------------------------------------------------------------------------------------------------
@@ -300,16 +283,13 @@ class Warpgroups(Body):
 
     def _waited(self, code: Code, checks: Checks) -> None:
         """After a wait for products of `wgmma`."""
-        if checks.sync and self.e.file.products:
+        if checks.sync and self.e.registers.file.products:
             from ptxlab.emulate.rules import async_proxy
 
-            products = self.t.offset("%ws", self.e.file.products)
-            self.t.do(call(async_proxy.waited, *THERE[1:], str(code.index), products))
+            self.t.do(call(async_proxy.waited, *THERE[1:], code.index, self._queue(self.t)))
 
     def _tiles_of_product(self, code: Code, checks: Checks) -> After:
         """The tiles that a product of `wgmma` reads; looked at after it, when they are known to be in memory."""
-        from ptxlab.emulate.rules import tile_layouts
-
         given = product_operands(code)
         operands, warp = self.e.operands, self.t.and_("i32", "%check.warp", 3)
         tiles = []
@@ -322,52 +302,34 @@ class Warpgroups(Body):
         tiles.append((self.m.lane_0(operands.read(given.b, "b64")).text, "0", "0", tile, given.b_mn))
 
         def look() -> None:
-            for descriptor, line, piece, tile, mn_major in tiles:
-                for first in range(0, tile.lines * tile.pieces, W):
-                    count = min(W, tile.lines * tile.pieces - first)
-                    self.t.do(
-                        call(
-                            piece_offsets,
-                            descriptor,
-                            line,
-                            piece,
-                            str(tile.pieces),
-                            "true" if mn_major else "false",
-                            str(self.program.shared_start),
-                            str(first),
-                            str(count),
-                            "%addrs",
-                        )
-                    )
-                    self._read(code, checks, (1 << count) - 1)
-                if checks.sync and self._layouts:
-                    self.t.do(
-                        call(
-                            tile_layouts.product_begins,
-                            *THERE,
-                            self.active.bits,
-                            str(code.index),
-                            descriptor,
-                            line,
-                            str(tile.lines),
-                            piece,
-                            str(tile.pieces),
-                            "true" if mn_major else "false",
-                            str(self.program.shared_start),
-                        )
-                    )
+            for each in tiles:
+                self._tile_of_product(code, checks, *each)
 
         return look
 
-    def _read(self, code: Code, checks: Checks, lanes: int) -> None:
-        """The product reads rows of 16 bytes, one for each of the first lanes; %addrs holds their offsets."""
-        mask, rows = checks.placed_rows(code, lanes)
-        if checks.sync:
-            from ptxlab.emulate.rules.async_proxy import product_reads
+    def _tile_of_product(
+        self, code: Code, checks: Checks, descriptor: str, line: str, piece: str, tile: Tile, mn_major: bool
+    ) -> None:
+        """The product reads rows of 16 bytes, up to 32 at once, one for each of the first lanes."""
+        from ptxlab.emulate.rules import async_proxy, tile_layouts
 
-            products, start = self._queue(self.t), str(self.program.shared_start)
-            self.t.do(call(product_reads, *THERE, mask, "%addrs", rows, start, products))
+        queue = self._queue(self.t)
+        pieces, layout = tile.lines * tile.pieces, (mn_major, self.start)
+        for first in range(0, pieces, W):
+            count = min(W, pieces - first)
+            self.t.do(call(piece_offsets, descriptor, line, piece, tile.pieces, *layout, first, count, "%addrs"))
+            mask, rows = checks.placed_rows(code, (1 << count) - 1)
+            if checks.sync:
+                self.t.do(call(async_proxy.product_reads, *THERE, mask, "%addrs", rows, self.start, queue))
+        if checks.sync and self._layouts:
+            places = descriptor, line, tile.lines, piece, tile.pieces, *layout
+            self.t.do(call(tile_layouts.product_begins, *THERE, self.active.bits, code.index, *places))
 
 
-def _boolean(value: bool) -> str:
-    return "true" if value else "false"
+def _zero(name: str, registers: int) -> str:
+    """A function that makes registers zero."""
+    t = Text()
+    for k in range(registers):
+        store(t, k, "i32", W, "zeroinitializer")
+    t.ret()
+    return t.function(f"void @{name}(ptr %ws, ptr %table)", "nounwind")

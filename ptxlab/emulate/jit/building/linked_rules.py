@@ -1,16 +1,15 @@
-"""Which rules emitted code calls, and in which parts they are built: what is loaded beside a program's own code."""
+"""Which rules emitted code calls, and in which object files they are built, to be loaded beside a program's code."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Set
 
-from ptxlab.emulate.jit.bodies.table import all_bodies, bodies_of, rules_of
-from ptxlab.emulate.jit.building.rule_parts import Part
+from ptxlab.emulate.jit.bodies.body import all_bodies, bodies_of, rules_of
+from ptxlab.emulate.jit.building.rule_objects import TIER_1, RuleObject, object_codes
 from ptxlab.emulate.jit.instruments.selection import Instruments
 from ptxlab.emulate.jit.native.code import Cpu
-from ptxlab.emulate.jit.translation.rule_calls import Function
-from ptxlab.emulate.language.rules import rule_named, rule_of
+from ptxlab.emulate.jit.translation.rule_calls import Function, declaration
 from ptxlab.emulate.program.program import Program
 from ptxlab.emulate.rules import clusters, diverging, half_conversions, lane_scheduling, memcheck
 from ptxlab.emulate.rules.instructions import scheduled
@@ -23,99 +22,90 @@ ALWAYS: Functions = (
     lane_scheduling.go_on, clusters.arrive, clusters.wait,
     half_conversions.widened, half_conversions.narrowed,
 )  # fmt: skip
-"""Of every build. Programs with instructions that have bodies call the rules of these besides."""
-SHARED: Functions = (memcheck.stop, memcheck.resolve, memcheck.forget)
-"""Those of memcheck that rules of other files call as well, a third of what these would be otherwise."""
+"""The rules that every build may call. Programs with instructions that have bodies call the rules of these besides."""
 ATOMICS: Functions = (memcheck.find_together, memcheck.find_lanes)
-"""Of every build, too, but built apart: most programs have no atomic operations, and need not wait for these."""
-GRID = ("grid", "lane_scheduling.count_ends")
-"""The scheduler, which calls the function for converged warps, and what that function's loop over warps calls. Their
-symbols, as the rules themselves are imported to be translated."""
+"""Also of every build, but an object of their own: most programs have no atomic operations, and need not wait."""
 
 
-def linked(program: Program, instruments: Instruments) -> Functions:
-    """The rules that a build with these instruments may call."""
-    counters, checks = _asked_for(instruments)
-    return ALWAYS + rules_of(bodies_of(program.codes)) + ATOMICS + counters + checks
+def _counters() -> Functions:
+    """The rules that a build with counters calls. Most builds have none, and do not import them."""
+    from ptxlab.emulate.rules import memory_model
+
+    return (
+        memory_model.sectors,
+        memory_model.lane_groups,
+        memory_model.remembered_wavefronts,
+        memory_model.count_access,
+        memory_model.lanes_differ,
+    )
 
 
-def _asked_for(instruments: Instruments | None = None) -> tuple[Functions, Functions]:
-    """The rules of a build with counters, and with checks, if these instruments are such; those of any build else. Most
-    builds have neither, and do not load these rules."""
-    if instruments is not None and not instruments.counters and not instruments.checks:
-        return (), ()
-    from ptxlab.emulate.jit.building.observer_rules import CHECKS, COUNTERS
+def _checks() -> Functions:
+    """The rules that a build with checks calls."""
+    from ptxlab.emulate.jit.checks import lane_by_lane
+    from ptxlab.emulate.rules import (
+        async_proxy,
+        barriers,
+        initcheck,
+        initcheck_local,
+        lane_masks,
+        race_accesses,
+        race_order,
+        races,
+        register_checks,
+    )
 
-    if instruments is None:
-        return COUNTERS, CHECKS
-    return (COUNTERS if instruments.counters else ()), (CHECKS if instruments.checks else ())
+    return (
+        barriers.arrived,
+        lane_masks.named, lane_masks.shuffled,
+        race_order.fence, race_order.publish, race_order.acquire, race_order.cluster_arrived,
+        race_order.cluster_waited, race_order.sync_warp, race_order.sync_lanes, race_order.arrived, races.storing,
+        races.stored,
+        race_accesses.at_one_address, race_accesses.at_addresses, lane_by_lane.each,
+        initcheck.all_written,
+        initcheck.report, initcheck.stored, initcheck.overruns,
+        register_checks.executed, register_checks.touched, register_checks.wrote,
+        register_checks.fenced, register_checks.unfenced, async_proxy.stored, async_proxy.fenced,
+        initcheck_local.loaded, initcheck_local.stored, initcheck_local.copied,
+        initcheck_local.accessed_anywhere, initcheck_local.within, initcheck_local.within_anywhere,
+        *rules_of(all_bodies(), checks=True),
+    )  # fmt: skip
 
 
-def parts(symbols: Iterable[str], program: Program, instruments: Instruments, cpu: Cpu) -> list[Part]:
-    """What is linked to code that calls these rules: for each file of rules that has some of them, its rules."""
-    wanted, constants = set(symbols), dict[str, int]()
+def rule_objects(declared: Set[str], program: Program, instruments: Instruments, cpu: Cpu) -> list[RuleObject]:
+    """What is loaded beside code that declares these functions: an object for each file of rules that has some."""
+    found = [*_files(ALWAYS + rules_of(bodies_of(program.codes)), {}, cpu), *_files(ATOMICS, {}, cpu)]
+    if instruments.counters:
+        found += _files(_counters(), {}, cpu)
     if instruments.checks:
         from ptxlab.emulate.rules.launches import known_values
 
-        constants = known_values(program, instruments.checks)
-    if wanted:
-        wanted.update(_symbols(SHARED))
-    counters, checks = _asked_for(instruments)
-    return [
-        part
-        for functions, fixed in (
-            (ALWAYS + rules_of(bodies_of(program.codes)), {}),
-            (ATOMICS, {}),
-            (counters, {}),
-            (checks, constants),
-        )
-        for part in _files(functions, fixed, cpu)
-        if not wanted.isdisjoint(part.symbols)
-    ]
+        found += _files(_checks(), known_values(program, instruments.checks), cpu)
+    called = [each for each in found if any(declaration(rule) in declared for rule in each.rules)]
+    memory_checks = found[0]  # rules of other files call them (`shared`)
+    return called if not called or memory_checks in called else [memory_checks, *called]
 
 
-def rules_of_other_parts(part: Part) -> Functions:
-    """The rules that a part calls in another: what it knows must be what that one knows, nothing."""
-    return () if part.known or not set(part.symbols).isdisjoint(_symbols(SHARED)) else SHARED
-
-
-def _files(functions: Functions, constants: Mapping[str, int], cpu: Cpu) -> list[Part]:
-    """Rules file by file: those of one file call each other, and are small enough to be built quickly."""
-    files: dict[str, list[Function]] = {}
+def _files(functions: Functions, known: Mapping[str, int], cpu: Cpu) -> list[RuleObject]:
+    """One object per file: rules of a file call each other, and are small enough to be built quickly."""
+    files: dict[str, list[str]] = {}
     for function in functions:
-        files.setdefault(function.__module__, []).append(function)
-    return [Part(_symbols(each), tuple(sorted(constants.items())), cpu) for each in files.values()]
+        files.setdefault(function.__module__, []).append(function.__name__)
+    return [RuleObject(file, tuple(names), tuple(sorted(known.items())), cpu) for file, names in files.items()]
 
 
-def scheduler(known: Mapping[str, bool], checked: bool, traced: bool, cpu: Cpu) -> Part:
-    """The scheduler of a build with checks or a trace; known: what the program has (`rules.instructions.scheduled`)."""
-    return Part(GRID, tuple({**known, "Context.checked": checked, "Context.traced": traced}.items()), cpu)
+def scheduler(known: Mapping[str, bool], checked: bool, traced: bool, cpu: Cpu) -> RuleObject:
+    """The scheduler of a build with checks or a trace, which calls the function for converged warps, and what that
+    function's loop over warps calls. known: what the program has (`rules.instructions.scheduled`)."""
+    fixed = {**known, "Context.checked": checked, "Context.traced": traced}
+    return RuleObject("ptxlab.emulate.rules.scheduling", ("run_grid", "count_ends"), tuple(fixed.items()), cpu)
 
 
-def _symbols(functions: Iterable[Function]) -> tuple[str, ...]:
-    return tuple(rule_of(function).symbol for function in functions)
-
-
-def functions_of(symbols: Iterable[str]) -> list[Function]:
-    """The rules that have these symbols."""
-    listed = list(symbols)
-    for load in (_load_scheduler, all_bodies, _asked_for):  # what rules are in, the most usual first
-        if any(rule_named(symbol) is None for symbol in listed):
-            load()
-    found = [rule_named(symbol) for symbol in listed]
-    return [rule.function for rule in found if rule is not None]
-
-
-def _load_scheduler() -> None:
-    from ptxlab.emulate.rules import scheduling  # noqa: F401
-
-
-def usual_parts(cpu: Cpu) -> list[Part]:
-    """The parts that nearly all launches link."""
-    counters, checks = _asked_for()
-    parts = [*_files(ALWAYS + rules_of(all_bodies()) + counters, {}, cpu), *_files(ATOMICS, {}, cpu)]
-    parts += [scheduler(scheduled(()), checked, False, cpu) for checked in (False, True)]
+def build_ahead(cpu: Cpu) -> None:
+    """Builds the rules that nearly all launches link, so that processes forked from this one find them built."""
+    found = [*_files(ALWAYS + rules_of(all_bodies()) + _counters(), {}, cpu), *_files(ATOMICS, {}, cpu)]
+    found += [scheduler(scheduled(()), checked, False, cpu) for checked in (False, True)]
     every = {f"Launch.{name}": True for name in ("initcheck", "racecheck", "synccheck")}
     for granule, gaps in itertools.product((4, 2), (False, True)):
-        parts += _files(checks, every | {"Launch.granule": granule, "Launch.gaps": gaps}, cpu)
-    return parts
+        found += _files(_checks(), every | {"Launch.granule": granule, "Launch.gaps": gaps}, cpu)
+    object_codes(found, TIER_1)

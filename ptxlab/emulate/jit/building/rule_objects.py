@@ -1,80 +1,105 @@
 """Object code of rules: built once, held by the process and cached on disk.
 
-Rules are loaded beside a program's code, as object files of their own, and like it they come in two qualities. QUICK
-code is built when a rule is first needed, and takes milliseconds; GOOD code has all of LLVM's passes behind it, takes
-ten times as long, and replaces the other when a program has run for a while.
+Rules are loaded beside a program's code, as object files of their own, and like it they come in two tiers. Tier 0 is
+built when a rule is first needed, and takes milliseconds; tier 1 has all of LLVM's passes behind it, takes ten times as
+long, and replaces the other when a program has run for a while.
 """
 
 from __future__ import annotations
 
-from collections import OrderedDict
+import importlib
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from ptxlab import forks
-from ptxlab.emulate.jit.building.rule_parts import Part
+from ptxlab.emulate.jit.native import code as native
 from ptxlab.emulate.jit.native.code import Cpu
 from ptxlab.emulate.runtime import disk_cache
-from ptxlab.garbage_collection import resting
 
-QUICK, GOOD = 0, 1
+if TYPE_CHECKING:
+    from ptxlab.emulate.jit.translation.rule_calls import Function
+
+TIER_0, TIER_1 = 0, 1
 """How hard the compiler tries."""
 
 
-def build(text: str, cpu: Cpu, quality: int = GOOD) -> bytes:
-    """Object code of a module. GOOD: all of LLVM's passes. QUICK: locals become registers, and nothing else is done."""
-    from ptxlab.emulate.jit.native.compile import Passes
-    from ptxlab.emulate.jit.native.compile import build as built
-    from ptxlab.emulate.jit.native.llvm_thread import begin
+@dataclass(frozen=True)
+class RuleObject:
+    """Rules of one file that become one object file: those that other code may call, and what is known of it. It keeps
+    their names, so that they are not imported for code from the cache."""
 
-    level, passes = (2, Passes.ALL) if quality == GOOD else (0, Passes.VALUES_OF_LOCALS)
-    return begin(built, text, cpu, level, passes=passes)()
+    module: str
+    names: tuple[str, ...]
+    known: tuple[tuple[str, int], ...]
+    cpu: Cpu
+
+    def entry(self, tier: int) -> str:
+        """The name of its cache entry."""
+        what = f"rules {self.module} {self.names} {self.known} {tier}"
+        return "rules-" + native.key("", "", "", self.cpu, what)
+
+    @property
+    def rules(self) -> tuple[Function, ...]:
+        """The rules, imported."""
+        module = importlib.import_module(self.module)
+        return tuple(getattr(module, name) for name in self.names)
+
+    def build(self, tier: int) -> bytes:
+        """Its object code."""
+        from ptxlab.emulate.jit.translation.translator import module_of
+
+        # Rules of another object may be called if that one knows the same: nothing.
+        elsewhere = shared() if not self.known and set(shared()).isdisjoint(self.rules) else ()
+        return object_code(module_of(self.rules, dict(self.known), elsewhere), self.cpu, tier)
 
 
-_built: OrderedDict[tuple[Part, int], bytes] = OrderedDict()
+def shared() -> tuple[Function, ...]:
+    """The rules of memcheck that rules of other files call. A copy of them would be a third of each such file."""
+    from ptxlab.emulate.rules import memcheck
+
+    return memcheck.stop, memcheck.resolve, memcheck.forget
+
+
+def object_code(text: str, cpu: Cpu, tier: int = TIER_1) -> bytes:
+    """Object code of a module. Tier 1: all of LLVM's passes. Tier 0: locals become registers, and nothing else."""
+    return native.build(text, cpu, 2, "all")() if tier == TIER_1 else native.build(text, cpu, 0, "sroa")()
+
+
+_built: dict[str, bytes] = {}
 _lock = forks.lock()
 MOST_LOADED = 128
-"""Object codes that a process holds; those used longest ago go first."""
+"""Object codes that a process holds; those that came first go first."""
 
 
-def object_codes(parts: Sequence[Part], quality: int = QUICK) -> tuple[list[bytes], int]:
-    """Object codes of parts, each of this quality or better, built if there is none; and the lowest quality of all."""
-    found = [_best(part, quality) for part in parts]
-    missing = [part for part, (blob, _) in zip(parts, found, strict=True) if blob is None]
-    made = {part: _keep(part, quality, build(translated(part), part.cpu, quality)) for part in missing}
-    disk_cache.remember_all({part.entry(quality): ({}, blob) for part, blob in made.items()})
-    codes = [made[part] if blob is None else blob for part, (blob, _) in zip(parts, found, strict=True)]
-    return codes, min((has for _, has in found), default=GOOD)
+def object_codes(objects: Sequence[RuleObject], tier: int = TIER_0) -> tuple[list[bytes], int]:
+    """Their object codes, each of this tier or better, built if there is none; and the lowest tier of all."""
+    found = [_best(each, tier) for each in objects]
+    missing = [each for each, (blob, _) in zip(objects, found, strict=True) if blob is None]
+    made = {each.entry(tier): _keep(each.entry(tier), each.build(tier)) for each in missing}
+    disk_cache.remember_all({entry: ({}, blob) for entry, blob in made.items()})
+    codes = [blob or made[each.entry(tier)] for each, (blob, _) in zip(objects, found, strict=True)]
+    return codes, min((has for _, has in found), default=TIER_1)
 
 
-def translated(part: Part) -> str:
-    """The LLVM module of a part, as its rules say it."""
-    from ptxlab.emulate.jit.building.linked_rules import functions_of, rules_of_other_parts
-    from ptxlab.emulate.jit.translation.translator import module_of
-
-    with resting():
-        return module_of(functions_of(part.symbols), dict(part.known), elsewhere=rules_of_other_parts(part))
+def _best(rules: RuleObject, tier: int) -> tuple[bytes | None, int]:
+    """Object code of this tier or better that there is already, and the tier that it has or will have."""
+    better = _find(rules.entry(TIER_1))
+    return (better, TIER_1) if better is not None or tier == TIER_1 else (_find(rules.entry(tier)), tier)
 
 
-def _best(part: Part, quality: int) -> tuple[bytes | None, int]:
-    """Object code of this quality or better that there is already, and the quality that it has or will have."""
-    good = _find(part, GOOD)
-    return (good, GOOD) if good is not None or quality == GOOD else (_find(part, quality), quality)
-
-
-def _find(part: Part, quality: int) -> bytes | None:
+def _find(entry: str) -> bytes | None:
     """Object code that this process holds, or that is on disk."""
-    with _lock:
-        held = _built.get((part, quality))
-        if held is not None:
-            _built.move_to_end((part, quality))
-            return held
-    recalled = disk_cache.recall(part.entry(quality))
-    return None if recalled is None else _keep(part, quality, recalled[1])
+    held = _built.get(entry)
+    if held is not None:
+        return held
+    recalled = disk_cache.recall(entry)
+    return None if recalled is None else _keep(entry, recalled[1])
 
 
-def _keep(part: Part, quality: int, blob: bytes) -> bytes:
+def _keep(entry: str, blob: bytes) -> bytes:
     with _lock:
-        _built[part, quality] = blob
+        _built[entry] = blob
         while len(_built) > MOST_LOADED:
-            _built.popitem(last=False)
+            del _built[next(iter(_built))]
     return blob

@@ -20,7 +20,7 @@ from ptxlab.emulate.jit.translation.rule_calls import THERE, call
 from ptxlab.emulate.program.flat_program import Code
 from ptxlab.emulate.rules import initcheck, race_accesses, races
 from ptxlab.emulate.rules import instructions as rules
-from ptxlab.emulate.rules.accesses import ANYWHERE, CHANGES, WRITES
+from ptxlab.emulate.rules.records import ANYWHERE, CHANGES, WRITES
 from ptxlab.emulate.runtime import state as S
 
 _DECLARED = (
@@ -65,7 +65,8 @@ class CheckedAccesses(CheckInstrument):
         self._covered[id(group)] = set()
         self._roots[id(group)] = self._root(group)
         if uniform:
-            self._bytes_in[id(group)] = self.t.sub("i64", group.address, self._roots[id(group)][2])
+            assert group.address is not None
+            self._bytes_in[id(group)] = self.t.sub("i64", group.address.text, self._roots[id(group)][2])
 
     def _root(self, group: Group) -> Root:
         if self.e.code.space == "shared":
@@ -85,7 +86,7 @@ class CheckedAccesses(CheckInstrument):
         else:
             self._observe_lanes(seen)
         if self.checks.ordering and seen.code.properties.strong:
-            at = Value(group.address if seen.uniform else self.memory.sites.addresses(group), "i64", seen.uniform)
+            at = Value(self.memory.sites.addresses(group), "i64", False)
             self._strong(seen.code, self.m.add(at, self.m.const("i64", seen.offset)), seen.size, write=seen.write)
 
     def _strong(self, code: Code, at: Value, size: int, *, write: bool) -> None:
@@ -136,7 +137,7 @@ class CheckedAccesses(CheckInstrument):
         if self.checks.race:
             first = t.add("i64", t.add("i64", start, seen.offset), off) if write else ""
             with self._telling(seen, memory, start, first):
-                where = race, stride, off, start, self.checks.pieces(members), self.checks.members(members)
+                where = race, stride, off, start, self.checks.members(members)
                 t.do(call(race_accesses.at_one_address, *THERE, self.active.bits, *where, str(int(write))))
         if self.checks.may_be_copied(code := seen.code):
             self._spread(off)
@@ -161,7 +162,7 @@ class CheckedAccesses(CheckInstrument):
         t, group = self.t, seen.group
         # in a program built for size each access is checked by itself, and no group is ever located
         members = self._members(seen) if id(group) in self._roots else []
-        mixed = group.site in self.memory.sites.mixed
+        mixed = ANYWHERE in group.patterns
         if not members and not mixed:
             return
         if not mixed:
@@ -194,8 +195,7 @@ class CheckedAccesses(CheckInstrument):
             self._offsets(group)
             first = t.add("i64", start, seen.offset)
             with self._telling(seen, memory, start, first, narrow="%addrs"):
-                tables = self.checks.pieces(members), self.checks.members(members)
-                at = race, stride, "%addrs", start, *tables, str(int(seen.write))
+                at = race, stride, "%addrs", start, self.checks.members(members), str(int(seen.write))
                 t.do(call(race_accesses.at_addresses, *THERE, self.active.bits, *at))
         if self.checks.may_be_copied(seen.code):
             self._offsets(group)

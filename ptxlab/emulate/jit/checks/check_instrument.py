@@ -9,16 +9,15 @@ import functools
 from collections.abc import Sequence
 
 from ptxlab.emulate.jit.checks import lane_by_lane
-from ptxlab.emulate.jit.emitter.emitter import Emitter
+from ptxlab.emulate.jit.emitter.emitter import Emitter, Part
 from ptxlab.emulate.jit.emitter.instrument import Instrument
-from ptxlab.emulate.jit.emitter.part import Part
 from ptxlab.emulate.jit.llvm.ir_text import W
 from ptxlab.emulate.jit.llvm.values import Value
 from ptxlab.emulate.jit.memory.access import Memory
 from ptxlab.emulate.jit.translation.rule_calls import THERE, Function, call
 from ptxlab.emulate.program.addresses import SHARED_WINDOW
 from ptxlab.emulate.program.flat_program import Code
-from ptxlab.emulate.program.local_objects import local_bounds
+from ptxlab.emulate.program.pointers import local_bounds
 from ptxlab.emulate.program.register_flow import RegisterFlow, register_flow
 from ptxlab.emulate.program.warpgroup_flow import WarpgroupFlow, follows_tiles, warpgroup_flow
 from ptxlab.emulate.rules import (
@@ -27,13 +26,12 @@ from ptxlab.emulate.rules import (
     initcheck_local,
     race_accesses,
     race_order,
-    races,
     records,
 )
 from ptxlab.emulate.rules import copies_in_flight as in_flight
 from ptxlab.emulate.rules import instructions as rules
-from ptxlab.emulate.rules.accesses import CHANGES, PADDED, READS, WRITES
 from ptxlab.emulate.rules.instructions import is_bulk
+from ptxlab.emulate.rules.records import CHANGES, READS, WRITES
 from ptxlab.emulate.runtime import state as S
 from ptxlab.isa.accesses import Access
 from ptxlab.isa.convert import PEER
@@ -200,7 +198,6 @@ class Checks(Part):
                     "%race.stride",
                     "%addrs",
                     str(start),
-                    self.pieces(members),
                     rows,
                     str(int(write)),
                 )
@@ -220,7 +217,7 @@ class Checks(Part):
 
     def listed(self, rows: list[int]) -> str:
         """A table of numbers."""
-        return self.e.constant("checked", "i64", rows, align=", align 64", shared=True)
+        return self.e.constant("checked", "i64", rows, align=", align 64")
 
     def flags(self, index: int) -> int:
         return index << records.CODE | self.program.codes[index].properties.strong << records.STRONG
@@ -231,28 +228,9 @@ class Checks(Part):
             rows += [offset, size, self.flags(index)]
         return self.listed(rows)
 
-    def pieces(self, members: Members) -> str:
-        """Words that follow each other are one piece, in the order of the text: of two instructions that read one word
-        each is checked, and the second is the one that is recorded."""
-        grain = races.granule(self.program)
-        runs: list[tuple[int, list[int]]] = []
-        end = 0
-        for index, offset, size in members:
-            first, last = offset // grain, -(-(offset + size) // grain)
-            if not runs or first != end:
-                runs.append((first, []))
-            runs[-1][1].extend([self.flags(index)] * (last - first))
-            end = last
-        rows = [len(runs)]
-        for first, codes in runs:
-            rows += [first * grain, len(codes), *codes, *[0] * (-len(codes) % PADDED)]
-        return self.listed(rows)
-
 
 class CheckInstrument(Part, Instrument):
     """An instrument of the checks."""
-
-    in_loop = True
 
     def __init__(self, e: Emitter, checks: Checks) -> None:
         super().__init__(e)

@@ -4,15 +4,22 @@ from __future__ import annotations
 
 from ptxlab.emulate.language import *
 from ptxlab.emulate.rules import initcheck, race_accesses
-from ptxlab.emulate.rules.accesses import READS, WRITES
 from ptxlab.emulate.rules.memcheck import resolve
-from ptxlab.emulate.rules.note_kinds import OVERRUN, UNINITIALISED
-from ptxlab.emulate.rules.notes import note, serial
-from ptxlab.emulate.rules.records import ATOMIC, CODE, LAST_CODE, STRONG, WARP, WRITTEN, Block, Launch
+from ptxlab.emulate.rules.notes import OVERRUN, UNINITIALISED, note, serial
+from ptxlab.emulate.rules.records import (
+    ATOMIC,
+    CODE,
+    LAST_CODE,
+    READS,
+    STRONG,
+    WARP,
+    WRITES,
+    WRITTEN,
+    Block,
+    Launch,
+    traits_of,
+)
 from ptxlab.emulate.runtime.state import SHARED, Context, Cta, Warp
-
-PIECES = 3 + 128 + 16
-"""Room for the table of an access of up to 128 bytes, each of them a word."""
 
 
 @rule
@@ -35,7 +42,7 @@ def each(
     serial(launch, mask)
     me = block.now | u64(warp.warp_id) << WARP | access
     write, found = action != READS, context.found
-    if launch.traits[access >> CODE & LAST_CODE] & ATOMIC != 0:  # where one lane faults, no lane has access
+    if traits_of(launch, access) & ATOMIC != 0:  # where one lane faults, no lane has access
         for lane in lanes_of(mask):
             address = u64(addresses[lane] + extra)
             if resolve(context, cta, warp, lane, address, size, log2, space, u32(write), None) is None:
@@ -116,12 +123,6 @@ def recorded(
     write: boolean,
 ) -> None:
     """The same for lanes in one allocation, whose address is `start`: `far` and `offsets` beyond it."""
-    pieces, members = local(u64, PIECES), local(u64, 4)
-    words, what = size // launch.granule, access & (LAST_CODE << CODE | 1 << STRONG)
-    members[0], members[1], members[2], members[3] = 1, far, size, what
-    pieces[0], pieces[1], pieces[2] = 1, far, words
-    for k in range(words):
-        pieces[3 + k] = what
-    race_accesses.at_addresses(
-        launch, block, warp.warp_id, mask, records, stride, offsets, start, pieces, members, write
-    )
+    members = local(u64, 4)
+    members[0], members[1], members[2], members[3] = 1, far, size, access & (LAST_CODE << CODE | 1 << STRONG)
+    race_accesses.at_addresses(launch, block, warp.warp_id, mask, records, stride, offsets, start, members, write)

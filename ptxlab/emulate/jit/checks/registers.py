@@ -6,7 +6,7 @@ from ptxlab.emulate.jit.checks.check_instrument import CheckInstrument
 from ptxlab.emulate.jit.translation.rule_calls import THERE, call
 from ptxlab.emulate.program.flat_program import Code
 from ptxlab.emulate.program.register_flow import Flow
-from ptxlab.emulate.rules import initcheck_registers, warpgroup_registers
+from ptxlab.emulate.rules import register_checks
 from ptxlab.emulate.runtime import state as S
 from ptxlab.isa.actions import Action
 
@@ -31,22 +31,22 @@ class CheckedRegisters(CheckInstrument):
     def _of_warpgroup(self, code: Code) -> None:
         """What an instruction does to registers of products of `wgmma`."""
         flow, t = self.checks.warpgroups, self.t
-        if not self.e.file.products:
+        if not self.e.registers.file.products:
             return
-        products = t.offset("%ws", self.e.file.products)
+        products = t.offset("%ws", self.e.registers.file.products)
         for rule, table in (
-            (warpgroup_registers.touched, flow.listed(flow.touches.get(code.index, ()))),
-            (warpgroup_registers.unfenced, flow.numbered(code.index) if code.index in flow.unfenced else [0]),
+            (register_checks.touched, flow.listed(flow.touches.get(code.index, ()))),
+            (register_checks.unfenced, flow.numbered(code.index) if code.index in flow.unfenced else [0]),
         ):
             if table[0]:
                 listed = self.e.constant("listed", "i32", table)
                 t.do(call(rule, *THERE, self.active.bits, products, str(code.index), listed))
         if code.index in flow.writers:
             number = str(flow.writers[code.index])
-            t.do(call(warpgroup_registers.wrote, products, self.active.bits, number))
+            t.do(call(register_checks.wrote, products, self.active.bits, number))
         if code.action is Action.WARPGROUP_FENCE and flow.writers:
-            t.do(call(warpgroup_registers.fenced, products, str(flow.words)))
+            t.do(call(register_checks.fenced, products, str(flow.words)))
 
     def _follow(self, flow: Flow, mask: str, code: Code) -> None:
         table = self.e.constant("followed", "i32", flow.table())
-        self.t.do(call(initcheck_registers.executed, *THERE, mask, str(code.index), table))
+        self.t.do(call(register_checks.executed, *THERE, mask, str(code.index), table))

@@ -1,11 +1,9 @@
-"""Control flow, as far as it is the same in both functions: branches, calls, exits, traps and barriers of the CTA."""
+"""Control flow, as far as it is the same in both functions: branches, calls, exits, traps, barriers."""
 
 from __future__ import annotations
 
-from typing import Protocol
-
 from ptxlab.emulate.jit.control.blocks import Blocks
-from ptxlab.emulate.jit.emitter.part import Part
+from ptxlab.emulate.jit.emitter.emitter import Part
 from ptxlab.emulate.jit.llvm.ir_text import W
 from ptxlab.emulate.jit.llvm.values import Value
 from ptxlab.emulate.jit.translation.rule_calls import call
@@ -16,94 +14,133 @@ from ptxlab.emulate.rules.instructions import members_of
 from ptxlab.emulate.runtime import state as S
 from ptxlab.isa.actions import Action
 
-
-class Flow(Protocol):
-    """How control moves in the function for converged warps, or in that for diverged ones."""
-
-    def jump(self, block: Block, target: Value) -> None:
-        """Lanes whose guard holds go to `target` (one program counter, or one per lane); the others continue."""
-
-    def go(self, block: int) -> None:
-        """All executing lanes go on at a block."""
-
-    def leave(self, block: Block) -> None:
-        """Lanes whose guard holds exit."""
-
-    def wait(self, block: Block) -> None:
-        """Lanes whose guard holds wait at the barrier that has been noted."""
-
-    def pause(self, block: Block) -> None:
-        """The end of a turn; the warp goes on behind this block."""
+PREDICTED = '"no-jump-tables"="true"'
+"""The attribute of functions that go on where a warp's program counter says. After a barrier all warps go on at one
+place, then at another one: CPUs predict such comparisons well, and jumps through a table badly (11 cycles for each turn
+of a warp on Zen 4)."""
 
 
 class ControlFlow(Part):
-    """The instructions that end a basic block, as far as they are the same in both functions; `flow` has the rest."""
+    """A function that runs a warp: the instructions that end its basic blocks. How control moves in it, the two
+    functions say."""
 
-    def __init__(self, blocks: Blocks, flow: Flow) -> None:
+    def __init__(self, blocks: Blocks) -> None:
         super().__init__(blocks.e)
         self.blocks = blocks
-        self.flow = flow
 
-    # -- control -------------------------------------------------------------------------------------------------------
+    # -- what differs --------------------------------------------------------------------------------------------------
+
+    def dispatch(self) -> None:
+        """The jump from the function's entry to the warp's program counter."""
+        raise NotImplementedError
+
+    def block(self, block: Block) -> None:
+        """A basic block."""
+        raise NotImplementedError
+
+    def jump(self, block: Block, target: Value) -> None:
+        """Lanes whose guard holds go to `target` (one program counter, or one per lane); the others continue."""
+        raise NotImplementedError
+
+    def go(self, block: int) -> None:
+        """All executing lanes go on at a block."""
+        raise NotImplementedError
+
+    def leave(self, block: Block) -> None:
+        """Lanes whose guard holds exit."""
+        raise NotImplementedError
+
+    def wait(self, block: Block) -> None:
+        """Lanes whose guard holds wait at the barrier that has been noted."""
+        raise NotImplementedError
+
+    def pause(self, block: Block) -> None:
+        """The end of a turn; the warp goes on behind this block."""
+        raise NotImplementedError
+
+    # -- the function --------------------------------------------------------------------------------------------------
+
+    def text(self, head: str) -> str:
+        """The LLVM text of the function with this head, after its constants."""
+        self.all_blocks()
+        body, self.t.lines = self.t.lines, []
+        self.blocks.enter()
+        self.dispatch()
+        constants = [f"{name} = {definition}" for (_, definition), name in self.e.constants.items()]
+        first = [f"define {head} nounwind alignstack(64) {PREDICTED} {{", "entry:"]
+        last = ["fault:", f"  ret i32 {S.FAULT}", "}"]
+        return "\n".join(["\n".join(constants), *first, *self.t.lines, *body, *last]) + "\n"
+
+    def all_blocks(self) -> None:
+        """The basic blocks of the program."""
+        for block in self.program.blocks:
+            self.blocks.plan(block)
+            self.block(block)
 
     @staticmethod
     def is_control(code: Code) -> bool:
         """Whether an instruction ends a block here; where lanes of a warp only wait for each other it does not."""
         return code.properties.ends_block and not code.properties.converges
 
-    def emit(self, block: Block, code: Code) -> None:
+    def end(self, block: Block, code: Code) -> None:
         """A branch, call, return, exit, trap or barrier: the end of a block."""
-        for instrument in self.e.instruments:
-            instrument.ends(code)
-        action = code.action
-        if code.ends_thread:
-            self.e.registers.flush(self.e.alive_after(block))
-            self.flow.leave(block)
-            return
-        if action is Action.TRAP:
+        self.ends(code)
+        if code.action is Action.TRAP:
             self._trap(block)
             return
-        if action is Action.CLUSTER_BARRIER:
-            self.e.registers.flush(self.e.alive_after(block))
+        waits = code.action in (Action.BARRIER, Action.CLUSTER_BARRIER)
+        exits = code.ends_thread or code.leaves >= 0
+        target = None if waits or exits else self.target(block, code)
+        self.e.registers.flush(self.e.alive_after(block))
+        if not waits and not code.ends_thread:
+            self.branches(target)
+        if target is not None:
+            self.jump(block, target)
+        elif exits:
+            self.leave(block)
+        elif code.action is Action.BARRIER:
+            self._barrier(block, code)
+        else:
             for instrument in self.e.instruments:
                 instrument.cluster_barrier(code)
             self.t.do(call(wait, "%ws", self.active.bits))
-            self.flow.wait(block)
-            return
-        if action is Action.BARRIER:
-            self.e.registers.flush(self.e.alive_after(block))
-            self._barrier(block, code)
-            return
-        if code.leaves >= 0:
-            self.branches(None)
-            self.e.registers.flush(self.e.alive_after(block))
-            self.flow.leave(block)
-            return
-        target = self._target(block, code)
-        self.e.registers.flush(self.e.alive_after(block))
-        self.branches(target)
-        self.flow.jump(block, target)
+            self.wait(block)
 
-    def target(self, block: Block, code: Code) -> Value:
-        """The end of a block that is a branch, a call or a return: where it leads."""
+    def ends(self, code: Code) -> None:
+        """Tells the instruments that an instruction ends a block."""
         for instrument in self.e.instruments:
             instrument.ends(code)
-        return self._target(block, code)
 
-    def _target(self, block: Block, code: Code) -> Value:
+    def branches(self, target: Value | None) -> None:
+        """Tells the instruments where lanes go."""
+        for instrument in self.e.instruments:
+            instrument.branches(target)
+
+    def target(self, block: Block, code: Code) -> Value:
         """The program counters that a branch, a call or a return leads to."""
         if code.action is Action.CALL:
             self.e.registers.write(code.register, self.m.const("i32", self.e.pc(block.next)))
         elif code.action is Action.RETURN:
             return self.e.registers.read(code.register)
         elif code.action is Action.INDEXED_BRANCH:
-            return self._brx_target(code)
+            return self._indexed_target(code)
         return self.m.const("i32", self.e.pc(code.target))
 
-    def branches(self, target: Value | None) -> None:
-        """Tells the instruments where lanes go."""
-        for instrument in self.e.instruments:
-            instrument.branches(target)
+    def _indexed_target(self, code: Code) -> Value:
+        """The program counter chosen by `brx.idx`; an index beyond the list stops the kernel."""
+        index = self.e.operands.read(code.sources[0], "u32")
+        inside = self.m.ult(index, self.m.const("i32", len(code.targets)))
+        bad = self.active.where_not(inside)
+        with self.t.unless(self.t.eq("i32", bad, 0), cold=True, to="fault"):
+            lane = self.active.first(bad)
+            chosen_by = self.t.extract(f"<{W} x i32>", self.m.vector(index), lane, by="i32")
+            self.e.faults.record(S.BAD_INDEX, code.index, lane, self.t.zext("i32", chosen_by, "i64"))
+        self.m.forget_splats()
+        counters = [self.m.const("i32", self.e.pc(target)) for target in code.targets]
+        chosen = counters.pop()
+        for k, counter in enumerate(counters):
+            chosen = self.m.select(self.m.eq(index, self.m.const("i32", k)), counter, chosen)
+        return chosen
 
     def waiting(self, block: Block, bits: str) -> str:
         """i32: at a block that begins with an exchange under a guard, which of these lanes take part and name others
@@ -111,8 +148,11 @@ class ControlFlow(Part):
         code = self.e.code = self.program.codes[block.first]
         self.blocks.begin(bits)
         self.e.guarded(code)
-        absent = Value(self.t.xor("i32", self.active.bits, bits), "i32", True)
-        named = self.m.and_(self.e.operands.read(members_of(code), "b32"), absent)
+        return self.named_of(code, self.t.xor("i32", self.active.bits, bits))
+
+    def named_of(self, code: Code, absent: str) -> str:
+        """i32: the active lanes that name some of the absent ones in an exchange."""
+        named = self.m.and_(self.e.operands.read(members_of(code), "b32"), Value(absent, "i32", True))
         return self.active.where(self.m.ne(named, self.m.const("i32", 0)))
 
     # -- ends of threads -----------------------------------------------------------------------------------------------
@@ -124,42 +164,28 @@ class ControlFlow(Part):
         if code.leaves < 0:
             return
         t = self.t
-        t.bump(t.field(S.Executions, "threads", self.e.executions(code.target)), t.add, "i64", self.active.count())
+        executions = self.blocks.executions(code.target)
+        t.bump(t.field(S.Executions, "threads", executions), t.add, "i64", self.active.count())
         ended = t.select(self.active.any(), "i32", 1 << code.leaves, 0)
         t.bump(t.field(S.Warp, "ended"), t.or_, "i32", ended)
-
-    def _brx_target(self, code: Code) -> Value:
-        """The program counter chosen by `brx.idx`; an index beyond the list stops the kernel."""
-        index = self.e.operands.read(code.sources[0], "u32")
-        inside = self.m.ult(index, self.m.const("i32", len(code.targets)))
-        bad = self.active.where_not(inside)
-        with self.t.unless(self.t.eq("i32", bad, 0), cold=True, to="fault"):
-            lane = self.active.first(bad)
-            chosen_by = self.t.extract(f"<{W} x i32>", self.m.vector(index), lane, by="i32")
-            self.e.faults.record(S.BAD_INDEX, str(code.index), lane, self.t.zext("i32", chosen_by, "i64"))
-        self.m.forget_splats()
-        chosen = self.m.const("i32", self.e.pc(code.targets[-1]))
-        for k in range(len(code.targets) - 1):
-            chosen = self.m.select(
-                self.m.eq(index, self.m.const("i32", k)), self.m.const("i32", self.e.pc(code.targets[k])), chosen
-            )
-        return chosen
 
     def trap(self) -> None:
         """Stops the kernel where a lane is active."""
         with self.t.unless(self.active.none(), to="fault"):
-            self.e.faults.record(S.TRAP, str(self.e.code.index), self.active.first(), "0")
+            self.e.faults.record(S.TRAP, self.e.code.index, self.active.first(), "0")
 
     def _trap(self, block: Block) -> None:
         self.trap()
         if block.next >= 0:
             self.e.registers.flush(self.e.alive_after(block))
-            self.flow.go(block.next)
+            self.go(block.next)
         else:
             self.t.go("fault")
 
+    # -- barriers ------------------------------------------------------------------------------------------------------
+
     def _barrier(self, block: Block, code: Code) -> None:
-        """`bar.sync a{, b}`, `.arrive` and `.red`: notes the arrivals; the CTA's scheduler completes the barrier."""
+        """`bar.sync a{, b}`, `.arrive` and `.red`: notes the arrivals; the scheduler completes the barrier."""
         t, form = self.t, code.form
         for instrument in self.e.instruments:
             instrument.barrier(block, code)
@@ -184,12 +210,12 @@ class ControlFlow(Part):
             with t.ends_if(self.active.whole_block()):
                 self._arrived(block, offset)
             with t.ends_if(self.active.none()):
-                self.flow.go(block.next)
+                self.go(block.next)
         if form.arrive:  # lanes wait for the rest of their warp; then the scheduler lets them go on
             t.bump(self._of_barrier(S.Warp, "arrived", offset), t.or_, "i32", self.active.bits)
         t.bump(self._of_barrier(S.Warp, "bar", offset), t.or_, "i32", self.active.bits)
         t.bump("%wait.at", t.or_, "i32", self.active.bits)
-        self.flow.wait(block)
+        self.wait(block)
 
     def _of_barrier(self, record: type[Record], name: str, offset: str) -> str:
         """The address of one barrier's element in an array of a record."""
@@ -208,11 +234,11 @@ class ControlFlow(Part):
             lane = self.active.first()
             wide = self.t.zext("i32", number, "i64")
             high = self.t.shl("i64", self.t.zext("i32", count or 0, "i64"), 32)
-            self.e.faults.record(S.BAD_BARRIER, str(self.e.code.index), lane, self.t.or_("i64", wide, high))
+            self.e.faults.record(S.BAD_BARRIER, self.e.code.index, lane, self.t.or_("i64", wide, high))
 
     def _arrived(self, block: Block, offset: str) -> None:
         """A whole warp has executed `bar.arrive`: it counts, and goes on when the barrier has been looked at."""
         for instrument in self.e.instruments:
             instrument.barrier_arrives(offset)
         self.t.bump(self._of_barrier(S.Cta, "bar_arrived", offset), self.t.add, "i32", 1)
-        self.flow.pause(block)
+        self.pause(block)

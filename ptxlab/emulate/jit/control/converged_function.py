@@ -7,79 +7,62 @@ diverges, the scalars are spread over all lanes and the function for diverged wa
 from __future__ import annotations
 
 from ptxlab.emulate.jit.control.blocks import Blocks
-from ptxlab.emulate.jit.control.control_flow import ControlFlow
-from ptxlab.emulate.jit.control.converged_flow import ConvergedFlow
+from ptxlab.emulate.jit.control.converged_flow import TURN, ConvergedFlow
 from ptxlab.emulate.jit.control.regions import Regions
-from ptxlab.emulate.jit.emitter.part import Part
-from ptxlab.emulate.jit.llvm.ir_text import COLD
 from ptxlab.emulate.jit.llvm.values import Value
-from ptxlab.emulate.program.basic_blocks import waits_for_others
 from ptxlab.emulate.program.flat_program import Block
+from ptxlab.emulate.program.reconvergence import waits_for_others
 from ptxlab.emulate.runtime import state as S
 from ptxlab.isa.actions import Action
 
 
-class ConvergedFunction(Part):
+class ConvergedFunction(ConvergedFlow):
     """Writes `@converged`."""
 
     def __init__(self, blocks: Blocks) -> None:
-        super().__init__(blocks.e)
-        self.blocks = blocks
-        self.control, self.converged = ControlFlow(blocks, self), ConvergedFlow(self.e)
-        self.regions = Regions(blocks, self.control, self.converged)
+        super().__init__(blocks)
+        self.regions = Regions(self)
 
     def function(self) -> str:
         """Its LLVM text."""
-        return self.blocks.function(self.block, self.dispatch, self.converged.loop, self.regions.emit)
+        return self.text(TURN) + self.loop()
+
+    def all_blocks(self) -> None:
+        super().all_blocks()
+        self.regions.emit()
 
     def dispatch(self) -> None:
-        """The jump from the function's entry to the warp's block."""
         t, first = self.t, self.program.entry
         cases = [(self.e.pc(b.index), f"b{b.index}") for b in self.program.blocks]
         cases += self.regions.resumed.items()
-        if self.converged.loop is None:
-            t.load("i32", "%converged.pc.at", name="%start")
         t.branch(t.eq("i32", "%start", self.e.pc(first)), f"b{first}", "within")
         t.at("within")
         t.branch_by("%start", "fault", cases)
 
     def block(self, block: Block) -> None:
-        """A basic block."""
-        self.t.at(f"b{block.index}")
-        bits = self.t.load("i32", "%live.at")
-        if waits_for_others(self.program.codes[block.first]):
-            self._wait_for_others(block, bits)
+        t = self.t
+        t.at(f"b{block.index}")
+        bits = t.load("i32", "%live.at")
+        if waits_for_others(self.program.codes[block.first]):  # for others that do not take part: the warp diverges
+            with t.ends_unless(t.eq("i32", self.waiting(block, bits), 0)):
+                self.split(self.e.pcs(block.index), self.e.alive_at(block.index))
         self.blocks.begin(bits)
         self.blocks.count(block, bits)
-        self._instructions(block)
-
-    def _instructions(self, block: Block) -> None:
-        """Those of a block, and its end."""
         for code in self.program.codes[block.first : block.last]:
             self.blocks.instruction(code)
-            if ControlFlow.is_control(code):
-                self.control.emit(block, code)
+            if self.is_control(code):
+                self.end(block, code)
                 return
             if code.properties.converges:
                 for instrument in self.e.instruments:
                     instrument.arrives(code)
                     instrument.synced(code, None)
-            self.blocks.execution.emit(code)
+            self.blocks.execute(code)
         self.e.registers.flush(self.e.alive_after(block))
         if self.e.code.action is Action.WARPGROUP_WAIT:
-            with self.t.ends_unless(self.t.eq("i32", self.t.load("i32", "%wait.at"), 0)):
+            with t.ends_unless(t.eq("i32", t.load("i32", "%wait.at"), 0)):
                 self.pause(block)
         self.go(block.next)
-
-    def _wait_for_others(self, block: Block, bits: str) -> None:
-        """If lanes of a converged warp have to wait at the start of a block for others that do not take part, the warp
-        diverges."""
-        waiting = self.control.waiting(block, bits)
-        with self.t.ends_unless(self.t.eq("i32", waiting, 0)):
-            self.converged.split(f"splat (i32 {self.e.pc(block.index)})", self.e.alive[block.index])
-
-    def go(self, block: int) -> None:
-        self.converged.go(block)
 
     def jump(self, block: Block, target: Value) -> None:
         t = self.t
@@ -93,7 +76,7 @@ class ConvergedFunction(Part):
             with t.ends_if(self.active.whole_block()):
                 self.go(there)
         if not self.regions.enter(block, target):
-            self.converged.part(block, target)
+            self.split_at(block, target)
 
     def _only_target(self) -> int:
         """The block of a jump with a single target."""
@@ -108,27 +91,23 @@ class ConvergedFunction(Part):
         if target.lanes is not None:
             self.go(self._only_target())
             return
-        ways = sorted(set(block.targets))
         t.store("i32", target.text, "%converged.pc.at")
-        stop, look = t.label("stop"), t.label("look")
-        goes_on = t.sge("i64", t.load("i64", "%quantum.at"), 0)
-        t.branch(goes_on, look, stop, COLD)
-        t.at(stop)
-        t.ret("i32", S.SUSPENDED)
-        t.at(look)
+        with t.ends_unless(t.sge("i64", t.load("i64", "%quantum.at"), 0)):
+            t.ret("i32", S.SUSPENDED)
+        ways = sorted(set(block.targets))
         t.branch_by(target.text, "fault", [(self.e.pc(w), f"b{w}") for w in ways])
 
     def leave(self, block: Block) -> None:
         t, code = self.t, self.e.code
         if code.guard is None or block.next < 0:
-            self.control.end_by_branch(code)
-            self.converged.exited()
+            self.end_by_branch(code)
+            self.exited()
             return
         with t.ends_if(self.active.none()):
             self.go(block.next)
-        self.control.end_by_branch(code)
+        self.end_by_branch(code)
         with t.ends_if(self.active.whole_block()):
-            self.converged.exited()
+            self.exited()
         t.store("i32", t.xor("i32", self.active.bits, self.active.block_bits), "%live.at")
         self.go(block.next)
 
@@ -140,9 +119,9 @@ class ConvergedFunction(Part):
         t = self.t
         t.store("i32", self.e.pc(block.next), "%converged.pc.at")
         if self.e.code.guard is None:
-            self.converged.waits(self.e.code)
+            self.waits(self.e.code)
             return
         # If all lanes wait or none does, the warp stays converged; if only some wait, it has diverged.
         with t.ends_if(self.active.whole_block()):
-            self.converged.waits(self.e.code)
-        self.converged.split(f"splat (i32 {self.e.pc(block.next)})", self.e.alive[block.next])
+            self.waits(self.e.code)
+        self.split(self.e.pcs(block.next), self.e.alive_at(block.next))

@@ -10,17 +10,18 @@ when the last has arrived (`sync_lanes`), all of them receive their results befo
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Any
 
 from ptxlab.emulate.jit.control.blocks import Blocks
 from ptxlab.emulate.jit.control.control_flow import ControlFlow
-from ptxlab.emulate.jit.emitter.part import Part
-from ptxlab.emulate.jit.llvm.ir_text import W
-from ptxlab.emulate.jit.llvm.values import BITS, Value
+from ptxlab.emulate.jit.emitter.semantics import resized
+from ptxlab.emulate.jit.llvm.ir_text import SIGNATURE, W
+from ptxlab.emulate.jit.llvm.values import Value
 from ptxlab.emulate.jit.translation.rule_calls import call, declaration
-from ptxlab.emulate.program.basic_blocks import waits_for_others
 from ptxlab.emulate.program.flat_program import Block, Code, Literal
-from ptxlab.emulate.program.liveness import reads
+from ptxlab.emulate.program.liveness import bit_set, reads
+from ptxlab.emulate.program.reconvergence import waits_for_others
 from ptxlab.emulate.rules.diverging import gather_up, sync_lanes, sync_waiting
 from ptxlab.emulate.rules.instructions import is_members, members_of
 from ptxlab.emulate.rules.lane_scheduling import go_on
@@ -28,19 +29,19 @@ from ptxlab.emulate.runtime import state as S
 from ptxlab.isa import types
 
 
-class DivergedFunction(Part):
+class DivergedFunction(ControlFlow):
     """Writes `@diverged`. only: the blocks that it has, if not all (see `jit.analysis.divergence`)."""
 
     def __init__(self, blocks: Blocks, only: frozenset[int] | None = None) -> None:
-        super().__init__(blocks.e)
-        self.blocks = blocks
-        self.only, self.control = only, ControlFlow(blocks, self)
+        super().__init__(blocks)
+        self.only = only
+        self.exchanges = any(code.properties.converges for code in self.program.codes)
 
     def function(self) -> str:
         """Its LLVM text."""
-        if not any(code.properties.converges for code in self.program.codes):  # where lanes wait within blocks
-            self.e.registers.own = self.e.registers.not_needed(range(len(self.program.blocks)))
-        return self.blocks.function(self.block, self.dispatch)
+        if not self.exchanges:  # where lanes wait within blocks
+            self.e.registers.private = self.e.registers.not_needed(range(len(self.program.blocks)))
+        return self.text(f"i32 @{self.e.name}({SIGNATURE}%ws)")
 
     # -- whose turn it is ----------------------------------------------------------------------------------------------
 
@@ -85,33 +86,16 @@ d.missing:
     # -- blocks --------------------------------------------------------------------------------------------------------
 
     def block(self, block: Block) -> None:
-        """A basic block."""
-        if self.only is not None and block.index not in self.only:
-            self._lacking(block)
-            return
         self.t.at(f"b{block.index}")
-        bits = self._rejoin(block)
+        bits = self.t.load("i32", "%mask.p")
+        keeps = [each.stays for each in self.e.instruments if each.stays]
+        with self.t.unless(*keeps) if keeps else nullcontext():
+            self._go_back(block, bits)
+        if self.only is not None and block.index not in self.only:  # all that can be done at its start is to go back
+            self.t.go("d.missing")
+            return
         self.blocks.count(block, bits)
         self._run(block, block.first, bits)
-
-    def _lacking(self, block: Block) -> None:
-        """A block without its code: all that can be done at its start is to go back."""
-        self.t.at(f"b{block.index}")
-        self._rejoin(block)
-        self.t.go("d.missing")
-
-    def _rejoin(self, block: Block) -> str:
-        """The lanes that run. If all live lanes are here, the warp may go back, unless an instrument keeps it here."""
-        t = self.t
-        bits = t.load("i32", "%mask.p")
-        wishes = [stays for instrument in self.e.instruments if (stays := instrument.stays())]
-        if not wishes:
-            self._go_back(block, bits)
-            return bits
-        (stays,) = wishes
-        with t.unless(stays):
-            self._go_back(block, bits)
-        return bits
 
     def _go_back(self, block: Block, bits: str) -> None:
         """If all live lanes are here, and the registers that should be uniform are, returns to the function for
@@ -120,15 +104,15 @@ d.missing:
         live = t.load("i32", "%live.at")
         converged = t.eq("i32", bits, live)
         if waits_for_others(self.program.codes[block.first]):  # it would come here again, to wait
-            none = t.eq("i32", self.control.waiting(block, bits), 0)
+            none = t.eq("i32", self.waiting(block, bits), 0)
             converged = t.and_("i1", converged, none)
         with t.if_then(converged):
-            name, count = self.e.scalar_table(self.e.alive[block.index])
+            name, count = self.e.registers.scalar_table(self.e.alive_at(block.index))
             changed = t.get(S.Warp, "changed")
             with t.ends_if("true" if not count else t.eq("i64", changed, 0)):
                 self._converges(block)
             if count:
-                same = t.let(call(gather_up, "%ws", name, str(count), live, changed))
+                same = t.let(call(gather_up, "%ws", name, count, live, changed))
                 with t.ends_if(same):
                     self._converges(block)
 
@@ -142,8 +126,8 @@ d.missing:
         self.blocks.begin(bits)
         for code in self.program.codes[first : block.last]:
             self.blocks.instruction(code)
-            if ControlFlow.is_control(code):
-                self.control.emit(block, code)
+            if self.is_control(code):
+                self.end(block, code)
                 return
             if code.properties.converges:
                 self._offer(block, code)
@@ -151,12 +135,12 @@ d.missing:
                 if code.index + 1 < block.last:
                     self.t.at(f"after{code.index}")
                     for group in self.e.groups.values():  # checks made before the exchange do not dominate
-                        group.pointer = group.marks = ""
+                        group.pointer = ""
                     bits = self.t.load("i32", "%mask.p")
                     self._count_rest(block, code.index, 1, bits)
                     self._run(block, code.index + 1, bits)
                 return
-            self.blocks.execution.emit(code)
+            self.blocks.execute(code)
         self.e.registers.flush(self.e.alive_after(block))
         self.go(block.next)
 
@@ -166,8 +150,8 @@ d.missing:
         if index + 1 == block.last:
             return
         rest = t.get(S.Context, "rest")
-        if self.e.by_warpgroup:
-            rest = t.let(self.e.of_warpgroup(rest, len(self.program.codes)))
+        if self.blocks.by_warpgroup:
+            rest = t.let(self.blocks.of_warpgroup(rest, len(self.program.codes)))
         executions = t.offset(rest, S.Executions.size * index)
         t.bump(t.field(S.Executions, "warps", executions), t.add, "i64", sign)
         threads = t.field(S.Executions, "threads", executions)
@@ -185,7 +169,7 @@ d.missing:
         self.t.store(vec, new, pointer, align=64)
 
     def go(self, block: int) -> None:
-        self._set_pc(self.active.block_bits, f"splat (i32 {self.e.pc(block)})")
+        self._set_pc(self.active.block_bits, self.e.pcs(block))
         self.t.go("dispatch")
 
     def jump(self, block: Block, target: Value) -> None:
@@ -194,18 +178,18 @@ d.missing:
             rounds = t.select(self.active.any(), "i32", self.e.code.rounds, 0)
             t.bump(t.field(S.Warp, "turns.rounds"), t.add, "i32", rounds)
         if block.next >= 0:
-            self._set_pc(self.active.block_bits, f"splat (i32 {self.e.pc(block.next)})")
+            self._set_pc(self.active.block_bits, self.e.pcs(block.next))
         self._set_pc(self.active.bits, self.m.vector(target))
         self.t.go("dispatch")
 
     def leave(self, block: Block) -> None:
         t = self.t
-        self.control.end_by_branch(self.e.code)
+        self.end_by_branch(self.e.code)
         others = t.xor("i32", self.active.bits, -1)
         t.bump("%live.at", t.and_, "i32", others)
         if self.e.code.guard is not None and block.next >= 0:
-            self._set_pc(self.active.block_bits, f"splat (i32 {self.e.pc(block.next)})")
-        if any(code.properties.converges for code in self.program.codes):
+            self._set_pc(self.active.block_bits, self.e.pcs(block.next))
+        if self.exchanges:
             t.do(call(sync_waiting, "%ws"))  # other lanes no longer wait for exited ones
         t.go("dispatch")
 
@@ -216,14 +200,6 @@ d.missing:
         self.go(block.next)
 
     # -- lanes that wait for each other --------------------------------------------------------------------------------
-
-    def _all_alive(self, block: Block, index: int) -> int:
-        """Registers that the rest of the block or anything after it may read."""
-        alive = self.e.alive_after(block)
-        for code in self.program.codes[index : block.last]:
-            for r in reads(code):
-                alive |= 1 << r
-        return alive
 
     def _vectors(self, code: Code) -> list[int]:
         """The positions of the operands that are exchanged; immediates in an `int` position are part of the form."""
@@ -239,22 +215,21 @@ d.missing:
         for instrument in self.e.instruments:
             instrument.arrives(code)
         warpwide = form.op.kind == "warp"
-        if warpwide and code.guard is not None:
-            self._agreed(code)
+        if warpwide and code.guard is not None:  # it has to hold in all of the lanes or in none
+            with t.unless(t.or_("i1", self.active.none(), self.active.whole_block())):
+                self.e.faults.unless_all_lanes(code, self.active.block_bits)
         for slot, k in enumerate([] if warpwide else self._vectors(code)):
             value = self.e.operands.read(code.sources[k], code.source_types[k])
-            if value.type == "i1":
-                value = self.m.zext("i64", value)
-            wide = value if value.type == "i64" else self.m.zext("i64", self._as_int(value))
-            p = self.t.field(S.Warp, f"offered.{slot}")
-            self._put(p, "i64", self.active.vector, self.m.vector(wide))
+            wide = resized(self.m, value, "i64", signed=False)
+            self._put(t.field(S.Warp, f"offered.{slot}"), "i64", self.active.vector, self.m.vector(wide))
         if warpwide:
             members = self.m.const("i32", -1)
         else:
             members = self.e.operands.read(members_of(code), "b32")
         for name, vector in (("members", self.m.vector(members)), ("sync_kind", f"splat (i32 {self._kind(code)})")):
             self._put(t.field(S.Warp, name), "i32", self.active.vector, vector)
-        self.e.registers.flush(self._all_alive(block, code.index + (0 if warpwide else 1)))
+        rest = self.program.codes[code.index + (0 if warpwide else 1) : block.last]
+        self.e.registers.flush(self.e.alive_after(block) | bit_set([r for each in rest for r in reads(each)]))
         self._count_rest(block, code.index, -1, self.active.block_bits)
         if code.guard is not None:
             self._set_pc(self.active.block_bits, f"splat (i32 {self._behind(block, code)})")
@@ -275,16 +250,6 @@ d.missing:
             return len(self.program.codes) + code.index
         names = sorted({c.form.opcode for c in self.program.codes if c.properties.converges})
         return names.index(code.form.opcode) + 1
-
-    def _agreed(self, code: Code) -> None:
-        """A fault where the guard of an instruction of the whole warp holds in some of the lanes only."""
-        t = self.t
-        none, all_ = self.active.none(), self.active.whole_block()
-        with t.unless(t.or_("i1", none, all_)):
-            self.e.faults.unless_all_lanes(code, self.active.block_bits)
-
-    def _as_int(self, value: Value) -> Value:
-        return value if value.type[0] == "i" else self.m.bitcast(f"i{BITS[value.type]}", value)
 
     def _given(self, block: Block, code: Code) -> None:
         """Where lanes go on when all have arrived: the semantics, on the operands of all."""
@@ -311,7 +276,7 @@ d.missing:
                 self.active.narrow(members)
                 result = form.op.sem(self.m, form, *brought)
                 self.active.all_of_block()
-                self.blocks.execution.semantics.results(code, result)
+                self.blocks.semantics.results(code, result)
         for then in reversed(after):
             then()
         self.e.registers.flush(-1)
@@ -322,21 +287,11 @@ d.missing:
         """The operands of all lanes."""
         sources: list[Any] = [None] * len(code.sources)
         for slot, k in enumerate(self._vectors(code)):
-            sources[k] = self._offered(slot, code.source_types[k])
+            wide = self.t.load(f"<{W} x i64>", self.t.field(S.Warp, f"given.{slot}"), align=64)
+            sources[k] = resized(self.m, Value(wide, "i64", False), types.lane(code.source_types[k]), signed=False)
         for k, s in enumerate(code.sources):
             if isinstance(s, Literal) and code.source_types[k] == "int":
                 sources[k] = s.value
             elif is_members(code, k):
                 sources[k] = Value(members, "i32", True)
         return sources
-
-    def _offered(self, slot: int, type_: str) -> Value:
-        lane = types.lane(type_)
-        wide = self.t.load(f"<{W} x i64>", self.t.field(S.Warp, f"given.{slot}"), align=64)
-        value = Value(wide, "i64", False)
-        if lane == "i64":
-            return value
-        if lane == "i1":
-            return self.m.trunc("i1", value)
-        cut = self.m.trunc(f"i{BITS[lane]}", value) if BITS[lane] < 64 else value
-        return cut if lane[0] == "i" else self.m.bitcast(lane, cut)

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from typing import NamedTuple
 
 from ptxlab.emulate.jit.analysis.divergence import Region, inner_regions, size_of, staying
 from ptxlab.emulate.jit.memory.scattered import LARGE
-from ptxlab.emulate.program.basic_blocks import waits_for_others
 from ptxlab.emulate.program.flat_program import Code
 from ptxlab.emulate.program.liveness import successors, writes
 from ptxlab.emulate.program.program import Program
-from ptxlab.emulate.program.reconvergence import bodies, body
+from ptxlab.emulate.program.reconvergence import bodies, body, waits_for_others
 from ptxlab.emulate.rules.instructions import members_of
 from ptxlab.isa.actions import BRANCHES, Action
 
@@ -35,7 +34,7 @@ class MaskedRegion(NamedTuple):
     number: int
     blocks: tuple[int, ...]
     joins: tuple[int, ...]
-    apart: frozenset[int]
+    spread: frozenset[int]
     repeats: bool
     counts: bool
     leaves: bool
@@ -66,13 +65,13 @@ class MaskedRegion(NamedTuple):
 
 
 def masked_regions(
-    program: Program, uniform: list[bool], scalars: list[bool], *, exchanges: bool = False
+    program: Program, uniform: list[bool], scalars: int, *, exchanges: bool = False
 ) -> dict[int, MaskedRegion]:
     """By the block of their branch, the regions that run under masks. Those with one join share the copies of their
     blocks where that saves half of them: of a chain of conditions, each region is the rest of the one before.
 
-    uniform: the registers that are the same in all lanes of a converged warp; scalars: those that are kept as scalars;
-    exchanges: whether lanes may exchange values in them.
+    uniform: the registers that are the same in all lanes of a converged warp; scalars: those that are kept as scalars,
+    a bit set; exchanges: whether lanes may exchange values in them.
     """
     if len(program.codes) >= LARGE:
         return {}
@@ -92,18 +91,19 @@ def masked_regions(
                 return
             left -= size
             codes = [code for b in blocks for code in program.codes[program.blocks[b].first : program.blocks[b].last]]
-            apart = frozenset(r for code in codes for r in writes(code) if scalars[r])
+            spread = frozenset(r for code in codes for r in writes(code) if scalars >> r & 1)
             repeats = any(to <= at for at in blocks for to in successors(program, at))
-            last = [program.codes[program.blocks[at].last - 1] for at in blocks]
+            last = [_last(program, at) for at in blocks]
             counts, leaves = any(code.rounds for code in last), any(code.leaves >= 0 for code in last)
             ordered = tuple(sorted(blocks))
-            known[blocks] = MaskedRegion(len(known), ordered, tuple(joins), apart, repeats, counts, leaves)
+            known[blocks] = MaskedRegion(len(known), ordered, tuple(joins), spread, repeats, counts, leaves)
         found[branch] = known[blocks]
 
-    for join, alike in sorted(by_join.items(), key=lambda each: size_of(program, _union(each[1]))):
-        union = _union(alike)
-        shared = sum(size_of(program, blocks) for blocks in {r.blocks for r in alike}) > 2 * size_of(program, union)
-        for region in alike:
+    unions = {join: frozenset[int]().union(*(r.blocks for r in regions)) for join, regions in by_join.items()}
+    for join, union in sorted(unions.items(), key=lambda each: size_of(program, each[1])):
+        apiece = sum(size_of(program, blocks) for blocks in {r.blocks for r in by_join[join]})
+        shared = apiece > 2 * size_of(program, union)
+        for region in by_join[join]:
             add(region.branch, union if shared else region.blocks, (join,))
     for blocks, joins, branches in _functions(program, exchanges):
         for branch in branches:
@@ -112,64 +112,53 @@ def masked_regions(
     return found
 
 
-def _union(alike: Iterable[Region]) -> frozenset[int]:
-    """The blocks of several regions."""
-    return frozenset[int]().union(*(region.blocks for region in alike))
+def _last(program: Program, block: int) -> Code:
+    """What a block ends with."""
+    return program.codes[program.blocks[block].last - 1]
 
 
 def _fits(program: Program, region: Region, exchanges: bool) -> bool:
-    """Whether all that lanes do in a region concerns themselves alone, and its blocks run in the order of their program
-    counters, the join last."""
-    if not region.blocks or region.join <= max(region.blocks) or not _run_alone(program, region.blocks, exchanges):
+    """Whether lanes are independent in a region, and its blocks run in the order of their program counters, the join
+    last."""
+    if not region.blocks or region.join <= max(region.blocks) or not _independent(program, region.blocks, exchanges):
         return False
-    inside = region.blocks | {region.join}
     blocks, all_ = program.blocks, region.blocks | {region.branch}
     ways = {to for at in all_ for to in (blocks[at].next, *staying(program.codes, blocks, blocks[at])) if to >= 0}
-    return ways <= inside  # jumps may lead to traps behind the join, too
+    return ways <= region.blocks | {region.join}  # jumps may lead to traps behind the join, too
 
 
-def _simple(code: Code) -> bool:
-    """Whether an instruction concerns the lanes that execute it and no other."""
-    properties = code.properties
-    return not (properties.ends_block or properties.converges or code.form.op.kind in ("flow", "warp", "async"))
-
-
-def _run_alone(program: Program, blocks: Collection[int], exchanges: bool) -> bool:
-    """Whether all that lanes do in some blocks concerns themselves alone. exchanges: or may be begun anew with others,
-    from the start of the block, for as long as it has changed registers only."""
+def _independent(program: Program, blocks: Collection[int], exchanges: bool) -> bool:
+    """Whether all that lanes do in some blocks concerns the lanes that execute it and no others. exchanges: or may be
+    begun anew with others, from the start of the block, for as long as it has changed registers only."""
     for at in blocks:
         block = program.blocks[at]
-        codes = program.codes[block.first : block.last]
-        last = codes[-1]
+        codes, last = program.codes[block.first : block.last], _last(program, at)
         ends = last.action in ENDS
         if ends and (last.ends_thread or (last.leaves >= 0 and block.next < 0)):
             return False
-        own = True  # whether what has been done so far in the block can be begun anew
+        restarts = exchanges  # whether what has been done so far in the block can be begun anew
         for code in codes[:-1] if ends else codes:
-            asks = exchanges and own and code.action in EXCHANGES and members_of(code) is not None
-            if not (_simple(code) or asks) or waits_for_others(code):
+            kind, properties = code.form.op.kind, code.properties
+            others = properties.ends_block or properties.converges or kind in ("flow", "warp", "async")
+            may_exchange = restarts and code.action in EXCHANGES and members_of(code) is not None
+            if (others and not may_exchange) or waits_for_others(code):
                 return False
-            own = own and code.form.op.kind in ("pure", "lane") and not code.form.cc
+            restarts = restarts and kind in ("pure", "lane") and not code.form.cc
     return True
 
 
 def _functions(program: Program, exchanges: bool) -> list[tuple[frozenset[int], list[int], list[int]]]:
     """The functions that may be regions: their blocks with those of all that they call, the blocks where they return
-    to, and those where lanes may part."""
-    out = []
+    to, and those where lanes may diverge."""
+    found = []
     for start in sorted({code.target for code in program.codes if code.action is Action.CALL}):
-        own = body(program.codes, program.blocks, start)
-        blocks = frozenset(bodies(program.codes, program.blocks, own))
-        if not _run_alone(program, blocks, exchanges):
+        inside = body(program.codes, program.blocks, start)  # without what it calls
+        blocks = frozenset(bodies(program.codes, program.blocks, inside))
+        if not _independent(program, blocks, exchanges):
             continue
-        returns = {to for at in own if _last(program, at) is Action.RETURN for to in program.blocks[at].targets}
+        ends = {at: _last(program, at).action for at in inside}
+        returns = {to for at in inside if ends[at] is Action.RETURN for to in program.blocks[at].targets}
         joins = sorted(to for to in returns if to > max(blocks))[:MOST_JOINS]
         if joins:
-            parts = sorted(at for at in own if _last(program, at) in (*BRANCHES, Action.RETURN))
-            out.append((blocks, joins, parts))
-    return out
-
-
-def _last(program: Program, block: int) -> Action:
-    """What a block ends with."""
-    return program.codes[program.blocks[block].last - 1].action
+            found.append((blocks, joins, sorted(at for at in inside if ends[at] in (*BRANCHES, Action.RETURN))))
+    return found

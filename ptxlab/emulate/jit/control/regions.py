@@ -24,18 +24,15 @@ have to be the same in all lanes there, or the warp stays diverged.
 
 from __future__ import annotations
 
-from ptxlab.emulate.jit.control.blocks import Blocks
-from ptxlab.emulate.jit.control.control_flow import ControlFlow
 from ptxlab.emulate.jit.control.converged_flow import ConvergedFlow
 from ptxlab.emulate.jit.control.masked_regions import MaskedRegion, masked_regions
-from ptxlab.emulate.jit.emitter.part import Part
+from ptxlab.emulate.jit.emitter.emitter import Part
 from ptxlab.emulate.jit.llvm.ir_text import COLD, W
 from ptxlab.emulate.jit.llvm.values import Value
 from ptxlab.emulate.jit.translation.rule_calls import call
 from ptxlab.emulate.program.flat_program import Block, Code
 from ptxlab.emulate.program.liveness import bit_set, successors
 from ptxlab.emulate.rules.diverging import gather_up
-from ptxlab.emulate.rules.instructions import members_of
 from ptxlab.emulate.rules.lane_scheduling import PATIENCE
 from ptxlab.emulate.runtime import state as S
 from ptxlab.isa.actions import Action
@@ -46,14 +43,17 @@ for others, so that the warp does not go on in it."""
 
 
 class Regions(Part):
-    """Writes the masked copies of blocks, and the ways in and out."""
+    """Writes the masked copies of blocks, and the ways in and out. Code that is built quickly has no regions."""
 
-    def __init__(self, blocks: Blocks, control: ControlFlow, converged: ConvergedFlow) -> None:
-        super().__init__(blocks.e)
-        self.blocks = blocks
-        self.control, self.converged = control, converged
-        self.of = {} if self.e.diverged else self._regions()
+    def __init__(self, flow: ConvergedFlow) -> None:
+        super().__init__(flow.e)
+        self.flow, self.blocks = flow, flow.blocks
+        self.of: dict[int, MaskedRegion] = {}
         """The regions by the block of their branch."""
+        if not self.e.small:
+            exchanges = not self.e.instruments  # which see an exchange once
+            of_registers = self.e.facts.uniform, self.e.registers.scalars
+            self.of = masked_regions(self.program, *of_registers, exchanges=exchanges)
         self.entered: dict[int, MaskedRegion] = {}
         """Those that are needed, by their numbers."""
         self.leaves: set[tuple[str, int]] = set()
@@ -61,43 +61,33 @@ class Regions(Part):
         self.resumed: dict[int, str] = {}
         """Where regions go on that have been left: labels by what stands for a warp's program counter then."""
 
-    def _regions(self) -> dict[int, MaskedRegion]:
-        """Those of the program. Instruments see an exchange once, so with them lanes exchange nothing in a region."""
-        return masked_regions(self.program, self.e.uniform, self.e.scalars, exchanges=not self.e.instruments)
-
     def enter(self, block: Block, target: Value) -> bool:
         """The lanes of a converged warp leave a block by different ways, those whose guard holds for `target`: into the
-        region, if it has one. Code that is built quickly has none, but the sites of its accesses: better code may
-        follow it in a launch."""
+        region, if it has one."""
         region = self.of.get(block.index)
         if region is None:
             return False
         self.entered[region.number] = region
-        if self.e.small:
-            return False
-        self._enter(block, region, target)
-        return True
-
-    def _enter(self, block: Block, region: MaskedRegion, target: Value) -> None:
-        t, code = self.t, self.e.code
+        t, registers = self.t, self.e.registers
         waiting, others = self._ways(region, block, target)
         if others:
             with t.ends_unless(t.eq("i32", others, 0)):
-                self.converged.part(block, target)
+                self.flow.split_at(block, target)
         alive = self.e.alive_after(block)
-        apart = [r for r in sorted(region.apart) if alive >> r & 1]
-        for r in apart:
-            self.e.registers.read(r)
-        for r in apart:
-            self.e.registers.keep_lanes(r)
+        spread = [r for r in sorted(region.spread) if alive >> r & 1]
+        for r in spread:
+            registers.read(r)
+        for r in spread:
+            registers.keep_lanes(r)
         for each in region.words:
             t.store("i32", waiting.get(each, 0), region.word(each))
-        t.store("i32", code.rounds * W, region.rounds)
+        t.store("i32", self.e.code.rounds * W, region.rounds)
         first = min(waiting)
         if first > block.index:
             t.go(region.label(first))
         else:
             self._go_back(region, first)
+        return True
 
     def _ways(self, region: MaskedRegion, block: Block, target: Value | None) -> tuple[dict[int, str], str]:
         """At the end of a block: which lanes go to which block, and those that leave the region elsewhere, if any may.
@@ -126,22 +116,19 @@ class Regions(Part):
 
     def emit(self) -> None:
         """The regions that are needed."""
+        registers = self.e.registers
         for region in self.entered.values():
-            if self.e.small:
-                for at in region.blocks:
-                    self.blocks.plan(self.program.blocks[at])
-                continue
-            self.e.words += [region.rounds, *map(region.word, region.words)]
-            self.e.registers.spread = region.apart
+            self.blocks.words += [region.rounds, *map(region.word, region.words)]
+            registers.spread = region.spread
             behind = {to for at in region.blocks for to in successors(self.program, at)}
-            self.e.registers.own = self.e.registers.not_needed(sorted({*region.blocks, *region.joins, *behind}))
+            registers.private = registers.not_needed({*region.blocks, *region.joins, *behind})
             for at in region.blocks:
                 self._block(region, self.program.blocks[at])
-            self.e.registers.spread, self.e.registers.own = frozenset(), 0
+            registers.spread, registers.private = frozenset(), 0
             self._join(region)
             self._give_up(region)
             if (LEFT, region.number) in self.leaves:
-                self.e.words.append(region.elsewhere)
+                self.blocks.words.append(region.elsewhere)
             for how, number in sorted(self.leaves):
                 if number == region.number:
                     self._give_up(region, how)
@@ -159,18 +146,24 @@ class Regions(Part):
         t.at(run)
         t.store("i32", 0, region.word(block.index))
         target: Value | None = None
-        self._forget_rounds(region, bits)
+        if region.counts:  # where all lanes have met, rounds are counted anew
+            met, rounds = t.eq("i32", bits, t.load("i32", "%live.at")), t.load("i32", region.rounds)
+            t.store("i32", t.select(met, "i32", 0, rounds), region.rounds)
         self.blocks.plan(block)
         self.blocks.begin(bits, partly=True)
         self.blocks.count(block, bits)
         for code in self.program.codes[block.first : block.last]:
             self.blocks.instruction(code)
-            if ControlFlow.is_control(code):
-                target = self._end(block, code)
+            if self.flow.is_control(code):
+                self.flow.ends(code)
+                if code.action is Action.TRAP:
+                    self.flow.trap()
+                elif code.leaves < 0:
+                    target = self.flow.target(block, code)
                 continue
             if code.properties.converges:
                 self._unless_others_are_named(region, block, code)
-            self.blocks.execution.emit(code)
+            self.blocks.execute(code)
         self.e.registers.flush(self.e.alive_after(block))
         self._lead_on(region, block, target, after)
 
@@ -180,39 +173,22 @@ class Regions(Part):
         written yet."""
         t, bits = self.t, self.active.block_bits
         absent = t.and_("i32", t.load("i32", "%live.at"), t.xor("i32", bits, -1))
-        named = self.m.and_(self.e.operands.read(members_of(code), "b32"), Value(absent, "i32", True))
-        waiting = self.active.where(self.m.ne(named, self.m.const("i32", 0)))
-        with t.ends_unless(t.eq("i32", waiting, 0)):
+        with t.ends_unless(t.eq("i32", self.flow.named_of(code, absent), 0)):
             t.bump(region.word(block.index), t.or_, "i32", bits)
             self.blocks.count(block, bits, undone=True)
             self._leave_for(WAITS, region)
-
-    def _end(self, block: Block, code: Code) -> Value | None:
-        """The end of a block: where it leads, if lanes may jump and stay in the kernel."""
-        if code.action is not Action.TRAP and code.leaves < 0:
-            return self.control.target(block, code)
-        for instrument in self.e.instruments:
-            instrument.ends(code)
-        if code.action is Action.TRAP:
-            self.control.trap()
-        return None
-
-    def _leave(self) -> None:
-        """The lanes whose guard holds leave the kernel, by a branch."""
-        t = self.t
-        with t.unless(self.active.none()):
-            self.control.end_by_branch(self.e.code)
-            t.bump("%live.at", t.and_, "i32", t.xor("i32", self.active.bits, -1))
 
     def _lead_on(self, region: MaskedRegion, block: Block, target: Value | None, after: str) -> None:
         """The end of a block: its lanes wait at its successors. The region goes on at the label `after`, unless some
         have gone backwards."""
         t, code = self.t, self.e.code
         if code.leaves >= 0:
-            self.control.branches(None)
-            self._leave()
+            self.flow.branches(None)
+            with t.unless(self.active.none()):
+                self.flow.end_by_branch(code)
+                t.bump("%live.at", t.and_, "i32", t.xor("i32", self.active.bits, -1))
         if target is not None:
-            self.control.branches(target)
+            self.flow.branches(target)
             if code.rounds:
                 rounds = t.select(self.active.any(), "i32", code.rounds * W, 0)
                 t.bump(region.rounds, t.add, "i32", rounds)
@@ -246,7 +222,7 @@ class Regions(Part):
         t.at(region.label(region.joins[0]))
         if region.leaves:
             with t.ends_if(t.eq("i32", t.load("i32", "%live.at"), 0)):
-                self.converged.exited()
+                self.flow.exited()
         if len(region.joins) == 1:
             self._meet(region, region.joins[0])
             return
@@ -261,13 +237,12 @@ class Regions(Part):
         """All lanes are at a join, where the warp converges if the registers that are scalars from there on allow
         it."""
         t = self.t
-        name, count = self.e.scalar_table(bit_set(region.apart) & self.e.alive[join])
+        name, count = self.e.registers.scalar_table(bit_set(region.spread) & self.e.alive_at(join))
         if not count:
             t.go(f"b{join}")
             return
         live = t.load("i32", "%live.at")
-        same = t.let(call(gather_up, "%ws", name, str(count), live, "-1"))
-        with t.ends_if(same):
+        with t.ends_if(t.let(call(gather_up, "%ws", name, count, live, -1))):
             t.go(f"b{join}")
         t.go(f"given.up{region.number}")
 
@@ -280,7 +255,7 @@ class Regions(Part):
         """The warp stays diverged: each lane gets its program counter, and all its registers."""
         t = self.t
         t.at(f"{how}{region.number}")
-        pcs, alive = f"splat (i32 {self.e.pc(region.joins[0])})", 0
+        pcs, alive = self.e.pcs(region.joins[0]), 0
         if how == LEFT:
             there = self.active.lanes(t.load("i32", region.elsewhere))
             held = t.load(f"<{W} x i32>", "%pcs.at", align=64)
@@ -288,57 +263,51 @@ class Regions(Part):
             for at in region.blocks:
                 alive |= self.e.alive_after(self.program.blocks[at])
         for join in region.joins:
-            alive |= self.e.alive[join]
+            alive |= self.e.alive_at(join)
         for block in region.words:
             lanes = self.active.lanes(t.load("i32", region.word(block)))
-            here = f"splat (i32 {self.e.pc(block)})"
-            pcs = t.select(lanes, f"<{W} x i32>", here, pcs, of=f"<{W} x i1>")
-            alive |= self.e.alive[block]
+            pcs = t.select(lanes, f"<{W} x i32>", self.e.pcs(block), pcs, of=f"<{W} x i1>")
+            alive |= self.e.alive_at(block)
         rounds = t.load("i32", region.rounds)
         t.put(S.Warp, "turns.rounds", t.udiv("i32", rounds, W))
         t.put(S.Warp, "turns.lane", t.urem("i32", rounds, W))
         if region.repeats and how != WAITS:
             t.put(S.Warp, "region", self._resumes_at(region))
         changed = 0
-        for r in region.apart:
+        for r in region.spread:
             alive &= ~(1 << r)
             changed |= 1 << r % 64
-        self.converged.diverge(pcs, alive, changed)
+        self.flow.diverge(pcs, alive, changed)
 
     def _resume(self, region: MaskedRegion) -> None:
         """A warp of which all lanes may be in the region: it goes on there, or stays diverged."""
         t = self.t
-        label = self.resumed[self._resumes_at(region)] = f"resumed{region.number}"
-        t.at(label)
+        self.resumed[self._resumes_at(region)] = f"resumed{region.number}"
+        t.at(f"resumed{region.number}")
         t.put(S.Warp, "region", 0)
         pcs, live = t.load(f"<{W} x i32>", "%pcs.at", align=64), t.load("i32", "%live.at")
         inside, found, alive = "0", "0", 0
         for block in (*region.blocks, *region.joins):
-            here = t.eq(f"<{W} x i32>", pcs, f"splat (i32 {self.e.pc(block)})")
+            here = t.eq(f"<{W} x i32>", pcs, self.e.pcs(block))
             lanes = t.and_("i32", t.bitcast(f"<{W} x i1>", here, "i32"), live)
             if block in region.words:
                 t.store("i32", lanes, region.word(block))
             if block in region.blocks:
                 inside = t.or_("i32", inside, lanes)
             found = t.or_("i32", found, lanes)
-            alive |= self.e.alive[block]
-        all_there = t.eq("i32", found, live)
-        apart = alive & bit_set(region.apart)
-        stays = t.label("stays")
+            alive |= self.e.alive_at(block)
+        stays, all_there = t.label("stays"), t.eq("i32", found, live)
         with t.ends_unless(t.and_("i1", all_there, t.ne("i32", inside, 0))):
             t.go(stays)
-        name, count = self.e.scalar_table(alive & ~apart)
+        name, count = self.e.registers.scalar_table(alive & ~bit_set(region.spread))
         if count:
             changed = t.get(S.Warp, "changed")
-            same = t.let(call(gather_up, "%ws", name, str(count), live, changed))
-            with t.ends_unless(same):
+            with t.ends_unless(t.let(call(gather_up, "%ws", name, count, live, changed))):
                 t.go(stays)
-        turns = [t.field(S.Warp, f"turns.{name}") for name in ("rounds", "lane")]
-        rounds, lane = (t.load("i32", at) for at in turns)
-        counted = t.mul("i32", rounds, W)
-        t.store("i32", t.or_("i32", counted, lane), region.rounds)
-        for at in turns:
-            t.store("i32", 0, at)
+        rounds, lane = (t.get(S.Warp, f"turns.{name}") for name in ("rounds", "lane"))
+        t.store("i32", t.or_("i32", t.mul("i32", rounds, W), lane), region.rounds)
+        for name in ("rounds", "lane"):
+            t.put(S.Warp, f"turns.{name}", 0)
         t.go(region.label(region.blocks[0]))
         t.at(stays)
         t.ret("i32", S.DIVERGED)
@@ -346,11 +315,3 @@ class Regions(Part):
     def _resumes_at(self, region: MaskedRegion) -> int:
         """What stands for the program counter of a warp that goes on in a region: no instruction has it."""
         return 2 * (len(self.program.codes) + 1 + region.number)
-
-    def _forget_rounds(self, region: MaskedRegion, bits: str) -> None:
-        """Where all lanes have met, rounds are counted anew."""
-        if region.counts:
-            t = self.t
-            all_ = t.eq("i32", bits, t.load("i32", "%live.at"))
-            rounds = t.load("i32", region.rounds)
-            t.store("i32", t.select(all_, "i32", 0, rounds), region.rounds)

@@ -7,17 +7,18 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from ptxlab.emulate.jit.affine.values import Affine
+from ptxlab.emulate.jit.llvm.ir_text import W
 from ptxlab.emulate.jit.llvm.values import BITS, Value
 from ptxlab.emulate.program.flat_program import Block, Code, Literal, Mem, Reg, Symbol
 from ptxlab.emulate.program.liveness import writes
 from ptxlab.emulate.program.program import Program
-from ptxlab.emulate.rules.accesses import ALL_THE_SAME, HALVES_IN_A_ROW, HALVES_THE_SAME, IN_A_ROW, PARTS_OF_ROWS
+from ptxlab.emulate.rules.records import ALL_THE_SAME, HALVES_IN_A_ROW, HALVES_THE_SAME, IN_A_ROW, PARTS_OF_ROWS
 from ptxlab.emulate.runtime.memory import GUARD
 from ptxlab.isa import types
 from ptxlab.isa.actions import Action
 
 AT_A_STRIDE = PARTS_OF_ROWS + 1
-"""A way of data that is no pattern of addresses: each lane is as far from the one before."""
+"""All lanes are active, and each is as many bytes behind the one before."""
 ROWS = (IN_A_ROW, HALVES_IN_A_ROW)
 SAME = (ALL_THE_SAME, HALVES_THE_SAME)
 
@@ -25,13 +26,13 @@ SAME = (ALL_THE_SAME, HALVES_THE_SAME)
 @dataclass(eq=False, repr=False)
 class Group:
     """Accesses of one block that share a check: members (code index, offset, bytes), the lowest offset, the bytes
-    spanned, and log2 of the strictest alignment. The rest is filled in where the first member is emitted: the lowest
-    address, host pointer, offsets and pattern of the lanes, the record of writes, and the offsets of the first lane of
-    each half-warp. Of affine addresses `lanes` and `start` (where the allocation begins) stand in place of the vectors
-    `address` and `offsets`, and `patterns` are all that they may have. `way`: the pattern, or `AT_A_STRIDE` where each
-    lane is `stride` bytes (an i64) behind the one before; "" where none may be. `marks`: i1, whether what is stored is
-    noted in the record of writes, once that is known. `reach`: of addresses in global memory that are affine or one,
-    the lowest, and how far the highest is beyond, as offsets from the pointer, i64."""
+    spanned, and log2 of the strictest alignment.
+
+    The rest is filled in where the first member is emitted. address: the lowest of each lane, a vector or affine, or
+    one for all, an i64. Where all lanes have one, `pointer` is the host's for it; else it is for `start`, a device
+    address where an allocation begins. shadow: the record of writes, an i64, as `pointer`. pattern: of the lanes'
+    addresses, an i32; patterns: those that there may be. halves: the offsets from `start` of the first lane of each
+    half-warp, two i64. stride: bytes from each lane to the next, an i64, if the pattern may be `AT_A_STRIDE`."""
 
     site: int
     low: int
@@ -39,33 +40,32 @@ class Group:
     log2: int
     write: bool
     members: list[tuple[int, int, int]] = field(default_factory=list)
-    address: str = ""
+    address: Value | None = None
     pointer: str = ""
-    offsets: str = ""
-    pattern: str = ""
-    shadow: str = ""
-    halves: tuple[str, str] = ("", "")
-    lanes: Affine | None = None
     start: str = ""
-    patterns: frozenset[int] = frozenset(range(PARTS_OF_ROWS + 1))
-    way: str = ""
+    shadow: str = ""
+    pattern: str = ""
+    patterns: frozenset[int] = frozenset()
+    halves: tuple[str, str] = ("", "")
     stride: str = ""
-    marks: str = ""
-    reach: tuple[str, str] | None = None
+
+    @property
+    def lanes(self) -> Affine | None:
+        """The addresses, if they are affine."""
+        return self.address if isinstance(self.address, Affine) else None
 
     def part_of_a_row(self, size: int) -> bool:
         """Whether lanes are known to be in one row of elements of this size, if their pattern is `PARTS_OF_ROWS`."""
         form = None if self.lanes is None or PARTS_OF_ROWS not in self.patterns else self.lanes.form
-        return form is not None and not form.times and form.apart == tuple(size * k for k in range(len(form.apart)))
+        return form is not None and not form.times and form.lane_offsets == tuple(size * k for k in range(W))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Seen:
     """An access for instruments, its addresses checked.
 
-    The active lanes access `size` bytes each, `count` elements of type `lane`, at `group.address + offset`: an i64
-    where `uniform` (all lanes the same address), else a vector of 32 i64. Addresses are device addresses, offsets for
-    shared. `group.pattern` (an i32, lanes only): one of those of `rules.accesses`. `stored`: the values of a store.
+    The active lanes access `size` bytes each, `count` elements of type `lane`, at `group.address + offset`. uniform:
+    all lanes at the same address. Addresses are device addresses, offsets for shared. stored: the values of a store.
     """
 
     code: Code

@@ -19,7 +19,7 @@ class ActiveMask:
         self._block_mask: Value | None = None
         self.guard: Value | None = None
         self.partly = False
-        """Whether live lanes may not be running the block: those keep what their registers hold."""
+        """Whether some live lanes may not run the block: they keep the values of their registers."""
 
     @property
     def mask(self) -> Value:

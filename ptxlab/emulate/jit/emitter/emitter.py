@@ -1,28 +1,42 @@
-"""The emitter of an LLVM function: what all that emits code shares. Parts of other rooms are written against it."""
+"""The emitter of an LLVM function: what all that emits code shares. Parts of other packages are written against it."""
 
 from __future__ import annotations
 
+from ptxlab.emulate.jit.affine.block_rows import Rows
 from ptxlab.emulate.jit.emitter.access_groups import Group, sites_of
-from ptxlab.emulate.jit.emitter.fault_exits import FaultExits
-from ptxlab.emulate.jit.emitter.function import Build, Function
-from ptxlab.emulate.jit.emitter.machine import LaneMachine
-from ptxlab.emulate.jit.emitter.operands import Operands
+from ptxlab.emulate.jit.emitter.function import Function, RegisterFacts
+from ptxlab.emulate.jit.emitter.lane_operations import LaneOps
 from ptxlab.emulate.jit.emitter.registers import Registers
+from ptxlab.emulate.jit.emitter.semantics import Operands
+from ptxlab.emulate.jit.llvm.ir_text import W
+from ptxlab.emulate.jit.llvm.values import Value
+from ptxlab.emulate.jit.translation.rule_calls import call
 from ptxlab.emulate.program.flat_program import Code
+from ptxlab.emulate.program.program import Program
+from ptxlab.emulate.rules import memcheck
 from ptxlab.emulate.runtime import state as S
 
 
 class Emitter(Function):
-    """A function with the parts that write into it: the machine of lanes and its active mask, registers, operands,
+    """A function with the parts that write into it: operations on lanes, the active mask, registers, operands,
     faults."""
 
-    def __init__(self, build: Build) -> None:
-        super().__init__(build)
-        self.machine = LaneMachine(self)
-        self.active, self.calls = self.machine.mask, self.machine.calls
-        self.registers = Registers(self, self.machine)
-        self.operands = Operands(self, self.machine, self.registers)
-        self.faults = FaultExits(self, self.machine)
+    def __init__(
+        self,
+        program: Program,
+        rows: Rows,
+        facts: RegisterFacts,
+        *,
+        diverged: bool = False,
+        small: bool = False,
+        features: str = "",
+    ) -> None:
+        super().__init__(program, rows, facts, diverged=diverged, small=small, features=features)
+        self.ops = LaneOps(self)
+        self.active = self.ops.mask
+        self.registers = Registers(self, self.ops)
+        self.operands = Operands(self, self.ops, self.registers)
+        self.faults = FaultExits(self, self.ops)
         self.groups: dict[int, Group] = {}
         """The accesses of the block that share a check, by code index."""
 
@@ -33,6 +47,79 @@ class Emitter(Function):
             register, inverted = code.guard
             self.active.where_held(self.registers.read(register), inverted=inverted)
 
-    def own_site(self) -> str:
+    def site(self) -> str:
         """A pointer to the site of an atomic operation or a copy, which caches the allocation that it found last."""
         return self.t.offset("%sites", sites_of(self.program)[self.code.index] * S.Site.size)
+
+
+class Part:
+    """A part of what emits code. It writes into the emitter's text. m: the emitter's operations on lanes."""
+
+    def __init__(self, e: Emitter) -> None:
+        self.e, self.t, self.m, self.active, self.program = e, e.t, e.ops, e.active, e.program
+
+
+class FaultExits:
+    """Faults in emitted code: they are noted for the runner to explain, and the warp's function returns."""
+
+    def __init__(self, f: Function, m: LaneOps) -> None:
+        self.f, self.t, self.m, self.active = f, f.t, m, m.mask
+
+    def record(self, kind: int, code: str | int, lane: str, address: str) -> None:
+        """Notes a fault."""
+        self.t.do(call(memcheck.stop, "%ctx", "%ws", kind, code, lane, address))
+
+    def if_any(self, bad: str, address: Value, flag: int = 0) -> None:
+        """Faults if any lane is in `bad` (an i32): the first of them is out of range."""
+        t = self.t
+        with t.unless(t.eq("i32", bad, 0), cold=True, to="fault"):
+            lane = self.active.first(bad)
+            if address.uniform:
+                at = address.text
+            else:
+                at = t.extract(address.llvm, address.text, lane, by="i32")
+            at = at if address.type == "i64" else t.zext("i32", at, "i64")
+            self.record(S.OUT_OF_MEMORY_RANGE, self.f.code.index | flag, lane, at)
+            if flag:
+                self._note_lanes(address)
+
+    def _note_lanes(self, address: Value) -> None:
+        """Notes beside a fault where all lanes access memory (see `memcheck.note_lanes`)."""
+        t, wide = self.t, self.m.vector(self.m.zext("i64", address))
+        t.put(S.Context, "fault.lanes", self.active.bits, "%ctx")
+        t.store(f"<{W} x i64>", wide, t.field(S.Context, "fault.addresses", "%ctx"), align=8)
+
+    def always(self, address: int) -> None:
+        """Faults whenever a lane executes this access."""
+        lane = self.active.first()
+        self.record(S.OUT_OF_MEMORY_RANGE, self.f.code.index, lane, str(address))
+        after = self.t.label()
+        self.t.branch(self.active.any(), "fault", after)
+        self.t.at(after)
+
+    def if_called(self, answer: str) -> None:
+        """Faults if a function returned anything but 0, having noted the fault."""
+        self.t.fault_unless(self.t.eq("i32", answer, 0))
+
+    def unless_all_lanes(self, code: Code, came: str) -> None:
+        """Faults unless all lanes execute an instruction of the whole warp. came: the lanes that came here, if a guard
+        may exclude some of them."""
+        t = self.t
+        with t.unless(t.eq("i32", self.active.bits, -1), cold=True, to="fault"):
+            wide = t.zext("i32", self.active.bits, "i64")
+            if came:
+                by_guard = t.ne("i32", self.active.bits, came)
+                flag = t.select(by_guard, "i64", 1 << 32, 0)
+                wide = t.or_("i64", wide, flag)
+            self.record(S.INCOMPLETE, code.index, "0", wide)
+
+    def unless_same(self, code: Code, value: Value | None) -> None:
+        """Faults unless all lanes have the same value of an operand."""
+        if value is None or value.uniform:
+            return
+        t = self.t
+        first = self.m.vector(self.m.lane_0(value))
+        other = t.ne(value.llvm, value.text, first)
+        bits = t.bitcast(f"<{W} x i1>", other, "i32")
+        with t.unless(t.eq("i32", bits, 0), cold=True, to="fault"):
+            self.record(S.DISAGREE, code.index, self.active.first(bits), "0")

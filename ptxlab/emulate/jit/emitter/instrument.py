@@ -20,11 +20,10 @@ After = Callable[[], None]
 class Instrument:
     """The base of instruments, whose hooks do nothing. Each overrides the hooks that it needs; they emit code."""
 
-    in_loop = False
-    """Whether warps may have their turns in the loop of the function for converged warps: nothing that the scheduler
-    does is needed."""
     by_warpgroup = False
     """Whether executions are counted for each warpgroup."""
+    stays = ""
+    """i1: whether a warp stays in the function for diverged warps though it has reconverged; "" for no warp."""
 
     # -- the function and its blocks
 
@@ -33,10 +32,6 @@ class Instrument:
 
     def begins(self) -> None:
         """A label. Values computed before it may not be used after it."""
-
-    def stays(self) -> str:
-        """i1: whether a warp stays in the function for diverged warps though it has reconverged; "" for no warp."""
-        return ""
 
     # -- one instruction
 
@@ -82,7 +77,7 @@ class Instrument:
         """Lanes have synchronized there. brought: their operands, if the warp was diverged."""
 
     def barrier(self, block: Block, code: Code) -> None:
-        """Before lanes arrive at a barrier of the CTA."""
+        """Before lanes arrive at a barrier of their thread block."""
 
     def barrier_arrives(self, offset: str) -> None:
         """Before lanes arrive at a barrier without waiting. offset: four times the barrier's number, an i64."""

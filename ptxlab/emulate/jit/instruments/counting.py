@@ -1,4 +1,4 @@
-"""Counters of the compiling engine: what counted code does in addition, and its tally.
+"""Counters of the JIT: what counted code does in addition, and its tally.
 
 How often a block runs is always counted. Counted code adds, for each instruction with a guard, the lanes for which it
 held; for each branch that can diverge, whether the warp did; and for accesses the sectors or wavefronts beyond one.
@@ -15,9 +15,8 @@ from typing import Any
 import numpy as np
 
 from ptxlab.emulate.jit.emitter.access_groups import AT_A_STRIDE, Seen, access_shape
-from ptxlab.emulate.jit.emitter.emitter import Emitter
+from ptxlab.emulate.jit.emitter.emitter import Emitter, Part
 from ptxlab.emulate.jit.emitter.instrument import Instrument
-from ptxlab.emulate.jit.emitter.part import Part
 from ptxlab.emulate.jit.instruments.execution_counts import leaders
 from ptxlab.emulate.jit.llvm.ir_text import W
 from ptxlab.emulate.jit.llvm.values import Address, Value
@@ -25,7 +24,6 @@ from ptxlab.emulate.jit.memory.access import Memory
 from ptxlab.emulate.jit.translation.rule_calls import call
 from ptxlab.emulate.language import ALL_LANES
 from ptxlab.emulate.program.flat_program import Code
-from ptxlab.emulate.rules.accesses import ALL_THE_SAME, HALVES_IN_A_ROW, HALVES_THE_SAME, IN_A_ROW, PARTS_OF_ROWS
 from ptxlab.emulate.rules.memory_model import (
     LOG_SECTOR,
     SECTOR,
@@ -38,21 +36,20 @@ from ptxlab.emulate.rules.memory_model import (
     sectors,
     wavefronts,
 )
+from ptxlab.emulate.rules.records import ALL_THE_SAME, HALVES_IN_A_ROW, HALVES_THE_SAME, IN_A_ROW
 from ptxlab.emulate.runtime import state as S
 from ptxlab.emulate.runtime.counters import moves_pairs
 from ptxlab.emulate.runtime.state import SPACES
 
 _KNOWN: dict[str, tuple[int, ...]] = {"row": (IN_A_ROW,), "one": (ALL_THE_SAME,), "any": ()}
-_TWO = {"rows": HALVES_IN_A_ROW, "ones": HALVES_THE_SAME}
-"""Arms of a full warp whose halves are rows, or at one address each, wherever that is."""
-FAR = 1 << 31
-"""A multiple of all sizes that keeps the addresses of lanes before the first from being negative."""
+_HALVES = {"rows": HALVES_IN_A_ROW, "ones": HALVES_THE_SAME}
+"""Of a full warp whose halves are rows, or at one address each, wherever that is."""
 
 
 class Counting(Part, Instrument):
     """Emits what counted code does in addition."""
 
-    in_loop = by_warpgroup = True
+    by_warpgroup = True
 
     def __init__(self, e: Emitter, memory: Memory) -> None:
         super().__init__(e)
@@ -76,10 +73,10 @@ class Counting(Part, Instrument):
         first = self.t.insert("<2 x i64>", "poison", "i64", a, 0)
         return self.t.insert("<2 x i64>", first, "i64", b, 1)
 
-    def _need(self, function: Callable[..., Any], *arguments: str) -> str:
+    def _need(self, function: Callable[..., Any], *arguments: str | int) -> str:
         """The result of a rule of the memory model, as a pair of i64."""
         found = self.t.let(call(function, *arguments))
-        return self._pair(*(self.t.part("{i64, i64}", found, k) for k in range(2)))
+        return self._pair(*(self.t.extract_value("{i64, i64}", found, k) for k in range(2)))
 
     # -- guards and branches -------------------------------------------------------------------------------------------
 
@@ -107,10 +104,7 @@ class Counting(Part, Instrument):
     def accesses(self, seen: Seen) -> None:
         code, space = seen.code, seen.code.space
         if space in ("generic", "cluster"):
-            address = (
-                self.t.splat("i64", seen.group.address) if seen.uniform else self.memory.sites.addresses(seen.group)
-            )
-            self.anywhere(code.index, address, seen.offset, seen.size)
+            self.anywhere(code.index, self.memory.sites.addresses(seen.group), seen.offset, seen.size)
         elif space in ("global", "shared"):
             if not self.e.diverged and self.leader[code.index] != code.index:
                 return
@@ -124,12 +118,10 @@ class Counting(Part, Instrument):
 
     def anywhere(self, index: int, addresses: str, offset: int, size: int, space: str = "", mask: str = "") -> None:
         """Counts an access in full, out of line."""
-        code = self.program.codes[index]
-        pairs = str(moves_pairs(code)).lower()
-        at = self._moved("i64", addresses, offset)
-        space = str(SPACES[space or code.space])
+        code, at = self.program.codes[index], self._moved("i64", addresses, offset)
         record = self.t.offset("%tally", index * Counted.size)
-        self.t.do(call(count_access, record, at, mask or self.active.bits, str(size), space, pairs))
+        how = mask or self.active.bits, size, SPACES[space or code.space], moves_pairs(code)
+        self.t.do(call(count_access, record, at, *how))
 
     def _moved(self, type_: str, addresses: str, offset: int) -> str:
         """A vector of addresses and an offset."""
@@ -141,11 +133,9 @@ class Counting(Part, Instrument):
     def _sectors(self, seen: Seen) -> str:
         """The pair of sectors needed and sectors at best, for a vector of addresses."""
         t, group, size = self.t, seen.group, seen.size
-        halves = self._halves(seen)
-        apart = {} if halves or self.e.small else {name: (n,) for name, n in _TWO.items() if n in group.patterns}
-        strided = {"strided": (AT_A_STRIDE,)} if group.way else {}
-        gaps = {"gaps": (PARTS_OF_ROWS,)} if self._row_with_gaps(seen) else {}
-        switch = t.switch(group.way or group.pattern, _KNOWN | halves | apart | strided | gaps)
+        halves = {} if self.e.small else {name: (n,) for name, n in _HALVES.items() if n in group.patterns}
+        strided = {"strided": (AT_A_STRIDE,)} if AT_A_STRIDE in group.patterns else {}
+        switch = t.switch(group.pattern, _KNOWN | halves | strided)
         with switch.arm("row") as results:
             straight, best = sectors(np.arange(W, dtype=np.uint64) * np.uint64(size), ALL_LANES, size)
             first = t.extract(f"<{W} x i64>", self.memory.sites.addresses(group), 0)
@@ -156,54 +146,17 @@ class Counting(Part, Instrument):
             results.append("splat (i64 1)")
         with switch.arm("any") as results:
             at = self._moved("i64", self.memory.sites.addresses(group), seen.offset)
-            results.append(self._need(sectors, at, self.active.bits, str(size)))
-        for name in apart:
+            results.append(self._need(sectors, at, self.active.bits, size))
+        for name in halves:
             with switch.arm(name) as results:
-                results.append(self._two(seen, size * (W // 2 if name == "rows" else 1)))
+                results.append(self._in_halves(seen, size * (W // 2 if name == "rows" else 1)))
         if strided:
             with switch.arm("strided") as results:
                 results.append(self._of_stride(seen))
-        if gaps:
-            with switch.arm("gaps") as results:
-                results.append(self._of_some(seen))
-        if halves:
-            assert group.lanes is not None, "halves are known of affine addresses"
-            found = [
-                sectors(self._from(seen, low).astype(np.uint64), ALL_LANES, size) for low in range(0, SECTOR, size)
-            ]
-            with switch.arm("halves") as results:
-                first = t.add("i64", self.m.reached(group.lanes, 0).text, seen.offset)
-                results.append(self._listed(found, first, size))
         switch.end()
         return switch.phi("<2 x i64>")
 
-    def _row_with_gaps(self, seen: Seen) -> bool:
-        """Whether the active lanes, where not all are, access elements of one row that are no larger than a sector."""
-        return seen.size <= SECTOR and seen.group.part_of_a_row(seen.size)
-
-    def _of_some(self, seen: Seen) -> str:
-        """The pair of sectors where active lanes are in a row, of which others are missing."""
-        t, size, lanes = self.t, seen.size, seen.group.lanes
-        assert lanes is not None, "gaps are known of affine addresses"
-        each = SECTOR // size  # lanes of a sector
-        first = t.add("i64", self.m.reached(lanes, 0).text, seen.offset)
-        before = t.lshr("i64", t.and_("i64", first, SECTOR - 1), size.bit_length() - 1)
-        there, step = t.shl("i64", t.zext("i32", self.active.bits, "i64"), before), 1
-        while step < each:  # in the lowest bit of each sector in the end: whether one of its lanes is active
-            there = t.or_("i64", there, t.lshr("i64", there, step))
-            step *= 2
-        there = t.and_("i64", there, sum(1 << k for k in range(0, 2 * W, each)))
-        needed = t.call("i64", "llvm.ctpop.i64", [("i64", there)])
-        best = t.lshr("i64", t.add("i64", t.mul("i64", self.active.count(), size), SECTOR - 1), LOG_SECTOR)
-        return self._pair(needed, t.call("i64", "llvm.umin.i64", [("i64", needed), ("i64", best)]))
-
-    def _halves(self, seen: Seen) -> dict[str, tuple[int, ...]]:
-        """The arm of affine addresses whose lanes all lie as they were built to: their count follows from the first."""
-        lanes = seen.group.lanes
-        known = () if lanes is None or lanes.form.times else seen.group.patterns & {HALVES_IN_A_ROW, HALVES_THE_SAME}
-        return {"halves": tuple(known)} if known else {}
-
-    def _two(self, seen: Seen, span: int) -> str:
+    def _in_halves(self, seen: Seen, span: int) -> str:
         """The pair of sectors where each half of a full warp touches all of so many bytes from its first lane on."""
         t, group = self.t, seen.group
         if group.lanes is not None:
@@ -233,51 +186,41 @@ class Counting(Part, Instrument):
         numbers = [t.lshr("i64", at, LOG_SECTOR) for at in (first, last)]
         between = t.sub("i64", numbers[1], numbers[0])
         between = t.call("i64", "llvm.abs.i64", [("i64", between), ("i1", "false")])
-        near, apart = t.add("i64", between, 1), t.uge("i64", far, SECTOR)
-        needed = t.select(apart, "i64", W, near)
+        near, each = t.add("i64", between, 1), t.uge("i64", far, SECTOR)
+        needed = t.select(each, "i64", W, near)
         best = (W * size + SECTOR - 1) // SECTOR
         return self._pair(needed, t.call("i64", "llvm.umin.i64", [("i64", needed), ("i64", str(best))]))
-
-    def _from(self, seen: Seen, low: int) -> np.ndarray:
-        """The addresses of all lanes, up to a multiple of `FAR`, where the first has these low bits."""
-        assert seen.group.lanes is not None, "halves are known of affine addresses"
-        return np.array(seen.group.lanes.form.apart) + low + FAR
-
-    def _listed(self, found: list[tuple[int, int]], first: str, size: int) -> str:
-        """The pair for a first address, an i64, among those for each multiple of the size from 0 on."""
-        if len(set(found)) == 1:
-            return "<i64 {}, i64 {}>".format(*found[0])
-        table = self.e.constant("sectors", "i64", (n for pair in found for n in pair), align=", align 16", shared=True)
-        index = self.t.and_("i64", first, SECTOR - 1)
-        p = self.t.offset(table, self.t.mul("i64", index, 16 // size))
-        return self.t.load("<2 x i64>", p, align=16)
 
     def _banks(self, seen: Seen) -> str:
         """The pair of wavefronts needed and wavefronts at best; nothing where both are 1."""
         t, group, size, pairs = self.t, seen.group, seen.size, moves_pairs(seen.code)
-        # of all lanes, at addresses that follow each other, and at one address
-        row, one = (
-            wavefronts(np.arange(W, dtype=np.uint32) * np.uint32(step), ALL_LANES, size, pairs) for step in (size, 0)
-        )
+
+        def full(places: np.ndarray) -> tuple[int, int]:
+            """Of a full warp whose lanes are so far apart, wherever they begin."""
+            found = wavefronts(places.astype(np.uint32), ALL_LANES, size, pairs)
+            return int(found[0]), int(found[1])
+
+        one = full(np.zeros(W))
         if seen.uniform:
             if one == (1, 1):
                 return ""
-            same = t.let(call(lane_groups, self.active.bits, str(W // one[0])))
+            same = t.let(call(lane_groups, self.active.bits, W // one[0]))
             return self._pair(same, same)
-        halves = self._halves(seen) if size >= WORD else {}
-        known = [("row", row), ("one", one)]
-        if halves:  # wherever they begin: to move all lanes by whole words exchanges the banks
-            known.append(("halves", wavefronts(self._from(seen, 0).astype(np.uint32), ALL_LANES, size, pairs)))
-        switch = t.switch(group.pattern, _KNOWN | halves)
-        for name, (needed, best) in known:  # for full warps only
+        arms = {"row": full(np.arange(W) * size), "one": one}
+        cases, lanes = _KNOWN, group.lanes
+        if lanes is not None and not lanes.form.times and size >= WORD and group.patterns & {*_HALVES.values()}:
+            # to move all lanes by whole words exchanges the banks
+            arms["halves"] = full(np.array(lanes.form.lane_offsets) % (1 << 32))
+            cases = _KNOWN | {"halves": tuple(group.patterns & {*_HALVES.values()})}
+        switch = t.switch(group.pattern, cases)
+        for name, (needed, best) in arms.items():
             with switch.arm(name) as results:
                 results.append(f"<i64 {needed}, i64 {best}>")
         with switch.arm("any") as results:
-            at = self._moved(
-                "i32", self.memory.sites.offsets(group), seen.offset if size < WORD else 0
-            )  # whole words change nothing
+            offset = seen.offset if size < WORD else 0  # whole words change nothing
+            at = self._moved("i32", self.memory.sites.offsets(group), offset)
             memo = self._record(seen.code.index, "memo")
-            results.append(self._need(remembered_wavefronts, memo, at, self.active.bits, str(size), str(pairs).lower()))
+            results.append(self._need(remembered_wavefronts, memo, at, self.active.bits, size, pairs))
         switch.end()
         return switch.phi("<2 x i64>")
 
@@ -286,20 +229,5 @@ class Counting(Part, Instrument):
             self.anywhere(code.index, self.m.vector(places), 0, size, mask=str(lanes))
 
     def atomic(self, address: Address) -> None:
-        if address.base.uniform and self.e.code.space == "global" and not self.e.small:
-            self._one_sector(access_shape(self.e.code)[2])
-            return
         at = self.m.vector(self.m.wide(address))
         self.anywhere(self.e.code.index, at, 0, access_shape(self.e.code)[2])
-
-    def _one_sector(self, size: int) -> None:
-        """Counts a request of all active lanes, if there are any, at one address of global memory."""
-        t, kind = self.t, "<4 x i64>"
-        some = t.zext("i1", self.active.any(), "i64")
-        octets = t.mul("i64", self.active.count(), size)
-        more = "poison"
-        for k, amount in enumerate((some, octets, some, some)):  # as the fields of a `Traffic` are
-            more = t.insert(kind, more, "i64", amount, k)
-        p = self._record(self.e.code.index, "in_global")
-        old = t.load(kind, p, align=16)
-        t.store(kind, t.add(kind, old, more), p, align=16)

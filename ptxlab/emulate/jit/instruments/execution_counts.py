@@ -8,8 +8,8 @@ import numpy as np
 
 from ptxlab.emulate.jit.emitter.access_groups import access_shape, plan_groups
 from ptxlab.emulate.program.program import Program
-from ptxlab.emulate.runtime.bulk_transfers import MOVED
 from ptxlab.emulate.runtime.counters import NEEDED, TALLY, moves_pairs
+from ptxlab.emulate.runtime.state import MOVED
 
 
 def executions(program: Program, counts: np.ndarray, rest: np.ndarray) -> np.ndarray:

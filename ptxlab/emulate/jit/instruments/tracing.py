@@ -1,12 +1,11 @@
-"""Traces from the compiling engine: warps that are recorded run in the function for diverged warps, which records each
-step.
+"""Traces from the JIT: warps that are recorded run in the function for diverged warps, which records each step.
 
 A recorded warp never runs in the function for converged warps; all others run as without a trace. A step is 32 bytes in
 one list (instruction, lanes, lanes whose guard held, warp, where its data lie, block) and, in another, the registers
 that it wrote and the addresses that it accessed, not compressed while the kernel runs. Afterwards these lists become
 the pages of a trace (see `ptxlab.emulate.trace.recorder`). When the room for data is used up, recording ends.
 
-Two things differ from the stepping engine's traces: lanes that synchronize at a `.sync` instruction are one step,
+Two things differ from the interpreter's traces: lanes that synchronize at a `.sync` instruction are one step,
 recorded when the last has arrived; and a `wmma` access is recorded with the address it was given, not row by row.
 """
 
@@ -21,9 +20,8 @@ from typing import Any
 
 import numpy as np
 
-from ptxlab.emulate.jit.emitter.emitter import Emitter
+from ptxlab.emulate.jit.emitter.emitter import Emitter, Part
 from ptxlab.emulate.jit.emitter.instrument import After, Instrument
-from ptxlab.emulate.jit.emitter.part import Part
 from ptxlab.emulate.jit.llvm.ir_text import W
 from ptxlab.emulate.jit.llvm.values import BITS, LLVM
 from ptxlab.emulate.language import Pointer
@@ -70,6 +68,8 @@ def layout(program: Program, code: Code) -> Layout:
 class Tracing(Part, Instrument):
     """Records the steps of traced warps, in the function for diverged warps."""
 
+    stays = "%traced"
+
     def __init__(self, e: Emitter) -> None:
         super().__init__(e)
         e.registers.keeps_all = True  # registers that are not alive are shown, too
@@ -81,9 +81,6 @@ class Tracing(Part, Instrument):
         self.e.held(S.Warp, "warp_id", "i32")
         self.e.held(S.Cta, "linear", "i64", "block.id")
         self.t.ne("i32", "%traced.word", 0, "%traced")
-
-    def stays(self) -> str:
-        return "%traced"
 
     def before(self, code: Code) -> After:
         """Reads the addresses before the instruction, which may overwrite their registers; records the step after."""
@@ -233,11 +230,11 @@ def transcribe(recorder: TraceRecorder, flat: Flat, tapes: list[Tape]) -> None:
     """Writes the recorded steps as pages of the trace. Pages are compressed, for which Python's lock is not held, while
     the next ones are made."""
     with ThreadPoolExecutor(PACKERS) as pool:
-        packing: deque[tuple[tuple[int, int], int, int, Future[tuple[bytes, int]]]] = deque()
+        packing: deque[tuple[tuple[int, int], int, int, Future[bytes]]] = deque()
 
         def write_oldest() -> None:
             key, first, count, body = packing.popleft()
-            recorder.page(key, first, count, *body.result())
+            recorder.page(key, first, count, body.result())
 
         for key, first, keyframe, columns in _all_pages(recorder, flat, tapes):
             packing.append((key, first, len(columns.codes), pool.submit(packed, columns.laid_out(keyframe))))

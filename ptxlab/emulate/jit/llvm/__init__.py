@@ -1,1 +1,1 @@
-"""LLVM IR as text: values of 32 lanes, operations on them, and what takes text apart or puts vectors together."""
+"""LLVM IR as text: the builder of a function, values of 32 lanes, operations on them, fragments of matrices."""

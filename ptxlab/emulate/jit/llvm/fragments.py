@@ -11,9 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ptxlab.emulate.jit.llvm.instructions import Operand
-from ptxlab.emulate.jit.llvm.ir_text import Text, W
-from ptxlab.emulate.jit.llvm.vector_elements import joined
+from ptxlab.emulate.jit.llvm.ir_text import Operand, Text, W
 from ptxlab.isa.fragments import Fragment
 
 Place = tuple[int, int]
@@ -43,7 +41,7 @@ def pick(t: Text, ty: str, width: int, sources: Sequence[str], wanted: Sequence[
     if len(used) <= 2:
         return shuffle(t, ty, width, sources[used[0]], sources[used[1]] if len(used) > 1 else "poison", indices)
     half = len(used) // 2
-    low, high = (joined(t, ty, width, [sources[s] for s in some]) for some in (used[:half], used[half:]))
+    low, high = (t.joined(ty, width, [sources[s] for s in some]) for some in (used[:half], used[half:]))
     return shuffle(t, ty, width * half, low, high, indices)
 
 
@@ -65,6 +63,6 @@ def store(t: Text, number: int, ty: str, count: int, value: str) -> None:
 
 
 def function(t: Text, name: str, more: str = "", result: str = "void", value: Operand = "") -> str:
-    """The text of a function whose body has been written, but for its end. more: parameters besides the two."""
+    """Ends a function and gives its text. more: parameters behind the two."""
     t.ret(result, value)
     return t.function(f"{result} @{name}(ptr %ws, ptr %table{more})")

@@ -1,7 +1,7 @@
 """The pure half of the `Machine` protocol, on values as LLVM IR.
 
 An operation whose operands are all uniform becomes a scalar instruction, one whose operands are all constants is
-computed now (by the stepping engine's numpy lanes, so that the two engines cannot disagree about a constant).
+computed now (by the interpreter's numpy lanes, so that the two engines cannot disagree about a constant).
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from collections.abc import Callable
 import numpy as np
 
 from ptxlab.emulate.jit.llvm.ir_text import Text, W
-from ptxlab.emulate.jit.llvm.quotients import by_floats
 from ptxlab.emulate.jit.llvm.values import BITS, LLVM, Address, Mask, Value, constant
 from ptxlab.emulate.program.lane_types import DTYPE
 from ptxlab.emulate.step.lanes import NAN, Lanes
@@ -19,6 +18,9 @@ from ptxlab.isa.machine import OptionalOperations
 
 _FOLD = Lanes()
 _INTRINSIC_SUFFIX = {"float": "f32", "double": "f64"}
+
+EXACT = 50
+"""Bits of the numbers that `by_floats` divides."""
 
 
 def _operation(
@@ -60,8 +62,8 @@ def _moving(name: str, word: str) -> Callable[[Ops, Value], Value]:
 
 
 def _bitwise(name: str, word: str) -> Callable[[Ops, Value, Value], Value]:
-    """A method of `Ops` that combines bits. Those of predicates are combined as words without mask registers, and
-    where both are known as words, or one is the same in all lanes: such are comparisons of affine registers."""
+    """A method of `Ops` that combines bits. Predicates are combined as words of 32 bits on CPUs without mask registers,
+    and where each is known as a word or uniform, as comparisons of affine registers are."""
     lane_by_lane = _operation(name, word)
 
     def method(self: Ops, a: Value, b: Value) -> Value:
@@ -117,8 +119,8 @@ def _high(name: str, widen: str) -> Callable[[Ops, Value, Value], Value]:
 
 
 def _division(word: str) -> Callable[[Ops, Value, Value], Value]:
-    """A method of `Ops`: a division that cannot trap. Where it would, it divides by 1 and the defined result is put in
-    after."""
+    """A method of `Ops`: a division that cannot trap. Where it would, it divides by 1, and the defined result is
+    selected afterwards."""
 
     def method(self: Ops, a: Value, b: Value) -> Value:
         folded = self._fold(word, a.type, (a, b))
@@ -134,6 +136,35 @@ def _division(word: str) -> Callable[[Ops, Value, Value], Value]:
         return self.select(by_zero, ones, self.quotients(word, a, safe))
 
     return method
+
+
+def by_floats(t: Text, vector: Callable[[Value], str], word: str, a: Value, b: Value, *, signed: bool) -> Value:
+    """Quotients or remainders ("udiv", "srem") of 32 lanes by divisions of f64; no lane divides by 0 or overflows, all
+    numbers have at most `EXACT` bits. CPUs divide no vectors of integers; LLVM would write 32 divisions.
+
+    Numbers below 2**50 are exact as f64, and a quotient that is no integer is at least 1 / b away from the next one,
+    where rounding moves it by at most a / b * 2**-53. So the quotient without its fraction is right. Where all lanes
+    divide by one number, its reciprocal is a division for all of them: (a + 1/2) / b is at least 1 / 2b away from an
+    integer, and two roundings move it by less.
+    """
+    floats = f"<{W} x double>"
+    kind, ints = LLVM[a.type], f"<{W} x {LLVM[a.type]}>"
+    to, back = ("sitofp", "fptosi") if signed else ("uitofp", "fptoui")
+    x, y = vector(a), vector(b)
+    dividend = t.let(f"{to} {ints} {x} to {floats}")
+    if b.uniform:
+        half = "splat (double 0.5)"
+        if signed:
+            half = t.call(floats, f"llvm.copysign.v{W}f64", [(floats, half), (floats, dividend)])
+        reciprocal = t.fdiv("double", "1.0", t.let(f"{to} {kind} {b.text} to double"))
+        more = t.fadd(floats, dividend, half)
+        quotient = t.fmul(floats, more, t.splat("double", reciprocal))
+    else:
+        quotient = t.fdiv(floats, dividend, t.let(f"{to} {ints} {y} to {floats}"))
+    found = t.let(f"{back} {floats} {quotient} to {ints}")
+    if word in ("urem", "srem"):
+        found = t.sub(ints, x, t.mul(ints, found, y))
+    return Value(found, a.type, False)
 
 
 class Ops(OptionalOperations):
@@ -175,7 +206,7 @@ class Ops(OptionalOperations):
         return self.zext("i64", self.add(address.base, self.const("i32", address.offset % (1 << 32))))
 
     def lanes_of(self, bits: str) -> str:
-        """The bits of an i32 as a vector of i1, without mask registers once in each basic block."""
+        """The bits of an i32 as a vector of i1; on CPUs without mask registers made once in each basic block."""
         found = self._lanes.get((bits, self.t.here))
         if found is None or self.masks:
             found = self._lanes[bits, self.t.here] = self.t.bitcast("i32", bits, f"<{W} x i1>")
@@ -200,7 +231,7 @@ class Ops(OptionalOperations):
         return self.t.sext("i1", value.text, "i32")
 
     def short(self, value: Value) -> Value:
-        """A predicate that is to be read in other basic blocks: without mask registers as its bits."""
+        """A predicate that other basic blocks will read: its bits, on CPUs without mask registers."""
         if self.masks or value.uniform or value.bits or value.lanes is not None:
             return value
         return Mask(self.t, self.lanes_of, self.bits_of(value), value.text)
@@ -231,9 +262,7 @@ class Ops(OptionalOperations):
         it."""
         if d.lanes is not None:
             return d
-        out = self._made_canonical(self.isnan(d), constant(NAN[d.type], d.type), d)
-        out.quiet = True
-        return out
+        return self._made_canonical(self.isnan(d), constant(NAN[d.type], d.type), d)
 
     def _made_canonical(self, is_nan: Value, nan: Value, d: Value) -> Value:
         out = Value(self._selected(is_nan, nan, d).text, d.type, d.uniform, raw=d.raw or d)
@@ -241,7 +270,7 @@ class Ops(OptionalOperations):
         return out
 
     def beside(self, value: Value, raw: Callable[[], Value], *given: Value) -> Value:
-        """A value that is made of others by moving them, with what the same makes of their raw numbers."""
+        """A value made by moving others, with the raw value that the same makes of their raw numbers."""
         if self.through and value.lanes is None and any(each.raw is not None for each in given):
             value.raw = raw()
         return value
@@ -272,7 +301,7 @@ class Ops(OptionalOperations):
     udiv, sdiv, urem, srem = _division("udiv"), _division("sdiv"), _division("urem"), _division("srem")
 
     def quotients(self, word: str, a: Value, b: Value) -> Value:
-        """What LLVM's instruction makes of numbers that it may divide. By a constant is not a division at all."""
+        """Quotients or remainders of numbers that LLVM may divide. It divides by a constant without a division."""
         uniform = a.uniform and b.uniform
         if uniform or b.lanes is not None or a.type == "i64":
             x, y = (v.text if uniform else self.vector(v) for v in (a, b))

@@ -18,16 +18,15 @@ class Value:
     """One operand. `text` is an SSA name or a literal; `lanes` is the numpy array of a constant, else None. `raw` is
     the same number before its NaN was made canonical: enough for arithmetic, where a NaN stays one. `canonical`:
     whether its NaN is known to be that one. `bits`: of a predicate its lanes as an i32, where that is known; `nan_of`:
-    the number of which it tells whether it is NaN. `quiet`: whether arithmetic made it, so that neither it nor its raw
-    number is a signalling NaN."""
+    of a test for NaN, the number tested."""
 
-    __slots__ = ("_text", "bits", "canonical", "lanes", "nan_of", "quiet", "raw", "type", "uniform")
+    __slots__ = ("_text", "bits", "canonical", "lanes", "nan_of", "raw", "type", "uniform")
 
     def __init__(
         self, text: str, type: str, uniform: bool, lanes: np.ndarray | None = None, raw: Value | None = None
     ) -> None:
         self._text, self.type, self.uniform, self.lanes, self.raw = text, type, uniform, lanes, raw
-        self.bits, self.canonical, self.quiet = "", False, False
+        self.bits, self.canonical = "", False
         self.nan_of: Value | None = None
 
     @property
@@ -45,10 +44,10 @@ class Value:
 
 
 class Mask(Value):
-    """A predicate of which the bits are known, an i32.
+    """A predicate whose bits are known, an i32.
 
-    Its vector is made of them in each basic block of LLVM that needs it: a vector of i1 that lives across blocks takes
-    some ninety instructions on a CPU without mask registers."""
+    Each basic block of LLVM that needs its vector makes it of them: a vector of i1 that lives across blocks takes some
+    ninety instructions on a CPU without mask registers."""
 
     __slots__ = ("home", "lanes_of", "t")
 
@@ -58,7 +57,7 @@ class Mask(Value):
 
     @property
     def text(self) -> str:
-        """Its vector: the one that it was made of where that is near."""
+        """Its vector: in the basic block that had one, that one; elsewhere one made of its bits."""
         return self._text if self.home == self.t.here else self.lanes_of(self.bits)
 
 
@@ -85,7 +84,7 @@ def literal(type: str, lane: np.ndarray) -> str:
 
 @functools.lru_cache(1024)
 def _literal(type: str, octets: bytes, dtype: np.dtype) -> str:
-    """The same of its bytes. Few constants are met often."""
+    """`literal` of an element's bytes, cached: a few constants are frequent."""
     return literal(type, np.frombuffer(octets, dtype)[0])
 
 

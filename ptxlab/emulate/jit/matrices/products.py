@@ -3,8 +3,7 @@
 `ptxlab.emulate.step.bodies.matrices` says how numbers are computed; both engines agree to the last bit. Kinds of code:
 
 - `_general` follows the fragments: for each k it arranges one column of A and one row of B over the lanes like the
-  fragment of the sum, and multiplies. It serves every form; for a sparse A with factors from
-  `packed`.
+  fragment of the sum, and multiplies. It serves every form; for a sparse A with factors from `PackedProducts`.
 - `_words` does the same with whole words, for elements smaller than a byte.
 """
 
@@ -14,12 +13,13 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ptxlab.emulate.jit.llvm.fragments import function, store
+from ptxlab.emulate.jit.llvm.fragments import Place, function, load, pick, places, shuffle, store
 from ptxlab.emulate.jit.llvm.ir_text import Text, W
-from ptxlab.emulate.jit.matrices.element_conversions import bits, dot, fma, narrow
-from ptxlab.emulate.jit.matrices.sparse_factors import Operand, PackedProducts
 from ptxlab.isa.fragments import Fragment, Product, words
 from ptxlab.isa.sparse import Metadata
+from ptxlab.isa.types import is_signed
+
+VEC = f"<{W} x i32>"
 
 
 def product_function(name: str, p: Product, declared: set[str], satfinite: bool, metadata: Metadata | None) -> str:
@@ -36,7 +36,86 @@ def product_function(name: str, p: Product, declared: set[str], satfinite: bool,
     return function(t, name)
 
 
-# -- any form ----------------------------------------------------------------------------------------------------------
+# -- operands ----------------------------------------------------------------------------------------------------------
+
+
+class Operand:
+    """A, B or C in registers: 32 lanes of its elements, as bits or as numbers, each pick made once."""
+
+    def __init__(self, t: Text, f: Fragment, first: int, *, numbers: bool) -> None:
+        self.t, self.f, self.numbers = t, f, numbers
+        self.vectors = [load(t, first + k, bits(f), W * f.packed) for k in range(f.registers)]
+        self.known: dict[tuple[Place, ...], str] = {}
+
+    def at(self, row: np.ndarray, column: np.ndarray) -> str:
+        """The elements at 32 rows and columns."""
+        wanted = tuple(places(self.f, row, column))
+        if wanted not in self.known:
+            picked = pick(self.t, bits(self.f), W * self.f.packed, self.vectors, wanted)
+            self.known[wanted] = widen(self.t, self.f.type, picked) if self.numbers else picked
+        return self.known[wanted]
+
+
+class PackedProducts:
+    """The factors of `d = a*b + c` with a packed A: an element of A, and the element of B that its metadata points to.
+    Registers come in the order d, a, b, c, e.
+
+    The element of B is one of four (or of four pairs of 4-bit ones) in the rows of one chunk. If they lie in one word,
+    that word is shifted; else two or four vectors are picked, and one of them is selected lane by lane.
+    """
+
+    def __init__(self, t: Text, p: Product, metadata: Metadata) -> None:
+        self.t, self.p, self.metadata = t, p, metadata
+        self.in_words = p.b.bits <= 8
+        at_a = p.d.registers
+        at_b = at_a + p.a.registers
+        self.a = Operand(t, words(p.a) if p.a.bits < 8 else p.a, at_a, numbers=False)
+        self.b = Operand(t, words(p.b) if self.in_words else p.b, at_b, numbers=False)
+        self.e = load(t, at_b + p.b.registers + p.c.registers, "i32", W)
+        self.indices: dict[tuple[int, ...], str] = {}
+
+    def factors(self, j: int, row: np.ndarray, column: np.ndarray) -> tuple[str, str]:
+        """Packed column j of A in these 32 rows, and the matching elements of B in these columns: numbers."""
+        t, type_ = self.t, self.p.b.type
+        index = self._index(j, row)
+        if self.p.a.bits < 8:
+            left = nibble(t, self.p.a.type, self.a.at(row, np.full(W, j // 8)), j % 8)
+        else:
+            left = widen(t, self.p.a.type, self.a.at(row, np.full(W, j)))
+        if not self.in_words:
+            return left, widen(t, type_, self._one_of(int(self.metadata.base[j]), index, column))
+        word = self.b.at(np.full(W, self.metadata.base[j] // (4 * self.metadata.unit)), column)
+        word = t.lshr(VEC, word, t.shl(VEC, index, "splat (i32 3)"))
+        if self.p.b.bits < 8:
+            return left, nibble(t, type_, word, j % self.metadata.unit)
+        return left, widen(t, type_, t.trunc(VEC, word, lanes("i8")))
+
+    def _index(self, j: int, row: np.ndarray) -> str:
+        """The index in the metadata for packed column j in these rows, i32."""
+        t = self.t
+        lane, shift = (tuple(int(x) for x in some[row, j]) for some in (self.metadata.lane, self.metadata.shift))
+        if lane + shift not in self.indices:
+            shifts = ", ".join(f"i32 {x}" for x in shift)
+            moved = t.lshr(VEC, shuffle(t, "i32", W, self.e, "poison", lane), f"<{shifts}>")
+            self.indices[lane + shift] = t.and_(VEC, moved, f"splat (i32 {self.metadata.mask})")
+        return self.indices[lane + shift]
+
+    def _one_of(self, first: int, index: str, column: np.ndarray) -> str:
+        """Row `first + index` of B, as bits."""
+        t, ty = self.t, lanes(bits(self.p.b))
+        found = [self.b.at(np.full(W, first + k), column) for k in range(self.metadata.mask + 1)]
+        bit = 1
+        while len(found) > 1:
+            is_set = t.ne(VEC, t.and_(VEC, index, f"splat (i32 {bit})"), "zeroinitializer")
+            found = [
+                t.select(is_set, ty, odd, even, of=lanes("i1"))
+                for even, odd in zip(found[::2], found[1::2], strict=True)
+            ]
+            bit *= 2
+        return found[0]
+
+
+# -- products ----------------------------------------------------------------------------------------------------------
 
 
 def _operands(t: Text, p: Product, a: Fragment, b: Fragment) -> Iterator[Operand]:
@@ -53,7 +132,7 @@ def _general(t: Text, p: Product, satfinite: bool, packed: PackedProducts | None
     start = {s: c.at(p.d.row[s], p.d.column[s]) for s in spots}
     integer = p.d.type == "s32"
     total = dict.fromkeys(spots, "zeroinitializer") if integer else dict(start)
-    ty = "double" if p.d.type == "f64" else "float"
+    vec, fma = (lanes("double"), f"llvm.fma.v{W}f64") if p.d.type == "f64" else (lanes("float"), f"llvm.fma.v{W}f32")
     for k in range(p.a.columns):
         for s in spots:
             if packed is not None:
@@ -61,14 +140,14 @@ def _general(t: Text, p: Product, satfinite: bool, packed: PackedProducts | None
             else:
                 left, right = a.at(p.d.row[s], np.full(W, k)), b.at(np.full(W, k), p.d.column[s])
             if integer:
-                part = t.mul(f"<{W} x i32>", left, right)
-                total[s] = t.add(f"<{W} x i32>", total[s], part)
+                part = t.mul(VEC, left, right)
+                total[s] = t.add(VEC, total[s], part)
             else:
-                total[s] = fma(t, ty, W, left, right, total[s])
+                total[s] = t.call(vec, fma, [(vec, left), (vec, right), (vec, total[s])])
     if integer:
         total = {s: _add(t, start[s], total[s], satfinite) for s in spots}
     for r in range(p.d.registers):
-        parts = [narrow(t, p.d.type, W, total[r, q]) for q in range(p.d.packed)]
+        parts = [narrow(t, p.d.type, total[r, q]) for q in range(p.d.packed)]
         _put(t, p.d, r, parts)
 
 
@@ -84,10 +163,9 @@ def _words(t: Text, p: Product, satfinite: bool) -> None:
 
 def _add(t: Text, a: str, b: str, satfinite: bool) -> str:
     """c plus the sum of the products, which by itself fits in an s32."""
-    vec = f"<{W} x i32>"
     if satfinite:
-        return t.call(vec, f"llvm.sadd.sat.v{W}i32", [(vec, a), (vec, b)])
-    return t.add(vec, a, b)
+        return t.call(VEC, f"llvm.sadd.sat.v{W}i32", [(VEC, a), (VEC, b)])
+    return t.add(VEC, a, b)
 
 
 def _put(t: Text, f: Fragment, register: int, parts: list[str]) -> None:
@@ -95,6 +173,87 @@ def _put(t: Text, f: Fragment, register: int, parts: list[str]) -> None:
     if len(parts) == 1:
         store(t, register, bits(f), W, parts[0])
         return
-    low, high = (t.zext(f"<{W} x i16>", part, f"<{W} x i32>") for part in parts)
-    high = t.shl(f"<{W} x i32>", high, "splat (i32 16)")
-    store(t, register, "i32", W, t.or_(f"<{W} x i32>", low, high))
+    low, high = (t.zext(lanes("i16"), part, VEC) for part in parts)
+    high = t.shl(VEC, high, "splat (i32 16)")
+    store(t, register, "i32", W, t.or_(VEC, low, high))
+
+
+# -- elements as numbers -----------------------------------------------------------------------------------------------
+
+
+def bits(f: Fragment) -> str:
+    return f"i{f.bits}"
+
+
+def lanes(type_: str) -> str:
+    """The type of a vector of one element per lane."""
+    return f"<{W} x {type_}>"
+
+
+def widen(t: Text, type_: str, value: str) -> str:
+    """Elements as bits -> f32, f64 or i32."""
+    if type_ == "f64":
+        return t.bitcast(lanes("i64"), value, lanes("double"))
+    if type_ in ("f32", "tf32"):
+        if type_ == "tf32":
+            value = t.and_(VEC, value, "splat (i32 -8192)")
+        return t.bitcast(VEC, value, lanes("float"))
+    if type_ == "bf16":
+        high = t.shl(VEC, t.zext(lanes("i16"), value, VEC), "splat (i32 16)")
+        return t.bitcast(VEC, high, lanes("float"))
+    if type_ in ("s32", "b32"):
+        return value
+    if type_ in ("s8", "u8"):
+        return t.let(f"{'sext' if is_signed(type_) else 'zext'} {lanes('i8')} {value} to {VEC}")
+    if type_ in ("e4m3", "e5m2"):
+        return _eighth(t, type_, value)
+    return t.fpext(lanes("half"), t.bitcast(lanes("i16"), value, lanes("half")), lanes("float"))
+
+
+def _eighth(t: Text, type_: str, value: str) -> str:
+    """An 8-bit float through the f16 with the same fields: e5m2 is its upper byte, e4m3's exponent is 8 too low."""
+    vec = lanes("i16")
+    wide = t.zext(lanes("i8"), value, vec)
+    if type_ == "e5m2":
+        return widen(t, "f16", t.shl(vec, wide, "splat (i16 8)"))
+    size = t.and_(vec, wide, "splat (i16 127)")
+    sign = t.and_(vec, t.shl(vec, wide, "splat (i16 8)"), "splat (i16 -32768)")
+    half = t.or_(vec, t.shl(vec, size, "splat (i16 7)"), sign)
+    number = t.fmul(lanes("float"), widen(t, "f16", half), "splat (float 256.0)")
+    nan = t.eq(vec, size, "splat (i16 127)")
+    return t.select(nan, lanes("float"), "splat (float 0x7FF8000000000000)", number, of=lanes("i1"))
+
+
+_NAN = {"f16": "i16 32767", "f32": "i32 2147483647", "f64": "i64 9221120237041090560"}
+
+
+def narrow(t: Text, type_: str, value: str) -> str:
+    """A sum -> the bits of the accumulator's type, a NaN canonical."""
+    if type_ == "s32":
+        return value
+    wide = "double" if type_ == "f64" else "float"
+    nan = t.unordered(lanes(wide), value, "zeroinitializer")
+    if type_ == "f16":
+        value, wide = t.fptrunc(lanes("float"), value, lanes("half")), "half"
+    whole = lanes(_NAN[type_].split()[0])
+    value = t.bitcast(lanes(wide), value, whole)
+    return t.select(nan, whole, f"splat ({_NAN[type_]})", value, of=lanes("i1"))
+
+
+def dot(t: Text, p: Product, pairs: list[tuple[str, str]]) -> str:
+    """The sum, over pairs of words, of the products of the elements of A and B in them."""
+    total = "zeroinitializer"
+    for left, right in pairs:
+        if p.bits:
+            parts = [t.call(VEC, f"llvm.ctpop.v{W}i32", [(VEC, t.let(f"{p.bits} {VEC} {left}, {right}"))])]
+        else:
+            parts = [t.mul(VEC, nibble(t, p.a.type, left, k), nibble(t, p.b.type, right, k)) for k in range(8)]
+        for part in parts:
+            total = t.add(VEC, total, part)
+    return total
+
+
+def nibble(t: Text, type_: str, word: str, k: int) -> str:
+    """Element k of each word's eight, as i32."""
+    high = t.shl(VEC, word, f"splat (i32 {28 - 4 * k})")
+    return t.let(f"{'ashr' if is_signed(type_) else 'lshr'} {VEC} {high}, splat (i32 28)")

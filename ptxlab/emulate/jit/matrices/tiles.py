@@ -11,7 +11,6 @@ import numpy as np
 
 from ptxlab.emulate.jit.llvm.fragments import Place, function, load, pick, places, shuffle, slot, store
 from ptxlab.emulate.jit.llvm.ir_text import Text, W
-from ptxlab.emulate.jit.llvm.vector_elements import joined
 from ptxlab.emulate.jit.translation.rule_calls import call
 from ptxlab.emulate.rules.matrix_access import Piece, Tile, find, mark
 from ptxlab.emulate.runtime.state import Place as Found
@@ -21,7 +20,7 @@ from ptxlab.isa.fragments import Fragment, pieces
 def movmatrix(name: str) -> str:
     """`d, a`: the transpose of one 8x8 matrix."""
     t = Text()
-    store(t, 0, "i16", 2 * W, joined(t, "i16", 8, _transposed(t, _eight_lines(t, 1))))
+    store(t, 0, "i16", 2 * W, t.joined("i16", 8, _transposed(t, _eight_lines(t, 1))))
     return function(t, name)
 
 
@@ -45,7 +44,7 @@ def rows(name: str, f: Fragment, declared: set[str], *, stores: bool) -> str:
             for r, line in enumerate(lines):
                 t.store("<8 x i16>", line, _row(t, 8 * k + r), align=1)
         else:
-            loaded.append(joined(t, "i16", 8, lines))
+            loaded.append(t.joined("i16", 8, lines))
     for k, value in enumerate(loaded):  # after all rows: their addresses may lie in one of the registers
         store(t, k, "i16", 2 * W, value)
     return function(t, name, ROW_ARGUMENTS, "i32", 0)
@@ -122,21 +121,8 @@ def wmma(name: str, f: Fragment, layout: str, declared: set[str], *, stores: boo
     for k, piece in enumerate(found):
         listed[k].line, listed[k].start, listed[k].lane = piece.line, piece.start, piece.lane
     t.alloca(f"[{count * Found.size} x i8]", align=64, name="%places")
-    wrong = t.let(
-        call(
-            find,
-            "%ctx",
-            "%cta",
-            "%ws",
-            "%base",
-            "%stride",
-            "%space",
-            "%code",
-            f"@{name}.tile",
-            f"@{name}.pieces",
-            "%places",
-        )
-    )
+    given = "%base", "%stride", "%space", "%code", f"@{name}.tile", f"@{name}.pieces", "%places"
+    wrong = t.let(call(find, "%ctx", "%cta", "%ws", *given))
     t.branch(wrong, "wrong", "ready")
     t.at("wrong")
     t.ret("i32", 1)

@@ -8,37 +8,20 @@ vector access, and anything else a gather or scatter.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
-import numpy as np
-
 from ptxlab.emulate.jit.affine.values import Affine
 from ptxlab.emulate.jit.emitter.access_groups import Group, Seen, access_shape, place_of
-from ptxlab.emulate.jit.emitter.emitter import Emitter
-from ptxlab.emulate.jit.emitter.part import Part
-from ptxlab.emulate.jit.llvm.ir_text import COLD, W
-from ptxlab.emulate.jit.llvm.values import BITS, LLVM, Address, Value, constant
-from ptxlab.emulate.jit.memory.address_buffers import AddressBuffers
-from ptxlab.emulate.jit.memory.address_resolution import AddressResolution, Placed
+from ptxlab.emulate.jit.emitter.emitter import Emitter, Part
+from ptxlab.emulate.jit.llvm.ir_text import COLD
+from ptxlab.emulate.jit.llvm.values import LLVM, Address, Value
+from ptxlab.emulate.jit.memory.address_resolution import AddressResolution
 from ptxlab.emulate.jit.memory.affine_access import AffineAccesses
 from ptxlab.emulate.jit.memory.data_transfer import Transfers
 from ptxlab.emulate.jit.memory.local_memory import LocalMemory
 from ptxlab.emulate.jit.memory.row_addresses import RowAddresses
 from ptxlab.emulate.jit.translation.rule_calls import call
 from ptxlab.emulate.rules import memcheck
-from ptxlab.emulate.rules.accesses import ANYWHERE, IN_A_ROW
+from ptxlab.emulate.rules.records import ANYWHERE
 from ptxlab.emulate.runtime import state as S
-
-_PLACED = ("ptr", "i64", "i32", f"<{W} x i32>", "i64", "i64")
-"""The types of what a `Placed` has."""
-
-
-class _Row(NamedTuple):
-    """Code for addresses in a row: it ends in the block `end` and continues at `label`, with `placed`."""
-
-    label: str
-    end: str
-    placed: Placed
 
 
 class Memory(Part):
@@ -47,8 +30,7 @@ class Memory(Part):
     def __init__(self, e: Emitter) -> None:
         super().__init__(e)
         self.sites, self.rows = AddressResolution(e), RowAddresses(e)
-        self.laid = AddressBuffers(e, self.sites)
-        self.transfers = Transfers(e, self.sites, self.laid)
+        self.transfers = Transfers(e, self.sites)
         self.affine = AffineAccesses(e, self.sites)
         self.local = LocalMemory(e, self.transfers.scattered)
 
@@ -132,11 +114,9 @@ class Memory(Part):
         return self.e.code.space == "generic" and self.program.generic_accesses > 150
 
     def _note_lanes(self, group: Group, base: Value, offset: int) -> None:
-        """32 arbitrary addresses: stores them where the lane-by-lane function and instruments find them."""
-        low = self._lowest(group, offset)
-        group.address = self.m.vector(self.m.wide(Address(base, low)))
-        group.pointer, group.offsets, group.pattern, group.shadow = "null", "zeroinitializer", str(ANYWHERE), "0"
-        self.sites.mixed.add(group.site)
+        """32 arbitrary addresses: notes them where the lane-by-lane function and instruments find them."""
+        group.address = self.m.wide(Address(base, self._lowest(group, offset)))
+        group.pointer, group.pattern, group.patterns, group.shadow = "null", str(ANYWHERE), frozenset({ANYWHERE}), "0"
 
     def _lowest(self, group: Group, offset: int) -> int:
         """The lowest byte of a group from the base of the access that is emitted, which has this offset. Others of the
@@ -149,7 +129,7 @@ class Memory(Part):
         at = self.m.add(base, self.m.const(base.type, low))
         space = self.e.code.space
         wide = at.text if at.type == "i64" else self.t.zext("i32", at.text, "i64")
-        group.address = wide
+        group.address = Value(wide, "i64", True)
         if space == "shared":
             off = self.t.sub("i64", wide, self.program.shared_start)
             rot = self.sites.rotate("i64", off, group.log2)
@@ -173,27 +153,11 @@ class Memory(Part):
         ok = self.t.ult("i64", rot, limit)
         self.t.branch(ok, good, miss, COLD)
         self.t.at(miss)
-        result = self.t.let(
-            call(
-                memcheck.miss,
-                "%ctx",
-                "%cta",
-                "%ws",
-                self.active.bits,
-                wide,
-                str(group.span),
-                str(group.log2),
-                str(S.SPACES[space]),
-                str(int(group.write)),
-                site,
-                str(self.e.code.index | S.GROUP_FLAG),
-            )
-        )
+        result = self.t.let(call(memcheck.miss, *self.sites.missed(group, wide, site)))
         again = self.t.eq("i32", result, memcheck.REMEMBERED)
         self.t.branch(again, check, "fault", COLD)
         self.t.at(good)
         group.pointer = self.t.offset(host, off)
-        group.reach = "0", "0"
         group.shadow = shadow
         if group.write:
             has = self.t.ne("i64", shadow, 0)
@@ -201,80 +165,16 @@ class Memory(Part):
             group.shadow = self.t.select(has, "i64", moved, 0)
 
     def _check_lanes(self, group: Group, base: Value, offset: int) -> None:
-        """32 addresses: leaves the host pointer, the 32 offsets from it, and their pattern (see `Seen`)."""
-        low = self._lowest(group, offset)
+        """32 addresses: leaves the host pointer, where it points to, and the pattern of the addresses."""
+        low, size = self._lowest(group, offset), access_shape(self.e.code)[2]
         at = self.m.add(base, self.m.const(base.type, low)) if low else base
-        size = access_shape(self.e.code)[2]
         shared = self.e.code.space == "shared"
-        if isinstance(at, Affine) and not self.e.small and (shared or at.type == "i64"):
-            if self.affine.locate(group, at, size):
-                return
-        vector = self.m.vector(at)
-        group.address = vector if at.type == "i64" else self.t.zext(f"<{W} x i32>", vector, f"<{W} x i64>")
-        lie_so = (at.type == "i32") == shared and not at.uniform
-        rows = lie_so and not self.e.small and not self.sites.patterns.with_gaps()
-        found = self._if_row(group, at, size) if rows else None
+        if isinstance(at, Affine) and (shared or at.type == "i64") and self.affine.locate(group, at, size):
+            return
+        at = at if shared else self.m.zext("i64", at)
+        group.address = Value(self.m.vector(at), at.type, False)
         with self.t.not_dominating():
             if shared:
-                other = self._anywhere_in_shared(group, at, size)
+                self.sites.in_shared(group, at, size)
             else:
-                other = self.sites.anywhere(group, group.address, size)
-        end = self.t.here
-        if found is not None:
-            self.t.go(found.label)
-            self.t.at(found.label)
-            joined = [
-                self.t.phi(kind, (row, found.end), (general, end))
-                for kind, row, general in zip(_PLACED, found.placed, other, strict=True)
-            ]
-            other = (joined[0], joined[1], joined[2], joined[3], joined[4], joined[5])
-        group.pointer, group.shadow, group.pattern, group.offsets, *halves = other
-        group.halves = halves[0], halves[1]
-        if not shared:
-            group.members.append((-1, 0, 0))
-            self.sites.mixed.add(group.site)
-
-    def _if_row(self, group: Group, at: Value, size: int) -> _Row:
-        """The way of full warps whose addresses follow each other, by far the most: one comparison shows that they do,
-        then the first address and the last are checked as scalars. Leaves open the label for all others."""
-        t, space = self.t, self.e.code.space
-        kind, vector = at.type, f"<{W} x {at.type}>"
-        likely, row, fits, other, end = (t.label(name) for name in ("likely", "line", "fits", "other", "placed"))
-        first, middle = (t.extract(vector, at.text, lane) for lane in (0, W // 2))
-        apart = t.sub(kind, middle, first)  # two lanes tell most of the other patterns, for less
-        t.branch(t.eq(kind, apart, W // 2 * size), likely, other)
-        t.at(likely)
-        steps = constant(np.arange(W, dtype=np.uint64).astype(f"u{BITS[kind] // 8}") * size, kind).text
-        straight = t.add(vector, t.splat(kind, first), steps)
-        equal = t.bitcast(f"<{W} x i1>", t.eq(vector, at.text, straight), "i32")
-        both = t.and_("i32", equal, self.active.bits)
-        t.branch(t.eq("i32", both, -1), row, other)
-        t.at(row)
-        beyond = (W - 1) * size  # bytes from the first address to the last
-        if space == "shared":
-            off = t.zext("i32", t.sub("i32", first, self.program.shared_start), "i64")
-            host, shadow = "%shared", "0"
-            last = t.sub("i64", "%shared.size", group.span + beyond)
-            some = t.sge("i64", last, 0)
-            limit = t.ashr("i64", last, group.log2)
-            near = t.ule("i64", self.sites.rotate("i64", off, group.log2), limit)
-            good = t.and_("i1", some, near)
-        else:
-            _, (known, places, host, shadow) = self.sites.site(group)
-            off = t.sub("i64", first, known)
-            limit = t.call("i64", "llvm.usub.sat.i64", [("i64", places), ("i64", str(beyond >> group.log2))])
-            good = t.ult("i64", self.sites.rotate("i64", off, group.log2), limit)
-        t.branch(good, fits, other, COLD)
-        t.at(fits)
-        narrow = constant(np.arange(W, dtype=np.uint32) * size, "i32").text
-        near32 = t.splat("i32", t.trunc("i64", off, "i32"))
-        offsets = t.add(f"<{W} x i32>", near32, narrow)
-        second = t.add("i64", off, W // 2 * size)
-        t.go(end)
-        t.at(other)
-        return _Row(end, fits, (host, shadow, str(IN_A_ROW), offsets, off, second))
-
-    def _anywhere_in_shared(self, group: Group, at: Value, size: int) -> Placed:
-        """32 offsets in shared memory, checked one by one."""
-        off32 = self.sites.inside_shared(group, at)
-        return "%shared", "0", self.sites.patterns.of(off32, size), off32, *self.sites.patterns.halves(off32)
+                self.sites.anywhere(group, size)

@@ -1,33 +1,56 @@
-"""Address resolution: where 32 addresses lie, looked at one by one, in shared memory or in the allocation of a site.
+"""Address resolution: where 32 addresses lie, one by one, in shared memory or in the allocation of a site, and their
+pattern, which tells whether they can be loaded and stored as one vector.
 
 A site is a place in the code that caches the allocation which it found last (see `runtime.state.Site`).
 """
 
 from __future__ import annotations
 
-from ptxlab.emulate.jit.emitter.access_groups import Group
-from ptxlab.emulate.jit.emitter.emitter import Emitter
-from ptxlab.emulate.jit.emitter.part import Part
-from ptxlab.emulate.jit.llvm.ir_text import COLD, W
+from ptxlab.emulate.jit.emitter.access_groups import ROWS, SAME, Group
+from ptxlab.emulate.jit.emitter.emitter import Part
+from ptxlab.emulate.jit.llvm.ir_text import COLD, W, listed
 from ptxlab.emulate.jit.llvm.values import Value
-from ptxlab.emulate.jit.memory.address_patterns import Patterns
 from ptxlab.emulate.jit.translation.rule_calls import call
 from ptxlab.emulate.rules import memcheck
-from ptxlab.emulate.rules.accesses import ANYWHERE
+from ptxlab.emulate.rules.records import (
+    ALL_THE_SAME,
+    ANYWHERE,
+    HALVES_IN_A_ROW,
+    HALVES_THE_SAME,
+    IN_A_ROW,
+    IN_ONE_ALLOCATION,
+    PARTS_OF_ROWS,
+)
 from ptxlab.emulate.runtime import state as S
 
-Placed = tuple[str, str, str, str, str, str]
-"""Where 32 addresses lie: the host's pointer, the record of writes, the pattern, the offsets from the pointer, and the
-offset of the first lane of each half-warp."""
+Known = tuple[str, str, str, str]
+"""What a site knows of an allocation: its first address, how many places an element may begin at, the host's pointer,
+the record of writes (an i64)."""
 
 
 class AddressResolution(Part):
-    """What looks at addresses. `mixed`: the sites whose addresses may lie in several allocations."""
+    """What looks at addresses."""
 
-    def __init__(self, e: Emitter) -> None:
-        super().__init__(e)
-        self.patterns = Patterns(e)
-        self.mixed: set[int] = set()
+    def in_shared(self, group: Group, at: Value, size: int) -> None:
+        """Checks 32 addresses in shared memory one by one; leaves where they lie in the group."""
+        group.pattern = self._pattern(self.inside_shared(group, at), size)
+        group.pointer, group.shadow, group.start = "%shared", "0", str(self.program.shared_start)
+        group.patterns = self._patterns()
+        group.halves = self._halves(group)
+
+    def anywhere(self, group: Group, size: int) -> None:
+        """Checks 32 addresses one by one against the allocation that the site caches; leaves where they lie in the
+        group."""
+        t, done, mixed = self.t, self.t.label("done"), self.t.label("mixed")
+        (group.start, _, group.pointer, group.shadow), offsets = self.inside_site(group, mixed)
+        pattern, good = self._pattern(offsets, size), t.here
+        t.go(done)
+        t.at(mixed)
+        t.go(done)
+        t.at(done)
+        group.pattern = t.phi("i32", (pattern, good), (ANYWHERE, mixed))
+        group.patterns = self._patterns() | {ANYWHERE}
+        group.halves = self._halves(group)
 
     def inside_shared(self, group: Group, at: Value) -> str:
         """The offsets of 32 addresses in shared memory, checked one by one."""
@@ -45,23 +68,11 @@ class AddressResolution(Part):
         self.e.faults.if_any(bad, at, S.GROUP_FLAG)
         return off32
 
-    def anywhere(self, group: Group, vector: str, size: int) -> Placed:
-        """32 addresses, checked one by one against the allocation that the site caches."""
-        t, done, mixed = self.t, self.t.label("done"), self.t.label("mixed")
-        (_, _, host, shadow), off32 = self.inside_site(group, vector, mixed)
-        pattern, good = self.patterns.of(off32, size), t.here
-        t.go(done)
-        t.at(mixed)
-        t.go(done)
-        t.at(done)
-        pattern = t.phi("i32", (pattern, good), (ANYWHERE, mixed))
-        offsets = t.phi(f"<{W} x i32>", (off32, good), ("zeroinitializer", mixed))
-        return host, shadow, pattern, offsets, *self.patterns.halves(offsets)
-
-    def inside_site(self, group: Group, vector: str, mixed: str) -> tuple[tuple[str, str, str, str], str]:
+    def inside_site(self, group: Group, mixed: str) -> tuple[Known, str]:
         """What the site knows of the allocation, and the offsets in it of 32 addresses, checked one by one. Where they
         lie in several allocations, the code continues at the label `mixed`."""
         check, good, miss = (self.t.label(name) for name in ("check", "good", "miss"))
+        vector = self.addresses(group)
         self.t.go(check)
         self.t.at(check)
         site, known = self.site(group)
@@ -72,54 +83,21 @@ class AddressResolution(Part):
         self.t.branch(ok, good, miss, COLD)
         self.t.at(miss)
         self.t.store(f"<{W} x i64>", vector, "%addrs", align=64)
-        result = self.t.let(
-            call(
-                memcheck.miss_lanes,
-                "%ctx",
-                "%cta",
-                "%ws",
-                self.active.bits,
-                "%addrs",
-                str(group.span),
-                str(group.log2),
-                str(S.SPACES[self.e.code.space]),
-                str(int(group.write)),
-                site,
-                str(self.e.code.index | S.GROUP_FLAG),
-            )
-        )
+        result = self.t.let(call(memcheck.miss_lanes, *self.missed(group, "%addrs", site)))
         self.t.branch_by(result, "fault", [(memcheck.REMEMBERED, check), (memcheck.SCATTERED, mixed)])
         self.t.at(good)
         return known, off32
 
-    def addresses(self, group: Group) -> str:
-        """The lowest addresses of the lanes, a vector of i64."""
-        if group.lanes is None:
-            return group.address
-        wide = group.lanes.type == "i64"
-        return group.lanes.text if wide else self.t.zext(f"<{W} x i32>", group.lanes.text, f"<{W} x i64>")
-
-    def offsets(self, group: Group) -> str:
-        """The offsets of the lanes from the pointer, a vector of i32."""
-        if group.offsets or group.lanes is None:
-            return group.offsets
-        kind, lanes = group.lanes.type, group.lanes.text
-        off = self.t.sub(f"<{W} x {kind}>", lanes, self.t.splat(kind, group.start))
-        return off if kind == "i32" else self.t.trunc(f"<{W} x i64>", off, f"<{W} x i32>")
+    def missed(self, group: Group, address: str, site: str) -> tuple[str, ...]:
+        """The arguments of a rule that looks for the allocation of an address, or of 32, in place of the site."""
+        space, code = S.SPACES[self.e.code.space], self.e.code.index | S.GROUP_FLAG
+        size = str(group.span), str(group.log2), str(space), str(int(group.write))
+        return "%ctx", "%cta", "%ws", self.active.bits, address, *size, site, str(code)
 
     def _outside(self, offsets: Value, end: Value, log2: int) -> str:
         """i32: the active lanes whose offset is misaligned, or whose element begins at the end or after it."""
-        if not self.e.small:
-            return self._beyond(offsets, end, log2).text
-        name, kind = f"outside.{offsets.type}.{log2}", offsets.type
-        at, limit = Value("%at", kind, False), Value("%end", kind, True)
-        self.e.calls.write(name, f"{offsets.llvm} %at, {kind} %end, i32 %bits", lambda: self._beyond(at, limit, log2))
-        given = f"{offsets.llvm} {offsets.text}", f"{kind} {end.text}", f"i32 {self.active.bits}"
-        return self.t.call_function("i32", name, *given)
-
-    def _beyond(self, offsets: Value, end: Value, log2: int) -> Value:
         places = Value(self.rotate(offsets.llvm, offsets.text, log2), offsets.type, False)
-        return Value(self.active.where_not(self.m.ult(places, end)), "i32", True)
+        return self.active.where_not(self.m.ult(places, end))
 
     def rotate(self, type_: str, value: str, log2: int) -> str:
         """Rotated right so that a misaligned offset becomes a huge one: one comparison checks range and alignment."""
@@ -129,8 +107,74 @@ class AddressResolution(Part):
         amount = str(log2) if type_ == "i64" else f"splat ({type_.split()[-1][:-1]} {log2})"
         return self.t.call(type_, f"llvm.fshr.{suffix}", [(type_, value), (type_, value), (type_, amount)])
 
-    def site(self, group: Group) -> tuple[str, tuple[str, str, str, str]]:
+    def site(self, group: Group) -> tuple[str, Known]:
+        """A pointer to the group's site, and what it knows."""
         site = self.t.offset("%sites", group.site * S.Site.size)
         base, places, host = (self.t.get(S.Site, name, site) for name in ("base", "places", "host"))
         written = self.t.load("i64", self.t.field(S.Site, "written", site))  # as a number
         return site, (base, places, host, written)
+
+    # -- what is known of a group's addresses afterwards ---------------------------------------------------------------
+
+    def addresses(self, group: Group) -> str:
+        """The lowest addresses of the lanes, a vector of i64."""
+        at = group.address
+        assert at is not None
+        lanes = self.m.vector(at)
+        return lanes if at.type == "i64" else self.t.zext(f"<{W} x i32>", lanes, f"<{W} x i64>")
+
+    def offsets(self, group: Group) -> str:
+        """The offsets of the lanes from the pointer, a vector of i32."""
+        at = group.address
+        assert at is not None
+        off = self.t.sub(f"<{W} x {at.type}>", self.m.vector(at), self.t.splat(at.type, group.start))
+        return off if at.type == "i32" else self.t.trunc(f"<{W} x i64>", off, f"<{W} x i32>")
+
+    def put_addresses(self, group: Group) -> str:
+        """Stores the lowest addresses of the lanes, 32 of i64; where they lie."""
+        self.t.store(f"<{W} x i64>", self.addresses(group), "%addrs", align=64)
+        return "%addrs"
+
+    def put_offsets(self, group: Group) -> str:
+        """Stores the offsets of the lanes from the pointer, 32 of i32; where they lie."""
+        self.t.store(f"<{W} x i32>", self.offsets(group), "%addrs", align=64)
+        return "%addrs"
+
+    # -- patterns ------------------------------------------------------------------------------------------------------
+
+    def _halves(self, group: Group) -> tuple[str, str]:
+        """The offset of the first lane of each half-warp, an i64. Offsets of active lanes are below 2^31; an inactive
+        lane's may be negative."""
+        offsets = self.offsets(group)
+        lanes = [self.t.extract(f"<{W} x i32>", offsets, lane) for lane in (0, W // 2)]
+        first, second = (self.t.sext("i32", at, "i64") for at in lanes)
+        return first, second
+
+    def _patterns(self) -> frozenset[int]:
+        """The patterns that `_pattern` may give."""
+        return frozenset({*ROWS, *SAME, IN_ONE_ALLOCATION} | ({PARTS_OF_ROWS} if self.with_gaps() else set()))
+
+    def _pattern(self, off32: str, size: int) -> str:
+        """The pattern of 32 offsets; half-warps count, since blocks are often 16 threads wide. Where lanes are
+        inactive, a row with gaps is one pattern, all others are gathered."""
+        t, half = self.t, W // 2
+        vector = f"<{W} x i32>"
+        firsts = t.shuffle(vector, off32, [k // half * half for k in range(W)])
+        straight = t.add(vector, firsts, listed(tuple(k % half * size for k in range(W))))
+        rows = t.bitcast(f"<{W} x i1>", t.eq(vector, off32, straight), "i32")
+        ones = t.bitcast(f"<{W} x i1>", t.eq(vector, off32, firsts), "i32")
+        low, high = (t.extract(vector, off32, lane) for lane in (0, half))
+        gap = t.sub("i32", high, low)
+        row = t.select(t.eq("i32", gap, half * size), "i32", IN_A_ROW, HALVES_IN_A_ROW)
+        one = t.select(t.eq("i32", gap, 0), "i32", ALL_THE_SAME, HALVES_THE_SAME)
+        some = t.select(t.eq("i32", ones, -1), "i32", one, IN_ONE_ALLOCATION)
+        some = t.select(t.eq("i32", rows, -1), "i32", row, some)
+        others = str(IN_ONE_ALLOCATION)
+        if self.with_gaps():  # the addresses of inactive lanes count too: registers keep what the lanes had there
+            others = t.select(t.eq("i32", rows, -1), "i32", PARTS_OF_ROWS, IN_ONE_ALLOCATION)
+        whole = t.eq("i32", self.active.bits, -1)
+        return t.select(whole, "i32", some, others)
+
+    def with_gaps(self) -> bool:
+        """Whether rows with inactive lanes are told from other addresses: where some are likely to be inactive."""
+        return self.active.partly or self.e.code.guard is not None

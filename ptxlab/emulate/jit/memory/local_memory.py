@@ -5,11 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from ptxlab.emulate.jit.emitter.access_groups import access_shape
-from ptxlab.emulate.jit.emitter.emitter import Emitter
-from ptxlab.emulate.jit.emitter.part import Part
+from ptxlab.emulate.jit.emitter.emitter import Emitter, Part
 from ptxlab.emulate.jit.llvm.ir_text import W
 from ptxlab.emulate.jit.llvm.values import Address, Value, constant
-from ptxlab.emulate.jit.memory.scattered import Offsets, Scattered
+from ptxlab.emulate.jit.memory.scattered import Scattered
 
 
 class LocalMemory(Part):
@@ -61,35 +60,27 @@ class LocalMemory(Part):
 
     def copy(self, source: int, dest: int, size: int) -> None:
         """Copies bytes within each active lane's local memory."""
-        each, at = self.program.local_stride, 0
+        lanes, at = self._offsets(self.m.const("i32", 0)), 0
         while at < size:
             step = next(n for n in (8, 4, 2, 1) if n <= size - at and (source + at) % n == 0 and (dest + at) % n == 0)
             given, taken = (self.t.offset("%local", frame + at) for frame in (source, dest))
             lane = f"i{8 * step}"
-            self.scattered.store_apart(lane, taken, each, self.scattered.load_apart(lane, given, each).text)
+            self.scattered.store(lane, taken, lanes, self.scattered.load(lane, given, lanes))
             at += step
+
+    def _offsets(self, at: Value) -> str:
+        """Where the lanes have an address (an i32) in their stretches."""
+        begins = constant(np.arange(W, dtype=np.uint32) * np.uint32(self.program.local_stride), "i32")
+        return self.m.vector(self.m.add(begins, at))
 
     def _moved(self, at: Value, stored: tuple[Value, ...] | None) -> tuple[Value, ...]:
         """An access at checked addresses, i64."""
         lane, count, size = access_shape(self.e.code)
-        each = self.program.local_stride
-        scattered, out = self.scattered, list[Value]()
-        if not at.uniform:
-            begins = constant(np.arange(W, dtype=np.uint32) * np.uint32(each), "i32")
-            lanes = Offsets(self.m.vector(self.m.add(begins, self.m.trunc("i32", at))))
+        lanes, out = self._offsets(self.m.trunc("i32", at)), list[Value]()
         for k in range(count):
-            spot = k * size // count
-            if at.uniform:
-                where = self.m.add(at, self.m.const("i64", spot))
-                pointer = self.t.offset("%local", where.text)
-                if stored is None:
-                    out.append(scattered.load_apart(lane, pointer, each))
-                else:
-                    scattered.store_apart(lane, pointer, each, self.m.vector(stored[k]))
-                continue
-            pointer = self.t.offset("%local", spot)
+            pointer = self.t.offset("%local", k * size // count)
             if stored is None:
-                out.append(scattered.load(lane, pointer, lanes))
+                out.append(Value(self.scattered.load(lane, pointer, lanes), lane, False))
             else:
-                scattered.store(lane, pointer, lanes, self.m.vector(stored[k]))
+                self.scattered.store(lane, pointer, lanes, self.m.vector(stored[k]))
         return tuple(out)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ptxlab.emulate.jit.emitter.part import Part
+from ptxlab.emulate.jit.emitter.emitter import Part
 from ptxlab.emulate.jit.llvm.ir_text import W
 from ptxlab.emulate.jit.llvm.values import Value, constant
 from ptxlab.emulate.program.addresses import SHARED_WINDOW, WINDOW_SIZE

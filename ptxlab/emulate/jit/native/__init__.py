@@ -1,1 +1,1 @@
-"""LLVM IR to machine code, in a thread of LLVM's own, cached on disk."""
+"""LLVM IR to machine code, by llvmlite in a thread of its own."""

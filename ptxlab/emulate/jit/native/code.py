@@ -1,20 +1,23 @@
-"""Machine code: the CPU that it is for, its name in the cache, loaded and ready to be called.
+"""Machine code: LLVM IR compiled and loaded by `llvmlite.binding`, the CPU that it is for, its name in the cache.
 
-The name is made of everything that the code depends on: the PTX without comments and line information, the kernel's
-name and target, the CPU and its features, llvmlite's version, and this package's own sources.
+The main thread never calls LLVM (see `llvm_thread`), and what LLVM has made is freed in the thread that made it, not
+when Python's collector comes by.
 """
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import functools
 import platform
 import weakref
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import llvmlite
+import llvmlite.binding as llvm
 
+from ptxlab.emulate.jit.native import llvm_thread
 from ptxlab.emulate.runtime import disk_cache
 
 
@@ -36,44 +39,60 @@ class Cpu(NamedTuple):
 
 
 @functools.cache
+def _initialize() -> None:
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+
+
+@functools.cache
 def host() -> Cpu:
-    """The CPU this runs on. What LLVM says of it is kept on disk, since LLVM's library takes long to load."""
-    processor = _processor()
-    entry = "cpu-" + disk_cache.key(processor, llvmlite.__version__)
-    found = disk_cache.recall(entry) if processor else None
-    if found is not None:
-        return Cpu(**found[0])
-    from ptxlab.emulate.jit.native import compile
-    from ptxlab.emulate.jit.native.llvm_thread import begin
-
-    cpu = Cpu(*begin(compile.host)())
-    if processor:
-        disk_cache.remember(entry, cpu._asdict(), b"")
-    return cpu
+    """The CPU this runs on."""
+    return llvm_thread.begin(_host)()
 
 
-def _processor() -> str:
-    """What Linux says of the processor, which tells it from any other; "" elsewhere."""
-    try:
-        with open("/proc/cpuinfo", "rb") as file:
-            first = file.read(1 << 13).partition(b"\n\n")[0].decode()
-    except OSError:
-        return ""
-    lines = [line for line in first.splitlines() if line.startswith(TELLING)]
-    return "\n".join(lines) if any(line.startswith("flags") for line in lines) else ""
+def _host() -> Cpu:
+    _initialize()
+    features = dict(sorted(llvm.get_host_cpu_features().items()))
+    return Cpu(llvm.get_host_cpu_name(), ",".join(f"{'+' if has else '-'}{name}" for name, has in features.items()))
 
 
-TELLING = ("vendor_id", "cpu family", "model", "stepping", "flags")
-"""The beginnings of its lines that are the same at all times."""
+def _machine(cpu: Cpu, level: int = 0) -> Any:
+    """A target machine for code that is loaded. level: how hard code generation tries."""
+    _initialize()
+    target = llvm.Target.from_default_triple()
+    return target.create_target_machine(cpu=cpu.name, features=cpu.features, opt=level, jit=True)
+
+
+def build(text: str, cpu: Cpu, level: int, passes: Literal["", "sroa", "all"] = "") -> Callable[[], bytes]:
+    """Begins to build object code of an LLVM module's text; what is given back waits for it. level: how hard code
+    generation tries. passes: before that, locals become values, or all passes of that level run."""
+    return llvm_thread.begin(_build, text, cpu, level, passes)
+
+
+def _build(text: str, cpu: Cpu, level: int, passes: str) -> bytes:
+    with contextlib.ExitStack() as stack:
+        machine = stack.enter_context(contextlib.closing(_machine(cpu, level)))
+        context = stack.enter_context(contextlib.closing(llvm.create_context()))
+        module = stack.enter_context(contextlib.closing(llvm.parse_assembly(text, context)))
+        if passes:
+            module.triple, module.data_layout = machine.triple, str(machine.target_data)
+            options = stack.enter_context(contextlib.closing(llvm.create_pipeline_tuning_options(level)))
+            builder = stack.enter_context(contextlib.closing(llvm.create_pass_builder(machine, options)))
+            if passes == "all":
+                manager = builder.getModulePassManager()
+            else:
+                manager = llvm.create_new_module_pass_manager()
+                manager.add_sroa_pass()
+            stack.enter_context(contextlib.closing(manager)).run(module, builder)
+        code: bytes = machine.emit_object(module)
+        return code
 
 
 class Code:
-    """Loaded machine code: `address(name)` of a function."""
+    """Machine code loaded from object files that call each other: `address(name)` of a function."""
 
     def __init__(self, blobs: Sequence[bytes], cpu: Cpu) -> None:
-        from ptxlab.emulate.jit.native import compile, llvm_thread
-
-        self._engine = llvm_thread.begin(compile.load, blobs, cpu)()
+        self._engine = llvm_thread.begin(_load, blobs, cpu)()
         self._addresses: dict[str, int] = {}
         # Freed in LLVM's thread, and not by a garbage collection or an interrupt of one in the main thread.
         weakref.finalize(self, llvm_thread.soon, self._engine.close).atexit = False
@@ -81,9 +100,7 @@ class Code:
     def address(self, name: str) -> int:
         """The address of an exported function."""
         if name not in self._addresses:
-            from ptxlab.emulate.jit.native.llvm_thread import begin
-
-            self._addresses[name] = begin(self._engine.get_function_address, name)()
+            self._addresses[name] = llvm_thread.begin(self._engine.get_function_address, name)()
         return self._addresses[name]
 
     @functools.cached_property
@@ -95,11 +112,16 @@ class Code:
 _RUNS = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)
 
 
-def load(blobs: Sequence[bytes], cpu: Cpu) -> Code:
-    """Object code whose parts call each other, ready to be called."""
-    return Code(blobs, cpu)
+def _load(blobs: Sequence[bytes], cpu: Cpu) -> Any:
+    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _machine(cpu))
+    for blob in blobs:
+        engine.add_object_file(llvm.ObjectFileRef.from_data(blob))
+    engine.finalize_object()
+    return engine
 
 
 def key(text: str, name: str, arch: str, cpu: Cpu, what: str) -> str:
-    """The name of the cache entry of compiled code."""
+    """The name of the cache entry of compiled code. It is made of everything that the code depends on: the PTX without
+    comments and line information, the kernel's name and target, the CPU and its features, llvmlite's version, and this
+    package's own sources."""
     return disk_cache.key(text, name, arch, cpu.name, cpu.features, llvmlite.__version__, what)

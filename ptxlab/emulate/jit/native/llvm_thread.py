@@ -11,7 +11,6 @@ from __future__ import annotations
 import _thread
 import atexit
 import collections
-import functools
 import queue
 import threading
 from collections.abc import Callable
@@ -59,14 +58,6 @@ class _Jobs:
                 traceback.print_exc()
         self.gone.put(None)
 
-    def end(self) -> None:
-        """At exit: waits for the current job and drops those that can wait."""
-        if self.started and not self.ended:
-            self.ended = True
-            self.later.clear()
-            self.urgent.put(None)
-            self.gone.get()
-
 
 _jobs = _Jobs()
 
@@ -77,18 +68,22 @@ def _forget() -> None:
     _jobs = _Jobs()
 
 
+@atexit.register
 def _end() -> None:
-    _jobs.end()
+    """Waits for the current job and drops those that can wait."""
+    if _jobs.started and not _jobs.ended:
+        _jobs.ended = True
+        _jobs.later.clear()
+        _jobs.urgent.put(None)
+        _jobs.gone.get()
 
 
 forks.in_child(_forget)
-atexit.register(_end)
 
 
 def begin(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> Callable[[], R]:
     """Begins with work that calls LLVM; what is given back waits for its result. In the main thread the caller goes on
     meanwhile. Other threads, which are never interrupted, do the work themselves, at once."""
-    here = _jobs.ended or threading.current_thread() is not threading.main_thread()
     answer: queue.SimpleQueue[list[R] | BaseException] = queue.SimpleQueue()
 
     def job() -> None:
@@ -99,7 +94,7 @@ def begin(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> Callab
         except BaseException as error:
             answer.put(error)
 
-    if here:
+    if _jobs.ended or threading.current_thread() is not threading.main_thread():
         job()
     else:
         _jobs.put(job)
@@ -115,28 +110,28 @@ def begin(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> Callab
 
 def soon(job: Job) -> None:
     """Has a short job done in LLVM's thread, and does not wait for it."""
-    _jobs.put(functools.partial(_guarded, job))
 
+    def guarded() -> None:
+        with forks.guarded():
+            job()
 
-def _guarded(job: Job) -> None:
-    with forks.guarded():
-        job()
+    _jobs.put(guarded)
 
 
 def later(job: Job) -> None:
     """Has a job done in LLVM's thread when nobody waits for another."""
     _jobs.later.append(job)
-    _jobs.put(_nothing)
+    _jobs.put(_look)
 
 
 def wait_until_idle() -> None:
     """Waits until the thread has nothing to do, those jobs included that can wait."""
     while True:
-        begin(_nothing)()
+        begin(_look)()
         if not _jobs.later:
-            begin(_nothing)()  # the last of those that can wait may be in work still
+            begin(_look)()  # the last of those that can wait may be in work still
             return
 
 
-def _nothing(*_: object) -> None:
+def _look() -> None:
     """Wakes the thread, so that it sees what can wait."""

@@ -12,9 +12,9 @@ from ptxlab.emulate.language import lanes_of, u64
 from ptxlab.emulate.program.flat_program import Mem, Reg
 from ptxlab.emulate.program.lane_types import LANES
 from ptxlab.emulate.program.program import Program
-from ptxlab.emulate.rules.bulk_faults import bulk_fault
 from ptxlab.emulate.rules.faults import (
     FaultingThread,
+    bulk_fault,
     disagreeing_lanes,
     incomplete_warp,
     invalid_mbarrier,
@@ -22,9 +22,8 @@ from ptxlab.emulate.rules.faults import (
 )
 from ptxlab.emulate.rules.instructions import barrier_before, is_bulk
 from ptxlab.emulate.rules.mbarrier_deadlocks import Spin, in_words
-from ptxlab.emulate.rules.memcheck import FINE, judge, space_of
-from ptxlab.emulate.rules.memory_maps import memory_map
-from ptxlab.emulate.rules.warpgroup_faults import THE_OTHERS, left_alone, no_warpgroup, outside
+from ptxlab.emulate.rules.memcheck import VALID, judge, memory_map, space_of
+from ptxlab.emulate.rules.warpgroup_faults import THE_OTHERS, incomplete_warpgroup, no_warpgroup, outside
 from ptxlab.emulate.runtime import state as S
 from ptxlab.emulate.runtime.memory import Memory
 from ptxlab.emulate.runtime.report import Launch
@@ -38,15 +37,15 @@ def noted_fault(
     launch: Launch,
     memory: Memory,
     worker: Worker,
-    book: Callable[[Slot], list[tuple[int, list[int], int, str]]] | None,
+    mbarrier_waits: Callable[[Slot], list[tuple[int, list[int], int, str]]] | None,
 ) -> DeviceFault:
-    """The error that a worker has stopped with. book: tells which lanes of a CTA wait for an mbarrier, where the checks
-    keep account of them."""
+    """The error that a worker has stopped with. mbarrier_waits: the lanes of a block that wait for an mbarrier, where
+    the checks follow them."""
     noted, slot = worker.context.fault, worker.slot
     warp, lane, code, address = noted.warp, noted.lane, noted.code, noted.address
     waiting: list[str] = []
     if noted.kind == S.DEADLOCK:
-        waits = [] if book is None else book(slot)
+        waits = [] if mbarrier_waits is None else mbarrier_waits(slot)
         waits = waits or spinning(program, slot.shared, slot.warps)
         warp, lane, code, waiting = who_waits(program, slot.warps, waits)
     if code & S.GROUP_FLAG and noted.kind == S.OUT_OF_MEMORY_RANGE:
@@ -54,8 +53,8 @@ def noted_fault(
         code, lane, address = first_invalid(program, launch, memory, code, lanes)
     known = program.codes[min(code, len(program.codes) - 1)]  # a budget may be spent behind the last instruction
     at = FaultingThread(program, launch, memory, known, slot.cta.linear, LANES * warp + lane)
-    if noted.kind == S.LEFT_ALONE:
-        return left_alone(at, [(int(count), int(last)) for count, last, _ in slot.warps["products"].tolist()])
+    if noted.kind == S.INCOMPLETE_WARPGROUP:
+        return incomplete_warpgroup(at, [(int(count), int(last)) for count, last, _ in slot.warps["products"].tolist()])
     return explain(at, noted.kind, address, noted.count, noted.multiple, waiting)
 
 
@@ -119,7 +118,7 @@ def first_invalid(
         member = program.codes[index]
         for lane, low in lanes.items():
             at = (low + offset - group.low) % (1 << bits)
-            if judge(reach, SPACES[member.space], u64(at), size, size, member.properties.stores)[0] != FINE:
+            if judge(reach, SPACES[member.space], u64(at), size, size, member.properties.stores)[0] != VALID:
                 return index, lane, at
     lane, low = next(iter(lanes.items()))
     return found.index, lane, low + next(o for c, o, _ in group.members if c == found.index) - group.low
@@ -164,7 +163,7 @@ def who_waits(
 
 
 def spinning(program: Program, shared: np.ndarray, warps: np.ndarray) -> list[tuple[int, list[int], int, str]]:
-    """The lanes of a CTA that wait for an mbarrier; `shared`: its shared memory, `warps`: its warps' states."""
+    """The lanes of a block that wait for an mbarrier; `shared`: its shared memory, `warps`: its warps' states."""
     waits: list[Spin] = []
 
     def word(at: int) -> int:

@@ -16,9 +16,8 @@ from ptxlab.emulate.language import ALL_LANES, Pointer
 from ptxlab.emulate.language.records import zeroed
 from ptxlab.emulate.program.lane_types import LANES
 from ptxlab.emulate.program.program import Program
-from ptxlab.emulate.runtime.bulk_transfers import MOVED
 from ptxlab.emulate.runtime.report import WARPGROUP, Launch, unravel
-from ptxlab.emulate.runtime.state import Context, Cta, Executions, Site, Warp
+from ptxlab.emulate.runtime.state import MOVED, Context, Cta, Executions, Site, Warp
 
 _wide_lock = np.zeros(1, np.uint32)
 """The lock of 128-bit atomic operations, one for all: a program's functions for converged and diverged warps, and
@@ -51,44 +50,44 @@ class Image:
     """What the workers of all launches of a kernel with blocks of one size begin with. It does not change."""
 
     def __init__(self, program: Program, built: Loaded, launch: Launch) -> None:
-        blocks, codes = len(built.block_work), built.summary.instructions
-        counted = built.instruments.counters
-        warps, warpgroups = launch.warps, -(-launch.warps // WARPGROUP) if counted else 1
+        blocks, codes, tally = len(built.block_work), built.summary.instructions, 0
+        counted, warps = built.instruments.counters, launch.warps
+        warpgroups = -(-warps // WARPGROUP) if counted else 1
+        if counted:
+            from ptxlab.emulate.rules.memory_model import Counted
+
+            tally = Counted.size * codes
         self.exits, self.order = np.array(program.exits, np.uint32), np.arange(warps, dtype=np.uint32)
         self.memory = Layout(
             context=(np.uint8, Context.size),
             sites=(np.uint8, Site.size * built.sites),
             counts=(Executions.dtype, (warpgroups, blocks)),
             rest=(Executions.dtype, (warpgroups, codes)),
-            tally=(np.uint8, _counted_size() * codes if counted else 0),
+            tally=(np.uint8, tally),
             moved=(np.uint64, (codes * counted, len(MOVED))),
         )
         """A worker's memory: its context first, its sites and counts."""
-        self.context = self._context(program, built, launch, warpgroups).buffer
         self.cta = Layout(record=(np.uint8, Cta.size), states=(np.uint8, (warps, built.state_size)))
-        """The memory of a resident CTA, but for its shared and local memory."""
-        self.warps = np.zeros(warps, Warp.dtype)
+        """The memory of a resident block, but for its shared and local memory."""
+        states = np.zeros(warps, Warp.dtype)
         threads = np.arange(LANES * warps, dtype=np.uint32).reshape(-1, LANES)
-        self.warps["tid_x"], self.warps["tid_y"], self.warps["tid_z"] = unravel(threads, launch.block)
-        self.warps["first_live"] = ALL_LANES
-        self.warps["first_live"][-1] = ALL_LANES >> (-launch.threads % LANES)  # the last one may have fewer threads
-        self.warps["warp_id"] = self.order
-        self.octets = self.warps.view(np.uint8).reshape(warps, Warp.size)
-
-    def _context(self, program: Program, built: Loaded, launch: Launch, warpgroups: int) -> Context:
+        states["tid_x"], states["tid_y"], states["tid_z"] = unravel(threads, launch.block)
+        states["first_live"] = ALL_LANES
+        states["first_live"][-1] = ALL_LANES >> (-launch.threads % LANES)  # the last one may have fewer threads
+        states["warp_id"] = self.order
+        self.warps = states.view(np.uint8).reshape(warps, Warp.size)
+        """The states of the warps, as bytes."""
+        self.context = context = Context.new()
         """The context, without what differs from launch to launch."""
-        context = Context.new()
         context.wide_lock, context.exits = Pointer(_wide_lock), Pointer(self.exits)
-        context.order = Pointer(self.order)  # with a seed each worker has its own, shuffled again for every round
-        context.warps, context.state_size = launch.warps, built.state_size
+        context.order = Pointer(self.order)  # with a seed a worker has a copy, shuffled again for every round
+        context.warps, context.state_size = warps, built.state_size
         context.site_count, context.clears = built.sites, built.clears
-        if warpgroups > 1:
-            context.basic_blocks = len(built.block_work)
+        context.basic_blocks = blocks if warpgroups > 1 else 0
         context.entry = 2 * built.summary.first
         for name, needed in built.scheduled.items():
             setattr(context, name.partition(".")[2], needed)
         context.block_x, context.block_y, context.block_z = launch.block
-        return context
 
     @staticmethod
     def of(program: Program, built: Loaded, launch: Launch) -> Image:
@@ -100,12 +99,6 @@ class Image:
             found = built.images[launch.block] = Image(program, built, launch)
         assert isinstance(found, Image)
         return found
-
-
-def _counted_size() -> int:
-    from ptxlab.emulate.rules.memory_model import Counted
-
-    return Counted.size
 
 
 SHAPES = 16

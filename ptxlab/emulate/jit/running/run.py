@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import functools
 import os
+import random
 import time
 from typing import TYPE_CHECKING
 
@@ -14,32 +15,33 @@ from ptxlab.emulate.jit.affine.block_rows import Rows
 from ptxlab.emulate.jit.building.build import Loaded, prepare
 from ptxlab.emulate.jit.instruments.selection import instruments_of
 from ptxlab.emulate.jit.native.code import Code, Cpu
-from ptxlab.emulate.jit.running.launch_state import LaunchState
 from ptxlab.emulate.jit.running.memory_image import Image
-from ptxlab.emulate.jit.running.read_only import ReadOnly, StoredAfterAll
 from ptxlab.emulate.jit.running.worker_threads import Team
-from ptxlab.emulate.jit.running.workers import ENDLESS, Worker
+from ptxlab.emulate.jit.running.workers import LaunchState, Worker
 from ptxlab.emulate.language import Pointer
 from ptxlab.emulate.language.records import zeroed
 from ptxlab.emulate.program.program import Program
-from ptxlab.emulate.rules.memory_maps import memory_map
+from ptxlab.emulate.rules.memcheck import memory_map
 from ptxlab.emulate.runtime import state as S
 from ptxlab.emulate.runtime.memory import Memory
 from ptxlab.emulate.runtime.progress import Progress
-from ptxlab.emulate.runtime.report import Launch, Report, by_line
-from ptxlab.emulate.runtime.seeded_order import MIXED, RESIDENT, block_order
+from ptxlab.emulate.runtime.report import MIXED, RESIDENT, Launch, Report, block_order, by_line
+from ptxlab.emulate.runtime.state import Context, MemoryMap
 from ptxlab.errors import DeviceFault
 
 if TYPE_CHECKING:
-    from ptxlab.emulate.jit.running.bulk_callbacks import Reductions, Reports
-    from ptxlab.emulate.jit.running.mbarrier_callbacks import Callback
+    from ptxlab.emulate.jit.running.callbacks import Callback, MbarrierChecks, TraceReports
+    from ptxlab.emulate.jit.running.shadow_memory import ReadOnly
     from ptxlab.emulate.runtime.counters import Counters
     from ptxlab.findings import Finding
 
 QUANTUM = 1 << 13
 """Instructions that a warp may issue before its worker checks whether to stop."""
 SHORT_QUANTUM = 1 << 9
-"""The same in a cooperative launch, whose CTAs wait for each other."""
+"""The same in a cooperative launch, whose blocks wait for each other."""
+
+ENDLESS = 1 << 62
+"""More steps of a scheduler, and more instructions, than there can be."""
 
 TICK = 0.1
 """Seconds between two looks at a launch that runs."""
@@ -57,70 +59,93 @@ class Run(LaunchState):
 
     def _prepare(self, *, again: bool = False) -> None:
         """Makes all that the launch needs. again: it has stored to what was taken for read only."""
-        program, built, launch, memory = self.program, self.built, self.launch, self.memory
+        program, built, launch = self.program, self.built, self.launch
         self.converged = built.converged
         """The code that this launch runs."""
         self.in_use: list[Code] = [self.converged]
         """All code that workers may be in."""
         self.image, self.noted, self.compiling = Image.of(program, built, launch), 0, 0.0
         self.shared_size = program.dynamic_start - program.shared_start + launch.shared
-        self.next, self.stop = np.zeros(1, np.uint64), np.zeros(1, np.int32)
-        self.checks, self.follow, self.read_only, self.errors = None, None, None, []
-        self.callback: Callback | None = None
         self.bulk, self.mbarriers = built.bulk, built.scheduled["Context.mbarriers"]
-        self.reductions: Reductions | None = None
-        self.reports: Reports | None = None
-        self.chosen, self.functions, self.context = None, {}, None
+        self.next, self.stop, self.errors = np.zeros(1, np.uint64), np.zeros(1, np.int32), []
         self.workers: list[Worker] = []
         """Those that are made."""
         self._add_what_is_asked_for()
-        alone = launch.seed is not None or self.checks is not None or (self.bulk and launch.trace is not None)
+        single = launch.seed is not None or self.checks is not None or (self.bulk and launch.trace is not None)
         many = 1 if built.summary.contended else os.cpu_count() or 1  # or they would wait for each other's cache lines
-        count = 1 if alone else launch.workers or many
+        count = 1 if single else launch.workers or many
         self.clusters = launch.blocks // launch.cluster_blocks
         self.workers_wanted = max(1, min(count, self.clusters))
-        budget = min(launch.budget, 1 << 62) if launch.budget is not None else 1 << 62
-        quantum = SHORT_QUANTUM if launch.cooperative else QUANTUM
-        self.quantum = max(1, min(quantum, budget // self.workers_wanted))
-        self.budget = np.array([budget], np.int64)
-        self.params = zeroed(max(program.param_size, 16) + 16)
-        self.params[: len(launch.params)] = np.frombuffer(launch.params, np.uint8)
-        given = (self.next, self.stop, self.budget, self.params)
-        self.pointers = [Pointer(array) for array in given]
-        self.blocks = None if launch.seed is None else np.array(block_order(program, launch), np.uint64)
-        live = [a for a in memory.live() if a.size]
-        self.map = memory_map(program, launch, live)
+        live = [a for a in self.memory.live() if a.size]
+        memory_of_launch = memory_map(program, launch, live)
+        self.read_only: ReadOnly | None = None
         if self.checks is not None:
             if self.checks.race and not (again or self.bulk or launch.trace):
-                self.read_only = ReadOnly(program, launch, live, self.map)
-            self.checks.shadow(self.map, live)
+                from ptxlab.emulate.jit.running.shadow_memory import ReadOnly
+
+                self.read_only = ReadOnly(program, launch, live, memory_of_launch)
+            self.checks.shadow(memory_of_launch, live)
         self._live = live  # keeps the buffers alive while compiled code points at them
         several = RESIDENT if program.may_wait else 1 if launch.seed is None else MIXED
         resident = self.clusters if launch.cooperative else min(several, self.clusters)
         self.resident = resident * launch.cluster_blocks
+        self.context = self._context(memory_of_launch)
         self.workers.append(Worker(self))
 
     def _add_what_is_asked_for(self) -> None:
         """What only launches with checks, bulk copies or a trace have. Most have none, and do not load its modules."""
+        self.checks, self.follow, self.chosen = None, None, None
+        self.mbarrier_checks: MbarrierChecks | None = None
+        self.reductions: Callback | None = None
+        self.reports: TraceReports | None = None
         if self.built.instruments.checks:
-            from ptxlab.emulate.jit.running.mbarrier_callbacks import Callback
-            from ptxlab.emulate.jit.running.shadow_memory import Watched
+            from ptxlab.emulate.jit.running.callbacks import MbarrierChecks
+            from ptxlab.emulate.jit.running.shadow_memory import ShadowMemory
 
-            self.checks, self.callback = Watched(self.program, self.launch), Callback(self)
+            self.checks, self.mbarrier_checks = ShadowMemory(self.program, self.launch), MbarrierChecks(self)
             if self.mbarriers or self.bulk:
-                self.follow = self.callback.follow
+                self.follow = self.mbarrier_checks.follow
         if self.bulk:
-            from ptxlab.emulate.jit.running.bulk_callbacks import Reductions, Reports
+            from ptxlab.emulate.jit.running.callbacks import TraceReports, reductions
 
-            self.reductions = Reductions(self.errors, self.stop)
-            self.functions["combine"] = self.reductions.address
+            self.reductions = reductions(self)
             if self.launch.trace is not None:
-                self.reports = Reports(self, self.workers)
-                self.functions |= {"issued": self.reports.issued, "completed": self.reports.completed}
+                self.reports = TraceReports(self, self.workers)
         if self.launch.trace is not None:
             from ptxlab.emulate.jit.instruments.tracing import chosen
 
             self.chosen = chosen(self.launch.trace, self.launch.blocks, self.launch.warps)
+
+    def _context(self, memory_of_launch: MemoryMap) -> Context:
+        """What the contexts of all workers begin with."""
+        launch, context = self.launch, Context(self.image.context.buffer.copy())
+        budget = ENDLESS if launch.budget is None else min(launch.budget, ENDLESS)
+        params = zeroed(max(self.program.param_size, 16) + 16)
+        params[: len(launch.params)] = np.frombuffer(launch.params, np.uint8)
+        context.next, context.stop, context.params = Pointer(self.next), Pointer(self.stop), Pointer(params)
+        context.budget = Pointer(np.array([budget], np.int64))
+        context.total, context.memory = self.clusters, memory_of_launch
+        quantum = SHORT_QUANTUM if launch.cooperative else QUANTUM
+        quantum = max(1, min(quantum, budget // self.workers_wanted))
+        context.patience = S.PATIENT_QUANTA if launch.seed is None and not launch.cooperative else 1
+        context.slot_limit = self.resident
+        if launch.seed is not None:  # then there is one worker
+            draw = random.Random(launch.seed)
+            context.random = draw.getrandbits(62) | 1
+            quantum = min(quantum, draw.randint(1, 255))
+            context.order = Pointer(self.image.order.copy())
+            context.block_order = Pointer(np.array(block_order(self.program, launch), np.uint64))
+        context.quantum = context.quantum_size = quantum
+        if self.checks is not None:
+            context.check, context.checked = Pointer(self.checks.record.buffer), True
+        if self.reductions is not None:
+            context.combine = self.reductions.address
+        if self.reports is not None:
+            context.issued, context.completed = self.reports.issued.address, self.reports.completed.address
+        context.grid_x, context.grid_y, context.grid_z = launch.grid
+        context.cluster_x, context.cluster_y, context.cluster_z = launch.cluster_size
+        context.explicit_cluster = launch.cluster is not None
+        return context
 
     def work(self, worker: Worker) -> None:
         """The body of a worker thread."""
@@ -154,11 +179,9 @@ class Run(LaunchState):
         """Runs the first worker in the caller's thread for a while, because many a launch takes no longer than a
         thread to begin. Whether it has ended.
 
-        Ctrl-C has to wait meanwhile, for a step at worst: a round of a CTA. Python that compiled code calls would
+        Ctrl-C has to wait meanwhile, for a step at worst: a round of a block. Python that compiled code calls would
         lose it, so launches with such calls have threads from the beginning."""
-        if self.reductions is not None or self.reports is not None:
-            return False
-        if self.callback is not None and self.mbarriers:  # which alone lead to it
+        if self.reductions is not None or (self.mbarrier_checks is not None and self.mbarriers):
             return False
         worker, steps = self.workers[0], 1
         began = now = time.perf_counter()
@@ -181,14 +204,13 @@ class Run(LaunchState):
 
     def wait(self) -> None:
         """Runs the launch to its end, from the beginning once more if it stores to what was taken for read only."""
-        try:
-            self._wait()
-        except StoredAfterAll:
+        if not self._ended():
             self._prepare(again=True)
-            self._wait()
+            self._ended()
 
-    def _wait(self) -> None:
-        """Runs the workers to their end. The caller's thread waits in short slices, so that Ctrl-C reaches it."""
+    def _ended(self) -> bool:
+        """Runs the workers to their end, or to a store to what was taken for read only: then all is as it was before.
+        The caller's thread waits in short slices, so that Ctrl-C reaches it."""
         team = Team(self.stop)
         interrupted = False
         try:
@@ -208,17 +230,19 @@ class Run(LaunchState):
             raise self.errors[0]
         kinds = [worker.context.fault.kind for worker in self.workers if worker.result == S.FAULT]
         if self.read_only is not None and S.OUT_OF_MEMORY_RANGE in kinds and not interrupted:
-            self.read_only.stopped()
+            if self.read_only.restored():
+                return False
         for worker in self.workers:
             if worker.result == S.FAULT:
                 from ptxlab.emulate.jit.running.faults import noted_fault
 
-                book = self.callback
-                raise noted_fault(self.program, self.launch, self.memory, worker, book.spinning if book else None)
+                spinning = self.mbarrier_checks.spinning if self.mbarrier_checks is not None else None
+                raise noted_fault(self.program, self.launch, self.memory, worker, spinning)
         if interrupted:
             ran = sum(int(w.counts["warps"].sum()) for w in self.workers)
             message = f"stopped by hand after {ran:,} blocks of instructions"
             raise DeviceFault("interrupt", message, kernel=self.program.name, block=(0, 0, 0), thread=(0, 0, 0))
+        return True
 
     def tick(self, progress: Progress) -> None:
         """Called every `TICK` seconds: shows how far the launch is, and brings it to better code once that is ready.
@@ -244,11 +268,11 @@ class Run(LaunchState):
 
     def found(self, *, stopped: bool = False) -> list[Finding]:
         """The findings of the checks; stopped: before the launch's end."""
-        if self.checks is None or self.callback is None:
+        if self.checks is None or self.mbarrier_checks is None:
             return []
         from ptxlab.emulate.rules.findings import findings
 
-        notes = self.callback.finish(self.checks.notes(), stopped=stopped)
+        notes = self.mbarrier_checks.finish(self.checks.notes(), stopped=stopped)
         return findings(self.program, self.launch, self.memory, notes)
 
     def report(self, seconds: float) -> Report:
@@ -288,7 +312,7 @@ def run(program: Program, launch: Launch, memory: Memory, cpu: Cpu | None = None
     cpu: what to make code for, if not this computer's CPU in full (a lesser one, to see what it would do).
     """
     start = time.perf_counter()
-    built, cached = prepare(program, cpu, instruments_of(launch), Rows.of(launch.block, launch.grid))
+    built, cached = prepare(program, cpu, instruments_of(launch), Rows.of(launch.block), launch.tier)
     build_seconds = time.perf_counter() - start
     this = Run(program, built, launch, memory)
     start = time.perf_counter()

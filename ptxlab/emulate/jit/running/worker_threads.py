@@ -5,9 +5,9 @@ is not safe against that: interrupted half-way it leaves a thread that cannot be
 before it does anything, and then checks whether the team has been dismissed: a worker that starts too late returns at
 once, and the team waits for the workers that have registered.
 
-Threads do not end with their launch: they wait for the next one. Linux puts a new thread on the core of the one that
-starts it, which then runs compiled code: it would begin a launch of one or two milliseconds when that is over. A thread
-that waits is woken on an idle core, in a twentieth of a millisecond.
+Threads do not end with their launch: they wait for the next one. Linux starts a new thread on the core of its creator,
+which then runs compiled code: in a launch of one or two milliseconds the thread would begin when the launch is over. A
+waiting thread is woken on an idle core within 0.05 ms.
 """
 
 from __future__ import annotations

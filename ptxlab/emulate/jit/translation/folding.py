@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, NoReturn
 
 from ptxlab.emulate.jit.translation.value_kinds import BOOLEAN, RuleError, Val, is_record
@@ -23,23 +23,27 @@ FOLD_ONE: dict[type, Callable[[Any], Any]] = {
     ast.Invert: operator.invert,
 }
 COMPARE: dict[type, tuple[str, Callable[[Any, Any], Any]]] = {
-    ast.Eq: ("==", operator.eq),
-    ast.NotEq: ("!=", operator.ne),
-    ast.Lt: ("<", operator.lt),
-    ast.LtE: ("<=", operator.le),
-    ast.Gt: (">", operator.gt),
-    ast.GtE: (">=", operator.ge),
+    ast.Eq: ("eq", operator.eq),
+    ast.NotEq: ("ne", operator.ne),
+    ast.Lt: ("lt", operator.lt),
+    ast.LtE: ("le", operator.le),
+    ast.Gt: ("gt", operator.gt),
+    ast.GtE: ("ge", operator.ge),
 }
 MISSING: Any = object()
+
+
+class _NotFixedError(Exception):
+    """An expression is not a number that is known at translation."""
 
 
 class Folding:
     """The part of the translator that analyses expressions without emitting code."""
 
     names: dict[str, Any]  # the rule's globals
-    known: dict[str, int]
+    known: Mapping[str, int]
     where: Callable[[ast.AST], str]
-    locals: dict[str, Val]  # kind, and the stack slot in `ir`
+    locals: dict[str, Val]  # kind, and the stack slot as its text
 
     def fail(self, node: ast.AST, message: str) -> NoReturn:
         """Raises the error for a node of a rule."""
@@ -47,60 +51,50 @@ class Folding:
 
     def fixed(self, node: ast.expr) -> Any:
         """The number that an expression always is, or MISSING."""
-        fold = _FIXED.get(type(node))  # a match statement would ask for one class after the other
-        return MISSING if fold is None else fold(self, node)
-
-    def _fixed_name(self, node: ast.Name) -> Any:
-        return MISSING if node.id in self.locals else self._outside(self.names.get(node.id, MISSING))
-
-    def _fixed_unary(self, node: ast.UnaryOp) -> Any:
-        inside = self.fixed(node.operand)
-        return MISSING if inside is MISSING else FOLD_ONE[type(node.op)](inside)
-
-    def _fixed_binary(self, node: ast.BinOp) -> Any:
-        a = self.fixed(node.left)
-        c = MISSING if a is MISSING else self.fixed(node.right)
-        return MISSING if c is MISSING or type(node.op) not in FOLD else FOLD[type(node.op)](a, c)
-
-    def _fixed_comparison(self, node: ast.Compare) -> Any:
-        if len(node.ops) > 1 or type(node.ops[0]) not in COMPARE:
+        try:
+            return self._number(node)
+        except _NotFixedError:
             return MISSING
-        a = self.fixed(node.left)
-        c = MISSING if a is MISSING else self.fixed(node.comparators[0])
-        return MISSING if c is MISSING else COMPARE[type(node.ops[0])][1](a, c)
 
-    def _fixed_call(self, node: ast.Call) -> Any:
-        if len(node.args) != 1:
-            return MISSING
-        function, argument = node.func, node.args[0]
-        kind = MISSING if node.keywords else self.global_value(function)
-        if isinstance(kind, Scalar):
-            given = self.fixed(argument)
-            return MISSING if given is MISSING else kind(given)
-        if isinstance(function, ast.Attribute) and function.attr == "offset" and isinstance(argument, ast.Constant):
-            record = self.global_value(function.value)
-            return record.offset(argument.value) if is_record(record) else MISSING
-        return MISSING
+    def _number(self, node: ast.expr) -> Any:
+        match node:
+            case ast.Name(id=name):
+                found = MISSING if name in self.locals else self.names.get(name, MISSING)
+            case ast.Constant(value=found):
+                pass
+            case ast.Attribute():
+                found = self._attribute(node)
+            case ast.BinOp(left=a, op=op, right=b) if type(op) in FOLD:
+                return FOLD[type(op)](self._number(a), self._number(b))
+            case ast.Compare(left=a, ops=[op], comparators=[b]) if type(op) in COMPARE:
+                return COMPARE[type(op)][1](self._number(a), self._number(b))
+            case ast.UnaryOp(op=op, operand=a):
+                return FOLD_ONE[type(op)](self._number(a))
+            case ast.BoolOp(op=op, values=values):
+                decides, numbers = isinstance(op, ast.Or), [self.fixed(value) for value in values]
+                if any(number is not MISSING and bool(number) is decides for number in numbers):
+                    return decides
+                found = MISSING if MISSING in numbers else not decides
+            case ast.Call(func=ast.Attribute(value=owner, attr="offset"), args=[ast.Constant(value=path)]):
+                record = self.global_value(owner)
+                found = record.offset(path) if is_record(record) else MISSING
+            case ast.Call(func=function, args=[a], keywords=[]):
+                kind = self.global_value(function)
+                found = kind(self._number(a)) if isinstance(kind, Scalar) else MISSING
+            case _:
+                found = MISSING
+        if not isinstance(found, int):
+            raise _NotFixedError
+        return found
 
-    def _outside(self, value: Any) -> Any:
-        return value if isinstance(value, int) else MISSING
-
-    def _fixed_attribute(self, node: ast.Attribute) -> Any:
-        base, name = node.value, node.attr
-        owner = self.global_value(base)
+    def _attribute(self, node: ast.Attribute) -> Any:
+        """A number of a module or class, or a field of a record that is known."""
+        owner = self.global_value(node.value)
         if owner is not MISSING:
-            return self._outside(getattr(owner, name, MISSING))
-        kind = self.record_of(base)
-        if kind is None or f"{kind.__name__}.{name}" not in self.known:
-            return MISSING
-        value = self.known[f"{kind.__name__}.{name}"]
-        return bool(value) if kind.fields[name].kind is BOOLEAN else value
-
-    def _fixed_logic(self, node: ast.BoolOp) -> Any:
-        conjunction, found = isinstance(node.op, ast.And), [self.fixed(value) for value in node.values]
-        if any(value is not MISSING and bool(value) is not conjunction for value in found):
-            return not conjunction
-        return MISSING if MISSING in found else conjunction
+            return getattr(owner, node.attr, MISSING)
+        record = self.record_of(node.value)
+        value = self.known.get(f"{record.__name__}.{node.attr}", MISSING) if record is not None else MISSING
+        return bool(value) if value is not MISSING and record.fields[node.attr].kind is BOOLEAN else value
 
     def global_value(self, node: ast.expr) -> Any:
         """The module, class or function that an expression names, or MISSING."""
@@ -135,15 +129,3 @@ class Folding:
             else isinstance(one, ast.Attribute) and self.record_of(one.value) is not None
             for one in ast.walk(node)
         )
-
-
-_FIXED: dict[type, Callable[[Folding, Any], Any]] = {
-    ast.Constant: lambda _, node: node.value if isinstance(node.value, int) else MISSING,
-    ast.Name: Folding._fixed_name,
-    ast.Attribute: Folding._fixed_attribute,
-    ast.UnaryOp: Folding._fixed_unary,
-    ast.BinOp: Folding._fixed_binary,
-    ast.Compare: Folding._fixed_comparison,
-    ast.BoolOp: Folding._fixed_logic,
-    ast.Call: Folding._fixed_call,
-}

@@ -1,4 +1,4 @@
-"""The functions of `emulate.language.vectors` as LLVM IR."""
+"""The functions that every rule may call, those of `emulate.language.vectors`, as LLVM IR."""
 
 from __future__ import annotations
 
@@ -7,13 +7,11 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from ptxlab.emulate.jit.translation import ir
+from ptxlab.emulate.jit.llvm.ir_text import Text
 from ptxlab.emulate.jit.translation.expressions import Expressions
 from ptxlab.emulate.jit.translation.value_kinds import (
-    I1,
-    I8,
-    I32,
-    I64,
+    BOOLEAN,
+    U8,
     U32,
     U64,
     VECTORS,
@@ -21,6 +19,7 @@ from ptxlab.emulate.jit.translation.value_kinds import (
     Val,
     is_record,
     kind_name,
+    literal,
     llvm_type,
 )
 from ptxlab.emulate.language import vectors as L
@@ -30,7 +29,7 @@ from ptxlab.emulate.language.types import ROW, Scalar, Vector, W
 class Intrinsics(Expressions):
     """Expressions, and calls of the functions that every rule may use."""
 
-    entry: ir.Builder  # at the start of the function, for what lives on the stack
+    entry: Text  # at the start of the function, for what lives on the stack
 
     def intrinsic(self, function: Any, node: ast.Call) -> Val | None:
         made = _INTRINSICS.get(function)
@@ -52,52 +51,54 @@ class Intrinsics(Expressions):
             self.fail(node, f"this is {kind_name(value.kind)}, where a pointer to numbers is needed")
         return value
 
-    def mask(self, node: ast.expr) -> Any:
+    def mask(self, node: ast.expr) -> str:
         """An argument that must be a u32."""
         return self.to(self.value(node), U32, node)
 
     # -- masks
 
-    def _trailing(self, node: ast.Call) -> Val:
-        zeros = self.named("llvm.cttz.i32", I32, [I32, I1])
-        return Val(U32, self.b.call(zeros, [self.mask(node.args[0]), ir.Constant(I1, 0)]))
+    def lowest(self, mask: str) -> str:
+        """The lowest lane of a mask; 32 if it is empty."""
+        return self.t.call("i32", "llvm.cttz.i32", [("i32", mask), ("i1", "false")])
 
-    def _highest(self, node: ast.Call) -> Val:
-        zeros = self.named("llvm.ctlz.i32", I32, [I32, I1])
-        leading = self.b.call(zeros, [self.mask(node.args[0]), ir.Constant(I1, 0)])
-        return Val(U32, self.b.binary("sub", ir.Constant(I32, 31), leading))
+    def _first(self, node: ast.Call) -> Val:
+        return Val(U32, self.lowest(self.mask(node.args[0])))
+
+    def _last(self, node: ast.Call) -> Val:
+        leading = self.t.call("i32", "llvm.ctlz.i32", [("i32", self.mask(node.args[0])), ("i1", "false")])
+        return Val(U32, self.t.sub("i32", 31, leading))
 
     def _of_bits(self, node: ast.Call, name: str) -> Val:
-        return Val(U32, self.b.call(self.named(name, I32, [I32]), [self.mask(node.args[0])]))
+        return Val(U32, self.t.call("i32", f"llvm.{name}.i32", [("i32", self.mask(node.args[0]))]))
 
     def _lanes(self, node: ast.Call) -> Val:
         kind = VECTORS["boolean", W]
-        return Val(kind, self.b.convert("bitcast", self.mask(node.args[0]), llvm_type(kind)))
+        return Val(kind, self.t.bitcast("i32", self.mask(node.args[0]), llvm_type(kind)))
 
-    def _as_bits(self, node: ast.Call) -> Val:
+    def _bits(self, node: ast.Call) -> Val:
         chosen = self.vector(node.args[0])
         if chosen.kind.element.bits != 1:
             self.fail(node, f"bits({kind_name(chosen.kind)}): compare first, as in bits(v != 0)")
-        whole = self.b.convert("bitcast", chosen.ir, ir.number(chosen.kind.width))
-        return Val(U32, whole if chosen.kind.width == W else self.b.convert("zext", whole, I32))
+        whole = self.t.bitcast(chosen.type, chosen.text, f"i{chosen.kind.width}")
+        return Val(U32, whole if chosen.kind.width == W else self.t.zext(f"i{chosen.kind.width}", whole, "i32"))
 
     def _any(self, node: ast.Call) -> Val:
-        mask = self._as_bits(node)
-        return Val(VECTORS["boolean", W].element, self.b.compare("!=", mask.ir, ir.Constant(I32, 0)))
+        return Val(BOOLEAN, self.t.ne("i32", self._bits(node).text, 0))
 
     def _all(self, node: ast.Call) -> Val:
         chosen = self.vector(node.args[0])
-        whole = self.b.convert("bitcast", chosen.ir, ir.number(chosen.kind.width))
-        return Val(VECTORS["boolean", W].element, self.b.compare("==", whole, ir.Constant(whole.type, -1)))
+        whole = f"i{chosen.kind.width}"
+        return Val(BOOLEAN, self.t.eq(whole, self.t.bitcast(chosen.type, chosen.text, whole), -1))
 
     # -- lanes
 
     def _ids(self, node: ast.Call, kind: Any) -> Val:
-        return Val(kind, ir.Constant(llvm_type(kind), range(kind.width)))
+        element = llvm_type(kind.element)
+        return Val(kind, f"<{', '.join(f'{element} {lane}' for lane in range(kind.width))}>")
 
     def _splat(self, node: ast.Call) -> Val:
         kind = VECTORS["u64", W]
-        return Val(kind, self.broadcast(self.number(node.args[0]).ir, kind))
+        return Val(kind, self.broadcast(self.number(node.args[0]).text, kind))
 
     def _cast_lanes(self, node: ast.Call, kind: Any) -> Val:
         return self.cast(self.vector(node.args[0]), kind, node)
@@ -107,79 +108,63 @@ class Intrinsics(Expressions):
         x, y, kind = self.unified(a, c, node)
         if not isinstance(kind, Vector):
             self.fail(node, "select is for lanes; write `a if c else b` for numbers")
-        return Val(kind, self.b.select(chosen.ir, x, y))
+        return Val(kind, self.t.select(chosen.text, llvm_type(kind), x, y, of=chosen.type))
 
-    def _smaller(self, node: ast.Call, *, larger: bool = False) -> Val:
+    def _extreme(self, node: ast.Call, *, larger: bool) -> Val:
         x, y, kind = self.unified(self.value(node.args[0]), self.value(node.args[1]), node)
-        less = self.b.compare("<", x, y)
-        return Val(kind, self.b.select(less, *((y, x) if larger else (x, y))))
+        less, chosen = self.compared("lt", kind, x, y), (y, x) if larger else (x, y)
+        return Val(kind, self.t.select(less.text, llvm_type(kind), *chosen, of=less.type))
 
     def _reduced(self, node: ast.Call, operation: str) -> Val:
         values = self.vector(node.args[0])
-        element = values.ir.type.element
+        element = values.kind.element
         name = f"llvm.vector.reduce.{operation}.v{values.kind.width}i{element.bits}"
-        return Val(values.kind.element, self.b.call(self.named(name, element, [values.ir.type]), [values.ir]))
+        return Val(element, self.t.call(llvm_type(element), name, [(values.type, values.text)]))
 
     def _extract(self, node: ast.Call) -> Val:
-        values, lane = self.vector(node.args[0]), self.typed(self.value(node.args[1]), node)
-        return Val(values.kind.element, self.b.extract(values.ir, lane.ir))
+        values, lane = self.vector(node.args[0]), self.number(node.args[1])
+        return Val(values.kind.element, self.t.extract(values.type, values.text, lane.text))
 
     def _insert(self, node: ast.Call) -> Val:
-        values, lane = self.vector(node.args[0]), self.typed(self.value(node.args[1]), node)
-        new = self.to(self.value(node.args[2]), values.kind.element, node)
-        return Val(values.kind, self.b.insert(values.ir, new, lane.ir))
-
-    def _following(self, node: ast.Call) -> Val:
-        values = self.vector(node.args[0])
-        last = values.kind.width - 1
-        return Val(values.kind, self.b.shuffle(values.ir, [min(lane + 1, last) for lane in range(last + 1)]))
+        values, lane = self.vector(node.args[0]), self.number(node.args[1])
+        element = values.kind.element
+        new = self.to(self.value(node.args[2]), element, node)
+        return Val(values.kind, self.t.insert(values.type, values.text, llvm_type(element), new, lane.text))
 
     def _exchanged(self, node: ast.Call) -> Val:
         values, distance = self.vector(node.args[0]), self.fixed(node.args[1])
         if not isinstance(distance, int):
             self.fail(node, "exchanged(v, distance): the distance is a constant")
-        return Val(values.kind, self.b.shuffle(values.ir, [lane ^ distance for lane in range(W)]))
+        return Val(values.kind, self.t.shuffle(values.type, values.text, [lane ^ distance for lane in range(W)]))
 
     def _reversed(self, node: ast.Call) -> Val:
         values = self.vector(node.args[0])
-        return Val(values.kind, self.b.shuffle(values.ir, range(values.kind.width - 1, -1, -1)))
+        return Val(values.kind, self.t.shuffle(values.type, values.text, range(values.kind.width - 1, -1, -1)))
 
     def _distinct(self, node: ast.Call) -> Val:
-        number = self.named("llvm.ctpop.i32", I32, [I32])
-        return Val(U32, self.b.call(number, [self._firsts(node)]))
+        return Val(U32, self.t.call("i32", "llvm.ctpop.i32", [("i32", self._unlike(node).text)]))
 
     def _unlike(self, node: ast.Call) -> Val:
-        return Val(U32, self._firsts(node))
-
-    def _firsts(self, node: ast.Call) -> Any:
-        """The lanes of a mask whose value no lower one has: takes the lowest that is left, and those like it away."""
-        values, mask = self.vector(node.args[0]), self.mask(node.args[1])
-        b, none = self.b, ir.Constant(I32, 0)
-        again, inside, after = (b.block(name) for name in ("lanes", "do", "done"))
-        zeros = self.named("llvm.cttz.i32", I32, [I32, I1])
-        before = b.here
-        b.go(again)
-        b.at(again)
-        left, found = b.phi(I32), b.phi(I32)
-        b.branch(b.compare("!=", left, none), inside, after)
-        b.at(inside)
-        value = b.extract(values.ir, b.call(zeros, [left, ir.Constant(I1, 1)]))
-        like = b.convert("bitcast", b.compare("==", values.ir, self.broadcast(value, values.kind)), I32)
-        more = b.binary("or", found, b.binary("and", left, b.negate(left)))
-        rest = b.binary("and", left, b.invert(like))
-        b.go(again)
-        for phi, first, next_ in ((left, mask, rest), (found, none, more)):
-            phi.comes(first, before)
-            phi.comes(next_, inside)
-        b.at(after)
-        return found
+        """A loop: the lowest lane left in the mask is one of them, and all lanes with its value leave the mask."""
+        values, mask, t = self.vector(node.args[0]), self.mask(node.args[1]), self.t
+        again, inside, after = (t.label(name) for name in ("lanes", "do", "done"))
+        before, rest, more = t.here, t.name(), t.name()
+        t.go(again)
+        t.at(again)
+        left = t.phi("i32", (mask, before), (rest, inside))
+        found = t.phi("i32", (0, before), (more, inside))
+        t.branch(t.ne("i32", left, 0), inside, after)
+        t.at(inside)
+        value = t.extract(values.type, values.text, self.lowest(left), by="i32")
+        like = t.eq(values.type, values.text, self.broadcast(value, values.kind))
+        t.or_("i32", found, t.and_("i32", left, t.sub("i32", 0, left)), name=more)
+        others = t.xor("i32", t.bitcast(f"<{W} x i1>", like, "i32"), -1)
+        t.and_("i32", left, others, name=rest)
+        t.go(again)
+        t.at(after)
+        return Val(U32, found)
 
     # -- memory
-
-    def _loaded(self, node: ast.Call, width: int) -> Val:
-        words = self.words(node.args[0])
-        kind = self._lanes_of(words, width, node)
-        return Val(kind, self.b.load(llvm_type(kind), words.ir, 1))
 
     def _lanes_of(self, words: Val, width: int, node: ast.Call) -> Any:
         kind = VECTORS.get((words.kind.target.name, width))
@@ -187,61 +172,53 @@ class Intrinsics(Expressions):
             self.fail(node, f"there are no lanes of {words.kind.target}; cast the pointer to u32 or u64")
         return kind
 
+    def _loaded(self, node: ast.Call, width: int) -> Val:
+        words = self.words(node.args[0])
+        kind = self._lanes_of(words, width, node)
+        return Val(kind, self.t.load(llvm_type(kind), words.text, align=1))
+
     def _stored(self, node: ast.Call, width: int) -> Val:
         words = self.words(node.args[0])
         kind = self._lanes_of(words, width, node)
-        self.b.store(self.to(self.value(node.args[1]), kind, node), words.ir, 1)
+        self.t.store(llvm_type(kind), self.to(self.value(node.args[1]), kind, node), words.text, align=1)
         return Val(None)
 
-    def _places(self, node: ast.Call) -> tuple[Val, Any, Val]:
-        """The words of a gather or scatter, the addresses of its lanes, and which lanes take part."""
+    def _places(self, node: ast.Call) -> tuple[Any, str, str]:
+        """The kind of the values of a gather or scatter, the addresses of its lanes, and which lanes take part."""
         words, index = self.words(node.args[0]), self.vector(node.args[1])
         kind = self._lanes_of(words, index.kind.width, node)
-        wide = self.cast(index, U64, node).ir
-        element = ir.number(words.kind.target.bits)
-        return Val(kind), self.b.address(words.ir, wide, element), self.vector(node.args[-1])
+        wide = self.cast(index, U64, node)
+        at = self.t.element(llvm_type(kind.element), words.text, wide.text, by=wide.type)
+        return kind, at, self.vector(node.args[-1]).text
 
     def _gather(self, node: ast.Call) -> Val:
-        values, places, chosen = self._places(node)
-        kind, bits = llvm_type(values.kind), values.kind.element.bits
-        width = values.kind.width
-        name = f"llvm.masked.gather.v{width}i{bits}.v{width}p0"
-        gather = self.named(name, kind, [places.type, chosen.ir.type, kind])
-        zeros = ir.Constant(kind, 0)
-        arguments = [places, chosen.ir, zeros]
-        return Val(values.kind, self.b.call(gather, arguments))
+        kind, places, chosen = self._places(node)
+        element, zeros = llvm_type(kind.element), literal(kind, 0)
+        return Val(kind, self.t.gather(element, 1, places, chosen, zeros, kind.width))
 
     def _scatter(self, node: ast.Call) -> Val:
-        values, places, chosen = self._places(node)
-        kind, bits, width = llvm_type(values.kind), values.kind.element.bits, values.kind.width
-        name = f"llvm.masked.scatter.v{width}i{bits}.v{width}p0"
-        scatter = self.named(name, ir.VOID, [kind, places.type, chosen.ir.type])
-        stored = self.to(self.value(node.args[2]), values.kind, node)
-        self.b.call(scatter, [stored, places, chosen.ir])
+        kind, places, chosen = self._places(node)
+        stored = self.to(self.value(node.args[2]), kind, node)
+        self.t.scatter(llvm_type(kind.element), 1, stored, places, chosen, kind.width)
         return Val(None)
 
     def _copy_bytes(self, node: ast.Call) -> Val:
         to, source = self.value(node.args[0]), self.value(node.args[1])
-        copy = self.named("llvm.memcpy.p0.p0.i64", ir.VOID, [ir.PTR, ir.PTR, I64, I1])
-        self.b.call(copy, [to.ir, source.ir, self.number(node.args[2]).ir, ir.Constant(I1, 0)])
+        given = [("ptr", to.text), ("ptr", source.text), ("i64", self.number(node.args[2]).text), ("i1", "false")]
+        self.t.call("void", "llvm.memcpy.p0.p0.i64", given)
         return Val(None)
 
     def _fill_bytes(self, node: ast.Call) -> Val:
         to, value = self.value(node.args[0]), self.typed(self.value(node.args[1]), node)
-        octet = value.ir if value.kind.bits == 8 else self.b.convert("trunc", value.ir, I8)
-        self._set(to.ir, octet, self.number(node.args[2]).ir)
+        self.t.fill(to.text, self.resized(value, U8), self.number(node.args[2]).text)
         return Val(None)
 
     def _clear(self, node: ast.Call) -> Val:
         record = self.value(node.args[0])
         if not is_record(record.kind):
             self.fail(node, f"clear is for records; this is {kind_name(record.kind)}")
-        self._set(record.ir, ir.Constant(I8, 0), ir.Constant(I64, record.kind.size))
+        self.t.fill(record.text, 0, record.kind.size)
         return Val(None)
-
-    def _set(self, to: Any, octet: Any, size: Any) -> None:
-        fill = self.named("llvm.memset.p0.i64", ir.VOID, [ir.PTR, I8, I64, I1])
-        self.b.call(fill, [to, octet, size, ir.Constant(I1, 0)])
 
     def _local(self, node: ast.Call) -> Val:
         kind, size = self.global_value(node.args[0]), self.fixed(node.args[1])
@@ -249,8 +226,8 @@ class Intrinsics(Expressions):
             self.fail(node, "local(type, size): the type of an element, as in local(u64, 32)")
         if not isinstance(size, int):
             self.fail(node, "local(type, size): the size is a constant")
-        room = self.entry.room(ir.array(I8, kind.size * size), align=64)
-        self._set(room, ir.Constant(I8, 0), ir.Constant(I64, kind.size * size))
+        room = self.entry.alloca(f"[{kind.size * size} x i8]", align=64)
+        self.t.fill(room, 0, kind.size * size)
         return Val(Pointing(kind), room)
 
     def _atomic(self, node: ast.Call) -> Val:
@@ -261,16 +238,18 @@ class Intrinsics(Expressions):
         target = words.kind.target
         at = self.place(words, self.value(node.args[2]), node)
         value = self.to(self.value(node.args[3]), target, node)
-        return Val(target, self.b.atomic(operation, at, value))
+        return Val(target, self.t.atomic(operation, llvm_type(target), at, value, "monotonic"))
 
 
 _INTRINSICS: dict[Any, Callable[[Intrinsics, ast.Call], Val]] = {
-    L.first: Intrinsics._trailing,
-    L.last: Intrinsics._highest,
-    L.count: partial(Intrinsics._of_bits, name="llvm.ctpop.i32"),
-    L.reversed_bits: partial(Intrinsics._of_bits, name="llvm.bitreverse.i32"),
+    min: partial(Intrinsics._extreme, larger=False),
+    max: partial(Intrinsics._extreme, larger=True),
+    L.first: Intrinsics._first,
+    L.last: Intrinsics._last,
+    L.count: partial(Intrinsics._of_bits, name="ctpop"),
+    L.reversed_bits: partial(Intrinsics._of_bits, name="bitreverse"),
     L.lanes: Intrinsics._lanes,
-    L.bits: Intrinsics._as_bits,
+    L.bits: Intrinsics._bits,
     L.any_of: Intrinsics._any,
     L.all_of: Intrinsics._all,
     L.lane_ids: partial(Intrinsics._ids, kind=VECTORS["u32", W]),
@@ -279,15 +258,14 @@ _INTRINSICS: dict[Any, Callable[[Intrinsics, ast.Call], Val]] = {
     L.widen: partial(Intrinsics._cast_lanes, kind=U64),
     L.narrow: partial(Intrinsics._cast_lanes, kind=U32),
     L.select: Intrinsics._select,
-    L.minimum: Intrinsics._smaller,
-    L.maximum: partial(Intrinsics._smaller, larger=True),
+    L.minimum: partial(Intrinsics._extreme, larger=False),
+    L.maximum: partial(Intrinsics._extreme, larger=True),
     L.least: partial(Intrinsics._reduced, operation="umin"),
     L.either: partial(Intrinsics._reduced, operation="or"),
     L.extract: Intrinsics._extract,
     L.insert: Intrinsics._insert,
     L.distinct: Intrinsics._distinct,
     L.unlike: Intrinsics._unlike,
-    L.following: Intrinsics._following,
     L.exchanged: Intrinsics._exchanged,
     L.reversed_lanes: Intrinsics._reversed,
     L.load_lanes: partial(Intrinsics._loaded, width=W),

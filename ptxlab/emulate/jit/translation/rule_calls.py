@@ -22,10 +22,11 @@ def declaration(function: Function) -> str:
     return f"declare {head}({', '.join(kinds)})"
 
 
-def call(function: Function, *arguments: str) -> RuleCall:
-    """The instruction that calls a rule with these IR values, as in `call(fence, "%ctx", "%cta", "%ws")`."""
+def call(function: Function, *arguments: str | int) -> RuleCall:
+    """The instruction that calls a rule with these IR values and numbers, as in `call(commit, "%ctx", "%ws", 2)`."""
     kinds, head = _types(function)
-    listed = ", ".join([f"{kind} {value}" for kind, value in zip(kinds, arguments, strict=True)])
+    given = [value if isinstance(value, str) else int(value) for value in arguments]
+    listed = ", ".join([f"{kind} {value}" for kind, value in zip(kinds, given, strict=True)])
     made = RuleCall(f"call {head}({listed})")
     made.declares = declaration(function)
     return made
@@ -41,4 +42,4 @@ def address(t: Text, function: Function) -> str:
 def _types(function: Function) -> tuple[list[str], str]:
     """The types of a rule's parameters in LLVM, and that of its result with the rule's name."""
     kinds, result = signature(rule_of(function))
-    return [llvm_type(kind).text for kind in kinds], f'{llvm_type(result).text} @"{rule_of(function).symbol}"'
+    return [llvm_type(kind) for kind in kinds], f'{llvm_type(result)} @"{rule_of(function).symbol}"'

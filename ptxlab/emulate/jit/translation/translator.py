@@ -8,18 +8,15 @@ from __future__ import annotations
 
 import ast
 import inspect
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ptxlab.emulate.jit.translation import ir
+from ptxlab.emulate.jit.llvm.ir_text import Text
+from ptxlab.emulate.jit.translation.expressions import Place
 from ptxlab.emulate.jit.translation.folding import MISSING
 from ptxlab.emulate.jit.translation.intrinsics import Intrinsics
-from ptxlab.emulate.jit.translation.rule_calls import Function
+from ptxlab.emulate.jit.translation.rule_calls import Function, declaration
 from ptxlab.emulate.jit.translation.value_kinds import (
-    I1,
-    I8,
-    I32,
-    I64,
     U32,
     Null,
     Val,
@@ -30,148 +27,73 @@ from ptxlab.emulate.jit.translation.value_kinds import (
 )
 from ptxlab.emulate.language import vectors as L
 from ptxlab.emulate.language.rules import Rule, rule_of
-from ptxlab.emulate.language.types import Vector
-
-SLOT = 256
-"""Bytes of an argument or result in the block of a function that is called from Python."""
 
 
-def module_of(
-    functions: Sequence[Function],
-    known: Mapping[str, int],
-    *,
-    entries: bool = False,
-    elsewhere: Sequence[Function] = (),
-) -> str:
-    """The LLVM module of some rules. entries: with functions by which Python can call them. elsewhere: rules that are
-    called in another module."""
-    translator = Translator(known, {rule_of(function) for function in elsewhere})
-    translator.add(functions)
-    if entries:
-        for function in functions:
-            translator.entry(function)
-    return translator.text
-
-
-class Translator:
-    """One module: the rules asked for, which other code may call, and those that they call."""
-
-    def __init__(self, known: Mapping[str, int] | None = None, elsewhere: Set[Rule] = frozenset()) -> None:
-        self.known, self.elsewhere = dict(known or {}), elsewhere
-        self.intrinsics: dict[str, ir.Called] = {}
-        """Those of LLVM that the rules call."""
-        self._functions: dict[Rule, ir.Function] = {}
-        self._entries: list[ir.Function] = []
-        self._waiting: list[Rule] = []
-
-    @property
-    def text(self) -> str:
-        """The module."""
-        declared = [one.declared for one in self.intrinsics.values()]
-        return "\n".join([*declared, *map(str, self._functions.values()), *map(str, self._entries)])
-
-    def add(self, functions: Iterable[Function]) -> None:
-        """Translates rules that other code calls."""
-        for function in functions:
-            self.function(rule_of(function)).external = True
-        while self._waiting:
-            rule = self._waiting.pop()
-            Statements(self, rule, self._functions[rule]).translate()
-
-    def function(self, rule: Rule) -> ir.Function:
-        """The IR function of a rule, translated later."""
-        made = self._functions.get(rule)
-        if made is None:
-            kinds, result = signature(rule)
-            parameters = [llvm_type(one) for one in kinds]
-            made = self._functions[rule] = ir.Function(llvm_type(result), parameters, rule.symbol, rule.parameters)
-            if not rule.external and rule not in self.elsewhere:
-                inline, cold = ("alwaysinline",) if rule.inline else (), ("cold",) if rule.cold else ()
-                separate = ("noinline",) if rule.cold or rule.separate else ()
-                made.attributes = (*inline, *cold, *separate, "nounwind")
-                self._waiting.append(rule)
-        return made
-
-    def entry(self, function: Function) -> str:
-        """A function by which Python calls a rule: it takes one pointer, to a slot for each argument and result."""
-        rule = rule_of(function)
-        kinds, result = signature(rule)
-        name = f"call.{rule.symbol}"
-        outer = ir.Function(ir.VOID, [ir.PTR], name, ["slots"])
-        outer.external = True
-        self._entries.append(outer)
-        b = ir.Builder(outer, outer.block("entry"))
-        slots = [b.address(outer.arguments[0], ir.Constant(I64, SLOT * k), I8) for k in range(64)]
-        given = [_unpacked(b, kind, slot) for kind, slot in zip(kinds, slots, strict=False)]
-        found = b.call(self.function(rule), given)
-        results = result if isinstance(result, tuple) else () if result is None else (result,)
-        for k, kind in enumerate(results):
-            one = b.part(found, k, llvm_type(kind)) if isinstance(result, tuple) else found
-            _packed(b, kind, one, slots[len(kinds) + k])
-        b.give(None)
-        return name
-
-
-def _unpacked(b: ir.Builder, kind: Any, slot: ir.Value) -> ir.Value:
-    """An argument from its slot, where truth values are bits."""
-    wanted = llvm_type(kind)
-    bits = kind.width if isinstance(kind, Vector) and kind.element.bits == 1 else 0
-    if bits:
-        return b.convert("bitcast", b.load(ir.number(bits), slot), wanted)
-    if wanted is I1:
-        return b.convert("trunc", b.load(I8, slot), I1)
-    return b.load(wanted, slot, 8)
-
-
-def _packed(b: ir.Builder, kind: Any, value: ir.Value, slot: ir.Value) -> None:
-    """A result into its slot."""
-    if isinstance(kind, Vector) and kind.element.bits == 1:
-        value = b.convert("bitcast", value, ir.number(kind.width))
-    elif value.type is I1:
-        value = b.convert("zext", value, I8)
-    b.store(value, slot, 8)
+def module_of(functions: Sequence[Function], known: Mapping[str, int], elsewhere: Sequence[Function] = ()) -> str:
+    """The LLVM module of some rules, which other code may call, and of those that they call. elsewhere: rules that
+    another module defines."""
+    exported, others = [rule_of(function) for function in functions], {rule_of(function) for function in elsewhere}
+    declared, defined, met, waiting = set[str](), list[str](), set(exported), list(exported)
+    while waiting:
+        rule = waiting.pop()
+        if rule.external or rule in others:
+            declared.add(declaration(rule.function))
+            continue
+        statements = Statements(rule, known)
+        defined.append(statements.function("" if rule in exported else "internal "))
+        declared |= statements.t.declared | statements.entry.declared
+        waiting += [each for each in statements.called if each not in met]
+        met |= statements.called.keys()
+    return "\n".join([*sorted(declared), *defined])
 
 
 class Statements(Intrinsics):
     """One rule's function."""
 
-    def __init__(self, translator: Translator, rule: Rule, function: ir.Function) -> None:
-        self.translator, self.rule, self.ir = translator, rule, function
-        self.intrinsics, self.known = translator.intrinsics, translator.known
+    def __init__(self, rule: Rule, known: Mapping[str, int]) -> None:
+        self.rule, self.known = rule, known
         self.names = rule.function.__globals__
         self.locals = {}
+        self.called: dict[Rule, None] = {}
+        """The rules that this one calls, in order."""
         self.kinds, self.result = signature(rule)
-        self._loops: list[tuple[ir.Block, ir.Block]] = []
+        self.t, self.entry = Text(), Text("entry")
+        self._loops: list[tuple[str, str]] = []
         file = (inspect.getsourcefile(rule.function) or "").replace("\\", "/").rsplit("/", 1)[-1]
         self.where = lambda node: f"{file}:{getattr(node, 'lineno', 0)}"
 
-    def translate(self) -> None:
-        """Fills the function."""
-        start, body = self.ir.block("entry"), self.ir.block("body")
-        self.b, self.entry = ir.Builder(self.ir, body), ir.Builder(self.ir, start)
-        for name, kind, argument in zip(self.rule.parameters, self.kinds, self.ir.arguments, strict=True):
-            self.b.store(argument, self._slot(name, kind))
+    def function(self, linkage: str) -> str:
+        """The function's definition."""
+        self.t.at("body")
+        for name, kind in zip(self.rule.parameters, self.kinds, strict=True):
+            self.t.store(llvm_type(kind), f"%{name}.given", self._slot(name, kind))
         self.suite(self.rule.tree.body)
-        if not self.b.here.ended:
+        if not self.t.ended:
             if self.result is None:
-                self.b.give(None)
+                self.t.ret()
             else:
-                self.b.never()
-        self.entry.go(body)
+                self.t.unreachable()
+        self.entry.go("body")
+        self.entry.lines += self.t.lines
+        given = [
+            f"{llvm_type(kind)} %{name}.given" for name, kind in zip(self.rule.parameters, self.kinds, strict=True)
+        ]
+        attributes = ["alwaysinline"] * self.rule.inline + ["cold", "noinline"] * self.rule.cold + ["nounwind"]
+        head = f'{llvm_type(self.result)} @"{self.rule.symbol}"({", ".join(given)})'
+        return self.entry.function(head, " ".join(attributes), linkage)
 
-    def _slot(self, name: str, kind: Any) -> ir.Value:
+    def _slot(self, name: str, kind: Any) -> str:
         """The stack slot of a local, made when it is first assigned."""
         if name not in self.locals:
-            self.locals[name] = Val(kind, self.entry.room(llvm_type(kind), name))
-        slot: ir.Value = self.locals[name].ir
-        return slot
+            self.locals[name] = Val(kind, self.entry.alloca(llvm_type(kind), name=f"%{name}.slot"))
+        return self.locals[name].text
 
     # -- statements
 
     def suite(self, body: list[ast.stmt]) -> None:
         """Statements one after the other, up to one that leaves."""
         for statement in body:
-            if self.b.here.ended:
+            if self.t.ended:
                 return
             self.statement(statement)
 
@@ -184,9 +106,9 @@ class Statements(Intrinsics):
                 self.value(call)
             case ast.Assign(targets=[target], value=value):
                 self._assign(target, value)
-            case ast.AnnAssign(target=ast.Name(id=name), annotation=told, value=ast.expr() as value):
-                kind = kind_of_annotation(eval(compile(ast.Expression(told), "annotation", "eval"), dict(self.names)))
-                self.b.store(self.to(self.value(value), kind, node), self._slot(name, kind))
+            case ast.AnnAssign(target=ast.Name(id=name), annotation=annotation, value=ast.expr() as value):
+                kind = kind_of_annotation(eval(ast.unparse(annotation), dict(self.names)))
+                self.t.store(llvm_type(kind), self.to(self.value(value), kind, node), self._slot(name, kind))
             case ast.AugAssign(target=target, op=op, value=value):
                 self._change(target, type(op), value, node)
             case ast.If():
@@ -198,9 +120,9 @@ class Statements(Intrinsics):
             case ast.Return(value=value):
                 self._return(value, node)
             case ast.Break():
-                self.b.go(self._loops[-1][1])
+                self.t.go(self._loops[-1][1])
             case ast.Continue():
-                self.b.go(self._loops[-1][0])
+                self.t.go(self._loops[-1][0])
             case _:
                 self.fail(node, f"rules have no such {type(node).__name__}: {ast.unparse(node).splitlines()[0]}")
 
@@ -214,7 +136,7 @@ class Statements(Intrinsics):
             found = self.value(source)
             if not isinstance(found.kind, tuple):
                 self.fail(source, f"{kind_name(found.kind)} is not several values")
-            values = [Val(kind, self.b.part(found.ir, k, llvm_type(kind))) for k, kind in enumerate(found.kind)]
+            values = [Val(kind, self.t.extract_value(found.type, found.text, k)) for k, kind in enumerate(found.kind)]
         if len(values) != len(target.elts):
             self.fail(target, f"{len(values)} values for {len(target.elts)} names")
         for one, value in zip(target.elts, values, strict=True):
@@ -228,11 +150,11 @@ class Statements(Intrinsics):
                 value = self.typed(value, target)
                 self._slot(target.id, value.kind)
             slot = self.locals[target.id]
-            self.b.store(self.to(value, slot.kind, target), slot.ir)
+            self.t.store(slot.type, self.to(value, slot.kind, target), slot.text)
         else:
             self.write(self._target(target), value, target)
 
-    def _target(self, target: ast.expr) -> tuple[str, Any, Any]:
+    def _target(self, target: ast.expr) -> Place:
         if isinstance(target, ast.Attribute):
             return self.field(self.value(target.value), target.attr, target)
         if isinstance(target, ast.Subscript):
@@ -251,32 +173,32 @@ class Statements(Intrinsics):
         if fixed is not MISSING:
             self.suite(node.body if fixed else node.orelse)
             return
-        yes = self.b.block("then")
-        no = self.b.block("else") if node.orelse else None
-        after = self.b.block("after")
+        yes = self.t.label("then")
+        no = self.t.label("else") if node.orelse else None
+        after = self.t.label("after")
         self.branch(node.test, yes, no or after)
-        for block, body in ((yes, node.body), (no, node.orelse)):
-            if block is not None:
-                self.b.at(block)
+        for label, body in ((yes, node.body), (no, node.orelse)):
+            if label is not None:
+                self.t.at(label)
                 self.suite(body)
-                if not self.b.here.ended:
-                    self.b.go(after)
-        self.b.at(after)
+                if not self.t.ended:
+                    self.t.go(after)
+        self.t.at(after)
 
     def _while(self, test: ast.expr, body: list[ast.stmt]) -> None:
-        again, inside, after = (self.b.block(name) for name in ("while", "do", "after"))
-        self.b.go(again)
-        self.b.at(again)
+        again, inside, after = (self.t.label(name) for name in ("while", "do", "after"))
+        self.t.go(again)
+        self.t.at(again)
         self.branch(test, inside, after)
-        self._body(inside, body, again, after)
-        self.b.at(after)
+        self.t.at(inside)
+        self._body(body, again, after)
+        self.t.at(after)
 
-    def _body(self, inside: ir.Block, body: list[ast.stmt], again: ir.Block, after: ir.Block) -> None:
+    def _body(self, body: list[ast.stmt], again: str, after: str) -> None:
         self._loops.append((again, after))
-        self.b.at(inside)
         self.suite(body)
-        if not self.b.here.ended:
-            self.b.go(again)
+        if not self.t.ended:
+            self.t.go(again)
         self._loops.pop()
 
     def _for(self, name: str, over: ast.Call, body: list[ast.stmt]) -> None:
@@ -295,51 +217,50 @@ class Statements(Intrinsics):
         if not step.constant or step.const < 1:
             self.fail(over, "range(start, stop, step): the step is a constant above 0")
         low, high, kind = self.unified(start, stop, over)
-        counter = self.entry.room(low.type)
-        self.b.store(low, counter)
-        test, inside, on, after = (self.b.block(hint) for hint in ("for", "do", "next", "after"))
-        self.b.go(test)
-        self.b.at(test)
-        now = self.b.load(low.type, counter)
-        less = self.b.compare("<", now, high, signed=kind.signed)
-        self.b.branch(less, inside, after)
-        self.b.at(inside)
+        type_ = llvm_type(kind)
+        counter = self.entry.alloca(type_)
+        self.t.store(type_, low, counter)
+        test, inside, on, after = (self.t.label(hint) for hint in ("for", "do", "next", "after"))
+        self.t.go(test)
+        self.t.at(test)
+        now = self.t.load(type_, counter)
+        self.t.branch(self.compared("lt", kind, now, high).text, inside, after)
+        self.t.at(inside)
         self._put(ast.Name(name, ast.Store()), Val(kind, now))
-        self._body(self.b.here, body, on, after)
-        self.b.at(on)
-        now = self.b.load(low.type, counter)
-        self.b.store(self.b.binary("add", now, ir.Constant(low.type, step.const)), counter)
-        self.b.go(test)
-        self.b.at(after)
+        self._body(body, on, after)
+        self.t.at(on)
+        self.t.bump(counter, self.t.add, type_, step.const)
+        self.t.go(test)
+        self.t.at(after)
 
     def _each_lane(self, name: str, over: ast.Call, body: list[ast.stmt]) -> None:
-        left = self.entry.room(I32)
-        self.b.store(self.mask(over.args[0]), left)
-        again, inside, after = (self.b.block(hint) for hint in ("lanes", "do", "after"))
-        self.b.go(again)
-        self.b.at(again)
-        now = self.b.load(I32, left)
-        self.b.branch(self.b.compare("!=", now, ir.Constant(I32, 0)), inside, after)
-        self.b.at(inside)
-        zeros = self.named("llvm.cttz.i32", I32, [I32, I1])
-        lane = self.b.call(zeros, [now, ir.Constant(I1, 1)])
-        self.b.store(self.b.binary("and", now, self.b.binary("sub", now, ir.Constant(I32, 1))), left)
-        self._put(ast.Name(name, ast.Store()), Val(U32, lane))
-        self._body(self.b.here, body, again, after)
-        self.b.at(after)
+        left = self.entry.alloca("i32")
+        self.t.store("i32", self.mask(over.args[0]), left)
+        again, inside, after = (self.t.label(hint) for hint in ("lanes", "do", "after"))
+        self.t.go(again)
+        self.t.at(again)
+        now = self.t.load("i32", left)
+        self.t.branch(self.t.ne("i32", now, 0), inside, after)
+        self.t.at(inside)
+        self.t.store("i32", self.t.and_("i32", now, self.t.sub("i32", now, 1)), left)
+        self._put(ast.Name(name, ast.Store()), Val(U32, self.lowest(now)))
+        self._body(body, again, after)
+        self.t.at(after)
 
     def _return(self, value: ast.expr | None, node: ast.AST) -> None:
         if value is None or self.result is None:
             if value is not None and not (isinstance(value, ast.Constant) and value.value is None):
                 self.fail(node, f"{self.rule.function.__name__} -> None returns a value; annotate its type")
-            self.b.give(None)
-        elif isinstance(value, ast.Tuple) and isinstance(self.result, tuple):
-            whole = ir.undefined(llvm_type(self.result))
+            self.t.ret()
+            return
+        if isinstance(value, ast.Tuple) and isinstance(self.result, tuple):
+            type_, whole = llvm_type(self.result), "poison"
             for k, (one, kind) in enumerate(zip(value.elts, self.result, strict=True)):
-                whole = self.b.with_part(whole, self.to(self.value(one), kind, one), k)
-            self.b.give(whole)
+                text = self.to(self.value(one), kind, one)
+                whole = self.t.insert_value(type_, whole, llvm_type(kind), text, k)
         else:
-            self.b.give(self.to(self.value(value), self.result, node))
+            whole = self.to(self.value(value), self.result, node)
+        self.t.ret(llvm_type(self.result), whole)
 
     # -- calls of rules
 
@@ -352,10 +273,14 @@ class Statements(Intrinsics):
             self.fail(node, f"{function.__name__} takes ({', '.join(rule.parameters)}), all of them")
         found = {name: self.value(one) for name, one in arguments.items()}  # computed in the order of the call
         given = [self.to(found[name], kind, node) for name, kind in zip(rule.parameters, kinds, strict=True)]
-        called = self._pointed(rule, kinds, result, given) if rule.pointer else self.translator.function(rule)
-        return Val(result, self.b.call(called, given))
-
-    def _pointed(self, rule: Rule, kinds: list[Any], result: Any, given: list[ir.Value]) -> ir.Called:
-        """The function that a field of the first argument points to."""
-        at = self.b.address(given[0], ir.Constant(I64, kinds[0].offset(rule.pointer)), I8)
-        return ir.Called(llvm_type(result), [llvm_type(one) for one in kinds], self.b.load(ir.PTR, at, 8).text)
+        if rule.pointer:  # to the function, in a field of the first argument
+            called = self.t.load("ptr", self.t.offset(given[0], kinds[0].offset(rule.pointer)))
+        else:
+            called = f'@"{rule.symbol}"'
+            self.called[rule] = None
+        typed = ", ".join(f"{llvm_type(kind)} {text}" for kind, text in zip(kinds, given, strict=True))
+        call = f"call {llvm_type(result)} {called}({typed})"
+        if result is not None:
+            return Val(result, self.t.let(call))
+        self.t.do(call)
+        return Val(None)

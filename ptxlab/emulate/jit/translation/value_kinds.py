@@ -8,14 +8,13 @@ import typing
 from dataclasses import dataclass
 from typing import Any
 
-from ptxlab.emulate.jit.translation import ir
 from ptxlab.emulate.language import types as language
 from ptxlab.emulate.language.records import Record
 from ptxlab.emulate.language.rules import Rule
 from ptxlab.emulate.language.types import Pointer, Scalar, Vector
 
-I1, I8, I32, I64 = (ir.number(bits) for bits in (1, 8, 32, 64))
 BOOLEAN: Any = language.boolean
+U8: Any = language.u8
 U32: Any = language.u32
 U64: Any = language.u64
 VECTORS: dict[tuple[str, int], Any] = {
@@ -44,35 +43,40 @@ class Null:
 
 @dataclass(eq=False, repr=False)
 class Val:
-    """A value: its kind, and its IR or, of a constant, the Python number."""
+    """A value: its kind, and its name or literal in LLVM or, of a constant, the Python number."""
 
     kind: Any
-    ir: Any = None
+    text: str = ""
     const: Any = None
 
     @property
+    def type(self) -> str:
+        """Its type in LLVM."""
+        return llvm_type(self.kind)
+
+    @property
     def constant(self) -> bool:
-        """Whether it has no type of its own yet."""
+        """Whether it is a number that has no type yet."""
         return self.kind is int
 
 
-def kind_of_annotation(told: Any) -> Any:
-    """The kind of a parameter, result or local annotated so."""
-    origin, arguments = typing.get_origin(told), typing.get_args(told)
+def kind_of_annotation(annotation: Any) -> Any:
+    """The kind of a parameter, result or local with this annotation."""
+    origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
     if origin in (typing.Union, types.UnionType):
-        (told,) = (one for one in arguments if one is not type(None))
-        return kind_of_annotation(told)
+        (pointed,) = (one for one in arguments if one is not type(None))
+        return kind_of_annotation(pointed)
     if origin is typing.Annotated:
         return arguments[0]
     if origin is tuple:
         return tuple(kind_of_annotation(one) for one in arguments)
     if isinstance(origin, type) and issubclass(origin, Pointer):
         return Pointing(arguments[0])
-    if told is None or isinstance(told, Scalar | Vector) or is_record(told):
-        return told
-    if told is bool:
+    if annotation is None or isinstance(annotation, Scalar | Vector) or is_record(annotation):
+        return annotation
+    if annotation is bool:
         return BOOLEAN
-    raise RuleError(f"{told!r} is no type of the rules; write u32, u64, lanes_u64, Pointer[u64], a record")
+    raise RuleError(f"{annotation!r} is no type of the rules; write u32, u64, lanes_u64, Pointer[u64], a record")
 
 
 def is_record(kind: Any) -> bool:
@@ -85,16 +89,26 @@ def kind_name(kind: Any) -> str:
     return kind.__name__ if isinstance(kind, type) else repr(kind)
 
 
+def element_of(kind: Any) -> Any:
+    """The kind of a vector's elements; any other kind itself."""
+    return kind.element if isinstance(kind, Vector) else kind
+
+
 @functools.cache
-def llvm_type(kind: Any) -> ir.Type:
-    """The IR type of a kind."""
+def llvm_type(kind: Any) -> str:
+    """The LLVM type of a kind."""
     if isinstance(kind, Scalar):
-        return ir.number(kind.bits)
+        return f"i{kind.bits}"
     if isinstance(kind, Vector):
-        return ir.vector(ir.number(kind.element.bits), kind.width)
+        return f"<{kind.width} x i{kind.element.bits}>"
     if isinstance(kind, tuple):
-        return ir.struct(*(llvm_type(one) for one in kind))
-    return ir.VOID if kind is None else ir.PTR
+        return f"{{{', '.join(llvm_type(one) for one in kind)}}}"
+    return "void" if kind is None else "ptr"
+
+
+def literal(kind: Any, number: int) -> str:
+    """A number of this kind as LLVM writes it, the same in all lanes of a vector."""
+    return f"splat ({llvm_type(kind.element)} {number:d})" if isinstance(kind, Vector) else f"{number:d}"
 
 
 @functools.cache

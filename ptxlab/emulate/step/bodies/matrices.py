@@ -1,6 +1,6 @@
-"""Matrix instructions of the stepping engine: products of fragments, and their loads and stores.
+"""Matrix instructions of the interpreter: products of fragments, and their loads and stores.
 
-How numbers are computed (the compiling engine does the same, to the last bit):
+How numbers are computed (the JIT does the same, to the last bit):
 
 - f16, bf16, tf32 and 8-bit floats are widened exactly; of a tf32 operand the low 13 bits of the fraction are ignored.
 - An f32 or f64 sum begins with c and adds the products one by one, k ascending, each by a fused multiply-add: rounded
@@ -31,7 +31,7 @@ from ptxlab.emulate.rules.matrix_access import piece_offset
 from ptxlab.emulate.rules.memcheck import in_shared
 from ptxlab.emulate.runtime.state import SPACES
 from ptxlab.emulate.step.access import Touch
-from ptxlab.emulate.step.body import Body, executes
+from ptxlab.emulate.step.bodies import Body, executes
 from ptxlab.emulate.step.control_flow import WARPGROUP_BEGUN, diverging, union
 from ptxlab.emulate.step.lanes import Lanes, mask_bits
 from ptxlab.emulate.step.memory_ranges import Region
@@ -42,7 +42,7 @@ from ptxlab.isa.actions import Action
 from ptxlab.isa.fragments import Fragment
 from ptxlab.isa.rounding import CANONICAL_NAN
 
-_EVERYONE = np.ones(LANES, np.bool_)
+EVERYONE = np.ones(LANES, np.bool_)
 _FMA = Lanes().fma
 _HALVES = np.dtype(np.uint16)
 
@@ -53,7 +53,7 @@ Maker = Callable[["Translator", Code, dict[str, Elements]], Callable[[Warp], Non
 class OfWarp(Body):
     """Instructions of the whole warp. makers: what makes for each action what all 32 lanes do."""
 
-    tells = checked_after = guards = True
+    reports = checked_after = guards = True
     makers: ClassVar[dict[Action, Maker]]
 
     def step(self, t: Translator, code: Code) -> Step:
@@ -75,9 +75,9 @@ def _converged(t: Translator, code: Code, act: Callable[[Warp], None]) -> Step:
         mask = union(same)
         if (w.live & ~mask).any():
             return
-        own = w.mask
+        running = w.mask
         everybody(w, mask)
-        w.run_lanes(own)
+        w.run_lanes(running)
         for each in same:
             each.pc, each.wait = t.following[code.index], wait if w.record.awaited else None
 
@@ -91,7 +91,7 @@ def _converged(t: Translator, code: Code, act: Callable[[Warp], None]) -> Step:
         if not w.diverged:
             everybody(w, w.mask)
             return w.wait(wait, t.following[code.index]) if w.record.awaited and wait is not None else None
-        group = LaneGroup(code.index, w.mask, Wait(code, members=_EVERYONE, release=release))
+        group = LaneGroup(code.index, w.mask, Wait(code, members=EVERYONE, release=release))
         w.others.append(group)
         release(w, group)
         return NO_GROUP
@@ -102,11 +102,10 @@ def _converged(t: Translator, code: Code, act: Callable[[Warp], None]) -> Step:
 def _guarded(t: Translator, code: Code, step: Step) -> Step:
     """The guard must be the same in all active lanes."""
     assert code.guard is not None
-    predicate, negated = code.guard
-    behind = diverging(step, t.following[code.index], predicate, negated)
+    guard, behind = code.guard, diverging(step, t.following[code.index], *code.guard)
 
     def run(w: Warp) -> int | None:
-        held = w.mask & (~w.regs[predicate] if negated else w.regs[predicate])
+        held = w.held(*guard)
         if held.any() and (held != w.mask).any():
             raise incomplete_warp(w.faulting(code, 0), mask_bits(held), guarded=True)
         return behind(w)
@@ -318,13 +317,13 @@ def _wmma_access(t: Translator, code: Code, held: dict[str, Elements]) -> Callab
                 some = np.array(at[first : first + LANES], np.uint64)
                 full = np.concatenate([some, np.zeros(LANES - some.size, np.uint64)])
                 w.touches.append(Touch(what, code.space, full, pieces[0].size, np.arange(LANES) < some.size))
-        region = w._region(space, at[0])
+        region = w.region(space, at[0])
         if region is not None and region.lane_offset is None and (region.writable or what == "load"):
             offsets = np.array(at, np.uint64) - region.base
             if region.holds(offsets, pieces[0].size):
                 return [(region, offset) for offset in offsets.tolist()]
         found = zip(at, pieces, strict=True)
-        return [w.place(code, what, space, a, p.lane, p.size, fragment=True) for a, p in found]
+        return [w.place(code, what, space, a, p.lane, p.size, warp=True) for a, p in found]
 
     def load(w: Warp) -> None:
         assert write is not None

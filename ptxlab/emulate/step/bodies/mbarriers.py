@@ -1,4 +1,4 @@
-"""mbarriers in the stepping engine: looked up lane by lane, changed by `ptxlab.emulate.rules.mbarriers.operated`."""
+"""mbarriers in the interpreter: looked up lane by lane, changed by `ptxlab.emulate.rules.mbarriers.operated`."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from ptxlab.emulate.program.wait_loops import spins
 from ptxlab.emulate.rules.bulk_copies import complete_at
 from ptxlab.emulate.rules.faults import invalid_mbarrier
 from ptxlab.emulate.rules.lane_scheduling import tried
-from ptxlab.emulate.rules.mbarrier_reports import party
-from ptxlab.emulate.rules.mbarrier_words import FINE, UPDATE, WAIT, operated, phase_completed
+from ptxlab.emulate.rules.mbarrier_records import party
+from ptxlab.emulate.rules.mbarrier_words import NO_PROBLEM, UPDATE, WAIT, operated, phase_completed
 from ptxlab.emulate.rules.mbarriers import operation
 from ptxlab.emulate.rules.memcheck import in_shared, space_of
 from ptxlab.emulate.runtime.state import CLUSTER, SPACES
 from ptxlab.emulate.step.access import Touch
-from ptxlab.emulate.step.bodies.async_copies import commits
-from ptxlab.emulate.step.body import Body, Look, executes
+from ptxlab.emulate.step.bodies import Body, Look, executes
+from ptxlab.emulate.step.bodies.copies import commits
 from ptxlab.emulate.step.launch_checks import LaunchChecks
 from ptxlab.emulate.step.operands import Step, Translator
 from ptxlab.emulate.step.warp import Warp
@@ -37,7 +37,7 @@ def remote_space(space: int, address: int) -> str:
 class Mbarriers(Body):
     """Instructions that operate on mbarriers."""
 
-    tells = True
+    reports = True
 
     def step(self, t: Translator, code: Code) -> Step:
         return _operation(t, code)
@@ -94,7 +94,7 @@ def _operation(t: Translator, code: Code) -> Step:
                 complete_at(w.spaces.cluster.context, queue, w.spaces.rank, address)
             before = int(cell[0])
             problem, after, out[lane] = operated(before, what.action, what.flags, x, int(bytes_[lane]))
-            if problem != FINE:
+            if problem != NO_PROBLEM:
                 if check is not None:
                     check.operated(w, code, addresses, state, words)
                     check.phases.refused(party(code.index, w.warp, lane), int(addresses[lane]), problem)

@@ -1,4 +1,4 @@
-"""`wgmma` in the stepping engine: products begin, and are computed when their warp waits for them.
+"""`wgmma` in the interpreter: products begin, and are computed when their warp waits for them.
 
 `ptxlab.emulate.rules.warpgroup_products` says which products a wait completes.
 """
@@ -31,8 +31,8 @@ from ptxlab.emulate.rules.warpgroup_products import (
 from ptxlab.emulate.rules.warpgroup_tiles import CORE_LINES, PIECE, REGISTER, first_outside, piece_address
 from ptxlab.emulate.runtime.report import WARPGROUP
 from ptxlab.emulate.step.access import Touch
-from ptxlab.emulate.step.bodies.matrices import Maker, OfWarp, multiply, reader, writer
-from ptxlab.emulate.step.body import executes
+from ptxlab.emulate.step.bodies import executes
+from ptxlab.emulate.step.bodies.matrices import EVERYONE, Maker, OfWarp, multiply, reader, writer
 from ptxlab.emulate.step.lanes import mask_bits
 from ptxlab.emulate.step.launch_checks import LaunchChecks
 from ptxlab.emulate.step.operands import Product, Step, Translator
@@ -40,8 +40,6 @@ from ptxlab.emulate.step.warp import Warp
 from ptxlab.isa import fragments
 from ptxlab.isa.actions import Action
 from ptxlab.isa.fragments import Fragment
-
-_EVERYONE = np.ones(LANES, np.bool_)
 
 
 def _product(t: Translator, code: Code, held: dict[str, Elements]) -> Callable[[Warp], None]:
@@ -74,20 +72,9 @@ def _product(t: Translator, code: Code, held: dict[str, Elements]) -> Callable[[
                     there = np.arange(first, first + LANES) < places.size
                     w.touches.append(Touch("load", "shared", some, PIECE, there))
             if checker is not None:
-                tile_layouts.product_begins(
-                    checker.record,
-                    check.record,
-                    w.warp,
-                    ALL_LANES,
-                    code.index,
-                    int(values[0]),
-                    tile.first_line,
-                    tile.lines,
-                    tile.first_piece,
-                    tile.pieces,
-                    mn_major,
-                    int(shared.base),
-                )
+                who = checker.record, check.record, w.warp, ALL_LANES, code.index, int(values[0])
+                lines, pieces = (tile.first_line, tile.lines), (tile.first_piece, tile.pieces)
+                tile_layouts.product_begins(*who, *lines, *pieces, mn_major, int(shared.base))
         if is_full(w.in_flight):
             _complete(w, w.in_flight.begun, products)
         begin(w.in_flight, w.executed, code.index, descriptors[False], descriptors[True], bool(read_adds(w)[0]))
@@ -128,14 +115,9 @@ def _computed(t: Translator, code: Code, held: dict[str, Elements]) -> Product:
 @functools.lru_cache(maxsize=4096)
 def _places(descriptor: int, tile: Tile, mn_major: bool) -> np.ndarray:
     """The address of each piece of a tile, shape (lines, pieces)."""
-    found = [
-        [
-            piece_address(descriptor, tile.first_line + line, tile.first_piece + piece, mn_major)
-            for piece in range(tile.pieces)
-        ]
-        for line in range(tile.lines)
-    ]
-    return np.array(found, np.int64)
+    lines = range(tile.first_line, tile.first_line + tile.lines)
+    pieces = range(tile.first_piece, tile.first_piece + tile.pieces)
+    return np.array([[piece_address(descriptor, a, b, mn_major) for b in pieces] for a in lines], np.int64)
 
 
 def _read(w: Warp, descriptor: int, tile: Tile, mn_major: bool) -> np.ndarray:
@@ -175,19 +157,11 @@ def _complete(w: Warp, count: int, products: dict[int, Product]) -> None:
     """Computes the first `count` products of a warp, as far as it has begun them."""
     mask = w.mask
     while (code := completing_product(w.in_flight, count)) != NOTHING_DUE:
-        w.run_lanes(_EVERYONE)  # whatever lanes of a warp do before their own wait
+        w.run_lanes(EVERYONE)  # whatever lanes of a warp do before their own wait
         entry = w.in_flight.entries[w.in_flight.done % IN_FLIGHT]
         products[code](w, entry.a, entry.b, bool(entry.adds))
         complete(w.in_flight)
     w.run_lanes(mask)
-
-
-def _fence(t: Translator, code: Code, held: dict[str, Elements]) -> Callable[[Warp], None]:
-    return lambda w: None
-
-
-def _commit(t: Translator, code: Code, held: dict[str, Elements]) -> Callable[[Warp], None]:
-    return lambda w: commit(w.in_flight)
 
 
 def _wait(t: Translator, code: Code, held: dict[str, Elements]) -> Callable[[Warp], None]:
@@ -205,8 +179,8 @@ def _wait(t: Translator, code: Code, held: dict[str, Elements]) -> Callable[[War
 
 _MAKERS: dict[Action, Maker] = {
     Action.WARPGROUP_PRODUCT: _product,
-    Action.WARPGROUP_FENCE: _fence,
-    Action.WARPGROUP_COMMIT: _commit,
+    Action.WARPGROUP_FENCE: lambda t, code, held: lambda w: None,
+    Action.WARPGROUP_COMMIT: lambda t, code, held: lambda w: commit(w.in_flight),
     Action.WARPGROUP_WAIT: _wait,
 }
 
