@@ -187,10 +187,6 @@ def test_what_cannot_be_stored_takes_no_page():
     assert (cache.free_pages, cache.length(chat)) == (2, 3)
 
 
-def test_no_sequences():
-    assert PagedCache(2, 4, 1, 1).lengths([]).shape == (0,)
-
-
 @pytest.mark.long
 def test_a_growing_conversation():
     """Two answers to one prompt: shared pages, unused slots NaN, one key a step, each step right."""

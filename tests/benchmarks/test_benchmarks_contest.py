@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import types
-
 import numpy as np
 import pytest
 
 import ptxlab as pl
-from benchmarks.gpu import contest, memory, prefill, rivals_torch, timing
+from benchmarks.gpu import contest, memory, timing
 from benchmarks.gpu.contest import Inputs, Place, Problem
 from ptxlab.errors import DeviceFault
 
@@ -136,23 +134,6 @@ def test_a_stopped_gpu_ends_the_contest(inputs, error, monkeypatch):
         contest.contest({"bad": stopped, "right": pytest.fail}, inputs.answers(SMALL), rounds=2, warm=0.0)
     assert list(lost.value.found) == ["bad"]
     assert lost.value.found["bad"].failed == timing.said(error)
-
-
-def test_a_rival_that_cannot_be_imported_says_why(monkeypatch):
-    def broken(name):
-        raise OSError("libcudart.so.13: cannot open shared object file")
-
-    def installed(found):
-        finder = types.SimpleNamespace(find_spec=lambda name: found)
-        for module in (rivals_torch, prefill):
-            monkeypatch.setattr(module, "importlib", types.SimpleNamespace(util=finder, import_module=broken))
-
-    installed("somewhere")
-    says = "it cannot be imported: OSError: libcudart.so.13: cannot open shared object file"
-    assert rivals_torch.find_torch() == prefill.find_triton() == (None, says)
-    installed(None)
-    assert rivals_torch.find_torch() == (None, "not installed: pip install torch")
-    assert prefill.find_triton() == (None, "not installed: pip install triton")
 
 
 def test_replays_take_turns_and_slow_kernels_fewer():

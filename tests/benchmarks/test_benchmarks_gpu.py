@@ -283,39 +283,6 @@ def test_a_fault_loses_no_other_test(tests_part: ModuleType, tmp_path: Path, mon
 # -- publishing --------------------------------------------------------------------------------------------------------
 
 
-def test_results_are_published_under_the_card(
-    campaign: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    from benchmarks.gpu import __main__ as command
-    from benchmarks.gpu.record import Record
-
-    monkeypatch.setattr(command, "ROOT", tmp_path)
-    monkeypatch.setattr(command, "RESULTS", tmp_path / "results" / "gpu")
-    readme = tmp_path / "README.md"
-    readme.write_text("| |\n| cards measured so far (`results/`) | | none: `make gpu` measures yours |\n\nEnd\n")
-    made = campaign(part("facts"))
-    assert command.publish(made) == 2
-    Record("facts", made.file("facts")).add(what="card", value="NVIDIA H100 80GB HBM3")
-    assert command.publish(made) == 0
-    assert command.publish(made) == 0
-    card = tmp_path / "results" / "gpu" / "nvidia-h100-80gb-hbm3"
-    assert capsys.readouterr().out.splitlines() == [
-        "there is nothing to publish: run the campaign on a GPU first, without --rehearse",
-        "published: results/gpu/nvidia-h100-80gb-hbm3, and named in README.md",
-        "published: results/gpu/nvidia-h100-80gb-hbm3",
-    ]
-    assert sorted(path.name for path in card.iterdir()) == ["table.md"]
-    assert "| card | NVIDIA H100 80GB HBM3 |" in (card / "table.md").read_text()
-    link = "[NVIDIA H100 80GB HBM3](results/gpu/nvidia-h100-80gb-hbm3/table.md)"
-    row = "| |\n| cards measured so far (`results/`) | | {}; `make gpu` measures yours |\n\nEnd\n"
-    assert readme.read_text() == row.format(link)
-    made.file("facts").write_text(made.file("facts").read_text().replace("NVIDIA H100 80GB HBM3", "T4"))
-    assert command.publish(made) == 0
-    assert readme.read_text() == row.format(f"[T4](results/gpu/t4/table.md), {link}")
-    made.facts["rehearsal"] = True
-    assert command.publish(made) == 2
-
-
 # -- what an image with torch has, and no more -------------------------------------------------------------------------
 
 ABSENT = (

@@ -98,13 +98,6 @@ def test_a_program_sees_what_its_form_does(opcode: str) -> None:
     assert any((with_[row] != without[row]).any() for row, *_ in item.results)
 
 
-def test_what_is_refused_is_found_by_halving() -> None:
-    found = conformance.answer(asked(["add.u32", "shfl.up.b32", "sub.u32", "vote.all.pred", "mul.lo.u32"]))
-    assert found["equal"] == ["add.u32", "sub.u32", "mul.lo.u32"]
-    assert list(found["refused"]) == ["shfl.up.b32", "vote.all.pred"]
-    assert found["refused"]["shfl.up.b32"].startswith("the assembler: Instruction 'shfl' without '.sync' is not")
-
-
 def test_a_difference_has_a_row_with_inputs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run = conformance.run
 

@@ -101,23 +101,6 @@ def test_what_keeps_ncu_from_profiling_is_missing(tmp_path: Path) -> None:
 # -- tune --------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("dim", [64, 128, 256])
-def test_the_default_is_among_all_legal_tiles(dim: int) -> None:
-    every = tune.tiles_of(dim, True, "sm_90")
-    assert len(every) == len(set(every)) > 20
-    assert tune.default_tiles(dim, True, 4096, "sm_90") in every
-    assert every[0].tile_q * every[0].tile_kv == max(t.tile_q * t.tile_kv for t in every)
-
-
-def test_all_legal_rings_and_splits() -> None:
-    rings = tune.rings_of("sm_90", 128)
-    plain = kernels.get("decode_gqa", "decode").build(head_dim=128, dtype="bf16", arch="sm_90").config
-    assert (plain.warps, plain.stages) in rings
-    assert (8, 8) not in rings  # their rings do not fit
-    assert tune.splits_of(16, 16384) == [1, 8, 12, 16, 24, 32, 64]
-    assert tune.splits_of(2, 128) == [1, 2]
-
-
 @pytest.mark.assembler
 def test_each_choice_has_a_row_and_a_failure_is_one(tmp_path: Path) -> None:
     """Whatever is built and timed: what a choice raises is its row, and the others go on."""

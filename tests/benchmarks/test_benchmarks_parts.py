@@ -50,13 +50,3 @@ def test_a_kernel_that_the_gpu_stops_is_wrong_and_the_next_run_goes_on(option, s
     found = json.loads(file.read_text(encoding="utf-8"))
     assert found["wrong"] == [wrong]
     assert (found["left"], len([row for row in found["rows"] if row["kernel"] != "Triton"])) == (0, 12)
-
-
-def test_facts_of_a_gpu_that_stops_the_first_kernel(tmp_path):
-    file = tmp_path / "facts.json"
-    done = part("facts", "--rehearse", "--json", file, fail="saxpy")
-    assert (done.returncode, done.stderr) == (WRONG, "")
-    rows = {row["what"]: row["value"] for row in json.loads(file.read_text(encoding="utf-8"))["rows"]}
-    assert rows["arch"] == "sm_90"
-    assert rows["saxpy"] == "DeviceFault: gpu: an access outside every allocation (CUDA_ERROR_ILLEGAL_ADDRESS)"
-    assert rows["copy"].startswith("UnavailableError: saxpy was stopped by the GPU")

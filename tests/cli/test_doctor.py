@@ -13,18 +13,8 @@ from ptxlab.cli import doctor
 
 def test_examines_everything_once() -> None:
     found = {finding.name: finding for finding in doctor.examine()}
-    assert list(found) == [
-        "python",
-        "platform",
-        "numpy",
-        "llvmlite",
-        "assembler",
-        "nvrtc",
-        "nvdisasm",
-        "gpu",
-        "jupyterlab",
-        "browser",
-    ]
+    names = "python platform numpy llvmlite assembler nvrtc nvdisasm gpu jupyterlab browser"
+    assert list(found) == names.split()
     assert found["python"].ok
     assert found["python"].value == sys.version.split()[0]
     assert str(doctor.Finding("gpu", False, "", "none")) == "--  gpu          not found  (none)"

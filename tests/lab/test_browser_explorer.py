@@ -13,7 +13,6 @@ from explorer_page import (
     colours,
     figures,
     number,
-    portrait,
     settle,
     shot,
     text,
@@ -373,40 +372,18 @@ def test_a_decode_kernel_shows_its_parts_and_its_error(lab: Any) -> None:
 
 @pytest.mark.rest
 def test_dark_theme_and_small_windows(lab: Any) -> None:
-    def darkness(selector: str) -> float:
+    def lightness(selector: str) -> float:
         colour = lab.eval_on_selector(f"{EXPLORER} {selector}", "e => getComputedStyle(e).backgroundColor")
         return sum(int(x) for x in colour.removeprefix("rgb(").rstrip(")").split(",")[:3]) / 765
 
     lab.click(f"{EXPLORER} button:has-text('Code')")
-    lab.set_viewport_size({"width": 1480, "height": 1000})
-    before = number(lab)
-    lab.locator(".ptxlab-parameters .widget-dropdown:has(label:text-is('kernel')) select").select_option("scalar")
-    settle(lab, before)
-    before = number(lab)
-    lab.locator(f"{EXPLORER} canvas").press("Enter")  # row 0
-    settle(lab, before)
-    before = number(lab)
-    lab.locator(f"{EXPLORER} canvas").click(position={"x": 80, "y": 140})
-    settle(lab, before)
-    lab.locator(f"{EXPLORER} section[aria-label=PTX] .pl-now .pl-line:has(.o:has-text('ex2'))").first.click()
-    portrait(lab, "explorer-light")
-    assert darkness(".pl-pane .pl-lines") > 0.9
-    lab_server.use_theme(lab, "JupyterLab Dark")
-    assert darkness(".pl-pane .pl-lines") < 0.2
-    assert lab.locator(f"{EXPLORER} .pl-plot polyline").count() == 3
-    portrait(lab, "explorer-dark")
-    lab.set_viewport_size({"width": 1280, "height": 900})
-    shot(lab, "explorer-dark-1280")
-    lab_server.use_theme(lab, "JupyterLab Light")
-    assert lab.locator(f"{EXPLORER} .pl-plot polyline").count() == 3
-    shot(lab, "explorer-light-1280")
-    lab.set_viewport_size({"width": 800, "height": 900})
-    lab_server.painted(lab)
-    wide = lab.eval_on_selector(EXPLORER, "e => e.scrollWidth > e.clientWidth + 1")
-    assert not wide, "the explorer should not need sideways scrolling"
-    shot(lab, "explorer-small")
-    lab.set_viewport_size({"width": 400, "height": 800})
-    lab_server.painted(lab)
-    wide = lab.eval_on_selector(EXPLORER, "e => e.scrollWidth > e.clientWidth + 1")
-    assert not wide, "the explorer should not need sideways scrolling on a telephone"
-    shot(lab, "explorer-telephone")
+    for theme, least, most in (("Dark", 0.0, 0.2), ("Light", 0.9, 1.0)):
+        lab_server.use_theme(lab, f"JupyterLab {theme}")
+        assert least <= lightness(".pl-pane .pl-lines") <= most
+        shot(lab, f"explorer-{theme.lower()}")
+    for width in (1280, 800, 400):
+        lab.set_viewport_size({"width": width, "height": 900})
+        lab_server.painted(lab)
+        wide = lab.eval_on_selector(EXPLORER, "e => e.scrollWidth > e.clientWidth + 1")
+        assert not wide, f"the explorer should not need sideways scrolling at {width} pixels"
+        shot(lab, f"explorer-{width}")

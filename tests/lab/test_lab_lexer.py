@@ -77,8 +77,3 @@ def test_labels_special_registers_directives_comments() -> None:
         (Keyword, "ret"),
         (Punctuation, ";"),
     ]
-
-
-def test_likelihood() -> None:
-    assert PtxLexer.analyse_text(".version 8.0\n.target sm_80\n.address_size 64\n") == 1
-    assert PtxLexer.analyse_text("int main() { return 0; }") == 0

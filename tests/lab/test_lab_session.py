@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from ptxlab.emulate.runtime import progress
-from ptxlab.lab import estimates, explorer_runs, explorer_views, interrupts, sampled_runs
+from ptxlab.lab import estimates, explorer_runs, explorer_views, interrupts
 from ptxlab.lab.estimates import Estimates, in_seconds
 from ptxlab.lab.requests import request
 from ptxlab.lab.session import Session
@@ -128,20 +128,6 @@ def test_a_newer_request_ends_a_run(asked: Session, page: Page) -> None:
     assert page.runs == [last]
 
 
-def test_who_pins_during_a_run_gets_no_figures_of_the_setting_before(asked: Session) -> None:
-    asked.ask(request(**SHORT))
-    assert asked.wait(60)
-    long = {**LONG, "head_dim": 32}
-    asked.ask(request(**long))
-    while asked.version is None or "d32" not in asked.version.built.name:
-        time.sleep(0.01)
-    asked.pin(again=False)
-    asked.ask(request(**{**SHORT, "head_dim": 32}))
-    assert asked.wait(60)
-    assert asked._baseline is not None
-    assert asked._baseline.shown["head_dim"] == "32"
-
-
 def test_a_run_says_how_far_it_is(asked: Session, page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
     def long(version: Any, one: Any) -> None:
         watching = progress._watching.get()
@@ -182,21 +168,6 @@ def test_a_long_run_waits_until_it_is_confirmed(page: Page) -> None:
     page.until("running")
     asked.cancel()
     assert asked.wait(60)
-
-
-def test_estimates_come_from_the_last_run(asked: Session, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(estimates, "TELLING_RATE", 0.0)  # a short run counts too
-    small, large = request(**SHORT), request(**{**SHORT, "seq_q": 200, "seq_k": 200})
-    before = asked._running.estimates.seconds(small)
-    assert before == 2 * 2 * 16 * estimates.RATES["step"]
-    asked.ask(small)
-    assert asked.wait(60)
-    measured = asked._running.estimates.seconds(small)
-    assert measured is not None
-    assert measured != before
-    assert asked._running.estimates.seconds(large) == pytest.approx(100 * 100 * measured)
-    decoding = sampled_runs.DECODING * 64 * 64 * estimates.RATES["cpu"]
-    assert asked._running.estimates.seconds(request("decode", seq_k=64, device="cpu")) == pytest.approx(decoding)
 
 
 @pytest.mark.parametrize(

@@ -70,7 +70,7 @@ JIT_ROOMS: dict[str, set[str]] = {
     "analysis": {"llvm", "affine", "emitter"},
     "memory": {"llvm", "affine", "translation", "emitter"},
     "atomics": {"llvm", "translation", "emitter", "memory"},
-    "matrices": {"llvm", "translation", "emitter"},
+    "matrices": {"llvm", "translation"},
     "instruments": {"llvm", "translation", "emitter", "memory"},
     "checks": {"llvm", "translation", "emitter", "memory"},
     "bodies": {"llvm", "translation", "emitter", "memory", "matrices", "checks", "instruments"},

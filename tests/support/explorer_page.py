@@ -83,22 +83,6 @@ def shot(page: Any, name: str) -> None:
     page.screenshot(path=str(lab_server.ARTIFACTS / f"{name}.png"))
 
 
-def portrait(page: Any, name: str) -> None:
-    """A screenshot with the notebook's first cell at the top, and the mouse on an instruction that it explains."""
-    page.eval_on_selector(".jp-Cell", "e => e.scrollIntoView({block: 'start'})")
-    page.mouse.move(2, 2)
-    line = page.locator(
-        f"{EXPLORER} section[aria-label=PTX] .pl-now .pl-line[aria-selected=true]:has(.o:has-text('ex2'))"
-    ).first
-    line.evaluate(
-        "e => { const b = e.closest('.pl-lines'), at = (x) => x.getBoundingClientRect().top;"
-        " b.scrollLeft = 0; b.scrollTop += at(e) - at(b) - 3 * e.offsetHeight }"
-    )
-    line.locator(".o .m").first.hover()
-    lab_server.painted(page)
-    page.screenshot(path=str(lab_server.ARTIFACTS / f"{name}.png"))
-
-
 def choose(page: Any, label: str, option: str) -> None:
     """Picks a choice of a list, where it is not the one that stands there."""
     before = number(page)
