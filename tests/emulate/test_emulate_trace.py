@@ -195,7 +195,7 @@ def test_engines_agree_on_random_programs(seed: int) -> None:
     """Guards that hold for no lane, constants written once more, accesses of all kinds, faults."""
     program, traces = Program(seed), []
     for engine in ENGINES:
-        given = {"threads": program.threads, "blocks": program.blocks, "x": np.arange(256, dtype=np.uint32)}
+        given = {"threads": program.threads, "blocks": program.blocks, "x": np.arange(program.words, dtype=np.uint32)}
         try:
             traces.append(run(engine, program.text, trace=pl.Trace(blocks=None), **given)[1].trace)
         except DeviceFault as fault:
