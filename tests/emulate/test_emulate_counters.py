@@ -42,8 +42,7 @@ def read(index: str, type_: str = "u32") -> str:
     """Loads x[index], the index (in bytes) computed into %r5 from %r1, the lane."""
     return f"""
     {index}
-    cvt.u64.u32 %rd5, %r5;
-    add.u64 %rd6, %rd2, %rd5;
+    cvt.u64.u32 %rd5, %r5; add.u64 %rd6, %rd2, %rd5;
     ld.global.{type_}"""
 
 
@@ -51,8 +50,7 @@ def tile(index: str, rest: str) -> str:
     """An access to the shared tile at a byte offset computed into %r5."""
     return f"""
     {index}
-    mov.u32 %r6, tile;
-    add.u32 %r6, %r6, %r5;
+    mov.u32 %r6, tile; add.u32 %r6, %r6, %r5;
     {rest}"""
 
 
@@ -79,8 +77,7 @@ case(
 case("an address for each half", read("shr.u32 %r5, %r1, 4;\n shl.b32 %r5, %r5, 8;") + " %r7, [%rd6];", LOAD, sectors=2,
      ideal_sectors=2)  # fmt: skip
 case("a row for each half", read("""and.b32 %r5, %r1, 15;
-    shl.b32 %r5, %r5, 2;
-    shr.u32 %r6, %r1, 4;
+    shl.b32 %r5, %r5, 2; shr.u32 %r6, %r1, 4;
     mad.lo.u32 %r5, %r6, 4096, %r5;""") + " %r7, [%rd6];", LOAD, sectors=4, ideal_sectors=4)  # fmt: skip
 case("bytes", read("mov.u32 %r5, %r1;", "u8") + " %r7, [%rd6];", LOAD, sectors=1, ideal_sectors=1, bytes=32)
 case("halfwords", read("shl.b32 %r5, %r1, 1;", "u16") + " %h1, [%rd6];", LOAD, sectors=2, ideal_sectors=2, bytes=64)
@@ -181,8 +178,7 @@ case("wmma.load of 4-bit elements, rows of 16 bytes",
      "wmma.load.a.sync.aligned.row.m8n8k32.global.s4 {%r5}, [%rd2], 32;", "wmma.load", requests=1, sectors=4,
      bytes=128)  # fmt: skip
 COPY = """
-    cvt.u64.u32 %rd5, %r5;
-    add.u64 %rd6, %rd2, %rd5;
+    cvt.u64.u32 %rd5, %r5; add.u64 %rd6, %rd2, %rd5;
     cp.async"""
 case("cp.async, 4 bytes", tile("shl.b32 %r5, %r1, 2;", COPY + ".ca.shared.global [%r6], [%rd6], 4;"), "cp.async",
      requests=2, sectors=4, wavefronts=1, bytes=256)  # fmt: skip
@@ -207,8 +203,7 @@ case("one warp jumps", "setp.lt.u32 %p1, %r1, 32;\n@%p1 bra L;\n add.u32 %r5, %r
      divergent=0, on_warps=1)  # fmt: skip
 case("some leave", "setp.lt.u32 %p1, %r1, 7;\n@%p1 bra DONE;\n add.u32 %r5, %r1, 1;\nDONE:", JUMP, divergent=1)
 case("a loop of 1 to 4 rounds", """
-    and.b32 %r5, %r1, 3;
-    mov.u32 %r6, 0;
+    and.b32 %r5, %r1, 3; mov.u32 %r6, 0;
 LOOP:
     setp.lt.u32 %p1, %r6, %r5;
     add.u32 %r6, %r6, 1;
@@ -269,14 +264,11 @@ def test_accesses_in_one_block_are_told_apart(engine: str) -> None:
 def test_a_loop_whose_addresses_move(engine: str) -> None:
     """Sixteen words down a column of a matrix 20 words wide: the sectors depend on where the column starts."""
     body = """
-    mul.wide.u32 %rd5, %r1, 80;
-    add.u64 %rd6, %rd2, %rd5;
-    mov.u32 %r5, 0;
+    mul.wide.u32 %rd5, %r1, 80; add.u64 %rd6, %rd2, %rd5; mov.u32 %r5, 0;
 LOOP:
     ld.global.u32 %r7, [%rd6];
     ld.global.v2.u32 {%r8, %r9}, [%rd6+8];
-    add.u64 %rd6, %rd6, 8;
-    add.u32 %r5, %r5, 1;
+    add.u64 %rd6, %rd6, 8; add.u32 %r5, %r5, 1;
     setp.lt.u32 %p1, %r5, 16;
     @%p1 bra LOOP;"""
     counters, text = counted(engine, body)
@@ -299,15 +291,11 @@ def test_half_a_warp_in_each_row_wherever_that_is(type_: str, size: int, across:
     body = f"""
     mov.u32 %r5, %tid.y;
     ld.global.u32 %r6, [%rd2];
-    mul.lo.u32 %r6, %r5, %r6;
-    mad.lo.u32 %r6, %r1, {across * size}, %r6;
-    mad.lo.u32 %r7, %r5, 16, %r1;
-    mul.wide.u32 %rd7, %r7, 4;
-    add.u64 %rd7, %rd7, %rd1;
+    mul.lo.u32 %r6, %r5, %r6; mad.lo.u32 %r6, %r1, {across * size}, %r6; mad.lo.u32 %r7, %r5, 16, %r1;
+    mul.wide.u32 %rd7, %r7, 4; add.u64 %rd7, %rd7, %rd1;
     st.global.u32 [%rd7], %r6;
     {"" if known else "ld.global.u32 %r6, [%rd7];"}
-    cvt.s64.s32 %rd5, %r6;
-    add.s64 %rd6, %rd2, %rd5;
+    cvt.s64.s32 %rd5, %r6; add.s64 %rd6, %rd2, %rd5;
     ld.global.{type_} {into}, [%rd6+1024];"""
     text, x = kernel(body), np.zeros(2048, np.uint32)
     for stride in range(-64, 800, size if size > 1 else 7):
@@ -330,16 +318,12 @@ def test_a_row_of_which_some_lanes_are_missing(type_: str, size: int, mask: int)
     """In the masked loop of full warps, from each place in a sector where it may begin."""
     into = {"u64": "%rd10", "v2.u64": "{%rd10, %rd11}"}.get(type_, "%r9")
     body = f"""
-    mov.u32 %r5, {mask};
-    and.b32 %r6, %r1, 31;
-    shr.u32 %r5, %r5, %r6;
+    mov.u32 %r5, {mask}; and.b32 %r6, %r1, 31; shr.u32 %r5, %r5, %r6;
     and.b32 %r5, %r5, 1;
     setp.eq.u32 %p1, %r5, 0;
     @%p1 bra END;
     ld.global.u32 %r7, [%rd2];
-    cvt.u64.u32 %rd5, %r7;
-    mul.wide.u32 %rd6, %r4, {size};
-    add.s64 %rd6, %rd6, %rd5;
+    cvt.u64.u32 %rd5, %r7; mul.wide.u32 %rd6, %r4, {size}; add.s64 %rd6, %rd6, %rd5;
     add.s64 %rd6, %rd6, %rd2;
     ld.global.{type_} {into}, [%rd6+256];
     END:"""
@@ -440,13 +424,10 @@ def test_attention_is_counted(device: str) -> None:
 def test_counts_do_not_depend_on_engine_workers_or_other_watchers() -> None:
     """A loop in which the warp diverges in every round: its lanes would not reconverge if turns were taken badly."""
     body = """
-    mov.u32 %r5, 0;
-    mov.u32 %r6, tile;
-    shl.b32 %r7, %r1, 3;
+    mov.u32 %r5, 0; mov.u32 %r6, tile; shl.b32 %r7, %r1, 3;
     add.u32 %r6, %r6, %r7;
 LOOP:
-    mad.lo.u32 %r8, %r5, 1664525, %r1;
-    and.b32 %r9, %r8, 3;
+    mad.lo.u32 %r8, %r5, 1664525, %r1; and.b32 %r9, %r8, 3;
     setp.eq.u32 %p1, %r9, 0;
     @%p1 bra SKIP;
     st.shared.u32 [%r6], %r8;

@@ -154,7 +154,16 @@ WRONG = {
     ),
     "too many": ("mbarrier.arrive.shared.b64 %rd5, [gate], 3;", 2, mbarrier.Problem.TOO_MANY),
     "no arrivals": ("mbarrier.init.shared.b64 [gate], 0;", 0, mbarrier.Problem.BAD_COUNT),
-}
+    "arrivals beyond the largest number": (
+        f"mbarrier.init.shared.b64 [gate], {mbarrier.COUNT + 1};", 0, mbarrier.Problem.BAD_COUNT,
+    ),
+    "bytes beyond the largest number": (  # the first lane's are just as many
+        f"mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [gate], {mbarrier.MOST_BYTES};", 1, mbarrier.Problem.BAD_BYTES,
+    ),
+    "bytes below the smallest number": (
+        f"mbarrier.complete_tx.shared.b64 [gate], {mbarrier.MOST_BYTES};", 1, mbarrier.Problem.BAD_BYTES,
+    ),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", WRONG)
