@@ -134,6 +134,9 @@ case("8 bytes of every 16", tile("shl.b32 %r5, %r1, 4;", "ld.shared.u64 %rd7, [%
 case("8 bytes, one address", "ld.shared.v2.u32 {%r7, %r8}, [tile];", "ld.shared", wavefronts=1, conflicts=0)
 case("8 bytes, loads of pairs", tile("shr.u32 %r5, %r1, 1;\n shl.b32 %r5, %r5, 3;", "ld.shared.u64 %rd7, [%r6];"),
      "ld.shared", wavefronts=1, conflicts=0)  # fmt: skip
+case("8 bytes, loads of lanes two apart", tile("shr.u32 %r5, %r1, 2; shl.b32 %r5, %r5, 1; and.b32 %r6, %r1, 1; "
+     "or.b32 %r5, %r5, %r6; shl.b32 %r5, %r5, 3;", "ld.shared.u64 %rd7, [%r6];"), "ld.shared", wavefronts=1,
+     conflicts=0)  # fmt: skip
 case("8 bytes, stores of pairs", tile("shr.u32 %r5, %r1, 1;\n shl.b32 %r5, %r5, 3;", "st.shared.u64 [%r6], %rd1;"),
      "st.shared", wavefronts=2, conflicts=0)  # fmt: skip
 case("16 bytes in a row", tile("shl.b32 %r5, %r1, 4;", "ld.shared.v4.u32 {%r7, %r8, %r9, %r10}, [%r6];"), "ld.shared",

@@ -234,6 +234,20 @@ END:
     assert out(engine, body)[0] == 0b101
 
 
+def test_several_drop_out_at_once(engine: str) -> None:
+    """Of three two leave with their arrival: the next phase ends with one."""
+    body = f"""{init(3)}
+    mov.u32 %r9, 0;
+    @!%p1 bra END;
+    mbarrier.arrive_drop.noComplete.shared.b64 %rd5, [gate], 2; mbarrier.arrive.shared.b64 %rd6, [gate];
+    mbarrier.arrive.shared.b64 %rd6, [gate]; mbarrier.test_wait.shared.b64 %p2, [gate], %rd6;
+    selp.u32 %r9, 1, 0, %p2;
+END:
+    st.global.u32 [%rd3], %r9;
+"""
+    assert out(engine, body)[0] == 1
+
+
 @pytest.mark.parametrize(("instruction", "did"), [
     ("expect_tx.relaxed.cta.shared::cta.b64 [gate], 4", "counts bytes at the mbarrier"),
     ("arrive.shared::cta.b64 _, [gate]", "arrives at the mbarrier"),
