@@ -77,7 +77,6 @@ def check_against_a_rerun(opened: Recording, rerun: Any, stops: set[int]) -> Non
     for at in np.random.default_rng(1).permutation(sorted(stops)).tolist():
         moment = w.seek(at)
         values, step = watcher.kept[at]
-        assert moment is not None
         assert (moment.number, moment.line) == (at - 1, step.code.line)
         assert (moment.mask == step.mask).all()
         for name, value in zip(opened.names, values, strict=True):
@@ -136,8 +135,6 @@ def same_steps(one: Recording, other: Recording, name: str = "") -> None:
             continue
         for at in range(1, len(a) + 1, max(1, len(a) // 40)):
             x, y = a.seek(at), b.seek(at)
-            assert x is not None
-            assert y is not None
             assert (x.mask == y.mask).all() or "sync" in x.opcode
             if "shfl.sync" in x.opcode and not x.mask.all():
                 continue
