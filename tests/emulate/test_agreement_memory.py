@@ -215,7 +215,7 @@ for far in (0, 1, 3, 4, -1, -3, 64):
     ld.global.u32 %r10, [%rd2]; and.b32 %r10, %r10, 0; add.u32 %r10, %r10, {far * 4}; mul.lo.u32 %r9, %r1, %r10;
     cvt.s64.s32 %rd5, %r9; add.u64 %rd5, %rd5, %rd1; add.u64 %rd5, %rd5, 1024;
     st.global.u32 [%rd5], %r1; mul.lo.u32 %r11, %r1, 33; st.global.u32 [%rd5+4], %r11;
-    st.global.u32 [%rd5+8], %r4; add.u32 %r11, %r11, 5; st.global.u32 [%rd5+12], %r11;""",
+    st.global.u32 [%rd5+8], %r9; add.u32 %r11, %r11, 5; st.global.u32 [%rd5+12], %r11;""",
             threads=32, blocks=4, out=np.arange(4096, dtype=np.uint32))
 program("a store apart from the others that meets them", """
     mul.wide.u32 %rd5, %r1, 16; add.u64 %rd5, %rd5, %rd1; mov.u32 %r9, 7;

@@ -76,7 +76,6 @@ def test_bytes(device: str, name: str) -> None:
     run = pl.launch(
         text, 2, 1, pl.TensorMap(array, (16, 32)), np.zeros(512, np.uint32), 40, device=device, cluster=2, counters=True
     )
-    assert run.counters is not None
     assert run.counters.moved == expected
     assert run.counters[LOADED] == arrived
     assert run.counters["l1tex__m_l1tex2xbar_write_bytes_mem_global_op_tma_st.sum"] == expected.get(
@@ -114,7 +113,6 @@ def test_products(device: str, sparse: bool) -> None:
     text = program((product if sparse else MULTIPLY) + COMMIT + WAIT).replace(".version 8.0", ".version 8.2")
     text = text.replace("b[128]", "b[256]")
     run = pl.launch(text, 1, 128, np.zeros(128, np.float32), device=device, counters=True)
-    assert run.counters is not None
     column = 64 if sparse else 32
     assert run.counters.moved == {"read from shared memory by wgmma": 4 * (16 * 32 + 8 * column // 4)}
     assert run.counters.flops["tensor"] == 2 * 64 * 8 * 16 * (2 if sparse else 1)
@@ -146,7 +144,6 @@ FIRST:
 def test_issue_slots_of_each_warpgroup(device: str) -> None:
     """Two blocks of six warps; warp 4 diverges, and each of its instructions takes a slot once."""
     run = pl.launch(ROLES, 2, 192, np.zeros(1, np.uint32), device=device, counters=True)
-    assert run.counters is not None
     assert run.counters.issue_slots == {0: {"alu": 24, "cbu": 16}, 1: {"alu": 14, "cbu": 12, "xu": 2}}
     assert run.counters.warp_instructions == 40 + 28
     rows = [(row["name"], row["value"], row["says"]) for row in counters_pane.issue_slots(run.counters)]

@@ -42,8 +42,7 @@ def read(index: str, type_: str = "u32") -> str:
     """Loads x[index], the index (in bytes) computed into %r5 from %r1, the lane."""
     return f"""
     {index}
-    cvt.u64.u32 %rd5, %r5;
-    add.u64 %rd6, %rd2, %rd5;
+    cvt.u64.u32 %rd5, %r5; add.u64 %rd6, %rd2, %rd5;
     ld.global.{type_}"""
 
 
@@ -51,8 +50,7 @@ def tile(index: str, rest: str) -> str:
     """An access to the shared tile at a byte offset computed into %r5."""
     return f"""
     {index}
-    mov.u32 %r6, tile;
-    add.u32 %r6, %r6, %r5;
+    mov.u32 %r6, tile; add.u32 %r6, %r6, %r5;
     {rest}"""
 
 
@@ -79,8 +77,7 @@ case(
 case("an address for each half", read("shr.u32 %r5, %r1, 4;\n shl.b32 %r5, %r5, 8;") + " %r7, [%rd6];", LOAD, sectors=2,
      ideal_sectors=2)  # fmt: skip
 case("a row for each half", read("""and.b32 %r5, %r1, 15;
-    shl.b32 %r5, %r5, 2;
-    shr.u32 %r6, %r1, 4;
+    shl.b32 %r5, %r5, 2; shr.u32 %r6, %r1, 4;
     mad.lo.u32 %r5, %r6, 4096, %r5;""") + " %r7, [%rd6];", LOAD, sectors=4, ideal_sectors=4)  # fmt: skip
 case("bytes", read("mov.u32 %r5, %r1;", "u8") + " %r7, [%rd6];", LOAD, sectors=1, ideal_sectors=1, bytes=32)
 case("halfwords", read("shl.b32 %r5, %r1, 1;", "u16") + " %h1, [%rd6];", LOAD, sectors=2, ideal_sectors=2, bytes=64)
@@ -137,6 +134,9 @@ case("8 bytes of every 16", tile("shl.b32 %r5, %r1, 4;", "ld.shared.u64 %rd7, [%
 case("8 bytes, one address", "ld.shared.v2.u32 {%r7, %r8}, [tile];", "ld.shared", wavefronts=1, conflicts=0)
 case("8 bytes, loads of pairs", tile("shr.u32 %r5, %r1, 1;\n shl.b32 %r5, %r5, 3;", "ld.shared.u64 %rd7, [%r6];"),
      "ld.shared", wavefronts=1, conflicts=0)  # fmt: skip
+case("8 bytes, loads of lanes two apart", tile("shr.u32 %r5, %r1, 2; shl.b32 %r5, %r5, 1; and.b32 %r6, %r1, 1; "
+     "or.b32 %r5, %r5, %r6; shl.b32 %r5, %r5, 3;", "ld.shared.u64 %rd7, [%r6];"), "ld.shared", wavefronts=1,
+     conflicts=0)  # fmt: skip
 case("8 bytes, stores of pairs", tile("shr.u32 %r5, %r1, 1;\n shl.b32 %r5, %r5, 3;", "st.shared.u64 [%r6], %rd1;"),
      "st.shared", wavefronts=2, conflicts=0)  # fmt: skip
 case("16 bytes in a row", tile("shl.b32 %r5, %r1, 4;", "ld.shared.v4.u32 {%r7, %r8, %r9, %r10}, [%r6];"), "ld.shared",
@@ -181,8 +181,7 @@ case("wmma.load of 4-bit elements, rows of 16 bytes",
      "wmma.load.a.sync.aligned.row.m8n8k32.global.s4 {%r5}, [%rd2], 32;", "wmma.load", requests=1, sectors=4,
      bytes=128)  # fmt: skip
 COPY = """
-    cvt.u64.u32 %rd5, %r5;
-    add.u64 %rd6, %rd2, %rd5;
+    cvt.u64.u32 %rd5, %r5; add.u64 %rd6, %rd2, %rd5;
     cp.async"""
 case("cp.async, 4 bytes", tile("shl.b32 %r5, %r1, 2;", COPY + ".ca.shared.global [%r6], [%rd6], 4;"), "cp.async",
      requests=2, sectors=4, wavefronts=1, bytes=256)  # fmt: skip
@@ -207,8 +206,7 @@ case("one warp jumps", "setp.lt.u32 %p1, %r1, 32;\n@%p1 bra L;\n add.u32 %r5, %r
      divergent=0, on_warps=1)  # fmt: skip
 case("some leave", "setp.lt.u32 %p1, %r1, 7;\n@%p1 bra DONE;\n add.u32 %r5, %r1, 1;\nDONE:", JUMP, divergent=1)
 case("a loop of 1 to 4 rounds", """
-    and.b32 %r5, %r1, 3;
-    mov.u32 %r6, 0;
+    and.b32 %r5, %r1, 3; mov.u32 %r6, 0;
 LOOP:
     setp.lt.u32 %p1, %r6, %r5;
     add.u32 %r6, %r6, 1;
@@ -239,7 +237,6 @@ def counted(engine: str, body: str, threads: int | tuple[int, ...] = 32, **optio
     text = kernel(body, TILE)
     out = np.zeros(8192, np.uint32)
     _, report = run(engine, text, out=out, x=out, threads=threads, counters=True, **options)
-    assert report.counters is not None
     return report.counters, text
 
 
@@ -269,14 +266,11 @@ def test_accesses_in_one_block_are_told_apart(engine: str) -> None:
 def test_a_loop_whose_addresses_move(engine: str) -> None:
     """Sixteen words down a column of a matrix 20 words wide: the sectors depend on where the column starts."""
     body = """
-    mul.wide.u32 %rd5, %r1, 80;
-    add.u64 %rd6, %rd2, %rd5;
-    mov.u32 %r5, 0;
+    mul.wide.u32 %rd5, %r1, 80; add.u64 %rd6, %rd2, %rd5; mov.u32 %r5, 0;
 LOOP:
     ld.global.u32 %r7, [%rd6];
     ld.global.v2.u32 {%r8, %r9}, [%rd6+8];
-    add.u64 %rd6, %rd6, 8;
-    add.u32 %r5, %r5, 1;
+    add.u64 %rd6, %rd6, 8; add.u32 %r5, %r5, 1;
     setp.lt.u32 %p1, %r5, 16;
     @%p1 bra LOOP;"""
     counters, text = counted(engine, body)
@@ -299,15 +293,11 @@ def test_half_a_warp_in_each_row_wherever_that_is(type_: str, size: int, across:
     body = f"""
     mov.u32 %r5, %tid.y;
     ld.global.u32 %r6, [%rd2];
-    mul.lo.u32 %r6, %r5, %r6;
-    mad.lo.u32 %r6, %r1, {across * size}, %r6;
-    mad.lo.u32 %r7, %r5, 16, %r1;
-    mul.wide.u32 %rd7, %r7, 4;
-    add.u64 %rd7, %rd7, %rd1;
+    mul.lo.u32 %r6, %r5, %r6; mad.lo.u32 %r6, %r1, {across * size}, %r6; mad.lo.u32 %r7, %r5, 16, %r1;
+    mul.wide.u32 %rd7, %r7, 4; add.u64 %rd7, %rd7, %rd1;
     st.global.u32 [%rd7], %r6;
     {"" if known else "ld.global.u32 %r6, [%rd7];"}
-    cvt.s64.s32 %rd5, %r6;
-    add.s64 %rd6, %rd2, %rd5;
+    cvt.s64.s32 %rd5, %r6; add.s64 %rd6, %rd2, %rd5;
     ld.global.{type_} {into}, [%rd6+1024];"""
     text, x = kernel(body), np.zeros(2048, np.uint32)
     for stride in range(-64, 800, size if size > 1 else 7):
@@ -318,7 +308,6 @@ def test_half_a_warp_in_each_row_wherever_that_is(type_: str, size: int, across:
         ideal = sum(min(len(touched), most) for touched, most in zip(warps, least, strict=True))
         for engine in WAYS[-1:] if stride % 5 else WAYS:
             _, report = run(engine, text, threads=(16, 5), x=x, counters=True)
-            assert report.counters is not None
             line = at(report.counters, text, f"ld.global.{type_} {into}")
             assert (line.sectors, line.ideal_sectors) == (sum(map(len, warps)), ideal), (stride, engine)
 
@@ -330,16 +319,12 @@ def test_a_row_of_which_some_lanes_are_missing(type_: str, size: int, mask: int)
     """In the masked loop of full warps, from each place in a sector where it may begin."""
     into = {"u64": "%rd10", "v2.u64": "{%rd10, %rd11}"}.get(type_, "%r9")
     body = f"""
-    mov.u32 %r5, {mask};
-    and.b32 %r6, %r1, 31;
-    shr.u32 %r5, %r5, %r6;
+    mov.u32 %r5, {mask}; and.b32 %r6, %r1, 31; shr.u32 %r5, %r5, %r6;
     and.b32 %r5, %r5, 1;
     setp.eq.u32 %p1, %r5, 0;
     @%p1 bra END;
     ld.global.u32 %r7, [%rd2];
-    cvt.u64.u32 %rd5, %r7;
-    mul.wide.u32 %rd6, %r4, {size};
-    add.s64 %rd6, %rd6, %rd5;
+    cvt.u64.u32 %rd5, %r7; mul.wide.u32 %rd6, %r4, {size}; add.s64 %rd6, %rd6, %rd5;
     add.s64 %rd6, %rd6, %rd2;
     ld.global.{type_} {into}, [%rd6+256];
     END:"""
@@ -351,7 +336,6 @@ def test_a_row_of_which_some_lanes_are_missing(type_: str, size: int, mask: int)
         ideal = sum(min(len(each), -(-size * len(taken) // 32)) for each in touched)
         for engine in WAYS:
             _, report = run(engine, text, threads=96, blocks=2, x=x, counters=True)
-            assert report.counters is not None
             line = at(report.counters, text, f"ld.global.{type_} {into}")
             assert (line.sectors, line.ideal_sectors) == (sum(map(len, touched)), ideal), (before, engine)
 
@@ -430,7 +414,6 @@ def test_engines_agree_on_compiled_code(file: str, monkeypatch: pytest.MonkeyPat
 def test_attention_is_counted(device: str) -> None:
     q, k, v = pl.reference.random_inputs(1, 1, 1, 32, 32, 16)
     c = pl.attention(q, k, v, kernel="scalar", device=device, counters=True).counters
-    assert c is not None
     assert c.flops["f32"] >= 4 * 32 * 32 * 16
     assert c["l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum"] > 0
 
@@ -440,13 +423,10 @@ def test_attention_is_counted(device: str) -> None:
 def test_counts_do_not_depend_on_engine_workers_or_other_watchers() -> None:
     """A loop in which the warp diverges in every round: its lanes would not reconverge if turns were taken badly."""
     body = """
-    mov.u32 %r5, 0;
-    mov.u32 %r6, tile;
-    shl.b32 %r7, %r1, 3;
+    mov.u32 %r5, 0; mov.u32 %r6, tile; shl.b32 %r7, %r1, 3;
     add.u32 %r6, %r6, %r7;
 LOOP:
-    mad.lo.u32 %r8, %r5, 1664525, %r1;
-    and.b32 %r9, %r8, 3;
+    mad.lo.u32 %r8, %r5, 1664525, %r1; and.b32 %r9, %r8, 3;
     setp.eq.u32 %p1, %r9, 0;
     @%p1 bra SKIP;
     st.shared.u32 [%r6], %r8;
@@ -480,7 +460,6 @@ def test_atomic_operations_at_one_address(operation: str, lanes: int) -> None:
     text = kernel(f"setp.lt.u32 %p1, %r1, {lanes};\n@%p1 {operation}")
     for engine in ENGINES:
         _, report = run(engine, text, threads=64, counters=True)
-        assert report.counters is not None
         line, warps, size = at(report.counters, text, "@%p1"), -(-lanes // 32), 8 if "64" in operation else 4
         assert (line.requests, line.sectors, line.ideal_sectors, line.bytes) == (warps, warps, warps, lanes * size)
 
@@ -508,7 +487,6 @@ def test_what_lowering_adds_around_a_call_takes_no_issue_slot(engine: str) -> No
     out, report = run(engine, text, counters=True)
     assert added
     assert out.tolist() == list(range(1, 33))
-    assert report.counters is not None
     (pipes,) = report.counters.issue_slots.values()
     assert sum(pipes.values()) == report.counters.warp_instructions
 
@@ -518,6 +496,5 @@ def test_a_line_with_several_instructions_names_their_opcodes(engine: str) -> No
     text = kernel(body)
     line = 1 + next(n for n, words in enumerate(text.splitlines()) if "mul.lo" in words)
     _, report = run(engine, text, counters=True)
-    assert report.counters is not None
     counted = report.counters.by_line[line]
     assert (counted.opcode, counted.warps) == ("add.u32; mul.lo.u32", 3)

@@ -81,7 +81,6 @@ def test_memcheck(device: str, address: str, says: str) -> None:
 
 def test_no_bytes_move(device: str) -> None:
     _, done = run(device, SOME, counters=True)
-    assert done.counters is not None
     (line,) = (of for of in done.counters.by_line.values() if of.opcode == "discard.global.L2")
     assert (line.warps, line.threads, line.on_threads, line.requests, line.bytes) == (1, 32, 8, 0, 0)
 
@@ -106,9 +105,7 @@ def _reported(device: str, discard: str, threads: int) -> Any:
         got, done = run(device, discard, threads=threads, checks=ALL_CHECKS, counters=True)
     except pl.DeviceFault as stopped:
         return _words([stopped]), _words(stopped.findings)
-    assert done.counters is not None
     _, traced = run(device, discard, threads=threads, trace=Trace())
-    assert traced.trace is not None
     steps = []
     for warp in range(-(-threads // 32)):
         walk = traced.trace.walk(0, warp)

@@ -154,7 +154,16 @@ WRONG = {
     ),
     "too many": ("mbarrier.arrive.shared.b64 %rd5, [gate], 3;", 2, mbarrier.Problem.TOO_MANY),
     "no arrivals": ("mbarrier.init.shared.b64 [gate], 0;", 0, mbarrier.Problem.BAD_COUNT),
-}
+    "arrivals beyond the largest number": (
+        f"mbarrier.init.shared.b64 [gate], {mbarrier.COUNT + 1};", 0, mbarrier.Problem.BAD_COUNT,
+    ),
+    "bytes beyond the largest number": (  # the first lane's are just as many
+        f"mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [gate], {mbarrier.MOST_BYTES};", 1, mbarrier.Problem.BAD_BYTES,
+    ),
+    "bytes below the smallest number": (
+        f"mbarrier.complete_tx.shared.b64 [gate], {mbarrier.MOST_BYTES};", 1, mbarrier.Problem.BAD_BYTES,
+    ),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", WRONG)
@@ -225,6 +234,20 @@ END:
     assert out(engine, body)[0] == 0b101
 
 
+def test_several_drop_out_at_once(engine: str) -> None:
+    """Of three two leave with their arrival: the next phase ends with one."""
+    body = f"""{init(3)}
+    mov.u32 %r9, 0;
+    @!%p1 bra END;
+    mbarrier.arrive_drop.noComplete.shared.b64 %rd5, [gate], 2; mbarrier.arrive.shared.b64 %rd6, [gate];
+    mbarrier.arrive.shared.b64 %rd6, [gate]; mbarrier.test_wait.shared.b64 %p2, [gate], %rd6;
+    selp.u32 %r9, 1, 0, %p2;
+END:
+    st.global.u32 [%rd3], %r9;
+"""
+    assert out(engine, body)[0] == 1
+
+
 @pytest.mark.parametrize(("instruction", "did"), [
     ("expect_tx.relaxed.cta.shared::cta.b64 [gate], 4", "counts bytes at the mbarrier"),
     ("arrive.shared::cta.b64 _, [gate]", "arrives at the mbarrier"),
@@ -239,7 +262,6 @@ def test_a_finding_says_what_was_done_to_the_mbarrier(engine: str, instruction: 
 """
     findings = run(engine, program(body), threads=64, checks=("memcheck", "synccheck"))[1].findings
     found = next(f for f in findings if f.kind == "mbarrier in use")
-    assert found.second is not None
     assert (found.first.did, found.second.did) == ("makes the mbarrier", did)
 
 
@@ -324,7 +346,6 @@ WAIT2:
 def test_what_is_done_to_an_mbarrier_is_no_traffic(engine: str) -> None:
     body = init(32) + "mbarrier.arrive.shared.b64 %rd5, [gate];\n    st.shared.u32 [tile], %r1;"
     _, report = run(engine, program(body), threads=32, counters=True)
-    assert report.counters is not None
     requests = {line.opcode: line.requests for line in report.counters.by_line.values() if "shared" in line.opcode}
     assert [requests[opcode] for opcode in requests if opcode.startswith("mbarrier")] == [0, 0]
     assert requests["st.shared.u32"] == 1

@@ -246,7 +246,6 @@ def test_use_after_free(device: str, then: str, what: str, offset: int) -> None:
     at = caught.value.address
     expected = "free: malloc has not given this pointer"
     if what:
-        assert at is not None
         start = at - offset
         expected = f"{what} {at:#x}: byte {offset} of 44 bytes that malloc gave at {start:#x}, freed at line {freed}"
     assert caught.value.message == expected

@@ -445,7 +445,6 @@ def test_what_textures_count() -> None:
     where = np.full((32, 4), 1.5, np.float32)
     module = pl.parse(KERNEL.format(body=LOOK["2d"].format("f32"), before="", mode=""))
     done = pl.launch(module, 1, 32, np.zeros((32, 4), np.uint32), where, pl.Texture(IMAGE), counters=True)
-    assert done.counters is not None
     assert done.counters.opcodes["tex.2d.v4.f32.f32"] == (1, 32)
 
 

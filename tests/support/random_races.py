@@ -184,6 +184,8 @@ class Program:
     def __init__(self, seed: int) -> None:
         rnd = random.Random(seed)
         self.in_place = seed % 5 == 4
+        self.words = 1 << 15 if self.in_place else 256
+        """Of the array `x`."""
         self.threads, self.blocks = rnd.choice((32, 64, 64, 96)), rnd.choice((1, 2, 3))
         if self.in_place:
             self.threads = rnd.choice((self.threads, 40))
@@ -219,7 +221,7 @@ class Program:
 
 def outcome(way: str, program: Program) -> tuple[list[str], bytes]:
     """What the checks say of a program, and the array that it has changed in place if that is nothing."""
-    x = np.arange(1 << 15 if program.in_place else 256, dtype=np.uint32)
+    x = np.arange(program.words, dtype=np.uint32)
     says = said(way, program.text, threads=program.threads, blocks=program.blocks, checks=ALL_CHECKS, x=x)
     return says, x.tobytes() if program.in_place and not says else b""
 
