@@ -159,7 +159,7 @@ d.missing:
 
     def _set_pc(self, bits: str, target: str) -> None:
         """Program counters of the lanes in `bits`; `target` is a vector."""
-        self._put("%pcs.at", "i32", self.active.lanes(bits), target)
+        self._put("%pcs.at", "i32", self.m.lanes_of(bits), target)
 
     def _put(self, pointer: str, type_: str, mask: str, values: str) -> None:
         """Lanes of a mask (vectors) get other values in memory."""

@@ -257,7 +257,7 @@ class Regions(Part):
         t.at(f"{how}{region.number}")
         pcs, alive = self.e.pcs(region.joins[0]), 0
         if how == LEFT:
-            there = self.active.lanes(t.load("i32", region.elsewhere))
+            there = self.m.lanes_of(t.load("i32", region.elsewhere))
             held = t.load(f"<{W} x i32>", "%pcs.at", align=64)
             pcs = t.select(there, f"<{W} x i32>", held, pcs, of=f"<{W} x i1>")
             for at in region.blocks:
@@ -265,7 +265,7 @@ class Regions(Part):
         for join in region.joins:
             alive |= self.e.alive_at(join)
         for block in region.words:
-            lanes = self.active.lanes(t.load("i32", region.word(block)))
+            lanes = self.m.lanes_of(t.load("i32", region.word(block)))
             pcs = t.select(lanes, f"<{W} x i32>", self.e.pcs(block), pcs, of=f"<{W} x i1>")
             alive |= self.e.alive_at(block)
         rounds = t.load("i32", region.rounds)

@@ -42,10 +42,6 @@ class ActiveMask:
         """These lanes are active."""
         self.bits, self._mask = bits, self.m.of_bits(bits)
 
-    def lanes(self, bits: str) -> str:
-        """Bits as a vector."""
-        return self.m.lanes_of(bits)
-
     def where_held(self, held: Value, *, inverted: bool) -> None:
         """Narrows the lanes that run the block to those where a guard holds; inverted: where it does not."""
         if inverted:
@@ -66,14 +62,6 @@ class ActiveMask:
     def only(self, bits: str) -> Iterator[None]:
         """In this context rules are called with these lanes (an i32)."""
         before, mask, self.bits = self.bits, self._mask, bits
-        yield
-        self.bits, self._mask = before, mask
-
-    @contextmanager
-    def part(self, bits: str) -> Iterator[None]:
-        """In this context only those of the active lanes are active that are among these (an i32)."""
-        before, mask = self.bits, self._mask
-        self.narrow(self.t.and_("i32", before, bits))
         yield
         self.bits, self._mask = before, mask
 
