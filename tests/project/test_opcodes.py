@@ -24,7 +24,7 @@ ALLOWED = {
     "course/gallery": "teaches single opcodes",
     "course/pictures": "draws the way of a tile through single opcodes",
     "course/value_watch.py": "follows a student's kernel to single opcodes",
-    "emulate/jit/atomics/operation.py": "the operations of atom and red, which are modifiers, and LLVM's words for them",
+    "emulate/jit/atomics/operation.py": "the operations of atom and red, which are modifiers; LLVM's words for them",
     "emulate/jit/llvm/rounding_modes.py": OTHER + "LLVM's instructions",
     "emulate/jit/llvm/wide_operations.py": OTHER + "LLVM's instructions",
     "emulate/jit/translation/expressions.py": OTHER + "LLVM's instructions",
