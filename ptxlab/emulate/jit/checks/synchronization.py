@@ -55,9 +55,11 @@ class CheckedControl(CheckInstrument):
         self.t.do(call(lane_masks.named, *THERE, self.active.bits, exited, named, str(code.index)))
         if shuffles:
             asked = len(code.dests) > 1 and code.dests[1] is not None
-            given = (self.m.vector(source) for source in sources[1:3])
+            index, bounds = (self.m.vector(source) for source in sources[1:3])
             numbers = lane_masks.MODES[str(code.form.mode)], int(asked), code.index
-            self.t.do(call(lane_masks.shuffled, *THERE, self.active.bits, live, named, *given, *map(str, numbers)))
+            self.t.do(
+                call(lane_masks.shuffled, *THERE, self.active.bits, live, named, index, bounds, *map(str, numbers))
+            )
 
     # -- barriers ------------------------------------------------------------------------------------------------------
 
