@@ -69,7 +69,7 @@ JIT_ROOMS: dict[str, set[str]] = {
     "emitter": {"llvm", "affine", "translation"},
     "analysis": {"llvm", "affine", "emitter"},
     "memory": {"llvm", "affine", "translation", "emitter"},
-    "atomics": {"llvm", "translation", "emitter", "memory"},
+    "atomics": {"llvm", "translation", "emitter"},
     "matrices": {"llvm", "translation"},
     "instruments": {"llvm", "translation", "emitter", "memory"},
     "checks": {"llvm", "translation", "emitter", "memory"},

@@ -28,8 +28,8 @@ class Form:
     which has no scale either. times: how many strides each lane adds to lane 0; empty where there is no stride.
     beyond: what each lane adds to the extended sum, lane 0 none; empty where lanes add nothing.
 
-    Forms that differ in what follows are equal. zeros: how many low bits are known to be 0, of the base in the first
-    form, of all lanes in the second. index: whether it is a `%tid`, which is never negative."""
+    Forms that differ in what follows are equal. zeros: how many low bits of the base are known to be 0, in the first
+    form. index: whether it is a `%tid`, which is never negative."""
 
     type: str
     steps: tuple[int, ...]
@@ -49,11 +49,6 @@ class Form:
     def disjoint(self) -> bool:
         """Whether no bit is 1 in the base and in a step."""
         return not self.extension and not self.times and self.low >= 0 and self.high >> self.zeros == 0
-
-    @property
-    def common_zeros(self) -> int:
-        """How many low bits of each lane are known to be 0."""
-        return self.zeros if self.extension else min(self.zeros, *map(low_zeros, self.steps))
 
     @property
     def known(self) -> bool:
@@ -95,12 +90,12 @@ class Form:
         """What is known of both of two equal forms."""
         return replace(self, zeros=min(self.zeros, other.zeros), index=self.index and other.index)
 
-    def with_beyond(self, beyond: list[int], scale: int, zeros: int) -> Form | None:
+    def with_beyond(self, beyond: list[int], scale: int) -> Form | None:
         """An extended form with this scale whose lanes add this to the extended sum; None where they are too far
         apart."""
         if max(beyond) - min(beyond) > FARTHEST:
             return None
-        return replace(self, beyond=tuple(beyond) if any(beyond) else (), scale=scale, zeros=zeros)
+        return replace(self, beyond=tuple(beyond) if any(beyond) else (), scale=scale)
 
 
 def signed(number: int, bits: int) -> int:

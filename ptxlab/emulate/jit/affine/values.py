@@ -193,11 +193,9 @@ class AffineOps(WideOps):
         x, y = found
         operation = super().add if sign > 0 else super().sub
         if not x.form.extension and not y.form.extension:
-            if x.stride is not None and y.stride is not None:
+            if y.stride is not None and (x.stride is not None or sign < 0):
                 return None
             stride = x.stride or y.stride
-            if y.stride is not None and sign < 0:
-                stride = super().sub(self.const(a.type, 0), y.stride)
             steps = [p + sign * q for p, q in zip(x.form.steps, y.form.steps, strict=True)]
             form = form_of(a.type, steps, min(x.form.zeros, y.form.zeros), x.form.times or y.form.times)
             if y.base.lanes is not None and y.form.level and not int(y.base.lanes[0]):
@@ -210,8 +208,7 @@ class AffineOps(WideOps):
             return None
         beyond = x.form.outside, [sign * step for step in y.form.outside]
         scale = extended.form.scale if extended is x else sign * extended.form.scale
-        zeros = min(x.form.zeros, y.form.zeros, *map(low_zeros, other.form.steps))
-        form = extended.form.with_beyond([p + q for p, q in zip(*beyond, strict=True)], scale, zeros)
+        form = extended.form.with_beyond([p + q for p, q in zip(*beyond, strict=True)], scale)
         if form is None:
             return None
         return Affine(self, form, operation(x.base, y.base), extended.inner, extended.stride)
@@ -232,18 +229,13 @@ class AffineOps(WideOps):
     def _strided(self, value: Value, by: Value) -> Value | None:
         """A value of the first form times a scalar that is not known when the kernel is built."""
         value = self._listed_lanes(value)
-        if not isinstance(value, Affine) or value.inner is not None or not by.uniform:
+        if not isinstance(value, Affine) or value.inner is not None or value.stride is not None or not by.uniform:
             return None
-        if value.stride is None:
-            found = times_of(value.form)
-            if found is None:
-                return None
-            form, factor = found
-            stride = by if factor == 1 else super().mul(by, self.const(by.type, factor))
-        elif any(value.form.steps):
+        found = times_of(value.form)
+        if found is None:
             return None
-        else:
-            form, stride = value.form, super().mul(value.stride, by)
+        form, factor = found
+        stride = by if factor == 1 else super().mul(by, self.const(by.type, factor))
         return Affine(self, form, super().mul(value.base, by), None, stride)
 
     def shl(self, a: Value, b: Value) -> Value:
@@ -266,7 +258,7 @@ class AffineOps(WideOps):
         scale = factor * form.scale
         if not 0 < abs(scale) <= FARTHEST:
             return None
-        scaled = form.with_beyond([factor * step for step in form.outside], scale, form.zeros + low_zeros(factor))
+        scaled = form.with_beyond([factor * step for step in form.outside], scale)
         return None if scaled is None else Affine(self, scaled, base, value.inner, value.stride)
 
     def zext(self, type_: str, value: Value) -> Value:
@@ -279,22 +271,17 @@ class AffineOps(WideOps):
         if not isinstance(value, Affine) or (value.type, type_) != ("i32", "i64"):
             return None
         steps, times = value.form.steps, value.form.times
-        form = Form("i64", steps, extension, 1, times, zeros=value.form.common_zeros)
+        form = Form("i64", steps, extension, 1, times)
         return Affine(self, form, self.const("i64", 0), value.base, value.stride)
 
     def trunc(self, type_: str, value: Value) -> Value:
-        if not isinstance(value, Affine) or (value.type, type_) != ("i64", "i32"):
+        if not isinstance(value, Affine) or (value.type, type_) != ("i64", "i32") or value.stride is not None:
             return super().trunc(type_, value)
-        base, stride = super().trunc("i32", value.base), value.stride
+        base = super().trunc("i32", value.base)
         if value.inner is not None:
             base = super().add(base, super().mul(value.inner, self.const("i32", value.form.scale)))
-        if stride is not None and value.inner is not None:
-            stride = super().mul(stride, self.const("i32", value.form.scale))
-        elif stride is not None:
-            stride = super().trunc("i32", stride)
-        zeros = 0 if value.inner is not None else min(value.form.zeros, 32)
-        form = form_of("i32", list(value.form.lane_offsets), zeros, value.form.times)
-        return self.made(form, base, stride) or super().trunc(type_, value)
+        form = form_of("i32", list(value.form.lane_offsets), value.form.zeros)
+        return self.made(form, base) or super().trunc(type_, value)
 
     def select(self, condition: Value, a: Value, b: Value) -> Value:
         found = self._affine(a, b) if condition.uniform and condition.lanes is None else None
@@ -331,8 +318,6 @@ class AffineOps(WideOps):
             if form.disjoint and not any(step & bits for step in form.steps):
                 found = form_of(a.type, list(form.steps), min(form.zeros, low_zeros(bits)))
                 return self.made(found, super().or_(value.base, by)) or super().or_(a, b)
-            if bits >> form.common_zeros == 0:  # nvcc's way to add 32 to the bytes of `256 * tid`
-                return self.add(value, by)
         return super().or_(a, b)
 
     def xor(self, a: Value, b: Value) -> Value:

@@ -134,7 +134,7 @@ class AffineAccesses(Part):
         is one even if the others would lie elsewhere."""
         pattern = pattern_of(form, size)
         partial = PARTS_OF_ROWS if pattern in ROWS else IN_ONE_ALLOCATION
-        group.patterns = frozenset({pattern, partial})
+        group.patterns = frozenset({pattern, partial, *([IN_ONE_ALLOCATION] if form.times else [])})
         found = str(pattern)
         if extent.stride is not None and pattern == AT_A_STRIDE:
             group.patterns |= {IN_A_ROW}
@@ -177,11 +177,10 @@ class AffineAccesses(Part):
         """The way of all other addresses, which ends at the label `placed`: active lanes lie in memory, though all 32
         might not, or do not follow each other as they were built to."""
         t, found = self.t, str(IN_ONE_ALLOCATION)
-        if PARTS_OF_ROWS in group.patterns:
-            straight = self.m.straight(at)
-            found = (
-                t.select(straight.text, "i32", PARTS_OF_ROWS, ANYWHERE) if at.inner is not None else str(PARTS_OF_ROWS)
-            )
+        if PARTS_OF_ROWS in group.patterns and not at.form.times:  # a stride of 32 bits may wrap around
+            found = str(PARTS_OF_ROWS)
+            if at.inner is not None:  # else no lane can wrap around
+                found = t.select(self.m.straight(at).text, "i32", PARTS_OF_ROWS, ANYWHERE)
         if self.e.code.space == "shared":
             self.sites.inside_shared(group, at)
             end = t.here

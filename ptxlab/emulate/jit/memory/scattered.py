@@ -3,7 +3,7 @@
 CPUs with 512-bit vectors have instructions for them. For all others LLVM would write one load or store for each lane,
 each behind a test of its bit in the mask, wherever one is needed: that would be most of the code, and most of the time
 to build it. So they are functions, which look at the mask once: a full warp takes 32 loads in a row, and of any other
-the active lanes have their turns.
+the active lanes have their turns. Lanes at a stride are loaded one by one on every CPU: on AMD's that takes less time.
 """
 
 from __future__ import annotations
@@ -48,36 +48,19 @@ class Scattered(Part):
     def load_strided(self, lane: str, base: str, stride: str) -> str:
         """The elements."""
         kind, name = f"<{W} x {LLVM[lane]}>", f"gather.{lane}.strided"
-        if self._inline(lane) and not self._amd:
-            return self.load(lane, base, self._multiples(stride))
         self._function(name, f"{kind} @{name}(ptr %base, i64 %stride)", lambda t: _load_all(t, lane, _strided(t)))
         return self.t.call_function(kind, name, f"ptr {base}", f"i64 {stride}")
 
     def store_strided(self, lane: str, base: str, stride: str, value: str) -> None:
         """Stores the elements, the lowest lane first."""
         kind, name = f"<{W} x {LLVM[lane]}>", f"scatter.{lane}.strided"
-        if self._inline(lane) and not self._amd:
-            self.store(lane, base, self._multiples(stride), value)
-            return
         head = f"void @{name}(ptr %base, i64 %stride, {kind} %x)"
         self._function(name, head, lambda t: _store_all(t, lane, _strided(t)))
         self.t.call_function("void", name, f"ptr {base}", f"i64 {stride}", f"{kind} {value}")
 
-    def _multiples(self, stride: str) -> str:
-        """The offsets of all lanes."""
-        each = stride if stride.lstrip("-").isdigit() else self.t.trunc("i64", stride, "i32")
-        numbers = "<" + ", ".join(f"i32 {k}" for k in range(W)) + ">"
-        return self.t.mul(f"<{W} x i32>", self.t.splat("i32", each), numbers)
-
     def _inline(self, lane: str) -> bool:
         """Whether the CPU has an instruction for it, and the program is not built for size."""
         return self.e.wide and BITS[lane] >= 32 and len(self.program.codes) < LARGE
-
-    @property
-    def _amd(self) -> bool:
-        """Whether it is a CPU of AMD's, as far as its features tell: these take longer for that instruction than for
-        loads or stores without offsets."""
-        return "+sse4a" in self.e.features
 
     def _function(self, name: str, head: str, body: Callable[[Text], None]) -> None:
         """Writes a function, if it has not been."""
