@@ -10,7 +10,8 @@ from ptxlab.emulate.program.addresses import GRANULE
 from ptxlab.emulate.program.lane_types import LANES
 from ptxlab.emulate.rules.bulk_copies import OF_TENSORS, OPERATIONS
 from ptxlab.emulate.rules.bulk_instructions import BAD_SIZE, BEFORE, BETWEEN, INTERLEAVED, NO_CLUSTER, NO_MAP, UNREDUCED
-from ptxlab.emulate.rules.memcheck import FREED, MISALIGNED, READ_ONLY, VALID, judge, memory_map, space_of
+from ptxlab.emulate.rules.memcheck import FREED, MISALIGNED, READ_ONLY, VALID, judge, space_of
+from ptxlab.emulate.runtime.memory import Memory, memory_map
 from ptxlab.emulate.runtime.report import unravel
 from ptxlab.emulate.runtime.state import (
     BAD_BULK,
@@ -30,7 +31,6 @@ from ptxlab.isa.mbarrier import Problem
 if TYPE_CHECKING:
     from ptxlab.emulate.program.flat_program import Code
     from ptxlab.emulate.program.program import Program
-    from ptxlab.emulate.runtime.memory import Memory
     from ptxlab.emulate.runtime.report import Launch
 
 

@@ -7,17 +7,9 @@ The rules below `judge` are the compiling engine's: they turn a valid address in
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-import numpy as np
-
 from ptxlab.emulate.language import *
-from ptxlab.emulate.language.types import start_of
-from ptxlab.emulate.program.addresses import HEAP, LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, WINDOW_SIZE, HeapPiece
-from ptxlab.emulate.program.program import Program
+from ptxlab.emulate.program.addresses import LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, WINDOW_SIZE
 from ptxlab.emulate.rules.records import GAP, WRITTEN
-from ptxlab.emulate.runtime import memory as device
-from ptxlab.emulate.runtime.report import Launch
 from ptxlab.emulate.runtime.state import (
     CLUSTER,
     GENERIC,
@@ -26,7 +18,6 @@ from ptxlab.emulate.runtime.state import (
     OUT_OF_MEMORY_RANGE,
     PARAM,
     SHARED,
-    Allocation,
     Context,
     Cta,
     MemoryMap,
@@ -401,25 +392,3 @@ def forget(context: Context) -> None:
     """Clears the allocation cached at every site."""
     for k in range(context.site_count):
         context.sites[k].places = 0
-
-
-# -- the memory of a launch --------------------------------------------------------------------------------------------
-
-
-def memory_map(program: Program, launch: Launch, live: Sequence[device.Allocation]) -> MemoryMap:
-    """The memory that accesses of a launch may reach; `live`: the allocations, by rising address."""
-    fields = [  # those of `Allocation`, each a number of 8 bytes
-        (a.address, a.size, a.writable, start_of(a.data), 0 if a.written is None else start_of(a.written), 0, 0)
-        for a in live
-    ]
-    memory = MemoryMap.new()
-    memory.allocations, memory.count = Allocation.many(np.array(fields, np.uint64).view(np.uint8).ravel()), len(live)
-    memory.shared_start = program.shared_start
-    memory.shared_size = program.dynamic_start - program.shared_start + launch.shared
-    memory.local_size, memory.local_stride = program.local_size, program.local_stride
-    memory.param_size = program.param_size
-    memory.cluster = launch.cluster_blocks
-    table = next((a.data for a in live if a.address == program.system.given), None)
-    if table is not None:
-        memory.heap, memory.heap_size, memory.given = program.system.heap, HEAP, HeapPiece.many(table)
-    return memory

@@ -9,12 +9,17 @@ error.
 from __future__ import annotations
 
 import bisect
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from ptxlab import forks
-from ptxlab.emulate.program.addresses import HEAP_BASE, LOCAL_WINDOW, SHARED_WINDOW, WINDOW_SIZE
+from ptxlab.emulate.language.types import start_of
+from ptxlab.emulate.program.addresses import HEAP, HEAP_BASE, LOCAL_WINDOW, SHARED_WINDOW, WINDOW_SIZE, HeapPiece
+from ptxlab.emulate.program.program import Program
+from ptxlab.emulate.runtime import state
+from ptxlab.emulate.runtime.report import Launch
 
 ALIGNMENT = 512
 GUARD = 4096
@@ -141,3 +146,25 @@ class Memory:
 def _label(allocation: Allocation) -> str:
     kind = f"{allocation.name!r}" if allocation.name else "an allocation"
     return f"{kind} ({allocation.size} bytes at {allocation.address:#x})"
+
+
+def memory_map(program: Program, launch: Launch, live: Sequence[Allocation]) -> state.MemoryMap:
+    """The memory that accesses of a launch may reach; `live`: the allocations, by rising address."""
+    fields = [  # those of `state.Allocation`, each a number of 8 bytes
+        (a.address, a.size, a.writable, start_of(a.data), 0 if a.written is None else start_of(a.written), 0, 0)
+        for a in live
+    ]
+    memory = state.MemoryMap.new()
+    memory.allocations, memory.count = (
+        state.Allocation.many(np.array(fields, np.uint64).view(np.uint8).ravel()),
+        len(live),
+    )
+    memory.shared_start = program.shared_start
+    memory.shared_size = program.dynamic_start - program.shared_start + launch.shared
+    memory.local_size, memory.local_stride = program.local_size, program.local_stride
+    memory.param_size = program.param_size
+    memory.cluster = launch.cluster_blocks
+    table = next((a.data for a in live if a.address == program.system.given), None)
+    if table is not None:
+        memory.heap, memory.heap_size, memory.given = program.system.heap, HEAP, HeapPiece.many(table)
+    return memory

@@ -11,8 +11,7 @@ from ptxlab.emulate.program.program import Program
 from ptxlab.emulate.rules.bulk_copies import complete_all
 from ptxlab.emulate.rules.instructions import scheduled
 from ptxlab.emulate.rules.mbarrier_deadlocks import Spins
-from ptxlab.emulate.rules.memcheck import memory_map
-from ptxlab.emulate.runtime.memory import POISON, Memory
+from ptxlab.emulate.runtime.memory import POISON, Memory, memory_map
 from ptxlab.emulate.runtime.report import WARPGROUP, Launch
 from ptxlab.emulate.runtime.state import MOVED, Queue
 from ptxlab.emulate.step.launch_checks import LaunchChecks

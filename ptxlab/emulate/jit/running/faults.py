@@ -22,10 +22,10 @@ from ptxlab.emulate.rules.faults import (
 )
 from ptxlab.emulate.rules.instructions import barrier_before, is_bulk
 from ptxlab.emulate.rules.mbarrier_deadlocks import Spin, in_words
-from ptxlab.emulate.rules.memcheck import VALID, judge, memory_map, space_of
+from ptxlab.emulate.rules.memcheck import VALID, judge, space_of
 from ptxlab.emulate.rules.warpgroup_faults import THE_OTHERS, incomplete_warpgroup, no_warpgroup, outside
 from ptxlab.emulate.runtime import state as S
-from ptxlab.emulate.runtime.memory import Memory
+from ptxlab.emulate.runtime.memory import Memory, memory_map
 from ptxlab.emulate.runtime.report import Launch
 from ptxlab.emulate.runtime.state import SHARED, SPACES
 from ptxlab.errors import DeviceFault

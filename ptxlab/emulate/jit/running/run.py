@@ -21,9 +21,8 @@ from ptxlab.emulate.jit.running.workers import LaunchState, Worker
 from ptxlab.emulate.language import Pointer
 from ptxlab.emulate.language.records import zeroed
 from ptxlab.emulate.program.program import Program
-from ptxlab.emulate.rules.memcheck import memory_map
 from ptxlab.emulate.runtime import state as S
-from ptxlab.emulate.runtime.memory import Memory
+from ptxlab.emulate.runtime.memory import Memory, memory_map
 from ptxlab.emulate.runtime.progress import Progress
 from ptxlab.emulate.runtime.report import MIXED, RESIDENT, Launch, Report, block_order, by_line
 from ptxlab.emulate.runtime.state import Context, MemoryMap
