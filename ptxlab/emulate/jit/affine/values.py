@@ -20,10 +20,10 @@ stride` is added to `steps[k]`, with `times` as one more constant of the form.
 
 Values of the first form are closed under addition, subtraction and multiplication by constants, since these are exact
 modulo 2^32 or 2^64; to one of the second form one of the first without a stride can be added (`p = x + i * n; p[j]`),
-and it can be multiplied by a constant. Where the
-low bits of `base` are known to be 0 and `steps` need no others (`Form.zeros`: %tid.x begins at a multiple of 32 in each
-warp), base and steps do not meet in `and` and `shr` by constants and in `or`: `tid & 31` and `tid >> 5` are affine too,
-the second with steps that are all 0. Anything else needs all lanes, and makes a vector of them: `Affine.text`.
+and it can be multiplied by a constant. Where the low bits of `base` are known to be 0 and `steps` need no others
+(`Form.zeros`: %tid.x begins at a multiple of 32 in each warp), base and steps do not meet in `and`, `or`, `xor` and
+`shr` by constants: `tid & 31` and `tid >> 5` are affine too, the second with steps that are all 0. Anything else needs
+all lanes, and makes a vector of them: `Affine.text`.
 """
 
 from __future__ import annotations
