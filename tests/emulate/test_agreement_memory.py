@@ -101,6 +101,23 @@ for name, block, body in (
         add.u32 %r8, %r4, 0x7ffffe00; cvt.s64.s32 %rd6, %r8; sub.s64 %rd6, %rd6, 0x7ffffe00;
         setp.lt.u64 %p1, %rd6, 1000; shl.b64 %rd6, %rd6, 2; add.u64 %rd6, %rd6, %rd2;
         @%p1 ld.global.u32 %r8, [%rd6]; st.global.u32 [%rd3], %r8;"""),
+    ("of a row whose index wraps around only the lanes behind lie in memory", 32, """
+        add.u32 %r5, %r1, 0x7FFFFFF0; mul.wide.s32 %rd6, %r5, 4; add.s64 %rd6, %rd6, 0x200000000;
+        add.s64 %rd6, %rd6, %rd2; setp.ge.u32 %p1, %r1, 16; mov.u32 %r6, 7;
+        @%p1 ld.global.u32 %r6, [%rd6]; @%p1 add.u32 %r6, %r6, 1; st.global.u32 [%rd3], %r6;"""),
+    ("of a row whose index wraps around only the lanes before lie in memory", 32, """
+        add.u32 %r5, %r1, 0x7FFFFFF0; mul.wide.s32 %rd6, %r5, 4; sub.s64 %rd6, %rd6, 0x200000000;
+        add.s64 %rd6, %rd6, %rd2; setp.lt.u32 %p1, %r1, 16; mov.u32 %r6, 7;
+        @%p1 ld.global.u32 %r6, [%rd6+64]; @%p1 add.u32 %r6, %r6, 1; st.global.u32 [%rd3], %r6;"""),
+    ("a stride brings the second row of 16 back into shared memory", (16, 2), """
+        .shared .align 4 .b32 tile[16];
+        mov.u32 %r10, %tid.x; mov.u32 %r11, %tid.y; shl.b32 %r12, %r10, 2; mov.u32 %r13, tile;
+        ld.global.u32 %r14, [%rd2]; add.u32 %r14, %r14, 0x80000000;      // x[0] is 0
+        add.u32 %r15, %r13, %r12; mad.lo.u32 %r16, %r11, %r14, %r15; add.u32 %r16, %r16, %r14;
+        setp.eq.u32 %p1, %r11, 1; @%p1 st.shared.u32 [%r15], %r10; bar.sync 0;
+        mov.u32 %r6, 99; @%p1 ld.shared.u32 %r6, [%r16];
+        mad.lo.u32 %r7, %r11, 16, %r10; mul.wide.u32 %rd6, %r7, 4; add.u64 %rd6, %rd6, %rd1;
+        st.global.u32 [%rd6], %r6;"""),
     ("a barrier behind an access", 128, """
         ld.global.u32 %r8, [%rd3]; setp.lt.u32 %p1, %r4, 300; @%p1 add.u32 %r8, %r8, %r4; st.global.u32 [%rd3], %r8;
         bar.sync 0;
