@@ -81,6 +81,24 @@ def test_some_wait_at_a_barrier_and_some_have_ended(engine: str) -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.sweep(3)
+@pytest.mark.long
+@pytest.mark.parametrize("name", LOOPS)
+def test_a_late_arrival_is_no_deadlock(name: str, engine: str) -> None:
+    body = f"""{START}
+    setp.lt.u32 %p3, %r1, 32; @%p3 bra CONSUME;
+    mov.u32 %r20, 40000;
+BUSY:
+    sub.u32 %r20, %r20, 1; setp.ne.u32 %p4, %r20, 0; @%p4 bra BUSY;
+    setp.lt.u32 %p4, %r1, 35;
+    @%p4 mbarrier.arrive.shared.b64 %rd9, [%r10+8];
+CONSUME:
+{LOOPS[name]}
+    st.global.u32 [%rd3], 7;"""
+    out, _ = run(engine, text(body), threads=64, budget=None)
+    assert (out == 7).all()
+
+
 def test_a_full_barrier_is_no_deadlock(engine: str) -> None:
     """The last warp has arrived at a barrier that counts two, and none of them has run on yet: a third one waits for an
     mbarrier at which the first arrives behind it."""

@@ -21,7 +21,7 @@ def _registers() -> tuple[Any, int, int]:
     """Registers of all widths, two of each: their table, how many they are, and the bytes that they take."""
     rows, at = [], 128
     for width in WIDTHS * 2:
-        rows.append((at, 8 * len(rows), width, len(rows), *[0] * 7, 1, 0))
+        rows.append((at, 8 * len(rows), width, len(rows), *[0] * 7, 1))
         at += ROOM[width]
     return ScalarRegister.many(np.array(rows, ScalarRegister.dtype).view(np.uint8)), len(rows), at
 
@@ -74,7 +74,7 @@ def test_affine_registers_are_spread_and_gathered(
     beyond = np.array([0] * 32 if inner is None else [k // 16 * 100 - k for k in range(32)], np.int64)
     row = np.zeros(1, ScalarRegister.dtype)
     size, second = ScalarRegister.size, 0 if inner is None else 8
-    row[0] = 64, 0, width, 63, size, size + 256, second, signed, 0, 0, size + 512, scale % (1 << 64), -8 % (1 << 64)
+    row[0] = 64, 0, width, 63, size, size + 256, second, signed, 0, 0, size + 512, scale % (1 << 64)
     constants = [(scale * STEPS + beyond).view(np.uint8), STEPS.view(np.uint8), beyond.view(np.uint8)]
     table = ScalarRegister.many(np.concatenate([row.view(np.uint8), *constants]))
     sums = [(inner or 0) + int(step) for step in STEPS]
@@ -119,7 +119,7 @@ def test_registers_with_a_stride_are_spread_and_gathered(
     row = np.zeros(1, ScalarRegister.dtype)
     size, second = ScalarRegister.size, 0 if inner is None else 8
     ats = size, size + 256, second, signed, size + 512, 16
-    row[0] = 64, 0, width, 63, *ats, size + 768, scale % (1 << 64), -8 % (1 << 64)
+    row[0] = 64, 0, width, 63, *ats, size + 768, scale % (1 << 64)
     apart = scale * STEPS + beyond
     constants = [part.view(np.uint8) for part in (apart, STEPS, np.array(times, np.int64), beyond)]
     table = ScalarRegister.many(np.concatenate([row.view(np.uint8), *constants]))

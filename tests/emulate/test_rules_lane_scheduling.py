@@ -95,7 +95,7 @@ def test_who_goes_on(live: int, wait: int, quantum: int, expected: int, left: in
 
 @pytest.mark.parametrize(("others_run", "tries"), [(True, PATIENCE - POLLING + 1), (False, PATIENCE // POLLING)])
 def test_a_wait_in_vain_counts_as_one_round_if_another_warp_can_end_it(others_run: bool, tries: int) -> None:
-    turns, tried_so_often = Turns.plain(), 0
+    turns, tried_so_often = Turns.new(), 0
     while turns.rounds < PATIENCE:
         tried(turns, ended=False, others_run=others_run)
         turns.rounds += POLLING  # the branch back

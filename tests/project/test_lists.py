@@ -28,7 +28,6 @@ ALLOWED = {
     ("builder/__init__.py", "types"): "the classes that a kernel imports",
     ("builder/printer.py", "types"): "the order in which declarations are printed",
     ("emulate/rules/bulk_copies.py", "types"): "how transfers number the types of reductions",
-    ("emulate/step/warp.py", "special registers"): "their values in a warp",
     ("gpu/tensor_maps.py", "types"): "how the driver names the types of elements",
     ("lab/hover.py", "directives"): "what each one says",
     ("launch/arguments.py", "types"): "the numpy types of arrays",

@@ -30,7 +30,6 @@ ALLOWED = {
     "emulate/jit/translation/intrinsics.py": OTHER + "LLVM's words for operations",
     "emulate/language/vectors.py": OTHER + "words of the rules' language",
     "emulate/program/video.py": "what each video instruction computes, in other instructions",
-    "emulate/program/wait_loops.py": OTHER + "the words of `setp.lt.and`",
     "emulate/rules/sentences.py": "the line that a finding tells to write instead",
     "emulate/runtime/counters.py": OTHER + "the names of metrics",
     "emulate/runtime/printf_output.py": OTHER + "a fault of kind trap",
