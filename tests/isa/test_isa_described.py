@@ -44,7 +44,8 @@ def test_the_table_says_it() -> None:
 # -- the tests that `ptxlab isa` names ---------------------------------------------------------------------------------
 
 AGAIN = (
-    'note them anew: PYTHONPATH=tests/support python -m pytest -p form_recorder -m "not slow" tests/isa tests/emulate'
+    "note them anew: PYTHONPATH=tests/support python -m pytest -p form_recorder "
+    '-m "not slow or rest" tests/isa tests/emulate'
 )
 
 

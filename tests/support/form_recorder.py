@@ -1,6 +1,6 @@
 """Notes which test executes which form, for the table of `ptxlab isa`: a plugin for pytest, run by hand.
 
-    PYTHONPATH=tests/support python -m pytest -p form_recorder -m "not slow" tests/isa tests/emulate
+    PYTHONPATH=tests/support python -m pytest -p form_recorder -m "not slow or rest" tests/isa tests/emulate
 
 Of the tests that pass it writes two for each entry of the instruction table into ptxlab/isa/shown.json: one that
 compares its numbers with what an oracle gives, and one that executes it on both engines. Where there are several it is
