@@ -139,7 +139,7 @@ def judge(
 
 @rule(symbol="record")
 def stop(context: Context, warp: Warp, kind: u32, code: u32, lane: u32, address: u64) -> None:
-    """Notes a fault, for the runner to explain."""
+    """Notes why the kernel must stop. The caller returns FAULT, and `jit.running.faults` puts it into words."""
     context.fault.kind = kind
     context.fault.code = code
     context.fault.lane = lane
