@@ -1,4 +1,8 @@
-"""A block of the interpreter, and its warps, whose accesses initcheck, racecheck and synccheck look at."""
+"""Accesses of the interpreter as initcheck, racecheck and synccheck see them: the warp that makes them, and its block.
+
+Semantics call `CheckedWarp.load`, `store` and `atom`, which check the access beside making it (`_look`). Other
+instructions, such as copies, report each access as a `Touch`, which `look` checks. Both lead to `_accessed`.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +17,7 @@ from ptxlab.emulate.program.flat_program import Code
 from ptxlab.emulate.program.lane_types import LANES
 from ptxlab.emulate.rules import (
     async_proxy,
-    barriers,
+    barrier_checks,
     initcheck,
     initcheck_local,
     launches,
@@ -78,6 +82,7 @@ class CheckedWarp(Warp):
         return super().atom(i, address, *values)
 
     def _look(self, address: Value, what: str, values: tuple[Any, ...] | None) -> None:
+        """Checks an access of the instruction that runs now. values: what a plain store stores."""
         site, touches, self.touches = self.site, self.touches, None
         found = [(region, index << site.shift, mask) for region, index, mask in self._located(site, address, what)]
         self._accesses(_Checked(site.code, what, site.size, values), found)
@@ -218,12 +223,12 @@ class BlockChecks:
             began[w.warp], live[w.warp] = (1 << threads) - 1, mask_bits(w.live)
         waiting = sum(1 << w.warp for w in warps)
         records, complete = (self.checker.record, self.record), len(warps) == sum(not w.done for w in every)
-        barriers.opened(*records, barrier, waiting, Pointer(began), Pointer(live), complete, overfull)
+        barrier_checks.opened(*records, barrier, waiting, Pointer(began), Pointer(live), complete, overfull)
 
-    def arrived(self, barrier: int, warp: Warp) -> None:
+    def passed_arrive(self, barrier: int, warp: Warp) -> None:
         """A warp has passed `bar.arrive`."""
         if self.checker.race:
-            race_order.arrived(self.record, warp.warp, barrier)
+            race_order.passed_arrive(self.record, warp.warp, barrier)
 
     # -- mbarriers
 

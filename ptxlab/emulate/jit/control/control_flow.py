@@ -185,7 +185,9 @@ class ControlFlow(Part):
     # -- barriers ------------------------------------------------------------------------------------------------------
 
     def _barrier(self, block: Block, code: Code) -> None:
-        """`bar.sync a{, b}`, `.arrive` and `.red`: notes the arrivals; the scheduler completes the barrier."""
+        """`bar.sync a{, b}`, `.arrive` and `.red`: notes in the records of the warp and its block which lanes have
+        arrived. A converged warp's turn ends; in a diverged warp other lanes go on. The scheduler completes the
+        barrier (`rules.scheduling.try_to_open`)."""
         t, form = self.t, code.form
         for instrument in self.e.instruments:
             instrument.barrier(block, code)
@@ -237,7 +239,8 @@ class ControlFlow(Part):
             self.e.faults.record(S.BAD_BARRIER, self.e.code.index, lane, self.t.or_("i64", wide, high))
 
     def _arrived(self, block: Block, offset: str) -> None:
-        """A whole warp has executed `bar.arrive`: it counts, and goes on when the barrier has been looked at."""
+        """A converged warp passes `bar.arrive`: it counts as arrived, and its turn ends, so that the scheduler can
+        complete the barrier; it goes on in its next turn. (Diverged warps: `rules.scheduling.pass_arrivals`.)"""
         for instrument in self.e.instruments:
             instrument.barrier_arrives(offset)
         self.t.bump(self._of_barrier(S.Cta, "bar_arrived", offset), self.t.add, "i32", 1)
