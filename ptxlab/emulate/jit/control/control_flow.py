@@ -209,7 +209,7 @@ class ControlFlow(Part):
             if code.guard is None:
                 self._arrived(block, offset)
                 return
-            with t.ends_if(self.active.whole_block()):
+            with t.ends_if(self.active.all_active()):
                 self._arrived(block, offset)
             with t.ends_if(self.active.none()):
                 self.go(block.next)
