@@ -55,7 +55,7 @@ class ControlFlow(Part):
         raise NotImplementedError
 
     def pause(self, block: Block) -> None:
-        """The end of a turn; the warp goes on behind this block."""
+        """The warp goes on behind this block, in its next turn if it is converged."""
         raise NotImplementedError
 
     # -- the function --------------------------------------------------------------------------------------------------
