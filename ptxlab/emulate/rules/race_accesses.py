@@ -1,7 +1,8 @@
-"""racecheck on the accesses of a warp.
+"""racecheck on the accesses of a warp: compares them with the records of memory, and records them.
 
-The table `members` describes an instruction, or several that are checked at once: a count, and a `Member` for each. Of
-two that read one word each is checked, and the second is the one that is recorded. For most accesses the three records
+Both engines call `at_addresses` (or `at_one_address`, which calls it). Two accesses of one word are judged by `races`.
+The table `members` describes an instruction, or several that are checked at once: a count, and a `Member` for each. If
+two of them read one word, both are checked, and the second is recorded. For most accesses the three records
 of each word suffice: there is none, or it lies before the last barrier of the whole block, or it is the same thread's.
 `check_words` tests that for the words of 32 lanes at once, and leaves the rest to `hazard` and `remember` of `races`.
 """

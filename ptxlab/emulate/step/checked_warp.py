@@ -110,8 +110,8 @@ class CheckedWarp(Warp):
         self._accesses(_Checked(code, what, touch.size, None), list(found.values()))
 
     def _accesses(self, access: _Checked, found: list[tuple[Region, np.ndarray, np.ndarray | None]]) -> None:
-        """Checks an access, region by region: the first byte of each lane in it, and the lanes that access it. What it
-        orders it orders for all of them: it releases before them and acquires after them."""
+        """Checks an access, region by region. found: the regions, the first byte of each lane in them, and the lanes
+        that access them. A release takes effect before the check of all regions, an acquire after it."""
         checker, code = self.checker, access.code
         given = checker.record, self.spaces.check.record, self.warp, code.index
         raced = any(checker.shadow(region)[0] is not None for region, _, _ in found)
@@ -184,7 +184,7 @@ class CheckedWarp(Warp):
             initcheck.stored(launch, block, self.warp, lanes, at, offsets, *given)
 
     def _raced(self, access: _Checked, race: races.Shadow, region: Region, low: int, lanes: int) -> None:
-        """racecheck: are the accesses ordered with those of other threads?"""
+        """racecheck: compares the accesses with those of other threads, and records them."""
         checker, code = self.checker, access.code
         launch, block, start = checker.record, self.spaces.check.record, int(region.base) + low
         records = race.records + low // checker.granule if low else race.records
