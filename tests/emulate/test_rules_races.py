@@ -7,7 +7,7 @@ import pytest
 
 from ptxlab.emulate.language import Pointer
 from ptxlab.emulate.program.addresses import GLOBALS_BASE
-from ptxlab.emulate.rules import barriers, race_order, races
+from ptxlab.emulate.rules import barrier_checks, race_order, races
 from ptxlab.emulate.rules.records import CODE, SWAPS, WARP, Block, Launch, Published, started
 
 
@@ -62,7 +62,7 @@ def test_what_is_acquired_must_have_been_released_since_the_access() -> None:
     acquire(1)
     assert comes_after(stored, 0)
     assert not comes_after(stored, 1)  # the other warp has not acquired anything
-    barriers.order(reader, 0, 3, True, False)
+    barrier_checks.order(reader, 0, 3, True, False)
     assert comes_after(stored, 1)
     for _ in range(20):
         release(2)

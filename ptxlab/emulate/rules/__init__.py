@@ -1,1 +1,2 @@
-"""The rules of checks and counters, written once for both engines: races, barriers, mbarriers, the memory system."""
+"""Rules, written once: checks, counters, mbarriers, copies, whose turn it is in a diverged warp, for both engines; the
+memory look-up and the scheduler of the JIT; faults and findings in words."""

@@ -10,7 +10,7 @@ from ptxlab.emulate.program.lane_types import LANES
 from ptxlab.emulate.program.program import Program
 from ptxlab.emulate.rules.instructions import is_bulk
 from ptxlab.emulate.rules.notes import COUNTS, RANGE, SOURCE, Note
-from ptxlab.emulate.rules.sentences import RULES, sentence
+from ptxlab.emulate.rules.sentences import CHECK_OF, sentence
 from ptxlab.emulate.runtime.memory import Memory
 from ptxlab.emulate.runtime.report import Launch, unravel
 from ptxlab.errors import DeviceFault
@@ -29,8 +29,8 @@ def findings(program: Program, launch: Launch, memory: Memory, notes: Iterable[N
             merged[key].count += note.count
         else:
             merged[key] = note
-    ordered = sorted(merged.items(), key=lambda item: (RULES[item[0][0]][0], item[0][1:], item[0][0]))
-    return [_finding(program, launch, memory, note) for _, note in ordered if RULES[note.kind][0] in launch.checks]
+    ordered = sorted(merged.items(), key=lambda item: (CHECK_OF[item[0][0]][0], item[0][1:], item[0][0]))
+    return [_finding(program, launch, memory, note) for _, note in ordered if CHECK_OF[note.kind][0] in launch.checks]
 
 
 def as_finding(program: Program, launch: Launch, stopped: DeviceFault) -> Finding:
@@ -57,7 +57,7 @@ def as_finding(program: Program, launch: Launch, stopped: DeviceFault) -> Findin
 
 
 def _finding(program: Program, launch: Launch, memory: Memory, note: Note) -> Finding:
-    check, kind = RULES[note.kind]
+    check, kind = CHECK_OF[note.kind]
     code = program.codes[note.code]
     other = program.codes[note.other] if note.other >= 0 else None
     first = _party(program, launch, code, note.block, note.warp, note.lane)

@@ -1,4 +1,4 @@
-"""The checks' record of a launch before its first instruction: the same for both engines."""
+"""The records of the checks when a launch and its blocks begin, with the memory that they need: for both engines."""
 
 from __future__ import annotations
 

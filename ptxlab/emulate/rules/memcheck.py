@@ -139,7 +139,7 @@ def judge(
 
 @rule(symbol="record")
 def stop(context: Context, warp: Warp, kind: u32, code: u32, lane: u32, address: u64) -> None:
-    """Notes a fault, for the runner to explain."""
+    """Notes why the kernel must stop. The caller returns FAULT, and `jit.running.faults` puts it into words."""
     context.fault.kind = kind
     context.fault.code = code
     context.fault.lane = lane
@@ -227,7 +227,7 @@ def miss(
     context: Context, cta: Cta, warp: Warp, mask: u32, address: u64, size: u64, log2: u64, space: u32, write: u32,
     site: Site, code: u32,
 ) -> u32:  # fmt: skip
-    """An access of all lanes at one address that is not in the cached allocation."""
+    """An access of all lanes at one address that is not in the cached allocation: finds another, or notes a fault."""
     lane = first(mask)
     if resolve(context, cta, warp, lane, address, size, log2, space, write, site) is None:
         stop(context, warp, OUT_OF_MEMORY_RANGE, code, lane, address)
@@ -240,7 +240,8 @@ def found_by(
     site: Site, context: Context, cta: Cta, warp: Warp, lane: u32, address: u64, size: u64, log2: u64, space: u32,
     write: u32,
 ) -> Pointer[u8] | None:  # fmt: skip
-    """`resolve`, unless the site caches the allocation. It leaves `context.found.written`."""
+    """Where an address is in the host's memory: from the site if it caches the allocation, else from `resolve`. Leaves
+    `context.found.written` in both cases, and the rest of `context.found` only in the second."""
     at = u64(address + SHARED_WINDOW if space == SHARED else address)  # as sites know shared memory
     if not known(site, at, log2):
         return resolve(context, cta, warp, lane, address, size, log2, space, write, site)
@@ -262,7 +263,8 @@ def miss_lanes(
     context: Context, cta: Cta, warp: Warp, mask: u32, addresses: Pointer[u64], size: u64, log2: u64, space: u32,
     write: u32, site: Site, code: u32,
 ) -> u32:  # fmt: skip
-    """An access at 32 addresses that are not all in the cached allocation."""
+    """An access at 32 addresses that are not all in the cached allocation: caches that of the first lane, or notes the
+    fault of the lowest lane that is invalid."""
     lane = first(mask)
     result = miss(context, cta, warp, mask, addresses[lane], size, log2, space, write, site, code)
     if result == WRONG:

@@ -1,9 +1,10 @@
-"""racecheck on the accesses of a warp.
+"""racecheck on the accesses of a warp: compares them with the records of memory, and records them.
 
-The table `members` describes an instruction, or several that are checked at once: a count, and a `Member` for each. Of
-two that read one word each is checked, and the second is the one that is recorded. For most accesses the three records
+Both engines call `at_addresses` (or `at_one_address`, which calls it). Two accesses of one word are judged by `races`.
+The table `members` describes an instruction, or several that are checked at once: a count, and a `Member` for each. If
+two of them read one word, both are checked, and the second is recorded. For most accesses the three records
 of each word suffice: there is none, or it lies before the last barrier of the whole block, or it is the same thread's.
-`scattered` tests that for the words of 32 lanes at once, and leaves the rest to `hazard` and `remember` of `races`.
+`check_words` tests that for the words of 32 lanes at once, and leaves the rest to `hazard` and `remember` of `races`.
 """
 
 from __future__ import annotations
@@ -80,7 +81,7 @@ def at_addresses(
     chosen = mask
     if not write and mask & (mask - 1) != 0 and bits(at == offsets[lane]) & mask == mask:
         chosen, access = u32(1 << lane), access | OF_MANY
-    lost = scattered(launch, block, records, stride, at, start, members, access, chosen, write)
+    lost = check_words(launch, block, records, stride, at, start, members, access, chosen, write)
     if lost != 0:
         collided(launch, block, warp, mask, lost, records, at, start, members)
 
@@ -173,7 +174,7 @@ def settled(block: Block, record: lanes_u64, access: lanes_u64) -> tuple[u32, u3
 
 
 @rule
-def scattered(
+def check_words(
     launch: Launch,
     block: Block,
     records: Pointer[u64],

@@ -261,7 +261,7 @@ def acquire(
 
 
 @rule
-def arrived(block: Block, warp: u32, barrier: u32) -> None:
+def passed_arrive(block: Block, warp: u32, barrier: u32) -> None:
     """A warp has passed `bar.arrive`."""
     block.came[barrier, warp] = tick(block)
     block.syncs = 1
@@ -296,7 +296,7 @@ def learn(block: Block, warp: u32, known: lanes_u32) -> None:
 
 @rule
 def cluster_arrived(block: Block, warp: u32, releases: boolean) -> None:
-    """Lanes of a warp arrive at the barrier of the cluster."""
+    """Lanes of a warp arrive at the barrier of the cluster (which `clusters.arrive` executes)."""
     if block.mates is None:
         return
     came = block.mates[0].came

@@ -1,7 +1,9 @@
 """The records of the checks: of a launch, of each resident block, and, as one number, of an access.
 
 The rules, both engines and their tests share these records. That of an access is described in `races`. Behind them: the
-clock of a block, how accesses are described to the checks, and how a block's records are reset.
+clock of a block, how accesses are described to the checks, and how a block's records are reset. `Launch` and `Block`
+are what the checks know of a launch and of a thread block. The launch itself is `runtime.report.Launch`, a thread block
+of the JIT is `runtime.state.Cta`, and a basic block is `program.flat_program.Block`.
 """
 
 from __future__ import annotations

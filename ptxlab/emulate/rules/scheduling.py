@@ -1,8 +1,9 @@
 """The scheduler of the compiling engine: a worker runs CTAs, their warps in turn, until the grid is done.
 
     for each CTA (taken from a counter that all workers share):
-        run every warp that can run for a quantum, by a function for converged warps or one for diverged warps
-        complete each barrier that every warp has arrived at
+        run every warp that can run for a quantum, by a function for converged warps or one for diverged warps;
+            after each of these turns, complete barriers with a thread count that as many threads have arrived at
+        after this round of turns, complete each barrier that every warp has arrived at
         when no warp can run: the CTA has ended, or it is in a deadlock
 
 All state lies in the context, so that `run_grid` can be called again where it stopped: after the function for diverged
@@ -15,7 +16,7 @@ a later one can end.
 from __future__ import annotations
 
 from ptxlab.emulate.language import *
-from ptxlab.emulate.rules import barriers, clusters, memcheck, race_order, races, warpgroup_products
+from ptxlab.emulate.rules import barrier_checks, clusters, memcheck, race_order, races, warpgroup_products
 from ptxlab.emulate.rules.block_start import begin_cluster, begin_round, go_on, next_random, reset_barrier
 from ptxlab.emulate.rules.bulk_copies import complete_all
 from ptxlab.emulate.rules.clusters import warp_of
@@ -140,7 +141,7 @@ def take_turns(context: Context, cta: Cta) -> u32:
             if warp.live == 0:
                 count_ends(context, warp)
             if warp.diverged != 0:
-                arrive(context, cta, warp)
+                pass_arrivals(context, cta, warp)
             complete_counted(context, cta)
             cta.position += 1
         elif result == DIVERGED:
@@ -198,7 +199,8 @@ def end_quantum(context: Context, cta: Cta, warp: Warp) -> u32:
 
 @rule
 def end_round(context: Context, cta: Cta) -> u32:
-    """After a round: completes barriers, and finds whether any warp of the cluster can still run."""
+    """After a round: completes barriers, then begins the next round, ends the CTA, or finds a deadlock of its
+    cluster."""
     alive = False
     for k in range(context.warps):
         if warp_of(context, cta, k).live != 0:
@@ -218,12 +220,12 @@ def end_round(context: Context, cta: Cta) -> u32:
         cluster.busy -= 1
         context.finished += 1
         return GO_ON
-    if goes_on(context, cta):
+    if complete_barriers(context, cta):
         begin_round(context, cta)
         return GO_ON
     for rank in range(cluster.count):
         mate = context.slots[cluster.first + rank].cta
-        if mate.active != 0 and rank != cta.rank and goes_on(context, mate):
+        if mate.active != 0 and rank != cta.rank and complete_barriers(context, mate):
             begin_round(context, cta)
             next_resident(context)
             return ANOTHER
@@ -236,9 +238,9 @@ def end_round(context: Context, cta: Cta) -> u32:
 
 
 @rule
-def goes_on(context: Context, cta: Cta) -> boolean:
-    """Completes the barriers of a CTA, and says whether a thread of it can go on then. It asks for the state alone, not
-    for what was done since: a mate may have let a thread go on at any time."""
+def complete_barriers(context: Context, cta: Cta) -> boolean:
+    """Completes the barriers of a CTA that are full; whether a thread of it can go on then. The answer depends on the
+    state alone, because another CTA of the cluster may have let a thread go on at any time."""
     free: u32 = 0  # lanes that neither wait nor spin
     used: u32 = 0  # barriers at which lanes wait, a bit for each
     ended = False  # whether the phase of an mbarrier has ended that lanes spin on
@@ -287,16 +289,16 @@ def complete_copies(context: Context, cta: Cta) -> boolean:
 
 
 @rule
-def arrive(context: Context, cta: Cta, warp: Warp) -> None:
-    """If the lanes of a diverged warp, all that are live, have executed `bar.arrive`, it has arrived, and goes on when
-    it has its next turn. As long as a lane is missing the others wait, and if one of them waits at `bar.sync`, the warp
-    does."""
+def pass_arrivals(context: Context, cta: Cta, warp: Warp) -> None:
+    """A diverged warp passes `bar.arrive` once all its live lanes have executed it: it counts as arrived, and goes on
+    in its next turn. As long as a lane is missing, the others wait. If one of them waits at `bar.sync`, the warp waits.
+    (`Instrument.barrier_arrives` is about converged warps, which need no rule for it.)"""
     for barrier in lanes_of(bits(load_row(warp.bar) != 0)):
         if waits_whole(warp, barrier) and warp.arrived[barrier] == warp.live:
             cta.bar_arrived[barrier] += 1
             go_on(warp, barrier)
             if context.checked and context.check.cast(Launch)[0].racecheck:
-                race_order.arrived(cta.checks.cast(Block)[0], warp.warp_id, barrier)
+                race_order.passed_arrive(cta.checks.cast(Block)[0], warp.warp_id, barrier)
             return
 
 
@@ -311,7 +313,7 @@ def complete_counted(context: Context, cta: Cta) -> None:
 @rule
 def try_to_open(context: Context, cta: Cta, barrier: u32) -> boolean:
     """Completes a barrier if as many whole warps have arrived as it waits for: all live ones, unless it has a count.
-    Whether any warp goes on then."""
+    A warp of which only some lanes wait has not arrived. Whether any warp goes on then."""
     came: u32 = 0
     alive: u32 = 0
     for k in range(context.warps):
@@ -357,4 +359,4 @@ def notify_checks(context: Context, cta: Cta, barrier: u32, everyone: boolean, o
         live[k] = warp.live
         if waits_whole(warp, barrier):
             waiting |= u32(1 << u32(k))
-    barriers.opened(launch, block, barrier, waiting, began, live, everyone, overfull)
+    barrier_checks.opened(launch, block, barrier, waiting, began, live, everyone, overfull)

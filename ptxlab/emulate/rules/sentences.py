@@ -1,4 +1,4 @@
-"""What the checks say: which rule a note breaks, and a sentence that names the remedy, once for both engines."""
+"""What the checks say: which check a note belongs to, and a sentence that names the remedy, once for both engines."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ptxlab.emulate.runtime.report import Launch, unravel
 from ptxlab.isa import find_form
 from ptxlab.isa.actions import AsyncGroup
 
-RULES: dict[int, tuple[str, str]] = {
+CHECK_OF: dict[int, tuple[str, str]] = {
     UNINITIALISED: ("initcheck", "uninitialised read"), NO_VALUE: ("initcheck", "uninitialised register"),
     OVERRUN: ("initcheck", "array overrun"), TOUCHED_EARLY: ("synccheck", "wgmma in flight"),
     UNFENCED: ("synccheck", "wgmma without a fence"), NO_PROXY_FENCE: ("synccheck", "async proxy without a fence"),
@@ -35,7 +35,7 @@ RULES: dict[int, tuple[str, str]] = {
     INVALID_BEFORE_COPY: ("synccheck", "mbarrier in use"), INIT_UNORDERED: ("racecheck", "mbarrier init"),
     UNSEEN: ("synccheck", "mbarrier unseen"), MAY_HAVE_EXITED: ("racecheck", "block may have exited"),
 }  # fmt: skip
-"""The check that a kind of note belongs to, and the name of the kind."""
+"""The check that a kind of note belongs to, and the name of the kind of finding."""
 
 
 _ACROSS = (
@@ -130,7 +130,7 @@ def sentence(program: Program, launch: Launch, note: Note, code: Code, other: Co
             advice = "they are lanes of one warp: bar.warp.sync between the two would order them"
         else:
             advice = _cause(program, note) or "a barrier between the two would order them"
-        return f"{RULES[kind][1]} hazard in {memory}: a thread {_HAZARD[kind]}; {advice}"
+        return f"{CHECK_OF[kind][1]} hazard in {memory}: a thread {_HAZARD[kind]}; {advice}"
     if kind == COUNTS:
         now, before = _two(note.value, SECOND)
         said = [f"{n} threads" if n else "all threads" for n in (now, before)]

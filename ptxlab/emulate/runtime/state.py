@@ -28,7 +28,7 @@ PATIENT_QUANTA = 16
 """Quanta after which a worker whose CTA has not ended makes another one resident. In a cooperative launch, whose CTAs
 are all resident, it does so after one."""
 
-# -- kinds of fault
+# -- kinds of fault; the first: any invalid access, a misaligned one or a store to what is read only, too
 OUT_OF_MEMORY_RANGE, BUDGET_SPENT, DEADLOCK, TRAP, BAD_INDEX, BAD_BARRIER = 1, 2, 3, 4, 5, 6
 INCOMPLETE, DISAGREE = 7, 8  # an instruction of the whole warp: not all lanes execute it; their operands differ
 COPY_FROM, COPY_TO = 9, 10  # the source or the destination of a cp.async is wrong

@@ -32,7 +32,8 @@ from ptxlab.isa.table import Form
 
 
 class Site:
-    """An instruction that accesses memory: what it needs, resolved once."""
+    """An instruction that accesses memory: what it needs, resolved once. (In the JIT a site is an allocation that an
+    instruction has cached, `runtime.state.Site`; here that is `Access.near`.)"""
 
     __slots__ = ("code", "count", "dtype", "shift", "size", "space")
 
@@ -47,7 +48,7 @@ class Site:
 
 @dataclass(slots=True)
 class Touch:
-    """One access as a recorder sees it: bytes `size` at each active lane's address (uint64, shape (32,))."""
+    """One access as traces, counters and checks see it: `size` bytes at the address of each active lane (32 uint64)."""
 
     what: str
     space: str
@@ -57,7 +58,8 @@ class Touch:
 
 
 class Access(Lanes):
-    """The half of a Machine that accesses memory; `site` is the instruction that runs now."""
+    """A warp's accesses to memory, as semantics call them (`isa.machine.Machine`); `site` is the instruction that runs
+    now."""
 
     def __init__(self, spaces: Spaces, warp: int) -> None:
         super().__init__()
@@ -73,7 +75,7 @@ class Access(Lanes):
         self.local = Region(0, data, size, "local memory", lane_offset=lane_offset)
         self.local_window = Region(LOCAL_WINDOW, data, size, "local memory", lane_offset=lane_offset)
 
-    # -- the Machine's operations
+    # -- what semantics call
 
     def load(self, i: Form, address: Value) -> Any:
         site = self.site

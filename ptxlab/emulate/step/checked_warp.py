@@ -1,4 +1,8 @@
-"""A block of the interpreter, and its warps, whose accesses initcheck, racecheck and synccheck look at."""
+"""Accesses of the interpreter as initcheck, racecheck and synccheck see them: the warp that makes them, and its block.
+
+Semantics call `CheckedWarp.load`, `store` and `atom`, which check the access beside making it (`_look`). Other
+instructions, such as copies, report each access as a `Touch`, which `look` checks. Both lead to `_accessed`.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +17,7 @@ from ptxlab.emulate.program.flat_program import Code
 from ptxlab.emulate.program.lane_types import LANES
 from ptxlab.emulate.rules import (
     async_proxy,
-    barriers,
+    barrier_checks,
     initcheck,
     initcheck_local,
     launches,
@@ -78,6 +82,7 @@ class CheckedWarp(Warp):
         return super().atom(i, address, *values)
 
     def _look(self, address: Value, what: str, values: tuple[Any, ...] | None) -> None:
+        """Checks an access of the instruction that runs now. values: what a plain store stores."""
         site, touches, self.touches = self.site, self.touches, None
         found = [(region, index << site.shift, mask) for region, index, mask in self._located(site, address, what)]
         self._accesses(_Checked(site.code, what, site.size, values), found)
@@ -105,8 +110,8 @@ class CheckedWarp(Warp):
         self._accesses(_Checked(code, what, touch.size, None), list(found.values()))
 
     def _accesses(self, access: _Checked, found: list[tuple[Region, np.ndarray, np.ndarray | None]]) -> None:
-        """Checks an access, region by region: the first byte of each lane in it, and the lanes that access it. What it
-        orders it orders for all of them: it releases before them and acquires after them."""
+        """Checks an access, region by region. found: the regions, the first byte of each lane in them, and the lanes
+        that access them. A release takes effect before the check of all regions, an acquire after it."""
         checker, code = self.checker, access.code
         given = checker.record, self.spaces.check.record, self.warp, code.index
         raced = any(checker.shadow(region)[0] is not None for region, _, _ in found)
@@ -179,7 +184,7 @@ class CheckedWarp(Warp):
             initcheck.stored(launch, block, self.warp, lanes, at, offsets, *given)
 
     def _raced(self, access: _Checked, race: races.Shadow, region: Region, low: int, lanes: int) -> None:
-        """racecheck: are the accesses ordered with those of other threads?"""
+        """racecheck: compares the accesses with those of other threads, and records them."""
         checker, code = self.checker, access.code
         launch, block, start = checker.record, self.spaces.check.record, int(region.base) + low
         records = race.records + low // checker.granule if low else race.records
@@ -218,12 +223,12 @@ class BlockChecks:
             began[w.warp], live[w.warp] = (1 << threads) - 1, mask_bits(w.live)
         waiting = sum(1 << w.warp for w in warps)
         records, complete = (self.checker.record, self.record), len(warps) == sum(not w.done for w in every)
-        barriers.opened(*records, barrier, waiting, Pointer(began), Pointer(live), complete, overfull)
+        barrier_checks.opened(*records, barrier, waiting, Pointer(began), Pointer(live), complete, overfull)
 
-    def arrived(self, barrier: int, warp: Warp) -> None:
+    def passed_arrive(self, barrier: int, warp: Warp) -> None:
         """A warp has passed `bar.arrive`."""
         if self.checker.race:
-            race_order.arrived(self.record, warp.warp, barrier)
+            race_order.passed_arrive(self.record, warp.warp, barrier)
 
     # -- mbarriers
 

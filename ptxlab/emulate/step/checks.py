@@ -1,7 +1,8 @@
 """The checks of the interpreter: which instructions are checked, and with which arguments the rules are called.
 
-`launch_checks` has what they remember of a launch, `block_checks` of one of its blocks; `checked_warp` has the warp
-whose loads, stores and atomics are checked. The rules are in `emulate/rules`, where their notes become findings.
+`launch_checks` has what they remember of a launch. `checked_warp` has what they remember of a block (`BlockChecks`),
+and the warp whose loads, stores and atomics are checked. The rules are in `emulate/rules`. What they note becomes
+findings in `rules.findings`.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from ptxlab.emulate.program.flat_program import Code
 from ptxlab.emulate.program.lane_types import LANES
 from ptxlab.emulate.program.register_flow import Flow
 from ptxlab.emulate.program.warpgroup_flow import orders_proxies, warpgroup_flow
-from ptxlab.emulate.rules import async_proxy, barriers, lane_masks, race_order, register_checks
+from ptxlab.emulate.rules import async_proxy, barrier_checks, lane_masks, race_order, register_checks
 from ptxlab.emulate.rules.initcheck_local import copied
 from ptxlab.emulate.rules.instructions import may_come, members_of, wide
 from ptxlab.emulate.step.bodies import Look, body_of
@@ -36,7 +37,7 @@ class CheckedSteps:
         self.warpgroups = warpgroup_flow(checks.program)
 
     def wrap(self, steps: list[Step]) -> list[Step]:
-        """The steps, each preceded by the checks of its instruction."""
+        """The steps with the checks of their instructions. (Loads, stores and atomics: see `CheckedWarp`.)"""
         return [self._wrapped(code, step) for code, step in zip(self.program.codes, steps, strict=True)]
 
     def _wrapped(self, code: Code, step: Step) -> Step:
@@ -163,12 +164,12 @@ class CheckedSteps:
             lane, lanes, block = int(mask.argmax()), mask_bits(mask), w.spaces.check.record
             barrier = int(numbers[0](w)[lane]) if numbers else 0
             count = int(numbers[1](w)[lane]) if len(numbers) > 1 else 0
-            barriers.arrive(self.record, block, w.warp, lanes, barrier, count, whole, code.index)
+            barrier_checks.arrive(self.record, block, w.warp, lanes, barrier, count, whole, code.index)
             away = mask_bits(w.live) & ~lanes
             if whole and away:
                 pcs, waiting, here = _standing(w, code)
                 others = away & ~here, mask_bits(w.mask) & ~lanes, waiting
-                barriers.diverged(self.record, block, w.warp, lanes, *others, pcs, behind, comes, code.index)
+                barrier_checks.diverged(self.record, block, w.warp, lanes, *others, pcs, behind, comes, code.index)
 
         return look
 

@@ -30,7 +30,7 @@ WARPGROUP_BEGUN = 17
 """Instead of a barrier: the other warps of the warpgroup have begun the products that this one has waited for."""
 
 
-def translate(t: Translator, code: Code) -> Step:
+def control_step(t: Translator, code: Code) -> Step:
     """The step of a branch, call, return, barrier or trap. Raises `UnsupportedInstruction` for any other instruction
     without semantics in the table."""
     if code.action is Action.WARP_BARRIER:

@@ -58,7 +58,8 @@ class BlockRun:
         """Whether the block's turn is not over: a warp can run, and none has spent its instructions or polled."""
 
     def advance(self, run: Callable[[Warp, int], None], length: int, order: random.Random | None) -> bool:
-        """A round: runs every warp that can run for up to `length` instructions. Whether the block has ended."""
+        """A round: runs every warp that can run for up to `length` instructions, and completes barriers. Raises the
+        fault of a deadlock. Whether the block has ended."""
         spent = False
         running = list(self.running)
         if order is not None:
@@ -124,7 +125,8 @@ class BlockRun:
     # -- barriers ------------------------------------------------------------------------------------------------------
 
     def _arrive(self, warp: Warp) -> None:
-        """A warp has stopped: notes whether it has arrived at a barrier, or can never go on."""
+        """If a warp has stopped, no lane of it can run: notes the barrier at which all its lanes wait. If
+        they wait at several, the warp is STUCK. A warp at `bar.arrive` counts as arrived and goes on at once."""
         if not warp.stopped:
             return
         waits = [group.wait for group in warp.others if group.wait is not None]
@@ -145,7 +147,7 @@ class BlockRun:
             warps.append(warp)
         else:
             if self.check is not None:
-                self.check.arrived(barrier, warp)
+                self.check.passed_arrive(barrier, warp)
             self._release(warp, None)
 
     def _go_on_with_products(self) -> None:
@@ -158,8 +160,9 @@ class BlockRun:
                     self._release(warp, None)
 
     def _open(self, *, counted: bool) -> None:
-        """Completes each barrier at which all warps have arrived that it waits for: after a turn those that count, so
-        that who comes later in the same round waits for the next phase; the others at the end of the round."""
+        """Completes each barrier at which all warps have arrived that it waits for. Barriers with a thread count are
+        completed after each turn, so that a warp that comes later in the same round waits for the next phase; the
+        others are completed at the end of the round."""
         for barrier, warps in list(self.arrived.items()):
             if counted != (self.expected[barrier] != 0):
                 continue

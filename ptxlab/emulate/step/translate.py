@@ -57,7 +57,7 @@ def _step(t: Translator, code: Code) -> Step:
     elif code.action is Action.TAKE_REDUCED:  # the barrier itself has written its result
         step = _nothing
     elif code.form.op.kind == "flow":
-        return control_flow.translate(t, code)
+        return control_flow.control_step(t, code)
     elif code.form.op.kind == "none":
         step = _nothing
     elif (body := body_of(code)) is not None:

@@ -30,7 +30,8 @@ NO_GROUP = -1
 """Instead of a program counter: the group that ran has exited, or waits."""
 
 RUNS, STUCK = -1, -2
-"""Instead of the barrier that a warp has arrived at: it can run; it waits and nothing can end that."""
+"""Instead of the barrier that a warp has arrived at: it can run; its lanes wait, but not all at one barrier of the
+block. (The barrier of the cluster lets its lanes go one by one.)"""
 
 CLOCKS = {
     "%clock": ("i32", 0),
@@ -80,7 +81,8 @@ def _bits(groups: list[LaneGroup]) -> int:
 
 
 class Warp(Access):
-    """The Machine that instruction semantics run on. `mask` is the active mask; lanes in `live` have not exited.
+    """A warp, and the operations that instruction semantics call (`isa.machine.Machine`; `machine`, in contrast, is the
+    launch: a `LaunchState`). `mask` is the active mask; lanes in `live` have not exited.
 
     regs: one array per register, then the program's constants. Arrays are replaced, never written into. pc: where the
     running group continues. others: the groups that do not run. turns: who goes next. left: code indices of `exit` and

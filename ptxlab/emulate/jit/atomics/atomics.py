@@ -70,4 +70,4 @@ class Atomics(Part):
             t.store(f"<{W} x {operation.ty}>", self.m.vector(value), t.offset("%data", k * CELL), align=64)
         given = "ptr %ctx", "ptr %cta", "ptr %ws", f"i32 {self.active.bits}", "ptr %addrs", "ptr %data", "ptr %out"
         what = f"ptr {self.e.site()}", f"i32 {S.SPACES[code.space]}", f"i32 {code.index}"
-        self.e.faults.if_called(t.call_function("i32", operation.name, *given, *what))
+        self.e.faults.if_failed(t.call_function("i32", operation.name, *given, *what))

@@ -180,7 +180,7 @@ class Matrices(Body):
                 step = self.m.lshr(self.m.mul(self.m.lane_0(stride), each), self.m.const("i64", 3)).text
             place = f"i64 {self.m.lane_0(at).text}", f"i64 {step}", f"i32 {S.SPACES[code.space]}", f"i32 {code.index}"
             given = f"ptr {table}", "ptr %ctx", "ptr %cta", *place
-            self.e.faults.if_called(t.call_function("i32", name, "ptr %ws", *given))
+            self.e.faults.if_failed(t.call_function("i32", name, "ptr %ws", *given))
             for instrument in reversed(self.e.instruments):
                 instrument.tile(code, at, stride)
 

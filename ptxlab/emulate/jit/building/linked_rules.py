@@ -45,7 +45,7 @@ def _checks() -> Functions:
     from ptxlab.emulate.jit.checks import lane_by_lane
     from ptxlab.emulate.rules import (
         async_proxy,
-        barriers,
+        barrier_checks,
         initcheck,
         initcheck_local,
         lane_masks,
@@ -56,10 +56,10 @@ def _checks() -> Functions:
     )
 
     return (
-        barriers.arrived,
+        barrier_checks.arrived,
         lane_masks.named, lane_masks.shuffled,
         race_order.fence, race_order.publish, race_order.acquire, race_order.cluster_arrived,
-        race_order.cluster_waited, race_order.sync_warp, race_order.sync_lanes, race_order.arrived, races.storing,
+        race_order.cluster_waited, race_order.sync_warp, race_order.sync_lanes, race_order.passed_arrive, races.storing,
         races.stored,
         race_accesses.at_one_address, race_accesses.at_addresses, lane_by_lane.each,
         initcheck.all_written,

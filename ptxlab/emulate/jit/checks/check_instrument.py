@@ -153,7 +153,7 @@ class Checks(Part):
         self.t.do(call(initcheck.stored, *THERE, mask, "%init.shared", "%addrs", *given))
 
     def each(self, extra: int, size: int, code: Code, kind: int, space: str = "") -> None:
-        """The addresses in %addrs, lane by lane. kind: READS, WRITES or CHANGES."""
+        """Checks accesses to the addresses in %addrs plus `extra`, lane by lane. kind: READS, WRITES or CHANGES."""
         if self.init and code.space == "generic" and code.index in self.bounds:
             bounds = map(str, self.bounds[code.index])
             given = *THERE, self.active.bits, "%addrs", str(extra), str(size), *bounds, str(code.index)
@@ -174,7 +174,8 @@ class Checks(Part):
             self.t.do(line)
 
     def access(self, code: Code, access: Access, kind: int | None = None) -> None:
-        """Lanes access memory anywhere. kind: READS, WRITES or CHANGES, if `access` does not say it."""
+        """Checks an access of an instruction that has a body. kind: READS, WRITES or CHANGES, if `access` does not say
+        it."""
         places = self.m.zext("i64", self.e.operands.address(code, access.operand))
         self.t.store(f"<{W} x i64>", self.m.vector(places), "%addrs", align=64)
         self.each(0, access.size, code, KINDS[access.what] if kind is None else kind, access.space)
@@ -182,8 +183,8 @@ class Checks(Part):
             self.copied(code, places, access.size)
 
     def placed_rows(self, code: Code, lanes: int) -> tuple[str, str]:
-        """Rows of 16 bytes in shared memory, one for each of the first lanes; %addrs holds their offsets. Returns the
-        active ones of these lanes, and the table of the access."""
+        """Checks rows of 16 bytes in shared memory, one for each of the first lanes; %addrs holds their offsets.
+        Returns the active ones of these lanes, and the table of the access."""
         t, write = self.t, code.properties.stores
         mask = t.and_("i32", self.active.bits, lanes - (1 << 32) if lanes >> 31 else lanes)
         members = [(code.index, 0, 16)]

@@ -1,4 +1,7 @@
-"""The checks of scattered accesses: in several allocations, or atomic ones, or the pieces of a matrix: lane by lane."""
+"""The checks of accesses in several allocations, of atomic operations and of the pieces of a matrix: lane by lane.
+
+These are rules for compiled code only: the interpreter sorts lanes by allocation itself (`step.access`).
+"""
 
 from __future__ import annotations
 
@@ -33,15 +36,16 @@ def each(
     size: u64,
     log2: u64,
     space: u32,
-    action: u32,
+    kind: u32,
     access: u64,
 ) -> None:
-    """Lanes access `addresses` plus `extra`. access: the code index and strength, as in the record of an access.
-    Addresses out of range are left to the access itself, which faults."""
+    """initcheck and racecheck of lanes that access `addresses` plus `extra`. kind: READS, WRITES or CHANGES. access:
+    the code index and strength, as in the record of an access. Addresses out of range are left to the access itself,
+    which faults."""
     launch, block = context.check.cast(Launch)[0], cta.checks.cast(Block)[0]
     serial(launch, mask)
     me = block.now | u64(warp.warp_id) << WARP | access
-    write, found = action != READS, context.found
+    write, found = kind != READS, context.found
     if traits_of(launch, access) & ATOMIC != 0:  # where one lane faults, no lane has access
         for lane in lanes_of(mask):
             address = u64(addresses[lane] + extra)
@@ -58,9 +62,9 @@ def each(
             if past != size:
                 if not noted:
                     note(launch, block, OVERRUN, me | lane, 0, address + past, 0)
-                    noted = space == SHARED and action != WRITES
+                    noted = space == SHARED and kind != WRITES
             else:
-                if launch.initcheck and action != WRITES and not noted:
+                if launch.initcheck and kind != WRITES and not noted:
                     missing = initcheck.lacking(launch, found.written, size, access)
                     if missing != size:
                         noted = space == SHARED
@@ -85,7 +89,7 @@ def raced(
     write: boolean,
     access: u64,
 ) -> None:
-    """racecheck's part: for each allocation the lanes that access it, as if these were all."""
+    """racecheck of such an access: finds the lanes in each allocation, and checks these at once."""
     launch, block, found = context.check.cast(Launch)[0], cta.checks.cast(Block)[0], context.found
     offsets, left = local(u32, 32), mask
     while left != 0:
@@ -122,7 +126,7 @@ def recorded(
     access: u64,
     write: boolean,
 ) -> None:
-    """The same for lanes in one allocation, whose address is `start`: `far` and `offsets` beyond it."""
+    """racecheck of lanes in one allocation, each at `far` plus its offset from the address `start`."""
     members = local(u64, 4)
     members[0], members[1], members[2], members[3] = 1, far, size, access & (LAST_CODE << CODE | 1 << STRONG)
     race_accesses.at_addresses(launch, block, warp.warp_id, mask, records, stride, offsets, start, members, write)

@@ -10,7 +10,7 @@ from ptxlab.emulate.jit.llvm.values import Value
 from ptxlab.emulate.jit.translation.rule_calls import THERE, call
 from ptxlab.emulate.program.flat_program import Block, Code
 from ptxlab.emulate.program.warpgroup_flow import orders_proxies
-from ptxlab.emulate.rules import async_proxy, barriers, lane_masks, race_order
+from ptxlab.emulate.rules import async_proxy, barrier_checks, lane_masks, race_order
 from ptxlab.emulate.rules import instructions as rules
 from ptxlab.emulate.runtime import state as S
 from ptxlab.isa.actions import Action
@@ -72,7 +72,7 @@ class CheckedControl(CheckInstrument):
             lanes = self.active.bits, skips, numbers[0], count
             table = self.e.constant("may.come", "i8", map(int, rules.may_come(self.program, code)))
             given = str(int(code.properties.aligned)), str(self.e.pc(block.next)), table, str(code.index)
-            self.t.do(call(barriers.arrived, *THERE[:2], "%ws", *lanes, *given))
+            self.t.do(call(barrier_checks.arrived, *THERE[:2], "%ws", *lanes, *given))
 
     def cluster_barrier(self, code: Code) -> None:
         if not self.checks.race or code.form is None:
@@ -86,4 +86,4 @@ class CheckedControl(CheckInstrument):
     def barrier_arrives(self, offset: str) -> None:
         if self.checks.race:
             barrier = self.t.trunc("i64", self.t.lshr("i64", offset, 2), "i32")
-            self.t.do(call(race_order.arrived, "%check.block", "%check.warp", barrier))
+            self.t.do(call(race_order.passed_arrive, "%check.block", "%check.warp", barrier))

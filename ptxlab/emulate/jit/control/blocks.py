@@ -1,7 +1,7 @@
-"""The blocks of an LLVM function, which runs one warp until it must stop: at a barrier, its end, or a fault.
+"""Basic blocks and their instructions as LLVM IR: what both functions of a program have in common.
 
-A program has two of them, made from the same blocks by the same semantics: `@converged` for a converged warp
-(`converged_function`) and `@diverged` for a diverged one (`diverged_function`). They differ in control flow, in where
+A function runs one warp until it must stop: at a barrier, its end, or a fault. `@converged` runs a converged warp
+(`converged_function`), `@diverged` a diverged one (`diverged_function`). They differ in control flow, in where
 registers are kept and in whether writes are masked. `Blocks` gives both the code of instructions.
 """
 
@@ -174,7 +174,7 @@ class Blocks(Part):
             result = m.ne(yes, m.const("i32", 0))
         self.e.operands.write(code.dests[0], code.dest_types[0], result)
 
-    # -- what the operations of lanes access memory by -----------------------------------------------------------------
+    # -- memory, for the operations of lanes (`LaneOps.accesses`) ------------------------------------------------------
 
     @functools.cached_property
     def atomics(self) -> Atomics:

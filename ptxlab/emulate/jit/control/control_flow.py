@@ -55,7 +55,7 @@ class ControlFlow(Part):
         raise NotImplementedError
 
     def pause(self, block: Block) -> None:
-        """The end of a turn; the warp goes on behind this block."""
+        """The warp goes on behind this block, in its next turn if it is converged."""
         raise NotImplementedError
 
     # -- the function --------------------------------------------------------------------------------------------------
@@ -185,7 +185,9 @@ class ControlFlow(Part):
     # -- barriers ------------------------------------------------------------------------------------------------------
 
     def _barrier(self, block: Block, code: Code) -> None:
-        """`bar.sync a{, b}`, `.arrive` and `.red`: notes the arrivals; the scheduler completes the barrier."""
+        """`bar.sync a{, b}`, `.arrive` and `.red`: notes in the records of the warp and its block which lanes have
+        arrived. A converged warp's turn ends; in a diverged warp other lanes go on. The scheduler completes the
+        barrier (`rules.scheduling.try_to_open`)."""
         t, form = self.t, code.form
         for instrument in self.e.instruments:
             instrument.barrier(block, code)
@@ -207,7 +209,7 @@ class ControlFlow(Part):
             if code.guard is None:
                 self._arrived(block, offset)
                 return
-            with t.ends_if(self.active.whole_block()):
+            with t.ends_if(self.active.all_active()):
                 self._arrived(block, offset)
             with t.ends_if(self.active.none()):
                 self.go(block.next)
@@ -237,7 +239,8 @@ class ControlFlow(Part):
             self.e.faults.record(S.BAD_BARRIER, self.e.code.index, lane, self.t.or_("i64", wide, high))
 
     def _arrived(self, block: Block, offset: str) -> None:
-        """A whole warp has executed `bar.arrive`: it counts, and goes on when the barrier has been looked at."""
+        """A converged warp passes `bar.arrive`: it counts as arrived, and its turn ends, so that the scheduler can
+        complete the barrier; it goes on in its next turn. (Diverged warps: `rules.scheduling.pass_arrivals`.)"""
         for instrument in self.e.instruments:
             instrument.barrier_arrives(offset)
         self.t.bump(self._of_barrier(S.Cta, "bar_arrived", offset), self.t.add, "i32", 1)

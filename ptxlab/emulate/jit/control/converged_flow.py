@@ -4,9 +4,9 @@
         run it from its program counter until it has exited or waits at a barrier
 
 A turn is a function of its own: in one function with the loop, LLVM's register allocator and scheduler take 1.3 times
-as long for the same code. The scheduler gives turns in the same order. It has the turn again, by a return, where a warp
-diverges, faults or is suspended, where the next warp waits, has exited or has diverged, after the last warp, and after
-each turn where the order is random.
+as long for the same code. The loop gives turns in the order of the scheduler, `rules.scheduling.take_turns`. It returns
+to the scheduler where a warp diverges, faults or is suspended, where the next warp waits, has exited or has diverged,
+after the last warp, and after each turn where the order is random.
 """
 
 from __future__ import annotations

@@ -73,7 +73,7 @@ class ConvergedFunction(ConvergedFlow):
             there = self._only_target()
             with t.ends_if(self.active.none()):
                 self.go(block.next)
-            with t.ends_if(self.active.whole_block()):
+            with t.ends_if(self.active.all_active()):
                 self.go(there)
         if not self.regions.enter(block, target):
             self.split_at(block, target)
@@ -106,7 +106,7 @@ class ConvergedFunction(ConvergedFlow):
         with t.ends_if(self.active.none()):
             self.go(block.next)
         self.end_by_branch(code)
-        with t.ends_if(self.active.whole_block()):
+        with t.ends_if(self.active.all_active()):
             self.exited()
         t.store("i32", t.xor("i32", self.active.bits, self.active.block_bits), "%live.at")
         self.go(block.next)
@@ -122,6 +122,6 @@ class ConvergedFunction(ConvergedFlow):
             self.waits(self.e.code)
             return
         # If all lanes wait or none does, the warp stays converged; if only some wait, it has diverged.
-        with t.ends_if(self.active.whole_block()):
+        with t.ends_if(self.active.all_active()):
             self.waits(self.e.code)
         self.split(self.e.pcs(block.next), self.e.alive_at(block.next))

@@ -216,7 +216,7 @@ d.missing:
             instrument.arrives(code)
         warpwide = form.op.kind == "warp"
         if warpwide and code.guard is not None:  # it has to hold in all of the lanes or in none
-            with t.unless(t.or_("i1", self.active.none(), self.active.whole_block())):
+            with t.unless(t.or_("i1", self.active.none(), self.active.all_active())):
                 self.e.faults.unless_all_lanes(code, self.active.block_bits)
         for slot, k in enumerate([] if warpwide else self._vectors(code)):
             value = self.e.operands.read(code.sources[k], code.source_types[k])

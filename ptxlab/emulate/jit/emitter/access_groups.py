@@ -24,13 +24,13 @@ SAME = (ALL_THE_SAME, HALVES_THE_SAME)
 
 
 @dataclass(eq=False, repr=False)
-class Group:
-    """Accesses of one block that share a check: members (code index, offset, bytes), the lowest offset, the bytes
+class AccessGroup:
+    """Accesses of one basic block that share a check: members (code index, offset, bytes), the lowest offset, the bytes
     spanned, and log2 of the strictest alignment.
 
     The rest is filled in where the first member is emitted. address: the lowest of each lane, a vector or affine, or
     one for all, an i64. Where all lanes have one, `pointer` is the host's for it; else it is for `start`, a device
-    address where an allocation begins. shadow: the record of writes, an i64, as `pointer`. pattern: of the lanes'
+    address where an allocation begins. written: initcheck's record of it, an i64, as `pointer`. pattern: of the lanes'
     addresses, an i32; patterns: those that there may be. halves: the offsets from `start` of the first lane of each
     half-warp, two i64. stride: bytes from each lane to the next, an i64, if the pattern may be `AT_A_STRIDE`."""
 
@@ -43,7 +43,7 @@ class Group:
     address: Value | None = None
     pointer: str = ""
     start: str = ""
-    shadow: str = ""
+    written: str = ""
     pattern: str = ""
     patterns: frozenset[int] = frozenset()
     halves: tuple[str, str] = ("", "")
@@ -62,14 +62,14 @@ class Group:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Seen:
-    """An access for instruments, its addresses checked.
+    """An access whose addresses have been checked, as instruments and the transfer of its data see it.
 
     The active lanes access `size` bytes each, `count` elements of type `lane`, at `group.address + offset`. uniform:
     all lanes at the same address. Addresses are device addresses, offsets for shared. stored: the values of a store.
     """
 
     code: Code
-    group: Group
+    group: AccessGroup
     offset: int
     lane: str
     count: int
@@ -171,7 +171,7 @@ def _added(program: Program, code: Code) -> tuple[int, int] | None:
     return registers[0], (number + (1 << bits - 1)) % (1 << bits) - (1 << bits - 1)
 
 
-def plan_groups(program: Program, first: int, last: int) -> dict[int, Group]:
+def plan_groups(program: Program, first: int, last: int) -> dict[int, AccessGroup]:
     """Sorts the plain accesses of a block into groups: the group of each code index."""
     sites = sites_of(program)
     found: dict[tuple[object, ...], list[Code]] = {}
@@ -183,13 +183,13 @@ def plan_groups(program: Program, first: int, last: int) -> dict[int, Group]:
             guarded = code.index if code.guard is not None else -1
             key = place_of(program, code).root, code.space, access_shape(code)[2], guarded
             found.setdefault(key, []).append(code)
-    groups: dict[int, Group] = {}
+    groups: dict[int, AccessGroup] = {}
     for codes in found.values():
         for run in _runs(program, codes):
             size = run.members[0][2]
             write = any(program.codes[c].properties.stores for c, _, _ in run.members)
             site = sites[run.members[0][0]]
-            group = Group(site, run.low, run.high - run.low, (size & -size).bit_length() - 1, write, run.members)
+            group = AccessGroup(site, run.low, run.high - run.low, (size & -size).bit_length() - 1, write, run.members)
             groups.update(dict.fromkeys((c for c, _, _ in run.members), group))
     return groups
 

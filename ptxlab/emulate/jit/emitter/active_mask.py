@@ -10,7 +10,8 @@ from ptxlab.emulate.jit.llvm.values import Value
 
 
 class ActiveMask:
-    """Lanes as SSA values: `bits` is an i32, `vector` a <32 x i1>. `guard` holds in the lanes that are active."""
+    """Lanes as SSA values: `bits` is an i32, `vector` a <32 x i1>. `guard` holds in the lanes that are active.
+    `block_bits`: the lanes that run the basic block, whatever the guard of an instruction says."""
 
     def __init__(self, m: AffineOps) -> None:
         self.m, self.t = m, m.t
@@ -75,7 +76,7 @@ class ActiveMask:
         """i1: whether a lane is active."""
         return self.t.ne("i32", self.bits, 0)
 
-    def whole_block(self) -> str:
+    def all_active(self) -> str:
         """i1: whether all lanes that run the block are active."""
         return self.t.eq("i32", self.bits, self.block_bits)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ptxlab.emulate.jit.affine.block_rows import Rows
-from ptxlab.emulate.jit.emitter.access_groups import Group, sites_of
+from ptxlab.emulate.jit.emitter.access_groups import AccessGroup, sites_of
 from ptxlab.emulate.jit.emitter.function import Function, RegisterFacts
 from ptxlab.emulate.jit.emitter.lane_operations import LaneOps
 from ptxlab.emulate.jit.emitter.registers import Registers
@@ -37,7 +37,7 @@ class Emitter(Function):
         self.registers = Registers(self, self.ops)
         self.operands = Operands(self, self.ops, self.registers)
         self.faults = FaultExits(self, self.ops)
-        self.groups: dict[int, Group] = {}
+        self.groups: dict[int, AccessGroup] = {}
         """The accesses of the block that share a check, by code index."""
 
     def guarded(self, code: Code) -> None:
@@ -60,7 +60,8 @@ class Part:
 
 
 class FaultExits:
-    """Faults in emitted code: they are noted for the runner to explain, and the warp's function returns."""
+    """Faults in emitted code: each is noted in `Context.fault`, and the code branches to `fault:`, where the warp's
+    function returns FAULT. The scheduler stops the workers, and `running.faults` puts the fault into words."""
 
     def __init__(self, f: Function, m: LaneOps) -> None:
         self.f, self.t, self.m, self.active = f, f.t, m, m.mask
@@ -70,7 +71,7 @@ class FaultExits:
         self.t.do(call(memcheck.stop, "%ctx", "%ws", kind, code, lane, address))
 
     def if_any(self, bad: str, address: Value, flag: int = 0) -> None:
-        """Faults if any lane is in `bad` (an i32): the first of them is out of range."""
+        """Faults if any lane is in `bad` (an i32): the access of the first of them is invalid."""
         t = self.t
         with t.unless(t.eq("i32", bad, 0), cold=True, to="fault"):
             lane = self.active.first(bad)
@@ -97,7 +98,7 @@ class FaultExits:
         self.t.branch(self.active.any(), "fault", after)
         self.t.at(after)
 
-    def if_called(self, answer: str) -> None:
+    def if_failed(self, answer: str) -> None:
         """Faults if a function returned anything but 0, having noted the fault."""
         self.t.fault_unless(self.t.eq("i32", answer, 0))
 

@@ -1,7 +1,7 @@
 """What an instrument (counters, checks, a trace) may add to emitted code: a hook for each event in it.
 
 Instruments are nested: hooks before an event run in the order of `Emitter.instruments`, those after it in the opposite
-order.
+order. A check of addresses is an event, too: `located` and `accesses` come after it.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ptxlab.emulate.jit.emitter.access_groups import Group, Seen
+from ptxlab.emulate.jit.emitter.access_groups import AccessGroup, Seen
 from ptxlab.emulate.jit.llvm.values import Address, Value
 from ptxlab.emulate.program.flat_program import Block, Code
 
@@ -49,11 +49,11 @@ class Instrument:
 
     # -- memory
 
-    def located(self, group: Group, uniform: bool) -> None:
-        """The addresses of a group of accesses have been checked."""
+    def located(self, group: AccessGroup, uniform: bool) -> None:
+        """After the addresses of a group of accesses have been checked, by the first of them."""
 
     def accesses(self, seen: Seen) -> None:
-        """Before the data of a load or store move; its addresses have been checked."""
+        """After the addresses of a load or store have been checked, and before its data move."""
 
     def accessed_local(self, at: Value, size: int, stores: bool) -> None:
         """After a load or store of local memory. at: where, an i64 that is right in all active lanes, in range where
@@ -71,16 +71,16 @@ class Instrument:
     # -- lanes that synchronize
 
     def arrives(self, code: Code) -> None:
-        """Lanes arrive at an instruction that synchronizes lanes of their warp."""
+        """Lanes arrive at a `.sync` instruction, which synchronizes lanes of their warp. (A barrier: `barrier`.)"""
 
     def synced(self, code: Code, brought: list[Any] | None) -> None:
         """Lanes have synchronized there. brought: their operands, if the warp was diverged."""
 
     def barrier(self, block: Block, code: Code) -> None:
-        """Before lanes arrive at a barrier of their thread block."""
+        """Before lanes arrive at a barrier of their thread block, by `bar.sync`, `.red` or `.arrive`."""
 
     def barrier_arrives(self, offset: str) -> None:
-        """Before lanes arrive at a barrier without waiting. offset: four times the barrier's number, an i64."""
+        """Before a whole warp passes `bar.arrive`. offset: four times the barrier's number, an i64."""
 
     def cluster_barrier(self, code: Code) -> None:
         """Before lanes arrive or wait at the barrier of the cluster."""

@@ -1,15 +1,17 @@
 """Loads and stores as LLVM IR: checked once per group of offsets from one base, then as wide as the addresses allow.
 
-Every access is checked against the allocation that its site (a place in the code) caches; only when the address is not
-in there is `@resolve` called. Accesses of one basic block that differ only in their immediate offset share a site and a
-check. After it, an address that is the same in all lanes becomes one scalar access, consecutive addresses become one
-vector access, and anything else a gather or scatter.
+`ld` and `st` of the instruction table call `LaneOps.load` and `store`; these call `Blocks`, which calls `Memory`.
+Accesses of one basic block that differ only in their immediate offset form a group: one site, and one check, emitted
+with the first of them. The check compares the addresses with the allocation that the site caches, or with the size of
+shared memory. If the cached allocation is another one, the code calls `memcheck.miss` or `miss_lanes`. If the access is
+invalid, a fault is noted and the code branches to `fault:`. After the check, one address for all lanes becomes a scalar
+access, consecutive addresses become a vector access, and others a strided access, a gather or a scatter.
 """
 
 from __future__ import annotations
 
 from ptxlab.emulate.jit.affine.values import Affine
-from ptxlab.emulate.jit.emitter.access_groups import Group, Seen, access_shape, place_of
+from ptxlab.emulate.jit.emitter.access_groups import AccessGroup, Seen, access_shape, place_of
 from ptxlab.emulate.jit.emitter.emitter import Emitter, Part
 from ptxlab.emulate.jit.llvm.ir_text import COLD
 from ptxlab.emulate.jit.llvm.values import LLVM, Address, Value
@@ -34,7 +36,7 @@ class Memory(Part):
         self.affine = AffineAccesses(e, self.sites)
         self.local = LocalMemory(e, self.transfers.scattered)
 
-    # -- what the Machine offers ---------------------------------------------------------------------------------------
+    # -- what semantics call -------------------------------------------------------------------------------------------
 
     def load(self, address: Address) -> Value | tuple[Value, ...]:
         values = self._moved(address, None)
@@ -113,17 +115,17 @@ class Memory(Part):
         other ways would take most of the time to build and rarely apply."""
         return self.e.code.space == "generic" and self.program.generic_accesses > 150
 
-    def _note_lanes(self, group: Group, base: Value, offset: int) -> None:
-        """32 arbitrary addresses: notes them where the lane-by-lane function and instruments find them."""
+    def _note_lanes(self, group: AccessGroup, base: Value, offset: int) -> None:
+        """32 arbitrary addresses: notes them in the group. They are not checked here but one by one, by `each_lane`."""
         group.address = self.m.wide(Address(base, self._lowest(group, offset)))
-        group.pointer, group.pattern, group.patterns, group.shadow = "null", str(ANYWHERE), frozenset({ANYWHERE}), "0"
+        group.pointer, group.pattern, group.patterns, group.written = "null", str(ANYWHERE), frozenset({ANYWHERE}), "0"
 
-    def _lowest(self, group: Group, offset: int) -> int:
+    def _lowest(self, group: AccessGroup, offset: int) -> int:
         """The lowest byte of a group from the base of the access that is emitted, which has this offset. Others of the
         group may be at other registers."""
         return group.low - place_of(self.program, self.e.code).offset + offset
 
-    def _check_uniform(self, group: Group, base: Value, offset: int) -> None:
+    def _check_uniform(self, group: AccessGroup, base: Value, offset: int) -> None:
         """One address for all lanes: leaves `group.pointer` at the group's lowest byte."""
         low = self._lowest(group, offset)
         at = self.m.add(base, self.m.const(base.type, low))
@@ -140,7 +142,7 @@ class Memory(Part):
         check, good, miss = (self.t.label(name) for name in ("check", "good", "miss"))
         self.t.go(check)
         self.t.at(check)
-        site, (known, limit, host, shadow) = self.sites.site(group)
+        site, (known, limit, host, written) = self.sites.site(group)
         off = self.t.sub("i64", wide, known)
         fits = self.t.ult("i64", self.sites.rotate("i64", off, group.log2), limit)
         self.t.branch(fits, good, miss, COLD)
@@ -150,13 +152,13 @@ class Memory(Part):
         self.t.branch(again, check, "fault", COLD)
         self.t.at(good)
         group.pointer = self.t.offset(host, off)
-        group.shadow = shadow
+        group.written = written
         if group.write:
-            has = self.t.ne("i64", shadow, 0)
-            moved = self.t.add("i64", shadow, off)
-            group.shadow = self.t.select(has, "i64", moved, 0)
+            has = self.t.ne("i64", written, 0)
+            moved = self.t.add("i64", written, off)
+            group.written = self.t.select(has, "i64", moved, 0)
 
-    def _check_lanes(self, group: Group, base: Value, offset: int) -> None:
+    def _check_lanes(self, group: AccessGroup, base: Value, offset: int) -> None:
         """32 addresses: leaves the host pointer, where it points to, and the pattern of the addresses."""
         low, size = self._lowest(group, offset), access_shape(self.e.code)[2]
         at = self.m.add(base, self.m.const(base.type, low)) if low else base

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from ptxlab.emulate.jit.affine.forms import Form
 from ptxlab.emulate.jit.affine.values import Affine
-from ptxlab.emulate.jit.emitter.access_groups import AT_A_STRIDE, ROWS, Group
+from ptxlab.emulate.jit.emitter.access_groups import AT_A_STRIDE, ROWS, AccessGroup
 from ptxlab.emulate.jit.emitter.emitter import Emitter, Part
 from ptxlab.emulate.jit.llvm.ir_text import COLD, W
 from ptxlab.emulate.jit.llvm.values import Value
@@ -71,7 +71,7 @@ class AffineAccesses(Part):
         super().__init__(e)
         self.sites = sites
 
-    def locate(self, group: Group, at: Affine, size: int) -> bool:
+    def locate(self, group: AccessGroup, at: Affine, size: int) -> bool:
         """Leaves where the addresses of a group lie; False, and nothing done, where lanes are misaligned or far off, or
         may wrap around in shared memory."""
         offsets, t = at.form.lane_offsets, self.t
@@ -82,7 +82,7 @@ class AffineAccesses(Part):
             return False
         group.address = at
         extent = self._extent(group, at)
-        start, host, shadow, good = (self._in_shared if shared else self._in_allocation)(group, extent)
+        start, host, written, good = (self._in_shared if shared else self._in_allocation)(group, extent)
         fits, other, placed = (t.label(name) for name in ("fits", "other", "placed"))
         for condition in extent.conditions:
             good = t.and_("i1", good, condition.text)
@@ -95,9 +95,9 @@ class AffineAccesses(Part):
         t.at(other)
         with self.t.not_dominating():
             others = self._one_by_one(group, at, placed)
-            sources = [(start, host, shadow, pattern, fits), *others]
+            sources = [(start, host, written, pattern, fits), *others]
         t.at(placed)
-        group.start, group.pointer, group.shadow, group.pattern = (
+        group.start, group.pointer, group.written, group.pattern = (
             self._joined(kind, [(source[k], source[4]) for source in sources])
             for k, kind in enumerate((extent.first.type, "ptr", "i64", "i32"))
         )
@@ -109,7 +109,7 @@ class AffineAccesses(Part):
             group.stride = str(offsets[1]) if extent.stride is None else extent.stride.text
         return True
 
-    def _extent(self, group: Group, at: Affine) -> Extent:
+    def _extent(self, group: AccessGroup, at: Affine) -> Extent:
         """From where to where the lanes go."""
         m, form = self.m, at.form
         low, high, even = min(form.lane_offsets), max(form.lane_offsets), 1 << group.log2
@@ -129,7 +129,7 @@ class AffineAccesses(Part):
             conditions.append(m.straight(at))
         return Extent(first, lowest, beyond, stride, tuple(conditions))
 
-    def _pattern(self, group: Group, form: Form, extent: Extent, size: int) -> str:
+    def _pattern(self, group: AccessGroup, form: Form, extent: Extent, size: int) -> str:
         """The pattern that there is; notes in the group those that there may be. Of some lanes only a row has gaps, and
         is one even if the others would lie elsewhere."""
         pattern = pattern_of(form, size)
@@ -157,23 +157,23 @@ class AffineAccesses(Part):
             return sources[0][0]
         return self.t.phi(kind, *sources)
 
-    def _in_shared(self, group: Group, extent: Extent) -> tuple[str, str, str, str]:
+    def _in_shared(self, group: AccessGroup, extent: Extent) -> tuple[str, str, str, str]:
         """The start of shared memory, its pointer, no record of writes, and i1: whether the lowest address and the
         highest lie there."""
         _, good = self.sites.range_in_shared(group, extent.lowest, extent.beyond)
         return str(self.program.shared_start), "%shared", "0", good
 
-    def _in_allocation(self, group: Group, extent: Extent) -> tuple[str, str, str, str]:
+    def _in_allocation(self, group: AccessGroup, extent: Extent) -> tuple[str, str, str, str]:
         """The same for the allocation that the site knows."""
         t = self.t
-        _, (start, places, host, shadow) = self.sites.site(group)
+        _, (start, places, host, written) = self.sites.site(group)
         off = t.sub("i64", extent.lowest.text, start)
         beyond = self.m.lshr(extent.beyond, self.m.const("i64", group.log2))
         limit = t.call("i64", "llvm.usub.sat.i64", [("i64", places), ("i64", beyond.text)])
         near = t.ult("i64", self.sites.rotate("i64", off, group.log2), limit)
-        return start, host, shadow, near
+        return start, host, written, near
 
-    def _one_by_one(self, group: Group, at: Affine, placed: str) -> list[Source]:
+    def _one_by_one(self, group: AccessGroup, at: Affine, placed: str) -> list[Source]:
         """The way of all other addresses, which ends at the label `placed`: active lanes lie in memory, though all 32
         might not, or do not follow each other as they were built to."""
         t, found = self.t, str(IN_ONE_ALLOCATION)
@@ -187,9 +187,9 @@ class AffineAccesses(Part):
             t.go(placed)
             return [(str(self.program.shared_start), "%shared", "0", found, end)]
         mixed = t.label("mixed")
-        (start, _, host, shadow), _ = self.sites.inside_site(group, mixed)
+        (start, _, host, written), _ = self.sites.inside_site(group, mixed)
         end = t.here
         t.go(placed)
         t.at(mixed)
         t.go(placed)
-        return [(start, host, shadow, found, end), (start, host, shadow, str(ANYWHERE), mixed)]
+        return [(start, host, written, found, end), (start, host, written, str(ANYWHERE), mixed)]

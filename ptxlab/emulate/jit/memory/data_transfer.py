@@ -1,4 +1,4 @@
-"""The data of a load or store, once its addresses have been checked: scalar, in a row, gathered, or lane by lane."""
+"""The data of a load or store, once its addresses are checked: scalar, a row, at a stride, gathered, lane by lane."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ class Transfers(Part):
             else:
                 self.t.store(f"{self._volatile()}{ty}", self._last_lane(seen.stored[k]), p, align=step)
         if seen.write and seen.code.space != "shared":
-            with self.t.if_then(self.t.ne("i64", group.shadow, 0)):
-                spot = self.t.inttoptr("i64", self.t.add("i64", group.shadow, offset), "ptr")
+            with self.t.if_then(self.t.ne("i64", group.written, 0)):
+                spot = self.t.inttoptr("i64", self.t.add("i64", group.written, offset), "ptr")
                 self.t.fill(spot, -1, seen.size)
         return tuple(out)
 
@@ -188,14 +188,14 @@ class Transfers(Part):
         aligned, space = (seen.size & -seen.size).bit_length() - 1, S.SPACES[seen.code.space]
         where = self.active.bits, self.sites.put_addresses(seen.group), str(seen.offset), "%data"
         what = seen.step, seen.count, aligned, space, int(seen.write), seen.code.index
-        self.e.faults.if_called(t.let(call(memcheck.access_lanes, "%ctx", "%cta", "%ws", *where, *map(str, what))))
+        self.e.faults.if_failed(t.let(call(memcheck.access_lanes, "%ctx", "%cta", "%ws", *where, *map(str, what))))
         return () if seen.write else tuple(Value(t.load(vector, c, align=32), seen.lane, False) for c in cells)
 
     def _mark_lanes(self, seen: Seen) -> None:
         """Notes what is written, unless `each_lane` has."""
         t, group = self.t, seen.group
-        has, together = t.ne("i64", group.shadow, 0), t.ne("i32", group.pattern, ANYWHERE)
+        has, together = t.ne("i64", group.written, 0), t.ne("i32", group.pattern, ANYWHERE)
         with t.if_then(t.and_("i1", has, together)):
-            shadow = t.inttoptr("i64", group.shadow, "ptr")
-            given = shadow, self.sites.put_offsets(group), str(seen.offset), self.active.bits, str(seen.size)
+            written = t.inttoptr("i64", group.written, "ptr")
+            given = written, self.sites.put_offsets(group), str(seen.offset), self.active.bits, str(seen.size)
             t.do(call(memcheck.mark_lanes, *given))

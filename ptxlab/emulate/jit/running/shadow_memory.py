@@ -30,7 +30,7 @@ class ShadowMemory:
         self._shadows: list[races.Shadow] = []
 
     def shadow(self, memory: MemoryMap, live: list[Allocation]) -> None:
-        """Adds to the table of allocations where their records are."""
+        """Allocates racecheck's records of the allocations, and enters them in the table of allocations."""
         self.record.unwritten = int(any(allocation.written is not None for allocation in live))
         if self.race:
             for k, allocation in enumerate(live):

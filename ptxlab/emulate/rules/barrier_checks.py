@@ -1,4 +1,5 @@
-"""synccheck's rules for the barriers of a block: warps must agree, and each must arrive with all its lanes.
+"""What the checks do at barriers of a block. synccheck: warps must agree, and each must arrive with all its lanes.
+racecheck: what a barrier orders (`order`). Barriers are executed elsewhere: by `scheduling`, and by `step.schedule`.
 
 `bar` is `barrier.aligned`, which PTX ISA ("bar, barrier") allows only where all threads of the CTA execute the same
 barrier instruction; different warps may use different ones of the same number if they give a thread count, as producers
@@ -163,8 +164,8 @@ def arrived(
     may_come: Pointer[u8],
     code: u32,
 ) -> None:
-    """Lanes of `mask` have arrived at a barrier; its guard excludes those of `skipping`, which go on at the program
-    counter `behind`."""
+    """`arrive` and `diverged` in one call: lanes of `mask` have arrived at a barrier; its guard excludes those of
+    `skipping`, which go on at the program counter `behind`."""
     if mask == 0:
         return
     arrive(launch, block, warp.warp_id, mask, barrier, count, aligned, code)
