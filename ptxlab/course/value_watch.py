@@ -16,7 +16,7 @@ import numpy as np
 from ptxlab.text import Address, Instruction, Name, parse
 
 if TYPE_CHECKING:
-    from ptxlab.emulate.step.machine import Step
+    from ptxlab.emulate.step.interpreter import Step
 
 LANES = 32
 PACKAGE = Path(__file__).resolve().parents[1]

@@ -28,7 +28,7 @@ from ptxlab.errors import LaunchError
 if TYPE_CHECKING:
     from ptxlab.emulate.program.program import Program
     from ptxlab.emulate.runtime.report import Launch
-    from ptxlab.emulate.step.machine import Step
+    from ptxlab.emulate.step.interpreter import Step
 
 LIMIT = 256 << 20
 """Bytes after which recording stops, by default."""
