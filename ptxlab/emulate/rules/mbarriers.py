@@ -89,7 +89,7 @@ def access_kind(code: Code) -> int:
     return WRITES if code.action is Action.MBARRIER_INIT else CHANGES
 
 
-# -- the compiling engine: all lanes of an instruction -----------------------------------------------------------------
+# -- the JIT: all lanes of an instruction ------------------------------------------------------------------------------
 
 
 @rule

@@ -210,9 +210,9 @@ def traits_of(launch: Launch, access: u64) -> u16:
 # -- accesses ----------------------------------------------------------------------------------------------------------
 
 
-IN_A_ROW, ALL_THE_SAME, IN_ONE_ALLOCATION, ANYWHERE, HALVES_IN_A_ROW, HALVES_THE_SAME, PARTS_OF_ROWS = range(7)
+CONTIGUOUS, UNIFORM, IN_ONE_ALLOCATION, ANYWHERE, HALVES_CONTIGUOUS, HALVES_UNIFORM, WITH_GAPS = range(7)
 """The pattern of the 32 addresses of an access. Half-warps have one of their own because blocks are often 16 wide. The
-last: a row, or one for each half, of which some lanes are missing."""
+last: contiguous as a whole or by halves, but for some lanes that are inactive."""
 READS, WRITES, CHANGES = range(3)
 """What an access does: an atomic operation does both."""
 

@@ -134,7 +134,7 @@ def lacks(context: Context, cta: Cta, warp: Warp, count: u32) -> boolean:
 
 @rule
 def go_on(context: Context, cta: Cta) -> boolean:
-    """Lets the warps of a CTA go on for which their warpgroups have begun what they wait for. Whether there are any."""
+    """Lets warps of a block go on if their warpgroups have begun what they wait for. Whether there are any."""
     some = False
     for number in range(context.warps):
         warp = (cta.states + number * context.state_size).cast(Warp)[0]
@@ -147,7 +147,7 @@ def go_on(context: Context, cta: Cta) -> boolean:
 
 @rule
 def incomplete_warpgroup(context: Context, cta: Cta) -> u32:
-    """Of a CTA that has ended: the first warp of a warpgroup whose warps have not begun the same products, plus 1; 0:
+    """Of a block that has ended: the first warp of a warpgroup whose warps have not begun the same products, plus 1; 0:
     there is none."""
     for number in range(context.warps):
         first = (cta.states + (number & ~3) * context.state_size).cast(Warp)[0]

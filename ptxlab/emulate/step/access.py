@@ -32,7 +32,7 @@ from ptxlab.isa.table import Form
 
 
 class Site:
-    """An instruction that accesses memory: what it needs, resolved once."""
+    """A site, that is, an access in the code: what it needs, resolved once."""
 
     __slots__ = ("code", "count", "dtype", "shift", "size", "space")
 

@@ -188,7 +188,7 @@ class Warp(Access):
             forget(self.turns)
         return pc
 
-    # -- state of the warp ----------------------------------------------------------------------------------------------
+    # -- state of the warp ---------------------------------------------------------------------------------------------
 
     def carry_get(self) -> Value:
         return self.carry

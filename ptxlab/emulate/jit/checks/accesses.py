@@ -1,7 +1,7 @@
 """The checks in compiled code: what is emitted around loads, stores and atomics.
 
-Loads from one base (a `Group`) are checked where the first of them is emitted, up to an instruction that may order
-threads or a store. Consecutive addresses, or one address for all lanes, are checked as one range.
+Loads from one base (an `AccessGroup`) are checked where the first of them is emitted, up to an instruction that may
+order threads or a store. Consecutive addresses, or one address for all lanes, are checked as one range.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 
 from ptxlab.emulate.jit.checks.check_instrument import CheckInstrument, Checks, Members
-from ptxlab.emulate.jit.emitter.access_groups import Group, Seen, access_shape, place_of
+from ptxlab.emulate.jit.emitter.access_groups import AccessGroup, Seen, access_shape, place_of
 from ptxlab.emulate.jit.emitter.emitter import Emitter
 from ptxlab.emulate.jit.emitter.instrument import After
 from ptxlab.emulate.jit.llvm.ir_text import W
@@ -56,7 +56,7 @@ class CheckedAccesses(CheckInstrument):
 
     # -- accesses ------------------------------------------------------------------------------------------------------
 
-    def located(self, group: Group, uniform: bool) -> None:
+    def located(self, group: AccessGroup, uniform: bool) -> None:
         """Keeps the checks' records of a group's allocation."""
         if self.e.code.space == "shared":
             start = str(self.program.shared_start)

@@ -12,19 +12,19 @@ from ptxlab.emulate.jit.llvm.values import BITS, Value
 from ptxlab.emulate.program.flat_program import Block, Code, Literal, Mem, Reg, Symbol
 from ptxlab.emulate.program.liveness import writes
 from ptxlab.emulate.program.program import Program
-from ptxlab.emulate.rules.records import ALL_THE_SAME, HALVES_IN_A_ROW, HALVES_THE_SAME, IN_A_ROW, PARTS_OF_ROWS
+from ptxlab.emulate.rules.records import CONTIGUOUS, HALVES_CONTIGUOUS, HALVES_UNIFORM, UNIFORM, WITH_GAPS
 from ptxlab.emulate.runtime.memory import GUARD
 from ptxlab.isa import types
 from ptxlab.isa.actions import Action
 
-AT_A_STRIDE = PARTS_OF_ROWS + 1
+STRIDED = WITH_GAPS + 1
 """All lanes are active, and each is as many bytes behind the one before."""
-ROWS = (IN_A_ROW, HALVES_IN_A_ROW)
-SAME = (ALL_THE_SAME, HALVES_THE_SAME)
+ALL_CONTIGUOUS = (CONTIGUOUS, HALVES_CONTIGUOUS)
+ALL_UNIFORM = (UNIFORM, HALVES_UNIFORM)
 
 
 @dataclass(eq=False, repr=False)
-class Group:
+class AccessGroup:
     """Accesses of one block that share a check: members (code index, offset, bytes), the lowest offset, the bytes
     spanned, and log2 of the strictest alignment.
 
@@ -32,7 +32,7 @@ class Group:
     one for all, an i64. Where all lanes have one, `pointer` is the host's for it; else it is for `start`, a device
     address where an allocation begins. shadow: the record of writes, an i64, as `pointer`. pattern: of the lanes'
     addresses, an i32; patterns: those that there may be. halves: the offsets from `start` of the first lane of each
-    half-warp, two i64. stride: bytes from each lane to the next, an i64, if the pattern may be `AT_A_STRIDE`."""
+    half-warp, two i64. stride: bytes from each lane to the next, an i64, if the pattern may be `STRIDED`."""
 
     site: int
     low: int
@@ -54,9 +54,9 @@ class Group:
         """The addresses, if they are affine."""
         return self.address if isinstance(self.address, Affine) else None
 
-    def part_of_a_row(self, size: int) -> bool:
-        """Whether lanes are known to be in one row of elements of this size, if their pattern is `PARTS_OF_ROWS`."""
-        form = None if self.lanes is None or PARTS_OF_ROWS not in self.patterns else self.lanes.form
+    def partly_contiguous(self, size: int) -> bool:
+        """Whether lanes are known to be contiguous elements of this size, if their pattern is `WITH_GAPS`."""
+        form = None if self.lanes is None or WITH_GAPS not in self.patterns else self.lanes.form
         return form is not None and not form.times and form.lane_offsets == tuple(size * k for k in range(W))
 
 
@@ -69,7 +69,7 @@ class Seen:
     """
 
     code: Code
-    group: Group
+    group: AccessGroup
     offset: int
     lane: str
     count: int
@@ -171,7 +171,7 @@ def _added(program: Program, code: Code) -> tuple[int, int] | None:
     return registers[0], (number + (1 << bits - 1)) % (1 << bits) - (1 << bits - 1)
 
 
-def plan_groups(program: Program, first: int, last: int) -> dict[int, Group]:
+def plan_groups(program: Program, first: int, last: int) -> dict[int, AccessGroup]:
     """Sorts the plain accesses of a block into groups: the group of each code index."""
     sites = sites_of(program)
     found: dict[tuple[object, ...], list[Code]] = {}
@@ -183,13 +183,13 @@ def plan_groups(program: Program, first: int, last: int) -> dict[int, Group]:
             guarded = code.index if code.guard is not None else -1
             key = place_of(program, code).root, code.space, access_shape(code)[2], guarded
             found.setdefault(key, []).append(code)
-    groups: dict[int, Group] = {}
+    groups: dict[int, AccessGroup] = {}
     for codes in found.values():
         for run in _runs(program, codes):
             size = run.members[0][2]
             write = any(program.codes[c].properties.stores for c, _, _ in run.members)
             site = sites[run.members[0][0]]
-            group = Group(site, run.low, run.high - run.low, (size & -size).bit_length() - 1, write, run.members)
+            group = AccessGroup(site, run.low, run.high - run.low, (size & -size).bit_length() - 1, write, run.members)
             groups.update(dict.fromkeys((c for c, _, _ in run.members), group))
     return groups
 

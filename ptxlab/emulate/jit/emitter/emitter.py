@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ptxlab.emulate.jit.affine.block_rows import Rows
-from ptxlab.emulate.jit.emitter.access_groups import Group, sites_of
+from ptxlab.emulate.jit.emitter.access_groups import AccessGroup, sites_of
 from ptxlab.emulate.jit.emitter.function import Function, RegisterFacts
 from ptxlab.emulate.jit.emitter.lane_operations import LaneOps
 from ptxlab.emulate.jit.emitter.registers import Registers
@@ -37,7 +37,7 @@ class Emitter(Function):
         self.registers = Registers(self, self.ops)
         self.operands = Operands(self, self.ops, self.registers)
         self.faults = FaultExits(self, self.ops)
-        self.groups: dict[int, Group] = {}
+        self.groups: dict[int, AccessGroup] = {}
         """The accesses of the block that share a check, by code index."""
 
     def guarded(self, code: Code) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ptxlab.emulate.jit.emitter.access_groups import Group, Seen
+from ptxlab.emulate.jit.emitter.access_groups import AccessGroup, Seen
 from ptxlab.emulate.jit.llvm.values import Address, Value
 from ptxlab.emulate.program.flat_program import Block, Code
 
@@ -49,7 +49,7 @@ class Instrument:
 
     # -- memory
 
-    def located(self, group: Group, uniform: bool) -> None:
+    def located(self, group: AccessGroup, uniform: bool) -> None:
         """The addresses of a group of accesses have been checked."""
 
     def accesses(self, seen: Seen) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ptxlab.emulate.jit.emitter.access_groups import AT_A_STRIDE, Seen, access_shape
+from ptxlab.emulate.jit.emitter.access_groups import STRIDED, Seen, access_shape
 from ptxlab.emulate.jit.emitter.emitter import Emitter, Part
 from ptxlab.emulate.jit.emitter.instrument import Instrument
 from ptxlab.emulate.jit.instruments.execution_counts import leaders
@@ -36,13 +36,13 @@ from ptxlab.emulate.rules.memory_model import (
     sectors,
     wavefronts,
 )
-from ptxlab.emulate.rules.records import ALL_THE_SAME, HALVES_IN_A_ROW, HALVES_THE_SAME, IN_A_ROW
+from ptxlab.emulate.rules.records import CONTIGUOUS, HALVES_CONTIGUOUS, HALVES_UNIFORM, UNIFORM
 from ptxlab.emulate.runtime import state as S
 from ptxlab.emulate.runtime.counters import moves_pairs
 from ptxlab.emulate.runtime.state import SPACES
 
-_KNOWN: dict[str, tuple[int, ...]] = {"row": (IN_A_ROW,), "one": (ALL_THE_SAME,), "any": ()}
-_HALVES = {"rows": HALVES_IN_A_ROW, "ones": HALVES_THE_SAME}
+_KNOWN: dict[str, tuple[int, ...]] = {"row": (CONTIGUOUS,), "one": (UNIFORM,), "any": ()}
+_HALVES = {"rows": HALVES_CONTIGUOUS, "ones": HALVES_UNIFORM}
 """Of a full warp whose halves are rows, or at one address each, wherever that is."""
 
 
@@ -134,7 +134,7 @@ class Counting(Part, Instrument):
         """The pair of sectors needed and sectors at best, for a vector of addresses."""
         t, group, size = self.t, seen.group, seen.size
         halves = {} if self.e.small else {name: (n,) for name, n in _HALVES.items() if n in group.patterns}
-        strided = {"strided": (AT_A_STRIDE,)} if AT_A_STRIDE in group.patterns else {}
+        strided = {"strided": (STRIDED,)} if STRIDED in group.patterns else {}
         switch = t.switch(group.pattern, _KNOWN | halves | strided)
         with switch.arm("row") as results:
             straight, best = sectors(np.arange(W, dtype=np.uint64) * np.uint64(size), ALL_LANES, size)

@@ -9,7 +9,7 @@ vector access, and anything else a gather or scatter.
 from __future__ import annotations
 
 from ptxlab.emulate.jit.affine.values import Affine
-from ptxlab.emulate.jit.emitter.access_groups import Group, Seen, access_shape, place_of
+from ptxlab.emulate.jit.emitter.access_groups import AccessGroup, Seen, access_shape, place_of
 from ptxlab.emulate.jit.emitter.emitter import Emitter, Part
 from ptxlab.emulate.jit.llvm.ir_text import COLD
 from ptxlab.emulate.jit.llvm.values import LLVM, Address, Value
@@ -113,17 +113,17 @@ class Memory(Part):
         other ways would take most of the time to build and rarely apply."""
         return self.e.code.space == "generic" and self.program.generic_accesses > 150
 
-    def _note_lanes(self, group: Group, base: Value, offset: int) -> None:
+    def _note_lanes(self, group: AccessGroup, base: Value, offset: int) -> None:
         """32 arbitrary addresses: notes them where the lane-by-lane function and instruments find them."""
         group.address = self.m.wide(Address(base, self._lowest(group, offset)))
         group.pointer, group.pattern, group.patterns, group.shadow = "null", str(ANYWHERE), frozenset({ANYWHERE}), "0"
 
-    def _lowest(self, group: Group, offset: int) -> int:
+    def _lowest(self, group: AccessGroup, offset: int) -> int:
         """The lowest byte of a group from the base of the access that is emitted, which has this offset. Others of the
         group may be at other registers."""
         return group.low - place_of(self.program, self.e.code).offset + offset
 
-    def _check_uniform(self, group: Group, base: Value, offset: int) -> None:
+    def _check_uniform(self, group: AccessGroup, base: Value, offset: int) -> None:
         """One address for all lanes: leaves `group.pointer` at the group's lowest byte."""
         low = self._lowest(group, offset)
         at = self.m.add(base, self.m.const(base.type, low))
@@ -156,7 +156,7 @@ class Memory(Part):
             moved = self.t.add("i64", shadow, off)
             group.shadow = self.t.select(has, "i64", moved, 0)
 
-    def _check_lanes(self, group: Group, base: Value, offset: int) -> None:
+    def _check_lanes(self, group: AccessGroup, base: Value, offset: int) -> None:
         """32 addresses: leaves the host pointer, where it points to, and the pattern of the addresses."""
         low, size = self._lowest(group, offset), access_shape(self.e.code)[2]
         at = self.m.add(base, self.m.const(base.type, low)) if low else base

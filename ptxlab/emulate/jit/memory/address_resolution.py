@@ -6,20 +6,20 @@ A site is a place in the code that caches the allocation which it found last (se
 
 from __future__ import annotations
 
-from ptxlab.emulate.jit.emitter.access_groups import ROWS, SAME, Group
+from ptxlab.emulate.jit.emitter.access_groups import ALL_CONTIGUOUS, ALL_UNIFORM, AccessGroup
 from ptxlab.emulate.jit.emitter.emitter import Part
 from ptxlab.emulate.jit.llvm.ir_text import COLD, W, listed
 from ptxlab.emulate.jit.llvm.values import Value
 from ptxlab.emulate.jit.translation.rule_calls import call
 from ptxlab.emulate.rules import memcheck
 from ptxlab.emulate.rules.records import (
-    ALL_THE_SAME,
     ANYWHERE,
-    HALVES_IN_A_ROW,
-    HALVES_THE_SAME,
-    IN_A_ROW,
+    CONTIGUOUS,
+    HALVES_CONTIGUOUS,
+    HALVES_UNIFORM,
     IN_ONE_ALLOCATION,
-    PARTS_OF_ROWS,
+    UNIFORM,
+    WITH_GAPS,
 )
 from ptxlab.emulate.runtime import state as S
 
@@ -31,14 +31,14 @@ the record of writes (an i64)."""
 class AddressResolution(Part):
     """What looks at addresses."""
 
-    def in_shared(self, group: Group, at: Value, size: int) -> None:
+    def in_shared(self, group: AccessGroup, at: Value, size: int) -> None:
         """Checks 32 addresses in shared memory one by one; leaves where they lie in the group."""
         group.pattern = self._pattern(self.inside_shared(group, at), size)
         group.pointer, group.shadow, group.start = "%shared", "0", str(self.program.shared_start)
         group.patterns = self._patterns()
         group.halves = self._halves(group)
 
-    def anywhere(self, group: Group, size: int) -> None:
+    def anywhere(self, group: AccessGroup, size: int) -> None:
         """Checks 32 addresses one by one against the allocation that the site caches; leaves where they lie in the
         group."""
         t, done, mixed = self.t, self.t.label("done"), self.t.label("mixed")
@@ -52,7 +52,7 @@ class AddressResolution(Part):
         group.patterns = self._patterns() | {ANYWHERE}
         group.halves = self._halves(group)
 
-    def range_in_shared(self, group: Group, lowest: Value, beyond: Value) -> tuple[str, str]:
+    def range_in_shared(self, group: AccessGroup, lowest: Value, beyond: Value) -> tuple[str, str]:
         """The offset in shared memory of the lowest of some addresses, an i64, and an i1: whether they lie there.
         beyond: bytes from there to the highest, an i64."""
         t, kind = self.t, lowest.type
@@ -62,7 +62,7 @@ class AddressResolution(Part):
         near = t.ule("i64", self.rotate("i64", off, group.log2), t.ashr("i64", last, group.log2))
         return off, t.and_("i1", t.sge("i64", last, 0), near)
 
-    def inside_shared(self, group: Group, at: Value) -> str:
+    def inside_shared(self, group: AccessGroup, at: Value) -> str:
         """The offsets of 32 addresses in shared memory, checked one by one."""
         above = self.m.sub(at, self.m.const(at.type, self.program.shared_start))
         if above.type == "i64":  # a generic address by mistake, say: what 32 bits cannot hold is out of range
@@ -78,7 +78,7 @@ class AddressResolution(Part):
         self.e.faults.if_any(bad, at, S.GROUP_FLAG)
         return off32
 
-    def inside_site(self, group: Group, mixed: str) -> tuple[Known, str]:
+    def inside_site(self, group: AccessGroup, mixed: str) -> tuple[Known, str]:
         """What the site knows of the allocation, and the offsets in it of 32 addresses, checked one by one. Where they
         lie in several allocations, the code continues at the label `mixed`."""
         check, good, miss = (self.t.label(name) for name in ("check", "good", "miss"))
@@ -98,7 +98,7 @@ class AddressResolution(Part):
         self.t.at(good)
         return known, off32
 
-    def missed(self, group: Group, address: str, site: str) -> tuple[str, ...]:
+    def missed(self, group: AccessGroup, address: str, site: str) -> tuple[str, ...]:
         """The arguments of a rule that looks for the allocation of an address, or of 32, in place of the site."""
         space, code = S.SPACES[self.e.code.space], self.e.code.index | S.GROUP_FLAG
         size = str(group.span), str(group.log2), str(space), str(int(group.write))
@@ -117,7 +117,7 @@ class AddressResolution(Part):
         amount = str(log2) if type_ == "i64" else f"splat ({type_.split()[-1][:-1]} {log2})"
         return self.t.call(type_, f"llvm.fshr.{suffix}", [(type_, value), (type_, value), (type_, amount)])
 
-    def site(self, group: Group) -> tuple[str, Known]:
+    def site(self, group: AccessGroup) -> tuple[str, Known]:
         """A pointer to the group's site, and what it knows."""
         site = self.t.offset("%sites", group.site * S.Site.size)
         base, places, host = (self.t.get(S.Site, name, site) for name in ("base", "places", "host"))
@@ -126,33 +126,33 @@ class AddressResolution(Part):
 
     # -- what is known of a group's addresses afterwards ---------------------------------------------------------------
 
-    def addresses(self, group: Group) -> str:
+    def addresses(self, group: AccessGroup) -> str:
         """The lowest addresses of the lanes, a vector of i64."""
         at = group.address
         assert at is not None
         lanes = self.m.vector(at)
         return lanes if at.type == "i64" else self.t.zext(f"<{W} x i32>", lanes, f"<{W} x i64>")
 
-    def offsets(self, group: Group) -> str:
+    def offsets(self, group: AccessGroup) -> str:
         """The offsets of the lanes from the pointer, a vector of i32."""
         at = group.address
         assert at is not None
         off = self.t.sub(f"<{W} x {at.type}>", self.m.vector(at), self.t.splat(at.type, group.start))
         return off if at.type == "i32" else self.t.trunc(f"<{W} x i64>", off, f"<{W} x i32>")
 
-    def put_addresses(self, group: Group) -> str:
+    def put_addresses(self, group: AccessGroup) -> str:
         """Stores the lowest addresses of the lanes, 32 of i64; where they lie."""
         self.t.store(f"<{W} x i64>", self.addresses(group), "%addrs", align=64)
         return "%addrs"
 
-    def put_offsets(self, group: Group) -> str:
+    def put_offsets(self, group: AccessGroup) -> str:
         """Stores the offsets of the lanes from the pointer, 32 of i32; where they lie."""
         self.t.store(f"<{W} x i32>", self.offsets(group), "%addrs", align=64)
         return "%addrs"
 
     # -- patterns ------------------------------------------------------------------------------------------------------
 
-    def _halves(self, group: Group) -> tuple[str, str]:
+    def _halves(self, group: AccessGroup) -> tuple[str, str]:
         """The offset of the first lane of each half-warp, an i64. Offsets of active lanes are below 2^31; an inactive
         lane's may be negative."""
         offsets = self.offsets(group)
@@ -162,7 +162,8 @@ class AddressResolution(Part):
 
     def _patterns(self) -> frozenset[int]:
         """The patterns that `_pattern` may give."""
-        return frozenset({*ROWS, *SAME, IN_ONE_ALLOCATION} | ({PARTS_OF_ROWS} if self.with_gaps() else set()))
+        found = {*ALL_CONTIGUOUS, *ALL_UNIFORM, IN_ONE_ALLOCATION}
+        return frozenset(found | {WITH_GAPS} if self.with_gaps() else found)
 
     def _pattern(self, off32: str, size: int) -> str:
         """The pattern of 32 offsets; half-warps count, since blocks are often 16 threads wide. Where lanes are
@@ -175,13 +176,13 @@ class AddressResolution(Part):
         ones = t.bitcast(f"<{W} x i1>", t.eq(vector, off32, firsts), "i32")
         low, high = (t.extract(vector, off32, lane) for lane in (0, half))
         gap = t.sub("i32", high, low)
-        row = t.select(t.eq("i32", gap, half * size), "i32", IN_A_ROW, HALVES_IN_A_ROW)
-        one = t.select(t.eq("i32", gap, 0), "i32", ALL_THE_SAME, HALVES_THE_SAME)
+        row = t.select(t.eq("i32", gap, half * size), "i32", CONTIGUOUS, HALVES_CONTIGUOUS)
+        one = t.select(t.eq("i32", gap, 0), "i32", UNIFORM, HALVES_UNIFORM)
         some = t.select(t.eq("i32", ones, -1), "i32", one, IN_ONE_ALLOCATION)
         some = t.select(t.eq("i32", rows, -1), "i32", row, some)
         others = str(IN_ONE_ALLOCATION)
         if self.with_gaps():  # the addresses of inactive lanes count too: registers keep what the lanes had there
-            others = t.select(t.eq("i32", rows, -1), "i32", PARTS_OF_ROWS, IN_ONE_ALLOCATION)
+            others = t.select(t.eq("i32", rows, -1), "i32", WITH_GAPS, IN_ONE_ALLOCATION)
         whole = t.eq("i32", self.active.bits, -1)
         return t.select(whole, "i32", some, others)
 
