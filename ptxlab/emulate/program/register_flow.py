@@ -69,7 +69,7 @@ class RegisterFlow(NamedTuple):
 
 @once
 def register_flow(program: Program) -> RegisterFlow:
-    """What initcheck follows in a program."""
+    """The registers that initcheck follows in a program."""
     shuffles = _shuffles(program)
     origins = _origins(program, shuffles)
     registers = tuple(sorted(origins))

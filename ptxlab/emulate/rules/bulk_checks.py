@@ -247,7 +247,7 @@ def in_global(context: Context, issuer: Block, transfer: Transfer, access: u64, 
 def in_allocation(
     context: Context, issuer: Block, address: u64, count: u64, access: u64, writes: boolean, ended: boolean
 ) -> None:
-    """The same of contiguous bytes."""
+    """Checks contiguous bytes of global memory that a transfer accesses."""
     launch, memory = context.check.cast(Launch)[0], context.memory
     for k in range(memory.count):
         held = memory.allocations[k]

@@ -86,7 +86,7 @@ class Bulk:
 
 
 def bulk_of(code: Code) -> Bulk:
-    """What an instruction copies."""
+    """The copy that an instruction asks for."""
     form, reduces = code.form, code.action is Action.COPY_REDUCE
     grouped = code.properties.group is AsyncGroup.BULK
     operation = bulk_copies.OPERATIONS.index(str(form.operation)) if reduces else 0

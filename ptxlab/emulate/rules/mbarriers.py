@@ -33,7 +33,7 @@ from ptxlab.emulate.runtime.state import BAD_MBARRIER, CLUSTER, OUT_OF_MEMORY_RA
 from ptxlab.isa.actions import Action
 
 REPORTED_EVERY = 256
-"""Of as many failing waits in a loop one is reported to the checks."""
+"""One in so many failing waits in a loop is reported to the checks."""
 
 
 # -- what an instruction does ------------------------------------------------------------------------------------------

@@ -62,7 +62,7 @@ class Published(Record):
     proxied: Array[u32] = array(32)  # of each of its warps: its last fence.proxy.async
     released: Array[u32] = array(32, align=64)  # of each of its warps: what it did before this time of its own clock
     reached: Array[u32] = array(32, align=64)  # the same, as far as other blocks have heard of it
-    reached_lanes: Array[u32] = array(32)  # the same of what only the lanes of `releasing` did
+    reached_lanes: Array[u32] = array(32)  # `reached`, of what only the lanes of `releasing` did
     releasing: Array[u32] = array(32)  # lanes that made strong writes, and those that had synchronized with them
     times: Array[u32] = array(RELEASES)  # its last releases to other blocks: when, by the block's clock,
     moments: Array[u32] = array(RELEASES)  # and by that of the launch; number n at n % RELEASES

@@ -288,7 +288,7 @@ def complete_copies(context: Context, cta: Cta) -> boolean:
 
 @rule
 def arrive(context: Context, cta: Cta, warp: Warp) -> None:
-    """If the lanes of a diverged warp, all that are live, have executed `bar.arrive`, it has arrived, and goes on when
+    """Arrival of a diverged warp: once all its live lanes have executed `bar.arrive`, it has arrived, and goes on when
     it has its next turn. As long as a lane is missing the others wait, and if one of them waits at `bar.sync`, the warp
     does."""
     for barrier in lanes_of(bits(load_row(warp.bar) != 0)):

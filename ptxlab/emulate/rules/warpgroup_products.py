@@ -147,7 +147,7 @@ def go_on(context: Context, cta: Cta) -> boolean:
 
 @rule
 def incomplete_warpgroup(context: Context, cta: Cta) -> u32:
-    """Of a block that has ended: the first warp of a warpgroup whose warps have not begun the same products, plus 1; 0:
+    """In an ended block, the first warp of a warpgroup whose warps have not begun the same products, plus 1; 0:
     there is none."""
     for number in range(context.warps):
         first = (cta.states + (number & ~3) * context.state_size).cast(Warp)[0]

@@ -127,7 +127,7 @@ def by_line(program: Program, executed: np.ndarray) -> dict[int, tuple[int, int]
 
 
 RESIDENT = 32
-"""Blocks that share the machine (in the JIT: a worker) when the first of them do not end by themselves."""
+"""Blocks that share the interpreter (in the JIT: a worker) when the first of them do not end by themselves."""
 SHUFFLED = 1 << 22
 """The most blocks of a launch with a seed: their order is drawn before the first begins."""
 MIXED = 4

@@ -57,7 +57,7 @@ class Touch:
 
 
 class Access(Lanes):
-    """The half of a Machine that accesses memory; `site` is the instruction that runs now."""
+    """The half of a `Machine` that accesses memory; `site` is that of the instruction that runs now."""
 
     def __init__(self, spaces: Spaces, warp: int) -> None:
         super().__init__()

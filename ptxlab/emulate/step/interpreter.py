@@ -78,7 +78,7 @@ class Recorder(Protocol):
 
 
 class Interpreter(LaunchState):
-    """What drives a launch: the program's steps, the blocks at work, limits, the report."""
+    """Drives a launch: the program's steps, the blocks at work, limits, the report."""
 
     def __init__(self, program: Program, launch: Launch, memory: Memory) -> None:
         if LaunchChecks.wanted(launch):  # what lanes that synchronize have to check is added to the translator

@@ -1,4 +1,4 @@
-"""What warps share in the interpreter: those of a launch program and counts, those of a block and a cluster memory."""
+"""State that warps of the interpreter share: those of a launch program and counts, of a block and a cluster memory."""
 
 from __future__ import annotations
 

@@ -80,7 +80,7 @@ def _bits(groups: list[LaneGroup]) -> int:
 
 
 class Warp(Access):
-    """The Machine that instruction semantics run on. `mask` is the active mask; lanes in `live` have not exited.
+    """The `Machine` that instruction semantics run on. `mask` is the active mask; lanes in `live` have not exited.
 
     regs: one array per register, then the program's constants. Arrays are replaced, never written into. pc: where the
     running group continues. others: the groups that do not run. turns: who goes next. left: code indices of `exit` and

@@ -65,7 +65,7 @@ class Trace:
             raise LaunchError(f"trace: path: the name of a file is wanted, got {self.path!r}")
 
     def recorder(self, program: Program, launch: Launch) -> TraceRecorder:
-        """What writes it."""
+        """The recorder that writes it."""
         return TraceRecorder(self, program, launch)
 
 

@@ -185,7 +185,7 @@ def _key(source: Source | None, given: dict[int, Form], sketch: Sketch) -> Any:
 
 
 class Analyses:
-    """Of a program for blocks whose threads lie in such rows. What is found is not to be changed."""
+    """The analyses of a program for blocks whose threads lie in such rows. Their results are not to be changed."""
 
     def __init__(self, program: Program, rows: Rows) -> None:
         self.program, self.rows = program, rows

@@ -122,7 +122,7 @@ def recorded(
     access: u64,
     write: boolean,
 ) -> None:
-    """The same for lanes in one allocation, whose address is `start`: `far` and `offsets` beyond it."""
+    """Records the lanes in one allocation, whose address is `start`: `far` and `offsets` beyond it."""
     members = local(u64, 4)
     members[0], members[1], members[2], members[3] = 1, far, size, access & (LAST_CODE << CODE | 1 << STRONG)
     race_accesses.at_addresses(launch, block, warp.warp_id, mask, records, stride, offsets, start, members, write)

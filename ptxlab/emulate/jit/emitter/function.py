@@ -82,7 +82,7 @@ class Function:
         return 2 * self.program.blocks[block].first if block >= 0 else 0
 
     def pcs(self, block: int) -> str:
-        """The same for all lanes."""
+        """The program counter of a block's start, in all lanes."""
         return f"splat (i32 {self.pc(block)})"
 
     def alive_at(self, block: int) -> int:

@@ -43,7 +43,7 @@ from ptxlab.emulate.runtime.state import SPACES
 
 _KNOWN: dict[str, tuple[int, ...]] = {"row": (CONTIGUOUS,), "one": (UNIFORM,), "any": ()}
 _HALVES = {"rows": HALVES_CONTIGUOUS, "ones": HALVES_UNIFORM}
-"""Of a full warp whose halves are rows, or at one address each, wherever that is."""
+"""Counts of a full warp whose halves are contiguous, or at one address each, wherever that is."""
 
 
 class Counting(Part, Instrument):
@@ -196,7 +196,7 @@ class Counting(Part, Instrument):
         t, group, size, pairs = self.t, seen.group, seen.size, moves_pairs(seen.code)
 
         def full(places: np.ndarray) -> tuple[int, int]:
-            """Of a full warp whose lanes are so far apart, wherever they begin."""
+            """The wavefronts of a full warp whose lanes have these distances, wherever they begin."""
             found = wavefronts(places.astype(np.uint32), ALL_LANES, size, pairs)
             return int(found[0]), int(found[1])
 

@@ -29,7 +29,7 @@ the record of writes (an i64)."""
 
 
 class AddressResolution(Part):
-    """What looks at addresses."""
+    """Finds the allocation and the pattern of the addresses of an access."""
 
     def in_shared(self, group: AccessGroup, at: Value, size: int) -> None:
         """Checks 32 addresses in shared memory one by one; leaves where they lie in the group."""

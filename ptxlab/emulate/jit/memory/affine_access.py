@@ -28,7 +28,7 @@ from ptxlab.emulate.rules.records import (
 )
 
 FAR = 1 << 40
-"""In place of a stride: so much makes no other pattern."""
+"""A distance in place of a stride: so large that it makes no other pattern."""
 LANES = tuple(range(W))
 
 Source = tuple[str, str, str, str, str]
@@ -37,7 +37,7 @@ label."""
 
 
 class Extent(NamedTuple):
-    """Of the lanes of an access: the first address and the lowest, bytes from there to the highest, bytes that a stride
+    """The extent of an access: the first address and the lowest, bytes from there to the highest, bytes that a stride
     adds, if there is one (i64), and what must hold for it (i1)."""
 
     first: Value
@@ -164,7 +164,7 @@ class AffineAccesses(Part):
         return str(self.program.shared_start), "%shared", "0", good
 
     def _in_allocation(self, group: AccessGroup, extent: Extent) -> tuple[str, str, str, str]:
-        """The same for the allocation that the site knows."""
+        """The start, pointer and record of writes of the site's allocation, and i1: whether the access lies in it."""
         t = self.t
         _, (start, places, host, shadow) = self.sites.site(group)
         off = t.sub("i64", extent.lowest.text, start)
