@@ -1,4 +1,4 @@
-"""Watches a kernel on the stepping machine: which thread read what, where a number came from, where the first NaN is.
+"""Watches a kernel on the interpreter: which thread read what, where a number came from, where the first NaN is.
 
 watch = Watch()
 pl.launch(kernel, grid, block, *args, device="step", trace=watch)

@@ -1,4 +1,4 @@
-"""What only the stepping engine does: it can be watched, and it holds its registers to their types."""
+"""What only the interpreter does: it can be watched, and it holds its registers to their types."""
 
 from __future__ import annotations
 

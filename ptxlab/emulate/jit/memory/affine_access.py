@@ -1,6 +1,6 @@
 """Where affine addresses lie: known when the kernel is built, up to one scalar or two, and the allocation.
 
-What the lanes add to the first address is constant, so whether they form a row, one row for each half of the warp, one
+What the lanes add to the first address is constant, so whether they are contiguous, as a whole or by half-warps, at one
 address for each half or something else need not be found out; where lanes differ by a stride, its value tells. What is
 left for each access: whether the lowest and the highest address lie in the allocation that the site knows, and whether
 all lanes are active. Where they do not, or where a lane wraps around, all 32 addresses are made and looked at, as those
@@ -130,8 +130,8 @@ class AffineAccesses(Part):
         return Extent(first, lowest, beyond, stride, tuple(conditions))
 
     def _pattern(self, group: AccessGroup, form: Form, extent: Extent, size: int) -> str:
-        """The pattern that there is; notes in the group those that there may be. Of some lanes only a row has gaps, and
-        is one even if the others would lie elsewhere."""
+        """The pattern that there is; notes in the group those that there may be. Where some lanes are inactive, only
+        contiguous ones have a pattern with gaps, even if the others would lie elsewhere."""
         pattern = pattern_of(form, size)
         partial = WITH_GAPS if pattern in ALL_CONTIGUOUS else IN_ONE_ALLOCATION
         group.patterns = frozenset({pattern, partial, *([IN_ONE_ALLOCATION] if form.times else [])})

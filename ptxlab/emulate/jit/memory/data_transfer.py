@@ -55,7 +55,7 @@ class Transfers(Part):
         """32 addresses: an arm of code for each pattern that they may have."""
         found, stored = seen.group.patterns, [self.m.vector(value) for value in seen.stored or ()]
         arms: dict[str, tuple[tuple[int, ...], Callable[[], list[str]]]] = {
-            "row": (ALL_CONTIGUOUS, lambda: self._store_range(seen, stored) if seen.write else self._load_range(seen)),
+            "span": (ALL_CONTIGUOUS, lambda: self._store_range(seen, stored) if seen.write else self._load_range(seen)),
             "one": (() if seen.write else ALL_UNIFORM, lambda: self._load_ones(seen)),
             "gaps": ((WITH_GAPS,), lambda: self._with_gaps(seen, stored)),
             "any": ((IN_ONE_ALLOCATION,), lambda: self._any(seen, stored)),
@@ -117,8 +117,8 @@ class Transfers(Part):
         t, ty, count = self.t, LLVM[seen.lane], seen.count
         if HALVES_CONTIGUOUS not in seen.group.patterns:
             whole = f"<{W * count} x {ty}>"
-            row = t.load(whole, self._halves(seen)[0], align=seen.step)
-            return t.deinterleave(ty, row, count)
+            block = t.load(whole, self._halves(seen)[0], align=seen.step)
+            return t.deinterleave(ty, block, count)
         half = f"<{W * count // 2} x {ty}>"
         parts = [t.load(half, spot, align=seen.step) for spot in self._halves(seen)]
         return t.deinterleave(ty, t.joined(ty, W * count // 2, parts), count)
@@ -163,7 +163,7 @@ class Transfers(Part):
     def _load_ones(self, seen: Seen) -> list[str]:
         """Each half of the warp has one address."""
         t, ty = self.t, LLVM[seen.lane]
-        halves, row = self._halves(seen), []
+        halves, results = self._halves(seen), []
         order = [n // (W // 2) for n in range(W)]
         for k in range(seen.count):
             two = "poison"
@@ -171,8 +171,8 @@ class Transfers(Part):
                 p = t.offset(spot, k * seen.step)
                 one = t.load(ty, p, align=seen.step)
                 two = t.insert(f"<2 x {ty}>", two, ty, one, n)
-            row.append(t.shuffle(f"<2 x {ty}>", two, order))
-        return row
+            results.append(t.shuffle(f"<2 x {ty}>", two, order))
+        return results
 
     def _halves(self, seen: Seen) -> list[str]:
         """The address of the first lane of each half-warp."""

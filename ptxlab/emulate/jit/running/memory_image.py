@@ -1,6 +1,6 @@
-"""What the workers of a launch begin with: memory that is made once for a kernel and a size of blocks, and copied.
+"""Initial memory of the workers of a launch: memory that is made once for a kernel and a size of blocks, and copied.
 
-A launch of a small kernel takes about as long as to prepare this memory; what a worker needs is one piece of it.
+A launch of a small kernel takes about as long as to prepare this memory; what a worker needs is one buffer in it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if hasattr(os, "register_at_fork"):
 
 
 class Layout:
-    """Arrays one after the other in one piece of memory, each at a multiple of 128 bytes; given are their types and
+    """Arrays one after the other in one buffer, each at a multiple of 128 bytes; given are their types and
     shapes."""
 
     def __init__(self, **fields: tuple[Any, Any]) -> None:
