@@ -40,8 +40,8 @@ REPORTED_EVERY = 256
 
 
 class Operation(NamedTuple):
-    """What an instruction does. action: one of the four above. arrivals, bytes: how many, the name of the operand that
-    says it, or "-" and the name for its negative. state: the operand that a wait compares."""
+    """The operation of an instruction. action: one of the four above. arrivals, bytes: how many, the name of the operand
+    that says it, or "-" and the name for its negative. state: the operand that a wait compares."""
 
     action: int
     arrivals: int | str = 0
@@ -61,7 +61,7 @@ class Operation(NamedTuple):
 
 
 def operation(code: Code) -> Operation:
-    """What an instruction does to an mbarrier."""
+    """The operation of an instruction on an mbarrier."""
     form, action = code.form, code.action
     if action is Action.COPIES_ARRIVE:  # without .noinc this arrival has just been added to the pending ones
         return Operation(UPDATE, arrivals=int(bool(form.noinc)), copies=True)

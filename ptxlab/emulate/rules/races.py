@@ -1,4 +1,4 @@
-"""Which accesses are ordered: the rules of `racecheck`, and the record that it keeps of each word of memory.
+"""The rules of `racecheck`: which accesses are ordered, and the record that it keeps of each word of memory.
 
 A word (4 bytes, or fewer where the program has narrower accesses) remembers its last writer and two readers, each as
 one 64-bit number:

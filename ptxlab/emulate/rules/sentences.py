@@ -1,4 +1,4 @@
-"""What the checks say: which rule a note breaks, and a sentence that names the remedy, once for both engines."""
+"""The words of the checks: which rule a note breaks, and a sentence that names the remedy, once for both engines."""
 
 from __future__ import annotations
 

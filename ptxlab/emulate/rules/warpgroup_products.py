@@ -29,7 +29,7 @@ class Begun(Record):
 
 
 class Products(Record, align=64):
-    """What a warp has begun: how many products, how many of them are done, and how many groups it has closed."""
+    """The products that a warp has begun: how many, how many of them are done, and how many groups it has closed."""
 
     begun: u32
     done: u32
@@ -61,7 +61,7 @@ def begin(products: Products, executed: Executed, code: u32, a: u64, b: u64, add
 
 @rule
 def commit(products: Products) -> None:
-    """What was begun so far is a group."""
+    """Closes a group: the products begun so far."""
     products.groups = u32(products.groups + 1)
 
 

@@ -190,7 +190,7 @@ class Fault(Record):
 
 
 class Found(Record):
-    """What the lookup of an address leaves beside the pointer to it."""
+    """The result of the lookup of an address, beside the pointer to it."""
 
     written: Pointer[u8] | None
     accesses: Pointer[u64] | None
@@ -199,7 +199,7 @@ class Found(Record):
 
 
 class Cluster(Record):
-    """What the blocks of a cluster share. A launch without clusters has clusters of one block."""
+    """The state that blocks of a cluster share. A launch without clusters has clusters of one block."""
 
     first: u64  # which of the context's resident blocks is that of rank 0; the others follow
     count: u64
@@ -350,7 +350,7 @@ class Turns(Record, align=4):
 
 
 class Executed(Record, align=4):
-    """Which products of wgmma a warp has executed."""
+    """The products of wgmma that a warp has executed."""
 
     count: u32
     last: u32  # its code index

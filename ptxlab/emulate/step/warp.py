@@ -48,7 +48,7 @@ NONE, ALL = bytes(LANES), b"\x01" * LANES
 
 @dataclass(slots=True, eq=False)
 class Wait:
-    """What a group waits for: barrier `barrier` of the block (-1: the lanes `members` of its own warp).
+    """The event that a group waits for: barrier `barrier` of the block (-1: the lanes `members` of its own warp).
 
     count: threads the barrier expects, 0 for all of the block. stays: false for `bar.arrive`, which goes on once its
     warp has arrived. release(warp, group): lets the group go on if all lanes that it waits for have arrived.

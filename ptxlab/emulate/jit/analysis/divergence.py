@@ -1,4 +1,4 @@
-"""Which blocks the function for diverged warps contains: those that lanes may run while the warp is diverged.
+"""The blocks that the function for diverged warps contains: those that lanes may run while the warp is diverged.
 
 A warp diverges at a branch whose guard is not the same in all lanes, and its lanes reconverge at the branch's immediate
 post-dominator. What may run between the two is little in most programs: what one thread does for all, a loop that

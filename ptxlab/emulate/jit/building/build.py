@@ -39,7 +39,7 @@ SPACES = ("global", "generic")
 
 @dataclass(frozen=True)
 class ProgramSummary:
-    """What launches must know of a program's instructions, so that a process that recalls the code needs none."""
+    """Facts that launches need about a program's instructions, so that a process that recalls the code needs none."""
 
     block_work: list[int]
     """The work of each basic block, in warp-instructions; a matrix product is as many of them as it has operations."""

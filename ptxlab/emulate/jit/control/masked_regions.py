@@ -1,4 +1,4 @@
-"""Which regions a warp runs diverged without leaving the function for converged warps (see `regions`)."""
+"""The regions that a warp runs diverged without leaving the function for converged warps (see `regions`)."""
 
 from __future__ import annotations
 

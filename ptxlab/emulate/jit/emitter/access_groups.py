@@ -1,4 +1,4 @@
-"""Which accesses of a basic block share a check: those from one base whose constant offsets are close."""
+"""Groups of accesses of a basic block that share a check: from one base, with constant offsets that are close."""
 
 from __future__ import annotations
 

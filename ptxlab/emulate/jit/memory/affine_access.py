@@ -1,4 +1,4 @@
-"""Where affine addresses lie: known when the kernel is built, up to one scalar or two, and the allocation.
+"""The place of affine addresses: known when the kernel is built, up to one scalar or two, and the allocation.
 
 What the lanes add to the first address is constant, so whether they are contiguous, as a whole or by half-warps, at one
 address for each half or something else need not be found out; where lanes differ by a stride, its value tells. What is

@@ -47,7 +47,7 @@ class Layout:
 
 
 class Image:
-    """What the workers of all launches of a kernel with blocks of one size begin with. It does not change."""
+    """The initial memory of workers of all launches of a kernel with blocks of one size. It does not change."""
 
     def __init__(self, program: Program, built: Loaded, launch: Launch) -> None:
         blocks, codes, tally = len(built.block_work), built.summary.instructions, 0
