@@ -77,10 +77,10 @@ def isa_index() -> str:
         f"{executed}; the others can be assembled and run on a GPU. Each page is made from the instruction table, "
         "`ptxlab/isa/`: the same text that the parser, the hover help, the builder and both engines use.", "",
     ]  # fmt: skip
-    for room in isa.ROOMS:
-        here = [name for name, entries in TABLE.items() if _room(entries[0]) == room.__name__]
+    for module in isa.MODULES:
+        here = [name for name, entries in TABLE.items() if _module_of(entries[0]) == module.__name__]
         if here:
-            says = (room.__doc__ or "").splitlines()[0]
+            says = (module.__doc__ or "").splitlines()[0]
             out += [
                 f"## {says.partition(':')[0].rstrip('.')}",
                 "",
@@ -94,22 +94,22 @@ def isa_index() -> str:
     return "\n".join(out)
 
 
-def _room(entry: Op) -> str:
+def _module_of(entry: Op) -> str:
     """The module that an entry comes from: the first whose source has the beginning of its syntax."""
-    return _rooms()[entry.name]
+    return _modules()[entry.name]
 
 
 @functools.cache
-def _rooms() -> dict[str, str]:
+def _modules() -> dict[str, str]:
     """Opcode -> the module of the table that defines it, found by loading them one after the other."""
     found: dict[str, str] = {}
-    for room in isa.ROOMS:
-        names = {n.value for n in ast.walk(ast.parse(inspect.getsource(room))) if isinstance(n, ast.Constant)}
+    for module in isa.MODULES:
+        names = {n.value for n in ast.walk(ast.parse(inspect.getsource(module))) if isinstance(n, ast.Constant)}
         words = {w for text in names if isinstance(text, str) for w in (text.split(".")[0], text)}
         for name in TABLE:
             if name in words:
-                found.setdefault(name, room.__name__)
-    return {name: found.get(name, isa.ROOMS[-1].__name__) for name in TABLE}
+                found.setdefault(name, module.__name__)
+    return {name: found.get(name, isa.MODULES[-1].__name__) for name in TABLE}
 
 
 def isa_page(opcode: str, entries: list[Op]) -> str:

@@ -1,4 +1,4 @@
-"""Watches a kernel on the stepping machine: which thread read what, where a number came from, where the first NaN is.
+"""Watches a kernel on the interpreter: which thread read what, where a number came from, where the first NaN is.
 
 watch = Watch()
 pl.launch(kernel, grid, block, *args, device="step", trace=watch)
@@ -16,7 +16,7 @@ import numpy as np
 from ptxlab.text import Address, Instruction, Name, parse
 
 if TYPE_CHECKING:
-    from ptxlab.emulate.step.machine import Step
+    from ptxlab.emulate.step.interpreter import Step
 
 LANES = 32
 PACKAGE = Path(__file__).resolve().parents[1]

@@ -1,4 +1,4 @@
-"""Who wrote it: runs a launch once more on the stepping engine and finds the last store to one element of an array."""
+"""Who wrote it: runs a launch once more on the interpreter and finds the last store to one element of an array."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ptxlab.launch.buffers import Const, Out, empty, to_device
 from ptxlab.launch.run import launch
 
 if TYPE_CHECKING:
-    from ptxlab.emulate.step.machine import Step
+    from ptxlab.emulate.step.interpreter import Step
     from ptxlab.emulate.trace.recording import Recording
 
 BUDGET = 300_000

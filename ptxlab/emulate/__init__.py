@@ -52,7 +52,7 @@ def execute(
     shared: bytes of dynamic shared memory. budget: warp-instructions after which the launch is stopped.
     tier: "quick" or "optimized" code of the jit engine; None: first one, then the other (see `jit.building.build`).
     objects: what the `.texref` and `.surfref` variables of these names hold, by the address of each.
-    trace: a `Trace`, or a recorder of your own (see `ptxlab.emulate.step.machine`).
+    trace: a `Trace`, or a recorder of your own (see `ptxlab.emulate.step.interpreter`).
     Raises `UnsupportedInstruction` when the kernel is loaded, `DeviceFault` when it is stopped.
     """
     gaps = "initcheck" in checks
@@ -109,7 +109,7 @@ def execute(
 def _engine(name: str) -> Callable[[Program, Launch, Memory], Report]:
     """What runs a program; loaded when it is first needed."""
     if name == "step":
-        from ptxlab.emulate.step.machine import run
+        from ptxlab.emulate.step.interpreter import run
     elif name == "jit":
         from ptxlab.emulate.jit import run
     else:

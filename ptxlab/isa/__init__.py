@@ -27,7 +27,7 @@ from ptxlab.isa.properties import Properties
 from ptxlab.isa.special_registers import SPECIAL
 from ptxlab.isa.table import TABLE, Form, FormError, all_ops
 
-ROOMS = (
+MODULES = (
     arithmetic,
     floating,
     compare,
@@ -47,6 +47,6 @@ ROOMS = (
 """The modules that fill the table; importing this package fills it whole."""
 
 __all__ = [
-    "ROOMS", "SPECIAL", "TABLE", "Action", "AsyncGroup", "Form", "FormError", "Op", "Properties", "action_of",
+    "MODULES", "SPECIAL", "TABLE", "Action", "AsyncGroup", "Form", "FormError", "Op", "Properties", "action_of",
     "all_ops", "find_form", "form", "writes_first",
 ]  # fmt: skip

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-ROOMS: dict[str, dict[str, str]] = {
+SECTIONS: dict[str, dict[str, str]] = {
     "Threads": {
         "grid": "All blocks of one launch.",
         "cluster": "Blocks that run on neighbouring SMs at the same time and reach each other's shared memory (sm_90).",
@@ -125,9 +125,9 @@ ROOMS: dict[str, dict[str, str]] = {
         "block table": "For each sequence the numbers of its pages, in order.",
     },
 }
-"""Room -> term -> what it means. Lower case except for names."""
+"""Section -> term -> what it means. Lower case except for names."""
 
-GLOSSARY: dict[str, str] = {term: says for room in ROOMS.values() for term, says in room.items()}
+GLOSSARY: dict[str, str] = {term: says for section in SECTIONS.values() for term, says in section.items()}
 """Term -> what it means."""
 
 _FORMS = {"diverged": "diverge[ds]?", "reconverge": "reconverge[ds]?", "LSE": "LSE", "bulk copy": "bulk cop(?:y|ies)"}
@@ -161,8 +161,8 @@ def page() -> str:
         "# Glossary\n\nThe field's words as this project uses them. Hover texts in the explorer and the editor "
         "show them too.\n"
     ]
-    for room, words in ROOMS.items():
-        parts.append(f"\n## {room}\n\n```{{glossary}}\n")
+    for section, words in SECTIONS.items():
+        parts.append(f"\n## {section}\n\n```{{glossary}}\n")
         parts.append("\n".join(f"{term}\n  {says}\n" for term, says in words.items()))
         parts.append("```\n")
     return "".join(parts)

@@ -1,4 +1,4 @@
-"""The operations that instruction semantics are written in; each engine of the CPU machine implements them all.
+"""The operations that instruction semantics are written in; each engine of the emulator implements them all.
 
 A value is 32 lanes of one lane type (`i1 i8 i16 i32 i64 f32 f64`; see `ptxlab.isa.types`). Integers carry no sign: the
 operation says how to read them. f16 and bf16 are `i16` bits; packed types are `i32` bits. What an operation leaves
@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any, Protocol
 
 Value = Any
-"""32 lanes; a numpy array in the stepping engine, a piece of LLVM IR in the compiling one."""
+"""32 lanes; a numpy array in the interpreter, a name in LLVM IR in the JIT."""
 
 
 class OptionalOperations(Protocol):

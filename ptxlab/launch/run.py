@@ -214,7 +214,7 @@ def _loaded(plan: Plan, arch: str | None, *, shared_gaps: bool) -> Program:
 
 
 def _stepped(trace: Any) -> str:
-    """Why only the stepping engine can record this, if so."""
+    """Why only the interpreter can record this, if so."""
     if trace is None:
         return ""
     from ptxlab.emulate.trace.recorder import Trace
@@ -241,7 +241,7 @@ def _device(device: str, cpu_only: list[str], bound: list[Bound], stepped: str) 
 
 
 def cpu_engine() -> str:
-    """The compiling engine, or the stepping one where llvmlite is missing."""
+    """The JIT, or the interpreter where llvmlite is missing."""
     try:
         import llvmlite  # noqa: F401
     except ImportError:

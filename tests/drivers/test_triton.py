@@ -77,7 +77,7 @@ def test_tensors_of_torch(programs: Any, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["vector_add", "mixed", "histogram"])
-def test_the_stepping_engine(programs: Any, name: str) -> None:
+def test_the_interpreter(programs: Any, name: str) -> None:
     assert agrees(programs[name], pl.triton.tensor, device="step").runs[0].device == "step"
 
 

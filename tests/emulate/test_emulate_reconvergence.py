@@ -14,8 +14,8 @@ from ptxlab.emulate import lower
 from ptxlab.emulate.program.program import Program
 from ptxlab.emulate.program.reconvergence import onward, running_order
 from ptxlab.emulate.rules import lane_scheduling
+from ptxlab.emulate.step.interpreter import Step
 from ptxlab.emulate.step.lanes import mask_bits
-from ptxlab.emulate.step.machine import Step
 from ptxlab.text import parse
 
 needs_both = pytest.mark.skipif(len(ENGINES) == 1, reason="needs llvmlite: there is one engine only")

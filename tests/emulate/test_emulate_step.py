@@ -1,4 +1,4 @@
-"""What only the stepping engine does: it can be watched, and it holds its registers to their types."""
+"""What only the interpreter does: it can be watched, and it holds its registers to their types."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ptxlab.emulate import lower
 from ptxlab.emulate.program import kernel_lowering
 from ptxlab.emulate.program.addresses import LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW
 from ptxlab.emulate.program.lane_types import DTYPE
-from ptxlab.emulate.step.machine import Step
+from ptxlab.emulate.step.interpreter import Step
 from ptxlab.errors import UnsupportedInstruction
 from ptxlab.isa.convert import WINDOWS
 from ptxlab.isa.matching import form

@@ -17,7 +17,7 @@ from test_emulate_cuda import CORPUS, FILES, KERNELS
 
 import ptxlab as pl
 from ptxlab.emulate.program.lane_types import DTYPE
-from ptxlab.emulate.step.machine import Step
+from ptxlab.emulate.step.interpreter import Step
 from ptxlab.emulate.trace.asynchronous import MbarrierEvent, mbarrier_events, product_groups
 from ptxlab.emulate.trace.pages import HEAD, pack_lanes, unpack_lanes
 from ptxlab.emulate.trace.recording import Recording, lanes_of

@@ -17,18 +17,18 @@ from ptxlab.emulate.program.register_flow import FOLLOWED, SHUFFLED, USED, USED_
 from ptxlab.emulate.rules import initcheck, initcheck_local, notes, records, register_checks
 from ptxlab.emulate.rules.notes import OVERRUN, SAME, UNINITIALISED, Note
 from ptxlab.emulate.rules.records import (
-    ALL_THE_SAME,
     BLOCK,
     BLOCKS,
     CHANGES,
     CODE,
+    CONTIGUOUS,
     ENTRIES,
     GAP,
-    HALVES_IN_A_ROW,
-    HALVES_THE_SAME,
-    IN_A_ROW,
+    HALVES_CONTIGUOUS,
+    HALVES_UNIFORM,
     IN_ONE_ALLOCATION,
     MANY,
+    UNIFORM,
     WARP,
     Block,
     Launch,
@@ -38,7 +38,7 @@ from ptxlab.text import parse
 
 BYTES = 1 << 13
 PROGRAM = lower(parse(".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k()\n{\n    ret;\n}\n"))
-PATTERNS = (IN_A_ROW, ALL_THE_SAME, IN_ONE_ALLOCATION, HALVES_IN_A_ROW, HALVES_THE_SAME)
+PATTERNS = (CONTIGUOUS, UNIFORM, IN_ONE_ALLOCATION, HALVES_CONTIGUOUS, HALVES_UNIFORM)
 
 
 @functools.cache
@@ -92,8 +92,8 @@ def places(draw: random.Random, pattern: int, size: int) -> np.ndarray:
         far = draw.choice([BYTES // 2, 160])
         order = draw.choice([list, sorted])
         return np.array(order([size * draw.randrange(far // size) for _ in lane]), np.uint32)
-    step = size if pattern in (IN_A_ROW, HALVES_IN_A_ROW) else 0
-    if pattern in (IN_A_ROW, ALL_THE_SAME):
+    step = size if pattern in (CONTIGUOUS, HALVES_CONTIGUOUS) else 0
+    if pattern in (CONTIGUOUS, UNIFORM):
         return (low + step * lane).astype(np.uint32)
     return np.where(lane < 16, low + step * lane, high + step * (lane - 16)).astype(np.uint32)
 
@@ -124,7 +124,7 @@ def test_a_group_is_written_where_all_its_bytes_are(pattern: int, size: int) -> 
 
 
 @pytest.mark.parametrize("size", [1, 2, 4, 8, 16])
-@pytest.mark.parametrize("pattern", [IN_A_ROW, IN_ONE_ALLOCATION, HALVES_IN_A_ROW])
+@pytest.mark.parametrize("pattern", [CONTIGUOUS, IN_ONE_ALLOCATION, HALVES_CONTIGUOUS])
 def test_what_is_stored_is_written(pattern: int, size: int) -> None:
     draw = random.Random(pattern << 8 | size)
     for _ in range(20):

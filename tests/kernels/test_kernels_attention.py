@@ -90,7 +90,7 @@ FURTHER = [((4, 2), (100, 100), 16), ((1, 1), (64, 64), 32), ((4, 2), (33, 100),
     ids=label,
 )
 def test_engines_agree(name, dtype, causal, heads, shape, dim):
-    """The stepping engine is right too; both engines approximate exp2 in the same way, so every bit is the same."""
+    """The interpreter is right too; both engines approximate exp2 in the same way, so every bit is the same."""
     stepped = check(name, dtype, causal, heads, shape, dim, device="step")
     compiled = check(name, dtype, causal, heads, shape, dim)
     np.testing.assert_array_equal(stepped.o.view(np.uint8), compiled.o.view(np.uint8))

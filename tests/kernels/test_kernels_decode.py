@@ -100,7 +100,7 @@ def test_on_a_gpu(name, dim):
     ],
 )
 def test_engines_agree(name, dtype, page):
-    """The stepping engine is right too, and gives the same bits."""
+    """The interpreter is right too, and gives the same bits."""
     stepped = check(name, dtype, (2, 1), 32, (0, 9), page=page, device="step", state=True)
     compiled = check(name, dtype, (2, 1), 32, (0, 9), page=page, state=True)
     for a, b in ((stepped.o, compiled.o), (stepped.lse, compiled.lse), (stepped.state, compiled.state)):

@@ -84,7 +84,7 @@ SLOW = pytest.mark.slow
 
 @pytest.mark.long
 @pytest.mark.parametrize("consumers", [2, pytest.param(1, marks=SLOW), pytest.param(3, marks=SLOW)])
-def test_on_the_stepping_engine(consumers: int) -> None:
+def test_on_the_interpreter(consumers: int) -> None:
     sizes = SMALL | {"tile_q": 64 * consumers, "tile_kv": 16}
     built = kernels.get("hopper").build(**sizes, dtype="bf16", causal=True)
     out = pl.attention(

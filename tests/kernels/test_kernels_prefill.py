@@ -89,7 +89,7 @@ def test_every_head_dim(name, dtype, dim):
     [*FIRST, *slow(case for case in EVERY if case not in FIRST)],
 )
 def test_engines_agree(name, dtype):
-    """The stepping engine is right too, to the same bit, and counts the same."""
+    """The interpreter is right too, to the same bit, and counts the same."""
     built = kernels.get(name).build(head_dim=16, causal=True, dtype=dtype)
     stepped = check(built, (2, 1), (33, 40), device="step", checks=("memcheck",), counters=True)
     compiled = check(built, (2, 1), (33, 40), checks=("memcheck",), counters=True)

@@ -53,7 +53,7 @@ def test_all_checks_are_silent(causal: bool) -> None:
 
 
 @pytest.mark.long
-def test_on_the_stepping_engine() -> None:
+def test_on_the_interpreter() -> None:
     built = kernels.get("wgmma").build(head_dim=64, dtype="bf16", causal=True, arch="sm_90a", tile_kv=32)
     out = pl.attention(
         *tensors("bf16", 64, (1, 1, 1, 66, 70)), kernel=built, causal=True, device="step", checks=ALL_CHECKS

@@ -51,7 +51,7 @@ AGAIN:
 
 @pytest.fixture
 def explorer() -> Any:
-    """The first rung, small, on the stepping engine."""
+    """The first rung, small, on the interpreter."""
     made = pl.explore("scalar", seq_len=5, head_dim=16, device="step")
     assert made.wait()
     return made

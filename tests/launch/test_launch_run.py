@@ -250,7 +250,7 @@ class Recorder:
         self.steps.append(step)
 
 
-def test_a_trace_is_recorded_by_the_stepping_engine():
+def test_a_trace_is_recorded_by_the_interpreter():
     x, y = arrays(64)
     recorder = Recorder()
     run = pl.launch(SAXPY, 2, 32, x, y, 2.0, 64, trace=recorder)

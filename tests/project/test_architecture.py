@@ -1,4 +1,4 @@
-"""What the whole tree keeps to: import arrows between rooms, no circles of files, a light import, short files."""
+"""What the whole tree keeps to: dependencies between packages, no circles of files, a light import, short files."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ EVERYTHING = {
     "static", "errors", "findings", "options",
 }  # fmt: skip
 FOR_ALL = {"forks", "garbage_collection", "errors", "findings", "targets", "options", "version"}
-ARROWS: dict[str, set[str]] = {
+PACKAGES: dict[str, set[str]] = {
     "version": set(),
     "forks": set(),
     "garbage_collection": set(),
@@ -48,9 +48,9 @@ ARROWS: dict[str, set[str]] = {
     "course": EVERYTHING - {"lab"},
     "cli": EVERYTHING,
 }
-"""What each room may import besides itself and those `FOR_ALL`."""
+"""What each package may import besides itself and those `FOR_ALL`."""
 
-ROOMS: dict[str, set[str]] = {
+EMULATOR: dict[str, set[str]] = {
     "language": set(),
     "program": {"language"},
     "runtime": {"language", "program"},
@@ -59,9 +59,9 @@ ROOMS: dict[str, set[str]] = {
     "trace": {"language", "program", "runtime", "rules", "step"},
     "jit": {"language", "program", "runtime", "rules", "step", "trace"},
 }
-"""What each room of `emulate` may import besides itself; its `__init__` may import all."""
+"""What each package of `emulate` may import besides itself; its `__init__` may import all."""
 
-JIT_ROOMS: dict[str, set[str]] = {
+JIT: dict[str, set[str]] = {
     "llvm": set(),
     "affine": {"llvm"},
     "native": set(),
@@ -79,11 +79,11 @@ JIT_ROOMS: dict[str, set[str]] = {
                  "control"},
     "running": {"affine", "native", "emitter", "instruments", "building"},
 }  # fmt: skip
-"""What each room of `emulate/jit` may import besides itself; its `__init__` may import all."""
+"""What each package of `emulate/jit` may import besides itself; its `__init__` may import all."""
 
 HEAVY = {"llvmlite", "cuda", "matplotlib", "ipywidgets", "anywidget", "IPython", "jupyterlab", "triton", "numba",
          "tqdm", "jupytext", "nbformat"}  # fmt: skip
-"""Imported inside the function that needs them, not with the module; `lab` and the compiling engine may."""
+"""Imported inside the function that needs them, not with the module; `lab` and the JIT may."""
 
 
 def files() -> list[Path]:
@@ -92,8 +92,8 @@ def files() -> list[Path]:
     return sorted(path for path in found if path.parent != PACKAGE / "course" / "notebooks")
 
 
-def room(path: Path) -> str:
-    """The room of a file: the folder in ptxlab/, or the name of a module that lies there directly."""
+def package_of(path: Path) -> str:
+    """The package of a file: the folder in ptxlab/, or the name of a module that lies there directly."""
     first = path.relative_to(PACKAGE).parts[0]
     return first.removesuffix(".py")
 
@@ -129,13 +129,13 @@ def imports(path: Path) -> list[tuple[int, str, bool]]:
 
 
 @pytest.mark.long
-def test_no_import_arrow_that_the_table_does_not_have() -> None:
+def test_no_dependency_that_the_table_does_not_have() -> None:
     wrong = []
     for path in files():
-        here = room(path)
+        here = package_of(path)
         if here in ("__init__", "__main__"):
             continue  # the public names, each loaded when it is first used
-        allowed = ARROWS[here] | FOR_ALL | {here}
+        allowed = PACKAGES[here] | FOR_ALL | {here}
         for line, name, _ in imports(path):
             parts = name.split(".")
             if parts[0] != "ptxlab":
@@ -146,27 +146,27 @@ def test_no_import_arrow_that_the_table_does_not_have() -> None:
     assert not wrong, "\n".join(wrong)
 
 
-@pytest.mark.parametrize("arrows", [ARROWS, ROOMS, JIT_ROOMS], ids=["package", "machine", "compiling engine"])
-def test_the_arrows_have_no_cycle(arrows: dict[str, set[str]]) -> None:
+@pytest.mark.parametrize("packages", [PACKAGES, EMULATOR, JIT], ids=["package", "emulator", "JIT"])
+def test_the_dependencies_have_no_cycle(packages: dict[str, set[str]]) -> None:
     done: list[str] = []
 
     def visit(name: str, trail: tuple[str, ...]) -> None:
         assert name not in trail, " -> ".join((*trail, name))
         if name not in done:
-            for other in sorted(arrows[name] - {"lab", "course", "cli", name}):
+            for other in sorted(packages[name] - {"lab", "course", "cli", name}):
                 visit(other, (*trail, name))
             done.append(name)
 
-    for name in arrows:
+    for name in packages:
         visit(name, ())
 
 
-def arrows_between(folder: Path, package: str) -> dict[tuple[str, str], list[str]]:
-    """(room, room that it imports) -> where, of the folders in a package; its `__init__` counts as a room too.
+def dependencies_between(folder: Path, package: str) -> dict[tuple[str, str], list[str]]:
+    """(package, package that it imports) -> where, of the folders in a package; its `__init__` counts as one too.
 
     Imports in functions and for type checkers alone count as well."""
     found: dict[tuple[str, str], list[str]] = {}
-    rooms = {path.name for path in folder.iterdir() if path.is_dir()}
+    folders = {path.name for path in folder.iterdir() if path.is_dir()}
     for path in folder.glob("*/**/*.py"):
         here = path.relative_to(folder).parts[0]
         for node in ast.walk(tree(path)):
@@ -177,7 +177,7 @@ def arrows_between(folder: Path, package: str) -> dict[tuple[str, str], list[str
             for name in names:
                 if name == package or name.startswith(f"{package}."):
                     first = name.removeprefix(package).lstrip(".").split(".")[0]
-                    there = first if first in rooms else "__init__"
+                    there = first if first in folders else "__init__"
                     if there != here:
                         where = f"{path.relative_to(ROOT)}:{node.lineno}: {here} may not import {name}"
                         found.setdefault((here, there), []).append(where)
@@ -219,35 +219,35 @@ def test_no_files_import_each_other_in_a_circle() -> None:
         visit(each, ())
 
 
-def rooms_in(folder: Path) -> set[str]:
+def packages_in(folder: Path) -> set[str]:
     return {path.name for path in folder.iterdir() if path.is_dir()} - {"__pycache__"}
 
 
 @pytest.mark.long
-def test_the_rooms_of_the_machine_have_their_arrows() -> None:
-    assert rooms_in(PACKAGE / "emulate") == set(ROOMS)
-    found = arrows_between(PACKAGE / "emulate", "ptxlab.emulate")
-    wrong = [where for (here, there), places in found.items() if there not in ROOMS[here] for where in places]
+def test_the_packages_of_the_emulator_have_their_dependencies() -> None:
+    assert packages_in(PACKAGE / "emulate") == set(EMULATOR)
+    found = dependencies_between(PACKAGE / "emulate", "ptxlab.emulate")
+    wrong = [where for (here, there), places in found.items() if there not in EMULATOR[here] for where in places]
     assert not wrong, "\n".join(wrong)
 
 
 @pytest.mark.long
-def test_the_rooms_of_the_compiling_engine_have_their_arrows() -> None:
+def test_the_packages_of_the_jit_have_their_dependencies() -> None:
     engine = PACKAGE / "emulate" / "jit"
-    assert rooms_in(engine) == set(JIT_ROOMS)
+    assert packages_in(engine) == set(JIT)
     assert [path.name for path in engine.glob("*.py")] == ["__init__.py"]
-    found = arrows_between(engine, "ptxlab.emulate.jit")
-    wrong = [where for (here, there), places in found.items() if there not in JIT_ROOMS[here] for where in places]
+    found = dependencies_between(engine, "ptxlab.emulate.jit")
+    wrong = [where for (here, there), places in found.items() if there not in JIT[here] for where in places]
     assert not wrong, "\n".join(wrong)
-    unused = [(here, there) for here, others in JIT_ROOMS.items() for there in others if (here, there) not in found]
-    assert not unused, f"arrows that nothing needs any more: {unused}"
+    unused = [(here, there) for here, others in JIT.items() for there in others if (here, there) not in found]
+    assert not unused, f"dependencies that nothing needs any more: {unused}"
 
 
 @pytest.mark.long
 def test_nothing_heavy_is_loaded_with_a_module() -> None:
     wrong = []
     for path in files():
-        if room(path) == "lab" or path.is_relative_to(PACKAGE / "emulate" / "jit"):
+        if package_of(path) == "lab" or path.is_relative_to(PACKAGE / "emulate" / "jit"):
             continue
         for line, name, top in imports(path):
             if top and name.split(".")[0] in HEAVY:

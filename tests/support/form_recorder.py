@@ -19,7 +19,7 @@ from typing import Any
 import isa_oracle
 import pytest
 
-from ptxlab.emulate.step import machine as step
+from ptxlab.emulate.step import interpreter as step
 from ptxlab.errors import DeviceFault
 from ptxlab.isa import form
 from ptxlab.isa.coverage import PATH, key

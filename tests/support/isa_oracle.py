@@ -17,7 +17,7 @@ FORMATS = {"f32": (24, -126, 127), "f64": (53, -1022, 1023), "f16": (11, -14, 15
 
 
 class Wide(Lanes):
-    """The stepping engine's arithmetic on `count` lanes at once, all active."""
+    """The interpreter's arithmetic on `count` lanes at once, all active."""
 
     def __init__(self, count: int) -> None:
         super().__init__()

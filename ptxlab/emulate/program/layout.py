@@ -1,4 +1,4 @@
-"""Where variables lie: the parameter block, shared memory, frames in local memory, the data of module and system."""
+"""Layout of variables: the parameter block, shared memory, frames in local memory, the data of module and system."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What all parts of lowering are written against: functions and the calls between them, emitted instructions, labels,
+"""The base of all parts of lowering: functions and the calls between them, emitted instructions, labels,
 frames on the stack, and PTX text that replaces one instruction."""
 
 from __future__ import annotations

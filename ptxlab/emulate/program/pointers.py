@@ -1,4 +1,4 @@
-"""Where the pointers of a program may lead: what a kernel stores through, and which local array an access is meant for.
+"""The targets of a program's pointers: what a kernel stores through, and which local array an access is meant for.
 
 The parameters and variables that the addresses of stores come from are a guess at what a launch writes to: indices may
 lead elsewhere. Users of it must watch each store.
@@ -28,7 +28,7 @@ ELSEWHERE = "elsewhere"
 
 
 class Pointer(NamedTuple):
-    """Where an address comes from. space: "param", and `value` is the offset in the parameter block; "global", and it
+    """The origin of an address. space: "param", and `value` is the offset in the parameter block; "global", and it
     is a variable's address; `ELSEWHERE`: no global memory."""
 
     space: str

@@ -14,7 +14,7 @@ _WIDE = ("ll", "l", "j", "z", "t")
 
 @dataclass(frozen=True)
 class Message:
-    """What one call of `printf` printed, and in which thread: block and thread as (x, y, z)."""
+    """The output of one call of `printf`, and its thread: block and thread as (x, y, z)."""
 
     block: tuple[int, int, int]
     thread: tuple[int, int, int]

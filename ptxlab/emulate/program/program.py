@@ -52,7 +52,7 @@ class Global(NamedTuple):
 
 
 class System(NamedTuple):
-    """What lowering has added to a program for the system: where `printf` leaves its records (0:
+    """Additions of lowering to a program for the system: where `printf` leaves its records (0:
     nowhere) and the words of arguments in each, the line and the record of each `assert`; the bytes of local memory
     that are a stack; where the program calls `free`, the start of the heap, the table of what `malloc` has given from
     it, and the lines of the calls."""
@@ -171,7 +171,7 @@ _FACTS = (
     "local_size", "exact_threads", "most_threads", "entry", "exits", "cluster",
     "explicit_cluster", "most_rank", "may_wait",
 )  # fmt: skip
-"""What launches ask of any program."""
+"""Facts about a program that launches ask for."""
 _lowering = forks.recursive_lock()
 
 

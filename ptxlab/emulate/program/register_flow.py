@@ -53,8 +53,8 @@ class Flow(NamedTuple):
 
 
 class RegisterFlow(NamedTuple):
-    """What is followed in a program. registers: their indices, in the order of their numbers here. guards, flows: by
-    code index, the flow of the guard and of the other operands. origins: for each index the registers without a value
+    """The registers followed in a program. registers: their indices, in the order of their numbers here. guards, flows:
+    by code index, the flow of the guard and of the other operands. origins: for each index the registers without a value
     at the entry that it may be computed from. carried: the loads, by code index, whose results are only passed on:
     copies of structures include unwritten padding and empty objects; setting a bit-field keeps the rest of its word;
     calls save registers. copied: the loads whose results are only passed on to memory of any kind."""
@@ -69,7 +69,7 @@ class RegisterFlow(NamedTuple):
 
 @once
 def register_flow(program: Program) -> RegisterFlow:
-    """What initcheck follows in a program."""
+    """The registers that initcheck follows in a program."""
     shuffles = _shuffles(program)
     origins = _origins(program, shuffles)
     registers = tuple(sorted(origins))

@@ -1,4 +1,4 @@
-"""What `tex` and `tld4` compute, as PTX: coordinates to texels, and the filter between them.
+"""The computation of `tex` and `tld4`, as PTX: coordinates to texels, and the filter between them.
 
 Coordinates in texels come from normalized ones by the size. Point sampling takes the texel that a coordinate lies in.
 The linear filter interpolates between those whose centres surround it, with fractions of 8 bits: "stored in 9-bit fixed

@@ -1,4 +1,4 @@
-"""What names mean: scopes, registers, symbols, and the operands of an instruction resolved against them."""
+"""The meaning of names: scopes, registers, symbols, and the operands of an instruction resolved against them."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ SELECTOR = re.compile(r"(.+)\.([bh][0-7]{1,4})")
 
 
 @dataclass(frozen=True)
-class _Part:
+class _Operand:
     """An operand: its register, its selector ("" for none), whether a minus stands before it."""
 
     name: model.Operand
@@ -31,29 +31,29 @@ def lower_video(low: Lowering, instruction: model.Instruction, found: Form, guar
     line = instruction.line
     low.emit(instruction.name, found, line, guard).instruction = instruction
     with low.guarded(guard, line):
-        parts = [_part(operand) for operand in instruction.operands]
+        operands = [_operand(operand) for operand in instruction.operands]
         names: dict[str, Source] = {}
-        for letter, part in zip("dabc", parts, strict=False):
-            source = low.operand(part.name, scope, line)
+        for letter, each in zip("dabc", operands, strict=False):
+            source = low.operand(each.name, scope, line)
             if letter != "d" and isinstance(source, Literal | Special):
                 held = low.register("%given", "b32")
                 low.op("mov.b32", (held,), (source,), line)
                 source = held
             if not isinstance(source, Reg):
-                raise low.error(f"{found.opcode} takes registers of 32 bits, found {part.name}", line)
+                raise low.error(f"{found.opcode} takes registers of 32 bits, found {each.name}", line)
             names[f"%{letter}"] = source
-        text = (_side_by_side if found.count else _scalar)(low, found, parts, line)
+        text = (_side_by_side if found.count else _scalar)(low, found, operands, line)
         lower_text(low, text, instruction, scope.routine, names)
 
 
-def _part(operand: model.Operand) -> _Part:
+def _operand(operand: model.Operand) -> _Operand:
     minus = isinstance(operand, model.Sum) and operand.scale < 0
     if isinstance(operand, model.Sum):
         operand = operand.base
     selected = SELECTOR.fullmatch(operand.text) if isinstance(operand, model.Name) else None
     if selected is None:
-        return _Part(operand, "", minus)
-    return _Part(model.Name(selected[1]), selected[2], minus)
+        return _Operand(operand, "", minus)
+    return _Operand(model.Name(selected[1]), selected[2], minus)
 
 
 def _taken(into: str, word: str, selector: str, type_: str) -> str:
@@ -95,17 +95,17 @@ def _compute(found: Form) -> str:
     return _COMPUTED[operation]
 
 
-def _scalar(low: Lowering, found: Form, parts: list[_Part], line: int) -> str:
-    d, a, b, *rest = parts
-    for part in (d, a, b, *rest):
-        if len(part.selector) > 2 or (part.selector and int(part.selector[1]) > {"b": 3, "h": 1}[part.selector[0]]):
-            raise low.error(f"{found.opcode} takes .b0 to .b3, .h0 and .h1, found .{part.selector}", line)
+def _scalar(low: Lowering, found: Form, operands: list[_Operand], line: int) -> str:
+    d, a, b, *rest = operands
+    for each in (d, a, b, *rest):
+        if len(each.selector) > 2 or (each.selector and int(each.selector[1]) > {"b": 3, "h": 1}[each.selector[0]]):
+            raise low.error(f"{found.opcode} takes .b0 to .b3, .h0 and .h1, found .{each.selector}", line)
     if bool(d.selector) != bool(rest) and not found.op2 and not found.product:
         raise low.error(f"{found.opcode}: a selector on the result and the operand c belong together", line)
     steps = [_REGISTERS, _taken("%x", "%a", a.selector, str(found.atype))]
     steps.append(_taken("%y", "%b", b.selector, str(found.btype)))
     if found.product:
-        return "".join([*steps, _mad(found, *parts)])
+        return "".join([*steps, _mad(found, *operands)])
     steps.append(_compute(found))
     dtype = str(found.dtype)
     bits = {"b": 8, "h": 16}.get(d.selector[:1], 32)
@@ -122,7 +122,7 @@ def _scalar(low: Lowering, found: Form, parts: list[_Part], line: int) -> str:
     return "".join(steps)
 
 
-def _mad(found: Form, d: _Part, a: _Part, b: _Part, c: _Part) -> str:
+def _mad(found: Form, d: _Operand, a: _Operand, b: _Operand, c: _Operand) -> str:
     """The product of %x and %y and %c, in 128 bits (%z above %t)."""
     negated = a.minus != b.minus
     signed = found.atype == "s32" or found.btype == "s32" or negated or c.minus
@@ -142,17 +142,17 @@ def _mad(found: Form, d: _Part, a: _Part, b: _Part, c: _Part) -> str:
     return "".join([*steps, "cvt.u32.u64 %d, %t;\n"])
 
 
-def _side_by_side(low: Lowering, found: Form, parts: list[_Part], line: int) -> str:
+def _side_by_side(low: Lowering, found: Form, operands: list[_Operand], line: int) -> str:
     count = int(found.count)
     bits, letter = 32 // count, "h" if count == 2 else "b"
-    d, a, b, c = parts
+    d, a, b, c = operands
     whole = "".join(map(str, reversed(range(count))))
     chosen = {"a": a.selector[1:] or whole, "b": b.selector[1:] or "".join(str(int(k) + count) for k in whole)}
-    for part in (a, b):
-        wrong = part.selector and (part.selector[0] != letter or len(part.selector) != count + 1)
-        if wrong or any(int(k) >= 2 * count for k in part.selector[1:]):
+    for each in (a, b):
+        wrong = each.selector and (each.selector[0] != letter or len(each.selector) != count + 1)
+        if wrong or any(int(k) >= 2 * count for k in each.selector[1:]):
             digits = f"{count} digits from 0 to {2 * count - 1}"
-            raise low.error(f"{found.opcode} takes .{letter} and {digits} after a and b, found .{part.selector}", line)
+            raise low.error(f"{found.opcode} takes .{letter} and {digits} after a and b, found .{each.selector}", line)
     if c.selector or (d.selector and (d.selector[0] != letter or any(int(k) >= count for k in d.selector[1:]))):
         raise low.error(f"{found.opcode}: the mask of the result is .{letter}{whole} or a part of it", line)
     mask = d.selector[1:] or whole

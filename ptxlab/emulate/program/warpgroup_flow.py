@@ -22,9 +22,9 @@ MOST_WRITERS = 1024
 
 
 class WarpgroupFlow(NamedTuple):
-    """By code index: `touches`, the products whose registers an instruction touches if they are in flight; `writers`,
-    the number of an instruction that writes registers of a product which no fence may come before; `unfenced`, those
-    instructions for each such product."""
+    """Register accesses around products, by code index: `touches`, the products whose registers an instruction touches
+    if they are in flight; `writers`, the number of an instruction that writes registers of a product which no fence may
+    come before; `unfenced`, those instructions for each such product."""
 
     touches: dict[int, tuple[int, ...]]
     writers: dict[int, int]
@@ -47,7 +47,7 @@ class WarpgroupFlow(NamedTuple):
 
 
 def warpgroup_flow(program: Program) -> WarpgroupFlow:
-    """What synccheck follows in a program."""
+    """The products and registers that synccheck follows in a program."""
     products = [code for code in program.codes if code.action is Action.WARPGROUP_PRODUCT]
     if not products:
         return WarpgroupFlow({}, {}, {})

@@ -19,7 +19,7 @@ def move(to: Pointer[u8], source: Pointer[u8] | None, count: u64, size: u64) -> 
         fill_bytes(to + count, 0, size - count)
 
 
-# -- the compiling engine: all lanes of an instruction -----------------------------------------------------------------
+# -- the JIT: all lanes of an instruction ------------------------------------------------------------------------------
 
 
 @rule

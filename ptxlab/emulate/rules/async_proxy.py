@@ -97,7 +97,7 @@ def unseen(block: Block, warp: u32, written: u64) -> boolean:
 
 @rule
 def unseen_in_global(launch: Launch, block: Block, warp: u32, writer: u64) -> boolean:
-    """The same of a store to global memory. writer: its record as an access."""
+    """Whether the async proxy does not see a store to global memory. writer: its record as an access."""
     theirs, access = published(launch, writer), published(launch, block.now)
     time = u32(writer >> TIME & LAST_TIME)
     if max(theirs.proxied[writer >> WARP & 31], theirs.proxied_all) > time:
@@ -123,7 +123,7 @@ def in_flight(launch: Launch, block: Block, read: u64, access: u64) -> boolean:
 
 @rule
 def party(block: Block, remembered: u64) -> u64:
-    """Of a store or a product that is remembered: a record of its instruction and warp."""
+    """The instruction and warp of a remembered store or product, as in the record of an access."""
     return block.now | remembered >> AT_CODE << CODE | (remembered >> AT_WARP & 31) << WARP
 
 

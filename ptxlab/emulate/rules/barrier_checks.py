@@ -1,7 +1,7 @@
 """What the checks do at barriers of a block. synccheck: warps must agree, and each must arrive with all its lanes.
 racecheck: what a barrier orders (`order`). Barriers are executed elsewhere: by `scheduling`, and by `step.schedule`.
 
-`bar` is `barrier.aligned`, which PTX ISA ("bar, barrier") allows only where all threads of the CTA execute the same
+`bar` is `barrier.aligned`, which PTX ISA ("bar, barrier") allows only where all threads of the block execute the same
 barrier instruction; different warps may use different ones of the same number if they give a thread count, as producers
 and consumers do. Without `.aligned` lanes may arrive one by one, at any barrier instruction.
 """

@@ -1,4 +1,4 @@
-"""The beginning of CTAs, of their warps, and of rounds of turns: what the scheduler does before instructions run."""
+"""The beginning of blocks, of their warps, and of rounds of turns: what the scheduler does before instructions run."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def clear_registers(warp: Warp) -> None:
 
 @rule
 def begin_cluster(context: Context, cluster: Cluster, ticket: u64) -> None:
-    """Begins the CTAs of a cluster."""
+    """Begins the blocks of a cluster."""
     number = ticket
     if context.block_order is not None:
         number = context.block_order[ticket]
@@ -31,7 +31,7 @@ def begin_cluster(context: Context, cluster: Cluster, ticket: u64) -> None:
 
 @rule
 def begin(context: Context, cta: Cta, number: u64) -> None:
-    """Begins a CTA; `number`: its index in the grid."""
+    """Begins a block; `number`: its index in the grid."""
     x = u64(cta.ctaid_x) + 1
     if number == cta.linear + 1 and x < context.grid_x:  # divisions of 64 bits are slow
         cta.ctaid_x = u32(x)
@@ -62,7 +62,7 @@ def begin(context: Context, cta: Cta, number: u64) -> None:
 
 @rule(inline=True)
 def begin_again(context: Context, warp: Warp) -> None:
-    """Begins a warp in the place of one of a CTA whose warps never diverged: only these fields have changed."""
+    """Begins a warp in the place of one of a block whose warps never diverged: only these fields have changed."""
     warp.live = warp.first_live
     warp.converged_pc = context.entry
     warp.ended = 0

@@ -1,4 +1,4 @@
-"""What the checks know of bulk copies: the bytes in flight, the writers of what they read, and what arrivals order.
+"""The checks of bulk copies: the bytes in flight, the writers of what they read, and what arrivals order.
 
 Both engines call `issued` and `completed` for each transfer. In between, each 4 bytes of shared memory that it writes
 or reads are marked (see `copies_in_flight`): an access by a thread or another copy before the wait is a finding.
@@ -84,7 +84,7 @@ def completed(context: Context, queue: Queue, transfer: Transfer, before: u64) -
 
 @rule(inline=True)
 def block_of(context: Context, queue: Queue, rank: u32) -> Block:
-    """What the checks know of the block of a rank."""
+    """The checks' record of the block of a rank."""
     return context.slots[queue.first_rank + rank].cta.checks.cast(Block)[0]
 
 
@@ -247,7 +247,7 @@ def in_global(context: Context, issuer: Block, transfer: Transfer, access: u64, 
 def in_allocation(
     context: Context, issuer: Block, address: u64, count: u64, access: u64, writes: boolean, ended: boolean
 ) -> None:
-    """The same of contiguous bytes."""
+    """Checks contiguous bytes of global memory that a transfer accesses."""
     launch, memory = context.check.cast(Launch)[0], context.memory
     for k in range(memory.count):
         held = memory.allocations[k]

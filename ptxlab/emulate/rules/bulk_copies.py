@@ -68,7 +68,7 @@ def reduces_elements(operation: u32, type: u32) -> boolean:
 
 @np.errstate(all="ignore")  # a sum beyond the largest number is infinite, and one of opposite infinities NaN
 def reduce_bytes(to: np.ndarray, source: np.ndarray, operation: int, type: int) -> None:
-    """The same on arrays of bytes."""
+    """Reduces the bytes of `to` with those of `source`, element by element."""
     what, name = OPERATIONS[operation], TYPES[type]
     if name == "bf16":
         a, b = (x.copy().view(np.uint16).astype(np.uint32) << 16 for x in (to, source))

@@ -86,7 +86,7 @@ class Bulk:
 
 
 def bulk_of(code: Code) -> Bulk:
-    """What an instruction copies."""
+    """The copy that an instruction asks for."""
     form, reduces = code.form, code.action is Action.COPY_REDUCE
     grouped = code.properties.group is AsyncGroup.BULK
     operation = bulk_copies.OPERATIONS.index(str(form.operation)) if reduces else 0
@@ -317,7 +317,7 @@ def count_moved(moved: Pointer[u64], cta: Cta, asked: Transfer, blocks: u32) -> 
 
 @rule
 def fill_in(transfer: Transfer, asked: Transfer) -> None:
-    """What the transfers of one copy have in common."""
+    """Fills in the fields that the transfers of one copy have in common."""
     transfer.kind = asked.kind
     transfer.code = asked.code
     transfer.thread = asked.thread

@@ -35,7 +35,7 @@ def mates_of(grid: Index, cluster: Index, block: int) -> list[int]:
 
 @rule
 def block_of(context: Context, number: u64, rank: u64) -> u64:
-    """The linear index of the block of a rank in a cluster; `blocks_of` for the compiling engine."""
+    """The linear index of the block of a rank in a cluster; `blocks_of` for the JIT."""
     across = u64(context.grid_x // context.cluster_x)
     down = u64(context.grid_y // context.cluster_y)
     x = number % across * context.cluster_x + rank % context.cluster_x
@@ -83,12 +83,12 @@ def open_for(warp: Warp) -> u32:
     return going
 
 
-# -- the cluster, for the compiling engine -----------------------------------------------------------------------------
+# -- the cluster, for the JIT ------------------------------------------------------------------------------------------
 
 
 @rule(inline=True)
 def warp_of(context: Context, cta: Cta, number: u64) -> Warp:
-    """A warp of a CTA."""
+    """A warp of a block."""
     return (cta.states + number * context.state_size).cast(Warp)[0]
 
 

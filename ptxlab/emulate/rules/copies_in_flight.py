@@ -1,4 +1,4 @@
-"""Which copies of `cp.async` are in flight: no thread may access their target before the issuing thread has waited.
+"""The copies of `cp.async` that are in flight: no thread may access their target before the issuing thread has waited.
 
 The copies that a thread issues belong to the group that it commits next (`cp.async.commit_group`, `wait_all`, or
 `cp.async.mbarrier.arrive`). For each 4 bytes of shared memory 64 bits record the copy that writes them, 0 for none:

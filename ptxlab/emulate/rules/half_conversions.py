@@ -9,7 +9,7 @@ from __future__ import annotations
 from ptxlab.emulate.language import *
 
 SIGN, INFINITE, NORMAL, QUIET = 0x8000, 0x7C00, 0x0400, 0x0200
-"""Of a half: its sign bit, infinity, the smallest normal number, the bit of a quiet NaN."""
+"""Constants of a half: its sign bit, infinity, the smallest normal number, the bit of a quiet NaN."""
 MOVED = 23 - 10
 """How many bits longer the fraction of a single is."""
 REBIASED = (127 - 15) << 23

@@ -94,7 +94,7 @@ def within_anywhere(
     end: u64,
     code: u64,
 ) -> None:
-    """The same of generic addresses."""
+    """Lanes access generic addresses, which should lie in an object of their local memory; see `within`."""
     offsets = local(u32, 32)
     store_lanes(offsets, narrow(load_lanes(addresses) + u64(extra - LOCAL_WINDOW)))
     within(launch, block, warp, mask, offsets, size, begin, end, code, LOCAL_WINDOW)

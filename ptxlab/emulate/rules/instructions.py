@@ -1,4 +1,4 @@
-"""What the checks and the scheduler ask of instructions: does one order threads, copy in bulk, which lanes may come."""
+"""Properties of instructions for checks and scheduler: does one order threads, copy in bulk, which lanes may come."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which lanes of a diverged warp run next: one rule for both engines.
+"""The choice of the lanes of a diverged warp that run next: one rule for both engines.
 
 Lanes at one program counter are a group. The group at the smallest program counter goes, and the order of the blocks
 makes lanes reconverge by that (see `ptxlab.emulate.program.reconvergence`). But a lane may spin for what another has to

@@ -9,8 +9,8 @@ from ptxlab.emulate.runtime.state import LOCAL, OUT_OF_MEMORY_RANGE, Context, Ct
 
 
 class Piece(Record):
-    """Contiguous bytes: the number of the row (or column, in column-major order), the first byte in it, and the lane
-    that is named when the access is invalid."""
+    """Contiguous bytes: the number of the line (a row, or a column in column-major order), the first byte in it, and
+    the lane that is named when the access is invalid."""
 
     line: u32
     start: u32
@@ -21,23 +21,23 @@ class Tile(Record):
     """A matrix in memory."""
 
     count: u32  # of the pieces
-    last: u32  # the number of the last row or column
+    last: u32  # the number of the last line
     length: u32  # bytes of one
     log2: u32  # of the bytes of a piece
     write: u32
 
 
 NEAR = 1 << 24
-"""Rows whose distance is less than this are looked up at once."""
+"""Lines whose distance is less than this are looked up at once."""
 
 
 @rule(inline=True)
 def piece_offset(line: u32, start: u32, stride: u64) -> u64:
-    """How far from the start of the matrix a piece lies; stride: bytes from one row (or column) to the next."""
+    """How far from the start of the matrix a piece lies; stride: bytes from one line to the next."""
     return u64(line * stride + start)
 
 
-# -- the compiling engine ----------------------------------------------------------------------------------------------
+# -- the JIT -----------------------------------------------------------------------------------------------------------
 
 
 @rule(symbol="wmma.find")

@@ -23,7 +23,7 @@ Spin = tuple[int, int, int, int]
 
 
 class Spins:
-    """The waits of one block that spin, for the stepping engine. can_run: the warps that have not exited, each with the
+    """The waits of one block that spin, for the interpreter. can_run: the warps that have not exited, each with the
     lanes that wait only for their turn; shared: the region of the block's shared memory."""
 
     def __init__(self, can_run: Callable[[], Iterable[tuple[int, int]]], shared: Any) -> None:

@@ -53,7 +53,7 @@ PROBLEMS = {
 }
 
 Early = dict[tuple[int, int], dict[int, tuple[int, int]]]
-"""Of a block and the code index of a bulk copy: for each warp the first wait that passed while the copy was in flight
+"""By block and code index of a bulk copy: for each warp the first wait that passed while the copy was in flight
 to that mbarrier, its code index and parity."""
 EARLY_PARITY = 32
 Room = tuple[Pointer[Mbarrier], np.ndarray]

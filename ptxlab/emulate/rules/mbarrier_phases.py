@@ -1,4 +1,4 @@
-"""What operations on mbarriers do to what the checks know of them: who arrives in which phase, and who waits for it.
+"""The phases of mbarriers as the checks follow them: who arrives in which phase, and who waits for it.
 
 Both engines report each operation after it. Threads that wait for a phase are ordered after the arrivals in it, which
 `racecheck` uses. For `synccheck` a wait is

@@ -1,4 +1,4 @@
-"""What the checks know of mbarriers: their phases, who has arrived in them, and who waits.
+"""The checks' records of mbarriers: their phases, which threads have arrived in them, and which wait.
 
 A **party** is one number: a code index, from bit 32 on, and the thread that executed it, in the lowest 16 bits. Between
 these stand, of a thread of another block of the cluster, the rank of that block + 1.
@@ -27,7 +27,7 @@ NEVER = -9
 
 
 class Seat(Record):
-    """What one thread has done at an mbarrier. The orders say who was the first to do so at it; 0: it has not."""
+    """The record of one thread at an mbarrier. The orders say who was the first to do so at it; 0: it has not."""
 
     arrived_order: u32
     arrived_phase: i32  # of its last arrival
@@ -171,7 +171,7 @@ def place_of(held: Mbarriers, at: u64, by: u64) -> Place:
 
 @rule(inline=True)
 def seat_of(held: Mbarriers, one: Mbarrier, by: u64) -> Seat:
-    """What a party has done at an mbarrier."""
+    """The record of a party at an mbarrier."""
     return one.seats[(by >> RANK & THREADS) * held.threads + (by & THREADS)]
 
 

@@ -33,15 +33,15 @@ from ptxlab.emulate.runtime.state import BAD_MBARRIER, CLUSTER, OUT_OF_MEMORY_RA
 from ptxlab.isa.actions import Action
 
 REPORTED_EVERY = 256
-"""Of as many failing waits in a loop one is reported to the checks."""
+"""One in so many failing waits in a loop is reported to the checks."""
 
 
 # -- what an instruction does ------------------------------------------------------------------------------------------
 
 
 class Operation(NamedTuple):
-    """What an instruction does. action: one of the four above. arrivals, bytes: how many, the name of the operand that
-    says it, or "-" and the name for its negative. state: the operand that a wait compares."""
+    """The operation of an instruction. action: one of the four above. arrivals, bytes: how many, the name of the operand
+    that says it, or "-" and the name for its negative. state: the operand that a wait compares."""
 
     action: int
     arrivals: int | str = 0
@@ -61,7 +61,7 @@ class Operation(NamedTuple):
 
 
 def operation(code: Code) -> Operation:
-    """What an instruction does to an mbarrier."""
+    """The operation of an instruction on an mbarrier."""
     form, action = code.form, code.action
     if action is Action.COPIES_ARRIVE:  # without .noinc this arrival has just been added to the pending ones
         return Operation(UPDATE, arrivals=int(bool(form.noinc)), copies=True)
@@ -89,7 +89,7 @@ def access_kind(code: Code) -> int:
     return WRITES if code.action is Action.MBARRIER_INIT else CHANGES
 
 
-# -- the compiling engine: all lanes of an instruction -----------------------------------------------------------------
+# -- the JIT: all lanes of an instruction ------------------------------------------------------------------------------
 
 
 @rule

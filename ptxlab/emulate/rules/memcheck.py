@@ -1,8 +1,8 @@
 """memcheck: which memory an address leads to, and whether the access is valid. Every access is checked.
 
-`judge` is the rule. Each load and store of the code caches the allocation that it found last; the engines call `judge`
-when an access leaves that allocation. `ptxlab.emulate.rules.faults` puts the verdict on an invalid access into words.
-The rules below `judge` are the compiling engine's: they turn a valid address into a pointer and cache the allocation.
+`judge` is the rule. Each load and store of the code, a site, caches the allocation that it found last; the engines
+call `judge` when an access leaves that allocation. `ptxlab.emulate.rules.faults` puts the verdict on an invalid access
+into words. The rules below `judge` are the JIT's: they turn a valid address into a pointer and cache the allocation.
 """
 
 from __future__ import annotations

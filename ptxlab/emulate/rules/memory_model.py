@@ -105,7 +105,7 @@ def _in_window(at: lanes_u64, mask: u32, start: u64) -> u32:
 
 
 class Traffic(Record, align=16):
-    """What an instruction asked of one space. needed, ideal: sectors or wavefronts; see this module's first lines."""
+    """Traffic of an instruction in one space. needed, ideal: sectors or wavefronts; see this module's first lines."""
 
     requests: u64
     bytes: u64
@@ -123,7 +123,7 @@ class Memo(Record, align=64):
 
 
 class Counted(Record, align=64):
-    """What compiled code adds up for one instruction, besides how often its block runs.
+    """The sums of compiled code for one instruction, besides how often its block runs.
 
     on: warps and threads for which the guard held. beyond_converged, beyond_diverged: what is needed beyond one, and at
     best beyond one, added by either function for all accesses of a class. diverged: branches at which the warp

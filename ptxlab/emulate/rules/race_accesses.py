@@ -194,7 +194,7 @@ def check_words(
     group, grain = (members + 1).cast(Member), launch.granule
     chosen, lane = lanes(reversed_bits(mask)), widen(reversed_lanes(lane_ids()))
     base = widen(reversed_lanes(offsets)) >> first(u32(grain))
-    apart = all_apart(offsets, mask)
+    distinct = known_distinct(offsets, mask)
     readers = records + stride
     others = readers + stride
     collided: u32 = 0
@@ -208,7 +208,7 @@ def check_words(
             r_settled, r_known = settled(block, reader, now)
             if not write and w_settled & r_settled == ALL_LANES:  # the usual case of a read
                 if any_of(chosen & (reader != now)):
-                    read(readers, index, now, chosen, apart)
+                    read(readers, index, now, chosen, distinct)
                 continue
             other = gather(others, index, chosen)
             q_settled, q_known = settled(block, other, now)
@@ -223,18 +223,18 @@ def check_words(
             if write:
                 if any_of(chosen & (writer != now)):
                     scatter(records, index, now, chosen)
-                if not apart:
+                if not distinct:
                     collided |= bits(chosen & (gather(records, index, chosen) != now))
                 continue
-            read(readers, index, now, chosen & lanes(~doubtful & r_settled), apart)
-            read(others, index, now, chosen & lanes(~doubtful & ~r_settled & q_settled), apart)
+            read(readers, index, now, chosen & lanes(~doubtful & r_settled), distinct)
+            read(others, index, now, chosen & lanes(~doubtful & ~r_settled & q_settled), distinct)
             for one in lanes_of(doubtful):
                 remember(launch, block, records + extract(index, one), stride, extract(now, one), False)
     return reversed_bits(collided)
 
 
 @rule(inline=True)
-def all_apart(offsets: lanes_u32, mask: u32) -> boolean:
+def known_distinct(offsets: lanes_u32, mask: u32) -> boolean:
     """Whether it is plain that no two lanes have the same offset: neighbouring lanes are equally far apart."""
     step = u32(extract(offsets, 1) - extract(offsets, 0))
     if step == 0 or u32(step + (1 << 26)) >> 27 != 0:
@@ -243,11 +243,11 @@ def all_apart(offsets: lanes_u32, mask: u32) -> boolean:
 
 
 @rule(inline=True)
-def read(readers: Pointer[u64], index: lanes_u64, now: lanes_u64, chosen: lanes_bool, apart: boolean) -> None:
-    """Records lanes as readers; of lanes that read one word the lowest, marked as many. apart: there are none."""
+def read(readers: Pointer[u64], index: lanes_u64, now: lanes_u64, chosen: lanes_bool, distinct: boolean) -> None:
+    """Records lanes as readers; of lanes that read one word the lowest, marked as many. distinct: no two lanes do."""
     if any_of(chosen):
         scatter(readers, index, now, chosen)
-        if apart:
+        if distinct:
             return
         stored = gather(readers, index, chosen)
         again = chosen & (stored != now)

@@ -1,4 +1,4 @@
-"""What orders the threads of a block or cluster for `racecheck`: barriers, fences, strong accesses, mbarriers.
+"""The order of the threads of a block or cluster for `racecheck`: barriers, fences, strong accesses, mbarriers.
 
 `races` has the rules in words. The clock of a block ticks at each of these. Tables hold, for each pair of warps, the
 time up to which the accesses of one come before what the other does next.

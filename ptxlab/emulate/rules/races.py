@@ -207,7 +207,7 @@ def collides(launch: Launch, block: Block, record: u64, access: u64, wrote: bool
 
 @rule(cold=True)
 def cause(launch: Launch, block: Block, record: u64, access: u64) -> u64:
-    """Of two accesses that race: code index + 1 of the instruction that would order them if its scope were wider, or
+    """The cause of a race: code index + 1 of the instruction that would order the accesses if its scope were wider, or
     with a fence after it; 0 if there is none."""
     v = record >> WARP & 31
     time = u32(record >> TIME & LAST_TIME)

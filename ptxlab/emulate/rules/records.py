@@ -53,7 +53,7 @@ RELEASES = 8
 
 
 class Published(Record):
-    """What a block has released by strong writes after fences."""
+    """The record of what a block has released by strong writes after fences."""
 
     first: u32  # when it did so first for other blocks, by the clock of the launch, 0: never
     acquired: u32  # up to when, by the same clock, what others released comes before what some warp of it does next
@@ -64,7 +64,7 @@ class Published(Record):
     proxied: Array[u32] = array(32)  # of each of its warps: its last fence.proxy.async
     released: Array[u32] = array(32, align=64)  # of each of its warps: what it did before this time of its own clock
     reached: Array[u32] = array(32, align=64)  # the same, as far as other blocks have heard of it
-    reached_lanes: Array[u32] = array(32)  # the same of what only the lanes of `releasing` did
+    reached_lanes: Array[u32] = array(32)  # `reached`, of what only the lanes of `releasing` did
     releasing: Array[u32] = array(32)  # lanes that made strong writes, and those that had synchronized with them
     times: Array[u32] = array(RELEASES)  # its last releases to other blocks: when, by the block's clock,
     moments: Array[u32] = array(RELEASES)  # and by that of the launch; number n at n % RELEASES
@@ -115,7 +115,7 @@ RANKS = 16
 
 
 class Mates(Record):
-    """What the checks know of the blocks of a cluster, by rank."""
+    """The checks' record of a cluster: its blocks, by rank."""
 
     numbers: Array[u64] = array(RANKS)  # their numbers in records, 0: there is none
     came: Array[u32] = array(2 * RANKS, 32, align=64)  # [2 * rank + parity of the phase, warp]: when it arrived
@@ -205,18 +205,18 @@ def access_of(block: Block, warp: u32, code: u32) -> u64:
 
 @rule(inline=True)
 def traits_of(launch: Launch, access: u64) -> u16:
-    """What kind of instruction made an access."""
+    """The kind of instruction that made an access."""
     return launch.traits[access >> CODE & LAST_CODE]
 
 
 # -- accesses ----------------------------------------------------------------------------------------------------------
 
 
-IN_A_ROW, ALL_THE_SAME, IN_ONE_ALLOCATION, ANYWHERE, HALVES_IN_A_ROW, HALVES_THE_SAME, PARTS_OF_ROWS = range(7)
+CONTIGUOUS, UNIFORM, IN_ONE_ALLOCATION, ANYWHERE, HALVES_CONTIGUOUS, HALVES_UNIFORM, WITH_GAPS = range(7)
 """The pattern of the 32 addresses of an access. Half-warps have one of their own because blocks are often 16 wide. The
-last: a row, or one for each half, of which some lanes are missing."""
+last: contiguous as a whole or by halves, but for some lanes that are inactive."""
 READS, WRITES, CHANGES = range(3)
-"""What an access does: an atomic operation does both."""
+"""The kinds of access: an atomic operation reads and writes."""
 
 
 class Member(Record):

@@ -1,16 +1,16 @@
-"""The scheduler of the compiling engine: a worker runs CTAs, their warps in turn, until the grid is done.
+"""The scheduler of the JIT: a worker runs blocks, their warps in turn, until the grid is done.
 
-    for each CTA (taken from a counter that all workers share):
+    for each block (taken from a counter that all workers share):
         run every warp that can run for a quantum, by a function for converged warps or one for diverged warps;
             after each of these turns, complete barriers with a thread count that as many threads have arrived at
         after this round of turns, complete each barrier that every warp has arrived at
-        when no warp can run: the CTA has ended, or it is in a deadlock
+        when no warp can run: the block has ended, or it is in a deadlock
 
 All state lies in the context, so that `run_grid` can be called again where it stopped: after the function for diverged
-warps has been compiled, which is done when a warp diverges for the first time, after memory for one more CTA has been
-allocated, with better code, between two CTAs, and after as many steps as it was given. A worker has one resident CTA as
-long as that ends by itself. When it does not, more CTAs become resident and take turns, so that a block which waits for
-a later one can end.
+warps has been compiled, which is done when a warp diverges for the first time, after memory for one more block has been
+allocated, with better code, between two blocks, and after as many steps as it was given. A worker has one resident
+block as long as that ends by itself. When it does not, more blocks become resident and take turns, so that a block
+which waits for a later one can end.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ from ptxlab.emulate.runtime.state import (
 )
 
 GO_ON, ANOTHER = 6, 7
-"""Results of a step of the scheduler: the next step's turn; another CTA's turn."""
+"""Results of a step of the scheduler: the next step's turn; another block's turn."""
 
 
 # -- what a program's own code does ------------------------------------------------------------------------------------
@@ -71,7 +71,7 @@ def run_diverged(context: Context, cta: Cta, warp: Warp) -> u32:
 
 @rule(symbol="grid")
 def run_grid(context: Context) -> u32:
-    """Runs CTAs until there are none left; returns why it stops."""
+    """Runs blocks until there are none left; returns why it stops."""
     while True:
         if context.steps_left <= 0:
             return PAUSED
@@ -101,8 +101,8 @@ def run_grid(context: Context) -> u32:
 
 @rule
 def next_resident(context: Context) -> boolean:
-    """The turn of another resident CTA, if there is one. Clears what all sites cache: the shared memory is another
-    now, and that of a CTA which has ended is freed."""
+    """The turn of another resident block, if there is one. Clears what all sites cache: the shared memory is another
+    now, and that of a block which has ended is freed."""
     memcheck.forget(context)
     for tried in range(context.slot_count):
         slot = (context.slot + tried + 1) % context.slot_count
@@ -118,7 +118,7 @@ def next_resident(context: Context) -> boolean:
 
 @rule
 def take_turns(context: Context, cta: Cta) -> u32:
-    """Gives each warp that can run a turn, from the CTA's position on."""
+    """Gives each warp that can run a turn, from the block's position on."""
     while cta.position < context.warps:
         warp = warp_of(context, cta, context.order[cta.position])
         if warp.live & ~warp.wait == 0:
@@ -162,7 +162,7 @@ def take_turns(context: Context, cta: Cta) -> u32:
 
 @rule
 def end_quantum(context: Context, cta: Cta, warp: Warp) -> u32:
-    """A warp has spent its quantum: must the launch stop, is its budget spent, is it another CTA's turn?"""
+    """A warp has spent its quantum: must the launch stop, is its budget spent, is it another block's turn?"""
     gave_up = context.forgone != 0
     used = context.quantum_size - context.quantum - context.forgone
     context.quantum = context.quantum_size
@@ -184,12 +184,12 @@ def end_quantum(context: Context, cta: Cta, warp: Warp) -> u32:
     context.suspensions += 1
     if context.bulk_copies and warp.spins == 0 and context.suspensions % PATIENT_QUANTA == 0:
         complete_copies(context, cta)  # threads may poll memory for what is in flight
-    if context.random != 0:  # quanta of random length, and other CTAs as soon as there are any
+    if context.random != 0:  # quanta of random length, and other blocks as soon as there are any
         next_random(context)
         context.quantum_size = i64(context.random & 255)
         context.quantum = context.quantum_size
     if context.suspensions % context.patience == 0 and context.next[0] < context.total:
-        if context.slot_count < context.slot_limit:  # for all CTAs of one more cluster
+        if context.slot_count < context.slot_limit:  # for all blocks of one more cluster
             return NEEDS_SLOT
     if context.slot_count == 1:
         return GO_ON
@@ -199,7 +199,7 @@ def end_quantum(context: Context, cta: Cta, warp: Warp) -> u32:
 
 @rule
 def end_round(context: Context, cta: Cta) -> u32:
-    """After a round: completes barriers, then begins the next round, ends the CTA, or finds a deadlock of its
+    """After a round: completes barriers, then begins the next round, ends the block, or finds a deadlock of its
     cluster."""
     alive = False
     for k in range(context.warps):
@@ -239,8 +239,8 @@ def end_round(context: Context, cta: Cta) -> u32:
 
 @rule
 def complete_barriers(context: Context, cta: Cta) -> boolean:
-    """Completes the barriers of a CTA that are full; whether a thread of it can go on then. The answer depends on the
-    state alone, because another CTA of the cluster may have let a thread go on at any time."""
+    """Completes the barriers of a block that are full; whether a thread of it can go on then. The answer depends on the
+    state alone, because another block of the cluster may have let a thread go on at any time."""
     free: u32 = 0  # lanes that neither wait nor spin
     used: u32 = 0  # barriers at which lanes wait, a bit for each
     ended = False  # whether the phase of an mbarrier has ended that lanes spin on
@@ -264,7 +264,7 @@ def complete_barriers(context: Context, cta: Cta) -> boolean:
 
 @rule
 def to_report(context: Context, cluster: Cluster) -> u64:
-    """The rank of the CTA that a deadlock is reported for: the first in which a thread waits for anything but the
+    """The rank of the block that a deadlock is reported for: the first in which a thread waits for anything but the
     barrier of the cluster, where mates wait for it; else the first that has not ended."""
     found = cluster.count
     for rank in range(cluster.count):

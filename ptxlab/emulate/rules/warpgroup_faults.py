@@ -55,7 +55,7 @@ def product_operands(code: Code) -> ProductOperands:
 
 @dataclass(frozen=True)
 class Tile:
-    """Which part of a matrix in shared memory a warp reads: lines and 16-byte pieces of them."""
+    """The part of a matrix in shared memory that a warp reads: lines and 16-byte pieces of them."""
 
     first_line: int
     lines: int

@@ -29,7 +29,7 @@ class Begun(Record):
 
 
 class Products(Record, align=64):
-    """What a warp has begun: how many products, how many of them are done, and how many groups it has closed."""
+    """The products that a warp has begun: how many, how many of them are done, and how many groups it has closed."""
 
     begun: u32
     done: u32
@@ -61,7 +61,7 @@ def begin(products: Products, executed: Executed, code: u32, a: u64, b: u64, add
 
 @rule
 def commit(products: Products) -> None:
-    """What was begun so far is a group."""
+    """Closes a group: the products begun so far."""
     products.groups = u32(products.groups + 1)
 
 
@@ -134,7 +134,7 @@ def lacks(context: Context, cta: Cta, warp: Warp, count: u32) -> boolean:
 
 @rule
 def go_on(context: Context, cta: Cta) -> boolean:
-    """Lets the warps of a CTA go on for which their warpgroups have begun what they wait for. Whether there are any."""
+    """Lets warps of a block go on if their warpgroups have begun what they wait for. Whether there are any."""
     some = False
     for number in range(context.warps):
         warp = (cta.states + number * context.state_size).cast(Warp)[0]
@@ -147,7 +147,7 @@ def go_on(context: Context, cta: Cta) -> boolean:
 
 @rule
 def incomplete_warpgroup(context: Context, cta: Cta) -> u32:
-    """Of a CTA that has ended: the first warp of a warpgroup whose warps have not begun the same products, plus 1; 0:
+    """In an ended block, the first warp of a warpgroup whose warps have not begun the same products, plus 1; 0:
     there is none."""
     for number in range(context.warps):
         first = (cta.states + (number & ~3) * context.state_size).cast(Warp)[0]

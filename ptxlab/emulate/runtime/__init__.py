@@ -1,1 +1,1 @@
-"""What a launch needs on either engine: device memory, arguments and report, counters, progress, `printf`."""
+"""Support for a launch on either engine: device memory, arguments and report, counters, progress, `printf`."""

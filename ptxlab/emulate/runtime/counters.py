@@ -81,7 +81,7 @@ class LineCounters:
 
 @dataclass(frozen=True)
 class Counters:
-    """What the emulator counted. A warp-instruction is one instruction issued for one warp, a thread-instruction one
+    """The counts of a launch. A warp-instruction is one instruction issued for one warp, a thread-instruction one
     for one active thread, whether its guard held or not.
 
     opcodes and lines (PTX line, 1-based) map to (warp-, thread-instructions); pipes map to warp-instructions; by_line

@@ -81,8 +81,8 @@ def folder() -> Path | None:
 
 @functools.cache
 def shared() -> Path | None:
-    """A cache that is read and never written to: `code` in the folder PTXLAB_SHARED_CACHE, as one machine's users share
-    it. Its code is run, so it must be root's or this user's, and nobody else may write there."""
+    """A cache that is read and never written to: `code` in the folder PTXLAB_SHARED_CACHE, which users of a computer
+    share. Its code is run, so it must be root's or this user's, and nobody else may write there."""
     named = os.environ.get("PTXLAB_SHARED_CACHE", "")
     if not named or os.environ.get("PTXLAB_CACHE", "") == "off":
         return None

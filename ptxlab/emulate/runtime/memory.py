@@ -24,8 +24,8 @@ from ptxlab.emulate.runtime.report import Launch
 ALIGNMENT = 512
 GUARD = 4096
 MARGIN = 512
-"""Bytes on both sides of a CTA's shared memory that compiled code may load, and store as they are: inactive lanes of a
-row reach them."""
+"""Bytes on both sides of a block's shared memory that compiled code may load, and store as they are: inactive lanes of
+contiguous accesses reach them."""
 POISON = 0xFF
 """The contents of shared and local memory before a kernel writes them: NaN as floats, so that a missing store shows."""
 

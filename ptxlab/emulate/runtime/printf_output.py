@@ -16,7 +16,7 @@ LONGEST = 16 << 20
 
 
 def messages(program: Program, memory: Memory) -> list[Message]:
-    """What the threads have printed, in order."""
+    """The output of the threads, in order."""
     system = program.system
     buffer = memory.find(system.printf) if system.printf else None
     if buffer is None:

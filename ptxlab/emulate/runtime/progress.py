@@ -86,7 +86,7 @@ class Progress:
             self._watching.sleeping.append(wake)
 
     def tick(self) -> None:
-        """To be called often: when it is time, writes the line and calls the watch."""
+        """Writes the line and calls the watch when it is time. To be called often."""
         now = time.perf_counter()
         if self._watching is not None and (now >= self._look or self._watching.due):
             self._look = now + LOOK

@@ -1,4 +1,4 @@
-"""What goes into a launch on the emulator, in which order its blocks begin, and what comes out of it."""
+"""Input and result of a launch on the emulator, and the order in which its blocks begin."""
 
 from __future__ import annotations
 
@@ -78,10 +78,10 @@ def unravel(index: Linear, size: Index) -> tuple[Linear, Linear, Linear]:
 
 @dataclass(eq=False, repr=False)
 class Report:
-    """What a launch did."""
+    """The result of a launch: counts by PTX line, time, findings."""
 
     executed: Callable[[], dict[int, tuple[int, int]]] = dict
-    """What makes `lines`, once somebody asks for them: most launches are not asked."""
+    """Makes `lines`, once somebody asks for them: most launches are not asked."""
     seconds: float = 0.0
     findings: list[Any] = field(default_factory=list)
     trace: Any = None
@@ -127,7 +127,7 @@ def by_line(program: Program, executed: np.ndarray) -> dict[int, tuple[int, int]
 
 
 RESIDENT = 32
-"""Blocks that share the machine (in the JIT: a worker) when the first of them do not end by themselves."""
+"""Blocks that share the interpreter (in the JIT: a worker) when the first of them do not end by themselves."""
 SHUFFLED = 1 << 22
 """The most blocks of a launch with a seed: their order is drawn before the first begins."""
 MIXED = 4

@@ -1,6 +1,6 @@
 """The records of a running launch, shared by compiled code, the rules and the Python around them.
 
-One worker thread runs one CTA at a time. Its `Context` holds pointers and counters, the `Cta` what the CTA's warps
+One worker thread runs one block at a time. Its `Context` holds pointers and counters, the `Cta` what the block's warps
 share, and each `Warp` the program counters, masks and thread indices. After a `Warp` lie its registers: 32 lanes each,
 and beside them one scalar for those that are uniform while the warp is converged (see `jit.emitter.registers`).
 """
@@ -25,8 +25,8 @@ STOPPED, NEEDS_DIVERGED, NEEDS_SLOT, NEEDS_CODE, PAUSED = 2, 3, 4, 5, 8
 BARRIERS = 16
 """Barriers of a block."""
 PATIENT_QUANTA = 16
-"""Quanta after which a worker whose CTA has not ended makes another one resident. In a cooperative launch, whose CTAs
-are all resident, it does so after one."""
+"""Quanta after which a worker whose block has not ended makes another one resident. In a cooperative launch, whose
+blocks are all resident, it does so after one."""
 
 # -- kinds of fault; the first: any invalid access, a misaligned one or a store to what is read only, too
 OUT_OF_MEMORY_RANGE, BUDGET_SPENT, DEADLOCK, TRAP, BAD_INDEX, BAD_BARRIER = 1, 2, 3, 4, 5, 6
@@ -99,7 +99,7 @@ class Queue(Record):
     behind: u64
     committed: Pointer[u32]  # of each thread of each block, by rank: its bulk groups
     threads: u64  # of a block
-    first_rank: u64  # which of the context's resident CTAs is that of rank 0
+    first_rank: u64  # which of the context's resident blocks is that of rank 0
     transfers: Array[Transfer] = array(ROOM)
 
 
@@ -128,14 +128,14 @@ class MemoryMap(Record):
     local_size: u64
     local_stride: u64  # bytes from one lane's local memory to the next's
     param_size: u64
-    cluster: u64  # CTAs of a cluster
+    cluster: u64  # blocks of a cluster
     heap: u64  # where what `malloc` gives begins, if the program calls `free`
     heap_size: u64  # else 0
     given: Pointer[HeapPiece]  # for each 16 bytes of the heap
 
 
 class Site(Record):
-    """The allocation that an access in the code found last, cached."""
+    """The cache of a site, that is, of an access in the code: the allocation that it found last."""
 
     base: u64
     places: u64  # how many addresses an access may begin at; 0: no allocation is cached
@@ -190,7 +190,7 @@ class Fault(Record):
 
 
 class Found(Record):
-    """What the lookup of an address leaves beside the pointer to it."""
+    """The result of the lookup of an address, beside the pointer to it."""
 
     written: Pointer[u8] | None
     accesses: Pointer[u64] | None
@@ -199,16 +199,16 @@ class Found(Record):
 
 
 class Cluster(Record):
-    """What the CTAs of a cluster share. A launch without clusters has clusters of one CTA."""
+    """The state that blocks of a cluster share. A launch without clusters has clusters of one block."""
 
-    first: u64  # which of the context's resident CTAs is that of rank 0; the others follow
+    first: u64  # which of the context's resident blocks is that of rank 0; the others follow
     count: u64
-    busy: u64  # CTAs that have not ended
+    busy: u64  # blocks that have not ended
     queue: Pointer[Queue] | None  # its bulk copies that are in flight; None in a program without any
 
 
 class Cta(Record, align=64):
-    """What the warps of a CTA share."""
+    """The record of a block (CTA) that runs: what its warps share."""
 
     active: u32
     ctaid_x: u32
@@ -237,7 +237,7 @@ class Cta(Record, align=64):
 
 
 class Resident(Record):
-    """A resident CTA: it has begun, or has memory to begin in."""
+    """A resident block: it has begun, or has memory to begin in."""
 
     cta: Ref[Cta]
 
@@ -290,22 +290,22 @@ class Context(Record, align=64):
     exits: Pointer[u32]  # the basic blocks that only end threads (`Program.exits`)
     quantum: i64  # what is left of it
     quantum_size: i64
-    steps_left: i64  # rounds and CTAs that the scheduler begins before it pauses
+    steps_left: i64  # rounds and blocks that the scheduler begins before it pauses
     forgone: i64  # what a warp whose wait for an mbarrier has failed has given up of it
     run_diverged: u64  # the function for diverged warps, 0 as long as there is none
-    outdated: u32  # 1 if there is better code by now: to be taken up before the next CTA begins
+    outdated: u32  # 1 if there is better code by now: to be taken up before the next block begins
     entry: u32  # the program counter at which warps begin
-    warps: u64  # of a CTA
+    warps: u64  # of a block
     state_size: u64  # bytes from one warp's state to the next's
     order: Pointer[u32]  # the warps in the order in which they have their turns
-    block_order: Pointer[u64] | None  # the CTAs in the order in which they begin; None: as they are
+    block_order: Pointer[u64] | None  # the blocks in the order in which they begin; None: as they are
     grid_x: u32
     grid_y: u32
     grid_z: u32
     block_x: u32
     block_y: u32
     block_z: u32
-    cluster_x: u32  # CTAs of a cluster
+    cluster_x: u32  # blocks of a cluster
     cluster_y: u32
     cluster_z: u32
     explicit_cluster: u32
@@ -315,8 +315,8 @@ class Context(Record, align=64):
     slot: u64
     slot_limit: u64
     suspensions: u64
-    patience: u64  # after this many a worker whose CTA has not ended makes another one resident
-    finished: u64  # CTAs that this worker has run to their end
+    patience: u64  # after this many a worker whose block has not ended makes another one resident
+    finished: u64  # blocks that this worker has run to their end
     clock: u64  # warp-instructions before this quantum
     random: u64  # state of the random numbers that shuffle warps, 0 without
     tally: Pointer[u8]  # what counted code adds up
@@ -329,7 +329,7 @@ class Context(Record, align=64):
     issued: u64  # and those that report them to a trace
     completed: u64
     trace: Ref[Reel]  # where recorded warps write their steps
-    checked: boolean  # whether CTAs that begin and barriers that complete are reported to the checks
+    checked: boolean  # whether blocks that begin and barriers that complete are reported to the checks
     traced: boolean
     clears: boolean  # whether warps begin with registers that must be cleared
     bulk_copies: boolean  # whether the program has such instructions: the scheduler does without what serves the others
@@ -350,7 +350,7 @@ class Turns(Record, align=4):
 
 
 class Executed(Record, align=4):
-    """Which products of wgmma a warp has executed."""
+    """The products of wgmma that a warp has executed."""
 
     count: u32
     last: u32  # its code index
@@ -379,7 +379,7 @@ class Warp(Record, align=64):
     spins: u32  # lanes whose wait for an mbarrier failed and that can only wait again (see `rules.mbarrier_deadlocks`)
     yes: u32  # the result of the last `bar.red`
     asked: u32
-    first_live: u32  # the lanes that a CTA begins with
+    first_live: u32  # the lanes that a block begins with
     warp_id: u32
     traced: u32  # whether its steps are recorded
     resume: u32  # lanes whose turn it was when the function for diverged warps turned out to lack their block

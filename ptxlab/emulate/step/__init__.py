@@ -1,1 +1,1 @@
-"""The interpreter: numpy, one warp-instruction at a time, everything observable. It defines the machine."""
+"""The interpreter: numpy, one warp-instruction at a time, everything observable. It defines the emulator."""

@@ -32,8 +32,7 @@ from ptxlab.isa.table import Form
 
 
 class Site:
-    """An instruction that accesses memory: what it needs, resolved once. (In the JIT a site is an allocation that an
-    instruction has cached, `runtime.state.Site`; here that is `Access.near`.)"""
+    """A site, that is, an access in the code: what it needs, resolved once."""
 
     __slots__ = ("code", "count", "dtype", "shift", "size", "space")
 
@@ -63,15 +62,15 @@ class Access(Lanes):
 
     def __init__(self, spaces: Spaces, warp: int) -> None:
         super().__init__()
-        self.spaces, self.machine, self.warp = spaces, spaces.machine, warp
+        self.spaces, self.launch_state, self.warp = spaces, spaces.launch_state, warp
         self.full = True
         self.site: Site
         self.near: dict[Site, Region] = {}
         self.touches: list[Touch] | None = None
-        stride = self.machine.program.local_stride
+        stride = self.launch_state.program.local_stride
         data = np.full(LANES * stride, POISON, np.uint8)
         lane_offset = np.arange(LANES, dtype=np.int64) * stride
-        size = self.machine.program.local_size
+        size = self.launch_state.program.local_size
         self.local = Region(0, data, size, "local memory", lane_offset=lane_offset)
         self.local_window = Region(LOCAL_WINDOW, data, size, "local memory", lane_offset=lane_offset)
 
@@ -139,8 +138,8 @@ class Access(Lanes):
 
     def faulting(self, code: Code, lane: int) -> FaultingThread:
         """The thread of a lane, which an instruction stops."""
-        machine, thread = self.machine, LANES * self.warp + lane
-        return FaultingThread(machine.program, machine.launch, machine.memory, code, self.spaces.block, thread)
+        state, thread = self.launch_state, LANES * self.warp + lane
+        return FaultingThread(state.program, state.launch, state.memory, code, self.spaces.block, thread)
 
     def _located(self, site: Site, address: Value, what: str) -> Iterator[tuple[Region, np.ndarray, np.ndarray | None]]:
         """(region, element index of each lane, lanes) until every active lane is served; lanes None means all 32."""
@@ -171,7 +170,7 @@ class Access(Lanes):
             lane = int(left.argmax())
             region, _ = self.place(site.code, what, site.space, int(address[lane]), lane, size)
             offset = address - region.base
-            if in_heap(self.machine.map, int(address[lane])):
+            if in_heap(self.launch_state.map, int(address[lane])):
                 mask = np.arange(LANES) == lane
             else:  # the others that are right there, too
                 mask = left & aligned & (offset <= np.uint64(region.size - size))
@@ -197,11 +196,11 @@ class Access(Lanes):
 
     def region(self, space: str, address: int) -> Region | None:
         """The region that holds this address of a space; None if there is none, or what is valid there changes."""
-        return None if in_heap(self.machine.map, address) else self._find(space, address, 1, 1, write=False)[0]
+        return None if in_heap(self.launch_state.map, address) else self._find(space, address, 1, 1, write=False)[0]
 
     def _find(self, space: str, address: int, size: int, align: int, write: bool) -> tuple[Region | None, int]:
         """The region of a valid access and the offset in it; None also where the block of the cluster has exited."""
-        verdict, where, index, offset = judge(self.machine.map, SPACES[space], address, size, align, write)
+        verdict, where, index, offset = judge(self.launch_state.map, SPACES[space], address, size, align, write)
         if verdict != VALID or (where == CLUSTER and self.spaces.cluster.blocks[index].ended):
             return None, 0
         return self._held(space, where, index), offset
@@ -216,8 +215,8 @@ class Access(Lanes):
         if where == LOCAL:
             return self.local_window if generic else self.local
         if where == PARAM:
-            return self.machine.parameters_window if generic else self.machine.parameters
-        return self.machine.region_of(index)
+            return self.launch_state.parameters_window if generic else self.launch_state.parameters
+        return self.launch_state.region_of(index)
 
 
 def _whole(view: np.ndarray, index: np.ndarray, lanes: list[int], old: list[Value], parts: list[Any]) -> None:

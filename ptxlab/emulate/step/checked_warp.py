@@ -64,8 +64,8 @@ class CheckedWarp(Warp):
 
     def __init__(self, spaces: Spaces, index: int, regs: list[Any], block_index: int) -> None:
         super().__init__(spaces, index, regs, block_index)
-        assert self.machine.checker is not None
-        self.checker = self.machine.checker
+        assert self.launch_state.checker is not None
+        self.checker = self.launch_state.checker
 
     def load(self, i: Form, address: Value) -> Any:
         value = super().load(i, address)

@@ -22,19 +22,19 @@ from ptxlab.emulate.step.launch_state import Cluster, LaunchState, Spaces
 from ptxlab.emulate.step.warp import LaneGroup, Warp
 
 
-def form_cluster(machine: LaunchState, blocks: list[Spaces]) -> None:
+def form_cluster(state: LaunchState, blocks: list[Spaces]) -> None:
     """Makes blocks that begin one cluster, in the order of their ranks."""
     cluster = Cluster(blocks)
     for rank, block in enumerate(blocks):
         block.cluster, block.rank = cluster, rank
     queues: Pointer[Queue] | None = None
-    if machine.bulk:
-        queues, threads = Queue.many(1), LANES * machine.launch.warps
+    if state.bulk:
+        queues, threads = Queue.many(1), LANES * state.launch.warps
         cluster.queue = queues[0]
         cluster.queue.committed = Pointer(np.zeros(threads * len(blocks), np.uint32))
         cluster.queue.threads = threads
-        cluster.context = BulkContext(machine, blocks, queues)
-    if machine.checker is not None:
+        cluster.context = BulkContext(state, blocks, queues)
+    if state.checker is not None:
         checks = [block.check for block in blocks]
         Phases.meet([check.phases for check in checks], queues)
         if len(checks) > 1:
@@ -93,26 +93,26 @@ class BulkBlock:
 class BulkContext:
     """A worker's context, with those fields of a `Context` that the rules of bulk copies read."""
 
-    def __init__(self, machine: LaunchState, blocks: Sequence[Spaces], queue: Pointer[Queue]) -> None:
-        self.check = None if machine.checker is None else machine.checker.record.opaque
-        self.memory: MemoryMap = machine.map
-        for index, held in enumerate(machine.live):
+    def __init__(self, state: LaunchState, blocks: Sequence[Spaces], queue: Pointer[Queue]) -> None:
+        self.check = None if state.checker is None else state.checker.record.opaque
+        self.memory: MemoryMap = state.map
+        for index, held in enumerate(state.live):
             row = self.memory.allocations[index]
             row.host = Pointer(held.data)
             row.written = None if held.written is None else Pointer(held.written)
-            shadow = None if machine.checker is None else machine.checker.shadow(machine.region_of(index))[0]
+            shadow = None if state.checker is None else state.checker.shadow(state.region_of(index))[0]
             if shadow is not None:
                 row.accesses, row.stride = shadow.records, shadow.stride
-        self.params: Pointer[int] = Pointer(machine.parameters.data)
+        self.params: Pointer[int] = Pointer(state.parameters.data)
         self.fault, self.found = Fault.new(), Found.new()
-        self.moved: Pointer[int] | None = None if machine.moved is None else Pointer(machine.moved)
-        self.explicit_cluster = int(machine.launch.cluster is not None)
+        self.moved: Pointer[int] | None = None if state.moved is None else Pointer(state.moved)
+        self.explicit_cluster = int(state.launch.cluster is not None)
         cluster = ClusterRecord.new()
         cluster.queue = queue
         self.slots = [SimpleNamespace(cta=BulkBlock(block, rank, cluster)) for rank, block in enumerate(blocks)]
 
-        self.lines = [code.line for code in machine.program.codes]
-        self.order: Any = getattr(machine.launch.trace, "order", None)  # a recorder that a user wrote may have none
+        self.lines = [code.line for code in state.program.codes]
+        self.order: Any = getattr(state.launch.trace, "order", None)  # a recorder that a user wrote may have none
         self.checked, self.traced = self.check is not None, self.order is not None
 
     def check_issued(self, queue: Queue, transfer: Transfer) -> None:

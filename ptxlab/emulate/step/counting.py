@@ -34,7 +34,7 @@ class Watch:
 
     def __init__(self, program: Program, moved: np.ndarray) -> None:
         self.program, self.moved = program, moved
-        self.rows = [[0] * len(FIELDS) for _ in program.codes]
+        self.counts = [[0] * len(FIELDS) for _ in program.codes]
         self.known: list[dict[Any, tuple[int, int]]] = [{} for _ in program.codes]
 
     def wrap(self, steps: list[Callable[[Warp], int | None]]) -> list[Callable[[Warp], int | None]]:
@@ -51,30 +51,30 @@ class Watch:
 
     def tally(self, issued: list[int], threads: list[int]) -> np.ndarray:
         """The counts, given how often each instruction ran, for how many threads."""
-        out = np.zeros(len(self.rows), TALLY)
-        for k, row in enumerate(self.rows):
-            row[_AT["warps"]], row[_AT["threads"]] = issued[k], threads[k]
+        out = np.zeros(len(self.counts), TALLY)
+        for k, counts in enumerate(self.counts):
+            counts[_AT["warps"]], counts[_AT["threads"]] = issued[k], threads[k]
             if self.program.codes[k].guard is None:
-                row[_AT["on_warps"]], row[_AT["on_threads"]] = issued[k], threads[k]
-            row[-len(MOVED) :] = self.moved[k * len(MOVED) :][: len(MOVED)].tolist()
-            out[k] = tuple(row)
+                counts[_AT["on_warps"]], counts[_AT["on_threads"]] = issued[k], threads[k]
+            counts[-len(MOVED) :] = self.moved[k * len(MOVED) :][: len(MOVED)].tolist()
+            out[k] = tuple(counts)
         return out
 
     def _guarded(self, code: Code, step: Callable[[Warp], int | None]) -> Callable[[Warp], int | None]:
         assert code.guard is not None
-        row, guard = self.rows[code.index], code.guard
+        counts, guard = self.counts[code.index], code.guard
         warps, threads = _AT["on_warps"], _AT["on_threads"]
 
         def run(w: Warp) -> int | None:
             held = int(np.count_nonzero(w.held(*guard)))
-            row[warps] += held > 0
-            row[threads] += held
+            counts[warps] += held > 0
+            counts[threads] += held
             return step(w)
 
         return run
 
     def _branching(self, code: Code, step: Callable[[Warp], int | None]) -> Callable[[Warp], int | None]:
-        row, at, guard, program = self.rows[code.index], _AT["divergent"], code.guard, self.program
+        counts, at, guard, program = self.counts[code.index], _AT["divergent"], code.guard, self.program
         register = code.register if code.action is Action.RETURN else -1
         places: np.ndarray | None = None
         indexed = code.action is Action.INDEXED_BRANCH
@@ -87,13 +87,13 @@ class Watch:
         def run(w: Warp) -> int | None:
             mask = w.mask if guard is None else w.held(*guard)
             if mask.any() and (mask != w.mask).any():
-                row[at] += 1
+                counts[at] += 1
                 return step(w)
             if register >= 0 and mask.any():
                 chosen = w.regs[register][mask]
                 if places is not None:
                     chosen = places[np.minimum(chosen, places.size - 1)]
-                row[at] += bool((chosen != chosen[0]).any())
+                counts[at] += bool((chosen != chosen[0]).any())
             return step(w)
 
         return run
@@ -124,9 +124,9 @@ class Watch:
             self._request(code, "local", touch, in_local, touch.mask)
 
     def _request(self, code: Code, space: str, touch: Touch, mask: int, chosen: np.ndarray) -> None:
-        row, requests, bytes_, needed, ideal = self.rows[code.index], *_TRAFFIC[space]
-        row[requests] += 1
-        row[bytes_] += count(mask) * touch.size
+        counts, requests, bytes_, needed, ideal = self.counts[code.index], *_TRAFFIC[space]
+        counts[requests] += 1
+        counts[bytes_] += count(mask) * touch.size
         if space == "local":
             return
         start = touch.address[first(mask)] & _SECTOR_START  # nothing changes when all lanes move by whole sectors
@@ -142,5 +142,5 @@ class Watch:
             else:
                 found = wavefronts(narrow(relative), mask, touch.size, moves_pairs(code))
             known[key] = found
-        row[needed] += found[0]
-        row[ideal] += found[1]
+        counts[needed] += found[0]
+        counts[ideal] += found[1]

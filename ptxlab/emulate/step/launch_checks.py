@@ -1,4 +1,4 @@
-"""What the checks of the interpreter remember of a launch; the rules that they call are in `emulate/rules`."""
+"""The state of the interpreter's checks for a launch; the rules that they call are in `emulate/rules`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What warps share in the interpreter: those of a launch program and counts, those of a block and a cluster memory."""
+"""State that warps of the interpreter share: those of a launch program and counts, of a block and a cluster memory."""
 
 from __future__ import annotations
 
@@ -67,11 +67,11 @@ class Spaces:
     """What the warps of a block share. `shared` is their memory; local memory is made for each warp. rank: the
     block's in its cluster. ended: whether all its threads have exited, so that its shared memory is freed."""
 
-    def __init__(self, machine: LaunchState, block: int) -> None:
-        self.machine, self.block = machine, block
+    def __init__(self, state: LaunchState, block: int) -> None:
+        self.launch_state, self.block = state, block
         self.check: Any = None
         self.spins: Spins
-        program, launch = machine.program, machine.launch
+        program, launch = state.program, state.launch
         start, end = program.shared_start, program.dynamic_start + launch.shared
         data = np.full(-(-(end - start) // 16) * 16, POISON, np.uint8)
         self.shared = Region(start, data, end - start, "shared memory")

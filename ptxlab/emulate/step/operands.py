@@ -27,7 +27,7 @@ Product = Callable[[Warp, int, int, bool], None]
 
 
 class Translator:
-    """What the steps of one program are made with, and what they share: exchanges of data between lanes, products."""
+    """The base of the steps of one program, and what they share: exchanges of data between lanes, products."""
 
     def __init__(self, program: Program) -> None:
         self.program = program

@@ -39,13 +39,13 @@ class BlockRun:
 
     mates: Sequence[BlockRun]
 
-    def __init__(self, machine: LaunchState, index: int, registers: list[Any]) -> None:
-        self.machine, self.index = machine, index
-        spaces = self.spaces = Spaces(machine, index)
-        checker = machine.checker
+    def __init__(self, state: LaunchState, index: int, registers: list[Any]) -> None:
+        self.launch_state, self.index = state, index
+        spaces = self.spaces = Spaces(state, index)
+        checker = state.checker
         self.check = spaces.check = None if checker is None else BlockChecks(checker, spaces, self.can_run)
         make = Warp if checker is None else CheckedWarp
-        self.warps = [make(spaces, w, list(registers), index) for w in range(machine.launch.warps)]
+        self.warps = [make(spaces, w, list(registers), index) for w in range(state.launch.warps)]
         for warp in self.warps:
             warp.warpgroup = self.warps[warp.warp & ~3 :][:4]
         self.running = list(self.warps)
@@ -78,9 +78,9 @@ class BlockRun:
             else:
                 self._arrive(warp)
             self._open(counted=True)
-            if self.machine.clustered:
+            if self.launch_state.clustered:
                 open_barrier([warp for block in self.mates for warp in block.running])
-            if self.machine.warpgroups:
+            if self.launch_state.warpgroups:
                 self._go_on_with_products()
         self._open(counted=False)
         if self.running and self.spins.stuck() and self.spaces.cluster.stuck():
@@ -102,7 +102,7 @@ class BlockRun:
                     warp.near.clear()
         if self.check is not None:
             self.check.phases.ended()
-            if self.machine.clustered and len(self.mates) > 1:
+            if self.launch_state.clustered and len(self.mates) > 1:
                 races.block_ended(self.check.checker.record, self.check.record)
             self.check.checker.forget(self.spaces.shared)
 
@@ -111,7 +111,7 @@ class BlockRun:
         for number, warp in enumerate(self.warps):
             if not same_products(warp.executed, self.warps[number & ~3].executed):
                 counts = [(w.executed.count, w.executed.last) for w in self.warps]
-                raise incomplete_warpgroup(warp.faulting(self.machine.program.codes[0], 0), counts)
+                raise incomplete_warpgroup(warp.faulting(self.launch_state.program.codes[0], 0), counts)
 
     def can_run(self) -> Iterator[tuple[int, int]]:
         """The warps that have not exited, each with a mask of the lanes that wait only for their turn."""
@@ -199,14 +199,14 @@ class BlockRun:
         """The fault that names every warp that has not exited and what its lanes wait for."""
         lines = []
         spinning = [] if self.check is None else list(self.check.phases.stuck())
-        spinning = spinning or list(in_words(self.machine.program, self._spinning(), self.spins.word))
+        spinning = spinning or list(in_words(self.launch_state.program, self._spinning(), self.spins.word))
         first: tuple[Code, Warp, np.ndarray] | None = None
         for warp in self.warps:
             if warp.done:
                 continue
             for index, lanes, at, what in spinning:
                 if index == warp.warp:
-                    code = self.machine.program.codes[at]
+                    code = self.launch_state.program.codes[at]
                     mask = np.isin(np.arange(LANES), lanes)
                     place = f"({code.form.opcode}, line {code.line})"
                     lines.append(f"warp {index}, {lanes_in_words(mask)}: waits for {what} {place}")
@@ -225,7 +225,7 @@ class BlockRun:
             ]
         assert first is not None
         code, warp, mask = first
-        what = "block" if self.machine.launch.cluster_blocks == 1 else "cluster"
+        what = "block" if self.launch_state.launch.cluster_blocks == 1 else "cluster"
         message = f"no thread of the {what} can go on"
         if ended := [w.warp for w in self.warps if w.done]:
             lines.append(f"ended: {'warp' if len(ended) == 1 else 'warps'} {', '.join(map(str, ended))}")
@@ -238,10 +238,10 @@ class BlockRun:
                 yield wait
 
 
-def blocks_of_cluster(machine: LaunchState, indices: Iterable[int], registers: list[Any]) -> list[BlockRun]:
+def blocks_of_cluster(state: LaunchState, indices: Iterable[int], registers: list[Any]) -> list[BlockRun]:
     """The blocks of one cluster, by rank, before they run."""
-    blocks = [BlockRun(machine, index, registers) for index in indices]
-    form_cluster(machine, [block.spaces for block in blocks])
+    blocks = [BlockRun(state, index, registers) for index in indices]
+    form_cluster(state, [block.spaces for block in blocks])
     for block in blocks:
         block.mates = blocks
     return blocks

@@ -26,9 +26,9 @@ from ptxlab.isa.machine import Value
 
 @dataclass(slots=True)
 class Translated:
-    """What the engine runs: for each instruction a function, the following program counter, and whether a diverged warp
-    may change to another group of lanes after it; and the constants after the program's registers. It holds nothing of
-    a launch, so launches share it."""
+    """A program as the interpreter runs it: for each instruction a function, the following program counter, and whether a
+    diverged warp may change to another group of lanes after it; and the constants after the program's registers. It
+    holds nothing of a launch, so launches share it."""
 
     steps: list[Step]
     following: list[int]

@@ -49,7 +49,7 @@ NONE, ALL = bytes(LANES), b"\x01" * LANES
 
 @dataclass(slots=True, eq=False)
 class Wait:
-    """What a group waits for: barrier `barrier` of the block (-1: the lanes `members` of its own warp).
+    """The event that a group waits for: barrier `barrier` of the block (-1: the lanes `members` of its own warp).
 
     count: threads the barrier expects, 0 for all of the block. stays: false for `bar.arrive`, which goes on once its
     warp has arrived. release(warp, group): lets the group go on if all lanes that it waits for have arrived.
@@ -81,8 +81,8 @@ def _bits(groups: list[LaneGroup]) -> int:
 
 
 class Warp(Access):
-    """A warp, and the operations that instruction semantics call (`isa.machine.Machine`; `machine`, in contrast, is the
-    launch: a `LaunchState`). `mask` is the active mask; lanes in `live` have not exited.
+    """A warp, and the operations that instruction semantics call (`isa.machine.Machine`). `mask` is the active mask;
+    lanes in `live` have not exited.
 
     regs: one array per register, then the program's constants. Arrays are replaced, never written into. pc: where the
     running group continues. others: the groups that do not run. turns: who goes next. left: code indices of `exit` and
@@ -95,13 +95,13 @@ class Warp(Access):
 
     def __init__(self, spaces: Spaces, index: int, regs: list[Any], block_index: int) -> None:
         super().__init__(spaces, index)
-        launch = self.machine.launch
+        launch = self.launch_state.launch
         self.regs = regs
         self.carry: Value = np.zeros(LANES, np.bool_)
         first = index * LANES
         self.live: np.ndarray = np.arange(first, first + LANES) < launch.threads
         self.block_index = block_index
-        self.pc = self.machine.start
+        self.pc = self.launch_state.start
         self.others: list[LaneGroup] = []
         self.diverged = False
         self.turns = Turns.new()
@@ -148,12 +148,12 @@ class Warp(Access):
                 group.wait.release(self, group)
         if self.done:
             for index in self.left:
-                self.machine.issued_by(self.warp)[index] += 1
+                self.launch_state.issued_by(self.warp)[index] += 1
 
     def leave_by_branch(self, end: int) -> int:
         """The running lanes have branched to `exit` or `ret`, the instruction `end`, and exit at once. It is counted
         for the warp when the last lanes come to it."""
-        self.machine.threads[end] += self.lanes
+        self.launch_state.threads[end] += self.lanes
         self.left.add(end)
         self.retire(self.mask)
         return NO_GROUP
@@ -190,7 +190,7 @@ class Warp(Access):
             forget(self.turns)
         return pc
 
-    # -- state of the machine ------------------------------------------------------------------------------------------
+    # -- state of the warp ---------------------------------------------------------------------------------------------
 
     def carry_get(self) -> Value:
         return self.carry
@@ -201,7 +201,7 @@ class Warp(Access):
     def special(self, name: str) -> Value:
         if name in CLOCKS:
             lane, shift = CLOCKS[name]
-            return np.full(LANES, np.uint64(self.machine.executed() >> shift)).astype(DTYPE[lane])
+            return np.full(LANES, np.uint64(self.launch_state.executed() >> shift)).astype(DTYPE[lane])
         found = self._special.get(name)
         if found is None:
             found = self._special[name] = self._read_special(name)
@@ -209,7 +209,7 @@ class Warp(Access):
 
     def _read_special(self, name: str) -> Value:
         """A special register that keeps its value while the warp lives."""
-        launch, program = self.machine.launch, self.machine.program
+        launch, program = self.launch_state.launch, self.launch_state.program
         register, _, axis = name.partition(".")
         if axis in ("x", "y", "z"):
             which = "xyz".index(axis)

@@ -1,4 +1,4 @@
-"""In which order the recorded warps made their steps, and which bulk copies were in flight meanwhile.
+"""The order in which recorded warps made their steps, and the bulk copies in flight meanwhile.
 
 A trace holds the steps warp by warp. Its end also says in which turns they were made, so that the steps of all warps
 can be put side by side, and has a row for each bulk copy: by which warp and line it was issued, its bytes, before which
@@ -49,7 +49,7 @@ class Copied:
 
 @dataclass
 class Order:
-    """What is noted while a launch runs: `turns` are (block, warp, steps)."""
+    """The order as it is noted while a launch runs: `turns` are (block, warp, steps)."""
 
     turns: list[list[int]] = field(default_factory=list)
     copies: list[Copied] = field(default_factory=list)
@@ -100,7 +100,7 @@ class Order:
             copied.ended = now
 
     def tail(self) -> dict[str, Any]:
-        """What the end of the trace says of it."""
+        """The order, as the end of the trace has it."""
         if self.full:
             return {}
         maps = [map.hex() for map in self.maps]

@@ -28,7 +28,7 @@ from ptxlab.errors import LaunchError
 if TYPE_CHECKING:
     from ptxlab.emulate.program.program import Program
     from ptxlab.emulate.runtime.report import Launch
-    from ptxlab.emulate.step.machine import Step
+    from ptxlab.emulate.step.interpreter import Step
 
 LIMIT = 256 << 20
 """Bytes after which recording stops, by default."""
@@ -65,7 +65,7 @@ class Trace:
             raise LaunchError(f"trace: path: the name of a file is wanted, got {self.path!r}")
 
     def recorder(self, program: Program, launch: Launch) -> TraceRecorder:
-        """What writes it."""
+        """The recorder that writes it."""
         return TraceRecorder(self, program, launch)
 
 

@@ -24,7 +24,7 @@ def low_zeros(number: int) -> int:
 
 @dataclass(frozen=True)
 class Form:
-    """What is constant in an affine value. steps: lane 0 has 0. extension: "zext" or "sext", or "" for the first form,
+    """The constants of an affine value. steps: lane 0 has 0. extension: "zext" or "sext", or "" for the first form,
     which has no scale either. times: how many strides each lane adds to lane 0; empty where there is no stride.
     beyond: what each lane adds to the extended sum, lane 0 none; empty where lanes add nothing.
 

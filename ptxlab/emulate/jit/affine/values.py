@@ -156,7 +156,7 @@ class AffineOps(WideOps):
         return super().sle(low, high) if value.form.extension == "sext" else super().ule(low, high)
 
     def _straight(self, value: Affine, inner: Value, stride: Value) -> Value:
-        """The same of a value with a stride: the least and the greatest sum that are possible fit into 32 bits."""
+        """i1: whether, with a stride, the least and the greatest sum that are possible fit into 32 bits."""
         form, add, ult = value.form, super().add, super().ult
         extended = super().zext("i64", inner) if form.extension == "zext" else super().sext("i64", inner)
         least = self.const("i64", 0 if form.extension == "zext" else 1 << 31)  # makes the least number 0
@@ -321,7 +321,7 @@ class AffineOps(WideOps):
         return super().or_(a, b)
 
     def xor(self, a: Value, b: Value) -> Value:
-        """Of a sorting network's `t ^ 16` the lanes are a row in another order, or that of another warp."""
+        """Exclusive or; in a sorting network's `t ^ 16` lanes keep the values of a warp in another order."""
         for value, by in ((a, b), (b, a)):
             if isinstance(value, Affine) and value.form.disjoint and (bits := _number(by)) is not None:
                 form = value.form

@@ -1,4 +1,4 @@
-"""Which registers are affine: found by running the emitter's semantics on forms, to a fixed point.
+"""The registers that are affine: found by running the emitter's semantics on forms, to a fixed point.
 
 A register is affine if all instructions that write it give lanes of the same `Form`. That is assumed of every register
 to begin with, and given up where two writers disagree, so that `i` in `i = tid; ...; i += 256` stays affine: what the
@@ -185,7 +185,7 @@ def _key(source: Source | None, given: dict[int, Form], sketch: Sketch) -> Any:
 
 
 class Analyses:
-    """Of a program for blocks whose threads lie in such rows. What is found is not to be changed."""
+    """The analyses of a program for blocks whose threads lie in such rows. Their results are not to be changed."""
 
     def __init__(self, program: Program, rows: Rows) -> None:
         self.program, self.rows = program, rows

@@ -1,4 +1,4 @@
-"""Which blocks the function for diverged warps contains: those that lanes may run while the warp is diverged.
+"""The blocks that the function for diverged warps contains: those that lanes may run while the warp is diverged.
 
 A warp diverges at a branch whose guard is not the same in all lanes, and its lanes reconverge at the branch's immediate
 post-dominator. What may run between the two is little in most programs: what one thread does for all, a loop that
@@ -71,8 +71,8 @@ def regions(program: Program, uniform: list[bool]) -> list[Region]:
 
 
 def inner_regions(program: Program, uniform: list[bool]) -> list[Region]:
-    """The same within functions: a call is followed by the block behind it, and all that it runs belongs to a region in
-    which it is. Lanes that leave the kernel by a branch are left out, since they do not join the others, and so are
+    """The regions within functions: a call is followed by the block behind it, and all that it runs belongs to a region
+    in which it is. Lanes that leave the kernel by a branch are left out, since they do not join the others, and so are
     ways to a trap, which belongs to the regions that lead there unless it lies behind the join."""
     if not any(code.action in (Action.CALL, Action.TRAP) or code.leaves >= 0 for code in program.codes):
         return regions(program, uniform)
@@ -149,7 +149,7 @@ def _between(program: Program, after: list[list[int]], starts: list[int], end: i
 
 
 def _reached(after: list[list[int]], starts: list[int], end: int) -> set[int]:
-    """The same without the functions."""
+    """The blocks on ways from some blocks to another, without functions."""
     return reachable((s for s in starts if s != end), lambda at: (s for s in after[at] if s != end))
 
 

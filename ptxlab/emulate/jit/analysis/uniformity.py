@@ -1,6 +1,6 @@
 """Uniformity analysis: which registers hold the same value in all lanes.
 
-It runs the semantics on a machine whose values are "is it the same in all lanes". The result is used only while the
+It runs the semantics on a `Machine` whose values are "is it the same in all lanes". The result is used only while the
 warp is converged. A diverged warp runs code without this assumption, and the registers that must be uniform are
 compared lane by lane before it returns to the function for converged warps.
 """

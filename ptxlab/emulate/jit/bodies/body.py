@@ -1,4 +1,4 @@
-"""What the JIT does for the actions that the table's `sem` does not say: one body for each effect.
+"""The JIT's code for actions that the table's `sem` does not say: one body for each effect.
 
     class Discards(Body):
         rules = (discard,)

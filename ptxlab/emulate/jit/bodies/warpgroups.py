@@ -229,8 +229,8 @@ class Warpgroups(Body):
         return t.function(f"void @{name}(ptr %ctx, ptr %cta, ptr %ws, ptr %table, ptr %a)")
 
     def _multiply(self, t: Text, code: Code, part: Product, adds: str, each: int, count: int) -> None:
-        """So many products of 8 columns, for each of which `%table` has a row of registers. adds: whether they are
-        added to what the registers of d hold, or to zeros."""
+        """Computes `count` products of 8 columns, for each of which `%table` has a row of registers. adds: whether they
+        are added to what the registers of d hold, or to zeros."""
         form, packed, registers = code.form, metadata(self.program, code), part.d.registers
         name = f"wgmma_part_{form.atype}_{form.btype}_{form.dtype}_{part.b.rows}"
         name += "_satfinite" if form.satfinite else ""

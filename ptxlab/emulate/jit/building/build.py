@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 HOT = 4_000_000
 """The work that a program may do in code of tier 0 before it is built again, in the background. It is counted, not
-timed: two runs do the same on a busy machine. The unit is a warp-instruction as `ProgramSummary.block_work` weighs
+timed: two runs do the same on a busy computer. The unit is a warp-instruction as `ProgramSummary.block_work` weighs
 them; this is about 0.1 seconds of most kernels."""
 SHORT = 160
 """PTX instructions of a program whose function for diverged warps is built again, too, if nothing is checked.
@@ -34,12 +34,12 @@ CHECKED = 8
 PRODUCTS = 128
 """Floating-point operations of a matrix product that take a CPU about as long as an ordinary warp-instruction."""
 SPACES = ("global", "generic")
-"""In which threads of several workers may be in each other's way."""
+"""The spaces in which threads of several workers may be in each other's way."""
 
 
 @dataclass(frozen=True)
 class ProgramSummary:
-    """What launches must know of a program's instructions, so that a process that recalls the code needs none."""
+    """Facts that launches need about a program's instructions, so that a process that recalls the code needs none."""
 
     block_work: list[int]
     """The work of each basic block, in warp-instructions; a matrix product is as many of them as it has operations."""
@@ -221,7 +221,7 @@ class Loaded:
                 self._diverged = diverged
 
     def forget_threads(self) -> None:
-        """In the child after a fork: what other threads were building will never be ready."""
+        """Forgets, in the child after a fork, what other threads were building: it will never be ready."""
         if self._improving:
             self._settled = self._improving = False
 

@@ -1,4 +1,4 @@
-"""Which rules emitted code calls, and in which object files they are built, to be loaded beside a program's code."""
+"""The rules that emitted code calls, built in object files to be loaded beside a program's code."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ class ModuleText(NamedTuple):
 
     text: str
     state_size: int
-    """Of a warp."""
+    """Bytes of a warp's state."""
     sites: int
     """How many accesses it has."""
     declared: set[str]

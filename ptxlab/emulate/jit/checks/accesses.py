@@ -28,7 +28,7 @@ from ptxlab.emulate.runtime import state as S
 
 @dataclass(eq=False, repr=False)
 class Located:
-    """Where a group of accesses lies: of its allocation the records of accesses, their stride, its address, written
+    """The place of a group of accesses: of its allocation the records of accesses, their stride, its address, written
     bytes, its memory; the code indices that have been checked."""
 
     records: str

@@ -1,4 +1,4 @@
-"""What the checks' instruments share: which checks there are, tables of accesses, calls of rules about accesses.
+"""The base of the checks' instruments: which checks there are, tables of accesses, calls of rules about accesses.
 
 Rules do all work, out of line and for many accesses at once; tables describe what each access covers.
 """

@@ -36,7 +36,7 @@ longer per instruction the longer the block is: 16,000 dependent lines in one bl
 
 
 class Blocks(Part):
-    """What emits the blocks of a function, with all that their instructions need. instruments: makes the build's."""
+    """Emits the blocks of a function, with all that their instructions need. instruments: makes the build's."""
 
     def __init__(self, e: Emitter, instruments: Callable[[Blocks], list[Instrument]]) -> None:
         super().__init__(e)

@@ -67,8 +67,8 @@ class ConvergedFlow(ControlFlow):
         self.diverge(pcs, alive, 0)
 
     def diverge(self, pcs: str, alive: int, changed: int) -> None:
-        """To the function for diverged warps. alive: the registers that lanes may read, a bit set; changed: the bits of
-        those of which lanes have their own values already."""
+        """Goes on in the function for diverged warps. alive: the registers that lanes may read, a bit set; changed: the
+        bits of those of which lanes have their own values already."""
         self.t.store(f"<{W} x i32>", pcs, "%pcs.at", align=64)
         self.t.put(S.Warp, "changed", changed)
         name, count = self.e.registers.scalar_table(alive)

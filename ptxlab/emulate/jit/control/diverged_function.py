@@ -98,8 +98,8 @@ d.missing:
         self._run(block, block.first, bits)
 
     def _go_back(self, block: Block, bits: str) -> None:
-        """If all live lanes are here, and the registers that should be uniform are, returns to the function for
-        converged warps."""
+        """Returns to the function for converged warps if all live lanes are here, and the registers that should be
+        uniform are."""
         t = self.t
         live = t.load("i32", "%live.at")
         converged = t.eq("i32", bits, live)

@@ -1,4 +1,4 @@
-"""Which regions a warp runs diverged without leaving the function for converged warps (see `regions`)."""
+"""The regions that a warp runs diverged without leaving the function for converged warps (see `regions`)."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class MaskedRegion(NamedTuple):
 def masked_regions(
     program: Program, uniform: list[bool], scalars: int, *, exchanges: bool = False
 ) -> dict[int, MaskedRegion]:
-    """By the block of their branch, the regions that run under masks. Those with one join share the copies of their
+    """The regions that run predicated, by the block of their branch. Those with one join share the copies of their
     blocks where that saves half of them: of a chain of conditions, each region is the rest of the one before.
 
     uniform: the registers that are the same in all lanes of a converged warp; scalars: those that are kept as scalars,

@@ -57,7 +57,7 @@ class Regions(Part):
         self.entered: dict[int, MaskedRegion] = {}
         """Those that are needed, by their numbers."""
         self.leaves: set[tuple[str, int]] = set()
-        """In which other ways than by giving up which of them may be left before all lanes have met."""
+        """The regions that may be left before all lanes have met, with the ways to leave them other than giving up."""
         self.resumed: dict[int, str] = {}
         """Where regions go on that have been left: labels by what stands for a warp's program counter then."""
 

@@ -1,1 +1,1 @@
-"""What all that emits code shares: text, lanes, the active mask, registers, operands, faults, hooks for instruments."""
+"""The base of all that emits code: text, lanes, the active mask, registers, operands, faults, hooks for instruments."""

@@ -1,4 +1,4 @@
-"""Which accesses of a basic block share a check: those from one base whose constant offsets are close."""
+"""Groups of accesses of a basic block that share a check: from one base, with constant offsets that are close."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from ptxlab.emulate.jit.llvm.values import BITS, Value
 from ptxlab.emulate.program.flat_program import Block, Code, Literal, Mem, Reg, Symbol
 from ptxlab.emulate.program.liveness import writes
 from ptxlab.emulate.program.program import Program
-from ptxlab.emulate.rules.records import ALL_THE_SAME, HALVES_IN_A_ROW, HALVES_THE_SAME, IN_A_ROW, PARTS_OF_ROWS
+from ptxlab.emulate.rules.records import CONTIGUOUS, HALVES_CONTIGUOUS, HALVES_UNIFORM, UNIFORM, WITH_GAPS
 from ptxlab.emulate.runtime.memory import GUARD
 from ptxlab.isa import types
 from ptxlab.isa.actions import Action
 
-AT_A_STRIDE = PARTS_OF_ROWS + 1
+STRIDED = WITH_GAPS + 1
 """All lanes are active, and each is as many bytes behind the one before."""
-ROWS = (IN_A_ROW, HALVES_IN_A_ROW)
-SAME = (ALL_THE_SAME, HALVES_THE_SAME)
+ALL_CONTIGUOUS = (CONTIGUOUS, HALVES_CONTIGUOUS)
+ALL_UNIFORM = (UNIFORM, HALVES_UNIFORM)
 
 
 @dataclass(eq=False, repr=False)
@@ -32,7 +32,7 @@ class AccessGroup:
     one for all, an i64. Where all lanes have one, `pointer` is the host's for it; else it is for `start`, a device
     address where an allocation begins. written: initcheck's record of it, an i64, as `pointer`. pattern: of the lanes'
     addresses, an i32; patterns: those that there may be. halves: the offsets from `start` of the first lane of each
-    half-warp, two i64. stride: bytes from each lane to the next, an i64, if the pattern may be `AT_A_STRIDE`."""
+    half-warp, two i64. stride: bytes from each lane to the next, an i64, if the pattern may be `STRIDED`."""
 
     site: int
     low: int
@@ -54,9 +54,9 @@ class AccessGroup:
         """The addresses, if they are affine."""
         return self.address if isinstance(self.address, Affine) else None
 
-    def part_of_a_row(self, size: int) -> bool:
-        """Whether lanes are known to be in one row of elements of this size, if their pattern is `PARTS_OF_ROWS`."""
-        form = None if self.lanes is None or PARTS_OF_ROWS not in self.patterns else self.lanes.form
+    def partly_contiguous(self, size: int) -> bool:
+        """Whether lanes are known to be contiguous elements of this size, if their pattern is `WITH_GAPS`."""
+        form = None if self.lanes is None or WITH_GAPS not in self.patterns else self.lanes.form
         return form is not None and not form.times and form.lane_offsets == tuple(size * k for k in range(W))
 
 

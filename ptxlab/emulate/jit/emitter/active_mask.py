@@ -61,7 +61,7 @@ class ActiveMask:
 
     @contextmanager
     def only(self, bits: str) -> Iterator[None]:
-        """In this context rules are called with these lanes (an i32)."""
+        """A context in which rules are called with these lanes (an i32)."""
         before, mask, self.bits = self.bits, self._mask, bits
         yield
         self.bits, self._mask = before, mask

@@ -16,7 +16,7 @@ from ptxlab.emulate.program.program import Program
 
 
 class RegisterFacts(NamedTuple):
-    """What is known of a program's registers before a function is emitted (see `analysis.affine_registers`).
+    """Facts about a program's registers before a function is emitted (see `analysis.affine_registers`).
 
     uniform: whether each register is the same in all lanes; affine: the forms of those whose lanes differ by constants;
     alive: those that may be read after the start of each block, as bit sets."""
@@ -82,7 +82,7 @@ class Function:
         return 2 * self.program.blocks[block].first if block >= 0 else 0
 
     def pcs(self, block: int) -> str:
-        """The same for all lanes."""
+        """The program counter of a block's start, in all lanes."""
         return f"splat (i32 {self.pc(block)})"
 
     def alive_at(self, block: int) -> int:

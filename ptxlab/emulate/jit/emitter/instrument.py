@@ -1,4 +1,4 @@
-"""What an instrument (counters, checks, a trace) may add to emitted code: a hook for each event in it.
+"""The interface of an instrument (counters, checks, a trace): a hook for each event in emitted code.
 
 Instruments are nested: hooks before an event run in the order of `Emitter.instruments`, those after it in the opposite
 order. A check of addresses is an event, too: `located` and `accesses` come after it.

@@ -53,7 +53,7 @@ _OF_CLUSTERS = {"%nclusterid": "%nctaid", "%clusterid": "%ctaid", "%cluster_ctai
 
 
 class Accesses(Protocol):
-    """What accesses memory."""
+    """Loads, stores and atomic operations of semantics."""
 
     def load(self, address: Address) -> Any: ...
 
@@ -79,7 +79,7 @@ class LaneOps(AffineOps):
 
     # -- quotients
     def quotients(self, word: str, a: Value, b: Value) -> Value:
-        """Of 64 bits by a call: numbers may be too large for f64, and 32 divisions are long."""
+        """Quotients; of 64 bits by a call: numbers may be too large for f64, and 32 divisions are long."""
         if self.f.small or a.type != "i64" or b.lanes is not None or (a.uniform and b.uniform):
             return super().quotients(word, a, b)
         name, vector = f"{word}.{'scalar' if b.uniform else 'lanes'}", f"<{W} x i64>"
@@ -229,7 +229,7 @@ class LaneOps(AffineOps):
 
 
 def _divided(t: Text, word: str, a: Value, b: Value) -> str:
-    """In a function: by f64 where all of the active lanes have numbers small enough."""
+    """The function that divides: by f64 where all of the active lanes have numbers small enough."""
     m, outside = WideOps(t), "0"
     for value in (a, b):
         most, at = 1 << EXACT, value

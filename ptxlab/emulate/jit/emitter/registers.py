@@ -92,7 +92,7 @@ class Registers:
     # -- reads ---------------------------------------------------------------------------------------------------------
 
     def read(self, r: int) -> Value:
-        """What a register holds."""
+        """The value of a register."""
         if r not in self.values:
             load = self._scalar if self.scalar(r) else self._lanes
             self.values[r] = self._numbers(r) or load(r)

@@ -1,1 +1,1 @@
-"""What observes compiled code: the instruments of a build, counters and traces."""
+"""Instruments of a build, which observe compiled code: counters and traces."""

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ptxlab.emulate.jit.emitter.access_groups import AT_A_STRIDE, Seen, access_shape
+from ptxlab.emulate.jit.emitter.access_groups import STRIDED, Seen, access_shape
 from ptxlab.emulate.jit.emitter.emitter import Emitter, Part
 from ptxlab.emulate.jit.emitter.instrument import Instrument
 from ptxlab.emulate.jit.instruments.execution_counts import leaders
@@ -36,14 +36,14 @@ from ptxlab.emulate.rules.memory_model import (
     sectors,
     wavefronts,
 )
-from ptxlab.emulate.rules.records import ALL_THE_SAME, HALVES_IN_A_ROW, HALVES_THE_SAME, IN_A_ROW
+from ptxlab.emulate.rules.records import CONTIGUOUS, HALVES_CONTIGUOUS, HALVES_UNIFORM, UNIFORM
 from ptxlab.emulate.runtime import state as S
 from ptxlab.emulate.runtime.counters import moves_pairs
 from ptxlab.emulate.runtime.state import SPACES
 
-_KNOWN: dict[str, tuple[int, ...]] = {"row": (IN_A_ROW,), "one": (ALL_THE_SAME,), "any": ()}
-_HALVES = {"rows": HALVES_IN_A_ROW, "ones": HALVES_THE_SAME}
-"""Of a full warp whose halves are rows, or at one address each, wherever that is."""
+_KNOWN: dict[str, tuple[int, ...]] = {"span": (CONTIGUOUS,), "one": (UNIFORM,), "any": ()}
+_HALVES = {"spans": HALVES_CONTIGUOUS, "ones": HALVES_UNIFORM}
+"""Counts of a full warp whose halves are contiguous, or at one address each, wherever that is."""
 
 
 class Counting(Part, Instrument):
@@ -134,13 +134,13 @@ class Counting(Part, Instrument):
         """The pair of sectors needed and sectors at best, for a vector of addresses."""
         t, group, size = self.t, seen.group, seen.size
         halves = {} if self.e.small else {name: (n,) for name, n in _HALVES.items() if n in group.patterns}
-        strided = {"strided": (AT_A_STRIDE,)} if AT_A_STRIDE in group.patterns else {}
+        strided = {"strided": (STRIDED,)} if STRIDED in group.patterns else {}
         switch = t.switch(group.pattern, _KNOWN | halves | strided)
-        with switch.arm("row") as results:
+        with switch.arm("span") as results:
             straight, best = sectors(np.arange(W, dtype=np.uint64) * np.uint64(size), ALL_LANES, size)
             first = t.extract(f"<{W} x i64>", self.memory.sites.addresses(group), 0)
             low = t.and_("i64", t.add("i64", first, seen.offset), SECTOR - 1)
-            askew = t.zext("i1", t.ne("i64", low, 0), "i64")  # then the row takes one more sector
+            askew = t.zext("i1", t.ne("i64", low, 0), "i64")  # then they take one more sector
             results.append(self._pair(t.add("i64", straight, askew), str(best)))
         with switch.arm("one") as results:
             results.append("splat (i64 1)")
@@ -149,7 +149,7 @@ class Counting(Part, Instrument):
             results.append(self._need(sectors, at, self.active.bits, size))
         for name in halves:
             with switch.arm(name) as results:
-                results.append(self._in_halves(seen, size * (W // 2 if name == "rows" else 1)))
+                results.append(self._in_halves(seen, size * (W // 2 if name == "spans" else 1)))
         if strided:
             with switch.arm("strided") as results:
                 results.append(self._of_stride(seen))
@@ -196,7 +196,7 @@ class Counting(Part, Instrument):
         t, group, size, pairs = self.t, seen.group, seen.size, moves_pairs(seen.code)
 
         def full(places: np.ndarray) -> tuple[int, int]:
-            """Of a full warp whose lanes are so far apart, wherever they begin."""
+            """The wavefronts of a full warp whose lanes have these distances, wherever they begin."""
             found = wavefronts(places.astype(np.uint32), ALL_LANES, size, pairs)
             return int(found[0]), int(found[1])
 
@@ -206,7 +206,7 @@ class Counting(Part, Instrument):
                 return ""
             same = t.let(call(lane_groups, self.active.bits, W // one[0]))
             return self._pair(same, same)
-        arms = {"row": full(np.arange(W) * size), "one": one}
+        arms = {"span": full(np.arange(W) * size), "one": one}
         cases, lanes = _KNOWN, group.lanes
         if lanes is not None and not lanes.form.times and size >= WORD and group.patterns & {*_HALVES.values()}:
             # to move all lanes by whole words exchanges the banks

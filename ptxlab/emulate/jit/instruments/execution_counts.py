@@ -1,4 +1,4 @@
-"""What counted code leaves: how often each instruction has run, and the tally of a launch."""
+"""Results of counted code: how often each instruction has run, and the tally of a launch."""
 
 from __future__ import annotations
 

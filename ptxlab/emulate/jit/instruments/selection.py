@@ -8,7 +8,7 @@ from ptxlab.emulate.runtime.report import Launch
 
 
 class Instruments(NamedTuple):
-    """Which instruments a build has; part of the key of its cache entry."""
+    """The instruments of a build; part of the key of its cache entry."""
 
     counters: bool = False
     checks: frozenset[str] = frozenset()

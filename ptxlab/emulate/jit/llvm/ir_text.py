@@ -235,15 +235,15 @@ class Text:
         self.ended = True
 
     def go(self, label: str) -> None:
-        """To another basic block."""
+        """Branches to another basic block."""
         self._leave(f"br label %{label}")
 
     def branch(self, condition: str, holds: str, fails: str, marks: str = "") -> None:
-        """To one of two basic blocks, by an i1."""
+        """Branches to one of two basic blocks, by an i1."""
         self._leave(f"br i1 {condition}, label %{holds}, label %{fails}{marks}")
 
     def branch_by(self, number: Operand, otherwise: str, ways: Iterable[tuple[Operand, str]]) -> None:
-        """To one of several basic blocks, by an i32: numbers with their labels."""
+        """Branches to one of several basic blocks, by an i32: numbers with their labels."""
         listed = " ".join(f"i32 {each}, label %{label}" for each, label in ways)
         self._leave(f"switch i32 {number}, label %{otherwise} [{listed}]")
 
@@ -288,7 +288,7 @@ class Text:
 
     @contextmanager
     def unless(self, condition: str, *, cold: bool = False, to: str = "") -> Iterator[None]:
-        """As `if_then`, where an i1 does not hold. cold: it hardly ever runs."""
+        """Code that runs where an i1 does not hold; see `if_then`. cold: it hardly ever runs."""
         with self._arm(condition, holds=False, marks=COLD if cold else "") as on:
             yield
             self.go(to or on)
@@ -313,7 +313,7 @@ class Text:
         return self._arm(condition, holds=True)
 
     def ends_unless(self, condition: str) -> AbstractContextManager[str]:
-        """As `ends_if`, where an i1 does not hold."""
+        """Code that runs where an i1 does not hold, and that ends by a return or a branch of its own."""
         return self._arm(condition, holds=False)
 
     def fault_unless(self, condition: str) -> None:
@@ -323,7 +323,7 @@ class Text:
         self.at(passed)
 
     def fault_if(self, condition: str) -> None:
-        """As `fault_unless`, where an i1 does not hold."""
+        """Continues where an i1 does not hold; else a fault has been noted, and the function ends."""
         passed = self.label("passed")
         self.branch(condition, "fault", passed)
         self.at(passed)

@@ -56,7 +56,7 @@ class WideOps(Ops):
         return self.select(self.eq(last, self.const("i32", 0)), above, below)
 
     def _in_mode(self, operation: str, rnd: str, values: tuple[Value, ...]) -> Value | None:
-        """By a call of a function that changes the CPU's rounding mode. Without an instruction for it, a fused
+        """An operation by a function that changes the CPU's rounding mode. Without an instruction for it, a fused
         multiply-add would be a function of the C library, which does not round so."""
         x86 = platform.machine().lower() in ("x86_64", "amd64")
         if not x86 or all(value.uniform for value in values) or (operation == "fma" and not self._has("fma")):

@@ -1,1 +1,1 @@
-"""Loads and stores: checked addresses, rows, gathers and scatters, local memory."""
+"""Loads and stores: checked addresses, contiguous accesses, gathers and scatters, local memory."""

@@ -6,20 +6,20 @@ A site is a place in the code that caches the allocation which it found last (se
 
 from __future__ import annotations
 
-from ptxlab.emulate.jit.emitter.access_groups import ROWS, SAME, AccessGroup
+from ptxlab.emulate.jit.emitter.access_groups import ALL_CONTIGUOUS, ALL_UNIFORM, AccessGroup
 from ptxlab.emulate.jit.emitter.emitter import Part
 from ptxlab.emulate.jit.llvm.ir_text import COLD, W, listed
 from ptxlab.emulate.jit.llvm.values import Value
 from ptxlab.emulate.jit.translation.rule_calls import call
 from ptxlab.emulate.rules import memcheck
 from ptxlab.emulate.rules.records import (
-    ALL_THE_SAME,
     ANYWHERE,
-    HALVES_IN_A_ROW,
-    HALVES_THE_SAME,
-    IN_A_ROW,
+    CONTIGUOUS,
+    HALVES_CONTIGUOUS,
+    HALVES_UNIFORM,
     IN_ONE_ALLOCATION,
-    PARTS_OF_ROWS,
+    UNIFORM,
+    WITH_GAPS,
 )
 from ptxlab.emulate.runtime import state as S
 
@@ -29,7 +29,7 @@ the record of writes (an i64)."""
 
 
 class AddressResolution(Part):
-    """What looks at addresses."""
+    """Finds the allocation and the pattern of the addresses of an access."""
 
     def in_shared(self, group: AccessGroup, at: Value, size: int) -> None:
         """Checks 32 addresses in shared memory one by one; leaves where they lie in the group."""
@@ -162,29 +162,30 @@ class AddressResolution(Part):
 
     def _patterns(self) -> frozenset[int]:
         """The patterns that `_pattern` may give."""
-        return frozenset({*ROWS, *SAME, IN_ONE_ALLOCATION} | ({PARTS_OF_ROWS} if self.with_gaps() else set()))
+        found = {*ALL_CONTIGUOUS, *ALL_UNIFORM, IN_ONE_ALLOCATION}
+        return frozenset(found | {WITH_GAPS} if self.with_gaps() else found)
 
     def _pattern(self, off32: str, size: int) -> str:
         """The pattern of 32 offsets; half-warps count, since blocks are often 16 threads wide. Where lanes are
-        inactive, a row with gaps is one pattern, all others are gathered."""
+        inactive, contiguous with gaps is one pattern, all others are gathered."""
         t, half = self.t, W // 2
         vector = f"<{W} x i32>"
         firsts = t.shuffle(vector, off32, [k // half * half for k in range(W)])
         straight = t.add(vector, firsts, listed(tuple(k % half * size for k in range(W))))
-        rows = t.bitcast(f"<{W} x i1>", t.eq(vector, off32, straight), "i32")
+        contiguous = t.bitcast(f"<{W} x i1>", t.eq(vector, off32, straight), "i32")
         ones = t.bitcast(f"<{W} x i1>", t.eq(vector, off32, firsts), "i32")
         low, high = (t.extract(vector, off32, lane) for lane in (0, half))
         gap = t.sub("i32", high, low)
-        row = t.select(t.eq("i32", gap, half * size), "i32", IN_A_ROW, HALVES_IN_A_ROW)
-        one = t.select(t.eq("i32", gap, 0), "i32", ALL_THE_SAME, HALVES_THE_SAME)
+        row = t.select(t.eq("i32", gap, half * size), "i32", CONTIGUOUS, HALVES_CONTIGUOUS)
+        one = t.select(t.eq("i32", gap, 0), "i32", UNIFORM, HALVES_UNIFORM)
         some = t.select(t.eq("i32", ones, -1), "i32", one, IN_ONE_ALLOCATION)
-        some = t.select(t.eq("i32", rows, -1), "i32", row, some)
+        some = t.select(t.eq("i32", contiguous, -1), "i32", row, some)
         others = str(IN_ONE_ALLOCATION)
         if self.with_gaps():  # the addresses of inactive lanes count too: registers keep what the lanes had there
-            others = t.select(t.eq("i32", rows, -1), "i32", PARTS_OF_ROWS, IN_ONE_ALLOCATION)
+            others = t.select(t.eq("i32", contiguous, -1), "i32", WITH_GAPS, IN_ONE_ALLOCATION)
         whole = t.eq("i32", self.active.bits, -1)
         return t.select(whole, "i32", some, others)
 
     def with_gaps(self) -> bool:
-        """Whether rows with inactive lanes are a pattern: where some lanes are likely to be inactive."""
+        """Whether contiguous with gaps is a pattern: where some lanes are likely to be inactive."""
         return self.active.partly or self.e.code.guard is not None

@@ -1,6 +1,6 @@
-"""Where affine addresses lie: known when the kernel is built, up to one scalar or two, and the allocation.
+"""The place of affine addresses: known when the kernel is built, up to one scalar or two, and the allocation.
 
-What the lanes add to the first address is constant, so whether they form a row, one row for each half of the warp, one
+What the lanes add to the first address is constant, so whether they are contiguous, as a whole or by half-warps, at one
 address for each half or something else need not be found out; where lanes differ by a stride, its value tells. What is
 left for each access: whether the lowest and the highest address lie in the allocation that the site knows, and whether
 all lanes are active. Where they do not, or where a lane wraps around, all 32 addresses are made and looked at, as those
@@ -13,22 +13,22 @@ from typing import NamedTuple
 
 from ptxlab.emulate.jit.affine.forms import Form
 from ptxlab.emulate.jit.affine.values import Affine
-from ptxlab.emulate.jit.emitter.access_groups import AT_A_STRIDE, ROWS, AccessGroup
+from ptxlab.emulate.jit.emitter.access_groups import ALL_CONTIGUOUS, STRIDED, AccessGroup
 from ptxlab.emulate.jit.emitter.emitter import Emitter, Part
 from ptxlab.emulate.jit.llvm.ir_text import COLD, W
 from ptxlab.emulate.jit.llvm.values import Value
 from ptxlab.emulate.jit.memory.address_resolution import AddressResolution
 from ptxlab.emulate.rules.records import (
     ANYWHERE,
-    HALVES_IN_A_ROW,
-    HALVES_THE_SAME,
-    IN_A_ROW,
+    CONTIGUOUS,
+    HALVES_CONTIGUOUS,
+    HALVES_UNIFORM,
     IN_ONE_ALLOCATION,
-    PARTS_OF_ROWS,
+    WITH_GAPS,
 )
 
 FAR = 1 << 40
-"""In place of a stride: so much makes no other pattern."""
+"""A distance in place of a stride: so large that it makes no other pattern."""
 LANES = tuple(range(W))
 
 Source = tuple[str, str, str, str, str]
@@ -37,7 +37,7 @@ label."""
 
 
 class Extent(NamedTuple):
-    """Of the lanes of an access: the first address and the lowest, bytes from there to the highest, bytes that a stride
+    """The extent of an access: the first address and the lowest, bytes from there to the highest, bytes that a stride
     adds, if there is one (i64), and what must hold for it (i1)."""
 
     first: Value
@@ -51,17 +51,17 @@ def pattern_of(form: Form, size: int) -> int:
     """The pattern of such addresses, of accesses of `size` bytes by all lanes."""
     offsets = form.lane_offsets
     if form.times == LANES and not any(offsets):
-        return AT_A_STRIDE
+        return STRIDED
     if form.times:
         offsets = tuple(offset + n * FAR for offset, n in zip(offsets, form.times, strict=True))
     halves = [[offset - half[0] for offset in half] for half in (offsets[: W // 2], offsets[W // 2 :])]
     if offsets == tuple(size * k for k in LANES):
-        return IN_A_ROW
+        return CONTIGUOUS
     if all(half == [size * k for k in range(W // 2)] for half in halves):
-        return HALVES_IN_A_ROW
+        return HALVES_CONTIGUOUS
     if not form.times and offsets == tuple(offsets[1] * k for k in LANES):
-        return AT_A_STRIDE
-    return IN_ONE_ALLOCATION if any(offset for half in halves for offset in half) else HALVES_THE_SAME
+        return STRIDED
+    return IN_ONE_ALLOCATION if any(offset for half in halves for offset in half) else HALVES_UNIFORM
 
 
 class AffineAccesses(Part):
@@ -105,7 +105,7 @@ class AffineAccesses(Part):
         if extent.first.type == "i32":
             off = t.sext("i32", off, "i64")
         group.halves = off, self._half(at.form, extent, off)
-        if AT_A_STRIDE in group.patterns:
+        if STRIDED in group.patterns:
             group.stride = str(offsets[1]) if extent.stride is None else extent.stride.text
         return True
 
@@ -130,15 +130,15 @@ class AffineAccesses(Part):
         return Extent(first, lowest, beyond, stride, tuple(conditions))
 
     def _pattern(self, group: AccessGroup, form: Form, extent: Extent, size: int) -> str:
-        """The pattern that there is; notes in the group those that there may be. Of some lanes only a row has gaps, and
-        is one even if the others would lie elsewhere."""
+        """The pattern that there is; notes in the group those that there may be. Where some lanes are inactive, only
+        contiguous ones have a pattern with gaps, even if the others would lie elsewhere."""
         pattern = pattern_of(form, size)
-        partial = PARTS_OF_ROWS if pattern in ROWS else IN_ONE_ALLOCATION
+        partial = WITH_GAPS if pattern in ALL_CONTIGUOUS else IN_ONE_ALLOCATION
         group.patterns = frozenset({pattern, partial, *([IN_ONE_ALLOCATION] if form.times else [])})
         found = str(pattern)
-        if extent.stride is not None and pattern == AT_A_STRIDE:
-            group.patterns |= {IN_A_ROW}
-            found = self.t.select(self.t.eq("i64", extent.stride.text, size), "i32", IN_A_ROW, AT_A_STRIDE)
+        if extent.stride is not None and pattern == STRIDED:
+            group.patterns |= {CONTIGUOUS}
+            found = self.t.select(self.t.eq("i64", extent.stride.text, size), "i32", CONTIGUOUS, STRIDED)
         if pattern == partial:
             return found
         return self.t.select(self.t.eq("i32", self.active.bits, -1), "i32", found, partial)
@@ -164,7 +164,7 @@ class AffineAccesses(Part):
         return str(self.program.shared_start), "%shared", "0", good
 
     def _in_allocation(self, group: AccessGroup, extent: Extent) -> tuple[str, str, str, str]:
-        """The same for the allocation that the site knows."""
+        """The start, pointer and record of writes of the site's allocation, and i1: whether the access lies in it."""
         t = self.t
         _, (start, places, host, written) = self.sites.site(group)
         off = t.sub("i64", extent.lowest.text, start)
@@ -177,10 +177,10 @@ class AffineAccesses(Part):
         """The way of all other addresses, which ends at the label `placed`: active lanes lie in memory, though all 32
         might not, or do not follow each other as they were built to."""
         t, found = self.t, str(IN_ONE_ALLOCATION)
-        if PARTS_OF_ROWS in group.patterns and not at.form.times:  # a stride of 32 bits may wrap around
-            found = str(PARTS_OF_ROWS)
+        if WITH_GAPS in group.patterns and not at.form.times:  # a stride of 32 bits may wrap around
+            found = str(WITH_GAPS)
             if at.inner is not None:  # else no lane can wrap around
-                found = t.select(self.m.straight(at).text, "i32", PARTS_OF_ROWS, ANYWHERE)
+                found = t.select(self.m.straight(at).text, "i32", WITH_GAPS, ANYWHERE)
         if self.e.code.space == "shared":
             self.sites.inside_shared(group, at)
             end = t.here

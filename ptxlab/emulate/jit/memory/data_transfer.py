@@ -1,10 +1,10 @@
-"""The data of a load or store, once its addresses are checked: scalar, a row, at a stride, gathered, lane by lane."""
+"""The data of a load or store, once its addresses are checked: scalar, contiguous, strided, gathered, lane by lane."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from ptxlab.emulate.jit.emitter.access_groups import AT_A_STRIDE, ROWS, SAME, Seen
+from ptxlab.emulate.jit.emitter.access_groups import ALL_CONTIGUOUS, ALL_UNIFORM, STRIDED, Seen
 from ptxlab.emulate.jit.emitter.emitter import Emitter, Part
 from ptxlab.emulate.jit.llvm.ir_text import W
 from ptxlab.emulate.jit.llvm.values import BITS, LLVM, Value
@@ -12,7 +12,7 @@ from ptxlab.emulate.jit.memory.address_resolution import AddressResolution
 from ptxlab.emulate.jit.memory.scattered import Scattered
 from ptxlab.emulate.jit.translation.rule_calls import call
 from ptxlab.emulate.rules import memcheck
-from ptxlab.emulate.rules.records import ANYWHERE, HALVES_IN_A_ROW, IN_ONE_ALLOCATION, PARTS_OF_ROWS
+from ptxlab.emulate.rules.records import ANYWHERE, HALVES_CONTIGUOUS, IN_ONE_ALLOCATION, WITH_GAPS
 from ptxlab.emulate.runtime import state as S
 
 
@@ -55,11 +55,11 @@ class Transfers(Part):
         """32 addresses: an arm of code for each pattern that they may have."""
         found, stored = seen.group.patterns, [self.m.vector(value) for value in seen.stored or ()]
         arms: dict[str, tuple[tuple[int, ...], Callable[[], list[str]]]] = {
-            "row": (ROWS, lambda: self._store_rows(seen, stored) if seen.write else self._load_rows(seen)),
-            "one": (() if seen.write else SAME, lambda: self._load_ones(seen)),
-            "gaps": ((PARTS_OF_ROWS,), lambda: self._row_with_gaps(seen, stored)),
+            "span": (ALL_CONTIGUOUS, lambda: self._store_range(seen, stored) if seen.write else self._load_range(seen)),
+            "one": (() if seen.write else ALL_UNIFORM, lambda: self._load_ones(seen)),
+            "gaps": ((WITH_GAPS,), lambda: self._with_gaps(seen, stored)),
             "any": ((IN_ONE_ALLOCATION,), lambda: self._any(seen, stored)),
-            "strided": ((AT_A_STRIDE,), lambda: self._strided(seen, stored)),
+            "strided": ((STRIDED,), lambda: self._strided(seen, stored)),
             "each": ((ANYWHERE,), lambda: [value.text for value in self.each_lane(seen)]),
         }
         numbers = {name: tuple(n for n in given if n in found) for name, (given, _) in arms.items()}
@@ -99,13 +99,13 @@ class Transfers(Part):
                 results.append(self.scattered.load_strided(seen.lane, base, seen.group.stride))
         return results
 
-    def _store_rows(self, seen: Seen, stored: list[str]) -> list[str]:
+    def _store_range(self, seen: Seen, stored: list[str]) -> list[str]:
         """Each half of the warp has one range of memory, elements of a vector access interleaved."""
         t, ty, count = self.t, LLVM[seen.lane], seen.count
         halves = self._halves(seen)
         half, wide = f"<{W * count // 2} x {ty}>", f"<{W * count} x {ty}>"
         block = t.interleave(ty, stored)
-        if HALVES_IN_A_ROW not in seen.group.patterns:
+        if HALVES_CONTIGUOUS not in seen.group.patterns:
             t.store(wide, block, halves[0], align=seen.step)
             return []
         width = W * count // 2
@@ -113,18 +113,18 @@ class Transfers(Part):
             t.store(half, t.shuffle(wide, block, range(k * width, (k + 1) * width)), spot, align=seen.step)
         return []
 
-    def _load_rows(self, seen: Seen) -> list[str]:
+    def _load_range(self, seen: Seen) -> list[str]:
         t, ty, count = self.t, LLVM[seen.lane], seen.count
-        if HALVES_IN_A_ROW not in seen.group.patterns:
+        if HALVES_CONTIGUOUS not in seen.group.patterns:
             whole = f"<{W * count} x {ty}>"
-            row = t.load(whole, self._halves(seen)[0], align=seen.step)
-            return t.deinterleave(ty, row, count)
+            block = t.load(whole, self._halves(seen)[0], align=seen.step)
+            return t.deinterleave(ty, block, count)
         half = f"<{W * count // 2} x {ty}>"
         parts = [t.load(half, spot, align=seen.step) for spot in self._halves(seen)]
         return t.deinterleave(ty, t.joined(ty, W * count // 2, parts), count)
 
-    def _row_with_gaps(self, seen: Seen, stored: list[str]) -> list[str]:
-        """As a row, under the mask: what inactive lanes would access may lie outside the allocation."""
+    def _with_gaps(self, seen: Seen, stored: list[str]) -> list[str]:
+        """Contiguous under the mask: what inactive lanes would access may lie outside the allocation."""
         t, ty, count = self.t, LLVM[seen.lane], seen.count
         width, block = W * count // 2, t.interleave(ty, stored) if seen.write else ""
         half, parts = f"<{width} x {ty}>", []
@@ -163,7 +163,7 @@ class Transfers(Part):
     def _load_ones(self, seen: Seen) -> list[str]:
         """Each half of the warp has one address."""
         t, ty = self.t, LLVM[seen.lane]
-        halves, row = self._halves(seen), []
+        halves, results = self._halves(seen), []
         order = [n // (W // 2) for n in range(W)]
         for k in range(seen.count):
             two = "poison"
@@ -171,8 +171,8 @@ class Transfers(Part):
                 p = t.offset(spot, k * seen.step)
                 one = t.load(ty, p, align=seen.step)
                 two = t.insert(f"<2 x {ty}>", two, ty, one, n)
-            row.append(t.shuffle(f"<2 x {ty}>", two, order))
-        return row
+            results.append(t.shuffle(f"<2 x {ty}>", two, order))
+        return results
 
     def _halves(self, seen: Seen) -> list[str]:
         """The address of the first lane of each half-warp."""

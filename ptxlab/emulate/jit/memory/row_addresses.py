@@ -1,4 +1,4 @@
-"""Addresses of instructions that move rows: the pieces of `wmma`, the rows of `ldmatrix`, the bytes of a copy."""
+"""Addresses of instructions that move rows: pieces of a matrix for `wmma`, rows for `ldmatrix`, bytes of a copy."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ Job = Callable[[], None]
 
 
 class _Jobs:
-    """What the thread has to do: `urgent` jobs, for which somebody waits, before those that can wait."""
+    """The jobs of the thread: `urgent` ones, for which somebody waits, before those that can wait."""
 
     def __init__(self) -> None:
         # A queue's methods are whole: no interrupt splits them. None ends the thread.

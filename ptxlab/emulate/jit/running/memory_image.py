@@ -1,6 +1,6 @@
-"""What the workers of a launch begin with: memory that is made once for a kernel and a size of blocks, and copied.
+"""Initial memory of the workers of a launch: memory that is made once for a kernel and a size of blocks, and copied.
 
-A launch of a small kernel takes about as long as to prepare this memory; what a worker needs is one piece of it.
+A launch of a small kernel takes about as long as to prepare this memory; what a worker needs is one buffer in it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if hasattr(os, "register_at_fork"):
 
 
 class Layout:
-    """Arrays one after the other in one piece of memory, each at a multiple of 128 bytes; given are their types and
+    """Arrays one after the other in one buffer, each at a multiple of 128 bytes; given are their types and
     shapes."""
 
     def __init__(self, **fields: tuple[Any, Any]) -> None:
@@ -47,7 +47,7 @@ class Layout:
 
 
 class Image:
-    """What the workers of all launches of a kernel with blocks of one size begin with. It does not change."""
+    """The initial memory of workers of all launches of a kernel with blocks of one size. It does not change."""
 
     def __init__(self, program: Program, built: Loaded, launch: Launch) -> None:
         blocks, codes, tally = len(built.block_work), built.summary.instructions, 0

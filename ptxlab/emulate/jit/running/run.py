@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 QUANTUM = 1 << 13
 """Instructions that a warp may issue before its worker checks whether to stop."""
 SHORT_QUANTUM = 1 << 9
-"""The same in a cooperative launch, whose blocks wait for each other."""
+"""The quantum in a cooperative launch, whose blocks wait for each other."""
 
 ENDLESS = 1 << 62
 """More steps of a scheduler, and more instructions, than there can be."""

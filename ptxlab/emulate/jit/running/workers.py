@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class LaunchState:
-    """What all workers of a launch share. `Run` fills it in before workers are made."""
+    """The state that all workers of a launch share. `Run` fills it in before workers are made."""
 
     program: Program
     launch: Launch

@@ -1,7 +1,7 @@
 """Expressions of the rules' language as LLVM IR: numbers, lanes, pointers, fields, comparisons, conversions.
 
 Every value has a kind: a number type, lanes of one, a pointer, a record, or a constant that takes on the type it is
-used with. Python's integers and a machine's 32 or 64 bits agree as long as no result overflows its type; where one may,
+used with. Python's integers and a CPU's 32 or 64 bits agree as long as no result overflows its type; where one may,
 the rule has a cast.
 """
 

@@ -1,4 +1,4 @@
-"""What is known of an expression at translation: a constant, a global of the rule's module, a kind of record."""
+"""Facts about an expression at translation: a constant, a global of the rule's module, a kind of record."""
 
 from __future__ import annotations
 

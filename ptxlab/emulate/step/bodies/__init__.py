@@ -66,7 +66,7 @@ def executes(*actions: Action, group: AsyncGroup | None = None) -> Callable[[typ
 
 
 def body_of(code: Code) -> Body | None:
-    """What executes an instruction; None of those whose entries have semantics, no effect, or one on control flow."""
+    """The body of an instruction; None for those whose entries have semantics, no effect, or one on control flow."""
     return _BODIES.get((code.action, code.properties.group)) or _BODIES.get((code.action, None))
 
 

@@ -50,12 +50,12 @@ def _product(t: Translator, code: Code, held: dict[str, Elements]) -> Callable[[
 
     def run(w: Warp) -> None:
         shared = w.spaces.shared
-        if w.warp // WARPGROUP * WARPGROUP + WARPGROUP > w.machine.launch.warps:
+        if w.warp // WARPGROUP * WARPGROUP + WARPGROUP > w.launch_state.launch.warps:
             raise no_warpgroup(w.faulting(code, 0))
         read = [(read_b, tile_b(code, operands.b_mn), operands.b_mn, True)]
         if read_a is not None:
             read.insert(0, (read_a, tile_a(code, w.warp, operands.a_mn), operands.a_mn, False))
-        descriptors, check, checker = {False: 0}, w.spaces.check, w.machine.checker
+        descriptors, check, checker = {False: 0}, w.spaces.check, w.launch_state.checker
         for descriptor, tile, mn_major, of_b in read:
             values = descriptor(w)
             other = values != values[0]

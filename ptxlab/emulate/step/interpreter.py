@@ -77,8 +77,8 @@ class Recorder(Protocol):
     def record(self, step: Step) -> None: ...
 
 
-class Machine(LaunchState):
-    """What drives a launch: the program's steps, the blocks at work, limits, the report."""
+class Interpreter(LaunchState):
+    """Drives a launch: the program's steps, the blocks at work, limits, the report."""
 
     def __init__(self, program: Program, launch: Launch, memory: Memory) -> None:
         if LaunchChecks.wanted(launch):  # what lanes that synchronize have to check is added to the translator
@@ -226,19 +226,19 @@ class Machine(LaunchState):
 def run(program: Program, launch: Launch, memory: Memory) -> Report:
     """Runs a kernel to its end; see `ptxlab.emulate.execute`. Raises `DeviceFault`."""
     start = time.perf_counter()
-    machine = Machine(program, launch, memory)
-    with np.errstate(all="ignore"), machine.progress:
+    engine = Interpreter(program, launch, memory)
+    with np.errstate(all="ignore"), engine.progress:
         try:
-            machine.run()
+            engine.run()
         except KeyboardInterrupt:
-            if machine.now is None:
+            if engine.now is None:
                 raise
-            stopped = machine.stop("interrupt", f"stopped by hand after {machine.executed():,} warp-instructions")
-            stopped.findings = machine.found(stopped=True)
+            stopped = engine.stop("interrupt", f"stopped by hand after {engine.executed():,} warp-instructions")
+            stopped.findings = engine.found(stopped=True)
             raise stopped from None
         except DeviceFault as stopped:
-            stopped.findings = machine.found(stopped=True)
+            stopped.findings = engine.found(stopped=True)
             raise
-    report = machine.report(time.perf_counter() - start)
-    report.findings += machine.found()
+    report = engine.report(time.perf_counter() - start)
+    report.findings += engine.found()
     return report
