@@ -83,14 +83,14 @@ def test_all_is_forgotten_when_the_warp_has_reconverged() -> None:
 
 
 @pytest.mark.parametrize(
-    ("live", "wait", "quantum", "expected", "left"),
+    ("live", "wait", "time_slice", "expected", "left"),
     [(0b111, 0b100, 1, 0b11, 0), (0b111, 0, 1, 0b111, 0), (0b11, 0, 0, 0, -1), (0b11, 0b11, 5, 0, 5), (0, 0, 5, 0, 5)],
-    ids=["one waits", "all go", "the quantum is spent", "all wait", "all have ended"],
+    ids=["one waits", "all go", "the slice is spent", "all wait", "all have ended"],
 )
-def test_who_goes_on(live: int, wait: int, quantum: int, expected: int, left: int) -> None:
+def test_who_goes_on(live: int, wait: int, time_slice: int, expected: int, left: int) -> None:
     context, warp = Context.new(), Warp.new()
-    warp.live, warp.wait, context.quantum = live, wait, quantum
-    assert (go_on(context, warp), context.quantum) == (expected, left)
+    warp.live, warp.wait, context.slice = live, wait, time_slice
+    assert (go_on(context, warp), context.slice) == (expected, left)
 
 
 @pytest.mark.parametrize(("others_run", "tries"), [(True, PATIENCE - POLLING + 1), (False, PATIENCE // POLLING)])

@@ -53,8 +53,8 @@ class Flow(NamedTuple):
 
 
 class RegisterFlow(NamedTuple):
-    """The registers followed in a program. registers: their indices, in the order of their numbers here. guards, flows:
-    by code index, the flow of the guard and of the other operands. origins: for each index the registers without a value
+    """Registers followed in a program. registers: their indices, in the order of their numbers here. guards, flows: by
+    code index, the flow of the guard and of the other operands. origins: for each index the registers without a value
     at the entry that it may be computed from. carried: the loads, by code index, whose results are only passed on:
     copies of structures include unwritten padding and empty objects; setting a bit-field keeps the rest of its word;
     calls save registers. copied: the loads whose results are only passed on to memory of any kind."""

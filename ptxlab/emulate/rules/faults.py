@@ -1,4 +1,4 @@
-"""The faults that stop a kernel on the CPU machine, in words, the same for both engines: block, thread, line."""
+"""The faults that stop a kernel in the emulator, in words, the same for both engines: block, thread, line."""
 
 from __future__ import annotations
 

@@ -111,12 +111,12 @@ def choose(warp: Warp, ready: u32) -> u32:
 
 @rule
 def go_on(context: Context, warp: Warp) -> u32:
-    """The lanes of a diverged warp that go next; 0 if none is ready, or if the quantum is spent."""
+    """The lanes of a diverged warp that go next; 0 if none is ready, or if the slice is spent."""
     ready = warp.live & ~warp.wait
     if ready == 0:
         return 0
-    context.quantum -= 1
-    return choose(warp, ready) if context.quantum >= 0 else 0
+    context.slice -= 1
+    return choose(warp, ready) if context.slice >= 0 else 0
 
 
 @rule

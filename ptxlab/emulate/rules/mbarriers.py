@@ -40,7 +40,7 @@ REPORTED_EVERY = 256
 
 
 class Operation(NamedTuple):
-    """The operation of an instruction. action: one of the four above. arrivals, bytes: how many, the name of the operand
+    """Operation of an instruction. action: one of the four above. arrivals, bytes: how many, the name of the operand
     that says it, or "-" and the name for its negative. state: the operand that a wait compares."""
 
     action: int
@@ -169,9 +169,9 @@ def stops_spinning(warp: Warp, lane: u32, at: u64, asked: u64) -> u32:
 def give_up_turn(context: Context) -> None:
     """A wait has failed in all its lanes: other warps have their turns now. They are more likely to end it than lanes
     of this warp, which reconverge with these after the wait in most programs (one lane loads for all)."""
-    if context.quantum >= 0 and context.random == 0:
-        context.forgone += context.quantum + 1
-        context.quantum = -1
+    if context.slice >= 0 and context.random == 0:
+        context.forgone += context.slice + 1
+        context.slice = -1
 
 
 @rule

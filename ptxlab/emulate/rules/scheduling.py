@@ -1,7 +1,7 @@
 """The scheduler of the JIT: a worker runs blocks, their warps in turn, until the grid is done.
 
     for each block (taken from a counter that all workers share):
-        run every warp that can run for a quantum, by a function for converged warps or one for diverged warps;
+        run every warp that can run for a time slice, by a function for converged warps or one for diverged warps;
             after each of these turns, complete barriers with a thread count that as many threads have arrived at
         after this round of turns, complete each barrier that every warp has arrived at
         when no warp can run: the block has ended, or it is in a deadlock
@@ -36,7 +36,7 @@ from ptxlab.emulate.runtime.state import (
     NEEDS_CODE,
     NEEDS_DIVERGED,
     NEEDS_SLOT,
-    PATIENT_QUANTA,
+    PATIENT_SLICES,
     PAUSED,
     STOPPED,
     SUSPENDED,
@@ -125,7 +125,7 @@ def take_turns(context: Context, cta: Cta) -> u32:
             cta.position += 1
             continue
         resumes = warp.diverged != 0 and may_resume(warp)
-        if resumes and context.quantum >= 0:
+        if resumes and context.slice >= 0:
             warp.diverged = 0
             warp.converged_pc = warp.region
         if warp.diverged == 0:
@@ -150,7 +150,7 @@ def take_turns(context: Context, cta: Cta) -> u32:
         elif result == CONVERGED:
             warp.diverged = 0
         elif result == SUSPENDED:
-            outcome = end_quantum(context, cta, warp)
+            outcome = end_slice(context, cta, warp)
             if outcome != GO_ON:
                 return outcome
         elif result == LACKING:
@@ -161,11 +161,11 @@ def take_turns(context: Context, cta: Cta) -> u32:
 
 
 @rule
-def end_quantum(context: Context, cta: Cta, warp: Warp) -> u32:
-    """A warp has spent its quantum: must the launch stop, is its budget spent, is it another block's turn?"""
+def end_slice(context: Context, cta: Cta, warp: Warp) -> u32:
+    """A warp has spent its slice: must the launch stop, is its budget spent, is it another block's turn?"""
     gave_up = context.forgone != 0
-    used = context.quantum_size - context.quantum - context.forgone
-    context.quantum = context.quantum_size
+    used = context.slice_size - context.slice - context.forgone
+    context.slice = context.slice_size
     context.forgone = 0
     context.clock += u64(used)
     if atomic("sub", context.budget, 0, used) < used:
@@ -182,12 +182,12 @@ def end_quantum(context: Context, cta: Cta, warp: Warp) -> u32:
         next_resident(context)  # which `end_round` does not look for: this warp has lanes that could go on
         return ANOTHER
     context.suspensions += 1
-    if context.bulk_copies and warp.spins == 0 and context.suspensions % PATIENT_QUANTA == 0:
+    if context.bulk_copies and warp.spins == 0 and context.suspensions % PATIENT_SLICES == 0:
         complete_copies(context, cta)  # threads may poll memory for what is in flight
-    if context.random != 0:  # quanta of random length, and other blocks as soon as there are any
+    if context.random != 0:  # slices of random length, and other blocks as soon as there are any
         next_random(context)
-        context.quantum_size = i64(context.random & 255)
-        context.quantum = context.quantum_size
+        context.slice_size = i64(context.random & 255)
+        context.slice = context.slice_size
     if context.suspensions % context.patience == 0 and context.next[0] < context.total:
         if context.slot_count < context.slot_limit:  # for all blocks of one more cluster
             return NEEDS_SLOT

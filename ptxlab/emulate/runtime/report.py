@@ -136,7 +136,7 @@ MIXED = 4
 
 def block_order(program: Program, launch: Launch) -> Sequence[int]:
     """The linear indices of a launch's clusters in the order in which they begin: of its blocks, where there are no
-    clusters. A seed shuffles them; the engines draw the order of warps and their quanta.
+    clusters. A seed shuffles them; the engines draw the order of warps and their slices.
 
     A GPU promises no order of blocks, so any is legal. But kernels that wait for results of blocks before them (a scan
     in one pass) rely on those having begun, and on a GPU they have. So where a program may wait for other threads,

@@ -24,7 +24,7 @@ STOPPED, NEEDS_DIVERGED, NEEDS_SLOT, NEEDS_CODE, PAUSED = 2, 3, 4, 5, 8
 
 BARRIERS = 16
 """Barriers of a block."""
-PATIENT_QUANTA = 16
+PATIENT_SLICES = 16
 """Quanta after which a worker whose block has not ended makes another one resident. In a cooperative launch, whose
 blocks are all resident, it does so after one."""
 
@@ -288,8 +288,8 @@ class Context(Record, align=64):
     rest: Pointer[Executions]  # of each instruction that synchronizes lanes, the rest of its block: more or less often
     basic_blocks: u64  # where each warpgroup has its own `counts` and `rest`, one behind the other; 0: all share one
     exits: Pointer[u32]  # the basic blocks that only end threads (`Program.exits`)
-    quantum: i64  # what is left of it
-    quantum_size: i64
+    slice: i64  # what is left of the warp's time slice
+    slice_size: i64
     steps_left: i64  # rounds and blocks that the scheduler begins before it pauses
     forgone: i64  # what a warp whose wait for an mbarrier has failed has given up of it
     run_diverged: u64  # the function for diverged warps, 0 as long as there is none
@@ -317,7 +317,7 @@ class Context(Record, align=64):
     suspensions: u64
     patience: u64  # after this many a worker whose block has not ended makes another one resident
     finished: u64  # blocks that this worker has run to their end
-    clock: u64  # warp-instructions before this quantum
+    clock: u64  # warp-instructions before this slice
     random: u64  # state of the random numbers that shuffle warps, 0 without
     tally: Pointer[u8]  # what counted code adds up
     moved: Pointer[u64] | None  # of each instruction what its bulk copies move (`MOVED`); None: not counted

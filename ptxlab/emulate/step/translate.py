@@ -26,8 +26,8 @@ from ptxlab.isa.machine import Value
 
 @dataclass(slots=True)
 class Translated:
-    """A program as the interpreter runs it: for each instruction a function, the following program counter, and whether a
-    diverged warp may change to another group of lanes after it; and the constants after the program's registers. It
+    """A program as the interpreter runs it: for each instruction a function, the following program counter, and whether
+    a diverged warp may change to another group of lanes after it; and the constants after the program's registers. It
     holds nothing of a launch, so launches share it."""
 
     steps: list[Step]

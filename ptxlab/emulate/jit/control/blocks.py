@@ -73,7 +73,7 @@ class Blocks(Part):
             ("live", S.Warp, "live"),
             ("wait", S.Warp, "wait"),
             ("converged.pc", S.Warp, "converged_pc"),
-            ("quantum", S.Context, "quantum"),
+            ("slice", S.Context, "slice"),
             ("carry", S.Warp, "carry"),
             ("pcs", S.Warp, "pc"),
         )
@@ -100,14 +100,14 @@ class Blocks(Part):
     # -- counts --------------------------------------------------------------------------------------------------------
 
     def count(self, block: Block, bits: str, *, undone: bool = False) -> None:
-        """Executions of this block, by warps and by threads; and the quantum. undone: it has not run after all."""
+        """Executions of this block, by warps and by threads; and the slice. undone: it has not run after all."""
         t = self.t
         more, less = (t.sub, t.add) if undone else (t.add, t.sub)
         executions = self.executions(block.index)
         t.bump(t.field(S.Executions, "warps", executions), more, "i64", 1)
         lanes = self.active.count(bits)
         t.bump(t.field(S.Executions, "threads", executions), more, "i64", lanes)
-        t.bump("%quantum.at", less, "i64", block.last - block.first)
+        t.bump("%slice.at", less, "i64", block.last - block.first)
         if block.index in self.program.exits:  # a block that only ends threads: the warp has now been counted for it
             others = ~(1 << self.program.exits.index(block.index))
             t.bump(t.field(S.Warp, "ended"), t.and_, "i32", others)

@@ -40,11 +40,11 @@ class ConvergedFlow(ControlFlow):
     """The ways from one block to the next, and out of the function."""
 
     def go(self, block: int) -> None:
-        """A plain branch; a backward one also checks the quantum, so that an endless loop can be stopped."""
+        """A plain branch; a backward one also checks the slice, so that an endless loop can be stopped."""
         if block > self.e.code.block:
             self.t.go(f"b{block}")
             return
-        left = self.t.load("i64", "%quantum.at")
+        left = self.t.load("i64", "%slice.at")
         goes_on, stop = self.t.sge("i64", left, 0), self.t.label("stop")
         self.t.branch(goes_on, f"b{block}", stop, COLD)
         self.t.at(stop)

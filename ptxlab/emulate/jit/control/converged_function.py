@@ -92,7 +92,7 @@ class ConvergedFunction(ConvergedFlow):
             self.go(self._only_target())
             return
         t.store("i32", target.text, "%converged.pc.at")
-        with t.ends_unless(t.sge("i64", t.load("i64", "%quantum.at"), 0)):
+        with t.ends_unless(t.sge("i64", t.load("i64", "%slice.at"), 0)):
             t.ret("i32", S.SUSPENDED)
         ways = sorted(set(block.targets))
         t.branch_by(target.text, "fault", [(self.e.pc(w), f"b{w}") for w in ways])

@@ -11,8 +11,8 @@ that tells which lanes wait to run it:
 
 This is the order that `ptxlab.emulate.rules.lane_scheduling` asks for, smallest program counter first, with everything
 about it decided when the kernel is built. Where the rule gives turns otherwise (lanes have made `PATIENCE` rounds), or
-where the quantum is spent, each lane gets its program counter and the function for diverged warps goes on. With the
-warp's next quantum the region goes on where its lanes are by then, if they are all in it.
+where the slice is spent, each lane gets its program counter and the function for diverged warps goes on. With the
+warp's next slice the region goes on where its lanes are by then, if they are all in it.
 
 A call in a region is a jump to a block of the region, and a return leads each lane to one of the blocks behind calls. A
 function that diverges in itself, as a recursive one does, is a region, too: all of its blocks, until all lanes are at
@@ -209,9 +209,9 @@ class Regions(Part):
         t.go(after)
 
     def _go_back(self, region: MaskedRegion, block: int) -> None:
-        """Lanes have gone back to a block, which is next if the rule of turns and the quantum allow it."""
+        """Lanes have gone back to a block, which is next if the rule of turns and the slice allow it."""
         t = self.t
-        left = t.sge("i64", t.load("i64", "%quantum.at"), 0)
+        left = t.sge("i64", t.load("i64", "%slice.at"), 0)
         rounds = t.load("i32", region.rounds)
         goes_on = t.and_("i1", left, t.ult("i32", rounds, PATIENCE * W))
         t.branch(goes_on, region.label(block), f"given.up{region.number}", COLD)

@@ -158,7 +158,7 @@ class LaneOps(AffineOps):
 
     def _clock(self) -> Value:
         """A clock that ticks once for each warp-instruction of this worker: the same in every run."""
-        fields = ("clock", "quantum_size", "quantum", "forgone")
+        fields = ("clock", "slice_size", "slice", "forgone")
         before, size, left, forgone = (self.field(S.Context, name, "i64") for name in fields)
         return self.add(before, self.sub(self.sub(size, left), forgone))
 

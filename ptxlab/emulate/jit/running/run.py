@@ -34,10 +34,10 @@ if TYPE_CHECKING:
     from ptxlab.emulate.runtime.counters import Counters
     from ptxlab.findings import Finding
 
-QUANTUM = 1 << 13
+SLICE = 1 << 13
 """Instructions that a warp may issue before its worker checks whether to stop."""
-SHORT_QUANTUM = 1 << 9
-"""The quantum in a cooperative launch, whose blocks wait for each other."""
+SHORT_SLICE = 1 << 9
+"""The time slice in a cooperative launch, whose blocks wait for each other."""
 
 ENDLESS = 1 << 62
 """More steps of a scheduler, and more instructions, than there can be."""
@@ -124,17 +124,17 @@ class Run(LaunchState):
         context.next, context.stop, context.params = Pointer(self.next), Pointer(self.stop), Pointer(params)
         context.budget = Pointer(np.array([budget], np.int64))
         context.total, context.memory = self.clusters, memory_of_launch
-        quantum = SHORT_QUANTUM if launch.cooperative else QUANTUM
-        quantum = max(1, min(quantum, budget // self.workers_wanted))
-        context.patience = S.PATIENT_QUANTA if launch.seed is None and not launch.cooperative else 1
+        time_slice = SHORT_SLICE if launch.cooperative else SLICE
+        time_slice = max(1, min(time_slice, budget // self.workers_wanted))
+        context.patience = S.PATIENT_SLICES if launch.seed is None and not launch.cooperative else 1
         context.slot_limit = self.resident
         if launch.seed is not None:  # then there is one worker
             draw = random.Random(launch.seed)
             context.random = draw.getrandbits(62) | 1
-            quantum = min(quantum, draw.randint(1, 255))
+            time_slice = min(time_slice, draw.randint(1, 255))
             context.order = Pointer(self.image.order.copy())
             context.block_order = Pointer(np.array(block_order(self.program, launch), np.uint64))
-        context.quantum = context.quantum_size = quantum
+        context.slice = context.slice_size = time_slice
         if self.checks is not None:
             context.check, context.checked = Pointer(self.checks.record.buffer), True
         if self.reductions is not None:
