@@ -55,7 +55,7 @@ def missing(purpose: str = "test") -> list[str]:
         "lab": {
             "assembler": "kernels run, registers and spills are not shown",
             "gpu": "kernels run on the CPU machine",
-            "compiler": "kernels run in the stepping engine",
+            "compiler": "kernels run in the interpreter",
         },
     }[purpose]
     looked = {"assembler": _assembler, "gpu": _gpu, "compiler": _compiler, "browser": _browser}

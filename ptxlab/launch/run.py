@@ -152,7 +152,7 @@ def launch(
         device = _device(device, [name for name, wanted in only_cpu.items() if wanted], bound, _stepped(trace))
         cluster_size = None if cluster is None else three("cluster", cluster)
         if device == "cpu" and (says := _stepped(trace)):
-            raise LaunchError(f"trace: the compiling engine {says}; write device='step'")
+            raise LaunchError(f"trace: the JIT {says}; write device='step'")
         if device == "step" and tier is not None:
             raise LaunchError("tier: device='step' compiles nothing\n  write:  device='cpu'")
         check_limits(plan, *sizes, shared, arch, device, cluster_size)

@@ -32,7 +32,7 @@ def test_each_missing_thing_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None
     assert doctor.missing("lab") == [
         "ptxlab: no NVIDIA assembler: kernels run, registers and spills are not shown (how to get it)",
         "ptxlab: no NVIDIA GPU: kernels run on the CPU machine (how to get it)",
-        "ptxlab: no llvmlite: kernels run in the stepping engine (how to get it)",
+        "ptxlab: no llvmlite: kernels run in the interpreter (how to get it)",
     ]
     for name in ("_assembler", "_gpu", "_browser", "_compiler"):
         monkeypatch.setattr(doctor, name, lambda: doctor.Finding("x", True, "here"))

@@ -283,7 +283,7 @@ def test_the_compiling_engine_says_what_it_cannot_record() -> None:
     with pytest.raises(LaunchError) as caught:
         pl.launch(kernel(""), 1, 32, np.zeros(32), np.zeros(32), device="cpu", trace=pl.Trace(lines=[30]))
     assert str(caught.value) == (
-        "trace: the compiling engine records whole warps, not chosen lines; write device='step'"
+        "trace: the JIT records whole warps, not chosen lines; write device='step'"
     )
 
 

@@ -259,7 +259,7 @@ def test_a_trace_is_recorded_by_the_interpreter():
     assert len(recorder.steps) == 18
     with pytest.raises(pl.LaunchError) as caught:
         pl.launch(SAXPY, 2, 32, x, y, 2.0, 64, trace=recorder, device="cpu")
-    assert str(caught.value) == "trace: the compiling engine records no steps; write device='step'"
+    assert str(caught.value) == "trace: the JIT records no steps; write device='step'"
 
 
 @pytest.mark.parametrize("device", ENGINES)
