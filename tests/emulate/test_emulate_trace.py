@@ -282,9 +282,7 @@ def test_attention_can_be_traced() -> None:
 def test_the_compiling_engine_says_what_it_cannot_record() -> None:
     with pytest.raises(LaunchError) as caught:
         pl.launch(kernel(""), 1, 32, np.zeros(32), np.zeros(32), device="cpu", trace=pl.Trace(lines=[30]))
-    assert str(caught.value) == (
-        "trace: the JIT records whole warps, not chosen lines; write device='step'"
-    )
+    assert str(caught.value) == ("trace: the JIT records whole warps, not chosen lines; write device='step'")
 
 
 @pytest.mark.parametrize("lane", DTYPE)
