@@ -4,7 +4,8 @@
 #   make lab     JupyterLab on notebooks/             make lab ARGS="--no-browser --port 8899"
 #   make quick   the tests for every save             make quick ARGS="-k parser"
 #   make test    lint, types and the whole suite      make slow: the long sweeps besides
-#   make check   ruff and mypy only                   make format: let ruff rewrite
+#   make check   ruff, mypy, and where node is tsc,   make format: let ruff and prettier rewrite
+#                eslint and the JavaScript's tests
 #   make bench   the benchmarks                       make clean: remove .venv and caches
 #   make gpu     everything that wants a GPU, measured    make gpu ARGS="--budget 540"   (docs/gpu.md)
 #   make bundle  the editor's JavaScript from frontend/ (needs node; the bundle is committed)
@@ -22,9 +23,16 @@ BIN := $(VENV)/bin
 # plugins are named because pytest rewrites the assertions of every package that brings one by itself: all of ptxlab.
 PYTEST := $(BIN)/python -m pytest --disable-plugin-autoload -p xdist -p hypothesispytest -p ptxlab.testing.plugin \
     -n $(JOBS) --maxprocesses 8 --dist loadfile
+NODE := frontend/node_modules
+PRETTIER := $(NODE)/.bin/prettier --config frontend/package.json
+# The bundle and the lists of words are written by programs.
+SCRIPTS := 'frontend/*.{js,mjs,ts}' 'frontend/tests/*.js' 'ptxlab/lab/static/*.js' '!frontend/words.js' '!ptxlab/lab/static/editor.js'
+# $(1): the target, $(2): what is left out where there is no node.
+where_node_is = if command -v npm > /dev/null; then $(MAKE) --no-print-directory $(1); \
+    else echo "ptxlab: there is no node on this machine, so $(2)"; fi
 ROOT_OK := $(shell [ "$$(id -u)" = 0 ] && echo --allow-root)
 
-.PHONY: docs help lab quick test slow check format bench gpu bundle notebooks clean
+.PHONY: docs help lab quick test slow check format javascript prettier bench gpu bundle notebooks clean
 .DEFAULT_GOAL := help
 
 help:
@@ -51,13 +59,28 @@ check: $(VENV)/ready-test
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/python -m mypy
+	@$(call where_node_is,javascript,the JavaScript is not checked)
 
 format: $(VENV)/ready-test
 	@$(BIN)/ruff check --fix .
 	@$(BIN)/ruff format .
+	@$(call where_node_is,prettier,the JavaScript is not formatted)
+
+javascript: $(NODE)/ready
+	@$(PRETTIER) --log-level warn --check $(SCRIPTS)
+	@$(NODE)/.bin/eslint -c frontend/eslint.config.js ptxlab/lab/static frontend
+	@$(NODE)/.bin/tsc -p frontend
+	@node --test --test-reporter=dot frontend/tests/*.test.js
+
+prettier: $(NODE)/ready
+	@$(PRETTIER) --log-level warn --write $(SCRIPTS)
+
+$(NODE)/ready: frontend/package-lock.json
+	@cd frontend && npm ci --silent
+	@touch $@
 
 docs: $(VENV)/ready-test
-	@$(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build/html
+	@$(BIN)/python -m sphinx -q -W --keep-going -b html -d docs/_build/doctrees docs docs/_build/html
 	@echo "ptxlab: docs/_build/html/index.html"
 
 bench: $(VENV)/ready-test
@@ -72,7 +95,8 @@ notebooks: $(VENV)/ready-lab
 
 bundle:
 	@PYTHONPATH="$(CURDIR)" $(firstword $(wildcard $(BIN)/python) $(PYTHON)) frontend/words.py
-	@cd frontend && npm ci --no-fund --no-audit && node build.mjs
+	@$(MAKE) --no-print-directory $(NODE)/ready
+	@cd frontend && node build.mjs
 
 clean:
 	@rm -rf $(VENV) docs/_build docs/generated .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist
@@ -81,7 +105,7 @@ clean:
 # -- set-up ------------------------------------------------------------------------------------------------------------
 
 $(VENV)/ready-lab: pyproject.toml constraints.txt $(VENV)/ready-venv
-	@$(call install,.,JupyterLab$(COMMA) the compiler and NVIDIA's assembler)
+	@$(call install,.[lab$(COMMA)nvidia],JupyterLab$(COMMA) the compiler and NVIDIA's assembler)
 	@mkdir -p $(VENV)/etc/jupyter/labconfig
 	@echo '{"disabledExtensions": {"@jupyterlab/apputils-extension:announcements": true}}' \
 	    > $(VENV)/etc/jupyter/labconfig/page_config.json

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 import sys
 from pathlib import Path
@@ -33,7 +34,7 @@ pygments_style = "default"
 pygments_dark_style = "monokai"
 autodoc_typehints = "signature"
 autodoc_member_order = "bysource"
-autodoc_default_options = {"members": True, "show-inheritance": False}
+autodoc_default_options = {"members": True}
 myst_enable_extensions = ["dollarmath"]
 myst_heading_anchors = 3
 suppress_warnings = ["myst.xref_missing"]  # links into the repository, which GitHub follows
@@ -47,7 +48,37 @@ _CODE = re.compile(r"(`[^`\n]+`)")
 def _plain(line: str) -> str:
     """A line of a docstring as reStructuredText: `x` is code, and stars and bars mean themselves."""
     parts = _CODE.split(line)
-    return "".join(f"`{p}`" if p.startswith("`") else re.sub(r"([*|])", r"\\\1", p) for p in parts)
+    for at in range(1, len(parts), 2):
+        parts[at] = f"`{parts[at]}`" + "\\ " * parts[at + 1][:1].isalnum()  # as in `Roof`s
+    parts[::2] = [re.sub(r"([*|])", r"\\\1", part) for part in parts[::2]]
+    return "".join(parts)
+
+
+def _parameters(obj: Any) -> list[str]:
+    """The names that a docstring explains as `name: ...`: the parameters of a function, the fields of a dataclass."""
+    if isinstance(obj, type):
+        return [*getattr(obj, "__dataclass_fields__", ())]
+    try:
+        return [*inspect.signature(obj).parameters]
+    except (TypeError, ValueError):
+        return []
+
+
+def _listed(lines: list[str], names: list[str]) -> list[str]:
+    """A docstring whose paragraphs `kernel: a name. causal: ...` are lists."""
+    known = "|".join(map(re.escape, sorted(names, key=len, reverse=True)))
+    begins = re.compile(rf"(?:^|(?<=[.:)] ))(?=(?:{known})(?:(?:, | and )(?:{known}))*: )")
+    out: list[str] = []
+    for paragraph in "\n".join(lines).split("\n\n"):
+        text = " ".join(paragraph.split("\n"))
+        parts = [part.strip() for part in begins.split(text)] if known and not text.startswith(" ") else []
+        if len(parts) > 1:
+            before, *items = parts
+            out += [before, ""] if before else []
+            out += [re.sub(r"^([\w, ]+): ", lambda m: "- **" + m[1] + "**: ", item) for item in items] + [""]
+        else:
+            out += [*paragraph.split("\n"), ""]
+    return out
 
 
 def _docstring(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
@@ -64,7 +95,7 @@ def _docstring(app: Any, what: str, name: str, obj: Any, options: Any, lines: li
                 out.append("")
             block = False
         out.append(line if block else _plain(line))
-    lines[:] = out
+    lines[:] = _listed(out, _parameters(obj))
 
 
 _NOT_PROSE = (nodes.title, nodes.literal, nodes.literal_block, nodes.reference, nodes.term, addnodes.pending_xref,

@@ -18,6 +18,7 @@ from ptxlab.builder import Builder, Ptr, f32, kernel
 from ptxlab.course import build, outputs
 from ptxlab.course.gallery.exhibit import Exhibit
 from ptxlab.lab import saved_debugger
+from ptxlab.lab.trace_events import Shown
 
 ROOT = Path(__file__).resolve().parents[1]
 LINK = re.compile(r"\]\((\d\d-[a-z-]+)\.ipynb\)")
@@ -59,8 +60,8 @@ def notebooks_index() -> str:
     """The notebooks in reading order."""
     names = "\n".join(source.stem for source in build.sources())
     return (
-        "# The course\n\nSeventeen notebooks, from the first line of PTX to a paged GQA decode on tensor cores, and "
-        "on to Hopper. These pages show them with the outputs of a run. To work with them, run "
+        f"# The course\n\n{len(build.sources())} notebooks, from the first line of PTX to a paged GQA decode on tensor "
+        "cores, and on to Hopper. These pages show them with the outputs of a run. To work with them, run "
         "`ptxlab course release notebooks` and then `ptxlab lab`.\n\n"
         f"```{{toctree}}\n:maxdepth: 1\n\n{names}\n```\n"
     )
@@ -154,7 +155,7 @@ def results_page() -> str:
 
 @kernel
 def softmax_row(k: Builder, score: Ptr[f32], weight: Ptr[f32]) -> None:
-    """Softmax of 32 scores by one warp: the lanes agree on the maximum and on the sum by exchanging registers."""
+    """Softmax of 32 scores by one warp."""
     lane = k.tid.x
     mine = k.var(f32, score[lane] * 1.442695)  # 2^x instead of e^x
     largest = k.var(f32, mine)
@@ -173,7 +174,7 @@ def front_trace() -> str:
     run = pl.launch(softmax_row, 1, 32, scores, np.zeros(32, np.float32), device="step", trace=pl.Trace())
     assert run.trace is not None
     first = next(n for n, line in enumerate(run.trace.text.splitlines(), 1) if "shfl" in line)
-    return saved_debugger.copy_html(run.trace, limit=None, at=[first])
+    return saved_debugger.copy_html(Shown(run.trace, at=[first]), None)
 
 
 def explored(name: str) -> str:
@@ -189,8 +190,9 @@ def explored(name: str) -> str:
 def explorer_page(name: str) -> str:
     """The explorer on a kernel of the library as one file, beside the version that it is compared with."""
     explorer = pl.explore(name, device="cpu")
-    changed = {"causal": True} if "causal" in explorer.controls else {"head_dim": 128}
-    kept = {key: explorer.parameters[key] for key in changed}
+    parameters = explorer.parameters
+    changed = {"causal": not parameters["causal"]} if "causal" in parameters else {"head_dim": 128}
+    kept = {key: parameters[key] for key in changed}
     explorer.set(**changed)
     explorer.wait(300)
     explorer.pin()
@@ -204,5 +206,5 @@ def trace_of(name: str) -> str:
     sizes = {"seq_len": 8} if name in pl.kernels.names("prefill") else {"seq_k": 8}
     head_dim = max(16, pl.kernels.get(name).parameters["head_dim"].minimum)
     debugger = pl.debug(name, head_dim=head_dim, **sizes, blocks=0, warps=0)
-    viewer = saved_debugger.copy_html(debugger.recording, at=debugger.at)
+    viewer = saved_debugger.copy_html(debugger.shown)
     return f'## Step through it\n\n`````{{raw}} html\n<div class="output">{viewer}</div>\n`````\n'

@@ -1,4 +1,4 @@
-"""Writes the reference: a page for each opcode from the instruction table, one for each kernel, the Python interface.
+"""Writes a page for each opcode, from the instruction table, and one for each kernel; `reference.py` has the rest.
 
 The pages are Markdown (MyST) in docs/generated; they are made anew by every build and not committed.
 """
@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import reference
 
 import ptxlab as pl
 from ptxlab import isa
@@ -47,7 +48,7 @@ def main(folder: Path) -> None:
     _write(folder / "kernels" / "index.md", kernels_index())
     for name in pl.kernels.names():
         _write(folder / "kernels" / f"{name}.md", kernel_page(name))
-    _write(folder / "api.md", api_page())
+    reference.main(folder / "reference")
 
 
 def _write(path: Path, text: str) -> None:
@@ -247,31 +248,6 @@ def _counted(name: str, spec: Any) -> str:
     table += [f"| `{metric}` | {value:,} |" for metric, value in result.counters.metrics.items() if value]
     table.append(f"| largest error against float64 | {result.error.max:.1e} |")
     return f"{kind}, {says}:\n\n" + "\n".join(table)
-
-
-# -- the Python interface ----------------------------------------------------------------------------------------------
-
-
-def api_page() -> str:
-    """Every public name, from its docstring."""
-    out = ["# Python interface", "", "Everything here is a name of `ptxlab`, imported as `pl` in the notebooks.", ""]
-    functions, classes, errors, modules = [], [], [], []
-    for name in sorted(pl.__all__, key=str.lower):
-        value = getattr(pl, name)
-        if isinstance(value, python_types.ModuleType):
-            modules.append((value.__name__, "automodule"))
-        elif isinstance(value, type) and issubclass(value, BaseException):
-            errors.append((f"ptxlab.{name}", "autoexception"))
-        elif isinstance(value, type):
-            classes.append((f"ptxlab.{name}", "autoclass"))
-        else:
-            functions.append((f"ptxlab.{name}", "autofunction"))
-    for title, members in (("Functions", functions), ("Classes", classes), ("Errors", errors), ("Modules", modules)):
-        out += [f"## {title}", ""]
-        for name, directive in members:
-            out += ["```{eval-rst}", f".. {directive}:: {name}", "   :members:" if "function" not in directive else "",
-                    "```", ""]  # fmt: skip
-    return "\n".join(out)
 
 
 if __name__ == "__main__":

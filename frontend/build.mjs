@@ -11,18 +11,43 @@ import { build } from "esbuild";
 import { SHARED } from "./shared.js";
 
 const here = dirname(fileURLToPath(import.meta.url));
-const SOURCES = ["build.mjs", "cells-entry.js", "cells.js", "editor.js", "package-lock.json", "package.json", "ptx.js", "questions.js", "shared.js", "shown.js", "words.js", "../ptxlab/lab/static/keys.js"];
+const SOURCES = [
+  "build.mjs",
+  "cells-entry.js",
+  "cells.js",
+  "editor.js",
+  "package-lock.json",
+  "package.json",
+  "ptx.js",
+  "questions.js",
+  "shared.js",
+  "shown.js",
+  "words.js",
+  "../ptxlab/lab/static/keys.js",
+];
 const hash = createHash("sha256");
 for (const name of SOURCES) hash.update(`${name}\0${readFileSync(join(here, name), "utf8")}\0`);
 
 const result = await build({
-  entryPoints: [join(here, "editor.js")], bundle: true, minify: true, format: "esm", target: "es2020", write: false,
-  legalComments: "none", charset: "utf8", metafile: true, absWorkingDir: here,
+  entryPoints: [join(here, "editor.js")],
+  bundle: true,
+  minify: true,
+  format: "esm",
+  target: "es2020",
+  write: false,
+  legalComments: "none",
+  charset: "utf8",
+  metafile: true,
+  absWorkingDir: here,
 });
 
 /** The licences of the packages in a bundle. */
 function notices({ metafile }, bundle) {
-  const packages = new Set(Object.keys(metafile.inputs).map((path) => /^node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(path)?.[1]).filter(Boolean));
+  const packages = new Set(
+    Object.keys(metafile.inputs)
+      .map((path) => /^node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(path)?.[1])
+      .filter(Boolean),
+  );
   const each = [...packages].sort().map((name) => {
     const { version, license } = JSON.parse(readFileSync(join(here, "node_modules", name, "package.json"), "utf8"));
     return `${name} ${version} (${license})\n\n${readFileSync(join(here, "node_modules", name, "LICENSE"), "utf8").trim()}\n`;
@@ -39,17 +64,32 @@ writeFileSync(join(place, "NOTICES.txt"), notices(result, "editor.js"));
 const fromJupyterLab = {
   name: "from-jupyterlab",
   setup(bundler) {
-    bundler.onResolve({ filter: /^@(codemirror|lezer|jupyterlab)\// }, ({ path }) => (SHARED.includes(path) ? { path, namespace: "jupyterlab" } : null));
+    bundler.onResolve({ filter: /^@(codemirror|lezer|jupyterlab)\// }, ({ path }) =>
+      SHARED.includes(path) ? { path, namespace: "jupyterlab" } : null,
+    );
     bundler.onLoad({ filter: /.*/, namespace: "jupyterlab" }, ({ path }) => ({
-      contents: `module.exports = require("./shared.js").modules[${JSON.stringify(path)}];`, resolveDir: here,
+      contents: `module.exports = require("./shared.js").modules[${JSON.stringify(path)}];`,
+      resolveDir: here,
     }));
   },
 };
 const cells = await build({
-  entryPoints: [join(here, "cells-entry.js")], bundle: true, minify: true, format: "iife", target: "es2020", write: false,
-  legalComments: "none", charset: "utf8", metafile: true, absWorkingDir: here, plugins: [fromJupyterLab],
+  entryPoints: [join(here, "cells-entry.js")],
+  bundle: true,
+  minify: true,
+  format: "iife",
+  target: "es2020",
+  write: false,
+  legalComments: "none",
+  charset: "utf8",
+  metafile: true,
+  absWorkingDir: here,
+  plugins: [fromJupyterLab],
 });
 const extension = process.argv[2] ? join(place, "labextension") : join(here, "../ptxlab/lab/labextension");
 mkdirSync(join(extension, "static"), { recursive: true });
-writeFileSync(join(extension, "static/remoteEntry.js"), `/* ptxlab's cells for JupyterLab, from sources ${sources} */\n${cells.outputFiles[0].text}`);
+writeFileSync(
+  join(extension, "static/remoteEntry.js"),
+  `/* ptxlab's cells for JupyterLab, from sources ${sources} */\n${cells.outputFiles[0].text}`,
+);
 writeFileSync(join(extension, "static/NOTICES.txt"), notices(cells, "remoteEntry.js"));

@@ -13,7 +13,9 @@ async function load(name) {
 }
 
 (globalThis._JUPYTERLAB ??= {}).ptxlab = {
-  init(given) { scope = given; },
+  init(given) {
+    scope = given;
+  },
   async get() {
     await Promise.all(SHARED.map(load));
     const plugin = require("./cells.js");

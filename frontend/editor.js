@@ -5,7 +5,16 @@ import { defaultKeymap, history, historyKeymap, indentWithTab, toggleComment } f
 import { bracketMatching, syntaxHighlighting } from "@codemirror/language";
 import { lintGutter, lintKeymap, setDiagnostics } from "@codemirror/lint";
 import { EditorState } from "@codemirror/state";
-import { EditorView, drawSelection, highlightActiveLine, highlightActiveLineGutter, hoverTooltip, keymap, lineNumbers, tooltips } from "@codemirror/view";
+import {
+  EditorView,
+  drawSelection,
+  highlightActiveLine,
+  highlightActiveLineGutter,
+  hoverTooltip,
+  keymap,
+  lineNumbers,
+  tooltips,
+} from "@codemirror/view";
 import { colours, ptx, wordAt } from "./ptx.js";
 import { diagnostic, docs, element } from "./shown.js";
 import "../ptxlab/lab/static/keys.js";
@@ -21,23 +30,34 @@ function makeQuestions(model) {
     open.get(answer.id)?.(answer.value);
     open.delete(answer.id);
   });
-  return (kind, content) => new Promise((resolve) => {
-    const id = ++last;
-    open.set(id, resolve);
-    model.send({ kind, id, ...content });
-    setTimeout(() => { open.delete(id); resolve(null); }, PATIENCE);
-  });
+  return (kind, content) =>
+    new Promise((resolve) => {
+      const id = ++last;
+      open.set(id, resolve);
+      model.send({ kind, id, ...content });
+      setTimeout(() => {
+        open.delete(id);
+        resolve(null);
+      }, PATIENCE);
+    });
 }
 
 function render({ model, el }) {
-  const ask = makeQuestions(model), options = model.get("options");
+  const ask = makeQuestions(model),
+    options = model.get("options");
   const root = element("div", { className: "ptxlab-view ptxlab-editor", role: "region", "aria-label": "PTX editor" });
   const status = element("p", { className: "pl-status", role: "status", "aria-live": "polite" });
   const list = element("ol", { className: "pl-problems", "aria-label": "problems" });
-  const button = element("button", { type: "button", className: "pl-apply", title: "Ctrl+Enter" }, options.runs ? "Run ▶" : "Apply");
+  const button = element(
+    "button",
+    { type: "button", className: "pl-apply", title: "Ctrl+Enter" },
+    options.runs ? "Run ▶" : "Apply",
+  );
   const output = element("div", { className: "pl-output" });
   const foot = element("div", { className: "pl-foot" }, button, status);
-  let seq = model.get("edit").seq, timer = 0, ours = model.get("edit").text;
+  let seq = model.get("edit").seq,
+    timer = 0,
+    ours = model.get("edit").text;
   let told = -1; // the text whose run the status line tells of: what is found in it later goes into the list alone
 
   function send() {
@@ -59,12 +79,21 @@ function render({ model, el }) {
     return true;
   }
 
-  const hover = hoverTooltip(async (view, place) => {
-    const line = view.state.doc.lineAt(place), found = wordAt(line.text, place - line.from);
-    const answer = found && (await ask("explain", { word: found.word, text: view.state.doc.toString() }));
-    if (!answer) return null;
-    return { pos: line.from + found.from, end: line.from + found.to, above: false, create: () => ({ dom: docs(answer) }) };
-  }, { hoverTime: 200 });
+  const hover = hoverTooltip(
+    async (view, place) => {
+      const line = view.state.doc.lineAt(place),
+        found = wordAt(line.text, place - line.from);
+      const answer = found && (await ask("explain", { word: found.word, text: view.state.doc.toString() }));
+      if (!answer) return null;
+      return {
+        pos: line.from + found.from,
+        end: line.from + found.to,
+        above: false,
+        create: () => ({ dom: docs(answer) }),
+      };
+    },
+    { hoverTime: 200 },
+  );
 
   async function suggest(context) {
     const before = context.matchBefore(/[%.]?[\w$:]*(?:\.[\w$:]*)*/);
@@ -73,7 +102,13 @@ function render({ model, el }) {
     if (!answer || !answer.options.length) return null;
     return {
       from: context.pos - answer.word.length,
-      options: answer.options.map(([label, kind, says]) => ({ label, type: kind, detail: kind, info: says || undefined, apply: label })),
+      options: answer.options.map(([label, kind, says]) => ({
+        label,
+        type: kind,
+        detail: kind,
+        info: says || undefined,
+        apply: label,
+      })),
       validFor: /^[%.]?[\w$:]*$/,
     };
   }
@@ -84,10 +119,34 @@ function render({ model, el }) {
       doc: ours,
       extensions: [
         tooltips({ position: "absolute", tooltipSpace: () => root.getBoundingClientRect() }),
-        lineNumbers(), lintGutter(), history(), drawSelection(), bracketMatching(), closeBrackets(), highlightActiveLine(), highlightActiveLineGutter(),
-        ptx, syntaxHighlighting(colours), hover, autocompletion({ override: [suggest], icons: false }), EditorState.tabSize.of(4), EditorState.readOnly.of(false),
-        EditorView.contentAttributes.of({ "aria-label": options.name ? `PTX of ${options.name}` : "PTX", spellcheck: "false", tabindex: "0" }),
-        keymap.of([{ key: "Mod-Enter", run: apply, preventDefault: true }, { key: "Mod-/", run: toggleComment }, ...completionKeymap, ...lintKeymap, ...historyKeymap, ...defaultKeymap, ...(options.tab ? [indentWithTab] : [])]),
+        lineNumbers(),
+        lintGutter(),
+        history(),
+        drawSelection(),
+        bracketMatching(),
+        closeBrackets(),
+        highlightActiveLine(),
+        highlightActiveLineGutter(),
+        ptx,
+        syntaxHighlighting(colours),
+        hover,
+        autocompletion({ override: [suggest], icons: false }),
+        EditorState.tabSize.of(4),
+        EditorState.readOnly.of(false),
+        EditorView.contentAttributes.of({
+          "aria-label": options.name ? `PTX of ${options.name}` : "PTX",
+          spellcheck: "false",
+          tabindex: "0",
+        }),
+        keymap.of([
+          { key: "Mod-Enter", run: apply, preventDefault: true },
+          { key: "Mod-/", run: toggleComment },
+          ...completionKeymap,
+          ...lintKeymap,
+          ...historyKeymap,
+          ...defaultKeymap,
+          ...(options.tab ? [indentWithTab] : []),
+        ]),
         EditorView.updateListener.of((update) => {
           if (!update.docChanged) return;
           root.dataset.behind = "1";
@@ -101,7 +160,10 @@ function render({ model, el }) {
   el.append(root);
   if (options.line > 1) {
     const { from } = view.state.doc.line(Math.min(options.line, view.state.doc.lines));
-    view.dispatch({ selection: { anchor: from }, effects: EditorView.scrollIntoView(from, { y: "start", yMargin: 60 }) });
+    view.dispatch({
+      selection: { anchor: from },
+      effects: EditorView.scrollIntoView(from, { y: "start", yMargin: 60 }),
+    });
   }
   for (const kind of ["keydown", "keyup"]) root.addEventListener(kind, (event) => event.stopPropagation());
   button.onclick = apply;
@@ -110,11 +172,35 @@ function render({ model, el }) {
   function lint() {
     const found = model.get("problems");
     if (!found || found.seq !== seq || timer) return; // stale
-    view.dispatch(setDiagnostics(view.state, found.items.map((item) => diagnostic(view.state.doc, item))));
+    view.dispatch(
+      setDiagnostics(
+        view.state,
+        found.items.map((item) => diagnostic(view.state.doc, item)),
+      ),
+    );
     const count = found.count; // of many, Python explains and marks the first
     if (found.seq !== told) status.textContent = count ? `${count} problem${count === 1 ? "" : "s"}` : found.note;
-    list.replaceChildren(...found.items.slice(0, 8).map((item) => element("li", {},
-      element("button", { type: "button", onclick: () => { const at = diagnostic(view.state.doc, item).from; view.dispatch({ selection: { anchor: at }, scrollIntoView: true }); view.focus(); } }, `line ${item.line}`), ` ${item.message}`)));
+    list.replaceChildren(
+      ...found.items.slice(0, 8).map((item) =>
+        element(
+          "li",
+          {},
+          element(
+            "button",
+            {
+              type: "button",
+              onclick: () => {
+                const at = diagnostic(view.state.doc, item).from;
+                view.dispatch({ selection: { anchor: at }, scrollIntoView: true });
+                view.focus();
+              },
+            },
+            `line ${item.line}`,
+          ),
+          ` ${item.message}`,
+        ),
+      ),
+    );
     root.dataset.checked = `${found.seq}:${found.stage}`;
     delete root.dataset.behind;
   }

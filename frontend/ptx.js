@@ -5,7 +5,16 @@ import { Tag } from "@lezer/highlight";
 import * as words from "./words.js";
 
 const classes = {
-  opcode: "o", modifier: "m", directive: "d", typename: "t", register: "r", special: "x", labelname: "l", number: "n", text: "s", note: "c",
+  opcode: "o",
+  modifier: "m",
+  directive: "d",
+  typename: "t",
+  register: "r",
+  special: "x",
+  labelname: "l",
+  number: "n",
+  text: "s",
+  note: "c",
 };
 export const tags = Object.fromEntries(Object.keys(classes).map((name) => [name, Tag.define()]));
 
@@ -43,7 +52,12 @@ function token(stream, state) {
   if (stream.match(/^[A-Za-z_$][\w$]*/)) return null;
   if (stream.match(TYPES)) return "typename";
   if (stream.match(/^\.[A-Za-z_][\w$]*/)) return "directive";
-  if (stream.match(/^0[fF][0-9a-fA-F]{8}\b|^0[dD][0-9a-fA-F]{16}\b|^0[xX][0-9a-fA-F]+U?|^\d+(?:\.\d*)?(?:[eE][+-]?\d+)?U?/)) return "number";
+  if (
+    stream.match(
+      /^0[fF][0-9a-fA-F]{8}\b|^0[dD][0-9a-fA-F]{16}\b|^0[xX][0-9a-fA-F]+U?|^\d+(?:\.\d*)?(?:[eE][+-]?\d+)?U?/,
+    )
+  )
+    return "number";
   stream.next();
   return null;
 }
@@ -53,18 +67,24 @@ export const parser = {
   startState: () => ({ opcode: false, note: false }),
   copyState: (state) => ({ ...state }),
   token,
-  languageData: { commentTokens: { line: "//", block: { open: "/*", close: "*/" } }, closeBrackets: { brackets: ["(", "[", "{"] } },
+  languageData: {
+    commentTokens: { line: "//", block: { open: "/*", close: "*/" } },
+    closeBrackets: { brackets: ["(", "[", "{"] },
+  },
   tokenTable: tags,
 };
 export const ptx = StreamLanguage.define(parser);
 
-export const colours = HighlightStyle.define(Object.entries(classes).map(([name, css]) => ({ tag: tags[name], class: css })));
+export const colours = HighlightStyle.define(
+  Object.entries(classes).map(([name, css]) => ({ tag: tags[name], class: css })),
+);
 
 const WORD = /[%.]?[A-Za-z_$][\w$:]*(?:\.[\w$]+(?:::\w+)*)*/g;
 
 /** The dotted word, register, directive or name around a place in a line: {from, to, word}, or null. */
 export function wordAt(line, at, words = WORD) {
   for (const found of line.matchAll(words))
-    if (found.index <= at && at <= found.index + found[0].length) return { from: found.index, to: found.index + found[0].length, word: found[0] };
+    if (found.index <= at && at <= found.index + found[0].length)
+      return { from: found.index, to: found.index + found[0].length, word: found[0] };
   return null;
 }

@@ -15,7 +15,9 @@ function connection(kernel) {
     made.asked.get(content.data.id)?.(content.data.value);
     made.asked.delete(content.data.id);
   };
-  made.comm.onClose = () => { made.refused = performance.now(); }; // ptxlab is not loaded in this kernel
+  made.comm.onClose = () => {
+    made.refused = performance.now();
+  }; // ptxlab is not loaded in this kernel
   made.comm.open();
   open.set(kernel.id, made);
   return made;
@@ -31,6 +33,9 @@ export function ask(kernel, kind, content) {
     const id = ++last;
     to.asked.set(id, resolve);
     to.comm.send({ kind, id, ...content });
-    setTimeout(() => { to.asked.delete(id); resolve(null); }, PATIENCE);
+    setTimeout(() => {
+      to.asked.delete(id);
+      resolve(null);
+    }, PATIENCE);
   });
 }

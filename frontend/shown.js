@@ -2,7 +2,8 @@
 
 export const element = (tag, props = {}, ...children) => {
   const el = Object.assign(document.createElement(tag), props);
-  for (const [key, value] of Object.entries(props)) if (key.includes("-") || key === "role") el.setAttribute(key, value);
+  for (const [key, value] of Object.entries(props))
+    if (key.includes("-") || key === "role") el.setAttribute(key, value);
   el.append(...children);
   return el;
 };
@@ -12,14 +13,32 @@ const prose = (text) => text.split("`").map((part, k) => (k % 2 ? element("code"
 
 /** What a word means, as lab/language.py explains it. */
 export function docs(found) {
-  const rows = (pairs, mark) => pairs.flatMap(([word, says]) => [element("dt", {}, element("code", {}, word)), element("dd", {}, ...prose(says), mark)]);
-  return element("div", { className: "pl-doc" },
-    element("div", { className: "pl-doc-title" }, element("code", {}, found.word), element("span", { className: "pl-note" }, found.since || "")),
+  const rows = (pairs, mark) =>
+    pairs.flatMap(([word, says]) => [
+      element("dt", {}, element("code", {}, word)),
+      element("dd", {}, ...prose(says), mark),
+    ]);
+  return element(
+    "div",
+    { className: "pl-doc" },
+    element(
+      "div",
+      { className: "pl-doc-title" },
+      element("code", {}, found.word),
+      element("span", { className: "pl-note" }, found.since || ""),
+    ),
     element("p", {}, ...prose(found.says)),
     found.syntax ? element("pre", {}, found.syntax) : "",
     found.parts?.length ? element("dl", {}, ...rows(found.parts, "")) : "",
     found.operands?.length ? element("dl", {}, ...rows(found.operands, "")) : "",
-    found.terms?.length ? element("dl", {}, ...found.terms.flatMap(([term, says]) => [element("dt", {}, term), element("dd", {}, ...prose(says))])) : "");
+    found.terms?.length
+      ? element(
+          "dl",
+          {},
+          ...found.terms.flatMap(([term, says]) => [element("dt", {}, term), element("dd", {}, ...prose(says))]),
+        )
+      : "",
+  );
 }
 
 /** What the editor shows of one problem that Python has found. */
@@ -28,7 +47,16 @@ export function diagnostic(doc, item) {
   const from = Math.min(line.from + Math.max(0, item.column - 1), line.to);
   const to = item.column ? Math.min(line.to, from + Math.max(1, item.length)) : line.to;
   return {
-    from: item.column ? from : line.from + (line.text.length - line.text.trimStart().length), to: Math.max(to, from), severity: "error", message: item.message,
-    renderMessage: () => element("div", { className: "pl-doc" }, element("p", {}, item.message), ...item.more.map((says) => element("pre", {}, says))),
+    from: item.column ? from : line.from + (line.text.length - line.text.trimStart().length),
+    to: Math.max(to, from),
+    severity: item.severity,
+    message: item.message,
+    renderMessage: () =>
+      element(
+        "div",
+        { className: "pl-doc" },
+        element("p", {}, item.message),
+        ...item.more.map((says) => element("pre", {}, says)),
+      ),
   };
 }

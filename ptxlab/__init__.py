@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     )
     from ptxlab.frontends.cuda import cuda
     from ptxlab.gpu import assemble, sass
+    from ptxlab.kernels.variants import variant
     from ptxlab.lab import (
         debug,
         editor,
@@ -77,6 +78,7 @@ _HOMES = {
         "attention.merge": "merge_states",
         "attention.paged": "PagedCache",
         "attention.prefill": "attention",
+        "kernels.variants": "variant",
         "course.gallery": "gallery",
         "emulate.trace.recorder": "Trace",
         "emulate.trace.recording": "open_trace",
@@ -101,7 +103,7 @@ _HOMES = {
 }
 """Where each public name lives."""
 
-_MODULES = ("build", "builder", "course", "drivers", "emulate", "frontends", "gpu", "isa", "kernels", "lab",
+_MODULES = ("builder", "course", "drivers", "emulate", "frontends", "gpu", "isa", "kernels", "lab",
             "performance", "reference", "sweeps", "targets", "text")  # fmt: skip
 
 __all__ = [
@@ -161,19 +163,23 @@ __all__ = [
     "to_device",
     "triton",
     "tune",
+    "variant",
 ]
 
 
 def __getattr__(name: str) -> Any:
     """Loads a public name's module when the name is first used."""
-    if name in _HOMES:
-        value = getattr(importlib.import_module(f"ptxlab.{_HOMES[name]}"), name)
-    elif name == "doctor":
-        value = importlib.import_module("ptxlab.cli.doctor")
-    elif name in _MODULES:
-        value = importlib.import_module(f"ptxlab.{name}")
+    home = {"doctor": "cli.doctor"}.get(name) or _HOMES.get(name, name if name in _MODULES else "")
+    if home:
+        from ptxlab.errors import stopped_while  # here, as importing ptxlab loads nothing
+
+        with stopped_while(f"ptxlab.{home} was being imported"):
+            value = importlib.import_module(f"ptxlab.{home}")
+        value = getattr(value, name) if name in _HOMES else value
     else:
-        raise AttributeError(f"module 'ptxlab' has no attribute {name!r}")
+        private = name.startswith("_")  # asked for by inspect and its kin; nothing is loaded for that
+        meant = "" if private else importlib.import_module("ptxlab.options").meant(name.lower(), __all__)
+        raise AttributeError(f"module 'ptxlab' has no attribute {name!r}{meant}", name=name, obj=sys.modules[__name__])
     globals()[name] = value
     return value
 

@@ -2,22 +2,87 @@
 
 from __future__ import annotations
 
+import contextlib
+import importlib
+import os
 import sys
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+import warnings
+from collections.abc import Iterator, Sequence
+from types import FrameType
+from typing import Any, NamedTuple
+
+_PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 
 
 class Span(NamedTuple):
-    """A stretch of Python source: 1-based lines, 0-based columns, as `code.co_positions()` gives them."""
+    """A stretch of source: 1-based lines, 0-based columns, as `code.co_positions()` gives them.
+
+    string: of a text that was compiled from a string, the Python file and line where this line of it stands. inlined:
+    what it calls and the compiler has inlined, down to the instruction's own line; callers: where it is inlined itself,
+    out to the kernel.
+    """
 
     file: str
     line: int
     column: int
     end_line: int
     end_column: int
+    string: tuple[str, int] | None = None
+    inlined: tuple[Span, ...] = ()
+    callers: tuple[Span, ...] = ()
+
+    @property
+    def place(self) -> tuple[str, int]:
+        """The file that an editor opens, and the line."""
+        return self.string or (self.file, self.line)
 
     def __str__(self) -> str:
-        return f"{shown_file(self.file)}:{self.line}"
+        file, line = self.place
+        return f"{shown_file(file)}:{line}" + (f" ({self.file}:{self.line})" if self.string is not None else "")
+
+    def steps(self) -> list[tuple[str, Span]]:
+        """This place, after "", then how each call that was inlined has to do with it, in words, and where that is."""
+        inlined = (("which calls", each) for each in self.inlined)
+        return [("", self), *inlined, *(("called from", each) for each in self.callers)]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields by their names, for a JSON file."""
+        inner = {name: [each.to_dict() for each in getattr(self, name)] for name in ("inlined", "callers")}
+        return self._asdict() | inner
+
+    def told(self) -> list[str]:
+        """The place as text, and a line for each call that was inlined."""
+        return [f"{how} {span}".lstrip() for how, span in self.steps()]
+
+
+def place_in_words(line: int, span: Span | None) -> str:
+    """A line of PTX as a message names it in a sentence, the user's own line first: `kernel.cu:5, PTX line 40`."""
+    return f"line {line}" if span is None else f"{span}, PTX line {line}"
+
+
+def told_from(span: Span | None, front: str) -> list[str]:
+    """The lines of a message that say where an instruction comes from; front: what stands before the first."""
+    told = [] if span is None else span.told()
+    return [f"{front if k == 0 else ' ' * len(front)}{each}" for k, each in enumerate(told)]
+
+
+def calling_frame(*between: str) -> FrameType:
+    """The first frame outside of ptxlab that leads here, of a magic that of its cell, or the outermost one. between:
+    other folders whose functions are not meant."""
+    frame, passed = sys._getframe(), (_PACKAGE, *between)
+    while frame.f_back is not None and (
+        (file := frame.f_code.co_filename).startswith(passed) or f"{os.sep}IPython{os.sep}" in file
+    ):
+        frame = frame.f_back
+    return frame
+
+
+def warn(text: str, category: type[Warning] = UserWarning, *between: str) -> None:
+    """Warns at the line of `calling_frame`, with the file's name as tracebacks have it."""
+    frame = calling_frame(*between)
+    file, registry = frame.f_code.co_filename, frame.f_globals.setdefault("__warningregistry__", {})
+    module = frame.f_globals.get("__name__")
+    warnings.warn_explicit(text, category, shown_file(file), frame.f_lineno, module, registry)
 
 
 def shown_file(file: str) -> str:
@@ -41,14 +106,14 @@ class PtxError(PtxlabError):
 
     `line` and `column` are 1-based (0 where unknown), `length` is how many characters the caret underlines,
     `source` is the text of the line, `syntax` the manual's syntax, `hint` the line to write instead, `span` the
-    Python expression that emitted the line (builder kernels only). `message` and `hint` may be given as functions that
-    are called when somebody reads them: looking for the word that was meant is slow, and of many errors few are shown.
-    `later` leaves all but the line until then.
+    Python expression that emitted the line (builder kernels only).
     """
+
+    severity = ""
 
     def __init__(
         self,
-        message: str | Callable[[], str],
+        message: str,
         *,
         line: int = 0,
         column: int = 0,
@@ -56,44 +121,13 @@ class PtxError(PtxlabError):
         source: str = "",
         file: str = "<ptx>",
         syntax: str = "",
-        hint: str | Callable[[], str] = "",
+        hint: str = "",
         span: Span | None = None,
     ) -> None:
-        self._message, self._hint = message, hint
+        self.message, self.hint = message, hint
         self.line, self.column, self.length = line, column, length
         self.source, self.file, self.syntax, self.span = source, file, syntax, span
-        super().__init__()
-
-    @classmethod
-    def later(cls, line: int, made: Callable[[], PtxError]) -> PtxError:
-        """The error that `made` gives when somebody reads more of it than its line."""
-        error = cls.__new__(cls)
-        error.__dict__.update(line=line, _made=made)
-        return error
-
-    if not TYPE_CHECKING:  # or no misspelt attribute would be noticed
-
-        def __getattr__(self, name: str) -> Any:
-            """What is not there yet."""
-            made = self.__dict__.pop("_made", None)
-            if made is None:
-                raise AttributeError(f"{type(self).__name__} has no {name}", name=name, obj=self)
-            self.__dict__.update(made().__dict__)
-            return getattr(self, name)
-
-    @property
-    def message(self) -> str:
-        """What is wrong."""
-        if not isinstance(self._message, str):
-            self._message = self._message()
-        return self._message
-
-    @property
-    def hint(self) -> str:
-        """The line to write instead; empty where none is known."""
-        if not isinstance(self._hint, str):
-            self._hint = self._hint()
-        return self._hint
+        super().__init__(message)
 
     def __str__(self) -> str:
         return self.render()
@@ -101,14 +135,10 @@ class PtxError(PtxlabError):
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.render()!r})"
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        message, hint = self.message, self.hint  # functions cannot be pickled
-        return type(self), (message,), {**self.__dict__, "_message": message, "_hint": hint}
-
     def render(self) -> str:
         """The whole message: place, caret, syntax, hint and the builder's Python line."""
         place = f"{self.file}:{self.line}:{self.column}" if self.column else f"{self.file}:{self.line}"
-        out = [f"{place}: {self.message}" if self.line else self.message]
+        out = [f"{place}: {self.severity}{self.message}" if self.line else self.message]
         if self.source:
             text = self.source.expandtabs(1)
             first = max(0, self.column - LINE // 2) if len(text) > LINE else 0
@@ -119,9 +149,34 @@ class PtxError(PtxlabError):
             out.append(f"  syntax: {self.syntax}")
         if self.hint:
             out.append(f"  write:  {self.hint}")
-        if self.span is not None:
-            out.append(f"  from:   {self.span}")
+        out += told_from(self.span, "  from:   ")
         return "\n".join(out)
+
+
+class PtxWarning(PtxError):
+    """Right PTX that is hardly meant (`ptxlab.text.lint`): shown beside the code, never raised. `rule` is the name by
+    which a comment turns it off, `reason` what is usually wrong."""
+
+    severity = "warning: "
+
+    def __init__(self, message: str, *, rule: str, reason: str, **place: Any) -> None:
+        super().__init__(message, **place)
+        self.rule, self.reason = rule, reason
+
+    def render(self) -> str:
+        """The message as an error has it, the reason, and the comment that turns the rule off."""
+        return f"{super().render()}\n  reason: {self.reason}\n  off:    {self.off}"
+
+    @property
+    def off(self) -> str:
+        """The comment that turns the rule off on a line."""
+        c = self.span is None or self.span.file.endswith((".cu", ".cuh", ".h", ".hpp", ".cpp"))
+        return f"{'//' if c else '#'} ptxlab: ignore[{self.rule}]"
+
+    def to_dict(self) -> dict[str, Any]:
+        """What a JSON file can hold, under the names of a finding."""
+        first = {"line": self.line, "source": self.source, "span": self.span and self.span.to_dict()}
+        return {"check": "lint", "kind": self.rule, "message": self.message, "first": first, "write": self.hint}
 
 
 class PtxSyntaxError(PtxError):
@@ -130,6 +185,12 @@ class PtxSyntaxError(PtxError):
 
 class UnsupportedInstruction(PtxError):
     """The CPU machine does not execute this form; it is refused when the kernel is loaded, never skipped."""
+
+    @staticmethod
+    def says(opcode: str, target: str) -> str:
+        """What is said of a form, in a text for a target."""
+        where = f'a GPU of {target} does: device="gpu". pl.assemble(ptx) judges its operands'
+        return f"the CPU machine does not execute {opcode} yet; {where}"
 
 
 class AssemblyError(PtxError):
@@ -149,12 +210,26 @@ class AssemblyError(PtxError):
         return "\n".join([super().render(), *(other.render() for other in self.others)])
 
 
+def optional(module: str, what: str, package: str = "") -> Any:
+    """A module that not everybody has; `UnavailableError`, in one line, where it is missing. what: who wants it, as in
+    "pl.tune wants Optuna". package: what pip installs for it, by default that of its name."""
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name is None or module.partition(".")[0] != error.name.partition(".")[0]:
+            raise
+        raise UnavailableError(f"{what}: pip install {package or module.partition('.')[0]}") from None
+
+
 class CompileError(PtxlabError):
     """The compiler of CUDA C++ or Triton refused a kernel; the message is in its own words, with line and caret.
 
     `line` is the 1-based line of the first complaint in `file` (0 where unknown), `source` that line's text, `column`
     and `length` the place in it (0 where unknown), `hint` what to do about it, `log` all that the compiler said.
+    `span` is the Python that the line is written in, where that is a string.
     """
+
+    span: Span | None = None
 
     def __init__(
         self,
@@ -170,7 +245,11 @@ class CompileError(PtxlabError):
     ) -> None:
         self.message, self.line, self.source, self.file, self.hint, self.log = message, line, source, file, hint, log
         self.column, self.length = column, length
-        super().__init__(f"{message}\n  hint:   {hint}" if hint else message)
+        super().__init__(message)
+
+    def __str__(self) -> str:
+        hint = [f"  hint:   {self.hint}"] if self.hint else []
+        return "\n".join([self.message, *told_from(self.span, "  from:   "), *hint])
 
 
 class BuildError(PtxlabError):
@@ -196,15 +275,17 @@ class TraceError(PtxlabError, ValueError):
 class DeviceFault(PtxlabError, RuntimeError):
     """A kernel was stopped: memcheck, budget, deadlock, trap, assert or a fault of the real GPU.
 
-    `kind` is one of "memcheck", "budget", "deadlock", "trap", "assert", "interrupt", "gpu"; `block` and `thread`
+    `kind` is one of "memcheck", "budget", "deadlock", "trap", "assert", "gpu"; `block` and `thread`
     are (x, y, z) or None; `line` is the 1-based PTX line; `address` the device address where there is one. `messages`
     are what the kernel's threads had printed with `printf` before (see `ptxlab.emulate.program.printf`), `trace` the
-    steps until then, where they were recorded, and `findings` the fault itself and what the checks had noticed.
+    steps until then, where they were recorded, and `findings` the fault itself and what the checks had noticed. Of a
+    budget that is spent `warps` says where each warp was.
     """
 
     messages: Sequence[Any] = ()
     findings: Sequence[Any] = ()
     trace: Any = None
+    warps: Sequence[WarpPosition] = ()
 
     def __init__(
         self,
@@ -225,18 +306,76 @@ class DeviceFault(PtxlabError, RuntimeError):
         super().__init__(self.render())
 
     def render(self) -> str:
-        """The whole message: check, what happened, block and thread, PTX line, builder line, hint."""
+        """The whole message: what happened, block and thread, PTX line, builder line, hint, earlier findings."""
         out = [f"{self.kind}: {self.message}"]
         if self.block is not None and self.thread is not None:
             out.append(f"  at:     block {_xyz(self.block)}, thread {_xyz(self.thread)}")
         if self.line:
             name = f"{self.kernel}, " if self.kernel else ""
             out.append(f"  ptx:    {name}line {self.line}: {self.source.strip()}")
-        if self.span is not None:
-            out.append(f"  from:   {self.span}")
+        out += told_from(self.span, "  from:   ")
         if self.hint:
             out.append(f"  hint:   {self.hint}")
+        if before := [each for each in self.findings[1:] if each.kind != "mbarrier wait"]:  # that is the deadlock
+            count = f"{len(before)} findings, the first of them" if len(before) > 1 else "1 finding"
+            out += [f"  before: {count}", *(f"    {line}" for line in str(before[0]).splitlines())]
         return "\n".join(out)
+
+    def __str__(self) -> str:
+        return self.render()
+
+
+class Loop(NamedTuple):
+    """A loop: its first and its last PTX line, and whether anything in it leads out: a branch, a call, an exit."""
+
+    first: int
+    last: int
+    leaves: bool
+
+
+class WarpPosition(NamedTuple):
+    """Lanes of a warp, and where they were when their launch was stopped.
+
+    block: (x, y, z). warp: its number in the block. lanes: those that have not exited and are at this place. line: the
+    1-based PTX line that they execute next, or wait at; `source` is its text, `span` the Python that emitted it.
+    waits_for: such as "barrier 0"; "" where they do not wait. loops: those around it, the innermost first.
+    """
+
+    block: tuple[int, int, int]
+    warp: int
+    lanes: tuple[int, ...]
+    line: int
+    source: str = ""
+    span: Span | None = None
+    waits_for: str = ""
+    loops: tuple[Loop, ...] = ()
+
+
+class LaunchKeyboardInterrupt(KeyboardInterrupt):
+    """Ctrl-C, or a notebook's ■, has stopped a kernel on the CPU machine.
+
+    `warps` says where each warp was, as the message does; `messages`, `findings` and `trace` are those of a
+    `DeviceFault`. It is none, so that whatever goes on after a fault stops all the same.
+    """
+
+    messages: Sequence[Any] = ()
+    findings: Sequence[Any] = ()
+    trace: Any = None
+
+    def __init__(self, message: str, *, kernel: str = "", warps: Sequence[WarpPosition] = ()) -> None:
+        self.message, self.kernel, self.warps = message, kernel, warps
+        super().__init__(message)
+
+
+@contextlib.contextmanager
+def stopped_while(doing: str) -> Iterator[None]:
+    """Ctrl-C meanwhile says what was being done, unless it says so already."""
+    try:
+        yield
+    except KeyboardInterrupt as stopped:
+        if not getattr(stopped, "__notes__", ()) and not str(stopped):
+            stopped.add_note(doing)
+        raise
 
 
 def _xyz(index: tuple[int, int, int]) -> str:

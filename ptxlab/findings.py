@@ -6,7 +6,7 @@ import dataclasses
 from dataclasses import dataclass
 from typing import Any
 
-from ptxlab.errors import Span
+from ptxlab.errors import Span, told_from
 
 
 @dataclass(frozen=True)
@@ -14,7 +14,7 @@ class Party:
     """One of the threads that a finding is about, and what it did.
 
     block and thread are (x, y, z); warp and lane count within the block. `line` is the 1-based PTX line, `source` its
-    text, `span` the Python that emitted it (builder kernels only). `did` is a verb, such as "stores 4 bytes".
+    text, `span` the source that it comes from, where that is known. `did` is a verb, such as "stores 4 bytes".
     """
 
     block: tuple[int, int, int]
@@ -30,21 +30,22 @@ class Party:
         x, y, z = self.block
         a, b, c = self.thread
         place = f"block ({x}, {y}, {z}), thread ({a}, {b}, {c}) (warp {self.warp}, lane {self.lane})"
-        text = f"{place} {self.did}\n            line {self.line}: {self.source.strip()}"
-        return text + (f"\n            from {self.span}" if self.span is not None else "")
+        lines = [f"{place} {self.did}", f"            line {self.line}: {self.source.strip()}"]
+        return "\n".join(lines + told_from(self.span, "            from "))
 
     def to_dict(self) -> dict[str, Any]:
         """What a JSON file can hold."""
-        return dataclasses.asdict(self)
+        return dataclasses.asdict(self) | {"span": self.span and self.span.to_dict()}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Finding:
     """Something a check noticed that does not stop a launch.
 
     `check` is its name ("unwritten" for `pl.out`), `kind` what it is, `message` one sentence. `first` is the thread
     that noticed, `second` the one it collides with or waits for, where there are two. `space` and `address` say where
-    in memory, `where` the same in words; `count` how often it was seen at these lines.
+    in memory, `where` the same in words; `count` how often it was seen at these lines. `seed`: it was seen only in a
+    second run, in the order of warps that `seed=` of a launch gives.
     """
 
     check: str
@@ -57,6 +58,7 @@ class Finding:
     where: str = ""
     value: int | None = None
     count: int = 1
+    seed: int | None = None
 
     def __str__(self) -> str:
         out = [f"{self.check}: {self.message}"]
@@ -67,27 +69,35 @@ class Finding:
             out.append(f"  in:     {self.where}")
         if self.count > 1:
             out.append(f"  seen:   {self.count:,} times")
+        if self.seed is not None:
+            out.append(f"  order:  seen in another order of the warps only: pl.launch(..., seed={self.seed})")
         return "\n".join(out)
+
+    __repr__ = __str__  # `run.findings` is what people type
 
     def to_dict(self) -> dict[str, Any]:
         """What a JSON file can hold; absent parties are None."""
-        return dataclasses.asdict(self)
+        parties = {name: party and party.to_dict() for name, party in (("first", self.first), ("second", self.second))}
+        return dataclasses.asdict(self) | parties
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
         return {"text/plain": str(self), "text/html": self._repr_html_()}
 
     def _repr_html_(self) -> str:
-        """A small table: it shows in a saved notebook, with no style sheet."""
+        """As a fault is shown, one fact a line; a saved notebook may have no style sheet."""
         import html
 
-        title = f"<b>{html.escape(self.check)}</b> {html.escape(self.kind)}: {html.escape(self.message)}"
-        rows = []
-        for name, party in (("at", self.first), ("and", self.second)):
-            if party is not None:
-                rows.append((name, html.escape(str(party)).replace("\n", "<br>")))
-        if self.where:
-            rows.append(("in", html.escape(self.where)))
-        if self.count > 1:
-            rows.append(("seen", f"{self.count:,} times"))
-        cells = "".join(f'<tr><td>{k}</td><td style="text-align:left"><code>{v}</code></td></tr>' for k, v in rows)
-        return f"<div>{title}<table>{cells}</table></div>"
+        style = "border-left: 4px solid #c0303c; padding: 6px 9px; white-space: pre-wrap"
+        return f'<pre class="pl-error" style="{style}">{html.escape(str(self), quote=False)}</pre>'
+
+
+def unwritten(name: str, missing: Any, shape: tuple[int, ...]) -> list[Finding]:
+    """A finding if elements of an output, an argument given as `pl.out`, were not written. missing: one truth value for
+    each; shape: the output's."""
+    if not missing.any():
+        return []
+    import numpy as np
+
+    first = [int(n) for n in np.unravel_index(int(np.argmax(missing)), shape)]
+    says = f"{name}: {int(missing.sum())} of {missing.size} elements were not written, the first at {first}"
+    return [Finding("unwritten", says)]

@@ -6,7 +6,8 @@ would then stop a child, and each has its remedy:
 - A lock of this package that another thread held. What such locks guard is changed by single operations, so they are
   simply free in the child (`lock`, `recursive_lock`).
 - A module that another thread was importing: Python's lock of that module is never released. So a fork waits until no
-  thread of the parent is in an import that this package has begun.
+  thread of the parent is in an import that this package has begun. One that begins meanwhile is undone in the child:
+  the module is imported anew where it is needed.
 - LLVM, which has locks of its own. So a fork waits until no thread is in it, and holds back others (`guarded`).
 
 A fork waits no longer than `LONGEST`: a child that never launches a kernel needs none of this.
@@ -16,6 +17,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import importlib
 import os
 import sys
 import threading
@@ -31,6 +33,7 @@ LOOK = 5e-4
 """Seconds between two looks."""
 HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _IMPORT = "<frozen importlib._bootstrap>"
+_importlib_bootstrap: Any = importlib._bootstrap
 
 _locks: weakref.WeakSet[Any] = weakref.WeakSet()
 _inside: dict[int, int] = {}
@@ -112,6 +115,12 @@ def _in_child() -> None:
     for each in (*_locks, *_locks_of_properties()):
         if not (hasattr(each, "_is_owned") and each._is_owned()):  # a recursive lock of this thread, which goes on
             each._at_fork_reinit()
+    for name, reference in tuple(_importlib_bootstrap._module_locks.items()):
+        held = reference()
+        if held is not None and held.owner not in (None, me):
+            del _importlib_bootstrap._module_locks[name]
+            if getattr(getattr(sys.modules.get(name), "__spec__", None), "_initializing", False):
+                del sys.modules[name]
 
 
 def _locks_of_properties() -> Iterator[Any]:

@@ -5,14 +5,92 @@ Each check raises `LaunchError` with the option's name, what is wanted and what 
 
 from __future__ import annotations
 
+import difflib
+import importlib
+import inspect
 import math
 import re
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Never
 
 import numpy as np
 
 from ptxlab.errors import LaunchError
+
+MISSING: Any = inspect.Parameter.empty
+"""The default of an argument that must be given: to `help` and to `inspect` it has none."""
+
+
+def all_given(write: str, **given: Any) -> None:
+    """LaunchError for arguments that are `MISSING`. write: the call with all of them."""
+    if names := [name for name, value in given.items() if value is MISSING]:
+        listed = " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+        raise LaunchError(f"{listed} {'is' if len(names) == 1 else 'are'} missing\n  write:  {write}")
+
+
+def unexpected(
+    function: Callable[..., Any], given: Mapping[str, Any], write: str = "", also: Callable[..., Any] | None = None
+) -> LaunchError:
+    """The error for an option that a function does not have, with the one that is meant, or with what to write: the
+    call that has it. also: a function whose options are its own as well."""
+    name = next(iter(given))
+    parameters = [p for f in (function, also) if f is not None for p in inspect.signature(f).parameters.values()]
+    has = [p.name for p in parameters if p.kind is p.KEYWORD_ONLY or p.default is not p.empty]
+    close = difflib.get_close_matches(name, has, 1, 0.8)
+    if not write and close:
+        write = f"{close[0]}={shown(given[name])}"
+    elsewhere = ""
+    if not write and any(p.name == name and p.kind is p.VAR_POSITIONAL for p in parameters):
+        write = _call(function, "", f"*{name}")
+    for other in () if write else ("launch", "attention", "decode", "compare", "inspect", "cuda"):
+        found = getattr(importlib.import_module("ptxlab"), other)
+        if name in inspect.signature(found).parameters:
+            elsewhere, write = f", which pl.{other} has", _call(found, name, f"{name}={shown(given[name])}")
+            break
+    text = f"{function.__name__} has no option {name}={elsewhere}; its options are {', '.join(has)}"
+    return LaunchError(text + (f"\n  write:  {write}" if write else ""))
+
+
+def _call(function: Callable[..., Any], name: str, option: str) -> str:
+    """The call of a public function with its arguments by name, and an option."""
+    needed = [p for p in inspect.signature(function).parameters.values() if p.default is p.empty]
+    words = [p.name for p in needed if p.kind is p.POSITIONAL_OR_KEYWORD]
+    words += ["..."] if any(p.kind is p.VAR_POSITIONAL for p in needed) and not option.startswith("*") else []
+    return f"pl.{function.__name__}({', '.join(words + ([] if name in words else [option]))})"
+
+
+def meant(word: object, words: Iterable[str]) -> str:
+    """`; did you mean scalar?`, or nothing."""
+    words = list(words)
+    close = difflib.get_close_matches(word, words, 1, 0.8) if isinstance(word, str) else []
+    if not close and isinstance(word, str) and len(word) > 2:
+        close = [each for each in words if each.startswith(word)]
+    return f"; did you mean {close[0]}?" if close else ""
+
+
+class NotCalled:
+    """What is no function: calls and `[grid, block]` of it, as other libraries launch, get the line to write."""
+
+    __slots__ = ()
+
+    def launched(self) -> str:
+        """The line to write."""
+        return "pl.launch(kernel, grid, block, ...)"
+
+    def __call__(self, *args: object, **options: object) -> Never:
+        what = getattr(self, "name", "") or type(self).__name__
+        raise LaunchError(f"{what} is a kernel, not a function\n  write:  {self.launched()}")
+
+    def __getitem__(self, key: Any) -> Any:
+        self()
+
+    __iter__ = None
+
+
+def shown(value: object) -> str:
+    """A value for a message, in one line that is not long."""
+    text = " ".join(repr(value).split())
+    return text if len(text) <= 80 else f"{text[:77]}..."
 
 
 def is_whole(value: Any) -> bool:
@@ -23,16 +101,16 @@ def is_whole(value: Any) -> bool:
 def whole(what: str, value: Any, least: int, most: int | None = None) -> int:
     """A whole number from `least` on, up to `most`."""
     if not is_whole(value) or value < least:
-        raise LaunchError(f"{what}: a whole number from {least} on is wanted, got {value!r}")
+        raise LaunchError(f"{what}: a whole number from {least} on is wanted, got {shown(value)}")
     if most is not None and value > most:
-        raise LaunchError(f"{what}: a whole number up to {most} is wanted, got {value!r}")
+        raise LaunchError(f"{what}: a whole number up to {most} is wanted, got {shown(value)}")
     return int(value)
 
 
 def switch(what: str, value: Any) -> bool:
     """True or False, and nothing that merely counts as such."""
     if not isinstance(value, bool | np.bool_):
-        raise LaunchError(f"{what}: True or False is wanted, got {value!r}")
+        raise LaunchError(f"{what}: True or False is wanted, got {shown(value)}")
     return bool(value)
 
 
@@ -45,7 +123,7 @@ def finite(what: str, value: Any) -> float:
         except OverflowError:  # an int beyond every float
             pass
     if not math.isfinite(number):
-        raise LaunchError(f"{what}: a finite number is wanted, got {value!r}")
+        raise LaunchError(f"{what}: a finite number is wanted, got {shown(value)}")
     return number
 
 
@@ -62,10 +140,12 @@ def several(value: Any) -> list[Any] | None:
 def target(what: str, value: Any) -> None:
     """The name of an architecture, or None."""
     if value is not None and not (isinstance(value, str) and re.fullmatch(r"sm_\d+[a-z]?", value)):
-        raise LaunchError(f"{what}: a target such as 'sm_90' is wanted, got {value!r}")
+        number = re.search(r"\d{2,3}[af]?\b", str(value))
+        write = f"\n  write:  {what}='sm_{number[0]}'" if number else ""
+        raise LaunchError(f"{what}: a target such as 'sm_90' is wanted, got {shown(value)}{write}")
 
 
 def text(what: str, value: Any) -> None:
     """A text, or None: for a target that somebody else has to know."""
     if value is not None and not isinstance(value, str):
-        raise LaunchError(f"{what}: a text such as 'sm_90' is wanted, got {value!r}")
+        raise LaunchError(f"{what}: a text such as 'sm_90' is wanted, got {shown(value)}")

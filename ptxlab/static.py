@@ -16,11 +16,13 @@ from __future__ import annotations
 
 import html
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Never
 
 from ptxlab import options, targets
-from ptxlab.errors import LaunchError, UnavailableError
+from ptxlab.errors import LaunchError, Span, TargetError, UnavailableError, place_in_words
+from ptxlab.names import source_name
 from ptxlab.targets import Occupancy
 
 if TYPE_CHECKING:
@@ -34,7 +36,8 @@ class Inspection:
 
     mix: opcode -> instructions in the text; pipes: the same by pipe (see `ptxlab.emulate.runtime.counters.PIPES`).
     pressure: PTX line -> 32-bit registers alive there (a 64-bit value takes two; predicates have registers of their
-    own). registers: a thread's, as the assembler gives them out if `assembled`, else the most that are alive at once.
+    own). registers: a thread's, as the assembler gives them out if `assembled`, else the most that are alive at once;
+    `unassembled` says why.
     shared: bytes that the kernel declares. local: bytes of local memory a thread. occupancy: None where threads are not
     given.
     """
@@ -50,6 +53,8 @@ class Inspection:
     local: int
     occupancy: Occupancy | None
     source: tuple[str, ...] = field(repr=False)
+    spans: Mapping[int, Span] = field(default_factory=dict, repr=False, compare=False)
+    unassembled: str = ""
 
     @property
     def instructions(self) -> int:
@@ -68,13 +73,14 @@ class Inspection:
 
     def __str__(self) -> str:
         peak = self.pressure.get(self.peak, 0)
-        by = "by the assembler" if self.assembled else "the most alive at once; the assembler is not installed"
+        place = place_in_words(self.peak, self.spans.get(self.peak))
+        by = "by the assembler" if self.assembled else f"the most alive at once; {self.unassembled}"
         most = ", ".join(f"{opcode} {count}" for opcode, count in list(self.mix.items())[:6])
         out = [
-            f"{self.kernel} for {self.arch}: {self.instructions} instructions",
+            f"{source_name(self.kernel)} for {self.arch}: {self.instructions} instructions",
             "  pipes      " + ", ".join(f"{pipe} {count}" for pipe, count in self.pipes.items()),
             f"  mostly     {most}",
-            f"  registers  {self.registers} ({by}); {peak} alive at line {self.peak}",
+            f"  registers  {self.registers} ({by}); {peak} alive at {place}",
             f"  memory     {self.shared} bytes shared, {self.local} bytes local a thread",
         ]
         return "\n".join(out + ([f"  occupancy  {self.occupancy}"] if self.occupancy else []))
@@ -84,28 +90,37 @@ class Inspection:
 
 
 def inspect(
-    kernel: Any, threads: int | None = None, shared: int = 0, arch: str | None = None, entry: str | None = None
+    kernel: Any,
+    threads: int | None = None,
+    shared: int = 0,
+    arch: str | None = None,
+    entry: str | None = None,
+    **unknown: Never,
 ) -> Inspection:
     """Analyses a kernel: PTX text, a parsed module, or an object with a module (a builder's kernel).
 
     threads: of a block, for the occupancy. shared: bytes of dynamic shared memory. arch: the target, by default the
-    text's own. entry: which kernel, when there are several. Raises what `launch` raises when it loads a kernel, and
-    `TargetError` where not even one block fits.
+    text's own. entry: which kernel, when there are several. What the CPU machine does not execute is counted all the
+    same, with the pipe "unknown". Raises what `launch` raises for a text that is wrong, and `TargetError` where not
+    even one block fits.
     """
     from ptxlab.emulate import lower
 
+    if unknown:
+        block = f"pl.inspect(kernel, threads={unknown['block']!r})" if "block" in unknown else ""
+        raise options.unexpected(inspect, unknown, block)
     if threads is not None:
         threads = options.whole("threads", threads, 1)
     shared = options.whole("shared", shared, 0)
     options.target("arch", arch)
     module = _module(kernel)
-    program = lower(module, entry, arch)
+    program = lower(module, entry, arch, runs=False)
     codes = [code for code in program.codes if code.instruction is not None and code.line > 0]
     mix = Counter(code.instruction.opcode for code in codes if code.instruction is not None)
-    pipes = Counter(code.properties.pipe_in(code.space) for code in codes)
+    pipes = Counter(code.properties.pipe_in(code.space) if code.form.op.executed else "unknown" for code in codes)
     pressure = register_pressure(program)
     assembled = _assembled(module, program.name, arch)
-    registers = max(pressure.values(), default=0) if assembled is None else assembled
+    registers = assembled if isinstance(assembled, int) else max(pressure.values(), default=0)
     found = None
     if threads is not None:
         found = targets.occupancy(program.arch, threads, registers, program.shared_static + shared)
@@ -116,11 +131,13 @@ def inspect(
         dict(pipes.most_common()),
         pressure,
         registers,
-        assembled is not None,
+        isinstance(assembled, int),
         program.shared_static,
         program.local_size,
         found,
         tuple(program.lines),
+        program.spans,
+        "" if isinstance(assembled, int) else assembled or "the assembler is not installed",
     )
 
 
@@ -162,18 +179,24 @@ def register_pressure(program: Program) -> dict[int, int]:
 
 def _module(kernel: Any) -> Module:
     from ptxlab import text
+    from ptxlab.text.given import given
 
     module = text.parse(kernel) if isinstance(kernel, str) else getattr(kernel, "module", kernel)
     if isinstance(module, text.Module):
         return module
-    raise LaunchError(f"kernel: PTX text, a parsed module or a builder's kernel is wanted, got {type(kernel).__name__}")
+    raise LaunchError(f"kernel: PTX text, a parsed module or a builder's kernel is wanted, got {given(kernel)}")
 
 
-def _assembled(module: Module, name: str, arch: str | None) -> int | None:
-    """Registers per thread as the assembler allocates them; None where it is not installed."""
+def _assembled(module: Module, name: str, arch: str | None) -> int | str | None:
+    """Registers per thread as the assembler allocates them; None where it is not installed, and why it cannot where it
+    does not have the target."""
     from ptxlab import gpu
 
     try:
         return gpu.assemble(str(module), arch).kernel(name).registers
     except UnavailableError:
         return None
+    except TargetError:
+        if targets.find(arch or module.target) is None:
+            raise
+        return "the assembler does not have the target"

@@ -2,8 +2,10 @@
 
 Sources, by number: [1] CUDA Programming Guide, "Compute Capabilities", tables of technical specifications; [2]
 `cuda_occupancy.h` of CUDA 13.0, which computes what the occupancy API answers; [3] PTX ISA, release history, checked
-against nvJitLink; [4] NVIDIA's product data sheets; [5] the code that nvJitLink 13.5 makes for `mov.b32 %r, tile`; [6]
-the architecture traits of libcu++ (`cuda/__device/arch_traits.h`), for sm_103, sm_110 and sm_121.
+against nvJitLink; [4] NVIDIA's white papers on the Volta, Turing, Ampere, GA102, Ada, Hopper and RTX Blackwell
+architectures, the data sheets of A40, L40S and RTX PRO 6000 Blackwell, and "Inside NVIDIA Blackwell Ultra" and "Inside
+the NVIDIA Rubin Platform" of its technical blog; [5] the code that nvJitLink 13.5 makes for `mov.b32 %r, tile`; [6] the
+architecture traits of libcu++ (`cuda/__device/arch_traits.h`), for sm_103, sm_110, sm_121 and rare ones.
 """
 
 from __future__ import annotations
@@ -41,7 +43,8 @@ class Target(NamedTuple):
     `version` is the lowest PTX version that knows the target [3]. `static_shared` is what a kernel may declare,
     `optin_shared` the most that a block may have in all, `shared_per_sm` what all blocks of an SM share,
     `reserved_shared` what the system takes of it for each block, `shared_start` where the shared window's first
-    variable lies, `shared_unit` the unit of allocation. `gpus` names some with their number of SMs [4].
+    variable lies, `shared_unit` the unit of allocation. `gpus` names some with their number of SMs [4], among them
+    the largest that is sold: a grid that it holds is not refused.
     """
 
     name: str
@@ -74,7 +77,7 @@ class Target(NamedTuple):
         """TargetError where a block of this size cannot be launched."""
         for axis, size, limit in zip("xyz", block, BLOCK, strict=True):
             if not 1 <= size <= limit:
-                raise TargetError(f"block: {axis} goes from 1 to {limit} on {self.name}, got {size}")
+                raise TargetError(f"block {axis}-dimension is {size}; {self.name} allows 1 to {limit}")
         threads = block[0] * block[1] * block[2]
         if threads > self.threads_per_block:
             shape = " x ".join(map(str, block))
@@ -86,7 +89,7 @@ class Target(NamedTuple):
         """TargetError where a grid of this size cannot be launched."""
         for axis, size, limit in zip("xyz", grid, GRID, strict=True):
             if not 1 <= size <= limit:
-                raise TargetError(f"grid: {axis} goes from 1 to {limit} on {self.name}, got {size}")
+                raise TargetError(f"grid {axis}-dimension is {size}; {self.name} allows 1 to {limit}")
 
     def check_shared(self, static: int, dynamic: int = 0) -> None:
         """TargetError where a block cannot have `static` declared and `dynamic` bytes of shared memory asked for."""
@@ -134,22 +137,52 @@ _TARGETS = (
     _old("sm_60", (5, 0), 64, partitions=2),
     _old("sm_61", (5, 0), 96),
     Target("sm_70", (6, 0), 2048, 32, _kb(96), _kb(96), 0, 0, 256, gpus=(("V100", 80),)),
-    Target("sm_75", (6, 3), 1024, 16, _kb(64), _kb(64), 0, 0, 256, gpus=(("T4", 40), ("RTX 2080 Ti", 68))),
+    Target(
+        "sm_75",
+        (6, 3),
+        1024,
+        16,
+        _kb(64),
+        _kb(64),
+        0,
+        0,
+        256,
+        gpus=(("T4", 40), ("RTX 2080 Ti", 68), ("Quadro RTX 8000", 72)),
+    ),
     Target("sm_80", (7, 0), 2048, 32, _kb(164), _kb(163), 1024, 0, 128, gpus=(("A100", 108),)),
-    Target("sm_86", (7, 1), 1536, 16, _kb(100), _kb(99), 1024, 0, 128, gpus=(("RTX 3090", 82), ("A10", 72))),
+    Target(
+        "sm_86", (7, 1), 1536, 16, _kb(100), _kb(99), 1024, 0, 128, gpus=(("RTX 3090", 82), ("A10", 72), ("A40", 84))
+    ),
     Target("sm_87", (7, 4), 1536, 16, _kb(164), _kb(163), 1024, 0, 128, gpus=(("Jetson AGX Orin", 16),)),
-    Target("sm_89", (7, 8), 1536, 24, _kb(100), _kb(99), 1024, 0, 128, gpus=(("RTX 4090", 128), ("L4", 58))),
+    Target(
+        "sm_89", (7, 8), 1536, 24, _kb(100), _kb(99), 1024, 0, 128, gpus=(("RTX 4090", 128), ("L4", 58), ("L40S", 142))
+    ),
     Target("sm_90", (7, 8), 2048, 32, _kb(228), _kb(227), 1024, 1024, 128, gpus=(("H100 SXM", 132), ("H200", 132))),
     Target("sm_90a", (8, 0), 2048, 32, _kb(228), _kb(227), 1024, 1024, 128, gpus=(("H100 SXM", 132), ("H200", 132))),
     Target("sm_100", (8, 6), 2048, 32, _kb(228), _kb(227), 1024, 1024, 128, gpus=(("B200", 148),)),
     Target("sm_100a", (8, 6), 2048, 32, _kb(228), _kb(227), 1024, 1024, 128, gpus=(("B200", 148),)),
-    Target("sm_103", (8, 8), 2048, 32, _kb(228), _kb(227), 1024, 1024, 128),
+    Target("sm_103", (8, 8), 2048, 32, _kb(228), _kb(227), 1024, 1024, 128, gpus=(("Blackwell Ultra", 160),)),
     Target("sm_110", (9, 0), 1536, 24, _kb(228), _kb(227), 1024, 1024, 128),
-    Target("sm_120", (8, 7), 1536, 24, _kb(100), _kb(99), 1024, 1024, 128, gpus=(("RTX 5090", 170),)),
+    Target(
+        "sm_120", (8, 7), 1536, 24, _kb(100), _kb(99), 1024, 1024, 128, gpus=(("RTX 5090", 170), ("RTX PRO 6000", 188))
+    ),
     Target("sm_121", (8, 8), 1536, 24, _kb(100), _kb(99), 1024, 1024, 128),
 )
 TARGETS: dict[str, Target] = {target.name: target for target in _TARGETS}
-"""Every target that is known here, by name, in order."""
+"""The targets to choose from, by name, in order."""
+_RARE = {
+    target.name: target
+    for target in (
+        _old("sm_53", (4, 2), 64),
+        _old("sm_62", (5, 0), 64),
+        TARGETS["sm_86"]._replace(name="sm_88", version=(9, 0), gpus=()),
+        TARGETS["sm_110"]._replace(name="sm_101", version=(8, 6)),  # its name before CUDA 13
+        TARGETS["sm_100"]._replace(
+            name="sm_107", version=(9, 4), threads_per_sm=1024, blocks_per_sm=16, gpus=(("Rubin", 224),)
+        ),
+    )
+}
+"""Targets that lists leave out [6]."""
 
 
 VERSIONS = {1: 5, 2: 3, 3: 2, 4: 3, 5: 1, 6: 5, 7: 8, 8: 8, 9: 5}
@@ -158,18 +191,28 @@ NEWEST = max(VERSIONS.items())
 SINCE = {
     (1, 0): "10 11", (1, 2): "12 13", (2, 0): "20 21", (3, 0): "30", (3, 1): "35", (4, 0): "32 50", (4, 1): "37 52",
     (4, 2): "53", (5, 0): "60 61 62", (5, 1): "70", (6, 1): "72", (6, 3): "75", (7, 0): "80", (7, 1): "86",
-    (7, 4): "87", (7, 8): "88 89 90", (8, 0): "90a", (8, 6): "100 100a 101 101a", (8, 7): "120 120a",
-    (8, 8): "100f 101f 103 103a 103f 120f 121 121a 121f", (9, 0): "110 110a 110f",
+    (7, 4): "87", (7, 8): "89 90", (8, 0): "90a", (8, 6): "100 100a 101 101a", (8, 7): "120 120a",
+    (8, 8): "100f 101f 103 103a 103f 120f 121 121a 121f", (9, 0): "88 110 110a 110f", (9, 4): "107 107a 107f",
 }  # fmt: skip
 """The targets by the first version that has them, as the assemblers of CUDA 13.0 and 13.5 answered."""
 FIRST = {f"sm_{name}": version for version, names in SINCE.items() for name in names.split()}
 
 
+def find(name: str) -> Target | None:
+    """The target called `name`: "sm_80", or one with a letter, "sm_120a", which has the limits of that without it."""
+    known = TARGETS | _RARE
+    if name in known or name not in FIRST:
+        return known.get(name)
+    target = known.get(name.rstrip("af"))
+    return target and target._replace(name=name, version=FIRST[name])
+
+
 def get(name: str) -> Target:
-    """The target called `name` ("sm_80"). TargetError, naming those there are, for any other name."""
-    if name not in TARGETS:
+    """The target that `find` finds. TargetError, naming those there are, for any other name."""
+    target = find(name)
+    if target is None:
         raise TargetError(f"target: there is no {name!r} here; there is {', '.join(TARGETS)}")
-    return TARGETS[name]
+    return target
 
 
 class Occupancy(NamedTuple):
@@ -215,6 +258,16 @@ def occupancy(target: str | Target, threads: int, registers: int, shared: int = 
     limiter = min(limits, key=lambda name: limits[name])
     blocks = limits[limiter]
     return Occupancy(t.name, blocks, blocks * warps, blocks * warps / t.warps_per_sm, limiter, limits)
+
+
+MULTIPROCESSORS = 132
+"""Those of a GPU where none of its target is named, as many as an H100 has."""
+
+
+def resident_blocks(target: Target, threads: int, shared: int, registers: int = 0) -> int:
+    """The blocks that the largest GPU of a target holds at once. registers: of a thread; 0: they are not known."""
+    most = max((count for _, count in target.gpus), default=MULTIPROCESSORS)
+    return occupancy(target, threads, registers, shared).blocks * most
 
 
 def _round_up(value: int, unit: int) -> int:

@@ -10,6 +10,7 @@ import gc
 import os
 import sys
 import tempfile
+import zlib
 from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
@@ -117,12 +118,15 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """`--quick`: for every save of a file."""
+    """`--quick`: for every save of a file. `--share`: for `.ci/run`, which takes a fixed part of the slow tests."""
     parser.addoption("--quick", action="store_true", help="one case of each test, and none that is marked long")
+    parser.addoption(
+        "--share", type=int, default=1, metavar="N", help="one in N cases, always the same; all other tests"
+    )
 
 
-@pytest.hookimpl(tryfirst=True)  # before pytest looks at `-m`
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+@pytest.hookimpl(wrapper=True, tryfirst=True)  # before pytest looks at `-m`
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> Generator[None, None, None]:
     """Leaves most cases of a sweep to the slow run, and most of all to a longer one than the quick; skips what needs a
     GPU, NVIDIA's assembler or a browser where there is none."""
     cases: collections.Counter[str] = collections.Counter()
@@ -157,6 +161,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if marked and not present():
             for item in marked:
                 item.add_marker(pytest.mark.skip(reason=reason))
+    yield
+    share = config.getoption("--share")
+    others = {item for item in items if "[" in item.nodeid and zlib.crc32(item.nodeid.encode()) % share}
+    config.hook.pytest_deselected(items=list(others))
+    items[:] = [item for item in items if item not in others]
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)

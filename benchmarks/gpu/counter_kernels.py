@@ -154,7 +154,7 @@ def launch(name: str, device: str) -> Counters | None:
     if name in LIBRARY:
         return _library(name, device, counts)
     text = FRAME.format(name=name, body=KERNELS[name])
-    out, x = np.zeros(4096, np.uint32), np.arange(16384, dtype=np.uint32)
+    out, x = np.zeros(4096, np.uint32), np.arange(16384, dtype=np.float32)
     return pl.launch(text, 1, 64, out, x, device=device, counters=counts).counters
 
 

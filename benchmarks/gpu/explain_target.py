@@ -13,8 +13,7 @@ import numpy as np
 
 import ptxlab as pl
 from ptxlab import kernels, reference
-from ptxlab.attention.heuristics import split_count
-from ptxlab.attention.prefill import target_of
+from ptxlab.attention.heuristics import split_count, target_of
 
 
 def noise(*shape: int) -> pl.DeviceBuffer:

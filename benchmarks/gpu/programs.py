@@ -93,14 +93,15 @@ def measure(record: Record, asked: list[dict[str, Any]], workers: int) -> None:
 
 
 def summary(rows: list[dict[str, Any]]) -> str:
-    """One line."""
+    """One line: how each device ended, then both, since the count of wrong rows that the campaign adds is of both."""
     by_device: dict[str, Counter[str]] = {}
     for row in rows:
         by_device.setdefault(row["device"], Counter()).update([row["verdict"]])
-    return "; ".join(
+    devices = "; ".join(
         f"{device}: " + ", ".join(f"{n} {verdict}" for verdict, n in found.items())
         for device, found in by_device.items()
     )
+    return f"{devices}; together: {sum(found['ok'] for found in by_device.values())} ok"
 
 
 def table(found: dict[str, Any]) -> str:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ptxlab.errors import LaunchError
+from ptxlab.foreign_arrays import as_numpy
 
 Array = NDArray[Any]
 
@@ -52,6 +53,7 @@ def used_pages(
 
 def array(name: str, x: Any) -> Array:
     """The array, contiguous; `LaunchError` if it is none."""
+    x = as_numpy(x, name, name)
     if not isinstance(x, np.ndarray | np.generic):
         raise LaunchError(f"{name}: a numpy array is wanted, got {type(x).__name__}")
     return np.asarray(x, order="C")
@@ -59,6 +61,7 @@ def array(name: str, x: Any) -> Array:
 
 def block_table(table: Array) -> NDArray[np.int32]:
     """The table, contiguous; `LaunchError` if it is none."""
+    table = as_numpy(table, "block_table", "block_table")
     if not isinstance(table, np.ndarray) or table.ndim != 2 or table.dtype != np.int32:
         found = f"{table.dtype} {list(table.shape)}" if isinstance(table, np.ndarray) else type(table).__name__
         raise LaunchError(f"block_table: an int32 array [B, max_pages] is wanted, got {found}")

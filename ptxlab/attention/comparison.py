@@ -6,23 +6,24 @@ print(pl.compare_decode(q, k_cache, v_cache, lengths, device="cpu"))
 
 from __future__ import annotations
 
+import dataclasses
 import html
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
-from ptxlab.attention.decode import Decoded, decode
+from ptxlab.attention.decode import Decode
 from ptxlab.attention.heuristics import SPLITTING
-from ptxlab.attention.prefill import Result, attention, target_of
-from ptxlab.errors import LaunchError, TargetError
-from ptxlab.kernels import DTYPES, Built, DecodeBuilt, get, names
+from ptxlab.attention.prefill import Prefill
+from ptxlab.attention.problem import Result, check_call, run
+from ptxlab.errors import LaunchError
+from ptxlab.kernels import Built, DecodeBuilt
 from ptxlab.launch.buffers import memory_of
-from ptxlab.launch.run import Run, show_seconds
-from ptxlab.options import several
+from ptxlab.launch.run import passes_on, show_seconds
+from ptxlab.options import MISSING, several
 from ptxlab.static import inspect
 
 Array = NDArray[Any]
@@ -51,17 +52,13 @@ class Entry:
 
 
 COLUMNS = (
-    "kernel",
-    "tiles",
-    "max error",
-    "result",
-    "warp instr.",
-    "sectors",
-    "conflicts",
-    "registers",
-    "occupancy",
-    "time",
-)
+    "kernel", "tiles", "max error", "result", "warp instr.", "sectors", "conflicts", "registers", "occupancy", "time",
+)  # fmt: skip
+NUMBERS = {
+    "max error": "error", "warp instr.": "instructions", "sectors": "sectors", "conflicts": "conflicts",
+    "registers": "registers", "occupancy": "occupancy", "time": "seconds",
+}  # fmt: skip
+"""The columns that are numbers, and which of an entry's."""
 CELL = "text-align: left; vertical-align: top; padding: 2px 12px 4px 0; min-width: 4em"
 BAR = "height: 4px; margin-top: 2px; background-color: #4c8bd6; width: "
 """The style of a bar under a number: a blue that is seen on white and on black."""
@@ -69,10 +66,11 @@ BAR = "height: 4px; margin-top: 2px; background-color: #4c8bd6; width: "
 
 @dataclass(frozen=True)
 class Comparison:
-    """The rows in the order of the kernels, and the device that all of them ran on."""
+    """The rows in the order of the kernels, the device that all of them ran on, and which rows were not judged."""
 
     entries: tuple[Entry, ...]
     device: str
+    note: str = ""
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -86,7 +84,7 @@ class Comparison:
                 e.kernel,
                 *((e.tiles,) if "tiles" in self.columns else ()),
                 f"{e.error:.2e}",
-                "pass" if e.ok else "FAIL",
+                "FAIL" if not e.ok else "not judged" if math.isnan(e.error) else "pass",
                 *("-" if n is None else f"{n:,}" for n in (e.instructions, e.sectors, e.conflicts)),
                 str(e.registers),
                 f"{e.occupancy:.0%}",
@@ -105,21 +103,14 @@ class Comparison:
             )
             for row in rows
         ]
-        return "\n".join([f"on {self.device}", *lines])
+        return "\n".join([f"on {self.device}", *lines, *filter(None, [self.note])])
 
     __repr__ = __str__
 
     def numbers(self) -> dict[str, list[float | None]]:
         """The columns that are numbers, by name: what is drawn as bars. An error that is none (NaN) has no bar."""
-        return {
-            "max error": [e.error if math.isfinite(e.error) else None for e in self.entries],
-            "warp instr.": [e.instructions for e in self.entries],
-            "sectors": [e.sectors for e in self.entries],
-            "conflicts": [e.conflicts for e in self.entries],
-            "registers": [e.registers for e in self.entries],
-            "occupancy": [e.occupancy for e in self.entries],
-            "time": [e.seconds for e in self.entries],
-        }
+        values = {name: [getattr(e, which) for e in self.entries] for name, which in NUMBERS.items()}
+        return {name: [x if x is None or math.isfinite(x) else None for x in row] for name, row in values.items()}
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
         """The table; under each number a bar, as long as its share of the largest in the column."""
@@ -136,48 +127,50 @@ class Comparison:
                 shown = f"<b>{cell}</b>" if cell == "FAIL" else html.escape(cell)
                 row += f'<td style="{CELL}">{shown}{bar}</td>'
             rows += f"<tr>{row}</tr>"
-        caption = f'<caption style="text-align: left">on {html.escape(self.device)}</caption>'
+        title = "; ".join(filter(None, [f"on {self.device}", self.note]))
+        caption = f'<caption style="text-align: left">{html.escape(title)}</caption>'
         return {"text/plain": str(self), "text/html": f"<table>{caption}<tr>{head}</tr>{rows}</table>"}
 
 
+@passes_on
 def compare(
-    q: Array,
-    k: Array,
-    v: Array,
+    q: Array = MISSING,
+    k: Array = MISSING,
+    v: Array = MISSING,
     *,
     kernels: str | Built | Sequence[str | Built] | None = None,
     causal: bool = False,
     scale: float | None = None,
-    device: str = "auto",
+    score_mod: Any = None,
+    mask_mod: Any = None,
+    sinks: Array | None = None,
+    **arrays: Any,
 ) -> Comparison:
     """Runs each kernel on q, k and v (see `attention`) and puts error, counters, registers and time side by side.
 
     kernels: names or built kernels; by default every prefill kernel that takes q's type and head_dim. On the CPU
     machine the run also counts, and its time is that of the CPU. `pl.plot_comparison` draws the result.
     """
-    entries, ran_on = [], device
-    counted = memory_of(device) == "cpu"
-    for kernel in _chosen(kernels, lambda: _all(q, device)):
-        out = attention(q, k, v, kernel=kernel, causal=causal, scale=scale, device=device, counters=counted)
-        q4, k4, _ = out.inputs
-        shape = out.kernel.launch_shape(q4.shape[0], q4.shape[1], k4.shape[1], q4.shape[2], k4.shape[2])
-        tiles = f"{out.kernel.config.tile_q} x {out.kernel.config.tile_kv}"
-        entries.append(_entry(out.kernel.name, tiles, out, [out.run], shape[2]))
-        ran_on = out.run.device
-    return Comparison(tuple(entries), ran_on)
+    mods = {"score_mod": score_mod, "mask_mod": mask_mod, "sinks": sinks}
+    more, mods = check_call(compare, {"q": q, "k": k, "v": v}, arrays, mods, kernels, causal=causal)
+    return _side_by_side(Prefill.of(q, k, v, causal, scale, mods), kernels, more)
 
 
+@passes_on
 def compare_decode(
-    q: Array,
-    k_cache: Array,
-    v_cache: Array,
-    lengths: int | Sequence[int] | Array,
+    q: Array = MISSING,
+    k_cache: Array = MISSING,
+    v_cache: Array = MISSING,
+    lengths: int | Sequence[int] | Array = MISSING,
     block_table: Array | None = None,
     *,
     kernels: str | DecodeBuilt | Sequence[str | DecodeBuilt] | None = None,
     scale: float | None = None,
     splits: int | None = None,
-    device: str = "auto",
+    score_mod: Any = None,
+    mask_mod: Any = None,
+    sinks: Array | None = None,
+    **arrays: Any,
 ) -> Comparison:
     """Runs each decode kernel on the same query and cache (see `decode`) and puts them side by side, as `compare` does.
 
@@ -185,93 +178,44 @@ def compare_decode(
     splits: for those that split the keys. The row of a kernel that leaves partial results counts `decode_reduce` in;
     registers and occupancy are of the first kernel.
     """
-    entries, ran_on = [], device
-    counted = memory_of(device) == "cpu"
-    for kernel in _chosen(kernels, lambda: _all_decode(q, block_table)):
-        name = kernel.spec.name if isinstance(kernel, DecodeBuilt) else kernel
-        parts = splits if isinstance(name, str) and name in SPLITTING else None
-        out = decode(
-            q,
-            k_cache,
-            v_cache,
-            lengths,
-            block_table,
-            kernel=kernel,
-            scale=scale,
-            splits=parts,
-            device=device,
-            counters=counted,
-        )
-        title = " + ".join(built.name for built in out.kernels)
-        entries.append(_entry(title, "", out, out.runs, out.kernel.launch_shape(1, 1, 1)[2]))
-        ran_on = out.run.device
-    return Comparison(tuple(entries), ran_on)
+    given = {"q": q, "k_cache": k_cache, "v_cache": v_cache, "lengths": lengths}
+    mods = {"score_mod": score_mod, "mask_mod": mask_mod, "sinks": sinks}
+    more, mods = check_call(compare_decode, given, arrays, mods, kernels)
+    return _side_by_side(Decode.of(q, k_cache, v_cache, lengths, block_table, scale, splits, mods), kernels, more)
 
 
-def _entry(name: str, tiles: str, out: Result | Decoded, runs: Sequence[Run], shared: int) -> Entry:
-    """A row from a result and the launches that made it; shared: bytes that a block of the first asks for."""
+def _side_by_side(problem: Prefill | Decode, kernels: Any, given: Mapping[str, Any]) -> Comparison:
+    """Runs the kernels that were named, one or several, or else all that fit."""
+    device = given.get("device", "auto")
+    options = {"counters": memory_of(device) == "cpu", **given}
+    chosen = problem.fitting(device) if kernels is None else several(kernels)
+    if chosen == []:
+        raise LaunchError("kernels: at least one name is wanted, got none\n  write:  kernels=['scalar', 'tiled']")
+    entries = []
+    for kernel in [kernels] if chosen is None else chosen:
+        asked = problem
+        if isinstance(problem, Decode) and problem.name_of(kernel) not in SPLITTING:
+            asked = dataclasses.replace(problem, splits=None)
+        result = run(asked, kernel, False, options)
+        entries.append(_entry(result))
+    return Comparison(tuple(entries), result.run.device, result.error.note)
+
+
+def _entry(result: Result) -> Entry:
+    """The row of a kernel, from its result."""
+    config, runs = result.kernel.config, result.runs
     counters = [run.counters for run in runs if run.counters is not None]
     lines = [line for counted in counters for line in counted.by_line.values()]
-    looked = inspect(out.kernel, runs[0].block[0], shared)
+    looked = inspect(result.kernel, runs[0].block[0], runs[0].shared)
     return Entry(
-        name,
-        tiles,
-        out.error.max,
-        out.error.ok and not any(run.findings for run in runs),
+        " + ".join(built.name for built in result.kernels),
+        f"{config.tile_q} x {config.tile_kv}" if isinstance(result.problem, Prefill) else "",
+        result.error.max,
+        result.error.ok and not result.findings,
         sum(counted.warp_instructions for counted in counters) if counters else None,
         sum(line.sectors for line in lines) if counters else None,
         sum(line.conflicts for line in lines) if counters else None,
         looked.registers,
         looked.occupancy.share if looked.occupancy else 0.0,
-        out.seconds,
+        result.seconds,
     )
-
-
-def _chosen(kernels: Any, fitting: Callable[[], list[str]]) -> Sequence[Any]:
-    """The kernels to run: those given, one or several, or else all that fit."""
-    if kernels is None:
-        return fitting()
-    found = several(kernels)
-    return [kernels] if found is None else found
-
-
-def _kind(q: Array) -> tuple[str, int]:
-    """q's type as the kernels call it, and its head_dim."""
-    if not isinstance(q, np.ndarray) or q.ndim == 0:
-        found = "a single number" if isinstance(q, np.ndarray) else type(q).__name__
-        raise LaunchError(f"q: a numpy array is wanted, its last dimension the head_dim; got {found}")
-    return next((short for short, name in DTYPES.items() if name == q.dtype.name), q.dtype.name), q.shape[-1]
-
-
-def _some(found: list[str], phase: str, dtype: str, head_dim: int) -> list[str]:
-    """What was found, if anything was."""
-    if not found:
-        raise TargetError(f"no {phase} kernel takes {dtype} with head_dim={head_dim}")
-    return found
-
-
-def _all(q: Array, device: str) -> list[str]:
-    """The prefill kernels that take q's type and head_dim, and that the device can run."""
-    dtype, head_dim = _kind(q)
-    found = []
-    for name in names("prefill"):
-        try:
-            spec = get(name, "prefill")
-            spec.configure(head_dim=head_dim, causal=False, dtype=dtype, arch=target_of(spec, device))
-        except TargetError:
-            continue  # not for this type or head_dim
-        found.append(name)
-    return _some(found, "prefill", dtype, head_dim)
-
-
-def _all_decode(q: Array, table: Array | None) -> list[str]:
-    """The decode kernels that take q's type and head_dim, and a dense or a paged cache."""
-    dtype, head_dim = _kind(q)
-    wanted = {"head_dim": head_dim, "dtype": dtype, "cache": "dense" if table is None else "paged"}
-    found = []
-    for name in names("decode"):
-        takes = get(name, "decode").parameters
-        fits = all(takes[what].allows(value) for what, value in wanted.items() if what in takes)
-        if name != "decode_reduce" and fits and ("cache" in takes or table is None):
-            found.append(name)
-    return _some(found, "decode", dtype, head_dim)

@@ -1,16 +1,18 @@
-"""The default decode kernel, and into how many parts it splits the keys."""
+"""What suits a device: a kernel's target, the default decode kernel, and into how many parts it splits the keys."""
 
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
-
-from ptxlab import targets
+from ptxlab import kernels, targets
 from ptxlab.errors import LaunchError
 from ptxlab.launch.buffers import memory_of
 from ptxlab.options import is_whole
+
+if TYPE_CHECKING:
+    from ptxlab.gpu.device import Description
+    from ptxlab.kernels import Spec
 
 KEYS_A_SPLIT = 64
 """A split is not worth its partial result for fewer keys."""
@@ -44,7 +46,7 @@ def split_count(blocks: int, processors: int, keys: int) -> int:
 
 
 def splits_for(
-    splits: int | None, name: str, grouped: bool, heads: tuple[int, int, int], counts: NDArray[np.int32], device: str
+    splits: int | None, name: str, grouped: bool, heads: tuple[int, int, int], keys: int, device: str
 ) -> int:
     """How many parts the keys are split into; 1 for kernels that do not split them."""
     if splits is not None:
@@ -57,22 +59,11 @@ def splits_for(
         return 1
     batch, heads_q, heads_kv = heads
     blocks = batch * (heads_kv * -(-(heads_q // heads_kv) // 16) if grouped else heads_q)
-    return split_count(blocks, _processors(device), int(counts.max(initial=0)))
-
-
-def _processors(device: str) -> int:
-    """Multiprocessors of the GPU, or of the one that the CPU machine stands for."""
-    if memory_of(device) == "gpu":
-        from ptxlab.gpu import device as gpu
-
-        return gpu.describe().multiprocessors
-    return targets.get("sm_80").gpus[0][1]
+    return split_count(blocks, _processors(device), keys)
 
 
 def suits_gqa(dtype: str, dim: int, arch: str) -> bool:
     """Whether `decode_gqa` can be built for this."""
-    from ptxlab import kernels
-
     wanted = {"dtype": dtype, "head_dim": dim, "arch": arch}
     takes = kernels.get("decode_gqa", "decode").parameters
     return all(takes[name].allows(value) for name, value in wanted.items())
@@ -83,3 +74,37 @@ def auto(grouped: bool, splits: int, paged: bool) -> str:
     if grouped:
         return "decode_gqa"
     return "decode_split" if splits > 1 else "decode_paged" if paged else "decode_multiwarp"
+
+
+# -- targets -----------------------------------------------------------------------------------------------------------
+
+
+def arch_of(device: str) -> str:
+    """The target to build for: the GPU that will run it, or sm_80 on the CPU machine."""
+    arch = _gpu().arch if memory_of(device) == "gpu" else ""
+    return arch if arch in targets.TARGETS else "sm_80"
+
+
+def target_of(spec: Spec, device: str) -> str:
+    """The target to build a rung for: the GPU's own, with the features that no other has where the rung needs them."""
+    if memory_of(device) != "gpu":
+        return spec.arch
+    arch = arch_of(device)
+    return spec.arch if spec.arch == f"{arch}a" else arch
+
+
+def fullest(device: str) -> str:
+    """The target that says most of what the GPU has: sm_90a on an H100, where the quickest rung needs it."""
+    arch = arch_of(device)
+    return f"{arch}a" if memory_of(device) == "gpu" and f"{arch}a" in targets.TARGETS else arch
+
+
+def _processors(device: str) -> int:
+    """Multiprocessors of the GPU, or of the one that the CPU machine stands for."""
+    return _gpu().multiprocessors if memory_of(device) == "gpu" else targets.get("sm_80").gpus[0][1]
+
+
+def _gpu() -> Description:
+    from ptxlab.gpu import device
+
+    return device.describe()

@@ -50,19 +50,21 @@ def merge_states(o1: Array, lse1: Array, o2: Array, lse2: Array, *, device: str 
     return o, lse
 
 
-def split_states(q: Array, k: Array, v: Array, scale: float, parts: Sequence[Array]) -> tuple[Array, Array]:
+def split_states(scores: Array, v: Array, parts: Sequence[Array], sink: float = -np.inf) -> tuple[Array, Array]:
     """What each part of the keys knows before a merge, in float64: state `[parts, 3]` and sums `[parts, D]`.
 
-    q `[D]`, k and v `[keys, D]`; `parts` are lists of keys. The state is m, l and the factor exp(m - the largest m) of
-    the merge; a part without keys has (-inf, 0, 0), and zeros for sums.
+    scores `[keys]`, -inf where hidden, v `[keys, D]`; `parts` are lists of keys. The maximum of each begins with the
+    sink, whose weight only the first one counts. The state is m, l and the factor exp(m - the largest m) of the merge;
+    a part without keys has (-inf, 0, 0), and zeros for sums.
     """
-    q, k, v = (np.asarray(x, np.float64) for x in (q, k, v))
-    scores = (k @ q) * scale
-    state, sums = np.zeros((len(parts), 3)), np.zeros((len(parts), len(q)))
-    for n, keys in enumerate(parts):
-        m = scores[keys].max(initial=-np.inf)
-        weights = np.exp(scores[keys] - m) if len(keys) else scores[keys]
-        state[n, :2], sums[n] = (m, weights.sum()), weights @ v[keys]
+    scores, v = np.asarray(scores, np.float64), np.asarray(v, np.float64)
+    state, sums = np.zeros((len(parts), 3)), np.zeros((len(parts), v.shape[1]))
+    for n, part in enumerate(parts):
+        keys = part[scores[part] != -np.inf]
+        m = scores[keys].max(initial=sink)
+        top = 0.0 if np.isneginf(m) else m
+        weights = np.exp(scores[keys] - top)
+        state[n, :2], sums[n] = (m, weights.sum() + (np.exp(sink - top) if n == 0 else 0)), weights @ v[keys]
     top = state[:, 0].max(initial=-np.inf)
     if np.isfinite(top):
         state[:, 2] = np.exp(state[:, 0] - top)

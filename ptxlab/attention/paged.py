@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from ptxlab.errors import PtxlabError
+from ptxlab.foreign_arrays import as_numpy
 
 Array = NDArray[Any]
 
@@ -185,7 +186,7 @@ class PagedCache:
         return page
 
     def _rows(self, name: str, x: Array) -> Array:
-        x = np.asarray(x)
+        x = np.asarray(as_numpy(x, name, name))
         x = x[None] if x.ndim == 2 else x
         if x.ndim != 3 or x.shape[1:] != self.k.shape[2:]:
             raise ValueError(

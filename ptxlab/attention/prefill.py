@@ -6,221 +6,165 @@ out.o, out.lse, out.state, out.error, out.seconds, out.counters
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+import dataclasses
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ptxlab import options, reference, targets
-from ptxlab.attention import tuned
-from ptxlab.attention.common import bundle, dtype_of, rows_of, summary
+from ptxlab import kernels, options, reference
+from ptxlab.attention import caches, tuned
+from ptxlab.attention.heuristics import fullest, target_of
+from ptxlab.attention.problem import AnyRow, Problem, Result, Step, check_call, dtype_of, run, scale_of
+from ptxlab.attention.tile_lists import TileLists, tile_lists
 from ptxlab.errors import LaunchError
-from ptxlab.launch.buffers import const, memory_of, out
-from ptxlab.launch.run import CHECKS, Run, launch, show_seconds
-from ptxlab.reference import Error, Row
-
-if TYPE_CHECKING:
-    from ptxlab.emulate.runtime.counters import Counters
-    from ptxlab.kernels import Built, Spec
+from ptxlab.kernels import Built
+from ptxlab.kernels.mods import Applied, applied
+from ptxlab.launch.buffers import const, out
+from ptxlab.launch.run import passes_on
+from ptxlab.reference import Row
 
 Array = NDArray[Any]
 
 
-@dataclass(eq=False)
-class Result:
-    """What `attention` gives back.
+@dataclass(frozen=True, eq=False)
+class Prefill(Problem):
+    """q `[B, Hq, Sq, D]`, k and v `[B, Hkv, Sk, D]`, contiguous."""
 
-    `o` has q's shape, `lse` q's shape without the last dimension (natural log), `state` is `[rows, tiles, 3]` (m, l and
-    rescale after each tile, NaN for skipped ones) for the rows in `rows`, or None. `run` is the launch, `kernel` the
-    kernel that ran, `inputs` are q, k and v with all four dimensions. `error` compares with float64 when it is first
-    read, which takes numpy a while for long inputs.
-    """
-
-    o: Array
-    lse: Array
-    state: Array | None
-    rows: tuple[Row, ...]
-    run: Run
-    kernel: Built
+    q: Array
+    k: Array
+    v: Array
+    shape: tuple[int, ...]
     causal: bool
     scale: float
-    inputs: tuple[Array, Array, Array] = field(repr=False)
+    dtype: str
+    mods: Applied | None = None
+    phase = "prefill"
+    lengths = None
+    splits = 1
+
+    @classmethod
+    def of(cls, q: Any, k: Any, v: Any, causal: Any, scale: Any, mods: Mapping[str, Any]) -> Prefill:
+        """The problem; mods: what `kernels.mods.applied` takes. `LaunchError` names what does not fit."""
+        causal = options.switch("causal", causal)
+        given = {name: caches.array(name, x) for name, x in (("q", q), ("k", k), ("v", v))}
+        q4, k4, v4 = _four_dimensions(given)
+        try:
+            batch, heads, _, rows, keys, dim = reference.check_shapes(q4, k4, v4)
+        except ValueError as error:
+            raise LaunchError(str(error)) from None
+        if q4.size == 0:
+            raise LaunchError(f"q has shape {q4.shape}: there is no row to compute")
+        dtype = dtype_of({"q": q4, "k": k4, "v": v4}, kernels.DTYPES)
+        made = applied(**mods, causal=causal)
+        if made is not None:
+            made.check(batch, heads, (keys - rows, keys - 1), keys)
+        return cls(q4, k4, v4, given["q"].shape, causal, scale_of(scale, dim), dtype, made)
 
     @property
-    def seconds(self) -> float:
-        """The time of the kernel alone."""
-        return self.run.seconds
+    def inputs(self) -> tuple[Array, Array, Array]:
+        return self.q, self.k, self.v
 
-    @property
-    def counters(self) -> Counters | None:
-        """What the CPU machine counted, if it was asked to."""
-        return self.run.counters
+    # -- how it is computed
+    def parameters(self, spec: Any, device: str) -> dict[str, Any]:
+        arch = target_of(spec, device)
+        found = {"head_dim": self.q.shape[3], "causal": self.causal, "dtype": self.dtype, "arch": arch}
+        return found | ({} if self.mods is None else {"mods": self.mods.mods})
 
-    @functools.cached_property
-    def error(self) -> Error:
-        """How far o and lse are from float64: `.max .mean .ulp .tolerance .ok` and more."""
-        q, k, v = self.inputs
-        o, lse = self.o.reshape(q.shape), self.lse.reshape(q.shape[:3])
-        return reference.measure(
-            o,
-            lse,
-            q,
-            k,
-            v,
-            causal=self.causal,
-            scale=self.scale,
-            tile=self.kernel.tile_kv,
-            precision=self.kernel.precision,
-        )
+    def choose(self, kernel: Any, device: str, probes: bool) -> tuple[Built, Prefill]:
+        (*_, rows, dim), keys = self.q.shape, self.k.shape[2]
+        name = self.name_of(kernel)
+        if name == "auto":
+            found = tuned.recall(device, tuned.problem("prefill", self.dtype, dim, keys, self.causal, (1, 1)))
+            auto = kernels.Config.auto
+            config = found[0].config if found else auto(dim, rows, keys, self.causal, self.dtype, fullest(device))
+            kernel = dataclasses.replace(config, probes=probes, mods=self.mods and self.mods.mods).build()
+        elif isinstance(kernel, str):
+            spec = kernels.get(name, "prefill")
+            kernel = spec.build(**self.parameters(spec, device), probes=probes)
+        masked = self.mods is not None and self.mods.mods.masks  # that has the causal mask in it
+        self.check_built(kernel, dtype=self.dtype, causal=self.causal and not masked)
+        return kernel.with_probes() if probes else kernel, self
 
-    def __repr__(self) -> str:
-        e = self.error
-        return "\n".join(
-            [
-                f"{self.kernel.name} on {self.run.device}: {show_seconds(self.seconds)}, o {list(self.o.shape)}",
-                f"  max error {e.max:.2e}, mean {e.mean:.2e}, {e.ulp:.1f} ULP, tolerance {e.tolerance:.2e}: "
-                + ("pass" if e.ok else "FAIL"),
-                *(f"  {finding}" for finding in self.run.findings),
-            ]
-        )
+    def steps(self, built: Built, rows: Sequence[AnyRow]) -> tuple[list[Step], dict[str, Array]]:
+        (batch, heads_q, count, _), (_, heads_kv, keys, _) = self.q.shape, self.k.shape
+        real = np.float64 if self.dtype == "f64" else np.float32
+        into: dict[str, Array] = {"o": np.empty(self.q.shape, self.q.dtype), "lse": np.empty(self.q.shape[:3], real)}
+        probes = self.probes(rows, reference.tiles(keys, built.tile_kv), real) if built.config.probes else {}
+        q, k, v = map(const, self.inputs)
+        lists = self.lists(built)
+        more: dict[str, Any] = {**probes, "mods": self.further(*((lists.starts, lists.entries) if lists else ()))}
+        arguments = built.arguments(q, k, v, out(into["o"]), out(into["lse"]), self.scale, **more)
+        into |= {"state": probes["probe"]} if probes else {}
+        return [Step(built, *built.launch_shape(batch, heads_q, heads_kv, count, keys), arguments)], into
 
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
-        return bundle(self, summary(self.kernel.name, self, self.run.findings))
+    def lists(self, built: Built) -> TileLists | None:
+        """The tiles of keys that each tile of rows visits; None where no mask_mod says so."""
+        if self.mods is None or not self.mods.mods.masks:
+            return None
+        sizes = (*self.q.shape[:3], self.k.shape[2])
+        return tile_lists(self.mods, np.float64 if self.dtype == "f64" else np.float32, sizes, built.config.listed)
+
+    # -- what it should give
+    def cases(self, built: Built) -> list[tuple[tuple[Array, Array, Array], dict[str, Any]]]:
+        kept, options = built.precision, {"causal": self.causal, "scale": self.scale}
+        q, k, v = (x if kept is None else x.astype(kept) for x in self.inputs)
+        return [((q, k, v), {**options, "tile": built.tile_kv, "precision": kept, **self.changes()})]
+
+    def exact(self, row: Any, ran: Sequence[Built]) -> tuple[Array, None]:
+        ((inputs, given),) = self.cases(ran[0])
+        del given["precision"]
+        lists, tile = self.lists(ran[0]), row[2] // ran[0].config.tile_q
+        visited = None if lists is None or ran[0].tile_kv == 1 else [lists.visited(row[0], row[1], tile)]
+        state = reference.attention(*inputs, **given, rows=[row], visited=visited).state
+        assert state is not None
+        return state[0], None
 
 
+@passes_on
 def attention(
-    q: Array,
-    k: Array,
-    v: Array,
+    q: Array = options.MISSING,
+    k: Array = options.MISSING,
+    v: Array = options.MISSING,
     *,
     kernel: str | Built = "auto",
     causal: bool = False,
     scale: float | None = None,
-    device: str = "auto",
     state: bool | Sequence[Row] = False,
-    checks: Sequence[str] = CHECKS,
-    counters: bool = False,
-    trace: Any = None,
+    score_mod: Any = None,
+    mask_mod: Any = None,
+    sinks: Array | None = None,
+    **arrays: Any,
 ) -> Result:
     """softmax(q kT * scale) v, by a kernel of the library.
 
-    q `[B, Hq, Sq, D]`, k and v `[B, Hkv, Sk, D]`, all float32, float64, float16 or bfloat16. The batch, or batch
-    and heads, may be left out of all three alike: `[H, S, D]` is one sequence, `[S, D]` one head; o has the same
-    dimensions.
+    q `[B, Hq, Sq, D]`, k and v `[B, Hkv, Sk, D]`, all float32, float64, float16 or bfloat16, of numpy or any library
+    that has DLPack; results are numpy's. The batch, or batch and heads, may be left out of all three alike:
+    `[H, S, D]` is one sequence, `[S, D]` one head; o has the same dimensions.
 
     kernel: a name (`pl.kernels.names()`), a built kernel, or "auto": what
     `pl.tune` has found for such a problem on this device, else the best rung that fits, with the tiles that
     `pl.kernels.Config.auto` chooses. causal: key j is visible to row i iff `j <= i + Sk - Sq`. scale: 1/sqrt(D) by
-    default. device, checks, counters: see `launch`.
+    default. device, checks, counters, trace, seed, budget, workers: see `launch`.
     state: True records the online-softmax state of row 0 of every head, a list of (batch, head, row) of those rows.
+
+    score_mod: a function `f(score, b, h, q_idx, kv_idx)` of a scaled score that gives another; mask_mod: one
+    `f(b, h, q_idx, kv_idx)` that says whether a row sees a key; both in plain Python and numpy on one number at a time,
+    or a variant of `ptxlab.kernels.variants`. q_idx is row + Sk - Sq, so `kv_idx <= q_idx` is causal. arrays: further
+    parameters of these, by name. sinks `[Hq]`: scores that take part in the softmax and have no value.
 
     Raises `LaunchError` for shapes and types that do not fit, `TargetError` for a head_dim beyond the kernel's limit.
     """
-    from ptxlab import kernels
-
-    causal = options.switch("causal", causal)
-    q4, k4, v4 = _four_dimensions(q, k, v)
-    shape = q.shape
-    try:
-        batch, heads_q, heads_kv, rows, keys, dim = reference.check_shapes(q4, k4, v4)
-    except ValueError as error:
-        raise LaunchError(str(error)) from None
-    if q4.size == 0:
-        raise LaunchError(f"q has shape {q4.shape}: there is no row to compute")
-    dtype = dtype_of({"q": q4, "k": k4, "v": v4}, kernels.DTYPES)
-    scale = scale_of(scale, dim)
-    if isinstance(state, bool):
-        recorded: list[Row] = reference.first_rows(batch, heads_q, rows) if state else []
-    else:
-        recorded = rows_of(state, (batch, heads_q, rows), "batch, head, row")
-    built = _kernel(kernel, (rows, keys, dim), causal, dtype, bool(recorded), device)
-
-    o, lse = np.empty(q4.shape, q4.dtype), np.empty(q4.shape[:3], np.float64 if dtype == "f64" else np.float32)
-    extra: tuple[Array, ...] = ()
-    if built.config.probes:
-        slots = np.full(q4.shape[:3], kernels.NOWHERE, np.uint32)
-        for slot, row in enumerate(recorded):
-            slots[row] = slot
-        extra = slots, np.full((len(recorded), reference.tiles(keys, built.tile_kv), 3), np.nan, lse.dtype)
-    grid, block, shared = built.launch_shape(batch, heads_q, heads_kv, rows, keys)
-    args = built.arguments(const(q4), const(k4), const(v4), out(o), out(lse), scale, *extra)
-    run = launch(built, grid, block, *args, shared=shared, device=device, checks=checks, counters=counters, trace=trace)
-    return Result(
-        o.reshape(shape),
-        lse.reshape(shape[:-1]),
-        extra[1] if recorded else None,
-        tuple(recorded),
-        run,
-        built,
-        causal,
-        scale,
-        (q4, k4, v4),
-    )
+    mods = {"score_mod": score_mod, "mask_mod": mask_mod, "sinks": sinks}
+    more, mods = check_call(attention, {"q": q, "k": k, "v": v}, arrays, mods, kernel, causal=causal)
+    return run(Prefill.of(q, k, v, causal, scale, mods), kernel, state, more)
 
 
-def _four_dimensions(q: Array, k: Array, v: Array) -> list[Array]:
+def _four_dimensions(arrays: Mapping[str, Any]) -> list[Array]:
     """The arrays as `[B, H, S, D]`, contiguous."""
-    arrays = {"q": q, "k": k, "v": v}
-    for name, array in arrays.items():
-        if not isinstance(array, np.ndarray):
-            raise LaunchError(f"{name}: a numpy array is wanted, got {type(array).__name__}")
-    if len({a.ndim for a in arrays.values()}) > 1 or q.ndim not in (2, 3, 4):
+    if len({a.ndim for a in arrays.values()}) > 1 or arrays["q"].ndim not in (2, 3, 4):
         shapes = ", ".join(f"{name} {list(a.shape)}" for name, a in arrays.items())
         raise LaunchError(f"q, k and v should all be [B, H, S, D], all [H, S, D] or all [S, D]; got {shapes}")
     return [np.ascontiguousarray(a).reshape((1,) * (4 - a.ndim) + a.shape) for a in arrays.values()]
-
-
-def _kernel(
-    kernel: str | Built, shape: tuple[int, int, int], causal: bool, dtype: str, probes: bool, device: str
-) -> Built:
-    """The kernel to run: built here from a name, or the one given if it is of the right kind."""
-    from ptxlab import kernels
-
-    rows, keys, dim = shape
-    if isinstance(kernel, str) and kernel == "auto":
-        found = tuned.recall(device, tuned.problem("prefill", dtype, dim, keys, causal, (1, 1)))
-        kernel = found[0] if found else kernels.Config.auto(dim, rows, keys, causal, dtype, fullest(device)).build()
-        kernel = kernel.with_probes() if probes else kernel
-    if isinstance(kernel, str):
-        spec = kernels.get(kernel, "prefill")
-        return spec.build(head_dim=dim, causal=causal, dtype=dtype, arch=target_of(spec, device), probes=probes)
-    if not isinstance(kernel, kernels.Built):
-        what = getattr(kernel, "name", None) or type(kernel).__name__
-        raise LaunchError(f"kernel: a name or a built prefill kernel is wanted, got {what}")
-    config = kernel.config
-    for name, has, wants in (("dtype", config.dtype, dtype), ("causal", config.causal, causal)):
-        if has != wants:
-            raise LaunchError(f"{kernel.name} was built with {name}={has!r}, the call has {name}={wants!r}")
-    return kernel.with_probes() if probes and not config.probes else kernel
-
-
-def scale_of(scale: float | None, head_dim: int) -> float:
-    """What scores are multiplied with: 1/sqrt(D) if nothing is said; `LaunchError` if it is no finite number."""
-    return reference.default_scale(head_dim) if scale is None else options.finite("scale", scale)
-
-
-def target_of(spec: Spec, device: str) -> str:
-    """The target to build a rung for: the GPU's own, with the features that no other has where the rung needs them."""
-    if memory_of(device) != "gpu":
-        return spec.arch
-    arch = arch_of(device)
-    return spec.arch if spec.arch == f"{arch}a" else arch
-
-
-def fullest(device: str) -> str:
-    """The target that says most of what the GPU has: sm_90a on an H100, where the quickest rung needs it."""
-    arch = arch_of(device)
-    return f"{arch}a" if memory_of(device) == "gpu" and f"{arch}a" in targets.TARGETS else arch
-
-
-def arch_of(device: str) -> str:
-    """The target to build for: the GPU that will run it, or sm_80 on the CPU machine."""
-    if memory_of(device) == "gpu":
-        from ptxlab.gpu import device as gpu
-
-        arch = gpu.describe().arch
-        return arch if arch in targets.TARGETS else "sm_80"
-    return "sm_80"

@@ -9,6 +9,7 @@ from ptxlab.builder import mistakes, operators
 from ptxlab.builder.emit import Emitter, Instr, Vec
 from ptxlab.builder.registers import Register, Var, pred
 from ptxlab.builder.source import Site
+from ptxlab.builder.suggestions import Call, call_at, instead
 from ptxlab.errors import BuildError
 
 T = TypeVar("T")
@@ -26,10 +27,11 @@ class Arithmetic(Emitter):
         if isinstance(value, Register):
             self.usable(value, site)
             if value.type is not var.type:
+                write = self.converted(var.type, value)
                 raise mistakes.error(
                     site,
                     f"{self.shown(var)} is {var.type.ptx}, {self.shown(value)} is {value.type.ptx}",
-                    f"{self.python(var)}.set(k.cvt({var.type.ptx}, {self.python(value)}))",
+                    f"{self.python(var)}.set({write})" if write else "",
                 )
             if self.retarget(value, var):
                 return
@@ -89,7 +91,7 @@ class Arithmetic(Emitter):
             self.usable(r, site)
             counts = other.type.bits == 32 and other.type.kind in ("signed", "unsigned", "bits")
             if not counts if op in ("<<", ">>") else other.type is not r.type:
-                raise operators.mixed(self, op, r, other, site)
+                raise operators.mixed(self, op, r, other, site, fixed=into is not None)
         elif not isinstance(other, int | float) and not hasattr(other, "__float__"):
             raise operators.mixed(self, op, r, other, site)
         elif op in ("&", "|", "^") and isinstance(other, int):
@@ -145,11 +147,18 @@ class Arithmetic(Emitter):
 
     def no_truth(self, r: Register[Any]) -> BuildError:
         """The error of `if register:`."""
-        return mistakes.truth(self.source.here(sys._getframe(2)), self.shown(r))
+        has = f"{self.shown(r)} is a register, which has a value only when the kernel runs"
+        return mistakes.truth(self.source.here(sys._getframe(2)), has)
 
     def no_number(self, r: Register[Any], what: str) -> BuildError:
         """The error of `range(register)`, `int(register)`."""
-        return mistakes.number(self.source.here(sys._getframe(2)), self.shown(r), what)
+        return mistakes.number(self.source.here(sys._getframe(2)), self.shown(r), self.python(r), what)
+
+    def no_element(self, r: Register[Any]) -> BuildError:
+        """The error of `register[i]`."""
+        site = self.source.here(sys._getframe(2))
+        what = f"{self.shown(r)} is one value, a {r.ptx} register: it has no elements; a pointer has"
+        return mistakes.type_error(site, what, f"{self.python(r)}: Ptr[{r.ptx}]    # a parameter that is an array")
 
     def no_power(self, r: Register[Any]) -> BuildError:
         """The error of `register ** n`."""
@@ -168,8 +177,13 @@ class Arithmetic(Emitter):
                 )
             )
         words = [n for n in dir(r) if not n.startswith("_")]
+        call = call_at(site)
+        value = call.function.rpartition(".")[0]
+        write = instead(Call(f"k.{name}", [value, *call.arguments], call.keywords))
+        if name == "to" and call.arguments:
+            write = f"k.cvt({call.arguments[0]}, {value})"
         return mistakes.BuildAttributeError(
-            mistakes.message(site, f"{self.shown(r)} has no `{name}`{mistakes.close(name, words)}")
+            mistakes.message(site, f"{self.shown(r)} has no `{name}`{mistakes.close(name, words)}", write)
         )
 
     def no_iteration(self, r: Register[Any]) -> BuildError:
@@ -185,8 +199,9 @@ class Arithmetic(Emitter):
         """The error of `+=` on a value."""
         site = self.source.here(sys._getframe(2))
         name = site.owner or r.hint or "x"
+        write = f"{name} = k.var({r.type.ptx}, ...)"
+        if name.endswith("]"):  # an element of memory
+            write = f"{name} = {name} {op[:-1]} {site.text.partition(op)[2].strip() or '...'}"
         return mistakes.error(
-            site,
-            f"{self.shown(r)} is a value, not a variable; `{op}` would only rebind the Python name",
-            f"{name} = k.var({r.type.ptx}, ...)",
+            site, f"{self.shown(r)} is a value, not a variable; `{op}` would only rebind the Python name", write
         )

@@ -69,6 +69,12 @@ class Block(Generic[T]):
         entered: T = value
         return entered
 
+    def __iter__(self) -> NoReturn:
+        self.k._with = None
+        write = f"with {self.site.text}{' as i' if self.what == 'loop' else ''}:"
+        what = f"k.{self.what} is no loop of Python's: the threads execute its body"
+        raise mistakes.type_error(self.site, what, write)
+
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:

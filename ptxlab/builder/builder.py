@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar, cast, overload
 
 from ptxlab import targets
@@ -17,6 +18,8 @@ from ptxlab.builder.probes import Probes
 from ptxlab.builder.registers import TYPES, Register, Var, bf16x2, f16x2, f64, pred, u32, u64
 from ptxlab.builder.roles import Roles
 from ptxlab.builder.source import Site
+from ptxlab.builder.suggestions import call_at, instead
+from ptxlab.isa.cuda_lines import lines
 
 T = TypeVar("T", bound=Register[Any])
 U = TypeVar("U", bound=Register[Any])
@@ -43,6 +46,24 @@ class Axes:
     def __init__(self, k: Builder, name: str) -> None:
         self._k, self._name = k, name
 
+    def _whole(self, *others: Any) -> NoReturn:
+        k = self._k
+        site = k.source.here(sys._getframe(1))
+        raise mistakes.type_error(site, f"k.{self._name} has the components x, y and z", f"k.{self._name}.x")
+
+    def __repr__(self) -> str:
+        return f"k.{self._name}"
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> NoReturn:
+            if name.startswith("_"):
+                raise AttributeError(name)
+            self._whole()
+
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __floordiv__ = __mod__ = __lshift__ = _whole
+    __rshift__ = __lt__ = __le__ = __gt__ = __ge__ = __and__ = __or__ = __index__ = __bool__ = __call__ = _whole
+
     x = Special[u32]("The x component.")
     y = Special[u32]("The y component.")
     z = Special[u32]("The z component.")
@@ -60,6 +81,7 @@ class Builder(Probes, Instructions):
         self.name, self.arch, self.probes = name, arch, probes
         self.target = targets.get(arch)
         self.parameters: list[Any] = []
+        self.extra: dict[str, Any] = {}  # registers and pointers of the parameters that the function does not declare
         self.directives: dict[str, str] = {}
         self.doc: list[str] = []
         self.roles = Roles(self)
@@ -102,10 +124,11 @@ class Builder(Probes, Instructions):
         if isinstance(value, Register):
             self.usable(value, site)
             if value.type is not type:
+                write = self.converted(type, value)
                 raise mistakes.error(
                     site,
                     f"the variable is {type.ptx}, {self.shown(value)} is {value.type.ptx}",
-                    f"k.var({type.ptx}, k.cvt({type.ptx}, {self.python(value)}))",
+                    f"k.var({type.ptx}, {write})" if write else "",
                 )
             if self.retarget(value, var):
                 return
@@ -152,6 +175,9 @@ class Builder(Probes, Instructions):
         `rnd` is another rounding ("rn rz rm rp", to integers "rni rzi rmi rpi"); `sat` clamps; `ftz` flushes denormals.
         """
         site = self.source.here(sys._getframe(1))
+        if isinstance(type, Register):
+            given = ", ".join(reversed(call_at(site).arguments))
+            raise mistakes.error(site, "k.cvt takes the type first, then the value", f"k.cvt({given})")
         cls = self._type(type, site)
         if not isinstance(value, Register):
             raise mistakes.error(
@@ -234,7 +260,7 @@ class Builder(Probes, Instructions):
                 raise mistakes.error(
                     site,
                     f"k.select gives one type, found {cls.ptx} and {v.type.ptx}",
-                    f"k.cvt({cls.ptx}, {self.python(v)})",
+                    self.converted(cls, v),
                 )
         word = f"b{cls.bits}" if cls.bits == 16 or cls.kind == "packed" else cls.ptx
         return self.emit(f"selp.{word}", a, b, condition, result=cls, site=site)
@@ -364,12 +390,17 @@ class Builder(Probes, Instructions):
     if not TYPE_CHECKING:  # mypy would believe in every attribute
 
         def __getattr__(self, name: str) -> NoReturn:
-            if name.startswith("_"):
+            if name.startswith("_") and lines(name) is None:
                 raise AttributeError(name)
             site = self.source.here(sys._getframe(1))
-            words = [n for n in dir(type_(self)) if not n.startswith("_")]
-            what = f"k has no `{name}`" + mistakes.close(name, words)
-            raise mistakes.BuildAttributeError(mistakes.message(site, what, 'k.op("opcode.with.modifiers", ...)'))
+            call = call_at(site)
+            what, write = f"k has no `{name}`", instead(call)
+            if not write:
+                words = [n for n in dir(type_(self)) if not n.startswith("_")]
+                close = [*mistakes.closest(name, words), ""][0]
+                what += mistakes.close(name, words)
+                write = str(replace(call, function=f"k.{close}")) if close else 'k.op("opcode.with.modifiers", ...)'
+            raise mistakes.BuildAttributeError(mistakes.message(site, what, write))
 
 
 type_ = type

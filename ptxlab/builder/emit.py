@@ -14,12 +14,14 @@ from types import FrameType
 from typing import Any, TypeVar
 
 from ptxlab.builder import mistakes
+from ptxlab.builder.conversions import conversion
 from ptxlab.builder.immediates import immediate
 from ptxlab.builder.plan import Plan, plan
 from ptxlab.builder.pointer import Coordinates, Ptr
 from ptxlab.builder.registers import IN_REGISTER, TYPES, Operations, Register, Var
 from ptxlab.builder.scope import Scope
 from ptxlab.builder.source import Names, Site, Source
+from ptxlab.builder.suggestions import address_of
 from ptxlab.builder.warpgroup import Products, SharedStores
 from ptxlab.errors import BuildError
 from ptxlab.isa import Action, FormError
@@ -148,7 +150,8 @@ class Emitter(Operations):
             self.usable(value, site)
             if ptx == "addr":
                 if value.type.bits < 32 or value.type.kind == "float":
-                    raise mistakes.error(site, f"{p.opcode} wants an address, {self.shown(value)} is {value.type.ptx}")
+                    what = f"{p.opcode} wants an address, {self.shown(value)} is {value.type.ptx}"
+                    raise mistakes.error(site, what, address_of(value))
                 return Mem(value)
             if not p.check(ptx, value.type):
                 raise self._mismatch(p, ptx, value, site)
@@ -180,21 +183,9 @@ class Emitter(Operations):
 
     def _mismatch(self, p: Plan, ptx: str, value: Register[Any], site: Site) -> BuildError:
         shown, found = self.shown(value), value.type.ptx
-        if ptx == "pred":
-            return mistakes.error(
-                site, f"{p.opcode} wants a predicate, {shown} is {found}", f"{self.python(value)} != 0"
-            )
-        if found == "pred":
-            return mistakes.error(
-                site,
-                f"{p.opcode} wants {ptx}, {shown} is a predicate",
-                f"k.select({self.python(value)}, 1, 0, type={ptx})",
-            )
-        return mistakes.error(
-            site,
-            f"{p.opcode} wants {ptx}, {shown} is {found}",
-            f"k.cvt({ptx}, {self.python(value)})" if ptx in TYPES and ptx[0] != "b" else "",
-        )
+        wanted, has = ("a predicate" if word == "pred" else word for word in (ptx, found))
+        write = self.converted(TYPES[ptx], value) if ptx in TYPES else ""
+        return mistakes.error(site, f"{p.opcode} wants {wanted}, {shown} is {has}", write)
 
     def usable(self, value: Register[Any] | str, site: Site | None = None) -> None:
         """Raises where a register may not be read here: another kernel's, moved into a variable, out of scope."""
@@ -381,3 +372,7 @@ class Emitter(Operations):
     def python(self, r: Register[Any]) -> str:
         """The Python text that stands for a register in a suggested line."""
         return r.hint or r.site.text or "x"
+
+    def converted(self, to: type[Any], r: Register[Any]) -> str:
+        """The Python text that makes a register another type; empty where there is none."""
+        return conversion(to, r.type, self.python(r))

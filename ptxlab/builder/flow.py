@@ -78,19 +78,27 @@ class Flow(Memory):
         return Block(self, "else_", enter, site)
 
     @overload
-    def loop(self, stop: Register[T], start: Register[T] | int = 0, step: Register[T] | int = 1) -> Block[T]: ...
+    def loop(self, stop: Register[T], *, start: Register[T] | int = 0, step: Register[T] | int = 1) -> Block[T]: ...
     @overload
-    def loop(self, stop: int, start: Register[T], step: Register[T] | int = 1) -> Block[T]: ...
+    def loop(self, stop: int, *, start: Register[T], step: Register[T] | int = 1) -> Block[T]: ...
     @overload
-    def loop(self, stop: int, start: int = 0, step: int = 1) -> Block[u32]: ...
-    def loop(self, stop: Any, start: Any = 0, step: Any = 1) -> Block[Any]:
+    def loop(self, stop: int, *, start: int = 0, step: int = 1) -> Block[u32]: ...
+    def loop(self, stop: Any, *positional: Any, start: Any = 0, step: Any = 1) -> Block[Any]:
         """`with k.loop(n) as j:` a real loop in the PTX; `j` counts from `start` to below `stop` by `step`.
+
+        Only `stop` is given without its name: `range(a, b)` is `k.loop(b, start=a)`.
 
         The type of `j` is that of the registers among `stop`, `start` and `step`, else u32. A negative `step` (a
         number, with a signed type) counts down to above `stop`. The loop costs four instructions a
         round and one before it.
         """
         site = self.source.here(sys._getframe(1))
+        if positional:
+            raise mistakes.error(
+                site,
+                "k.loop takes only its first argument, where the loop stops, without a name",
+                mistakes.as_loop(mistakes.arguments(site) or ["start", "stop", "step"][: 1 + len(positional)]),
+            )
         cls: type[Any] | None = None
         for what, value in (("stop", stop), ("start", start), ("step", step)):
             if isinstance(value, Register):
@@ -99,17 +107,22 @@ class Flow(Memory):
                     raise mistakes.error(
                         site,
                         f"a loop counts integers, {what} {self.shown(value)} is {value.type.ptx}",
-                        f"k.cvt(u32, {self.python(value)})",
+                        self.converted(u32, value),
                     )
                 if cls is not None and value.type is not cls:
                     raise mistakes.error(
                         site,
                         f"a loop counts in one type, found {cls.ptx} and {value.type.ptx}",
-                        f"k.cvt({cls.ptx}, {self.python(value)})",
+                        self.converted(cls, value),
                     )
                 cls = value.type
             elif not hasattr(value, "__index__"):
-                raise mistakes.error(site, f"a loop counts integers, {what} is {value!r}")
+                within = value if isinstance(value, tuple) else ()
+                if isinstance(value, range):
+                    within = (value.start, value.stop, value.step)
+                parts = [self.python(v) if isinstance(v, Register) else repr(v) for v in within]
+                write = mistakes.as_loop(parts) if parts else ""
+                raise mistakes.error(site, f"a loop counts integers, {what} is {value!r}", write)
         kind: type[Any] = cls or u32
         if not isinstance(step, Register) and step == 0:
             raise mistakes.error(site, "a loop with step 0 never ends")
@@ -118,7 +131,7 @@ class Flow(Memory):
             raise mistakes.error(
                 site,
                 f"counting down needs a signed type, this loop counts in {kind.ptx}: below 0 it would wrap around",
-                "k.loop(k.cvt(s32, stop), start, -1)",
+                "k.loop(k.cvt(s32, stop), start=..., step=-1)",
             )
         made: list[Loop] = []
         index: list[Any] = []

@@ -7,7 +7,9 @@ Opcodes that are Python words end in an underscore (`k.and_`). The stub beside t
 from __future__ import annotations
 
 import keyword
+import re
 import sys
+from collections.abc import Iterable
 from typing import Any
 
 from ptxlab.builder import mistakes
@@ -16,7 +18,8 @@ from ptxlab.builder.plan import Kind, Plan, resolve
 from ptxlab.builder.pointer import Ptr
 from ptxlab.builder.registers import Register
 from ptxlab.builder.source import Site
-from ptxlab.isa import TABLE, FormError
+from ptxlab.builder.suggestions import call_at, completed
+from ptxlab.isa import TABLE, FormError, Op
 
 
 class Instructions(Flow):
@@ -28,6 +31,10 @@ class Instructions(Flow):
         Returns the result: a register, a list for a vector, None. `into` names the variable (or the list of them) to
         write instead of a new register; `both=True` also gives an optional second destination (`d|p`).
         """
+        if len(opcode.split()) > 1:
+            site = self.source.here(sys._getframe(1))
+            word, rest = opcode.rstrip("; ").split(None, 1)
+            raise mistakes.error(site, "k.op takes the opcode and its operands apart", f'k.op("{word}", {rest})')
         return self.emit(opcode, *operands, into=into, both=both)
 
     def invoke(self, name: str, operands: tuple[Any, ...], modifiers: dict[str, Any], site: Site | None = None) -> Any:
@@ -36,6 +43,10 @@ class Instructions(Flow):
             site = self.source.here(sys._getframe(1))
         into, both = modifiers.pop("into", None), modifiers.pop("both", False)
         result = modifiers.pop("result", None)
+        word = next((o for o in operands if isinstance(o, str) and any(o in e.words for e in TABLE[name])), None)
+        if word is not None:
+            what = f"{word!r} is a modifier of {name}; modifiers are keywords"
+            raise mistakes.error(site, what, completed(name, call_at(site)))
         p = self.resolved(name, operands, modifiers, site)
         return self.emit(p, *operands, into=into, both=both, result=result, site=site)
 
@@ -44,7 +55,7 @@ class Instructions(Flow):
         try:
             return resolve(name, tuple(map(_kind, operands)), tuple(modifiers.items()))
         except FormError as why:
-            raise mistakes.error(site, why.what, syntax=why.syntax) from None
+            raise mistakes.error(site, why.what, completed(name, call_at(site)), why.syntax) from None
         except TypeError:  # a modifier that cannot be hashed
             wrong = next((f"{n}={v!r}" for n, v in modifiers.items() if not isinstance(v, str | int | type)), "")
             if not wrong:
@@ -70,8 +81,25 @@ def _kind(operand: Any) -> Kind:
     return "float" if isinstance(operand, float) else "int"
 
 
+def documented(entries: Iterable[Op]) -> list[tuple[list[str], str]]:
+    """What there is to say of the entries of an opcode, each sentence once: syntaxes and text."""
+    groups: list[tuple[list[str], str]] = []
+    where: dict[str, int] = {}  # the group that has a sentence
+    written: set[str] = set()
+    for entry in entries:
+        sentences = re.split(r"(?<=\.) ", entry.says)
+        new = [sentence for sentence in sentences if sentence not in where]
+        if new:
+            groups.append(([], " ".join(new)))
+        where.update(dict.fromkeys(new, len(groups) - 1))
+        if new or entry.syntax not in written:
+            groups[where[new[0] if new else sentences[0]]][0].append(entry.syntax)
+            written.add(entry.syntax)
+    return groups
+
+
 def _method(opcode: str) -> Any:
-    says = "\n\n".join(f"{entry.syntax}\n    {entry.says}" for entry in TABLE[opcode])
+    says = "\n\n".join("\n".join([*syntaxes, f"    {says}"]) for syntaxes, says in documented(TABLE[opcode]))
 
     def method(self: Instructions, *operands: Any, **modifiers: Any) -> Any:
         return self.invoke(opcode, operands, modifiers)

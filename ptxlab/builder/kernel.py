@@ -17,9 +17,12 @@ import re
 import sys
 import typing
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from types import FunctionType, MethodType
+from typing import Any, NamedTuple, Never
 
+from ptxlab import options
 from ptxlab.builder import mistakes
 from ptxlab.builder.builder import Builder
 from ptxlab.builder.emit import IDENTIFIER
@@ -28,10 +31,13 @@ from ptxlab.builder.printer import text
 from ptxlab.builder.probes import PARAMETER
 from ptxlab.builder.registers import IN_REGISTER, TYPES, Register, f32, u64
 from ptxlab.builder.source import Site
+from ptxlab.builder.suggestions import call_at, instead
 from ptxlab.builder.tensor_map import TensorMap, TensorMapType
-from ptxlab.errors import Span
+from ptxlab.errors import BuildError, Span
 from ptxlab.garbage_collection import resting
+from ptxlab.isa.cuda_lines import lines
 from ptxlab.isa.tensor_map import BYTES
+from ptxlab.module_variables import HasVariables, State
 from ptxlab.text import Module, parse
 
 DEFAULT_ARCH = "sm_80"
@@ -60,11 +66,14 @@ class Param(NamedTuple):
         return f".param .{self.ptx} {self.name}"
 
 
-class Kernel:
+class Kernel(HasVariables):
     """A built kernel: `.ptx`, `.name`, `.params`, `.arch`, and `.module`, its parsed text with the Python spans."""
+
+    state: State
 
     def __init__(self, name: str, arch: str, ptx: str, params: tuple[Param, ...], spans: Mapping[int, Span]) -> None:
         self.name, self.arch, self.ptx, self.params, self.spans = name, arch, ptx, params, spans
+        self.state = State()
 
     @cached_property
     def module(self) -> Module:
@@ -76,7 +85,7 @@ class Kernel:
         return f"<kernel {self.name}({params}) for {self.arch}, {len(self.ptx.splitlines())} lines>"
 
 
-class KernelFunction:
+class KernelFunction(HasVariables):
     """What `@kernel` makes of a function: a kernel that is built with its defaults when first used, and a function of
     its plain Python parameters that builds another. `name` is the entry's."""
 
@@ -97,14 +106,20 @@ class KernelFunction:
 
     def __call__(
         self,
-        *,
+        *values: Never,
         arch: str | None = None,
         probes: bool | None = None,
         name: str | None = None,
         loc: bool | None = None,
+        extra: Mapping[str, Any] | None = None,
         **python: Any,
     ) -> Kernel:
-        """Builds the kernel. Keywords other than the four are the function's plain Python parameters."""
+        """Builds the kernel. `extra`: further kernel parameters and their types, which the function finds in `k.extra`.
+        Other keywords are the function's plain Python parameters."""
+        if values:
+            given = list(inspect.signature(self.function).parameters)[1 : len(values) + 1]
+            what = f"{self.name}(...) builds the kernel, from keywords; values are given at the launch"
+            raise mistakes.error(None, what, f"pl.launch({', '.join([self.name, 'grid', 'block', *given])})")
         function, name = self.function, name or self.name
         probes = self.probes if probes is None else probes
         k = Builder(name, arch or self.arch, probes=probes)
@@ -130,7 +145,7 @@ class KernelFunction:
                     raise mistakes.error(
                         site,
                         f"{name} needs its Python parameter `{p.name}`; a kernel parameter has a PTX type",
-                        f"{function.__name__}({p.name}=...)",
+                        _typed(p, f"{function.__name__}({p.name}=...)"),
                     )
                 continue
             if p.name in python:
@@ -143,6 +158,11 @@ class KernelFunction:
                 )
             k.parameters.append(Param(p.name, kind))
             arguments[p.name] = _loaded(k, k.parameters[-1], site)
+        for more, kind in (extra or {}).items():
+            if not IDENTIFIER.match(more) or more in (PARAMETER, *(p.name for p in k.parameters)):
+                raise mistakes.error(at, f"`{more}` cannot be the name of one more parameter", f"{more}s")
+            k.parameters.append(Param(more, kind))
+            k.extra[more] = _loaded(k, k.parameters[-1], at)
         if python:
             unknown = next(iter(python))
             raise mistakes.error(
@@ -152,8 +172,14 @@ class KernelFunction:
         if probes:
             k.parameters.append(Param(PARAMETER, PointerType(f32)))
             k.probe_base = k.emit("ld.param.u64", f"[{PARAMETER}]", result=u64, hint=PARAMETER, site=at)
-        with resting():  # each instruction is ten objects or more
-            function(k, **arguments)
+        try:
+            with resting():  # each instruction is ten objects or more
+                function(k, **arguments)
+        except (AttributeError, NameError, TypeError) as wrong:
+            explained = None if isinstance(wrong, BuildError) else _explained(k, wrong)
+            if explained is None:
+                raise
+            raise explained from None
         if k._with is not None:
             raise k._with.not_entered()
         if probes:
@@ -210,8 +236,12 @@ class KernelFunction:
 
     @cached_property
     def built(self) -> Kernel:
-        """The kernel with all defaults."""
-        return self()
+        """The kernel with all defaults. An `AttributeError` of the function is a `BuildError` here: `getattr(kernel,
+        "ptx", None)` would take it to mean that a kernel has no PTX."""
+        try:
+            return self()
+        except AttributeError as wrong:
+            raise BuildError(str(wrong)) from (None if isinstance(wrong, BuildError) else wrong)
 
     @property
     def ptx(self) -> str:
@@ -222,6 +252,11 @@ class KernelFunction:
     def module(self) -> Module:
         """The parsed text, with spans."""
         return self.built.module
+
+    @property
+    def state(self) -> State:
+        """What the module's variables hold."""
+        return self.built.state
 
     @property
     def params(self) -> tuple[Param, ...]:
@@ -269,9 +304,60 @@ def kernel(
     scope = dict(caller.f_locals) if caller.f_locals is not caller.f_globals else {}
 
     def decorate(function: Callable[..., None]) -> KernelFunction:
+        if not inspect.isfunction(function):
+            what = f"kernel: a Python function is wanted, got {options.shown(function)}"
+            raise mistakes.error(None, what, "@kernel\ndef f(k, x: Ptr[f32], n: u32):\n    ...")
         return KernelFunction(function, arch, probes, name, loc, types or {}, scope)
 
     return decorate if function is None else decorate(function)
+
+
+def _typed(p: inspect.Parameter, plain: str) -> str:
+    """The lines for a parameter that has no type of PTX: with its value where it is Python's, or with a type."""
+    of_python = {int: "u32", float: "f32", "int": "u32", "float": "f32"}
+    type_ = of_python.get(p.annotation, "Ptr[f32]")
+    return f"{p.name}: {type_}    # a parameter of the kernel; or, a value of Python:\n{plain}"
+
+
+def _explained(k: Builder, wrong: AttributeError | NameError | TypeError) -> BuildError | None:
+    """The error for `k.bar.sync(0)`, `p.load()`, `k.var(0.0)`, `with k.else_:`, `threadIdx.x` and `np.exp(x)`, of which
+    Python says that a function has no such name, takes other arguments, or is no context; None where the builder is not
+    meant."""
+    trace = wrong.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    assert trace is not None
+    site = k.source.at(trace.tb_frame.f_code, trace.tb_lasti)
+    call = call_at(site)
+    if isinstance(wrong, NameError):
+        write = instead(replace(call, function=f"k.{call.function}")) if lines(wrong.name or "") else ""
+        says = f"`{wrong.name}` is no name of Python; the builder has its own"
+        return mistakes.error(site, says, write) if write else None
+    if "does not support ufuncs" in str(wrong):
+        says = f"`{call.function}` computes when the kernel is built; a register has a value only when the kernel runs"
+        return mistakes.type_error(site, says, instead(replace(call, function=f"k.{call.function.rpartition('.')[2]}")))
+    if isinstance(wrong, TypeError):
+        found = re.match(r"(?:Flow|Builder|Memory|Probes|Instructions)\.(\w+)\(\) (.+)", str(wrong))
+        if found:
+            parameters = list(inspect.signature(getattr(Builder, found[1])).parameters.values())[1:]
+            plain = [p for p in parameters if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
+            takes = ", ".join(p.name if p.default is p.empty else f"{p.name}={p.default!r}" for p in plain)
+            says = re.sub(r"\d+(?=.* given)", lambda count: str(int(count[0]) - 1), found[2])  # without self
+            return mistakes.type_error(site, f"k.{found[1]} {says}", f"k.{found[1]}({takes})")
+        if "'method' object does not support the context manager" in str(wrong):
+            name = re.search(r"\w+\.\w+", site.text)
+            return mistakes.type_error(site, "a method is not called", f"with {name[0]}(...):" if name else "")
+        return None
+    if not getattr(wrong.obj, "__module__", "").startswith("ptxlab.builder."):
+        return None
+    if isinstance(wrong.obj, Ptr):
+        owner, _, _ = call.function.rpartition(".")
+        write = f"{owner}[i] = x" if wrong.name in ("store", "set", "write") else f"x = {owner}[i]"
+        return mistakes.BuildAttributeError(mistakes.message(site, f"a pointer has no `{wrong.name}`", write))
+    if not isinstance(wrong.obj, FunctionType | MethodType):
+        return None
+    what = f"k.{wrong.obj.__name__} has no `{wrong.name}`: modifiers and types are arguments"
+    return mistakes.BuildAttributeError(mistakes.message(site, what, instead(call)))
 
 
 def _loaded(k: Builder, p: Param, site: Site) -> Any:

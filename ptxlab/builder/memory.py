@@ -15,6 +15,7 @@ from ptxlab.builder.immediates import half_bits, immediate
 from ptxlab.builder.pointer import Index, Pointing, Ptr, Shared, VarPtr
 from ptxlab.builder.registers import IN_REGISTER, Register, u32, u64
 from ptxlab.builder.source import Site
+from ptxlab.builder.suggestions import address_of
 from ptxlab.errors import BuildError
 
 T = TypeVar("T", bound=Register[Any])
@@ -99,7 +100,9 @@ class Memory(Arithmetic, Pointing):
 
     def _vector(self, pointer: Ptr[Any], count: int | None, vector: int, site: Site) -> None:
         if not isinstance(pointer, Ptr):
-            raise mistakes.error(site, f"a pointer is wanted, found {self._what(pointer)}")
+            raise mistakes.error(site, f"a pointer is wanted, found {self._what(pointer)}", address_of(pointer))
+        if isinstance(count, Register):
+            raise mistakes.error(site, f"how many elements is a number, found {self._what(count)}", "k.load(p + i)")
         if vector not in (1, 2, 4) or vector * pointer.element.bits > 128:
             raise mistakes.error(
                 site,
@@ -147,11 +150,7 @@ class Memory(Arithmetic, Pointing):
                 raise mistakes.error(
                     site,
                     f"the pointer is Ptr[{cls.ptx}], {self.shown(value)} is {value.type.ptx}",
-                    f"k.cvt({cls.ptx}, {self.python(value)})"
-                    if cls.kind not in ("bits", "pred") and value.type.kind != "pred"
-                    else f"k.bitcast({cls.ptx}, {self.python(value)})"
-                    if value.type.kind != "pred"
-                    else f"k.select({self.python(value)}, 1, 0, type=u32)",
+                    self.converted(cls, value),
                 )
             return value
         if isinstance(value, str | bytes) or not (isinstance(value, int | float) or hasattr(value, "__float__")):
@@ -185,14 +184,14 @@ class Memory(Arithmetic, Pointing):
             raise mistakes.error(
                 site,
                 f"a pointer moves by an integer of 32 or 64 bits, {self.shown(index)} is {index.type.ptx}",
-                f"k.cvt(u32, {self.python(index)})",
+                self.converted(u32, index),
             )
         wide = pointer.base.type.bits == 64
         if not wide and index.type.bits == 64:
             raise mistakes.error(
                 site,
                 f"{pointer.space} addresses have 32 bits, {self.shown(index)} is {index.type.ptx}",
-                f"k.cvt(u32, {self.python(index)})",
+                self.converted(u32, index),
             )
         mad = f"mad.{'wide' if wide and index.type.bits == 32 else 'lo'}.{index.type.ptx}"
         base = self.emit(
@@ -278,7 +277,12 @@ class Memory(Arithmetic, Pointing):
         Its address is taken from its symbol, once, here: `mov.u32 %tile, tile;`. `align` is in bytes.
         """
         site = self.source.here(sys._getframe(1))
+        if isinstance(element, int | tuple):
+            raise mistakes.error(site, "k.shared takes the type first, then the count", f"k.shared(f32, {element})")
         shape = count if isinstance(count, tuple) else (count,)
+        if any(isinstance(n, Register) for n in shape):
+            what = "the size of a shared array is known when the kernel is built; that of dynamic memory at the launch"
+            raise mistakes.error(site, what, f"k.dynamic_shared({element.ptx})    # and pl.launch(..., shared=bytes)")
         total = math.prod(shape)
         if total < 1:
             raise mistakes.error(

@@ -53,16 +53,20 @@ def type_error(site: Site | None, what: str, write: str = "") -> BuildTypeError:
     return BuildTypeError(message(site, what, write))
 
 
+def closest(word: str, words: Iterable[str]) -> list[str]:
+    """At most two words that are meant by another one."""
+    words = list(words)
+    return [other for other in meant(word) if other in words] or difflib.get_close_matches(word, words, 2, 0.7)
+
+
 def close(word: str, words: Iterable[str]) -> str:
     """`; did you mean a or b?`, or nothing."""
-    words = list(words)
-    found = [other for other in meant(word) if other in words] or difflib.get_close_matches(word, words, 2, 0.7)
+    found = closest(word, words)
     return f"; did you mean {' or '.join(found)}?" if found else ""
 
 
-def truth(site: Site, shown: str) -> BuildTypeError:
-    """The error of `bool(register)`, in the words of the syntax that asked for it."""
-    has = f"{shown} is a register, which has a value only when the kernel runs"
+def truth(site: Site, has: str) -> BuildTypeError:
+    """The error of `bool(register)`, in the words of the syntax that asked for it; `has`: why there is no truth."""
     word, node = site.test or ("", None)
     why, write = "its truth value is asked for when the kernel is built", "with k.if_(p):"
     match node:
@@ -96,22 +100,33 @@ def truth(site: Site, shown: str) -> BuildTypeError:
     return type_error(site, f"{has}; {why}", write)
 
 
-def number(site: Site, shown: str, what: str) -> BuildTypeError:
+def number(site: Site, shown: str, name: str, what: str) -> BuildTypeError:
     """The error of `int(register)`, `range(register)`, `list[register]`, `math.exp(register)`."""
     has = f"{shown} is a register, which has a value only when the kernel runs"
     word, node = site.test or ("", None)
     if word == "range" and isinstance(node, ast.Call):
-        parts = [ast.unparse(a) for a in node.args]
-        order = {1: "{0}", 2: "{1}, {0}", 3: "{1}, {0}, {2}"}.get(len(parts), "n")
-        return type_error(
-            site,
-            f"{has}; `range` needs a number when the kernel is built",
-            f"with k.loop({order.format(*parts)}) as i:",
-        )
+        write = as_loop([ast.unparse(a) for a in node.args])
+        return type_error(site, f"{has}; `range` needs a number when the kernel is built", write)
     if word == "index" and what == "index":
         return type_error(site, f"{has}; a Python list is indexed when the kernel is built", "tile = k.shared(f32, n)")
     if what == "float":
         return type_error(
-            site, f"{has}; Python's mathematics works when the kernel is built", "k.sqrt(x), k.exp2(x), ..."
+            site, f"{has}; Python's mathematics works when the kernel is built", f"k.sqrt({name}), k.exp2({name}), ..."
         )
-    return type_error(site, f"{has}; Python needs a whole number when the kernel is built", "k.cvt(s32, x)")
+    return type_error(site, f"{has}; Python needs a whole number when the kernel is built", f"k.cvt(s32, {name})")
+
+
+def arguments(site: Site) -> list[str]:
+    """The texts of the positional arguments of the call at a place; none where its text is not there or not whole."""
+    try:
+        node = ast.parse(site.text, mode="eval").body
+    except SyntaxError:
+        return []
+    return [ast.unparse(a) for a in node.args] if isinstance(node, ast.Call) else []
+
+
+def as_loop(parts: list[str]) -> str:
+    """The loop of the builder that counts as `range(*parts)` does."""
+    start, stop, step = {1: ["0", *parts, "1"], 2: [*parts, "1"], 3: parts}.get(len(parts), ["0", "n", "1"])
+    words = [stop, *([f"start={start}"] if start != "0" else []), *([f"step={step}"] if step != "1" else [])]
+    return f"with k.loop({', '.join(words)}) as i:"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ptxlab.builder import mistakes
+from ptxlab.builder.conversions import grouped
 from ptxlab.builder.emit import Emitter
 from ptxlab.builder.registers import TYPES, Register
 from ptxlab.builder.source import Site
@@ -62,50 +63,70 @@ def impossible(k: Emitter, op: str, r: Register[Any], other: object, site: Site)
     """The error of an operator that its type has no instruction for."""
     ptx, kind, text, shown = r.type.ptx, r.type.kind, k.python(r), k.shown(r)
     says, fix = f"`{op}` has no instruction for {ptx}", ""
+    second = grouped(k.python(other)) if isinstance(other, Register) else repr(other)
     if op == "/" and kind in ("signed", "unsigned"):
         says = f"`/` divides floats, {shown} is {ptx}; integer division is `//`"
-        fix = site.text.replace(" / ", " // ") if " / " in site.text else f"{text} // ..."
+        fix = site.text.replace(" / ", " // ") if " / " in site.text else f"{grouped(text)} // {second}"
     elif op in ("//", "%") and kind == "float":
         says = f"`{op}` is for integers, {shown} is {ptx}; float division is `/`"
-        fix = site.text.replace(" // ", " / ") if " // " in site.text else f"{text} / ..."
+        fix = site.text.replace(" // ", " / ") if " // " in site.text else f"{grouped(text)} / {second}"
     elif ptx == "pred" and op in ("+", "-", "*"):
         says, fix = f"`{op}` needs numbers, {shown} is a predicate", f"k.select({text}, 1, 0, type=u32)"
     elif ptx == "pred" and op in ("==", "!="):
         says = f"`{op}` has no instruction for predicates; `^` says where they differ"
-        fix = f"~({text} ^ other)" if op == "==" else f"{text} ^ other"
+        if not isinstance(other, Register):
+            fix = f"~{grouped(text)}" if bool(other) == (op == "!=") else text
+        elif made := k.converted(r.type, other):
+            differ = f"{grouped(text)} ^ {grouped(made)}"
+            fix = f"~({differ})" if op == "==" else differ
     elif kind == "bits":
         says = f"`{op}` needs a number, {shown} is {ptx}: bits without a meaning"
         fix = f"k.bitcast(u{r.type.bits}, {text})"
     elif kind == "float" and op in ("&", "|", "^", "<<", ">>", "~"):
         says, fix = f"`{op}` works on bits, {shown} is {ptx}", f"k.bitcast(u{r.type.bits}, {text})"
-    elif ptx in ("f16", "bf16", "f16x2", "bf16x2"):
+    elif ptx in ("f16", "bf16"):
         fix = f"k.cvt(f32, {text})"
+    elif ptx in ("f16x2", "bf16x2"):
+        says, fix = f"{says}; it has two numbers", f"low, high = k.unpack({text}, {ptx[:-2]})"
     elif op == "abs" and kind == "unsigned":
         says, fix = f"abs() of an unsigned number is the number; {shown} is {ptx}", text
     return mistakes.error(site, says, fix)
 
 
-def mixed(k: Emitter, op: str, r: Register[Any], other: object, site: Site) -> BuildError:
-    """The error of an operator on two types: names both, and the conversion to write."""
+def mixed(k: Emitter, op: str, r: Register[Any], other: object, site: Site, *, fixed: bool = False) -> BuildError:
+    """The error of an operator on two types: names both, and the conversion to write. fixed: `r` is a variable that
+    gets the result."""
     if not isinstance(other, Register):
         given = f"{other!r} ({type(other).__name__})"
         return mistakes.error(
             site, f"`{op}` of {k.shown(r)} ({r.type.ptx}) and {given}: a register or a number is wanted"
         )
-    a, b = k.python(r), k.python(other)
+    a, b = grouped(k.python(r)), grouped(k.python(other))
     if op in ("<<", ">>"):
-        says = f"a shift is by a 32-bit number, {k.shown(other)} is {other.type.ptx}"
-        return mistakes.error(site, says, f"{a} {op} k.cvt(u32, {b})")
-    both = f"{k.shown(r)} is {r.type.ptx}, {k.shown(other)} is {other.type.ptx}"
-    if "pred" in (r.type.ptx, other.type.ptx):
-        fix = f"k.select({a if r.type.ptx == 'pred' else b}, 1, 0, type=u32)"
-        return mistakes.error(site, f"{both}: a predicate is not a number", fix)
-    if _rank(r.type) < _rank(other.type):
-        a = f"k.cvt({other.type.ptx}, {a})"
+        says, made = (
+            f"a shift is by a 32-bit number, {k.shown(other)} is {other.type.ptx}",
+            k.converted(TYPES["u32"], other),
+        )
     else:
-        b = f"k.cvt({r.type.ptx}, {b})"
-    return mistakes.error(site, f"{both}: an instruction works on one type", f"{a} {op} {b}")
+        both = f"{k.shown(r)} is {r.type.ptx}, {k.shown(other)} is {other.type.ptx}"
+        one = (
+            "a predicate is not a number"
+            if "pred" in (r.type.ptx, other.type.ptx)
+            else "an instruction works on one type"
+        )
+        says = f"{both}: {one}"
+        made = k.converted(r.type, other)
+        if not fixed and (not made or (_rank(r.type) < _rank(other.type) and _has(op, other.type))):
+            widened = k.converted(other.type, r)
+            a, made = (widened, b) if widened and _has(op, other.type) else (a, made)
+    write = f"{a} {op}{'=' if fixed else ''} {grouped(made)}" if made else ""
+    return mistakes.error(site, says, write)
 
 
-def _rank(cls: type[Any]) -> tuple[bool, int, bool]:
-    return cls.kind == "float", cls.bits, cls.kind == "signed"
+def _has(op: str, cls: type[Any]) -> bool:
+    """Whether an operator has an instruction for a type."""
+    return (op, cls.ptx) in BINARY or (op, cls.ptx) in COMPARE
+
+
+def _rank(cls: type[Any]) -> tuple[bool, int, bool, bool]:
+    return cls.kind == "float", cls.bits, cls.kind != "bits", cls.kind == "signed"

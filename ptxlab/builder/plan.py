@@ -13,11 +13,13 @@ from typing import Any
 
 from ptxlab.builder.registers import TYPES
 from ptxlab.isa import TABLE, Form, FormError, Op, form
-from ptxlab.isa.entries import OperandSpec
+from ptxlab.isa.entries import OperandSpec, Slot
 from ptxlab.isa.types import WIDTH
 
 DEFAULTS = {"rnd": "rn"}
 """What a slot that must be filled gets when the call does not say."""
+QUIET = frozenset({"lo", "sync", "aligned"})
+"""Words that a call need not say though the opcode has others: C's product, and what comes from the operands."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -78,10 +80,12 @@ def resolve(name: str, kinds: tuple[Kind, ...], modifiers: tuple[tuple[str, Any]
     best: tuple[int, Plan] | None = None
     near: tuple[int, Plan] | None = None  # complete, but some operand does not fit: emitting it says which
     failure: tuple[int, FormError] | None = None
+    first: Op | None = None  # that takes the modifiers
     for entry in TABLE[name]:
         given = dict(modifiers)
         words, missing, penalty = _fill(entry, kinds, given)
         wrong_count = _count(entry, len(kinds))
+        first = first or (None if given else entry)
         if given:
             failure = _further(failure, 0, _unknown(entry, given))
         elif wrong_count is not None:
@@ -100,11 +104,31 @@ def resolve(name: str, kinds: tuple[Kind, ...], modifiers: tuple[tuple[str, Any]
             elif fitting < len(kinds) and (near is None or fitting > near[0]):
                 near = (fitting, p)
     if best is not None:
+        said = {word.rstrip("_") for word, _ in modifiers} | {_word(*modifier) for modifier in modifiers}
+        unsaid = (said.isdisjoint((s.name, *s.choices)) for s in telling(best[1].form.op) if len(s.choices) == 1)
+        if first is not None and any(unsaid):
+            does = dict.fromkeys(f".{word}" for entry in TABLE[name] for s in telling(entry)[:1] for word in s.choices)
+            raise FormError(f"{name} needs a word that says what it does, one of {' '.join(does)}", first.syntax)
         return best[1]
     if near is not None and (failure is None or failure[0] < 2):
         return near[1]
     assert failure is not None
     raise failure[1]
+
+
+def telling(entry: Op) -> list[Slot]:
+    """The slots of an entry without which a call does not say what it does: their words do not follow from the
+    operands, and other entries of the opcode have others."""
+    slots = (s for s in entry.slots if not s.optional and s.name not in ("type", *DEFAULTS))
+    known = _always(entry.name) | WIDTH.keys()
+    return [s for s in slots if len(s.choices) > 1 or s.choices[0] not in known]
+
+
+@functools.cache
+def _always(name: str) -> frozenset[str]:
+    """The words of an opcode that a call need not say."""
+    each = [{s.choices[0] for s in e.slots if len(s.choices) == 1 and not s.optional} for e in TABLE[name]]
+    return QUIET.union(set.intersection(*each))
 
 
 def _further(known: tuple[int, FormError] | None, reached: int, why: FormError) -> tuple[int, FormError]:

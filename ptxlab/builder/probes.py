@@ -56,7 +56,7 @@ class Probes(Base):
                     raise mistakes.error(
                         site,
                         f"k.probe stores m, l and rescale in one float type, f32 or f64; {what} is {value.type.ptx}",
-                        f"k.cvt(f32, {self.python(value)})",
+                        self.converted(cls if cls in (f32, f64) else f32, value),
                     )
             elif what == "m" or not isinstance(value, int | float):
                 raise mistakes.error(site, f"k.probe wants a register for {what}, found {value!r}")
@@ -67,7 +67,7 @@ class Probes(Base):
                 self.usable(value, site)
             if getattr(value, "type", None) is not u32:
                 found = value.type.ptx if isinstance(value, Register) else repr(value)
-                write = f"k.cvt(u32, {self.python(value)})" if isinstance(value, Register) else ""
+                write = self.converted(u32, value) if isinstance(value, Register) else ""
                 raise mistakes.error(site, f"k.probe counts rows and tiles in u32, {what} is {found}", write)
         if base not in (2, None):
             raise mistakes.error(site, f"k.probe: base is 2 or None (natural units), found {base!r}")

@@ -34,6 +34,7 @@ class Operations(Protocol):
     def no_power(self, r: Register[Any]) -> BuildError: ...
     def no_attribute(self, r: Register[Any], name: str) -> BuildError: ...
     def no_iteration(self, r: Register[Any]) -> BuildError: ...
+    def no_element(self, r: Register[Any]) -> BuildError: ...
     def not_a_variable(self, r: Register[Any], op: str) -> BuildError: ...
 
 
@@ -178,6 +179,12 @@ class Register(Generic[T], metaclass=TypeMeta):
 
     def __iter__(self) -> NoReturn:
         raise self.k.no_iteration(self)
+
+    def __getitem__(self, index: object) -> NoReturn:
+        raise self.k.no_element(self)
+
+    def __setitem__(self, index: object, value: object) -> NoReturn:
+        raise self.k.no_element(self)
 
     def __pow__(self, other: object) -> NoReturn:
         raise self.k.no_power(self)

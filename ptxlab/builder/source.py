@@ -115,7 +115,7 @@ class Source:
         key = (id(code), frame.f_lasti)
         found = self._sites.get(key)
         if found is None:
-            found = self._sites[key] = self._look_up(code, frame.f_lasti)
+            found = self._sites[key] = self.at(code, frame.f_lasti)
         return found
 
     def names(self, frame: FrameType, site: Site) -> tuple[Names, bool, FrameType]:
@@ -145,7 +145,8 @@ class Source:
                 return self._make(code.co_filename, facts, position)
         return Site(Span(code.co_filename, first, 0, first, 0))
 
-    def _look_up(self, code: CodeType, lasti: int) -> Site:
+    def at(self, code: CodeType, lasti: int) -> Site:
+        """The expression of an instruction of the bytecode."""
         held = self._codes.get(id(code))
         if held is None:
             held = self._codes[id(code)] = (code, list(code.co_positions()))

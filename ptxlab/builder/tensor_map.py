@@ -31,9 +31,9 @@ class TensorMapType:
 class TensorMap:
     """A tensor in global memory as the tensor memory accelerator knows it: its shape, and the box that is a tile.
 
-    `q.box(1, 1, 64, 64, swizzle=128)` says how much of each dimension one copy moves; `q.load(to, mbarrier, batch,
-    head, row, column)` starts the copy of the tile at these coordinates, `q.store(source, ...)` one to global memory.
-    Both are for one thread.
+    `q.box(1, 1, 64, 64, swizzle=128)` says how much of each dimension one copy moves.
+    `q.load(to, mbarrier, batch, head, row, column)` starts the copy of the tile at these coordinates,
+    `q.store(source, ...)` one to global memory. Both are for one thread.
     """
 
     def __init__(self, k: Emitter, base: Register[Any], kind: TensorMapType, name: str) -> None:

@@ -43,7 +43,7 @@ def examine() -> list[Finding]:
         _nvrtc(),
         _disassembler(),
         _gpu(),
-        _package("jupyterlab", "pip install jupyterlab"),
+        _package("jupyterlab", "for notebooks: pip install ptxlab"),
         _browser(),
     ]
 

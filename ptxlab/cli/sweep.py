@@ -21,6 +21,7 @@ from typing import Any
 from ptxlab.errors import LaunchError
 from ptxlab.sweeps import Sweep
 from ptxlab.sweeps import sweep as run
+from ptxlab.sweeps.run import table_packages
 from ptxlab.sweeps.workers import connect
 
 KEYS = ("kernels", "grid", "shapes", "device", "checks", "seed")
@@ -47,6 +48,8 @@ def sweep(path: Path, out: Path | None, address: str | None, workers: int | None
     """Runs the sweep of a file, here or on the Dask cluster at an address. The table is written where `out` says."""
     wanted = read(path)
     kernels = wanted.pop("kernels")
+    if out is not None:
+        table_packages()  # before anything is measured
     client = connect(address) if address else None
     found = run(
         kernels,

@@ -155,21 +155,11 @@ def _grade(options: argparse.Namespace) -> int:
     start = time.monotonic()
     with _ended_by_signals(), client or contextlib.nullcontext():
         graded = grade(
-            options.folder,
-            exercises=options.exercises,
-            seed=journal.seed,
-            seconds=options.seconds,
-            each=options.each,
-            longest=options.longest,
-            memory=int(options.memory * (1 << 30)),
-            jobs=options.jobs,
-            progress=not options.quiet,
-            unconfined=options.unconfined,
-            confined=confined,
-            client=client,
-            journal=journal,
-            after_each=write,
-        )
+            options.folder, exercises=options.exercises, seed=journal.seed, seconds=options.seconds, each=options.each,
+            longest=options.longest, memory=int(options.memory * (1 << 30)), jobs=options.jobs,
+            progress=not options.quiet, unconfined=options.unconfined, confined=confined, client=client,
+            journal=journal, after_each=write
+        )  # fmt: skip
     write(graded)
     full = sum(all(mark.ok for mark in g.marks.values()) for g in graded)
     print(f"{len(graded)} submissions in {time.monotonic() - start:.0f} s, {full} with full marks; seed {journal.seed}")

@@ -21,7 +21,7 @@ class Exercise:
 
     name: such as "02-tail"; its first part is the notebook's number. kind: one of `KINDS`; level: one of `LEVELS`.
     prompt: Markdown. starter and solution: the code of the answer's cell, both without the call of `check`. answer: the
-    name that the cell binds. hints: three, from a nudge to nearly all. graded: what the mark looks at, in sentences.
+    name that the cell binds. hints: two, where to look and what to ask. graded: what the mark looks at, in sentences.
     grade: runs the checks. points: what it counts in a class.
     """
 
@@ -44,7 +44,7 @@ class Exercise:
             (self.kind not in KINDS, f"kind: one of {', '.join(KINDS)}"),
             (self.level not in LEVELS, "level: 1, 2 or 3"),
             (not self.answer.isidentifier(), "answer: the name that the cell binds"),
-            (len(self.hints) != 3, "hints: three, from a nudge to nearly all"),
+            (len(self.hints) != 2, "hints: two, where to look and what to ask"),
             (not self.graded, "graded: at least one sentence"),
         ]
         for found, says in wrong:

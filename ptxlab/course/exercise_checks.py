@@ -26,7 +26,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ptxlab.course.feedback_sentences import Says, sentences, short, thrown
+from ptxlab.course.causes import Known, digits, fitting, plain, where
+from ptxlab.course.feedback_sentences import LONGEST, Says, met, sentences, short, thrown
 from ptxlab.course.kernel_answers import headers_lacking, is_kernel, parameter, parsed
 from ptxlab.course.measures import costs, dearest, measure
 from ptxlab.course.starter_credit import STARTS, points
@@ -37,6 +38,7 @@ from ptxlab.course.writers import writer
 from ptxlab.errors import DeviceFault, PtxlabError
 from ptxlab.launch.buffers import Const, Out
 from ptxlab.launch.run import ALL_CHECKS, Run, launch
+from ptxlab.options import NotCalled
 
 ORDERS = (1, 2)
 """Seeds of the schedules in which a launch runs besides the fixed one, where an exercise is about order."""
@@ -55,15 +57,20 @@ class Named(Protocol):
 
 @dataclass
 class _Launch:
-    """One launch, and its arguments as they were before it, so that it can be run again."""
+    """One launch, and its arguments as they were before it, so that it can be run again. parts: how many parts there
+    were before it; line: the PTX line that a wrong part of it is about; symptom: what a check said of two stores to one
+    place in global memory, which is shown only if the values say no more."""
 
-    run: Run
     kernel: Any
     grid: Any
     block: Any
     arrays: tuple[Any, ...]
     before: tuple[Any, ...]
     options: dict[str, Any]
+    parts: int
+    run: Run | None = None
+    line: int = 0
+    symptom: tuple[str, ...] = ()
 
 
 class Grading:
@@ -81,17 +88,32 @@ class Grading:
         self._in_hidden = False
         self.parts: list[Part] = []
         self.notes: list[str] = []
+        self.tried: list[str] = []  # the programs that were built, the values that were returned
         self._launches: list[_Launch] = []
         self._told: dict[int, list[tuple[int, str]]] = {}  # which number of a prediction -> (its part, what it said)
 
     # -- parts and cases -----------------------------------------------------------------------------------------------
 
-    def part(self, name: str, condition: Any, says: Says = "", *more: str) -> bool:
-        """Notes one part: right if `condition` holds; if not, `says` tells what happened. Returns which it was."""
+    def part(
+        self, name: str, condition: Any, says: Says = "", *more: str, sort: str = "value", cause: str = ""
+    ) -> bool:
+        """Notes one part: right if `condition` holds; if not, `says` tells what happened. Returns which it was.
+
+        sort: what it looks at, one of `ptxlab.course.verdict.SORTS`. cause: the sentence that names the mistake, or "".
+        """
         ok = bool(condition)
         said = () if ok else tuple(short(sentence) for sentence in sentences(says) + more if sentence)
-        self.parts.append(Part(name, ok, said, self._in_hidden))
+        self.parts.append(Part(name, ok, said, self._in_hidden, sort, not ok and bool(cause)))
         return ok
+
+    def failing(self) -> tuple[Any, ...]:
+        """The smallest launch of which a part is wrong: (line, kernel, grid, block, arguments ...), or ()."""
+        ends = [*(launched.parts for launched in self._launches), len(self.parts)][1:]
+        pairs = zip(self._launches, ends, strict=True)
+        wrong = [launched for launched, end in pairs if not all(p.ok for p in self.parts[launched.parts : end])]
+        size = lambda launched: sum(a.nbytes for a in launched.arrays if isinstance(a, np.ndarray))
+        least = min(wrong, key=size, default=None)
+        return () if least is None else (least.line, least.kernel, least.grid, least.block, *_copied(least.before))
 
     def note(self, says: str) -> None:
         """A sentence for an answer that is right: what the machine saw."""
@@ -134,6 +156,8 @@ class Grading:
 
     def feedback(self) -> Feedback:
         """What was found: of the first wrong part what it says, or the notes if all is right."""
+        for launched in self._launches:
+            self._tell_symptom(launched)
         wrong = next((part for part in self.parts if not part.ok), None)
         ok = wrong is None and bool(self.parts)
         if self.graded:
@@ -172,23 +196,23 @@ class Grading:
                 lacking = headers_lacking(answer)
                 if not lacking:
                     return answer
-                self.part("the text has its headers", False, lacking)
+                self.part("the text has its headers", False, lacking, sort="broken")
                 return None
         elif is_kernel(answer):
             try:
-                built = answer(**python) if python and callable(answer) else answer
+                built = answer(**python) if python and not isinstance(answer, NotCalled) else answer
                 _ = built.module if hasattr(type(built), "module") else None
                 return built
             except PtxlabError as error:
-                self.part("the kernel can be built", False, str(error))
+                self.part("the kernel can be built", False, str(error), sort="broken")
             except KeyboardInterrupt:
                 raise
             except BaseException as error:
-                self.part("the kernel can be built", False, thrown(error))
+                self.part("the kernel can be built", False, thrown(error), sort="broken")
             return None
         what = "a kernel is wanted (a function with @kernel, PTX text, or a kernel of pl.cuda)"
         found = f"text without a .entry: {answer[:40]!r}" if isinstance(answer, str) else type(answer).__name__
-        self.part("the answer is a kernel", False, f"`{self.exercise.answer}`: {what}, found {found}.")
+        self.part("the answer is a kernel", False, f"`{self.exercise.answer}`: {what}, found {found}.", sort="broken")
         return None
 
     def launch(
@@ -207,13 +231,15 @@ class Grading:
         device: str = "auto",
         entry: str | None = None,
         allow: Callable[[Any], bool] | None = None,
+        signs: Callable[[Any], str] | None = None,
     ) -> Run | None:
         """Runs an answer on the CPU machine. None if it was stopped by a fault or a check found something: that is a
         wrong part then, which names the thread, the PTX line and the line that wrote it.
 
         build: Python parameters of the kernel. orders: it runs in other orders of warps and blocks as well, with seeds
         that are the same for everybody; what is found there counts, and so does another result. allow: findings for
-        which it is true do not count. Otherwise as `ptxlab.launch.run`.
+        which it is true do not count. signs: the mistake that a finding or a fault is the sign of, in a sentence, or
+        "". Otherwise as `ptxlab.launch.run`.
         """
         kernel = self.build(answer, **(build or {}))
         if kernel is None:
@@ -221,37 +247,61 @@ class Grading:
         before = _copied(args)
         options: dict[str, Any] = {"shared": shared, "entry": entry}
         limits: dict[str, Any] = {"checks": checks, "budget": budget, **options}
+        self.tried.append(plain(kernel if isinstance(kernel, str) else str(getattr(kernel, "ptx", ""))))
+        launched = _Launch(kernel, grid, block, _arrays(args), before, options, len(self.parts))
+        self._launches.append(launched)
 
         def runs(given: tuple[Any, ...], **how: Any) -> Run | None:
-            return self._runs(allow, kernel, grid, block, *given, **limits, **how)
+            return self._runs(launched, allow, signs, kernel, grid, block, *given, **limits, **how)
 
-        run = runs(args, counters=counters, trace=trace, device=device)
-        if run is None:
-            return None
-        for seed in ORDERS if orders else ():
+        launched.run = runs(args, counters=counters, trace=trace, device=device)
+        for seed in ORDERS if orders and launched.run is not None and not launched.symptom else ():
             again = _copied(before)
             if runs(again, seed=seed) is None or not self._same(args, again, kernel, seed):
                 return None
-        self._launches.append(_Launch(run, kernel, grid, block, _arrays(args), before, options))
-        return run
+        return launched.run
 
-    def _runs(self, allow: Callable[[Any], bool] | None, *what: Any, seed: int | None = None, **how: Any) -> Run | None:
+    def _runs(
+        self,
+        launched: _Launch,
+        allow: Callable[[Any], bool] | None,
+        signs: Callable[[Any], str] | None,
+        *what: Any,
+        seed: int | None = None,
+        **how: Any,
+    ) -> Run | None:
         """Runs a kernel once. None, and a wrong part, if it was stopped or a check found something."""
         order = [] if seed is None else [f"That was in another order of warps and blocks: launch it with seed={seed}."]
+
+        def wrong(name: str, line: int, *found: Any) -> None:
+            launched.line = line
+            cause = next(filter(None, map(signs, found)), "") if signs else ""
+            said = [cause, *(met(one, launched.kernel) for one in found[:2])]
+            self.part(name, False, said, *order, sort="finding", cause=cause)
+
         try:
             run = launch(*what, seed=seed, **how)
         except DeviceFault as fault:
-            name = "it ends" if fault.kind in ("budget", "deadlock") else "no access outside of memory"
-            self.part(name, False, str(fault), *order)
+            ends = fault.kind in ("budget", "deadlock")
+            wrong("it ends" if ends else "no access outside of memory", fault.line, fault)
             return None
         except PtxlabError as error:
-            self.part("the kernel can be launched", False, str(error))
+            self.part("the kernel can be launched", False, str(error), sort="broken")
             return None
         found = [f for f in run.findings if allow is None or not allow(f)]
-        if found:
-            self.part(f"{found[0].check} finds nothing", False, [str(f) for f in found[:2]], *order)
+        if found and all((f.kind, f.space) == ("WAW", "global") for f in found):
+            launched.symptom = (f"{found[0].check} finds nothing", *map(str, found[:2]))
+        elif found:
+            wrong(f"{found[0].check} finds nothing", getattr(found[0].first, "line", 0), *found)
             return None
         return run
+
+    def _tell_symptom(self, launched: _Launch) -> None:
+        """A wrong part for what `launched.symptom` says, once."""
+        if launched.symptom:
+            name, *says = launched.symptom
+            launched.symptom = ()
+            self.part(name, False, says, sort="finding")
 
     def _same(self, args: Sequence[Any], again: Sequence[Any], kernel: Any, seed: int) -> bool:
         """Whether a launch in another order left the same numbers, but for rounding; a wrong part if not."""
@@ -275,16 +325,18 @@ class Grading:
         want: Any,
         *,
         rtol: float = 1e-4,
-        atol: float = 1e-5,
+        atol: Any = 1e-5,
         run: Run | None = None,
         says: Says = "",
         only: Any = True,
+        known: Known | Callable[[], Known] = (),
     ) -> bool:
         """A part: every element of `got` is within `atol + rtol |want|` (NaN never is, equal infinities are).
 
         only: a mask of the elements that are asked for. If not, the feedback names the first wrong element, what it
         should be, and the thread that stored it if `got` was an argument of a launch (`run`, by default the last one
-        that had it), and then `says`.
+        that had it), and then `says`. known: what known mistakes would give; if exactly one gives
+        `got`, its sentence stands for `says`.
         """
         got, want = np.asarray(got), np.asarray(want)
         if got.shape != want.shape:
@@ -292,13 +344,22 @@ class Grading:
         with np.errstate(invalid="ignore"):
             right = np.isclose(got.astype(np.float64), want.astype(np.float64), rtol=rtol, atol=atol)
         right |= ~np.broadcast_to(only, right.shape)
+        launched, _ = self._whose(got, run)
+        cause = "" if right.all() else fitting(known, got, only, max(rtol, 1e-6), atol)
+        if launched is not None and launched.symptom:
+            if not cause:
+                self._tell_symptom(launched)
+                return False
+            launched.symptom = ()
         if right.all():
             return self.part(name, True)
-        return self.part(name, False, lambda: self._differs(got, want, right, run, says))
+        return self.part(name, False, lambda: self._differs(got, want, right, run, cause, says), cause=cause)
 
-    def equal(self, name: str, got: Any, want: Any, *, run: Run | None = None, says: Says = "") -> bool:
+    def equal(
+        self, name: str, got: Any, want: Any, *, run: Run | None = None, says: Says = "", known: Any = ()
+    ) -> bool:
         """A part: every element of `got` is exactly that of `want`."""
-        return self.close(name, got, want, rtol=0.0, atol=0.0, run=run, says=says)
+        return self.close(name, got, want, rtol=0.0, atol=0.0, run=run, says=says, known=known)
 
     def attention(
         self,
@@ -324,21 +385,13 @@ class Grading:
         o4, q4, k4, v4 = four
         exact = reference.attention(q4, k4, v4, causal=causal, scale=scale)
         bound, lse_bound = reference.tolerance(o4, q4, k4, v4, exact, causal=causal, scale=scale)
-        gap = np.abs(o4.astype(np.float64) - exact.o)
-        right = (gap <= bound).reshape(np.shape(o))
-        if not right.all():
-            want = exact.o.reshape(np.shape(o))
-            return self.part(name, False, lambda: self._differs(np.asarray(o), want, right, run, says))
-        if lse is not None:
-            want = exact.lse.reshape(np.shape(lse))
-            with np.errstate(invalid="ignore"):
-                near = (lse == want) | (np.abs(lse - want) <= lse_bound.reshape(np.shape(lse)))
-            if not near.all():
-                return self.part(name, False, lambda: self._differs(np.asarray(lse), want, near, run, says))
-        return self.part(name, True)
+        whole = lse is None or not (np.abs(o4.astype(np.float64) - exact.o) <= bound).all()
+        got, want, most = (o, exact.o, bound) if whole else (lse, exact.lse, lse_bound)
+        shape = np.shape(got)
+        return self.close(name, got, want.reshape(shape), rtol=0, atol=most.reshape(shape), run=run, says=says)
 
-    def _differs(self, got: Any, want: Any, right: Any, run: Run | None, says: Says) -> list[str]:
-        """The first wrong element in words, with the thread that stored it."""
+    def _differs(self, got: Any, want: Any, right: Any, run: Run | None, cause: str, says: Says) -> list[str]:
+        """The first wrong element in words, its cause if it is known, and the thread that stored it."""
         at = tuple(int(i) for i in np.argwhere(~right)[0])
         launched, which = self._whose(got, run)
         name, shown, offset = self.exercise.answer, at, 0
@@ -352,15 +405,16 @@ class Grading:
         should, found = apart(want[at], got[at])
         out = [
             f"{name}{index} should be {should}, it is {found}"
-            + (f"; {many} of {right.size} elements are wrong." if right.size > 1 else ".")
+            + (f"; {many} of {right.size} elements are wrong." if right.size > 1 else "."),
+            digits(got[at], want[at]),
+            cause or where(~right),
         ]
         if launched is not None:
-            out.append(
-                writer(
-                    launched.kernel, launched.grid, launched.block, launched.before, which, offset, **launched.options
-                )
-            )
-        return [*out, *sentences(says)]
+            given = launched.kernel, launched.grid, launched.block, launched.before, which, offset
+            lost = not np.isfinite(got[at]) and bool(np.isfinite(want[at]))
+            told, launched.line = writer(*given, lost=lost, **launched.options)
+            out.append(told)
+        return [*out, *(() if cause else sentences(says))]
 
     def _whose(self, array: Any, run: Run | None) -> tuple[_Launch | None, int]:
         """The launch that `array` was an argument of, and which one."""
@@ -383,13 +437,13 @@ class Grading:
         launched = self._of(run)
         found = measure(run, launched.kernel, what)
         if found <= limit:
-            return self.part(name, True)
+            return self.part(name, True, sort="cost")
 
         def tell() -> list[str]:
             lines = dearest(parsed(launched.kernel), costs(run, launched.kernel, what))
             return [f"{found:,} {what}; at most {limit:,} are allowed.", *sentences(says), *lines]
 
-        return self.part(name, False, tell)
+        return self.part(name, False, tell, sort="cost")
 
     # -- values and functions ------------------------------------------------------------------------------------------
 
@@ -398,33 +452,40 @@ class Grading:
         called = f"{self.exercise.answer}({', '.join(map(repr, args))})"
         if not callable(function):
             says = f"`{self.exercise.answer}`: a function is wanted, found {type(function).__name__}."
-            self.part("the answer is a function", False, says)
+            self.part("the answer is a function", False, says, sort="broken")
             return None
         try:
             result = function(*copy.deepcopy(args))
         except KeyboardInterrupt:
             raise
         except BaseException as error:
-            self.part(f"{called} returns", False, f"{called} stopped: {thrown(error)}")
+            self.part(f"{called} returns", False, f"{called} stopped: {thrown(error)}", sort="broken")
             return None
+        self.tried.append(repr(result)[:LONGEST])
         if result is None or result is ...:
-            self.part(f"{called} returns", False, f"{called} returned nothing.")
+            self.part(f"{called} returns", False, f"{called} returned nothing.", sort="broken")
             return None
         return result
 
-    def predict(self, function: Any, args: tuple[Any, ...], truth: Any, says: Says = "", *, rtol: float = 0.0) -> bool:
-        """A part: `function(*args)` is what the machine found, `truth`: a number, text, or a sequence of them."""
+    def predict(
+        self, function: Any, args: tuple[Any, ...], truth: Any, says: Says = "", *, rtol: float = 0.0, known: Known = ()
+    ) -> bool:
+        """A part: `function(*args)` is what the machine found, `truth`: a number, text, or a sequence of them. known:
+        what known mistakes say; if exactly one says this, its sentence stands for `says`."""
         found = self.call(function, *args)
         if found is None:
             return False
         called = f"{self.exercise.answer}({', '.join(map(number, args))})"
 
         def tell() -> list[str]:
-            return ["{}: you say {}, the machine says {}.".format(called, *apart(found, truth)), *sentences(says)]
+            said = "{}: you say {}, the machine says {}.".format(called, *apart(found, truth))
+            return [said, *((cause,) if cause else sentences(says))]
 
-        return self.told(f"predicts {called}", found, truth, tell, rtol=rtol)
+        wrong = set() if same(found, truth, rtol) else {why for value, why in known if same(found, value, rtol)}
+        cause = wrong.pop() if len(wrong) == 1 else ""
+        return self.told(f"predicts {called}", found, truth, tell, rtol=rtol, cause=cause)
 
-    def told(self, name: str, found: Any, truth: Any, says: Says = "", *, rtol: float = 0.0) -> bool:
+    def told(self, name: str, found: Any, truth: Any, says: Says = "", *, rtol: float = 0.0, cause: str = "") -> bool:
         """A part: a prediction is right. Where several numbers are to be told (a tuple), a part for each of them."""
         several = isinstance(truth, tuple) and isinstance(found, list | tuple | np.ndarray) and len(found) == len(truth)
         pairs = list(zip(found, truth, strict=True)) if several else [(found, truth)]
@@ -433,7 +494,7 @@ class Grading:
             if not self._in_hidden:
                 self._told.setdefault(which, []).append((len(self.parts), number(one, 17)))
             which_one = f", number {which + 1} of {len(pairs)}" if several else ""
-            right &= self.part(f"{name}{which_one}", same(one, wanted, rtol=rtol), says)
+            right &= self.part(f"{name}{which_one}", same(one, wanted, rtol=rtol), says, cause=cause)
         return right
 
 

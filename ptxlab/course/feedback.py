@@ -1,29 +1,34 @@
 """`check(exercise, answer)`: runs an answer, looks at what happened inside the machine, and says so.
 
-check("02-tail", kernel)             # for learning: feedback, and one hint more each time
+check("02-tail", kernel)             # for learning: feedback, and a hint that belongs to the mistake
 score("02-tail", kernel, seed=2027)  # for graders: a float; hidden cases are drawn from the seed
 """
 
 from __future__ import annotations
 
 import contextlib
+import copy
 import importlib
 import io
 import pkgutil
 import re
 import warnings
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
 from ptxlab.course.exercise import Exercise
 from ptxlab.course.exercise_checks import Grading
-from ptxlab.course.verdict import Feedback, Part, Score
+from ptxlab.course.hints import advised
+from ptxlab.course.progress_kept import Progress, progress_of
+from ptxlab.course.verdict import Feedback, Score
 from ptxlab.errors import PtxlabError
+from ptxlab.launch.budgets import limited
 
 STUDY_SEED = 20_000
 """Hidden cases while learning: always the same ones, so that an answer is not right on Monday and wrong on Tuesday."""
 
-_failed: dict[str, int] = {}
+_failing: dict[str, tuple[Any, ...]] = {}
 
 
 class UnknownExercise(PtxlabError, LookupError):
@@ -63,26 +68,44 @@ def names(notebook: str = "") -> tuple[str, ...]:
 
 def solution(exercise: str) -> None:
     """Prints one right answer to an exercise."""
-    print(find(exercise).solution.strip("\n"))
+    print(f"# This is the solution, not a hint.\n{find(exercise).solution.strip(chr(10))}")
 
 
-def check(exercise: str, answer: Any) -> Feedback:
-    """Checks an answer and says what happened; each call that fails shows one hint more.
+def progress() -> Progress:
+    """What is solved and what is next, in all notebooks; kept in `progress.json`, which holds no answers."""
+    return progress_of(tuple(catalogue().values()))
+
+
+def failing(exercise: str) -> tuple[Any, ...]:
+    """The smallest launch that a check of an exercise found wrong: (kernel, grid, block, arguments ...)."""
+    if exercise not in _failing:
+        raise UnknownExercise(f"no launch of {exercise!r} is kept; check an answer to it first")
+    kernel, *rest = _failing[exercise]
+    return (kernel, *copy.deepcopy(rest))
+
+
+def check(exercise: str, answer: Any, *, hints: bool = True) -> Feedback:
+    """Checks an answer and says what happened, with a hint that belongs to the mistake (see `ptxlab.course.hints`).
 
     Nothing raises here, whatever an answer is or does (a kernel that cannot be built, a fault): it is part of the
-    feedback, and so is a name that no exercise has.
+    feedback, and so is a name that no exercise has. hints: False for examinations.
     """
     if exercise not in names():
         return Feedback(str(exercise), False, (str(UnknownExercise.of(exercise)),))
-    found = judge(find(exercise), answer)
-    if found.ok:
-        _failed.pop(exercise, None)
-        return found
-    hints = find(exercise).hints
-    at = min(_failed.get(exercise, 0), len(hints) - 1)
-    _failed[exercise] = at + 1
-    hint = f"{hints[at]} ({at + 1} of {len(hints)})"
-    return Feedback(found.exercise, False, found.says, hint, found.score, found.parts)
+    what = find(exercise)
+    g = graded_by(what, answer)
+    found = g.feedback()
+    try:
+        found, stuck = advised(what, answer, found, g.tried, hints)
+    except (PtxlabError, OSError) as error:  # a folder that cannot be written, a file that is damaged
+        return replace(found, says=(*found.says, f"Your progress is not kept: {error}"))
+    least = graded_by(what, answer, every=True).failing() if stuck else ()
+    if least:
+        line, _failing[exercise] = least[0], least[1:]
+        cell = f'pl.debug(*pl.course.failing("{exercise}"){f", at={line}" * bool(line)})'
+        says = f"Three answers without progress. This opens the smallest case that fails in the debugger:\n{cell}"
+        return replace(found, says=(*found.says, says))
+    return found
 
 
 def score(exercise: str, answer: Any, *, points: float = 1.0, seed: int | None = None, quiet: bool = False) -> Score:
@@ -100,18 +123,25 @@ def score(exercise: str, answer: Any, *, points: float = 1.0, seed: int | None =
 
 def judge(exercise: Exercise, answer: Any, *, seed: int = STUDY_SEED, graded: bool = False) -> Feedback:
     """What is right and what is wrong with an answer, without hints. graded: go on after the first mistake."""
+    return graded_by(exercise, answer, seed=seed, every=graded).feedback()
+
+
+def graded_by(exercise: Exercise, answer: Any, *, seed: int = STUDY_SEED, every: bool = False) -> Grading:
+    """An answer after its checks. every: they go on after the first mistake, as for a mark."""
+    g = Grading(exercise, seed=seed, graded=every)
     if answer is None or answer is ...:
         says = f"There is no answer yet: the cell is to bind `{exercise.answer}`."
-        return Feedback(exercise.name, False, (says,), parts=(Part("there is an answer", False, (says,)),))
-    g = Grading(exercise, seed=seed, graded=graded)
-    with warnings.catch_warnings(), contextlib.redirect_stderr(io.StringIO()):
+        g.part("there is an answer", False, says, sort="broken")
+        return g
+    with warnings.catch_warnings(), contextlib.redirect_stderr(io.StringIO()), limited():
         warnings.simplefilter("ignore")
         try:
             exercise.grade(g, answer)
         except PtxlabError as error:
-            g.part("runs", False, str(error))
+            g.part("runs", False, str(error), sort="broken")
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # whatever an answer does is its mistake, not the notebook's
-            g.part("runs", False, f"The check could not go on with this answer: {type(error).__name__}: {error}")
-    return g.feedback()
+            says = f"The check could not go on with this answer: {type(error).__name__}: {error}"
+            g.part("runs", False, says, sort="broken")
+    return g

@@ -1,10 +1,13 @@
-"""Sentences of the feedback: `told` makes those of a check, `thrown` those of an exception."""
+"""Sentences of the feedback: `met` makes those of a finding, `thrown` those of an exception."""
 
 from __future__ import annotations
 
+import re
 import traceback
 from collections.abc import Callable, Sequence
+from typing import Any
 
+from ptxlab.course.kernel_answers import parsed
 from ptxlab.errors import PtxlabError, Span
 
 Says = str | Sequence[str] | Callable[..., str | Sequence[str]]
@@ -34,3 +37,20 @@ def thrown(error: BaseException) -> str:
         last = own[-1]
         where = f"\n{Span(last.filename, last.lineno or 0, 0, 0, 0)}: {last.line}"
     return f"{type(error).__name__}: {error}{where}"
+
+
+def met(found: Any, kernel: Any) -> str:
+    """A finding or a fault in words. A lane has "exited" only where a program lets lanes leave before its end: else it
+    has passed by a shuffle that stands in a branch."""
+    says = str(found)
+    if getattr(found, "kind", "") == "memcheck" and re.search(r"\b429496\d{4}\b|\b1717986\d{4}\b", says):
+        return f"A u32 has no numbers below zero: 0 - 1 is 4294967295, and it was an index.\n{says}"
+    if getattr(found, "kind", "") != "mask names exited lane":
+        return says
+    instructions = [i for f in parsed(kernel).module.kernels if f.body is not None for i in f.instructions()]
+    if any(i.name in ("ret", "exit") for i in instructions[:-1]):
+        return says
+    lane, _, rest = f"Lane {found.value}", *says.partition("\n")[1:]
+    return (
+        f"{lane} did not enter the branch of this shuffle, and the mask names it. Who must come to a shuffle?\n{rest}"
+    )

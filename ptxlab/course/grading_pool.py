@@ -154,18 +154,9 @@ class Pool:
         sys.stdout.flush()
         sys.stderr.flush()
         task = Task(
-            job.whole.handed.student,
-            job.whole.handed.files,
-            job.left(),
-            job.folder,
-            self.seed,
-            self.each,
-            self.longest,
-            job.user,
-            self.limits,
-            self.way,
-            (self.folder,),
-        )
+            job.whole.handed.student, job.whole.handed.files, job.left(), job.folder, self.seed, self.each,
+            self.longest, job.user, self.limits, self.way, (self.folder,)
+        )  # fmt: skip
         gc.freeze()  # what this process has lying about is not for the child to finalize
         try:
             pid = os.fork()
@@ -230,13 +221,9 @@ class Pool:
                     job.whole.attempts.add(str(kind), str(what))
         elif told.get("exercise") == job.now:
             job.marks[job.now] = Mark(
-                float(told["score"]),
-                bool(told["ok"]),
-                [str(s) for s in told["says"]] or ["-"],
-                told["parts"],
-                str(told["output"]),
-                float(told["seconds"]),
-            )
+                float(told["score"]), bool(told["ok"]), [str(s) for s in told["says"]] or ["-"], told["parts"],
+                str(told["output"]), float(told["seconds"])
+            )  # fmt: skip
             if told["note"]:
                 job.whole.notes.append((job.now, told["note"]))
             job.now = ""

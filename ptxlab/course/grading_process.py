@@ -58,16 +58,9 @@ def main() -> None:
     # Other workers of this machine grade, too: processes of theirs should not be of the same user.
     begun = secrets.randbelow(confinement.USERS)
     pool = Pool(
-        how.exercises,
-        seed=how.seed,
-        each=how.each,
-        longest=how.longest,
-        seconds=how.seconds,
-        memory=how.memory,
-        way=confined.way,
-        folder=folder,
-        begun=begun,
-    )
+        how.exercises, seed=how.seed, each=how.each, longest=how.longest, seconds=how.seconds, memory=how.memory,
+        way=confined.way, folder=folder, begun=begun
+    )  # fmt: skip
     with contextlib.closing(pool):
         while select.select([0], [], [], IDLE)[0] and (line := sys.stdin.buffer.readline()):
             for _, graded, final in pool.run([unpacked(json.loads(line))], 1):

@@ -18,7 +18,10 @@ def is_kernel(answer: Any) -> bool:
 
 
 def parameter(kernel: Any, which: int) -> str:
-    """The name of a kernel's parameter, or its number where it cannot be told."""
+    """The name of a kernel's parameter in its source, or its number where it cannot be told."""
+    titles = [p.title for p in getattr(kernel, "params", ()) if getattr(p, "title", "")]
+    if which < len(titles):
+        return str(titles[which])
     functions = [f for f in parsed(kernel).module.kernels if f.body is not None]
     names = [v.name for f in functions for v in f.params]
     return names[which] if len(functions) == 1 and which < len(names) else f"argument {which + 1}"

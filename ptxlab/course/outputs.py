@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 WIDGET = "application/vnd.jupyter.widget-view+json"
-CELL_FILE = re.compile(r"\S*[/\\]ipykernel_\d+[/\\]\d+\.py")
+CELL_FILE = re.compile(r"(?<!\S)\S*[/\\]ipykernel_\d+[/\\]\d+\.py")
 """How Python calls the file of a notebook's cell: another name in each run."""
 
 

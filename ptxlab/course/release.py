@@ -27,8 +27,8 @@ README = """\
     python -m jupyterlab .
 
 Each exercise is a cell with a beginning in it. Change it, run it, and read what `check` says: it runs your answer on a
-machine that sees every register of every thread. Each time that it fails it gives one hint more. It tries cases that
-the text does not show, and the class is graded with yet other ones, so write the rule and not the result.
+machine that sees every register of every thread. It names the mistake where it knows it, and gives hints. It tries
+cases that the text does not show, and the class is graded with yet other ones, so write the rule and not the result.
 
 Keep the cells that end in `score(...)`: a grader reads them. Hand in the notebooks under their names.
 """

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ptxlab.text import Address, Instruction, Name, parse
+from ptxlab.errors import place_in_words
+from ptxlab.text import Address, Instruction, Name, Vector, parse
 
 if TYPE_CHECKING:
     from ptxlab.emulate.step.interpreter import Step
@@ -45,15 +46,16 @@ class Event:
 
 
 class Watch:
-    """A recorder for `launch(trace=...)` that keeps every step of a launch with `block` threads a block."""
+    """A recorder for `launch(trace=...)` that keeps every step of a launch with `block` threads a block. only: the one
+    warp that it keeps, (block, warp)."""
 
-    def __init__(self, block: int) -> None:
-        self.block = block
+    def __init__(self, block: int, only: tuple[int, int] | None = None) -> None:
+        self.block, self.only = block, only
         self.events: list[Event] = []
 
     def wants(self, block: int, warp: int) -> bool:
-        """All of them: exercises are small."""
-        return True
+        """All of them, or the one: exercises are small."""
+        return self.only in (None, (block, warp))
 
     def record(self, step: Step) -> None:
         """Keeps one step."""
@@ -115,6 +117,33 @@ class Watch:
                 return event
         return None
 
+    def lost(self, lane: int) -> str:
+        """The operation that first gave a lane, or else another lane of its warp, infinity out of numbers, and the one
+        that first gave it a NaN, with their operands, in words."""
+        for lanes in ([lane], range(LANES)):
+            held: dict[str, Any] = {}
+            told: dict[str, str] = {}
+            for event in self.events:
+                names = [o.text for o in event.instruction.operands[1:] if isinstance(o, Name)]
+                given = [held[n] for n in names if n in held and held[n].dtype.kind == "f"]
+                for name, value in zip(destinations(event.instruction), event.values, strict=False):
+                    held[name] = value
+                    if value.dtype.kind != "f" or not given or event.what:
+                        continue
+                    inf = np.isposinf(value) & ~np.isposinf(given).any(axis=0)
+                    inf |= np.isneginf(value) & np.isfinite(given).all(axis=0)
+                    nan = np.isnan(value) & ~np.isnan(given).any(axis=0)
+                    for at in lanes:
+                        if event.mask[at] and (inf | nan)[at]:
+                            operands = ", ".join(f"{x[at]:.4g}" for x in given)
+                            says = f"`{event.instruction.opcode}` of {operands} is {value[at]:g}"
+                            told.setdefault("nan" if nan[at] else "inf", says)
+                if "nan" in told:
+                    break
+            if told:
+                return f"{', and '.join(told.values())}.\n"
+        return ""
+
     def inputs(self, event: Event, thread: int) -> list[float | int]:
         """What the named source registers of a step held in a thread: their last values before it."""
         names = [o.text for o in event.instruction.operands[1:] if isinstance(o, Name)]
@@ -128,22 +157,28 @@ class Watch:
 
 
 def destinations(instruction: Instruction) -> list[str]:
-    """The registers that an instruction writes, as far as exercises need it: the first operand."""
+    """The registers that an instruction writes, as far as exercises need it: those of the first operand."""
     first = instruction.operands[0] if instruction.operands else None
-    return [first.text] if isinstance(first, Name) else []
+    return (
+        [str(e) for e in first.elements]
+        if isinstance(first, Vector)
+        else [str(first)]
+        if isinstance(first, Name)
+        else []
+    )
 
 
 def place(kernel: Any, line: int) -> str:
     """Where a PTX line is: the line itself and the Python that wrote it. `In[7]:12, PTX line 40: ex2... ;`"""
     module = parse(kernel) if isinstance(kernel, str) else getattr(kernel, "module", kernel)
     source = str(module).splitlines()[line - 1].split("//")[0]
-    words = f"PTX line {line}: {' '.join(source.split())}"
+    words = " ".join(source.split())
     span = module.spans.get(line)
     if span is None:
-        return words
+        return f"PTX line {line}: {words}"
     if Path(span.file).is_relative_to(PACKAGE):  # a kernel of the library, wherever it is installed
         span = span._replace(file=Path(span.file).relative_to(PACKAGE.parent).as_posix())
-    return f"{span}, {words}"
+    return f"{place_in_words(line, span)}: {words}"
 
 
 def probed(kernel: Any, which: int) -> int:

@@ -7,16 +7,21 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
+SORTS = ("value", "cost", "finding", "broken")
+"""What a part looks at: numbers, what they cost, what the checks found; whether the answer can be run at all."""
+
 
 @dataclass(frozen=True)
 class Part:
     """One thing that was looked at: its name, whether it was right, and what happened in the machine. hidden: in a case
-    that the seed has drawn."""
+    that the seed has drawn. sort: one of `SORTS`. cause: `says` names the mistake."""
 
     name: str
     ok: bool
     says: tuple[str, ...] = ()
     hidden: bool = False
+    sort: str = "value"
+    cause: bool = False
 
 
 @dataclass(frozen=True)
@@ -43,7 +48,16 @@ class Feedback:
     def __repr__(self) -> str:
         head = f"{self.exercise}: {'solved' if self.ok else 'not yet'}{self._share()}"
         hint = [f"  hint: {self.hint}"] if self.hint else []
-        return "\n".join([head, *(f"  {line}" for says in self.says for line in says.splitlines()), *hint])
+        says = [*self._so_far(), *self.says]
+        return "\n".join([head, *(f"  {line}" for one in says for line in one.splitlines()), *hint])
+
+    def _so_far(self) -> list[str]:
+        """The parts that are right, and the first that is not, where some are."""
+        right = [part.name for part in self.parts if part.ok]
+        if self.ok or not right or len(right) == len(self.parts):
+            return []
+        more = f"; and {len(right) - 3} more" if len(right) > 3 else ""
+        return ["✓ " + "; ".join(right[:3]) + more, "✗ " + next(part.name for part in self.parts if not part.ok)]
 
     def _share(self) -> str:
         """`, 2 of 5 parts right`, where some are."""
@@ -52,7 +66,8 @@ class Feedback:
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
         mark, colour = ("✓ solved", "#1a7f37") if self.ok else ("✗ not yet", "#bf5b04")
-        says = "".join(f'<div style="white-space:pre-wrap;margin:2px 0">{_shown(s)}</div>' for s in self.says)
+        told = [*self._so_far(), *self.says]
+        says = "".join(f'<div style="white-space:pre-wrap;margin:2px 0">{_shown(s)}</div>' for s in told)
         hint = f"<div><i>Hint: {_shown(self.hint)}</i></div>" if self.hint else ""
         box = f"border-left:4px solid {colour};padding:2px 10px;margin:4px 0"
         head = f"<b>{html.escape(self.exercise)}: {mark}</b>{html.escape(self._share())}"

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ptxlab.course.value_watch import place
+from ptxlab.course.value_watch import Watch, place
 from ptxlab.errors import DeviceFault
 from ptxlab.launch.buffers import Const, Out, empty, to_device
 from ptxlab.launch.run import launch
@@ -42,26 +43,49 @@ class LastStore:
                 self.found = step.block, 32 * step.warp + int(hit.argmax()), step.code.line
 
 
-def writer(kernel: Any, grid: Any, block: Any, args: Sequence[Any], which: int, offset: int, **options: Any) -> str:
-    """Who stored the byte at `offset` of argument `which`, in words. `args` are as they were before the launch."""
+def writer(
+    kernel: Any,
+    grid: Any,
+    block: Any,
+    args: Sequence[Any],
+    which: int,
+    offset: int,
+    *,
+    lost: bool = False,
+    **options: Any,
+) -> tuple[str, int]:
+    """Who stored the byte at `offset` of argument `which`, in words, and the PTX line. `args` are as they were before
+    the launch. lost: it is no number any more, and the words begin with the operation that first gave none."""
     wanted = args[which]
     array = wanted.array if isinstance(wanted, Const | Out) else wanted
     buffer = (
         empty(array.shape, array.dtype, device="cpu") if isinstance(wanted, Out) else to_device(array, device="cpu")
     )
-    given = [buffer if at == which else a for at, a in enumerate(args)]
-    search = LastStore(buffer.address + offset)
-    capped = False
+
+    def again(trace: Any) -> bool:
+        """Runs it once more, as far as its budget reaches."""
+        given = [buffer if at == which else copy.deepcopy(a) for at, a in enumerate(args)]
+        try:
+            launch(
+                kernel, grid, block, *given, device="step", trace=trace, budget=BUDGET, checks=("memcheck",), **options
+            )
+        except DeviceFault as fault:
+            return fault.kind != "budget"
+        return True
+
+    search, told = LastStore(buffer.address + offset), ""
     try:
-        launch(kernel, grid, block, *given, device="step", trace=search, budget=BUDGET, checks=("memcheck",), **options)
-    except DeviceFault as fault:
-        capped = fault.kind == "budget"
+        whole = again(search)
+        if search.found is None:
+            return "No thread stored it: it still holds what it held before the launch." if whole else "", 0
+        at, thread, line = search.found
+        if lost:
+            watch = Watch(1 << 20, only=(at, thread // 32))
+            again(watch)
+            told = watch.lost(thread % 32)
     finally:
         buffer.free()
-    if search.found is None:
-        return "" if capped else "No thread stored it: it still holds what it held before the launch."
-    at, thread, line = search.found
-    return f"Block {_xyz(at, grid)}, thread {_xyz(thread, block)} stored it:\n{place(kernel, line)}"
+    return f"{told}Block {_xyz(at, grid)}, thread {_xyz(thread, block)} stored it:\n{place(kernel, line)}", line
 
 
 def stores(trace: Recording, space: str = "shared") -> tuple[Any, Any]:

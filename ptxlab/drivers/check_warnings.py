@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import sys
-import warnings
 from collections.abc import Iterable
 from pathlib import Path
 
+from ptxlab import errors
 from ptxlab.findings import Finding
 
 
@@ -17,9 +16,5 @@ class FindingWarning(UserWarning):
 def warn(findings: Iterable[Finding], *between: str) -> None:
     """Warns of each finding at the line that launched the kernel. between: the language's files, whose functions stand
     between that line and this one."""
-    passed = (str(Path(__file__).parents[1]), *(str(Path(file).parent) for file in between))
     for finding in findings:
-        level, frame = 1, sys._getframe()
-        while frame.f_back is not None and frame.f_code.co_filename.startswith(passed):
-            level, frame = level + 1, frame.f_back
-        warnings.warn(str(finding), FindingWarning, stacklevel=level)
+        errors.warn(str(finding), FindingWarning, *(str(Path(file).parent) for file in between))

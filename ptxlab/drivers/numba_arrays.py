@@ -52,6 +52,7 @@ class DeviceArray:
 
     def copy_to_host(self, ary: Array | None = None, stream: Any = 0) -> Array:
         """The elements, in a new array or in `ary`."""
+        self.buffer.read_back()
         if ary is None:
             return self.array.copy(order="K")
         if ary.shape != self.shape or ary.dtype != self.dtype:

@@ -13,14 +13,13 @@ from __future__ import annotations
 import contextlib
 import functools
 import inspect
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from ptxlab import forks
-from ptxlab.drivers.check_warnings import FindingWarning
+from ptxlab.drivers.check_warnings import warn
 from ptxlab.drivers.numba_arrays import DeviceArray, device_of, host_functions, placed
 from ptxlab.drivers.session import MachineSession, Switch
 from ptxlab.errors import LaunchError
@@ -38,6 +37,7 @@ class Session(MachineSession):
     LANGUAGE = "numba"
 
     def __enter__(self) -> Session:
+        modules()
         _active.append(self)
         self._stack.callback(_active.remove, self)
         self._stack.enter_context(asked_for(capability(self.arch)))
@@ -58,6 +58,7 @@ class Session(MachineSession):
                 return known
             if id(inner) not in copied:
                 copied[id(inner)] = inner, placed(inner, name), hint != "In"
+                copied[id(inner)][1].buffer.host = True
             return copied[id(inner)][1]
 
         given = [
@@ -73,8 +74,7 @@ class Session(MachineSession):
             if back and isinstance(host, np.ndarray):
                 host[...] = array.array
         self.runs.append(found)
-        for finding in found.findings:
-            warnings.warn(str(finding), FindingWarning, stacklevel=3)
+        warn(found.findings)
         return found
 
 

@@ -136,7 +136,9 @@ class Placed:
     def of(cls, extent: Extent, name: str) -> Placed:
         """A buffer for it. It lies to multiples of `ALIGNED` as its memory on a GPU would."""
         lead = (extent.start - extent.memory + extent.memory % 16) % ALIGNED
-        return cls(extent, DeviceBuffer((lead + extent.end - extent.start,), np.uint8, "cpu", name), lead)
+        buffer = DeviceBuffer((lead + extent.end - extent.start,), np.uint8, "cpu", name)
+        buffer.host = True
+        return cls(extent, buffer, lead)
 
     def address(self, host: int) -> int:
         """The address in the machine of an address of the host."""
@@ -145,6 +147,7 @@ class Placed:
     def copy_in(self) -> None:
         """Brings the host's bytes to the machine."""
         self.buffer.data[self.lead :] = self.extent.bytes()
+        self.buffer.written(known=False)
 
     def copy_back(self) -> None:
         """Brings the machine's bytes to the host, where they may be written."""

@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import functools
+import os
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Never
 
-from ptxlab.errors import CompileError, UnavailableError
-from ptxlab.frontends.kernel import CompiledKernel, Param, Pointer, find_kernel
+from ptxlab.errors import CompileError, LaunchError, UnavailableError, calling_frame
+from ptxlab.frontends.kernel import CompiledKernel, Param, Pointer
+from ptxlab.frontends.strings import standing
+from ptxlab.module_variables import Type
+from ptxlab.names import find_symbol, parameter_name, source_name, written_parameters
+from ptxlab.options import target, unexpected
+from ptxlab.text import String
+from ptxlab.text.given import CUDA
+from ptxlab.text.given import given as given_instead
 
 INSTALL = "pip install cuda-bindings nvidia-cuda-nvrtc"
 INSTALL_HEADERS = "pip install 'ptxlab[cuda]'"
@@ -63,15 +71,17 @@ _ELEMENTS = {
 
 
 def cuda(
-    source: str,
+    source: str | os.PathLike[str],
     arch: str | None = None,
     entry: str | None = None,
     options: Sequence[str] = (),
     *,
     file: str = "kernel.cu",
+    **unknown: Never,
 ) -> CompiledKernel:
     """CUDA C++ compiled to a kernel that `pl.launch` takes: `pl.launch(pl.cuda(source), grid, block, x, y, n)`.
 
+    source: the text, or a `pathlib.Path` of its file: messages name its lines, and headers are looked for beside it.
     arch: the target, sm_80 by default. entry: which kernel, when the source has several; a template is named with its
     arguments, "reduce<float, 128>". options: more of NVRTC's, such as "--use_fast_math", "-DN=4" or "-G". file: what to
     call the source in messages.
@@ -79,13 +89,79 @@ def cuda(
     Headers of CUDA (`mma.h`, `cuda_fp16.h`, `cooperative_groups.h`) are found where their wheels are installed
     (`pip install 'ptxlab[cuda]'`). The same source with the same options is compiled once.
 
-    Raises `CompileError` with the compiler's own words, `UnavailableError` where NVRTC is missing.
+    `__constant__` and `__device__` variables are set and read by name, `k["weights"] = array`, `k["counter"]`; they
+    keep their values from launch to launch until `k.reset()`. `k["other"]` is another kernel of the source with the
+    same variables; each call makes a module with variables of its own. See `ptxlab.module_variables`.
+
+    Raises `CompileError` with the compiler's own words, `LaunchError` for options that are wrong, `UnavailableError`
+    where NVRTC is missing.
     """
-    return _compiled(source, arch or DEFAULT_ARCH, entry or "", tuple(options), file)
+    if isinstance(source, os.PathLike):
+        path = Path(source)
+        file, options = str(path), (f"-I{path.parent}", *options)
+        try:
+            source = path.read_text(errors="replace")
+        except OSError as error:
+            raise CompileError(f"{file}: {error.strerror}", file=file) from None
+    _check_source(source, file)
+    if unknown:
+        launch = "pl.launch(pl.cuda(source), grid, block, ...)" if {"grid", "block"} & unknown.keys() else ""
+        raise unexpected(cuda, unknown, launch)
+    target("arch", arch)
+    if isinstance(options, str):
+        raise LaunchError(f"options: a list of texts is wanted, got {options!r}\n  write:  options={options.split()!r}")
+    frame = calling_frame()
+    given = Path(file).is_file() and Path(file).read_text(errors="replace") == source
+    origin = None if given else (frame.f_code.co_filename, frame.f_lineno)
+    return kernel_of(source, arch or DEFAULT_ARCH, entry or "", tuple(options), file, origin)
+
+
+def kernel_of(
+    source: str, arch: str, entry: str, options: tuple[str, ...], file: str, origin: tuple[str, int] | None
+) -> CompiledKernel:
+    """As `cuda`. origin: the Python file and line that gave the source to the compiler, if it is in no file."""
+    try:
+        kernel = _kernel(source, arch, entry, options, file, "" if origin is None else origin[0])
+    except CompileError as error:
+        if error.line and origin is not None:
+            error.span = String(file, source, *standing(source, file, *origin)).span(error.line)
+        raise
+    kernel.origin = kernel.origin or origin
+    return kernel.anew()
 
 
 @functools.lru_cache(maxsize=128)
-def _compiled(source: str, arch: str, entry: str, options: tuple[str, ...], file: str) -> CompiledKernel:
+def _kernel(source: str, arch: str, entry: str, options: tuple[str, ...], file: str, python: str) -> CompiledKernel:
+    """One for each Python file."""
+    name, ptx, log = _compiled(source, arch, entry, options, file)
+    types = functools.partial(_types, options=options)
+    params = _params(source, ptx)
+    return CompiledKernel(name, arch, ptx, source, file, params=params, log=log, types=types, language="CUDA C++")
+
+
+@functools.lru_cache(maxsize=128)
+def _compiled(source: str, arch: str, entry: str, options: tuple[str, ...], file: str) -> tuple[str, str, str]:
+    """A kernel's name, the PTX, and what the compiler said besides."""
+    expressions = [entry] if re.search(r"[<:]", entry) else []
+    ptx, log, lowered = _translated(source, arch, expressions, options, file)
+    name = lowered[0] if expressions else entry
+    ptx = re.sub(rf'(\.file\s+\d+ ")[^"]*/({re.escape(file)}")', r"\1\2", ptx)
+    kernels = tuple(re.findall(r"\.entry\s+([\w$]+)", ptx))
+    if name:
+        found = find_symbol(kernels, name)
+        if not found:
+            listed = ", ".join(map(source_name, kernels)) or "none"
+            raise CompileError(f"{file} has no kernel {entry!r}; it has {listed}", log=log)
+        name = found
+    elif len(kernels) == 1:
+        name = kernels[0]
+    return name, ptx, log
+
+
+def _translated(
+    source: str, arch: str, expressions: Sequence[str], options: Sequence[str], file: str
+) -> tuple[str, str, list[str]]:
+    """The PTX, what the compiler said, and the names that instances of templates have in the PTX."""
     nvrtc = _nvrtc()
     headers = _HOST_HEADERS
     names = [name for name in headers if not _provided(name)]
@@ -100,8 +176,7 @@ def _compiled(source: str, arch: str, entry: str, options: tuple[str, ...], file
         ),
     )
     try:
-        expression = entry if re.search(r"[<:]", entry) else ""
-        if expression:
+        for expression in expressions:
             _call(nvrtc, nvrtc.nvrtcAddNameExpression(program, expression.encode()))
         given = [f"--gpu-architecture=compute_{arch.removeprefix('sm_')}", "-lineinfo", "--std=c++17", *_ALWAYS]
         if sys.platform.startswith("linux"):
@@ -112,21 +187,24 @@ def _compiled(source: str, arch: str, entry: str, options: tuple[str, ...], file
         (status,) = nvrtc.nvrtcCompileProgram(program, len(given), [o.encode() for o in given])
         log = _text(nvrtc, nvrtc.nvrtcGetProgramLogSize, nvrtc.nvrtcGetProgramLog, program)
         if status != nvrtc.nvrtcResult.NVRTC_SUCCESS:
+            if _in_header(log, file) and DEFAULT_DEVICE not in options:
+                return _translated(source, arch, expressions, (*options, DEFAULT_DEVICE), file)
             raise _error(log or _words(nvrtc, status), source, file)
         ptx = _text(nvrtc, nvrtc.nvrtcGetPTXSize, nvrtc.nvrtcGetPTX, program)
-        name = _call(nvrtc, nvrtc.nvrtcGetLoweredName(program, expression.encode())).decode() if expression else entry
+        lowered = [_call(nvrtc, nvrtc.nvrtcGetLoweredName(program, e.encode())).decode() for e in expressions]
     finally:
         nvrtc.nvrtcDestroyProgram(program)
-    ptx = re.sub(rf'(\.file\s+\d+ ")[^"]*/({re.escape(file)}")', r"\1\2", ptx)
-    kernels = tuple(re.findall(r"\.entry\s+([\w$]+)", ptx))
-    if name:
-        found = find_kernel(kernels, name)
-        if not found:
-            raise CompileError(f"{file} has no kernel {entry!r}; it has {', '.join(kernels) or 'none'}", log=log)
-        name = found
-    elif len(kernels) == 1:
-        name = kernels[0]
-    return CompiledKernel(name, arch, ptx, source, file, params=_params(source, name, ptx), log=log)
+    return ptx, log, lowered
+
+
+DEFAULT_DEVICE = "-default-device"
+"""NVRTC's option that makes functions of the host, which headers such as `cuda.h` declare, functions of the device."""
+
+
+def _in_header(log: str, file: str) -> bool:
+    """Whether the first mistake is that a header declares something of the host."""
+    first = re.search(r"^(.*)\(\d+\): (?:catastrophic )?error: (.*)", log, re.M)
+    return first is not None and first[1] != file and DEFAULT_DEVICE in first[2]
 
 
 # -- the compiler ------------------------------------------------------------------------------------------------------
@@ -195,8 +273,33 @@ def _text(nvrtc: Any, size: Any, read: Any, program: Any) -> str:
     return buffer.decode(errors="replace").rstrip("\0").strip("\n")
 
 
+def _check_source(source: object, file: str) -> None:
+    """`CompileError` for what is not CUDA C++."""
+    other = given_instead(source)
+    if not isinstance(source, str) or other.says not in CUDA:
+        raise CompileError(f"CUDA C++ is wanted, got {other.says}", file=file, hint=other.write)
+
+
+def _host_code(source: str, file: str, log: str) -> CompileError | None:
+    """The error for the host's part of a program that was not compiled, if it has one."""
+    bare = re.sub(r"/\*.*?\*/|//[^\n]*", lambda m: re.sub(r"[^\n]", " ", m[0]), source, flags=re.S)
+    launch = re.search(r"(\w+)\s*<<<([^;]*?)>>>\s*\(([^;]*)\)\s*;", bare)
+    host = launch or re.search(r"^[ \t]*(int|void|auto)\s+main\s*\(", bare, re.MULTILINE)
+    if host is None:
+        return None
+    kernel, sizes, args = launch.groups() if launch else ("kernel", "grid, block", "x, n")
+    grid, block = (*(size.strip() for size in sizes.split(",")), "32")[:2]
+    line = bare.count("\n", 0, host.start()) + 1
+    hint = f"leave the host's code out; then pl.launch({kernel}, {grid}, {block}, {args})"
+    hint += f", or %%cuda --grid {grid} --block {block} --args {''.join(args.split())}"
+    what = f"{file}({line}): {'<<<...>>>' if launch else 'main'} is code of the host, which is Python here"
+    return CompileError(what, line=line, source=source.split("\n")[line - 1], file=file, hint=hint, log=log)
+
+
 def _error(log: str, source: str, file: str) -> CompileError:
     """The compiler's words, which show line and caret, and what to do where they leave that open."""
+    if (host := _host_code(source, file, log)) is not None:
+        return host
     at = re.search(rf"{re.escape(file)}\((\d+)\)", log)
     line = int(at[1]) if at else 0
     hint = ""
@@ -215,25 +318,64 @@ def _error(log: str, source: str, file: str) -> CompileError:
 # -- parameters --------------------------------------------------------------------------------------------------------
 
 
-def _params(source: str, name: str, ptx: str) -> tuple[Param, ...]:
-    """What the source says of the kernel's parameters; only those whose types are plain are given."""
-    header = re.search(rf"\.entry\s+{re.escape(name)}\s*\(([^)]*)\)", ptx) if name else None
-    if header is None:
-        return ()
-    declared = re.findall(r"\.param\b[^,\n]*?([\w$]+)(?:\[\d+\])?\s*(?:,|\n|$)", header[1])
-    plain = re.match(r"_Z(\d+)", name)
-    short = name[plain.end() : plain.end() + int(plain[1])] if plain else name
-    bare = re.sub(r"/\*.*?\*/|//[^\n]*", " ", source, flags=re.S)
-    match = re.search(rf"__global__[^;{{()]*(?:\([^)]*\))?[^;{{()]*\b{re.escape(short)}\s*\(([^)]*)\)", bare)
-    given = [p.strip() for p in match[1].split(",")] if match and match[1].strip() else []
-    if len(given) != len(declared):
-        return ()
+def _params(source: str, ptx: str) -> tuple[Param, ...]:
+    """What the source says of the parameters of all kernels: their names, and types of pointers that are plain."""
     found = []
-    for written, parameter in zip(given, declared, strict=True):
-        words = re.sub(r"\b(const|volatile|__restrict__|__grid_constant__)\b", " ", written)
-        kind, star, _ = words.partition("*")
-        if star and words.count("*") == 1:
-            element = _ELEMENTS.get(" ".join(kind.split()))
-            if element:
-                found.append(Param(parameter, Pointer(element)))
+    for name, header in re.findall(r"\.entry\s+([\w$]+)\s*\(([^)]*)\)", ptx):
+        declared = re.findall(r"\.param\b[^,\n]*?([\w$]+)(?:\[\d+\])?\s*(?:,|\n|$)", header)
+        for parameter, written in zip(declared, written_parameters(source, name, len(declared)), strict=False):
+            words = re.sub(r"\b(const|volatile|__restrict__|__grid_constant__)\b", " ", written)
+            kind, star, _ = words.partition("*")
+            element = _ELEMENTS.get(" ".join(kind.split())) if star and words.count("*") == 1 else None
+            found.append(Param(parameter, Pointer(element) if element else None, parameter_name(written)))
     return tuple(found)
+
+
+# -- variables ---------------------------------------------------------------------------------------------------------
+
+_PROBE = "ptxlab_type_of"
+_CPP = {
+    "b": "?", "a": "i1", "h": "u1", "s": "i2", "t": "u2", "i": "i4", "j": "u4", "l": "i8", "m": "u8", "x": "i8",
+    "y": "u8", "f": "f4", "d": "f8", "6__half": "f2", "7__half2": "f2", "13__nv_bfloat16": "bfloat16",
+    "14__nv_bfloat162": "bfloat16", "P": "u8",
+}  # fmt: skip
+"""The numpy types of C++'s as they stand in mangled names; `char` is bytes."""
+_NAMED = {"char": "i1", "short": "i2", "int": "i4", "long": "i8", "longlong": "i8", "float": "f4", "double": "f8"}
+"""The numpy types of the elements of `uint4`, `float2` and the like."""
+
+
+def _types(kernel: CompiledKernel, options: Sequence[str]) -> dict[str, Type]:
+    """The types of the variables that are bytes or unsigned in the PTX, by their names there: the compiler tells them
+    in the names of a template that is instantiated for each."""
+    untold = [
+        v.name for v in kernel.module.variables if v.space in ("global", "const") and v.type.startswith(("b", "u"))
+    ]
+    names = {name: source_name(name) for name in untold if not name.startswith("_ZZ")}
+
+    def ask(names: Mapping[str, str]) -> dict[str, Type]:
+        probe = f"{kernel.source}\ntemplate <class T> __global__ void {_PROBE}() {{}}\n"
+        expressions = [f"{_PROBE}<decltype(({name}))>" for name in names.values()]
+        try:
+            lowered = _translated(probe, kernel.arch, expressions, options, kernel.file)[2]
+        except CompileError:  # one of them cannot be named, such as a private member
+            each = [ask({name: names[name]}) for name in names] if len(names) > 1 else []
+            return {name: type for found in each for name, type in found.items()}
+        found = {name: _type_of(mangled) for name, mangled in zip(names, lowered, strict=True)}
+        return {name: type for name, type in found.items() if type is not None}
+
+    return ask(names) if names else {}
+
+
+def _type_of(mangled: str) -> Type | None:
+    """The type in the name of the template for it: `A4_A2_f` is `float[4][2]`. None for structures."""
+    match = re.fullmatch(rf"_Z{len(_PROBE)}{_PROBE}IR((?:A\d+_)*)[rVK]*(.+)Evv", mangled)
+    if match is None:
+        return None
+    shape, kind = tuple(map(int, re.findall(r"\d+", match[1]))), match[2]
+    vector = re.fullmatch(rf"\d+(u?)({'|'.join(_NAMED)})([1-4])(?:_\d+a)?", kind)
+    if vector is not None:
+        return _NAMED[vector[2]].replace("i", "u" if vector[1] else "i"), (*shape, int(vector[3]))
+    element = _CPP.get("P" if kind[0] == "P" else kind, "")
+    if element == "bfloat16":
+        import ml_dtypes  # noqa: F401  (numpy knows the name from it)
+    return (element, (*shape, 2) if kind[-1] == "2" else shape) if element else None

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from ptxlab.errors import CompileError, UnavailableError
-from ptxlab.frontends.kernel import CompiledKernel
+from ptxlab.foreign_arrays import as_numpy
+from ptxlab.frontends.kernel import CompiledKernel, parameters_renamed
 
 INSTALL = "pip install 'cuda-tile[tileiras]'"
 SECTION = b".nv_debug_ptx_txt"
@@ -35,14 +36,20 @@ def cutile(kernel: Any, *args: Any, arch: str | None = None) -> CompiledKernel:
         "Constant" in str(parameter.annotation) for parameter in inspect.signature(function).parameters.values()
     ]
     try:
-        wanted = [_constraint(ct, compilation, *each) for each in zip(args, constants, strict=True)]
+        given = [as_numpy(value) for value in args]
+        wanted = [_constraint(ct, compilation, *each) for each in zip(given, constants, strict=True)]
         convention = compilation.CallingConvention.cutile_python_v1()
         signature = compilation.KernelSignature(wanted, convention, function.__name__)
         compilation.export_kernel(kernel, [signature], out, gpu_code=target, output_format="cubin")
     except Exception as error:  # cuTile raises what its passes and its compiler raise
         raise CompileError(f"{getattr(function, '__name__', kernel)}: {error}") from error
     lines, first = inspect.getsourcelines(function)
-    ptx = kept(out.getvalue())
+    names = [
+        name for name, constant in zip(inspect.signature(function).parameters, constants, strict=True) if not constant
+    ]
+    values = [value for value, constant in zip(args, constants, strict=True) if not constant]
+    parts = [part for name, value in zip(names, values, strict=True) for part in _parts(name, value)]
+    ptx = parameters_renamed(kept(out.getvalue()), function.__name__, function.__name__, parts)
     return CompiledKernel(
         function.__name__,
         target,
@@ -51,6 +58,7 @@ def cutile(kernel: Any, *args: Any, arch: str | None = None) -> CompiledKernel:
         inspect.getsourcefile(function) or "<cutile>",
         line=first,
         block=int(ptx.partition(".reqntid")[2].split()[0].rstrip(",")) if ".reqntid" in ptx else 0,
+        arguments=tuple(names),
         adapt=_flat,
     )
 
@@ -71,6 +79,12 @@ def _constraint(ct: Any, compilation: Any, value: Any, constant: bool) -> Any:
         may_alias_internally=False,
         stride_constant=steps,
     )
+
+
+def _parts(name: str, value: Any) -> list[str]:
+    """The names of the parameters that `_flat` makes of an argument."""
+    axes = range(getattr(value, "ndim", 0))
+    return [name, *(f"{name}_{what}_{k}" for what in ("shape", "stride") for k in axes)]
 
 
 def _flat(args: Sequence[Any]) -> Sequence[Any]:

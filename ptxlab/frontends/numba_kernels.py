@@ -9,16 +9,17 @@ from __future__ import annotations
 import contextlib
 import functools
 import inspect
+import operator
 import re
 import types
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from ptxlab.errors import CompileError, LaunchError, UnavailableError
 from ptxlab.frontends.cuda import cuda as cuda_cpp
-from ptxlab.frontends.kernel import CompiledKernel
+from ptxlab.frontends.kernel import CompiledKernel, Param, renamed
 from ptxlab.frontends.patching import replaced
 
 INSTALL = "pip install 'ptxlab[numba]'"
@@ -40,8 +41,8 @@ def compiled(dispatcher: Any, kinds: Sequence[Any], arch: str) -> CompiledKernel
     """The kernel of a function that `@cuda.jit` has wrapped, for arguments of these numba types.
 
     arch: the target, such as "sm_80". Symbols in the PTX carry the names of the Python functions where numba mangles
-    them with types, module and hash; parameters are named after the arguments. Raises
-    `CompileError` with numba's words.
+    them with types, module and hash, and shared arrays those of the variables; parameters are named after the
+    arguments. Raises `CompileError` with numba's words.
     """
     modules()
     from numba.cuda.compiler import compile_all
@@ -67,20 +68,23 @@ def compiled(dispatcher: Any, kinds: Sequence[Any], arch: str) -> CompiledKernel
     except Exception as error:  # numba raises what its passes and NVVM raise
         raise CompileError(f"{function.__name__}: {error}") from error
     text = _linked(codes, function.__name__, arch)
-    arguments = list(inspect.signature(function).parameters)
+    arguments = tuple(inspect.signature(function).parameters)
     source, first, file = _source(function)
-    ptx, name = readable(
-        text, function.__name__, [n for a, t in zip(arguments, kinds, strict=True) for n in names_of(a, t)]
-    )
+    parts = [names_of(a, t) for a, t in zip(arguments, kinds, strict=True)]
+    ptx, name = readable(text, function.__name__, [part for each in parts for part in each])
+    params = (Param(p, title=p.removesuffix("_data") if len(each) > 1 else p) for each in parts for p in each)
     return CompiledKernel(
         name,
         arch,
         ptx,
         source,
         file,
+        params=tuple(params),
+        arguments=arguments,
         line=first,
         metadata={"numba": ", ".join(map(str, kinds))} | ({"grid barrier": True} if BARRIER in codes[0] else {}),
-        adapt=functools.partial(_adapted, tuple(kinds)),
+        adapt=functools.partial(_adapted, function.__name__, dict(zip(arguments, kinds, strict=True))),
+        language="numba",
     )
 
 
@@ -135,8 +139,9 @@ def capability(arch: str) -> tuple[int, int]:
 @contextlib.contextmanager
 def asked_for(cc: tuple[int, int]) -> Iterator[None]:
     """While kernels are compiled: what numba would ask the driver for. Device functions are compiled for the same
-    target; CUDA C++ is compiled without cuda-core, which asks the driver for its version."""
-    from numba.cuda import compiler, dispatcher
+    target; CUDA C++ is compiled without cuda-core, which asks the driver for its version. Shared arrays are named after
+    the variables that they are assigned to."""
+    from numba.cuda import compiler, cudaimpl, dispatcher, lowering
 
     device = types.SimpleNamespace(compute_capability=cc)
 
@@ -144,7 +149,22 @@ def asked_for(cc: tuple[int, int]) -> Iterator[None]:
         text = source.decode() if isinstance(source, bytes) else source
         return _device_code(text, name, f"sm_{target[0]}{target[1]}"), ""
 
+    assigned, lower, unique = "", lowering.Lower.lower_assign, cudaimpl._get_unique_smem_id
+
+    def lower_assign(self: Any, kind: Any, assignment: Any) -> Any:
+        nonlocal assigned
+        assigned = assignment.target.name.partition(".")[0]
+        return lower(self, kind, assignment)
+
+    def shared_name(prefix: str) -> str:
+        name = unique(prefix)  # which has the variable already where one session is inside of another
+        fits = assigned.isidentifier() and assigned.isascii() and not name.endswith(f"_{assigned}")
+        return f"{name}_{assigned}" if fits else name
+
+    named = unique.__module__ == __name__  # in a session, whose names are these already
     changes = [
+        *([] if named else [(lowering.Lower, "lower_assign", lower_assign)]),
+        *([] if named else [(cudaimpl, "_get_unique_smem_id", shared_name)]),
         (compiler, "get_current_device", lambda: device),
         (dispatcher, "get_current_device", lambda: device),
         (compiler, "nvrtc", types.SimpleNamespace(compile=compile)),
@@ -165,13 +185,15 @@ def _source(function: Callable[..., Any]) -> tuple[str, int, str]:
 # -- names -------------------------------------------------------------------------------------------------------------
 
 _MANGLED = re.compile(r"_ZN[\w$]+")
+_SHARED = re.compile(r"_cudapy_smem_\d+_(\w+)")
 
 
 def readable(ptx: str, function: str, parameters: Sequence[str]) -> tuple[str, str]:
     """PTX whose symbols have the names that the programmer gave them, and the kernel's name in it.
 
-    `_ZN8__main__6matmulB2v1...` becomes `matmul`, its parameter `..._param_0` what `parameters` says; of two symbols
-    with the same name, as two versions of a device function have, the second becomes `scaled_2`.
+    `_ZN8__main__6matmulB2v1...` becomes `matmul`, its parameter `..._param_0` what `parameters` says, a shared array
+    the variable's name; of two symbols with the same name, as two versions of a device function have, the second
+    becomes `scaled_2`.
     """
     entry = re.search(r"\.entry\s+([\w$]+)", ptx)
     assert entry is not None, "numba compiled a kernel without an entry"
@@ -187,7 +209,10 @@ def readable(ptx: str, function: str, parameters: Sequence[str]) -> tuple[str, s
         for owner in (symbol.partition("_param_")[0],)
     }
     new |= {entry[1]: function} | declared
-    return re.sub(r"[\w$]+", lambda m: new.get(m[0], m[0]), ptx), function
+    for match in _SHARED.finditer(ptx):
+        if match[0] not in new:
+            new[match[0]] = _free(match[1], set(new.values()))
+    return renamed(ptx, new), function
 
 
 def _last_name(symbol: str) -> str:
@@ -246,25 +271,47 @@ def flat(kind: Any, value: Any, place: Callable[[Any], Any]) -> Iterator[Any]:
     elif kind == numba.float16:
         yield int(np.float16(value).view(np.uint16))
     elif isinstance(kind, numba.Integer | numba.CPointer):
-        yield int(value)
+        yield operator.index(value)
     elif isinstance(kind, numba.Float):
         yield float(value)
     else:
         raise LaunchError(f"numba has no way to pass an argument of type {kind} to a kernel, got {value!r}")
 
 
-def _adapted(kinds: Sequence[Any], args: Sequence[Any]) -> Sequence[Any]:
-    """The arguments of the PTX, out of those of a launch: as they are where they already are those."""
-    wanted = sum(len(names_of("", kind)) for kind in kinds)
-    if len(args) != len(kinds) or (len(args) == wanted and not any(hasattr(value, "shape") for value in args)):
+def _adapted(kernel: str, kinds: Mapping[str, Any], args: Sequence[Any]) -> Sequence[Any]:
+    """The arguments of the PTX, out of those of a launch: as they are where they already are those. kinds: the numba
+    type of each argument, by name."""
+    wanted = sum(len(names_of("", kind)) for kind in kinds.values())
+    if len(args) == wanted and (wanted > len(kinds) or not any(hasattr(value, "shape") for value in args)):
         return args
-    return [part for kind, value in zip(kinds, args, strict=True) for part in flat(kind, value, _HostArray)]
+    parts: list[Any] = []
+    for at, ((name, kind), value) in enumerate(zip(kinds.items(), args, strict=True)):
+        try:
+            parts += flat(kind, value, functools.partial(_HostArray, kind))
+        except (TypeError, ValueError):
+            array = getattr(value, "array", value)
+            got = f"{type(value).__name__} {value!r}"
+            if isinstance(array, np.ndarray):
+                got = f"an array of {array.dtype} {list(array.shape)}"
+            raise LaunchError(
+                f"{kernel}, argument {at + 1} ({name}: {kind}) wants what it was compiled for, got {got}"
+            ) from None
+    return parts
 
 
 class _HostArray:
     """An array of the host in the place of a device array: a launch copies it in and back."""
 
-    def __init__(self, value: Any) -> None:
+    def __init__(self, kind: Any, value: Any) -> None:
         array = np.asarray(getattr(value, "array", value))  # within pl.const and pl.out, too
+        numba = modules().types
+        if isinstance(kind, numba.Array) and array.ndim != kind.ndim:
+            raise ValueError("as many dimensions are wanted as the kernel was compiled for")
+        if (
+            isinstance(kind, numba.Array)
+            and isinstance(kind.dtype, numba.Number)
+            and array.dtype.name != str(kind.dtype)
+        ):
+            raise TypeError("the type is wanted that the kernel was compiled for")
         self.size, self.dtype, self.shape, self.strides = array.size, array.dtype, array.shape, array.strides
         self.address = value

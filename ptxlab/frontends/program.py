@@ -57,6 +57,8 @@ class Program:
             name: cuda(self.code, options.arch, name, options.words(), file=options.name) for name in name_expressions
         }
         plain = cuda(self.code, options.arch, None, options.words(), file=options.name)
+        for kernel in named.values():  # one program, one set of variables
+            kernel.state = plain.state
         return ObjectCode(plain, named)
 
     def close(self) -> None:

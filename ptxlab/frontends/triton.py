@@ -13,8 +13,6 @@ from ptxlab.frontends.kernel import CompiledKernel, Param, Pointer
 INSTALL = "pip install 'ptxlab[triton]'"
 NEEDED = (3, 6)
 """The oldest version whose kernels have been compiled and launched, on an H100."""
-LIBRARY = "triton/language/"
-"""A part of the paths of Triton's own functions that are written in Triton (`tl.sum`, `tl.rand`)."""
 _ELEMENTS = {
     "fp32": "f32", "fp64": "f64", "fp16": "f16", "bf16": "bf16", "i1": "b8", "fp8e4nv": "e4m3", "fp8e5": "e5m2",
     **{f"i{n}": f"b{n}" for n in (8, 16, 32, 64)}, **{f"u{n}": f"b{n}" for n in (8, 16, 32, 64)},
@@ -77,13 +75,12 @@ def triton(
             )
     except Exception as error:
         raise CompileError(f"{fn.__name__}: {error}") from error
-    run_time = [kind for kind in ordered.values() if kind != "constexpr"]
+    run_time = [(name, kind) for name, kind in ordered.items() if kind != "constexpr"]
     made = kernel_of(compiled.asm["ptx"], compiled.metadata, fn, target)
     names = [v.name for v in made.module.kernels[0].params]
     made.params = tuple(
-        Param(name, Pointer(_ELEMENTS[kind[1:]]))
-        for name, kind in zip(names, run_time, strict=False)
-        if kind.startswith("*") and kind[1:] in _ELEMENTS
+        Param(name, Pointer(_ELEMENTS[kind[1:]]) if kind[0] == "*" and kind[1:] in _ELEMENTS else None, given)
+        for name, (given, kind) in zip(names, run_time, strict=False)
     )
     made.trailing = (None,) * (len(names) - len(run_time))
     return made
@@ -102,6 +99,6 @@ def kernel_of(ptx: str, metadata: Any, fn: Any, arch: str) -> CompiledKernel:
         block=32 * metadata.num_warps,
         line=fn.starting_line_number,
         metadata={"num_warps": metadata.num_warps, "num_stages": metadata.num_stages, "shared": metadata.shared},
-        library=LIBRARY,
         scratch=metadata.global_scratch_size,
+        language="Triton",
     )

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ptxlab.errors import CompileError, LaunchError, UnavailableError
-from ptxlab.frontends.kernel import CompiledKernel
+from ptxlab.frontends.kernel import CompiledKernel, parameters_renamed
 from ptxlab.frontends.structs import split
 
 INSTALL = "pip install warp-lang"
@@ -53,17 +53,18 @@ def warp(kernel: Any, dim: int | Sequence[int], *, arch: str | None = None) -> C
         raise CompileError(f"{kernel.key}: Warp wrote {len(names)} kernels of this name")
     threads = int(np.prod(sizes))
     types = tuple(argument.type for argument in kernel.adj.args)
+    name, arguments = kernel.func.__name__, tuple(argument.label for argument in kernel.adj.args)
     return CompiledKernel(
-        names[0],
+        name,
         target,
-        split(ptx, names[0], first=1),
+        parameters_renamed(split(ptx, names[0], first=1), names[0], name, ("launch_bounds", *arguments)),
         kernel.adj.source,
         kernel.adj.filename,
+        arguments=arguments,
         block=BLOCK,
         line=kernel.adj.fun_lineno,
         metadata={"grid": -(-threads // BLOCK), "dim": sizes},
         adapt=functools.partial(_adapted, sizes, types),
-        library="/warp/native/",
     )
 
 

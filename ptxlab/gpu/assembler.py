@@ -14,6 +14,8 @@ from ptxlab.errors import TargetError, UnavailableError
 from ptxlab.gpu import hazards, ptxas
 from ptxlab.gpu.explain import Source, assembly_error
 from ptxlab.gpu.report import Usage, read_complaints, read_memory, read_usage, read_warnings, section_sizes
+from ptxlab.names import find_symbol, source_name
+from ptxlab.text.given import given, given_text
 
 INSTALL = "pip install cuda-bindings nvidia-nvjitlink"
 LOWEST = "sm_75"
@@ -48,10 +50,11 @@ class Assembly:
 
     def kernel(self, name: str = "") -> Usage:
         """The kernel called `name`, or the only one. KeyError, naming the kernels there are, where that is not so."""
-        for usage in self.kernels:
-            if usage.name == name or (not name and len(self.kernels) == 1):
-                return usage
-        raise KeyError(f"no kernel {name!r}: the text has {', '.join(usage.name for usage in self.kernels) or 'none'}")
+        named = {usage.name: usage for usage in self.kernels}
+        found = find_symbol(named, name) if name or len(named) != 1 else next(iter(named))
+        if found:
+            return named[found]
+        raise KeyError(f"no kernel {name!r}: the text has {', '.join(map(source_name, named)) or 'none'}")
 
     @property
     def registers(self) -> int:
@@ -80,7 +83,7 @@ class Assembly:
 
     def __str__(self) -> str:
         spills = f"{self.spill_bytes} bytes spilled" if self.spill_bytes else "no spills"
-        names = ", ".join(usage.name for usage in self.kernels) or "no kernel"
+        names = ", ".join(source_name(usage.name) for usage in self.kernels) or "no kernel"
         return (
             f"{names} for {self.arch}: {self.registers} registers, {spills}, {self.shared_bytes} bytes of static "
             f"shared memory, {len(self.cubin)} bytes of cubin in {self.seconds * 1e3:.1f} ms{self._whose}"
@@ -145,12 +148,14 @@ _lock = forks.lock()
 
 def as_source(ptx: object) -> Source:
     """Text, a `text.Module` or a builder kernel (`.ptx` and `.module`) as a Source. TypeError for anything else."""
+    from ptxlab.text import SourceLines
+
     if isinstance(ptx, str):
-        return Source(ptx, "<ptx>", {})
+        return Source(ptx, "<ptx>", SourceLines(ptx))
     module: Any = getattr(ptx, "module", ptx)
     if hasattr(module, "spans") and hasattr(module, "file"):
         return Source(str(getattr(ptx, "ptx", module)), module.file, module.spans)
-    raise TypeError(f"PTX text, a Module or a kernel is wanted, found {type(ptx).__name__}")
+    raise TypeError(f"PTX text, a Module or a kernel is wanted, found {given(ptx)}")
 
 
 def _target(source: Source) -> str:
@@ -158,6 +163,8 @@ def _target(source: Source) -> str:
     bare = re.sub(r"/\*.*?\*/|//[^\n]*", lambda m: "\n" * m[0].count("\n"), source.text, flags=re.S)
     match = re.search(r"\.target\s+(?:compute|sm)_(\w+)", bare)
     if not match:
+        if (other := given_text(source.text)) is not None:
+            raise source.error(f"this is {other.says}, not PTX", 1, hint=other.write)
         line = source.find(r"^\s*\.version\b")
         raise source.error("the text has no .target line", line, hint=".target sm_80")
     return f"sm_{match[1]}"

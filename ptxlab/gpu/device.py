@@ -55,36 +55,40 @@ def describe() -> Description:
     return Description(device.name, f"sm_{device.arch}", device.properties.multiprocessor_count, int(memory), cuda)
 
 
-class Allocation:
-    """`nbytes` bytes of GPU memory at `address`; `free` gives it back, and so does the garbage collector.
-
-    Reading and writing wait for the copy.
-    """
+class Place:
+    """`nbytes` bytes of GPU memory at `address`. Reading and writing wait for the copy."""
 
     def __init__(self, address: int, nbytes: int) -> None:
         self.address, self.nbytes = address, nbytes
-        self._forgotten = weakref.finalize(self, _forget, address)
-        self._forgotten.atexit = False
 
-    def read(self) -> NDArray[np.uint8]:
-        """A copy of the bytes."""
+    def read(self, start: int = 0, count: int | None = None) -> NDArray[np.uint8]:
+        """A copy of the bytes, or of `count` from one on."""
         from cuda.bindings import driver
 
         current()
-        host = np.empty(self.nbytes, np.uint8)
-        if self.nbytes:
-            check(driver.cuMemcpyDtoH(host.ctypes.data, self.address, self.nbytes))
+        host = np.empty(self.nbytes if count is None else count, np.uint8)
+        if host.nbytes:
+            check(driver.cuMemcpyDtoH(host.ctypes.data, self.address + start, host.nbytes))
         return host
 
-    def write(self, data: NDArray[Any]) -> None:
-        """Overwrites all bytes with a C-contiguous array of `nbytes` bytes."""
+    def write(self, data: NDArray[Any], start: int = 0) -> None:
+        """Overwrites the bytes from one on with those of a C-contiguous array."""
         from cuda.bindings import driver
 
-        if data.nbytes != self.nbytes or not data.flags.c_contiguous:
-            raise ValueError(f"{self.nbytes} contiguous bytes are wanted, found {data.nbytes}")
+        if start + data.nbytes > self.nbytes or not data.flags.c_contiguous:
+            raise ValueError(f"{self.nbytes - start} contiguous bytes are wanted, found {data.nbytes}")
         current()
-        if self.nbytes:
-            check(driver.cuMemcpyHtoD(self.address, data.ctypes.data, self.nbytes))
+        if data.nbytes:
+            check(driver.cuMemcpyHtoD(self.address + start, data.ctypes.data, data.nbytes))
+
+
+class Allocation(Place):
+    """GPU memory that `free` gives back, and so does the garbage collector."""
+
+    def __init__(self, address: int, nbytes: int) -> None:
+        super().__init__(address, nbytes)
+        self._forgotten = weakref.finalize(self, _forget, address)
+        self._forgotten.atexit = False
 
     def free(self) -> None:
         """Gives the memory back to the GPU."""
@@ -232,6 +236,35 @@ SPIN = 2e-4
 """Seconds for which a launch is waited for without sleeping: a sleep alone takes longer than a short kernel."""
 
 
+@dataclass(eq=False, slots=True)
+class Code:
+    """A module that the driver has loaded, `code` of `cuda.core`, and its variables. movable: the names of those that
+    another device may have, too: they hold no addresses."""
+
+    code: Any
+    movable: Sequence[str] | None = None
+
+    def read(self, name: str) -> NDArray[np.uint8]:
+        """The bytes of a variable."""
+        return self._place(name).read()
+
+    def write(self, name: str, data: NDArray[np.uint8]) -> None:
+        """Sets all bytes of a variable."""
+        self._place(name).write(data)
+
+    def all(self) -> dict[str, NDArray[np.uint8]]:
+        """The bytes of the movable variables."""
+        return {name: self.read(name) for name in self.movable or ()}
+
+    def _place(self, name: str) -> Place:
+        from cuda.bindings import driver
+
+        current()
+        result, address, size = driver.cuLibraryGetGlobal(self.code.handle, name.encode())
+        check((result,), name)
+        return Place(int(address), int(size))
+
+
 @dataclass(slots=True)
 class Loaded:
     """A kernel that the driver has loaded. `room`: how much dynamic shared memory this GPU has for a block of it,
@@ -239,6 +272,7 @@ class Loaded:
 
     entry: str
     handle: int
+    code: Code
     kernel: Any
     room: int
     allowed: int = 0
@@ -249,15 +283,19 @@ _READY_SIZE = 64
 
 
 def ready(ptx: object, entry: str, shared: int) -> Loaded:
-    """The kernel, loaded, with `shared` bytes of dynamic shared memory allowed; errors as of `run`."""
-    device = current()
-    key = (ptx if isinstance(ptx, str) else id(ptx)), entry
-    kept = _ready.get(key)
-    if kept is None:
-        kept = _ready[key] = ptx, _load(ptx, entry, device)  # the object is cached too, so that no other gets its id
-        for oldest in list(_ready)[:-_READY_SIZE]:
-            _ready.pop(oldest, None)
-    loaded = kept[1]
+    """The kernel, loaded, with `shared` bytes of dynamic shared memory allowed; errors as of `run`. What has a `state`
+    keeps its module there, loaded once for all kernels."""
+    device, state = current(), getattr(ptx, "state", None)
+    cache = _ready if state is None else state.loaded
+    text = getattr(ptx, "ptx", ptx)
+    key = (text if isinstance(text, str) else id(text)), entry
+    found = cache.get(key)
+    if found is None:
+        code = next((other.code for (of, _), (_, other) in cache.items() if of == key[0]), None)
+        found = cache[key] = ptx, _load(ptx, entry, device, code)  # with the object, so that no other gets its id
+        for oldest in list(cache)[:-_READY_SIZE]:
+            cache.pop(oldest, None)
+    loaded: Loaded = found[1]
     if shared > loaded.room:
         raise TargetError(
             f"shared: {device.name} has {loaded.room} bytes for a block of {entry}, {shared} are asked for"
@@ -341,17 +379,18 @@ def current() -> Any:
     return device
 
 
-def _load(ptx: object, entry: str, device: Any) -> Loaded:
-    """The kernel, assembled for this GPU and loaded."""
+def _load(ptx: object, entry: str, device: Any, code: Code | None) -> Loaded:
+    """The kernel, assembled for this GPU and loaded, if the module is not: then it is `code`."""
     from cuda.bindings import driver
     from cuda.core import ObjectCode
 
     target = re.search(r"\.target\s+(\w+)", str(getattr(ptx, "ptx", ptx)))
     assembly = assemble(ptx, arch_for(target[1] if target else "", f"sm_{device.arch}"))
     with _named(entry):
-        kernel = _by_driver(str(getattr(ptx, "ptx", ptx)), entry) if assembly.ignored else None
-        if kernel is None:
-            kernel = ObjectCode.from_cubin(assembly.cubin, name=entry).get_kernel(entry)
+        if code is None and assembly.ignored:
+            code = _by_driver(str(getattr(ptx, "ptx", ptx)), entry)
+        code = code or Code(ObjectCode.from_cubin(assembly.cubin, name=entry))
+        kernel = code.code.get_kernel(entry)
         most = int(device.properties.max_shared_memory_per_block_optin)
     if assembly.recursive:
         _stack_of_recursion(entry)
@@ -359,7 +398,7 @@ def _load(ptx: object, entry: str, device: Any) -> Loaded:
     attribute = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES
     result, static = driver.cuKernelGetAttribute(attribute, handle, device.device_id)
     check((result,), entry)
-    return Loaded(entry, handle, kernel, most - int(static))
+    return Loaded(entry, handle, code, kernel, most - int(static))
 
 
 def _stack_of_recursion(entry: str) -> None:
@@ -371,12 +410,14 @@ def _stack_of_recursion(entry: str) -> None:
     check(cuCtxSetLimit(CUlimit.CU_LIMIT_STACK_SIZE, max(int(now), RECURSION_STACK)), entry)
 
 
-def _by_driver(text: str, entry: str) -> Any:
-    """The kernel by the driver's own assembler, which minds `setmaxnreg`; None if that is older than the text."""
+def _by_driver(text: str, entry: str) -> Code | None:
+    """The module by the driver's own assembler, which minds `setmaxnreg`; None if that is older than the text."""
     from cuda.core import ObjectCode
 
     try:
-        return ObjectCode.from_ptx(text.encode(), name=entry).get_kernel(entry)
+        code = ObjectCode.from_ptx(text.encode(), name=entry)
+        code.get_kernel(entry)
+        return Code(code)
     except Exception as error:
         if result_name(error) != "CUDA_ERROR_UNSUPPORTED_PTX_VERSION":
             raise

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from ptxlab.errors import AssemblyError, Span
 from ptxlab.gpu.report import Complaint, read_complaints
+from ptxlab.names import in_source_names
 from ptxlab.targets import TARGETS
 
 
@@ -103,4 +104,4 @@ def _explain(source: Source, complaint: Complaint, target: str, arch: str, log: 
     elif "syntax error" in words and word == "":
         words += " (the text ends too early: a brace or a parenthesis is not closed)"
         line = min(line, source.text.rstrip("\n").count("\n") + 1)
-    return source.error(words, line, word=word, hint=hint, log=log)
+    return source.error(in_source_names(words), line, word=word, hint=hint, log=log)

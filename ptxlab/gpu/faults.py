@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from ptxlab.errors import DeviceFault, LaunchError, PtxlabError, UnavailableError
+from ptxlab.names import source_name
 
 STOPPED = {
     "CUDA_ERROR_ILLEGAL_ADDRESS": "an access outside every allocation",
@@ -59,7 +60,7 @@ def result_name(error: object) -> str | None:
 
 def fault(error: object, kernel: str) -> PtxlabError:
     """The error for a driver result (or `cuda.core`'s exception): DeviceFault, LaunchError or UnavailableError."""
-    name = result_name(error) or str(error)
+    name, kernel = result_name(error) or str(error), source_name(kernel)
     if name in REFUSED:
         return LaunchError(f"{kernel or 'GPU'}: {REFUSED[name]} ({name})")
     if name in TOO_OLD:
@@ -80,6 +81,7 @@ def fault(error: object, kernel: str) -> PtxlabError:
 
 def endless(kernel: str, seconds: float, variable: str) -> DeviceFault:
     """The error for a kernel that has not ended after `seconds`, which an environment variable asks for."""
+    kernel = source_name(kernel)
     context_lost(f"{kernel} did not end within {seconds:g} s and may still run on the GPU")
     return DeviceFault(
         "gpu",

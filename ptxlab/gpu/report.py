@@ -7,6 +7,8 @@ import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from ptxlab.names import in_source_names
+
 RESERVED_SHARED = 1024
 """Bytes that the linker counts for the system on sm_90 (on no other), beside the shared memory that is declared."""
 
@@ -103,7 +105,7 @@ def read_warnings(log: str) -> tuple[str, ...]:
     it has made code slow, such as products of `wgmma` that it serialized, though it calls that information."""
     out = []
     for match in _WARNING.finditer(log):
-        out.append(f"{match[1]}: {match[2]}" if match[1] else match[2])
+        out.append(in_source_names(f"{match[1]}: {match[2]}" if match[1] else match[2]))
     return tuple(out)
 
 

@@ -21,7 +21,7 @@ from ptxlab.isa import (
 )
 from ptxlab.isa.actions import Action, AsyncGroup
 from ptxlab.isa.entries import Op
-from ptxlab.isa.matching import find_form, form
+from ptxlab.isa.matching import find_form, form, known_form
 from ptxlab.isa.opcodes import action_of, writes_first
 from ptxlab.isa.properties import Properties
 from ptxlab.isa.special_registers import SPECIAL
@@ -48,5 +48,5 @@ MODULES = (
 
 __all__ = [
     "MODULES", "SPECIAL", "TABLE", "Action", "AsyncGroup", "Form", "FormError", "Op", "Properties", "action_of",
-    "all_ops", "find_form", "form", "writes_first",
+    "all_ops", "find_form", "form", "known_form", "writes_first",
 ]  # fmt: skip

@@ -39,6 +39,7 @@ class Action(Enum):
     AND = "gives the bits that both have", "pure"
     OR = "gives the bits that either has", "pure"
     EXCLUSIVE_OR = "gives the bits that differ", "pure"
+    SHIFT_LEFT = "shifts bits to the left", "pure"
     REARRANGE = "puts bits of several sources together", "pure"
     SPECIAL_FUNCTION = "computes a function that a unit of its own computes", "pure"
     EXPONENTIAL = "computes a power of two", "pure"
@@ -129,6 +130,7 @@ COMPUTES: dict[str, Action] = {
         A.MULTIPLY: "mul mul24 dp4a dp2a", A.MULTIPLY_ADD: "fma mad mad24", A.DIVIDE: "div", A.MINIMUM: "min",
         A.MAXIMUM: "max", A.CHANGE_SIGN: "neg abs", A.COMPARE: "set setp", A.CLASSIFY: "testp isspacep",
         A.SELECT: "selp", A.SELECT_BY_SIGN: "slct", A.NOT: "not", A.AND: "and", A.OR: "or", A.EXCLUSIVE_OR: "xor",
+        A.SHIFT_LEFT: "shl",
         A.REARRANGE: "lop3 shf prmt bfi", A.EXPONENTIAL: "ex2",
         A.SPECIAL_FUNCTION: "lg2 sin cos tanh rcp rsqrt sqrt popc bfind brev clz rem",
     }.items()

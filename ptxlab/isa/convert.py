@@ -334,7 +334,10 @@ _SPACES = ("global", "shared", "shared::cta", "shared::cluster", "local", "const
 _NEEDS = {"param": ((7, 7), 70)}
 
 WINDOWS = {"param": 0x7F7D_0000_0000, "local": 0x7F7E_0000_0000, "shared": 0x7F7F_0000_0000}
-"""Where the spaces with short addresses lie among the generic ones; global and const addresses are generic already."""
+"""Where the spaces with short addresses lie among the generic ones; global addresses are generic already."""
+
+CONST_WINDOW, CONST_SIZE = 0x1000_0000_0000, 0x0200_0000_0000
+"""Added to an address in constant memory where it is generic; those of variables are below the second."""
 
 WINDOW_SIZE = 0x0100_0000
 
@@ -344,7 +347,7 @@ PEER = 0x0008_0000
 
 
 def _cvta(m: Machine, i: Form, a: Value) -> Value:
-    base = WINDOWS.get(i.space.partition("::")[0])
+    base = CONST_WINDOW if i.space == "const" else WINDOWS.get(i.space.partition("::")[0])
     if base is None or i.type == "u32":
         return a
     return m.sub(a, m.const("i64", base)) if i.to else m.add(a, m.const("i64", base))
@@ -355,8 +358,9 @@ def _isspacep(m: Machine, i: Form, a: Value) -> Value:
     if space in WINDOWS:
         size = PEER if i.space in ("shared", "shared::cta") else WINDOW_SIZE
         return m.ult(m.sub(a, m.const("i64", WINDOWS[space])), m.const("i64", size))
-    outside = m.ult(a, m.const("i64", WINDOWS["param"]))
-    return outside if space == "global" else m.const("i1", 0)
+    constant = m.ult(m.sub(a, m.const("i64", CONST_WINDOW)), m.const("i64", CONST_SIZE))
+    outside = m.and_(m.ult(a, m.const("i64", WINDOWS["param"])), m.not_(constant))
+    return outside if space == "global" else constant
 
 
 op("cvta{.to}.space.type  d, a", """Turns an address in one state space into a generic one, or with `.to` back. Kernel

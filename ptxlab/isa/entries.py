@@ -60,7 +60,8 @@ class Op:
     what an asynchronous operation completes by. executed: whether the CPU machine runs it; the others are assembled
     only, and the CPU machine says so. loose: NVIDIA's assembler takes other operands in it than their types say.
     specific: only targets with a letter have it, sm_90a. ended: the PTX version and architecture that are the first
-    without it, if both are reached. also: a lower PTX version that has it on a later architecture.
+    without it, if both are reached. also: a lower PTX version that has it on a later architecture. until: the first
+    architecture that is without it in each version.
     """
 
     name: str
@@ -80,6 +81,7 @@ class Op:
     specific: bool = False
     ended: tuple[tuple[int, int], int] | None = None
     also: tuple[tuple[int, int], int] | None = None
+    until: int = 0
 
     @functools.cached_property
     def slots(self) -> tuple[Slot, ...]:

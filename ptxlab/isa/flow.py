@@ -108,6 +108,7 @@ for _what in ("arrive", "arrive_drop"):
     _mbarrier(_what, "d, [a]{, count:u32}", _arrive, (7, 0), 80, _orders)
     _mbarrier(f"{_what}.expect_tx", "d, [a], bytes:u32", _arrive, (8, 0), 90, _orders)
     _mbarrier(f"{_what}.noComplete", "d, [a], count:u32", _arrive, (7, 0), 80)
+    _mbarrier(f"{_what}.noComplete.release.cta", "d, [a], count:u32", _arrive, (8, 0), 80)
 for _what in ("expect_tx", "complete_tx"):
     _mbarrier(_what, "[a], bytes:u32", Action.MBARRIER_COUNT_BYTES, (8, 0), 90, ("relaxed",))
 for _what, _waits, _version, _sm in (

@@ -25,16 +25,12 @@ def _some(*those: int) -> Numbers:
     return Numbers(those, " or ".join(map(str, those)))
 
 
-LIMITED = frozenset(
-    "applypriority bar barrier bfe bfi cp discard fence mbarrier mma pmevent setmaxnreg st tensormap wgmma".split()
-)
-"""The instructions that do not take every integer."""
 _MOST = 1 << 64
 _SIXTEENS = Numbers(range(0, _MOST, 16), "a multiple of 16")
 _THREADS = Numbers(range(0, _MOST, 32), "a multiple of 32, the threads of a warp")
 _POSITIVE = Numbers(range(1, _MOST), "more than 0")
 _FIELDS = {
-    "elemtype": _range(0, 12),
+    "elemtype": _range(0, 15),
     "interleave_layout": _range(0, 2),
     "swizzle_mode": _range(0, 4),
     "fill_mode": _range(0, 1),

@@ -7,6 +7,15 @@ from ptxlab.isa.common import lane_of, shift_left, shift_right
 from ptxlab.isa.machine import Machine, Value
 from ptxlab.isa.table import Form, op
 
+_MOVE = {"shl": 1, "shr": 1, "shf": 2, "prmt": 2, "bfe": 1, "bfi": 2, "shfl": 1}
+
+
+def moved(i: Form) -> int:
+    """Of an instruction that moves bits from its first sources, while the others say where to, how many those are; 0
+    for all others."""
+    return _MOVE.get(i.op.name, 0)
+
+
 BITS = ("b16", "b32", "b64")
 
 for _name, _call, _says in (

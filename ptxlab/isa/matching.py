@@ -9,14 +9,9 @@ from itertools import takewhile
 from typing import Any
 
 from ptxlab.isa.entries import Op, Slot
-from ptxlab.isa.missing_instructions import LEFT_OUT
+from ptxlab.isa.missing_instructions import NOT_EXECUTED
 from ptxlab.isa.table import ON_CHANGE, TABLE, Form, FormError
-from ptxlab.isa.types import SUB_BYTE, WIDTH
-
-
-def _unknown(name: str) -> str:
-    """The message about an instruction that the table does not have."""
-    return f"unknown instruction {name!r}" + (f": {LEFT_OUT[name]} are left out" if name in LEFT_OUT else "")
+from ptxlab.isa.types import OTHERS, SUB_BYTE, WIDTH
 
 
 @functools.cache
@@ -34,6 +29,7 @@ REPEATABLE = frozenset({"NaN", "approx", "cc", "relu", "sat", "satfinite", "shif
 NAMES = {
     "bar": "warp cta arrive red",
     "barrier": "cta cluster arrive red wait",
+    "clusterlaunchcontrol": "try_cancel query_cancel async is_canceled get_first_ctaid",
     "cp": "reduce async bulk prefetch tensor mbarrier arrive commit_group wait_group wait_all",
     "createpolicy": "fractional range cvt",
     "cvt": "pack",
@@ -56,6 +52,7 @@ NAMES = {
     "suld": "b",
     "sured": "b p",
     "sust": "b p",
+    "tcgen05": "alloc dealloc relinquish_alloc_permit ld red st wait::ld wait::st cp shift commit mma ws sp",
     "tensormap": "replace cp_fenceproxy",
     "tex": "base level grad",
     "txq": "level",
@@ -66,7 +63,7 @@ NAMES = {
 may stand in any (`fence.gpu.sc`, but not `fence.async.proxy`)."""
 
 ORDERED = (
-    frozenset({*WIDTH, *SUB_BYTE}),
+    frozenset({*WIDTH, *SUB_BYTE, *OTHERS}),
     frozenset({"row", "col"}),
     frozenset({"global", "shared", "shared::cta", "shared::cluster"}),
     frozenset({"and", "xor", "popc"}),
@@ -80,8 +77,34 @@ def find_form(opcode: str) -> Form | None:
     name, *words = opcode.split(".")
     if name not in TABLE or not _vocabulary(name).issuperset(words):
         return None
+    return _form_among(TABLE[name], opcode, words)
+
+
+@functools.lru_cache(maxsize=1 << 10)
+def not_executed(opcode: str) -> Form | None:
+    """The form that an opcode names, of those that PTX has and the table does not (see `missing_instructions`)."""
+    name, *words = opcode.split(".")
+    return _form_among(NOT_EXECUTED.get(name, []), opcode, words)
+
+
+def known_form(opcode: str) -> Form | None:
+    """The form that an opcode names, of all that PTX has."""
+    return find_form(opcode) or not_executed(opcode)
+
+
+def entries_near(opcode: str) -> list[Op]:
+    """The entries that a wrong opcode is compared with: those that are not executed where only they have its words."""
+    name, *words = opcode.split(".")
+    others = NOT_EXECUTED.get(name, [])
+    if name not in TABLE:
+        return others
+    new = {word for entry in others for word in entry.words} - _vocabulary(name)
+    return TABLE[name] if new.isdisjoint(words) else others
+
+
+def _form_among(entries: Sequence[Op], opcode: str, words: Sequence[str]) -> Form | None:
     words = [word for k, word in enumerate(words) if word not in REPEATABLE or word not in words[:k]]
-    entries = [entry for entry in TABLE[name] if entry.could_hold(words)]
+    entries = [entry for entry in entries if entry.could_hold(words)]
     for entry in entries:
         values, _ = _match(entry.slots, words)
         if values is not None:
@@ -112,9 +135,9 @@ def _refusal(opcode: str) -> tuple[str, str, int, int]:
     """What a `FormError` says of an opcode that no entry matches: the one word that is missing or the one too many,
     else what the entries that came furthest would take there."""
     first, *words = opcode.split(".")
-    entries = TABLE.get(first)
-    if entries is None:
-        return _unknown(first), "", 0, len(first)
+    entries = entries_near(opcode)
+    if not entries:
+        return f"unknown instruction {first!r}", "", 0, len(first)
     starts = [len(first) + 1 + sum(len(w) + 1 for w in words[:k]) for k in range(len(words) + 1)]
     missing = [_missing(entry, words) for entry in entries]
     if any(missing):

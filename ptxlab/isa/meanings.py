@@ -22,6 +22,8 @@ _MEANT = {
     "gl": "gpu device", "v2": "x2 vec2", "v4": "x4 vec4", "v8": "x8 vec8", "x1": "v1", "x2": "v2", "x4": "v4",
 }  # fmt: skip
 """Of a modifier, the words that mean it where an instruction does not have these."""
+INSTRUCTIONS = {"mod": "rem", "cmp": "setp", "jmp": "bra", "jump": "bra", "load": "ld", "store": "st"}
+"""Words of other languages for instructions."""
 _MEANINGS: dict[str, tuple[str, ...]] = {}
 for _word, _slips in _MEANT.items():
     for _slip in _slips.split():

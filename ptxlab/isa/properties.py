@@ -45,7 +45,8 @@ class Properties(NamedTuple):
     its threads instead). ends_block: whether a basic block ends after it. falls_through: whether the next instruction
     may follow if no guard skips it. waits: whether a thread may stop at it until others, or copies, are done. orders:
     whether later accesses must not be moved, or checked, before it. proxy: of a proxy fence, the paths to memory that
-    it orders: "async", "async::generic", "alias" ... group: what its asynchronous operation completes by. work: its
+    it orders: "async", "async::generic", "alias" ... initialises: whether a fence orders only the initialisation of
+    mbarriers. group: what its asynchronous operation completes by. work: its
     pipe and its floating-point operations.
     """
 
@@ -67,6 +68,7 @@ class Properties(NamedTuple):
     waits: bool = False
     orders: bool = False
     proxy: str = ""
+    initialises: bool = False
     group: AsyncGroup = AsyncGroup.NONE
     work: Work = NO_WORK
 
@@ -167,6 +169,7 @@ def properties_of(form: Opcode) -> Properties:
         waits=converges or ((barrier or cluster) and not form.arrive) or action in _WAITS,
         orders=strong if action is Action.LOAD else kind in _ORDERING_KINDS or stores or converges,
         proxy=_proxy_of(form) if fence else "",
+        initialises="mbarrier_init" in words,
         group=entry.group,
         work=work_of(form),
     )

@@ -36,6 +36,7 @@ from ptxlab.kernels.decode_split import part
 from ptxlab.kernels.decode_tma import KEYS
 from ptxlab.kernels.fragments import across, matrix, multiply
 from ptxlab.kernels.fragments import rounded as weights_of
+from ptxlab.kernels.mods import Here, fragments
 from ptxlab.kernels.rung import NOWHERE, Parameter, Slots
 from ptxlab.kernels.softmax import RowState, factor_of, mask, sign_of, update
 from ptxlab.kernels.tiles import CHUNK, Copy, Layout, Spot
@@ -93,7 +94,11 @@ def make(config: DecodeConfig) -> Kernel:
         rows = k.min(group - first_in_group, ROWS)
         first_row = batch * Hq + kv_head * group + first_in_group
         keys = key_count(k, lengths, batch)
-        first, last = part(k, keys, splits, split, config.part_step)
+        here = None
+        if config.mods:  # a row past the group has the head of its last one
+            heads = [first_row - batch * Hq + k.min((lane >> 2) + below, rows - 1) for below in (0, 8)]
+            here = Here.decoding(k, config, batch, heads, keys, scale, split, config.part_step)
+        first, last = part(k, keys, splits, split, config.part_step, here.span if here else None)
 
         if not by_tma:
             page_of, place = places_of(k, config, key, value, table, batch, kv_head, Hkv, width)
@@ -113,7 +118,7 @@ def make(config: DecodeConfig) -> Kernel:
             write += 2 * tile_bytes
 
         # Meanwhile Q into shared memory; rows past the group become zeros.
-        factor = factor_of(k, scale)
+        factor = here.factor(scale) if here else factor_of(k, scale)
         q_copy = Copy(layout, ROWS, config.threads)
         q_row, q_chunk = thread >> 3, thread & 7
         q_at = layout.spot(k, q_tile, q_row, q_chunk)
@@ -136,6 +141,8 @@ def make(config: DecodeConfig) -> Kernel:
 
         acc = [k.vars(f32, 4, 0.0) for _ in range(D // 8)]  # 16 output rows, not yet divided by their sums
         state = RowState.empty(k)
+        if here:
+            here.begin(state.row_max, state.row_sum, factor, (lane & 3) | warp)
         read = k.var(u32, 0)
         start = k.var(u32, first + warp * KEYS)
         # All lanes agree on going round; the vote lets the assembler know it, which saves registers on older targets.
@@ -154,6 +161,9 @@ def make(config: DecodeConfig) -> Kernel:
                 b = matrix(k, chunks(k_at, 2 * n))
                 multiply(k, scores[0], a, b[:2], config.dtype)
                 multiply(k, scores[1], a, b[2:], config.dtype)
+            if here:
+                here.at(start + (lane & 3) * 2).change(fragments(scores))
+                here.hide(fragments(scores))
 
             with k.if_(start + KEYS > last):  # the last tile may be short
                 left = k.bitcast(s32, last - start - (lane & 3) * 2)

@@ -25,6 +25,7 @@ from ptxlab.builder import Builder, Kernel, Ptr, Register, Shared, Var, f32, ker
 from ptxlab.kernels import decode_spec as spec
 from ptxlab.kernels.decode_lanes import LOWEST, WARP, Lanes, key_count, rounded, sum_over
 from ptxlab.kernels.decode_spec import DecodeConfig, DecodeSpec, Element, Length, Sums, entry_name
+from ptxlab.kernels.mods import Here
 from ptxlab.kernels.rung import NOWHERE, Slots
 
 LOG2E, LN2 = math.log2(math.e), math.log(2)
@@ -67,17 +68,19 @@ def make(config: DecodeConfig) -> Kernel:
         cache_row = k.mul(batch * Hkv + kv_head, max_seq, wide=True)  # 64 bits: a cache can be larger than 4 GiB
         cache_start = cache_row * D
         k_cache, v_cache = key + cache_start, value + cache_start
+        here = Here.decoding(k, config, batch, [head], keys, scale)
+        first, last = here.span if here and here.span else (0, keys)
 
         def where(j: u32) -> tuple[Ptr[Any], Ptr[Any]]:
             offset = k.mul(j, D, wide=True)
             return k_cache + offset, v_cache + offset
 
-        state = attend(k, config, q + row_start, scale * LOG2E, 0, keys, where)
+        state = attend(k, config, q + row_start, scale * LOG2E, first, last, where, here)
         merge_lanes(k, lanes, state)
         merged = merge_warps(k, config, state)
         finish(k, config, merged, row, row_start, o, lse, slots, sums)
 
-    return decode_multiwarp(**({} if config.probes else {"slots": None, "sums": None}))
+    return decode_multiwarp(extra=config.extra, **({} if config.probes else {"slots": None, "sums": None}))
 
 
 # -- going through the keys --------------------------------------------------------------------------------------------
@@ -101,10 +104,11 @@ def attend(
     first: u32 | int,
     last: u32,
     where: Callable[[u32], tuple[Ptr[Any], Ptr[Any]]],
+    here: Here | None = None,
 ) -> State:
     """The state of each group of lanes after its share of the keys `first` to below `last`.
 
-    `where(j)` gives the addresses of key and value j; it is asked for keys that exist.
+    `where(j)` gives the addresses of key and value j; it is asked for keys that exist. `here`: what changes scores.
     """
     lanes = Lanes(config.head_dim, config.dtype)
     unrolled = max(1, min(4, AT_ONCE // (lanes.words * lanes.chunks)))  # keys that a lane loads together
@@ -118,6 +122,8 @@ def attend(
     acc = k.vars(f32, lanes.elements, 0.0)
     row_max = k.var(f32, -math.inf)
     row_sum = k.var(f32, 0.0)
+    if here:
+        here.begin([row_max], [row_sum], lane=group)
 
     # All threads go round equally often, so that every lane takes part in the shuffles. In a short last round some have
     # no key: they load the last one again and let it count for nothing.
@@ -131,14 +137,20 @@ def attend(
             k_words.append(lanes.load(k, k_row + column, full))
             v_words.append(lanes.load(k, v_row + column, full))
 
+        if here:
+            here.at(own)
+
         scores = []
         new_max = k.var(f32, row_max)
-        for exists, words in zip(exist, k_words, strict=True):
+        for n, (exists, words) in enumerate(zip(exist, k_words, strict=True)):
             dot = k.var(f32, 0.0)
             for x, y in zip(query, lanes.floats(k, words), strict=True):
                 dot.set(k.fma(x, y, dot))
             sum_over(k, dot, lanes.group)
-            scores.append(k.select(exists, dot * scale_log2e, -math.inf))
+            changed = here and here.change([(dot, 0, n * together)])
+            if here and here.mods.masks:
+                exist[n] = exists & here.seen(0, n * together)
+            scores.append(k.select(exist[n], dot if changed else dot * scale_log2e, -math.inf))
             new_max.set(k.max(new_max, scores[-1]))
 
         shift = k.max(new_max, LOWEST)  # -inf - (-inf) would be NaN

@@ -25,6 +25,7 @@ from ptxlab.kernels import decode_spec as spec
 from ptxlab.kernels.decode_lanes import Lanes, key_count
 from ptxlab.kernels.decode_multiwarp import THREADS, attend, finish, merge_lanes, merge_warps, warp_of
 from ptxlab.kernels.decode_spec import Cache, DecodeConfig, DecodeSpec, Element, Sums, Table, entry_name
+from ptxlab.kernels.mods import Here
 from ptxlab.kernels.rung import Slots
 
 LOG2E = math.log2(math.e)
@@ -60,7 +61,9 @@ def make(config: DecodeConfig) -> Kernel:
         row_start = k.mul(row, D, wide=True)
 
         where = rows_of(k, config, key, value, table, batch, kv_head, Hkv, width)
-        state = attend(k, config, q + row_start, scale * LOG2E, 0, keys, where)
+        here = Here.decoding(k, config, batch, [head], keys, scale)
+        first, last = here.span if here and here.span else (0, keys)
+        state = attend(k, config, q + row_start, scale * LOG2E, first, last, where, here)
         merge_lanes(k, Lanes(D, config.dtype), state)
         merged = merge_warps(k, config, state)
         finish(k, config, merged, row, row_start, o, lse, slots, sums)

@@ -120,4 +120,5 @@ SPEC = DecodeSpec(
     takes=(spec.HEAD_DIM, spec.DTYPE, spec.ARCH, spec.PROBES),
     threads=threads,
     starts_early=starts_early,
+    scores=False,
 )

@@ -11,6 +11,7 @@ Decoding asks one query row of each head about all keys so far: q and o `[B, Hq,
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -18,6 +19,7 @@ from typing import Any, TypeVar
 from ptxlab import targets
 from ptxlab.builder import Builder, Ptr, Register, bf16, f16, f32, s32, u32, u64
 from ptxlab.errors import LaunchError, TargetError
+from ptxlab.kernels.mods import KEY_RANGES, Mods, applied
 from ptxlab.kernels.rung import DTYPES, MAX_HEAD_DIM, AnyBuilt, Parameter, Rung, build_once
 
 ELEMENTS: dict[str, type[Register[Any]]] = {"f32": f32, "f16": f16, "bf16": bf16}
@@ -56,6 +58,12 @@ class DecodeConfig:
     stages: int = 0
     partial: bool = False
     copy: str = "cp.async"
+    mods: Mods | None = None
+
+    @property
+    def extra(self) -> dict[str, Any] | None:
+        """The parameters that mods add, with their types."""
+        return self.mods.extra(f32, KEY_RANGES) if self.mods else None
 
     @property
     def part_step(self) -> int:
@@ -84,10 +92,10 @@ class DecodeConfig:
             given |= {"Slots": Ptr[u32], "Sums": Ptr[f32]}
         return given
 
-    def absent(self) -> dict[str, None]:
-        """The parameters that this build does not have, as Python arguments of the kernel function."""
+    def absent(self) -> dict[str, Any]:
+        """The parameters that this build does not have, as Python arguments of the kernel function; and `extra`."""
         probes = {} if self.probes else {"slots": None, "sums": None}
-        return probes | ({} if self.cache == "paged" else {"table": None})
+        return {"extra": self.extra} | probes | ({} if self.cache == "paged" else {"table": None})
 
 
 # -- parameters --------------------------------------------------------------------------------------------------------
@@ -229,7 +237,7 @@ class DecodeSpec(Rung):
     """A decode rung. `takes` are its build parameters, `grid(B, Hq, Hkv, splits)`, `threads(config)` and
     `shared_bytes(config)` its launch shape; `fit(config)` completes and checks a configuration. `warp_of(config, keys)`
     tells which warp of a block takes a key, counted from the block's first one. `starts_early(config)`: see
-    `DecodeBuilt.dependent`.
+    `DecodeBuilt.dependent`. `scores`: whether it computes any, which mods change.
     """
 
     takes: tuple[Parameter, ...] = field(repr=False)
@@ -239,6 +247,7 @@ class DecodeSpec(Rung):
     fit: Callable[[DecodeConfig], DecodeConfig] = field(default=lambda config: config, repr=False)
     warp_of: Callable[[DecodeConfig, Any], Any] = field(default=lambda config, keys: keys * 0, repr=False)
     starts_early: Callable[[DecodeConfig], bool] = field(default=lambda config: False, repr=False)
+    scores: bool = True
     phase: str = "decode"
 
     @property
@@ -246,12 +255,21 @@ class DecodeSpec(Rung):
         """The build parameters by name, with their defaults and limits."""
         return {p.name: p for p in self.takes}
 
-    def build(self, **given: Any) -> DecodeBuilt:
+    def build(
+        self, *, mods: Mods | None = None, score_mod: Any = None, mask_mod: Any = None, sinks: Any = None, **given: Any
+    ) -> DecodeBuilt:
         """The kernel for these parameters (`spec.parameters`); the same parameters give the same object.
 
-        What is None or left out has its default. `TargetError` names a limit that is broken.
+        What is None or left out has its default. `TargetError` names a limit that is broken. score_mod, mask_mod, sinks
+        and the arrays that the two functions take by name: see `mods.applied`, which makes `mods`.
         """
-        built: DecodeBuilt = build_once(DecodeBuilt, self, self.configure(**given))
+        if score_mod is not None or mask_mod is not None or sinks is not None:
+            arrays = {name: given.pop(name) for name in list(given) if name not in self.parameters}
+            made = applied(score_mod, mask_mod, sinks=sinks, **arrays)
+            mods = made.mods if made else None
+        if mods is not None and not self.scores:
+            raise TargetError(f"{self.name} has no scores to change or to mask: the kernel before it has")
+        built: DecodeBuilt = build_once(DecodeBuilt, self, dataclasses.replace(self.configure(**given), mods=mods))
         return built
 
     def configure(self, **given: Any) -> DecodeConfig:
@@ -271,4 +289,5 @@ def entry_name(rung: str, config: DecodeConfig) -> str:
         name += "_indirect"
     if config.cache != "dense":
         name += f"_page{config.page_size}" if config.cache == "paged" else "_pointers"
-    return name + ("_tma" if config.copy == "tma" else "") + ("_partial" if config.partial else "")
+    name += ("_tma" if config.copy == "tma" else "") + ("_partial" if config.partial else "")
+    return name + (f"_{config.mods.name}" if config.mods else "")

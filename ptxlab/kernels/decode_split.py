@@ -13,6 +13,7 @@ grows. If there are more splits than keys some are empty and store (0, -inf, 0).
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from ptxlab.builder import Builder, Kernel, Ptr, f32, kernel, s32, u32
 from ptxlab.kernels import decode_spec as spec
@@ -20,6 +21,7 @@ from ptxlab.kernels.decode_lanes import Lanes, key_count
 from ptxlab.kernels.decode_multiwarp import THREADS, attend, merge_lanes, merge_warps, store_row
 from ptxlab.kernels.decode_paged import rows_of
 from ptxlab.kernels.decode_spec import Cache, DecodeConfig, DecodeSpec, Element, Table, entry_name, next_may_start
+from ptxlab.kernels.mods import Here
 
 LOG2E, LN2 = math.log2(math.e), math.log(2)
 
@@ -49,10 +51,11 @@ def make(config: DecodeConfig) -> Kernel:
         kv_head = head // (Hq // Hkv)  # GQA: several query heads share one key/value head
         row = batch * Hq + head
         keys = key_count(k, lengths, batch)
-        first, last = part(k, keys, splits, split)
+        here = Here.decoding(k, config, batch, [head], keys, scale, split)
+        first, last = part(k, keys, splits, split, span=here.span if here else None)
 
         where = rows_of(k, config, key, value, table, batch, kv_head, Hkv, width)
-        state = attend(k, config, q + k.mul(row, D, wide=True), scale * LOG2E, first, last, where)
+        state = attend(k, config, q + k.mul(row, D, wide=True), scale * LOG2E, first, last, where, here)
         next_may_start(k)
         merge_lanes(k, Lanes(D, config.dtype), state)
         merged = merge_warps(k, config, state)
@@ -63,12 +66,18 @@ def make(config: DecodeConfig) -> Kernel:
             result[D] = merged.row_max * LN2
             result[D + 1] = merged.row_sum
 
-    return decode_split(**({} if config.cache == "paged" else {"table": None}))
+    return decode_split(extra=config.extra, **({} if config.cache == "paged" else {"table": None}))
 
 
-def part(k: Builder, keys: u32, splits: u32, split: u32, step: int = 1) -> tuple[u32, u32]:
+def part(
+    k: Builder, keys: u32, splits: u32, split: u32, step: int = 1, span: tuple[Any, Any] | None = None
+) -> tuple[u32, u32]:
     """Where the part of a split begins and ends. All have one size, rounded up to a multiple of `step`, a power of two:
-    the last ones may be short or empty."""
+    the last ones may be short or empty. span: the first of the keys and the end of them, where they do not begin at 0.
+    """
+    if span is not None:
+        first, last = part(k, span[1] - span[0], splits, split, step)
+        return span[0] + first, span[0] + last
     size = (keys + (splits - 1)) // splits
     if step > 1:
         size = (size + (step - 1)) & -step

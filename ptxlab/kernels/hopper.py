@@ -39,10 +39,11 @@ from typing import Any, TypeVar
 from ptxlab.builder import Builder, Kernel, Ptr, TensorMap, b32, bf16, bf16x2, f16, f16x2, f32, kernel, s32, u32
 from ptxlab.kernels import mma
 from ptxlab.kernels.fragments import pair
+from ptxlab.kernels.mods import Here, Tiles, fragments
 from ptxlab.kernels.rung import Parameter, Slots
 from ptxlab.kernels.softmax import RowState, advance, factor_of, mask, shrink, sign_of, weigh
 from ptxlab.kernels.spec import Config, Spec, entry_name
-from ptxlab.kernels.two_rows import TwoRows
+from ptxlab.kernels.two_rows import BELOW, TwoRows
 from ptxlab.kernels.warpgroup import PANEL, Panels, product
 
 Half = TypeVar("Half", f16, bf16)
@@ -95,20 +96,21 @@ def make(config: Config) -> Kernel:
         else:
             head, batch = k.ctaid.y, k.ctaid.z
             first_row = k.ctaid.x * config.tile_q
+        listed = Tiles.of(k, config, head, batch, Hq)
 
         queries = k.pipeline(stages=1)
         keys = k.pipeline(stages, arrivals=WARPS * consumers)
         values = k.pipeline(stages, arrivals=WARPS * consumers)
         k.barrier()
 
-        with k.warpgroup(0, registers=few), k.if_((k.tid.x == 0) & (needed > 0)):
+        with k.warpgroup(0, registers=few), k.if_((k.tid.x == 0) & (listed.any if listed else needed > 0)):
             kv_head = head // (Hq // Hkv)  # GQA: several query heads share one key/value head
             query_free, key_free, value_free = queries.producer(), keys.producer(), values.producer()
             query_free.expect(consumers * query_bytes)
             for n in range(consumers):
                 panels = Panels(query_tile + n * query_bytes // 4, ROWS, D)
                 fetch(q, panels, query_free.full, batch, head, first_row + ROWS * n)
-            with k.loop(needed, step=T) as first:
+            with listed.loop() if listed else k.loop(needed, step=T) as first:
                 for turn, tensor, stage_0 in ((key_free, key, key_tile), (value_free, value, value_tile)):
                     turn.wait()
                     turn.expect(tile_bytes)
@@ -130,11 +132,14 @@ def make(config: Config) -> Kernel:
             query = Panels(query_tile + consumer * (query_bytes // 4), ROWS, D)
             key_panels, value_panels = Panels(key_tile, T, D), Panels(value_tile, T, D)
             of_query, of_keys, of_values = (panels.descriptor(k) for panels in (query, key_panels, value_panels))
-            factor = factor_of(k, scale)
+            here = Here.of(k, config, batch, head, row, Sq, Sk, BELOW)
+            factor = here.factor(scale) if here else factor_of(k, scale)
             acc = [k.vars(f32, 4, 0.0) for _ in range(D // 8)]  # 16 output rows, not yet divided by their sums
             scores = [k.vars(f32, 4, 0.0) for _ in range(T // 8)]
             weights = [k.vars(two, 4, 0) for _ in range(T // 16)]
             state = RowState.empty(k)
+            if here:
+                here.begin(state.row_max, state.row_sum, factor, in_group)
             adds, replaces = Sq > 0, Sq == 0  # what a product does with what is there
             visible = both.visible(k, Sk, causal)  # keys that each of the two rows sees
             unmasked = Sk  # and the first row of the warp
@@ -174,8 +179,12 @@ def make(config: Config) -> Kernel:
 
             def exponentiate(first: Any) -> list[Any]:
                 """The scores of the keys from `first` on become weights; by how much the sums shrink."""
-                with k.if_(first + T > unmasked):  # only on the diagonal and in the last tile
-                    mask(k, scores, [k.bitcast(s32, seen - first - in_group * 2) for seen in visible])
+                if here:
+                    here.at(first + in_group * 2).change(fragments(scores))
+                part = listed.part if listed else None
+                with k.if_(first + T > unmasked if part is None else part):  # only on the diagonal and in the last tile
+                    if not here or not here.hide(fragments(scores)):
+                        mask(k, scores, [k.bitcast(s32, seen - first - in_group * 2) for seen in visible])
                 shrinks, lows = advance(k, scores, state, factor)
                 weigh(k, scores, state, lows, factor)
                 if slots is not None:
@@ -195,7 +204,7 @@ def make(config: Config) -> Kernel:
                 with k.if_(consumer == consumers - 1):
                     k.op("bar.arrive", after, 2 * THREADS)  # the first consumer begins
 
-            with k.if_(needed > 0):
+            with k.if_(listed.any if listed else needed > 0):
                 query_turn.wait()
                 with k.if_(scale < 0.0):  # the maximum of the scaled scores is that of the scores of -Q
                     negate(k, query, thread, sign_of(k, scale))
@@ -205,10 +214,10 @@ def make(config: Config) -> Kernel:
                 begin_scores()
                 wait(0)
                 release(key_turn)
-                exponentiate(k.mov(0, u32))  # O is empty: nothing shrinks
+                exponentiate(listed.first(listed.start) if listed else k.mov(0, u32))  # O is empty: nothing shrinks
                 round_weights()
 
-                with k.loop(needed, start=T, step=T) as first:
+                with listed.loop(listed.start + 1) if listed else k.loop(needed, start=T, step=T) as first:
                     key_turn.wait()
                     if consumers > 1:
                         k.op("bar.sync", mine, 2 * THREADS)
@@ -241,7 +250,7 @@ def make(config: Config) -> Kernel:
                 k.op("cp.async.bulk.commit_group")
                 k.op("cp.async.bulk.wait_group.read", 0)  # the block's shared memory lives as long as the block
 
-    return hopper() if config.probes else hopper(slots=None)
+    return hopper(**config.given())
 
 
 def fetch(tensor: TensorMap, panels: Panels, mbarrier: Any, batch: u32, head: u32, row: Any) -> None:

@@ -22,11 +22,12 @@ from typing import Any, TypeVar
 
 from ptxlab.builder import Builder, Kernel, Ptr, b32, bf16, f16, f32, kernel, s32, u32
 from ptxlab.kernels.fragments import matrix, multiply, rounded
+from ptxlab.kernels.mods import Here, Tiles, fragments
 from ptxlab.kernels.rung import Parameter, Slots
 from ptxlab.kernels.softmax import RowState, factor_of, mask, sign_of, update
 from ptxlab.kernels.spec import Config, Spec, entry_name
 from ptxlab.kernels.tiles import Layout, Share
-from ptxlab.kernels.two_rows import TwoRows
+from ptxlab.kernels.two_rows import BELOW, TwoRows
 
 Half = TypeVar("Half", f16, bf16)
 """The type of every element: f16 or bf16."""
@@ -83,9 +84,12 @@ def attention(rung: str, config: Config, layout: Layout) -> Kernel:
         q_share = Share.of(k, layout, q_tile, rows, thread, config.threads)
         k_share = Share.of(k, layout, k_tile, T, thread, config.threads)
 
-        factor = factor_of(k, scale)
+        here, listed = Here.of(k, config, batch, head, row, Sq, Sk, BELOW), Tiles.of(k, config, head, batch, Hq)
+        factor = here.factor(scale) if here else factor_of(k, scale)
         acc = [k.vars(f32, 4, 0.0) for _ in range(D // 8)]  # 16 output rows, not yet divided by their sums
         state = RowState.empty(k)
+        if here:
+            here.begin(state.row_max, state.row_sum, factor, in_group)
 
         # keys that each of the two rows sees, and keys that any row of the block sees
         visible = both.visible(k, Sk, causal)
@@ -108,7 +112,7 @@ def attention(rung: str, config: Config, layout: Layout) -> Kernel:
         if resident:
             query = [matrix(k, query_at.moved(chunks=2 * step)) for step in range(D // 16)]
 
-        with k.loop(needed, step=T) as first:
+        with listed.loop() if listed else k.loop(needed, step=T) as first:
             k.barrier()  # everyone has finished with the tile before
             tile_start = first * (D // 2)
             k_share.load(keys + tile_start, Sk - first)
@@ -122,10 +126,13 @@ def attention(rung: str, config: Config, layout: Layout) -> Kernel:
                     b = matrix(k, key_at.moved(rows=16 * n, chunks=2 * step))
                     multiply(k, scores[2 * n], a, b[:2], config.dtype)
                     multiply(k, scores[2 * n + 1], a, b[2:], config.dtype)
+            if here:
+                here.at(first + in_group * 2).change(fragments(scores))
 
-            with k.if_(first + T > unmasked):  # only on the diagonal and in the last tile
-                limits = [k.bitcast(s32, seen - first - in_group * 2) for seen in visible]
-                mask(k, scores, limits)
+            with k.if_(listed.part if listed else first + T > unmasked):  # only on the diagonal and in the last tile
+                if not here or not here.hide(fragments(scores)):
+                    limits = [k.bitcast(s32, seen - first - in_group * 2) for seen in visible]
+                    mask(k, scores, limits)
             shrinks = update(k, scores, acc, state, factor)
 
             for step in range(T // 16):  # O += P V, 16 keys and 16 columns at a time
@@ -145,7 +152,7 @@ def attention(rung: str, config: Config, layout: Layout) -> Kernel:
         k.barrier()
         q_share.store(o.cast(b32) + q_start + thread * 4, Sq - first_row)
 
-    return mma() if config.probes else mma(slots=None)
+    return mma(**config.given())
 
 
 def types(config: Config, half: type[Any]) -> dict[str, Any]:

@@ -41,6 +41,7 @@ from ptxlab import targets
 from ptxlab.builder import Builder, Kernel, Ptr, b32, bf16, f16, f32, kernel, s32, u32
 from ptxlab.kernels.fragments import across, matrix, multiply, pair, rounded
 from ptxlab.kernels.mma import TILE_KV, TILE_Q, WARPS, types
+from ptxlab.kernels.mods import Here, Tiles, fragments
 from ptxlab.kernels.rung import NOWHERE, Parameter, Slots
 from ptxlab.kernels.softmax import LN2, RowState, advance, factor_of, mask, shrink, sign_of, weigh
 from ptxlab.kernels.spec import Config, Spec, entry_name
@@ -123,18 +124,27 @@ def make(config: Config) -> Kernel:
                 recorded.append((slot, (slot != NOWHERE) & (row + down < Sq) & (in_group == 0)))
             tiles = (Sk + (T - 1)) // T
 
+        here = Here.of(k, config, batch, head, row, Sq, Sk, range(0, warp_rows, 8))
+        listed = Tiles.of(k, config, head, batch, Hq)
+
         # The first tiles are in flight before anything else is done.
         share = Share.of(k, layout, k_tile, T, thread, config.threads)
         for stage in range(stages - 1):
             left = k.max(needed, stage * T) - stage * T
             to = share.shifted(k.mov(stage * stage_bytes, u32))
-            ahead = stage * T * D // 2
+            ahead: Any = stage * T * D // 2
+            if listed:
+                first_key, left = listed.ahead(listed.start + stage, Sk)
+                ahead = first_key * (D // 2)
             to.fetch([(keys + ahead, 0), (values + ahead, tile_bytes)], left)
             k.op("cp.async.commit_group")
 
-        factor = factor_of(k, scale)
+        factor = here.factor(scale) if here else factor_of(k, scale)
         acc = [[k.vars(f32, 4, 0.0) for _ in range(D // 8)] for _ in blocks]  # not yet divided by the row sums
         states = [RowState.empty(k) for _ in blocks]
+        for state in states:
+            if here:
+                here.begin(state.row_max, state.row_sum, factor, in_group)
 
         # where this lane points ldmatrix: at row `lane % 8` of one of 2 x 2 matrices of 8 x 8
         row8, below8, beside8 = lane & 7, (lane >> 3) & 1, lane >> 4
@@ -154,9 +164,13 @@ def make(config: Config) -> Kernel:
             """Waits for the tile of keys from `first` on, and starts the copies of the one `stages - 1` further on."""
             k.op("cp.async.wait_group", stages - 2)  # this thread's copies of the tile have arrived
             k.barrier()  # and everyone's; and everyone has finished with the tile before
-            start = (first + (stages - 1) * T) * (D // 2)
+            if listed:
+                first_key, left = listed.ahead(listed.at + (stages - 1), Sk)
+            start = first_key * (D // 2) if listed else (first + (stages - 1) * T) * (D // 2)
             both = [(keys + start, 0), (values + start, tile_bytes)]
-            if masked:
+            if listed:
+                share.shifted(writing).fetch(both, left)
+            elif masked:
                 ahead = first + (stages - 1) * T
                 share.shifted(writing).fetch(both, k.max(needed, ahead) - ahead)
             else:
@@ -175,7 +189,13 @@ def make(config: Config) -> Kernel:
                     for m in blocks:
                         multiply(k, scores[m][2 * n], a[m], b[:2], config.dtype)
                         multiply(k, scores[m][2 * n + 1], a[m], b[2:], config.dtype)
-            if masked:
+            cells = [cell for m in blocks for cell in fragments(scores[m], 2 * m)]
+            if here:
+                here.at(first + in_group * 2).change(cells)
+            if here and listed:
+                with k.if_(listed.part):
+                    here.hide(cells)
+            elif masked:
                 # A branch saves comparisons where the warp sees all keys; with 32 rows a warp, registers are too few.
                 with nullcontext() if len(blocks) > 1 else k.if_(first + T > unmasked):
                     for m in blocks:
@@ -210,11 +230,14 @@ def make(config: Config) -> Kernel:
             reading.set(reading + stage_bytes)
             reading.set(k.select(reading < stages * stage_bytes, reading, 0))
 
-        with k.loop(whole, step=T) as first:  # nothing to compare, nothing to mask
-            arrive(first, masked=False)
-            multiplied(first, masked=False)
-            next_stage()
-        with k.loop(needed, start=whole, step=T) as first:  # the diagonal, and the end of the keys
+        with nullcontext() if listed else k.loop(whole, step=T) as first:  # nothing to compare, nothing to mask
+            if first is not None:
+                arrive(first, masked=False)
+                multiplied(first, masked=False)
+                next_stage()
+        with (
+            listed.loop() if listed else k.loop(needed, start=whole, step=T)  # the diagonal, and the end of the keys
+        ) as first:
             arrive(first, masked=True)
             multiplied(first, masked=True)
             next_stage()
@@ -239,7 +262,7 @@ def make(config: Config) -> Kernel:
         out_share = Share.of(k, layout, k_tile, rows, thread, config.threads)
         out_share.store(o.cast(b32) + q_start + thread * 4, Sq - first_row)
 
-    return pipelined() if config.probes else pipelined(slots=None)
+    return pipelined(**config.given())
 
 
 def any_below_one(k: Builder, shrinks: Sequence[list[Any]]) -> Any:

@@ -15,7 +15,9 @@ import numpy as np
 
 from ptxlab.builder import Kernel, Param, Ptr, u32
 from ptxlab.errors import LaunchError, PtxlabError, TargetError
+from ptxlab.options import NotCalled, meant
 from ptxlab.text import Module
+from ptxlab.text.given import given
 
 B = TypeVar("B", bound="AnyBuilt")
 R = TypeVar("R")
@@ -68,13 +70,22 @@ class Parameter:
         return int(value)
 
 
+_CALLS = {
+    "prefill": "pl.attention(q, k, v, kernel={})",
+    "decode": "pl.decode(q, k_cache, v_cache, lengths, kernel={})",
+}
+
+
 @dataclass(frozen=True, eq=False, repr=False)
-class AnyBuilt:
+class AnyBuilt(NotCalled):
     """A kernel of the library, ready to be printed, assembled and launched. `kernel` is what the builder made."""
 
     spec: Any
     config: Any
     kernel: Kernel
+
+    def launched(self) -> str:
+        return _CALLS[self.spec.phase].format("kernel")
 
     def __repr__(self) -> str:
         return f"<{self.name} for {self.config.arch}, {len(self.ptx.splitlines())} lines of PTX>"
@@ -122,7 +133,7 @@ class AnyBuilt:
 
 
 @dataclass(frozen=True, eq=False)
-class Rung:
+class Rung(NotCalled):
     """A rung: what it asks, what it adds to the rung before it, and how to build it.
 
     `idea` is the one new idea, `brings` the PTX that comes with it, `look` what to look at; `teaches` puts them into
@@ -161,11 +172,16 @@ class Rung:
         """The Python that writes the kernel: the whole file."""
         return FORMATTER.sub("", inspect.getsource(sys.modules[self.make.__module__]))
 
+    def launched(self) -> str:
+        spec: Any = self  # of a phase
+        return _CALLS[spec.phase].format(repr(self.name))
+
     def checked(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """The values of parameters that are not None; `TargetError` names one that there is not, or a limit."""
         for name in given:
             if name not in self.parameters:
-                raise TargetError(f"{self.name} has no {name}; its parameters are {', '.join(self.parameters)}")
+                close = meant(name, self.parameters)
+                raise TargetError(f"{self.name} has no {name}{close}; its parameters are {', '.join(self.parameters)}")
         return {
             name: self.parameters[name].check(self.name, value) for name, value in given.items() if value is not None
         }
@@ -183,6 +199,8 @@ class UnknownKernel(PtxlabError, LookupError):
 
 def named(name: str, rungs: Mapping[str, R], kind: str) -> R:
     """The rung of a name among these; `kind` is what they are, for the message."""
-    if name not in rungs:
-        raise UnknownKernel(f"there is no {kind} {name!r}; there are {', '.join(rungs)}")
-    return rungs[name]
+    if isinstance(name, str) and name in rungs:
+        return rungs[name]
+    if not isinstance(name, str) or not re.fullmatch(r"\w{0,60}", name):
+        raise UnknownKernel(f"the name of a {kind} is wanted, got {given(name)}")
+    raise UnknownKernel(f"there is no {kind} {name!r}{meant(name, rungs)}; there are {', '.join(rungs)}")

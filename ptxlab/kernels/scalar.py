@@ -16,7 +16,9 @@ import math
 from typing import Any, TypeVar
 
 from ptxlab.builder import Builder, Kernel, Ptr, f32, f64, kernel, u32
+from ptxlab.kernels.mods import Here, Tiles
 from ptxlab.kernels.rung import NOWHERE, Slots
+from ptxlab.kernels.softmax import LOWEST
 from ptxlab.kernels.spec import Config, Spec, entry_name
 
 LOG2E, LN2 = math.log2(math.e), math.log(2)
@@ -67,11 +69,16 @@ def make(config: Config) -> Kernel:
         visible = Sk
         if causal:
             visible = k.max(row + Sk + 1, Sq) - Sq  # up to the diagonal: the last row sees all keys
+        here, listed = Here.of(k, config, batch, head, row, Sq, Sk), Tiles.of(k, config, head, batch, Hq)
+        if here:
+            here.begin([row_max], [row_sum])
         if slots is not None:
             slot = slots[row_number]
             recorded = slot != NOWHERE
 
-        with k.loop(visible) as j:
+        with listed.keys_in(Sk) if listed else k.loop(visible) as j:
+            if here and here.at(j).mods.masks:
+                k.continue_if(~here.seen(0, 0))
             offset = j * D
             key_row = keys + offset
             value_row = values + offset
@@ -79,11 +86,13 @@ def make(config: Config) -> Kernel:
             score = k.var(real, 0.0)
             for d in range(D):
                 score.set(k.fma(query[d], key_row[d], score))  # the dot product of query and key
-            score *= scale_log2e
+            if not here or not here.change([(score, 0, 0)], scale):
+                score *= scale_log2e
 
             new_max = k.max(row_max, score)
-            rescale = k.exp2(row_max - new_max)  # shrinks what was summed so far
-            weight = k.exp2(score - new_max)
+            top = k.max(new_max, LOWEST) if here else new_max  # -inf, which a mod may give, minus -inf is NaN
+            rescale = k.exp2(row_max - top)  # shrinks what was summed so far
+            weight = k.exp2(score - top)
             row_sum.set(k.fma(row_sum, rescale, weight))
             for d in range(D):
                 acc[d] *= rescale
@@ -100,7 +109,7 @@ def make(config: Config) -> Kernel:
             o_row[d] = acc[d] / divisor
         lse[row_number] = (row_max + k.log2(divisor)) * LN2  # natural logarithm
 
-    return scalar() if config.probes else scalar(slots=None)
+    return scalar(**config.given(real))
 
 
 SPEC = Spec(

@@ -5,14 +5,16 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Never
 
 import numpy as np
 
 from ptxlab import targets
-from ptxlab.builder import Ptr, Register, u32
+from ptxlab.builder import Ptr, Register, f32, u32
 from ptxlab.errors import LaunchError, TargetError
+from ptxlab.kernels.mods import LIST_TILE, TILE_LISTS, Mods, applied
 from ptxlab.kernels.rung import DTYPES, MAX_HEAD_DIM, AnyBuilt, Parameter, Rung, build_once, named
+from ptxlab.options import unexpected
 
 BYTES = {"f32": 4, "f64": 8, "f16": 2, "bf16": 2}
 """Bytes of an element."""
@@ -47,6 +49,7 @@ class Config:
     tile_q: int = THREADS
     warps: int = THREADS // targets.WARP
     stages: int = 1
+    mods: Mods | None = None
     kernel: str = field(default="", compare=False)
     why: tuple[str, ...] = field(default=(), compare=False, repr=False)
 
@@ -64,6 +67,16 @@ class Config:
         """What the type variables in a kernel's annotations stand for."""
         return {"Real": real, "Slots": Ptr[u32]} if self.probes else {"Real": real}
 
+    @property
+    def listed(self) -> tuple[int, int]:
+        """Rows and keys of the tiles in the lists that a kernel with a mask_mod goes through."""
+        return self.tile_q, self.tile_kv if self.tile_kv > 1 else LIST_TILE
+
+    def given(self, real: type[Register[Any]] = f32) -> dict[str, Any]:
+        """What the kernel function is called with: the parameters that it lacks, and those that mods add."""
+        extra = self.mods.extra(real, TILE_LISTS) if self.mods else None
+        return {"extra": extra} | ({} if self.probes else {"slots": None})
+
     @classmethod
     def auto(
         cls,
@@ -75,6 +88,7 @@ class Config:
         arch: str = "sm_80",
         *,
         kernel: str | None = None,
+        **unknown: Never,
     ) -> Config:
         """The kernel and its tiles for a problem: the quickest rung that takes it, never over a limit of the target.
 
@@ -82,6 +96,9 @@ class Config:
         result's `repr` says what was chosen and why; its fields are what `kernels.get(c.kernel).build(...)` takes, and
         `c.build()` does that. `TargetError` where no rung takes the problem.
         """
+        if unknown:
+            words = ", ".join(f"{name}={value!r}" for name, value in {"head_dim": head_dim, **unknown}.items())
+            raise unexpected(cls.auto, unknown, f"pl.kernels.get({kernel or 'tiled'!r}).build({words})")
         if dtype not in PREFERRED:
             raise TargetError(f"dtype is one of {', '.join(map(repr, PREFERRED))}, not {dtype!r}")
         targets.get(arch)
@@ -119,7 +136,7 @@ class Config:
         """The kernel with these parameters."""
         spec = prefill_spec(self.kernel)
         names = ("head_dim", "causal", "dtype", "arch", "probes", "tile_q", "tile_kv", "warps", "stages")
-        return spec.build(**{name: getattr(self, name) for name in names if name in spec.parameters})
+        return spec.build(mods=self.mods, **{name: getattr(self, name) for name in names if name in spec.parameters})
 
     @property
     def shared_bytes(self) -> int:
@@ -196,13 +213,23 @@ class Built(AnyBuilt):
         return within + x * (y - 1 - tile + y * section)
 
     def arguments(
-        self, q: Any, k: Any, v: Any, o: Any, lse: Any, scale: float, slots: Any = None, probe: Any = None
+        self,
+        q: Any,
+        k: Any,
+        v: Any,
+        o: Any,
+        lse: Any,
+        scale: float,
+        slots: Any = None,
+        probe: Any = None,
+        mods: Mapping[str, Any] | None = None,
     ) -> tuple[Any, ...]:
-        """The arguments of a launch in order: q, k, v, o, lse, B, Hq, Hkv, Sq, Sk, scale[, slots, probe].
+        """The arguments of a launch in order: q, k, v, o, lse, B, Hq, Hkv, Sq, Sk, scale[, slots], mods[, probe].
 
         q and o `[B, Hq, Sq, D]`, k and v `[B, Hkv, Sk, D]`, lse `[B, Hq, Sq]`: arrays, `pl.const`, `pl.out` or device
         buffers. scale: what scores are multiplied with. A `probes=True` build also takes slots, uint32 `[B, Hq, Sq]`
-        (where in `probe` a row's state goes, or `NOWHERE`), and probe `[rows, tiles, 3]`, filled with NaN.
+        (where in `probe` a row's state goes, or `NOWHERE`), and probe `[rows, tiles, 3]`, filled with NaN. mods: what
+        `mods.Applied.arguments` gives.
         """
         for name, array in (("q", q), ("k", k), ("v", v), ("o", o), ("lse", lse)):
             if not hasattr(array, "shape"):
@@ -222,11 +249,14 @@ class Built(AnyBuilt):
         rows_of, keys_of = batch * heads_q * rows, batch * heads_kv * keys
         self.check_counts({"B * Hq * Sq": rows_of, "B * Hkv * Sk": keys_of, "Sk * D": keys * dim})
         args = (q, k, v, o, lse, batch, heads_q, heads_kv, rows, keys, float(scale))
+        has, changed = list(self.config.given()["extra"] or ()), dict(mods or {})
+        if list(changed) != has:
+            raise self.error(f"its mods take {', '.join(has) or 'nothing'}, got {', '.join(changed) or 'nothing'}")
         if not self.config.probes:
-            return args
+            return (*args, *changed.values())
         if slots is None or probe is None:
             raise LaunchError(f"{self.name} was built with probes=True and wants slots and probe as well")
-        return (*args, slots, probe)
+        return (*args, slots, *changed.values(), probe)
 
 
 @dataclass(frozen=True, eq=False)
@@ -293,16 +323,28 @@ class Spec(Rung):
         warps: int | None = None,
         stages: int | None = None,
         probes: bool = False,
+        mods: Mods | None = None,
+        score_mod: Any = None,
+        mask_mod: Any = None,
+        sinks: Any = None,
+        **unknown: Any,
     ) -> Built:
         """The kernel for these parameters; the same parameters give the same object.
 
-        Tiles that are None are as large as the target allows. `TargetError` names a limit that is broken.
+        Tiles that are None are as large as the target allows. `TargetError` names a limit that is broken. score_mod,
+        mask_mod, sinks and the arrays that the two functions take by name: see `mods.applied`, which makes `mods`.
         """
+        if score_mod is not None or mask_mod is not None or sinks is not None:
+            made = applied(score_mod, mask_mod, sinks=sinks, causal=causal, **unknown)
+            mods, unknown = made.mods if made else None, {}
+        self.checked(unknown)
         sizes = {"tile_q": tile_q, "tile_kv": tile_kv, "warps": warps, "stages": stages}
         dtype = dtype or self.dtypes[0]
         config = self.configure(
             head_dim=head_dim, causal=causal, dtype=dtype, arch=arch or self.arch, probes=probes, **sizes
         )
+        if mods is not None:  # a mask has the causal one in it
+            config = dataclasses.replace(config, mods=mods, causal=causal and not mods.masks)
         built: Built = build_once(Built, self, config)
         return built
 
@@ -362,7 +404,8 @@ class Spec(Rung):
 
 def entry_name(rung: str, config: Config) -> str:
     """`scalar_f32_d64_causal`."""
-    return f"{rung}_{config.dtype}_d{config.head_dim}" + ("_causal" if config.causal else "")
+    name = f"{rung}_{config.dtype}_d{config.head_dim}" + ("_causal" if config.causal else "")
+    return name + (f"_{config.mods.name}" if config.mods else "")
 
 
 PREFILL: dict[str, Spec] = {}

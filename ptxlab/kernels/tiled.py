@@ -14,7 +14,9 @@ import math
 from typing import Any, TypeVar
 
 from ptxlab.builder import Builder, Kernel, Ptr, f32, f64, kernel, u32
+from ptxlab.kernels.mods import Here, Tiles
 from ptxlab.kernels.rung import NOWHERE, Slots
+from ptxlab.kernels.softmax import LOWEST
 from ptxlab.kernels.spec import THREADS, Config, Spec, entry_name
 
 LOG2E, LN2 = math.log2(math.e), math.log(2)
@@ -67,6 +69,9 @@ def make(config: Config) -> Kernel:
         acc = k.vars(real, D, 0.0)  # the output row, not yet divided by row_sum
         row_max = k.var(real, -math.inf)
         row_sum = k.var(real, 0.0)
+        here, listed = Here.of(k, config, batch, head, row, Sq, Sk), Tiles.of(k, config, head, batch, Hq)
+        if here:
+            here.begin([row_max], [row_sum])
 
         visible = needed = Sk
         if causal:
@@ -78,7 +83,7 @@ def make(config: Config) -> Kernel:
             recorded = inside & (slot != NOWHERE)
             tiles = (Sk + (T - 1)) // T
 
-        with k.loop(needed, step=T) as first:
+        with listed.loop() if listed else k.loop(needed, step=T) as first:
             count = k.min(needed - first, T)  # the last tile may be short
             k.barrier()  # everyone has finished with the tile before
             tile_start = first * D
@@ -92,6 +97,8 @@ def make(config: Config) -> Kernel:
             if slots is not None:
                 tile_rescale = k.var(real, 1.0)
             with k.loop(seen) as j:
+                if here and here.at(first + j).mods.masks:
+                    k.continue_if(~here.seen(0, 0))
                 offset = j * D
                 key_row = k_tile + offset
                 value_row = v_tile + offset
@@ -99,11 +106,13 @@ def make(config: Config) -> Kernel:
                 score = k.var(real, 0.0)
                 for d in range(D):
                     score.set(k.fma(query[d], key_row[d], score))  # the dot product of query and key
-                score *= scale_log2e
+                if not here or not here.change([(score, 0, 0)], scale):
+                    score *= scale_log2e
 
                 new_max = k.max(row_max, score)
-                rescale = k.exp2(row_max - new_max)  # shrinks what was summed so far
-                weight = k.exp2(score - new_max)
+                top = k.max(new_max, LOWEST) if here else new_max  # -inf, which a mod may give, minus -inf is NaN
+                rescale = k.exp2(row_max - top)  # shrinks what was summed so far
+                weight = k.exp2(score - top)
                 row_sum.set(k.fma(row_sum, rescale, weight))
                 for d in range(D):
                     acc[d] *= rescale
@@ -123,7 +132,7 @@ def make(config: Config) -> Kernel:
                 o_row[d] = acc[d] / divisor
             lse[row_number] = (row_max + k.log2(divisor)) * LN2  # natural logarithm
 
-    return tiled() if config.probes else tiled(slots=None)
+    return tiled(**config.given(real))
 
 
 def shared_bytes(config: Config) -> int:

@@ -28,6 +28,7 @@ from typing import Any
 
 from ptxlab.builder import Builder, Kernel, Ptr, Shared, f32, kernel, s32, u32
 from ptxlab.kernels.fragments import ALL_LANES
+from ptxlab.kernels.mods import Here, Tiles
 from ptxlab.kernels.rung import NOWHERE, Parameter, Slots
 from ptxlab.kernels.softmax import LN2, LOG2E
 from ptxlab.kernels.spec import Config, Spec, entry_name
@@ -86,6 +87,10 @@ def make(config: Config) -> Kernel:
         acc = [k.vars(f32, 4 * len(groups), 0.0) for _ in range(high)]  # not yet divided by the row sums
         row_max = k.vars(f32, high, -math.inf)
         row_sum = k.vars(f32, high, 0.0)  # of this thread's own keys
+        here = Here.of(k, config, batch, head, row, Sq, Sk, range(high))
+        listed = Tiles.of(k, config, head, batch, Hq)
+        if here:
+            here.begin(row_max, row_sum, lane=tx)
         columns = [_column(k, tx, group, D) for group in groups]
         values_at = [v_tile + column for column in columns]
         queries_at, keys_at = q_tile + ty * (high * stride), k_tile + tx * stride
@@ -106,7 +111,7 @@ def make(config: Config) -> Kernel:
             tiles = (Sk + (T - 1)) // T
 
         _bring(k, q_tile, q + q_start, thread, (R, D), Sq - first_row)
-        with k.loop(needed, step=T) as first:
+        with listed.loop() if listed else k.loop(needed, step=T) as first:
             k.barrier()  # everyone has finished with the tile before
             tile_start, left = first * D, Sk - first
             _bring(k, k_tile, keys + tile_start, thread, (T, D), left)
@@ -124,11 +129,13 @@ def make(config: Config) -> Kernel:
                             for x, y in zip(a[i], b[j], strict=True):
                                 scores[i][j].set(k.fma(x, y, scores[i][j]))
 
-            for i in range(high):
-                for j in range(wide):
-                    scores[i][j] *= scale_log2e
-            with k.if_(first + T > unmasked):  # only on the diagonal and in the last tile
+            cells = [(scores[i][j], i, j * SIDE) for i in range(high) for j in range(wide)]
+            if not here or not here.at(first + tx).change(cells, scale):
                 for i in range(high):
+                    for j in range(wide):
+                        scores[i][j] *= scale_log2e
+            with k.if_(listed.part if listed else first + T > unmasked):  # only on the diagonal and in the last tile
+                for i in () if here and here.hide(cells) else range(high):
                     limit = k.bitcast(s32, visible[i] - first - tx)
                     for j in range(wide):
                         scores[i][j].set(k.select(limit > j * SIDE, scores[i][j], -math.inf))
@@ -181,7 +188,7 @@ def make(config: Config) -> Kernel:
             with k.guard(inside & (tx == 0)):
                 lse[head_row + row + i] = (row_max[i] + k.log2(divisor)) * LN2  # natural logarithm
 
-    return tiled2d() if config.probes else tiled2d(slots=None)
+    return tiled2d(**config.given())
 
 
 def _column(k: Builder, tx: u32, group: int, head_dim: int) -> Any:

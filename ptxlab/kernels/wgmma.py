@@ -25,10 +25,11 @@ from typing import Any, TypeVar
 from ptxlab.builder import Builder, Kernel, Ptr, b32, bf16, f16, f32, kernel, s32, u32
 from ptxlab.kernels import mma
 from ptxlab.kernels.fragments import rounded
+from ptxlab.kernels.mods import Here, Tiles, fragments
 from ptxlab.kernels.rung import Parameter, Slots
 from ptxlab.kernels.softmax import RowState, factor_of, mask, sign_of, update
 from ptxlab.kernels.spec import Config, Spec, entry_name
-from ptxlab.kernels.two_rows import TwoRows
+from ptxlab.kernels.two_rows import BELOW, TwoRows
 from ptxlab.kernels.warpgroup import Panels, finish, product
 
 Half = TypeVar("Half", f16, bf16)
@@ -79,10 +80,13 @@ def make(config: Config) -> Kernel:
         kv_start = k.mul((batch * Hkv + kv_head) * Sk, D // 2, wide=True)
         key_rows, value_rows = key.cast(b32) + kv_start, value.cast(b32) + kv_start
 
-        factor = factor_of(k, scale)
+        here, listed = Here.of(k, config, batch, head, row, Sq, Sk, BELOW), Tiles.of(k, config, head, batch, Hq)
+        factor = here.factor(scale) if here else factor_of(k, scale)
         acc = [k.vars(f32, 4, 0.0) for _ in range(D // 8)]  # 16 output rows, not yet divided by their sums
         scores = [k.vars(f32, 4, 0.0) for _ in range(T // 8)]
         state = RowState.empty(k)
+        if here:
+            here.begin(state.row_max, state.row_sum, factor, in_group)
         adds, replaces = Sq > 0, Sq == 0  # what a product does with what is there
 
         # keys that each of the two rows sees, and keys that any row of the block sees
@@ -98,7 +102,7 @@ def make(config: Config) -> Kernel:
         of_query, of_keys, of_values = (panels.descriptor(k) for panels in (query, keys, values))
         query.load(k, q.cast(b32) + q_start, thread, Sq - first_row, flip=sign_of(k, scale))
 
-        with k.loop(needed, step=T) as first:
+        with listed.loop() if listed else k.loop(needed, step=T) as first:
             k.barrier()  # everyone has finished with the tile before
             tile_start = first * (D // 2)
             keys.load(k, key_rows + tile_start, thread, Sk - first)
@@ -111,10 +115,13 @@ def make(config: Config) -> Kernel:
                 a, b = of_query + query.along_row(step), of_keys + keys.along_row(step)
                 product(k, scores, a, b, config.dtype, adds=adds if step else replaces)
             finish(k)
+            if here:
+                here.at(first + in_group * 2).change(fragments(scores))
 
-            with k.if_(first + T > unmasked):  # only on the diagonal and in the last tile
-                limits = [k.bitcast(s32, seen - first - in_group * 2) for seen in visible]
-                mask(k, scores, limits)
+            with k.if_(listed.part if listed else first + T > unmasked):  # only on the diagonal and in the last tile
+                if not here or not here.hide(fragments(scores)):
+                    limits = [k.bitcast(s32, seen - first - in_group * 2) for seen in visible]
+                    mask(k, scores, limits)
             shrinks = update(k, scores, acc, state, factor)
             weights = [rounded(k, scores[2 * step], scores[2 * step + 1], config.dtype) for step in range(T // 16)]
 
@@ -133,7 +140,7 @@ def make(config: Config) -> Kernel:
         k.barrier()
         query.store(k, o.cast(b32) + q_start, thread, Sq - first_row)
 
-    return wgmma() if config.probes else wgmma(slots=None)
+    return wgmma(**config.given())
 
 
 def shared_bytes(config: Config) -> int:

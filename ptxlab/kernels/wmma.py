@@ -24,6 +24,7 @@ from typing import Any, TypeVar
 from ptxlab.builder import Builder, Kernel, Ptr, b32, f16, f32, kernel, s32, u32
 from ptxlab.kernels.fragments import ALL_LANES, pair
 from ptxlab.kernels.mma import TILE_KV, TILE_Q, WARPS
+from ptxlab.kernels.mods import Here, Tiles
 from ptxlab.kernels.rung import NOWHERE, Slots
 from ptxlab.kernels.softmax import LN2, LOG2E
 from ptxlab.kernels.spec import Config, Spec, entry_name
@@ -111,6 +112,9 @@ def make(config: Config) -> Kernel:
 
         scale_log2e = scale * LOG2E
         row_max, row_sum = k.var(f32, -math.inf), k.var(f32, 0.0)  # the sum: of this lane's half
+        here, listed = Here.of(k, config, batch, head, row, Sq, Sk), Tiles.of(k, config, head, batch, Hq)
+        if here:
+            here.begin([row_max], [row_sum], lane=side)
         queries = q_tile + warp_row * wide  # this warp's rows of each tile, and this lane's part of them
         scores_of, weights_of = s_tile.cast(f32) + warp_row * s_wide, p_tile + warp_row * p_wide
         output_of = o_tile.cast(f32) + warp_row * o_wide
@@ -133,7 +137,7 @@ def make(config: Config) -> Kernel:
         for n in range(0, D // 2, 4):
             k.store(my_output + n, zero, vector=4)
 
-        with k.loop(needed, step=T) as first:
+        with listed.loop() if listed else k.loop(needed, step=T) as first:
             k.barrier()  # everyone has finished with the tile before
             tile_start, left = first * D, Sk - first
             _bring(k, config, k_tile, keys + tile_start, thread, T, left)
@@ -149,12 +153,17 @@ def make(config: Config) -> Kernel:
             for n, s in enumerate(sums):
                 k.op(f"wmma.store.d.sync.aligned.row.{SHAPE}.shared.f32", scores_of + 16 * n, s, s_wide)
             k.op("bar.warp.sync", ALL_LANES)  # the scores are where every lane can read them
+            changes = here is not None and here.mods.scores
 
-            scores = k.vars(f32, T // 2, [x * scale_log2e for x in _row(k, my_scores, T // 2)])
-            with k.if_(first + T > unmasked):  # only on the diagonal and in the last tile
-                limit = k.bitcast(s32, visible - first - side * (T // 2))
-                for n, score in enumerate(scores):
-                    score.set(k.select(limit > n, score, -math.inf))
+            scores = k.vars(f32, T // 2, [x if changes else x * scale_log2e for x in _row(k, my_scores, T // 2)])
+            cells = [(score, 0, n) for n, score in enumerate(scores)]
+            if here:
+                here.at(first + side * (T // 2)).change(cells, scale)
+            with k.if_(listed.part if listed else first + T > unmasked):  # only on the diagonal and in the last tile
+                if not here or not here.hide(cells):
+                    limit = k.bitcast(s32, visible - first - side * (T // 2))
+                    for n, score in enumerate(scores):
+                        score.set(k.select(limit > n, score, -math.inf))
             new_max = k.var(f32, row_max)
             for score in scores:
                 new_max.set(k.max(new_max, score))
@@ -195,7 +204,7 @@ def make(config: Config) -> Kernel:
         k.barrier()
         _send(k, config, o + q_start, o_tile, thread, Sq - first_row)
 
-    return wmma() if config.probes else wmma(slots=None)
+    return wmma(**config.given())
 
 
 def _row(k: Builder, at: Ptr[Any], count: int) -> list[Any]:

@@ -53,6 +53,6 @@ def __getattr__(name: str) -> Any:
     except ModuleNotFoundError as error:
         if error.name is None or error.name.startswith("ptxlab"):
             raise
-        raise ImportError(f"ptxlab.lab.{name} needs {error.name}: pip install {error.name}") from error
+        raise ImportError(f"pl.{name} needs {error.name}: pip install ptxlab") from error
     globals()[name] = value
     return value

@@ -83,6 +83,38 @@ def compare(old: list[str], new: list[str], language: str = "ptx") -> list[Row]:
     return rows
 
 
+def carried(base: list[str], edited: list[str], other: list[str]) -> list[str] | None:
+    """`other`, another build of the PTX `base`, with the changes that made `edited` of it, on its own registers. None
+    where a change concerns lines, registers or labels that the two builds do not share."""
+    old, new = ([_read(line, "ptx")[0] for line in text] for text in (base, other))
+    shared = [(row.a, row.b) for row in compare(base, other) if row.kind in ("same", "renamed")]
+    pairs = [(a, b) for a, b in shared if a is not None and b is not None]
+    there = {-1: -1, **dict(pairs)}
+    names = _Renaming(pairs, old, new).forward
+    own = [{w[1] for words in text for w in words if _is_register(w)} for text in (old, new)]
+    moved = {words[0][1] for k, words in enumerate(old) if [w[1] for w in words[1:]] == [":"] and k not in there}
+    out = list(other)
+    for tag, a, b, c, d in reversed(SequenceMatcher(None, base, edited, autojunk=False).get_opcodes()):
+        if tag == "equal":
+            continue
+        places = [there.get(k, -2) for k in range(a, b) or (a - 1,)]
+        words = [w for line in edited[c:d] for w in _read(line, "ptx")[0]]
+        if -2 in places or any(w[1] in moved or (w[1] in own[1] - own[0] and w[1] not in names) for w in words):
+            return None
+        begin, end = (places[0], places[-1] + 1) if a < b else (places[0] + 1, places[0] + 1)
+        kept = [other[k] for k in range(begin, end) if k not in places]
+        out[begin:end] = [_renamed(line, names) for line in edited[c:d]] + kept
+    return out
+
+
+def _renamed(line: str, names: dict[str, str]) -> str:
+    """A line of PTX with other names of its registers and labels."""
+    for kind, text, at in reversed(_read(line, "ptx")[0]):
+        if kind in _NUMBERED:
+            line = line[:at] + names.get(text, text) + line[at + len(text) :]
+    return line
+
+
 def declares(line: str) -> bool:
     """Whether a line of PTX holds no instruction: it declares something, or opens or closes a block."""
     words = _read(line, "ptx")[0]

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from ptxlab import kernels
+from ptxlab import kernels, reference
 from ptxlab.errors import LaunchError
 from ptxlab.kernels import Parameter
-from ptxlab.lab import dataflow
-from ptxlab.lab.subject import Judgement, Subject, Values, ways
+from ptxlab.lab import dataflow, variant_controls
+from ptxlab.lab.subject import CHECKS, Judgement, Subject, Values, ways
 
 PROBLEM = (
     Parameter("batch", "sequences (B)", 1, minimum=1, maximum=8),
@@ -20,6 +20,8 @@ PROBLEM = (
     Parameter("kv_heads", "key and value heads (Hkv); heads must be a multiple of it", 1, minimum=1, maximum=128),
     Parameter("seed", "seed of the random q, k and v", 0, minimum=0, maximum=2**31 - 1),
     Parameter("sigma", "standard deviation of the logits: small ones hide rescaling bugs", 1.0),
+    *variant_controls.PROBLEM,
+    CHECKS,
 )
 """Parameters that every problem has; they do not change the PTX."""
 CONFLICTED = "mma"
@@ -39,6 +41,7 @@ class Attention(Subject):
     def check(self, values: Values) -> None:
         """Also that heads are a multiple of kv_heads."""
         super().check(values)
+        variant_controls.VARIANT.check(self.name, values.get("variant", "none"))
         if values["heads"] % values["kv_heads"]:
             raise LaunchError(f"heads = {values['heads']} should be a multiple of kv_heads = {values['kv_heads']}")
 
@@ -49,18 +52,26 @@ class Attention(Subject):
 
     def configured(self, values: Values) -> Any:
         """The configuration of the kernel with these parameters; `TargetError` names a limit that is broken."""
-        return self.spec.configure(**{p.name: values[p.name] for p in self.building})
+        return self.spec.configure(**self._sizes(values))
+
+    def _sizes(self, values: Values) -> dict[str, Any]:
+        """The parameters of a build, without the variant."""
+        return {p.name: values[p.name] for p in self.building if p is not variant_controls.VARIANT}
+
+    def unused(self, values: Values) -> set[str]:
+        """Those of variants that are not chosen."""
+        return variant_controls.unused(values)
 
     def work(self, values: Values) -> float:
-        """Those of the scores that are run. A mask saves half of them."""
+        """Those of the scores that are run."""
         sample = self._plan(values)
-        whole = self.size(values) * (0.5 if values.get("causal") else 1)
-        return whole * self.costs * (1.0 if sample is None else sample.share)
+        return self.size(values) * self.costs * (1.0 if sample is None else sample.share)
 
     def size(self, values: Values) -> float:
-        """The multiplications of all scores: one for each row, key and dimension."""
-        rows = values["batch"] * values["heads"] * values.get("seq_q", 1)
-        return float(rows * values["seq_k"] * values["head_dim"])
+        """The multiplications of all scores: one for each dimension of each pair of row and key that the causal mask
+        lets through. A variant solves the same problem: what it skips shows as saved, and float64 skips none."""
+        pairs = reference.visible_pairs(values.get("seq_q", 1), values["seq_k"], bool(values.get("causal")))
+        return float(values["batch"] * values["heads"] * pairs * values["head_dim"])
 
     def less(self, values: Values, work: float) -> dict[str, Any] | None:
         """A sample of fewer blocks."""
@@ -73,7 +84,7 @@ class Attention(Subject):
 
     def build(self, values: Values) -> Any:
         """The kernel of the library with these parameters."""
-        return self.spec.build(**{p.name: values[p.name] for p in self.building})
+        return self.spec.build(**self._sizes(values), **variant_controls.mods(values))
 
     def lesson(self, built: Any) -> dict[str, Any]:
         """The rung's own, which one comes next, and which one to look at for bank conflicts."""
@@ -92,14 +103,13 @@ def _told(name: str) -> dict[str, str]:
     return {"name": name, "title": kernels.get(name).title}
 
 
-def judged(measured: Any, results: Mapping[str, Any], exact: Any, bound: Any, plain: Any) -> Judgement:
-    """The outputs of one or more devices held against float64. measured: the error of the first of them; bound: the
-    tolerance of each element; plain: numpy's result."""
+def judged(results: Mapping[str, Any], plain: Any) -> Judgement:
+    """The results of one or more devices held against float64, the first of them element by element; plain: numpy's
+    own o."""
     first = next(iter(results.values()))
-    error = np.abs(first.o.astype(np.float64) - exact)
-    ratio = error / np.maximum(bound, np.finfo(np.float64).tiny)
+    exact, ratio = first.judged.exact, first.judged.ratio
     compared = ways({where: result.o for where, result in results.items()}, exact, plain, f"numpy {plain.dtype}")
-    return Judgement(measured, error, ratio, ways=compared)
+    return Judgement(first.error, np.abs(first.o.astype(np.float64) - exact), ratio, ways=compared)
 
 
 def makers(probed: Any, plain: Any) -> dict[str, list[int]]:
@@ -108,6 +118,19 @@ def makers(probed: Any, plain: Any) -> dict[str, list[int]]:
     scaling = dataflow.scaled_by(plain, found["rescale"])
     known = {line for lines in found.values() for line in lines}
     return {**found, "o": [line for line in scaling if line not in known]} if scaling else found
+
+
+def tile_kinds(kinds: Any, tile: tuple[int, int]) -> dict[str, Any]:
+    """{rows, keys, lines}: tiles of so many rows and keys, for each tile of rows a digit for every tile of keys: 0 it
+    is skipped, 1 seen in part, 2 seen by all of its rows."""
+    lines = ["".join(map(str, line)) for line in np.atleast_2d(kinds).tolist()]
+    return {"rows": tile[0], "keys": tile[1], "lines": lines}
+
+
+def nothing(why: str, mods: Mapping[str, Any], head: int) -> str:
+    """What the state of a row without keys says."""
+    sinks = mods.get("sinks")
+    return f"Nothing to sum: {why}, so O = 0 and LSE = {'−∞' if sinks is None else f'the sink, {sinks[head]:g}'}."
 
 
 def series(state: Any) -> dict[str, list[float | None]]:

@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from ptxlab.errors import AssemblyError, PtxlabError, UnavailableError
+from ptxlab.errors import AssemblyError, PtxlabError, PtxWarning, UnavailableError
+from ptxlab.foreign_arrays import as_numpy
 from ptxlab.lab.diff import Diff, diff, ptx_of
 from ptxlab.lab.named_kernels import KEPT, Kept
 
@@ -27,7 +28,7 @@ class Cell:
 
     `listing`: whether the text is shown too; a `%%ptx` cell has it above. `notes` are single lines such as
     "assembler: not installed"; `arrays` are the arrays that the run changed, by parameter name; `error` is the first
-    thing that went wrong.
+    thing that went wrong; `warnings` are what `ptxlab.text.lint` says; `kernel` is what a compiler has made.
     """
 
     ptx: str
@@ -39,7 +40,9 @@ class Cell:
     error: PtxlabError | None = None
     listing: bool = True
     notes: list[str] = field(default_factory=list)
+    warnings: list[PtxWarning] = field(default_factory=list)
     arrays: dict[str, Any] = field(default_factory=dict)
+    kernel: Any = None
 
     @property
     def ok(self) -> bool:
@@ -54,7 +57,8 @@ class Cell:
         out += [f"{name}: {describe_array(array)}" for name, array in self.arrays.items()]
         out += [repr(self.diff)] if self.diff is not None else []
         out += [self.sass] if self.sass is not None else []
-        return "\n".join(out + self.notes) or (self.ptx if self.listing else "read, no mistakes")
+        out = [*map(str, self.warnings), *out, *self.notes]
+        return "\n".join(out) or (self.ptx if self.listing else "read, no mistakes")
 
     def _repr_html_(self) -> str:
         return self.html(self.listing)
@@ -70,9 +74,10 @@ class Cell:
         counts = None
         if self.run is not None:
             line.append(f"<span>{display.text(str(self.run).splitlines()[0])}</span>")
-            line += [f'<b class="pl-bad">{display.text(finding)}</b>' for finding in self.run.findings]
             counts = display.heat(self.run)
-        parts = [*([display.ptx_html(self.ptx, counts)] if listing else []), display.head(line)]
+        parts = [*([display.ptx_html(self.ptx, counts)] if listing else []), *map(display.message, self.warnings)]
+        parts.append(display.head(line))
+        parts += [finding._repr_html_() for finding in self.run.findings] if self.run is not None else []
         if self.arrays:
             parts.append(display.table({name: describe_array(array) for name, array in self.arrays.items()}))
         if self.diff is not None:
@@ -111,6 +116,7 @@ def show(
             _assemble(cell, ptx, arch, sass)
         if cell.assembly is None:
             _validate(cell.module)
+        cell.warnings = _warnings(cell.module)
         if grid is not None or block is not None:
             _run(
                 cell, ptx, 1 if grid is None else grid, 32 if block is None else block, args, {"arch": arch, **options}
@@ -144,6 +150,12 @@ def _validate(module: Any) -> None:
         raise mistake
 
 
+def _warnings(module: Any) -> list[PtxWarning]:
+    from ptxlab.text.lint import lint
+
+    return lint(module)
+
+
 def _assemble(cell: Cell, ptx: Any, arch: str | None, sass: bool) -> None:
     from ptxlab import gpu
 
@@ -160,14 +172,16 @@ def _assemble(cell: Cell, ptx: Any, arch: str | None, sass: bool) -> None:
 
 
 def _run(cell: Cell, ptx: Any, grid: Any, block: Any, args: Sequence[Any], options: dict[str, Any]) -> None:
+    from ptxlab.launch.plan import planned
     from ptxlab.launch.run import launch
 
+    args = [as_numpy(value) for value in args]
     before = {k: a.copy() for k, a in enumerate(args) if isinstance(a, np.ndarray)}
     cell.run = launch(ptx, grid, block, *args, **options)
-    kernels = [f for f in cell.module.kernels if f.name == cell.run.kernel]
+    names = planned(ptx, options.get("entry")).arguments
     for k, old in before.items():
         if not np.array_equal(old.view(np.uint8), args[k].view(np.uint8)):
-            cell.arrays[kernels[0].params[k].name] = args[k]
+            cell.arrays[names[k]] = args[k]
 
 
 def assembly_line(assembly: Any) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 
 from IPython.core.error import UsageError
 
-from ptxlab.errors import CompileError, PtxlabError, UnavailableError
+from ptxlab.errors import CompileError, PtxlabError, PtxWarning, UnavailableError
 from ptxlab.lab import cuda_words, language
 from ptxlab.lab.cuda_magic import OPTIONS
 from ptxlab.lab.magics import STUBS
@@ -54,8 +54,10 @@ def explained(word: str) -> dict[str, Any] | None:
 
 
 def compiled(text: str, magic: str, arch: str = "") -> list[PtxlabError]:
-    """What NVRTC says against CUDA C++ under the options of its `%%cuda` line; nothing where there is no NVRTC."""
+    """What NVRTC says against CUDA C++ under the options of its `%%cuda` line, or else the warnings about its PTX;
+    nothing where there is no NVRTC."""
     from ptxlab.frontends import cuda
+    from ptxlab.text.lint import lint
 
     try:
         options, rest = OPTIONS.parse_known_args(shlex.split(magic)[1:])
@@ -63,13 +65,14 @@ def compiled(text: str, magic: str, arch: str = "") -> list[PtxlabError]:
         return []
     named = dict(itertools.pairwise(rest))
     try:
-        cuda(text, named.get("--arch") or arch or None, named.get("--entry"), options.option, file="cell.cu")
+        made = cuda(text, named.get("--arch") or arch or None, named.get("--entry"), options.option, file="cell.cu")
     except UnavailableError:
         return []
     except PtxlabError as error:
         line: int = getattr(error, "line", 0)
         return complaints(getattr(error, "log", "")) or ([error] if line else [])
-    return []
+    found = [(each, each.span.line) for each in lint(made.module) if each.span is not None]
+    return [PtxWarning(each.message, rule=each.rule, reason=each.reason, line=line) for each, line in found]
 
 
 _COMPLAINT = re.compile(r"^cell\.cu\((\d+)\): error[^:]*: (.*)\n  (.*)\n  (\s*)\^", re.MULTILINE)

@@ -12,7 +12,7 @@ from ptxlab.errors import TargetError
 from ptxlab.kernels import Parameter
 from ptxlab.lab.subject import TITLES
 
-COUNTS = ("seed", "batch", "heads", "kv_heads")
+COUNTS = ("seed", "batch", "heads", "kv_heads", "left", "right", "prefix", "documents", "reach")
 """Parameters that are typed as a number instead of moved with a slider."""
 
 
@@ -89,15 +89,7 @@ def value(control: Any) -> Any:
 
 def sent(control: Any) -> list[Any]:
     """[attribute, value] by which a page tells what a control says: a list of choices has its index there."""
-    return would_send(control, value(control))
-
-
-def would_send(control: Any, chosen: Any) -> list[Any]:
-    """The same of a control that says another value of its parameter; empty where its list does not offer that."""
-    if not isinstance(control, widgets.Dropdown):
-        return ["value", chosen]
-    values = list(offered(control))
-    return ["index", values.index(chosen)] if chosen in values else []
+    return ["index", control.index] if isinstance(control, widgets.Dropdown) else ["value", control.value]
 
 
 def _sizes(control: Any) -> bool:

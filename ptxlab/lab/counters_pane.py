@@ -8,22 +8,23 @@ from __future__ import annotations
 
 from typing import Any
 
+from ptxlab.lab import protocol
+
 MOST = 12
 """Rows of a list before the rest is summed up."""
 
 _SECTORS = {"ld": "loads and cp.async", "st": "stores", "atom": "atomics", "red": "reductions"}
 
 
-def show(counts: Any, run: Any = None) -> dict[str, Any] | None:
-    """{instructions, opcodes: [[opcode, warps, threads]], pipes: [[pipe, warps, does]], memory: [row], work: [row],
-    lines: [row]} for a run's counters; None where nothing was counted. Rows of memory and work are
-    {name, value, unit, origin, ideal, says}; lines are [line, opcode, sectors, ideal, wavefronts, ideal wavefronts]."""
+def show(counts: Any, run: Any = None) -> protocol.Counters | None:
+    """The counters of a run; None where nothing was counted. Lines are [line, opcode, sectors, ideal, wavefronts, ideal
+    wavefronts, line of the source]."""
     if counts is None:
         return None
     from ptxlab.emulate.runtime.counters import PIPES
 
-    opcodes = sorted(([name, *pair] for name, pair in counts.opcodes.items()), key=lambda row: -row[1])
-    pipes = sorted(([name, n, PIPES[name]] for name, n in counts.pipes.items()), key=lambda row: -row[1])
+    opcodes: list[Any] = sorted(([name, *pair] for name, pair in counts.opcodes.items()), key=lambda row: -row[1])
+    pipes: list[Any] = sorted(([name, n, PIPES[name]] for name, n in counts.pipes.items()), key=lambda row: -row[1])
     return {
         "instructions": {"warps": counts.warp_instructions, "threads": counts.thread_instructions},
         "opcodes": opcodes[:MOST] + _rest(opcodes[MOST:]),
@@ -34,15 +35,15 @@ def show(counts: Any, run: Any = None) -> dict[str, Any] | None:
     }
 
 
-def _rest(rows: list[list[Any]]) -> list[list[Any]]:
+def _rest(rows: list[list[Any]]) -> list[Any]:
     return [[f"{len(rows)} others", sum(r[1] for r in rows), sum(r[2] for r in rows)]] if rows else []
 
 
-def _row(name: str, value: Any, unit: str, origin: str, says: str, ideal: Any = None) -> dict[str, Any]:
+def _row(name: str, value: Any, unit: str, origin: Any, says: str, ideal: Any = None) -> protocol.CounterRow:
     return {"name": name, "value": value, "unit": unit, "origin": origin, "says": says, "ideal": ideal}
 
 
-def memory(counts: Any) -> list[dict[str, Any]]:
+def memory(counts: Any) -> list[protocol.CounterRow]:
     """Sectors of global memory and wavefronts of shared memory, with the least that there could be."""
     m = counts.metrics
     requests = sum(m[f"l1tex__t_requests_pipe_lsu_mem_global_op_{op}.sum"] for op in ("ld", "st", "atom", "red"))
@@ -94,7 +95,7 @@ def memory(counts: Any) -> list[dict[str, Any]]:
     return rows
 
 
-def work(counts: Any, run: Any = None) -> list[dict[str, Any]]:
+def work(counts: Any, run: Any = None) -> list[protocol.CounterRow]:
     """Floating-point operations, bytes, and what a GPU measured."""
     m = counts.metrics
     flop = "Floating-point operations: an fma is two, a matrix product 2*M*N*K."
@@ -123,7 +124,7 @@ def work(counts: Any, run: Any = None) -> list[dict[str, Any]]:
     return rows
 
 
-def issue_slots(counts: Any) -> list[dict[str, Any]]:
+def issue_slots(counts: Any) -> list[protocol.CounterRow]:
     """What each warpgroup of a block issues, where there are several: the price of a role."""
     rows = []
     for number, pipes in counts.issue_slots.items() if len(counts.issue_slots) > 1 else ():
@@ -134,10 +135,10 @@ def issue_slots(counts: Any) -> list[dict[str, Any]]:
     return rows
 
 
-def costly(counts: Any) -> list[list[Any]]:
+def costly(counts: Any) -> list[Any]:
     """The lines that waste most: sectors beyond the ideal ones, and bank conflicts."""
     rows = [
-        [line, c.opcode, c.sectors, c.ideal_sectors, c.wavefronts, c.ideal_wavefronts]
+        [line, c.opcode, c.sectors, c.ideal_sectors, c.wavefronts, c.ideal_wavefronts, str(counts.spans.get(line, ""))]
         for line, c in counts.by_line.items()
         if c.sectors > c.ideal_sectors or c.conflicts > 0
     ]

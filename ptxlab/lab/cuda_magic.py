@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from typing import Any
 
 from IPython.core.magic import Magics, cell_magic, magics_class
@@ -30,13 +29,13 @@ class CudaMagics(Magics):
         """Compiles the CUDA C++ of this cell, shows its PTX and runs it with arrays from the notebook.
 
         Takes the options of %%ptx, and --option=FLAG for NVRTC, as often as wanted: --option=--use_fast_math.
+        -o k puts the Run into k or, without a launch, the kernel, whose variables are set by k["weights"] = array.
         A kernel that is not `extern "C"` can be named with --entry as it is written: --entry "fill<float, 4>".
 
         Example: %%cuda --grid 4 --block 128 --args 512,2.0,x,y
         """
-        own, rest = OPTIONS.parse_known_args(shlex.split(line))
-        options = self.ptx.ptx.parser.parse_args(rest)
-        result = self._compile(cell, options, own.option)
+        options = self.ptx.options("%%cuda", line, OPTIONS)
+        result = self._compile(cell, options, options.option)
         self.ptx.give(options, result)
 
     def _compile(self, source: str, options: Any, flags: list[str]) -> Cell:

@@ -9,8 +9,7 @@ import numpy as np
 from ptxlab import kernels
 from ptxlab.attention import caches
 from ptxlab.emulate.trace.recorder import Trace
-from ptxlab.emulate.trace.recording import Recording
-from ptxlab.errors import DeviceFault, LaunchError, TargetError
+from ptxlab.errors import LaunchError, TargetError
 from ptxlab.lab.subject import random_inputs
 
 PREFILL = {"seq_q": 32, "seq_k": 32, "batch": 1, "heads": 1, "kv_heads": None, "sigma": 1.0, "seed": 0}
@@ -22,7 +21,7 @@ OWN = {"hopper": {"tile_q": 128, "tile_kv": 32, "seq_q": 128, "seq_k": 96}}
 MOST = 1 << 16
 """The largest of these sizes: a trace is capped, the inputs are not."""
 OPTIONS = ("device", "checks", "budget")
-"""What is passed on to the launch of a prefill kernel."""
+"""What is passed on to the launch."""
 
 
 def names() -> tuple[str, ...]:
@@ -46,38 +45,19 @@ def build(name: str, parameters: dict[str, Any]) -> Any:
     return spec.build(**parameters)
 
 
-def library(name: str, parameters: dict[str, Any], trace: Trace) -> Recording:
-    """The trace of a kernel of the library on random inputs; `DeviceFault`, with a trace, where it is stopped."""
+def library(name: str, parameters: dict[str, Any], trace: Trace) -> Any:
+    """The run of a kernel of the library on random inputs, with its trace; `DeviceFault` has one, too."""
     if name in kernels.names("prefill"):
         return _prefill(name, parameters, trace)
     return _decode(name, parameters, trace)
 
 
-def again(result: Any, trace: Trace) -> Recording | None:
-    """The trace of a result of `pl.attention` or `pl.decode` that was made without one: its kernel runs once more, on
-    the CPU machine. None for anything else; for a result of two kernels it is that of the first."""
-    from ptxlab.attention.decode import Decoded, decode
-    from ptxlab.attention.prefill import Result, attention
+def again(result: Any, trace: Trace) -> Any:
+    """The run, with its trace, of a result of `pl.attention` or `pl.decode` that was made without one: its kernel runs
+    once more, on the CPU machine. None for anything else; for a result of two kernels it is that of the first."""
+    from ptxlab.attention.problem import Result
 
-    same: dict[str, Any] = {"device": "step", "trace": trace}
-    if isinstance(result, Result):
-        q, k, v = result.inputs
-        same |= {"kernel": result.kernel, "causal": result.causal, "scale": result.scale, "state": list(result.rows)}
-        return _of(attention(q, k, v, **same).run)
-    if isinstance(result, Decoded):
-        q, key, value, table = result.inputs
-        split = "partial" in {p.name for p in result.kernel.params}
-        same |= {"kernel": result.kernel, "scale": result.scale, "state": list(result.rows)}
-        same |= {"splits": result.splits} if split else {}
-        by_value = getattr(result.kernel.config, "length", "pointer") == "value"
-        lengths = int(result.lengths[0]) if by_value else result.lengths
-        return _of(decode(q, key, value, lengths, table, **same).run)
-    return None
-
-
-def _of(run: Any) -> Recording:
-    assert isinstance(run.trace, Recording)
-    return run.trace
+    return result.again(device="step", trace=trace).run if isinstance(result, Result) else None
 
 
 def _sizes(given: dict[str, Any], defaults: dict[str, Any]) -> dict[str, Any]:
@@ -99,21 +79,18 @@ def _sizes(given: dict[str, Any], defaults: dict[str, Any]) -> dict[str, Any]:
     return sizes
 
 
-def _prefill(name: str, parameters: dict[str, Any], trace: Trace) -> Recording:
-    from ptxlab.launch.run import launch
+def _prefill(name: str, parameters: dict[str, Any], trace: Trace) -> Any:
+    from ptxlab.attention.prefill import attention
 
     given = {**OWN.get(name, {}), **parameters}
     p = _sizes(given, PREFILL)
     options: dict[str, Any] = {key: given.pop(key) for key in OPTIONS if key in given}
     built = build(name, given)
     q, k, v = random_inputs(p, p["seq_q"], built.config)
-    grid, block, shared = built.launch_shape(p["batch"], p["heads"], p["kv_heads"], p["seq_q"], p["seq_k"])
-    o, lse = np.zeros_like(q), np.zeros(q.shape[:3], np.float64 if q.dtype == np.float64 else np.float32)
-    arguments = built.arguments(q, k, v, o, lse, built.config.head_dim**-0.5)
-    return _of(launch(built, grid, block, *arguments, shared=shared, trace=trace, **options))
+    return attention(q, k, v, kernel=built, causal=built.config.causal, trace=trace, **options).run
 
 
-def _decode(name: str, parameters: dict[str, Any], trace: Trace) -> Recording:
+def _decode(name: str, parameters: dict[str, Any], trace: Trace) -> Any:
     from ptxlab.attention.decode import decode
     from ptxlab.attention.heuristics import SPLITTING
 
@@ -121,7 +98,7 @@ def _decode(name: str, parameters: dict[str, Any], trace: Trace) -> Recording:
     merging = name == "decode_reduce"
     name = "decode_split" if merging else name
     p = _sizes(given, DECODE)
-    options: dict[str, Any] = {key: given.pop(key) for key in ("device", "checks") if key in given}
+    options: dict[str, Any] = {key: given.pop(key) for key in OPTIONS if key in given}
     splits = given.pop("splits", 2 if name == "decode_split" else None)
     if splits is not None and name in SPLITTING:
         options["splits"] = splits
@@ -138,10 +115,4 @@ def _decode(name: str, parameters: dict[str, Any], trace: Trace) -> Recording:
     if getattr(built.config, "length", "pointer") == "value":
         lengths = p["seq_k"]
     out = decode(q[:, :, 0], k, v, lengths, table, kernel=built, trace=trace, **options)
-    return _of(out.runs[-1] if merging else out.run)
-
-
-def stopped(fault: DeviceFault) -> Recording | None:
-    """What a launch did up to its fault, if that was recorded."""
-    found = getattr(fault, "trace", None)
-    return found if isinstance(found, Recording) else None
+    return out.runs[-1] if merging else out.run

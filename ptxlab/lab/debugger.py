@@ -6,12 +6,16 @@
     pl.debug(pl.attention(q, k, v))                       # a result, run once more with a trace
     pl.debug("kernel.trace")                              # a file that a trace was saved to
 
+What the checks of the launch have found stands above the steps, and leads to either access.
+
 The whole trace goes to the page once, as the bytes that a trace file holds, and is walked there: no step asks Python.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import dataclasses
+import inspect
+from collections.abc import Callable, Sequence
 from numbers import Integral
 from pathlib import Path
 from typing import Any
@@ -21,35 +25,43 @@ import traitlets
 
 from ptxlab.emulate.trace.recorder import Trace
 from ptxlab.emulate.trace.recording import Recording, open_trace
-from ptxlab.errors import DeviceFault, LaunchError, TraceError
+from ptxlab.errors import DeviceFault, LaunchError, LaunchKeyboardInterrupt, TraceError
+from ptxlab.findings import Finding
 from ptxlab.lab import assets, debug_subjects, saved_debugger, trace_events
+from ptxlab.lab.noticed import block_number
 from ptxlab.lab.static_copies import Copied
-from ptxlab.options import is_whole
+from ptxlab.lab.trace_events import Shown
+from ptxlab.launch.options import check_names
+from ptxlab.launch.run import ALL_CHECKS, CHECKS
+from ptxlab.options import is_whole, meant, unexpected
 from ptxlab.text import Module
 
 BUDGET = 10_000_000
 """Warp-instructions of a launch, unless it is given its own `budget`: an endless loop is shown, too."""
+OWN = ("memcheck", "racecheck", "synccheck")
+"""The checks of one's own kernel: initcheck would move shared arrays apart, and the addresses on the page with them."""
 LIMIT = 32 << 20
 """Bytes of a trace that go to the page; recording for it stops there."""
 
 
 class Debugger(Copied, anywidget.AnyWidget):
-    """The widget. `trace` holds the bytes of a trace file; `info` what is shown beside it and never changes. module:
-    the kernel's, if it knows the source of each of its lines."""
+    """The widget. `trace` holds the bytes of a trace file; `info` what is shown beside it and never changes."""
 
     _esm = assets.script("debugger")
     _css = assets.style("debugger")
     trace = traitlets.Bytes(b"").tag(sync=True)
     info = traitlets.Dict({}).tag(sync=True)
 
-    def __init__(self, recording: Recording, note: str = "", module: Any = None) -> None:
+    def __init__(
+        self, recording: Recording, note: str = "", findings: Sequence[Finding] = (), checks: Sequence[str] = ()
+    ) -> None:
         if recording.size > LIMIT:
             raise TraceError(
                 f"{recording.name} has {recording.size:,} bytes, more than the {LIMIT:,} that a page is given; record "
                 "less of it: trace=pl.Trace(blocks=0, warps=0, steps=20000)"
             )
-        self.recording, self.note, self.at = recording, note, list[int]()
-        super().__init__(trace=bytes(recording.data), info=trace_events.page_info(recording, note, module))
+        self.recording, self.shown = recording, Shown(recording, note, findings, checks)
+        super().__init__(trace=bytes(recording.data), info=trace_events.page_info(self.shown))
 
     def open_at(self, at: int | str, nth: int = 0, warp: tuple[int, int] | None = None, of: int = 0) -> None:
         """Opens at a step of a PTX line, its number or words that it has: the first one in the first warp that was
@@ -65,22 +77,26 @@ class Debugger(Copied, anywidget.AnyWidget):
         else:
             found = [int(at)]
         if not all(1 <= n <= len(lines) for n in found) or not found:
-            raise TraceError(f"at: {self.recording.kernel} has no line {at!r}; name a PTX line or words that it has")
-        self.at = found
+            raise TraceError(f"at: {self.recording.title} has no line {at!r}; name a PTX line or words that it has")
+        self.shown = dataclasses.replace(self.shown, at=found)
         self.info = {**self.info, **trace_events.opening(self.recording, found), "nth": int(nth), "of": int(of)}
         if warp in self.recording.warps:
             self.info = {**self.info, "start": list(warp)}
 
+    def open_finding(self, number: int, party: int = 0) -> None:
+        """Opens at what a finding is about, counted from 0: at its `party`, 0 the thread that noticed, 1 the other."""
+        self.info = {**self.info, "opens": [number, party]}
+
     def save(self, path: str | Path) -> None:
         """Writes a page that shows this debugger in any browser, without Python: `pl.debug(run).save("run.html")`."""
-        Path(path).write_text(saved_debugger.page_html(self.recording, self.note, self.at), encoding="utf-8")
+        Path(path).write_text(saved_debugger.page_html(self.shown), encoding="utf-8")
 
     def __repr__(self) -> str:
-        return f"debugger of {self.recording.kernel}"
+        return f"debugger of {self.recording.title}"
 
     def static_html(self) -> str:
         """Tables, and where scripts run the viewer on a part of the trace."""
-        return saved_debugger.copy_html(self.recording, self.note, at=self.at)
+        return saved_debugger.copy_html(self.shown)
 
 
 def debug(
@@ -105,9 +121,11 @@ def debug(
     open, the number of a PTX line or words that it has: `at="bar.sync"`; by default the first step, of "wgmma" the
     first product, of "hopper" the first copy of a tile.
 
-    A launch that faults is shown up to its fault, one that does not end up to its `budget` (10 million
-    warp-instructions), as far as the trace has room. Raises `TraceError` where there is no trace or it is too large,
-    `LaunchError` where the launch does not fit.
+    A launch that faults is shown up to its fault and opened there: its block is recorded even if it was not named. One
+    that does not end is shown up to its `budget` (10 million warp-instructions), as far as the trace has room. A kernel
+    that is launched here runs with all checks but initcheck, which moves shared arrays apart, unless `checks` says
+    which; without `at` the debugger opens at the first thing that they have found. Raises `TraceError` where there is
+    no trace or it is too large, `LaunchError` where the launch does not fit.
     """
     trace = Trace(blocks=blocks, warps=warps, steps=steps, limit=LIMIT - (1 << 20), whole_clusters=is_whole(blocks))
     found = _found(what, grid, block, args, trace, options)
@@ -120,19 +138,26 @@ def debug(
 def _found(what: Any, grid: Any, block: Any, args: tuple[Any, ...], trace: Trace, options: Any) -> Debugger:
     """The debugger on whatever was asked for."""
     if isinstance(what, str) and what in debug_subjects.names():
-        return _watched(lambda: debug_subjects.library(what, options, trace))
+        return _watched(
+            lambda trace: debug_subjects.library(what, options, trace), trace, options.get("checks", CHECKS)
+        )
     if grid is not None:
         block = getattr(what, "block", None) if block is None else block  # a Triton kernel knows its own
         if block is None:
             raise LaunchError("block: how many threads it has is missing; write pl.debug(kernel, grid, block, ...)")
         from ptxlab.launch.run import launch
 
-        options = {"budget": BUDGET, **options}
-        return _watched(lambda: launch(what, grid, block, *args, trace=trace, **options).trace)
-    if isinstance(what, str) and "\n" not in what and not Path(what).is_file():
-        raise LaunchError(
-            f"{what!r} is no trace file, and no kernel of the library; those are {', '.join(debug_subjects.names())}"
+        known = inspect.signature(launch).parameters
+        if unknown := {name: value for name, value in options.items() if name not in known}:
+            raise unexpected(debug, unknown, also=launch)
+        options = {"budget": BUDGET, "checks": OWN, **options}
+        return _watched(
+            lambda trace: launch(what, grid, block, *args, trace=trace, **options), trace, options["checks"]
         )
+    if isinstance(what, str) and "\n" not in what and not Path(what).is_file():
+        names = debug_subjects.names()
+        says = f"{what!r} is no trace file, and no kernel of the library{meant(what, names)}"
+        raise LaunchError(f"{says}; those are {', '.join(names)}")
     for name in options:
         raise LaunchError(f"{name}: belongs to a launch; write pl.debug(kernel, grid, block, ..., {name}=...)")
     if isinstance(what, Recording):
@@ -152,23 +177,31 @@ def _is_kernel(what: Any) -> bool:
 
 
 def _carried(what: Any, trace: Trace) -> Debugger:
-    """The debugger on the trace of a run, of a result or of a fault."""
-    note = str(what) if isinstance(what, DeviceFault) else ""
-    found = getattr(what, "trace", None) or getattr(getattr(what, "run", None), "trace", None)
-    if not isinstance(found, Recording):
-        found = debug_subjects.again(what, trace)
-    if not isinstance(found, Recording):
+    """The debugger on the trace of a run, of a result or of a fault, with what its checks have found."""
+    note = str(what) if isinstance(what, DeviceFault | LaunchKeyboardInterrupt) else ""
+    run = what if isinstance(getattr(what, "trace", None), Recording) else getattr(what, "run", None)
+    if not isinstance(getattr(run, "trace", None), Recording):
+        run = debug_subjects.again(what, trace)
+    if run is None:
         kind = type(what).__name__
         raise TraceError(f"this {kind} carries no trace; write pl.launch(kernel, grid, block, ..., trace=pl.Trace())")
-    return Debugger(found, note)
+    return Debugger(run.trace, note, run.findings)
 
 
-def _watched(record: Callable[[], Recording]) -> Debugger:
-    """The debugger on a launch that is made now; one that faults is shown up to there."""
+def _watched(
+    record: Callable[[Trace], Any], trace: Trace, checks: Sequence[str] | str = CHECKS, again: bool = True
+) -> Debugger:
+    """The debugger on a launch that is made now; one that faults is shown up to there, and made `again` where the block
+    that did was not recorded."""
+    names = check_names(checks, ALL_CHECKS)
     try:
-        return Debugger(record())
+        run = record(trace)
+        return Debugger(run.trace, "", run.findings, names)
     except DeviceFault as fault:
-        found = debug_subjects.stopped(fault)
-        if found is None:
+        if not isinstance(fault.trace, Recording):
             raise
-        return Debugger(found, str(fault))
+        recorded = {block for block, _ in fault.trace.warps}
+        number = -1 if fault.block is None else block_number(fault.block, fault.trace.grid)
+        if again and number >= 0 and number not in recorded:
+            return _watched(record, dataclasses.replace(trace, blocks={*recorded, number}), checks, again=False)
+        return Debugger(fault.trace, str(fault), fault.findings, names)

@@ -10,10 +10,10 @@ import numpy as np
 from ptxlab import kernels, reference
 from ptxlab.attention import caches
 from ptxlab.kernels import Parameter
-from ptxlab.lab import sampled_runs
-from ptxlab.lab.attention_subject import PROBLEM, Attention, finite, judged, makers, series
-from ptxlab.lab.softmax_steps import steps
-from ptxlab.lab.subject import Ran, Shape, Values, machines, plain_attention, random_inputs
+from ptxlab.lab import sampled_runs, variant_controls
+from ptxlab.lab.attention_subject import PROBLEM, Attention, finite, judged, makers, nothing, series, tile_kinds
+from ptxlab.lab.softmax_steps import row_scores, steps
+from ptxlab.lab.subject import Ran, Shape, Values, looked_at, machines, plain_attention, random_inputs
 from ptxlab.launch.run import cpu_engine
 from ptxlab.performance.peaks import array_bytes
 
@@ -25,6 +25,8 @@ DECODE = (
 """The parameters of a decode problem. `splits` counts for kernels that split."""
 _SECTOR = 8
 """Entries of a block table in a sector."""
+OWN = {"decode_gqa": {"heads": 8, "seq_k": 1024}}
+"""What a kernel opens with instead: heads that share keys, of which each warp of a split has a few tiles."""
 SPLIT = ("decode_split", "decode_gqa", "decode_reduce")
 
 
@@ -38,13 +40,18 @@ class Decode(Attention):
         super().__init__(spec)
         hidden = {"probes", "partial", "length"}
         self.building = tuple(_runnable(p) for p in spec.parameters.values() if p.name not in hidden)
-        if spec.name not in SPLIT:
-            self.problem = tuple(p for p in DECODE if p.name != "splits")
+        self.building += (variant_controls.VARIANT,) if spec.scores else ()
+        left_out = {"splits"} if spec.name not in SPLIT else set()
+        left_out |= set() if spec.scores else {p.name for p in variant_controls.PROBLEM}
+        own = OWN.get(spec.name, {})
+        self.problem = tuple(
+            dataclasses.replace(p, default=own.get(p.name, p.default)) for p in DECODE if p.name not in left_out
+        )
 
     def build(self, values: Values) -> Any:
         """The kernel as `pl.decode` launches it: with `splits` above 1, `decode_gqa` stores partial results."""
         more = {"partial": values["splits"] > 1} if "partial" in self.spec.parameters else {}
-        return self.spec.build(**{p.name: values[p.name] for p in self.building}, **more)
+        return self.spec.build(**self._sizes(values), **more, **variant_controls.mods(values))
 
     def shape(self, built: Any, values: Values) -> Shape:
         """Of the kernel's own launch."""
@@ -62,6 +69,8 @@ class Decode(Attention):
         return [(str(b), (b, 0)) for b in (range(values["batch"]) if sample is None else sample.sequences)]
 
     def _plan(self, values: Values) -> sampled_runs.DecodePlan | None:
+        if values.get("variant", "none") != "none":
+            return None
         if values["kv_heads"] < 1 or values["heads"] % values["kv_heads"]:
             return None  # the check says so
         return sampled_runs.decode_plan(values, self.name == "decode_gqa")
@@ -77,22 +86,12 @@ class Decode(Attention):
 
     def _whole(self, built: Any, values: Values, device: str) -> Ran:
         """Every head of every sequence."""
-        config = built.config
-        _, heads, kv, keys = (values[n] for n in ("batch", "heads", "kv_heads", "seq_k"))
-        q, key, value, table = self._inputs(config, values)
+        q, key, value, table = self._inputs(built.config, values)
         results = {where: self._decode(built, values, where, (q, key, value, table)) for where in machines(device)}
         first = next(iter(results.values()))
-        bounds, exact, plain = [], [], []
-        for b in range(len(q)):
-            k, v = (caches.keys_of(x, b, keys, table)[None] for x in (key, value))
-            row = q[b][None, :, None]
-            expected = reference.attention(row, k, v)
-            bound, _ = reference.tolerance(first.o[b][None, :, None], row, k, v, expected)
-            bounds.append(np.broadcast_to(bound, expected.o.shape)[0, :, 0])
-            exact.append(expected.o[0, :, 0])
-            plain.append(plain_attention(row, k, v, causal=False, dtype=q.dtype)[0, :, 0])
-        assert heads % kv == 0
-        found = judged(first.error, results, np.stack(exact), np.stack(bounds), np.stack(plain))
+        cases = first.problem.cases(built)
+        plain = [plain_attention(*case, dtype=q.dtype, **how)[0, :, 0] for case, how in cases]
+        found = judged(results, np.stack(plain))
         error, ratio = (found.error[:, None], found.ratio[:, None])  # a sequence is a picture, its heads are rows
         found = dataclasses.replace(found, error=error, ratio=ratio, rows="query head")
         shown = 1 if self.name == "decode_reduce" else 0
@@ -100,7 +99,8 @@ class Decode(Attention):
         others = tuple(run for n, run in enumerate(first.runs) if n != shown)
         counts = counted.runs[shown].counters if counted else None
         least = None if shown else array_bytes(first)  # a merge reads and writes other arrays
-        return Ran(first.runs[shown], counts, others, found, kept=(q, key, value, table), least=least)
+        more = tuple(f for r in results.values() if r is not first for f in r.runs[shown].findings)
+        return Ran(first.runs[shown], counts, others, found, kept=(q, key, value, table), least=least, found=more)
 
     def state(self, built: Any, values: Values, ran: Ran, head: tuple[int, int], row: int) -> dict[str, Any] | None:
         """The parts that the kernel keeps apart before the merge; for `decode` the keys one by one."""
@@ -116,18 +116,20 @@ class Decode(Attention):
         parts = "key" if self.name == "decode" else "split" if len(out.runs) > 1 else "warp"
         common = {"label": title, "tiles": len(out.state[0]), "tile_kv": 1, "unit": parts, "row": number}
         if keys == 0:
-            return {**common, "note": "Nothing to sum: there are no keys, so O = 0 and LSE = −∞."}
+            return {**common, "note": nothing("there are no keys", out.problem.changes(), row)}
         k, v = (caches.keys_of(x, b, keys, table)[None] for x in (key, value))
         query = q[b][None, :, None]
         size = 1 if parts == "key" else keys
-        exact = reference.attention(query, k, v, tile=size, rows=[(0, row, 0)]).state
+        mods = out.problem.changes(b)
+        exact = reference.attention(query, k, v, tile=size, rows=[(0, row, 0)], **mods).state
         assert exact is not None
         probing = out.kernels[-1]
         common["makers"] = makers(probing.module, built.module)
         if parts == "key":
-            kv_head = row // (query.shape[1] // k.shape[1])
-            walk = steps(query[0, row, 0], k[0, kv_head], v[0, kv_head], reference.default_scale(query.shape[3]), 1)
-            return {**common, **walk, "kernel": series(out.state[0]), "numpy": series(exact[0])}
+            kv_head, sinks = row // (query.shape[1] // k.shape[1]), mods.get("sinks")
+            scores, _ = row_scores(query[0, row, 0], k[0, kv_head], False, (0, row, 0), 1, mods)
+            walk = steps(scores, v[0, kv_head], 1, -np.inf if sinks is None else float(sinks[row]))
+            return {**common, **walk, "kernel": series(out.state[0]), "numpy": series(out.exact(0)[0])}
         m, total, _ = exact[0][-1]
         mine = out.state[0].astype(np.float64)
         top = float(mine[:, 0].max())
@@ -149,7 +151,7 @@ class Decode(Attention):
             number = sample.block(sampled_runs.asked(trace), self.shape(built, values)[0], units)
             trace, values = dataclasses.replace(trace, blocks=number), {**values, **sample.problem}
         out = self._decode(built, values, cpu_engine(), self._inputs(built.config, values), trace=trace)
-        return out.runs[1 if self.name == "decode_reduce" else 0].trace
+        return out.runs[1 if self.name == "decode_reduce" else 0]
 
     def block_of(self, built: Any, values: Values, head: tuple[int, int], row: int) -> int:
         """Query heads, or the groups that share a key/value head, in x, sequences in y; the first split."""
@@ -162,12 +164,18 @@ class Decode(Attention):
         """Heads against keys, cut by the splits of the grid."""
         splits = values.get("splits", 1) if self.name in SPLIT else 1
         size = 1 if self.name == "decode" else max(1, -(-values["seq_k"] // splits))
+        made, kinds = variant_controls.masked(values), None
+        if made is not None:  # the parts begin at the first key that is seen
+            size, keys = 1, values["seq_k"]
+            sees = np.broadcast_to(made.functions[1](0, 0, keys - 1, np.arange(keys)), keys)
+            kinds = tile_kinds(2 * sees.astype(int), (values["heads"], 1))
         return {
             "rows": values["heads"],
             "keys": values["seq_k"],
             "tile_q": 1,
             "tile_kv": size,
             "causal": False,
+            "kinds": kinds,
             "row_name": "query head",
         }
 
@@ -194,11 +202,10 @@ class Decode(Attention):
         else:
             kernel = built
         splits = values.get("splits")
-        counts = device in ("cpu", "step") and not more
+        more = {**({} if "state" in more else looked_at(device, values)), **more}
+        more |= ({"counters": False} if "trace" in more else {}) | variant_controls.mods(values)
         lengths = np.full(len(q), values["seq_k"], np.int32)
-        return decode(
-            q, key, value, lengths, table, kernel=kernel, splits=splits, device=device, counters=counts, **more
-        )
+        return decode(q, key, value, lengths, table, kernel=kernel, splits=splits, device=device, **more)
 
 
 def _runnable(p: Parameter) -> Parameter:

@@ -10,6 +10,7 @@ from ptxlab.errors import LaunchError
 from ptxlab.lab.alignment import Kind, Row, compare
 from ptxlab.lab.named_kernels import KEPT, text_of
 from ptxlab.text import Module
+from ptxlab.text.given import given, given_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +164,10 @@ def ptx_of(thing: Any) -> str:
     """The PTX text of a text, a name that one was kept under or that the library has, a `Module`, an object with `.ptx`
     or `.module`, or a result, which has its kernel."""
     if isinstance(thing, str):
-        return _library(thing) or text_of(thing)
+        ptx = _library(thing) or text_of(thing)
+        if (other := given_text(ptx, pieces=True)) is not None:
+            raise LaunchError(f"PTX text is wanted, got {other}")
+        return ptx
     if isinstance(thing, Module):
         return str(thing)
     for holder in (thing, getattr(thing, "kernel", None)):
@@ -171,7 +175,7 @@ def ptx_of(thing: Any) -> str:
             return text
         if isinstance(module := getattr(holder, "module", None), Module):
             return str(module)
-    raise LaunchError(f"PTX text, a kernel or a result of one is wanted, got {type(thing).__name__}")
+    raise LaunchError(f"PTX text, a kernel or a result of one is wanted, got {given(thing)}")
 
 
 def _library(name: str) -> str | None:

@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from ptxlab.errors import PtxlabError
+from ptxlab.errors import PtxlabError, PtxWarning
 from ptxlab.lab import assets, highlight, picture
+from ptxlab.names import source_name
 
 HEAT = "230, 120, 20"
 
@@ -84,12 +85,19 @@ def short_count(n: int) -> str:
 
 def error_html(error: Exception, ptx: str = "") -> str:
     """An error with its place: the whole message, and the PTX with the message under its line."""
-    style = "border-left: 4px solid #c0303c; padding: 6px 9px"
-    parts = [f'<pre class="pl-error" role="alert" style="{style}">{text(error)}</pre>']
+    parts = [message(error)]
     line: int = getattr(error, "line", 0)
     if ptx and line:
         parts.append(f"<details><summary>the whole text</summary>{ptx_html(ptx, error=error)}</details>")
     return page(*parts)
+
+
+def message(error: Exception) -> str:
+    """The whole message of an error or a warning."""
+    warns = isinstance(error, PtxWarning)
+    bad, edge, role = ("warning", "#b7791f", "note") if warns else ("error", "#c0303c", "alert")
+    style = f"border-left: 4px solid {edge}; padding: 6px 9px"
+    return f'<pre class="pl-{bad}" role="{role}" style="{style}">{text(error)}</pre>'
 
 
 def heat(run: Any) -> dict[int, int] | None:
@@ -100,8 +108,8 @@ def heat(run: Any) -> dict[int, int] | None:
 
 def run_html(run: Any) -> str:
     """A run: where, how long, how much, and the opcodes that were executed most."""
-    rows: dict[str, object] = {"kernel": run.kernel, "device": run.device, "time": f"{run.seconds * 1e3:.3g} ms"}
-    rows |= {"grid": run.grid, "block": run.block}
+    rows: dict[str, object] = {"kernel": source_name(run.kernel), "device": run.device}
+    rows |= {"time": f"{run.seconds * 1e3:.3g} ms", "grid": run.grid, "block": run.block}
     if run.counters:
         rows["executed"] = f"{run.counters.thread_instructions:,} thread-instructions"
         most = sorted(run.counters.opcodes.items(), key=lambda item: -item[1][1])[:8]
@@ -125,16 +133,9 @@ def kernel_html(kernel: Any) -> str:
 
 
 def result_html(result: Any) -> str:
-    """A result of `pl.attention`: numbers, the error map of the first head and, where recorded, the softmax state."""
-    e = result.error
-    rows = {
-        "kernel": result.kernel.name,
-        "device": f"{result.run.device}, {result.seconds * 1e3:.3g} ms",
-        "max error": f"{e.max:.3g} (mean {e.mean:.3g}, {e.ulp:.3g} ULP)",
-        "tolerance": f"{e.tolerance:.3g}",
-        "result": "✓ pass" if e.ok else "✗ FAIL",
-    }
-    return page(table(rows | {f.check: f.message for f in result.run.findings}))
+    """A result of `pl.attention` or `pl.decode`: its numbers."""
+    marks = {"pass": "✓ pass", "FAIL": "✗ FAIL"}
+    return page(table(result.table() | {"result": marks.get(result.error.verdict, result.error.verdict)}))
 
 
 STATIC_LINES = 250
@@ -211,6 +212,7 @@ def _ran(run: Any) -> dict[str, object]:
     for way in run["ways"]:
         found = way["note"] or f"max {_number(way['max'])}, mean {_number(way['mean'])}"
         rows[f"{way['label']} against {way['against']}"] = found
+    rows |= {f"✗ {n} {f['check']}": f"{f['message']} {f['more']}" for n, f in enumerate(run["findings"], 1)}
     rows |= dict(run["arrays"])
     if (roof := run["roofline"]) and "note" not in roof:
         for point in roof["points"]:
@@ -248,7 +250,7 @@ def register(shell: Any) -> None:
     formatter = shell.display_formatter.formatters["text/html"]
     for module, name, show in (
         ("ptxlab.launch.run", "Run", run_html),
-        ("ptxlab.attention.prefill", "Result", result_html),
+        ("ptxlab.attention.problem", "Result", result_html),
         ("ptxlab.text.model", "Module", module_html),
         ("ptxlab.kernels.spec", "Built", kernel_html),
         ("ptxlab.kernels.decode_spec", "DecodeBuilt", kernel_html),

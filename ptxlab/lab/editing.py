@@ -17,7 +17,8 @@ import numpy as np
 import traitlets
 
 from ptxlab import kernels
-from ptxlab.errors import LaunchError
+from ptxlab.errors import LaunchError, PtxWarning
+from ptxlab.foreign_arrays import as_numpy
 from ptxlab.garbage_collection import resting
 from ptxlab.lab import assets, debug_subjects, language
 from ptxlab.lab.cell import Cell, show
@@ -27,6 +28,7 @@ from ptxlab.lab.named_kernels import KEPT
 from ptxlab.lab.static_copies import Copied
 from ptxlab.lab.subject import machines
 from ptxlab.text import Module
+from ptxlab.text.given import given as given_instead
 
 START = """.version 8.0
 .target sm_80
@@ -65,6 +67,7 @@ class Editor(Copied, anywidget.AnyWidget):
     options = traitlets.Dict({}).tag(sync=True)
 
     def __init__(self, text: str, call: tuple[Any, ...] | None, name: str = "", line: int = 1, **options: Any) -> None:
+        call = call and tuple(as_numpy(value) for value in call)
         self.call, self.launch_options, self.name = call, options, name
         self.cell: Cell | None = None
         self._before = {k: a.copy() for k, a in enumerate(call or ()) if isinstance(a, np.ndarray)}
@@ -158,21 +161,25 @@ class Editor(Copied, anywidget.AnyWidget):
                     return
             with resting():  # until the mistakes are shown
                 found, module = language.read(edit["text"])
-                self._publish(edit, "read", found, "" if found else "no mistakes; assembling")
-            if module is not None and not found and self._is_newest(edit):
-                self._publish(edit, "assembled", *language.assembled(module, self.launch_options.get("arch")))
+                warned = bool(found) and all(isinstance(each, PtxWarning) for each in found)
+                self._publish(edit, "read", found, "no mistakes; assembling")
+            if module is not None and (warned or not found) and self._is_newest(edit):
+                refused, note = language.assembled(module, self.launch_options.get("arch"))
+                self._publish(edit, "assembled", [*refused, *found], note)
 
     def _is_newest(self, edit: dict[str, Any]) -> bool:
         return self._waiting is None and self.edit["seq"] == edit["seq"]
 
     def _publish(self, edit: dict[str, Any], stage: str, found: list[Any], note: str) -> None:
+        """Shows errors and warnings. `count` is how many errors there are; without any, the note is shown."""
         if self._is_newest(edit):
+            warnings = sum(isinstance(each, PtxWarning) for each in found)
             self.problems = {
                 "seq": edit["seq"],
                 "stage": stage,
                 "items": language.marks(found),
-                "count": len(found),
-                "note": note,
+                "count": len(found) - warnings,
+                "note": f"{warnings} warning{'s' * (warnings > 1)}; {note}" if warnings else note,
             }
 
     # -- questions of the page -----------------------------------------------------------------------------------------
@@ -232,6 +239,6 @@ def editor(what: Any = START, grid: Any = None, block: Any = None, *args: Any, *
     elif isinstance(what, str) and what and "\n" not in what:
         kernels.get(what)  # says what there is
     elif not isinstance(what, str | Module) and not any(hasattr(what, part) for part in ("ptx", "module")):
-        raise LaunchError(f"what: PTX text or a kernel is wanted, found {type(what).__name__}")
+        raise LaunchError(f"what: PTX text or a kernel is wanted, found {given_instead(what)}")
     call = None if grid is None and block is None else (grid, block, *args)
     return Editor(ptx_of(what), call, str(name), **options)

@@ -11,6 +11,7 @@ traits hold what `ptxlab.lab.explorer_views` computes. `pl.attention` gives the 
 
 from __future__ import annotations
 
+import functools
 import threading
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
@@ -23,18 +24,21 @@ import ipywidgets as widgets
 from ptxlab import kernels
 from ptxlab.errors import LaunchError, TargetError
 from ptxlab.lab import controls, kernel_subject, library_subjects, shared_page
-from ptxlab.lab.background_builds import BUILDER
 from ptxlab.lab.debugger import Debugger
 from ptxlab.lab.edited_kernel import Edited
 from ptxlab.lab.editing import Editor
+from ptxlab.lab.explorer_views import Version
 from ptxlab.lab.interrupts import on_interrupt
 from ptxlab.lab.lower_pane import Below
+from ptxlab.lab.noticed import block_number
 from ptxlab.lab.panel import Panel
 from ptxlab.lab.requests import Request
 from ptxlab.lab.session import Session
 from ptxlab.lab.static_copies import Copied
 from ptxlab.lab.subject import Subject
+from ptxlab.lab.variant_controls import VARIANT, named
 from ptxlab.lab.view import View
+from ptxlab.names import source_name
 
 FIRST_RESULT = 8.0
 """Seconds that a notebook's first display waits for the numbers that go into its static copy."""
@@ -46,7 +50,7 @@ class Explorer(Copied, widgets.Box):
     def __init__(self, subject: Subject | str = "scalar", **parameters: Any) -> None:
         self.view = View()
         self._sending = threading.Lock()  # the session's thread sends answers, this one what is set from Python
-        self.session = Session(self._publish, BUILDER, asks=True, foretell=self._foretell)
+        self.session = Session(self._publish, asks=True)
         on_interrupt(self.session)
         self._quiet = False
         self.panel = Panel(library_subjects.named(subject) if isinstance(subject, str) else subject, self._changed)
@@ -56,6 +60,7 @@ class Explorer(Copied, widgets.Box):
         super().__init__([self.panel, holder, self._below])
         self.add_class("ptxlab-app")
         self.view.observe(self._changed, ["row", "wants_sass"])
+        self.view.observe(self._compare, "against")
         self.view.on_msg(self._message)
         self.set(**parameters)
 
@@ -141,13 +146,17 @@ class Explorer(Copied, widgets.Box):
     def pin(self) -> None:
         """Compares later versions with the one that is shown now."""
         self.session.pin()
+        self.view.against = "pinned"
 
     # -- from seeing to doing ------------------------------------------------------------------------------------------
 
-    def debug(self, line: int | None = None, nth: int = 0, of: int = 0) -> None:
+    def debug(
+        self, line: int | None = None, nth: int = 0, of: int = 0, finding: int | None = None, party: int = 0
+    ) -> None:
         """Opens the debugger below, on the block that computes the row that is plotted: at its `nth` step of a PTX
-        line, -1 for the last; or, with `of` tiles, at the one that is as far along as tile `nth`. After a fault,
-        without a line: at the instruction that faulted."""
+        line, -1 for the last; or, with `of` tiles, at the one that is as far along as tile `nth`. finding: what a check
+        found, counted from 0, at its `party`, 0 the thread that noticed, 1 the other. After a fault, without a line: at
+        the instruction that faulted."""
         version, request = self.session.version, self.session.request
         if version is None or request is None:
             return
@@ -157,13 +166,13 @@ class Explorer(Copied, widgets.Box):
         row = self.view.row if self.view.row >= 0 else max(0, subject.rows(values)[1] - 1)
         block = subject.block_of(version.built, values, request.head, row)
         if line in (None, fault.get("line")) and fault.get("block") and shape is not None:
-            (gx, gy, _), (bx, by, _), _ = shape
-            (x, y, z), (tx, ty, tz) = fault["block"], fault["thread"]
-            block = x + gx * (y + gy * z)
-            place = {"at": fault["line"], "nth": -1, "warp": (block, (tx + bx * (ty + by * tz)) // 32)}
-        self._below.debug(
-            lambda trace: subject.recorded(version.built, values, trace), block, place, version.built.module
-        )
+            block, place = block_number(fault["block"], shape[0]), {"number": 0}
+        elif finding is not None:
+            found = (self.view.run or {}).get("findings", [])[finding]
+            if found["parties"]:  # else some NaN, at the first of which the debugger opens
+                block, place = found["parties"][party]["block"], {"number": finding, "party": party}
+        record = functools.partial(subject.recorded, version.built, values)
+        self._below.leave(lambda: self._below.debug(record, block, place))
 
     def edit(self, line: int | None = None) -> None:
         """Opens the PTX that is shown in an editor below, at a line; what is applied there is shown here, until it is
@@ -171,20 +180,25 @@ class Explorer(Copied, widgets.Box):
         version, request = self.session.version, self.session.request
         if version is None or request is None:
             return
+        self._below.leave(lambda: self._edit(version, request, line))
+
+    def _edit(self, version: Version, request: Request, line: int | None) -> None:
         base = request.subject.base if isinstance(request.subject, Edited) else request.subject
         values = {**getattr(request.subject, "kept", {}), **request.given}
         editor = Editor(version.built.ptx, None, version.built.name, line or 1)
         editor.on_apply(lambda text: self._show(Edited(base, values, text)))
+        before = base.build(values).ptx
 
         def back() -> None:
             if self.subject is not base and getattr(self.subject, "base", None) is base:
                 self._show(base, {p.name: values[p.name] for p in base.building})
 
         self._below.show(
-            f"{version.built.name}: change the PTX, then Apply; what it does is shown above",
+            f"{source_name(version.built.name)}: change the PTX, then Apply; what it does is shown above",
             editor,
             back,
             "Close, and back to the kernel",
+            lambda closes: editor.text != (before if closes else getattr(self.subject, "ptx", before)),
         )
 
     def save(self, path: str | Path) -> None:
@@ -195,8 +209,8 @@ class Explorer(Copied, widgets.Box):
     def page(self) -> str:
         """The text of the file that `save` writes, of what is shown now."""
         open_ = self._below.widget
-        traced = (open_.recording, open_.note, open_.at) if isinstance(open_, Debugger) else ()
-        return shared_page.page(self.view, self.parameters, *traced)
+        debugged = open_.shown if isinstance(open_, Debugger) else None
+        return shared_page.page(self.view, self.parameters, debugged)
 
     def _show(self, subject: Subject, values: dict[str, Any] | None = None) -> None:
         """Another subject, with these values of its controls."""
@@ -215,7 +229,7 @@ class Explorer(Copied, widgets.Box):
 
         def send(ready: bool = True) -> None:
             name = f"{(self.view.code or {}).get('name', 'ptxlab')}.html"
-            self.view.send({"do": "share", "name": name}, buffers=[self.page().encode()])
+            self.view.send({"kind": "share", "name": name}, buffers=[self.page().encode()])
 
         if self.view.wants_sass and (self.view.sass or {}).get("seq") != (self.view.code or {}).get("seq"):
             threading.Thread(target=lambda: send(self.wait()), name="ptxlab-share", daemon=True).start()
@@ -281,22 +295,13 @@ class Explorer(Copied, widgets.Box):
             )
         editor.tell(says, self.view.problem["message"] if status["failed"] and self.view.problem else "")
 
-    def _foretell(self, request: Request, before: dict[str, Any], parts: dict[str, dict[str, Any]]) -> None:
-        """Sends parts of the answer to a request that is likely to come next, and what the controls will say then:
-        those of the subject what the request says, the others what they said `before`."""
-        own = {
-            control.model_id: controls.would_send(control, request.given[name])
-            for name, control in self.panel.own.items()
-            if name in request.given
-        }
-        with self._sending:
-            asked = before | own if own.keys() <= before.keys() and all(own.values()) else None
-            self.view.foretell(parts, self.session.subject_number(request), asked)
+    def _compare(self, change: Any) -> None:
+        if change["new"] != self.session.against:
+            self.session.compare(change["new"])
 
     def go_on(self, kernel: str) -> None:
-        """Shows another kernel of the library beside this one, which is pinned; a second press does nothing."""
+        """Shows another kernel of the library beside what is shown; a second press does nothing."""
         if kernel in self.subject.family and kernel != self.parameters["kernel"]:
-            self.session.pin(again=False)  # only the other kernel is of interest beside it
             self.set(kernel=kernel)
 
     def _message(self, _view: Any, content: Any, _buffers: Any) -> None:
@@ -309,10 +314,10 @@ class Explorer(Copied, widgets.Box):
             "share": self._share,
             "whole": self.view.forget,
             "next": lambda: self.go_on(content.get("kernel", "")),
-            "debug": lambda: self.debug(content.get("line"), content.get("nth", 0), content.get("of", 0)),
+            "debug": lambda: self.debug(**{key: value for key, value in content.items() if key != "kind"}),
         }
-        if content.get("do") in acts:
-            acts[content["do"]]()
+        if content.get("kind") in acts:
+            acts[content["kind"]]()
 
     # -- display -------------------------------------------------------------------------------------------------------
 
@@ -389,7 +394,9 @@ def _explorer(
     spec = getattr(built, "spec", None)
     if spec is not None and grid is None:
         subject = library_subjects.named(spec.name)
-        shown = {p.name: getattr(built.config, p.name) for p in subject.building}
+        shown = {p.name: getattr(built.config, p.name) for p in subject.building if p is not VARIANT}
+        if (mods := getattr(built.config, "mods", None)) is not None:
+            shown |= named(mods)
         return Explorer(subject, **{**shown, **parameters})
     if isinstance(kernel, str) and not kernel_subject.is_ptx(kernel):
         if grid is not None:

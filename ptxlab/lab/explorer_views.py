@@ -10,14 +10,16 @@ import html
 import itertools
 import re
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 from ptxlab.errors import AssemblyError, PtxError, PtxlabError, UnavailableError
-from ptxlab.lab import dataflow, deltas, highlight, hover, run_pane, sass_pane
+from ptxlab.lab import dataflow, highlight, hover, measures, protocol, run_pane, sass_pane
 from ptxlab.lab.alignment import Row, compare, declares
 from ptxlab.lab.requests import Request
 from ptxlab.lab.subject import TITLES, Ran
+from ptxlab.names import source_name
 
 
 @dataclass
@@ -39,8 +41,8 @@ _KEYS = itertools.count()
 """Numbers of the large parts of answers: the page is sent the number alone of one that it has."""
 
 
-def numbered(part: dict[str, Any] | None) -> dict[str, Any] | None:
-    """A part with a number of its own."""
+def numbered(part: Any) -> Any:
+    """A part with a number of its own; None stays."""
     return None if part is None else {"key": next(_KEYS), **part}
 
 
@@ -76,7 +78,7 @@ def finish(version: Version) -> None:
     version.code = code = {
         "key": next(_KEYS),
         "title": subject.title,
-        "name": built.name,
+        "name": source_name(built.name) or subject.name,
         "arch": values.get("arch", ""),
         "seconds": seconds,
         "instructions": 0,
@@ -92,6 +94,8 @@ def finish(version: Version) -> None:
         code["python"], code["links"] = highlight.python_pane(module.spans, subject.sources)
         code["instructions"] = sum(1 for f in module.functions for _ in f.instructions())
         code |= hover.of_module(module)
+        titles = {p.name: p.title for p in getattr(built, "params", ()) if getattr(p, "title", "") not in ("", p.name)}
+        code["words"] |= {symbol: f"The parameter `{title}`." for symbol, title in titles.items()}
         accesses = dataflow.accesses(module)
         code["touched"] = [[line, what] for line, what in sorted(dataflow.touched(accesses).items())]
         code["stores"] = dataflow.stores_of(accesses, "o")
@@ -101,43 +105,79 @@ def finish(version: Version) -> None:
 
 
 def label(version: Version) -> str:
-    """What a pinned version is called: its entry name and target."""
+    """What a version is called: its entry name and target."""
     return f"{version.code['name']} · {version.code['arch']}"
 
 
 _SHORT = {"same": "s", "renamed": "r", "changed": "c", "added": "+", "removed": "-", "note": "n"}
 CHANGES = ("added", "removed", "changed")
+GAP, COPIES = 3, 8
+"""Rows between two changes of one run, at most; copies of a change of which one is shown."""
 
 
-def diff(pinned: Version, version: Version) -> dict[str, Any]:
-    """{title, summary, against, renamed, declarations, rows, python: {summary, rows} | None}: what became of the pinned
-    version. `title` names the parameters that differ, `summary` counts instructions, `declarations` the other lines
-    that changed. rows: [[kind, old line, new line, old ranges, new ranges]], lines counted from 0; the kind of a
-    changed line without an instruction begins with a dot."""
-    rows = compare(pinned.lines, version.lines)
-    quiet = [r.kind in CHANGES and declares(_line(r, pinned, version)) for r in rows]
+def diff(base: Version, version: Version) -> protocol.Diff:
+    """What became of another version. `summary` counts instructions, `declarations` the other lines that changed."""
+    rows = compare(base.lines, version.lines)
+    quiet = [r.kind in CHANGES and declares(_line(r, base, version)) for r in rows]
     return {
-        "title": difference(pinned, version),
+        "title": difference(base, version),
         "summary": _summary([r for r, declared in zip(rows, quiet, strict=True) if not declared], "instruction"),
-        "against": label(pinned),
+        "against": label(base),
         "renamed": sum(r.kind == "renamed" for r in rows),
         "declarations": sum(quiet),
-        "rows": [_row(r, "." if declared else "") for r, declared in zip(rows, quiet, strict=True)],
-        "python": _source_diff(pinned.code["python"], version.code["python"]),
+        "rows": _folded(
+            [_row(r, "." if declared else "") for r, declared in zip(rows, quiet, strict=True)], base, version
+        ),
+        "python": _source_diff(base.code["python"], version.code["python"]),
     }
 
 
-def pinned(version: Version) -> dict[str, Any]:
-    """What the page keeps of the version that others are compared with."""
+def base(version: Version) -> protocol.Base:
+    """What the page needs of the version that another is compared with: of its code pane, which has the same number."""
     python = version.code["python"]
-    return {"label": label(version), "ptx": version.code["ptx"], "python": python and python["lines"]}
+    return {
+        "key": version.code["key"],
+        "ptx": version.code["ptx"],
+        "python": python and {"lines": python["lines"]},
+    }
 
 
-def compared(pinned: Version, version: Version) -> dict[str, Any]:
-    """The same, made once."""
-    if version.against is None or version.against[0] is not pinned:
-        version.against = pinned, {"key": next(_KEYS), **diff(pinned, version)}
+def compared(base: Version, version: Version) -> dict[str, Any]:
+    """`diff`, made once."""
+    if version.against is None or version.against[0] is not base:
+        version.against = base, {"key": next(_KEYS), **diff(base, version)}
     return version.against[1]
+
+
+def _folded(rows: list[list[Any]], old: Version, new: Version) -> list[list[Any]]:
+    """Marks the further copies of a change that is made for each of a thread's scores: "*" before the kind of a line,
+    "**" at the end of a copy. A copy is one if the first and what leads to it have all of its opcodes."""
+    lines = [new.lines[b] if b is not None else old.lines[a] for _, a, b, *_ in rows]
+    shapes = [re.sub(r"%\w+|\b\d\w*", "%", line.partition("//")[0]) for line in lines]
+    changed = [n for n, row in enumerate(rows) if row[0][-1] in "c+-" and row[0][0] != "."]
+    for begin, last in _runs(changed):
+        end = min(last + 1 + GAP, len(rows))  # the last copy may end with lines that are as they were
+        ends: dict[str, list[int]] = {}
+        for n in range(begin, end):
+            ends.setdefault(shapes[n], []).append(n)
+        for at in (ends[shapes[n]] for n in range(end - 1, begin, -1)):
+            parts = (begin, at[0] + 1), (at[0], at[-1])
+            shown, more = ({shapes[n].lstrip().partition(" ")[0] for n in range(*part)} for part in parts)
+            if len(at) >= COPIES and more <= shown:
+                gone = all(rows[n][2] is None for n in at)  # else lines of the old text are the ends of no copy
+                for n in range(at[0] + 1, at[-1] + 1):
+                    rows[n][0] = ("**" if n in at and (rows[n][2] is None) == gone else "*") + rows[n][0]
+                break
+    return rows
+
+
+def _runs(changed: list[int]) -> Iterator[tuple[int, int]]:
+    """The first and the last row of changes that have no more than `GAP` other rows in between."""
+    begin = 0
+    for n in range(1, len(changed) + 1):
+        if n == len(changed) or changed[n] - changed[n - 1] > GAP + 1:
+            yield changed[begin], changed[n - 1]
+            begin = n
 
 
 def _line(row: Row, old: Version, new: Version) -> str:
@@ -149,6 +189,8 @@ def difference(a: Version, b: Version) -> str:
     """The parameters of the PTX in which two versions differ, as in `KV tile 32 → 16, causal off → on`; "" if none."""
     if a.request.subject.name != b.request.subject.name:
         return f"{a.request.subject.name} → {b.request.subject.name}"
+    if a.request.subject.text != b.request.subject.text:
+        return f"text {a.request.subject.text} → {b.request.subject.text}"
     before, after = ({name: _setting(v, name) for name, _ in v.request.version_key[1]} for v in (a, b))
     return ", ".join(
         f"{TITLES.get(name, name)} {before.get(name, 'none')} → {value}"
@@ -171,7 +213,7 @@ def _summary(rows: list[Row], what: str) -> str:
     return f"+{added} −{removed} ~{changed}" if added or removed or changed else f"no {what} changed"
 
 
-def _source_diff(old: dict[str, Any] | None, new: dict[str, Any] | None) -> dict[str, Any] | None:
+def _source_diff(old: dict[str, Any] | None, new: dict[str, Any] | None) -> protocol.Compared | None:
     """The Python of two versions, where both have it."""
     if old is None or new is None:
         return None
@@ -247,9 +289,9 @@ def _target(version: Version, request: Request, assembled: str) -> str:
     return asked if asked in targets.TARGETS else assembled
 
 
-def occupancy(arch: str, registers: int, shared: int, block: tuple[int, int, int]) -> dict[str, Any] | None:
-    """{percent, limiter, text, blocks, warps, most, threads, limits: [[what, blocks]]}: how much of a multiprocessor
-    this kernel can keep busy, and what keeps it from more. None for a target whose limits are not known here."""
+def occupancy(arch: str, registers: int, shared: int, block: tuple[int, int, int]) -> protocol.Occupancy | None:
+    """How much of a multiprocessor this kernel can keep busy, and what keeps it from more. None for a target whose
+    limits are not known here."""
     from ptxlab import targets
 
     if arch not in targets.TARGETS:
@@ -264,7 +306,7 @@ def occupancy(arch: str, registers: int, shared: int, block: tuple[int, int, int
         "warps": found.warps,
         "most": targets.get(arch).warps_per_sm,
         "threads": threads,
-        "limits": [[what, blocks] for what, blocks in found.limits.items()],
+        "limits": list(found.limits.items()),
     }
 
 
@@ -273,10 +315,10 @@ def sass(version: Version, request: Request) -> dict[str, Any]:
     return sass_pane.pane(version.built, _other_arch(version, request.given), version.built.name)
 
 
-def sass_diff(pinned: Version, version: Version, request: Request) -> dict[str, Any] | None:
+def sass_diff(base: Version, version: Version, request: Request) -> dict[str, Any] | None:
     """{summary, renamed, old, rows}: the machine code of both versions compared, registers renamed as the assembler
-    happens to number them; `old` are the lines of the pinned one. None where there is no machine code to compare."""
-    before, after = sass(pinned, pinned.request), sass(version, request)
+    happens to number them; `old` are the lines of the other one. None where there is no machine code to compare."""
+    before, after = sass(base, base.request), sass(version, request)
     if before["state"] != "ok" or after["state"] != "ok":
         return None
     rows = compare(_plain(before["lines"]), _plain(after["lines"]), "sass")
@@ -311,25 +353,39 @@ def state(version: Version, request: Request, ran: Ran | None) -> dict[str, Any]
 
 
 def setting(
-    version: Version, request: Request, assembly: dict[str, Any], run: dict[str, Any], ran: Ran | None
-) -> deltas.Setting:
-    """What later settings are compared with, from the answers to this request."""
-    names = [p.name for p in request.subject.parameters]
-    return deltas.Setting(
+    version: Version,
+    request: Request,
+    assembly: dict[str, Any] | None = None,
+    run: dict[str, Any] | None = None,
+    ran: Ran | None = None,
+) -> measures.Setting:
+    """What later settings are compared with, from the answers to this request as far as they are there."""
+    counts = ran.counts if ran else None
+    counted: protocol.Counted | None = None
+    if counts:
+        counted = {
+            "opcodes": {name: warps for name, (warps, _) in counts.opcodes.items()},
+            "pipes": dict(counts.pipes),
+            "rows": {name: row["value"] for name, row in measures.counter_rows(run or {}).items()},
+        }
+    return measures.Setting(
         request.result_key,
-        request.subject.name,
-        {name: _setting(version, name, request) for name in names},
-        deltas.figures(version.code, assembly, run, ran.counts if ran else None),
+        version,
+        {
+            "text": request.subject.text,
+            **{p.name: _setting(version, p.name, request) for p in request.subject.parameters},
+        },
         request.subject.size(request.given),
+        measures.figures(version.code, assembly or {}, run or {}),
+        counted,
     )
 
 
 # -- errors ------------------------------------------------------------------------------------------------------------
 
 
-def problem(error: Exception, version: Version | None) -> dict[str, Any]:
-    """{title, message, line, python_line, block, thread}: any error for the page, at the PTX and Python line where it
-    has one, and for a fault (x, y, z) of the block and the thread that made it."""
+def problem(error: Exception, version: Version | None) -> protocol.Problem:
+    """Any error for the page."""
     line = int(getattr(error, "line", 0) or 0)
     python_line = None
     if version is not None and line:
@@ -349,5 +405,11 @@ def problem(error: Exception, version: Version | None) -> dict[str, Any]:
     known = isinstance(error, PtxlabError)
     message = str(error) if known else f"{name}: {error}"
     title = titles.get(name, "Something went wrong" if known else "Unexpected error in ptxlab")
-    where = {name: getattr(error, name, None) for name in ("block", "thread")}
-    return {"title": title, "message": message, "line": line, "python_line": python_line, **where}
+    return {
+        "title": title,
+        "message": message,
+        "line": line,
+        "python_line": python_line,
+        "block": getattr(error, "block", None),
+        "thread": getattr(error, "thread", None),
+    }

@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from pygments.lexers import CudaLexer, PythonLexer
@@ -22,6 +23,7 @@ from pygments.token import Comment, Keyword, Name, Number, Operator, String
 
 from ptxlab.errors import Span
 from ptxlab.lab.lexer import PtxLexer
+from ptxlab.text import SourceLines
 
 _PYTHON = (
     (Comment, "c"),
@@ -49,6 +51,7 @@ _PTX = (
     (Keyword.Type, "t"),
     (Keyword, "d"),
     (Name.Decorator, "d"),
+    (Name.Other, "y"),
 )
 
 
@@ -157,7 +160,7 @@ def _span(css: str, text: str) -> str:
 
 
 def python_pane(
-    spans: Mapping[int, Span], texts: Mapping[str, str] | None = None
+    spans: Mapping[int, Span], texts: Mapping[str, str] = MappingProxyType({})
 ) -> tuple[dict[str, Any] | None, list[list[int]]]:
     """({files, language, lines, numbers}, links) for a kernel's source; links are [PTX line, row of the pane], from 1,
     files [row, file]: where the lines of each file begin.
@@ -165,6 +168,8 @@ def python_pane(
     The pane holds the functions that emitted PTX, the file with most of them first; a row without a number
     (`numbers` 0) names the file or stands for what is left out. (None, []) where no line has a span that can be read.
     """
+    if not texts and isinstance(spans, SourceLines) and spans.string is not None:
+        texts = {spans.string.file: spans.string.text}
     used: dict[str, set[int]] = {}
     for span in spans.values():
         used.setdefault(span.file, set()).add(span.line)
@@ -174,7 +179,7 @@ def python_pane(
     files: list[tuple[int, str]] = []
     row: dict[tuple[str, int], int] = {}
     for file, _ in weight.most_common():
-        given = (texts or {}).get(file)
+        given = texts.get(file)
         source = linecache.getlines(file) if given is None else given.splitlines(keepends=True)
         if not source:
             continue

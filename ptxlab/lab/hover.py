@@ -11,6 +11,7 @@ from ptxlab.isa import glossary
 from ptxlab.isa.docs import explain
 from ptxlab.isa.memory import SECTORS
 from ptxlab.lab import descriptors
+from ptxlab.names import source_name
 from ptxlab.text.model import Declaration, Module
 
 DIRECTIVES = {
@@ -88,11 +89,13 @@ def opcodes(module: Module) -> dict[str, dict[str, Any]]:
 
 
 def words(module: Module) -> dict[str, str]:
-    """The docs of the special registers and directives that the module's text uses."""
+    """The docs of the special registers and directives that the module's text uses, and the names of its symbols."""
     text = str(module)
     found = set(re.findall(r"%[a-z]\w*(?:\.[xyzw]\b)?|(?<![\w%])\.[a-z]\w*", text))
     out = {w: DIRECTIVES[w] for w in found if w in DIRECTIVES}
-    return out | {w: isa.SPECIAL[w].says for w in found if w in isa.SPECIAL}
+    out |= {w: isa.SPECIAL[w].says for w in found if w in isa.SPECIAL}
+    symbols = {symbol: source_name(symbol) for symbol in re.findall(r"\b_Z[\w$]+", text)}
+    return out | {symbol: f"In the source `{name}`." for symbol, name in symbols.items() if name != symbol}
 
 
 def registers(module: Module) -> dict[str, str]:

@@ -6,6 +6,7 @@ given grid, block and arguments, what a run counted and which arrays it changed.
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import math
 import re
@@ -16,10 +17,14 @@ import numpy as np
 
 from ptxlab import targets
 from ptxlab.errors import LaunchError
+from ptxlab.foreign_arrays import as_numpy
 from ptxlab.kernels import Parameter
-from ptxlab.lab.subject import Ran, Shape, Subject, Values, Way, machines
+from ptxlab.lab.subject import CHECKS, Ran, Shape, Subject, Values, Way, looked_at, machines
 from ptxlab.launch.buffers import Const, DeviceBuffer, Out, const, out
 from ptxlab.launch.run import cpu_engine
+from ptxlab.module_variables import unchanged
+from ptxlab.names import find_symbol, source_name
+from ptxlab.text.given import given
 
 THREADS = Parameter(
     "threads",
@@ -63,11 +68,16 @@ class KernelSubject(Subject):
     ) -> None:
         from ptxlab.lab.diff import ptx_of
 
-        self.kernel, self.grid, self.block, self.args, self.entry = kernel, grid, block, tuple(args), entry
+        self.kernel, self.grid, self.block, self.entry = kernel, grid, block, entry
+        self.args = tuple(as_numpy(value) for value in args)
         self.budget = budget
         ptx = ptx_of(kernel)
         found = re.findall(r"\.entry\s+([\w$%]+)", ptx)
-        self.name = entry or str(getattr(kernel, "name", "") or (found[0] if found else "ptx"))
+        titles = {source_name(symbol): symbol for symbol in found}
+        self.symbols = titles if len(titles) == len(found) else {symbol: symbol for symbol in found}
+        symbol = entry or str(getattr(kernel, "name", "") or (found[0] if found else "ptx"))
+        symbol = find_symbol(found, symbol) or symbol
+        self.name = next((title for title, each in self.symbols.items() if each == symbol), symbol)
         self.shared = shared or int(getattr(kernel, "shared", 0))
         source, file = getattr(kernel, "source", ""), getattr(kernel, "file", "")
         first = int(getattr(kernel, "first_line", 1))
@@ -75,17 +85,22 @@ class KernelSubject(Subject):
         self.title = _kind(kernel)
         arch = target_of(ptx)
         self.building = (Parameter("arch", "the target to assemble for and run as", arch, _newer(arch)),)
-        if len(found) > 1 and self.name in found and not callable(getattr(kernel, "build", None)):
-            self.building += (Parameter("entry", "which kernel of the text", self.name, tuple(found)),)
-        if grid is None:
-            self.problem = (_threads(ptx, int(getattr(kernel, "block", 0) or 0)),)
+        if len(found) > 1 and self.name in self.symbols and not callable(getattr(kernel, "build", None)):
+            self.building += (Parameter("entry", "which kernel of the text", self.name, tuple(self.symbols)),)
+        own = dataclasses.replace(CHECKS, default="all")
+        self.problem = (own,) if grid is not None else (_threads(ptx, int(getattr(kernel, "block", 0) or 0)),)
 
     def build(self, values: Values) -> Any:
         """The kernel itself, or the one of several that is chosen."""
         name = values.get("entry", self.name)
+        symbol = str(self.symbols.get(name, name))
         if isinstance(self.kernel, str) or not hasattr(self.kernel, "ptx"):
-            return Text(str(self.kernel), name)
-        return self.kernel if name == self.name else self.kernel[name]
+            return Text(str(self.kernel), symbol)
+        return self.kernel if name == self.name else self.kernel[symbol]
+
+    def _entry(self, values: Values) -> str | None:
+        """The kernel to launch, as the PTX calls it; None where there is only one."""
+        return self.symbols[values["entry"]] if "entry" in values else self.entry
 
     def shape(self, built: Any, values: Values) -> Shape:
         """The grid and block given, or a block of `threads`."""
@@ -98,37 +113,40 @@ class KernelSubject(Subject):
         return "Not run: give it a grid, a block and arguments, as in pl.explore(kernel, grid, block, x, y, n)."
 
     def run(self, built: Any, values: Values, device: str) -> Ran | None:
-        """Launches it on copies of the arguments, so that it finds the same ones every time."""
+        """Launches it on copies of the arguments and variables, so that it finds the same ones every time."""
+        from ptxlab.launch.plan import planned
         from ptxlab.launch.run import launch
 
         if self.grid is None:
             return None
-        entry = values.get("entry", self.entry)
+        entry = self._entry(values)
         runs, after = {}, {}
         for where in machines(device):
             args = [_copy(a) for a in self.args]
-            runs[where] = launch(
-                self.kernel if not isinstance(built, Text) else built.ptx,
-                self.grid,
-                self.block,
-                *args,
-                entry=entry,
-                shared=self.shared,
-                device=where,
-                arch=values["arch"],
-                counters=where != "gpu",
-                budget=None if where == "gpu" else self.budget or BUDGET[where],
-            )
+            with unchanged(self.kernel):
+                runs[where] = launch(
+                    self.kernel,
+                    self.grid,
+                    self.block,
+                    *args,
+                    entry=entry,
+                    shared=self.shared,
+                    device=where,
+                    arch=values["arch"],
+                    **looked_at(where, values),
+                    budget=None if where == "gpu" else self.budget or BUDGET[where],
+                )
             after[where] = [_array(a) for a in args]
         first = next(iter(runs))
-        names = [p.name for p in _function(built.module, runs[first].kernel).params]
+        names = list(planned(self.kernel, entry).arguments)
         changed = {
             names[n]: now
             for n, (before, now) in enumerate(zip(self.args, after[first], strict=True))
             if now is not None and (isinstance(before, Out) or not _same(_array(before), now))
         }
         counts = next((r.counters for r in runs.values() if r.counters), None)
-        return Ran(runs[first], counts, arrays=changed, kept=_machines_apart(after, names))
+        found = tuple(f for where, run in runs.items() if where != first for f in run.findings)
+        return Ran(runs[first], counts, arrays=changed, kept=_machines_apart(after, names), found=found)
 
     def recorded(self, built: Any, values: Values, trace: Any) -> Any:
         """Launches it on copies of the arguments."""
@@ -136,14 +154,15 @@ class KernelSubject(Subject):
 
         if self.grid is None:
             raise LaunchError(self.why_no_run())
-        kernel = self.kernel if not isinstance(built, Text) else built.ptx
-        args, entry = [_copy(a) for a in self.args], values.get("entry", self.entry)
+        args, entry = [_copy(a) for a in self.args], self._entry(values)
         where: dict[str, Any] = {
             "device": cpu_engine(),
             "arch": values["arch"],
             "budget": self.budget or BUDGET["step"],
         }
-        return launch(kernel, self.grid, self.block, *args, entry=entry, shared=self.shared, trace=trace, **where).trace
+        where |= {"entry": entry, "shared": self.shared, "trace": trace, "checks": values["checks"]}
+        with unchanged(self.kernel):
+            return launch(self.kernel, self.grid, self.block, *args, **where)
 
 
 class CudaSubject(KernelSubject):
@@ -155,12 +174,15 @@ class CudaSubject(KernelSubject):
 
     def build(self, values: Values) -> Any:
         """The kernel for this target; `CompileError` in the compiler's words."""
-        from ptxlab.frontends import cuda
+        from ptxlab.frontends.cuda import kernel_of
 
         if values["arch"] == self.kernel.arch and not values["fast_math"]:
             return self.kernel
         options = ("--use_fast_math",) if values["fast_math"] else ()
-        return cuda(self.kernel.source, values["arch"], self.kernel.name, options, file=self.kernel.file)
+        kernel = self.kernel
+        built = kernel_of(kernel.source, values["arch"], kernel.name, options, kernel.file, kernel.origin)
+        built.state = kernel.state
+        return built
 
     def run(self, built: Any, values: Values, device: str) -> Ran | None:
         """As it was compiled."""
@@ -191,7 +213,7 @@ def subject_of(kernel: Any, grid: Any, block: Any, args: Sequence[Any], **option
         raise LaunchError("explore: arguments come after grid and block, as in pl.launch")
     if not isinstance(kernel, str) and not hasattr(kernel, "ptx") and not hasattr(kernel, "kernels"):
         wanted = "the name of a kernel of the library, PTX text, or a kernel"
-        raise LaunchError(f"explore: {wanted} is wanted, got {type(kernel).__name__}")
+        raise LaunchError(f"explore: {wanted} is wanted, got {given(kernel)}")
     if isinstance(kernel, CompiledKernel) and not kernel.metadata:
         return CudaSubject(kernel, grid, block, args, **options)
     return KernelSubject(kernel, grid, block, args, **options)
@@ -237,10 +259,6 @@ def _three(size: Any) -> tuple[int, int, int]:
     given = tuple(size) if isinstance(size, Sequence) else (size,)
     x, y, z = (*(int(n) for n in given), 1, 1)[:3]
     return x, y, z
-
-
-def _function(module: Any, name: str) -> Any:
-    return next(f for f in module.kernels if f.name == name)
 
 
 def _copy(argument: Any) -> Any:

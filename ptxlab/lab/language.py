@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ptxlab import isa
-from ptxlab.errors import AssemblyError, PtxError, PtxlabError, UnavailableError
+from ptxlab.errors import AssemblyError, PtxError, PtxlabError, PtxWarning, UnavailableError
 from ptxlab.garbage_collection import uncollected
 from ptxlab.isa.actions import BRANCHES
 from ptxlab.isa.entries import Op
@@ -45,6 +45,10 @@ def explain(word: str, text: str = "") -> dict[str, Any] | None:
             return {"word": word, "says": says}
         return {"word": word, "says": f"{says} It holds: {role}.", "terms": descriptors.ROLES[role]}
     name = word.partition(".")[0]
+    known = isa.known_form(word)
+    if known is not None and not known.op.executed:
+        says = f"{known.op.says} The CPU machine does not execute it yet: it runs on a GPU only."
+        return {"word": word, "says": says, "syntax": known.op.syntax}
     if name not in isa.TABLE:
         return None
     try:
@@ -154,38 +158,40 @@ def _after(entry: Op, words: list[str]) -> Iterator[Any]:
 
 
 def problem(error: PtxlabError) -> dict[str, Any]:
-    """An error as an editor marks it: {line, column, length, message, whole}; line and column from 1. What is missing
-    from the whole text is marked at its first line."""
-    place = {name: getattr(error, name, 0) for name in ("line", "column", "length")}
+    """An error as an editor marks it: {line, column, length, severity, message, more, whole}; line and column from 1.
+    What is missing from the whole text is marked at its first line."""
+    place: dict[str, Any] = {name: getattr(error, name, 0) for name in ("line", "column", "length")}
     place["line"] = max(place["line"], 1)
     parts = [getattr(error, "message", None) or str(error)]
-    for label, what in (("syntax", "syntax"), ("write", "hint")):
+    for label, what in (("syntax", "syntax"), ("write", "hint"), ("reason", "reason"), ("off", "off")):
         if getattr(error, what, ""):
             parts.append(f"{label}:  {getattr(error, what)}")
+    place["severity"] = "warning" if isinstance(error, PtxWarning) else "error"
     return {**place, "message": parts[0], "more": parts[1:], "whole": str(error)}
 
 
-MARKED = 100
-"""Errors that are explained and marked in full at once. A text with more of them has few causes."""
+MARKED, COUNTED = 100, 1000
+"""Errors that are marked, and those that are counted at most. A text with more of them has few causes."""
 
 
 @uncollected
 def marks(errors: list[PtxlabError]) -> list[dict[str, Any]]:
-    """What an editor marks: the first of the errors, for the words close to each are looked for when it is shown."""
+    """What an editor marks: the first of the errors."""
     return [problem(error) for error in errors[:MARKED]]
 
 
 @uncollected
 def read(text: str) -> tuple[list[PtxlabError], Any]:
-    """(what the parser and the instruction table object to, the module or None)."""
+    """(what the parser and the instruction table object to, or else the warnings; the module or None)."""
     from ptxlab.text import parse
+    from ptxlab.text.lint import lint
     from ptxlab.text.validate import validate
 
     try:
         module = parse(text)
     except PtxError as error:
         return [error], None
-    return list(validate(module)), module
+    return list(validate(module, COUNTED)) or list(lint(module)), module
 
 
 def assembled(module: Any, arch: str | None = None) -> tuple[list[PtxlabError], str]:

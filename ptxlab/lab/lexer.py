@@ -28,7 +28,7 @@ class PtxLexer(RegexLexer):
 
     Instructions are `Keyword` with their modifiers `Keyword.Pseudo`, types `Keyword.Type`, directives `Name.Decorator`,
     state spaces `Keyword.Declaration`, registers `Name.Variable`, special registers `Name.Builtin`, labels
-    `Name.Label`, hexadecimal floats `Number.Float`.
+    `Name.Label`, symbols that a compiler has named `Name.Other`, hexadecimal floats `Number.Float`.
     """
 
     name = "PTX"
@@ -52,6 +52,7 @@ class PtxLexer(RegexLexer):
             (rf"WARP_SZ{_END}", Name.Constant),
             (words(UNDOTTED, suffix=_END), Keyword, "modifiers"),
             (r"[A-Za-z_]\w*(?=\.[A-Za-z0-9])", Keyword, "modifiers"),
+            (r"_Z[\w$]*|\w+_param_\d+\b", Name.Other),
             (r"[A-Za-z_$][\w$]*", Name),
             (words(TYPES, prefix=r"\.", suffix=_END), Keyword.Type),
             (words(_SPACES, prefix=r"\.", suffix=_END), Keyword.Declaration),

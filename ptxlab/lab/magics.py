@@ -8,6 +8,7 @@ file, or `%config PtxMagics.arch = "sm_90"` in a notebook. Everything they do is
 from __future__ import annotations
 
 import re
+import shlex
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from ptxlab.emulate.trace.recorder import Trace
 from ptxlab.errors import PtxlabError
 from ptxlab.lab.cell import STUB, Cell, show
 from ptxlab.lab.named_kernels import KEPT, Kept
+from ptxlab.options import meant
 
 STUBS = re.compile(r"^\s*(#+ *YOUR CODE HERE|raise NotImplementedError)", re.MULTILINE)
 _DEBUGGED = """a kernel of the library, a kept name, a trace file, or a variable with a run, a result, a fault or a
@@ -68,15 +70,30 @@ class PtxMagics(Magics):
 
         Example: %%ptx --grid 4 --block 128 --args x,y,2.0,512
         """
-        options = parse_argstring(self.ptx, line)
-        result = self.show(options, cell)
+        result = self.show(options := self.options("%%ptx", line), cell)
         result.listing = options.counters  # the text stands in the cell; with counts there is something to add to it
         self.give(options, result)
+
+    def options(self, magic: str, line: str, more: Any = None) -> Any:
+        """The options of a magic that takes those of %%ptx; `UsageError` lists them for one that it has not. more: a
+        parser of other options, whose namespace is filled as well."""
+        words = shlex.split(re.sub(r",\s+", ",", line))
+        parsed, rest = more.parse_known_args(words) if more is not None else (None, words)
+        parsed, rest = self.ptx.parser.parse_known_args(rest, parsed)
+        if rest and rest[0][0] != "-":
+            raise UsageError(
+                f"{magic}: {rest[0]!r} stands without an option; write {magic} --grid 4 --block 32 --args x,y,100"
+            )
+        if rest:
+            has = [o for each in (self.ptx.parser, more) if each for a in each._actions for o in a.option_strings[-1:]]
+            close = meant(rest[0].partition("=")[0], has)
+            raise UsageError(f"{magic} has no option {rest[0]}{close}; its options are {' '.join(has)}")
+        return parsed
 
     def give(self, options: Any, result: Cell) -> None:
         """Shows a cell, and puts what it made into the variable that was asked for."""
         if options.out:
-            value = result.run if result.run is not None else result.module
+            value = result.run if result.run is not None else result.kernel or result.module
             self.names[options.out] = value if result.ok else None
         display(result)
 
@@ -102,6 +119,7 @@ class PtxMagics(Magics):
         arch = options.arch or self.arch or None
         launch |= {"arch": arch, "against": against, "sass": options.sass, "keep": options.keep}
         cell = show(kernel or text, *sizes, *arguments, **launch)
+        cell.kernel = kernel
         traced = cell.run if cell.run is not None else cell.error
         if getattr(traced, "trace", None) is not None:
             self.traced = traced

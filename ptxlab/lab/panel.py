@@ -9,6 +9,7 @@ import ipywidgets as widgets
 
 from ptxlab.lab import controls, parameter_adjustment
 from ptxlab.lab.subject import DEVICES, TITLES, Subject
+from ptxlab.lab.variant_controls import PROBLEM, VARIANT
 
 
 class Panel(widgets.VBox):
@@ -40,7 +41,8 @@ class Panel(widgets.VBox):
     @property
     def parameters(self) -> dict[str, Any]:
         """What the controls say."""
-        return {name: controls.value(control) for name, control in self.named.items()}
+        unused = self.subject.unused(self.values())
+        return {name: controls.value(control) for name, control in self.named.items() if name not in unused}
 
     def values(self) -> dict[str, Any]:
         """What the controls of the subject's own parameters say."""
@@ -83,13 +85,15 @@ class Panel(widgets.VBox):
                         value = move.after
                 controls.assign(p.name, control, value)
             control.observe(self._changed, "value")
+        apart = {"checks", VARIANT.name, *(p.name for p in PROBLEM)}
         parts = {
             "Kernel": [
                 *([self.fixed["kernel"]] if "kernel" in self.fixed else []),
-                *(self.own[p.name] for p in subject.building),
+                *(self.own[p.name] for p in subject.building if p.name not in apart),
             ],
-            "Problem": [self.own[p.name] for p in subject.problem],
-            "Run": [self.fixed["device"], self.head],
+            "Variant": [control for name, control in self.own.items() if name in apart - {"checks"}],
+            "Problem": [self.own[p.name] for p in subject.problem if p.name not in apart],
+            "Run": [self.fixed["device"], self.head, *([self.own["checks"]] if "checks" in self.own else [])],
         }
         self.children = [
             child for title, some in parts.items() if some for child in (widgets.HTML(f"<h4>{title}</h4>"), *some)
@@ -107,6 +111,9 @@ class Panel(widgets.VBox):
         for move in parameter_adjustment.moved(self.subject, self.values(), changed, offered):
             self._move(move)
         self._carry_head()
+        unused = self.subject.unused(self.values())
+        for name, control in self.own.items():
+            control.layout.display = "none" if name in unused else None
         (what, rows), before = self.subject.rows(self.values()), self._row_is
         self._row_is = what
         if row < rows and ("row" in changed or before in (None, what)):

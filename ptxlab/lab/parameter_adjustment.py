@@ -9,11 +9,12 @@ from typing import Any
 
 from ptxlab.errors import LaunchError, TargetError
 from ptxlab.kernels import Parameter
+from ptxlab.lab import variant_controls
 from ptxlab.lab.subject import TITLES, Subject, Values
 
 FIRST = ("tile_kv", "stages", "tile_q", "warps", "page_size", "kv_heads", "heads", "head_dim")
 """Parameters in the order in which they give way: how a problem is cut before the problem itself. Others come later."""
-STAYS = ("seq_q", "seq_k", "batch", "seed", "sigma", "splits")
+STAYS = ("seq_q", "seq_k", "batch", "seed", "sigma", "splits", "variant", *(p.name for p in variant_controls.PROBLEM))
 """Parameters that no other parameter makes wrong."""
 
 LONG = 1000

@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ptxlab import kernels, reference
-from ptxlab.attention.decode import Decoded
+from ptxlab import kernels
 from ptxlab.errors import LaunchError
 from ptxlab.lab import merge_plot
 from ptxlab.lab.picture import DECADES, SERIES, image
@@ -31,37 +30,28 @@ def plot_state(result: Any, row: int = 0, *, figure: Any = None) -> Any:
     decode kernels the states that the warps or splits held before the merge, and what each gave to the row.
     """
     _check(result)
-    decoded = isinstance(result, Decoded)
     if not hasattr(result, "state"):
         raise LaunchError(f"result: one of pl.attention or pl.decode is wanted, got {type(result).__name__}")
+    decoded = result.problem.phase == "decode"
     if result.state is None:
         raise LaunchError(f"this result has no state; write pl.{'decode' if decoded else 'attention'}(..., state=True)")
     if not isinstance(row, int | np.integer) or not 0 <= row < len(result.rows):
         raise LaunchError(f"row: there are {len(result.rows)} recorded rows, {row!r} is not one of them")
-    if decoded and result.sums is not None:
+    if result.sums is not None:
         figure = new_figure(figure, (6.4, 7.2))
         merge_plot.draw(figure, result, row, ink_colour())
         return figure
-    if decoded:
-        b, h = result.rows[row]
-        exact = reference.attention(*result.sequence(b), scale=result.scale, tile=1, rows=[(0, h, 0)]).state
-        tile, title = 1, f"{result.kernel.name}: sequence {b}, head {h}"
-    else:
-        q, k, v = result.inputs
-        kept = result.kernel.precision
-        q, k, v = (x if kept is None else x.astype(kept) for x in (q, k, v))  # what the kernel saw
-        tile, place = result.kernel.tile_kv, result.rows[row]
-        exact = reference.attention(q, k, v, causal=result.causal, scale=result.scale, tile=tile, rows=[place]).state
-        b, h, r = place
-        title = f"{result.kernel.name}: batch {b}, head {h}, row {r}"
-    assert exact is not None
+    exact, _ = result.exact(row)
+    tile, names = (1, ("sequence", "head")) if decoded else (result.kernel.tile_kv, ("batch", "head", "row"))
+    places = ", ".join(f"{name} {at}" for name, at in zip(names, result.rows[row], strict=True))
+    title = f"{result.kernel.name}: {places}"
     figure = new_figure(figure, (6.4, 4.8))
     axes = figure.subplots(3, 1, sharex=True)
-    tiles = np.arange(len(exact[0]))
+    tiles = np.arange(len(exact))
     for i, (axis, (_, name, colour)) in enumerate(zip(axes, SERIES, strict=True)):
         stored = result.state[row, : len(tiles), i]
         axis.plot(tiles, stored, color=colour, marker=".", markersize=4, label="the kernel's probes")
-        merge_plot.rings(axis, tiles, exact[0, :, i], ink_colour(), 0.8, "numpy float64")
+        merge_plot.rings(axis, tiles, exact[:, i], ink_colour(), 0.8, "numpy float64")
         axis.set_ylabel(name.replace(" ", "\n", 1), fontsize="small")  # an axis is lower than the words are long
         axis.grid(alpha=0.25)
         plain_scale(axis)
@@ -81,14 +71,14 @@ def plot_error(result: Any, head: tuple[int, int] = (0, 0), *, figure: Any = Non
     from matplotlib.colors import LogNorm
 
     _check(result)
-    if isinstance(result, Decoded):
-        error = np.concatenate([_decode_error(result, b) for b in range(len(result.lengths))])
-        shown, rows_are = error.reshape(-1, error.shape[-1]), "query head, sequence by sequence"
+    ratio = result.judged.ratio
+    if result.problem.phase == "decode":
+        shown, rows_are = ratio.reshape(-1, ratio.shape[-1]), "query head, sequence by sequence"
     else:
-        heads = result.inputs[0].shape[:2]
+        heads = ratio.shape[:2]
         if tuple(np.shape(head)) != (2,) or not all(i in range(n) for i, n in zip(head, heads, strict=True)):
             raise LaunchError(f"head: (batch, head) are below {heads}, {head!r} is not")
-        shown, rows_are = _prefill_error(result)[tuple(head)], "query row"
+        shown, rows_are = ratio[tuple(head)], "query row"
     figure = new_figure(figure, (6.4, 4.2))
     axis = figure.subplots()
     pixels = np.maximum(shown, 10.0**-DECADES)
@@ -140,27 +130,6 @@ def _check(result: Any) -> None:
     """`LaunchError` for what is no result of attention."""
     if not hasattr(result, "inputs"):
         raise LaunchError(f"result: one of pl.attention or pl.decode is wanted, got {type(result).__name__}")
-
-
-def _prefill_error(result: Any) -> Any:
-    """|o - float64| over the tolerance of each element, `[B, H, S, D]`, of a result of `pl.attention`."""
-    q, k, v = result.inputs
-    kernel, masked = result.kernel, {"causal": result.causal, "scale": result.scale}
-    if kernel.precision is not None:  # what the kernel saw
-        q, k, v = (x.astype(kernel.precision) for x in (q, k, v))
-    expected = reference.attention(q, k, v, **masked)
-    o = result.o.reshape(q.shape)
-    bound, _ = reference.tolerance(o, q, k, v, expected, **masked, tile=kernel.tile_kv, precision=kernel.precision)
-    return np.abs(o.astype(np.float64) - expected.o) / np.maximum(bound, np.finfo(np.float64).tiny)
-
-
-def _decode_error(result: Any, b: int) -> Any:
-    """The same of sequence b of a result of `pl.decode`, `[1, H, 1, D]`."""
-    q, k, v = result.sequence(b)
-    o = result.o[b][None, :, None]
-    expected = reference.attention(q, k, v, scale=result.scale)
-    bound, _ = reference.tolerance(o, q, k, v, expected, scale=result.scale)
-    return np.abs(o.astype(np.float64) - expected.o) / np.maximum(bound, np.finfo(np.float64).tiny)
 
 
 def plain_scale(axis: Any) -> None:

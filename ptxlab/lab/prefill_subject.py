@@ -5,13 +5,16 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
+import numpy as np
+
 from ptxlab import reference
+from ptxlab.attention.tile_lists import tile_lists
 from ptxlab.errors import TargetError
 from ptxlab.kernels import Parameter
-from ptxlab.lab import sampled_runs
-from ptxlab.lab.attention_subject import PROBLEM, Attention, judged, makers, series
-from ptxlab.lab.softmax_steps import steps
-from ptxlab.lab.subject import Ran, Shape, Values, machines, place, places, plain_attention, random_inputs
+from ptxlab.lab import sampled_runs, variant_controls
+from ptxlab.lab.attention_subject import PROBLEM, Attention, judged, makers, nothing, series, tile_kinds
+from ptxlab.lab.softmax_steps import row_scores, steps
+from ptxlab.lab.subject import Ran, Shape, Values, looked_at, machines, place, places, plain_attention, random_inputs
 from ptxlab.launch.run import cpu_engine
 from ptxlab.performance.peaks import array_bytes
 
@@ -31,9 +34,10 @@ class Prefill(Attention):
     def __init__(self, spec: Any) -> None:
         super().__init__(spec)
         self.building = tuple(_buildable(spec, p) for p in spec.parameters.values() if p.name != "probes")
-        self.problem = tuple(
-            dataclasses.replace(p, default=_telling(self)) if p.name == "seq_k" else p for p in self.problem
-        )
+        size = _telling(self)  # as many rows: a mask then leaves out tiles, whatever the rung
+        sizes = {"seq_q": size, "seq_k": size}
+        self.problem = tuple(dataclasses.replace(p, default=sizes.get(p.name, p.default)) for p in self.problem)
+        self.building += (variant_controls.VARIANT,)
 
     def shape(self, built: Any, values: Values) -> Shape:
         """Of the kernel's own launch."""
@@ -54,7 +58,9 @@ class Prefill(Attention):
         return "query row", values["seq_q"]
 
     def _plan(self, values: Values) -> sampled_runs.Plan | None:
-        """Which blocks are run; None where all are."""
+        """Which blocks are run; None where all are, as with a variant: its blocks do not stand for one another."""
+        if values["variant"] != "none":
+            return None
         try:
             config = self.configured(values)
         except TargetError:
@@ -66,25 +72,22 @@ class Prefill(Attention):
         from ptxlab.attention.prefill import attention
 
         config = built.config
-        sample = sampled_runs.plan(values, config.tile_q)
+        sample, given = self._plan(values), _given(values)
         if sample is not None:
             return sampled_runs.run(built, values, device, sample)
         q, k, v = random_inputs(values, values["seq_q"], config)
         results = {
-            where: attention(q, k, v, kernel=built, causal=config.causal, device=where, counters=where != "gpu")
+            where: attention(q, k, v, kernel=built, device=where, **given, **looked_at(where, values))
             for where in machines(device)
         }
         first = next(iter(results.values()))
-        computed: dict[str, Any] = {"tile": built.tile_kv, "precision": built.precision}
-        # What the kernel saw: its inputs as it rounds them.
-        sq, sk, sv = (x if built.precision is None else x.astype(built.precision) for x in (q, k, v))
-        expected = reference.attention(sq, sk, sv, causal=config.causal)
-        bound, _ = reference.tolerance(first.o, sq, sk, sv, expected, causal=config.causal, **computed)
-        measured = reference.measure(first.o, first.lse, q, k, v, causal=config.causal, expected=expected, **computed)
-        plain = plain_attention(sq, sk, sv, causal=config.causal, dtype=first.o.dtype)
+        ((seen, how),) = first.problem.cases(built)
+        plain = plain_attention(*seen, dtype=first.o.dtype, **how)
         counts = next((r.counters for r in results.values() if r.counters), None)
-        found = judged(measured, results, expected.o, bound, plain)
-        return Ran(first.run, counts, judged=found, kept=(q, k, v), least=array_bytes(first))
+        found = tuple(f for r in results.values() if r is not first for f in r.run.findings)
+        return Ran(
+            first.run, counts, judged=judged(results, plain), kept=(q, k, v), least=array_bytes(first), found=found
+        )
 
     def recorded(self, built: Any, values: Values, trace: Any) -> Any:
         """The same problem; of a sampled one the block alone."""
@@ -93,9 +96,9 @@ class Prefill(Attention):
         sample = self._plan(values)
         if sample is not None:
             return sampled_runs.recorded(built, values, trace, sample)
-        config = built.config
-        q, k, v = random_inputs(values, values["seq_q"], config)
-        return attention(q, k, v, kernel=built, causal=config.causal, device=cpu_engine(), trace=trace).run.trace
+        q, k, v = random_inputs(values, values["seq_q"], built.config)
+        more = {"device": cpu_engine(), "trace": trace, "checks": values["checks"]}
+        return attention(q, k, v, kernel=built, **_given(values), **more).run
 
     def block_of(self, built: Any, values: Values, head: tuple[int, int], row: int) -> int:
         """Where the kernel's own grid has the row."""
@@ -110,7 +113,7 @@ class Prefill(Attention):
         from ptxlab.attention.prefill import attention
 
         b, h = head
-        rows, keys, tile, causal = values["seq_q"], values["seq_k"], built.tile_kv, built.config.causal
+        rows, keys, tile, causal = values["seq_q"], values["seq_k"], built.tile_kv, bool(values["causal"])
         number = row
         if ran.sampled is None:
             q, k, v = ran.kept
@@ -124,45 +127,63 @@ class Prefill(Attention):
             b, h, row, rows, keys = 0, 0, seen, q.shape[2], k.shape[2]
         unit = "key" if tile == 1 else f"KV tile of {tile} keys"
         common = {"label": title, "tiles": reference.tiles(keys, tile), "tile_kv": tile, "unit": unit, "row": number}
-        if reference.visible_keys(row, rows, keys, causal) == 0:
-            why = "there are no keys (Sk = 0)" if keys == 0 else f"row {row} sees no key"
-            return {**common, "note": f"Nothing to sum: {why}, so O = 0 and LSE = −∞."}
+        mods: Any = {}
         if ran.sampled is None:
-            probed = attention(q, k, v, kernel=built, causal=causal, device=ran.run.device, state=[(b, h, row)]).state
-        else:
-            probed = sampled_runs.launched(built, block, ran.run.device, row)[2][None]
+            state = [(b, h, row)]
+            result = attention(q, k, v, kernel=built, device=ran.run.device, state=state, **_given(values))
+            assert result.state is not None
+            probed, mods = result.state[0], result.problem.changes()
         if built.precision is not None:  # what the kernel saw
             q, k, v = (x.astype(built.precision) for x in (q, k, v))
-        seen, kv_head = reference.visible_keys(row, rows, keys, causal), h // (q.shape[1] // k.shape[1])
-        scale = reference.default_scale(q.shape[3])
-        walk = steps(q[b, h, row], k[b, kv_head, :seen], v[b, kv_head, :seen], scale, tile)
-        q, shown = (q, row) if causal else (q[:, :, row : row + 1], 0)  # without a mask one row is enough
-        exact = reference.attention(q, k, v, causal=causal, tile=tile, rows=[(b, h, shown)])
-        assert exact.state is not None
-        assert probed is not None
+        kv_head = h // (q.shape[1] // k.shape[1])
+        scores, sees = row_scores(q[b, h, row], k[b, kv_head], causal, (b, h, row), rows, mods)
+        if not sees.any():
+            why = "there are no keys (Sk = 0)" if keys == 0 else f"row {row} sees no key"
+            return {**common, "note": nothing(why, mods, h)}
+        if ran.sampled is None:
+            exact, _ = result.exact(0)
+        else:
+            probed = sampled_runs.launched(built, block, ran.run.device, row)[2]
+            found = reference.attention(q, k, v, causal=causal, tile=tile, rows=[(b, h, row)]).state
+            assert found is not None
+            exact = found[0]
         return {
             **common,
-            "kernel": series(probed[0]),
-            "numpy": series(exact.state[0]),
-            **walk,
+            "kernel": series(probed),
+            "numpy": series(exact),
+            **steps(scores, v[b, kv_head], tile, -np.inf if mods.get("sinks") is None else float(mods["sinks"][h])),
             "makers": makers(built.with_probes().module, built.module),
         }
 
     def tiles(self, built: Any, values: Values) -> dict[str, Any]:
         """Rows and keys as the kernel cuts them."""
-        c = built.config
+        c, made = built.config, variant_controls.masked(values)
+        kinds = None
+        if made is not None and values["seq_k"]:
+            sizes = values["batch"], values["heads"], values["seq_q"], values["seq_k"]
+            lists = tile_lists(made, np.float64 if c.dtype == "f64" else np.float32, sizes, c.listed)
+            kinds = tile_kinds(lists.kinds[0, 0], c.listed)
         return {
             "rows": values["seq_q"],
             "keys": values["seq_k"],
             "tile_q": c.tile_q,
             "tile_kv": c.tile_kv,
             "causal": bool(c.causal),
+            "kinds": kinds,
             "row_name": "query row",
         }
 
 
+def _given(values: Values) -> dict[str, Any]:
+    """The mask and the variant, as `pl.attention` takes them."""
+    return {"causal": bool(values["causal"]), **variant_controls.mods(values)}
+
+
 def _buildable(spec: Any, p: Parameter) -> Parameter:
-    """A parameter whose default the kernel has; the default target is one that it can be built for."""
+    """A parameter whose default the kernel has and shows what it is about; the default target is one that it can be
+    built for."""
+    if p.name == "causal" and "causal" in spec.idea:
+        return dataclasses.replace(p, default=True)
     if p.name != "arch" or p.default in p.choices:
         return p
     for arch in p.choices:
@@ -175,7 +196,7 @@ def _buildable(spec: Any, p: Parameter) -> Parameter:
 
 
 def _telling(subject: Prefill) -> int:
-    """Keys that show what a rung is about: a few tiles, or 64 keys one by one."""
+    """Rows and keys that show what a rung is about: a few tiles, or 64 keys one by one."""
     if not subject.spec.tile:
         return 64
     tile: int = subject.spec.configure(**{p.name: p.default for p in subject.building}).tile_kv

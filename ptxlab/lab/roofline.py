@@ -17,7 +17,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ptxlab.errors import LaunchError, TargetError
+from ptxlab.errors import LaunchError
+from ptxlab.lab import protocol
 from ptxlab.performance.peaks import Peaks, array_bytes, peaks
 
 
@@ -94,6 +95,23 @@ class Roof:
             found.append(("measured", "on the GPU", x, self.achieved))
         return found
 
+    def part(self) -> protocol.Roofline:
+        """For the explorer's page."""
+        limits = self.peaks
+        kinds = sorted(self.flops, key=limits.of)
+        names = {limits.of(k): "tensor cores" if k == "tensor" else "f64" if k == "f64" else "f32" for k in kinds}
+        return {
+            "gpu": limits.gpu,
+            "source": limits.source,
+            "bandwidth": limits.bandwidth,
+            "roofs": [(name, level) for level, name in names.items()],
+            "own": (self.some, self.peak) if self.busy < limits.sms else None,
+            "points": [
+                {"origin": origin, "what": what, "x": x, "y": y, "bound": self.bound(x) if origin == "modelled" else ""}
+                for origin, what, x, y in self.points()
+            ],
+        }
+
     def __str__(self) -> str:
         words = [f"{self.label} on {self.peaks.gpu}: {self.total:,} FLOP"]
         words += [
@@ -141,19 +159,19 @@ def _measured(run: Any) -> float | None:
 
 
 def _from_shapes(result: Any) -> int | None:
-    """Floating-point operations of attention's two products, from the shapes: 4 D for each key that a row sees."""
+    """Floating-point operations of attention's two products, from the shapes: 4 D for each key that a row sees; None
+    where a mask_mod decides that."""
     from ptxlab import reference
 
     inputs = getattr(result, "inputs", None)
-    if inputs is None:
+    if inputs is None or (result.problem.mods and result.problem.mods.mods.masks):
         return None
     q, k = inputs[:2]
     lengths = getattr(result, "lengths", None)
     if lengths is not None:
         return 4 * q.shape[-1] * q.shape[1] * int(lengths.sum())
     batch, heads, rows, dim = q.shape
-    seen = sum(reference.visible_keys(r, rows, k.shape[2], result.causal) for r in range(rows))
-    return 4 * dim * batch * heads * seen
+    return 4 * dim * batch * heads * reference.visible_pairs(rows, k.shape[2], result.causal)
 
 
 # -- the figure --------------------------------------------------------------------------------------------------------
@@ -235,32 +253,3 @@ def plot_roofline(results: Any, *, gpu: str | None = None, arch: str | None = No
     sources = "; ".join(dict.fromkeys(r.peaks.source for r in roofs))
     axis.set_title(f"peaks: {sources}", fontsize="x-small", loc="left", color=ink, alpha=0.8)
     return figure
-
-
-# -- for the page ------------------------------------------------------------------------------------------------------
-
-
-def show(counts: Any, arch: str, least: int | None, run: Any) -> dict[str, Any] | None:
-    """{gpu, source, bandwidth, roofs: [[name, FLOP/s]], own: [name, FLOP/s] | None, points: [{origin, what, x, y,
-    bound}]} for the explorer; `own` is the roof of a grid that leaves multiprocessors without a block. {note} where no
-    peaks are known, None where nothing was counted."""
-    if counts is None or not counts.flops:
-        return None
-    try:
-        limits = peaks(arch)
-    except TargetError as unknown:
-        return {"note": str(unknown)}
-    r = counted("kernel", limits, counts, least, run)
-    kinds = sorted(r.flops, key=limits.of)
-    names = {limits.of(k): "tensor cores" if k == "tensor" else "f64" if k == "f64" else "f32" for k in kinds}
-    return {
-        "gpu": limits.gpu,
-        "source": limits.source,
-        "bandwidth": limits.bandwidth,
-        "roofs": [[name, level] for level, name in names.items()],
-        "own": [r.some, r.peak] if r.busy < limits.sms else None,
-        "points": [
-            {"origin": origin, "what": what, "x": x, "y": y, "bound": r.bound(x) if origin == "modelled" else ""}
-            for origin, what, x, y in r.points()
-        ],
-    }

@@ -6,21 +6,24 @@ from typing import Any
 
 import numpy as np
 
-from ptxlab.lab import counters_pane, roofline
+from ptxlab.errors import TargetError
+from ptxlab.lab import counters_pane, noticed, protocol, roofline
 from ptxlab.lab.cell import describe_array
 from ptxlab.lab.requests import Request
 from ptxlab.lab.subject import MACHINES, Ran, Way, place
+from ptxlab.launch.options import check_names
+from ptxlab.launch.run import ALL_CHECKS
+from ptxlab.performance.peaks import peaks
 
 MAP_ROWS, MAP_COLUMNS = 256, 256
 WORST = 20
 
 
-def show(ran: Ran | None, request: Request, built: Any) -> dict[str, Any]:
-    """{device, seconds, thread_instructions, heat: [[line, thread-instructions]], error, ways, map, counters, roofline,
-    sample, tiles, arrays, findings}; error, ways and map are None where there is no right answer. {note} where nothing
-    ran. `sample` says what was run of a larger problem."""
+def show(ran: Ran | None, request: Request, built: Any) -> protocol.Run:
+    """A run for the page; error, ways and map are None where there is no right answer. `sample` says what was run of a
+    larger problem."""
     subject, values = request.subject, request.given
-    tiles = subject.tiles(built, values)
+    tiles: Any = subject.tiles(built, values)
     if tiles is not None and ran is not None and ran.sampled:
         tiles["sampled"] = [list(part) for part in ran.sampled.ranges]
     if ran is None:
@@ -30,29 +33,40 @@ def show(ran: Ran | None, request: Request, built: Any) -> dict[str, Any]:
         "device": MACHINES.get(launched.device, launched.device),
         "seconds": launched.seconds,
         "thread_instructions": counts.thread_instructions if counts else None,
-        "heat": [[line, threads] for line, (_, threads) in sorted(counts.lines.items())] if counts else [],
+        "heat": [(line, threads) for line, (_, threads) in sorted(counts.lines.items())] if counts else [],
         "error": _error(judged.measured) if judged else None,
         "ways": [_way(way) for way in (judged.ways if judged else ran.kept or ())],
-        "findings": [str(f) for f in launched.findings],
+        "findings": noticed.listed([*launched.findings, *ran.found], launched.grid) + noticed.in_results(ran.arrays),
+        "checks": check_names("memcheck" if ran.sampled else values.get("checks", "memcheck"), ALL_CHECKS),
         "sample": ran.sampled.text if ran.sampled else "",
         "map": error_map(ran, request),
         "counters": counters_pane.show(counts, launched),
-        "roofline": roofline.show(counts, values.get("arch", ""), ran.least, launched),
-        "arrays": [[name, describe_array(array)] for name, array in ran.arrays.items()],
+        "roofline": _roof(ran, values.get("arch", "")),
+        "arrays": [(name, describe_array(array)) for name, array in ran.arrays.items()],
         "tiles": tiles,
     }
 
 
-def _error(e: Any) -> dict[str, Any]:
+def _error(e: Any) -> Any:
     return {"ok": e.ok, **{name: _figure(getattr(e, name)) for name in ("max", "mean", "ulp", "tolerance", "lse")}}
 
 
-def _way(way: Way) -> dict[str, Any]:
+def _roof(ran: Ran, arch: str) -> protocol.Roofline | None:
+    """`Roof.part`; {note} where no peaks are known, None where no floating-point operation was counted."""
+    if ran.counts is None or not ran.counts.flops:
+        return None
+    try:
+        return roofline.counted("kernel", peaks(arch), ran.counts, ran.least, ran.run).part()
+    except TargetError as unknown:
+        return {"note": str(unknown)}
+
+
+def _way(way: Way) -> Any:
     shown = {name: None if (x := getattr(way, name)) is None else _figure(x) for name in ("max", "mean", "ulp")}
     return {"label": way.label, "against": way.against, "note": way.note, **shown}
 
 
-def error_map(ran: Ran, request: Request) -> dict[str, Any] | None:
+def error_map(ran: Ran, request: Request) -> protocol.ErrorMap | None:
     """One head's errors: {rows, cols, step, seq, dim, row, label, numbers, row_name, worst, values, absolute}.
 
     `values` (error over tolerance) and `absolute` are float32 bytes, `[rows, cols]`; where the head is larger than
@@ -75,7 +89,7 @@ def error_map(ran: Ran, request: Request) -> dict[str, Any] | None:
     return {
         "rows": small.shape[0],
         "cols": small.shape[1],
-        "step": step,
+        "step": (step[0], step[1]),
         "seq": rows,
         "dim": dim,
         "row": shown_row(request, ran),
@@ -83,7 +97,7 @@ def error_map(ran: Ran, request: Request) -> dict[str, Any] | None:
         "numbers": list(part.rows) if part else None,
         "row_name": ran.judged.rows,
         "size": ran.run and int(getattr(ran.kept[0], "itemsize", 4)),
-        "worst": [[part.rows[r] if part else r, c, _figure(error[r, c]), _figure(ratio[r, c])] for r, c in worst],
+        "worst": [(part.rows[r] if part else r, c, _figure(error[r, c]), _figure(ratio[r, c])) for r, c in worst],
         "values": small.astype(np.float32).tobytes(),
         "absolute": _pool(error, step).astype(np.float32).tobytes(),
     }

@@ -91,9 +91,10 @@ class DecodePlan:
         return tuple(unit * self.each + n for unit in self.units for n in range(self.each))
 
     @property
-    def problem(self) -> dict[str, int]:
-        """The problem that has these and nothing else: each unit of each sequence is a sequence of its own."""
-        return {"batch": len(self.sequences) * len(self.units), "heads": self.each, "kv_heads": 1}
+    def problem(self) -> dict[str, Any]:
+        """The problem that has these and nothing else: each unit of each sequence is a sequence of its own. A check
+        would name blocks that the whole has not."""
+        return {"checks": "memcheck", "batch": len(self.sequences) * len(self.units), "heads": self.each, "kv_heads": 1}
 
     def block(self, number: int, grid: tuple[int, int, int], units: int) -> int:
         """The number, in that problem, of the block which has this number in the grid of the whole, for `units` units a
@@ -130,14 +131,14 @@ def asked(trace: Trace) -> int:
 
 def recorded(built: Any, values: Values, trace: Trace, plan: Plan) -> Any:
     """The steps of the block of a plan that the trace asks for, which is run alone: its block 0. Of a block that is not
-    run, those of the first one that is."""
+    run, those of the first one that is. Gives the run."""
     sizes = (values[name] for name in ("batch", "heads", "kv_heads", "seq_q", "seq_k"))
     grid, *_ = built.launch_shape(*sizes)
     every = [(pair, first) for pair in plan.heads for first in plan.firsts]
     number = asked(trace)
     pair, first = next((x for x in every if built.block_of(grid, values["heads"], *x[0], x[1]) == number), every[0])
     ((block,),) = blocks(Plan((pair,), (first,), plan.tile_q, 1), values, built.config.dtype)
-    return launched(built, block, cpu_engine(), trace=dataclasses.replace(trace, blocks=0))[3].trace
+    return launched(built, block, cpu_engine(), trace=dataclasses.replace(trace, blocks=0))[3]
 
 
 def _middles(count: int, parts: int) -> list[int]:
@@ -343,5 +344,5 @@ def scaled(counted: Sequence[Any], factor: float) -> Any:
     def whole(values: list[Any]) -> Any:
         return number(values) if isinstance(values[0], int) else table(values)
 
-    fields = [f.name for f in dataclasses.fields(counted[0])]
+    fields = [f.name for f in dataclasses.fields(counted[0]) if f.name != "spans"]
     return dataclasses.replace(counted[0], **{name: whole([getattr(c, name) for c in counted]) for name in fields})

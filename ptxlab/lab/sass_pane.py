@@ -11,6 +11,8 @@ import html
 import re
 from typing import Any
 
+from ptxlab.names import source_name
+
 _WORD = re.compile(
     r"""(?P<g>@!?U?P\w+)|(?P<l>`\([^)]*\))|(?P<r>\b(?:UR|R|UP|P|B)\d+(?:\.\w+)*|\bU?RZ\b|!?\bU?PT\b)"""
     r"""|(?P<x>\bSR_[\w.]+|\bc\[[^\]]*\]\[[^\]]*\]|\bdesc\b)|(?P<n>-?\b(?:0x[0-9a-f]+|\d[\d.e+-]*)\b|[+-]INF)""",
@@ -147,7 +149,7 @@ def pane(built: Any, arch: str | None, entry: str) -> dict[str, Any]:
     for function in sorted(code.functions, key=lambda f: f.name != entry):
         if lines:
             lines.append("")
-        lines.append(f'<span class="d">{html.escape(function.name)}</span>')
+        lines.append(f'<span class="d">{html.escape(source_name(function.name))}</span>')
         for instruction in function.instructions:
             lines.append(_html(instruction))
             count += 1

@@ -11,12 +11,12 @@ import html
 import json
 import re
 import zlib
-from collections.abc import Sequence
 from typing import Any
 
 from ptxlab.emulate.trace.excerpt import excerpt
 from ptxlab.emulate.trace.recording import Recording
 from ptxlab.lab import assets, descriptors, timeline, trace_events
+from ptxlab.lab.trace_events import Shown
 
 BYTES = 14_000
 """Bytes of the trace that a saved notebook keeps: a whole notebook with explorer and debugger stays below 300 KB."""
@@ -44,13 +44,10 @@ new IntersectionObserver((seen, watch) => {
 })()</script>"""
 
 
-def copy_html(
-    recording: Recording, note: str = "", limit: int | None = BYTES, at: Sequence[int] = (), *, lean: bool = True
-) -> str:
-    """What a notebook keeps of a debugger. limit: bytes of the trace that stay; None for all of it. at: the PTX lines
-    at which it opens, and around whose first step the part lies that is kept. lean: of a part also hover texts and most
-    of the timeline are left out."""
-    part, info = copy_part(recording, note, limit, at, lean=lean)
+def copy_html(shown: Shown, limit: int | None = BYTES, *, lean: bool = True) -> str:
+    """What a notebook keeps of a debugger. limit: bytes of the trace that stay, around the step at which it opens; None
+    for all of it. lean: of a part also hover texts and most of the timeline are left out."""
+    part, info = copy_part(shown, limit, lean=lean)
     without = ["keys.js", *([] if info["timeline"] else ["timeline.js"])]  # JupyterLab has the keys from our plugin
     script = _bare(assets.script("debugger", *without)).replace("export default { render };", "render({ model, el });")
     packed = json.dumps(
@@ -58,21 +55,19 @@ def copy_html(
     )
     data = [_packed(packed.encode()), _packed(bytes(part.data))]
     live = _LOADER.replace("DATA", json.dumps(data))
-    tables = trace_events.debugger_html(recording, note, trace_events.first_step(recording, at))
-    return f'<div class="ptxlab-copy">{tables}{live}</div>'
+    return f'<div class="ptxlab-copy">{trace_events.debugger_html(shown)}{live}</div>'
 
 
-def copy_part(
-    recording: Recording, note: str = "", limit: int | None = BYTES, at: Sequence[int] = (), *, lean: bool = True
-) -> tuple[Recording, dict[str, Any]]:
+def copy_part(shown: Shown, limit: int | None = BYTES, *, lean: bool = True) -> tuple[Recording, dict[str, Any]]:
     """The part of a trace that a copy keeps, and what the viewer is given beside it: that of
-    `trace_events.page_info`, where it opens, `copy` (what is kept, in words) and `kept`: "block:warp" -> [steps before
-    the part, steps in all]."""
-    first = trace_events.first_step(recording, at)
-    part, begins = (recording, {}) if limit is None else excerpt(recording, limit, first)
-    info = {**trace_events.page_info(part, note), **trace_events.opening(recording, at)}
+    `trace_events.page_info`, `copy` (what is kept, in words) and `kept`: "block:warp" -> [steps before the part, steps
+    in all]."""
+    recording = shown.recording
+    part, begins = (recording, {}) if limit is None else excerpt(recording, limit, shown.opens())
+    info = trace_events.page_info(shown, part)
     if limit is not None and lean:  # what a notebook keeps stays small
-        info |= {"docs": {}, "words": {}, "registers": {}, "maps": descriptors.maps_used(recording)}
+        info |= {"docs": {}, "words": {}, "registers": {}, "source": None, "links": []}
+        info["maps"] = descriptors.maps_used(recording)
         info["timeline"] = timeline.beginning(timeline.timeline(recording), TIMELINE)
     if part.steps < recording.steps:
         whole = {key: len(recording.walk(*key)) for key in begins}
@@ -92,13 +87,13 @@ def _what_is_kept(recording: Recording, part: Recording, begins: dict[tuple[int,
     return f"A saved copy: it keeps {steps} of block {key[0]}, warp {key[1]}{more}."
 
 
-def page_html(recording: Recording, note: str = "", at: Sequence[int] = ()) -> str:
+def page_html(shown: Shown) -> str:
     """A page of its own with the viewer on the whole trace."""
-    title = html.escape(f"{recording.kernel}, step by step")
+    title = html.escape(f"{shown.recording.title}, step by step")
     return (
         f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
         '<meta name="viewport" content="width=device-width, initial-scale=1"></head>'
-        f'<body style="margin: 12px">{copy_html(recording, note, None, at)}</body></html>'
+        f'<body style="margin: 12px">{copy_html(shown, None)}</body></html>'
     )
 
 

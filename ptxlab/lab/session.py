@@ -2,12 +2,12 @@
 
 Every request has a sequence number. When a newer one arrives, or it is cancelled, a launch in work is stopped, any
 other work stops at its next stage, and what it computed is not published. Results are kept, so that a setting seen
-before comes back at once.
+before comes back soon. After a rest the setting that is likely to come next is answered into them.
 """
 
 from __future__ import annotations
 
-import gc
+import contextlib
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -15,51 +15,38 @@ from dataclasses import replace
 from typing import Any
 
 from ptxlab.errors import PtxlabError
-from ptxlab.lab import deltas, explorer_views, run_pane
-from ptxlab.lab.background_builds import Builder, next_setting, switched_on
+from ptxlab.lab import explorer_views, measures, protocol, run_pane
+from ptxlab.lab.ahead import Cells, next_setting, switched_on
 from ptxlab.lab.background_work import Ahead
-from ptxlab.lab.deltas import Setting
 from ptxlab.lab.explorer_runs import Running, Unconfirmed
 from ptxlab.lab.explorer_views import Version, numbered
-from ptxlab.lab.prepared_ptx import Preparing
+from ptxlab.lab.measures import Setting
 from ptxlab.lab.requests import Request
 from ptxlab.lab.result_cache import Shelf
 from ptxlab.lab.subject import Ran
 
-SENDING = 0.05
-"""Seconds after an answer in which it is still on its way through the kernel's other threads."""
+REST = 0.4
+"""Seconds after an answer until the setting that is likely to come next is answered ahead."""
 WORTH_SAYING = 0.1
 """Seconds of building before it is said that something is being built: to say it costs the page a frame."""
 Publish = Callable[[dict[str, Any]], None]
-Foretell = Callable[[Request, Any, dict[str, dict[str, Any]]], None]
 
 
 class Session:
     """Answers requests. `publish(parts)` is called from the worker thread with what is ready: values of "code", "diff",
-    "pinned", "assembly", "run", "deltas", "state", "sass", "sass_diff", "problem" and "status"; each holds the `seq` of
+    "base", "assembly", "run", "measures", "state", "sass", "sass_diff", "problem" and "status"; each holds the `seq` of
     the request it answers. What is ready together is published together, before the next piece of work begins.
 
-    A status is {state, text, busy, failed, seq, asked, subject}: `state` is "building", "running", "done", "failed",
-    "cancelled" or "asking", `asked` whatever `ask` was given to recognise the request by, `subject` a number for each
-    subject that was asked for. That of a run has also `done`, `blocks`, `seconds` and `estimate`, the seconds that it
-    takes in all, as far as that is known.
-
-    builder: builds the setting that is likely to come next, after each answer.
+    A status is {state, text, busy, failed, seq, asked}: `state` is "building", "running", "done", "failed", "cancelled"
+    or "asking", `asked` whatever `ask` was given to recognise the request by. That of a run has also `done`, `blocks`,
+    `seconds` and `estimate`, the seconds that it takes in all, as far as that is known.
 
     asks: whether a run of more than `estimates.LONG` seconds waits for `confirm`. Until then the state is "asking",
     with the `estimate` and in `sample` the seconds that a sample of the rows would take, None where there is no smaller
-    one.
-    foretell: is given the request that is likely to come next, `asked` of the one before it, and the parts, each with
-    its number, `key`, that the answer begins with."""
+    one."""
 
-    def __init__(
-        self,
-        publish: Publish,
-        builder: Builder | None = None,
-        asks: bool = False,
-        foretell: Foretell = lambda request, asked, parts: None,
-    ) -> None:
-        self._publish, self._builder, self._foretell = publish, builder, foretell
+    def __init__(self, publish: Publish, asks: bool = False) -> None:
+        self._publish = publish
         self._running = Running(self._outdated, asks)
         self._asking = -1  # the number of the request that waits to be confirmed
         self._ended = -1  # the number of the request that was cancelled
@@ -73,97 +60,48 @@ class Session:
         self._assemblies: Shelf[Request, Any] = Shelf()
         self._runs: Shelf[Request, tuple[Ran | None, Any]] = Shelf()  # what is shown of them
         self._states: Shelf[Request, dict[str, Any] | None] = Shelf()
-        self._owes_collecting = False
         self._building = 1.0  # seconds that the last version took
         self.seq = 0
         self.request: Request | None = None
-        self._subject = 0
-        self._subjects: dict[Any, int] = {}  # the number of each subject that was asked for
         self.version: Version | None = None
-        self.pinned: Version | None = None
-        self._settled: list[Setting] = []  # the setting that is shown, and the one before it
-        self._baseline: Setting | None = None  # the pinned one
+        self.against = "previous"  # or "pinned": what settings are compared with
+        self._settled: list[Setting] = []  # the setting that was answered last, and the one before it
+        self._pinned: Setting | None = None  # the first one, until another is pinned
         self._shown: Request | None = None  # what was answered last
-        self._shown_asked: Any = None  # and what it was recognised by
-        self._likely: Request | None = None  # what is being built ahead
-        self._preparing = Preparing()
-
-    def subject_number(self, request: Request) -> int:
-        """The `subject` in the statuses of a request, once one of its subject was asked for."""
-        return self._subjects[request.subject]
 
     def ask(self, request: Request, asked: Any = None) -> int:
-        """Queues a request and returns its number at once; it replaces one that is waiting and ends one in work. What
-        was answered before is answered before this returns, unless something else is in work."""
+        """Queues a request and returns its number at once; it replaces one that is waiting and ends one in work."""
         with self._lock:
             self.seq += 1
             seq = self.seq
             self._waiting = self.request = request
             self._asked = asked
-            self._subject = self._subjects.setdefault(request.subject, len(self._subjects))
-            if self._builder is not None and request != self._likely:
-                self._builder.build(None)
-            recalls = self._thread is None and self._seen(request)
-            if recalls:
-                self._thread = threading.current_thread()
-            elif self._thread is None:
-                self._begin()
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._work, name="ptxlab-explorer", daemon=True)
+                self._thread.start()
         self._running.hurry()
-        if recalls:
-            self._recall()
         return seq
 
-    def _begin(self) -> None:
-        """Starts the thread that works; the caller holds the lock."""
-        self._collect_later()
-        self._thread = threading.Thread(target=self._work, name="ptxlab-explorer", daemon=True)
-        self._thread.start()
+    def pin(self) -> None:
+        """Makes the setting that is shown the one that later ones are compared with."""
+        if self.version is not None and self.request is not None:
+            shown = next((s for s in self._settled[:1] if s.version is self.version), None)
+            self._pinned = shown or explorer_views.setting(self.version, self.request)
+            self.compare("pinned")
 
-    def _seen(self, request: Request) -> bool:
-        """Whether all of the answer is there from before."""
-        version = self._versions.get(request.version_key)
-        return (
-            version is not None
-            and version.against is not None
-            and version.against[0] is self.pinned
-            and request.result_key in self._outcomes
-            and request.result_key in self._assemblies
-            and not request.sass
-            and request in self._runs
-            and request in self._states
-        )
+    def compare(self, against: str) -> None:
+        """Compares with the "previous" setting or with the "pinned" one: diff, machine code, counters and figures."""
+        self.against = against
+        self.again()
 
-    def _recall(self) -> None:
-        """Answers in the caller's own thread: to wake another one would take longer."""
-        self._collect_later()
-        try:
-            self._next()
-        finally:
-            rest = threading.Timer(SENDING, self._rest)
-            rest.daemon = True
-            rest.start()
-            with self._lock:
-                self._thread = None
-                if self._waiting is not None:  # asked for in the meantime
-                    self._begin()
-                self._lock.notify_all()
-
-    def pin(self, again: bool = True) -> None:
-        """Makes the version that is shown the one that later ones are compared with; `again` answers it once more,
-        compared with itself."""
-        if self.version is not None:
-            self.pinned = self.version
-            self._baseline = next((s for s in self._settled[:1] if self._is_of(s, self.pinned)), None)
-            self._publish({"pinned": explorer_views.pinned(self.pinned)})
-            if again:
-                self.again()
-
-    def _is_of(self, setting: Setting, version: Version) -> bool:
-        """Whether these are the figures of this version: not while its run is in work."""
-        return self._versions.get(setting.key.version_key) is version
+    def _base(self, key: Request) -> Setting | None:
+        """The setting that a request is compared with; None for the first."""
+        if self.against == "pinned":
+            return self._pinned
+        return next((s for s in self._settled if s.key != key), None)
 
     def again(self) -> None:
-        """Asks once more for what was asked last, after a cancellation or against another pinned version."""
+        """Asks once more for what was asked last, after a cancellation or against another setting."""
         if self.request is not None:
             self.ask(self.request, self._asked)
 
@@ -202,7 +140,7 @@ class Session:
     def _status(self, state: str, text: str, seq: int, asked: Any, **more: Any) -> dict[str, Any]:
         busy = state in ("building", "running")
         return {"state": state, "text": text, "busy": busy, "failed": state == "failed", "seq": seq, "asked": asked,
-                "subject": self._subject, **more}  # fmt: skip
+                **more}  # fmt: skip
 
     def wait(self, timeout: float = 60.0) -> bool:
         """Waits until nothing is in work; False when that takes longer than `timeout` seconds. An interrupt of the
@@ -217,27 +155,6 @@ class Session:
     def _work(self) -> None:
         while self._next():
             pass
-        time.sleep(SENDING)
-        self._rest()
-
-    def _rest(self) -> None:
-        """Does what was deferred, unless something is in work again."""
-        with self._lock:
-            if self._thread is None and self._owes_collecting:
-                self._owes_collecting = False
-                gc.enable()
-            likely = self._likely if self._builder is not None and self._thread is None and switched_on() else None
-            if likely is not None and self.pinned is not None and likely.version_key not in self._versions:
-                self._prepare(likely, self.pinned, self._shown_asked)
-
-    def _prepare(self, likely: Request, pinned: Version, asked: Any) -> None:
-        """Begins to make the version that is likely to be wanted next."""
-
-        def made(parts: dict[str, dict[str, Any]]) -> None:
-            if self.pinned is pinned:
-                self._foretell(likely, asked, parts)
-
-        self._preparing.begin(likely, pinned, made)
 
     def _next(self) -> bool:
         """Answers the request that waits; False if there is none: then nothing is in work any more."""
@@ -248,22 +165,43 @@ class Session:
                 self._lock.notify_all()
                 return False
         if self._answer(request, seq, asked):
-            self._go_ahead(request, asked)
+            self._go_on(request, seq)
         return True
 
-    def _go_ahead(self, request: Request, asked: Any) -> None:
-        """Has the setting built that is likely to come next, if this one was another than the last."""
+    def _go_on(self, request: Request, seq: int) -> None:
+        """Sees to the setting that is likely to come next, if this one was another than the last."""
+        likely = None
         if self._shown is not None and request.values != self._shown.values:
-            self._likely = next_setting(self._shown, request)
-            if self._builder is not None and self._likely is not None:
-                self._builder.build(self._likely)
-        self._shown, self._shown_asked = request, asked
+            likely = next_setting(self._shown, request)
+        self._shown = request
+        if likely is not None and switched_on():
+            timer = threading.Timer(REST, self._ahead, (likely, seq, Cells()))
+            timer.daemon = True
+            timer.start()
 
-    def _collect_later(self) -> None:
-        """Puts off the garbage collector's rounds, some of which take 30 ms, until the answer has been sent."""
-        if gc.isenabled():
-            self._owes_collecting = True
-            gc.disable()
+    def _ahead(self, request: Request, seq: int, cells: Cells) -> None:
+        """Answers a request for later. It is dropped at its next stage once a cell runs or anything is asked."""
+        with contextlib.suppress(PtxlabError, ValueError, MemoryError, KeyboardInterrupt):  # whoever asks is told
+            for _ in self._filled(request, seq):
+                if self._outdated(seq) or cells.ran():
+                    return
+
+    def _filled(self, request: Request, seq: int) -> Iterator[None]:
+        yield
+        version = self._versions.kept(request.version_key, lambda: explorer_views.build(request))
+        yield
+        made = explorer_views.assemble(version, request)
+        if version.error is not None or "error" in made:
+            return
+        self._assemblies.kept(request.result_key, lambda: numbered(made))
+        yield
+        ran = self._outcomes.kept(
+            request.result_key, lambda: self._running.run(version, request, seq, lambda text, more: None)
+        )
+        self._shown_run(request, ran, version)
+        yield
+        with self._running.watched(seq, lambda text, more: None):
+            self._states.kept(request, lambda: numbered(explorer_views.state(version, request, ran)))
 
     def _answer(self, request: Request, seq: int, asked: Any) -> bool:
         """Publishes the answer part by part; whether it is whole."""
@@ -287,6 +225,10 @@ class Session:
                     ready[part] = None if value is None else {**value, "seq": seq}
         except Unconfirmed as held:
             asking = held
+        except KeyboardInterrupt:
+            if self._outdated(seq):  # the watch of the launch has raised it
+                return False
+            raise
         except Exception as error:  # every error belongs on the page: the widget must live on
             if self._outdated(seq):
                 return False
@@ -308,12 +250,12 @@ class Session:
         self._send(seq, {**ready, "status": self._status(state, text, seq, asked, times=times)})
         return not failed
 
-    def _stages(self, request: Request, seq: int, asked: Any) -> Iterator[tuple[str, dict[str, Any] | None]]:
+    def _stages(self, request: Request, seq: int, asked: Any) -> Iterator[tuple[str, Any]]:
         """The parts of an answer in the order in which a reader wants them. What is kept from before comes at once, so
         nothing is said of the work on it."""
         request.check()
         new = request.version_key not in self._versions
-        version = self._versions.get(request.version_key) or self._preparing.take(request)
+        version = self._versions.get(request.version_key)
         if version is None and self._building > WORTH_SAYING:
             yield "status", {"state": "building", "text": "building"}
 
@@ -334,13 +276,19 @@ class Session:
         self._versions.kept(request.version_key, lambda: version)
         if self._outdated(seq):
             return
-        if self.pinned is None:
-            self.pinned = version
-            yield "pinned", explorer_views.pinned(version)
+        before = self._base(request.result_key)
+        other = before.version if before else version
+
+        def measured(assembly: Any = (), run: Any = (), ran: Ran | None = None) -> tuple[Setting, protocol.Measures]:
+            now = explorer_views.setting(version, request, dict(assembly), dict(run), ran)
+            return now, measures.part(now, before, version.code, dict(assembly), dict(run))
+
         self.version = version
         yield "code", version.code
         yield "problem", None
-        yield "diff", explorer_views.compared(self.pinned, version)
+        yield "base", explorer_views.base(other)
+        yield "diff", explorer_views.compared(other, version)
+        yield "measures", measured()[1]
         if version.error is not None:
             raise version.error
         if new:
@@ -351,9 +299,11 @@ class Session:
         made = {} if assembling is None else assembling.result()
         if refused := made.pop("error", None):
             yield "assembly", made
+            yield "measures", measured(made)[1]
             raise refused
         assembly = self._assemblies.kept(request.result_key, lambda: numbered(made))
         yield "assembly", assembly
+        yield "measures", measured(assembly)[1]
         fault: Exception | None = None
         try:
             if held is not None:
@@ -366,7 +316,9 @@ class Session:
             view = replace(request, sass=False)
             shown_run = self._shown_run(view, ran, version)
             yield "run", {**shown_run, "cached": ran_before}
-            yield "deltas", self._compared(explorer_views.setting(version, request, assembly, shown_run, ran))
+            now, figures = measured(assembly, shown_run, ran)
+            self._settle(now)
+            yield "measures", figures
             if view not in self._states:
                 yield "status", {"state": "running", "text": "recording the softmax"}
             with self._running.watched(seq, says):
@@ -376,7 +328,7 @@ class Session:
         if request.sass:
             yield "status", {"state": "building", "text": "disassembling"}
             yield "sass", explorer_views.sass(version, request)
-            yield "sass_diff", explorer_views.sass_diff(self.pinned, version, request)
+            yield "sass_diff", explorer_views.sass_diff(other, version, request)
         if fault is not None:
             raise fault
 
@@ -388,9 +340,7 @@ class Session:
         _, shown = self._runs.kept(view, lambda: (ran, numbered(run_pane.show(ran, view, version.built))))
         return shown
 
-    def _compared(self, now: Setting) -> dict[str, Any]:
-        """This setting beside the pinned and the previous one; from now on it is the one that is shown."""
-        if not self._settled or self._settled[0].key != now.key:
-            self._settled = [now, *self._settled[:1]]
-        self._baseline = self._baseline or now
-        return deltas.against(now, pinned=self._baseline, previous=self._settled[-1])
+    def _settle(self, now: Setting) -> None:
+        """From now on this setting is the one that is shown, and the next one is compared with it."""
+        self._settled = [now, *(s for s in self._settled[:2] if s.key != now.key)][:2]
+        self._pinned = self._pinned or now

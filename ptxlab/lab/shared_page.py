@@ -9,13 +9,12 @@ import base64
 import html
 import json
 import zlib
-from collections.abc import Sequence
 from typing import Any
 
-from ptxlab.emulate.trace.recording import Recording
 from ptxlab.lab import assets, saved_debugger
+from ptxlab.lab.trace_events import Shown
 
-PARTS = ("code", "pinned", "diff", "assembly", "run", "state", "sass", "sass_diff", "problem", "deltas")
+PARTS = ("code", "base", "diff", "assembly", "run", "state", "sass", "sass_diff", "problem", "measures")
 """The traits of the view that the page is made from."""
 
 TRACE = 1_000_000
@@ -46,12 +45,9 @@ widget.render({{ model, el: document.getElementById("explorer") }});
 """
 
 
-def page(
-    view: Any, parameters: dict[str, Any], recording: Recording | None = None, note: str = "", at: Sequence[int] = ()
-) -> str:
-    """The file's text. view: the explorer's view with what it shows; parameters: what the controls say; recording: the
-    steps of a run, of which `TRACE` bytes are shown below, with `note`, why it was stopped, opened at the PTX lines
-    `at`."""
+def page(view: Any, parameters: dict[str, Any], debugged: Shown | None = None) -> str:
+    """The file's text. view: the explorer's view with what it shows; parameters: what the controls say; debugged: what
+    a debugger below it shows, with `TRACE` bytes of its steps."""
     values = {name: getattr(view, name, None) for name in PARTS}
     seq = (values["code"] or {}).get("seq", 0)
     values["status"] = {"state": "saved", "text": "a saved page", "busy": False, "seq": seq, "asked": {}}
@@ -61,7 +57,7 @@ def page(
         title=html.escape(f"{(values['code'] or {}).get('name', 'ptxlab')}, explored"),
         style=assets.style(),
         given=given,
-        trace="" if recording is None else saved_debugger.copy_html(recording, note, TRACE, at, lean=False),
+        trace="" if debugged is None else saved_debugger.copy_html(debugged, TRACE, lean=False),
         parts=base64.b64encode(zlib.compress(json.dumps(values, default=_bytes, allow_nan=False).encode(), 9)).decode(),
         script=assets.script().replace("export default { render };", "const widget = { render };"),
     )

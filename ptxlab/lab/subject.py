@@ -11,9 +11,9 @@ subject of one's own needs `title`, `name`, its parameters and `build`; what els
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -21,15 +21,23 @@ from ptxlab import reference
 from ptxlab.errors import LaunchError, TargetError
 from ptxlab.kernels import DTYPES, Parameter
 from ptxlab.launch.buffers import DEVICES as DEVICES
-from ptxlab.launch.run import cpu_engine
+from ptxlab.launch.run import ALL_CHECKS, cpu_engine
 
 Values = Mapping[str, Any]
 Shape = tuple[tuple[int, int, int], tuple[int, int, int], int]
 """Grid, block and bytes of dynamic shared memory."""
 
 TITLES = {"seq_q": "Sq", "seq_k": "Sk", "kv_heads": "KV heads", "tile_kv": "KV tile", "tile_q": "Q tile",
-          "head_dim": "head dim", "page_size": "page size", "fast_math": "fast math"}  # fmt: skip
+          "head_dim": "head dim", "documents": "docs", "page_size": "page size", "fast_math": "fast math"}  # fmt: skip
 """What parameters are called on the page, where not by their names."""
+CHECKS = Parameter(
+    "checks",
+    "what the CPU machine looks for while it runs; all: invalid accesses, races, memory that is read before it is "
+    "written, and barriers that not all threads reach",
+    "memcheck",
+    (*ALL_CHECKS, "all"),
+)
+"""The parameter of a problem that says with which checks it is run."""
 MACHINES = {"cpu": "CPU machine", "step": "CPU, stepping", "gpu": "GPU"}
 
 
@@ -78,7 +86,8 @@ class Ran:
     """A finished run. `run` is the launch that is shown; `counts` the counters of the CPU machine, where it ran;
     `others` further launches; `judged` is None where there is no right answer to compare with; `arrays` are what the
     kernel changed, by parameter name; `kept` is whatever the subject needs again for the state. `sampled` says so where
-    only a part of the problem was run. `least` are the bytes of the whole problem's arrays, each once, where known."""
+    only a part of the problem was run. `least` are the bytes of the whole problem's arrays, each once, where known;
+    `found` what checks have noticed on the CPU machine, where `run` is the GPU's."""
 
     run: Any
     counts: Any = None
@@ -88,6 +97,7 @@ class Ran:
     kept: Any = None
     sampled: Sampled | None = None
     least: int | None = None
+    found: tuple[Any, ...] = ()
 
 
 class Subject:
@@ -99,6 +109,8 @@ class Subject:
     problem: tuple[Parameter, ...] = ()
     sources: Mapping[str, str] = {}
     """Texts that the PTX was made from and that are no files, by the names in its spans."""
+    text: str = "as built"
+    """What its PTX is: as it was built, or where somebody has changed it."""
     family: tuple[str, ...] = ()
     """The kernels of the library that one can change to, this one included."""
 
@@ -115,6 +127,10 @@ class Subject:
     def fits(self, values: Values) -> None:
         """As `check`, and whether such a kernel can be built, as far as can be told without doing it."""
         self.check(values)
+
+    def unused(self, values: Values) -> Collection[str]:
+        """Parameters that count for nothing with these values: their controls are not shown."""
+        return ()
 
     def rows(self, values: Values) -> tuple[str, int]:
         """What a row of the result is called, and how many each head has; ("", 0) where there is no right answer."""
@@ -137,8 +153,8 @@ class Subject:
         return None
 
     def size(self, values: Values) -> float | None:
-        """How large the problem is, masked or not, all of it run or a part: what counts grow with. None where nobody
-        can say."""
+        """How large the problem is, all of it run or a part: what counts grow with. A pair of row and key that the mask
+        hides is no work. None where nobody can say."""
         return None
 
     def less(self, values: Values, work: float) -> dict[str, Any] | None:
@@ -147,7 +163,7 @@ class Subject:
         return None
 
     def recorded(self, built: Any, values: Values, trace: Any) -> Any:
-        """Runs it once more on the CPU machine with a trace, and gives the `Recording`. Faults go to the caller."""
+        """Runs it once more on the CPU machine with a trace, and gives the run. Faults go to the caller."""
         raise LaunchError(self.why_no_run() or f"{self.name} is not run")
 
     def block_of(self, built: Any, values: Values, head: tuple[int, int], row: int) -> int:
@@ -173,7 +189,8 @@ class Subject:
         return None
 
     def tiles(self, built: Any, values: Values) -> dict[str, Any] | None:
-        """How rows and keys are cut: {rows, keys, tile_q, tile_kv, causal, row_name}; None where nothing is."""
+        """How rows and keys are cut: {rows, keys, tile_q, tile_kv, causal, kinds, row_name}; None where nothing is.
+        kinds: see `attention_subject.tile_kinds`, None without a variant's mask."""
         return None
 
 
@@ -218,6 +235,11 @@ def machines(device: str) -> tuple[str, ...]:
     return ("gpu", cpu_engine()) if device == "gpu" else (device,)
 
 
+def looked_at(device: str, values: Values) -> dict[str, Any]:
+    """The options of a launch for its counters and checks, which a GPU has not."""
+    return {} if device == "gpu" else {"counters": True, "checks": values["checks"]}
+
+
 def ways(outputs: Mapping[str, Any], exact: Any, plain: Any, plain_name: str) -> tuple[Way, ...]:
     """The three ways to a result, one row each: the CPU machine, the GPU and numpy, against float64, and the two
     machines against each other. `outputs` are by device ("cpu", "step", "gpu"); `plain` is numpy's."""
@@ -257,20 +279,22 @@ def _distance(a: Any, b: Any) -> tuple[float, float, float]:
     return float(gap.max()), float(gap.mean()), float(ulp.max())
 
 
-def plain_attention(q: Any, k: Any, v: Any, *, causal: bool, dtype: Any) -> Any:
-    """softmax(q kT / sqrt(D)) v as one writes it in numpy, in float32 (float64 for float64), the result in `dtype`."""
+def plain_attention(q: Any, k: Any, v: Any, *, dtype: Any, causal: bool = False, **mods: Any) -> Any:
+    """softmax(q kT / sqrt(D)) v as one writes it in numpy, in float32 (float64 for float64), the result in `dtype`.
+    mods: those of `reference`."""
     real = np.float64 if np.dtype(dtype) == np.float64 else np.float32
     group = q.shape[1] // k.shape[1]
     q, k, v = (np.asarray(x, real) for x in (q, k, v))
     k, v = np.repeat(k, group, axis=1), np.repeat(v, group, axis=1)
     if not k.shape[2]:
         return np.zeros(q.shape, dtype)
-    scores = q @ np.swapaxes(k, 2, 3) / real(np.sqrt(q.shape[3]))
-    if causal:
-        rows, keys = scores.shape[2:]
-        hidden = np.arange(keys)[None, :] > np.arange(rows)[:, None] + keys - rows
-        scores[:, :, hidden] = -np.inf
-    top = scores.max(axis=3, keepdims=True)
-    weights = np.exp(scores - np.where(np.isfinite(top), top, 0))
-    total = weights.sum(axis=3, keepdims=True)
+    scale, rows, changes = reference.default_scale(q.shape[3]), np.arange(q.shape[2]), cast(reference.Mods, mods)
+    every = np.ndindex(*q.shape[:2])
+    found = [reference.scores_of(q[at], k[at], scale, causal, (*at, rows), len(rows), changes)[0] for at in every]
+    scores, sinks = np.stack(found).reshape(*q.shape[:3], -1), mods.get("sinks")
+    sink = np.asarray(-np.inf if sinks is None else np.reshape(sinks, (-1, 1, 1)), real)
+    top = np.maximum(scores.max(axis=3, keepdims=True), sink)
+    top = np.where(np.isfinite(top), top, 0)
+    weights = np.exp(scores - top)
+    total = weights.sum(axis=3, keepdims=True) + np.exp(sink - top)
     return (weights @ v / np.where(total > 0, total, 1)).astype(dtype)

@@ -5,17 +5,20 @@ The debugger marks these steps on its scrubber. A notebook that is opened withou
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from ptxlab.emulate.program.addresses import LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, WINDOW_SIZE
 from ptxlab.emulate.trace.recording import Moment, Recording
-from ptxlab.errors import PtxError
+from ptxlab.errors import PtxError, Span
+from ptxlab.findings import Finding
 from ptxlab.isa import Action, action_of
-from ptxlab.lab import descriptors, display, highlight, hover
+from ptxlab.lab import descriptors, display, highlight, hover, noticed, protocol
 from ptxlab.lab.lane_exchange import exchanges, maxima
 from ptxlab.lab.timeline import PRODUCTS, timeline
 
@@ -31,6 +34,34 @@ SPANS = 24
 AROUND = 3
 """PTX lines above and below the one that a step of the static copy has executed."""
 LANES_SHOWN = 8
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What a debugger shows: a trace, why the launch was stopped, what its checks have found (first of all the fault),
+    their names where they are known, and the PTX lines at which to open."""
+
+    recording: Recording
+    note: str = ""
+    findings: Sequence[Finding] = ()
+    checks: Sequence[str] = ()
+    at: Sequence[int] = ()
+
+    @functools.cached_property
+    def found(self) -> list[protocol.Finding]:
+        """The findings for the page, as `noticed.in_trace` has them, and the first NaN."""
+        found = noticed.in_trace(self.recording, self.findings, bool(self.note))
+        return found + noticed.first_nan(self.recording)
+
+    def opens(self) -> tuple[tuple[int, int], int] | None:
+        """The warp (block, warp) and the step to open at: at a line, or where the first finding was made."""
+        if self.at:
+            return first_step(self.recording, self.at)
+        for finding in self.found:
+            for party in finding["parties"]:
+                if (step := party.get("step")) is not None:
+                    return (party["block"], party["warp"]), step
+        return None
 
 
 def events(recording: Recording, key: tuple[int, int]) -> dict[str, list[int]]:
@@ -91,12 +122,12 @@ def opening(recording: Recording, lines: Sequence[int]) -> dict[str, Any]:
     return ({"at": list(lines)} if lines else {}) | ({"start": list(found[0])} if found else {})
 
 
-def page_info(recording: Recording, note: str = "", module: Any = None) -> dict[str, Any]:
-    """What the viewer is given beside the trace. note: why the kernel was stopped; module: the kernel with the spans
-    that link its lines to the source, where that is known."""
-    source, links = (None, []) if module is None else highlight.python_pane(module.spans)
+def page_info(shown: Shown, part: Recording | None = None) -> dict[str, Any]:
+    """What the viewer is given beside the trace, or beside a part of it."""
+    recording = part or shown.recording
+    source, links = highlight.python_pane(recording.spans)
     return {
-        "kernel": recording.kernel,
+        "kernel": recording.title,
         "lines": highlight.ptx_lines(recording.text),
         "events": {f"{b}:{w}": events(recording, (b, w)) for b, w in recording.warps},
         "exchange": exchanges(recording),
@@ -104,11 +135,15 @@ def page_info(recording: Recording, note: str = "", module: Any = None) -> dict[
         "timeline": timeline(recording),
         "windows": {"shared": SHARED_WINDOW, "local": LOCAL_WINDOW, "param": PARAM_WINDOW, "size": WINDOW_SIZE},
         "capped": recording.capped,
-        "note": note,
+        "note": shown.note,
+        "findings": shown.found,
+        "opens": [0, 0] if shown.found and not shown.at else None,
+        "checks": list(shown.checks),
         "source": source,
         "links": links,
         "maps": descriptors.maps_used(recording),
         **_words(recording.text),
+        **opening(shown.recording, shown.at),
     }
 
 
@@ -145,14 +180,16 @@ def key_steps(recording: Recording, key: tuple[int, int], opens: int | None = No
     return dict(sorted(out.items())[:SHOWN])
 
 
-def debugger_html(recording: Recording, note: str = "", opens: tuple[tuple[int, int], int] | None = None) -> str:
-    """A static copy of the debugger: a few key steps of a warp, with their registers and accesses. opens: the warp and
-    the step that were asked for; by default the first warp."""
+def debugger_html(shown: Shown) -> str:
+    """A static copy of the debugger: a few key steps of a warp, with their registers and accesses: of the one that it
+    opens at, by default the first."""
+    recording, opens = shown.recording, shown.opens()
     rows: dict[str, object] = {"trace": recording, "grid": recording.grid, "block": recording.block}
-    if note:
-        rows["stopped"] = note
+    if shown.note:
+        rows["stopped"] = shown.note
     rows["copy"] = "static, with a few steps only; run the cell for the live debugger"
-    parts = [f'<div class="pl-head"><b>{display.text(recording.kernel)}</b></div>', display.table(rows)]
+    parts = [f'<div class="pl-head"><b>{display.text(recording.title)}</b></div>', display.table(rows)]
+    parts += [finding._repr_html_() for finding in shown.findings[bool(shown.note) :]]
     parts.append(_timeline_html(timeline(recording)))
     if recording.warps:
         key, opened = opens or (recording.warps[0], None)
@@ -161,7 +198,8 @@ def debugger_html(recording: Recording, note: str = "", opens: tuple[tuple[int, 
             moment = walker.seek(step + 1)
             assert moment is not None
             title = f"Block {key[0]}, warp {key[1]}, step {step + 1} of {len(walker)}: {says}"
-            parts.append(f"<details open><summary>{title}</summary>{_step_html(moment, lines)}</details>")
+            looks = _step_html(moment, lines, recording.spans.get(moment.line))
+            parts.append(f"<details open><summary>{title}</summary>{looks}</details>")
     return display.page(*parts)
 
 
@@ -186,10 +224,11 @@ def _timeline_html(found: dict[str, Any] | None) -> str:
     return f"<details><summary>Timeline{more}</summary><table>{head}{body}</table></details>" if told else ""
 
 
-def _step_html(moment: Moment, lines: list[str]) -> str:
+def _step_html(moment: Moment, lines: list[str], span: Span | None) -> str:
     first, last = max(1, moment.line - AROUND), min(len(lines), moment.line + AROUND)
     code = [f"{'▶' if n == moment.line else ' '} {n:4} {lines[n - 1]}" for n in range(first, last + 1)]
-    says = f"{int(moment.mask.sum())} of 32 lanes executed {display.text(moment.opcode)}. "
+    says = f"{int(moment.mask.sum())} of 32 lanes executed {display.text(moment.opcode)}"
+    says += f", from {display.text(highlight.short_path(span.file))}:{span.line}. " if span is not None else ". "
     says += " ".join(
         f"{a.kind} of {a.size} bytes a lane, {a.space} memory from 0x{int(a.address[a.mask].min()):x} on."
         for a in moment.accesses

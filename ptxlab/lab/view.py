@@ -2,7 +2,7 @@
 
 The code of a kernel and what it differs in are some hundred thousand characters, its result as many bytes. They travel
 once: of a part that the page was sent before, it is told the number alone (`static/answers.js`). A page that does not
-know it, because it was opened later, asks for the whole. What is likely to be wanted next travels ahead. Once nobody
+know it, because it was opened later, asks for the whole. Once nobody
 moves a control any more, the whole is sent in any case, so that what a notebook saves of the widget is complete.
 """
 
@@ -48,6 +48,14 @@ def _numbered(value: Any, view: Any, whole: Callable[[], dict[str, Any]]) -> Any
     return out if key is not None and view.has(key) else out | whole()
 
 
+def _referred(value: Any, view: Any) -> Any:
+    """The number alone of a code pane that the page has; else what is needed of it, under no number."""
+    if value is None:
+        return None
+    known = view.knows(value["key"])
+    return {"seq": value["seq"]} | ({"ref": value["key"]} if known else {"json": _bytes(value)})
+
+
 class View(anywidget.AnyWidget):
     """The composite pane. Each trait is one part of an answer, a dictionary with the `seq` of its request, or None; one
     that may come again has a number, `key`."""
@@ -55,11 +63,11 @@ class View(anywidget.AnyWidget):
     _esm = assets.script()
     _css = assets.style()
     code = traitlets.Any(None, allow_none=True).tag(sync=True, to_json=_packed)
-    pinned = traitlets.Any(None, allow_none=True).tag(sync=True, to_json=_packed)
+    base = traitlets.Any(None, allow_none=True).tag(sync=True, to_json=_referred)
     diff = traitlets.Any(None, allow_none=True).tag(sync=True, to_json=_packed)
     assembly = traitlets.Any(None, allow_none=True).tag(sync=True, to_json=_named)
     run = traitlets.Any(None, allow_none=True).tag(sync=True, to_json=_named)
-    deltas = traitlets.Any(None, allow_none=True).tag(sync=True)
+    measures = traitlets.Any(None, allow_none=True).tag(sync=True)
     state = traitlets.Any(None, allow_none=True).tag(sync=True, to_json=_named)
     sass = traitlets.Any(None, allow_none=True).tag(sync=True)
     sass_diff = traitlets.Any(None, allow_none=True).tag(sync=True, to_json=_packed)
@@ -69,6 +77,8 @@ class View(anywidget.AnyWidget):
     """By the label of its control: what the explorer changed there by itself, and why."""
     row = traitlets.Int(-1).tag(sync=True)
     wants_sass = traitlets.Bool(False).tag(sync=True)
+    against = traitlets.Enum(("previous", "pinned"), "previous").tag(sync=True)
+    """What diff, machine code, counters and figures are compared with."""
 
     def __init__(self, **traits: Any) -> None:
         self._known: OrderedDict[int, None] = OrderedDict()  # the numbers of the last parts that were sent whole
@@ -93,16 +103,6 @@ class View(anywidget.AnyWidget):
             self._rest.daemon = True
             self._rest.start()
 
-    def foretell(self, parts: dict[str, dict[str, Any]], subject: int = 0, asked: dict[str, Any] | None = None) -> None:
-        """Sends parts that have a number and are likely to be wanted next: then the number will do. `subject` and
-        `asked` are what the status of their answer will hold: a page whose controls say so shows them at once."""
-        new = {part["key"]: part for part in parts.values() if part["key"] not in self._known}
-        for key in new:
-            self._know(key)
-        numbers = {name: part["key"] for name, part in parts.items()}
-        message = {"do": "ahead", "parts": numbers, "sent": list(new), "subject": subject, "asked": asked}
-        self.send(message, [_bytes(part) for part in new.values()])
-
     def forget(self) -> None:
         """Sends the whole to a page that did not know a number, and takes nothing for known any more."""
         self._known.clear()
@@ -110,19 +110,22 @@ class View(anywidget.AnyWidget):
 
     def _complete(self) -> None:
         self._referred = False
-        self.send_state(["code", "diff", "assembly", "run", "state"])
+        self.send_state(["code", "base", "diff", "assembly", "run", "state"])
+
+    def knows(self, key: int) -> bool:
+        """Whether the page has the part with this number. Only for an answer."""
+        if threading.get_ident() != self._publisher or key not in self._known:
+            return False
+        self._referred = True
+        return True
 
     def has(self, key: int) -> bool:
         """Whether the page has the part with this number; if not, it is about to get it. Only for an answer."""
         if threading.get_ident() != self._publisher:
             return False
-        if key in self._known:
-            self._referred = True
+        if self.knows(key):
             return True
-        self._know(key)
-        return False
-
-    def _know(self, key: int) -> None:
         self._known[key] = None
         while len(self._known) > KNOWN:
             self._known.popitem(last=False)
+        return False

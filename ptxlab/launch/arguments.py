@@ -1,29 +1,30 @@
 """The arguments of a launch: which Python values a kernel parameter takes, and how they are packed.
 
-A pointer takes an array, which is copied in, and copied back when the kernel has run. `const(a)` is not copied back,
-`out(a)` is not copied in, a `DeviceBuffer` (`empty`, `to_device`) is used in place, None is a null pointer. Scalar
-parameters take numbers; a structure, `.param .b8 name[n]`, takes bytes, a numpy record or array of as many bytes, or
-a ctypes structure. Anything else is a `LaunchError` that names the parameter.
+A pointer takes an array, which is copied in, and copied back when the kernel has run: numpy's, any that has DLPack or
+`__array_interface__` and lies in the CPU's memory (PyTorch, JAX, PyArrow), `array.array`, a memoryview. `const(a)` is
+not copied back, `out(a)` is not copied in, a `DeviceBuffer` (`empty`, `to_device`) or a slice of one is used in place,
+None is a null pointer. Scalar parameters take numbers; a structure, `.param .b8 name[n]`, takes bytes, a numpy record
+or array of as many bytes, or a ctypes structure. Anything else is a `LaunchError` that names the parameter.
 """
 
 from __future__ import annotations
 
 import ctypes
 import functools
-import struct
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ptxlab.errors import LaunchError
-from ptxlab.launch.buffers import Array, Const, DeviceBuffer, Out, as_numbers, is_number
-from ptxlab.launch.parameters import Bound, Parameter, Where
+from ptxlab.foreign_arrays import BUFFERS, as_numpy
+from ptxlab.launch.argument_hints import cast, in_copy, in_order
+from ptxlab.launch.buffers import Array, Const, DeviceBuffer, OneWay, Out, as_numbers, is_number
+from ptxlab.launch.parameters import Bound, Name, Parameter, Where
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from ptxlab.findings import Finding
     from ptxlab.launch.tensor_maps import TensorMap
     from ptxlab.launch.textures import Surface, Texture
 
@@ -52,7 +53,8 @@ def bind(
     if len(args) != len(wanted):
         names = ", ".join(map(str, wanted)) or "nothing"
         plural = "" if len(wanted) == 1 else "s"
-        raise LaunchError(f"{kernel} takes {len(wanted)} argument{plural} ({names}), got {len(args)}")
+        line = in_order(p.name for p in wanted)
+        raise LaunchError(f"{kernel} takes {len(wanted)} argument{plural} ({names}), got {len(args)}{line}")
     bound = [_bind(kernel, at, p, a) for at, (p, a) in enumerate(zip(parameters, (*args, *added), strict=True))]
     bound += variables
     _share_surfaces(kernel, bound)
@@ -63,15 +65,41 @@ def bind(
     return bound
 
 
+def arrays(kernel: str, parameters: Sequence[Parameter], args: Sequence[Any]) -> Sequence[Any]:
+    """The arguments with other libraries' arrays as numpy arrays of the same memory; see `foreign_arrays`. parameters:
+    those that the arguments are for, as far as errors can name them."""
+    given = []
+    for at, value in enumerate(args):
+        if isinstance(value, _OWN):
+            given.append(value)
+            continue
+        p = parameters[at] if at < len(parameters) else None
+        where = f"{kernel}, argument {at + 1}" if p is None else Where(kernel, at, p)
+        name = "x" if p is None else Name(Where(kernel, at, p))
+        found = as_numpy(value, where, name)
+        if hasattr(value, "copy_") and isinstance(found, np.ndarray) and not found.flags.c_contiguous:
+            raise LaunchError(
+                f"{where} wants a contiguous tensor, got strides {value.stride()} for shape {found.shape}\n"
+                f"  write:  c = {name}.contiguous()    # and give c to the kernel\n"
+                f"          {name}.copy_(c)    # after the launch, for results"
+            )
+        if found is value and hasattr(type(value), "__array__") and p is not None and p.pointer is not False:
+            says = f"{where} wants an array of plain memory, got {type(value).__name__}"
+            raise LaunchError(f"{says}\n{in_copy(str(name), 'np.array({})', back=True)}")
+        given.append(np.asarray(found) if isinstance(found, BUFFERS) and not (p is not None and p.array) else found)
+    return given
+
+
 def on_gpu(b: Bound, address: int) -> bytes:
     """What a parameter holds of an array or buffer at an address of the GPU."""
     return address.to_bytes(8, "little") if b.map is None else b.map.on_gpu(address)
 
 
 def _bind(kernel: str, at: int, p: Parameter, value: Any) -> Bound:
-    if (plain := _plain(p, value)) is not None:
-        return plain
     where = Where(kernel, at, p)
+    given = value.array if isinstance(value, Const | Out) else value
+    if isinstance(given, list | tuple | range | dict | set) and not p.array:
+        raise _no_array(where, p, given)
     if not isinstance(value, _COMMON):
         from ptxlab.launch.tensor_maps import TensorMap
         from ptxlab.launch.textures import Surface, Texture
@@ -92,43 +120,34 @@ def _bind(kernel: str, at: int, p: Parameter, value: Any) -> Bound:
         raise LaunchError(f"{where} wants {_wanted_array(p)}, got {_show(value)}")
     if isinstance(value, bytes | bytearray | memoryview | np.void | ctypes.Structure | ctypes.Array):
         if not p.array:
-            raise LaunchError(f"{where} wants {_wanted_scalar(p)}, got {_show(value)}")
+            line = f"\n  write:  pl.const(np.frombuffer({where.written}, np.uint8))" if p.pointer is None else ""
+            raise LaunchError(f"{where} wants {_wanted(p)}, got {_show(value)}{line}")
         return _bind_bytes(where, p, value.tobytes() if isinstance(value, np.void) else bytes(value))
     if p.array:
         raise LaunchError(f"{where} wants {p.size} bytes, got {_show(value)}")
     return Bound(p, _pack(where, p, value))
 
 
+def _no_array(where: Where, p: Parameter, value: Any) -> LaunchError:
+    """The error for Python's own lists and their kin."""
+    text = f"{where} wants {_wanted(p)}, got a {type(value).__name__} of {len(value):,}"
+    if p.pointer is False or isinstance(value, dict | set):
+        return LaunchError(text)
+    dtype = ELEMENTS.get(p.element, ("int32" if _are_whole(value) else "float32",))[0]
+    return LaunchError(f"{text}\n  write:  {p.name} = np.array({p.name}, np.{dtype})")
+
+
+def _are_whole(numbers: Any) -> bool:
+    try:
+        return np.asarray(numbers).dtype.kind in "iu"
+    except ValueError:  # lists of different lengths
+        return False
+
+
+_OWN = (np.ndarray, np.generic, DeviceBuffer, int, float, bytes, type(None), OneWay)
+"""What is no array of another library."""
 _COMMON = (Const, Out, DeviceBuffer, np.ndarray, np.generic, int, float, bytes, type(None))
 """What is neither a tensor map nor a texture, whose modules load the instruction table."""
-
-
-def _plain(p: Parameter, value: Any) -> Bound | None:
-    """What most arguments are, without a detour: a buffer of the right type, a small whole number, a float for an f32,
-    a numpy scalar of the parameter's very type. None for all others, which `_bind` looks at one possibility after the
-    other."""
-    kind = type(value)
-    if kind is DeviceBuffer:
-        fits = p.pointer and not value.freed and (not p.element or _holds(p.element, value.dtype))
-        return Bound(p, buffer=value) if fits else None
-    if p.array or p.pointer is not False:
-        return None
-    if kind is int and p.type[0] in "us" and 0 <= value < 1 << (8 * p.size - 1):
-        return Bound(p, value.to_bytes(p.size, "little"))
-    if kind is float and p.type == "f32" and -3e38 < value < 3e38:
-        return Bound(p, _F32.pack(value))
-    if _SAME.get(kind) == p.type:
-        return Bound(p, value.tobytes())
-    return None
-
-
-_SAME: dict[type, str] = {
-    np.uint8: "u8", np.uint16: "u16", np.uint32: "u32", np.uint64: "u64",
-    np.int8: "s8", np.int16: "s16", np.int32: "s32", np.int64: "s64",
-    np.float16: "f16", np.float32: "f32", np.float64: "f64",
-}  # fmt: skip
-"""The PTX type that a numpy scalar has."""
-_F32 = struct.Struct("<f")
 
 
 def _bind_map(where: Where, p: Parameter, value: TensorMap) -> Bound:
@@ -143,7 +162,8 @@ def _bind_map(where: Where, p: Parameter, value: TensorMap) -> Bound:
     if isinstance(value.array, DeviceBuffer):
         return Bound(p, buffer=value.array, map=value)
     if not value.array.flags.c_contiguous:
-        raise LaunchError(f"{where}: the array of a tensor map must be C-contiguous")
+        lines = in_copy("array", "np.ascontiguousarray({})", back=value.array.flags.writeable)
+        raise LaunchError(f"{where}: the array of a tensor map must be C-contiguous\n{lines.replace('kernel', 'map')}")
     return Bound(p, array=value.array, back=value.array.flags.writeable, map=value)
 
 
@@ -209,25 +229,34 @@ def _bind_array(where: Where, p: Parameter, value: Const | Out | DeviceBuffer | 
     array = value.array if isinstance(value, Const | Out) else value
     if not isinstance(array, np.ndarray):
         raise LaunchError(f"{where} wants {_wanted_array(p)}, got {_show(array)}")
+    array = np.asarray(array)  # of a masked array, a matrix and the like what they hold
     _check_dtype(where, p, array.dtype, array)
+    back = not isinstance(value, Const)
     if not array.flags.c_contiguous:
         raise LaunchError(
             f"{where} wants a C-contiguous array, got strides {array.strides} for shape {array.shape}\n"
-            f"  write:  np.ascontiguousarray({p.name})"
+            + in_copy(where.written, "np.ascontiguousarray({})", back=back and array.flags.writeable)
         )
-    back = not isinstance(value, Const)
     if back and not array.flags.writeable:
         raise LaunchError(
-            f"{where}: the array is read-only, so the result cannot be copied back\n  write:  pl.const({p.name})"
+            f"{where}: the array is read-only, so the result cannot be copied back\n"
+            f"  write:  pl.const({where.written})    # if the kernel only reads it; else:\n"
+            f"          c = np.array({where.written})    # and give c to the kernel, which gets the results"
         )
     return Bound(p, array=array, back=back, poison=isinstance(value, Out))
 
 
 def _check_dtype(where: Where, p: Parameter, dtype: np.dtype[Any], value: Any) -> None:
     if not is_number(dtype):
-        raise LaunchError(f"{where} wants numbers in native byte order, got {_show(value)}{as_numbers(p.name, dtype)}")
+        line = as_numbers(where.written, dtype, _names(p.element) if p.element else ())
+        if dtype.kind in "iufc":
+            copy = f"np.asarray({{}}, np.{dtype.newbyteorder('=')})"
+            line = "\n" + in_copy(where.written, copy, back=not isinstance(value, Const))
+        raise LaunchError(f"{where} wants numbers in native byte order, got {_show(value)}{line}")
     if p.element and not _holds(p.element, dtype):
-        raise LaunchError(f"{where} wants {_wanted_array(p)}, got {_show(value)}")
+        kind = ELEMENTS.get(p.element, ("",))[0]
+        write = f"\n  write:  {cast(where.written, kind, value)}" if kind else ""
+        raise LaunchError(f"{where} wants {_wanted_array(p)}, got {_show(value)}{write}")
 
 
 @functools.cache
@@ -283,18 +312,6 @@ def poison_byte(dtype: np.dtype[Any]) -> int:
 # -- scalars -----------------------------------------------------------------------------------------------------------
 
 
-def unwritten(b: Bound, missing: Any) -> list[Finding]:
-    """A finding if elements of an output were not written: `missing` is one truth value for each."""
-    if b.array is None or not missing.any():
-        return []
-    from ptxlab.findings import Finding
-
-    first = [int(n) for n in np.unravel_index(int(np.argmax(missing)), b.array.shape)]
-    count = int(missing.sum())
-    says = f"{b.parameter.name}: {count} of {missing.size} elements were not written, the first at {first}"
-    return [Finding("unwritten", says)]
-
-
 def _pack(where: Where, p: Parameter, value: Any) -> bytes:
     """A number as the bytes of a scalar parameter."""
     kind, size = p.type[0], p.size
@@ -326,7 +343,9 @@ def _pack(where: Where, p: Parameter, value: Any) -> bytes:
 
 
 def _misfit(where: Where, p: Parameter, value: Any) -> LaunchError:
-    return LaunchError(f"{where} wants {_wanted(p)}, got {_show(value)}")
+    whole = p.type[0] in "us" and p.pointer is False and isinstance(value, float | str)
+    line = f"\n  write:  int({where.written.strip('()')})" if whole else ""
+    return LaunchError(f"{where} wants {_wanted(p)}, got {_show(value)}{line}")
 
 
 def _wanted(p: Parameter) -> str:
@@ -346,6 +365,11 @@ def _wanted_array(p: Parameter) -> str:
         return "an array or a device buffer"
     names = ELEMENTS.get(p.element, (f"{p.element.lstrip('b')}-bit",))
     return f"an array of {' or '.join(names)}"
+
+
+def _names(element: str) -> Sequence[str]:
+    """The numpy dtypes that an array may have for a pointer to this PTX type, the first ones."""
+    return ELEMENTS.get(element, (f"uint{element.lstrip('b')}",))
 
 
 def _wanted_scalar(p: Parameter) -> str:
@@ -368,4 +392,5 @@ def _show(value: Any) -> str:
         return f"np.{type(value).__name__} {value.item()!r}"
     if isinstance(value, bytes | bytearray | memoryview):
         return f"{len(value)} bytes"
-    return f"{type(value).__name__} {value!r}"
+    shown = " ".join(repr(value).split())
+    return f"{type(value).__name__} {shown if len(shown) <= 80 else shown[:77] + '...'}"

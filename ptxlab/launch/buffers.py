@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import math
-import sys
 import warnings
 import weakref
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from ptxlab.errors import LaunchError, shown_file
+from ptxlab.errors import LaunchError, calling_frame, shown_file
+from ptxlab.foreign_arrays import as_numpy
 from ptxlab.options import is_whole
 
 if TYPE_CHECKING:
@@ -23,7 +22,8 @@ Array: TypeAlias = "NDArray[Any]"
 BUFFERS_BASE = 0x0000_0300_0000_0000
 """Where device buffers of the CPU machine begin: above `emulate.memory.HEAP_BASE`, where a launch puts its arrays."""
 BUFFER_STEP, BUFFER_GUARD = 512, 4096
-_PACKAGE = str(Path(__file__).parents[1])
+WRITTEN, WITHOUT = 0xFF, 1
+"""In the record of writes, as in `emulate.rules.records`: a byte that was written, and one stored without a value."""
 LARGEST = 1 << 40
 """Bytes that a buffer may have: more than any GPU's memory."""
 
@@ -50,7 +50,7 @@ class Out(OneWay):
 
 def const(array: Array) -> Const:
     """The array as an input only: a launch copies it in and does not copy it back."""
-    return Const(array)
+    return Const(as_numpy(array, "pl.const"))
 
 
 def out(array: Array) -> Out:
@@ -58,7 +58,7 @@ def out(array: Array) -> Out:
 
     The device's copy starts as poison: NaN for floats, 0xCB bytes for integers.
     """
-    return Out(array)
+    return Out(as_numpy(array, "pl.out"))
 
 
 class DeviceBuffer:
@@ -67,7 +67,13 @@ class DeviceBuffer:
     `address` is its device address, `shape` and `dtype` describe it, `device` is "cpu" (the CPU machine, both
     engines) or "gpu". `copy_to_host()` or `np.asarray(buffer)` reads it, `copy_from_host(array)` writes it, `free()`
     gives it back; a later use is an error. A faulting launch leaves in it what the kernel had written so far.
+
+    `buffer[10:20]`, `buffer[3]` and other contiguous slices are buffers of the same memory; `buffer[10:20] = array`
+    copies from the host. A slice that is not contiguous is a `LaunchError`.
     """
+
+    host = False
+    """Whether an array of the host gets its contents after each launch."""
 
     def __init__(self, shape: tuple[int, ...], dtype: DTypeLike, device: str, name: str = "") -> None:
         self.shape, self.dtype, self.device, self.name = shape, np.dtype(dtype), device, name
@@ -92,14 +98,17 @@ class DeviceBuffer:
         return self._data
 
     def copy_to_host(self) -> Array:
-        """A new numpy array with the contents of the buffer."""
+        """A new numpy array with the contents of the buffer. Warns where a launch with initcheck has stored what has no
+        value."""
         self._check()
-        raw = self._gpu.read() if self._gpu is not None else self._data.copy()
+        self.read_back()
+        raw = self._gpu.read(*self._bytes) if self._gpu is not None else self.data.copy()
         return np.frombuffer(raw, self.dtype).reshape(self.shape).copy()
 
     def copy_from_host(self, array: Array) -> None:
         """Overwrites the buffer with an array of the same shape and dtype."""
         self._check()
+        array = as_numpy(array)
         if not isinstance(array, np.ndarray):
             raise LaunchError(f"array: a numpy array is wanted, got {type(array).__name__}")
         if array.shape != self.shape or array.dtype != self.dtype:
@@ -107,11 +116,54 @@ class DeviceBuffer:
                 f"the buffer holds {self.dtype} {list(self.shape)}, the array is {array.dtype} {list(array.shape)}"
             )
         raw = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
-        self._written = None
+        self._wrote()
         if self._gpu is not None:
-            self._gpu.write(raw)
+            self._gpu.write(raw, self._bytes[0])
         else:
-            self._data[:] = raw
+            self.data[:] = raw
+
+    def read_back(self) -> None:
+        """The host reads it: warns of elements that a launch with initcheck has stored without a value."""
+        of, (start, count) = self._of if isinstance(self, _Slice) else self, self._bytes
+        if of._written is None or of.host:
+            return
+        lost = (of._written[start : start + count] == WITHOUT).reshape(-1, self.dtype.itemsize).any(axis=1)
+        if lost.any():
+            says = f"{lost.sum()} of {lost.size} elements of {self.name or 'a device buffer'} have no value"
+            warnings.warn(f"{says}: a kernel stored there what it had read where nobody has written", stacklevel=3)
+
+    @property
+    def _bytes(self) -> tuple[int, int]:
+        """The first of its bytes in the allocation, and how many they are."""
+        return 0, self.nbytes
+
+    def _wrote(self) -> None:
+        """All bytes have been written by the host."""
+        self._written = None
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("a buffer of one element has no length")
+        return self.shape[0]
+
+    def __getitem__(self, index: Any) -> DeviceBuffer:
+        self._check()
+        parts = index if isinstance(index, tuple) else (index,)
+        if not all(part is Ellipsis or isinstance(part, slice) or is_whole(part) for part in parts):
+            raise LaunchError(f"a device buffer is indexed with numbers and slices, got {index!r}")
+        whole = _as_if(self.shape, self.dtype)
+        part = whole[(*parts, ...) if Ellipsis not in parts else index]  # a view, so that no element is read
+        if not part.flags.c_contiguous:
+            raise LaunchError(
+                f"a slice of a device buffer must be contiguous, got strides {part.strides} for shape {part.shape}\n"
+                f"  write:  part = pl.to_device(buffer.copy_to_host()[{_written(parts)}])    # a copy"
+            )
+        start, at = (x.__array_interface__["data"][0] for x in (whole, part))
+        return _Slice(self, at - start, part.shape)
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        part = self[index]
+        part.copy_from_host(np.broadcast_to(np.asarray(as_numpy(value), self.dtype), part.shape))
 
     def free(self) -> None:
         """Frees the memory; the address is not used again on the CPU machine, so that stale pointers fault."""
@@ -129,11 +181,17 @@ class DeviceBuffer:
         self._written = np.zeros(self.nbytes, np.uint8)
 
     def written(self, *, known: bool) -> NDArray[np.uint8] | None:
-        """For `initcheck`: for each byte whether a kernel has stored to it; None: all bytes count as written. Launches
-        without that check (not `known`) keep no record: afterwards all bytes count as written."""
+        """For `initcheck`: of each byte whether a kernel has stored to it; None: all bytes count as written. Others are
+        made NaN. Launches without that check (not `known`) keep no record: afterwards all bytes count as written."""
         if not known:
             self._written = None
+        if self._written is not None:
+            self._data[self._written == 0] = 0xFF
         return self._written
+
+    def keep_written(self, written: NDArray[np.uint8] | None) -> None:
+        """What a launch has left of that."""
+        self._written = written
 
     def _check(self) -> None:
         if self.freed:
@@ -146,6 +204,55 @@ class DeviceBuffer:
     def __repr__(self) -> str:
         state = ", freed" if self.freed else ""
         return f"DeviceBuffer({self.dtype} {list(self.shape)} at {self.address:#x} on {self.device}{state})"
+
+
+class _Slice(DeviceBuffer):
+    """A part of a buffer, from byte `start` on."""
+
+    def __init__(self, of: DeviceBuffer, start: int, shape: tuple[int, ...]) -> None:
+        self._of: DeviceBuffer = of._of if isinstance(of, _Slice) else of
+        self._start: int = start + (of._start if isinstance(of, _Slice) else 0)
+        self.shape, self.dtype, self.device, self.name = shape, of.dtype, of.device, of.name
+        self.nbytes = math.prod(shape) * self.dtype.itemsize
+        self.address, self._gpu = of.address + start, of._gpu
+
+    freed = property(lambda self: self._of.freed)
+    freed_at = property(lambda self: self._of.freed_at)
+
+    @property
+    def data(self) -> NDArray[np.uint8]:
+        """The bytes on the CPU machine, in place."""
+        return self._of.data[self._start : self._start + self.nbytes]
+
+    @property
+    def _bytes(self) -> tuple[int, int]:
+        return self._start, self.nbytes
+
+    def _wrote(self) -> None:
+        if self._of._written is not None:
+            self._of._written[self._start : self._start + self.nbytes] = WRITTEN
+
+    def free(self) -> None:
+        """An error: memory is freed as a whole."""
+        raise LaunchError("this is a slice of a device buffer; free the whole buffer")
+
+
+def _written(index: Sequence[Any]) -> str:
+    """An index as Python writes it: `:, 1`."""
+
+    def one(part: Any) -> str:
+        if not isinstance(part, slice):
+            return "..." if part is Ellipsis else f"{part}"
+        ends = [part.start, part.stop] + ([part.step] if part.step is not None else [])
+        return ":".join("" if end is None else f"{end}" for end in ends)
+
+    return ", ".join(map(one, index))
+
+
+def _as_if(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
+    """An array of a shape without its memory: only its addresses may be used."""
+    steps = [math.prod(shape[k + 1 :]) * dtype.itemsize for k in range(len(shape))]
+    return np.lib.stride_tricks.as_strided(np.zeros(1, dtype), shape, steps)
 
 
 _buffers: weakref.WeakSet[DeviceBuffer] = weakref.WeakSet()
@@ -162,20 +269,18 @@ def _next_address(nbytes: int) -> int:
 
 def cpu_buffers(
     *, known: bool = False
-) -> Iterator[tuple[int, int, NDArray[np.uint8] | None, str, NDArray[np.uint8] | None, str]]:
-    """(address, size, bytes or None if freed, name, record of writes, where it was freed) of every device buffer of the
-    CPU machine; known: whether the launch keeps records of writes."""
+) -> Iterator[tuple[int, int, NDArray[np.uint8] | None, str, NDArray[np.uint8] | None, str, DeviceBuffer | None]]:
+    """(address, size, bytes or None if freed, name, record of writes, where it was freed, the buffer) of every device
+    buffer of the CPU machine; known: whether the launch keeps records of writes."""
     for buffer in _buffers:
-        yield buffer.address, buffer.nbytes, buffer.data, buffer.name, buffer.written(known=known), ""
+        yield buffer.address, buffer.nbytes, buffer.data, buffer.name, buffer.written(known=known), "", buffer
     for address, size, name, where in _freed[-256:]:
-        yield address, size, None, name, None, where
+        yield address, size, None, name, None, where, None
 
 
 def _caller() -> str:
     """The first line outside of ptxlab that leads here."""
-    frame = sys._getframe()
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
-        frame = frame.f_back
+    frame = calling_frame()
     return f"{shown_file(frame.f_code.co_filename)}:{frame.f_lineno}"
 
 
@@ -193,7 +298,7 @@ def empty(shape: int | Sequence[int], dtype: DTypeLike = np.float32, *, device: 
 def to_device(array: Array, *, device: str = "auto") -> DeviceBuffer:
     """A device buffer that holds a copy of the array. device: "auto", "cpu" or "gpu"."""
     try:
-        array = np.asarray(array)
+        array = np.asarray(as_numpy(array))
     except ValueError:  # rows of several lengths
         raise LaunchError(f"array: a numpy array is wanted, got {type(array).__name__} {array!r}") from None
     if not is_number(array.dtype):
@@ -247,11 +352,14 @@ def is_number(dtype: np.dtype[Any]) -> bool:
     return dtype.isnative and (dtype.kind in "biufc" or (dtype.kind == "V" and dtype.type is not np.void))
 
 
-def as_numbers(name: str, dtype: np.dtype[Any]) -> str:
-    """The line to write for an array that is not numeric but whose bytes can be viewed as numbers."""
+def as_numbers(name: str, dtype: np.dtype[Any], wanted: Sequence[str] = ()) -> str:
+    """The line to write for an array that is not numeric but whose bytes can be viewed as numbers: of the type wanted,
+    where elements are several of these."""
     if dtype.hasobject or dtype.kind in "biufc":
         return ""
-    return f"\n  write:  {name}.view(np.{'int64' if dtype.kind in 'mM' else 'uint8'})"
+    fitting = [kind for kind in wanted if hasattr(np, kind) and dtype.itemsize % np.dtype(kind).itemsize == 0]
+    kind = (fitting or ["int64" if dtype.kind in "mM" else "uint8"])[0]
+    return f"\n  write:  {name}.view(np.{kind})"
 
 
 def memory_of(device: str) -> str:
@@ -271,4 +379,5 @@ DEVICES = ("auto", "gpu", "cpu", "step")
 def check_device(device: Any) -> None:
     """`LaunchError` for an unknown device."""
     if not isinstance(device, str) or device not in DEVICES:
-        raise LaunchError(f"device is 'auto', 'gpu', 'cpu' or 'step', not {device!r}")
+        gpu = "\n  write:  device='gpu'" if str(device).startswith(("cuda", "GPU")) else ""
+        raise LaunchError(f"device is 'auto', 'gpu', 'cpu' or 'step', not {device!r}{gpu}")

@@ -60,12 +60,28 @@ class Bound:
     staged: NDArray[np.uint8] = field(default_factory=lambda: NOTHING)
 
 
+class Name(NamedTuple):
+    """How the caller has written an argument; found out when there is an error to put into words."""
+
+    where: Where
+
+    def __str__(self) -> str:
+        return self.where.written
+
+
 class Where(NamedTuple):
     """Which argument an error is about; put into words only when there is an error."""
 
     kernel: str
     at: int
     parameter: Parameter
+
+    @property
+    def written(self) -> str:
+        """The argument as the caller has written it; the parameter's name where that is not known."""
+        from ptxlab.launch.argument_hints import written
+
+        return written(self.at, self.parameter.name)
 
     def __str__(self) -> str:
         return f"{self.kernel}, argument {self.at + 1} ({self.parameter})"

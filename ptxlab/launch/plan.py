@@ -7,6 +7,7 @@ begun then parses nothing, and does without the parser and the instruction table
 from __future__ import annotations
 
 import functools
+import linecache
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -18,6 +19,8 @@ from ptxlab.emulate.runtime import disk_cache
 from ptxlab.errors import LaunchError
 from ptxlab.launch import arguments
 from ptxlab.launch.parameters import Bound, Parameter
+from ptxlab.names import parameter_name, source_name, written_parameters
+from ptxlab.options import shown
 
 if TYPE_CHECKING:
     from ptxlab.launch.textures import Surface, Texture
@@ -28,28 +31,31 @@ class Declared(NamedTuple):
     """What a text declares of a kernel.
 
     target: as the module says it. static_shared: bytes of shared memory. parameters: of each its name, type, size and
-    alignment, and whether it is an array and a `.ptr`. unknown: what the CPU machine takes though it does not know it.
+    alignment, whether it is an array and a `.ptr`, and its name in the source, "" if it is not known. constant: whether
+    one is a `.ptr .const`, as of OpenCL. unknown: what the CPU machine takes though it does not know it.
     """
 
     name: str
     target: str
     static_shared: int
-    parameters: Sequence[tuple[str, str, int, int, bool, bool]]
+    parameters: Sequence[tuple[str, str, int, int, bool, bool, str]]
+    constant: bool
     unknown: str
 
 
 class Plan:
     """A kernel, ready to be bound to arguments.
 
-    text: its PTX, where the kernel has it as text. entry: the name that was asked for, if one was. added: arguments for
-    its last parameters, which the compiler has added after the programmer's. scratch: bytes of global memory for each
-    block that the first of `added` points to. adapt: makes the arguments for the PTX out of the programmer's, where the
-    compiler has turned one into several.
+    title: its name in the source. text: its PTX, where the kernel has it as text. entry: the name that was asked for,
+    if one was. added: arguments for its last parameters, which the compiler has added after the programmer's. scratch:
+    bytes of global memory for each block that the first of `added` points to. adapt: makes the arguments for the PTX
+    out of the programmer's, where the compiler has turned one into several.
     """
 
     def __init__(self, kernel: Any, text: str, entry: str | None, declared: Declared) -> None:
         self.kernel, self.text, self.entry, self.declared = kernel, text, entry, declared
         self.name, self.target, self.static_shared, *_ = declared
+        self.title = source_name(self.name)
         self.parameters = _parameters(kernel, declared)
         added = getattr(kernel, "trailing", ())
         self.added: Sequence[Any] = () if isinstance(added, str) else added  # a module's is text
@@ -66,13 +72,30 @@ class Plan:
             return _module(self.text)  # the kernel has another by now: an editor is one
         return _module(self.kernel)
 
+    @functools.cached_property
+    def visible(self) -> str:
+        """The text with all its variables visible, since a GPU's driver finds no others by their names."""
+        return "".join(map(_visible, self.module.items)) + self.module.trailing
+
+    @property
+    def arguments(self) -> Sequence[str]:
+        """The names of a launch's arguments."""
+        return getattr(self.kernel, "arguments", ()) or [p.name for p in self.parameters]
+
     def bind(self, args: Sequence[Any], variables: Sequence[Bound] = (), blocks: int = 1) -> list[Bound]:
         """Each parameter with its argument, checked; see `arguments.bind`. blocks: the grid's, for scratch memory."""
-        given = args if self.adapt is None else self.adapt(args)
+        own = self.arguments
+        if self.adapt is not None and len(args) not in (len(own), len(self.parameters)):
+            raise LaunchError(f"{self.title} takes {len(own)} arguments ({', '.join(own)}), got {len(args)}")
+        given = arguments.arrays(self.title, self.parameters if self.adapt is None else (), args)
+        given = given if self.adapt is None else self.adapt(given)
+        if self.adapt is not None and len(given) != len(self.parameters):
+            what = "an array is wanted where a number is given, or the other way round"
+            raise LaunchError(f"{self.title} ({', '.join(own)}): {what}")
         added = self.added
         if self.scratch:
             added = (np.zeros(self.scratch * blocks, np.uint8), *added[1:])
-        return arguments.bind(self.name, self.parameters, given, added, variables)
+        return arguments.bind(self.title, self.parameters, given, added, variables)
 
     def program(self, arch: str | None, *, shared_gaps: bool) -> Program:
         """The kernel as a program, recalled or lowered; errors as of `lower`."""
@@ -108,6 +131,15 @@ class Plan:
         return plan
 
 
+def _visible(item: Any) -> str:
+    """The text of an item of a module, with `.visible` before a variable that has no linkage."""
+    variable = getattr(item, "variables", (None,))[0]
+    if variable is None or variable.space not in ("global", "const") or variable.linkage:
+        return str(item)
+    before = item.tokens[0].before
+    return f"{before}.visible {str(item)[len(before) :]}"
+
+
 _MOST = 1 << 20
 """Bytes of first contents of variables that are cached for later processes."""
 
@@ -126,13 +158,14 @@ def planned(
 ) -> Plan:
     """The plan of a kernel, given as `launch` takes it, its declarations checked; the last ones are cached. recall: it
     may come from the disk, with its program for this architecture. Errors as of `launch`."""
+    named = entry or getattr(kernel, "name", None) or None
+    kernel = getattr(kernel, "original", kernel)
     text = kernel if isinstance(kernel, str) else getattr(kernel, "ptx", "")
     text = text if isinstance(text, str) else ""
-    key = (kernel if isinstance(kernel, str) else id(kernel)), entry
+    key = (kernel if isinstance(kernel, str) else id(kernel)), named
     plan = _plans.get(key)
     if plan is not None and (plan.text == text if text else plan.module is _module(kernel)):
         return plan
-    named = entry or getattr(kernel, "name", None) or None
     plan = Plan.recalled(kernel, text, named, arch, shared_gaps=shared_gaps) if recall and text else None
     plan = plan or _parsed_plan(kernel, text, named)
     _plans[key] = plan  # which keeps the object, so that no other gets its id
@@ -151,12 +184,15 @@ def _parsed_plan(kernel: Any, text: str, entry: str | None) -> Plan:
     module = _module(kernel)
     uncollected(declaration_rules.check)(module)
     function = entry_function(module, entry)
+    titles = [""] * len(function.params) if getattr(kernel, "params", ()) else _titles(module, function)
     parameters = [
-        (v.name, v.type, size_of(v), align_of(v), bool(v.shape), ".ptr" in v.attributes) for v in function.params
+        (v.name, v.type, size_of(v), align_of(v), bool(v.shape), ".ptr" in v.attributes, title)
+        for v, title in zip(function.params, titles, strict=True)
     ]
     target = module.target.partition(",")[0].strip()
     unknown = _unknown(module)
-    declared = Declared(function.name, target, _static_shared(module, function), parameters, unknown)
+    constant = any({".ptr", ".const"} <= set(v.attributes) for v in function.params)
+    declared = Declared(function.name, target, _static_shared(module, function), parameters, constant, unknown)
     plan = Plan(kernel, text, entry, declared)
     plan.module = module
     return plan
@@ -182,8 +218,9 @@ def _module(kernel: Any) -> Module:
 
     module = _parsed(kernel) if isinstance(kernel, str) else getattr(kernel, "module", kernel)
     if not isinstance(module, text.Module):
-        what = type(kernel).__name__
-        raise LaunchError(f"kernel: PTX text, a parsed module or a builder's kernel is wanted, got {what}")
+        from ptxlab.text.given import given
+
+        raise LaunchError(f"kernel: PTX text, a parsed module or a builder's kernel is wanted, got {given(kernel)}")
     return module
 
 
@@ -194,20 +231,32 @@ def _parsed(ptx: str) -> Module:
     return parse(ptx)
 
 
+def _titles(module: Module, function: Function) -> list[str]:
+    """The names that the source of a text gives a kernel's parameters, "" where it is not found."""
+    for file in dict.fromkeys(span.file for span in module.spans.values()):
+        written = written_parameters("".join(linecache.getlines(file)), function.name, len(function.params))
+        if written:
+            return [parameter_name(each) for each in written]
+    return [""] * len(function.params)
+
+
 def _parameters(kernel: Any, declared: Declared) -> list[Parameter]:
     """The kernel's parameters; a kernel from Python or compiled source also says what its pointers point to."""
-    typed = dict(getattr(kernel, "params", ()))
+    known = {param.name: param for param in getattr(kernel, "params", ())}
     out = []
-    for name, type, size, align, array, ptr in declared.parameters:
-        element = getattr(typed.get(name), "element", None)
+    for name, type, size, align, array, ptr, title in declared.parameters:
+        given = known.get(name)
+        kind = getattr(given, "type", None)
+        element = getattr(kind, "element", None)
         pointer: bool | None = False
         if element is not None or ptr:
             pointer = True
-        elif name not in typed and not array and size == 8 and type[0] != "f":
+        elif kind is None and not array and size == 8 and type[0] != "f":
             pointer = None
         pointed = "" if element is None else getattr(element, "name", str(element))
-        box, swizzle = getattr(typed.get(name), "box", ()), getattr(typed.get(name), "swizzle", 0)
-        out.append(Parameter(name, type, size, align, array, pointer, pointed, box, swizzle))
+        box, swizzle = getattr(kind, "box", ()), getattr(kind, "swizzle", 0)
+        shown = getattr(given, "title", "") or title or source_name(name)
+        out.append(Parameter(shown, type, size, align, array, pointer, pointed, box, swizzle))
     return out
 
 
@@ -233,17 +282,19 @@ def bind_variables(plan: Plan, textures: Mapping[str, Texture | Surface] | None)
 
     if not isinstance(textures, Mapping):
         raise LaunchError(
-            f"textures: names and what they are wanted, got {textures!r}\n  write:  textures={{'name': ...}}"
+            f"textures: names and what they are wanted, got {shown(textures)}\n  write:  textures={{'name': ...}}"
         )
     wanted = {v.name: v.type for v in plan.module.variables if v.type in OPAQUE}
     bound = []
     for name, value in textures.items():
         if name not in wanted:
             listed = ", ".join(wanted) or "none"
-            raise LaunchError(f"textures: {plan.name} has no .texref or .surfref {name!r}; it has {listed}")
+            raise LaunchError(f"textures: {plan.title} has no .texref or .surfref {name!r}; it has {listed}")
         kind = Surface if wanted[name] == "surfref" else Texture
         if not isinstance(value, kind):
-            raise LaunchError(f"textures: {name} is a .{wanted[name]} and wants a pl.{kind.__name__}, got {value!r}")
+            raise LaunchError(
+                f"textures: {name} is a .{wanted[name]} and wants a pl.{kind.__name__}, got {shown(value)}"
+            )
         p = Parameter(name, "b64", 0, 1)
         bound.append(Bound(p, array=value.staged(), object=value, variable=True))
     return bound

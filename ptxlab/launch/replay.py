@@ -28,6 +28,7 @@ def record(steps: Sequence[Step]) -> Graph:
     A kernel whose `dependent` is true, such as `decode_reduce` for sm_90, may start before the one in front of it ends.
     """
     from ptxlab.gpu.graph import Graph, Node
+    from ptxlab.launch.gpu_run import with_variables
 
     nodes = []
     for kernel, grid, block, shared, args in steps:
@@ -39,5 +40,5 @@ def record(steps: Sequence[Step]) -> Graph:
                 raise LaunchError(f"{b.parameter}: a graph wants buffers of the GPU; write pl.to_device(array)")
         values = [b.scalar if b.buffer is None else arguments.on_gpu(b, int(b.buffer.address)) for b in bound]
         sizes, dependent = (three("grid", grid), three("block", block)), getattr(kernel, "dependent", False)
-        nodes.append(Node(kernel, plan.name, *sizes, values, shared, dependent))
+        nodes.append(Node(with_variables(kernel, plan, shared), plan.name, *sizes, values, shared, dependent))
     return Graph(nodes)

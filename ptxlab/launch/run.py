@@ -8,18 +8,32 @@ succeeds: after a fault the caller's arrays hold what they held before.
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import inspect
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Never, TypedDict, TypeVar
 
 import numpy as np
 
-from ptxlab.errors import DeviceFault, LaunchError, PtxError
+from ptxlab import options
+from ptxlab.errors import (
+    DeviceFault,
+    LaunchError,
+    LaunchKeyboardInterrupt,
+    PtxError,
+    PtxlabError,
+    UnsupportedInstruction,
+    stopped_while,
+)
 from ptxlab.garbage_collection import resting
+from ptxlab.launch import array_types, budgets
 from ptxlab.launch.buffers import cpu_buffers, memory_of
 from ptxlab.launch.options import MEMCHECK, check_limits, check_options, three
+from ptxlab.names import source_name
+from ptxlab.targets import MULTIPROCESSORS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -32,6 +46,7 @@ if TYPE_CHECKING:
     from ptxlab.launch.textures import Surface, Texture
 
 Size = int | Sequence[int]
+F = TypeVar("F", bound=Callable[..., Any])
 
 CHECKS = MEMCHECK
 """The checks by default. memcheck is always on."""
@@ -44,7 +59,8 @@ class Run:
     """A finished launch. `device` is where it ran: "gpu", "cpu" or "step"; `seconds` the time of the kernel alone.
 
     `counters` is None unless asked for, `trace` likewise; `findings` lists what the checks noticed. `build_seconds` is
-    the time to make the kernel ready (translation or assembly). `messages` are the calls of `printf` in the order they
+    the time to make the kernel ready (translation or assembly); `shared` are the bytes of dynamic shared memory that
+    a block had. `messages` are the calls of `printf` in the order they
     were made, each with `.block`, `.thread` and `.text`; `launch` has written them to the standard output as well.
     """
 
@@ -58,6 +74,7 @@ class Run:
     findings: list[Finding] = field(default_factory=list)
     build_seconds: float = 0.0
     messages: list[Any] = field(default_factory=list)
+    shared: int = 0
 
     @property
     def printed(self) -> str:
@@ -65,7 +82,7 @@ class Run:
         return "".join(message.text for message in self.messages)
 
     def __repr__(self) -> str:
-        out = [f"{self.kernel} on {self.device}: {show_seconds(self.seconds)}"]
+        out = [f"{source_name(self.kernel)} on {self.device}: {show_seconds(self.seconds)}"]
         out[0] += f", grid {show_size(self.grid)}, block {show_size(self.block)}"
         if self.counters:
             out[0] += f", {self.counters.thread_instructions:,} thread-instructions"
@@ -78,9 +95,9 @@ class Run:
 
 
 def launch(
-    kernel: Any,
-    grid: Size,
-    block: Size | None,
+    kernel: Any = options.MISSING,
+    grid: Size = options.MISSING,
+    block: Size | None = options.MISSING,
     *args: Any,
     entry: str | None = None,
     shared: int = 0,
@@ -96,6 +113,7 @@ def launch(
     cooperative: bool = False,
     cluster: Size | None = None,
     textures: Mapping[str, Texture | Surface] | None = None,
+    **unknown: Never,
 ) -> Run:
     """Runs a kernel over `grid` blocks of `block` threads (each a number or up to three) and waits for it. A kernel of
     Triton knows its own block: None.
@@ -106,46 +124,45 @@ def launch(
     (compiled), "step" (interpreted), or "auto": the GPU when there is one and nothing is asked for that only the CPU
     machine has. arch: the target, by default the PTX's own; on a GPU always its own. checks: any of `ALL_CHECKS`, or
     "all"; what they notice is in `findings`. counters: count instructions and accesses to memory. trace: a `pl.Trace`,
-    or an `emulate.step.Recorder` that is given every step. seed: shuffle the warp schedule, reproducibly. budget: stop
-    after that many warp-instructions. workers: CPU threads. tier: the compiled code, "quick" (compiled in a hurry and
-    never replaced) or "optimized" (the launch waits for it); by default quick code, which optimized code from the
-    background replaces when it has run for a while. All give the same bits. cooperative: all blocks are resident at
-    once. cluster: blocks of a cluster, a number or up to three; all of them are resident at once (sm_90 and later).
-    textures: a `pl.Texture` or `pl.Surface` for each `.texref` and `.surfref` of the module, by name.
+    or an `emulate.step.Recorder` that is given every step. seed: shuffle the warp schedule, reproducibly; 0 is the
+    order in which "all" checks run short programs again, see `docs/machine.md`. budget: stop
+    after that many warp-instructions; None: never, or in pytest and in the grader after those of `BUDGETS`. workers:
+    CPU threads. tier: the compiled code, "quick" (compiled in a hurry and never replaced) or "optimized" (the launch
+    waits for it); by default quick code, which optimized code from the background replaces when it has run for a while.
+    All give the same bits. cooperative: all blocks are resident at once. cluster: blocks of a cluster, a number or up
+    to three; all of them are resident at once (sm_90 and later). textures: a `pl.Texture` or
+    `pl.Surface` for each `.texref` and `.surfref` of the module, by name.
+
+    Module variables (`__constant__` and `__device__`, `.const` and `.global`) are set and read as `kernel["name"]`.
+    They keep their values from launch to launch of a kernel object until `kernel.reset()`: see `module_variables`.
+    Those of PTX text begin anew with each launch; `pl.parse(text)` is a module that keeps them.
 
     Raises `LaunchError` when arguments or sizes do not fit, `PtxError` (of which are `PtxSyntaxError` and
-    `UnsupportedInstruction`) when the kernel is loaded, `DeviceFault` when it is stopped; arrays are then as they were.
+    `UnsupportedInstruction`) when the kernel is loaded, `DeviceFault` when it is stopped, and on Ctrl-C
+    `LaunchKeyboardInterrupt`, a `KeyboardInterrupt` that says where each warp was; arrays and variables are then as
+    they were.
     """
-    with resting():
+    asked = dict(locals())
+    options.all_given("pl.launch(kernel, grid, block, x, y, n)", kernel=kernel, grid=grid, block=block)
+    with resting(), stopped_while("the kernel was being read, before it ran"):
         from ptxlab.launch.plan import (  # here, as the parser and the instructions come with them
             bind_variables,
             planned,
         )
 
-        checks = check_options(
-            checks,
-            ALL_CHECKS,
-            trace,
-            entry=entry,
-            shared=shared,
-            device=device,
-            arch=arch,
-            counters=counters,
-            cooperative=cooperative,
-            budget=budget,
-            workers=workers,
-            seed=seed,
-            tier=tier,
-        )
+        checks = check_options(checks, ALL_CHECKS, trace, entry, shared, device, asked)
         gaps = "initcheck" in checks
         plan = planned(kernel, entry, arch, recall=device in ("auto", "cpu"), shared_gaps=gaps)
+        if unknown:
+            raise options.unexpected(launch, unknown, _instead(kernel, plan, unknown))
         shared = int(shared or getattr(kernel, "shared", 0))
         seed, budget, workers = (None if n is None else int(n) for n in (seed, budget, workers))
         variables = bind_variables(plan, textures)
-        bound = plan.bind(args, variables, math.prod(three("grid", grid)) if plan.scratch else 1)
-        own = getattr(kernel, "block", 0)
-        sizes = three("grid", grid), three("block", own if block is None and own else block)
-        only_cpu = {"checks": bool(set(checks) - {"memcheck"}), "counters": counters, "trace": trace is not None}
+        block = getattr(kernel, "block", 0) or None if block is None else block
+        sizes = three("grid", grid, plan.arguments), three("block", block, plan.arguments)
+        bound = plan.bind(args, variables, math.prod(sizes[0]) if plan.scratch else 1)
+        checked = bool(set(checks) - {"memcheck"})
+        only_cpu = {"checks": checked, "counters": counters, "trace": trace is not None}
         only_cpu |= {"seed": seed is not None, "budget": budget is not None, "workers": workers is not None}
         only_cpu |= {"tier": tier is not None}
         only_cpu |= {"textures": any(b.object is not None for b in bound)}
@@ -156,32 +173,29 @@ def launch(
         if device == "step" and tier is not None:
             raise LaunchError("tier: device='step' compiles nothing\n  write:  device='cpu'")
         check_limits(plan, *sizes, shared, arch, device, cluster_size)
+        budget = (
+            budgets.default_budgets.get("checked" if device == "cpu" and checked else device)
+            if budget is None
+            else budget
+        )
         if device != "gpu":
             program = _loaded(plan, arch, shared_gaps=gaps)
+            array_types.warn(plan.name, program, bound, args, sizes)
 
     if device == "gpu":
         from ptxlab.launch.gpu_run import run_on_gpu
 
-        seconds, findings, build = run_on_gpu(kernel, plan.name, sizes, bound, shared, cooperative, cluster_size)
+        seconds, findings, build = run_on_gpu(kernel, plan, sizes, bound, shared, cooperative, cluster_size)
         run = Run(plan.name, device, *sizes, seconds, findings=findings, build_seconds=build)
     else:
-        run = _run_on_cpu(
-            plan,
-            program,
-            sizes,
-            bound,
-            device,
-            shared=shared,
-            checks=checks,
-            counters=counters,
-            trace=trace,
-            seed=seed,
-            budget=budget,
-            workers=workers,
-            tier=tier,
-            cooperative=cooperative,
-            cluster=cluster_size,
-        )
+        state = getattr(kernel, "state", None)
+        resident = cooperative and math.prod(sizes[0]) > MULTIPROCESSORS
+        more = {name: asked[name] for name in ("counters", "trace", "tier", "cooperative")}
+        more |= {"shared": shared, "checks": checks, "seed": seed, "budget": budget, "workers": workers}
+        more |= {"cluster": cluster_size, "registers": _registers(plan, arch) if resident else 0}
+        with state.lock if state and program.globals else contextlib.nullcontext():
+            held = state.brought() if state else None
+            run = _run_on_cpu(plan, program, sizes, bound, device, variables=held, **more)
         if device == "cpu":
             plan.keep(program, arch, shared_gaps=gaps)
     for b in bound:
@@ -189,13 +203,41 @@ def launch(
             b.array.reshape(-1).view(np.uint8)[:] = b.staged
         if b.object is not None and b.same_as < 0:
             b.object.take(b.staged)
-    for observer in observers:
+    run.shared = shared
+    for observer in budgets.observers:
         observer(run, tuple(checks))
     return run
 
 
-observers: list[Callable[[Run, tuple[str, ...]], None]] = []
-"""Told of each launch that has succeeded, with the names of its checks."""
+class Options(TypedDict, total=False):
+    """What the calls for attention pass on to `launch`, which checks it."""
+
+    device: str
+    checks: Sequence[str] | str
+    counters: bool
+    trace: Any
+    seed: int | None
+    budget: int | None
+    workers: int | None
+
+
+def passes_on(function: F) -> F:
+    """A function whose `**arrays` may be `Options`, too: to help, completion and messages it has these by name."""
+    signature, known = inspect.signature(function), inspect.signature(launch).parameters
+    *own, rest = signature.parameters.values()
+    parameters = [*own, *(known[name] for name in Options.__annotations__), rest]
+    function.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+    return function
+
+
+def _instead(kernel: Any, plan: Plan, given: Mapping[str, Any]) -> str:
+    """The call for what was given as options: what a kernel is built with, or values of its parameters."""
+    own = list(inspect.signature(kernel.function).parameters) if hasattr(kernel, "function") else []
+    names = [p.name for p in plan.parameters]
+    if set(given) <= set(own[1:]) - set(names):
+        words = ", ".join(f"{name}={value!r}" for name, value in given.items())
+        return f"pl.launch(kernel({words}), grid, block, ...)"
+    return f"pl.launch(kernel, grid, block, {', '.join(names)})" if set(given) <= set(names) else ""
 
 
 # -- what is launched --------------------------------------------------------------------------------------------------
@@ -203,14 +245,38 @@ observers: list[Callable[[Run, tuple[str, ...]], None]] = []
 
 def _loaded(plan: Plan, arch: str | None, *, shared_gaps: bool) -> Program:
     """The kernel as a program; `PtxError` where the CPU machine cannot load it, in the validator's words if it has any:
-    they name the word that is meant and say what to write."""
+    they name the word that is meant and say what to write. What NVIDIA's assembler takes, in a text later than the
+    table, is not wrong."""
     try:
         return plan.program(arch, shared_gaps=shared_gaps)
     except PtxError as refused:
         from ptxlab.text.validate import validate
 
         there = (error for error in validate(plan.module) if error.line == refused.line)
-        raise min(there, key=lambda error: error.column, default=refused) from None
+        wrong = min(there, key=lambda error: error.column, default=refused)
+        later = isinstance(refused, UnsupportedInstruction) and wrong is not refused
+        raise refused if later and _assembles(plan.module) else wrong from None
+
+
+def _assembles(module: Any) -> bool:
+    """Whether NVIDIA's assembler is here and takes a text."""
+    from ptxlab import gpu
+
+    try:
+        gpu.assemble(module)
+    except PtxlabError:
+        return False
+    return True
+
+
+def _registers(plan: Plan, arch: str | None) -> int:
+    """The registers of a thread on a GPU, as NVIDIA's assembler gives them out; 0 where it is not here."""
+    from ptxlab import gpu
+
+    try:
+        return int(gpu.assemble(plan.module, arch).kernel(plan.name).registers)
+    except PtxlabError:
+        return 0
 
 
 def _stepped(trace: Any) -> str:
@@ -261,9 +327,9 @@ def _run_on_cpu(
     **options: Any,
 ) -> Run:
     from ptxlab import emulate
-    from ptxlab.launch.arguments import unwritten
+    from ptxlab.findings import unwritten
 
-    memory = emulate.Memory()
+    memory, space = emulate.Memory(), "generic" if plan.declared.constant else "global"
     allocations: list[Any] = []
     params = bytearray()
     objects: dict[str, Any] = {}
@@ -271,7 +337,10 @@ def _run_on_cpu(
         p, value = b.parameter, b.scalar
         allocation = allocations[b.same_as] if b.same_as >= 0 else None
         if b.array is not None and allocation is None:
-            allocation = memory.allocate(b.staged.size, p.name, b.staged, track_writes=b.poison)
+            allocation = memory.allocate(
+                b.staged.size, p.name, b.staged, track_writes=b.poison, itemsize=b.array.itemsize
+            )
+            allocation.space = space
         if b.buffer is not None:
             value = b.buffer.address.to_bytes(8, "little")
         elif allocation is not None:
@@ -284,43 +353,39 @@ def _run_on_cpu(
             continue
         params += bytes(-len(params) % p.align) + value
     tracked = "initcheck" in options["checks"]
-    for address, size, data, name, written, freed_at in cpu_buffers(
+    buffers = []
+    for address, size, data, name, written, freed_at, buffer in cpu_buffers(
         known=tracked
     ):  # after the arrays, which lie below them
-        lying = memory.place(address, np.zeros(size, np.uint8) if data is None else data, name, "global")
+        lying = memory.place(address, np.zeros(size, np.uint8) if data is None else data, name, space)
         lying.freed, lying.freed_at, lying.written = data is None, freed_at, written
+        lying.host = buffer is not None and buffer.host
+        buffers.append((buffer, lying))
+    (grid, block), engine = sizes, "step" if device == "step" else "jit"
+    given: dict[str, Any] = {
+        "grid": grid,
+        "block": block,
+        "params": bytes(params),
+        "memory": memory,
+        "objects": objects,
+    }
     try:
-        report = emulate.execute(
-            program,
-            engine="step" if device == "step" else "jit",
-            grid=sizes[0],
-            block=sizes[1],
-            params=bytes(params),
-            memory=memory,
-            objects=objects,
-            **options,
-        )
-    except DeviceFault as stopped:
-        _print(stopped.messages)
-        raise
-    _print(report.messages)
-    findings: list[Finding] = list(report.findings)
+        ran = emulate.execute(program, engine=engine, **given, **options)
+    except (DeviceFault, LaunchKeyboardInterrupt) as stopped:
+        _print(stopped.messages)  # its place is the kernel's; where Python noticed it fills a screen
+        raise stopped.with_traceback(None) from None
+    _print(ran.messages)
+    findings: list[Finding] = list(ran.findings)
+    for buffer, lying in buffers:
+        if buffer is not None:
+            buffer.keep_written(lying.written)
     for b, allocation in zip(bound, allocations, strict=True):
         if b.poison:
             assert b.array is not None
             written = np.asarray(allocation.written).reshape(-1, b.array.itemsize)
-            findings += unwritten(b, ~written.all(axis=1))
-    return Run(
-        plan.name,
-        device,
-        *sizes,
-        report.seconds,
-        report.counters,
-        report.trace,
-        findings,
-        report.build_seconds,
-        report.messages,
-    )
+            findings += unwritten(b.parameter.name, ~written.all(axis=1), b.array.shape)
+    noted = ran.counters, ran.trace, findings, ran.build_seconds, ran.messages
+    return Run(plan.name, device, grid, block, ran.seconds, *noted)
 
 
 def _print(messages: Sequence[Any]) -> None:

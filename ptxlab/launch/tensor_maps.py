@@ -16,6 +16,7 @@ import numpy as np
 
 from ptxlab.emulate.rules import tensor_maps as maps
 from ptxlab.errors import LaunchError
+from ptxlab.foreign_arrays import as_numpy
 from ptxlab.isa.tensor_map import BYTES, SWIZZLES, TF32, TYPES, with_field
 from ptxlab.launch.buffers import Array, DeviceBuffer
 
@@ -49,6 +50,7 @@ class TensorMap:
     promotion: int = 0
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "array", as_numpy(self.array, "TensorMap", "array"))
         shape, rank = self.array.shape, len(self.array.shape)
         name = np.dtype(self.array.dtype).name
         if name not in OF_DTYPE:

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ptxlab.errors import LaunchError
+from ptxlab.foreign_arrays import as_numpy
 from ptxlab.isa.texture_object import (
     ADDRESSES,
     AT,
@@ -46,6 +47,7 @@ class _Shaped:
 
     def __init__(self, array: Array, channels: int, layers: bool) -> None:
         self.name = type(self).__name__
+        array = as_numpy(array, self.name, "array")
         if not isinstance(array, np.ndarray):
             raise LaunchError(f"{self.name}: an array is wanted, got {type(array).__name__}")
         if array.dtype.name not in CHANNEL_TYPES:
@@ -129,6 +131,7 @@ class Texture(_Shaped):
         seamless: bool = False,
     ) -> None:
         super().__init__(array, channels, layers or cube)
+        array, levels = self.array, [as_numpy(level, "Texture", "level") for level in levels]
         addresses = (address,) * 3 if isinstance(address, str) else (*address, "clamp", "clamp")[:3]
         for what, value, known in (
             ("filter", filter, FILTER),

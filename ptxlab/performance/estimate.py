@@ -30,6 +30,7 @@ from ptxlab import static
 from ptxlab.emulate import lower
 from ptxlab.emulate.runtime.counters import WAVEFRONT, Counters
 from ptxlab.errors import LaunchError
+from ptxlab.names import source_name
 from ptxlab.performance.latency import warp_clocks
 from ptxlab.performance.peaks import L1_SECTORS, SCHEDULERS, SHARED_WAVEFRONTS, Peaks, array_bytes, peaks, rates
 from ptxlab.targets import Occupancy
@@ -136,7 +137,7 @@ def estimate(result: Any, *, gpu: str | None = None, kernel: Any = None, shared:
     works = []
     for run, built in zip(runs, kernels, strict=True):
         if run.counters is None:
-            raise LaunchError(f"{run.kernel}: nothing was counted; write counters=True")
+            raise LaunchError(f"{source_name(run.kernel)}: nothing was counted; write counters=True")
         works.append(work_of(built, run.counters, run.grid, run.block, _dynamic(built, shared), gpu))
     return combined(works, peaks(_arch(kernels[0]), gpu), array_bytes(result))
 
@@ -176,7 +177,7 @@ def work_of(
     warps = round(ran) * -(-math.prod(block) // 32)
     assert looked.occupancy is not None
     return Work(
-        program.name,
+        program.title,
         tuple((name, asked / ran, unit, per_clock) for name, asked, unit, per_clock in demand if asked),
         warp_clocks(program, executed, warps),
         blocks,

@@ -71,7 +71,7 @@ def peaks(arch: str, gpu: str | None = None) -> Peaks:
 
 
 def array_bytes(result: Any) -> int | None:
-    """Bytes of the arrays of a result, each once; of a cache only the keys that count."""
+    """Bytes of the arrays of a result, each once; of a cache only the keys that count and that a mask lets be seen."""
     inputs = getattr(result, "inputs", None)
     if inputs is None:
         return None
@@ -81,7 +81,9 @@ def array_bytes(result: Any) -> int | None:
         return int(sum(x.nbytes for x in inputs)) + int(ends)
     q, key = inputs[0], inputs[1]
     heads = key.shape[2 if inputs[3] is not None else 1]
-    cached = int(2 * int(lengths.sum()) * heads * q.shape[-1] * key.itemsize)
+    spans = result.problem.spans
+    seen = int(lengths.sum() if spans is None else (spans[:, 1] - spans[:, 0]).sum())
+    cached = int(2 * seen * heads * q.shape[-1] * key.itemsize)
     return int(q.nbytes) + cached + int(ends)
 
 

@@ -11,9 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ptxlab import kernels, reference, static
-from ptxlab.attention.decode import Decoded, decode
+from ptxlab.attention.decode import decode
 from ptxlab.attention.paged import PagedCache
-from ptxlab.attention.prefill import attention, scale_of
+from ptxlab.attention.prefill import attention
+from ptxlab.attention.problem import Result
 from ptxlab.errors import DeviceFault, PtxlabError
 from ptxlab.launch.buffers import const, out
 from ptxlab.launch.run import Run, launch
@@ -91,16 +92,14 @@ def _measured(task: Mapping[str, Any]) -> dict[str, Any]:
             built = spec.build(**parameters)
             build = time.perf_counter() - start
             q, k, v = inputs(shape, built.config.dtype, how["seed"], decode=False)
-            result: Any = attention(q, k, v, kernel=built, causal=built.config.causal, **options)
-            runs = [result.run]
+            result = attention(q, k, v, kernel=built, causal=built.config.causal, **options)
         else:
             result = _decoded(spec, parameters, parts, shape, how["seed"], options)
             build = 0.0
-            runs = list(result.runs)
-        error, kernel = result.error, result.kernel
+        runs, error, kernel = list(result.runs), result.error, result.kernel
     build += sum(run.build_seconds for run in runs)
     chosen = _chosen(kernel) if task["text"] is None else {}
-    return {**chosen, "build_s": build, **_judged(error, runs), **_counted(runs), **_static(kernel, runs, shape)}
+    return {**chosen, "build_s": build, **_judged(error, runs), **_counted(runs), **_static(kernel, runs)}
 
 
 def _chosen(built: Any) -> dict[str, Any]:
@@ -116,7 +115,7 @@ def _own(
     dtype = parameters.get("dtype", "f32")
     q, k, v = inputs(shape, dtype, task["how"]["seed"], decode=False)
     o, lse = np.empty(q.shape, q.dtype), np.empty(q.shape[:3], np.float64 if dtype == "f64" else np.float32)
-    scale = scale_of(None, shape.head_dim)
+    scale = reference.default_scale(shape.head_dim)
     sizes = shape.batch, shape.heads, shape.heads_kv, shape.seq, shape.keys
     grid = -(-shape.seq // text["rows"]), shape.heads, shape.batch
     args = const(q), const(k), const(v), out(o), out(lse), *sizes, scale
@@ -126,7 +125,7 @@ def _own(
 
 def _decoded(
     spec: Any, parameters: dict[str, Any], parts: int | None, shape: Shape, seed: int, options: Mapping[str, Any]
-) -> Decoded:
+) -> Result:
     q, k, v = inputs(shape, parameters.get("dtype", spec.parameters["dtype"].default), seed, decode=True)
     partial = "partial" in spec.parameters and (parts is None or parts > 1)
     built = spec.build(**parameters, **({"partial": partial} if "partial" in spec.parameters else {}))
@@ -185,13 +184,8 @@ def _counted(runs: list[Run]) -> dict[str, Any]:
     }
 
 
-def _static(kernel: Any, runs: list[Run], shape: Shape) -> dict[str, Any]:
-    shared = 0
-    if hasattr(kernel, "launch_shape") and kernel.spec.phase == "prefill":
-        shared = kernel.launch_shape(shape.batch, shape.heads, shape.heads_kv, shape.seq, shape.keys)[2]
-    elif hasattr(kernel, "launch_shape"):
-        shared = kernel.launch_shape(1, 1, 1)[2]
-    threads = int(np.prod(runs[0].block))
+def _static(kernel: Any, runs: list[Run]) -> dict[str, Any]:
+    threads, shared = int(np.prod(runs[0].block)), runs[0].shared
     looked = static.inspect(kernel, threads, shared)
     share = looked.occupancy.share if looked.occupancy else None
     return {"registers": looked.registers, "local": looked.local, "shared": looked.shared + shared, "occupancy": share}

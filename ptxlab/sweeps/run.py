@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from ptxlab import options
-from ptxlab.errors import LaunchError, UnavailableError
+from ptxlab.errors import LaunchError, optional
 from ptxlab.launch.buffers import memory_of
+from ptxlab.launch.options import check_names
 from ptxlab.launch.run import ALL_CHECKS
 from ptxlab.sweeps import journal
 from ptxlab.sweeps.measure import COLUMNS
@@ -19,6 +20,13 @@ from ptxlab.sweeps.plan import Refusals, Shape, Written, parameters_of, points
 from ptxlab.sweeps.workers import in_processes, on_dask
 
 Row = dict[str, Any]
+EXTRA = "'ptxlab[scale]'"
+
+
+def table_packages() -> tuple[Any, Any]:
+    """pyarrow and its part for Parquet; `UnavailableError` where they, or pandas, are missing."""
+    optional("pandas", "the table wants pandas", EXTRA)
+    return tuple(optional(name, "a table on disk wants pyarrow", EXTRA) for name in ("pyarrow", "pyarrow.parquet"))
 
 
 class Sweep:
@@ -39,10 +47,7 @@ class Sweep:
     @property
     def table(self) -> Any:
         """The rows as a pandas table, sorted by kernel, shape and parameters; `UnavailableError` without pandas."""
-        try:
-            import pandas
-        except ImportError:
-            raise UnavailableError("the table wants pandas: pip install 'ptxlab[scale]'") from None
+        pandas = optional("pandas", "the table wants pandas", EXTRA)
         rows = list(self.rows())
         names = _columns(rows)
         table = pandas.DataFrame(rows, columns=names).convert_dtypes()
@@ -55,9 +60,7 @@ class Sweep:
         The columns are those of `ptxlab.sweeps.measure.COLUMNS`, which also stand in the file's metadata with what they
         say, and the parameters of the grid.
         """
-        import pyarrow
-        import pyarrow.parquet
-
+        pyarrow, parquet = table_packages()
         if path is None and self.folder is None:
             raise LaunchError('save: a path is wanted; write:  sweep.save("sweep.parquet")')
         place = Path(path) if path is not None else Path(self.folder or "") / journal.TABLE
@@ -68,7 +71,7 @@ class Sweep:
             for field in table.schema
         ]
         fresh = place.with_suffix(".part")
-        pyarrow.parquet.write_table(table.cast(pyarrow.schema(fields)), fresh)
+        parquet.write_table(table.cast(pyarrow.schema(fields)), fresh)
         os.replace(fresh, place)
         return place
 
@@ -112,7 +115,9 @@ def sweep(
     """
     from ptxlab import kernels as library
 
-    chosen = [kernels] if isinstance(kernels, str | Written) else list(kernels)
+    chosen = [kernels] if isinstance(kernels, str | Written) else options.several(kernels)
+    if chosen is None:
+        raise LaunchError(f"kernels: names of the library are wanted, got {options.shown(kernels)}")
     for kernel in chosen:
         if isinstance(kernel, str):
             library.get(kernel)
@@ -120,10 +125,7 @@ def sweep(
     problems = [Shape.of(value) for value in _several("shapes", shapes)]
     device = memory_of(device) if device == "auto" else device
     memory_of(device)
-    unknown = sorted(set(checks) - set(ALL_CHECKS))
-    if unknown:
-        raise LaunchError(f"checks: there is no {unknown[0]!r}; there is {', '.join(ALL_CHECKS)}")
-    how = {"device": device, "checks": list(checks), "seed": options.whole("seed", seed, 0)}
+    how = {"device": device, "checks": list(check_names(checks, ALL_CHECKS)), "seed": options.whole("seed", seed, 0)}
     refused = Refusals()
     every = points(chosen, values, problems, how, refused)
     count = (

@@ -21,9 +21,9 @@ from ptxlab import kernels as library
 from ptxlab import options
 from ptxlab.attention import tuned
 from ptxlab.attention.decode import decode
-from ptxlab.attention.heuristics import SPLITTING
-from ptxlab.attention.prefill import arch_of, attention
-from ptxlab.errors import LaunchError, PtxlabError, UnavailableError
+from ptxlab.attention.heuristics import SPLITTING, arch_of
+from ptxlab.attention.prefill import attention
+from ptxlab.errors import LaunchError, PtxlabError, optional
 from ptxlab.launch.buffers import memory_of
 from ptxlab.performance.estimate import Work, combined, estimate, work_of
 from ptxlab.performance.peaks import peaks
@@ -91,10 +91,7 @@ def tune(
 
     Raises `LaunchError` where no configuration is legal, `UnavailableError` without Optuna.
     """
-    try:
-        import optuna
-    except ImportError:
-        raise UnavailableError("pl.tune wants Optuna: pip install 'ptxlab[scale]'") from None
+    optuna = optional("optuna", "pl.tune wants Optuna", "'ptxlab[scale]'")
     spec = library.get(kernel)
     where = memory_of(device)
     target = arch_of("gpu") if where == "gpu" and not getattr(spec, "alone", "") else _arch(spec)

@@ -20,7 +20,7 @@ from concurrent.futures.process import BrokenProcessPool
 from multiprocessing.context import SpawnContext, SpawnProcess
 from typing import Any
 
-from ptxlab.errors import UnavailableError
+from ptxlab.errors import UnavailableError, optional
 from ptxlab.sweeps.measure import measure
 
 Task = dict[str, Any]
@@ -128,10 +128,7 @@ def _end(pool: concurrent.futures.ProcessPoolExecutor) -> None:
 
 def connect(address: str) -> Any:
     """A client of the cluster whose scheduler is at an address; `UnavailableError` where none answers."""
-    try:
-        distributed: Any = importlib.import_module("distributed")
-    except ImportError:
-        raise UnavailableError("--dask wants dask.distributed: pip install 'ptxlab[scale]'") from None
+    distributed = optional("distributed", "--dask wants dask.distributed", "'ptxlab[scale]'")
     try:
         return distributed.Client(address)
     except (OSError, ValueError) as error:

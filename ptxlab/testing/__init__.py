@@ -5,5 +5,5 @@
         ptxlab.launch(kernel, grid, block, x, y, out)
         assert ptxlab.counters.shared_conflicts == 0
 
-`pip install ptxlab` is all that it takes: pytest finds the plugin by its entry point.
+`pip install ptxlab-core` is all that it takes: pytest finds the plugin by its entry point.
 """

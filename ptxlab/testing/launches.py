@@ -14,8 +14,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ptxlab.findings import Finding
+from ptxlab.foreign_arrays import as_numpy
 from ptxlab.launch.buffers import Const, DeviceBuffer, Out
 from ptxlab.launch.run import Run, launch
+from ptxlab.module_variables import unchanged
 from ptxlab.testing.mutants import Deletion, without
 
 if TYPE_CHECKING:
@@ -39,13 +41,16 @@ def shown(finding: Finding, kernels: Sequence[Any]) -> str:
     if party is None or party.span is None:
         return str(finding)
     span = party.span
-    near = Path(span.file).is_file() and Path(span.file).resolve().is_relative_to(Path.cwd().resolve())
-    place = f"{os.path.relpath(span.file)}:{span.line}" if near else str(span)
+    file, line = span.place
+    near = Path(file).is_file() and Path(file).resolve().is_relative_to(Path.cwd().resolve())
+    place = f"{os.path.relpath(file)}:{line}" if near else str(span)
     text = linecache.getline(span.file, span.line)
     for kernel in () if text else kernels:
         lines = getattr(kernel, "source", "").splitlines()
         if getattr(kernel, "spans", {}).get(party.line) == span and span.line <= len(lines):
             text = lines[span.line - 1]
+    if span.string is not None and text.strip() not in linecache.getline(file, line):  # that is where it was compiled
+        place += f" ({span.file}:{span.line})" * near
     return f"{place}: {text.strip()}".removesuffix(": ") + f"\n{finding}"
 
 
@@ -75,7 +80,8 @@ class Launches:
     def launch(self, kernel: Any, grid: Any, block: Any, *args: Any, **options: Any) -> Run:
         """`pl.launch` with the checks of the marker. Raises `FindingError` where one notices something.
 
-        With `seeds=n` the launch is first made n times under shuffled schedules, each from the same arguments.
+        With `seeds=n` the launch is first made n times under shuffled schedules, each from the same
+        arguments and variables.
         """
         if not any(known is kernel for known in self.kernels):
             self.kernels.append(kernel)
@@ -89,7 +95,8 @@ class Launches:
         options = {"checks": self.wishes.checks} | options
         for seed in range(self.wishes.seeds if self.wishes.seeds > 1 else 0):
             given, undo = _copied(args)
-            self._judged(launch(kernel, grid, block, *given, **(options | {"seed": seed})))
+            with unchanged(kernel):
+                self._judged(launch(kernel, grid, block, *given, **(options | {"seed": seed})))
             undo()
         run = launch(kernel, grid, block, *args, **options)
         self.runs.append(run)
@@ -163,6 +170,7 @@ def _copied(args: Sequence[Any]) -> tuple[list[Any], Callable[[], None]]:
     buffers = [(value, value.copy_to_host()) for value in args if isinstance(value, DeviceBuffer)]
 
     def one(value: Any) -> Any:
+        value = as_numpy(value)
         if isinstance(value, Const | Out):
             return type(value)(value.array.copy())
         return value.copy() if isinstance(value, np.ndarray) else copy.copy(value) if isinstance(value, list) else value

@@ -69,7 +69,7 @@ class Mutant:
     """A kernel as it was, but for its text."""
 
     def __init__(self, kernel: Any, module: Module) -> None:
-        self._kernel, self.module, self.ptx = kernel, module, str(module)
+        self._kernel, self.module, self.ptx, self.original = kernel, module, str(module), self
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._kernel, name)

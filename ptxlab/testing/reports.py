@@ -8,8 +8,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
-from ptxlab.errors import DeviceFault
+from ptxlab.errors import DeviceFault, PtxWarning
 from ptxlab.findings import Finding, Party
 from ptxlab.version import __version__
 
@@ -29,6 +30,8 @@ class Note:
     file: str
     line: int
     others: tuple[tuple[str, int, str], ...] = ()
+    level: str = "error"
+    """Of a warning "warning"."""
 
     def to_dict(self) -> dict[str, Any]:
         """What travels from a worker process."""
@@ -40,28 +43,33 @@ class Note:
         return cls(**(saved | {"others": tuple((file, line, text) for file, line, text in saved["others"])}))
 
 
-def notes(findings: Iterable[Finding], fallback: tuple[Path, int], ptx: Path | None = None) -> list[Note]:
-    """One for each finding, at the line of the source that made the instruction.
+def notes(findings: Iterable[Finding | PtxWarning], fallback: tuple[Path, int], ptx: Path | None = None) -> list[Note]:
+    """One for each finding or warning, at the line of the source that made the instruction.
 
     ptx: the file of the kernel's text, whose lines are named where no source is known; without it, fallback is: a file
     and a line, such as those of the test.
     """
 
-    def place(party: Party | None) -> tuple[str, int] | None:
+    def places(party: Party | PtxWarning | None) -> list[tuple[str, int, str]]:
+        """Where a party or a warning is, with what it did there, then the calls that were inlined."""
         if party is None:
-            return None
-        if party.span is not None and Path(party.span.file).is_file():
-            return _relative(Path(party.span.file)), party.span.line
-        return (_relative(ptx), party.line) if ptx is not None else None
+            return []
+        did = party.did if isinstance(party, Party) else ""
+        steps = party.span.steps() if party.span is not None else []
+        found = [(Path(span.place[0]), span.place[1], f"{how} here" if how else did) for how, span in steps]
+        known = [(_relative(file), line, what) for file, line, what in found if file.is_file()]
+        return known or ([(_relative(ptx), party.line, did)] if ptx is not None else [])
 
     out = []
     for finding in findings:
-        file, line = place(finding.first) or (_relative(fallback[0]), fallback[1])
-        second = finding.second
-        there = place(second)
-        others = ((*there, second.did),) if there is not None and second is not None else ()
-        rule = f"{finding.check}/{finding.kind}" if finding.kind else finding.check
-        out.append(Note(rule, str(finding), file, line, others))
+        if isinstance(finding, PtxWarning):
+            rule, first, second = f"lint/{finding.rule}", places(finding), []
+        else:
+            rule = f"{finding.check}/{finding.kind}" if finding.kind else finding.check
+            first, second = places(finding.first), places(finding.second)
+        (file, line, _), *others = first or [(_relative(fallback[0]), fallback[1], "")]
+        level = "warning" if isinstance(finding, PtxWarning) else "error"
+        out.append(Note(rule, str(finding), file, line, (*others, *second), level))
     return out
 
 
@@ -89,7 +97,7 @@ def sarif(found: Sequence[Note]) -> str:
         {
             "ruleId": note.rule,
             "ruleIndex": rules.index(note.rule),
-            "level": "error",
+            "level": note.level,
             "message": {"text": note.message},
             "locations": [_location(note.file, note.line)],
             "relatedLocations": [
@@ -108,7 +116,7 @@ def sarif(found: Sequence[Note]) -> str:
 
 
 def _location(file: str, line: int) -> dict[str, Any]:
-    artifact = {"uri": Path(file).as_uri() if Path(file).is_absolute() else file}
+    artifact = {"uri": Path(file).as_uri() if Path(file).is_absolute() else quote(file)}
     if not Path(file).is_absolute():
         artifact["uriBaseId"] = "%SRCROOT%"
     return {"physicalLocation": {"artifactLocation": artifact, "region": {"startLine": max(line, 1)}}}
@@ -122,7 +130,7 @@ def _rule_in_words(rule: str) -> str:
 def workflow_command(note: Note) -> str:
     """The line that makes GitHub Actions show a finding in the diff of a pull request."""
     properties = f"file={_property(note.file)},line={max(note.line, 1)},title={_property(note.rule)}"
-    return f"::error {properties}::{_data(note.message)}"
+    return f"::{note.level} {properties}::{_data(note.message)}"
 
 
 def _data(text: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from ptxlab.text.lexer import Token
 from ptxlab.text.model import (
     Address,
     Block,
@@ -11,7 +10,6 @@ from ptxlab.text.model import (
     Element,
     Function,
     Guard,
-    Initial,
     Instruction,
     Label,
     Module,
@@ -21,35 +19,14 @@ from ptxlab.text.model import (
     Operand,
     Pair,
     Parens,
-    Statement,
     Sum,
     Variable,
     Vector,
-)
+)  # fmt: skip
 from ptxlab.text.parser import parse
+from ptxlab.text.source_lines import SourceLines, String
 
 __all__ = [
-    "Address",
-    "Block",
-    "Declaration",
-    "Directive",
-    "Element",
-    "Function",
-    "Guard",
-    "Initial",
-    "Instruction",
-    "Label",
-    "Module",
-    "Name",
-    "Not",
-    "Number",
-    "Operand",
-    "Pair",
-    "Parens",
-    "Statement",
-    "Sum",
-    "Token",
-    "Variable",
-    "Vector",
-    "parse",
-]
+    "Address", "Block", "Declaration", "Directive", "Element", "Function", "Guard", "Instruction", "Label", "Module",
+    "Name", "Not", "Number", "Operand", "Pair", "Parens", "SourceLines", "String", "Sum", "Variable", "Vector", "parse",
+]  # fmt: skip

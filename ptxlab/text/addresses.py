@@ -7,7 +7,7 @@ from ptxlab.isa.actions import MBARRIER, SAMPLERS
 from ptxlab.isa.entries import OperandSpec
 from ptxlab.isa.properties import address_space
 from ptxlab.isa.special_registers import SPECIAL
-from ptxlab.text.model import Address, Instruction, Name, Not, Number, Operand, Pair, Sum, Vector
+from ptxlab.text.model import Address, Element, Instruction, Name, Not, Number, Operand, Pair, Sum, Vector
 from ptxlab.text.operand_messages import Find, Misfit, Place, fits
 from ptxlab.text.values import wrong_kind, wrong_value
 
@@ -63,6 +63,13 @@ def wrong_address(found: Form, k: int, operand: Operand, find: Find) -> Misfit |
     if isinstance(operand, Name | Number | Sum | Not | Pair | Vector):
         hint = f"[{operand}]" if isinstance(operand, Name | Sum) else ""
         return Misfit(k, f"{found.opcode} takes an address in brackets here, found {operand}", hint)
+    if isinstance(operand, Element) and (variable := find(operand.base.text)) is not None and variable.space == "reg":
+        size = types.WIDTH.get(str(found.type), 8) // 8
+        index = operand.index.value if isinstance(operand.index, Number) else None
+        literal = f"[{operand.base}+{int(index) * size}]" if index is not None else ""
+        before = f"mad.wide.u32 %address, {operand.index}, {size}, {operand.base};"
+        said = f"{found.opcode} takes an address in brackets, with bytes; found {operand}"
+        return Misfit(k, said, literal, "" if literal else before)
     if isinstance(operand, Address) and isinstance(operand.base, Name) and found.op.does is not Action.FENCE:
         variable = find(operand.base.text)
         if (
@@ -89,7 +96,14 @@ def misplaced(found: Form, k: int, spec: OperandSpec, operand: Operand, find: Fi
         return None
     if operand.register_offset is not None:
         said = f"{found.opcode} takes an address with a constant offset, found {operand}"
-        return Misfit(k, said, before=f"add.u64 %address, {base}, {operand.register_offset};  (both of the same width)")
+        add, symbol = (
+            f"add.u64 %address, {base}, {operand.register_offset};  // both of the same width",
+            find(base.text),
+        )
+        if symbol is not None and symbol.space == "shared":
+            add = f".reg .b32 %new; mov.b32 %new, {base}; add.u32 %new, %new, {operand.register_offset};"
+            return Misfit(k, said, before=add, name=f"{base}+{operand.register_offset}")
+        return Misfit(k, said, before=add)
     name, variable = base.text, find(base.text)
     if variable is None and (name == "_" or name in place.labels or (name in SPECIAL and "." in name)):
         return Misfit(k, f"{found.opcode} takes a register or a variable as its address, found {name}")
@@ -104,8 +118,10 @@ def misplaced(found: Form, k: int, spec: OperandSpec, operand: Operand, find: Fi
         wide = f"cvt.u64.u32 %address, {name};"
         return Misfit(k, f"sm_{place.arch} has 64-bit addresses; {name} is .{variable.type}", before=wide)
     if variable.space != space.partition("::")[0] and (space or variable.space not in GENERIC):
-        where = f"the .{space} space" if space else "generic addresses, which are of .global, .shared and .local"
-        return Misfit(k, f"{found.opcode} takes an address of {where}; {name} lies in .{variable.space}")
+        where = f"an address of the .{space} space" if space else "a generic address, of .global, .shared or .local"
+        pointer = variable.space == "param" and types.WIDTH.get(variable.type) == 64
+        load = f".reg .{variable.type} %new; ld.param.{variable.type} %new, [{name}];" if pointer else ""
+        return Misfit(k, f"{found.opcode} takes {where}; {name} lies in .{variable.space}", before=load, name=name)
     if variable.space == "param" and name in place.parameters:
         if found.properties.stores:
             return Misfit(k, f"{found.opcode} cannot write to {name}, a parameter of the function it is in")

@@ -8,7 +8,6 @@ function may be declared before its definition, and an `.extern` variable togeth
 
 from __future__ import annotations
 
-import functools
 import math
 from collections import ChainMap
 from collections.abc import Iterable, Iterator
@@ -18,8 +17,9 @@ from ptxlab.errors import PtxError
 from ptxlab.isa.types import OPAQUE, VARIABLES, WIDTH, width
 from ptxlab.targets import LOCAL_PER_THREAD
 from ptxlab.text.initializer_rules import mistake
-from ptxlab.text.lexer import Token
+from ptxlab.text.lexer import Source
 from ptxlab.text.model import Block, Declaration, Directive, Function, Instruction, Label, Module, Variable
+from ptxlab.text.scope import Scope
 
 RESERVED = ("_", "WARP_SZ")
 LARGEST = 1 << 40
@@ -48,27 +48,25 @@ def size_of(variable: Variable) -> int:
     return max(1, width(variable.type) // 8) * variable.vector * math.prod(variable.shape)
 
 
-class _Names:
-    """What the names of one pair of braces are, with the line of each."""
+class _Names(Scope):
+    """The names of one pair of braces, labels among them."""
 
     def __init__(self) -> None:
-        self.lines: dict[str, tuple[str, int]] = {}  # name -> (what it is, line)
-        self.ranges: dict[str, Variable] = {}
-        self.stems: set[str] = set()  # the names of the ranges, without digits at their end
-        self.numbered: dict[str, dict[int, str]] = {}  # "%r" -> {3: "%r3"}, of names that are not among `unnumbered`
-        self.unnumbered: list[str] = []
+        super().__init__()
+        self.labels: dict[str, int] = {}  # name -> line
 
     def taken(self, name: str) -> str:
         """Why a single name cannot be declared here any more; empty where it can."""
-        if name in self.lines:
-            what, line = self.lines[name]
-            return f"the {what} {name} is already on line {line}"
-        if name.rstrip(_DIGITS) in self.stems:
-            for prefix, number in _numbers(name):
-                range_ = self.ranges.get(prefix)
-                if range_ is not None and number < range_.count:
-                    return _in_range(name, range_)
-        return ""
+        if name in self.labels:
+            return f"the label {name} is already on line {self.labels[name]}"
+        if (before := self.variables.get(name)) is not None:
+            what = "register" if before.space == "reg" else "variable"
+            return f"the {what} {name} is already on line {before.line}"
+        range_ = self.spelt(name, within=True)
+        if range_ is None:
+            return ""
+        last = f"{range_.name}{range_.count - 1}"
+        return f"{name} is already on line {range_.line}, which declares {range_.name}0 to {last}"
 
     def taken_by(self, variable: Variable) -> str:
         """Why a variable or a range of registers cannot be declared here; empty where it can."""
@@ -76,70 +74,32 @@ class _Names:
             return self.taken(variable.name)
         before = self.ranges.get(variable.name)
         if before is not None:
-            return f"the registers {_spelt(before)} are already on line {before.line}"
-        for name in self.unnumbered:
-            for prefix, number in _numbers(name):
-                self.numbered.setdefault(prefix, {}).setdefault(number, name)
-        self.unnumbered.clear()
-        clash = min((n for n in self.numbered.get(variable.name, ()) if n < variable.count), default=None)
-        if clash is None:
-            return ""
-        name = self.numbered[variable.name][clash]
-        return f"{_spelt(variable)} declares {name} again, which is already on line {self.lines[name][1]}"
-
-    def add(self, name: str, what: str, line: int) -> None:
-        """Notes a single name."""
-        self.lines[name] = what, line
-        self.unnumbered.append(name)
-
-    def declare(self, variable: Variable) -> None:
-        """Notes a variable or a range."""
-        if variable.count:
-            self.ranges[variable.name] = variable
-            self.stems.add(variable.name.rstrip(_DIGITS))
-        else:
-            self.add(variable.name, "register" if variable.space == "reg" else "variable", variable.line)
+            return f"the registers {before.name}<{before.count}> are already on line {before.line}"
+        lines = self.labels | {name: each.line for name, each in self.variables.items()}
+        numbers = ((name.removeprefix(variable.name), name) for name in lines if name.startswith(variable.name))
+        clashes = ((int(n), name) for n, name in numbers if n.isdecimal() and int(n) < variable.count)
+        _, name = min(clashes, default=(0, ""))
+        declares = f"{variable.name}<{variable.count}> declares {name} again, which is already on line"
+        return f"{declares} {lines[name]}" if name else ""
 
 
 class _Declared:
     def __init__(self, module: Module) -> None:
-        self.module = module
+        self.module, self.source = module, Source(module, module.file, module.spans)
         self.const = 0
         self.known: ChainMap[str, str] = ChainMap()  # what an initialiser may name -> its space, or "function"
 
-    @functools.cached_property
-    def lines(self) -> list[str]:
-        return str(self.module).split("\n")
-
     def error(self, message: str, line: int, column: int, length: int, hint: str = "") -> PtxError:
-        source = self.lines[line - 1].rstrip("\r") if 0 < line <= len(self.lines) else ""
-        return PtxError(
-            message,
-            line=line,
-            column=column,
-            length=length,
-            source=source,
-            file=self.module.file,
-            hint=hint,
-            span=self.module.spans.get(line),
-        )
+        """An error at a place."""
+        return PtxError(message, **self.source.place(line, column, length, hint))
 
     def at(self, variable: Variable, message: str, hint: str = "") -> PtxError:
         """An error under the name of a variable."""
         return self.error(message, variable.line, variable.column, len(variable.name), hint)
 
-    def under(self, token: Token, message: str, hint: str = "") -> PtxError:
-        """An error under a token."""
-        return self.error(message, token.line, token.column, len(token.text), hint)
-
-    def replaced(self, line: int, column: int, length: int, text: str) -> str:
-        """A line with some of its characters exchanged."""
-        whole = self.lines[line - 1]
-        return (whole[: column - 1] + text + whole[column - 1 + length :]).partition("//")[0].strip()
-
     def renamed(self, variable: Variable) -> str:
         """The line with another name for a variable."""
-        return self.replaced(variable.line, variable.column, len(variable.name), f"{variable.name}_2")
+        return self.source.replaced(variable.line, variable.column, len(variable.name), f"{variable.name}_2")
 
     # -- scopes --------------------------------------------------------------------------------------------------------
 
@@ -170,7 +130,7 @@ class _Declared:
             yield self.at(variable, why, self.renamed(variable))
         elif before is not None and before.linkage == "extern" and not variable.linkage:
             why = f"{variable.name} is .extern on line {before.line}, so its definition is .visible"
-            yield self.at(variable, why, f".visible {self.lines[variable.line - 1].partition('//')[0].strip()}")
+            yield self.at(variable, why, f".visible {self.source.line(variable.line).partition('//')[0].strip()}")
         elif before is not None and (before.space, before.type) != (variable.space, variable.type):
             was = f".{before.space} .{before.type}"
             yield self.at(
@@ -192,8 +152,8 @@ class _Declared:
         if name in variables:
             why = f"the variable {name} is already on line {variables[name].line}"
         if why:
-            hint = self.replaced(token.line, token.column, len(name), f"{name}_2") if function.body else ""
-            yield self.under(token, why, hint)
+            hint = self.source.replaced(token.line, token.column, len(name), f"{name}_2") if function.body else ""
+            yield self.error(why, token.line, token.column, len(token.text), hint)
         if before is None or before.body is None:
             functions[name] = function
         self.known[name] = "function"
@@ -223,9 +183,10 @@ class _Declared:
             elif isinstance(statement, Label) or (isinstance(statement, Directive) and statement.label):
                 name = statement.name if isinstance(statement, Label) else statement.label
                 if why := names.taken(name):
-                    yield self.under(statement.tokens[0], why, f"{name}_2:")
+                    token = statement.tokens[0]
+                    yield self.error(why, token.line, token.column, len(token.text), f"{name}_2:")
                 else:
-                    names.add(name, "label", statement.line)
+                    names.labels[name] = statement.line
         self.known = self.known.parents
 
     def declared(self, variable: Variable, names: _Names) -> Iterator[PtxError]:
@@ -261,9 +222,9 @@ class _Declared:
             return None
         if v.type not in VARIABLES:
             bits = max(8, width(v.type)) if v.type in WIDTH else 16
-            line = self.lines[v.line - 1]
+            line = self.source.line(v.line)
             at = line.find(f".{v.type}")
-            hint = self.replaced(v.line, at + 1, len(v.type) + 1, f".b{bits}") if at >= 0 else ""
+            hint = self.source.replaced(v.line, at + 1, len(v.type) + 1, f".b{bits}") if at >= 0 else ""
             return f".{v.type} is a type of instructions; a variable that holds it is .b{bits}", hint
         if v.vector * width(v.type) > 128:
             return f"a vector has at most 128 bits, .v{v.vector} .{v.type} has {v.vector * width(v.type)}", ""
@@ -353,21 +314,3 @@ def _types(variables: Iterable[Variable]) -> list[tuple[str, int, tuple[int, ...
 def _listed(variables: Iterable[Variable]) -> str:
     lengths = ((v, "".join(f"[{n or ''}]" for n in v.shape)) for v in variables)
     return ", ".join(f".{v.space} .{v.type} {v.name}{length}" for v, length in lengths)
-
-
-_DIGITS = "0123456789"
-
-
-def _numbers(name: str) -> Iterator[tuple[str, int]]:
-    """The ranges that a name may belong to by its spelling, with its number there: `%r12` may be %r<n> or %r1<n>."""
-    digits = len(name) - len(name.rstrip(_DIGITS))
-    for k in range(len(name) - min(digits, 9), len(name)):
-        yield name[:k], int(name[k:])
-
-
-def _spelt(range_: Variable) -> str:
-    return f"{range_.name}<{range_.count}>"
-
-
-def _in_range(name: str, range_: Variable) -> str:
-    return f"{name} is already on line {range_.line}, which declares {range_.name}0 to {range_.name}{range_.count - 1}"

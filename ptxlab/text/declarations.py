@@ -38,16 +38,19 @@ class Declarations(Operands):
 
     def attribute(self) -> str:
         """`(.managed)`, `(.unified(1, 2))`: as text."""
-        start = self.at
-        opening = self.expect("(", "after .attribute")
+        start, opening = self.at, self.expect("(", "after .attribute")
+        self.skip(opening, ")", "')' for the '(' of {}", ")", (";", "{", "}"))
+        return "".join(t.text for t in self.tokens[start + 1 : self.at - 1])
+
+    def skip(self, opening: Token, closing: str, expected: str, insert: str, never: tuple[str, ...] = ()) -> None:
+        """Steps behind the bracket that closes the one before, brackets inside included. never: what is not inside."""
         depth = 1
         while depth:
             token = self.tokens[self.at]
-            if token.kind == "end" or token.text in (";", "{", "}"):
-                raise self.missing(f"')' for the '(' of {self.place(opening)}", ")")
-            depth += (token.text == "(") - (token.text == ")")
+            if token.kind == "end" or token.text in never:
+                raise self.missing(expected.format(self.place(opening)), insert)
+            depth += (token.text == opening.text) - (token.text == closing)
             self.at += 1
-        return "".join(t.text for t in self.tokens[start + 1 : self.at - 1])
 
     def parameters(self) -> tuple[Variable, ...]:
         """`(.param .u64 x, .param .align 4 .b8 y[12])`."""
@@ -57,7 +60,7 @@ class Declarations(Operands):
         hidden = (".hidden",) if self.take(".hidden") else ()
         token = self.tokens[self.at]
         if token.text not in (".param", ".reg"):
-            raise self.error(f"expected .param (or .reg); found {found(token)}")
+            raise self.error(f"expected .param (or .reg); found {found(token)}", hint=self._as_parameter(token))
         match self.tokens[self.at + 1 : self.at + 4]:
             case type_, name, following if name.kind == "word" and following.text in (",", ")"):
                 if type_.text[1:] in TYPES:  # `.param .u64 x`, as most are
@@ -67,6 +70,27 @@ class Declarations(Operands):
                     )
         space, type_word, vector, align, attributes = self._header()
         return self._declarator(space, type_word, vector, align, (*hidden, *attributes), "")
+
+    def _as_parameter(self, token: Token) -> str:
+        """The line with a parameter as PTX declares it, of one as C does or without `.param`, or without a comma that
+        nothing follows."""
+        from ptxlab.text.written_in_c import ptx_type  # here, as only mistakes need it
+
+        line = self.source.line(token.line)
+        before, rest = line[: token.column - 1], line[token.column - 1 :]
+        if token.text == ")":
+            return re.sub(r",\s*$", "", before).strip() + rest
+        if token.text[1:] in TYPES:
+            return f"{before}.param {rest}".strip()
+        given, closing, behind = rest.partition(")")
+        made = []
+        for each in given.split(","):
+            c = re.fullmatch(r"\s*(?:const\s+)?(\w+(?: \w+)*?)\s*(?:(\*)\s*(?:__restrict__\s+)?|\s)(\w+)\s*", each)
+            type_ = c and ("u64" if c[2] else ptx_type(c[1]))
+            if (c is None or not type_) and not each.strip().startswith("."):
+                return ""
+            made.append(f".param .{type_} {c[3]}" if c and type_ else each.strip())
+        return f"{before}{', '.join(made)}{closing}{behind}".strip()
 
     def declaration(self) -> Declaration:
         """A whole statement, `.shared .align 16 .b8 a[4], b;`, its linkage included."""
@@ -80,7 +104,12 @@ class Declarations(Operands):
         while self.take(","):
             variables.append(self._declarator(*header, linkage))
         if self.text() != ";":
-            raise self.missing(f"',' or ';' after {variables[-1].name}", ";")
+            token = self.tokens[self.at]
+            if token.text == "(":
+                array = re.sub(r"\((\d*)\)", r"[\1]", self.source.line(token.line)).strip()
+                raise self.error("the length of an array stands in brackets; found '('", hint=array)
+            more = token.kind == "word" and token.line == self.tokens[self.at - 1].line
+            raise self.missing(f"',' or ';' after {variables[-1].name}", "," if more else ";")
         self.at += 1
         declared = tuple(v for v in variables if v.count >= 0)
         return Declaration(declared, tuple(self.tokens[start : self.at]), self.tokens[start].line)
@@ -115,13 +144,21 @@ class Declarations(Operands):
             else:
                 raise self.unknown("type", token, [f".{t}" for t in TYPES])
         if not type_:
-            raise self.error(f"expected a type such as .b32 after .{space}; found {found(self.tokens[self.at])}")
+            from ptxlab.text.written_in_c import ptx_type  # here, as only mistakes need it
+
+            token = self.tokens[self.at]
+            meant = token.text if token.text in TYPES else ptx_type(token.text)
+            hint = self.instead(token, f".{meant}") if meant else ""
+            raise self.error(f"expected a type such as .b32 after .{space}; found {found(token)}", hint=hint)
         return space, type_, vector, align, tuple(attributes)
 
     def _declarator(
         self, space: str, type_: str, vector: int, align: int, attributes: tuple[str, ...], linkage: str
     ) -> Variable:
         place = self.tokens[self.at]
+        if place.text == "*":
+            line = re.sub(r"\.\w+\s*\*", ".u64", self.source.line(place.line)).strip()
+            raise self.error("PTX has no pointer types: an address is a .u64", hint=line)
         name = self.word(f"the name of the .{space} variable")
         count = 0
         shape: list[int] = []
@@ -136,20 +173,8 @@ class Declarations(Operands):
             initial = self._initial()
             if shape and shape[0] == 0 and isinstance(initial, tuple):
                 shape[0] = len(initial)
-        return Variable(
-            space,
-            type_,
-            name,
-            vector,
-            count,
-            tuple(shape),
-            align,
-            initial,
-            linkage,
-            attributes,
-            place.line,
-            place.column,
-        )
+        at = place.line, place.column
+        return Variable(space, type_, name, vector, count, tuple(shape), align, initial, linkage, attributes, *at)
 
     def _alignment(self) -> int:
         """The number of `.align`: a power of two."""
@@ -216,7 +241,7 @@ class Declarations(Operands):
             self.at += 1
             return found
         read = sum(len(t.before) + len(t.text) for t in self.tokens[: self.at]) + len(values.before)
-        behind = lex(self.source, False, read, values.line, values.column, values=False)
+        behind = lex(self.source, read, values.line, values.column, values=False)
         self.tokens[self.at :] = [behind[0]._replace(before=values.before), *behind[1:]]
         return self._initial()
 
@@ -224,5 +249,9 @@ class Declarations(Operands):
         """The error for a directive or type that PTX does not have."""
         import difflib
 
-        close = difflib.get_close_matches(token.text, known, 1, 0.75)
-        return self.error(f"unknown {what} {token.text!r}", token, close[0] if close else "")
+        from ptxlab.text.written_in_c import ptx_type  # here, as only mistakes need it
+
+        meant = f".{ptx_type(token.text[1:])}"
+        close = [meant] if meant in known else difflib.get_close_matches(token.text, known, 1, 0.75)
+        hint = self.instead(token, close[0]) if close else ""
+        return self.error(f"unknown {what} {token.text!r}", token, hint)

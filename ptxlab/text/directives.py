@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-
 from ptxlab.text.declarations import LINKAGES, SPACES, Declarations
 from ptxlab.text.lexer import Token
-from ptxlab.text.model import Directive, Words
+from ptxlab.text.model import Directive
 from ptxlab.text.operands import found, literal
 
 SOURCES = ".nv_intermediate_source_section"
@@ -22,16 +20,9 @@ PERFORMANCE = (
     ".abi_preserve_control", ".language",
 )  # fmt: skip
 DIRECTIVES = (
-    *WITHOUT_SEMICOLON,
-    *WITH_SEMICOLON,
-    *STARTS_ITEM,
-    *PERFORMANCE,
-    ".align",
-    ".ptr",
-    ".managed",
-    ".unified",
-    ".hidden",
-)
+    *WITHOUT_SEMICOLON, *WITH_SEMICOLON, *STARTS_ITEM, *PERFORMANCE,
+    ".align", ".ptr", ".managed", ".unified", ".hidden",
+)  # fmt: skip
 """Every directive, state spaces left out, with the words in front of declarations and in their attributes."""
 THREE_SIZES = (".maxntid", ".reqntid", ".reqnctapercluster")
 FROM_ZERO = (".abi_preserve", ".abi_preserve_control", ".maxclusterrank", ".reqnctapercluster", ".language")
@@ -95,7 +86,7 @@ class Directives(Declarations):
         elif name in WITH_SEMICOLON:
             while self.text() != ";":
                 following = self.tokens[self.at]
-                if following.kind in ("end", "line") or following.text in ("{", "}"):
+                if following.kind == "end" or following.text in ("{", "}"):
                     raise self.missing(f"';' after {name}", ";")
                 self.at += 1
             self.at += 1
@@ -103,7 +94,7 @@ class Directives(Declarations):
             self._location(name)
         else:
             self._plain(token)
-        tokens = [*self.tokens[start:first], *split(self.tokens[first : self.at])]
+        tokens = self.tokens[start : self.at]
         words = tuple(t.text for t in tokens[first - start :] if t.text not in (",", ";"))
         return Directive(name[1:], words, label, tuple(tokens), token.line)
 
@@ -126,6 +117,10 @@ class Directives(Declarations):
                 raise self.error(f"expected 32 or 64; found {found(token)}", hint=".address_size 64")
             self.at += 1
         elif name == ".target":
+            if token.kind == "number":
+                raise self.error(
+                    f"expected a target such as sm_80; found {found(token)}", hint=f".target sm_{token.text}"
+                )
             self.word("a target such as sm_80")
             while self.take(","):
                 self.word("a target such as sm_80")
@@ -156,28 +151,9 @@ class Directives(Declarations):
             raise self.error(f"expected the name of the section; found {found(self.tokens[self.at])}")
         self.at += 1
         opening = self.expect("{", "to open the section")
-        while self.text() != "}":
-            if self.tokens[self.at].kind == "end" or self.text() == "{":
-                raise self.missing(f"'}}' to close the section opened in {self.place(opening)}", " }")
-            self.at += 1
-        self.at += 1
+        self.skip(opening, "}", "'}}' to close the section opened in {}", " }", ("{",))
 
     def _braces(self, directive: Token) -> None:
         """Everything between two braces, braces inside included."""
         opening = self.expect("{", f"after {directive.text}")
-        depth = 1
-        while depth:
-            token = self.tokens[self.at]
-            if token.kind == "end":
-                raise self.missing(f"'}}' to close the section opened in {self.place(opening)}", " }")
-            depth += (token.text == "{") - (token.text == "}")
-            self.at += 1
-
-
-def split(tokens: Iterable[Token]) -> Iterator[Token]:
-    """The tokens, with the words of those that are lines."""
-    for token in tokens:
-        if token.kind == "line":
-            yield from Words(token)
-        else:
-            yield token
+        self.skip(opening, "}", "'}}' to close the section opened in {}", " }")

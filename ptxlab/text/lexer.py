@@ -1,17 +1,17 @@
 """Splits PTX text into tokens that keep their white space and comments, with one compiled regular expression.
 
-Most statements of a file fill one line each: `add.s32 %r1, %r2, 4;`, `$L__BB0_1:`, `.loc 1 20 3`. `lex` can leave such
-a line whole, as one token of kind "line"; `model.Words` splits it when its words are needed. The first values of a long
-array, `= {1, 2, 3, ...}`, are one token, too: of a million numbers each would otherwise be two.
+The first values of a long array, `= {1, 2, 3, ...}`, are one token: of a million numbers each would otherwise be two.
 """
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ptxlab.errors import PtxSyntaxError, Span
+from ptxlab.text.source_lines import SourceLines
 
 
 class Token(NamedTuple):
@@ -19,8 +19,7 @@ class Token(NamedTuple):
 
     kind: "word" (identifiers and opcodes, `%r1`, `fma.rn.f32`, `$L__BB0_1`), "directive" (`.reg`, `.f32`), "number",
     "string", "punct" (one of `{}[]()<>,;:=+-*/%!|&^~@?` or a two-character operator), "end", "values" (the numbers of a
-    long array between their braces); while a file is read also "line", a statement that fills a line and has not been
-    split (see `Words`).
+    long array between their braces).
     """
 
     kind: str
@@ -38,7 +37,6 @@ class Token(NamedTuple):
 # quantifiers would say so, but Python before 3.11.5 gets them wrong inside groups.
 _TOKEN = r"""
     ( (?: [ \t\r\n\f\v]+ | //[^\n]* | /\* (?s:.*?) \*/ )* )
-    (?: ( LINE ) |
     ( (?: [A-Za-z_$] | %(?=[\w$]) ) [\w$]* (?: (?:\.|::) [\w$]+ )*       # %r1  fma.rn.f32  $L__BB0_1  %tid.x
     | \.source_begin \b (?s:.*?) \.source_end \b                         # any text: the source of another language
     | \.[A-Za-z_] [\w$]* (?: :: [\w$]+ )*                                # .reg (also in `.reg.b32`)  .L2::cache_hint
@@ -47,30 +45,11 @@ _TOKEN = r"""
     | VALUES
     | << | >> | <= | >= | == | != | && | \|\| | /\*
     | (?s:.)
-    | \Z ) )
+    | \Z )
 """
-# A whole line: an instruction, a label or a place in the source. Its operands hold commas in braces only, and blanks in
-# braces and brackets only, and nothing that is no token: a dot stands in a word. A word alone is not a line: it may be
-# the end of `.reg .b32 a, x;`.
-_LINE = r"""
-      (?: @!?NAME [ \t]+ )? [a-z]\w* (?: (?:\.|::) \w+ )* [ \t]+ OPERAND (?: ,[ \t]* OPERAND )* [ \t]* ;
-    | (?: @!?NAME [ \t]+ )? (?: ret | exit | trap | [a-z]\w* (?: \.\w+ )+ ) ;
-    | [A-Za-z_$] [\w$]* : (?!:)
-    | \. (?: reg | param ) [ \t]+ \.\w+ [ \t]+ NAME (?: < [1-9][0-9]{0,6} > )? ;
-    | \.loc PLACE (?: ,[ \t]* function_name [ \t]+ [A-Za-z_$][\w$]* ,[ \t]* inlined_at PLACE )? (?! [\w.$] | [ \t]* , )
-"""
-_OPERAND = r"""(?:
-      [\w$%!|+-]+ (?: (?<=[\w$]) \. (?=\w) [\w$%!|+-]+ )*
-    | \[ [\w$%+ \t-]+ \] | \{ [\w$%,+ \t-]+ \} )"""
-_PLACE = r"[ \t]+ [0-9]+ [ \t]+ [0-9]+ [ \t]+ [0-9]+"
-_NAME = r"(?: %[\w$] | [A-Za-z_$] ) [\w$]*"
 _VALUES = r"(?: (?<==) | (?<==[ ]) ) \{ [0-9A-Fa-fxXU,.+\ \t\r\n-]{256,} \}"
-_NOTHING = "(?!)"
-_PLAIN = re.compile(_TOKEN.replace("LINE", _NOTHING).replace("VALUES", _NOTHING), re.VERBOSE | re.ASCII)
-_TOKEN = _TOKEN.replace("VALUES", _VALUES)
-_WORDS = re.compile(_TOKEN.replace("LINE", _NOTHING), re.VERBOSE | re.ASCII)
-_LINE = _LINE.replace("OPERAND", _OPERAND).replace("PLACE", _PLACE).replace("NAME", _NAME)
-_LINES = re.compile(_TOKEN.replace("LINE", _LINE), re.VERBOSE | re.ASCII)
+_PLAIN = re.compile(_TOKEN.replace("VALUES", "(?!)"), re.VERBOSE | re.ASCII)
+_WORDS = re.compile(_TOKEN.replace("VALUES", _VALUES), re.VERBOSE | re.ASCII)
 
 _KIND = dict.fromkeys("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_$", "word")
 _KIND |= dict.fromkeys("0123456789", "number") | dict.fromkeys("{}[]()<>,;:=+-*!|&^~@?", "punct")
@@ -80,52 +59,56 @@ _KIND |= dict.fromkeys("0123456789", "number") | dict.fromkeys("{}[]()<>,;:=+-*!
 class Source:
     """A PTX text with its name and spans: what an error message needs to show the place."""
 
-    def __init__(self, text: str, file: str = "<ptx>", spans: Mapping[int, Span] | None = None) -> None:
-        self.text, self.file, self.spans = text, file, dict(spans or {})
+    def __init__(self, text: object, file: str = "<ptx>", spans: Mapping[int, Span] | None = None) -> None:
+        self._text, self.file = text, file
+        self.spans: Mapping[int, Span] = SourceLines(self.text, file) if spans is None else spans
+
+    @functools.cached_property
+    def text(self) -> str:
+        """The whole text, which of a module only an error needs."""
+        return str(self._text)
+
+    @functools.cached_property
+    def lines(self) -> list[str]:
+        """Its lines; the second one has index 1."""
+        return self.text.split("\n")
 
     def line(self, number: int) -> str:
         """The text of a 1-based line, without its end."""
-        lines = self.text.split("\n")
-        return lines[number - 1].rstrip("\r") if 0 < number <= len(lines) else ""
+        return self.lines[number - 1].rstrip("\r") if 0 < number <= len(self.lines) else ""
+
+    def place(self, line: int, column: int, length: int = 1, hint: str = "") -> dict[str, Any]:
+        """What a `PtxError` takes besides its message: the line, and that of the source which it comes from."""
+        where = {"line": line, "column": column, "length": max(1, length), "hint": hint}
+        return where | {"source": self.line(line), "file": self.file, "span": self.spans.get(line)}
 
     def error(self, message: str, line: int, column: int, length: int = 1, hint: str = "") -> PtxSyntaxError:
-        """A `PtxSyntaxError` at a place, with the line's text and the Python span that emitted it."""
-        return PtxSyntaxError(
-            message,
-            line=line,
-            column=column,
-            length=max(1, length),
-            source=self.line(line),
-            file=self.file,
-            hint=hint,
-            span=self.spans.get(line),
-        )
+        """A `PtxSyntaxError` at a place."""
+        return PtxSyntaxError(message, **self.place(line, column, length, hint))
+
+    def replaced(self, line: int, column: int, length: int, text: str) -> str:
+        """A line with some of its characters exchanged, for a hint."""
+        whole, start = self.line(line), column - 1
+        return (whole[:start] + text + whole[start + length :]).partition("//")[0].strip()
 
 
-def lex(
-    source: Source, lines: bool = False, start: int = 0, line: int = 1, column: int = 1, *, values: bool = True
-) -> list[Token]:
+def lex(source: Source, start: int = 0, line: int = 1, column: int = 1, *, values: bool = True) -> list[Token]:
     """All tokens of a text; the last one has kind "end" and carries what follows the last word.
 
-    Joining `before + text` of every token gives the text back. With `lines`, a statement that fills a line is one
-    token; without `values`, the numbers of a long array are many. `start` is the first character to be read, `line` and
-    `column` are its position. Raises `PtxSyntaxError` for a character that PTX does not have, and for a comment or
-    string that is not closed.
+    Joining `before + text` of every token gives the text back. Without `values`, the numbers of a long array are many
+    tokens. `start` is the first character to be read, `line` and `column` are its position. Raises `PtxSyntaxError` for
+    a character that PTX does not have, and for a comment or string that is not closed.
     """
     tokens: list[Token] = []
     append, new = tokens.append, tuple.__new__
     kinds: dict[str, str] = {}  # the same words come again and again
-    for before, whole, text in (_LINES if lines else _WORDS if values else _PLAIN).findall(source.text, start):
+    for before, text in (_WORDS if values else _PLAIN).findall(source.text, start):
         if before:
             if "\n" in before:
                 line += before.count("\n")
                 column = len(before) - before.rfind("\n")
             else:
                 column += len(before)
-        if whole:
-            append(new(Token, ("line", whole, before, line, column)))
-            column += len(whole)
-            continue
         kind = kinds.get(text)
         if kind is None:
             if not text:
@@ -140,12 +123,6 @@ def lex(
         append(new(Token, (kind, text, before, line, column)))
         column += len(text)
     return tokens
-
-
-def split(line: Token) -> tuple[Token, ...]:
-    """The tokens of a statement that `lex` left whole."""
-    first, *others, _ = lex(Source(line.text), line=line.line, column=line.column)
-    return first._replace(before=line.before), *others
 
 
 def _other(text: str, source: Source, line: int, column: int) -> str:
@@ -163,6 +140,9 @@ def _other(text: str, source: Source, line: int, column: int) -> str:
         rest = source.line(line)[column - 1 :]
         raise source.error("this string is not closed on its line", line, column, len(rest), hint=rest + '"')
     if first == "#":
+        rest = source.line(line)[column:].strip()
+        if not re.match(r"(include|define|undef|if|ifdef|ifndef|else|elif|endif|pragma|line|error)\b|\d", rest):
+            raise source.error("a comment begins with //", line, column, hint=f"// {rest}")
         raise source.error("a preprocessor line; run the C preprocessor over the file first", line, column)
     if first == ".":
         raise source.error("a dot needs a name after it: a directive, a type or a modifier", line, column)

@@ -2,71 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import math
+import struct
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import Field, dataclass, field, fields
-from typing import Any, ClassVar, overload
+from typing import Any, ClassVar, Never, TypeVar, dataclass_transform
 
-from ptxlab.errors import Span
-from ptxlab.text.lexer import Token, split
+from ptxlab.errors import LaunchError, PtxError, Span
+from ptxlab.isa.types import width
+from ptxlab.module_variables import HasVariables, State
+from ptxlab.text.lexer import Token
 
-
-class Words(Sequence[Token]):
-    """The tokens of a statement that was read as one line, split when they are first used, which is rare."""
-
-    __slots__ = ("_line", "_tokens")
-
-    def __init__(self, line: Token) -> None:
-        self._line = line
-        self._tokens: tuple[Token, ...] = ()
-
-    def all(self) -> tuple[Token, ...]:
-        """The tokens."""
-        if not self._tokens:
-            self._tokens = split(self._line)
-        return self._tokens
-
-    def __str__(self) -> str:
-        return str(self._line)
-
-    def __repr__(self) -> str:
-        return repr(self.all())
-
-    def __bool__(self) -> bool:
-        return True
-
-    def __len__(self) -> int:
-        return len(self.all())
-
-    def __iter__(self) -> Iterator[Token]:
-        return iter(self.all())
-
-    @overload
-    def __getitem__(self, index: int) -> Token: ...
-
-    @overload
-    def __getitem__(self, index: slice) -> tuple[Token, ...]: ...
-
-    def __getitem__(self, index: int | slice) -> Token | tuple[Token, ...]:
-        return self.all()[index]
-
-    def __eq__(self, other: object) -> bool:
-        return self.all() == (other.all() if isinstance(other, Words) else other)
-
-    def __hash__(self) -> int:
-        return hash(self.all())
+N = TypeVar("N")
 
 
 def _printed(tokens: Sequence[Token]) -> str:
     """The text that tokens were read from."""
-    return str(tokens) if isinstance(tokens, Words) else "".join(map(str, tokens))
+    return "".join(map(str, tokens))
 
 
 class Node:
-    """What holds for all nodes: those of a class with the same contents are equal, and they print what they hold. These
-    methods are written here, for Python takes 0.1 ms to make its own for a dataclass."""
+    """What holds for all nodes: those of a class with the same contents are equal, they print what they hold, and they
+    do not change. These methods are written here, for Python takes 0.1 ms to make its own for a dataclass."""
 
     __slots__ = ()
     __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        write = "pl.parse(str(module).replace(...))"
+        raise AttributeError(f"{type(self).__name__}.{name}: parsed PTX does not change\n  write:  {write}")
 
     def _contents(self) -> tuple[object, ...]:
         return tuple(getattr(self, each.name) for each in fields(self) if each.compare)
@@ -82,10 +46,18 @@ class Node:
         return f"{type(self).__qualname__}({', '.join(told)})"
 
 
+@dataclass_transform(eq_default=False, frozen_default=True)
+def node(cls: type[N]) -> type[N]:
+    """A class of nodes."""
+    made = dataclass(frozen=True, slots=True, eq=False, repr=False)(cls)
+    del made.__setattr__, made.__delattr__  # Python 3.11's raise a TypeError for a name that is no field
+    return made
+
+
 # -- operands ----------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@node
 class Name(Node):
     """A register, special register (`%tid.x`), label, variable or function, by name; `_` is the sink."""
 
@@ -95,7 +67,7 @@ class Name(Node):
         return self.text
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@node
 class Number(Node):
     """A literal. `kind` is "int" (`value` an int, negative where a minus stood before it), "f32" (`0f3F800000`) or
     "f64" (`0d3FF0...`, `1.5`), where `value` is a float and `bits` its exact bit pattern."""
@@ -109,7 +81,7 @@ class Number(Node):
         return self.text
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@node
 class Address(Node):
     """`[base+offset]`: `base` a Name, a Number (absolute) or a Vector/Name for tensors; `offset` an int in bytes.
     `register_offset` is set for `[base+%r1]`; `extra` holds further comma-separated parts (tensor coordinates)."""
@@ -125,7 +97,7 @@ class Address(Node):
         return "[" + ", ".join([f"{self.base}{tail}", *map(str, self.extra)]) + "]"
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@node
 class Vector(Node):
     """`{a, b, c, d}`."""
 
@@ -135,7 +107,7 @@ class Vector(Node):
         return "{" + ", ".join(map(str, self.elements)) + "}"
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@node
 class Pair(Node):
     """`p|q`: two destinations, the second optional in the manual's syntax."""
 
@@ -146,7 +118,7 @@ class Pair(Node):
         return f"{self.first}|{self.second}"
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@node
 class Not(Node):
     """`!p`: a predicate, inverted."""
 
@@ -156,7 +128,7 @@ class Not(Node):
         return f"!{self.operand}"
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@node
 class Sum(Node):
     """`symbol+4` outside brackets (`mov.u64 %rd1, table+16`); `scale` is -1 for `-%r1` (video forms).
 
@@ -176,7 +148,7 @@ class Sum(Node):
         return f"{self.mask:#x}({text})" if self.mask else text
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@node
 class Element(Node):
     """`table[4]`: an element of a declared array, `index` counted in elements (a Number, a register or a Sum)."""
 
@@ -187,7 +159,7 @@ class Element(Node):
         return f"{self.base}[{self.index}]"
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@node
 class Parens(Node):
     """`(a, b)`: the results or arguments of a call."""
 
@@ -202,7 +174,7 @@ Operand = Name | Number | Address | Vector | Pair | Not | Sum | Element | Parens
 # -- statements --------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@node
 class Guard(Node):
     """`@p` or `@!p` before an instruction."""
 
@@ -213,7 +185,7 @@ class Guard(Node):
         return f"@{'!' if self.negated else ''}{self.name}"
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@node
 class Instruction(Node):
     """One instruction. `opcode` is the whole dotted word (`ld.global.v4.f32`); `line` and `column` are the opcode's."""
 
@@ -236,7 +208,7 @@ class Instruction(Node):
         return f"{guard}{self.opcode} {', '.join(map(str, self.operands))}".rstrip() + ";"
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@node
 class Label(Node):
     """`name:`."""
 
@@ -248,7 +220,7 @@ class Label(Node):
         return _printed(self.tokens) if self.tokens else f"{self.name}:"
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@node
 class Variable(Node):
     """A declared name: `.reg .f32 %f<4>;`, `.shared .align 16 .b8 tile[4096];`, `.const .f32 c = 1.0;`.
 
@@ -273,11 +245,46 @@ class Variable(Node):
     line: int = 0
     column: int = field(default=0, compare=False, repr=False)
 
+    def packed(self, resolve: Callable[[Sum], int]) -> bytes:
+        """The first contents, without the zeros that may follow. resolve: the address of what a sum names."""
+        return b"".join(self._elements(self.initial, self.shape, resolve))
+
+    def _elements(self, initial: Initial | None, shape: tuple[int, ...], resolve: Callable[[Sum], int]) -> list[bytes]:
+        """The bytes of each element in order; missing ones are zeros."""
+        if not isinstance(initial, tuple):
+            return [self._scalar(initial, resolve)]
+        each = max(1, width(self.type) // 8) * (math.prod(shape[1:]) if shape[1:] else self.vector)
+        known = dict[int, bytes]()  # of a long array many elements are one object
+        for item in initial:
+            if id(item) not in known:
+                packed = b"".join(self._elements(item, shape[1:], resolve))
+                known[id(item)] = packed.ljust(each, b"\0") if isinstance(item, tuple) else packed
+        return [known[id(item)] for item in initial]
+
+    def _scalar(self, value: Initial | None, resolve: Callable[[Sum], int]) -> bytes:
+        size = max(1, width(self.type) // 8)
+        if isinstance(value, Number):
+            if self.type in ("f32", "f64"):
+                try:
+                    return struct.pack("<f" if size == 4 else "<d", value.value)
+                except OverflowError:  # beyond the largest .f32 it is infinite, as in the assembler
+                    return struct.pack("<f", math.copysign(math.inf, value.value))
+            bits = int(value.value) if value.kind == "int" else value.bits
+            return (bits & ((1 << 8 * size) - 1)).to_bytes(size, "little")
+        if isinstance(value, Name):
+            value = Sum(value)
+        if not isinstance(value, Sum):
+            raise PtxError(f"cannot read the initialiser {value} of {self.name!r}", line=self.line)
+        address = resolve(value) + value.offset
+        if value.mask:  # 0xFF00(symbol): one byte of an address
+            address = (address & value.mask) >> ((value.mask & -value.mask).bit_length() - 1)
+        return (address & ((1 << 8 * size) - 1)).to_bytes(size, "little")
+
 
 Initial = Operand | tuple["Initial", ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@node
 class Declaration(Node):
     """One statement that declares variables: `.reg .f32 %a, %b<3>;` declares two."""
 
@@ -289,7 +296,7 @@ class Declaration(Node):
         return _printed(self.tokens)
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@node
 class Directive(Node):
     """Any other directive, kept as words: `.version`, `.target`, `.loc`, `.file`, `.pragma`, `.section {..}`, `.alias`,
     `.branchtargets`, `.callprototype`. `name` has no dot, `words` no commas; `label` is the name before the colon in
@@ -305,7 +312,7 @@ class Directive(Node):
         return _printed(self.tokens)
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@node
 class Block(Node):
     """`{ ... }`: a scope of its own; nvcc wraps calls and inline assembly in them. `tokens` holds the two braces."""
 
@@ -329,7 +336,7 @@ class Block(Node):
 Statement = Instruction | Label | Declaration | Directive | Block
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@node
 class Function(Node):
     """An `.entry` (a kernel) or a `.func`. `body` is None for a declaration without one (`.extern .func vprintf`).
 
@@ -356,11 +363,12 @@ class Function(Node):
             yield from (statement for statement in self.body.walk() if isinstance(statement, Instruction))
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Module(Node):
-    """A whole PTX file. `str(module)` is the text it was read from.
+@node
+class Module(HasVariables, Node):
+    """A whole PTX file. `str(module)` is the text it was read from, `module["x"]` its variable (`module_variables`).
 
-    `spans` maps a 1-based PTX line to the Python expression that emitted it (builder kernels; empty otherwise).
+    `spans` maps a 1-based PTX line to the source that it comes from: the Python expression that emitted it, or what the
+    compiler's `.loc` says.
     """
 
     items: tuple[Function | Declaration | Directive, ...]
@@ -370,9 +378,14 @@ class Module(Node):
     target: str = ""
     address_size: int = 64
     spans: Mapping[int, Span] = field(default_factory=dict, repr=False)
+    state: State = field(default_factory=State, init=False, repr=False, compare=False)
 
     def __str__(self) -> str:
         return "".join(map(str, self.items)) + self.trailing
+
+    def __call__(self, *args: object, **options: object) -> Never:
+        """LaunchError with the line to write."""
+        raise LaunchError("a module is not called\n  write:  pl.launch(module, grid, block, ...)")
 
     @property
     def kernels(self) -> tuple[Function, ...]:

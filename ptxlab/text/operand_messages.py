@@ -21,13 +21,15 @@ Find = Callable[[str], Variable | None]
 @dataclass(frozen=True)
 class Misfit:
     """The operand at `index` does not fit. message: why. literal: what to write in its place. before: a line to write
-    before the instruction. type: the type of a register that does not fit."""
+    before the instruction. type: the type of a register that does not fit. name: of what does not fit, where `before`
+    makes %new, to be read in its place."""
 
     index: int
     message: str
     literal: str = ""
     before: str = ""
     type: str = ""
+    name: str = ""
 
 
 class Place(NamedTuple):

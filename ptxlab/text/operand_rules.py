@@ -22,14 +22,9 @@ if TYPE_CHECKING:
     from ptxlab.isa import fragments
 
 FRAGMENTS = (
-    Action.MATRIX_PRODUCT,
-    Action.FRAGMENT_PRODUCT,
-    Action.LOAD_FRAGMENT,
-    Action.STORE_FRAGMENT,
-    Action.LOAD_ROWS,
-    Action.STORE_ROWS,
-    Action.WARPGROUP_PRODUCT,
-)
+    Action.MATRIX_PRODUCT, Action.FRAGMENT_PRODUCT, Action.LOAD_FRAGMENT, Action.STORE_FRAGMENT, Action.LOAD_ROWS,
+    Action.STORE_ROWS, Action.WARPGROUP_PRODUCT,
+)  # fmt: skip
 """Instructions whose operands are fragments: so many registers of each lane."""
 INTEGER_LANES = frozenset({Action.MATCH, Action.REDUCE_LANES, Action.ELECT})
 """Instructions between lanes that take no registers of floats where the table has bits."""
@@ -44,7 +39,11 @@ def misfit(instruction: Instruction, found: Form, find: Find, place: Place = NOW
     specs = specs_of(found, len(instruction.operands))
     if len(instruction.operands) > len(specs):
         policy = instruction.operands[-1]
-        return Misfit(len(specs), f"{found.opcode} takes a cache policy only with .L2::cache_hint, found {policy}")
+        variable = find(policy.text) if isinstance(policy, Name) else None
+        said = f"takes a cache policy only with .L2::cache_hint, found {policy}"
+        if (variable is not None and types.WIDTH.get(variable.type) != 64) or isinstance(policy, Number):
+            said = f"takes {len(specs)} operand{'s' * (len(specs) > 1)}; found {len(instruction.operands)}"
+        return Misfit(len(specs), f"{found.opcode} {said}")
     least, _ = found.op.operand_counts
     if found.L2_cache_hint and len(instruction.operands) <= least:
         last = len(instruction.operands) - 1

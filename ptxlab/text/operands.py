@@ -31,9 +31,9 @@ Constant = tuple[int | float, str]  # a value and its type: "s64", "u64" or "f64
 class Operands:
     """A cursor over the tokens of one text, and the part of the grammar below the statement."""
 
-    def __init__(self, source: Source, lines: bool = False) -> None:
+    def __init__(self, source: Source) -> None:
         self.source = source
-        self.tokens = lex(source, lines)
+        self.tokens = lex(source)
         self.at = 0
         self.depth = 0
         self.names: dict[str, Name] = {}
@@ -101,8 +101,7 @@ class Operands:
 
     def instead(self, token: Token, text: str) -> str:
         """The line of a token with another text in its place, for a hint."""
-        line, start = self.source.line(token.line), token.column - 1
-        return (line[:start] + text + line[start + len(token.text) :]).partition("//")[0].strip()
+        return self.source.replaced(token.line, token.column, len(token.text), text)
 
     # -- operands
 
@@ -160,7 +159,10 @@ class Operands:
             while self.take(","):
                 elements.append(read())
         if self.text() != closing:
-            raise self.missing(f"',' or {closing!r} for the {opening.text!r} of {self.place(opening)}", closing)
+            token, last = self.tokens[self.at], self.tokens[self.at - 1]
+            more = token.text in (".param", ".reg") or (token.line == last.line and token.kind in ("word", "number"))
+            what = f"',' or {closing!r} for the {opening.text!r} of {self.place(opening)}"
+            raise self.missing(what, "," if more else closing)
         self.at += 1
         self.depth -= 1
         return tuple(elements)
@@ -188,10 +190,11 @@ class Operands:
     def _offset(self) -> int:
         """`+4-8*2`, or nothing."""
         if self.text() == "-":
-            minus = self.tokens[self.at]
-            raise self.error(
-                "an offset is added to a name; found '-'", hint=self.instead(minus, "+-").replace("+- ", "+-")
-            )
+            minus, following = self.tokens[self.at : self.at + 2]
+            hint = self.instead(minus, "+-").replace("+- ", "+-")
+            if following.kind == "word":
+                hint = f"sub.u64 %address, {self.text(-1)}, {following.text};  // both of the same width"
+            raise self.error("an offset is added to a name; found '-'", hint=hint)
         offset = 0
         while self.text() in ("+", "-"):
             sign = 1 if self.text() == "+" else -1
@@ -217,6 +220,9 @@ class Operands:
             if self.text() == "+" and following.kind == "word" and following.text != "WARP_SZ":
                 self.at += 2
                 register = self.name(following.text)
+            if register is not None and self.text() == "*":
+                write = f"mad.wide.u32 %address, {register}, {self.text(1)}, {base};"
+                raise self.error("an address is a register and a constant; found '*'", hint=write)
             offset = self._offset()
         else:
             base = self._single(False)
@@ -370,7 +376,10 @@ def literal(at: Operands, token: Token) -> tuple[str, int | float, int]:
     """The kind ("int", "f32", "f64"), value and bits of a number token."""
     match = _LITERAL.fullmatch(token.text)
     if match is None:
-        raise at.error(_why_not(token.text), token)
+        from ptxlab.text.written_in_c import number  # here, as only mistakes need it
+
+        plain = number(token.text)
+        raise at.error(_why_not(token.text), token, at.instead(token, plain) if plain else "")
     group = match.lastindex or 0
     digits = match[group] if group > 6 else match[group - 1]
     if group == 7:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from ptxlab.errors import PtxSyntaxError, Span
 from ptxlab.garbage_collection import uncollected
-from ptxlab.isa import Action, action_of
+from ptxlab.isa import TABLE, Action, action_of
 from ptxlab.text.declarations import LINKAGES, SPACES
-from ptxlab.text.directives import LABELLED, STARTS_ITEM, WITHOUT_SEMICOLON, Directives
-from ptxlab.text.lexer import Source, Token, lex
-from ptxlab.text.lines import Lines
+from ptxlab.text.directives import DIRECTIVES, LABELLED, STARTS_ITEM, WITHOUT_SEMICOLON, Directives
+from ptxlab.text.given import given, given_text
+from ptxlab.text.lexer import Source, Token
 from ptxlab.text.model import (
     Block,
     Declaration,
@@ -23,7 +24,7 @@ from ptxlab.text.model import (
     Operand,
     Statement,
 )
-from ptxlab.text.operands import found
+from ptxlab.text.operands import found as shown
 
 BEHIND_PROTOTYPE = (*STARTS_ITEM, ".global", ".const", ".shared", ".tex", *WITHOUT_SEMICOLON)
 """What may follow the prototype of a function whose semicolon is left out, which early compilers did."""
@@ -34,50 +35,31 @@ ONCE = ("version", "target", "address_size")
 def parse(text: str, file: str = "<ptx>", spans: Mapping[int, Span] | None = None) -> Module:
     """Parses a PTX text into a module; `str()` of it is the text again, byte for byte.
 
-    `file` names the text in error messages; `spans` maps a 1-based PTX line to the Python expression that emitted it.
+    `file` names the text in error messages; `spans` maps a 1-based PTX line to the Python expression that emitted it;
+    without, `.loc` says where a line comes from, and `file`, where it is a path, where the source is looked for.
     Whether instructions and registers exist is not checked here (see `validate`). Raises `PtxSyntaxError`.
     """
     if not isinstance(text, str):
-        raise PtxSyntaxError(f"PTX is text; found {type(text).__name__}")
-    return _Parser(Source(text, file, spans), lines=True).module()
+        found = given(text)
+        raise PtxSyntaxError(f"PTX is text; found {found.says}", hint=found.write)
+    try:
+        return _Parser(Source(text, file, spans)).module()
+    except PtxSyntaxError as error:
+        if (other := given_text(text)) is None:
+            raise
+        what = f"this is {other.says}, not PTX"
+        raise Source(text, file).error(what, error.line, error.column, error.length, other.write) from None
 
 
 class _Parser(Directives):
-    """The part of the grammar from the statement upward.
-
-    A statement that fills a line comes as one token, which `Lines` reads. Where that fails, or a line is not expected,
-    `words_from` splits what is ahead, and the same place is read again, word by word.
-    """
-
-    def __init__(self, source: Source, lines: bool) -> None:
-        super().__init__(source, lines)
-        self.lines = lines
-        self.whole = Lines()
-
-    def words_from(self, start: int, depth: int) -> None:
-        """Goes back to the token `start` and splits all lines from there on, at this depth of nesting."""
-        self.lines = False
-        read = self.tokens[:start]
-        line, column = (read[-1].line, read[-1].column + len(read[-1].text)) if read else (1, 1)
-        self.tokens[start:] = lex(self.source, False, sum(len(t.before) + len(t.text) for t in read), line, column)
-        self.at, self.depth = start, depth
+    """The part of the grammar from the statement upward."""
 
     def module(self) -> Module:
         items: list[Function | Declaration | Directive] = []
         version, target, size = (0, 0), "", 64
         seen: dict[str, Directive] = {}
         while self.tokens[self.at].kind != "end":
-            start = self.at
-            try:
-                item = self._item()
-            except PtxSyntaxError:
-                if not self.lines:
-                    raise
-                item = None
-            if item is None:
-                self.words_from(start, 0)
-                continue
-            items.append(item)
+            items.append(item := self._item())
             if isinstance(item, Directive):
                 if item.name in ONCE and (before := seen.setdefault(item.name, item)) is not item:
                     raise self.error(f".{item.name} is already on line {before.line}", item.tokens[0])
@@ -97,18 +79,25 @@ class _Parser(Directives):
         if token.text in SPACES:
             return self.declaration()
         if token is not self.tokens[self.at]:
-            raise self.error(
-                f"expected .entry, .func or a state space after {self.text()}; found {found(token)}", token
-            )
+            said = f"expected .entry, .func or a state space after {self.text()}; found {shown(token)}"
+            entry = ".entry" if token.kind == "directive" else f".entry {token.text}"
+            raise self.error(said, token, self.instead(token, entry) if "(" in self.source.line(token.line) else "")
         if token.kind == "directive":
             return self.directive()
         if token.text == "}":
             raise self.error("this '}' closes nothing")
+        if f".{token.text}" in (*DIRECTIVES, *SPACES):
+            words = "|".join(word[1:] for word in STARTS_ITEM)
+            hint = re.sub(rf"(?<![\w.%])({words})(?=\s)", r".\1", self.instead(token, f".{token.text}"))
+            raise self.error("directives begin with a dot", hint=hint)
+        line = self.source.line(token.line).strip()
+        if line != (entry := re.sub(r'(extern "C" )?__global__ +(void +)?', ".visible .entry ", line)):
+            raise self.error("__global__ is CUDA C++", hint=entry)
         if token.kind == "word":
             raise self.error(
                 f"{token.text!r} stands outside of any function; statements belong between its '{{' and '}}'"
             )
-        raise self.error(f"expected a directive; found {found(token)}")
+        raise self.error(f"expected a directive; found {shown(token)}")
 
     def _behind_linkage(self) -> Token:
         """The token that says what is declared, `.entry` in `.visible .entry`; the current one without linkage."""
@@ -131,9 +120,20 @@ class _Parser(Directives):
         while self.text() == ".attribute":
             self.performance(directives)
         returns = self.parameters() if self.text() == "(" and opening.text == ".func" else ()
+        if (wrong := self.text()) in LINKAGES:
+            line = self.source.line(opening.line).replace(f" {wrong}", "", 1)
+            raise self.error(
+                f"{wrong} stands before {opening.text}",
+                hint=line.replace(opening.text, f"{wrong} {opening.text}").strip(),
+            )
+        if wrong == "(":
+            hint = self.instead(self.tokens[self.at], " f(")
+            raise self.error(f"expected the name of the {opening.text[1:]}; found '('", hint=hint)
         name = self.word(f"the name of the {opening.text[1:]}")
         params = self.parameters() if self.text() == "(" else ()
         while self.tokens[self.at].kind == "directive" and not self._prototype_ends(opening):
+            if self.text() in SPACES:
+                raise self.missing(f"'{{' to open the body of {name}", " {")
             self.performance(directives)
         if self.take(";") or self._prototype_ends(opening):
             body, head = None, tuple(self.tokens[start : self.at])
@@ -158,15 +158,11 @@ class _Parser(Directives):
         self.enter()
         statements: list[Statement] = []
         while (token := self.tokens[self.at]).text != "}":
-            start, depth = self.at, self.depth
             try:
-                statements.append(self._line(token) if token.kind == "line" else self._statement(token, opening))
+                statements.append(self._statement(token, opening))
             except PtxSyntaxError:
-                if not self.lines:
-                    raise
-            else:
-                continue
-            self.words_from(start, depth)
+                self._refuse_c(token)
+                raise
         self.at += 1
         self.depth -= 1
         return Block(tuple(statements), (opening, token), opening.line)
@@ -194,14 +190,25 @@ class _Parser(Directives):
             raise self.source.error(
                 "this '{' is never closed; found the end of the file", opening.line, opening.column, hint="}"
             )
-        raise self.error(f"expected a statement; found {found(token)}")
+        raise self.error(f"expected a statement; found {shown(token)}")
 
-    def _line(self, line: Token) -> Statement:
-        """A statement that fills a line."""
-        self.at += 1
-        if line.text[-1] != ";" and self.text() in (",", *LABELLED):  # a `.loc` that goes on; `t: .branchtargets a, b;`
-            raise self.error("more than a line")
-        return self.whole.statement(line)
+    def _refuse_c(self, token: Token) -> None:
+        """Raises what there is to say of a statement that is C."""
+        from ptxlab.text.written_in_c import in_c  # here, as only mistakes need it
+
+        if (token.kind == "word" or token.text == "*") and (
+            other := in_c(self.source.line(token.line)[token.column - 1 :], self._type_of)
+        ):
+            raise self.error(other.says, token, other.write) from None
+
+    def _type_of(self, name: str) -> str:
+        """The type that a line of the text declares a register with."""
+        for type_, names in re.findall(r"\.reg\s*\.(\w+)\s+([^;]*);", self.source.text):
+            for declared in names.split(","):
+                stem, _, count = declared.strip().partition("<")
+                if name == stem or (count and name.rstrip("0123456789") == stem):
+                    return str(type_)
+        return ""
 
     def _label(self) -> Label | Directive:
         start = self.at
@@ -216,6 +223,9 @@ class _Parser(Directives):
         guard = None
         if self.take("@"):
             negated = self.take("!")
+            if self.text() == "(":
+                bare = re.sub(r"@\s*(!?)\s*\(\s*(!?[%\w]+)\s*\)", r"@\1\2", self.source.line(self.tokens[self.at].line))
+                raise self.error("a predicate stands without parentheses", hint=bare.strip())
             guard = Guard(self.word("a predicate register after '@'"), negated)
         token = tokens[self.at]
         opcode = self.word("an instruction")
@@ -225,6 +235,8 @@ class _Parser(Directives):
             self.at += 1
             behind = self.at
         operands: list[Operand] = []
+        if opcode[0] == "%" or more.line > token.line:
+            self._refuse_guard_and_label(opcode, token, more, guard)
         if more.text != ";":
             if more.text in ("}", "@", "") or more.kind == "directive":
                 raise self.missing(f"operands or ';' after {opcode}", ";")
@@ -235,8 +247,22 @@ class _Parser(Directives):
                 operands.append(self.operand(call))
             if tokens[self.at].text != ";":
                 raise self._unfinished(opcode, behind)
+            if more.line > token.line and more.text in TABLE:  # `ret` on two lines, the first without its semicolon
+                self.at = behind
+                raise self.missing(f"operands or ';' after {opcode}", ";")
         self.at += 1
         return Instruction(guard, opcode, tuple(operands), tuple(tokens[start : self.at]), token.line, token.column)
+
+    def _refuse_guard_and_label(self, opcode: str, token: Token, more: Token, guard: Guard | None) -> None:
+        """Raises what there is to say of a predicate without its `@`, and of a label without its colon; `more` is what
+        follows."""
+        follows = more.text.partition(".")[0] in TABLE
+        if opcode[0] == "%" and follows and more.line == token.line:
+            said = "a predicate before an instruction begins with '@'"
+            raise self.error(said, token, self.instead(token, f"@{opcode}"))
+        ends = follows or more.text in ("}", "@") or more.kind == "directive"
+        if more.line > token.line and ends and guard is None and "." not in opcode and opcode not in TABLE:
+            raise self.error(f"expected ':' after the label {opcode}; found {shown(more)}", token, f"{opcode}:")
 
     def _unfinished(self, opcode: str, behind: int) -> PtxSyntaxError:
         """The error for an instruction that goes on where it should end; `behind` is the token after its opcode."""
@@ -244,6 +270,8 @@ class _Parser(Directives):
         if self.at == behind + 1 and last.line > self.tokens[behind - 1].line and "." in last.text:
             self.at = behind  # what looked like an operand is the next line's opcode
             return self.missing(f"operands or ';' after {opcode}", ";")
+        if token.text == ":":
+            return self.error(f"expected ';' after the operands of {opcode}; found ':'", hint=self.instead(token, ";"))
         if token.line == last.line and (token.kind in ("word", "number") or token.text in ("[", "{")):
             return self.missing(f"',' or ';' after {last.text!r}", ",")
         return self.missing(f"';' after the operands of {opcode}", ";")

@@ -6,66 +6,33 @@ A file may have the same mistake hundreds of times, so every answer is cached.
 from __future__ import annotations
 
 import functools
-import heapq
-from collections import Counter
-from collections.abc import Iterator
-from itertools import chain, tee
+from itertools import chain
 
-from ptxlab.isa import TABLE, Op, find_form, types
+from ptxlab.isa import TABLE, Op, find_form, known_form, types
+from ptxlab.isa.matching import entries_near
 from ptxlab.isa.meanings import meant, weighty
 
 
 @functools.lru_cache(maxsize=1 << 12)
 def nearest(word: str, names: tuple[str, ...], most: int = 1, alike: float = 0.75) -> list[str]:
-    """The names that look like a word, the closest first; `alike` is the least ratio of `difflib`.
-
-    The same answers as `difflib.get_close_matches`, twenty times faster: the letters that a name shares with the word
-    bound the ratio, so the ratio itself is computed for the best names only.
-    """
+    """The names that look like a word, the closest first; `alike` is the least ratio of `difflib`."""
     import difflib  # here, as only mistakes need it
 
-    letters, length = _letters(word), len(word)
-    bounds = [(2.0 * (letters & other).bit_count() / (length + size), name) for name, size, other in _lettered(names)]
-    hopeful = sorted(((bound, name) for bound, name in bounds if bound >= alike), reverse=True)
-    matcher = difflib.SequenceMatcher()
-    matcher.set_seq2(word)
-    best: list[tuple[float, str]] = []
-    for bound, name in hopeful:
-        if len(best) == most and bound < best[0][0]:
-            break
-        matcher.set_seq1(name)
-        ratio = matcher.ratio()
-        if ratio >= alike:
-            (heapq.heappush if len(best) < most else heapq.heappushpop)(best, (ratio, name))
-    return [name for _, name in sorted(best, reverse=True)]
-
-
-@functools.lru_cache(maxsize=1 << 14)
-def _letters(word: str) -> int:
-    """The letters of a word, which are ASCII, as bits, with 128 more for the second time that one comes, and so on: two
-    words share as many letters as bits."""
-    return sum(1 << ord(letter) + 128 * n for letter, times in Counter(word).items() for n in range(times))
-
-
-@functools.lru_cache(maxsize=64)
-def _lettered(names: tuple[str, ...]) -> list[tuple[str, int, int]]:
-    """Each name with its length and its letters."""
-    return [(name, len(name), _letters(name)) for name in names]
+    return difflib.get_close_matches(word, names, most, alike)
 
 
 @functools.lru_cache(maxsize=1 << 12)
-def corrected(opcode: str, at: int, length: int) -> Iterator[str]:
+def corrected(opcode: str, at: int, length: int) -> list[str]:
     """Opcodes that the table has, one modifier away, the likeliest first: one more at the place of the error, another
-    one there, what another word may mean, or one less. `at` and `length` say where the error is. To be copied: what one
-    copy has found all have."""
+    one there, what another word may mean, or one less. `at` and `length` say where the error is."""
     before, wrong, after = opcode[:at].rstrip("."), opcode[at : at + length].strip("."), opcode[at + length :]
-    entries = TABLE.get(opcode.partition(".")[0], [])
+    entries = entries_near(opcode)
     choices = _choices(tuple(entries))
     tail = f".{wrong}{after}" if wrong else ""
     kept = [*before.split(".")[1:], *tail.split(".")[1:]]
     # Only an entry that has all the other words can become right by one more, and only by one that it has.
     more = _choices(tuple(entry for entry in entries if entry.words.issuperset(kept)))
-    likely = sorted(choices, key=lambda choice: choice != "gpu")  # a scope that is too narrow orders too little
+    likely = sorted(choices, key=lambda choice: choice not in ("gpu", "rzi"))  # wide enough; as C rounds
     inserted = (f"{before}.{choice}{tail}" for choice in likely if choice in more)
     close = (word for word in nearest(wrong, tuple(choices), 8, 0.5) if _of_a_kind(wrong, word))
     near = [word for word in meant(wrong) if word in choices] or sorted(close, key=lambda c: sorted(c) != sorted(wrong))
@@ -78,7 +45,7 @@ def corrected(opcode: str, at: int, length: int) -> Iterator[str]:
         if k and word != wrong and other in choices
     )
     less = [] if weighty(wrong) else [before + after]
-    return tee((text for text in chain(inserted, exchanged, others, less) if find_form(text) is not None), 1)[0]
+    return [text for text in chain(inserted, exchanged, others, less) if known_form(text)]
 
 
 def _of_a_kind(wrong: str, word: str) -> bool:

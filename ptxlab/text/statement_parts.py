@@ -20,14 +20,11 @@ from ptxlab.text.model import (
     Parens,
     Sum,
     Vector,
-    Words,
 )
 
 
 def opcode_tokens(instruction: Instruction) -> Sequence[Token]:
     """The token of the opcode; several where it is written with white space in it, `ld .global .f32`."""
-    if isinstance(instruction.tokens, Words):  # one word, which needs no splitting
-        return (Token("word", instruction.opcode, "", instruction.line, instruction.column),)
     start, end = _opcode(instruction)
     return instruction.tokens[start:end]
 

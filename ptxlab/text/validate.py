@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import copy
 import dataclasses
-import functools
+import re
 from collections import deque
-from collections.abc import Callable, Hashable, Iterable, Iterator
-from itertools import chain
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, count, islice
 
 from ptxlab.errors import PtxError
 from ptxlab.garbage_collection import uncollected
-from ptxlab.isa import TABLE, Action, Form, FormError, action_of, find_form, form
+from ptxlab.isa import TABLE, Action, Form, FormError, action_of, find_form, form, known_form
 from ptxlab.isa.actions import BRANCHES
-from ptxlab.isa.missing_instructions import LEFT_OUT
-from ptxlab.isa.special_registers import SPECIAL_REGISTERS
+from ptxlab.isa.meanings import INSTRUCTIONS
+from ptxlab.isa.missing_instructions import NOT_EXECUTED
+from ptxlab.isa.special_registers import SPECIAL_REGISTERS, VECTORS
 from ptxlab.text.declaration_rules import misdeclared
 from ptxlab.text.directives import DIRECTIVES
-from ptxlab.text.lexer import Token
+from ptxlab.text.lexer import Source, Token
 from ptxlab.text.model import (
     Address,
     Block,
@@ -28,39 +28,46 @@ from ptxlab.text.model import (
     Module,
     Name,
     Not,
+    Number,
+    Operand,
     Pair,
-    Variable,
-    Words,
+    Vector,
 )
 from ptxlab.text.operand_messages import NOWHERE, Find, Misfit, Place
 from ptxlab.text.operand_rules import agreeing, guard_misfit, misfit
-from ptxlab.text.operand_shape import shape_of
-from ptxlab.text.scope import Names, Scope
+from ptxlab.text.scope import Scope
 from ptxlab.text.spelling import corrected, counts, nearest, operand_count
 from ptxlab.text.statement_parts import all_labels, inside, labels_in, names_in, opcode_tokens, operand_starts
+from ptxlab.text.values import converted
 from ptxlab.text.version_rules import CONFLICTS, Since, mistakes_of_head
+from ptxlab.text.written_in_c import assigned, in_c, value_in_ptx
 
-_OPCODES = tuple(sorted({*TABLE, *LEFT_OUT}))
+MOST = 100
+"""Mistakes of a text that are reported: one with more has few causes."""
+_OPCODES = tuple(sorted({*TABLE, *NOT_EXECUTED}))
 """The first word of every instruction of PTX ISA 9.0."""
+_ALL_LANES = Number("0xffffffff", "int", 0xFFFFFFFF)
 _SPECIALS = frozenset(name.partition(".")[0] for name in SPECIAL_REGISTERS if name[-1].isalpha())
 
 
 @uncollected
-def validate(module: Module) -> list[PtxError]:
-    """Everything that is wrong with a module's instructions, in the order of the text; empty where all is well.
+def validate(module: Module, most: int = MOST) -> list[PtxError]:
+    """The first mistakes in a module, in the order of the text; empty where all is well.
 
-    An instruction that PTX has and the instruction table does not is not judged, except for its names.
+    Of the operands of a form that PTX has and the instruction table does not only the names are judged.
     """
-    return _found(module, sure=False)
+    return _found(module, most, sure=False)
 
 
-def _found(module: Module, *, sure: bool) -> list[PtxError]:
-    """The mistakes of a module. sure: without forms and instructions that the table may merely lack."""
-    declared, found = list(misdeclared(module)), list(_Validator(module, sure=sure).findings())
+def _found(module: Module, most: int, *, sure: bool) -> list[PtxError]:
+    """The first mistakes of a module. sure: without forms and instructions that the table may merely lack."""
+    declared, found = (
+        list(islice(errors, most)) for errors in (misdeclared(module), _Validator(module, sure=sure).findings())
+    )
     if not declared:
         return found  # in the order of the text
     both = {error.line for error in declared} & {error.line for error in found}
-    return sorted(declared + found, key=lambda error: (error.line, error.column if error.line in both else 0))
+    return sorted(declared + found, key=lambda error: (error.line, error.column if error.line in both else 0))[:most]
 
 
 _judged: deque[Module] = deque(maxlen=32)
@@ -73,7 +80,7 @@ def check(module: Module) -> None:
     table may merely lack it lets pass: only loading a kernel that has it is refused."""
     if any(module is judged for judged in tuple(_judged)):  # other threads append
         return
-    for mistake in _found(module, sure=True):
+    for mistake in _found(module, 1, sure=True):
         raise mistake
     _judged.append(module)
 
@@ -83,44 +90,25 @@ def _place(error: PtxError) -> tuple[int, int]:
 
 
 class _Validator:
-    """Judges every statement of a module. sure: not those that the instruction table may merely lack.
-
-    Few of many errors in a file are read, so an error is made only when it is read (`PtxError.later`), if its line is
-    known.
-    """
+    """Judges every statement of a module. sure: not those that the instruction table may merely lack."""
 
     def __init__(self, module: Module, *, sure: bool = False) -> None:
-        self.module = module
+        self.module, self.source = module, Source(module, module.file, module.spans)
         self.since = Since.of(module)
         self.complete = not (sure and self.since.later_than_table)
         self.labels: set[str] = set()
         self.place = NOWHERE
-        self.shapes: dict[tuple[Hashable, ...] | None, int] = {}  # how many errors an instruction of a shape has
-
-    @functools.cached_property
-    def lines(self) -> list[str]:
-        """The text, which only an error needs."""
-        return str(self.module).split("\n")
 
     def error(
-        self,
-        message: str | Callable[[], str],
-        token: Token,
-        hint: str | Callable[[], str] = "",
-        syntax: str = "",
-        at: int = 0,
-        length: int = 0,
+        self, message: str, token: Token, hint: str = "", syntax: str = "", at: int = 0, length: int = 0
     ) -> PtxError:
         """An error under a token, or under `length` of its characters from `at` on."""
-        source = self.lines[token.line - 1].rstrip("\r")
-        return PtxError(message, line=token.line, column=token.column + at, length=length or len(token.text),
-                        source=source, file=self.module.file, syntax=syntax, hint=hint,
-                        span=self.module.spans.get(token.line))  # fmt: skip
+        place = self.source.place(token.line, token.column + at, length or len(token.text), hint)
+        return PtxError(message, syntax=syntax, **place)
 
     def replaced(self, token: Token, at: int, length: int, text: str) -> str:
         """The token's line with some of its characters exchanged."""
-        line, start = self.lines[token.line - 1], token.column - 1 + at
-        return (line[:start] + text + line[start + length :]).partition("//")[0].strip()
+        return self.source.replaced(token.line, token.column + at, length, text)
 
     def findings(self) -> Iterator[PtxError]:
         """The errors of the head and of every function."""
@@ -174,20 +162,8 @@ class _Validator:
 
     def instruction(self, instruction: Instruction, scope: Scope, function: Function) -> list[PtxError]:
         """The errors of one instruction, in the order of its words."""
-        shape, known = shape_of(instruction, scope, self.labels)
-        if known and self.shapes.get(shape) == 0:
-            return []
-        if shape in self.shapes:  # as many errors as before; `shape_of` has found all names
-            again = [functools.partial(self.again, instruction, scope.found.get, k) for k in range(self.shapes[shape])]
-            errors = [self.later(instruction, made) for made in again]
-        else:
-            errors = list(self.modifiers_and_count(instruction, scope.find))
-            if shape is not None:
-                self.shapes[shape] = len(errors)
-        if known:
-            return errors
-        names = list(self.names(instruction, scope, function))
-        return sorted(errors + names, key=_place) if errors and names else errors + names
+        errors = [*self.modifiers_and_count(instruction, scope.find), *self.names(instruction, scope, function)]
+        return sorted(errors, key=_place)
 
     def targets(self, statement: Directive, function: Function) -> Iterator[PtxError]:
         """A branch target that is not there."""
@@ -198,31 +174,22 @@ class _Validator:
 
     # -- opcodes
 
-    def later(self, instruction: Instruction, made: Callable[[], PtxError]) -> PtxError:
-        """The error that `made` gives somewhere in an instruction."""
-        return PtxError.later(instruction.line, made) if isinstance(instruction.tokens, Words) else made()
-
-    def again(self, instruction: Instruction, find: Find, which: int) -> PtxError:
-        """One of the errors of an instruction."""
-        return list(self.modifiers_and_count(instruction, find))[which]
-
     def modifiers_and_count(self, instruction: Instruction, find: Find) -> Iterator[PtxError]:
         """An unknown opcode, modifiers that no table entry has, a number of operands that none takes."""
-        if instruction.name not in TABLE:
-            if self.complete and instruction.name not in LEFT_OUT:
-                error = functools.partial(self.unknown, instruction, _as_now(instruction, find))
-                yield PtxError.later(instruction.line, error)
-        elif (used := find_form(instruction.opcode)) is None:
+        if instruction.name not in TABLE and instruction.name not in NOT_EXECUTED:
             if self.complete:
-                error = functools.partial(self.refused, instruction, _as_now(instruction, find))
-                yield PtxError.later(instruction.line, error)
+                yield self.unknown(instruction, find)
+        elif (used := known_form(instruction.opcode)) is None:
+            if self.complete:
+                yield self.refused(instruction, find)
         elif (lack := self.since.lack(used)) is not None:
             opcode = opcode_tokens(instruction)[0]
-            reworded = functools.partial(
-                self.reworded, instruction, filter(None, [lack.opcode]), _as_now(instruction, find)
-            )
-            yield self.error(lack.message, opcode, lack.directive or reworded, length=len(opcode.text))
-        elif action_of(instruction.opcode) is not Action.CALL:
+            hint = lack.directive or self.reworded(instruction, filter(None, [lack.opcode]), find)
+            if not hint and lack.opcode:
+                masked = dataclasses.replace(instruction, opcode=lack.opcode)
+                hint = self.rebuilt(masked, [(*masked.operands, _ALL_LANES)], find)
+            yield self.error(lack.message, opcode, hint, length=len(opcode.text))
+        elif used.op.executed and used.op.does is not Action.CALL:
             yield from self.count(instruction, find)
 
     def refused(self, instruction: Instruction, find: Find) -> PtxError:
@@ -233,8 +200,12 @@ class _Validator:
             tokens = opcode_tokens(instruction)
             token, at = inside(tokens, problem.at)
             length = max(1, min(problem.length, len(token.text) - at))
-            close = copy.copy(corrected(instruction.opcode, problem.at, problem.length))
-            hint = functools.partial(self.reworded, instruction, close, find)
+            fused = re.sub(r"^mad\b.*\.(f\d+)$", r"fma.rn.\1", instruction.opcode)  # which `mad` is of integers
+            close: Iterable[str] = [*corrected(instruction.opcode, problem.at, problem.length), fused]
+            if problem.what.endswith("nothing"):  # the type of the registers first
+                types = {getattr(find(name), "type", "") for each in instruction.operands for name in names_in(each)}
+                close = sorted(close, key=lambda opcode: types.isdisjoint(opcode.split(".")))
+            hint = self.reworded(instruction, close, find)
             return self.error(problem.what, token, hint, problem.syntax, at, length)
         raise AssertionError(f"{instruction.opcode} is in the table")
 
@@ -249,27 +220,33 @@ class _Validator:
 
     def right(self, instruction: Instruction, find: Find) -> bool:
         """Whether nothing but names can be wrong with an instruction."""
-        used = find_form(instruction.opcode)
+        used = known_form(instruction.opcode)
         if used is None or self.since.lack(used) is not None:
             return False
-        return used.op.does is Action.CALL or next(self.count(instruction, find), None) is None
+        if not used.op.executed or used.op.does is Action.CALL:
+            return True
+        given, (least, most) = len(instruction.operands), operand_count(used.op)
+        if not any(least <= given <= most for _, least, most in counts(instruction.opcode)):
+            return False
+        return not least <= given <= most or misfit(instruction, used, find, self.place) is None
 
     def unknown(self, instruction: Instruction, find: Find) -> PtxError:
         """The error for a word that no PTX instruction starts with."""
         name, opcode = instruction.name, opcode_tokens(instruction)[0]
+        text = self.source.line(opcode.line)[opcode.column - 1 :]
+        if other := in_c(text, lambda name: getattr(find(name), "type", "")):
+            before = self.source.line(opcode.line)[: opcode.column - 1].rpartition(";")[2].strip()
+            guard = f"{before} " if before.startswith("@") and other.write.count(";") == 1 else ""
+            return self.error(other.says, opcode, guard + other.write, length=len(name))
 
-        def close() -> list[str]:
-            found = nearest(name, _OPCODES, 8, 0.6)
-            return sorted(found, key=lambda other: other[:2] != name[:2])[:3]
-
-        def message() -> str:
-            said = f"unknown instruction {name!r}"
-            return said + (f"; close to it: {', '.join(close())}" if close() else "")
-
-        def hint() -> str:
-            return self.reworded(instruction, (other + instruction.opcode[len(name) :] for other in close()), find)
-
-        return self.error(message, opcode, hint, length=len(name))
+        found = nearest(name, _OPCODES, 8, 0.6)
+        close = [INSTRUCTIONS[name]] if name in INSTRUCTIONS else sorted(found, key=lambda x: x[:2] != name[:2])[:3]
+        hint = self.reworded(instruction, (other + instruction.opcode[len(name) :] for other in close), find)
+        if not hint and len(instruction.operands) > 1 and "[" not in text:
+            result, *given = map(str, instruction.operands)
+            hint = assigned(result, f"{name}({', '.join(given)})", lambda name: getattr(find(name), "type", ""))
+            hint = f".reg .f32 %t; {re.sub(' t(?=[,;])', ' %t', hint)}" if " t;" in hint else hint
+        return self.error(f"unknown instruction {name!r}{_close(close)}", opcode, hint, length=len(name))
 
     def count(self, instruction: Instruction, find: Find) -> Iterator[PtxError]:
         """The error for too many or too few operands, or for the first that is of another type."""
@@ -286,31 +263,102 @@ class _Validator:
             message = f"{instruction.opcode} takes no operands; found {given}"
         starts = operand_starts(instruction)
         token = starts[most] if given > most else instruction.tokens[-1]
-        yield self.error(message, token, syntax=entry.syntax)
+        hint = ""
+        if entry.does in BRANCHES and (given, most) == (2, 1) and instruction.guard is None:
+            predicate, target = instruction.operands
+            hint = f"@{predicate} {instruction.opcode} {target};"
+        elif entry.does is Action.BARRIER and (given, least) == (0, 1):
+            hint = f"{instruction.opcode} 0;"
+        elif entry.does is Action.ATOMIC and given == 2:
+            hint = self.reworded(instruction, [instruction.opcode.replace("atom", "red", 1)], find)
+        elif given == least - 1 and entry.operands[-1].name == "membermask":
+            hint = self.rebuilt(instruction, [(*instruction.operands, _ALL_LANES)], find)
+        elif not names:
+            hint = f"{instruction.opcode};"
+        yield self.error(message, token, hint, syntax=entry.syntax)
+
+    def rebuilt(self, instruction: Instruction, ways: Iterable[Sequence[Operand]], find: Find) -> str:
+        """The instruction with the first of some operands that make it right; empty where none do."""
+        guard = instruction.guard
+        before = f"@{'!' * guard.negated}{guard.name} " if guard is not None else ""
+        for operands in ways:
+            if self.right(dataclasses.replace(instruction, operands=tuple(operands)), find):
+                return f"{before}{instruction.opcode} {', '.join(map(str, operands))};"
+        return ""
 
     def types(self, instruction: Instruction, find: Find) -> Iterator[PtxError]:
         """The errors for a guard that is no predicate and for the first operand of a type that cannot be there."""
         guard = guard_misfit(instruction, find)
         if guard and instruction.guard is not None:
-            error = functools.partial(self.error, guard)
-            yield self.later(instruction, functools.partial(self.under, instruction, instruction.guard.name, error))
+            variable, name = find(instruction.guard.name), instruction.guard.name
+            bare = find(f"%{name}") is not None  # `@p`, where a parameter is called p
+
+            token, hint = _token_of(instruction, name), ""
+            if variable is not None and variable.space == "reg" and (made := converted("pred", variable.type, name)):
+                hint = self.by_another(instruction, made, name)
+            yield self.error(guard, token, self.replaced(token, 0, len(name), f"%{name}") if bare else hint)
         used = form(instruction.opcode)
         least, most = operand_count(used.op)
         wrong = misfit(instruction, used, find, self.place) if least <= len(instruction.operands) <= most else None
         if wrong is not None:
-            known = _as_now(instruction, find)
-            yield self.later(instruction, functools.partial(self.mistyped, instruction, used, wrong, known))
+            yield self.mistyped(instruction, used, wrong, find)
 
     def mistyped(self, instruction: Instruction, used: Form, wrong: Misfit, find: Find) -> PtxError:
         """The error for an operand of a type that cannot be there."""
         token, hint = operand_starts(instruction)[wrong.index], wrong.before
-        if wrong.literal:
+        operands = instruction.operands
+        mixed = len(operands) > 1 and isinstance(operands[0], Address) != isinstance(operands[1], Address)
+        ways = [(*operands[1::-1], *operands[2:])] if mixed else []
+        ways += [(operands[0], *operands[2:], operands[1])] if wrong.type == "pred" and len(operands) > 2 else []
+        swapped = self.rebuilt(instruction, ways, find)
+        if swapped:
+            hint = swapped
+        elif wrong.literal:
             number = str(instruction.operands[wrong.index])
-            at = self.lines[token.line - 1].find(number, token.column - 1)
+            at = self.source.line(token.line).find(number, token.column - 1)
             hint = self.replaced(token, 0, len(number), wrong.literal) if at == token.column - 1 else ""
         elif wrong.type:
-            hint = self.reworded(instruction, filter(None, [agreeing(instruction, wrong.type, find)]), find)
+            opcodes = agreeing(instruction, wrong.type, find), instruction.opcode.replace(".lo.", ".wide.")
+            hint = self.reworded(instruction, filter(None, opcodes), find)
+            if wrong.before and not hint and not isinstance(instruction.operands[wrong.index], Vector):
+                hint = self.by_another(instruction, wrong.before, wrong.name, token)
+        else:
+            hint = self.otherwise(instruction, wrong, find) or hint
+            if wrong.name and wrong.before == hint != "":
+                hint = self.by_another(instruction, hint, wrong.name, token)
         return self.error(wrong.message, token, hint, used.op.syntax)
+
+    def by_another(self, instruction: Instruction, made: str, name: str, token: Token | None = None) -> str:
+        """The line with a new register in place of another one, from a token on. made: what declares it, as %new, and
+        gives it its value."""
+        start = instruction.tokens[0]
+        line, first = self.source.line(start.line), start.column - 1
+        at = line.find(name, token.column - 1 if token is not None and token.line == start.line else first)
+        new = next(name for name in chain(["%x"], (f"%x{n}" for n in count(1))) if name not in self.source.text)
+        made = re.sub(r"%new\b", new, made)
+        mended = f"{line[:first]}{made} {line[first:at]}{new}{line[at + len(name) :]}".partition("//")[0].strip()
+        return mended if at >= 0 else ""
+
+    def otherwise(self, instruction: Instruction, wrong: Misfit, find: Find) -> str:
+        """The line with an operand less, or with as many elements as there are registers; empty where neither is
+        right."""
+        operands, opcode = instruction.operands, instruction.opcode
+        if wrong.index == len(operands) - 1 > 1:
+            return self.rebuilt(instruction, [operands[:-1], operands[1:]], find)
+        operand = operands[wrong.index]
+        plain = re.sub(r"\.v[248](?![\w:])", "", opcode)
+        variable = find(str(operand.base)) if isinstance(operand, Address) else None
+        if variable is not None and variable.space != "reg" and not wrong.before:  # it may be meant for another space
+            bare = re.sub(r"\.(?:global|shared|local|const|param)(?:::\w+)?(?=\.)", "", opcode)
+            name = instruction.name
+            return self.reworded(instruction, [f"{name}.{variable.space}{bare.removeprefix(name)}"], find)
+        if isinstance(operand, Name) and (variable := find(operand.text)) is not None and variable.space != "reg":
+            load = dataclasses.replace(instruction, opcode=f"ld.{variable.space}.{variable.type}")
+            return self.rebuilt(load, [(operands[0], Address(operand))], find)
+        if isinstance(operand, Vector):
+            head, _, type_ = plain.rpartition(".")
+            plain = f"{head}.v{len(operand.elements)}.{type_}"
+        return self.reworded(instruction, [plain], find) if plain != opcode else ""
 
     # -- names
 
@@ -330,21 +378,15 @@ class _Validator:
             if known and not elements and lack is None:
                 continue
             reported.add(name)
-            error: Callable[[Token], PtxError]
+            token = _token_of(instruction, name)
             if lack is not None:
-                error = functools.partial(self.error, lack.message, hint=lack.directive)
+                yield self.error(lack.message, token, lack.directive)
             elif elements:
-                error = functools.partial(self.error, elements)
-            elif branch and not name.startswith("%"):
-                error = functools.partial(self.no_label, function, self.labels)
+                yield self.error(elements, token)
+            elif branch and not name.startswith("%") and not (instruction.guard and name == instruction.guard.name):
+                yield self.no_label(function, self.labels, token)
             else:
-                error = functools.partial(self.undeclared, instruction, scope.range_of(base), scope.names_by_now())
-            yield self.later(instruction, functools.partial(self.under, instruction, name, error))
-
-    def under(self, instruction: Instruction, name: str, error: Callable[[Token], PtxError]) -> PtxError:
-        """An error under a name in an instruction."""
-        token = next(t for t in instruction.tokens if t.text == name)
-        return PtxError.later(token.line, functools.partial(error, token))
+                yield self.undeclared(instruction, scope, token)
 
     def elements(self, name: str, base: str, scope: Scope) -> str:
         """Why a declared register has no such element; empty where it has one, or where it is not declared."""
@@ -363,16 +405,17 @@ class _Validator:
     def no_label(self, function: Function, labels: set[str], token: Token) -> PtxError:
         """The error for a branch to nowhere."""
 
-        def hint() -> str:
-            close = nearest(token.text, tuple(sorted(labels)), 1, 0.6)
-            return self.replaced(token, 0, len(token.text), close[0]) if close else f"{token.text}:"
-
+        known = sorted(labels)
+        alike = [label for label in known if label.lower() == token.text.lower()]
+        close = alike or nearest(token.text, tuple(known), 1, 0.6)
+        hint = self.replaced(token, 0, len(token.text), close[0]) if close else f"{token.text}:"
         return self.error(f"no label {token.text} in {function.name}", token, hint)
 
-    def undeclared(self, instruction: Instruction, range_: Variable | None, names: Names, token: Token) -> PtxError:
+    def undeclared(self, instruction: Instruction, scope: Scope, token: Token) -> PtxError:
         """The error for a register, variable or function that nothing declares: it may belong to a range that does not
-        go so far. `names` lists what could be meant."""
-        base = token.text.partition(".")[0]
+        go so far."""
+        base, names = token.text.partition(".")[0], scope.names_by_now()
+        range_ = scope.range_of(base)
         if base in SPECIAL_REGISTERS:
             wrong = token.text[len(base) :]
             return self.error(
@@ -383,46 +426,57 @@ class _Validator:
             message = f"{base} is not declared; line {range_.line} declares {range_.name}0 to {range_.name}{last}"
             number = int(base[len(range_.name) :])
             return self.error(message, token, f".reg .{range_.type} {range_.name}<{number + 1}>;")
+        if special := self.special(token, base):
+            return self.error(f"{base} is not declared", token, special)
         if base.startswith("%"):
-            return self.misspelt(
-                f"{base} is not declared",
-                token,
-                base,
-                lambda: nearest(base, names(_SPECIALS)),
-                lambda: f".reg .{_type_of(instruction, token.text)} {base};",
-            )
+            declared = f".reg .{_type_of(instruction, token.text)} {base};"
+            return self.misspelt(f"{base} is not declared", token, base, names | _SPECIALS, declared)
+        minus = self.source.line(token.line)[token.column - 2] == "-"
+        other = value_in_ptx("-" * minus + token.text, instruction.opcode)
+        if not other and f"%{base}" in names:
+            other = f"{'-' * minus}%{token.text}"
+        if other:
+            hint = self.replaced(token, -minus, len(token.text) + minus, other)
+            return self.error(f"no variable or register {base} is declared", token, hint)
+        if ".param" in instruction.opcode and self.place.parameters:
+            listed = ", ".join(sorted(self.place.parameters, key=lambda name: (len(name), name))[:8])
+            message = f"no parameter {base} is declared; those of this function are {listed}"
+            return self.misspelt(message, token, base, self.place.parameters)
         called = action_of(instruction.opcode) is Action.CALL and Name(base) in instruction.operands
         what = "function or register" if called else "variable or register"
-        return self.misspelt(f"no {what} {base} is declared", token, base, lambda: nearest(base, names(frozenset())))
+        return self.misspelt(f"no {what} {base} is declared", token, base, names)
 
-    def misspelt(
-        self,
-        message: str,
-        token: Token,
-        word: str,
-        close: Callable[[], list[str]],
-        otherwise: Callable[[], str] = str,
-        length: int = 0,
-    ) -> PtxError:
-        """The error for a word at the start of a token, with the words close to it; `otherwise` is the hint where there
-        are none."""
+    def special(self, token: Token, base: str) -> str:
+        """The line with the special register that a word such as `%thread.x` means."""
+        element = token.text[len(base) :]
+        close = (
+            nearest(base[1:], ("threadIdx", "blockIdx", "blockDim", "gridDim"), 1, 0.6)
+            if element and base[0] == "%"
+            else []
+        )
+        return self.replaced(token, 0, len(token.text), value_in_ptx(close[0] + element, "")) if close else ""
 
-        def whole() -> str:
-            return message + (f"; close to it: {', '.join(close())}" if close() else "")
+    def misspelt(self, message: str, token: Token, word: str, names: Iterable[str], otherwise: str = "") -> PtxError:
+        """The error for a word at the start of a token, with the name that is close to it, or else `otherwise` as its
+        hint."""
+        close, hint = nearest(word, tuple(sorted(names))), otherwise
+        if close:
+            vector = close[0] in VECTORS and token.text == word
+            element = f".{word[-1] if word[-1] in 'xyz' else 'x'}" if vector else ""
+            hint = self.replaced(token, 0, len(word), close[0] + element)
+        return self.error(message + _close(close), token, hint)
 
-        def hint() -> str:
-            return self.replaced(token, 0, len(word), close()[0]) if close() else otherwise()
 
-        return self.error(whole, token, hint, length=length)
+def _close(words: Sequence[str]) -> str:
+    return f"; close to it: {', '.join(words)}" if words else ""
+
+
+def _token_of(instruction: Instruction, name: str) -> Token:
+    """The token of a name in an instruction."""
+    return next(t for t in instruction.tokens if t.text == name)
 
 
 # -- what the table says
-
-
-def _as_now(instruction: Instruction, find: Find) -> Find:
-    """What gives the declarations of an instruction's names as they are now: an error is made when it is read."""
-    names = chain([instruction.guard.name] if instruction.guard else [], *map(names_in, instruction.operands))
-    return {name: find(name) for name in names}.get
 
 
 def _type_of(instruction: Instruction, name: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 
 from ptxlab.isa import Action, Form, types
 from ptxlab.isa.entries import OperandSpec
@@ -77,7 +78,25 @@ def wrong_value(found: Form, k: int, wanted: str, read: bool, operand: Operand, 
         return Misfit(k, f"{found.opcode} takes one register here; {name} is a vector of {variable.vector}: {has}")
     if fits(wanted, variable.type, wider=_takes_wider(found)):
         return None
-    return Misfit(k, f"{found.opcode} takes {in_words(wanted)} here; {name} is .{variable.type}", type=variable.type)
+    said = f"{found.opcode} takes {in_words(wanted)} here; {name} is .{variable.type}"
+    before = converted(wanted, variable.type, name) if read else f".reg .{wanted} %new;"
+    return Misfit(k, said, before=before, type=variable.type, name=name)
+
+
+def converted(wanted: str, given: str, name: str) -> str:
+    """What makes a register %new of one type of a register of another; empty where nothing does."""
+    if wanted == "pred" and given[0] in "usb" and given[1:].isdigit():
+        return f".reg .pred %new; setp.ne.{given} %new, {name}, 0;"
+    if given == "pred" and re.fullmatch(r"[us](32|64)", wanted):
+        return f".reg .{wanted} %new; selp.{wanted} %new, 1, 0, {name};"
+    source, to = (re.sub(r"^b(?=\d)", "u", type_) for type_ in (given, wanted))
+    if not all(re.fullmatch(r"[us](8|16|32|64)|f(16|32|64)", type_) for type_ in (source, to)):
+        return ""
+    rounding = {("f", False): "rzi.", ("u", True): "rn.", ("s", True): "rn."}.get((source[0], to[0] == "f"), "")
+    declared = f"b{types.width(to)}" if to in ("f16", "u8", "s8") else to
+    if source[0] == to[0] == "f" and types.width(to) < types.width(source):
+        rounding = "rn."
+    return f".reg .{declared} %new; cvt.{rounding}{to}.{source} %new, {name};"
 
 
 def _packed(found: Form, k: int, wanted: str, operand: Operand, given: list[tuple[str, int]]) -> Misfit | None:
@@ -150,7 +169,10 @@ def wrong_kind(found: Form, k: int, spec: OperandSpec, operand: Operand, find: F
     if found.operand_type(spec) not in types.WIDTH and not in_any:
         return None
     if isinstance(operand, Address):
-        return Misfit(k, f"{found.opcode} takes no address in brackets here, found {operand}")
+        type_ = found.type if str(found.type) in types.WIDTH else "b32"
+        first = found.op.operands[k].role != "dst" if k < len(found.op.operands) else True
+        access = f"ld.global.{type_} %x, {operand};" if first else f"st.global.{type_} {operand}, %x;"
+        return Misfit(k, f"{found.opcode} takes no address in brackets here, found {operand}", before=access)
     braces = len(operand.elements) if isinstance(operand, Vector) else 0
     uncounted = found.op.does in (Action.LOAD_SURFACE, Action.STORE_SURFACE) and braces in (1, 2, 4)
     uncounted = uncounted or found.geom in ("cube", "acube")  # the assembler counts no elements there
@@ -162,7 +184,7 @@ def wrong_kind(found: Form, k: int, spec: OperandSpec, operand: Operand, find: F
         at = found.op.operands.index(spec) + 1
         if at == len(found.op.operands) or not found.op.operands[at].second:
             return Misfit(k, f"{found.opcode} takes one register here, found {operand}", str(operand.first))
-    if isinstance(operand, Sum) and operand.scale < 0 and found.op.does is not Action.VIDEO:
+    if isinstance(operand, Sum) and operand.scale < 0 and found.op.does is not Action.VIDEO and find(operand.base.text):
         said = f"{found.opcode} takes no minus before a register, found {operand}: only neg changes a sign"
         return Misfit(k, said, before=f"neg.f32 %x, {operand.base};  (with the type of {operand.base}), and %x here")
     if isinstance(operand, Sum) and spec.role == "dst":

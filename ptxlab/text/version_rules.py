@@ -61,8 +61,8 @@ class Since:
 
     @property
     def later_than_table(self) -> bool:
-        """Whether a text may have what the instruction table does not: it has all of PTX 9.0 before sm_100."""
-        return self.number >= 100 or self.version > (9, 0)
+        """Whether a text may have what is not known here, which is all of PTX 9.0."""
+        return self.version > (9, 0)
 
     def lack(self, found: Form) -> Lack | None:
         """Why a text cannot have an instruction; None where it can."""
@@ -77,7 +77,7 @@ class Since:
             )
         if not self.number:
             return None
-        if found.sm > self.number:
+        if found.sm > self.number or 0 < op.until <= self.number:
             least = f"sm_{found.sm}{'a' * op.specific}"
             later = "" if op.specific else " or later"
             return Lack(f"{found.opcode} needs {least}{later}; this text is for {self.target}", f".target {least}")
@@ -101,6 +101,7 @@ class Since:
             return Lack(
                 f"{found.opcode} ended with PTX {ended} on sm_{op.ended[1]}; {op.name}.sync, which also takes "
                 "the mask of the lanes that take part, is there instead",
+                opcode=found.opcode.replace(op.name, f"{op.name}.sync", 1),
             )
         return None
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import ptxlab as pl
-from ptxlab import kernels, reference
+from ptxlab import kernels, options, reference
 
 
 def test_result_has_the_promised_fields():
@@ -61,13 +61,10 @@ def test_a_built_kernel_is_used_as_it_is():
 def test_a_result_shows_itself():
     q, k, v = reference.random_inputs(1, 1, 1, 6, 9, 8)
     out = pl.attention(q, k, v, kernel="scalar", device="cpu")
-    first, second = repr(out).splitlines()
-    assert first.startswith("scalar_f32_d8 on cpu: ")
-    assert first.endswith(", o [1, 1, 6, 8]")
-    assert second == (
-        f"  max error {out.error.max:.2e}, mean {out.error.mean:.2e}, {out.error.ulp:.1f} ULP, "
-        f"tolerance {out.error.tolerance:.2e}: pass"
-    )
+    shown = dict(line.split(maxsplit=1) for line in repr(out).replace(" error", "_error").splitlines())
+    assert list(shown) == ["kernel", "device", "time", "max_error", "mean_error", "ULP", "tolerance", "result"]
+    assert (shown["kernel"], shown["device"], shown["result"]) == ("scalar_f32_d8", "cpu", "pass")
+    assert shown["max_error"] == f"{out.error.max:.2e}"
     bundle = out._repr_mimebundle_()
     assert bundle["text/plain"] == repr(out)
     assert "<th>max error</th>" in bundle["text/html"]
@@ -86,27 +83,17 @@ def arrays(*shapes, dtype=np.float32):
 @pytest.mark.parametrize(
     ("shapes", "message"),
     [
-        (
-            ((2, 3), (1, 2, 3), (1, 2, 3)),
-            "q, k and v should all be [B, H, S, D], all [H, S, D] or all [S, D]; "
-            "got q [2, 3], k [1, 2, 3], v [1, 2, 3]",
-        ),
-        (
-            ((3,), (3,), (3,)),
-            "q, k and v should all be [B, H, S, D], all [H, S, D] or all [S, D]; got q [3], k [3], v [3]",
-        ),
-        (
-            ((1, 1, 2, 3), (1, 1, 2, 4), (1, 1, 2, 4)),
-            "k has shape (1, 1, 2, 4); with q (1, 1, 2, 3) it should be [1, Hkv, Sk, 3]",
-        ),
-        (
-            ((3, 2, 4), (2, 2, 4), (2, 2, 4)),
-            "3 query heads cannot share 2 key/value heads; Hq should be a multiple of Hkv",
-        ),
+        (((2, 3), (1, 2, 3), (1, 2, 3)), "q, k and v should all be [B, H, S, D], all [H, S, D] or all [S, D]; "
+         "got q [2, 3], k [1, 2, 3], v [1, 2, 3]"),
+        (((3,), (3,), (3,)),
+         "q, k and v should all be [B, H, S, D], all [H, S, D] or all [S, D]; got q [3], k [3], v [3]"),
+        (((3, 2, 4), (2, 2, 4), (2, 2, 4)),
+         "3 query heads cannot share 2 key/value heads; Hq should be a multiple of Hkv"),
         (((2, 0), (2, 0), (2, 0)), "head_dim is 0; it should be at least 1"),
+        (((2, 4), (3, 2), (3, 4)), "k has shape (1, 1, 3, 2); with q (1, 1, 2, 4) it should be [1, Hkv, Sk, 4]"),
         (((0, 4), (2, 4), (2, 4)), "q has shape (1, 1, 0, 4): there is no row to compute"),
     ],
-)
+)  # fmt: skip
 def test_shapes_that_do_not_fit(shapes, message):
     assert refused(*arrays(*shapes)) == message
 
@@ -138,8 +125,9 @@ def test_what_is_no_kernel():
     auto = kernels.Config.auto(16, 2, 2, dtype="f32")
     for kernel, name in (
         (None, "NoneType"),
+        (np.zeros(2), "ndarray"),
         (auto, "Config"),
-        (kernels.get("scalar"), "scalar"),
+        (kernels.get("scalar"), "scalar\n  write:  kernel='scalar'"),
         (kernels.get("decode").build(head_dim=16), "decode_f32_d16_indirect"),
     ):
         assert refused(q, k, v, kernel=kernel) == f"kernel: a name or a built prefill kernel is wanted, got {name}"
@@ -148,19 +136,26 @@ def test_what_is_no_kernel():
 
 def test_a_scale_is_a_finite_number():
     q, k, v = arrays((2, 4), (2, 4), (2, 4))
-    for scale in (np.nan, np.inf, "large", [1.0, 2.0]):
-        assert refused(q, k, v, scale=scale) == f"scale: a finite number is wanted, got {scale!r}"
+    for scale in (np.nan, np.inf, "large", [1.0, 2.0], True, 10**400):
+        assert refused(q, k, v, scale=scale) == f"scale: a finite number is wanted, got {options.shown(scale)}"
     assert refused(q, k, v, scale=1e300) == "tiled_f32_d4, argument 11 (scale: .f32): 1e+300 is too large for .f32"
     assert pl.attention(q, k, v, scale=np.float32(0.5), device="cpu").scale == 0.5
 
 
 def test_rows_that_do_not_exist():
     q, k, v = arrays((2, 4), (2, 4), (2, 4))
+    assert refused(q, k, v, causal="no") == "causal: True or False is wanted, got 'no'"
     assert refused(q, k, v, state=[(0, 0, 2)]) == (
         "state: there is no row (0, 0, 2); (batch, head, row) are below (1, 1, 2)"
     )
     assert refused(q, k, v, state=[(0, 0, 1), (0, 0, 1)]) == "state: row (0, 0, 1) is listed twice"
-    for state, shown in ((7, "7"), ([(0, 0)], "(0, 0)"), ((0, 0, 1), "0"), ([(0, 0, 0.5)], "(0, 0, 0.5)")):
+    for state, shown in (
+        (7, "7"),
+        ([(0, 0)], "(0, 0)"),
+        ((0, 0, 1), "0"),
+        (np.array(3), "array(3)"),
+        ([(0, 0, 0.5)], "(0, 0, 0.5)"),
+    ):
         wanted = "state: True or triples (batch, head, row) are wanted"
         assert refused(q, k, v, state=state) == f"{wanted}, got {shown}"
 

@@ -100,13 +100,10 @@ def test_where_no_kernel_fits():
         pl.compare(q, q, q, device="cpu")
     assert str(none.value) == "no prefill kernel takes f16 with head_dim=20"
     whole = np.zeros((1, 1, 64), int)
-    with pytest.raises(pl.TargetError) as none:
+    with pytest.raises(pl.LaunchError, match="q, k_cache and v_cache should all have one type of float32, float16, bf"):
         pl.compare_decode(whole, whole[None], whole[None], 1, device="cpu")
-    assert str(none.value) == "no decode kernel takes int64 with head_dim=64"
-    for bad, found in (([1.0], "list"), (np.array(1.0), "a single number")):
-        with pytest.raises(pl.LaunchError) as caught:
-            pl.compare(bad, q, q, device="cpu")
-        assert str(caught.value) == f"q: a numpy array is wanted, its last dimension the head_dim; got {found}"
+    with pytest.raises(pl.LaunchError, match="q: a numpy array is wanted, got list"):
+        pl.compare([1.0], q, q, device="cpu")
     with pytest.raises(pl.LaunchError) as caught:
         pl.compare_decode(q[0], q, q, 1, kernels=[3], device="cpu")
     assert str(caught.value) == "kernel: a name or a built decode kernel is wanted, got int"
@@ -130,7 +127,7 @@ def test_the_plot_has_a_picture_for_each_number():
     bars = [patch.get_width() for patch in shown[3].patches]
     assert bars == [e.conflicts for e in found.entries]
     with pytest.raises(pl.LaunchError) as caught:
-        pl.plot_comparison(pl.compare(q, k, v, kernels=[], device="cpu"))
+        pl.plot_comparison(comparison.Comparison((), "cpu"))
     assert str(caught.value) == "this comparison has no kernels"
 
 
@@ -139,7 +136,7 @@ def test_an_error_that_is_no_number_has_no_bar():
     q, k, v = reference.random_inputs(1, 1, 1, 5, 9, 16)
     k[0, 0, 2] = np.nan
     found = pl.compare(q, k, v, kernels=["scalar", "tiled"], device="cpu")
-    assert [row[2:4] for row in found.cells()] == [("nan", "FAIL"), ("nan", "FAIL")]
+    assert [row[2:4] for row in found.cells()] == [("nan", "not judged")] * 2  # every row sees it
     assert "nan%" not in found._repr_mimebundle_()["text/html"]
     assert pl.plot_comparison(found).axes[0].get_title() == "warp instr."
 

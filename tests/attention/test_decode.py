@@ -173,6 +173,7 @@ def caches_refuse(q, key, table):
     return str(caught.value)
 
 
+@pytest.mark.long
 def test_kernels_that_do_not_fit():
     q, k, v = arrays()
     assert refused(q, k, v, 3, kernel="decode_paged") == "kernel: decode_paged wants a block_table"
@@ -210,8 +211,8 @@ def test_kernels_that_do_not_fit():
     )
     with pytest.raises(LookupError) as caught:
         pl.decode(q, k, v, 3, kernel="scalar", device="cpu")
-    assert str(caught.value) == (f"there is no decode kernel 'scalar'; there are {', '.join(kernels.names('decode'))}")
-    with pytest.raises(LookupError, match="there is no prefill kernel 'decode'"):
+    assert str(caught.value) == "scalar is no decode kernel\n  write:  pl.attention(q, k, v, kernel='scalar')"
+    with pytest.raises(LookupError, match="decode is no prefill kernel"):
         pl.attention(*(x[None, None] for x in arrays((3, 4), (3, 4))), kernel="decode")
     with pytest.raises(pl.TargetError) as caught:
         pl.decode(*arrays((1, 1, 50), (1, 1, 9, 50)), 3, device="cpu")
@@ -308,13 +309,8 @@ def test_arguments_that_do_not_fit():
             "num_pages * page_size is 2147483648; it is counted in 32 bits and should be below 2**31",
         ),
         (
-            {
-                "q": Shape(65536, 4, 32),
-                "o": Shape(65536, 4, 32),
-                "lse": Shape(65536, 4),
-                "lengths": Shape(65536),
-                "table": Shape(65536, 3),
-            },
+            {"lengths": Shape(65536), "table": Shape(65536, 3), "lse": Shape(65536, 4)}
+            | dict.fromkeys("qo", Shape(65536, 4, 32)),
             "B is 65536; a grid has at most 65535 blocks there",
         ),
     ):

@@ -35,6 +35,7 @@ MERGES = {"kernel": functools.partial(pl.merge_states, device="cpu"), "numpy": r
 EPS = {"float64": 2**-52, "float32": 2**-23, "float16": 2**-10, "bfloat16": 2**-7}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("how", MERGES)
 @given(data=st.data(), name=st.sampled_from(["float64", "float32", "float16", "bfloat16"]), dim=st.integers(1, 300))
 @settings(max_examples=25)
@@ -77,6 +78,7 @@ def test_merging_with_nothing_changes_nothing(how, dtype):
         merged = MERGES[how](*states)
         np.testing.assert_array_equal(merged[0], o)
         np.testing.assert_array_equal(merged[1], lse)
+        assert merged[0].dtype == merged[1].dtype == dtype
     for merged, zero in zip(MERGES[how](*nothing, *nothing), (0, -np.inf), strict=True):
         assert (merged == zero).all()
     twice = MERGES[how](o, lse, o, lse)

@@ -47,6 +47,13 @@ def test_rows_are_processed_in_blocks_without_a_seam(monkeypatch):
     np.testing.assert_allclose(parts.lse, whole.lse, rtol=0, atol=1e-15)
 
 
+@pytest.mark.parametrize(("rows", "keys"), [(9, 20), (20, 9), (7, 7), (5, 0)])
+def test_pairs_are_the_keys_that_all_rows_see(rows, keys):
+    for causal in (False, True):
+        seen = sum(reference.visible_keys(r, rows, keys, causal) for r in range(rows))
+        assert reference.visible_pairs(rows, keys, causal) == seen
+
+
 @pytest.mark.parametrize("tile", [1, 3, 8, 64])
 def test_state_ends_in_the_softmax_and_rescales_between(tile):
     q, k, v = reference.random_inputs(1, 2, 1, 9, 20, 4, sigma=3, dtype=np.float64)
@@ -83,14 +90,6 @@ def test_merge_states_of_two_halves_is_the_whole(split):
     o, lse = reference.merge_states(a.o, a.lse, b.o, b.lse)
     np.testing.assert_allclose(o, whole.o, rtol=0, atol=1e-14)
     np.testing.assert_allclose(lse, whole.lse, rtol=0, atol=1e-14)
-
-
-def test_merge_states_of_nothing_is_nothing():
-    o, lse = np.zeros((2, 3), np.float32), np.full(2, -np.inf, np.float32)
-    merged, merged_lse = reference.merge_states(o, lse, o, lse)
-    assert (merged == 0).all()
-    assert np.isneginf(merged_lse).all()
-    assert merged.dtype == merged_lse.dtype == np.float32
 
 
 def test_merge_states_refuses_shapes_that_do_not_fit():
@@ -163,20 +162,13 @@ def test_measure_checks_the_log_sum_exp_too():
     ("shapes", "message"),
     [
         (((2, 3), (1, 1, 2, 3), (1, 1, 2, 3)), "q has shape (2, 3); it should be [B, Hq, Sq, D]"),
-        (
-            ((1, 1, 2, 3), (1, 1, 2, 4), (1, 1, 2, 4)),
-            "k has shape (1, 1, 2, 4); with q (1, 1, 2, 3) it should be [1, Hkv, Sk, 3]",
-        ),
-        (
-            ((1, 1, 2, 3), (1, 1, 2, 3), (1, 1, 5, 3)),
-            "v has shape (1, 1, 5, 3); it should be k's shape (1, 1, 2, 3)",
-        ),
-        (
-            ((1, 3, 2, 3), (1, 2, 2, 3), (1, 2, 2, 3)),
-            "3 query heads cannot share 2 key/value heads; Hq should be a multiple of Hkv",
-        ),
+        (((1, 1, 2, 3), (1, 1, 2, 4), (1, 1, 2, 4)),
+         "k has shape (1, 1, 2, 4); with q (1, 1, 2, 3) it should be [1, Hkv, Sk, 3]"),
+        (((1, 1, 2, 3), (1, 1, 2, 3), (1, 1, 5, 3)), "v has shape (1, 1, 5, 3); it should be k's shape (1, 1, 2, 3)"),
+        (((1, 3, 2, 3), (1, 2, 2, 3), (1, 2, 2, 3)),
+         "3 query heads cannot share 2 key/value heads; Hq should be a multiple of Hkv"),
     ],
-)
+)  # fmt: skip
 def test_shapes_that_do_not_fit(shapes, message):
     with pytest.raises(ValueError) as caught:
         reference.attention(*(np.zeros(s) for s in shapes))
@@ -189,7 +181,13 @@ def test_what_saw_a_nan_is_nan_and_nothing_else():
     got = reference.attention(q, k, v, causal=True)  # rows 0 to 3 see the keys up to 2, 3, 4 and 5
     assert np.isnan(got.o[0, 0]).all(axis=1).tolist() == [False, True, True, True]
     assert np.isnan(got.lse[0, 0]).tolist() == [False, True, True, True]
-    assert not reference.measure(got.o, got.lse, q, k, v, causal=True).ok
+    wrong = got.o.copy()
+    for o in (got.o, wrong):
+        error = reference.measure(o, got.lse, q, k, v, causal=True)
+        assert (error.ok, error.unjudged) == (o is got.o, 3)
+        assert error.note.startswith("3 rows are not judged, the first is (0, 0, 1),")
+        assert error.note.endswith(": k[0, 0, 3, 0] is nan")
+        wrong[0, 0, 0, 0] = np.nan  # where float64 has a number, NaN is never right
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16])

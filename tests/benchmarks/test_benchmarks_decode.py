@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import subprocess
 import sys
@@ -10,12 +9,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import torch_stand_in
 
 from benchmarks.gpu import contest, decode, decode_steps
 from benchmarks.gpu.contest import Place
 from benchmarks.gpu.decode_steps import Prepared, Problem
-from benchmarks.gpu.record import DONE, UNFINISHED, Record
+from benchmarks.gpu.record import DONE, UNFINISHED
 
 SCRIPT = Path(__file__).parents[2] / "benchmarks" / "decode.py"
 CPU = Place.of("cpu")
@@ -92,6 +90,7 @@ def test_right_kernels_pass(name, paged):
     assert (found.wrong, found.failed, len(found.seconds)) == ("", "", 2)
 
 
+@pytest.mark.long
 def test_wrong_kernels_are_caught():
     def a_head_less(made, prepared):
         made.steps = [(kernel, (grid[0] - 1, *grid[1:]), *rest) for kernel, grid, *rest in made.steps]
@@ -147,29 +146,6 @@ def test_on_the_cpu_machine_and_again(monkeypatch, capsys, tmp_path):
     monkeypatch.setattr(decode, "Prepared", pytest.fail)  # a second run has nothing to measure
     monkeypatch.setattr(decode, "copy_rates", pytest.fail)
     assert main(monkeypatch, "--json", file) == DONE
-
-
-def beside_torch(monkeypatch, torch):
-    """The rows of a run on the CPU machine beside a stand-in for torch with a GPU."""
-    module = torch.module(monkeypatch)
-    monkeypatch.setattr(decode, "problems", lambda small: [SMALL])
-    monkeypatch.setattr(decode, "wanted", lambda problem, small: ["decode_gqa", "torch SDPA"])
-    monkeypatch.setattr(decode, "find_torch", lambda: (module, ""))
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)  # no FlashInfer
-    monkeypatch.setattr(decode.Place, "of", lambda machine: CPU)
-    record = Record("decode", rehearsal=True)
-    decode.run(record, "gpu", True)
-    return record
-
-
-def test_beside_torch(monkeypatch):
-    record = beside_torch(monkeypatch, torch_stand_in.Torch())
-    rows = {row["kernel"]: row for row in record.rows}
-    assert (rows["torch SDPA"]["seconds"], rows["torch SDPA"]["wrong"]) == (1e-3, "")
-    assert record.absent == [
-        {"what": "FlashInfer", "why": "not installed: pip install flashinfer-python", "optional": True}
-    ]
-    assert f"| {1e-3 / rows['decode_gqa']['seconds']:.2f} |" in decode.table({"rows": record.rows})
 
 
 # -- problems and table ------------------------------------------------------------------------------------------------

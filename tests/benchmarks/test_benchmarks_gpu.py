@@ -280,9 +280,6 @@ def test_a_fault_loses_no_other_test(tests_part: ModuleType, tmp_path: Path, mon
     )
 
 
-# -- publishing --------------------------------------------------------------------------------------------------------
-
-
 # -- what an image with torch has, and no more -------------------------------------------------------------------------
 
 ABSENT = (

@@ -62,7 +62,7 @@ def asked(opcodes: list[str], **more: Any) -> dict[str, Any]:
     return {"chunk": "test", "opcodes": opcodes, "device": "step", "arch": "sm_90", **more}
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(4)
 @pytest.mark.long
 @pytest.mark.parametrize("family", SOME)
 def test_both_engines_agree_on_some_of_each_family(family: str) -> None:

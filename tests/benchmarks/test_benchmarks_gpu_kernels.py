@@ -101,6 +101,7 @@ def test_what_keeps_ncu_from_profiling_is_missing(tmp_path: Path) -> None:
 # -- tune --------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 @pytest.mark.assembler
 def test_each_choice_has_a_row_and_a_failure_is_one(tmp_path: Path) -> None:
     """Whatever is built and timed: what a choice raises is its row, and the others go on."""
@@ -148,6 +149,3 @@ def test_the_table_says_how_much_better_the_best_is() -> None:
     )
     assert "(default)" in text.splitlines()[7]  # the quickest three, and the default
     assert text.splitlines()[8:] == ["", "- wrong: error 1"]
-
-
-# -- all of them, on a stand-in for a GPU ------------------------------------------------------------------------------

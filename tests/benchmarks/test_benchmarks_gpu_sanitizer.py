@@ -110,8 +110,8 @@ def test_rows_say_who_finds_a_bug(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert all(row["native"] == row["ended"] and row["twin_native"] == "ok" for row in record.rows)
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("said", [True, pytest.param(False, marks=pytest.mark.rest)])
+@pytest.mark.rest
+@pytest.mark.parametrize("said", [True, False])
 def test_a_twin_that_only_the_tool_stops_is_its_false_report(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: bool
 ) -> None:

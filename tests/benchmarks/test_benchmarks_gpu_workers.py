@@ -72,5 +72,5 @@ def test_programs_have_rows_and_what_stops_is_wrong(tmp_path: Path, monkeypatch:
     programs.measure(record, [*asked, {"program": "fft", "mode": "O3", "device": "gpu"}], 1)
     assert record.wrong == ["fft -O3 on gpu: stopped: it ended with SIGSEGV"]
     text = programs.table(json.loads((tmp_path / "found.json").read_text()))
-    assert text.startswith("CUDA C++ programs against numpy: step: 1 ok; cpu: 1 ok; gpu: 1 stopped.")
+    assert text.startswith("CUDA C++ programs against numpy: step: 1 ok; cpu: 1 ok; gpu: 1 stopped; together: 2 ok.")
     assert "| fft | -O3 | gpu | stopped: it ended with SIGSEGV |" in text

@@ -7,15 +7,13 @@ import random
 import sys
 from pathlib import Path
 
-import numpy as np
 import pytest
-import torch_stand_in
 from slow_cases import slow
 
 from benchmarks.gpu import ladder, prefill, timing
 from benchmarks.gpu.contest import Problem
-from benchmarks.gpu.record import DONE, UNFINISHED, Record
-from ptxlab import kernels, reference, targets
+from benchmarks.gpu.record import DONE
+from ptxlab import kernels, targets
 from ptxlab.kernels.spec import entry_name
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -119,68 +117,6 @@ def test_on_the_cpu_machine_and_again(monkeypatch, capsys, tmp_path):
     assert main(monkeypatch, "--json", file) == DONE
     assert json.loads(file.read_text(encoding="utf-8"))["rows"] == found["rows"]
     assert prefill.table(json.loads(file.read_text(encoding="utf-8"))) in capsys.readouterr().out
-
-
-@pytest.mark.long
-def test_it_stops_when_the_time_is_up_and_goes_on_later(monkeypatch, capsys, tmp_path):
-    file = tmp_path / "prefill.json"
-    one_problem(monkeypatch)
-    assert main(monkeypatch, "--json", file, "--seconds", 0) == UNFINISHED
-    assert capsys.readouterr().out.splitlines()[-1] == (
-        "0 rows; goal: pipelined >= 1.0x torch flash at D = 128, S >= 4096: not measured, 8 left for the next run"
-    )
-    monkeypatch.setattr(prefill, "wanted", lambda problem, small: ["pipelined"])
-    assert main(monkeypatch, "--json", file) == DONE
-    monkeypatch.setattr(prefill, "wanted", lambda problem, small: ["pipelined", "mma"])
-    assert main(monkeypatch, "--json", file) == DONE
-    assert [row["kernel"] for row in json.loads(file.read_text(encoding="utf-8"))["rows"]] == ["pipelined", "mma"]
-
-
-def beside_torch(monkeypatch, torch, names):
-    """The rows of a run on the CPU machine beside a stand-in for torch with a GPU."""
-    one_problem(monkeypatch)
-    monkeypatch.setattr(prefill, "wanted", lambda problem, small: names)
-    module = torch.module(monkeypatch)
-    monkeypatch.setattr(prefill, "find_torch", lambda: (module, ""))
-    monkeypatch.setattr(prefill.Place, "of", lambda device: prefill.Place("cpu", "sm_80", 4, "a stand-in"))
-    record = Record("prefill", rehearsal=True)
-    prefill.run(record, "gpu", True)
-    return record
-
-
-@pytest.mark.long
-def test_beside_torch(monkeypatch):
-    torch = torch_stand_in.Torch()
-    record = beside_torch(monkeypatch, torch, ["pipelined", "torch flash", "torch cuDNN"])
-    rows = {row["kernel"]: row for row in record.rows}
-    assert rows["torch cuDNN"]["absent"] == "RuntimeError: No available kernel. Aborting execution."
-    flash = rows["torch flash"]
-    assert (flash["seconds"], flash["launches"], flash["wrong"]) == (1e-3, 3, "")
-    assert 0 < flash["error"] < 0.02
-    assert set(torch.forced) == {"flash"}
-    assert torch.clock == 3 * (1 + 2) + 3  # three launches: one replay that is not counted and two that are; and before
-    text = prefill.table({"rows": record.rows})
-    assert f"| {1e-3 / rows['pipelined']['seconds']:.2f} |" in text
-    assert "- no torch cuDNN (1 problems, the first bf16 D 64 S 64): RuntimeError: No available kernel." in text
-
-
-@pytest.mark.long
-def test_a_rival_is_checked_as_we_are(monkeypatch):
-    torch = torch_stand_in.Torch()
-    torch.answer = lambda q, k, v, causal: 1.1 * reference.attention(q, k, v, causal=causal).o
-    record = beside_torch(monkeypatch, torch, ["pipelined", "torch flash"])
-    assert [bool(row["wrong"]) for row in record.rows] == [False, True]
-    assert record.wrong[0].startswith("torch flash, bf16, D 64, causal, S 64: launch 0, batch, head and rows (0, 0, ")
-
-    def unwritten(q, k, v, causal):
-        o = reference.attention(q, k, v, causal=causal).o
-        o[-1, -1, -1, -1] = np.nan
-        return o
-
-    torch = torch_stand_in.Torch()
-    torch.answer = unwritten
-    record = beside_torch(monkeypatch, torch, ["torch flash"])
-    assert record.wrong == ["torch flash, bf16, D 64, causal, S 64: 3 elements of the output were not written"]
 
 
 def timed(kernel, tflops, **more):

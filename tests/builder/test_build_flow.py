@@ -91,7 +91,7 @@ def test_loops_that_count_down_and_in_other_types() -> None:
         i = k.thread_index()
         signed = k.cvt(s32, i)
         total = k.var(s32, 0)
-        with k.loop(-1, signed, -2) as j:
+        with k.loop(-1, start=signed, step=-2) as j:
             total += j
         with k.loop(n, step=2):
             total += 100

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import linecache
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from ptxlab.builder import Builder, TensorMap, b32, f32, kernel, u32
+from ptxlab import builder
+from ptxlab.builder import Builder, TensorMap, b32, kernel, u32
 from ptxlab.errors import BuildError
 
 
@@ -19,16 +21,6 @@ def built(write: Callable[[Builder, Any], None]) -> str:
         write(k, x)
 
     return "\n".join(" ".join(line.split("//")[0].split()) for line in f().ptx.splitlines())
-
-
-def refused(write: Callable[[Builder, Any], None]) -> str:
-    """The error of a kernel without its first word, the place; the line and the caret left out."""
-    with pytest.raises(BuildError) as raised:
-        built(write)
-    first, *others = str(raised.value).splitlines()
-    return "\n".join(
-        [first.split(": ", 1)[1], *(line for line in others if line.startswith(("  write:", "          ")))]
-    )
 
 
 def both(k: Builder, x: TensorMap) -> None:
@@ -70,139 +62,46 @@ def test_what_a_pipeline_emits() -> None:
     assert text.count("xor.b32 %phase") == 2  # each of the two roles flips its own
 
 
-def test_the_phase_is_not_flipped() -> None:
-    def write(k: Builder, x: TensorMap) -> None:
-        turn = k.pipeline(2, arrivals=1).consumer()
-        k.barrier()
-        turn.wait()
-        turn.release()
-        turn.wait()
-
-    line = write.__code__.co_firstlineno + 3
-    assert refused(write) == (
-        f"this turn has waited already, on line {line}; that phase is over, and a second wait for it passes at once\n"
-        "  write:  turn.next()\n          turn.wait()"
-    )
-
-
-def test_the_phase_is_not_flipped_in_a_loop() -> None:
-    def write(k: Builder, x: TensorMap) -> None:
-        turn = k.pipeline(2, arrivals=1).consumer()
-        k.barrier()
-        with k.loop(k.mov(3, u32)):
-            turn.wait()
-            turn.release()
-
-    assert refused(write) == (
-        "this wait is in a loop that does not go on to the next stage: from the second round on it names a phase that "
-        "is over, and passes at once\n  write:  turn.next()"
-    )
-
-
-def test_no_barrier_behind_the_initialisation() -> None:
-    def write(k: Builder, x: TensorMap) -> None:
-        k.pipeline(2, arrivals=1).consumer().wait()
-
-    assert refused(write) == (
-        "one thread initialises the mbarriers, and no barrier stands between that and this wait\n  write:  k.barrier()"
-    )
+CONSUMER = "turn = k.pipeline(2, arrivals=1).consumer()\nk.barrier()"
+TRAPS = [
+    # what a kernel does, what is said of it, what to write
+    (f"{CONSUMER}\nturn.wait()\nturn.release()\nturn.wait()",
+     "this turn has waited already, on line 3; that phase is over, and a second wait for it passes at once",
+     "turn.next()\nturn.wait()"),
+    (f"{CONSUMER}\nwith k.loop(k.mov(3, u32)):\n    turn.wait()\n    turn.release()",
+     "this wait is in a loop that does not go on to the next stage: from the second round on it names a phase that is "
+     "over, and passes at once", "turn.next()"),
+    ("k.pipeline(2, arrivals=1).consumer().wait()",
+     "one thread initialises the mbarriers, and no barrier stands between that and this wait", "k.barrier()"),
+    ("x.box(64)\nturn = k.pipeline(2, arrivals=1).producer()\nk.barrier()\nturn.wait()\n"
+     "x.load(k.dynamic_shared(b32), turn.full, 0)\nturn.next()",
+     "no bytes were announced for this stage: its phase never ends, and its consumers wait for ever",
+     "turn.expect(nbytes)"),
+    (f"{CONSUMER}\nturn.wait()\nturn.next()", "this stage was not released: its producer waits for ever",
+     "turn.release()"),
+    ("k.pipeline(2, arrivals=1).consumer().release()", "a stage is released that this turn has not waited for",
+     "turn.wait()"),
+    ("with k.warpgroup(1):\n    k.barrier()",
+     "this barrier waits for all threads of the block, and only some of its warpgroups come here", "k.barrier(1, 128)"),
+    ("k.launch_bounds(384)\nfor n in range(3):\n    with k.warpgroup(n, registers=240): pass",
+     "the roles ask for 92160 registers, a multiprocessor has 65536; the last to ask waits for ever", ""),
+    ("k.launch_bounds(256)\nk.warpgroup(2)", "warpgroup 2 is none of a block of 256 threads", ""),
+    ("x.store(k.dynamic_shared(b32), 0, 0)", "what a tile of x is was not said", "x.box(64, 64, swizzle=128)"),
+    ("x.box(8, 8)\nx.store(k.dynamic_shared(b32), 0)", "the box of x has 2 dimensions, the place has 1", ""),
+    ("x.box(64)\ntile = k.dynamic_shared(f32)\ntile[k.tid.x] = 1.0\nk.barrier()\nx.store(tile, 0)",
+     "threads have stored to shared memory, and this copy reads it by another path, the async proxy; no fence stands "
+     "between", 'k.op("fence.proxy.async.shared::cta")  # by the threads that stored, before the barrier'),
+    ("k.pipeline(2).producer().wait()", "nobody releases a stage of this pipeline",
+     "k.pipeline(stages, arrivals=...)"),
+]  # fmt: skip
 
 
-def test_bytes_that_nobody_announced() -> None:
-    def write(k: Builder, x: TensorMap) -> None:
-        x.box(64)
-        turn = k.pipeline(2, arrivals=1).producer()
-        k.barrier()
-        turn.wait()
-        x.load(k.dynamic_shared(b32), turn.full, 0)
-        turn.next()
-
-    assert refused(write) == (
-        "no bytes were announced for this stage: its phase never ends, and its consumers wait for ever\n"
-        "  write:  turn.expect(nbytes)"
-    )
-
-
-def test_a_stage_that_is_not_released() -> None:
-    def write(k: Builder, x: TensorMap) -> None:
-        turn = k.pipeline(2, arrivals=1).consumer()
-        k.barrier()
-        turn.wait()
-        turn.next()
-
-    assert refused(write) == ("this stage was not released: its producer waits for ever\n  write:  turn.release()")
-
-
-def test_a_release_before_the_wait() -> None:
-    def write(k: Builder, x: TensorMap) -> None:
-        k.pipeline(2, arrivals=1).consumer().release()
-
-    assert refused(write) == "a stage is released that this turn has not waited for\n  write:  turn.wait()"
-
-
-def test_a_barrier_of_the_block_in_a_role() -> None:
-    def write(k: Builder, x: TensorMap) -> None:
-        with k.warpgroup(1):
-            k.barrier()
-
-    assert refused(write) == (
-        "this barrier waits for all threads of the block, and only some of its warpgroups come here\n"
-        "  write:  k.barrier(1, 128)"
-    )
-
-
-def test_more_registers_than_there_are() -> None:
-    def write(k: Builder, x: TensorMap) -> None:
-        k.launch_bounds(384)
-        for n in range(3):
-            with k.warpgroup(n, registers=240):
-                pass
-
-    assert refused(write) == (
-        "the roles ask for 92160 registers, a multiprocessor has 65536; the last to ask waits for ever"
-    )
-
-
-def test_a_warpgroup_that_there_is_not() -> None:
-    def write(k: Builder, x: TensorMap) -> None:
-        k.launch_bounds(256)
-        k.warpgroup(2)
-
-    assert refused(write) == "warpgroup 2 is none of a block of 256 threads"
-
-
-def test_a_box_that_was_not_said() -> None:
-    def write(k: Builder, x: TensorMap) -> None:
-        x.store(k.dynamic_shared(b32), 0, 0)
-
-    assert refused(write) == "what a tile of x is was not said\n  write:  x.box(64, 64, swizzle=128)"
-
-
-def test_a_place_of_other_dimensions() -> None:
-    def write(k: Builder, x: TensorMap) -> None:
-        x.box(8, 8)
-        x.store(k.dynamic_shared(b32), 0)
-
-    assert refused(write) == "the box of x has 2 dimensions, the place has 1"
-
-
-def test_no_proxy_fence_before_a_copy() -> None:
-    def write(k: Builder, x: TensorMap) -> None:
-        x.box(64)
-        tile = k.dynamic_shared(f32)
-        tile[k.tid.x] = 1.0
-        k.barrier()
-        x.store(tile, 0)
-
-    assert refused(write) == (
-        "threads have stored to shared memory, and this copy reads it by another path, the async proxy; no fence "
-        "stands between\n"
-        '  write:  k.op("fence.proxy.async.shared::cta")  # by the threads that stored, before the barrier'
-    )
-
-
-def test_a_pipeline_that_is_filled_once() -> None:
-    def write(k: Builder, x: TensorMap) -> None:
-        k.pipeline(2).producer().wait()
-
-    assert refused(write) == ("nobody releases a stage of this pipeline\n  write:  k.pipeline(stages, arrivals=...)")
+@pytest.mark.parametrize(("code", "says", "write"), TRAPS)
+def test_traps(code: str, says: str, write: str) -> None:
+    names = vars(builder)
+    linecache.cache["trap.py"] = (len(code), None, code.splitlines(keepends=True), "trap.py")
+    with pytest.raises(BuildError) as raised:
+        built(lambda k, x: exec(compile(code, "trap.py", "exec"), {**names, "k": k, "x": x}))
+    first, *others = str(raised.value).splitlines()
+    lines = [line[10:] for line in others if line.startswith(("  write:", "          "))]
+    assert (first.split(": ", 1)[1], "\n".join(lines)) == (says, write)

@@ -37,6 +37,7 @@ def _forget() -> None:
     rule_objects._built.clear()
 
 
+@pytest.mark.long
 def test_what_is_warm_is_found(cache: Path) -> None:
     said: list[str] = []
     warm.warm(said.append)

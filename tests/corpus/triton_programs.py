@@ -218,27 +218,7 @@ def described(to: To) -> Iterable[Triple]:
     yield out, 2 * x, 0
 
 
-# -- dropout and layer norm --------------------------------------------------------------------------------------------
-
-
-@triton.jit
-def dropout_kernel(x_ptr, out_ptr, n, p, seed, BLOCK: tl.constexpr):
-    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-    mask = at < n
-    keep = tl.rand(seed, at) > p
-    tl.store(out_ptr + at, tl.where(keep, tl.load(x_ptr + at, mask=mask) / (1 - p), 0.0), mask=mask)
-
-
-def dropout(to: To) -> Iterable[Triple]:
-    """The same seed drops the same elements of any input: what is kept of ones says which."""
-    x, n = random(30, 500), 500
-    kept, first, other = (to(np.zeros(n, np.float32)) for _ in range(3))
-    dropout_kernel[(2,)](to(np.ones(n, np.float32)), kept, n, 0.3, 123, BLOCK=256)
-    dropout_kernel[(4,)](to(x), first, n, 0.3, 123, BLOCK=128)
-    dropout_kernel[(2,)](to(x), other, n, 0.3, 124, BLOCK=256)
-    yield first, np.asarray(kept) * x, 1e-5
-    yield np.array([(np.asarray(kept) > 0).mean()]), np.array([0.7]), 0.06
-    yield np.array([(np.asarray(first) == np.asarray(other)).all()]), np.array([False]), 0
+# -- layer norm --------------------------------------------------------------------------------------------------------
 
 
 @triton.jit
@@ -439,26 +419,10 @@ def mixed(to: To) -> Iterable[Triple]:
     yield short, x[:60] * 2 + 1, 1e-6
 
 
-@triton.jit
-def histogram_kernel(x_ptr, counts_ptr, most_ptr, n, BLOCK: tl.constexpr):
-    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-    x = tl.load(x_ptr + at, mask=at < n, other=0).to(tl.int32)
-    tl.atomic_add(counts_ptr + x, 1, mask=at < n)
-    tl.atomic_max(most_ptr, tl.max(x, axis=0))
-
-
-def histogram(to: To) -> Iterable[Triple]:
-    x = np.random.default_rng(52).integers(0, 64, 500).astype(np.uint8)
-    counts, most = to(np.zeros(64, np.int32)), to(np.zeros(1, np.int32))
-    histogram_kernel[(4,)](to(x), counts, most, 500, BLOCK=128)
-    yield counts, np.bincount(x, minlength=64), 0
-    yield most, np.array([x.max()]), 0
-
-
 PROGRAMS: dict[str, Callable[[To], Iterable[Triple]]] = {
     f.__name__: f
     for f in (
-        vector_add, softmax, matmul, grouped_matmul, persistent_matmul, described, dropout, layer_norm, attention,
-        mixed, histogram,
+        vector_add, softmax, matmul, grouped_matmul, persistent_matmul, described, layer_norm, attention,
+        mixed,
     )
 }  # fmt: skip

@@ -1,7 +1,8 @@
-"""`check` and `Grading`: nothing raises, hints come one at a time, and what happened in the machine is named."""
+"""`check` and `Grading`: nothing raises, a hint belongs to its mistake, and what happened in the machine is named."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import course_answers as answers
@@ -9,7 +10,7 @@ import numpy as np
 import pytest
 
 from ptxlab.builder import Builder, Ptr, f32, kernel, u32
-from ptxlab.course import Exercise, Feedback, Grading, UnknownExercise, check, find, names, score, solution
+from ptxlab.course import Exercise, Feedback, Grading, UnknownExercise, check, failing, find, names, progress, score
 from ptxlab.course.feedback import judge
 from ptxlab.course.starter_credit import STARTS, Start
 from ptxlab.course.values import apart, same
@@ -62,18 +63,47 @@ def test_a_name_that_no_exercise_has() -> None:
     assert str(caught.value) == says
 
 
-def test_hints_come_one_at_a_time() -> None:
+def test_a_hint_belongs_to_the_part_that_is_wrong() -> None:
     exercise = find("01-predict")
+    first, second = (f"{hint} ({at} of 2)" for at, hint in enumerate(exercise.hints, 1))
+    answered = lambda answer, **how: check("01-predict", answers.run(exercise, answer), **how).hint
+    assert answered(exercise.starter) == "", "the starter as it was costs no hint"
+    assert answered("def shrinks(scores):\n    return keys\n") == "", "an answer that stops costs none either"
+    none = "def shrinks(scores):\n    return [0]\n"
+    assert answered(none, hints=False) == ""
+    assert [answered(none), answered(none.replace("    return", "    # no\n    return"))] == [first] * 2, "unchanged"
+    assert [answered(none.replace("[0]", "[0, 3]")), answered(none.replace("[0]", "[0, 5]"))] == [second] * 2
+    shown = "def shrinks(scores):\n    return [0, 3, 5][: len(scores) // 2]\n"
+    assert answered(shown) == first, "another part"
+    assert (
+        check("01-predict", answers.run(exercise, exercise.solution)).says[-1].startswith("The help was about this: ")
+    )
+    assert "help" not in repr(check("01-predict", answers.run(exercise, exercise.solution)))
+
+
+def test_who_is_stuck_is_offered_the_smallest_case() -> None:
+    exercise = find("03-logsumexp")
+    changes = (("j] - top", "j]"), ("* LN2 + top", "* LN2 - top"), ("with k.if_((row < n)", "with k.if_((row > n)"))
+    for old, new in changes:
+        found = check("03-logsumexp", answers.run(exercise, exercise.solution.replace(old, new)))
+    assert 'pl.debug(*pl.course.failing("03-logsumexp")' in found.says[-1]
+    _, grid, block, s, lse, n, m = failing("03-logsumexp")
+    assert (grid, block, s.shape, lse.shape) == (1, 64, (n, m), (n,))
+    with pytest.raises(UnknownExercise):
+        failing("03-share")
+
+
+def test_progress_has_no_answers(tmp_path: Path) -> None:
+    exercise = find("01-predict")
+    assert repr(progress()).startswith(f"0 of {len(names())} exercises   Next: 00-square\n")
+    check("01-window", None)
+    check("01-predict", lambda scores: [77])
     check("01-predict", answers.run(exercise, exercise.solution))
-    hints = [check("01-predict", lambda scores: []).hint for _ in range(4)]
-    assert hints == [f"{exercise.hints[at]} ({at + 1} of 3)" for at in (0, 1, 2, 2)]
-    assert check("01-predict", answers.run(exercise, exercise.solution)).hint == ""
-    assert check("01-predict", lambda scores: []).hint.endswith("(1 of 3)")
-
-
-def test_the_solution_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
-    solution("01-predict")
-    assert capsys.readouterr().out.startswith("def shrinks(scores):\n")
+    assert "77" not in (tmp_path / "progress.json").read_text()
+    assert repr(progress()).startswith(f"1 of {len(names())} exercises   Next: 01-lse\n")
+    assert "✓ predict" in repr(progress())
+    (tmp_path / "progress.json").write_text("[")
+    assert "is damaged" in check("01-predict", lambda scores: []).says[-1]
 
 
 def asked(answer: Any, seed: int) -> list[Any]:
@@ -146,9 +176,7 @@ def strided(k: Builder, x: Ptr[f32], y: Ptr[f32], n: u32) -> None:
 
 def graded(grade: Any, seed: int = 1) -> Feedback:
     """The feedback of a grade function."""
-    exercise = Exercise(
-        "02-x", "t", "fix", 1, "p", "answer = 1", "answer = 2", "answer", ("a", "b", "c"), ("g",), grade
-    )
+    exercise = Exercise("02-x", "t", "fix", 1, "p", "answer = 1", "answer = 2", "answer", ("a", "b"), ("g",), grade)
     return judge(exercise, "unused", seed=seed, graded=True)
 
 
@@ -301,7 +329,7 @@ def test_full_marks_need_every_part() -> None:
     [
         ({"name": "tail"}, "exercise tail: name: two digits, a dash and small letters, as 02-tail"),
         ({"kind": "guess"}, "exercise 02-x: kind: one of predict, fill, fix, write, optimise"),
-        ({"hints": ("one",)}, "exercise 02-x: hints: three, from a nudge to nearly all"),
+        ({"hints": ("one",)}, "exercise 02-x: hints: two, where to look and what to ask"),
         ({"level": 4}, "exercise 02-x: level: 1, 2 or 3"),
         ({"graded": ()}, "exercise 02-x: graded: at least one sentence"),
         ({"answer": "a b"}, "exercise 02-x: answer: the name that the cell binds"),
@@ -309,7 +337,7 @@ def test_full_marks_need_every_part() -> None:
 )
 def test_data_that_is_not_whole(changes: dict[str, Any], says: str) -> None:
     given = {"name": "02-x", "title": "t", "kind": "fix", "level": 1, "prompt": "p", "starter": "a", "solution": "b",
-             "answer": "answer", "hints": ("a", "b", "c"), "graded": ("g",), "grade": lambda g, a: None}  # fmt: skip
+             "answer": "answer", "hints": ("a", "b"), "graded": ("g",), "grade": lambda g, a: None}  # fmt: skip
     with pytest.raises(ValueError) as caught:
         Exercise(**given | changes)
     assert str(caught.value) == says

@@ -9,11 +9,12 @@ import pytest
 
 import ptxlab as pl
 from ptxlab.course.gallery import Exhibit, UnknownExhibit
-from ptxlab.course.gallery.exhibit import ptx_of
+from ptxlab.course.gallery.cases import ptx_of
+from ptxlab.course.gallery.hunt import NoGuess
 
 SAYS: dict[int, tuple[str, str]] = {
-    1: ("initcheck: a thread reads shared memory that has not been written\n"
-        "  at:     block (1, 0, 0), thread (0, 0, 0) ", "ld.shared.f32 %f3, [%key_row];"),
+    1: ("initcheck: a thread reads shared memory that has not been written, and ptxlab/course/gallery/tiles.py:",
+        "ld.shared.f32 %f3, [%key_row];"),
     2: ("error by key: the weights of row 0 add up to 32, not to 1", ""),
     3: ("error by key: no row gives any weight to keys 16 to 19; float64 gives them up to 0.15 of a row's weight", ""),
     4: ("error by key: row 0 may not see key 1 and gives it the weight 0.0688; 240 weights should be 0 and are ", ""),
@@ -27,22 +28,27 @@ SAYS: dict[int, tuple[str, str]] = {
     9: ("error plot: rows 0 to 15 are wrong, worst in row 15, column 1: -3.244 instead of 1.431; all rows of the "
         "output are the same", ""),
     10: ("unwritten: o: 96 of 128 elements were not written, the first at [4, 0]", ""),
-    11: ("racecheck: RAW hazard in shared memory: a thread reads what another thread writes, and nothing makes the "
-         "read come after the write; a barrier between the two would order them\n"
-         "  at:     block (0, 0, 0), thread (32, 0, 0) (warp 1, lane 0) loads", "ld.shared.f32 %f3, [%key_row];"),
-    12: ("racecheck: WAR hazard in shared memory: a thread overwrites what another thread reads, and nothing makes the "
-         "write come after the read; a barrier between the two would order them\n"
+    11: ("racecheck: WAR hazard in shared memory (also RAW): a thread overwrites what another warp reads, and nothing "
+         "makes the write come after the read; write k.barrier() between the rounds of the loop, at a place that all "
+         "threads of the block reach\n"
+         "  at:     block (0, 0, 0), thread (32, 0, 0) (warp 1, lane 0) stores", "st.shared.f32 [%r5], %f1;"),
+    12: ("racecheck: WAR hazard in shared memory: a thread overwrites what another warp reads, and nothing makes the "
+         "write come after the read; write k.barrier() between the two, at a place that all threads of the "
+         "block reach\n"
          "  at:     block (0, 0, 0), thread (32, 0, 0) (warp 1, lane 0) stores", "st.shared.f32 [%word], %own;"),
-    13: ("synccheck: only some lanes of a warp arrive at a barrier for all of them, while others are elsewhere\n"
+    13: ("synccheck: only some lanes of a warp arrive at a barrier for all of them, while others are elsewhere; "
+         "move it out of the branch, to a place that all threads reach\n"
          "  at:     block (1, 0, 0), thread (0, 0, 0) ", "bar.sync 0;"),
     14: ("memcheck: load of 4 bytes at 0x200: the block's shared memory is 512 bytes at 0x0; 0 bytes past the end of "
-         "'partial' (512 bytes at 0x0)\n  at:     block (0, 0, 0), thread (32, 0, 0)\n",
+         "'partial' (512 bytes at 0x0); element 128 of 'partial', which has 128 (of 4 bytes)\n"
+         "  at:     block (0, 0, 0), thread (32, 0, 0)\n",
          "ld.shared.f32 %f5, [%column+384];"),
     15: ("error plot: thread 0 computed a NaN from 0 and inf\nptxlab/course/gallery/rows.py:",
          "mul.rn.f32 %f11, %acc0, %share;"),
     16: ("synccheck: lane 0 asks for lane 5, but the clamp operand allows lanes up to 0 only, and it gets its own "
          "value (for a whole warp write 31)\n", "shfl.sync.idx.b32 %from_lane, %score, 5, 32, 0xFFFFFFFF;"),
-    17: ("memcheck: load of 4 bytes at 0x20000000500: 0 bytes past the end of 'scores' (1280 bytes at 0x20000000000)\n"
+    17: ("memcheck: load of 4 bytes at 0x20000000500: 0 bytes past the end of 'scores' (1280 bytes at 0x20000000000); "
+         "element 320 of 'scores', which has 320\n"
          "  at:     block (1, 1, 0), thread (8, 0, 0)\n", "ld.global.f32 %values0, [%line];"),
     18: ("counter: PTX line 44: ld.shared.f32 %f3, [%row]; takes 32 wavefronts where 1 would do; 32 such lines, 992 "
          "bank conflicts", "ld.shared.f32 %f3, [%row];"),
@@ -54,37 +60,43 @@ SAYS: dict[int, tuple[str, str]] = {
     22: ("ULP plot: row 23, column 3 is off by 111,606,", ""),
     23: ("unwritten: o: 128 of 128 elements were not written, the first at [0, 0]", ""),
     24: ("error by column: columns 128 to 255 are wrong, 0 to 127 right; worst in row 3, column 187: 0 instead of", ""),
-    25: ("racecheck: RAW hazard in shared memory: a thread reads what another thread writes, and nothing makes the "
-         "read come after the write; a barrier between the two would order them\n"
+    25: ("racecheck: RAW hazard in shared memory (also WAR): a thread reads what another warp writes, and nothing "
+         "makes the read come after the write; write k.barrier() between the two, or in a loop between its rounds, "
+         "at a place that all threads of the block reach\n"
          "  at:     block (0, 0, 0), thread (32, 0, 0) (warp 1, lane 0) loads", "ld.shared.f32 %f3, [%r4];"),
-    26: ("racecheck: RAW hazard in global memory: a thread reads what another thread writes, and nothing makes the "
-         "read come after the write; threads of two blocks can be ordered only by atomics with fences",
+    26: ("racecheck: RAW hazard in global memory (also WAW): several blocks load, change and store one word, which "
+         "only an atomic does at once; write red.global.add.f32 [%sum], %own; in place of the load and the store, or "
+         "give each thread its own place; under a lock: fence.acq_rel.gpu; after it is taken and before it is "
+         "released\n",
          "ld.global.f32 %so_far, [%sum];"),
     27: ("racecheck: a thread uses an mbarrier, and nothing makes this come after its mbarrier.init, so it may find "
-         "none there yet; a barrier between the two would order them\n"
+         "none there yet; write bar.sync 0; between the two\n"
          "  at:     block (0, 0, 0), thread (32, 0, 0) (warp 1, lane 0) arrives at the mbarrier",
          "mbarrier.arrive.shared.b64 %state, [arrived];"),
     28: ("synccheck: the warps of a block have arrived at two different barrier instructions: all threads of a block "
          "must execute the same ones, in a loop also as often", "bar.sync 0;"),
-    29: ("racecheck: RAW hazard in shared memory: a thread reads what another thread writes, and nothing makes the "
-         "read come after the write; they are lanes of one warp: bar.warp.sync between the two would order them\n",
+    29: ("racecheck: RAW hazard in shared memory: a thread reads what another lane of its warp writes, and nothing "
+         "makes the read come after the write; write k.op(\"bar.warp.sync\", 0xffffffff) between the two\n",
          "ld.shared.f32 %f1, [%r1];"),
-    30: ("memcheck: load of 4 bytes at 0x20000001b00: 0 bytes past the end of 'key' (1280 bytes at 0x20000001600)\n"
+    30: ("memcheck: load of 4 bytes at 0x20000001b00: 0 bytes past the end of 'key' (1280 bytes at 0x20000001600); "
+         "element 320 of 'key', which has 320\n"
          "  at:     block (1, 0, 0), thread (8, 0, 0)\n", "ld.global.f32 %f1, [%rd3];"),
     31: ("synccheck: the wait passes at once: it asks for phase 0, which this thread has waited for before, and so it "
          "does not wait for phase 1; the parity has to change after each wait\n"
          "  at:     block (0, 0, 0), thread (0, 0, 0) (warp 0, lane 0) waits for the mbarrier\n",
          "mbarrier.try_wait.parity.shared::cta.b64 %p5, [%r9], 0;"),
     32: ("synccheck: a bulk copy reads what a thread has stored, and no fence makes it seen by the async proxy; write "
-         "fence.proxy.async; after the stores, before the barrier\n"
+         "k.op(\"fence.proxy.async\") after the stores, before the barrier\n"
          "  at:     block (0, 0, 0), thread (0, 0, 0) (warp 0, lane 0) starts a bulk copy\n",
          "cp.async.bulk.global.shared::cta.bulk_group [%o], [%tile], 2048;"),
     33: ("deadlock: no thread of the block can go on\n    warp 0, lanes 0-31: waits for phase 1 (parity 1) of the "
-         "mbarrier at 'full', which has not ended: 512 bytes missing, no thread can arrive; line 111 announced 1024 "
-         "bytes; line 117 brought 512 bytes (mbarrier.try_wait.parity.shared::cta.b64, line 72)\n",
+         "mbarrier at 'full', which has not ended: 512 bytes missing, no thread can arrive; "
+         "ptxlab/course/gallery/waits.py:51, PTX line 111 announced 1024 bytes; ptxlab/course/gallery/waits.py:52, "
+         "PTX line 117 brought 512 bytes (",
          "mbarrier.try_wait.parity.shared::cta.b64 %p5, [%r9], %r11;"),
-    34: ("synccheck: a thread reads a register of a wgmma that is still in flight; write wgmma.wait_group.sync.aligned "
-         "0; before it, and wgmma.commit_group.sync.aligned; after the product\n",
+    34: ("synccheck: a thread reads a register of a wgmma that is still in flight; write k.op("
+         '"wgmma.wait_group.sync.aligned", 0) before it, and k.op("wgmma.commit_group.sync.aligned") after the '
+         "product\n",
          "add.rn.f32 %total0, %total0, %scores0;"),
 }  # fmt: skip
 """What the finder says for the first guilty input, from its beginning, and the PTX line that it names, if one."""
@@ -149,31 +161,6 @@ def test_the_gallery_lists_all_exhibits() -> None:
     assert '<tr><td>7</td><td style="text-align:left">Shared memory from absolute 0</td>' in page
 
 
-@pytest.mark.long
-def test_in_a_notebook_a_bug_is_picked_and_hunted(monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("ipywidgets")
-    from ptxlab.course.gallery.shelf import START, shelf
-
-    live = shelf(pl.gallery())
-    picked, buttons, shown = live.children
-    hunt, explain = buttons.children
-    assert shown.value == START
-    picked.value = 16
-    hunt.click()
-    assert "exhibit 16: one thing is wrong in this kernel" in shown.value
-    assert "from lane 5: fails: the largest error is 26" in shown.value
-    explain.click()
-    assert "<h4>16. shfl.sync with clamp 32</h4>" in shown.value
-    assert "The repair:" in shown.value
-    picked.value = 1
-    assert shown.value == START
-    displayed: list[dict[str, str]] = []
-    monkeypatch.setattr("IPython.display.display", lambda data, raw: displayed.append(data))
-    pl.gallery()._ipython_display_()
-    assert "application/vnd.jupyter.widget-view+json" in displayed[0]
-    assert "<td>24</td>" in displayed[1]["text/html"]
-
-
 def test_an_exhibit_shows_itself() -> None:
     shown = repr(pl.gallery(16)).splitlines()
     assert shown[0] == "16. shfl.sync with clamp 32"
@@ -205,16 +192,50 @@ def test_what_was_found_in_the_wild_says_where() -> None:
 
 def test_a_hunt_does_not_tell() -> None:
     hunt = pl.gallery(16).hunt()
-    assert repr(hunt).splitlines()[:4] == [
+    lines = repr(hunt).splitlines()
+    assert lines[:5] == [
         "exhibit 16: one thing is wrong in this kernel",
         "from lane 0: passes: the largest error is 0 (up to 1e-05 passes)",
         "from lane 5: fails: the largest error is 26 (up to 1e-05 passes)",
+        "3 guesses left: .guess(line=...), or .explain()",
         "",
     ]
-    assert repr(hunt).endswith(pl.gallery(16).buggy().ptx)
+    assert [line[15:] for line in lines[6:]] == pl.gallery(16).buggy().ptx.splitlines()
     page = hunt._repr_mimebundle_()["text/html"]
     assert "<li>from lane 5: fails: the largest error is 26 (up to 1e-05 passes)</li>" in page
-    assert "clamp" not in repr(hunt) + page
+    assert '<span class="o">shfl' in page
+    assert "clamp" not in repr(hunt) + page.split("</style>")[-1]
+
+
+def test_a_guess_is_answered_from_both_runs() -> None:
+    bug = pl.gallery(16)
+    bug.hunt()
+    assert bug.guess(line=18).guessed[18][0] == "innocent"
+    assert bug.guess(line=21).guessed[21][0] == "victim"
+    with pytest.raises(NoGuess, match="line 3 has no instruction"):
+        bug.guess(line=3)
+    game = bug.guess(line=20)
+    assert game.guessed[20] == ("found", SAYS[16][0].strip())
+    assert repr(game).startswith("exhibit 16: shfl.sync with clamp 32  ★☆☆\n")
+    with pytest.raises(NoGuess, match="no guess is left"):
+        bug.guess(line=19)
+    bug.hunt()
+    assert bug.guess(line=20).stars == 3
+    bug.hunt()
+    assert bug.explain() is bug
+    assert bug.guess(line=20).stars == 0
+    with pytest.raises(NoGuess, match="too many places"):
+        pl.gallery(25).guess(line=30)
+
+
+@pytest.mark.sweep(6)
+@pytest.mark.parametrize("number", [e.number for e in pl.gallery() if e.number not in (8, 9, 19, 20, 23, 25)])
+def test_each_bug_can_be_found_by_its_line(number: int) -> None:
+    game = pl.gallery(number).hunt()
+    for line in game.answer[0]:
+        game.guessed.clear()
+        game.guess(line)
+        assert game.won
 
 
 @pytest.mark.sweep(3)

@@ -1,13 +1,19 @@
-"""The scoreboard of a student's own kernel: it measures, remembers, and says what is wrong."""
+"""The spine: a student's own kernel is measured, gets stars, is refused with the cause, and goes on from ours."""
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import pytest
 
+from ptxlab.builder import Builder, Ptr, f32, kernel, u32
 from ptxlab.course import scoreboard
+from ptxlab.course.feedback import find
 from ptxlab.course.scoreboard import board, start
+from ptxlab.course.scoreboard.rungs import RUNGS, START, Costs
+
+LOG2E = math.log2(math.e)
 
 
 @pytest.fixture(autouse=True)
@@ -15,48 +21,135 @@ def empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
-@pytest.mark.long
-def test_a_kernel_is_measured_beside_ours_and_its_earlier_self() -> None:
-    first = scoreboard.enter("rows", start.by_rows, threads=64)
-    assert [name for name, _ in first.rows] == ["scalar", "yours"]
-    assert first.says == ("Entered.",)
-    again = scoreboard.enter("rows", scoreboard.latest("rows"), threads=32)
-    assert [name for name, _ in again.rows] == ["scalar", "your last", "yours"]
-    ours, last, yours = (values for _, values in again.rows)
-    assert last == dict(first.rows)["yours"]
-    assert yours["error"] < 2e-5
-    assert ours["warp-instructions"] < yours["warp-instructions"] != last["warp-instructions"]
-    assert again.says[0].startswith("Entered. Your last one had ")
-    assert scoreboard.source("rows") == start.by_rows.ptx, "what was entered last was PTX"
+def thrifty() -> str:
+    """The answer to 01-thrift, with rows and keys of their own."""
+    text = find("01-thrift").solution.replace("n: u32", "rows: u32, keys: u32").replace(">= n", ">= rows")
+    names = {"LOG2E": LOG2E, "math": math, "kernel": kernel, "Builder": Builder, "Ptr": Ptr, "f32": f32, "u32": u32}
+    exec(text.replace("k.loop(n)", "k.loop(keys)").replace("D: int = 8", "D: int = 32"), names)
+    return str(names["thrifty"].ptx)  # type: ignore[attr-defined]
 
 
-@pytest.mark.long
-def test_what_is_wrong_is_told_and_not_kept() -> None:
-    wrong = start.by_rows.ptx.replace("ex2.approx.f32", "neg.f32")
-    told = scoreboard.enter("rows", wrong, threads=64)
-    assert told.says[0].startswith("o[0, 0] should be ")
-    assert told.says[0].endswith(": not right yet, so it is not entered.")
-    outside = scoreboard.enter("rows", start.by_pages, threads=64)
-    assert outside.says[0].startswith("It did not run, so it is not entered:\n")
-    assert outside.says[1].startswith("The parameters of a kernel of this stage: q, key, value, o, rows: u32,")
+@kernel
+def tiles(
+    k: Builder, q: Ptr[f32], key: Ptr[f32], value: Ptr[f32], o: Ptr[f32], rows: u32, keys: u32, scale: f32, *,
+    D: int = 32, T: int = 32, wrong: str = "",
+) -> None:  # fmt: skip
+    """02-copy and 01-rescale: a block of T * 2 threads shares tiles of T keys; wrong: a mistake of a student."""
+    k_tile, v_tile = k.shared(f32, T * D), k.shared(f32, T * D)
+    row = k.tid.x if wrong == "block" else k.thread_index()
+    query = k.load(q + k.min(row, rows - 1) * D, D)
+    acc, top, total = k.vars(f32, D, 0.0), k.var(f32, -math.inf), k.var(f32, 0.0)
+    factor = LOG2E if wrong == "scale" else scale if wrong == "log2e" else scale * LOG2E
+    with k.loop(keys, step=T) as first:
+        count = k.min(keys - first, T)
+        if wrong != "race":
+            k.barrier()
+        from_key, from_value = key + first * D, value + first * D
+        with k.loop(count * D, start=k.tid.x, step=k.ntid.x) as e:
+            k_tile[e], v_tile[e] = from_key[e], from_value[e]
+        k.barrier()
+        with k.loop(T if wrong == "twice" else count) as j:
+            score, k_row, v_row = k.var(f32, 0.0), k_tile + j * D, v_tile + j * D
+            for d in range(D):
+                score.set(k.fma(query[d], k_row[d], score))
+            score *= factor
+            new = k.max(top, score)
+            rescale, weight = k.exp2(top - new), k.exp2(score - new)
+            total.set(total + weight if wrong == "sum" else k.fma(total, rescale, weight))
+            for d in range(D):
+                acc[d] *= 1.0 if wrong == "row" else rescale
+                acc[d].set(k.fma(weight, v_row[d], acc[d]))
+            top.set(new)
+    with k.if_(row < rows):
+        for d in range(D):
+            (o + row * D)[d] = acc[d] if wrong == "divide" else acc[d] / total
+
+
+def test_a_kernel_of_the_exercises_answers_enters_its_rung_and_the_board_and_the_card_show_it() -> None:
+    first = scoreboard.enter("rows", thrifty(), threads=64)
+    assert first.stars == (3, 3, 3, 3)
+    assert first.lines[0] == "Entered: rung 1, rows  ★★★"
+    assert scoreboard.latest("tiles") == thrifty()
+    kept = scoreboard.enter("tiles", thrifty(), threads=64)
+    assert kept.stars == (3, 0, 3, 3)
+    assert kept.lines[5].startswith(
+        "Sectors decide this rung. For one star 7,449 or fewer are needed. Yours are here: "
+    )
+    entered = scoreboard.enter("tiles", tiles, threads=64)
+    assert entered.stars is not None
+    assert min(entered.stars) >= 1
+    assert "Not kept: you had more stars" in scoreboard.enter("tiles", thrifty(), threads=64).lines[0]
+    shown = scoreboard.show()
+    assert shown.lines[0].startswith("Your attention kernel: rung 2 of 7 · ")
+    assert shown.lines[-2].startswith("Next, rung 3, pieces: A thread takes 4 rows by 4 keys")
+    assert "<svg" in shown.body
+    drawn = scoreboard.card().body
+    assert Path("my-attention.svg").read_text(encoding="utf-8") == drawn
+    assert drawn.startswith('<svg xmlns="http://www.w3.org/2000/svg"')
+    assert "<script" not in drawn
+    assert "Rung 2 of 7" in drawn
+
+
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [
+        ("scale", ("All 70 rows are wrong.", "What came out is attention with unscaled scores.")),
+        ("log2e", ("What came out is attention with powers of 2 in place of e.",)),
+        ("twice", ("keys 68 to 95 count twice. Keys 96 to 99 fill 4 of the 32 places of the last tile",)),
+        ("sum", ("The sum l is not rescaled when the maximum of a row grows.",)),
+        ("row", ("The row o is not rescaled when the maximum of a row grows.",)),
+        ("divide", ("What came out is not divided by the sum of the weights.",)),
+        ("block", ("192 of 2,240 elements have no value, the first is o[64, 0]. Wrong are rows 64 to 69",)),
+        ("race", ("a check found something.", "racecheck", "k_tile")),
+    ],
+)
+def test_a_refusal_names_the_element_the_rows_and_the_cause(wrong: str, says: tuple[str, ...]) -> None:
+    scoreboard.borrow("tiles")
+    told = scoreboard.enter("tiles", tiles(wrong=wrong), threads=64)
+    assert told.stars is None
+    assert told.lines[0].startswith("Not entered: ")
+    for part in says:
+        assert part in repr(told)
+    ours = scoreboard.latest("pieces")
+    assert ours == RUNGS["tiles"].built().ptx, "it replaced nothing"
+    if wrong == "block":
+        assert scoreboard.enter("tiles", ours, threads=128).stars == (0, 0, 0, 0), "borrowed PTX has no stars"
+
+
+def test_what_does_not_run_and_the_kernel_to_begin_with_are_not_entered() -> None:
+    assert repr(scoreboard.enter("rows", start.by_pages)).startswith(
+        "Not entered: it did not run.\nnothing is called 'table'"
+    )
+    untouched = scoreboard.enter("rows", scoreboard.latest("rows"))
+    assert untouched.lines[0] == "Not entered: this is the kernel that you began with."
+    assert untouched.lines[1].startswith(f"It executes {START.instructions:,} instructions: ")
     assert not Path(board.FILE).exists()
 
 
-@pytest.mark.rest
 @pytest.mark.long
-def test_every_stage_begins_with_a_kernel_that_is_right() -> None:
-    for name, threads in (("tensor cores", 64), ("pages", 32)):
-        shown = scoreboard.enter(name, scoreboard.latest(name), threads=threads)
-        assert shown.rows[-1][0] == "yours"
-        assert shown.says[0].startswith("Entered.")
-        assert "<table>" in shown._repr_html_()
-        assert scoreboard.source(name).startswith("@kernel\ndef by_")
+@pytest.mark.parametrize("name", RUNGS)
+def test_our_kernel_costs_what_the_table_says_and_has_no_star_on_the_next_rung(name: str) -> None:
+    rung, names = RUNGS[name], list(RUNGS)
+    assert scoreboard.borrow(name).stars == (0, 0, 0, 0)
+    entry = board._kept()[name]
+    costs = Costs(*entry["costs"].values())
+    assert costs[:3] == rung.costs[:3]
+    assert costs.error == pytest.approx(rung.costs.error, rel=0.05)
+    assert rung.stars(costs) == (3, 3, 3, 3)
+    if names.index(name) < 6:
+        assert min(RUNGS[names[names.index(name) + 1]].stars(costs)) == 0
+    threads = 32 if rung.given.heads else 64
+    begun = scoreboard.enter(name, rung.begin, threads=threads)
+    assert begun.lines[0] == "Not entered: this is the kernel that you began with."
+    assert scoreboard.source(name) != scoreboard.source("rows") or name == "rows"
 
 
-def test_an_unknown_stage_and_a_damaged_file() -> None:
+def test_an_unknown_rung_and_a_damaged_file() -> None:
     with pytest.raises(board.ScoreboardError) as caught:
         scoreboard.enter("row", start.by_rows)
-    assert str(caught.value) == "there is no stage 'row'; there are 'rows', 'tiles', 'tensor cores', 'pages', 'final'"
+    assert str(caught.value).startswith("there is no rung 'row'; there are 'rows', 'tiles', 'pieces', 'tensor cores', ")
+    with pytest.raises(board.ScoreboardError, match="no rung has a star yet"):
+        scoreboard.card()
     Path(board.FILE).write_text("{", encoding="utf-8")
     with pytest.raises(board.ScoreboardError) as caught:
         scoreboard.source("rows")

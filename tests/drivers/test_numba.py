@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,10 +17,11 @@ from ptxlab.errors import CompileError, DeviceFault, LaunchError
 
 pytest.importorskip("numba_cuda", reason="needs numba-cuda: pip install 'ptxlab[numba]'")
 
+from corpus.numba_mistakes import MISTAKES, no_barrier
 from numba import cuda, float32
 from numba.core.errors import NumbaPerformanceWarning
 
-from ptxlab.drivers.numba_session import FindingWarning, Session
+from ptxlab.drivers import FindingWarning, Session
 
 pytestmark = pytest.mark.filterwarnings("ignore::numba.core.errors.NumbaPerformanceWarning")
 
@@ -44,7 +46,7 @@ def test_the_corpus_is_all_here(programs: Any) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.sweep(4)
+@pytest.mark.sweep(8)
 @pytest.mark.parametrize("name", NAMES)
 def test_a_program_runs_as_it_stands(programs: Any, name: str) -> None:
     program = programs[name]
@@ -69,45 +71,43 @@ def add(x: Any, y: Any, out: Any) -> None:
         out[i] = x[i] + y[i]
 
 
-@cuda.jit
-def without_barrier(x: Any) -> None:
-    tile = cuda.shared.array(64, float32)
-    t = cuda.threadIdx.x
-    tile[t] = x[t]
-    x[t] = tile[63 - t]
-
-
-@cuda.jit
-def one_too_far(x: Any) -> None:
-    i = cuda.grid(1)
-    x[i + 1] = 1
-
-
 def line_of(function: Any, text: str) -> str:
     """file:line of the first line of a function that holds a text."""
-    import inspect
-
-    lines, first = inspect.getsourcelines(function.py_func)
-    return f"{__file__}:{next(first + k for k, line in enumerate(lines) if text in line)}"
+    lines, first = inspect.getsourcelines(function)
+    return f"{inspect.getsourcefile(function)}:{next(first + k for k, line in enumerate(lines) if text in line)}"
 
 
 @pytest.mark.long
-def test_a_race_is_found_at_the_line_of_python() -> None:
-    with pl.numba(checks="racecheck") as session, pytest.warns(FindingWarning) as noticed:
-        without_barrier[1, 64](np.ones(64, np.float32))
-    assert {finding.check for finding in session.findings} == {"racecheck"}
-    assert all(line_of(without_barrier, "tile[t] = x[t]") in str(each.message) for each in noticed)
-    assert any(line_of(without_barrier, "x[t] = tile[63 - t]") in str(each.message) for each in noticed)
+@pytest.mark.sweep(6)
+@pytest.mark.parametrize("device", ["cpu", "step"])
+@pytest.mark.parametrize("mistake", MISTAKES, ids=lambda mistake: mistake.py_func.__name__)
+def test_a_mistake_is_found_at_the_line_of_python(mistake: Any, device: str) -> None:
+    """And nothing is found when it is repaired. After a fault arrays are as they were."""
+    grid, block, check, says = MISTAKES[mistake]
+    for right in (False, True):
+        x, out = np.arange(4096, dtype=np.int32) % 64, np.zeros(4096, np.int32)
+        words = []
+        with pl.numba(checks="all", device=device) as session, warnings.catch_warnings(record=True) as noticed:
+            warnings.simplefilter("always", FindingWarning)
+            try:
+                mistake[grid, block](x, out, right)
+            except DeviceFault as fault:
+                words = [f"memcheck: {fault}"]
+                assert not out.any()
+        words += [str(found) for found in session.findings]
+        assert len(session.findings) == len([each for each in noticed if each.category is FindingWarning])
+        if right:
+            assert words == []
+        else:
+            line = line_of(mistake.py_func, "# here")
+            assert any(each.startswith(check) and says in each and line in each for each in words), words
 
 
 @pytest.mark.long
-def test_a_store_past_the_end_names_argument_and_line() -> None:
-    x = np.zeros(64, np.float32)
-    with pl.numba(), pytest.raises(DeviceFault) as fault:
-        one_too_far[1, 64](x)
-    assert "0 bytes past the end of 'x'" in str(fault.value)
-    assert line_of(one_too_far, "x[i + 1]") in str(fault.value)
-    assert not x.any(), "after a fault arrays are as they were"
+def test_a_finding_names_the_shared_array() -> None:
+    with pl.numba(checks="racecheck"), pytest.warns(FindingWarning) as noticed:
+        no_barrier[1, 64](np.ones(64, np.int32), np.ones(64, np.int32), False)
+    assert all("of 'tile' (" in str(each.message) for each in noticed)
 
 
 # -- the host's functions ----------------------------------------------------------------------------------------------
@@ -129,6 +129,7 @@ def test_arrays_stay_on_the_device_between_launches() -> None:
         np.testing.assert_array_equal(np.asarray(out[::2])[:25], x[50::2])
 
 
+@pytest.mark.long
 def test_slices_and_transposes_of_device_arrays_are_arguments() -> None:
     @cuda.jit
     def scale(a: Any) -> None:
@@ -151,11 +152,16 @@ def test_slices_and_transposes_of_device_arrays_are_arguments() -> None:
 def test_initcheck_knows_what_nobody_wrote() -> None:
     with pl.numba(checks="initcheck") as session:
         fresh, out = cuda.device_array(64, np.float32), cuda.device_array(64, np.float32)
+        add[1, 64](fresh, fresh, out)
+        assert session.findings == []
+        with pytest.warns(UserWarning, match="elements of .* have no value"):
+            out.copy_to_host()
         with pytest.warns(FindingWarning):
-            add[1, 64](fresh, fresh, out)
+            add[1, 64](out, out, np.zeros(64, np.float32))
     assert session.findings
     with pl.numba(checks="initcheck") as session:
-        add[1, 64](out, out, fresh)
+        add[1, 64](np.ones(64, np.float32), np.ones(64, np.float32), fresh)
+        add[1, 64](fresh, fresh, np.zeros(64, np.float32))
     assert session.findings == []
 
 
@@ -222,35 +228,45 @@ def test_a_compiled_kernel_is_a_kernel_like_others() -> None:
     x, out = np.arange(100, dtype=np.float32), np.zeros(100, np.float32)
     kernel = pl.numba(add, x, x, out)
     assert kernel.name == "add"
-    assert [p.name for p in kernel.module.kernels[0].params][:5] == [
-        "x_meminfo",
-        "x_parent",
-        "x_nitems",
-        "x_itemsize",
-        "x_data",
-    ]
+    parts = "x_meminfo x_parent x_nitems x_itemsize x_data".split()
+    assert [p.name for p in kernel.module.kernels[0].params][:5] == parts
     run = pl.launch(kernel, 1, 128, x, x, out, device="cpu", counters=True)
     assert (out == 2 * x).all()
     assert run.counters is not None
     lines = {span.line for span in kernel.spans.values() if span.file == __file__}
-    assert int(line_of(add, "out[i] = x[i] + y[i]").rpartition(":")[2]) in lines
+    assert int(line_of(add.py_func, "out[i] = x[i] + y[i]").rpartition(":")[2]) in lines
     assert pl.numba(add, "void(float32[:], float32[:], float32[:])").name == "add"
 
 
-@pytest.mark.parametrize("what", ["names", "versions"])
-def test_symbols_have_the_names_of_the_functions(what: str) -> None:
+@pytest.mark.long
+def test_symbols_have_the_names_of_the_source() -> None:
     @cuda.jit(device=True, inline="never")
     def scaled(x: Any, k: Any) -> Any:
-        return x * k
+        part = cuda.shared.array(32, float32)
+        part[cuda.threadIdx.x % 32] = x
+        return part[(cuda.threadIdx.x + 1) % 32] * k
 
     @cuda.jit
-    def both(x: Any, n: Any) -> None:
-        i = cuda.grid(1)
-        x[i] = scaled(x[i], 2.0) + scaled(n, 3)
+    def both(x: Any, n: Any, pair: Any) -> None:
+        tile = cuda.shared.array((64, 2), float32)
+        i = cuda.threadIdx.x
+        tile[i, 0] = scaled(x[i], 2.0) + scaled(pair[0], 3)
+        x[i + n] = tile[i ^ 32, 0]
 
-    ptx = pl.numba(both, np.zeros(4), 5).ptx
-    assert "_ZN" not in ptx
-    assert ".entry both(" in ptx
+    x = np.zeros(64, np.float32)
+    kernel = pl.numba(both, x, 5, (1, 2.0))
+    assert (kernel.name, "_ZN" in kernel.ptx) == ("both", False)
+    findings = pl.launch(kernel, 1, 64, x, 0, (1, 2.0), checks="all", device="cpu").findings
+    places = {finding.where.partition(" of ")[2].replace("part_2", "part") for finding in findings}
+    assert places == {"'tile' (512 bytes)", "'part' (128 bytes)"}
+    for args, says in {
+        (900, (1, 2.0)): "past the end of 'x' (256 bytes at",
+        (2.5, (1, 2.0)): "both, argument 2 (n: int64) wants what it was compiled for, got float 2.5",
+        (0,): "both takes 3 arguments (x, n, pair), got 2",
+    }.items():
+        with pytest.raises((DeviceFault, LaunchError)) as stopped:
+            pl.launch(kernel, 1, 64, x, *args, device="cpu")
+        assert says in str(stopped.value)
 
 
 def test_the_explorer_shows_it() -> None:
@@ -258,6 +274,7 @@ def test_the_explorer_shows_it() -> None:
     x = np.arange(64, dtype=np.float32)
     explorer = pl.explore(pl.numba(add, x, x, x), 1, 64, x, x, np.zeros_like(x), device="cpu")
     assert explorer.wait(60)
+    assert [name for name, _ in explorer.view.run["arrays"]] == ["out"]
 
 
 # -- errors ------------------------------------------------------------------------------------------------------------

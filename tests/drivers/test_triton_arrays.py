@@ -13,7 +13,6 @@ from ptxlab.drivers.triton_arrays import ALIGNED, Addresses, extent, tensor
 from ptxlab.drivers.triton_driver import scalar
 from ptxlab.drivers.triton_tuning import cost
 from ptxlab.errors import LaunchError
-from ptxlab.frontends.kernel import spans_of
 
 
 def test_an_array_has_the_methods_of_a_tensor_and_its_memory() -> None:
@@ -93,32 +92,3 @@ def test_the_busiest_unit_decides_what_a_launch_costs() -> None:
     found = cost(run, "sm_80")
     # 109 blocks of three instructions on 108 multiprocessors: two rounds, each of 3 / 4 clocks
     assert (found.unit, round(found.clocks, 6)) == ("instructions", 1.5)
-
-
-def test_lines_of_inlined_functions_and_of_inline_assembly() -> None:
-    ptx = """.loc 1 5 3
-add.u32 %r1, %r1, 1;
-.loc 2 70 1, function_name $L__info_string0, inlined_at 1 6 7
-add.u32 %r2, %r2, 1;
-.loc 2 80 1, function_name $L__info_string0, inlined_at 2 70 1
-add.u32 %r3, %r3, 1;
-.loc 1 8 1
-\t// begin inline asm
-.loc 1 8 1
-mov.u32 %r4, 0;
-.loc 1 9 1
-ld.global.u32 %r4, [%rd1];
-\t// end inline asm
-.file 1 "/mine/kernels.py"
-.file 2 "/site/language/standard.py"
-"""
-    inside = {line: str(span) for line, span in spans_of(ptx, {}).items()}
-    assert inside[6] == "/site/language/standard.py:80"
-    outside = {line: str(span) for line, span in spans_of(ptx, {}, library="/site/language/").items()}
-    assert outside == {
-        2: "/mine/kernels.py:5",
-        4: "/mine/kernels.py:6",
-        6: "/mine/kernels.py:6",
-        10: "/mine/kernels.py:8",
-        12: "/mine/kernels.py:8",
-    }

@@ -415,7 +415,7 @@ for name, (before, body) in {
 # -- all of them -------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.sweep(19)
+@pytest.mark.sweep(37)
 @pytest.mark.parametrize("options", OPTIONS)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_all_ways_agree(name: str, options: str) -> None:

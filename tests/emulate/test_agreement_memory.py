@@ -326,7 +326,7 @@ for size in (5, 8, 15):
 # -- all of them -------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.sweep(22)
+@pytest.mark.sweep(43)
 @pytest.mark.parametrize("options", OPTIONS)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_all_ways_agree(name: str, options: str) -> None:
@@ -421,7 +421,7 @@ def test_a_row_that_would_reach_beyond_memory(space: str, first: int) -> None:
     agreed(row_at_the_border(space, first), blocks=3)
 
 
-@pytest.mark.sweep(3)
+@pytest.mark.sweep(7)
 @pytest.mark.skipif(sys.platform != "linux" or platform.machine() != "x86_64", reason="for Linux on x86")
 @pytest.mark.parametrize("masks", [True, False], ids=["AVX-512", "AVX2"])
 @pytest.mark.parametrize("first", FIRST)

@@ -1,4 +1,4 @@
-"""What is said of asynchronous mistakes, word for word, on both engines; the mistakes are those of `planted_async`."""
+"""What is said of asynchronous mistakes, word for word, on both engines; the mistakes are those of `planted`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from emulate_programs import ALL_CHECKS
 from planted import BUGS
-from planted_async import FROM_GLOBAL, GIVEN_BACK
+from planted_bulk_data import FROM_GLOBAL
+from planted_proxy import GIVEN_BACK
 from test_emulate_bulk import DONE
 from test_emulate_bulk_tiles import tile_kernel, tile_load
 
@@ -28,8 +29,15 @@ SAYS = {
     "bulk copy: the block ends before a copy has come":
         f"the block ends while a bulk copy still writes to its shared memory: {MBARRIER_FIRST}",
     "bulk copy: a stage is given back before the product is done":
-        "a bulk copy overwrites a tile that a wgmma in flight reads; the warps that multiply execute "
-        "wgmma.wait_group.sync.aligned 0; before the barrier in front of the copy",
+        "a copy overwrites shared memory that a wgmma reads, and nothing but the order in which the warps ran here "
+        "makes it come after the wgmma.wait_group for that product; an mbarrier at which the readers arrive after "
+        "their wait would, if the thread that starts the copy waits for it",
+    "copy: the source is overwritten":
+        "a thread overwrites memory that a cp.async in flight reads: it must wait first, by cp.async.wait_group or "
+        "wait_all, or for the mbarrier that the copies arrive at",
+    "bulk copy: what was sent is loaded":
+        "a thread reads what a bulk copy is still moving: first comes cp.async.bulk.commit_group and wait_group "
+        "(without .read), by the thread that started it",
     "bytes: K is announced and V is not":
         "the phase ends before this copy is there: expect_tx has announced fewer bytes than are copied, or this copy "
         "was not counted; announce the bytes of all copies of the phase",
@@ -106,7 +114,7 @@ def test_an_mbarrier_before_its_init_is_ordered(device: str) -> None:
     run, _ = BUGS["mbarrier init: another warp uses it without a barrier between"].run(device, False, ("racecheck",))
     assert [found.message for found in run.findings] == [
         "a thread uses an mbarrier, and nothing makes this come after its mbarrier.init, so it may find none there "
-        "yet; a barrier between the two would order them"
+        "yet; write bar.sync 0; between the two"
     ]
 
 

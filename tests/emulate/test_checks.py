@@ -42,6 +42,8 @@ def found(planted: Bug, device: str) -> set[object]:
     wanted = {(planted.check, kind, *ends) for kind in planted.kind.split("|") for ends in (lines, lines[::-1])}
     run, _ = planted.run(device, False, ("memcheck", planted.check))
     said = [key(f) for f in run.findings if f.check != "unwritten"]
+    if planted.check == "initcheck" and not lines[1]:  # the first use is not marked
+        said = [(*k[:3], 0) for k in said]
     assert wanted & set(said), (device, said, lines)
     if planted.stops:
         assert isinstance(run, pl.DeviceFault)  # others wait in vain as well, and which do is the schedule's matter
@@ -56,7 +58,7 @@ def test_planted_bug(name: str) -> None:
     found(BUGS[name], "step")
 
 
-@pytest.mark.sweep(10)
+@pytest.mark.sweep(17)
 @pytest.mark.parametrize("name", BUGS)
 def test_engines_find_the_same(name: str) -> None:
     assert all(found(BUGS[name], device) == found(BUGS[name], "step") for device in DEVICES)

@@ -46,6 +46,7 @@ END:
 """One thread of block 1 also stores to x, by way of `out`."""
 
 
+@pytest.mark.long
 @pytest.mark.sweep(3)
 @pytest.mark.parametrize(
     "store",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import importlib
 
 import numpy as np
 import pytest
@@ -11,6 +10,7 @@ from emulate_programs import ENGINES, kernel, run
 from planted import BUGS
 
 import ptxlab as pl
+from ptxlab.frontends.cuda import include_folders
 
 PRECISION = {"f32": np.float32, "f64": np.float64, "f16": np.float16}
 
@@ -88,33 +88,27 @@ def test_a_race_of_blocks_depends_on_the_seed(name: str, device: str) -> None:
 @pytest.mark.parametrize("name", pl.kernels.names("prefill"))
 def test_seeds_do_not_change_what_clean_kernels_give(device: str, name: str) -> None:
     spec = pl.kernels.get(name)
-    dtype = spec.parameters["dtype"].default
-    dim = max(16, spec.step)
-    built = spec.build(head_dim=dim)
+    dtype, dim = spec.parameters["dtype"].default, max(16, spec.step)
     q, k, v = pl.reference.random_inputs(1, 2, 1, 40, 40, dim, dtype=PRECISION[dtype])
-    grid, block, shared = built.launch_shape(1, 2, 1, 40, 40)
     results = set()
     for seed in range(100 if device == "cpu" else 1):
-        o, lse = np.zeros_like(q), np.zeros((1, 2, 40), np.float32)
-        given = built.arguments(q, k, v, o, lse, 0.25)
-        pl.launch(built, grid, block, *given, shared=shared, device=device, seed=seed)
-        results.add(o.tobytes() + lse.tobytes())
+        out = pl.attention(q, k, v, kernel=name, scale=0.25, device=device, seed=seed)
+        results.add(out.o.tobytes() + out.lse.tobytes())
     assert len(results) == 1
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in pl.kernels.names("decode") if name != "decode_reduce"])
-def test_seeds_do_not_change_what_decode_gives(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_seeds_do_not_change_what_decode_gives(name: str) -> None:
     rng = np.random.default_rng(0)
     paged = name == "decode_paged"
     key, value = (rng.standard_normal((8, 16, 2, 32) if paged else (2, 2, 50, 32)).astype(np.float16) for _ in "kv")
     table = np.arange(8, dtype=np.int32).reshape(2, 4) if paged else None
     q = rng.standard_normal((2, 4, 32)).astype(np.float16)
     splits = 3 if name in ("decode_split", "decode_gqa") else None
-    module, results = importlib.import_module("ptxlab.attention.decode"), set()
+    results = set()
     for seed in range(100):
-        monkeypatch.setattr(module, "launch", functools.partial(pl.launch, seed=seed))
-        out = pl.decode(q, key, value, [50, 33], table, kernel=name, splits=splits, device="cpu")
+        out = pl.decode(q, key, value, [50, 33], table, kernel=name, splits=splits, device="cpu", seed=seed)
         results.add(out.o.tobytes() + out.lse.tobytes())
     assert len(results) == 1
 
@@ -186,3 +180,157 @@ def test_blocks_that_wait_for_each_other_go_on_in_any_order(device: str, seeds: 
 def test_blocks_of_a_cooperative_launch_poll_little_before_all_are_resident(device: str) -> None:
     met = np.frombuffer(left_by(kernel(TOGETHER), 40, device, None, budget=200_000, cooperative=True), np.uint32)
     assert met[0] == 40
+
+
+ONE = "setp.ne.u32 %p1, %r1, 0; mov.u32 %r6, %nctaid.x; @%p1 bra END;"
+COMES = "atom.add.acq_rel.gpu.global.u32 %r7, [%rd1], 1;"
+GRID = {
+    "a counter of all blocks": (ONE, COMES, "ld.acquire.gpu.global.u32 %r8, [%rd1];"),
+    "a volatile one": (ONE, COMES, "ld.volatile.global.u32 %r8, [%rd1];"),
+    "through a generic address": (ONE, COMES, "ld.relaxed.gpu.u32 %r8, [%rd1];"),
+    "by adding nothing": (ONE, COMES, "atom.add.global.u32 %r8, [%rd1], 0;"),
+    "by an exchange that changes nothing": (ONE, COMES, "atom.cas.global.b32 %r8, [%rd1], 5, 5;"),
+    "that sleeps longer each time": (
+        ONE, COMES + "mov.u32 %r9, 8;",
+        "nanosleep.u32 %r9; shl.b32 %r9, %r9, 1; ld.acquire.gpu.global.u32 %r8, [%rd1];"),
+    "by a whole warp": (
+        "mov.u32 %r6, %nctaid.x; setp.eq.u32 %p2, %r1, 0;", "@%p2 " + COMES,
+        "ld.acquire.gpu.global.u32 %r8, [%rd1]; bar.warp.sync -1;"),
+    "by lanes in turn": (
+        "mov.u32 %r6, %nctaid.x; setp.eq.u32 %p2, %r1, 0; setp.gt.u32 %p1, %r1, 3;", "@%p2 " + COMES + "@%p1 bra END;",
+        "ld.acquire.gpu.global.u32 %r8, [%rd1];"),
+}  # fmt: skip
+"""Barriers of the whole grid: who waits, what it does before, how it looks."""
+LATER = """
+    mul.wide.u32 %rd5, %r2, 4; add.u64 %rd6, %rd1, %rd5; mov.u32 %r9, 0; mov.u32 %r6, %nctaid.x; sub.u32 %r6, %r6, 1;
+    st.release.gpu.global.u32 [%rd6], 1; setp.eq.u32 %p1, %r2, %r6; @%p1 bra END;
+WAIT:
+    ld.acquire.gpu.global.u32 %r8, [%rd6+4]; setp.ne.u32 %p3, %r8, 0; @%p3 bra END;
+    add.u32 %r9, %r9, 1; setp.lt.u32 %p2, %r9, 3000; @%p2 bra WAIT;
+END:
+"""
+SMALL = {"shared": 160 << 10, "arch": "sm_87"}
+"""Launches of which 16 blocks are resident: one for each multiprocessor of the largest GPU."""
+
+
+@pytest.mark.parametrize("name", GRID)
+def test_blocks_wait_for_blocks_that_have_not_begun(name: str, device: str) -> None:
+    who, before, looks = GRID[name]
+    text = kernel(f"{who} {before}\nWAIT: {looks} setp.lt.u32 %p3, %r8, %r6; @%p3 bra WAIT;\nEND:")
+    met = np.frombuffer(left_by(text, 16, device, None, **SMALL), np.uint32)
+    assert met[0] == 16
+    with pytest.raises(pl.DeviceFault) as stuck:
+        left_by(text, 18, device, None, budget=400_000, **SMALL)
+    message, at, line, hint = str(stuck.value).split("\n")
+    assert message == (
+        "deadlock: blocks 0-15 wait for blocks that have not begun; 16 are resident, as many as the largest GPU of "
+        "sm_87 holds"
+    )
+    assert at == "  at:     block (0, 0, 0), thread (0, 0, 0)"
+    assert "[%rd1]" in line
+    assert hint == "  hint:   launch at most 16 blocks, with cooperative=True"
+    with pytest.raises(pl.LaunchError, match="the largest GPU of sm_87 holds 16 of these; the grid has 18"):
+        left_by(text, 18, device, None, cooperative=True, **SMALL)
+
+
+@pytest.mark.parametrize("body", [LOOK_BACK, LATER], ids=["for those before", "and give up in time"])
+def test_blocks_that_wait_otherwise_go_on(body: str, device: str) -> None:
+    left_by(kernel(body), 40, device, None, budget=4_000_000, **SMALL)
+
+
+def test_registers_count_for_a_cooperative_grid(monkeypatch: pytest.MonkeyPatch, device: str) -> None:
+    class Assembled:
+        registers = 128
+
+        def kernel(self, name: str) -> Assembled:
+            return self
+
+    monkeypatch.setattr(pl.gpu, "assemble", lambda *given: Assembled())
+    text = kernel(TOGETHER)
+    with pytest.raises(pl.LaunchError, match="the largest GPU of sm_80 holds 1,728 of these; the grid has 2,000"):
+        left_by(text, 2000, device, None, cooperative=True)
+
+
+# -- the second order of checked launches ------------------------------------------------------------------------------
+
+TICKETS = """
+    mov.u32 %r20, tile; shl.b32 %r5, %r1, 2; add.u32 %r10, %r20, %r5; and.b32 %r21, %r1, 31; setp.lt.u32 %p4, %r21, 16;
+    setp.eq.u32 %p1, %r1, 0; setp.eq.u32 %p3, %r21, 0;
+    @%p1 st.shared.u32 [%r20+1024], 0;
+    bar.sync 1, 128;
+    st.shared.u32 [%r10+2048], %r1;
+    mov.u32 %r7, 0; @%p3 atom.shared.add.u32 %r7, [%r20+1024], 1;
+    shfl.sync.idx.b32 %r7, %r7, 0, 31, -1;
+    shr.u32 %r8, %r1, 5; setp.eq.u32 %p6, %r7, 1; setp.eq.and.u32 %p6, %r8, 2, %p6;
+    @!%p6 bra DONE;
+    WHAT
+DONE:
+    bar.sync 2, 128;
+    st.global.u32 [%rd3], %r7;
+"""
+"""The third warp does what it does as the second one: in the order of numbers it is the third."""
+SECOND = {
+    "racecheck": ("ld.shared.u32 %r9, [%r20+2048];", "ld.shared.u32 %r9, [%r10+2048];"),
+    "initcheck": (
+        "ld.shared.u32 %r9, [%r20+3000]; setp.eq.u32 %p9, %r9, 7; @%p9 st.global.u32 [%rd3], %r9;",
+        "ld.shared.u32 %r9, [%r10+2048]; st.global.u32 [%rd3], %r9;",
+    ),
+    "synccheck": ("bar.warp.sync 0xFFFF;", "bar.warp.sync -1;"),
+    "synccheck, exchange": ("@%p4 shfl.sync.idx.b32 %r9, %r1, 0, 31, -1;", "shfl.sync.idx.b32 %r9, %r1, 0, 31, -1;"),
+    "synccheck, deadlock": ("bar.sync 3, 128;", "bar.sync 3, 32;"),
+    "synccheck, divergent": ("@%p4 bar.sync 3, 32;", "bar.sync 3, 32;"),
+    "memcheck": ("ld.global.u32 %r9, [%rd1+1048576];", "ld.global.u32 %r9, [%rd1];"),
+}
+
+
+@pytest.mark.parametrize("name", SECOND)
+def test_a_second_order_finds_what_the_first_hides(name: str, device: str) -> None:
+    def launched(text: str, **options: object) -> tuple[list[pl.Finding], bytes, object]:
+        out = pl.to_device(np.zeros(1024, np.uint32), device=device)
+        run = pl.launch(text, 1, 128, out, np.zeros(64, "u4"), device=device, counters=True, **options)  # type: ignore[arg-type]
+        return run.findings, out.copy_to_host().tobytes(), run.counters and run.counters.warp_instructions
+
+    wrong, right = (kernel(TICKETS.replace("WHAT", what), ".shared .align 16 .b8 tile[4096];") for what in SECOND[name])
+    plain, checked = launched(wrong), launched(wrong, checks="all")
+    assert checked[1:] == plain[1:]
+    assert {finding.check for finding in checked[0]} >= {name.partition(",")[0]}
+    assert all(finding.seed == 0 for finding in checked[0])
+    assert "  order:  seen in another order of the warps only: pl.launch(..., seed=0)" in str(checked[0][0])
+    assert launched(right, checks="all")[0] == launched(right, checks="all", seed=0)[0] == []
+    try:
+        alone = launched(wrong, checks="all", seed=0)[0]
+    except pl.DeviceFault as fault:
+        alone = list(fault.findings)
+    assert {(f.check, f.kind) for f in alone} == {(f.check, f.kind) for f in checked[0]}
+
+
+@pytest.mark.skipif(not include_folders(), reason="needs CUDA's headers: pip install 'ptxlab[cuda]'")
+def test_the_second_order_leaves_nothing_behind(device: str) -> None:
+    """Heap, variables of the module and what is printed are those of the first run."""
+    source = """#include <cstdio>
+    __device__ int times = 0;
+    extern "C" __global__ void k(int *out) {
+        asm volatile("bar.sync 1, 64;");
+        if (threadIdx.x != 0) return;
+        printf("%d\\n", ++times); int *p = (int *)malloc(16); *p = times; out[0] = *p; free(p);
+    }"""
+    made, out = pl.cuda(source, entry="k"), np.zeros(1, np.int32)
+    for turn in (1, 2):
+        run = pl.launch(made, 1, 64, out, device=device, checks="all")
+        assert (run.printed, out.tolist(), int(made["times"]), run.findings) == (f"{turn}\n", [turn], turn, [])
+
+
+@pytest.mark.skipif(not include_folders(), reason="needs CUDA's headers: pip install 'ptxlab[cuda]'")
+def test_a_grid_is_valid_in_a_cooperative_launch_only(device: str) -> None:
+    made = pl.cuda(
+        "#include <cooperative_groups.h>\n"
+        'extern "C" __global__ void k(int *out, int sure) { auto grid = cooperative_groups::this_grid();\n'
+        "    if (sure || grid.is_valid()) grid.sync(); out[blockIdx.x] = grid.is_valid() ? 1 : 2; }",
+        entry="k",
+    )
+    for cooperative in (False, True):
+        out = np.zeros(3, np.int32)
+        pl.launch(made, 3, 32, out, 0, device=device, cooperative=cooperative)
+        assert out.tolist() == [2 - cooperative] * 3
+    with pytest.raises(pl.DeviceFault, match=r"hint: +a barrier of the whole grid .* needs coop"):
+        pl.launch(made, 3, 32, out, 1, device=device)

@@ -11,7 +11,7 @@ import special_addresses as special
 from emulate_programs import ENGINES, kernel, run
 from slow_cases import slow
 
-from ptxlab.isa.convert import PEER
+from ptxlab.isa.convert import CONST_SIZE, CONST_WINDOW, PEER
 
 pytestmark = pytest.mark.skipif("jit" not in ENGINES, reason="compares the two engines")
 
@@ -59,7 +59,8 @@ def test_a_matrix_is_not_in_local_memory(engine: str) -> None:
     )
 
 
-WINDOWS = {"shared": special.SHARED_WINDOW, "local": special.LOCAL_WINDOW, "param": special.PARAM_WINDOW}
+WINDOWS = {"shared": special.SHARED_WINDOW, "local": special.LOCAL_WINDOW, "param": special.PARAM_WINDOW,
+           "const": CONST_WINDOW}  # fmt: skip
 
 
 @pytest.mark.parametrize("space", ["shared", "local", "param", "global", "const"])
@@ -85,10 +86,9 @@ def test_which_space_an_address_is_in(space: str, engine: str) -> None:
     offset = given if space == "param" else given - window
     assert (out[:, 0] == offset).all()
     assert (out[:, 1] == offset + window).all()
-    sizes = dict.fromkeys(WINDOWS, special.WINDOW_SIZE) | {"shared": PEER}  # the block's own shared memory
+    sizes = dict.fromkeys(WINDOWS, special.WINDOW_SIZE) | {"shared": PEER, "const": CONST_SIZE}  # the block's own
     inside = {name: (given >= base) & (given - np.uint64(base) < sizes[name]) for name, base in WINDOWS.items()}
     if space in WINDOWS:
         assert (out[:, 2] == inside[space]).all()
     else:
-        in_windows = (given >= min(WINDOWS.values())) & (given < max(WINDOWS.values()) + special.WINDOW_SIZE)
-        assert not (out[:, 2].astype(bool) & in_windows).any()
+        assert not (out[:, 2].astype(bool) & np.any(list(inside.values()), axis=0)).any()

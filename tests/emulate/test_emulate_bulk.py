@@ -90,7 +90,7 @@ def test_groups_are_waited_for_in_order(engine: str) -> None:
     """Of three groups, two may stay on their way: only the first is there."""
     body = f"""
     @%p1 bra DONE;
-    st.shared.v4.u32 [%r5], {{7, 7, 7, 7}};
+    mov.u32 %r20, 7; st.shared.v4.u32 [%r5], {{%r20, %r20, %r20, %r20}};
     fence.proxy.async;
     {STORE} [%rd1], [%r5], 16;
     cp.async.bulk.commit_group;
@@ -104,9 +104,7 @@ def test_groups_are_waited_for_in_order(engine: str) -> None:
     ld.global.u32 %r12, [%rd1+32];
     st.global.u32 [%rd1+64], %r10; st.global.u32 [%rd1+68], %r11; st.global.u32 [%rd1+72], %r12;
 DONE:
-    """.replace("{7, 7, 7, 7}", "{%r20, %r20, %r20, %r20}").replace(
-        "@%p1 bra DONE;", "@%p1 bra DONE;\n mov.u32 %r20, 7;"
-    )
+    """
     out, _ = run(engine, program(body), threads=32)
     assert out[:12].tolist() == [7] * 12
     assert out[16:19].tolist() == [7, 0, 7]
@@ -131,9 +129,8 @@ REDUCTIONS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", REDUCTIONS)
-def test_reductions(engine: str, name: str) -> None:
-    dtype, operation = REDUCTIONS[name]
+def reduced(engine: str, name: str, into: np.ndarray, by: np.ndarray) -> np.ndarray:
+    """What a reduction of 128 bytes by others leaves of them."""
     body = f"""
     @%p1 bra DONE;
     mbarrier.arrive.expect_tx.shared.b64 %rd10, [bar], 128;
@@ -143,26 +140,22 @@ def test_reductions(engine: str, name: str) -> None:
     {DONE}
 DONE:
     """
+    return run(engine, program(body), threads=32, x=by.view(np.uint32), out=into.view(np.uint32))[0]
+
+
+@pytest.mark.parametrize("name", REDUCTIONS)
+def test_reductions(engine: str, name: str) -> None:
+    dtype, operation = REDUCTIONS[name]
     rng = np.random.default_rng(2)
     a, b = (rng.standard_normal(128 // np.dtype(dtype).itemsize) * 10 for _ in range(2))
     if np.dtype(dtype).kind != "f":
         a, b = (rng.integers(0, 1 << 31, x.size) for x in (a, b))
     a, b = a.astype(dtype), b.astype(dtype)
-    out, _ = run(engine, program(body), threads=32, x=b.view(np.uint32), out=a.view(np.uint32))
-    assert out.view(dtype).tolist() == operation(a, b).astype(dtype).tolist()
+    assert reduced(engine, name, a, b).view(dtype).tolist() == operation(a, b).astype(dtype).tolist()
 
 
 def test_a_reduction_of_f32_flushes_subnormal_numbers(engine: str) -> None:
     """As its paragraph of the manual says: inputs and results, each to the zero of its sign."""
-    body = f"""
-    @%p1 bra DONE;
-    mbarrier.arrive.expect_tx.shared.b64 %rd10, [bar], 128;
-    {LOAD} [%r5], [%rd2], 128, [%r6];
-    {WAIT}
-    cp.reduce.async.bulk.global.shared::cta.bulk_group.add.f32 [%rd1], [%r5], 128;
-    {DONE}
-DONE:
-    """
     cases = [
         (0x000116C2, 0x80000000, 0),
         (0x00800000, 0x80000001, 0x00800000),
@@ -170,8 +163,7 @@ DONE:
         (0x00800000, 0x80800001, 0x80000000),
     ]
     start, added, want = np.resize(np.array(cases, np.uint32), (32, 3)).T.copy()
-    out, _ = run(engine, program(body), threads=32, x=added, out=start)
-    assert [f"{x:#x}" for x in out.tolist()] == [f"{x:#x}" for x in want.tolist()]
+    assert [f"{x:#x}" for x in reduced(engine, "add.f32", start, added).tolist()] == [f"{x:#x}" for x in want.tolist()]
 
 
 def test_multicast_reaches_every_block_of_the_mask(engine: str) -> None:

@@ -304,3 +304,31 @@ def test_tiles_for_two_blocks_and_prefetches(device: str, im2col: bool) -> None:
     pl.launch(text, 2, 32, given, out, 0, 2, 1, device=device, cluster=2)
     wanted = x[1].reshape(-1, 8)[2:10] if im2col else x[1:3, 2:6]
     assert out.tolist() == [wanted.ravel().tolist()] * 2
+
+
+@pytest.mark.parametrize("swizzled", [True, False])
+def test_what_of_a_tile_has_to_be_written_before_it_goes(device: str, swizzled: bool) -> None:
+    """Of rows of 8 chunks the first 4 lie in the tensor. Without the swizzle some of those are unwritten."""
+    text = f"""
+.version 8.6
+.target sm_90
+.address_size 64
+.visible .entry k(.param .align 64 .b8 map[128])
+{{{REGISTERS}
+    mov.b64 %rd4, map; cvta.param.u64 %rd5, %rd4; mov.u32 %r1, %tid.x;
+    {SHARED}
+    shr.u32 %r7, %r1, 2; shl.b32 %r8, %r7, 7; and.b32 %r9, %r1, 3; shl.b32 %r9, %r9, 4; add.u32 %r8, %r8, %r9;
+    shl.b32 %r7, %r7, 4; {"xor.b32 %r8, %r8, %r7;" if swizzled else ""} add.u32 %r8, %r8, %r5;
+    st.shared.v4.u32 [%r8], {{%r1, %r1, %r1, %r1}};
+    fence.proxy.async; bar.sync 0;
+    @%p1 bra SKIP;
+    cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%rd5, {{48, 0}}], [%r5];
+    {DONE}
+SKIP: bar.sync 0;
+    ret;
+}}
+"""
+    x = np.zeros((8, 64), np.uint32)
+    run = pl.launch(text, 1, 32, pl.TensorMap(x, (8, 32), swizzle=128), device=device, checks="all")
+    assert [f.kind for f in run.findings] == ([] if swizzled else ["uninitialised read"])
+    assert not swizzled or (x[:, 48:] == np.arange(32).reshape(8, 4).repeat(4, axis=1)).all()

@@ -21,8 +21,6 @@ OTHERS = ("rules-", "launch-")
 
 pytest.importorskip("ptxlab.emulate.jit.native.code", reason="needs llvmlite", exc_type=ImportError)
 
-from ptxlab.emulate.jit.building import rule_objects  # noqa: E402
-
 TEXT = """.version 8.0
 .target sm_80
 .address_size 64
@@ -81,51 +79,11 @@ def test_code_is_found_again(folder: Path) -> None:
     assert [e.read_bytes() for e in programs(folder)] == [before]
 
 
-def test_the_tier_of_a_launch(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Quick code is kept as it is however long it runs, and optimized code is there when the launch has ended."""
-    from ptxlab.emulate.jit.building import build
-    from ptxlab.emulate.jit.native import llvm_thread
-
-    def tiers() -> list[int]:
-        llvm_thread.wait_until_idle()
-        found = [disk_cache.recall(entry.name) for entry in programs(folder)]
-        return [entry[0]["function"].tier for entry in found if entry is not None]
-
-    run(tier="optimized")
-    assert tiers() == [rule_objects.TIER_1]
-    monkeypatch.setattr(build, "HOT", 0)
-    run(tier="quick")
-    assert sorted(tiers()) == [rule_objects.TIER_0, rule_objects.TIER_1]
-    for entry in programs(folder):
-        entry.unlink()
-    forget()
-    run()
-    assert tiers() == [rule_objects.TIER_1]
-
-
 IN_A_PROCESS = """import sys, numpy as np, ptxlab as pl
 out = np.zeros(32, np.uint32)
 pl.launch(sys.argv[1], 1, 32, out, device="cpu")
 assert (out == np.arange(32) * 3).all()
-print(*sys.modules)
 """
-
-
-@pytest.mark.long
-def test_the_emitter_is_not_loaded_for_code_that_is_found(folder: Path) -> None:
-    """Nor is the translator of rules: a new process's first launch would wait for them."""
-    names = ("emitter.emitter", "building.linked_rules", "building.module_text")
-    emitter, translator = {f"ptxlab.emulate.jit.{name}" for name in names}, "ptxlab.emulate.jit.translation.translator"
-    environment = {**os.environ, "PTXLAB_CACHE": str(folder.parent)}
-    command = [sys.executable, "-c", IN_A_PROCESS, TEXT]
-    first, second = (
-        set(subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout.split())
-        for _ in range(2)
-    )
-    assert emitter <= first
-    assert emitter.isdisjoint(second)
-    assert translator in first
-    assert translator not in second
 
 
 def test_other_code_is_another_entry(folder: Path) -> None:
@@ -177,23 +135,6 @@ def test_no_damage_gets_past_the_checksum(folder: Path) -> None:
     assert disk_cache.recall("other") is None  # an entry is good under its own name only
 
 
-@pytest.mark.slow
-def test_every_byte_of_an_entry_may_be_damaged(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from ptxlab.emulate.jit.building import build
-
-    monkeypatch.setattr(build, "HOT", 1e9)  # nothing is built again in the background, over what stands there
-    run()
-    (entry,) = programs(folder)
-    good = entry.read_bytes()
-    for number, (what, data) in enumerate(damaged(good)):
-        entry.write_bytes(data)
-        assert disk_cache.recall(entry.name) is None, what
-        if number % 50 == 0:  # a launch of it all takes some 15 ms
-            forget()
-            run()
-            assert entry.read_bytes() == good, what
-
-
 def test_an_entry_in_a_folder_that_can_only_be_read_serves(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder.mkdir(parents=True, mode=0o700)
     disk_cache.remember("old", {}, b"code")
@@ -208,20 +149,15 @@ def test_an_entry_in_a_folder_that_can_only_be_read_serves(folder: Path, monkeyp
 @pytest.mark.long
 @pytest.mark.skipif(sys.platform == "win32", reason="needs limits on the size of a file")
 def test_a_full_disk_leaves_nothing_behind(folder: Path) -> None:
-    code = (
-        "import resource, sys, numpy as np, ptxlab as pl\n"
-        "resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]), resource.RLIM_INFINITY))\n"
-        "out = np.zeros(32, np.uint32)\n"
-        "pl.launch(sys.argv[1], 1, 32, out, device='cpu')\n"
-        "assert (out == np.arange(32) * 3).all()"
-    )
+    limit = "resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]), resource.RLIM_INFINITY))"
+    code = f"import resource, sys\n{limit}\n{IN_A_PROCESS}"
     environment = {**os.environ, "PTXLAB_CACHE": str(folder.parent), "PYTHONDONTWRITEBYTECODE": "1"}
-    for limit in (0, 100, 1000):
-        done = subprocess.run([sys.executable, "-c", code, TEXT, str(limit)], env=environment, capture_output=True)
+    for size in (0, 100, 1000):
+        done = subprocess.run([sys.executable, "-c", code, TEXT, str(size)], env=environment, capture_output=True)
         assert done.returncode == 0, done.stderr.decode()
         assert programs(folder) == []
         left = list(folder.iterdir())  # what launches must know is small
-        assert len(left) == (limit == 1000)
+        assert len(left) == (size == 1000)
         assert all(disk_cache.recall(entry.name) is not None for entry in left)
 
 
@@ -293,15 +229,10 @@ def test_a_shared_folder_is_read_and_never_written_to(
 
 @pytest.mark.long
 def test_processes_may_share_it(folder: Path) -> None:
-    code = (
-        "import numpy as np, ptxlab as pl, sys\n"
-        "out = np.zeros(32, np.uint32)\n"
-        "pl.launch(sys.argv[1], 1, 32, out, device='cpu')\n"
-        "assert (out == np.arange(32) * 3).all()"
-    )
     environment = {**os.environ, "PTXLAB_CACHE": str(folder.parent)}
-    command = [sys.executable, "-c", code, TEXT]
-    started = [subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True) for _ in range(4)]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    command = [sys.executable, "-c", IN_A_PROCESS, TEXT]
+    started = [subprocess.Popen(command, env=environment, text=True, **pipes) for _ in range(3)]
     for process in started:
         _, errors = process.communicate(timeout=120)
         assert process.returncode == 0, errors

@@ -105,7 +105,7 @@ READY:
     return program(work)
 
 
-@pytest.mark.sweep(12)
+@pytest.mark.sweep(25)
 @pytest.mark.parametrize("size", [2, 4, 8])
 @pytest.mark.parametrize("who", WORKERS)
 @pytest.mark.parametrize("job", JOBS)
@@ -145,29 +145,37 @@ MISSING = (
     "no thread can arrive (mbarrier.try_wait.parity.shared::cta.b64, line {})"
 )
 STUCK = {
-    "a named barrier of one block": (NAMED, 1, (HERE, "waits for barrier 1 (bar.sync, line {})")),
-    "an mbarrier that lacks an arrival": (LACKS, 1, (MISSING, MISSING)),
-    "an mbarrier whose mate has exited": (EXITED, 0, (MISSING, MISSING)),
-    "mbarriers of each other": (EACH_OTHER, 0, (MISSING, MISSING)),
-    "some do not arrive": (NOT_ALL, 0, (HERE, HERE)),
+    "a named barrier of one block": (NAMED, 1, (HERE, "waits for barrier 1 (bar.sync, line {})"), HERE),
+    "an mbarrier that lacks an arrival": (LACKS, 1, (MISSING,), HERE),
+    "an mbarrier whose mate has exited": (EXITED, 0, (MISSING,), ""),
+    "mbarriers of each other": (EACH_OTHER, 0, (MISSING,), MISSING),
+    "some do not arrive": (NOT_ALL, 0, (HERE,), HERE),
 }
-"""What the threads of a cluster of two do, the block that is named, and what is said of its warps."""
+"""What the threads of a cluster of two do, the block that is named, what is said of its warps, and of the other's."""
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("name", STUCK)
 def test_real_deadlocks(name: str, engine: str) -> None:
     """The same whatever the schedule: the block that is named is one where more is wrong than that a mate is late."""
-    body, rank, waits = STUCK[name]
+    body, rank, waits, mate = STUCK[name]
     text = program(body)
-    words = {HERE: "//last", MISSING: "try_wait"}
-    lines = [
-        f"    warp {warp}, lanes 0-31: {said.format(line_of(text, words.get(said, 'bar.sync 1')))}"
-        for warp, said in enumerate(waits)
-    ]
+
+    def line(warps: str, said: str) -> str:
+        if not said:
+            return "ended: warps 0, 1"
+        said = said.format(line_of(text, {HERE: "//last", MISSING: "try_wait"}.get(said, "bar.sync 1")))
+        said = said.replace("waits for", "wait for", 1) if "s " in warps else said
+        return f"{warps}, lanes 0-31: {said}"
+
+    own = [line(f"warp {k}", said) if len(waits) > 1 else line("warps 0-1", said) for k, said in enumerate(waits)]
     for seed in SEEDS if engine != "step" else SEEDS[::4]:
         stopped = fault_of(engine, text, threads=64, blocks=4, cluster=(2,), seed=seed, workers=1, budget=200_000)
-        assert stopped.message.splitlines() == ["no thread of the cluster can go on", *lines], seed
-        assert stopped.block[0] % 2 == rank
+        x = stopped.block[0]
+        told = [f"    block ({x}, 0, 0), {each}" for each in own]
+        told.append(f"    block ({x ^ 1}, 0, 0), {line('warps 0-1', mate)}")
+        assert stopped.message.splitlines() == ["no thread of the cluster can go on", *told], seed
+        assert x % 2 == rank
 
 
 def line_of(text: str, word: str) -> int:

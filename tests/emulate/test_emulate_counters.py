@@ -14,8 +14,6 @@ from test_emulate_cuda import CORPUS, FILES, KERNELS
 import ptxlab as pl
 from ptxlab.emulate import lower
 from ptxlab.emulate.runtime.counters import METRICS, Counters, LineCounters
-from ptxlab.isa import form
-from ptxlab.isa.work import Work
 from ptxlab.text import parse
 
 TILE = ".shared .align 128 .b8 tile[32768];"
@@ -368,22 +366,6 @@ L:
     assert c.pipes == {"adu": 2, "alu": 8, "fma": 3, "lsu": 3, "xu": 2, "cbu": 2}
     assert c.metrics.keys() == METRICS.keys()
     assert all(m.says.endswith(".") for m in METRICS.values())
-
-
-@pytest.mark.parametrize(("opcode", "pipe"), [
-    ("fma.rn.f32", "fma"), ("mad.lo.s32", "fma"), ("mul.wide.u32", "fma"), ("add.s32", "alu"), ("setp.lt.f32", "alu"),
-    ("max.f32", "alu"), ("add.f64", "fp64"), ("fma.rn.f16x2", "fp16"), ("ex2.approx.f32", "xu"), ("bra", "cbu"),
-    ("cvt.u64.u32", "alu"), ("shfl.sync.bfly.b32", "lsu"), ("bar.sync", "adu"), ("ld.global.f32", "lsu"),
-    ("cvt.rn.f32.s32", "xu"), ("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32", "tensor"),
-])  # fmt: skip
-def test_pipes(opcode: str, pipe: str) -> None:
-    assert form(opcode).properties.work.pipe == pipe
-
-
-def test_matrix_products_count_by_their_shape() -> None:
-    halves, integers = "m16n8k16.row.col.f32.f16.f16.f32", "m16n8k32.row.col.s32.s8.s8.s32"
-    assert form(f"mma.sync.aligned.{halves}").properties.work == Work("tensor", "", "tensor", 2 * 16 * 8 * 16)
-    assert form(f"mma.sync.aligned.{integers}").properties.work == Work("tensor", "", "tensor", 0)
 
 
 @pytest.mark.sweep(3)

@@ -13,24 +13,8 @@ START = """
     @%p1 mbarrier.init.shared.b64 [%r10+8], 3;
     bar.sync 0;
 """
-LOOPS = {
-    "test_wait": "WAIT:\n    mbarrier.test_wait.parity.shared.b64 %p2, [%r10+8], 0;\n    @!%p2 bra WAIT;",
-    "try_wait, as nvcc writes it": """WAIT:
-    {
-    .reg .pred P1;
-    mbarrier.try_wait.parity.shared::cta.b64 P1, [%r10+8], 0;
-    selp.b32 %r11, 1, 0, P1;
-    }
-    setp.eq.s32 %p2, %r11, 0;
-    @%p2 bra WAIT;""",
-    "with a pause and a count that nobody asks for": """WAIT:
-    mbarrier.try_wait.parity.shared::cta.b64 %p2, [%r10+8], 0, 100;
-    @%p2 bra DONE;
-    nanosleep.u32 20;
-    add.u32 %r12, %r12, 1;
-    bra WAIT;
-DONE:""",
-}
+WAIT = "WAIT:\n    mbarrier.test_wait.parity.shared.b64 %p2, [%r10+8], 0;\n    @!%p2 bra WAIT;"
+"""Loops that are written otherwise are in `test_emulate_wait_loops.py`."""
 
 
 def text(body: str) -> str:
@@ -41,16 +25,14 @@ def line_of(module: str, word: str) -> int:
     return next(n for n, line in enumerate(module.splitlines(), 1) if word in line)
 
 
-@pytest.mark.parametrize("name", LOOPS)
-def test_nobody_can_arrive(name: str, engine: str) -> None:
+def test_nobody_can_arrive(engine: str) -> None:
     arrives = "@%p1 mbarrier.arrive.expect_tx.shared.b64 %rd9, [%r10+8], 512;\n"
-    module = text(START + arrives + LOOPS[name])
+    module = text(START + arrives + WAIT)
     caught = fault_of(engine, module, threads=64, blocks=3, budget=None)
     line = line_of(module, "_wait.parity")
-    opcode = module.splitlines()[line - 1].split()[0]
     waits = (
         "waits for the phase of parity 0 of the mbarrier at 'full', byte 8, which has not ended: 2 of 3 arrivals and "
-        f"512 bytes missing, no thread can arrive ({opcode}, line {line})"
+        f"512 bytes missing, no thread can arrive (mbarrier.test_wait.parity.shared.b64, line {line})"
     )
     assert caught.kind == "deadlock"
     assert caught.message == (
@@ -66,7 +48,7 @@ def test_some_wait_at_a_barrier_and_some_have_ended(engine: str) -> None:
     setp.ge.u32 %p3, %r1, 64; @%p3 exit;
     setp.lt.u32 %p3, %r1, 40; @%p3 bra BARRIER;
 """
-        + LOOPS["test_wait"]
+        + WAIT
         + "\n    exit;\nBARRIER:\n    bar.sync 1;"
     )
     caught = fault_of(engine, module, threads=96, budget=None)
@@ -81,10 +63,8 @@ def test_some_wait_at_a_barrier_and_some_have_ended(engine: str) -> None:
     ]  # fmt: skip
 
 
-@pytest.mark.sweep(3)
 @pytest.mark.long
-@pytest.mark.parametrize("name", LOOPS)
-def test_a_late_arrival_is_no_deadlock(name: str, engine: str) -> None:
+def test_a_late_arrival_is_no_deadlock(engine: str) -> None:
     body = f"""{START}
     setp.lt.u32 %p3, %r1, 32; @%p3 bra CONSUME;
     mov.u32 %r20, 40000;
@@ -93,7 +73,7 @@ BUSY:
     setp.lt.u32 %p4, %r1, 35;
     @%p4 mbarrier.arrive.shared.b64 %rd9, [%r10+8];
 CONSUME:
-{LOOPS[name]}
+{WAIT}
     st.global.u32 [%rd3], 7;"""
     out, _ = run(engine, text(body), threads=64, budget=None)
     assert (out == 7).all()
@@ -109,7 +89,7 @@ def test_a_full_barrier_is_no_deadlock(engine: str) -> None:
     @%p4 mbarrier.arrive.shared.b64 %rd9, [%r10+8];
     exit;
 CONSUME:
-{LOOPS["test_wait"]}
+{WAIT}
     st.global.u32 [%rd3], 7;"""
     out, _ = run(engine, text(body), threads=96, budget=None, checks=("synccheck",))
     assert (out[64:] == 7).all()
@@ -125,7 +105,7 @@ POLL:
     setp.lt.u32 %p4, %r1, 35;
     @%p4 mbarrier.arrive.shared.b64 %rd9, [%r10+8];
 CONSUME:
-{LOOPS["test_wait"]}
+{WAIT}
     st.global.u32 [%rd3], 7;
     exit;
 SECOND:
@@ -155,3 +135,24 @@ L4:
     bar.sync 0;"""
     fault = fault_of(engine, kernel(body), threads=96)
     assert "warp 2, lanes 1-31: waits for barrier 1 (bar.sync, line" in str(fault)
+
+
+def test_a_cluster_says_what_each_block_waits_for(engine: str) -> None:
+    module = text(
+        START
+        + """
+    mov.u32 %r20, %cluster_ctarank; setp.eq.u32 %p3, %r20, 0; @%p3 bra TOGETHER;
+"""
+        + WAIT
+        + "\nTOGETHER:\n    barrier.cluster.arrive; barrier.cluster.wait;"
+    )
+    caught = fault_of(engine, module, threads=64, blocks=2, cluster=(2, 1, 1), budget=None)
+    phase = "the phase of parity 0 of the mbarrier at 'full', byte 8, which has not ended: 3 of 3 arrivals missing, no "
+    place = f"(mbarrier.test_wait.parity.shared.b64, line {line_of(module, 'test_wait')})"
+    assert caught.message.splitlines() == [
+        "no thread of the cluster can go on",
+        f"    block (1, 0, 0), warps 0-1, lanes 0-31: wait for {phase}thread can arrive {place}",
+        "    block (0, 0, 0), warps 0-1, lanes 0-31: wait for the barrier of the cluster (barrier.cluster.wait, line "
+        f"{line_of(module, 'barrier.cluster.wait')})",
+    ]
+    assert caught.block == (1, 0, 0)

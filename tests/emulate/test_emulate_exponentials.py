@@ -30,6 +30,8 @@ def test_engines_agree(ftz: str) -> None:
     agreed(text, threads=128, blocks=128, x=x)
 
 
+@pytest.mark.long
+@pytest.mark.sweep(4)
 @pytest.mark.parametrize(
     "form",
     ["ex2.approx.f32 %f2, %f3", "max.f32 %f2, %f3, 0fBFC00000", "min.NaN.f32 %f2, %f3, %f1", "lg2.approx.f32 %f2, %f3"],

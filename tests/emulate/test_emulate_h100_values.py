@@ -98,6 +98,7 @@ def program(opcode: str, count: int) -> tuple[str, int]:
     return text, len(given)
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("opcode", PRINTED)
 def test_as_the_h100_printed(engine: str, opcode: str) -> None:
     cases = np.array(PRINTED[opcode], np.uint64)
@@ -179,7 +180,7 @@ def test_a_sum_per_lane(space: str, old: bool) -> None:
     assert left == [expected] * len(left)
 
 
-@pytest.mark.sweep(3)
+@pytest.mark.sweep(7)
 @pytest.mark.parametrize("space", SPACES)
 @pytest.mark.parametrize("old", [False, True], ids=["red", "atom"])
 @pytest.mark.parametrize(("scale", "threads"), [(2.0**-126, 32), (2.0**-126, 7), (2.0**-102, 32), (1.0, 32)])

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import signal
-import subprocess
-import sys
 import threading
 import time
 
@@ -56,22 +53,3 @@ def test_an_interrupt_ends_the_waiting_and_not_the_work() -> None:
         signal.signal(signal.SIGALRM, before)
     assert done.wait(60)
     assert where()
-
-
-@pytest.mark.long
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-def test_a_forked_process_has_a_thread_of_its_own() -> None:
-    program = """
-import os
-import llvmlite.binding as llvm
-from ptxlab.emulate.jit.native import llvm_thread
-def host():
-    return llvm_thread.begin(llvm.get_host_cpu_name)()
-host()
-child = os.fork()
-if child == 0:
-    os._exit(0 if host() else 1)
-print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
-"""
-    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=False)
-    assert (ran.stdout, ran.returncode) == ("0\n", 0), ran.stderr

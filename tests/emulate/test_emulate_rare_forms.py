@@ -150,9 +150,10 @@ STRUCT = HEAD.format(version="8.0") + KERNEL.format(
     bytes(Structure(3, 1.5, 1 << 40)), np.array([3, 1 << 40], np.uint64)[::-1][::-1],
 ])  # fmt: skip
 def test_structures_by_value(value: object) -> None:
-    out = np.zeros(2, np.uint64)
-    pl.launch(STRUCT, 1, 1, out, value)
-    assert out.tolist() == [3, 1 << 40]
+    for device in DEVICES:
+        out = np.zeros(2, np.uint64)
+        pl.launch(STRUCT, 1, 1, out, value, device=device)
+        assert out.tolist() == [3, 1 << 40]
 
 
 @pytest.mark.parametrize(

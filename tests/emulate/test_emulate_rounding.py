@@ -71,6 +71,7 @@ def test_all_modes(type_: str, operation: str) -> None:
     assert not differing(kernel(body_of(type_, operation)), numbers(type_, 1000))
 
 
+@pytest.mark.long
 @pytest.mark.skipif(platform.machine().lower() not in ("x86_64", "amd64"), reason="code for x86")
 @pytest.mark.sweep(3)
 @pytest.mark.parametrize(("cpu", "features"), [("haswell", "+avx,+avx2,+fma"), ("x86-64", "")])

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from copy import copy
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from emulate_programs import kernel, launch, run
@@ -12,13 +9,10 @@ from engine_cases import CASES
 from test_emulate_cuda import CORPUS, FILES, KERNELS
 
 from ptxlab.emulate import lower
-from ptxlab.emulate.program import kernel_lowering
 from ptxlab.emulate.program.addresses import LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW
 from ptxlab.emulate.program.lane_types import DTYPE
 from ptxlab.emulate.step.interpreter import Step
-from ptxlab.errors import UnsupportedInstruction
 from ptxlab.isa.convert import WINDOWS
-from ptxlab.isa.matching import form
 from ptxlab.text import parse
 
 
@@ -112,26 +106,6 @@ def test_atomics_on_packed_halves() -> None:
     )
     found, _ = run("step", kernel(body + "    st.global.u32 [%rd3], %r7;"), x=np.zeros(1, np.uint32))
     assert found.view(np.float16).reshape(-1, 2)[0].tolist() == [16.0, 32.0]
-
-
-def test_refuses_what_it_cannot_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every entry of the table is executed today; the next may be assembled first."""
-    instruction = "tensormap.replace.tile.rank.global.b1024.b32 [%rd1], 2;"
-    known = form(instruction.split()[0])
-    only = copy(known)
-    only.op = replace(known.op, executed=False)
-    monkeypatch.setattr(kernel_lowering, "form", lambda opcode: only if opcode == only.opcode else form(opcode))
-    text = kernel(instruction).replace("sm_80", "sm_90a")
-    with pytest.raises(UnsupportedInstruction) as caught:
-        run("step", text)
-    line = 1 + text.splitlines().index(instruction)
-    assert str(caught.value) == (
-        f"<ptx>:{line}:1: the CPU machine does not execute tensormap.replace.tile.rank.global.b1024.b32 yet: it can be "
-        "assembled and run on a GPU only\n"
-        f"    {instruction}\n"
-        "    ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~\n"
-        "  syntax: tensormap.replace.mode.field{.space}.b1024.type  [a], b:b32"
-    )
 
 
 def test_windows_agree_with_the_instruction_table() -> None:

@@ -98,7 +98,7 @@ def lookup(image: Any, place: Any, *, linear: bool, address: str, normalized: bo
 MODES = [("clamp", False), ("border", False), ("clamp", True), ("wrap", True), ("mirror", True), ("border", True)]
 
 
-@pytest.mark.sweep(7)
+@pytest.mark.sweep(13)
 @pytest.mark.parametrize("filter", ["point", "linear"])
 @pytest.mark.parametrize(("address", "normalized"), MODES)
 @pytest.mark.parametrize("shape", [(7,), (5, 6), (3, 4, 5)])
@@ -502,7 +502,8 @@ def test_where_no_texture_goes() -> None:
     assert refused(0, 0, surface, device="gpu") == "textures belong to the CPU machine; write device='cpu'"
 
 
-@pytest.mark.sweep(9)
+@pytest.mark.long
+@pytest.mark.sweep(17)
 @pytest.mark.parametrize("geometry", ["1d", "2d", "3d", "a1d", "a2d", "cube", "acube", "2dms", "a2dms"])
 def test_every_form_of_a_lookup(device: str, geometry: str) -> None:
     """Levels and types give what the plain lookup gives: there is one level."""

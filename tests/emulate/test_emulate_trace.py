@@ -11,7 +11,7 @@ import pytest
 from emulate_programs import ENGINES, kernel, launch, run
 from engine_cases import CASES
 from planted import BUGS
-from planted_async import GIVEN_BACK
+from planted_proxy import GIVEN_BACK
 from random_races import Program
 from test_emulate_cuda import CORPUS, FILES, KERNELS
 
@@ -103,7 +103,7 @@ def test_a_long_run_walked_both_ways(tmp_path: Path, engine: str, rounds: int) -
     check_against_a_rerun(opened, lambda r: run("step", kernel(body), trace=r), stops)
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(4)
 @pytest.mark.long
 @pytest.mark.parametrize("name", ["softmax.G", "matmul_tiled.O3", "reduce.O3", "scan.G"])
 def test_compiled_kernels(name: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -100,7 +100,7 @@ CLUSTERS = {
 EACH = [(op, launch, verdict) for (op, verdict), launches in CLUSTERS.items() for launch in launches.split("; ")]
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(4)
 @pytest.mark.parametrize(("op", "launch", "verdict"), EACH)
 def test_what_goes_into_the_cluster(device: str, op: str, launch: str, verdict: str) -> None:
     launch, _, address = launch.rpartition(", ")
@@ -210,7 +210,7 @@ PLACES = [
 ]
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(5)
 @pytest.mark.parametrize(("what", "at", "verdict"), PLACES)
 def test_tiles(device: str, what: str, at: str, verdict: str) -> None:
     numbers, _, more = at.partition(", ")

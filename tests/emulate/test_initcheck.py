@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 from emulate_programs import DEVICES, WAYS, said
@@ -19,9 +21,11 @@ INIT = ("memcheck", "initcheck")
 
 @pytest.mark.parametrize(("name", "message"), [
     ("local memory: a variable", """\
-initcheck: a thread reads local memory that has not been written
+initcheck: a thread reads local memory that has not been written, and line {next} stores it
   at:     block (0, 0, 0), thread (0, 0, 0) (warp 0, lane 0) loads 4 bytes
             line {line}: ld.local.u32 %r6, [own+4]; //1
+  and:    block (0, 0, 0), thread (0, 0, 0) (warp 0, lane 0) stores 4 bytes
+            line {next}: st.global.u32 [%rd3], %r6;
   in:     local memory, byte 4 of 'own' (64 bytes)
   seen:   2 times"""),
     ("registers: a guard", """\
@@ -41,7 +45,8 @@ initcheck: a thread leaves the arrays of shared memory: it accesses bytes betwee
 ])  # fmt: skip
 def test_a_finding_says_what_and_where(name: str, message: str, device: str) -> None:
     run, _ = BUGS[name].run(device, False, INIT)
-    assert [str(f) for f in run.findings if f.check == "initcheck"] == [message.format(line=BUGS[name].lines()[0])]
+    line = BUGS[name].lines()[0]
+    assert [str(f) for f in run.findings if f.check == "initcheck"] == [message.format(line=line, next=line + 1)]
 
 
 @pytest.mark.sweep(5)
@@ -190,13 +195,13 @@ MATRICES = (
 )
 
 
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(5)
 @pytest.mark.parametrize("line", MATRICES, ids=lambda line: line.partition(" ")[0])
 @pytest.mark.parametrize("array", ["one", "two"])
 def test_rows_of_matrices(line: str, array: str) -> None:
     """More is written in each turn, from the beginning of an array on: rows of 16 bytes behind that are found."""
     body = f"""
-        mov.u32 %r10, {array}; shl.b32 %r11, %r1, 2; add.u32 %r11, %r11, %r10; mov.u32 %r13, 0;
+        mov.u32 %r10, {array}; shl.b32 %r11, %r1, 2; add.u32 %r11, %r11, %r10; mov.u32 %r13, 0; mov.u32 %r24, 0;
     AGAIN:
         mad.lo.u32 %r14, %r13, 128, %r11;
         st.shared.u32 [%r14], %r1;
@@ -204,8 +209,9 @@ def test_rows_of_matrices(line: str, array: str) -> None:
         mul.lo.u32 %r12, %r13, 160; mad.lo.u32 %r12, %r1, 16, %r12; and.b32 %r12, %r12, 1023;
         add.u32 %r12, %r12, %r10;
         {line}
+        add.u32 %r24, %r24, %r20;
         add.u32 %r13, %r13, 1; setp.lt.u32 %p1, %r13, 8; @%p1 bra AGAIN;
-        st.global.u32 [%rd3], %r20;"""
+        st.global.u32 [%rd3], %r24;"""
     before = ".shared .align 16 .b8 one[1024];\n.shared .align 16 .b8 two[1024];"
     text, found = kernel_text(body, before).replace("sm_80", "sm_90"), []
     for way in WAYS:
@@ -291,7 +297,7 @@ DONE:"""
 """Lanes 0 to 15 read what lanes 16 to 31 write: these wait for each other at the shuffles."""
 
 
-@pytest.mark.sweep(5)
+@pytest.mark.sweep(11)
 @pytest.mark.parametrize(("body", "silent"), [
     (f"st.shared.u32 [%r10], %r1;\n{STORES}\n{READS}", True),
     (f"st.shared.u32 [%r10], %r1;\n{READS}", False),
@@ -316,3 +322,54 @@ def test_reads_around_a_shuffle(way: str, checks: tuple[str, ...], body: str, si
     )
     assert found == expected
     assert (found == []) is silent
+
+
+# -- values
+
+COPY = kernel_text("""
+    mul.wide.u32 %rd5, %r1, 4; add.u64 %rd6, %rd2, %rd5;
+    ld.global.f32 %f1, [%rd6]; st.global.f32 [%rd3], %f1;""")
+"""`out[thread] = x[thread of the block]`"""
+
+
+def test_a_device_array_keeps_what_has_no_value(device: str) -> None:
+    """To copy it is right; to read it back warns, and a later launch that uses it is reported."""
+    memory = "cpu" if device == "step" else device
+    x, between = (pl.empty(32, np.float32, device=memory) for _ in range(2))
+    x[:8] = 1
+    found = []
+    for to in (between, pl.to_device(np.zeros(32, np.float32), device=memory)):
+        found += pl.launch(COPY, 1, 32, to, x, device=device, checks=INIT).findings
+        with pytest.warns(UserWarning, match=r"^24 of 32 elements of .* have no value"):
+            assert np.isnan(to.copy_to_host()[8:]).all()
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            assert to[:8].copy_to_host().tolist() == [1] * 8
+    assert found == []
+    (finding,) = pl.launch(COPY, 1, 32, np.zeros(32, np.float32), between, device=device, checks=INIT).findings
+    assert (finding.first.lane, finding.where.partition(" of ")[0]) == (8, "global memory, byte 32")
+    between.copy_from_host(np.ones(32, np.float32))
+    assert pl.launch(COPY, 1, 32, np.zeros(32, np.float32), between, device=device, checks=INIT).findings == []
+
+
+@pytest.mark.parametrize("wrong", [True, False])
+def test_a_large_launch_is_followed_where_it_is_suspicious(wrong: bool) -> None:
+    """Compiled code runs to its end, and the interpreter looks at the block that noted something: here the last."""
+    text = kernel_text(f"""
+        mov.u32 %r10, 0;
+    AGAIN: add.u32 %r10, %r10, 1; setp.lt.u32 %p1, %r10, 1000; @%p1 bra AGAIN;
+        mov.u32 %r11, tile; mad.lo.u32 %r11, %r1, 4, %r11; setp.lt.u32 %p2, %r2, 499;
+        @%p2 st.shared.u32 [%r11], %r10;
+        ld.shared.u32 %r12, [%r11];
+        {"" if wrong else "selp.u32 %r12, %r12, 7, %p2;"}
+        st.global.u32 [%rd3], %r12;
+    """, ".shared .align 4 .b8 tile[128];")  # fmt: skip
+    out, x = np.zeros((2, 500 * 32), np.uint32)
+    run = pl.launch(text, 500, 32, out, x, device="cpu", checks=INIT, counters=True)
+    assert (out[:-32] == 1000).all()
+    assert out[-1] == (0xFFFFFFFF if wrong else 7)
+    assert [(f.kind, f.first.block[0], f.second.did) for f in run.findings] == (
+        [("uninitialised read", 499, "stores 4 bytes")] if wrong else []
+    )
+    assert run.counters is not None
+    assert run.counters.metrics == pl.launch(text, 500, 32, out, x, device="cpu", counters=True).counters.metrics

@@ -91,7 +91,7 @@ def test_the_library_copies_as_ncu_counted_on_an_h100(name: str, found: tuple[in
     assert (counted[counters.GLOBAL[0]], counted[counters.GLOBAL[1]]) == found
 
 
-@pytest.mark.long
+@pytest.mark.rest
 @pytest.mark.skipif(find_nvdisasm() is None or not assembler.available(), reason="needs the assembler and nvdisasm")
 def test_joined_broadcasts_are_known_by_the_machine_code(monkeypatch: pytest.MonkeyPatch) -> None:
     """ncu's numbers are those of an H100."""
@@ -117,7 +117,7 @@ def test_bytes_of_matrices_are_told_apart() -> None:
         assert row["metrics"][counters.BYTES[2]][2] == said
 
 
-@pytest.mark.long
+@pytest.mark.rest
 @pytest.mark.skipif(find_nvdisasm() is None or not assembler.available(), reason="needs the assembler and nvdisasm")
 def test_the_assembler_leaves_loads_as_wide_as_they_are() -> None:
     wide = {"loads_16_bytes": "LDG.E.128", "bank_16_bytes": "LDS.128", "bank_16_bytes_of_128": "LDS.128"}

@@ -57,7 +57,7 @@ def arithmetic(a: u32, b: u32, c: u64, d: i32) -> tuple[u32, u64, i64, boolean, 
     y = u64((c << 5) + a) | b
     z = i64(d) >> 2
     r = (a // 7) % 5 if b > a else b & -8
-    return x, y, z, d < 0 or (a == b and c != 0), u32(r + max(a & 7, 3)), u64(c - a) >> TIME & LAST_TIME
+    return x, y, z, d < 0 or (a == b and c != 0), u32(r + max(a & 7, 3, b & 15)), u64(c - a) >> TIME & LAST_TIME
 
 
 @rule(inline=True)

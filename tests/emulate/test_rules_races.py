@@ -8,7 +8,7 @@ import pytest
 from ptxlab.emulate.language import Pointer
 from ptxlab.emulate.program.addresses import GLOBALS_BASE
 from ptxlab.emulate.rules import barrier_checks, race_order, races
-from ptxlab.emulate.rules.records import CODE, SWAPS, WARP, Block, Launch, Published, started
+from ptxlab.emulate.rules.records import CLOCK_END, CODE, SWAPS, TIME, WARP, Block, Launch, Published, started
 
 
 class World:
@@ -38,6 +38,16 @@ def test_a_block_that_begins_knows_nothing_of_the_one_before(warps: int) -> None
     for block in (used, new):
         started(block, 5)
     assert (used.buffer == new.buffer).all()
+
+
+def test_a_clock_that_has_run_out_reports_nothing() -> None:
+    world = World()
+    block = world.blocks[0]
+    block.now |= CLOCK_END << TIME
+    stored = block.now | 5 << CODE
+    assert race_order.tick(block) == CLOCK_END
+    barrier_checks.order(block, 0, 3, True, False)
+    assert races.ordered(world.launch, block, stored, block.now | 1 << WARP, True)
 
 
 def test_what_is_acquired_must_have_been_released_since_the_access() -> None:

@@ -78,6 +78,8 @@ FULL:
 """Warp 0 fills b again and again; one thread of each warpgroup of consumers says that it may."""
 
 
+@pytest.mark.long
+@pytest.mark.sweep(4)
 @pytest.mark.parametrize("lane", [0, 127])
 @pytest.mark.parametrize("groups", [1, 2])
 @pytest.mark.parametrize("seeds", [(None, 0), pytest.param(range(1, 21), marks=pytest.mark.rest)], ids=["few", "many"])

@@ -45,7 +45,7 @@ def test_the_explorer_runs_and_counts_it_and_links_its_python(compiled: Callable
     assert (view.code["title"], view.code["name"], view.code["arch"]) == ("Triton kernel", "add", "sm_80")
     assert "".join(view.code["python"]["lines"]).count("tl.") > 3
     assert {view.code["python"]["numbers"][python - 1] for _, python in view.code["links"]} <= set(range(9, 15))
-    assert view.run["arrays"] == [["add_param_2", "float32 [700]: 0 2 4 6 8 10 12 14 ..."]]
+    assert view.run["arrays"] == [["out", "float32 [700]: 0 2 4 6 8 10 12 14 ..."]]
     assert view.run["thread_instructions"] > 0
     assert not out.any()  # it runs on copies
     alone = pl.explore(k)
@@ -57,14 +57,13 @@ def test_the_explorer_runs_and_counts_it_and_links_its_python(compiled: Callable
 def test_the_explorer_says_what_does_not_fit(compiled: Callable[..., Any]) -> None:
     k = compiled("add", ADD, {"BLOCK": 64}, num_warps=1)
     x = np.zeros(700, np.float32)
-    wants = "add_param_0: Ptr[f32], add_param_1: Ptr[f32], add_param_2: Ptr[f32], add_param_3: .u32"
-    assert shown(k, 11, None, x, x, x.copy()).problem["message"] == f"add takes 4 arguments ({wants}), got 3"
+    wants = "x: Ptr[f32], y: Ptr[f32], out: Ptr[f32], n: .u32"
     with pytest.raises(LaunchError) as few:
         pl.debug(k, 11, None, x, x, x.copy())
     assert str(few.value) == f"add takes 4 arguments ({wants}), got 3"
-    assert shown(k, 11, 64, x, x, x.copy(), 700).problem["message"] == (
-        "block: add wants exactly (32, 1, 1) threads (.reqntid), not (64, 1, 1)"
-    )
+    assert shown(k, 11, None, x, x, x.copy()).problem["message"] == str(few.value)
+    exact = "block: add wants exactly (32, 1, 1) threads (.reqntid), not (64, 1, 1)"
+    assert shown(k, 11, 64, x, x, x.copy(), 700).problem["message"] == exact
     faulted = shown(k, 11, None, x, x, np.zeros(8, np.float32), 700).problem
     assert faulted["title"] == "The kernel was stopped"
     assert faulted["python_line"] is not None

@@ -19,29 +19,22 @@ def kernel(x: object) -> None:
     """Is not compiled."""
 
 
-@pytest.mark.parametrize(("version", "compiles"), [("3.2.0", False), ("3.8.1+git12", True), ("2.9.0", False)])
-def test_an_old_version_is_refused_by_its_number(version: str, compiles: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("version", ["3.9.0", "3.10.0", "4.0", "3.2.0", "3.8.1+git12", "2.9.0"])
+def test_an_old_version_is_refused_by_its_number(version: str, monkeypatch: pytest.MonkeyPatch) -> None:
     found = types.ModuleType("triton")
     found.__dict__["__version__"] = version
     monkeypatch.setitem(sys.modules, "triton", found)
     says = f"Triton {version} is installed, and {{}} or later is needed: {INSTALL}"
-    with pytest.raises(UnavailableError) as launching, pl.triton():
-        pass
-    assert str(launching.value) == says.format("3.9")
-    if compiles:
+    if version in ("3.2.0", "3.8.1+git12", "2.9.0"):
+        with pytest.raises(UnavailableError) as launching, pl.triton():
+            pass
+        assert str(launching.value) == says.format("3.9")
+    if version not in ("3.2.0", "2.9.0"):
         check_installed()
         return
     with pytest.raises(UnavailableError) as compiling:
         pl.triton(kernel, {"x": "*fp32"})
     assert str(compiling.value) == says.format("3.6")
-
-
-@pytest.mark.parametrize("version", ["3.9.0", "3.10.0", "4.0"])
-def test_later_versions_are_taken(version: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    found = types.ModuleType("triton")
-    found.__dict__["__version__"] = version
-    monkeypatch.setitem(sys.modules, "triton", found)
-    check_installed()
 
 
 def test_the_package_asks_for_the_version_that_it_needs() -> None:

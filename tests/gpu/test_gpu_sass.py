@@ -62,7 +62,7 @@ def test_errors_show_the_text_as_it_was_written() -> None:
     assert str(caught.value) == (
         "<ptx>:17:9: Not a name of any known instruction: 'addd'\n"
         "            addd.f32 %f1, %f0, %one;\n"
-        "            ^~~~"
+        "            ^~~~\n  from:   kernel.cu:7"
     )
 
 

@@ -62,9 +62,9 @@ def test_each_limit_is_named() -> None:
     assert _message(t.check_block, (32, 33, 1)) == (
         "block: sm_80 has at most 1024 threads in a block, 32 x 33 x 1 are 1056"
     )
-    assert _message(t.check_block, (1, 1, 65)) == "block: z goes from 1 to 64 on sm_80, got 65"
-    assert _message(t.check_block, (0, 1, 1)) == "block: x goes from 1 to 1024 on sm_80, got 0"
-    assert _message(t.check_grid, (1, 65536, 1)) == "grid: y goes from 1 to 65535 on sm_80, got 65536"
+    assert _message(t.check_block, (1, 1, 65)) == "block z-dimension is 65; sm_80 allows 1 to 64"
+    assert _message(t.check_block, (0, 1, 1)) == "block x-dimension is 0; sm_80 allows 1 to 1024"
+    assert _message(t.check_grid, (1, 65536, 1)) == "grid y-dimension is 65536; sm_80 allows 1 to 65535"
     assert _message(t.check_shared, 50000) == (
         "shared memory: sm_80 allows 49152 bytes to be declared, found 50000; "
         "declare `.extern .shared` and ask for the bytes at the launch"
@@ -87,6 +87,7 @@ def test_unknown_target() -> None:
         "sm_89, sm_90, sm_90a, sm_100, sm_100a, sm_103, sm_110, sm_120, sm_121"
     )
     assert targets.get("sm_90a").number == 90
+    assert targets.get("sm_120a") == targets.get("sm_120")._replace(name="sm_120a", version=(8, 7))
 
 
 @pytest.mark.assembler

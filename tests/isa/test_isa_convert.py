@@ -222,7 +222,7 @@ def test_integers_side_by_side(part: str) -> None:
 
 def test_addresses() -> None:
     address = lanes("u64", [0x100])
-    for space in ("shared", "local", "param"):
+    for space in ("shared", "local", "param", "const"):
         generic = run(f"cvta.{space}.u64", address)
         assert_same(run(f"cvta.to.{space}.u64", generic), address)
         assert run(f"isspacep.{space}", generic)[0]

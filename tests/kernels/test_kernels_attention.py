@@ -159,11 +159,3 @@ def test_scale_is_the_public_one(name):
 @pytest.mark.parametrize("dim", [1, 3, 65])
 def test_any_head_dim(name, dim):
     check(name, "f32", True, (1, 1), (5, 40), dim)
-
-
-@pytest.mark.long
-def test_a_small_tile_gives_the_same_result():
-    q, k, v = reference.random_inputs(1, 1, 1, 130, 75, 16)
-    for tile in (1, 7, 64):
-        built = kernels.get("tiled").build(head_dim=16, tile_kv=tile, causal=True)
-        assert pl.attention(q, k, v, kernel=built, causal=True, device="cpu").error.ok

@@ -94,6 +94,7 @@ def test_on_a_gpu(name, dim):
     ("name", "dtype", "page"),
     [
         ("decode", "bf16", None),
+        ("decode_multiwarp", "f16", None),
         ("decode_paged", "f16", 3),
         ("decode_split", "f32", None),
         ("decode_gqa", "f16", 5),
@@ -254,7 +255,7 @@ def test_state_of_each_part_against_float64(name, dtype, splits, page, dim):
     near = {"f32": 1e-4, "f16": 4e-3, "bf16": 3e-2}[dtype] if name == "decode_gqa" else 1e-4  # weights are rounded
     for row, (b, _) in enumerate(out.rows):
         state, sums = out.exact(row)
-        assert sorted(np.concatenate(out.parts(row))) == list(range(lengths[b]))
+        assert sorted(np.concatenate(out.problem.parts(b, out.kernels))) == list(range(lengths[b]))
         np.testing.assert_allclose(out.state[row], state, rtol=1e-4, atol=1e-4)
         np.testing.assert_allclose(out.sums[row], sums, rtol=near, atol=near)
         np.testing.assert_allclose(

@@ -111,6 +111,7 @@ def test_on_a_gpu(name, dtype):
         check(built, (4, 2), shape, batch=2, device="gpu", checks=("memcheck",))
 
 
+@pytest.mark.long
 @pytest.mark.sweep(9)
 @pytest.mark.parametrize("causal", [False, True], ids=["full", "causal"])
 @pytest.mark.parametrize("name", KERNELS)
@@ -145,6 +146,7 @@ def test_rows_that_see_no_key(name):
     assert out.error.ok
 
 
+@pytest.mark.long
 @pytest.mark.sweep(7)
 @pytest.mark.parametrize("scale", [0.7, 0.0, -0.4])
 @pytest.mark.parametrize("name", KERNELS)
@@ -168,6 +170,7 @@ def test_other_tiles_give_the_same_result(name, given):
     check(kernels.get(name).build(head_dim=48, causal=True, **given), (2, 1), (100, 150))
 
 
+@pytest.mark.long
 def test_a_number_beyond_f16_becomes_infinite_in_wmma():
     q, k, v = reference.random_inputs(1, 1, 1, 4, 4, 16)
     v[0, 0, 0, 0] = 1e5
@@ -197,6 +200,7 @@ def dims(*quick):
     return [*quick, *slow(dim for dim in range(16, 257, 16) if dim not in quick)]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("dim", dims(64))
 def test_tiled2d_has_at_most_two_way_conflicts(dim):
     assert worst(counted("tiled2d", dim).counters.by_line.values()) <= 2

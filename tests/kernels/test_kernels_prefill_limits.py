@@ -14,49 +14,6 @@ KERNELS = ("tiled2d", "wmma", "mma", "swizzle", "pipelined")
 ARCHS = ("sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_120")
 
 
-@pytest.mark.parametrize(
-    ("name", "given", "message"),
-    [
-        ("mma", {"head_dim": 40}, "mma: head_dim is a whole number from 16 to 256 in steps of 16, not 40"),
-        ("mma", {"dtype": "f32"}, "mma: dtype is one of 'f16', 'bf16', not 'f32'"),
-        ("mma", {"tile_kv": 48}, "mma: tile_kv is one of 16, 32, 64, 128, not 48"),
-        (
-            "mma",
-            {"tile_q": 64, "warps": 8},
-            "mma: tile_q=64 is not 16 rows for each of warps=8; leave one of the two out",
-        ),
-        ("mma", {"dtype": "bf16", "arch": "sm_75"}, "mma: bf16 on tensor cores needs sm_80; sm_75 has f16"),
-        (
-            "pipelined",
-            {"tile_q": 128, "warps": 2},
-            "pipelined: tile_q=128 is not 16 or 32 rows for each of warps=2; leave one of the two out",
-        ),
-        (
-            "pipelined",
-            {"arch": "sm_86", "head_dim": 256, "tile_kv": 64, "tile_q": 64},
-            "pipelined: tile_q=64, tile_kv=64, warps=4, stages=2 with head_dim=256 and f16 needs 163840 bytes of "
-            "shared memory; sm_86 has 101376",
-        ),
-        (
-            "pipelined",
-            {"head_dim": 128, "tile_kv": 128},
-            "pipelined: tile_q=128, tile_kv=128, warps=4 with head_dim=128 take 256 registers a thread for O and S "
-            "alone, of 255; take fewer keys, or 16 rows for each warp",
-        ),
-        (
-            "tiled2d",
-            {"arch": "sm_75", "head_dim": 128, "tile_q": 64, "tile_kv": 64},
-            "tiled2d: tile_q=64, tile_kv=64 with head_dim=128 and f32 needs 118784 bytes of shared memory; "
-            "sm_75 has 65536",
-        ),
-    ],
-)
-def test_limits_are_named(name, given, message):
-    with pytest.raises(pl.TargetError) as caught:
-        kernels.get(name).build(**given)
-    assert str(caught.value) == message
-
-
 def test_instructions_that_a_target_does_not_have():
     with pytest.raises(pl.TargetError) as caught:
         kernels.get("pipelined").build(arch="sm_75")
@@ -91,8 +48,7 @@ def test_sm_75_multiplies_in_halves():
     assert counts[0] == 2 * counts[1] > 0
 
 
-@pytest.mark.long
-@pytest.mark.sweep(4)
+@pytest.mark.rest
 @pytest.mark.assembler
 @pytest.mark.parametrize("name", KERNELS)
 def test_nothing_spills(name):
@@ -212,16 +168,6 @@ def test_auto_where_nothing_fits():
     assert str(caught.value).startswith("target: there is no 'sm_99' here; there is sm_50, ")
 
 
-@pytest.mark.long
-def test_attention_chooses_by_itself():
-    q, k, v = reference.random_inputs(1, 2, 1, 40, 70, 32, dtype=np.float16)
-    out = pl.attention(q, k, v, causal=True, device="cpu")
-    assert out.kernel.spec.name == "pipelined"
-    assert out.kernel.config.tile_q == 64
-    assert out.error.ok
-    assert repr(out).startswith("pipelined_f16_d32_causal on cpu: ")  # it says which
-
-
 # -- the systems that the library covers -------------------------------------------------------------------------------
 
 
@@ -248,10 +194,10 @@ def test_system_a(dtype, dim):
 
 
 @pytest.mark.sweep(10)
-@pytest.mark.parametrize("tile", [1, 2, 4, 8, 16, 32, 64, 128, 256])
+@pytest.mark.parametrize("tile", [1, 2, 4, 7, 8, 16, 32, 64, 128, 256])
 @pytest.mark.parametrize("dtype", ["f32", "f64"])
 def test_system_a_block_seq(dtype, tile):
-    """Tiles of a power of two to 256 keys where shared memory holds them, and an error where it does not."""
+    """Tiles of 1 to 256 keys where shared memory holds them, and an error where it does not."""
     q, k, v = reference.random_inputs(1, 1, 1, 3, 300, 8, dtype=kernels.DTYPES[dtype])
     built = kernels.get("tiled").build(head_dim=8, dtype=dtype, tile_kv=tile)
     assert pl.attention(q, k, v, kernel=built, device="cpu").error.ok
@@ -264,6 +210,7 @@ def test_system_a_block_seq(dtype, tile):
         )
 
 
+@pytest.mark.long
 def test_system_b():
     """Tiles of queries and keys that are clamped to the problem, heads on the grid's y, [H, S, D] in f32."""
     chosen = kernels.Config.auto(64, 30, 20, True, "f32", kernel="tiled2d")
@@ -287,29 +234,6 @@ def test_system_c():
     assert out.o.dtype == np.float32
     assert out.error.ok
     assert out.error.tolerance < 2e-3
-
-
-@pytest.mark.long
-def test_system_h():
-    """Tiles by head_dim and target, 4 or 8 warps, 2 or 3 stages, batch, Sq != Sk, LSE; never over a limit."""
-    spec = kernels.get("pipelined")
-    for dim, first in ((64, (128, 64)), (128, (128, 64)), (192, (64, 64))):
-        chosen = kernels.Config.auto(dim, 4096, 5000, True, "bf16", "sm_90")
-        assert (chosen.kernel, chosen.tile_q, chosen.tile_kv) == ("pipelined", *first)
-        assert chosen.tiles(4096, 5000) == (4096 // first[0], -(-5000 // first[1]))
-        for arch in ("sm_80", "sm_86", "sm_90"):
-            other = kernels.Config.auto(dim, 4096, 4096, True, "bf16", arch)
-            assert 0 < other.shared_bytes <= targets.get(arch).optin_shared
-    for given in ({"warps": 4}, {"warps": 8}, {"stages": 2}, {"stages": 3}):
-        built = spec.build(head_dim=64, **given)
-        assert all(getattr(built.config, name) == value for name, value in given.items())
-    q, k, v = reference.random_inputs(2, 2, 1, 40, 90, 64, dtype=np.float16)
-    out = pl.attention(q, k, v, kernel=spec.build(stages=3), device="cpu")
-    assert out.lse.shape == (2, 2, 40)
-    assert out.error.ok
-    with pytest.raises(pl.LaunchError) as caught:
-        pl.attention(q, k[:, :, :, :32], v, kernel="pipelined", device="cpu")
-    assert "k has shape (2, 1, 90, 32)" in str(caught.value)
 
 
 @pytest.mark.sweep(3)

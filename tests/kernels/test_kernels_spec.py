@@ -34,7 +34,9 @@ def test_a_rung_says_what_to_look_at(name):
 def test_unknown_kernel():
     with pytest.raises(LookupError) as caught:
         kernels.get("tilde")
-    assert str(caught.value) == f"there is no kernel 'tilde'; there are {', '.join(kernels.names())}"
+    assert (
+        str(caught.value) == f"there is no kernel 'tilde'; did you mean tiled?; there are {', '.join(kernels.names())}"
+    )
 
 
 @pytest.mark.parametrize("causal", [False, True])
@@ -64,23 +66,33 @@ def test_the_same_parameters_give_the_same_object():
         ("scalar", {"head_dim": 257}, "scalar: head_dim is a whole number from 1 to 256, not 257"),
         ("scalar", {"head_dim": 64.0}, "scalar: head_dim is a whole number from 1 to 256, not 64.0"),
         ("scalar", {"dtype": "f16"}, "scalar: dtype is one of 'f32', 'f64', not 'f16'"),
-        (
-            "scalar",
-            {"tile_kv": 32},
-            "scalar has no tile_kv; its parameters are head_dim, causal, dtype, arch, probes",
-        ),
-        (
-            "tiled",
-            {"warps": 4},
-            "tiled has no warps; its parameters are head_dim, causal, dtype, arch, probes, tile_kv",
-        ),
-        (
-            "tiled",
-            {"head_dim": 128, "tile_kv": 64},
-            "tiled: tile_kv=64 with head_dim=128 and f32 needs 65536 bytes of static shared memory; sm_80 has 49152",
-        ),
+        ("scalar", {"tile_kv": 32}, "scalar has no tile_kv; its parameters are head_dim, causal, dtype, arch, probes"),
+        ("tiled", {"warps": 4},
+         "tiled has no warps; its parameters are head_dim, causal, dtype, arch, probes, tile_kv"),
+        ("tiled", {"head_dim": 128, "tile_kv": 64},
+         "tiled: tile_kv=64 with head_dim=128 and f32 needs 65536 bytes of static shared memory; sm_80 has 49152"),
+        ("wgmma", {"head_dim": 64, "arch": "sm_90"}, "wgmma: wgmma is an instruction of sm_90a alone, not of sm_90"),
+        ("hopper", {"head_dim": 64, "arch": "sm_90"},
+         "hopper: wgmma and setmaxnreg are instructions of sm_90a alone, not of sm_90"),
+        ("mma", {"head_dim": 40}, "mma: head_dim is a whole number from 16 to 256 in steps of 16, not 40"),
+        ("mma", {"dtype": "f32"}, "mma: dtype is one of 'f16', 'bf16', not 'f32'"),
+        ("mma", {"tile_kv": 48}, "mma: tile_kv is one of 16, 32, 64, 128, not 48"),
+        ("mma", {"tile_q": 64, "warps": 8},
+         "mma: tile_q=64 is not 16 rows for each of warps=8; leave one of the two out"),
+        ("mma", {"dtype": "bf16", "arch": "sm_75"}, "mma: bf16 on tensor cores needs sm_80; sm_75 has f16"),
+        ("pipelined", {"tile_q": 128, "warps": 2},
+         "pipelined: tile_q=128 is not 16 or 32 rows for each of warps=2; leave one of the two out"),
+        ("pipelined", {"arch": "sm_86", "head_dim": 256, "tile_kv": 64, "tile_q": 64},
+         "pipelined: tile_q=64, tile_kv=64, warps=4, stages=2 with head_dim=256 and f16 needs 163840 bytes of "
+         "shared memory; sm_86 has 101376"),
+        ("pipelined", {"head_dim": 128, "tile_kv": 128},
+         "pipelined: tile_q=128, tile_kv=128, warps=4 with head_dim=128 take 256 registers a thread for O and S "
+         "alone, of 255; take fewer keys, or 16 rows for each warp"),
+        ("tiled2d", {"arch": "sm_75", "head_dim": 128, "tile_q": 64, "tile_kv": 64},
+         "tiled2d: tile_q=64, tile_kv=64 with head_dim=128 and f32 needs 118784 bytes of shared memory; "
+         "sm_75 has 65536"),
     ],
-)
+)  # fmt: skip
 def test_limits(name, given, message):
     with pytest.raises(pl.TargetError) as caught:
         kernels.get(name).build(**given)

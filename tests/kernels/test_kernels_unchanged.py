@@ -78,6 +78,7 @@ def digest(name: str, settings: Iterator[dict[str, Any]]) -> str:
     return text.hexdigest()[:16]
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("name", kernels.names())
 def test_the_library_is_the_one_that_was_measured(name):
     assert digest(name, one_by_one(name)) == MEASURED[name][0]

@@ -9,7 +9,6 @@ from emulate_programs import ALL_CHECKS, DEVICES
 
 import ptxlab as pl
 from ptxlab import kernels
-from ptxlab.errors import TargetError
 from ptxlab.gpu import assembler
 
 NUMPY = {"f16": np.float16, "bf16": ml_dtypes.bfloat16}
@@ -73,8 +72,7 @@ def test_engines_agree_on_the_state() -> None:
         assert (result.o.view(np.uint16) == results[0].o.view(np.uint16)).all()
 
 
-@pytest.mark.long
-@pytest.mark.sweep(4)
+@pytest.mark.rest
 @pytest.mark.assembler
 @pytest.mark.parametrize(("dtype", "dim"), [("f16", 64), ("bf16", 128), ("f16", 128), ("bf16", 256)])
 def test_the_assembler_spills_nothing_and_waits_nowhere_else(dtype: str, dim: int) -> None:
@@ -84,9 +82,3 @@ def test_the_assembler_spills_nothing_and_waits_nowhere_else(dtype: str, dim: in
         assert made.spill_bytes == 0
         assert "serialized" not in made.log
         assert str(pl.sass(built.ptx)).count("HGMMA") == dim // 16 + built.tile_kv // 16
-
-
-def test_other_targets_are_refused() -> None:
-    with pytest.raises(TargetError) as raised:
-        kernels.get("wgmma").build(head_dim=64, arch="sm_90")
-    assert str(raised.value) == "wgmma: wgmma is an instruction of sm_90a alone, not of sm_90"

@@ -22,3 +22,14 @@ def shell() -> Iterator[Any]:
     KEPT.clear()
     yield shell
     InteractiveShell.clear_instance()
+
+
+@pytest.fixture(scope="module")
+def lab(request: pytest.FixtureRequest, jupyter: Any, browser_path: str) -> Iterator[Any]:
+    """A page of the size WINDOW with a notebook of the module's CELLS, all run, and the first result shown."""
+    import lab_server
+    from explorer_page import settle
+
+    with lab_server.shown(jupyter, browser_path, request.module.WINDOW, *request.module.CELLS) as page:
+        settle(page)
+        yield page

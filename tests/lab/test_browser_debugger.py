@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import accessibility
+import explorer_page
 import lab_server
 import numpy as np
 import pytest
@@ -112,7 +113,7 @@ def test_the_static_copy_is_for_readers_without_a_kernel(lab: Any) -> None:
         page.wait_for_selector(".ptxlab-view summary", timeout=90_000)
         shown = page.inner_text(".ptxlab-view")
         assert "step 233 of 4059: the first new maximum" in shown
-        assert "32 of 32 lanes executed mov.f32." in shown
+        assert "32 of 32 lanes executed mov.f32, from kernels/tiled.py:" in shown
         assert "%row_max before" in shown
         lab_server.ARTIFACTS.mkdir(exist_ok=True)
         page.screenshot(path=str(lab_server.ARTIFACTS / "debugger-saved.png"))
@@ -180,7 +181,7 @@ def test_breakpoints_hold_and_continue_stops_at_them(lab: Any, recording: Any) -
     line = next(m.line for m in (walker.forward() for _ in range(len(walker))) if m.opcode.startswith("ex2"))
     hits = [k for k in range(len(walker)) if walker.moment(k).line == line]
     go(lab, 0)
-    row = lab.locator(f'{DEBUGGER} section[aria-label=PTX] .pl-now [data-line="{line}"]')
+    row = explorer_page.line(lab, line, within=DEBUGGER)
     row.click()
     assert row.get_attribute("title") == "breakpoint"
     for wanted in hits[:3]:
@@ -191,7 +192,7 @@ def test_breakpoints_hold_and_continue_stops_at_them(lab: Any, recording: Any) -
     row.click()
     press(lab, "Continue ▶▶")
     assert step(lab) == len(walker) - 1
-    lab.focus(f"{DEBUGGER} section[aria-label=PTX] .pl-lines")
+    explorer_page.pane(lab, within=DEBUGGER).focus()
     for key in ("ArrowDown", "ArrowUp", "b", "Home", "c"):  # the same line, by keyboard
         lab.keyboard.press(key)
     assert step(lab) == hits[0]

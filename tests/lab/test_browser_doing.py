@@ -2,30 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import lab_server
 import pytest
 from accessibility import violations
-from explorer_page import EXPLORER, figures, number, settle, shot, text
+from explorer_page import EXPLORER, figures, lines, number, settle, shot, text
 
 from ptxlab import kernels
 
 pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install playwright")
 pytestmark = [pytest.mark.browser]
 
-SOURCE = 'import ptxlab as pl\n\npl.explore("scalar", seq_len=24, head_dim=16)'
+WINDOW = (1440, 900)
+CELLS = ('import ptxlab as pl\n\npl.explore("scalar", seq_len=24, head_dim=16)',)
 PLOT = f"{EXPLORER} section[aria-label='Online softmax, tile by tile'] .pl-plot"
-
-
-@pytest.fixture(scope="module")
-def lab(jupyter: lab_server.Jupyter, browser_path: str) -> Iterator[Any]:
-    """A page with the notebook open, its cell run and the explorer's first result shown."""
-    with lab_server.shown(jupyter, browser_path, (1440, 900), SOURCE) as page:
-        settle(page)
-        yield page
 
 
 def debugger(page: Any) -> str:
@@ -35,7 +27,7 @@ def debugger(page: Any) -> str:
 
 
 def test_a_line_opens_the_debugger_there(lab: Any) -> None:
-    line = lab.locator(f"{EXPLORER} section[aria-label=PTX] .pl-now .pl-line:has(.o:has-text('ex2'))").first
+    line = lines(lab, "ex2").first
     line.scroll_into_view_if_needed()
     line.click()
     number_of_line = line.get_attribute("data-line")
@@ -60,6 +52,7 @@ def test_a_point_of_the_softmax_opens_it_at_that_tile(lab: Any) -> None:
     assert step > 0.85 * total, last
 
 
+@pytest.mark.rest
 def test_all_of_it_is_shared_as_one_page(lab: Any, tmp_path: Path) -> None:
     with lab.expect_download() as download:
         lab.click(f"{EXPLORER} button:has-text('Share')")
@@ -76,7 +69,7 @@ def test_all_of_it_is_shared_as_one_page(lab: Any, tmp_path: Path) -> None:
     assert figures(alone) == shown
     alone.wait_for_selector(f"{EXPLORER} .pl-plot polyline")
     assert not alone.is_visible("button:has-text('Pin')")
-    alone.locator(f"{EXPLORER} section[aria-label=PTX] .pl-now .pl-line:has(.o:has-text('ld'))").first.click()
+    lines(alone, "ld").first.click()
     assert alone.inner_text(f"{EXPLORER} .pl-picked-line").startswith("PTX line ")
     assert violations(alone, "main") == []
     alone.screenshot(path=str(lab_server.ARTIFACTS / "doing-shared.png"))
@@ -136,6 +129,7 @@ def test_an_edited_kernel_is_shown_with_its_diff(lab: Any) -> None:
     lab.wait_for_selector(".ptxlab-editor[data-checked]")
     before = number(lab)
     lab.click(".ptxlab-below button:has-text('back to the kernel')")
+    lab.click(".ptxlab-below button:has-text('Discard the text')")
     settle(lab, before)
     assert text(lab, "h3") == "Online softmax, one thread per row"
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import lab_server
@@ -10,9 +9,14 @@ import pytest
 from accessibility import violations
 from explorer_page import (
     EXPLORER,
+    chooser,
+    code_of,
     colours,
     figures,
+    line,
+    lines,
     number,
+    pane,
     settle,
     shot,
     text,
@@ -24,23 +28,16 @@ from explorer_page import (
 pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install playwright")
 pytestmark = [pytest.mark.browser]
 
-SOURCE = 'import ptxlab as pl\n\npl.explore("scalar", seq_len=100, head_dim=32, sigma=2)'
-
-
-@pytest.fixture(scope="module")
-def lab(jupyter: lab_server.Jupyter, browser_path: str) -> Iterator[Any]:
-    """A page with the notebook open, its cell run and the explorer's first result shown."""
-    with lab_server.shown(jupyter, browser_path, (1600, 1000), SOURCE) as page:
-        settle(page)
-        yield page
+WINDOW = (1600, 1000)
+CELLS = ('import ptxlab as pl\n\npl.explore("scalar", seq_len=100, head_dim=32, sigma=2)',)
 
 
 def test_everything_is_shown(lab: Any) -> None:
     whole(lab)
     assert "scalar_f32_d32" in text(lab, ".pl-entry")
-    assert lab.locator(f"{EXPLORER} section[aria-label=PTX] .pl-now .pl-line").count() > 100
+    assert lines(lab).count() > 100
     assert lab.locator(f"{EXPLORER} section[aria-label=PTX] .o").count() > 80
-    assert "with k.loop(" in lab.text_content(f"{EXPLORER} section[aria-label=Python] .pl-now")
+    assert "k.loop(" in lab.text_content(f"{EXPLORER} section[aria-label=Python] .pl-now")
     shown = figures(lab)
     assert "✓ pass" in shown["tolerance"], shown
     assert "time" not in shown, "how long the CPU machine took says nothing about a GPU"
@@ -68,6 +65,12 @@ def test_a_parameter_changes_code_diff_plot_and_error(lab: Any) -> None:
     assert text(lab, ".pl-against b") == "causal off → on"
     type_number(lab, "seed", 1)
     assert lab.inner_html(f"{EXPLORER} .pl-plot") != plot
+    assert text(lab, ".pl-against b") == "seed 0 → 1"
+    assert text(lab, ".pl-diff-note").startswith("no instruction changed")
+    before_pinned = number(lab)
+    lab.click(f"{EXPLORER} button:text-is('Δ pinned')")
+    settle(lab, before_pinned)
+    assert text(lab, ".pl-against b") == "causal off → on, seed 0 → 1"
     lab.click(f"{EXPLORER} button:has-text('Diff ⇄')")
     assert lab.locator(f"{EXPLORER} .pl-sides-2 tr.pl-add").count() > 0
     halves = lab.eval_on_selector_all(
@@ -141,19 +144,18 @@ def test_hovering_explains_opcode_modifier_and_operand(lab: Any) -> None:
     assert lab.inner_text(f"{EXPLORER} .pl-tip dt.pl-here") == ".rn"
     shot(lab, "explorer-away")
     assert lab.is_hidden(f"{EXPLORER} .pl-tip")
-    line = lab.locator(f"{EXPLORER} section[aria-label=PTX] .pl-now .pl-line:has(.o:has-text('fma.rn.f32'))").first
-    line.locator(".r").nth(1).hover()
+    lines(lab, "fma.rn.f32").first.locator(".r").nth(1).hover()
     assert "operand a of fma.rn.f32, read: .f32." in text(lab, ".pl-tip")
     lab.mouse.move(2, 2)
 
 
 def test_clicking_a_line_links_python_and_ptx(lab: Any) -> None:
-    lab.locator(f"{EXPLORER} section[aria-label=PTX] .pl-now .pl-line:has(.o:has-text('ex2'))").first.click()
+    lines(lab, "ex2").first.click()
     assert lab.locator(f"{EXPLORER} section[aria-label=Python] [aria-selected=true]").count() == 1
     assert "exp2" in lab.text_content(f"{EXPLORER} section[aria-label=Python] [aria-selected=true]")
-    lab.locator(f"{EXPLORER} section[aria-label=PTX] .pl-lines").press("ArrowDown")
-    assert lab.get_attribute(f"{EXPLORER} section[aria-label=PTX] .pl-lines", "aria-activedescendant")
-    lab.locator(f"{EXPLORER} section[aria-label=PTX] .pl-lines").press("Escape")
+    pane(lab).press("ArrowDown")
+    assert pane(lab).get_attribute("aria-activedescendant")
+    pane(lab).press("Escape")
     assert lab.locator(f"{EXPLORER} [aria-selected=true]").count() == 0
 
 
@@ -179,18 +181,13 @@ def selected(page: Any, pane: str) -> list[int]:
     )
 
 
-def ptx_line(page: Any, number: int) -> str:
-    """The text of a line of the PTX pane, in sight or not."""
-    return str(page.text_content(f"{EXPLORER} section[aria-label=PTX] .pl-now [data-line='{number}'] code"))
-
-
 def test_a_point_of_the_softmax_plot_leads_to_the_ptx_that_made_it(lab: Any) -> None:
     plot = lab.locator(f"{EXPLORER} section[aria-label='Online softmax, tile by tile'] .pl-plot")
     for height, opcode, name in ((0.2, "max.f32", "m"), (0.5, "fma.rn.f32", "l"), (0.7, "ex2.approx.f32", "rescale")):
         box = plot.bounding_box()
         plot.click(position={"x": 150, "y": height * box["height"]})
-        (line,) = selected(lab, "PTX")
-        assert opcode in ptx_line(lab, line)
+        (chosen,) = selected(lab, "PTX")
+        assert opcode in code_of(lab, chosen)
         assert f"makes {name}" in text(lab, ".pl-picked-line")
         assert len(selected(lab, "Python")) == 1
     lab.wait_for_selector(f"{EXPLORER} .pl-plot .pl-chosen", state="attached")
@@ -224,7 +221,7 @@ def test_play_walks_the_tiles_and_the_code_follows(lab: Any) -> None:
 
 
 def test_a_click_counts_though_the_plot_is_drawn_anew_before_the_release(lab: Any) -> None:
-    lab.locator(f"{EXPLORER} section[aria-label=PTX] .pl-lines").press("Escape")
+    pane(lab).press("Escape")
     assert selected(lab, "PTX") == []
     plot = lab.locator(f"{EXPLORER} section[aria-label='Online softmax, tile by tile'] .pl-plot")
     plot.scroll_into_view_if_needed()
@@ -235,8 +232,8 @@ def test_a_click_counts_though_the_plot_is_drawn_anew_before_the_release(lab: An
     lab.mouse.move(x + 3, y)  # the value under the mouse is drawn
     lab_server.painted(lab)
     lab.mouse.up()
-    (line,) = selected(lab, "PTX")
-    assert "max.f32" in ptx_line(lab, line)
+    (chosen,) = selected(lab, "PTX")
+    assert "max.f32" in code_of(lab, chosen)
 
 
 def test_an_element_of_the_error_map_leads_to_its_store_and_its_row(lab: Any) -> None:
@@ -245,9 +242,9 @@ def test_an_element_of_the_error_map_leads_to_its_store_and_its_row(lab: Any) ->
     box = canvas.bounding_box()
     canvas.click(position={"x": 0.11 * box["width"], "y": 0.305 * box["height"]})  # row 30, column 3
     settle(lab, before)
-    (line,) = selected(lab, "PTX")
-    assert "st.global.f32" in ptx_line(lab, line)
-    assert "[%o_row+12]" in ptx_line(lab, line)
+    (chosen,) = selected(lab, "PTX")
+    assert "st.global.f32" in code_of(lab, chosen)
+    assert "[%o_row+12]" in code_of(lab, chosen)
     assert "accesses o" in text(lab, ".pl-picked-line")
     assert "query row 30, block 0" in text(lab, "section[aria-label=Tiles] .pl-readout")
 
@@ -268,23 +265,23 @@ def test_machine_code_is_linked_line_by_line(lab: Any) -> None:
     before = number(lab)
     lab.click(f"{EXPLORER} button.pl-toggle:has-text('SASS')")
     settle(lab, before)
-    pane = lab.locator(f"{EXPLORER} section[aria-label=SASS]")
-    if "needs ptxlab[sass]" in pane.inner_text():
+    machine = lab.locator(f"{EXPLORER} section[aria-label=SASS]")
+    if "needs ptxlab[sass]" in machine.inner_text():
         pytest.skip("needs NVIDIA's disassembler")
-    assert "instructions" in pane.locator(".pl-note").inner_text()
-    special = pane.locator(".pl-line:has(.o:has-text('MUFU.EX2'))").first
+    assert "instructions" in machine.locator(".pl-note").inner_text()
+    special = lines(lab, "MUFU.EX2", "SASS").first
     special.click()
-    (line,) = selected(lab, "PTX")
-    assert "ex2.approx.f32" in ptx_line(lab, line)
+    (chosen,) = selected(lab, "PTX")
+    assert "ex2.approx.f32" in code_of(lab, chosen)
     assert len(selected(lab, "Python")) == 1
-    lab.locator(f"{EXPLORER} section[aria-label=PTX] .pl-now [data-line='{line}']").click()
+    line(lab, chosen).click()
     assert len(selected(lab, "SASS")) >= 1
     assert "machine instruction" in text(lab, ".pl-picked-line")
     special.locator(".o").hover()
     assert "Special functions" in text(lab, ".pl-tip")
     shot(lab, "explorer-sass")
     lab.click(f"{EXPLORER} button.pl-toggle:has-text('SASS')")
-    assert pane.is_hidden()
+    assert machine.is_hidden()
 
 
 def test_counters_roofline_and_occupancy_say_where_their_numbers_come_from(lab: Any) -> None:
@@ -300,8 +297,9 @@ def test_counters_roofline_and_occupancy_say_where_their_numbers_come_from(lab: 
     assert "global sectors" in memory
     assert "FLOP, f32" in memory
     lab.locator(f"{EXPLORER} section[aria-label='Lines that cost most'] button").first.click()
-    (line,) = selected(lab, "PTX")
-    assert "global.f32" in ptx_line(lab, line)
+    (chosen,) = selected(lab, "PTX")
+    assert "global.f32" in code_of(lab, chosen)
+    assert lab.locator(f"{EXPLORER} section[aria-label='Memory and work'] .pl-was").count() == 0  # it is pinned itself
     shot(lab, "explorer-counters")
     lab.click(f"{EXPLORER} button:has-text('Roofline and occupancy')")
     lab_server.painted(lab)
@@ -338,18 +336,17 @@ def test_axe_finds_no_serious_violation(lab: Any, theme: str) -> None:
 
 def test_another_kernel_brings_its_own_parameters(lab: Any) -> None:
     before = number(lab)
-    lab.locator(".ptxlab-parameters .widget-dropdown:has(label:text-is('kernel')) select").select_option("tiled")
+    chooser(lab, "kernel").select_option("tiled")
     settle(lab, before)
     assert text(lab, ".pl-entry") == "tiled_f32_d32_causal"
     assert figures(lab)["shared memory"].endswith("a block")
-    tile = lab.locator(".ptxlab-parameters .widget-dropdown:has(label:text-is('KV tile')) select")
     before = number(lab)
-    tile.select_option("16")
+    chooser(lab, "KV tile").select_option("16")
     settle(lab, before)
     pressed = f"{EXPLORER} [aria-label=results] [aria-pressed=true]"
     assert lab.inner_text(pressed) == "Counters", "what the rung says to look at comes first"
     lab.click(f"{EXPLORER} .pl-lesson button")
-    assert [ptx_line(lab, line).split()[0] for line in selected(lab, "PTX")] == ["bar.sync"]
+    assert [code_of(lab, line).split()[0] for line in selected(lab, "PTX")] == ["bar.sync"]
     lab.click(f"{EXPLORER} button:text-is('Error and softmax')")
     lab.wait_for_selector(f"{EXPLORER} .pl-plot .pl-dot.pl-m", state="attached")
     assert lab.locator(f"{EXPLORER} .pl-plot .pl-dot.pl-m").count() >= 2
@@ -359,7 +356,7 @@ def test_another_kernel_brings_its_own_parameters(lab: Any) -> None:
 @pytest.mark.rest
 def test_a_decode_kernel_shows_its_parts_and_its_error(lab: Any) -> None:
     before = number(lab)
-    lab.locator(".ptxlab-parameters .widget-dropdown:has(label:text-is('kernel')) select").select_option("decode_split")
+    chooser(lab, "kernel").select_option("decode_split")
     settle(lab, before)
     assert text(lab, ".pl-entry").startswith("decode_split_f32")
     assert "✓ pass" in figures(lab)["tolerance"]

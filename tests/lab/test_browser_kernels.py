@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
-import lab_server
 import pytest
-from explorer_page import EXPLORER, settle
+from explorer_page import EXPLORER, box, line, settle
 
 pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install playwright")
 pytest.importorskip(
@@ -15,7 +13,9 @@ pytest.importorskip(
 )
 pytestmark = [pytest.mark.browser]
 
-SOURCE = '''import numpy as np
+WINDOW = (1600, 1000)
+CELLS = (
+    '''import numpy as np
 import ptxlab as pl
 
 k = pl.cuda("""__global__ void third(const float *x, float *y, int n) {
@@ -23,27 +23,21 @@ k = pl.cuda("""__global__ void third(const float *x, float *y, int n) {
     if (i < n)
         y[i] = x[i] / 3.0f;
 }""")
-pl.explore(k, 2, 32, np.ones(40, np.float32), np.zeros(40, np.float32), 40)'''
+pl.explore(k, 2, 32, np.ones(40, np.float32), np.zeros(40, np.float32), 40)''',
+)
 
 
-@pytest.fixture(scope="module")
-def lab(jupyter: lab_server.Jupyter, browser_path: str) -> Iterator[Any]:
-    """A page with the explorer on a CUDA kernel."""
-    with lab_server.shown(jupyter, browser_path, (1600, 1000), SOURCE) as page:
-        settle(page)
-        yield page
-
-
+@pytest.mark.rest
 def test_a_cuda_kernel_shows_its_source_its_counters_and_what_it_changed(lab: Any) -> None:
     assert lab.inner_text(f"{EXPLORER} h3") == "CUDA kernel"
     source = lab.locator(f"{EXPLORER} section[aria-label='CUDA C++']")
     assert "__global__ void third" in source.text_content()
     assert "div.rn.f32" in lab.text_content(f"{EXPLORER} section[aria-label=PTX] .pl-now")
     assert lab.is_visible(f"{EXPLORER} section[aria-label='Instruction mix']")  # no error map: the counters are shown
-    source.locator(".pl-now [data-line='4']").click()  # y[i] = x[i] / 3
+    line(lab, 4, "CUDA C++").click()  # y[i] = x[i] / 3
     chosen = lab.locator(f"{EXPLORER} section[aria-label=PTX] .pl-now [aria-selected=true]").all_text_contents()
-    assert any("div.rn.f32" in line for line in chosen), chosen
-    assert any("st.global.f32" in line for line in chosen), chosen
+    assert any("div.rn.f32" in text for text in chosen), chosen
+    assert any("st.global.f32" in text for text in chosen), chosen
     lab.click(f"{EXPLORER} button:has-text('Error and softmax')")
     changed = lab.inner_text(f"{EXPLORER} section[aria-label='Three ways']")
     assert "What the run changed" in changed
@@ -51,9 +45,10 @@ def test_a_cuda_kernel_shows_its_source_its_counters_and_what_it_changed(lab: An
     assert lab.is_hidden(f"{EXPLORER} section[aria-label='Output error, per element']")
 
 
+@pytest.mark.rest
 def test_another_option_of_the_compiler_changes_ptx_and_diff(lab: Any) -> None:
     before = int(lab.get_attribute(EXPLORER, "data-seq"))
-    lab.locator(".ptxlab-parameters .widget-checkbox:has-text('fast math') input").click()
+    box(lab, "fast math").click()
     settle(lab, before)
     assert "div.approx" in lab.text_content(f"{EXPLORER} section[aria-label=PTX] .pl-now")
     assert not lab.inner_text(f"{EXPLORER} .pl-diff-note").startswith("no instruction")

@@ -2,41 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import lab_server
 import pytest
 from accessibility import violations
-from explorer_page import EXPLORER, choose, settle, text, tick, until, whole
+from explorer_page import EXPLORER, choose, code_of, lines, text, tick, until, whole
 
 import ptxlab as pl
 
 pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install playwright")
 pytestmark = [pytest.mark.browser, pytest.mark.rest]
 
-SOFTMAX = f"{EXPLORER} section[aria-label='Online softmax, tile by tile']"
-
-
-@pytest.fixture(scope="module")
-def lab(jupyter: lab_server.Jupyter, browser_path: str) -> Iterator[Any]:
-    """A page with an explorer of `tiled`."""
-    with lab_server.lab_page(jupyter, browser_path, 1440, 900) as (page, folder):
-        notebook = lab_server.write_notebook(
-            folder / "looks.ipynb", 'import ptxlab as pl\npl.explore("tiled", sigma=3)'
-        )
-        lab_server.open_notebook(page, jupyter, notebook)
-        lab_server.run_all(page)
-        settle(page)
-        yield page
+WINDOW = (1440, 900)
+CELLS = ('import ptxlab as pl\npl.explore("tiled", sigma=3)',)
 
 
 def lesson_line(page: Any) -> str:
     """The PTX at the line that the lesson names."""
     line = page.inner_text(f"{EXPLORER} .pl-lesson .pl-quiet").removeprefix("line ")
     whole(page)
-    return str(page.text_content(f"{EXPLORER} section[aria-label=PTX] .pl-now [data-line='{line}'] code")).strip()
+    return code_of(page, line).strip()
 
 
 def run(page: Any, source: str) -> None:
@@ -61,7 +48,7 @@ def test_no_table_is_cut_where_figures_stand_beside_earlier_ones(lab: Any, width
     lab.set_viewport_size({"width": width, "height": 900})
     try:
         lab.click(f"{EXPLORER} button:has-text('Counters')")
-        if text(lab, ".pl-against") == "as the pinned setting":
+        if lab.is_hidden(f"{EXPLORER} .pl-against"):
             tick(lab, "causal")
         lab_server.painted(lab)
         assert lab.locator(f"{EXPLORER} section[aria-label='Memory and work'] .pl-was").count() > 0
@@ -94,7 +81,7 @@ def test_an_empty_page_of_results_says_why(lab: Any) -> None:
 
 def test_an_empty_page_of_results_says_what_to_press(lab: Any) -> None:
     run(lab, 'pl.explore("scalar", seq_q=512, seq_k=512, device="step")')
-    lab.wait_for_selector(f"{EXPLORER} section[aria-label=PTX] .pl-now .pl-line")
+    lines(lab).first.wait_for()
     until(lab, "asking")
     empty = ".pl-results ~ .pl-blank"
     assert text(lab, empty) == "No results yet: the run waits until you press Run, at the top."
@@ -111,7 +98,7 @@ def test_a_file_offers_nothing_that_it_does_not_have(lab: Any, tmp_path: Path) -
     page.on("console", lambda message: said.append(message.text))
     page.on("pageerror", lambda error: said.append(str(error)))
     page.goto((tmp_path / "page.html").as_uri())
-    page.wait_for_selector(f"{EXPLORER} section[aria-label=PTX] .pl-now .pl-line")
+    lines(page).first.wait_for()
     assert not page.is_visible(f"{EXPLORER} button:has-text('SASS')"), "nobody can be asked for it"
     page.click(f"{EXPLORER} button:has-text('Diff ⇄')")
     assert page.is_visible(f"{EXPLORER} [aria-label=compare] button:has-text('Python')")

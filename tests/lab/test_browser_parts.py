@@ -86,30 +86,6 @@ def test_the_page_reads_every_type_as_python_does(parts: Any) -> None:
                 assert [int(text, 16) for text in shown] == bits, (key, at, name)
 
 
-def test_numbers_as_declared_and_otherwise(parts: Any) -> None:
-    cases = [
-        (0xFFFFFFFF, "Uint32Array", "typed", "s32", "i32", "-1"),
-        (0xFFFFFFFF, "Uint32Array", "typed", "u32", "i32", "4294967295"),
-        (0x3FC00000, "Uint32Array", "typed", "f32", "f32", "1.5"),
-        (0x3FC00000, "Uint32Array", "float", "b32", "i32", "1.5"),
-        (0xFF800000, "Uint32Array", "typed", "f32", "f32", "−∞"),
-        (0x7FC00000, "Uint32Array", "typed", "f32", "f32", "NaN"),
-        (0x3FC00000, "Uint32Array", "hex", "f32", "f32", "0x3fc00000"),
-        (0x8000, "Uint16Array", "int", "b16", "i16", "-32768"),
-        (0x3E00, "Uint16Array", "float", "b16", "i16", "1.5"),
-        (0x3E00, "Uint16Array", "typed", "f16", "i16", "1.5"),
-        (0x0001, "Uint16Array", "typed", "f16", "i16", "5.9605e-8"),
-        (1, "Uint8Array", "typed", "pred", "i1", "true"),
-        (0, "Uint8Array", "int", "pred", "i1", "false"),
-    ]
-    shown = parts(
-        "(cases) => cases.map(([bits, array, view, type, lane]) => laneText("
-        "new {Uint8Array, Uint16Array, Uint32Array}[array](32).fill(bits), 3, view, type, lane))",
-        [case[:5] for case in cases],
-    )
-    assert shown == [case[5] for case in cases]
-
-
 def test_bank_conflicts_and_sectors_are_counted_as_the_counters_do(parts: Any) -> None:
     rng = np.random.default_rng(6)
     cases = []
@@ -140,7 +116,7 @@ def test_only_barriers_of_the_block_are_counted(parts: Any) -> None:
         """async ([data, actions]) => {
             const trace = openTrace(Uint8Array.from(atob(data), (c) => c.charCodeAt(0)), actions);
             return barriersPassed(await readWarp(trace, "0:0")) }""",
-        [base64.b64encode(recording.data).decode(), trace_events.page_info(recording)["actions"]],
+        [base64.b64encode(recording.data).decode(), trace_events.page_info(trace_events.Shown(recording))["actions"]],
     )
     assert passed == [0, 0, 1, 1, 1, 2]
 
@@ -157,7 +133,7 @@ GENERIC = """extern "C" __global__ void twice(float *x, int which) {
 
 
 def test_generic_addresses_are_shown_by_the_memory_that_they_reach(viewer: Any) -> None:
-    page = viewer(pl.debug(pl.cuda(GENERIC), 1, 32, np.zeros(64, np.float32), 1))
+    page = viewer(pl.debug(pl.cuda(GENERIC), 1, 32, np.zeros(64, np.float32), 1, checks="memcheck"))
     assert ": ld.f32" in run_to(page, "ld.f32")
     says = page.inner_text(".pl-access")
     assert "load, shared memory: 8 lanes × 4 bytes, no bank conflict, 1 wavefront (at best 1)" in says

@@ -8,7 +8,6 @@ import lab_server
 import pytest
 
 import ptxlab as pl
-from ptxlab import kernels
 from ptxlab.emulate.trace.recorder import Trace
 from ptxlab.lab import debug_subjects
 from ptxlab.lab.debugger import Debugger
@@ -83,8 +82,8 @@ def test_a_kernel_without_shared_memory_has_no_picture_of_it(viewer: Any) -> Non
 
 
 def test_the_source_line_and_what_an_opcode_means(viewer: Any) -> None:
-    recording = debug_subjects.library("scalar", {"head_dim": 16, "seq_len": 4}, Trace())
-    debugger = Debugger(recording, "", kernels.get("scalar").build(head_dim=16).module)
+    recording = debug_subjects.library("scalar", {"head_dim": 16, "seq_len": 4}, Trace()).trace
+    debugger = Debugger(recording)
     debugger.open_at("ex2.approx")
     page = viewer(debugger)
     source = page.inner_text(".pl-source-line")

@@ -3,13 +3,25 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import Any
 
 import lab_server
 import pytest
 from accessibility import violations
-from explorer_page import EXPLORER, choose, figures, number, settle, shot, text, type_on_slider, until
+from explorer_page import (
+    EXPLORER,
+    choose,
+    figures,
+    lines,
+    number,
+    parameter,
+    readout,
+    settle,
+    shot,
+    text,
+    type_on_slider,
+    until,
+)
 
 pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install playwright")
 pytestmark = [pytest.mark.browser]
@@ -21,17 +33,10 @@ head += ".reg .u64 %a;\\n.reg .u32 %t<90>;\\nld.param.u64 %a, [x];\\nmov.u32 %t0
 adds = "".join(f"add.u32 %t{k + 1}, %t{k}, 1;\\n" for k in range(70))
 pl.explore(head + adds + "st.global.u32 [%a + 4096], %t70;\\n" + adds + "ret;\\n}\\n", 1, 32, np.zeros(32, np.uint32))
 """
-SOURCE = 'import ptxlab as pl\n\npl.explore("scalar", seq_len=40, head_dim=32)'
+WINDOW = (1440, 900)
+CELLS = ('import ptxlab as pl\n\npl.explore("scalar", seq_len=40, head_dim=32)', "import time\ntime.sleep(0.1)")
 PTX = f"{EXPLORER} section[aria-label=PTX]"
 LINES = f"{PTX} .pl-now .pl-line"
-
-
-@pytest.fixture(scope="module")
-def lab(jupyter: lab_server.Jupyter, browser_path: str) -> Iterator[Any]:
-    """A page with the notebook open, its cell run and the explorer's first result shown."""
-    with lab_server.shown(jupyter, browser_path, (1440, 900), SOURCE, "import time\ntime.sleep(0.1)") as page:
-        settle(page)
-        yield page
 
 
 def dimmed(page: Any, selector: str) -> bool:
@@ -76,7 +81,7 @@ def test_lines_stay_where_they_are_when_a_result_arrives(lab: Any) -> None:
 
 
 def test_another_head_dim_keeps_the_instruction_in_its_place(lab: Any) -> None:
-    line = lab.locator(f"{LINES}:has(.o:has-text('ex2'))").first
+    line = lines(lab, "ex2").first
     line.scroll_into_view_if_needed()
     line.click()
     was, old = on_screen(lab), lab.get_attribute(f"{PTX} .pl-current", "data-line")
@@ -164,7 +169,7 @@ def test_a_number_that_is_changed_is_said(lab: Any) -> None:
     before = number(lab)
     type_on_slider(lab, "Sq", 99_999_999)
     settle(lab, before)
-    limit = lab.locator(".ptxlab-parameters .widget-slider:has(label:text-is('Sq')) .widget-readout").inner_text()
+    limit = readout(lab, "Sq").inner_text()
     assert lab.inner_text(".pl-clamped") == f"Sq goes from 1 to {limit}: 99999999 became {limit}."
     before = number(lab)
     type_on_slider(lab, "Sq", 40)
@@ -190,7 +195,7 @@ def test_a_number_that_is_changed_is_said(lab: Any) -> None:
     ],
 )
 def test_what_a_control_takes_is_said_as_it_is(lab: Any, label: str, typed: str, stands: str, says: str) -> None:
-    place = lab.locator(f".ptxlab-parameters .jupyter-widgets:has(> label:text-is('{label}'))")
+    place = parameter(lab, label)
     field = place.locator("input[type=number], .widget-readout")
     field.click()
     lab.keyboard.press("Control+A")
@@ -244,7 +249,8 @@ def test_a_control_that_had_to_follow_says_why_and_the_chosen_tile_keeps_its_key
     assert lab.locator(".ptxlab-parameters .pl-followed").count() == 0
 
 
-@pytest.mark.parametrize(("width", "height"), [pytest.param(1024, 768, marks=pytest.mark.rest), (600, 900)])
+@pytest.mark.rest
+@pytest.mark.parametrize(("width", "height"), [(1024, 768), (600, 900)])
 def test_small_windows_show_the_page_and_not_the_controls_alone(lab: Any, width: int, height: int) -> None:
     lab.set_viewport_size({"width": width, "height": height})
     try:

@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
-import lab_server
 import pytest
-from explorer_page import EXPLORER, figures, number, settle, text, type_on_slider
+from explorer_page import EXPLORER, chooser, figures, number, settle, text, type_on_slider
 
 from ptxlab import kernels
 
 pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install playwright")
 pytestmark = [pytest.mark.browser]
 
-
-@pytest.fixture(scope="module")
-def lab(jupyter: lab_server.Jupyter, browser_path: str) -> Iterator[Any]:
-    """A page with `pl.explore()` and nothing else."""
-    with lab_server.shown(jupyter, browser_path, (1440, 900), "import ptxlab as pl\npl.explore()") as page:
-        settle(page)
-        yield page
+WINDOW = (1440, 900)
+CELLS = ("import ptxlab as pl\npl.explore()",)
 
 
 def chosen_kernel(chosen: Any) -> str:
@@ -38,13 +31,13 @@ def onward(page: Any) -> None:
 
 @pytest.mark.rest
 def test_counts_of_another_problem_are_judged_for_equal_work(lab: Any) -> None:
-    """`scalar` opens with 64 keys, `tiled` with 192: three times the work."""
+    """`scalar` opens with 64 rows and keys, `tiled` with 192: nine times the work."""
     assert "equal work" not in str(figures(lab))
     onward(lab)
-    assert text(lab, ".pl-against").startswith("scalar → tiled, Sk 64 → 192")
-    assert figures(lab)["sectors"].endswith("×0.155 for equal work")
+    assert text(lab, ".pl-against").startswith("scalar → tiled, Sq 64 → 192, Sk 64 → 192")
+    assert figures(lab)["sectors"].endswith("×0.14 for equal work")
     assert lab.locator(f"{EXPLORER} .pl-figure:has-text('executed') .pl-worse").count() == 1, (
-        "half of its threads are idle"
+        "in its second block half of the threads are idle"
     )
     before = number(lab)
     lab.locator(f"{EXPLORER} .pl-tools button:text-is('Pin')").click()
@@ -61,7 +54,7 @@ def test_counts_of_another_problem_are_judged_for_equal_work(lab: Any) -> None:
 @pytest.mark.rest
 def test_every_rung_leads_to_the_next(lab: Any) -> None:
     names = kernels.names()
-    chosen = lab.locator(".ptxlab-parameters .widget-dropdown:has(label:text-is('kernel')) select")
+    chosen = chooser(lab, "kernel")
     shown = chosen_kernel(chosen)
     for name in names[names.index(shown) + 1 :]:
         onward(lab)

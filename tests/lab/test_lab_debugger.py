@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from debugger_page import REVERSE
 
 import ptxlab as pl
 from ptxlab.errors import DeviceFault, LaunchError, TraceError
@@ -68,7 +69,7 @@ def test_where_it_opens() -> None:
     stores = [n for n, line in enumerate(LINES, 1) if "st.global" in line]
     assert stores
     found = pl.debug(traced, at="st.global")
-    assert found.info["at"] == found.at == stores
+    assert found.info["at"] == found.shown.at == stores
     assert pl.debug(traced, at=stores[0]).info["at"] == [stores[0]]
     assert "at" not in pl.debug(traced).info
 
@@ -78,7 +79,7 @@ def test_where_it_opens() -> None:
 def test_the_rungs_for_hopper_open_at_what_they_are_about() -> None:
     for name, opcode in (("wgmma", "wgmma.mma_async"), ("hopper", "cp.async.bulk.tensor")):
         d = pl.debug(name, seq_len=16, **({"tile_q": 64, "tile_kv": 16} if name == "hopper" else {}))
-        found = trace_events.first_step(d.recording, d.at)
+        found = trace_events.first_step(d.recording, d.shown.at)
         assert found is not None
         assert d.info["start"] == [0, 0] == list(found[0])
         moment = d.recording.walk(*found[0]).moment(found[1])
@@ -205,16 +206,18 @@ def test_the_static_copy_shows_a_few_steps() -> None:
     assert "%row_max before" in html
     tables, _ = html.split("<script>")
     assert len(tables) < 15_000
-    assert len(html) < 64_000
+    assert len(html) < 68_000
 
 
 def test_a_kernel_that_does_not_end_is_shown_as_far_as_its_budget(monkeypatch: pytest.MonkeyPatch) -> None:
     endless = PTX.replace("bar.sync 0;", "bar.sync 0;\n    bra JOIN;")
     out = np.zeros(512, np.float32)
-    assert "has run its 900 warp-instructions and has not ended" in pl.debug(endless, 1, 32, out, budget=900).note
+    assert (
+        "has run its 900 warp-instructions and has not ended" in pl.debug(endless, 1, 32, out, budget=900).info["note"]
+    )
     monkeypatch.setattr(debugger, "BUDGET", 5000)
     found = pl.debug(endless, 1, 32, out)
-    assert found.note.startswith("budget: the launch has run its 5,000 warp-instructions and has not ended")
+    assert found.info["note"].startswith("budget: the launch has run its 5,000 warp-instructions and has not ended")
     assert found.recording.steps > 1000
     with pytest.raises(LaunchError) as caught:
         pl.debug(PTX, 1, 32, out, steps="all")
@@ -234,6 +237,49 @@ def test_a_kernel_that_faults_is_shown_up_to_there() -> None:
     assert pl.debug(caught.value).info["note"] == str(caught.value)
 
 
+def told(d: debugger.Debugger) -> list[tuple[str, list[tuple[Any, ...]]]]:
+    """What the page is told of findings: the check, and where and at which step each party is."""
+    return [
+        (each["check"], [(p["block"], p["warp"], p["lane"], p["step"]) for p in each["parties"]])
+        for each in d.info["findings"]
+    ]
+
+
+def test_findings_lead_to_the_steps_of_both_accesses() -> None:
+    race = ("racecheck", [(0, 1, 0, 10), (0, 0, 31, 8)])
+    d = pl.debug(REVERSE, 1, 64, np.zeros(64, np.float32))  # a kernel of one's own: all checks
+    assert told(d)[0] == race
+    assert [d.recording.walk(b, w).moment(step).opcode for b, w, _, step in race[1]] == [
+        "ld.shared.f32",
+        "st.shared.f32",
+    ]
+    assert d.info["checks"] == ["memcheck", "racecheck", "synccheck"]
+    assert d.shown.opens() == ((0, 1), 10)
+    run = pl.launch(REVERSE, 1, 64, np.zeros(64, np.float32), checks="racecheck", trace=pl.Trace())
+    nan = ("NaN", [(0, 0, 0, 10)])  # what shared memory holds before it is written
+    assert told(pl.debug(run)) == [race, nan]
+    assert run.findings[0].message in pl.debug(run).static_html()
+    elsewhere = pl.debug(REVERSE, 2, 64, np.zeros(128, np.float32), blocks=1, checks="racecheck")
+    assert [step for *_, step in told(elsewhere)[0][1]] == [None, None], "block 0 is not recorded"
+    assert told(pl.debug(REVERSE, 1, 64, np.zeros(64, np.float32), checks="memcheck")) == [nan]
+
+
+def test_of_a_loop_the_accesses_are_shown_that_no_barrier_orders() -> None:
+    d = pl.debug(REVERSE.replace("// bar", "bar"), 1, 64, np.zeros(64, np.float32), checks="racecheck")
+    ((_, parties),) = told(d)  # a load, and the store of the next round: before it stands no barrier
+    passed = {}
+    for block, warp, _, step in parties:
+        opcodes = [d.recording.walk(block, warp).moment(k).opcode for k in range(step + 1)]
+        passed[opcodes[-1]] = opcodes.count("bar.sync")
+    assert passed == {"ld.shared.f32": 1, "st.shared.f32": 1}
+
+
+def test_a_fault_in_a_block_that_was_not_asked_for_is_shown_too() -> None:
+    d = pl.debug(REVERSE, 2, 64, np.zeros(100, np.float32), checks="memcheck")
+    assert told(d)[0] == ("memcheck", [(1, 1, 4, 5)])  # thread 36 of block 1; the load itself has done nothing
+    assert d.shown.opens() == ((1, 1), 5)
+
+
 def refused(kind: type[Exception], *args: Any, **options: Any) -> str:
     with pytest.raises(kind) as caught:
         pl.debug(*args, **options)
@@ -251,7 +297,7 @@ def test_what_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
         "block: how many threads it has is missing; write pl.debug(kernel, grid, block, ...)"
     )
     assert refused(LaunchError, "scaler") == (
-        f"'scaler' is no trace file, and no kernel of the library; those are {', '.join(LIBRARY)}"
+        f"'scaler' is no trace file, and no kernel of the library; did you mean scalar?; those are {', '.join(LIBRARY)}"
     )
     assert refused(LaunchError, run, shared=4) == (
         "shared: belongs to a launch; write pl.debug(kernel, grid, block, ..., shared=...)"
@@ -265,7 +311,7 @@ def test_what_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
         assert refused(TraceError, traced, at=odd) == (
             f"at: a PTX line is wanted, its number or words that it has, such as 'bar.sync'; got {odd!r}"
         )
-    assert pl.debug(traced, at=np.int64(3)).at == [3]
+    assert pl.debug(traced, at=np.int64(3)).shown.at == [3]
     monkeypatch.setattr(debugger, "LIMIT", 100)
     assert refused(TraceError, traced) == (
         f"trace has {traced.trace.size:,} bytes, more than the 100 that a page is given; record less of it: "

@@ -10,7 +10,7 @@ import pytest
 
 import ptxlab as pl
 from ptxlab.lab import diff
-from ptxlab.lab.alignment import Row, compare, declares
+from ptxlab.lab.alignment import Row, carried, compare, declares
 from ptxlab.lab.diff import ptx_of
 
 OLD = """\
@@ -29,6 +29,18 @@ def kinds(old: str, new: str) -> str:
     """One letter a row: Same, Renamed, Changed, Added, removed (D), Note."""
     letters = {"same": "S", "renamed": "R", "changed": "C", "added": "A", "removed": "D", "note": "N"}
     return "".join(letters[row.kind] for row in compare(old.splitlines(), new.splitlines()))
+
+
+def test_an_edit_is_carried_to_another_build_on_its_registers() -> None:
+    other = OLD.replace("%f4", "%f9").replace("mul", "st.global.f32 [%rd1], %f4;\nmul").splitlines()
+    edited = OLD.replace("add.f32 %f4, %f1", "sub.f32 %mine, %f4, %f1;\nadd.f32 %f4, %mine").splitlines()
+    wanted = [*other[:4], "sub.f32 %mine, %f9, %f1;", "add.f32 %f9, %mine, %f1;", *other[5:]]
+    assert carried(OLD.splitlines(), edited, other) == wanted
+    assert carried(OLD.splitlines(), OLD.splitlines(), other) == other
+    for own in ("%f9", "%f44"):  # a register of the other build alone, and a line that is not in it
+        theirs = [line.replace("ret;", "exit;") for line in other] if own == "%f44" else other
+        mine = OLD.replace("ret;", f"mov.f32 {own}, %f1;\nexit;").splitlines()
+        assert carried(OLD.splitlines(), mine, theirs) is None
 
 
 def test_equal_texts_have_no_change() -> None:

@@ -84,6 +84,10 @@ def test_an_edited_kernel_is_run_compared_and_left_again(explorer: Any) -> None:
     assert explorer.view.code["title"] == "Online softmax, one thread per row, edited"
     assert explorer.view.diff["summary"] == "+1 −1 ~0"
     assert explorer.view.run["error"]["ok"] is False
+    assert explorer.view.diff["title"].startswith("text as built → changed from line ")
+    drawn = explorer.view.state  # of the text, by the probes of the kernel
+    assert drawn["kernel"]["l"] != drawn["numpy"]["l"]
+    assert len(drawn["kernel"]["l"]) == drawn["tiles"]
     assert editor.result["says"].startswith("done in ")
     assert editor.result["says"].endswith(", more than the tolerance")
     assert "pl-error" not in editor.result["html"].partition("</style>")[2]
@@ -96,7 +100,14 @@ def test_an_edited_kernel_is_run_compared_and_left_again(explorer: Any) -> None:
     assert explorer.view.problem["line"] > 0
     assert editor.result["says"] == "stopped: see the message"
     assert "nonsense.ftz.f32" in editor.result["html"] or "nonsense.f32" in editor.result["html"]
-    explorer._below.clear()
+    explorer._below._shut.click()  # which asks first: the text is lost
+    question, _, no = explorer._below.children[0].children
+    assert "is lost" in question.value
+    no.click()
+    assert explorer._below.widget is editor
+    explorer._below._shut.click()
+    explorer._below.children[0].children[1].click()
+    assert explorer._below.widget is None
     assert explorer.wait()
     assert explorer.view.problem is None
     assert explorer.view.run["error"]["ok"] is True
@@ -132,7 +143,7 @@ def test_an_interrupt_ends_the_recording(explorer: Any, monkeypatch: pytest.Monk
             stopped.set()
 
     interrupts.cancel_all()  # nothing is in work
-    explorer._below.debug(record, 0, {}, None)
+    explorer._below.debug(record, 0, {})
     assert begun.wait(60)
     assert explorer._below.children
     interrupts.cancel_all()
@@ -160,9 +171,10 @@ def test_after_a_fault_it_opens_at_the_instruction_that_faulted() -> None:
     assert (explorer.view.problem["block"], explorer.view.problem["thread"]) == ((0, 0, 0), (40, 0, 0))
     explorer.debug()
     debugger = opened(explorer, Debugger)
-    assert debugger.info["start"] == [0, 1]
-    assert debugger.info["nth"] == -1
-    assert debugger.note.startswith("memcheck: store of 4 bytes")
+    found = debugger.info["findings"][debugger.info["opens"][0]]["parties"][0]
+    assert (found["block"], found["warp"], found["lane"]) == (0, 1, 8)
+    assert found["step"] == len(debugger.recording.walk(0, 1)) - 1
+    assert debugger.info["note"].startswith("memcheck: store of 4 bytes")
 
 
 def test_what_is_not_run_says_so_in_place_of_the_debugger() -> None:

@@ -172,7 +172,7 @@ def test_what_can_be_opened() -> None:
     assert pl.editor().text == START
     with pytest.raises(pl.kernels.UnknownKernel) as caught:
         pl.editor("scaler")
-    assert str(caught.value).startswith("there is no kernel 'scaler'; there are scalar, tiled, ")
+    assert str(caught.value).startswith("there is no kernel 'scaler'; did you mean scalar?; there are scalar, tiled, ")
     for wrong, says in ((3, "what: PTX text or a kernel is wanted, found int"), (None, "... found NoneType")):
         with pytest.raises(pl.LaunchError) as refused:
             pl.editor(wrong)
@@ -206,6 +206,25 @@ def test_each_mistake_of_a_cuda_cell_is_marked_at_its_place() -> None:
         (3, 3, 3, 'identifier "yes" is undefined'),
         (4, 16, 4, 'identifier "some" is undefined'),
     ]
+
+
+WARNED = START.replace("mul.wide.u32", "max.u32 %lane, %lane, %lane;\n    mul.wide.u32")
+
+
+@pytest.mark.assembler
+def test_warnings_are_marked_and_the_text_is_assembled_all_the_same() -> None:
+    found = checked(WARNED)
+    assert (found["count"], found["note"]) == (0, "1 warning; assembled: 8 registers, no spills")
+    assert [(mark["line"], mark["severity"], mark["more"][-1]) for mark in found["items"]] == [
+        (12, "warning", "off:  // ptxlab: ignore[same-operands]")
+    ]
+
+
+@pytest.mark.skipif(not available(), reason="needs NVRTC: pip install cuda-bindings nvidia-cuda-nvrtc")
+def test_a_warning_about_a_cuda_cell_is_marked_at_its_line() -> None:
+    cell = '%%cuda --grid 1\nextern "C" __global__ void f(float *x) {\n  float m = x[1];\n  x[0] = m - m;\n}\n'
+    found = cell_questions.answer({"kind": "check", "text": cell})
+    assert [(mark["line"], mark["severity"]) for mark in found] == [(4, "warning")]
 
 
 # -- the bundle --------------------------------------------------------------------------------------------------------

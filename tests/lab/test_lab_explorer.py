@@ -67,7 +67,7 @@ def session(page: Page) -> Iterator[Session]:
 def test_an_answer_comes_in_the_order_in_which_it_is_read(session: Session, page: Page) -> None:
     seq = answered(session, **SMALL, seq_q=20, seq_k=33, device="step")
     order = page.parts(seq)
-    assert [p for p in order if p != "pinned"] == ["code", "diff", "assembly", "run", "deltas", "state"]
+    assert list(dict.fromkeys(order)) == ["code", "base", "diff", "measures", "assembly", "run", "state"]
     code, run, state = page.now["code"], page.now["run"], page.now["state"]
     assert code["name"] == "scalar_f32_d16"
     assert len(code["ptx"]) == len(pl.kernels.get("scalar").build(head_dim=16).ptx.splitlines())
@@ -91,17 +91,17 @@ def test_the_output_row_of_a_walk_ends_at_the_result_and_pales_when_the_maximum_
     rng = np.random.default_rng(5)
     q, k, v = rng.standard_normal(8), rng.standard_normal((50, 8)), rng.standard_normal((50, 8))
     k[40] = 5 * q  # a score far above all before it
-    walk = steps(q, k, v, 0.5, 16)
+    walk = steps(0.5 * (k @ q), v, 16)
     rows = np.array(walk["output"]["values"]) * walk["output"]["scale"] / 127
     weights = np.exp(0.5 * (k @ q) - 0.5 * (k @ q).max())
     np.testing.assert_allclose(rows[-1], weights @ v, atol=walk["output"]["scale"] / 127)
     assert walk["output"]["tiles"] == [0, 1, 2, 3]
     assert np.abs(rows[1] - rows[0]).max() > 0.1
-    long = steps(q, np.tile(k, (400, 1)), np.tile(v, (400, 1)), 0.5, 1)
+    long = steps(np.tile(0.5 * (k @ q), 400), np.tile(v, (400, 1)), 1)
     assert len(long["scores"]) <= 4096
     assert len(long["output"]["values"]) == 128
     assert long["output"]["tiles"][-1] == 20_000 - 1
-    nothing = steps(q, k[:0], v[:0], 0.5, 16)
+    nothing = steps(q[:0], v[:0], 16)
     assert (nothing["scores"], nothing["output"]["values"]) == ([], [])
 
 
@@ -133,9 +133,9 @@ def test_stale_requests_are_dropped(monkeypatch: pytest.MonkeyPatch, session: Se
     last = session.ask(request(**CAUSAL, seq_q=6, seq_k=3, device="step"))
     go_on.set()
     assert session.wait()
-    assert page.parts(first)[-1] == "assembly"
+    assert "run" not in page.parts(first)
     assert [page.parts(seq) for seq in skipped] == [[], []]
-    assert page.parts(last) == ["code", "diff", "assembly", "run", "deltas", "state"]
+    assert list(dict.fromkeys(page.parts(last))) == ["code", "base", "diff", "measures", "assembly", "run", "state"]
     assert page.now["status"]["seq"] == last
 
 
@@ -205,7 +205,10 @@ def test_pin_changes_what_is_compared(session: Session, page: Page) -> None:
     session.pin()
     assert session.wait()
     assert page.now["diff"]["summary"] == "no instruction changed"
-    assert page.now["pinned"]["label"] == "scalar_f32_d16_causal · sm_80"
+    answered(session, **CAUSAL, seq_q=3, seq_k=2, device="step")
+    answered(session, **SMALL, seq_q=3, seq_k=2, device="step")
+    assert page.now["diff"]["against"] == "scalar_f32_d16_causal · sm_80"
+    assert page.now["measures"]["title"] == "causal on → off, Sq 2 → 3"
 
 
 @pytest.mark.parametrize(
@@ -226,12 +229,12 @@ def test_the_error_map_keeps_the_worst_of_each_cell_and_nan() -> None:
     ran = Ran(None, judged=Judgement(None, error, 4 * error), kept=(error,))
     shown = run_pane.error_map(ran, request("scalar", head=(0, 1)))
     assert shown is not None
-    assert (shown["rows"], shown["cols"], shown["step"], shown["label"]) == (220, 4, [5, 1], "head 1")
+    assert (shown["rows"], shown["cols"], shown["step"], shown["label"]) == (220, 4, (5, 1), "head 1")
     values = np.frombuffer(shown["values"], np.float32).reshape(220, 4)
     assert values[1, 1] == 1.0
     assert np.isnan(values[200, 2])
-    assert shown["worst"][0] == [1000, 2, "NaN", "NaN"]
-    assert shown["worst"][1] == [5, 1, 0.25, 1.0]
+    assert shown["worst"][0] == (1000, 2, "NaN", "NaN")
+    assert shown["worst"][1] == (5, 1, 0.25, 1.0)
 
 
 @pytest.mark.long
@@ -304,16 +307,18 @@ def test_the_next_rung_stands_beside_the_one_before() -> None:
     assert explorer.wait()
     told = explorer.view.code["lesson"]["next"]
     assert told == {"name": "swizzle", "title": "No bank conflicts"}
-    explorer._message(explorer.view, {"do": "next", "kernel": "nothing"}, [])
-    explorer._message(explorer.view, {"do": "next", "kernel": told["name"]}, [])
+    explorer._message(explorer.view, {"kind": "next", "kernel": "nothing"}, [])
+    explorer._message(explorer.view, {"kind": "next", "kernel": told["name"]}, [])
     assert explorer.wait()
     assert explorer.parameters["kernel"] == "swizzle"
-    explorer._message(explorer.view, {"do": "next", "kernel": told["name"]}, [])  # a double click
+    explorer._message(explorer.view, {"kind": "next", "kernel": told["name"]}, [])  # a double click
     assert explorer.wait()
     assert explorer.parameters["seq_k"] == 64, "a value that somebody chose is kept"
-    beside = explorer.view.deltas["pinned"]
+    beside = explorer.view.measures
     assert (beside["title"], beside["work"]) == ("mma → swizzle", 1.0)
-    assert beside["figures"]["conflicts"] > 0
+    conflicts = next(m for m in beside["list"] if m["key"] == "conflicts")
+    assert (conflicts["now"], conflicts["verdict"]) == ("0", "better")
+    assert explorer.view.diff["title"] == "mma → swizzle"
 
 
 def test_a_saved_notebook_keeps_the_numbers_and_pictures() -> None:
@@ -379,30 +384,48 @@ def test_figures_for_papers() -> None:
 
 
 @pytest.mark.long
-def test_figures_stand_beside_those_of_the_pinned_and_the_previous_setting(session: Session, page: Page) -> None:
+def test_code_and_figures_stand_beside_the_same_setting(session: Session, page: Page) -> None:
+    """The previous one, or the pinned one; another view of a result is no other setting."""
     small = {"head_dim": 16, "seq_q": 4, "device": "step"}
-    for keys in (16, 32, 64):
-        answered(session, "tiled", **small, seq_k=keys)
-        if keys == 16:
-            assert page.now["deltas"] == {"pinned": None, "previous": None, "seq": 1}
-    compared = page.now["deltas"]
-    assert compared["pinned"]["title"] == "Sk 16 → 64"
-    assert compared["previous"]["title"] == "Sk 32 → 64"
-    assert (compared["pinned"]["work"], compared["previous"]["work"]) == (4.0, 2.0)
-    first, now = compared["pinned"]["figures"], page.now["run"]
-    assert first["executed"] < now["thread_instructions"]
-    assert first["instructions"] == page.now["code"]["instructions"]
-    assert first["opcodes"]["fma.rn.f32"] > 0
+
+    def beside() -> list[Any]:
+        measures = page.now["measures"]
+        return [measures["title"], measures["work"], page.now["diff"]["title"]]
+
+    def figure(key: str) -> dict[str, Any]:
+        return next(m for m in page.now["measures"]["list"] if m["key"] == key)
+
+    answered(session, "tiled", **small, seq_k=16)
+    assert (beside(), page.now["measures"]["counted"]) == (["", 1.0, ""], None)
+    first = figure("executed")["now"]
+    answered(session, "tiled", **small, seq_k=32)
+    assert (beside(), figure("executed")["before"]) == (["Sk 16 → 32", 2.0, ""], first)
+    assert page.now["measures"]["counted"]["opcodes"]["fma.rn.f32"] > 0
+    session.ask(request("tiled", **small, seq_k=32, row=1))
+    assert session.wait()
+    assert beside() == ["Sk 16 → 32", 2.0, ""]
     session.pin()
     assert session.wait()
-    assert page.now["deltas"]["pinned"] is None  # it is the setting that is shown
-    session.ask(request("tiled", **small, seq_k=64, row=1))  # another row of the same result
-    assert session.wait()
-    assert page.now["deltas"]["previous"]["title"] == "Sk 32 → 64"
+    assert (beside(), figure("executed")["before"]) == (["", 1.0, ""], None)  # it is the setting that is shown
+    answered(session, "tiled", **small, seq_k=64)
     answered(session, "scalar", **small, seq_k=64)
-    assert page.now["deltas"]["pinned"]["title"].startswith("tiled → scalar")
+    title, work, diff = beside()
+    assert (title.startswith("tiled → scalar"), title.endswith("Sk 32 → 64"), work) == (True, True, 2.0)
+    assert (diff, page.now["diff"]["against"]) == ("tiled → scalar", "tiled_f32_d16 · sm_80")
+    session.compare("previous")
+    assert session.wait()
+    assert (beside()[0].startswith("tiled → scalar"), beside()[1]) == (True, 1.0)
 
 
+def test_counts_are_judged_by_the_pairs_that_the_mask_lets_through(session: Session, page: Page) -> None:
+    for keys in (64, 256):
+        answered(session, "scalar", head_dim=16, causal=True, seq_q=256, seq_k=keys, device="cpu")
+    executed = next(m for m in page.now["measures"]["list"] if m["key"] == "executed")
+    assert round(page.now["measures"]["work"], 3) == 15.815
+    assert (executed["verdict"], executed["note"]) == ("better", "×0.879 for equal work")
+
+
+@pytest.mark.long
 def test_the_diff_is_named_after_what_changed(session: Session, page: Page) -> None:
     small = {"head_dim": 16, "seq_q": 2, "seq_k": 2, "device": "step"}
     answered(session, "tiled", **small)

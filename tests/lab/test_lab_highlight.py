@@ -88,6 +88,9 @@ def test_words_and_registers() -> None:
     assert words["%tid.x"] == isa.SPECIAL["%tid.x"].says
     assert {".version", ".entry", ".param", ".reg"} <= set(words)
     assert hover.registers(module) == {"%more": ".pred", "%f": ".f32", "%r1": ".u32"}
+    mangled = PTX.replace("entry k", "entry _ZN3geo1kEv")
+    assert hover.words(parse(mangled))["_ZN3geo1kEv"] == "In the source `geo::k`."
+    assert '<span class="y">_ZN3geo1kEv</span>' in highlight.ptx_lines(mangled)[3]
 
 
 def test_python_pane_shows_the_functions_that_emitted(tmp_path: object) -> None:

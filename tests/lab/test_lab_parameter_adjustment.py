@@ -65,6 +65,7 @@ def test_another_kernel_takes_the_nearest_that_it_has(explorer: Any) -> None:
     assert explorer.notes == {"heads": "row 3 → 1: a row is a query head here"}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [

@@ -83,13 +83,12 @@ def test_a_grid_that_leaves_multiprocessors_idle_has_a_lower_roof() -> None:
     assert (full.peak, full.bound(195)) == (pytest.approx(19.5e12), "arithmetic")
     assert (one.peak, one.bound(195)) == (pytest.approx(19.5e12 / 108), "arithmetic of 1 of 108 SMs")
     result = run_of("tiled")
-    shown = roofline.show(result.counters, "sm_80", None, result.run)
-    assert shown is not None
-    assert shown["own"] == ["1 of 108 SMs", pytest.approx(19.5e12 / 108)]
+    shown = roofline.roof(result).part()
+    assert shown["own"] == ("1 of 108 SMs", pytest.approx(19.5e12 / 108))
     assert all(point["y"] <= shown["own"][1] for point in shown["points"])
 
 
-@pytest.mark.sweep(4)
+@pytest.mark.sweep(8)
 @pytest.mark.parametrize(
     ("name", "more"),
     [
@@ -109,9 +108,10 @@ def test_the_page_has_the_roof_that_python_has(name: str, more: dict[str, Any]) 
     assert sectors["global sectors"] == sum(n for name, n in sectors.items() if name.startswith("of "))
 
 
+@pytest.mark.long
 def test_bulk_copies_count_in_the_roof_and_among_the_sectors() -> None:
     """`hopper` loads and stores its tiles by bulk copies: its threads alone store the log-sum-exp."""
-    _, shown = both("hopper", **SIZES)
+    _, shown = both("hopper", **SIZES, seq_q=64)
     assert [round(p["x"]) for p in shown["roofline"]["points"]] == [172, 237]
     rows = {row["name"].strip(): row for row in shown["counters"]["memory"]}
     assert rows["of bulk copies"]["value"] > 100 * rows["of stores"]["value"]

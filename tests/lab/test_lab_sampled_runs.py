@@ -65,7 +65,7 @@ def test_a_few_blocks_stand_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
     np.testing.assert_allclose(state["kernel"]["l"], state["numpy"]["l"], rtol=1e-4)
     last = asked.subject.block_of(version.built, asked.given, (0, 3), 895)
     assert last == 8 * 3 + 6
-    assert len(asked.subject.recorded(version.built, asked.given, Trace(blocks=last, limit=1 << 20)).warps) == 4
+    assert len(asked.subject.recorded(version.built, asked.given, Trace(blocks=last, limit=1 << 20)).trace.warps) == 4
 
 
 def test_the_largest_problem_is_planned_within_its_time() -> None:
@@ -110,5 +110,5 @@ def test_heads_of_a_few_sequences_stand_for_all_of_decoding(
     assert (state["label"], state["row"]) == (f"sequence {sequences[-1]}, head {heads[0]}", heads[0])
     np.testing.assert_allclose(state["kernel"]["l"], state["numpy"]["l"], rtol=1e-3)
     block = asked.subject.block_of(version.built, asked.given, asked.head, asked.row)
-    steps = asked.subject.recorded(version.built, asked.given, Trace(blocks=block))
+    steps = asked.subject.recorded(version.built, asked.given, Trace(blocks=block)).trace
     assert len(steps.warps) == ran.run.block[0] // 32

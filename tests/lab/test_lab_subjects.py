@@ -10,7 +10,8 @@ import pytest
 
 import ptxlab as pl
 from ptxlab import kernels
-from ptxlab.lab import dataflow, explorer_views, kernel_subject, run_pane
+from ptxlab.kernels import variants
+from ptxlab.lab import dataflow, explorer_views, kernel_subject, run_pane, variant_controls
 from ptxlab.lab.kernel_subject import subject_of
 from ptxlab.lab.library_subjects import named
 from ptxlab.lab.requests import Request, request
@@ -58,6 +59,61 @@ def answer(asked: Request) -> tuple[Any, Any, Any, Any]:
     ran = explorer_views.run(version, asked)
     shown = run_pane.show(ran, asked, version.built)
     return version, explorer_views.assemble(version, asked), shown, explorer_views.state(version, asked, ran)
+
+
+# -- variants ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.sweep(4)
+@pytest.mark.parametrize("variant", variant_controls.NUMBERS)
+@pytest.mark.parametrize("name", ["scalar", "decode"])
+def test_a_variant_is_judged_and_its_row_is_float64s(name: str, variant: str) -> None:
+    sizes = {"seq_q": 12} if name == "scalar" else {}
+    given = {"head_dim": 16, "heads": 2, "seq_k": 30, "left": 5, "documents": 3, "cap": 1, "sink": 2, "row": 1}
+    version, _, shown, state = answer(request(name, variant=variant, device="step", **given, **sizes))
+    assert shown["error"]["ok"]
+    assert shown["ways"][2]["max"] < 1e-5, "numpy's own way"
+    for series in ("m", "l", "rescale"):
+        mine, exact = (np.array(state[which][series], float) for which in ("kernel", "numpy"))
+        np.testing.assert_allclose(mine, exact, rtol=1e-4, atol=1e-5)
+    at = 19 if name == "scalar" else 29
+    sees = {"window": range(at - 5, at + 1), "document": range(at // 10 * 10, at // 10 * 10 + 10)}
+    sees["prefix"] = range(max(16, at + 1))
+    assert [key for key, score in state["scores"] if score is not None] == list(sees.get(variant, range(30)))
+    assert (shown["tiles"]["kinds"] is None) == (variant not in sees)
+    plain = explorer_views.build(request(name, device="step", **given, **sizes))
+    assert explorer_views.diff(plain, version)["title"] == f"variant none → {variant}"
+
+
+def test_of_a_change_that_is_made_for_each_score_one_is_shown() -> None:
+    plain, changed = (explorer_views.build(request("mma", variant=variant)) for variant in ("none", "alibi"))
+    for versions in ((plain, changed), (changed, plain)):
+        kinds = [row[0] for row in explorer_views.diff(*versions)["rows"]]
+        assert sum(kind.startswith("**") for kind in kinds) == 31
+        assert sum(kind in ("c", "+", "-") for kind in kinds) < 30
+    kinds = explorer_views.diff(plain, explorer_views.build(request("mma", causal=True)))["rows"]
+    assert not any(kind.startswith("*") for kind, *_ in kinds), "nothing is made often there"
+
+
+def test_tiles_are_skipped_seen_in_part_or_whole_and_only_a_skipped_one_has_no_state() -> None:
+    asked = request("tiled", seq_q=256, seq_k=256, head_dim=16, tile_kv=32, variant="window", left=70, row=200)
+    _, _, shown, state = answer(asked)
+    assert shown["tiles"]["kinds"] == {"rows": 128, "keys": 32, "lines": ["11110000", "01111111"]}
+    assert [m is None for m in state["numpy"]["m"]] == [m is None for m in state["kernel"]["m"]]
+    explorer = pl.explore("tiled", variant="window", left=70, seq_len=16)
+    assert explorer.parameters["left"] == 70
+    assert "cap" not in explorer.parameters
+    assert explorer.controls["cap"].layout.display == "none"
+    again = pl.explore(kernels.get("tiled").build(mask_mod=variants.sliding_window(3)))
+    assert again.parameters["variant"] == "window"
+    with pytest.raises(pl.LaunchError, match="own is none of window"):
+        pl.explore(kernels.get("tiled").build(mask_mod=own))
+    assert explorer.wait()
+    assert again.wait()
+
+
+def own(b: Any, h: Any, q_idx: Any, kv_idx: Any) -> Any:
+    return kv_idx % 2 == 0
 
 
 # -- decode ------------------------------------------------------------------------------------------------------------
@@ -134,7 +190,7 @@ def test_ptx_text_is_shown_run_and_counted_on_copies() -> None:
     version, assembly, shown, state = answer(asked)
     assert version.code["title"] == "PTX text"
     assert version.code["python"] is None
-    assert shown["arrays"] == [["x", "float32 [10]: 0 2 4 6 8 10 12 14 ..."]]
+    assert shown["arrays"] == [("x", "float32 [10]: 0 2 4 6 8 10 12 14 ...")]
     assert x[3] == 3  # the caller's array is as it was
     assert (shown["error"], shown["map"], state) == (None, None, None)
     assert dict(shown["heat"])[22] == 10
@@ -162,7 +218,7 @@ def test_of_several_kernels_one_is_chosen_and_the_block_is_what_the_text_says() 
     assert explorer_views.build(request(subject, entry="again")).code["name"] == "again"
     x = np.ones(4, np.float32)
     asked = request(subject_of(two, 1, 32, (x, np.float32(3), 4)), entry="again", device="step")
-    assert answer(asked)[2]["arrays"] == [["x", "float32 [4]: 3 3 3 3"]]
+    assert answer(asked)[2]["arrays"] == [("x", "float32 [4]: 3 3 3 3")]
 
 
 @pytest.mark.parametrize(
@@ -198,8 +254,8 @@ def test_a_fault_is_shown_at_its_line() -> None:
         (lambda: pl.explore("scalar", 1, 32), pl.TargetError,
          "explore: grid, block and arguments go with PTX or a kernel; 'scalar' brings its own"),
         (lambda: request("scalar", speed=1), pl.TargetError,
-         "scalar has no parameter 'speed'; it has head_dim, causal, dtype, arch, seq_q, seq_k, batch, heads, kv_heads, "
-         "seed, sigma"),
+         "scalar has no parameter 'speed'; it has head_dim, causal, dtype, arch, variant, seq_q, seq_k, batch, heads, "
+         "kv_heads, seed, sigma, left, right, prefix, documents, cap, sink, reach, checks"),
         (lambda: request("scalar", sigma=0).check(), pl.TargetError,
          "scalar: sigma is a number above 0 and at most 100, not 0"),
         (lambda: request("decode_split", splits=0).check(), pl.TargetError,

@@ -21,7 +21,7 @@ pytestmark = [
 ]
 
 KERNELS = '''
-import concurrent.futures, multiprocessing, os, random, signal, sys, threading, time
+import concurrent.futures, faulthandler, multiprocessing, os, random, sys, threading, time
 import numpy as np
 import ptxlab as pl
 
@@ -76,7 +76,7 @@ def test_children_of_a_process_whose_threads_launch_kernels_launch_kernels(tmp_p
     said = ran(
         """
         def child(seed):
-            signal.alarm(60)
+            faulthandler.dump_traceback_later(60, exit=True)
             for _ in range(2):
                 launch(random.Random(seed))
             os._exit(0)
@@ -96,12 +96,12 @@ def test_children_of_a_process_whose_threads_launch_kernels_launch_kernels(tmp_p
     assert said == "0 failed\n"
 
 
-@pytest.mark.long
+@pytest.mark.rest
 def test_a_pool_of_processes_beside_threads_that_launch_kernels(tmp_path: Path) -> None:
     said = ran(
         """
         def task(seed):
-            signal.alarm(60)
+            faulthandler.dump_traceback_later(60, exit=True)
             launch(random.Random(seed))
             return seed
 
@@ -191,3 +191,25 @@ def test_a_fork_does_not_wait_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
     beside(stay, fork)
     with forks.guarded():
         assert answer_of_child(lambda: True) == 0  # nor for the thread that forks
+
+
+@pytest.mark.long
+def test_a_child_imports_what_another_thread_was_importing(tmp_path: Path) -> None:
+    (tmp_path / "slow.py").write_text("import sys, time\nsys.begun.set()\ntime.sleep(sys.pause)\nvalue = 1\n")
+    said = ran(
+        f"""
+        launch(random.Random(0))
+        sys.path.insert(0, {str(tmp_path)!r})
+        sys.begun, sys.pause = threading.Event(), 5
+        threading.Thread(target=lambda: __import__("slow"), daemon=True).start()
+        sys.begun.wait()
+        pid = os.fork()
+        if not pid:
+            faulthandler.dump_traceback_later(20, exit=True)
+            sys.pause = 0
+            os._exit(__import__("slow").value != 1)
+        print(os.waitpid(pid, 0)[1], "failed")
+        """,
+        tmp_path,
+    )
+    assert said == "0 failed\n"

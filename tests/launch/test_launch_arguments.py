@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 import ptxlab as pl
+from ptxlab.builder import Builder, Ptr, f32, kernel
 
 RAW = """.version 8.0
 .target sm_80
@@ -18,6 +21,13 @@ RAW = """.version 8.0
     ret;
 }
 """
+NAMES = "scalar, tiled, tiled2d, wmma, mma, swizzle, pipelined, wgmma, hopper"
+LISTED = "wants an array, a device buffer or a 64-bit integer, got a list of"
+DECODE = "pl.decode(q, k_cache, v_cache, lengths, kernel='decode')"
+ATTENTION = "pl.attention(q, k, v, kernel=pl.kernels.get('tiled2d').build(head_dim=16, dtype='f32', tile_kv=16))"
+CUDA = 'extern "C" __global__ void k(int *o) { o[threadIdx.x] = 1; }'
+W = "\n  write:  "
+Q = np.zeros((1, 1, 4, 16), np.float32)
 TWO = RAW + ".visible .entry second() { ret; }\n"
 
 
@@ -36,8 +46,10 @@ def refused(**changed):
 
 def test_the_good_arguments_are_taken():
     run = pl.launch(RAW, 1, 32, *good().values(), device="step")
+    assert pl.launch(TWO, 1, 32, entry="second", device="step").kernel == "second"
     assert (run.kernel, run.device, run.grid, run.block) == ("first", "step", (1, 1, 1), (32, 1, 1))
-    assert run.findings == []
+    for checks in ("memcheck", "racecheck", "initcheck, racecheck", ["all"]):
+        assert pl.launch(RAW, 1, 32, *good().values(), device="step", checks=checks).findings == []
 
 
 def test_none_is_a_null_pointer():
@@ -54,57 +66,38 @@ def test_none_is_a_null_pointer():
     assert x.tolist() == [0]
 
 
-def test_count():
-    with pytest.raises(pl.LaunchError) as caught:
-        pl.launch(RAW, 1, 32, np.zeros(4))
-    assert str(caught.value) == (
-        "first takes 8 arguments (x: .u64, n: .u32, a: .f32, s: .s32, b: .f64, bits: .b32, blob: .b8[16], p: .u64), "
-        "got 1"
-    )
-
-
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
         ({"x": 1.5}, "argument 1 (x: .u64) wants an array, a device buffer or a 64-bit integer, got float 1.5"),
-        (
-            {"x": [1, 2]},
-            "argument 1 (x: .u64) wants an array, a device buffer or a 64-bit integer, got list [1, 2]",
-        ),
-        (
-            {"n": np.zeros(3, np.float32)},
-            "argument 2 (n: .u32) wants an integer, or np.uint32, got an array of float32 [3]",
-        ),
+        ({"x": pl.const([1, 2])}, f"argument 1 (x: .u64) {LISTED} 2\n  write:  x = np.array(x, np.int32)"),
+        ({"n": np.zeros(3, np.float32)},
+         "argument 2 (n: .u32) wants an integer, or np.uint32, got an array of float32 [3]"),
         ({"n": -1}, "argument 2 (n: .u32) wants an integer from 0 to 4294967295, got -1"),
         ({"n": np.int64(4)}, "argument 2 (n: .u32) wants an integer, or np.uint32, got np.int64 4"),
-        ({"n": 4.0}, "argument 2 (n: .u32) wants an integer, or np.uint32, got float 4.0"),
+        ({"n": 4.0}, "argument 2 (n: .u32) wants an integer, or np.uint32, got float 4.0\n  write:  int(n)"),
         ({"n": b"1234"}, "argument 2 (n: .u32) wants an integer, or np.uint32, got 4 bytes"),
         ({"a": np.float64(1)}, "argument 3 (a: .f32) wants a float, or np.float32, got np.float64 1.0"),
         ({"s": 1 << 31}, "argument 4 (s: .s32) wants an integer from -2147483648 to 2147483647, got 2147483648"),
         ({"b": "2"}, "argument 5 (b: .f64) wants a float, or np.float64, got str '2'"),
-        (
-            {"bits": 1.0},
-            "argument 6 (bits: .b32) wants an integer, or a numpy scalar of 4 bytes, got float 1.0",
-        ),
+        ({"bits": 1.0}, "argument 6 (bits: .b32) wants an integer, or a numpy scalar of 4 bytes, got float 1.0"),
         ({"blob": bytes(15)}, "argument 7 (blob: .b8[16]) wants 16 bytes, got 15"),
         ({"blob": 7}, "argument 7 (blob: .b8[16]) wants 16 bytes, got int 7"),
         ({"p": 7}, "argument 8 (p: .u64) wants an array or a device buffer, got int 7"),
-        (
-            {"p": np.zeros(3, object)},
-            "argument 8 (p: .u64) wants numbers in native byte order, got an array of object [3]",
-        ),
-        (
-            {"p": np.zeros((4, 4), np.float32).T},
-            "argument 8 (p: .u64) wants a C-contiguous array, got strides (4, 16) for shape (4, 4)\n"
-            "  write:  np.ascontiguousarray(p)",
-        ),
-        (
-            {"p": np.broadcast_to(np.float32(1), (1,))},
-            "argument 8 (p: .u64): the array is read-only, so the result cannot be copied back\n  write:  pl.const(p)",
-        ),
-        ({"p": pl.const([1])}, "argument 8 (p: .u64) wants an array or a device buffer, got list [1]"),
+        ({"x": b"1234"}, "argument 1 (x: .u64) wants an array, a device buffer or a 64-bit integer, got 4 bytes\n"
+         "  write:  pl.const(np.frombuffer(x, np.uint8))"),
+        ({"p": np.zeros(3, object)},
+         "argument 8 (p: .u64) wants numbers in native byte order, got an array of object [3]"),
+        ({"p": np.zeros((4, 4), np.float32).T},
+         "argument 8 (p: .u64) wants a C-contiguous array, got strides (4, 16) for shape (4, 4)\n"
+         "  write:  c = np.ascontiguousarray(p)    # and give c to the kernel\n"
+         "          p[...] = c    # after the launch, for results"),
+        ({"p": np.broadcast_to(np.float32(1), (1,))},
+         "argument 8 (p: .u64): the array is read-only, so the result cannot be copied back\n"
+         "  write:  pl.const(p)    # if the kernel only reads it; else:\n"
+         "          c = np.array(p)    # and give c to the kernel, which gets the results"),
     ],
-)
+)  # fmt: skip
 def test_wrong_arguments(changed, message):
     assert refused(**changed) == f"first, {message}"
 
@@ -117,26 +110,27 @@ STRUCTS, DATES = np.zeros(2, "i4,f4"), np.zeros(2, "datetime64[s]")
     [
         (STRUCTS, "got an array of [('f0', '<i4'), ('f1', '<f4')] [2]\n  write:  p.view(np.uint8)"),
         (np.array(["ab"]), "got an array of <U2 [1]\n  write:  p.view(np.uint8)"),
-        (np.array([b"ab"]), "got an array of |S2 [1]\n  write:  p.view(np.uint8)"),
         (DATES, "got an array of datetime64[s] [2]\n  write:  p.view(np.int64)"),
-        (np.zeros(2, ">f4"), "got an array of >f4 [2]"),
+        (np.zeros(2, ">f4"),
+         "got an array of >f4 [2]\n  write:  c = np.asarray(p, np.float32)    # and give c to the kernel\n"
+         "          p[...] = c    # after the launch, for results"),
         (pl.out(STRUCTS), "got an array of [('f0', '<i4'), ('f1', '<f4')] [2]\n  write:  p.view(np.uint8)"),
     ],
-)
+)  # fmt: skip
 def test_arrays_of_no_numbers(array, message):
     says = refused(p=array)
     assert says.startswith("first, argument 8 (p: .u64) wants numbers in native byte order, got ")
     assert says.endswith(message)
 
 
-def test_raw_numbers_of_every_kind_are_taken():
-    for dtype in (np.bool_, np.complex64, np.float16, np.int8, np.uint64):
-        assert pl.launch(RAW, 1, 32, *(good() | {"p": np.zeros(2, dtype)}).values(), device="step").findings == []
-
-
-def test_read_only_arrays_are_fine_as_constants():
-    args = good() | {"p": pl.const(np.broadcast_to(np.float32(1), (1,)))}
-    assert pl.launch(RAW, 1, 32, *args.values(), device="step").findings == []
+@pytest.mark.parametrize(
+    "changed",
+    [*({"p": np.zeros(2, dtype)} for dtype in (np.bool_, np.complex64, np.float16, np.int8, np.uint64)),
+     {"p": pl.const(np.broadcast_to(np.float32(1), (1,)))}, {"checks": "racecheck"}],
+)  # fmt: skip
+def test_what_is_taken(changed):
+    options = {"checks": changed.pop("checks")} if "checks" in changed else {}
+    assert pl.launch(RAW, 1, 32, *(good() | changed).values(), device="step", **options).findings == []
 
 
 def test_arrays_that_overlap_in_part():
@@ -147,57 +141,111 @@ def test_arrays_that_overlap_in_part():
     assert refused(x=whole, p=pl.out(whole)) == "first: the same array is given for x and p, once as pl.out"
 
 
-def test_entry():
-    with pytest.raises(pl.LaunchError) as caught:
-        pl.launch(TWO, 1, 32)
-    assert str(caught.value) == "entry: the module has 2 kernels (first, second); name one with entry="
-    with pytest.raises(pl.LaunchError) as caught:
-        pl.launch(TWO, 1, 32, entry="third")
-    assert str(caught.value) == "entry: no kernel 'third' in the module; it has first, second"
-    assert pl.launch(TWO, 1, 32, entry="second", device="step").kernel == "second"
-
-
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
         ({"grid": (1, 2, 3, 4)}, "grid: one to three whole numbers are wanted, got (1, 2, 3, 4)"),
-        ({"grid": 0}, "grid: x goes from 1 to 2147483647 on sm_80, got 0"),
-        ({"grid": (1, 65536)}, "grid: y goes from 1 to 65535 on sm_80, got 65536"),
+        ({"grid": 0}, "grid x-dimension is 0; sm_80 allows 1 to 2147483647"),
+        ({"grid": (1, 65536)}, "grid y-dimension is 65536; sm_80 allows 1 to 65535"),
         ({"block": 1.5}, "block: one to three whole numbers are wanted, got 1.5"),
-        ({"block": 1025}, "block: x goes from 1 to 1024 on sm_80, got 1025"),
+        ({"block": 1025}, "block x-dimension is 1025; sm_80 allows 1 to 1024"),
         ({"block": (64, 32)}, "block: sm_80 has at most 1024 threads in a block, 64 x 32 x 1 are 2048"),
         ({"shared": -1}, "shared: a number of bytes is wanted, got -1"),
-        (
-            {"shared": 200000},
-            "shared memory: sm_80 has at most 166912 bytes for a block, 200000 are asked for "
-            "(0 declared + 200000 dynamic)",
-        ),
+        ({"shared": 200000}, "shared memory: sm_80 has at most 166912 bytes for a block, 200000 are asked for "
+         "(0 declared + 200000 dynamic)"),
         ({"device": "tpu"}, "device is 'auto', 'gpu', 'cpu' or 'step', not 'tpu'"),
         ({"device": None}, "device is 'auto', 'gpu', 'cpu' or 'step', not None"),
-        ({"grid": True}, "grid: one to three whole numbers are wanted, got True"),
+        ({"device": "cuda:0"}, "device is 'auto', 'gpu', 'cpu' or 'step', not 'cuda:0'\n  write:  device='gpu'"),
         ({"block": b"1"}, "block: one to three whole numbers are wanted, got b'1'"),
-        ({"block": 1 << 70}, f"block: x goes from 1 to 1024 on sm_80, got {1 << 70}"),
-        ({"shared": 1.5}, "shared: a number of bytes is wanted, got 1.5"),
-        ({"shared": "a"}, "shared: a number of bytes is wanted, got 'a'"),
+        ({"block": 1 << 70}, f"block x-dimension is {1 << 70}; sm_80 allows 1 to 1024"),
         ({"shared": None}, "shared: a number of bytes is wanted, got None"),
-        (
-            {"checks": ("spellcheck",)},
-            "checks: there is no 'spellcheck'; there is memcheck, initcheck, racecheck, synccheck",
-        ),
+        ({"budget": 0}, "budget: a whole number from 1 on is wanted, got 0"),
+        ({"seed": 1.5}, "seed: a whole number is wanted, got 1.5"),
+        ({"checks": "race"}, "unknown check 'race'; did you mean racecheck? choose from "
+         "memcheck, initcheck, racecheck, synccheck"),
+        ({"checks": 5}, "checks: names of checks are wanted, of memcheck, initcheck, racecheck, synccheck; got 5"),
+        ({"checks": [5]}, "unknown check 5; choose from memcheck, initcheck, racecheck, synccheck"),
+        ({"arch": 5}, "arch: a target such as 'sm_90' is wanted, got 5"),
+        ({"arch": "80"}, f"arch: a target such as 'sm_90' is wanted, got '80'{W}arch='sm_80'"),
+        ({"arch": "ampere"}, "arch: a target such as 'sm_90' is wanted, got 'ampere'"),
+        ({"entry": 5}, "entry: the name of a kernel is wanted, got 5"),
+        ({"counters": "no"}, "counters: True or False is wanted, got 'no'"),
+        ({"cooperative": None}, "cooperative: True or False is wanted, got None"),
+        ({"budget": 1 << 70}, f"budget: a whole number up to {(1 << 63) - 1} is wanted, got {1 << 70}"),
+        ({"workers": 10**9}, "workers: a whole number up to 4096 is wanted, got 1000000000"),
+        ({"tier": "fast"}, "tier is 'fast'; choose 'quick' or 'optimized'"),
+        ({"tier": ["quick"]}, "tier is ['quick']; choose 'quick' or 'optimized'"),
+        ({"tier": "quick"}, "tier: device='step' compiles nothing\n  write:  device='cpu'"),
+        ({"trace": True}, "trace: a pl.Trace is wanted, got True\n  write:  trace=pl.Trace()"),
     ],
-)
+)  # fmt: skip
 def test_sizes_and_options(changed, message):
-    options = {"grid": 1, "block": 32, "device": "step"} | changed
+    options = {"grid": 1, "block": 32, "device": "step", "entry": "second"} | changed
     grid, block = options.pop("grid"), options.pop("block")
     with pytest.raises((pl.LaunchError, pl.TargetError)) as caught:
-        pl.launch(TWO, grid, block, entry="second", **options)
+        pl.launch(TWO, grid, block, **options)
     assert str(caught.value) == message
 
 
-def test_what_is_no_kernel():
-    with pytest.raises(pl.LaunchError) as caught:
-        pl.launch(5, 1, 1)
-    assert str(caught.value) == "kernel: PTX text, a parsed module or a builder's kernel is wanted, got int"
+@pytest.mark.parametrize(
+    ("kernel", "says", "write"),
+    [
+        (5, "int", None),
+        (b".version 8.0", "bytes", "kernel.decode()"),
+        (Path("a/k.ptx"), "the name of a file, 'a/k.ptx'", "open('a/k.ptx').read()"),
+        ("k.cu", "the name of a file, 'k.cu'", "pl.cuda(pathlib.Path('k.cu'))"),
+        (b"\x7fELF\2\1", "a cubin, which is machine code", "nvcc -ptx kernel.cu, and its text"),
+        (CUDA, "CUDA C++", "pl.cuda(source)  (in a notebook: %%cuda)"),
+        ("@triton.jit\ndef k(x):\n    pass\n", "Python", "pl.builder.kernel(f), with the function f itself"),
+        ("define void @k() {\n  ret void\n}\n", "LLVM IR", "llc -mcpu=sm_80 kernel.ll -o kernel.ptx"),
+        ("scalar", "the name 'scalar'", "pl.kernels.get('scalar').build()"),
+        (good, "the Python function good", "pl.builder.kernel(good)"),
+    ],
+)
+@pytest.mark.parametrize("take", [pl.parse, pl.assemble, pl.inspect, lambda kernel: pl.launch(kernel, 1, 32)])
+def test_what_is_no_kernel(take, kernel, says, write):
+    with pytest.raises((pl.PtxlabError, TypeError)) as caught:
+        take(kernel)
+    message = str(caught.value)
+    assert says in message.splitlines()[0]
+    assert message.endswith(f"\n  write:  {write}") or write is None
+
+
+def test_what_is_missing_is_named():
+    q = np.zeros((2, 2), np.float32)
+    with pytest.raises(pl.LaunchError, match=r"block is missing\n  write:  pl.launch\(kernel, grid, block, x, y, n\)"):
+        pl.launch(RAW, 1)
+    with pytest.raises(pl.LaunchError, match=r"k and v are missing\n  write:  pl.attention\(q, k, v\)"):
+        pl.attention(q)
+    for call, write in (
+        (pl.decode, "q, k_cache, v_cache and lengths are missing\n  write:  pl.decode(q, k_cache, v_cache, lengths)"),
+        (pl.compare, "q, k and v are missing\n  write:  pl.compare(q, k, v)"),
+        (
+            pl.compare_decode,
+            "q, k_cache, v_cache and lengths are missing\n  write:  pl.compare_decode(q, k_cache, v_cache, lengths)",
+        ),
+    ):
+        with pytest.raises(pl.LaunchError) as caught:
+            call()
+        assert str(caught.value) == write
+
+
+def test_cuda_takes_no_host_code_and_no_ptx():
+    pytest.importorskip("cuda.bindings.nvrtc")
+    program = f"{CUDA}\nint main() {{\n  int *p; cudaMalloc(&p, 4);\n  k<<<2, 32>>>(p);\n}}"
+    with pytest.raises(pl.CompileError) as caught:
+        pl.cuda(program)
+    assert str(caught.value).startswith("kernel.cu(4): <<<...>>> is code of the host, which is Python here\n")
+    hint = "leave the host's code out; then pl.launch(k, 2, 32, p), or %%cuda --grid 2 --block 32 --args p"
+    assert str(caught.value).endswith(f"\n  hint:   {hint}")
+    for source, says in (
+        (RAW, "CUDA C++ is wanted, got PTX text\n  hint:   pl.launch(ptx, "),
+        ("k.cu", "CUDA C++ is wanted, got the name of a file, 'k.cu'\n"),
+        (Path("k.cu"), "k.cu: No such file"),
+    ):
+        with pytest.raises(pl.CompileError) as caught:
+            pl.cuda(source)
+        assert str(caught.value).startswith(says)
 
 
 @pytest.mark.parametrize(
@@ -215,38 +263,32 @@ def test_a_kernel_says_how_many_threads_it_takes(directive: str, block: int, mes
     assert str(caught.value) == message
 
 
-@pytest.mark.parametrize(
-    ("option", "value", "says"),
-    [
-        ("budget", 0, "budget: a whole number from 1 on is wanted, got 0"),
-        ("budget", "many", "budget: a whole number from 1 on is wanted, got 'many'"),
-        ("workers", -1, "workers: a whole number from 1 on is wanted, got -1"),
-        ("seed", 1.5, "seed: a whole number is wanted, got 1.5"),
-        ("checks", "race", "checks: there is no 'race'; there is memcheck, initcheck, racecheck, synccheck"),
-        ("checks", 5, "checks: names of checks are wanted, of memcheck, initcheck, racecheck, synccheck; got 5"),
-        ("checks", [5], "checks: there is no 5; there is memcheck, initcheck, racecheck, synccheck"),
-        ("arch", 5, "arch: a target such as 'sm_90' is wanted, got 5"),
-        ("arch", "ampere", "arch: a target such as 'sm_90' is wanted, got 'ampere'"),
-        ("entry", 5, "entry: the name of a kernel is wanted, got 5"),
-        ("counters", "no", "counters: True or False is wanted, got 'no'"),
-        ("cooperative", None, "cooperative: True or False is wanted, got None"),
-        ("budget", 1 << 70, f"budget: a whole number up to {(1 << 63) - 1} is wanted, got {1 << 70}"),
-        ("budget", True, "budget: a whole number from 1 on is wanted, got True"),
-        ("workers", 10**9, "workers: a whole number up to 4096 is wanted, got 1000000000"),
-        ("tier", "fast", "tier is 'fast'; choose 'quick' or 'optimized'"),
-        ("tier", ["quick"], "tier is ['quick']; choose 'quick' or 'optimized'"),
-        ("tier", "quick", "tier: device='step' compiles nothing\n  write:  device='cpu'"),
-        ("trace", True, "trace: a pl.Trace is wanted, got True\n  write:  trace=pl.Trace()"),
-    ],
-)
-def test_options(option, value, says):
-    with pytest.raises(pl.LaunchError) as caught:
-        pl.launch(RAW, 1, 32, *good().values(), device="step", **{option: value})
-    assert str(caught.value) == says
+@pytest.mark.long
+def test_values_of_parameters_and_of_a_build_are_no_options():
+    @kernel
+    def f(k: Builder, x: Ptr[f32], width: int = 4) -> None:
+        x[k.tid.x] = float(width)
 
-
-def test_one_check_by_its_name():
-    assert pl.launch(RAW, 1, 32, *good().values(), device="step", checks="racecheck").findings == []
+    q = np.zeros((1, 1, 4, 16), np.float32)
+    for call, write in (
+        (lambda: pl.launch(RAW, 1, 32, n=3), "pl.launch(kernel, grid, block, x, n, a, s, b, bits, blob, p)"),
+        (lambda: pl.launch(RAW, 1, 32, check="all"), "checks='all'"),
+        (lambda: pl.launch(f, 1, 32, q, width=8), "pl.launch(kernel(width=8), grid, block, ...)"),
+        (lambda: pl.attention(q, q, q, casual=True), "causal=True"),
+        (lambda: pl.launch(RAW, 1, 32, args=()), "pl.launch(kernel, grid, block, *args)"),
+        (lambda: pl.launch(RAW, 1, 32, causal=True), "pl.attention(q, k, v, causal=True)"),
+        (lambda: pl.attention(q, q, q, splits=2), "pl.decode(q, k_cache, v_cache, lengths, splits=2)"),
+        (lambda: pl.cuda("", block=32), "pl.launch(pl.cuda(source), grid, block, ...)"),
+        (lambda: pl.inspect(RAW, block=32), "pl.inspect(kernel, threads=32)"),
+        (lambda: pl.debug(RAW, 1, 32, warp=0), "warps=0"),
+        (lambda: pl.attention(q, q, q, kernel="tiled2d", tile_kv=16), ATTENTION),
+        (lambda: pl.compare(q, q, q, tile_kv=16), "pl.compare(q, k, v, kernels=[pl.kernels.get('tiled').build("),
+        (lambda: pl.decode(q[:, :, 0], q, q, 4, warps=2), "pl.decode(q, k_cache, v_cache, lengths, kernel="),
+    ):
+        with pytest.raises(pl.LaunchError, match=r" has no option .*; its options are ") as caught:
+            call()
+        assert f"\n  write:  {write}" in str(caught.value)
+    assert pl.attention(q, q, q, kernel=eval(ATTENTION.partition("kernel=")[2][:-1]), device="cpu").error
 
 
 def test_a_parameter_for_a_texture():
@@ -262,12 +304,9 @@ def test_a_parameter_for_a_texture():
     [
         (lambda: pl.empty(-5), "shape: whole numbers from 0 on are wanted, got -5"),
         (lambda: pl.empty(1.5), "shape: whole numbers from 0 on are wanted, got 1.5"),
-        (lambda: pl.empty("3"), "shape: whole numbers from 0 on are wanted, got '3'"),
         (lambda: pl.empty((2, None)), "shape: whole numbers from 0 on are wanted, got (2, None)"),
-        (
-            lambda: pl.empty(1 << 50),
-            f"shape: [{1 << 50}] of float32 has {4 << 50:,} bytes; no device has as much memory",
-        ),
+        (lambda: pl.empty(1 << 50),
+         f"shape: [{1 << 50}] of float32 has {4 << 50:,} bytes; no device has as much memory"),
         (lambda: pl.empty(3, "words"), "dtype: a type of numbers such as np.float32 is wanted, got 'words'"),
         (lambda: pl.empty(3, object), "dtype: a type of numbers such as np.float32 is wanted, got <class 'object'>"),
         (lambda: pl.empty(3, device="tpu"), "device is 'auto', 'gpu', 'cpu' or 'step', not 'tpu'"),
@@ -282,36 +321,31 @@ def test_a_parameter_for_a_texture():
         (lambda: pl.Trace(limit=None), "trace: limit: a number of bytes is wanted, got None"),
         (lambda: pl.inspect(RAW, "32"), "threads: a whole number from 1 on is wanted, got '32'"),
         (lambda: pl.occupancy(32, 64, None, "sm_80"), "shared: a whole number from 0 on is wanted, got None"),
+        (lambda: pl.launch(RAW, 1, 32, Q), "first takes 8 arguments (x: .u64, n: .u32, a: .f32, s: .s32, b: .f64, bits:"
+         f" .b32, blob: .b8[16], p: .u64), got 1{W}pl.launch(RAW, 1, 32, x, n, a, s, b, bits, blob, p)"),
+        (lambda: pl.launch(RAW, "4", 32, Q, seed=0), "grid: one to three whole numbers are wanted, got '4'"
+         f"{W}pl.launch(RAW, grid, block, x, n, a, s, b, bits, blob, p, seed=0)"),
+        (lambda: pl.launch(TWO, 1, 32), "entry: the module has 2 kernels (first, second); name one with entry="),
+        (lambda: pl.launch(TWO, 1, 32, entry="third"), "entry: no kernel 'third' in the module; it has first, second"),
+        (lambda: pl.attention(Q, Q, Q, kernel="scaler"), "there is no prefill kernel 'scaler'; did you mean scalar?; "
+         "there are " + NAMES),
+        (lambda: pl.attention(Q, Q, Q, kernel="decode"), f"decode is no prefill kernel{W}{DECODE}"),
+        (lambda: pl.compare(Q, Q, Q, kernels=[]), f"kernels: at least one name is wanted, got none{W}"
+         "kernels=['scalar', 'tiled']"),
+        (lambda: pl.kernels.names("decod"), "phase is 'prefill' or 'decode', not 'decod'; did you mean decode?"),
+        (lambda: pl.kernels.get("decode")[1, 32](Q), f"decode is a kernel, not a function{W}{DECODE}"),
+        (lambda: pl.kernels.get("scalar").build()(Q), f"scalar_f32_d64 is a kernel, not a function{W}"
+         "pl.attention(q, k, v, kernel=kernel)"),
+        (lambda: pl.cuda("", options="-G"), f"options: a list of texts is wanted, got '-G'{W}options=['-G']"),
+        (lambda: pl.launch(kernel(name="k")(lambda k: k.syncthreads()), 1, 1), f"k has no `syncthreads`{W}k.barrier()"),
     ],
 )  # fmt: skip
-def test_buffers_and_traces(make, message):
-    with pytest.raises(pl.LaunchError) as caught:
+def test_other_calls(make, message):
+    with pytest.raises(pl.PtxlabError) as caught:
         make()
-    assert str(caught.value) == message
-
-
-@pytest.mark.parametrize(
-    ("option", "value", "message"),
-    [
-        ("scale", "0.5", "scale: a finite number is wanted, got '0.5'"),
-        ("scale", True, "scale: a finite number is wanted, got True"),
-        ("scale", 10**400, f"scale: a finite number is wanted, got {10**400}"),
-        ("causal", "no", "causal: True or False is wanted, got 'no'"),
-        ("kernel", np.zeros(2), "kernel: a name or a built prefill kernel is wanted, got ndarray"),
-        ("state", np.array(3), "state: True or triples (batch, head, row) are wanted, got array(3)"),
-    ],
-)
-def test_attention(option, value, message):
-    q = np.zeros((1, 1, 4, 16), np.float32)
-    with pytest.raises(pl.LaunchError) as caught:
-        pl.attention(q, q, q, **{"kernel": "scalar", "device": "cpu"} | {option: value})
-    assert str(caught.value) == message
-
-
-def test_what_is_no_text():
-    with pytest.raises(pl.PtxSyntaxError) as caught:
-        pl.parse(b".version 8.0")
-    assert str(caught.value) == "PTX is text; found bytes"
+    said = str(caught.value).splitlines()
+    where = said[0].startswith(__file__)  # of the builder, with the line and a caret
+    assert "\n".join([said[0].partition(": ")[2], *said[3:]] if where else said) == message
 
 
 def test_a_whole_number_of_128_bits():

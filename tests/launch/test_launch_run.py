@@ -43,39 +43,7 @@ SAXPY = """.version 8.0
 }
 """
 
-COPY = """.version 8.0
-.target sm_80
-.address_size 64
-.visible .entry copy(.param .u64 y, .param .u64 x)
-{
-    .reg .u32 %i, %v;
-    .reg .u64 %x, %y;
-    ld.param.u64 %x, [x];
-    ld.param.u64 %y, [y];
-    mov.u32 %i, %tid.x;
-    mad.wide.u32 %x, %i, 4, %x;
-    mad.wide.u32 %y, %i, 4, %y;
-    ld.global.u32 %v, [%x];
-    st.global.u32 [%y], %v;
-    ret;
-}
-"""
-
-BLOB = """.version 8.0
-.target sm_80
-.address_size 64
-.visible .entry blob(.param .u64 y, .param .align 8 .b8 s[16])
-{
-    .reg .u64 %y, %b;
-    .reg .u32 %a;
-    ld.param.u64 %y, [y];
-    ld.param.u32 %a, [s+4];
-    ld.param.u64 %b, [s+8];
-    st.global.u32 [%y], %a;
-    st.global.u64 [%y+8], %b;
-    ret;
-}
-"""
+COPY = kernel_text("add.u64 %rd5, %rd2, %rd4; ld.global.u32 %r5, [%rd5]; st.global.u32 [%rd3], %r5;")
 
 ENGINES = ("step", "cpu")
 
@@ -96,22 +64,10 @@ def test_arrays_are_changed_in_place(device):
     assert run.device == device
     assert run.seconds > 0
     assert run.counters is None
-
-
-@pytest.mark.parametrize("device", ENGINES)
-def test_constants_are_not_copied_back(device):
-    x, y = arrays()
-    kept = y.copy()
     pl.launch(SAXPY, 4, 32, x, pl.const(y), 2.0, 100, device=device)
-    np.testing.assert_array_equal(y, kept)
-
-
-@pytest.mark.parametrize("device", ENGINES)
-def test_the_same_array_twice_is_one_buffer(device):
-    x, _ = arrays(32)
-    expected = x + 2 * x
-    pl.launch(SAXPY, 1, 32, x, x, 2.0, 32, device=device)
-    np.testing.assert_allclose(x, expected, rtol=1e-6)
+    np.testing.assert_allclose(y, expected, rtol=1e-6)  # a constant is not copied back
+    pl.launch(SAXPY, 4, 32, x, x, 2.0, 100, device=device)
+    np.testing.assert_allclose(x, kept + 2 * kept, rtol=1e-6)  # the same array twice is one buffer
 
 
 @pytest.mark.parametrize("device", ENGINES)
@@ -119,15 +75,12 @@ def test_unwritten_elements_of_an_output_are_reported(device):
     x = np.arange(40, dtype=np.uint32)
     y = np.zeros((5, 8), np.float32)
     run = pl.launch(COPY, 1, 32, pl.out(y), pl.const(x), device=device)
-    assert [str(f) for f in run.findings] == ["unwritten: y: 8 of 40 elements were not written, the first at [4, 0]"]
+    assert [str(f) for f in run.findings] == ["unwritten: out: 8 of 40 elements were not written, the first at [4, 0]"]
     assert np.isnan(y[4]).all()
     np.testing.assert_array_equal(y.reshape(-1)[:32].view(np.uint32), x[:32])
     assert pl.launch(COPY, 1, 32, pl.out(y[:4].copy()), pl.const(x), device=device).findings == []
-
-
-def test_what_the_kernel_writes_counts_even_if_it_equals_the_poison():
-    x = np.full(32, 0xCBCBCBCB, np.uint32)
-    assert pl.launch(COPY, 1, 32, pl.out(np.zeros(32, np.uint32)), pl.const(x), device="step").findings == []
+    x[:] = 0xCBCBCBCB  # what the kernel writes counts, even if it equals the poison
+    assert pl.launch(COPY, 1, 32, pl.out(np.zeros(32, np.uint32)), pl.const(x), device=device).findings == []
 
 
 @pytest.mark.parametrize("device", ENGINES)
@@ -183,31 +136,6 @@ def test_a_buffer_of_another_shape_is_refused():
     with pytest.raises(pl.LaunchError) as caught:
         buffer.copy_from_host(np.zeros((3, 2)))
     assert str(caught.value) == "the buffer holds float64 [2, 3], the array is float64 [3, 2]"
-
-
-@pytest.mark.parametrize("device", ENGINES)
-def test_bytes_are_a_structure(device):
-    y = np.zeros(4, np.uint32)
-    record = np.zeros((), np.dtype([("a", "u4"), ("b", "u4"), ("c", "u8")]))
-    record["b"], record["c"] = 7, 1 << 40
-    pl.launch(BLOB, 1, 1, y, record[()], device=device)
-    assert (y[0], y[2:].view(np.uint64)[0]) == (7, 1 << 40)
-    pl.launch(BLOB, 1, 1, y, bytes(range(16)), device=device)
-    assert y[0] == 0x07060504
-
-
-@pytest.mark.parametrize("device", ENGINES)
-def test_counters(device):
-    x, y = arrays(40)
-    run = pl.launch(SAXPY, 2, 32, pl.const(x), y, 2.0, 40, device=device, counters=True)
-    c = run.counters
-    # Twelve instructions before `ret` takes effect, and six more plus `ret` for the threads that stay.
-    assert c.warp_instructions == 2 * 11 + 2 * 7
-    assert c.thread_instructions == 64 * 11 + 40 * 7
-    assert c.opcodes["fma.rn.f32"] == (2, 40)
-    assert c.opcodes["ret"] == (4, 64 + 40)
-    line = SAXPY.splitlines().index("    fma.rn.f32 %yi, %a, %xi, %yi;") + 1
-    assert c.lines[line] == (2, 40)
 
 
 def test_auto_is_the_compiling_engine_where_there_is_no_gpu(monkeypatch):
@@ -270,17 +198,6 @@ def test_clusters_are_refused_where_there_are_none(device):
     assert str(caught.value) == "cluster: sm_80 has no clusters, sm_90 is the first that has them"
 
 
-@pytest.mark.parametrize("device", ENGINES)
-def test_a_budget_ends_an_endless_loop(device):
-    loop = SAXPY.replace("    ret;\n}", "again:\n    bra again;\n}")
-    x, y = arrays(32)
-    kept = y.copy()
-    with pytest.raises(pl.DeviceFault) as caught:
-        pl.launch(loop, 1, 32, x, y, 2.0, 32, budget=10_000, device=device)
-    assert caught.value.kind == "budget"
-    np.testing.assert_array_equal(y, kept)
-
-
 def test_a_buffer_on_another_device_is_refused():
     x = pl.to_device(np.zeros(32, np.float32), device="cpu")
     with pytest.raises(pl.LaunchError) as caught:
@@ -309,7 +226,7 @@ def test_on_a_gpu():
     assert run.device == "gpu"
     out = np.zeros(40, np.float32)
     run = pl.launch(COPY, 1, 32, pl.out(out), pl.const(x), device="gpu")
-    assert [str(f) for f in run.findings] == ["unwritten: y: 8 of 40 elements were not written, the first at [32]"]
+    assert [str(f) for f in run.findings] == ["unwritten: out: 8 of 40 elements were not written, the first at [32]"]
     buffer, result = pl.to_device(x, device="gpu"), pl.empty(100, device="gpu")
     result.copy_from_host(y)
     pl.launch(SAXPY, 4, 32, buffer, result, 2.0, 100)

@@ -7,31 +7,37 @@ import functools
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from package_sources import PACKAGE, tree
+from package_sources import PACKAGE, nodes, tree
 
 ROOT = PACKAGE.parent
 
 EVERYTHING = {
-    "isa", "text", "builder", "build", "emulate", "frontends", "gpu", "kernels", "launch", "drivers", "testing",
+    "isa", "text", "builder", "emulate", "frontends", "gpu", "kernels", "launch", "drivers", "testing",
     "targets", "forks", "garbage_collection", "reference", "attention", "performance", "sweeps", "lab", "course", "cli",
-    "static", "errors", "findings", "options",
+    "static", "errors", "findings", "names", "options", "foreign_arrays", "module_variables",
 }  # fmt: skip
-FOR_ALL = {"forks", "garbage_collection", "errors", "findings", "targets", "options", "version"}
+FOR_ALL = {
+    "forks", "garbage_collection", "errors", "findings", "names", "targets", "options", "foreign_arrays", "version",
+    "module_variables",
+}  # fmt: skip
 PACKAGES: dict[str, set[str]] = {
     "version": set(),
     "forks": set(),
     "garbage_collection": set(),
     "errors": set(),
     "findings": {"errors"},
+    "names": set(),
     "options": {"errors"},
+    "foreign_arrays": {"errors"},
     "targets": {"errors"},
     "isa": set(),
+    "module_variables": {"isa"},
     "text": {"isa"},
     "builder": {"isa", "text"},
-    "build": {"builder"},
     "emulate": {"isa", "text"},
     "gpu": {"text"},
     "frontends": {"text"},
@@ -42,10 +48,10 @@ PACKAGES: dict[str, set[str]] = {
     "reference": set(),
     "static": {"text", "emulate", "gpu"},
     "performance": {"static", "emulate", "isa", "text"},
-    "attention": {"emulate", "kernels", "launch", "reference", "gpu", "static", "performance"},
+    "attention": {"emulate", "builder", "kernels", "launch", "reference", "gpu", "static", "performance"},
     "sweeps": {"kernels", "launch", "reference", "attention", "static", "gpu", "performance"},
-    "lab": EVERYTHING,
-    "course": EVERYTHING - {"lab"},
+    "lab": EVERYTHING - {"course"},
+    "course": EVERYTHING,
     "cli": EVERYTHING,
 }
 """What each package may import besides itself and those `FOR_ALL`."""
@@ -98,33 +104,33 @@ def package_of(path: Path) -> str:
     return first.removesuffix(".py")
 
 
+def with_the_module(body: list[ast.stmt]) -> Iterator[ast.stmt]:
+    """The imports that are loaded with a module: outside of functions, and not for type checkers alone."""
+    for node in body:
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            yield node
+        elif isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test):
+            yield from with_the_module(node.orelse)
+        elif not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            for part in ("body", "handlers", "orelse", "finalbody", "cases"):
+                yield from with_the_module(getattr(node, part, []))
+
+
 @functools.cache
 def imports(path: Path) -> list[tuple[int, str, bool]]:
     """(line, dotted name, whether it is loaded with the module) of every import in a file.
 
-    `from ptxlab.gpu import device` counts as `ptxlab.gpu.device`. Imports for type checkers alone are not loaded.
+    `from ptxlab.gpu import device` counts as `ptxlab.gpu.device`.
     """
     found: list[tuple[int, str, bool]] = []
-
-    def visit(node: ast.AST, top: bool) -> None:
-        for child in ast.iter_child_nodes(node):
-            if isinstance(child, ast.If) and "TYPE_CHECKING" in ast.dump(child.test):
-                for part in child.body:
-                    visit(ast.Module([part], []), False)
-                for other in child.orelse:
-                    visit(other, top)
-            elif isinstance(child, ast.Import):
-                found.extend((child.lineno, alias.name, top) for alias in child.names)
-            elif isinstance(child, ast.ImportFrom):
-                base = child.module or ""
-                if child.level:
-                    package = path.relative_to(ROOT).parent.parts
-                    base = ".".join((*package[: len(package) - child.level + 1], *([base] if base else [])))
-                found.extend((child.lineno, f"{base}.{alias.name}", top) for alias in child.names)
-            elif not isinstance(child, ast.expr):
-                visit(child, top and not isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef))
-
-    visit(tree(path), True)
+    loaded = set(with_the_module(tree(path).body))
+    for node in nodes(path):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            base = ""
+            if isinstance(node, ast.ImportFrom):
+                assert not node.level, f"{path.relative_to(ROOT)}:{node.lineno}: a relative import"
+                base = f"{node.module}."
+            found.extend((node.lineno, base + alias.name, node in loaded) for alias in node.names)
     return found
 
 
@@ -169,37 +175,26 @@ def dependencies_between(folder: Path, package: str) -> dict[tuple[str, str], li
     folders = {path.name for path in folder.iterdir() if path.is_dir()}
     for path in folder.glob("*/**/*.py"):
         here = path.relative_to(folder).parts[0]
-        for node in ast.walk(tree(path)):
-            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
-            if isinstance(node, ast.ImportFrom):
-                assert not node.level, f"{path.relative_to(ROOT)}:{node.lineno}: a relative import"
-                names = [f"{node.module}.{alias.name}" for alias in node.names]
-            for name in names:
-                if name == package or name.startswith(f"{package}."):
-                    first = name.removeprefix(package).lstrip(".").split(".")[0]
-                    there = first if first in folders else "__init__"
-                    if there != here:
-                        where = f"{path.relative_to(ROOT)}:{node.lineno}: {here} may not import {name}"
-                        found.setdefault((here, there), []).append(where)
+        for line, name, _ in imports(path):
+            if name.startswith(f"{package}."):
+                first = name.removeprefix(f"{package}.").split(".")[0]
+                there = first if first in folders else "__init__"
+                if there != here:
+                    where = f"{path.relative_to(ROOT)}:{line}: {here} may not import {name}"
+                    found.setdefault((here, there), []).append(where)
     return found
+
+
+MODULES = {".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path for path in files()}
+"""The package's files by the names of their modules."""
 
 
 @functools.cache
 def files_imported(path: Path) -> set[Path]:
     """The package's files that a file imports, in functions and for type checkers as well."""
     found = set[Path]()
-    for node in ast.walk(tree(path)):
-        names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
-        if isinstance(node, ast.ImportFrom) and not node.level:
-            names = [f"{node.module}.{alias.name}" for alias in node.names]
-        for name in names:
-            parts = name.split(".")
-            for known in (parts, parts[:-1]):
-                places = (ROOT / Path(*known)).with_suffix(".py"), ROOT.joinpath(*known, "__init__.py")
-                there = next((place for place in places if place.is_file()), None)
-                if there is not None:
-                    found.add(there)
-                    break
+    for _, name, _ in imports(path):
+        found.update([MODULES[known] for known in (name, name.rpartition(".")[0]) if known in MODULES][:1])
     return found
 
 
@@ -267,16 +262,6 @@ def test_import_loads_nothing_else() -> None:
         "import sys, ptxlab\nprint(*(name for name in sys.modules if name.partition('.')[0] in ('numpy', 'ptxlab')))"
     ).split()
     assert names == ["ptxlab"]
-
-
-LOADED = "print(*(name for name in sys.modules if name.startswith('ptxlab.')))"
-
-
-def test_launch_loads_no_parser_and_no_table() -> None:
-    """They come with the first launch: until then there may be none."""
-    names = python(f"import sys, ptxlab\nptxlab.launch\n{LOADED}").split()
-    assert "ptxlab.launch.run" in names
-    assert not [name for name in names if name.split(".")[1] in ("isa", "text", "emulate", "gpu")]
 
 
 @pytest.mark.long
@@ -360,10 +345,3 @@ def test_no_local_paths_and_no_registry_hosts() -> None:
                 line = text.count("\n", 0, match.start()) + 1
                 wrong.append(f"{path.relative_to(ROOT)}:{line}: {what}: {match[0]}")
     assert not wrong, "\n".join(wrong)
-
-
-def test_the_version_stands_in_two_places_and_agrees() -> None:
-    project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
-    stated = re.search(r'^version = "(.+)"$', project, re.M)
-    assert stated is not None
-    assert python("import ptxlab; print(ptxlab.__version__)").strip() == stated[1]

@@ -17,6 +17,7 @@ from urllib.parse import unquote, urlsplit
 import pytest
 
 import ptxlab as pl
+import ptxlab.builder
 from ptxlab.cli import main as cli
 from ptxlab.course import command as course
 from ptxlab.isa.table import TABLE
@@ -73,17 +74,19 @@ COPY = """
 
 
 def _module(name: str) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(name, DOCS / f"{name}.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    if str(DOCS) not in sys.path:  # they import each other
+        sys.path.append(str(DOCS))
+    return importlib.import_module(name)
 
 
 @pytest.fixture(scope="module")
 def generate() -> ModuleType:
     return _module("generate")
+
+
+@pytest.fixture(scope="module")
+def reference() -> ModuleType:
+    return _module("reference")
 
 
 @pytest.fixture(scope="module")
@@ -96,6 +99,23 @@ def test_what_a_page_shows_is_what_happens(page: Path) -> None:
     result = doctest.testfile(str(page), module_relative=False, optionflags=doctest.ELLIPSIS)
     assert result.attempted > 0
     assert result.failed == 0
+
+
+ROWS = re.findall(r"^\| (`.*`) \| (`.*`) \|$", (DOCS / "ptx-to-python.md").read_text(encoding="utf-8"), re.MULTILINE)
+
+
+@pytest.mark.parametrize(("other", "python"), ROWS)
+def test_a_line_of_python_is_the_line_of_ptx_beside_it(other: str, python: str) -> None:
+    names: dict[str, Any] = dict(vars(ptxlab.builder))
+    body = [line.replace("\\|", "|") for line in re.findall(r"`(.*?)`", python)]
+    body = [line + " p[i] = x" if line.endswith(":") else line for line in body]
+    given = "p: Ptr[f32], r: Ptr[u32], n: u32, m: u32, mask: u32, a: u32, w: u64, x: f32, y: f32"
+    head = f"def f(k, {given}):\n    acc, c = k.var(f32, 0.0), n < m\n    "
+    exec(compile(head + "\n    ".join(body), "page.py", "exec"), names)
+    built = ptxlab.builder.kernel(names["f"])(arch="sm_80").ptx
+    if other.endswith(";`") and not re.search(r"\(|__", other):
+        opcode = next(word for word in other.strip("`").split() if not word.startswith("@"))
+        assert re.search(rf"(^|\s){re.escape(opcode)}[\s;]", built, re.MULTILINE), built
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -128,6 +148,24 @@ def test_a_page_of_a_kernel(generate: ModuleType) -> None:
     page = generate.kernel_page("tiled")
     assert pl.kernels.get("tiled").source in page
     assert "| `smsp__inst_executed.sum` |" in page
+
+
+def test_the_reference_has_every_public_name(reference: ModuleType) -> None:
+    listed = {name for names in reference.PYTHON.values() for name in names.split()}
+    assert listed | {"kernels"} == set(pl.__all__)
+    methods = {name for names in reference.BUILDER.values() for name in names.split()}
+    assert methods <= set(dir(ptxlab.builder.Builder))
+    for path in reference.RESULTS:
+        module, _, name = path.rpartition(".")
+        assert isinstance(getattr(importlib.import_module(module), name), type)
+
+
+def test_a_page_of_options(reference: ModuleType) -> None:
+    commands, magics = "\n".join(reference.command_line()), "\n".join(reference.magic())
+    assert "## ptxlab check\n" in commands
+    assert "## ptxlab course grade\n" in commands
+    assert "| `--seeds N` | run in N orders, and compare the results |" in commands
+    assert "```text\n%%ptx --grid 4 --block 128 --args x,y,2.0,512\n```" in magics
 
 
 EXPLORER_PAGE = 600_000
@@ -232,7 +270,7 @@ def test_the_site(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-b", "html", str(DOCS), str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=1800)
     assert done.returncode == 0, done.stderr[-3000:]
-    made = "api isa/fma kernels/decode_paged notebooks/05-mma gallery/07 results".split()
+    made = "reference/builder reference/magics isa/fma kernels/decode_paged notebooks/05-mma gallery/07 results".split()
     for name in ("index", "start", "howto-engineer", *(f"generated/{page}" for page in made)):
         assert (tmp_path / f"{name}.html").is_file(), name
     assert broken_links(tmp_path) == []

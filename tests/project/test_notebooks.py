@@ -43,7 +43,7 @@ def test_runs_with_starters_and_solutions(source: Path) -> None:
     quiet(notebook)
     for exercise, cell in tagged(notebook, "exercise").items():
         assert shown(cell).startswith(f"{exercise}: not yet"), shown(cell)
-        assert "\n  hint: " in shown(cell)
+        assert "\n  hint: " not in shown(cell)  # the starter, untouched
     for exercise, cell in tagged(notebook, "solved").items():
         assert shown(cell).startswith(f"{exercise}: solved\n"), shown(cell)
 

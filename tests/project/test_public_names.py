@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import subprocess
-import sys
 import types
 
 import pytest
@@ -28,18 +26,4 @@ def test_functions_stay_functions_when_their_modules_are_imported():
 def test_an_unknown_name():
     with pytest.raises(AttributeError) as caught:
         _ = pl.lunch
-    assert str(caught.value) == "module 'ptxlab' has no attribute 'lunch'"
-
-
-def test_the_builder_under_its_former_name():
-    code = (
-        "import warnings; warnings.simplefilter('error')\n"
-        "import ptxlab.builder, ptxlab.builder.flow\n"
-        "try:\n    import ptxlab.build\nexcept DeprecationWarning as warning: print(warning)\n"
-        "warnings.simplefilter('ignore')\n"
-        "from ptxlab.build import kernel\nimport ptxlab.build.flow\n"
-        "assert kernel is ptxlab.builder.kernel and sys.modules['ptxlab.build.flow'] is ptxlab.builder.flow"
-    )
-    done = subprocess.run([sys.executable, "-c", "import sys\n" + code], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout == "ptxlab.build is called ptxlab.builder now: write `from ptxlab.builder import ...`\n"
+    assert str(caught.value) == "module 'ptxlab' has no attribute 'lunch'; did you mean launch?"

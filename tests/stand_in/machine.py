@@ -60,6 +60,7 @@ class Launch(ctypes.Structure):
     ]  # fmt: skip
 
 
+_VARIABLE = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int, ctypes.c_char_p, ctypes.POINTER(Allocation))
 _LOAD = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_uint64, ctypes.POINTER(ctypes.c_int))
 _DESCRIBE = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int, ctypes.c_char_p, ctypes.POINTER(Description))
 _CHECK = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(Launch))
@@ -71,23 +72,7 @@ _RUN = ctypes.CFUNCTYPE(
 class Machine(ctypes.Structure):
     """`struct machine` of libcuda.c."""
 
-    _fields_ = [("load", _LOAD), ("describe", _DESCRIBE), ("check", _CHECK), ("run", _RUN)]
-
-
-class Memory(emulate.Memory):
-    """The memory of one launch: module variables keep from launch to launch what the kernels left in them."""
-
-    def __init__(self, variables: dict[str, np.ndarray]) -> None:
-        super().__init__()
-        self._variables = variables
-
-    def place(
-        self, address: int, data: np.ndarray, name: str, space: str, *, writable: bool = True
-    ) -> emulate.Allocation:
-        """As of the base class; `data` counts only where the module has no such variable yet."""
-        if name and not name.startswith("%"):
-            data = self._variables.setdefault(name, data)
-        return super().place(address, data, name, space, writable=writable)
+    _fields_ = [("load", _LOAD), ("describe", _DESCRIBE), ("check", _CHECK), ("run", _RUN), ("variable", _VARIABLE)]
 
 
 class Refusal(Exception):
@@ -222,7 +207,7 @@ def _check_cluster(grid: tuple[int, ...], cluster: tuple[int, ...]) -> None:
 
 def run(code: Code, launch: Launch, allocations: list[Allocation]) -> float:
     """Runs a kernel to its end in the memory of the process; the seconds that it took on the CPU machine."""
-    memory = Memory(code.variables)
+    memory, variables = emulate.Memory(), dict(code.variables)
     for allocation in allocations:
         raw = (ctypes.c_uint8 * allocation.size).from_address(allocation.address)
         memory.place(allocation.address, np.frombuffer(raw, np.uint8), "", "global")
@@ -238,16 +223,27 @@ def run(code: Code, launch: Launch, allocations: list[Allocation]) -> float:
             shared=launch.shared,
             cooperative=bool(launch.cooperative),
             cluster=tuple(launch.cluster) if any(launch.cluster) else None,
+            variables=variables,
         )
+        code.variables = {name: data for name, data in code.variables.items() if name in variables}
+        for name, data in variables.items():
+            code.variables.setdefault(name, data)[:] = data
     except DeviceFault as fault:
         _print(fault.messages)
-        if fault.kind == "interrupt":  # on a GPU Ctrl-C stops the waiting, not the kernel
-            raise KeyboardInterrupt from None
         raise Refusal(_result(fault), str(fault)) from None
     except (UnsupportedInstruction, LaunchError) as error:
         raise Refusal(CUresult.CUDA_ERROR_NOT_SUPPORTED, str(error)) from None
     _print(report.messages)
     return report.seconds
+
+
+def variable(code: Code, name: str, out: Allocation) -> None:
+    """Where a variable of the module lies that is visible, and its size."""
+    for v in emulate.lower(code.module, code.module.kernels[0].name).globals:
+        code.variables.setdefault(v.name, v.contents())
+    if name not in code.variables or not any(v.name == name and v.linkage for v in code.module.variables):
+        raise Refusal(CUresult.CUDA_ERROR_NOT_FOUND, f"there is no variable {name!r}")
+    out.address, out.size = code.variables[name].ctypes.data, code.variables[name].size
 
 
 def _print(messages: Sequence[Message]) -> None:
@@ -316,5 +312,9 @@ def _run(launch: Any, allocations: Any, count: int, seconds: Any) -> int:
     return _answer(work)
 
 
-_machine = Machine(_LOAD(_load), _DESCRIBE(_describe), _CHECK(_check), _RUN(_run))
+def _variable(module: int, name: bytes, out: Any) -> int:
+    return _answer(lambda: variable(_codes[module], name.decode(), out[0]))
+
+
+_machine = Machine(_LOAD(_load), _DESCRIBE(_describe), _CHECK(_check), _RUN(_run), _VARIABLE(_variable))
 _library.stand_in_register(ctypes.byref(_machine))

@@ -80,8 +80,8 @@ def collected(module: ModuleType) -> list[Advice]:
     texts: list[str] = []
     render, begun = PtxError.render, Source.__init__
 
-    def read(source: Source, text: str, *args: Any) -> None:
-        texts.append(text)
+    def read(source: Source, text: object, *args: Any) -> None:
+        texts.append(str(text))
         begun(source, text, *args)
 
     def rendered(error: PtxError) -> str:

@@ -44,9 +44,50 @@ def figures(page: Any) -> dict[str, str]:
     return {label: " ".join(value.split()) for label, value in pairs}
 
 
+def pane(page: Any, title: str = "PTX", within: str = EXPLORER) -> Any:
+    """The list of a pane's lines, which scrolls and takes keys. within: the widget."""
+    return page.locator(f'{within} section[aria-label="{title}"] .pl-lines')
+
+
+def lines(page: Any, opcode: str = "", title: str = "PTX", within: str = EXPLORER) -> Any:
+    """The lines of the text that a pane shows; of an opcode, those that have it."""
+    rows = pane(page, title, within).locator(".pl-now .pl-line")
+    return rows.filter(has=page.locator(".o", has_text=opcode)) if opcode else rows
+
+
+def line(page: Any, number: int | str, title: str = "PTX", within: str = EXPLORER) -> Any:
+    """A line by its number, from 1."""
+    return pane(page, title, within).locator(f".pl-now [data-line='{number}']")
+
+
+def code_of(page: Any, number: int | str, title: str = "PTX", within: str = EXPLORER) -> str:
+    """What stands in a line."""
+    return str(line(page, number, title, within).locator("code").text_content())
+
+
+def parameter(page: Any, label: str) -> Any:
+    """What stands beside a label among the parameters, the label included."""
+    return page.locator(f".ptxlab-parameters .jupyter-widgets:has(> label:text-is('{label}'))")
+
+
 def control(page: Any, label: str) -> Any:
     """The input of the parameter with this label."""
-    return page.locator(f".ptxlab-parameters .jupyter-widgets:has(> label:text-is('{label}')) input[type=number]")
+    return parameter(page, label).locator("input[type=number]")
+
+
+def chooser(page: Any, label: str) -> Any:
+    """The list of choices of the parameter with this label."""
+    return parameter(page, label).locator("select")
+
+
+def readout(page: Any, label: str) -> Any:
+    """The number beside a slider, into which another can be typed."""
+    return parameter(page, label).locator(".widget-readout")
+
+
+def box(page: Any, label: str) -> Any:
+    """The check box of the parameter with this label."""
+    return page.locator(f".ptxlab-parameters .widget-checkbox:has-text('{label}') input")
 
 
 def type_number(page: Any, label: str, value: int) -> None:
@@ -60,7 +101,7 @@ def type_number(page: Any, label: str, value: int) -> None:
 def tick(page: Any, label: str) -> None:
     """Clicks a check box."""
     before = number(page)
-    page.locator(f".ptxlab-parameters .widget-checkbox:has-text('{label}') input").click()
+    box(page, label).click()
     settle(page, before)
 
 
@@ -86,16 +127,15 @@ def shot(page: Any, name: str) -> None:
 def choose(page: Any, label: str, option: str) -> None:
     """Picks a choice of a list, where it is not the one that stands there."""
     before = number(page)
-    choices = page.locator(f".ptxlab-parameters .widget-dropdown:has(label:text-is('{label}')) select")
-    standing = choices.evaluate("e => [e.value, e.selectedOptions[0]?.textContent]")
+    standing = chooser(page, label).evaluate("e => [e.value, e.selectedOptions[0]?.textContent]")
     if option not in standing:
-        choices.select_option(option)
+        chooser(page, label).select_option(option)
         settle(page, before)
 
 
 def type_on_slider(page: Any, label: str, value: int) -> None:
     """Types a number into the readout of a slider; nobody waits for the answer."""
-    page.locator(f".ptxlab-parameters .widget-slider:has(label:text-is('{label}')) .widget-readout").click()
+    readout(page, label).click()
     page.keyboard.press("Control+A")
     page.keyboard.type(str(value))
     page.keyboard.press("Enter")

@@ -74,10 +74,8 @@ def interrupted(text: str, out: np.ndarray, workers: int, delay: float, again: f
             signal.setitimer(signal.ITIMER_REAL, delay, again)
             launch(text, out, LONG, workers)
             became = "ran"
-        except KeyboardInterrupt:
-            became = "KeyboardInterrupt"
-        except pl.DeviceFault as stopped:
-            became = stopped.kind
+        except KeyboardInterrupt as stopped:
+            became = type(stopped).__name__
         finally:
             signal.setitimer(signal.ITIMER_REAL, 0, 0)
     except KeyboardInterrupt:

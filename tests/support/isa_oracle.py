@@ -94,6 +94,55 @@ def round_exact(x: Fraction, mode: str, type: str, zero_sign: int = 1) -> float:
     return sign * float(value) if value else math.copysign(0.0, sign)
 
 
+def sum_rounded(terms: list[Fraction], signs: list[int], mode: str, type: str) -> float:
+    total = sum(terms, Fraction(0))
+    agree = all(s == signs[0] for s in signs)
+    zero_sign = signs[0] if agree else (-1 if mode == "rm" else 1)
+    return round_exact(total, mode, type, zero_sign)
+
+
+def sign_of(x: float) -> int:
+    return int(math.copysign(1, x))
+
+
+def exact(name: str, mode: str, type: str, *xs: float) -> float:
+    """The result of an operation by its definition."""
+    if any(math.isnan(x) for x in xs) or (name == "sqrt" and xs[0] < 0):
+        return math.nan
+    if name == "sqrt":
+        return xs[0] if xs[0] in (0.0, math.inf) else root_rounded(Fraction(xs[0]), mode, type)
+    if name == "sub":
+        return exact("add", mode, type, xs[0], -xs[1])
+    if any(math.isinf(x) for x in xs) or (name == "div" and xs[1] == 0):
+        with np.errstate(all="ignore"):  # infinities do not round: the nearest operation is right
+            x = [np.float64(v) for v in xs]
+            if name == "fma" and not any(math.isinf(v) for v in xs[:2]):
+                return float(x[2])
+            value = (
+                {"add": x[0] + x[1], "mul": x[0] * x[1], "div": x[0] / x[1]}.get(name)
+                if name != "fma"
+                else (x[0] * x[1] + x[2])
+            )
+            return float(value)  # type: ignore[arg-type]
+    if name == "add":
+        return sum_rounded([Fraction(x) for x in xs], [sign_of(x) for x in xs], mode, type)
+    product_sign = sign_of(xs[0]) * sign_of(xs[1])
+    if name == "mul":
+        return round_exact(Fraction(xs[0]) * Fraction(xs[1]), mode, type, product_sign)
+    if name == "div":
+        return round_exact(Fraction(xs[0]) / Fraction(xs[1]), mode, type, product_sign)
+    terms = [Fraction(xs[0]) * Fraction(xs[1]), Fraction(xs[2])]
+    return sum_rounded(terms, [product_sign, sign_of(xs[2])], mode, type)
+
+
+def root_rounded(x: Fraction, mode: str, type: str) -> float:
+    """sqrt(x): 200 bits of it, and a sticky bit below."""
+    scaled = x * Fraction(2) ** 2400
+    whole = math.isqrt(int(scaled))
+    root = Fraction(whole) if whole * whole == scaled else Fraction(2 * whole + 1, 2)
+    return round_exact(root / Fraction(2) ** 1200, mode, type)
+
+
 def bits_of(a: Any) -> Any:
     """Floats as the integers of their bits, all NaN alike."""
     a = np.asarray(a)

@@ -20,6 +20,7 @@ from ptxlab.course import exercise_checks
 from ptxlab.course.exercise import Exercise
 from ptxlab.course.feedback import judge
 from ptxlab.course.verdict import Feedback
+from ptxlab.errors import LaunchKeyboardInterrupt
 
 REPORT = Path(__file__).resolve().parents[2] / "benchmarks" / "results" / "grader_mutants.md"
 SEEDS = range(10)
@@ -92,7 +93,7 @@ def tried(exercise: Exercise, change: str, code: str, *, always: bool = False) -
         with limited(SECONDS), contextlib.redirect_stdout(io.StringIO()), unexplained():
             answer = answers.run(exercise, code)
             found = [judge(exercise, answer, seed=0, graded=True)]
-    except Endless:
+    except (Endless, LaunchKeyboardInterrupt):  # the second where it came in a launch
         return Outcome(exercise.name, change, "caught", (0.0,), "endless")
     except Exception as error:  # the cell does not run
         return Outcome(exercise.name, change, "no answer", says=f"{type(error).__name__}: {error}")

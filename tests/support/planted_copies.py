@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from planted_bug import Planted
+from planted_bug import TILE, Planted
 
 COPIES = Planted("copy", "synccheck")
 OWN = """
@@ -36,6 +36,92 @@ LATE.add(
 )
 
 # fmt: off
+
+
+def flight(name: str, *, between: str, behind: str = "", kind: str = "asynchronous copy", **options: Any) -> None:
+    """Threads copy from `out`, which they may write to as well, and read what came. %rd13: another warp's source."""
+    COPIES.add(name, kind, **options, body=f"""
+    xor.b32 %r30, %r1, 32; mul.wide.u32 %rd6, %r30, 4; add.u64 %rd13, %rd1, %rd6;
+    cp.async.ca.shared.global [%r10], [%rd11], 4; //2
+    cp.async.commit_group;
+    {between}
+    cp.async.wait_group 0;
+    {behind}
+    ld.shared.u32 %r6, [%r10];
+    st.global.u32 [%rd3+256], %r6;""")
+
+
+WAIT = "+ cp.async.wait_group 0;"
+flight("the source is overwritten", between=f"{WAIT}\n    st.global.u32 [%rd11], 7; //1", blocks=1)
+flight("the source is overwritten by another warp, behind a barrier", between=f"""{WAIT}
+    bar.sync 0;
+    st.global.u32 [%rd13], 7; //1""")
+flight("the source is changed by an atomic operation", between=f"{WAIT}\n    red.global.add.u32 [%rd11], 7; //1")
+flight("one of two groups is waited for, and its successor's source overwritten", between="""
+    cp.async.ca.shared.global [%r10+256], [%rd2], 4;
+    cp.async.commit_group;
+    - cp.async.wait_group 2;
+    + cp.async.wait_group 1;
+    st.global.u32 [%rd11], 7; //1""")
+flight("a second copy to the same place", between=f"""{WAIT}
+    cp.async.ca.shared.global [%r10], [%rd13], 4; //1
+    cp.async.commit_group;""")
+flight("in the second block that runs", blocks=2, between=f"""{WAIT}
+    red.shared.add.u32 [%r10], 1; //1""")
+flight("one lane in two waits for its group", between="""
+    and.b32 %r31, %r1, 1; setp.eq.u32 %p9, %r31, 0;
+    - @%p9 cp.async.wait_group 0;
+    + cp.async.wait_group 0;
+    bar.sync 0;
+    st.global.u32 [%rd13], 7; //1""")
+LATE.add("the barrier stands in front of the wait", "RAW|WAR", body=OWN + """
+    cp.async.commit_group;
+    - bar.sync 0;
+    cp.async.wait_group 0;
+    + bar.sync 0;
+    ld.shared.u32 %r6, [%r12]; //1
+    st.global.u32 [%rd3], %r6;""")
+LATE.add("lanes meet in front of the wait", "RAW|WAR", threads=32, body=OWN.replace("%r10", "%r11") + """
+    cp.async.commit_group;
+    - bar.warp.sync -1;
+    cp.async.wait_all;
+    + bar.warp.sync -1;
+    ld.shared.u32 %r6, [%r10]; //1
+    st.global.u32 [%rd3], %r6;""")
+GATE = ".shared .align 8 .b64 gate;" + TILE
+LATE.add("arrives in front of the wait", "RAW|WAR", target="sm_90", before=GATE, body="""
+    @%p1 mbarrier.init.shared::cta.b64 [gate], 32;
+    bar.sync 0;
+    @!%p2 bra READ;
+""" + OWN + """
+    cp.async.commit_group;
+    - mbarrier.arrive.shared::cta.b64 _, [gate];
+    cp.async.wait_group 0;
+    + mbarrier.arrive.shared::cta.b64 _, [gate];
+    bra END;
+READ: mbarrier.try_wait.parity.shared::cta.b64 %p8, [gate], 0;
+    @!%p8 bra READ;
+    ld.shared.u32 %r6, [%r12]; //1
+    st.global.u32 [%rd3], %r6;
+END: bar.warp.sync -1;""")
+LATE.add("raises a flag in front of the wait", "RAW|WAR", threads=64, body="""
+    @%p1 st.shared.u32 [%r20+2048], 0;
+    bar.sync 0;
+    @!%p2 bra READ;
+    """ + OWN + """
+    cp.async.commit_group;
+    - membar.cta; bar.warp.sync -1;
+    - @%p1 st.volatile.shared.u32 [%r20+2048], 1;
+    cp.async.wait_group 0;
+    + membar.cta; bar.warp.sync -1;
+    + @%p1 st.volatile.shared.u32 [%r20+2048], 1;
+    bra END;
+READ: ld.volatile.shared.u32 %r7, [%r20+2048];
+    setp.eq.u32 %p9, %r7, 0; @%p9 bra READ;
+    membar.cta;
+    ld.shared.u32 %r6, [%r12]; //1
+    st.global.u32 [%rd3], %r6;
+END: bar.warp.sync -1;""")
 bug("read before any wait", threads=32, body=OWN + """
     + cp.async.wait_all;
     ld.shared.u32 %r6, [%r10]; //1

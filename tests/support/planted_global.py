@@ -44,6 +44,11 @@ bug("a counter that is not atomic", "RAW|WAR", threads=1, blocks=3, body="""
     - add.u32 %r6, %r6, 1;
     - st.global.u32 [%rd1], %r6; //2
     + red.global.add.u32 [%rd1], 1;""")
+bug("a sum that takes the place of what is added", "RAW|WAR", threads=1, blocks=3, body="""
+    - ld.global.u32 %r6, [%rd1]; //1
+    - add.u32 %r22, %r6, %r22;
+    - st.global.u32 [%rd1], %r22; //2
+    + red.global.add.u32 [%rd1], %r22;""")
 bug("a sum read while blocks still add", "RAW|WAR", threads=32, blocks=2, body="""
     - red.global.add.u32 [%rd1], 1; //2
     - ld.global.u32 %r6, [%rd1]; //1

@@ -88,7 +88,9 @@ local("added to", body="""
     + st.local.u32 [own], %r1;
     ld.u32 %r6, [%rd6]; //1
     add.u32 %r6, %r6, 1;
-    st.u32 [%rd6], %r6;""")
+    st.u32 [%rd6], %r6;
+    ld.u32 %r7, [%rd6];
+    st.global.u32 [%rd3], %r7;""")
 local("half of an argument is passed", before=TILE + FUNCTION, body="""
     .param .align 8 .b8 passed[8]; .param .b32 back;
     st.param.b32 [passed], %r1;
@@ -101,7 +103,7 @@ local("an empty object is copied along with it", body="""
     st.local.u8 [own+62], %r30;
     - ld.local.u8 %r31, [own+61]; //1
     - st.local.u8 [own+60], %r31;
-    - st.global.u32 [%rd3], %r31;
+    - st.global.u32 [%rd3+256], %r31;
     st.global.u32 [%rd3], %r1;""")
 local("padding is copied along with it", body="""
     - ld.local.v2.u64 {%rd6, %rd7}, [own+16]; //1
@@ -125,7 +127,7 @@ register("excluded lanes that only compute", body="""
     @%p4 mov.u32 %r30, %r1;
     - @!%p4 st.global.u32 [%rd3], %r30; //1
     mul.lo.u32 %r31, %r30, 3; selp.b32 %r32, %r31, 0, %p4;
-    st.global.u32 [%rd11], %r32;""", threads=32)
+    st.global.u32 [%rd11+128], %r32;""", threads=32)
 register("on one side of a branch", body="""
     @%p4 bra JOIN;
     mov.u32 %r30, %r1;
@@ -156,15 +158,16 @@ register("the lane that a shuffle reads", body="""
     st.global.u32 [%rd3], %r31; //1""")
 register("a vote", body="""
     + setp.ne.u32 %p7, %r1, 3;
-    vote.sync.any.pred %p6, %p7, 0xffffffff; //1
+    vote.sync.any.pred %p6, %p7, 0xffffffff;
     selp.u32 %r31, 1, 0, %p6;
-    st.global.u32 [%rd3], %r31;""")
+    st.global.u32 [%rd3], %r31; //1""")
 register("added to memory", body="""
     + mov.u32 %r30, 1;
     red.global.add.u32 [%rd3], %r30; //1""")
 register("no part of a pair", body="""
     + mov.u32 %r31, 1;
     mov.b64 %rd6, {%r30, %r31};
+    shr.u64 %rd6, %rd6, 32;
     st.global.u64 [%rd1], %rd6; //1""", threads=1)
 register("the accumulator of a loop", body="""
     mov.u32 %r7, 0;
@@ -172,6 +175,12 @@ register("the accumulator of a loop", body="""
 AGAIN: cvt.rn.f32.u32 %f6, %r7; fma.rn.f32 %f5, %f6, %f6, %f5; add.u32 %r7, %r7, 1;
     setp.lt.u32 %p6, %r7, 4; @%p6 bra AGAIN;
     st.global.f32 [%rd3], %f5; //1""")
+register("an element of an accumulator", threads=32, body="""
+    mov.b32 %r6, 0; mov.f32 %f4, 0f00000000; mov.f32 %f5, %f4; mov.f32 %f6, %f4;
+    mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%f4, %f5, %f6, %f7}, {%r6, %r6, %r6, %r6}, {%r6, %r6},
+        {%f4, %f5, %f6, %f7};
+    - st.global.f32 [%rd3], %f7; //1
+    + st.global.f32 [%rd3], %f6;""")
 overrun("a store one element too far", body="""
     - st.shared.u32 [%r10+4], %r1; //1
     + st.shared.u32 [%r10], %r1;""")

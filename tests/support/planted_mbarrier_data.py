@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from planted_bug import Planted
-from planted_mbarriers import GATES, made
+from planted_mbarriers import GATES, MEET, PEER, made, wait
 
 MBARRIER_COPIES = Planted("mbarrier", "synccheck", **GATES)
 MBARRIER_RACES = Planted("mbarrier", "racecheck", **GATES)
@@ -117,4 +117,43 @@ race("used by a warp that has not seen it made", "RAW|WAW|WAR", body="""
     @%p6 mbarrier.init.shared::cta.b64 [gate], 64; //2
     + bar.sync 0;
     mbarrier.arrive.shared::cta.b64 _, [gate]; //1
+    st.global.u32 [%rd3], %r1;""")
+
+# -- relaxed arrivals release what a fence before them covers ----------------------------------------------------------
+
+RELAXED, RELEASED = (f"mbarrier.arrive{order}.shared::cta.b64 _, [gate];" for order in (".relaxed.cta", ""))
+for name, arrives in {
+    "without a fence": f"+ fence.acq_rel.cta;\n    {RELAXED}",
+    "in place of a release": f"- {RELAXED}\n    + {RELEASED}",
+    "behind a barrier, which is no fence": f"+ fence.acq_rel.cta;\n    bar.sync 1, 64;\n    {RELAXED}",
+    "of one thread, which has to fence": f"bar.sync 1, 64;\n    + fence.acq_rel.cta;\n    @%p6 {RELAXED}",
+    "without bytes to wait for": f"""bar.sync 1, 64;
+    @%p6 mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [gate], 16;
+    - @%p6 mbarrier.complete_tx.relaxed.cta.shared::cta.b64 [gate], 16;
+    - @%p6 {RELAXED}
+    + @%p6 {RELEASED}
+    + @%p6 mbarrier.complete_tx.relaxed.cta.shared::cta.b64 [gate], 16;""",
+}.items():
+    race(f"a relaxed arrival {name}", "RAW|WAR", threads=96, body=made(1 if "@%p6" in arrives else 64) + f"""
+    setp.ge.u32 %p9, %r1, 64; @%p9 bra READ;
+    st.shared.u32 [%r10], %r1; //2
+    {arrives}
+    bra END;
+READ: {wait("WAIT")}
+    ld.shared.u32 %r6, [%r12]; //1
+    st.global.u32 [%rd3], %r6;
+END:""")
+race("a relaxed arrival at another block", "RAW|WAR", blocks=2, cluster=2, threads=32, body=f"""
+    @%p1 mbarrier.init.shared::cta.b64 [gate], 32;
+    @%p1 fence.mbarrier_init.release.cluster;
+{MEET}{PEER}
+    mapa.shared::cluster.u32 %r38, %r10, %r34; @%p5 bra WAIT;
+    st.shared.u32 [%r10], %r1; //2
+    + fence.acq_rel.cluster;
+    mbarrier.arrive.relaxed.cluster.shared::cluster.b64 _, [%r37];
+    bra DONE;
+WAIT: mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 %p8, [gate], 0; @!%p8 bra WAIT;
+    ld.shared::cluster.u32 %r6, [%r38]; //1
+DONE:
+{MEET}
     st.global.u32 [%rd3], %r1;""")

@@ -15,12 +15,26 @@ bug = MBARRIERS.add
 
 PHASE, WAIT, USE = "mbarrier phase", "mbarrier wait", "mbarrier in use"
 
+PEER = """
+    mov.u32 %r33, %cluster_ctarank; xor.b32 %r34, %r33, 1;
+    mapa.shared::cluster.u32 %r35, %r20, %r34; mov.u32 %r36, gate;
+    mapa.shared::cluster.u32 %r37, %r36, %r34;
+"""
+"""%r33 is this block's rank in a cluster of two; %r35 and %r37 are the tile and the mbarriers of the other block."""
+MEET = "    barrier.cluster.arrive;\n    barrier.cluster.wait;\n"
+
 
 def made(*counts: int) -> str:
     """Thread 0 makes so many mbarriers, then all go on."""
     lines = ["setp.eq.u32 %p6, %r1, 0;", "setp.eq.u32 %p7, %r1, 32;"]
     lines += [f"@%p6 mbarrier.init.shared::cta.b64 [gate+{8 * k}], {n};" for k, n in enumerate(counts)]
     return "\n".join(f"    {line}" for line in [*lines, "bar.sync 0;"]) + "\n"
+
+
+def wait(label: str, gate: int = 0, parity: str = "0", mark: str = "") -> str:
+    """A loop that waits for a phase of an mbarrier."""
+    waits = f"mbarrier.try_wait.parity.shared::cta.b64 %p8, [gate+{8 * gate}], {parity};"
+    return f"{label}: {waits} @!%p8 bra {label}; {mark}"
 
 
 def ring(bug: str, *, first: str, second: str) -> str:
@@ -62,8 +76,7 @@ AGAIN = Planted("mbarrier again", "racecheck", **GATES)
 """Who makes an mbarrier again, or makes it invalid, must come after whoever uses it."""
 WAITED = """
     mbarrier.arrive.shared::cta.b64 _, [gate];
-WAIT: mbarrier.try_wait.parity.shared::cta.b64 %p8, [gate], 0; //2
-    @!%p8 bra WAIT;
+WAIT: mbarrier.try_wait.parity.shared::cta.b64 %p8, [gate], 0; @!%p8 bra WAIT; //2
     + bar.sync 0;
 """
 ARRIVED = """
@@ -96,8 +109,7 @@ ROUND: st.shared.u32 [%r10], %r30;
     mbarrier.arrive.shared::cta.b64 _, [gate]; //2
     and.b32 %r31, %r30, 1;
     - mov.u32 %r31, 0;
-WAIT: mbarrier.try_wait.parity.shared::cta.b64 %p8, [gate], %r31; //1
-    @!%p8 bra WAIT;
+WAIT: mbarrier.try_wait.parity.shared::cta.b64 %p8, [gate], %r31; @!%p8 bra WAIT; //1
     ld.shared.u32 %r6, [%r12];
     bar.sync 0;
     add.u32 %r30, %r30, 1; setp.lt.u32 %p9, %r30, 2; @%p9 bra ROUND;
@@ -119,8 +131,7 @@ bug("a producer's parity never changes", f"{PHASE}|{WAIT}", stops=True, body=rin
 
 bug("an old state is asked for", PHASE, stops=True, body=made(64) + """
     mbarrier.arrive.shared::cta.b64 %rd20, [gate];
-WAIT: mbarrier.try_wait.shared::cta.b64 %p8, [gate], %rd20;
-    @!%p8 bra WAIT;
+WAIT: mbarrier.try_wait.shared::cta.b64 %p8, [gate], %rd20; @!%p8 bra WAIT;
     st.shared.u32 [%r10], %r1;
     mbarrier.arrive.shared::cta.b64 %rd21, [gate]; //2
     - mov.b64 %rd21, %rd20;
@@ -140,6 +151,58 @@ WAIT: mbarrier.test_wait.parity.shared::cta.b64 %p8, [gate], %r31; //1
     add.u32 %r30, %r30, 1; setp.lt.u32 %p9, %r30, 2; @%p9 bra ROUND;
     st.global.u32 [%rd3], %r30;""")
 
+# -- phases that a warp may miss ---------------------------------------------------------------------------------------
+
+MISSES = Planted("mbarrier missed", "synccheck", threads=128, **GATES)
+"""Each warp that sees a phase over must do so before some arrival in the next one."""
+LEADERS = """
+    and.b32 %r31, %r1, 63; setp.eq.u32 %p7, %r31, 0; setp.lt.u32 %p2, %r1, 64; setp.eq.u32 %p5, %r1, 96;
+    mov.u32 %r30, 0;
+ROUND: and.b32 %r31, %r30, 1; xor.b32 %r32, %r31, 1;
+    @!%p2 bra FULL;
+EMPTY: mbarrier.try_wait.parity.shared::cta.b64 %p8, [gate+8], %r32; //producer waits
+    @!%p8 bra EMPTY;
+    {producer}
+    @%p7 mbarrier.arrive.shared::cta.b64 _, [gate]; //producer arrives
+    bra NEXT;
+FULL: mbarrier.try_wait.parity.shared::cta.b64 %p8, [gate], %r31; //consumer waits
+    @!%p8 bra FULL;
+    {consumer}
+NEXT: add.u32 %r30, %r30, 1; setp.lt.u32 %p9, %r30, 3; @%p9 bra ROUND;"""
+"""Two warps fill, two read: %p7 is the first thread of each two, which arrives for both."""
+FREES = "@%p7 mbarrier.arrive.shared::cta.b64 _, [gate+8]; //consumer arrives"
+
+
+def leaders(name: str, waits: str, count: int = 1, **given: str) -> None:
+    """Warps of those that wait may miss a phase, because of one thread of the others that arrives."""
+    roles = {"producer": "bar.sync 1, 64;", "consumer": f"bar.sync 2, 64;\n    {FREES}"} | given
+    text = made(1, count) + "@%p1 st.shared.u32 [%r20], 0;\n    bar.sync 0;" + LEADERS.format(**roles)
+    arrives = "consumer" if waits == "producer" else "producer"
+    MISSES.add(name, "mbarrier missed",
+        body=text.replace(f"//{waits} waits", "//1").replace(f"//{arrives} arrives", "//2"))
+
+
+leaders("readers, a barrier of them", "consumer", consumer=f"+ bar.sync 2, 64;\n    {FREES}")
+leaders("writers, a barrier of them", "producer", producer="+ bar.sync 1, 64;")
+leaders("readers, each warp arrives", "consumer", 2, consumer=f"""
+    - {FREES.replace("8];", "8], 2;")}
+    + @%p3 mbarrier.arrive.shared::cta.b64 _, [gate+8];""")
+leaders("readers, a flag of the other warp", "consumer", consumer=f"""
+    + @%p5 fence.acq_rel.cta;
+    + @%p5 red.relaxed.cta.shared.add.u32 [%r20], 1;
+    @!%p7 bra TOLD;
+    + POLL: ld.acquire.cta.shared.u32 %r6, [%r20];
+    + setp.le.u32 %p9, %r6, %r30; @%p9 bra POLL;
+TOLD: {FREES}""")
+MISSES.add("one thread announces the next bytes", "mbarrier missed", stops=True, body=made(1) + """
+    mov.u32 %r30, 0;
+ROUND: @%p6 mbarrier.arrive.expect_tx.shared::cta.b64 _, [gate], 64; //2
+    @%p6 mbarrier.complete_tx.shared::cta.b64 [gate], 64;
+    and.b32 %r31, %r30, 1;
+WAIT: mbarrier.try_wait.parity.shared::cta.b64 %p8, [gate], %r31; @!%p8 bra WAIT; //1
+    + bar.sync 0;
+    add.u32 %r30, %r30, 1; setp.lt.u32 %p9, %r30, 3; @%p9 bra ROUND;""")
+
 # -- waits that do not end ---------------------------------------------------------------------------------------------
 
 bug("made for one thread too many", WAIT, stops=True, body="""
@@ -147,13 +210,11 @@ bug("made for one thread too many", WAIT, stops=True, body="""
     + @%p1 mbarrier.init.shared::cta.b64 [gate], 64;
     bar.sync 0;
     mbarrier.arrive.shared::cta.b64 _, [gate]; //2
-WAIT: mbarrier.try_wait.parity.shared::cta.b64 %p8, [gate], 0; //1
-    @!%p8 bra WAIT;
+WAIT: mbarrier.try_wait.parity.shared::cta.b64 %p8, [gate], 0; @!%p8 bra WAIT; //1
     st.global.u32 [%rd3], %r1;""")
 bug("the parity is turned over too early", WAIT, stops=True, body=made(64) + """
     mbarrier.arrive.shared::cta.b64 _, [gate]; //2
-WAIT: mbarrier.try_wait.parity.shared::cta.b64 %p8, [gate], 0;
-    @!%p8 bra WAIT;
+WAIT: mbarrier.try_wait.parity.shared::cta.b64 %p8, [gate], 0; @!%p8 bra WAIT;
     + mbarrier.arrive.shared::cta.b64 _, [gate];
 AGAIN: mbarrier.try_wait.parity.shared::cta.b64 %p8, [gate], 1; //1
     @%p8 bra ON;
@@ -205,8 +266,7 @@ bug("made invalid while others wait", USE, stops=True, body=made(64) + """
     + @!%p2 mbarrier.arrive.shared::cta.b64 _, [gate];
     + bra WAIT;
     - @!%p2 bra OUT;
-WAIT: mbarrier.try_wait.parity.shared::cta.b64 %p8, [gate], 0; //2
-    @!%p8 bra WAIT;
+WAIT: mbarrier.try_wait.parity.shared::cta.b64 %p8, [gate], 0; @!%p8 bra WAIT; //2
     + bar.sync 1;
     bra END;
 OUT: bar.sync 2, 32;
@@ -215,8 +275,7 @@ OUT: bar.sync 2, 32;
 END: st.global.u32 [%rd3], %r1;""")
 bug("used when it has been made invalid", "mbarrier not initialised", stops=True, body=made(64) + """
     mbarrier.arrive.shared::cta.b64 _, [gate];
-WAIT: mbarrier.try_wait.parity.shared::cta.b64 %p8, [gate], 0;
-    @!%p8 bra WAIT;
+WAIT: mbarrier.try_wait.parity.shared::cta.b64 %p8, [gate], 0; @!%p8 bra WAIT;
     bar.sync 0;
     - @%p6 mbarrier.inval.shared::cta.b64 [gate]; //2
     bar.sync 0;
@@ -255,3 +314,22 @@ bug("made for nobody", "mbarrier arrivals", stops=True, body="""
     + @%p6 mbarrier.init.shared::cta.b64 [gate], 1;
     bar.sync 0;
     st.global.u32 [%rd3], %r1;""")
+
+# -- a phase that a warp of the other block may miss -------------------------------------------------------------------
+
+MISSES.add("one thread answers the other block", "mbarrier missed", threads=64, blocks=2, cluster=2,
+    body=made(1) + PEER + f"""
+    mov.u32 %r30, 0;
+{MEET}
+ROUND: and.b32 %r31, %r30, 1;
+    @!%p5 bra READS;
+    @%p6 mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%r37]; //2
+    @!%p2 bra NEXT;
+ANSWER: mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 %p8, [gate], %r31; @!%p8 bra ANSWER;
+    bra NEXT;
+READS: mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 %p8, [gate], %r31; //1
+    @!%p8 bra READS;
+    + bar.sync 0;
+    @%p6 mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%r37];
+NEXT: add.u32 %r30, %r30, 1; setp.lt.u32 %p9, %r30, 3; @%p9 bra ROUND;
+{MEET}""")

@@ -150,6 +150,57 @@ BARRIERS.add("one warp asks for a vote, the other does not", "divergent block", 
     - END:
     st.global.u32 [%rd3], %r1;""")
 
+# -- two groups, or two phases, at one barrier -------------------------------------------------------------------------
+
+APART = Planted("shared barrier", "synccheck", threads=128)
+"""Warps arrive at a barrier with a count, and nothing makes them come after those of its phase before."""
+PAIRS = "setp.lt.u32 %p2, %r1, 64; shr.u32 %r30, %r1, 6; add.u32 %r30, %r30, 1; st.shared.u32 [%r10], %r1;"
+for _name, _there in {
+    "bar.sync": "bar.sync %r30, 64;", "barrier.sync": "barrier.sync %r30, 64;",
+    "bar.red": "bar.red.popc.u32 %r7, %r30, 64, %p1;",
+}.items():
+    APART.add(f"{_name} of two pairs of warps", "barrier shared", one_line=True, body=f"""
+    {PAIRS}
+    - mov.u32 %r30, 1;
+    {_there} //1""")
+for _name, _between in {
+    "a barrier of all": "+ bar.sync 0;", "an mbarrier": """
+    @%p2 mbarrier.arrive.shared::cta.b64 _, [gate];
+    @%p2 bra END;
+    + TOLD: mbarrier.try_wait.parity.shared::cta.b64 %p8, [gate], 0;
+    + @!%p8 bra TOLD;""", "a flag": """
+    setp.eq.u32 %p6, %r1, 32;
+    @%p6 fence.acq_rel.cta;
+    @%p6 st.relaxed.cta.shared.u32 [flag], 1;
+    @%p2 bra END;
+    + POLL: ld.acquire.cta.shared.u32 %r6, [flag];
+    + setp.eq.u32 %p6, %r6, 0; @%p6 bra POLL;""",
+}.items():
+    APART.add(f"one pair after the other, {_name} between", "barrier shared", target="sm_90",
+        before=".shared .align 8 .b64 gate;\n.shared .align 4 .u32 flag;\n.shared .align 16 .b8 tile[4096];", body=f"""
+    {PAIRS}
+    @%p1 mbarrier.init.shared::cta.b64 [gate], 64;
+    @%p1 st.shared.u32 [flag], 0;
+    bar.sync 2;
+    @%p2 bar.sync 1, 64; //2
+    {_between}
+    @!%p2 bar.sync 1, 64; //1
+END:""")
+APART.add("a pair, then all", "barrier shared", body=f"""
+    {PAIRS}
+    - @%p2 bar.sync 0, 64; //2
+    + @%p2 bar.sync 1, 64;
+    bar.sync 0; //1""")
+APART.add("arrived at twice, without an answer", "barrier shared", threads=64, body="""
+    mov.u32 %r30, 0;
+ROUND: @!%p2 bra READS;
+    bar.arrive 1, 64; //1
+    + bar.sync 2, 64;
+    bra NEXT;
+READS: bar.sync 1, 64; //2
+    + bar.arrive 2, 64;
+NEXT: add.u32 %r30, %r30, 1; setp.lt.u32 %p9, %r30, 2; @%p9 bra ROUND;""")
+
 # -- masks -------------------------------------------------------------------------------------------------------------
 
 for _name, _line in {

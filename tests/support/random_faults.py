@@ -146,7 +146,7 @@ def _run(engine: str, program: Program, text: str) -> tuple[str | list[str], str
         )
         said = [str(f) for f in report.findings]
     except DeviceFault as fault:
-        said = str(fault)
+        said = str(fault).partition("\n  before:")[0]
     return said, " ".join(a.tobytes().hex() for a in arrays)
 
 

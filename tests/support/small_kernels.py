@@ -32,19 +32,18 @@ class Small:
     finds: tuple[tuple[str, str], ...] = ()
     blocks: int = 1
     threads: int = 64
-    before: str = ""
 
     def text(self) -> str:
         """The PTX."""
-        return kernel(PROLOGUE + self.body, self.before + SHARED)
+        return kernel(PROLOGUE + self.body, SHARED)
 
 
 class Kernels(dict[str, Small]):
     """Small kernels of one topic, by name."""
 
-    def clean(self, name: str, *, body: str, before: str = "") -> None:
+    def clean(self, name: str, *, body: str) -> None:
         """One in which nothing is to be found."""
-        self[f"clean: {name}"] = Small(body, before=before)
+        self[f"clean: {name}"] = Small(body)
 
     def wrong(self, name: str, *finds: tuple[str, str], body: str, blocks: int = 1, threads: int = 64) -> None:
         """One that breaks a rule."""

@@ -13,47 +13,10 @@ clean, wrong = MEMORY.clean, MEMORY.wrong
 # fmt: off
 # -- accesses ----------------------------------------------------------------------------------------------------------
 
-ROW = """
-    shl.b32 %r7, %r1, 4; add.u32 %r7, %r7, %r20;
-"""
-"""%r7 is the thread's row of 16 bytes in the tile."""
-GENERIC = """
-    cvt.u64.u32 %rd5, %r10; cvta.shared.u64 %rd6, %rd5; cvt.u64.u32 %rd7, %r12;
-    cvta.shared.u64 %rd8, %rd7;
-"""
-"""%rd6 and %rd8 are the generic addresses of %r10 and %r12."""
-TWICE = """
-.func (.reg .u32 %o) twice(.reg .u32 %i)
-{
-    .reg .b32 %q; .local .align 4 .b8 m[8]; .reg .b64 %a;
-    mov.u64 %a, m;
-    st.local.u32 [%a], %i;
-    ld.local.u32 %q, [%a];
-    add.u32 %o, %q, %q;
-    ret;
-}
-"""
-
-clean("own slot", body="""
-    st.shared.u32 [%r10], %r1;
-    ld.shared.u32 %r6, [%r10];
-    add.u32 %r6, %r6, 1;
-    st.shared.u32 [%r10], %r6;
-    ld.shared.u32 %r6, [%r10]; st.global.u32 [%rd3], %r6;
-    ld.global.u32 %r7, [%rd3];""")
-clean("vectors", body=ROW + """
-    st.shared.v4.u32 [%r7], {%r1, %r1, %r1, %r1};
-    bar.sync 0;
-    xor.b32 %r8, %r1, 33; shl.b32 %r8, %r8, 4; add.u32 %r8, %r8, %r20;
-    ld.shared.v2.u32 {%r6, %r9}, [%r8+8]; st.global.u32 [%rd3], %r6;""")
 wrong("vectors that overlap", WAW, body="""
     shl.b32 %r7, %r1, 3; add.u32 %r7, %r7, %r20; and.b32 %r8, %r1, 1; setp.eq.u32 %p5, %r8, 0;
     st.shared.v2.u32 [%r7], {%r1, %r1};
     @%p5 st.shared.v4.u32 [%r7], {%r1, %r1, %r1, %r1};""")
-wrong("middle of a vector", RAW, body=ROW + """
-    st.shared.v4.u32 [%r7], {%r1, %r1, %r1, %r1};
-    xor.b32 %r8, %r1, 32; shl.b32 %r8, %r8, 4; add.u32 %r8, %r8, %r20;
-    ld.shared.u32 %r6, [%r8+8]; st.global.u32 [%rd3], %r6;""")
 clean("bytes side by side", body="""
     add.u32 %r7, %r20, %r1;
     st.shared.u8 [%r7], %r1;
@@ -63,23 +26,11 @@ clean("bytes side by side", body="""
 wrong("a byte of a word", WAW, body="""
     st.shared.u32 [%r10], %r1;
     st.shared.u8 [%r12+2], 7;""")
-wrong("generic store, shared load", RAW, body=GENERIC + """
+wrong("generic store, shared load", RAW, body="""
+    cvt.u64.u32 %rd5, %r10; cvta.shared.u64 %rd6, %rd5;
     st.u32 [%rd6], %r1;
     ld.shared.u32 %r6, [%r12];
     st.u32 [%rd3], %r6;""")
-clean("local memory", body="""
-    .local .align 4 .b8 mine[64];
-    mov.u32 %r7, mine;
-    st.local.u32 [%r7], %r1;
-    st.local.u32 [%r7+4], %r1;
-    ld.local.u32 %r6, [%r7]; st.global.u32 [%rd3], %r6;""")
-clean("generic local memory", body="""
-    .local .align 4 .b8 mine[64];
-    mov.u64 %rd5, mine; cvta.local.u64 %rd6, %rd5;
-    st.u32 [%rd6], %r1;
-    ld.u32 %r6, [%rd6]; st.global.u32 [%rd3], %r6;""")
-clean("functions and frames", before=TWICE, body="""
-    call.uni (%r6), twice, (%r1); st.global.u32 [%rd3], %r6;""")
 wrong("wmma store read at once", RAW, body="""
     mov.f32 %f1, 0f3F800000; @!%p2 bra A;
     wmma.store.d.sync.aligned.row.m16n16k16.shared.f32 [tile], {%f1, %f1, %f1, %f1, %f1, %f1, %f1, %f1};
@@ -150,9 +101,6 @@ clean("lock with a fence behind the loop", body=locked(
     "atom.relaxed.cta.shared.cas.b32 %r7, [flag], 0, 1;", "st.relaxed.cta.shared.u32 [flag], 0;",
     fence="fence.acq_rel.cta;"))
 
-clean("volatile flag", body=announced(
-    "st.volatile.shared.u32 [flag], 1;", "ld.volatile.shared.u32 %r7, [flag];", fence="membar.cta;"))
-
 clean("release acquire", body=announced(
     "st.release.cta.shared.u32 [flag], 1;", "ld.acquire.cta.shared.u32 %r7, [flag];"))
 
@@ -179,25 +127,11 @@ clean("volatile polling of a word of this warp", body="""
     @%p1 st.volatile.shared.u32 [flag], 1;
     bar.warp.sync -1;
     ld.volatile.shared.u32 %r6, [flag]; st.global.u32 [%rd3], %r6;""")
-clean("histogram", body="""
-    st.shared.u32 [%r10], 0;
-    bar.sync 0;
-    and.b32 %r7, %r1, 7; mad.lo.u32 %r7, %r7, 4, %r20;
-    atom.shared.add.u32 %r8, [%r7], 1;
-    red.shared.add.u32 [%r7+4], 1;
-    bar.sync 0;
-    ld.shared.u32 %r6, [%r10]; st.global.u32 [%rd3], %r6;""")
 wrong("atomic, then a plain write", WAW, body="""
     st.shared.u32 [%r10], 0;
     bar.sync 0;
     atom.shared.add.u32 %r7, [tile], 1;
     @%p1 st.shared.u32 [tile], 9;""")
-clean("128-bit atom exchange word", body="""
-    @%p1 st.shared.u32 [flag], 0;
-    bar.sync 0;
-    atom.shared.exch.b32 %r6, [flag], %r1;
-    bar.sync 0;
-    ld.shared.u32 %r7, [flag]; st.global.u32 [%rd3], %r7;""")
 clean("all say the same", body="""
     @%p1 st.shared.u32 [flag], 0;
     bar.sync 0;
@@ -219,22 +153,15 @@ PLACES = """
     add.u32 %r7, %r7, %r20;
 """
 """%rd6 and %r7 are the 16 bytes of this thread in x and in the tile."""
-IN_TWO_GROUPS = f"""{PLACES}
+
+clean("cp.async, first group", body=PLACES + """
     cp.async.cg.shared.global [%r7], [%rd6], 16;
     cp.async.commit_group;
     cp.async.cg.shared.global [%r7+1024], [%rd6], 16;
     cp.async.commit_group;
-"""
-"""Each thread copies its 16 bytes twice, the second time to 1024 bytes further on."""
-
-clean("cp.async, first group", body=IN_TWO_GROUPS + """
     cp.async.wait_group 1;
     bar.sync 0;
     ld.shared.v4.u32 {%r6, %r8, %r9, %r13}, [%r7+0]; st.global.u32 [%rd3], %r6;
-    cp.async.wait_all;""")
-clean("cp.async, own data without barrier", body=IN_TWO_GROUPS + """
-    cp.async.wait_group 0;
-    ld.shared.v4.u32 {%r6, %r8, %r9, %r13}, [%r7+1024]; st.global.u32 [%rd3], %r6;
     cp.async.wait_all;""")
 clean("cp.async that fills with zeros", body=PLACES + """
     mov.u32 %r8, 4;

@@ -56,15 +56,6 @@ COUNTED_APART = """
 E: st.global.u32 [%rd3], %r6;
 """
 
-clean("warp reduction", body="""
-    mov.u32 %r6, %r1; shfl.sync.down.b32 %r7, %r6, 16, 31, -1; add.u32 %r6, %r6, %r7;
-    shfl.sync.down.b32 %r7, %r6, 8, 31, -1; add.u32 %r6, %r6, %r7; mad.lo.u32 %r8, %r22, 4, %r20;
-    @%p3 st.shared.u32 [%r8], %r6;
-    bar.sync 0;
-    @!%p2 bra E;
-    mad.lo.u32 %r8, %r21, 4, %r20; setp.lt.u32 %p5, %r21, 2;
-    @%p5 ld.shared.u32 %r6, [%r8];
-E: st.global.u32 [%rd3], %r6;""")
 for some in (2, 3, 16, 31, 32):
     wrong(f"{some} lanes count one word up", WAR, body=COUNTED.format(lanes=some, between=""), threads=32)
     wrong(f"{some} lanes count one word up in a branch", WAR, body=COUNTED_APART.format(lanes=some), threads=32)
@@ -72,17 +63,6 @@ for some in (2, 3, 16, 31, 32):
 clean("one lane counts a word up", body=COUNTED.format(lanes=1, between=""))
 clean("one lane counts a word up in a branch", body=COUNTED_APART.format(lanes=1))
 
-clean("early exit, activemask", body="""
-    setp.gt.u32 %p5, %r21, 19; @%p5 bra E;
-    activemask.b32 %r7;
-    shfl.sync.bfly.b32 %r6, %r1, 1, 31, %r7; st.global.u32 [%rd3], %r6;
-E:""")
-clean("shuffle inside half a warp", body="""
-    @%p4 bra A;
-    mov.u32 %r6, 5;
-    bra B;
-A: shfl.sync.idx.b32 %r6, %r1, 3, 31, 0xffff;
-B: st.global.u32 [%rd3], %r6;""")
 clean("each half of a warp by itself", body=HALVES.format(other=9))
 
 wrong("each half by itself, but read from the other", RAW, body=HALVES.format(other=16))
@@ -165,14 +145,6 @@ clean("barrier.sync from two places, warp by warp", body="""
 A: barrier.sync 0;
 B: ld.shared.u32 %r6, [%r12];
     st.global.u32 [%rd3], %r6;""")
-clean("bar.sync from two places, with a count", body="""
-    st.shared.u32 [%r10], %r1;
-    @%p2 bra A;
-    bar.sync 1, 64;
-    bra B;
-A: bar.sync 1, 64;
-B: ld.shared.u32 %r6, [%r12];
-    st.global.u32 [%rd3], %r6;""")
 clean("a barrier in turn", body="""
     st.shared.u32 [%r10], 1;
     bar.sync 1;
@@ -181,20 +153,6 @@ clean("a barrier in turn", body="""
     st.shared.u32 [%r10], 2;
     bar.red.popc.u32 %r7, 3, %p2;
     ld.shared.u32 %r6, [%r12];""")
-clean("two buffers, one barrier a round", body="""
-    mov.u32 %r30, 0;
-L: and.b32 %r31, %r30, 1; shl.b32 %r31, %r31, 11; add.u32 %r32, %r10, %r31;
-    add.u32 %r33, %r12, %r31;
-    st.shared.u32 [%r32], %r30;
-    bar.sync 0;
-    ld.shared.u32 %r6, [%r33];
-    add.u32 %r30, %r30, 1; setp.lt.u32 %p9, %r30, 5; @%p9 bra L; st.global.u32 [%rd3], %r6;""")
-wrong("uneven rounds", ANY_SYNC, body="""
-    mov.u32 %r30, 0; add.u32 %r31, %r22, 1;
-L: bar.sync 0;
-    add.u32 %r30, %r30, 1; setp.lt.u32 %p9, %r30, %r31; @%p9 bra L;
-    bar.sync 0, 64;
-    st.global.u32 [%rd3], %r6;""")
 clean("warps that exit before a loop", body="""
     @!%p2 exit;
     mov.u32 %r31, 3;

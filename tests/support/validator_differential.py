@@ -3,10 +3,10 @@
     PYTHONPATH=tests/support python tests/support/validator_differential.py 2000 0
 
 for 2000 texts of seed 0. Each text is a small kernel of examples from the instruction table with one to three
-mutations: types, modifiers, operand kinds, counts, versions, targets, spaces, declarations. Of the texts on which
-the two do not agree it says the cause, if that is one of `KNOWN`; `--write` puts them into a table
-(`benchmarks/results/validator.md`). More than one seed may be given. The assembler runs in a process of its own, for
-there are texts that end it.
+mutations: types, modifiers, operand kinds, counts, versions, targets, spaces, declarations. It prints the texts on
+which the two do not agree, but for what `KNOWN` says only ptxlab refuses; `benchmarks/results/validator.md` has a run's
+differences by their causes. More than one seed may be given. The assembler runs in a process of its own, for there are
+texts that end it.
 """
 
 from __future__ import annotations
@@ -17,11 +17,8 @@ import random
 import re
 import subprocess
 import sys
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import date
-from pathlib import Path
 
 from ptxlab.errors import PtxError
 from ptxlab.gpu import assembler
@@ -29,7 +26,6 @@ from ptxlab.isa import TABLE, all_ops, examples
 from ptxlab.text import parse
 from ptxlab.text.validate import validate
 
-RESULTS = Path(__file__).parents[2] / "benchmarks" / "results" / "validator.md"
 VERSIONS = ("6.4", "7.0", "7.8", "8.0", "8.3", "8.6", "8.8")
 TARGETS = ("sm_75", "sm_80", "sm_90", "sm_90a", "sm_100", "sm_120")
 TYPES = (
@@ -155,26 +151,7 @@ def changed(ptx: str) -> str:
     return " | ".join(lines)
 
 
-@dataclass(frozen=True)
-class Cause:
-    """Why the two differ on some texts. who: the one that refuses; said, line: what its message and the text hold."""
-
-    name: str
-    who: str
-    said: str
-    line: str
-    why: str
-
-    def explains(self, difference: Difference) -> bool:
-        """Whether a difference is of this cause."""
-        found = re.search(self.said, difference.message) and re.search(self.line, changed(difference.ptx))
-        return difference.who == self.who and found is not None
-
-
-MANUAL = "No form of the manual, and no compiler writes it: an undocumented leniency of this assembler."
-INSIDE = "An error inside the assembler, without a reason or a line; the manual has no rule that it follows from."
-TABLE_LACKS = "The instruction table does not say it yet."
-PTXLAB_REFUSES = (
+KNOWN = (
     ("wgmma without .aligned", r"^wgmma needs \.aligned here", r"\bwgmma\."),
     ("red.async and st.async without the mbarrier",
      "takes 3 operands .*; found 2$", r"\b(red|st)\.async\S* [^,]+, [^\[]+(;|$)"),
@@ -204,77 +181,15 @@ PTXLAB_REFUSES = (
     ("st.async with .shared alone", r"^st does not take \.shared here", r"\bst\.async\.shared\."),
     ("fence.async", r"^fence does not take \.async here", r"\bfence\.(\w+\.)?async\."),
 )  # fmt: skip
-"""What only ptxlab refuses: a name, what its message holds, what the text holds."""
-ASSEMBLER_REFUSES = (
-    ("the coordinates of a surface or texture, counted",
-     "^Operand vector size doesn't match geometry", r"\b(sust|suld|sured|tex|tld4)\."),
-    ("cache hints on shared memory",
-     r"'\.(L2::cache_hint|evict_\w+)' cannot be applied to|^State space incorrect for feature 'cache", "L[12]::"),
-    ("`|p` where there is no second result",
-     "^Predicate output not allowed for instruction '(fns|movmatrix)'", r"\b(fns|movmatrix)\.\S* %r\d+\|%p"),
-    ("what is stored to a surface where a number may stand for a vector",
-     r"^Arguments mismatch for instruction 'sust\.[bp]'", r"\bsust\.[bp]\.\S*\.v[24]\."),
-    ("256 bits in one access, before sm_100",
-     "^Feature '256 bit wide load/store' requires", r"\b(ld|st)\.\S*v4\.[busf]64"),
-    ("im2col offsets",
-     r"^(Arguments mismatch for instruction 'cp\.async\.bulk|Vector expected for arg|.*vector size mismatch)",
-     r"\bcp\.(reduce\.)?async\.bulk\.\S*im2col"),
-    ("braces around an operand of a bulk copy",
-     r"^Arguments mismatch for instruction 'cp\.", r"\bcp\.\S*async\.bulk\S* .*[ ,]\{"),
-    ("32-bit addresses of multimem", "^32-Bit ABI ", r"\bmultimem\.\S* .*\[%r\d"),
-    ("a parameter whose name is a range", r"cannot be allocated in \.param state space", r"\.param .*<\d"),
-    ("a number or a sum that cvt makes tf32 or a pair of",
-     "^Arguments mismatch for instruction '(mov|cvt)'", r"\bcvt\.\S*(tf32\.f32|x2\.e\dm\dx2) "),
-    ("a label among wgmma's operands",
-     "^Arguments mismatch for instruction 'wgmma", r"\bwgmma\.mma_async\.\S* \{[^}]*\}.*, done,"),
-    ("the optional operands of tex", r"^Arguments mismatch for instruction '(tex(\.\w+)?|tld4)'$", r"\b(tex|tld4)\."),
-    ("a tensor map without coordinates",
-     r"^Arguments mismatch for instruction 'cp\.(reduce\.)?async\.bulk(\.prefetch)?\.tensor'", r"\bcp\.\S*tensor\."),
-    ("an eviction priority beside a cache operator",
-     r"^Modifier '\.evict_\w+' cannot be combined with modifier '\.c[agsv]'", r"\.c[agsv]\..*L1::evict"),
-    ("a label as the result of mov", "^Arguments mismatch for instruction 'mov'", r"\bmov\.\S* done,"),
-    ("a special register in wgmma and tex",
-     "^Special register argument not allowed for instruction '(wgmma|tex)", r"\b(wgmma|tex)\."),
-    ("vector moves",
-     "^(Arg.* mismatch for instruction 'mov'|Result vector expected)", r"\bmov\.(\S*v[24]|b128|\w+ \{)"),
-    ("a minus before a register", "^Operand negation (not allowed|limited)", "[ ,]-%"),
-    ("registers of multimem.st and multimem.red",
-     r"^Arguments mismatch for instruction 'multimem\.(st|red)'", r"\bmultimem\.(st|red)\."),
-    ("the state space of multimem's address",
-     "^State space mismatch between instruction and address in instruction 'multimem", r"\bmultimem\."),
-    ("a sum of which a video instruction selects a part", "^Incorrect video selector", r"\bv\w+\.\S* .*%r\d\+"),
-    ("the index of an array of cubes", "^Array index in the 'tex", r"\btex\.\S*acube\."),
-    ("a depth or an offset beside cubes",
-     r"^Illegal modifier '\.a?cube' for instruction 'tex'", r"\btex\.a?cube\.\S* .*\], "),
-    ("a number for stackrestore", "^Result register required", r"\bstackrestore\.\S* -?\d"),
-    ("WARP_SZ as a predicate", "^Arguments mismatch for instruction 'set'", r"\bset\..*WARP_SZ"),
-    ("the mask of a multicast", "must be 16-bit size", r"\bcp\.async\.bulk\.\S*multicast"),
-    ("one register in braces",
-     r"^Arguments mismatch for instruction '(mbarrier\.|istypep|ld'|stackrestore|wmma\.)"
-     "|^Vector operand is not allowed",
-     r"\b(mbarrier|istypep|ld|stackrestore|suq|sured|wmma)\.\S* .*\{%\w+\}"),
-    ("registers of multimem.ld_reduce",
-     r"^Arguments mismatch for instruction 'multimem\.ld_reduce'", r"\bmultimem\.ld_reduce\."),
-    ("`_` for an operand that is read", "^Parsing error near '_'", r"\b(fns|tex|tld4)\.\S* .*, _(;|,)"),
-    ("operands of fns", "^Arguments mismatch for instruction 'fns'", r"\bfns\.b32 "),
-    ("what sured.p adds", r"^Arguments mismatch for instruction 'sured\.p'", r"\bsured\.p\."),
-    ("the fraction of createpolicy", r"^Arg.* instruction 'createpolicy\.", r"\bcreatepolicy\."),
-    ("first values of a range of variables", "^Parsing error near '='", r"\.(const|global) .*<\d+> ="),
-)  # fmt: skip
-"""What only the assembler refuses, likewise."""
-KNOWN = (
-    *(Cause(name, "ptxlab", said, line, MANUAL) for name, said, line in PTXLAB_REFUSES),
-    Cause(
-        "a compiler error", "assembler", "Internal compiler error|^nvJitLink failed with ERROR_PTX_COMPILE$", "", INSIDE
-    ),
-    *(Cause(name, "assembler", said, line, TABLE_LACKS) for name, said, line in ASSEMBLER_REFUSES),
-)
-"""The causes that are known and left; the first one that explains a difference is its cause."""
+"""What only ptxlab refuses, and no form of the manual has: a name, what its message holds, what the text holds."""
 
 
-def known(difference: Difference) -> Cause | None:
-    """The cause of a difference; None where it is not known."""
-    return next((cause for cause in KNOWN if cause.explains(difference)), None)
+def known(difference: Difference) -> str:
+    """The name of the known cause of a difference, or ""."""
+    text = changed(difference.ptx) if difference.who == "ptxlab" else ""
+    return next(
+        (name for name, said, line in KNOWN if re.search(said, difference.message) and re.search(line, text)), ""
+    )
 
 
 # -- the two -----------------------------------------------------------------------------------------------------------
@@ -340,57 +255,17 @@ def differences(texts: Iterable[str]) -> list[Difference]:
     return found
 
 
-def table(done: int, seeds: Sequence[int], found: Sequence[Difference]) -> str:
-    """The report as a page of Markdown."""
-    by_cause: dict[Cause, list[Difference]] = defaultdict(list)
-    for difference in found:
-        if (cause := known(difference)) is not None:
-            by_cause[cause].append(difference)
-    command = f"python tests/support/validator_differential.py {done // len(seeds)} {' '.join(map(str, seeds))} --write"
-    left = [difference for difference in found if known(difference) is None]
-    lines = [
-        "# The validator beside the assembler",
-        "",
-        f"`PYTHONPATH=tests/support {command}`, {date.today()}: {done} texts of one to three instructions from the",
-        "instruction table, most of them with one or two mutations, judged by `ptxlab.text.validate` and by nvJitLink",
-        f"{'.'.join(map(str, assembler.version()))}. The two agree on {done - len(found)}, not on {len(found)}, whose",
-        "causes are named in `tests/support/validator_differential.py`, after looking at the texts:",
-        "",
-        "| cause | texts | who refuses | example | why it is left |",
-        "|---|---:|---|---|---|",
-    ]
-    for cause, some in sorted(by_cause.items(), key=lambda item: -len(item[1])):
-        example = _example(cause, some)
-        lines.append(f"| {cause.name} | {len(some)} | {cause.who} | `{example}` | {cause.why} |")
-    lines.append(f"| *unexplained* | {len(left)} | | | |")
-    if left:
-        lines += ["", "Unexplained:", ""]
-        lines += [f"- {d.who} refuses (*{d.message}*): `{_cell(changed(d.ptx))}`" for d in left]
-    return "\n".join(lines) + "\n"
-
-
-def _example(cause: Cause, some: Sequence[Difference]) -> str:
-    """The shortest line on which a cause shows."""
-    lines = [line for d in some for line in changed(d.ptx).split(" | ") if re.search(cause.line, line)]
-    return _cell(min(lines, key=len))
-
-
-def _cell(line: str) -> str:
-    """A line for a table: not too long, without bars."""
-    return (line if len(line) <= 160 else line[:150] + " ...").replace("|", "\\|")
-
-
-def main(count: int, seeds: Sequence[int], write: bool) -> None:
+def main(count: int, seeds: Sequence[int]) -> None:
+    """Prints the differences that are not known, and how many there are."""
     found: list[Difference] = []
     for seed in seeds:
         rng = random.Random(seed)
         found += differences(text(rng) for _ in range(count))
-    page = table(count * len(seeds), seeds, found)
-    print(page)
-    if write:
-        RESULTS.write_text(page)
+    for difference in found:
+        if not known(difference):
+            print(f"{difference.who} refuses ({difference.message}): {changed(difference.ptx)}")
+    print(f"{len(found)} of {count * len(seeds)} texts, nvJitLink {'.'.join(map(str, assembler.version()))}")
 
 
 if __name__ == "__main__":
-    words = [word for word in sys.argv[1:] if word != "--write"]
-    main(int(words[0]), [int(word) for word in words[1:]], "--write" in sys.argv)
+    main(int(sys.argv[1]), [int(seed) for seed in sys.argv[2:]])

@@ -61,7 +61,7 @@ def test_points_are_the_legal_combinations() -> None:
     ({"kernels": "mma", "shapes": [{"seq": 4, "heads": 3, "heads_kv": 2}]},
      "heads: 3 query heads cannot share 2 key/value heads evenly"),
     ({"kernels": "mma", "checks": ["raceckeck"]},
-     "checks: there is no 'raceckeck'; there is memcheck, initcheck, racecheck, synccheck"),
+     "unknown check 'raceckeck'; did you mean racecheck? choose from memcheck, initcheck, racecheck, synccheck"),
     ({"kernels": "mma", "grid": {"tile_kv": []}}, "tile_kv: at least one value is wanted"),
 ])  # fmt: skip
 def test_what_is_no_sweep_is_refused(call: dict[str, Any], said: str) -> None:
@@ -87,6 +87,7 @@ def test_rows_are_those_of_single_calls(here: None) -> None:
     assert (gqa["status"], gqa["reason"], gqa["cache"], gqa["blocks"]) == ("ok", None, "paged", 2 * 2 + 4)
 
 
+@pytest.mark.long
 def test_a_kernel_of_ones_own_travels_as_text(here: None) -> None:
     def write(head_dim: int, causal: bool) -> Any:
         return pl.kernels.get("scalar").build(head_dim=head_dim, causal=causal).kernel
@@ -236,18 +237,9 @@ def test_tables_and_files(here: None, tmp_path: Path, capsys: pytest.CaptureFixt
 
 
 def test_figures_show_what_differs() -> None:
+    same = {"head_dim": 64, "device": "cpu", "status": "ok"}
     rows = [
-        {
-            "key": f"{n}{c}{k}",
-            "kernel": k,
-            "seq": n,
-            "keys": n,
-            "head_dim": 64,
-            "causal": c,
-            "device": "cpu",
-            "status": "ok",
-            "sectors": 10 * n + (5 if c else 0) + len(k),
-        }
+        same | {"key": f"{n}{c}{k}", "kernel": k, "seq": n, "keys": n, "causal": c, "sectors": 10 * n + 5 * c + len(k)}
         for n in (64, 128, 1024)
         for c in (False, True)
         for k in ("mma", "tiled")

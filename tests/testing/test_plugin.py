@@ -155,7 +155,6 @@ def test_a_finding_fails_the_test_at_the_line_of_the_kernel(
         (result["ruleId"], *(place(each) for each in (*result["locations"], *result["relatedLocations"])))
         for result in run["results"]
     ] == [
-        ("racecheck/WAR", ("kernels.py", write), ("kernels.py", read)),
         ("racecheck/RAW", ("kernels.py", read), ("kernels.py", write)),
         ("memcheck/invalid access", ("kernels.py", beyond)),
     ]
@@ -190,6 +189,37 @@ def test_nothing_is_asked(ptxlab):
     found.stdout.no_fnmatch_line("test_mutate.py::test_with_checks: *")
 
 
+HANGS = """
+import os, signal, threading
+import pytest, ptxlab as pl
+HANG = ".version 8.0\\n.target sm_80\\n.address_size 64\\n.visible .entry hang()\\n{\\nagain:\\n    bra again;\\n}\\n"
+def test_option():
+    pl.launch(HANG, 1, 32, device="cpu")
+@pytest.mark.ptxlab(budget=30_000)
+def test_marker(ptxlab):
+    ptxlab.launch(HANG, 1, 32)
+def test_interrupted():
+    threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
+    pl.launch(HANG, 1, 32, device="cpu", budget=10**15)
+def test_next():
+    print("is run")
+"""
+
+
+@pytest.mark.long
+def test_a_launch_without_end_ends_and_control_c_ends_the_session(project: pytest.Pytester) -> None:
+    project.makepyfile(test_hangs=HANGS)
+    shown = run(project, "-s", "--ptxlab-budget", "20000")
+    for line, budget in ((5, "20,000"), (8, "30,000")):
+        shown.stdout.fnmatch_lines([
+            f"budget: the launch has run its {budget} warp-instructions and has not ended",
+            "    in the loop of line 7; no branch leads out of it; *",
+            f"  launched at test_hangs.py:{line}", "  more:   a launch that gives no budget= has that of @pytest.mark*",
+        ])  # fmt: skip
+    shown.stdout.fnmatch_lines(["*LaunchKeyboardInterrupt: kernel hang was stopped after *", "*test_interrupted*"])
+    shown.stdout.no_fnmatch_line("*is run*")
+
+
 @pytest.mark.rest
 def test_wrong_words_of_the_marker(project: pytest.Pytester) -> None:
     project.makepyfile(
@@ -203,12 +233,19 @@ def test_typo(ptxlab):
 @pytest.mark.ptxlab(checks="racechek")
 def test_no_such_check(ptxlab):
     pass
+
+@pytest.mark.ptxlab(checks="all")
+def test_no_fixture():
+    import ptxlab
+    ptxlab.launch(".version 8.0\\n.target sm_80\\n.entry k() { ret; }", 1, 32)
 """
     )
     run(project).stdout.fnmatch_lines(
         [
-            "*@pytest.mark.ptxlab takes checks=, seeds= and counters=, not [[]'check']*",
-            "@pytest.mark.ptxlab: checks: there is no 'racechek'; there is memcheck, initcheck, racecheck, synccheck",
+            "*@pytest.mark.ptxlab takes checks=, seeds=, counters= and budget=, not [[]'check']*",
+            "@pytest.mark.ptxlab: unknown check 'racechek'; did you mean racecheck?*choose from memcheck, initcheck, *",
+            "@pytest.mark.ptxlab is for the fixture ptxlab",
+            "  write:  def test_no_fixture(ptxlab), and in it ptxlab.launch(kernel, grid, block, ...)",
         ]
     )
 

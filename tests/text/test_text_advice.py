@@ -97,6 +97,7 @@ def test_advice_for_slips_is_taken(part: int) -> None:
     assert advised > 100
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["errors", "validate", pytest.param("declaration_rules", marks=pytest.mark.slow)])
 def test_advice_in_the_messages_of_other_tests_is_taken(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     module = importlib.import_module(f"test_text_{name}")

@@ -50,7 +50,6 @@ def as_read(text: str) -> list[object]:
 def word_by_word(text: str, monkeypatch: pytest.MonkeyPatch) -> list[object]:
     with monkeypatch.context() as patch:
         patch.setattr(lexer, "_WORDS", lexer._PLAIN)
-        patch.setattr(lexer, "_LINES", lexer._PLAIN)
         return as_read(text)
 
 

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import FrozenInstanceError, replace
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from ptxlab.emulate.program.flat_program import Group, Reg, Wide
-from ptxlab.errors import Span
 from ptxlab.text import (
     Address,
     Block,
@@ -59,11 +57,6 @@ def test_module_header() -> None:
     assert module.file == "linkage"
     files = [item.words for item in module.items if isinstance(item, Directive) and item.name == "file"]
     assert files == [("1", '"a \\"quoted\\" name.cu"', "1700000000", "4096"), ("2", '"plain.cuh"')]
-
-
-def test_spans_travel_on_the_module() -> None:
-    span = Span("kernel.py", 3, 4, 3, 20)
-    assert parse(".version 8.0\n", spans={1: span}).spans == {1: span}
 
 
 def test_variables() -> None:
@@ -286,18 +279,3 @@ def test_nodes_without_tokens_print_as_ptx() -> None:
     assert str(replace(kernel, body=body)) == "\n.entry k{@!%p1 add.s32 %r1, %r2, -1;ret;\n}"
     assert isinstance(kernel, Function)
     assert str(module) == text
-
-
-def test_nodes_are_compared_and_hashed_by_class_and_contents_and_print_them() -> None:
-    given, same, other = (Number(text, "int", 4, 4) for text in ("4", "4", "0x4"))
-    assert given == same != other
-    assert hash(given) == hash(same)
-    assert repr(given) == "Number(text='4', kind='int', value=4, bits=4)"
-    assert Name("p") not in (Not(Name("p")), Guard("p"), "p")
-    assert Group((Reg(1), Reg(2))) == Group((Reg(1), Reg(2))) != Wide((Reg(1), Reg(2)))
-    assert Variable("reg", "b32", "a", column=1) == Variable(
-        "reg", "b32", "a", column=2
-    )  # where it stands does not count
-    assert repr(Label("on", tokens=(), line=3)) == "Label(name='on', line=3)"
-    with pytest.raises(FrozenInstanceError):
-        given.text = "5"  # type: ignore[misc]

@@ -58,7 +58,7 @@ def test_what_does_not_fit_is_not_assembled() -> None:
     lines, taken, judged = list(_lines()), [], 0
     for first in range(0, len(lines), CHUNK):
         text, before = _module(lines[first : first + CHUNK])
-        found = {error.line for error in validate(parse(text))}
+        found = {error.line for error in validate(parse(text), CHUNK)}
         with pytest.raises(pl.AssemblyError) as caught:
             pl.assemble(text)
         refused = {error.line for error in caught.value.errors}

@@ -56,7 +56,7 @@ def _identical_or_refused(text: str) -> None:
 
 @pytest.mark.long
 @given(st.data())
-@settings(max_examples=300)
+@settings(max_examples=100)
 def test_damaged_text(data: st.DataObject) -> None:
     text = data.draw(st.sampled_from(GRAMMAR))
     for _ in range(data.draw(st.integers(1, 3))):
@@ -68,7 +68,7 @@ def test_damaged_text(data: st.DataObject) -> None:
 
 @pytest.mark.long
 @given(st.lists(st.sampled_from(PIECES), max_size=40), st.sampled_from([" ", "", "\n"]))
-@settings(max_examples=300)
+@settings(max_examples=100)
 @example([".const", ".u64", "x", "=", "9" * 5000, ";"], " ")
 @example([".const", ".u64", "x", "=", "1", "<<", "99999999999999999", ";"], " ")
 @example([".const", ".u64", "x", "=", "0d7FF0000000000000", "%", "2", ";"], " ")

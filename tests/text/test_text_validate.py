@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from shown_messages import message
 
-from ptxlab.errors import PtxError, Span
+import ptxlab as pl
+from ptxlab.errors import Span
 from ptxlab.text import parse
 from ptxlab.text.validate import validate
 
@@ -103,7 +104,7 @@ def test_right_instructions_have_no_finding() -> None:
         "fma.rn.f32 %f1, %vector.x, %query0, %f0;", "mov.u32 %r4, %tid.x; mov.u32 %r3, %clock; mov.u32 %r0, %envreg3;",
         "setp.lt.f32 %p|_, %f1, %f2;", "{ .reg .b32 %inner<2>; mov.b32 %inner1, %r0; @%p bra $done; }",
         "{ .reg .b64 %rd; mov.u64 %rd, table+4; call helper; ld.param.u64 %rd, [out]; }", "bar.sync 0; bar.sync 0, 64;",
-        "tcgen05.wait::ld.sync.aligned;", "$done: ret;",
+        "$done: ret;",
     )  # fmt: skip
     assert _messages(*lines) == []
 
@@ -121,7 +122,7 @@ FINDINGS = {
         ("11:26", "fma.rn.f32 takes 4 operands (d, a, b, c); found 3", "", "fma.rnd{.ftz}{.sat}.f32  d, a, b, c")),
     "too many operands": (("fma.rn.f32 %f1, %f2, %f3, %f1, %f2;",),
         ("11:33+3", "fma.rn.f32 takes 4 operands (d, a, b, c); found 5", "", "fma.rnd{.ftz}{.sat}.f32  d, a, b, c")),
-    "operands where there are none": (("ret %r1;",), ("11:6+3", "ret takes no operands; found 1", "", "ret{.uni}")),
+    "operands where there are none": (("ret %r1;",), ("11:6+3", "ret takes no operands; found 1", "ret;", "ret{.uni}")),
     "an unknown instruction": (("ad.f32 %f1, %f2, %f3;",),
         ("11:2+2", "unknown instruction 'ad'; close to it: add, addc, sad", "add.f32 %f1, %f2, %f3;")),
     "an unknown instruction 2": (("xyzzy.f32 %f1;",), ("11:2+5", "unknown instruction 'xyzzy'")),
@@ -158,18 +159,6 @@ def test_findings(name: str) -> None:
     assert _messages(*lines) == [message(_text(*lines), *each) for each in parts]
 
 
-def test_nothing_after_the_opcode() -> None:
-    (first, second) = _messages("mad %r1, %r2, %r3;", "ret;", "fma %f1, %f2, %f3, %f1;")
-    assert first.splitlines()[0].startswith("k.ptx:11:4: mad needs ")
-    assert second.splitlines()[0] == "k.ptx:13:4: fma needs .rnd here, one of .rn .rz .rm .rp; found nothing"
-
-
-def test_a_register_of_another_type() -> None:
-    assert _message("add.f32 %f1, %f2, %vector.y; { .reg .u32 %f1; add.f32 %f2, %f1, %f2; }").splitlines()[0] == (
-        "k.ptx:11:61: add.f32 takes .f32 or .b32 here; %f1 is .u32"
-    )
-
-
 @pytest.mark.parametrize(
     ("line", "says", "write"),
     [
@@ -182,8 +171,31 @@ def test_a_register_of_another_type() -> None:
         ("{ .reg .b64 %a; mov.u64 %a, %tid.x; }", "%tid.x is .u32", "mov.u32 %r, %tid.x;"),
         ("{ .reg .b64 %a; add.u64 %a, %a, table; }", "takes no variable; mov gives the address of table",
          "mov.u64 %address, table;"),
-        ("setp.lt.u32 %r1, %r2, %r3;", "takes a predicate here; %r1 is .b32", ""),
-        ("@%r1 ret;", "the guard @%r1 is no predicate, it is .b32", ""),
+        ("fma %f1, %f2, %f3, %f1;", "k.ptx:11:4: fma needs .rnd here, one of .rn .rz .rm .rp; found nothing", ""),
+        ("add.f32 %f1, %f2, %vector.y; { .reg .u32 %f1; add.f32 %f2, %f1, %f2; }",
+         "k.ptx:11:61: add.f32 takes .f32 or .b32 here; %f1 is .u32", "add.f32 %f1, %f2, %vector.y; { .reg .u32 %f1; "
+         ".reg .f32 %x; cvt.rn.f32.u32 %x, %f1; add.f32 %f2, %x, %f2; }"),
+        ("setp.lt.u32 %r1, %r2, %r3;", "takes a predicate here; %r1 is .b32",
+         ".reg .pred %x; setp.lt.u32 %x, %r2, %r3;"),
+        ("@%r1 ret;", "the guard @%r1 is no predicate, it is .b32",
+         ".reg .pred %x; setp.ne.b32 %x, %r1, 0; @%x ret;"),
+        ("add.u32 %r1, %r2, %p;", "takes .u32, .s32 or .b32 here; %p is .pred",
+         ".reg .u32 %x; selp.u32 %x, 1, 0, %p; add.u32 %r1, %r2, %x;"),
+        ("selp.f32 %f1, %p, %f1, %f2;", "takes .f32 or .b32 here; %p is .pred", "selp.f32 %f1, %f1, %f2, %p;"),
+        ("{ .reg .b64 %x; mov.u64 %r1, %x; }", "takes .u64, .s64 or .b64 here; %r1 is .b32",
+         "{ .reg .b64 %x; .reg .u64 %x1; mov.u64 %x1, %x; }"),
+        ("mov.f32 %f1, -inf;", "no variable or register inf is declared", "mov.f32 %f1, 0fFF800000;"),
+        ("mov.f32 %f1, table;", "takes no address, found the variable table", "ld.global.f32 %f1, [table];"),
+        ("ld.shared.f32 %f1, [table+4];", "table lies in .global", "ld.global.f32 %f1, [table+4];"),
+        ("{ .shared .b32 t[4]; ld.shared.f32 %f1, [t+%r1]; }", "takes an address with a constant offset",
+         "{ .shared .b32 t[4]; .reg .b32 %x; mov.b32 %x, t; add.u32 %x, %x, %r1; ld.shared.f32 %f1, [%x]; }"),
+        ("atom.add.f32 [table], %f1;", "takes 3 to 4 operands (d, a, b, policy); found 2", "red.add.f32 [table], %f1;"),
+        ("shfl.bfly.b32 %r1, %r2, 1, 31;", "shfl.bfly.b32 ended with PTX 6.4 on sm_70",
+         "shfl.sync.bfly.b32 %r1, %r2, 1, 31, 0xffffffff;"),
+        ("cvt.u32.f32 %r1, %f1;", "needs .rnd here, one of .rni .rzi .rmi .rpi", "cvt.rzi.u32.f32 %r1, %f1;"),
+        ("mad.lo.f32 %f1, %f2, %f3, %f1;", "mad needs .type here, one of .u16", "fma.rn.f32 %f1, %f2, %f3, %f1;"),
+        ("exp.f32 %f1, %f2;", "unknown instruction 'exp'",
+         ".reg .f32 %t; mul.f32 %t, %f2, 1.4426950408889634; ex2.approx.f32 %f1, %t;"),
         ("ld.global.f32 %f1, [%f2];", "%f2 is .f32 and cannot be an address", ""),
         ("{ .reg .b64 %a; ld.global.f32 %f1, %a; }", "takes an address in brackets here, found %a",
          "{ .reg .b64 %a; ld.global.f32 %f1, [%a]; }"),
@@ -193,7 +205,8 @@ def test_a_register_of_another_type() -> None:
         ("add.u32 table, %r1, %r2;", "writes to a register here, found the variable table", ""),
         ("{ .reg .f16 %h<2>; .reg .b64 %a; st.global.v2.f32 [%a], {%h0, %h1}; }",
          "takes .f32 or .b32 here; %h0 is .f16", ""),
-        ("{ .reg .b64 %a; st.global.v2.f32 [%a], %f1; }", "takes 2 registers in braces, found %f1", ""),
+        ("{ .reg .b64 %a; st.global.v2.f32 [%a], %f1; }", "takes 2 registers in braces, found %f1",
+         "{ .reg .b64 %a; st.global.f32 [%a], %f1; }"),
         ("mma.sync.aligned.m16n8k8.row.col.f16.f16.f16.f16 {%r1, %r2}, %r1, {%r3}, {%r1, %r2};",
          "takes 2 registers in braces, found %r1", ""),
         ("mma.sync.aligned.m16n8k8.row.col.f16.f16.f16.f16 {%r1, %r2}, {%r1, -%r2}, {%r3}, {%r1, %r2};",
@@ -201,6 +214,12 @@ def test_a_register_of_another_type() -> None:
         ("{ .reg .b64 %a; discard.global.L2 [%a], [%a]; }", "takes an integer here, found [%a]", ""),
         ("cp.async.wait_group %r1;", "takes an integer here, found %r1", ""),
         ("HERE: add.u32 %r1, %r2, HERE;", "takes no label here, found HERE", ""),
+        ("{ .reg .b64 %a; ld.global.v2.u32 {%r1, %r2, %r3}, [%a]; }", "takes 2 registers in braces, found 3", ""),
+        ("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%f1, %f2}, {%r1, %r1}, {%r1}, {%f1, %f1, %f1, %f1};",
+         "takes 4 registers in braces, found 2", ""),
+        ("{ .reg .b64 %a; mma.sync.aligned.m16n8k8.row.col.f16.f16.f16.f16 {%r1, %r2}, {%a, %a}, {%r3}, {%r1, %r2}; }",
+         "takes 32 bits here; %a is .b64", ""),
+        ("{ .reg .b64 %a; cp.async.ca.shared.global [%r1], [%a], 5; }", "takes 4 or 8 or 16 here, found 5", ""),
     ],
 )  # fmt: skip
 def test_operands_that_do_not_fit(line: str, says: str, write: str) -> None:
@@ -267,26 +286,55 @@ def test_the_collector_is_on_again_whatever_happens() -> None:
         gc.enable()
 
 
-# -- errors that are explained when they are read ----------------------------------------------------------------------
+def test_the_first_hundred_mistakes_are_told() -> None:
+    errors = validate(parse(HEAD + "fma.f32 %f1, %f1, %f1, %f1;\n" * 300 + "}"))
+    assert [error.line for error in errors] == list(range(11, 111))
+    for same in (pickle.loads(pickle.dumps(errors[0])), copy.copy(errors[0])):
+        assert (same.message, same.hint, same.line) == (errors[0].message, errors[0].hint, 11)
 
 
-def test_an_error_is_made_when_more_than_its_line_is_read() -> None:
-    made: list[str] = []
+BLACKWELL = (
+    "tcgen05.alloc.cta_group::1.sync.aligned.b32 [%x1], 32;", "cvt.rn.satfinite.relu.e2m3x2.f32 %h1, %f1, %f2;",
+    "tcgen05.mma.cta_group::2.kind::mxf4.block_scale.collector::a::fill [%r1], %x1, %x2, %r2, [%r3], [%r4], %p1;",
+    "tcgen05.ld.sync.aligned.16x128b.x1.pack::16b.b32 {%r1, %r2}, [%r3];", "cvt.rp.ue8m0x2.bf16x2 %h1, %r1;",
+    "tcgen05.cp.cta_group::1.64x128b.warpx2::02_13.b8x16.b4x16_p64 [%r1], %x1;", "fma.rn.f32.bf16 %f1, %h1, %h2, %f2;",
+    "clusterlaunchcontrol.try_cancel.async.mbarrier::complete_tx::bytes.b128 [%x1], [%x2];",
+    "mma.sp::ordered_metadata.sync.aligned.m16n8k64.row.col.kind::f8f6f4.f32.e4m3.e5m2.f32 "
+    "{%f1, %f2, %f3, %f4}, {%r1, %r2, %r3, %r4}, {%r1, %r2, %r3, %r4}, {%f1, %f2, %f3, %f4}, %r5, 0;",
+    "cvt.rs.satfinite.e4m3x4.f32 %r1, {%f1, %f2, %f3, %f4}, %r2;", "st.async.mmio.release.sys.global.b32 [%x1], %r1;",
+    "ldmatrix.sync.aligned.m16n16.x1.trans.b8x16.b6x16_p32 {%r1, %r2}, [%x1];",
+    "stmatrix.sync.aligned.m16n8.x1.trans.b8 [%x1], {%r1};", "tensormap.replace.tile.elemtype.b1024.b32 [%x1], 13;",
+    "ld.global.nc.v8.f32 {%f1, %f2, %f3, %f4, %f5, %f6, %f7, %f8}, [%x1];",
+    "cp.async.bulk.tensor.2d.shared::cta.global.tile::gather4.mbarrier::complete_tx::bytes.cta_group::2 "
+    "[tile], [%x2, {%r1, %r2, %r3, %r4, %r5}], [tile];",
+    "multimem.ld_reduce.relaxed.gpu.global.add.acc::f16.v4.e5m2x2 {%h1, %h2, %h3, %h4}, [%x1];",
+)  # fmt: skip
 
-    def error() -> PtxError:
-        made.append("once")
-        return PtxError("wrong", line=3, column=5, length=2, source="  ab;", hint="  cd;")
 
-    later = PtxError.later(3, error)
-    assert later.line == 3
-    assert made == []
-    assert (later.column, later.length, later.hint, later.syntax) == (5, 2, "  cd;", "")
-    assert made == ["once"]
-    assert str(later) == str(error())
-    with pytest.raises(AttributeError, match="PtxError has no colour"):
-        _ = later.colour
-    unread = PtxError.later(3, error)
-    with pytest.raises(AttributeError, match="PtxError has no colour"):
-        _ = unread.colour
-    assert str(pickle.loads(pickle.dumps(PtxError.later(3, error)))) == str(error())
-    assert str(copy.copy(PtxError.later(3, error))) == str(error())
+def test_what_is_not_executed_yet_is_no_wrong_ptx() -> None:
+    """NVIDIA's assembler takes it, the emulator refuses it by name, nothing else is offered; other words stay wrong."""
+    head = """.version 8.8\n.target sm_100a\n.address_size 64\n.visible .entry k()\n{
+    .reg .pred %p<3>; .reg .b16 %h<9>; .reg .b32 %r<9>; .reg .b64 %x<3>; .reg .f32 %f<9>; .reg .b128 %q<3>;
+    .shared .align 128 .b8 tile[1024];\n"""
+    for line in BLACKWELL:
+        text = f"{head}{line}\nret;\n}}\n"
+        assert validate(parse(text)) == []
+        with pytest.raises(pl.UnsupportedInstruction) as refused:
+            pl.launch(text, 1, 32, device="step")
+        assert "does not execute" in refused.value.message
+        assert not refused.value.hint
+        if (opcode := line.split()[0].strip(";")).startswith(("tcgen05", "clusterlaunch")):  # operands are not judged
+            with pytest.raises(pl.UnsupportedInstruction) as refused:
+                pl.launch(text.replace(line, f"{opcode} [%r1], {{%r2, %r3}}, %r4;"), 1, 32, device="step")
+            says = f"the CPU machine does not execute {opcode} yet; a GPU of sm_100a does: "
+            assert refused.value.message == says + 'device="gpu". pl.assemble(ptx) judges its operands'
+        assert pl.inspect(text).pipes["unknown"] == 1  # and NVIDIA's assembler, where it is, takes it
+    for target, line, needed in (("sm_90a", 0, "sm_100a"), ("sm_120a", 0, "sm_100a"), ("sm_100", 8, "sm_100a"),
+                                 ("sm_120", 8, "sm_120a"), ("sm_90", 6, "sm_100")):  # fmt: skip
+        (error,) = validate(parse(f"{head.replace('sm_100a', target)}{BLACKWELL[line]}\nret;\n}}\n"))
+        assert error.hint == f".target {needed}"
+    for opcode in ("mma.sync.aligned.m16n8k32.row.col.kind::f9.f32.e4m3.e4m3.f32", "cvt.rn.satfinite.f32.e2m1x2",
+                   "tcgen05.ld.sync.aligned.16x128b.x3.b32", "tcgen06.ld"):  # fmt: skip
+        with pytest.raises(pl.PtxError) as wrong:
+            pl.launch(f"{head}{opcode} %r1, %r2, %r3, %r4;\nret;\n}}\n", 1, 32, device="step")
+        assert not isinstance(wrong.value, pl.UnsupportedInstruction)

@@ -2,34 +2,26 @@
 
 from __future__ import annotations
 
-from ptxlab.course.feedback import find
-
-
-def _but(name: str, old: str, new: str) -> str:
-    """The solution of an exercise with a mistake in it."""
-    code = find(name).solution
-    assert code.count(old) == 1, (name, old)
-    return code.replace(old, new)
-
+from wrong_answers import but
 
 _ADD = "\n    add.f32         %v, %v, 1.0;"
 
 WRONG = {
     "00-square":
-        ((_but("00-square", "mul.f32 ", "add.f32 "), "Its square is 9; now it is 7."),
-         (_but("00-square", _ADD, ""), "1 is still to be added."),
-         (_but("00-square", "    mul.f32         %v, %v, %v;\n", ""), "1 was added to the number."),
-         (_but("00-square", "%v, 1.0", "%v, 2.0"), "Its square is 9; now it is 11."),
-         (_but("00-square", "%i, 4, %x", "%i, 2, %x"), "misaligned")),
+        ((but("00-square", ("mul.f32 ", "add.f32 ")), "Its square is 9; now it is 7."),
+         (but("00-square", (_ADD, "")), "1 is still to be added."),
+         (but("00-square", ("    mul.f32         %v, %v, %v;\n", "")), "1 was added to the number."),
+         (but("00-square", ("%v, 1.0", "%v, 2.0")), "Its square is 9; now it is 11."),
+         (but("00-square", ("%i, 4, %x", "%i, 2, %x")), "misaligned")),
     "00-guard":
-        ((_but("00-guard", "    @%outside ret;\n", ""), "memcheck: store of 4 bytes"),
-         (_but("00-guard", "setp.ge", "setp.gt"), "memcheck: store of 4 bytes"),
-         (_but("00-guard", "@%outside", "@!%outside"), "thread (18, 0, 0)"),
-         (_but("00-guard", "%outside, %i, %n", "%outside, %i, 0"), "A thread with i < n must store its number."),
-         (_but("00-guard", "setp.ge.u32     %outside, %i", "setp.ge.u32     %outside, %thread"), "memcheck")),
+        ((but("00-guard", ("    @%outside ret;\n", "")), "memcheck: store of 4 bytes"),
+         (but("00-guard", ("setp.ge", "setp.gt")), "memcheck: store of 4 bytes"),
+         (but("00-guard", ("@%outside", "@!%outside")), "thread (18, 0, 0)"),
+         (but("00-guard", ("%outside, %i, %n", "%outside, %i, 0")), "A thread with i < n must store its number."),
+         (but("00-guard", ("setp.ge.u32     %outside, %i", "setp.ge.u32     %outside, %thread")), "memcheck")),
     "00-relu":
-        ((_but("00-relu", "k.max(k.fma(a, x[i], y[i]), 0.0)", "k.fma(a, x[i], y[i])"), "so a*x + y = -"),
-         (_but("00-relu", "    k.return_if(i >= n)\n", ""), "memcheck: load of 4 bytes"),
-         (_but("00-relu", "k.return_if(i >= n)", "if i >= n: return"), "with k.if_("),
-         (_but("00-relu", "k.max", "k.min"), "should be")),
+        ((but("00-relu", ("k.max(k.fma(a, x[i], y[i]), 0.0)", "k.fma(a, x[i], y[i])")), "so a*x + y = -"),
+         (but("00-relu", ("    k.return_if(i >= n)\n", "")), "memcheck: load of 4 bytes"),
+         (but("00-relu", ("k.return_if(i >= n)", "if i >= n: return")), "with k.if_("),
+         (but("00-relu", ("k.max", "k.min")), "should be")),
 }  # fmt: skip

@@ -2,17 +2,7 @@
 
 from __future__ import annotations
 
-from ptxlab.course.feedback import find
-
-
-def _but(name: str, *changes: tuple[str, str]) -> str:
-    """The solution of an exercise with mistakes in it: (what it has, what stands there instead)."""
-    code = find(name).solution
-    for old, new in changes:
-        assert code.count(old) >= 1, (name, old)
-        code = code.replace(old, new)
-    return code
-
+from wrong_answers import but
 
 _SET = "        row_max.set(new_max)  # last: rescale needs the old maximum once more\n"
 _PROBE = "        k.probe(row, j, n, row_max, row_sum, rescale)\n"
@@ -20,48 +10,48 @@ _FIRST = "    first = k.max(stop, W) - W  # row - (W - 1) would wrap below zero,
 
 WRONG = {
     "01-predict": (
-        (_but("01-predict", ("score > m", "score >= m")), "which is no larger, so rescale was exactly 1. You named this"),
-        (_but("01-predict", ("-math.inf, []", "scores[0], []")), "a new maximum, so it computed rescale = 0. You did not"),
+        (but("01-predict", ("score > m", "score >= m")), "which is no larger, so rescale was exactly 1. You named this"),
+        (but("01-predict", ("-math.inf, []", "scores[0], []")), "a new maximum, so it computed rescale = 0. You did not"),
         ("def shrinks(scores):\n    return [0, 3, 5]\n", "of the kernel's"),
         ("def shrinks(scores):\n    return [3, 9]\n", "There is no key 9; the keys are 0 to 7."),
         ("def shrinks(scores):\n    return 3\n", "must return a list of key numbers; it returned 3."),
         ("shrinks = [0, 3, 5]\n", "a function is wanted, found list"),
     ),
     "01-lse": (
-        (_but("01-lse", (" * LN2  #", "  #")), "That is the right number in base 2"),
-        (_but("01-lse", ("(row_max + k.log2(row_sum)) * LN2", "row_max * LN2")), "That is the maximum alone: the sum l is"),
-        (_but("01-lse", ("(row_max + k.log2(row_sum)) * LN2", "row_max + k.log2(row_sum) * LN2")),
-         "log2(l) was brought to natural units there, and m was not."),
-        (_but("01-lse", ("    lse[row] = ", "    ignored = ")), "No thread stored it"),
-        (_but("01-lse", ("k.return_if(row >= n)", "pass")), "memcheck: load of 4 bytes at "),
+        (but("01-lse", (" * LN2  #", "  #")), "right number in units of ln 2"),
+        (but("01-lse", ("(row_max + k.log2(row_sum)) * LN2", "row_max * LN2")), "the maximum alone. Where does the sum l go?"),
+        (but("01-lse", ("(row_max + k.log2(row_sum)) * LN2", "row_max + k.log2(row_sum) * LN2")),
+         "and m is in units of ln 2."),
+        (but("01-lse", ("    lse[row] = ", "    ignored = ")), "No thread stored it"),
+        (but("01-lse", ("k.return_if(row >= n)", "pass")), "memcheck: load of 4 bytes at "),
     ),
     "01-rescale": (
-        (_but("01-rescale", (_SET, ""), ("        rescale =", "        row_max.set(new_max)\n        rescale =")),
+        (but("01-rescale", (_SET, ""), ("        rescale =", "        row_max.set(new_max)\n        rescale =")),
          "Your kernel's rescale was 1."),
-        (_but("01-rescale", ("k.fma(row_sum, rescale, weight)", "row_sum + weight")),
+        (but("01-rescale", ("k.fma(row_sum, rescale, weight)", "row_sum + weight")),
          "Thread 0, key 4: the running sum l should be 1.138, it was 2.562."),
-        (_but("01-rescale", ("            acc[d] *= rescale\n", "")),
+        (but("01-rescale", ("            acc[d] *= rescale\n", "")),
          "m, l and rescale are not the only things that change when the maximum grows."),
-        (_but("01-rescale", (_PROBE, "        with k.if_((row & 1) == 0):\n    " + _PROBE)),
+        (but("01-rescale", (_PROBE, "        with k.if_((row & 1) == 0):\n    " + _PROBE)),
          "Thread 1, key 0: m, l and rescale were (nan, nan, nan); a NaN, or never stored."),
-        (_but("01-rescale", (_PROBE, "")), "never calls k.probe"),
+        (but("01-rescale", (_PROBE, "")), "never calls k.probe"),
         ('mended = "kernel"\n', "found text without a .entry: 'kernel'"),
     ),
     "01-thrift": (
-        (_but("01-thrift", ("query[d], key_row", "(q + row * D)[d], key_row")), "warp instructions; at most 1,964 are allowed."),
-        (_but("01-thrift", ("        row_max.set(new_max)\n",
+        (but("01-thrift", ("query[d], key_row", "(q + row * D)[d], key_row")), "warp instructions; at most 1,964 are allowed."),
+        (but("01-thrift", ("        row_max.set(new_max)\n",
                             "        row_max.set(new_max)\n        for d in range(D):\n            (o + row * D)[d] = acc[d]\n")),
          "warp instructions; at most"),
-        (_but("01-thrift", ("with k.loop(n) as j:", "with k.loop(n - 1) as j:")), "elements are wrong"),
-        (_but("01-thrift", ("scale * LOG2E  # one", "scale  # one")), "stored it:"),
+        (but("01-thrift", ("with k.loop(n) as j:", "with k.loop(n - 1) as j:")), "elements are wrong"),
+        (but("01-thrift", ("scale * LOG2E  # one", "scale  # one")), "stored it:"),
     ),
     "01-window": (
-        (_but("01-window", ("start=first", "start=0")), "Thread 6 may see keys 1 to 6; it also read key 0"),
-        (_but("01-window", (_FIRST, "    first = k.max(row - (W - 1), 0)\n")), "A u32 went below zero there and became"),
-        (_but("01-window", ("start=first", "start=0"),
+        (but("01-window", ("start=first", "start=0")), "Thread 6 may see keys 1 to 6; it also read key 0"),
+        (but("01-window", (_FIRST, "    first = k.max(row - (W - 1), 0)\n")), "A u32 went below zero there and became"),
+        (but("01-window", ("start=first", "start=0"),
               ("        new_max =", "        score.set(k.select(j + W <= row, -math.inf, score))\n        new_max =")),
          "Thread 6 computed a NaN from -inf and -inf:"),
-        (_but("01-window", (" * LN2", " * 1.0")), "multiply by ln 2 once"),
-        (_but("01-window", ("k.return_if(row >= n)", "pass")), "memcheck: load of 4 bytes at "),
+        (but("01-window", (" * LN2", " * 1.0")), "multiply by ln 2 once"),
+        (but("01-window", ("k.return_if(row >= n)", "pass")), "memcheck: load of 4 bytes at "),
     ),
 }  # fmt: skip

@@ -19,7 +19,7 @@ WRONG = {
         ("def sectors(n, m, T):\n    return -(-n // T) * m\n", "keys take 256 bytes"),
     ),
     "02-smooth": (
-        (SMOOTH.starter, "thread (0, 0, 0)"),
+        (SMOOTH.starter, "a thread overwrites what another warp reads"),
         # out of the branch, but one barrier only
         (
             """

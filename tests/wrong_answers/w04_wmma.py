@@ -18,11 +18,11 @@ WRONG = {
     ),
     "04-deep": (
         # only the first piece
-        (DEEP.solution.replace("range(0, K, 16)", "range(0, 16, 16)"), "the product of the first pieces alone"),
+        (DEEP.solution.replace("range(0, K, 16)", "range(0, 16, 16)"), "the product for K = 16: 3 pieces"),
         # the stride of A forgotten
-        (DEEP.solution.replace("a + step, K)", "a + step, 16)"), "In memory they begin 48 apart: that is A's stride."),
+        (DEEP.solution.replace("a + step, K)", "a + step, 16)"), "A was read as if a row had 16 numbers"),
         # and that of B
-        (DEEP.solution.replace("b + step * 16, 16)", "b + step, 16)"), "a B whose pieces begin 16 elements apart"),
+        (DEEP.solution.replace("b + step * 16, 16)", "b + step, 16)"), "where does its row 16 begin?"),
         # every step stored
         (
             DEEP.solution.replace(
@@ -89,6 +89,6 @@ WRONG = {
         ),
         # half a row
         (ROWS.solution.replace('    row_sum += k.shfl(row_sum, 1, 31, 0xFFFFFFFF, mode="bfly")\n', ""),
-         "Row 0 adds up to"),
+         "Each *half* of a row adds up to 1"),
     ),
 }  # fmt: skip

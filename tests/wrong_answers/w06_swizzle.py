@@ -6,12 +6,11 @@ from ptxlab.course.exercises.e06_swizzle import HALF, PAD, WALK, WAVEFRONTS, XOR
 
 WRONG = {
     "06-wavefronts": (
-        # every word of the stride in its way
-        ("def wavefronts_of(stride, width):\n    return min(stride, 32)\n", "wavefronts_of(6, 1): you say 6"),
+        (WAVEFRONTS.starter, "That is the rule for one column."),
         # no conflicts
-        (WAVEFRONTS.starter, "wavefronts_of(6, 1): you say 1, the machine says 2."),
-        # all lanes at once
-        (WAVEFRONTS.solution.replace("stride // width, groups", "stride, 32"), "wavefronts_of(2, 2): you say"),
+        ("def wavefronts_of(row, wide):\n    return 1\n", "wavefronts_of(32, 8): you say 1, the machine says 4."),
+        # as many as there are rows
+        ("def wavefronts_of(row, wide):\n    return 32 // wide\n", "Which of them begin in the same bank?"),
     ),
     "06-pad": (
         (PAD.starter, "992 in loads"),

@@ -18,7 +18,7 @@ WRONG = {
     "16-bytes": (
         (BYTES.starter, "1 of 2 parts right"),
         # one box of the two
-        (BYTES.solution.replace("2 * 8 * 64 * 4", "8 * 64 * 4"), "a thread reads what another thread writes"),
+        (BYTES.solution.replace("2 * 8 * 64 * 4", "8 * 64 * 4"), "a thread reads what another warp writes"),
         # elements for bytes
         (BYTES.solution.replace("2 * 8 * 64 * 4", "2 * 8 * 64"), "3072 bytes more have come"),
         # more than come
@@ -37,8 +37,8 @@ WRONG = {
         # two stages, one place
         (RING.starter.replace("k.pipeline(1,", "k.pipeline(2,"), "hazard in shared memory: a thread"),
         # the consumers stay at the first
-        (RING.solution.replace("tile + turn.stage * 512 + column", "tile + column"), "y[0] should be"),
+        (RING.solution.replace("tile + turn.stage * 512 + column", "tile + column"), "Tile 0 was added twice"),
         # no room for the second
-        (RING.solution.replace("2 * 512, align", "512, align"), "the mbarrier has not been initialised"),
+        (RING.solution.replace("2 * 512, align", "512, align"), "two tiles have 4,096"),
     ),
 }  # fmt: skip

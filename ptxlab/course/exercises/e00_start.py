@@ -9,8 +9,6 @@ import numpy as np
 from ptxlab.course.exercise import Exercise
 from ptxlab.course.exercise_checks import Grading
 
-# -- 00-square ---------------------------------------------------------------------------------------------------------
-
 
 def _square(g: Grading, answer: Any) -> None:
     for count in g.vary((32,), hidden=lambda rng: int(rng.integers(2, 31)), edges=(1, 31)):
@@ -72,14 +70,10 @@ the place of a register, as in `add.f32 %v, %v, 0.5;`.
     hints=(
         "`add.f32 %v, %v, %v` reads: v becomes v + v. Which word makes it v times v?",
         "After mul.f32 %v, %v, %v the square is in %v. The next line adds 1.0 to it.",
-        "mul.f32 %v, %v, %v; and then add.f32 %v, %v, 1.0;",
     ),
     graded=("every number is squared and has 1 added, for other counts of threads",),
     grade=_square,
 )
-
-
-# -- 00-guard ----------------------------------------------------------------------------------------------------------
 
 
 def _guard(g: Grading, answer: Any) -> None:
@@ -131,15 +125,12 @@ to the end; here, a guarded `ret` does the same. The predicate `%outside` is dec
     answer="number",
     hints=(
         "Which instruction of saxpy writes the predicate %outside?",
-        "setp.ge.u32 %outside, %i, %n; is true for threads past the end. A guard in front of ret uses it.",
-        "setp.ge.u32 %outside, %i, %n; and then @%outside ret;",
+        "Threads past the end have a number that is not less than n. Which comparison is true for them, and what "
+        "does a guard in front of `ret` do?",
     ),
     graded=("every element has its number, and no thread stores outside, for other lengths",),
     grade=_guard,
 )
-
-
-# -- 00-relu -----------------------------------------------------------------------------------------------------------
 
 
 def _relu(g: Grading, answer: Any) -> None:
@@ -183,8 +174,7 @@ lets threads past the end leave, one computes and stores. `k.max(a, b)` is the l
     answer="relu",
     hints=(
         "Two lines of saxpy above are nearly what you need. What is around k.fma(...) now?",
-        "k.return_if(i >= n) first. Then store k.max(..., 0.0) to y[i].",
-        "k.return_if(i >= n), and y[i] = k.max(k.fma(a, x[i], y[i]), 0.0)",
+        "Leave first, as saxpy does. Then store the larger of two numbers: which two?",
     ),
     graded=("every element, for other lengths and other a", "no thread past the end touches memory"),
     grade=_relu,

@@ -29,9 +29,6 @@ EDGES = (
 """Always asked besides: rising, falling, a second best that is no maximum, equal ones, a single key."""
 
 
-# -- 01-predict --------------------------------------------------------------------------------------------------------
-
-
 def _scores(rng: np.random.Generator) -> tuple[float, ...]:
     """Six to twelve scores in steps of a half, so that some are equal."""
     return tuple(float(s) for s in rng.integers(-6, 7, int(rng.integers(6, 13))) / 2)
@@ -124,14 +121,11 @@ def shrinks(scores):
     hints=(
         "go through the keys by hand and keep m beside them",
         "rescale is exp(m - new_m): below 1 exactly when the new maximum is larger",
-        "what is exp(-inf - s) at the very first key, and what happens when a score equals the maximum?",
     ),
     graded=("the keys that you name are those where a thread of the `scalar` kernel computed a rescale below 1",),
     grade=_predict,
 )
 
-
-# -- 01-rescale --------------------------------------------------------------------------------------------------------
 
 _ONLINE = '''
 @kernel
@@ -193,11 +187,9 @@ def _rescale(g: Grading, answer: Any) -> None:
             three = ", ".join(f"{x:.4g}" for x in state[row, key])
             says = f"Thread {row}, key {key}: m, l and rescale were ({three}); a NaN, or never stored."
             g.part(
-                "every key is probed",
-                False,
-                says,
-                "k.probe(row, j, n, row_max, row_sum, rescale) must run at every key.",
-            )
+                "every key is probed", False, says,
+                "k.probe(row, j, n, row_max, row_sum, rescale) must run at every key."
+            )  # fmt: skip
             continue
         for which, name in ((2, "rescale"), (0, "running maximum m"), (1, "running sum l")):
             wrong = ~np.isclose(state[:, :, which], expected.state[:, :, which], rtol=1e-3, atol=1e-4)
@@ -207,14 +199,9 @@ def _rescale(g: Grading, answer: Any) -> None:
                 lambda which=which, wrong=wrong: _state(built, state, expected.state, which, wrong),
             )
         g.close(
-            "the output",
-            o,
-            expected.o[0, 0],
-            rtol=1e-3,
-            atol=1e-4,
-            run=run,
-            says="m, l and rescale are not the only things that change when the maximum grows.",
-        )
+            "the output", o, expected.o[0, 0], rtol=1e-3, atol=1e-4, run=run,
+            says="m, l and rescale are not the only things that change when the maximum grows."
+        )  # fmt: skip
         grew = int((expected.state[:, :, 2] < 1 - 1e-6).sum())
         error = float(np.max(np.abs(o - expected.o[0, 0])))
         g.note(
@@ -260,7 +247,6 @@ in almost every row. Find out why, and fix it. One line is in the wrong place.
     hints=(
         "compare rescale with what the notebook's `online` computes for the same key",
         "at the line that the feedback names: what do the two registers of the subtraction before it hold?",
-        "the old maximum is needed once more after the new one is known",
     ),
     graded=(
         "m, l and rescale of every thread at every key, as its probes store them, against float64",

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import math
+import re
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -11,8 +14,6 @@ from ptxlab.course.exercise import Exercise
 from ptxlab.course.exercise_checks import Grading
 from ptxlab.course.exercises.nearest_key import ONE_BARRIER, nearest, points
 from ptxlab.launch.run import launch
-
-# -- 02-sectors --------------------------------------------------------------------------------------------------------
 
 
 def _sectors(g: Grading, answer: Any) -> None:
@@ -60,14 +61,10 @@ def sectors(n, m, T):
     hints=(
         "what does one block read, and how many blocks are there?",
         "one point more than a full block is another block, and one key more than a full sector is another sector",
-        "round both up: -(-n // T) blocks, each with -(-m // 8) sectors",
     ),
     graded=("the number that the machine counts, for three sizes that you see and three that you do not",),
     grade=_sectors,
 )
-
-
-# -- 02-smooth ---------------------------------------------------------------------------------------------------------
 
 
 def _smooth(g: Grading, answer: Any) -> None:
@@ -83,12 +80,9 @@ def _smooth(g: Grading, answer: Any) -> None:
         if run is not None and g.close(f"right for {n} numbers and {rounds} rounds", y, right, run=run):
             limit = (2 * rounds + 1) * (block // 32)
             g.at_most(
-                f"two barriers per round, {n} numbers",
-                run,
-                "barriers",
-                limit,
-                f"({rounds} rounds, {block // 32} warps, each counted for itself.)",
-            )
+                f"two barriers per round, {n} numbers", run, "barriers", limit,
+                f"({rounds} rounds, {block // 32} warps, each counted for itself.)"
+            )  # fmt: skip
             g.note(
                 f"{n} numbers, {rounds} rounds: right, no race, and {block - n} idle threads arrived at every barrier."
             )
@@ -142,8 +136,6 @@ def smooth(k: Builder, x: Ptr[f32], y: Ptr[f32], n: u32, rounds: u32):
     hints=(
         "which threads must arrive at a barrier, and which ones do here?",
         "within a round everyone first reads three places and then writes one; has the neighbour read already?",
-        "take the loop out of the if_ (idle threads need a place to read: k.min(t, n - 1)), and put a second barrier "
-        "between the mean and the store",
     ),
     graded=(
         "the right numbers, for full blocks and others, under a shuffled schedule",
@@ -154,7 +146,29 @@ def smooth(k: Builder, x: Ptr[f32], y: Ptr[f32], n: u32, rounds: u32):
 )
 
 
-# -- 02-copy -----------------------------------------------------------------------------------------------------------
+def _copied(q: Any, key: Any, T: int) -> Iterator[tuple[Any, str]]:
+    """What the usual mistakes of the copy make of the sums."""
+    (m, D), flat = key.shape, key.reshape(-1)
+    places: tuple[tuple[Callable[[int, Any], Any], str], ...] = (
+        (lambda first, e: e, "has the first rows of `key` in each tile. What tells one round from the next?"),
+        (lambda first, e: first + e, "has tiles that begin at number `first` of `key`. How many numbers is a row?"),
+        (lambda first, e: (first + e // D) * D, "has D equal numbers in each row of a tile. What does `e` count?"),
+    )
+    for place, says in places:
+        tiles = [flat[place(first, np.arange(min(T, m - first) * D))] for first in range(0, m, T)]
+        yield np.abs(q @ np.concatenate(tiles).reshape(-1, D).T).sum(axis=1), f"What came out {says}"
+
+
+def _copy_signs(found: Any, m: int, T: int, D: int) -> str:
+    """What a finding or a fault says of the copy."""
+    unread = re.search(r"byte (\d+) of 'tile'", getattr(found, "where", ""))
+    if found.kind == "uninitialised read" and unread:
+        count = min(m, T)
+        told = f"Of the {count * D} numbers of the first tile, number {int(unread[1]) // 4} was never written."
+        return f"{told} `count` counts rows. What does the loop count?" if int(unread[1]) == 4 * count else told
+    if found.kind == "memcheck" and "past the end of 'key'" in str(found) and m % T:
+        return f"`key` ends in the last tile, which has {m % T} of its {T} rows. How far does the copy go there?"
+    return ""
 
 
 def _copy(g: Grading, answer: Any) -> None:
@@ -168,11 +182,13 @@ def _copy(g: Grading, answer: Any) -> None:
         q, key = (g.rng.integers(-4, 5, (rows, D)).astype(np.float32) for rows in (n, m))
         y = np.full(n, np.nan, np.float32)
         blocks = -(-n // block)
-        run = g.launch(answer, blocks, block, q, key, y, n, m, build={"D": D, "T": T}, counters=True, orders=True)
+        signs = functools.partial(_copy_signs, m=m, T=T, D=D)
+        options: dict[str, Any] = {"counters": True, "orders": True, "signs": signs}
+        run = g.launch(answer, blocks, block, q, key, y, n, m, build={"D": D, "T": T}, **options)
         if run is None:
             continue
         case = f"{m} keys of {D}, tiles of {T}, blocks of {block}"
-        if not g.close(f"right for {case}", y, np.abs(q @ key.T).sum(axis=1), run=run):
+        if not g.close(f"right for {case}", y, np.abs(q @ key.T).sum(axis=1), run=run, known=_copied(q, key, T)):
             continue
         # Each tile, each turn of the threads: as many sectors as its bytes touch.
         ideal = 0
@@ -183,12 +199,9 @@ def _copy(g: Grading, answer: Any) -> None:
                 ideal += high // 8 - low // 8 + 1
         own = _own_sectors(n, D, block)
         g.at_most(
-            f"neighbours load neighbouring elements: {case}",
-            run,
-            "sectors",
-            ideal * blocks + own,
-            f"The copy needs {ideal} sectors per block when 32 lanes take 32 elements side by side.",
-        )
+            f"neighbours load neighbouring elements: {case}", run, "sectors", ideal * blocks + own,
+            f"The copy needs {ideal} sectors per block when 32 lanes take 32 elements side by side."
+        )  # fmt: skip
         g.note(f"{case}: right, with {ideal} sectors of keys per block.")
 
 
@@ -250,7 +263,6 @@ Copy so that neighbouring threads load neighbouring elements: the sectors are co
     hints=(
         "forget rows and columns: for the copy, the tile is count * D numbers in a row, in global and in shared memory",
         "thread t takes element t, then t + threads, t + 2 * threads, ... : k.loop(stop, start=..., step=...)",
-        "with k.loop(count * D, start=t, step=threads) as e: tile[e] = (key + first * D)[e]",
     ),
     graded=(
         "the right sums for any number of keys, tile, block and D",
@@ -259,9 +271,6 @@ Copy so that neighbouring threads load neighbouring elements: the sectors are co
     ),
     grade=_copy,
 )
-
-
-# -- 02-blocksum -------------------------------------------------------------------------------------------------------
 
 
 def _blocksum(g: Grading, answer: Any) -> None:
@@ -273,16 +282,15 @@ def _blocksum(g: Grading, answer: Any) -> None:
         right = np.pad(x, (0, blocks * B - n)).reshape(blocks, B).sum(axis=1)
         run = g.launch(answer, blocks, B, x, y, n, build={"B": B}, counters=True, orders=True)
         steps, warps = int(math.log2(B)), blocks * (B // 32)
-        if run is not None and g.close(f"right for {n} numbers in blocks of {B}", y, right, run=run):
+        parts = np.pad(x, (0, blocks * B - n)).reshape(blocks, 2, -1).sum(axis=2)
+        known = ((parts[:, 0], "What came out is the sum of the first half. Which step adds the second?"),)
+        if run is not None and g.close(f"right for {n} numbers in blocks of {B}", y, right, run=run, known=known):
             g.at_most(f"{steps + 1} barriers a warp in blocks of {B}", run, "barriers", (steps + 1) * warps)
             each = 24 + 12 * steps
             g.at_most(
-                f"a tree, not a queue: {B} threads",
-                run,
-                "warp instructions",
-                each * warps,
-                f"That is {each} for each warp; adding {B} numbers one by one takes longer.",
-            )
+                f"a tree, not a queue: {B} threads", run, "warp instructions", each * warps,
+                f"That is {each} for each warp; adding {B} numbers one by one takes longer."
+            )  # fmt: skip
             assert run.counters is not None
             g.note(f"{n} numbers, blocks of {B}: {run.counters.warp_instructions // warps} instructions per warp.")
 
@@ -332,7 +340,6 @@ def blocksum(k: Builder, x: Ptr[f32], y: Ptr[f32], n: u32, *, B: int = 128):
     hints=(
         "which number should a thread past the end put into the tile, so that no sum changes?",
         "one barrier per step is enough: within a step, no place that one thread reads is written by another",
-        "for width = B/2, B/4, ..., 1: k.barrier(), then with k.if_(t < width): tile[t] = tile[t] + tile[t + width]",
     ),
     graded=(
         "the right sums, exactly, also where the last block is not full",

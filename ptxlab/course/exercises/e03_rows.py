@@ -7,15 +7,12 @@ from typing import Any
 import numpy as np
 
 from ptxlab.builder import Builder, Ptr, f32, kernel, u32
+from ptxlab.course.causes import ALL, Known, exchanged, log_sums
 from ptxlab.course.exercise import Exercise
 from ptxlab.course.exercise_checks import Grading
 from ptxlab.course.exercises.score_pieces import PIECE
 from ptxlab.course.values import counted
 from ptxlab.launch.run import launch
-
-ALL = 0xFFFFFFFF
-
-# -- 03-loads ----------------------------------------------------------------------------------------------------------
 
 
 @kernel
@@ -68,7 +65,13 @@ def _loads(g: Grading, answer: Any) -> None:
         assert counters is not None
         found = sum(warps for opcode, (warps, _) in counters.opcodes.items() if opcode.startswith("ld.shared"))
         fma = counters.opcodes["fma.rn.f32"][0] // 8
-        if g.predict(answer, (high, wide, D, vector), found // 8, f"The same warp executes {fma} FMA."):
+        known = (
+            ((high + wide) * D, "Each load brings `vector` numbers. How many turns has the loop over d?"),
+            (found, "That is the count of all eight warps. How many does one execute?"),
+            (high * wide * D // vector, "That counts a load for each product. How often is a row loaded for all keys?"),
+        )
+        case = (high, wide, D, vector)
+        if g.predict(answer, case, found // 8, f"The same warp executes {fma} FMA.", known=known):
             g.note(f"{high} x {wide}, D = {D}, {vector} at once: {found // 8} loads for {fma} FMA.")
 
 
@@ -98,14 +101,10 @@ def loads(high, wide, D, vector):
     hints=(
         "how often does the loop over d go round, and how many loads are in its body?",
         "32 lanes load in one instruction, and every thread of the warp does the same",
-        "the body has high + wide loads, and it is executed D // vector times",
     ),
     graded=("the number that the machine counts, for three cases that you see and three that you do not",),
     grade=_loads,
 )
-
-
-# -- 03-hears ----------------------------------------------------------------------------------------------------------
 
 
 @kernel
@@ -115,7 +114,7 @@ def gossip(k: Builder, heard: Ptr[u32], *, bits: tuple[int, ...] = (1,)) -> None
     one = k.mov(1, u32)
     known = k.var(u32, one << lane)
     for bit in bits:
-        other: Any = k.shfl(known, bit, 31, ALL, mode="bfly")
+        other: Any = k.shfl(known, bit, 31, -1, mode="bfly")
         known |= other
     heard[lane] = known
 
@@ -129,7 +128,10 @@ def _hears(g: Grading, answer: Any) -> None:
         launch(gossip(bits=bits), 1, 32, heard, device="cpu")
         truth = {other for other in range(32) if int(heard[lane]) >> other & 1}
         says = f"In the run, lane {lane} got the numbers of {len(truth)} lanes in {len(bits)} shuffles."
-        if g.predict(answer, (lane, bits), truth, says):
+        known = [
+            ({lane, *(lane ^ bit for bit in bits)}, f"{says} You name its own partners. What had those heard before?")
+        ]
+        if g.predict(answer, (lane, bits), truth, says, known=known):
             g.note(f"Lane {lane}, bits {bits}: {counted(len(truth), 'lane')} in {counted(len(bits), 'shuffle')}.")
 
 
@@ -163,19 +165,48 @@ def hears(lane, bits):
     hints=(
         "a step doubles the set, or leaves it as it was",
         "in the last step a lane gets its partner's number, and with it all that the partner has compared before",
-        "begin with {lane}; for each bit, add other ^ bit for every lane `other` in the set",
     ),
     graded=("the set that the machine finds when the lanes exchange sets", "cases that you do not see"),
     grade=_hears,
 )
 
 
-# -- 03-share ----------------------------------------------------------------------------------------------------------
-
-
 def _softmax(x: np.ndarray) -> np.ndarray:
     weights = np.exp(x.astype(np.float64) - x.max(axis=1, keepdims=True))
     return np.asarray(weights / weights.sum(axis=1, keepdims=True))
+
+
+def _lanes(s: Any, fill: float) -> Any:
+    """Numbers [row, j], 16 threads a row, as [warp, turn, lane]; `fill` where a row has none, the last row once more
+    where a warp has no second one."""
+    s = np.pad(s, ((0, 0), (0, -s.shape[1] % 16)), constant_values=fill)
+    s = np.pad(s, ((0, len(s) % 2), (0, 0)), mode="edge").astype(float)
+    return s.reshape(len(s) // 2, 2, -1, 16).swapaxes(1, 2).reshape(len(s) // 2, -1, 32)
+
+
+def _shared(s: Any) -> Known:
+    """What the usual mistakes of the exchange make of the weights."""
+    lanes, both, three = _lanes(s, -np.inf), (*ALL, 16), ALL[:3]
+
+    def weights(maxima: Any, sums: Any, mode: str = "bfly") -> Any:
+        e = np.exp(lanes - exchanged(lanes.max(axis=1, keepdims=True), maxima, np.maximum, mode))
+        shares = e / exchanged(e.sum(axis=1, keepdims=True), sums, np.add, mode)
+        return shares.reshape(-1, 4, 2, 16).swapaxes(1, 2).reshape(-1, 64)[: len(s)]
+
+    return (
+        (weights((), ALL), "Each row adds up to 1, and still its weights are wrong: each thread measured from its own "
+         "maximum. Compare `top` in lanes 0 and 1."),
+        (weights((), ()), "Each *thread's* four weights add up to 1. How many threads share a row?"),
+        (weights(both, both), "What came out is a softmax over two rows together. Which lanes does the exchange with "
+         "16 join, and whose are they?"),
+        (weights(ALL, both),
+         "The maximum is the row's; the sum is that of two rows: rows 0 and 1 together add up to 1."),
+        (weights(three, three), "Eight lanes agree with each other, and with the other eight they do not. How many "
+         "exchanges do 16 need?"),
+        (weights(ALL, ALL, "down"), "With `down` a lane hears only from lanes above it: lane 0 from all 16 of its row, "
+         "lane 15 from itself and the next row. Who tells lane 15?"),
+        (weights(ALL, ALL, "up"), "With `up` a lane hears only from lanes below it. Who tells lane 0?"),
+    )  # fmt: skip
 
 
 def _share(g: Grading, answer: Any) -> None:
@@ -192,15 +223,8 @@ def _share(g: Grading, answer: Any) -> None:
             continue
         case = f"{n} rows of scores around {sigma:.2g}"
         sums = p.sum(axis=1)
-        if g.close(
-            f"right for {case}",
-            p,
-            _softmax(s),
-            run=run,
-            rtol=1e-3,
-            atol=1e-6,
-            says=f"Its row adds up to {sums[np.argmax(np.abs(sums - 1))]:.4g}.",
-        ):
+        says = f"Its row adds up to {sums[np.argmax(np.abs(sums - 1))]:.4g}."
+        if g.close(f"right for {case}", p, _softmax(s), run=run, rtol=1e-3, atol=1e-6, says=says, known=_shared(s)):
             warps = 4 * blocks
             g.at_most(f"eight shuffles for {case}", run, "shuffles", 8 * warps, f"That is 8 for each of {warps} warps.")
             g.at_most(f"no barrier for {case}", run, "barriers", 0, "The threads of a row are in one warp.")
@@ -272,8 +296,6 @@ def softmax(k: Builder, s: Ptr[f32], p: Ptr[f32], n: u32):
     hints=(
         "which two numbers belong to one thread only, and are used as if they belonged to the whole row?",
         "the maximum must be agreed upon before the weights, the sum after them",
-        "for bit in (1, 2, 4, 8): top.set(k.max(top, k.shfl(top, bit, 31, 0xFFFFFFFF, mode='bfly'))), "
-        "and the same with += for total",
     ),
     graded=(
         "the right weights, for small scores and for large ones, also where rows are missing in the last block",
@@ -283,7 +305,23 @@ def softmax(k: Builder, s: Ptr[f32], p: Ptr[f32], n: u32):
 )
 
 
-# -- 03-logsumexp ------------------------------------------------------------------------------------------------------
+def _log_sums(s: Any) -> Known:
+    """What the usual mistakes make of the logarithms."""
+    top, lanes = s.max(axis=1).astype(float), _lanes(s, -np.inf)
+    half = s[:, np.arange(s.shape[1]) % 32 < 16].astype(float)
+    own, twos = lanes.max(axis=1, keepdims=True), np.exp2(s - top[:, None]).sum(axis=1)
+    parts = np.nan_to_num(np.exp(lanes - own)).sum(axis=1)
+    first = [(np.log(x) + own[:, 0])[:, ::16].reshape(-1)[: len(s)] for x in (exchanged(parts, ALL, np.add), parts)]
+    return (
+        *log_sums(top, np.exp(s - top[:, None]).sum(axis=1)),
+        (top + np.log(twos), "What came out is the logarithm of a sum of powers of 2."),
+        (half.max(axis=1) + np.log(np.exp(half - half.max(axis=1, keepdims=True)).sum(axis=1)),
+         "Numbers 16 to 31, 48 to 63, ... were left out. How far does a thread go in one step?"),
+        (first[0], "What came out is the sum of parts that were measured from 16 maxima. What must the threads agree "
+         "on before they add?"),
+        (first[1], "What came out is the log-sum-exp of thread 0's own numbers, 0, 16, 32, ... Where do the other 15 "
+         "sums go?"),
+    )  # fmt: skip
 
 
 def _logsumexp(g: Grading, answer: Any) -> None:
@@ -301,17 +339,9 @@ def _logsumexp(g: Grading, answer: Any) -> None:
         top = s.max(axis=1).astype(np.float64)
         right = top + np.log(np.exp(s - top[:, None]).sum(axis=1))
         case = f"{n} rows of {m} numbers"
-
-        def tell(lse: Any = lse, right: Any = right, top: Any = top) -> str:
-            r = int(np.argmin(np.isclose(lse, right, rtol=1e-5, atol=1e-3)))
-            if not np.isfinite(lse[r]):
-                return "The scores are around 200 or -200, and e^200 is no f32."
-            return (
-                f"The maximum of row {r} is {top[r]:.6g}; the logarithm of its sum of exp(s - maximum) is "
-                f"{right[r] - top[r]:.4g}, and what was stored is the maximum {lse[r] - top[r]:+.4g}."
-            )
-
-        if g.close(f"right for {case}", lse, right, run=run, rtol=1e-5, atol=1e-3, says=tell):
+        r = int(np.argmin(np.isclose(lse, right, rtol=1e-5, atol=1e-3)))
+        says = f"The maximum of row {r} is {top[r]:.6g}, and what was stored is the maximum {lse[r] - top[r]:+.4g}."
+        if g.close(f"right for {case}", lse, right, run=run, rtol=1e-5, atol=1e-3, says=says, known=_log_sums(s)):
             g.at_most(f"eight shuffles for {case}", run, "shuffles", 8 * 2 * blocks)
             g.at_most(f"no memory for {case}", run, "shared loads", 0)
             g.note(f"{case}: within {np.abs(lse - right).max():.1e}.")
@@ -362,8 +392,7 @@ def logsumexp(k: Builder, s: Ptr[f32], lse: Ptr[f32], n: u32, m: u32):
     answer="logsumexp",
     hints=(
         "twice through the row: the maximum first, then the sum of exp(s - maximum)",
-        "thread tx takes numbers tx, tx + 16, ...: k.loop(m, start=tx, step=16); a thread with none has -inf and 0",
-        "after each loop, four butterfly shuffles; in the end log2(total) * LN2 + top, stored by thread tx == 0 only",
+        "thread tx takes numbers tx, tx + 16, ...; what are the maximum and the sum of a thread that has none?",
     ),
     graded=(
         "the right numbers for any n and m, with scores whose exponentials do not fit",

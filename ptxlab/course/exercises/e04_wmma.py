@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
 
 from ptxlab.attention.prefill import attention
+from ptxlab.course.causes import Known
 from ptxlab.course.exercise import Exercise
 from ptxlab.course.exercise_checks import Grading
 from ptxlab.course.exercises.longer_product import DEEP, SETUP
 from ptxlab.course.exercises.tensor_cores import executed, half, layouts
 from ptxlab.text import Instruction, Name, Vector, parse
-
-# -- 04-products -------------------------------------------------------------------------------------------------------
 
 
 def _products(g: Grading, answer: Any) -> None:
@@ -30,7 +30,12 @@ def _products(g: Grading, answer: Any) -> None:
             f"The launch has {blocks} block{'s' * (blocks > 1)} of 4 warps, "
             f"and {tiles} tile{'s' * (tiles > 1)} of 64 keys."
         )
-        if g.predict(answer, (rows, keys, D), found, says):
+        known = (
+            (found // 2, f"{says} You count one of attention's two products."),
+            (found // 4, f"{says} You count one warp of each block."),
+            (4 * (rows // 64) * (keys // 64) * D // 2, f"{says} You leave out what is not whole, and it is computed."),
+        )
+        if g.predict(answer, (rows, keys, D), found, says, known=known):
             g.note(f"{rows} rows, {keys} keys, D = {D}: {found} products of 16 x 16 matrices.")
 
 
@@ -65,14 +70,10 @@ def products(rows, keys, D):
     hints=(
         "a warp has 16 rows: how many 16 x 16 pieces has its part of S, and how many products does each need?",
         "one row more than fits needs another block, one key more another tile, and each is computed whole",
-        "4 * ceil(rows / 64) warps, each ceil(keys / 64) tiles, each 4 * D / 16 products for S and as many for O",
     ),
     graded=("the number that the machine counts, for three cases that you see and three that you do not",),
     grade=_products,
 )
-
-
-# -- 04-keys -----------------------------------------------------------------------------------------------------------
 
 
 def _keys(g: Grading, answer: Any) -> None:
@@ -83,12 +84,11 @@ def _keys(g: Grading, answer: Any) -> None:
         if run is None:
             continue
 
-        def says() -> str:
-            if n == D and np.array_equal(s, q.astype(np.float32) @ key.astype(np.float32)):
-                return "What came out is Q K, not Q K': the rows of K were taken for rows."
-            return "In memory a row of K has D numbers, and a row of S has n."
-
-        if g.equal(f"right for {n} keys of {D}", s, right, run=run, says=says):
+        says, known = "In memory a row of K has D numbers, and a row of S has n.", []
+        if n == D:
+            whole = q.astype(np.float32) @ key.astype(np.float32)
+            known = [(whole, "What came out is Q K, not Q K': the rows of K were taken for rows.")]
+        if g.equal(f"right for {n} keys of {D}", s, right, run=run, says=says, known=known):
             found, needed = executed(run, "wmma.mma"), n // 16 * (D // 16)
             g.part(
                 f"tensor cores do it, {n} keys of {D}",
@@ -134,14 +134,10 @@ needs to move in memory.
     hints=(
         "B is 16 numbers deep and 16 keys wide; which of the two lies side by side in memory?",
         "B is column-major: .col, both in the load and in the mma, and its stride is from key to key",
-        'wmma.load.b...col...(key + first * D + step, D), and "row.col" in the mma',
     ),
     graded=("the right scores for any number of keys and any D, exactly", "on tensor cores"),
     grade=_keys,
 )
-
-
-# -- 04-reuse ----------------------------------------------------------------------------------------------------------
 
 
 def _reuse(g: Grading, answer: Any) -> None:
@@ -156,11 +152,10 @@ def _reuse(g: Grading, answer: Any) -> None:
             continue
         loads, products = executed(run, "wmma.load"), executed(run, "wmma.mma")
         g.part(
-            f"one load per product, K = {K}",
-            products == K // 4 and loads <= products,
+            f"one load per product, K = {K}", products == K // 4 and loads <= products,
             f"{products} products took {loads} loads of fragments; {K // 4} loads are enough for the {K // 4} "
-            "products that are needed.",
-        )
+            "products that are needed.", sort="cost"
+        )  # fmt: skip
         layouts(g, run, f"K = {K}")
         g.note(f"K = {K}: {loads} loads for {products} products.")
 
@@ -209,14 +204,10 @@ fragments for each product. Notebook 03 had the remedy for numbers, and it works
     hints=(
         "a piece of h x w fragments needs h + w loads for h * w products",
         "keep all four sums at once, and let the loop over `step` be the outermost one",
-        "in each step load two pieces of A and two of B, then multiply each with each: four loads, four products",
     ),
     graded=("the right product, exactly", "no more loads of fragments than products, and no product too many"),
     grade=_reuse,
 )
-
-
-# -- 04-rows -----------------------------------------------------------------------------------------------------------
 
 
 def _pried(kernel: Any) -> Instruction | None:
@@ -245,6 +236,20 @@ def _registers(operand: Any) -> list[str]:
     return [str(operand)] if isinstance(operand, Name) else []
 
 
+def _divided(product: Any) -> Known:
+    """What the usual mistakes make of the rows of a product that are divided by their sums."""
+    halves = product.reshape(16, 2, 8).sum(axis=2)
+    return (
+        (product / product.sum(axis=0), "Each *column* adds up to 1. Which way does the lane walk through the matrix "
+         "in shared memory?"),
+        (product / halves.repeat(8, axis=1), "Each *half* of a row adds up to 1. Two lanes have a row; which number "
+         "must they share?"),
+        (product / (halves + halves[np.arange(16) ^ 8]).repeat(8, axis=1), "What came out divides row 0 by half of "
+         "itself and half of row 8. Which lane has the rest of lane 0's row?"),
+        (product, "What came out is the product. By what is each row to be divided?"),
+    )  # fmt: skip
+
+
 def _rows(g: Grading, answer: Any) -> None:
     built = g.build(answer)
     if built is None:
@@ -259,8 +264,8 @@ def _rows(g: Grading, answer: Any) -> None:
             continue
         product = a.astype(np.float64) @ b.astype(np.float64)
         right = product / product.sum(axis=1, keepdims=True)
-        sums = c.sum(axis=1)
-        if g.close("right", c, right, run=run, rtol=1e-5, says=f"Row 0 adds up to {sums[0]:.4g}."):
+        says, known = f"Row 0 adds up to {c.sum(axis=1)[0]:.4g}.", functools.partial(_divided, product)
+        if g.close("right", c, right, run=run, rtol=1e-5, says=says, known=known):
             g.part("tensor cores do it", executed(run, "wmma.mma") == 1, "No wmma.mma was executed, or too many.")
             layouts(g, run, f"run {case}")
             pried = _pried(built)
@@ -323,7 +328,6 @@ for each other. You have 32 lanes and 16 rows.
     hints=(
         "wmma.store knows the layout: let it put the matrix into shared memory, row by row",
         "after the store and a bar.warp.sync, lane 2 r and lane 2 r + 1 can read the two halves of row r",
-        "each adds up its eight numbers; a shfl.bfly with 1 adds the two halves; then divide, and write the row out",
     ),
     graded=(
         "the right shares; no race between the lanes",

@@ -15,7 +15,6 @@ from ptxlab.course.exercises.tensor_cores import CHAIN, MMA, SETUP, executed, ha
 from ptxlab.launch.run import launch
 
 Array = NDArray[Any]
-# -- 05-holder ---------------------------------------------------------------------------------------------------------
 
 
 @kernel
@@ -85,16 +84,12 @@ def holder(row, column):
     hints=(
         "the lane is 4 g + t: g comes from the row, t from the column",
         "rows 8 to 15 repeat the lanes of rows 0 to 7, columns 8 to 15 those of columns 0 to 7: other registers",
-        "lane 4 * (row % 8) + column % 8 // 2, register row // 8 + 2 * (column // 8), half column % 2",
     ),
     graded=(
         "lane, register and half as the machine found them, for five elements that you see and six that you do not",
     ),
     grade=_holder,
 )
-
-
-# -- 05-address --------------------------------------------------------------------------------------------------------
 
 
 def _address(g: Grading, answer: Any) -> None:
@@ -105,12 +100,9 @@ def _address(g: Grading, answer: Any) -> None:
             continue
         right = q.astype(np.float32) @ key.astype(np.float32).T
         if g.equal(
-            f"right for D = {D}",
-            s,
-            right,
-            run=run,
-            says="Matrix j goes into register j of every lane, and b[:2] must be keys 0 to 7.",
-        ):
+            f"right for D = {D}", s, right, run=run,
+            says="Matrix j goes into register j of every lane, and b[:2] must be keys 0 to 7."
+        ):  # fmt: skip
             found = executed(run, "ldmatrix")
             g.part(
                 f"ldmatrix does it, D = {D}", found == D // 16, f"{found} ldmatrix were executed; {D // 16} are needed."
@@ -166,14 +158,10 @@ bytes.)
     hints=(
         "what must matrices 0, 1, 2 and 3 hold? b[0] is the upper half of the first B fragment, its first 8 numbers",
         "matrices 0 and 1 are chunks 0 and 1 of keys 0 to 7; matrices 2 and 3 those of keys 8 to 15",
-        "with j = lane // 8: the key is lane % 8 + 8 * (j // 2), the chunk j % 2",
     ),
     graded=("the right scores for any D, exactly", "one ldmatrix for each 16 numbers"),
     grade=_address,
 )
-
-
-# -- 05-trans ----------------------------------------------------------------------------------------------------------
 
 
 def _trans(g: Grading, answer: Any) -> None:
@@ -186,14 +174,16 @@ def _trans(g: Grading, answer: Any) -> None:
         swapped = p32.reshape(2, 8, N // 16, 2, 8).transpose(3, 1, 2, 0, 4).reshape(16, N)
         blocks = v32.reshape(N // 8, 8, 2, 8).transpose(0, 3, 2, 1).reshape(N, 16)
 
-        def says() -> str:
-            if np.array_equal(o, p32 @ blocks):
-                return "What came out is the product with a V whose 8 x 8 blocks are transposed."
-            if np.array_equal(o, swapped @ v32):
-                return "What came out is the product with a P whose blocks top right and bottom left are exchanged."
-            return ""
-
-        if g.equal(f"right for {N} keys", o, p32 @ v32, run=run, says=says):
+        out = "What came out is the product with a"
+        known = (
+            (
+                swapped @ blocks,
+                f"{out} V whose 8 x 8 blocks are transposed, and a P of which two blocks are exchanged.",
+            ),
+            (p32 @ blocks, f"{out} V whose 8 x 8 blocks are transposed."),
+            (swapped @ v32, f"{out} P whose blocks top right and bottom left are exchanged."),
+        )
+        if g.equal(f"right for {N} keys", o, p32 @ v32, run=run, known=known):
             found = executed(run, "ldmatrix")
             g.part(
                 f"ldmatrix does it, {N} keys",
@@ -251,14 +241,10 @@ right.
     hints=(
         "a[1] lies below a[0], not beside it; and in which direction must the pairs of B lie?",
         "in P V the sum goes over keys, so a pair of B is two keys of one column; in memory they are a row apart",
-        "for right in (0, 4) for down in (0, 8), in this order; and ldmatrix...x4.trans",
     ),
     graded=("the right output for any number of keys, exactly", "one ldmatrix for each 16 keys"),
     grade=_trans,
 )
-
-
-# -- 05-rowmax ---------------------------------------------------------------------------------------------------------
 
 
 def _rowmax(g: Grading, answer: Any) -> None:
@@ -276,12 +262,9 @@ def _rowmax(g: Grading, answer: Any) -> None:
         few = g.at_most(f"four shuffles for {case}", run, "shuffles", 4)
         if few:
             g.at_most(
-                f"no shared memory for {case}",
-                run,
-                "shared loads",
-                0,
-                "The four lanes of a row can read each other's registers.",
-            )
+                f"no shared memory for {case}", run, "shared loads", 0,
+                "The four lanes of a row can read each other's registers."
+            )  # fmt: skip
         g.note(f"{case}: {executed(run, 'shfl')} shuffles for 16 rows.")
 
 
@@ -346,7 +329,6 @@ search there. Do it without shared memory, with at most **four** shuffles for al
     hints=(
         "first each lane alone: of row g it has c[0] and c[1] of every fragment, of row g + 8 c[2] and c[3]",
         "which lanes have the rest of row g, and in which bits do their numbers differ?",
-        "two maxima per lane, and for each of them a butterfly with 1 and with 2; the lane with t == 0 stores",
     ),
     graded=("the right maxima", "at most four shuffles", "no shared memory"),
     grade=_rowmax,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -33,33 +34,32 @@ def _shared(g: Grading, name: str, built: Any, limit: int) -> bool:
     return g.part(name, found <= limit, f"The kernel declares {found} bytes of shared memory; {limit} are allowed.")
 
 
-# -- 06-wavefronts -----------------------------------------------------------------------------------------------------
-
-
 @kernel
-def read(k: Builder, out: Ptr[f32], *, stride: int = 1, width: int = 1) -> None:
-    """The kernel of the notebook, with more room."""
-    tile = k.shared(f32, 32 * 96)
-    got = k.load(tile + k.tid.x * stride, width, vector=width)
-    for n, x in enumerate(got):
-        out[k.tid.x * width + n] = x
+def read(k: Builder, out: Ptr[f32], *, row: int = 8, wide: int = 8) -> None:
+    """Lane n reads column n % wide of row n // wide of a tile whose rows begin `row` floats apart."""
+    tile, lane = k.shared(f32, 32 * 96), k.tid.x
+    out[lane] = tile[lane // wide * row + lane % wide]
 
 
 def _wavefronts(g: Grading, answer: Any) -> None:
     def hidden(r: np.random.Generator) -> tuple[int, int]:
-        width = int(r.choice((1, 2, 4)))
-        return width * int(r.integers(1, 96 // width)), width
+        wide = int(r.choice((2, 4, 8, 16)))
+        return int(r.integers(wide, 97)), wide
 
-    for stride, width in g.vary(
-        ((1, 1), (6, 1), (32, 1), (2, 2), (8, 2), (4, 4), (12, 4), (32, 4)), hidden, 8, edges=((64, 2), (64, 4))
-    ):
-        out = np.zeros(32 * width, np.float32)
-        counters = launch(read(stride=stride, width=width), 1, 32, out, device="step", counters=True).counters
+    shown = ((8, 8), (32, 8), (36, 8), (40, 8), (33, 4), (20, 4), (64, 2), (48, 16))
+    for row, wide in g.vary(shown, hidden, 8, edges=((12, 1), (34, 2), (17, 16), (96, 4))):
+        counters = launch(
+            read(row=row, wide=wide), 1, 32, np.zeros(32, np.float32), device="step", counters=True
+        ).counters
         assert counters is not None
         truth = next(line.wavefronts for line in counters.by_line.values() if line.opcode.startswith("ld.shared"))
-        says = f"The 32 lanes ask for {128 * width} bytes, so {width} would be the least."
-        if g.predict(answer, (stride, width), truth, says):
-            g.note(f"stride {stride}, {counted(width, 'float')} per lane: {counted(truth, 'wavefront')}.")
+        says = f"The lanes read {counted(32 // wide, 'row')} of {counted(wide, 'float')}."
+        known = (
+            (math.gcd(row, 32), "That is the rule for one column. Here the lanes of a row lie side by side."),
+            (32 // wide, "That is the number of rows. Which of them begin in the same bank?"),
+        )
+        if g.predict(answer, (row, wide), truth, says, known=known):
+            g.note(f"{counted(32 // wide, 'row')} of {wide}, {row} floats apart: {counted(truth, 'wavefront')}.")
 
 
 WAVEFRONTS = Exercise(
@@ -68,36 +68,32 @@ WAVEFRONTS = Exercise(
     kind="predict",
     level=1,
     prompt="""
-Each of 32 lanes loads `width` floats at once (1, 2 or 4), and those of lane $n$ begin at float `stride` $\\cdot\\, n$
-of shared memory. `stride` is a multiple of `width`, and not 0. How many wavefronts does the load take?
+A warp rarely reads one column. Let it read a piece of a tile: lane $n$ reads one float, column `n % wide` of row
+`n // wide`, and the rows of the tile begin `row` floats apart (`wide` is a power of two, and `row` is at least `wide`).
+How many wavefronts does the load take?
 
-With `width` 2, half a warp is served at a time; with 4, a quarter. Shown cases: `(stride, width)` = (1, 1), (6, 1),
-(32, 1), (2, 2), (8, 2), (4, 4), (12, 4), (32, 4). `math.gcd` is imported.
+Shown cases: `(row, wide)` = (8, 8), (32, 8), (36, 8), (40, 8), (33, 4), (20, 4), (64, 2), (48, 16). With `wide` 1 it is
+the column from above.
 """,
     starter='''
-def wavefronts_of(stride, width):
-    """Wavefronts of a load of `width` floats a lane."""
-    return width
+def wavefronts_of(row, wide):
+    """Wavefronts of a load of 32 / wide rows of `wide` floats."""
+    return math.gcd(row, 32)  # right for one column
 ''',
     solution='''
-def wavefronts_of(stride, width):
-    """Wavefronts of a load of `width` floats a lane."""
-    groups = 32 // width  # of banks, each `width` wide; as many lanes go at a time
-    return width * math.gcd(stride // width, groups)  # which is gcd(stride, 32), whatever the width
+def wavefronts_of(row, wide):
+    """Wavefronts of a load of 32 / wide rows of `wide` floats."""
+    banks = [(lane // wide * row + lane % wide) % 32 for lane in range(32)]
+    return max(banks.count(bank) for bank in banks)  # no word is read twice: a bank serves one lane in each wavefront
 ''',
     answer="wavefronts_of",
     hints=(
-        "for one float per lane it is gcd(stride, 32): why, in terms of banks and lanes?",
-        "with two floats there are 16 groups of two banks, 16 lanes at a time, and a stride of stride / 2 groups",
-        "width turns, each with gcd(stride // width, 32 // width) wavefronts; multiply that out, and you know the "
-        "formula already",
+        "in which banks do the lanes of row 0 lie, and in which those of row 1?",
+        "a wavefront serves each bank once: which bank is asked by the most lanes?",
     ),
     graded=("the number that the machine counts, for eight cases that you see and eight that you do not",),
     grade=_wavefronts,
 )
-
-
-# -- 06-pad, 06-xor ----------------------------------------------------------------------------------------------------
 
 
 def _transpose(g: Grading, answer: Any, room: int, why: str) -> None:
@@ -117,20 +113,15 @@ def _transpose(g: Grading, answer: Any, room: int, why: str) -> None:
             )
             continue
         if not g.at_most(
-            f"each byte once, {blocks} matrices",
-            run,
-            "sectors",
-            2 * blocks * 128,
-            "Lanes that are neighbours must read, and write, neighbours in global memory.",
-        ):
+            f"each byte once, {blocks} matrices", run, "sectors", 2 * blocks * 128,
+            "Lanes that are neighbours must read, and write, neighbours in global memory."
+        ):  # fmt: skip
             continue
         stores, loads = _conflicts(run, "st.shared"), _conflicts(run, "ld.shared")
         g.part(
-            f"no bank conflict, {blocks} matrices",
-            stores == loads == 0,
-            f"{stores} wavefronts too many in stores to shared memory, {loads} in loads.",
-            why,
-        )
+            f"no bank conflict, {blocks} matrices", stores == loads == 0,
+            f"{stores} wavefronts too many in stores to shared memory, {loads} in loads.", why
+        )  # fmt: skip
         g.note(f"{counted(blocks, 'matrix', 'matrices')}: right, every sector full, no conflict.")
     if not g.failed:
         _shared(g, f"at most {room} bytes of shared memory", built, room)
@@ -187,7 +178,6 @@ wavefronts. Fix it with one more float per row.
     hints=(
         "32 lanes read down a column of the tile: in which banks do its elements lie?",
         "with which row length does each row begin one bank further than the row before?",
-        "tile = k.shared(f32, (32, 33)), and nothing else",
     ),
     graded=(
         "the transpose, with full sectors in global memory",
@@ -233,7 +223,6 @@ that the elements of a row lie in 32 different banks, and those of a column as w
     hints=(
         "a Latin square of 32 x 32: each place once in each row and in each column",
         "element (r, c) at place c ^ r of row r; both the store and the load must know it",
-        "tile[line + n, column ^ (line + n)] = ..., and ... = tile[column, (line + n) ^ column]",
     ),
     graded=(
         "the transpose, with full sectors in global memory",
@@ -244,9 +233,6 @@ that the elements of a row lie in 32 different banks, and those of a column as w
         g, answer, 32 * 32 * 4, "The elements of a row should lie in 32 different banks, and those of a column as well."
     ),
 )
-
-
-# -- 06-half -----------------------------------------------------------------------------------------------------------
 
 
 def _half(g: Grading, answer: Any) -> None:
@@ -336,7 +322,6 @@ Draw it first: eight groups of banks side by side, two rows in each line. Where 
         "even rows have the left four groups of banks, odd rows the right four: only four even rows compete",
         "rows 0, 2, 4, 6 need four different places for the same chunk: which bits of the row's "
         "number count them 0, 1, 2, 3?",
-        "chunk ^ (row >> 1 & 3)",
     ),
     graded=(
         "every register holds its elements",
@@ -345,9 +330,6 @@ Draw it first: eight groups of banks side by side, two rows in each line. Where 
     ),
     grade=_half,
 )
-
-
-# -- 06-walk -----------------------------------------------------------------------------------------------------------
 
 
 def _walk(g: Grading, answer: Any) -> None:
@@ -366,19 +348,15 @@ def _walk(g: Grading, answer: Any) -> None:
             continue
         loads = [line for line in run.counters.by_line.values() if line.opcode.startswith("ld.shared")]
         kept = g.part(
-            "the tile stays swizzled",
-            sum(line.bytes for line in loads) >= 4096 and not _conflicts(run),
+            "the tile stays swizzled", sum(line.bytes for line in loads) >= 4096 and not _conflicts(run),
             f"{_conflicts(run)} bank conflicts; {sum(line.bytes for line in loads)} bytes were read from the "
-            "tile, which has 4096.",
-        )
+            "tile, which has 4096.", sort="cost"
+        )  # fmt: skip
         if kept:
             g.at_most(
-                "at most 140 instructions",
-                run,
-                "warp instructions",
-                140,
-                "The eight loads and 32 additions are 40 of them.",
-            )
+                "at most 140 instructions", run, "warp instructions", 140,
+                "The eight loads and 32 additions are 40 of them."
+            )  # fmt: skip
             g.note(f"{run.counters.warp_instructions} instructions.")
 
 
@@ -433,7 +411,6 @@ xor. Get down from 173 instructions of the warp to **140**.
     hints=(
         "beside the load and the additions, what does a turn of the second loop compute, and what of it depends on d?",
         "the address of chunk 0 once, before the loop; the address of chunk d is one xor away",
-        "first = k.address(tile + lane * 32 + (lane & 7) * 4), then k.pointer(f32, first ^ d * 16, 'shared')",
     ),
     graded=(
         "the right sums, exactly",

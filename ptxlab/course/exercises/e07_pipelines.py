@@ -12,8 +12,6 @@ from ptxlab.course.exercise_checks import Grading
 from ptxlab.course.value_watch import LANES, Watch
 from ptxlab.launch.run import Run, launch
 
-# -- 07-arrived --------------------------------------------------------------------------------------------------------
-
 
 @kernel
 def _groups(k: Builder, x: Ptr[f32], y: Ptr[f32], *, sizes: tuple[int, ...] = (1,), n: int = 0) -> None:
@@ -41,13 +39,17 @@ def _arrived(g: Grading, answer: Any) -> None:
         total = sum(sizes)
         x, y = np.zeros(128, np.float32), np.zeros(32 * max(total, 1), np.float32)
         run = launch(_groups(sizes=tuple(sizes), n=n), 1, 32, x, y, checks=("synccheck",), device="step")
-        truth = total - len(run.findings)
+        early = sum(finding.count for finding in run.findings)
         says = (
-            f"A run with groups of {sizes} copies and wait_group {n}: of {total} reads, synccheck found "
-            f"{len(run.findings)} "
+            f"A run with groups of {sizes} copies and wait_group {n}: of {total} reads, synccheck found {early} "
             "that came too early."
         )
-        g.predict(answer, (sizes, n), truth, says)
+        known = (
+            (sum(sizes[n:]), f"{says} You leave out the oldest groups. Which ones may still be in flight?"),
+            (sum(sizes[:n]), f"{says} You count n groups. How many may still be in flight?"),
+            (total - n, f"{says} You count n copies. What does wait_group count?"),
+        )
+        g.predict(answer, (sizes, n), total - early, says, known=known)
     g.note("The number counts groups, the youngest first, and an empty group is a group.")
 
 
@@ -77,7 +79,6 @@ def arrived(sizes, n):
     hints=(
         "n says how many groups may still be in flight. Which ones, the oldest or the youngest?",
         "All groups but the n youngest have arrived, with all of their copies. An empty group counts as a group.",
-        "Try the edges: what does your rule say for n = 0, when all must arrive, and for more than there are groups?",
     ),
     graded=("the number, for other groups and n, empty groups among them",),
     grade=_arrived,
@@ -126,9 +127,6 @@ def _draw(rng: np.random.Generator) -> tuple[int, int]:
     return int(rng.choice([1, 2, 4])), int(rng.integers(1, 9))
 
 
-# -- 07-wait -----------------------------------------------------------------------------------------------------------
-
-
 def _wait(g: Grading, answer: Any) -> None:
     for warps, tiles in g.vary(((2, 4),), hidden=_draw):
         run, right = _pipe(g, answer, warps, tiles, counters=True)
@@ -164,13 +162,10 @@ How many groups are in flight at the moment of the wait? Fix one line.
     hints=(
         "Go through the first round: how many groups have been committed before the first wait?",
         "One: that of tile 0, and tile 0 is read next. May it still be in flight?",
-        "The copy of the next tile starts after the wait, so at the wait no group may be in flight: wait_group 0.",
     ),
     graded=("y, for other numbers of tiles and warps", "no read of what is still being copied", "one barrier per tile"),
     grade=_wait,
 )
-
-# -- 07-free -----------------------------------------------------------------------------------------------------------
 
 
 def _free(g: Grading, answer: Any) -> None:
@@ -210,14 +205,10 @@ Fix it, and keep one barrier per round.
         "In round j the copy goes to the buffer of tile j - 1. Who may still be reading that?",
         "The barrier of round j is the first place at which all threads have finished with "
         "tile j - 1. What must come after it?",
-        "Order: wait, barrier, fetch of the next tile, commit, add_up. With the fetch after the wait, no "
-        "group may be in flight at the wait: wait_group 0.",
     ),
     graded=("y, for other numbers of tiles and warps", "no race", "one barrier per tile"),
     grade=_free,
 )
-
-# -- 07-tail -----------------------------------------------------------------------------------------------------------
 
 
 def _tail(g: Grading, answer: Any) -> None:
@@ -235,7 +226,11 @@ def _tail(g: Grading, answer: Any) -> None:
         whole = np.zeros(tiles * threads * 4, np.float32)
         whole[:n] = x
         says = f"{n} numbers: the last chunk of 16 bytes holds {(n - 1) % 4 + 1} of them, the rest should be zeros."
-        g.equal(f"{n} numbers, {warps} warps", y, _expected(whole, tiles, threads), says=says)
+        few = np.where(np.arange(whole.size) % 4, 0, whole).astype(np.float32)
+        known = (
+            (_expected(few, tiles, threads), "Of each chunk only the first number came. In which units is `size`?"),
+        )
+        g.equal(f"{n} numbers, {warps} warps", y, _expected(whole, tiles, threads), says=says, known=known)
     g.note("Nothing past the end was read, and zeros took its place.")
 
 
@@ -263,16 +258,12 @@ read past the end.
     ),
     answer="pipe",
     hints=(
-        "The chunk begins at number first = (tile * T + thread) * 4. How many numbers are left from there "
-        "on? Perhaps none.",
+        "At which number of x does this thread's chunk begin? How many numbers are left from there on? Perhaps none.",
         "Clamp n - first to 0 ... 4, and remember that a u32 never goes below zero. Four bytes a number.",
-        "size = k.min(k.max(n, first) - first, 4) * 4.",
     ),
     graded=("y, for n that fill no tile and no chunk", "no read past the end"),
     grade=_tail,
 )
-
-# -- 07-pipeline -------------------------------------------------------------------------------------------------------
 
 
 def _ahead(watch: Watch, tiles: int) -> list[int]:
@@ -306,12 +297,10 @@ def _pipeline(g: Grading, answer: Any) -> None:
         late = [t for t, asked in enumerate(used[:-1]) if asked < t + 2]
         t = late[0] if late else 0
         g.part(
-            f"the next tile is on its way: {tiles} tiles, {warps} warps",
-            not late and len(used) == tiles,
+            f"the next tile is on its way: {tiles} tiles, {warps} warps", not late and len(used) == tiles,
             f"When lane 0 of warp 0 (of {LANES} lanes) read tile {t}, it had asked for {used[t] if used else 0} "
-            f"tiles: "
-            f"tile {t + 1} was not yet on its way.",
-        )
+            f"tiles: " f"tile {t + 1} was not yet on its way."
+        )  # fmt: skip
         g.at_most(f"one barrier a tile: {tiles} tiles, {warps} warps", run, "barriers", warps * (tiles + 1))
     g.note("Whenever a tile was read, the next one had been asked for, and one barrier a tile kept both promises.")
 
@@ -341,9 +330,6 @@ is read, the copy of the next one must have been started**, with one barrier per
     hints=(
         "The copy of tile 0 must start before the loop. Which copy starts in round j?",
         "Round j: wait for tile j, barrier, start the copy of tile j + 1 (if there is one), then use tile j.",
-        "fetch tile 0 and commit before the loop; in it wait_group 0, barrier, with k.if_(tile + 1 < tiles): "
-        "fetch(tile + 1, "
-        "(tile + 1) & 1), commit, add_up(tile, tile & 1).",
     ),
     graded=(
         "y, for other numbers of tiles and warps",

@@ -8,12 +8,11 @@ import numpy as np
 
 from ptxlab import reference
 from ptxlab.builder import Builder, Ptr, kernel, u32
+from ptxlab.course.causes import Known
 from ptxlab.course.exercise import Exercise
 from ptxlab.course.exercise_checks import Grading
 from ptxlab.course.exercises.attention_sinks import HEAD, LOOP, SINKS
 from ptxlab.launch.run import launch
-
-# -- 08-reach ----------------------------------------------------------------------------------------------------------
 
 
 @kernel
@@ -75,14 +74,10 @@ def reach(lane, distances):
         "already have?",
         "Lane i exchanges with lane i ^ distance. What arrives is not one number but the whole sum that the partner "
         "has.",
-        "Keep a set. At each distance every lane in it brings its partner along: lanes |= "
-        "{n ^ distance for n in lanes}.",
     ),
     graded=("the set of lanes, for pairs of lane and distances that are not shown",),
     grade=_reach,
 )
-
-# -- 08-maximum --------------------------------------------------------------------------------------------------------
 
 
 def _maximum(g: Grading, answer: Any) -> None:
@@ -150,8 +145,6 @@ def maximum(k: Builder, x: Ptr[f32], y: Ptr[f32], n: u32):
     hints=(
         "What is the largest of three numbers that are all below zero? And what does this kernel say?",
         "A maximum begins with -math.inf. Then the lanes exchange, as in warp_sum above.",
-        "In a Python loop over (16, 8, 4, 2, 1): largest.set(k.max(largest, k.shfl(largest, distance, 31, -1, "
-        'mode="bfly"))).',
     ),
     graded=(
         "the maximum in all 32 lanes, for any n from 32 on and for numbers below zero",
@@ -160,7 +153,20 @@ def maximum(k: Builder, x: Ptr[f32], y: Ptr[f32], n: u32):
     grade=_maximum,
 )
 
-# -- 08-coalesce -------------------------------------------------------------------------------------------------------
+
+def _dots(q: Any, key: Any) -> Known:
+    """What the usual mistakes make of the scores."""
+    lane, n = np.arange(32)[:, None], np.arange(len(q) // 32)
+    rows, across, near = (at.reshape(-1) for at in (lane * len(n) + n, lane + 32 * n, lane + n))
+    q, key = q.astype(float), key.astype(float)
+    both, share = "Both loads must name the same element.", (q[across] * key[:, across]).reshape(len(key), 32, -1)
+    return (
+        (key[:, across] @ q[rows], f"Element 1 of the query was multiplied by element 32 of the key. {both}"),
+        (key[:, rows] @ q[across], f"Element 1 of the key was multiplied by element 32 of the query. {both}"),
+        (key[:, near] @ q[near], f"Elements {len(n) - 1} to 31 count {len(n)} times, and those from {31 + len(n)} on "
+         "never. How far does a lane go in one step?"),
+        (share.sum(axis=2)[:, 0], "What came out is lane 0's share of the sum. Who adds those of the other lanes?"),
+    )  # fmt: skip
 
 
 def _coalesce(g: Grading, answer: Any) -> None:
@@ -171,15 +177,13 @@ def _coalesce(g: Grading, answer: Any) -> None:
         if run is None:
             continue
         rows = dim * 4 // 32  # sectors of a row
-        if g.close(f"{n} scores of {dim} elements", score, key.astype(np.float64) @ q, rtol=1e-4, atol=1e-4):
+        case, want, known = f"{n} scores of {dim} elements", key.astype(np.float64) @ q, _dots(q, key)
+        if g.close(case, score, want, rtol=1e-4, atol=1e-4, known=known):
             g.at_most(
-                f"no sector is brought twice, D = {dim}",
-                run,
-                "sectors",
-                n * (2 * rows + 1),
+                f"no sector is brought twice, D = {dim}", run, "sectors", n * (2 * rows + 1),
                 f"A row of {dim} floats is {rows} sectors. Query and key: {2 * rows} for each score, one for the "
-                f"store.",
-            )
+                f"store."
+            )  # fmt: skip
     g.note("Each load of the warp touched no sector that another load had brought.")
 
 
@@ -232,14 +236,10 @@ def scores(k: Builder, q: Ptr[f32], key: Ptr[f32], score: Ptr[f32], *, D: int = 
         "Write down which addresses the 32 lanes load with the first of the load instructions. How many sectors of "
         "32 bytes?",
         "It does not matter for the sum which lane has which element. What if neighbours load neighbouring elements?",
-        "at = lane + 32 * n. (Or keep the elements and load them with one instruction: k.load(q + lane * own, own, "
-        "vector=...).)",
     ),
     graded=("the scores, for other numbers of keys and other D", "each sector of query and key is loaded once"),
     grade=_coalesce,
 )
-
-# -- 08-empty ----------------------------------------------------------------------------------------------------------
 
 
 def _empty(g: Grading, answer: Any) -> None:
@@ -323,7 +323,6 @@ needed, and one or two lines are enough.
     hints=(
         "Which values do acc, row_sum and row_max have if the loop never runs?",
         "0 / 0 is NaN, and 0 / 1 is 0. What must the divisor be when row_sum is 0? And what is log2(1)?",
-        "divisor = k.select(row_sum > 0.0, row_sum, 1.0); divide by it, and use it in the logarithm, too.",
     ),
     graded=("O = 0 and LSE = -inf for each sequence without keys", "all other sequences, of lengths not shown"),
     grade=_empty,

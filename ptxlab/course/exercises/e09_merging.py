@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any
 
@@ -9,10 +10,9 @@ import numpy as np
 
 from ptxlab import reference
 from ptxlab.attention.merge import merge_states
+from ptxlab.course.causes import Known, log_sums
 from ptxlab.course.exercise import Exercise
 from ptxlab.course.exercise_checks import Grading
-
-# -- 09-share ----------------------------------------------------------------------------------------------------------
 
 
 def _share(g: Grading, answer: Any) -> None:
@@ -32,7 +32,13 @@ def _share(g: Grading, answer: Any) -> None:
             f"The kernel of pl.merge_states merged a first output of ones with a second one of zeros, and stored "
             f"{truth:.4g}. The log-sum-exps were {lse[0][0]:.4g} and {lse[1][0]:.4g}."
         )
-        g.predict(answer, (m1, l1, m2, l2), truth, says, rtol=1e-4)
+        away = math.exp(min(max(m2 - m1, -700.0), 700.0))
+        known = (
+            (l1 / (l1 + l2), f"{says} You compare the sums as they stand, each under its own maximum."),
+            (1 / (1 + away), f"{says} You compare the maxima alone. What do the sums say?"),
+            (l1 / (l1 + l2 / away), f"{says} The difference of the maxima is the other way round."),
+        )
+        g.predict(answer, (m1, l1, m2, l2), truth, says, rtol=1e-4, known=known)
     g.note("Whose sum, brought to a common maximum, is larger, has the larger share. Maximum and sum both count.")
 
 
@@ -64,13 +70,10 @@ def share(m1, l1, m2, l2):
     hints=(
         "If m1 = m2, the sums are enough. What is the unit of a sum if the maxima differ?",
         "Bring both sums to the same maximum before you compare them.",
-        "With m = max(m1, m2): l1 * exp(m1 - m) over the sum of that and l2 * exp(m2 - m).",
     ),
     graded=("the share, for states that are not shown, some of them without keys",),
     grade=_share,
 )
-
-# -- 09-empty ----------------------------------------------------------------------------------------------------------
 
 
 def _empty(g: Grading, answer: Any) -> None:
@@ -154,14 +157,40 @@ and all others stay as they are.
     hints=(
         "Which difference is taken when first and second are both -inf? And what is divided by what after that?",
         "Two places: subtract something that is never -inf, and divide by something that is never 0.",
-        "shift = k.max(m, -3.0e38) for the differences; divisor = k.select(total > 0.0, total, 1.0). m itself stays "
-        "in lse.",
     ),
     graded=("rows without keys on both sides, on one side, on none", "very different log-sum-exps", "any D"),
     grade=_empty,
 )
 
-# -- 09-lanes ----------------------------------------------------------------------------------------------------------
+
+def _met(m: Any, l: Any) -> Known:
+    """What the usual mistakes make of five exchanges of states in powers of two."""
+    lanes = np.arange(32)
+
+    def after(step: Any) -> Any:
+        top, total = m.astype(float), l.astype(float)
+        for d in (16, 8, 4, 2, 1):
+            theirs, new = top[lanes ^ d], np.maximum(top, top[lanes ^ d])
+            mine, theirs = (np.exp2(x - np.maximum(new, -3e38)) for x in (top, theirs))
+            total, top = step(total, total[lanes ^ d], mine, theirs, (total * mine)[lanes ^ d]), new
+        return top + np.log2(total)
+
+    e = np.log2(np.e)
+    return (
+        (after(lambda l, other, a, b, sent: l + other),
+         "The sums were added as they stand, though each was taken under its own maximum."),
+        (m + np.log2(l), "That is each lane's own state: it has heard from nobody. Whose sums are missing?"),
+        (after(lambda l, other, a, b, sent: l + other * b), "What came out adds the lane's own sum as it was, under "
+         "its old maximum. Look at lane 0 in round 1: m may rise, and l does not change."),
+        (after(lambda l, other, a, b, sent: l * a + other),
+         "What came out adds the partner's sum as it came, under the partner's maximum."),
+        (after(lambda l, other, a, b, sent: l * a + sent * b),
+         "The partner's sum was scaled twice: it had been scaled before it was sent."),
+        (after(lambda l, other, a, b, sent: l * a + other * a),
+         "The partner's sum has your own factor. What is its maximum?"),
+        (after(lambda l, other, a, b, sent: l * a**e + other * b**e),
+         "The factors are powers of e, and the states are in powers of two already. What does LOG2E do here?"),
+    )  # fmt: skip
 
 
 def _lanes(g: Grading, answer: Any) -> None:
@@ -180,15 +209,12 @@ def _lanes(g: Grading, answer: Any) -> None:
         with np.errstate(invalid="ignore"):
             weights = np.where(np.isneginf(m), 0.0, np.exp2(m.astype(float) - top))
         exact = top + math.log2(float((sums * weights).sum()))
-        says = [f"Of 32 lanes {empty} are without keys. Lane 0 began with (m, l) = ({m[0]:.4g}, {sums[0]:.4g})."]
-        if np.isclose(lse[0], top + math.log2(float(sums.sum())), rtol=1e-4):
-            says.append("The sums were added as they stand, though each was taken under its own maximum.")
-        pair = max(m[0], m[16])
-        if np.isnan(lse).any() and empty:
-            says.append("Two lanes without keys met: -inf - (-inf) is NaN.")
-        elif np.isfinite(pair) and np.isclose(lse[0], m[0] + math.log2(max(float(sums[0]), 1e-9)), rtol=1e-4):
-            says.append("That is lane 0's own state: it has heard from nobody.")
-        if g.close(f"{empty} lanes without keys", lse, np.full(32, exact), rtol=1e-4, atol=1e-4, says=says):
+        says = f"Lane 0 began with (m, l) = ({m[0]:.4g}, {sums[0]:.4g})."
+        if empty and np.isnan(lse).any():
+            says = f"Of 32 lanes {empty} are without keys, and two of them met: -inf - (-inf) is NaN."
+        known = functools.partial(_met, m, sums)
+        case = f"{empty} lanes without keys"
+        if g.close(case, lse, np.full(32, exact), rtol=1e-4, atol=1e-4, says=says, known=known):
             g.at_most("two shuffles an exchange", run, "shuffles", 10)
     g.note("Five exchanges of (m, l), and every lane knows the log-sum-exp of all.")
 
@@ -239,14 +265,10 @@ def lanes(k: Builder, maxima: Ptr[f32], sums: Ptr[f32], lse: Ptr[f32]):
     hints=(
         "What must happen to your own sum when new_max is larger than m? And to the partner's?",
         "Shuffle l as m was shuffled, before you change it. Then l * 2^(m - new) + their_sum * 2^(theirs - new).",
-        "shift = k.max(new_max, -3.0e38); their_sum = k.shfl(l, ...); l *= k.exp2(m - shift); "
-        "l.set(k.fma(their_sum, k.exp2(theirs - shift), l)).",
     ),
     graded=("the log-sum-exp in every lane, with lanes without keys among them", "at most ten shuffles"),
     grade=_lanes,
 )
-
-# -- 09-meeting --------------------------------------------------------------------------------------------------------
 
 
 def _meeting(g: Grading, answer: Any) -> None:
@@ -299,13 +321,31 @@ One is not enough, as `checks=("racecheck",)` will tell you. Fix the kernel, wit
         "Warp 0 has finished its round and begins the next. Where may warp 1 be at that moment?",
         "A barrier makes two promises: what was written before it can be read after it, and what was read "
         "before it may be overwritten after it. Which of the two is missing?",
-        "One more k.barrier() in the loop, after the load of all_maxima.",
     ),
     graded=("the maxima of all rounds, for other numbers of warps", "no race", "at most two barriers a round"),
     grade=_meeting,
 )
 
-# -- 09-many -----------------------------------------------------------------------------------------------------------
+
+def _weighed(lse: Any, o: Any) -> Known:
+    """What the usual mistakes make of the output of parts [parts, rows] with outputs [parts, rows, D]."""
+    away = lse.astype(float) - lse.max(axis=0)
+    e, two = np.exp(away)[..., None], np.exp2(away)[..., None]
+    m, sums, rows, l, row = np.full(e.shape[1:], -np.inf), 0.0, 0.0, 0.0, 0.0
+    for part, x in zip(lse[..., None].astype(float), o, strict=True):
+        new = np.maximum(np.maximum(m, part), -3e38)
+        rescale, weight, m = np.exp(m - new), np.exp(part - new), np.maximum(m, part)
+        sums, rows, l, row = sums + weight, rows + weight * x, l * rescale + weight, row * rescale + weight * x
+    units = "they are in different units."
+    return (
+        ((two * o).sum(axis=0) / two.sum(axis=0), "The parts are weighed with powers of 2. In which units is `lse`?"),
+        (o.mean(axis=0, dtype=float), "Each part counts the same. A part with 3 keys and one with 300?"),
+        (o.sum(axis=0, dtype=float), "What came out is the sum of the parts, whatever they weigh. What is a mean?"),
+        ((e * o).sum(axis=0), "What came out is the weighted sum. By what is it to be divided?"),
+        (rows / l, f"`l` is scaled to the new maximum and the row is not: {units}"),
+        (row / sums, f"The row is scaled to the new maximum and `l` is not: {units}"),
+        (rows / sums, "Neither the row nor `l` is scaled when the maximum rises. In which units were they?"),
+    )
 
 
 def _many(g: Grading, answer: Any) -> None:
@@ -327,17 +367,16 @@ def _many(g: Grading, answer: Any) -> None:
         weights = np.exp(lse - top)
         want = (weights[..., None] * o).sum(axis=0) / weights.sum(axis=0)[:, None]
         want_lse = top + np.log(weights.sum(axis=0))
-        says = f"{parts} parts; part 0 of row 0 is {'without keys' if gone[0, 0] else 'not empty'}."
-        if g.close(f"{parts} parts, {rows} rows: o", merged, want, rtol=1e-4, atol=1e-5, says=says):
-            g.close(f"{parts} parts, {rows} rows: lse", merged_lse, want_lse, rtol=1e-4, atol=1e-5, says=says)
+        lost = bool(gone[0, 0]) and not np.isfinite(merged).all()
+        says, known = "Part 0 of row 0 is without keys." if lost else "", functools.partial(_weighed, lse, o)
+        if g.close(f"{parts} parts, {rows} rows: o", merged, want, rtol=1e-4, atol=1e-5, says=says, known=known):
+            sums, case = functools.partial(log_sums, top, weights.sum(axis=0)), f"{parts} parts, {rows} rows: lse"
+            g.close(case, merged_lse, want_lse, rtol=1e-4, atol=1e-5, known=sums)
             least = rows * (parts * (dim // 8 + dim // 32) + dim // 8 + 1)
             g.at_most(
-                "each number of the parts is loaded once",
-                run,
-                "sectors",
-                least,
-                "In one pass a thread loads each part's log-sum-exp and its element of the output once.",
-            )
+                "each number of the parts is loaded once", run, "sectors", least,
+                "In one pass a thread loads each part's log-sum-exp and its element of the output once."
+            )  # fmt: skip
     g.note("One pass over the parts, with the rescale of notebook 01: a part is nothing but a very heavy key.")
 
 
@@ -398,9 +437,6 @@ def many(
         "A finished part with output o and log-sum-exp L behaves like one key with the score L and the value o.",
         "So it is the loop of notebook 01, with part_lse as the score. Mind the parts without keys at the "
         "beginning: -inf - (-inf).",
-        "shift = k.max(k.max(m, part_lse), -3.0e38); rescale = k.exp2((m - shift) * LOG2E); weight = "
-        "k.exp2((part_lse - shift) * "
-        "LOG2E); then l and total as row_sum and acc.",
     ),
     graded=(
         "o and lse for other numbers of parts and rows, parts without keys among them",

@@ -13,8 +13,6 @@ from ptxlab.course.exercise import Exercise
 from ptxlab.course.exercise_checks import Grading
 from ptxlab.launch.run import launch
 
-# -- 10-offset ---------------------------------------------------------------------------------------------------------
-
 
 @kernel
 def _find(
@@ -54,7 +52,13 @@ def _offset(g: Grading, answer: Any) -> None:
             f"{truth}: it is "
             f"in page {page} of the pool, {rest} elements from its beginning."
         )
-        g.predict(answer, (pages, size, heads, dim, j, head), truth, says)
+        slot = pages[j // size] * size + j % size
+        known = (
+            ((j * heads + head) * dim, f"{says} You say where key {j} would lie in one piece. Which page is it in?"),
+            ((slot + head) * dim, f"{says} You count one row for a slot. How many heads has it?"),
+            ((pages[j // size] * heads + head) * dim, f"{says} You say where its page begins. Which slot is it in?"),
+        )
+        g.predict(answer, (pages, size, heads, dim, j, head), truth, says, known=known)
     g.note("Page, slot, head, element: one multiplication for each step down.")
 
 
@@ -86,7 +90,6 @@ def offset(pages, page_size, heads, D, j, head):
         "In which entry of `pages` is key j, and in which slot of that page?",
         "Count slots over the whole pool first: page * page_size + slot in the page. Each slot holds `heads` rows "
         "of D.",
-        "((pages[j // page_size] * page_size + j % page_size) * heads + head) * D.",
     ),
     graded=("the place, for other tables, page sizes, numbers of heads and D",),
     grade=_offset,
@@ -149,9 +152,6 @@ def _lengths(rng: np.random.Generator) -> tuple[tuple[int, ...], int, int]:
     return tuple(int(n) for n in rng.integers(1, 30, 3)), int(rng.choice([3, 4, 8])), 2
 
 
-# -- 10-last -----------------------------------------------------------------------------------------------------------
-
-
 def _last(g: Grading, answer: Any) -> None:
     spoils = iter((0.0, np.nan, np.inf, np.inf, np.nan))
     for lengths, size, sigma in g.vary((((8, 4), 4, 2), ((6, 1), 4, 2)), hidden=_lengths, edges=(((5, 9), 4, 90),)):
@@ -160,19 +160,9 @@ def _last(g: Grading, answer: Any) -> None:
         q = sigma * g.rng.standard_normal((len(lengths), 32)).astype(np.float32)
         o, table = np.full_like(q, np.nan), cache.block_table()
         run = g.launch(
-            answer,
-            len(lengths),
-            32,
-            q,
-            cache.k,
-            cache.v,
-            table,
-            cache.lengths(),
-            o,
-            table.shape[1],
-            32**-0.5,
-            build={"P": size},
-        )
+            answer, len(lengths), 32, q, cache.k, cache.v, table, cache.lengths(), o, table.shape[1], 32**-0.5,
+            build={"P": size}
+        )  # fmt: skip
         if run is None:
             continue
         want = _expected(q, cache)
@@ -220,13 +210,10 @@ the last key.)
     hints=(
         "The weight of such a slot is 0. What is 0 times NaN? And 0 times infinity?",
         "Either the slot is never read, or what was read of V is replaced by 0 before it is multiplied.",
-        "The shortest way: with k.loop(keys) as j. Then there is no slot past the end, and no select.",
     ),
     graded=("all rows, with NaN and infinities in all unused slots", "any page size and lengths"),
     grade=_last,
 )
-
-# -- 10-append ---------------------------------------------------------------------------------------------------------
 
 
 def _append(g: Grading, answer: Any) -> None:
@@ -304,13 +291,10 @@ def append(
         "Keys are counted from 0. What is the number of the new key, if there are n?",
         "Its page is entry n // P of the sequence's row of the table, its slot n % P. A row of the table has "
         "`width` entries.",
-        "page = k.bitcast(u32, (table + b * width)[n // P]), and store to (pool + (page * P + n % P) * D)[lane].",
     ),
     graded=("the whole pool, also where a page is just full", "one store instruction per sequence"),
     grade=_append,
 )
-
-# -- 10-lookup ---------------------------------------------------------------------------------------------------------
 
 
 def _lookup(g: Grading, answer: Any) -> None:
@@ -319,33 +303,19 @@ def _lookup(g: Grading, answer: Any) -> None:
         q = sigma * g.rng.standard_normal((len(lengths), 32)).astype(np.float32)
         o, table = np.full_like(q, np.nan), cache.block_table()
         run = g.launch(
-            answer,
-            len(lengths),
-            32,
-            q,
-            cache.k,
-            cache.v,
-            table,
-            cache.lengths(),
-            o,
-            table.shape[1],
-            32**-0.5,
-            build={"P": size},
-            counters=True,
-        )
+            answer, len(lengths), 32, q, cache.k, cache.v, table, cache.lengths(), o, table.shape[1], 32**-0.5,
+            build={"P": size}, counters=True
+        )  # fmt: skip
         if run is None:
             continue
         says = "Slots past the last key hold NaN, so a sequence whose row is NaN has read one of them."
         if g.close(f"lengths {lengths}, pages of {size}", o, _expected(q, cache), rtol=1e-3, atol=1e-4, says=says):
             pages = sum(-(-n // size) for n in lengths)
             g.at_most(
-                "one load of the table a page",
-                run,
-                "global loads",
-                2 * len(lengths) + 2 * sum(lengths) + pages,
+                "one load of the table a page", run, "global loads", 2 * len(lengths) + 2 * sum(lengths) + pages,
                 f"Needed are a length and a query for each of {len(lengths)} sequences, a key and a value for each of "
-                f"{sum(lengths)} keys, and {pages} entries of the table.",
-            )
+                f"{sum(lengths)} keys, and {pages} entries of the table."
+            )  # fmt: skip
     g.note("The table was read once per page: the dependent load has become rare.")
 
 
@@ -379,10 +349,7 @@ page is shorter.
     answer="attend",
     hints=(
         "How many pages has a sequence of `keys` keys? How many keys are in its last one?",
-        "with k.loop((keys + (P - 1)) // P) as n: load pages[n] there; inside of it a loop over k.min(keys - n * P, "
-        "P) slots.",
-        "In the inner loop: row = (first + slot) * D, with first = page * P from the outer one. The rest stays as "
-        "it is.",
+        "An outer loop over pages loads the table; an inner one goes over the slots. How many slots has the last page?",
     ),
     graded=("all rows, for other lengths and page sizes", "global loads: one of the table for each page"),
     grade=_lookup,

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
 
 from ptxlab.builder import Builder, Ptr, kernel, u32
+from ptxlab.course.causes import Known, log_sums
 from ptxlab.course.exercise import Exercise
 from ptxlab.course.exercise_checks import Grading
 from ptxlab.kernels.decode_split import part
 from ptxlab.launch.run import launch
-
-# -- 11-part -----------------------------------------------------------------------------------------------------------
 
 
 @kernel
@@ -37,7 +37,16 @@ def _part(g: Grading, answer: Any) -> None:
         truth = (int(found[2 * split]), int(found[2 * split + 1]))
         sizes = [int(found[2 * s + 1] - found[2 * s]) for s in range(splits)]
         says = f"In a run, the {splits} parts of {keys} keys had {', '.join(map(str, sizes))} keys."
-        g.predict(answer, (keys, splits, split), truth, says)
+        up, down = -(-keys // splits), keys // splits
+        known = (
+            ((split * up, split * up + up), f"{says} Yours reaches past the last key. Where must it be cut?"),
+            (
+                (min(split * up, keys), min(split * up, keys) + up),
+                f"{says} Yours reaches past the last key. Where must it be cut?",
+            ),
+            ((split * down, split * down + down), f"{says} You round the size down. Who has the last keys?"),
+        )
+        g.predict(answer, (keys, splits, split), truth, says, known=known)
     g.note("Rounded up, and cut off at the end: every key has one owner, and late parts may be empty.")
 
 
@@ -70,13 +79,10 @@ def bounds(keys, splits, split):
     hints=(
         "With 10 keys and 4 parts of 10 // 4 = 2 keys: which part has the keys 8 and 9?",
         "Round the size up. What is then wrong with the last parts?",
-        "Neither end may be past the last key: first = min(split * size, keys), last = min(first + size, keys).",
     ),
     graded=("both ends, for other numbers of keys and parts, fewer keys than parts among them",),
     grade=_part,
 )
-
-# -- 11-tail -----------------------------------------------------------------------------------------------------------
 
 
 def _tail(g: Grading, answer: Any) -> None:
@@ -165,8 +171,7 @@ the end.
     answer="parts",
     hints=(
         "What is 35 // 4, and what is four times that?",
-        "Round up: (keys + (splits - 1)) // splits. Now the parts reach past the last key; what must be cut?",
-        "first = k.min(split * size, keys) and last = k.min(first + size, keys).",
+        "Which division loses no key? Then the parts reach past the last key; what must be cut?",
     ),
     graded=(
         "the weights of all parts add up to those of all keys",
@@ -200,7 +205,21 @@ def _partial(g: Grading, rows: int, splits: int, dim: int, sigma: float) -> tupl
     return partial, o, m + np.log(total)
 
 
-# -- 11-merge ----------------------------------------------------------------------------------------------------------
+def _merged(partial: Any) -> Known:
+    """What the usual mistakes make of the merge."""
+    x, m, l = partial[..., :-2].astype(float), partial[..., -2].astype(float), partial[..., -1].astype(float)
+    away = m - m.max(axis=1, keepdims=True)
+    e, one, two = np.exp(away), np.ones_like(m), np.exp2(away)
+    return [((rows[..., None] * x).sum(axis=1) / (sums * l).sum(axis=1)[:, None], says) for rows, sums, says in (
+        (one, one, "The sums were added as if all maxima were the same. In which units is each of them?"),
+        (two, two, "What came out weighs the parts with powers of 2. Their maxima are in natural units, and `exp2` "
+         "takes which?"),
+        (e, one, "The rows of the parts are scaled and their sums are not. In which units is each `l`?"),
+        (one, e, "The sums are scaled and the rows are not. In which units is each row?"),
+        (e * l, e, "What came out weighs each part by its `l` once more, as 09-share did. Are these parts divided "
+         "already?"),
+        (1 / e, 1 / e, "The part with the smallest maximum weighs most. Which way round is the difference?"),
+    )]  # fmt: skip
 
 
 def _merge(g: Grading, answer: Any) -> None:
@@ -213,12 +232,12 @@ def _merge(g: Grading, answer: Any) -> None:
         run = g.launch(answer, rows, dim, partial, o, lse, splits, build={"D": dim})
         if run is None:
             continue
-        divided = (partial[0, :, :dim].sum(axis=0) / partial[0, :, dim + 1].sum())[0]
         says = f"Row 0 has the maxima {', '.join(f'{m:.3g}' for m in partial[0, :, dim])}."
-        if splits > 1 and np.isclose(o[0, 0], divided, rtol=1e-4):
-            says += " The sums were added as if all maxima were the same."
-        if g.close(f"{splits} splits of {dim}: o", o, want, rtol=1e-4, atol=1e-4, says=says):
-            g.close(f"{splits} splits of {dim}: lse", lse, want_lse, rtol=1e-4, atol=1e-4, says=says)
+        known = functools.partial(_merged, partial)
+        if g.close(f"{splits} splits of {dim}: o", o, want, rtol=1e-4, atol=1e-4, says=says, known=known):
+            m = partial[..., dim].max(axis=1).astype(float)
+            sums = log_sums(m, np.exp(want_lse - m))
+            g.close(f"{splits} splits of {dim}: lse", lse, want_lse, rtol=1e-4, atol=1e-4, says=says, known=sums)
     g.note("Largest maximum first, then sums, each scaled by its part's factor.")
 
 
@@ -270,14 +289,10 @@ row has at least one key.
     hints=(
         "The sums of a part are in units of exp(its own maximum). In which units is the result?",
         "Each part is multiplied by exp(its maximum - m), both its row and its sum. There is only exp2.",
-        "factor = k.exp2((part[D] - m) * LOG2E); then total.set(k.fma(part[d], factor, total)), and l alike with "
-        "part[D + 1].",
     ),
     graded=("o and lse, for other numbers of splits and D, empty parts among them",),
     grade=_merge,
 )
-
-# -- 11-factors --------------------------------------------------------------------------------------------------------
 
 
 def _factors(g: Grading, answer: Any) -> None:
@@ -294,14 +309,10 @@ def _factors(g: Grading, answer: Any) -> None:
         right = g.close(f"{splits} splits of {dim}: o", o, want, rtol=1e-4, atol=1e-4)
         if right and g.close(f"{splits} splits of {dim}: lse", lse, want_lse, rtol=1e-4, atol=1e-4):
             g.at_most(
-                f"each factor is computed once: {splits} splits of {dim}",
-                run,
-                "exponentials",
-                rows * splits,
+                f"each factor is computed once: {splits} splits of {dim}", run, "exponentials", rows * splits,
                 f"{rows} rows of {splits} splits have {rows * splits} factors. One thread of a block can compute "
-                f"one, and "
-                "the others read it.",
-            )
+                f"one, and " "the others read it."
+            )  # fmt: skip
     g.note("One thread per factor, shared memory to pass them on, and a barrier in between.")
 
 
@@ -336,9 +347,8 @@ there are splits.
     answer="reduce",
     hints=(
         "Which threads compute a factor, and what must come between their writing and the others' reading?",
-        "factors = k.shared(f32, 32); in k.if_(d < splits) thread d writes factors[d]; then a barrier; then the "
-        "loop reads.",
-        "The maximum of split d is (parts + D)[d * (D + 2)]. The barrier stands after the if, not in it.",
+        "Thread s writes the factor of split s, and all threads read it. What must come between the two, and may "
+        "it stand in a branch?",
     ),
     graded=("o and lse, for other numbers of splits and D", "exponentials: one per split and row", "no race"),
     grade=_factors,

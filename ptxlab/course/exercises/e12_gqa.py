@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
 
 from ptxlab import reference
 from ptxlab.attention.decode import decode
+from ptxlab.course.causes import Known
 from ptxlab.course.exercise import Exercise
 from ptxlab.course.exercise_checks import Grading
-
-# -- 12-head -----------------------------------------------------------------------------------------------------------
 
 
 def _head(g: Grading, answer: Any) -> None:
@@ -29,7 +29,12 @@ def _head(g: Grading, answer: Any) -> None:
             f"A run of `decode` in which all values of KV head h are h: query head {head} got {truth}. "
             f"All {heads} heads together got {[round(float(x)) for x in out.o[0, :, 0]]}."
         )
-        g.predict(answer, (head, heads, heads_kv), truth, says)
+        known = (
+            (head % heads_kv, f"{says} You deal heads out one by one. Which heads are neighbours in a group?"),
+            (head // heads_kv, f"{says} You divide by the number of KV heads. How many heads has a group?"),
+            (head % (heads // heads_kv), f"{says} You say which head of its group it is. Which group is that?"),
+        )
+        g.predict(answer, (head, heads, heads_kv), truth, says, known=known)
     g.note("Neighbouring query heads share: a group is a run of heads, not every n-th one.")
 
 
@@ -58,13 +63,10 @@ def kv_head(head, heads, heads_kv):
     hints=(
         "8 query heads, 2 KV heads: how large is a group? Which heads are in the first one?",
         "A group is heads // heads_kv neighbours. In which group is `head`?",
-        "head // (heads // heads_kv).",
     ),
     graded=("the KV head, for other numbers of heads",),
     grade=_head,
 )
-
-# -- 12-useful ---------------------------------------------------------------------------------------------------------
 
 
 def _useful(g: Grading, answer: Any) -> None:
@@ -85,7 +87,14 @@ def _useful(g: Grading, answer: Any) -> None:
             f"The machine counted {done:,} operations of matrix products, {tiles} tiles of 16 heads by 16 keys; "
             f"{needed:,} are needed: {heads} query heads, {keys} keys."
         )
-        g.predict(answer, (group, heads_kv, keys), needed / done, says, rtol=1e-6)
+        rows, columns = -(-group // 16) * 16, -(-keys // 16) * 16
+        known = (
+            (group / rows, f"{says} You round up heads and not keys."),
+            (keys / columns, f"{says} You round up keys and not heads."),
+            (group / 16, f"{says} You count one tile of heads. How many are needed for {group}?"),
+            (needed / done / heads_kv, f"{says} Does the number of KV heads change a share?"),
+        )
+        g.predict(answer, (group, heads_kv, keys), needed / done, says, rtol=1e-6, known=known)
     g.note("Heads are rounded up to 16, and keys as well: both sides of the tile count.")
 
 
@@ -117,7 +126,6 @@ def useful(group, heads_kv, keys):
     hints=(
         "A group of 20: how many tiles of 16 rows? And 40 keys: how many tiles of 16?",
         "Round both up to multiples of 16. Does the number of KV heads matter for a share?",
-        "group * keys over (ceil(group / 16) * 16) * (ceil(keys / 16) * 16).",
     ),
     graded=("the share, for other groups and numbers of keys",),
     grade=_useful,
@@ -149,9 +157,6 @@ row_max{g}.set(new_max)
 def _step(indent: int, g: str = "", key: str = "(key + row)[lane]", value: str = "(value + row)[lane]") -> str:
     """The online softmax of one key, at a depth."""
     return "".join(" " * indent + line for line in _STEP.format(g=g, key=key, value=value).splitlines(keepends=True))
-
-
-# -- 12-modulo ---------------------------------------------------------------------------------------------------------
 
 
 def _modulo(g: Grading, answer: Any) -> None:
@@ -221,13 +226,33 @@ every digit was right. With 8 query heads on 2 KV heads the model writes fluent 
     hints=(
         "Write down which KV head each of the 8 query heads reads. Which should it be?",
         "What is head % 4 with 4 KV heads? And head % 1? That is why the tests passed.",
-        "A group has Hq // Hkv neighbouring heads: kv_head = head // (Hq // Hkv).",
     ),
     graded=("all heads, for other numbers of query and KV heads",),
     grade=_modulo,
 )
 
-# -- 12-once -----------------------------------------------------------------------------------------------------------
+
+def _grouped(q: Any, key: Any, value: Any) -> Known:
+    """What the usual mistakes make of the output of groups [heads, 32] on KV heads [heads_kv, n, 32]."""
+    q, key, value = (x.astype(float) for x in (q.reshape(len(key), -1, 32), key, value))
+    s, of_values = (q @ x.swapaxes(1, 2) * 32**-0.5 for x in (key, value))
+    p, wrong = (np.exp(x - x.max(axis=2, keepdims=True)) for x in (s, of_values))
+    l, right = p.sum(axis=2, keepdims=True), p @ value
+    m, acc, total = np.full(len(key), -np.inf), np.zeros_like(q), np.zeros(q.shape[:2])
+    for j, g in np.ndindex(s.shape[2], s.shape[1]):  # one maximum, whose head is it?
+        new = np.maximum(m, s[:, g, j])
+        rescale, weight, m = np.exp(m - new), np.exp(s[:, g, j] - new), new
+        total[:, g] = total[:, g] * rescale + weight
+        acc[:, g] = acc[:, g] * rescale[:, None] + weight[:, None] * value[:, j]
+    return (
+        (p @ key / l, "What came out is the weighted mean of the *keys*. Which of the two loads does the sum take?"),
+        (wrong @ value / wrong.sum(axis=2, keepdims=True), "What came out has scores of query · value."),
+        (np.broadcast_to(right[:, :1] / l[:, :1], q.shape), "All heads of a group have the same output, that of head "
+         "0. Whose query did they take?"),
+        (right / l[:, :1], "Head 0 is right. The others are divided by its sum."),
+        (acc / total[..., None], "Head 0's scores change head 1's result: what came out has one running maximum for "
+         "all heads. Which parts of the state belong to a head?"),
+    )  # fmt: skip
 
 
 def _once(g: Grading, answer: Any) -> None:
@@ -240,16 +265,15 @@ def _once(g: Grading, answer: Any) -> None:
         run = g.launch(answer, heads_kv, 32, q, key, value, o, n, 32**-0.5, build={"G": group}, counters=True)
         if run is None:
             continue
-        if g.close(f"groups of {group} on {heads_kv} KV heads, {n} keys", o, want, rtol=1e-3, atol=1e-4):
+        grouped = o.reshape(heads_kv, group, 32)
+        known = functools.partial(_grouped, q, key, value)
+        case, want = f"groups of {group} on {heads_kv} KV heads, {n} keys", want.reshape(grouped.shape)
+        if g.close(case, grouped, want, rtol=1e-3, atol=1e-4, known=known):
             g.at_most(
-                f"each key is read once by {group} heads",
-                run,
-                "sectors",
-                heads_kv * (2 * n + 2 * group) * 4,
+                f"each key is read once by {group} heads", run, "sectors", heads_kv * (2 * n + 2 * group) * 4,
                 f"{n} keys and values of {heads_kv} KV heads are {heads_kv * 2 * n * 4} sectors of 32 bytes; "
-                f"queries and "
-                f"outputs are {heads_kv * 2 * group * 4} more.",
-            )
+                f"queries and " f"outputs are {heads_kv * 2 * group * 4} more."
+            )  # fmt: skip
     g.note("Each key and value was loaded once, and all heads of the group used it from its register.")
 
 
@@ -298,9 +322,6 @@ hold those of the whole group. (`k.vars(f32, G, 0.0)` makes a list of `G` variab
     hints=(
         "Which loop is outside and which inside? The loop over keys is in the PTX, the one over heads in Python.",
         "Exchange them. Then each head needs its own query, acc, row_max and row_sum: lists of G.",
-        "Before the loop over the keys: lists. In it: load key and value once, then for g in range(G): the same "
-        "lines with "
-        "query[g], acc[g], row_max[g], row_sum[g]. After it: store all G rows.",
     ),
     graded=("all heads of all groups, for other G and numbers of keys", "sectors: each key and value once"),
     grade=_once,

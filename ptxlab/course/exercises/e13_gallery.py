@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import Any
 
@@ -15,7 +16,7 @@ from ptxlab.course.exercise_checks import Grading
 from ptxlab.launch.run import launch
 
 Array = NDArray[Any]
-LOG2E, LN2 = math.log2(math.e), math.log(2)
+LOG2E = math.log2(math.e)
 
 
 # -- the suspects ------------------------------------------------------------------------------------------------------
@@ -69,9 +70,6 @@ def _attend(built: Kernel, q: Array, k: Array, v: Array) -> Array:
     return o
 
 
-# -- 13-dropped --------------------------------------------------------------------------------------------------------
-
-
 def _dropped(g: Grading, answer: Any) -> None:
     def draw(rng: np.random.Generator) -> tuple[int, int]:
         return int(rng.integers(1, 50)), int(rng.choice([4, 8, 12, 16]))
@@ -118,13 +116,10 @@ def dropped(keys, tile):
     hints=(
         "With 20 keys and tiles of 16: how many tiles does the kernel go through, and which keys are in them?",
         "It goes through keys // tile whole tiles. The first key after them is the first that is dropped.",
-        "list(range(keys // tile * tile, keys)).",
     ),
     graded=("the list, for other lengths and tiles, also where no key is missing and where all are",),
     grade=_dropped,
 )
-
-# -- 13-leave ----------------------------------------------------------------------------------------------------------
 
 
 def _leave(g: Grading, answer: Any) -> None:
@@ -187,14 +182,10 @@ Fix it: numbers past the end count as zeros, and nothing is read or written past
         "Which words of `tile` does no thread write in the second block?",
         "A thread past the end must write a zero to the tile and wait at the barrier. Only the load and the store need "
         "a condition.",
-        "tile[thread] = 0.0; with k.if_(i < n): tile[thread] = x[i]; barrier and sum for all; with k.if_(i < n): "
-        "y[i] = ...",
     ),
     graded=("y, for other n", "no uninitialised read, no access past the end"),
     grade=_leave,
 )
-
-# -- 13-turns ----------------------------------------------------------------------------------------------------------
 
 
 def _turns(g: Grading, answer: Any) -> None:
@@ -246,14 +237,11 @@ they are; only fences are missing.
         "When a block has its turn, the block before it has stored the sum. Does this block see it?",
         "One block must make its sum visible before it passes the turn on (release). The next must not read the sum "
         "before it has the turn (acquire).",
-        "Two fences, for the whole GPU and not for the block: k.op('fence.acq_rel.gpu'). One before lane 0 passes the "
-        "turn on, and one after it has got the turn.",
     ),
     graded=("the sums, for other numbers of blocks", "no race between blocks"),
     grade=_turns,
 )
 
-# -- 13-digits ---------------------------------------------------------------------------------------------------------
 
 SIXTEEN_DIGITS = 1e-15
 """The relative error of an f64 after two or three roundings; each is at most 2^-53, about 1.1e-16."""
@@ -268,27 +256,15 @@ def _digits(g: Grading, answer: Any) -> None:
         if run is None:
             continue
         want = (m + l) * np.log(2.0)
-        g.close(
-            f"{n} rows, m around {size:g}", lse, want, rtol=SIXTEEN_DIGITS, atol=0.0, run=run,
-            says=lambda lse=lse, want=want: _bits(lse, want),
-        )  # fmt: skip
-    g.note("All sixteen digits are right: every literal and every instruction has 64 bits.")
-
-
-def _bits(found: Array, want: Array) -> str:
-    """How many bits of a result are wrong, and what that says."""
-    at = int(np.argmax(~np.isclose(found, want, rtol=SIXTEEN_DIGITS, atol=0.0)))
-    gap = abs(found[at] - want[at])
-    if not np.isfinite(gap):
-        return f"lse[{at}] is {found[at]:g}: the largest f32 is 3.4e38, an f64 can be as large as 1.8e308."
-    ulp = gap / np.spacing(abs(want[at]))
-    if gap > 1e-3 * abs(want[at]):
-        return (
-            f"lse[{at}] is wrong in its first digits. It should be (m + l) * ln 2, where m + l = {want[at] / LN2:.6g}."
+        known = (
+            (m + l, "What came out is m + l. In which units is it?"),
+            ((m + l) / np.log(2.0), "What came out is (m + l) / ln 2. Which of the two units is larger?"),
+            (m + l * np.log(2.0), "The logarithm is in natural units there, and m is not."),
+            ((m + m) * np.log(2.0), "What came out is 2 m ln 2. Where is l?"),
         )
-    bits = math.ceil(math.log2(ulp + 1))
-    says = f"That is {ulp:,.0f} ULP: the last {bits} of 53 bits are wrong."
-    return says + (" An f32 has 24 bits, 29 fewer than an f64." if 24 <= bits <= 32 else "")
+        case = f"{n} rows, m around {size:g}"
+        g.close(case, lse, want, rtol=SIXTEEN_DIGITS, atol=0.0, run=run, known=known)
+    g.note("All sixteen digits are right: every literal and every instruction has 64 bits.")
 
 
 _NATURAL = '''
@@ -354,13 +330,11 @@ numbers, such as `0.125`.)
         "How many bits has the literal in the multiplication? And which instructions have `.f32` in their names?",
         "add.rn.f64 adds two f64 without a conversion. For the literal: "
         "np.float64(np.log(2)).view(np.uint64) are its 64 bits.",
-        "add.rn.f64 %sum, %max, %log; and mul.rn.f64 %sum, %sum, 0d3FE62E42FEFA39EF;",
     ),
     graded=("the log-sum-exp to sixteen digits, also for numbers that no f32 can hold", "no access past the end"),
     grade=_digits,
 )
 
-# -- 13-convict --------------------------------------------------------------------------------------------------------
 
 _BUGS = {
     "tail": "the keys after the last whole tile are dropped",
@@ -399,32 +373,37 @@ def _convict(g: Grading, answer: Any) -> None:
         if cases is None:
             continue
         problem = "the result must be a list of cases" if not isinstance(cases, list | tuple) else ""
-        problem = problem or ("at most 2 cases, found " + str(len(cases)) if len(cases) > 2 else "")
+        problem = problem or ("at most 3 cases, found " + str(len(cases)) if len(cases) > 3 else "")
         problem = problem or next((w for w in map(_wrong, cases) if w), "")
-        if not g.part(f"tile {tile}, {columns} columns: the cases are valid", not problem, f"`inputs`: {problem}."):
+        where = f"tile {tile}, {columns} columns"
+        if not g.part(f"{where}: the cases are valid", not problem, f"`inputs`: {problem}."):
             continue
-        for bug, says in _BUGS.items():
-            worst, said = 0.0, []
+        fails: dict[str, tuple[int, ...]] = {}
+        for bug in _BUGS:
+            errors = []
             for case in cases:
                 q, k, v = _inputs(tuple(case))
                 exact = reference.attention(q[None, None], k[None, None], v[None, None]).o[0, 0]
                 found = _attend(_suspect(bug, dim=q.shape[1], tile=tile, columns=columns), q, k, v)
-                error = float(np.max(np.abs(found - exact)))
-                worst = max(worst, error)
-                said.append(f"{tuple(case)}: error {error:.3g}")
-            g.part(
-                f"tile {tile}, {columns} columns: finds '{bug}'",
-                worst > 0.05,
-                f"Tiles of {tile} keys, {columns} columns. Your cases do not find the kernel in which {says}: "
-                + "; ".join(said)
-                + ". The error must be above 0.05.",
-            )
-    g.note("Keys that fill no whole tile, more columns than the kernel computes, large logits: all five were found.")
+                errors.append(float(np.max(np.abs(found - exact))))
+            fails[bug] = tuple(n for n, error in enumerate(errors, 1) if error > 0.05)
+            said = f"Tiles of {tile} keys, {columns} columns. Your cases do not find the kernel in which {_BUGS[bug]}: "
+            said += "; ".join(f"{tuple(c)}: error {e:.3g}" for c, e in zip(cases, errors, strict=True))
+            g.part(f"{where}: finds '{bug}'", fails[bug], said + ". The error must be above 0.05.")
+        for bug, other in itertools.combinations(_BUGS, 2):
+            if {bug, other} != {"alias", "output"} and fails[bug] and fails[other]:
+                cases_of = " and ".join(map(str, fails[bug]))
+                said = (
+                    f"Tiles of {tile} keys, {columns} columns: two kernels fail in case {cases_of} and in no other. In "
+                )
+                said += f"one {_BUGS[bug]}, in the other {_BUGS[other]}. Which case could tell them apart?"
+                g.part(f"{where}: tells '{bug}' from '{other}'", fails[bug] != fails[other], said)
+    g.note("Three cases, and whatever fails says what is wrong: dropped keys, columns, rescale, or offset.")
 
 
 CONVICT = Exercise(
     name="13-convict",
-    title="Inputs that find five bugs",
+    title="Inputs that tell bugs apart",
     kind="write",
     level=3,
     prompt="""
@@ -436,27 +415,31 @@ Now write the test. There are five attention kernels, each with one bug:
 - the output is not rescaled when the maximum grows;
 - every column of the output is the last column of V.
 
-Write a function that returns **at most two cases** `(rows, keys, dim, sigma)`. Each kernel must be wrong by more than
-0.05 in at least one of them. `tile` is the number of keys per tile, `sigma` the standard deviation of the logits.
-Limits: 64 rows, 200 keys, `dim` 48, `sigma` 20.
+One case with odd sizes and large logits fails for all of them, and then you know nothing about the kernel but that it
+is wrong. Write a function that returns **at most three cases** `(rows, keys, dim, sigma)` that say *what* is wrong. A
+kernel fails in a case if its error is above 0.05. Each kernel must fail in some case, and no two of them in the same
+ones. (Only the third and the fourth may: both are about the rescale.) `tile` is the number of keys per tile, `columns`
+is at least 2, `sigma` the standard deviation of the logits. Limits: 64 rows, 200 keys, `dim` 48, `sigma` 20.
 """,
     starter='''
 def inputs(tile, columns):
-    """At most two cases (rows, keys, dim, sigma) that find the bugs of all five kernels."""
-    return [(32, 2 * tile, 4, 0.1)]  # the test of the kernels' author
+    """At most three cases (rows, keys, dim, sigma) that tell what is wrong with a kernel."""
+    return [(32, 2 * tile - 1, columns + 2, 4.0)]  # finds them all, and tells nothing
 ''',
     solution='''
 def inputs(tile, columns):
-    """At most two cases (rows, keys, dim, sigma) that find the bugs of all five kernels."""
-    return [(32, 2 * tile - 1, columns + 2, 4.0)]
+    """At most three cases (rows, keys, dim, sigma) that tell what is wrong with a kernel."""
+    rescale = (32, 2 * tile, 1, 4.0)  # whole tiles, and a single column is also the last one
+    columns_or_offset = (32, tile, columns + 4, 0.01)  # small logits: every rescale is 1, or nearly
+    all_but_columns = (8, 2 * tile - 1, 2, 4.0)
+    return [rescale, columns_or_offset, all_but_columns]
 ''',
     answer="inputs",
     hints=(
-        "What does each bug depend on? The first on the number of keys, the second on dim. And the next two?",
-        "A rescale of 1 is a visible error only if the maximum grows by much: large logits.",
-        "Keys that are no multiple of the tile (and more than one tile), dim above `columns`, sigma of 3 or more.",
+        "What does each bug depend on: the number of keys, dim, or sigma? With which values can it not show?",
+        "With dim = 1, which kernels cannot fail? And with whole tiles, and with logits that are nearly equal?",
     ),
-    graded=("the bug of each of the five kernels is found, also with other tiles and columns", "at most two cases"),
+    graded=("each of the five kernels is found, also with other tiles and columns", "which one it is can be told"),
     grade=_convict,
 )
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
 
+from ptxlab.course.causes import Known, exchanged
 from ptxlab.course.exercise import Exercise
 from ptxlab.course.exercise_checks import Grading
-
-# -- 14-clamp ----------------------------------------------------------------------------------------------------------
 
 
 def _clamp(g: Grading, answer: Any) -> None:
@@ -81,20 +81,32 @@ Your answer is text, as it would stand in a `%%ptx` cell.
     hints=(
         "Notebook 00 has the first two lines. The clamp is a minimum and a maximum.",
         "setp.ge.u32 compares, @%outside ret leaves. neg.f32 makes -limit; then max.f32 and min.f32.",
-        "setp.ge.u32 %outside, %i, %n;  @%outside ret;  neg.f32 %low, %limit;  max.f32 %v, %v, %low;  min.f32 %v, "
-        "%v, %limit;",
     ),
     graded=("every element, for other n and limits", "no access past the end"),
     grade=_clamp,
 )
-
-# -- 14-down -----------------------------------------------------------------------------------------------------------
 
 
 def _norm(x: Any, w: Any, eps: float) -> Any:
     """RMSNorm in float64."""
     x = x.astype(np.float64)
     return x / np.sqrt((x**2).mean(axis=1, keepdims=True) + eps) * w
+
+
+def _summed(x: Any, w: Any) -> Known:
+    """What the usual mistakes of the sum make of RMSNorm."""
+    (rows, n), every = x.shape, (16, 8, 4, 2, 1)
+    own = np.pad(x.astype(float) ** 2, ((0, 0), (0, -n % 32))).reshape(rows, -1, 32).sum(axis=1)
+    return [(x / np.sqrt(sums[:, np.arange(n) % 32] / n + 1e-5) * w, says) for sums, says in (
+        (own, "Each lane divided by the squares of its own elements. What do the other 31 lanes know?"),
+        (exchanged(own, every, np.add, "down"), "Only column 0 of each 32 is right: lane 0 alone has the whole sum."),
+        (exchanged(own, every, np.add, "up"), "Now only lane 31 has the whole sum: each lane hears from lanes below "
+         "it. In which exchange do both sides hear?"),
+        (exchanged(own, every[1:], np.add),
+         "Two groups of 16 lanes have two different sums. Which distance joins them?"),
+        (own.sum(axis=1, keepdims=True) * np.full(32, n),
+         "What came out is divided by the root of the sum of squares. RMSNorm takes their mean."),
+    )]  # fmt: skip
 
 
 def _down(g: Grading, answer: Any) -> None:
@@ -107,16 +119,8 @@ def _down(g: Grading, answer: Any) -> None:
         run = g.launch(answer, rows, 32, x, w, y, n, 1e-5, allow=lambda finding: finding.check == "synccheck")
         if run is None:
             continue
-        want = _norm(x, w, 1e-5)
-        right = np.isclose(y, want, rtol=1e-3, atol=1e-4).all(axis=0)
-        says = [f"{rows} rows of {n}; element i is lane i % 32's."]
-        if right[0] and not right[1]:
-            says.append(
-                "Everything that lane 0 stored is right, what lane 1 stored is not: their sums differ. Which lanes "
-                "have the whole "
-                "sum after a shuffle *down*?"
-            )
-        g.close(f"{rows} rows of {n}", y, want, rtol=1e-3, atol=1e-4, says=says)
+        says, known = f"{rows} rows of {n}; element i is lane i % 32's.", functools.partial(_summed, x, w)
+        g.close(f"{rows} rows of {n}", y, _norm(x, w, 1e-5), rtol=1e-3, atol=1e-4, says=says, known=known)
     g.note("A butterfly leaves the sum in all lanes, a shuffle down only in lane 0.")
 
 
@@ -151,13 +155,22 @@ only one column of 32 is right. Fix it; one word is enough.
         "Compare the first 32 elements of a row with what they should be. Which ones are right, and which lane "
         "stored them?",
         "With shfl_down lane i receives from lane i + distance. What does lane 31 receive?",
-        "__shfl_xor_sync is the butterfly: all lanes end with the sum. (Or lane 0 tells the others, with __shfl_sync.)",
     ),
     graded=("all elements of all rows, for other lengths",),
     grade=_down,
 )
 
-# -- 14-once -----------------------------------------------------------------------------------------------------------
+
+def _kept(x: Any, w: Any) -> Known:
+    """What the usual mistakes make of a row that stays in registers."""
+    lanes, scaled = np.arange(x.shape[1]) % 32, _norm(x, np.ones_like(w), 1e-5)
+    return (
+        (scaled[:, lanes - 32] * w, "All elements of a lane are its last one: y[0], y[32] and y[64] differ only by "
+         "`w`. How many registers hold the row?"),
+        (scaled[:, lanes] * w, "y[0], y[32] and y[64] are the same element of x. Which of them does each turn need?"),
+        (scaled * w[lanes], "The first 32 columns are right; the others have their weights."),
+        *_summed(x, w),
+    )  # fmt: skip
 
 
 def _once(g: Grading, answer: Any) -> None:
@@ -170,14 +183,12 @@ def _once(g: Grading, answer: Any) -> None:
         run = g.launch(answer, rows, 32, x, w, y, 1e-5, build={"N": n}, counters=True)
         if run is None:
             continue
-        if g.close(f"{rows} rows of {n}", y, _norm(x, w, 1e-5), rtol=1e-3, atol=1e-4):
+        known = functools.partial(_kept, x, w)
+        if g.close(f"{rows} rows of {n}", y, _norm(x, w, 1e-5), rtol=1e-3, atol=1e-4, known=known):
             g.at_most(
-                f"x is read once: {rows} rows of {n}",
-                run,
-                "sectors",
-                rows * 3 * n // 8,
-                f"x, w and y are {n // 8} sectors each for a row, {rows * 3 * n // 8} in all.",
-            )
+                f"x is read once: {rows} rows of {n}", run, "sectors", rows * 3 * n // 8,
+                f"x, w and y are {n // 8} sectors each for a row, {rows * 3 * n // 8} in all."
+            )  # fmt: skip
     g.note("The row stayed in registers between the sum and the scaling.")
 
 
@@ -225,13 +236,31 @@ has: `N / 32`. Keep them in registers. The budget allows each row to load `x` an
         "Which lines load from x? What is in a Python list of registers?",
         "Load all of a lane's elements into a list first; then one loop for the squares, and later one for the "
         "results.",
-        "row = [(x + start)[d] for d in range(0, N, 32)], and use its elements in both loops.",
     ),
     graded=("all rows, for other N", "sectors: x once, w once a row, y once"),
     grade=_once,
 )
 
-# -- 14-rope -----------------------------------------------------------------------------------------------------------
+
+def _turned(x: Any, cos: Any, sin: Any) -> Known:
+    """What the usual mistakes make of the rotation."""
+    half = x.shape[1] // 2
+    a, b, even, odd = (part.astype(float) for part in (x[:, :half], x[:, half:], x[:, ::2], x[:, 1::2]))
+
+    def turned(a: Any, b: Any, cos: Any = cos, sin: Any = sin) -> tuple[Any, Any]:
+        return a * cos - b * sin, b * cos + a * sin
+
+    (first, second), (back, forth) = turned(a, b), turned(a, b, sin=-sin)
+    mixed, compare = np.stack(turned(even, odd), axis=2).reshape(x.shape), "Compare the two signs with the formula."
+    return [(np.hstack(halves), says) for halves, says in (
+        ((back, second), f"The second half is right; the first is turned the other way. {compare}"),
+        ((first, forth), f"The first half is right; the second is turned the other way. {compare}"),
+        ((back, forth), "Both halves are turned by the angle, the other way round."),
+        ((first, b * cos + first * sin),
+         "The first half is right. Was the second computed from the old first element, or from the new one?"),
+        (turned(a, b, cos[0], sin[0]), "Row 0 is right. The other rows were turned by row 0's angles."),
+        ((mixed,), f"What came out turns element 0 with element 1. Here element 0 turns with element {half}."),
+    )]  # fmt: skip
 
 
 def _rope(g: Grading, answer: Any) -> None:
@@ -245,22 +274,15 @@ def _rope(g: Grading, answer: Any) -> None:
             continue
         a, b = x[:, :half].astype(float), x[:, half:].astype(float)
         want = np.concatenate([a * cos - b * sin, b * cos + a * sin], axis=1)
-        back = np.concatenate([a * cos + b * sin, b * cos - a * sin], axis=1)
-        says = [f"{rows} rows of {2 * half}: element i of the first half turns with element i + {half}."]
-        if np.allclose(y, back, atol=1e-4):
-            says.append("Every pair was turned the other way: look at the signs of the two sines.")
-        elif np.allclose(y[:, :half], want[:, :half], atol=1e-4):
-            says.append(
-                "The first half is right. Was the second computed from the old first element, or from the new one?"
-            )
-        if g.close(f"{rows} rows of {2 * half}", y, want, rtol=1e-4, atol=1e-5, says=says):
+        says, known = (
+            f"Element i of the first half turns with element i + {half}.",
+            functools.partial(_turned, x, cos, sin),
+        )
+        if g.close(f"{rows} rows of {2 * half}", y, want, rtol=1e-4, atol=1e-5, says=says, known=known):
             g.at_most(
-                f"everything is read once: {rows} rows of {2 * half}",
-                run,
-                "sectors",
-                rows * 6 * half // 8,
-                f"x and y are {2 * half // 8} sectors a row, cos and sin {half // 8} each.",
-            )
+                f"everything is read once: {rows} rows of {2 * half}", run, "sectors", rows * 6 * half // 8,
+                f"x and y are {2 * half // 8} sectors a row, cos and sin {half // 8} each."
+            )  # fmt: skip
     g.note("Each thread turned one pair: two loads, two angles, two stores.")
 
 
@@ -302,8 +324,6 @@ def rope(k: Builder, x: Ptr[f32], cos: Ptr[f32], sin: Ptr[f32], y: Ptr[f32], h: 
     hints=(
         "Which two elements of x does thread i need, and which entry of the tables?",
         "Load both elements of the pair before you store either, and keep them.",
-        "a = x[row * 2h + i], b = x[row * 2h + i + h], c and s from [row * h + i]; then y gets a c - b s and b c + "
-        "a s.",
     ),
     graded=("all rows, for other h", "every number is read once", "no check finds anything"),
     grade=_rope,

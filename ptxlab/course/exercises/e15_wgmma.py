@@ -15,7 +15,6 @@ from ptxlab.launch.run import launch
 SETUP = "from ptxlab.builder import TensorMap, b32, f16, f32, u32, u64\n"
 """What the notebook has imported beside the usual."""
 
-# -- 15-holds ----------------------------------------------------------------------------------------------------------
 
 COLUMNS = 32
 """Columns of the product, so that a lane has 16 accumulators."""
@@ -95,7 +94,6 @@ def element(thread, register):
     hints=(
         "Divide: thread into warp and lane, register into eight columns (register // 4) and one of four.",
         "Of eight columns: lane // 4 counts rows, lane % 4 pairs of columns. In what do registers 0 to 3 differ?",
-        "Registers 0 and 1 are neighbours in a row; 2 and 3 are the same columns, eight rows below.",
     ),
     graded=(
         "the row and the column that the machine has put there, for seven cases that you see and eight that you do not",
@@ -103,7 +101,6 @@ def element(thread, register):
     grade=_holds,
 )
 
-# -- 15-byte -----------------------------------------------------------------------------------------------------------
 
 ROWS = 16
 
@@ -191,15 +188,12 @@ def byte_of(row, column, swizzle):
     hints=(
         "Begin with the byte without a swizzle. Which of its bits say the chunk, and which the line of 128 bytes?",
         "plain >> 7 is the line. Keep one, two or three bits of it, and put them where the chunk's bits are: << 4.",
-        "plain ^ ((plain >> 7) & (swizzle // 16 - 1)) << 4: the mask is 1, 3 or 7.",
     ),
     graded=(
         "the byte at which a tensor copy has put the element, for eight cases that you see and eight that you do not",
     ),
     grade=_byte,
 )
-
-# -- 15-descriptor -----------------------------------------------------------------------------------------------------
 
 
 def _descriptor(g: Grading, answer: Any) -> None:
@@ -288,7 +282,6 @@ Write `describe`: the 64 bits that say where a K-major tile lies. It must work f
     hints=(
         "Three fields are needed: where it begins, how far it is to the next eight rows, and which swizzle.",
         "A row has `swizzle` bytes, eight rows have 8 * swizzle; the field counts units of 16 bytes.",
-        'k.op("or.b64", start >> 4, {128: 1, 64: 2, 32: 3}[swizzle] << 62 | swizzle // 2 << 32)',
     ),
     graded=(
         "the scores, for all three swizzles and other numbers of keys",
@@ -296,8 +289,6 @@ Write `describe`: the 64 bits that say where a K-major tile lies. It must work f
     ),
     grade=_descriptor,
 )
-
-# -- 15-fence ----------------------------------------------------------------------------------------------------------
 
 
 def _fence(g: Grading, answer: Any) -> None:
@@ -365,7 +356,6 @@ This kernel stores its tiles, waits at a barrier, and multiplies. Every number i
     hints=(
         "Who reads shared memory here: a thread, or the tensor core through the async proxy?",
         "All threads have stored, so all of them execute fence.proxy.async, which orders both ways to shared memory.",
-        'k.op("fence.proxy.async.shared::cta") by every thread, after store_rows and before k.barrier().',
     ),
     graded=(
         "no wgmma reads what the async proxy may not see yet",

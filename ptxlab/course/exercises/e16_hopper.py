@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import re
 from itertools import pairwise
 from typing import Any
 
@@ -12,12 +14,11 @@ from ptxlab.course.exercise import Exercise
 from ptxlab.course.exercise_checks import Grading
 from ptxlab.emulate.trace.recorder import Trace
 from ptxlab.launch.run import Run, launch
+from ptxlab.static import inspect
 
 SETUP = "from ptxlab.builder import TensorMap, f32, u32\n"
 """What the notebook has imported beside the usual."""
 LOAD = "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes"
-
-# -- 16-phase ----------------------------------------------------------------------------------------------------------
 
 
 @kernel(arch="sm_90a")
@@ -90,7 +91,6 @@ def waits(n, stages):
     hints=(
         "How often was this stage filled before round n?",
         "n // stages times. The first filling is phase 0 of full, the second phase 1, the third phase 0 again.",
-        "The producer's parity is the other one: before filling number f it waits for the release of filling f - 1.",
     ),
     graded=("what the machine's threads wait for, in seven rounds that you see and eight that you do not",),
     grade=_phase,
@@ -105,10 +105,45 @@ def _sum(g: Grading, answer: Any, rows: int, maps: int, **options: Any) -> Run |
     """Runs an answer; y should be the sum over the rows of x, or of x times w."""
     given = [g.rng.integers(-4, 5, (rows, COLUMNS)).astype(np.float32) for _ in range(maps)]
     y = np.full(COLUMNS, np.nan, np.float32)
-    run = g.launch(answer, 1, 96, *given, y, rows, budget=100_000, orders=True, **options)
+    kernel = g.build(answer)
+    if kernel is None:
+        return None
+    signs = functools.partial(_signs, kernel)
+    run = g.launch(kernel, 1, 96, *given, y, rows, budget=100_000, orders=True, signs=signs, **options)
     if run is not None:
-        g.equal(f"y for {rows} rows", y, np.prod(given, axis=0).sum(axis=0))
+        whole = np.prod(given, axis=0)
+        sums = np.add.reduceat(whole, np.arange(0, rows, ROWS), axis=0)
+        known = [(whole.sum(axis=0) + (sums[:-1:2] - sums[1::2][: len(sums[:-1:2])]).sum(axis=0), _SAME_PLACE)]
+        g.equal(f"y for {rows} rows", y, whole.sum(axis=0), known=known if len(sums) > 1 else ())
     return run
+
+
+_SAME_PLACE = (
+    "Tile 0 was added twice and tile 1 never: consumers read place 0 in every turn. The producer wrote tile 1 to which "
+    "place?"
+)
+
+
+def _signs(kernel: Any, found: Any) -> str:
+    """What a finding or a fault says of a ring."""
+    says, room = str(found), inspect(kernel).shared
+    past = re.search(r"(\d+) bytes past the end of 'tile' \((\d+) bytes", says)
+    if "not been initialised" in says and room < 4096:
+        return (
+            f"The kernel has {room:,} bytes of shared memory, and two tiles have 4,096. The copy of tile 1 was written "
+            "over the mbarriers behind `tile`, and they are gone."
+        )
+    if past and getattr(found, "kind", "") == "memcheck":
+        return (
+            f"The second place begins {int(past[1]) + int(past[2]):,} bytes behind the first; a tile has 2,048 bytes."
+        )
+    if "overwrites what another bulk copy" in says and "byte 0 of 'tile'" in says:
+        return "Two tiles went to place 0, so place 1 was never written. Which place does the producer give a tile?"
+    lines = kernel.module.kernels[0].instructions()
+    counts = {str(i.operands[-1]) for i in lines if i.opcode.startswith("mbarrier.init")} - {"1", "64"}
+    if counts and getattr(found, "kind", "").startswith("mbarrier"):
+        return f"64 threads release a stage, and {counts.pop()} are counted in each phase. What does an mbarrier count?"
+    return ""
 
 
 _KERNEL = '''
@@ -158,8 +193,6 @@ _PAIR = _PLAIN | {
     "adds": "total.set(total + here[row * 64] * here[row * 64 + 512])",
 }
 
-# -- 16-bytes ----------------------------------------------------------------------------------------------------------
-
 
 def _bytes(g: Grading, answer: Any) -> None:
     for rows in g.vary((16, 20), hidden=lambda r: int(r.integers(17, 60)), edges=(1,)):
@@ -185,13 +218,10 @@ Fix the argument of `turn.expect`.
     hints=(
         "Count the copies that report to this mbarrier in one round.",
         "Does a copy at the edge of a tensor write fewer bytes to shared memory? Look at what it does with the rest.",
-        "Two boxes of 8 x 64 floats, always whole: 2 * 8 * 64 * 4.",
     ),
     graded=("y, for lengths that fill the last tile and that do not", "every phase ends, with the bytes that come"),
     grade=_bytes,
 )
-
-# -- 16-release --------------------------------------------------------------------------------------------------------
 
 
 def _release(g: Grading, answer: Any) -> None:
@@ -218,14 +248,10 @@ How often is `release` executed for each tile? Fix one number.
     hints=(
         "An mbarrier does not know warps. What does it count?",
         "turn.release() is executed by every thread that gets there, and each of them arrives once.",
-        "64 threads arrive for each tile: arrivals=64. (Or arrivals=2, and one lane of each warp "
-        "after a bar.warp.sync.)",
     ),
     graded=("y, for other numbers of tiles", "no tile is overwritten while it is read"),
     grade=_release,
 )
-
-# -- 16-ring -----------------------------------------------------------------------------------------------------------
 
 
 def _ring(g: Grading, answer: Any) -> None:
@@ -261,8 +287,7 @@ roles must find the place of their stage: `turn.stage` is its number.
     answer="ringed",
     hints=(
         "Three things know how many stages there are: the memory, the pipeline, and the addresses of both roles.",
-        "k.shared(f32, 2 * 512, align=128) and k.pipeline(2, arrivals=64); a tile has 512 floats.",
-        "The producer writes to tile + turn.stage * 512, a consumer reads from tile + turn.stage * 512 + column.",
+        "A tile has 512 floats. How many have two, and how many stages is k.pipeline told of?",
     ),
     graded=("y, for other numbers of tiles", "copies go to two stages in turn", "no race, no early read"),
     grade=_ring,

@@ -13,8 +13,6 @@ from ptxlab.launch.run import launch
 from ptxlab.sweeps import Shape
 from ptxlab.sweeps.plan import Refusals, parameters_of, points
 
-# -- 17-points ---------------------------------------------------------------------------------------------------------
-
 _VALUES: dict[str, list[Any]] = {
     "tile_kv": [16, 32, 64],
     "causal": [False, True],
@@ -81,13 +79,11 @@ def count(takes, grid, lengths):
     hints=(
         "How many points has scalar, which takes no tile_kv, if the grid has three values for it?",
         "Count each kernel by itself, and add the counts.",
-        "For each kernel: lengths times len(grid[name]) for every name of the grid that is in its list.",
     ),
     graded=("the number of points that `pl.sweep` plans, for three sweeps that you see and six that you do not",),
     grade=_points,
 )
 
-# -- 17-traffic --------------------------------------------------------------------------------------------------------
 
 _READ_ALL = """.version 7.0
 .target sm_80
@@ -150,13 +146,11 @@ def sectors(rows, head_dim, tile_q):
     hints=(
         "How often is K read, if there are four blocks?",
         "Once for each block. How many blocks are there for 40 rows, 16 in a block?",
-        "-(-rows // tile_q) blocks, each with 2 * rows * head_dim * 4 // 32 sectors.",
     ),
     graded=("the machine's sectors, for three problems that you see and six that you do not",),
     grade=_traffic,
 )
 
-# -- 17-shortest -------------------------------------------------------------------------------------------------------
 
 LONGEST = 2048
 """Keys up to which the exercise looks for a length."""
@@ -221,13 +215,10 @@ def shortest(blocks, processors):
     hints=(
         "With 60 blocks on 108 multiprocessors, what share is busy with 1, 2 and 3 parts?",
         "The cache is split as soon as one part's share is less than 95 % of the share of some larger number of parts.",
-        "Try parts = 2, 3, ... up to 2 * processors // blocks; the first that is so much better needs parts * 64 keys.",
     ),
     graded=("the library's own rule, for three grids that you see and fourteen that you do not",),
     grade=_shortest,
 )
-
-# -- 17-best -----------------------------------------------------------------------------------------------------------
 
 
 def _row(key: str, status: str, sectors: int | None, conflicts: int | None) -> dict[str, Any]:
@@ -261,12 +252,10 @@ def _best(g: Grading, answer: Any) -> None:
         found = g.call(answer, rows, value)
         if found is not None:
             g.told(
-                f"the best of {len(rows)} rows by {value}",
-                found,
-                truth,
+                f"the best of {len(rows)} rows by {value}", found, truth,
                 f"The least {value} of the rows that are ok and have one is wanted: {truth!r}, not {found!r}. "
-                f"There is: {statuses}.",
-            )
+                f"There is: {statuses}."
+            )  # fmt: skip
     g.note("A kernel that is wrong is often the fastest of all: look at the status before the number.")
 
 
@@ -299,7 +288,6 @@ def best(rows, value):
     hints=(
         "Which row has the fewest sectors in the first table, and is its result right?",
         'Keep the rows with row["status"] == "ok" and a number before you take the least. What if none is left?',
-        'good = [row for row in rows if row["status"] == "ok" and row[value] is not None]',
     ),
     graded=("the row that is chosen, from seven fixed tables and three that the seed draws",),
     grade=_best,

@@ -24,9 +24,6 @@ def _run(body: str, x: Any, a: int, b: int = 0) -> Run:
     return launch(_HEAD + registers + loads + body + "ret; }", 1, 32, x, a, b, device="step", counters=True, checks=())
 
 
-# -- 18-sectors --------------------------------------------------------------------------------------------------------
-
-
 def _sectors_of(stride: int) -> int:
     """Sectors of one load of which lane l reads x[l * stride]."""
     body = "mul.lo.u32 %i, %l, %a; mad.wide.u32 %x, %i, 4, %x; ld.global.f32 %f, [%x];\n"
@@ -66,13 +63,10 @@ def sectors(stride):
     hints=(
         "Which sector does the float with index i lie in?",
         "Its address is 4 * i bytes, so it is sector 4 * i // 32. How many different ones are there among 32 lanes?",
-        "len({lane * stride * 4 // 32 for lane in range(32)})",
     ),
     graded=("the machine's sectors, for three strides that you see and eight that you do not",),
     grade=_sectors,
 )
-
-# -- 18-loads ----------------------------------------------------------------------------------------------------------
 
 
 def _loads_of(columns: int, passes: int) -> int:
@@ -122,13 +116,10 @@ def loads(columns, passes):
     hints=(
         "How many rounds does lane 0 make? It makes the most.",
         "Lane 0 reads elements 0, 32, 64, ... below columns: columns / 32 of them, rounded up.",
-        "passes * -(-columns // 32)",
     ),
     graded=("the machine's loads, for three rows that you see and eight that you do not",),
     grade=_loads,
 )
-
-# -- 18-fused ----------------------------------------------------------------------------------------------------------
 
 
 def _fused_of(values: tuple[float, float, float, float]) -> tuple[float, float]:
@@ -183,8 +174,7 @@ def fused(a, b, c, d):
     answer="fused",
     hints=(
         "What does a lane get from the other one: the product, or the product rounded to f32?",
-        "Rounded: float(np.float32(c * d)) arrives in lane 0. Its own a * b is not rounded before the sum.",
-        "Lane 0 has np.float32(a * b + float(np.float32(c * d))), lane 1 the same with the pairs exchanged.",
+        "What arrives in lane 0 is rounded. Is its own product rounded before the sum?",
     ),
     graded=("the machine's sums, bit by bit, for three cases that you see and eight that you do not",),
     grade=_fused,

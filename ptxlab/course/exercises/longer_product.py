@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import functools
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -24,36 +24,38 @@ def _pieces(x: Any, offset: int, stride: int, count: int) -> Any:
     return [flat[offset * n + within] for n in range(count)]
 
 
-def _deep_mistake(a: Any, b: Any, c: Any, K: int) -> str:
-    """Which mistake makes C of A and B, in words; "" if it is none of the usual ones."""
+def _deeper(a: Any, b: Any, K: int) -> Iterator[tuple[Any, str]]:
+    """What the usual mistakes make of A B."""
     count = K // 16
     right = {"left": (a, 16, K), "right": (b, 256, 16)}
     for told, where, offset, stride in (
         (
-            f"an A whose rows begin 16 elements apart. In memory they begin {K} apart: that is A's stride.",
+            "Row 0 is right and row 1 is not: A was read as if a row had 16 numbers. It has K.",
             "left",
             16,
             16,
         ),
-        ("an A whose pieces begin at the same place: the piece of a step begins at a + step.", "left", 0, K),
+        ("Each step took the first 16 columns of A. Where does the piece of a step begin?", "left", 0, K),
         (
-            f"a B whose rows begin {K} elements apart. In memory they begin 16 apart: that is B's stride.",
+            "B was read as if a row had K numbers. How many has a row of B in memory?",
             "right",
             256,
             K,
         ),
-        ("a B whose pieces begin 16 elements apart: 16 rows of 16 lie between them, b + step * 16.", "right", 16, 16),
-        ("a B whose pieces begin at the same place: the piece of a step begins at b + step * 16.", "right", 0, 16),
+        (
+            "The first piece is right. The second piece of B begins at its number 16; where does its row 16 begin?",
+            "right",
+            16,
+            16,
+        ),
+        ("Each step took the first 16 rows of B. Where does the piece of a step begin?", "right", 0, 16),
     ):
         used = right | {where: (right[where][0], offset, stride)}
         left, below = (_pieces(*used[side], count) for side in ("left", "right"))
-        if np.array_equal(c, sum(x @ y for x, y in zip(left, below, strict=True))):
-            return f"What came out is the product with {told}"
+        yield sum(x @ y for x, y in zip(left, below, strict=True)), told
     whole = [x @ y for x, y in zip(_pieces(*right["left"], count), _pieces(*right["right"], count), strict=True)]
-    for n, piece in ((0, "first"), (-1, "last")):
-        if np.array_equal(c, whole[n]):
-            return f"What came out is the product of the {piece} pieces alone: {count} are to be added up."
-    return ""
+    yield whole[0], f"What came out is the product for K = 16: {counted(count, 'piece')} are to be added up."
+    yield whole[-1], f"What came out is the product of the last pieces alone, of {count}. Which sum do they add to?"
 
 
 def _deep(g: Grading, answer: Any) -> None:
@@ -62,8 +64,13 @@ def _deep(g: Grading, answer: Any) -> None:
         run = g.launch(answer, 1, 32, a, b, c, build={"K": K}, counters=True)
         if run is None:
             continue
-        told = functools.partial(_deep_mistake, a, b, c, K)
-        if g.equal(f"right for K = {K}", c, a.astype(np.float32) @ b.astype(np.float32), run=run, says=told):
+        known = [*_deeper(a, b, K)]
+        if executed(run, "wmma.mma"):
+            says = (
+                "The products were computed, and `total` still has its zeros: nothing took them. Where does an `mma` "
+            )
+            known.append((not c.any(), says + "put its result?"))
+        if g.equal(f"right for K = {K}", c, a.astype(np.float32) @ b.astype(np.float32), run=run, known=known):
             g.part(
                 f"tensor cores do it, K = {K}",
                 executed(run, "wmma.mma") == K // 16,
@@ -108,8 +115,8 @@ Mind the strides: in A a row has K elements, in B it has 16. `a + 16` is 16 elem
     answer="deep",
     hints=(
         "`product` of the notebook is the case K = 16; put its three instructions into a loop",
-        "for step in range(0, K, 16): the piece of A begins at a + step, and its rows are K elements apart",
-        "the piece of B begins at b + step * 16, its rows are 16 apart; the mma adds to total (into=)",
+        "In which element of A does the second piece begin, and in which element of B? How far apart are the rows "
+        "of each?",
     ),
     graded=("the right product for any K, exactly", "K / 16 products on tensor cores, and one store"),
     grade=_deep,

@@ -122,7 +122,6 @@ because they have all arrived at ..."
     hints=(
         "two tiles side by side, and the copy goes to the one that nobody reads",
         "first // T is the number of the tile; whether it is odd decides where it goes",
-        "tile = tiles + (first // T) % 2 * T, and only the barrier after the copy stays",
     ),
     graded=(
         "the right distances, for any number of points and keys, under a shuffled schedule",

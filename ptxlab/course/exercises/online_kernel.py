@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any
 
 import numpy as np
 
 from ptxlab import reference
+from ptxlab.course.causes import log_sums
 from ptxlab.course.exercise import Exercise
 from ptxlab.course.exercise_checks import Grading
 from ptxlab.course.values import counted
@@ -16,8 +18,6 @@ BLOCK = 32
 WIDE = 60.0
 """A standard deviation of logits so large that exp of the difference of two may be more than an f32 holds."""
 
-
-# -- 01-lse ------------------------------------------------------------------------------------------------------------
 
 _LSE = '''
 @kernel
@@ -69,38 +69,16 @@ def _lse(g: Grading, answer: Any) -> None:
         q, k, v = (x[0, 0] for x in reference.random_inputs(1, 1, 1, rows, keys, dim, sigma=sigma, seed=seed))
         o, lse = np.full_like(q, np.nan), np.full(rows, np.nan, np.float32)
         run = g.launch(
-            answer,
-            -(-rows // BLOCK),
-            BLOCK,
-            q,
-            k,
-            v,
-            o,
-            lse,
-            rows,
-            keys,
-            reference.default_scale(dim),
-            build={"D": dim},
-        )
+            answer, -(-rows // BLOCK), BLOCK, q, k, v, o, lse, rows, keys, reference.default_scale(dim),
+            build={"D": dim}
+        )  # fmt: skip
         if run is None:
             continue
         exact = reference.attention(q[None, None], k[None, None], v[None, None]).lse[0, 0]
 
-        def says(exact: Any = exact, lse: Any = lse, q: Any = q, k: Any = k, dim: int = dim) -> str:
-            m = (q.astype(np.float64) @ k.T.astype(np.float64) / math.sqrt(dim)).max(axis=1)
-            l2 = math.log2(math.e)
-            for wrong, told in (
-                (exact * l2, "That is the right number in base 2: the kernel keeps m in units of log2(e)."),
-                (m, "That is the maximum alone: the sum l is missing."),
-                (m * l2, "That is the maximum alone, in base 2: the sum l is missing."),
-                (m + (exact - m) * l2, "m is in natural units there, and log2(l) is not."),
-                (m * l2 + (exact - m), "log2(l) was brought to natural units there, and m was not."),
-            ):
-                if np.allclose(lse, wrong, rtol=1e-4, atol=1e-4):
-                    return told
-            return ""
-
-        g.close("the log-sum-exp", lse, exact, rtol=1e-4, atol=1e-4, run=run, says=says)
+        m = (q.astype(np.float64) @ k.T.astype(np.float64) / math.sqrt(dim)).max(axis=1)
+        known = functools.partial(log_sums, m, np.exp(exact - m))
+        g.close("the log-sum-exp", lse, exact, rtol=1e-4, atol=1e-4, run=run, known=known)
         g.attention("the output", o, q, k, v, run=run)
         size = f"{counted(rows, 'row')} over {counted(keys, 'key')}"
         g.note(f"{size}: LSE within {float(np.max(np.abs(lse - exact))):.1e} of float64.")
@@ -124,14 +102,11 @@ halves of a row. Store it, in natural units, for each row: one line is missing a
     hints=(
         "the state has two numbers, m and l: both belong into the result, and both in natural units",
         "the kernel's weights are exp2(score - m): so m counts in units of log2(e), and l is a plain sum",
-        "log2 of the sum of 2^s is m + log2(l); ln(x) is log2(x) * LN2",
     ),
     graded=("the LSE of every row within 1e-4 of float64, for small and large logits", "the output is still right"),
     grade=_lse,
 )
 
-
-# -- 01-thrift ---------------------------------------------------------------------------------------------------------
 
 _THRIFT_HEAD = '''
 @kernel
@@ -210,12 +185,9 @@ def _thrift(g: Grading, answer: Any) -> None:
         assert run.counters is not None
         allowed = rows * (5 * dim + PER_KEY) + 6 * dim + PER_ROW
         g.at_most(
-            f"few instructions for {rows} keys, D = {dim}",
-            run,
-            "warp instructions",
-            allowed,
-            says=f"Allowed are {5 * dim + PER_KEY} a key, and {6 * dim + PER_ROW} once.",
-        )
+            f"few instructions for {rows} keys, D = {dim}", run, "warp instructions", allowed,
+            says=f"Allowed are {5 * dim + PER_KEY} a key, and {6 * dim + PER_ROW} once."
+        )  # fmt: skip
         g.at_most("each result is stored once", run, "global stores", dim)
         g.note(
             f"{rows} keys, D = {dim}: {run.counters.warp_instructions} instructions for the warp, {allowed} allowed."
@@ -237,7 +209,6 @@ that a warp issues at most `5 * D + 18` instructions for each key, and `6 * D + 
     hints=(
         "the feedback names the PTX lines that are issued most often: which of them give the same result at every key?",
         "the query does not change in the loop; k.load(pointer, D) brings a row into registers",
-        "scale and LOG2E are one factor; and only the last quotient stays in the output",
     ),
     graded=("the result, for sizes not shown", "the instructions that the warp issues", "each element is stored once"),
     grade=_thrift,

@@ -31,14 +31,12 @@ def _piece(g: Grading, answer: Any) -> None:
             f"{fma} FMA of a warp: {found / fma:.2f} each, and 0.5 are allowed."
             if found
             else "Nothing is loaded from shared memory.",
+            sort="cost",
         )
         g.at_most(
-            f"no number is read twice, D = {D}",
-            run,
-            "sectors",
-            3 * (2 * 32 * D + 32 * 32) // 8 // 2,
-            "Q and K are read once each, by neighbours, and S is written once.",
-        )
+            f"no number is read twice, D = {D}", run, "sectors", 3 * (2 * 32 * D + 32 * 32) // 8 // 2,
+            "Q and K are read once each, by neighbours, and S is written once."
+        )  # fmt: skip
         g.at_most(f"registers, D = {D}", run, "registers", 96)
         g.note(f"D = {D}: {found / fma:.3f} wavefronts for each FMA.")
 
@@ -108,7 +106,6 @@ that the feedback names.
     hints=(
         "four rows and four keys per thread: eight loads of four numbers serve 64 FMA",
         "thread (ty, tx) takes rows 4 ty to 4 ty + 3 and keys tx, tx + 8, tx + 16, tx + 24; k.load(..., 4, vector=4)",
-        "if conflicts are left: rows that lie D floats apart begin in the same banks; let them lie D + 4 apart",
     ),
     graded=(
         "the right scores, exactly",

@@ -49,7 +49,7 @@ def _grade(g: Grading, answer: Any) -> None:
         g.part(
             "every key of the window is read",
             unread is None,
-            lambda row=unread: _unread(watch, built, row, wanted[row], set(read[row])),
+            lambda row=unread: _unread(watch, built, width, wanted[row], read, row),
         )
         g.part("no NaN on the way", nan is None, lambda row=nan: _nan(watch, built, row))
         g.part(
@@ -57,22 +57,19 @@ def _grade(g: Grading, answer: Any) -> None:
         )
         g.close("the output", o, expected, rtol=1e-3, atol=1e-4, run=run)
         g.close(
-            "the LSE",
-            lse,
-            expected_lse,
-            rtol=1e-4,
-            atol=1e-4,
-            run=run,
-            says="The LSE is ln(l) + m in natural units: multiply by ln 2 once.",
-        )
+            "the LSE", lse, expected_lse, rtol=1e-4, atol=1e-4, run=run,
+            says="The LSE is ln(l) + m in natural units: multiply by ln 2 once."
+        )  # fmt: skip
         g.note(
             f"{rows} threads read {sum(map(len, read))} keys, not one more than needed; full attention reads "
             f"{rows * rows}."
         )
 
 
-def _unread(watch: Watch, built: Any, row: int, wanted: set[int], read: set[int]) -> list[str]:
-    says = [f"Thread {row} must see {_range(wanted)}; it read {_range(read)}."]
+def _unread(watch: Watch, built: Any, width: int, wanted: set[int], read: list[dict[int, int]], row: int) -> list[str]:
+    says = [f"Thread {row} must see {_range(wanted)}; it read {_range(set(read[row]))}."]
+    if {len(keys) for keys in read[width:]} == {width - 1}:
+        says.append(f"Row {width} sees {width - 1} keys, and W is {width}. Is the row's own key one of them?")
     wrapped = watch.first_wrapped(row)
     if wrapped is not None:
         value = int(wrapped.values[0][row % BLOCK]) & 0xFFFF_FFFF
@@ -91,11 +88,13 @@ def _nan(watch: Watch, built: Any, row: int) -> list[str]:
 def _extra(built: Any, row: int, wanted: list[set[int]], read: list[dict[int, int]], off: float) -> list[str]:
     key = min(set(read[row]) - wanted[row])
     right = "" if off < 1e-4 else f", and its output is off by {off:.2g}"
+    told = "" if right else "The output is right all the same: a key that weighs 0 was read as well."
     total, ideal = sum(map(len, read)), sum(map(len, wanted))
     return [
         f"Thread {row} may see {_range(wanted[row])}; it also read key {key}{right}:",
         place(built, read[row][key]),
         f"All threads together read {total} keys; {ideal} are enough.",
+        told,
     ]
 
 
@@ -183,7 +182,6 @@ outside of the window must not even be *read*. Mind the types: `row` is a `u32`.
     hints=(
         "where does the loop of a thread start, and where does it stop? k.loop takes a stop and a start",
         "a u32 has no negative numbers: take the maximum before you subtract",
-        "hiding keys with -inf reads them all the same, and a row that begins with hidden keys meets -inf - (-inf)",
     ),
     graded=(
         "output and LSE of every row against float64",

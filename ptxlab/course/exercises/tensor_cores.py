@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import functools
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -44,12 +44,29 @@ def half(g: Grading, *shape: int) -> Any:
     return g.rng.integers(-2, 3, shape).astype(np.float16)
 
 
-def _chain_mistake(s: Any, v: Any, o: Any) -> str:
-    """Which mistake makes O of S and V, in words; "" if it is none of the usual ones."""
+def _chained(s: Any, v: Any) -> Iterator[tuple[Any, str]]:
+    """What the usual mistakes make of S [16, keys] and V [keys, 16]."""
     p, rows, keys = np.maximum(s, 0), 16, s.shape[1]
     pairs = p.reshape(rows, keys // 2, 2)[:, :, ::-1].reshape(rows, keys)
     halves = p.reshape(rows, keys // 16, 2, 8)[:, :, ::-1].reshape(rows, keys)
     corners = p.reshape(2, 8, keys // 16, 2, 8).transpose(3, 1, 2, 0, 4).reshape(rows, keys)
+    right, first = p @ v, np.arange(keys) % 16
+    one = np.concatenate([right[:, :8] + right[:, 8:], np.zeros((16, 8))], axis=1)
+    strided = v.T.reshape(-1)[16 * np.arange(16) + np.arange(keys)[:, None]]
+    yield (
+        p @ strided,
+        (
+            f"Right with 16 keys and wrong with {keys}: what came out reads V as if each column had 16 keys. How far "
+            "apart are two columns?"
+        ),
+    )
+    changed = f"Right with 16 keys. With {keys}"
+    yield p @ v[first], f"{changed} the weights change with each step, the values do not."
+    yield p[:, first] @ v, f"{changed} the values change with each step, the scores do not."
+    yield (
+        one,
+        "Columns 8 to 15 are 0, and columns 0 to 7 have the sum of both. Into which fragment does each `mma` add?",
+    )
     for wrong, told in (
         (s @ v, "without the gate: scores below 0 are to become 0."),
         (np.abs(s) @ v, "with |S| for max(S, 0)."),
@@ -58,9 +75,7 @@ def _chain_mistake(s: Any, v: Any, o: Any) -> str:
         (corners @ v, "with a P whose blocks top right and bottom left are exchanged: a[1] lies below a[0]."),
         (p[:, -16:] @ v[-16:], "of the last 16 keys alone: the fragments of O begin before the loop."),
     ):
-        if np.array_equal(o, wrong):
-            return f"What came out is the output {told}"
-    return ""
+        yield wrong, f"What came out is the output {told}"
 
 
 def _chain(g: Grading, answer: Any) -> None:
@@ -72,8 +87,7 @@ def _chain(g: Grading, answer: Any) -> None:
             continue
         s = q.astype(np.float32) @ key.astype(np.float32).T
         value = v.astype(np.float32).T
-        told = functools.partial(_chain_mistake, s, value, o)
-        if g.equal(f"right for {N} keys", o, np.maximum(s, 0) @ value, run=run, says=told):
+        if g.equal(f"right for {N} keys", o, np.maximum(s, 0) @ value, run=run, known=_chained(s, value)):
             found, needed = executed(run, "mma."), 4 * (N // 16)
             g.part(f"tensor cores do it, {N} keys", found == needed, f"{found} mma were executed; {needed} are needed.")
             g.at_most(
@@ -129,7 +143,6 @@ Go through the keys 16 at a time, and add to the same two fragments of O. `k.max
     hints=(
         "`chain` of the notebook is this without the gate, for 16 keys and 8 columns",
         "for 16 keys: two products for S, eight max, four cvt, two products for O; the A fragment of Q is loaded once",
-        "p is [cvt(c[1], c[0]), cvt(c[3], c[2])] of the first fragment of S and then of the second",
     ),
     graded=(
         "the right output for any number of keys, exactly",

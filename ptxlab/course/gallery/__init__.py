@@ -3,7 +3,9 @@
 Those from 25 to 30 were found in the wild: each says in which public code it stands, or stood.
 
 pl.gallery()         # the list
-pl.gallery(7).hunt() # a kernel that passes here and fails there: what is wrong with it?
+bug = pl.gallery(7)
+bug.hunt()           # a kernel that passes here and fails there: what is wrong with it?
+bug.guess(line=31)   # found, victim or innocent; three guesses
 pl.gallery(7)        # one exhibit: the story, both kernels run, what the finder says, the repair as a diff
 """
 
@@ -14,8 +16,8 @@ import html
 import importlib
 from typing import Any, overload
 
-from ptxlab.course.gallery.exhibit import Case, Exhibit, Hunt, Trial
-from ptxlab.course.gallery.shelf import COPY, shelf
+from ptxlab.course.gallery.cases import Case, Trial
+from ptxlab.course.gallery.exhibit import Exhibit
 from ptxlab.errors import PtxlabError
 
 _HOMES = ("rows", "tiles", "blocks", "lanes", "texts", "wild", "waits")
@@ -42,21 +44,6 @@ class Gallery(tuple[Exhibit, ...]):
         head = f"<tr><th></th>{left}bug</th>{left}found by</th></tr>"
         return {"text/plain": repr(self), "text/html": f"<table>{head}{rows}</table>"}
 
-    def _ipython_display_(self) -> None:
-        """Two outputs: the live list, and the table for whoever opens the notebook without a kernel."""
-        from IPython.display import display
-
-        show: Any = display
-        try:
-            live = shelf(self)
-        except ImportError:  # the machine that grades may have no widgets
-            show(self._repr_mimebundle_(), raw=True)
-            return
-        bundle = live._repr_mimebundle_()
-        show({**bundle, "text/plain": repr(self)}, raw=True)
-        table = self._repr_mimebundle_()["text/html"]
-        show({"text/html": f'<div class="ptxlab-list">{COPY}{table}</div>', "text/plain": ""}, raw=True)
-
 
 @overload
 def gallery() -> Gallery: ...
@@ -79,4 +66,4 @@ def _all() -> Gallery:
     return Gallery(sorted(found, key=lambda e: e.number))
 
 
-__all__ = ["Case", "Exhibit", "Gallery", "Hunt", "Trial", "UnknownExhibit", "gallery"]
+__all__ = ["Case", "Exhibit", "Gallery", "Trial", "UnknownExhibit", "gallery"]

@@ -8,9 +8,9 @@ import numpy as np
 
 from ptxlab.builder import Builder, Kernel, Ptr, f32, kernel, u32
 from ptxlab.course.gallery import finders
-from ptxlab.course.gallery.exhibit import Case, Exhibit, Trial
+from ptxlab.course.gallery.cases import Case, Trial
+from ptxlab.course.gallery.exhibit import Exhibit
 from ptxlab.launch.buffers import out
-from ptxlab.launch.run import launch
 
 LOG2E = 1.4426950408889634
 WARPS = 4
@@ -184,7 +184,7 @@ def scores(fixed: bool, case: Case) -> Kernel:
 def _conflicts(built: Any, case: Case) -> Trial:
     q, keys, _ = finders.inputs(case)
     o = np.zeros(32, np.float32)
-    run = launch(built, 1, 32, q[0], keys, o, counters=True)
+    run = finders.launch(built, 1, 32, q[0], keys, o, counters=True)
     assert run.counters is not None
     ok, result = finders.judged(o, keys.astype(np.float64) @ q[0], case.tolerance)
     lines = {line: c for line, c in run.counters.by_line.items() if c.conflicts}

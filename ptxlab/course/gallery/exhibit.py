@@ -2,80 +2,17 @@
 
 from __future__ import annotations
 
-import difflib
 import html
 import re
 import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
+from ptxlab.course.gallery.cases import Case, Trial, changes, ptx_of
+from ptxlab.course.gallery.hunt import Game, games
 from ptxlab.errors import UnavailableError
-
-PACKAGE = Path(__file__).resolve().parents[2]
-
-
-@dataclass(frozen=True)
-class Case:
-    """One input: `says` names it; the other fields are the sizes and kinds that an exhibit may look at.
-
-    rows and keys count query rows and keys, dim the elements of a row, heads the heads; the logits have standard
-    deviation `sigma`; `choice` is the exhibit's own (a lane, a variant); `tolerance` is the largest error that passes.
-    """
-
-    says: str
-    rows: int = 32
-    keys: int = 32
-    dim: int = 4
-    heads: int = 1
-    sigma: float = 1.0
-    causal: bool = False
-    dtype: str = "f32"
-    arch: str = "sm_80"
-    choice: int = 0
-    tolerance: float = 1e-5
-
-
-@dataclass(frozen=True)
-class Trial:
-    """A run of one kernel on one case: whether it passes, and what its result looked like in words.
-
-    `found` is what the exhibit's finder said, "" where it found nothing; `line` the PTX line that it named, 0 where it
-    names a place in the output instead.
-    """
-
-    ok: bool
-    result: str
-    found: str = ""
-    line: int = 0
-
-    def __repr__(self) -> str:
-        out = f"{'passes' if self.ok else 'fails'}: {self.result}"
-        return out + ("\n" + textwrap.indent(self.found, "    ") if self.found else "")
-
-
-@dataclass(frozen=True)
-class Hunt:
-    """A buggy kernel before anything is explained: how it does on each case, (case, trial), and its PTX."""
-
-    number: int
-    seen: tuple[tuple[Case, Trial], ...]
-    ptx: str
-
-    def _lines(self) -> list[str]:
-        marks = [f"{case.says}: {'passes' if trial.ok else 'fails'}: {trial.result}" for case, trial in self.seen]
-        return [f"exhibit {self.number}: one thing is wrong in this kernel", *marks]
-
-    def __repr__(self) -> str:
-        return "\n".join([*self._lines(), "", self.ptx])
-
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
-        head, *marks = (html.escape(line) for line in self._lines())
-        said = "".join(f"<li>{line}</li>" for line in marks)
-        code = f'<pre style="max-height:30em;overflow:auto">{html.escape(self.ptx)}</pre>'
-        return {"text/plain": repr(self), "text/html": f"<div><h4>{head}</h4><ul>{said}</ul>{code}</div>"}
 
 
 @dataclass(frozen=True)
@@ -109,12 +46,23 @@ class Exhibit:
         """The repair, as a unified diff of the two kernels' PTX."""
         return changes(ptx_of(self.buggy(case)), ptx_of(self.repaired(case)))
 
-    def hunt(self) -> Hunt:
-        """The buggy kernel to look at first: it passes here and fails there, and nothing says why."""
-        cases = (*self.innocent, *self.guilty)
-        return Hunt(
-            self.number, tuple((case, self.trial(self.buggy(case), case)) for case in cases), ptx_of(self.buggy())
-        )
+    def hunt(self) -> Game:
+        """The buggy kernel to look at first: it passes here and fails there, and nothing says why. It begins anew."""
+        games[self.number] = Game(self)
+        return games[self.number]
+
+    def guess(self, line: int) -> Game:
+        """One of three guesses at the PTX line of the mistake. The answer comes from the runs of both kernels: found,
+        a line that the repair changes or beside which it adds one; victim, a line with other values or other threads
+        than in the repaired kernel; innocent, one with the same. `NoGuess` says why there is none."""
+        game = games[self.number] if self.number in games else self.hunt()
+        game.guess(line)
+        return game
+
+    def explain(self) -> Exhibit:
+        """The story, both kernels, the repair. What is guessed afterwards, until the next `hunt`, has no stars."""
+        (games[self.number] if self.number in games else self.hunt()).explained = True
+        return self
 
     @cached_property
     def trials(self) -> list[tuple[str, Case, Trial]]:
@@ -159,7 +107,7 @@ class Exhibit:
         for name, says, trial, why in self._shown():
             mark, colour, result, found = "", "inherit", why, ""
             if trial is not None:
-                mark, colour = ("✓ passes", "#1a7f37") if trial.ok else ("✗ fails", "#bf5b04")
+                mark, colour = ("✓ passes", "var(--pl-good)") if trial.ok else ("✗ fails", "var(--pl-warn)")
                 result = trial.result
                 if trial.found:
                     found = f'<pre style="margin:4px 0;white-space:pre-wrap">{html.escape(trial.found)}</pre>'
@@ -168,7 +116,9 @@ class Exhibit:
                 f'<td style="color:{colour};white-space:nowrap">{mark}</td><td style="text-align:left">'
                 f"{html.escape(result)}{found}</td></tr>"
             )
-        return (
+        from ptxlab.lab import display
+
+        return display.page(
             f"<div><h4>{html.escape(self.heading)}</h4><p>{html.escape(self.story)}</p>"
             f"<p>Found by: <b>{html.escape(self.finder)}</b></p>{self._place_html()}<table>{''.join(rows)}</table>"
             f"<p>The repair:</p><pre>{''.join(map(_coloured, self.diff().splitlines()))}</pre></div>"
@@ -181,45 +131,9 @@ def _linked(text: str) -> str:
 
 
 def _coloured(line: str) -> str:
-    colour = {"+": "#1a7f37", "-": "#cf222e"}.get(line[:1], "inherit")
-    return f'<span style="color:{colour}">{html.escape(line)}</span>\n'
+    """A line of a diff in HTML, highlighted."""
+    from ptxlab.lab import highlight
 
-
-def ptx_of(kernel: Any) -> str:
-    """The PTX of a kernel, or of a text."""
-    return kernel if isinstance(kernel, str) else str(kernel.ptx)
-
-
-def changes(old: str, new: str, context: int = 2, longest: int = 24) -> str:
-    """A unified diff that does not see the numbers of nameless registers (`%f12`, `%rd3`) and labels, nor comments.
-
-    A new instruction renumbers everything after it; a plain diff would show all of that. Of each piece at most
-    `longest` lines are shown, with the number of those left out.
-    """
-    a, b = old.splitlines(), new.splitlines()
-    matcher = difflib.SequenceMatcher(None, [_shape(line) for line in a], [_shape(line) for line in b], autojunk=False)
-    out = ["--- buggy", "+++ repaired"]
-    for group in matcher.get_grouped_opcodes(context):
-        out.append(f"@@ -{group[0][1] + 1} +{group[0][3] + 1} @@")
-        start = len(out)
-        for tag, i0, i1, j0, j1 in group:
-            if tag == "equal":
-                out += [f"  {line}" for line in b[j0:j1]]
-            else:
-                out += [f"- {line}" for line in a[i0:i1]] + [f"+ {line}" for line in b[j0:j1]]
-        if len(out) - start > longest:
-            out[start + longest :] = [f"  ... and {len(out) - start - longest} more lines"]
-    return "\n".join(out)
-
-
-def _shape(line: str) -> str:
-    """What an instruction does, without its comment and the numbers that follow from its place."""
-    bare = line.split("//")[0]
-    if bare.lstrip().startswith(".reg"):
-        return ".reg"
-    return " ".join(re.sub(r"(%(?:f|fd|r|rd|p|h|b|rs)|\$[A-Za-z_]+)\d+\b", r"\1", bare).split())
-
-
-def shortened(words: str) -> str:
-    """A message with the package's own files named from the package on."""
-    return words.replace(f"{PACKAGE.parent.as_posix()}/", "")
+    colour = {"+": "var(--pl-add)", "-": "var(--pl-del)"}.get(line[:1], "inherit")
+    code = "".join(highlight.ptx_lines(line[2:])) if line[:2] in ("  ", "+ ", "- ") else html.escape(line[2:])
+    return f'<span style="background:{colour}">{line[:2]}{code}</span>\n'

@@ -2,22 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ptxlab import reference
-from ptxlab.course.gallery.exhibit import Case, Trial, shortened
+from ptxlab.course.gallery.cases import Case, Trial, shortened
 from ptxlab.course.value_watch import Watch, destinations, place, probed
 from ptxlab.course.values import apart
 from ptxlab.errors import AssemblyError, DeviceFault
 from ptxlab.findings import Finding
 from ptxlab.gpu import assemble
-from ptxlab.launch.run import ALL_CHECKS, launch
+from ptxlab.launch.run import ALL_CHECKS
+from ptxlab.launch.run import launch as run_launch
 
 Array = NDArray[Any]
+_watching: list[Any] = []
+
+
+@contextlib.contextmanager
+def watched(recorder: Any) -> Iterator[None]:
+    """Launches of trials are recorded meanwhile, on the interpreter."""
+    _watching.append(recorder)
+    try:
+        yield
+    finally:
+        _watching.pop()
+
+
+def launch(*what: Any, **options: Any) -> Any:
+    """The launch of a trial."""
+    return run_launch(*what, **options | ({"trace": _watching[-1], "device": "step"} if _watching else {}))
 
 
 # -- inputs and results ------------------------------------------------------------------------------------------------

@@ -9,8 +9,8 @@ import numpy as np
 
 from ptxlab.builder import Builder, Kernel, Ptr, Var, f16, f32, kernel, u32
 from ptxlab.course.gallery import finders
-from ptxlab.course.gallery.exhibit import Case, Exhibit, Trial
-from ptxlab.launch.run import launch
+from ptxlab.course.gallery.cases import Case, Trial
+from ptxlab.course.gallery.exhibit import Exhibit
 
 LOG2E = math.log2(math.e)
 ALL_LANES = 0xFFFFFFFF
@@ -76,7 +76,7 @@ def warp_row(fixed: bool, case: Case) -> Kernel:
 def _warp_row(built: Any, case: Case) -> Trial:
     def attend(q: finders.Array, k: finders.Array, v: finders.Array) -> finders.Array:
         o = np.zeros_like(q)
-        launch(built, len(q), 32, q, k, v, o, len(k), case.dim**-0.5, device="step")
+        finders.launch(built, len(q), 32, q, k, v, o, len(k), case.dim**-0.5, device="step")
         return o
 
     return finders.by_key(attend, case)
@@ -121,7 +121,7 @@ def _tensor_product(built: Any, case: Case) -> Trial:
         p[:] = np.float16(1 / 16)
     v = random.standard_normal((16, 8)).astype(np.float16)
     o = np.zeros((16, 8), np.float32)
-    launch(built, 1, 32, p, v, o, device="step")
+    finders.launch(built, 1, 32, p, v, o, device="step")
     return finders.by_element(o, p.astype(np.float64) @ v.astype(np.float64), case.tolerance)
 
 

@@ -13,8 +13,8 @@ import numpy as np
 
 from ptxlab.builder import Builder, Kernel, Ptr, f32, f64, kernel, u32
 from ptxlab.course.gallery import finders
-from ptxlab.course.gallery.exhibit import Case, Exhibit, Trial
-from ptxlab.launch.run import launch
+from ptxlab.course.gallery.cases import Case, Trial
+from ptxlab.course.gallery.exhibit import Exhibit
 
 LOG2E = math.log2(math.e)
 BLOCK, TILE = 32, 16
@@ -107,7 +107,9 @@ def launch_rows(
     """Launches such a kernel, on a machine that can tell all that the gallery asks for."""
     n, dim = q.shape
     options = {"device": "step" if k.size * n < 1 << 13 else "auto", "budget": 1 << 24} | options
-    return launch(built, -(-n // BLOCK), BLOCK, q, k, v, o, n, len(k), q.dtype.type(dim**-0.5), *more, **options)
+    return finders.launch(
+        built, -(-n // BLOCK), BLOCK, q, k, v, o, n, len(k), q.dtype.type(dim**-0.5), *more, **options
+    )
 
 
 def _build(bug: str, probes: bool = False) -> Callable[[bool, Case], Kernel]:

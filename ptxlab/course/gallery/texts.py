@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from ptxlab.course.gallery import finders
-from ptxlab.course.gallery.exhibit import Case, Exhibit, Trial
+from ptxlab.course.gallery.cases import Case, Trial
+from ptxlab.course.gallery.exhibit import Exhibit
 from ptxlab.course.gallery.rows import rows
 from ptxlab.launch.buffers import out
 

@@ -13,7 +13,8 @@ import numpy as np
 
 from ptxlab.builder import Builder, Kernel, Ptr, Shared, f32, kernel, u32
 from ptxlab.course.gallery import finders
-from ptxlab.course.gallery.exhibit import Case, Exhibit, Trial
+from ptxlab.course.gallery.cases import Case, Trial
+from ptxlab.course.gallery.exhibit import Exhibit
 
 LOG2E = math.log2(math.e)
 KIB = 1024

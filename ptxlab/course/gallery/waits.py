@@ -9,7 +9,8 @@ import numpy as np
 
 from ptxlab.builder import Builder, Kernel, Ptr, f16, f32, kernel, u32, u64
 from ptxlab.course.gallery import finders
-from ptxlab.course.gallery.exhibit import Case, Exhibit, Trial
+from ptxlab.course.gallery.cases import Case, Trial
+from ptxlab.course.gallery.exhibit import Exhibit
 from ptxlab.kernels.warpgroup import Panels, product
 
 COLUMNS, TILE = 32, 8

@@ -10,7 +10,7 @@ import numpy as np
 
 import ptxlab as pl
 from ptxlab.builder import Builder, Ptr, f32, kernel, u32
-from ptxlab.course import check, pictures
+from ptxlab.course import check, pictures, scoreboard
 
 # %load_ext ptxlab
 
@@ -348,6 +348,14 @@ for rounding in ("", ".rn"):
 # %% [markdown]
 # Where that matters, write what you mean: `fma.rn` for one rounding, `mul.rn` and `add.rn` for two.
 #
+# ## Your own kernel
+#
+# From the next notebook on you have an attention kernel of your own, which gets one idea in each.
+
+# %%
+scoreboard.show()
+
+# %% [markdown]
 # ## Where next?
 #
 # The course goes through attention on a GPU, one idea at a time. Each notebook asks one question and takes 30 to 60
@@ -373,6 +381,7 @@ for rounding in ("", ".rn"):
 # | [16 · Hopper](16-hopper.ipynb) | Who waits for whom? |
 # | [17 · Sweeps](17-sweeps.ipynb) | Which tile, how many parts, from which length on? |
 # | [18 · your language](18-your-language.ipynb) | What does a language decide for you, and what does that cost? |
+# | [19 · Your own attention](19-variants.ipynb) | What does a change cost, and when is attention cheaper with it? |
 #
 # Two more doors:
 #

@@ -21,6 +21,7 @@ from ptxlab.course import check, scoreboard
 LOG2E, LN2 = math.log2(math.e), math.log(2)
 
 # %load_ext ptxlab
+scoreboard.show()
 
 # %% [markdown]
 # ## What is one row of attention?
@@ -161,7 +162,7 @@ for count in (16, 256, 4096):
 # %%
 spec = pl.kernels.get("scalar")
 source = spec.source
-print(source[source.index("        scale_log2e") : source.index("    return scalar()")])
+print(source[source.index("        scale_log2e") : source.index("    return scalar(")])
 
 # %% [markdown]
 # Three things are new.
@@ -306,16 +307,16 @@ pl.explore("scalar", head_dim=32, seq_len=64)
 # ## Your own attention kernel
 #
 # From here on you have a kernel of your own. It begins as the one below: right, and slow, because it goes over the keys
-# twice and computes every score twice. In the notebooks 02, 05, 10 and 14 it gets tiles, tensor cores and pages, and a
-# board shows what it costs, beside ours and your earlier versions.
+# twice and computes every score twice. Each notebook gives it one idea, a *rung*, and the board shows what it costs. A
+# rung has up to three stars for each metric, and those of its weakest.
 
 # %%
 print(scoreboard.source("rows"))
 
 # %% [markdown]
-# The next cell enters it as it is. Then copy the kernel into a new cell, give the copy the online softmax, and enter it
-# with `scoreboard.enter("rows", YOUR_KERNEL, threads=64)`. `scalar` needs half of the instructions: it also computes the
-# address of a key once per key, not once per element.
+# The next cell tries to enter it as it is. Then copy the kernel into a new cell, give the copy the online softmax of
+# 01-rescale and the addresses of 01-thrift, and enter it with `scoreboard.enter("rows", YOUR_KERNEL, threads=64)`. Stuck?
+# `scoreboard.borrow("rows")` goes on from our kernel, without stars.
 
 # %%
 mine = scoreboard.latest("rows")

@@ -21,6 +21,7 @@ from ptxlab.course import check, passage, pictures, scoreboard
 from ptxlab.course.writers import stores
 
 # %load_ext ptxlab
+scoreboard.show()
 
 # %% [markdown]
 # ## How much does `scalar` read?
@@ -113,8 +114,9 @@ for seed in range(6):
 pl.launch(reverse, 1, 64, x, y, checks=("memcheck", "racecheck"))
 
 # %% [markdown]
-# Read the second report. *RAW* is "read after write": thread 32 reads byte 124 of the tile, thread 31 wrote it, and
-# nothing makes sure that the write comes first. Both lines are named, in PTX and in Python, and the remedy as well.
+# Read the report. *RAW* is "read after write": thread 32 reads byte 124 of the tile, thread 31 wrote it, and nothing
+# makes sure that the write comes first. (*WAR* is the other order, which was seen as well.) Both lines are named, in
+# PTX and in Python, and the remedy as well.
 #
 # ## What does a barrier promise?
 #
@@ -295,7 +297,7 @@ pl.launch(branch, 1, 64, np.zeros(64, np.uint32), 40, checks=("memcheck", "syncc
 
 # %%
 print(passage("tiled", "index = k.thread_index()", "head, batch"), end="\n\n")
-print(passage("tiled", "with k.loop(needed", "# A row that saw no key"))
+print(passage("tiled", "with listed.loop()", "# A row that saw no key"))
 
 # %% [markdown]
 # Note three things:
@@ -305,7 +307,7 @@ print(passage("tiled", "with k.loop(needed", "# A row that saw no key"))
 #   Such loads are called *coalesced*.
 # - **`needed` is the same for all threads of the block, `seen` is not.** The barriers are in the outer loop, which
 #   all threads must execute equally often. What differs between rows (the causal limit) is in the inner loop.
-# - `if slots is not None` are the probes, as in `scalar`.
+# - `if slots is not None` are the probes, as in `scalar`; `here` and `listed` are for the variants of notebook 19.
 #
 # Watch it. The debugger below shows its PTX with $D = 4$ and 8 keys per tile: find the two `bar.sync`, and the
 # `ld.shared` between them and the end. The run has 12 rows, so 116 of the 128 threads are idle, and it is open at the
@@ -394,12 +396,11 @@ pl.explore("tiled", head_dim=16, seq_len=64)
 # ## Your own kernel gets tiles
 #
 # `scoreboard.source("rows")` prints the kernel that you entered in notebook 01. Give it tiles of K and V in shared memory,
-# with two barriers, and threads past the last row that help to load. Then enter yours:
-# `scoreboard.enter("tiles", YOUR_KERNEL, threads=64)`. How many sectors are left? (70 rows and 100 keys: both
-# tails are there.)
+# with two barriers, and threads past the last row that help to load (02-copy). Then enter yours. How many sectors are
+# left? (70 rows and 100 keys: both tails are there.) `scoreboard.borrow("tiles")` goes on from ours.
 
 # %%
-mine = scoreboard.latest("rows")
+mine = scoreboard.latest("tiles")
 scoreboard.enter("tiles", mine, threads=64)
 
 # %% [markdown]

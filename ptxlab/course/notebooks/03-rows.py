@@ -17,11 +17,12 @@ import numpy as np
 import ptxlab as pl
 from ptxlab import reference
 from ptxlab.builder import Builder, Ptr, f32, kernel, u32
-from ptxlab.course import check, passage
+from ptxlab.course import check, passage, scoreboard
 
 LOG2E, LN2 = math.log2(math.e), math.log(2)
 
 # %load_ext ptxlab
+scoreboard.show()
 
 # %% [markdown]
 # ## What runs out first?
@@ -309,6 +310,16 @@ pl.plot_state(out)
 
 # %%
 pl.explore("tiled2d", head_dim=32, seq_len=64)
+
+# %% [markdown]
+# ## Your own kernel takes pieces
+#
+# Give each thread 4 rows by 4 keys: 03-piece has the products, 03-share the softmax of a row that 16 threads hold. `scoreboard.borrow("pieces")` goes on from ours.
+
+# %%
+print(scoreboard.source("pieces"))
+mine = scoreboard.latest("pieces")
+scoreboard.enter("pieces", mine, threads=64)
 
 # %% [markdown]
 # Stuck in an exercise? `ptxlab.course.solution("03-share")` prints one answer. Read the feedback twice before you ask for it.

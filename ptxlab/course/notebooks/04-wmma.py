@@ -14,9 +14,10 @@ import numpy as np
 import ptxlab as pl
 from ptxlab import reference
 from ptxlab.builder import Builder, Ptr, f16, f32, kernel, u32
-from ptxlab.course import check, passage
+from ptxlab.course import check, passage, scoreboard
 
 # %load_ext ptxlab
+scoreboard.show()
 
 # %% [markdown]
 # ## What does a tensor core do?
@@ -285,6 +286,17 @@ pl.compare(*inputs, kernels=["tiled", "tiled2d", "wmma"], device="cpu")
 
 # %%
 pl.explore("wmma", head_dim=32, seq_len=64)
+
+# %% [markdown]
+# ## Your own kernel gets tensor cores
+#
+# `q`, `key` and `value` now have 16 bits. 04-deep has the products, 04-rows the softmax in shared memory. A warp takes 16
+# rows: say `rows_per_block`. `scoreboard.borrow("tensor cores")` goes on from ours.
+
+# %%
+print(scoreboard.source("tensor cores"))
+mine = scoreboard.latest("tensor cores")
+scoreboard.enter("tensor cores", mine, threads=64, rows_per_block=64)
 
 # %% [markdown]
 # Stuck in an exercise? `ptxlab.course.solution("04-keys")` prints one answer. Read the feedback twice before you ask for it.

@@ -23,6 +23,7 @@ from ptxlab.isa import fragments
 from ptxlab.kernels import softmax
 
 # %load_ext ptxlab
+scoreboard.show()
 
 # %% [markdown]
 # ## Who holds what?
@@ -321,15 +322,15 @@ for dtype in ("float16", "bfloat16"):
 pl.explore("mma", head_dim=64, seq_len=64)
 
 # %% [markdown]
-# ## Your own kernel gets tensor cores
+# ## Your own kernel keeps P in registers
 #
-# Now `q`, `key` and `value` have 16 bits. The kernel to begin with converts every element to f32. Replace its products by
-# `mma.sync`, as in the last exercise: a warp takes 16 rows, so say how many rows a block has with `rows_per_block`.
+# Replace its products by `mma.sync`, as in 05-chain, with the maximum of 05-rowmax: a warp takes 16 rows.
+# `scoreboard.borrow("registers")` goes on from ours.
 
 # %%
-print(scoreboard.source("tensor cores"))
-mine = scoreboard.latest("tensor cores")
-scoreboard.enter("tensor cores", mine, threads=64, rows_per_block=64)
+print(scoreboard.source("registers"))
+mine = scoreboard.latest("registers")
+scoreboard.enter("registers", mine, threads=64, rows_per_block=64)
 
 # %% [markdown]
 # Stuck in an exercise? `ptxlab.course.solution("05-trans")` prints one answer. Read the feedback twice before you ask for it.

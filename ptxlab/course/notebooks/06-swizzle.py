@@ -17,10 +17,11 @@ import numpy as np
 import ptxlab as pl
 from ptxlab import reference
 from ptxlab.builder import Builder, Ptr, b32, f32, kernel
-from ptxlab.course import check
+from ptxlab.course import check, scoreboard
 from ptxlab.kernels import tiles
 
 # %load_ext ptxlab
+scoreboard.show()
 
 # %% [markdown]
 # ## What is a bank?
@@ -271,6 +272,16 @@ for D in (32, 64, 80, 128):
 
 # %%
 pl.explore("swizzle", head_dim=64, seq_len=64)
+
+# %% [markdown]
+# ## Your own kernel loses its conflicts
+#
+# Two addresses change, as in 06-xor. `scoreboard.borrow("banks")` goes on from ours.
+
+# %%
+print(scoreboard.source("banks"))
+mine = scoreboard.latest("banks")
+scoreboard.enter("banks", mine, threads=64, rows_per_block=64)
 
 # %% [markdown]
 # Stuck in an exercise? `ptxlab.course.solution("06-xor")` prints one answer. Read the feedback twice before you ask for it.

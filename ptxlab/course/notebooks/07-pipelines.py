@@ -16,9 +16,10 @@ import numpy as np
 import ptxlab as pl
 from ptxlab import reference
 from ptxlab.builder import Builder, Ptr, f32, kernel, u32
-from ptxlab.course import check, pictures
+from ptxlab.course import check, pictures, scoreboard
 
 # %load_ext ptxlab
+scoreboard.show()
 
 # %% [markdown]
 # ## What could be won?
@@ -105,7 +106,7 @@ def groups(k: Builder, x: Ptr[f32], y: Ptr[f32], *, count: int = 4, n: int = 0):
 
 for n in range(5):
     run = pl.launch(groups(n=n), 1, 32, x, np.zeros(128, np.float32), checks=("synccheck",))
-    early = len(run.findings)
+    early = sum(finding.count for finding in run.findings)
     print(f"wait_group {n}: groups {list(range(4 - early))} have arrived, {list(range(4 - early, 4))} perhaps not")
 
 # %% [markdown]
@@ -251,6 +252,16 @@ pl.debug(mirrored(meets=False), 1, 64, x[:256], np.zeros(64, np.float32))
 
 # %%
 pl.explore("pipelined", seq_q=64, seq_k=128, head_dim=32)
+
+# %% [markdown]
+# ## Your own kernel copies ahead
+#
+# 07-pipeline has the two buffers, 07-tail the last tile. `scoreboard.borrow("copies")` goes on from ours.
+
+# %%
+print(scoreboard.source("copies"))
+mine = scoreboard.latest("copies")
+scoreboard.enter("copies", mine, threads=64, rows_per_block=64)
 
 # %% [markdown]
 # Stuck in an exercise? `ptxlab.course.solution("07-pipeline")` prints one answer. Read the feedback twice before you ask for it.

@@ -17,11 +17,12 @@ import numpy as np
 import ptxlab as pl
 from ptxlab import reference
 from ptxlab.builder import Builder, Ptr, f32, kernel, s32, u32
-from ptxlab.course import check
+from ptxlab.course import check, scoreboard
 
 LOG2E, LN2 = math.log2(math.e), math.log(2)
 
 # %load_ext ptxlab
+scoreboard.show()
 
 # %% [markdown]
 # ## What changes when there is one query?
@@ -149,7 +150,7 @@ axis.set_xlabel("lane");
 # %%
 spec = pl.kernels.get("decode")
 source = spec.source
-print(source[source.index("        with k.loop(keys) as j:") : source.index("        # Without keys")])
+print(source[source.index("        with k.loop(here.span") : source.index("        # Without keys")])
 
 # %% [markdown]
 # It is the loop of notebook 01, line by line. `row_max`, `row_sum`, `rescale` and `weight` have the same value in all
@@ -283,6 +284,16 @@ pl.diff(spec.build(head_dim=32, length="value"), spec.build(head_dim=32, length=
 
 # %%
 pl.explore("decode", seq_k=64, head_dim=32)
+
+# %% [markdown]
+# ## Your own kernel decodes
+#
+# One block per head, and 256 keys. Give it one pass, and no conversion twice. `scoreboard.borrow("one query")` goes on from ours.
+
+# %%
+print(scoreboard.source("one query"))
+mine = scoreboard.latest("one query")
+scoreboard.enter("one query", mine, threads=32)
 
 # %% [markdown]
 # Stuck in an exercise? `ptxlab.course.solution("08-sinks")` prints one answer. Read the feedback twice before you ask for it.

@@ -16,11 +16,12 @@ import numpy as np
 import ptxlab as pl
 from ptxlab import reference
 from ptxlab.builder import Builder, Ptr, f32, kernel, u32
-from ptxlab.course import check
+from ptxlab.course import check, scoreboard
 
 LOG2E, LN2 = math.log2(math.e), math.log(2)
 
 # %load_ext ptxlab
+scoreboard.show()
 
 # %% [markdown]
 # ## What does a part of the keys know?

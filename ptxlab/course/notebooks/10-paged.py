@@ -21,6 +21,7 @@ from ptxlab.course import check, pictures, scoreboard
 LOG2E, LN2 = math.log2(math.e), math.log(2)
 
 # %load_ext ptxlab
+scoreboard.show()
 
 # %% [markdown]
 # ## How much memory is wasted?
@@ -285,7 +286,7 @@ pl.explore("decode_paged", seq_k=50, head_dim=32, page_size=8)
 # ## Your own kernel gets pages
 #
 # This one decodes from a paged cache. It looks up the page of every key, twice, and has one warp per head. Make it one
-# pass, then give it several keys at a time. Enter yours with `scoreboard.enter("pages", YOUR_KERNEL, threads=32)`.
+# pass, then give it several keys at a time. `scoreboard.borrow("pages")` goes on from ours.
 
 # %%
 print(scoreboard.source("pages"))

@@ -16,11 +16,12 @@ import numpy as np
 
 import ptxlab as pl
 from ptxlab.builder import Builder, Ptr, f32, kernel, u32
-from ptxlab.course import check
+from ptxlab.course import check, scoreboard
 
 LOG2E, LN2 = math.log2(math.e), math.log(2)
 
 # %load_ext ptxlab
+scoreboard.show()
 
 # %% [markdown]
 # ## What does a token cost?
@@ -220,6 +221,16 @@ pl.compare_decode(q, cache_k[:, :, :256].copy(), cache_v[:, :, :256].copy(), 256
 
 # %%
 pl.explore("decode_gqa", seq_k=100, head_dim=32, heads=8, kv_heads=2)
+
+# %% [markdown]
+# ## Your own kernel reads once for a group
+#
+# Eight query heads share the keys. Say with `rows_per_block` how many heads a block has: 12-once has the idea. `scoreboard.borrow("group")` goes on from ours.
+
+# %%
+print(scoreboard.source("group"))
+mine = scoreboard.latest("group")
+scoreboard.enter("group", mine, threads=32, rows_per_block=1)
 
 # %% [markdown]
 # Stuck in an exercise? `ptxlab.course.solution("12-once")` prints one answer. Read the feedback twice before you ask for it.

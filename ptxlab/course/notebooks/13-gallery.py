@@ -4,8 +4,10 @@
 # Every kernel in this notebook is wrong. Most of them pass the test that their author had written. They fail later: with
 # a length that is not a multiple of 64, with larger logits, on a GPU that runs the blocks in another order.
 #
-# **How do you find a bug that the test lets pass?** In each round you first see where a kernel passes, where it fails,
-# and its text. Write down what you think is wrong. Then run the next cell, which shows the answer.
+# **How do you find a bug that the test lets pass?** By guesses that are checked. `bug.hunt()` shows where a kernel
+# passes and where it fails, its text, and how many threads execute each line. You have three guesses:
+# `bug.guess(line=...)` runs the kernel and its repaired twin. It answers *found*, *victim* (the line is right, but
+# what it is given is wrong already: look before it) or *innocent*. `bug.explain()` tells the story.
 
 # %%
 from collections import Counter
@@ -15,9 +17,10 @@ import numpy as np
 
 import ptxlab as pl
 from ptxlab.builder import Builder, Ptr, f32, kernel, u32
-from ptxlab.course import check
+from ptxlab.course import check, scoreboard
 
 # %load_ext ptxlab
+scoreboard.show()
 
 # %% [markdown]
 # ## Which tools do you have?
@@ -82,14 +85,18 @@ pl.gallery(3)
 # of the second to its own. On every GPU that its authors tried, the result was right.
 
 # %%
-pl.gallery(28).hunt()
+bug = pl.gallery(28)
+bug.hunt()
 
 # %% [markdown]
 # The numbers are right, and still it fails. Which check can find that? Follow each warp through the branch, and write
-# down the instructions that only this warp executes.
+# down the instructions that only this warp executes. Which line should they have in common, and do not?
 
 # %%
-pl.gallery(28)
+bug.guess(line=31)
+
+# %%
+bug.explain()
 
 # %% [markdown]
 # Each warp arrives at a barrier, but not at the same `bar.sync`. CUDA defines `__syncthreads()` in conditional code only

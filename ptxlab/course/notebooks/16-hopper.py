@@ -193,7 +193,7 @@ print(source[start : source.index("        with k.warpgroup(*range", start)].rst
 # exponentials are computed while the second is still in flight.
 
 # %%
-start = source.index("                with k.loop(needed, start=T, step=T) as first:")
+start = source.index("                with listed.loop(listed.start + 1) if listed else")
 end = source.index("                value_turn.wait()\n                begin_output()  # of the last", start)
 print(source[start:end].rstrip())
 

@@ -57,7 +57,7 @@ class SentKernel:
     def __init__(self, sent: dict[str, Any]) -> None:
         self.ptx, self.name = str(sent["ptx"]), str(sent["name"])
         self.params = tuple(Param(str(name), _type(*kind)) for name, *kind in sent["params"])
-        self.spans = {int(line): Span(str(file), *map(int, place)) for line, file, *place in sent["spans"]}
+        self.spans = {int(line): _span(*span) for line, *span in sent["spans"]}
         self.shared, self.block = int(sent["shared"]), int(sent["block"])
         self.trailing = tuple(sent["trailing"])
 
@@ -65,6 +65,11 @@ class SentKernel:
     def module(self) -> Module:
         """The parsed text."""
         return parse(self.ptx, file=f"<{self.name or 'kernel'}>", spans=self.spans)
+
+
+def _span(file: Any, line: Any, column: Any, end_line: Any, end_column: Any, string: Any) -> Span:
+    place = None if string is None else (str(string[0]), int(string[1]))
+    return Span(str(file), int(line), int(column), int(end_line), int(end_column), place)
 
 
 def _type(points: Any, name: Any, box: Any, swizzle: Any) -> Any:

@@ -1,16 +1,17 @@
 """A student's own attention kernel, from notebook 01 to 14: what it costs, beside ours and its earlier self.
 
-scoreboard.enter("rows", mine, threads=64)   # runs it with all checks, measures, remembers, shows the board
-scoreboard.source("rows")                    # the text of the kernel that was entered last
-scoreboard.latest("rows")                    # that kernel, to be launched again
-scoreboard.enter("final", mine, threads=64)  # notebook 14: the same, larger, beside every kernel of the library
+scoreboard.show()                            # where it stands, and what is next
+scoreboard.enter("rows", mine, threads=64)   # runs it with all checks, measures, remembers, gives stars
+scoreboard.latest("tiles")                   # the kernel to go on from; source("tiles"): its text
+scoreboard.borrow("pieces")                  # goes on from our kernel, without stars
+scoreboard.card()                            # a picture to share
 
 Entries are kept in `my-attention.json` in the folder of the notebook.
 """
 
 from __future__ import annotations
 
-from ptxlab.course.scoreboard.board import Board, enter, latest, source
-from ptxlab.course.scoreboard.kernel_stages import STAGES, Stage
+from ptxlab.course.scoreboard.board import Board, borrow, card, enter, latest, show, source
+from ptxlab.course.scoreboard.rungs import RUNGS, Rung
 
-__all__ = ["STAGES", "Board", "Stage", "enter", "latest", "source"]
+__all__ = ["RUNGS", "Board", "Rung", "borrow", "card", "enter", "latest", "show", "source"]

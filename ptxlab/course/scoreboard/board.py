@@ -2,136 +2,238 @@
 
 from __future__ import annotations
 
-import functools
-import html
 import inspect as python_inspect
 import json
-from dataclasses import dataclass, field
+from collections import Counter
+from dataclasses import dataclass
+from html import escape
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ptxlab.course.scoreboard.kernel_stages import COLUMNS, STAGES, Stage, measured
+from ptxlab.course import causes
+from ptxlab.course.scoreboard import drawn
+from ptxlab.course.scoreboard.rungs import METRICS, RUNGS, START, Costs, Rung, Stars, text
+from ptxlab.course.scoreboard.wrong import refusal
 from ptxlab.errors import PtxlabError
+from ptxlab.kernels import Built, DecodeBuilt
 from ptxlab.kernels.rung import FORMATTER
+from ptxlab.launch.run import Run
+from ptxlab.static import inspect
 
 FILE = "my-attention.json"
-TOLERANCE = {"rows": 2e-5, "tiles": 2e-5, "tensor cores": 4e-3, "pages": 2e-5, "final": 4e-3}
-"""The largest error that counts as right: rounding of f32, or of weights in 16 bits for inputs of 16 bits."""
+SEVEN = tuple(RUNGS)[:7]
 
 
 class ScoreboardError(PtxlabError):
-    """There is no such stage, or what was entered cannot be kept."""
-
-
-@functools.cache
-def _stage(name: str) -> Stage:
-    if name not in STAGES:
-        raise ScoreboardError(f"there is no stage {name!r}; there are {', '.join(map(repr, STAGES))}")
-    return STAGES[name]()
-
-
-@functools.cache
-def _ours(name: str) -> dict[str, dict[str, float]]:
-    """What each of our kernels of a stage costs."""
-    stage = _stage(name)
-    found = {}
-    for kernel in stage.ours:
-        run, built, got, want = stage.beside(kernel)
-        found[kernel] = measured(run, built, got, want)
-    return found
+    """There is no such rung, or what was entered cannot be kept."""
 
 
 @dataclass(frozen=True)
 class Board:
-    """The board of a stage: rows of (name, values), and what is to be said of the kernel that was entered."""
+    """What a call has to show: lines of text, and HTML. stars: of each metric, None where no kernel was entered."""
 
-    stage: str
-    rows: tuple[tuple[str, dict[str, float]], ...]
-    says: tuple[str, ...] = field(default=())
-
-    def cells(self) -> list[list[str]]:
-        """The table as text, without its head."""
-        return [[name, *(f"{v[c]:.1e}" if c == "error" else f"{v[c]:,.0f}" for c in COLUMNS)] for name, v in self.rows]
+    lines: tuple[str, ...]
+    body: str
+    stars: Stars | None = None
 
     def __repr__(self) -> str:
-        table = [["", *COLUMNS], *self.cells()]
-        wide = [max(len(row[i]) for row in table) for i in range(len(table[0]))]
-        lines = [
-            "  ".join(c.rjust(w) if i else c.ljust(w) for i, (c, w) in enumerate(zip(r, wide, strict=True)))
-            for r in table
-        ]
-        return "\n".join([f"Stage {self.stage!r}", *lines, *self.says])
+        return "\n".join(self.lines)
 
-    def _repr_html_(self) -> str:
-        head = "".join(f"<th>{c}</th>" for c in ("", *COLUMNS))
-        body = "".join(
-            f"<tr{' style=font-weight:600' if row[0] == 'yours' else ''}>"
-            + "".join(
-                f'<td style="text-align:{"right" if i else "left"}">{html.escape(c)}</td>' for i, c in enumerate(row)
-            )
-            + "</tr>"
-            for row in self.cells()
-        )
-        says = "".join(f'<div style="white-space:pre-wrap">{html.escape(s)}</div>' for s in self.says)
-        return f"<table><tr>{head}</tr>{body}</table>{says}"
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        from ptxlab.lab import display
+
+        return {"text/plain": repr(self), "text/html": display.page(self.body)}
 
 
-def enter(stage: str, kernel: Any, *, threads: int = 64, rows_per_block: int | None = None) -> Board:
-    """Runs a kernel with all checks on the stage's inputs, remembers it, and shows the board.
+def enter(stage: str, kernel: Any, *, threads: int = 64, rows_per_block: int | None = None, shared: int = 0) -> Board:
+    """Runs a kernel with all checks on a rung's problem, remembers it, and shows what it costs and what is next.
 
-    threads: of a block. rows_per_block: query rows of a block, by default one per thread. A kernel that is wrong, or
-    in which a check finds something, is shown and not remembered.
+    threads: of a block. rows_per_block: query rows of a block, by default one per thread; in a decode step query heads,
+    by default one. shared: bytes of dynamic shared memory. A kernel that is wrong, in which a check finds something, or
+    that is the one to begin with, is refused with the reason. One with fewer stars than the one entered before is shown
+    and not remembered.
     """
-    found = _stage(stage)
-    kept = _kept()
-    before = kept.get(stage)
-    ours = list(_ours(stage).items())
-    if before is not None:
-        ours.append(("your last", before["costs"]))
+    rung, kept, ptx = _rung(stage), _kept(), text(kernel)
+    per_block = rows_per_block or (1 if rung.given.heads else threads)
     try:
-        run, got, want = found.run(kernel, threads, rows_per_block or threads)
+        run, got = rung.run(kernel, threads, per_block, shared)
     except PtxlabError as error:
-        return Board(stage, tuple(ours), (f"It did not run, so it is not entered:\n{error}", _wanted(found)))
-    if run.findings:
-        return Board(stage, tuple(ours), ("A check found something, so it is not entered:", str(run.findings[0])))
-    costs = measured(run, kernel, got, want)
-    rows = (*ours, ("yours", costs))
-    if not costs["error"] <= TOLERANCE[stage]:
-        gap = np.abs(got.astype(np.float64) - want)
-        at = tuple(int(i) for i in np.argwhere(~(gap <= TOLERANCE[stage]))[0])
-        wrong = f"o{list(at)} should be {want[at]:.5g}, it is {got[at]:.5g}: not right yet, so it is not entered."
-        return Board(stage, rows, (wrong,))
-    kept[stage] = {"costs": costs, "source": _source(kernel), "ptx": _text(kernel)}
-    Path(FILE).write_text(json.dumps(kept, indent=1), encoding="utf-8")
-    return Board(stage, rows, (_compared(costs, before, _ours(stage)),))
+        return _refused("it did not run.", str(error))
+    if reasons := refusal(rung, run, got, per_block):
+        return _refused(*reasons)
+    assert run.counters is not None
+    opcodes: Counter[str] = Counter({name: warps for name, (warps, _) in run.counters.opcodes.items()})
+    if causes.plain(ptx) == causes.plain(rung.begin.ptx):
+        often = " and ".join(f"{count:,} are `{name}`" for name, count in opcodes.most_common(2))
+        executes = f"It executes {run.counters.warp_instructions:,} instructions: {often}."
+        return _refused("this is the kernel that you began with.", f"{executes} Change it, then enter it again.")
+    largest = float(np.abs(got.astype(np.float64) - rung.given.want).max())
+    conflicts = sum(line.conflicts for line in run.counters.by_line.values())
+    costs = Costs(run.counters.warp_instructions, run.counters.memory_sectors, conflicts, largest)
+    theirs = {causes.plain(other["ptx"]) for other in kept.values() if other["borrowed"]}
+    borrowed = isinstance(kernel, Built | DecodeBuilt) or causes.plain(ptx) in theirs
+    stars = (0, 0, 0, 0) if borrowed else rung.stars(costs)
+    entry = {"costs": dict(zip(METRICS, costs, strict=True)), "stars": min(stars), "borrowed": borrowed}
+    entry |= {"opcodes": opcodes, "source": _source(kernel), "ptx": ptx}
+    before = kept.get(rung.name)
+    better = before is None or before["stars"] <= entry["stars"]
+    if better:
+        Path(FILE).write_text(json.dumps(kept | {rung.name: entry}, indent=1), encoding="utf-8")
+    what = "Not kept: you had more stars" if not better else "Borrowed" if borrowed else "Entered"
+    head = f"{what}: {_numbered(rung)}"
+    was = _costs(before) or (_costs(_before(rung, kept)) if rung.name in SEVEN else None)
+    registers = max(inspect(kernel, entry=run.kernel).pressure.values(), default=0)
+    says = [] if borrowed else _weakest(rung, costs, stars, run)
+    if rung.name in SEVEN and not borrowed:
+        traffic, work = START.sectors / costs.sectors, START.instructions / costs.instructions
+        since = f"{_ratio(traffic, 'less')} memory traffic, {_ratio(work, 'fewer')} instructions"
+        says.append(f"Against the start: {since}.")
+    says.append(f"It needs {registers} registers. scoreboard.card() draws the picture to share.")
+    if borrowed:
+        rows = getattr(getattr(kernel, "config", None), "tile_q", 0) or -(-len(got) // run.grid[0])
+        how = f"threads={run.block[0]}, rows_per_block={rows}, shared={run.shared}"
+        says = [f'scoreboard.source("{rung.name}") is its text. PTX that you make of it is entered with {how}.']
+    figures = [
+        (name, _value(name, now), f"was {_value(name, was[i])}" if was else "", stars[i], _value(name, rung.costs[i]))
+        for i, (name, now) in enumerate(zip(METRICS, costs, strict=True))
+    ]
+    weak = None if borrowed or min(stars) == 3 else stars.index(min(stars))
+    lines = [f"{head}  {drawn.stars(min(stars))}"]
+    for i, (name, now, then, won, target) in enumerate(figures):
+        mark = "  weakest" if i == weak else ""
+        lines.append(f"  {name:<18} {now:>9}  {then:<14} {drawn.stars(won)}  three at {target}{mark}")
+    return Board((*lines, *says), drawn.entry(head, min(stars), figures, weak, says), stars)
 
 
-def _compared(costs: dict[str, float], before: Any, ours: dict[str, dict[str, float]]) -> str:
-    """A sentence: against its earlier self, or against the nearest of ours."""
-    now = costs["warp-instructions"]
-    if before is not None and before["costs"] != costs:
-        then = before["costs"]["warp-instructions"]
-        return f"Entered. Your last one had {then:,} warp-instructions, this one has {now:,}."
-    beaten = [name for name, other in ours.items() if now <= other["warp-instructions"]]
-    return f"Entered. It executes no more instructions than {', '.join(beaten)}." if beaten else "Entered."
+def borrow(stage: str) -> Board:
+    """Goes on from our kernel of a rung, without stars: `source` and `latest` then give that."""
+    return enter(stage, _rung(stage).built())
 
 
-def _wanted(stage: Stage) -> str:
-    return f"The parameters of a kernel of this stage: {stage.parameters}."
+def _weakest(rung: Rung, costs: Costs, stars: Stars, run: Run) -> list[str]:
+    """Which metric decides, what its next star needs, and the lines that spend most of it."""
+    worst = stars.index(min(stars))
+    if stars[worst] == 3:
+        return ["Three stars: no metric is worse than ours."]
+    name, names = METRICS[worst], ("one star", "two stars", "three stars")
+    if worst == 3:
+        return ["The error decides this rung."]
+    need = int(rung.steps(worst, costs.instructions)[stars[worst]])
+    assert run.counters is not None
+    spent: Counter[str] = Counter()
+    lines: dict[str, list[int]] = {}
+    for number, line in run.counters.by_line.items():
+        much = (line.warps, line.sectors - (-line.bulk // 32), line.conflicts)[worst]
+        if worst == 1 and ".shared" in line.opcode and not line.bulk and "cp.async" not in line.opcode:
+            continue
+        spent[line.opcode] += much
+        lines.setdefault(line.opcode, []).append(number)
+    where = ", ".join(
+        f"{much:,} in `{opcode}` (PTX lines {min(lines[opcode])} to {max(lines[opcode])})"
+        for opcode, much in spent.most_common(3) if much
+    )  # fmt: skip
+    wanted = f"For {names[stars[worst]]} {need:,} or fewer are needed"
+    return [f"{name.capitalize()} decide this rung. {wanted}. Yours are here: {where}."]
+
+
+def show() -> Board:
+    """Where one's own kernel stands: two charts, the seven rungs with their stars, and what is next."""
+    kept = _kept()
+    won = {name: kept[name]["stars"] for name in RUNGS if name in kept}
+    nearest = next((rung for rung in RUNGS.values() if not won.get(rung.name) and not _borrowed(kept, rung.name)), None)
+    done = max((i + 1 for i, name in enumerate(SEVEN) if won.get(name)), default=0)
+    head = f"rung {done} of 7 · {sum(won.get(name, 0) for name in SEVEN)} of 21 stars"
+    rail, says = [], list[str]()
+    for rung in RUNGS.values():
+        costs = _costs(kept.get(rung.name))
+        state = "borrowed" if _borrowed(kept, rung.name) else "next" if rung is nearest else f"notebook {rung.notebook}"
+        what = state if costs is None or state == "borrowed" else f"{costs[0]:,} instr., {costs[1]:,} sectors"
+        rail.append((_numbered(rung), won.get(rung.name), what, rung is nearest))
+    if nearest is not None:
+        says.append(f"Next, {_numbered(nearest)}: {nearest.idea}")
+        opcodes = (_before(nearest, kept) or {}).get("opcodes", {})
+        about = {name: count for name, count in opcodes.items() if name.startswith(nearest.about)}
+        if about:
+            most = max(about, key=lambda name: about[name])
+            says[0] += f" In your kernel `{most}` is {about[most]:,} of {sum(opcodes.values()):,} instructions."
+        says.append(
+            f"Library: {nearest.costs[0]:,} instructions, {nearest.costs[1]:,} sectors. The parts are your answers to "
+            f'{nearest.parts}. Prefer to read on? scoreboard.borrow("{nearest.name}") goes on from our kernel, '
+            "without stars."
+        )
+    lines = [f"Your attention kernel: {head}"]
+    lines += [f"{'▸' if now else ' '} {name:<24} {drawn.stars(n or 0)}  {what}" for name, n, what, now in rail]
+    at = SEVEN.index(nearest.name) + 1 if nearest is not None and nearest.name in SEVEN else None
+    return Board((*lines, *says), drawn.board(head, _series(kept), at, rail, says))
+
+
+def card(path: str | Path = "my-attention.svg") -> Board:
+    """Writes a picture of the best rung, an SVG of 1200 by 630 without scripts and outside fonts, and shows it."""
+    kept = _kept()
+    done = [name for name in SEVEN if kept.get(name, {}).get("stars")]
+    if not done:
+        raise ScoreboardError('no rung has a star yet; scoreboard.enter("rows", YOUR_KERNEL) enters the first')
+    at, last = SEVEN.index(done[-1]) + 1, kept[done[-1]]
+    found = drawn.card(_series({name: kept[name] for name in done}), at, last["stars"], last["ptx"])
+    Path(path).write_text(found, encoding="utf-8")
+    return Board((f"The card is in {path}: a browser shows it.",), found)
+
+
+def _series(kept: dict[str, Any]) -> drawn.Series:
+    """The student's costs from the start on, and ours."""
+    own = [None if _borrowed(kept, name) else _costs(kept.get(name)) for name in SEVEN]
+    return drawn.Series((START, *own), (START, *(RUNGS[name].costs for name in SEVEN)), ("start", *SEVEN))
+
+
+def _numbered(rung: Rung) -> str:
+    return f"rung {SEVEN.index(rung.name) + 1}, {rung.name}" if rung.name in SEVEN else rung.name
+
+
+def _value(name: str, value: float) -> str:
+    return f"{value:.1e}" if name == "error" else f"{value:,.0f}"
+
+
+def _ratio(ratio: float, less: str) -> str:
+    return f"{ratio:.1f} times {less}" if ratio >= 1 else f"{1 / ratio:.1f} times more"
+
+
+def _costs(entry: Any) -> Costs | None:
+    return entry and Costs(*(entry["costs"][name] for name in METRICS))
+
+
+def _borrowed(kept: dict[str, Any], name: str) -> bool:
+    return bool(kept.get(name, {}).get("borrowed"))
+
+
+def _refused(what: str, *why: str) -> Board:
+    head = f"Not entered: {what}"
+    return Board((head, *why), drawn.box(f"⚠ {escape(head)}", says=why, look="pl-no"))
+
+
+def _rung(name: str) -> Rung:
+    if name not in RUNGS:
+        raise ScoreboardError(f"there is no rung {name!r}; there are {', '.join(map(repr, RUNGS))}")
+    return RUNGS[name]
+
+
+def _before(rung: Rung, kept: dict[str, Any]) -> Any:
+    """The entry to go on from: the rung's, or the last one before it with inputs of the same kind; None if none is."""
+    names = list(RUNGS)[: list(RUNGS).index(rung.name) + 1]
+    return next((kept[name] for name in reversed(names) if name in kept and RUNGS[name].begin is rung.begin), None)
 
 
 def source(stage: str) -> str:
-    """The text of the kernel that was entered last; without one, of the kernel that the stage starts from."""
-    found = _stage(stage)
-    return str(_kept().get(stage, {}).get("source") or _source(found.begin))
+    """The text of the kernel to go on from: entered last on this rung or one before it; else the one to begin with."""
+    rung = _rung(stage)
+    return str((_before(rung, _kept()) or {}).get("source") or _source(rung.begin))
 
 
 def latest(stage: str) -> Any:
-    """The kernel that was entered last, as PTX; without one, the kernel that the stage starts from."""
-    found = _stage(stage)
-    return _kept().get(stage, {}).get("ptx") or found.begin
+    """The kernel to go on from, as PTX; else the one to begin with."""
+    rung = _rung(stage)
+    return (_before(rung, _kept()) or {}).get("ptx") or rung.begin
 
 
 def _kept() -> dict[str, Any]:
@@ -140,21 +242,14 @@ def _kept() -> dict[str, Any]:
         return {}
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
+        return {name: entry for name, entry in found.items() if name in RUNGS and "stars" in entry}
+    except (ValueError, AttributeError) as error:
         raise ScoreboardError(f"{path.resolve()} is damaged ({error}); remove it to begin anew") from None
-    return found if isinstance(found, dict) else {}
-
-
-def _text(kernel: Any) -> str:
-    return kernel if isinstance(kernel, str) else str(kernel.ptx)
 
 
 def _source(kernel: Any) -> str:
     """Python where it can be found, else PTX."""
-    function = getattr(kernel, "function", None)
-    if function is None:
-        return _text(kernel)
     try:
-        return FORMATTER.sub("", python_inspect.getsource(function))
-    except (OSError, TypeError):  # a function without a file: typed at a prompt
-        return _text(kernel)
+        return FORMATTER.sub("", python_inspect.getsource(kernel.function))
+    except (AttributeError, OSError, TypeError):  # PTX, ours, or a function without a file
+        return text(kernel)

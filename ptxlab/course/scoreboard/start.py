@@ -11,17 +11,9 @@ LOG2E = math.log2(math.e)
 
 @kernel
 def by_rows(
-    k: Builder,
-    q: Ptr[f32],
-    key: Ptr[f32],
-    value: Ptr[f32],
-    o: Ptr[f32],
-    rows: u32,
-    keys: u32,
-    scale: f32,
-    *,
+    k: Builder, q: Ptr[f32], key: Ptr[f32], value: Ptr[f32], o: Ptr[f32], rows: u32, keys: u32, scale: f32, *,
     D: int = 32,
-) -> None:
+) -> None:  # fmt: skip
     """One thread = one row: a first pass for the maximum, a second for the weights."""
     row = k.thread_index()
     k.return_if(row >= rows)
@@ -47,17 +39,9 @@ def by_rows(
 
 @kernel
 def by_rows_of_halves(
-    k: Builder,
-    q: Ptr[f16],
-    key: Ptr[f16],
-    value: Ptr[f16],
-    o: Ptr[f32],
-    rows: u32,
-    keys: u32,
-    scale: f32,
-    *,
+    k: Builder, q: Ptr[f16], key: Ptr[f16], value: Ptr[f16], o: Ptr[f32], rows: u32, keys: u32, scale: f32, *,
     D: int = 32,
-) -> None:
+) -> None:  # fmt: skip
     """The same with inputs of 16 bits."""
     row = k.thread_index()
     k.return_if(row >= rows)
@@ -83,19 +67,9 @@ def by_rows_of_halves(
 
 @kernel
 def by_pages(
-    k: Builder,
-    q: Ptr[f32],
-    key: Ptr[f32],
-    value: Ptr[f32],
-    table: Ptr[s32],
-    lengths: Ptr[s32],
-    o: Ptr[f32],
-    width: u32,
-    scale: f32,
-    *,
-    D: int = 32,
-    P: int = 4,
-) -> None:
+    k: Builder, q: Ptr[f32], key: Ptr[f32], value: Ptr[f32], table: Ptr[s32], lengths: Ptr[s32], o: Ptr[f32],
+    width: u32, scale: f32, *, D: int = 32, P: int = 4,
+) -> None:  # fmt: skip
     """One block = one query head of one sequence; lane d has element d, and every key's score is added up twice."""
     d, head, sequence = k.tid.x, k.ctaid.x, k.ctaid.y
     at = (sequence * k.nctaid.x + head) * D + d
@@ -115,3 +89,27 @@ def by_pages(
                 total += weight
                 out.set(k.fma(weight, value[place], out))
     o[at] = out / total
+
+
+@kernel
+def by_heads(
+    k: Builder, q: Ptr[f16], key: Ptr[f16], value: Ptr[f16], o: Ptr[f32], keys: u32, Hq: u32, Hkv: u32,
+    scale: f32, *, D: int = 32,
+) -> None:  # fmt: skip
+    """One block = one query head; lane d has element d, and Hq / Hkv query heads read the keys of one KV head."""
+    d, head = k.tid.x, k.ctaid.x
+    mine, first = k.cvt(f32, q[head * D + d]), head // (Hq // Hkv) * keys
+    largest, total, out = k.var(f32, -math.inf), k.var(f32, 0.0), k.var(f32, 0.0)
+    for searching in (True, False):
+        with k.loop(keys) as j:
+            place = (first + j) * D + d
+            score = k.var(f32, mine * k.cvt(f32, key[place]))
+            for distance in (16, 8, 4, 2, 1):
+                score += k.shfl(score, distance, 31, -1, mode="bfly")
+            if searching:
+                largest.set(k.max(largest, score))
+            else:
+                weight = k.exp2((score - largest) * (scale * LOG2E))
+                total += weight
+                out.set(k.fma(weight, k.cvt(f32, value[place]), out))
+    o[head * D + d] = out / total

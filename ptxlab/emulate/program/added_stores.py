@@ -98,8 +98,9 @@ def replace_field(low: Lowering, code: Code) -> None:
     if field in MODES:
         assert isinstance(value, Literal)
         if not 0 <= value.value < len(MODES[field]):
-            what = f".{field} is a number from 0 to {len(MODES[field]) - 1}, found {value.value}"
-            raise low.error(f"{code.form.opcode}: {what}", line)
+            what = f"the CPU machine does not execute {code.form.opcode} with the {field} {value.value} yet"
+            assert code.instruction is not None
+            raise low.unsupported(code.instruction, what, length=len(code.form.opcode))
     with low.guarded(code.guard, line):
         if isinstance(value, Literal) and field in MODES:
             for bits, stored in pieces(field, 0, int(value.value)):

@@ -2,28 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import zip_longest
 
 from ptxlab import targets
 from ptxlab.emulate.program import layout
 from ptxlab.emulate.program.added_stores import copy_map, fill, replace_field
+from ptxlab.emulate.program.addresses import GRID_REGISTERS
 from ptxlab.emulate.program.calls import StackMemory, lower_call
 from ptxlab.emulate.program.flat_program import Code, Group, Literal, Mem, Reg, Source, Special, Symbol
 from ptxlab.emulate.program.layout import Area, SystemMemory
 from ptxlab.emulate.program.lowering import Collected, Lowering, operand_names
 from ptxlab.emulate.program.operands import resolve, summed
+from ptxlab.emulate.program.polling_loops import may_wait_for_blocks, waiting_codes
 from ptxlab.emulate.program.program import Program
 from ptxlab.emulate.program.reconvergence import cut_into_blocks, mark
 from ptxlab.emulate.program.scopes import STACK, Routine, Scope
 from ptxlab.emulate.program.textures import lower_texture
 from ptxlab.emulate.program.video import lower_video
+from ptxlab.errors import UnsupportedInstruction
 from ptxlab.isa import types
 from ptxlab.isa.actions import SAMPLERS, STACK_ACTIONS, Action
-from ptxlab.isa.matching import form
+from ptxlab.isa.entries import Op
+from ptxlab.isa.matching import known_form
 from ptxlab.isa.multimem import one_device
 from ptxlab.isa.opcodes import action_of
-from ptxlab.isa.table import Form, FormError
+from ptxlab.isa.table import Form
+from ptxlab.names import source_name
 from ptxlab.targets import RECURSION_STACK
 from ptxlab.text import model
 from ptxlab.text.model import Instruction, Module
@@ -37,10 +43,14 @@ _ADDS: dict[Action, Callable[[Lowering, Code], None]] = {
 
 
 class KernelLowering(Lowering):
-    """Builds the `Program` of one kernel. Made for one use: `KernelLowering(module, entry, arch).program()`."""
+    """Builds the `Program` of one kernel. Made for one use: `KernelLowering(module, entry, arch).program()`. runs: what
+    the emulator does not execute is an error; otherwise only its registers are noted."""
 
-    def __init__(self, module: Module, entry: str | None, arch: str | None, shared_gap: int = 0) -> None:
+    def __init__(
+        self, module: Module, entry: str | None, arch: str | None, shared_gap: int = 0, *, runs: bool = True
+    ) -> None:
         super().__init__(module, entry, arch, shared_gap)
+        self.runs = runs
         self.heap = StackMemory()
 
     # -- the whole -----------------------------------------------------------------------------------------------------
@@ -70,18 +80,23 @@ class KernelLowering(Lowering):
         limits = [self.kernel.directives.get(name, ()) for name in ("reqntid", "maxntid")]
         exact, most = (tuple(map(int, limit)) for limit in limits)
         directives = self.kernel.directives
-        return Program(
-            name=self.kernel.name, arch=self.arch, codes=codes, blocks=blocks, registers=self.registers,
-            params=self.params, param_size=self.param_size, globals=(*placed, *self.system.globals),
-            shared_start=self.shared_start,
+        arrays = tuple((source_name(name, self.kernel.name), at, size) for name, at, size in self.shared_names)
+        program = Program(
+            name=self.kernel.name, title=source_name(self.kernel.name), arch=self.arch, codes=codes, blocks=blocks,
+            registers=self.registers, params=self.params, param_size=self.param_size,
+            globals=(*placed, *self.system.globals), shared_start=self.shared_start,
             shared_static=self.shared.end - self.arrays_start, dynamic_start=dynamic, local_size=local_size,
             exact_threads=exact, most_threads=most, lines=self.lines, spans=self.module.spans,
-            entry=entry, exits=exits, file=self.module.file, shared_names=tuple(self.shared_names),
+            entry=entry, exits=exits, file=self.module.file, shared_names=arrays,
+            dynamic_names=tuple(source_name(name, self.kernel.name) for name in self.dynamic_names),
             local_names=tuple(self.local_names), shared_gap=self.shared_gap, system=self.system.finished(),
             cluster=tuple(map(int, directives.get("reqnctapercluster", ()))),
             explicit_cluster="explicitcluster" in directives,
             most_rank=int(directives.get("maxclusterrank", ("0",))[0]),
         )  # fmt: skip
+        program.waiting = waiting_codes(program)
+        program.may_wait_for_blocks = may_wait_for_blocks(program)
+        return program
 
     def _lower_body(self, routine: Routine) -> None:
         body = routine.function.body
@@ -99,35 +114,59 @@ class KernelLowering(Lowering):
         for instruction, scope, before in pending:
             for where, label in before:
                 where.labels[label] = len(self.codes)
-            self.instruction(instruction, scope)
+            start = len(self.codes)
+            try:
+                self.instruction(instruction, scope)
+            except UnsupportedInstruction:
+                if self.runs:
+                    raise
+                del self.codes[start:]
+                self._note(instruction, scope)
 
     # -- instructions --------------------------------------------------------------------------------------------------
 
     def _form(self, instruction: Instruction) -> Form:
         opcode = instruction.opcode
-        try:
-            found = form(opcode)
-        except FormError as error:
-            what = f"the CPU machine does not know {opcode}: {error.what}"
-            raise self.unsupported(instruction, what, length=len(opcode), syntax=error.syntax) from None
+        found = known_form(opcode)
+        if found is None:
+            what = f"the CPU machine does not execute {opcode} yet: ptxlab knows PTX up to 9.0"
+            raise self.unsupported(instruction, what, length=len(opcode))
         if not found.op.executed:
-            what = f"the CPU machine does not execute {opcode} yet: it can be assembled and run on a GPU only"
+            what = UnsupportedInstruction.says(opcode, self.module.target)
             raise self.unsupported(instruction, what, length=len(opcode), syntax=found.op.syntax)
         return found
+
+    def _note(self, instruction: Instruction, scope: Scope) -> None:
+        """Emits an instruction that nothing executes, with the registers that it reads and writes."""
+        known, guard = known_form(instruction.opcode), self._guard(instruction, scope)
+        op = Op(instruction.name, instruction.opcode, {}, "", None, Action.NOTHING, (1, 0), 0, executed=False)
+        code = self.emit(instruction.name, Form(op, instruction.opcode, {}), instruction.line, guard)
+        code.instruction = instruction
+        into = [spec.role == "dst" for spec in known.op.operands] if known is not None else [True]
+        for written, operand in zip_longest(into, instruction.operands, fillvalue=False):
+            found = [self._lookup(name, scope, instruction.line) for name in operand_names(operand)]
+            group = Group(tuple(each for each in found if isinstance(each, Reg | Group)))
+            if written:
+                code.dests += (group,)
+            else:
+                code.sources += (group,)
+
+    def _guard(self, instruction: Instruction, scope: Scope) -> tuple[int, bool] | None:
+        if instruction.guard is None:
+            return None
+        register = self.name(instruction.guard.name, scope, instruction.line)
+        if not isinstance(register, Reg) or self.registers[register.index].lane != "i1":
+            raise self.error(f"the guard {instruction.guard} is not a predicate register", instruction.line)
+        return register.index, instruction.guard.negated
 
     def instruction(self, instruction: Instruction, scope: Scope) -> None:
         found, line, routine = self._form(instruction), instruction.line, scope.routine
         if found.multimem:
             found = one_device(found)
         action = found.op.does
-        guard = None
-        if instruction.guard is not None:
-            register = self.name(instruction.guard.name, scope, line)
-            if not isinstance(register, Reg) or self.registers[register.index].lane != "i1":
-                raise self.error(f"the guard {instruction.guard} is not a predicate register", line)
-            guard = (register.index, instruction.guard.negated)
+        guard = self._guard(instruction, scope)
         operands = instruction.operands
-        if model.Sum in map(type, operands):
+        if any(isinstance(o, model.Sum) or (isinstance(o, model.Name) and o.text in GRID_REGISTERS) for o in operands):
             operands = tuple(summed(self, operand, scope, line) for operand in operands)
             instruction = replace(instruction, operands=operands)
         if (action is Action.BRANCH or action is Action.INDEXED_BRANCH) and len(operands) != len(found.op.operands):
@@ -220,9 +259,9 @@ def spread(module: Module, entry: str | None, arch: str | None) -> Program:
     plain = KernelLowering(module, entry, arch)
     program = plain.program()
     dynamic = {v.name for v in plain.extern_shared}
-    if len(program.shared_names) + bool(dynamic) < 2 or not _only_by_name(program, dynamic):
+    if len(program.shared_names) + bool(dynamic) < 2 or not _only_by_name(program, plain.shared_names, dynamic):
         return program
-    target = targets.TARGETS.get(program.arch.rstrip("af"))
+    target = targets.find(program.arch)
     most = targets.STATIC_SHARED if target is None else target.static_shared
     if target is not None and program.shared_static > most:
         most = target.optin_shared
@@ -233,24 +272,22 @@ def spread(module: Module, entry: str | None, arch: str | None) -> Program:
     return program
 
 
-def _only_by_name(program: Program, dynamic: set[str]) -> bool:
-    """Whether each array is accessed by its own name only, and its place cannot be found otherwise. dynamic: the names
-    of dynamic shared memory."""
+def _only_by_name(program: Program, arrays: Sequence[tuple[str, int, int]], dynamic: set[str]) -> bool:
+    """Whether each array is accessed by its own name only, and its place cannot be found otherwise. arrays: the name in
+    the text, offset and bytes of each; dynamic: the names of dynamic shared memory."""
     named: set[tuple[str, int, int]] = set()
     for code in program.codes:
         for source in code.sources:
             for symbol, offset in _symbols(source):
                 if symbol.name in dynamic and symbol.value + offset >= program.dynamic_start:
                     continue
-                held = [
-                    v for v in program.shared_names if v[0] == symbol.name and 0 <= symbol.value + offset - v[1] <= v[2]
-                ]
+                held = [v for v in arrays if v[0] == symbol.name and 0 <= symbol.value + offset - v[1] <= v[2]]
                 if not held:
                     return False
                 named.update(held)
             if isinstance(source, Special) and source.name in ("%total_smem_size", "%aggr_smem_size"):
                 return False
-    return named >= set(program.shared_names)
+    return named >= set(arrays)
 
 
 def _symbols(source: Source | None) -> list[tuple[Symbol, int]]:

@@ -2,20 +2,32 @@
 
 from __future__ import annotations
 
+import functools
 import math
-import struct
 from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
-from ptxlab.emulate.program.addresses import GLOBALS_BASE, HEADER
+from ptxlab.emulate.program.addresses import (
+    CONST_WINDOW,
+    GIVEN_NAME,
+    GLOBALS_BASE,
+    GRANULE,
+    GRID_NAME,
+    GRID_REGISTERS,
+    HEADER,
+    HEAP,
+    HEAP_NAME,
+    HeapPiece,
+)
 from ptxlab.emulate.program.flat_program import Param
 from ptxlab.emulate.program.printf import arguments_of
 from ptxlab.emulate.program.program import Global, System
 from ptxlab.errors import PtxError
 from ptxlab.isa import types
 from ptxlab.isa.texture_object import ADDRESSES, AT, BYTES, FILTERS, SAMPLER
-from ptxlab.text.model import Module, Name, Number, Sum, Variable
+from ptxlab.names import source_name
+from ptxlab.text.model import Module, Number, Sum, Variable
 
 
 def size_of(variable: Variable) -> int:
@@ -67,9 +79,12 @@ def globals_of(
     # A gap after each variable makes accesses beyond its end fault.
     addresses = {v.name: area.place(size_of(v) + 256, max(align_of(v), 256)) for v in placed}
 
-    def resolve(name: str, line: int) -> int:
+    constant = {v.name for v in placed if v.space == "const"}
+
+    def resolve(symbol: Sum, line: int) -> int:
+        name = symbol.base.text
         if name in addresses:
-            return addresses[name]
+            return addresses[name] + (CONST_WINDOW if symbol.generic and name in constant else 0)
         token = function(name)
         if token is None:
             raise PtxError(f"the initialiser names {name!r}, which is not declared", line=line)
@@ -81,7 +96,7 @@ def globals_of(
             data = np.zeros(size_of(v), np.uint8)
         except MemoryError:
             raise PtxError(
-                f"{v.name} has {size_of(v):,} bytes; this machine has not as many",
+                f"{source_name(v.name)} has {size_of(v):,} bytes; this machine has not as many",
                 line=v.line,
                 column=v.column,
                 length=len(v.name),
@@ -90,7 +105,7 @@ def globals_of(
         if v.type == "samplerref":
             data[:BYTES] = _sampler(v)
         elif v.initial is not None and v.type not in types.OPAQUE:
-            packed = b"".join(_elements(v, v.initial, v.shape, resolve))
+            packed = v.packed(functools.partial(resolve, line=v.line))
             data[: len(packed)] = np.frombuffer(packed, np.uint8)
         out.append(Global(v.name, v.space, addresses[v.name], data, v.initial is not None or v.type in types.OPAQUE))
     return tuple(out)
@@ -113,41 +128,6 @@ def _sampler(v: Variable) -> np.ndarray:
     for name, number in fields.items():
         words[AT[name] // 4] = number
     return words.view(np.uint8)
-
-
-def _elements(v: Variable, initial: object, shape: tuple[int, ...], resolve: Callable[[str, int], int]) -> list[bytes]:
-    """The bytes of each scalar in order; missing ones are zeros."""
-    width = max(1, types.width(v.type) // 8)
-    if isinstance(initial, tuple):
-        inner = shape[1:]
-        each = width * (math.prod(inner) if inner else v.vector)
-        known = dict[int, bytes]()  # of a long array many elements are one object
-        for item in initial:
-            if id(item) not in known:
-                packed = b"".join(_elements(v, item, inner, resolve))
-                known[id(item)] = packed.ljust(each, b"\0") if isinstance(item, tuple) else packed
-        return [known[id(item)] for item in initial]
-    return [_scalar(v, initial, resolve)]
-
-
-def _scalar(v: Variable, value: object, resolve: Callable[[str, int], int]) -> bytes:
-    width = max(1, types.width(v.type) // 8)
-    if isinstance(value, Number):
-        if v.type == "f32":
-            with np.errstate(over="ignore"):  # a number beyond the largest .f32 is infinite, as in the assembler
-                return np.float32(value.value).tobytes()
-        if v.type == "f64":
-            return struct.pack("<d", value.value)
-        bits = int(value.value) if value.kind == "int" else value.bits
-        return (bits & ((1 << 8 * width) - 1)).to_bytes(width, "little")
-    if isinstance(value, Name):
-        value = Sum(value)
-    if not isinstance(value, Sum):
-        raise PtxError(f"cannot read the initialiser {value} of {v.name!r}", line=v.line)
-    address = resolve(value.base.text, v.line) + value.offset
-    if value.mask:  # 0xFF00(symbol): one byte of an address
-        address = (address & value.mask) >> ((value.mask & -value.mask).bit_length() - 1)
-    return (address & ((1 << 8 * width) - 1)).to_bytes(width, "little")
 
 
 # -- variables that lowering adds --------------------------------------------------------------------------------------
@@ -176,22 +156,33 @@ class SystemMemory:
         self.can_free = any(f.name == "free" for f in module.functions)
         self.frees: list[int] = []
         self.asserts: list[tuple[int, int]] = []
-        self._workspace = 0
+        self._grid = 0
         self._next = max((g.address + g.initial.size for g in placed), default=GLOBALS_BASE)
+        if any(
+            f.name in ("malloc", "free") for f in module.functions
+        ):  # all kernels of a module have its heap at one place
+            self.heap = self.reserve(HEAP_NAME, HEADER.itemsize + HEAP, valued=False)
+            if self.can_free:
+                self.given = self.reserve(GIVEN_NAME, HEAP // GRANULE * HeapPiece.size, valued=False)
 
-    def reserve(self, name: str, size: int, valued: bool = True) -> int:
+    def reserve(self, name: str, size: int, valued: bool = True, initial: bytes = b"", space: str = "global") -> int:
         """The address of a new variable. valued: see `Global`."""
         address = -(-self._next // 256) * 256 + 256
         self._next = address + size
-        self.globals += (Global(name, "global", address, np.zeros(size, np.uint8), valued),)
+        data = np.frombuffer(initial.ljust(size, b"\0"), np.uint8)
+        self.globals += (Global(name, space, address, data, valued),)
         return address
 
+    def of_grid(self, register: str) -> int:
+        """Where the word is that a special register holds of the address by which a cooperative grid synchronizes. A
+        launch that is not cooperative has zeros there."""
+        if not self._grid:
+            workspace = self.reserve("%grid workspace", 64).to_bytes(8, "little")
+            self._grid = self.reserve(GRID_NAME, 8, initial=workspace, space="const")
+        return self._grid + GRID_REGISTERS.index(register) * 4
+
     def provided(self, name: str) -> int | None:
-        """What the driver keeps in special registers: the workspace of a cooperative grid, reserved shared memory."""
-        if name in ("%envreg1", "%envreg2"):
-            if not self._workspace:
-                self._workspace = self.reserve("%grid workspace", 64)
-            return self._workspace >> 32 if name == "%envreg1" else self._workspace & 0xFFFFFFFF
+        """What the driver keeps in special registers of reserved shared memory."""
         return _RESERVED.get(name.removeprefix("%reserved_smem_offset_"))
 
     def finished(self) -> System:

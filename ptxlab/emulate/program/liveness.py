@@ -65,6 +65,15 @@ def writes(code: Code) -> list[int]:
     return [*_of_all(code.dests), *((code.register,) if code.action is Action.CALL else ())]
 
 
+def writers_of(codes: Iterable[Code]) -> dict[int, list[Code]]:
+    """The instructions that write each register."""
+    found: dict[int, list[Code]] = {}
+    for code in codes:
+        for r in writes(code):
+            found.setdefault(r, []).append(code)
+    return found
+
+
 def live_in(program: Program) -> list[int]:
     """For each block the registers alive at its start, as a bit set."""
     use, define = [], []

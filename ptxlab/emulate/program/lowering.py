@@ -21,6 +21,7 @@ from ptxlab.isa.actions import Action
 from ptxlab.isa.matching import form
 from ptxlab.isa.opcodes import action_of
 from ptxlab.isa.table import Form
+from ptxlab.names import find_symbol, source_name
 from ptxlab.text import model, parse
 from ptxlab.text.model import Function, Instruction, Module
 
@@ -221,12 +222,19 @@ def entry_function(module: Module, name: str | None) -> Function:
     kernels = {f.name: f for f in module.kernels if f.body is not None}
     if name is None and len(kernels) == 1:
         return next(iter(kernels.values()))
-    listed = ", ".join(kernels) or "none"
+    if not kernels and name is None:
+        called = next(
+            (f"{f.name} is a function, which kernels call" for f in module.functions), "the text has no kernel"
+        )
+        name = module.functions[0].name if module.functions else "f"
+        raise LaunchError(f"{called}\n  write:  .visible .entry {name}(.param .u64 x) {{ ... }}")
+    listed = ", ".join(map(source_name, kernels)) or "none"
     if name is None:
         raise LaunchError(f"entry: the module has {len(kernels)} kernels ({listed}); name one with entry=")
-    if name not in kernels:
+    found = find_symbol(kernels, name)
+    if not found:
         raise LaunchError(f"entry: no kernel {name!r} in the module; it has {listed}")
-    return kernels[name]
+    return kernels[found]
 
 
 class CallGraph:
@@ -291,6 +299,8 @@ def operand_names(operand: object) -> Iterator[str]:
         yield from operand_names(operand.operand)
     elif isinstance(operand, model.Address | model.Sum | model.Element):
         yield from operand_names(operand.base)
+        for element in operand.extra if isinstance(operand, model.Address) else ():
+            yield from operand_names(element)
 
 
 def _initial_names(initial: object) -> Iterator[str]:

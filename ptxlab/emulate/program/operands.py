@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from ptxlab.emulate.program.addresses import GRID_REGISTERS
 from ptxlab.emulate.program.flat_program import (
     Code,
     Group,
@@ -128,7 +129,14 @@ def _resolved(
 
 
 def summed(low: Lowering, operand: model.Operand, scope: Scope, line: int) -> model.Operand:
-    """`%r1+4`, which the assembler takes where a register is read: an addition is put in front, and its result read."""
+    """`%r1+4`, which the assembler takes where a register is read: an addition is put in front, and its result read. So
+    is a load for a register of the driver that depends on the launch."""
+    if isinstance(operand, model.Name) and operand.text in GRID_REGISTERS:
+        loaded = low.register(operand.text, "b32", scope.routine.function.name)
+        at = Mem(Literal(low.system.of_grid(operand.text)), 0)
+        low.op("ld.const.b32", (loaded,), (at,), line)
+        scope.registers[f"{operand.text} "] = loaded
+        return model.Name(f"{operand.text} ")
     if not isinstance(operand, model.Sum) or operand.scale < 0:
         return operand
     source = low.name(operand.base.text, scope, line)

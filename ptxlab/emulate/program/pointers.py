@@ -12,14 +12,36 @@ numbers. What is computed from two of them, or from one in a way that is not und
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import pairwise
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from ptxlab.emulate.program.flat_program import Code, Group, Literal, Mem, Reg, Source, Symbol
 from ptxlab.emulate.program.liveness import registers_of, writes
 from ptxlab.emulate.program.program import Program, once
 from ptxlab.isa import types
 from ptxlab.isa.actions import Action
+
+T = TypeVar("T")
+
+
+def settled(
+    program: Program, value: Callable[[Code, dict[int, T], int], T | None], joined: Callable[[T, T], T]
+) -> dict[int, T]:
+    """What each register may hold anywhere in a program. value: what an instruction puts into a register, None while
+    that is not known; joined: what a register may hold that two instructions write."""
+    held: dict[int, T] = {}
+    changed = True
+    while changed:
+        changed = False
+        for code in program.codes:
+            for register in writes(code):
+                if (now := value(code, held, register)) is not None:
+                    now = joined(held[register], now) if register in held else now
+                    changed = changed or held.get(register) != now
+                    held[register] = now
+    return held
+
 
 # -- pointers that a kernel stores through -----------------------------------------------------------------------------
 
@@ -41,10 +63,10 @@ def stored_through(program: Program) -> frozenset[Pointer] | None:
     addresses = _addresses(program)
     if addresses is None:
         return None
-    origins = _origins(program)
+    came_from = origins(program)
     found = set[Pointer]()
     for address in addresses:
-        came = _come_from(address, origins)
+        came = come_from(address, came_from)
         if not came:
             return None
         found |= came
@@ -65,50 +87,38 @@ def _addresses(program: Program) -> list[Source] | None:
     return found
 
 
-def _origins(program: Program) -> dict[int, set[Pointer]]:
+@once
+def origins(program: Program) -> dict[int, set[Pointer]]:
     """What each register may be computed from."""
-    origins: dict[int, set[Pointer]] = {}
-    changed = True
-    while changed:
-        changed = False
-        for code in program.codes:
-            for register, came in _results(code, origins):
-                held = origins.setdefault(register, set())
-                changed = changed or not came <= held
-                held |= came
-    return origins
+    return settled(program, _came_from, set.union)
 
 
-def _results(code: Code, origins: dict[int, set[Pointer]]) -> list[tuple[int, set[Pointer]]]:
-    """What an instruction's results come from."""
+def _came_from(code: Code, held_in: dict[int, set[Pointer]], register: int) -> set[Pointer] | None:
+    """What an instruction's result comes from."""
     if code.action is Action.LOAD and code.space == "param":
-        return _parameters(code)
+        return _parameter(code, register)
     if code.properties.loads:  # pointers in memory are not followed
-        return []
-    came = set[Pointer]().union(*(_come_from(source, origins) for source in code.sources))
-    return [(register, came) for register in writes(code)] if came else []
+        return None
+    return set[Pointer]().union(*(come_from(source, held_in) for source in code.sources)) or None
 
 
-def _parameters(code: Code) -> list[tuple[int, set[Pointer]]]:
+def _parameter(code: Code, register: int) -> set[Pointer] | None:
     (address,) = (source for source in code.sources if isinstance(source, Mem))
     if not isinstance(address.base, Symbol):
-        return []
+        return None
     (dest,) = code.dests
-    first, size = address.base.value + address.offset, types.width(str(code.form.type)) // 8
     elements = dest.elements if isinstance(dest, Group) else (dest,)
-    return [
-        (element.index, {Pointer("param", first + k * size)})
-        for k, element in enumerate(elements)
-        if isinstance(element, Reg)
-    ]
+    before = next(k for k, element in enumerate(elements) if register in registers_of(element))
+    size = types.width(str(code.form.type)) // 8
+    return {Pointer("param", address.base.value + address.offset + before * size)}
 
 
-def _come_from(source: Source | None, origins: dict[int, set[Pointer]]) -> set[Pointer]:
+def come_from(source: Source | None, held_in: dict[int, set[Pointer]]) -> set[Pointer]:
     """What an operand may be computed from."""
     base = source.base if isinstance(source, Mem) else source
     if isinstance(base, Symbol):
         return {Pointer("global", base.value) if base.space == "global" else Pointer(ELSEWHERE, 0)}
-    return set[Pointer]().union(*(origins.get(register, ()) for register in registers_of(source)))
+    return set[Pointer]().union(*(held_in.get(register, ()) for register in registers_of(source)))
 
 
 # -- objects in local memory -------------------------------------------------------------------------------------------
@@ -145,22 +155,10 @@ def local_bounds(program: Program) -> dict[int, tuple[int, int]]:
 
 def _followed(program: Program) -> dict[int, int]:
     """For each register the object that it points into, by where that begins."""
-    held: dict[int, int] = {}
-    changed = True
-    while changed:
-        changed = False
-        for code in program.codes:
-            value = _value(code, held)
-            if value is None:
-                continue
-            for register in (r for dest in code.dests for r in registers_of(dest)):
-                now = value if held.get(register, value) == value else _MIXED
-                if held.get(register) != now:
-                    held[register], changed = now, True
-    return held
+    return settled(program, _value, lambda a, b: a if a == b else _MIXED)
 
 
-def _value(code: Code, held: dict[int, int]) -> int | None:
+def _value(code: Code, held: dict[int, int], _: int) -> int | None:
     """What an instruction computes; None if that of no source is known yet."""
     if code.form.op.kind != "pure":
         return _NUMBER

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import numpy as np
 
 from ptxlab import forks
-from ptxlab.errors import LaunchError, PtxError
+from ptxlab.errors import LaunchError, PtxError, place_in_words
+from ptxlab.names import source_name
 
 try:
     from _blake2 import blake2b  # `hashlib` has it, too, but loads OpenSSL for the others: 4 ms of a first launch
@@ -42,12 +43,15 @@ class Global(NamedTuple):
     initial: np.ndarray
     valued: bool = True  # whether the text gives any of it
 
-    def contents(self) -> np.ndarray:
-        """A copy to run with; zeros that the text does not give take no memory until they are touched."""
+    def contents(self, kept: np.ndarray | None = None) -> np.ndarray:
+        """A copy to run with, of what a launch has left if there is such; zeros that the text does not give take no
+        memory until they are touched."""
         try:
+            if kept is not None and kept.size == self.initial.size:
+                return kept.copy()
             return self.initial.copy() if self.valued else np.zeros(self.initial.size, np.uint8)
         except MemoryError:
-            says = f"{self.name} has {self.initial.size:,} bytes; this machine has not as many left"
+            says = f"{source_name(self.name)} has {self.initial.size:,} bytes; this machine has not as many left"
             raise LaunchError(says) from None
 
 
@@ -70,6 +74,7 @@ class System(NamedTuple):
 class Program:
     """Everything an engine needs to run one kernel.
 
+    title: its name in the source; shared_names and dynamic_names, those of dynamic shared memory, are such names, too.
     shared_start: the first offset that belongs to the kernel (below lies the target's reserved window); shared_static:
     bytes of static shared memory from there; dynamic shared memory begins at `dynamic_start`. local_size: bytes of
     local memory and function frames a thread. entry: the block where the kernel begins; exits: the blocks
@@ -79,6 +84,7 @@ class Program:
     """
 
     name: str
+    title: str
     arch: str
     codes: list[Code]
     blocks: list[Block]
@@ -98,12 +104,17 @@ class Program:
     exits: tuple[int, ...]
     file: str
     shared_names: tuple[tuple[str, int, int], ...]
+    dynamic_names: tuple[str, ...]
     local_names: tuple[tuple[str, int, int], ...]
     shared_gap: int  # bytes between two arrays of shared memory that belong to neither
     system: System
     cluster: tuple[int, ...]
     explicit_cluster: bool
     most_rank: int
+    waiting: tuple[int, ...] = ()
+    """The instructions in loops that only wait for others (`polling_loops`)."""
+    may_wait_for_blocks: bool = False
+    """Whether one of these looks at memory that other blocks can change."""
     found: dict[object, Any] = field(default_factory=dict, init=False)
     """What an engine has found out about it: see `once`."""
 
@@ -145,6 +156,10 @@ class Program:
             syntax=code.form.op.syntax,
         )
 
+    def place(self, line: int) -> str:
+        """A PTX line in a sentence, after the line of the source that it comes from."""
+        return place_in_words(line, self.spans.get(line))
+
     def source(self, line: int) -> str:
         """The text of a PTX line."""
         return self.lines[line - 1] if 0 < line <= len(self.lines) else ""
@@ -167,11 +182,13 @@ def once(find: Callable[[Program], Found]) -> Callable[[Program], Found]:
 
 
 _FACTS = (
-    "name", "arch", "digest", "param_size", "shared_start", "shared_static", "shared_gap", "dynamic_start",
+    "name", "title", "arch", "digest", "param_size", "shared_start", "shared_static", "shared_gap", "dynamic_start",
     "local_size", "exact_threads", "most_threads", "entry", "exits", "cluster",
-    "explicit_cluster", "most_rank", "may_wait",
+    "explicit_cluster", "most_rank", "may_wait", "waiting", "may_wait_for_blocks",
 )  # fmt: skip
 """Facts about a program that launches ask for."""
+_ASKED = ("kinds", "uses")
+"""Others, which are cached if a launch has asked for them: see `element_types`."""
 _lowering = forks.recursive_lock()
 
 
@@ -211,7 +228,8 @@ def facts_to_cache(program: Program) -> tuple[dict[str, Any], bytes]:
     """What `Recalled` makes a program of: notes that JSON can hold, and the first contents of its variables."""
     valued = [v for v in program.globals if v.valued]
     notes = {
-        "facts": {name: getattr(program, name) for name in _FACTS},
+        "facts": {name: getattr(program, name) for name in _FACTS}
+        | {k: program.__dict__[k] for k in _ASKED if k in program.__dict__},
         "system": program.system,
         "globals": [(v.name, v.space, v.address, v.initial.size, v.valued) for v in program.globals],
     }

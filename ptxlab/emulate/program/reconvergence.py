@@ -172,7 +172,7 @@ def mark(codes: list[Code], blocks: list[Block], *, recursive: bool) -> tuple[in
     """Notes on each branch how many loop rounds it counts as, and which `exit` its lanes leave by, and on each
     instruction whether it polls; returns those exits. recursive: functions call themselves, which repeats all of it."""
     polls = _polls(codes)
-    polling = _polling_blocks(codes, blocks, polls)
+    polling = {b.index for b in blocks if not polls.isdisjoint(range(b.first, b.last))}
     repeated = set(range(len(blocks))) if recursive else set[int]()
     exits: dict[int, int] = {}
     for code in codes:
@@ -180,7 +180,7 @@ def mark(codes: list[Code], blocks: list[Block], *, recursive: bool) -> tuple[in
             continue
         if code.target <= code.block:
             loop = range(code.target, code.block + 1)
-            code.rounds = POLLING if any(polling[b] for b in loop) else 1
+            code.rounds = 1 if polling.isdisjoint(bodies(codes, blocks, set(loop))) else POLLING
             if code.rounds == POLLING:
                 repeated.update(loop)
         end = codes[blocks[code.target].first]
@@ -198,20 +198,6 @@ def _polls(codes: list[Code]) -> set[int]:
     found = [code for code in codes if code.properties.polls]
     read = {r for code in codes for r in set(reads(code)).difference(writes(code))} if found else set[int]()
     return {code.index for code in found if not read.isdisjoint(writes(code))}
-
-
-def _polling_blocks(codes: list[Code], blocks: list[Block], polls: set[int]) -> list[bool]:
-    """For each block whether it reads what other threads may change, or calls a function that does."""
-    polling = [not polls.isdisjoint(range(b.first, b.last)) for b in blocks]
-    calls = {b.index: codes[b.last - 1].target for b in blocks if codes[b.last - 1].action is Action.CALL}
-    bodies = {start: body(codes, blocks, start) for start in set(calls.values())}
-    changed = True
-    while changed:
-        changed = False
-        for block, start in calls.items():
-            if not polling[block] and any(polling[b] for b in bodies[start]):
-                polling[block] = changed = True
-    return polling
 
 
 def body(codes: list[Code], blocks: list[Block], start: int) -> set[int]:

@@ -100,6 +100,8 @@ class Names:
         self.shared_names: list[tuple[str, int, int]] = []
         self.local_names: list[tuple[str, int, int]] = []
         self.extern_shared: list[Variable] = []
+        self.dynamic_names: dict[str, None] = {}
+        """Of `extern_shared`, those that the kernel uses, in order."""
         self.local = Area()
         self.frame = self.local
         self.module_scope = Scope(None)
@@ -169,6 +171,7 @@ class Names:
 
         def moved(operand: Source | None) -> Source | None:
             if isinstance(operand, Symbol) and operand.space == "shared" and operand.name in names:
+                self.dynamic_names[operand.name] = None
                 return Symbol(operand.name, "shared", operand.value - EXTERN + start)
             if isinstance(operand, Mem) and isinstance(operand.base, Symbol):
                 base = moved(operand.base)

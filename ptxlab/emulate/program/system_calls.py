@@ -115,23 +115,14 @@ def _assert(low: Lowering, values: list[Source], line: int) -> None:
     low.op("trap", (), (), line)
 
 
-def _heap(low: Lowering) -> int:
-    """Where the heap lies: a word that says how much of it is taken, then, 16 bytes on, what is given out.
-
-    A program that frees has a table besides, `given`: a `HeapPiece` for each 16 bytes of the heap. memcheck reads it.
-    All accesses to it are atomic, since `malloc` and `free` race with nothing.
-    """
-    system = low.system
-    if not system.heap:
-        system.heap = system.reserve("%heap", HEADER.itemsize + HEAP, valued=False)
-        if system.can_free:
-            system.given = system.reserve("%given", HEAP // GRANULE * HeapPiece.size, valued=False)
-    return system.heap
-
-
 def _allocate(low: Lowering, size: Source, result: Source | None, call: Instruction, routine: Routine) -> None:
-    """`malloc`: the next bytes of the heap, at a multiple of 16. What is freed is not given out again."""
-    heap, place = _heap(low), low.register("%allocated", "b64")
+    """`malloc`: the next bytes of the heap, at a multiple of 16. What is freed is not given out again.
+
+    The heap begins with a word that says how much of it is taken; 16 bytes on is what is given out. A program that
+    frees has a table besides, `given`: a `HeapPiece` for each 16 bytes of the heap. memcheck reads it. All accesses to
+    it are atomic, since `malloc` and `free` race with nothing.
+    """
+    heap, place = low.system.heap, low.register("%allocated", "b64")
     text = f"""
 .reg .b64 %size, %end; .reg .pred %fits;
 add.u64 %size, %wanted, {GRANULE - 1};
@@ -164,7 +155,7 @@ def _free(low: Lowering, pointer: Source, call: Instruction, routine: Routine) -
 
     The load of what was freed before is a fault of memcheck, which knows the line.
     """
-    heap = _heap(low)
+    heap = low.system.heap
     low.system.frees.append(call.line)
     text = f"""
 .reg .b64 %at, %entry, %end; .reg .b32 %bytes, %line; .reg .pred %is;

@@ -6,9 +6,9 @@ that succeeds. The loop may compute the address again, count its attempts, sleep
 and ask for other mbarriers in between. A loop that also ends after a number of attempts, after some time, or when a
 flag in memory is set does not spin.
 
-Two analyses find that; both follow calls into functions. `_Values` tells which waits ask for the same: it gives each
-value that an operand is computed from a number, so that equal numbers mean equal values. `_Attempt` follows a thread
-whose wait has failed.
+One walk finds that (`_Walk`). It follows a thread from the head of a loop, with each register as a number, or as a term
+of what registers held at that head: so it is known which waits ask for the same, however they compute the address.
+It goes on from the failed wait, into functions and back, on all ways that are left when such waits fail, too.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from collections.abc import Iterator
 from typing import Any
 
 from ptxlab.emulate.program.flat_program import Code, Group, Inverted, Literal, Mem, Reg, Source, Special, Symbol
-from ptxlab.emulate.program.graphs import dominators, reachable
-from ptxlab.emulate.program.liveness import reads, writes
+from ptxlab.emulate.program.graphs import reachable
+from ptxlab.emulate.program.liveness import writes
 from ptxlab.emulate.program.program import Program, once
 from ptxlab.isa.actions import Action
 
 WAITS = (Action.MBARRIER_TEST, Action.MBARRIER_WAIT)
-HARMLESS = frozenset({Action.SLEEP, Action.NOTHING, Action.FENCE, Action.PREFETCH, Action.LOAD, Action.ACTIVE_MASK})
-"""What a thread may do between two attempts, beside waiting, jumping and computing. Exchanges with other lanes are not
-among it: they may wait for that."""
+HARMLESS = frozenset({*WAITS, Action.SLEEP, Action.NOTHING, Action.FENCE, Action.PREFETCH, Action.LOAD})
+"""What a thread may do between two attempts, beside jumping and computing. Exchanges with other lanes are not among it:
+they may wait for that."""
 MOST_BLOCKS = 256
 """Basic blocks that are followed from a wait."""
 
@@ -36,11 +36,9 @@ MOST_PLACES = 1 << 14
 DEEPEST = 32
 
 Place = tuple[tuple[int, ...], int]
-"""A basic block, and before it the blocks to which the calls return that led to its function."""
-State = dict[int, int]
-"""Numbers of values, by register."""
-Known = dict[int, Any]
-"""Values of registers that are known, a bool for a predicate."""
+"""A basic block, and before it the blocks with the calls that led to its function."""
+State = dict[int, Any]
+"""By register, if it may have changed: a number, a bool for a predicate, a `_Term`, or None where it is not known."""
 
 
 def spins(program: Program, wait: Code) -> bool:
@@ -53,9 +51,14 @@ def _spinning(program: Program) -> set[int]:
     """The code indices of the waits that spin."""
     if not any(code.action in WAITS for code in program.codes):
         return set()
-    values = _Values(_Ways(program))
-    free = {wait for (place, wait), asked in values.asked.items() if not _Attempt(values, place, wait, asked).spins()}
-    return {wait for _, wait in values.asked} - free
+    ways = _Ways(program)
+    waits = [(place, code) for place in ways.before for code in ways.codes(place) if code.action in WAITS]
+    free = {
+        code.index
+        for place, code in waits
+        if not any(_Walk(ways, head).spins(place, code) for head in ways.heads(place))
+    }
+    return {code.index for _, code in waits} - free
 
 
 class _Ways:
@@ -75,17 +78,30 @@ class _Ways:
         ):
             number = {word: -1 - k for k, word in enumerate(reached)}
             self._passed = {index: [number[word] for word in words] for index, words in passing.items()}
+        ends = [(block.index, program.codes[block.last - 1]) for block in program.blocks]
+        self._loops = [range(to, at + 1) for at, code in ends for to in code.targets if to <= at]
+        self.before: dict[Place, list[Place]] = {}
+        """The places that can be reached, and those from which each is; none if they are too many."""
+        self.start: Place = (), program.entry
+        todo: list[Place] = [self.start]
+        while todo:
+            at = todo.pop()
+            if at not in self.before:
+                self.before[at] = []
+                todo += self.onward(at)
+                if len(self.before) > MOST_PLACES or len(at[0]) > DEEPEST:
+                    self.before = {}  # no wait is known to spin
+                    return
+        for at in self.before:
+            for following in self.onward(at):
+                self.before[following].append(at)
 
     def passed(self, code: Code) -> list[int]:
         """The registers that stand for the words that an instruction passes; what it reads comes first."""
         return self._passed.get(code.index, [])
 
-    def reads(self, code: Code) -> list[int]:
-        """The registers that an instruction reads."""
-        return [*reads(code), *(self.passed(code)[:1] if code.action is not Action.STORE else [])]
-
     def writes(self, code: Code) -> list[int]:
-        """The registers that it writes."""
+        """The registers that an instruction writes."""
         return [*writes(code), *(self.passed(code)[-1:] if code.action is not Action.LOAD else [])]
 
     def codes(self, place: Place) -> list[Code]:
@@ -109,10 +125,18 @@ class _Ways:
         """The places to which a branch, a call or a return leads."""
         calls, at = place
         if code.action is Action.CALL:
-            return [((*calls, self.program.blocks[at].next), code.target)]
+            return [((*calls, at), code.target)]
         if code.action is Action.RETURN:
-            return [(calls[:-1], calls[-1])] if calls and calls[-1] >= 0 else []
+            return self.falls((calls[:-1], calls[-1])) if calls else []
         return [(calls, target) for target in code.targets]
+
+    def heads(self, place: Place) -> Iterator[Place]:
+        """The places from which a walk may begin: this one, and the heads of the loops around it, inner ones first."""
+        yield place
+        path = (*place[0], place[1])
+        for depth in reversed(range(len(path))):
+            for loop in sorted((loop for loop in self._loops if path[depth] in loop), key=len):
+                yield path[:depth], loop.start
 
 
 def _passes(code: Code) -> list[tuple[int, int]]:
@@ -146,228 +170,154 @@ def _repeats(code: Code, passed: list[int]) -> bool:
     if code.action in (Action.LOAD, Action.STORE, Action.PASS_ARGUMENTS):
         constant = code.action is Action.LOAD and code.space in ("param", "const") and not code.properties.strong
         return constant or bool(passed)
-    carries = code.form.cc is not None
-    changing = any(isinstance(s, Special) and s.name.startswith(("%clock", "%globaltimer")) for s in code.sources)
-    return _computes(code) and not carries and not changing
+    return _computes(code) and code.form.cc is None and not reads_clock(code)
 
 
-class _Values:
-    """The values that the operands of some waits are computed from, by numbers. Equal numbers are equal values, unless
-    they change in between (`changes`)."""
-
-    def __init__(self, ways: _Ways) -> None:
-        self.ways, codes = ways, ways.program.codes
-        self._numbers: dict[tuple[Any, ...], int] = {}
-        self._keys: list[tuple[Any, ...]] = []
-        self.asked: dict[tuple[Place, int], int] = {}
-        """By place and code index of a wait: the number of the mbarrier and the phase that it asks for."""
-        writers: dict[int, list[Code]] = {}
-        for code in codes:
-            for r in ways.writes(code):
-                writers.setdefault(r, []).append(code)
-        self._needed = reachable(
-            (r for code in codes if code.action in WAITS for r in reads(code)),
-            lambda r: [each for code in writers.get(r, ()) for each in self._from(code)],
-        )
-        """The registers that the operands are computed from."""
-        self._follow()
-
-    def _from(self, code: Code) -> list[int]:
-        """The registers on which the results of an instruction depend."""
-        guard = [] if code.guard is None else [code.guard[0]]
-        return self.ways.reads(code) if _repeats(code, self.ways.passed(code)) else guard
-
-    def changes(self, number: int, places: set[Place]) -> bool:
-        """Whether a value may be another one after a way through some places."""
-        todo, seen = [number], set[int]()
-        while todo:
-            what, *of = self._keys[todo.pop()]
-            if what in ("at", "join") and of[0] in places:
-                return True
-            if what == "of":
-                todo += [each for each in of[1:] if each not in seen]
-                seen.update(of[1:])
-        return False
-
-    def _number(self, *key: Any) -> int:
-        if key not in self._numbers:
-            self._numbers[key] = len(self._keys)
-            self._keys.append(key)
-        return self._numbers[key]
-
-    def _follow(self) -> None:
-        """Computes with numbers through the program. A register has a new number where ways with different values join
-        (`_joins`), elsewhere the number that it has in the place that dominates this one."""
-        start: Place = (), self.ways.program.entry
-        onwards: dict[Place, list[Place]] = {}
-        todo = [start]
-        while todo:
-            at = todo.pop()
-            if at not in onwards:
-                onwards[at] = self.ways.onward(at)
-                todo += onwards[at]
-                if len(onwards) > MOST_PLACES or len(at[0]) > DEEPEST:
-                    return  # no wait is known to spin
-        over, written = dominators(start, onwards.__getitem__), dict[int, list[Place]]()
-        for at in over:
-            for code in self.ways.codes(at):
-                for r in self._needed.intersection(self.ways.writes(code)):
-                    written.setdefault(r, []).append(at)
-        joins = _joins(over, onwards, written)
-        behind: dict[Place, State] = {}
-        for at, above in over.items():
-            state = dict(behind[above]) if at != start else {r: self._number("start", r) for r in self._needed}
-            state |= {r: self._number("join", at, r) for r in joins.get(at, ())}
-            for code in self.ways.codes(at):
-                if code.action in WAITS:
-                    named = code.named
-                    source, _ = named.get("parity") or named["state"]
-                    of = self._operand(named["a"][0], state), self._operand(source, state)
-                    self.asked[at, code.index] = self._number("of", (code.space, "parity" in named), *of)
-                self._executes(code, at, state)
-            behind[at] = state
-
-    def _executes(self, code: Code, at: Place, state: State) -> None:
-        written, new = self.ways.writes(code), State()
-        for k, r in enumerate(written):
-            if r not in self._needed:
-                continue
-            if not _repeats(code, self.ways.passed(code)):
-                new[r] = self._number("at", at, code.index, k)
-            elif passed := self.ways.passed(code):  # wherever the frame lies
-                given = self._operand(code.sources[1], state) if code.action is Action.STORE else state[passed[0]]
-                new[r] = given if code.copy is not None else self._number("of", code.form.opcode, given)
-            elif len(written) == 1:
-                new[r] = self._of(code, state)
-            else:
-                new[r] = self._number("of", k, self._of(code, state))
-            if code.guard is not None:
-                new[r] = self._number("of", code.guard[1], state[code.guard[0]], new[r], state[r])
-        state |= new
-
-    def _of(self, code: Code, state: State) -> int:
-        """The number of what an instruction computes; of a plain move that of its operand."""
-        of = [self._operand(source, state) for source in code.sources]
-        plain = code.action is Action.MOVE and len(of) == 1 and isinstance(code.sources[0], Reg | Literal | Symbol)
-        return of[0] if plain and isinstance(code.dests[0], Reg) else self._number("of", code.form.opcode, *of)
-
-    def _operand(self, source: Source | None, state: State) -> int:
-        if isinstance(source, Reg):
-            return state[source.index]
-        if isinstance(source, Mem):
-            return self._number("of", ("+", source.offset), self._operand(source.base, state))
-        if isinstance(source, Inverted):
-            return self._number("of", "!", self._operand(source.operand, state))
-        if isinstance(source, Group):
-            return self._number("of", "{}", *(self._operand(each, state) for each in source.elements))
-        if isinstance(source, Literal):
-            return self._number("is", source.value, source.kind, source.bits)
-        if isinstance(source, Symbol):
-            return self._number("is", source.space, source.value)
-        return self._number("is", "" if source is None else source.name)
+def reads_clock(code: Code) -> bool:
+    """Whether an instruction reads a register that changes by itself."""
+    return any(isinstance(s, Special) and s.name.startswith(("%clock", "%globaltimer")) for s in code.sources)
 
 
-def _joins(
-    over: dict[Place, Place], onwards: dict[Place, list[Place]], written: dict[int, list[Place]]
-) -> dict[Place, set[int]]:
-    """For each place the registers that may have different values on the ways to it: the dominance of a place that
-    writes them ends there, or that of one where such ways join."""
-    ends: dict[Place, set[Place]] = {}
-    for place in over:
-        for following in onwards[place]:
-            at: Place | None = place
-            last = over[following] if over[following] != following else None
-            while at is not None and at != last:
-                ends.setdefault(at, set()).add(following)
-                at = over[at] if over[at] != at else None
-    found: dict[Place, set[int]] = {}
-    for r, places in written.items():
-        todo = list(places)
-        while todo:
-            for end in ends.get(todo.pop(), ()):
-                if r not in found.setdefault(end, set()):
-                    found[end].add(r)
-                    todo.append(end)
-    return found
+class _Term:
+    """A value that is not known as a number. Equal terms are one object."""
 
 
-class _Attempt:
-    """A thread whose wait has failed, on all its ways as long as waits for the same fail, too."""
+class _Walk:
+    """The ways of a thread from a place on. What it computes is named by what registers held there at that moment, so
+    equal values on its ways are equal whenever it comes by."""
 
-    def __init__(self, values: _Values, place: Place, wait: int, asked: int) -> None:
-        self.values, self.ways, self.place, self.asked = values, values.ways, place, asked
-        self.wait = self.ways.program.codes[wait]
+    def __init__(self, ways: _Ways, head: Place) -> None:
+        self.ways, self.head = ways, head
+        self._terms: dict[tuple[Any, ...], _Term] = {}
+        self._asked: tuple[Any, ...] | None = None
+        """The mbarrier and phase for which a wait has failed."""
 
-    def spins(self) -> bool:
-        """Whether these ways never lead to anything but such waits, for what does not change on them."""
-        (answer,) = self.wait.dests or (None,)
-        if not isinstance(answer, Reg):
+    def spins(self, place: Place, wait: Code) -> bool:
+        """Whether a wait spins at a place to which all ways lead through the head."""
+        (answer,) = wait.dests or (None,)
+        between = reachable([place], lambda at: self.ways.before[at] if at != self.head else ())
+        if not isinstance(answer, Reg) or (self.ways.start in between and self.ways.start != self.head):
             return False
-        found: dict[Place, Known] = {}
-        todo = list(self._from(self.place, self.wait.index + 1, {answer.index: False}))
+        found = self._follow([(self.head, State())], between)
+        if found is None or place not in found:
+            return False
+        state = dict(found[place])
+        for code in self.ways.codes(place):
+            if code is wait:
+                break
+            self._executes(code, state, sure=code.guard is None)
+        state = {r: self._term("now", r) if value is None else value for r, value in state.items()}
+        self._asked = self._asks(wait, state)
+        return self._follow(list(self._onward(place, state | {answer.index: False}, wait.index + 1))) is not None
+
+    def _follow(
+        self, todo: list[tuple[Place | None, State]], within: set[Place] | None = None
+    ) -> dict[Place, State] | None:
+        """Where the ways lead, and what registers hold there. within: no further than that, and not back to the head.
+        None where the thread may do anything else than wait, or comes to too many places."""
+        found: dict[Place, State] = {}
         while todo:
-            at, known = todo.pop()
+            at, state = todo.pop()
+            if within is not None and (at not in within or (at == self.head and found)):
+                continue
             if at is None or len(found) > MOST_BLOCKS:
-                return False
+                return None
             before = found.get(at)
             if before is not None:
-                known = {r: value for r, value in before.items() if r in known and known[r] == value}
-            if known != before:
-                found[at] = known
-                todo += self._from(at, 0, dict(known))
-        return not self.values.changes(self.asked, set(found))
+                both = {r: (self._held(before, r), self._held(state, r)) for r in before.keys() | state.keys()}
+                state = {r: one if one == other else None for r, (one, other) in both.items()}
+            if state != before:
+                found[at] = state
+                todo += self._onward(at, dict(state))
+        return found
 
-    def _from(self, place: Place, first: int, known: Known) -> Iterator[tuple[Place | None, Known]]:
-        """The places that follow one, left from an index on, with what is known there; None where the thread may do
-        anything else."""
+    def _onward(self, place: Place, state: State, first: int = 0) -> Iterator[tuple[Place | None, State]]:
+        """The places that follow one, left from an index on, with what registers hold there; None where the thread may
+        do anything else."""
         for code in self.ways.codes(place):
             if code.index < first:
                 continue
-            runs = True if code.guard is None else _truth(known.get(code.guard[0]), negated=code.guard[1])
+            runs: bool | None = True
+            if code.guard is not None:
+                runs = _truth(_number(self._held(state, code.guard[0])), negated=code.guard[1])
             returns = code.action is Action.RETURN and bool(place[0])
             if returns or code.action in (Action.BRANCH, Action.INDEXED_BRANCH, Action.CALL):
                 if runs is not False:
-                    yield from ((each, known) for each in self.ways.jumps(place, code))
+                    yield from ((each, state) for each in self.ways.jumps(place, code))
                 if runs is True:
                     return
-            elif runs is not False and not self._executes(code, place, known, sure=runs is True):
-                yield None, known
+            elif runs is not False and not self._executes(code, state, sure=runs is True):
+                yield None, state
                 return
         falls = self.ways.falls(place)
-        yield falls[0] if falls else None, known
+        yield falls[0] if falls else None, state
 
-    def _executes(self, code: Code, at: Place, known: Known, *, sure: bool) -> bool:
-        """Notes what is known behind an instruction. False if it does what a thread that only waits does not."""
-        result: Any = None
-        if code.action in WAITS:
-            result = False if self.values.asked[at, code.index] == self.asked else None
-        elif _computes(code):
-            result = _result(code, [_value(source, known) for source in code.sources])
-        elif passed := self.ways.passed(code):
-            source = code.sources[1] if code.action is Action.STORE else None
-            result = known.get(passed[0]) if source is None else _value(source, known)
-        elif code.action not in HARMLESS:
+    def _executes(self, code: Code, state: State, *, sure: bool) -> bool:
+        """Notes what registers hold behind an instruction. False if it does, after a failed wait, what a thread that
+        only waits does not."""
+        written, passed = self.ways.writes(code), self.ways.passed(code)
+        new: list[Any] = [None] * len(written)
+        if code.action in WAITS and written:
+            new[0] = False if self._asks(code, state) == self._asked else None
+        elif _repeats(code, passed):
+            new = self._results(code, state, passed, len(written))
+        elif self._asked is not None and code.action not in (*HARMLESS, Action.ACTIVE_MASK) and not _computes(code):
             return False
-        for k, r in enumerate(self.ways.writes(code)):
-            value = result if k == 0 else None
-            if value is None or not (sure or known.get(r) == value):
-                known.pop(r, None)
-            else:
-                known[r] = value
+        for r, value in zip(written, new, strict=True):
+            state[r] = value if sure or value == self._held(state, r) else None
         return True
+
+    def _results(self, code: Code, state: State, passed: list[int], count: int) -> list[Any]:
+        """What an instruction puts into so many registers, of one that always gives the same for the same operands."""
+        given = [self._operand(source, state) for source in code.sources]
+        if passed:  # wherever the frame lies
+            given = [given[1] if code.action is Action.STORE else self._held(state, passed[0])]
+        plain = code.action is Action.MOVE and len(given) == 1 and isinstance(code.sources[0], Reg | Literal | Symbol)
+        if code.copy is not None or (plain and isinstance(code.dests[0], Reg)):
+            return given
+        known = _number(given[0]) if passed else _result(code, [_number(value) for value in given])
+        terms = [self._term(k, code.form.opcode, *given) for k in range(count)]
+        return terms if known is None else [known, *terms[1:]]
+
+    def _asks(self, wait: Code, state: State) -> tuple[Any, ...]:
+        """The mbarrier and the phase for which a wait asks."""
+        source, _ = wait.named.get("parity") or wait.named["state"]
+        of = [self._operand(each, state) for each in (wait.named["a"][0], source)]
+        return str(wait.space), "parity" in wait.named, *of
+
+    def _held(self, state: State, r: int) -> Any:
+        return state[r] if r in state else self._term("held", r)
+
+    def _term(self, *key: Any) -> _Term | None:
+        """The term of something, None where a part of it is not known."""
+        return None if None in key else self._terms.setdefault(key, _Term())
+
+    def _operand(self, source: Source | None, state: State) -> Any:
+        """The value of an operand."""
+        if isinstance(source, Reg):
+            return self._held(state, source.index)
+        if isinstance(source, Mem):
+            return self._term("+", source.offset, self._operand(source.base, state))
+        if isinstance(source, Inverted):
+            value = self._held(state, source.operand.index)
+            known = _truth(_number(value), negated=True)
+            return self._term("!", value) if known is None else known
+        if isinstance(source, Group):
+            return self._term("{}", *(self._operand(each, state) for each in source.elements))
+        if isinstance(source, Literal):
+            return source.value if source.kind == "int" else self._term("is", source.value, source.kind, source.bits)
+        if isinstance(source, Symbol):
+            return self._term("is", source.space, source.value)
+        return self._term("is", "" if source is None else source.name)
+
+
+def _number(value: Any) -> Any:
+    """A value if it is known as a number."""
+    return None if isinstance(value, _Term) else value
 
 
 def _truth(value: Any, *, negated: bool) -> bool | None:
     return None if value is None else bool(value) != negated
-
-
-def _value(source: Source | None, known: Known) -> Any:
-    """The value of an operand, None where it is not known."""
-    if isinstance(source, Literal):
-        return source.value if source.kind == "int" else None
-    if isinstance(source, Inverted):
-        return _truth(known.get(source.operand.index), negated=True)
-    return known.get(source.index) if isinstance(source, Reg) else None
 
 
 COMPARISONS = {name: getattr(operator, name) for name in ("eq", "ne", "lt", "le", "gt", "ge")}

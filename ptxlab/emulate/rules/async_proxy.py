@@ -1,11 +1,12 @@
 """synccheck: shared memory that threads write and the async proxy (`wgmma`, bulk copies) reads.
 
-The async proxy sees what threads have stored only after a `fence.proxy.async`: by the thread that stored, by the one
-that begins the product or starts the copy, or by any thread if a barrier of the block lies between the store and the
-fence. And no thread may overwrite a tile before the warp whose product reads it has waited. Each 16 bytes remember the
-last store and the last product that reads them, in 64 bits, 0 for none:
+The async proxy sees what threads have stored only after a `fence.proxy.async` on the way from the store to the product
+or copy: by a thread that is ordered after the store and before the instruction that begins them. A store that is not
+ordered before that instruction is a race, and nothing else. And no thread may overwrite a tile before the warp whose
+product reads it has waited. Each 16 bytes remember the last store and the last product that reads them, in 64 bits, 0
+for none:
 
-    63..42  code index      41..37  warp      31..0  of a store: the fence that it waits for; of a product: its number
+    63..42  code index      41..37  warp      31..0  of a store: the time; of a product: its number
 
 Of several warps that read a tile the last one is remembered.
 """
@@ -14,13 +15,15 @@ from __future__ import annotations
 
 from ptxlab.emulate.language import *
 from ptxlab.emulate.rules.notes import NO_PROXY_FENCE, TILE_OVERWRITTEN, note, serial
-from ptxlab.emulate.rules.race_order import published
+from ptxlab.emulate.rules.race_order import known, published
 from ptxlab.emulate.rules.races import ordered
 from ptxlab.emulate.rules.records import (
     BLOCK,
+    CLOCK_END,
     CODE,
     LAST_CODE,
     LAST_TIME,
+    PROXY_FENCES,
     TIME,
     WAITS,
     WARP,
@@ -29,7 +32,7 @@ from ptxlab.emulate.rules.records import (
     access_of,
     tick,
 )
-from ptxlab.emulate.rules.warpgroup_products import Products
+from ptxlab.emulate.rules.warpgroup_products import Products, covered
 from ptxlab.emulate.runtime.report import WARPGROUP
 from ptxlab.targets import WARPS_PER_BLOCK
 
@@ -43,7 +46,7 @@ def stored(
     launch: Launch, block: Block, warp: u32, mask: u32, offsets: Pointer[u32], members: Pointer[u64], start: u64
 ) -> None:
     """Lanes of a mask store to shared memory, which begins at the address `start`; members: as in
-    `copies_in_flight.touched`."""
+    `race_accesses.at_addresses`."""
     writes, reads = block.tile_writes, block.tile_reads
     if writes is None or reads is None:
         return
@@ -52,7 +55,7 @@ def stored(
     for k in range(u32(members[0])):
         member = members + (3 * k + 1)
         code = member[2] >> CODE & LAST_CODE
-        written = code << AT_CODE | u64(warp) << AT_WARP | u64(block.proxy_clock + 1)
+        written = code << AT_CODE | u64(warp) << AT_WARP | block.now >> TIME & LAST_TIME
         for lane in lanes_of(mask):
             low = offsets[lane] + u32(member[0])
             behind = min(u32(low + u32(member[1])), u32(block.shared_size))
@@ -71,40 +74,49 @@ def stored(
 @rule
 def fenced(launch: Launch, block: Block, warp: u32) -> None:
     """A warp has executed `fence.proxy.async`."""
-    if launch.racecheck:  # by the clock of racecheck, for stores to global memory
-        access = published(launch, block.now)
-        access.proxied_all = u32(block.full >> TIME & LAST_TIME)
-        access.proxied[warp] = tick(block)
-    block.proxy_clock += 1
-    block.proxy_fenced[warp] = block.proxy_clock
-    block.proxy_covered = block.proxy_met
+    ours, time = published(launch, block.now), tick(block)
+    ours.proxied_all = u32(block.full >> TIME & LAST_TIME)
+    ours.proxied[warp] = time
+    k = block.proxy_fences[warp] % PROXY_FENCES
+    block.proxy_fences[warp] += 1
+    block.proxy_at[warp, k] = time
+    store_lanes(block.proxy_saw.row(warp) + 32 * k, insert(known(block, warp), warp, time))
 
 
 @rule
-def met(block: Block) -> None:
-    """All warps of the block have arrived at a barrier: who executes a fence after it does so for all of them."""
-    block.proxy_clock += 1
-    block.proxy_met = block.proxy_clock
+def unseen(block: Block, warp: u32, writer: u32, time: u32) -> boolean:
+    """Whether a warp makes the async proxy read what warp `writer` of its block stored at a time, and no fence lies on
+    the way. If the fences of a warp that were executed before this have been forgotten, one of them may."""
+    knows = known(block, warp)
+    if time == CLOCK_END or (warp != writer and time >= extract(knows, writer)):
+        return False  # the clock has run out, or this is a race
+    for u in range(block.warps):
+        fences, before = block.proxy_fences[u], False
+        for k in range(min(fences, PROXY_FENCES)):
+            if u == warp or block.proxy_at[u, k] < extract(knows, u):
+                before = True
+                if block.proxy_saw[u, 32 * k + writer] > time:
+                    return False
+        if fences > PROXY_FENCES and not before:
+            return False
+    return True
 
 
-@rule
-def unseen(block: Block, warp: u32, written: u64) -> boolean:
-    """Whether a store is not seen by the async proxy when a warp makes it read. written: as remembered of the store."""
-    writer = u32(written >> AT_WARP) & 31
-    fence = max(max(block.proxy_fenced[writer], block.proxy_fenced[warp]), block.proxy_covered)
-    return fence < u32(written)
+@rule(inline=True)
+def unseen_in_tile(block: Block, warp: u32, written: u64) -> boolean:
+    """The same of a store as it is remembered of a tile."""
+    return unseen(block, warp, u32(written >> AT_WARP) & 31, u32(written))
 
 
 @rule
 def unseen_in_global(launch: Launch, block: Block, warp: u32, writer: u64) -> boolean:
     """Whether the async proxy does not see a store to global memory. writer: its record as an access."""
-    theirs, access = published(launch, writer), published(launch, block.now)
-    time = u32(writer >> TIME & LAST_TIME)
+    theirs, time = published(launch, writer), u32(writer >> TIME & LAST_TIME)
+    if writer >> BLOCK == block.now >> BLOCK:
+        return unseen(block, warp, u32(writer >> WARP & 31), time)
     if max(theirs.proxied[writer >> WARP & 31], theirs.proxied_all) > time:
         return False
-    if writer >> BLOCK != block.now >> BLOCK:
-        return access.proxied[warp] == 0
-    return access.proxied[warp] <= time
+    return published(launch, block.now).proxied[warp] == 0
 
 
 @rule
@@ -142,26 +154,47 @@ def product_reads(
     writes, reads = block.tile_writes, block.tile_reads
     if writes is None or reads is None:
         return
-    code = members[3] >> CODE & LAST_CODE
+    code, seen = members[3] >> CODE & LAST_CODE, u64(0)
     for lane in lanes_of(mask):
         place = offsets[lane] >> 4
         written = writes[place]
-        if written and unseen(block, warp, written):
-            access = access_of(block, warp, 0) | members[3] | lane
-            note(launch, block, NO_PROXY_FENCE, access, party(block, written), start + offsets[lane], 0)
+        if written and written != seen:
+            if unseen_in_tile(block, warp, written):
+                access = access_of(block, warp, 0) | members[3] | lane
+                note(launch, block, NO_PROXY_FENCE, access, party(block, written), start + offsets[lane], 0)
+            else:
+                seen = written
         reads[place] = code << AT_CODE | u64(warp) << AT_WARP | u64(products.begun)
+    block.products_begun[warp] = products.begun
 
 
 @rule
-def waited(block: Block, warp: u32, code: u32, products: Products) -> None:
-    """A warp has waited for products."""
-    if block.products_done[warp] != products.done:
+def waited(block: Block, warp: u32, code: u32, products: Products, left: u32) -> None:
+    """A warp has waited for products of all but `left` groups."""
+    done = covered(products, left)
+    if block.products_done[warp] < done:
         block.product_waited = 1
-        block.products_done[warp] = products.done
+        block.products_done[warp] = done
         k = block.product_waits[warp] % WAITS
-        block.waited_up_to[warp, k] = products.done
+        block.waited_up_to[warp, k] = done
         block.waited_at[warp, k] = access_of(block, warp, code)
         block.product_waits[warp] += 1
+
+
+@rule
+def waited_since(block: Block, warp: u32, begun: u32, released: Pointer[u32]) -> boolean:
+    """Whether a warp of the warpgroup of this one has waited for a product that this warp began when it had begun so
+    many, before the time in `released` of the one that has waited."""
+    first = warp & OF_WARPGROUP
+    for one in range(first, first + WARPGROUP):
+        waits = block.product_waits[one]
+        if waits > WAITS and block.waited_up_to[one, waits % WAITS] > begun:
+            return True  # an earlier wait may have been forgotten
+        for k in range(min(waits, WAITS)):
+            time = u32(block.waited_at[one, k] >> TIME & LAST_TIME)
+            if block.waited_up_to[one, k] > begun and time < released[one]:
+                return True
+    return False
 
 
 @rule

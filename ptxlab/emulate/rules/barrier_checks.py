@@ -9,10 +9,20 @@ and consumers do. Without `.aligned` lanes may arrive one by one, at any barrier
 from __future__ import annotations
 
 from ptxlab.emulate.language import *
-from ptxlab.emulate.rules import async_proxy
-from ptxlab.emulate.rules.notes import COUNTS, DIVERGENT, DIVERGENT_BLOCK, EXITED, NOWHERE, SECOND, note, serial
-from ptxlab.emulate.rules.race_order import advance, share_heard, share_peers
-from ptxlab.emulate.rules.records import CODE, Block, Launch, access_of, tick
+from ptxlab.emulate.rules import race_order
+from ptxlab.emulate.rules.notes import (
+    COUNTS,
+    DIVERGENT,
+    DIVERGENT_BLOCK,
+    EXITED,
+    NOWHERE,
+    SECOND,
+    SHARED_BARRIER,
+    note,
+    serial,
+)
+from ptxlab.emulate.rules.race_order import advance, known, share_heard, share_peers
+from ptxlab.emulate.rules.records import BLOCK, CLOCK_END, CODE, LAST_TIME, TIME, WARP, Block, Launch, access_of, tick
 from ptxlab.emulate.runtime.state import BARRIERS, Warp
 
 
@@ -26,6 +36,7 @@ def arrive(
         return  # the barrier itself reports it
     serial(launch, mask)
     lane = first(mask)
+    block.bar_at[warp] = code << CODE | lane
     block.bar_code[warp] = code + 1 if aligned else 0
     block.whole_code[warp] = code + 1 if aligned and count == 0 else 0
     if block.expected[barrier] == 0:
@@ -83,8 +94,12 @@ def opened(
 ) -> None:
     """A barrier completes and releases the warps of `waiting`. For each warp of the block: the lanes that it `began`
     with, and those still `live`. everyone: no other warp has live lanes; overfull: more have arrived than it counts."""
+    count = block.expected[barrier]
     block.expected[barrier] = 0
     if launch.synccheck:
+        if count > 1 or block.counted >> barrier & 1 != 0:
+            after_phase_before(launch, block, barrier, waiting)
+            phase_over(block, barrier, waiting, count > 1)
         for warp in lanes_of(waiting):
             exited = began[warp] & ~live[warp]
             if exited and block.bar_code[warp]:
@@ -93,6 +108,38 @@ def opened(
                 note(launch, block, EXITED, access, 0, NOWHERE, u64(first(exited)))
         same_instruction(launch, block, waiting, live)
     order(block, barrier, waiting, everyone, overfull)
+
+
+@rule
+def after_phase_before(launch: Launch, block: Block, barrier: u32, arriving: u32) -> None:
+    """Warps arrive at a barrier: each must come after all arrivals in the phase before, or the two may be one."""
+    before = load_lanes(block.arrivals.row(barrier))
+    for warp in lanes_of(arriving):
+        others = bits((before != 0) & (narrow(before >> TIME) & LAST_TIME >= known(block, warp))) & ~(u32(1) << warp)
+        if others and block.now >> TIME & LAST_TIME != CLOCK_END:
+            serial(launch, 0)
+            access = access_of(block, warp, 0) | block.bar_at[warp]
+            note(launch, block, SHARED_BARRIER, access, extract(before, first(others)), NOWHERE, barrier)
+
+
+@rule
+def phase_over(block: Block, barrier: u32, waiting: u32, counted: boolean) -> None:
+    """The phase of a barrier is over, for which warps wait; others may have passed `bar.arrive`."""
+    came, warps = load_lanes(block.came.row(barrier)), widen(lane_ids()) << WARP
+    here = warps | widen(load_lanes(block.bar_at)) | block.now
+    passed = warps | (block.now >> BLOCK << BLOCK | block.arrived_at[barrier]) | widen(maximum(came, 1) - 1) << TIME
+    arrivals = select(lanes(waiting), here, select(came != 0, passed, 0))
+    store_lanes(block.arrivals.row(barrier), arrivals if counted else arrivals ^ arrivals)
+    block.counted = block.counted & ~(u64(1) << barrier) | u64(counted) << barrier
+
+
+@rule
+def passed_arrive(launch: Launch, block: Block, warp: u32, barrier: u32) -> None:
+    """A warp has passed `bar.arrive`."""
+    if launch.synccheck:
+        after_phase_before(launch, block, barrier, u32(1) << warp)
+        block.arrived_at[barrier] = block.bar_at[warp]
+    race_order.passed_arrive(block, warp, barrier)
 
 
 @rule
@@ -135,15 +182,14 @@ def order(block: Block, barrier: u32, waiting: u32, everyone: boolean, overfull:
         block.simple = 0
     elif everyone and not any_of(came != 0):
         block.full = block.now
-        async_proxy.met(block)
     else:
         block.simple, block.syncs = 0, 1
         came = select(lanes(waiting), time, came)
-        known = came
+        after = came
         for warp in lanes_of(bits(came != 0)):
-            known = maximum(known, load_lanes(block.sync.row(warp)))
+            after = maximum(after, known(block, warp))
         for warp in lanes_of(waiting):
-            advance(block.sync.row(warp), known)
+            advance(block.sync.row(warp), after)
         store_lanes(arrived, came ^ came)
 
 

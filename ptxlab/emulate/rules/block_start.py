@@ -110,7 +110,7 @@ def begin_warp(context: Context, cta: Cta, warp: Warp, number: u64) -> None:
 def begin_round(context: Context, cta: Cta) -> None:
     """Begins a round, in which each warp has a turn; with a seed, in a new order."""
     cta.position = 0
-    if context.random != 0:
+    if context.random != 0 and not context.leaders_first:
         for k in range(1, context.warps):
             last = context.warps - k
             next_random(context)

@@ -1,30 +1,24 @@
 """The checks of bulk copies: the bytes in flight, the writers of what they read, and what arrivals order.
 
-Both engines call `issued` and `completed` for each transfer. In between, each 4 bytes of shared memory that it writes
-or reads are marked (see `copies_in_flight`): an access by a thread or another copy before the wait is a finding.
-Reading what a copy reads is allowed.
-
-For racecheck a copy is an access of the thread that issued it, from its issue until it is performed. When it is issued,
-it must be ordered after earlier accesses of threads and other copies to the same bytes. When it is performed, it is
-recorded as an access of that moment. Threads are ordered after it if they have waited for its mbarrier, or come after
-the issuing thread's wait for its bulk group. (An access between the two moments is a finding of synccheck, even if the
-issuing thread makes it.) A copy is one access to all of its bytes: of several records that it races with, the least one
-is reported, at the first word that has it.
+Both engines call `issued` and `completed` for each transfer. For racecheck a copy is an access of the thread that
+issued it: it must be ordered after earlier accesses of threads and other copies to the same bytes, and is in flight
+(`copies_in_flight`) from then on. One that reports to an mbarrier is recorded anew when it has been performed, as an
+access of that moment: threads are ordered after it if they have waited for its mbarrier. A copy is one access to all of
+its bytes: of several records that it races with, the least one is reported, at the first word that has it.
 """
 
 from __future__ import annotations
 
 from ptxlab.emulate.language import *
-from ptxlab.emulate.rules import async_proxy, tile_layouts
+from ptxlab.emulate.rules import async_proxy, initcheck, tile_layouts
 from ptxlab.emulate.rules import tensor_maps as maps
-from ptxlab.emulate.rules.copies_in_flight import BEING_READ, BEING_WRITTEN, COPY_CODE, COPY_THREAD, THREADS
+from ptxlab.emulate.rules.copies_in_flight import BULK_READS, BULK_WRITES, BUT_TIME, flight, repeated
 from ptxlab.emulate.rules.mbarrier_phases import bulk_copy_issued, bulk_copy_performed
 from ptxlab.emulate.rules.mbarrier_records import Mbarriers
 from ptxlab.emulate.rules.notes import (
     BLOCK_ENDED,
     NO_PROXY_FENCE,
     NOWHERE,
-    PENDING,
     RAW,
     TILE_OVERWRITTEN,
     TILE_UNORDERED,
@@ -33,12 +27,13 @@ from ptxlab.emulate.rules.notes import (
     note,
     serial,
 )
-from ptxlab.emulate.rules.races import OF_WARP, collides, ordered, race
+from ptxlab.emulate.rules.race_order import release
+from ptxlab.emulate.rules.races import OF_WARP, collides, in_mate, ordered, race
 from ptxlab.emulate.rules.records import (
     ASYNC,
     BLOCK,
-    CODE,
     ID,
+    IN_FLIGHT,
     LAST_TIME,
     REDUCES,
     TIME,
@@ -48,14 +43,15 @@ from ptxlab.emulate.rules.records import (
     access_of,
     traits_of,
 )
-from ptxlab.emulate.runtime.state import LOAD_TILE, Context, Queue, Transfer
+from ptxlab.emulate.runtime.state import LOAD_TILE, REDUCE_TILE, STORE_TILE, Context, Queue, Transfer
+from ptxlab.isa.convert import PEER
 
 ROW = 16
 """Numbers, or records of words, that are looked at together."""
-COPIES, STORES, PRODUCTS = range(3)
-"""What a copy may meet: another copy in flight that writes what this one touches, or reads what it overwrites; stores
-of threads to what it reads that no proxy fence has made visible to the async proxy; a product of `wgmma` that reads
-what it overwrites and is in flight, or is not merely because of the order in which warps ran here."""
+STORES, PRODUCTS = range(2)
+"""What a copy may meet: stores of threads to what it reads that no proxy fence has made visible to the async proxy; a
+product of `wgmma` that reads what it overwrites and is in flight, or is not merely because of the order in which warps
+ran here."""
 OF_MOMENT = OF_WARP | LAST_TIME << TIME
 """The fields of a record that tell whether an access comes before those of another warp."""
 
@@ -66,8 +62,10 @@ OF_MOMENT = OF_WARP | LAST_TIME << TIME
 @rule
 def issued(context: Context, queue: Queue, transfer: Transfer) -> u32:
     """A transfer has been issued."""
-    in_memory(context, queue, transfer, False)
+    if not repeated(queue, transfer):
+        in_memory(context, queue, transfer, False)
     if transfer.group == 0:
+        store_lanes(transfer.released, release(block_of(context, queue, transfer.rank), transfer.thread >> 5))
         bulk_copy_issued(block_of(context, queue, transfer.owner).mbarriers.cast(Mbarriers)[0], transfer)
     return 0
 
@@ -119,22 +117,25 @@ def in_shared(
     launch, start = context.check.cast(Launch)[0], context.memory.shared_start
     issuer, block = block_of(context, queue, transfer.rank), block_of(context, queue, rank)
     low, behind, records = address - start, address - start + transfer.count, block.records
+    if launch.initcheck and not ended:
+        if writes:
+            initcheck.target(launch, issuer, block.written + low, address, transfer.count, access)
+        elif transfer.kind == STORE_TILE or transfer.kind == REDUCE_TILE:
+            tile_written(launch, issuer, block.written, transfer, start, access)
+        else:
+            initcheck.source(launch, issuer, block.written + low, address, transfer.count, access)
     if launch.racecheck and records is not None:
-        raced(launch, issuer, records, block.stride, start, low, behind, access, writes, ended)
+        raced(launch, issuer, transfer, records, block.stride, start, low, behind, access, writes, ended)
+        if rank != transfer.rank and not ended:
+            in_mate(launch, issuer, access, (rank + 1) * PEER + address)
     if not launch.synccheck:
         return
-    block.copies = 1
-    mark = u64(transfer.code) << COPY_CODE | u64(transfer.thread) << COPY_THREAD
-    mark |= u64(BEING_WRITTEN) if writes else u64(BEING_READ)
     if not ended:
-        meets(launch, issuer, block, block.pending, start, low >> 2, behind + 3 >> 2, access, COPIES, writes)
         if writes:
-            meets(launch, issuer, block, block.tile_reads, start, low >> 4, behind + 15 >> 4, access, PRODUCTS, True)
+            meets(launch, issuer, block, block.tile_reads, start, low >> 4, behind + 15 >> 4, access, PRODUCTS)
         else:
-            meets(launch, issuer, block, block.tile_writes, start, low >> 4, behind + 15 >> 4, access, STORES, False)
-        fill(block.pending, low >> 2, behind + 3 >> 2, mark)
+            meets(launch, issuer, block, block.tile_writes, start, low >> 4, behind + 15 >> 4, access, STORES)
         return
-    unmark(block.pending, low >> 2, behind + 3 >> 2, mark)
     if context.slots[queue.first_rank + rank].cta.active == 0:
         note(launch, issuer, BLOCK_ENDED, access, 0, NOWHERE, u64(writes))
     if writes and block.tile_writes is not None:  # what a copy has written needs no fence
@@ -143,6 +144,21 @@ def in_shared(
         fill(block.tile_layout, low >> 4, behind + 15 >> 4, 0)
         if transfer.kind == LOAD_TILE:
             tile_layouts.written(block, transfer, start)
+
+
+@rule
+def tile_written(
+    launch: Launch, issuer: Block, written: Pointer[u8], transfer: Transfer, start: u64, access: u64
+) -> None:
+    """initcheck of what a transfer reads of a tile: the part that lies in the tensor."""
+    length = maps.row_bytes(transfer.map)
+    for row in range(maps.rows(transfer.map)):
+        inside, _offset, ahead, last = maps.row_place(transfer.map, transfer.place, transfer.shift, row)
+        for begin in range(ahead // maps.CHUNK * maps.CHUNK, last if inside else ahead, maps.CHUNK):
+            low, behind = max(begin, ahead), min(begin + maps.CHUNK, last)
+            at = maps.swizzled(transfer.map, u64(transfer.at) + row * length + begin) + (low - begin)
+            if not initcheck.source(launch, issuer, written + (at - start), at, behind - low, access):
+                return
 
 
 @rule
@@ -156,15 +172,6 @@ def fill(numbers: Pointer[u64], low: u64, behind: u64, value: u64) -> None:
 
 
 @rule
-def unmark(numbers: Pointer[u64], low: u64, behind: u64, value: u64) -> None:
-    """Clears those numbers from `low` on, in front of `behind`, that have this value."""
-    for begin in range(low, behind, ROW):
-        row = load_row(numbers + begin)
-        some = (row == value) & (row_ids() < behind - begin)
-        store_row(numbers + begin, select(some, row_ids() & 0, row))
-
-
-@rule
 def meets(
     launch: Launch,
     issuer: Block,
@@ -175,10 +182,9 @@ def meets(
     behind: u64,
     access: u64,
     by: u64,
-    writes: boolean,
 ) -> None:
     """Notes what a copy meets in shared memory, if that may race with it: of several such numbers the least, at its
-    first place. numbers: one for each 4 or 16 bytes, of which those from `low` on count. by: what they say."""
+    first place. numbers: one for each 16 bytes, of which those from `low` on count. by: what they say."""
     if numbers is None:
         return
     least, place, kind = u64(0), u64(0), u64(0)
@@ -190,29 +196,18 @@ def meets(
             number = u64(extract(row, k))
             left &= ~bits(row == number)
             if least == 0 or number < least:
-                found = conflict(launch, issuer, block, number, access, by, writes)
+                found = conflict(launch, issuer, block, number, access, by)
                 if found != 0:
                     least, place, kind = number, begin + k, found
     if least != 0:
-        other = block.now | least >> COPY_CODE << CODE | (least >> COPY_THREAD & THREADS)
-        if by != COPIES:
-            other = async_proxy.party(block, least)
-        note(launch, issuer, kind, access, other, start + place * (4 if by == COPIES else 16), 0)
+        note(launch, issuer, kind, access, async_proxy.party(block, least), start + place * 16, 0)
 
 
 @rule(inline=True)
-def conflict(launch: Launch, issuer: Block, block: Block, number: u64, access: u64, by: u64, writes: boolean) -> u64:
+def conflict(launch: Launch, issuer: Block, block: Block, number: u64, access: u64, by: u64) -> u64:
     """The kind of finding that a number is about; 0 if it is none."""
-    if by == COPIES:
-        group = number & 0xFFFFFFFF
-        if group == BEING_READ and not writes:
-            return 0
-        if group < BEING_READ and u64(block.finished[number >> COPY_THREAD & THREADS]) >= group:
-            return 0  # a cp.async that its thread has waited for
-        both = launch.traits[number >> COPY_CODE] & traits_of(launch, access)
-        return u64(PENDING) if both & REDUCES == 0 else u64(0)  # reductions change each element atomically
     if by == STORES:
-        return u64(NO_PROXY_FENCE) if async_proxy.unseen(block, u32(access >> WARP & 31), number) else u64(0)
+        return u64(NO_PROXY_FENCE) if async_proxy.unseen_in_tile(block, u32(access >> WARP & 31), number) else u64(0)
     if async_proxy.in_flight(launch, block, number, access):
         return TILE_OVERWRITTEN
     comes_after = not launch.racecheck or async_proxy.read_before(launch, issuer, block, number, access)
@@ -227,7 +222,7 @@ def in_global(context: Context, issuer: Block, transfer: Transfer, access: u64, 
     """racecheck of what a transfer reads or writes in global memory: of a tile each row, or rows that follow each
     other."""
     if transfer.kind < LOAD_TILE:
-        in_allocation(context, issuer, transfer.address, transfer.count, access, transfer.reads != 0, ended)
+        in_allocation(context, issuer, transfer, transfer.address, transfer.count, access, ended)
         return
     tensor, low, behind = u64(transfer.address + transfer.base), u64(0), u64(0)
     for row in range(maps.rows(transfer.map)):
@@ -236,24 +231,24 @@ def in_global(context: Context, issuer: Block, transfer: Transfer, access: u64, 
             begin = u64(tensor + offset + ahead)
             if begin != behind:
                 if behind != 0:
-                    in_allocation(context, issuer, low, behind - low, access, transfer.reads != 0, ended)
+                    in_allocation(context, issuer, transfer, low, behind - low, access, ended)
                 low = begin
             behind = begin + last - ahead
     if behind != 0:
-        in_allocation(context, issuer, low, behind - low, access, transfer.reads != 0, ended)
+        in_allocation(context, issuer, transfer, low, behind - low, access, ended)
 
 
 @rule
 def in_allocation(
-    context: Context, issuer: Block, address: u64, count: u64, access: u64, writes: boolean, ended: boolean
+    context: Context, issuer: Block, transfer: Transfer, address: u64, count: u64, access: u64, ended: boolean
 ) -> None:
     """Checks contiguous bytes of global memory that a transfer accesses."""
-    launch, memory = context.check.cast(Launch)[0], context.memory
+    launch, memory, writes = context.check.cast(Launch)[0], context.memory, transfer.reads != 0
     for k in range(memory.count):
         held = memory.allocations[k]
         records, low = held.accesses, u64(address - held.base)
         if low < held.room and records is not None:
-            raced(launch, issuer, records, held.stride, held.base, low, low + count, access, writes, ended)
+            raced(launch, issuer, transfer, records, held.stride, held.base, low, low + count, access, writes, ended)
             if launch.synccheck and not writes and not ended:
                 word, last = low // launch.granule, (low + count + launch.granule - 1) // launch.granule
                 unseen(launch, issuer, records, held.base, word, last, access)
@@ -267,6 +262,7 @@ def in_allocation(
 def raced(
     launch: Launch,
     block: Block,
+    transfer: Transfer,
     records: Pointer[u64],
     stride: u64,
     start: u64,
@@ -277,10 +273,11 @@ def raced(
     ended: boolean,
 ) -> None:
     """A copy of the bytes from `low` on, in front of `behind`, of memory whose address is `start`: notes what it races
-    with when it is issued, and records it when it has been performed. block: that of its thread."""
+    with when it is issued, and records it, once more when it has been performed. block: that of its thread."""
     word, last = low // launch.granule, (behind + launch.granule - 1) // launch.granule
     if ended:
-        recorded(launch, block, records, stride, word, last, access, writes)
+        if transfer.group == 0:
+            recorded(launch, block, records, stride, word, last, access, writes)
         return
     thirds: u64 = 3 if writes else 1
     for third in range(thirds):
@@ -290,7 +287,10 @@ def raced(
             if writes:
                 kind = WAW if third == 0 else WAR
             race(launch, block, kind, access, other, start + place * launch.granule)
-            return
+            break
+    group = block.committed[1, transfer.thread] + 1 if transfer.group != 0 else u32(0)
+    time = flight(u32(BULK_WRITES if writes else BULK_READS), group)
+    recorded(launch, block, records, stride, word, last, access & BUT_TIME | time, writes)
 
 
 @rule(inline=True)
@@ -317,7 +317,7 @@ def ordered_likewise(row: row_u64, record: u64, access: u64) -> u32:
     """The records, a bit for each, of accesses that are ordered before an access if that of one record is."""
     if (record ^ access) & OF_WARP == 0:
         return bits(row == record)
-    return bits((row ^ record) & OF_MOMENT == 0)
+    return bits((row ^ record) & u64(OF_MOMENT | 31 if record & IN_FLIGHT << TIME != 0 else OF_MOMENT) == 0)
 
 
 @rule
@@ -367,7 +367,7 @@ def unseen(launch: Launch, block: Block, records: Pointer[u64], start: u64, low:
 def recorded(
     launch: Launch, block: Block, records: Pointer[u64], stride: u64, low: u64, behind: u64, access: u64, write: boolean
 ) -> None:
-    """Records a copy that has been performed. A reader that it does not come after stays."""
+    """Records a copy. A reader that it does not come after stays, if that is not itself in flight."""
     for number in range(low // ROW, (behind + ROW - 1) // ROW):
         inside, stay = within(number * ROW, low, behind), u32(0)
         reader = records + (stride + number * ROW)
@@ -375,7 +375,7 @@ def recorded(
             record_row(records + number * ROW, inside, access)
             continue
         row = load_row(reader)
-        left = undecided(block, row, access) & inside
+        left = undecided(block, row, access) & inside & ~bits((row ^ access) & BUT_TIME == 0)
         while left:
             record = u64(extract(row, first(left)))
             same = ordered_likewise(row, record, access)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,7 +12,9 @@ from ptxlab.emulate.program.lane_types import LANES
 from ptxlab.emulate.rules.bulk_copies import OF_TENSORS, OPERATIONS
 from ptxlab.emulate.rules.bulk_instructions import BAD_SIZE, BEFORE, BETWEEN, INTERLEAVED, NO_CLUSTER, NO_MAP, UNREDUCED
 from ptxlab.emulate.rules.memcheck import FREED, MISALIGNED, READ_ONLY, VALID, judge, space_of
-from ptxlab.emulate.runtime.memory import Memory, memory_map
+from ptxlab.emulate.rules.warp_positions import Place, StoppedThread, in_words, positions, ranges
+from ptxlab.emulate.rules.wrong_addresses import WrongAddress
+from ptxlab.emulate.runtime.memory import elements, memory_map
 from ptxlab.emulate.runtime.report import unravel
 from ptxlab.emulate.runtime.state import (
     BAD_BULK,
@@ -24,25 +27,19 @@ from ptxlab.emulate.runtime.state import (
     SPACES,
     MemoryMap,
 )
-from ptxlab.errors import DeviceFault, PtxError, UnsupportedInstruction
+from ptxlab.errors import DeviceFault, LaunchKeyboardInterrupt, PtxError, UnsupportedInstruction
 from ptxlab.isa.convert import PEER
 from ptxlab.isa.mbarrier import Problem
 
 if TYPE_CHECKING:
-    from ptxlab.emulate.program.flat_program import Code
+    from ptxlab.emulate.program.flat_program import Code, Source
     from ptxlab.emulate.program.program import Program
+    from ptxlab.emulate.runtime.memory import Memory
     from ptxlab.emulate.runtime.report import Launch
 
 
-class FaultingThread(NamedTuple):
-    """The thread that a fault stops, and where. block, thread: linear indices in the grid and in the block."""
-
-    program: Program
-    launch: Launch
-    memory: Memory
-    code: Code
-    block: int
-    thread: int
+class FaultingThread(StoppedThread):
+    """The thread that a fault stops, and the faults."""
 
     @property
     def warp(self) -> int:
@@ -59,7 +56,7 @@ class FaultingThread(NamedTuple):
         return DeviceFault(
             kind,
             message,
-            kernel=self.program.name,
+            kernel=self.program.title,
             block=unravel(self.block, self.launch.grid),
             thread=unravel(self.thread, self.launch.block),
             line=line,
@@ -70,47 +67,83 @@ class FaultingThread(NamedTuple):
         )
 
     def access_fault(
-        self, what: str, space: str, address: int, size: int, *, align: int = 0, fragment: bool = False
+        self,
+        what: str,
+        space: str,
+        address: int,
+        size: int,
+        *,
+        align: int = 0,
+        fragment: bool = False,
+        wanted: str = "",
+        operand: Source | None = None,
     ) -> DeviceFault:
         """The memcheck fault of an invalid access; finds out why it is invalid.
 
         what: "load", "store" or "atomic". space: as in `Code.space`. size: bytes of the whole access (16 for
         `.v4.f32`), which must be a divisor of the address, or `align` instead. fragment: the warp accesses one matrix.
+        wanted: the space that the address has to be of, if not `space`. operand: it, if the table does not say which.
         """
         message = f"{what} of {size} {'byte' if size == 1 else 'bytes'} at {address:#x}: "
         if self.code.line in self.program.system.frees:  # for a second time
             message = f"free of {address:#x}: "
-        message += self._why(what, space, address, size, align or size, fragment)
-        hint = "look for a recursion that does not end, or goes too deep" if message.endswith(FRAMES) else ""
-        return self.fault("memcheck", message, address=address, hint=hint)
+        wrong = WrongAddress(self, wanted or space, address, operand or self._operand(what))
+        why, hint = self._why(what, space, address, size, align or size, fragment, wrong)
+        return self.fault("memcheck", message + why, address=address, hint=hint)
 
-    def _why(self, what: str, space: str, address: int, size: int, align: int, fragment: bool) -> str:
+    def _operand(self, what: str) -> Source | None:
+        """The address of the instruction's access, if it has one of this kind."""
+        found = [access for access in self.code.accesses if access.what == what]
+        return self.code.named[found[0].operand][0] if len(found) == 1 else None
+
+    def _why(
+        self, what: str, space: str, address: int, size: int, align: int, fragment: bool, wrong: WrongAddress
+    ) -> tuple[str, str]:
+        """Why an access is invalid, and what to write."""
         program, launch = self.program, self.launch
         live = self.memory.live()
         reach = memory_map(program, launch, live)
         verdict, where, index, _ = judge(reach, SPACES[space], address, size, align, what != "load")
         if verdict == FREED:
-            return freed(program, reach, address, size)
+            return freed(program, reach, address, size), ""
         if fragment and where == LOCAL:
-            return "each thread has local memory of its own, a matrix must be where all lanes see it"
+            return "each thread has local memory of its own, a matrix must be where all lanes see it", ""
         if verdict == MISALIGNED:
-            return f"misaligned, the address must be a multiple of {align}"
+            return f"misaligned, the address must be a multiple of {align}", ""
         if verdict == READ_ONLY:
-            return "the kernel's parameters are read-only" if where == PARAM else f"{live[index].name!r} is read-only"
+            of_array = "" if where == PARAM else f"{live[index].name!r} is read-only"
+            return of_array or "the kernel's parameters are read-only", ""
+        explained = wrong.explained()
+        if explained.text and not explained.adds:
+            return explained.text, explained.hint
+        near, hint = space_of(SPACES[space], address)[1], explained.hint
         if where == CLUSTER:
-            return _outside_cluster(launch, verdict, space_of(SPACES[space], address)[1], reach)
-        if where == SHARED:
-            return _outside_shared(program, space_of(SPACES[space], address)[1], reach)
-        if where == LOCAL:
+            text = _outside_cluster(launch, verdict, near, reach)
+        elif where == SHARED and not reach.shared_size:
+            text = "the kernel has no shared memory"
+        elif where == SHARED:
+            text = f"the block's shared memory is {reach.shared_size} bytes at {reach.shared_start:#x}"
+            text = _outside("shared", text, near, size, wrong)
+        elif where == LOCAL and program.system.stack:
             text = f"each thread has {program.local_size} bytes of local memory"
-            stack = program.system.stack
-            return f"{text}, {stack} of them {FRAMES}" if stack else text
-        if where == PARAM:
-            return f"the kernel's parameters take {program.param_size} bytes"
-        return self.memory.describe(address, size)
+            text += f", {program.system.stack} of them for the frames of recursive functions"
+            hint = hint or "look for a recursion that does not end, or goes too deep"
+        elif where == LOCAL:
+            text = _outside("local", f"each thread has {program.local_size} bytes of local memory", near, size, wrong)
+        elif where == PARAM:
+            text = f"the kernel's parameters take {program.param_size} bytes"
+        else:
+            text = self.memory.describe(address, size, wrong.array(), wrong.element)
+        return text + (f"; {explained.text}" if explained.text else ""), hint
 
 
-FRAMES = "for the frames of recursive functions"
+def waits_for_others(at: FaultingThread, blocks: list[int]) -> DeviceFault:
+    """The fault of resident blocks in which every thread waits for what only blocks could do that have not begun."""
+    many, codes, first = len(blocks), at.program.codes, at.program.blocks[at.code.block].first
+    at = at._replace(code=next(code for code in codes[first:] if code.polls))
+    message = f"blocks {ranges(blocks)} wait for blocks that have not begun; {many:,} are resident, as many as the "
+    message += f"largest GPU of {at.program.arch} holds"
+    return at.fault("deadlock", message, hint=f"launch at most {many} blocks, with cooperative=True")
 
 
 def freed(program: Program, reach: MemoryMap, address: int, size: int) -> str:
@@ -121,8 +154,7 @@ def freed(program: Program, reach: MemoryMap, address: int, size: int) -> str:
     while not reach.given[at].bytes:
         at -= 1
     start, given = reach.heap + at * GRANULE, reach.given[at].bytes
-    where = f"{program.spans[line]}" if line in program.spans else f"line {line}"
-    return f"byte {address - start} of {given} bytes that malloc gave at {start:#x}, freed at {where}"
+    return f"byte {address - start} of {given} bytes that malloc gave at {start:#x}, freed at {program.place(line)}"
 
 
 def _outside_cluster(launch: Launch, verdict: int, address: int, reach: MemoryMap) -> str:
@@ -135,36 +167,81 @@ def _outside_cluster(launch: Launch, verdict: int, address: int, reach: MemoryMa
     return f"offset {offset:#x} in the block of rank {rank}, whose shared memory is {size} bytes at {start:#x}"
 
 
-def _outside_shared(program: Program, address: int, reach: MemoryMap) -> str:
-    start, size = reach.shared_start, reach.shared_size
-    if not size:
-        return "the kernel has no shared memory"
-    text = f"the block's shared memory is {size} bytes at {start:#x}"
-    before = [v for v in program.shared_names if v[1] <= address]
-    if before:
-        name, at, size = max(before, key=lambda v: v[1])
-        if address >= at + size:
-            text += f"; {address - at - size} bytes past the end of {name!r} ({size} bytes at {at:#x})"
-    return text
+def _outside(space: str, text: str, address: int, size: int, wrong: WrongAddress) -> str:
+    """`text`, and how far an address is from the array of shared or local memory that it is meant for."""
+    bits = 64 if address >> 32 else 32
+    address -= 1 << bits if address >> (bits - 1) else 0
+    program, room = wrong.at.program, wrong.at.launch.shared
+    if space == "shared" and program.dynamic_names and address >= program.dynamic_start:
+        text += f"; {address - program.dynamic_start - room} bytes past the end of "
+        text += " and ".join(map(repr, program.dynamic_names))
+        text += f", dynamic shared memory of {room} bytes at {program.dynamic_start:#x}"
+        return text + ("" if room else " (the launch gave none: shared=...)")
+    name, start, room = wrong.array_in(space, address) or ("", 0, 0)
+    past = address - start - room
+    if not name or start <= address < start + room:
+        return text
+    far = f"{past} bytes past the end of" if past >= 0 else f"{start - address} bytes before"
+    text += f"; {far} {name!r} ({room} bytes at {start:#x})"
+    return text + elements(name, address - start, room, size, 0, wrong.element)
 
 
 def unsupported(program: Program, code: Code) -> PtxError:
     """The error, when a kernel is loaded, of an instruction that an engine does not execute."""
-    message = f"the CPU machine does not execute {code.form.opcode} yet: it can be assembled and run on a GPU only"
-    return program.error(code, message, UnsupportedInstruction)
+    return program.error(code, UnsupportedInstruction.says(code.form.opcode, program.arch), UnsupportedInstruction)
 
 
 def lanes_in_words(mask: np.ndarray) -> str:
     """`lane 3`, `lanes 0-15 and 20`: a mask in words."""
     lanes = np.flatnonzero(mask).tolist()
-    runs: list[list[int]] = []
-    for lane in lanes:
-        if runs and runs[-1][-1] == lane - 1:
-            runs[-1][1:] = [lane]
-        else:
-            runs.append([lane])
-    text = [str(r[0]) if len(r) == 1 else f"{r[0]}-{r[1]}" for r in runs]
-    return f"lane{'s' if len(lanes) > 1 else ''} " + (" and ".join(text) if len(text) < 3 else ", ".join(text))
+    return f"lane{'s' if len(lanes) > 1 else ''} {ranges(lanes)}"
+
+
+def deadlocked(
+    program: Program, launch: Launch, memory: Memory, blocks: Sequence[int], to_report: int, places: Iterable[Place]
+) -> DeviceFault:
+    """The fault of the blocks of a cluster (without clusters: of one block) of which no thread can go on: what each of
+    their warps waits for, first those of the block that it is reported for."""
+    together: dict[tuple[int, int, tuple[int, ...], int, str], list[int]] = {}  # in a cluster the warps of a block are
+    alive = set()
+    for at in sorted(places, key=lambda at: (at.block != to_report, at.block, at.warp)):
+        alive.add((at.block, at.warp))
+        if at.waits_for:
+            key = at.block, at.warp if len(blocks) == 1 else 0, tuple(at.lanes), at.code, at.waits_for
+            together.setdefault(key, []).append(at.warp)
+    lines = [f"no thread of the {'block' if len(blocks) == 1 else 'cluster'} can go on"]
+    for block in sorted(blocks, key=lambda block: block != to_report):
+        x, y, z = unravel(block, launch.grid)
+        name = f"block ({x}, {y}, {z}), " if len(blocks) > 1 else ""
+        for (where, _, lanes, code, what), warps in together.items():
+            if where == block:
+                who = f"warp{'s' if len(warps) > 1 else ''} {ranges(warps)}, lane{'s' if len(lanes) > 1 else ''} "
+                place = f"({program.codes[code].form.opcode}, {program.place(program.codes[code].line)})"
+                lines.append(f"{name}{who}{ranges(lanes)}: wait{'s' if len(warps) == 1 else ''} for {what} {place}")
+        ended = [str(warp) for warp in range(launch.warps) if (block, warp) not in alive]
+        if ended:
+            lines.append(f"{name}ended: {'warp' if len(ended) == 1 else 'warps'} {', '.join(ended)}")
+    (_, _, (lane, *_), code, _), (warp, *_) = next(iter(together.items()))
+    first = FaultingThread(program, launch, memory, program.codes[code], to_report, LANES * warp + lane)
+    return first.fault("deadlock", "\n    ".join(lines))
+
+
+def spent(at: FaultingThread, places: Iterable[Place]) -> DeviceFault:
+    """The fault of a launch that has run its budget; `places`: where its warps are."""
+    warps = positions(at.program, at.launch, places)
+    message = f"the launch has run its {at.launch.budget:,} warp-instructions and has not ended"
+    message = "\n    ".join([message, *in_words(at.program, warps)])
+    fault = at.fault("budget", message, hint="look for an endless loop, or give a larger budget=")
+    fault.warps = warps
+    return fault
+
+
+def interrupted(program: Program, launch: Launch, executed: int, places: Iterable[Place]) -> LaunchKeyboardInterrupt:
+    """The error of a launch that is stopped by hand, after so many warp-instructions."""
+    warps = positions(program, launch, places)
+    message = f"kernel {program.title} was stopped after {executed:,} warp-instructions"
+    message = "\n    ".join([message, *in_words(program, warps)])
+    return LaunchKeyboardInterrupt(message, kernel=program.title, warps=warps)
 
 
 def incomplete_warp(at: FaultingThread, there: int, *, guarded: bool) -> DeviceFault:
@@ -212,4 +289,15 @@ def bulk_fault(at: FaultingThread, kind: int, address: int, count: int, align: i
         hint = _CLUSTER if count == NO_CLUSTER else ""
         return at.fault("trap", f"{at.code.form.opcode}: {OF_BULK_COPIES[count].format(address)}", hint=hint)
     space = "cluster" if address < 1 << 32 else "generic"  # addresses of shared memory have 32 bits
-    return at.access_fault("load" if kind == COPY_FROM else "store", space, address, count, align=align)
+    form, reads = at.code.form, kind == COPY_FROM
+    wanted, name = (str(form.src), "b") if reads else (str(form.dst), "a")
+    if form.tensor and align in (1, 64):  # in the tensor, or its map
+        wanted, name = "", ""
+    elif form.single:
+        wanted, name = "cluster", ""
+    elif not reads and (count, align) == (8, 8):
+        wanted, name = "shared", "m"
+    operand = at.code.named[name][0] if name else None
+    wanted = wanted.partition("::")[0]
+    what = "load" if reads else "store"
+    return at.access_fault(what, space, address, count, align=align, wanted=wanted, operand=operand)

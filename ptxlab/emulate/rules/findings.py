@@ -9,7 +9,8 @@ from ptxlab.emulate.program.flat_program import Code
 from ptxlab.emulate.program.lane_types import LANES
 from ptxlab.emulate.program.program import Program
 from ptxlab.emulate.rules.instructions import is_bulk
-from ptxlab.emulate.rules.notes import COUNTS, RANGE, SOURCE, Note
+from ptxlab.emulate.rules.notes import COUNTS, HAZARDS, PENDING, RANGE, RAW, SOURCE, WAR, Note
+from ptxlab.emulate.rules.repairs import next_round, source_line, update
 from ptxlab.emulate.rules.sentences import CHECK_OF, sentence
 from ptxlab.emulate.runtime.memory import Memory
 from ptxlab.emulate.runtime.report import Launch, unravel
@@ -18,19 +19,48 @@ from ptxlab.findings import Finding, Party
 from ptxlab.isa import types
 from ptxlab.isa.actions import Action, AsyncGroup
 from ptxlab.isa.convert import PEER
+from ptxlab.names import source_name
 
 
 def findings(program: Program, launch: Launch, memory: Memory, notes: Iterable[Note]) -> list[Finding]:
-    """The findings of a launch, by check and PTX line; notes of one kind at the same lines are one finding."""
-    merged: dict[tuple[int, int, int], Note] = {}
-    for note in notes:
-        key = note.kind, program.codes[note.code].line, program.codes[note.other].line if note.other >= 0 else -1
-        if key in merged:
-            merged[key].count += note.count
-        else:
-            merged[key] = note
-    ordered = sorted(merged.items(), key=lambda item: (CHECK_OF[item[0][0]][0], item[0][1:], item[0][0]))
-    return [_finding(program, launch, memory, note) for _, note in ordered if CHECK_OF[note.kind][0] in launch.checks]
+    """The findings of a launch, causes before consequences: by check and PTX line. Notes of one kind at the same lines
+    of the source are one finding, and so are all races of a pair of lines: it is about the threads farthest apart."""
+    merged: dict[object, list[Note]] = {}
+    for note in _once(program, [note for note in notes if CHECK_OF[note.kind][0] in launch.checks]):
+        merged.setdefault(_lines(program, note), []).append(note)
+    for together in merged.values():  # of RAW and WAR the one that the text has
+        together.sort(key=lambda n: (-n.scope, n.kind not in (RAW, WAR), not next_round(program, n), n.other > n.code,
+                                     n.kind, n.code, n.other))  # fmt: skip
+
+    def order(together: list[Note]) -> tuple[int, ...]:
+        first = together[0]
+        lines = (program.codes[first.code].line, program.codes[first.other].line if first.other >= 0 else -1)
+        return CHECKS.index(CHECK_OF[first.kind][0]), *lines, first.kind
+
+    return [_finding(program, launch, memory, together) for together in sorted(merged.values(), key=order)]
+
+
+def _once(program: Program, notes: list[Note]) -> list[Note]:
+    """The notes but the races with a copy that others meet in flight; or, if the copy begins too soon, but these."""
+    flying = {(note.code, note.other) for note in notes if note.kind == PENDING}
+    copies = [note for note in notes if note.kind in HAZARDS and program.codes[note.code].properties.group is not None]
+    soon = flying & {(note.other, note.code) for note in copies}
+    less = dict.fromkeys(HAZARDS, flying - soon) | {PENDING: soon}
+    return [note for note in notes if (note.code, note.other) not in less.get(note.kind, ())]
+
+
+CHECKS = ("memcheck", "synccheck", "racecheck", "initcheck")
+"""A barrier that is wrong makes races, a race makes reads of what is not written yet."""
+
+
+def _lines(program: Program, note: Note) -> object:
+    """What notes of one finding share."""
+    lines = [source_line(program, program.codes[code]) for code in (note.code, note.other) if code >= 0]
+    if note.kind not in HAZARDS:
+        return note.kind, *lines
+    if path := update(program, note):  # which access of a race comes first is a matter of the schedule
+        lines = [source_line(program, path[-1])]
+    return frozenset(lines)
 
 
 def as_finding(program: Program, launch: Launch, stopped: DeviceFault) -> Finding:
@@ -56,7 +86,8 @@ def as_finding(program: Program, launch: Launch, stopped: DeviceFault) -> Findin
     return Finding(check, message, kind, first, address=stopped.address)
 
 
-def _finding(program: Program, launch: Launch, memory: Memory, note: Note) -> Finding:
+def _finding(program: Program, launch: Launch, memory: Memory, together: list[Note]) -> Finding:
+    note = together[0]
     check, kind = CHECK_OF[note.kind]
     code = program.codes[note.code]
     other = program.codes[note.other] if note.other >= 0 else None
@@ -67,7 +98,7 @@ def _finding(program: Program, launch: Launch, memory: Memory, note: Note) -> Fi
     space, where = _where(program, memory, code, note.address)
     return Finding(
         check,
-        sentence(program, launch, note, code, other, space),
+        sentence(program, launch, together, code, other, space),
         kind,
         first,
         second,
@@ -75,7 +106,7 @@ def _finding(program: Program, launch: Launch, memory: Memory, note: Note) -> Fi
         note.address if space else None,
         where,
         note.value if note.kind in (COUNTS, SOURCE, RANGE) else None,
-        note.count,
+        sum(each.count for each in together),
     )
 
 
@@ -126,7 +157,7 @@ def _where(program: Program, memory: Memory, code: Code, address: int) -> tuple[
         offset = address - LOCAL_WINDOW if address >= LOCAL_WINDOW else address
         for name, at, size in program.local_names:
             if at <= offset < at + size:
-                return "local", f"local memory, byte {offset - at} of {name!r} ({size} bytes)"
+                return "local", f"local memory, byte {offset - at} of {source_name(name)!r} ({size} bytes)"
         return "local", f"local memory, byte {offset}"
     if 0 <= address - SHARED_WINDOW < WINDOW_SIZE or address < WINDOW_SIZE:
         offset = address - SHARED_WINDOW if address >= SHARED_WINDOW else address
@@ -143,5 +174,8 @@ def _where(program: Program, memory: Memory, code: Code, address: int) -> tuple[
             behind, next_at = min(later, key=lambda v: v[1], default=("the dynamic part", program.dynamic_start))
             past = f"{offset - at - size} bytes past the end of {name!r} ({size} bytes)"
             return "shared", f"shared memory, {past}, {next_at - offset} before {behind}"
+        if program.dynamic_names and offset >= program.dynamic_start:
+            names = " and ".join(map(repr, program.dynamic_names))
+            return "shared", f"shared memory, byte {offset - program.dynamic_start} of {names} (dynamic)"
         return "shared", f"shared memory, byte {offset - program.shared_start}"
     return "global", f"global memory, {memory.describe(address)}"

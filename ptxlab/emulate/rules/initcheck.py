@@ -1,8 +1,10 @@
-"""initcheck: a thread reads bytes that have not been written.
+"""initcheck: which bytes have been written.
 
 Each byte of memory has a byte in a record: `WRITTEN` once a store has reached it, 0 before. Shared memory is unwritten
 when a block begins; global memory is checked where the launch knows that a buffer has no contents yet. Local memory has
-its module, `initcheck_local`, and registers have theirs, `register_checks`.
+its module, `initcheck_local`, and registers have theirs, `register_checks`. To read what has not been written is an
+error only where it decides something. Compiled code notes each load that does; if there is one, the interpreter follows
+values (`step.following`).
 
 `offsets` are the distances of 32 lanes from the start of that memory; `members` is a count, then a `Member` for each
 access of a group.
@@ -12,10 +14,12 @@ from __future__ import annotations
 
 from ptxlab.emulate.language import *
 from ptxlab.emulate.rules.notes import OVERRUN, UNINITIALISED, note, serial
-from ptxlab.emulate.rules.records import COPIED, GAP, WARP, WRITTEN, Block, Launch, Member, traits_of
+from ptxlab.emulate.rules.records import GAP, WARP, WRITTEN, Block, Launch, Member
 
 ALL_WRITTEN = 0x01010101 * WRITTEN
 """The records of four bytes that have been written."""
+PIECE = 16
+"""Bulk copies have a multiple of so many bytes; a gap between two arrays is larger."""
 CLOSE = 256
 """Bytes by which the first and the last of some lanes may be apart to be looked at together."""
 
@@ -86,22 +90,6 @@ def first_in_gap(written: Pointer[u8], size: u64) -> u64:
 
 
 @rule(cold=True)
-def lacking(launch: Launch, written: Pointer[u8], size: u64, access: u64) -> u64:
-    """The first of `size` bytes that an instruction should not have read; `size` if there is none. Copies of structures
-    include their padding: a load of which some bytes of each word have been written is right if its result is only
-    stored."""
-    missing = first_unwritten(written, size)
-    if missing == size or traits_of(launch, access) & COPIED == 0:
-        return missing
-    none: boolean = True
-    for at in range(size):
-        none = (none or at & 3 == 0) and written[at] != WRITTEN
-        if written[at] == GAP or (none and (at & 3 == 3 or at + 1 == size)):
-            return missing
-    return size
-
-
-@rule(cold=True)
 def report(
     launch: Launch,
     block: Block,
@@ -121,7 +109,7 @@ def report(
         member = group[k]
         for lane in lanes_of(mask):
             at = offsets[lane] + member.at
-            missing = lacking(launch, written + at, member.bytes, member.access)
+            missing = first_unwritten(written + at, member.bytes)
             if missing != member.bytes:
                 past = member.bytes
                 if launch.gaps:
@@ -147,6 +135,31 @@ def mark(mask: u32, written: Pointer[u8], offsets: Pointer[u32], offset: u64, si
     first = (load_lanes(offsets) + u32(offset)) >> 2  # such accesses are aligned to four bytes at least
     for word in range(size >> 2):
         scatter(words, first + u32(word), full, chosen)
+
+
+# -- bulk copies -------------------------------------------------------------------------------------------------------
+
+
+@rule
+def source(launch: Launch, block: Block, written: Pointer[u8], address: u64, size: u64, access: u64) -> boolean:
+    """A bulk copy reads `size` bytes of shared memory: notes the first that is in a gap or unwritten, if any is."""
+    missing = first_unwritten(written, size)
+    if missing != size:
+        kind = u64(OVERRUN if written[missing] == GAP else UNINITIALISED)
+        note(launch, block, kind, access, 0, address + missing, 0)
+    return missing == size
+
+
+@rule
+def target(launch: Launch, block: Block, written: Pointer[u8], address: u64, size: u64, access: u64) -> None:
+    """A bulk copy writes `size` bytes of shared memory: notes the first that is in a gap, which has more than PIECE."""
+    for piece in range(PIECE - 1, size + PIECE - 1, PIECE):
+        at = min(piece, size - 1)
+        if written[at] == GAP:
+            while at != 0 and written[at - 1] == GAP:
+                at -= 1
+            note(launch, block, OVERRUN, access, 0, address + at, 0)
+            return
 
 
 # -- past an array -----------------------------------------------------------------------------------------------------

@@ -1,7 +1,5 @@
-"""initcheck: a thread loads bytes of its local memory that have not been written.
+"""initcheck: which bytes of its local memory a thread has written.
 
-Copies of structures include their padding, in words that are read whole. So a load from local memory is noted only if
-none of its bytes has been written, and its result is not merely passed on (see `program.register_flow`).
 `offsets` are those of 32 lanes, each in its own local memory.
 
 Lanes mostly access one address at a time. So what is written is kept for all of them: of each byte the lanes that have
@@ -12,7 +10,7 @@ from __future__ import annotations
 
 from ptxlab.emulate.language import *
 from ptxlab.emulate.program.addresses import LOCAL_WINDOW, WINDOW_SIZE
-from ptxlab.emulate.rules.notes import OVERRUN, SECOND_WIDE, UNINITIALISED, note, serial
+from ptxlab.emulate.rules.notes import NOWHERE, OVERRUN, SECOND_WIDE, UNINITIALISED, note, serial
 from ptxlab.emulate.rules.records import CODE, READS, WARP, WRITES, Block, Launch
 
 
@@ -23,40 +21,29 @@ def of_warp(block: Block, warp: u32) -> Pointer[u32]:
 
 
 @rule
-def written(block: Block, warp: u32, at: u64, size: u64) -> u32:
-    """The lanes that have written one of `size` bytes from `at` on, or more."""
-    masks, found = of_warp(block, warp), u32(0)
-    for byte in range(size):
-        found |= masks[at + byte]
-    return found
-
-
-@rule
 def unwritten(block: Block, warp: u32, mask: u32, offsets: Pointer[u32], size: u64) -> u32:
-    """The lanes of the mask, which is not empty, that have written none of the `size` bytes at their offsets."""
-    places = load_lanes(offsets)
+    """The lanes of the mask, which is not empty, that have not written all of the `size` bytes at their offsets."""
+    masks, places, found = of_warp(block, warp), load_lanes(offsets), u32(0)
     at: u64 = offsets[first(mask)]
-    if not any_of(lanes(mask) & (places != u32(at))):
-        return mask & ~written(block, warp, at, size)
-    left = mask & ~bits((gather(of_warp(block, warp), places, lanes(mask)) >> lane_ids() & 1) != 0)
-    for lane in lanes_of(left):
-        left &= ~(written(block, warp, offsets[lane], size) & u32(1) << lane)
-    return left
+    together = not any_of(lanes(mask) & (places != u32(at)))
+    for byte in range(size):
+        if together:
+            found |= ~masks[at + byte]
+        else:
+            found |= bits((gather(masks, places + u32(byte), lanes(mask)) >> lane_ids() & 1) == 0)
+    return mask & found
 
 
 @rule
-def loaded(
-    launch: Launch, block: Block, warp: u32, mask: u32, offsets: Pointer[u32], size: u64, code: u64, start: u64
-) -> None:
-    """Lanes load `size` bytes each from their local memory, which begins at the address `start`."""
+def loaded(launch: Launch, block: Block, warp: u32, mask: u32, offsets: Pointer[u32], size: u64, code: u64) -> None:
+    """Lanes load `size` bytes each from their local memory."""
     if mask == 0:
         return
-    lacking = unwritten(block, warp, mask, offsets, size)
-    if lacking:
+    missing = unwritten(block, warp, mask, offsets, size)
+    if missing:
         serial(launch, mask)
-        lane = first(lacking)
-        access = block.now | code << CODE | u64(warp) << WARP | lane
-        note(launch, block, UNINITIALISED, access, 0, start + offsets[lane], 0)
+        access = block.now | code << CODE | u64(warp) << WARP | first(missing)
+        note(launch, block, UNINITIALISED, access, 0, NOWHERE, 0)
 
 
 @rule
@@ -146,6 +133,6 @@ def accessed_anywhere(
             inside |= u32(1) << lane
             offsets[lane] = u32(offset)
     if inside and action != WRITES:
-        loaded(launch, block, warp, inside, offsets, size, code, LOCAL_WINDOW)
+        loaded(launch, block, warp, inside, offsets, size, code)
     if inside and action != READS:
         stored(block, warp, inside, offsets, size)

@@ -11,6 +11,7 @@ from ptxlab.emulate.program.graphs import reachable
 from ptxlab.emulate.program.program import Program
 from ptxlab.emulate.program.reconvergence import body, onward
 from ptxlab.isa.actions import Action, AsyncGroup
+from ptxlab.text.source_lines import Place, locations
 
 
 def acquires(code: Code) -> bool:
@@ -39,8 +40,6 @@ def wide(code: Code) -> bool:
     return code.properties.scope != "cta" or (code.space == "shared" and not code.properties.mbarrier)
 
 
-_PLACE = re.compile(r"\s*\.loc\s+(\d+\s+\d+\s+\d+)(?:.*\binlined_at\s+(\d+\s+\d+\s+\d+))?")
-"""A place in the source as a compiler names it: file, line and column, and those of the call if it has been inlined."""
 _INSTRUCTION = re.compile(r"\s*[@a-z{]")
 """A line that begins with an instruction."""
 
@@ -65,19 +64,15 @@ def barriers_of(program: Program) -> list[int]:
                 found[code.index] = 0
     if len(barriers) < 2:
         return found
-    places: dict[int, tuple[str, str]] = {}
-    place, inlined = ("", ""), set[str]()
+    places = {number + 1: place for number, place in locations(program.lines)}
+    inlined = {place for place, caller in places.values() if caller is not None}
     for number, line in enumerate(program.lines, 1):
-        if match := _PLACE.match(line):
-            place = match[1], match[2] or ""
-            inlined |= {match[1]} if match[2] else set()
-            places[number + 1] = place
-        elif _INSTRUCTION.match(line):
+        if _INSTRUCTION.match(line):
             places.pop(number - 1, None)
-    first: dict[tuple[str, str], Code] = {}
+    first: dict[tuple[Place, Place | None], Code] = {}
     for code in barriers:
-        place = places.get(code.line, ("", ""))
-        if place[0] and place[1] not in inlined and found[code.index] != 0:
+        place = places.get(code.line)
+        if place is not None and place[1] not in inlined and found[code.index] != 0:
             found[code.index] = first.setdefault(place, code).index + 1
     return found
 

@@ -21,6 +21,8 @@ TURN = 64
 """How often the rule is applied while a turn lasts."""
 MOST_WAITS = 65536
 """Waits that lanes may end while others could go as well."""
+APART = 256
+"""How much longer a warp needs for a round of the loops where its lanes wait, if they are in several and take turns."""
 NOWHERE = 0xFFFFFFFF
 """Larger than any program counter."""
 
@@ -80,6 +82,18 @@ def may_resume(warp: Warp) -> boolean:
     smallest program counter goes next, and nobody waits."""
     busy = warp.wait | warp.synced | warp.resume | warp.traced | warp.turns.waits
     return warp.region != 0 and busy == 0 and smallest_goes(warp.turns)
+
+
+@rule
+def only_waits(context: Context, warp: Warp) -> boolean:
+    """Whether the lanes of a warp that can run are in loops that only wait for others."""
+    if context.waiting is None:
+        return False
+    for lane in lanes_of(warp.live & ~warp.wait):
+        at = u64((warp.converged_pc if warp.diverged == 0 else warp.pc[lane]) >> 1)
+        if at >= context.waiting_end or context.waiting[at] == 0:
+            return False
+    return True
 
 
 # -- for compiled code -------------------------------------------------------------------------------------------------

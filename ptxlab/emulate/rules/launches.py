@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import pairwise
 
 import numpy as np
@@ -11,8 +12,8 @@ from ptxlab.emulate.program.program import Program
 from ptxlab.emulate.program.register_flow import register_flow
 from ptxlab.emulate.program.warpgroup_flow import follows_layouts, follows_tiles
 from ptxlab.emulate.rules import races
-from ptxlab.emulate.rules.instructions import barriers_of
-from ptxlab.emulate.rules.records import BLOCKS, COPIED, RANKS, Block, Launch, Mates, Published
+from ptxlab.emulate.rules.instructions import barriers_of, is_bulk
+from ptxlab.emulate.rules.records import BLOCKS, RANKS, Block, Launch, Mates, Published
 from ptxlab.emulate.runtime import report
 
 
@@ -20,11 +21,17 @@ def known_values(program: Program, checks: frozenset[str]) -> dict[str, int]:
     """The fields that are known before a launch runs: constants in the rules compiled for it."""
     return {
         "Launch.initcheck": "initcheck" in checks,
-        "Launch.racecheck": "racecheck" in checks,
+        "Launch.racecheck": "racecheck" in followed(program, checks),
         "Launch.synccheck": "synccheck" in checks,
         "Launch.granule": races.granule(program),
         "Launch.gaps": "initcheck" in checks and program.shared_gap > 0,
     }
+
+
+def followed(program: Program, checks: Iterable[str]) -> frozenset[str]:
+    """The checks whose records are kept: synccheck finds accesses to what is copied by the records of racecheck."""
+    copies = any(code.properties.lane_copy or is_bulk(code) for code in program.codes)
+    return frozenset(checks) | ({"racecheck"} if copies and "synccheck" in checks else set())
 
 
 def begin(program: Program, launch: report.Launch) -> Launch:
@@ -35,8 +42,6 @@ def begin(program: Program, launch: report.Launch) -> Launch:
     record.lines = Pointer(np.array([code.line for code in program.codes], np.uint32))
     record.traits = Pointer(np.array(races.traits(program), np.uint16))
     record.barriers = Pointer(np.array(barriers_of(program), np.uint32))
-    if "initcheck" in launch.checks:
-        record.traits.array[list(register_flow(program).copied)] |= COPIED
     for name, value in known_values(program, frozenset(launch.checks)).items():
         setattr(record, name.partition(".")[2], value)
     return record
@@ -47,8 +52,7 @@ def block(program: Program, launch: report.Launch, shared_size: int) -> Block:
     one of them is cleared when the next begins (`records.started`)."""
     record = Block.new()
     record.warps, record.shared_size = launch.warps, shared_size
-    if "synccheck" in launch.checks:  # for each 4 bytes the copy in flight to them
-        record.pending = Pointer(np.zeros(shared_size // 4 + 16, np.uint64))
+    if "synccheck" in launch.checks:
         if follows_tiles(program):
             record.tile_writes, record.tile_reads = (
                 Pointer(np.zeros(shared_size // 16 + 16, np.uint64)) for _ in range(2)
@@ -70,7 +74,7 @@ def block(program: Program, launch: report.Launch, shared_size: int) -> Block:
 
 
 def in_cluster(block: Block, mates: Pointer[Mates], rank: int) -> None:
-    """The blocks of this record are one of several of a cluster."""
+    """The block of this record is one of a cluster."""
     block.mates, block.rank = mates, rank
     block.peers = Pointer(np.zeros(32 * RANKS * 32, np.uint32))
 

@@ -70,7 +70,9 @@ def mbarrier_in_words(program: Program, at: int, word: int) -> str:
     """`the mbarrier at 'full', byte 8, which has not ended: 1 of 2 arrivals and 512 bytes are missing, ...`"""
     named = [v for v in program.shared_names if v[1] <= at < v[1] + max(v[2], 1)]
     name, offset = (repr(named[-1][0]), at - named[-1][1]) if named else ("shared memory", at)
-    place = f"{name}, byte {offset}" if offset or not named else name
+    if not named and program.dynamic_names and at >= program.dynamic_start:
+        name, offset = " and ".join(map(repr, program.dynamic_names)), at - program.dynamic_start
+    place = f"{name}, byte {offset}" if offset or name == "shared memory" else name
     missing = [f"{mbarrier.pending(word)} of {mbarrier.expected(word)} arrivals"] if mbarrier.pending(word) else []
     bytes_ = mbarrier.bytes_pending(word)
     if bytes_ > 0:

@@ -129,6 +129,7 @@ class Phases:
             what.action,
             what.flags | SPIN * waits_only,
             Pointer(words.reshape(-1)),
+            None,
         )
 
     def reported(self, what: int, by: int, other: int, at: int, value: int) -> None:
@@ -325,7 +326,8 @@ class Phases:
         for k in range(LINES):
             line, announces = divmod(held.moved_line[k], 2)
             if line:
-                said.append(f"line {line} {'announced' if announces else 'brought'} {held.moved[k]} bytes")
+                did = "announced" if announces else "brought"
+                said.append(f"{self.program.place(line)} {did} {held.moved[k]} bytes")
         absent: dict[int, set[int]] = {}
         for number, seat in self._by_order(held, "arrived_order"):
             if mbarrier.pending(held.word) and seat["arrived_phase"] == held.phase - 1:
@@ -333,7 +335,7 @@ class Phases:
                 absent.setdefault(line, set()).add(number % int(self.record.threads) // LANES)
         for line, warps in absent.items():
             who = f"warp{'' if len(warps) == 1 else 's'} {', '.join(map(str, sorted(warps)))}"
-            said.append(f"{who} arrived in line {line} in the phase before, and not in this one")
+            said.append(f"{who} arrived in {self.program.place(line)} in the phase before, and not in this one")
         return "".join(f"; {each}" for each in said[:4])
 
     def _last_arrival(self, held: Mbarrier) -> int:

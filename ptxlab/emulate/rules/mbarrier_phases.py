@@ -9,6 +9,8 @@ Both engines report each operation after it. Threads that wait for a phase are o
 - endless, if no thread of the block can end it (see `Phases.stuck`), or if the launch is stopped while it still fails.
 
 An arrival is too early if no wait of any thread has seen the phase before over: the manual wants one for each phase.
+And each warp that sees it over must do so before some arrival of the next phase (or a warp of its four has waited since
+for a product of `wgmma` that it has begun since): else that phase may be over first, and the warp has missed it.
 
 Copies that `cp.async.mbarrier.arrive` reports are complete when a thread has waited for the phase they arrived in.
 
@@ -19,6 +21,9 @@ from __future__ import annotations
 
 from ptxlab.emulate.language import *
 from ptxlab.emulate.program.lane_types import LANES
+from ptxlab.emulate.rules import records
+from ptxlab.emulate.rules.async_proxy import waited_since
+from ptxlab.emulate.rules.copies_in_flight import settle
 from ptxlab.emulate.rules.mbarrier_records import (
     CHANGED,
     CODE,
@@ -51,14 +56,29 @@ from ptxlab.emulate.rules.mbarrier_words import (
     ARRIVES,
     COPIES,
     NO_PROBLEM,
+    RELAXED,
     SPIN,
     UPDATE,
     WAIT,
     bytes_pending,
 )
-from ptxlab.emulate.rules.notes import PHASE, TOO_FEW_BYTES, UNSEEN
-from ptxlab.emulate.rules.race_order import advance, learn, release
-from ptxlab.emulate.rules.records import MANY, RANKS, Block, Launch, access_of
+from ptxlab.emulate.rules.notes import MISSED, PHASE, TOO_FEW_BYTES, UNSEEN
+from ptxlab.emulate.rules.race_order import LATEST, advance, covered, known, learn, release
+from ptxlab.emulate.rules.races import ordered
+from ptxlab.emulate.rules.records import (
+    CLOCK_END,
+    LAST_CODE,
+    LAST_TIME,
+    MANY,
+    NARROW,
+    RANKS,
+    TIME,
+    WARP,
+    Block,
+    Launch,
+    access_of,
+    traits_of,
+)
 from ptxlab.emulate.runtime.state import ROOM, Context, Transfer
 from ptxlab.isa.convert import PEER
 from ptxlab.isa.mbarrier import PHASE_SHIFT
@@ -80,7 +100,7 @@ def notified(
 ) -> u32:
     """`mbarriers.notify_checks` of compiled code: lanes have operated on mbarriers, the operation of one is invalid."""
     held = block.mbarriers.cast(Mbarriers)[0]
-    operated(context.check.cast(Launch)[0], held, warp, mask, code, action, flags, words)
+    operated(context.check.cast(Launch)[0], held, warp, mask, code, action, flags, words, None)
     if problem != NO_PROBLEM:
         report(held, REFUSED, party(code, warp, lane), NOBODY, words[lane], problem)
     return 0
@@ -88,17 +108,27 @@ def notified(
 
 @rule
 def operated(
-    launch: Launch, held: Mbarriers, warp: u32, mask: u32, code: u32, action: u32, flags: u32, words: Pointer[u64]
+    launch: Launch,
+    held: Mbarriers,
+    warp: u32,
+    mask: u32,
+    code: u32,
+    action: u32,
+    flags: u32,
+    words: Pointer[u64],
+    issued: Pointer[u32] | None,
 ) -> None:
     """Lanes of a warp have operated on mbarriers, in their order. words: as in `notify_checks`; what is asked is for a
-    wait the word whose phase it tests."""
+    wait the word whose phase it tests. issued: of a bulk copy what its warp released when it issued it."""
     addresses, asked, before, after = words, words + LANES, words + 2 * LANES, words + 3 * LANES
     renewed(held)
     held.serial += 1
     released, last = local(u32, WARPS_PER_BLOCK), u64(NOBODY)
     use = access_of(held.block, warp, code) | (u64(1) << MANY if mask & mask - 1 != 0 else u64(0))
-    if action == UPDATE and launch.racecheck:
+    if action == UPDATE:
         store_lanes(released, release(held.block, warp))
+        if flags & ARRIVES != 0 and flags & RELAXED != 0:
+            held.block.relaxed, held.block.relaxed_at = u64(code) + 1, u64(released[warp])
     for lane in lanes_of(mask):
         by, at = party(code, warp, lane), shared_offset(addresses[lane])
         if action != UPDATE and action != WAIT:
@@ -117,13 +147,19 @@ def operated(
         if home.block.rank == held.block.rank and (action == WAIT or flags & (ARRIVES | ANNOUNCES) != 0):
             one.uses[warp] = use | lane
         if action == UPDATE:
-            if launch.racecheck and at != last:
-                releases(held, home, one, released)
+            if at != last:
+                if issued is not None and home.block.rank == held.block.rank:
+                    one.landing[warp] = released[warp]
+                    store_lanes(released, load_lanes(issued))
+                releases(launch, held, home, one, use, released, launch.racecheck and flags & RELAXED != 0)
             arrived(launch, home, one, by, flags, before[lane], after[lane])
         elif not waited(launch, held, one, by, u32(asked[lane] >> PHASE_SHIFT), flags & SPIN != 0):
             continue
-        elif launch.racecheck and at != last:
-            learned(held.block, warp, one)
+        elif at != last:
+            if launch.synccheck and use >> TIME & LAST_TIME != CLOCK_END:
+                saw_over(held, one, warp, by, u32(asked[lane] >> PHASE_SHIFT))
+                one.passed[warp], one.begun[warp] = use | lane, held.block.products_begun[warp]
+            learned(launch, held.block, use, one)
         last = at  # what other lanes do there orders nothing more
 
 
@@ -156,7 +192,7 @@ def arrived(launch: Launch, held: Mbarriers, one: Mbarrier, by: u64, flags: u32,
     if bytes_pending(before) != bytes_pending(after):
         moved(launch, one, by, bytes_pending(after) - bytes_pending(before))
     if (before ^ after) >> PHASE_SHIFT & 1 != 0:
-        completed(launch, held, one)
+        completed(held, one, by)
 
 
 @rule(cold=True)
@@ -169,13 +205,31 @@ def missed(held: Mbarriers, one: Mbarrier, by: u64) -> None:
 
 
 @rule
-def releases(held: Mbarriers, home: Mbarriers, one: Mbarrier, released: Pointer[u32]) -> None:
-    """Arrivals of a warp of `held` at an mbarrier of `home` release what it has done."""
+def releases(
+    launch: Launch, held: Mbarriers, home: Mbarriers, one: Mbarrier, access: u64, done: Pointer[u32], relaxed: boolean
+) -> None:
+    """Arrivals of a warp of `held` at an mbarrier of `home` come after waits, and release what it has done (relaxed
+    ones: what fences cover). To another block nothing is released if the scope is the block."""
+    passed, warp = load_lanes(one.passed), u32(access >> WARP & 31)
     if home.block.rank == held.block.rank:
-        advance(one.pending, load_lanes(released))
+        advance(one.pending, covered(held.block, warp, False) if relaxed else load_lanes(done))
+        before: lanes_bool = narrow(passed >> TIME) & LAST_TIME < load_lanes(done)
+        store_lanes(one.passed, select(before, 0, passed))
+        if relaxed:
+            for w in lanes_of(bits(load_lanes(one.passed) != 0)):
+                if waited_since(held.block, w, one.begun[w], done):
+                    one.passed[w] = 0
     else:
-        one.far |= u32(1) << u32(held.block.rank)
-        advance(one.far_pending + WARPS_PER_BLOCK * held.block.rank, load_lanes(released))
+        for w in lanes_of(bits(passed != 0)):
+            if ordered(launch, held.block, one.passed[w], access, False):
+                one.passed[w] = 0
+        peers = held.block.peers
+        fence = held.block.fenced_wide[warp]
+        if peers is not None and traits_of(launch, access) & NARROW == 0 and (fence != 0 or not relaxed):
+            advance(one.pending, load_lanes(peers + WARPS_PER_BLOCK * (warp * RANKS + home.block.rank)))
+            one.far |= u32(1) << u32(held.block.rank)
+            released = insert(covered(held.block, warp, True), warp, fence) if relaxed else load_lanes(done)
+            advance(one.far_pending + WARPS_PER_BLOCK * held.block.rank, released)
 
 
 @rule
@@ -183,8 +237,9 @@ def copied(held: Mbarriers, one: Mbarrier, by: u64) -> None:
     """A thread's copies of cp.async so far report to this phase."""
     seat = one.seats[by & THREADS]
     if seat.copied_phase != one.phase:
-        seat.copied_before = max(seat.copied_before, seat.copied)
-    seat.copied_phase, seat.copied = one.phase, held.block.committed[by & THREADS]
+        seat.copied_before, seat.copied_before_at = seat.copied, seat.copied_at
+    seat.copied_phase, seat.copied = one.phase, held.block.committed[0, by & THREADS]
+    seat.copied_at = u32(held.block.now >> TIME & LAST_TIME) - 1  # before what this arrival releases
     one.copies = 1
 
 
@@ -205,9 +260,22 @@ def moved(launch: Launch, one: Mbarrier, by: u64, count: i64) -> None:
             return
 
 
+@rule(cold=True)
+def may_have_missed(held: Mbarriers, one: Mbarrier, by: u64) -> None:
+    """A phase completes, by the arrival of a party, before which some warps may not have seen the one before over."""
+    for warp in lanes_of(bits(load_lanes(one.passed) != 0)):
+        access = one.passed[warp]
+        one.passed[warp] = 0
+        if not waited_since(held.block, warp, one.begun[warp], one.pending):
+            waited = party(u32(access >> records.CODE & LAST_CODE), warp, u32(access & 31))
+            report(held, MISSED, waited, by if one.latest == NOBODY else one.latest, one.at, u64(i64(one.phase)))
+
+
 @rule
-def completed(launch: Launch, held: Mbarriers, one: Mbarrier) -> None:
-    """A phase has completed."""
+def completed(held: Mbarriers, one: Mbarrier, by: u64) -> None:
+    """A phase has completed, by the arrival of a party."""
+    if any_of(load_lanes(one.passed) != 0):
+        may_have_missed(held, one, by)
     if one.in_flight != 0:
         copy = in_flight_since(held, one)
         if copy != NOBODY:
@@ -218,11 +286,11 @@ def completed(launch: Launch, held: Mbarriers, one: Mbarrier) -> None:
         one.moved_line[k], one.moved[k] = 0, 0
     one.phase += 1
     one.latest = NOBODY
-    if launch.racecheck:
-        advance(one.known, load_lanes(one.pending))
-        for rank in lanes_of(one.far):
-            pending = load_lanes(one.far_pending + WARPS_PER_BLOCK * rank)
-            advance(one.far_known + WARPS_PER_BLOCK * rank, pending)
+    advance(one.known, load_lanes(one.pending))
+    advance(one.landed, load_lanes(one.landing))
+    for rank in lanes_of(one.far):
+        pending = load_lanes(one.far_pending + WARPS_PER_BLOCK * rank)
+        advance(one.far_known + WARPS_PER_BLOCK * rank, pending)
     one.copies_before |= one.copies
     one.copies = 0
 
@@ -267,7 +335,7 @@ def bulk_copy_performed(launch: Launch, held: Mbarriers, transfer: Transfer, bef
         address += u64(transfer.owner + 1) * PEER
     words = local(u64, 4 * LANES)
     words[lane], words[2 * LANES + lane], words[3 * LANES + lane] = address, before, after
-    operated(launch, held, transfer.thread >> 5, u32(1) << lane, transfer.code, UPDATE, 0, words)
+    operated(launch, held, transfer.thread >> 5, u32(1) << lane, transfer.code, UPDATE, 0, words, transfer.released)
 
 
 # -- waits -------------------------------------------------------------------------------------------------------------
@@ -314,8 +382,21 @@ def waited(launch: Launch, held: Mbarriers, one: Mbarrier, by: u64, parity: u32,
         seat.next_arrival, seat.repeated = first_arrival(one, one.phase), u32(repeated)
         one.repeats |= u32(repeated)
     if one.copies_before != 0:
-        complete_copies(held, one)
+        complete_copies(launch, held, one)
     return True
+
+
+@rule
+def saw_over(held: Mbarriers, one: Mbarrier, warp: u32, by: u64, parity: u32) -> None:
+    """A warp sees a phase over. It has waited for the next one with this parity after the last one that it knows is
+    over: from its own waits, or from those of others that come before it."""
+    knows, phase = insert(known(held.block, warp), warp, LATEST), u32(one.phase + 1)
+    seen = select(load_lanes(one.seen_at) < knows, load_lanes(one.seen_phase), 0)
+    over = max(LATEST - least(LATEST - seen), 1)
+    if phase > over + ((over ^ parity) & 1):
+        arrival = first_arrival(one, i32(over + ((over ^ parity) & 1)) - 1)
+        report(held, MISSED, by, one.made if arrival == NOBODY else arrival, one.at, u64(i64(one.phase)))
+    one.seen_phase[warp], one.seen_at[warp] = phase, u32(held.block.now >> TIME & LAST_TIME)
 
 
 @rule(cold=True)
@@ -330,12 +411,15 @@ def check_wait(held: Mbarriers, one: Mbarrier, seat: Seat, thread: u64, phase: i
 
 
 @rule
-def learned(block: Block, warp: u32, one: Mbarrier) -> None:
-    """A warp has waited for completed phases: it comes after what the arrivals in them release."""
+def learned(launch: Launch, block: Block, access: u64, one: Mbarrier) -> None:
+    """A warp has waited for completed phases: it comes after what the arrivals in them release; those of other blocks,
+    unless the scope of the wait is the block."""
+    warp = u32(access >> WARP & 31)
     learn(block, warp, load_lanes(one.known))
+    advance(block.landed.row(warp), load_lanes(one.landed))
     for rank in lanes_of(one.far):
         known, peers = one.far_known + WARPS_PER_BLOCK * rank, block.peers
-        if peers is not None:
+        if peers is not None and traits_of(launch, access) & NARROW == 0:
             advance(peers + (warp * RANKS + rank) * WARPS_PER_BLOCK, load_lanes(known))
 
 
@@ -353,14 +437,14 @@ def passed_early(held: Mbarriers, one: Mbarrier, by: u64, parity: u32) -> None:
 
 
 @rule(cold=True)
-def complete_copies(held: Mbarriers, one: Mbarrier) -> None:
+def complete_copies(launch: Launch, held: Mbarriers, one: Mbarrier) -> None:
     """Copies of cp.async that report to completed phases are complete."""
-    finished = held.block.finished
     for thread in range(held.threads):
-        seat = one.seats[thread]
-        finished[thread] = max(finished[thread], seat.copied_before)
-        seat.copied_before = 0
-        if seat.copied_phase < one.phase:
-            finished[thread] = max(finished[thread], seat.copied)
+        seat, warp, lane = one.seats[thread], u32(thread >> 5), u32(1) << u32(thread & 31)
+        if seat.copied_before != 0:
+            settle(launch, held.block, warp, lane, 0, seat.copied_before, seat.copied_before_at)
+            seat.copied_before = 0
+        if seat.copied != 0 and seat.copied_phase < one.phase:
+            settle(launch, held.block, warp, lane, 0, seat.copied, seat.copied_at)
             seat.copied = 0
     one.copies_before = 0

@@ -44,8 +44,10 @@ class Seat(Record):
     waiting_code: u32
     waiting_parity: u32
     copied_phase: i32  # the last phase to which its copies of cp.async report, and their last group
-    copied: i32
-    copied_before: i32  # the last group of those that report to phases before that
+    copied: u32
+    copied_at: u32  # when they were told to
+    copied_before: u32  # the same of those that report to phases before that
+    copied_before_at: u32
 
 
 class Mbarrier(Record):
@@ -73,9 +75,16 @@ class Mbarrier(Record):
     record: u64  # of its `init` as an access; 0: unknown
     ordered: u32  # warps ordered after it, or already reported
     uses: Array[u64] = array(WARPS_PER_BLOCK)  # of each warp its last arrival or wait, as an access
+    passed: Array[u64] = array(WARPS_PER_BLOCK, align=64)  # of each warp its wait that has passed and that no
+    # arrival of this phase comes after; and how many products of `wgmma` it had begun then
+    begun: Array[u32] = array(WARPS_PER_BLOCK)
+    seen_phase: Array[u32] = array(WARPS_PER_BLOCK, align=64)  # of each warp the last phase that it saw over, + 2, and
+    seen_at: Array[u32] = array(WARPS_PER_BLOCK, align=64)  # when
     far: u32  # ranks of the cluster whose threads have arrived
     pending: Array[u32] = array(WARPS_PER_BLOCK, align=64)  # what arrivals of this phase release,
     known: Array[u32] = array(WARPS_PER_BLOCK, align=64)  # and what completed phases do
+    landing: Array[u32] = array(WARPS_PER_BLOCK, align=64)  # `pending` and `known` of bulk copies themselves: of each
+    landed: Array[u32] = array(WARPS_PER_BLOCK, align=64)  # warp that issued some, when the last was performed
     far_pending: Pointer[u32]  # the same of other blocks of the cluster, by rank
     far_known: Pointer[u32]
     seats: Pointer[Seat]  # of each thread; then, by rank, of those of the cluster
@@ -183,7 +192,8 @@ def comes_after_init(launch: Launch, held: Mbarriers, one: Mbarrier, by: u64) ->
         return
     one.ordered |= u32(1) << warp
     block, maker = held.block, u32(one.made & THREADS) >> 5
-    fenced = block.fenced[maker] > u32(one.record >> TIME & LAST_TIME) and block.phases[warp] != 0
+    fence = max(block.fenced[maker], block.fenced_init[maker])
+    fenced = fence > u32(one.record >> TIME & LAST_TIME) and block.phases[warp] != 0
     if not fenced and not between_warps(block, one.record, warp):
         report(held, INIT_UNORDERED, by, one.made, one.at, 0)
 

@@ -7,10 +7,10 @@ from ptxlab.isa.mbarrier import COUNT, EXPECTED_SHIFT, MOST_BYTES, PHASE_SHIFT, 
 
 INIT, INVAL, UPDATE, WAIT = 0, 1, 2, 3
 """What an operation does."""
-DROP, NO_COMPLETE, SPIN, ARRIVES, ANNOUNCES, COPIES = 1, 2, 4, 8, 16, 32
+DROP, NO_COMPLETE, SPIN, ARRIVES, ANNOUNCES, COPIES, RELAXED = 1, 2, 4, 8, 16, 32, 64
 """Flags: later phases do not expect these arrivals; the phase must not end; the thread can only wait again if the wait
 fails (see `ptxlab.emulate.rules.mbarrier_deadlocks`). For the checks: it arrives; it announces bytes; its copies of
-cp.async do."""
+cp.async do; it releases nothing by itself."""
 NO_PROBLEM = 0
 FRESH = TAG << TAG_SHIFT
 

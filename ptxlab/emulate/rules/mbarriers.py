@@ -21,6 +21,7 @@ from ptxlab.emulate.rules.mbarrier_words import (
     INVAL,
     NO_COMPLETE,
     NO_PROBLEM,
+    RELAXED,
     SPIN,
     UPDATE,
     WAIT,
@@ -50,6 +51,7 @@ class Operation(NamedTuple):
     drop: bool = False
     incomplete: bool = False
     copies: bool = False
+    relaxed: bool = False
 
     @property
     def flags(self) -> int:
@@ -57,7 +59,7 @@ class Operation(NamedTuple):
         announces = isinstance(self.bytes, str) and self.bytes[0] != "-"
         arrives = self.copies or self.arrivals != 0
         word = DROP * self.drop | NO_COMPLETE * self.incomplete
-        return word | ARRIVES * arrives | ANNOUNCES * announces | COPIES * self.copies
+        return word | ARRIVES * arrives | ANNOUNCES * announces | COPIES * self.copies | RELAXED * self.relaxed
 
 
 def operation(code: Code) -> Operation:
@@ -74,12 +76,15 @@ def operation(code: Code) -> Operation:
     if action in (Action.MBARRIER_TEST, Action.MBARRIER_WAIT):
         return Operation(WAIT, state="parity" if form.parity else "state")
     if action is Action.MBARRIER_COUNT_BYTES:
-        return Operation(UPDATE, bytes="bytes" if form.expect_tx else "-bytes")
+        return Operation(UPDATE, bytes="bytes" if form.expect_tx else "-bytes", relaxed=True)
     drop, names = bool(form.arrive_drop), [s.name for s in form.op.operands]
+    relaxed = form.order == "relaxed"
     if form.expect_tx:
-        return Operation(UPDATE, arrivals=1, bytes="bytes", drop=drop)
+        return Operation(UPDATE, arrivals=1, bytes="bytes", drop=drop, relaxed=relaxed)
     given = dict(zip(names[len(code.dests) :], code.sources, strict=True)).get("count")
-    return Operation(UPDATE, "count" if given is not None else 1, drop=drop, incomplete=bool(form.noComplete))
+    return Operation(
+        UPDATE, "count" if given is not None else 1, drop=drop, incomplete=bool(form.noComplete), relaxed=relaxed
+    )
 
 
 def access_kind(code: Code) -> int:

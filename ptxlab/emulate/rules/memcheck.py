@@ -12,6 +12,7 @@ from ptxlab.emulate.program.addresses import LOCAL_WINDOW, PARAM_WINDOW, SHARED_
 from ptxlab.emulate.rules.records import GAP, WRITTEN
 from ptxlab.emulate.runtime.state import (
     CLUSTER,
+    CONST,
     GENERIC,
     GLOBAL,
     LOCAL,
@@ -120,6 +121,11 @@ def judge(
         room = memory.allocations[index].room
         writable = memory.allocations[index].writable != 0
         offset = address - memory.allocations[index].base
+        held = u32(memory.allocations[index].space)
+        if not write and space != GENERIC and held != GENERIC and held != space:
+            return OUTSIDE, where, index, offset
+        if not write and space == GENERIC and held == CONST:
+            return OUTSIDE, where, index, offset
     if not fits(offset, size, room):
         return OUTSIDE, where, index, offset
     if address & (align - 1) != 0:

@@ -1,7 +1,8 @@
 """The notes that checks take: a table, each entry with a count, until the launch has ended.
 
 An instruction often makes the same mistake thousands of times, so notes of one kind at the same instructions share an
-entry. Several lanes or words of one warp-instruction count once: `serial` is the number of the warp-instruction.
+entry; it keeps the first of those whose threads are farthest apart (`scope`), as what orders blocks orders warps, and
+not the other way round. Several lanes or words of one warp-instruction count once: `serial` is its number.
 """
 
 from __future__ import annotations
@@ -34,7 +35,10 @@ PENDING, PHASE, ENDLESS, MADE_AGAIN, INVALID_IN_USE, UNMADE, TOO_MANY, COMPLETES
 TOUCHED_EARLY, UNFENCED, NO_PROXY_FENCE, TILE_OVERWRITTEN, TILE_LAYOUT, TILE_UNORDERED = range(40, 46)
 DIVERGENT_BLOCK, LOCKSTEP, MAY_HAVE_EXITED, NO_VALUE, OVERRUN = 22, 23, 31, 32, 33
 TOO_FEW_BYTES, BYTES_LEFT, BAD_BYTES, BLOCK_ENDED, INVALID_BEFORE_COPY, INIT_UNORDERED, UNSEEN = range(24, 31)
+MISSED, SHARED_BARRIER, MAY_NOT_HAVE_BEGUN = range(46, 49)
 """The kinds of note an engine takes. SAME: two lanes in one store."""
+HAZARDS = (RAW, WAR, WAW, SAME)
+"""Those of two accesses that race."""
 SECOND, SECOND_WIDE = 16, 32
 """In the value of a note that has two numbers: where the second one begins, of counts and of lanes, and of others."""
 CAUSE = 32
@@ -64,12 +68,26 @@ class Note:
     value: int = 0
     count: int = 1
 
+    @property
+    def scope(self) -> int:
+        """How far apart its threads are; see `scope`."""
+        return 2 if self.block != self.other_block else int(self.warp != self.other_warp)
+
 
 @rule
 def serial(launch: Launch, mask: u32) -> None:
     """The next warp-instruction, executed by the lanes of the mask: what is noted twice in it counts once."""
     launch.serial += 1
     launch.mask = mask
+
+
+@rule
+def scope(access: u64, other: u64) -> u64:
+    """How far apart the threads of two records are: 0 of one warp, 1 of one block, 2 of two blocks."""
+    apart = access ^ other
+    if apart >> BLOCK != 0:
+        return u64(2)
+    return u64(apart >> WARP & 31 != 0)
 
 
 @rule(cold=True)
@@ -83,22 +101,19 @@ def note(launch: Launch, block: Block, kind: u64, access: u64, other: u64, addre
     at = u64(key * 0x9E3779B97F4A7C15) >> 54
     for _ in range(ENTRIES):
         entry = launch.notes[at]
-        if entry.key == key:
+        first = entry.key == 0
+        if first or entry.key == key:
             # how often a warp tries to wait for an mbarrier is a matter of the schedule
-            again = traits_of(launch, access) & USES != 0
-            if entry.serial != launch.serial and not again:
+            if first or (entry.serial != launch.serial and traits_of(launch, access) & USES == 0):
                 entry.count += 1
                 entry.serial = launch.serial
-            return
-        if entry.key == 0:
-            entry.key = key
-            entry.count = 1
-            entry.serial = launch.serial
-            entry.access = access
-            entry.other = other
-            entry.address = address
-            entry.block = block.linear
-            entry.value = value
+            if first or scope(access, other) > scope(entry.access, entry.other):
+                entry.key = key
+                entry.access = access
+                entry.other = other
+                entry.address = address
+                entry.block = block.linear
+                entry.value = value
             return
         at = (at + 1) % ENTRIES
     launch.lost += 1

@@ -11,13 +11,17 @@ from __future__ import annotations
 
 from ptxlab.emulate.language import *
 from ptxlab.emulate.program.addresses import GLOBALS_BASE, PARAM_WINDOW
+from ptxlab.emulate.rules.copies_in_flight import departed, landed_lanes
 from ptxlab.emulate.rules.notes import SAME, note, serial, taking_part
-from ptxlab.emulate.rules.races import OF_WARP, hazard, remember
+from ptxlab.emulate.rules.races import OF_WARP, hazard, in_mate, remember
 from ptxlab.emulate.rules.records import (
+    ASYNC,
     ATOMIC,
     BLOCK,
     CODE,
+    FLIES,
     ID,
+    IN_FLIGHT,
     LAST_CODE,
     MANY,
     ONLY_STORES,
@@ -76,6 +80,8 @@ def at_addresses(
     serial(launch, mask)
     taking_part(launch, warp, mask, members)
     access, at, lane = access_of(block, warp, 0), load_lanes(offsets), first(mask)
+    if block.mates is not None:
+        in_mate(launch, block, access | members[3] | lane, start + extract(at, lane) + members[1])
     if write and traits_of(launch, members[3]) & ATOMIC != 0:
         keep_stores(launch, mask, records, stride, offsets, start, members)
     chosen = mask
@@ -84,6 +90,8 @@ def at_addresses(
     lost = check_words(launch, block, records, stride, at, start, members, access, chosen, write)
     if lost != 0:
         collided(launch, block, warp, mask, lost, records, at, start, members)
+    if traits_of(launch, members[3]) & FLIES != 0:
+        departed(launch, block, warp, mask, records, stride, offsets, members, write)
 
 
 @rule(cold=True)
@@ -103,7 +111,8 @@ def keep_stores(
         begin = u64(offsets[lane]) + members[1]
         for word in range(begin // launch.granule, (begin + members[2]) // launch.granule):
             writer = records[word]
-            if writer != 0 and writer >> STRONG & 1 == 0 and traits_of(launch, writer) & ONLY_STORES != 0:
+            plain = writer >> STRONG & 1 == 0 and traits_of(launch, writer) & (ONLY_STORES | ASYNC) == ONLY_STORES
+            if writer != 0 and plain:
                 for third in range(1, 3):  # in place of no reader, or of one by the same warp at an earlier time
                     reader = records[third * stride + word]
                     if reader == 0 or ((reader ^ writer) & OF_WARP == 0 and reader >> TIME < writer >> TIME):
@@ -151,7 +160,7 @@ def same_values(launch: Launch, lane: u32, other: u32) -> boolean:
 
 
 @rule
-def settled(block: Block, record: lanes_u64, access: lanes_u64) -> tuple[u32, u32]:
+def settled(launch: Launch, block: Block, record: lanes_u64, access: lanes_u64) -> tuple[u32, u32]:
     """The lanes whose record surely comes before their access, a bit for each: there is no record, or it lies before
     the last barrier of the whole block, or it is the same thread's. Where mbarriers, or barriers of some warps, have
     ordered warps, also those that lie before it because its warp has waited, if they are of one other warp of the
@@ -168,9 +177,11 @@ def settled(block: Block, record: lanes_u64, access: lanes_u64) -> tuple[u32, u3
     if (one ^ now) >> BLOCK != 0 or (one ^ now) & OF_WARP == 0 or block.peers is not None:
         return found, found
     warp, other = now >> WARP & 31, one >> WARP & 31
-    since = u64(max(block.sync[warp, other], block.acquired[warp, other])) << TIME
-    of_warp = bits((record ^ one) & OF_WARP == 0)
-    return found | of_warp & bits(record - begin < since), found | of_warp
+    since, alike = max(block.sync[warp, other], block.acquired[warp, other]), u64(OF_WARP)
+    if since < block.landed[warp, other] and traits_of(launch, one) & ASYNC != 0:
+        since, alike = block.landed[warp, other], u64(OF_WARP | LAST_CODE << CODE)
+    of_warp = bits((record ^ one) & alike == 0) & bits(record & IN_FLIGHT << TIME == 0)
+    return found | of_warp & bits(record - begin < u64(since) << TIME), found | of_warp
 
 
 @rule
@@ -203,15 +214,19 @@ def check_words(
         for word in range(group[k].at // grain, (group[k].at + group[k].bytes + grain - 1) // grain):
             index = base + word
             writer = gather(records, index, chosen)  # 0 for lanes that do not take part
-            w_settled, _w = settled(block, writer, now)
+            w_settled, _w = settled(launch, block, writer, now)
+            if w_settled != ALL_LANES and any_of(writer & IN_FLIGHT << TIME != 0):
+                writer = landed_lanes(launch, writer)
+                scatter(records, index, writer, chosen)
+                w_settled, _w = settled(launch, block, writer, now)
             reader = gather(readers, index, chosen)
-            r_settled, r_known = settled(block, reader, now)
+            r_settled, r_known = settled(launch, block, reader, now)
             if not write and w_settled & r_settled == ALL_LANES:  # the usual case of a read
                 if any_of(chosen & (reader != now)):
                     read(readers, index, now, chosen, distinct)
                 continue
             other = gather(others, index, chosen)
-            q_settled, q_known = settled(block, other, now)
+            q_settled, q_known = settled(launch, block, other, now)
             doubtful = u32(~w_settled)
             if write:
                 doubtful |= u32(~(r_settled & q_settled))

@@ -11,6 +11,7 @@ from ptxlab.emulate.program.addresses import GLOBALS_BASE, PARAM_WINDOW
 from ptxlab.emulate.rules.records import (
     BLOCK,
     LAST_TIME,
+    MAKES,
     PLACES,
     RANKS,
     RELEASES,
@@ -130,10 +131,19 @@ def reached(theirs: Published, record: u64) -> boolean:
     return theirs.reached_lanes[warp] > time and theirs.releasing[warp] >> u32(record & 31) & 1 != 0
 
 
+@rule(inline=True)
+def waited(block: Block, warp: u32) -> lanes_u32:
+    """`Block.sync` of a warp for those that wait for it: what is behind a bulk copy it has waited for counts, too."""
+    return maximum(load_lanes(block.sync.row(warp)), load_lanes(block.landed.row(warp)))
+
+
 @rule
 def known(block: Block, warp: u32) -> lanes_u32:
     """Up to which time of each warp of its block a warp is ordered after that warp's accesses."""
-    seen = maximum(load_lanes(block.sync.row(warp)), load_lanes(block.acquired.row(warp)))
+    seen = maximum(waited(block, warp), load_lanes(block.acquired.row(warp)))
+    phases = block.phases[warp]
+    if phases != 0 and block.mates is not None:
+        seen = maximum(seen, load_lanes(block.mates[0].came.row(u32(2 * block.rank) + (phases - 1 & 1))))
     return maximum(seen, u32(block.full >> TIME & LAST_TIME))
 
 
@@ -142,15 +152,19 @@ def fence(launch: Launch, block: Block, warp: u32, code: u32, wide: boolean) -> 
     """A warp has executed a fence. What it did, and what is ordered before it, comes before its next strong writes;
     what others released before its last strong access comes before what it does next. wide: for other blocks too."""
     time = tick(block)
+    if launch.traits[code] & MAKES != 0:  # it concerns the initialisation of mbarriers only
+        block.fences = max(block.fences, 1)
+        block.fenced_init[warp] = time
+        return
     block.fences = FENCED
     ours = published(launch, block.now)
     advance(block.acquired.row(warp), load_lanes(block.seen.row(warp)))
     block.unordered[warp] = 0
-    covered = known(block, warp)
-    store_lanes(block.covered.row(warp), insert(covered, warp, time))
+    knows = known(block, warp)
+    store_lanes(block.covered.row(warp), insert(knows, warp, time))
     block.fenced[warp] = time
     if wide:
-        store_lanes(block.covered_wide.row(warp), covered)
+        store_lanes(block.covered_wide.row(warp), knows)
         block.fenced_wide[warp] = time
         ours.acquired = max(ours.acquired, block.heard_soon[warp])
         block.heard[warp] = max(block.heard[warp], block.heard_soon[warp])
@@ -190,6 +204,15 @@ def last_release(launch: Launch, block: Block, mask: u32, addresses: Pointer[u64
 
 
 @rule
+def covered(block: Block, warp: u32, wide: boolean) -> lanes_u32:
+    """What a warp's last fence covers, and others' fences that come before this. wide: those for other blocks."""
+    knows = known(block, warp)
+    if wide:
+        return maximum(load_lanes(block.covered_wide.row(warp)), minimum(load_lanes(block.fenced_wide), knows))
+    return maximum(load_lanes(block.covered.row(warp)), minimum(load_lanes(block.fenced), knows))
+
+
+@rule
 def publish(
     launch: Launch, block: Block, warp: u32, code: u32, wide: boolean, mask: u32, addresses: Pointer[u64], size: u64
 ) -> None:
@@ -201,14 +224,11 @@ def publish(
         if not wide:
             ours.narrow = code + 1
         return
-    knows = known(block, warp)
-    released = maximum(load_lanes(block.covered.row(warp)), minimum(load_lanes(block.fenced), knows))
-    advance(ours.released, released)
+    advance(ours.released, covered(block, warp, False))
     if not wide:
         ours.narrow = code + 1
         return
-    released = maximum(load_lanes(block.covered_wide.row(warp)), minimum(load_lanes(block.fenced_wide), knows))
-    fenced = block.fenced_wide[warp]
+    released, fenced = covered(block, warp, True), block.fenced_wide[warp]
     if fenced != 0:  # its own lanes are covered without having synchronized
         ours.reached_lanes[warp] = fenced
         ours.releasing[warp] |= mask | synced_with(block, warp, mask)
@@ -270,7 +290,7 @@ def passed_arrive(block: Block, warp: u32, barrier: u32) -> None:
 @rule
 def release(block: Block, warp: u32) -> lanes_u32:
     """What an arrival at an mbarrier orders: all that the warp has done, and all that is ordered before it."""
-    return insert(load_lanes(block.sync.row(warp)), warp, tick(block))
+    return insert(known(block, warp), warp, tick(block))
 
 
 @rule
@@ -299,18 +319,23 @@ def cluster_arrived(block: Block, warp: u32, releases: boolean) -> None:
     """Lanes of a warp arrive at the barrier of the cluster (which `clusters.arrive` executes)."""
     if block.mates is None:
         return
-    came = block.mates[0].came
-    row = u32(2 * block.rank)
-    phase = block.phases[warp] & 1
-    if releases:
-        came[row + phase, warp] = tick(block)
-    else:  # a relaxed arrival orders nothing: its phase keeps the time of the one before
-        came[row + phase, warp] = came[row + 1 - phase, warp]
+    came, phase = block.mates[0].came, block.phases[warp] & 1
+    row = u32(2 * block.rank) + phase
+    block.mates[0].made[row, warp] = block.fenced_init[warp]
+    if not releases:  # it orders what the phase before has ordered, and what the last fence does
+        came[row, warp] = max(max(came[row, warp], came[row ^ 1, warp]), block.fenced_wide[warp])
+        return
+    came[row, warp] = tick(block)
+    if block.peers is not None:  # copies that it has waited for may have been made after their warps arrived
+        for rank in range(RANKS):
+            advance(came.row(u32(2 * rank) + phase), load_lanes(block.peers + (warp * RANKS + rank) * 32))
 
 
 @rule
 def cluster_waited(block: Block, warp: u32) -> None:
     """Lanes of a warp wait at the barrier of the cluster; what they do next comes after the arrivals."""
+    if block.phases[warp] == 0:
+        block.entered[warp] = u32(block.now >> TIME & LAST_TIME)
     block.phases[warp] += 1
     share_heard(block, u32(1) << warp)
 
@@ -338,6 +363,26 @@ def ordered_in_cluster(block: Block, record: u64, w: u32) -> boolean:
     if phases != 0 and block.mates is not None and block.mates[0].came[2 * rank + (phases - 1 & 1), v] > time:
         return True
     return block.peers is not None and block.peers[(w * RANKS + rank) * 32 + v] > time
+
+
+@rule(inline=True)
+def made_before(block: Block, record: u64, w: u32) -> boolean:
+    """Whether `fence.mbarrier_init` and the cluster's barrier put an `mbarrier.init` before what warp w does now."""
+    rank, phases = rank_of(block, record >> BLOCK), block.phases[w]
+    if rank == RANKS or phases == 0 or block.mates is None:
+        return False
+    made = block.mates[0].made[2 * rank + (phases - 1 & 1), u32(record >> WARP & 31)]
+    return made > u32(record >> TIME & LAST_TIME)
+
+
+@rule
+def begun(block: Block, warp: u32, rank: u64) -> boolean:
+    """Whether a warp knows that the block of a rank of its cluster runs: it comes after a wait at the barrier of the
+    cluster, or after what that block has released, or (whose it was is not asked) others."""
+    heard, entered = block.heard[warp] | block.heard_soon[warp], load_lanes(block.entered)
+    if heard != 0 or block.phases[warp] != 0 or any_of((entered != 0) & (entered < known(block, warp))):
+        return True
+    return block.peers is None or any_of(load_lanes(block.peers + (warp * RANKS + rank) * 32) != 0)
 
 
 @rule

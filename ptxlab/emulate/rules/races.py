@@ -42,6 +42,9 @@ that atomic operations of other blocks are compared with it. Not checked: whethe
 another one wrote; which of its own words a block acquires; all but the first two readers of a word; all other writers
 but the last; a second writer to other bytes of it. An ordered pair is never reported.
 
+An asynchronous access has no time before its thread has waited for it (`copies_in_flight`). When the clock of a block
+has run out, what is recorded from then on counts as ordered.
+
 The records of an allocation are one array: the writers of all its words, `stride` further on a reader of each, and as
 far again another reader. A rule for one word gets a pointer to its writer. Accesses of a whole warp are in
 `race_accesses`.
@@ -53,15 +56,40 @@ import numpy as np
 
 from ptxlab.emulate.language import *
 from ptxlab.emulate.language.records import zeroed
+from ptxlab.emulate.program.addresses import SHARED_WINDOW
 from ptxlab.emulate.program.program import Program
+from ptxlab.emulate.rules.copies_in_flight import landed
 from ptxlab.emulate.rules.instructions import wide
-from ptxlab.emulate.rules.notes import CAUSE, LOCKSTEP, MAY_HAVE_EXITED, NOWHERE, RAW, WAR, WAW, note, serial
-from ptxlab.emulate.rules.race_order import ordered_in_cluster, published, reached, released_after, synced
+from ptxlab.emulate.rules.notes import (
+    CAUSE,
+    LOCKSTEP,
+    MAY_HAVE_EXITED,
+    MAY_NOT_HAVE_BEGUN,
+    NOWHERE,
+    PENDING,
+    RAW,
+    WAR,
+    WAW,
+    note,
+    serial,
+)
+from ptxlab.emulate.rules.race_order import (
+    begun,
+    made_before,
+    ordered_in_cluster,
+    published,
+    reached,
+    released_after,
+    synced,
+)
 from ptxlab.emulate.rules.records import (
     ASYNC,
     ATOMIC,
     BLOCK,
+    CLOCK_END,
     CODE,
+    FLIES,
+    IN_FLIGHT,
     LAST_CODE,
     LAST_TIME,
     MAKES,
@@ -70,6 +98,7 @@ from ptxlab.emulate.rules.records import (
     ONLY_STORES,
     POLLS,
     PRODUCT,
+    RANKS,
     REDUCES,
     STORES,
     STRONG,
@@ -84,6 +113,7 @@ from ptxlab.emulate.rules.records import (
 )
 from ptxlab.isa import types
 from ptxlab.isa.actions import Action
+from ptxlab.isa.convert import PEER
 
 OF_WARP = 0xFFFF << BLOCK | 31 << WARP
 """The fields that name the warp."""
@@ -109,10 +139,12 @@ def traits(program: Program) -> list[int]:
         | ATOMIC * code.properties.atomic
         | VOLATILE * (code.space == "shared" and ".volatile" in code.form.opcode)
         | ASYNC * (code.form.op.kind == "async")
+        | FLIES * code.properties.lane_copy
         | REDUCES * (code.action is Action.COPY_REDUCE)
         | (USES if code.properties.strong else MAKES) * code.properties.mbarrier
         | POLLS * (code.action in (Action.MBARRIER_TEST, Action.MBARRIER_WAIT))
         | PRODUCT * (code.action is Action.WARPGROUP_PRODUCT)
+        | MAKES * code.properties.initialises
         for code in program.codes
     ]
 
@@ -133,7 +165,15 @@ def ordered(launch: Launch, block: Block, record: u64, access: u64, wrote: boole
     """Whether the access of a record is ordered before another access; `wrote`: the recorded one is a write."""
     if record == 0:
         return True
+    if record & IN_FLIGHT << TIME != 0:
+        record = landed(launch, record)
+        if record & IN_FLIGHT << TIME != 0:
+            return False
     time = u32(record >> TIME & LAST_TIME)
+    if time == CLOCK_END:
+        return True  # the clock has run out
+    if traits_of(launch, record) & MAKES != 0 and made_before(block, record, u32(access >> WARP & 31)):
+        return True
     if record >> BLOCK != access >> BLOCK:
         if ordered_in_cluster(block, record, u32(access >> WARP & 31)):
             return True
@@ -151,6 +191,8 @@ def ordered(launch: Launch, block: Block, record: u64, access: u64, wrote: boole
         elif not many and not all_ and lane == recorded_lane:
             return True
     if between_warps(block, record, w) or after_product(launch, block, record, w):
+        return True
+    if time < block.landed[w, v] and traits_of(launch, record) & ASYNC != 0:
         return True
     return v == w and synced(block, w, recorded_lane, lane, time)
 
@@ -213,7 +255,9 @@ def cause(launch: Launch, block: Block, record: u64, access: u64) -> u64:
     time = u32(record >> TIME & LAST_TIME)
     if record >> BLOCK == access >> BLOCK:
         w = access >> WARP & 31
-        return u64(block.unordered[w]) if block.seen[w, v] > time else u64(0)
+        if block.seen[w, v] > time:
+            return block.unordered[w]
+        return block.relaxed if block.relaxed_at > time else u64(0)
     if (record & access) >> STRONG & 1 != 0:
         return ((access if traits_of(launch, access) & NARROW != 0 else record) >> CODE & LAST_CODE) + 1
     theirs, ours = published(launch, record), published(launch, access)
@@ -227,8 +271,11 @@ def cause(launch: Launch, block: Block, record: u64, access: u64) -> u64:
 @rule(cold=True)
 def race(launch: Launch, block: Block, kind: u64, access: u64, other: u64, address: u64) -> None:
     """Notes two accesses that race, with the mask of the lanes that execute the instruction and, above it, the
-    cause."""
-    note(launch, block, kind, access, other, address, launch.mask | cause(launch, block, other, access) << CAUSE)
+    cause. In flight is one of them if nothing orders it at all."""
+    if launch.synccheck and landed(launch, other) & IN_FLIGHT << TIME != 0:
+        note(launch, block, PENDING, access, other, address, 0)
+    else:
+        note(launch, block, kind, access, other, address, launch.mask | cause(launch, block, other, access) << CAUSE)
 
 
 @rule
@@ -290,6 +337,9 @@ def hazard(
     launch: Launch, block: Block, at: Pointer[u64], stride: u64, address: u64, access: u64, write: boolean
 ) -> None:
     """Notes the race of one access to one word, if there is one."""
+    for k in range(3):
+        if at[k * stride] & IN_FLIGHT << TIME != 0:
+            at[k * stride] = landed(launch, at[k * stride])
     writer = at[0]
     if traits_of(launch, access) & VOLATILE != 0:
         for k in range(3 if write else 1):
@@ -311,7 +361,6 @@ def hazard(
             if (wrote or traits_of(launch, access) & SWAPS == 0) and collides(launch, block, reader, access, wrote):
                 if not wrote or not leaves(launch, address, access & 31):
                     race(launch, block, WAW if wrote else WAR, access, reader, address)
-                    return
 
 
 @rule(cold=True)
@@ -325,7 +374,16 @@ def remember(launch: Launch, block: Block, at: Pointer[u64], stride: u64, access
         at[2 * stride] = access
 
 
-# -- the end of a block of a cluster -----------------------------------------------------------------------------------
+# -- the beginning and the end of a block of a cluster -----------------------------------------------------------------
+
+
+@rule
+def in_mate(launch: Launch, block: Block, access: u64, address: u64) -> None:
+    """An access to an address: if that is in shared memory of another block of the cluster, that must have begun."""
+    place = address - SHARED_WINDOW if address >= SHARED_WINDOW else address
+    rank = u64(place // PEER - 1)
+    if PEER <= place < (RANKS + 1) * PEER and rank != block.rank and not begun(block, u32(access >> WARP & 31), rank):
+        note(launch, block, MAY_NOT_HAVE_BEGUN, access, 0, address, 0)
 
 
 @rule(cold=True)

@@ -15,20 +15,25 @@ LANE, WARP, MANY, STRONG, CODE, TIME, BLOCK = 0, 5, 10, 11, 12, 30, 48
 """Where each field of the record of an access begins."""
 LAST_TIME, LAST_CODE = (1 << 18) - 1, (1 << 18) - 1
 """The largest time and the largest code index."""
-ID = 0xFFFF << BLOCK | 0xFFF
-"""The fields of a record that name the thread, and whether its access is strong: a plain access of the lane that stands
-for those of an atomic operation is not an access of them."""
+IN_FLIGHT = 1 << 17
+"""Times from here on are those of accesses in flight (`copies_in_flight`): later than any of a clock."""
+CLOCK_END = IN_FLIGHT - 1
+"""The last time of a clock: what is recorded from then on counts as ordered."""
+ID = 0xFFFF << BLOCK | 0xFFF | IN_FLIGHT << TIME
+"""The fields of a record that name the thread, and whether its access is strong or in flight: a plain access of the
+lane that stands for those of an atomic operation is not an access of them."""
 BLOCKS = 65535
 """Blocks have numbers from 1 on in records; those of larger grids share them."""
 
-WRITTEN, GAP = 0xFF, 0x55
-"""initcheck's record of a byte that has been written, and of one in a gap between two arrays; 0: not written."""
+WRITTEN, GAP, WITHOUT = 0xFF, 0x55, 1
+"""initcheck's record of a byte that has been written, of one in a gap between two arrays, and of one that was stored
+without a value; 0: not written."""
 SWAPS, NARROW, VOLATILE, STORES, ATOMIC, ASYNC, REDUCES, ONLY_STORES = (1 << k for k in range(8))
-MAKES, USES, POLLS, PRODUCT, COPIED = (1 << k for k in range(8, 13))
-"""What `Launch.traits` says of an instruction: it is a compare-and-swap; its scope is the block; it is a volatile load
-or store of shared memory; it stores; it is atomic; it is asynchronous; it is a reduction by a bulk copy; it stores and
-loads nothing; it makes an mbarrier, or makes one invalid; it does something else with one; it asks one for a phase; it
-is a product of `wgmma`; it loads what is only copied, with any padding."""
+MAKES, USES, POLLS, PRODUCT, FLIES = (1 << k for k in range(8, 13))
+"""What `Launch.traits` says of an instruction: it is a compare-and-swap; its scope is the block; it is a volatile
+load or store of shared memory; it stores; it is atomic; it is asynchronous; it is a reduction by a bulk copy; it
+stores and loads nothing; it makes an mbarrier, or makes one invalid (or orders that); it does something else with
+one; it asks one for a phase; it is a product of `wgmma`; it is a `cp.async`."""
 ENTRIES = 1024
 """Notes that a launch keeps; how many more there are is counted."""
 
@@ -52,6 +57,18 @@ RELEASES = 8
 """Releases to other blocks that are remembered of a block."""
 
 
+KINDS, KEPT = 3, 4
+"""Kinds of waits for copies, and how many are remembered of each (`copies_in_flight`)."""
+
+
+class Wait(Record):
+    """Lanes of a warp have waited for their groups of copies, up to this one, at this time."""
+
+    lanes: u32
+    group: u32
+    time: u32
+
+
 class Published(Record):
     """The record of what a block has released by strong writes after fences."""
 
@@ -61,7 +78,7 @@ class Published(Record):
     unordered: u32  # code index + 1 of that access, or of a fence after it whose scope is the block; 0: it orders
     narrow: u32  # code index + 1 of the last release or acquire here whose scope is the block
     proxied_all: u32  # what its warps did before this time comes before a barrier of all and a fence.proxy.async
-    proxied: Array[u32] = array(32)  # of each of its warps: its last fence.proxy.async
+    proxied: Array[u32] = array(32)  # of each of its warps: its last fence.proxy.async; both count for other blocks
     released: Array[u32] = array(32, align=64)  # of each of its warps: what it did before this time of its own clock
     reached: Array[u32] = array(32, align=64)  # the same, as far as other blocks have heard of it
     reached_lanes: Array[u32] = array(32)  # `reached`, of what only the lanes of `releasing` did
@@ -69,6 +86,8 @@ class Published(Record):
     times: Array[u32] = array(RELEASES)  # its last releases to other blocks: when, by the block's clock,
     moments: Array[u32] = array(RELEASES)  # and by that of the launch; number n at n % RELEASES
     releases: u32  # how many there were; of several at one time of the block only the first counts
+    waits: Array[Wait] = array(32 * KINDS * (KEPT + 1))  # by warp and kind, newest first; behind them all lanes and the
+    # last group of those that have been forgotten
 
 
 class Store(Record):
@@ -110,6 +129,8 @@ class Launch(Record):
 
 WAITS = 16
 """Waits for products of `wgmma` that are remembered of a warp."""
+PROXY_FENCES = 4
+"""Fences of the async proxy that are remembered of a warp."""
 RANKS = 16
 """Blocks of a cluster at most."""
 
@@ -119,6 +140,7 @@ class Mates(Record):
 
     numbers: Array[u64] = array(RANKS)  # their numbers in records, 0: there is none
     came: Array[u32] = array(2 * RANKS, 32, align=64)  # [2 * rank + parity of the phase, warp]: when it arrived
+    made: Array[u32] = array(2 * RANKS, 32, align=64)  # the same: when it had last executed `fence.mbarrier_init`
 
 
 class Block(Record):
@@ -136,16 +158,16 @@ class Block(Record):
     gaps: Pointer[u64]  # initcheck: how many gaps lie between its arrays, then the offset and size of each
     records: Pointer[u64]  # racecheck: the records of shared memory; how many writers there are, then readers
     stride: u64
-    pending: Pointer[u64]  # synccheck: for each 4 bytes of shared memory the copy in flight to them
     shared_size: u64
     local: Pointer[u32]  # initcheck: for each warp and byte of local memory the lanes that have written it
     local_stride: u64  # bytes of local memory that a thread has
-    values: Pointer[u32]  # initcheck: for each warp and register followed the lanes that have a value in it
+    values: Pointer[u32]  # initcheck: for each warp and register followed the lanes that have written it
     followed: u64  # registers of a warp that are followed
     fenced: Array[u32] = array(32, align=64)  # of each warp: its last fence
     covered: Array[u32] = array(32, 32, align=64)  # [w, v]: w's last fence comes after what v did before this time
     fenced_wide: Array[u32] = array(32, align=64)  # the same two of fences for other blocks as well
     covered_wide: Array[u32] = array(32, 32, align=64)
+    fenced_init: Array[u32] = array(32)  # of each warp: its last `fence.mbarrier_init`
     acquired: Array[u32] = array(32, 32, align=64)  # [w, v]: w's last acquire comes after what v had released
     seen: Array[u32] = array(32, 32, align=64)  # [w, v]: so would a fence that w executes now
     unordered: Array[u32] = array(32)  # of each warp: code index + 1 of its last strong access that does not order
@@ -154,33 +176,40 @@ class Block(Record):
     heard_soon: Array[u32] = array(32)  # the same once it has executed a fence
     came: Array[u32] = array(BARRIERS, 32, align=64)  # [barrier, warp]: when the warp arrived and went on
     sync: Array[u32] = array(32, 32, align=64)  # [w, v]: w comes after what v did before this time
+    landed: Array[u32] = array(32, 32, align=64)  # [w, v]: w has waited for bulk copies that v issued, made before this
     subsets: Array[u32] = array(32, 16, align=64)  # per warp 8 pairs: lanes that synchronized as a subset, and when
     bar_code: Array[u32] = array(32, align=64)  # of each warp: code index + 1 of the `.aligned` barrier it came to last
     whole_code: Array[u32] = array(32)  # the same, 0 unless that barrier was for all threads of the block
     expected: Array[u32] = array(BARRIERS)  # the count that each was given + 1, by which instruction and thread
     expected_code: Array[u32] = array(BARRIERS)
     expected_by: Array[u32] = array(BARRIERS)
-    committed: Array[i32] = array(1024, align=64)  # of each thread: its groups of cp.async, those it has waited for
-    finished: Array[i32] = array(1024, align=64)
-    copies: u64  # whether there was a cp.async
+    bar_at: Array[u32] = array(32)  # of each warp: the barrier it came to last, and a lane, as in an access
+    arrived_at: Array[u32] = array(BARRIERS)  # the same of the last `bar.arrive`
+    arrivals: Array[u64] = array(BARRIERS, 32, align=64)  # [barrier, warp]: its arrival in the phase before
+    counted: u64  # barriers whose phase before had a count: of others there are no `arrivals`
+    committed: Array[u32] = array(2, 1024, align=64)  # of each thread: its groups of cp.async, and its bulk groups
+    copies: u64  # whether there were any
     polled: Array[u64] = array(32, 2)  # of each warp: its wait for an mbarrier that failed last, how often since
     tile_writes: Pointer[u64] | None  # synccheck of the async proxy: of each 16 bytes the last store, and the last
     tile_reads: Pointer[u64] | None  # product of `wgmma` that reads them
     tile_layout: Pointer[u64] | None  # of each 16 bytes which part of a copied tile they are (`tile_layouts`)
     layouts: u32  # how many tiles have been copied
-    proxy_clock: u32  # counts `fence.proxy.async` and barriers of the whole block
-    proxy_met: u32  # when the last of those barriers was
-    proxy_covered: u32  # stores up to this time lie before such a barrier that a fence followed
-    proxy_fenced: Array[u32] = array(32)  # of each warp: its last fence
-    products_done: Array[u32] = array(32)  # of each warp: products of `wgmma` that it has waited for
+    proxy_fences: Array[u32] = array(32)  # of each warp: how many `fence.proxy.async` there were, and of the last
+    proxy_at: Array[u32] = array(32, PROXY_FENCES)  # ones when, number n at n % PROXY_FENCES, and
+    proxy_saw: Array[u32] = array(32, PROXY_FENCES * 32, align=64)  # before what time it comes after each warp
+    products_begun: Array[u32] = array(32)  # of each warp: products of `wgmma` that it has begun,
+    products_done: Array[u32] = array(32)  # and those that it has waited for
     product_waits: Array[u32] = array(32)  # of each warp how often it has waited for products, and the last of these
     waited_up_to: Array[u32] = array(32, WAITS, align=64)  # waits: the products it has waited for by then
     waited_at: Array[u64] = array(32, WAITS, align=64)  # and the record of the wait, number n at n % WAITS
     updates: u64  # operations on mbarriers other than waits
+    relaxed: u64  # code index + 1 of the last relaxed arrival at an mbarrier, and when it was
+    relaxed_at: u64
     mbarriers: Pointer[u8]  # what is known of its mbarriers (`mbarrier_records.Mbarriers`)
-    mates: Pointer[Mates] | None  # of a cluster of several blocks
+    mates: Pointer[Mates] | None  # of a cluster of several blocks, or with a barrier of the cluster
     rank: u64
-    phases: Array[u32] = array(32)  # of each warp: how often it has waited at the barrier of the cluster
+    phases: Array[u32] = array(32)  # of each warp: how often it has waited at the barrier of the cluster,
+    entered: Array[u32] = array(32)  # and when first
     peers: Pointer[u32] | None  # [(w * RANKS + r) * 32 + v]: w comes after what warp v of rank r did before this time
 
 
@@ -189,9 +218,9 @@ class Block(Record):
 
 @rule
 def tick(block: Block) -> u32:
-    """Advances the clock; the new time. When the clock has run out, all recorded accesses count as ordered."""
+    """Advances the clock; the new time. When the clock has run out, what is recorded counts as ordered."""
     time = u32(block.now >> TIME & LAST_TIME)
-    if time != LAST_TIME:
+    if time != CLOCK_END:
         block.now += 1 << TIME
         time += 1
     return time
@@ -239,10 +268,11 @@ def started(block: Block, linear: u64) -> None:
     block.now = (linear % BLOCKS + 1) << BLOCK | 1 << TIME
     block.full = block.now
     block.simple = (1 << 64) - 1
-    block.layouts, block.proxy_clock, block.proxy_met, block.proxy_covered = 0, 0, 0, 0
+    block.layouts = 0
     if block.mates is not None:
         block.mates[0].numbers[block.rank] = block.now >> BLOCK
         fill_bytes(block.mates[0].came.row(2 * block.rank), 0, 2 * 128)
+        fill_bytes(block.mates[0].made.row(2 * block.rank), 0, 2 * 128)
     if block.peers is not None:
         fill_bytes(block.peers.cast(u8), 0, 32 * RANKS * 32 * 4)
     if block.written is not None:
@@ -252,8 +282,6 @@ def started(block: Block, linear: u64) -> None:
                 fill_bytes(block.written + block.gaps[2 * k + 1], GAP, block.gaps[2 * k + 2])
     if block.records is not None:
         fill_bytes(block.records, 0, 24 * block.stride)
-    if block.pending is not None:
-        fill_bytes(block.pending, 0, block.shared_size * 2)
     if block.tile_writes is not None and block.tile_reads is not None:
         fill_bytes(block.tile_writes, 0, block.shared_size // 2)
         fill_bytes(block.tile_reads, 0, block.shared_size // 2)
@@ -269,12 +297,20 @@ def started(block: Block, linear: u64) -> None:
     fill_bytes(block.expected_by, 0, 4 * BARRIERS)
     fill_bytes(block.bar_code, 0, words)
     fill_bytes(block.whole_code, 0, words)
-    fill_bytes(block.proxy_fenced, 0, words)
+    fill_bytes(block.bar_at, 0, words)
+    fill_bytes(block.arrived_at, 0, 4 * BARRIERS)
+    if any_of(load_lanes(block.proxy_fences) != 0):
+        fill_bytes(block.proxy_fences, 0, words)
+        fill_bytes(block.proxy_at.row(0), 0, PROXY_FENCES * words)
+        fill_bytes(block.proxy_saw.row(0), 0, 32 * PROXY_FENCES * words)
     fill_bytes(block.phases, 0, words)
+    fill_bytes(block.entered, 0, words)
+    fill_bytes(block.products_begun, 0, words)
     fill_bytes(block.polled.row(0), 0, 4 * words)
     if block.fences != 0:
         fill_bytes(block.fenced, 0, words)
         fill_bytes(block.fenced_wide, 0, words)
+        fill_bytes(block.fenced_init, 0, words)
         fill_bytes(block.unordered, 0, words)
         fill_bytes(block.heard, 0, words)
         fill_bytes(block.heard_soon, 0, words)
@@ -285,13 +321,16 @@ def started(block: Block, linear: u64) -> None:
     if block.syncs != 0:
         fill_bytes(block.came.row(0), 0, 16 * 128)
         fill_bytes(block.sync.row(0), 0, 32 * words)
+        fill_bytes(block.landed.row(0), 0, 32 * words)
         fill_bytes(block.subsets.row(0), 0, 16 * words)
+    if block.counted != 0:
+        fill_bytes(block.arrivals.row(0), 0, 16 * 256)
     if block.copies != 0:
-        fill_bytes(block.committed, 0, 32 * words)
-        fill_bytes(block.finished, 0, 32 * words)
+        fill_bytes(block.committed.row(0), 0, 2 * 4096)
     if block.product_waited != 0:
         fill_bytes(block.products_done, 0, words)
         fill_bytes(block.product_waits, 0, words)
         fill_bytes(block.waited_up_to.row(0), 0, WAITS * words)
         fill_bytes(block.waited_at.row(0), 0, 2 * WAITS * words)
-    block.copies, block.updates, block.fences, block.syncs, block.product_waited = 0, 0, 0, 0, 0
+    block.relaxed, block.relaxed_at = 0, 0
+    block.copies, block.updates, block.fences, block.syncs, block.product_waited, block.counted = 0, 0, 0, 0, 0, 0

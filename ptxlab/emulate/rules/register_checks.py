@@ -1,60 +1,34 @@
 """Checks of registers: initcheck of their first use, synccheck of those of a `wgmma` in flight.
 
-initcheck keeps a mask for each warp and each register that is followed: the lanes that have a value in it.
-`program.register_flow` defines which registers those are, and what counts as a use. `program.warpgroup_flow` says which
-instructions synccheck looks at, and for which products.
+initcheck keeps a mask for each warp and each register of `program.register_flow`: the lanes that have written it.
+`program.warpgroup_flow` says which instructions synccheck looks at, and for which products.
 """
 
 from __future__ import annotations
 
 from ptxlab.emulate.language import *
-from ptxlab.emulate.program.register_flow import FOLLOWED, SHUFFLED, USED, USED_BY_WARP
-from ptxlab.emulate.rules.lane_masks import shuffle_source
 from ptxlab.emulate.rules.notes import NO_VALUE, NOWHERE, TOUCHED_EARLY, UNFENCED, note, serial
 from ptxlab.emulate.rules.records import CODE, WARP, Block, Launch
 from ptxlab.emulate.rules.warpgroup_products import IN_FLIGHT, Products
 
 
 @rule
-def read_by_lanes(there: u32, mode: u32, by: u32, clamp: u32) -> u32:
-    """The lanes of a shuffle that read a lane which has a value."""
-    source, inside, _last = shuffle_source(mode, narrow(splat(by)), narrow(splat(clamp)))
-    source = select(inside, source, lane_ids()) & 31
-    return bits((narrow(splat(there)) >> source & 1) != 0)
+def read(launch: Launch, block: Block, warp: u32, mask: u32, code: u64, count: u64, listed: Pointer[u32]) -> None:
+    """Lanes of the mask read the listed registers, of which they may have written none."""
+    values, missing = block.values + u64(warp) * block.followed, u32(0)
+    for k in range(count):
+        missing |= mask & ~values[listed[k]]
+    if missing:
+        serial(launch, mask)
+        note(launch, block, NO_VALUE, block.now | code << CODE | u64(warp) << WARP | first(missing), 0, NOWHERE, 0)
 
 
 @rule
-def executed(launch: Launch, block: Block, warp: u32, mask: u32, code: u64, table: Pointer[u32]) -> None:
-    """Lanes of the mask execute an instruction that the table describes: what it does with its sources, where in the
-    table its results are, the groups that its source registers form, the results; of a shuffle three more numbers. A
-    list is a count and its items."""
-    if mask == 0:
-        return
+def written(block: Block, warp: u32, mask: u32, count: u64, listed: Pointer[u32]) -> None:
+    """Lanes of the mask write the listed registers."""
     values = block.values + u64(warp) * block.followed
-    how = table[0]
-    missing: u32 = 0
-    at: u64 = 3
-    for _ in range(table[2]):
-        there: u32 = 0
-        for k in range(table[at]):
-            there |= values[table[at + 1 + k]]
-        lacking = mask & ~there
-        if lacking and (how == USED or (how == USED_BY_WARP and lacking == mask)):
-            serial(launch, mask)
-            access = block.now | code << CODE | u64(warp) << WARP | first(lacking)
-            note(launch, block, NO_VALUE, access, 0, NOWHERE, table[at + 1])
-            break
-        if how == SHUFFLED:
-            given = table + table[1] + table[table[1]] + 1
-            lacking = mask & ~read_by_lanes(there, given[0], given[1], given[2])
-        missing |= lacking
-        at += table[at] + 1
-    if how != FOLLOWED and how != SHUFFLED:
-        missing = 0
-    results = table + table[1]
-    for k in range(results[0]):
-        result = results[k + 1]
-        values[result] = values[result] & ~mask | mask & ~missing
+    for k in range(count):
+        values[listed[k]] |= mask
 
 
 # -- registers of products in flight -----------------------------------------------------------------------------------

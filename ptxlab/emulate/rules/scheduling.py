@@ -16,11 +16,11 @@ which waits for a later one can end.
 from __future__ import annotations
 
 from ptxlab.emulate.language import *
-from ptxlab.emulate.rules import barrier_checks, clusters, memcheck, race_order, races, warpgroup_products
+from ptxlab.emulate.rules import barrier_checks, clusters, memcheck, races, warpgroup_products
 from ptxlab.emulate.rules.block_start import begin_cluster, begin_round, go_on, next_random, reset_barrier
 from ptxlab.emulate.rules.bulk_copies import complete_all
 from ptxlab.emulate.rules.clusters import warp_of
-from ptxlab.emulate.rules.lane_scheduling import count_ends, may_resume
+from ptxlab.emulate.rules.lane_scheduling import count_ends, may_resume, only_waits
 from ptxlab.emulate.rules.mbarriers import still_spinning
 from ptxlab.emulate.rules.memcheck import stop
 from ptxlab.emulate.rules.records import Block, Launch
@@ -143,7 +143,7 @@ def take_turns(context: Context, cta: Cta) -> u32:
             if warp.diverged != 0:
                 pass_arrivals(context, cta, warp)
             complete_counted(context, cta)
-            cta.position += 1
+            cta.position = 0 if context.leaders_first else cta.position + 1
         elif result == DIVERGED:
             warp.diverged = 1
             cta.converged = 0
@@ -184,12 +184,13 @@ def end_slice(context: Context, cta: Cta, warp: Warp) -> u32:
     context.suspensions += 1
     if context.bulk_copies and warp.spins == 0 and context.suspensions % PATIENT_SLICES == 0:
         complete_copies(context, cta)  # threads may poll memory for what is in flight
-    if context.random != 0:  # slices of random length, and other blocks as soon as there are any
+    if context.random != 0 and not context.leaders_first:  # slices of random length, and other blocks soon
         next_random(context)
         context.slice_size = i64(context.random & 255)
         context.slice = context.slice_size
-    if context.suspensions % context.patience == 0 and context.next[0] < context.total:
-        if context.slot_count < context.slot_limit:  # for all blocks of one more cluster
+    if context.next[0] < context.total:  # a slot is for all blocks of one more cluster
+        full = context.slot_count == context.slot_limit
+        if context.suspensions >= context.asks_at or (not full and only_waits(context, warp)):
             return NEEDS_SLOT
     if context.slot_count == 1:
         return GO_ON
@@ -297,8 +298,9 @@ def pass_arrivals(context: Context, cta: Cta, warp: Warp) -> None:
         if waits_whole(warp, barrier) and warp.arrived[barrier] == warp.live:
             cta.bar_arrived[barrier] += 1
             go_on(warp, barrier)
-            if context.checked and context.check.cast(Launch)[0].racecheck:
-                race_order.passed_arrive(cta.checks.cast(Block)[0], warp.warp_id, barrier)
+            if context.checked:
+                launch, block = context.check.cast(Launch)[0], cta.checks.cast(Block)[0]
+                barrier_checks.passed_arrive(launch, block, warp.warp_id, barrier)
             return
 
 

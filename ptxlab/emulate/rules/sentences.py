@@ -7,12 +7,12 @@ import re
 from ptxlab.emulate.program.flat_program import Code
 from ptxlab.emulate.program.liveness import reads, writes
 from ptxlab.emulate.program.program import Program
-from ptxlab.emulate.program.register_flow import register_flow
 from ptxlab.emulate.rules.instructions import is_bulk, wide
 from ptxlab.emulate.rules.notes import *
+from ptxlab.emulate.rules.repairs import CUDA, PTX, language, next_round, one_atomic, update, write
 from ptxlab.emulate.runtime.report import Launch, unravel
 from ptxlab.isa import find_form
-from ptxlab.isa.actions import AsyncGroup
+from ptxlab.isa.actions import Action, AsyncGroup
 
 CHECK_OF: dict[int, tuple[str, str]] = {
     UNINITIALISED: ("initcheck", "uninitialised read"), NO_VALUE: ("initcheck", "uninitialised register"),
@@ -33,36 +33,46 @@ CHECK_OF: dict[int, tuple[str, str]] = {
     TOO_FEW_BYTES: ("synccheck", "mbarrier bytes"), BYTES_LEFT: ("synccheck", "mbarrier bytes"),
     BAD_BYTES: ("synccheck", "mbarrier bytes"), BLOCK_ENDED: ("synccheck", "asynchronous copy"),
     INVALID_BEFORE_COPY: ("synccheck", "mbarrier in use"), INIT_UNORDERED: ("racecheck", "mbarrier init"),
-    UNSEEN: ("synccheck", "mbarrier unseen"), MAY_HAVE_EXITED: ("racecheck", "block may have exited"),
+    UNSEEN: ("synccheck", "mbarrier unseen"), MISSED: ("synccheck", "mbarrier missed"),
+    MAY_HAVE_EXITED: ("racecheck", "block may have exited"), SHARED_BARRIER: ("synccheck", "barrier shared"),
+    MAY_NOT_HAVE_BEGUN: ("racecheck", "block may not have begun"),
 }  # fmt: skip
 """The check that a kind of note belongs to, and the name of the kind of finding."""
 
 
 _ACROSS = (
-    "threads of two blocks can be ordered only by atomics with fences, and an atomic of one thread counts for others "
-    "of its block only if a barrier lies between (for lanes of its warp, a bar.warp.sync)"
+    "a barrier of a block orders no other: give each its own place, launch a second kernel{grid}, or pass a flag by "
+    "atomics (one block stores, then {warps} and {gpu_fence} and sets it; the other sees it, then {gpu_fence} and "
+    "{warps} and loads)"
 )
 _HAZARD = {
-    RAW: "reads what another thread writes, and nothing makes the read come after the write",
-    WAR: "overwrites what another thread reads, and nothing makes the write come after the read",
-    WAW: "overwrites what another thread writes, and nothing says which write comes last",
+    RAW: "a thread reads what {} writes, and nothing makes the read come after the write",
+    WAR: "a thread overwrites what {} reads, and nothing makes the write come after the read",
+    WAW: "a thread overwrites what {} writes, and nothing says which write comes last",
+    SAME: "two lanes of one store write different values to the same place",
 }
+_OTHER = ("another lane of its warp", "another warp", "another block")
+_SEVERAL = ("lanes of a warp", "warps of a block", "blocks")
 
 _SENTENCES = {
-    UNINITIALISED: "a thread reads {memory} that has not been written",
     OVERRUN: "a thread leaves the arrays of shared memory: it accesses bytes between two of them",
-    SAME: "WAW hazard in {memory}: two lanes of one store write different values to the same place",
     LOCKSTEP: (
         "two lanes of one warp touch the same place in {memory} with volatile accesses, and nothing but lockstep "
-        "puts these in order, which lanes do not keep since sm_70; write bar.warp.sync 0xffffffff; between the two"
+        "puts these in order, which lanes do not keep since sm_70; write {lanes} between the two"
     ),
-    DIVERGENT: "only some lanes of a warp arrive at a barrier for all of them, while others are elsewhere",
+    DIVERGENT: (
+        "only some lanes of a warp arrive at a barrier for all of them, while others are elsewhere; move it out of the "
+        "branch, to a place that all threads reach"
+    ),
     DIVERGENT_BLOCK: (
         "the warps of a block have arrived at two different barrier instructions: all threads of a block must "
         "execute the same ones, in a loop also as often; a barrier of some warps needs a thread count, as in "
-        "bar.sync 1, 64"
+        "{some_warps}"
     ),
-    EXITED: "a warp arrives at a barrier for all its lanes after some of them have exited",
+    EXITED: (
+        "a warp arrives at a barrier for all its lanes after some of them have exited; let no thread exit before the "
+        "last barrier: put what it is not to do into a branch"
+    ),
     OMITTED: "lane {note.lane} executes this instruction, and the mask {note.value:#010x} does not name it",
     EXITED_LANE: "the mask names lane {note.value}, which has exited",
     SOURCE: "lane {note.lane} reads the register of lane {note.value}, which does not take part",
@@ -70,7 +80,7 @@ _SENTENCES = {
     MADE_AGAIN: "an mbarrier in use is initialized again: mbarrier.inval has to come first, when no thread uses it",
     UNFENCED: (
         "a wgmma uses a register that was written since the last wgmma.fence, or before the first one; write "
-        "wgmma.fence.sync.aligned; between the two"
+        "{product_fence} between the two"
     ),
     INVALID_IN_USE: "an mbarrier is made invalid while another thread waits for it",
     UNMADE: "a thread uses an mbarrier that is not initialized: mbarrier.init has to come first, and be visible to all",
@@ -78,6 +88,16 @@ _SENTENCES = {
     COMPLETES: "an arrival ends the phase, which .noComplete promises it does not",
     BAD_COUNT: "an mbarrier counts from 1 arrival to 1048575",
     UNSEEN: "a thread arrives, and no wait has passed in the phase before: a wait is missing, or too many arrive",
+    MISSED: (
+        "a thread may miss a phase: nothing makes it pass this wait before the arrivals of the next phase, and if that "
+        "is over first, the wait does not end; let each warp that waits arrive itself, or write a barrier of them "
+        "(bar.sync 1, 128;) between the wait and the arrival of one of them"
+    ),
+    SHARED_BARRIER: (
+        "two groups of warps use barrier {note.value}, and nothing makes this warp arrive after the other has, so both "
+        "may arrive in one phase; give each group a barrier of its own (bar.sync 2, 64;), or let the one wait for the "
+        "other first"
+    ),
     BAD_BYTES: "the bytes that a phase waits for leave the range of an mbarrier, -1048575 to 1048575",
     TILE_UNORDERED: (
         "a copy overwrites {memory} that a wgmma reads, and nothing but the order in which the warps ran here makes it "
@@ -86,11 +106,15 @@ _SENTENCES = {
     ),
     INIT_UNORDERED: (
         "a thread uses an mbarrier, and nothing makes this come after its mbarrier.init, so it may find none there "
-        "yet; a barrier between the two would order them"
+        "yet; write {barrier} between the two"
     ),
     MAY_HAVE_EXITED: (
         "a thread accesses shared memory of a block of the cluster that may have exited, since nothing makes it wait; "
-        "write barrier.cluster.arrive; barrier.cluster.wait; after the access, in all blocks"
+        "write {cluster} after the access, in all blocks"
+    ),
+    MAY_NOT_HAVE_BEGUN: (
+        "a thread accesses shared memory of a block of the cluster that may not have begun, and nothing makes it wait; "
+        "write barrier.cluster.arrive; barrier.cluster.wait; before the access, in all blocks"
     ),
     INVALID_BEFORE_COPY: "an mbarrier is made invalid while a bulk copy that reports to it is in flight",
     TOO_FEW_BYTES: (
@@ -106,14 +130,16 @@ def _two(value: int, second: int) -> tuple[int, int]:
     return value & (1 << second) - 1, value >> second
 
 
-def sentence(program: Program, launch: Launch, note: Note, code: Code, other: Code | None, space: str) -> str:
-    """What a note of the checks says: what is wrong, and what to write instead. space: of the memory, "" of none."""
-    kind, memory = note.kind, f"{space} memory" if space else "memory"
+def sentence(program: Program, launch: Launch, together: list[Note], code: Code, other: Code | None, space: str) -> str:
+    """What the notes of a finding say: what is wrong, and what to write instead. together: the first is what it is
+    about. space: of the memory, "" of none."""
+    note, memory = together[0], f"{space} memory" if space else "memory"
+    kind, words = note.kind, write(program, code)
     if kind == TOUCHED_EARLY and other is not None:
         early = set(writes(code)) & {*writes(other), *reads(other)}
         return (
             f"a thread {'overwrites' if early else 'reads'} a register of a wgmma that is still in flight; write "
-            "wgmma.wait_group.sync.aligned 0; before it, and wgmma.commit_group.sync.aligned; after the product"
+            f"{words['product_wait']} before it, and {words['commit']} after the product{_named(program, code, other)}"
         )
     if kind == OVERRUN and note.value:
         end, begin = _two(note.value, SECOND_WIDE)
@@ -121,16 +147,19 @@ def sentence(program: Program, launch: Launch, note: Note, code: Code, other: Co
             f"a thread leaves an array or structure of its local memory (bytes {begin} to {end - 1}) "
             "and accesses what lies beside it"
         )
+    if kind == UNINITIALISED:
+        used = ""
+        if other is not None:
+            stored = "stores it" if other.action is Action.STORE else "uses it"
+            used = f", and {program.place(other.line)} {stored}"
+        return f"a thread reads {memory} that has not been written{used}"
     if kind == NO_VALUE:
         return f"a thread uses register {_without_value(program, note.value)}"
-    if kind in _HAZARD:
-        if note.block != note.other_block:
-            advice = _cause(program, note) or _in_cluster(launch, note) or _ACROSS
-        elif note.warp == note.other_warp:
-            advice = "they are lanes of one warp: bar.warp.sync between the two would order them"
-        else:
-            advice = _cause(program, note) or "a barrier between the two would order them"
-        return f"{CHECK_OF[kind][1]} hazard in {memory}: a thread {_HAZARD[kind]}; {advice}"
+    if kind in _HAZARD and other is not None:
+        name = CHECK_OF[kind][1]
+        more = sorted({CHECK_OF[each.kind][1] for each in together} - {name})
+        also = f" (also {', '.join(more)})" if more else ""
+        return f"{name} hazard in {memory}{also}: {_hazard(program, launch, note, code, other, more)}"
     if kind == COUNTS:
         now, before = _two(note.value, SECOND)
         said = [f"{n} threads" if n else "all threads" for n in (now, before)]
@@ -139,7 +168,7 @@ def sentence(program: Program, launch: Launch, note: Note, code: Code, other: Co
         source, last = _two(note.value, SECOND)
         return (
             f"lane {note.lane} asks for lane {source}, but the clamp operand allows lanes up to {last} only, and it "
-            "gets its own value (for a whole warp write 31)"
+            f"gets its own value (for a whole warp write {words['whole_warp']})"
         )
     if kind == DIVERGENT_BLOCK and note.value:
         return (
@@ -147,7 +176,9 @@ def sentence(program: Program, launch: Launch, note: Note, code: Code, other: Co
             "threads of a block must go through a loop with a barrier in it equally often"
         )
     if kind in _ASYNCHRONOUS:
-        return _asynchronous(program, note, code, other)
+        return _asynchronous(program, note, code, other, words, space == "global")
+    if kind == UNFENCED and other is not None:
+        return _SENTENCES[kind].format(**words) + _named(program, other, code)
     if kind == PHASE and note.value < 0:
         return (
             "the wait passes at once: no phase has ended, and its parity asks for the one before the first; the first "
@@ -158,24 +189,57 @@ def sentence(program: Program, launch: Launch, note: Note, code: Code, other: Co
             f"the wait passes at once: it asks for phase {note.value}, which this thread has waited for before, and so "
             f"it does not wait for phase {note.value + 1}; the parity has to change after each wait"
         )
-    return _SENTENCES[kind].format(memory=memory, note=note)
+    return _SENTENCES[kind].format(
+        memory=memory, note=note, barrier=words["cluster" if note.scope == 2 else "warps"], **words
+    )
+
+
+def _hazard(program: Program, launch: Launch, note: Note, code: Code, other: Code, more: list[str]) -> str:
+    """What two accesses do that race, and what orders them."""
+    said, words = _HAZARD[note.kind].format(_OTHER[note.scope]), write(program, code)
+    barrier = words[("lanes", "warps", "cluster")[note.scope]]
+    if cause := _cause(program, note):
+        return f"{said}; {cause}"
+    if path := update(program, note):
+        locked = f"; under a lock: {words['gpu_fence']} after it is taken and before it is released"
+        return (
+            f"several {_SEVERAL[note.scope]} load, change and store one word, which only an atomic does at once; write "
+            f"{one_atomic(program, path)} in place of the load and the store, or give each thread its own place"
+            f"{locked if program.may_wait else ''}"
+        )
+    if code is other:
+        return f"{said}; let one thread write there, or give each its own place"
+    if code.polls or other.polls:
+        return f"{said}; of a flag that is polled make both accesses volatile, or atomic"
+    if note.scope == 2:
+        return f"{said}; {_in_cluster(launch, note, words) or _ACROSS.format(**words)}"
+    if is_bulk(other):
+        return f"{said}; first comes {_wait_for(other, code.space == 'global', words)}, then {barrier}"
+    if is_bulk(code):
+        return f"{said}; before the copy comes {barrier} or the wait for an mbarrier at which the other thread arrives"
+    where = "between the two" + ", or in a loop between its rounds" * (more != [] or note.other > note.code)
+    where = "between the rounds of the loop" if next_round(program, note) else where
+    where += ", at a place that all threads of the block reach" * (note.scope == 1)
+    return f"{said}; write {barrier} {where}" + ", behind the wait for the copy" * other.properties.lane_copy
 
 
 _ASYNCHRONOUS = frozenset({PENDING, NO_PROXY_FENCE, TILE_OVERWRITTEN, TILE_LAYOUT, BLOCK_ENDED, BYTES_LEFT})
 
 
-def _asynchronous(program: Program, note: Note, code: Code, other: Code | None) -> str:
-    """What notes say of copies in flight and of the async proxy."""
+def _asynchronous(
+    program: Program, note: Note, code: Code, other: Code | None, words: dict[str, str], there: bool
+) -> str:
+    """What notes say of copies in flight and of the async proxy. there: in global memory."""
     kind, copies = note.kind, is_bulk(code) and not code.properties.mbarrier
     if kind == NO_PROXY_FENCE:
         return (
             f"{'a bulk copy' if copies else 'a wgmma'} reads what a thread has stored, and no fence makes it seen by "
-            "the async proxy; write fence.proxy.async; after the stores, before the barrier"
+            f"the async proxy; write {words['proxy_fence']} after the stores, before the barrier"
         )
     if kind == TILE_OVERWRITTEN:
         return (
             f"a {'bulk copy' if copies else 'thread'} overwrites a tile that a wgmma in flight reads; the warps that "
-            "multiply execute wgmma.wait_group.sync.aligned 0; before the barrier in front of the "
+            f"multiply execute {words['product_wait']} before the barrier in front of the "
             f"{'copy' if copies else 'store'}"
         )
     if kind == TILE_LAYOUT:
@@ -190,34 +254,40 @@ def _asynchronous(program: Program, note: Note, code: Code, other: Code | None) 
             "address and base offset, and at its leading and stride byte offsets"
         )
     if kind == BLOCK_ENDED:
-        first = "a wait for the mbarrier that counts its bytes" if note.value else _BULK_WAIT
-        does = "writes to" if note.value else "reads"
+        does, first = "writes to" if note.value else "reads", _wait_for(code, False, words)
         return f"the block ends while a bulk copy still {does} its shared memory: first comes {first}"
     if kind == BYTES_LEFT:
         return (
             f"copies bring {note.value} bytes that no expect_tx announces, and they count for a phase that does not "
             "wait for them; announce what is copied"
         )
-    touches = "reads" if not code.properties.stores or (copies and _reads_shared(code)) else "overwrites"
+    reads = not code.properties.stores or (code.properties.lane_copy and there)
+    touches = "reads" if (_reads_shared(code) != there if copies else reads) else "overwrites"
     if other is not None and is_bulk(other):
-        first = _BULK_WAIT if _reads_shared(other) else "a wait for the mbarrier that counts its bytes"
+        first = _wait_for(other, there, words)
         moved = f"what {'another' if copies else 'a'} bulk copy is still moving"
         said = f"a {'bulk copy' if copies else 'thread'} {touches} {moved}: first comes {first}"
         if note.value:
             number, parity = _two(note.value, SECOND_WIDE)
             wait = program.codes[number - 1]
             said += (
-                f"; the wait in line {wait.line} passed at once: it asks for parity {parity}, and the copy belongs to "
-                f"the phase of parity {parity ^ 1}; the parity has to change after each phase"
+                f"; the wait in {program.place(wait.line)} passed at once: it asks for parity {parity}, and the copy "
+                f"belongs to the phase of parity {parity ^ 1}; the parity has to change after each phase"
             )
         return said
     return (
-        f"a {'bulk copy' if copies else 'thread'} {touches} memory to which a cp.async is in flight: it must wait "
-        "first, by cp.async.wait_group or wait_all, or for the mbarrier that the copies arrive at"
+        f"a {'bulk copy' if copies else 'thread'} {touches} memory "
+        f"{'that a cp.async in flight reads' if there else 'to which a cp.async is in flight'}: it must wait "
+        f"first, by {words['copy_wait']}, or for the mbarrier that the copies arrive at"
     )
 
 
-_BULK_WAIT = "cp.async.bulk.commit_group and wait_group.read, by the thread that started it"
+def _wait_for(copy: Code, there: bool, words: dict[str, str]) -> str:
+    """What comes before an access to the memory of a bulk copy. there: in global memory."""
+    if not _reads_shared(copy):
+        return f"{words['bulk_arrival']} that counts its bytes"
+    wait = words["bulk_wait" if there else "bulk_read"]
+    return f"{words['bulk_commit']} and {wait}, by the thread that started it"
 
 
 def _reads_shared(copy: Code) -> bool:
@@ -225,16 +295,13 @@ def _reads_shared(copy: Code) -> bool:
     return copy.properties.group is AsyncGroup.BULK
 
 
-def _in_cluster(launch: Launch, note: Note) -> str:
+def _in_cluster(launch: Launch, note: Note, words: dict[str, str]) -> str:
     """What would order two threads of one cluster that race; "" where they are of two clusters."""
     places = (unravel(block, launch.grid) for block in (note.block, note.other_block))
     one, other = ([n // s for n, s in zip(place, launch.cluster_size, strict=True)] for place in places)
     if one != other:
         return ""
-    return (
-        "they are of two blocks of a cluster: barrier.cluster.arrive and barrier.cluster.wait between the two would "
-        "order them"
-    )
+    return f"they are of two blocks of a cluster; write {words['cluster']} between the two, in all of its blocks"
 
 
 def _cause(program: Program, note: Note) -> str:
@@ -242,18 +309,31 @@ def _cause(program: Program, note: Note) -> str:
     if note.value >> CAUSE == 0:
         return ""
     code, across = program.codes[(note.value >> CAUSE) - 1], note.block != note.other_block
+    words, place = write(program, code), program.place(code.line)
     line = re.sub(r"\s*//.*", "", program.source(code.line)).strip()
     if across and not wide(code):
         scope, opcode = _widened(code.form.opcode)
-        written = line.replace(code.form.opcode, opcode, 1)
-        return (
-            f"line {code.line}, {line} orders nothing between two blocks: its scope is the block (.cta); write "
-            f".{scope}: {written}"
-        )
-    scope = "gpu" if across else "cta"
+        wider = f"write .{scope}: {line.replace(code.form.opcode, opcode, 1)}"
+        if language(program, code) != PTX:
+            wider = f"write {words['device_atomic' if code.properties.atomic else 'gpu_fence']} in its place"
+        return f"{place}, {line} orders nothing between two blocks: its scope is the block (.cta); {wider}"
+    keeps, where = "keep later accesses after it", "after"
+    if code.properties.mbarrier:
+        keeps, where = "release earlier ones", "before"
+    fence = words["gpu_fence" if across else "block_fence"]
+    return f"{place}, {line} does not {keeps}: it is relaxed; write a fence {where} it: {fence}"
+
+
+def _named(program: Program, writer: Code, product: Code) -> str:
+    """How the compiler of CUDA C++ is kept from moving what writes a register of a product over `asm` statements."""
+    shared = set(writes(writer)) & {*writes(product), *reads(product)}
+    if language(program, product) != CUDA or not shared:
+        return ""
+    kinds = {"f32": "f", "f64": "d"}
+    letter = kinds.get(program.registers[min(shared)].type, "r")
     return (
-        f"line {code.line}, {line} does not keep later accesses after it: it is relaxed; write a fence after it: "
-        f"fence.acq_rel.{scope};"
+        f", and name each register of the product in the asm statements around it ('\"+{letter}\"(d[0])' and so on), "
+        "or the compiler moves what touches them past these"
     )
 
 
@@ -266,12 +346,8 @@ def _widened(opcode: str) -> tuple[str, str]:
     return next((each for each in wider if find_form(each[1]) is not None), wider[0])
 
 
-def _without_value(program: Program, register: int) -> str:
-    """A register that initcheck follows, by its number there, and why it has no value."""
-    flow = register_flow(program)
-    names = [program.registers[r].name for r in flow.origins[flow.registers[register]]]
-    name = program.registers[flow.registers[register]].name
-    if names == [name]:
-        return f"{name}, to which nothing has been written"
-    listed = ", ".join(names[:3]) + (" and others" if len(names) > 3 else "")
-    return f"{name}, which is computed from {listed}, to which nothing has been written"
+def _without_value(program: Program, value: int) -> str:
+    """A register that is used without a value, and why it has none: one to which nothing has been written."""
+    name, origin = (program.registers[r].name for r in _two(value, SECOND_WIDE))
+    computed = "" if name == origin else f", which is computed from {origin}"
+    return f"{name}{computed}, to which nothing has been written"

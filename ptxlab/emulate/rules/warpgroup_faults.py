@@ -103,7 +103,7 @@ def incomplete_warpgroup(at: FaultingThread, begun: Sequence[tuple[int, int]]) -
     lines = []
     for w in group:
         count, last = begun[w]
-        behind = f", the last in line {codes[last].line}" if count else ""
+        behind = f", the last in {at.program.place(codes[last].line)}" if count else ""
         lines.append(f"warp {w}: {count} product{'' if count == 1 else 's'}{behind}")
     message = "\n    ".join(
         ["the four warps of a warpgroup execute each wgmma.mma_async together, or wait for each other for ever; these "

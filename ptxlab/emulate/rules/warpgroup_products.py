@@ -75,6 +75,17 @@ def waited_for(products: Products, left: u32) -> u32:
 
 
 @rule
+def covered(products: Products, left: u32) -> u32:
+    """How many of a warp's products are done by a wait for all but `left` groups: others may be done early here."""
+    count = products.begun
+    while count != 0 and count + IN_FLIGHT > products.begun:
+        if u64(products.entries[(count - 1) % IN_FLIGHT].group) + left < products.groups:
+            break
+        count = u32(count - 1)
+    return count
+
+
+@rule
 def completing_product(products: Products, count: u32) -> u32:
     """The code index of the oldest product in flight if it is one of the first `count`."""
     if products.done == products.begun or products.done >= count:

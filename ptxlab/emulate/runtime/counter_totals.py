@@ -102,6 +102,7 @@ def collect(program: Program, tally: np.ndarray, issued: np.ndarray) -> Counters
         {name: metric.value(totals) for name, metric in METRICS.items()},
         {what: amount for what, amount in moved.items() if amount},
         _issue_slots(known, issued),
+        program.spans,
     )
 
 
@@ -120,15 +121,8 @@ def _by_line(known: Known, chosen: np.ndarray, records: np.ndarray, work: np.nda
     )
     for line, opcode, numbers in rows:
         new, before = LineCounters(known.opcodes.names[opcode], *numbers), out.get(line)
-        out[line] = new if before is None else _sum(before, new)
+        out[line] = new if before is None else before + new
     return out
-
-
-def _sum(a: LineCounters, b: LineCounters) -> LineCounters:
-    """Several instructions on one line."""
-    names = [name for name in LineCounters.__dataclass_fields__ if name != "opcode"]
-    opcode = a.opcode if a.opcode == b.opcode else f"{a.opcode}; {b.opcode}"
-    return LineCounters(opcode, *(getattr(a, name) + getattr(b, name) for name in names))
 
 
 def _issue_slots(known: Known, issued: np.ndarray) -> dict[int, dict[str, int]]:

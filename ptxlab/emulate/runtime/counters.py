@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import html
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,6 +17,7 @@ import numpy as np
 
 from ptxlab.emulate.program.flat_program import Code
 from ptxlab.emulate.runtime.state import MOVED
+from ptxlab.errors import Span, shown_file
 from ptxlab.isa.actions import Action
 
 FIELDS = (
@@ -73,6 +74,11 @@ class LineCounters:
     flops: int = 0
     bulk: int = 0
 
+    def __add__(self, other: LineCounters) -> LineCounters:
+        names = [name for name in LineCounters.__dataclass_fields__ if name != "opcode"]
+        opcodes = dict.fromkeys([*self.opcode.split("; "), *other.opcode.split("; ")])
+        return LineCounters("; ".join(opcodes), *(getattr(self, name) + getattr(other, name) for name in names))
+
     @property
     def conflicts(self) -> int:
         """Wavefronts that bank conflicts added."""
@@ -85,8 +91,9 @@ class Counters:
     for one active thread, whether its guard held or not.
 
     opcodes and lines (PTX line, 1-based) map to (warp-, thread-instructions); pipes map to warp-instructions; by_line
-    has everything about a line. flops: floating-point operations by type (an fma is two, `mma` 2*M*N*K; division, roots
-    and transcendental functions none, as in `ncu`). metrics: numbers by their name in Nsight Compute, see `METRICS`.
+    has everything about a line, by_source about a line of the source. flops: floating-point operations by type (an fma
+    is two, `mma` 2*M*N*K; division, roots and transcendental functions none, as in `ncu`). metrics: numbers by their
+    name in Nsight Compute, see `METRICS`.
     moved: bytes moved asynchronously, see `MOVES`. issue_slots: of each warpgroup of a block, summed
     over all blocks, the warp-instructions that its warps issued, by pipe. Each of them takes an issue slot, also while
     tensor cores or copies work: so they say what a role costs. Tries to wait for an mbarrier are among them.
@@ -102,6 +109,18 @@ class Counters:
     metrics: dict[str, int] = field(default_factory=dict, repr=False)
     moved: dict[str, int] = field(default_factory=dict, repr=False)
     issue_slots: dict[int, dict[str, int]] = field(default_factory=dict, repr=False)
+    spans: Mapping[int, Span] = field(default_factory=dict, repr=False, compare=False)
+
+    @property
+    def by_source(self) -> dict[str, LineCounters]:
+        """`by_line`, added up for each line of the source, `kernel.cu:5`. What comes from no line that is known has the
+        name ""."""
+        out: dict[str, LineCounters] = {}
+        for line, counts in self.by_line.items():
+            span = self.spans.get(line)
+            place = "" if span is None else f"{shown_file(span.file)}:{span.line}"
+            out[place] = out[place] + counts if place in out else counts
+        return out
 
     @property
     def predicated_off(self) -> float:

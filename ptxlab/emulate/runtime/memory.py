@@ -9,7 +9,7 @@ error.
 from __future__ import annotations
 
 import bisect
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,6 +23,7 @@ from ptxlab.emulate.runtime.report import Launch
 
 ALIGNMENT = 512
 GUARD = 4096
+FAR = 1 << 38  # bytes; no array is so large that an index leads from one so far
 MARGIN = 512
 """Bytes on both sides of a block's shared memory that compiled code may load, and store as they are: inactive lanes of
 contiguous accesses reach them."""
@@ -32,7 +33,8 @@ POISON = 0xFF
 
 @dataclass(eq=False, repr=False)
 class Allocation:
-    """A range of device memory. `data` is its bytes; `written`, where kept, one byte each: 255 once stored to."""
+    """A range of device memory. `data` is its bytes; `written`, where kept, one byte each: 255 once stored to. host: it
+    is an array of the host, which has the contents when the launch has ended."""
 
     address: int
     size: int
@@ -42,7 +44,9 @@ class Allocation:
     writable: bool = True
     freed: bool = False
     freed_at: str = ""  # the line of Python, where it is known
+    itemsize: int = 0  # bytes of an element, where it is known
     written: np.ndarray | None = None
+    host: bool = False
 
     @property
     def end(self) -> int:
@@ -60,11 +64,18 @@ class Memory:
         self._all: list[Allocation] = []
 
     def allocate(
-        self, size: int, name: str = "", data: np.ndarray | None = None, *, track_writes: bool = False
+        self,
+        size: int,
+        name: str = "",
+        data: np.ndarray | None = None,
+        *,
+        track_writes: bool = False,
+        itemsize: int = 0,
     ) -> Allocation:
         """`size` bytes, zeroed, or holding `data` (any contiguous array of that many bytes, used in place, not copied).
 
-        `track_writes` keeps a byte for each byte that says whether a kernel has stored to it.
+        itemsize: bytes of an element, for messages; 0: not known. `track_writes` keeps a byte for each byte that says
+        whether a kernel has stored to it.
         """
         if size < 0:
             raise ValueError(f"an allocation needs a size of 0 or more, got {size}")
@@ -74,7 +85,7 @@ class Memory:
         with self._lock:
             address = self._next
             self._next += -(-(size + GUARD) // ALIGNMENT) * ALIGNMENT
-            allocation = Allocation(address, size, buffer, name)
+            allocation = Allocation(address, size, buffer, name, itemsize=itemsize, host=True)
             if track_writes:
                 allocation.written = np.zeros(size, np.uint8)
             self._starts.append(address)
@@ -116,8 +127,10 @@ class Memory:
             near = self._all[at] if at >= 0 else None
         return near if near is not None and not near.freed and address < near.end else None
 
-    def describe(self, address: int, size: int = 1) -> str:
-        """Where an address lies, in words: inside an array, some bytes past its end, freed, null, or near no array."""
+    def describe(self, address: int, size: int = 1, meant: Allocation | None = None, element: int = 0) -> str:
+        """Where an address lies, in words: inside an array, some bytes past its end, freed, null, or near no array.
+        meant: the array that it is computed from, if that is known; element: the bytes of an element that is accessed.
+        """
         if address < ALIGNMENT:
             return "a null pointer" if address == 0 else f"{address:#x} past a null pointer"
         if 0 <= address - SHARED_WINDOW < WINDOW_SIZE:
@@ -128,19 +141,42 @@ class Memory:
             at = bisect.bisect_right(self._starts, address)
             before = self._all[at - 1] if at else None
             after = self._all[at] if at < len(self._all) else None
+        if meant is not None and (before is None or address >= before.end):
+            before, after = (meant, None) if address >= meant.end else (None, meant)
         if before is not None and address < before.end:
             where = f"byte {address - before.address} of {_label(before)}"
             if before.freed:
                 return f"{where}, which was freed" + (f" at {before.freed_at}" if before.freed_at else "")
             over = address + size - before.end
-            return f"{where}; the access ends {over} bytes past its end" if over > 0 else where
+            ends = f"{where}; the access ends {over} bytes past its end{_elements(before, address, size, element)}"
+            return ends if over > 0 else where
         past = address - before.end if before is not None else None
         ahead = after.address - address if after is not None else None
+        if meant is None and min(FAR if n is None else n for n in (past, ahead)) >= FAR:
+            return "near no array"
         if before is not None and past is not None and (ahead is None or past <= ahead):
-            return f"{past} bytes past the end of {_label(before)}"
+            return f"{past} bytes past the end of {_label(before)}{_elements(before, address, size, element)}"
         if after is not None:
-            return f"{ahead} bytes before {_label(after)}"
-        return "in no allocation; there is none"
+            return f"{ahead} bytes before {_label(after)}{_elements(after, address, size, element)}"
+        return "near no array"
+
+
+def _elements(allocation: Allocation, address: int, size: int, element: int) -> str:
+    offset = address - allocation.address
+    return elements(allocation.name, offset, allocation.size, size, allocation.itemsize, element)
+
+
+def elements(name: str, offset: int, room: int, size: int, item: int, element: int) -> str:
+    """`; element 32 of 'x', which has 32`: where `size` bytes at an offset in an array of `room` bytes lie. item: bytes
+    of its elements, 0 where they are not known; element: of those that are accessed. "" where they do not fit."""
+    each = item or element
+    if not each or not name or name.startswith("%") or offset % each or room % each or not room:
+        return ""
+    first, last = offset // each, (offset + max(size, each)) // each - 1
+    which = f"element {first}" if first == last else f"elements {first} to {last}"
+    return f"; {which} of {name!r}, which has {room // each}" + (
+        "" if item and element in (0, item) else f" (of {each} bytes)"
+    )
 
 
 def _label(allocation: Allocation) -> str:
@@ -148,12 +184,27 @@ def _label(allocation: Allocation) -> str:
     return f"{kind} ({allocation.size} bytes at {allocation.address:#x})"
 
 
+def saved(allocations: Iterable[Allocation]) -> Callable[[], None]:
+    """A function that puts back what allocations hold now, for a launch that runs again."""
+    held = [(a, a.data.copy(), None if a.written is None else a.written.copy()) for a in allocations]
+
+    def put_back() -> None:
+        for allocation, data, written in held:
+            allocation.data[:] = data
+            if written is None or allocation.written is None:
+                allocation.written = written
+            else:
+                allocation.written[:] = written
+
+    return put_back
+
+
 def memory_map(program: Program, launch: Launch, live: Sequence[Allocation]) -> state.MemoryMap:
     """The memory that accesses of a launch may reach; `live`: the allocations, by rising address."""
-    fields = [  # those of `state.Allocation`, each a number of 8 bytes
-        (a.address, a.size, a.writable, start_of(a.data), 0 if a.written is None else start_of(a.written), 0, 0)
-        for a in live
-    ]
+    fields = []  # those of `state.Allocation`, each a number of 8 bytes
+    for a in live:
+        written = 0 if a.written is None else start_of(a.written)
+        fields.append((a.address, a.size, a.writable, state.SPACES[a.space], start_of(a.data), written, 0, 0))
     memory = state.MemoryMap.new()
     memory.allocations, memory.count = (
         state.Allocation.many(np.array(fields, np.uint64).view(np.uint8).ravel()),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import re
 
-from ptxlab.emulate.program.addresses import ASSERTED, BUFFER, HEADER, PRINTED
+from ptxlab.emulate.program.addresses import ASSERTED, BUFFER, GRID_NAME, HEADER, PRINTED
 from ptxlab.emulate.program.printf import Message, formatted
 from ptxlab.emulate.program.program import Program
 from ptxlab.emulate.runtime.memory import Memory
@@ -66,3 +66,10 @@ def assertion(program: Program, memory: Memory, stopped: DeviceFault) -> DeviceF
         where = {name: getattr(stopped, name) for name in ("kernel", "block", "thread", "source", "span")}
         return DeviceFault("assert", message, line=line, **where)
     return stopped
+
+
+def hint_at_grid(program: Program, stopped: DeviceFault) -> None:
+    """Says what a kernel may lack that asks for its cooperative grid and stops, in a launch that has none."""
+    if stopped.kind == "trap" and any(v.name == GRID_NAME for v in program.globals):
+        stopped.hint = "a barrier of the whole grid (this_grid().sync()) needs cooperative=True"
+        stopped.args = (stopped.render(),)

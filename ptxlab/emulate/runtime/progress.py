@@ -48,7 +48,7 @@ _watching: ContextVar[Watching | None] = ContextVar("watching", default=None)
 @contextlib.contextmanager
 def watched(watch: Watch) -> Iterator[Watching]:
     """Launches that this thread makes meanwhile call `watch` about ten times a second. Where it raises
-    `KeyboardInterrupt`, the launch stops as it does on Ctrl-C, with a `DeviceFault` of the kind "interrupt"."""
+    `KeyboardInterrupt`, the launch stops as it does on Ctrl-C, with a `LaunchKeyboardInterrupt`."""
     made = Watching(watch)
     before = _watching.set(made)
     try:

@@ -18,13 +18,18 @@ if TYPE_CHECKING:
     from ptxlab.emulate.runtime.counters import Counters
 
 
+RESIDENT = 32
+"""Blocks that are at work at once, where they wait for each other and nothing else is known."""
+LEADERS = 0
+"""The seed of the order in which leaders run ahead of their groups, and groups mix."""
 WARPGROUP = 4
 """Warps that make up a warpgroup, counted from the first of a block."""
 
 
 class Launch(NamedTuple):
     """One launch: sizes in x, y, z; `params` the packed parameter block; `shared` bytes of dynamic shared memory;
-    `budget` the warp-instructions after which it is stopped (None: no limit)."""
+    `budget` the warp-instructions after which it is stopped (None: no limit); `resident` the blocks that may be at work
+    at once."""
 
     grid: tuple[int, int, int]
     block: tuple[int, int, int]
@@ -39,6 +44,7 @@ class Launch(NamedTuple):
     trace: Any = None
     cooperative: bool = False
     cluster: tuple[int, int, int] | None = None
+    resident: int = RESIDENT
 
     @property
     def threads(self) -> int:
@@ -49,6 +55,21 @@ class Launch(NamedTuple):
     def blocks(self) -> int:
         """Blocks in the grid."""
         return self.grid[0] * self.grid[1] * self.grid[2]
+
+    @property
+    def shuffled(self) -> bool:
+        """Whether the order of warps and blocks is drawn."""
+        return self.seed not in (None, LEADERS)
+
+    @property
+    def leaders_first(self) -> bool:
+        """Whether warps have their turns as `leaders_first` says."""
+        return self.seed == LEADERS
+
+    @property
+    def resident_clusters(self) -> int:
+        """Clusters that may be at work at once."""
+        return max(1, self.resident // self.cluster_blocks)
 
     @property
     def cluster_size(self) -> tuple[int, int, int]:
@@ -126,12 +147,17 @@ def by_line(program: Program, executed: np.ndarray) -> dict[int, tuple[int, int]
 # -- the order of blocks -----------------------------------------------------------------------------------------------
 
 
-RESIDENT = 32
-"""Blocks that share the interpreter (in the JIT: a worker) when the first of them do not end by themselves."""
 SHUFFLED = 1 << 22
 """The most blocks of a launch with a seed: their order is drawn before the first begins."""
 MIXED = 4
 """Blocks that are resident at once in a shuffled launch, whether they wait for each other or not."""
+
+
+def leaders_first(warps: int) -> list[int]:
+    """The warps of a block by the reversed bits of their numbers: of eight 0, 4, 2, 6, 1, 5, 3, 7. After each turn that
+    ends at a barrier, or with the warp, the first that can go on has its turn; after others the next in this order."""
+    width = (warps - 1).bit_length()
+    return sorted(range(warps), key=lambda warp: f"{warp:0{width}b}"[::-1])
 
 
 def block_order(program: Program, launch: Launch) -> Sequence[int]:
@@ -143,11 +169,13 @@ def block_order(program: Program, launch: Launch) -> Sequence[int]:
     blocks are shuffled only within as many as can be resident at once: when one waits for a block before it, that one
     has begun, or there is room for it to begin."""
     count = launch.blocks // launch.cluster_blocks
-    if launch.seed is None:
+    if not launch.shuffled:
         return range(count)
     order = list(range(count))
     draw = random.Random(f"blocks {launch.seed}")
-    window = RESIDENT if program.may_wait and not launch.cooperative else max(1, count)
+    window = max(1, count)
+    if program.may_wait and not launch.cooperative:
+        window = min(RESIDENT, launch.resident_clusters)
     for first in range(0, len(order), window):
         some = order[first : first + window]
         draw.shuffle(some)

@@ -10,10 +10,10 @@ from __future__ import annotations
 from ptxlab.emulate.language import Array, Pointer, Record, Ref, array, boolean, i32, i64, u8, u32, u64
 from ptxlab.emulate.program.addresses import HeapPiece
 
-GLOBAL, SHARED, LOCAL, PARAM, CONST, GENERIC, CLUSTER = range(7)
+GLOBAL, SHARED, LOCAL, PARAM, CONST, GENERIC, CLUSTER, CONST_WINDOW = range(8)
 SPACES = {
     "global": GLOBAL, "shared": SHARED, "local": LOCAL, "frame": LOCAL, "param": PARAM, "const": CONST,
-    "generic": GENERIC, "cluster": CLUSTER,
+    "generic": GENERIC, "cluster": CLUSTER, "const window": CONST_WINDOW,
 }  # fmt: skip
 """State spaces by name, numbered as the rules number them."""
 
@@ -26,7 +26,7 @@ BARRIERS = 16
 """Barriers of a block."""
 PATIENT_SLICES = 16
 """Quanta after which a worker whose block has not ended makes another one resident. In a cooperative launch, whose
-blocks are all resident, it does so after one."""
+blocks are all resident, it does so after one, as elsewhere where a warp only waits for others."""
 
 # -- kinds of fault; the first: any invalid access, a misaligned one or a store to what is read only, too
 OUT_OF_MEMORY_RANGE, BUDGET_SPENT, DEADLOCK, TRAP, BAD_INDEX, BAD_BARRIER = 1, 2, 3, 4, 5, 6
@@ -90,6 +90,7 @@ class Transfer(Record):
     place: Array[i32] = array(5)
     shift: Array[i32] = array(3)
     map: Array[u64] = array(16)  # the tensor map as it was
+    released: Array[u32] = array(32, align=64)  # for the checks: what its warp releases by it (`race_order.release`)
 
 
 class Queue(Record):
@@ -112,6 +113,7 @@ class Allocation(Record):
     base: u64
     room: u64  # its bytes
     writable: u64
+    space: u64  # GLOBAL, CONST, CONST_WINDOW, or GENERIC where it may be either
     host: Pointer[u8]
     written: Pointer[u8] | None  # a byte for each byte, 255 once stored to; None without initcheck
     accesses: Pointer[u64] | None  # racecheck's records: of last writers, then of readers, then of other readers
@@ -314,11 +316,14 @@ class Context(Record, align=64):
     slot_count: u64
     slot: u64
     slot_limit: u64
+    waiting: Pointer[u8] | None  # 1 for each instruction in a loop that only waits for others; None: there are none
+    waiting_end: u64  # how many are told
     suspensions: u64
-    patience: u64  # after this many a worker whose block has not ended makes another one resident
+    asks_at: u64  # after this many the worker asks for one more resident block, or whether all wait in vain
     finished: u64  # blocks that this worker has run to their end
     clock: u64  # warp-instructions before this slice
-    random: u64  # state of the random numbers that shuffle warps, 0 without
+    random: u64  # state of the random numbers that shuffle warps, 0 without; not 0 where `leaders_first`
+    leaders_first: boolean  # whether the first warp that can go on, by `order`, has its turn after each barrier
     tally: Pointer[u8]  # what counted code adds up
     moved: Pointer[u64] | None  # of each instruction what its bulk copies move (`MOVED`); None: not counted
     check: Pointer[u8]  # the checks' record of the launch

@@ -25,16 +25,16 @@ from ptxlab.emulate.rules import (
     race_order,
     races,
 )
-from ptxlab.emulate.rules import copies_in_flight as in_flight
 from ptxlab.emulate.rules.instructions import acquires, clears, wide
 from ptxlab.emulate.rules.mbarrier_lifetimes import Phases
 from ptxlab.emulate.rules.mbarriers import access_kind
-from ptxlab.emulate.rules.records import CHANGES, CODE, READS, WRITES, Mates, started
+from ptxlab.emulate.rules.records import CHANGES, CODE, GAP, READS, WITHOUT, WRITES, WRITTEN, Mates, started
 from ptxlab.emulate.step.access import Touch
 from ptxlab.emulate.step.lanes import mask_bits
 from ptxlab.emulate.step.launch_checks import LaunchChecks
 from ptxlab.emulate.step.launch_state import Spaces
 from ptxlab.emulate.step.memory_ranges import Region
+from ptxlab.emulate.step.values import Bytes, MemoryValues, Place, Source, brings
 from ptxlab.emulate.step.warp import Warp
 from ptxlab.isa.actions import Action
 from ptxlab.isa.machine import Value
@@ -51,6 +51,7 @@ class _Checked:
     what: str
     size: int
     values: tuple[Any, ...] | None
+    looked: bool = False  # whether `CheckedWarp.touching` has looked at what it reads
 
 
 def _one_by_one(start: np.ndarray, lanes: int) -> Iterator[tuple[int, int]]:
@@ -66,13 +67,30 @@ class CheckedWarp(Warp):
         super().__init__(spaces, index, regs, block_index)
         assert self.launch_state.checker is not None
         self.checker = self.launch_state.checker
+        self.lacks: dict[int, np.ndarray] = {}
+        """initcheck: the bits of registers that have no value (see `step.values`), and where they come from."""
+        self.origins: dict[int, np.ndarray] = {}
+        self.brought: list[Bytes] = []
+        """What the instruction has read without a value; what it has stored, if that matters."""
+        self.wrote: list[Bytes] | None = None
+        self.settles: list[tuple[Place, Bytes, int]] = []
+        self.trial = False  # an instruction is executed once more, on other values
+        if self.checker.init:
+            self.lacks, self.origins = self.checker.values.of_warp(regs, spaces.block, index)
+            self.local.values = MemoryValues(self.local.data, np.zeros(self.local.data.size, np.uint8))
+            self.local.written, self.local_window.values = self.local.values.written, self.local.values
+            self.local_window.written = self.local.written
 
     def load(self, i: Form, address: Value) -> Any:
         value = super().load(i, address)
-        self._look(address, "load", None)
+        if not self.trial:
+            self._look(address, "load", None)
         return value
 
     def store(self, i: Form, address: Value, value: Any) -> None:
+        if self.trial:
+            super().store(i, address, value)
+            return
         # before the store: one that leaves memory as it is does not race
         self._look(address, "store", value if isinstance(value, tuple) else (value,))
         super().store(i, address, value)
@@ -90,7 +108,10 @@ class CheckedWarp(Warp):
 
     def look(self, code: Code, touch: Touch, what: str) -> None:
         """Checks an access of an instruction that has no `load`, `store` or `atom` in its semantics."""
-        copied = code.action is Action.COPY and touch.what == "store"
+        self._accesses(_Checked(code, what, touch.size, None, looked=brings(code)), self._touched(touch))
+
+    def _touched(self, touch: Touch) -> list[tuple[Region, np.ndarray, np.ndarray | None]]:
+        """The regions that an access leads to, the first byte of each lane in them, and the lanes."""
         found: dict[int, tuple[Region, np.ndarray, np.ndarray]] = {}
         for lane in np.flatnonzero(touch.mask).tolist():
             at = int(touch.address[lane])
@@ -103,23 +124,94 @@ class CheckedWarp(Warp):
             new = region, np.zeros(LANES, np.int64), np.zeros(LANES, np.bool_)
             _, start, mask = found.setdefault(id(region), new)
             start[lane], mask[lane] = first, True
-        for _, start, mask in found.values():
-            if copied and self.checker.sync:
-                offsets = Pointer[int](start.astype(np.uint32))
-                in_flight.start(self.spaces.check.record, self.warp, mask_bits(mask), offsets, touch.size, code.index)
-        self._accesses(_Checked(code, what, touch.size, None), list(found.values()))
+        return [*found.values()]
+
+    # -- initcheck
+
+    def touching(self, code: Code, touches: list[Touch], *, moves: bool) -> None:
+        """What an instruction that reports its accesses has read without a value; and what it has stored, if it moves
+        anything without one."""
+        for what in ("load", "store"):
+            for touch in touches if what == "load" or moves or self.brought else ():
+                for region, start, mask in self._touched(touch) if touch.what == what else ():
+                    if what == "load":
+                        self._reads(code, region, start, mask, touch.size)
+                    else:
+                        self.wrote = [*(self.wrote or ()), self._bytes(region, start, mask, touch.size)]
+
+    def _bytes(self, region: Region, start: np.ndarray, mask: np.ndarray | None, size: int) -> Bytes:
+        """The bytes that lanes access."""
+        lanes = np.arange(LANES) if mask is None else np.flatnonzero(mask)
+        places = start[lanes][:, None] + np.arange(size)
+        nothing = np.zeros(0, np.uint32)
+        return Bytes(self._followed(region), lanes, places, np.zeros(places.shape, np.uint8), nothing)
+
+    def _followed(self, region: Region) -> MemoryValues:
+        """What is known of a region from now on."""
+        if region.written is None and region.values is None:
+            self.checker.follow(region)
+            state = self.launch_state
+            for k, allocation in enumerate(state.live):
+                if allocation.data is region.data and region.written is not None:
+                    allocation.written = region.written
+                    state.map.allocations[k].written = Pointer(region.written)
+        if region.values is None and region.written is not None:
+            region.values = MemoryValues(region.data, region.written, array=True)
+        found: MemoryValues = region.values
+        return found
+
+    def _reads(
+        self, code: Code, region: Region, start: np.ndarray, mask: np.ndarray | None, size: int, *, uses: bool = False
+    ) -> None:
+        """Lanes read `size` bytes each. uses: their values, at once."""
+        if region.values is None and region.written is None:
+            return
+        read = self._bytes(region, start, mask, size)
+        codes = read.memory.written[read.places]
+        if (codes == WRITTEN).all():
+            return
+        some = (codes != WRITTEN).any(axis=1) & (codes != GAP).all(axis=1)
+        lanes, places, codes = read.lanes[some], read.places[some], codes[some]
+        known = codes == WITHOUT
+        bits = np.where(codes == WRITTEN, 0, 0xFF).astype(np.uint8)
+        origins = np.zeros(places.shape, np.uint32)
+        if known.any():
+            bits[known], origins[known] = read.memory.bits[places[known]], read.memory.origins[places[known]]
+        bits[known & (origins == 0)] = 0xFF  # by an earlier launch
+        fresh = (bits != 0) & (origins == 0)
+        if fresh.any():
+            addresses = np.zeros(LANES, np.uint64)
+            own = 0 if region.lane_offset is None else region.lane_offset[lanes]
+            addresses[lanes] = (start[lanes] - own + fresh.argmax(axis=1) + int(region.base)).astype(np.uint64)
+            partly = not fresh.reshape(lanes.size, -1, min(size, 4)).all(axis=2).any()
+            where = code.index, self.spaces.block, self.warp, -1, addresses
+            number = self.checker.values.source(Source(*where, partly=bool(partly)))
+            origins[fresh] = np.broadcast_to(lanes[:, None] | number << 5, places.shape)[fresh]
+        if uses and lanes.size:
+            place = Place(code.index, self.spaces.block, self.warp, int(lanes[0]))
+            self.checker.values.used(place, int(origins[0].max()))
+        elif lanes.size:
+            self.brought.append(Bytes(read.memory, lanes, places, bits, origins.max(axis=1)))
+
+    def settle(self) -> None:
+        """What was stored without a value is marked, after the store itself was."""
+        for place, given, register in self.settles:
+            self.checker.values.stored(place, given, register)
+        self.settles = []
+
+    # -- accesses
 
     def _accesses(self, access: _Checked, found: list[tuple[Region, np.ndarray, np.ndarray | None]]) -> None:
         """Checks an access, region by region. found: the regions, the first byte of each lane in them, and the lanes
         that access them. A release takes effect before the check of all regions, an acquire after it."""
         checker, code = self.checker, access.code
         given = checker.record, self.spaces.check.record, self.warp, code.index
-        raced = any(checker.shadow(region)[0] is not None for region, _, _ in found)
-        if raced and checker.releases[code.index]:
+        ordering = checker.more and code.space != "local"
+        if ordering and checker.releases[code.index]:
             race_order.fence(*given, wide(code))
         for region, start, mask in found:
             self._accessed(access, region, start, mask)
-        if raced and checker.strong[code.index]:
+        if ordering and checker.strong[code.index]:
             lanes = sum(ALL_LANES if mask is None else mask_bits(mask) for _, _, mask in found)
             addresses = np.zeros(LANES, np.uint64)
             for region, start, mask in found:
@@ -139,13 +231,15 @@ class CheckedWarp(Warp):
         lanes = ALL_LANES if mask is None else mask_bits(mask)
         if checker.init and region.lane_offset is not None:
             self._local(access, region, start - region.lane_offset, lanes)
+        if checker.init and what != "store" and not access.looked and not clears(code):
+            self._reads(code, region, start, mask, size, uses=not brings(code))
+        if checker.init and what != "load" and self.wrote is not None:
+            self.wrote.append(self._bytes(region, start, mask, size))
         for low, some in ((0, lanes),) if region.size < 1 << 31 else _one_by_one(start, lanes):
             offsets.array[:] = start - low if low else start
             if written is not None:
                 self._initialised(access, written, region, low, some)
             flag = code.properties.mbarrier
-            if block.copies and what != "atomic" and code.action is not Action.COPY and in_shared and not flag:
-                in_flight.touched(checker.record, block, self.warp, some, offsets, members, int(region.base))
             if block.tile_writes is not None and in_shared:
                 given = checker.record, block, self.warp, some, offsets, members, int(region.base)
                 if what != "load" and not flag:
@@ -162,26 +256,17 @@ class CheckedWarp(Warp):
         at, base = (mask, checker.offsets, access.size), int(region.base)
         if index in checker.bounds:
             initcheck_local.within(checker.record, block, self.warp, *at, *checker.bounds[index], index, base)
-        if access.what != "store" and index not in checker.flow.carried:
-            initcheck_local.loaded(checker.record, block, self.warp, *at, index, base)
-        if access.what != "load":
-            initcheck_local.stored(block, self.warp, *at)
 
     def _initialised(self, access: _Checked, written: Pointer[int], region: Region, low: int, lanes: int) -> None:
-        """initcheck: bytes that are read must have been written before; those of a store are marked as written."""
-        code, what, size = access.code, access.what, access.size
-        checker, block, start = self.checker, self.spaces.check.record, int(region.base) + low
-        launch, offsets = checker.record, checker.offsets
+        """initcheck: accesses to gaps between arrays are noted; the bytes of a store are marked as written."""
+        checker, start = self.checker, int(region.base) + low
         at = written + low if low else written
-        reads = what != "store" and not clears(code)
-        if reads and checker.init and not initcheck.lanes_written(lanes, at, offsets, 0, size):
-            members = checker.members(code, size)
-            initcheck.report(launch, block, self.warp, lanes, at, offsets, start, members)
-        if what == "atomic" and reads and launch.gaps:  # an access to a gap has been noted
-            lanes &= ~initcheck.in_gap(lanes, at, offsets, 0, size)
-        if what != "load":
-            given = 0, size, code.index << CODE, start
-            initcheck.stored(launch, block, self.warp, lanes, at, offsets, *given)
+        given = checker.record, self.spaces.check.record, self.warp, lanes, at, checker.offsets
+        more = 0, access.size, access.code.index << CODE, start
+        if access.what != "load":
+            initcheck.stored(*given, *more)
+        elif checker.record.gaps:
+            initcheck.overruns(*given, *more)
 
     def _raced(self, access: _Checked, race: races.Shadow, region: Region, low: int, lanes: int) -> None:
         """racecheck: compares the accesses with those of other threads, and records them."""
@@ -205,11 +290,14 @@ class BlockChecks:
         race = checker.shadow_shared(shared, self.record.written)
         if race is not None:
             self.record.records, self.record.stride = race.records, race.stride
+        if checker.init:
+            shared.values = MemoryValues(shared.data, self.record.written.array)
+            spaces.shared_window.values = shared.values
         started(self.record, spaces.block)
         self.phases = Phases(checker.program, checker.record, self.record, can_run, checker.notes, checker.early)
 
     def in_cluster(self, mates: Pointer[Mates], rank: int) -> None:
-        """The block is one of several of a cluster."""
+        """The block is one of a cluster."""
         launches.in_cluster(self.record, mates, rank)
         started(self.record, self.spaces.block)
 
@@ -227,8 +315,8 @@ class BlockChecks:
 
     def passed_arrive(self, barrier: int, warp: Warp) -> None:
         """A warp has passed `bar.arrive`."""
-        if self.checker.race:
-            race_order.passed_arrive(self.record, warp.warp, barrier)
+        if self.checker.more:
+            barrier_checks.passed_arrive(self.checker.record, self.record, warp.warp, barrier)
 
     # -- mbarriers
 

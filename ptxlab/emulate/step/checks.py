@@ -8,19 +8,19 @@ findings in `rules.findings`.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 from ptxlab.emulate.language import Pointer
 from ptxlab.emulate.program.flat_program import Code
 from ptxlab.emulate.program.lane_types import LANES
-from ptxlab.emulate.program.register_flow import Flow
 from ptxlab.emulate.program.warpgroup_flow import orders_proxies, warpgroup_flow
 from ptxlab.emulate.rules import async_proxy, barrier_checks, lane_masks, race_order, register_checks
-from ptxlab.emulate.rules.initcheck_local import copied
 from ptxlab.emulate.rules.instructions import may_come, members_of, wide
 from ptxlab.emulate.step.bodies import Look, body_of
 from ptxlab.emulate.step.checked_warp import CheckedWarp
+from ptxlab.emulate.step.following import Following, used_at_once
 from ptxlab.emulate.step.lanes import mask_bits
 from ptxlab.emulate.step.launch_checks import LaunchChecks
 from ptxlab.emulate.step.operands import Step, Translator
@@ -35,6 +35,9 @@ class CheckedSteps:
         self.checks, self.record, self.translator = checks, checks.record, translator
         self.program, self.launch = checks.program, checks.launch
         self.warpgroups = warpgroup_flow(checks.program)
+        self.following = Following(checks.values, translator)
+        if checks.init:
+            translator.around = self.following.around
 
     def wrap(self, steps: list[Step]) -> list[Step]:
         """The steps with the checks of their instructions. (Loads, stores and atomics: see `CheckedWarp`.)"""
@@ -48,37 +51,33 @@ class CheckedSteps:
         elif code.properties.converges:
             if self.checks.sync and code.form.op.kind != "warp":
                 look.append(self._at_sync(code))
-            if self.checks.race:
+            if self.checks.more:
                 look.append(self._orders(code))
         elif code.action is Action.CLUSTER_BARRIER:
-            if self.checks.race:
+            if self.checks.more:
                 look.append(self._at_cluster_barrier(code))
-        elif code.properties.releases and self.checks.race:
+        elif code.properties.releases and self.checks.more:
             at = code.index, wide(code)
             look.append(lambda w, mask: race_order.fence(self.record, w.spaces.check.record, w.warp, *at))
         body = body_of(code)
         if body is not None:
             step = body.checked(self.checks, code, self._touching(code, step) if body.checked_after else step)
             look += body.looks(self.checks, code)
-        if code.copy is not None and self.checks.init:
-            source, dest, size = code.copy
-            look.append(lambda w, mask: copied(w.spaces.check.record, w.warp, mask_bits(mask), source, dest, size))
         if self.checks.sync:
             look += self._at_warpgroup(code)
-        if code.index in self.checks.flow.flows:
-            look.append(self._follow(self.checks.flow.flows[code.index], code))
-        followed = self.checks.flow.guards.get(code.index)
-        guards = None if followed is None else self._follow(followed, code)
-        if not look and guards is None:
+        guard, used = code.guard, used_at_once(code) if code.form.op.kind == "flow" else []
+        if not look and not (self.checks.init and (guard is not None or used)):
             return step
-        guard = code.guard
+        guards = [guard[0]] if guard is not None and self.checks.init else []
 
-        def run(w: Warp) -> int | None:
-            if guards is not None:
-                guards(w, w.mask)
+        def run(w: Any) -> int | None:
+            if guards and w.lacks:
+                self.following.used(w, code, guards, w.mask)
             mask = w.mask if guard is None else w.held(*guard)
             if mask.any():
                 self.checks.begin()
+                if used and w.lacks:
+                    self.following.used(w, code, used, mask)
                 for each in look:
                     each(w, mask)
             return step(w)
@@ -94,16 +93,6 @@ class CheckedSteps:
                 race_order.cluster_arrived(w.spaces.check.record, w.warp, released)
             else:
                 race_order.cluster_waited(w.spaces.check.record, w.warp)
-
-        return look
-
-    def _follow(self, flow: Flow, code: Code) -> Look:
-        """initcheck: what an instruction does to the registers that are followed."""
-        table = Pointer[int](np.array(flow.table(), np.uint32))
-
-        def look(w: Warp, mask: np.ndarray) -> None:
-            block = w.spaces.check.record
-            register_checks.executed(self.record, block, w.warp, mask_bits(mask), code.index, table)
 
         return look
 
@@ -146,6 +135,7 @@ class CheckedSteps:
             self.checks.begin()
             for touch in touches:
                 w.look(code, touch, touch.what)
+            w.settle()
             return result
 
         return run
@@ -174,7 +164,7 @@ class CheckedSteps:
         return look
 
     def _orders(self, code: Code) -> Look:
-        """racecheck: an instruction that synchronizes lanes of a warp orders them."""
+        """An instruction that synchronizes lanes of a warp orders them."""
         given = members_of(code)
         if given is None or code.form.op.kind == "warp":
             return lambda w, mask: race_order.sync_warp(w.spaces.check.record, w.warp)

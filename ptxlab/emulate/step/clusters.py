@@ -37,7 +37,7 @@ def form_cluster(state: LaunchState, blocks: list[Spaces]) -> None:
     if state.checker is not None:
         checks = [block.check for block in blocks]
         Phases.meet([check.phases for check in checks], queues)
-        if len(checks) > 1:
+        if len(checks) > 1 or state.clustered:
             mates = Mates.many(1)
             for rank, check in enumerate(checks):
                 check.in_cluster(mates, rank)

@@ -14,6 +14,7 @@ import numpy as np
 from ptxlab.emulate.language import lanes
 from ptxlab.emulate.program.flat_program import Code, Literal, Reg
 from ptxlab.emulate.program.lane_types import LANES
+from ptxlab.emulate.program.liveness import registers_of
 from ptxlab.emulate.rules import clusters
 from ptxlab.emulate.rules.faults import unsupported
 from ptxlab.emulate.rules.warpgroup_faults import THE_OTHERS
@@ -217,6 +218,7 @@ def converging(t: Translator, code: Code, readers: list[Read], write: Write, mem
     form = code.form
     sem, following = form.op.sem, t.following[code.index]
     t.exchanges[code.index] = (readers, write)
+    alone = t.around(code, lambda w: write(w, sem(w, form, *[read(w) for read in readers])) if sem else None)
 
     def release(w: Warp, group: LaneGroup) -> None:
         wait = group.wait
@@ -228,14 +230,13 @@ def converging(t: Translator, code: Code, readers: list[Read], write: Write, mem
         for pc in sorted({each.pc for each in groups} & t.synced.keys()):
             t.synced[pc](w, union([each for each in groups if each.pc == pc]))
         if sem is not None:
-            _exchange(w, sem, form, groups, t.exchanges)
+            _exchange(w, sem, form, groups, t)
         for each in groups:
             each.pc, each.wait = t.following[each.pc], None
 
     def run(w: Warp) -> int | None:
         if not w.diverged:
-            if sem is not None:
-                write(w, sem(w, form, *[read(w) for read in readers]))
+            alone(w)
             return following
         named, came = members(w), []
         for word in np.unique(named[w.mask]):  # lanes of one group may name different member masks
@@ -278,19 +279,34 @@ def union(groups: list[LaneGroup]) -> np.ndarray:
     return mask
 
 
-def _exchange(w: Warp, sem: Any, form: Form, groups: list[LaneGroup], exchanges: dict[int, Any]) -> None:
+def _exchange(w: Warp, sem: Any, form: Form, groups: list[LaneGroup], t: Translator) -> None:
     """One exchange of data between lanes that may be at different instructions."""
-    values = [read(w) for read in exchanges[groups[0].pc][0]]
-    for group in groups[1:]:
-        for k, read in enumerate(exchanges[group.pc][0]):
-            if isinstance(values[k], np.ndarray):
-                values[k] = np.where(group.mask, read(w), values[k])
-    running = w.mask
-    w.run_lanes(union(groups))
-    result = sem(w, form, *values)
-    for group in groups:
+
+    def exchange(group: LaneGroup) -> Step:
+        def act(w: Warp) -> None:
+            values = [read(w) for read in t.exchanges[group.pc][0]]
+            for other in groups:
+                for k, read in enumerate(t.exchanges[other.pc][0]):
+                    if isinstance(values[k], np.ndarray):
+                        values[k] = np.where(other.mask, read(w), values[k])
+            w.run_lanes(together)
+            result = sem(w, form, *values)
+            w.run_lanes(group.mask)
+            t.exchanges[group.pc][1](w, result)
+
+        return act
+
+    running, together, codes = w.mask, union(groups), [t.program.codes[group.pc] for group in groups]
+    regs, made = w.regs, list[list[Any]]()
+    for group, code in zip(groups, codes, strict=True):  # each from the same registers
         w.run_lanes(group.mask)
-        exchanges[group.pc][1](w, result)
+        w.regs = list(regs)
+        t.around(code, exchange(group), *codes)(w)
+        made.append(w.regs)
+    for group, code, found in zip(groups, codes, made, strict=True):
+        for r in [r for dest in code.dests for r in registers_of(dest)]:
+            regs[r] = np.where(group.mask, found[r], regs[r])
+    w.regs = regs
     w.run_lanes(running)
 
 
@@ -300,4 +316,4 @@ def waiting_for(wait: Wait) -> str:
     if wait.members is None:
         others = {CLUSTER_BARRIER: "the barrier of the cluster", WARPGROUP_BEGUN: THE_OTHERS}
         what = others.get(wait.barrier, f"barrier {wait.barrier}")
-    return f"{what} ({wait.code.form.opcode}, line {wait.code.line})"
+    return what

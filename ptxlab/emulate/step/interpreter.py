@@ -12,7 +12,7 @@ import gc
 import random
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -23,11 +23,15 @@ from ptxlab.emulate.program.lane_types import DTYPE, LANES
 from ptxlab.emulate.program.liveness import registers_of
 from ptxlab.emulate.program.program import Program
 from ptxlab.emulate.rules.clusters import blocks_of
+from ptxlab.emulate.rules.faults import interrupted, spent, waits_for_others
 from ptxlab.emulate.rules.findings import findings
+from ptxlab.emulate.rules.lane_scheduling import APART
+from ptxlab.emulate.rules.notes import Note
+from ptxlab.emulate.rules.warp_positions import Place
 from ptxlab.emulate.runtime.counter_totals import collect
 from ptxlab.emulate.runtime.memory import Memory
 from ptxlab.emulate.runtime.progress import Progress
-from ptxlab.emulate.runtime.report import MIXED, RESIDENT, Launch, Report, block_order, by_line
+from ptxlab.emulate.runtime.report import MIXED, Launch, Report, block_order, by_line
 from ptxlab.emulate.step.access import Touch
 from ptxlab.emulate.step.checks import CheckedSteps
 from ptxlab.emulate.step.counting import Watch
@@ -83,8 +87,9 @@ class Interpreter(LaunchState):
     def __init__(self, program: Program, launch: Launch, memory: Memory) -> None:
         if LaunchChecks.wanted(launch):  # what lanes that synchronize have to check is added to the translator
             translator, checker = Translator(program), LaunchChecks(program, launch)
+            checked = CheckedSteps(checker, translator)
             known = translate(translator)
-            self.steps = CheckedSteps(checker, translator).wrap(known.steps)
+            self.steps = checked.wrap(known.steps)
             super().__init__(program, launch, memory, checker)
         else:
             known = translated(program)
@@ -101,20 +106,23 @@ class Interpreter(LaunchState):
         self.left = launch.budget
         self.ended_bytes = 0
         self.done = 0
-        self.progress = Progress(program.name, launch.blocks, lambda: (self.done, self.executed()))
+        self.patience, self.ran, self.vain = PATIENT_TURNS, -1, 0
+        self.progress = Progress(program.title, launch.blocks, lambda: (self.done, self.executed()))
         self.now: Warp | None = None
+        self.first: dict[int, None] = {}
+        """The blocks that begin first."""
 
     # -- running -------------------------------------------------------------------------------------------------------
 
     def run(self) -> None:
         """Runs all blocks: in order, and several at a time when they wait for each other or a seed shuffles them."""
         launch = self.launch
-        order = None if launch.seed is None else random.Random(launch.seed)
+        order = random.Random(launch.seed) if launch.shuffled else None
         recorder: Recorder | None = launch.trace
-        waiting, begun = block_order(self.program, launch), 0
+        waiting, begun = [*{**self.first, **dict.fromkeys(block_order(self.program, launch))}], 0
         working = self.working
         each = launch.cluster_blocks
-        several = RESIDENT if self.program.may_wait else 1
+        several = launch.resident_clusters if self.program.may_wait else 1
         most = launch.blocks if launch.cooperative else several * each
         turns, mixed = 0, each if order is None else MIXED * each
         while begun < len(waiting) or working:
@@ -135,6 +143,27 @@ class Interpreter(LaunchState):
             elif order is not None or not block.goes_on:
                 working.rotate(-1)
                 turns += 1
+                if begun < len(waiting) and self.program.waiting:
+                    if len(working) > most - each:
+                        turns = self._look(turns)
+                    elif block.only_waits():
+                        turns = PATIENT_TURNS
+
+    def _look(self, turns: int) -> int:
+        """There is no room for another block: after so many turns, looks whether all blocks wait in vain for those that
+        have not begun, and raises the fault. See `jit.running.vain_waits`; returns the turns since the last look."""
+        blocks = [block for block, _ in self.working]
+        if turns < self.patience * len(blocks):
+            return turns
+        self.patience = PATIENT_TURNS * (APART if any(block.apart() for block in blocks) else 1)
+        before, self.ran = self.ran, sum(self.threads) - sum(self.threads[at] for at in self.program.waiting)
+        self.vain = self.vain + 1 if before == self.ran and all(block.only_waits() for block in blocks) else 0
+        if self.vain > 1:
+            first = min(blocks, key=lambda block: block.index)
+            warp, group = next((warp, groups[0]) for warp in first.running if (groups := warp.ready()))
+            at = warp.faulting(self.program.codes[group.pc], int(group.mask.argmax()))
+            raise waits_for_others(at, sorted(block.index for block in blocks))
+        return 0
 
     def _give_back(self, block: BlockRun) -> None:
         """A block has ended. It and its warps refer to each other, so that only the cycle collector finds their memory,
@@ -193,14 +222,14 @@ class Interpreter(LaunchState):
         assert self.launch.budget is not None
         self.left = self.launch.budget - self.executed()
         if self.left < 0:
-            message = f"the launch has run its {self.launch.budget:,} warp-instructions and has not ended"
-            raise self.stop("budget", message, "look for an endless loop, or give a larger budget=")
+            w = self.now
+            assert w is not None
+            raise spent(w.faulting(self.program.codes[w.pc], int(w.mask.argmax())), self.places())
 
-    def stop(self, kind: str, message: str, hint: str = "") -> DeviceFault:
-        """A fault at the instruction that runs now."""
-        w = self.now
-        assert w is not None
-        return w.faulting(self.program.codes[w.pc], int(w.mask.argmax())).fault(kind, message, hint=hint)
+    def places(self) -> Iterator[Place]:
+        """Where the warps of the blocks at work are."""
+        for block, _ in self.working:
+            yield from block.places()
 
     def found(self, *, stopped: bool = False) -> list[Finding]:
         """The findings of the checks; stopped: before the launch's end."""
@@ -209,7 +238,14 @@ class Interpreter(LaunchState):
         for block, _ in self.working if stopped else ():
             if block.check is not None:
                 block.check.phases.unfinished()
+        if not stopped:
+            self.values_left()
         return findings(self.program, self.launch, self.memory, self.checker.found())
+
+    def values_left(self) -> None:
+        """initcheck: the launch has ended, and the host gets its arrays."""
+        if self.checker is not None:
+            self.checker.values.ended(a for a in self.live if a.host)
 
     def report(self, seconds: float) -> Report:
         """The counts, by PTX line."""
@@ -224,21 +260,45 @@ class Interpreter(LaunchState):
 
 
 def run(program: Program, launch: Launch, memory: Memory) -> Report:
-    """Runs a kernel to its end; see `ptxlab.emulate.execute`. Raises `DeviceFault`."""
+    """Runs a kernel to its end; see `ptxlab.emulate.execute`. Raises `DeviceFault` and
+    `LaunchKeyboardInterrupt`."""
     start = time.perf_counter()
     engine = Interpreter(program, launch, memory)
     with np.errstate(all="ignore"), engine.progress:
         try:
             engine.run()
         except KeyboardInterrupt:
-            if engine.now is None:
-                raise
-            stopped = engine.stop("interrupt", f"stopped by hand after {engine.executed():,} warp-instructions")
-            stopped.findings = engine.found(stopped=True)
-            raise stopped from None
+            by_hand = interrupted(program, launch, engine.executed(), engine.places())
+            by_hand.findings = engine.found(stopped=True)
+            raise by_hand from None
         except DeviceFault as stopped:
             stopped.findings = engine.found(stopped=True)
             raise
     report = engine.report(time.perf_counter() - start)
     report.findings += engine.found()
     return report
+
+
+FOLLOWED = 300_000
+"""Warp-instructions of a launch of compiled code in which values are followed: some seconds."""
+
+
+def follow(program: Program, launch: Launch, memory: Memory, blocks: list[int]) -> list[Note]:
+    """What initcheck finds when a launch runs again, as far as `FOLLOWED` allows. blocks: where compiled code has read
+    what has no value; they come first, as blocks may run in any order."""
+    budget = FOLLOWED if launch.budget is None else min(FOLLOWED, launch.budget)
+    launch = launch._replace(checks=("memcheck", "initcheck"), counters=False, trace=None, budget=budget)
+    engine = Interpreter(program, launch, memory)
+    if launch.cluster_blocks == 1:
+        engine.first = dict.fromkeys(blocks)
+    with np.errstate(all="ignore"), engine.progress:
+        try:
+            engine.run()
+            engine.values_left()
+        except KeyboardInterrupt:
+            raise interrupted(program, launch, engine.executed(), engine.places()) from None
+        except DeviceFault as stopped:  # the host gets no arrays then, but where only this run's budget has ended
+            if stopped.kind == "budget" and budget == FOLLOWED:
+                engine.values_left()
+    assert engine.checker is not None
+    return [*engine.checker.values.notes.values()]

@@ -11,12 +11,13 @@ from ptxlab.emulate.program.flat_program import Code
 from ptxlab.emulate.program.lane_types import LANES
 from ptxlab.emulate.program.pointers import local_bounds
 from ptxlab.emulate.program.program import Program
-from ptxlab.emulate.program.register_flow import RegisterFlow, register_flow
 from ptxlab.emulate.rules import launches, races, records
 from ptxlab.emulate.rules.mbarrier_lifetimes import Early, passed_early
 from ptxlab.emulate.rules.notes import Note, noted, serial
+from ptxlab.emulate.rules.records import WRITTEN
 from ptxlab.emulate.runtime.report import Launch
 from ptxlab.emulate.step.memory_ranges import Region
+from ptxlab.emulate.step.values import Values
 
 
 class LaunchChecks:
@@ -24,11 +25,13 @@ class LaunchChecks:
 
     def __init__(self, program: Program, launch: Launch) -> None:
         self.program, self.launch = program, launch
-        self.init, self.race, self.sync = (f"{c}check" in launch.checks for c in ("init", "race", "sync"))
+        checks = launches.followed(program, launch.checks)
+        self.init, self.race, self.sync = (f"{c}check" in checks for c in ("init", "race", "sync"))
+        self.more = self.race or self.sync  # than initcheck: they follow what orders threads
         self.granule = races.granule(program)
         self.record = launches.begin(program, launch)
         self.offsets = Pointer[int](np.zeros(LANES, np.uint32))  # of the access that is checked
-        self.flow = register_flow(program) if self.init else RegisterFlow((), {}, {}, {}, frozenset(), frozenset())
+        self.values = Values(program)
         self.bounds = local_bounds(program) if self.init else {}
         self.releases = [code.properties.releases for code in program.codes]
         self.strong = [code.properties.strong and not code.properties.mbarrier for code in program.codes]
@@ -53,7 +56,8 @@ class LaunchChecks:
 
     def found(self) -> list[Note]:
         """All notes."""
-        return [*passed_early(noted(self.record, self.program), self.early), *self.notes.values()]
+        early = passed_early(noted(self.record, self.program), self.early)
+        return [*early, *self.notes.values(), *self.values.notes.values()]
 
     def storing(self, region: Region, values: tuple[Any, ...], start: int) -> None:
         """A plain store is checked next: `values` to `start` and the offsets."""
@@ -76,7 +80,9 @@ class LaunchChecks:
     # -- what is remembered of memory ----------------------------------------------------------------------------------
 
     def shadow(self, region: Region) -> tuple[races.Shadow | None, Pointer[int] | None]:
-        """racecheck's records of a region and, for global memory with unwritten bytes, initcheck's."""
+        """racecheck's records of a region and, for shared memory and where bytes are unwritten, initcheck's."""
+        if region.lane_offset is not None:
+            return None, None
         found = self._shadows.get(id(region.data))
         if found is None or found[0] is not region.data:
             raced = self.race and region.name not in ("local memory", "parameters")
@@ -84,6 +90,12 @@ class LaunchChecks:
             found = region.data, race, None if region.written is None else Pointer[int](region.written)
             self._shadows[id(region.data)] = found
         return found[1], found[2]
+
+    def follow(self, region: Region) -> None:
+        """All of a region has been written; from now on initcheck follows what is."""
+        race, _ = self.shadow(region)
+        region.written = np.full(region.data.size, WRITTEN, np.uint8)
+        self._shadows[id(region.data)] = region.data, race, Pointer(region.written)
 
     def shadow_shared(self, region: Region, written: Pointer[int] | None) -> races.Shadow | None:
         """racecheck's records of a block's shared memory, whose bytes are written as `written` says: to all blocks of

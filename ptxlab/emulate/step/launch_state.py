@@ -86,7 +86,7 @@ class Spaces:
         if found is None:
             there = self.cluster.blocks[rank].shared
             base = int(there.base) + (rank + 1) * PEER + (SHARED_WINDOW if generic else 0)
-            found = self._peers[rank, generic] = Region(base, there.data, there.size, there.name)
+            found = self._peers[rank, generic] = Region(base, there.data, there.size, there.name, values=there.values)
         return found
 
 

@@ -15,7 +15,7 @@ class Region:
     """A range of memory that addresses can lie in: `size` bytes from `base`; views of its bytes by type.
 
     `lane_offset` (int64, shape (32,)) is added in local memory to reach each lane's own. `flushes`: sums of f32 flush
-    subnormal numbers there, as in global memory.
+    subnormal numbers there, as in global memory. `values`: what initcheck knows of it (`step.values`).
     """
 
     base: Any
@@ -26,6 +26,7 @@ class Region:
     written: np.ndarray | None = None
     lane_offset: np.ndarray | None = None
     flushes: bool = False
+    values: Any = None
     views: dict[np.dtype[Any], np.ndarray] = field(default_factory=dict, init=False)
 
     def __post_init__(self) -> None:

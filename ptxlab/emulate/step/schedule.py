@@ -12,13 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from ptxlab.emulate.program.flat_program import Code
 from ptxlab.emulate.program.lane_types import LANES
 from ptxlab.emulate.rules import races
-from ptxlab.emulate.rules.faults import lanes_in_words
+from ptxlab.emulate.rules.faults import deadlocked
 from ptxlab.emulate.rules.mbarrier_deadlocks import Spin, Spins, in_words
+from ptxlab.emulate.rules.warp_positions import Place
 from ptxlab.emulate.rules.warpgroup_faults import incomplete_warpgroup
 from ptxlab.emulate.rules.warpgroup_products import has_begun, same_products
+from ptxlab.emulate.runtime.report import leaders_first
 from ptxlab.emulate.step.checked_warp import BlockChecks, CheckedWarp
 from ptxlab.emulate.step.clusters import form_cluster, open_barrier
 from ptxlab.emulate.step.control_flow import CLUSTER_BARRIER, WARPGROUP_BEGUN, waiting_for
@@ -62,14 +63,21 @@ class BlockRun:
         fault of a deadlock. Whether the block has ended."""
         spent = False
         running = list(self.running)
-        if order is not None:
+        if self.launch_state.launch.leaders_first:
+            running = [self.warps[w] for w in leaders_first(len(self.warps))]
+        elif order is not None:
             order.shuffle(running)
-        for warp in running:
-            if warp.arrived != RUNS:
+        position = 0
+        while position < len(running):
+            warp = running[position]
+            position += 1
+            if warp.arrived != RUNS or warp.done:
                 continue
             most = POLL_SLICE if warp.polled else length
             warp.polled = False
             run(warp, most if order is None else 1 << order.randrange(most.bit_length()))
+            if self.launch_state.launch.leaders_first and warp.stopped:
+                position = 0
             spent |= warp.polled or not warp.stopped
             if warp.done:
                 self.running.remove(warp)
@@ -84,7 +92,7 @@ class BlockRun:
                 self._go_on_with_products()
         self._open(counted=False)
         if self.running and self.spins.stuck() and self.spaces.cluster.stuck():
-            raise self._to_report().deadlock()
+            raise self.deadlock()
         self.rounds = 0 if spent else self.rounds + 1
         self.goes_on = self.rounds % MOST_ROUNDS > 0 and any(warp.arrived == RUNS for warp in self.running)
         if not self.running:
@@ -121,6 +129,17 @@ class BlockRun:
                 if group.wait is not None:
                     mask = mask & ~group.mask
             yield w.warp, mask_bits(mask)
+
+    def only_waits(self) -> bool:
+        """Whether the threads that can run are in loops that only wait for others."""
+        return all(map(self._only_waits, self.running))
+
+    def _only_waits(self, warp: Warp) -> bool:
+        return all(group.pc in self.launch_state.program.waiting for group in warp.ready())
+
+    def apart(self) -> bool:
+        """Whether lanes of a warp can run at several places."""
+        return any(len(warp.ready()) > 1 for warp in self.running)
 
     # -- barriers ------------------------------------------------------------------------------------------------------
 
@@ -196,40 +215,29 @@ class BlockRun:
         return running[0]
 
     def deadlock(self) -> DeviceFault:
-        """The fault that names every warp that has not exited and what its lanes wait for."""
-        lines = []
-        spinning = [] if self.check is None else list(self.check.phases.stuck())
-        spinning = spinning or list(in_words(self.launch_state.program, self._spinning(), self.spins.word))
-        first: tuple[Code, Warp, np.ndarray] | None = None
-        for warp in self.warps:
-            if warp.done:
-                continue
-            for index, lanes, at, what in spinning:
-                if index == warp.warp:
-                    code = self.launch_state.program.codes[at]
-                    mask = np.isin(np.arange(LANES), lanes)
-                    place = f"({code.form.opcode}, line {code.line})"
-                    lines.append(f"warp {index}, {lanes_in_words(mask)}: waits for {what} {place}")
-                    first = first or (code, warp, mask)
-            waiting: dict[
-                tuple[int, str], np.ndarray
-            ] = {}  # one line for lanes that came to a place at different times
-            for group in sorted((g for g in warp.others if g.wait is not None or not spinning), key=lambda g: g.pc):
-                what = waiting_for(group.wait) if group.wait is not None else "its turn"
-                mask = waiting.setdefault((group.pc, what), np.zeros(LANES, bool))
-                mask |= group.mask
-                if first is None and group.wait is not None:
-                    first = group.wait.code, warp, mask
-            lines += [
-                f"warp {warp.warp}, {lanes_in_words(mask)}: waits for {what}" for (_, what), mask in waiting.items()
-            ]
-        assert first is not None
-        code, warp, mask = first
-        what = "block" if self.launch_state.launch.cluster_blocks == 1 else "cluster"
-        message = f"no thread of the {what} can go on"
-        if ended := [w.warp for w in self.warps if w.done]:
-            lines.append(f"ended: {'warp' if len(ended) == 1 else 'warps'} {', '.join(map(str, ended))}")
-        return warp.faulting(code, int(mask.argmax())).fault("deadlock", "\n    ".join([message, *lines]))
+        """The fault of its cluster, in which no thread can go on."""
+        state, mates = self.launch_state, [block.index for block in self.mates]
+        places = [place for block in self.mates for place in block.places()]
+        return deadlocked(state.program, state.launch, state.memory, mates, self._to_report().index, places)
+
+    def places(self) -> Iterator[Place]:
+        """Where the warps are."""
+        waits = [] if self.check is None else list(self.check.phases.stuck())
+        waits = waits or list(in_words(self.launch_state.program, self._spinning(), self.spins.word))
+        for index, lanes, at, what in waits:
+            yield Place(self.index, index, lanes, at, what)
+        for warp in self.running:
+            spins = [lane for index, lanes, _, _ in waits if index == warp.warp for lane in lanes]
+            here = [LaneGroup(warp.pc, warp.mask)] if not warp.stopped else []
+            found: dict[int, tuple[int, str]] = {}  # by lane: an interrupt may come while lanes change groups
+            for group in (*here, *warp.others):
+                wait = group.wait
+                place = (group.pc, "") if wait is None else (wait.code.index, waiting_for(wait))
+                found |= dict.fromkeys(np.flatnonzero(group.mask & warp.live).tolist(), place)
+            for at, what in dict.fromkeys(found.values()):
+                lanes = sorted(lane for lane, place in found.items() if place == (at, what) and lane not in spins)
+                if lanes:
+                    yield Place(self.index, warp.warp, lanes, at, what)
 
     def _spinning(self) -> Iterator[Spin]:
         running = dict(self.can_run())

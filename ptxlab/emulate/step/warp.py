@@ -190,6 +190,11 @@ class Warp(Access):
             forget(self.turns)
         return pc
 
+    def ready(self) -> list[LaneGroup]:
+        """The groups that can run."""
+        here = [] if self.stopped else [LaneGroup(self.pc, self.mask)]
+        return here + [group for group in self.others if group.wait is None]
+
     # -- state of the warp ---------------------------------------------------------------------------------------------
 
     def carry_get(self) -> Value:

@@ -60,7 +60,9 @@ def excerpt(recording: Recording, limit: int, shown: tuple[Key, int] | None = No
             break
     tail = json.dumps({"pages": pages, "steps": steps, "capped": recording.capped or steps < recording.steps}).encode()
     out += END_TAG + struct.pack("<I", len(tail)) + tail
-    return Recording(io.BytesIO(bytes(out)), recording.name), begins
+    part = Recording(io.BytesIO(bytes(out)), recording.name)
+    part.spans = recording.spans
+    return part, begins
 
 
 Pages = list[tuple[int, int, bytes]]

@@ -149,6 +149,7 @@ class TraceRecorder:
         self.file.write(pages.END_TAG + struct.pack("<I", len(tail)) + tail)
         self.file.flush()
         recording = Recording(self.file, str(self.trace.path or "trace"))
+        recording.spans = self.program.spans
         self.close()
         return recording
 
@@ -186,9 +187,9 @@ def _executed(step: Step) -> bool:
 def describe(program: Program, launch: Launch) -> dict[str, Any]:
     """The header of a trace: enough to show it without the kernel."""
     return {
-        "kernel": program.name, "arch": program.arch, "file": program.file, "grid": launch.grid, "block": launch.block,
-        "cluster": launch.cluster_size, "shared": program.shared_names,
-        "text": "\n".join(program.lines),
+        "kernel": program.name, "title": program.title, "arch": program.arch, "file": program.file,
+        "grid": launch.grid, "block": launch.block, "cluster": launch.cluster_size,
+        "shared": program.shared_names, "text": "\n".join(program.lines),
         "registers": [[r.name, r.type, r.lane, r.function] for r in program.registers],
         "codes": [[c.line, c.form.opcode, c.instruction is not None] for c in program.codes],
     }  # fmt: skip

@@ -26,7 +26,9 @@ from ptxlab.emulate.program.lane_types import LANES
 from ptxlab.emulate.trace import pages
 from ptxlab.emulate.trace.order import Copied
 from ptxlab.emulate.trace.pages import Page
-from ptxlab.errors import TraceError
+from ptxlab.errors import Span, TraceError
+from ptxlab.names import source_name
+from ptxlab.text.source_lines import SourceLines
 
 
 @dataclass(frozen=True)
@@ -101,6 +103,9 @@ class Recording:
             raise TraceError(f"{self.name} was cut off: it ends within its header")
         head = json.loads(bytes(self.data[pages.HEAD.size : pages.HEAD.size + length]))
         self.kernel, self.arch, self.text = str(head["kernel"]), str(head["arch"]), str(head["text"])
+        self.title = str(head.get("title", self.kernel))  # the kernel's name in the source
+        self.spans: Mapping[int, Span] = SourceLines(self.text, self.name)
+        """PTX line -> the source that it comes from."""
         self.grid, self.block = tuple(head["grid"]), tuple(head["block"])
         self.cluster: tuple[int, int, int] = tuple(head.get("cluster", (1, 1, 1)))
         self.shared: list[tuple[str, int, int]] = [tuple(v) for v in head.get("shared", ())]  # name, address, bytes
@@ -108,7 +113,7 @@ class Recording:
         self.registers: list[tuple[str, str, str, str]] = [tuple(r) for r in head["registers"]]
         times = Counter(name for name, *_ in self.registers)
         self.names = [
-            name if times[name] == 1 or function == self.kernel else f"{function}.{name}"
+            name if times[name] == 1 or function == self.kernel else f"{source_name(function)}.{name}"
             for name, *_, function in self.registers
         ]
         self.numbers = {name: k for k, name in enumerate(self.names)}
@@ -190,7 +195,7 @@ class Recording:
 
     def __repr__(self) -> str:
         warps = len(self.pages)
-        out = f"trace of {self.kernel}: {self.steps:,} steps of {warps} warp{'' if warps == 1 else 's'}, "
+        out = f"trace of {self.title}: {self.steps:,} steps of {warps} warp{'' if warps == 1 else 's'}, "
         out += f"{self.size:,} bytes, {self.bytes_per_step:.1f} a step"
         return out + (", capped" if self.capped else "")
 

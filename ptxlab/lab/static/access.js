@@ -1,39 +1,57 @@
+// @ts-check
 // The access to memory of one step, drawn and as a table: global memory in 32-byte sectors, shared memory by bank.
 
-const lanesOf = (mask) => Array.from({ length: 32 }, (_, lane) => lane).filter((lane) => (mask >>> lane) & 1);
+import { card, h, hex, numberTable, s } from "./dom.js";
+
+export const lanesOf = (mask) => Array.from({ length: 32 }, (_, lane) => lane).filter((lane) => (mask >>> lane) & 1);
 
 /** {sectors: Map of sector number -> [[first byte, bytes, lane]], ideal} of an access to global memory. */
-function sectorsOf(access) {
-  const sectors = new Map(), lanes = lanesOf(access.mask);
+export function sectorsOf(access) {
+  const sectors = new Map(),
+    lanes = lanesOf(access.mask);
   for (const lane of lanes)
-    for (let byte = 0; byte < access.size; ) {
-      const at = access.addresses[lane] + BigInt(byte), sector = at >> 5n, inside = Number(at & 31n);
+    for (let byte = 0; byte < access.size;) {
+      const at = access.addresses[lane] + BigInt(byte),
+        sector = at >> 5n,
+        inside = Number(at & 31n);
       const bytes = Math.min(access.size - byte, 32 - inside);
       if (!sectors.has(sector)) sectors.set(sector, []);
       sectors.get(sector).push([inside, bytes, lane]);
       byte += bytes;
     }
-  return { sectors: new Map([...sectors].sort((a, b) => (a[0] < b[0] ? -1 : 1))), ideal: Math.min(sectors.size, Math.ceil((lanes.length * access.size) / 32)) };
+  return {
+    sectors: new Map([...sectors].sort((a, b) => (a[0] < b[0] ? -1 : 1))),
+    ideal: Math.min(sectors.size, Math.ceil((lanes.length * access.size) / 32)),
+  };
 }
 
 /** {wavefronts, ideal, banks} of an access to shared memory; `banks` holds for each of 32 the words wanted of it at once.
  * Wide accesses are served in groups of lanes, larger ones where pairs of lanes of a load agree. */
-function banksOf(access, loads) {
-  const shift = Math.max(2, Math.round(Math.log2(access.size))), wide = 1 << (shift - 2);
+export function banksOf(access, loads) {
+  const shift = Math.max(2, Math.round(Math.log2(access.size))),
+    wide = 1 << (shift - 2);
   const places = new Map(lanesOf(access.mask).map((lane) => [lane, Number(access.addresses[lane]) >> shift]));
   const slots = 128 >> shift;
   const agree = (d) => [...places].every(([lane, place]) => (places.get(lane ^ d) ?? place) === place);
   const size = loads && access.size > 4 && (agree(1) || agree(2)) ? 2 * slots : slots;
-  const groups = new Map(), banks = Array.from({ length: 32 }, () => 0);
+  const groups = new Map(),
+    banks = Array.from({ length: 32 }, () => 0);
   for (const [lane, place] of places) {
-    const group = Math.floor(lane / size), slot = place % slots;
-    if (!groups.has(group)) groups.set(group, Array.from({ length: slots }, () => new Set()));
+    const group = Math.floor(lane / size),
+      slot = place % slots;
+    if (!groups.has(group))
+      groups.set(
+        group,
+        Array.from({ length: slots }, () => new Set()),
+      );
     groups.get(group)[slot].add(place);
   }
   let wavefronts = 0;
   for (const group of groups.values()) {
     wavefronts += Math.max(...group.map((words) => words.size));
-    group.forEach((words, slot) => { for (let b = 0; b < wide; b++) banks[slot * wide + b] = Math.max(banks[slot * wide + b], words.size); });
+    group.forEach((words, slot) => {
+      for (let b = 0; b < wide; b++) banks[slot * wide + b] = Math.max(banks[slot * wide + b], words.size);
+    });
   }
   return { wavefronts, ideal: groups.size, banks };
 }
@@ -41,35 +59,58 @@ function banksOf(access, loads) {
 const SECTORS_DRAWN = 64;
 
 function drawSectors(sectors) {
-  return h("div.pl-sectors", { "aria-hidden": "true" }, [...sectors].slice(0, SECTORS_DRAWN).map(([sector, touched]) => {
-    const svg = s("svg", { viewBox: "0 0 129 26", width: 129, height: 26 },
-      s("text", { x: 0, y: 9, class: "pl-tick" }, hex(sector << 5n)), s("rect", { x: 0.5, y: 12, width: 128, height: 13, class: "pl-frame" }));
-    for (const [first, bytes, lane] of touched) {
-      const box = s("rect", { x: 4 * first + 1, y: 12.5, width: 4 * bytes - 1, height: 12, class: "pl-touched" });
-      box.append(s("title", {}, `lane ${lane}`));
-      svg.append(box);
-    }
-    return svg;
-  }));
+  return h(
+    "div.pl-sectors",
+    { "aria-hidden": "true" },
+    [...sectors].slice(0, SECTORS_DRAWN).map(([sector, touched]) => {
+      const svg = s(
+        "svg",
+        { viewBox: "0 0 129 26", width: 129, height: 26 },
+        s("text", { x: 0, y: 9, class: "pl-tick" }, hex(sector << 5n)),
+        s("rect", { x: 0.5, y: 12, width: 128, height: 13, class: "pl-frame" }),
+      );
+      for (const [first, bytes, lane] of touched) {
+        const box = s("rect", { x: 4 * first + 1, y: 12.5, width: 4 * bytes - 1, height: 12, class: "pl-touched" });
+        box.append(s("title", {}, `lane ${lane}`));
+        svg.append(box);
+      }
+      return svg;
+    }),
+  );
 }
 
 function drawBanks(banks) {
-  const top = Math.max(1, ...banks), unit = Math.min(12, 96 / top), height = top * unit;
+  const top = Math.max(1, ...banks),
+    unit = Math.min(12, 96 / top),
+    height = top * unit;
   const svg = s("svg", { viewBox: `0 0 528 ${height + 14}`, width: 528, height: height + 14, "aria-hidden": "true" });
   banks.forEach((words, bank) => {
     const x = bank * 16.5;
     svg.append(s("rect", { x, y: 0, width: 15, height, class: "pl-frame" }));
     for (let n = 0; n < words; n++)
-      svg.append(s("rect", { x: x + 0.5, y: height - (n + 1) * unit + 0.5, width: 14, height: Math.max(0.5, unit - 1), class: n ? "pl-touched pl-again" : "pl-touched" }));
-    if (bank % 4 === 0 || bank === 31) svg.append(s("text", { x: x + 7, y: height + 11, class: "pl-tick", "text-anchor": "middle" }, String(bank)));
+      svg.append(
+        s("rect", {
+          x: x + 0.5,
+          y: height - (n + 1) * unit + 0.5,
+          width: 14,
+          height: Math.max(0.5, unit - 1),
+          class: n ? "pl-touched pl-again" : "pl-touched",
+        }),
+      );
+    if (bank % 4 === 0 || bank === 31)
+      svg.append(s("text", { x: x + 7, y: height + 11, class: "pl-tick", "text-anchor": "middle" }, String(bank)));
   });
   return svg;
 }
 
 /** Why the lanes of an access meet in the same banks: how far apart the addresses of the first ones lie. */
 function reasonOf(access) {
-  const at = lanesOf(access.mask).slice(0, 8).map((lane) => Number(access.addresses[lane])), apart = at[1] - at[0];
-  if (at.length < 3 || apart < 1 || at.some((address, k) => k && address - at[k - 1] !== apart)) return "Lanes want different words of one bank, which serves one of them per wavefront.";
+  const at = lanesOf(access.mask)
+      .slice(0, 8)
+      .map((lane) => Number(access.addresses[lane])),
+    apart = at[1] - at[0];
+  if (at.length < 3 || apart < 1 || at.some((address, k) => k && address - at[k - 1] !== apart))
+    return "Lanes want different words of one bank, which serves one of them per wavefront.";
   let banks = 1; // that the lanes begin in: addresses 128 bytes apart are one bank
   while (banks < 32 && (banks * apart) % 128) banks *= 2;
   return `The lanes' addresses lie ${apart} bytes apart, and all 32 banks together are 128 bytes wide: the lanes begin in ${banks === 1 ? "the same bank" : `only ${banks} banks`}. Padding the rows, or a swizzle, spreads them over the banks.`;
@@ -78,13 +119,24 @@ function reasonOf(access) {
 /** {says, degree, why, picture, table} of one access of an instruction; the last of `degree` lanes waits for its bank,
  * and `why` says why, where they are several; `loads`: of one that loads a value for each lane. */
 function showAccess(access, loads) {
-  const lanes = lanesOf(access.mask), what = `${access.kind}, ${access.space === "cluster" ? "shared memory of the cluster" : `${access.space} memory`}: ${lanes.length} lane${lanes.length === 1 ? "" : "s"} × ${access.size} bytes`;
-  const table = (head, place) => numberTable(["lane", "address", head], lanes.map((lane) => [lane, hex(access.addresses[lane]), place(access.addresses[lane])]));
+  const lanes = lanesOf(access.mask),
+    what = `${access.kind}, ${access.space === "cluster" ? "shared memory of the cluster" : `${access.space} memory`}: ${lanes.length} lane${lanes.length === 1 ? "" : "s"} × ${access.size} bytes`;
+  const table = (head, place) =>
+    numberTable(
+      ["lane", "address", head],
+      lanes.map((lane) => [lane, hex(access.addresses[lane]), place(access.addresses[lane])]),
+    );
   if (access.space === "shared") {
     const { wavefronts, ideal, banks } = banksOf(access, loads);
     const degree = Math.max(...banks);
     const says = `${what}, ${degree > 1 ? `⚠ ${degree}-way bank conflict` : "no bank conflict"}, ${wavefronts} wavefront${wavefronts === 1 ? "" : "s"} (at best ${ideal})`;
-    return { says, degree, why: degree > 1 ? reasonOf(access) : "", picture: drawBanks(banks), table: table("bank", (a) => Number((a >> 2n) & 31n)) };
+    return {
+      says,
+      degree,
+      why: degree > 1 ? reasonOf(access) : "",
+      picture: drawBanks(banks),
+      table: table("bank", (a) => Number((a >> 2n) & 31n)),
+    };
   }
   if (access.space === "global") {
     const { sectors, ideal } = sectorsOf(access);
@@ -96,11 +148,16 @@ function showAccess(access, loads) {
 }
 
 /** An access through generic addresses as one for each memory that its lanes reach. */
-function resolved(access, windows) {
+export function resolved(access, windows) {
   if (access.space !== "generic") return [access];
-  const found = new Map(), size = BigInt(windows.size);
+  const found = new Map(),
+    size = BigInt(windows.size);
   for (const lane of lanesOf(access.mask)) {
-    const space = ["shared", "local", "param"].find((name) => access.addresses[lane] >= BigInt(windows[name]) && access.addresses[lane] < BigInt(windows[name]) + size) || "global";
+    const space =
+      ["shared", "local", "param"].find(
+        (name) =>
+          access.addresses[lane] >= BigInt(windows[name]) && access.addresses[lane] < BigInt(windows[name]) + size,
+      ) || "global";
     found.set(space, ((found.get(space) || 0) | (1 << lane)) >>> 0);
   }
   return [...found].map(([space, mask]) => {
@@ -110,8 +167,9 @@ function resolved(access, windows) {
 }
 
 /** The card with the accesses of the step that is shown. `windows`: where generic addresses of other spaces begin. */
-function makeAccessCard(windows) {
-  const picture = h("div.pl-picture.pl-access"), table = h("div.pl-table", { tabIndex: 0, role: "region", "aria-label": "accesses, lane by lane" });
+export function makeAccessCard(windows) {
+  const picture = h("div.pl-picture.pl-access"),
+    table = h("div.pl-table", { tabIndex: 0, role: "region", "aria-label": "accesses, lane by lane" });
   const { el, read } = card("Memory access of this step", picture, table);
   read.removeAttribute("aria-live"); // the status line speaks for the whole step
   let degree = 1;
@@ -119,9 +177,21 @@ function makeAccessCard(windows) {
     el,
     /** `more`: what else is said of the step, in sentences. */
     show(step, more = []) {
-      const shown = step ? step.accesses.filter((a) => a.mask).flatMap((a) => resolved(a, windows)).map((a) => showAccess(a, step.action === "LOAD")) : [];
+      const shown = step
+        ? step.accesses
+            .filter((a) => a.mask)
+            .flatMap((a) => resolved(a, windows))
+            .map((a) => showAccess(a, step.action === "LOAD"))
+        : [];
       if (!shown.length && !more.length && el.dataset.accesses === "0") return;
-      picture.replaceChildren(...more.map((says) => h("p.pl-says", null, says)), ...(shown.length || more.length ? shown.flatMap((a) => [h("p.pl-says", null, a.says), a.picture, a.why && h("p.pl-says", null, a.why)].filter(Boolean)) : [h("p.pl-says", null, "This step does not touch memory.")]));
+      picture.replaceChildren(
+        ...more.map((says) => h("p.pl-says", null, says)),
+        ...(shown.length || more.length
+          ? shown.flatMap((a) =>
+              [h("p.pl-says", null, a.says), a.picture, a.why && h("p.pl-says", null, a.why)].filter(Boolean),
+            )
+          : [h("p.pl-says", null, "This step does not touch memory.")]),
+      );
       table.replaceChildren(...shown.flatMap((a) => [h("p.pl-says", null, a.says), a.table]));
       read.textContent = "";
       el.dataset.accesses = shown.length + more.length;

@@ -1,13 +1,26 @@
+// @ts-check
 // Collective operations of a warp in one step: votes, matches, reductions and elections, drawn like a circuit.
+
+import { numberTable, s, short } from "./dom.js";
+import { laneText } from "./trace.js";
+import { lanesOf } from "./access.js";
+import { valuesFound } from "./lane_exchange.js";
 
 const LANE = { w: 38, level: 15, line: 12 };
 const ASKED = { any: "at least one lane says yes", all: "every lane says yes", uni: "all lanes say the same" };
-const MADE = { add: "the sum", min: "the smallest", max: "the largest", and: "the bitwise and", or: "the bitwise or", xor: "the bitwise xor" };
+const MADE = {
+  add: "the sum",
+  min: "the smallest",
+  max: "the largest",
+  and: "the bitwise and",
+  or: "the bitwise or",
+  xor: "the bitwise xor",
+};
 const plural = (n, what) => `${n} ${what}${n === 1 ? "" : "s"}`;
 const wholeMask = (mask) => "0x" + (mask >>> 0).toString(16).padStart(8, "0");
 
 /** A value short enough for a lane's box: digits in fours below each other, numbers with few digits. */
-function boxLines(text) {
+export function boxLines(text) {
   if (text.startsWith("0x") && text.length > 6) {
     const fours = text.slice(2).match(/.{1,4}/g);
     return ["0x" + fours[0], ...fours.slice(1)];
@@ -18,45 +31,81 @@ function boxLines(text) {
 /** Who gives what to whom at a step: `given` and each of `got` are texts of 32 lanes (null where there is no value), `said`
  * and `marked` the lanes whose contribution or outcome stands out, `groups` the lanes that come to one outcome. null where
  * the trace does not hold the mask. */
-function collective(code, warp, at, active, registers) {
-  const written = [code.d, code.p], named = valuesFound(warp, code.mask, at, written), here = lanesOf(active);
+export function collective(code, warp, at, active, registers) {
+  const written = [code.d, code.p],
+    named = valuesFound(warp, code.mask, at, written),
+    here = lanesOf(active);
   if (code.mask !== null && !named) return null;
-  const wide = code.type.endsWith("64") ? 64 : 32, values = valuesFound(warp, code.a, at, written, wide), asks = code.action === "VOTE";
+  const wide = code.type.endsWith("64") ? 64 : 32,
+    values = valuesFound(warp, code.a, at, written, wide),
+    asks = code.action === "VOTE";
   const declared = typeof code.a === "number" ? registers[code.a] : ["", code.type, wide === 64 ? "i64" : "i32"];
   const type = code.action === "REDUCE_LANES" ? ["", code.type, code.type === "f32" ? "f32" : "i32"] : declared;
   const yes = (lane) => Boolean(values[lane]) !== code.not;
-  const give = (lane) => (asks ? (yes(lane) ? "yes" : "no") : laneText(values, lane, code.type === "b32" && code.action === "REDUCE_LANES" ? "hex" : "typed", type[1], type[2]));
+  const give = (lane) =>
+    asks
+      ? yes(lane)
+        ? "yes"
+        : "no"
+      : laneText(
+          values,
+          lane,
+          code.type === "b32" && code.action === "REDUCE_LANES" ? "hex" : "typed",
+          type[1],
+          type[2],
+        );
   const given = values && Array.from({ length: 32 }, (_, lane) => give(lane));
   const masks = code.mode === "ballot" || code.action === "ACTIVE_MASK" || code.action === "MATCH";
-  const d = typeof code.d === "number" ? warp.value(code.d, at) : null, p = typeof code.p === "number" ? warp.value(code.p, at) : null;
+  const d = typeof code.d === "number" ? warp.value(code.d, at) : null,
+    p = typeof code.p === "number" ? warp.value(code.p, at) : null;
   const outcome = (lane) => {
     if (masks) return wholeMask(Number(d[lane]));
     if (code.action === "ELECT") return `lane ${d[lane]}`;
-    return asks ? (d[lane] ? "true" : "false") : laneText(d, lane, code.type === "b32" ? "hex" : "typed", type[1], type[2]);
+    return asks
+      ? d[lane]
+        ? "true"
+        : "false"
+      : laneText(d, lane, code.type === "b32" ? "hex" : "typed", type[1], type[2]);
   };
   const got = [];
   if (d) got.push([code.d, Array.from({ length: 32 }, (_, lane) => outcome(lane))]);
   if (p) got.push([code.p, Array.from(p, (x) => (x ? "true" : "false"))]);
-  const groups = new Map(), members = (lane) => (named ? (Number(named[lane]) & active) >>> 0 : active);
+  const groups = new Map(),
+    members = (lane) => (named ? (Number(named[lane]) & active) >>> 0 : active);
   for (const lane of here) {
     const key = `${members(lane)} ${code.action === "MATCH" && code.mode === "any" && given ? values[lane] : ""}`;
     if (!groups.has(key)) groups.set(key, { mask: members(lane), lanes: [], takers: [] });
     groups.get(key).takers.push(lane);
   }
-  for (const [key, group] of groups) group.lanes = lanesOf(group.mask).filter((k) => code.action !== "MATCH" || code.mode !== "any" || !given || `${group.mask} ${values[k]}` === key);
+  for (const [key, group] of groups)
+    group.lanes = lanesOf(group.mask).filter(
+      (k) => code.action !== "MATCH" || code.mode !== "any" || !given || `${group.mask} ${values[k]}` === key,
+    );
   const extreme = code.action === "REDUCE_LANES" && d && (code.operation === "min" || code.operation === "max");
   const held = (lane) => (code.abs ? values[lane] & 0x7fffffff : values[lane]);
   const said = (lane) => (asks && values ? yes(lane) : extreme && values ? held(lane) === d[lane] : false);
   const marked = (lane) => (p ? Boolean(p[lane]) : asks && d && !masks ? Boolean(d[lane]) : false);
   const asked = named ? here.reduce((all, lane) => (all | Number(named[lane])) >>> 0, 0) : active;
-  return { here, given, got, groups: [...groups.values()], said, marked, members, masks: masks && d ? d : null, absent: lanesOf(asked & ~active), outside: here.filter((k) => !(members(k) >>> k & 1)) };
+  return {
+    here,
+    given,
+    got,
+    groups: [...groups.values()],
+    said,
+    marked,
+    members,
+    masks: masks && d ? d : null,
+    absent: lanesOf(asked & ~active),
+    outside: here.filter((k) => !((members(k) >>> k) & 1)),
+  };
 }
 
 /** Each group's level, such that bars of one level do not touch. */
 function levelsOf(groups) {
   const ends = [];
   return groups.map(({ lanes, takers }) => {
-    const first = Math.min(...lanes, ...takers), last = Math.max(...lanes, ...takers);
+    const first = Math.min(...lanes, ...takers),
+      last = Math.max(...lanes, ...takers);
     let level = ends.findIndex((end) => end < first);
     if (level < 0) level = ends.length;
     ends[level] = last;
@@ -65,80 +114,166 @@ function levelsOf(groups) {
 }
 
 /** Lanes above, what they come to below, a bar with a dot for each lane that has a say; and the bits of one lane's mask. */
-function drawCollective(found, label, lane, dashed, onlane, bitsOf) {
-  const { w, level: gap, line } = LANE, levels = levelsOf(found.groups), depth = Math.max(1, ...levels.map((l) => l.level + 1));
+export function drawCollective(found, label, lane, dashed, onlane, bitsOf) {
+  const { w, level: gap, line } = LANE,
+    levels = levelsOf(found.groups),
+    depth = Math.max(1, ...levels.map((l) => l.level + 1));
   const above = Array.from({ length: 32 }, (_, k) => (found.given ? boxLines(found.given[k]) : []));
   const below = Array.from({ length: 32 }, (_, k) => found.got.flatMap(([, texts]) => boxLines(texts[k])));
   const size = (rows) => 17 + line * Math.max(...rows.map((r) => r.length));
-  const top = 14, up = top + size(above), down = up + 16 + depth * gap + 10, base = down + size(below), bits = found.masks ? base + 32 : 0;
-  const height = (bits ? bits + 20 : base + 14), middle = (k) => k * w + w / 2 - 0.5, outside = new Set(found.outside);
-  const active = new Set(found.here), chosen = active.has(lane) ? lane : found.here[0];
-  const svg = s("svg", { viewBox: `0 0 ${32 * w + 2} ${height}`, width: 32 * w + 2, height, "aria-hidden": "true", class: "pl-shuffle pl-collective" });
-  svg.append(s("text", { x: 1, y: 9, class: "pl-tick" }, found.given ? "before: what each lane gives" : "before: the active lanes"), s("text", { x: 1, y: base + 11, class: "pl-tick" }, "after: what each lane has got"));
+  const top = 14,
+    up = top + size(above),
+    down = up + 16 + depth * gap + 10,
+    base = down + size(below),
+    bits = found.masks ? base + 32 : 0;
+  const height = bits ? bits + 20 : base + 14,
+    middle = (k) => k * w + w / 2 - 0.5,
+    outside = new Set(found.outside);
+  const active = new Set(found.here),
+    chosen = active.has(lane) ? lane : found.here[0];
+  const svg = s("svg", {
+    viewBox: `0 0 ${32 * w + 2} ${height}`,
+    width: 32 * w + 2,
+    height,
+    "aria-hidden": "true",
+    class: "pl-shuffle pl-collective",
+  });
+  svg.append(
+    s(
+      "text",
+      { x: 1, y: 9, class: "pl-tick" },
+      found.given ? "before: what each lane gives" : "before: the active lanes",
+    ),
+    s("text", { x: 1, y: base + 11, class: "pl-tick" }, "after: what each lane has got"),
+  );
   const box = (k, y, tall, rows, css) => {
-    const g = s("g", { class: `pl-lane${css}${k === lane ? " pl-asked" : ""}` }, s("rect", { x: k * w + 1, y, width: w - 3, height: tall }),
+    const g = s(
+      "g",
+      { class: `pl-lane${css}${k === lane ? " pl-asked" : ""}` },
+      s("rect", { x: k * w + 1, y, width: w - 3, height: tall }),
       s("text", { x: middle(k), y: y + 12, "text-anchor": "middle", class: "pl-number" }, String(k)),
-      rows.map((text, n) => s("text", { x: middle(k), y: y + 12 + line * (n + 1), "text-anchor": "middle" }, text)));
+      rows.map((text, n) => s("text", { x: middle(k), y: y + 12 + line * (n + 1), "text-anchor": "middle" }, text)),
+    );
     g.addEventListener("click", () => onlane(k));
     svg.append(g);
   };
   for (let k = 0; k < 32; k++) {
     const off = active.has(k) ? "" : " pl-inactive";
-    box(k, top, size(above), off ? [] : above[k], off || (outside.has(k) ? " pl-inactive" : found.said(k) ? " pl-said" : ""));
+    box(
+      k,
+      top,
+      size(above),
+      off ? [] : above[k],
+      off || (outside.has(k) ? " pl-inactive" : found.said(k) ? " pl-said" : ""),
+    );
     box(k, down, size(below), off ? [] : below[k], off || (found.marked(k) ? " pl-said" : ""));
   }
   found.groups.forEach(({ lanes, takers }, n) => {
-    const y = up + 16 + levels[n].level * gap, ours = takers.includes(chosen) ? " pl-ours" : "", { first, last } = levels[n];
+    const y = up + 16 + levels[n].level * gap,
+      ours = takers.includes(chosen) ? " pl-ours" : "",
+      { first, last } = levels[n];
     const lines = s("g", { class: `pl-net${ours}` });
     for (const k of lanes) {
-      lines.append(s("path", { class: dashed && !found.said(k) ? "pl-wire pl-not" : found.said(k) ? "pl-wire pl-loud" : "pl-wire", d: `M${middle(k)} ${up}V${y}` }));
-      lines.append(s("circle", { cx: middle(k), cy: y, r: 2.6, class: dashed && !found.said(k) ? "pl-dot pl-not" : "pl-dot" }));
+      lines.append(
+        s("path", {
+          class: dashed && !found.said(k) ? "pl-wire pl-not" : found.said(k) ? "pl-wire pl-loud" : "pl-wire",
+          d: `M${middle(k)} ${up}V${y}`,
+        }),
+      );
+      lines.append(
+        s("circle", { cx: middle(k), cy: y, r: 2.6, class: dashed && !found.said(k) ? "pl-dot pl-not" : "pl-dot" }),
+      );
     }
-    for (const k of takers) lines.append(s("path", { class: "pl-wire", d: `M${middle(k)} ${y}V${down - 1}M${middle(k) - 3} ${down - 6}L${middle(k)} ${down - 1}L${middle(k) + 3} ${down - 6}` }));
+    for (const k of takers)
+      lines.append(
+        s("path", {
+          class: "pl-wire",
+          d: `M${middle(k)} ${y}V${down - 1}M${middle(k) - 3} ${down - 6}L${middle(k)} ${down - 1}L${middle(k) + 3} ${down - 6}`,
+        }),
+      );
     if (last > first) {
       const at = (Math.floor((first + last) / 2) + 1) * w - 0.5;
-      lines.append(s("path", { class: "pl-wire pl-rail", d: `M${middle(first)} ${y}H${middle(last)}` }), s("rect", { class: "pl-chip", x: at - 15, y: y - 6.5, width: 30, height: 13, rx: 4 }), s("text", { x: at, y: y + 3.2, "text-anchor": "middle", class: "pl-chip-text" }, label));
+      lines.append(
+        s("path", { class: "pl-wire pl-rail", d: `M${middle(first)} ${y}H${middle(last)}` }),
+        s("rect", { class: "pl-chip", x: at - 15, y: y - 6.5, width: 30, height: 13, rx: 4 }),
+        s("text", { x: at, y: y + 3.2, "text-anchor": "middle", class: "pl-chip-text" }, label),
+      );
     }
     svg.append(lines);
   });
   if (bits) {
     const mask = Number(found.masks[chosen]) >>> 0;
-    svg.append(s("text", { x: 1, y: bits - 5, class: "pl-tick" }, `the bits of lane ${chosen}'s ${bitsOf}, each under the lane that it stands for`));
+    svg.append(
+      s(
+        "text",
+        { x: 1, y: bits - 5, class: "pl-tick" },
+        `the bits of lane ${chosen}'s ${bitsOf}, each under the lane that it stands for`,
+      ),
+    );
     for (let k = 0; k < 32; k++)
-      svg.append(s("g", { class: mask >>> k & 1 ? "pl-bit pl-said" : "pl-bit" }, s("rect", { x: k * w + 1, y: bits, width: w - 3, height: 16 }), s("text", { x: middle(k), y: bits + 12, "text-anchor": "middle" }, String(mask >>> k & 1))));
+      svg.append(
+        s(
+          "g",
+          { class: (mask >>> k) & 1 ? "pl-bit pl-said" : "pl-bit" },
+          s("rect", { x: k * w + 1, y: bits, width: w - 3, height: 16 }),
+          s("text", { x: middle(k), y: bits + 12, "text-anchor": "middle" }, String((mask >>> k) & 1)),
+        ),
+      );
   }
   return svg;
 }
 
 /** What happened, in a sentence or two, from lane `lane` or the first active one. */
-function tellCollective(code, found, names, lane) {
+export function tellCollective(code, found, names, lane) {
   if (!found.here.length) return "No lane executes this step: its guard is false in all of them.";
-  const who = found.here.includes(lane) ? lane : found.here[0], group = found.groups.find((g) => g.takers.includes(who));
-  const what = typeof code.a === "number" ? names[code.a] : "constant", name = what === "constant" ? "a constant" : what, into = (k) => (typeof k === "number" ? names[k] : "nothing");
-  const several = new Set(found.groups.map((g) => g.mask)).size > 1, many = lanesOf(group.mask).length;
+  const who = found.here.includes(lane) ? lane : found.here[0],
+    group = found.groups.find((g) => g.takers.includes(who));
+  const what = typeof code.a === "number" ? names[code.a] : "constant",
+    name = what === "constant" ? "a constant" : what,
+    into = (k) => (typeof k === "number" ? names[k] : "nothing");
+  const several = new Set(found.groups.map((g) => g.mask)).size > 1,
+    many = lanesOf(group.mask).length;
   const lanes = several ? `the ${plural(many, "lane")} that lane ${who} is with` : plural(many, "lane");
-  const got = found.got.length ? found.got[0][1][who] : "", says = lanesOf(group.mask).filter(found.said).length;
+  const got = found.got.length ? found.got[0][1][who] : "",
+    says = lanesOf(group.mask).filter(found.said).length;
   const others = group.lanes.filter((k) => k !== who).length;
   const kinds = found.given ? new Set(lanesOf(group.mask).map((k) => found.given[k])).size : 0;
   let out;
-  if (code.action === "VOTE" && code.mode === "ballot") out = `Each lane says yes or no by ${code.not ? "!" : ""}${name}: of ${lanes}, ${says} say yes. ${into(code.d)} holds the answers as bits, ${got}.`;
-  else if (code.action === "VOTE") out = `Asks whether ${ASKED[code.mode]}: of ${lanes}, ${says} say yes by ${code.not ? "!" : ""}${name}. ${into(code.d)} becomes ${got}.`;
-  else if (code.action === "ACTIVE_MASK") out = `${plural(many, "lane")} ${many === 1 ? "is" : "are"} active: ${into(code.d)} becomes ${got}.`;
-  else if (code.action === "MATCH" && code.mode === "any") out = `Lanes with the same ${what} find each other: ${plural(kinds, "value")} among ${lanes}. Lane ${who} holds ${found.given?.[who] ?? "?"}, as ${others === 0 ? "no other does" : others === 1 ? "1 other does" : `${others} others do`}: ${into(code.d)} becomes ${got}.`;
-  else if (code.action === "MATCH") out = `Asks whether all lanes hold the same ${what}: ${plural(kinds, "value")} among ${lanes}. ${found.got.map(([k, texts]) => `${names[k]} becomes ${texts[who]}`).join(", ")}.`;
-  else if (code.action === "REDUCE_LANES") out = `${into(code.d)} becomes ${MADE[code.operation]} of ${code.abs ? "the magnitudes of " : ""}${name} over ${lanes}: ${got}.`;
+  if (code.action === "VOTE" && code.mode === "ballot")
+    out = `Each lane says yes or no by ${code.not ? "!" : ""}${name}: of ${lanes}, ${says} say yes. ${into(code.d)} holds the answers as bits, ${got}.`;
+  else if (code.action === "VOTE")
+    out = `Asks whether ${ASKED[code.mode]}: of ${lanes}, ${says} say yes by ${code.not ? "!" : ""}${name}. ${into(code.d)} becomes ${got}.`;
+  else if (code.action === "ACTIVE_MASK")
+    out = `${plural(many, "lane")} ${many === 1 ? "is" : "are"} active: ${into(code.d)} becomes ${got}.`;
+  else if (code.action === "MATCH" && code.mode === "any")
+    out = `Lanes with the same ${what} find each other: ${plural(kinds, "value")} among ${lanes}. Lane ${who} holds ${found.given?.[who] ?? "?"}, as ${others === 0 ? "no other does" : others === 1 ? "1 other does" : `${others} others do`}: ${into(code.d)} becomes ${got}.`;
+  else if (code.action === "MATCH")
+    out = `Asks whether all lanes hold the same ${what}: ${plural(kinds, "value")} among ${lanes}. ${found.got.map(([k, texts]) => `${names[k]} becomes ${texts[who]}`).join(", ")}.`;
+  else if (code.action === "REDUCE_LANES")
+    out = `${into(code.d)} becomes ${MADE[code.operation]} of ${code.abs ? "the magnitudes of " : ""}${name} over ${lanes}: ${got}.`;
   else {
     const elected = found.here.filter(found.marked);
     out = `One of ${lanes} is elected: ${into(code.p)} is true in lane ${elected.join(", ") || "none"} alone.`;
   }
-  if (found.outside.length) out += ` ${plural(found.outside.length, "active lane")} ${found.outside.length === 1 ? "is" : "are"} not in the mask.`;
-  if (found.absent.length) out += ` The mask also names ${plural(found.absent.length, "lane")} that ${found.absent.length === 1 ? "is" : "are"} not active.`;
+  if (found.outside.length)
+    out += ` ${plural(found.outside.length, "active lane")} ${found.outside.length === 1 ? "is" : "are"} not in the mask.`;
+  if (found.absent.length)
+    out += ` The mask also names ${plural(found.absent.length, "lane")} that ${found.absent.length === 1 ? "is" : "are"} not active.`;
   return out;
 }
 
 /** The same lane by lane. */
-function tableCollective(code, found, names) {
-  const gave = found.given ? [`gave ${code.not ? "!" : ""}${typeof code.a === "number" ? names[code.a] : "a constant"}`] : [];
-  return numberTable(["lane", "decides with", ...gave, ...found.got.map(([k]) => names[k])],
-    found.here.map((k) => [k, wholeMask(found.members(k)), ...(found.given ? [found.given[k]] : []), ...found.got.map(([, texts]) => texts[k])]));
+export function tableCollective(code, found, names) {
+  const gave = found.given
+    ? [`gave ${code.not ? "!" : ""}${typeof code.a === "number" ? names[code.a] : "a constant"}`]
+    : [];
+  return numberTable(
+    ["lane", "decides with", ...gave, ...found.got.map(([k]) => names[k])],
+    found.here.map((k) => [
+      k,
+      wholeMask(found.members(k)),
+      ...(found.given ? [found.given[k]] : []),
+      ...found.got.map(([, texts]) => texts[k]),
+    ]),
+  );
 }

@@ -1,20 +1,47 @@
+// @ts-check
 // What a run counted: instruction mix, memory, work, and the lines that cost most. All of it is tables with bars in them.
 
+import { contain, count, duration, grouped, h, short } from "./dom.js";
+
 /** Where a number comes from, in a word that is never only a colour. */
-function origin(word) {
-  return h(`span.pl-origin.pl-${word}`, { title: { counted: "counted: what the CPU machine saw happen", modelled: "modelled: follows from a model of the hardware",
-    measured: "measured on a GPU" }[word] }, word);
+export function origin(word) {
+  return h(
+    `span.pl-origin.pl-${word}`,
+    {
+      title: {
+        counted: "counted: what the CPU machine saw happen",
+        modelled: "modelled: follows from a model of the hardware",
+        measured: "measured on a GPU",
+      }[word],
+    },
+    word,
+  );
 }
 
 /** A card whose content is a table anyway. */
-function tableCard(title, badge) {
-  const note = h("span.pl-note"), body = h("div.pl-table.pl-open", { tabIndex: 0, role: "group", "aria-label": `${title}, scrolls` });
-  return { note, body, el: h("section.pl-card", { "aria-label": title }, h("header", null, h("h4", null, title), note, h("span.pl-spring"), badge || ""), body) };
+export function tableCard(title, badge) {
+  const note = h("span.pl-note"),
+    body = h("div.pl-table.pl-open", { tabIndex: 0, role: "group", "aria-label": `${title}, scrolls` });
+  return {
+    note,
+    body,
+    el: h(
+      "section.pl-card",
+      { "aria-label": title },
+      h("header", null, h("h4", null, title), note, h("span.pl-spring"), badge || ""),
+      body,
+    ),
+  };
 }
 
 /** A bar as long as `share` of the cell, hatched beyond `good`. */
-function bar(share, good) {
-  const el = h("span.pl-bar", { "aria-hidden": "true" }, h("span.pl-bar-good"), good < share ? h("span.pl-bar-extra") : null);
+export function bar(share, good) {
+  const el = h(
+    "span.pl-bar",
+    { "aria-hidden": "true" },
+    h("span.pl-bar-good"),
+    good < share ? h("span.pl-bar-extra") : null,
+  );
   el.firstChild.style.width = `${(100 * Math.min(share, good)).toFixed(1)}%`;
   if (good < share) el.lastChild.style.width = `${(100 * (share - good)).toFixed(1)}%`;
   return el;
@@ -24,7 +51,7 @@ function bar(share, good) {
 function pairBar(now, was, most) {
   if (was === undefined) return bar(now / most, 1);
   const below = h("span.pl-bar", null, h("span.pl-bar-was"));
-  below.firstChild.style.width = `${(100 * was / most).toFixed(1)}%`;
+  below.firstChild.style.width = `${((100 * was) / most).toFixed(1)}%`;
   return h("span.pl-pairbars", { "aria-hidden": "true" }, bar(now / most, 1), below);
 }
 
@@ -47,22 +74,44 @@ function amount(n, unit, most) {
 /** Rows [name, n, more] with what each was as a fourth element; names that are gone follow with 0. */
 function beside(rows, was) {
   if (!was) return rows;
-  const others = rows.filter(([name]) => / others$/.test(name)), named = rows.filter((r) => !others.includes(r));
-  const gone = Object.entries(was).filter(([name]) => !named.some((r) => r[0] === name)).sort((a, b) => b[1] - a[1]);
+  const others = rows.filter(([name]) => / others$/.test(name)),
+    named = rows.filter((r) => !others.includes(r));
+  const gone = Object.entries(was)
+    .filter(([name]) => !named.some((r) => r[0] === name))
+    .sort((a, b) => b[1] - a[1]);
   const known = others.length ? [] : gone.slice(0, 6); // where the rest is summed up, a name may be in it
-  return [...named.map(([name, n, more]) => [name, n, more, was[name] ?? 0]), ...known.map(([name, n]) => [name, 0, 0, n]), ...others];
+  return [
+    ...named.map(([name, n, more]) => [name, n, more, was[name] ?? 0]),
+    ...known.map(([name, n]) => [name, 0, 0, n]),
+    ...others,
+  ];
 }
 
-function makeCounters(online) {
+export function makeCounters(online) {
   const mix = tableCard("Instruction mix", origin("counted"));
   const memory = tableCard("Memory and work");
   memory.body.classList.add("pl-memory");
   const lines = tableCard("Lines that cost most", origin("modelled"));
   const el = h("div.pl-cards.pl-three", null, mix.el, memory.el, lines.el);
-  const cell = (tag, css, ...content) => h(css ? `${tag}.${css}` : tag, tag === "th" ? { scope: "col" } : null, ...content);
-  const table = (heads, rows) => h("table", null, h("thead", null, h("tr", null, heads.map((t) => cell("th", "", t)))), h("tbody", null, rows));
+  const cell = (tag, css, ...content) =>
+    h(css ? `${tag}.${css}` : tag, tag === "th" ? { scope: "col" } : null, ...content);
+  const table = (heads, rows) =>
+    h(
+      "table",
+      null,
+      h(
+        "thead",
+        null,
+        h(
+          "tr",
+          null,
+          heads.map((t) => cell("th", "", t)),
+        ),
+      ),
+      h("tbody", null, rows),
+    );
 
-  /** `was`: {title, figures} of the setting that is compared with, or null. */
+  /** `was`: of the setting that is compared with {title, work, counted}, `counted` null where there is none. */
   function show(data, why, was) {
     if (!data) {
       contain(mix.body, [h("p.pl-blank", null, why || "Nothing was counted yet.")]);
@@ -70,35 +119,121 @@ function makeCounters(online) {
       return;
     }
     memory.el.hidden = lines.el.hidden = false;
-    const before = was?.figures, opcodes = beside(data.opcodes, before?.opcodes), pipes = beside(data.pipes, before?.pipes);
-    const most = Math.max(1, ...opcodes.flatMap(([, n, , w]) => [n, w || 0])), busiest = Math.max(1, ...pipes.flatMap(([, n, , w]) => [n, w || 0]));
+    const before = was?.counted ?? undefined,
+      opcodes = beside(data.opcodes, before?.opcodes),
+      pipes = beside(data.pipes, before?.pipes);
+    const most = Math.max(1, ...opcodes.flatMap(([, n, , w]) => [n, w || 0])),
+      busiest = Math.max(1, ...pipes.flatMap(([, n, , w]) => [n, w || 0]));
     mix.note.textContent = `${count(data.instructions.warps)} warp-, ${count(data.instructions.threads)} thread-instructions`;
-    const legend = before && h("p.pl-legend", null, h("span.pl-key-was.pl-bar-good"), "now", h("span.pl-key-was.pl-bar-was"), h("span.pl-wraps", null, `before: ${was.title}${was.work === 1 ? "" : `, ${short(was.work)} times the work`}`));
-    contain(mix.body, [legend,
-      table(["opcode", "share", "warps", "threads"], opcodes.map(([name, warps, threads, w]) =>
-        h("tr", null, cell("td", "pl-opcode", h("code", { title: name }, name)), cell("td", "pl-barcell", pairBar(warps, w, most)), cell("td", "", changed(warps, w, count)), cell("td", "", count(threads))))),
-      table([h("span", null, "pipe ", origin("modelled")), "share", "warps"], pipes.map(([name, warps, does, w]) =>
-        h("tr", { title: does || "" }, cell("td", "pl-left", name), cell("td", "pl-barcell", pairBar(warps, w, busiest)), cell("td", "", changed(warps, w, count)))))].filter(Boolean));
+    const legend =
+      before &&
+      h(
+        "p.pl-legend",
+        null,
+        h("span.pl-key-was.pl-bar-good"),
+        "now",
+        h("span.pl-key-was.pl-bar-was"),
+        h("span.pl-wraps", null, `before: ${was.title}${was.work === 1 ? "" : `, ${short(was.work)} times the work`}`),
+      );
+    contain(
+      mix.body,
+      [
+        legend,
+        table(
+          ["opcode", "share", "warps", "threads"],
+          opcodes.map(([name, warps, threads, w]) =>
+            h(
+              "tr",
+              null,
+              cell("td", "pl-opcode", h("code", { title: name }, name)),
+              cell("td", "pl-barcell", pairBar(warps, w, most)),
+              cell("td", "", changed(warps, w, count)),
+              cell("td", "", count(threads)),
+            ),
+          ),
+        ),
+        table(
+          [h("span", null, "pipe ", origin("modelled")), "share", "warps"],
+          pipes.map(([name, warps, does, w]) =>
+            h(
+              "tr",
+              { title: does || "" },
+              cell("td", "pl-left", name),
+              cell("td", "pl-barcell", pairBar(warps, w, busiest)),
+              cell("td", "", changed(warps, w, count)),
+            ),
+          ),
+        ),
+      ].filter(Boolean),
+    );
     const room = before ? 1e4 : 1e6;
-    contain(memory.body, [table(["what", "count", "ideal", "origin"], [...data.memory, ...data.work].map((r) =>
-      h("tr", { title: r.says }, cell("td", "pl-left", r.name.trim() === r.name ? r.name : h("span.pl-sub", null, r.name.trim())),
-        h("td", { title: `${whole(r.value)}. ${r.says}` }, changed(r.value, before && (before.rows[r.name] ?? 0), (n) => amount(n, r.unit, room))),
-        r.ideal === null ? cell("td", "") : h("td", { title: whole(r.ideal) }, amount(r.ideal, "", room), r.value > r.ideal ? h("b.pl-worse", null, ` ×${short(r.value / Math.max(1, r.ideal), 3)}`) : h("b.pl-fine", null, " ✓")),
-        cell("td", "", origin(r.origin)))))]);
+    contain(memory.body, [
+      table(
+        ["what", "count", "ideal", "origin"],
+        [...data.memory, ...data.work].map((r) =>
+          h(
+            "tr",
+            { title: r.says },
+            cell("td", "pl-left", r.name.trim() === r.name ? r.name : h("span.pl-sub", null, r.name.trim())),
+            h(
+              "td",
+              { title: `${whole(r.value)}. ${r.says}` },
+              changed(r.value, before && (before.rows[r.name] ?? 0), (n) => amount(n, r.unit, room)),
+            ),
+            r.ideal === null
+              ? cell("td", "")
+              : h(
+                  "td",
+                  { title: whole(r.ideal) },
+                  amount(r.ideal, "", room),
+                  r.value > r.ideal
+                    ? h("b.pl-worse", null, ` ×${short(r.value / Math.max(1, r.ideal), 3)}`)
+                    : h("b.pl-fine", null, " ✓"),
+                ),
+            cell("td", "", origin(r.origin)),
+          ),
+        ),
+      ),
+    ]);
     lines.note.textContent = data.lines.length ? "actual / ideal" : "";
-    if (!data.lines.length) return contain(lines.body, [h("p.pl-blank", null, "No line touches more sectors than it must, and none has a bank conflict.")]);
+    if (!data.lines.length)
+      return contain(lines.body, [
+        h("p.pl-blank", null, "No line touches more sectors than it must, and none has a bank conflict."),
+      ]);
     const [sectored, turned] = [2, 4].map((k) => data.lines.some((r) => r[k])); // columns without a number are left out
-    contain(lines.body, [table(["line", sectored && "sectors", turned && "wavefronts", "opcode"].filter(Boolean), data.lines.map(([line, opcode, sectors, ideal, waves, least]) =>
-      h("tr", null, cell("td", "", h("button.pl-quiet", { type: "button", title: `select PTX line ${line}`, onclick: () => online(line) }, String(line))),
-        sectored ? cell("td", "", sectors ? `${count(sectors)} / ${count(ideal)}` : "") : null,
-        turned ? cell("td", "", waves ? `${count(waves)} / ${count(least)}` : "") : null,
-        cell("td", "pl-last", h("code", { title: opcode }, opcode)))))]);
+    contain(lines.body, [
+      table(
+        ["line", sectored && "sectors", turned && "wavefronts", "opcode"].filter(Boolean),
+        data.lines.map(([line, opcode, sectors, ideal, waves, least, source]) =>
+          h(
+            "tr",
+            null,
+            cell(
+              "td",
+              "",
+              h(
+                "button.pl-quiet",
+                {
+                  type: "button",
+                  title: `select PTX line ${line}${source && `, from ${source}`}`,
+                  onclick: () => online(line),
+                },
+                String(line),
+              ),
+            ),
+            sectored ? cell("td", "", sectors ? `${count(sectors)} / ${count(ideal)}` : "") : null,
+            turned ? cell("td", "", waves ? `${count(waves)} / ${count(least)}` : "") : null,
+            cell("td", "pl-last", h("code", { title: opcode }, opcode)),
+          ),
+        ),
+      ),
+    ]);
   }
   return { el, show };
 }
 
 /** The ways to the result: CPU machine, GPU, numpy; and the arrays that a kernel without a right answer changed. */
-function makeWays() {
+export function makeWays() {
   const out = tableCard("Three ways");
   return {
     el: out.el,
@@ -107,15 +242,79 @@ function makeWays() {
       if (out.el.hidden) return;
       out.body.replaceChildren();
       if (run.note) out.body.append(h("p.pl-blank", null, run.note));
-      out.el.querySelector("h4").textContent = run.ways.length ? "Three ways to the result" : run.note ? "Not run" : "What the run changed";
-      out.note.textContent = run.ways.length ? "largest and mean error, and the largest in units of the last place" : "";
-      if (run.ways.length) out.body.append(h("table", null,
-        h("thead", null, h("tr", null, ["way", "against", "max", "mean", "ULP"].map((t, k) => h(k < 2 ? "th.pl-left" : "th", { scope: "col" }, t)))),
-        h("tbody", null, run.ways.map((w) => h("tr", null, h("td.pl-left", null, w.label), h("td.pl-left", null, w.against),
-          w.max === null ? h("td.pl-left", { colSpan: 3 }, w.note) : [h("td", null, short(w.max)), h("td", null, short(w.mean)), h("td", null, w.ulp === null ? "–" : short(w.ulp))])))));
-      if (run.arrays?.length) out.body.append(h("table", null, h("thead", null, h("tr", null, ["array", "after the run"].map((t) => h("th.pl-left", { scope: "col" }, t)))),
-        h("tbody", null, run.arrays.map(([name, text]) => h("tr", null, h("td.pl-left", null, h("code", null, name)), h("td.pl-left", null, h("code", null, text)))))));
-      for (const finding of run.findings || []) out.body.append(h("p.pl-finding", null, finding));
+      out.el.querySelector("h4").textContent = run.ways.length
+        ? "Three ways to the result"
+        : run.note
+          ? "Not run"
+          : "What the run changed";
+      out.note.textContent = run.ways.length
+        ? "largest and mean error, and the largest in units of the last place"
+        : "";
+      if (run.ways.length)
+        out.body.append(
+          h(
+            "table",
+            null,
+            h(
+              "thead",
+              null,
+              h(
+                "tr",
+                null,
+                ["way", "against", "max", "mean", "ULP"].map((t, k) =>
+                  h(k < 2 ? "th.pl-left" : "th", { scope: "col" }, t),
+                ),
+              ),
+            ),
+            h(
+              "tbody",
+              null,
+              run.ways.map((w) =>
+                h(
+                  "tr",
+                  null,
+                  h("td.pl-left", null, w.label),
+                  h("td.pl-left", null, w.against),
+                  w.max === null
+                    ? h("td.pl-left", { colSpan: 3 }, w.note)
+                    : [
+                        h("td", null, short(w.max)),
+                        h("td", null, short(w.mean)),
+                        h("td", null, w.ulp === null ? "–" : short(w.ulp)),
+                      ],
+                ),
+              ),
+            ),
+          ),
+        );
+      if (run.arrays?.length)
+        out.body.append(
+          h(
+            "table",
+            null,
+            h(
+              "thead",
+              null,
+              h(
+                "tr",
+                null,
+                ["array", "after the run"].map((t) => h("th.pl-left", { scope: "col" }, t)),
+              ),
+            ),
+            h(
+              "tbody",
+              null,
+              run.arrays.map(([name, text]) =>
+                h(
+                  "tr",
+                  null,
+                  h("td.pl-left", null, h("code", null, name)),
+                  h("td.pl-left", null, h("code", null, text)),
+                ),
+              ),
+            ),
+          ),
+        );
     },
   };
 }

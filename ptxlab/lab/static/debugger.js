@@ -1,62 +1,167 @@
+// @ts-check
 // The debugger: walks a trace that Python has sent once. Nothing in this file talks to Python after that.
 
+import "./keys.js";
+import { card, drawNow, h, makeTooltip, markLive, s } from "./dom.js";
+import { fileOf, makePane } from "./pane.js";
+import { descriptorsOf } from "./descriptors.js";
+import { hoverDocs } from "./code_hover.js";
+import { openTrace, readWarp } from "./trace.js";
+import { lanesOf, makeAccessCard } from "./access.js";
+import { makeExchangeCard } from "./lane_exchange.js";
+import { makeRegisterTable } from "./registers.js";
+import { makeTimeline } from "./timeline.js";
+import { makeSharedCard } from "./shared_memory.js";
+import { makeClusterCard } from "./cluster.js";
+import { ACCESS, makeFindings, signsOf } from "./findings.js";
+
 const BARRIERS = ["BARRIER", "WARP_BARRIER", "CLUSTER_BARRIER"]; // actions that the button stops at
-const EVENTS = [["barrier", "barrier"], ["divergence", "divergence"], ["maximum", "new maximum"], ["write", "register write"]];
+const EVENTS = [
+  ["barrier", "barrier"],
+  ["divergence", "divergence"],
+  ["maximum", "new maximum"],
+  ["write", "register write"],
+];
 
 /** The scrubber: a slider over all steps, a row of ticks for each kind of event, and the same as a table. */
 function makeScrubber(onseek) {
-  const slider = h("input.pl-slider", { type: "range", min: 0, max: 0, value: 0, "aria-label": "step", oninput: () => onseek(Number(slider.value)) });
-  const ticks = h("div.pl-ticks"), table = h("div.pl-table", { tabIndex: 0, role: "region", "aria-label": "events" });
+  const slider = h("input.pl-slider", {
+    type: "range",
+    min: 0,
+    max: 0,
+    value: 0,
+    "aria-label": "step",
+    oninput: () => onseek(Number(slider.value)),
+  });
+  const ticks = h("div.pl-ticks"),
+    table = h("div.pl-table", { tabIndex: 0, role: "region", "aria-label": "events" });
   const picture = h("div.pl-picture.pl-scrub", null, ticks, slider);
   const { el, read } = card("Steps and events", picture, table);
   read.remove();
   return {
     el,
-    at(step, text) { slider.value = step; slider.setAttribute("aria-valuetext", text); },
-    /** `marks` is {kind: [steps]}; `what` says which register the writes are of; `begin` is how many steps came before. */
-    show(marks, count, what, begin) {
+    at(step, text) {
+      slider.value = step;
+      slider.setAttribute("aria-valuetext", text);
+    },
+    /** `marks` is {kind: [steps]}; `what` says which register the writes are of; `begin` is how many steps came before;
+     * `signs` are [step, sign, title, what a click does] of a finding's accesses. */
+    show(marks, count, what, begin, signs) {
       slider.max = count - 1;
-      const width = 1000, svg = [];
+      const width = 1000,
+        svg = [];
+      const dots = signs.map(([step, sign, title, onclick]) => {
+        const dot = h("button.pl-quiet", { type: "button", title, "aria-label": title, onclick }, sign);
+        dot.style.left = `${(100 * step) / Math.max(1, count - 1)}%`;
+        return dot;
+      });
+      if (dots.length)
+        svg.push(
+          h("div.pl-tickrow", null, h("span.pl-tick-name", null, "finding"), h("span.pl-tick-signs", null, dots)),
+        );
       for (const [kind, title] of EVENTS) {
         const steps = marks[kind] || [];
         if (!steps.length) continue;
         const places = new Set(steps.map((step) => Math.round((step / Math.max(1, count - 1)) * width)));
         const path = [...places].map((x) => `M${x} 0V10`).join("");
-        svg.push(h(`div.pl-tickrow.pl-${kind}`, null, h("span.pl-tick-name", null, `${kind === "write" ? `writes ${what}` : title} ${steps.length}`),
-          s("svg", { viewBox: `0 0 ${width} 10`, preserveAspectRatio: "none", "aria-hidden": "true" }, s("path", { d: path, "vector-effect": "non-scaling-stroke" }))));
+        svg.push(
+          h(
+            `div.pl-tickrow.pl-${kind}`,
+            null,
+            h("span.pl-tick-name", null, `${kind === "write" ? `writes ${what}` : title} ${steps.length}`),
+            s(
+              "svg",
+              { viewBox: `0 0 ${width} 10`, preserveAspectRatio: "none", "aria-hidden": "true" },
+              s("path", { d: path, "vector-effect": "non-scaling-stroke" }),
+            ),
+          ),
+        );
       }
       ticks.replaceChildren(...svg);
-      const all = EVENTS.flatMap(([kind, title]) => (marks[kind] || []).map((step) => [step, kind === "write" ? `${what} is written` : title]));
+      const all = EVENTS.flatMap(([kind, title]) =>
+        (marks[kind] || []).map((step) => [step, kind === "write" ? `${what} is written` : title]),
+      );
       all.sort((a, b) => a[0] - b[0]);
       const shown = all.slice(0, 500);
-      table.replaceChildren(h("table", null,
-        h("thead", null, h("tr", null, h("th", { scope: "col" }, "step"), h("th", { scope: "col" }, `event${all.length > 500 ? `, the first 500 of ${all.length}` : ""}`))),
-        h("tbody", null, shown.map(([step, says]) => h("tr", null,
-          h("td", null, h("button.pl-quiet", { type: "button", onclick: () => onseek(step) }, String(begin + step + 1))), h("td", null, says))))));
+      table.replaceChildren(
+        h(
+          "table",
+          null,
+          h(
+            "thead",
+            null,
+            h(
+              "tr",
+              null,
+              h("th", { scope: "col" }, "step"),
+              h("th", { scope: "col" }, `event${all.length > 500 ? `, the first 500 of ${all.length}` : ""}`),
+            ),
+          ),
+          h(
+            "tbody",
+            null,
+            shown.map(([step, says]) =>
+              h(
+                "tr",
+                null,
+                h(
+                  "td",
+                  null,
+                  h("button.pl-quiet", { type: "button", onclick: () => onseek(step) }, String(begin + step + 1)),
+                ),
+                h("td", null, says),
+              ),
+            ),
+          ),
+        ),
+      );
     },
   };
 }
 
+/** @param {{ model: Model, el: HTMLElement }} view */
 function render({ model, el }) {
-  const info = model.get("info"), data = model.get("trace");
+  const info = model.get("info"),
+    data = model.get("trace");
   const bytes = data instanceof Uint8Array ? data : new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
-  const trace = openTrace(bytes, info.actions), registers = trace.head.registers;
+  const trace = openTrace(bytes, info.actions),
+    registers = trace.head.registers;
   const several = new Map();
   for (const [name] of registers) several.set(name, (several.get(name) || 0) + 1);
-  const names = registers.map(([name, , , owner]) => (several.get(name) === 1 || owner === trace.head.kernel ? name : `${owner}.${name}`));
+  const names = registers.map(([name, , , owner]) =>
+    several.get(name) === 1 || owner === trace.head.kernel ? name : `${owner}.${name}`,
+  );
   const plain = trace.head.text.split("\n");
-  let warp = null, at = 0, picked = names.findIndex((name) => name.includes("row_max")), loading = 0;
+  let warp = null,
+    at = 0,
+    picked = names.findIndex((name) => name.includes("row_max")),
+    aim = null, // the access of a finding to open at
+    loading = 0;
   const breakpoints = new Set();
 
-  const root = h("div.ptxlab-explorer.ptxlab-debugger", { role: "region", "aria-label": "ptxlab debugger", tabIndex: -1 });
+  const root = h("div.ptxlab-explorer.ptxlab-debugger", {
+    role: "region",
+    "aria-label": "ptxlab debugger",
+    tabIndex: -1,
+  });
   const status = h("span.pl-status", { role: "status", "aria-live": "polite" });
-  const button = (text, title, onclick) => h("button.pl-button", { type: "button", title, "aria-label": title, onclick }, text);
-  const choose = h("select", { "aria-label": "register", onchange: () => pick(Number(choose.value)) },
-    h("option", { value: -1 }, "register…"), names.map((name, k) => h("option", { value: k }, name)));
+  const button = (text, title, onclick) =>
+    h("button.pl-button", { type: "button", title, "aria-label": title, onclick }, text);
+  const choose = h(
+    "select",
+    { "aria-label": "register", onchange: () => pick(Number(choose.value)) },
+    h("option", { value: -1 }, "register…"),
+    names.map((name, k) => h("option", { value: k }, name)),
+  );
   const places = trace.keys.map((key) => key.split(":").map(Number));
   const [gx, gy, gz] = trace.head.grid;
-  const blockName = (b) => `block ${b}` + (gy * gz > 1 ? ` (${b % gx}, ${Math.floor(b / gx) % gy}, ${Math.floor(b / gx / gy)})` : "");
-  const blocks = h("select", { "aria-label": "block", onchange: () => listWarps() }, [...new Set(places.map(([b]) => b))].map((b) => h("option", { value: b }, blockName(b))));
+  const blockName = (b) =>
+    `block ${b}` + (gy * gz > 1 ? ` (${b % gx}, ${Math.floor(b / gx) % gy}, ${Math.floor(b / gx / gy)})` : "");
+  const blocks = h(
+    "select",
+    { "aria-label": "block", onchange: () => listWarps() },
+    [...new Set(places.map(([b]) => b))].map((b) => h("option", { value: b }, blockName(b))),
+  );
   const warps = h("select", { "aria-label": "warp", onchange: () => load(`${blocks.value}:${warps.value}`) });
   const scrubber = makeScrubber((step) => seek(step));
   const ptx = makePane("PTX", () => {});
@@ -65,32 +170,81 @@ function render({ model, el }) {
   const timeline = info.timeline ? makeTimeline(info.timeline, (block, warp, step) => goTo(block, warp, step)) : null;
   const exchange = makeExchangeCard(info.exchange, registers, names);
   const shared = makeSharedCard(info.windows, trace.head, (line) => plain[line - 1]);
-  const cluster = makeClusterCard(info.windows, trace.head, trace.turns, (line) => plain[line - 1], (block, of, step) => goTo(block, of, step));
+  const cluster = makeClusterCard(
+    info.windows,
+    trace.head,
+    trace.turns,
+    (line) => plain[line - 1],
+    (block, of, step) => goTo(block, of, step),
+  );
   const written = new Map(info.links || []); // PTX line -> row of the source
   const sourceLine = h("p.pl-source-line", { hidden: !written.size });
-  const problem = h("div.pl-problem", { role: "alert", hidden: !info.note }, h("b", null, "The kernel was stopped; this is what it did before"), h("pre", null, info.note));
+  const sourceOf = (line) => (info.source && written.has(line) ? info.source.lines[written.get(line) - 1].trim() : "");
+  const opened = () => {
+    ptx.sign(signsOf(findings.now()));
+    if (warp) pick(picked);
+  };
+  const findings = makeFindings(show, opened, sourceOf);
+  const problem = h(
+    "div.pl-problem",
+    { role: "alert", hidden: !info.note || info.findings.length > 0 },
+    h("b", null, "The kernel was stopped; this is what it did before"),
+    h("pre", null, info.note),
+  );
   root.append(
-    h("header.pl-head", { role: "group" }, h("h3", null, info.kernel), h("code.pl-entry", null, `${trace.head.arch} · grid ${trace.head.grid.join("×")} · block ${trace.head.block.join("×")}${!info.copy && info.capped ? " · the trace was cut at its limit" : ""}`), h("span.pl-spring"), status),
+    h(
+      "header.pl-head",
+      { role: "group" },
+      h("h3", null, info.kernel),
+      h(
+        "code.pl-entry",
+        null,
+        `${trace.head.arch} · grid ${trace.head.grid.join("×")} · block ${trace.head.block.join("×")}${!info.copy && info.capped ? " · the trace was cut at its limit" : ""}`,
+      ),
+      h("span.pl-spring"),
+      status,
+    ),
     h("p.pl-kept", { hidden: !info.copy }, info.copy || ""),
     problem,
-    h("div.pl-tools.pl-run", null,
-      blocks, warps,
-      button("|◀", "first step (Home)", () => seek(0)), button("◀ Back", "one step back (←)", () => seek(at - 1)),
-      button("Step ▶", "one step forward (→)", () => seek(at + 1)), button("▶|", "last step (End)", () => seek(Infinity)),
+    info.note && !info.findings.length ? null : findings.el,
+    h(
+      "div.pl-tools.pl-run",
+      null,
+      blocks,
+      warps,
+      button("|◀", "first step (Home)", () => seek(0)),
+      button("◀ Back", "one step back (←)", () => seek(at - 1)),
+      button("Step ▶", "one step forward (→)", () => seek(at + 1)),
+      button("▶|", "last step (End)", () => seek(Infinity)),
       button("◀◀ Continue back", "back to a breakpoint, or the start", () => run(-1, atBreakpoint, 0)),
       button("Continue ▶▶", "on to a breakpoint, or the end (c)", () => run(1, atBreakpoint, Infinity)),
-      button("To barrier", "on to the next barrier", () => run(1, (step) => BARRIERS.includes(step.action), null, "no barrier follows")),
+      button("To barrier", "on to the next barrier", () =>
+        run(1, (step) => BARRIERS.includes(step.action), null, "no barrier follows"),
+      ),
       choose,
-      button("Next write", "on to the next write of the register", () => jump((r) => warp.nextWrite(r, at), "is not written again")),
-      button("Previous change", "back to where the register last changed", () => jump((r) => warp.previousChange(r, at), "did not change before"))),
+      button("Next write", "on to the next write of the register", () =>
+        jump((r) => warp.nextWrite(r, at), "is not written again"),
+      ),
+      button("Previous change", "back to where the register last changed", () =>
+        jump((r) => warp.previousChange(r, at), "did not change before"),
+      ),
+    ),
     scrubber.el,
     ...(timeline ? [timeline.el] : []),
-    h("div.pl-panes", null, ptx.el, table.el), sourceLine,
-    h("div.pl-step-cards", null, access.el, exchange.el, cluster.el, shared.el));
+    h("div.pl-panes", null, ptx.el, table.el),
+    sourceLine,
+    h("div.pl-step-cards", null, access.el, exchange.el, cluster.el, shared.el),
+  );
   el.append(root);
   markLive(el);
   const tip = makeTooltip(root);
-  const explained = { ...info, value: (name) => { const bits = wide(name, true); return bits === null ? null : { bits, when: `after step ${kept()[0] + at + 1}` }; } };
+  const explained = {
+    ...info,
+    value: (name) => {
+      const bits = wide(name, true);
+      return bits === null ? null : { bits, when: `after step ${kept()[0] + at + 1}` };
+    },
+  };
   if (Object.keys({ ...info.docs, ...info.roles }).length) hoverDocs(ptx, tip, () => explained);
   ptx.fill(info.lines);
   ptx.note.textContent = "click a line to set a breakpoint";
@@ -99,7 +253,8 @@ function render({ model, el }) {
   function executing(step, at) {
     const guard = info.exchange.guards[`${step.line}:${step.opcode}`];
     if (!guard) return step.mask;
-    const [register, inverted, rewritten] = guard, holds = warp.value(register, rewritten ? at - 1 : at);
+    const [register, inverted, rewritten] = guard,
+      holds = warp.value(register, rewritten ? at - 1 : at);
     let mask = 0;
     for (let lane = 0; lane < 32; lane++) if (!holds[lane] === inverted) mask |= 1 << lane;
     return (step.mask & mask) >>> 0;
@@ -109,7 +264,8 @@ function render({ model, el }) {
    * where it must be `known`, for one that was not written yet. */
   function wide(name, known = false) {
     const register = names.indexOf(name);
-    if (!warp || register < 0 || registers[register][2] !== "i64" || (known && !warp.isWritten(register, at))) return null;
+    if (!warp || register < 0 || registers[register][2] !== "i64" || (known && !warp.isWritten(register, at)))
+      return null;
     return BigInt.asUintN(64, BigInt(warp.value(register, at)[lanesOf(warp.steps[at].mask)[0] ?? 0]));
   }
 
@@ -121,15 +277,26 @@ function render({ model, el }) {
   function seek(step, says = "") {
     if (!warp) return;
     at = Math.max(0, Math.min(warp.steps.length - 1, step));
-    const now = warp.steps[at], text = plain[now.line - 1] || "";
-    const [begin, total] = kept(), last = warp.steps.length - 1;
-    const edge = at === 0 && begin ? "the first that is kept: " : at === last && begin + last + 1 < total ? "the last that is kept: " : "";
+    const now = warp.steps[at],
+      text = plain[now.line - 1] || "";
+    const [begin, total] = kept(),
+      last = warp.steps.length - 1;
+    const edge =
+      at === 0 && begin
+        ? "the first that is kept: "
+        : at === last && begin + last + 1 < total
+          ? "the last that is kept: "
+          : "";
     const place = `step ${begin + at + 1} of ${total}, line ${now.line}`;
     scrubber.at(at, `${place}, ${now.opcode}`);
     timeline?.at(warp.key, begin + at);
     const active = executing(now, at);
-    table.show(warp, at, text, active);
-    access.show(now, now.action === "WARPGROUP_PRODUCT" ? descriptorsOf(text, wide) : timeline?.started(warp.key, begin + at) || []);
+    const accused = accesses().filter(([party]) => keyOf(party) === warp.key && party.step === begin + at);
+    table.show(warp, at, text, active, new Map(accused.map(([party, sign]) => [party.lane, sign])));
+    access.show(
+      now,
+      now.action === "WARPGROUP_PRODUCT" ? descriptorsOf(text, wide) : timeline?.started(warp.key, begin + at) || [],
+    );
     status.textContent = `${says || edge}${place}: ${now.opcode}${access.degree() > 1 ? ` · ⚠ ${access.degree()}-way bank conflict, explained below` : ""}`;
     exchange.show(warp, at, active);
     shared.show(warp, at);
@@ -147,14 +314,22 @@ function render({ model, el }) {
     const row = written.get(line);
     if (!row) return sourceLine.replaceChildren();
     const code = h("code");
-    code.innerHTML = info.source.lines[row - 1].trim(); // highlighted, and escaped, by Python
-    sourceLine.replaceChildren(h("span.pl-note", null, `${info.source.language} · ${fileOf(info.source.files, row)}:${info.source.numbers[row - 1]}`), code);
+    code.innerHTML = sourceOf(line); // highlighted, and escaped, by Python
+    sourceLine.replaceChildren(
+      h(
+        "span.pl-note",
+        null,
+        `${info.source.language} · ${fileOf(info.source.files, row)}:${info.source.numbers[row - 1]}`,
+      ),
+      code,
+    );
   }
 
   /** Goes on (or back) to the first step that `wanted` accepts; else to `otherwise`, or says why it stays. */
   function run(direction, wanted, otherwise, excuse) {
     if (!warp) return;
-    for (let k = at + direction; k >= 0 && k < warp.steps.length; k += direction) if (wanted(warp.steps[k])) return seek(k);
+    for (let k = at + direction; k >= 0 && k < warp.steps.length; k += direction)
+      if (wanted(warp.steps[k])) return seek(k);
     if (otherwise === null) seek(at, `${excuse}: `);
     else seek(otherwise);
   }
@@ -177,8 +352,38 @@ function render({ model, el }) {
 
   function marks() {
     const known = info.events[warp.key];
-    scrubber.show({ ...known, write: picked < 0 ? [] : warp.writesOf(picked) }, warp.steps.length, names[picked], kept()[0]);
+    scrubber.show(
+      { ...known, write: picked < 0 ? [] : warp.writesOf(picked) },
+      warp.steps.length,
+      names[picked],
+      kept()[0],
+      accesses()
+        .filter(([party]) => party.step !== null && party.step >= kept()[0])
+        .map(([party, sign]) => [
+          Math.min(party.step - kept()[0], warp.steps.length - 1),
+          sign,
+          `${sign} block ${party.block}, warp ${party.warp}, step ${party.step + 1}`,
+          () => show(party),
+        ]),
+    );
   }
+
+  const keyOf = (party) => `${party.block}:${party.warp}`;
+
+  /** The threads that the open finding is about, each with its sign. */
+  const accesses = () => (findings.now()?.parties || []).map((party, n) => [party, ACCESS[n]]);
+
+  /** Goes to the access of a finding, or says why there is none. An instruction that faulted did nothing, and is no step. */
+  function show(party) {
+    if (party.step !== null) return goTo(party.block, party.warp, party.step, stopsAt(party));
+    const says = trace.pages.has(keyOf(party))
+      ? "has no such step"
+      : `holds no steps of block ${party.block}; record them with blocks=${party.block}`;
+    seek(at, `this trace ${says}: `);
+  }
+
+  const stopsAt = (party) =>
+    info.note && info.findings[0].parties.includes(party) ? "before the instruction that faulted: " : "";
 
   function toggle(line) {
     const row = ptx.row(line);
@@ -199,15 +404,16 @@ function render({ model, el }) {
   }
 
   /** Goes to a step of any warp, counted among all that it made. */
-  async function goTo(block, of, step) {
-    const key = `${block}:${of}`, [begin] = info.kept?.[key] || [0];
+  async function goTo(block, of, step, says = "") {
+    const key = `${block}:${of}`,
+      [begin] = info.kept?.[key] || [0];
     if (!trace.pages.has(key)) return seek(at, `this copy keeps nothing of block ${block}, warp ${of}: `);
     if (warp?.key !== key) {
       blocks.value = block;
       await listWarps(of);
     }
     const there = step >= begin && step - begin < warp.steps.length;
-    seek(step - begin, there ? "" : `this copy does not keep step ${step + 1} of warp ${of}: `);
+    seek(step - begin, there ? says : `this copy does not keep step ${step + 1} of warp ${of}: `);
   }
 
   async function load(key) {
@@ -225,9 +431,9 @@ function render({ model, el }) {
     const there = info.at ? warp.steps.flatMap((step, k) => (info.at.includes(step.line) ? [k] : [])) : [];
     const wanted = info.of ? Math.floor((info.nth * there.length) / info.of) : info.nth || 0; // of: as far along as nth of so many
     const opens = there.at(Math.max(-1, Math.min(wanted, there.length - 1))) ?? -1;
-    const stopped = opens < 0 && info.note && info.nth === -1; // the instruction that faulted is not a step: it did nothing
-    if (stopped) seek(warp.steps.length - 1, "before the instruction that faulted: ");
+    if (aim) seek(aim.step - kept()[0], stopsAt(aim));
     else seek(Math.max(0, opens), info.at && opens < 0 ? "this warp has no step at the line that was asked for: " : "");
+    aim = null;
     await opened; // the steps of the other warps
     if (mine !== loading) return;
     drawNow();
@@ -241,7 +447,10 @@ function render({ model, el }) {
   root.addEventListener("keydown", (e) => {
     if (e.target.tagName === "SELECT" || e.ctrlKey || e.metaKey || e.altKey) return;
     const go = {
-      ArrowRight: () => seek(at + 1), ArrowLeft: () => seek(at - 1), Home: () => seek(0), End: () => seek(Infinity),
+      ArrowRight: () => seek(at + 1),
+      ArrowLeft: () => seek(at - 1),
+      Home: () => seek(0),
+      End: () => seek(Infinity),
       c: () => run(1, atBreakpoint, Infinity),
       b: () => toggle(Number(ptx.body.querySelector(".pl-current")?.dataset.line || warp?.steps[at].line)),
     }[e.key];
@@ -251,9 +460,18 @@ function render({ model, el }) {
     go();
   });
 
+  findings.show(info.findings, info.checks, !!info.note);
+  const [found, noticed] = info.opens || [0, 0];
+  if (found) findings.pick(found);
   pick(picked);
-  if (info.start) blocks.value = info.start[0];
-  if (trace.keys.length) listWarps(info.start?.[1]).catch((error) => { status.textContent = `the trace cannot be read: ${error.message}`; });
+  if (info.opens) aim = info.findings[found]?.parties[noticed];
+  if (!aim || aim.step === null || !trace.pages.has(keyOf(aim))) aim = null;
+  const [block, first] = aim ? [aim.block, aim.warp] : info.start || [];
+  if (block !== undefined) blocks.value = block;
+  if (trace.keys.length)
+    listWarps(first).catch((error) => {
+      status.textContent = `the trace cannot be read: ${error.message}`;
+    });
   else status.textContent = "the trace holds no steps";
 }
 

@@ -1,4 +1,7 @@
-// The diff against the pinned version as a table: side by side or unified, long unchanged runs folded.
+// @ts-check
+// The diff against another version as a table: side by side or unified, long unchanged runs folded.
+
+import { h } from "./dom.js";
 
 /** Wraps character ranges of an element's text in <mark>. */
 function markRanges(el, ranges) {
@@ -6,7 +9,8 @@ function markRanges(el, ranges) {
     const walker = document.createTreeWalker(el, NodeFilter.SHOW_TEXT);
     const parts = [];
     for (let at = 0, node; (node = walker.nextNode()); at += node.length)
-      if (at < to && at + node.length > from) parts.push([node, Math.max(0, from - at), Math.min(node.length, to - at)]);
+      if (at < to && at + node.length > from)
+        parts.push([node, Math.max(0, from - at), Math.min(node.length, to - at)]);
     for (const [node, a, b] of parts.reverse()) {
       const range = document.createRange();
       range.setStart(node, a);
@@ -19,7 +23,8 @@ function markRanges(el, ranges) {
 const SIGNS = { s: " ", r: " ", n: " ", c: "~", "+": "+", "-": "−" };
 const FOLD = 3; // unchanged lines kept around a change
 
-/** Whether a row shows a changed instruction (of PTX), or a changed line. Declarations, whose kind begins with a dot, fold. */
+/** Whether a row shows a changed instruction (of PTX), or a changed line. Declarations, whose kind begins with a dot, and
+ * further copies of a change, with a star, fold. */
 const isChange = ([kind]) => kind === "c" || kind === "+" || kind === "-";
 
 /**
@@ -29,13 +34,19 @@ const isChange = ([kind]) => kind === "c" || kind === "+" || kind === "-";
 function diffTable(rows, old, now, sides) {
   const near = rows.map(() => false);
   rows.forEach((r, k) => {
-    if (isChange(r)) for (let n = Math.max(0, k - FOLD); n <= Math.min(rows.length - 1, k + FOLD); n++) near[n] = rows[n][0][0] !== "." || n === k;
+    if (isChange(r))
+      for (let n = Math.max(0, k - FOLD); n <= Math.min(rows.length - 1, k + FOLD); n++)
+        near[n] = !".*".includes(rows[n][0][0]) || n === k;
   });
   const cell = (sign, text, no, ranges) => {
     const code = h("code");
     code.innerHTML = text ?? "";
     if (ranges && ranges.length) markRanges(code, ranges);
-    return [h("td.pl-no", null, no === null ? "" : String(no + 1)), h("td.pl-sign", null, sign), h("td.pl-src", null, code)];
+    return [
+      h("td.pl-no", null, no === null ? "" : String(no + 1)),
+      h("td.pl-sign", null, sign),
+      h("td.pl-src", null, code),
+    ];
   };
   const line = (css, ...cells) => h(`tr.${css}`, null, ...cells);
   const build = ([given, a, b, left, right]) => {
@@ -52,15 +63,34 @@ function diffTable(rows, old, now, sides) {
     if (k === "c") return [line("pl-del", ...l()), line("pl-add", ...r())];
     return [line(css, ...(b === null ? l() : r()))];
   };
-  const body = h("tbody"), starts = [];
+  const body = h("tbody"),
+    starts = [];
   for (let k = 0; k < rows.length; k++) {
     let end = k;
     while (end < rows.length && !near[end]) end++;
-    const hidden = rows.slice(k, end), declared = hidden.filter((r) => r[0][0] === ".").length;
+    const hidden = rows.slice(k, end),
+      begins = (sign) => hidden.filter((r) => r[0].startsWith(sign)).length,
+      [declared, repeated, copies] = [".", "*", "**"].map(begins);
     if (hidden.length > 2 || declared) {
-      const same = hidden.length - declared, says = [same ? `${same} lines the same` : "", declared ? `${declared} declaration${declared > 1 ? "s" : ""} changed` : ""];
-      const fold = h("tr.pl-fold", null, h("td", { colSpan: 3 * sides },
-        h("button.pl-quiet", { type: "button", onclick: () => fold.replaceWith(...hidden.flatMap(build)) }, `⋯ ${says.filter(Boolean).join(", ")}`)));
+      const same = hidden.length - declared - repeated,
+        says = [
+          copies ? `${copies} more like this` : "",
+          same ? `${same} lines the same` : "",
+          declared ? `${declared} declaration${declared > 1 ? "s" : ""} changed` : "",
+        ];
+      const fold = h(
+        "tr.pl-fold",
+        null,
+        h(
+          "td",
+          { colSpan: 3 * sides },
+          h(
+            "button.pl-quiet",
+            { type: "button", onclick: () => fold.replaceWith(...hidden.flatMap(build)) },
+            `⋯ ${says.filter(Boolean).join(", ")}`,
+          ),
+        ),
+      );
       body.append(fold);
       k = end - 1;
       continue;
@@ -69,18 +99,37 @@ function diffTable(rows, old, now, sides) {
     if (isChange(rows[k]) && !(k && isChange(rows[k - 1]))) starts.push(made[0]);
     body.append(...made);
   }
-  const columns = h("colgroup", null, Array.from({ length: sides }, () => [h("col.pl-no"), h("col.pl-sign"), h("col")]));
+  const columns = h(
+    "colgroup",
+    null,
+    Array.from({ length: sides }, () => [h("col.pl-no"), h("col.pl-sign"), h("col")]),
+  );
   return { el: h(`table.pl-diff.pl-sides-${sides}`, null, columns, body), starts };
 }
 
 /** The pane of a diff with its buttons: from change to change, also by the keys n and p (or F7 and Shift+F7). */
-function makeDiffPane() {
-  const el = h("div.pl-lines.pl-diff-holder", { hidden: true, tabIndex: 0, role: "region", "aria-label": "difference from the pinned version" });
+export function makeDiffPane() {
+  const el = h("div.pl-lines.pl-diff-holder", {
+    hidden: true,
+    tabIndex: 0,
+    role: "region",
+    "aria-label": "difference from the other version",
+  });
   const place = h("span.pl-note.pl-diff-place", { "aria-live": "polite" });
-  const back = h("button.pl-button", { type: "button", title: "the change before (p)", "aria-label": "previous change", onclick: () => go(at - 1) }, "↑");
-  const on = h("button.pl-button", { type: "button", title: "the next change (n)", "aria-label": "next change", onclick: () => go(at + 1) }, "↓");
+  const back = h(
+    "button.pl-button",
+    { type: "button", title: "the change before (p)", "aria-label": "previous change", onclick: () => go(at - 1) },
+    "↑",
+  );
+  const on = h(
+    "button.pl-button",
+    { type: "button", title: "the next change (n)", "aria-label": "next change", onclick: () => go(at + 1) },
+    "↓",
+  );
   const tools = h("span.pl-pair.pl-diff-tools", null, back, on, place);
-  let starts = [], at = 0, drawn = [];
+  let starts = [],
+    at = 0,
+    drawn = [];
 
   function go(to) {
     starts[at]?.classList.remove("pl-here");
@@ -101,7 +150,8 @@ function makeDiffPane() {
     go(at + step);
   });
   return {
-    el, tools,
+    el,
+    tools,
     /** Shows a comparison, opened at its first change; `otherwise` are the words where nothing changed. */
     show(rows, old, now, sides, otherwise) {
       tools.hidden = !starts.length;

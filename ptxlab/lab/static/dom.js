@@ -1,8 +1,9 @@
+// @ts-check
 // Small helpers that the explorer's other files share: elements, numbers as people write them, tooltips, toggles.
 // The files of this folder are joined into one ES module, in the order that lab/assets.py names.
 
 /** Creates an element: h("button.pin", {onclick}, "Pin"). Properties with a dash, `role` and `d` become attributes. */
-function h(tag, props, ...children) {
+export function h(tag, props, ...children) {
   const [name, ...classes] = tag.split(".");
   const el = document.createElement(name);
   if (classes.length) el.className = classes.join(" ");
@@ -16,7 +17,7 @@ function h(tag, props, ...children) {
 }
 
 /** The same for SVG: s("line", {x1: 0, ...}). */
-function s(tag, props, ...children) {
+export function s(tag, props, ...children) {
   const el = document.createElementNS("http://www.w3.org/2000/svg", tag);
   for (const [key, value] of Object.entries(props || {})) el.setAttribute(key, value);
   el.append(...children.flat());
@@ -38,7 +39,7 @@ function become(node, now) {
 }
 
 /** The same for what a node contains: `replaceChildren` that keeps what is alike. */
-function contain(node, children) {
+export function contain(node, children) {
   let had = node.firstChild;
   for (const child of [...children]) {
     const next = had?.nextSibling;
@@ -56,25 +57,25 @@ function contain(node, children) {
 
 /** Marks the output of a notebook that a widget stands in, as soon as it does: the style sheet shows it in place of its
  * copy. A style sheet that looked for the widget (`:has`) would look through it after each of its changes. */
-function markLive(el, frames = 600) {
+export function markLive(el, frames = 600) {
   if (!el.isConnected) return frames > 0 && requestAnimationFrame(() => markLive(el, frames - 1));
   if (!el.closest(".ptxlab-copy")) el.closest(".jp-OutputArea-child")?.classList.add("ptxlab-live");
 }
 
 /** 1234567 -> "1.23 M". */
-function count(n) {
+export function count(n) {
   if (n === null || n === undefined) return "–";
-  for (const [unit, size] of [["G", 1e9], ["M", 1e6], ["k", 1e3]])
+  for (const [unit, size] of Object.entries({ G: 1e9, M: 1e6, k: 1e3 }))
     if (n >= size) return Number((n / size).toPrecision(3)) + " " + unit;
   return String(Math.round(n));
 }
 
-const grouped = new Intl.NumberFormat("en"); // 1234567 -> "1,234,567"; `toLocaleString` would make one for each number
+export const grouped = new Intl.NumberFormat("en"); // 1234567 -> "1,234,567"; `toLocaleString` would make one for each number
 
-const hex = (n) => "0x" + n.toString(16);
+export const hex = (n) => "0x" + n.toString(16);
 
 /** Seconds -> "12.3 ms". */
-function duration(seconds) {
+export function duration(seconds) {
   if (seconds === null || seconds === undefined) return "–";
   if (seconds >= 1) return seconds.toFixed(2) + " s";
   if (seconds >= 1e-3) return (seconds * 1e3).toFixed(seconds >= 0.1 ? 0 : 1) + " ms";
@@ -82,7 +83,7 @@ function duration(seconds) {
 }
 
 /** A number with few digits: 0, 0.125, 3.1e-7, −∞. */
-function short(x, digits = 3) {
+export function short(x, digits = 3) {
   if (x === null || x === undefined || Number.isNaN(x)) return "–";
   if (typeof x === "string") return x; // "NaN" and "∞", which JSON cannot carry
   if (x === Infinity) return "∞";
@@ -94,23 +95,37 @@ function short(x, digits = 3) {
 }
 
 /** A group of buttons of which one is pressed. `onpick` gets the key. */
-function choice(label, options, picked, onpick) {
+export function choice(label, options, picked, onpick) {
   const group = h("div.pl-choice", { role: "group", "aria-label": label });
   const mark = (key) => {
     for (const b of group.children) b.setAttribute("aria-pressed", String(b.dataset.key === key));
   };
   for (const [key, text, title] of options) {
-    const button = h("button", { type: "button", title: title || "", onclick: () => { mark(key); onpick(key); } }, text);
+    const button = h(
+      "button",
+      {
+        type: "button",
+        title: title || "",
+        onclick: () => {
+          mark(key);
+          onpick(key);
+        },
+      },
+      text,
+    );
     button.dataset.key = key;
     group.append(button);
   }
   mark(picked);
-  group.pick = (key) => { mark(key); onpick(key); };
+  group.pick = (key) => {
+    mark(key);
+    onpick(key);
+  };
   return group;
 }
 
 /** A card with a title, a button that swaps the picture for its table, and a place for a line of text below. */
-function card(title, picture, table) {
+export function card(title, picture, table) {
   const toggle = h("button.pl-quiet", { type: "button", "aria-pressed": "false" }, "Table");
   const note = h("span.pl-note");
   const read = h("p.pl-readout", { "aria-live": "polite" });
@@ -124,50 +139,83 @@ function card(title, picture, table) {
     picture.hidden = !table.hidden;
     toggle.setAttribute("aria-pressed", String(!table.hidden));
   };
-  const el = h("section.pl-card", { "aria-label": title },
-    h("header", null, h("h4", null, title), note, h("span.pl-spring"), toggle), picture, table, read);
+  const el = h(
+    "section.pl-card",
+    { "aria-label": title },
+    h("header", null, h("h4", null, title), note, h("span.pl-spring"), toggle),
+    picture,
+    table,
+    read,
+  );
   /** The table is made when it is first looked at: `make` gives its parts. */
   const later = (make) => {
-    table.fill = () => { table.fill = null; table.replaceChildren(...make()); };
+    table.fill = () => {
+      table.fill = null;
+      table.replaceChildren(...make());
+    };
     if (!table.hidden) table.fill();
   };
   return { el, note, read, later };
 }
 
 /** A table of numbers with a header row. */
-function numberTable(heads, rows) {
-  return h("table", null,
-    h("thead", null, h("tr", null, heads.map((t) => h("th", { scope: "col" }, t)))),
-    h("tbody", null, rows.map((r) => h("tr", null, r.map((c) => h("td", null, String(c)))))));
+export function numberTable(heads, rows) {
+  return h(
+    "table",
+    null,
+    h(
+      "thead",
+      null,
+      h(
+        "tr",
+        null,
+        heads.map((t) => h("th", { scope: "col" }, t)),
+      ),
+    ),
+    h(
+      "tbody",
+      null,
+      rows.map((r) =>
+        h(
+          "tr",
+          null,
+          r.map((c) => h("td", null, String(c))),
+        ),
+      ),
+    ),
+  );
 }
 
 /** Prose with `words` in backticks set as code. */
-function prose(text) {
+export function prose(text) {
   return text.split("`").map((part, k) => (k % 2 ? h("code", null, part) : part));
 }
 
 /** One tooltip for the whole widget, placed beside what it explains and kept inside `root`. */
-function makeTooltip(root) {
+export function makeTooltip(root) {
   const el = h("div.pl-tip", { role: "tooltip", hidden: true });
   root.append(el);
   return {
     show(target, content) {
       el.replaceChildren(...content);
       el.hidden = false;
-      const box = target.getBoundingClientRect(), frame = root.getBoundingClientRect();
+      const box = target.getBoundingClientRect(),
+        frame = root.getBoundingClientRect();
       const left = Math.max(4, Math.min(box.left - frame.left, frame.width - el.offsetWidth - 6));
       const below = box.bottom - frame.top + 4;
       const fits = below + el.offsetHeight < frame.height;
       el.style.left = left + "px";
       el.style.top = (fits ? below : Math.max(4, box.top - frame.top - el.offsetHeight - 4)) + "px";
     },
-    hide() { el.hidden = true; },
+    hide() {
+      el.hidden = true;
+    },
   };
 }
 
 /** {width, height} of an element as it was last laid out; `draw` is called when they change. To ask the element itself while
  * the page is being changed would lay the page out at once, and once more for what changes after. */
-function sizeOf(el, draw) {
+export function sizeOf(el, draw) {
   const size = { width: 0, height: 0 };
   new ResizeObserver(() => {
     size.width = el.clientWidth;
@@ -180,7 +228,7 @@ function sizeOf(el, draw) {
 const toDraw = new Set(); // pictures that wait for the next frame
 
 /** A function that runs `work` once in the next frame, or in `drawNow`, however often it is called before. */
-function onceAFrame(work) {
+export function onceAFrame(work) {
   return () => {
     if (!toDraw.size) requestAnimationFrame(drawNow);
     toDraw.add(work);
@@ -188,7 +236,7 @@ function onceAFrame(work) {
 }
 
 /** Draws what waits. Called at the end of a frame's own work, it saves the page a second frame. */
-function drawNow() {
+export function drawNow() {
   const now = [...toDraw];
   toDraw.clear();
   for (const work of now) work();

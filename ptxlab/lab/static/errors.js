@@ -1,10 +1,26 @@
+// @ts-check
 // The error of the output as a heat map: one cell an element, the row that is chosen framed.
 
-const RAMP = [[247, 251, 255], [198, 219, 239], [107, 174, 214], [33, 113, 181], [8, 48, 107]]; // light: small is pale
-const RAMP_DARK = [[18, 24, 38], [22, 62, 112], [38, 118, 178], [112, 180, 220], [222, 240, 252]]; // dark: small is dark
+import { card, h, numberTable, onceAFrame, short, sizeOf } from "./dom.js";
+
+const RAMP = [
+  [247, 251, 255],
+  [198, 219, 239],
+  [107, 174, 214],
+  [33, 113, 181],
+  [8, 48, 107],
+]; // light: small is pale
+const RAMP_DARK = [
+  [18, 24, 38],
+  [22, 62, 112],
+  [38, 118, 178],
+  [112, 180, 220],
+  [222, 240, 252],
+]; // dark: small is dark
 const DECADES = 4; // the ramp covers 1e-4 of the tolerance to the tolerance
 
-function isDark(el) {
+/** Whether the page is dark. */
+export function isDark() {
   const light = document.body.dataset.jpThemeLight;
   if (light !== undefined) return light === "false";
   if (document.body.dataset.vscodeThemeKind) return document.body.dataset.vscodeThemeKind.includes("dark");
@@ -17,7 +33,9 @@ const pixel = ([red, green, blue]) => (255 << 24) | (blue << 16) | (green << 8) 
 /** 256 steps of a ramp, as pixels. */
 function rampPixels(ramp) {
   return Int32Array.from({ length: 256 }, (_, n) => {
-    const x = (n / 256) * (ramp.length - 1), k = Math.floor(x), f = x - k;
+    const x = (n / 256) * (ramp.length - 1),
+      k = Math.floor(x),
+      f = x - k;
     return pixel(ramp[k].map((c, i) => Math.round(c + (ramp[k + 1][i] - c) * f)));
   });
 }
@@ -29,13 +47,18 @@ function errorImage({ values, rows, cols }, ramp) {
   const known = errorImages.get(values) || errorImages.set(values, new Map()).get(values);
   if (known.has(ramp)) return known.get(ramp);
   const image = new ImageData(cols, rows); // rows run down, as in the tile map
-  const pixels = new Int32Array(image.data.buffer), shades = rampPixels(ramp), none = pixel(ramp[0]), over = pixel([200, 30, 45]);
+  const pixels = new Int32Array(image.data.buffer),
+    shades = rampPixels(ramp),
+    none = pixel(ramp[0]),
+    over = pixel([200, 30, 45]);
   const bad = [];
-  for (let r = 0, from = 0; r < rows; r++) for (let c = 0; c < cols; c++, from++) {
-    const v = values[from], t = v > 0 ? 1 + Math.log10(v) / DECADES : 0;
-    pixels[from] = !(v <= 1) ? over : t > 0 ? shades[Math.min(255, Math.floor(256 * t))] : none;
-    if (!(v <= 1)) bad.push([r, c]);
-  }
+  for (let r = 0, from = 0; r < rows; r++)
+    for (let c = 0; c < cols; c++, from++) {
+      const v = values[from],
+        t = v > 0 ? 1 + Math.log10(v) / DECADES : 0;
+      pixels[from] = !(v <= 1) ? over : t > 0 ? shades[Math.min(255, Math.floor(256 * t))] : none;
+      if (!(v <= 1)) bad.push([r, c]);
+    }
   const small = new OffscreenCanvas(cols, rows);
   small.getContext("2d").putImageData(image, 0, 0);
   known.set(ramp, { small, bad });
@@ -46,45 +69,54 @@ function errorImage({ values, rows, cols }, ramp) {
  * The error heat map of one head. data: {rows, cols, values: Float32Array (|error| / tolerance), absolute: Float32Array,
  * step: [query rows, columns] per cell}. Over the tolerance a cell is red with a white cross: never by colour alone.
  */
-function makeErrorMap(onpick) {
+export function makeErrorMap(onpick) {
   const canvas = h("canvas", { tabIndex: 0, role: "img" });
   const frame = h("div.pl-canvas", null, canvas);
   const legend = h("div.pl-legend");
   const picture = h("div.pl-picture", null, frame, legend);
   const table = h("div.pl-table");
   const out = card("Output error, per element", picture, table);
-  let data = null, cursor = null;
+  let data = null,
+    cursor = null;
 
   const draw = onceAFrame(() => {
     if (!data || !room.width) return;
-    const ratio = devicePixelRatio || 1, w = room.width * ratio, hgt = room.height * ratio;
+    const ratio = devicePixelRatio || 1,
+      w = room.width * ratio,
+      hgt = room.height * ratio;
     canvas.width = w;
     canvas.height = hgt;
-    const ctx = canvas.getContext("2d"), ramp = isDark(canvas) ? RAMP_DARK : RAMP;
+    const ctx = canvas.getContext("2d"),
+      ramp = isDark() ? RAMP_DARK : RAMP;
     const { small, bad } = errorImage(data, ramp);
     legend.querySelector(".pl-ramp").style.background = `linear-gradient(to right,${ramp.map((c) => `rgb(${c})`)})`;
     ctx.imageSmoothingEnabled = false;
     ctx.drawImage(small, 0, 0, w, hgt);
-    const dx = w / data.cols, dy = hgt / data.rows;
+    const dx = w / data.cols,
+      dy = hgt / data.rows;
     ctx.strokeStyle = "rgba(255,255,255,.8)";
     ctx.lineWidth = ratio;
     ctx.beginPath();
     const every = Math.ceil(bad.length / 4000);
     bad.forEach(([r, c], k) => {
       if (k % every) return;
-      const size = Math.max(3 * ratio, Math.min(dx, dy) * 0.6), x = (c + 0.5) * dx, y = (r + 0.5) * dy;
-      ctx.moveTo(x - size / 2, y - size / 2); ctx.lineTo(x + size / 2, y + size / 2);
-      ctx.moveTo(x + size / 2, y - size / 2); ctx.lineTo(x - size / 2, y + size / 2);
+      const size = Math.max(3 * ratio, Math.min(dx, dy) * 0.6),
+        x = (c + 0.5) * dx,
+        y = (r + 0.5) * dy;
+      ctx.moveTo(x - size / 2, y - size / 2);
+      ctx.lineTo(x + size / 2, y + size / 2);
+      ctx.moveTo(x + size / 2, y - size / 2);
+      ctx.lineTo(x - size / 2, y + size / 2);
     });
     ctx.stroke();
     if (data.row !== null && data.row !== undefined) {
       const y = Math.floor(data.row / data.step[0]) * dy;
-      ctx.strokeStyle = isDark(canvas) ? "#ffb454" : "#b04a00";
+      ctx.strokeStyle = isDark() ? "#ffb454" : "#b04a00";
       ctx.lineWidth = 2 * ratio;
       ctx.strokeRect(ratio, y - ratio, w - 2 * ratio, Math.max(dy, 2 * ratio) + 2 * ratio);
     }
     if (cursor) {
-      ctx.strokeStyle = isDark(canvas) ? "#fff" : "#000";
+      ctx.strokeStyle = isDark() ? "#fff" : "#000";
       ctx.lineWidth = ratio;
       ctx.strokeRect(cursor[1] * dx - 1, cursor[0] * dy - 1, dx + 2, dy + 2);
     }
@@ -92,21 +124,37 @@ function makeErrorMap(onpick) {
 
   function say() {
     if (!cursor || !data) return;
-    const [r, c] = cursor, at = r * data.cols + c;
-    const row = (k) => data.numbers?.[k] ?? k, last = Math.min(data.seq, (r + 1) * data.step[0]) - 1;
-    const from = (k, step, n) => step === 1 ? k : `${k * step}–${Math.min(n, (k + 1) * step) - 1}`;
-    out.read.textContent = `${data.row_name} ${row(r * data.step[0])}${last > r * data.step[0] ? `–${row(last)}` : ""}, column ${from(c, data.step[1], data.dim)}: |error| ` +
+    const [r, c] = cursor,
+      at = r * data.cols + c;
+    const row = (k) => data.numbers?.[k] ?? k,
+      last = Math.min(data.seq, (r + 1) * data.step[0]) - 1;
+    const from = (k, step, n) => (step === 1 ? k : `${k * step}–${Math.min(n, (k + 1) * step) - 1}`);
+    out.read.textContent =
+      `${data.row_name} ${row(r * data.step[0])}${last > r * data.step[0] ? `–${row(last)}` : ""}, column ${from(c, data.step[1], data.dim)}: |error| ` +
       `${short(data.absolute[at])}, ${short(100 * data.values[at])} % of the tolerance`;
   }
   const pick = ([r, c]) => onpick(r * data.step[0], c * data.step[1]);
+  /** @returns {[number, number]} */
   function at(event) {
     const box = canvas.getBoundingClientRect();
-    const r = Math.floor((event.clientY - box.top) / box.height * data.rows), c = Math.floor((event.clientX - box.left) / box.width * data.cols);
+    const r = Math.floor(((event.clientY - box.top) / box.height) * data.rows),
+      c = Math.floor(((event.clientX - box.left) / box.width) * data.cols);
     return [Math.max(0, Math.min(data.rows - 1, r)), Math.max(0, Math.min(data.cols - 1, c))];
   }
-  canvas.addEventListener("pointermove", (e) => { if (data) { cursor = at(e); say(); draw(); } });
-  canvas.addEventListener("pointerleave", () => { cursor = null; draw(); });
-  canvas.addEventListener("click", (e) => { if (data) pick(at(e)); });
+  canvas.addEventListener("pointermove", (e) => {
+    if (data) {
+      cursor = at(e);
+      say();
+      draw();
+    }
+  });
+  canvas.addEventListener("pointerleave", () => {
+    cursor = null;
+    draw();
+  });
+  canvas.addEventListener("click", (e) => {
+    if (data) pick(at(e));
+  });
   canvas.addEventListener("keydown", (e) => {
     const move = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] }[e.key];
     if (!data || !(move || e.key === "Enter")) return;
@@ -114,26 +162,53 @@ function makeErrorMap(onpick) {
     e.stopPropagation();
     cursor ||= [0, 0];
     if (!move) return pick(cursor);
-    cursor = [Math.max(0, Math.min(data.rows - 1, cursor[0] + move[0])), Math.max(0, Math.min(data.cols - 1, cursor[1] + move[1]))];
+    cursor = [
+      Math.max(0, Math.min(data.rows - 1, cursor[0] + move[0])),
+      Math.max(0, Math.min(data.cols - 1, cursor[1] + move[1])),
+    ];
     say();
     draw();
   });
   const room = sizeOf(canvas, draw);
 
   return {
-    el: out.el, draw,
+    el: out.el,
+    draw,
     show(next) {
       data = next;
       cursor = null;
       frame.classList.toggle("pl-empty", !data);
-      canvas.setAttribute("aria-label", data ? `Heat map of the output error${data.label ? ` of ${data.label}` : ""}: ${data.seq} ${data.row_name}s by ${data.dim} columns. Arrow keys move, Enter chooses the row for the softmax plot.` : "no result yet");
+      canvas.setAttribute(
+        "aria-label",
+        data
+          ? `Heat map of the output error${data.label ? ` of ${data.label}` : ""}: ${data.seq} ${data.row_name}s by ${data.dim} columns. Arrow keys move, Enter chooses the row for the softmax plot.`
+          : "no result yet",
+      );
       out.note.textContent = data ? data.label : "";
-      legend.replaceChildren(...(data ? [h("span", null, `${data.row_name} ↓, column →`), h("span.pl-spring"), h("span.pl-keyed", null, `|error| / tolerance: ≤ 1e-${DECADES}`, h("span.pl-ramp"), "1"), h("span.pl-keyed", null, h("span.pl-over", null, "×"), "over 1")] : []));
-      out.later(() => (data ? [numberTable([data.row_name, "column", "|error|", "of tolerance"],
-        data.worst.map(([r, c, e, q]) => [r, c, short(e), typeof q === "string" ? q : short(100 * q) + " %"]))] : []));
-      out.read.textContent = data ? "Hover or arrow keys: values. Click: the row's softmax, and the PTX that stored the element." : "";
+      legend.replaceChildren(
+        ...(data
+          ? [
+              h("span", null, `${data.row_name} ↓, column →`),
+              h("span.pl-spring"),
+              h("span.pl-keyed", null, `|error| / tolerance: ≤ 1e-${DECADES}`, h("span.pl-ramp"), "1"),
+              h("span.pl-keyed", null, h("span.pl-over", null, "×"), "over 1"),
+            ]
+          : []),
+      );
+      out.later(() =>
+        data
+          ? [
+              numberTable(
+                [data.row_name, "column", "|error|", "of tolerance"],
+                data.worst.map(([r, c, e, q]) => [r, c, short(e), typeof q === "string" ? q : short(100 * q) + " %"]),
+              ),
+            ]
+          : [],
+      );
+      out.read.textContent = data
+        ? "Hover or arrow keys: values. Click: the row's softmax, and the PTX that stored the element."
+        : "";
       draw();
     },
   };
 }
-

@@ -1,46 +1,153 @@
+// @ts-check
 // The explorer itself: puts the panes together and follows the model. Python sends each result as one trait with the
 // sequence number of the request it answers; what answers an older request than the last one shown is ignored.
 
+import "./keys.js";
+import { choice, contain, h, makeTooltip, markLive } from "./dom.js";
+import { makeAnswers, received } from "./answers.js";
+import { foldParameters, nameSliders, sayClamped, sayFollowed } from "./control_labels.js";
+import { makePane } from "./pane.js";
+import { hoverDocs, hoverSass } from "./code_hover.js";
+import { makeStrip } from "./summary_strip.js";
+import { makeStatus } from "./status.js";
+import { carried } from "./scroll_anchor.js";
+import { makeLinks } from "./links.js";
+import { makeViews } from "./views.js";
+import { makeResults } from "./results.js";
+import { makeLesson } from "./lesson.js";
+import { makeProblem } from "./problem.js";
+import { paintTogether } from "./frames.js";
+import { makeBelow } from "./lower_pane.js";
+import { ACCESS, makeFindings, signsOf } from "./findings.js";
+
 const DIMS = 250; // milliseconds until what does not say what the controls say is dimmed: most answers come sooner, and to dim takes a frame
+/** @type {(keyof Parts)[]} */
 const FOLLOWED = ["code", "run", "state"]; // what a request is answered with
 
+/** @param {{ model: Model, el: HTMLElement }} view */
 function render({ model, el }) {
   const root = h("div.ptxlab-explorer", { role: "region", "aria-label": "ptxlab explorer" });
-  const answers = makeAnswers(model, () => status.answered()), { data, code, fresh, memory } = answers;
+  const answers = makeAnswers(model),
+    { data, code, fresh } = answers;
   const below = makeBelow(root);
-  const asks = (text, title, message) => h("button.pl-button.pl-asks", { type: "button", title, onclick: (e) => { model.send(message()); below.reveal(e.currentTarget); } }, text);
-  const panes = { python: makePane("Python", (line) => links.link("py", line)), ptx: makePane("PTX", (line) => links.link("ptx", line)), sass: makePane("SASS", (line) => links.link("sass", line)) };
+  const asks = (text, title, message) =>
+    h(
+      "button.pl-button.pl-asks",
+      {
+        type: "button",
+        title,
+        onclick: (e) => {
+          model.send(message());
+          below.reveal(e.currentTarget);
+        },
+      },
+      text,
+    );
+  const panes = {
+    python: makePane("Python", (line) => links.link("py", line)),
+    ptx: makePane("PTX", (line) => links.link("ptx", line)),
+    sass: makePane("SASS", (line) => links.link("sass", line)),
+  };
   const { python, ptx, sass } = panes;
   const views = makeViews(model, answers, panes);
   const links = makeLinks(answers, panes, () => results, asks);
-  let baseline = "pinned";
-  const was = () => fresh("deltas")?.[baseline] || null;
-  const results = makeResults(answers, was, () => links, (row) => {
-    if (row === model.get("row")) return;
-    model.set("row", row);
-    model.save_changes();
-  });
+  const rowsOf = (line) => (code()?.links || []).filter(([p]) => p === line).map(([, row]) => row);
+  const findings = makeFindings(
+    (party) => {
+      views.showCode();
+      links.link("ptx", party.line, true);
+    },
+    () => paintSigns(),
+    (line) => rowsOf(line).map((row) => code().python.lines[row - 1].trim())[0] || "",
+    (k, n) =>
+      asks(`Debug at ${ACCESS[n] || "the first NaN"}`, "step through the kernel from there", () => ({
+        kind: "debug",
+        finding: k,
+        party: n,
+      })),
+  );
+  const results = makeResults(
+    answers,
+    () => links,
+    (row) => {
+      if (row === model.get("row")) return;
+      model.set("row", row);
+      model.save_changes();
+    },
+    findings,
+  );
   const tip = makeTooltip(root);
-  let frames = null, dims = 0, since = 0; // what paints the parts; the timer that dims what they leave behind, and since when that is so
+  let frames = null,
+    dims = 0,
+    since = 0; // what paints the parts; the timer that dims what they leave behind, and since when that is so
 
-  const title = h("h3"), entry = h("code.pl-entry");
-  const pin = h("button.pl-button.pl-asks", { type: "button", title: "compare later versions with this one", onclick: () => model.send({ do: "pin" }) }, "Pin");
-  const edit = asks("Edit", "change this PTX in an editor, and see it run", () => ({ do: "edit", line: ptx.place(() => true)?.[0] }));
-  const share = asks("Share", "one file with all of this, which a browser opens without Python", () => ({ do: "share" }));
-  const lesson = makeLesson(answers, panes, links, results, asks), problem = makeProblem(answers, panes, views.showCode, asks);
+  const title = h("h3"),
+    entry = h("code.pl-entry");
+  const pin = h(
+    "button.pl-button.pl-asks",
+    { type: "button", title: "compare later settings with this one", onclick: () => model.send({ kind: "pin" }) },
+    "Pin",
+  );
+  const edit = asks("Edit", "change this PTX in an editor, and see it run", () => ({
+    kind: "edit",
+    line: ptx.place(() => true)?.[0],
+  }));
+  const share = asks("Share", "one file with all of this, which a browser opens without Python", () => ({
+    kind: "share",
+  }));
+  const lesson = makeLesson(answers, panes, links, results, asks),
+    problem = makeProblem(answers, panes, views.showCode, asks);
+  const figures = makeStrip(lesson.explain);
   const strip = h("dl.pl-strip", { "aria-label": "assembler, run and error" });
-  const changed = h("b"), against = h("span.pl-against", { hidden: true }, changed);
+  const changed = h("b"),
+    against = h("span.pl-against", { hidden: true }, changed);
+  const found = h("b.pl-found");
   const sample = h("p.pl-sample", { hidden: true, role: "note" });
-  const baselines = choice("figures compared with", [["pinned", "Δ pinned", "figures beside those of the pinned setting"], ["previous", "Δ previous", "figures beside those of the setting before"]],
-    baseline, (key) => { baseline = key; paintStrip(); results.paint(); });
-  const status = makeStatus(model, recollect, paintStatus, () => FOLLOWED.every((part) => !data(part) || data(part).seq === memory.seq()));
+  const baselines = choice(
+    "compared with",
+    [
+      ["previous", "Δ previous", "code and figures beside those of the setting before"],
+      ["pinned", "Δ pinned", "code and figures beside those of the pinned setting"],
+    ],
+    model.get("against"),
+    (key) => {
+      if (key === model.get("against")) return;
+      model.set("against", key);
+      model.save_changes();
+    },
+  );
+  const compares = () => baselines.pick(model.get("against"));
+  model.on("change:against", compares);
+  baselines.hidden = model.get("status").state === "saved";
+  const seq = () => model.get("status").seq;
+  const status = makeStatus(model, paintStatus, () =>
+    FOLLOWED.every((part) => !data(part) || data(part).seq === seq()),
+  );
   root.append(
-    h("header.pl-head", { role: "group" }, title, entry, h("span.pl-spring"), against, status.el, share),
-    problem.el, lesson.el, strip, sample,
-    h("div.pl-tools", null, views.views, views.languages, views.pair, pin, edit, baselines, views.diff.tools, views.note, h("span.pl-spring"), views.heat),
-    views.panes, views.diff.el,
+    h("header.pl-head", { role: "group" }, title, entry, h("span.pl-spring"), found, against, status.el, share),
+    problem.el,
+    lesson.el,
+    strip,
+    sample,
+    h(
+      "div.pl-tools",
+      null,
+      views.views,
+      views.languages,
+      views.pair,
+      pin,
+      edit,
+      baselines,
+      views.diff.tools,
+      views.note,
+      h("span.pl-spring"),
+      views.heat,
+    ),
+    views.panes,
+    views.diff.el,
     h("div.pl-tools.pl-results", null, results.tabs, links.picked, links.debug),
-    ...results.els);
+    ...results.els,
+  );
   el.append(root);
   markLive(el);
   const helpers = [nameSliders(el), sayClamped(el), sayFollowed(el, model), foldParameters(el, root, model)];
@@ -52,7 +159,9 @@ function render({ model, el }) {
   function paintCode() {
     const c = code();
     if (!c) return;
-    const before = painted?.seq === c.seq ? null : painted, same = before?.title === c.title, kept = same && ptx.place((line) => carried(before, c, line) !== null);
+    const before = painted?.seq === c.seq ? null : painted,
+      same = before?.title === c.title,
+      kept = same && ptx.place((line) => carried(before, c, line) !== null);
     const goes = kept ? [carried(before, c, kept[0]), kept[1]] : null;
     painted = c;
     title.textContent = c.title;
@@ -71,19 +180,29 @@ function render({ model, el }) {
   // -- figures
 
   function paintStrip() {
-    const both = fresh("deltas"), before = was();
-    against.hidden = baselines.hidden = !both?.pinned && !both?.previous;
-    changed.textContent = changed.title = before?.title || `as the ${baseline} setting`;
+    const measures = data("measures");
+    if (!measures) return;
+    against.hidden = !measures.title;
+    changed.textContent = changed.title = measures.title;
     sample.hidden = !data("run")?.sample;
     sample.textContent = `≈ ${data("run")?.sample}`;
-    contain(strip, stripFigures(code(), data("assembly"), data("run"), before, lesson.explain));
+    contain(strip, figures(measures.list, ["changed", "building", "running"].includes(root.dataset.state)));
+  }
+
+  /** The accesses of the finding that is open, numbered at their lines. */
+  function paintSigns() {
+    const finding = fresh("run") ? findings.now() : null,
+      n = fresh("run")?.findings?.length;
+    ptx.sign(signsOf(finding));
+    python.sign(signsOf(finding, rowsOf));
+    found.textContent = n ? `✗ ${n} finding${n > 1 ? "s" : ""}` : "";
   }
 
   // -- what is out of date
 
   /** What answers an older request stands there dimmed until its successor comes. */
   function markStale() {
-    const old = (part) => !!data(part) && data(part).seq !== memory.seq();
+    const old = (part) => !!data(part) && data(part).seq !== seq();
     for (const pane of [ptx.el, python.el, views.diff.el]) pane.classList.toggle("pl-stale", old("code"));
     for (const page of results.els) page.classList.toggle("pl-stale", old("run"));
     strip.classList.toggle("pl-stale", old("run") || old("code"));
@@ -93,26 +212,27 @@ function render({ model, el }) {
 
   /** Dims all that does not say what the controls say, if that lasts. */
   function behind() {
-    const old = root.dataset.state === "gone" || (root.dataset.state === "changed" && !memory.part("code"));
+    const old = root.dataset.state === "gone" || root.dataset.state === "changed";
     if (!old) since = 0;
     else since ||= performance.now();
     root.classList.toggle("pl-behind", old && performance.now() - since >= DIMS);
-    if (old && !dims) dims = setTimeout(() => { dims = 0; behind(); }, DIMS - (performance.now() - since));
-  }
-
-  /** A setting that was seen before is shown as it was answered then, until the kernel has answered once more; of one that
-   * was foretold, code and diff. */
-  function recollect(setting, answered, heard) {
-    const names = answered ? memory.forget() : memory.recall(setting, heard);
-    if (names.length) frames?.paint(names);
-    if (answered && setting !== null && model.get("status").state === "done") memory.remember(setting);
+    if (old && !dims)
+      dims = setTimeout(
+        () => {
+          dims = 0;
+          behind();
+        },
+        DIMS - (performance.now() - since),
+      );
   }
 
   function paintStatus(state, now) {
     const busy = state === "changed" || state === "building" || state === "running";
     root.classList.toggle("pl-busy", busy);
-    if (root.dataset.state !== state) results.tell(state);
+    const other = root.dataset.state !== state;
+    if (other) results.tell(state);
     root.dataset.state = state;
+    if (other) paintStrip();
     behind();
     root.dataset.seq = now.seq;
     root.dataset.busy = busy || frames?.waiting() ? "1" : ""; // parts that have come and are not painted yet count as work
@@ -121,25 +241,56 @@ function render({ model, el }) {
 
   // -- the model
 
-  const hear = (message, buffers) => received(message, buffers, answers, status.settingOf);
+  const hear = (message, buffers) => received(message, buffers); // of this view alone
   model.on("msg:custom", hear);
   hoverDocs(ptx, tip, code);
   hoverSass(sass, tip, () => data("sass")?.docs || {});
-  const paintRun = () => { markStale(); results.paintRun(); };
+  const paintRun = () => {
+    markStale();
+    results.paintRun();
+  };
   const some = (names, parts) => names.some((name) => parts.includes(name));
-  const paintFirst = (names) => { if (some(names, ["code", "assembly", "run", "deltas"])) paintStrip(); };
+  const paintFirst = (names) => {
+    if (some(names, ["measures", "run"])) paintStrip();
+  };
   const paintLast = (names) => {
-    if (some(names, ["assembly", "run", "deltas", "problem"])) results.paint(); // once for all of them
-    if (some(names, ["code", "run"])) views.paintHeat();
+    if (some(names, ["assembly", "run", "measures", "problem"])) results.paint(); // once for all of them
+    if (some(names, ["code", "run"])) {
+      views.paintHeat();
+      paintSigns();
+    }
     status.update();
     for (const pane of Object.values(panes)) pane.settle();
   };
   const nothing = () => {}; // of its own
-  const paintState = () => { markStale(); results.paintState(); };
-  frames = paintTogether(root, model, memory, {
-    code: () => { paintCode(); markStale(); }, diff: views.paintDiff, pinned: views.paintDiff, assembly: nothing, run: paintRun, deltas: nothing,
-    state: paintState, sass: () => { markStale(); views.paintSass(); }, sass_diff: views.paintDiff, problem: problem.paint,
-  }, paintFirst, paintLast);
+  const paintState = () => {
+    markStale();
+    results.paintState();
+  };
+  frames = paintTogether(
+    root,
+    model,
+    {
+      code: () => {
+        paintCode();
+        markStale();
+      },
+      diff: views.paintDiff,
+      base: views.paintDiff,
+      assembly: nothing,
+      run: paintRun,
+      measures: nothing,
+      state: paintState,
+      sass: () => {
+        markStale();
+        views.paintSass();
+      },
+      sass_diff: views.paintDiff,
+      problem: problem.paint,
+    },
+    paintFirst,
+    paintLast,
+  );
   paintStrip();
   const themes = new MutationObserver(results.recolour);
   themes.observe(document.body, { attributes: true, attributeFilter: ["data-jp-theme-light", "data-jp-theme-name"] });
@@ -149,6 +300,7 @@ function render({ model, el }) {
     below.stop();
     clearTimeout(dims);
     model.off("msg:custom", hear);
+    model.off("change:against", compares);
     for (const stop of [...helpers, frames.stop]) stop();
   };
 }

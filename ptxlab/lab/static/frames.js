@@ -1,15 +1,22 @@
+// @ts-check
 // Parts of an answer that arrive together are painted together: at once, or with the next frame where this one has been
 // painted in already.
 
+import { drawNow } from "./dom.js";
+import { comes } from "./answers.js";
+
 const FRAME = 16; // milliseconds of a frame
 
-/** `painters` paint a part, by the name of its trait; before those that are due comes `first(names)`, after them `last(names)`.
- * `memory` may show an answer from before. */
-function paintTogether(root, model, memory, painters, first, last) {
-  const due = new Set(), heard = [], have = new Map();
+/** `painters` paint a part, by the name of its trait; before those that are due comes `first(names)`, after them `last(names)`. */
+export function paintTogether(root, model, painters, first, last) {
+  const due = new Set(),
+    heard = [],
+    have = new Map();
   /** Whether a part has come once more, whole, of which the page was told that it has it. */
-  const again = (now, before) => comes(now) && now.ref !== undefined && now.ref === before?.ref && now.seq === before.seq && !before.lost;
-  let frame = 0, ended = -FRAME; // the request of a frame, -1 for none but the end of this message; when painting has ended last
+  const again = (now, before) =>
+    comes(now) && now.ref !== undefined && now.ref === before?.ref && now.seq === before.seq && !before.lost;
+  let frame = 0,
+    ended = -FRAME; // the request of a frame, -1 for none but the end of this message; when painting has ended last
   function soon() {
     root.dataset.busy = "1"; // of one message, "status" may be heard of before the parts
     if (frame) return;
@@ -28,14 +35,19 @@ function paintTogether(root, model, memory, painters, first, last) {
     last(now);
     ended = performance.now();
     for (const name of now) {
-      root.dispatchEvent(new CustomEvent("ptxlab:painted", { detail: { part: name, seq: memory.part(name)?.seq ?? model.get(name)?.seq ?? 0 } })); // for whoever measures
+      root.dispatchEvent(
+        new CustomEvent("ptxlab:painted", {
+          detail: { part: name, seq: model.get(name)?.seq ?? 0 },
+        }),
+      ); // for whoever measures
     }
   }
   for (const name of Object.keys(painters)) {
     const hear = () => {
-      const before = have.get(name), now = model.get(name);
+      const before = have.get(name),
+        now = model.get(name);
       have.set(name, now);
-      if (again(now, before) || memory.stands(name)) return;
+      if (again(now, before)) return;
       due.add(name);
       soon();
     };
@@ -47,11 +59,6 @@ function paintTogether(root, model, memory, painters, first, last) {
   soon(); // the pictures
   return {
     waiting: () => frame !== 0,
-    /** Paints parts of which nothing is heard. */
-    paint(names) {
-      for (const name of names) due.add(name);
-      soon();
-    },
     stop() {
       if (frame > 0) cancelAnimationFrame(frame);
       frame = 0;

@@ -1,9 +1,14 @@
+// @ts-check
 // What there is to learn from a kernel: its question, the line that it is about, and the kernel that comes next.
 
-/** `asks` makes a button that sends a message. */
-function makeLesson({ data, fresh, code }, { ptx, python }, links, results, asks) {
+import { h, prose } from "./dom.js";
+
+/** `asks` makes a button that sends a message.
+ * @param {Answers} answers */
+export function makeLesson({ data, fresh, code }, { ptx, python }, links, results, asks) {
   const el = h("p.pl-lesson", { hidden: true });
-  let kernel = "", line = 0; // what it was painted for
+  let kernel = "",
+    line = 0; // what it was painted for
 
   /** What to look at. Both panes of a kernel that is new here open there, and the results that it is about come first. */
   function paint({ title, lesson: told }) {
@@ -21,8 +26,22 @@ function makeLesson({ data, fresh, code }, { ptx, python }, links, results, asks
   }
 
   function tell({ question, look, next }) {
-    const here = line ? ["; it begins at ", h("button.pl-quiet", { type: "button", title: `select PTX line ${line}`, onclick: () => links.show([line], "plot") }, `line ${line}`)] : [];
-    const onward = next ? asks(`Next: ${next.title} →`, "pins this kernel, so that the next one is shown beside it", () => ({ do: "next", kernel: next.name })) : "";
+    const here = line
+      ? [
+          "; it begins at ",
+          h(
+            "button.pl-quiet",
+            { type: "button", title: `select PTX line ${line}`, onclick: () => links.show([line], "plot") },
+            `line ${line}`,
+          ),
+        ]
+      : [];
+    const onward = next
+      ? asks(`Next: ${next.title} →`, "the next kernel beside this one", () => ({
+          kind: "next",
+          kernel: next.name,
+        }))
+      : "";
     if (onward) onward.classList.add("pl-next");
     el.replaceChildren(h("b", null, question), " Look at: ", ...prose(look), ...here, ". ", onward);
   }
@@ -33,13 +52,19 @@ function makeLesson({ data, fresh, code }, { ptx, python }, links, results, asks
     const lines = key === "conflicts" ? fresh("run")?.counters?.lines || [] : [];
     const worst = lines.reduce((most, row) => (row[4] - row[5] > (most ? most[4] - most[5] : 0) ? row : most), null);
     if (worst) links.link("ptx", worst[0], true);
-    else if (key === "conflicts" && fresh("run")?.counters) links.tell("No access of this kernel has a bank conflict.", elsewhere());
+    else if (key === "conflicts" && fresh("run")?.counters)
+      links.tell("No access of this kernel has a bank conflict.", elsewhere());
   }
 
   /** A button that shows the kernel of the library whose bank conflicts are worth a look. */
   function elsewhere() {
     const other = code().lesson?.conflicts;
-    return other ? asks(`Show ${other.name}, which has some`, `${other.title}: beside this kernel, which is pinned`, () => ({ do: "next", kernel: other.name })) : "";
+    return other
+      ? asks(`Show ${other.name}, which has some`, `${other.title}: beside this kernel`, () => ({
+          kind: "next",
+          kernel: other.name,
+        }))
+      : "";
   }
 
   return { el, paint, explain };

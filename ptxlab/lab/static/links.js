@@ -1,14 +1,24 @@
+// @ts-check
 // What belongs together: a line of one pane with lines of the others, and a point of a plot with the lines that made it.
 
+import { count, h, short } from "./dom.js";
+import { carried } from "./scroll_anchor.js";
+
 /** `panes` are {ptx, python, sass}; `plots()` gives {state, tiles}, the plots that follow; `asks` makes a button that
- * sends a message. */
-function makeLinks({ data, code, fresh, rowNumber }, { ptx, python, sass }, plots, asks) {
+ * sends a message.
+ * @param {Answers} answers */
+export function makeLinks({ data, code, fresh, rowNumber }, { ptx, python, sass }, plots, asks) {
   let selected = null; // [where from, line or point], of what a reader has chosen
   let here = null; // where "Debug here" opens the debugger
   const picked = h("p.pl-picked-line", { "aria-live": "polite" });
-  const debug = asks("Debug here", "step through the kernel from here: registers, memory, 32 lanes", () => ({ do: "debug", ...here }));
+  const debug = asks("Debug here", "step through the kernel from here: registers, memory, 32 lanes", () => ({
+    kind: "debug",
+    ...here,
+  }));
   debug.hidden = true;
-  const written = () => code()?.links || [], machine = () => fresh("sass")?.links || [], makers = () => fresh("state")?.makers || {};
+  const written = () => code()?.links || [],
+    machine = () => fresh("sass")?.links || [],
+    makers = () => fresh("state")?.makers || {};
 
   function clear() {
     for (const pane of [ptx, python, sass]) pane.select([]);
@@ -22,34 +32,83 @@ function makeLinks({ data, code, fresh, rowNumber }, { ptx, python, sass }, plot
     selected = line === null ? null : [from, line];
     if (line === null) return clear();
     if (from in makers()) return linkPoint(from, line);
-    if (from === "py") return show(written().filter(([, y]) => y === line).map(([p]) => p), "py", "", line);
-    if (from === "sass") return show(machine().filter(([, r]) => r === line).map(([p]) => p), "sass", "", line);
+    if (from === "py")
+      return show(
+        written()
+          .filter(([, y]) => y === line)
+          .map(([p]) => p),
+        "py",
+        "",
+        line,
+      );
+    if (from === "sass")
+      return show(
+        machine()
+          .filter(([, r]) => r === line)
+          .map(([p]) => p),
+        "sass",
+        "",
+        line,
+      );
     show([line], scroll ? "plot" : "ptx");
   }
 
   function linkPoint(curve, tile) {
-    const lines = makers()[curve], state = data("state");
+    const lines = makers()[curve],
+      state = data("state");
     show(lines, "plot", `makes ${curve}`);
-    if (lines.length) here = { line: lines.at(-1), nth: state?.parts ? 0 : tile, of: state?.parts ? 0 : state?.tiles || 0 };
+    if (lines.length)
+      here = { line: lines.at(-1), nth: state?.parts ? 0 : tile, of: state?.parts ? 0 : state?.tiles || 0 };
   }
 
   /** The PTX lines that stored an element of the output: by its offset where one thread has a whole row, else all. */
   function linkStores(row, column) {
-    const stores = code()?.stores || [], map = data("run")?.map;
+    const stores = code()?.stores || [],
+      map = data("run")?.map;
     if (!stores.length || !map) return;
-    const at = column * map.size, covered = stores.reduce((n, [, , bytes]) => n + bytes, 0);
-    const exact = covered === map.dim * map.size ? stores.filter(([, offset, bytes]) => offset <= at && at < offset + bytes) : [];
+    const at = column * map.size,
+      covered = stores.reduce((n, [, , bytes]) => n + bytes, 0);
+    const exact =
+      covered === map.dim * map.size ? stores.filter(([, offset, bytes]) => offset <= at && at < offset + bytes) : [];
     selected = null;
-    show((exact.length ? exact : stores).map(([line]) => line), "plot", `stores ${exact.length ? `column ${column}` : "the output"}`);
+    show(
+      (exact.length ? exact : stores).map(([line]) => line),
+      "plot",
+      `stores ${exact.length ? `column ${column}` : "the output"}`,
+    );
     plots().tiles.mark(rowNumber(row), null);
   }
 
   /** Selects PTX lines and what belongs to them. `from`: the pane that was pressed, which stays where it is, and its
    * `own` line; `says`: what the lines do. */
   function show(lines, from, says = "", own = 0) {
-    const rows = from === "py" ? [own] : [...new Set(written().filter(([p]) => lines.includes(p)).map(([, y]) => y))];
-    const kin = from === "ptx" ? [...new Set([...lines, ...written().filter(([, y]) => rows.includes(y)).map(([p]) => p)])] : lines;
-    const codes = from === "sass" ? [own] : machine().filter(([p]) => lines.includes(p)).map(([, r]) => r);
+    const rows =
+      from === "py"
+        ? [own]
+        : [
+            ...new Set(
+              written()
+                .filter(([p]) => lines.includes(p))
+                .map(([, y]) => y),
+            ),
+          ];
+    const kin =
+      from === "ptx"
+        ? [
+            ...new Set([
+              ...lines,
+              ...written()
+                .filter(([, y]) => rows.includes(y))
+                .map(([p]) => p),
+            ]),
+          ]
+        : lines;
+    const codes =
+      from === "sass"
+        ? [own]
+        : machine()
+            .filter(([p]) => lines.includes(p))
+            .map(([, r]) => r);
     ptx.select(kin, from !== "ptx");
     python.select(rows, from !== "py");
     sass.select(codes, from !== "sass");
@@ -62,17 +121,25 @@ function makeLinks({ data, code, fresh, rowNumber }, { ptx, python, sass }, plot
 
   /** What is said of lines: what they do, and what the run has counted of them. */
   function told(lines, says, codes) {
-    const touched = new Map(code()?.touched || []), run = new Map(fresh("run")?.heat || []);
-    const parts = [lines.length === 1 ? `PTX line ${lines[0]}` : lines.length ? `${lines.length} PTX lines` : "no PTX line"];
+    const touched = new Map(code()?.touched || []),
+      run = new Map(fresh("run")?.heat || []);
+    const parts = [
+      lines.length === 1 ? `PTX line ${lines[0]}` : lines.length ? `${lines.length} PTX lines` : "no PTX line",
+    ];
     const arrays = [...new Set(lines.map((l) => touched.get(l)).filter(Boolean))];
     if (says) parts.push(says);
     if (arrays.length) parts.push(`accesses ${arrays.join(", ")}`);
     const cost = lines.length === 1 && fresh("run")?.counters?.lines.find(([line]) => line === lines[0]);
-    if (cost && cost[4] > cost[5]) parts.push(`bank conflicts: ${count(cost[4])} wavefronts of shared memory where ${count(cost[5])} would do (×${short(cost[4] / Math.max(1, cost[5]))}), because lanes want different words of one bank; Debug here shows which`);
-    if (cost && cost[2] > cost[3]) parts.push(`${count(cost[2])} sectors of global memory where ${count(cost[3])} would hold the bytes`);
+    if (cost && cost[4] > cost[5])
+      parts.push(
+        `bank conflicts: ${count(cost[4])} wavefronts of shared memory where ${count(cost[5])} would do (×${short(cost[4] / Math.max(1, cost[5]))}), because lanes want different words of one bank; Debug here shows which`,
+      );
+    if (cost && cost[2] > cost[3])
+      parts.push(`${count(cost[2])} sectors of global memory where ${count(cost[3])} would hold the bytes`);
     const times = lines.reduce((n, l) => n + (run.get(l) || 0), 0);
     if (times) parts.push(`executed ${count(times)} times`);
-    if (fresh("sass")?.state === "ok") parts.push(`${codes.length} machine instruction${codes.length === 1 ? "" : "s"}`);
+    if (fresh("sass")?.state === "ok")
+      parts.push(`${codes.length} machine instruction${codes.length === 1 ? "" : "s"}`);
     return parts;
   }
 
@@ -86,7 +153,8 @@ function makeLinks({ data, code, fresh, rowNumber }, { ptx, python, sass }, plot
   function carry(before, now) {
     if (before.ptx.length === now.ptx.length && before.ptx.every((line, k) => line === now.ptx[k])) return;
     if (!selected) return link("ptx", null);
-    const [from, line] = selected, to = from === "ptx" ? carried(before, now, line) : from === "py" && before.title === now.title ? line : null;
+    const [from, line] = selected,
+      to = from === "ptx" ? carried(before, now, line) : from === "py" && before.title === now.title ? line : null;
     if (to && from === "ptx") ptx.markCurrent(to);
     if (to) link(from, to);
     else if (!(from in (data("state")?.makers || {})) || before.title !== now.title) link("ptx", null);

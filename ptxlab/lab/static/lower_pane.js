@@ -1,16 +1,19 @@
+// @ts-check
 // What opens below the explorer, the debugger or an editor: brought into sight, with the keyboard's focus in it.
 
 const OPENED = '.ptxlab-editor .cm-content, .ptxlab-debugger[data-ready]:not([data-ready=""]) button:not(:disabled)';
 const REVEALS = 3000; // milliseconds after a press in which what opens is scrolled to
 
 /** `reveal(opener)` waits for what the press of a button opens; when that is closed, the focus goes back to the button. */
-function makeBelow(root) {
+export function makeBelow(root) {
   let watch = null;
 
   function reveal(opener) {
     const below = root.closest(".ptxlab-app")?.querySelector(".ptxlab-below");
     if (!below) return;
-    const before = below.querySelector(OPENED), began = performance.now(), idle = () => [opener, document.body].includes(document.activeElement);
+    const before = below.querySelector(OPENED),
+      began = performance.now(),
+      idle = () => [opener, document.body].includes(document.activeElement);
     let open = null;
     watch?.disconnect();
     watch = new MutationObserver(() => {

@@ -1,45 +1,70 @@
+// @ts-check
 // A pane of code: a scrolling list of lines of which those in sight become elements at once, the rest while the page is
 // idle or when they are scrolled to. A kernel has a thousand lines and a window shows twenty. The last texts keep the
 // elements that were in sight, laid out: whoever goes back to one sees it without waiting.
+
+import { count, grouped, h } from "./dom.js";
 
 const CHUNK = 8; // lines that become elements together
 const REST = 2000; // milliseconds without a change until the lines out of sight become elements too
 const GUTTERS = 90; // pixels beside a line: its number and its count
 const SHEETS = 4; // texts whose elements are kept
-const LINE = 18, MARGIN = 40; // pixels of a line, as explorer.css says; and of what is ready above and below the window
+const LINE = 18,
+  MARGIN = 40; // pixels of a line, as explorer.css says; and of what is ready above and below the window
 
 /** `work(left)` while nothing else is to be done; left() tells for how many milliseconds more. */
 function whenIdle(work) {
-  if (window.requestIdleCallback) return requestIdleCallback((deadline) => work(() => deadline.timeRemaining()), { timeout: 1000 });
-  return setTimeout(() => { const end = performance.now() + 8; work(() => end - performance.now()); }, 100);
+  if (window.requestIdleCallback)
+    return requestIdleCallback((deadline) => work(() => deadline.timeRemaining()), { timeout: 1000 });
+  return setTimeout(() => {
+    const end = performance.now() + 8;
+    work(() => end - performance.now());
+  }, 100);
 }
 
 /** The file that a row of a source pane belongs to; `files` are [the row where its lines begin, file], in order. */
-const fileOf = (files, row) => files.filter(([first]) => first <= row).pop()?.[1] || "";
+export const fileOf = (files, row) => files.filter(([first]) => first <= row).pop()?.[1] || "";
 
 /** How many columns a line takes; a tab takes four, as explorer.css says. */
 const columnsOf = (line) => line.length + 3 * (line.split("\t").length - 1);
 
 /** The lines are HTML strings made (and escaped) by Python; `onselect(line)` hears of a click, and of null on Escape. */
-function makePane(title, onselect) {
+export function makePane(title, onselect) {
   const body = h("div.pl-lines", { tabIndex: 0, role: "listbox", "aria-label": title });
   const name = h("span.pl-pane-name");
   const note = h("span.pl-note");
-  const el = h("section.pl-pane", { "aria-label": title }, h("header", null, h("h4", null, title), name, h("span.pl-spring"), note), body);
-  let sheets = [], sheet = null; // the texts that have elements, the newest first; the one that is shown
-  let current = 0, waiting = 0, changed = 0, scrolled = 0, room = 0;
-  let goesTo = null, stands = 0; // where `put` scrolls to, until the page is laid out; where the pane is scrolled to
+  const ruler = h("div.pl-ruler", { "aria-hidden": "true" });
+  const el = h(
+    "section.pl-pane",
+    { "aria-label": title },
+    h("header", null, h("h4", null, title), name, h("span.pl-spring"), note),
+    body,
+    ruler,
+  );
+  let sheets = [],
+    sheet = null; // the texts that have elements, the newest first; the one that is shown
+  let marked = new Map(); // lines -> the signs beside them
+  let current = 0,
+    waiting = 0,
+    changed = 0,
+    scrolled = 0,
+    room = 0;
+  let goesTo = null,
+    stands = 0; // where `put` scrolls to, until the page is laid out; where the pane is scrolled to
 
   // -- lines as elements
 
   /** A text: of each chunk its element, its lines, their elements once it has them, and the counts painted on them. */
   function made(lines, numbers) {
-    const el = h("div.pl-text", { role: "presentation" }), chunks = [];
+    const el = h("div.pl-text", { role: "presentation" }),
+      chunks = [];
     for (let first = 0; first < lines.length; first += CHUNK) {
-      const part = lines.slice(first, first + CHUNK).map((html, k) => [html, first + k + 1, numbers ? numbers[first + k] || "" : first + k + 1]);
+      const part = lines
+        .slice(first, first + CHUNK)
+        .map((html, k) => [html, first + k + 1, numbers ? numbers[first + k] || "" : first + k + 1]);
       const chunk = h("div.pl-chunk", { role: "presentation" });
       chunk.style.height = `${LINE * part.length}px`;
-      chunks.push({ el: chunk, lines: part, rows: null, heat: null, columns: 0 });
+      chunks.push({ el: chunk, lines: part, rows: null, heat: null, marked: null, columns: 0 });
     }
     el.append(...chunks.map((chunk) => chunk.el));
     return { el, lines, chunks, columns: 0, seen: [], counts: new Map(), most: 1 };
@@ -47,9 +72,13 @@ function makePane(title, onselect) {
   /** Brings the elements of a chunk up to date. */
   function refresh(chunk) {
     if (!chunk.rows) {
-      chunk.el.innerHTML = chunk.lines.map(([html, line, no]) =>
-        `<div class="pl-line" role="option" aria-selected="false" data-line="${line}"${html ? "" : ' data-blank="1" aria-label="blank"'}>` +
-        `<span class="pl-no">${no}</span><span class="pl-heat"></span><code>${html || " "}</code></div>`).join("");
+      chunk.el.innerHTML = chunk.lines
+        .map(
+          ([html, line, no]) =>
+            `<div class="pl-line" role="option" aria-selected="false" data-line="${line}"${html ? "" : ' data-blank="1" aria-label="blank"'}>` +
+            `<span class="pl-no">${no}</span><span class="pl-heat"></span><code>${html || " "}</code></div>`,
+        )
+        .join("");
       chunk.rows = [...chunk.el.children];
       chunk.el.classList.add("pl-far");
       chunk.columns = Math.max(...chunk.rows.map((row) => columnsOf(row.lastChild.textContent)));
@@ -57,18 +86,22 @@ function makePane(title, onselect) {
     }
     if (chunk.heat !== sheet.counts) chunk.rows.forEach(heatLine);
     chunk.heat = sheet.counts;
+    if (chunk.marked !== marked) chunk.rows.forEach(signLine);
+    chunk.marked = marked;
   }
   /** Makes room for the longest line. It is known by its letters, so that no line has to be measured. */
   function widen(columns) {
     sheet.columns = columns;
     sheet.el.style.width = `calc(${columns + 2}ch + ${GUTTERS}px)`;
   }
-  const stale = (chunk) => !chunk.rows || chunk.heat !== sheet.counts;
+  const stale = (chunk) => !chunk.rows || chunk.heat !== sheet.counts || chunk.marked !== marked;
   const chunkOf = (line) => Math.floor((line - 1) / CHUNK);
 
   /** Colour, bar length and number of an execution count all say the same. */
   function heatLine(line) {
-    const n = sheet.counts.get(Number(line.dataset.line)), cell = line.children[1], size = n ? (Math.log1p(n) / sheet.most).toFixed(3) : "0";
+    const n = sheet.counts.get(Number(line.dataset.line)),
+      cell = line.children[1],
+      size = n ? (Math.log1p(n) / sheet.most).toFixed(3) : "0";
     if (cell.size !== size) cell.style.setProperty("--heat", (cell.size = size)); // to write what is there already costs a layout
     if (cell.n === n) return;
     cell.n = n;
@@ -76,6 +109,13 @@ function makePane(title, onselect) {
     if (cell.firstChild) cell.firstChild.data = text;
     else cell.textContent = text;
     cell.title = n === undefined ? "" : `${grouped.format(n)} thread-instructions`;
+  }
+
+  /** The signs of a line stand before its number. */
+  function signLine(line) {
+    const signs = marked.get(Number(line.dataset.line));
+    if (signs) line.dataset.signs = signs;
+    else delete line.dataset.signs;
   }
 
   /** What is in sight, and a few lines around it, now; the rest when there is time. */
@@ -89,6 +129,7 @@ function makePane(title, onselect) {
       chunk.el.classList.remove("pl-far");
     }
     sheet.seen = seen;
+    ruler.hidden = sheet.lines.length * LINE <= room; // all lines are in sight
     refreshLater();
   }
   function refreshLater() {
@@ -104,7 +145,8 @@ function makePane(title, onselect) {
   }
   function refreshSome(left) {
     for (const aside of sheets) if (aside !== sheet) thin(aside);
-    const rest = sheet ? sheet.chunks.filter(stale) : [], next = () => rest.length && refresh(rest.shift());
+    const rest = sheet ? sheet.chunks.filter(stale) : [],
+      next = () => rest.length && refresh(rest.shift());
     next(); // one in any case: a busy machine may never have time left
     while (rest.length && left() > 3) next();
     if (rest.length) whenIdle(refreshSome);
@@ -119,13 +161,24 @@ function makePane(title, onselect) {
       chunk.rows = null;
     }
   }
-  body.addEventListener("scroll", () => { scrolled = stands = body.scrollTop; refreshSeen(); }, { passive: true });
-  new ResizeObserver(() => { room = body.clientHeight; refreshSeen(); }).observe(body);
+  body.addEventListener(
+    "scroll",
+    () => {
+      scrolled = stands = body.scrollTop;
+      refreshSeen();
+    },
+    { passive: true },
+  );
+  new ResizeObserver(() => {
+    room = body.clientHeight;
+    refreshSeen();
+  }).observe(body);
 
   /** Shows a text. One that was shown before still has its elements, which need not be laid out again. */
   function turn(lines, numbers) {
     clearComplaint();
-    const before = sheet, found = sheets.find((kept) => kept.lines === lines);
+    const before = sheet,
+      found = sheets.find((kept) => kept.lines === lines);
     select([]);
     body.querySelector(".pl-current")?.classList.remove("pl-current");
     before?.el.classList.remove("pl-now");
@@ -171,8 +224,10 @@ function makePane(title, onselect) {
     if (target && scroll) scrollTo(target);
   }
   function scrollTo(target) {
-    const top = topOf(target), bottom = top + target.offsetHeight;
-    if (top < body.scrollTop || bottom > body.scrollTop + body.clientHeight) body.scrollTop = top - body.clientHeight / 3;
+    const top = topOf(target),
+      bottom = top + target.offsetHeight;
+    if (top < body.scrollTop || bottom > body.scrollTop + body.clientHeight)
+      body.scrollTop = top - body.clientHeight / 3;
   }
   const topOf = (target) => target.getBoundingClientRect().top - body.getBoundingClientRect().top + body.scrollTop;
   body.addEventListener("click", (e) => {
@@ -192,7 +247,8 @@ function makePane(title, onselect) {
 
   /** Scrolls so that a line is so many pixels below the top. */
   function put(line, below) {
-    if (body.querySelector(".pl-complaint")) { // lines are where the page puts them
+    if (body.querySelector(".pl-complaint")) {
+      // lines are where the page puts them
       const target = row(line);
       if (target) body.scrollTop = scrolled = topOf(target) - below;
       return;
@@ -207,11 +263,19 @@ function makePane(title, onselect) {
   }
 
   return {
-    el, body, name, note, row, markCurrent, select, clearComplaint,
+    el,
+    body,
+    name,
+    note,
+    row,
+    markCurrent,
+    select,
+    clearComplaint,
     /** Rows count from 1; `numbers`, where given, are what to print in front of them (0: nothing); `goes`, where given, is
      * [a line, its pixels below the top] to scroll to. */
     fill(lines, numbers, goes) {
-      if (sheet && sheet.lines.length === lines.length && lines.every((line, k) => line === sheet.lines[k])) sheet.lines = lines;
+      if (sheet && sheet.lines.length === lines.length && lines.every((line, k) => line === sheet.lines[k]))
+        sheet.lines = lines;
       else turn(lines, numbers);
       if (goes) put(goes[0], goes[1]);
       else refreshSeen();
@@ -223,6 +287,17 @@ function makePane(title, onselect) {
       if (!sheet || sheet.counts === next) return;
       sheet.counts = next;
       sheet.most = Math.log1p(Math.max(1, ...next.values()));
+      refreshSeen();
+    },
+    /** Marks lines: a map from lines to the signs beside them, which also stand at the pane's edge, as far down as the line. */
+    sign(signs) {
+      marked = signs;
+      const dots = [...signs].map(([line, text]) => {
+        const dot = h("span", null, text);
+        dot.style.top = `${(100 * (line - 1)) / Math.max(1, sheet?.lines.length || 1)}%`;
+        return dot;
+      });
+      ruler.replaceChildren(...dots);
       refreshSeen();
     },
     /** Brings a line near the top, with what leads to it above. */
@@ -238,12 +313,15 @@ function makePane(title, onselect) {
     },
     /** [the line to keep in sight, its pixels below the top]: the current one where it is in sight, else the first. */
     place(accept) {
-      const height = room || body.clientHeight, inSight = (y) => y > -LINE && y < height;
+      const height = room || body.clientHeight,
+        inSight = (y) => y > -LINE && y < height;
       const moved = body.querySelector(".pl-complaint"); // else all lines are equally high, and need not be measured: that would lay out the page
-      const below = (line) => (moved ? row(line).getBoundingClientRect().top - body.getBoundingClientRect().top : (line - 1) * LINE - scrolled);
+      const below = (line) =>
+        moved ? row(line).getBoundingClientRect().top - body.getBoundingClientRect().top : (line - 1) * LINE - scrolled;
       if (current && row(current) && inSight(below(current)) && accept(current)) return [current, below(current)];
       const first = Math.floor(scrolled / LINE) + 1;
-      for (let line = first; line < first + height / LINE; line++) if (row(line) && below(line) >= 0 && accept(line)) return [line, below(line)];
+      for (let line = first; line < first + height / LINE; line++)
+        if (row(line) && below(line) >= 0 && accept(line)) return [line, below(line)];
       return null;
     },
     /** Scrolls to where `put` said, when all that a frame changes has been changed: to scroll lays the page out. */

@@ -1,9 +1,15 @@
+// @ts-check
 // What went wrong: the message above the code, and the lines that it is about.
 
-/** `showCode` opens the view in which lines are marked, `asks` makes a button that sends a message. */
-function makeProblem({ data }, { ptx, python }, showCode, asks) {
+import { h } from "./dom.js";
+
+/** `showCode` opens the view in which lines are marked, `asks` makes a button that sends a message.
+ * @param {Answers} answers */
+export function makeProblem({ data }, { ptx, python }, showCode, asks) {
   const el = h("div.pl-problem", { role: "alert", hidden: true });
-  const debug = asks("Debug here", "step through the kernel up to the instruction that stopped it", () => ({ do: "debug" }));
+  const debug = asks("Debug here", "step through the kernel up to the instruction that stopped it", () => ({
+    kind: "debug",
+  }));
 
   function paint() {
     const p = data("problem");

@@ -1,25 +1,73 @@
+// @ts-check
 // The table of 32 lanes and the registers of a step: who takes part, what was written, what stood there before.
 
+import { choice, h, hex } from "./dom.js";
+import { laneText } from "./trace.js";
+import { lanesOf } from "./access.js";
+
 /** `onpick(register)` is called when a register's head is clicked. */
-function makeRegisterTable(registers, names, onpick) {
+export function makeRegisterTable(registers, names, onpick) {
   const body = h("div.pl-lines.pl-registers", { tabIndex: 0, role: "region", "aria-label": "registers of 32 lanes" });
   const note = h("span.pl-note");
-  let mode = "line", view = "typed", columns = [], cells = [], heads = [], drawn = [], picked = -1, mask = -1, doing = -1, again = () => {};
-  const modes = choice("registers shown", [["line", "This line", "what the instruction reads and writes"], ["recent", "Recent", "the registers written last"], ["all", "All"]],
-    mode, (key) => { mode = key; again(); });
-  const views = choice("numbers shown as", [["typed", "as declared"], ["float", "float"], ["int", "int"], ["hex", "hex"]], view, (key) => { view = key; drawn = []; again(); });
-  const el = h("section.pl-pane", { "aria-label": "Registers" }, h("header", null, h("h4", null, "Registers"), note, h("span.pl-spring"), modes, views), body);
+  let mode = "line",
+    view = "typed",
+    columns = [],
+    drawn = [],
+    picked = -1,
+    mask = -1,
+    doing = -1,
+    signs = new Map(),
+    again = () => {};
+  const cells = [],
+    heads = [];
+  const modes = choice(
+    "registers shown",
+    [
+      ["line", "This line", "what the instruction reads and writes"],
+      ["recent", "Recent", "the registers written last"],
+      ["all", "All"],
+    ],
+    mode,
+    (key) => {
+      mode = key;
+      again();
+    },
+  );
+  const views = choice(
+    "numbers shown as",
+    [
+      ["typed", "as declared"],
+      ["float", "float"],
+      ["int", "int"],
+      ["hex", "hex"],
+    ],
+    view,
+    (key) => {
+      view = key;
+      drawn = [];
+      again();
+    },
+  );
+  const el = h(
+    "section.pl-pane",
+    { "aria-label": "Registers" },
+    h("header", null, h("h4", null, "Registers"), note, h("span.pl-spring"), modes, views),
+    body,
+  );
   const lanes = Array.from({ length: 32 }, (_, lane) => h("th", { scope: "row" }, String(lane)));
   const number = new Map(names.map((name, k) => [name, k]));
 
-  const headRow = h("tr", null, h("th", { scope: "col" }, "lane")), rows = lanes.map((th) => h("tr", null, th));
+  const headRow = h("tr", null, h("th", { scope: "col" }, "lane")),
+    rows = lanes.map((th) => h("tr", null, th));
   body.append(h("table", null, h("thead", null, headRow), h("tbody", null, rows)));
 
   /** Names the columns anew. Cells are kept and used again: a step should not make elements. */
   function build() {
     while (heads.length < columns.length) {
       const k = heads.length;
-      heads.push(h("th", { scope: "col" }, h("button.pl-quiet", { type: "button", onclick: () => onpick(columns[k][0]) })));
+      heads.push(
+        h("th", { scope: "col" }, h("button.pl-quiet", { type: "button", onclick: () => onpick(columns[k][0]) })),
+      );
       cells.push(lanes.map(() => h("td")));
     }
     const shown = headRow.children.length - 1;
@@ -40,15 +88,21 @@ function makeRegisterTable(registers, names, onpick) {
     mask = now;
     doing = active;
     lanes.forEach((th, lane) => {
-      const on = (mask >>> lane) & 1, holds = (doing >>> lane) & 1;
-      th.textContent = `${holds ? "●" : on ? "◐" : "○"} ${lane}`;
-      th.setAttribute("aria-label", `lane ${lane}, ${holds ? "active" : on ? "here, but its guard is false" : "not active"}`);
+      const on = (mask >>> lane) & 1,
+        holds = (doing >>> lane) & 1;
+      th.textContent = `${signs.get(lane) || ""}${holds ? "●" : on ? "◐" : "○"} ${lane}`;
+      th.setAttribute(
+        "aria-label",
+        `lane ${lane}, ${holds ? "active" : on ? "here, but its guard is false" : "not active"}`,
+      );
       rows[lane].classList.toggle("pl-off", !on);
+      rows[lane].classList.toggle("pl-accused", signs.has(lane));
     });
   }
 
   function chosen(warp, at, text) {
-    const written = warp.written(at), out = [];
+    const written = warp.written(at),
+      out = [];
     if (mode === "all") return names.map((_, r) => [r, false]);
     if (mode === "recent") {
       const seen = new Set();
@@ -64,20 +118,29 @@ function makeRegisterTable(registers, names, onpick) {
 
   return {
     el,
-    pick(register) { picked = register; },
-    /** `active`: the lanes that execute the step, those of its mask whose guard holds. */
-    show(warp, at, text, active) {
-      again = () => this.show(warp, at, text, active);
-      const wanted = chosen(warp, at, text), step = warp.steps[at], written = new Set(warp.written(at));
+    pick(register) {
+      picked = register;
+    },
+    /** `active`: the lanes that execute the step, those of its mask whose guard holds; `accused`: the signs of lanes that a
+     * finding is about. */
+    show(warp, at, text, active, accused) {
+      again = () => this.show(warp, at, text, active, accused);
+      const wanted = chosen(warp, at, text),
+        step = warp.steps[at],
+        written = new Set(warp.written(at));
       if (wanted.length !== columns.length || wanted.some(([r, b], k) => r !== columns[k][0] || b !== columns[k][1])) {
         columns = wanted;
         build();
       }
       columns.forEach(([r, before], k) => {
-        const values = warp.value(r, before ? at - 1 : at), fresh = written.has(r) && !before;
-        const css = [fresh ? "pl-written" : "", r === picked ? "pl-picked" : "", before ? "pl-before" : ""].join(" ").trim();
+        const values = warp.value(r, before ? at - 1 : at),
+          fresh = written.has(r) && !before;
+        const css = [fresh ? "pl-written" : "", r === picked ? "pl-picked" : "", before ? "pl-before" : ""]
+          .join(" ")
+          .trim();
         if (heads[k].className !== css) heads[k].className = css;
-        const was = fresh ? warp.value(r, at - 1) : null, blank = !warp.isWritten(r, before ? at - 1 : at);
+        const was = fresh ? warp.value(r, at - 1) : null,
+          blank = !warp.isWritten(r, before ? at - 1 : at);
         const key = was || drawn[k]?.was ? {} : values; // what was or is marked is drawn anew
         if (drawn[k]?.key === key && drawn[k].blank === blank) return;
         cells[k].forEach((cell, lane) => {
@@ -90,10 +153,14 @@ function makeRegisterTable(registers, names, onpick) {
         });
         drawn[k] = { key, was, blank };
       });
-      if (step.mask !== mask || active !== doing) markLanes(step.mask, active);
-      const here = lanesOf(step.mask).length, held = lanesOf(active).length;
+      const told = accused.size || signs.size;
+      signs = accused;
+      if (told || step.mask !== mask || active !== doing) markLanes(step.mask, active);
+      const here = lanesOf(step.mask).length,
+        held = lanesOf(active).length;
       note.textContent = `${here} of 32 lanes active, ${hex(step.mask >>> 0)}${held < here ? `; the guard holds in ${held}` : ""}`;
-      body.scrollLeft = mode === "all" && written.size ? Math.max(0, heads[[...written][0]].offsetLeft - 120) : body.scrollLeft;
+      body.scrollLeft =
+        mode === "all" && written.size ? Math.max(0, heads[[...written][0]].offsetLeft - 120) : body.scrollLeft;
     },
   };
 }

@@ -1,19 +1,55 @@
+// @ts-check
 // The pages of results below the code: error and softmax, counters, roofline and occupancy.
 
-const RESULTS = [["error", "Error and softmax"], ["counters", "Counters"], ["roofline", "Roofline and occupancy"]];
-const WAITS = { asking: "No results yet: the run waits until you press Run, at the top.", cancelled: "No results: the run was cancelled. Run again, at the top, begins it anew." };
+import { choice, h } from "./dom.js";
+import { floats } from "./answers.js";
+import { makeErrorMap } from "./errors.js";
+import { makeStatePlot } from "./softmax_state.js";
+import { makeTileMap } from "./tile_map.js";
+import { makeCounters, makeWays } from "./counters.js";
+import { makeOccupancy, makeRoofline } from "./roofline.js";
 
-/** `was()` gives the setting that figures are compared with, or null; `links()` what belongs together; `chooseRow` asks
- * for the softmax of a row. */
-function makeResults({ data, fresh, rowNumber, rowIndex }, was, links, chooseRow) {
-  let open = "error";
-  const errors = makeErrorMap((row, column) => { chooseRow(rowNumber(row)); links().linkStores(row, column); });
-  const state = makeStatePlot((key, tile) => { markTile(tile); links().link(key, tile); });
-  const tiles = makeTileMap((row, tile) => { chooseRow(rowNumber(rowIndex(row))); if (tile >= 0 && data("state")?.tiles > tile) state.point(tile); });
-  const ways = makeWays(), counters = makeCounters((line) => links().link("ptx", line, true)), roofline = makeRoofline(), occupancy = makeOccupancy();
+const RESULTS = [
+  ["error", "Error and softmax"],
+  ["counters", "Counters"],
+  ["roofline", "Roofline and occupancy"],
+  ["findings", "Findings"],
+];
+const WAITS = {
+  asking: "No results yet: the run waits until you press Run, at the top.",
+  cancelled: "No results: the run was cancelled. Run again, at the top, begins it anew.",
+};
+
+/** `links()` is what belongs together; `chooseRow` asks for the softmax of a row; `findings` is the box with what the checks
+ * have found.
+ * @param {Answers} answers */
+export function makeResults({ data, fresh, rowNumber, rowIndex }, links, chooseRow, findings) {
+  let open = "error",
+    found = 0;
+  const errors = makeErrorMap((row, column) => {
+    chooseRow(rowNumber(row));
+    links().linkStores(row, column);
+  });
+  const state = makeStatePlot((key, tile) => {
+    markTile(tile);
+    links().link(key, tile);
+  });
+  const tiles = makeTileMap((row, tile) => {
+    chooseRow(rowNumber(rowIndex(row)));
+    if (tile >= 0 && data("state")?.tiles > tile) state.point(tile);
+  });
+  const ways = makeWays(),
+    counters = makeCounters((line) => links().link("ptx", line, true)),
+    roofline = makeRoofline(),
+    occupancy = makeOccupancy();
   const empty = h("p.pl-blank");
   let waits = "";
-  const pages = { error: [empty, h("div.pl-cards.pl-three.pl-tall", null, errors.el, state.el, tiles.el), ways.el], counters: [counters.el], roofline: [h("div.pl-cards", null, roofline.el, occupancy.el)] };
+  const pages = {
+    error: [empty, h("div.pl-cards.pl-three.pl-tall", null, errors.el, state.el, tiles.el), ways.el],
+    counters: [counters.el],
+    roofline: [h("div.pl-cards", null, roofline.el, occupancy.el)],
+    findings: [findings.el],
+  };
   const tabs = choice("results", RESULTS, open, show);
   show(open);
 
@@ -27,8 +63,15 @@ function makeResults({ data, fresh, rowNumber, rowIndex }, was, links, chooseRow
   function paint() {
     const run = data("run");
     empty.hidden = !!run;
-    empty.textContent = data("problem") ? "There are no results: the message above says why. A change of the parameters, or of the PTX by Edit, runs the kernel again." : WAITS[waits] || "No results yet.";
-    if (open === "counters") counters.show(run?.counters, run && (run.note || "A GPU counts nothing here: choose the device cpu."), was());
+    empty.textContent = data("problem")
+      ? "There are no results: the message above says why. A change of the parameters, or of the PTX by Edit, runs the kernel again."
+      : WAITS[waits] || "No results yet.";
+    if (open === "counters")
+      counters.show(
+        run?.counters,
+        run && (run.note || "A GPU counts nothing here: choose the device cpu."),
+        fresh("measures"),
+      );
     if (open === "roofline") {
       roofline.show(run?.roofline);
       occupancy.show(data("assembly"));
@@ -53,6 +96,13 @@ function makeResults({ data, fresh, rowNumber, rowIndex }, was, links, chooseRow
     tiles.show(run?.tiles);
     errors.el.hidden = !run?.map;
     if (run) showKind();
+    const before = found,
+      tab = tabs.querySelector("[data-key=findings]");
+    found = run?.findings?.length || 0;
+    findings.show(run?.findings || [], run?.checks || []);
+    tab.textContent = run?.findings ? `Findings ${found || "✓"}` : "Findings";
+    tab.classList.toggle("pl-warns", found > 0);
+    if (found && !before) tabs.pick("findings");
     if (!run || !run.map) return errors.show(null);
     errors.show({ ...run.map, values: floats(run.map.values), absolute: floats(run.map.absolute) });
     tiles.mark(rowNumber(run.map.row), null);

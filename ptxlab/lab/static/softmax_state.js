@@ -1,5 +1,9 @@
+// @ts-check
 // The online softmax of one row as the kernel went through it: its scores, m over them, l, rescale, the output row. A
 // point, once chosen, leads to the PTX lines that made it; "Play" walks through the tiles.
+
+import { card, h, numberTable, onceAFrame, s, short, sizeOf } from "./dom.js";
+import { isDark } from "./errors.js";
 
 const SERIES = [
   ["m", "running maximum m", "the largest logit seen so far"],
@@ -8,7 +12,8 @@ const SERIES = [
 ];
 const OUTPUT = "o"; // the fourth chart: the output row, not yet divided by l
 const STEPS = ["m", "rescale", "o", "l"]; // of a tile, in the order of the algorithm
-const PACE = 900, SKIP = 120; // milliseconds of a step; of a tile that changes nothing, where there are many
+const PACE = 900,
+  SKIP = 120; // milliseconds of a step; of a tile that changes nothing, where there are many
 const MANY = 16; // tiles from which on those with rescale = 1 are passed quickly
 
 const images = { true: new WeakMap(), false: new WeakMap() }; // of output rows that have been drawn, on dark and on light
@@ -20,16 +25,32 @@ function outputImage(output, dark) {
 }
 
 function drawnOutput({ values }, dark) {
-  const canvas = document.createElement("canvas"), rows = values[0]?.length || 1;
+  const canvas = document.createElement("canvas"),
+    rows = values[0]?.length || 1;
   canvas.width = values.length;
   canvas.height = rows;
-  const ctx = canvas.getContext("2d"), image = ctx.createImageData(values.length, rows);
-  const [none, less, more] = dark ? [[28, 28, 30], [108, 182, 255], [255, 143, 120]] : [[247, 247, 247], [5, 80, 174], [178, 40, 20]];
-  values.forEach((column, t) => column.forEach((v, c) => {
-    const share = Math.sqrt(Math.abs(v) / 127), end = v < 0 ? less : more, at = 4 * (c * values.length + t);
-    for (let k = 0; k < 3; k++) image.data[at + k] = none[k] + (end[k] - none[k]) * share;
-    image.data[at + 3] = 255;
-  }));
+  const ctx = canvas.getContext("2d"),
+    image = ctx.createImageData(values.length, rows);
+  const [none, less, more] = dark
+    ? [
+        [28, 28, 30],
+        [108, 182, 255],
+        [255, 143, 120],
+      ]
+    : [
+        [247, 247, 247],
+        [5, 80, 174],
+        [178, 40, 20],
+      ];
+  values.forEach((column, t) =>
+    column.forEach((v, c) => {
+      const share = Math.sqrt(Math.abs(v) / 127),
+        end = v < 0 ? less : more,
+        at = 4 * (c * values.length + t);
+      for (let k = 0; k < 3; k++) image.data[at + k] = none[k] + (end[k] - none[k]) * share;
+      image.data[at + 3] = 255;
+    }),
+  );
   ctx.putImageData(image, 0, 0);
   return canvas.toDataURL();
 }
@@ -38,25 +59,44 @@ function drawnOutput({ values }, dark) {
  * The online-softmax plot: charts over the KV tiles (or the parts that a decode kernel keeps apart); the kernel's probes
  * solid, numpy float64 as open rings, dots for scores. `onpick(series, tile)` hears of a point that is chosen.
  */
-function makeStatePlot(onpick) {
+export function makeStatePlot(onpick) {
   const holder = h("div.pl-plot", { tabIndex: 0, role: "img" });
-  const legend = h("div.pl-legend", null,
-    h("span.pl-keyed.pl-scored", null, h("span.pl-key-score"), "score of a key, numpy"), h("span.pl-keyed", null, h("span.pl-key-line"), "the kernel's probes"), h("span.pl-keyed", null, h("span.pl-key-ring"), "numpy float64"));
+  const legend = h(
+    "div.pl-legend",
+    null,
+    h("span.pl-keyed.pl-scored", null, h("span.pl-key-score"), "score of a key, numpy"),
+    h("span.pl-keyed.pl-unseen", null, h("span.pl-key-hatch"), "masked key"),
+    h("span.pl-keyed", null, h("span.pl-key-line"), "the kernel's probes"),
+    h("span.pl-keyed", null, h("span.pl-key-ring"), "numpy float64"),
+  );
   const picture = h("div.pl-picture", null, holder, legend);
   const table = h("div.pl-table");
   const out = card("Online softmax, tile by tile", picture, table);
-  const play = h("button.pl-quiet.pl-play", { type: "button", title: "walk through the tiles; PTX, Python and the tile map follow" }, "▶ Play");
+  const play = h(
+    "button.pl-quiet.pl-play",
+    { type: "button", title: "walk through the tiles; PTX, Python and the tile map follow" },
+    "▶ Play",
+  );
   out.el.querySelector("header").insertBefore(play, out.el.querySelector("header").lastChild);
-  let data = null, at = -1, series = 0, chosen = null; // chosen: [series, tile] that is linked to PTX lines
+  let data = null,
+    at = -1,
+    series = 0,
+    chosen = null; // chosen: [series, tile] that is linked to PTX lines
   let timer = 0;
 
   const names = () => (data?.output ? [...SERIES.map(([key]) => key), OUTPUT] : SERIES.map(([key]) => key));
   /** Top and height of each chart: the scores need the most room. */
   function charts(height) {
-    const gap = 19, bottom = 16, weights = data.output ? [2.2, 1, 1, 1.3] : [1, 1, 1];
+    const gap = 19,
+      bottom = 16,
+      weights = data.output ? [2.2, 1, 1, 1.3] : [1, 1, 1];
     const unit = (height - bottom - gap * weights.length) / weights.reduce((a, b) => a + b);
     let top = gap;
-    return weights.map((w) => { const box = [top, w * unit]; top += w * unit + gap; return box; });
+    return weights.map((w) => {
+      const box = [top, w * unit];
+      top += w * unit + gap;
+      return box;
+    });
   }
 
   const draw = onceAFrame(() => {
@@ -65,77 +105,164 @@ function makeStatePlot(onpick) {
     holder.replaceChildren();
     if (!data) return;
     if (data.note) return holder.append(h("p.pl-blank", null, data.note));
-    const left = 50, right = 6, n = data.tiles, wide = width - left - right, each = wide / n;
-    const edge = (k) => left + k * each, x = (k) => edge(k + 0.5); // a tile is as wide as its keys
+    const left = 50,
+      right = 6,
+      n = data.tiles,
+      wide = width - left - right,
+      each = wide / n;
+    const edge = (k) => left + k * each,
+      x = (k) => edge(k + 0.5); // a tile is as wide as its keys
     const of = (key) => left + Math.min(n, (key + 0.5) / data.tile_kv) * each;
-    const boxes = charts(height), root = s("svg", { width, height, "aria-hidden": "true" });
-    const label = (tx, ty, words, css, anchor) => { const t = s("text", { x: tx, y: ty, class: css, "text-anchor": anchor }); t.textContent = words; root.append(t); };
+    const boxes = charts(height),
+      root = s("svg", { width, height, "aria-hidden": "true" });
+    const label = (tx, ty, words, css, anchor) => {
+      const t = s("text", { x: tx, y: ty, class: css, "text-anchor": anchor });
+      t.textContent = words;
+      root.append(t);
+    };
     const stop = timer ? at : n; // while it plays, what is to come is not there yet
     SERIES.forEach(([key, title], row) => {
-      const [top, high] = boxes[row], scores = key === "m" && data.scores ? data.scores : [];
+      const [top, high] = boxes[row],
+        scores = key === "m" && data.scores ? data.scores : [];
       const all = [...data.kernel[key], ...data.numpy[key], ...scores.map((p) => p[1])].filter(Number.isFinite);
-      let lo = Math.min(...all), hi = Math.max(...all);
+      let lo = Math.min(...all),
+        hi = Math.max(...all);
       if (key === "rescale") [lo, hi] = [0, 1];
       if (!(hi - lo > 1e-5 * Math.abs(hi))) [lo, hi] = all.length ? [lo - 0.5, hi + 0.5] : [0, 1];
-      const y = (v) => top + high - (v - lo) / (hi - lo) * high;
+      const y = (v) => top + high - ((v - lo) / (hi - lo)) * high;
       const picked = chosen && chosen[0] === key;
-      root.append(s("rect", { x: left, y: top - 2, width: wide, height: high + 4, class: picked ? "pl-frame pl-picked" : "pl-frame" }));
-      if (at >= 0) root.append(s("rect", { x: edge(at), y: top - 2, width: Math.max(1, each), height: high + 4, class: "pl-now" }));
+      root.append(
+        s("rect", {
+          x: left,
+          y: top - 2,
+          width: wide,
+          height: high + 4,
+          class: picked ? "pl-frame pl-picked" : "pl-frame",
+        }),
+      );
+      if (at >= 0)
+        root.append(
+          s("rect", { x: edge(at), y: top - 2, width: Math.max(1, each), height: high + 4, class: "pl-now" }),
+        );
       for (const v of [lo, hi]) label(left - 5, y(v) + (v === lo ? 2 : 7), short(v), "pl-tick", "end");
-      label(left, top - 6, key === "m" && scores.length ? "scores, and their running maximum m" : title, `pl-name pl-${key}`, "start");
-      if (scores.length) root.append(s("path", { d: scores.filter(([j]) => j < (stop + 1) * data.tile_kv).map(([j, v]) => `M${of(j).toFixed(1)} ${y(v).toFixed(1)}h0`).join(""), class: "pl-score" }));
-      if (data.parts) { // parts do not follow one another: stems instead of a line
+      label(
+        left,
+        top - 6,
+        key === "m" && scores.length ? "scores, and their running maximum m" : title,
+        `pl-name pl-${key}`,
+        "start",
+      );
+      if (scores.length)
+        root.append(
+          s("path", {
+            d: scores
+              .filter(([j, v]) => v !== null && j < (stop + 1) * data.tile_kv)
+              .map(([j, v]) => `M${of(j).toFixed(1)} ${y(v).toFixed(1)}h0`)
+              .join(""),
+            class: "pl-score",
+          }),
+          s("path", {
+            d: scores
+              .filter(([, v]) => v === null)
+              .map(([j]) => `M${of(j).toFixed(1)} ${top + high}v-6`)
+              .join(""),
+            class: "pl-hatch pl-unseen-key",
+          }),
+        );
+      if (data.parts) {
+        // parts do not follow one another: stems instead of a line
         data.kernel[key].forEach((v, k) => {
-          if (Number.isFinite(v)) root.append(s("line", { x1: x(k), x2: x(k), y1: y(lo), y2: y(v), class: `pl-series pl-${key}` }));
+          if (Number.isFinite(v))
+            root.append(s("line", { x1: x(k), x2: x(k), y1: y(lo), y2: y(v), class: `pl-series pl-${key}` }));
         });
       }
       let run = [];
       for (const [k, v] of data.parts ? [] : [...data.kernel[key].slice(0, stop + 1).entries(), [n, null]]) {
-        if (Number.isFinite(v)) run.push(`${edge(k).toFixed(1)},${y(v).toFixed(1)} ${edge(k + 1).toFixed(1)},${y(v).toFixed(1)}`); // a stair: what holds until the next tile
+        if (Number.isFinite(v))
+          run.push(`${edge(k).toFixed(1)},${y(v).toFixed(1)} ${edge(k + 1).toFixed(1)},${y(v).toFixed(1)}`); // a stair: what holds until the next tile
         else if (run.length) {
           root.append(s("polyline", { points: run.join(" "), class: `pl-series pl-${key}` }));
           run = [];
         }
       }
       if (run.length) root.append(s("polyline", { points: run.join(" "), class: `pl-series pl-${key}` }));
-      if (n <= 80) data.kernel[key].forEach((v, k) => {
-        if (Number.isFinite(v) && k <= stop) root.append(s("circle", { cx: x(k), cy: y(v), r: 2.2, class: `pl-dot pl-${key}` }));
-      });
+      if (n <= 80)
+        data.kernel[key].forEach((v, k) => {
+          if (Number.isFinite(v) && k <= stop)
+            root.append(s("circle", { cx: x(k), cy: y(v), r: 2.2, class: `pl-dot pl-${key}` }));
+        });
       const every = Math.max(1, Math.ceil(n / 60));
       data.numpy[key].forEach((v, k) => {
-        if (k % every === 0 && Number.isFinite(v) && k <= stop) root.append(s("circle", { cx: x(k), cy: y(v), r: 4, class: "pl-ring" }));
+        if (k % every === 0 && Number.isFinite(v) && k <= stop)
+          root.append(s("circle", { cx: x(k), cy: y(v), r: 4, class: "pl-ring" }));
       });
       if (picked && Number.isFinite(data.kernel[key][chosen[1]])) {
         const [cx, cy] = [x(chosen[1]), y(data.kernel[key][chosen[1]])];
-        root.append(s("path", { d: `M${cx} ${cy - 7}L${cx + 7} ${cy}L${cx} ${cy + 7}L${cx - 7} ${cy}Z`, class: "pl-chosen" }));
+        root.append(
+          s("path", { d: `M${cx} ${cy - 7}L${cx + 7} ${cy}L${cx} ${cy + 7}L${cx - 7} ${cy}Z`, class: "pl-chosen" }),
+        );
       }
     });
     if (data.output) {
-      const [top, high] = boxes[3], dark = isDark(holder), picked = chosen && chosen[0] === OUTPUT;
-      root.append(s("image", { href: outputImage(data.output, dark), x: left, y: top, width: wide, height: high, preserveAspectRatio: "none", style: "image-rendering: pixelated" }));
-      if (stop < n) root.append(s("rect", { x: edge(stop + 1), y: top, width: Math.max(0, wide - (stop + 1) * each), height: high, class: "pl-cover" }));
-      root.append(s("rect", { x: left, y: top, width: wide, height: high, class: picked ? "pl-frame pl-picked pl-hollow" : "pl-frame pl-hollow" }));
+      const [top, high] = boxes[3],
+        dark = isDark(),
+        picked = chosen && chosen[0] === OUTPUT;
+      root.append(
+        s("image", {
+          href: outputImage(data.output, dark),
+          x: left,
+          y: top,
+          width: wide,
+          height: high,
+          preserveAspectRatio: "none",
+          style: "image-rendering: pixelated",
+        }),
+      );
+      if (stop < n)
+        root.append(
+          s("rect", {
+            x: edge(stop + 1),
+            y: top,
+            width: Math.max(0, wide - (stop + 1) * each),
+            height: high,
+            class: "pl-cover",
+          }),
+        );
+      root.append(
+        s("rect", {
+          x: left,
+          y: top,
+          width: wide,
+          height: high,
+          class: picked ? "pl-frame pl-picked pl-hollow" : "pl-frame pl-hollow",
+        }),
+      );
       label(left, top - 6, "output row o, not yet divided by l (numpy)", "pl-name", "start");
       label(left - 5, top + 9, "0", "pl-tick", "end");
       label(left - 5, top + high, data.output.columns.at(-1), "pl-tick", "end");
-      if (at >= 0) root.append(s("rect", { x: edge(at), y: top, width: Math.max(1, each), height: high, class: "pl-column" }));
+      if (at >= 0)
+        root.append(s("rect", { x: edge(at), y: top, width: Math.max(1, each), height: high, class: "pl-column" }));
     }
     for (const k of n > 1 ? [0, n - 1] : [0]) label(x(k), height - 3, k, "pl-tick", "middle");
     label(left + wide / 2, height - 3, data.unit, "pl-tick", "middle");
     holder.append(root);
-    holder.at = (clientX) => Math.max(0, Math.min(n - 1, Math.floor((clientX - holder.getBoundingClientRect().left - left) / each)));
+    holder.at = (clientX) =>
+      Math.max(0, Math.min(n - 1, Math.floor((clientX - holder.getBoundingClientRect().left - left) / each)));
     holder.which = (clientY) => {
-      const y = clientY - holder.getBoundingClientRect().top, k = boxes.findIndex(([top, high]) => y < top + high + 2);
+      const y = clientY - holder.getBoundingClientRect().top,
+        k = boxes.findIndex(([top, high]) => y < top + high + 2);
       return k < 0 ? boxes.length - 1 : k;
     };
   });
   const unit = () => (data.tile_kv > 1 ? "tile" : data.unit);
   function move(k) {
     at = k;
-    out.read.textContent = `${unit()} ${k}: ` + SERIES.map(([key]) => {
-      const [mine, exact] = [data.kernel[key][k], data.numpy[key][k]];
-      return `${key} ${short(mine, 6)}` + (Number.isFinite(exact) ? ` (numpy ${short(exact, 6)})` : "");
-    }).join(", ");
+    out.read.textContent =
+      `${unit()} ${k}: ` +
+      SERIES.map(([key]) => {
+        const [mine, exact] = [data.kernel[key][k], data.numpy[key][k]];
+        return `${key} ${short(mine, 6)}` + (Number.isFinite(exact) ? ` (numpy ${short(exact, 6)})` : "");
+      }).join(", ");
     draw();
   }
   function choose(row, k) {
@@ -149,11 +276,20 @@ function makeStatePlot(onpick) {
 
   /** What a step of the walk does, in words. */
   function says(step, k) {
-    const value = (key) => short(data.kernel[key][k], 4), before = k ? data.kernel.m[k - 1] : null, factor = data.kernel.rescale[k];
+    const value = (key) => short(data.kernel[key][k], 4),
+      before = k ? data.kernel.m[k - 1] : null,
+      factor = data.kernel.rescale[k];
     const grew = !(Number.isFinite(before) && data.kernel.m[k] <= before);
     if (step === "m") return grew ? `a larger score: m becomes ${value("m")}` : `no score above m = ${value("m")}`;
-    if (step === "rescale") return factor < 1 && before !== null ? `what was summed under the old m shrinks by ${value("rescale")}` : before === null ? "there is nothing to rescale yet" : "rescale 1: nothing changes";
-    return step === "o" ? "the output row is scaled, and takes in weight × value of each key" : `l = l × rescale + the weights = ${value("l")}`;
+    if (step === "rescale")
+      return factor < 1 && before !== null
+        ? `what was summed under the old m shrinks by ${value("rescale")}`
+        : before === null
+          ? "there is nothing to rescale yet"
+          : "rescale 1: nothing changes";
+    return step === "o"
+      ? "the output row is scaled, and takes in weight × value of each key"
+      : `l = l × rescale + the weights = ${value("l")}`;
   }
   function halt() {
     if (!timer) return;
@@ -162,8 +298,12 @@ function makeStatePlot(onpick) {
     play.textContent = "▶ Play";
   }
   function walk(k, step) {
-    if (!data || data.note || k >= data.tiles || !Number.isFinite(data.kernel.m[k])) { halt(); return draw(); }
-    const still = k > 0 && data.kernel.rescale[k] >= 1 && data.tiles > MANY, steps = STEPS.filter((key) => key !== OUTPUT || data.output);
+    if (!data || data.note || k >= data.tiles || !Number.isFinite(data.kernel.m[k])) {
+      halt();
+      return draw();
+    }
+    const still = k > 0 && data.kernel.rescale[k] >= 1 && data.tiles > MANY,
+      steps = STEPS.filter((key) => key !== OUTPUT || data.output);
     const key = still ? "m" : steps[step];
     timer = 1; // draw() hides what is to come
     choose(names().indexOf(key), k);
@@ -172,15 +312,28 @@ function makeStatePlot(onpick) {
     timer = setTimeout(() => walk(last ? k + 1 : k, last ? 0 : step + 1), still ? SKIP : PACE);
   }
   play.onclick = () => {
-    if (timer) { halt(); return draw(); }
+    if (timer) {
+      halt();
+      return draw();
+    }
     if (!data || data.note) return;
     play.textContent = "■ Stop";
     walk(at >= 0 && at < data.tiles - 1 ? at : 0, 0);
   };
 
-  holder.addEventListener("pointermove", (e) => { if (data && !data.note && holder.at && !timer) move(holder.at(e.clientX)); });
-  holder.addEventListener("pointerleave", () => { if (!timer) { at = -1; draw(); } });
-  holder.addEventListener("click", (e) => { halt(); if (data && !data.note && holder.at) choose(holder.which(e.clientY), holder.at(e.clientX)); });
+  holder.addEventListener("pointermove", (e) => {
+    if (data && !data.note && holder.at && !timer) move(holder.at(e.clientX));
+  });
+  holder.addEventListener("pointerleave", () => {
+    if (!timer) {
+      at = -1;
+      draw();
+    }
+  });
+  holder.addEventListener("click", (e) => {
+    halt();
+    if (data && !data.note && holder.at) choose(holder.which(e.clientY), holder.at(e.clientX));
+  });
   holder.addEventListener("keydown", (e) => {
     const step = { ArrowLeft: -1, ArrowRight: 1, Home: -1e9, End: 1e9, ArrowUp: 0, ArrowDown: 0, Enter: 0 }[e.key];
     if (step === undefined || !data || data.note) return;
@@ -188,26 +341,40 @@ function makeStatePlot(onpick) {
     e.stopPropagation();
     halt();
     const count = names().length;
-    if (e.key === "ArrowUp" || e.key === "ArrowDown") return choose((series + (e.key === "ArrowUp" ? count - 1 : 1)) % count, Math.max(0, at));
+    if (e.key === "ArrowUp" || e.key === "ArrowDown")
+      return choose((series + (e.key === "ArrowUp" ? count - 1 : 1)) % count, Math.max(0, at));
     if (e.key === "Enter") return choose(series, Math.max(0, at));
     move(Math.max(0, Math.min(data.tiles - 1, at + step)));
   });
   const room = sizeOf(holder, draw);
 
   return {
-    el: out.el, draw,
+    el: out.el,
+    draw,
     /** Chooses a tile, in the chart that was chosen last. */
-    point(k) { if (data && !data.note) choose(Math.min(series, names().length - 1), k); },
+    point(k) {
+      if (data && !data.note) choose(Math.min(series, names().length - 1), k);
+    },
     /** Marks the chart of a series, or none. */
-    mark(key) { chosen = key ? [key, chosen ? chosen[1] : -1] : null; draw(); },
+    mark(key) {
+      chosen = key ? [key, chosen ? chosen[1] : -1] : null;
+      draw();
+    },
     /** The tile that is chosen; null where none is. */
-    tile() { return chosen && chosen[1] >= 0 ? chosen[1] : null; },
+    tile() {
+      return chosen && chosen[1] >= 0 ? chosen[1] : null;
+    },
     show(next) {
       halt();
       // The chosen tile is the one with its first key, where tiles are of another size now; parts have no such order.
       if (chosen && data && next) {
         const key = Math.max(0, chosen[1]) * data.tile_kv;
-        if (!!data.parts !== !!next.parts || key >= next.tiles * next.tile_kv || (next.parts && next.tiles !== data.tiles)) chosen = null;
+        if (
+          !!data.parts !== !!next.parts ||
+          key >= next.tiles * next.tile_kv ||
+          (next.parts && next.tiles !== data.tiles)
+        )
+          chosen = null;
         else if (chosen[1] >= 0) chosen = [chosen[0], Math.floor(key / next.tile_kv)];
       }
       data = next;
@@ -215,15 +382,35 @@ function makeStatePlot(onpick) {
       out.el.hidden = !data;
       play.hidden = !data || !!data.note || !!data.parts;
       out.note.textContent = data ? data.label : "";
-      out.read.textContent = !data || data.note ? "" : data.merged
-        ? `Merged: m ${short(data.merged.m, 6)} (numpy ${short(data.merged.numpy_m, 6)}), l ${short(data.merged.l, 6)} (numpy ${short(data.merged.numpy_l, 6)}).`
-        : "Hover or arrow keys: values. Click or Enter: the PTX that made the point. Play: walk through the tiles.";
+      out.read.textContent =
+        !data || data.note
+          ? ""
+          : data.merged
+            ? `Merged: m ${short(data.merged.m, 6)} (numpy ${short(data.merged.numpy_m, 6)}), l ${short(data.merged.l, 6)} (numpy ${short(data.merged.numpy_l, 6)}).`
+            : "Hover or arrow keys: values. Click or Enter: the PTX that made the point. Play: walk through the tiles.";
       legend.hidden = !data || !!data.note;
       legend.querySelector(".pl-scored").hidden = !data?.scores;
-      holder.setAttribute("aria-label", data ? data.note || `Scores, running maximum, running sum, rescale and output row of ${data.label} over ${data.tiles} ${unit()}s; arrow keys move, Enter selects the PTX lines that made the point; the table has the numbers.` : "no result yet");
-      out.later(() => (data && !data.note ? [numberTable(
-        [unit(), ...SERIES.flatMap(([key]) => [key, `${key} (numpy)`])],
-        Array.from({ length: data.tiles }, (_, k) => [k, ...SERIES.flatMap(([key]) => [short(data.kernel[key][k], 7), short(data.numpy[key][k], 7)])]))] : []));
+      legend.querySelector(".pl-unseen").hidden = !data?.scores?.some(([, v]) => v === null);
+      holder.setAttribute(
+        "aria-label",
+        data
+          ? data.note ||
+              `Scores, running maximum, running sum, rescale and output row of ${data.label} over ${data.tiles} ${unit()}s; arrow keys move, Enter selects the PTX lines that made the point; the table has the numbers.`
+          : "no result yet",
+      );
+      out.later(() =>
+        data && !data.note
+          ? [
+              numberTable(
+                [unit(), ...SERIES.flatMap(([key]) => [key, `${key} (numpy)`])],
+                Array.from({ length: data.tiles }, (_, k) => [
+                  k,
+                  ...SERIES.flatMap(([key]) => [short(data.kernel[key][k], 7), short(data.numpy[key][k], 7)]),
+                ]),
+              ),
+            ]
+          : [],
+      );
       draw();
     },
   };

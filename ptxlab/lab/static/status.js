@@ -1,5 +1,8 @@
+// @ts-check
 // What the page is waiting for: one state machine, from the changed control to the answer. What is shown is what the
 // controls say, or it is dimmed and the status line says why it is not.
+
+import { h } from "./dom.js";
 
 const PATIENCE = 400; // milliseconds until it is said that the kernel has not answered: most answers come sooner
 const TICK = 100; // milliseconds between two updates of the seconds that a run takes
@@ -19,48 +22,51 @@ function stateOf(status, matching, alive) {
 
 const WORKING = ["changed", "building", "running"];
 
-/** The status line and its button. `onsetting(key, answered, heard)` hears of the setting that the controls say, null where
- * not all of them are known, of whether the kernel has answered it, and of whether it has heard of it; then
- * `onstate(state)` of the state; `shown()` tells whether all that stands on the page answers the last request. */
-function makeStatus(model, onsetting, onstate, shown) {
-  const words = h("span", { role: "status", "aria-live": "polite" }), clock = h("span.pl-clock", { "aria-hidden": "true" });
+/** The status line and its button. `onstate(state)` hears of the state; `shown()` tells whether all that stands on the page
+ * answers the last request. */
+export function makeStatus(model, onstate, shown) {
+  const words = h("span", { role: "status", "aria-live": "polite" }),
+    clock = h("span.pl-clock", { "aria-hidden": "true" });
   const act = h("button.pl-button.pl-act", { type: "button" }, "Cancel");
-  const go = h("button.pl-button.pl-go", { type: "button", hidden: true, onclick: () => model.send({ do: "confirm" }) }, "Run");
-  const fewer = h("button.pl-button.pl-fewer", { type: "button", hidden: true, title: "some blocks of rows only; counts are scaled up from them", onclick: () => model.send({ do: "confirm", sample: true }) });
+  const go = h(
+    "button.pl-button.pl-go",
+    { type: "button", hidden: true, onclick: () => model.send({ kind: "confirm" }) },
+    "Run",
+  );
+  const fewer = h("button.pl-button.pl-fewer", {
+    type: "button",
+    hidden: true,
+    title: "some blocks of rows only; counts are scaled up from them",
+    onclick: () => model.send({ kind: "confirm", sample: true }),
+  });
   const el = h("span.pl-status", null, words, " ", clock, go, act, fewer);
   const controls = new Map(); // of each control's model id: the model, once it is known
   const manager = model.widget_manager;
-  let state = "", since = performance.now(), timer = 0, cancelling = 0, alive = true;
+  let state = "",
+    since = performance.now(),
+    timer = 0,
+    cancelling = 0,
+    alive = true;
 
   const asked = () => Object.entries(model.get("status").asked || {});
   const same = (a, b) => a === b || (typeof a === "number" && typeof b === "number" && Math.abs(a - b) < 1e-9);
-  const matching = () => asked().every(([id, [name, value]]) => !controls.get(id) || same(controls.get(id).get(name), value));
-
-  /** Whether the kernel's last word is its answer to what the controls say. */
-  const answered = () => matching() && !["building", "running"].includes(model.get("status").state);
-
-  /** What the controls of a request say or would say, [id, [name, value]] each, as a text; of a list the words that are
-   * chosen, since it may get more of them. null where not all of the controls are known. */
-  function settingOf(subject, asked) {
-    const said = asked.map(([id, [name, value]]) => {
-      const control = controls.get(id);
-      return control && [id, name === "index" ? control.get("_options_labels")[value] : value];
-    });
-    return said.length && said.every(Boolean) ? JSON.stringify([subject, said]) : null;
-  }
-  const setting = () => settingOf(model.get("status").subject, asked().map(([id, [name]]) => [id, [name, controls.get(id)?.get(name)]]));
+  const matching = () =>
+    asked().every(([id, [name, value]]) => !controls.get(id) || same(controls.get(id).get(name), value));
 
   /** Follows the controls that the kernel's requests are made of. */
   function follow() {
     for (const [id] of asked()) {
       if (controls.has(id) || !manager?.get_model) continue;
       controls.set(id, null);
-      Promise.resolve(manager.get_model(id)).then((control) => {
-        controls.set(id, control);
-        control.on("change", later);
-        control.on("comm_live_update", lost);
-        update();
-      }, () => {}); // a front end that does not give its models away: the kernel's own words are all there is
+      Promise.resolve(manager.get_model(id)).then(
+        (control) => {
+          controls.set(id, control);
+          control.on("change", later);
+          control.on("comm_live_update", lost);
+          update();
+        },
+        () => {},
+      ); // a front end that does not give its models away: the kernel's own words are all there is
     }
   }
   function lost() {
@@ -75,7 +81,9 @@ function makeStatus(model, onsetting, onstate, shown) {
     if (state === "gone") return "the kernel is gone: run the cell again";
     if (state === "changed") {
       if (performance.now() - since < PATIENCE) return words.textContent;
-      return manager?.kernel?.status === "busy" ? "waiting for the kernel: another cell is running" : "waiting for the kernel";
+      return manager?.kernel?.status === "busy"
+        ? "waiting for the kernel: another cell is running"
+        : "waiting for the kernel";
     }
     if (cancelling === status.seq && WORKING.includes(state)) return "cancelling";
     if (state === "cancelled" || state === "failed" || state === "asking") return status.text + rest;
@@ -84,20 +92,25 @@ function makeStatus(model, onsetting, onstate, shown) {
 
   let due = false;
   function later() {
-    if (!due) queueMicrotask(() => { due = false; update(); }); // when all that has changed together has been heard of
+    if (!due)
+      queueMicrotask(() => {
+        due = false;
+        update();
+      }); // when all that has changed together has been heard of
     due = true;
   }
 
   function update() {
-    const status = model.get("status"), next = stateOf(status, matching(), alive);
-    onsetting(setting(), answered(), matching());
+    const status = model.get("status"),
+      next = stateOf(status, matching(), alive);
     if (next !== state) {
       if (!WORKING.includes(next) || !WORKING.includes(state)) since = performance.now();
       state = next;
       clearInterval(timer);
       timer = WORKING.includes(state) ? setInterval(update, TICK) : 0;
     }
-    const text = says(status), passed = performance.now() - since;
+    const text = says(status),
+      passed = performance.now() - since;
     if (words.textContent !== text) words.textContent = text;
     const working = WORKING.includes(state);
     clock.textContent = working && passed > 1000 ? `· ${(passed / 1000).toFixed(1)} s` : "";
@@ -111,17 +124,21 @@ function makeStatus(model, onsetting, onstate, shown) {
   }
 
   act.onclick = () => {
-    if (state === "cancelled") return model.send({ do: "again" });
+    if (state === "cancelled") return model.send({ kind: "again" });
     cancelling = model.get("status").seq;
-    model.send({ do: "cancel" });
+    model.send({ kind: "cancel" });
     update();
   };
-  const changed = () => { follow(); update(); };
+  const changed = () => {
+    follow();
+    update();
+  };
   model.on("change:status", changed);
   model.on("comm_live_update", lost);
   changed();
   return {
-    el, update, answered, settingOf: (subject, asked) => settingOf(subject, Object.entries(asked)),
+    el,
+    update,
     stop() {
       clearInterval(timer);
       model.off("change:status", changed);

@@ -1,13 +1,27 @@
+// @ts-check
 // The tile map: query rows against keys, cut as the kernel cuts them, with the row and the KV tile that are selected.
 
-/** data: {rows, keys, tile_q, tile_kv, causal, row_name}. `onpick(row, tile)` hears of a place that is chosen. */
-function makeTileMap(onpick) {
+import { card, h, numberTable, onceAFrame, s, sizeOf } from "./dom.js";
+
+const KINDS = ["skipped", "seen in part", "whole"];
+
+/** data: {rows, keys, tile_q, tile_kv, causal, kinds, row_name}. `onpick(row, tile)` hears of a place that is chosen. */
+export function makeTileMap(onpick) {
   const holder = h("div.pl-plot.pl-tilemap", { tabIndex: 0, role: "img" });
-  const legend = h("div.pl-legend", null, h("span.pl-keyed", null, h("span.pl-key-hatch"), "masked, not computed"), h("span.pl-keyed", null, h("span.pl-key-row"), "row"),
-    h("span.pl-keyed", null, h("span.pl-key-tile"), "tile"));
+  const legend = h(
+    "div.pl-legend",
+    null,
+    h("span.pl-keyed.pl-not", null, h("span.pl-key-hatch"), "masked, not computed"),
+    h("span.pl-keyed.pl-partly", null, h("span.pl-key-part"), "seen in part"),
+    h("span.pl-keyed", null, h("span.pl-key-row"), "row"),
+    h("span.pl-keyed", null, h("span.pl-key-tile"), "tile"),
+  );
   const table = h("div.pl-table");
   const out = card("Tiles", h("div.pl-picture", null, holder, legend), table);
-  let data = null, row = 0, tile = -1, frame = null;
+  let data = null,
+    row = 0,
+    tile = -1,
+    frame = null;
 
   const seen = (r) => (data.causal ? Math.max(0, Math.min(data.keys, r + data.keys - data.rows + 1)) : data.keys);
   const count = () => Math.ceil(data.keys / data.tile_kv);
@@ -17,27 +31,94 @@ function makeTileMap(onpick) {
     if (!width) return;
     holder.replaceChildren();
     if (!data || !data.keys) return data && holder.append(h("p.pl-blank", null, "There are no keys."));
-    const left = 30, top = 16, wide = width - left - 6, high = height - top - 6;
-    const x = (key) => left + key / data.keys * wide, y = (r) => top + r / data.rows * high;
+    const left = 30,
+      top = 16,
+      wide = width - left - 6,
+      high = height - top - 6;
+    const x = (key) => left + (key / data.keys) * wide,
+      y = (r) => top + (r / data.rows) * high;
     const root = s("svg", { width, height, "aria-hidden": "true" });
     const id = `pl-hatch-${Math.random().toString(36).slice(2)}`;
-    root.append(s("defs", {}, s("pattern", { id, width: 5, height: 5, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" },
-      s("line", { x1: 0, y1: 0, x2: 0, y2: 5, class: "pl-hatch" }))));
+    root.append(
+      s(
+        "defs",
+        {},
+        s(
+          "pattern",
+          { id, width: 5, height: 5, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" },
+          s("line", { x1: 0, y1: 0, x2: 0, y2: 5, class: "pl-hatch" }),
+        ),
+      ),
+    );
     root.append(s("rect", { x: left, y: top, width: wide, height: high, class: "pl-frame" }));
-    if (data.causal) {
+    const { kinds } = data;
+    (kinds?.lines || []).forEach((line, r) => {
+      for (const { 0: run, index } of line.matchAll(/0+|1+/g)) {
+        const [a, b] = [x(index * kinds.keys), x(Math.min(data.keys, (index + run.length) * kinds.keys))],
+          [from, to] = [y(r * kinds.rows), y(Math.min(data.rows, (r + 1) * kinds.rows))];
+        const look = run[0] === "0" ? { fill: `url(#${id})`, class: "pl-masked" } : { class: "pl-part" };
+        root.append(s("rect", { x: a, y: from, width: b - a, height: to - from, ...look }));
+      }
+    });
+    if (data.causal && !kinds) {
       const first = Math.max(0, data.rows - data.keys); // the first row that sees a key
-      root.append(s("path", { d: `M${x(seen(0))} ${y(0)}L${x(data.keys)} ${y(0)}L${x(data.keys)} ${y(data.rows)}L${x(seen(first))} ${y(first)}` +
-        `${first ? `L${x(0)} ${y(first)}L${x(0)} ${y(0)}` : ""}Z`, fill: `url(#${id})`, class: "pl-masked" }));
+      root.append(
+        s("path", {
+          d:
+            `M${x(seen(0))} ${y(0)}L${x(data.keys)} ${y(0)}L${x(data.keys)} ${y(data.rows)}L${x(seen(first))} ${y(first)}` +
+            `${first ? `L${x(0)} ${y(first)}L${x(0)} ${y(0)}` : ""}Z`,
+          fill: `url(#${id})`,
+          class: "pl-masked",
+        }),
+      );
     }
     if (tile >= 0 && tile < count())
-      root.append(s("rect", { x: x(tile * data.tile_kv), y: top, width: Math.max(2, x(Math.min(data.keys, (tile + 1) * data.tile_kv)) - x(tile * data.tile_kv)), height: high, class: "pl-tile" }));
-    for (const [a, b] of data.sampled || []) root.append(s("rect", { x: left, y: y(a), width: wide, height: Math.max(2, y(b + 1) - y(a)), class: "pl-sampled" }));
+      root.append(
+        s("rect", {
+          x: x(tile * data.tile_kv),
+          y: top,
+          width: Math.max(2, x(Math.min(data.keys, (tile + 1) * data.tile_kv)) - x(tile * data.tile_kv)),
+          height: high,
+          class: "pl-tile",
+        }),
+      );
+    for (const [a, b] of data.sampled || [])
+      root.append(
+        s("rect", { x: left, y: y(a), width: wide, height: Math.max(2, y(b + 1) - y(a)), class: "pl-sampled" }),
+      );
     const block = Math.floor(row / data.tile_q);
-    root.append(s("rect", { x: left, y: y(block * data.tile_q), width: wide, height: y(Math.min(data.rows, (block + 1) * data.tile_q)) - y(block * data.tile_q), class: "pl-block" }));
-    root.append(s("rect", { x: left, y: y(row), width: wide, height: Math.max(2, high / data.rows), class: high / data.rows > 14 ? "pl-row pl-tall" : "pl-row" }));
-    if (wide / count() >= 4) for (let k = 1; k < count(); k++) root.append(s("line", { x1: x(k * data.tile_kv), x2: x(k * data.tile_kv), y1: top, y2: top + high, class: "pl-cut" }));
-    if (high / (data.rows / data.tile_q) >= 4) for (let k = data.tile_q; k < data.rows; k += data.tile_q) root.append(s("line", { x1: left, x2: left + wide, y1: y(k), y2: y(k), class: "pl-cut" }));
-    for (const [text, tx, ty, anchor] of [["key →", left, 11, "start"], [data.keys - 1, left + wide, 11, "end"], [0, left - 4, top + 8, "end"], [data.rows - 1, left - 4, top + high, "end"]]) {
+    root.append(
+      s("rect", {
+        x: left,
+        y: y(block * data.tile_q),
+        width: wide,
+        height: y(Math.min(data.rows, (block + 1) * data.tile_q)) - y(block * data.tile_q),
+        class: "pl-block",
+      }),
+    );
+    root.append(
+      s("rect", {
+        x: left,
+        y: y(row),
+        width: wide,
+        height: Math.max(2, high / data.rows),
+        class: high / data.rows > 14 ? "pl-row pl-tall" : "pl-row",
+      }),
+    );
+    if (wide / count() >= 4)
+      for (let k = 1; k < count(); k++)
+        root.append(
+          s("line", { x1: x(k * data.tile_kv), x2: x(k * data.tile_kv), y1: top, y2: top + high, class: "pl-cut" }),
+        );
+    if (high / (data.rows / data.tile_q) >= 4)
+      for (let k = data.tile_q; k < data.rows; k += data.tile_q)
+        root.append(s("line", { x1: left, x2: left + wide, y1: y(k), y2: y(k), class: "pl-cut" }));
+    for (const [text, tx, ty, anchor] of [
+      ["key →", left, 11, "start"],
+      [data.keys - 1, left + wide, 11, "end"],
+      [0, left - 4, top + 8, "end"],
+      [data.rows - 1, left - 4, top + high, "end"],
+    ]) {
       const label = s("text", { x: tx, y: ty, class: "pl-tick", "text-anchor": anchor });
       label.textContent = text;
       root.append(label);
@@ -48,12 +129,21 @@ function makeTileMap(onpick) {
 
   function say() {
     if (!data) return;
-    const block = Math.floor(row / data.tile_q), last = Math.min(data.rows, (block + 1) * data.tile_q) - 1;
-    const sees = seen(row), words = [`${data.row_name} ${row}`];
+    const block = Math.floor(row / data.tile_q),
+      last = Math.min(data.rows, (block + 1) * data.tile_q) - 1;
+    const sees = seen(row),
+      words = [`${data.row_name} ${row}`];
     if (data.sampled && !data.sampled.some(([a, b]) => a <= row && row <= b)) words.push("not run");
     if (data.tile_q > 1) words.push(`block ${block} (rows ${block * data.tile_q}–${last})`);
-    words.push(sees ? `sees keys 0–${sees - 1}` : "sees no key");
-    if (tile >= 0 && data.tile_kv > 1) words.push(`tile ${tile}: keys ${tile * data.tile_kv}–${Math.min(data.keys, (tile + 1) * data.tile_kv) - 1}`);
+    const { kinds } = data,
+      at = kinds && tile >= 0 ? Math.floor((tile * data.tile_kv) / kinds.keys) : -1;
+    if (at >= 0)
+      words.push(
+        `keys ${at * kinds.keys}–${Math.min(data.keys, (at + 1) * kinds.keys) - 1} ${KINDS[kinds.lines[Math.floor(row / kinds.rows)][at]]}`,
+      );
+    else if (!kinds) words.push(sees ? `sees keys 0–${sees - 1}` : "sees no key");
+    if (tile >= 0 && data.tile_kv > 1)
+      words.push(`tile ${tile}: keys ${tile * data.tile_kv}–${Math.min(data.keys, (tile + 1) * data.tile_kv) - 1}`);
     else if (tile >= 0) words.push(`key ${tile}`);
     out.read.textContent = words.join(", ");
   }
@@ -67,7 +157,11 @@ function makeTileMap(onpick) {
   holder.addEventListener("click", (e) => {
     if (!data || !frame || !data.keys) return;
     const box = holder.getBoundingClientRect();
-    choose(Math.floor((e.clientY - box.top - frame.top) / frame.high * data.rows), Math.floor((e.clientX - box.left - frame.left) / frame.wide * data.keys / data.tile_kv), true);
+    choose(
+      Math.floor(((e.clientY - box.top - frame.top) / frame.high) * data.rows),
+      Math.floor((((e.clientX - box.left - frame.left) / frame.wide) * data.keys) / data.tile_kv),
+      true,
+    );
   });
   holder.addEventListener("keydown", (e) => {
     const move = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] }[e.key];
@@ -80,9 +174,12 @@ function makeTileMap(onpick) {
   const room = sizeOf(holder, draw);
 
   return {
-    el: out.el, draw,
+    el: out.el,
+    draw,
     /** Shows which row and KV tile are selected. */
-    mark(r, k) { if (data) choose(r ?? row, k ?? tile, false); },
+    mark(r, k) {
+      if (data) choose(r ?? row, k ?? tile, false);
+    },
     show(next) {
       const key = data && tile >= 0 ? tile * data.tile_kv : -1; // the tile that is marked is the one with this key
       data = next;
@@ -90,14 +187,36 @@ function makeTileMap(onpick) {
       if (!data) return;
       tile = key < data.keys ? Math.floor(key / data.tile_kv) : -1;
       row = Math.min(row, data.rows - 1);
+      const { kinds } = data;
+      legend.querySelector(".pl-not").lastChild.textContent = kinds ? "skipped" : "masked, not computed";
+      legend.querySelector(".pl-partly").hidden = !kinds;
+      const all = kinds?.lines.join("") || "",
+        visited = all.replaceAll("0", "").length;
       const size = data.tile_kv > 1 ? `${data.tile_q} × ${data.tile_kv}` : `${data.tile_q} × 1 key`;
-      out.note.textContent = size;
-      holder.setAttribute("aria-label", `Map of ${data.rows} ${data.row_name}s by ${data.keys} keys in tiles of ${size}. Arrow keys move, Enter chooses.`);
-      out.later(() => [numberTable(["tile", "keys", `${data.row_name}s that see it`], Array.from({ length: Math.min(256, count()) }, (_, k) => {
-        const [a, b] = [k * data.tile_kv, Math.min(data.keys, (k + 1) * data.tile_kv)];
-        const first = data.causal ? Math.max(0, a - data.keys + data.rows) : 0;
-        return [k, `${a}–${b - 1}`, first < data.rows ? `${first}–${data.rows - 1}` : "none"];
-      }))]);
+      out.note.textContent = kinds ? `${kinds.rows} × ${kinds.keys}: ${visited} of ${all.length} tiles visited` : size;
+      holder.setAttribute(
+        "aria-label",
+        `Map of ${data.rows} ${data.row_name}s by ${data.keys} keys in tiles of ${size}. Arrow keys move, Enter chooses.`,
+      );
+      const counted = (k, kind) => kinds.lines.filter((line) => line[k] === kind).length;
+      out.later(() => [
+        kinds
+          ? numberTable(
+              ["keys", ...KINDS],
+              Array.from({ length: Math.min(256, kinds.lines[0].length) }, (_, k) => [
+                `${k * kinds.keys}–${Math.min(data.keys, (k + 1) * kinds.keys) - 1}`,
+                ...["0", "1", "2"].map((kind) => counted(k, kind)),
+              ]),
+            )
+          : numberTable(
+              ["tile", "keys", `${data.row_name}s that see it`],
+              Array.from({ length: Math.min(256, count()) }, (_, k) => {
+                const [a, b] = [k * data.tile_kv, Math.min(data.keys, (k + 1) * data.tile_kv)];
+                const first = data.causal ? Math.max(0, a - data.keys + data.rows) : 0;
+                return [k, `${a}–${b - 1}`, first < data.rows ? `${first}–${data.rows - 1}` : "none"];
+              }),
+            ),
+      ]);
       say();
       draw();
     },

@@ -82,7 +82,7 @@ def matmul(k, a: Ptr[f32], b: Ptr[f32], out: Ptr[f32], n: u32):
     c, r = k.tid.x, k.tid.y
     row, col = k.ctaid.y * 16 + r, k.ctaid.x * 16 + c
     total = k.var(f32, 0.0)
-    with k.loop(n, 0, 16) as start:
+    with k.loop(n, step=16) as start:
         left[r, c] = 0.0
         right[r, c] = 0.0
         with k.if_((row < n) & (start + c < n)):

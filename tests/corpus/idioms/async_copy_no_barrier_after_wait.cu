@@ -1,6 +1,6 @@
 // Async copy, no barrier after wait.
 // launch: 1 x 64
-// finds: RAW, WAR, uninitialised read
+// finds: RAW, uninitialised read
 #include <cuda_pipeline.h>
 extern "C" __global__ void k(int *out, int *x, int n) {
     __shared__ int s[64];

@@ -1,6 +1,6 @@
 // Atomics and plain read mixed.
 // launch: 1 x 64
-// finds: RAW, WAR
+// finds: WAR
 extern "C" __global__ void k(int *out, int *x, int n) {
     int t = threadIdx.x;
     __shared__ int s;

@@ -1,6 +1,6 @@
 // Bits of bytes set by lanes.
 // launch: 1 x 32
-// finds: WAR, WAW
+// finds: WAR
 extern "C" __global__ void k(int *out, int *x, int n) {
     __shared__ unsigned char bits[4];
     __shared__ unsigned int word;

@@ -1,6 +1,6 @@
 // Double buffer missing second barrier.
 // launch: 1 x 64
-// finds: RAW, WAR
+// finds: WAR
 extern "C" __global__ void k(int *out, int *x, int n) {
     __shared__ int s[64];
     int t = threadIdx.x;

@@ -1,6 +1,6 @@
 // Flag of a change reset before all have read it.
 // launch: 1 x 64
-// finds: RAW, WAR
+// finds: RAW
 extern "C" __global__ void k(int *out, int *x, int n) {
     __shared__ int changed, label[65];
     int t = threadIdx.x;

@@ -1,6 +1,6 @@
 // Grid barrier without the second syncthreads.
 // launch: 3 x 64, cooperative
-// finds: RAW, WAR
+// finds: WAR
 __device__ int arrived;
 extern "C" __global__ void k(int *out, int *x, int n) {
     int t = threadIdx.x, i = blockIdx.x * 64 + t;

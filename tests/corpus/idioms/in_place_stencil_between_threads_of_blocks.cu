@@ -1,6 +1,6 @@
 // In-place stencil between threads of blocks.
 // launch: 4 x 64
-// finds: RAW, WAR
+// finds: WAR
 extern "C" __global__ void k(int *out, int *x, int n) {
     int i = blockIdx.x*blockDim.x+threadIdx.x;
 #ifdef BUG

@@ -1,6 +1,6 @@
 // Lanes add to one shared word.
 // launch: 1 x 64
-// finds: WAR, WAW
+// finds: WAR
 extern "C" __global__ void k(int *out, int *x, int n) {
     __shared__ int s;
     int t = threadIdx.x;

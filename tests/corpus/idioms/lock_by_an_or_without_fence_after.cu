@@ -1,6 +1,6 @@
 // Lock by an or without fence after.
 // launch: 5 x 32
-// finds: RAW, WAW
+// finds: RAW
 __device__ int lock;
 extern "C" __global__ void k(int *out, int *x, int n) {
     if (threadIdx.x) return;

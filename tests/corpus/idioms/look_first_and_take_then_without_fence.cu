@@ -1,6 +1,6 @@
 // Look first and take then without fence.
 // launch: 5 x 32
-// finds: RAW, WAW
+// finds: RAW
 #include <cuda/atomic>
 __device__ int lock;
 extern "C" __global__ void k(int *out, int *x, int n) {

@@ -1,6 +1,6 @@
 // Next piece of work overwritten before all have read it.
 // launch: 2 x 64
-// finds: RAW, WAR, divergent block
+// finds: RAW|WAR, divergent block
 __device__ int next;
 extern "C" __global__ void k(int *out, int *x, int n) {
     __shared__ int piece;

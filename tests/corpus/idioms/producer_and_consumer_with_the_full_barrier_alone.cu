@@ -1,6 +1,6 @@
 // Producer and consumer with the full barrier alone.
 // launch: 1 x 64
-// finds: RAW
+// finds: RAW, barrier shared, deadlock
 __device__ void sync(int id) { asm volatile("bar.sync %0, 64;" ::"r"(id) : "memory"); }
 __device__ void arrive(int id) { asm volatile("bar.arrive %0, 64;" ::"r"(id) : "memory"); }
 extern "C" __global__ void k(int *out, int *x, int n) {

@@ -1,6 +1,6 @@
 // Wrong one of two locks.
 // launch: 6 x 64
-// finds: RAW, WAW
+// finds: RAW
 __device__ int lock[2];
 extern "C" __global__ void k(int *out, int *x, int n) {
     if (threadIdx.x == 0) {

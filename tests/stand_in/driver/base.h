@@ -38,6 +38,7 @@ struct machine {
     CUresult (*describe)(int module, const char *kernel, struct description *);
     CUresult (*check)(const struct launch *); /* whether a driver takes such a launch */
     CUresult (*run)(const struct launch *, const struct allocation *, uint64_t count, double *seconds);
+    CUresult (*variable)(int module, const char *name, struct allocation *);
 };
 
 static struct machine machine;
@@ -79,6 +80,7 @@ struct object {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* for the allocations and the log, never held over a kernel */
 static struct allocation *allocations;                   /* the live ones, by address */
 static uint64_t allocation_count, allocation_room, allocated, next_address = 0x050000000000;
+static struct allocation variables[256];                 /* of modules: those last asked for */
 static int running;                                      /* kernels on the CPU machine */
 static double elsewhere;                                 /* seconds on the host that the device's clock leaves out */
 static int hung;                                         /* a kernel never ends */

@@ -74,6 +74,21 @@ CUresult cuLibraryGetKernel(CUkernel *kernel, CUlibrary handle, const char *name
     return CUDA_SUCCESS;
 }
 
+CUresult cuLibraryGetGlobal(CUdeviceptr *pointer, size_t *bytes, CUlibrary handle, const char *name)
+{
+    struct object *library = known(handle, LIBRARY);
+    struct allocation found;
+    static unsigned next;
+    BEGIN(CONTEXT, "%s", name);
+    CUresult result = library ? answer(machine.variable(library->module, name, &found)) : CUDA_ERROR_INVALID_HANDLE;
+    if (result)
+        return refused(result);
+    variables[next++ % 256] = found;
+    *pointer = found.address;
+    *bytes = found.size;
+    return CUDA_SUCCESS;
+}
+
 CUresult cuLibraryGetModule(CUmodule *module, CUlibrary library)
 {
     BEGIN(CONTEXT);

@@ -37,6 +37,7 @@ static const struct { const char *name; void *function; } functions[] = {
     FUNCTION(cuStreamGetFlags), FUNCTION(cuStreamGetPriority), FUNCTION(cuStreamBeginCapture),
     FUNCTION(cuStreamIsCapturing), FUNCTION(cuStreamEndCapture),
     FUNCTION(cuLibraryLoadData), FUNCTION(cuLibraryUnload), FUNCTION(cuLibraryGetKernel), FUNCTION(cuLibraryGetModule),
+    FUNCTION(cuLibraryGetGlobal),
     FUNCTION(cuKernelGetFunction), FUNCTION(cuKernelGetLibrary), FUNCTION(cuKernelGetParamInfo),
     FUNCTION(cuKernelGetAttribute), FUNCTION(cuKernelSetAttribute), FUNCTION(cuFuncLoad), FUNCTION(cuFuncGetAttribute),
     FUNCTION(cuFuncSetAttribute), FUNCTION(cuLaunchKernel), FUNCTION(cuLaunchKernelEx),

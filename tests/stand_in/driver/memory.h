@@ -50,6 +50,9 @@ static struct allocation holding(CUdeviceptr pointer, size_t bytes)
     for (uint64_t i = 0; i < allocation_count; i++)
         if (allocations[i].address <= pointer && pointer + bytes <= allocations[i].address + allocations[i].size)
             found = allocations[i];
+    for (uint64_t i = 0; i < 256; i++)
+        if (variables[i].address <= pointer && pointer + bytes <= variables[i].address + variables[i].size)
+            found = variables[i];
     pthread_mutex_unlock(&lock);
     return found;
 }

@@ -59,8 +59,9 @@ class AffineOps(WideOps):
     """`Ops` that keep affine values affine, as far as `affine` is set."""
 
     affine = False
-    lanes_part = False
-    """Whether comparisons are expected to be true in some lanes of most warps, and false in others."""
+    ends_first = True
+    """Whether a comparison looks at the least and the greatest lane before all: faster code, of three times as much
+    text."""
 
     # -- the two representations
 
@@ -370,7 +371,7 @@ class AffineOps(WideOps):
             b = self._listed_lanes(b)
         one = a if isinstance(a, Affine) else b
         other = b if one is a else a
-        if not isinstance(one, Affine) or not other.uniform or self.lanes_part:
+        if not isinstance(one, Affine) or not other.uniform or not self.ends_first:
             return holds(a, b)
         if one.stride is not None or one.form.beyond:
             return holds(a, b)

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from ptxlab.emulate.program.flat_program import Block, Code, Group, Reg
 from ptxlab.emulate.program.graphs import components, dominators, reachable
-from ptxlab.emulate.program.liveness import reads, successors, writes
+from ptxlab.emulate.program.liveness import reads, successors, writers_of, writes
 from ptxlab.emulate.program.program import Program, once
 from ptxlab.emulate.program.reconvergence import bodies, body, onward
 from ptxlab.isa.actions import BRANCHES, Action
@@ -49,10 +49,7 @@ def diverging_blocks(program: Program, uniform: list[bool]) -> frozenset[int] | 
 def ask_data(program: Program, codes: Iterable[Code], besides: tuple[str, ...] = ()) -> bool:
     """Whether the guard of one of these instructions depends on what is in memory that threads share, or in these
     spaces besides."""
-    writers = dict[int, list[Code]]()
-    for each in program.codes:
-        for r in writes(each):
-            writers.setdefault(r, []).append(each)
+    writers = writers_of(program.codes)
     asked = [r for code in codes for r in reads(code)]
     known = reachable(asked, lambda r: [s for w in writers.get(r, ()) for s in reads(w)])
     spaces = ("global", "shared", "generic", *besides)

@@ -11,6 +11,7 @@ from typing import Any
 
 from ptxlab.emulate.jit.affine.block_rows import Rows
 from ptxlab.emulate.jit.analysis.divergence import in_loops, written_while_diverged
+from ptxlab.emulate.jit.emitter.access_groups import judged_anew
 from ptxlab.emulate.jit.llvm.ir_text import W
 from ptxlab.emulate.program.flat_program import Code, Group, Inverted, Literal, Mem, Reg, Source, Special
 from ptxlab.emulate.program.liveness import registers_of, writes
@@ -126,7 +127,7 @@ def uniform_registers(
         if code.form.op.sem is None:  # matrix instructions: every lane gets another part
             return different
         indirect = code.space == "param" and any(registers_of(s) for s in code.sources)
-        if code.space in ("local", "frame") or indirect:
+        if code.space in ("local", "frame") or indirect or judged_anew(program, code):
             return different
         sources = tuple(value(s, t) for s, t in zip(code.sources, code.source_types, strict=True))
         if (code.form, sources) not in known:

@@ -13,7 +13,6 @@ from ptxlab.emulate.program.flat_program import Code, Mem, Reg
 from ptxlab.emulate.rules.async_copies import copy
 from ptxlab.emulate.rules.records import READS
 from ptxlab.emulate.runtime import state as S
-from ptxlab.isa.actions import Action
 
 if TYPE_CHECKING:
     from ptxlab.emulate.jit.checks.check_instrument import Checks
@@ -29,9 +28,9 @@ class Copies(Body):
 
     @staticmethod
     def check_rules() -> tuple[Function, ...]:
-        from ptxlab.emulate.rules.copies_in_flight import commit, start, touched, wait_all, wait_group
+        from ptxlab.emulate.rules.copies_in_flight import commit, wait_all, wait_group
 
-        return start, commit, wait_group, wait_all, touched
+        return commit, wait_group, wait_all
 
     def emit(self, code: Code) -> None:
         if not code.properties.lane_copy:
@@ -88,16 +87,9 @@ class Copies(Body):
     # -- the checks ----------------------------------------------------------------------------------------------------
 
     def check(self, code: Code, checks: Checks) -> After | None:
-        from ptxlab.emulate.rules.copies_in_flight import commit, wait_all, wait_group
-
         if code.properties.lane_copy:
             return self._checked_copy(code, checks)
-        if checks.sync and code.action is Action.COMMIT:
-            checks.of_copies(commit)
-        elif checks.sync and code.action is Action.WAIT_ALL:
-            checks.of_copies(wait_all)
-        elif checks.sync:
-            checks.of_copies(wait_group, str(code.number("n")))
+        checks.of_groups(code)
         return None
 
     def _checked_copy(self, code: Code, checks: Checks) -> After:
@@ -110,7 +102,6 @@ class Copies(Body):
 
     def _copied(self, code: Code, checks: Checks, size: int, offsets: str, source: str, whole: str) -> None:
         """After a cp.async, when its addresses have been checked: its reads and writes."""
-        from ptxlab.emulate.rules.copies_in_flight import start
         from ptxlab.emulate.rules.race_accesses import at_addresses
 
         t, members = self.t, [(code.index, 0, size)]
@@ -125,8 +116,7 @@ class Copies(Body):
         if checks.init:
             checks.stored(code, self.active.bits, 0, size)
         if checks.sync:
-            checks.of_copies(start, "%addrs", str(size), str(code.index))
-            checks.tile_stored(self.active.bits, checks.members(members), self.program.shared_start)
+            checks.tile_stored(self.active.bits, checks.members(members))
 
     def _complete(self, code: Code, size: int) -> str:
         """i32: the lanes that copy all their bytes, and not zeros."""

@@ -38,6 +38,7 @@ class Bulk(Body):
         for name, checking in zip(names, self.check_rules(), strict=True):  # those that belong to this code
             place = self.t.field(S.Context, name, "%ctx")
             self.t.store("ptr", address(self.t, checking), place)
+        checks.of_groups(code)
         return super().check(code, checks)
 
     def emit(self, code: Code) -> None:

@@ -220,5 +220,5 @@ class Matrices(Body):
             there = self.active.any()
             with self.active.only(self.t.select(there, "i32", lanes, 0)):
                 checks.each(0, size, code, int(code.properties.stores))
-                if checks.may_be_copied(code):
-                    checks.copied(code, places, size)
+                if checks.may_be_tile(code):
+                    checks.stored_anywhere(code, places, size)

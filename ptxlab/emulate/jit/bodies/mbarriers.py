@@ -14,7 +14,6 @@ from ptxlab.emulate.rules.mbarrier_words import SPIN, WAIT
 from ptxlab.emulate.rules.mbarriers import access_kind, operate, operation
 from ptxlab.emulate.runtime import state as S
 from ptxlab.isa import mbarrier
-from ptxlab.isa.actions import Action
 
 if TYPE_CHECKING:
     from ptxlab.emulate.jit.checks.check_instrument import Checks
@@ -62,10 +61,7 @@ class Mbarriers(Body):
         self.t.store("ptr", address(self.t, notified), self.t.field(S.Context, "phases", "%ctx"))
         (access,) = code.accesses
         checks.access(code, access, access_kind(code))
-        if code.action is Action.COPIES_ARRIVE and checks.sync:
-            from ptxlab.emulate.rules.copies_in_flight import commit
-
-            checks.of_copies(commit)  # a wait for the mbarrier waits for these copies, too
+        checks.of_groups(code)
 
     def _second(self) -> str:
         return self.t.offset("%data", 8 * W)

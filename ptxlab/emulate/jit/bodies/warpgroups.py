@@ -286,7 +286,7 @@ class Warpgroups(Body):
         if checks.sync and self.e.registers.file.products:
             from ptxlab.emulate.rules import async_proxy
 
-            self.t.do(call(async_proxy.waited, *THERE[1:], code.index, self._queue(self.t)))
+            self.t.do(call(async_proxy.waited, *THERE[1:], code.index, self._queue(self.t), code.number("n")))
 
     def _tiles_of_product(self, code: Code, checks: Checks) -> After:
         """The tiles that a product of `wgmma` reads; looked at after it, when they are known to be in memory."""

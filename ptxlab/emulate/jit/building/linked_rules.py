@@ -56,15 +56,15 @@ def _checks() -> Functions:
     )
 
     return (
-        barrier_checks.arrived,
+        barrier_checks.arrived, barrier_checks.passed_arrive,
         lane_masks.named, lane_masks.shuffled,
         race_order.fence, race_order.publish, race_order.acquire, race_order.cluster_arrived,
-        race_order.cluster_waited, race_order.sync_warp, race_order.sync_lanes, race_order.passed_arrive, races.storing,
+        race_order.cluster_waited, race_order.sync_warp, race_order.sync_lanes, races.storing,
         races.stored,
         race_accesses.at_one_address, race_accesses.at_addresses, lane_by_lane.each,
         initcheck.all_written,
         initcheck.report, initcheck.stored, initcheck.overruns,
-        register_checks.executed, register_checks.touched, register_checks.wrote,
+        register_checks.read, register_checks.written, register_checks.touched, register_checks.wrote,
         register_checks.fenced, register_checks.unfenced, async_proxy.stored, async_proxy.fenced,
         initcheck_local.loaded, initcheck_local.stored, initcheck_local.copied,
         initcheck_local.accessed_anywhere, initcheck_local.within, initcheck_local.within_anywhere,

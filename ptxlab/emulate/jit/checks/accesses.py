@@ -72,7 +72,7 @@ class CheckedAccesses(CheckInstrument):
         group = seen.group
         if seen.code.space == "const":
             return
-        if self.checks.race and seen.code.properties.releases:
+        if self.checks.more and seen.code.properties.releases:
             self.checks.if_any([self.checks.fence(seen.code)])
         self._observe(seen)
         if self.checks.ordering and seen.code.properties.strong:
@@ -126,9 +126,9 @@ class CheckedAccesses(CheckInstrument):
         stores = self._stores(seen, "null", "0", str(seen.offset), wide="%addrs")
         with stores if self.checks.race else nullcontext():
             self.checks.each(seen.offset, seen.size, seen.code, int(seen.write))
-        if self.checks.may_be_copied(seen.code):
+        if self.checks.may_be_tile(seen.code):
             addresses = Value(self.memory.sites.addresses(seen.group), "i64", False)
-            self.checks.copied(seen.code, self.m.add(addresses, self.m.const("i64", seen.offset)), seen.size)
+            self.checks.stored_anywhere(seen.code, self.m.add(addresses, self.m.const("i64", seen.offset)), seen.size)
 
     def _near(self, seen: Seen, members: Members) -> None:
         """Addresses in one allocation, or one address for all lanes."""
@@ -154,8 +154,8 @@ class CheckedAccesses(CheckInstrument):
                 far = t.and_("i64", one, -(1 << 32))
                 written = t.select(t.eq("ptr", written, "null"), "ptr", "null", t.offset(written, far))
                 start = t.add("i64", start, far)
-        if self.checks.may_be_copied(code):
-            self.checks.touch_copied(self.checks.if_shared(code, start, lanes), table)
+        if self.checks.may_be_tile(code):
+            self.checks.tile_stored(self.checks.if_shared(code, start, lanes), table)
         if self.checks.init:
             self._initialised(seen, table, lanes, written, start)
 
@@ -180,14 +180,14 @@ class CheckedAccesses(CheckInstrument):
 
     def atomic(self, address: Address) -> After | None:
         code = self.e.code
-        if self.checks.race and code.properties.releases:
+        if self.checks.more and code.properties.releases:
             self.checks.if_any([self.checks.fence(code)])
         at = self.m.vector(self.m.wide(address))
         size, kind = access_shape(code)[2], WRITES if rules.clears(code) else CHANGES
         self.t.store(f"<{W} x i64>", at, "%addrs", align=64)
         self.checks.each(0, size, code, kind)
-        if self.checks.may_be_copied(code):
-            self.checks.copied(code, Value(at, "i64", False), size)
+        if self.checks.may_be_tile(code):
+            self.checks.stored_anywhere(code, Value(at, "i64", False), size)
         if not self.checks.ordering:
             return None
         return lambda: self._strong(code, Value(at, "i64", False), size, write=True)

@@ -14,7 +14,7 @@ from ptxlab.emulate.jit.emitter.instrument import Instrument
 from ptxlab.emulate.jit.llvm.ir_text import W
 from ptxlab.emulate.jit.llvm.values import Value
 from ptxlab.emulate.jit.memory.access import Memory
-from ptxlab.emulate.jit.translation.rule_calls import THERE, Function, call
+from ptxlab.emulate.jit.translation.rule_calls import THERE, call
 from ptxlab.emulate.program.addresses import SHARED_WINDOW
 from ptxlab.emulate.program.flat_program import Code
 from ptxlab.emulate.program.pointers import local_bounds
@@ -22,15 +22,15 @@ from ptxlab.emulate.program.register_flow import RegisterFlow, register_flow
 from ptxlab.emulate.program.warpgroup_flow import WarpgroupFlow, follows_tiles, warpgroup_flow
 from ptxlab.emulate.rules import (
     async_proxy,
+    copies_in_flight,
     initcheck,
     initcheck_local,
     race_accesses,
     race_order,
     records,
 )
-from ptxlab.emulate.rules import copies_in_flight as in_flight
 from ptxlab.emulate.rules import instructions as rules
-from ptxlab.emulate.rules.instructions import is_bulk
+from ptxlab.emulate.rules.launches import followed
 from ptxlab.emulate.rules.records import CHANGES, READS, WRITES
 from ptxlab.emulate.runtime import state as S
 from ptxlab.isa.accesses import Access
@@ -47,19 +47,19 @@ class Checks(Part):
     def __init__(self, e: Emitter, checks: frozenset[str], memory: Memory) -> None:
         super().__init__(e)
         self.memory = memory
+        checks = followed(self.program, checks)
         self.init, self.race, self.sync = (f"{name}check" in checks for name in ("init", "race", "sync"))
         self.more = self.race or self.sync
-        self._copies = any(code.properties.lane_copy or is_bulk(code) for code in self.program.codes)
         self._tiles = follows_tiles(self.program)
 
     @functools.cached_property
     def ordering(self) -> bool:
-        """Whether racecheck follows what strong accesses order."""
-        return self.race and rules.releases(self.program)
+        """Whether it is followed what strong accesses order."""
+        return self.more and rules.releases(self.program)
 
     @functools.cached_property
     def flow(self) -> RegisterFlow:
-        """The registers that initcheck follows."""
+        """The registers that a path reads before they are written."""
         return register_flow(self.program)
 
     @functools.cached_property
@@ -72,14 +72,10 @@ class Checks(Part):
         """What is followed of registers of `wgmma`, for synccheck."""
         return warpgroup_flow(self.program)
 
-    def may_be_copied(self, code: Code) -> bool:
-        """Whether an access may touch memory to which a cp.async is in flight, or that the async proxy reads."""
-        follows = self._meets_copies(code) or (self._tiles and code.properties.stores)
-        return self.sync and code.space in ("shared", "cluster", "generic") and follows
-
-    def _meets_copies(self, code: Code) -> bool:
-        """Whether an access is checked against the copies in flight: atomic operations are not."""
-        return self._copies and not code.properties.atomic
+    def may_be_tile(self, code: Code) -> bool:
+        """Whether an access may store to memory that the async proxy reads."""
+        stores = self._tiles and code.properties.stores
+        return self.sync and code.space in ("shared", "cluster", "generic") and stores
 
     def if_shared(self, code: Code, start: str, lanes: str) -> str:
         """These lanes; none of them where the accesses lie elsewhere: their allocation begins at `start`."""
@@ -89,22 +85,14 @@ class Checks(Part):
         inside = self.t.eq("i64", start, window + self.program.shared_start)
         return self.t.select(inside, "i32", lanes, 0)
 
-    def touch_copied(self, mask: str, members: str) -> None:
-        """Checks accesses to shared memory against copies in flight, and notes stores; %addrs holds the offsets."""
-        code = self.e.code
-        start = self.program.shared_start + (SHARED_WINDOW if code.space == "generic" else 0)
-        if self._meets_copies(code):
-            self.t.do(call(in_flight.touched, *THERE, mask, "%addrs", members, str(start)))
-        if code.properties.stores:
-            self.tile_stored(mask, members, start)
-
-    def tile_stored(self, mask: str, members: str, start: int) -> None:
+    def tile_stored(self, mask: str, members: str) -> None:
         """Notes stores to shared memory that the async proxy may read; %addrs holds the offsets."""
         if self._tiles:
+            start = self.program.shared_start + (SHARED_WINDOW if self.e.code.space == "generic" else 0)
             self.t.do(call(async_proxy.stored, *THERE, mask, "%addrs", members, str(start)))
 
-    def copied(self, code: Code, places: Value, size: int) -> None:
-        """Checks accesses to any addresses: those in shared memory against copies in flight."""
+    def stored_anywhere(self, code: Code, places: Value, size: int) -> None:
+        """Notes stores to any addresses: those to shared memory."""
         inside = self.active.bits
         if code.space in ("generic", "cluster"):
             if code.space == "generic":
@@ -113,11 +101,13 @@ class Checks(Part):
             inside = self.t.and_("i32", inside, self.t.bitcast(f"<{W} x i1>", within, "i32"))
         offsets = self.m.vector(self.m.trunc("i32", self.m.sub(places, self.m.const("i64", self.program.shared_start))))
         self.t.store(f"<{W} x i32>", offsets, "%addrs", align=64)
-        self.touch_copied(inside, self.members([(code.index, 0, size)]))
+        self.tile_stored(inside, self.members([(code.index, 0, size)]))
 
-    def of_copies(self, rule: Function, *arguments: str) -> None:
-        """Calls a rule about the copies in flight that these lanes have issued."""
-        self.t.do(call(rule, *THERE[1:], self.active.bits, *arguments))
+    def of_groups(self, code: Code) -> None:
+        """Lanes commit copies that they have issued, or wait for them, if they do."""
+        told = copies_in_flight.followed(code)
+        if self.race and told is not None:
+            self.t.do(call(told[0], *THERE, self.active.bits, *map(str, told[1])))
 
     def if_any(self, lines: Sequence[str]) -> None:
         """Emits lines that run if any lane executes this instruction."""
@@ -158,7 +148,7 @@ class Checks(Part):
             bounds = map(str, self.bounds[code.index])
             given = *THERE, self.active.bits, "%addrs", str(extra), str(size), *bounds, str(code.index)
             self.t.do(call(initcheck_local.within_anywhere, *given))
-        looks = kind != READS or code.index not in self.flow.carried
+        looks = kind != READS or code.instruction is not None
         if self.init and looks and code.space == "generic" and self.program.local_size:
             given = *THERE, self.active.bits, "%addrs", str(extra), str(size), str(code.index), str(kind)
             self.t.do(call(initcheck_local.accessed_anywhere, *given))
@@ -179,8 +169,8 @@ class Checks(Part):
         places = self.m.zext("i64", self.e.operands.address(code, access.operand))
         self.t.store(f"<{W} x i64>", self.m.vector(places), "%addrs", align=64)
         self.each(0, access.size, code, KINDS[access.what] if kind is None else kind, access.space)
-        if self.may_be_copied(code) and not code.properties.mbarrier:
-            self.copied(code, places, access.size)
+        if self.may_be_tile(code) and not code.properties.mbarrier:
+            self.stored_anywhere(code, places, access.size)
 
     def placed_rows(self, code: Code, lanes: int) -> tuple[str, str]:
         """Checks rows of 16 bytes in shared memory, one for each of the first lanes; %addrs holds their offsets.
@@ -199,8 +189,8 @@ class Checks(Part):
                 good = t.let(call(initcheck.all_written, mask, "%init.shared", "%addrs", rows))
                 with t.unless(good, cold=True):
                     self.unwritten(mask, "%init.shared", str(start), rows)
-        if self.sync:
-            self.touch_copied(mask, rows)
+        if self.sync and write:
+            self.tile_stored(mask, rows)
         return mask, rows
 
     # -- tables --------------------------------------------------------------------------------------------------------

@@ -65,7 +65,7 @@ def each(
                     noted = space == SHARED and kind != WRITES
             else:
                 if launch.initcheck and kind != WRITES and not noted:
-                    missing = initcheck.lacking(launch, found.written, size, access)
+                    missing = initcheck.first_unwritten(found.written, size)
                     if missing != size:
                         noted = space == SHARED
                         note(launch, block, UNINITIALISED, me | lane, 0, address + missing, 0)

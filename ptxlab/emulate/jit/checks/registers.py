@@ -6,9 +6,9 @@ from ptxlab.emulate.jit.checks.check_instrument import CheckInstrument
 from ptxlab.emulate.jit.llvm.ir_text import W
 from ptxlab.emulate.jit.llvm.values import Value
 from ptxlab.emulate.jit.translation.rule_calls import THERE, call
-from ptxlab.emulate.program.flat_program import Code
-from ptxlab.emulate.program.register_flow import Flow
+from ptxlab.emulate.program.flat_program import Code, Literal, Reg
 from ptxlab.emulate.rules import initcheck_local, register_checks
+from ptxlab.emulate.rules.warpgroup_faults import product_operands
 from ptxlab.emulate.runtime import state as S
 from ptxlab.isa.actions import Action
 
@@ -23,10 +23,8 @@ class CheckedRegisters(CheckInstrument):
         self.e.held(S.Warp, "warp_id", "i32", "check.warp")
 
     def guarded(self, code: Code) -> None:
-        if self.checks.init and code.index in self.checks.flow.guards:
-            self._follow(self.checks.flow.guards[code.index], self.active.block_bits, code)
-        if self.checks.init and code.index in self.checks.flow.flows:
-            self._follow(self.checks.flow.flows[code.index], self.active.bits, code)
+        if self.checks.init:
+            self._of_unwritten(code)
         if self.checks.sync:
             self._of_warpgroup(code)
 
@@ -49,9 +47,28 @@ class CheckedRegisters(CheckInstrument):
         if code.action is Action.WARPGROUP_FENCE and flow.writers:
             t.do(call(register_checks.fenced, products, str(flow.words)))
 
-    def _follow(self, flow: Flow, mask: str, code: Code) -> None:
-        table = self.e.constant("followed", "i32", flow.table())
-        self.t.do(call(register_checks.executed, *THERE, mask, str(code.index), table))
+    def _of_unwritten(self, code: Code) -> None:
+        """initcheck: what an instruction does to registers that nothing may have been written to."""
+        flow = self.checks.flow
+        reads, writes = flow.touches.get(code.index, ([], []))
+        if code.guard is not None and code.guard[0] in flow.registers:
+            self._read([flow.registers.index(code.guard[0])], self.active.block_bits)
+        self._read(reads, self.active.bits)
+        if code.action is Action.WARPGROUP_PRODUCT:  # it may add to its results
+            adds = product_operands(code).adds
+            lanes = self.active.bits
+            if isinstance(adds, Reg):
+                lanes = self.t.and_("i32", lanes, self.m.bits_of(self.e.registers.read(adds.index)))
+            if not isinstance(adds, Literal) or adds.value:
+                self._read(writes, lanes)
+        if writes:
+            given = str(len(writes)), self.e.constant("listed", "i32", writes)
+            self.t.do(call(register_checks.written, *THERE[1:], self.active.bits, *given))
+
+    def _read(self, listed: list[int], lanes: str) -> None:
+        if listed:
+            given = str(self.e.code.index), str(len(listed)), self.e.constant("listed", "i32", listed)
+            self.t.do(call(register_checks.read, *THERE, lanes, *given))
 
 
 class CheckedLocal(CheckInstrument):
@@ -59,7 +76,7 @@ class CheckedLocal(CheckInstrument):
 
     def accessed_local(self, at: Value, size: int, stores: bool) -> None:
         t, code, checks = self.t, self.e.code, self.checks
-        reads = not stores and code.index not in checks.flow.carried
+        reads = not stores and code.instruction is not None  # calls save registers and restore them
         if not checks.init or not (stores or reads or code.index in checks.bounds):
             return
         t.store(f"<{W} x i32>", self.m.vector(self.m.trunc("i32", at)), "%addrs", align=64)
@@ -70,7 +87,7 @@ class CheckedLocal(CheckInstrument):
         if stores:
             t.do(call(initcheck_local.stored, *THERE[1:], *accessed))
         elif reads:
-            t.do(call(initcheck_local.loaded, *THERE, *accessed, str(code.index), "0"))
+            t.do(call(initcheck_local.loaded, *THERE, *accessed, str(code.index)))
 
     def copied_frame(self, source: int, dest: int, size: int) -> None:
         if self.checks.init:

@@ -20,16 +20,16 @@ class CheckedControl(CheckInstrument):
     """Barriers, fences, and instructions that synchronize lanes of a warp."""
 
     def before(self, code: Code) -> None:
-        if self.checks.race and code.action is Action.FENCE:
+        if self.checks.more and code.action is Action.FENCE:
             self.checks.if_any([self.checks.fence(code)])
         if self.checks.sync and orders_proxies(code):
             self.checks.if_any([call(async_proxy.fenced, *THERE)])
 
     def arrives(self, code: Code) -> None:
         given = rules.members_of(code)
-        if self.checks.race and rules.of_whole_warp(code):
+        if self.checks.more and rules.of_whole_warp(code):
             self.checks.if_any([call(race_order.sync_warp, "%check.block", "%check.warp")])
-        elif self.checks.race:
+        elif self.checks.more:
             named = self.m.vector(self.e.operands.read(given, "b32"))
             live = self.t.load("i32", "%live.at")
             self.t.do(call(race_order.sync_lanes, "%check.block", "%check.warp", live, self.active.bits, named))
@@ -75,7 +75,7 @@ class CheckedControl(CheckInstrument):
             self.t.do(call(barrier_checks.arrived, *THERE[:2], "%ws", *lanes, *given))
 
     def cluster_barrier(self, code: Code) -> None:
-        if not self.checks.race or code.form is None:
+        if not self.checks.more or code.form is None:
             return
         if code.form.arrive:
             releases = str(int(code.form.order != "relaxed"))
@@ -84,6 +84,6 @@ class CheckedControl(CheckInstrument):
             self.checks.if_any([call(race_order.cluster_waited, "%check.block", "%check.warp")])
 
     def barrier_arrives(self, offset: str) -> None:
-        if self.checks.race:
+        if self.checks.more:
             barrier = self.t.trunc("i64", self.t.lshr("i64", offset, 2), "i32")
-            self.t.do(call(race_order.passed_arrive, "%check.block", "%check.warp", barrier))
+            self.t.do(call(barrier_checks.passed_arrive, *THERE, barrier))

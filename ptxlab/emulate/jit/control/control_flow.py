@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+
 from ptxlab.emulate.jit.control.blocks import Blocks
 from ptxlab.emulate.jit.emitter.emitter import Part
 from ptxlab.emulate.jit.llvm.ir_text import W
@@ -199,7 +201,9 @@ class ControlFlow(Part):
         offset = t.shl("i64", slot, 2)
         self._check_barrier(numbers[0], count)
         if count:
-            t.store("i32", count, self._of_barrier(S.Cta, "bar_count", offset))
+            at = self._of_barrier(S.Cta, "bar_count", offset)
+            with nullcontext() if code.guard is None else t.unless(self.active.none()):  # nobody may have come
+                t.store("i32", count, at)
         if asked is not None:
             yes = t.and_("i32", t.bitcast(f"<{W} x i1>", self.m.vector(asked), "i32"), self.active.bits)
             for where, bits in (("bar_yes", yes), ("bar_asked", self.active.bits)):

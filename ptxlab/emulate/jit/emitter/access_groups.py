@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from ptxlab.emulate.jit.affine.values import Affine
-from ptxlab.emulate.jit.llvm.ir_text import W
 from ptxlab.emulate.jit.llvm.values import BITS, Value
 from ptxlab.emulate.program.flat_program import Block, Code, Literal, Mem, Reg, Symbol
 from ptxlab.emulate.program.liveness import writes
@@ -54,11 +53,6 @@ class AccessGroup:
         """The addresses, if they are affine."""
         return self.address if isinstance(self.address, Affine) else None
 
-    def partly_contiguous(self, size: int) -> bool:
-        """Whether lanes are known to be contiguous elements of this size, if their pattern is `WITH_GAPS`."""
-        form = None if self.lanes is None or WITH_GAPS not in self.patterns else self.lanes.form
-        return form is not None and not form.times and form.lane_offsets == tuple(size * k for k in range(W))
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Seen:
@@ -94,6 +88,11 @@ def access_shape(code: Code) -> tuple[str, int, int]:
     lane = types.lane(form.type)
     count = int(form.vec[1:]) if form.vec else 1
     return lane, count, count * BITS[lane] // 8
+
+
+def judged_anew(program: Program, code: Code) -> bool:
+    """Whether an access may be to a heap whose pieces the program frees, which is judged for each lane."""
+    return code.space == "global" and program.system.given != 0
 
 
 def sites_of(program: Program) -> dict[int, int]:

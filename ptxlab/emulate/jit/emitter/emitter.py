@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from ptxlab.emulate.jit.affine.block_rows import Rows
 from ptxlab.emulate.jit.emitter.access_groups import AccessGroup, sites_of
 from ptxlab.emulate.jit.emitter.function import Function, RegisterFacts
@@ -39,6 +42,8 @@ class Emitter(Function):
         self.faults = FaultExits(self, self.ops)
         self.groups: dict[int, AccessGroup] = {}
         """The accesses of the block that share a check, by code index."""
+        self.outlines: dict[tuple[object, ...], str] = {}
+        """The names of the functions that `Outline` has written, by what their code depends on."""
 
     def guarded(self, code: Code) -> None:
         """Narrows the active mask to the lanes whose guard holds."""
@@ -65,6 +70,18 @@ class FaultExits:
 
     def __init__(self, f: Function, m: LaneOps) -> None:
         self.f, self.t, self.m, self.active = f, f.t, m, m.mask
+        self._code = ""
+
+    def code(self, flag: int = 0) -> str:
+        """The instruction that a fault is of, an i32: its index and this flag, or what a function was given."""
+        return self._code or str(self.f.code.index | flag)
+
+    @contextmanager
+    def of(self, code: str) -> Iterator[None]:
+        """In a function for several instructions: what it is given for theirs."""
+        before, self._code = self._code, code
+        yield
+        self._code = before
 
     def record(self, kind: int, code: str | int, lane: str, address: str) -> None:
         """Notes a fault."""
@@ -80,7 +97,7 @@ class FaultExits:
             else:
                 at = t.extract(address.llvm, address.text, lane, by="i32")
             at = at if address.type == "i64" else t.zext("i32", at, "i64")
-            self.record(S.OUT_OF_MEMORY_RANGE, self.f.code.index | flag, lane, at)
+            self.record(S.OUT_OF_MEMORY_RANGE, self.code(flag), lane, at)
             if flag:
                 self._note_lanes(address)
 

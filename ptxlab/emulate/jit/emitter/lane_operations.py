@@ -70,7 +70,7 @@ class LaneOps(AffineOps):
         self.f = f
         self.affine = not f.diverged
         self.masks = f.wide
-        self.through = not f.small
+        self.through = self.ends_first = not f.small
         self.features, self.functions = f.features, f.helpers
         self.mask = ActiveMask(self)
         self.accesses: Accesses

@@ -96,6 +96,14 @@ class Text:
         """A function of the module that has these lines, with their end. head: "i32 @name(ptr %parameter)"."""
         return "\n".join([f"define {linkage}{head} {attributes} {{", "entry:", *self.lines, "}"]) + "\n"
 
+    @contextmanager
+    def other_function(self) -> Iterator[None]:
+        """Lines that belong to another function, which `function` ends; nothing that was made before is known in it."""
+        before = self.lines, self.here, self.ended, self.dominating
+        self.lines, self.here, self.dominating = [], "entry", {}
+        yield
+        self.lines, self.here, self.ended, self.dominating = before
+
     # -- arithmetic
 
     add, sub, mul = _binary("add"), _binary("sub"), _binary("mul")

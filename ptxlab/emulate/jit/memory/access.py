@@ -11,7 +11,7 @@ access, consecutive addresses become a vector access, and others a strided acces
 from __future__ import annotations
 
 from ptxlab.emulate.jit.affine.values import Affine
-from ptxlab.emulate.jit.emitter.access_groups import AccessGroup, Seen, access_shape, place_of
+from ptxlab.emulate.jit.emitter.access_groups import AccessGroup, Seen, access_shape, judged_anew, place_of
 from ptxlab.emulate.jit.emitter.emitter import Emitter, Part
 from ptxlab.emulate.jit.llvm.ir_text import COLD
 from ptxlab.emulate.jit.llvm.values import LLVM, Address, Value
@@ -94,7 +94,7 @@ class Memory(Part):
     def _access(self, base: Value, offset: int, stored: tuple[Value, ...] | None) -> tuple[Value, ...]:
         """An access by at least one lane: the check of its group, if it is the first of the group, and the data."""
         code, group = self.e.code, self.e.groups[self.e.code.index]
-        uniform = base.uniform and code.space not in ("generic", "param")
+        uniform = base.uniform and code.space not in ("generic", "param") and not judged_anew(self.program, code)
         if not group.pointer and not uniform and self._lane_by_lane():
             self._note_lanes(group, base, offset)
         elif not group.pointer:
@@ -107,7 +107,7 @@ class Memory(Part):
         if uniform:
             return self.transfers.scalar(seen)
         if self._lane_by_lane():
-            return self.transfers.each_lane(seen)
+            return self.transfers.each_lane(seen, str(seen.offset))
         return self.transfers.lanes(seen)
 
     def _lane_by_lane(self) -> bool:

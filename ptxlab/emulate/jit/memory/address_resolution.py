@@ -6,8 +6,11 @@ A site is a place in the code that caches the allocation which it found last (se
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ptxlab.emulate.jit.emitter.access_groups import ALL_CONTIGUOUS, ALL_UNIFORM, AccessGroup
 from ptxlab.emulate.jit.emitter.emitter import Part
+from ptxlab.emulate.jit.emitter.outlines import Outline
 from ptxlab.emulate.jit.llvm.ir_text import COLD, W, listed
 from ptxlab.emulate.jit.llvm.values import Value
 from ptxlab.emulate.jit.translation.rule_calls import call
@@ -33,7 +36,7 @@ class AddressResolution(Part):
 
     def in_shared(self, group: AccessGroup, at: Value, size: int) -> None:
         """Checks 32 addresses in shared memory one by one; leaves where they lie in the group."""
-        group.pattern = self._pattern(self.inside_shared(group, at), size)
+        group.pattern = self.inside_shared(group, at, size)
         group.pointer, group.written, group.start = "%shared", "0", str(self.program.shared_start)
         group.patterns = self._patterns()
         group.halves = self._halves(group)
@@ -41,14 +44,7 @@ class AddressResolution(Part):
     def anywhere(self, group: AccessGroup, size: int) -> None:
         """Checks 32 addresses one by one against the allocation that the site caches; leaves where they lie in the
         group."""
-        t, done, mixed = self.t, self.t.label("done"), self.t.label("mixed")
-        (group.start, _, group.pointer, group.written), offsets = self.inside_site(group, mixed)
-        pattern, good = self._pattern(offsets, size), t.here
-        t.go(done)
-        t.at(mixed)
-        t.go(done)
-        t.at(done)
-        group.pattern = t.phi("i32", (pattern, good), (ANYWHERE, mixed))
+        (group.start, _, group.pointer, group.written), group.pattern = self.inside_site(group, size)
         group.patterns = self._patterns() | {ANYWHERE}
         group.halves = self._halves(group)
 
@@ -62,8 +58,18 @@ class AddressResolution(Part):
         near = t.ule("i64", self.rotate("i64", off, group.log2), t.ashr("i64", last, group.log2))
         return off, t.and_("i1", t.sge("i64", last, 0), near)
 
-    def inside_shared(self, group: AccessGroup, at: Value) -> str:
-        """The offsets of 32 addresses in shared memory, checked one by one."""
+    def inside_shared(self, group: AccessGroup, at: Value, size: int = 0) -> str:
+        """Checks 32 addresses in shared memory one by one; an i32, the pattern of accesses of this size, if any."""
+        if not self.e.small:
+            return self._inside_shared(group, at, size)
+        kind = group.span, group.log2, size, self.with_gaps()
+        outline = Outline(self.e, *kind, held=["i64 %shared.size"], flag=S.GROUP_FLAG)
+        given = outline.value(at)
+        pattern = outline.call("shared", lambda: self._inside_shared(group, given, size))
+        self.t.fault_if(self.t.eq("i32", pattern, -1))
+        return pattern
+
+    def _inside_shared(self, group: AccessGroup, at: Value, size: int) -> str:
         above = self.m.sub(at, self.m.const(at.type, self.program.shared_start))
         if above.type == "i64":  # a generic address by mistake, say: what 32 bits cannot hold is out of range
             near = self.m.ult(above, self.m.const("i64", 1 << 32))
@@ -76,33 +82,51 @@ class AddressResolution(Part):
         fits = self.t.sge("i64", last, 0)
         bad = self.t.select(fits, "i32", beyond, self.active.bits)
         self.e.faults.if_any(bad, at, S.GROUP_FLAG)
-        return off32
+        return self._pattern(off32, size) if size else "0"
 
-    def inside_site(self, group: AccessGroup, mixed: str) -> tuple[Known, str]:
-        """What the site knows of the allocation, and the offsets in it of 32 addresses, checked one by one. Where they
-        lie in several allocations, the code continues at the label `mixed`."""
-        check, good, miss = (self.t.label(name) for name in ("check", "good", "miss"))
+    def inside_site(self, group: AccessGroup, size: int = 0) -> tuple[Known, str]:
+        """Checks 32 addresses one by one against the allocation that the site caches; what the site knows of it then,
+        and an i32: the pattern of accesses of this size, if any; `ANYWHERE` where they lie in several allocations."""
+        site = self.t.offset("%sites", group.site * S.Site.size)
+        if not self.e.small:
+            return self._inside_site(group, site, size)
+        assert group.address is not None
+        kind = self.e.code.space, group.span, group.log2, group.write, size, self.with_gaps()
+        outline = Outline(self.e, *kind, flag=S.GROUP_FLAG)
+        inside, there = replace(group, address=outline.value(group.address)), outline.text("ptr", site)
+        pattern = outline.call("anywhere", lambda: self._inside_site(inside, there, size)[1])
+        self.t.fault_if(self.t.eq("i32", pattern, -1))
+        return self._known(site), pattern
+
+    def _inside_site(self, group: AccessGroup, site: str, size: int) -> tuple[Known, str]:
+        t = self.t
+        check, good, miss, mixed, done = (t.label(name) for name in ("check", "good", "miss", "mixed", "done"))
         vector = self.addresses(group)
-        self.t.go(check)
-        self.t.at(check)
-        site, known = self.site(group)
-        off = self.t.sub(f"<{W} x i64>", vector, self.t.splat("i64", known[0]))
-        off32 = self.t.trunc(f"<{W} x i64>", off, f"<{W} x i32>")
+        t.go(check)
+        t.at(check)
+        known = self._known(site)
+        off = t.sub(f"<{W} x i64>", vector, t.splat("i64", known[0]))
         bad = self._outside(Value(off, "i64", False), Value(known[1], "i64", True), group.log2)
-        ok = self.t.eq("i32", bad, 0)
-        self.t.branch(ok, good, miss, COLD)
-        self.t.at(miss)
-        self.t.store(f"<{W} x i64>", vector, "%addrs", align=64)
-        result = self.t.let(call(memcheck.miss_lanes, *self.missed(group, "%addrs", site)))
-        self.t.branch_by(result, "fault", [(memcheck.REMEMBERED, check), (memcheck.SCATTERED, mixed)])
-        self.t.at(good)
-        return known, off32
+        ok = t.eq("i32", bad, 0)
+        t.branch(ok, good, miss, COLD)
+        t.at(miss)
+        t.store(f"<{W} x i64>", vector, "%addrs", align=64)
+        result = t.let(call(memcheck.miss_lanes, *self.missed(group, "%addrs", site)))
+        t.branch_by(result, "fault", [(memcheck.REMEMBERED, check), (memcheck.SCATTERED, mixed)])
+        t.at(good)
+        pattern = self._pattern(t.trunc(f"<{W} x i64>", off, f"<{W} x i32>"), size) if size else "0"
+        fits = t.here
+        t.go(done)
+        t.at(mixed)
+        t.go(done)
+        t.at(done)
+        return known, t.phi("i32", (pattern, fits), (ANYWHERE, mixed))
 
     def missed(self, group: AccessGroup, address: str, site: str) -> tuple[str, ...]:
         """The arguments of `memcheck.miss` or `miss_lanes`, which look for the allocation of an address, or of 32."""
-        space, code = S.SPACES[self.e.code.space], self.e.code.index | S.GROUP_FLAG
+        space, code = S.SPACES[self.e.code.space], self.e.faults.code(S.GROUP_FLAG)
         size = str(group.span), str(group.log2), str(space), str(int(group.write))
-        return "%ctx", "%cta", "%ws", self.active.bits, address, *size, site, str(code)
+        return "%ctx", "%cta", "%ws", self.active.bits, address, *size, site, code
 
     def _outside(self, offsets: Value, end: Value, log2: int) -> str:
         """i32: the active lanes whose offset is misaligned, or whose element begins at the end or after it."""
@@ -120,9 +144,13 @@ class AddressResolution(Part):
     def site(self, group: AccessGroup) -> tuple[str, Known]:
         """A pointer to the group's site, and what it knows."""
         site = self.t.offset("%sites", group.site * S.Site.size)
+        return site, self._known(site)
+
+    def _known(self, site: str) -> Known:
+        """What a site knows."""
         base, places, host = (self.t.get(S.Site, name, site) for name in ("base", "places", "host"))
         written = self.t.load("i64", self.t.field(S.Site, "written", site))  # as a number
-        return site, (base, places, host, written)
+        return base, places, host, written
 
     # -- what is known of a group's addresses afterwards ---------------------------------------------------------------
 

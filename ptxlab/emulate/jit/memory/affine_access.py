@@ -94,8 +94,7 @@ class AffineAccesses(Part):
         t.go(placed)
         t.at(other)
         with self.t.not_dominating():
-            others = self._one_by_one(group, at, placed)
-            sources = [(start, host, written, pattern, fits), *others]
+            sources = [(start, host, written, pattern, fits), self._one_by_one(group, at, placed)]
         t.at(placed)
         group.start, group.pointer, group.written, group.pattern = (
             self._joined(kind, [(source[k], source[4]) for source in sources])
@@ -173,7 +172,7 @@ class AffineAccesses(Part):
         near = t.ult("i64", self.sites.rotate("i64", off, group.log2), limit)
         return start, host, written, near
 
-    def _one_by_one(self, group: AccessGroup, at: Affine, placed: str) -> list[Source]:
+    def _one_by_one(self, group: AccessGroup, at: Affine, placed: str) -> Source:
         """The way of all other addresses, which ends at the label `placed`: active lanes lie in memory, though all 32
         might not, or do not follow each other as they were built to."""
         t, found = self.t, str(IN_ONE_ALLOCATION)
@@ -183,13 +182,10 @@ class AffineAccesses(Part):
                 found = t.select(self.m.straight(at).text, "i32", WITH_GAPS, ANYWHERE)
         if self.e.code.space == "shared":
             self.sites.inside_shared(group, at)
-            end = t.here
-            t.go(placed)
-            return [(str(self.program.shared_start), "%shared", "0", found, end)]
-        mixed = t.label("mixed")
-        (start, _, host, written), _ = self.sites.inside_site(group, mixed)
-        end = t.here
+            source = str(self.program.shared_start), "%shared", "0", found, t.here
+        else:
+            (start, _, host, written), where = self.sites.inside_site(group)
+            found = t.select(t.eq("i32", where, ANYWHERE), "i32", ANYWHERE, found)
+            source = start, host, written, found, t.here
         t.go(placed)
-        t.at(mixed)
-        t.go(placed)
-        return [(start, host, written, found, end), (start, host, written, str(ANYWHERE), mixed)]
+        return source

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from ptxlab.emulate.jit.emitter.access_groups import ALL_CONTIGUOUS, ALL_UNIFORM, STRIDED, Seen
 from ptxlab.emulate.jit.emitter.emitter import Emitter, Part
+from ptxlab.emulate.jit.emitter.outlines import Outline
 from ptxlab.emulate.jit.llvm.ir_text import W
 from ptxlab.emulate.jit.llvm.values import BITS, LLVM, Value
 from ptxlab.emulate.jit.memory.address_resolution import AddressResolution
@@ -52,7 +54,40 @@ class Transfers(Part):
         return "volatile " if self.e.code.properties.strong else ""
 
     def lanes(self, seen: Seen) -> tuple[Value, ...]:
-        """32 addresses: an arm of code for each pattern that they may have."""
+        """32 addresses."""
+        return self._by_call(seen) if self.e.small else self._by_pattern(seen, str(seen.offset))
+
+    def _by_call(self, seen: Seen) -> tuple[Value, ...]:
+        """The same by a call. What is loaded or stored is passed in the buffer `%data`."""
+        group, space = seen.group, seen.code.space
+        assert group.address is not None
+        outline = Outline(self.e, seen.lane, seen.count, space, group.patterns)
+        place = self.t.offset(group.pointer, seen.offset) if seen.offset else group.pointer
+        given = replace(
+            group,
+            address=outline.value(group.address),
+            pointer=outline.text("ptr", place),
+            start=outline.text(group.address.type, group.start),
+            written=outline.text("i64", group.written),
+            pattern=outline.text("i32", group.pattern),
+            halves=(outline.text("i64", group.halves[0]), outline.text("i64", group.halves[1])),
+            stride=outline.text("i64", group.stride) if group.stride else "",
+        )
+        offset = outline.text("i64", str(seen.offset))
+
+        def body() -> str:
+            stored = self._passed(seen) if seen.write else None
+            self._pass(seen, self._by_pattern(replace(seen, group=given, offset=0, stored=stored), offset))
+            return "0"
+
+        self._pass(seen, seen.stored or ())
+        failed = outline.call("store" if seen.write else "load", body)
+        if ANYWHERE in group.patterns:
+            self.e.faults.if_failed(failed)
+        return () if seen.write else self._passed(seen)
+
+    def _by_pattern(self, seen: Seen, offset: str) -> tuple[Value, ...]:
+        """An arm of code for each pattern that the addresses may have. offset: of the access in its group, an i64."""
         found, stored = seen.group.patterns, [self.m.vector(value) for value in seen.stored or ()]
         arms: dict[str, tuple[tuple[int, ...], Callable[[], list[str]]]] = {
             "span": (ALL_CONTIGUOUS, lambda: self._store_range(seen, stored) if seen.write else self._load_range(seen)),
@@ -60,7 +95,7 @@ class Transfers(Part):
             "gaps": ((WITH_GAPS,), lambda: self._with_gaps(seen, stored)),
             "any": ((IN_ONE_ALLOCATION,), lambda: self._any(seen, stored)),
             "strided": ((STRIDED,), lambda: self._strided(seen, stored)),
-            "each": ((ANYWHERE,), lambda: [value.text for value in self.each_lane(seen)]),
+            "each": ((ANYWHERE,), lambda: [value.text for value in self.each_lane(seen, offset)]),
         }
         numbers = {name: tuple(n for n in given if n in found) for name, (given, _) in arms.items()}
         numbers = {name: given for name, given in numbers.items() if given}
@@ -71,7 +106,7 @@ class Transfers(Part):
                 results += arms[name][1]()
         switch.end()
         if seen.write and seen.code.space != "shared":
-            self._mark_lanes(seen)
+            self._mark_lanes(seen, offset)
         if seen.write:
             return ()
         lane = seen.lane
@@ -179,23 +214,32 @@ class Transfers(Part):
         starts = [self.t.offset(seen.group.pointer, at) for at in seen.group.halves]
         return [self.t.offset(start, seen.offset) for start in starts]
 
-    def each_lane(self, seen: Seen) -> tuple[Value, ...]:
+    def each_lane(self, seen: Seen, offset: str) -> tuple[Value, ...]:
         """Lane by lane through `@access.lanes`, the data passed in the buffer `%data`."""
-        t, vector = self.t, f"<{W} x {LLVM[seen.lane]}>"
-        cells = [t.offset("%data", k * W * seen.step) for k in range(seen.count)]
-        for cell, value in zip(cells, seen.stored or (), strict=False):
-            t.store(vector, self.m.vector(value), cell, align=32)
+        self._pass(seen, seen.stored or ())
         aligned, space = (seen.size & -seen.size).bit_length() - 1, S.SPACES[seen.code.space]
-        where = self.active.bits, self.sites.put_addresses(seen.group), str(seen.offset), "%data"
-        what = seen.step, seen.count, aligned, space, int(seen.write), seen.code.index
-        self.e.faults.if_failed(t.let(call(memcheck.access_lanes, "%ctx", "%cta", "%ws", *where, *map(str, what))))
-        return () if seen.write else tuple(Value(t.load(vector, c, align=32), seen.lane, False) for c in cells)
+        where = self.active.bits, self.sites.put_addresses(seen.group), offset, "%data"
+        what = *map(str, (seen.step, seen.count, aligned, space, int(seen.write))), self.e.faults.code()
+        self.e.faults.if_failed(self.t.let(call(memcheck.access_lanes, "%ctx", "%cta", "%ws", *where, *what)))
+        return () if seen.write else self._passed(seen)
 
-    def _mark_lanes(self, seen: Seen) -> None:
+    def _pass(self, seen: Seen, values: Sequence[Value]) -> None:
+        """Puts elements into the buffer, 32 lanes each."""
+        for k, value in enumerate(values):
+            cell = self.t.offset("%data", k * W * seen.step)
+            self.t.store(f"<{W} x {LLVM[seen.lane]}>", self.m.vector(value), cell, align=32)
+
+    def _passed(self, seen: Seen) -> tuple[Value, ...]:
+        """Elements from the buffer."""
+        cells = [self.t.offset("%data", k * W * seen.step) for k in range(seen.count)]
+        vector = f"<{W} x {LLVM[seen.lane]}>"
+        return tuple(Value(self.t.load(vector, cell, align=32), seen.lane, False) for cell in cells)
+
+    def _mark_lanes(self, seen: Seen, offset: str) -> None:
         """Notes what is written, unless `each_lane` has."""
         t, group = self.t, seen.group
         has, together = t.ne("i64", group.written, 0), t.ne("i32", group.pattern, ANYWHERE)
         with t.if_then(t.and_("i1", has, together)):
             written = t.inttoptr("i64", group.written, "ptr")
-            given = written, self.sites.put_offsets(group), str(seen.offset), self.active.bits, str(seen.size)
+            given = written, self.sites.put_offsets(group), offset, self.active.bits, str(seen.size)
             t.do(call(memcheck.mark_lanes, *given))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -15,14 +15,16 @@ from ptxlab.emulate.program.program import Program
 from ptxlab.emulate.rules.faults import (
     FaultingThread,
     bulk_fault,
+    deadlocked,
     disagreeing_lanes,
     incomplete_warp,
     invalid_mbarrier,
-    lanes_in_words,
+    spent,
 )
 from ptxlab.emulate.rules.instructions import barrier_before, is_bulk
 from ptxlab.emulate.rules.mbarrier_deadlocks import Spin, in_words
 from ptxlab.emulate.rules.memcheck import VALID, judge, space_of
+from ptxlab.emulate.rules.warp_positions import Place
 from ptxlab.emulate.rules.warpgroup_faults import THE_OTHERS, incomplete_warpgroup, no_warpgroup, outside
 from ptxlab.emulate.runtime import state as S
 from ptxlab.emulate.runtime.memory import Memory, memory_map
@@ -31,23 +33,27 @@ from ptxlab.emulate.runtime.state import SHARED, SPACES
 from ptxlab.errors import DeviceFault
 from ptxlab.isa import types
 
+Waits = Callable[[Slot], list[tuple[int, list[int], int, str]]]
+"""Gives the lanes of a block that wait for an mbarrier: warp, lanes, code index, what they wait for."""
+
 
 def noted_fault(
     program: Program,
     launch: Launch,
     memory: Memory,
     worker: Worker,
-    mbarrier_waits: Callable[[Slot], list[tuple[int, list[int], int, str]]] | None,
+    workers: Sequence[Worker],
+    mbarrier_waits: Waits | None,
 ) -> DeviceFault:
-    """The error that a worker has stopped with. mbarrier_waits: the lanes of a block that wait for an mbarrier, where
-    the checks follow them."""
+    """The error that one of the workers has stopped with. mbarrier_waits: the lanes of a block that wait for an
+    mbarrier, where the checks follow them."""
     noted, slot = worker.context.fault, worker.slot
     warp, lane, code, address = noted.warp, noted.lane, noted.code, noted.address
-    waiting: list[str] = []
     if noted.kind == S.DEADLOCK:
-        waits = [] if mbarrier_waits is None else mbarrier_waits(slot)
-        waits = waits or spinning(program, slot.shared, slot.warps)
-        warp, lane, code, waiting = who_waits(program, slot.warps, waits)
+        cluster = slot.cta.cluster
+        mates = worker.slots[cluster.first : cluster.first + cluster.count]
+        here = places(program, mates, mbarrier_waits)
+        return deadlocked(program, launch, memory, [mate.cta.linear for mate in mates], slot.cta.linear, here)
     if code & S.GROUP_FLAG and noted.kind == S.OUT_OF_MEMORY_RANGE:
         lanes = {k: noted.addresses[k] for k in lanes_of(noted.lanes)} or {lane: address}
         code, lane, address = first_invalid(program, launch, memory, code, lanes)
@@ -55,12 +61,14 @@ def noted_fault(
     at = FaultingThread(program, launch, memory, known, slot.cta.linear, LANES * warp + lane)
     if noted.kind == S.INCOMPLETE_WARPGROUP:
         return incomplete_warpgroup(at, [(int(count), int(last)) for count, last, _ in slot.warps["products"].tolist()])
-    return explain(at, noted.kind, address, noted.count, noted.multiple, waiting)
+    if noted.kind == S.BUDGET_SPENT:
+        return spent(at, places(program, resident(workers), mbarrier_waits))
+    return explain(at, noted.kind, address, noted.count, noted.multiple)
 
 
-def explain(at: FaultingThread, kind: int, address: int, count: int, align: int, waiting: Sequence[str]) -> DeviceFault:
-    """The error of a fault record. `waiting` says for a deadlock what each warp waits for."""
-    code, launch = at.code, at.launch
+def explain(at: FaultingThread, kind: int, address: int, count: int, align: int) -> DeviceFault:
+    """The error of a fault record."""
+    code = at.code
     if kind == S.OUT_OF_MEMORY_RANGE:
         (access,) = code.accesses
         space = access.space
@@ -69,12 +77,6 @@ def explain(at: FaultingThread, kind: int, address: int, count: int, align: int,
             if space_of(SPACES[code.space], address)[0] == SHARED:
                 address = space_of(SPACES[code.space], address)[1]
         return at.access_fault(access.what, space, address, access.size, fragment=code.properties.fragment)
-    if kind == S.BUDGET_SPENT:
-        message = f"the launch has run its {launch.budget:,} warp-instructions and has not ended"
-        return at.fault("budget", message, hint="look for an endless loop, or give a larger budget=")
-    if kind == S.DEADLOCK:
-        what = "block" if launch.cluster_blocks == 1 else "cluster"
-        return at.fault("deadlock", "\n    ".join([f"no thread of the {what} can go on", *waiting]))
     if kind in (S.BAD_BULK, S.BAD_MBARRIER, S.COPY_FROM, S.COPY_TO) and is_bulk(code):
         return bulk_fault(at, kind, address, count, align)
     if kind in (S.COPY_FROM, S.COPY_TO):
@@ -124,42 +126,47 @@ def first_invalid(
     return found.index, lane, low + next(o for c, o, _ in group.members if c == found.index) - group.low
 
 
-def who_waits(
-    program: Program, warps: np.ndarray, spinning: Sequence[tuple[int, list[int], int, str]] = ()
-) -> tuple[int, int, int, list[str]]:
-    """For a deadlock: the first waiting warp and lane, the code index where it waits, and a line for each group of
-    waiting lanes. `warps`: the warps' states, an array of `Warp`. spinning: the lanes that wait for an mbarrier."""
-    lines: list[str] = []
-    ended: list[str] = []
-    first: tuple[int, int, int] | None = None
+def groups_of_lanes(
+    program: Program, warps: np.ndarray, spinning: Sequence[tuple[int, list[int], int, str]]
+) -> Iterator[tuple[int, list[int], int, str]]:
+    """The lanes of a block that have not exited, by warp and place: warp, lanes, code index, and what they wait for, ""
+    where they do not. `warps`: the warps' states, an array of `Warp`. spinning: the lanes that wait for an mbarrier."""
     for index, warp in enumerate(warps):
         live, diverged = int(warp["live"]), bool(warp["diverged"])
-        if not live:
-            ended.append(str(index))
-            continue
+        waits = [(code, what, lanes) for at, lanes, code, what in spinning if at == index]
         groups: dict[tuple[int, str], list[int]] = {}
         for lane in (k for k in range(LANES) if live >> k & 1):
             pc = int(warp["pc"][lane] if diverged else warp["converged_pc"])
             barriers = [b for b, waiting in enumerate(warp["bar"].tolist()) if waiting >> lane & 1]
+            place = pc // 2, ""
             if warp["awaited"]:
-                groups.setdefault((barrier_before(program, pc), THE_OTHERS), []).append(lane)
+                place = barrier_before(program, pc), THE_OTHERS
             elif warp["sync_kind"][lane]:
                 whole = program.codes[pc // 2].form.op.kind == "warp"
-                what = "the other lanes of its warp" if whole else "the lanes of its mask"
-                groups.setdefault((pc // 2, what), []).append(lane)
+                place = pc // 2, "the other lanes of its warp" if whole else "the lanes of its mask"
             elif int(warp["cluster_waits"]) >> lane & 1:
-                groups.setdefault((barrier_before(program, pc), "the barrier of the cluster"), []).append(lane)
+                place = barrier_before(program, pc), "the barrier of the cluster"
             elif barriers:
-                groups.setdefault((barrier_before(program, pc), f"barrier {barriers[0]}"), []).append(lane)
-        waits = [(code, what, lanes) for at, lanes, code, what in spinning if at == index]
+                place = barrier_before(program, pc), f"barrier {barriers[0]}"
+            elif any(lane in lanes for _, _, lanes in waits):
+                continue
+            groups.setdefault(place, []).append(lane)
         for code, what, lanes in [*waits, *((code, what, lanes) for (code, what), lanes in sorted(groups.items()))]:
-            first = first or (index, lanes[0], code)
-            place = f"{program.codes[code].form.opcode}, line {program.codes[code].line}"
-            mask = np.isin(np.arange(LANES), lanes)
-            lines.append(f"warp {index}, {lanes_in_words(mask)}: waits for {what} ({place})")
-    if ended:
-        lines.append(f"ended: {'warp' if len(ended) == 1 else 'warps'} {', '.join(ended)}")
-    return *(first or (0, 0, 0)), lines
+            yield index, lanes, code, what
+
+
+def resident(workers: Iterable[Worker]) -> list[Slot]:
+    """The blocks at work."""
+    return [slot for worker in workers for slot in worker.slots if slot.cta.active]
+
+
+def places(program: Program, slots: Iterable[Slot], mbarrier_waits: Waits | None) -> Iterator[Place]:
+    """Where the warps of blocks are."""
+    for slot in slots:
+        waits = [] if mbarrier_waits is None else mbarrier_waits(slot)
+        waits = waits or spinning(program, slot.shared, slot.warps)
+        for warp, lanes, code, what in groups_of_lanes(program, slot.warps, waits):
+            yield Place(slot.cta.linear, warp, lanes, code, what)
 
 
 def spinning(program: Program, shared: np.ndarray, warps: np.ndarray) -> list[tuple[int, list[int], int, str]]:

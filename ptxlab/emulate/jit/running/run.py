@@ -24,20 +24,21 @@ from ptxlab.emulate.program.program import Program
 from ptxlab.emulate.runtime import state as S
 from ptxlab.emulate.runtime.memory import Memory, memory_map
 from ptxlab.emulate.runtime.progress import Progress
-from ptxlab.emulate.runtime.report import MIXED, RESIDENT, Launch, Report, block_order, by_line
+from ptxlab.emulate.runtime.report import MIXED, Launch, Report, block_order, by_line, leaders_first
 from ptxlab.emulate.runtime.state import Context, MemoryMap
-from ptxlab.errors import DeviceFault
+from ptxlab.errors import DeviceFault, LaunchKeyboardInterrupt, stopped_while
 
 if TYPE_CHECKING:
     from ptxlab.emulate.jit.running.callbacks import Callback, MbarrierChecks, TraceReports
     from ptxlab.emulate.jit.running.shadow_memory import ReadOnly
+    from ptxlab.emulate.jit.running.vain_waits import VainWaits
     from ptxlab.emulate.runtime.counters import Counters
     from ptxlab.findings import Finding
 
 SLICE = 1 << 13
 """Instructions that a warp may issue before its worker checks whether to stop."""
 SHORT_SLICE = 1 << 9
-"""The time slice in a cooperative launch, whose blocks wait for each other."""
+"""The time slice where blocks wait for each other."""
 
 ENDLESS = 1 << 62
 """More steps of a scheduler, and more instructions, than there can be."""
@@ -66,9 +67,9 @@ class Run(LaunchState):
         self.image, self.noted, self.compiling = Image.of(program, built, launch), 0, 0.0
         self.shared_size = program.dynamic_start - program.shared_start + launch.shared
         self.bulk, self.mbarriers = built.bulk, built.scheduled["Context.mbarriers"]
+        self.clustered = built.scheduled["Context.cluster_barriers"]
         self.next, self.stop, self.errors = np.zeros(1, np.uint64), np.zeros(1, np.int32), []
-        self.workers: list[Worker] = []
-        """Those that are made."""
+        self.workers = []
         self._add_what_is_asked_for()
         single = launch.seed is not None or self.checks is not None or (self.bulk and launch.trace is not None)
         many = 1 if built.summary.contended else os.cpu_count() or 1  # or they would wait for each other's cache lines
@@ -84,8 +85,12 @@ class Run(LaunchState):
 
                 self.read_only = ReadOnly(program, launch, live, memory_of_launch)
             self.checks.shadow(memory_of_launch, live)
+            taken = [] if self.read_only is None else self.read_only.taken
+            if self.checks.init or taken:
+                self.checks.keep([a for a in live if a.writable and a not in taken])
         self._live = live  # keeps the buffers alive while compiled code points at them
-        several = RESIDENT if program.may_wait else 1 if launch.seed is None else MIXED
+        several = -(-launch.resident_clusters // self.workers_wanted)
+        several = several if program.may_wait else MIXED if launch.shuffled else 1
         resident = self.clusters if launch.cooperative else min(several, self.clusters)
         self.resident = resident * launch.cluster_blocks
         self.context = self._context(memory_of_launch)
@@ -124,11 +129,20 @@ class Run(LaunchState):
         context.next, context.stop, context.params = Pointer(self.next), Pointer(self.stop), Pointer(params)
         context.budget = Pointer(np.array([budget], np.int64))
         context.total, context.memory = self.clusters, memory_of_launch
-        time_slice = SHORT_SLICE if launch.cooperative else SLICE
+        in_order = launch.leaders_first and self.program.may_wait
+        waits = launch.cooperative or in_order or self.program.may_wait_for_blocks
+        time_slice = SHORT_SLICE if waits else SLICE
         time_slice = max(1, min(time_slice, budget // self.workers_wanted))
-        context.patience = S.PATIENT_SLICES if launch.seed is None and not launch.cooperative else 1
-        context.slot_limit = self.resident
-        if launch.seed is not None:  # then there is one worker
+        self.patience = S.PATIENT_SLICES if not launch.shuffled and not launch.cooperative else 1
+        context.asks_at, context.slot_limit = self.patience, self.resident
+        if self.program.waiting:
+            told = np.zeros(self.program.waiting[-1] + 1, np.uint8)
+            told[list(self.program.waiting)] = 1
+            context.waiting, context.waiting_end = Pointer(told), told.size
+        if launch.leaders_first:
+            context.random, context.leaders_first = 1, True
+            context.order = Pointer(np.array(leaders_first(launch.warps), np.uint32))
+        elif launch.shuffled:  # then there is one worker
             draw = random.Random(launch.seed)
             context.random = draw.getrandbits(62) | 1
             time_slice = min(time_slice, draw.randint(1, 255))
@@ -170,9 +184,23 @@ class Run(LaunchState):
                 grid = self.converged.grid
                 worker.context.run_diverged = 0
             elif worker.result == S.NEEDS_SLOT:
-                worker.add_slots(self)
+                if len(worker.slots) < self.resident:
+                    worker.add_slots(self)
+                    worker.context.asks_at = worker.context.suspensions + self.patience
+                elif not self.program.waiting:
+                    worker.context.asks_at = ENDLESS
+                elif fault := self._vain_waits.look(worker):
+                    self.errors.append(fault)
+                    self.stop[0], worker.result = 1, S.STOPPED
+                    return
             else:
                 return
+
+    @functools.cached_property
+    def _vain_waits(self) -> VainWaits:
+        from ptxlab.emulate.jit.running.vain_waits import VainWaits
+
+        return VainWaits(self)
 
     def begin_here(self) -> bool:
         """Runs the first worker in the caller's thread for a while, because many a launch takes no longer than a
@@ -204,16 +232,18 @@ class Run(LaunchState):
     def wait(self) -> None:
         """Runs the launch to its end, from the beginning once more if it stores to what was taken for read only."""
         if not self._ended():
+            assert self.checks is not None
+            self.checks.restore()
             self._prepare(again=True)
             self._ended()
 
     def _ended(self) -> bool:
-        """Runs the workers to their end, or to a store to what was taken for read only: then all is as it was before.
+        """Runs the workers to their end, or to what may be a store to memory that was taken for read only.
         The caller's thread waits in short slices, so that Ctrl-C reaches it."""
         team = Team(self.stop)
         interrupted = False
         try:
-            with Progress(self.program.name, self.launch.blocks, self.progress) as progress:
+            with Progress(self.program.title, self.launch.blocks, self.progress) as progress:
                 progress.woken_by(team.wake)
                 if not self.begin_here():
                     self.begin_all(team)
@@ -229,18 +259,20 @@ class Run(LaunchState):
             raise self.errors[0]
         kinds = [worker.context.fault.kind for worker in self.workers if worker.result == S.FAULT]
         if self.read_only is not None and S.OUT_OF_MEMORY_RANGE in kinds and not interrupted:
-            if self.read_only.restored():
+            if self.read_only.taken:
                 return False
+        spinning = self.mbarrier_checks.spinning if self.mbarrier_checks is not None else None
         for worker in self.workers:
             if worker.result == S.FAULT:
                 from ptxlab.emulate.jit.running.faults import noted_fault
 
-                spinning = self.mbarrier_checks.spinning if self.mbarrier_checks is not None else None
-                raise noted_fault(self.program, self.launch, self.memory, worker, spinning)
+                raise noted_fault(self.program, self.launch, self.memory, worker, self.workers, spinning)
         if interrupted:
-            ran = sum(int(w.counts["warps"].sum()) for w in self.workers)
-            message = f"stopped by hand after {ran:,} blocks of instructions"
-            raise DeviceFault("interrupt", message, kernel=self.program.name, block=(0, 0, 0), thread=(0, 0, 0))
+            from ptxlab.emulate.jit.running.faults import places, resident
+            from ptxlab.emulate.rules.faults import interrupted as stopped
+
+            _, ran = self.progress()
+            raise stopped(self.program, self.launch, ran, places(self.program, resident(self.workers), spinning))
         return True
 
     def tick(self, progress: Progress) -> None:
@@ -265,13 +297,14 @@ class Run(LaunchState):
         """The blocks that are done and the warp-instructions that have run."""
         return sum(w.context.finished for w in self.workers), sum(w.context.clock for w in self.workers)
 
-    def found(self, *, stopped: bool = False) -> list[Finding]:
-        """The findings of the checks; stopped: before the launch's end."""
+    def found(self, *, stopped: bool = False, interrupted: bool = False) -> list[Finding]:
+        """The findings of the checks; stopped: before the launch's end, interrupted: by hand."""
         if self.checks is None or self.mbarrier_checks is None:
             return []
         from ptxlab.emulate.rules.findings import findings
 
         notes = self.mbarrier_checks.finish(self.checks.notes(), stopped=stopped)
+        notes = self.checks.followed(self.memory, notes, again=not interrupted)
         return findings(self.program, self.launch, self.memory, notes)
 
     def report(self, seconds: float) -> Report:
@@ -306,19 +339,21 @@ def _lines(program: Program, counts: list[np.ndarray], rest: list[np.ndarray]) -
 
 
 def run(program: Program, launch: Launch, memory: Memory, cpu: Cpu | None = None) -> Report:
-    """Runs a kernel to its end; see `ptxlab.emulate.execute`. Raises `DeviceFault`.
+    """Runs a kernel to its end; see `ptxlab.emulate.execute`. Raises `DeviceFault` and
+    `LaunchKeyboardInterrupt`.
 
     cpu: what to make code for, if not this computer's CPU in full (a lesser one, to see what it would do).
     """
     start = time.perf_counter()
-    built, cached = prepare(program, cpu, instruments_of(launch), Rows.of(launch.block), launch.tier)
+    with stopped_while(f"kernel {program.title} was being compiled"):
+        built, cached = prepare(program, cpu, instruments_of(launch), Rows.of(launch.block), launch.tier)
     build_seconds = time.perf_counter() - start
     this = Run(program, built, launch, memory)
     start = time.perf_counter()
     try:
         this.wait()
-    except DeviceFault as stopped:
-        stopped.findings = this.found(stopped=True)
+    except (DeviceFault, LaunchKeyboardInterrupt) as stopped:
+        stopped.findings = this.found(stopped=True, interrupted=isinstance(stopped, KeyboardInterrupt))
         raise
     finally:
         seconds = time.perf_counter() - start - this.compiling

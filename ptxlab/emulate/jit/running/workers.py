@@ -14,7 +14,7 @@ from ptxlab.emulate.language.types import start_of
 from ptxlab.emulate.program.lane_types import LANES
 from ptxlab.emulate.program.program import Program
 from ptxlab.emulate.runtime import state as S
-from ptxlab.emulate.runtime.memory import MARGIN
+from ptxlab.emulate.runtime.memory import MARGIN, Memory
 from ptxlab.emulate.runtime.report import Launch
 from ptxlab.emulate.runtime.state import Cluster, Context, Cta, Queue, Resident, Warp
 
@@ -29,12 +29,18 @@ class LaunchState:
 
     program: Program
     launch: Launch
+    memory: Memory
+    workers: list[Worker]
+    """Those that are made, of those that are wanted."""
+    workers_wanted: int
     image: Image
     context: Context
     """What the contexts of all workers begin with."""
     shared_size: int
     bulk: bool
     """Whether the kernel copies in bulk."""
+    clustered: bool
+    """Whether it has barriers of the cluster."""
     checks: ShadowMemory | None
     follow: Callable[[Any], None] | None
     """Takes the slots of each further cluster, for the checks of mbarriers."""
@@ -116,7 +122,7 @@ class Worker:
             queue[0].threads, queue[0].first_rank = threads, first
             cluster.queue = queue
         mates: Pointer[Mates] | None = None
-        if size > 1:
+        if size > 1 or run.clustered:
             from ptxlab.emulate.rules.records import Mates
 
             mates = Mates.many(1)

@@ -111,9 +111,12 @@ class Intrinsics(Expressions):
         return Val(kind, self.t.select(chosen.text, llvm_type(kind), x, y, of=chosen.type))
 
     def _extreme(self, node: ast.Call, *, larger: bool) -> Val:
-        x, y, kind = self.unified(self.value(node.args[0]), self.value(node.args[1]), node)
-        less, chosen = self.compared("lt", kind, x, y), (y, x) if larger else (x, y)
-        return Val(kind, self.t.select(less.text, llvm_type(kind), *chosen, of=less.type))
+        found, *others = map(self.value, node.args)
+        for other in others:
+            x, y, kind = self.unified(found, other, node)
+            less, chosen = self.compared("lt", kind, x, y), (y, x) if larger else (x, y)
+            found = Val(kind, self.t.select(less.text, llvm_type(kind), *chosen, of=less.type))
+        return found
 
     def _reduced(self, node: ast.Call, operation: str) -> Val:
         values = self.vector(node.args[0])

@@ -11,7 +11,7 @@ from ptxlab.emulate.language import Pointer
 from ptxlab.emulate.program.addresses import PARAM_WINDOW
 from ptxlab.emulate.program.flat_program import Code, Mem, Symbol
 from ptxlab.emulate.program.lane_types import LANES
-from ptxlab.emulate.rules import copies_in_flight as in_flight
+from ptxlab.emulate.rules import copies_in_flight
 from ptxlab.emulate.rules.async_copies import move
 from ptxlab.emulate.rules.bulk_instructions import LOW, OPERANDS, SHIFTS, bulk_of, finish_groups, issue_lanes
 from ptxlab.emulate.rules.discards import forget_bytes
@@ -38,29 +38,16 @@ class AsyncCopies(Body):
         return _AsyncCopy(t, code).run if code.properties.lane_copy else lambda w: None
 
     def looks(self, checker: LaunchChecks, code: Code) -> list[Look]:
-        if not checker.sync or code.properties.lane_copy:
-            return []
-        return [commits] if code.action is Action.COMMIT else [_waits(code)]
+        return group_looks(checker, code)
 
 
-def commits(w: Warp, mask: np.ndarray) -> None:
-    """synccheck: copies that these lanes have issued belong to a group."""
-    in_flight.commit(w.spaces.check.record, w.warp, mask_bits(mask))
-
-
-def _waits(code: Code) -> Look:
-    """synccheck: lanes have waited for all groups, or all but some."""
-    everything = code.action is Action.WAIT_ALL
-    left = 0 if everything else code.number("n")
-
-    def look(w: Warp, mask: np.ndarray) -> None:
-        block, lanes = w.spaces.check.record, mask_bits(mask)
-        if everything:
-            in_flight.wait_all(block, w.warp, lanes)
-        else:
-            in_flight.wait_group(block, w.warp, lanes, left)
-
-    return look
+def group_looks(checker: LaunchChecks, code: Code) -> list[Look]:
+    """Lanes commit copies that they have issued, or wait for them, if they do."""
+    told = copies_in_flight.followed(code)
+    if not checker.race or told is None:
+        return []
+    rule, given = told
+    return [lambda w, mask: rule(checker.record, w.spaces.check.record, w.warp, mask_bits(mask), *given)]
 
 
 class _AsyncCopy:
@@ -124,6 +111,9 @@ class BulkCopies(Body):
 
     def step(self, t: Translator, code: Code) -> Step:
         return _group(code) if code.action in (Action.COMMIT, Action.WAIT_GROUP) else _BulkCopy(t, code).run
+
+    def looks(self, checker: LaunchChecks, code: Code) -> list[Look]:
+        return group_looks(checker, code)
 
 
 def _group(code: Code) -> Step:

@@ -58,14 +58,14 @@ class OfWarp(Body):
 
     def step(self, t: Translator, code: Code) -> Step:
         """Raises `PtxError` where an operand has the wrong registers."""
-        step = _converged(t, code, self.makers[code.action](t, code, elements(t.program, code)))
+        step = _converged(t, code, t.around(code, self.makers[code.action](t, code, elements(t.program, code))))
         return step if code.guard is None else _guarded(t, code, step)
 
 
 # -- all lanes of the warp ---------------------------------------------------------------------------------------------
 
 
-def _converged(t: Translator, code: Code, act: Callable[[Warp], None]) -> Step:
+def _converged(t: Translator, code: Code, act: Callable[[Warp], object]) -> Step:
     """Lanes wait here until all live lanes have arrived; then the instruction runs once, for all 32. What waits for
     products of `wgmma` then waits for the other warps that take part in them."""
     wait = Wait(code, WARPGROUP_BEGUN) if code.action is Action.WARPGROUP_WAIT else None

@@ -19,12 +19,12 @@ from ptxlab.emulate.rules.memcheck import in_shared, space_of
 from ptxlab.emulate.runtime.state import CLUSTER, SPACES
 from ptxlab.emulate.step.access import Touch
 from ptxlab.emulate.step.bodies import Body, Look, executes
-from ptxlab.emulate.step.bodies.copies import commits
+from ptxlab.emulate.step.bodies.copies import group_looks
 from ptxlab.emulate.step.launch_checks import LaunchChecks
 from ptxlab.emulate.step.operands import Step, Translator
 from ptxlab.emulate.step.warp import Warp
 from ptxlab.isa import mbarrier
-from ptxlab.isa.actions import MBARRIER, Action
+from ptxlab.isa.actions import MBARRIER
 
 
 def remote_space(space: int, address: int) -> str:
@@ -43,8 +43,7 @@ class Mbarriers(Body):
         return _operation(t, code)
 
     def looks(self, checker: LaunchChecks, code: Code) -> list[Look]:
-        # a wait for the mbarrier waits for these copies, too
-        return [commits] if checker.sync and code.action is Action.COPIES_ARRIVE else []
+        return group_looks(checker, code)
 
 
 def _operation(t: Translator, code: Code) -> Step:

@@ -194,10 +194,11 @@ class Warpgroups(OfWarp):
     def checked(self, checker: LaunchChecks, code: Code, step: Step) -> Step:
         if code.action is not Action.WARPGROUP_WAIT or not checker.sync:
             return step
+        left = code.number("n")
 
         def run(w: Warp) -> int | None:
             result = step(w)
-            async_proxy.waited(w.spaces.check.record, w.warp, code.index, w.in_flight)
+            async_proxy.waited(w.spaces.check.record, w.warp, code.index, w.in_flight, left)
             return result
 
         return run

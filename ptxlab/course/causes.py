@@ -1,0 +1,102 @@
+"""What a wrong result says of its cause: which known mistake gives it, and where the wrong elements lie."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ptxlab.isa.special_registers import SPECIAL_REGISTERS
+
+Array = NDArray[Any]
+Known = Iterable[tuple[Any, str]]
+"""Known mistakes: (the result that it gives, or whether it fits; its sentence)."""
+
+
+def fitting(known: Known | Callable[[], Known], got: Array, only: Any, rtol: float, atol: Any) -> str:
+    """The sentence of the one known mistake whose result `got` is, within `atol + rtol |result|` where `only` says so;
+    "" where none fits, and where two fit that say different things."""
+
+    def fits(result: Any) -> bool:
+        if isinstance(result, bool | np.bool_):
+            return bool(result)
+        near = np.isclose(got.astype(float), np.asarray(result, float), rtol, atol, equal_nan=True)
+        return bool(np.isfinite(result).any() and (near | ~np.broadcast_to(only, near.shape)).all())
+
+    with np.errstate(all="ignore"):
+        found = {says for result, says in (known() if callable(known) else known) if fits(result)}
+    return found.pop() if len(found) == 1 else ""
+
+
+def where(wrong: Array) -> str:
+    """Which rows, columns or elements are wrong, if several of eight or more are and they form a pattern."""
+    if wrong.ndim != 2:
+        wrong = wrong.reshape(-1, wrong.shape[-1]) if wrong.ndim > 2 else wrong.reshape(-1)
+    for axis, name in ((0, "row"), (1, "column")) if wrong.ndim == 2 else ((0, "element"),):
+        shares: Array = np.atleast_1d(wrong.mean(axis=1 - axis)) if wrong.ndim == 2 else wrong * 1.0
+        lines = shares > 0
+        if len(lines) < 8 or lines.all() or (lines != (shares > 0.5)).any():
+            continue
+        bad, good = (_run(np.flatnonzero(which), name) for which in (lines, ~lines))
+        if bad and lines.sum() > 1:
+            return f"Wrong are {bad}, the others are right."
+        if good and (~lines).sum() != 2:  # two are always at one distance
+            return f"Right are only {good}." if (~lines).sum() > 1 else f"Only {good} is right."
+    return ""
+
+
+def _run(at: Array, name: str) -> str:
+    """Numbers that follow each other at one distance, in words."""
+    steps = set(np.diff(at).tolist())
+    if len(steps) > 1:
+        return ""
+    if steps <= {1}:
+        return f"{name}s {at[0]} to {at[-1]}" if steps else f"{name} {at[0]}"
+    return f"{name}s {', '.join(map(str, at[:3]))}{' ...' if len(at) > 3 else ''}"
+
+
+def plain(ptx: str) -> str:
+    """PTX without comments and blanks, its registers and labels named in their order: equal for equal programs."""
+    text = re.sub(r"//[^\n]*|/\*.*?\*/", " ", ptx, flags=re.DOTALL)
+    names: dict[str, str] = {}
+
+    def named(found: re.Match[str]) -> str:
+        word = found.group()
+        return word if word in SPECIAL_REGISTERS else names.setdefault(word, f"{word[0]}{len(names)}")
+
+    return " ".join(re.sub(r"[%$][A-Za-z_][\w$]*(?:\.[xyzw]\b)?", named, text).split())
+
+
+def digits(found: Any, want: Any) -> str:
+    """Of two f64 that are nearly equal: in how many decimal digits they agree; "" of others."""
+    if np.asarray(want).dtype != np.float64 or not np.isfinite(found) or found == want or want == 0:
+        return ""
+    same = int(-np.log10(abs(float(found) / float(want) - 1)))
+    told = f"They agree in the first {same} digits" if 6 <= same <= 14 else ""
+    return told and told + (", about as many as an f32 has." if same <= 8 else ".")
+
+
+ALL = (1, 2, 4, 8)
+
+
+def exchanged(x: Array, distances: Iterable[int], op: Any, mode: str = "bfly") -> Array:
+    """Numbers of lanes, [..., 32], after exchanges of these distances: each lane keeps op(its own, what it hears)."""
+    lanes = np.arange(32)
+    for d in distances:
+        source = {"bfly": lanes ^ d, "down": lanes + d, "up": lanes - d}[mode]
+        x = op(x, x[..., np.where((source < 0) | (source > 31), lanes, source)])
+    return x
+
+
+def log_sums(m: Array, l: Array) -> Iterator[tuple[Array, str]]:
+    """What the usual mistakes make of m + ln l, the logarithm of a sum of exponentials with the maximum m."""
+    two, log = np.log2(np.e), np.log(l)
+    yield m + log * two, "The distance from the maximum is 1.44 times too large: log2 was not converted back."
+    yield log, "Exactly the row's maximum is missing. What was subtracted before the sum?"
+    yield m, "What came out is the maximum alone. Where does the sum l go?"
+    yield m * two, "What came out is the maximum alone, in units of ln 2. Where does the sum l go?"
+    yield (m + log) * two, "What came out is the right number in units of ln 2. What brings log2 to ln?"
+    yield m * two + log, "The logarithm of l is in natural units there, and m is in units of ln 2."

@@ -1,0 +1,76 @@
+"""What a reader is likely to ask for next.
+
+Who moves a slider by a step will move it again, the same way. When nothing has been asked for a while after an answer,
+the session answers that setting silently, so that it is there at once.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from typing import Any
+
+from IPython.core.getipython import get_ipython
+
+from ptxlab.lab.requests import Request
+
+SWITCH = "PTXLAB_BUILD_AHEAD"
+"""The environment variable that switches this off, with "off"."""
+HEAVY = 5e7
+"""Multiplications of a run (see `Subject.work`) from which on a setting is not answered ahead: it may take a second."""
+
+
+def switched_on() -> bool:
+    """Whether anything is answered ahead."""
+    return os.environ.get(SWITCH) != "off"
+
+
+def next_setting(before: Request, now: Request) -> Request | None:
+    """The setting that is likely to come after two others: a parameter of the PTX moved on as it was moved last. None
+    where something else was changed, or where it cannot be moved further."""
+    changed = [(name, old, new) for (name, new), (_, old) in zip(now.values, before.values, strict=False) if old != new]
+    if before.subject is not now.subject or len(changed) != 1:
+        return None
+    ((name, old, new),) = changed
+    parameter = next((p for p in now.subject.building if p.name == name), None)
+    if parameter is None or not now.subject.family:
+        return None
+    if parameter.choices:
+        choices = list(parameter.choices)
+        if old not in choices or new not in choices:
+            return None
+        there = 2 * choices.index(new) - choices.index(old)
+        if not 0 <= there < len(choices):
+            return None
+        value: Any = choices[there]
+    else:
+        if not all(isinstance(x, int) for x in (old, new)):
+            return None
+        value = 2 * new - old
+        if not parameter.minimum <= value <= parameter.maximum:
+            return None
+    after = replace(now, values=tuple((n, value if n == name else x) for n, x in now.values), sass=False)
+    work = now.subject.work(after.given)
+    return None if work is None or work > HEAVY else after
+
+
+class Cells:
+    """Tells whether a cell of the notebook has begun since this was made."""
+
+    _begun = 0
+    _follows: Any = None  # the shell that counts
+
+    def __init__(self) -> None:
+        shell = get_ipython()
+        if shell is not None and Cells._follows is not shell:
+            Cells._follows = shell
+            shell.events.register("pre_run_cell", Cells._count)
+        self._before = Cells._begun
+
+    @staticmethod
+    def _count(_cell: Any) -> None:
+        Cells._begun += 1
+
+    def ran(self) -> bool:
+        """Whether one has."""
+        return Cells._begun != self._before

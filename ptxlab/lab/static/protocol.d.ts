@@ -1,0 +1,377 @@
+// The types of ptxlab/lab/protocol.py, written by frontend/protocol.py.
+
+interface Part {
+  seq?: number;
+  key?: number;
+}
+
+interface Explained {
+  says: string;
+  syntax: string;
+  parts: [string, string][];
+  operands: [string, string][];
+  terms: [string, string][];
+  since: string;
+}
+
+interface Source {
+  files: [number, string][];
+  language: string;
+  lines: string[];
+  numbers: number[];
+}
+
+interface Rung {
+  name: string;
+  title: string;
+}
+
+interface Lesson {
+  question: string;
+  look: string;
+  line: number;
+  shows: string;
+  next: Rung | null;
+  conflicts: Rung | null;
+  row: number;
+}
+
+interface Code {
+  seq?: number;
+  key?: number;
+  title: string;
+  name: string;
+  arch: string;
+  seconds: number;
+  instructions: number;
+  ptx: string[];
+  python: Source | null;
+  links: [number, number][];
+  docs: Record<string, Explained>;
+  words: Record<string, string>;
+  registers: Record<string, string>;
+  roles: Record<string, string>;
+  fields: Record<string, any>;
+  touched: [number, string][];
+  stores: [number, number, number][];
+  lesson: Lesson | null;
+}
+
+interface Base {
+  seq?: number;
+  key?: number;
+  ptx: string[];
+  python: Record<"lines", string[]> | null;
+}
+
+interface Compared {
+  summary: string;
+  rows: any[][];
+  renamed?: number;
+}
+
+interface Diff {
+  seq?: number;
+  key?: number;
+  summary: string;
+  rows: any[][];
+  renamed?: number;
+  title: string;
+  against: string;
+  declarations: number;
+  python: Compared | null;
+}
+
+interface SassDiff {
+  seq?: number;
+  key?: number;
+  summary: string;
+  rows: any[][];
+  renamed?: number;
+  old: string[];
+}
+
+interface Sass {
+  seq?: number;
+  key?: number;
+  state: "ok" | "missing";
+  note?: string;
+  arch?: string;
+  lines?: string[];
+  links?: [number, number][];
+  docs?: Record<string, string>;
+  instructions?: number;
+}
+
+interface Occupancy {
+  percent: number;
+  limiter: string;
+  text: string;
+  blocks: number;
+  warps: number;
+  most: number;
+  threads: number;
+  limits: [string, number][];
+}
+
+interface Assembly {
+  seq?: number;
+  key?: number;
+  state: "ok" | "missing" | "error";
+  note?: string;
+  arch?: string;
+  registers?: number;
+  spill_bytes?: number;
+  shared_bytes?: number;
+  seconds?: number;
+  occupancy?: Occupancy | null;
+}
+
+interface Counted {
+  opcodes: Record<string, number>;
+  pipes: Record<string, number>;
+  rows: Record<string, number>;
+}
+
+interface Measure {
+  key: string;
+  label: string;
+  now: string | null;
+  before: string | null;
+  verdict: "better" | "worse" | "";
+  note: string;
+  says: string;
+  mood: string;
+  page: string;
+}
+
+interface Measures {
+  seq?: number;
+  key?: number;
+  title: string;
+  work: number;
+  list: Measure[];
+  counted: Counted | null;
+}
+
+interface Judged {
+  ok: boolean;
+  max: number | string;
+  mean: number | string;
+  ulp: number | string;
+  tolerance: number | string;
+  lse: number | string;
+}
+
+interface Way {
+  label: string;
+  against: string;
+  note: string;
+  max: number | string | null;
+  mean: number | string | null;
+  ulp: number | string | null;
+}
+
+interface ErrorMap {
+  rows: number;
+  cols: number;
+  step: [number, number];
+  seq: number;
+  dim: number;
+  row: number;
+  label: string;
+  numbers: number[] | null;
+  row_name: string;
+  size: number;
+  worst: ([number, number, number | string, number | string])[];
+  values: DataView;
+  absolute: DataView;
+}
+
+interface CounterRow {
+  name: string;
+  value: number;
+  unit: string;
+  origin: "counted" | "modelled" | "measured";
+  says: string;
+  ideal: number | null;
+}
+
+interface Counters {
+  instructions: Record<"warps" | "threads", number>;
+  opcodes: [string, number, number][];
+  pipes: [string, number, string][];
+  memory: CounterRow[];
+  work: CounterRow[];
+  lines: [number, string, number, number, number, number, string][];
+}
+
+interface Point {
+  origin: string;
+  what: string;
+  x: number;
+  y: number;
+  bound: string;
+}
+
+interface Roofline {
+  note?: string;
+  gpu?: string;
+  source?: string;
+  bandwidth?: number;
+  roofs?: [string, number][];
+  own?: [string, number] | null;
+  points?: Point[];
+}
+
+interface TileKinds {
+  rows: number;
+  keys: number;
+  lines: string[];
+}
+
+interface Tiles {
+  rows: number;
+  keys: number;
+  tile_q: number;
+  tile_kv: number;
+  causal: boolean;
+  kinds: TileKinds | null;
+  row_name: string;
+  sampled?: [number, number][];
+}
+
+interface Party {
+  line: number;
+  source: string;
+  from: string;
+  block: number;
+  warp: number;
+  lane: number;
+  did: string;
+  step?: number | null;
+}
+
+interface Finding {
+  check: string;
+  message: string;
+  more: string;
+  parties: Party[];
+}
+
+interface Run {
+  seq?: number;
+  key?: number;
+  note?: string;
+  heat: [number, number][];
+  error: Judged | null;
+  map: ErrorMap | null;
+  ways: Way[];
+  tiles: Tiles | null;
+  device?: string;
+  seconds?: number;
+  thread_instructions?: number | null;
+  findings?: Finding[];
+  checks?: any;
+  sample?: string;
+  counters?: Counters | null;
+  roofline?: Roofline | null;
+  arrays?: [string, string][];
+  cached?: boolean;
+}
+
+interface Output {
+  tiles: number[];
+  columns: number[];
+  scale: number;
+  values: number[][];
+}
+
+interface State {
+  seq?: number;
+  key?: number;
+  label: string;
+  tiles: number;
+  tile_kv: number;
+  unit: string;
+  row: number;
+  note?: string;
+  kernel?: Record<"m" | "l" | "rescale", (number | null)[]>;
+  numpy?: Record<"m" | "l" | "rescale", (number | null)[]>;
+  makers?: Record<string, number[]>;
+  scores?: ([number, number | null])[];
+  output?: Output;
+  parts?: boolean;
+  merged?: Record<"m" | "l" | "numpy_m" | "numpy_l", number | null>;
+}
+
+interface Problem {
+  seq?: number;
+  key?: number;
+  title: string;
+  message: string;
+  line: number;
+  python_line: number | null;
+  block: [number, number, number] | null;
+  thread: [number, number, number] | null;
+}
+
+interface Status {
+  seq?: number;
+  key?: number;
+  state: "building" | "running" | "done" | "failed" | "cancelled" | "asking" | "saved";
+  text: string;
+  busy: boolean;
+  failed?: boolean;
+  asked: Record<string, [string, any]>;
+  times?: Record<string, number>;
+  done?: number;
+  blocks?: number;
+  seconds?: number;
+  estimate?: number | null;
+  sample?: number | null;
+}
+
+interface Parts {
+  code: Code;
+  base: Base;
+  diff: Diff;
+  assembly: Assembly;
+  measures: Measures;
+  run: Run;
+  state: State;
+  sass: Sass;
+  sass_diff: SassDiff;
+  problem: Problem;
+  status: Status;
+}
+
+interface Act {
+  kind: "pin" | "cancel" | "again" | "share" | "whole";
+}
+
+interface Confirm {
+  kind: "confirm";
+  sample?: boolean;
+}
+
+interface Edit {
+  kind: "edit";
+  line: number | null;
+}
+
+interface Next {
+  kind: "next";
+  kernel: string;
+}
+
+interface Debug {
+  kind: "debug";
+  line?: number;
+  nth?: number;
+  of?: number;
+  finding?: number;
+  party?: number;
+}
+
+type Message = Act | Confirm | Edit | Next | Debug;
