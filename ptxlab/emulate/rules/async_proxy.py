@@ -17,21 +17,7 @@ from ptxlab.emulate.language import *
 from ptxlab.emulate.rules.notes import NO_PROXY_FENCE, TILE_OVERWRITTEN, note, serial
 from ptxlab.emulate.rules.race_order import known, published
 from ptxlab.emulate.rules.races import ordered
-from ptxlab.emulate.rules.records import (
-    BLOCK,
-    CLOCK_END,
-    CODE,
-    LAST_CODE,
-    LAST_TIME,
-    PROXY_FENCES,
-    TIME,
-    WAITS,
-    WARP,
-    Block,
-    Launch,
-    access_of,
-    tick,
-)
+from ptxlab.emulate.rules.records import *
 from ptxlab.emulate.rules.warpgroup_products import Products, covered
 from ptxlab.emulate.runtime.report import WARPGROUP
 from ptxlab.targets import WARPS_PER_BLOCK

@@ -10,17 +10,7 @@ from __future__ import annotations
 
 from ptxlab.emulate.language import *
 from ptxlab.emulate.rules import race_order
-from ptxlab.emulate.rules.notes import (
-    COUNTS,
-    DIVERGENT,
-    DIVERGENT_BLOCK,
-    EXITED,
-    NOWHERE,
-    SECOND,
-    SHARED_BARRIER,
-    note,
-    serial,
-)
+from ptxlab.emulate.rules.notes import *
 from ptxlab.emulate.rules.race_order import advance, known, share_heard, share_peers
 from ptxlab.emulate.rules.records import BLOCK, CLOCK_END, CODE, LAST_TIME, TIME, WARP, Block, Launch, access_of, tick
 from ptxlab.emulate.runtime.state import BARRIERS, Warp

@@ -15,18 +15,7 @@ from ptxlab.emulate.rules import tensor_maps as maps
 from ptxlab.emulate.rules.copies_in_flight import BULK_READS, BULK_WRITES, BUT_TIME, flight, repeated
 from ptxlab.emulate.rules.mbarrier_phases import bulk_copy_issued, bulk_copy_performed
 from ptxlab.emulate.rules.mbarrier_records import Mbarriers
-from ptxlab.emulate.rules.notes import (
-    BLOCK_ENDED,
-    NO_PROXY_FENCE,
-    NOWHERE,
-    RAW,
-    TILE_OVERWRITTEN,
-    TILE_UNORDERED,
-    WAR,
-    WAW,
-    note,
-    serial,
-)
+from ptxlab.emulate.rules.notes import *
 from ptxlab.emulate.rules.race_order import release
 from ptxlab.emulate.rules.races import OF_WARP, collides, in_mate, ordered, race
 from ptxlab.emulate.rules.records import (

@@ -10,37 +10,7 @@ from ptxlab.emulate.program.lane_types import LANES
 from ptxlab.emulate.rules import bulk_copies
 from ptxlab.emulate.rules import tensor_maps as maps
 from ptxlab.emulate.rules.memcheck import resolve, space_of, stop
-from ptxlab.emulate.runtime.state import (
-    ARRIVED,
-    BAD_BULK,
-    BAD_MBARRIER,
-    CLUSTER,
-    COPIES,
-    COPY,
-    COPY_FROM,
-    COPY_TO,
-    FILLED,
-    GENERIC,
-    GLOBAL,
-    HELD,
-    LOAD_TILE,
-    LOCAL,
-    MOVED,
-    PREFETCH_TILE,
-    READ,
-    REDUCE,
-    REDUCE_TILE,
-    REDUCED,
-    REMOTE,
-    SHARED,
-    STORE_TILE,
-    WRITE,
-    WRITTEN,
-    Context,
-    Cta,
-    Transfer,
-    Warp,
-)
+from ptxlab.emulate.runtime.state import *
 from ptxlab.isa import types
 from ptxlab.isa.actions import Action, AsyncGroup
 from ptxlab.isa.convert import PEER

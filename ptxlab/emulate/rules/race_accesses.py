@@ -14,26 +14,7 @@ from ptxlab.emulate.program.addresses import GLOBALS_BASE, PARAM_WINDOW
 from ptxlab.emulate.rules.copies_in_flight import departed, landed_lanes
 from ptxlab.emulate.rules.notes import SAME, note, serial, taking_part
 from ptxlab.emulate.rules.races import OF_WARP, hazard, in_mate, remember
-from ptxlab.emulate.rules.records import (
-    ASYNC,
-    ATOMIC,
-    BLOCK,
-    CODE,
-    FLIES,
-    ID,
-    IN_FLIGHT,
-    LAST_CODE,
-    MANY,
-    ONLY_STORES,
-    STRONG,
-    TIME,
-    WARP,
-    Block,
-    Launch,
-    Member,
-    access_of,
-    traits_of,
-)
+from ptxlab.emulate.rules.records import *
 
 OF_MANY = 1 << MANY
 

@@ -8,20 +8,7 @@ from __future__ import annotations
 
 from ptxlab.emulate.language import *
 from ptxlab.emulate.program.addresses import GLOBALS_BASE, PARAM_WINDOW
-from ptxlab.emulate.rules.records import (
-    BLOCK,
-    LAST_TIME,
-    MAKES,
-    PLACES,
-    RANKS,
-    RELEASES,
-    TIME,
-    WARP,
-    Block,
-    Launch,
-    Published,
-    tick,
-)
+from ptxlab.emulate.rules.records import *
 
 FENCED = 2
 """What `Block.fences` is once a warp has executed a fence."""

@@ -60,19 +60,7 @@ from ptxlab.emulate.program.addresses import SHARED_WINDOW
 from ptxlab.emulate.program.program import Program
 from ptxlab.emulate.rules.copies_in_flight import landed
 from ptxlab.emulate.rules.instructions import wide
-from ptxlab.emulate.rules.notes import (
-    CAUSE,
-    LOCKSTEP,
-    MAY_HAVE_EXITED,
-    MAY_NOT_HAVE_BEGUN,
-    NOWHERE,
-    PENDING,
-    RAW,
-    WAR,
-    WAW,
-    note,
-    serial,
-)
+from ptxlab.emulate.rules.notes import *
 from ptxlab.emulate.rules.race_order import (
     begun,
     made_before,
@@ -82,35 +70,7 @@ from ptxlab.emulate.rules.race_order import (
     released_after,
     synced,
 )
-from ptxlab.emulate.rules.records import (
-    ASYNC,
-    ATOMIC,
-    BLOCK,
-    CLOCK_END,
-    CODE,
-    FLIES,
-    IN_FLIGHT,
-    LAST_CODE,
-    LAST_TIME,
-    MAKES,
-    MANY,
-    NARROW,
-    ONLY_STORES,
-    POLLS,
-    PRODUCT,
-    RANKS,
-    REDUCES,
-    STORES,
-    STRONG,
-    SWAPS,
-    TIME,
-    USES,
-    VOLATILE,
-    WARP,
-    Block,
-    Launch,
-    traits_of,
-)
+from ptxlab.emulate.rules.records import *
 from ptxlab.isa import types
 from ptxlab.isa.actions import Action
 from ptxlab.isa.convert import PEER

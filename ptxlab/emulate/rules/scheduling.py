@@ -24,27 +24,7 @@ from ptxlab.emulate.rules.lane_scheduling import count_ends, may_resume, only_wa
 from ptxlab.emulate.rules.mbarriers import still_spinning
 from ptxlab.emulate.rules.memcheck import stop
 from ptxlab.emulate.rules.records import Block, Launch
-from ptxlab.emulate.runtime.state import (
-    BUDGET_SPENT,
-    CONVERGED,
-    DEADLOCK,
-    DIVERGED,
-    DONE,
-    FAULT,
-    INCOMPLETE_WARPGROUP,
-    LACKING,
-    NEEDS_CODE,
-    NEEDS_DIVERGED,
-    NEEDS_SLOT,
-    PATIENT_SLICES,
-    PAUSED,
-    STOPPED,
-    SUSPENDED,
-    Cluster,
-    Context,
-    Cta,
-    Warp,
-)
+from ptxlab.emulate.runtime.state import *
 
 GO_ON, ANOTHER = 6, 7
 """Results of a step of the scheduler: the next step's turn; another block's turn."""

@@ -9,19 +9,7 @@ from ptxlab.emulate.language import *
 from ptxlab.emulate.rules import initcheck, race_accesses
 from ptxlab.emulate.rules.memcheck import resolve
 from ptxlab.emulate.rules.notes import OVERRUN, UNINITIALISED, note, serial
-from ptxlab.emulate.rules.records import (
-    ATOMIC,
-    CODE,
-    LAST_CODE,
-    READS,
-    STRONG,
-    WARP,
-    WRITES,
-    WRITTEN,
-    Block,
-    Launch,
-    traits_of,
-)
+from ptxlab.emulate.rules.records import *
 from ptxlab.emulate.runtime.state import SHARED, Context, Cta, Warp
 
 
