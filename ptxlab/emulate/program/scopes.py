@@ -303,13 +303,11 @@ class Names:
         raise NotImplementedError
 
     def error(self, message: str, line: int, *, hint: str = "") -> PtxError:
-        """An error at a line of the module."""
         return PtxError(message, line=line, hint=hint, **self._at(line))
 
     def unsupported(
         self, instruction: model.Instruction, what: str, *, length: int = 1, syntax: str = ""
     ) -> UnsupportedInstruction:
-        """The error for an instruction that the emulator does not execute."""
         line, column = instruction.line, instruction.column
         return UnsupportedInstruction(what, line=line, column=column, length=length, syntax=syntax, **self._at(line))
 
@@ -317,7 +315,6 @@ class Names:
         return {"source": self.text(line), "file": self.module.file, "span": self.module.spans.get(line)}
 
     def text(self, line: int) -> str:
-        """The text of a line."""
         return self.lines[line - 1] if 0 < line <= len(self.lines) else ""
 
 

@@ -101,16 +101,13 @@ class _Ways:
         return self._passed.get(code.index, [])
 
     def writes(self, code: Code) -> list[int]:
-        """The registers that an instruction writes."""
         return [*writes(code), *(self.passed(code)[-1:] if code.action is not Action.LOAD else [])]
 
     def codes(self, place: Place) -> list[Code]:
-        """The instructions there."""
         block = self.program.blocks[place[1]]
         return self.program.codes[block.first : block.last]
 
     def onward(self, place: Place) -> list[Place]:
-        """The places that may follow."""
         last = self.codes(place)[-1]
         passes = last.action not in (Action.CALL, Action.RETURN, Action.BRANCH, Action.INDEXED_BRANCH)
         found = [] if passes else self.jumps(place, last)
@@ -293,7 +290,6 @@ class _Walk:
         return None if None in key else self._terms.setdefault(key, _Term())
 
     def _operand(self, source: Source | None, state: State) -> Any:
-        """The value of an operand."""
         if isinstance(source, Reg):
             return self._held(state, source.index)
         if isinstance(source, Mem):

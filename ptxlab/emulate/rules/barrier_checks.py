@@ -125,7 +125,6 @@ def phase_over(block: Block, barrier: u32, waiting: u32, counted: boolean) -> No
 
 @rule
 def passed_arrive(launch: Launch, block: Block, warp: u32, barrier: u32) -> None:
-    """A warp has passed `bar.arrive`."""
     if launch.synccheck:
         after_phase_before(launch, block, barrier, u32(1) << warp)
         block.arrived_at[barrier] = block.bar_at[warp]

@@ -51,7 +51,6 @@ class FaultingThread(StoppedThread):
         return self._replace(thread=LANES * self.warp + lane)
 
     def fault(self, kind: str, message: str, *, address: int | None = None, hint: str = "") -> DeviceFault:
-        """The fault."""
         line = self.code.line
         return DeviceFault(
             kind,

@@ -291,7 +291,6 @@ class Phases:
             self._note(F.BYTES_LEFT, held.made if held.brought == NOBODY else held.brought, None, at, -left)
 
     def ended(self) -> None:
-        """The block has ended."""
         self.record.serial += 1
         for at in list(self.all):
             self._over(at)

@@ -51,8 +51,6 @@ class Seat(Record):
 
 
 class Mbarrier(Record):
-    """One mbarrier."""
-
     at: u64  # its address in shared memory
     made: u64  # by whom, or its first user
     word: u64  # its contents
@@ -103,8 +101,6 @@ class Mate(Record):
 
 
 class Mbarriers(Record):
-    """The mbarriers of a block."""
-
     block: Ref[Block]
     linear: u64  # of which block these are, + 1; see `renewed`
     start: u64  # where shared memory begins

@@ -104,8 +104,6 @@ class Store(Record):
 
 
 class Launch(Record):
-    """The checks' record of a launch."""
-
     now: u32  # the clock of the launch: how often a block has released something
     serial: u64  # how many warp-instructions have been checked
     lost: u64  # notes that found no room

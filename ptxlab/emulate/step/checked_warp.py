@@ -61,8 +61,6 @@ def _one_by_one(start: np.ndarray, lanes: int) -> Iterator[tuple[int, int]]:
 
 
 class CheckedWarp(Warp):
-    """A warp whose accesses are checked."""
-
     def __init__(self, spaces: Spaces, index: int, regs: list[Any], block_index: int) -> None:
         super().__init__(spaces, index, regs, block_index)
         assert self.launch_state.checker is not None
@@ -304,7 +302,6 @@ class BlockChecks:
     # -- barriers
 
     def opened(self, barrier: int, warps: list[Warp], every: list[Warp], *, overfull: bool) -> None:
-        """A barrier releases these of the block's warps."""
         began, live = np.zeros(LANES, np.uint32), np.zeros(LANES, np.uint32)
         for w in every:
             threads = min(LANES, self.checker.launch.threads - LANES * w.warp)
@@ -314,7 +311,6 @@ class BlockChecks:
         barrier_checks.opened(*records, barrier, waiting, Pointer(began), Pointer(live), complete, overfull)
 
     def passed_arrive(self, barrier: int, warp: Warp) -> None:
-        """A warp has passed `bar.arrive`."""
         if self.checker.more:
             barrier_checks.passed_arrive(self.checker.record, self.record, warp.warp, barrier)
 

@@ -57,7 +57,6 @@ def open_barrier(warps: list[Warp]) -> None:
 
 
 def _go_on(warp: Warp, going: int) -> None:
-    """Resumes lanes of a warp."""
     for group in list(warp.others):
         if group.wait is None or group.wait.barrier != CLUSTER_BARRIER or not mask_bits(group.mask) & going:
             continue
@@ -116,20 +115,16 @@ class BulkContext:
         self.checked, self.traced = self.check is not None, self.order is not None
 
     def check_issued(self, queue: Queue, transfer: Transfer) -> None:
-        """Checks a transfer that has been issued."""
         context: Any = self
         bulk_checks.issued(context, queue, transfer)
 
     def check_completed(self, queue: Queue, transfer: Transfer, before: int) -> None:
-        """Checks a transfer that has been performed."""
         context: Any = self
         bulk_checks.completed(context, queue, transfer, before)
 
     def issued(self, queue: Queue, transfer: Transfer) -> None:
-        """Tells a trace of a transfer that has been issued."""
         block, to = (self.slots[rank].cta.spaces.block for rank in (transfer.rank, transfer.at_rank))
         self.order.issued(id(transfer), transfer, self.lines[transfer.code], block, to, self.order.steps)
 
     def completed(self, queue: Queue, transfer: Transfer) -> None:
-        """Tells a trace of a transfer that has been performed."""
         self.order.completed(id(transfer), self.order.steps)

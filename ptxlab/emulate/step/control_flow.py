@@ -272,7 +272,6 @@ def _opcode(wait: Wait | None) -> str:
 
 
 def union(groups: list[LaneGroup]) -> np.ndarray:
-    """The lanes of all these groups."""
     mask = np.zeros(LANES, np.bool_)
     for group in groups:
         mask |= group.mask

@@ -30,8 +30,6 @@ _SECTOR_START, _ZERO = np.uint64(-SECTOR & (1 << 64) - 1), np.uint64(0)
 
 
 class Watch:
-    """Counts one launch."""
-
     def __init__(self, program: Program, moved: np.ndarray) -> None:
         self.program, self.moved = program, moved
         self.counts = [[0] * len(FIELDS) for _ in program.codes]

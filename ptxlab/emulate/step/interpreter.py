@@ -227,7 +227,6 @@ class Interpreter(LaunchState):
             raise spent(w.faulting(self.program.codes[w.pc], int(w.mask.argmax())), self.places())
 
     def places(self) -> Iterator[Place]:
-        """Where the warps of the blocks at work are."""
         for block, _ in self.working:
             yield from block.places()
 
@@ -248,7 +247,6 @@ class Interpreter(LaunchState):
             self.checker.values.ended(a for a in self.live if a.host)
 
     def report(self, seconds: float) -> Report:
-        """The counts, by PTX line."""
         counters = None
         issued = [sum(of_each) for of_each in zip(*self.issued, strict=True)]
         if self.watch is not None:

@@ -21,8 +21,6 @@ from ptxlab.emulate.step.values import Values
 
 
 class LaunchChecks:
-    """The state of the checks of one launch."""
-
     def __init__(self, program: Program, launch: Launch) -> None:
         self.program, self.launch = program, launch
         checks = launches.followed(program, launch.checks)
@@ -55,7 +53,6 @@ class LaunchChecks:
         serial(self.record, mask)
 
     def found(self) -> list[Note]:
-        """All notes."""
         early = passed_early(noted(self.record, self.program), self.early)
         return [*early, *self.notes.values(), *self.values.notes.values()]
 

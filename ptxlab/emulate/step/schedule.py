@@ -221,7 +221,6 @@ class BlockRun:
         return deadlocked(state.program, state.launch, state.memory, mates, self._to_report().index, places)
 
     def places(self) -> Iterator[Place]:
-        """Where the warps are."""
         waits = [] if self.check is None else list(self.check.phases.stuck())
         waits = waits or list(in_words(self.launch_state.program, self._spinning(), self.spins.word))
         for index, lanes, at, what in waits:

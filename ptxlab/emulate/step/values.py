@@ -62,7 +62,6 @@ class MemoryValues:
 
     @functools.cached_property
     def origins(self) -> np.ndarray:
-        """Where they come from."""
         return np.zeros(self.written.size, np.uint32)
 
 
@@ -90,7 +89,6 @@ class Values:
         self._arrays: list[MemoryValues] = []
 
     def source(self, one: Source) -> int:
-        """The number of a source."""
         if len(self.sources) >= MOST and one.code in self._first:
             return self._first[one.code]
         self.sources.append(one)
@@ -112,7 +110,6 @@ class Values:
     # -- memory
 
     def stored(self, place: Place, given: Bytes, register: int) -> None:
-        """Bits without a value were stored."""
         some = given.bits != 0
         memory, places = given.memory, given.places[some]
         if not places.size:
@@ -174,7 +171,6 @@ def brings(code: Code) -> bool:
 
 
 def bits_of(value: np.ndarray) -> np.ndarray:
-    """A register as bits."""
     return value if value.dtype.kind in ("b", "u") else value.view(f"u{value.dtype.itemsize}")
 
 

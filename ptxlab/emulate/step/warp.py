@@ -120,7 +120,6 @@ class Warp(Access):
     # -- lanes ---------------------------------------------------------------------------------------------------------
 
     def run_lanes(self, mask: np.ndarray) -> None:
-        """Sets the active mask."""
         self.mask, self.bits = mask, mask.tobytes()
         self.full, self.lanes = self.bits == ALL, self.bits.count(1)
 
@@ -191,7 +190,6 @@ class Warp(Access):
         return pc
 
     def ready(self) -> list[LaneGroup]:
-        """The groups that can run."""
         here = [] if self.stopped else [LaneGroup(self.pc, self.mask)]
         return here + [group for group in self.others if group.wait is None]
 

@@ -100,12 +100,10 @@ class TraceRecorder:
         self.written = self.file.tell()
 
     def wants(self, block: int, warp: int) -> bool:
-        """Whether this warp is recorded."""
         warps: Any = self.trace.warps
         return (self.blocks is None or block in self.blocks) and (warps is None or warp in warps)
 
     def record(self, step: Step) -> None:
-        """Records one step."""
         key = step.block, step.warp
         self.order.step(*key)
         warp = self.warps.get(key)
@@ -154,7 +152,6 @@ class TraceRecorder:
         return recording
 
     def close(self) -> None:
-        """Closes the file."""
         self.file.close()
 
     def page(self, key: tuple[int, int], first: int, count: int, body: bytes) -> None:

@@ -83,7 +83,6 @@ class Form:
 
     @property
     def stride_type(self) -> str:
-        """The type of its stride."""
         return "i32" if self.extension else self.type
 
     def common(self, other: Form) -> Form:

@@ -151,7 +151,6 @@ def _reached(after: list[list[int]], starts: list[int], end: int) -> set[int]:
 
 
 def size_of(program: Program, blocks: Iterable[int]) -> int:
-    """The instructions of some blocks."""
     return sum(program.blocks[b].last - program.blocks[b].first for b in blocks)
 
 

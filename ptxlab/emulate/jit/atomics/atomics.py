@@ -62,7 +62,6 @@ class Atomics(Part):
         return tuple(old) if i.vec else old[0]
 
     def _call(self, operation: Operation, address: Address, values: tuple[Any, ...]) -> None:
-        """The operation by a call of its function."""
         t, code = self.t, self.e.code
         t.store(f"<{W} x i64>", self.m.vector(self.m.wide(address)), "%addrs", align=64)
         cells = [part for value in values for part in (value if isinstance(value, tuple) else (value,))]

@@ -143,7 +143,6 @@ class Operation:
         t.at("found")
 
     def _host(self, lane: str) -> str:
-        """A lane's pointer."""
         return self.t.load("ptr", self.t.element("i64", "%hosts", lane))
 
     def _cell(self, buffer: str, cell: int, lane: str) -> str:
@@ -151,7 +150,6 @@ class Operation:
         return self.t.element(self.ty, self.t.offset(buffer, cell * CELL), lane)
 
     def _given(self, k: int, lane: str) -> list[str]:
-        """The operands of a lane for its element k."""
         cells = (k, self.count + k) if self.word == "cmpxchg" else (k,)
         return [self.t.load(self.ty, self._cell("%xs", cell, lane)) for cell in cells]
 

@@ -117,7 +117,6 @@ def bodies_of(codes: Iterable[Code]) -> list[type[Body]]:
 
 
 def all_bodies() -> list[type[Body]]:
-    """The classes of all bodies."""
     return [_loaded(place) for place in dict.fromkeys((*_OF_GROUPS.values(), *_OF_ACTIONS.values()))]
 
 

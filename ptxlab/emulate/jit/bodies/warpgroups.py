@@ -327,7 +327,6 @@ class Warpgroups(Body):
 
 
 def _zero(name: str, registers: int) -> str:
-    """A function that makes registers zero."""
     t = Text()
     for k in range(registers):
         store(t, k, "i32", W, "zeroinitializer")

@@ -53,7 +53,6 @@ class ProgramSummary:
 
     @classmethod
     def of(cls, program: Program) -> ProgramSummary:
-        """The summary of a program."""
         from ptxlab.emulate.rules.instructions import scheduled
 
         codes = program.codes

@@ -41,12 +41,10 @@ class RuleObject:
 
     @property
     def rules(self) -> tuple[Function, ...]:
-        """The rules, imported."""
         module = importlib.import_module(self.module)
         return tuple(getattr(module, name) for name in self.names)
 
     def build(self, tier: int) -> bytes:
-        """Its object code."""
         from ptxlab.emulate.jit.translation.translator import module_of
 
         # Rules of another object may be called if that one knows the same: nothing.

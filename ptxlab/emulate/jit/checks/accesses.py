@@ -40,8 +40,6 @@ class Located:
 
 
 class CheckedAccesses(CheckInstrument):
-    """Loads, stores and atomics."""
-
     def __init__(self, e: Emitter, checks: Checks, memory: Memory) -> None:
         super().__init__(e, checks)
         self.memory = memory

@@ -121,7 +121,6 @@ class Checks(Part):
                 t.do(line)
 
     def fence(self, code: Code) -> str:
-        """The call of `race_order.fence`."""
         return call(race_order.fence, *THERE, str(code.index), str(int(rules.wide(code))))
 
     def strong(self, code: Code, size: int, *, write: bool) -> None:
@@ -196,7 +195,6 @@ class Checks(Part):
     # -- tables --------------------------------------------------------------------------------------------------------
 
     def listed(self, rows: list[int]) -> str:
-        """A table of numbers."""
         return self.e.constant("checked", "i64", rows, align=", align 64")
 
     def flags(self, index: int) -> int:
@@ -210,8 +208,6 @@ class Checks(Part):
 
 
 class CheckInstrument(Part, Instrument):
-    """An instrument of the checks."""
-
     def __init__(self, e: Emitter, checks: Checks) -> None:
         super().__init__(e)
         self.checks = checks

@@ -37,7 +37,6 @@ class ControlFlow(Part):
         raise NotImplementedError
 
     def block(self, block: Block) -> None:
-        """A basic block."""
         raise NotImplementedError
 
     def jump(self, block: Block, target: Value) -> None:

@@ -55,7 +55,6 @@ class Function:
 
     @property
     def name(self) -> str:
-        """Its name in LLVM IR."""
         return "diverged" if self.diverged else "converged"
 
     @property

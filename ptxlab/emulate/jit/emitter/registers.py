@@ -82,7 +82,6 @@ class Registers:
         self.values, self.dirty = {}, set()
 
     def scalar(self, r: int) -> bool:
-        """Whether a register is kept as a scalar here, or as the scalars of an affine value."""
         return bool(self.scalars >> r & 1) and not self.f.diverged and r not in self.per_lane
 
     def _form(self, r: int) -> Form | None:
@@ -92,7 +91,6 @@ class Registers:
     # -- reads ---------------------------------------------------------------------------------------------------------
 
     def read(self, r: int) -> Value:
-        """The value of a register."""
         if r not in self.values:
             load = self._scalar if self.scalar(r) else self._lanes
             self.values[r] = self._numbers(r) or load(r)

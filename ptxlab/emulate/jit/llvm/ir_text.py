@@ -134,11 +134,9 @@ class Text:
     # -- memory
 
     def load(self, type_: str, pointer: str, *, align: Operand = 0, name: str = "") -> str:
-        """The value at an address."""
         return self.let(f"load {type_}, ptr {pointer}{f', align {align}' if align else ''}", name)
 
     def store(self, type_: str, value: Operand, pointer: str, *, align: Operand = 0) -> None:
-        """Stores a value at an address."""
         self.lines.append(f"  store {type_} {value}, ptr {pointer}{f', align {align}' if align else ''}")
 
     def load_atomic(self, type_: str, pointer: str, ordering: str, align: Operand) -> str:
@@ -146,7 +144,6 @@ class Text:
         return self.let(f"load atomic {type_}, ptr {pointer} {ordering}, align {align}")
 
     def store_atomic(self, type_: str, value: Operand, pointer: str, ordering: str, align: Operand) -> None:
-        """Stores a value as one access."""
         self.do(f"store atomic {type_} {value}, ptr {pointer} {ordering}, align {align}")
 
     def atomic(self, word: str, type_: str, pointer: str, value: Operand, ordering: str = "seq_cst") -> str:
@@ -208,11 +205,9 @@ class Text:
         return [self.shuffle(f"<{W * count} x {element}>", block, range(k, W * count, count)) for k in range(count)]
 
     def extract_value(self, type_: str, struct: str, number: int) -> str:
-        """A part of a struct."""
         return self.let(f"extractvalue {type_} {struct}, {number}")
 
     def insert_value(self, type_: str, struct: str, part: str, value: Operand, number: int) -> str:
-        """A struct with another part, of the type `part`."""
         return self.let(f"insertvalue {type_} {struct}, {part} {value}, {number}")
 
     # -- functions
@@ -229,7 +224,6 @@ class Text:
     # -- basic blocks
 
     def label(self, hint: str = "L") -> str:
-        """A fresh label."""
         self.count += 1
         return f"{hint}.{self.prefix}{self.count}"
 
@@ -243,11 +237,9 @@ class Text:
         self.ended = True
 
     def go(self, label: str) -> None:
-        """Branches to another basic block."""
         self._leave(f"br label %{label}")
 
     def branch(self, condition: str, holds: str, fails: str, marks: str = "") -> None:
-        """Branches to one of two basic blocks, by an i1."""
         self._leave(f"br i1 {condition}, label %{holds}, label %{fails}{marks}")
 
     def branch_by(self, number: Operand, otherwise: str, ways: Iterable[tuple[Operand, str]]) -> None:
@@ -260,7 +252,6 @@ class Text:
         self._leave(f"ret {type_} {value}" if type_ != "void" else "ret void")
 
     def unreachable(self) -> None:
-        """The end of a basic block that is never executed."""
         self._leave("unreachable")
 
     def phi(self, type_: str, *ways: tuple[Operand, str], name: str = "") -> str:
@@ -352,7 +343,6 @@ class Text:
         return self.load(_in_memory(record, path), self.field(record, path, pointer), name=name)
 
     def put(self, record: type[Record], path: str, value: Operand, pointer: str = "") -> None:
-        """Writes a field."""
         self.store(_in_memory(record, path), value, self.field(record, path, pointer))
 
     def bump(self, pointer: str, change: Binary, type_: str, amount: Operand) -> None:
@@ -366,7 +356,6 @@ class Text:
         return self.call_function(result, function, *(f"{t} {v}" for t, v in pairs), attributes=attributes)
 
     def fill(self, pointer: str, byte: Operand, size: Operand) -> None:
-        """Sets `size` bytes at a pointer to one value."""
         given = [("ptr", pointer), ("i8", str(byte)), ("i64", str(size)), ("i1", "false")]
         self.call("void", "llvm.memset.p0.i64", given)
 

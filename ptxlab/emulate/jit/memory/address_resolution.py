@@ -147,7 +147,6 @@ class AddressResolution(Part):
         return site, self._known(site)
 
     def _known(self, site: str) -> Known:
-        """What a site knows."""
         base, places, host = (self.t.get(S.Site, name, site) for name in ("base", "places", "host"))
         written = self.t.load("i64", self.t.field(S.Site, "written", site))  # as a number
         return base, places, host, written

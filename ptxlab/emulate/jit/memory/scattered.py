@@ -72,7 +72,6 @@ class Scattered(Part):
 
 
 def _gather(t: Text, lane: str) -> None:
-    """The body of a gather."""
     ty, size = LLVM[lane], BITS[lane] // 8
     _in_memory(t, "at", f"<{W} x i32>", "%offsets")
     _in_memory(t, "out", f"<{W} x {ty}>", "zeroinitializer")
@@ -84,7 +83,6 @@ def _gather(t: Text, lane: str) -> None:
 
 
 def _scatter(t: Text, lane: str) -> None:
-    """The body of a scatter."""
     ty, size = LLVM[lane], BITS[lane] // 8
     _in_memory(t, "at", f"<{W} x i32>", "%offsets")
     _in_memory(t, "given", f"<{W} x {ty}>", "%x")
@@ -129,7 +127,6 @@ def _at_offsets(t: Text) -> Iterator[str]:
 
 
 def _at_offset(t: Text, k: str) -> str:
-    """A lane's pointer."""
     return t.offset("%base", t.sext("i32", t.load("i32", t.element("i32", "%at", k)), "i64"))
 
 

@@ -34,7 +34,6 @@ class Cpu(NamedTuple):
 
     @property
     def wide(self) -> bool:
-        """Whether it has 512-bit vectors."""
         return "+avx512f" in self.features
 
 
@@ -98,7 +97,6 @@ class Code:
         weakref.finalize(self, llvm_thread.soon, self._engine.close).atexit = False
 
     def address(self, name: str) -> int:
-        """The address of an exported function."""
         if name not in self._addresses:
             self._addresses[name] = llvm_thread.begin(self._engine.get_function_address, name)()
         return self._addresses[name]

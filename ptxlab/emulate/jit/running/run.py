@@ -170,7 +170,6 @@ class Run(LaunchState):
             self.stop[0] = 1
 
     def go_on(self, worker: Worker) -> None:
-        """Runs a worker until it has ended or pauses."""
         grid = self.converged.grid
         while True:
             worker.result = grid(worker.address)

@@ -44,7 +44,6 @@ class Expressions(Folding):
     # -- what other parts supply
 
     def call_rule(self, function: Any, node: ast.Call) -> Val:
-        """A call of another rule."""
         raise NotImplementedError
 
     def intrinsic(self, function: Any, node: ast.Call) -> Val | None:
@@ -160,7 +159,6 @@ class Expressions(Folding):
     # -- expressions
 
     def value(self, node: ast.expr) -> Val:
-        """An expression's value."""
         if isinstance(node, ast.Name) and (slot := self.locals.get(node.id)) is not None:  # most are
             return Val(slot.kind, self.t.load(slot.type, slot.text))
         fixed = self.fixed(node)
@@ -373,7 +371,6 @@ class Expressions(Folding):
         return self.t.offset(owner.text, self.t.mul("i64", at, target.size))
 
     def read(self, place: Place, node: ast.AST) -> Val:
-        """The value at a place."""
         how, kind, at = place
         if how == "here":
             return Val(kind, at)
@@ -381,7 +378,6 @@ class Expressions(Folding):
         return Val(kind, self.t.ne("i8", held, 0) if kind is BOOLEAN else held)
 
     def write(self, place: Place, value: Val, node: ast.AST) -> None:
-        """Stores a value at a place."""
         how, kind, at = place
         if how == "here":
             self.fail(node, f"{kind_name(kind)} is in place here and cannot be replaced as a whole")

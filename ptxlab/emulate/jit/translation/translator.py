@@ -98,7 +98,6 @@ class Statements(Intrinsics):
             self.statement(statement)
 
     def statement(self, node: ast.stmt) -> None:
-        """One statement."""
         match node:
             case ast.Expr(value=ast.Constant(value=str())) | ast.Pass():
                 pass

@@ -187,8 +187,6 @@ _MAKERS: dict[Action, Maker] = {
 
 @executes(*_MAKERS)
 class Warpgroups(OfWarp):
-    """The instructions of `wgmma`."""
-
     makers = _MAKERS
 
     def checked(self, checker: LaunchChecks, code: Code, step: Step) -> Step:
