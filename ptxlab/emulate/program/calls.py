@@ -251,9 +251,6 @@ def _move(
         raise low.error(f"cannot pass {formal.name}", line)
 
 
-# -- memory that a thread allocates on its stack -----------------------------------------------------------------------
-
-
 SIZE = 16 << 10
 """Bytes a thread may take, in programs that take any."""
 ALIGNMENT = 128

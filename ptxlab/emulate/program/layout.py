@@ -130,9 +130,6 @@ def _sampler(v: Variable) -> np.ndarray:
     return words.view(np.uint8)
 
 
-# -- variables that lowering adds --------------------------------------------------------------------------------------
-
-
 _MOST_ARGUMENTS = 32
 SYSTEM_SHARED = 0x400
 """Bytes of shared memory, the first ones, that the system has for itself."""

@@ -112,7 +112,7 @@ class Program:
     explicit_cluster: bool
     most_rank: int
     waiting: tuple[int, ...] = ()
-    """The instructions in loops that only wait for others (`polling_loops`)."""
+    """The instructions in loops that only wait for others (`wait_loops.waiting_codes`)."""
     may_wait_for_blocks: bool = False
     """Whether one of these looks at memory that other blocks can change."""
     found: dict[object, Any] = field(default_factory=dict, init=False)

@@ -182,9 +182,6 @@ def order(block: Block, barrier: u32, waiting: u32, everyone: boolean, overfull:
         store_lanes(arrived, came ^ came)
 
 
-# -- for compiled code -------------------------------------------------------------------------------------------------
-
-
 @rule
 def arrived(
     launch: Launch,

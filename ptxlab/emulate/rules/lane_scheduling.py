@@ -96,9 +96,6 @@ def only_waits(context: Context, warp: Warp) -> boolean:
     return True
 
 
-# -- for compiled code -------------------------------------------------------------------------------------------------
-
-
 @rule(inline=True)
 def at_smallest(counters: lanes_u32, among: u32) -> u32:
     """Which of some lanes are at the smallest of their program counters."""

@@ -8,8 +8,8 @@ from itertools import pairwise
 import numpy as np
 
 from ptxlab.emulate.language import Pointer
+from ptxlab.emulate.program.liveness import register_flow
 from ptxlab.emulate.program.program import Program
-from ptxlab.emulate.program.register_flow import register_flow
 from ptxlab.emulate.program.warpgroup_flow import follows_layouts, follows_tiles
 from ptxlab.emulate.rules import races
 from ptxlab.emulate.rules.instructions import barriers_of, is_bulk

@@ -123,9 +123,6 @@ def first_arrival(one: Mbarrier, phase: i32) -> u64:
     return one.first[u32(phase) % KEPT] if one.first_phase[u32(phase) % KEPT] == phase else u64(NOBODY)
 
 
-# -- what is reported to Python ----------------------------------------------------------------------------------------
-
-
 BEGUN, MADE, CHANGED, EARLY, REFUSED = range(100, 105)
 """What is reported besides notes: another block has begun; an mbarrier is used that is not known yet; one has been
 initialised (`by` whom, what it held) or invalidated; a wait has passed while a copy was in flight; an operation is

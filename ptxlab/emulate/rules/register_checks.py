@@ -1,6 +1,6 @@
 """Checks of registers: initcheck of their first use, synccheck of those of a `wgmma` in flight.
 
-initcheck keeps a mask for each warp and each register of `program.register_flow`: the lanes that have written it.
+initcheck keeps a mask for each warp and each register of `liveness.register_flow`: the lanes that have written it.
 `program.warpgroup_flow` says which instructions synccheck looks at, and for which products.
 """
 
@@ -29,9 +29,6 @@ def written(block: Block, warp: u32, mask: u32, count: u64, listed: Pointer[u32]
     values = block.values + u64(warp) * block.followed
     for k in range(count):
         values[listed[k]] |= mask
-
-
-# -- registers of products in flight -----------------------------------------------------------------------------------
 
 
 @rule

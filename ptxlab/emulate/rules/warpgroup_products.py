@@ -99,9 +99,6 @@ def complete(products: Products) -> None:
     products.done = u32(products.done + 1)
 
 
-# -- four warps together -----------------------------------------------------------------------------------------------
-
-
 @rule(inline=True)
 def same_products(one: Executed, other: Executed) -> boolean:
     """Whether two warps have executed the same products."""

@@ -194,9 +194,6 @@ MOVES = {
 elements outside of a tensor are written and not read."""
 
 
-# -- metrics -----------------------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True)
 class Metric:
     """A metric of Nsight Compute: what it counts in one sentence; `modelled` where that follows from a model of the

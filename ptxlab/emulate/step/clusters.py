@@ -69,9 +69,6 @@ def _go_on(warp: Warp, going: int) -> None:
         warp.resume()
 
 
-# -- records for the rules of bulk copies ------------------------------------------------------------------------------
-
-
 class BulkBlock:
     """A block of a cluster, with those fields of a `Cta` that the rules of bulk copies read."""
 

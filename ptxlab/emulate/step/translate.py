@@ -85,9 +85,6 @@ def _computed(t: Translator, code: Code) -> Step:
     return _general(sem, form, readers, write)
 
 
-# -- the shapes a step can have ----------------------------------------------------------------------------------------
-
-
 def guarded(step: Step, predicate: int, negated: bool) -> Step:
     """`@p` or `@!p`: the step for those lanes only."""
 

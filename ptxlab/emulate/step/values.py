@@ -11,8 +11,8 @@ import numpy as np
 
 from ptxlab.emulate.program.flat_program import Code
 from ptxlab.emulate.program.lane_types import LANES
+from ptxlab.emulate.program.liveness import unwritten_registers
 from ptxlab.emulate.program.program import Program
-from ptxlab.emulate.program.register_flow import unwritten_registers
 from ptxlab.emulate.rules.notes import NO_VALUE, UNINITIALISED, Note
 from ptxlab.emulate.rules.records import WITHOUT
 from ptxlab.emulate.runtime.memory import Allocation

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING
 from ptxlab.emulate.jit.bodies.body import Body
 from ptxlab.emulate.jit.bodies.matrices import SINK
 from ptxlab.emulate.jit.emitter.instrument import After
-from ptxlab.emulate.jit.llvm.fragments import store
 from ptxlab.emulate.jit.llvm.ir_text import Text, W
-from ptxlab.emulate.jit.matrices.products import product_function
+from ptxlab.emulate.jit.matrices.products import product_function, store
 from ptxlab.emulate.jit.memory.access import Memory
 from ptxlab.emulate.jit.translation.rule_calls import THERE, Function, call
 from ptxlab.emulate.program.flat_program import Code, Reg, Source

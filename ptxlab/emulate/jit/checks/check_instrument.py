@@ -17,8 +17,8 @@ from ptxlab.emulate.jit.memory.access import Memory
 from ptxlab.emulate.jit.translation.rule_calls import THERE, call
 from ptxlab.emulate.program.addresses import SHARED_WINDOW
 from ptxlab.emulate.program.flat_program import Code
+from ptxlab.emulate.program.liveness import RegisterFlow, register_flow
 from ptxlab.emulate.program.pointers import local_bounds
-from ptxlab.emulate.program.register_flow import RegisterFlow, register_flow
 from ptxlab.emulate.program.warpgroup_flow import WarpgroupFlow, follows_tiles, warpgroup_flow
 from ptxlab.emulate.rules import (
     async_proxy,

@@ -188,9 +188,6 @@ def chosen(recorder: TraceRecorder, blocks: int, warps: int) -> tuple[np.ndarray
     return tables[0], tables[1]
 
 
-# -- afterwards --------------------------------------------------------------------------------------------------------
-
-
 class Flat:
     """The layouts of all instructions as arrays, to look up many steps at once."""
 

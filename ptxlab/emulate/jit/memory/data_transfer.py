@@ -6,8 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from ptxlab.emulate.jit.emitter.access_groups import ALL_CONTIGUOUS, ALL_UNIFORM, STRIDED, Seen
-from ptxlab.emulate.jit.emitter.emitter import Emitter, Part
-from ptxlab.emulate.jit.emitter.outlines import Outline
+from ptxlab.emulate.jit.emitter.emitter import Emitter, Outline, Part
 from ptxlab.emulate.jit.llvm.ir_text import W
 from ptxlab.emulate.jit.llvm.values import BITS, LLVM, Value
 from ptxlab.emulate.jit.memory.address_resolution import AddressResolution
