@@ -183,7 +183,6 @@ class SystemMemory:
         return _RESERVED.get(name.removeprefix("%reserved_smem_offset_"))
 
     def finished(self) -> System:
-        """The record that the program keeps."""
         heap = self.heap + HEADER.itemsize if self.given else 0
         frees = tuple(self.frees)
         return System(self.printf, self.words, tuple(self.asserts), self.stack, heap, self.given, frees)

@@ -29,7 +29,6 @@ def registers_of(source: Source | None) -> list[int]:
 
 
 def _of_all(operands: Iterable[Source | None]) -> list[int]:
-    """The registers of some operands."""
     out = []
     for operand in operands:
         if type(operand) is Reg:  # most are
@@ -67,12 +66,10 @@ def reads(code: Code) -> list[int]:
 
 
 def writes(code: Code) -> list[int]:
-    """Registers written by an instruction."""
     return [*_of_all(code.dests), *((code.register,) if code.action is Action.CALL else ())]
 
 
 def writers_of(codes: Iterable[Code]) -> dict[int, list[Code]]:
-    """The instructions that write each register."""
     found: dict[int, list[Code]] = {}
     for code in codes:
         for r in writes(code):
@@ -106,7 +103,6 @@ def live_in(program: Program) -> list[int]:
 
 
 def successors(program: Program, block: int) -> list[int]:
-    """The blocks that may run after a block."""
     this = program.blocks[block]
     return [*this.targets, *([this.next] if this.next >= 0 else [])]
 
@@ -148,8 +144,7 @@ def unwritten_registers(program: Program) -> tuple[int, ...]:
 
 @once
 def register_flow(program: Program) -> RegisterFlow:
-    """The registers that a program may read before it writes them. Calls that save and restore registers leave them
-    as they are."""
+    """The registers that a program may read before it writes them. Calls that save registers leave them as they are."""
     registers = unwritten_registers(program)
     places = {r: n for n, r in enumerate(registers)}
     touches = {}

@@ -53,7 +53,6 @@ class Scope:
 
     @property
     def routine(self) -> Routine:
-        """The function that it is in."""
         assert self.owner is not None
         return self.owner
 
@@ -107,8 +106,6 @@ class Names:
         self.module_scope = Scope(None)
         self.data: dict[str, Symbol] = {}
         self.inside: dict[int, str] = {}
-
-    # -- declarations --------------------------------------------------------------------------------------------------
 
     def declare(self, scope: Scope, variable: Variable) -> None:
         """Notes a declaration in its scope and gives the variable its place."""
@@ -227,8 +224,6 @@ class Names:
         if element:
             return where.registers[f"{base}.{letters[_VECTOR[element]]}"]
         return Group(tuple(where.registers[f"{base}.{letter}"] for letter in letters))
-
-    # -- operands ------------------------------------------------------------------------------------------------------
 
     def operand(self, operand: model.Operand, scope: Scope, line: int) -> Source | None:
         """What an operand means in this scope; None is the sink `_`."""

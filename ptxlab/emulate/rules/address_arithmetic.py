@@ -185,7 +185,6 @@ class Origin(NamedTuple):
 
 @once
 def _before(program: Program) -> list[list[int]]:
-    """The blocks that may run before each block."""
     found: list[list[int]] = [[] for _ in program.blocks]
     for block in program.blocks:
         for following in successors(program, block.index):

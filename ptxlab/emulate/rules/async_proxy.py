@@ -31,8 +31,7 @@ OF_WARPGROUP = WARPS_PER_BLOCK - WARPGROUP
 def stored(
     launch: Launch, block: Block, warp: u32, mask: u32, offsets: Pointer[u32], members: Pointer[u64], start: u64
 ) -> None:
-    """Lanes of a mask store to shared memory, which begins at the address `start`; members: as in
-    `race_accesses.at_addresses`."""
+    """Lanes of a mask store to shared memory, which begins at `start`; members: as in `race_accesses.at_addresses`."""
     writes, reads = block.tile_writes, block.tile_reads
     if writes is None or reads is None:
         return
@@ -59,7 +58,6 @@ def stored(
 
 @rule
 def fenced(launch: Launch, block: Block, warp: u32) -> None:
-    """A warp has executed `fence.proxy.async`."""
     ours, time = published(launch, block.now), tick(block)
     ours.proxied_all = u32(block.full >> TIME & LAST_TIME)
     ours.proxied[warp] = time

@@ -29,9 +29,6 @@ BAD_SIZE, NO_MAP, INTERLEAVED, BETWEEN, UNREDUCED, BEFORE, NO_CLUSTER = 1, 2, 3,
 """Why a bulk copy cannot be done: see `faults.OF_BULK_COPIES`."""
 
 
-# -- opcodes and operands ----------------------------------------------------------------------------------------------
-
-
 OPERANDS = ("a", "b", "size", "m", "mask")
 """Operands by their names in the table, in the order of the columns of `data` in `issue_lanes`."""
 TO, FROM, SIZE, BARRIER, RANKS, LOW, HIGH = (LANES * column for column in range(7))
@@ -56,7 +53,6 @@ class Bulk:
 
 
 def bulk_of(code: Code) -> Bulk:
-    """The copy that an instruction asks for."""
     form, reduces = code.form, code.action is Action.COPY_REDUCE
     grouped = code.properties.group is AsyncGroup.BULK
     operation = bulk_copies.OPERATIONS.index(str(form.operation)) if reduces else 0
@@ -75,9 +71,6 @@ def bulk_of(code: Code) -> Bulk:
         kind = REDUCE if reduces else COPY
     space = GLOBAL if form.src == "global" else GENERIC if form.single and not form.space else SHARED
     return Bulk(kind, grouped, bool(form.multicast_cluster), operation, type_, count, space)
-
-
-# -- issuing -----------------------------------------------------------------------------------------------------------
 
 
 @rule
@@ -348,7 +341,6 @@ def at_rank(address: u64, rank: u64) -> u64:
 
 @rule
 def wrong(context: Context, warp: Warp, asked: Transfer, kind: u32, address: u64, count: u64, align: u64) -> boolean:
-    """Notes a fault of a copy."""
     stop(context, warp, kind, asked.code, asked.thread & 31, address)
     context.fault.count = count
     context.fault.multiple = align

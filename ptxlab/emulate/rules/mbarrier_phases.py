@@ -296,8 +296,7 @@ def bulk_copy_issued(held: Mbarriers, transfer: Transfer) -> None:
 
 @rule
 def bulk_copy_performed(launch: Launch, held: Mbarriers, transfer: Transfer, before: u64, after: u64) -> None:
-    """A bulk copy has been performed, and has brought its bytes to an mbarrier. held: those of the block whose thread
-    has issued it."""
+    """A bulk copy has brought its bytes to an mbarrier. held: those of the block whose thread has issued it."""
     home = held.mates[transfer.owner].mbarriers.cast(Mbarriers)[0]
     renewed(home)
     if transfer.phase != NEVER:

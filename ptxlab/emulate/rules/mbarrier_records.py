@@ -95,8 +95,6 @@ class Place(Record):
 
 
 class Mate(Record):
-    """A block of a cluster."""
-
     mbarriers: Pointer[u8]  # its `Mbarriers`
 
 
@@ -173,7 +171,6 @@ def place_of(held: Mbarriers, at: u64, by: u64) -> Place:
 
 @rule(inline=True)
 def seat_of(held: Mbarriers, one: Mbarrier, by: u64) -> Seat:
-    """The record of a party at an mbarrier."""
     return one.seats[(by >> RANK & THREADS) * held.threads + (by & THREADS)]
 
 
@@ -193,7 +190,6 @@ def comes_after_init(launch: Launch, held: Mbarriers, one: Mbarrier, by: u64) ->
 
 @rule(inline=True)
 def next_order(one: Mbarrier) -> u32:
-    """The next number that says who was first."""
     one.order += 1
     return one.order
 
@@ -208,6 +204,5 @@ def reports_to(transfer: Transfer, held: Mbarriers, one: Mbarrier) -> boolean:
 
 @rule
 def copier(held: Mbarriers, transfer: Transfer) -> u64:
-    """The party that has issued a copy."""
     by = u64(transfer.code) << CODE | transfer.thread
     return seen_from(held, held.mates[transfer.rank].mbarriers.cast(Mbarriers)[0], by)

@@ -48,7 +48,6 @@ class Operation(NamedTuple):
 
 
 def operation(code: Code) -> Operation:
-    """The operation of an instruction on an mbarrier."""
     form, action = code.form, code.action
     if action is Action.COPIES_ARRIVE:  # without .noinc this arrival has just been added to the pending ones
         return Operation(UPDATE, arrivals=int(bool(form.noinc)), copies=True)

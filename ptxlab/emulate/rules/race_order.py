@@ -29,7 +29,6 @@ def advance(row: Pointer[u32], times: lanes_u32) -> None:
 
 @rule
 def sync_warp(block: Block, warp: u32) -> None:
-    """All lanes of a warp have synchronized."""
     block.syncs = 1
     block.sync[warp, warp] = tick(block)
 
@@ -269,7 +268,6 @@ def acquire(
 
 @rule
 def passed_arrive(block: Block, warp: u32, barrier: u32) -> None:
-    """A warp has passed `bar.arrive`."""
     block.came[barrier, warp] = tick(block)
     block.syncs = 1
 

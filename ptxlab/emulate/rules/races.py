@@ -90,7 +90,6 @@ def granule(program: Program) -> int:
 
 
 def traits(program: Program) -> list[int]:
-    """What `Launch.traits` says of each instruction."""
     return [
         SWAPS * (code.properties.atomic and code.form.operation == "cas")
         | NARROW * (not wide(code))
@@ -259,7 +258,6 @@ def storing(
 
 @rule
 def stored(launch: Launch) -> None:
-    """The plain store is done."""
     launch.store.components = 0
 
 
@@ -285,8 +283,7 @@ def leaves(launch: Launch, address: u64, lane: u64) -> boolean:
 
 @rule(cold=True)
 def lockstep(launch: Launch, block: Block, record: u64, access: u64, wrote: boolean) -> boolean:
-    """Whether two volatile accesses by lanes of one warp, which are no race, are ordered only if the lanes execute in
-    lockstep."""
+    """Whether two volatile accesses by lanes of one warp are ordered only if the lanes execute in lockstep."""
     if record == 0 or (record ^ access) & OF_WARP != 0 or traits_of(launch, record) & VOLATILE == 0:
         return False
     return not ordered(launch, block, record, access, wrote)

@@ -232,7 +232,6 @@ def access_of(block: Block, warp: u32, code: u32) -> u64:
 
 @rule(inline=True)
 def traits_of(launch: Launch, access: u64) -> u16:
-    """The kind of instruction that made an access."""
     return launch.traits[access >> CODE & LAST_CODE]
 
 

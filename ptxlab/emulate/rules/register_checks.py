@@ -57,7 +57,6 @@ def wrote(products: Products, mask: u32, number: u32) -> None:
 
 @rule
 def fenced(products: Products, words: u32) -> None:
-    """A warp has executed `wgmma.fence`."""
     for k in range(words):
         products.unfenced[k] = 0
 

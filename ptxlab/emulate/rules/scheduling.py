@@ -180,8 +180,7 @@ def end_slice(context: Context, cta: Cta, warp: Warp) -> u32:
 
 @rule
 def end_round(context: Context, cta: Cta) -> u32:
-    """After a round: completes barriers, then begins the next round, ends the block, or finds a deadlock of its
-    cluster."""
+    """After a round: completes barriers, then begins the next one, ends the block, or finds its cluster's deadlock."""
     alive = False
     for k in range(context.warps):
         if warp_of(context, cta, k).live != 0:
@@ -327,8 +326,7 @@ def waits_whole(warp: Warp, barrier: u32) -> boolean:
 
 @rule
 def notify_checks(context: Context, cta: Cta, barrier: u32, everyone: boolean, overfull: boolean) -> None:
-    """A barrier completes, for all warps that have not exited if `everyone`; more have arrived than it waits for if
-    `overfull`."""
+    """A barrier completes, for all live warps if `everyone`; more have arrived than it waits for if `overfull`."""
     launch, block = context.check.cast(Launch)[0], cta.checks.cast(Block)[0]
     if not (launch.synccheck or launch.racecheck):
         return

@@ -3,6 +3,7 @@ copies take."""
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any
@@ -109,15 +110,10 @@ class BulkContext:
 
         self.lines = [code.line for code in state.program.codes]
         self.order: Any = getattr(state.launch.trace, "order", None)  # a recorder that a user wrote may have none
+        context: Any = self
+        self.check_issued = functools.partial(bulk_checks.issued, context)
+        self.check_completed = functools.partial(bulk_checks.completed, context)
         self.checked, self.traced = self.check is not None, self.order is not None
-
-    def check_issued(self, queue: Queue, transfer: Transfer) -> None:
-        context: Any = self
-        bulk_checks.issued(context, queue, transfer)
-
-    def check_completed(self, queue: Queue, transfer: Transfer, before: int) -> None:
-        context: Any = self
-        bulk_checks.completed(context, queue, transfer, before)
 
     def issued(self, queue: Queue, transfer: Transfer) -> None:
         block, to = (self.slots[rank].cta.spaces.block for rank in (transfer.rank, transfer.at_rank))

@@ -36,7 +36,6 @@ class Watch:
         self.known: list[dict[Any, tuple[int, int]]] = [{} for _ in program.codes]
 
     def wrap(self, steps: list[Callable[[Warp], int | None]]) -> list[Callable[[Warp], int | None]]:
-        """The steps of the program, counted."""
         out = []
         for code, step in zip(self.program.codes, steps, strict=True):
             traffic = all(access.traffic for access in code.properties.accesses)

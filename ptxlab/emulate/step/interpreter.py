@@ -112,8 +112,6 @@ class Interpreter(LaunchState):
         self.first: dict[int, None] = {}
         """The blocks that begin first."""
 
-    # -- running -------------------------------------------------------------------------------------------------------
-
     def run(self) -> None:
         """Runs all blocks: in order, and several at a time when they wait for each other or a seed shuffles them."""
         launch = self.launch
@@ -215,10 +213,7 @@ class Interpreter(LaunchState):
             if w.stopped:
                 break
 
-    # -- limits --------------------------------------------------------------------------------------------------------
-
     def _spend(self) -> None:
-        """Stops the launch when it has used its budget."""
         assert self.launch.budget is not None
         self.left = self.launch.budget - self.executed()
         if self.left < 0:

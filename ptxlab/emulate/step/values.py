@@ -107,8 +107,6 @@ class Values:
             origins[r] = np.arange(LANES, dtype=np.uint32) | np.uint32(number << 5)
         return lacks, origins
 
-    # -- memory
-
     def stored(self, place: Place, given: Bytes, register: int) -> None:
         some = given.bits != 0
         memory, places = given.memory, given.places[some]
@@ -124,8 +122,6 @@ class Values:
             lanes = np.broadcast_to(given.lanes[:, None], given.places.shape)[some]
             for number, at in zip(*np.unique(origins >> 5, return_index=True), strict=True):
                 memory.stores.setdefault(int(number), (place._replace(lane=int(lanes[at])), register))
-
-    # -- what is found
 
     def used(self, place: Place, origin: int, register: int = -1) -> None:
         """A bit without a value has decided something."""

@@ -65,7 +65,6 @@ class Trace:
             raise LaunchError(f"trace: path: the name of a file is wanted, got {self.path!r}")
 
     def recorder(self, program: Program, launch: Launch) -> TraceRecorder:
-        """The recorder that writes it."""
         return TraceRecorder(self, program, launch)
 
 
@@ -138,7 +137,6 @@ class TraceRecorder:
             self._flush(key, warp)
 
     def finish(self) -> Recording:
-        """Writes the pending steps and the end."""
         for key, warp in self.warps.items():
             if warp.codes:
                 self._flush(key, warp)
@@ -155,7 +153,6 @@ class TraceRecorder:
         self.file.close()
 
     def page(self, key: tuple[int, int], first: int, count: int, body: bytes) -> None:
-        """Writes a page of a warp: `count` steps from number `first` on."""
         if self.written + len(body) > self.trace.limit:
             self.capped = True
             return

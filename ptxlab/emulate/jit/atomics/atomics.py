@@ -47,8 +47,7 @@ PARAMETERS = "ptr %ctx, ptr %cta, ptr %ws, i32 %mask, ptr %addrs, ptr %xs, ptr %
 
 
 def operation_of(form: Form) -> str:
-    """LLVM's word for the operation: `add`, `umin`, `fadd`, `cmpxchg`, ...; `loop` for a compare-and-swap loop, where
-    LLVM has none."""
+    """LLVM's word for the operation: `add`, `umin`, `cmpxchg`, ...; `loop` (compare-and-swap) where LLVM has none."""
     word = str(form.operation)
     if word == "cas":
         return "cmpxchg"
@@ -169,26 +168,15 @@ class Operation:
     def _lane_by_lane(self) -> None:
         """The operations one after the other, then to the label `done`."""
         t = self.t
-        before, turn, act, after = t.here, t.label("turn"), t.label("act"), t.label("next")
-        t.go(turn)
-        t.at(turn)
-        left, rest = t.name(), t.name()
-        t.phi("i32", ("%mask", before), (rest, after), name=left)
-        t.branch(t.eq("i32", left, 0), "done", act)
-        t.at(act)
-        t.and_("i32", left, t.sub("i32", left, 1), rest)
-        number = t.call("i32", "llvm.cttz.i32", [("i32", left), ("i1", "true")])
-        at = t.zext("i32", number, "i64")
-        p = self._host(at)
-        if self.form.whole:
-            self._exchange_pair(p, at)
-        else:
-            address = t.extract(f"<{W} x i64>", "%every", at)
-            for k in range(self.count):
-                self._element(k, p, at, address)
-        t.go(after)
-        t.at(after)
-        t.go(turn)
+        with t.each_lane("%mask") as at:
+            p = self._host(at)
+            if self.form.whole:
+                self._exchange_pair(p, at)
+            else:
+                address = t.extract(f"<{W} x i64>", "%every", at)
+                for k in range(self.count):
+                    self._element(k, p, at, address)
+        t.go("done")
 
     def _at_once(self) -> None:
         """The operations of all active lanes on one address as a single one: nobody wants old values."""

@@ -36,8 +36,6 @@ COLUMNS = 8
 
 
 class Warpgroups(Body):
-    """The instructions of `wgmma`."""
-
     rules = (
         products.is_full, products.begin, products.commit, products.completing_product, products.complete,
         products.waited_for, products.asked_for, products.wait_for_warpgroup,
@@ -88,7 +86,6 @@ class Warpgroups(Body):
             self._begin(code, queue)
 
     def _queue(self, t: Text) -> str:
-        """A pointer to the products that the warp has begun."""
         return t.offset("%ws", self.e.registers.file.products)
 
     def _whole_warpgroup(self, number: str) -> str:
@@ -281,7 +278,6 @@ class Warpgroups(Body):
         return self._tiles_of_product(code, checks) if code.action is Action.WARPGROUP_PRODUCT else None
 
     def _waited(self, code: Code, checks: Checks) -> None:
-        """After a wait for products of `wgmma`."""
         if checks.sync and self.e.registers.file.products:
             from ptxlab.emulate.rules import async_proxy
 

@@ -35,7 +35,6 @@ class RuleObject:
     cpu: Cpu
 
     def entry(self, tier: int) -> str:
-        """The name of its cache entry."""
         what = f"rules {self.module} {self.names} {self.known} {tier}"
         return "rules-" + native.key("", "", "", self.cpu, what)
 

@@ -192,8 +192,6 @@ class Checks(Part):
             self.tile_stored(mask, rows)
         return mask, rows
 
-    # -- tables --------------------------------------------------------------------------------------------------------
-
     def listed(self, rows: list[int]) -> str:
         return self.e.constant("checked", "i64", rows, align=", align 64")
 

@@ -22,18 +22,10 @@ from ptxlab.emulate.runtime import state as S
 
 
 class Emitter(Function):
-    """A function with the parts that write into it: operations on lanes, the active mask, registers, operands,
-    faults."""
+    """A function with the parts that write into it: operations on lanes, active mask, registers, operands, faults."""
 
     def __init__(
-        self,
-        program: Program,
-        rows: Rows,
-        facts: RegisterFacts,
-        *,
-        diverged: bool = False,
-        small: bool = False,
-        features: str = "",
+        self, program: Program, rows: Rows, facts: RegisterFacts, *, diverged: bool, small: bool, features: str
     ) -> None:
         super().__init__(program, rows, facts, diverged=diverged, small=small, features=features)
         self.ops = LaneOps(self)
@@ -85,7 +77,6 @@ class FaultExits:
         self._code = before
 
     def record(self, kind: int, code: str | int, lane: str, address: str) -> None:
-        """Notes a fault."""
         self.t.do(call(memcheck.stop, "%ctx", "%ws", kind, code, lane, address))
 
     def if_any(self, bad: str, address: Value, flag: int = 0) -> None:
@@ -118,7 +109,7 @@ class FaultExits:
 
     def if_failed(self, answer: str) -> None:
         """Faults if a function returned anything but 0, having noted the fault."""
-        self.t.fault_unless(self.t.eq("i32", answer, 0))
+        self.t.fault_if(self.t.ne("i32", answer, 0))
 
     def unless_all_lanes(self, code: Code, came: str) -> None:
         """Faults unless all lanes execute an instruction of the whole warp. came: the lanes that came here, if a guard

@@ -1,5 +1,4 @@
-"""Registers: where they lie after a warp's state, which value each holds while code is emitted, and what must still be
-stored."""
+"""Registers: where they lie after a warp's state, what each holds while code is emitted, what must be stored."""
 
 from __future__ import annotations
 
@@ -97,7 +96,6 @@ class Registers:
         return self.values[r]
 
     def _scalar(self, r: int) -> Value:
-        """A uniform or affine register, loaded."""
         file, form, lane = self.file, self.affine.get(r), self.program.registers[r].lane
         if form is None:
             p = self.t.offset("%ws", file.scalar[r])
@@ -116,7 +114,6 @@ class Registers:
         return Value(self.t.load(type_, self.t.offset("%ws", at), align=8), type_, True)
 
     def _lanes(self, r: int) -> Value:
-        """A register of which all lanes are kept, loaded."""
         lane, p = self.program.registers[r].lane, self.t.offset("%ws", self.file.vector[r])
         if lane == "i1":
             return self.m.of_bits(self.t.load("i32", p))
@@ -171,7 +168,6 @@ class Registers:
         self.dirty.clear()
 
     def _store_scalar(self, r: int) -> None:
-        """Stores a uniform or affine register."""
         file, value = self.file, self.values[r]
         if r not in self.affine:
             assert value.uniform, (self.program.registers[r], value)

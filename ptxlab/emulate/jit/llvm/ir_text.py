@@ -77,7 +77,6 @@ class Text:
         return f"%{self.prefix}{self.count}"
 
     def do(self, text: str) -> None:
-        """An instruction without a result."""
         if isinstance(text, RuleCall):
             self.declared.add(text.declares)
         self.lines.append("  " + text)
@@ -228,7 +227,6 @@ class Text:
         return f"{hint}.{self.prefix}{self.count}"
 
     def at(self, label: str) -> None:
-        """Starts a basic block."""
         self.lines.append(f"{label}:")
         self.here, self.ended = label, False
 
@@ -255,7 +253,6 @@ class Text:
         self._leave("unreachable")
 
     def phi(self, type_: str, *ways: tuple[Operand, str], name: str = "") -> str:
-        """The value for the basic block that led here: values with their labels."""
         return self.let(f"phi {type_} {', '.join(f'[{value}, %{label}]' for value, label in ways)}", name)
 
     # -- structured control flow
@@ -315,17 +312,29 @@ class Text:
         """Code that runs where an i1 does not hold, and that ends by a return or a branch of its own."""
         return self._arm(condition, holds=False)
 
-    def fault_unless(self, condition: str) -> None:
-        """Continues where an i1 holds; else a fault has been noted, and the function ends."""
-        passed = self.label("passed")
-        self.branch(condition, passed, "fault")
-        self.at(passed)
-
     def fault_if(self, condition: str) -> None:
         """Continues where an i1 does not hold; else a fault has been noted, and the function ends."""
         passed = self.label("passed")
         self.branch(condition, "fault", passed)
         self.at(passed)
+
+    @contextmanager
+    def each_lane(self, mask: str) -> Iterator[str]:
+        """A loop over the lanes of a mask (an i32), the lowest first: a lane's number, an i64."""
+        before, turn, act, after, done = self.here, *map(self.label, ("turn", "act", "after", "done"))
+        self.go(turn)
+        self.at(turn)
+        left, rest = self.name(), self.name()
+        self.phi("i32", (mask, before), (rest, after), name=left)
+        self.branch(self.eq("i32", left, 0), done, act)
+        self.at(act)
+        self.and_("i32", left, self.sub("i32", left, 1), rest)
+        number = self.call("i32", "llvm.cttz.i32", [("i32", left), ("i1", "true")])
+        yield self.zext("i32", number, "i64")
+        self.go(after)
+        self.at(after)
+        self.go(turn)
+        self.at(done)
 
     def switch(self, value: str, cases: dict[str, tuple[int, ...]]) -> Switch:
         """Arms by name and the numbers that lead to them; no numbers: all others. See `Switch`."""
@@ -388,7 +397,6 @@ class Text:
 
 
 def _in_memory(record: type[Record], path: str) -> str:
-    """The type of a field in memory."""
     _, field = record.locate(path)
     return "ptr" if field.indirect else f"i{8 * field.kind.size}"
 
@@ -436,10 +444,8 @@ class Switch:
         self.t.go(self.behind)
 
     def end(self) -> None:
-        """Where all arms continue."""
         self.t.at(self.behind)
 
     def phi(self, type_: str) -> str:
-        """The next result."""
         self.taken += 1
         return self.t.phi(type_, *((results[self.taken - 1], label) for results, label in self.arms))

@@ -61,12 +61,10 @@ def slot(t: Text, number: int) -> str:
 
 
 def load(t: Text, number: int, ty: str, count: int) -> str:
-    """A register as a vector of `count` elements."""
     return t.load(f"<{count} x {ty}>", slot(t, number), align=64)
 
 
 def store(t: Text, number: int, ty: str, count: int, value: str) -> None:
-    """Writes a register."""
     t.store(f"<{count} x {ty}>", value, slot(t, number), align=64)
 
 
@@ -80,8 +78,7 @@ VEC = f"<{W} x i32>"
 
 
 def product_function(name: str, p: Product, declared: set[str], satfinite: bool, metadata: Metadata | None) -> str:
-    """The text of the function; intrinsics that it calls are added to `declared`. metadata: where a sparse product has
-    it."""
+    """The text of the function; its intrinsics are added to `declared`. metadata: where a sparse product has it."""
     t = Text()
     t.declared = declared
     if metadata is not None:
@@ -105,7 +102,6 @@ class Operand:
         self.known: dict[tuple[Place, ...], str] = {}
 
     def at(self, row: np.ndarray, column: np.ndarray) -> str:
-        """The elements at 32 rows and columns."""
         wanted = tuple(places(self.f, row, column))
         if wanted not in self.known:
             picked = pick(self.t, bits(self.f), W * self.f.packed, self.vectors, wanted)

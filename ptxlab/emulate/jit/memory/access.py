@@ -26,8 +26,6 @@ from ptxlab.emulate.runtime import state as S
 
 
 class Memory(Part):
-    """Loads and stores of all spaces."""
-
     def __init__(self, e: Emitter) -> None:
         super().__init__(e)
         self.sites, self.rows = AddressResolution(e), RowAddresses(e)

@@ -45,7 +45,6 @@ def _initialize() -> None:
 
 @functools.cache
 def host() -> Cpu:
-    """The CPU this runs on."""
     return llvm_thread.begin(_host)()
 
 

@@ -101,7 +101,6 @@ class Expressions(Folding):
         return Val(U64, self.to(value, U64, node)) if value.constant else value
 
     def common(self, a: Val, c: Val, node: ast.AST) -> Any:
-        """The common kind of two values."""
         if a.constant and c.constant:
             return U64
         if a.kind == c.kind:
@@ -145,7 +144,6 @@ class Expressions(Folding):
         self.fail(node, f"{kind_name(value.kind)} is not a condition; write {hint}")
 
     def cast(self, value: Val, kind: Any, node: ast.AST) -> Val:
-        """`u32(x)`."""
         if value.constant:
             return Val(kind, literal(kind, kind(value.const)))
         if isinstance(value.kind, Vector):
@@ -189,7 +187,6 @@ class Expressions(Folding):
         self.fail(node, f"rules have no {type(node).__name__}")
 
     def binary(self, op: type, a: Val, c: Val, node: ast.AST) -> Val:
-        """`a op c`."""
         if op is ast.Add and isinstance(a.kind, Pointing):
             return Val(a.kind, self.place(a, c, node))
         if op in (ast.LShift, ast.RShift):
@@ -321,7 +318,6 @@ class Expressions(Folding):
     # -- memory
 
     def field(self, owner: Val, name: str, node: ast.AST) -> Place:
-        """Where a field is."""
         if not is_record(owner.kind):
             hint = "; write p[0] for the record" if isinstance(owner.kind, Pointing) else ""
             self.fail(node, f"{kind_name(owner.kind)} has no fields{hint}")
@@ -339,7 +335,6 @@ class Expressions(Folding):
         return "here" if is_record(field.kind) else "load", field.kind, at
 
     def element(self, owner: Val, index: ast.expr, node: ast.AST) -> Place:
-        """Where an element is."""
         if not isinstance(owner.kind, Pointing):
             hint = "; write extract(v, lane)" if isinstance(owner.kind, Vector) else ""
             self.fail(node, f"{kind_name(owner.kind)} has no elements{hint}")
@@ -354,11 +349,9 @@ class Expressions(Folding):
         return "here" if is_record(target) else "load", target, self.place(owner, at, node)
 
     def number(self, node: ast.expr) -> Val:
-        """An expression as a u64."""
         return Val(U64, self.to(self.value(node), U64, node))
 
     def place(self, owner: Val, index: Val, node: ast.AST) -> str:
-        """The address of an element."""
         target = owner.kind.target
         if index.constant:
             at = str(index.const)
