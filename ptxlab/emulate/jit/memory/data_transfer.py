@@ -109,6 +109,7 @@ class Transfers(Part):
     def _any(self, seen: Seen, stored: list[str], *, strided: bool = False) -> list[str]:
         """Anywhere in one allocation, in this arm of code. strided: all lanes, each so many bytes after the last."""
         group, first = seen.group, seen.group.pointer
+        access: Callable[..., str]
         if strided:
             first, access, by = self.t.offset(first, group.halves[0]), self.scattered.strided, group.stride
         else:
