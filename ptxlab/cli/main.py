@@ -128,7 +128,7 @@ def _parser() -> argparse.ArgumentParser:
     static.add_argument("kernel", metavar="FILE|KERNEL", help="PTX or CUDA C++, or a name that `ptxlab list` shows")
     static.add_argument("--entry", metavar="NAME", help="which kernel of the file")
     static.add_argument("--arch", metavar="ARCH", help="by default the file's own")
-    static.add_argument("--threads", type=int, metavar="N", help="of a block, for the occupancy")
+    static.add_argument("--block", type=_three, metavar="X,Y,Z", help="threads of a block, for the occupancy")
     static.add_argument("--shared", type=int, default=0, metavar="BYTES", help="dynamic shared memory of a block")
     static.add_argument("--lines", action="store_true", help="the text with the registers alive at each line")
     _json(static)
@@ -386,7 +386,7 @@ def _static(options: argparse.Namespace) -> int:
         if not Path(options.kernel).exists():
             raise PtxlabError(f"{options.kernel}: No such file or directory, and no kernel of that name")
         kernel = kernel_of(Path(options.kernel), options.arch, options.entry)
-    found = inspect(kernel, options.threads, options.shared, options.arch, options.entry)
+    found = inspect(kernel, options.block, options.shared, options.arch, options.entry)
     if options.json:
         shown = dataclasses.asdict(found)
         del shown["source"]

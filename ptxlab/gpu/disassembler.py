@@ -77,7 +77,7 @@ def find_nvdisasm() -> str | None:
     return shutil.which("nvdisasm")
 
 
-def sass(ptx: object, arch: str | None = None) -> Sass:
+def sass(kernel: object, arch: str | None = None) -> Sass:
     """The machine code of `ptx` (text, Module or builder kernel) for `arch` (by default its `.target`).
 
     Raises what `assemble` raises, and UnavailableError where nvdisasm is not installed.
@@ -87,8 +87,8 @@ def sass(ptx: object, arch: str | None = None) -> Sass:
     nvdisasm = find_nvdisasm()
     if nvdisasm is None:
         raise UnavailableError(f"NVIDIA's disassembler nvdisasm is not installed: {INSTALL}")
-    source = as_source(ptx)
-    assembly = assemble(ptx, arch)  # first unchanged, so that errors show the text as the student wrote it
+    source = as_source(kernel)
+    assembly = assemble(kernel, arch)  # first unchanged, so that errors show the text as the student wrote it
     try:
         marked = assemble(mark_lines(parse(source.text)), arch, lineinfo=True)
     except (PtxSyntaxError, AssemblyError):  # what only NVIDIA's assembler can read is shown without PTX lines

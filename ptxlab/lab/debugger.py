@@ -100,7 +100,7 @@ class Debugger(Copied, anywidget.AnyWidget):
 
 
 def debug(
-    what: Any,
+    kernel: Any,
     grid: Any = None,
     block: Any = None,
     *args: Any,
@@ -112,7 +112,7 @@ def debug(
 ) -> Debugger:
     """Opens the debugger.
 
-    what: a kernel to launch (PTX text, a module, a kernel of the builder, of `pl.cuda` or `pl.triton`) with `grid`,
+    kernel: a kernel to launch (PTX text, a module, a kernel of the builder, of `pl.cuda` or `pl.triton`) with `grid`,
     `block`, `args` and the options of `pl.launch`; the name of a kernel of the library, with its parameters and seq_q,
     seq_k (or seq_len), batch, heads, kv_heads, sigma, seed, for decode also splits; a run, or a fault, that carries a
     trace; a result of `pl.attention` or `pl.decode`, which is run once more where it carries none; a trace; or a trace
@@ -128,8 +128,8 @@ def debug(
     no trace or it is too large, `LaunchError` where the launch does not fit.
     """
     trace = Trace(blocks=blocks, warps=warps, steps=steps, limit=LIMIT - (1 << 20), whole_clusters=is_whole(blocks))
-    found = _found(what, grid, block, args, trace, options)
-    at = debug_subjects.opens_at(what) if at is None and isinstance(what, str) else at
+    found = _found(kernel, grid, block, args, trace, options)
+    at = debug_subjects.opens_at(kernel) if at is None and isinstance(kernel, str) else at
     if at is not None:
         found.open_at(at)
     return found

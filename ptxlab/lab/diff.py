@@ -8,7 +8,7 @@ from typing import Any
 
 from ptxlab.errors import LaunchError
 from ptxlab.lab.alignment import Kind, Row, compare
-from ptxlab.lab.named_kernels import KEPT, text_of
+from ptxlab.lab.named_kernels import KEPT, kernel_of
 from ptxlab.text import Module
 from ptxlab.text.given import given, given_text
 
@@ -164,10 +164,11 @@ def ptx_of(thing: Any) -> str:
     """The PTX text of a text, a name that one was kept under or that the library has, a `Module`, an object with `.ptx`
     or `.module`, or a result, which has its kernel."""
     if isinstance(thing, str):
-        ptx = _library(thing) or text_of(thing)
-        if (other := given_text(ptx, pieces=True)) is not None:
+        thing = KEPT[thing].text if thing in KEPT else kernel_of(thing)
+    if isinstance(thing, str):
+        if (other := given_text(thing, pieces=True)) is not None:
             raise LaunchError(f"PTX text is wanted, got {other}")
-        return ptx
+        return thing
     if isinstance(thing, Module):
         return str(thing)
     for holder in (thing, getattr(thing, "kernel", None)):
@@ -176,14 +177,6 @@ def ptx_of(thing: Any) -> str:
         if isinstance(module := getattr(holder, "module", None), Module):
             return str(module)
     raise LaunchError(f"PTX text, a kernel or a result of one is wanted, got {given(thing)}")
-
-
-def _library(name: str) -> str | None:
-    """The PTX of a kernel of the library as it is by default, unless another text was kept under its name."""
-    from ptxlab import kernels
-    from ptxlab.lab import debug_subjects
-
-    return debug_subjects.build(name, {}).ptx if name in kernels.names() and name not in KEPT else None
 
 
 def _name(thing: Any, otherwise: str) -> str:

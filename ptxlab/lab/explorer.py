@@ -388,6 +388,8 @@ def _explorer(
     kernel: Any, grid: Any, block: Any, args: tuple[Any, ...], launch: dict[str, Any], parameters: dict[str, Any]
 ) -> Explorer:
     """The explorer on whatever was asked for."""
+    if grid is None and block is not None:  # shown for blocks of that size, and not run
+        block, parameters = None, {"block": block, **parameters}
     if isinstance(kernel, Subject):
         return Explorer(kernel, **parameters)
     built = getattr(kernel, "kernel", kernel) if hasattr(kernel, "inputs") else kernel

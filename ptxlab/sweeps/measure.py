@@ -119,7 +119,7 @@ def _own(
     sizes = shape.batch, shape.heads, shape.heads_kv, shape.seq, shape.keys
     grid = -(-shape.seq // text["rows"]), shape.heads, shape.batch
     args = const(q), const(k), const(v), out(o), out(lse), *sizes, scale
-    run = launch(text["ptx"], grid, text["threads"], *args, shared=text["shared"], **options)
+    run = launch(text["ptx"], grid, text["block"], *args, shared=text["shared"], **options)
     return [run], reference.measure(o, lse, q, k, v, causal=causal, scale=scale), text["ptx"], 0.0
 
 

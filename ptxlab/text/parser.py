@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Mapping
 
-from ptxlab.errors import PtxSyntaxError, Span
+from ptxlab.errors import LaunchError, PtxSyntaxError, Span
 from ptxlab.garbage_collection import uncollected
 from ptxlab.isa import TABLE, Action, action_of
 from ptxlab.text.declarations import LINKAGES, SPACES
@@ -49,6 +50,19 @@ def parse(text: str, file: str = "<ptx>", spans: Mapping[int, Span] | None = Non
             raise
         what = f"this is {other.says}, not PTX"
         raise Source(text, file).error(what, error.line, error.column, error.length, other.write) from None
+
+
+def module_of(kernel: object) -> Module:
+    """The module of PTX text, of a module or of an object with `.module`; that of a text is cached."""
+    module = _cached(kernel) if isinstance(kernel, str) else getattr(kernel, "module", kernel)
+    if isinstance(module, Module):
+        return module
+    raise LaunchError(f"kernel: PTX text, a parsed module or a builder's kernel is wanted, got {given(kernel)}")
+
+
+@functools.lru_cache(maxsize=64)
+def _cached(ptx: str) -> Module:
+    return parse(ptx)
 
 
 class _Parser(Directives):

@@ -14,6 +14,7 @@ from ptxlab import text as ptx_text
 from ptxlab.emulate.program import lowering_cache
 from ptxlab.emulate.runtime import disk_cache
 from ptxlab.launch import plan as plans
+from ptxlab.text import parser
 
 pytest.importorskip("ptxlab.emulate.jit", reason="needs llvmlite", exc_type=ImportError)
 
@@ -72,7 +73,7 @@ def forget() -> None:
     """As in a new process: only the disk remembers."""
     for cached in (plans._plans, lowering_cache._recent, build._recent):
         cached.clear()
-    plans._parsed.cache_clear()
+    parser._cached.cache_clear()
 
 
 @pytest.fixture
@@ -85,7 +86,8 @@ def parsed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         seen.append(ptx)
         return parse(ptx, **options)
 
-    monkeypatch.setattr(ptx_text, "parse", noted)
+    for home in (ptx_text, parser):
+        monkeypatch.setattr(home, "parse", noted)
     return seen
 
 
