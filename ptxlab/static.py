@@ -3,7 +3,7 @@
     s = pl.inspect(kernel, block=128)
     s.mix                          # opcode -> how many there are; s.pipes: by the pipe that runs them
     s.pressure[40]                 # 32-bit registers alive at PTX line 40; s.peak: where there are most
-    s.occupancy                    # blocks and warps an SM, and what limits them
+    s.occupancy                    # blocks and warps per SM, and what limits them
     pl.occupancy(kernel, block=128, arch="sm_90").limiter
 
 PTX has an unlimited number of registers; the assembler allocates real ones. The number alive at once is the least that
@@ -82,7 +82,7 @@ class Inspection:
             "  pipes      " + ", ".join(f"{pipe} {count}" for pipe, count in self.pipes.items()),
             f"  mostly     {most}",
             f"  registers  {self.registers} ({by}); {peak} alive at {place}",
-            f"  memory     {self.shared} bytes shared, {self.local} bytes local a thread",
+            f"  memory     {self.shared} bytes shared, {self.local} bytes local per thread",
         ]
         return "\n".join(out + ([f"  occupancy  {self.occupancy}"] if self.occupancy else []))
 
@@ -125,12 +125,36 @@ def inspect(
     entry: str | None = None,
     **unknown: Never,
 ) -> Inspection:
-    """Analyses a kernel: PTX text, a parsed module, or an object with a module (a builder's kernel).
+    """Analyses a kernel without running it. Instructions that the CPU machine does not execute have the pipe "unknown".
 
-    threads: of a block, for the occupancy. shared: bytes of dynamic shared memory. arch: the target, by default the
-    text's own. entry: which kernel, when there are several. What the CPU machine does not execute is counted all the
-    same, with the pipe "unknown". Raises what `launch` raises for a text that is wrong, and `TargetError` where not
-    even one block fits.
+    Parameters
+    ----------
+    kernel
+        PTX text, the name of a kernel of the library, a parsed module, or an object with a module (a builder's kernel).
+    block
+        Threads of a block, a number or up to three: for the occupancy.
+    shared
+        Bytes of dynamic shared memory.
+    arch
+        The target, by default the text's own.
+    entry
+        Which kernel, where there are several.
+
+    Returns
+    -------
+    Inspection
+        Instructions, registers line by line, memory, occupancy.
+
+    Raises
+    ------
+    PtxError
+        Where the text is wrong, as `pl.launch` does.
+    TargetError
+        Where not even one block fits.
+
+    Examples
+    --------
+    >>> pl.inspect("tiled", block=128).occupancy
     """
     from ptxlab import kernels
     from ptxlab.emulate import lower
@@ -174,8 +198,23 @@ def occupancy(
 ) -> Occupancy:
     """How much of an SM a kernel fills: blocks and warps resident at once, and what keeps another block out.
 
-    kernel: as for `inspect`, or just the number of registers a thread uses (then `shared` is all there is, and `arch`
-    is needed). Limits are those of `ptxlab.targets`, whose sources are named there.
+    Parameters
+    ----------
+    kernel
+        As for `pl.inspect`, or the number of registers of a thread (then `shared` is all there is, and `arch` is
+        needed).
+    block, shared, arch, entry
+        As for `pl.inspect`.
+
+    Returns
+    -------
+    ptxlab.targets.Occupancy
+        Within the limits of `ptxlab.targets`, whose sources are named there.
+
+    Raises
+    ------
+    LaunchError, TargetError
+        As `pl.inspect` does.
     """
     threads, shared = _threads(block), options.whole("shared", shared, 0)
     if options.is_whole(kernel):

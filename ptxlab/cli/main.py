@@ -172,7 +172,7 @@ def _kernel_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--causal", action="store_true", help="a row sees only the keys up to its own place")
     parser.add_argument("--dtype", choices=("f32", "f64", "f16", "bf16"), help="by default what the kernel takes")
     parser.add_argument("--arch", metavar="ARCH", help="the target; by default the one that the kernel is made for")
-    parser.add_argument("--tile-kv", type=int, metavar="N", help="keys a tile, for kernels that have tiles")
+    parser.add_argument("--tile-kv", type=int, metavar="N", help="keys per tile, for kernels that have tiles")
 
 
 def _problem_options(parser: argparse._ActionsContainer) -> None:

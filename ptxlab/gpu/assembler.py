@@ -115,14 +115,32 @@ def version() -> tuple[int, int]:
 
 
 def assemble(kernel: object, arch: str | None = None, *, lineinfo: bool = False) -> Assembly:
-    """PTX assembled for a GPU, by nvJitLink, in this process; text with `setmaxnreg` by `ptxas` where there is one.
+    """Assembles PTX for a GPU, by nvJitLink in this process; text with `setmaxnreg` by `ptxas` where there is one.
 
-    `ptx` is text, a `text.Module` or a kernel of the builder. `arch` is "sm_90" or "sm_90a"; by default the text's
-    `.target`, or sm_75 where that is older than the assembler knows. `lineinfo` keeps what `.loc` says in the cubin.
+    The same text for the same GPU is assembled once. It is safe to call from several threads.
 
-    Raises AssemblyError at the PTX line (and the builder's Python line) with every complaint of the assembler in
-    `.errors`, TargetError for a GPU that this assembler does not know, UnavailableError where the wheels are missing.
-    The same text for the same GPU is assembled once; safe to call from several threads.
+    Parameters
+    ----------
+    kernel
+        PTX text, the name of a kernel of the library, a `text.Module` or a kernel of the builder.
+    arch
+        "sm_90" or "sm_90a"; by default the text's `.target`, or sm_75 where that is older than the assembler knows.
+    lineinfo
+        Whether the cubin keeps what `.loc` says.
+
+    Returns
+    -------
+    Assembly
+        The cubin; registers, spills and shared memory of each kernel.
+
+    Raises
+    ------
+    AssemblyError
+        At the PTX line (and the builder's Python line), with every complaint of the assembler in `.errors`.
+    TargetError
+        For a GPU that this assembler does not know.
+    UnavailableError
+        Where the wheels are missing.
     """
     options.text("arch", arch)
     lineinfo = options.switch("lineinfo", lineinfo)

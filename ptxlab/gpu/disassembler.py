@@ -78,9 +78,22 @@ def find_nvdisasm() -> str | None:
 
 
 def sass(kernel: object, arch: str | None = None) -> Sass:
-    """The machine code of `ptx` (text, Module or builder kernel) for `arch` (by default its `.target`).
+    """The machine code of a kernel.
 
-    Raises what `assemble` raises, and UnavailableError where nvdisasm is not installed.
+    Parameters
+    ----------
+    kernel, arch
+        As for `pl.assemble`, which raises the same.
+
+    Returns
+    -------
+    Sass
+        Instructions with the PTX lines that they come from.
+
+    Raises
+    ------
+    UnavailableError
+        Where nvdisasm is not installed.
     """
     from ptxlab.text import parse
 

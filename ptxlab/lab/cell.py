@@ -99,10 +99,31 @@ def show(
     keep: str | None = None,
     **options: Any,
 ) -> Cell:
-    """Reads, assembles and, given `grid` and `block`, runs a kernel (also one of the library), and shows all of it.
+    """Reads, assembles and, given a grid or block, runs a kernel, and shows all of it, an error included.
 
-    against: what to show a diff from, or a name that it was kept under. keep: a name to keep this text and its launch
-    under, for `against`, `pl.diff` and `pl.editor`. sass: also disassemble. args and options are those of `pl.launch`.
+    Parameters
+    ----------
+    kernel
+        PTX text, a name that one was kept under or that the library has, a module or a built kernel.
+    grid, block, *args, arch, **options
+        As for `pl.launch`.
+    against
+        What to show a diff from, as for `pl.diff`.
+    sass
+        Whether to disassemble.
+    assemble
+        Whether to assemble.
+    keep
+        A name to keep this text and its launch under, for `against`, `pl.diff` and `pl.editor`.
+
+    Returns
+    -------
+    Cell
+        With `.run`, `.assembly`, `.error` and more.
+
+    Examples
+    --------
+    >>> pl.show(ptx, 4, 128, x, y, len(x), counters=True)
     """
     cell = Cell("")
     try:

@@ -153,8 +153,25 @@ def _side(line: int | None, lines: list[str], sign: str, css: str) -> str:
 
 
 def diff(a: Any, b: Any, *, names: tuple[str, str] | None = None) -> Diff:
-    """The difference from `a` to `b`: each PTX text, a name that one was kept under or that the library has, a
-    `Module`, a kernel, a result of one. `LaunchError` names what is none of these."""
+    """The difference from one PTX text to another.
+
+    Parameters
+    ----------
+    a, b
+        PTX text, a name that one was kept under or that the library has, a `Module`, a kernel, a result of one.
+    names
+        What the titles say.
+
+    Returns
+    -------
+    Diff
+        It shows itself; `.side_by_side()` has two columns.
+
+    Raises
+    ------
+    LaunchError
+        For what is none of these.
+    """
     old, new = ptx_of(a).splitlines(), ptx_of(b).splitlines()
     old_name, new_name = names or (_name(a, "before"), _name(b, "after"))
     return Diff(old, new, compare(old, new), old_name, new_name)

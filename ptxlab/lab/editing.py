@@ -223,11 +223,22 @@ class Editor(Copied, anywidget.AnyWidget):
 def editor(kernel: Any = START, grid: Any = None, block: Any = None, *args: Any, **options: Any) -> Editor:
     """Opens an editor for PTX.
 
-    kernel: PTX text, or a name that it was kept under; anything that has PTX (a module, a kernel of the builder, of
-    `pl.cuda`, another editor); the name of a kernel of the library, with its parameters; by default a small kernel to
-    begin with. grid, block, args, options: as in `pl.show`; with them a button runs the text and shows the results.
+    Parameters
+    ----------
+    kernel
+        PTX text, or a name that it was kept under; anything that has PTX (a module, a kernel of the builder, of
+        `pl.cuda`, another editor); the name of a kernel of the library. By default a small kernel to begin with.
+    grid, block, *args
+        As for `pl.launch`; with them a button runs the text and shows the results.
+    **options
+        As for `pl.show`; for a kernel of the library also its parameters.
 
-    Raises `UnknownKernel`, which lists the names, for a name that no kernel has, `LaunchError` for what is no PTX.
+    Raises
+    ------
+    UnknownKernel
+        For a name that no kernel has; it lists the names.
+    LaunchError
+        For what is no PTX.
     """
     name = getattr(kernel, "name", "") or ""
     if isinstance(kernel, str) and kernel in debug_subjects.names():

@@ -82,7 +82,7 @@ class PtxMagics(Magics):
         parsed, rest = self.ptx.parser.parse_known_args(rest, parsed)
         if rest and rest[0][0] != "-":
             raise UsageError(
-                f"{magic}: {rest[0]!r} stands without an option; write {magic} --grid 4 --block 32 --args x,y,100"
+                f"{magic}: {rest[0]!r} has no option before it; write {magic} --grid 4 --block 32 --args x,y,100"
             )
         if rest:
             has = [o for each in (self.ptx.parser, more) if each for a in each._actions for o in a.option_strings[-1:]]

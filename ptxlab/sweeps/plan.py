@@ -143,7 +143,7 @@ def points(
     for name in grid:
         if not any(name in has for has in wanted.values()):
             known = sorted({each for has in wanted.values() for each in has})
-            raise LaunchError(f"grid: no kernel of this sweep has a parameter {name!r}; there is {', '.join(known)}")
+            raise LaunchError(f"grid: no kernel of this sweep has a parameter {name!r}; choose from {', '.join(known)}")
     return _points(wanted, grid, shapes, how, refusals)
 
 

@@ -108,9 +108,7 @@ class _Parser(Directives):
         if line != (entry := re.sub(r'(extern "C" )?__global__ +(void +)?', ".visible .entry ", line)):
             raise self.error("__global__ is CUDA C++", hint=entry)
         if token.kind == "word":
-            raise self.error(
-                f"{token.text!r} stands outside of any function; statements belong between its '{{' and '}}'"
-            )
+            raise self.error(f"{token.text!r} is outside of any function; statements belong between its '{{' and '}}'")
         raise self.error(f"expected a directive; found {shown(token)}")
 
     def _behind_linkage(self) -> Token:
@@ -137,7 +135,7 @@ class _Parser(Directives):
         if (wrong := self.text()) in LINKAGES:
             line = self.source.line(opening.line).replace(f" {wrong}", "", 1)
             raise self.error(
-                f"{wrong} stands before {opening.text}",
+                f"{wrong} comes before {opening.text}",
                 hint=line.replace(opening.text, f"{wrong} {opening.text}").strip(),
             )
         if wrong == "(":
@@ -239,7 +237,7 @@ class _Parser(Directives):
             negated = self.take("!")
             if self.text() == "(":
                 bare = re.sub(r"@\s*(!?)\s*\(\s*(!?[%\w]+)\s*\)", r"@\1\2", self.source.line(self.tokens[self.at].line))
-                raise self.error("a predicate stands without parentheses", hint=bare.strip())
+                raise self.error("a predicate is written without parentheses", hint=bare.strip())
             guard = Guard(self.word("a predicate register after '@'"), negated)
         token = tokens[self.at]
         opcode = self.word("an instruction")

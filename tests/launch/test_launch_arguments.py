@@ -331,7 +331,7 @@ def test_a_parameter_for_a_texture():
         (lambda: pl.launch(TWO, 1, 32), "entry: the module has 2 kernels (first, second); name one with entry="),
         (lambda: pl.launch(TWO, 1, 32, entry="third"), "entry: no kernel 'third' in the module; it has first, second"),
         (lambda: pl.attention(Q, Q, Q, kernel="scaler"), "there is no prefill kernel 'scaler'; did you mean scalar?; "
-         "there are " + NAMES),
+         "choose from " + NAMES),
         (lambda: pl.attention(Q, Q, Q, kernel="decode"), f"decode is no prefill kernel{W}{DECODE}"),
         (lambda: pl.compare(Q, Q, Q, kernels=[]), f"kernels: at least one name is wanted, got none{W}"
          "kernels=['scalar', 'tiled']"),

@@ -85,8 +85,8 @@ def test_mix(no_assembler: None) -> None:
   pipes      alu 4, adu 2, lsu 2, cbu 2, xu 1, fp64 1
   mostly     add.u32 2, ld.param.u64 1, ld.param.u32 1, mov.u32 1, cvt.rn.f64.u32 1, add.f64 1
   registers  6 (the most alive at once; the assembler is not installed); 6 alive at line 16
-  memory     2048 bytes shared, 0 bytes local a thread
-  occupancy  8 blocks = 64 warps an SM on sm_80 (100%), limited by threads"""
+  memory     2048 bytes shared, 0 bytes local per thread
+  occupancy  8 blocks = 64 warps per SM on sm_80 (100%), limited by threads"""
     assert str(s) == shown
 
 

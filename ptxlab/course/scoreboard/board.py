@@ -214,7 +214,7 @@ def _refused(what: str, *why: str) -> Board:
 
 def _rung(name: str) -> Rung:
     if name not in RUNGS:
-        raise ScoreboardError(f"there is no rung {name!r}; there are {', '.join(map(repr, RUNGS))}")
+        raise ScoreboardError(f"there is no rung {name!r}; choose from {', '.join(map(repr, RUNGS))}")
     return RUNGS[name]
 
 

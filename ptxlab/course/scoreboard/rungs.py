@@ -127,7 +127,7 @@ class Rung:
         o.view(f"u{o.itemsize}")[:] = NOTHING[o.itemsize]
         values = given | {"o": o, "lse": np.zeros(len(want), np.float32)}
         if missing := [name for name in names if name not in values]:
-            raise LaunchError(f"nothing is called {missing[0]!r} on this rung; there are {', '.join(values)}")
+            raise LaunchError(f"nothing is called {missing[0]!r} on this rung; choose from {', '.join(values)}")
         arguments = (x.copy() if isinstance(x, np.ndarray) and name not in ("o", "lse") else x
                      for name, x in ((name, values[name]) for name in names))  # fmt: skip
         grid: Any = -(-(self.given.heads or len(want)) // per_block), self.given.sequences
