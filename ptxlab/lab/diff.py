@@ -181,9 +181,8 @@ def ptx_of(thing: Any) -> str:
 def _library(name: str) -> str | None:
     """The PTX of a kernel of the library as it is by default, unless another text was kept under its name."""
     from ptxlab import kernels
-    from ptxlab.lab import debug_subjects
 
-    return debug_subjects.build(name, {}).ptx if name in kernels.names() and name not in KEPT else None
+    return kernels.get(name).build().ptx if name in kernels.names() and name not in KEPT else None
 
 
 def _name(thing: Any, otherwise: str) -> str:

@@ -20,7 +20,7 @@ from ptxlab import kernels
 from ptxlab.errors import LaunchError, PtxWarning
 from ptxlab.foreign_arrays import as_numpy
 from ptxlab.garbage_collection import resting
-from ptxlab.lab import assets, debug_subjects, language
+from ptxlab.lab import assets, language
 from ptxlab.lab.cell import Cell, show
 from ptxlab.lab.diff import ptx_of
 from ptxlab.lab.kernel_subject import BUDGET
@@ -230,9 +230,9 @@ def editor(what: Any = START, grid: Any = None, block: Any = None, *args: Any, *
     Raises `UnknownKernel`, which says what there is, for a name that no kernel has, `LaunchError` for what is no PTX.
     """
     name = getattr(what, "name", "") or ""
-    if isinstance(what, str) and what in debug_subjects.names():
+    if isinstance(what, str) and what in kernels.names():
         given = {key: options.pop(key) for key in tuple(options) if key not in _SHOWN}
-        what = debug_subjects.build(what, given)
+        what = kernels.get(what).build(**given)
         name = what.name
     elif isinstance(what, str) and what in KEPT:
         name = what

@@ -102,7 +102,6 @@ function render({ model, el }) {
   const changed = h("b"),
     against = h("span.pl-against", { hidden: true }, changed);
   const found = h("b.pl-found");
-  const sample = h("p.pl-sample", { hidden: true, role: "note" });
   const baselines = choice(
     "compared with",
     [
@@ -128,7 +127,6 @@ function render({ model, el }) {
     problem.el,
     lesson.el,
     strip,
-    sample,
     h(
       "div.pl-tools",
       null,
@@ -184,8 +182,6 @@ function render({ model, el }) {
     if (!measures) return;
     against.hidden = !measures.title;
     changed.textContent = changed.title = measures.title;
-    sample.hidden = !data("run")?.sample;
-    sample.textContent = `≈ ${data("run")?.sample}`;
     contain(strip, figures(measures.list, ["changed", "building", "running"].includes(root.dataset.state)));
   }
 

@@ -82,10 +82,6 @@ export function makeTileMap(onpick) {
           class: "pl-tile",
         }),
       );
-    for (const [a, b] of data.sampled || [])
-      root.append(
-        s("rect", { x: left, y: y(a), width: wide, height: Math.max(2, y(b + 1) - y(a)), class: "pl-sampled" }),
-      );
     const block = Math.floor(row / data.tile_q);
     root.append(
       s("rect", {
@@ -133,7 +129,6 @@ export function makeTileMap(onpick) {
       last = Math.min(data.rows, (block + 1) * data.tile_q) - 1;
     const sees = seen(row),
       words = [`${data.row_name} ${row}`];
-    if (data.sampled && !data.sampled.some(([a, b]) => a <= row && row <= b)) words.push("not run");
     if (data.tile_q > 1) words.push(`block ${block} (rows ${block * data.tile_q}–${last})`);
     const { kinds } = data,
       at = kinds && tile >= 0 ? Math.floor((tile * data.tile_kv) / kinds.keys) : -1;
