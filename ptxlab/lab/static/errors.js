@@ -1,7 +1,7 @@
 // @ts-check
 // The error of the output as a heat map: one cell an element, the row that is chosen framed.
 
-import { card, h, numberTable, onceAFrame, short, sizeOf } from "./dom.js";
+import { card, h, tableOf, onceAFrame, short, sizeOf } from "./dom.js";
 
 const RAMP = [
   [247, 251, 255],
@@ -197,7 +197,7 @@ export function makeErrorMap(onpick) {
       out.later(() =>
         data
           ? [
-              numberTable(
+              tableOf(
                 [data.row_name, "column", "|error|", "of tolerance"],
                 data.worst.map(([r, c, e, q]) => [r, c, short(e), typeof q === "string" ? q : short(100 * q) + " %"]),
               ),

@@ -34,7 +34,6 @@ function render({ model, el }) {
     h(
       "button.pl-button.pl-asks",
       {
-        type: "button",
         title,
         onclick: (e) => {
           model.send(message());
@@ -85,7 +84,7 @@ function render({ model, el }) {
     entry = h("code.pl-entry");
   const pin = h(
     "button.pl-button.pl-asks",
-    { type: "button", title: "compare later settings with this one", onclick: () => model.send({ kind: "pin" }) },
+    { title: "compare later settings with this one", onclick: () => model.send({ kind: "pin" }) },
     "Pin",
   );
   const edit = asks("Edit", "change this PTX in an editor, and see it run", () => ({

@@ -27,12 +27,8 @@ const WORKING = ["changed", "building", "running"];
 export function makeStatus(model, onstate, shown) {
   const words = h("span", { role: "status", "aria-live": "polite" }),
     clock = h("span.pl-clock", { "aria-hidden": "true" });
-  const act = h("button.pl-button.pl-act", { type: "button" }, "Cancel");
-  const go = h(
-    "button.pl-button.pl-go",
-    { type: "button", hidden: true, onclick: () => model.send({ kind: "confirm" }) },
-    "Run",
-  );
+  const act = h("button.pl-button.pl-act", null, "Cancel");
+  const go = h("button.pl-button.pl-go", { hidden: true, onclick: () => model.send({ kind: "confirm" }) }, "Run");
   const el = h("span.pl-status", null, words, " ", clock, go, act);
   const controls = new Map(); // of each control's model id: the model, once it is known
   const manager = model.widget_manager;

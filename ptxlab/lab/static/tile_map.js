@@ -1,7 +1,7 @@
 // @ts-check
 // The tile map: query rows against keys, cut as the kernel cuts them, with the row and the KV tile that are selected.
 
-import { card, h, numberTable, onceAFrame, s, sizeOf } from "./dom.js";
+import { card, h, tableOf, onceAFrame, s, sizeOf } from "./dom.js";
 
 const KINDS = ["skipped", "seen in part", "whole"];
 
@@ -114,11 +114,8 @@ export function makeTileMap(onpick) {
       [data.keys - 1, left + wide, 11, "end"],
       [0, left - 4, top + 8, "end"],
       [data.rows - 1, left - 4, top + high, "end"],
-    ]) {
-      const label = s("text", { x: tx, y: ty, class: "pl-tick", "text-anchor": anchor });
-      label.textContent = text;
-      root.append(label);
-    }
+    ])
+      root.append(s("text", { x: tx, y: ty, class: "pl-tick", "text-anchor": anchor }, String(text)));
     holder.append(root);
     frame = { left, top, wide, high };
   });
@@ -196,14 +193,14 @@ export function makeTileMap(onpick) {
       const counted = (k, kind) => kinds.lines.filter((line) => line[k] === kind).length;
       out.later(() => [
         kinds
-          ? numberTable(
+          ? tableOf(
               ["keys", ...KINDS],
               Array.from({ length: Math.min(256, kinds.lines[0].length) }, (_, k) => [
                 `${k * kinds.keys}–${Math.min(data.keys, (k + 1) * kinds.keys) - 1}`,
                 ...["0", "1", "2"].map((kind) => counted(k, kind)),
               ]),
             )
-          : numberTable(
+          : tableOf(
               ["tile", "keys", `${data.row_name}s that see it`],
               Array.from({ length: Math.min(256, count()) }, (_, k) => {
                 const [a, b] = [k * data.tile_kv, Math.min(data.keys, (k + 1) * data.tile_kv)];
