@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, Never
 from ptxlab import options, targets
 from ptxlab.errors import LaunchError, Span, TargetError, UnavailableError, place_in_words
 from ptxlab.names import source_name
+from ptxlab.options import complete
 from ptxlab.targets import Occupancy
 
 if TYPE_CHECKING:
@@ -89,6 +90,7 @@ class Inspection:
         return {"text/plain": str(self), "text/html": f"<pre>{html.escape(str(self))}</pre>"}
 
 
+@complete()
 def inspect(
     kernel: Any,
     threads: int | None = None,
@@ -141,6 +143,7 @@ def inspect(
     )
 
 
+@complete()
 def occupancy(
     kernel: Any, threads: int, shared: int = 0, arch: str | None = None, entry: str | None = None
 ) -> Occupancy:

@@ -15,6 +15,7 @@ from ptxlab.gpu import hazards, ptxas
 from ptxlab.gpu.explain import Source, assembly_error
 from ptxlab.gpu.report import Usage, read_complaints, read_memory, read_usage, read_warnings, section_sizes
 from ptxlab.names import find_symbol, source_name
+from ptxlab.options import complete
 from ptxlab.text.given import given, given_text
 
 INSTALL = "pip install cuda-bindings nvidia-nvjitlink"
@@ -113,6 +114,7 @@ def version() -> tuple[int, int]:
     return int(major), int(minor)
 
 
+@complete()
 def assemble(ptx: object, arch: str | None = None, *, lineinfo: bool = False) -> Assembly:
     """PTX assembled for a GPU, by nvJitLink, in this process; text with `setmaxnreg` by `ptxas` where there is one.
 

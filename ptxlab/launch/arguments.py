@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ptxlab.errors import LaunchError
+from ptxlab.errors import LaunchError, warn
 from ptxlab.foreign_arrays import BUFFERS, as_numpy
 from ptxlab.launch.argument_hints import cast, in_copy, in_order
 from ptxlab.launch.buffers import Array, Const, DeviceBuffer, OneWay, Out, as_numbers, is_number
@@ -154,7 +154,8 @@ def _bind_map(where: Where, p: Parameter, value: TensorMap) -> Bound:
     from ptxlab.isa.tensor_map import BYTES
 
     if not p.array or p.size != BYTES:
-        raise LaunchError(f"{where} wants {_wanted(p)}, got a tensor map\n  write:  .param .align 64 .b8 {p.name}[128]")
+        write = as_array(where) if p.pointer else f"\n  write:  .param .align 64 .b8 {p.name}[128]"
+        raise LaunchError(f"{where} wants {_wanted(p)}, got a tensor map{write}")
     if p.align < 64:
         raise LaunchError(
             f"{where}: a tensor map lies at a multiple of 64 bytes\n  write:  .param .align 64 .b8 {p.name}[128]"
@@ -168,9 +169,15 @@ def _bind_map(where: Where, p: Parameter, value: TensorMap) -> Bound:
 
 
 def _bind_object(where: Where, p: Parameter, value: Texture | Surface) -> Bound:
-    if p.array or p.size != 8 or p.type[0] == "f":
-        raise LaunchError(f"{where} wants {_wanted(p)}, got {value!r}\n  write:  .param .u64 {p.name}")
+    if p.pointer or p.array or p.size != 8 or p.type[0] == "f":
+        write = as_array(where) if p.pointer else f"\n  write:  .param .u64 {p.name}"
+        raise LaunchError(f"{where} wants {_wanted(p)}, got {value!r}{write}")
     return Bound(p, array=value.staged(), object=value)
+
+
+def as_array(where: Where) -> str:
+    """The line to write that gives the array of a texture, a surface or a tensor map."""
+    return f"\n  write:  {where.written}.array"
 
 
 def _share_surfaces(kernel: str, bound: list[Bound]) -> None:
@@ -302,6 +309,22 @@ def _stage(b: Bound) -> NDArray[np.uint8]:
     else:
         raw[:] = b.array.reshape(-1).view(np.uint8)
     return raw
+
+
+def take_back(where: Where, b: Bound) -> None:
+    """What a launch has left in the device's copy of an array: into the array, or a warning that it is lost."""
+    assert b.array is not None
+    raw = b.array.reshape(-1).view(np.uint8)
+    if b.back:
+        raw[:] = b.staged
+    elif not np.array_equal(raw, b.staged):
+        changed = (raw != b.staged).reshape(-1, b.array.itemsize).any(axis=1)
+        first = [int(n) for n in np.unravel_index(int(np.argmax(changed)), b.array.shape)]
+        why, write = "pl.const does not copy back", f"{where.written}    # without pl.const"
+        if not b.array.flags.writeable:
+            why, write = "the array is read-only", f"c = np.array({where.written})    # and give c to the kernel"
+        says = f"{where}: the kernel changed {changed.sum()} of {changed.size} elements, the first at {first}"
+        warn(f"{says}; {why}, so the results are lost\n  write:  {write}")
 
 
 def poison_byte(dtype: np.dtype[Any]) -> int:

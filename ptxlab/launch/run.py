@@ -29,9 +29,10 @@ from ptxlab.errors import (
     stopped_while,
 )
 from ptxlab.garbage_collection import resting
-from ptxlab.launch import array_types, budgets
+from ptxlab.launch import arguments, array_types, budgets
 from ptxlab.launch.buffers import cpu_buffers, memory_of
 from ptxlab.launch.options import MEMCHECK, check_limits, check_options, three
+from ptxlab.launch.parameters import Where
 from ptxlab.names import source_name
 from ptxlab.targets import MULTIPROCESSORS
 
@@ -198,11 +199,11 @@ def launch(
             run = _run_on_cpu(plan, program, sizes, bound, device, variables=held, **more)
         if device == "cpu":
             plan.keep(program, arch, shared_gaps=gaps)
-    for b in bound:
-        if b.back and b.array is not None and b.same_as < 0:
-            b.array.reshape(-1).view(np.uint8)[:] = b.staged
+    for at, b in enumerate(bound):
         if b.object is not None and b.same_as < 0:
             b.object.take(b.staged)
+        elif b.array is not None and b.same_as < 0:
+            arguments.take_back(Where(plan.title, at, b.parameter), b)
     run.shared = shared
     for observer in budgets.observers:
         observer(run, tuple(checks))

@@ -19,6 +19,7 @@ from ptxlab.errors import LaunchError
 from ptxlab.foreign_arrays import as_numpy
 from ptxlab.isa.tensor_map import BYTES, SWIZZLES, TF32, TYPES, with_field
 from ptxlab.launch.buffers import Array, DeviceBuffer
+from ptxlab.options import complete
 
 __all__ = ["BYTES", "OF_DTYPE", "TF32", "TensorMap", "tiles"]
 
@@ -29,6 +30,7 @@ OF_DTYPE = {
 """The types of elements by the dtype of an array."""
 
 
+@complete("pl.TensorMap(array, box=(64, 64))")
 @dataclass(frozen=True, eq=False)
 class TensorMap:
     """A tensor in global memory, and the tile of it that one copy moves.

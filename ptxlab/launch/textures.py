@@ -31,6 +31,7 @@ from ptxlab.isa.texture_object import (
     TEXTURE,
 )
 from ptxlab.launch.buffers import Array
+from ptxlab.options import complete
 
 FILTER = {"point": 0, "linear": 1}
 ADDRESS = {
@@ -98,6 +99,7 @@ def encoded(fields: dict[str, int]) -> NDArray[np.uint8]:
     return made
 
 
+@complete()
 class Texture(_Shaped):
     """An array as a texture.
 
@@ -231,6 +233,7 @@ class Texture(_Shaped):
         return f"Texture({self.array.dtype} {list(self.array.shape)}, {self.filter})"
 
 
+@complete()
 class Surface(_Shaped):
     """An array as a surface. channels: 1, 2 or 4, the array's last dimension; left out, each element is a texel.
     layers: the first dimension counts layers."""

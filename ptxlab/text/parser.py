@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from ptxlab.errors import PtxSyntaxError, Span
 from ptxlab.garbage_collection import uncollected
 from ptxlab.isa import TABLE, Action, action_of
+from ptxlab.options import complete
 from ptxlab.text.declarations import LINKAGES, SPACES
 from ptxlab.text.directives import DIRECTIVES, LABELLED, STARTS_ITEM, WITHOUT_SEMICOLON, Directives
 from ptxlab.text.given import given, given_text
@@ -31,6 +32,7 @@ BEHIND_PROTOTYPE = (*STARTS_ITEM, ".global", ".const", ".shared", ".tex", *WITHO
 ONCE = ("version", "target", "address_size")
 
 
+@complete()
 @uncollected
 def parse(text: str, file: str = "<ptx>", spans: Mapping[int, Span] | None = None) -> Module:
     """Parses a PTX text into a module; `str()` of it is the text again, byte for byte.

@@ -235,7 +235,7 @@ def test_variables_and_samplers(device: str) -> None:
     assert got.view(np.float32)[:, 0].tolist() == [0, 0]
     with pytest.raises(DeviceFault) as caught:
         run(device, body, where, 0, before, ", texmode_independent")
-    assert caught.value.message == "tex.1d.v4.f32.f32: t is no texture"
+    assert caught.value.message == "tex.1d.v4.f32.f32: t is no texture; write: pl.Texture(array)"
 
 
 SURFACES = {
@@ -434,11 +434,11 @@ def test_seamless_cubes(device: str, geometry: str) -> None:
 def test_no_texture(device: str) -> None:
     with pytest.raises(DeviceFault) as caught:
         run(device, LOOK["1d"].format("f32"), np.zeros((1, 4), np.float32), pl.Surface(np.zeros(4, np.uint8)))
-    assert caught.value.message == "tex.1d.v4.f32.f32: %rd3 is no texture"
+    assert caught.value.message == "tex.1d.v4.f32.f32: %rd3 is no texture; write: pl.Texture(array)"
     image = np.zeros(64, np.float32)
     with pytest.raises(DeviceFault) as caught:
         run(device, LOOK["1d"].format("f32"), np.zeros((1, 4), np.float32), image)
-    assert caught.value.message == "tex.1d.v4.f32.f32: %rd3 is no texture"
+    assert caught.value.message == "tex.1d.v4.f32.f32: %rd3 is no texture; write: pl.Texture(array)"
 
 
 def test_what_textures_count() -> None:
