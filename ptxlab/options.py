@@ -44,6 +44,7 @@ def complete(write: str = "") -> Callable[[F], F]:
 
         @functools.wraps(function)
         def call(*args: Any, **options: Any) -> Any:
+            __tracebackhide__ = True  # in pytest and in notebooks
             if left := [name for name in needed[len(args) :] if name not in options]:
                 all_given(write or _call(function), **dict.fromkeys(left, MISSING))
             return function(*args, **options)

@@ -270,6 +270,16 @@ def test_surfaces(device: str, geometry: str) -> None:
     assert got[0, 2] == 0
 
 
+def test_one_surface_by_name_and_as_an_argument(device: str) -> None:
+    words = np.array([5, 6], np.uint32)
+    surface = pl.Surface(words)
+    body = """sust.b.1d.b32.trap [%rd3, {4}], 9;
+    suld.b.1d.b32.trap %r4, [s, {4}];"""
+    before = ".global .surfref s;"
+    got = run(device, body, np.zeros((1, 4), np.float32), surface, before, textures={"s": surface})
+    assert (got[0, 0], words.tolist()) == (9, [5, 9])
+
+
 def test_surfaces_with_atomics_and_outside(device: str) -> None:
     words = np.array([5, 6], np.uint32)
     body = """sured.b.add.1d.u32.trap [%rd3, {0}], %r3;
