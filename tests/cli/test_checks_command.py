@@ -48,7 +48,7 @@ def test_the_command_reports_and_sets_its_status(tmp_path: Path, capsys: pytest.
     assert cli.main([each for each in given if each != "--json"]) == 1
     assert "sum.cu:7: total[0] += x[i];\nracecheck: RAW" in capsys.readouterr().out
     assert cli.main(["check", str(buggy), "u33[64]", "1"]) == 2
-    assert capsys.readouterr().err.startswith("ptxlab: u33[64]: there is no type 'u33'; there is f16, f32")
+    assert capsys.readouterr().err.startswith("ptxlab: u33[64]: there is no type 'u33'; choose from f16, f32")
     assert cli.main(["check", str(buggy)]) == 2
     assert capsys.readouterr().err.endswith(f"\n  write:  ptxlab check {buggy} f32[256] f32[256]\n")
 
