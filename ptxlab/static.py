@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any, Never
 from ptxlab import options, targets
 from ptxlab.errors import LaunchError, Span, TargetError, UnavailableError, place_in_words
 from ptxlab.names import source_name
+from ptxlab.options import complete
 from ptxlab.targets import Occupancy
 
 if TYPE_CHECKING:
@@ -90,6 +91,7 @@ class Inspection:
         return {"text/plain": str(self), "text/html": f"<pre>{html.escape(str(self))}</pre>"}
 
 
+@complete()
 def parse(kernel: Any, file: str = "<ptx>") -> Module:
     """Parses a kernel's PTX; `str()` of the module is the text again, byte for byte.
 
@@ -117,6 +119,7 @@ def parse(kernel: Any, file: str = "<ptx>") -> Module:
     return text.parse(kernel, file) if isinstance(kernel, str) else module_of(kernel)
 
 
+@complete()
 def inspect(
     kernel: Any,
     block: int | Sequence[int] | None = None,
@@ -193,6 +196,7 @@ def inspect(
     )
 
 
+@complete()
 def occupancy(
     kernel: Any, block: int | Sequence[int], shared: int = 0, arch: str | None = None, entry: str | None = None
 ) -> Occupancy:

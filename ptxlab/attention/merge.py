@@ -16,10 +16,12 @@ from ptxlab.attention import caches
 from ptxlab.errors import LaunchError
 from ptxlab.launch.buffers import const, out
 from ptxlab.launch.run import launch
+from ptxlab.options import complete
 
 Array = NDArray[Any]
 
 
+@complete()
 def merge_states(o1: Array, lse1: Array, o2: Array, lse2: Array, *, device: str = "auto") -> tuple[Array, Array]:
     """The attention over two sets of keys from the attention over each. In numpy: `reference.merge_states`.
 

@@ -20,6 +20,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from ptxlab.errors import PtxlabError
 from ptxlab.foreign_arrays import as_numpy
+from ptxlab.options import complete
 
 Array = NDArray[Any]
 
@@ -36,6 +37,7 @@ class UnknownSequence(PtxlabError, LookupError):
     """There is no sequence of that number, or it was freed."""
 
 
+@complete()
 class PagedCache:
     """`k` and `v`, pools `[num_pages, page_size, Hkv, D]`, and who owns which page.
 

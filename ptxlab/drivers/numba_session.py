@@ -46,6 +46,7 @@ class Session(MachineSession):
 
     def launch(self, dispatcher: Any, grid: Dim, block: Dim, shared: int, args: Sequence[Any]) -> Run:
         """Compiles a kernel for its arguments, runs it, and copies host arrays back."""
+        __tracebackhide__ = True
         types = chosen_types(dispatcher, args)
         kernel = kernel_for(dispatcher, types, self.arch)
         names = list(inspect.signature(dispatcher.py_func).parameters)
@@ -140,6 +141,7 @@ class Configured:
         self.griddim, self.blockdim = normalize_kernel_dimensions(grid, block)
 
     def __call__(self, *args: Any) -> None:
+        __tracebackhide__ = True
         _active[-1].launch(self.dispatcher, self.griddim, self.blockdim, self.sharedmem, args)
 
 

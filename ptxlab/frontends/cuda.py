@@ -15,7 +15,7 @@ from ptxlab.frontends.kernel import CompiledKernel, Param, Pointer
 from ptxlab.frontends.strings import standing
 from ptxlab.module_variables import Type
 from ptxlab.names import find_symbol, parameter_name, source_name, written_parameters
-from ptxlab.options import target, unexpected
+from ptxlab.options import complete, target, unexpected
 from ptxlab.text import String
 from ptxlab.text.given import CUDA
 from ptxlab.text.given import given as given_instead
@@ -70,6 +70,7 @@ _ELEMENTS = {
 }  # fmt: skip
 
 
+@complete("pl.cuda('__global__ void scale(float* x) { x[threadIdx.x] *= 2; }')")
 def cuda(
     source: str | os.PathLike[str],
     arch: str | None = None,

@@ -15,6 +15,7 @@ from ptxlab.gpu import hazards, ptxas
 from ptxlab.gpu.explain import Source, assembly_error
 from ptxlab.gpu.report import Usage, read_complaints, read_memory, read_usage, read_warnings, section_sizes
 from ptxlab.names import find_symbol, source_name
+from ptxlab.options import complete
 from ptxlab.text.given import given_text
 from ptxlab.text.parser import module_of
 
@@ -114,6 +115,7 @@ def version() -> tuple[int, int]:
     return int(major), int(minor)
 
 
+@complete()
 def assemble(kernel: object, arch: str | None = None, *, lineinfo: bool = False) -> Assembly:
     """Assembles PTX for a GPU, by nvJitLink in this process; text with `setmaxnreg` by `ptxas` where there is one.
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from ptxlab.errors import AssemblyError, PtxSyntaxError, UnavailableError
 from ptxlab.gpu.assembler import Assembly, as_source, assemble
+from ptxlab.options import complete
 
 if TYPE_CHECKING:
     from ptxlab.text import Directive, Module
@@ -77,6 +78,7 @@ def find_nvdisasm() -> str | None:
     return shutil.which("nvdisasm")
 
 
+@complete()
 def sass(kernel: object, arch: str | None = None) -> Sass:
     """The machine code of a kernel.
 

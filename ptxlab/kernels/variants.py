@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ptxlab.errors import LaunchError
-from ptxlab.options import finite, meant, shown
+from ptxlab.options import complete, finite, meant, shown
 
 RESERVED = frozenset(
     "q k v o key value lse B Hq Hkv Sq Sk D scale slots probe sums table length lengths partial splits width max_seq "
@@ -107,6 +107,7 @@ def together(left: Mapping[str, Any], right: Mapping[str, Any]) -> tuple[dict[st
     return arrays, names
 
 
+@complete()
 def variant(function: Any, **arrays: Any) -> Variant:
     """A change of attention with its arrays, for `score_mod` and `mask_mod`.
 

@@ -18,6 +18,7 @@ from ptxlab.errors import AssemblyError, PtxlabError, PtxWarning, UnavailableErr
 from ptxlab.foreign_arrays import as_numpy
 from ptxlab.lab.diff import Diff, diff, ptx_of
 from ptxlab.lab.named_kernels import KEPT, Kept, kernel_of
+from ptxlab.options import complete
 
 STUB = "this cell still holds its stub; write PTX in its place"
 
@@ -87,6 +88,7 @@ class Cell:
         return display.page(*parts)
 
 
+@complete("pl.show(kernel, grid, block, x, y, n)")
 def show(
     kernel: Any,
     grid: Any = None,

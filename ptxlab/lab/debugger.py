@@ -34,7 +34,7 @@ from ptxlab.lab.static_copies import Copied
 from ptxlab.lab.trace_events import Shown
 from ptxlab.launch.options import check_names
 from ptxlab.launch.run import ALL_CHECKS, CHECKS
-from ptxlab.options import is_whole, meant, unexpected
+from ptxlab.options import complete, is_whole, meant, unexpected
 from ptxlab.text import Module
 
 BUDGET = 10_000_000
@@ -100,6 +100,7 @@ class Debugger(Copied, anywidget.AnyWidget):
         return saved_debugger.copy_html(self.shown)
 
 
+@complete("pl.debug(kernel, grid, block, x, y, n)")
 def debug(
     kernel: Any,
     grid: Any = None,

@@ -9,6 +9,7 @@ from typing import Any
 from ptxlab.errors import LaunchError
 from ptxlab.lab.alignment import Kind, Row, compare
 from ptxlab.lab.named_kernels import KEPT, kernel_of
+from ptxlab.options import complete
 from ptxlab.text import Module
 from ptxlab.text.given import given, given_text
 
@@ -152,6 +153,7 @@ def _side(line: int | None, lines: list[str], sign: str, css: str) -> str:
     return f'<td class="{f"pl-{css}" if css else ""}" style="white-space: pre; font-family: monospace">{shown}</td>'
 
 
+@complete()
 def diff(a: Any, b: Any, *, names: tuple[str, str] | None = None) -> Diff:
     """The difference from one PTX text to another.
 

@@ -12,6 +12,7 @@ from ptxlab import kernels
 from ptxlab.errors import LaunchError
 from ptxlab.lab import merge_plot
 from ptxlab.lab.picture import DECADES, SERIES, image
+from ptxlab.options import complete
 
 DARK = (
     '<style>[data-jp-theme-light="false"] .ptxlab-figure img { filter: invert(0.92) hue-rotate(180deg); }'
@@ -22,6 +23,7 @@ FLAT = 1e-5
 """A series that varies by less than this share of its size is a constant with rounding errors."""
 
 
+@complete("pl.plot_state(pl.attention(q, k, v, state=True))")
 def plot_state(result: Any, row: int = 0, *, figure: Any = None) -> Any:
     """The online-softmax state that a kernel stored, with numpy float64 drawn over it.
 
@@ -70,6 +72,7 @@ def plot_state(result: Any, row: int = 0, *, figure: Any = None) -> Any:
     return figure
 
 
+@complete("pl.plot_error(pl.attention(q, k, v))")
 def plot_error(result: Any, head: tuple[int, int] = (0, 0), *, figure: Any = None) -> Any:
     """The error of one head as a map, rows down and columns to the right.
 
@@ -114,6 +117,7 @@ def plot_error(result: Any, head: tuple[int, int] = (0, 0), *, figure: Any = Non
     return figure
 
 
+@complete("pl.plot_comparison(pl.compare(q, k, v))")
 def plot_comparison(found: Any, *, figure: Any = None) -> Any:
     """The columns of a comparison as bars, a picture each.
 

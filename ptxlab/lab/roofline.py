@@ -19,6 +19,7 @@ from typing import Any
 
 from ptxlab.errors import LaunchError
 from ptxlab.lab import protocol
+from ptxlab.options import complete
 from ptxlab.performance.peaks import Peaks, array_bytes, peaks
 
 
@@ -180,6 +181,7 @@ COLOURS = ("#0b5cad", "#b04a00", "#0b6e63", "#7a35c9", "#b3254a", "#5b6570")
 MARKERS = ("o", "s", "^", "D", "v", "P")
 
 
+@complete("pl.plot_roofline(pl.attention(q, k, v, counters=True))")
 def plot_roofline(results: Any, *, gpu: str | None = None, arch: str | None = None, figure: Any = None) -> Any:
     """Rooflines with a point for each result.
 

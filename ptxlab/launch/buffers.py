@@ -12,7 +12,7 @@ import numpy as np
 
 from ptxlab.errors import LaunchError, calling_frame, shown_file
 from ptxlab.foreign_arrays import as_numpy
-from ptxlab.options import is_whole
+from ptxlab.options import complete, is_whole
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike, NDArray
@@ -48,6 +48,7 @@ class Out(OneWay):
     """An array that the kernel writes: not copied in. Made by `out`."""
 
 
+@complete("pl.const(array)")
 def const(array: Array) -> Const:
     """The array as an input only: a launch copies it in and does not copy it back.
 
@@ -59,6 +60,7 @@ def const(array: Array) -> Const:
     return Const(as_numpy(array, "pl.const"))
 
 
+@complete("pl.out(array)")
 def out(array: Array) -> Out:
     """The array as an output only: not copied in, and `Run.findings` tells which elements the kernel left unwritten.
 
@@ -70,6 +72,7 @@ def out(array: Array) -> Out:
     return Out(as_numpy(array, "pl.out"))
 
 
+@complete("pl.empty((1024, 64), np.float32)")
 class DeviceBuffer:
     """Memory on a device that stays there between launches; `pl.empty` and `pl.to_device` make it.
 
@@ -302,6 +305,7 @@ def _caller() -> str:
     return f"{shown_file(frame.f_code.co_filename)}:{frame.f_lineno}"
 
 
+@complete("pl.empty((1024, 64), np.float32)")
 def empty(shape: int | Sequence[int], dtype: DTypeLike = np.float32, *, device: str = "auto") -> DeviceBuffer:
     """A device buffer with undefined contents (zeros on the CPU machine).
 
@@ -323,6 +327,7 @@ def empty(shape: int | Sequence[int], dtype: DTypeLike = np.float32, *, device: 
     return buffer
 
 
+@complete()
 def to_device(array: Array, *, device: str = "auto") -> DeviceBuffer:
     """A device buffer that holds a copy of an array.
 

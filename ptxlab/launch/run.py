@@ -29,9 +29,10 @@ from ptxlab.errors import (
     stopped_while,
 )
 from ptxlab.garbage_collection import resting
-from ptxlab.launch import array_types, budgets
+from ptxlab.launch import arguments, array_types, budgets
 from ptxlab.launch.buffers import cpu_buffers, memory_of
 from ptxlab.launch.options import MEMCHECK, check_limits, check_options, three
+from ptxlab.launch.parameters import Where
 from ptxlab.names import source_name
 from ptxlab.targets import MULTIPROCESSORS
 
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from ptxlab.emulate.program.program import Program
     from ptxlab.emulate.runtime.counters import Counters
     from ptxlab.findings import Finding
+    from ptxlab.gpu import Assembly
     from ptxlab.launch.parameters import Bound
     from ptxlab.launch.plan import Plan
     from ptxlab.launch.textures import Surface, Texture
@@ -180,7 +182,7 @@ def launch(
     --------
     >>> pl.launch(ptx, 4, 128, x, y, len(x), checks="all").findings
     """
-    asked = dict(locals())
+    asked, __tracebackhide__ = dict(locals()), True  # pytest and notebooks show the caller's line
     options.all_given("pl.launch(kernel, grid, block, x, y, n)", kernel=kernel, grid=grid, block=block)
     with resting(), stopped_while("the kernel was being read, before it ran"):
         from ptxlab.launch.plan import (  # here, as the parser and the instructions come with them
@@ -230,17 +232,19 @@ def launch(
         resident = cooperative and math.prod(sizes[0]) > MULTIPROCESSORS
         more = {name: asked[name] for name in ("counters", "trace", "tier", "cooperative")}
         more |= {"shared": shared, "checks": checks, "seed": seed, "budget": budget, "workers": workers}
-        more |= {"cluster": cluster_size, "registers": _registers(plan, arch) if resident else 0}
+        assembled = _assembled(plan.module, arch) if resident else None
+        registers = assembled.kernel(plan.name).registers if assembled is not None else 0
+        more |= {"cluster": cluster_size, "registers": int(registers)}
         with state.lock if state and program.globals else contextlib.nullcontext():
             held = state.brought() if state else None
             run = _run_on_cpu(plan, program, sizes, bound, device, variables=held, **more)
         if device == "cpu":
             plan.keep(program, arch, shared_gaps=gaps)
-    for b in bound:
-        if b.back and b.array is not None and b.same_as < 0:
-            b.array.reshape(-1).view(np.uint8)[:] = b.staged
+    for at, b in enumerate(bound):
         if b.object is not None and b.same_as < 0:
             b.object.take(b.staged)
+        elif b.array is not None and b.same_as < 0:
+            arguments.take_back(Where(plan.title, at, b.parameter), b)
     run.shared = shared
     for observer in budgets.observers:
         observer(run, tuple(checks))
@@ -293,28 +297,17 @@ def _loaded(plan: Plan, arch: str | None, *, shared_gaps: bool) -> Program:
         there = (error for error in validate(plan.module) if error.line == refused.line)
         wrong = min(there, key=lambda error: error.column, default=refused)
         later = isinstance(refused, UnsupportedInstruction) and wrong is not refused
-        raise refused if later and _assembles(plan.module) else wrong from None
+        raise refused if later and _assembled(plan.module) is not None else wrong from None
 
 
-def _assembles(module: Any) -> bool:
-    """Whether NVIDIA's assembler is here and takes a text."""
+def _assembled(module: Any, arch: str | None = None) -> Assembly | None:
+    """A text as NVIDIA's assembler makes it; None where that is not here, or refuses it."""
     from ptxlab import gpu
 
     try:
-        gpu.assemble(module)
+        return gpu.assemble(module, arch)
     except PtxlabError:
-        return False
-    return True
-
-
-def _registers(plan: Plan, arch: str | None) -> int:
-    """The registers of a thread on a GPU, as NVIDIA's assembler gives them out; 0 where it is not here."""
-    from ptxlab import gpu
-
-    try:
-        return int(gpu.assemble(plan.module, arch).kernel(plan.name).registers)
-    except PtxlabError:
-        return 0
+        return None
 
 
 def _stepped(trace: Any) -> str:
@@ -367,6 +360,7 @@ def _run_on_cpu(
     from ptxlab import emulate
     from ptxlab.findings import unwritten
 
+    __tracebackhide__ = True
     memory, space = emulate.Memory(), "generic" if plan.declared.constant else "global"
     allocations: list[Any] = []
     params = bytearray()

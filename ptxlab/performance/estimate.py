@@ -31,6 +31,7 @@ from ptxlab.emulate import lower
 from ptxlab.emulate.runtime.counters import WAVEFRONT, Counters
 from ptxlab.errors import LaunchError
 from ptxlab.names import source_name
+from ptxlab.options import complete
 from ptxlab.performance.latency import warp_clocks
 from ptxlab.performance.peaks import L1_SECTORS, SCHEDULERS, SHARED_WAVEFRONTS, Peaks, array_bytes, peaks, rates
 from ptxlab.targets import Occupancy
@@ -119,6 +120,7 @@ class Estimate:
         return {"text/plain": str(self), "text/html": f"<pre>{html.escape(str(self))}</pre>"}
 
 
+@complete("pl.estimate(pl.launch(kernel, grid, block, x, y, n, counters=True))")
 def estimate(result: Any, *, gpu: str | None = None, kernel: Any = None, shared: int = 0) -> Estimate:
     """The modelled time of a kernel on a GPU.
 

@@ -14,6 +14,7 @@ from ptxlab.errors import LaunchError, optional
 from ptxlab.launch.buffers import memory_of
 from ptxlab.launch.options import check_names
 from ptxlab.launch.run import ALL_CHECKS
+from ptxlab.options import complete
 from ptxlab.sweeps import journal
 from ptxlab.sweeps.measure import COLUMNS
 from ptxlab.sweeps.plan import Refusals, Shape, Written, parameters_of, points
@@ -85,6 +86,7 @@ class Sweep:
         return out + (f"; in {self.folder}" if self.folder else "") + ("; interrupted>" if self.interrupted else ">")
 
 
+@complete("pl.sweep('tiled2d', {'tile_kv': [16, 32]}, shapes=[64])")
 def sweep(
     kernels: str | Written | Iterable[str | Written],
     grid: Mapping[str, Any] | None = None,
@@ -195,6 +197,7 @@ def sweep(
     return result
 
 
+@complete()
 def open_sweep(folder: str | Path) -> Sweep:
     """Opens a sweep, finished or not.
 

@@ -25,6 +25,7 @@ from ptxlab.attention.heuristics import SPLITTING, arch_of
 from ptxlab.attention.prefill import attention
 from ptxlab.errors import LaunchError, PtxlabError, optional
 from ptxlab.launch.buffers import memory_of
+from ptxlab.options import complete
 from ptxlab.performance.estimate import Work, combined, estimate, work_of
 from ptxlab.performance.peaks import peaks
 from ptxlab.sweeps.measure import inputs, measure
@@ -68,6 +69,7 @@ class Tuned:
     __repr__ = __str__
 
 
+@complete("pl.tune('tiled2d', shapes=[512], device='cpu', gpu='A100')")
 def tune(
     kernel: str,
     shapes: Any = (512,),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from pathlib import Path
 
 import numpy as np
@@ -232,6 +233,83 @@ def test_what_is_missing_is_named():
         with pytest.raises(pl.LaunchError) as caught:
             call()
         assert str(caught.value) == write
+
+
+@pytest.mark.parametrize("name", [
+    name for name in pl.__all__ if name != "load_ipython_extension" and not hasattr(getattr(pl, name), "__cause__")
+])  # fmt: skip
+def test_a_call_without_arguments_says_what_to_give(name):
+    call = getattr(pl, name)
+    parameters = inspect.signature(call).parameters.values() if callable(call) else ()
+    if any(p.default is p.empty and p.kind is p.POSITIONAL_OR_KEYWORD for p in parameters):
+        with pytest.raises(pl.LaunchError, match=r"^[^\n]* missing\n  write:  pl\.[\w.]+\(.*\)$"):
+            call()
+
+
+def test_results_are_not_lost_without_a_word():
+    ptx = RAW.replace(
+        "    ret;",
+        """    .reg .b64 %p;
+    ld.param.u64 %p, [x];
+    st.global.u32 [%p+4], 7;
+    ret;""",
+    )
+    x, frozen = np.zeros((2, 2), np.uint32), np.zeros((2, 2), np.uint32)
+    frozen.flags.writeable = False
+    says = "first, argument 1 (x: .u64): the kernel changed 1 of 4 elements, the first at [0, 1];"
+    for given, why in (
+        (x, f"pl.const does not copy back, so the results are lost{W}x    # without pl.const"),
+        (frozen, f"the array is read-only, so the results are lost{W}c = np.array(x)    # and give c to the kernel"),
+    ):
+        with pytest.warns(UserWarning, match="lost") as caught:
+            pl.launch(ptx, 1, 32, *(good() | {"x": pl.const(given)}).values(), device="step")
+        assert str(caught[0].message) == f"{says} {why}"
+    x[0, 1] = 7
+    pl.launch(ptx, 1, 32, *(good() | {"x": pl.const(x)}).values(), device="step")  # nothing is lost
+
+
+@pytest.mark.parametrize("device", ["step", "cpu"])
+def test_a_texture_is_no_array(device):
+    image = np.arange(32, dtype=np.float32)
+    ptx = RAW.replace(
+        "    ret;",
+        """    .reg .b64 %p;
+    .reg .f32 %f;
+    ld.param.u64 %p, [x];
+    ld.global.f32 %f, [%p];
+    ret;""",
+    )
+    given = pl.Texture(image)
+    with pytest.raises(pl.LaunchError) as caught:
+        pl.launch(ptx, 1, 32, given, *list(good().values())[1:], device=device)
+    says = "line 12 loads .f32, but the argument is Texture(float32 [32], point)"
+    assert str(caught.value) == f"first, argument 1 (x: .u64): {says}{W}x.array"
+
+    @kernel
+    def plain(k: Builder, x: Ptr[f32]) -> None:
+        x[k.tid.x] = 1.0
+
+    for given in (pl.Texture(image), pl.Surface(image), pl.TensorMap(image, box=(8,))):
+        with pytest.raises(pl.LaunchError, match=r"argument 1 \(x: Ptr\[f32\]\) wants an array") as caught:
+            pl.launch(plain, 1, 32, given, device=device)
+        assert str(caught.value).endswith(f"{W}given.array")
+
+
+@pytest.mark.parametrize(("target", "arch", "says"), [
+    ("sm_80", "sm_75", "sm_75 is older; PTX runs on its target and on newer GPUs only"),
+    ("sm_90a", "sm_100", "what that has beyond sm_90 exists on that GPU only"),
+    ("sm_100f", "sm_120", "what that has beyond sm_100 exists in that family only"),
+    ("sm_80", "sm_90", ""), ("sm_90", "sm_90a", ""), ("sm_100f", "sm_103a", ""), ("sm_100f", "sm_100", ""),
+])  # fmt: skip
+def test_a_text_runs_on_its_target_and_on_newer_ones(target, arch, says):
+    ptx = f".version 8.8\n.target {target}\n.address_size 64\n.visible .entry k() {{ ret; }}\n"
+    for call in (lambda: pl.launch(ptx, 1, 32, arch=arch, device="step"), lambda: pl.inspect(ptx, arch=arch)):
+        if not says:
+            call()
+            continue
+        with pytest.raises(pl.TargetError) as caught:
+            call()
+        assert str(caught.value) == f"arch: the text's .target is {target}, and {says}{W}arch='{target}'"
 
 
 def test_cuda_takes_no_host_code_and_no_ptx():
