@@ -23,11 +23,12 @@ from typing import Any
 import anywidget
 import traitlets
 
+from ptxlab import kernels
 from ptxlab.emulate.trace.recorder import Trace
 from ptxlab.emulate.trace.recording import Recording, open_trace
 from ptxlab.errors import DeviceFault, LaunchError, LaunchKeyboardInterrupt, TraceError
 from ptxlab.findings import Finding
-from ptxlab.lab import assets, debug_subjects, saved_debugger, trace_events
+from ptxlab.lab import assets, library_subjects, saved_debugger, trace_events
 from ptxlab.lab.noticed import block_number
 from ptxlab.lab.static_copies import Copied
 from ptxlab.lab.trace_events import Shown
@@ -144,7 +145,8 @@ def debug(
     """
     trace = Trace(blocks=blocks, warps=warps, steps=steps, limit=LIMIT - (1 << 20), whole_clusters=is_whole(blocks))
     found = _found(kernel, grid, block, args, trace, options)
-    at = debug_subjects.opens_at(kernel) if at is None and isinstance(kernel, str) else at
+    if at is None and isinstance(kernel, str) and kernel in kernels.names("prefill") and kernels.get(kernel).alone:
+        at = kernels.get(kernel).brings[0]  # of a kernel for Hopper alone, the first of what it brings
     if at is not None:
         found.open_at(at)
     return found
@@ -152,9 +154,9 @@ def debug(
 
 def _found(what: Any, grid: Any, block: Any, args: tuple[Any, ...], trace: Trace, options: Any) -> Debugger:
     """The debugger on whatever was asked for."""
-    if isinstance(what, str) and what in debug_subjects.names():
+    if isinstance(what, str) and what in kernels.names():
         return _watched(
-            lambda trace: debug_subjects.library(what, options, trace), trace, options.get("checks", CHECKS)
+            lambda trace: library_subjects.recorded(what, options, trace), trace, options.get("checks", CHECKS)
         )
     if grid is not None:
         block = getattr(what, "block", None) if block is None else block  # a Triton kernel knows its own
@@ -170,7 +172,7 @@ def _found(what: Any, grid: Any, block: Any, args: tuple[Any, ...], trace: Trace
             lambda trace: launch(what, grid, block, *args, trace=trace, **options), trace, options["checks"]
         )
     if isinstance(what, str) and "\n" not in what and not Path(what).is_file():
-        names = debug_subjects.names()
+        names = kernels.names()
         says = f"{what!r} is no trace file, and no kernel of the library{meant(what, names)}"
         raise LaunchError(f"{says}; those are {', '.join(names)}")
     for name in options:
@@ -193,10 +195,12 @@ def _is_kernel(what: Any) -> bool:
 
 def _carried(what: Any, trace: Trace) -> Debugger:
     """The debugger on the trace of a run, of a result or of a fault, with what its checks have found."""
+    from ptxlab.attention.problem import Result
+
     note = str(what) if isinstance(what, DeviceFault | LaunchKeyboardInterrupt) else ""
     run = what if isinstance(getattr(what, "trace", None), Recording) else getattr(what, "run", None)
     if not isinstance(getattr(run, "trace", None), Recording):
-        run = debug_subjects.again(what, trace)
+        run = what.again(device="step", trace=trace).run if isinstance(what, Result) else None
     if run is None:
         kind = type(what).__name__
         raise TraceError(f"this {kind} carries no trace; write pl.launch(kernel, grid, block, ..., trace=pl.Trace())")

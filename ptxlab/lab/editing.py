@@ -20,7 +20,7 @@ from ptxlab import kernels
 from ptxlab.errors import LaunchError, PtxWarning
 from ptxlab.foreign_arrays import as_numpy
 from ptxlab.garbage_collection import resting
-from ptxlab.lab import assets, debug_subjects, language
+from ptxlab.lab import assets, language
 from ptxlab.lab.cell import Cell, show
 from ptxlab.lab.diff import ptx_of
 from ptxlab.lab.kernel_subject import BUDGET
@@ -241,9 +241,9 @@ def editor(kernel: Any = START, grid: Any = None, block: Any = None, *args: Any,
         For what is no PTX.
     """
     name = getattr(kernel, "name", "") or ""
-    if isinstance(kernel, str) and kernel in debug_subjects.names():
+    if isinstance(kernel, str) and kernel in kernels.names():
         given = {key: options.pop(key) for key in tuple(options) if key not in _SHOWN}
-        kernel = debug_subjects.build(kernel, given)
+        kernel = kernels.get(kernel).build(**given)
         name = kernel.name
     elif isinstance(kernel, str) and kernel in KEPT:
         name = kernel
