@@ -35,6 +35,7 @@ pygments_style = "default"
 pygments_dark_style = "monokai"
 autodoc_typehints = "signature"
 napoleon_google_docstring = False
+napoleon_use_param = False  # parameters that are explained together stay together
 autodoc_member_order = "bysource"
 autodoc_default_options = {"members": True}
 myst_enable_extensions = ["dollarmath"]

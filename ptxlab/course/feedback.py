@@ -120,13 +120,13 @@ def score(exercise: str, answer: Any, *, points: float = 1.0, seed: int | None =
     Parameters
     ----------
     exercise, answer
-        As for `check`. The feedback goes to the standard output.
+        As for `check`.
     points
         The most; a starter handed in as it is gets 0.
     seed
-        From which hidden cases are drawn, by default that of `check`.
+        The hidden cases are drawn from it; by default that of `check`.
     quiet
-        Whether to print no feedback.
+        Whether not to print the feedback.
     """
     feedback = judge(find(exercise), answer, seed=STUDY_SEED if seed is None else seed, graded=True)
     if not quiet:

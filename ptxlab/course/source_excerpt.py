@@ -15,9 +15,9 @@ def passage(kernel: str, first: str, behind: str | None = None) -> str:
     kernel
         Its name; `UnknownKernel` lists the names.
     first
-        With what the first line begins; `ValueError` where none does.
+        How the first line begins; `ValueError` where none does.
     behind
-        With what the line after the last begins; by default the block ends that the first line stands in.
+        How the line after the last begins; by default the excerpt ends with the block that contains the first line.
     """
     lines = kernels.get(kernel).source.splitlines()
     found = [n for n, line in enumerate(lines) if line.lstrip().startswith(first)]
