@@ -28,7 +28,7 @@ from ptxlab.emulate.trace.recorder import Trace
 from ptxlab.emulate.trace.recording import Recording, open_trace
 from ptxlab.errors import DeviceFault, LaunchError, LaunchKeyboardInterrupt, TraceError
 from ptxlab.findings import Finding
-from ptxlab.lab import assets, library_subjects, saved_debugger, trace_events
+from ptxlab.lab import assets, debug_subjects, saved_debugger, trace_events
 from ptxlab.lab.noticed import block_number
 from ptxlab.lab.static_copies import Copied
 from ptxlab.lab.trace_events import Shown
@@ -157,7 +157,7 @@ def _found(what: Any, grid: Any, block: Any, args: tuple[Any, ...], trace: Trace
     """The debugger on whatever was asked for."""
     if isinstance(what, str) and what in kernels.names():
         return _watched(
-            lambda trace: library_subjects.recorded(what, options, trace), trace, options.get("checks", CHECKS)
+            lambda trace: debug_subjects.recorded(what, options, trace), trace, options.get("checks", CHECKS)
         )
     if grid is not None:
         block = getattr(what, "block", None) if block is None else block  # a Triton kernel knows its own

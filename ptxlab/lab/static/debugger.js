@@ -4,6 +4,7 @@
 import "./keys.js";
 import { card, drawNow, h, makeTooltip, markLive, s, tableOf } from "./dom.js";
 import { fileOf, makePane } from "./pane.js";
+import { addFinder } from "./find.js";
 import { descriptorsOf } from "./descriptors.js";
 import { hoverDocs } from "./code_hover.js";
 import { openTrace, readWarp } from "./trace.js";
@@ -141,6 +142,7 @@ function render({ model, el }) {
   const warps = h("select", { "aria-label": "warp", onchange: () => load(`${blocks.value}:${warps.value}`) });
   const scrubber = makeScrubber((step) => seek(step));
   const ptx = makePane("PTX", () => {});
+  if (model.send) addFinder(ptx); // not in a notebook's copy, which is kept small
   const table = makeRegisterTable(registers, names, (r) => pick(r));
   const access = makeAccessCard(info.windows);
   const timeline = info.timeline ? makeTimeline(info.timeline, (block, warp, step) => goTo(block, warp, step)) : null;

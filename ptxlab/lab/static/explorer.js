@@ -7,6 +7,7 @@ import { choice, contain, h, makeTooltip, markLive } from "./dom.js";
 import { makeAnswers, received } from "./answers.js";
 import { foldParameters, nameSliders, sayClamped, sayFollowed } from "./control_labels.js";
 import { makePane } from "./pane.js";
+import { addFinder } from "./find.js";
 import { hoverDocs, hoverSass } from "./code_hover.js";
 import { makeStrip } from "./summary_strip.js";
 import { makeStatus } from "./status.js";
@@ -48,6 +49,7 @@ function render({ model, el }) {
     sass: makePane("SASS", (line) => links.link("sass", line)),
   };
   const { python, ptx, sass } = panes;
+  Object.values(panes).forEach(addFinder);
   const views = makeViews(model, answers, panes);
   const links = makeLinks(answers, panes, () => results, asks);
   const rowsOf = (line) => (code()?.links || []).filter(([p]) => p === line).map(([, row]) => row);
