@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, cast
 
+from ptxlab import targets
 from ptxlab.emulate.program import layout
 from ptxlab.emulate.program.flat_program import Code, Literal, Mem, Reg, Source, Symbol
 from ptxlab.emulate.program.graphs import reachable
@@ -40,7 +41,9 @@ class Lowering(Names, abc.ABC):
     """
 
     def __init__(self, module: Module, entry: str | None, arch: str | None, shared_gap: int = 0) -> None:
-        self.arch = arch or module.target.partition(",")[0].strip() or "sm_80"
+        target = module.target.partition(",")[0].strip()
+        self.arch = arch or target or "sm_80"
+        targets.check_arch(target, self.arch)
         number = re.search(r"\d+", self.arch)
         # On sm_90 and later the first KiB of shared memory belongs to the system, so a kernel's arrays start after it.
         # A kernel that asks where that KiB is has one on all targets, and may use it (cooperative groups do).

@@ -28,6 +28,7 @@ from ptxlab.emulate.trace.order import Copied
 from ptxlab.emulate.trace.pages import Page
 from ptxlab.errors import Span, TraceError
 from ptxlab.names import source_name
+from ptxlab.options import complete
 from ptxlab.text.source_lines import SourceLines
 
 
@@ -282,6 +283,7 @@ def lanes_of(bits: int) -> np.ndarray:
     return (bits >> np.arange(LANES) & 1).astype(np.bool_)
 
 
+@complete()
 def open_trace(path: str | Path) -> Recording:
     """Opens a trace. Raises `TraceError` for a file that is not a trace, of another version, or truncated."""
     with open(path, "rb") as file:

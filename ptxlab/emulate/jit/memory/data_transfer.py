@@ -111,9 +111,9 @@ class Transfers(Part):
         group, first = seen.group, seen.group.pointer
         access: Callable[..., str]
         if strided:
-            first, access, by = self.t.offset(first, group.halves[0]), self.scattered.strided, group.stride
-        else:
-            access, by = self.scattered.access, self.sites.offsets(group)
+            first = self.t.offset(first, group.halves[0])
+        access = self.scattered.strided if strided else self.scattered.access
+        by = group.stride if strided else self.sites.offsets(group)
         bases = [self.t.offset(first, seen.offset + k * seen.step) for k in range(seen.count)]
         return [access(seen.lane, base, by, *stored[k : k + 1]) for k, base in enumerate(bases)]
 
