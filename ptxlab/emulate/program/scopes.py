@@ -157,8 +157,7 @@ class Names:
         self.shared_names.append((variable.name, at, layout.size_of(variable)))
 
     def place_extern(self, codes: list[Code]) -> int:
-        """Places dynamic shared memory after the static arrays; every extern array is a name for its start, which is
-        returned."""
+        """Places dynamic shared memory after the static arrays; its start, which every extern array names."""
         if not self.extern_shared:
             return self.shared.end
         align = max(16, *(layout.align_of(v) for v in self.extern_shared))

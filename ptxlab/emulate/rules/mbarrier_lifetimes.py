@@ -283,8 +283,7 @@ class Phases:
             yield warp, sorted(lanes), code, f"phase {held.phase} (parity {parity}) of {words}"
 
     def _history(self, held: reports.Mbarrier) -> str:
-        """Bytes announced and brought in the current phase, and warps that arrived in the one before but not in this
-        one, in words."""
+        """Bytes announced and brought in this phase, and warps that arrived in the last one only, in words."""
         said = []
         for k in range(reports.LINES):
             line, announces = divmod(held.moved_line[k], 2)

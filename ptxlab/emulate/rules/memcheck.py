@@ -57,8 +57,7 @@ def space_of(space: u32, address: u64) -> tuple[u32, u64]:
 
 @rule(inline=True)
 def in_shared(space: u32, address: u64) -> u64:
-    """The address in the block's own shared memory of an operand that must lie there; any other stays as it is, and is
-    found wrong."""
+    """The address in the block's shared memory of an operand that must lie there; any other stays as it is."""
     where, offset = space_of(space, address)
     return offset if where == SHARED else address
 

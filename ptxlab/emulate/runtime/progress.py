@@ -35,8 +35,7 @@ class Watching:
         self.sleeping: list[Callable[[], None]] = []  # what wakes those that wait for launches
 
     def hurry(self) -> None:
-        """Has `watch` called now, and not a tenth of a second later. For any thread: one that has changed what `watch`
-        decides by."""
+        """Has `watch` called at once. For any thread: one that has changed what `watch` decides by."""
         self.due = True
         for wake in tuple(self.sleeping):
             wake()

@@ -91,8 +91,7 @@ def _place(w: CheckedWarp, code: Code, lane: int = 0) -> Place:
 
 
 def used_at_once(code: Code) -> list[int]:
-    """The registers whose values an instruction uses: addresses, member masks, and all that it does not only compute
-    with."""
+    """The registers whose values an instruction uses: addresses, masks, all that it does not only compute with."""
     follows = code.form.op.kind in ("pure", "lane", "none") or code.action in (Action.LOAD, Action.STORE)
     follows = follows or code.action in (*ROWS, *_PRODUCTS, Action.TRANSPOSE)
     mask, _ = code.named.get("membermask", (None, "")) if code.form.op.kind == "lane" else (None, "")

@@ -163,8 +163,7 @@ class Checks(Part):
             self.t.do(line)
 
     def access(self, code: Code, access: Access, kind: int | None = None) -> None:
-        """Checks an access of an instruction that has a body. kind: READS, WRITES or CHANGES, if `access` does not say
-        it."""
+        """Checks an access of an instruction with a body. kind: READS, WRITES or CHANGES, if not that of `access`."""
         places = self.m.zext("i64", self.e.operands.address(code, access.operand))
         self.t.store(f"<{W} x i64>", self.m.vector(places), "%addrs", align=64)
         self.each(0, access.size, code, KINDS[access.what] if kind is None else kind, access.space)

@@ -23,8 +23,7 @@ of a warp on Zen 4)."""
 
 
 class ControlFlow(Part):
-    """A function that runs a warp: the instructions that end its basic blocks. How control moves in it, the two
-    functions say."""
+    """A function that runs a warp: instructions that end its basic blocks. The two functions say how it goes on."""
 
     def __init__(self, blocks: Blocks) -> None:
         super().__init__(blocks.e)

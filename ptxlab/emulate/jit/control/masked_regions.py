@@ -51,8 +51,7 @@ class MaskedRegion(NamedTuple):
 
     @property
     def rounds(self) -> str:
-        """The name of the word that counts rounds of loops, in units of 32; and the lane that had a turn last
-        (`Turns.lane`)."""
+        """The word that counts rounds of loops, in units of 32, and has the lane of the last turn (`Turns.lane`)."""
         return f"%rounds{self.number}"
 
     def label(self, block: int) -> str:

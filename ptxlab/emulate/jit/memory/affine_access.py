@@ -147,8 +147,7 @@ class AffineAccesses(Part):
         return self.t.phi(kind, *sources)
 
     def _in_shared(self, group: AccessGroup, extent: Extent) -> tuple[str, str, str, str]:
-        """The start of shared memory, its pointer, no record of writes, and i1: whether the lowest address and the
-        highest lie there."""
+        """The start of shared memory, its pointer, no record of writes, and i1: whether both ends lie there."""
         _, good = self.sites.range_in_shared(group, extent.lowest, extent.beyond)
         return str(self.program.shared_start), "%shared", "0", good
 
