@@ -14,6 +14,7 @@ from ptxlab import text as ptx_text
 from ptxlab.emulate.program import lowering_cache
 from ptxlab.emulate.runtime import disk_cache
 from ptxlab.launch import plan as plans
+from ptxlab.text import parser
 
 pytest.importorskip("ptxlab.emulate.jit", reason="needs llvmlite", exc_type=ImportError)
 
@@ -72,7 +73,7 @@ def forget() -> None:
     """As in a new process: only the disk remembers."""
     for cached in (plans._plans, lowering_cache._recent, build._recent):
         cached.clear()
-    plans._parsed.cache_clear()
+    parser._cached.cache_clear()
 
 
 def run(text: Any = TEXT, n: int = 32, size: int = 32, **options: Any) -> pl.Run:
