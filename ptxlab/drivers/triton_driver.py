@@ -186,6 +186,7 @@ class Launcher:
         leave: Any,
         *args: Any,
     ) -> None:
+        __tracebackhide__ = True
         if x * y * z <= 0:
             return
         if enter is not None:

@@ -60,6 +60,7 @@ class TritonSession(MachineSession):
 
     def launch(self, launcher: Launcher, grid: tuple[int, int, int], args: Sequence[Any]) -> None:
         """Runs a compiled kernel: arrays are copied in, and back when it has succeeded."""
+        __tracebackhide__ = True
         kernel, parts = launcher.kernel, list(launcher.parts([tensor(value) for value in args]))
         types = [variable.type for variable in kernel.module.kernels[0].params]
         arrays = [
@@ -171,7 +172,7 @@ def _arrays_taken() -> Iterator[None]:
         )
 
     def run_here(self: Any, *args: Any, **how: Any) -> Any:
-        addresses = _active[-1].addresses
+        addresses, __tracebackhide__ = _active[-1].addresses, True
         addresses.quiet += 1
         try:
             with warnings.catch_warnings():
