@@ -229,6 +229,7 @@ def reserved(score, b, h, q_idx, kv_idx, scale):
 
 
 WRONG = [
+    ({"score_mod": lambda score, h, q_idx, kv_idx: score}, "takes the score and 3 places; a score_mod takes 4"),
     ({"score_mod": lambda score, q_idx, kv_idx: score}, "takes 3 places; a mask_mod takes 4, a score_mod 5"),
     ({"score_mod": reserved, "scale": 2.0}, "`scale` is the name of a kernel parameter or an option"),
     (
