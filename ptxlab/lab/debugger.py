@@ -66,7 +66,7 @@ class Debugger(Copied, anywidget.AnyWidget):
     def open_at(self, at: int | str, nth: int = 0, warp: tuple[int, int] | None = None, of: int = 0) -> None:
         """Opens at a step of a PTX line, its number or words that it has: the first one in the first warp that was
         there, or the `nth` of a `warp` (block, warp), -1 for the last. of: the step is as far along as the `nth` of so
-        many, for a line that runs several times a tile. `TraceError` if no line has them."""
+        many, for a line that runs several times per tile. `TraceError` if no line has them."""
         if isinstance(at, bool) or not isinstance(at, str | Integral):
             raise TraceError(
                 f"at: a PTX line is wanted, its number or words that it has, such as 'bar.sync'; got {at!r}"
@@ -100,7 +100,7 @@ class Debugger(Copied, anywidget.AnyWidget):
 
 
 def debug(
-    what: Any,
+    kernel: Any,
     grid: Any = None,
     block: Any = None,
     *args: Any,
@@ -112,24 +112,39 @@ def debug(
 ) -> Debugger:
     """Opens the debugger.
 
-    what: a kernel to launch (PTX text, a module, a kernel of the builder, of `pl.cuda` or `pl.triton`) with `grid`,
-    `block`, `args` and the options of `pl.launch`; the name of a kernel of the library, with its parameters and seq_q,
-    seq_k (or seq_len), batch, heads, kv_heads, sigma, seed, for decode also splits; a run, or a fault, that carries a
-    trace; a result of `pl.attention` or `pl.decode`, which is run once more where it carries none; a trace; or a trace
-    file. blocks, warps, steps: what to record of a launch, as in `pl.Trace`; by default every warp of block 0. Of a
-    cluster all blocks are recorded with a block that is named alone; `blocks=[0]` records that one only. at: where to
-    open, the number of a PTX line or words that it has: `at="bar.sync"`; by default the first step, of "wgmma" the
-    first product, of "hopper" the first copy of a tile.
-
     A launch that faults is shown up to its fault and opened there: its block is recorded even if it was not named. One
     that does not end is shown up to its `budget` (10 million warp-instructions), as far as the trace has room. A kernel
     that is launched here runs with all checks but initcheck, which moves shared arrays apart, unless `checks` says
-    which; without `at` the debugger opens at the first thing that they have found. Raises `TraceError` where there is
-    no trace or it is too large, `LaunchError` where the launch does not fit.
+    which; without `at` the debugger opens at the first thing that they have found.
+
+    Parameters
+    ----------
+    kernel
+        PTX text, a module, a kernel of the builder, of `pl.cuda` or `pl.triton`; the name of a kernel of the library; a
+        run, or a fault, that carries a trace; a result of `pl.attention` or `pl.decode`, which is run once more where
+        it carries none; a trace; or a trace file.
+    grid, block, *args
+        As for `pl.launch`.
+    blocks, warps, steps
+        What to record of a launch, as in `pl.Trace`; by default every warp of block 0. Of a cluster all blocks are
+        recorded with a block that is named alone; `blocks=[0]` records that one only.
+    at
+        Where to open, the number of a PTX line or words that it has: `at="bar.sync"`; by default the first step, of
+        "wgmma" the first product, of "hopper" the first copy of a tile.
+    **options
+        Of `pl.launch`; for a kernel of the library its parameters and seq_q, seq_k (or seq_len), batch, heads,
+        kv_heads, sigma, seed, for decode also splits.
+
+    Raises
+    ------
+    TraceError
+        Where there is no trace or it is too large.
+    LaunchError
+        Where the launch does not fit.
     """
     trace = Trace(blocks=blocks, warps=warps, steps=steps, limit=LIMIT - (1 << 20), whole_clusters=is_whole(blocks))
-    found = _found(what, grid, block, args, trace, options)
-    at = debug_subjects.opens_at(what) if at is None and isinstance(what, str) else at
+    found = _found(kernel, grid, block, args, trace, options)
+    at = debug_subjects.opens_at(kernel) if at is None and isinstance(kernel, str) else at
     if at is not None:
         found.open_at(at)
     return found

@@ -356,15 +356,18 @@ def explore(
     budget: int | None = None,
     **parameters: Any,
 ) -> Explorer:
-    """Opens the explorer on a kernel of the library by name, with parameters to start with; or on any other kernel.
+    """Opens the explorer.
 
-    kernel: a name, a kernel that the library has built or a result of it; PTX text, a module, a kernel of the builder,
-    of `pl.cuda` or of `pl.triton`, or a `lab.subject.Subject`. grid, block, args, entry, shared and budget are those of
-    `pl.launch`, for kernels that are not of the library: without them such a kernel is shown and not run. block may be
-    None for a kernel of `pl.triton`, which knows its own.
-
-    Parameters: those of the kernel (head_dim, causal, dtype, arch, tile_kv, ...) and seq_q, seq_k (or seq_len for
-    both), batch, heads, kv_heads, sigma, seed, device, row and sass (whether to show machine code).
+    Parameters
+    ----------
+    kernel
+        A name of the library, a kernel that it has built or a result of it; PTX text, a module, a kernel of the
+        builder, of `pl.cuda` or of `pl.triton`; or a `lab.subject.Subject`.
+    grid, block, *args, entry, shared, budget
+        As for `pl.launch`, for kernels that are not of the library. Without a grid such a kernel is shown and not run.
+    **parameters
+        To start with: those of the kernel (head_dim, causal, dtype, arch, tile_kv, ...) and seq_q, seq_k (or seq_len
+        for both), batch, heads, kv_heads, sigma, seed, device, row and sass (whether to show machine code).
     """
     with _in_words():
         return _explorer(kernel, grid, block, args, {"entry": entry, "shared": shared, "budget": budget}, parameters)
@@ -388,6 +391,8 @@ def _explorer(
     kernel: Any, grid: Any, block: Any, args: tuple[Any, ...], launch: dict[str, Any], parameters: dict[str, Any]
 ) -> Explorer:
     """The explorer on whatever was asked for."""
+    if grid is None and block is not None:  # shown for blocks of that size, and not run
+        block, parameters = None, {"block": block, **parameters}
     if isinstance(kernel, Subject):
         return Explorer(kernel, **parameters)
     built = getattr(kernel, "kernel", kernel) if hasattr(kernel, "inputs") else kernel

@@ -26,9 +26,9 @@ from ptxlab.module_variables import unchanged
 from ptxlab.names import find_symbol, source_name
 from ptxlab.text.given import given
 
-THREADS = Parameter(
-    "threads",
-    "threads a block, for the occupancy; give grid, block and arguments to run the kernel",
+BLOCK = Parameter(
+    "block",
+    "threads of a block, for the occupancy; give grid, block and arguments to run the kernel",
     128,
     (32, 64, 128, 256, 512, 1024),
 )
@@ -103,9 +103,9 @@ class KernelSubject(Subject):
         return self.symbols[values["entry"]] if "entry" in values else self.entry
 
     def shape(self, built: Any, values: Values) -> Shape:
-        """The grid and block given, or a block of `threads`."""
+        """The grid and block given, or a block of `block` threads."""
         if self.grid is None:
-            return (1, 1, 1), (values["threads"], 1, 1), self.shared
+            return (1, 1, 1), (values["block"], 1, 1), self.shared
         return _three(self.grid), _three(self.block), self.shared
 
     def why_no_run(self) -> str:
@@ -237,12 +237,12 @@ def _newer(arch: str) -> tuple[str, ...]:
 
 
 def _threads(ptx: str, block: int) -> Parameter:
-    """The parameter for the threads of a block: as many as the text or the compiler says, else `THREADS`."""
+    """The parameter for the threads of a block: as many as the text or the compiler says, else `BLOCK`."""
     found = re.search(r"\.(?:req|max)ntid\s+(\d+)(?:\s*,\s*(\d+))?(?:\s*,\s*(\d+))?", ptx)
     wanted = block or (math.prod(int(n or 1) for n in found.groups()) if found else 0)
     if not 1 <= wanted <= targets.THREADS_PER_BLOCK:
-        return THREADS
-    return Parameter(THREADS.name, THREADS.says, wanted, tuple(sorted({*THREADS.choices, wanted})))
+        return BLOCK
+    return Parameter(BLOCK.name, BLOCK.says, wanted, tuple(sorted({*BLOCK.choices, wanted})))
 
 
 def _kind(kernel: Any) -> str:

@@ -5,7 +5,7 @@ subject of one's own needs `title`, `name`, its parameters and `build`; what els
 
     class Saxpy(Subject):
         title, name = "y = a x + y", "saxpy"
-        building = (Parameter("unroll", "elements a thread", 1, (1, 2, 4)),)
+        building = (Parameter("unroll", "elements per thread", 1, (1, 2, 4)),)
         def build(self, values): return saxpy(unroll=values["unroll"])      # anything with .ptx, .module and .name
 """
 

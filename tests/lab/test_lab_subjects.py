@@ -249,7 +249,7 @@ def test_ptx_text_is_shown_run_and_counted_on_copies() -> None:
 
 
 def test_without_arguments_it_says_how_to_run_it() -> None:
-    _, assembly, shown, _ = answer(request(subject_of(PTX, None, None, ()), threads=256))
+    _, assembly, shown, _ = answer(request(subject_of(PTX, None, None, ()), block=256))
     assert (
         shown["note"]
         == "Not run: give it a grid, a block and arguments, as in pl.explore(kernel, grid, block, x, y, n)."
@@ -261,7 +261,7 @@ def test_without_arguments_it_says_how_to_run_it() -> None:
 def test_of_several_kernels_one_is_chosen_and_the_block_is_what_the_text_says() -> None:
     two = PTX + PTX[PTX.index(".visible") :].replace("scale(", "again(").replace(")\n{", ")\n.maxntid 96, 1, 1\n{", 1)
     subject = subject_of(two, None, None, ())
-    assert [p.name for p in subject.parameters] == ["arch", "entry", "threads"]
+    assert [p.name for p in subject.parameters] == ["arch", "entry", "block"]
     assert subject.problem[0].default == 96
     assert explorer_views.build(request(subject)).code["name"] == "scale"
     assert explorer_views.build(request(subject, entry="again")).code["name"] == "again"

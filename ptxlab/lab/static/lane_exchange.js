@@ -298,7 +298,7 @@ export function makeExchangeCard(info, registers, names) {
                 "figcaption",
                 null,
                 h("b", null, letter(name)),
-                ` ${size} of ${layout.type}, ${many} register${many === 1 ? "" : "s"} a lane`,
+                ` ${size} of ${layout.type}, ${many} register${many === 1 ? "" : "s"} per lane`,
               ),
               matrices[k].svg,
             );

@@ -225,7 +225,7 @@ export function makeOccupancy() {
           "p.pl-lead",
           null,
           h("b", null, `${o.warps} of ${o.most} warps`),
-          ` an SM: ${o.blocks} block${o.blocks === 1 ? "" : "s"} of ${o.threads} threads, ${assembly.registers} registers a thread, ${assembly.shared_bytes} B shared`,
+          ` per SM: ${o.blocks} block${o.blocks === 1 ? "" : "s"} of ${o.threads} threads, ${assembly.registers} registers per thread, ${assembly.shared_bytes} B shared`,
         ),
         boxes,
         h(
