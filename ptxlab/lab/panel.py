@@ -118,7 +118,8 @@ class Panel(widgets.VBox):
         unused = self.subject.unused(self.values())
         for name, control in self.own.items():
             control.layout.display = "none" if name in unused else None
-        self.editor.layout.display = None if OWN.name in self.own.keys() - unused else "none"
+        shown = self.text in self.own.values() and OWN.name not in unused
+        self.editor.layout.display = None if shown else "none"
         (what, rows), before = self.subject.rows(self.values()), self._row_is
         self._row_is = what
         if row < rows and ("row" in changed or before in (None, what)):

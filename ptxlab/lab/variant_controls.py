@@ -93,8 +93,8 @@ def own(text: str) -> variants.Variant:
         span = Span(file, line, column, line, column + 1)
         raise mistakes.error(Site(span), f"Python cannot read this: {wrong.msg}", OWN.default.strip()) from wrong
     except Exception as wrong:
-        here = (at for frame, at in traceback.walk_tb(wrong.__traceback__) if frame.f_code.co_filename == file)
-        line = max(here, default=1)
+        trace = traceback.walk_tb(wrong.__traceback__)
+        line = [1, *(at for frame, at in trace if frame.f_code.co_filename == file)][-1]
         what = f"Python cannot run this: {type(wrong).__name__}: {wrong}"
         raise mistakes.error(Site(Span(file, line, 0, line, 0)), what, OWN.default.strip()) from wrong
     functions = [f for f in names.values() if isinstance(f, FunctionType) and f.__code__.co_filename == file]
@@ -109,9 +109,11 @@ def own(text: str) -> variants.Variant:
 def said(values: Mapping[str, Any], name: str) -> Any:
     """What a parameter says, in one line: of a function of one's own its name, and what it computes."""
     value = values[name]
-    if name == OWN.name:
+    if name == OWN.name and isinstance(value, str):
         return " ".join(value.partition("\n")[2].split())
-    return re.findall(r"^def (\w+)|$", values["own"], re.MULTILINE)[0] or value if value == "own" else value
+    if name == VARIANT.name and value == "own":
+        return (re.findall(r"^def (\w+)", values["own"], re.MULTILINE) or [value])[-1]
+    return value
 
 
 def named(wanted: Mods) -> dict[str, Any]:
