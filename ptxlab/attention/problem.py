@@ -23,6 +23,7 @@ from ptxlab.builder.lowered import evaluate
 from ptxlab.errors import LaunchError, TargetError
 from ptxlab.kernels import Built, DecodeBuilt, DecodeSpec, Spec
 from ptxlab.kernels.mods import Applied
+from ptxlab.kernels.variants import OPTIONS
 from ptxlab.launch.buffers import const
 from ptxlab.launch.run import Options, Run, launch, show_seconds
 from ptxlab.reference import Error
@@ -189,10 +190,11 @@ def check_call(
     call = f"pl.{function.__name__}({', '.join(given)}"
     passed = {name: value for name, value in more.items() if name in Options.__annotations__}
     other = {name: value for name, value in more.items() if name not in passed}
-    if other and all(mod is None for mod in mods.values()):
-        built = kernels.building(phase, kernel, other, given["q"], **known)
+    modified = any(mod is not None for mod in mods.values())
+    if wrong := {name: value for name, value in other.items() if not modified or name in OPTIONS}:
+        built = kernels.building(phase, kernel, wrong, given["q"], **known)
         named = f"kernels=[{built}]" if "compare" in call else f"kernel={built}"
-        raise options.unexpected(function, other, built and f"{call}, {named})")
+        raise options.unexpected(function, wrong, built and f"{call}, {named})")
     options.all_given(f"{call})", **given)
     return passed, {**mods, **other}
 

@@ -25,7 +25,8 @@ from ptxlab.builder.traced import NUMPY, Graph, Node
 Place = tuple[Any, ...]
 """What a value belongs to: (row or None, key column or None, element or None)."""
 _WORDS = {"sqrt": "sqrt.rn", "rcp": "rcp.rn", "rcp~": "rcp.approx", "exp2": "ex2.approx", "log2": "lg2.approx",
-          "floor": "cvt.rmi.{0}", "ceil": "cvt.rpi.{0}", "real": "cvt.rn.{0}", "where": "selp"}  # fmt: skip
+          "tanh~": "tanh.approx", "floor": "cvt.rmi.{0}", "ceil": "cvt.rpi.{0}", "real": "cvt.rn.{0}",
+          "where": "selp"}  # fmt: skip
 """What an instruction is called, without the type of its operands, where the builder has no operator for it."""
 
 

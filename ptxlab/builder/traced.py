@@ -448,6 +448,12 @@ class Table:
     __bool__ = __iter__ = __array__
 
 
+def _tanh_approx(x: Any) -> Any:
+    """np.tanh with the 11 bits that `tanh.approx.f32` has; in float64 with all."""
+    found = np.tanh(x)
+    return np.float32(np.float16(found)) if found.dtype == np.float32 else found
+
+
 _COMPARES = ("<", "<=", ">", ">=", "==", "!=")
 NUMPY: dict[str, Callable[..., Any]] = {
     "+": np.add, "-": np.subtract, "*": np.multiply, "/": np.true_divide, "//": np.floor_divide, "%": np.remainder,
@@ -455,7 +461,7 @@ NUMPY: dict[str, Callable[..., Any]] = {
     "<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal, "==": np.equal, "!=": np.not_equal,
     "neg": np.negative, "abs": np.absolute, "~": np.invert, "min": np.minimum, "max": np.maximum, "where": np.where,
     "exp2": np.exp2, "log2": np.log2, "sqrt": np.sqrt, "floor": np.floor, "ceil": np.ceil, "rcp": np.reciprocal,
-    "rcp~": np.reciprocal,
+    "rcp~": np.reciprocal, "tanh~": _tanh_approx,
 }  # fmt: skip
 """Each operation of a graph but "real" and "load" as numpy's function."""
 _OPERATIONS = {function: op for op, function in NUMPY.items()} | {np.power: "**"}
@@ -500,6 +506,10 @@ def _explained(source: Source, wrong: Exception) -> BuildError:
     name = site.text.partition("[")[0]
     if isinstance(wrong, IndexError) and name.isidentifier():
         return mistakes.error(site, *_captured(name))
+    if isinstance(wrong, NameError) and wrong.name is not None:
+        near = mistakes.closest(wrong.name, trace.tb_frame.f_code.co_varnames)
+        what = f"there is no `{wrong.name}` here{mistakes.close(wrong.name, near)}"
+        return mistakes.error(site, what, near[0] if near else _captured(wrong.name)[1])
     what = f"the function cannot be called with symbolic numbers: {type(wrong).__name__}: {wrong}"
     return mistakes.error(site, what, f"np.{site.text.partition('.')[2]}" if site.text.startswith("torch.") else "")
 
@@ -513,7 +523,8 @@ def _decided(site: Site) -> BuildError:
     match node:
         case ast.If(test=test, body=[ast.Return(value=ast.expr() as a)], orelse=other):
             after = other[0].value if other and isinstance(other[0], ast.Return) and other[0].value else None
-            b = ast.unparse(after) if after else "score"
+            otherwise = {"score": "-np.inf", "True": "False", "False": "True"}.get(ast.unparse(a), "score")
+            b = ast.unparse(after) if after else otherwise
             write = f"return np.where({ast.unparse(test)}, {ast.unparse(a)}, {b})"
         case ast.If(test=test):
             write = f"np.where({ast.unparse(test)}, a, b)"

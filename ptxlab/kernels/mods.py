@@ -27,7 +27,7 @@ from ptxlab.builder.traced import Graph, Node, Parameter, trace
 from ptxlab.errors import LaunchError
 from ptxlab.foreign_arrays import as_numpy
 from ptxlab.kernels.softmax import LOG2E, factor_of
-from ptxlab.kernels.variants import Variant, together, variant
+from ptxlab.kernels.variants import OPTIONS, Variant, together, variant
 from ptxlab.kernels.variants import causal as causal_mask
 from ptxlab.options import meant, shown
 
@@ -185,8 +185,8 @@ def applied(
         raise LaunchError(f"sinks should be scores, real and below infinity, not {shown(sinks)}"
                           "\n  write:  sinks=np.zeros(Hq)    # -np.inf for a head without one")  # fmt: skip
     if left := [name for name in arrays if name not in bound_here]:
-        names = " and ".join(each.name for each in made if each is not None)
-        has = [name for each in made if each is not None for name in each.arrays]
+        names = " and ".join(each.name for each in made if each is not None) or "the call"
+        has = [*(name for each in made if each is not None for name in each.arrays), *sorted(OPTIONS)]
         raise LaunchError(f"{names} has no parameter {left[0]} that is not bound{meant(left[0], has)}")
     score, mask = made
     if causal and mask is not None:

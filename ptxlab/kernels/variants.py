@@ -14,16 +14,19 @@ from typing import Any
 
 import numpy as np
 
+from ptxlab.builder.traced import Number
 from ptxlab.errors import LaunchError
 from ptxlab.options import complete, finite, meant, shown
 
-RESERVED = frozenset(
-    "q k v o key value lse B Hq Hkv Sq Sk D scale slots probe sums table length lengths partial splits width max_seq "
-    "sinks tile_starts tile_entries key_ranges causal kernel device checks counters state trace seed budget workers "
-    "score_mod mask_mod head_dim dtype arch probes tile_q tile_kv warps stages cache page_size copy tolerance "
-    "_ WARP_SZ".split()
+OPTIONS = frozenset(
+    "scale splits sinks causal kernel device checks counters state trace seed budget workers score_mod mask_mod "
+    "head_dim dtype arch probes tile_q tile_kv warps stages cache page_size copy tolerance".split()
 )
-"""Names of kernel parameters and of options, which a parameter of a mod must not have."""
+"""Names of options, which a parameter of a mod must not have, as little as those of kernel parameters."""
+RESERVED = OPTIONS | frozenset(
+    "q k v o key value lse B Hq Hkv Sq Sk D slots probe sums table length lengths partial width max_seq "
+    "tile_starts tile_entries key_ranges _ WARP_SZ".split()
+)
 LABELS = ("loop_", "end_", "next_", "endif_", "else_")
 """How the labels of a kernel begin."""
 SAME: Mapping[str, str] = MappingProxyType({})
@@ -153,6 +156,8 @@ def variant(function: Any, **arrays: Any) -> Variant:
     extra = [each for each in list(named)[4 if masks else 5 :] if each not in keywords]
     if extra:
         raise wrong(f" also takes {', '.join(extra)}", write=", ".join(f"{x}=array" for x in extra))
+    if places == 4 and next(iter(named)) == "score":
+        raise wrong(" takes the score and 3 places; a score_mod takes 4 places after it")
     if places not in (4, 5):
         raise wrong(f" takes {places} places; a mask_mod takes 4, a score_mod 5")
     entry = re.sub(r"\W", "_", name, flags=re.ASCII)
@@ -205,13 +210,18 @@ def alibi(slopes: Any) -> Variant:
     return variant(alibi, slopes=slopes)
 
 
-def softcap(c: float) -> Variant:
-    """Scores stay between -c and c: Gemma 2, arXiv:2408.00118 (c = 50)."""
+def tanh_approx(x: Any) -> Any:
+    """np.tanh by one instruction, `tanh.approx.f32`, whose relative error is up to 2^-11; kernels of f64 have none."""
+    return x.tracer.unary("tanh~", x) if isinstance(x, Number) else np.tanh(x)
+
+
+def softcap(c: float, tanh: Callable[[Any], Any] = np.tanh) -> Variant:
+    """Scores stay between -c and c: Gemma 2, arXiv:2408.00118 (c = 50). tanh: `tanh_approx` is shorter, and coarse."""
     if finite("c", c) <= 0:
         raise LaunchError(f"softcap: c is a positive number, got {c}\n  write:  softcap(50.0)")
 
     def softcap(score: Any, b: Any, h: Any, q_idx: Any, kv_idx: Any, cap: Any) -> Any:
-        return cap * np.tanh(score / cap)
+        return cap * tanh(score / cap)
 
     return variant(softcap, cap=float(c))
 

@@ -63,7 +63,7 @@ class Attention(Subject):
 
     def _sizes(self, values: Values) -> dict[str, Any]:
         """The parameters of a build, without the variant."""
-        return {p.name: values[p.name] for p in self.building if p is not variant_controls.VARIANT}
+        return {p.name: values[p.name] for p in self.building if p not in variant_controls.BUILDING}
 
     def unused(self, values: Values) -> set[str]:
         """Those of variants that are not chosen."""

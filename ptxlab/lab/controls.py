@@ -24,6 +24,8 @@ class OutOfRange(TargetError):
         return [f"TargetError: {self}"]
 
 
+FREE = ("sigma", "own")
+"""Parameters of which any value is one that the control offers: a fraction, a text."""
 AUTO = "auto"
 """The choice that leaves a size to the kernel. (None would be no choice at all, which a list shows as blank.)"""
 
@@ -39,6 +41,8 @@ def control(p: Parameter) -> Any:
     look = _look(title, p.says)
     if set(p.choices) == {True, False}:
         return widgets.Checkbox(p.default, indent=True, **look)
+    if isinstance(p.default, str) and not p.choices:
+        return widgets.Textarea(p.default, rows=5, continuous_update=False, **look)
     if p.choices and p.default is not None:
         return dropdown(title, list(p.choices), p.default, p.says)
     if p.default is None:
@@ -50,13 +54,13 @@ def control(p: Parameter) -> Any:
 
 
 def offered(control: Any) -> Sequence[Any]:
-    """The values that a control offers, None for "auto"; none of a slider of fractions."""
+    """The values that a control offers, None for "auto"; none of a slider of fractions or of a text."""
     if isinstance(control, widgets.Dropdown):
         values = [o[1] if isinstance(o, tuple) else o for o in control.options]
         return [None if v == AUTO and _sizes(control) else v for v in values]
     if isinstance(control, widgets.Checkbox):
         return [False, True]
-    if isinstance(control, widgets.FloatLogSlider):
+    if isinstance(control, widgets.FloatLogSlider | widgets.Textarea):
         return []
     return range(control.min, control.max + 1, getattr(control, "step", 1))
 
@@ -118,6 +122,8 @@ def assign(name: str, control: Any, value: Any) -> None:
         low, high = control.base**control.min, control.base**control.max
         if not isinstance(value, Real) or isinstance(value, bool) or not low <= value <= high:
             raise OutOfRange(f"{name} is a number from {low:g} to {high:g}, not {value!r}")
+    elif isinstance(control, widgets.Textarea) and not isinstance(value, str):
+        raise OutOfRange(f"{name} is the text of a function, not {value!r}")
     elif isinstance(control, widgets.Checkbox) and not isinstance(value, bool):
         raise OutOfRange(f"{name} is True or False, not {value!r}")
     control.value = value

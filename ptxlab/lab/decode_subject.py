@@ -40,7 +40,7 @@ class Decode(Attention):
         super().__init__(spec)
         hidden = {"probes", "partial", "length"}
         self.building = tuple(_runnable(p) for p in spec.parameters.values() if p.name not in hidden)
-        self.building += (variant_controls.VARIANT,) if spec.scores else ()
+        self.building += variant_controls.BUILDING if spec.scores else ()
         left_out = {"splits"} if spec.name not in SPLIT else set()
         left_out |= set() if spec.scores else {p.name for p in variant_controls.PROBLEM}
         own = OWN.get(spec.name, {})

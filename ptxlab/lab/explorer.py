@@ -36,7 +36,7 @@ from ptxlab.lab.requests import Request
 from ptxlab.lab.session import Session
 from ptxlab.lab.static_copies import Copied
 from ptxlab.lab.subject import Subject
-from ptxlab.lab.variant_controls import VARIANT, named
+from ptxlab.lab.variant_controls import BUILDING, named
 from ptxlab.lab.view import View
 from ptxlab.names import source_name
 
@@ -54,7 +54,7 @@ class Explorer(Copied, widgets.Box):
         on_interrupt(self.session)
         self._quiet = False
         self.panel = Panel(library_subjects.named(subject) if isinstance(subject, str) else subject, self._changed)
-        holder = widgets.Box([self.view])
+        holder = widgets.VBox([self.panel.editor, self.view])
         holder.add_class("ptxlab-holder")
         self._below = Below()
         super().__init__([self.panel, holder, self._below])
@@ -398,7 +398,7 @@ def _explorer(
     spec = getattr(built, "spec", None)
     if spec is not None and grid is None:
         subject = library_subjects.named(spec.name)
-        shown = {p.name: getattr(built.config, p.name) for p in subject.building if p is not VARIANT}
+        shown = {p.name: getattr(built.config, p.name) for p in subject.building if p not in BUILDING}
         if (mods := getattr(built.config, "mods", None)) is not None:
             shown |= named(mods)
         return Explorer(subject, **{**shown, **parameters})

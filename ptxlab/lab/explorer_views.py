@@ -19,6 +19,7 @@ from ptxlab.lab import dataflow, edited_kernel, highlight, hover, measures, prot
 from ptxlab.lab.alignment import Row, compare, declares
 from ptxlab.lab.requests import Request
 from ptxlab.lab.subject import TITLES, Ran
+from ptxlab.lab.variant_controls import said
 from ptxlab.names import source_name
 
 
@@ -201,7 +202,7 @@ def difference(a: Version, b: Version) -> str:
 
 def _setting(version: Version, name: str, request: Request | None = None) -> str:
     """A parameter's value; what was left to the kernel is what it chose."""
-    value = (request or version.request).given[name]
+    value = said((request or version.request).given, name)
     if value is None:
         chosen = getattr(version.built, name, None) or getattr(getattr(version.built, "config", None), name, None)
         return "auto" if chosen is None else str(chosen)

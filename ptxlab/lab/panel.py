@@ -9,15 +9,19 @@ import ipywidgets as widgets
 
 from ptxlab.lab import controls, parameter_adjustment
 from ptxlab.lab.subject import DEVICES, TITLES, Subject
-from ptxlab.lab.variant_controls import PROBLEM, VARIANT
+from ptxlab.lab.variant_controls import BUILDING, OWN, PROBLEM
 
 
 class Panel(widgets.VBox):
-    """The controls of a subject: its parameters, and kernel, device and head. `changed` hears of each that is moved."""
+    """The controls of a subject: its parameters, and kernel, device and head. `changed` hears of each that is moved.
+    `editor` holds `text`, the function of one's own, and stands where there is room for it."""
 
     def __init__(self, subject: Subject, changed: Callable[[Any], None]) -> None:
         super().__init__()
         self.add_class("ptxlab-parameters")
+        self.text = controls.control(OWN)  # stays, and with it what can be undone there
+        self.editor = widgets.VBox([widgets.HTML(f"<h4>Your own</h4> {OWN.says}"), self.text])
+        self.editor.add_class("ptxlab-own")
         self._changed = changed
         self.subject = subject
         self.fixed: dict[str, Any] = {}
@@ -71,13 +75,13 @@ class Panel(widgets.VBox):
         chosen = {n: controls.value(c) for n, c in self.own.items() if c.value != self._begun.get(n)}
         for control in self.own.values():
             control.unobserve(self._changed, "value")
-        self.own = {p.name: controls.control(p) for p in subject.parameters}
+        self.own = {p.name: self.text if p is OWN else controls.control(p) for p in subject.parameters}
         self._begun = {name: control.value for name, control in self.own.items()}
         for p in subject.parameters:
             control = self.own[p.name]
             if p.name in chosen:
                 value = chosen[p.name]
-                if p.name != "sigma":
+                if p.name not in controls.FREE:
                     offers = controls.offered(control)
                     move = parameter_adjustment.nearest(p, value, offers, controls.value(control), subject.name)
                     if move is not None:
@@ -86,13 +90,13 @@ class Panel(widgets.VBox):
                 controls.assign(p.name, control, value)
             control.observe(self._changed, "value")
         building = {p.name for p in subject.building}
-        apart = {"checks", VARIANT.name, *(p.name for p in PROBLEM)}
+        apart = {"checks", *(p.name for p in (*BUILDING, *PROBLEM))}
         parts = {
             "Kernel": [
                 *([self.fixed["kernel"]] if "kernel" in self.fixed else []),
                 *(control for name, control in self.own.items() if name in building - apart),
             ],
-            "Variant": [control for name, control in self.own.items() if name in apart - {"checks"}],
+            "Variant": [control for name, control in self.own.items() if name in apart - {"checks", OWN.name}],
             "Problem": [control for name, control in self.own.items() if name not in building | apart],
             "Run": [self.fixed["device"], self.head, *([self.own["checks"]] if "checks" in self.own else [])],
         }
@@ -105,7 +109,7 @@ class Panel(widgets.VBox):
         a row that is no more is not chosen any more. Returns the row, -1 for the last."""
         values = self.values()
         for p in self.subject.parameters:
-            if p.name in changed and p.name != "sigma":  # typed between two steps of a slider
+            if p.name in changed and p.name not in controls.FREE:  # typed between two steps of a slider
                 offers = controls.offered(self.own[p.name])
                 self._move(parameter_adjustment.nearest(p, values[p.name], offers, p.default, self.subject.name))
         offered = {name: controls.offered(control) for name, control in self.own.items()}
@@ -115,6 +119,8 @@ class Panel(widgets.VBox):
         unused = self.subject.unused(self.values())
         for name, control in self.own.items():
             control.layout.display = "none" if name in unused else None
+        shown = self.text in self.own.values() and OWN.name not in unused
+        self.editor.layout.display = None if shown else "none"
         (what, rows), before = self.subject.rows(self.values()), self._row_is
         self._row_is = what
         if row < rows and ("row" in changed or before in (None, what)):

@@ -37,7 +37,7 @@ class Prefill(Attention):
         size = _telling(self)  # as many rows: a mask then leaves out tiles, whatever the rung
         sizes = {"seq_q": size, "seq_k": size}
         self.problem = tuple(dataclasses.replace(p, default=sizes.get(p.name, p.default)) for p in self.problem)
-        self.building += (variant_controls.VARIANT,)
+        self.building += variant_controls.BUILDING
 
     def shape(self, built: Any, values: Values) -> Shape:
         """Of the kernel's own launch."""

@@ -1,13 +1,21 @@
-"""The usual changes of attention in the explorer: `variants.py` by name, each with the parameters that it has."""
+"""Changes of attention in the explorer: `variants.py` by name, each with its parameters, and one's own function."""
 
 from __future__ import annotations
 
+import functools
+import itertools
+import linecache
+import re
+import traceback
 from collections.abc import Mapping
+from types import FunctionType
 from typing import Any
 
 import numpy as np
 
-from ptxlab.errors import LaunchError
+from ptxlab.builder import mistakes
+from ptxlab.builder.source import Site
+from ptxlab.errors import LaunchError, Span
 from ptxlab.kernels import Parameter, variants
 from ptxlab.kernels.mods import Applied, Mods, applied
 
@@ -26,13 +34,21 @@ NUMBERS = {
     "bias": (Parameter("reach", "distances on each side with a random bias of their own", 8, minimum=1, maximum=FAR),),
 }
 """The parameters of each variant. They are arguments of the kernel, and change none of its PTX."""
-VARIANT = Parameter("variant", "a change of the scores, or of which keys a row sees", "none", ("none", *NUMBERS))
+VARIANT = Parameter("variant", "a change of the scores, or of which keys a row sees", "none", ("none", *NUMBERS, "own"))
+OWN = Parameter(
+    "own",
+    "one function of Python: a score_mod(score, b, h, q_idx, kv_idx) or a mask_mod(b, h, q_idx, kv_idx); np is numpy, "
+    "and an array is a parameter with a default: slopes=np.float32([0.5, 0.25])",
+    "def near(score, b, h, q_idx, kv_idx):\n    return score - 0.1 * np.abs(q_idx - kv_idx)\n",
+)
+BUILDING = VARIANT, OWN
 PROBLEM = tuple(p for some in NUMBERS.values() for p in some)
 
 
 def unused(values: Mapping[str, Any]) -> set[str]:
     """The parameters of the other variants."""
-    return {p.name for name, some in NUMBERS.items() if name != values.get("variant") for p in some}
+    others = {p.name for name, some in NUMBERS.items() if name != values.get("variant") for p in some}
+    return others | ({OWN.name} if values.get("variant") != "own" else set())
 
 
 def mods(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -55,7 +71,49 @@ def mods(values: Mapping[str, Any]) -> dict[str, Any]:
         case "bias":
             random = np.random.default_rng([values["seed"], 2])
             return {"score_mod": variants.relative_bias(random.standard_normal((heads, 2 * values["reach"] + 1)))}
+        case "own":
+            mod = own(values["own"])
+            return {"mask_mod" if mod.masks else "score_mod": mod}
     return {}
+
+
+_TEXTS = itertools.count(1)
+
+
+@functools.lru_cache(maxsize=64)
+def own(text: str) -> variants.Variant:
+    """The mod that a text defines. `BuildError` or `LaunchError` says where the text is wrong, and what to write."""
+    file = f"your own ({next(_TEXTS)})"  # spans of earlier texts stay readable
+    linecache.cache[file] = len(text), None, text.splitlines(keepends=True), file
+    names: dict[str, Any] = {"np": np}
+    try:
+        exec(compile(text, file, "exec"), names)
+    except SyntaxError as wrong:
+        line, column = wrong.lineno or 1, max(0, (wrong.offset or 1) - 1)
+        span = Span(file, line, column, line, column + 1)
+        raise mistakes.error(Site(span), f"Python cannot read this: {wrong.msg}", OWN.default.strip()) from wrong
+    except Exception as wrong:
+        trace = traceback.walk_tb(wrong.__traceback__)
+        line = [1, *(at for frame, at in trace if frame.f_code.co_filename == file)][-1]
+        what = f"Python cannot run this: {type(wrong).__name__}: {wrong}"
+        raise mistakes.error(Site(Span(file, line, 0, line, 0)), what, OWN.default.strip()) from wrong
+    functions = [f for f in names.values() if isinstance(f, FunctionType) and f.__code__.co_filename == file]
+    if not functions:
+        raise mistakes.error(None, "the text of your own defines no function", OWN.default.strip())
+    try:
+        return variants.variant(functions[-1])
+    except LaunchError as wrong:
+        raise LaunchError(f"{file}:{functions[-1].__code__.co_firstlineno}: {wrong}") from wrong
+
+
+def said(values: Mapping[str, Any], name: str) -> Any:
+    """What a parameter says, in one line: of a function of one's own its name, and what it computes."""
+    value = values[name]
+    if name == OWN.name and isinstance(value, str):
+        return " ".join(value.partition("\n")[2].split())
+    if name == VARIANT.name and value == "own":
+        return (re.findall(r"^def (\w+)", values["own"], re.MULTILINE) or [value])[-1]
+    return value
 
 
 def named(wanted: Mods) -> dict[str, Any]:

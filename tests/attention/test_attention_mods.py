@@ -200,6 +200,11 @@ def test_mods_that_do_not_fit_the_call():
     )
     assert refused(pl.LaunchError, slopes=SLOPES).startswith("attention has no option slopes=; its options are ")
     assert refused(pl.LaunchError, score_mod=penalty).endswith("\n  write:  slopes=array")
+    assert refused(pl.LaunchError, score_mod=penalty, slopes=SLOPES, chekcs="all").endswith("; did you mean checks?")
+    assert refused(pl.LaunchError, sinks=np.zeros(2), chekcs="all").startswith("the call has no parameter chekcs that")
+    assert "kernels.get('tiled').build(head_dim=16, dtype='f32', tile_kv=32)" in refused(
+        pl.LaunchError, score_mod=penalty, slopes=SLOPES, tile_kv=32
+    )
     assert "index 0 goes from 0 to 1, and `slopes` has 1" in refused(
         pl.LaunchError, score_mod=penalty, slopes=SLOPES[:1]
     )
@@ -208,3 +213,16 @@ def test_mods_that_do_not_fit_the_call():
     again = pl.attention(q, k, v, kernel=built, device="cpu", score_mod=penalty, slopes=2 * SLOPES)
     assert again.kernel is built
     assert again.error.ok
+
+
+def test_the_coarse_tanh_is_chosen_by_name_and_has_a_tolerance_of_its_own():
+    q, k, v = reference.random_inputs(1, 1, 1, 12, 20, 16, sigma=2)
+    fine, coarse = (
+        pl.attention(q, k, v, kernel="scalar", device="cpu", counters=True, score_mod=variants.softcap(3, tanh))
+        for tanh in (np.tanh, variants.tanh_approx)
+    )
+    assert coarse.error.ok
+    assert coarse.error.tolerance > 3 * fine.error.tolerance, "it may be off by 2^-11 of the cap"
+    assert ["tanh.approx.f32" in x.run.counters.opcodes for x in (fine, coarse)] == [False, True]
+    with pytest.raises(pl.BuildError, match=r"tanh needs \.type here, one of \.f32"):
+        kernels.get("scalar").build(head_dim=16, dtype="f64", score_mod=variants.softcap(3, variants.tanh_approx))

@@ -75,6 +75,11 @@ def branch(score, b, h, q_idx, kv_idx):
         return score
 
 
+def one_way(score, b, h, q_idx, kv_idx):
+    if kv_idx < 4:
+        return score
+
+
 def nothing(score, b, h, q_idx, kv_idx):
     score + 1
 
@@ -119,6 +124,10 @@ WRONG = [
     (lambda s, b, h, q, kv, slopes: s + slopes[h % len(slopes)],
      "`slopes.shape[0]` is not known when the kernel is built, which takes arrays of any size",
      "def f(..., kv_idx, slopes, n): ...    # and in the call: n=slopes.shape[0]"),
+    (one_way, HAS + "`if` decides when the function is traced", "return np.where(kv_idx < 4, score, -np.inf)"),
+    (lambda s, b, h, q_idx, kv_idx: s + kv_index,  # noqa: F821
+     "there is no `kv_index` here; did you mean kv_idx?", "kv_idx"),
+    (lambda s, b, h, q, kv: s + bias[h], "there is no `bias` here", LINE.format("bias")),  # noqa: F821
     (lambda s, b, h, q, kv: s + {}["bias"], "the function cannot be called with symbolic numbers: KeyError: 'bias'",
      ""),
 ]  # fmt: skip

@@ -20,6 +20,8 @@ from ptxlab.kernels.mods import applied
 NUMPY = {"f32": np.float32, "f64": np.float64, "f16": np.float16, "bf16": ml_dtypes.bfloat16}
 CLOSE = {"f32": 3e-5, "f64": 1e-13, "f16": 4e-3, "bf16": 3e-2}
 HEADS = 4, 2
+LENGTHS = 1, 2, 7, 16, 31, 64, 65, 100, 129, 200, 255, 300
+SHAPES = [(64, 64), *zip(LENGTHS, LENGTHS[5:] + LENGTHS[:5], strict=True)]
 PREFILL, DECODE = kernels.names("prefill"), ("decode", "decode_multiwarp", "decode_paged", "decode_split", "decode_gqa")
 SLOPES = 2.0 ** -np.arange(1, 5)
 SINKS = np.array([0.3, 2.0, -1.0, -math.inf])
@@ -52,7 +54,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
 def expected(q, k, v, scale, mods, q_idx, batch=0, causal=False):
     """o and lse of one sequence, `[H, S, D]`, for rows at positions q_idx; float64."""
     q, k, v = (np.asarray(x, np.float64) for x in (q, k, v))
-    k, v = (np.repeat(x, HEADS[0] // HEADS[1], 0) for x in (k, v))
+    k, v = (np.repeat(x, HEADS[0] // len(x), 0) for x in (k, v))
     score_mod, mask_mod = mods.functions
     places = batch, np.arange(HEADS[0])[:, None, None], q_idx[:, None], np.arange(k.shape[1])
     s = np.einsum("hqd,hkd->hqk", q, k) * scale
@@ -91,18 +93,18 @@ def lists(mods, config, batch, rows, keys):
     return starts, entries
 
 
-def attention(name, given, shape, *, dtype=None, dim=16, causal=False, scale=None, device="cpu", **build):
-    """Runs a prefill kernel with all checks and holds it against float64."""
-    spec, (rows, keys), batch = kernels.get(name), shape, 2
+def attention(name, given, shape, *, dtype=None, dim=16, causal=False, scale=None, device="cpu", shared_by=2, **build):
+    """Runs a prefill kernel with all checks and holds it against float64. shared_by: query heads that have one of k."""
+    spec, (rows, keys), batch, heads = kernels.get(name), shape, 2, (HEADS[0], HEADS[0] // shared_by)
     dtype, dim, scale = dtype or spec.dtypes[0], max(dim, spec.step), scale or 0.3
     mods = applied(causal=causal, **given)
     built = spec.build(head_dim=dim, dtype=dtype, causal=causal, mods=mods.mods, **build)
     random = np.random.default_rng(0)
     q, k, v = (random.normal(size=(batch, h, n, dim)).astype(NUMPY[dtype])
-               for h, n in ((HEADS[0], rows), (HEADS[1], keys), (HEADS[1], keys)))  # fmt: skip
+               for h, n in ((heads[0], rows), (heads[1], keys), (heads[1], keys)))  # fmt: skip
     o, lse = np.empty_like(q), np.empty(q.shape[:3], np.float64 if dtype == "f64" else np.float32)
     mods.check(batch, HEADS[0], (keys - rows, keys - 1), keys)
-    grid, block, shared = built.launch_shape(batch, *HEADS, rows, keys)
+    grid, block, shared = built.launch_shape(batch, *heads, rows, keys)
     extra = mods.arguments(dtype, lists(mods, built.config, batch, rows, keys))
     args = built.arguments(pl.const(q), pl.const(k), pl.const(v), pl.out(o), pl.out(lse), scale, mods=extra)
     run = pl.launch(built, grid, block, *args, shared=shared, device=device, checks="all")
@@ -130,9 +132,10 @@ def test_prefill(name, each, shape):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("each", VARIANTS)
-@pytest.mark.parametrize(("name", "dtype"), [(n, d) for n in PREFILL for d in kernels.get(n).dtypes[1:]])
-def test_prefill_in_other_types(name, dtype, each):
-    attention(name, VARIANTS[each], (65, 97), dtype=dtype)
+@pytest.mark.parametrize(("name", "dtype"), [(n, d) for n in PREFILL for d in kernels.get(n).dtypes])
+def test_prefill_of_every_type_at_a_spread_of_lengths(name, dtype, each):
+    for n, shape in enumerate(SHAPES, list(VARIANTS).index(each)):  # so that variants meet a shape in several ways
+        attention(name, VARIANTS[each], shape, dtype=dtype, causal=n % 2 == 1, shared_by=(1, 2, 4)[n % 3])
 
 
 @pytest.mark.parametrize("name", ["scalar", "mma"])
@@ -199,6 +202,15 @@ def test_decode(name, each, lengths):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("each", VARIANTS)
+@pytest.mark.parametrize("name", DECODE)
+def test_decode_at_a_spread_of_lengths(name, each):
+    for splits in (1, 4) if name in ("decode_split", "decode_gqa") else (1,):
+        decode(name, VARIANTS[each], LENGTHS[::3], splits)
+        decode(name, VARIANTS[each], LENGTHS[2::3], splits)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("each", VARIANTS)
 @pytest.mark.parametrize("build", [{}, {"cache": "paged"}, {"splits": 2, "cache": "paged"}], ids=str)
 def test_decode_of_groups(each, build):
     decode("decode_gqa", VARIANTS[each], (37, 90, 0, 1), **build)
@@ -229,6 +241,7 @@ def reserved(score, b, h, q_idx, kv_idx, scale):
 
 
 WRONG = [
+    ({"score_mod": lambda score, h, q_idx, kv_idx: score}, "takes the score and 3 places; a score_mod takes 4"),
     ({"score_mod": lambda score, q_idx, kv_idx: score}, "takes 3 places; a mask_mod takes 4, a score_mod 5"),
     ({"score_mod": reserved, "scale": 2.0}, "`scale` is the name of a kernel parameter or an option"),
     (

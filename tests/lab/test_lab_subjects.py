@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import numpy as np
@@ -84,6 +85,54 @@ def test_a_variant_is_judged_and_its_row_is_float64s(name: str, variant: str) ->
     assert (shown["tiles"]["kinds"] is None) == (variant not in sees)
     plain = explorer_views.build(request(name, device="step", **given, **sizes))
     assert explorer_views.diff(plain, version)["title"] == f"variant none → {variant}"
+
+
+FEW = "def few(b, h, q_idx, kv_idx):\n    return kv_idx < {}\n"
+PENALTY = "def penalty(score, b, h, q_idx, kv_idx, slopes=np.float32([1, 2])):\n    return score - slopes[h]"
+
+
+def test_ones_own_function_is_built_run_and_judged() -> None:
+    sizes = {"seq_q": 12, "seq_k": 30, "head_dim": 16, "heads": 2, "device": "step", "variant": "own"}
+    version, _, shown, state = answer(request("scalar", own=FEW.format(20), row=1, **sizes))
+    assert shown["error"]["ok"]
+    assert [key for key, score in state["scores"] if score is not None] == list(range(20))
+    plain = explorer_views.build(request("scalar", own=FEW.format(20), **(sizes | {"variant": "none"})))
+    assert explorer_views.diff(plain, version)["title"] == "variant none → few"
+    fewer = explorer_views.build(request("scalar", own=FEW.format(10), **sizes))
+    assert explorer_views.diff(version, fewer)["title"] == "own return kv_idx < 20 → return kv_idx < 10"
+    assert any("10" in line for line in fewer.code["python"]["lines"]), "its own lines stand in the pane"
+    *_, shown, _ = answer(request("scalar", own=PENALTY, **sizes))
+    assert shown["error"]["ok"]
+
+
+@pytest.mark.parametrize(("text", "line", "says", "write"), [
+    ("def f(score, b, h, q_idx, kv_idx)\n    return score", 1, "expected ':'", "def near(score, b, h, q_idx, kv_idx):"),
+    ("def f(b, h, q_idx, kv_idx):\n    return kv_id < 9", 2, "no `kv_id` here; did you mean kv_idx?", "kv_idx"),
+    ("def f(b, h, q_idx, kv_idx):\n    if kv_idx < 9:\n        return True", 2, "`if` decides",
+     "return np.where(kv_idx < 9, True, False)"),
+    ("\ndef f(score, h, q_idx, kv_idx):\n    return score", 2, "takes the score and 3 places",
+     "def f(score, b, h, q_idx, kv_idx): ..."),
+    ("def f(score, b, h, q_idx, kv_idx, slopes): return slopes[h]", 1, "also takes slopes", "slopes=array"),
+    ("def f(score, b, h, q_idx, kv_idx, n=far): return n", 1, "NameError: name 'far' is not defined",
+     "def near(score, b, h, q_idx, kv_idx):"),
+    ("near = 1", 0, "defines no function", "def near(score, b, h, q_idx, kv_idx):"),
+])  # fmt: skip
+def test_a_mistake_in_ones_own_function_is_told_with_the_line_to_write(
+    text: str, line: int, says: str, write: str
+) -> None:
+    explorer = pl.explore("scalar", variant="own", own=text, seq_len=8, head_dim=16, device="step")
+    assert explorer.wait()
+    message = explorer.view.problem["message"]
+    assert re.match(rf"your own \(\d+\):{line}: " if line else "the text of your own ", message)
+    assert says in message
+    assert f"  write:  {write}" in message.splitlines()
+    assert explorer.parameters["own"] == text
+    explorer.set(kernel="decode_reduce")
+    explorer.set(kernel="tiled")
+    assert explorer.controls["own"].value == text, "the text outlives a kernel that has no scores"
+    with pytest.raises(pl.TargetError, match="own is the text of a function, not 3"):
+        explorer.set(own=3)
+    explorer.cancel()
 
 
 def test_of_a_change_that_is_made_for_each_score_one_is_shown() -> None:
@@ -255,8 +304,8 @@ def test_a_fault_is_shown_at_its_line() -> None:
         (lambda: pl.explore("scalar", 1, 32), pl.TargetError,
          "explore: grid, block and arguments go with PTX or a kernel; 'scalar' brings its own"),
         (lambda: request("scalar", speed=1), pl.TargetError,
-         "scalar has no parameter 'speed'; it has head_dim, causal, dtype, arch, variant, seq_q, seq_k, batch, heads, "
-         "kv_heads, seed, sigma, left, right, prefix, documents, cap, sink, reach, checks"),
+         "scalar has no parameter 'speed'; it has head_dim, causal, dtype, arch, variant, own, seq_q, seq_k, batch, "
+         "heads, kv_heads, seed, sigma, left, right, prefix, documents, cap, sink, reach, checks"),
         (lambda: request("scalar", sigma=0).check(), pl.TargetError,
          "scalar: sigma is a number above 0 and at most 100, not 0"),
         (lambda: request("decode_split", splits=0).check(), pl.TargetError,

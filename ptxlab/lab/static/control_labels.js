@@ -22,7 +22,8 @@ export function nameSliders(el) {
   return () => clearInterval(wait);
 }
 
-/** Says under a control that it did not take what was typed into it as it was typed: what it takes, and what it has now. */
+/** Says under a control that it did not take what was typed into it as it was typed: what it takes, and what it has now.
+ * Takes the text of a function on Ctrl+Enter. */
 export function sayClamped(el) {
   let typed = null; // [the control, the text] between the last key and the change
   const field = (control) => control.querySelector("input[type=number]") || control.querySelector(".widget-readout");
@@ -42,6 +43,11 @@ export function sayClamped(el) {
     if (at) typed = [at.closest(".jupyter-widgets:has(> label)"), text(at)];
   };
   const say = (e) => {
+    const own = e.key === "Enter" && (e.ctrlKey || e.metaKey) && e.target.closest?.(".ptxlab-own textarea");
+    if (own) {
+      e.preventDefault();
+      own.dispatchEvent(new Event("change", { bubbles: true })); // as when the text is left
+    }
     if (!typed || (e.type === "keydown" && e.key !== "Enter")) return;
     const [control, given] = typed;
     typed = null;
