@@ -179,7 +179,7 @@ def test_what_can_be_opened() -> None:
         assert str(refused.value).endswith(says.removeprefix("..."))
     with pytest.raises(pl.TargetError) as misspelt:
         pl.editor("scalar", head_dm=16)
-    assert str(misspelt.value).startswith("scalar has no head_dm; its parameters are head_dim, ")
+    assert str(misspelt.value).startswith("scalar has no head_dm; did you mean head_dim?; its parameters are ")
     assert pl.editor("").text == ""
     data = pl.editor()._repr_mimebundle_()[0]
     assert "mul.wide.u32" not in data["text/plain"]
