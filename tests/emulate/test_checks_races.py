@@ -1,4 +1,4 @@
-"""racecheck on small programs: both engines find the same, and nothing that is in order."""
+"""racecheck on small programs of each shape of access: both engines find the same, and nothing that is in order."""
 
 from __future__ import annotations
 
@@ -10,15 +10,14 @@ from emulate_programs import ALL_CHECKS, ENGINES, WAYS, kernel, run, said
 from random_races import differences
 from slow_cases import slow
 
-from ptxlab.emulate.rules.records import Block, started
-
 CHECKS = ("memcheck", "racecheck")
 TILE = ".shared .align 16 .b8 tile[8192];"
 START = """
     mov.u32 %r30, tile; and.b32 %r20, %r1, 31; shr.u32 %r21, %r1, 5; setp.lt.u32 %p1, %r20, 16;
-    setp.eq.u32 %p2, %r21, 1; setp.eq.u32 %p3, %r1, 7; setp.eq.u32 %p4, %r1, 40;
+    setp.eq.u32 %p2, %r21, 1; setp.eq.u32 %p3, %r1, 7; setp.eq.u32 %p4, %r1, 40; setp.lt.u32 %p5, %r1, 20;
 """
-"""%r20: the lane; %r21: the warp; %p1: the lower half of a warp; %p2: warp 1; %p3, %p4: one thread of warps 0 and 1."""
+"""%r20: the lane; %r21: the warp; %p1: the lower half of a warp; %p2: warp 1; %p3, %p4: one thread of warps 0 and 1;
+%p5: most of warp 0."""
 SPACES = {
     "global": {"BASE": "%rd2", "AT": "%rd20", "PLACE": "mul.wide.u32 %rd20, %r10, 4; add.u64 %rd20, %rd2, %rd20;"},
     "shared": {"BASE": "%r30", "AT": "%r12", "PLACE": "shl.b32 %r12, %r10, 2; add.u32 %r12, %r12, %r30;"},
@@ -46,7 +45,56 @@ def expected(body: str, threads: int = 64, blocks: int = 1, checks: tuple[str, .
     return found("step", body, threads, blocks, checks)
 
 
-# -- programs ----------------------------------------------------------------------------------------------------------
+# -- elements of each thread's own -------------------------------------------------------------------------------------
+
+ELEMENTS = {
+    "rows": ("shl.b32 %r10, %r1, 4;", (0, 16, 36), 768),
+    "structures": ("mul.lo.u32 %r10, %r1, 6;", (0, 4, 20), 288),
+    "pairs": ("shl.b32 %r10, %r1, 1;", (0, 4), 96),
+    "rows of 8": ("and.b32 %r8, %r1, 7; shr.u32 %r10, %r1, 3; mad.lo.u32 %r10, %r10, 12, %r8;", (0,), 64),
+    "some of a row": ("mov.u32 %r10, %r1;", (0,), 48),
+    "in no order": ("mul.lo.u32 %r10, %r1, 37; and.b32 %r10, %r10, 63;", (0, 256, 512), 240),
+}
+"""In which word the element of thread %r1 begins, which of its bytes the thread reads and writes, and where the element
+of thread 12 begins."""
+BETWEEN = {
+    "nothing": ("", True),
+    "the thread itself": ("ld.SPACE.u32 %r7, [AT]; st.SPACE.u32 [AT], %r7;", True),
+    "the thread itself after a barrier": ("bar.sync 0; st.SPACE.u32 [AT], %r6;", True),
+    "one of the warp reads": ("@%p3 ld.SPACE.u32 %r7, [BASE+OTHER];", False),
+    "one of the warp writes": ("@%p3 st.SPACE.u32 [BASE+OTHER], %r6;", False),
+    "another warp reads": ("@%p4 ld.SPACE.u32 %r7, [BASE+OTHER];", False),
+    "another warp writes": ("@%p4 st.SPACE.u32 [BASE+OTHER], %r6;", False),
+    "another warp between barriers": ("bar.sync 0; @%p4 st.SPACE.u32 [BASE+OTHER], %r6; bar.sync 0;", True),
+    "an atomic operation": ("@%p4 atom.SPACE.add.u32 %r7, [BASE+OTHER], 1;", False),
+    "a volatile read": ("@%p4 ld.volatile.SPACE.u32 %r7, [BASE+OTHER];", False),
+    "all read the next element": ("ld.SPACE.u32 %r7, [AT+24];", None),
+    "all write words beyond": ("mov.u32 %r10, %r1; PLACE st.SPACE.u32 [AT+6144], %r6;", True),
+    "all write a row": ("mov.u32 %r10, %r1; PLACE st.SPACE.u32 [AT], %r6;", None),
+}
+"""What happens between two updates, and whether it is in order. None: that depends on the elements."""
+
+
+@pytest.mark.sweep(41)
+@pytest.mark.parametrize("way", COMPILED)
+@pytest.mark.parametrize("space", SPACES)
+@pytest.mark.parametrize("what", BETWEEN)
+@pytest.mark.parametrize("elements", ELEMENTS)
+def test_elements_that_their_threads_update(elements: str, what: str, space: str, way: str) -> None:
+    """Once in a loop, and once after it."""
+    place, fields, other = ELEMENTS[elements]
+    between, in_order = BETWEEN[what]
+    guard = "@%p6" if elements == "some of a row" else ""
+    update = " ".join(f"{guard} ld.SPACE.u32 %r6, [AT+{at}]; {guard} st.SPACE.u32 [AT+{at}], %r6;" for at in fields)
+    body = in_space(space, f"""
+        and.b32 %r8, %r1, 7; setp.ne.u32 %p6, %r8, 3; mov.u32 %r9, 0;
+        {place} PLACE LOOP: {update} add.u32 %r9, %r9, 1; setp.lt.u32 %p7, %r9, 3; @%p7 bra LOOP;
+        {between.replace("OTHER", str(other))} {place} PLACE {update}""")  # fmt: skip
+    races = found(way, body)
+    assert races == expected(body)
+    if in_order is not None:
+        assert (races == []) is in_order
+    assert found(way, body, blocks=2) == expected(body, blocks=2) != [] or space == "shared"
 
 
 @pytest.mark.skipif("jit" not in ENGINES, reason="needs llvmlite")
@@ -64,6 +112,8 @@ def test_what_a_race_leaves(between: str) -> None:
     assert 1 <= min(ended[0][0]) <= max(ended[0][0]) <= 128
     assert any("racecheck" in finding for finding in ended[0][1])
 
+
+# -- programs ----------------------------------------------------------------------------------------------------------
 
 OWN = "shl.b32 %r12, %r1, 2; add.u32 %r12, %r12, %r30;"
 """%r12: the thread's word of `tile`."""
@@ -258,23 +308,6 @@ def test_findings_in_words(name: str, way: str) -> None:
     says = found(way, body, 96, 3, ALL_CHECKS)
     assert any(kind in finding and where in finding for finding in says), says
     assert says == expected(body, 96, 3, ALL_CHECKS)
-
-
-@pytest.mark.parametrize("warps", [3, 32])
-def test_a_block_that_begins_knows_nothing_of_the_one_before(warps: int) -> None:
-    """All that the warps of a block may have changed is as in new records."""
-    used, new = Block.new(), Block.new()
-    for block in (used, new):
-        block.warps = warps
-    kept = {"warps", "rank", "stride", "followed", "shared_size", "local_stride"}  # of what these blocks have none of
-    for name, field in Block.fields.items():
-        if not field.indirect and name not in kept:
-            size = field.kind.size * field.elements
-            of_warps = field.shape is not None and field.shape.sizes[0] in (32, 1024)
-            used.buffer[Block.offset(name) :][: size * warps // 32 if of_warps else size] = 0xFF
-    for block in (used, new):
-        started(block, 5)
-    assert (used.buffer == new.buffer).all()
 
 
 # -- random programs ---------------------------------------------------------------------------------------------------
