@@ -45,6 +45,70 @@ def expected(body: str, threads: int = 64, blocks: int = 1, checks: tuple[str, .
     return found("step", body, threads, blocks, checks)
 
 
+# -- what lanes read ---------------------------------------------------------------------------------------------------
+
+HALVES = "and.b32 %r10, %r20, 15; shr.u32 %r11, %r20, 4; mad.lo.u32 %r10, %r11, {}, %r10;"
+READS = {
+    "a row": ("mov.u32 %r10, %r20;", "", (0,)),
+    "a row behind another word": ("mov.u32 %r10, %r20;", "", (12,)),
+    "a part of a row": ("mov.u32 %r10, %r20;", "@%p5", (0,)),
+    "one word": ("mov.u32 %r10, 5;", "", (0,)),
+    "one word, read by some": ("mov.u32 %r10, 5;", "@%p1", (0,)),
+    "a row for each half": (HALVES.format(20), "", (0,)),
+    "one row for both halves": (HALVES.format(0), "", (0, 0)),
+    "rows of the halves that cross": (HALVES.format(8), "", (0, 8, 16)),
+    "a word for each half": ("shr.u32 %r10, %r20, 4;", "", (0,)),
+    "a word for each half, and the next": ("shr.u32 %r10, %r20, 4;", "", (0, 4)),
+    "the later word first": ("shr.u32 %r10, %r20, 1;", "", (4, 0)),
+    "here and there": ("mul.lo.u32 %r10, %r20, 7; and.b32 %r10, %r10, 31;", "", (0,)),
+    "a few words, twice": ("and.b32 %r10, %r20, 3;", "", (0, 0)),
+    "every second word, read by some": ("mad.lo.u32 %r10, %r20, 2, 1;", "@%p5", (0,)),
+}
+"""The code that finds the word that each lane reads, in %r10; a guard; offsets of several reads from there."""
+ROUNDS = {"once": None, "every other word": (2, 0), "one word": (0, 0), "backwards": (-1, 12)}
+"""By how many words the address grows in each round of a loop, and where it begins."""
+
+
+@pytest.mark.sweep(47)
+@pytest.mark.parametrize("way", COMPILED)
+@pytest.mark.parametrize("space", SPACES)
+@pytest.mark.parametrize(
+    ("name", "rounds"),
+    [(name, rounds) for name in READS for rounds in ROUNDS if rounds == "once" or name != "a word for each half"],
+)  # (engines name different lanes of the one instruction that reads a word for each half in a loop)
+def test_a_warp_writes_what_others_have_read(name: str, rounds: str, space: str, way: str) -> None:
+    """In a loop two instructions read by turns: it depends on their order which lane has read a word last."""
+    code, guard, offsets = READS[name]
+    reads = f"PLACE {' '.join(f'{guard} ld.SPACE.u32 %r6, [AT+{at}];' for at in offsets)}"
+    if (series := ROUNDS[rounds]) is not None:
+        reads = f"""
+            mov.u32 %r7, 0; mov.u32 %r14, %r10; add.u32 %r14, %r14, {series[1]};
+            LOOP: mov.u32 %r10, %r14; {reads}
+            xor.b32 %r10, %r7, 1; add.u32 %r10, %r10, %r1; PLACE ld.SPACE.u32 %r6, [AT];
+            add.u32 %r14, %r14, {series[0]}; add.u32 %r7, %r7, 1; setp.lt.u32 %p6, %r7, 7; @%p6 bra LOOP;"""
+    body = in_space(space, f"{code} {reads} BARRIER mov.u32 %r10, %r20; PLACE @%p2 st.SPACE.u32 [AT], %r1;")
+    wrong, right = (body.replace("BARRIER", line) for line in ("", "bar.sync 0;"))
+    races = found(way, wrong, 96, 2)
+    assert any("WAR" in race for race in races)
+    assert races == expected(wrong, 96, 2)
+    assert found(way, right, 96) == expected(right, 96) == []
+
+
+@pytest.mark.sweep(4)
+@pytest.mark.parametrize("sync", ["bar.warp.sync -1;", "shfl.sync.idx.b32 %r6, %r1, 0, 31, -1;"])
+@pytest.mark.parametrize("space", SPACES)
+@pytest.mark.parametrize("where", range(4))
+def test_lanes_that_synchronize_around_their_reads(where: int, space: str, sync: str, way: str) -> None:
+    """Which of two lanes is known as the reader of a word depends on whether they synchronized between their reads."""
+    lines = ["@%p6 ld.SPACE.u32 %r6, [BASE+20];", "@%p7 ld.SPACE.u32 %r6, [BASE+20];", "ld.SPACE.u32 %r6, [BASE+20];"]
+    lines.insert(where, sync)
+    body = in_space(space, f"""
+        setp.eq.u32 %p6, %r1, 3; setp.eq.u32 %p7, %r1, 5; {"setp.eq.u32 %p4, %r2, 2;" if space == "global" else ""}
+        @%p4 bra WRITE; {" ".join(lines)} bra.uni END;
+        WRITE: st.SPACE.u32 [BASE+20], %r1; END:""")  # fmt: skip
+    assert found(way, body, blocks=3) == expected(body, blocks=3) != []
+
+
 # -- elements of each thread's own -------------------------------------------------------------------------------------
 
 ELEMENTS = {
