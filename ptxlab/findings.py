@@ -87,7 +87,7 @@ class Finding:
         """As a fault is shown, one fact a line; a saved notebook may have no style sheet."""
         import html
 
-        style = "border-left: 4px solid #c0303c; padding: 6px 9px; white-space: pre-wrap"
+        style = "border-left: 4px solid #c0303c; padding: 6px 9px; white-space: pre-wrap; word-break: normal"
         return f'<pre class="pl-error" style="{style}">{html.escape(str(self), quote=False)}</pre>'
 
 

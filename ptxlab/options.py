@@ -6,16 +6,19 @@ Each check raises `LaunchError` with the option's name, what is wanted and what 
 from __future__ import annotations
 
 import difflib
+import functools
 import importlib
 import inspect
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Never
+from typing import Any, Never, TypeVar
 
 import numpy as np
 
 from ptxlab.errors import LaunchError
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 MISSING: Any = inspect.Parameter.empty
 """The default of an argument that must be given: to `help` and to `inspect` it has none."""
@@ -24,8 +27,31 @@ MISSING: Any = inspect.Parameter.empty
 def all_given(write: str, **given: Any) -> None:
     """LaunchError for arguments that are `MISSING`. write: the call with all of them."""
     if names := [name for name, value in given.items() if value is MISSING]:
-        listed = " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
-        raise LaunchError(f"{listed} {'is' if len(names) == 1 else 'are'} missing\n  write:  {write}")
+        several = f"{', '.join(names[:-1])} and {names[-1]} are"
+        listed = f"the argument {names[0]} is" if len(names) == 1 else several
+        raise LaunchError(f"{listed} missing\n  write:  {write}")
+
+
+def complete(write: str = "") -> Callable[[F], F]:
+    """A public function or class whose calls without an argument that must be given get the line to write; by default
+    the call with the names of all of these."""
+
+    def completed(function: F) -> F:
+        if isinstance(function, type):
+            function.__init__ = complete(write or _call(function))(function.__init__)  # type: ignore[misc]
+            return function
+        needed = _needed(function)
+
+        @functools.wraps(function)
+        def call(*args: Any, **options: Any) -> Any:
+            __tracebackhide__ = True  # in pytest and in notebooks
+            if left := [name for name in needed[len(args) :] if name not in options]:
+                all_given(write or _call(function), **dict.fromkeys(left, MISSING))
+            return function(*args, **options)
+
+        return call  # type: ignore[return-value]
+
+    return completed
 
 
 def unexpected(
@@ -51,12 +77,17 @@ def unexpected(
     return LaunchError(text + (f"\n  write:  {write}" if write else ""))
 
 
-def _call(function: Callable[..., Any], name: str, option: str) -> str:
+def _needed(function: Callable[..., Any]) -> list[str]:
+    """The names of the arguments that must be given."""
+    parameters = inspect.signature(function).parameters.values()
+    return [p.name for p in parameters if p.default is p.empty and p.kind is p.POSITIONAL_OR_KEYWORD]
+
+
+def _call(function: Callable[..., Any], name: str = "", option: str = "") -> str:
     """The call of a public function with its arguments by name, and an option."""
-    needed = [p for p in inspect.signature(function).parameters.values() if p.default is p.empty]
-    words = [p.name for p in needed if p.kind is p.POSITIONAL_OR_KEYWORD]
-    words += ["..."] if any(p.kind is p.VAR_POSITIONAL for p in needed) and not option.startswith("*") else []
-    return f"pl.{function.__name__}({', '.join(words + ([] if name in words else [option]))})"
+    words, kinds = _needed(function), [p.kind for p in inspect.signature(function).parameters.values()]
+    words += ["..."] if inspect.Parameter.VAR_POSITIONAL in kinds and option and option[0] != "*" else []
+    return f"pl.{function.__name__}({', '.join(words + ([] if not option or name in words else [option]))})"
 
 
 def meant(word: object, words: Iterable[str]) -> str:

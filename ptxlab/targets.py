@@ -10,6 +10,7 @@ architecture traits of libcu++ (`cuda/__device/arch_traits.h`), for sm_103, sm_1
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
 
 from ptxlab.errors import TargetError
@@ -207,11 +208,27 @@ def find(name: str) -> Target | None:
     return target and target._replace(name=name, version=FIRST[name])
 
 
+def check_arch(target: str, arch: str) -> None:
+    """TargetError where a text's target does not run on a GPU: an older one, or one without what it has under its full
+    name (sm_90a) or in its family (sm_100f)."""
+    names = [re.fullmatch(r"sm_(\d+)([af]?)", name) for name in (target, arch)]
+    if target == arch or names[0] is None or names[1] is None:
+        return
+    (own, kind), (number, _) = ((int(each[1]), each[2]) for each in names if each)
+    if number < own:
+        why = f"{arch} is older; PTX runs on its target and on newer GPUs only"
+    elif kind == "a" or (kind == "f" and number // 10 != own // 10):
+        why = f"what that has beyond sm_{own} exists {'on that GPU' if kind == 'a' else 'in that family'} only"
+    else:
+        return
+    raise TargetError(f"arch: the text's .target is {target}, and {why}\n  write:  arch='{target}'")
+
+
 def get(name: str) -> Target:
     """The target that `find` finds. TargetError, naming those there are, for any other name."""
     target = find(name)
     if target is None:
-        raise TargetError(f"target: there is no {name!r} here; there is {', '.join(TARGETS)}")
+        raise TargetError(f"target: there is no {name!r} here; choose from {', '.join(TARGETS)}")
     return target
 
 
@@ -233,7 +250,7 @@ class Occupancy(NamedTuple):
     def __str__(self) -> str:
         plural = "" if self.blocks == 1 else "s"
         return (
-            f"{self.blocks} block{plural} = {self.warps} warps an SM on {self.target} ({self.share:.0%}), "
+            f"{self.blocks} block{plural} = {self.warps} warps per SM on {self.target} ({self.share:.0%}), "
             f"limited by {self.limiter}"
         )
 

@@ -20,6 +20,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from ptxlab.errors import PtxlabError
 from ptxlab.foreign_arrays import as_numpy
+from ptxlab.options import complete
 
 Array = NDArray[Any]
 
@@ -36,12 +37,19 @@ class UnknownSequence(PtxlabError, LookupError):
     """There is no sequence of that number, or it was freed."""
 
 
+@complete()
 class PagedCache:
     """`k` and `v`, pools `[num_pages, page_size, Hkv, D]`, and who owns which page.
 
     A page belongs to every sequence that lists it, and is free when none does. Slots that hold no key are NaN at first
-    and whatever was there before later: no kernel may look at them. dtype: float32, float16 or bfloat16, numpy's or by
-    name; what is appended is converted to it.
+    and whatever was there before later: no kernel may look at them.
+
+    Parameters
+    ----------
+    num_pages, page_size, heads_kv, head_dim
+        The sizes of the pools.
+    dtype
+        float32, float16 or bfloat16, of numpy or by name. What is appended is converted to it.
     """
 
     def __init__(

@@ -74,7 +74,7 @@ def _dtype(name: str, text: str) -> Any:
 
         return bfloat16
     if name not in DTYPES:
-        raise LaunchError(f"{text}: there is no type {name!r}; there is {', '.join(DTYPES)}, bf16")
+        raise LaunchError(f"{text}: there is no type {name!r}; choose from {', '.join(DTYPES)}, bf16")
     return DTYPES[name]
 
 
@@ -153,6 +153,7 @@ def launched(options: argparse.Namespace, kernel: Any, *, inputs: int = 0, **mor
 
 def check_file(options: argparse.Namespace) -> int:
     """Runs the kernel of a file with the checks; 0 when nothing was found and the results are those expected."""
+    from ptxlab.testing.launches import shown
     from ptxlab.testing.reports import findings_of, notes, sarif, workflow_command
     from ptxlab.text.lint import lint
     from ptxlab.text.validate import check
@@ -189,7 +190,7 @@ def check_file(options: argparse.Namespace) -> int:
         for finding in noted:
             key = finding.check, finding.kind, *(p and p.line for p in (finding.first, finding.second))
             if key not in found and under and not options.json:
-                print(f"{under}{finding}")
+                print(f"{under}{shown(finding, [kernel])}")
             found.setdefault(key, finding)
     findings = list(found.values())
     beside = notes([*warnings, *findings], (options.file, 1), options.file)
@@ -204,7 +205,7 @@ def check_file(options: argparse.Namespace) -> int:
     if os.environ.get("GITHUB_ACTIONS") == "true":
         print("".join(workflow_command(note) + "\n" for note in beside), end="")
     if options.seeds is None:
-        print("\n".join(map(str, findings)) or "nothing found")
+        print("\n".join(shown(finding, [kernel]) for finding in findings) or "nothing found")
     elif not findings:
         print(f"nothing found in {options.seeds} orders of warps and blocks")
     parties = [party for finding in findings for party in (finding.first, finding.second) if party is not None]

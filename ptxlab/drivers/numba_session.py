@@ -46,6 +46,7 @@ class Session(MachineSession):
 
     def launch(self, dispatcher: Any, grid: Dim, block: Dim, shared: int, args: Sequence[Any]) -> Run:
         """Compiles a kernel for its arguments, runs it, and copies host arrays back."""
+        __tracebackhide__ = True
         types = chosen_types(dispatcher, args)
         kernel = kernel_for(dispatcher, types, self.arch)
         names = list(inspect.signature(dispatcher.py_func).parameters)
@@ -140,6 +141,7 @@ class Configured:
         self.griddim, self.blockdim = normalize_kernel_dimensions(grid, block)
 
     def __call__(self, *args: Any) -> None:
+        __tracebackhide__ = True
         _active[-1].launch(self.dispatcher, self.griddim, self.blockdim, self.sharedmem, args)
 
 
@@ -201,10 +203,19 @@ class Numba(Switch[Session]):
     def __call__(self, kernel: Any = None, *args: Any, arch: str = "sm_80", device: str = "cpu", **options: Any) -> Any:
         """Without a kernel: a session, to be used with `with`. With one: that kernel compiled for `args`.
 
-        kernel: a function under `@cuda.jit`. args: arguments as a launch takes them, or one signature such as
-        "void(float32[:], int32)"; none where `@cuda.jit` was given a signature or the kernel has been launched. device:
-        "cpu" or "step". options: of `pl.launch`, for each launch of the session: checks, counters, seed, budget,
-        workers, trace.
+        Parameters
+        ----------
+        kernel
+            A function under `@cuda.jit`.
+        *args
+            Arguments as a launch takes them, or one signature such as "void(float32[:], int32)"; none where `@cuda.jit`
+            was given a signature or the kernel has been launched.
+        arch
+            The target.
+        device
+            "cpu" or "step".
+        **options
+            Of `pl.launch`, for each launch of the session: checks, counters, seed, budget, workers, trace.
         """
         if kernel is None:
             return Session(arch=arch, device=device, **options)

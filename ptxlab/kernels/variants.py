@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ptxlab.errors import LaunchError
-from ptxlab.options import finite, meant, shown
+from ptxlab.options import complete, finite, meant, shown
 
 RESERVED = frozenset(
     "q k v o key value lse B Hq Hkv Sq Sk D scale slots probe sums table length lengths partial splits width max_seq "
@@ -107,10 +107,22 @@ def together(left: Mapping[str, Any], right: Mapping[str, Any]) -> tuple[dict[st
     return arrays, names
 
 
+@complete()
 def variant(function: Any, **arrays: Any) -> Variant:
-    """A function `f(score, b, h, q_idx, kv_idx, ...)` or `f(b, h, q_idx, kv_idx, ...)` with its further parameters.
+    """A change of attention with its arrays, for `score_mod` and `mask_mod`.
 
-    `LaunchError` where one is missing, is not there, or has a name that is taken."""
+    Parameters
+    ----------
+    function
+        `f(score, b, h, q_idx, kv_idx, ...)` or `f(b, h, q_idx, kv_idx, ...)`.
+    **arrays
+        Its further parameters, by name.
+
+    Raises
+    ------
+    LaunchError
+        Where one is missing, is not there, or has a name that is taken.
+    """
     if isinstance(function, Variant) and not arrays:
         return function
     name = getattr(function, "__name__", type(function).__name__).replace("<lambda>", "mod")

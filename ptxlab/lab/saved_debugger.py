@@ -48,7 +48,7 @@ def copy_html(shown: Shown, limit: int | None = BYTES, *, lean: bool = True) -> 
     """What a notebook keeps of a debugger. limit: bytes of the trace that stay, around the step at which it opens; None
     for all of it. lean: of a part also hover texts and most of the timeline are left out."""
     part, info = copy_part(shown, limit, lean=lean)
-    without = ["keys.js", *([] if info["timeline"] else ["timeline.js"])]  # JupyterLab has the keys from our plugin
+    without = ["keys.js", "find.js", *([] if info["timeline"] else ["timeline.js"])]  # our plugin brings the keys
     script = _bare(assets.script("debugger", *without)).replace("export default { render };", "render({ model, el });")
     packed = json.dumps(
         {"script": script, "style": _bare(assets.style("debugger")), "info": info}, separators=(",", ":")

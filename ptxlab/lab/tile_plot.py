@@ -17,6 +17,7 @@ from ptxlab.emulate.rules import tensor_maps as maps
 from ptxlab.errors import LaunchError
 from ptxlab.lab.plots import new_figure
 from ptxlab.launch.tensor_maps import TensorMap
+from ptxlab.options import complete
 
 LINE, BANK = 128, 4
 """Bytes of a line, the 32 banks once; and of a bank."""
@@ -37,8 +38,17 @@ def places(map: TensorMap) -> np.ndarray:
     return found
 
 
+@complete("pl.plot_tile(pl.TensorMap(array, box=(64, 64)))")
 def plot_tile(map: TensorMap, *, figure: Any = None) -> Any:
-    """The tile of a `pl.TensorMap` as it lies in shared memory. Returns a matplotlib Figure."""
+    """The tile of a `pl.TensorMap` as it lies in shared memory.
+
+    Parameters
+    ----------
+    map
+        The `pl.TensorMap`.
+    figure
+        A matplotlib Figure to draw into; by default a new one, which is returned.
+    """
     import matplotlib
 
     if not isinstance(map, TensorMap):

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ptxlab.errors import LaunchError
+from ptxlab.errors import LaunchError, warn
 from ptxlab.foreign_arrays import BUFFERS, as_numpy
 from ptxlab.launch.argument_hints import cast, in_copy, in_order
 from ptxlab.launch.buffers import Array, Const, DeviceBuffer, OneWay, Out, as_numbers, is_number
@@ -57,11 +57,10 @@ def bind(
         raise LaunchError(f"{kernel} takes {len(wanted)} argument{plural} ({names}), got {len(args)}{line}")
     bound = [_bind(kernel, at, p, a) for at, (p, a) in enumerate(zip(parameters, (*args, *added), strict=True))]
     bound += variables
-    _share_surfaces(kernel, bound)
     _check_overlaps(kernel, bound)
     for b in bound:
-        if b.array is not None and b.same_as < 0:
-            b.staged = _stage(b)
+        if b.array is not None:
+            b.staged = _stage(b) if b.same_as < 0 else bound[b.same_as].staged
     return bound
 
 
@@ -154,7 +153,8 @@ def _bind_map(where: Where, p: Parameter, value: TensorMap) -> Bound:
     from ptxlab.isa.tensor_map import BYTES
 
     if not p.array or p.size != BYTES:
-        raise LaunchError(f"{where} wants {_wanted(p)}, got a tensor map\n  write:  .param .align 64 .b8 {p.name}[128]")
+        write = as_array(where) if p.pointer else f"\n  write:  .param .align 64 .b8 {p.name}[128]"
+        raise LaunchError(f"{where} wants {_wanted(p)}, got a tensor map{write}")
     if p.align < 64:
         raise LaunchError(
             f"{where}: a tensor map lies at a multiple of 64 bytes\n  write:  .param .align 64 .b8 {p.name}[128]"
@@ -168,32 +168,15 @@ def _bind_map(where: Where, p: Parameter, value: TensorMap) -> Bound:
 
 
 def _bind_object(where: Where, p: Parameter, value: Texture | Surface) -> Bound:
-    if p.array or p.size != 8 or p.type[0] == "f":
-        raise LaunchError(f"{where} wants {_wanted(p)}, got {value!r}\n  write:  .param .u64 {p.name}")
+    if p.pointer or p.array or p.size != 8 or p.type[0] == "f":
+        write = as_array(where) if p.pointer else f"\n  write:  .param .u64 {p.name}"
+        raise LaunchError(f"{where} wants {_wanted(p)}, got {value!r}{write}")
     return Bound(p, array=value.staged(), object=value)
 
 
-def _share_surfaces(kernel: str, bound: list[Bound]) -> None:
-    """A surface that is given twice is one; its array is not given in another way as well."""
-    if all(b.object is None for b in bound):
-        return
-    from ptxlab.launch.textures import Surface
-
-    for i, b in enumerate(bound):
-        if not isinstance(b.object, Surface):
-            continue
-        for j, other in enumerate(bound):
-            if other.object is b.object:
-                if j < i:
-                    b.array, b.same_as = other.array, j if other.same_as < 0 else other.same_as
-                    break
-                continue
-            array = other.object.array if isinstance(other.object, Surface) else other.array
-            if array is not None and np.may_share_memory(array, b.object.array):
-                raise LaunchError(
-                    f"{kernel}: {b.parameter.name} is a surface of the array that {other.parameter.name} is given; "
-                    "pass the same pl.Surface to both, or a copy of the array"
-                )
+def as_array(where: Where) -> str:
+    """The line to write that gives the array of a texture, a surface or a tensor map."""
+    return f"\n  write:  {where.written}.array"
 
 
 def _bind_tiled(where: Where, p: Parameter, value: Const | Out | DeviceBuffer | Array) -> Bound:
@@ -268,29 +251,37 @@ def _holds(element: str, dtype: np.dtype[Any]) -> bool:
 
 
 def _check_overlaps(kernel: str, bound: list[Bound]) -> None:
-    """The same array twice is one buffer on the device; arrays that share only a part have no meaning there."""
-    arrays = [(at, b) for at, b in enumerate(bound) if b.array is not None]
-    for i, (_, b) in enumerate(arrays):
-        if b.object is not None:
-            continue
-        for j, a in arrays[:i]:
-            assert a.array is not None
-            assert b.array is not None
-            if not np.may_share_memory(a.array, b.array):
+    """The same array, or surface, twice is one buffer on the device; arrays that share only a part have no meaning
+    there, nor has a surface whose array is given in another way as well."""
+    memory = [_changed(b) for b in bound]
+    for j, b in enumerate(bound):
+        for i, a in enumerate(bound[:j]):
+            one, other = memory[i], memory[j]
+            if one is None or other is None or not np.may_share_memory(one, other):
                 continue
-            if a.array.ctypes.data != b.array.ctypes.data or a.array.nbytes != b.array.nbytes:
-                raise LaunchError(
-                    f"{kernel}: the arrays for {a.parameter.name} and {b.parameter.name} overlap in part; "
-                    "pass whole arrays or copies"
-                )
+            names = a.parameter.name, b.parameter.name
+            if a.object is not b.object:
+                surface, array = names if a.object is not None else names[::-1]
+                says = f"{surface} is a surface of the array that {array} is given; pass the same pl.Surface to both"
+                raise LaunchError(f"{kernel}: {says}, or a copy of the array")
+            if one.ctypes.data != other.ctypes.data or one.nbytes != other.nbytes:
+                says = f"the arrays for {' and '.join(names)} overlap in part; pass whole arrays or copies"
+                raise LaunchError(f"{kernel}: {says}")
             if a.poison or b.poison:
-                raise LaunchError(
-                    f"{kernel}: the same array is given for {a.parameter.name} and {b.parameter.name}, once as pl.out"
-                )
-            b.same_as = a.same_as if a.same_as >= 0 else j
-            if b.back:
-                bound[b.same_as].back = True
+                raise LaunchError(f"{kernel}: the same array is given for {' and '.join(names)}, once as pl.out")
+            b.same_as = a.same_as if a.same_as >= 0 else i
+            b.array = b.array if b.object is None else a.array
+            bound[b.same_as].back |= b.back
             break
+
+
+def _changed(b: Bound) -> Array | None:
+    """The caller's array that a launch may change, or is given as such. A texture is what its array holds before."""
+    if b.object is None:
+        return b.array
+    from ptxlab.launch.textures import Surface
+
+    return b.object.array if isinstance(b.object, Surface) else None
 
 
 def _stage(b: Bound) -> NDArray[np.uint8]:
@@ -302,6 +293,22 @@ def _stage(b: Bound) -> NDArray[np.uint8]:
     else:
         raw[:] = b.array.reshape(-1).view(np.uint8)
     return raw
+
+
+def take_back(where: Where, b: Bound) -> None:
+    """What a launch has left in the device's copy of an array: into the array, or a warning that it is lost."""
+    assert b.array is not None
+    raw = b.array.reshape(-1).view(np.uint8)
+    if b.back:
+        raw[:] = b.staged
+    elif not np.array_equal(raw, b.staged):
+        changed = (raw != b.staged).reshape(-1, b.array.itemsize).any(axis=1)
+        first = [int(n) for n in np.unravel_index(int(np.argmax(changed)), b.array.shape)]
+        why, write = "pl.const does not copy back", f"{where.written}    # without pl.const"
+        if not b.array.flags.writeable:
+            why, write = "the array is read-only", f"c = np.array({where.written})    # and give c to the kernel"
+        says = f"{where}: the kernel changed {changed.sum()} of {changed.size} elements, the first at {first}"
+        warn(f"{says}; {why}, so the results are lost\n  write:  {write}")
 
 
 def poison_byte(dtype: np.dtype[Any]) -> int:

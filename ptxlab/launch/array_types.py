@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ptxlab import errors
+from ptxlab.errors import LaunchError
 from ptxlab.launch.argument_hints import cast
-from ptxlab.launch.arguments import ELEMENTS
+from ptxlab.launch.arguments import ELEMENTS, as_array
 from ptxlab.launch.parameters import Bound, Where
 
 if TYPE_CHECKING:
@@ -37,20 +38,25 @@ class ArrayTypeWarning(UserWarning):
 def warn(
     kernel: str, program: Program, bound: Sequence[Bound], args: Sequence[Any], sizes: tuple[Sequence[int], ...]
 ) -> None:
-    """Warns of each argument whose array has another type than the kernel takes it for. args: as the caller gave them.
-    sizes: the grid's and the block's."""
+    """Warns of each argument whose array has another type than the kernel takes it for; LaunchError for a texture or
+    surface that the kernel takes for an array. args: as the caller gave them. sizes: the grid's and the block's."""
     offsets, end = [], 0
     for b in bound:
         offsets.append(-(-end // b.parameter.align) * b.parameter.align)
         end = offsets[-1] + b.parameter.size
     arrays = {at: b for at, b in zip(offsets, bound, strict=True) if _pointed(b) is not None and b.map is None}
-    if not any(_doubtful(b, program) for b in arrays.values()):
+    objects = {at: b for at, b in zip(offsets, bound, strict=True) if b.object is not None and not b.variable}
+    if not objects and not any(_doubtful(b, program) for b in arrays.values()):
         return
     from ptxlab.emulate.program.element_types import element_uses
 
     numbers = {int.from_bytes(b.scalar, "little") for b in bound if b.parameter.type[0] in "usb"}
     lengths = {int(np.prod([size[0] for size in sizes])), int(np.prod(sizes)), *(n for size in sizes for n in size)}
     uses = element_uses(program)
+    for at, b in objects.items():
+        if use := next((use for use in uses if use.params == (at,)), None):
+            where = Where(kernel, offsets.index(at), b.parameter)
+            raise LaunchError(f"{where}: {_access(program, use)}, but the argument is {b.object!r}{as_array(where)}")
     for at, b in arrays.items():
         own = [use for use in uses if [p for p in use.params if p in arrays] == [at]]
         if (found := _mistaken(b, own, numbers, numbers | lengths)) is not None:
@@ -154,8 +160,12 @@ def _held(b: Bound) -> NDArray[np.uint8]:
     return np.zeros(0, np.uint8) if b.poison else b.array.reshape(-1).view(np.uint8)
 
 
+def _access(program: Program, use: Use) -> str:
+    return f"{program.place(use.line)} {'stores' if use.stores else 'loads'} .{use.type}"
+
+
 def _say(where: Where, program: Program, b: Bound, given: Any, use: Use, taken: str, line: int) -> None:
-    what = f"{program.place(use.line)} {'stores' if use.stores else 'loads'} .{use.type}"
+    what = _access(program, use)
     if use.type != taken:
         what += f" ({program.place(line)} {'computes' if use.stores else 'takes it for'} .{taken})"
     write = cast(where.written, ELEMENTS[taken][0], given if hasattr(given, "copy_") else _pointed(b))

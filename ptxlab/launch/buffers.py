@@ -12,7 +12,7 @@ import numpy as np
 
 from ptxlab.errors import LaunchError, calling_frame, shown_file
 from ptxlab.foreign_arrays import as_numpy
-from ptxlab.options import is_whole
+from ptxlab.options import complete, is_whole
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike, NDArray
@@ -48,28 +48,49 @@ class Out(OneWay):
     """An array that the kernel writes: not copied in. Made by `out`."""
 
 
+@complete("pl.const(array)")
 def const(array: Array) -> Const:
-    """The array as an input only: a launch copies it in and does not copy it back."""
+    """The array as an input only: a launch copies it in and does not copy it back.
+
+    Parameters
+    ----------
+    array
+        A numpy array.
+    """
     return Const(as_numpy(array, "pl.const"))
 
 
+@complete("pl.out(array)")
 def out(array: Array) -> Out:
     """The array as an output only: not copied in, and `Run.findings` tells which elements the kernel left unwritten.
 
-    The device's copy starts as poison: NaN for floats, 0xCB bytes for integers.
+    Parameters
+    ----------
+    array
+        A numpy array. The device's copy starts as poison: NaN for floats, 0xCB bytes for integers.
     """
     return Out(as_numpy(array, "pl.out"))
 
 
+@complete("pl.empty((1024, 64), np.float32)")
 class DeviceBuffer:
-    """Memory on a device that stays there between launches.
+    """Memory on a device that stays there between launches; `pl.empty` and `pl.to_device` make it.
 
-    `address` is its device address, `shape` and `dtype` describe it, `device` is "cpu" (the CPU machine, both
-    engines) or "gpu". `copy_to_host()` or `np.asarray(buffer)` reads it, `copy_from_host(array)` writes it, `free()`
-    gives it back; a later use is an error. A faulting launch leaves in it what the kernel had written so far.
+    `address` is its device address. `copy_to_host()` or `np.asarray(buffer)` reads it, `copy_from_host(array)` writes
+    it, `free()` gives it back; a later use is an error. A faulting launch leaves in it what the kernel had written so
+    far.
 
     `buffer[10:20]`, `buffer[3]` and other contiguous slices are buffers of the same memory; `buffer[10:20] = array`
     copies from the host. A slice that is not contiguous is a `LaunchError`.
+
+    Parameters
+    ----------
+    shape, dtype
+        What it holds.
+    device
+        "cpu" (the CPU machine, both engines) or "gpu".
+    name
+        What messages call it.
     """
 
     host = False
@@ -284,10 +305,21 @@ def _caller() -> str:
     return f"{shown_file(frame.f_code.co_filename)}:{frame.f_lineno}"
 
 
+@complete("pl.empty((1024, 64), np.float32)")
 def empty(shape: int | Sequence[int], dtype: DTypeLike = np.float32, *, device: str = "auto") -> DeviceBuffer:
-    """A device buffer with undefined contents (zeros on the CPU machine). device: "auto", "cpu" or "gpu".
+    """A device buffer with undefined contents (zeros on the CPU machine).
 
-    Raises `LaunchError` for an invalid shape, a type that is not numeric, and more bytes than the memory has.
+    Parameters
+    ----------
+    shape, dtype
+        As for `np.empty`.
+    device
+        "auto", "cpu" or "gpu".
+
+    Raises
+    ------
+    LaunchError
+        For an invalid shape, a type that is not numeric, and more bytes than the memory has.
     """
     buffer = _made(_shape(shape), _number_type(dtype), device)
     if buffer.device == "cpu":
@@ -295,8 +327,17 @@ def empty(shape: int | Sequence[int], dtype: DTypeLike = np.float32, *, device: 
     return buffer
 
 
+@complete()
 def to_device(array: Array, *, device: str = "auto") -> DeviceBuffer:
-    """A device buffer that holds a copy of the array. device: "auto", "cpu" or "gpu"."""
+    """A device buffer that holds a copy of an array.
+
+    Parameters
+    ----------
+    array
+        A numpy array.
+    device
+        "auto", "cpu" or "gpu".
+    """
     try:
         array = np.asarray(as_numpy(array))
     except ValueError:  # rows of several lengths

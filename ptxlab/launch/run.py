@@ -29,9 +29,10 @@ from ptxlab.errors import (
     stopped_while,
 )
 from ptxlab.garbage_collection import resting
-from ptxlab.launch import array_types, budgets
+from ptxlab.launch import arguments, array_types, budgets
 from ptxlab.launch.buffers import cpu_buffers, memory_of
 from ptxlab.launch.options import MEMCHECK, check_limits, check_options, three
+from ptxlab.launch.parameters import Where
 from ptxlab.names import source_name
 from ptxlab.targets import MULTIPROCESSORS
 
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from ptxlab.emulate.program.program import Program
     from ptxlab.emulate.runtime.counters import Counters
     from ptxlab.findings import Finding
+    from ptxlab.gpu import Assembly
     from ptxlab.launch.parameters import Bound
     from ptxlab.launch.plan import Plan
     from ptxlab.launch.textures import Surface, Texture
@@ -115,34 +117,72 @@ def launch(
     textures: Mapping[str, Texture | Surface] | None = None,
     **unknown: Never,
 ) -> Run:
-    """Runs a kernel over `grid` blocks of `block` threads (each a number or up to three) and waits for it. A kernel of
-    Triton knows its own block: None.
+    """Runs a kernel over a grid of blocks and waits for it.
 
-    kernel: PTX text, a parsed module, or a kernel of the builder, of `pl.cuda` or of `pl.triton`. args: one for each
-    parameter; see `ptxlab.launch.arguments`.
-    entry: which kernel, when the module has several. shared: bytes of dynamic shared memory. device: "gpu", "cpu"
-    (compiled), "step" (interpreted), or "auto": the GPU when there is one and nothing is asked for that only the CPU
-    machine has. arch: the target, by default the PTX's own; on a GPU always its own. checks: any of `ALL_CHECKS`, or
-    "all"; what they notice is in `findings`. counters: count instructions and accesses to memory. trace: a `pl.Trace`,
-    or an `emulate.step.Recorder` that is given every step. seed: shuffle the warp schedule, reproducibly; 0 is the
-    order in which "all" checks run short programs again, see `docs/machine.md`. budget: stop
-    after that many warp-instructions; None: never, or in pytest and in the grader after those of `BUDGETS`. workers:
-    CPU threads. tier: the compiled code, "quick" (compiled in a hurry and never replaced) or "optimized" (the launch
-    waits for it); by default quick code, which optimized code from the background replaces when it has run for a while.
-    All give the same bits. cooperative: all blocks are resident at once. cluster: blocks of a cluster, a number or up
-    to three; all of them are resident at once (sm_90 and later). textures: a `pl.Texture` or
-    `pl.Surface` for each `.texref` and `.surfref` of the module, by name.
+    Parameters
+    ----------
+    kernel
+        PTX text, a parsed module, or a kernel of the builder, of `pl.cuda` or of `pl.triton`.
+    grid, block
+        Blocks, and threads of a block: a number or up to three. A kernel of Triton knows its own block: None.
+    *args
+        One for each parameter; see `ptxlab.launch.arguments`.
+    entry
+        Which kernel, where the module has several.
+    shared
+        Bytes of dynamic shared memory.
+    device
+        "gpu", "cpu" (compiled), "step" (interpreted), or "auto": the GPU where there is one and nothing is asked for
+        that only the CPU machine has.
+    arch
+        The target, by default the PTX's own; on a GPU always its own.
+    checks
+        Any of `ALL_CHECKS`, or "all"; what they notice is in `findings`.
+    counters
+        Whether to count instructions and accesses to memory.
+    trace
+        A `pl.Trace`, or an `emulate.step.Recorder` that is given every step.
+    seed
+        Shuffles the warp schedule, reproducibly; 0 is the order in which "all" checks run short programs again, see
+        `docs/machine.md`.
+    budget
+        Warp-instructions after which it is stopped. None: never, or in pytest and in the grader after those of
+        `BUDGETS`.
+    workers
+        CPU threads.
+    tier
+        "quick" code is compiled in a hurry and never replaced; for "optimized" the launch waits. By default quick code,
+        which optimized code replaces when it has run for a while. All give the same bits.
+    cooperative
+        Whether all blocks are resident at once.
+    cluster
+        Blocks of a cluster, a number or up to three; all of them are resident at once (sm_90 and later).
+    textures
+        A `pl.Texture` or `pl.Surface` for each `.texref` and `.surfref` of the module, by name.
 
-    Module variables (`__constant__` and `__device__`, `.const` and `.global`) are set and read as `kernel["name"]`.
-    They keep their values from launch to launch of a kernel object until `kernel.reset()`: see `module_variables`.
-    Those of PTX text begin anew with each launch; `pl.parse(text)` is a module that keeps them.
+    Returns
+    -------
+    Run
+        Times, findings and what else was asked for. Module variables (`__constant__` and `__device__`, `.const` and
+        `.global`) are `kernel["name"]`. They keep their values from launch to launch of a kernel object until
+        `kernel.reset()`; those of PTX text begin anew (`pl.parse(text)` keeps them). See `ptxlab.module_variables`.
 
-    Raises `LaunchError` when arguments or sizes do not fit, `PtxError` (of which are `PtxSyntaxError` and
-    `UnsupportedInstruction`) when the kernel is loaded, `DeviceFault` when it is stopped, and on Ctrl-C
-    `LaunchKeyboardInterrupt`, a `KeyboardInterrupt` that says where each warp was; arrays and variables are then as
-    they were.
+    Raises
+    ------
+    LaunchError
+        Where arguments or sizes do not fit.
+    PtxError
+        Where the kernel is loaded, also as `PtxSyntaxError` and `UnsupportedInstruction`.
+    DeviceFault
+        Where the kernel is stopped.
+    LaunchKeyboardInterrupt
+        On Ctrl-C: a `KeyboardInterrupt` that says where each warp was; arrays and variables are then as they were.
+
+    Examples
+    --------
+    >>> pl.launch(ptx, 4, 128, x, y, len(x), checks="all").findings
     """
-    asked = dict(locals())
+    asked, __tracebackhide__ = dict(locals()), True  # pytest and notebooks show the caller's line
     options.all_given("pl.launch(kernel, grid, block, x, y, n)", kernel=kernel, grid=grid, block=block)
     with resting(), stopped_while("the kernel was being read, before it ran"):
         from ptxlab.launch.plan import (  # here, as the parser and the instructions come with them
@@ -192,17 +232,19 @@ def launch(
         resident = cooperative and math.prod(sizes[0]) > MULTIPROCESSORS
         more = {name: asked[name] for name in ("counters", "trace", "tier", "cooperative")}
         more |= {"shared": shared, "checks": checks, "seed": seed, "budget": budget, "workers": workers}
-        more |= {"cluster": cluster_size, "registers": _registers(plan, arch) if resident else 0}
+        assembled = _assembled(plan.module, arch) if resident else None
+        registers = assembled.kernel(plan.name).registers if assembled is not None else 0
+        more |= {"cluster": cluster_size, "registers": int(registers)}
         with state.lock if state and program.globals else contextlib.nullcontext():
             held = state.brought() if state else None
             run = _run_on_cpu(plan, program, sizes, bound, device, variables=held, **more)
         if device == "cpu":
             plan.keep(program, arch, shared_gaps=gaps)
-    for b in bound:
-        if b.back and b.array is not None and b.same_as < 0:
-            b.array.reshape(-1).view(np.uint8)[:] = b.staged
+    for at, b in enumerate(bound):
         if b.object is not None and b.same_as < 0:
             b.object.take(b.staged)
+        elif b.array is not None and b.same_as < 0:
+            arguments.take_back(Where(plan.title, at, b.parameter), b)
     run.shared = shared
     for observer in budgets.observers:
         observer(run, tuple(checks))
@@ -255,28 +297,17 @@ def _loaded(plan: Plan, arch: str | None, *, shared_gaps: bool) -> Program:
         there = (error for error in validate(plan.module) if error.line == refused.line)
         wrong = min(there, key=lambda error: error.column, default=refused)
         later = isinstance(refused, UnsupportedInstruction) and wrong is not refused
-        raise refused if later and _assembles(plan.module) else wrong from None
+        raise refused if later and _assembled(plan.module) is not None else wrong from None
 
 
-def _assembles(module: Any) -> bool:
-    """Whether NVIDIA's assembler is here and takes a text."""
+def _assembled(module: Any, arch: str | None = None) -> Assembly | None:
+    """A text as NVIDIA's assembler makes it; None where that is not here, or refuses it."""
     from ptxlab import gpu
 
     try:
-        gpu.assemble(module)
+        return gpu.assemble(module, arch)
     except PtxlabError:
-        return False
-    return True
-
-
-def _registers(plan: Plan, arch: str | None) -> int:
-    """The registers of a thread on a GPU, as NVIDIA's assembler gives them out; 0 where it is not here."""
-    from ptxlab import gpu
-
-    try:
-        return int(gpu.assemble(plan.module, arch).kernel(plan.name).registers)
-    except PtxlabError:
-        return 0
+        return None
 
 
 def _stepped(trace: Any) -> str:
@@ -329,6 +360,7 @@ def _run_on_cpu(
     from ptxlab import emulate
     from ptxlab.findings import unwritten
 
+    __tracebackhide__ = True
     memory, space = emulate.Memory(), "generic" if plan.declared.constant else "global"
     allocations: list[Any] = []
     params = bytearray()

@@ -19,6 +19,7 @@ from ptxlab.errors import LaunchError
 from ptxlab.foreign_arrays import as_numpy
 from ptxlab.isa.tensor_map import BYTES, SWIZZLES, TF32, TYPES, with_field
 from ptxlab.launch.buffers import Array, DeviceBuffer
+from ptxlab.options import complete
 
 __all__ = ["BYTES", "OF_DTYPE", "TF32", "TensorMap", "tiles"]
 
@@ -29,15 +30,33 @@ OF_DTYPE = {
 """The types of elements by the dtype of an array."""
 
 
+def need(right: object, says: str) -> None:
+    """LaunchError where something is not right."""
+    if not right:
+        raise LaunchError(f"TensorMap: {says}")
+
+
+@complete("pl.TensorMap(array, box=(64, 64))")
 @dataclass(frozen=True, eq=False)
 class TensorMap:
     """A tensor in global memory, and the tile of it that one copy moves.
 
-    array: a numpy array, or a device buffer. box: how many elements of each dimension a tile spans. swizzle: 0, 32, 64
-    or 128 bytes. fill: "zeros" or "nan", which stands for elements outside of the tensor. steps: element strides; 2
-    takes every second element of a dimension of the box. lower, upper: of im2col, the corners of the bounding box of
-    the dimensions between the first (images) and the last (channels); the box is then (pixels per column, channels per
-    pixel). promotion: 0, 64, 128 or 256; a GPU brings so many bytes into L2 for each that a copy reads.
+    Parameters
+    ----------
+    array
+        A numpy array, or a device buffer.
+    box
+        How many elements of each dimension a tile spans; of im2col (pixels per column, channels per pixel).
+    swizzle
+        0, 32, 64 or 128 bytes.
+    fill
+        "zeros" or "nan", which stands for elements outside of the tensor.
+    steps
+        Element strides; 2 takes every second element of a dimension of the box.
+    lower, upper
+        Of im2col: the corners of the bounding box of the dimensions between the first (images) and the last (channels).
+    promotion
+        0, 64, 128 or 256; a GPU brings so many bytes into L2 for each that a copy reads.
     """
 
     array: Array | DeviceBuffer
@@ -51,48 +70,38 @@ class TensorMap:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "array", as_numpy(self.array, "TensorMap", "array"))
+        given = type(self.array).__name__
+        need(isinstance(self.array, np.ndarray | DeviceBuffer), f"an array is wanted, got {given}")
         shape, rank = self.array.shape, len(self.array.shape)
         name = np.dtype(self.array.dtype).name
-        if name not in OF_DTYPE:
-            raise LaunchError(f"TensorMap: elements of type {name} cannot be copied; {', '.join(OF_DTYPE)} can")
-        if not 1 <= rank <= 5:
-            raise LaunchError(f"TensorMap: a tensor has 1 to 5 dimensions, the array has {rank}")
-        if not all(shape):
-            raise LaunchError(f"TensorMap: the array is empty, its shape is {shape}")
-        im2col = self.im2col
-        wanted = 2 if im2col else rank
-        if len(self.box) != wanted:
-            raise LaunchError(f"TensorMap: the box needs {wanted} sizes, got {tuple(self.box)}")
-        if im2col and (rank < 3 or len(self.lower or ()) != rank - 2 or len(self.upper or ()) != rank - 2):
-            raise LaunchError(f"TensorMap: im2col takes 3 to 5 dimensions, and corners of {rank - 2} numbers here")
-        if im2col:
+        need(name in OF_DTYPE, f"elements of type {name} cannot be copied; {', '.join(OF_DTYPE)} can")
+        need(1 <= rank <= 5, f"a tensor has 1 to 5 dimensions, the array has {rank}")
+        need(all(shape), f"the array is empty, its shape is {shape}")
+        box, (lower, upper) = tuple(self.box), (tuple(corner or ()) for corner in (self.lower, self.upper))
+        wanted = 2 if self.im2col else rank
+        need(len(box) == wanted, f"the box needs {wanted} sizes, got {box}")
+        if self.im2col:
+            corners = f"im2col takes 3 to 5 dimensions, and corners of {rank - 2} numbers here"
+            need(rank >= 3 and len(lower) == len(upper) == rank - 2, corners)
             reach = {3: 32768, 4: 128, 5: 16}[rank]
-            if not all(-reach <= n < reach for n in (*(self.lower or ()), *(self.upper or ()))):
-                words = f"corners in a tensor of {rank} dimensions are numbers from {-reach} to {reach - 1}"
-                raise LaunchError(f"TensorMap: {words}, got {tuple(self.lower or ())} and {tuple(self.upper or ())}")
-        if not im2col and not all(1 <= n <= 256 for n in self.box):
-            raise LaunchError(f"TensorMap: a box has 1 to 256 elements in each dimension, got {tuple(self.box)}")
-        if self.steps is not None and (len(self.steps) != rank or not all(1 <= n <= 8 for n in self.steps)):
-            raise LaunchError(f"TensorMap: steps are {rank} numbers from 1 to 8, got {tuple(self.steps)}")
-        if self.swizzle not in SWIZZLES:
-            raise LaunchError(f"TensorMap: swizzle is 0, 32, 64 or 128 bytes, got {self.swizzle}")
-        if self.promotion not in (0, 64, 128, 256):
-            raise LaunchError(f"TensorMap: promotion is 0, 64, 128 or 256 bytes, got {self.promotion}")
-        if self.fill not in ("zeros", "nan"):
-            raise LaunchError(f"TensorMap: fill is 'zeros' or 'nan', got {self.fill!r}")
+            words = f"corners in a tensor of {rank} dimensions are numbers from {-reach} to {reach - 1}"
+            need(all(-reach <= n < reach for n in lower + upper), f"{words}, got {lower} and {upper}")
+        else:
+            need(all(1 <= n <= 256 for n in box), f"a box has 1 to 256 elements in each dimension, got {box}")
+        steps = tuple(self._steps())[::-1]
+        right = len(steps) == rank and all(1 <= n <= 8 for n in steps)
+        need(right, f"steps are {rank} numbers from 1 to 8, got {steps}")
+        need(self.swizzle in SWIZZLES, f"swizzle is 0, 32, 64 or 128 bytes, got {self.swizzle}")
+        need(self.promotion in (0, 64, 128, 256), f"promotion is 0, 64, 128 or 256 bytes, got {self.promotion}")
+        need(self.fill in ("zeros", "nan"), f"fill is 'zeros' or 'nan', got {self.fill!r}")
         each = np.dtype(self.array.dtype).itemsize
-        row = self.box[-1] * each
-        if row % 16:
-            raise LaunchError(f"TensorMap: a row of the box must be a multiple of 16 bytes, {row} are asked for")
-        if self.swizzle and row > self.swizzle:
-            words = f"a row of the box has {row} bytes, a swizzle of {self.swizzle} takes at most as many"
-            raise LaunchError(f"TensorMap: {words}\n  write:  box=(..., {self.swizzle // each})")
+        row = box[-1] * each
+        need(row % 16 == 0, f"a row of the box must be a multiple of 16 bytes, {row} are asked for")
+        words = f"a row of the box has {row} bytes, a swizzle of {self.swizzle} takes at most as many"
+        need(not self.swizzle or row <= self.swizzle, f"{words}\n  write:  box=(..., {self.swizzle // each})")
+        words = "the strides of all dimensions but the last must be multiples of 16 bytes; that of dimension"
         for k, stride in enumerate(self._strides()[:-1]):
-            if stride % 16:
-                raise LaunchError(
-                    f"TensorMap: the strides of all dimensions but the last must be multiples of 16 bytes; that of "
-                    f"dimension {k} is {stride}"
-                )
+            need(stride % 16 == 0, f"{words} {k} is {stride}")
 
     @property
     def im2col(self) -> bool:

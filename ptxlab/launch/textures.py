@@ -31,6 +31,7 @@ from ptxlab.isa.texture_object import (
     TEXTURE,
 )
 from ptxlab.launch.buffers import Array
+from ptxlab.options import complete
 
 FILTER = {"point": 0, "linear": 1}
 ADDRESS = {
@@ -48,31 +49,26 @@ class _Shaped:
     def __init__(self, array: Array, channels: int, layers: bool) -> None:
         self.name = type(self).__name__
         array = as_numpy(array, self.name, "array")
-        if not isinstance(array, np.ndarray):
-            raise LaunchError(f"{self.name}: an array is wanted, got {type(array).__name__}")
-        if array.dtype.name not in CHANNEL_TYPES:
-            raise LaunchError(
-                f"{self.name}: texels of type {array.dtype.name}; {', '.join(CHANNEL_TYPES)} are possible"
-            )
-        if channels not in (0, *CHANNEL_ORDERS):
-            raise LaunchError(f"{self.name}: a texel has 1, 2 or 4 channels, got channels={channels}")
-        if channels and (not array.shape or array.shape[-1] != channels):
-            raise LaunchError(
-                f"{self.name}: the last dimension of the array counts channels, of which there are {channels}; "
-                f"the shape is {array.shape}"
-            )
+        self.need(isinstance(array, np.ndarray), f"an array is wanted, got {type(array).__name__}")
+        listed = ", ".join(CHANNEL_TYPES)
+        self.need(array.dtype.name in CHANNEL_TYPES, f"texels of type {array.dtype.name}; {listed} are possible")
+        self.need(channels in (0, *CHANNEL_ORDERS), f"a texel has 1, 2 or 4 channels, got channels={channels}")
+        last = f"the last dimension of the array counts channels, of which there are {channels}"
+        self.need(array.shape[-1:] == (channels,) or not channels, f"{last}; the shape is {array.shape}")
         self.array, self.channels = array, channels or 1
         sizes = array.shape[:-1] if channels else array.shape
         self.layers = sizes[0] if layers and sizes else 1
-        sizes = sizes[1:] if layers else sizes
-        if not 1 <= len(sizes) <= (2 if layers else 3):
-            raise LaunchError(
-                f"{self.name}: 1 to {2 if layers else 3} dimensions are possible, the array has {len(sizes)}"
-                + (" besides that of the layers" if layers else "")
-            )
-        if not array.size:
-            raise LaunchError(f"{self.name}: the array is empty, its shape is {array.shape}")
+        sizes, most = (sizes[1:], 2) if layers else (sizes, 3)
+        more = " besides that of the layers" if layers else ""
+        possible = f"1 to {most} dimensions are possible, the array has {len(sizes)}{more}"
+        self.need(1 <= len(sizes) <= most, possible)
+        self.need(array.size, f"the array is empty, its shape is {array.shape}")
         self.sizes = sizes[::-1]  # width, height, depth
+
+    def need(self, right: object, says: str) -> None:
+        """LaunchError where something is not right."""
+        if not right:
+            raise LaunchError(f"{self.name}: {says}")
 
     def fields(self) -> dict[str, int]:
         """What both kinds of objects hold."""
@@ -98,19 +94,36 @@ def encoded(fields: dict[str, int]) -> NDArray[np.uint8]:
     return made
 
 
+@complete()
 class Texture(_Shaped):
-    """An array as a texture.
+    """An array as a texture. A channel that the array does not have is 0, the fourth 1.
 
-    filter: "point" or "linear". address: what coordinates outside mean: "clamp", "border", and of normalized ones
-    "wrap" and "mirror"; one word, or one for each of x, y and z. normalized: coordinates go from 0 to 1. read:
-    "element" gives elements as they are, "normalized" integers of 8 and 16 bits as floats from 0 or -1 to 1. channels:
-    1, 2 or 4, the array's last dimension; left out, each element is a texel. layers: the first dimension counts layers
-    (`tex.a1d`, `tex.a2d`). cube: it counts the faces of cubes, +x, -x, +y, -y, +z, -z. border: what lies outside, a
-    number or one for each channel. A channel that the array does not have is 0, the fourth 1. levels: the coarser
-    mipmap levels, each half as wide, high and deep, rounded down, but not below 1. mip_filter: "point" takes the
-    nearest level, "linear" interpolates between two. compare: makes it a depth texture: the depth that an instruction
-    gives is compared with each texel before the filter; "less_equal" gives 1 where depth <= texel, else 0.
-    seamless: the linear filter of a cube goes across the edges of its faces.
+    Parameters
+    ----------
+    array, channels, layers
+        As for `pl.Surface`; layers are read by `tex.a1d` and `tex.a2d`.
+    filter
+        "point" or "linear".
+    address
+        What coordinates outside mean: "clamp", "border", and of normalized ones "wrap" and "mirror"; one word, or one
+        for each of x, y and z.
+    normalized
+        Whether coordinates go from 0 to 1.
+    read
+        "element" gives elements as they are, "normalized" integers of 8 and 16 bits as floats from 0 or -1 to 1.
+    cube
+        Whether the first dimension counts the faces of cubes, +x, -x, +y, -y, +z, -z.
+    border
+        What lies outside, a number or one for each channel.
+    levels
+        The coarser mipmap levels, each half as wide, high and deep, rounded down, but not below 1.
+    mip_filter
+        "point" takes the nearest level, "linear" interpolates between two.
+    compare
+        Makes it a depth texture: the depth that an instruction gives is compared with each texel before the filter;
+        "less_equal" gives 1 where depth <= texel, else 0.
+    seamless
+        Whether the linear filter of a cube goes across the edges of its faces.
     """
 
     def __init__(
@@ -140,29 +153,21 @@ class Texture(_Shaped):
             ("compare", compare or "never", COMPARES),
             *(("address", one, ADDRESS) for one in addresses),
         ):
-            if value not in known:
-                raise LaunchError(f"Texture: {what} is one of {', '.join(map(repr, known))}, got {value!r}")
-        if not normalized and set(addresses) & {"wrap", "mirror"}:
-            raise LaunchError("Texture: 'wrap' and 'mirror' need normalized coordinates\n  write:  normalized=True")
-        if read == "normalized" and array.dtype.name not in NORMALIZED_TYPES:
-            raise LaunchError(
-                f"Texture: read='normalized' is for {', '.join(NORMALIZED_TYPES)}; the array holds {array.dtype.name}"
-            )
+            self.need(value in known, f"{what} is one of {', '.join(map(repr, known))}, got {value!r}")
+        wraps = "'wrap' and 'mirror' need normalized coordinates\n  write:  normalized=True"
+        self.need(normalized or not set(addresses) & {"wrap", "mirror"}, wraps)
+        scaled = f"read='normalized' is for {', '.join(NORMALIZED_TYPES)}; the array holds {array.dtype.name}"
+        self.need(read == "element" or array.dtype.name in NORMALIZED_TYPES, scaled)
         self.integers = array.dtype.kind != "f" and read == "element"
-        if "linear" in (filter, mip_filter if levels else "") and self.integers:
-            raise LaunchError(
-                f"Texture: a linear filter gives fractions, and {array.dtype.name} is read as an integer\n"
-                "  write:  read='normalized', or pass array.astype(np.float32)"
-            )
-        if cube and (self.layers % 6 or len(self.sizes) != 2 or self.sizes[0] != self.sizes[1]):
-            raise LaunchError(f"Texture: cubes have six square faces each, the array's shape is {array.shape}")
-        if compare and (channels or array.dtype.kind != "f"):
-            raise LaunchError(
-                f"Texture: depths are floats of one channel, the array holds {array.dtype.name}"
-                + (f" in {channels} channels" if channels else "")
-            )
-        if seamless and not cube:
-            raise LaunchError("Texture: seamless is of cubes\n  write:  cube=True")
+        fractions = f"a linear filter gives fractions, and {array.dtype.name} is read as an integer"
+        write = "\n  write:  read='normalized', or pass array.astype(np.float32)"
+        self.need(not self.integers or "linear" not in (filter, mip_filter if levels else ""), fractions + write)
+        squares = len(self.sizes) == 2 and self.sizes[0] == self.sizes[1] and self.layers % 6 == 0
+        self.need(squares or not cube, f"cubes have six square faces each, the array's shape is {array.shape}")
+        held = f"{array.dtype.name} in {channels} channels" if channels else array.dtype.name
+        depths = f"depths are floats of one channel, the array holds {held}"
+        self.need(not compare or (not channels and array.dtype.kind == "f"), depths)
+        self.need(cube or not seamless, "seamless is of cubes\n  write:  cube=True")
         self.seamless = seamless
         self.levels, self.mip_filter, self.compare = [array, *levels], mip_filter, compare
         for k, level in enumerate(levels, 1):
@@ -182,11 +187,9 @@ class Texture(_Shaped):
         shape = list(self.array.shape)
         spatial = range(fixed, fixed + len(self.sizes))
         wanted = tuple(max(n >> k, 1) if axis in spatial else n for axis, n in enumerate(shape))
-        if level.shape != wanted or level.dtype != self.array.dtype:
-            raise LaunchError(
-                f"Texture: level {k} of {self.array.dtype.name} {shape} has the shape {wanted}, "
-                f"got {level.dtype.name} {level.shape}"
-            )
+        given = f"level {k} of {self.array.dtype.name} {shape}"
+        says = f"{given} has the shape {wanted}, got {level.dtype.name} {level.shape}"
+        self.need(level.shape == wanted and level.dtype == self.array.dtype, says)
 
     def _texels(self, array: Array) -> NDArray[np.uint8]:
         """The texels of a level, four words each."""
@@ -231,14 +234,25 @@ class Texture(_Shaped):
         return f"Texture({self.array.dtype} {list(self.array.shape)}, {self.filter})"
 
 
+@complete()
 class Surface(_Shaped):
-    """An array as a surface. channels: 1, 2 or 4, the array's last dimension; left out, each element is a texel.
-    layers: the first dimension counts layers."""
+    """An array as a surface.
+
+    Parameters
+    ----------
+    array
+        A numpy array.
+    channels
+        1, 2 or 4, the array's last dimension; left out, each element is a texel.
+    layers
+        Whether the first dimension counts layers.
+    """
 
     def __init__(self, array: Array, *, channels: int = 0, layers: bool = False) -> None:
         super().__init__(array, channels, layers)
-        if not array.flags.c_contiguous or not array.flags.writeable:
-            raise LaunchError("Surface: the array must be C-contiguous and writable")
+        self.need(
+            self.array.flags.c_contiguous and self.array.flags.writeable, "the array must be C-contiguous and writable"
+        )
 
     def staged(self) -> NDArray[np.uint8]:
         """The object and its texels."""

@@ -14,6 +14,7 @@ from ptxlab.errors import LaunchError, optional
 from ptxlab.launch.buffers import memory_of
 from ptxlab.launch.options import check_names
 from ptxlab.launch.run import ALL_CHECKS
+from ptxlab.options import complete
 from ptxlab.sweeps import journal
 from ptxlab.sweeps.measure import COLUMNS
 from ptxlab.sweeps.plan import Refusals, Shape, Written, parameters_of, points
@@ -85,6 +86,7 @@ class Sweep:
         return out + (f"; in {self.folder}" if self.folder else "") + ("; interrupted>" if self.interrupted else ">")
 
 
+@complete("pl.sweep('tiled2d', {'tile_kv': [16, 32]}, shapes=[64])")
 def sweep(
     kernels: str | Written | Iterable[str | Written],
     grid: Mapping[str, Any] | None = None,
@@ -101,17 +103,43 @@ def sweep(
 ) -> Sweep:
     """Measures every legal combination of kernels, parameters and problems.
 
-    kernels: names of the library, or `Written` for kernels of your own. grid: values for build parameters
-    (`pl.kernels.get(name).parameters`), and `splits` for decode; a kernel without such a parameter takes part once.
-    shapes: lengths, `Shape`s, or mappings with the fields of a `Shape`.
+    Ctrl-C ends it and returns what is there, `interrupted`. A point that fails is a row with its reason.
 
-    device: "cpu", "step", "gpu" or "auto". client: a `dask.distributed.Client`; without one, `workers` processes of
-    this machine, by default one for each core (one in all for a GPU). out: a folder; every row is written there when it
-    is measured, and a later call measures only what is missing. checks: as for `launch`; findings are a status of a
-    row. seed: of the inputs, which are the same for every kernel. on_row: called with each new row.
+    Parameters
+    ----------
+    kernels
+        Names of the library, or `Written` for kernels of your own.
+    grid
+        Values for build parameters (`pl.kernels.get(name).parameters`), and `splits` for decode; a kernel without such
+        a parameter takes part once.
+    shapes
+        Lengths, `Shape`s, or mappings with the fields of a `Shape`.
+    device
+        "cpu", "step", "gpu" or "auto".
+    client
+        A `dask.distributed.Client`; without one, processes of this machine measure.
+    out
+        A folder: every row is written there when it is measured, and a later call measures only what is missing.
+    checks
+        As for `pl.launch`; findings are a status of a row.
+    seed
+        Of the inputs, which are the same for every kernel.
+    workers
+        How many processes, by default one for each core (one in all for a GPU).
+    progress
+        Whether to show a bar.
+    on_row
+        Called with each new row.
 
-    Ctrl-C ends it and returns what is there, `interrupted`. Raises `LaunchError` for kernels, parameters and shapes
-    that there are not; a point that fails is a row with its reason.
+    Returns
+    -------
+    Sweep
+        Its rows; `pl.plot_sweep` draws them.
+
+    Raises
+    ------
+    LaunchError
+        For kernels, parameters and shapes that there are not.
     """
     from ptxlab import kernels as library
 
@@ -169,8 +197,15 @@ def sweep(
     return result
 
 
+@complete()
 def open_sweep(folder: str | Path) -> Sweep:
-    """A sweep that was written to a folder, finished or not."""
+    """Opens a sweep, finished or not.
+
+    Parameters
+    ----------
+    folder
+        Which `pl.sweep(out=...)` wrote.
+    """
     next(journal.read(Path(folder)), None)
     return Sweep(Path(folder), [], Refusals(), None)
 

@@ -72,11 +72,7 @@ def wrong_address(found: Form, k: int, operand: Operand, find: Find) -> Misfit |
         return Misfit(k, said, literal, "" if literal else before)
     if isinstance(operand, Address) and isinstance(operand.base, Name) and found.op.does is not Action.FENCE:
         variable = find(operand.base.text)
-        if (
-            variable is not None
-            and variable.space == "reg"
-            and variable.type in ("pred", "f16", "f16x2", "f32", "f64", "b128")
-        ):
+        if variable is not None and variable.space == "reg" and variable.type in _NO_ADDRESS:
             return Misfit(k, f"{operand.base} is .{variable.type} and cannot be an address")
     return None
 
@@ -96,14 +92,11 @@ def misplaced(found: Form, k: int, spec: OperandSpec, operand: Operand, find: Fi
         return None
     if operand.register_offset is not None:
         said = f"{found.opcode} takes an address with a constant offset, found {operand}"
-        add, symbol = (
-            f"add.u64 %address, {base}, {operand.register_offset};  // both of the same width",
-            find(base.text),
-        )
+        offset, symbol = operand.register_offset, find(base.text)
         if symbol is not None and symbol.space == "shared":
-            add = f".reg .b32 %new; mov.b32 %new, {base}; add.u32 %new, %new, {operand.register_offset};"
-            return Misfit(k, said, before=add, name=f"{base}+{operand.register_offset}")
-        return Misfit(k, said, before=add)
+            add = f".reg .b32 %new; mov.b32 %new, {base}; add.u32 %new, %new, {offset};"
+            return Misfit(k, said, before=add, name=f"{base}+{offset}")
+        return Misfit(k, said, before=f"add.u64 %address, {base}, {offset};  // both of the same width")
     name, variable = base.text, find(base.text)
     if variable is None and (name == "_" or name in place.labels or (name in SPECIAL and "." in name)):
         return Misfit(k, f"{found.opcode} takes a register or a variable as its address, found {name}")

@@ -39,14 +39,16 @@ def test_the_command_reports_and_sets_its_status(tmp_path: Path, capsys: pytest.
     places = [r["locations"][0]["physicalLocation"] for r in json.loads(sarif.read_text())["runs"][0]["results"]]
     assert [place["artifactLocation"] for place in places] == [{"uri": buggy.as_uri()}] * len(found)
     assert [place["region"]["startLine"] for place in places] == [f["first"]["line"] for f in found]
-    (tmp_path / "sum.cu").touch()
+    (tmp_path / "sum.cu").write_text("\n" * 6 + "  total[0] += x[i];\n")
     buggy.write_text(planted.text(False).replace("{\n", "{\n.loc 1 7 1\n", 1) + '\n.file 1 "/made/on/sum.cu"\n')
     assert cli.main(given) == 1
     place = json.loads(sarif.read_text())["runs"][0]["results"][0]["locations"][0]["physicalLocation"]
     assert (place["artifactLocation"]["uri"], place["region"]["startLine"]) == ((tmp_path / "sum.cu").as_uri(), 7)
     capsys.readouterr()
+    assert cli.main([each for each in given if each != "--json"]) == 1
+    assert "sum.cu:7: total[0] += x[i];\nracecheck: RAW" in capsys.readouterr().out
     assert cli.main(["check", str(buggy), "u33[64]", "1"]) == 2
-    assert capsys.readouterr().err.startswith("ptxlab: u33[64]: there is no type 'u33'; there is f16, f32")
+    assert capsys.readouterr().err.startswith("ptxlab: u33[64]: there is no type 'u33'; choose from f16, f32")
     assert cli.main(["check", str(buggy)]) == 2
     assert capsys.readouterr().err.endswith(f"\n  write:  ptxlab check {buggy} f32[256] f32[256]\n")
 

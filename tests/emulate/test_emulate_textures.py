@@ -235,7 +235,7 @@ def test_variables_and_samplers(device: str) -> None:
     assert got.view(np.float32)[:, 0].tolist() == [0, 0]
     with pytest.raises(DeviceFault) as caught:
         run(device, body, where, 0, before, ", texmode_independent")
-    assert caught.value.message == "tex.1d.v4.f32.f32: t is no texture"
+    assert caught.value.message == "tex.1d.v4.f32.f32: t is no texture; write: pl.Texture(array)"
 
 
 SURFACES = {
@@ -268,6 +268,16 @@ def test_surfaces(device: str, geometry: str) -> None:
     assert row[1:].tolist() == (before + 100)[1:].tolist()
     assert row[0] == (before[0] + 100) // 256 * 256 + 9
     assert got[0, 2] == 0
+
+
+def test_one_surface_by_name_and_as_an_argument(device: str) -> None:
+    words = np.array([5, 6], np.uint32)
+    surface = pl.Surface(words)
+    body = """sust.b.1d.b32.trap [%rd3, {4}], 9;
+    suld.b.1d.b32.trap %r4, [s, {4}];"""
+    before = ".global .surfref s;"
+    got = run(device, body, np.zeros((1, 4), np.float32), surface, before, textures={"s": surface})
+    assert (got[0, 0], words.tolist()) == (9, [5, 9])
 
 
 def test_surfaces_with_atomics_and_outside(device: str) -> None:
@@ -434,11 +444,11 @@ def test_seamless_cubes(device: str, geometry: str) -> None:
 def test_no_texture(device: str) -> None:
     with pytest.raises(DeviceFault) as caught:
         run(device, LOOK["1d"].format("f32"), np.zeros((1, 4), np.float32), pl.Surface(np.zeros(4, np.uint8)))
-    assert caught.value.message == "tex.1d.v4.f32.f32: %rd3 is no texture"
+    assert caught.value.message == "tex.1d.v4.f32.f32: %rd3 is no texture; write: pl.Texture(array)"
     image = np.zeros(64, np.float32)
     with pytest.raises(DeviceFault) as caught:
         run(device, LOOK["1d"].format("f32"), np.zeros((1, 4), np.float32), image)
-    assert caught.value.message == "tex.1d.v4.f32.f32: %rd3 is no texture"
+    assert caught.value.message == "tex.1d.v4.f32.f32: %rd3 is no texture; write: pl.Texture(array)"
 
 
 def test_what_textures_count() -> None:

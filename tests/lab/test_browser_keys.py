@@ -196,3 +196,37 @@ def test_in_the_cell_the_letters_are_commands_as_ever(lab: Any) -> None:
     lab.keyboard.press("d")
     lab.keyboard.press("d")
     lab.wait_for_function(f"{cells}.length === {len(WIDGETS) - 1}")
+
+
+def test_ctrl_f_finds_in_the_lines_of_a_pane_and_not_in_the_notebook(lab: Any) -> None:
+    lines = pane(lab, within=EXPLORED)
+    section = lines.locator("xpath=..")
+    lines.focus()
+    lab.keyboard.press("Control+f")
+    assert lab.locator(".jp-DocumentSearch-overlay").count() == 0
+    lab.keyboard.type("EX2.")
+    found = section.locator(".pl-find ~ .pl-note")
+    assert found.inner_text().startswith("1 of ")
+    first = lines.locator(".pl-now .pl-current").inner_text()
+    assert "ex2." in first
+    lab.keyboard.press("Enter")
+    assert found.inner_text().startswith("2 of ")
+    assert lines.locator(".pl-now .pl-current").inner_text() != first
+    lab.keyboard.press("Shift+Enter")
+    assert lines.locator(".pl-now .pl-current").inner_text() == first
+    lab.keyboard.type("nothing")
+    assert found.inner_text() == "not found"
+    lab.keyboard.press("Escape")
+    assert not section.locator(".pl-find").is_visible()
+    assert lines.evaluate("e => e === document.activeElement")
+
+
+def test_all_lines_are_copied_also_those_out_of_sight(lab: Any) -> None:
+    lab.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    section = pane(lab, within=EXPLORED).locator("xpath=..")
+    section.get_by_role("button", name="Copy").click()
+    section.get_by_role("button", name="Copied").wait_for()
+    copied = lab.evaluate("navigator.clipboard.readText()")
+    assert copied.startswith(("//", ".version"))
+    assert copied.rstrip().endswith("}")
+    assert "&" not in copied.replace("&&", "")

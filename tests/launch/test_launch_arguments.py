@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from pathlib import Path
 
 import numpy as np
@@ -198,17 +199,21 @@ def test_sizes_and_options(changed, message):
         (CUDA, "CUDA C++", "pl.cuda(source)  (in a notebook: %%cuda)"),
         ("@triton.jit\ndef k(x):\n    pass\n", "Python", "pl.builder.kernel(f), with the function f itself"),
         ("define void @k() {\n  ret void\n}\n", "LLVM IR", "llc -mcpu=sm_80 kernel.ll -o kernel.ptx"),
-        ("scalar", "the name 'scalar'", "pl.kernels.get('scalar').build()"),
         (good, "the Python function good", "pl.builder.kernel(good)"),
     ],
 )
 @pytest.mark.parametrize("take", [pl.parse, pl.assemble, pl.inspect, lambda kernel: pl.launch(kernel, 1, 32)])
 def test_what_is_no_kernel(take, kernel, says, write):
-    with pytest.raises((pl.PtxlabError, TypeError)) as caught:
+    with pytest.raises(pl.PtxlabError) as caught:
         take(kernel)
     message = str(caught.value)
     assert says in message.splitlines()[0]
     assert message.endswith(f"\n  write:  {write}") or write is None
+
+
+def test_a_kernel_of_the_library_is_built_before_it_is_launched():
+    with pytest.raises(pl.LaunchError, match=r"pl\.kernels\.get\('scalar'\)\.build\(\)$"):
+        pl.launch("scalar", 1, 32)
 
 
 def test_what_is_missing_is_named():
@@ -228,6 +233,83 @@ def test_what_is_missing_is_named():
         with pytest.raises(pl.LaunchError) as caught:
             call()
         assert str(caught.value) == write
+
+
+@pytest.mark.parametrize("name", [
+    name for name in pl.__all__ if name != "load_ipython_extension" and not hasattr(getattr(pl, name), "__cause__")
+])  # fmt: skip
+def test_a_call_without_arguments_says_what_to_give(name):
+    call = getattr(pl, name)
+    parameters = inspect.signature(call).parameters.values() if callable(call) else ()
+    if any(p.default is p.empty and p.kind is p.POSITIONAL_OR_KEYWORD for p in parameters):
+        with pytest.raises(pl.LaunchError, match=r"^[^\n]* missing\n  write:  pl\.[\w.]+\(.*\)$"):
+            call()
+
+
+def test_results_are_not_lost_without_a_word():
+    ptx = RAW.replace(
+        "    ret;",
+        """    .reg .b64 %p;
+    ld.param.u64 %p, [x];
+    st.global.u32 [%p+4], 7;
+    ret;""",
+    )
+    x, frozen = np.zeros((2, 2), np.uint32), np.zeros((2, 2), np.uint32)
+    frozen.flags.writeable = False
+    says = "first, argument 1 (x: .u64): the kernel changed 1 of 4 elements, the first at [0, 1];"
+    for given, why in (
+        (x, f"pl.const does not copy back, so the results are lost{W}x    # without pl.const"),
+        (frozen, f"the array is read-only, so the results are lost{W}c = np.array(x)    # and give c to the kernel"),
+    ):
+        with pytest.warns(UserWarning, match="lost") as caught:
+            pl.launch(ptx, 1, 32, *(good() | {"x": pl.const(given)}).values(), device="step")
+        assert str(caught[0].message) == f"{says} {why}"
+    x[0, 1] = 7
+    pl.launch(ptx, 1, 32, *(good() | {"x": pl.const(x)}).values(), device="step")  # nothing is lost
+
+
+@pytest.mark.parametrize("device", ["step", "cpu"])
+def test_a_texture_is_no_array(device):
+    image = np.arange(32, dtype=np.float32)
+    ptx = RAW.replace(
+        "    ret;",
+        """    .reg .b64 %p;
+    .reg .f32 %f;
+    ld.param.u64 %p, [x];
+    ld.global.f32 %f, [%p];
+    ret;""",
+    )
+    given = pl.Texture(image)
+    with pytest.raises(pl.LaunchError) as caught:
+        pl.launch(ptx, 1, 32, given, *list(good().values())[1:], device=device)
+    says = "line 12 loads .f32, but the argument is Texture(float32 [32], point)"
+    assert str(caught.value) == f"first, argument 1 (x: .u64): {says}{W}x.array"
+
+    @kernel
+    def plain(k: Builder, x: Ptr[f32]) -> None:
+        x[k.tid.x] = 1.0
+
+    for given in (pl.Texture(image), pl.Surface(image), pl.TensorMap(image, box=(8,))):
+        with pytest.raises(pl.LaunchError, match=r"argument 1 \(x: Ptr\[f32\]\) wants an array") as caught:
+            pl.launch(plain, 1, 32, given, device=device)
+        assert str(caught.value).endswith(f"{W}given.array")
+
+
+@pytest.mark.parametrize(("target", "arch", "says"), [
+    ("sm_80", "sm_75", "sm_75 is older; PTX runs on its target and on newer GPUs only"),
+    ("sm_90a", "sm_100", "what that has beyond sm_90 exists on that GPU only"),
+    ("sm_100f", "sm_120", "what that has beyond sm_100 exists in that family only"),
+    ("sm_80", "sm_90", ""), ("sm_90", "sm_90a", ""), ("sm_100f", "sm_103a", ""), ("sm_100f", "sm_100", ""),
+])  # fmt: skip
+def test_a_text_runs_on_its_target_and_on_newer_ones(target, arch, says):
+    ptx = f".version 8.8\n.target {target}\n.address_size 64\n.visible .entry k() {{ ret; }}\n"
+    for call in (lambda: pl.launch(ptx, 1, 32, arch=arch, device="step"), lambda: pl.inspect(ptx, arch=arch)):
+        if not says:
+            call()
+            continue
+        with pytest.raises(pl.TargetError) as caught:
+            call()
+        assert str(caught.value) == f"arch: the text's .target is {target}, and {says}{W}arch='{target}'"
 
 
 def test_cuda_takes_no_host_code_and_no_ptx():
@@ -279,7 +361,6 @@ def test_values_of_parameters_and_of_a_build_are_no_options():
         (lambda: pl.launch(RAW, 1, 32, causal=True), "pl.attention(q, k, v, causal=True)"),
         (lambda: pl.attention(q, q, q, splits=2), "pl.decode(q, k_cache, v_cache, lengths, splits=2)"),
         (lambda: pl.cuda("", block=32), "pl.launch(pl.cuda(source), grid, block, ...)"),
-        (lambda: pl.inspect(RAW, block=32), "pl.inspect(kernel, threads=32)"),
         (lambda: pl.debug(RAW, 1, 32, warp=0), "warps=0"),
         (lambda: pl.attention(q, q, q, kernel="tiled2d", tile_kv=16), ATTENTION),
         (lambda: pl.compare(q, q, q, tile_kv=16), "pl.compare(q, k, v, kernels=[pl.kernels.get('tiled').build("),
@@ -319,7 +400,7 @@ def test_a_parameter_for_a_texture():
         (lambda: pl.empty(3, device="cpu").copy_from_host([1]), "array: a numpy array is wanted, got list"),
         (lambda: pl.Trace(blocks=1.5), "trace: blocks: a whole number, several, or None for all is wanted, got 1.5"),
         (lambda: pl.Trace(limit=None), "trace: limit: a number of bytes is wanted, got None"),
-        (lambda: pl.inspect(RAW, "32"), "threads: a whole number from 1 on is wanted, got '32'"),
+        (lambda: pl.inspect(RAW, "32"), "block: a whole number from 1 on is wanted, got '32'"),
         (lambda: pl.occupancy(32, 64, None, "sm_80"), "shared: a whole number from 0 on is wanted, got None"),
         (lambda: pl.launch(RAW, 1, 32, Q), "first takes 8 arguments (x: .u64, n: .u32, a: .f32, s: .s32, b: .f64, bits:"
          f" .b32, blob: .b8[16], p: .u64), got 1{W}pl.launch(RAW, 1, 32, x, n, a, s, b, bits, blob, p)"),
@@ -328,7 +409,7 @@ def test_a_parameter_for_a_texture():
         (lambda: pl.launch(TWO, 1, 32), "entry: the module has 2 kernels (first, second); name one with entry="),
         (lambda: pl.launch(TWO, 1, 32, entry="third"), "entry: no kernel 'third' in the module; it has first, second"),
         (lambda: pl.attention(Q, Q, Q, kernel="scaler"), "there is no prefill kernel 'scaler'; did you mean scalar?; "
-         "there are " + NAMES),
+         "choose from " + NAMES),
         (lambda: pl.attention(Q, Q, Q, kernel="decode"), f"decode is no prefill kernel{W}{DECODE}"),
         (lambda: pl.compare(Q, Q, Q, kernels=[]), f"kernels: at least one name is wanted, got none{W}"
          "kernels=['scalar', 'tiled']"),

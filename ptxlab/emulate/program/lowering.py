@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, cast
 
+from ptxlab import targets
 from ptxlab.emulate.program import layout
 from ptxlab.emulate.program.flat_program import Code, Literal, Mem, Reg, Source, Symbol
 from ptxlab.emulate.program.graphs import reachable
@@ -40,7 +41,9 @@ class Lowering(Names, abc.ABC):
     """
 
     def __init__(self, module: Module, entry: str | None, arch: str | None, shared_gap: int = 0) -> None:
-        self.arch = arch or module.target.partition(",")[0].strip() or "sm_80"
+        target = module.target.partition(",")[0].strip()
+        self.arch = arch or target or "sm_80"
+        targets.check_arch(target, self.arch)
         number = re.search(r"\d+", self.arch)
         # On sm_90 and later the first KiB of shared memory belongs to the system, so a kernel's arrays start after it.
         # A kernel that asks where that KiB is has one on all targets, and may use it (cooperative groups do).
@@ -129,7 +132,6 @@ class Lowering(Names, abc.ABC):
         return code
 
     def note_space(self, code: Code, found: Form) -> None:
-        """Notes which state space an instruction accesses."""
         mem = next((s for s in code.sources if isinstance(s, Mem)), None)
         if mem is None:
             return
@@ -163,7 +165,6 @@ class Lowering(Names, abc.ABC):
         return self.operand(model.Name(variable.name), routine.scope, variable.line)
 
     def at(self, symbol: Symbol, offset: int) -> Mem:
-        """The address operand of a variable."""
         if symbol.space in ("local", "frame") and symbol.value >= STACK:
             return Mem(self.frame_register(), symbol.value - STACK + offset)
         return Mem(symbol, offset)

@@ -108,7 +108,8 @@ def _query(now: _Lowered) -> None:
     names["%t"] = now.handle(address.base)
     surface = bool(found.op.fixed.get("surface"))
     tags = (SURFACE,) if surface else (TEXTURE, SAMPLER)
-    what = f"{found.opcode}: {address.base} is no {'surface' if surface else 'texture'}"
+    kind = "surface" if surface else "texture"
+    what = f"{found.opcode}: {address.base} is no {kind}; write: pl.{kind.title()}(array)"
     load = f"ld.global.b32 %d, [%t+{AT[str(found.query)]}];"
     if len(operands) > 2:
         names["%level"] = now.operand(operands[2]) or Literal(0)
@@ -179,7 +180,7 @@ def _sample(now: _Lowered) -> None:
     gathered = None if found.comp is None else "rgba".index(str(found.comp))
     exact, moved = kind == "b32", offsets is not None
     text = sampling.text(sampling.Sample(geometry, exact, moved, results, str(found.type), gathered, mip, compared))
-    reasons = [f"{found.opcode}: {address.base} is no texture"]
+    reasons = [f"{found.opcode}: {address.base} is no texture; write: pl.Texture(array)"]
     checked = _checked("%t", TEXTURE)
     if samplers:
         reasons.append(f"{found.opcode}: {samplers[0]} is no sampler")
@@ -236,7 +237,7 @@ def _surface(now: _Lowered) -> None:
         if element is None:
             element = now.low.register("%unused", f"b{max(types.width(str(found.type)), 16)}")
         names[f"%d{k}"] = element
-    reasons = [f"{found.opcode}: {address.base} is no surface"]
+    reasons = [f"{found.opcode}: {address.base} is no surface; write: pl.Surface(array)"]
     if found.clamp == "trap":
         reasons.append(f"{found.opcode}: the coordinates are outside of the surface")
     now.lower_text(_checked("%t", SURFACE) + _surface_text(geometry, found, count), names, *reasons)

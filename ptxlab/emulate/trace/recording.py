@@ -28,13 +28,13 @@ from ptxlab.emulate.trace.order import Copied
 from ptxlab.emulate.trace.pages import Page
 from ptxlab.errors import Span, TraceError
 from ptxlab.names import source_name
+from ptxlab.options import complete
 from ptxlab.text.source_lines import SourceLines
 
 
 @dataclass(frozen=True)
 class Access:
-    """One access to memory: `kind` load, store or atomic; `size` bytes at each address (uint64, shape (32,)) of the
-    lanes in `mask`."""
+    """One access: `kind` load, store or atomic; `size` bytes at each address (uint64, (32,)) of lanes in `mask`."""
 
     kind: str
     space: str
@@ -149,8 +149,6 @@ class Recording:
             raise TraceError(f"{self.name} is damaged: the page at byte {start} does not have its checksum")
         return pages.unpack_page(body, [r[2] for r in self.registers])
 
-    # -- what there is -------------------------------------------------------------------------------------------------
-
     @property
     def warps(self) -> list[tuple[int, int]]:
         """(block, warp) of every warp with recorded steps."""
@@ -238,8 +236,6 @@ class Walker:
         """All registers at this position."""
         return Registers(self)
 
-    # -- reading -------------------------------------------------------------------------------------------------------
-
     def _find(self, step: int) -> tuple[Page, int, int]:
         """The page of a recorded step, its place in the page, and its number in the warp where they are consecutive."""
         k = int(np.searchsorted(self._starts, step, "right")) - 1
@@ -287,6 +283,7 @@ def lanes_of(bits: int) -> np.ndarray:
     return (bits >> np.arange(LANES) & 1).astype(np.bool_)
 
 
+@complete()
 def open_trace(path: str | Path) -> Recording:
     """Opens a trace. Raises `TraceError` for a file that is not a trace, of another version, or truncated."""
     with open(path, "rb") as file:

@@ -7,6 +7,7 @@ import { choice, contain, h, makeTooltip, markLive } from "./dom.js";
 import { makeAnswers, received } from "./answers.js";
 import { foldParameters, nameSliders, sayClamped, sayFollowed } from "./control_labels.js";
 import { makePane } from "./pane.js";
+import { addFinder } from "./find.js";
 import { hoverDocs, hoverSass } from "./code_hover.js";
 import { makeStrip } from "./summary_strip.js";
 import { makeStatus } from "./status.js";
@@ -34,7 +35,6 @@ function render({ model, el }) {
     h(
       "button.pl-button.pl-asks",
       {
-        type: "button",
         title,
         onclick: (e) => {
           model.send(message());
@@ -49,6 +49,7 @@ function render({ model, el }) {
     sass: makePane("SASS", (line) => links.link("sass", line)),
   };
   const { python, ptx, sass } = panes;
+  Object.values(panes).forEach(addFinder);
   const views = makeViews(model, answers, panes);
   const links = makeLinks(answers, panes, () => results, asks);
   const rowsOf = (line) => (code()?.links || []).filter(([p]) => p === line).map(([, row]) => row);
@@ -85,7 +86,7 @@ function render({ model, el }) {
     entry = h("code.pl-entry");
   const pin = h(
     "button.pl-button.pl-asks",
-    { type: "button", title: "compare later settings with this one", onclick: () => model.send({ kind: "pin" }) },
+    { title: "compare later settings with this one", onclick: () => model.send({ kind: "pin" }) },
     "Pin",
   );
   const edit = asks("Edit", "change this PTX in an editor, and see it run", () => ({
@@ -102,7 +103,6 @@ function render({ model, el }) {
   const changed = h("b"),
     against = h("span.pl-against", { hidden: true }, changed);
   const found = h("b.pl-found");
-  const sample = h("p.pl-sample", { hidden: true, role: "note" });
   const baselines = choice(
     "compared with",
     [
@@ -128,7 +128,6 @@ function render({ model, el }) {
     problem.el,
     lesson.el,
     strip,
-    sample,
     h(
       "div.pl-tools",
       null,
@@ -184,8 +183,6 @@ function render({ model, el }) {
     if (!measures) return;
     against.hidden = !measures.title;
     changed.textContent = changed.title = measures.title;
-    sample.hidden = !data("run")?.sample;
-    sample.textContent = `≈ ${data("run")?.sample}`;
     contain(strip, figures(measures.list, ["changed", "building", "running"].includes(root.dataset.state)));
   }
 

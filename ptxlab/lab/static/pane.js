@@ -271,6 +271,10 @@ export function makePane(title, onselect) {
     markCurrent,
     select,
     clearComplaint,
+    lines: () => sheet?.lines || [],
+    current: () => current,
+    /** Goes to a line, which nobody hears of. */
+    go: (line) => setCurrent(line, false),
     /** Rows count from 1; `numbers`, where given, are what to print in front of them (0: nothing); `goes`, where given, is
      * [a line, its pixels below the top] to scroll to. */
     fill(lines, numbers, goes) {

@@ -1,0 +1,63 @@
+// @ts-check
+// Finding and copying in a pane of code, over its whole text: lines out of sight may not be elements yet.
+
+import { h } from "./dom.js";
+
+/** Gives a pane the buttons, and Ctrl+F while the focus is in its lines. */
+export function addFinder({ el, body, lines, current, go }) {
+  const field = h("input.pl-find", {
+    type: "search",
+    hidden: true,
+    "aria-label": "find in these lines",
+    oninput: () => seek(0),
+  });
+  const found = h("span.pl-note", { "aria-live": "polite" }),
+    finder = h("button.pl-quiet", { title: "Ctrl+F", onclick: () => open(field.hidden) }, "Find");
+  const copier = h("button.pl-quiet", { title: "all lines, to the clipboard", onclick: copy }, "Copy");
+  copier.hidden = !navigator.clipboard; // a page that came by plain http
+  el.querySelector("header").append(finder, field, found, copier);
+
+  /** The lines without their markup. */
+  const texts = () => h("div", { innerHTML: lines().join("\n") }).textContent.split("\n");
+
+  async function copy() {
+    await navigator.clipboard.writeText(texts().join("\n"));
+    copier.textContent = "Copied";
+    setTimeout(() => (copier.textContent = "Copy"), 1500);
+  }
+
+  /** Goes to the next line with what is looked for, to the one before (-1), or stays in this one where it has it (0). */
+  function seek(step) {
+    const word = field.value.toLowerCase(),
+      hits = word ? texts().flatMap((text, k) => (text.toLowerCase().includes(word) ? [k + 1] : [])) : [];
+    const next = hits.findIndex((line) => (step > 0 ? line > current() : line >= current())),
+      to = step < 0 ? hits.filter((line) => line < current()).length - 1 : Math.max(0, next);
+    found.textContent = hits.length
+      ? `${((to + hits.length) % hits.length) + 1} of ${hits.length}`
+      : word && "not found";
+    if (hits.length) go(hits.at(to));
+  }
+
+  function open(now) {
+    field.hidden = !now;
+    el.classList.toggle("pl-finding", now);
+    found.textContent = "";
+    if (now) field.select();
+    else body.focus();
+  }
+
+  /** @param {KeyboardEvent} e */
+  function keys(e) {
+    const held = e.ctrlKey || e.metaKey,
+      typed = e.target === field && !held;
+    const act =
+      held && e.key === "f"
+        ? () => open(true)
+        : typed && { Enter: () => seek(e.shiftKey ? -1 : 1), Escape: () => open(false) }[e.key];
+    if (act || typed) e.stopPropagation(); // letters and arrows are for the field
+    if (!act) return;
+    e.preventDefault();
+    act();
+  }
+  for (const place of [body, field]) place.addEventListener("keydown", keys);
+}
