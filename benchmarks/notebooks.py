@@ -10,7 +10,6 @@ import argparse
 import datetime
 import os
 import platform
-import re
 import sys
 import time
 from pathlib import Path
@@ -19,24 +18,13 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests/support")]
 
 import notebook_runs as notebooks
+from word_counts import words_in
 
 from ptxlab.course import build
 
 GOAL = 60.0
 """Seconds."""
 RESULTS = Path(__file__).with_name("results") / "notebooks.md"
-
-
-def counted(source: Path) -> tuple[int, int]:
-    """(words before the first task, words in all) of a notebook's source."""
-    words, before = 0, None
-    parts = re.split(r"^# %%(.*)$", source.read_text(encoding="utf-8"), flags=re.MULTILINE)
-    for kind, body in zip(parts[1::2], parts[2::2], strict=True):
-        if "[exercise]" in kind and before is None:
-            before = words
-        if "[markdown]" in kind:
-            words += len(re.findall(r"[^\W_]+", re.sub(r"\(http[^)]*\)", "", body)))
-    return (words if before is None else before), words
 
 
 def main() -> None:
@@ -52,7 +40,7 @@ def main() -> None:
         start = time.monotonic()
         ran = notebooks.execute(build.notebook(path, solved=True))
         took = time.monotonic() - start
-        before, words = counted(path)
+        before, words = words_in(path)
         rows.append(f"| {path.stem} | {took:.1f} | {took / GOAL:.2f} | {before:,} | {words:,} |")
         print(f"{path.stem:<16}{took:6.1f} s  {took / GOAL:.2f} of a minute", flush=True)
         for seconds, line in notebooks.seconds(ran):

@@ -21,7 +21,7 @@ from ptxlab.lab import saved_debugger
 from ptxlab.lab.trace_events import Shown
 
 ROOT = Path(__file__).resolve().parents[1]
-LINK = re.compile(r"\]\((\d\d-[a-z-]+)\.ipynb\)")
+LINK = re.compile(r"\]\((\d\d[a-z]?-[a-z-]+)\.ipynb\)")
 COLOUR = re.compile("\x1b\\[[0-9;]*m")
 RESULTS = ("notebooks", "decode", "explorer", "prefill_registers", "hopper", "fuzz", "course_grading", "sweeps")
 

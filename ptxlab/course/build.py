@@ -1,8 +1,9 @@
 """Makes the course's notebooks from their sources: `python -m ptxlab.course.build`, or `make notebooks`.
 
-A source, `ptxlab/course/notebooks/NN-name.py`, is a notebook as text in jupytext's percent format: `# %%` begins a cell
-of code, `# %% [markdown]` one of prose. `# %% [exercise] 02-tail` stands for an exercise: a cell with its heading,
-prompt and what counts, and a cell with its starter and the call of `check`. Solved notebooks have the solution instead.
+A source, `ptxlab/course/notebooks/NN-name.py` (a second half: `NNb-name.py`), is a notebook as text in jupytext's
+percent format: `# %%` begins a cell of code, `# %% [markdown]` one of prose. `# %% [exercise] 02-tail` stands for an
+exercise: a cell with its heading, prompt and what counts, and a cell with its starter and the call of `check`. Solved
+notebooks have the solution instead.
 
 The committed notebooks have the outputs of a run (`ptxlab.course.outputs`). A notebook whose code has changed is run
 again; one in which only prose or exercises changed keeps its outputs.
@@ -17,7 +18,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ptxlab.course import outputs
+from ptxlab.course import outputs, own
 from ptxlab.course.exercise import Exercise
 from ptxlab.course.feedback import find
 from ptxlab.errors import PtxlabError
@@ -38,8 +39,8 @@ class SourceError(PtxlabError):
 
 
 def sources() -> list[Path]:
-    """The sources of all notebooks, in reading order."""
-    return sorted(SOURCES.glob("[0-9][0-9]-*.py"))
+    """The sources of all notebooks, in reading order; those of one's own come last."""
+    return [*sorted(SOURCES.glob("[0-9][0-9]*-*.py")), *own.files("notebooks/[0-9][0-9]*-*.py")]
 
 
 def exercises_in(source: Path) -> list[str]:

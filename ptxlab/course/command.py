@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import json
+import os
 import secrets
 import signal
 import time
@@ -42,6 +43,9 @@ def _parser() -> argparse.ArgumentParser:
     shown.set_defaults(run=_slides)
     shown.add_argument("notebooks", nargs="+", metavar="NN")
     shown.add_argument("--folder", type=Path, default=Path("slides"), metavar="DIR")
+    tested = commands.add_parser("test", help="test exercises of your own: starters, solutions, wrong answers")
+    tested.set_defaults(run=_test)
+    tested.add_argument("folder", type=Path, metavar="DIR", help="with exercises/eNN_name.py and notebooks/NN-name.py")
     grade = commands.add_parser("grade", help="grade a folder of submissions: notebooks, .py files, or folders of them")
     grade.set_defaults(run=_grade)
     grade.add_argument("folder", type=Path, metavar="DIR")
@@ -106,6 +110,17 @@ def _release(options: argparse.Namespace) -> int:
         for path in teachers(options.nbgrader, notebooks=options.notebooks, seed=options.seed):
             print(path)
     return 0
+
+
+def _test(options: argparse.Namespace) -> int:
+    from ptxlab.course import own, own_tested
+
+    os.environ[own.VARIABLE] = str(options.folder)
+    status = 0
+    for name, wrong in own_tested.tested():
+        print("\n".join([f"{name}: {'not yet' if wrong else 'good'}", *(f"  {says}" for says in wrong)]))
+        status |= bool(wrong)
+    return status
 
 
 def _slides(options: argparse.Namespace) -> int:

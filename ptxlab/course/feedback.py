@@ -17,6 +17,7 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
+from ptxlab.course import own
 from ptxlab.course.exercise import Exercise
 from ptxlab.course.exercise_checks import Grading
 from ptxlab.course.hints import advised
@@ -42,14 +43,15 @@ class UnknownExercise(PtxlabError, LookupError):
 
 @cache
 def catalogue() -> dict[str, Exercise]:
-    """Every exercise by its name, in reading order."""
+    """Every exercise by its name, in reading order; those of one's own (`ptxlab.course.own`) come last."""
     home = importlib.import_module("ptxlab.course.exercises")
 
     found: dict[str, Exercise] = {}
-    for module in sorted(m.name for m in pkgutil.iter_modules(home.__path__) if re.match(r"e\d\d_", m.name)):
-        for exercise in importlib.import_module(f"{home.__name__}.{module}").EXERCISES:
+    ours = sorted(m.name for m in pkgutil.iter_modules(home.__path__) if re.match(r"e\d\d_", m.name))
+    for module in (*(importlib.import_module(f"{home.__name__}.{name}") for name in ours), *own.modules()):
+        for exercise in module.EXERCISES:
             if exercise.name in found:
-                raise ValueError(f"two exercises are called {exercise.name}")
+                raise PtxlabError(f"two exercises are called {exercise.name}; the second is in {module.__file__}")
             found[exercise.name] = exercise
     return found
 

@@ -1,6 +1,6 @@
 """What a student has solved and what comes next: names, dates and counts in `progress.json`, and no answers.
 
-pl.course.progress()                 # the exercises of all notebooks: solved, next
+pl.course.progress()                 # the exercises of all notebooks: solved, next; the rungs and their stars
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import html
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from itertools import groupby
@@ -20,7 +20,7 @@ from ptxlab.errors import PtxlabError
 
 FILE = "progress.json"
 """Beside the notebooks."""
-NOTEBOOKS = sorted((Path(__file__).parent / "notebooks").glob("[0-9][0-9]-*.py"))
+NOTEBOOKS = sorted((Path(__file__).parent / "notebooks").glob("[0-9][0-9]*-*.py"))
 
 
 class ProgressError(PtxlabError):
@@ -53,10 +53,11 @@ def solved(known: dict[str, Any]) -> dict[str, Any]:
 @dataclass(frozen=True)
 class Progress:
     """The exercises in reading order, those that are solved, and the next one, with the one to go on with if it is
-    hard."""
+    hard. rungs: notebook -> the rung of one's own kernel there, with its stars."""
 
     exercises: tuple[Exercise, ...]
     solved: frozenset[str]
+    rungs: Mapping[str, str]
     next: str = ""
     instead: str = ""
 
@@ -68,8 +69,9 @@ class Progress:
 
     def _rows(self) -> list[tuple[str, int, list[tuple[str, Exercise]]]]:
         """Notebook and title, how many are solved, (sign, exercise) of each."""
-        heads = (re.search(r"^# # (\d\d) · (.+)", path.read_text(encoding="utf-8"), re.M) for path in NOTEBOOKS)
-        titles = {found[1]: found[2].partition(":")[0] for found in heads if found}
+        heads = (re.search(r"^# # (\d\d)b? · ([^:\n]+)", path.read_text(encoding="utf-8"), re.M) for path in NOTEBOOKS)
+        found = [head.groups() for head in heads if head]
+        titles = {number: ", ".join(title for n, title in found if n == number) for number, _ in found}
         return [
             (f"{number} {titles.get(number, '')}", sum(e.name in self.solved for e in group),
              [("✓" if e.name in self.solved else "▸" if e.name == self.next else "", e) for e in group])
@@ -80,7 +82,7 @@ class Progress:
         lines = ["   ".join(self._head())]
         for title, done, marks in self._rows():
             names = "  ".join(f"{sign or '·'} {e.name[3:]}{'*' * e.level}" for sign, e in marks)
-            lines.append(f"{title:<42} {done} of {len(marks)}  {names}")
+            lines.append(f"{title:<42} {done} of {len(marks)}  {names}  {self.rungs.get(title[:2], '')}".rstrip())
         return "\n".join([*lines, "✓ solved  ▸ next  * warm-up ** medium *** hard"])
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
@@ -95,7 +97,8 @@ class Progress:
                 for sign, e in marks
             )
             now = " style=background:var(--pl-pick)" * (title[:2] == self.next[:2])
-            cells = (f"<b>{title[:2]}</b> {html.escape(title[3:])}", f"{done} of {len(marks)}", chips)
+            rung = self.rungs.get(title[:2], "")
+            cells = (f"<b>{title[:2]}</b> {html.escape(title[3:])}", f"{done} of {len(marks)}", chips, rung)
             rows += f"<tr{now}>{left}{left.join(f'{cell}</td>' for cell in cells)}</tr>"
         head, says = map(html.escape, self._head())
         key = "✓ solved · ▸ next · ● warm-up, ●● medium, ●●● hard"
@@ -105,12 +108,14 @@ class Progress:
 
 def progress_of(exercises: Sequence[Exercise]) -> Progress:
     """The state of some exercises. Next is the first unsolved one of the notebook in use, or else of all."""
-    known = kept()
+    from ptxlab.course.scoreboard.board import rungs_won  # which imports kernels and their launches
+
+    known, rungs = kept(), rungs_won()
     done = frozenset(name for name, what in known.items() if isinstance(what, dict) and what.get("solved"))
     left = [e for e in exercises if e.name not in done]
     here = str(known.get("last", ""))[:2]
     first = next((e for e in left if e.notebook == here), left[0] if left else None)
     if first is None:
-        return Progress(tuple(exercises), done)
+        return Progress(tuple(exercises), done, rungs)
     other = next((e.name for e in left if e.notebook > first.notebook), "") if first.level == 3 else ""
-    return Progress(tuple(exercises), done, first.name, other)
+    return Progress(tuple(exercises), done, rungs, first.name, other)

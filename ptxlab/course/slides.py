@@ -22,8 +22,8 @@ def slides(number: str, folder: Path) -> Path:
         raise UnavailableError("slides need nbconvert: pip install nbconvert") from None
     source = next((source for source in build.sources() if source.name.startswith(number)), None)
     if source is None:
-        there = ", ".join(source.name[:2] for source in build.sources())
-        raise PtxlabError(f"there is no notebook {number!r}; there are {there}")
+        there = ", ".join(source.name.partition("-")[0] for source in build.sources())
+        raise PtxlabError(f"there is no notebook {number!r}; choose from {there}")
     made = build.notebook(source)
     before = build.committed(build.FOLDER / f"{source.stem}.ipynb")
     if before is not None:

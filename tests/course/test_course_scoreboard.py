@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ptxlab.builder import Builder, Ptr, f32, kernel, u32
-from ptxlab.course import scoreboard
+from ptxlab.course import progress, scoreboard
 from ptxlab.course.feedback import find
 from ptxlab.course.scoreboard import board, start
 from ptxlab.course.scoreboard.rungs import RUNGS, START, Costs
@@ -83,6 +83,7 @@ def test_a_kernel_of_the_exercises_answers_enters_its_rung_and_the_board_and_the
     assert shown.lines[0].startswith("Your attention kernel: rung 2 of 7 · ")
     assert shown.lines[-2].startswith("Next, rung 3, pieces: A thread takes 4 rows by 4 keys")
     assert "<svg" in shown.body
+    assert "rung 1, rows ★★★" in repr(progress())
     drawn = scoreboard.card().body
     assert Path("my-attention.svg").read_text(encoding="utf-8") == drawn
     assert drawn.startswith('<svg xmlns="http://www.w3.org/2000/svg"')

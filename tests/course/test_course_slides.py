@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import re
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +45,7 @@ def test_the_command_writes_a_page(tmp_path: Path, capsys: pytest.CaptureFixture
 def test_what_is_missing_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     with pytest.raises(PtxlabError) as caught:
         slides.slides("77", tmp_path)
-    there = ", ".join(source.name[:2] for source in build.sources())
+    there = ", ".join(source.name.partition("-")[0] for source in build.sources())
     assert str(caught.value) == f"there is no notebook '77'; choose from {there}"
     real = builtins.__import__
 
@@ -63,7 +64,10 @@ def test_the_plan_names_what_there_is() -> None:
     """Every exercise and every heading of a notebook that the plan names exists."""
     plan = PLAN.read_text(encoding="utf-8")
     assert set(re.findall(r"`(\d\d-[a-z-]+)`", plan)) <= set(names())
-    texts = {source.name[:2]: source.read_text(encoding="utf-8") for source in build.sources()}
-    for row in re.findall(r"^\| \d+ \|.*\| (\d\d), (.*) \|$", plan, re.MULTILINE):
+    texts = {
+        number: "".join(source.read_text(encoding="utf-8") for source in halves)
+        for number, halves in groupby(build.sources(), lambda source: source.name[:2])
+    }
+    for row in re.findall(r'^\| \d+ \|.*\| (\d\d)\b[^"]*(".*) \|$', plan, re.MULTILINE):
         for heading in re.findall('"([^"]+)"', row[1]):
             assert f"## {heading}\n" in texts[row[0]], heading

@@ -216,7 +216,7 @@ def test_a_notebook_is_a_page(course_pages: ModuleType, tmp_path: Path) -> None:
     page = course_pages.notebook_page(made, tmp_path, "01-scalar")
     assert page.startswith("# 01 · Online softmax")
     assert page.count("\n# ") == 0, "one title"
-    assert "](02-tiles.md)" in page
+    assert "](02-barriers.md)" in page
     assert ".ipynb" not in page
     pictures = re.findall(r"\{image\} (\S+)", page)
     assert pictures

@@ -21,7 +21,7 @@ def has(debugger, words, warp=0, block=0):
 
 '''
 LOOKS: dict[str, tuple[tuple[str, str], ...]] = {
-    "02-tiles": (
+    "02b-tiles": (
         (
             'pl.debug("tiled"',
             """

@@ -97,7 +97,7 @@ DROPPED = Exercise(
     kind="predict",
     level=1,
     prompt="""
-The kernel of round 2 computes the number of tiles as `keys // tile`. Which keys get no weight at all? Write a
+The kernel of round 3 computes the number of tiles as `keys // tile`. Which keys get no weight at all? Write a
 function that returns their numbers as a list, in order. If no key is missing, the list is empty.
 
 The check runs the kernel with unit vectors as values, so its output shows the weight of each key.
@@ -222,7 +222,8 @@ TURNS = Exercise(
     prompt="""
 Some split-K kernels add up their parts in a fixed order, so that the result is the same in every run. Each block waits
 for its turn, adds its part to the sum in memory, and passes the turn on. Here the turn is the number of a block. Lane 0
-reads it with an atomic compare-and-swap and passes it on with an atomic exchange.
+reads it with an atomic compare-and-swap and passes it on with an atomic exchange. (Nothing promises that the blocks of
+a grid run at the same time. Such a kernel relies on blocks that start in the order of their numbers.)
 
 The sums are right, but `racecheck` reports a race: the turn is atomic, the sum is not. Fix it. All accesses stay where
 they are; only fences are missing.

@@ -101,7 +101,7 @@ halves of a row. Store it, in natural units, for each row: one line is missing a
     answer="with_lse",
     hints=(
         "the state has two numbers, m and l: both belong into the result, and both in natural units",
-        "the kernel's weights are exp2(score - m): so m counts in units of log2(e), and l is a plain sum",
+        "the kernel's weights are exp2(score - m): so m counts in units of ln 2, and l is a plain sum",
     ),
     graded=("the LSE of every row within 1e-4 of float64, for small and large logits", "the output is still right"),
     grade=_lse,

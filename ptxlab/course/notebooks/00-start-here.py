@@ -1,8 +1,8 @@
 # %% [markdown]
 # # 00 · Start here
 #
-# CUDA, Triton, PyTorch: on their way to an NVIDIA GPU they all become **PTX**, NVIDIA's assembly language. It can be
-# learned in an hour. You need no GPU: where there is none, ptxlab runs PTX on its own *CPU machine*, which also notices
+# CUDA C++ and Triton become **PTX**, NVIDIA's assembly language, on their way to the GPU. (Libraries often come as
+# machine code.) You need no GPU: where there is none, ptxlab runs PTX on its own *CPU machine*, which also notices
 # mistakes that a GPU would let pass. Begin at once. Run the next two cells (Shift + Enter), then change the second.
 
 # %%
@@ -108,7 +108,7 @@ np.array_equal(y, 2.0 * x + before)
 # Nearly every instruction reads `opcode.modifiers destination, sources`, and the last modifier is the type.
 #
 # The numbers in front of the lines count threads. 512 threads started, and 512 compared their number with `n`. Behind
-# the branch there are 500: the 12 threads without an element have exited.
+# the branch there are 500; at `ret` all 512 are together again.
 #
 # ## What happens when the text is wrong?
 #
@@ -364,8 +364,9 @@ scoreboard.show()
 # | notebook | question |
 # |---|---|
 # | [01 · Online softmax](01-scalar.ipynb) | Why is one pass over the keys enough, and what must be rescaled? |
-# | [02 · Tiles, barriers, tails](02-tiles.ipynb) | What does a barrier promise, and who loads the row of an idle thread? |
-# | [03 · A 2-D tile](03-rows.ipynb) | Why is softmax per row, and how do 16 threads agree on it? |
+# | [02 · Barriers](02-barriers.ipynb) | What does a barrier promise? |
+# | [02b · Tiles and tails](02b-tiles.ipynb) | Who loads the row of an idle thread? |
+# | [03 · A 2-D tile](03-rows.ipynb) | How many loads does a piece save, and how do 16 threads agree on a row? |
 # | [04 · Tensor cores, by WMMA](04-wmma.ipynb) | What does an opaque fragment cost? |
 # | [05 · P stays in registers](05-mma.ipynb) | Why is the C fragment of $Q K^T$ the A fragment of $P V$? |
 # | [06 · Thirty-two banks](06-swizzle.ipynb) | Where do 8-way conflicts come from, and why does xor cure them? |
@@ -378,7 +379,8 @@ scoreboard.show()
 # | [13 · The bug gallery](13-gallery.ipynb) | How do you find a bug that the test lets pass? |
 # | [14 · Your own kernel](14-your-own.ipynb) | Who writes the better PTX, a compiler or you? |
 # | [15 · wgmma](15-wgmma.ipynb) | Why does the instruction read shared memory itself? |
-# | [16 · Hopper](16-hopper.ipynb) | Who waits for whom? |
+# | [16 · Hopper](16-hopper.ipynb) | How does one know that the other is ready? |
+# | [16b · Roles](16b-roles.ipynb) | Who waits for whom, and with what? |
 # | [17 · Sweeps](17-sweeps.ipynb) | Which tile, how many parts, from which length on? |
 # | [18 · your language](18-your-language.ipynb) | What does a language decide for you, and what does that cost? |
 # | [19 · Your own attention](19-variants.ipynb) | What does a change cost, and when is attention cheaper with it? |

@@ -1,11 +1,8 @@
 # %% [markdown]
 # # 01 · Online softmax: one row, one pass
 #
-# Softmax divides by a sum over all scores of a row. So it looks as if a kernel had to store them all. FlashAttention
-# sees each key only *once* and stores no score.
-#
-# **Why is one pass over the keys enough, and what must be rescaled?** You find the answer in numpy, then see it in
-# PTX, where you can watch each thread.
+# Softmax subtracts the largest score of a row before it takes powers, so that none overflows; then it divides by their
+# sum. So it needs the largest score before it can begin. **Or does it?** Here is one pass that does not wait:
 
 # %%
 import math
@@ -23,7 +20,32 @@ LOG2E, LN2 = math.log2(math.e), math.log(2)
 # %load_ext ptxlab
 scoreboard.show()
 
+
+# %%
+def one_pass(scores):
+    """Prints (m, l, rescale) at each score: the largest so far, the sum measured from it, and what corrects the sum."""
+    m, l = -math.inf, 0.0
+    for s in scores:
+        new_m = max(m, s)
+        rescale = math.exp(m - new_m)
+        m, l = new_m, l * rescale + math.exp(s - new_m)
+        print(f"score {s:4}: m = {m:4}, l = {l:.3f}, rescale = {rescale:.3f}")
+    return l
+
+
+same = one_pass([1.0, 3.0, 2.0, 2.5]) == sum(math.exp(s - 3.0) for s in (1.0, 3.0, 2.0, 2.5))
+print("the sum of two passes:", same)
+
 # %% [markdown]
+# **Your turn.** Change one of the four scores that `one_pass` gets. Which rows of $(m, l, \text{rescale})$ change, and
+# which never do?
+
+# %% [exercise] 01-predict
+
+# %% [markdown]
+# **Why is one pass over the keys enough, and what must be rescaled?** You find the answer in numpy, then see it in
+# PTX, where you can watch each thread.
+#
 # ## What is one row of attention?
 #
 # There are one query $q$, $n$ keys $k_j$, and a value $v_j$ for each key (all are vectors of $D$ numbers). A *score*
@@ -81,7 +103,8 @@ print(f"{np.abs(safe(q, keys, values) - naive(q, keys, values)).max():.1e} apart
 #
 # ## Can the sum begin before the maximum is known?
 #
-# Yes. Use the largest score *so far*, and correct the sum when a larger one comes. This is **online softmax**.
+# Yes, as `one_pass` does: use the largest score *so far*, and correct the sum when a larger one comes. This is **online
+# softmax**.
 # Suppose that the sum up to now is $l = \sum_j e^{s_j - m}$. The new key has the score $s$, so the maximum becomes
 # $m' = \max(m, s)$, and
 #
@@ -135,8 +158,6 @@ axes[-1].set_xlabel("key");
 for key in np.flatnonzero(state[1:, 2] < 1) + 1:
     print(f"key {key:2}: rescale {state[key, 2]:.3f}, l from {state[key - 1, 1]:.3f} to {state[key, 1]:.3f}")
 
-# %% [exercise] 01-predict
-
 # %% [markdown]
 # ## How often does it rescale?
 #
@@ -168,8 +189,8 @@ print(source[source.index("        scale_log2e") : source.index("    return scal
 # Three things are new.
 #
 # - **Powers of two.** A GPU has an instruction for $2^x$ (`ex2`) and none for $e^x$. As $e^x = 2^{x \log_2 e}$, the
-#   kernel multiplies $\log_2 e$ into the scale, once, and keeps $m$ in units of $\log_2$. Only what the kernel stores
-#   at the end is converted back to natural logarithms.
+#   kernel multiplies $\log_2 e$ into the scale, once. So it keeps $m' = m \log_2 e$, in units of $\ln 2$. What it stores at
+#   the end is multiplied by $\ln 2$, and is natural again.
 # - **Two kinds of loop.** `with k.loop(...)` is a loop in the PTX. Python's own `for d in range(D)` runs while the kernel is
 #   written, so its body appears $D$ times.
 # - **Probes.** With `k.probe` the kernel itself stores $(m, l, \text{rescale})$ for rows that you choose. Without
@@ -193,8 +214,8 @@ out = pl.attention(q4, k4, v4, kernel="scalar", state=True)
 out
 
 # %% [markdown]
-# And inside? The lines are what the kernel's probes stored; the rings are numpy in float64. It is the same plot as
-# above, but these numbers come from a thread.
+# And inside? The lines are what the kernel's probes stored; the rings are numpy in float64. The plot is the one above
+# without the scores, and its numbers come from a thread.
 
 # %%
 pl.plot_state(out)
@@ -335,7 +356,7 @@ scoreboard.enter("rows", mine, block=64)
 #   say.
 #
 # `scalar` reads every key and value from global memory once per row: row 0 and row 1 load the same numbers. In [the
-# next notebook](02-tiles.ipynb) the threads of a block share them.
+# next notebook](02-barriers.ipynb) the threads of a block share them.
 #
 # ## Further reading
 #

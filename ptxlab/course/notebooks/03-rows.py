@@ -1,12 +1,13 @@
 # %% [markdown]
 # # 03 · A 2-D tile, and a row that nobody owns
 #
-# In `tiled` a thread had a whole row, so softmax needed no communication: maximum, sum and output of a row were in
-# one thread. But for every multiplication that thread loaded a number from shared memory, and these loads limit it.
-# The remedy is **register tiling**: a thread computes a small *piece* of the scores, four rows by four keys. Then a
-# row no longer belongs to one thread.
+# In `tiled` a thread loads a number from shared memory for every multiplication, and these loads limit it. The remedy is
+# **register tiling**: a thread computes a *piece* of the scores, $h$ rows by $w$ keys. It loads $h + w$ numbers and does
+# $h \cdot w$ multiply-adds (FMA) with them, because each number of a row meets each number of a key:
 #
-# **Why is softmax per row, and how do 16 threads agree on it?** This notebook is about `tiled2d`, the third kernel.
+# $$ \frac{\text{loads}}{\text{FMA}} = \frac{h + w}{h \cdot w} $$
+#
+# Then a row no longer belongs to one thread. **How many loads does that save, and how do 16 threads agree on a row?**
 
 # %%
 import math
@@ -25,40 +26,6 @@ LOG2E, LN2 = math.log2(math.e), math.log(2)
 scoreboard.show()
 
 # %% [markdown]
-# ## What runs out first?
-#
-# An SM of an A100 can start 64 multiply-adds (FMA) in a clock cycle: two warps' worth. In the same cycle, shared
-# memory can serve *one* warp: 32 banks of 4 bytes, 128 bytes. One pass through shared memory is called a *wavefront*,
-# and the CPU machine counts them. With one wavefront per FMA of a warp, shared memory needs twice as many cycles as
-# the multipliers. So the multipliers are busy for at most half of the time, and the loads decide how fast the kernel
-# is. (64 FMA and 128 bytes in a cycle: NVIDIA A100 whitepaper, and CUDA C++ Programming Guide, arithmetic
-# instructions and shared memory for compute capability 8.0.)
-
-# %%
-q, k, v = reference.random_inputs(1, 1, 1, 128, 128, 64, seed=1)
-WAVEFRONTS = "l1tex__data_pipe_lsu_wavefronts_mem_shared.sum"
-
-
-def per_fma(counters):
-    """Wavefronts of shared memory for each FMA of a warp."""
-    return counters[WAVEFRONTS] / counters.opcodes["fma.rn.f32"][0]
-
-
-c = pl.attention(q, k, v, kernel="tiled", device="cpu", counters=True).counters
-print(f"tiled: {per_fma(c):.2f} wavefronts for each FMA of a warp")
-
-# %% [markdown]
-# Nearly one wavefront per FMA: each number is loaded, used once and lost, and the next row, in the next thread, loads
-# the same number again.
-#
-# ## How can a number be used more than once?
-#
-# By keeping it in a register. A thread that computes *one* score $s = q \cdot k$ loads two numbers for each FMA. A
-# thread that computes $h \times w$ scores, of $h$ rows and $w$ keys, loads $h + w$ numbers and does $h \cdot w$ FMA
-# with them: each number of a row is used with each number of a key.
-#
-# $$ \frac{\text{loads}}{\text{FMA}} = \frac{h + w}{h \cdot w} $$
-#
 # This kernel computes $S = Q K^T$ for a tile of $16h$ rows and $16w$ keys. 256 threads form a square, 16 by 16, and
 # each takes a piece of $h \times w$. One instruction loads `vector` numbers.
 
@@ -107,6 +74,46 @@ def measured(**parameters):
     return loads / c.opcodes["fma.rn.f32"][0], pl.inspect(built, 256).registers, np.abs(s - rows @ keys.T).max()
 
 
+for side in (1, 4):
+    print(f"{side} x {side}: {measured(high=side, wide=side, vector=1, pad=1)[0]:.2f} loads for each FMA")
+
+# %% [markdown]
+# **Your turn.** What do 2 × 8 and 8 × 2 need? Say it, then measure it.
+
+# %% [exercise] 03-loads
+
+# %% [markdown]
+# ## What runs out first?
+#
+# An SM of an A100 can start 64 multiply-adds (FMA) in a clock cycle: two warps' worth. In the same cycle, shared
+# memory can serve *one* warp: 32 banks of 4 bytes, 128 bytes. One pass through shared memory is called a *wavefront*,
+# and the CPU machine counts them. With one wavefront per FMA of a warp, shared memory needs twice as many cycles as
+# the multipliers. So the multipliers are busy for at most half of the time, and the loads decide how fast the kernel
+# is. (64 FMA and 128 bytes in a cycle: NVIDIA A100 whitepaper, and CUDA C++ Programming Guide, arithmetic
+# instructions and shared memory for compute capability 8.0.)
+
+# %%
+q, k, v = reference.random_inputs(1, 1, 1, 128, 128, 64, seed=1)
+WAVEFRONTS = "l1tex__data_pipe_lsu_wavefronts_mem_shared.sum"
+
+
+def per_fma(counters):
+    """Wavefronts of shared memory for each FMA of a warp."""
+    return counters[WAVEFRONTS] / counters.opcodes["fma.rn.f32"][0]
+
+
+c = pl.attention(q, k, v, kernel="tiled", device="cpu", counters=True).counters
+print(f"tiled: {per_fma(c):.2f} wavefronts for each FMA of a warp")
+
+# %% [markdown]
+# Nearly one wavefront per FMA: each number is loaded, used once and lost, and the next row, in the next thread, loads
+# the same number again.
+#
+# ## How can a number be used more than once?
+#
+# By keeping it in a register. These are pieces of four sizes, with `scores` from the beginning:
+
+# %%
 print("piece   (h+w)/hw   one at a time   four at a time   registers   error")
 for side in (1, 2, 4, 8):
     one, _, _ = measured(high=side, wide=side, vector=1, pad=1)
@@ -120,8 +127,6 @@ for side in (1, 2, 4, 8):
 #
 # The price is in the fifth column. 4 × 4 scores and their inputs take about 60 registers, 8 × 8 twice as many, and
 # attention needs registers for the output as well. `tiled2d` uses 4 × 4.
-
-# %% [exercise] 03-loads
 
 # %% [markdown]
 # ## Whose row is it now?
@@ -195,9 +200,9 @@ axis.axvline(15.5, color="k", lw=1);
 
 # %% [markdown]
 # The other two numbers of a `shfl` are easily confused. The 31 limits the exchange: lanes may read from lanes up to
-# 31, that is from the whole warp. The mask names the lanes that take part: *all* of them must execute this
-# instruction. What a shuffle does when a lane of the mask is in another branch, or has exited, is undefined (PTX ISA,
-# `shfl.sync`); `synccheck` reports both.
+# 31, that is from the whole warp. The mask names the lanes that take part: a thread waits until all of them that have not
+# exited execute the shuffle. Reading from a lane that is inactive or not in the mask gives an undefined value; so does a
+# shuffle by a thread that is not in its own mask (PTX ISA, `shfl.sync`). `synccheck` reports these.
 #
 # The debugger is open at the first `shfl`: the arrows show which lane reads from which. Press *Step* and watch
 # `%best`; then go to the next `shfl`.

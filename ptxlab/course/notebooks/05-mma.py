@@ -2,11 +2,11 @@
 # # 05 · P stays in registers
 #
 # WMMA does not say which lane holds which element. That cost more than half of the traffic through shared memory.
-# `mma.sync` uses the same tensor cores, and its layouts are documented. There are three of them to learn, one per
-# operand, and it is worth it.
+# `mma.sync` uses the same tensor cores, and its layouts are documented: each lane holds a *fragment* of each matrix.
 #
-# **Why is the C fragment of $Q K^T$ the A fragment of $P V$?** You look at the layouts, multiply by hand, and chain
-# two products with no memory between them.
+# **Why is the C fragment of $Q K^T$ the A fragment of $P V$?** Begin with C, 16 × 8 numbers in 4 registers of each lane.
+# Number the lanes as $4 g + t$: eight *groups* $g$ of four lanes $t$. Registers 0 and 1 hold row $g$, columns $2t$ and
+# $2t + 1$; registers 2 and 3 hold row $g + 8$, the same columns.
 
 # %%
 import inspect
@@ -26,11 +26,20 @@ from ptxlab.kernels import softmax
 scoreboard.show()
 
 # %% [markdown]
+# **Your turn.** Which lane has element (3, 5) of C, row 3 and column 5, and in which register? Then set `mine` to that
+# lane, and see.
+
+# %%
+mine = 5
+fragment = fragments.accumulator(16, 8, "f32")
+for register in range(4):
+    print(f"lane {mine}, register {register}: element {fragment.element(mine, register)} of C")
+
+# %% [markdown]
 # ## Who holds what?
 #
 # `mma.sync.aligned.m16n8k16` multiplies a 16 × 16 matrix A by a 16 × 8 matrix B and adds the product to C, 16 × 8.
-# Each lane of a warp holds a part of them, its *fragment*. Number the lanes as $4 g + t$: eight *groups* $g$ of four
-# lanes $t$. The manual says:
+# The manual says:
 #
 # | matrix | registers per lane | what is in them |
 # |---|---|---|

@@ -1,11 +1,12 @@
 # %% [markdown]
 # # 06 · Thirty-two banks
 #
-# The explorer shows thousands of *bank conflicts* in `mma`: accesses to shared memory that take eight times as long
-# as necessary. The next kernel, `swizzle`, does the same with its tiles stored in another arrangement. Only addresses
-# differ, and the conflicts are gone.
+# Some accesses of `mma` to shared memory take eight times as long as necessary: *bank conflicts*. `swizzle` stores its
+# tiles in another arrangement, and they are gone. **Where do 8-way conflicts come from, and why does xor avoid them?**
 #
-# **Where do 8-way conflicts come from, and why does xor avoid them for reads and writes?**
+# Shared memory is 32 *banks* side by side: word $w$ (4 bytes) lies in bank $w \bmod 32$. Each bank serves one word at a
+# time. Lanes that read words of different banks are served at once, in one *wavefront*; different words of the same bank
+# come one after the other. Here each lane reads one float, `stride` floats from its neighbour's.
 
 # %%
 import inspect
@@ -22,16 +23,6 @@ from ptxlab.kernels import tiles
 
 # %load_ext ptxlab
 scoreboard.show()
-
-# %% [markdown]
-# ## What is a bank?
-#
-# Shared memory is 32 memories side by side, the *banks*. Word 0 (4 bytes) lies in bank 0, word 1 in bank 1, ..., word
-# 31 in bank 31, word 32 in bank 0 again. Each bank serves one word at a time. 32 lanes that read words of 32
-# different banks are served at once, in one *wavefront*. Lanes that read different words of the same bank are served
-# one after the other. (Lanes that read the *same* word share it: a broadcast, at no additional cost.)
-#
-# Let each lane read one float, `stride` floats apart from its neighbour.
 
 
 # %%
@@ -50,6 +41,17 @@ def wavefronts(built, opcode, *args):
     return next(line.wavefronts for line in counters.by_line.values() if line.opcode.startswith(opcode))
 
 
+stride = 1
+print(f"stride {stride}: {wavefronts(read(stride=stride), 'ld.shared', np.zeros(32, np.float32))} wavefronts")
+
+# %% [markdown]
+# **Your turn.** Change `stride`: which of 1 to 33 is the worst, and is 12 good?
+#
+# ## What is a bank?
+#
+# Here are all of them. (Lanes that read the *same* word share it, a broadcast: stride 0.)
+
+# %%
 strides = np.arange(34)
 measured = [wavefronts(read(stride=int(s)), "ld.shared", np.zeros(32, np.float32)) for s in strides]
 figure, axis = plt.subplots(figsize=(8, 2.8), layout="constrained")
@@ -63,7 +65,7 @@ print("the greatest common divisor of stride and 32:", measured[1:] == [math.gcd
 # in each: two wavefronts. With stride 32 all lanes are in bank 0, and the load takes 32 wavefronts. In general it is
 # $\gcd(\text{stride}, 32)$. (Stride 0 is the broadcast.)
 #
-# So avoid powers of two as strides. But the number of columns of a matrix usually is one.
+# So take odd strides: 6, 12 and 24 conflict, too. But the number of columns of a matrix is usually even.
 #
 # ## What changes with 16 bytes per lane?
 #

@@ -1,12 +1,8 @@
 # %% [markdown]
 # # 07 · Pipelines: copies that nobody waits for
 #
-# The kernel of notebook 06 loads a tile, waits, multiplies, and loads the next. While a block loads, its tensor cores
-# are idle; while it multiplies, it requests nothing from memory. Other resident blocks can use these gaps (**latency
-# hiding**), but a kernel with large tiles leaves room for few blocks.
-#
-# `cp.async` starts a copy from global to shared memory, and the thread continues. **What is in flight then, and when
-# is a buffer free again?** A mistake in either is a race, and the machine checks both.
+# The kernel of notebook 06 loads a tile, waits, multiplies, and loads the next. `cp.async` starts a copy from global to
+# shared memory, and the thread goes on at once. **What is in flight then, and when is a buffer free again?**
 
 # %%
 import inspect
@@ -22,37 +18,8 @@ from ptxlab.course import check, pictures, scoreboard
 scoreboard.show()
 
 # %% [markdown]
-# ## What could be won?
-#
-# A model first: copying a tile takes 3 units of time, multiplying it 2. With one buffer each waits for the other.
-# With two (**double buffering**), tile $j + 1$ can be copied while tile $j$ is used, but not before tile $j - 1$ is
-# finished, because it has the same buffer.
-
-
-# %%
-def schedule(tiles, stages, copy=3.0, compute=2.0):
-    """[(start, end)] of all copies and of all products; a copy needs a free buffer and a free memory."""
-    copies, products = [], []
-    for j in range(tiles):
-        free = products[j - stages][1] if j >= stages else 0.0
-        start = max(free, copies[-1][1] if copies else 0.0)
-        copies.append((start, start + copy))
-        start = max(copies[-1][1], products[-1][1] if products else 0.0)
-        products.append((start, start + compute))
-    return copies, products
-
-
-pictures.pipeline({stages: schedule(6, stages) for stages in (1, 2, 3)})
-
-# %% [markdown]
-# With two buffers, a copy is always under way. A third buffer gains nothing *here*, where every copy takes the same
-# time; it helps when some copies take longer.
-#
-# ## How does a thread copy without waiting?
-#
-# This is the smallest kernel that does it. Each lane copies 16 bytes, the most that one `cp.async` takes. Then it
-# *commits* the copies that it has started as a *group*, and waits for the group. With `wait_for=None` it does not
-# wait.
+# Each lane copies 16 bytes, the most that one `cp.async` takes. Then it *commits* the copies that it has started as a
+# *group*. It could wait for the group now; with `wait_for=None` it does not.
 
 
 # %%
@@ -70,19 +37,19 @@ def copied(k: Builder, x: Ptr[f32], y: Ptr[f32], *, wait_for: int | None = 0):
 
 x, y = np.arange(128, dtype=np.float32), np.zeros(32, np.float32)
 CHECKS = ("synccheck", "racecheck", "initcheck")
-print(pl.launch(copied, 1, 32, x, y, checks=CHECKS))
+print(pl.launch(copied(wait_for=None), 1, 32, x, y, checks=CHECKS))
 print(y[:6])
 
 # %% [markdown]
+# The numbers are right, and only by luck: the copy happened to be ready. `synccheck` does not look at numbers. It knows
+# which bytes are still in flight.
+#
+# **Your turn.** Set `wait_for=0` in the launch and run the cell again.
+#
+# ## Why does nothing wait by itself?
+#
 # A load writes a register, and the hardware makes the instructions that need this register wait for it. `cp.async`
-# writes no register, so nothing waits for it: a read that comes too early sees the old contents. Leave the wait out:
-
-# %%
-pl.launch(copied(wait_for=None), 1, 32, x, y, checks=CHECKS)
-
-# %% [markdown]
-# The *numbers* may even be right, if the copy is fast enough. The check does not look at numbers: it knows which
-# bytes are still in flight.
+# writes no register, so nothing waits for it: on a GPU, a read that comes too early sees the old contents.
 #
 # ## What does the number behind `wait_group` mean?
 #
@@ -115,6 +82,36 @@ for n in range(5):
 # end, and the count stays the same.
 
 # %% [exercise] 07-arrived
+
+# %% [markdown]
+# ## What could be won?
+#
+# While a block loads, its tensor cores are idle; while it multiplies, it requests nothing from memory. Other resident
+# blocks can use these gaps (**latency hiding**), but a kernel with large tiles leaves room for few blocks.
+#
+# A model first: copying a tile takes 3 units of time, multiplying it 2. With one buffer each waits for the other.
+# With two (**double buffering**), tile $j + 1$ can be copied while tile $j$ is used, but not before tile $j - 1$ is
+# finished, because it has the same buffer.
+
+
+# %%
+def schedule(tiles, stages, copy=3.0, compute=2.0):
+    """[(start, end)] of all copies and of all products; a copy needs a free buffer and a free memory."""
+    copies, products = [], []
+    for j in range(tiles):
+        free = products[j - stages][1] if j >= stages else 0.0
+        start = max(free, copies[-1][1] if copies else 0.0)
+        copies.append((start, start + copy))
+        start = max(copies[-1][1], products[-1][1] if products else 0.0)
+        products.append((start, start + compute))
+    return copies, products
+
+
+pictures.pipeline({stages: schedule(6, stages) for stages in (1, 2, 3)})
+
+# %% [markdown]
+# With two buffers, a copy is always under way. A third buffer gains nothing *here*, where every copy takes the same
+# time; it helps when some copies take longer.
 
 # %% [markdown]
 # ## Whose copies have arrived?

@@ -1,12 +1,11 @@
 # %% [markdown]
 # # 08 · Decode: one query, one warp
 #
-# So far there were many queries at once: a whole prompt (**prefill**). Then the model writes, one token after the
-# other (**decode**), and each new token has *one* query for *all* keys so far. What made the earlier kernels fast
-# does not help here.
+# So far there were many queries at once, a whole prompt: **prefill**. Then the model writes one token after the other:
+# **decode**. Each new token is one query for all keys so far.
 #
-# **Why is decode a bandwidth problem, and why can a kernel with one warp per head not reach that bandwidth?** You
-# count bytes, let a warp share a row, follow a sum through 32 lanes, and find out what is in flight.
+# **Why is decode a bandwidth problem?** Count. A pair of query and key takes $4D$ operations. Keys, values, queries and
+# outputs are moved once.
 
 # %%
 import math
@@ -24,12 +23,6 @@ LOG2E, LN2 = math.log2(math.e), math.log(2)
 # %load_ext ptxlab
 scoreboard.show()
 
-# %% [markdown]
-# ## What changes when there is one query?
-#
-# Count what attention must compute, and what it must at least read and write. Each pair of query and key takes $4D$
-# floating-point operations. Each key and value is read once, each query is read and each output row written once.
-
 
 # %%
 def work(queries, keys, D=128, size=2):
@@ -37,27 +30,30 @@ def work(queries, keys, D=128, size=2):
     return 4 * queries * keys * D, size * D * (2 * keys + 2 * queries)
 
 
-keys = 4096
-for queries in (4096, 256, 16, 1):
-    flops, bytes_ = work(queries, keys)
-    print(f"{queries:5} queries, {keys} keys: {flops:15,} FLOPs {bytes_:10,} bytes  {flops / bytes_:7.1f} FLOPs per byte")
+keys, queries = 4096, 1
+flops, bytes_ = work(queries, keys)
+print(f"{queries} of {keys}: {flops:,} FLOPs, {bytes_:,} bytes, {flops / bytes_:.1f} FLOPs per byte")
 
 # %% [markdown]
-# There are two thousand operations per byte in prefill, and **one** in decode. This number is the *arithmetic
-# intensity*. The *roofline* plot shows its consequence: a processor computes at most at its peak rate, and at most as
-# fast as memory delivers data.
+# While its memory delivers one byte, an H200 can do 206 operations (989 TFLOP/s of f16 products, 4.8 TB/s: its data
+# sheet). With one query there is one to do.
 #
-# The two lines below are an H200's data sheet: 989 TFLOP/s of f16 matrix products, 4.8 TB/s of memory.
+# **Your turn.** Change `queries`: from which number on are there 206?
+#
+# ## What changes when there is one query?
+#
+# Operations per byte are the *arithmetic intensity*: two thousand in prefill, **one** in decode. The *roofline* plot
+# shows the consequence: a processor computes at most at its peak rate, and at most as fast as memory delivers data.
 
 # %% jupyter={"source_hidden": true}
 PEAK, BANDWIDTH = 989e12, 4.8e12
 intensity = np.logspace(-1, 4, 200)
 figure, axis = plt.subplots(figsize=(7, 3.4), layout="constrained")
 axis.loglog(intensity, np.minimum(PEAK, BANDWIDTH * intensity) / 1e12, color="0.3")
-for queries, marker in ((4096, "o"), (256, "s"), (16, "^"), (1, "D")):
-    flops, bytes_ = work(queries, keys)
+for rows, marker in ((4096, "o"), (217, "s"), (16, "^"), (1, "D")):
+    flops, bytes_ = work(rows, keys)
     x = flops / bytes_
-    axis.plot(x, min(PEAK, BANDWIDTH * x) / 1e12, marker, markersize=9, label=f"queries: {queries}")
+    axis.plot(x, min(PEAK, BANDWIDTH * x) / 1e12, marker, markersize=9, label=f"queries: {rows}")
 axis.axvline(PEAK / BANDWIDTH, color="0.7", linestyle=":")
 axis.set_xlabel("FLOPs per byte")
 axis.set_ylabel("TFLOP/s at most")
@@ -66,8 +62,8 @@ axis.grid(alpha=0.25)
 print(f"the roof bends at {PEAK / BANDWIDTH:.0f} FLOPs per byte; decode may use {BANDWIDTH / PEAK:.1%} of the arithmetic")
 
 # %% [markdown]
-# Decode is far down the slope: it can use at most half a percent of the tensor cores, so faster arithmetic does not
-# help. What matters is **bytes per second**: a perfect kernel takes as long as it takes to read the KV cache once.
+# From 217 queries on the tensor cores are the limit. Decode is far down the slope: it can use at most half a percent of
+# them, so faster arithmetic does not help. What matters is **bytes per second**: a perfect kernel takes as long as it takes to read the KV cache once.
 #
 # ## Can we use `scalar`?
 #

@@ -1,11 +1,9 @@
 # %% [markdown]
 # # 09 · Merging softmaxes
 #
-# Notebook 08 asked for more warps per head, so that more bytes are in flight. But a softmax is over *all* keys, and
-# each warp sees only some of them.
-#
-# **What is the algebra of merging two softmaxes?** It is as simple as that of addition. With it, attention can be
-# divided anywhere: over lanes, warps, blocks, even over machines.
+# Notebook 08 asked for more warps per head. But a softmax is over *all* keys, and each warp sees only some of them. A
+# part of the keys has a maximum $m$, a sum $l = \sum_j e^{s_j - m}$ and a row $o = \sum_j e^{s_j - m} v_j$ that is not yet
+# divided: call the three a **state**. **What is the algebra of merging two softmaxes?** Begin with `+`:
 
 # %%
 import math
@@ -23,12 +21,6 @@ LOG2E, LN2 = math.log2(math.e), math.log(2)
 # %load_ext ptxlab
 scoreboard.show()
 
-# %% [markdown]
-# ## What does a part of the keys know?
-#
-# Take one query, divide its keys into two parts, and compute for each part what notebook 01 does: a maximum $m$, a
-# sum $l = \sum_j e^{s_j - m}$, and a row $o = \sum_j e^{s_j - m} v_j$ that is *not yet divided*. Call the three a
-# **state**.
 
 # %%
 D, n = 16, 48
@@ -49,8 +41,14 @@ whole = state(scores, values)
 left, right = state(scores[:20], values[:20]), state(scores[20:], values[20:])
 for name, (m, l, o) in (("left", left), ("right", right), ("whole", whole)):
     print(f"{name:5}  m = {m:.4f}  l = {l:.4f}  o = {o[:3].round(4)} ...")
+factors = {"left": 1.0, "right": 1.0}
+print(f"l by +: {left[1] * factors['left'] + right[1] * factors['right']:.4f}, and it is {whole[1]:.4f}")
 
 # %% [markdown]
+# **Your turn.** Which two factors make the sum right? Write them as formulas of `left[0]`, `right[0]` and `whole[0]`.
+#
+# ## What does a part of the keys know?
+#
 # $m$ of the whole is the larger of the two. The sums cannot simply be added, because each was computed with its own
 # maximum. You know from notebook 01 what to do when a maximum changes: multiply by $e^{\text{old} - \text{new}}$.
 #

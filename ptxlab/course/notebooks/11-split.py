@@ -1,12 +1,10 @@
 # %% [markdown]
 # # 11 · Split-KV: one answer on the whole GPU
 #
-# One user asks about a long document: one sequence, 32 query heads on eight key/value heads, a hundred thousand keys.
-# The kernels of the last notebooks start a block per *query* head. That is 32 blocks, and an H100 SXM has 132 SMs
-# (NVIDIA H100 whitepaper). Three quarters of them are idle.
-#
-# Softmax can be divided anywhere (notebook 09), so the keys can be split over blocks. This is **Flash-Decoding**.
-# **How many splits?** With too few the GPU is idle; with too many they cost more than they gain.
+# One user asks about a long document. The kernels of the last notebooks start a block per query head: 32 blocks, and an
+# H100 SXM has 132 SMs (NVIDIA H100 whitepaper). Softmax can be divided anywhere (notebook 09), so the keys can be split
+# over blocks. This is **Flash-Decoding**. **How many splits?** With too few the GPU is idle; with too many they cost more
+# than they gain.
 
 # %%
 import math
@@ -16,20 +14,15 @@ import numpy as np
 
 import ptxlab as pl
 from ptxlab.builder import Builder, Ptr, f32, kernel, u32
-from ptxlab.course import check
+from ptxlab.course import check, scoreboard
 
 LOG2E, LN2 = math.log2(math.e), math.log(2)
 
 # %load_ext ptxlab
+scoreboard.show()
 
 # %% [markdown]
-# ## What is the plan?
-#
-# Two kernels. The first has a third grid dimension, `z`: block `(head, sequence, split)` goes through its part of the
-# keys and stores what a merge needs. The second merges all parts of a row. It must wait for all blocks of the first.
-# Blocks of one grid cannot wait for each other, but launches run in order.
-#
-# Where does a part begin and end?
+# 100 keys and 3 blocks: where does each part begin and end? These are the kernel's lines.
 
 # %%
 spec = pl.kernels.get("decode_split")
@@ -37,9 +30,21 @@ source = spec.source
 print(source[source.index("def part(") : source.index("def one_block_a_part")].strip())
 
 # %% [markdown]
-# Rounded *up*: with 10 keys and 4 splits a part has 3, and the last one 1. (Rounded down, a part would have 2 keys,
-# and two keys would be lost. One of the exercises has that bug.) The `min` keeps the last parts from going past the
-# keys:
+# **Your turn.** The third part of 100 keys: how many has it? And with 3 keys and 4 parts, where does the last one begin?
+
+# %% [exercise] 11-part
+
+# %% [markdown]
+# ## What is the plan?
+#
+# Two kernels. The first has a third grid dimension, `z`: block `(head, sequence, split)` goes through its part of the
+# keys and stores what a merge needs. The second merges all parts of a row. It must wait for all blocks of the first.
+# Nothing promises that the blocks of a grid run at the same time, so a block that waits for another may wait forever.
+# Launches run in order.
+#
+# A part is rounded *up*: with 10 keys and 4 splits a part has 3, and the last one 1. (Rounded down, a part would have 2
+# keys, and two keys would be lost. One of the exercises has that bug.) The `min` keeps the last parts from going past
+# the keys:
 
 
 # %%
@@ -57,8 +62,6 @@ for keys, splits in ((10, 4), (9, 4), (3, 4)):
 # %% [markdown]
 # With 3 keys the last part is empty, and with 9 as well. That is no special case: a part without keys stores the
 # neutral element of notebook 09.
-
-# %% [exercise] 11-part
 
 # %% [markdown]
 # ## What does a part store?

@@ -1,12 +1,13 @@
 # %% [markdown]
 # # 12 · GQA: the heads of a group are the rows of a matrix
 #
-# Most of today's models have fewer key/value heads than query heads: *grouped-query attention* (GQA). Four or eight
-# query heads share the same keys. The KV cache is smaller by that factor, and the traffic should be, too. In the
-# kernels so far it is not: each query head has its own block, and each block reads the keys again.
+# Most of today's models have fewer key/value heads than query heads: *grouped-query attention* (GQA). 8 query heads and 2
+# KV heads are two groups of four heads, and a group shares its keys.
 #
-# The kernel of this notebook reads them once, and computes sixteen rows where four are needed. **Why is reading K and V
-# once worth wasting most of a matrix product?**
+# The kernel of this notebook reads them once for a group, and computes sixteen rows where four are needed. **Why is
+# reading K and V once worth wasting most of a matrix product?**
+#
+# **Your turn.** Query heads 0 to 7, KV heads 0 and 1: whose keys does head 5 read?
 
 # %%
 import math
@@ -23,8 +24,13 @@ LOG2E, LN2 = math.log2(math.e), math.log(2)
 # %load_ext ptxlab
 scoreboard.show()
 
+# %% [exercise] 12-head
+
 # %% [markdown]
 # ## What does a token cost?
+#
+# With fewer KV heads the KV cache is smaller, and the traffic should be, too. In the kernels so far it is not: each query
+# head has its own block, and each block reads the keys again.
 #
 # A model with 32 layers, 32 query heads and $D = 128$ in f16, and an answer of 8,000 tokens:
 
@@ -81,10 +87,7 @@ for heads, a, b in zip(groups, *found.values(), strict=True):
 # %% [markdown]
 # `decode_gqa` reads them once, whatever the size of the group. And the *instructions* hardly grow either: sixteen
 # heads cost as much as one. How?
-
-# %% [exercise] 12-head
-
-# %% [markdown]
+#
 # ## Where are the heads?
 #
 # A tensor core multiplies a 16-row matrix by another (notebook 05: `mma.m16n8k16`). In prefill the sixteen rows are

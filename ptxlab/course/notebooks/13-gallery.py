@@ -1,13 +1,8 @@
 # %% [markdown]
 # # 13 · The bug gallery
 #
-# Every kernel in this notebook is wrong. Most of them pass the test that their author had written. They fail later: with
-# a length that is not a multiple of 64, with larger logits, on a GPU that runs the blocks in another order.
-#
-# **How do you find a bug that the test lets pass?** By guesses that are checked. `bug.hunt()` shows where a kernel
-# passes and where it fails, its text, and how many threads execute each line. You have three guesses:
-# `bug.guess(line=...)` runs the kernel and its repaired twin. It answers *found*, *victim* (the line is right, but
-# what it is given is wrong already: look before it) or *innocent*. `bug.explain()` tells the story.
+# Every kernel here is wrong, and most of them passed the test that their author had written. **How do you find a bug that
+# the test lets pass?** By guesses that are checked: three for each kernel.
 
 # %%
 from collections import Counter
@@ -21,6 +16,40 @@ from ptxlab.course import check, scoreboard
 
 # %load_ext ptxlab
 scoreboard.show()
+
+# %%
+bug = pl.gallery(28)
+bug.hunt()
+
+# %% [markdown]
+# Twenty lines, two warps, 64 numbers. All results are right, and still it is wrong; it was found in a kernel that many
+# people use. Write down what each warp executes. Which line should they have in common, and do not?
+#
+# **Your turn:** guess another line. The answer comes from the runs of this kernel and its repaired twin: *found*,
+# *victim* (the line is right, but what it is given is wrong already: look before it) or *innocent*.
+
+# %%
+bug.guess(line=31)
+
+# %% [markdown]
+# ## Round 1: it works every time
+#
+# After your guesses, or without them, `explain` tells the story.
+
+# %%
+bug.explain()
+
+# %% [markdown]
+# Each warp arrives at a barrier, but not at the same `bar.sync`. CUDA defines `__syncthreads()` in conditional code only
+# if all threads of the block take the same way. Today's hardware counts arrivals and does not compare the instructions,
+# but no manual promises that. The mistake stood in a FlashAttention kernel that many people use. Its tests passed;
+# NVIDIA's synccheck reported thousands of errors.
+#
+# In the debugger, set a breakpoint at each `bar.sync`. Which warp stops at which?
+
+# %%
+x, y = np.arange(64, dtype=np.float32), np.zeros(64, np.float32)
+pl.debug(pl.gallery(28).buggy(), 1, 64, x, y)
 
 # %% [markdown]
 # ## Which tools do you have?
@@ -42,7 +71,7 @@ scoreboard.show()
 # Three rules help. **Change one thing at a time** until the kernel passes: then you know what the error depends on.
 # **Choose the tool** that can find such an error. **Trust the line that it names**, and look at the lines before it.
 #
-# ## Round 1: it works on my logits
+# ## Round 2: it works on my logits
 #
 # An online softmax with one thread per row. In its author's test the logits have a standard deviation of 0.1.
 
@@ -64,7 +93,7 @@ pl.gallery(6)
 # are right at every key, and the accumulator is not. The output is wrong with small logits as well, but the error is
 # smaller than the tolerance of the test. **A test with small logits does not test the rescale.**
 #
-# ## Round 2: it works on my length
+# ## Round 3: it works on my length
 
 # %%
 pl.gallery(3).hunt()
@@ -77,38 +106,6 @@ pl.gallery(3).hunt()
 pl.gallery(3)
 
 # %% [exercise] 13-dropped
-
-# %% [markdown]
-# ## Round 3: it works every time
-#
-# This mistake was found in public code, and so was that of round 4. There are two warps, and the first adds the numbers
-# of the second to its own. On every GPU that its authors tried, the result was right.
-
-# %%
-bug = pl.gallery(28)
-bug.hunt()
-
-# %% [markdown]
-# The numbers are right, and still it fails. Which check can find that? Follow each warp through the branch, and write
-# down the instructions that only this warp executes. Which line should they have in common, and do not?
-
-# %%
-bug.guess(line=31)
-
-# %%
-bug.explain()
-
-# %% [markdown]
-# Each warp arrives at a barrier, but not at the same `bar.sync`. CUDA defines `__syncthreads()` in conditional code only
-# if all threads of the block take the same way. Today's hardware counts arrivals and does not compare the instructions,
-# but no manual promises that. The mistake stood in a FlashAttention kernel that many people use. Its tests passed;
-# NVIDIA's synccheck reported thousands of errors.
-#
-# In the debugger, set a breakpoint at each `bar.sync`. Which warp stops at which?
-
-# %%
-x, y = np.arange(64, dtype=np.float32), np.zeros(64, np.float32)
-pl.debug(pl.gallery(28).buggy(), 1, 64, x, y)
 
 # %% [exercise] 13-leave
 
@@ -140,7 +137,8 @@ pl.gallery(26)
 # %% [markdown]
 # ## Round 5: it works to seven digits
 #
-# The same attention in f32 and in f64. Its author tested both, with the tolerance of the f32 test: $10^{-5}$.
+# The same attention in f32 and in f64. Both pass its author's test with its tolerance of $10^{-5}$. For f64 we ask for
+# $10^{-12}$.
 
 # %%
 pl.gallery(22).hunt()

@@ -17,10 +17,12 @@ from ptxlab.course import check, scoreboard
 # %load_ext ptxlab
 scoreboard.show()
 
+# %% [exercise] 14-clamp
+
 # %% [markdown]
 # ## What shall it do?
 #
-# First a small kernel that every layer of a language model has beside attention. *RMSNorm* divides each row by its
+# Now a whole kernel, one that every layer of a language model has beside attention. *RMSNorm* divides each row by its
 # root mean square and multiplies it by a weight for each column:
 #
 # $$ y_i = \frac{x_i}{\sqrt{\frac1n \sum_j x_j^2 + \varepsilon}} \, w_i $$
@@ -112,8 +114,6 @@ done:
 
 # %%
 print(f"largest error {np.abs(y - exact).max():.1e}")
-
-# %% [exercise] 14-clamp
 
 # %% [markdown]
 # ## With the builder

@@ -1,11 +1,12 @@
 # %% [markdown]
 # # 15 · wgmma: the tensor core reads shared memory
 #
-# In notebooks 05 to 07 a product had two steps: `ldmatrix` brought pieces of the matrices into registers, then `mma`
-# multiplied them. From sm_90a on (Hopper: H100, H200), four warps give one instruction, `wgmma`, and it takes both
-# matrices from shared memory itself.
+# In notebooks 05 to 07 `ldmatrix` brought pieces of matrices into registers, then `mma` multiplied them. On sm_90a (H100,
+# H200), and only there, four warps give one instruction, `wgmma`, and it takes both matrices from shared memory. (Blackwell
+# has `tcgen05` instead.)
 #
-# **Why does the instruction read shared memory itself?** And what must we tell it that a register told it before?
+# **Why does the instruction read shared memory itself?** Count what the warps of `pipelined` (notebook 07) and `wgmma`
+# issue for the same attention.
 
 # %%
 import numpy as np
@@ -13,15 +14,11 @@ import numpy as np
 import ptxlab as pl
 from ptxlab import reference
 from ptxlab.builder import Builder, Ptr, TensorMap, b32, f16, f32, kernel, u32, u64
-from ptxlab.course import check, pictures
+from ptxlab.course import check, pictures, scoreboard
 from ptxlab.errors import PtxlabError
 
 # %load_ext ptxlab
-
-# %% [markdown]
-# ## What is there to win?
-#
-# The same attention by `pipelined` (notebook 07) and by `wgmma`: how many instructions do their warps issue?
+scoreboard.show()
 
 # %%
 q, k, v = reference.random_inputs(1, 1, 1, 128, 128, 64, dtype=np.float16, seed=1)
@@ -33,10 +30,16 @@ for name, wanted in (("pipelined", ("ldmatrix", "mma.")), ("wgmma", ("ldmatrix",
     print(f"{name:9}  {sum(line.warps for line in lines):6,} warp-instructions, {operations:,} operations, {counts}")
 
 # %% [markdown]
-# The arithmetic is the same, but 96 instructions take the place of 1,312, and no `ldmatrix` is left. (The others are
-# softmax, addresses, and the copies of the tiles.) That is one half of the answer to our question. The other half is
-# room: a matrix that stays in shared memory takes no registers, and all four warps use the same K. With `mma` every
-# warp loads its own copy of it.
+# The arithmetic is the same, but 96 instructions take the place of 1,312, and no `ldmatrix` is left. Where are the sums?
+
+# %% [exercise] 15-holds
+
+# %% [markdown]
+# ## What is there to win?
+#
+# The other instructions are softmax, addresses, and the copies of the tiles. Few instructions are one half of the answer
+# to our question. The other half is room: a matrix that stays in shared memory takes no registers, and all four warps use
+# the same K. With `mma` every warp loads its own copy of it.
 #
 # ## What does the smallest one look like?
 #
@@ -97,10 +100,9 @@ print("in the same places:", np.array_equal(s.reshape(64, 16), exact))
 #
 # Every product is there, but `s` has the order of the registers. Only the *inputs* stay in shared memory; the sums
 # are spread over the registers of the 128 threads, because a softmax, or the next product, is going to need them there.
-
-# %% [exercise] 15-holds
-
-# %% [markdown]
+#
+# Compare with 15-holds: the accumulator of notebook 05, once for each eight columns, and each warp has 16 rows.
+#
 # The numbers behind the descriptors (`thread < 128, 1, 1, 0, 0`) are: whether to add to `d` or begin with 0; the signs
 # of A and B; and whether A and B are transposed.
 #

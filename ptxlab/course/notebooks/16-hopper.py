@@ -1,38 +1,28 @@
 # %% [markdown]
-# # 16 · Hopper: everyone has a role
+# # 16 · Hopper: one thread fetches a tile
 #
-# In notebook 15 a product runs by itself, and its threads wait. Copies can run by themselves, too: one thread tells the
-# **tensor memory accelerator** (TMA) which tile it wants, and goes on. So on Hopper (sm_90a) attention becomes a small
-# group of machines that work at the same time: copies, products, exponentials.
+# Copies can run by themselves: one thread tells the **tensor memory accelerator** (TMA) which box of a tensor it wants,
+# and goes on. A **tensor map** says where the tensor lies and how large it is. The copy tells an **mbarrier** in shared
+# memory how many bytes it has brought, and when all that it expects have come, the threads that wait for it go on.
 #
-# Machines that run at the same time have to wait for each other. **Who waits for whom, and how does one know that the
-# other is ready?**
+# **How does one know that the other is ready?** Here `x` has ten rows, and a box has eight.
 
 # %%
 import numpy as np
 
 import ptxlab as pl
-from ptxlab import reference
 from ptxlab.builder import Builder, Ptr, TensorMap, f32, kernel, u32
-from ptxlab.course import check
+from ptxlab.course import check, scoreboard
 from ptxlab.errors import DeviceFault, PtxlabError
 
 # %load_ext ptxlab
-
-# %% [markdown]
-# ## How does one thread fetch a whole tile?
-#
-# It names a **tensor map** and the coordinates of a box. The map says where the tensor lies and how large it is; a launch
-# makes it from the numpy array. No thread computes an address, and what lies outside of the tensor comes as zeros.
-#
-# The copy tells an **mbarrier** in shared memory how many bytes it has brought. An mbarrier counts two things, arrivals
-# and bytes. When all that it expects have come, its **phase** ends, and the threads that wait for this phase go on.
+scoreboard.show()
 
 
 # %%
 @kernel(arch="sm_90a")
-def fetched(k: Builder, x: TensorMap, y: Ptr[f32], *, nbytes: int = 8 * 32 * 4):
-    """y = a tile of 8 rows and 32 columns of x, which begins at row 4."""
+def fetched(k: Builder, x: TensorMap, y: Ptr[f32], *, first: int = 2, nbytes: int = 8 * 32 * 4):
+    """y = a tile of 8 rows and 32 columns of x, which begins at row `first`."""
     x.box(8, 32)
     tile = k.shared(f32, 8 * 32, align=128)
     lane = k.tid.x
@@ -41,7 +31,7 @@ def fetched(k: Builder, x: TensorMap, y: Ptr[f32], *, nbytes: int = 8 * 32 * 4):
     turn = arrived.producer()
     with k.if_(lane == 0):
         turn.expect(nbytes)  # the arrival; and so many bytes will come
-        x.load(tile, turn.full, 4, 0)
+        x.load(tile, turn.full, first, 0)
     arrived.consumer().wait()
     for row in range(8):
         y[row * 32 + lane] = tile[row * 32 + lane]
@@ -50,13 +40,19 @@ def fetched(k: Builder, x: TensorMap, y: Ptr[f32], *, nbytes: int = 8 * 32 * 4):
 CHECKS = ("memcheck", "synccheck", "racecheck", "initcheck")
 x = np.arange(10 * 32, dtype=np.float32).reshape(10, 32)
 y = np.full((8, 32), np.nan, np.float32)
-print(pl.launch(fetched, 1, 32, x, y, checks=CHECKS))
+print(pl.launch(fetched(first=2), 1, 32, x, y, checks=CHECKS))
 print("column 1:", y[:, 1])
 
 # %% [markdown]
-# `x` has ten rows, and rows 10 and 11 came as zeros. Notebook 07 needed a computed size for that.
+# **Your turn.** Move the box to row 7: what comes for the rows that `x` does not have?
 #
-# What if the announced bytes are not those that come? Announce one row more:
+# ## How does one thread fetch a whole tile?
+#
+# It names the map and the coordinates of a box. A launch makes the map from the numpy array. No thread computes an
+# address, and what lies outside of the tensor comes as zeros. Notebook 07 needed a computed size for that.
+#
+# An mbarrier counts two things, arrivals and bytes. When all that it expects have come, its **phase** ends. What if the
+# announced bytes are not those that come? Announce one row more:
 
 # %%
 try:
@@ -70,9 +66,10 @@ except DeviceFault as fault:
 # ## What is a phase, and why does it have a parity?
 #
 # An mbarrier is used again and again, a phase for each tile. A wait must say *which* phase it means, and one bit is
-# enough, since in a ring nobody gets two phases ahead. The phases have parity 0, 1, 0, 1, ... A wait for parity $p$ passes when the
-# phase of that parity is over. So with one forgotten flip a wait names an *old* phase and passes at once. The builder
-# keeps the parity in a variable, and it notices when a loop stays where it is:
+# enough, since in a ring nobody gets two phases ahead. The phases have parity 0, 1, 0, 1, ... A wait for parity $p$ passes
+# when the phase of that parity is over. A new mbarrier is in phase 0. The phase before it, of parity 1, counts as over, so
+# the producer's first wait, for parity 1, passes. With one forgotten flip a wait names an *old* phase and passes at once.
+# The builder keeps the parity in a variable, and it notices when a loop stays where it is:
 
 
 # %%
@@ -107,7 +104,7 @@ except PtxlabError as error:
 # %% [exercise] 16-bytes
 
 # %% [markdown]
-# ## Who has which role?
+# ## Who fetches, who computes?
 #
 # In notebook 07 every thread copied its part, waited and multiplied. Now one thread fetches, and the others compute:
 # **warp specialisation** (CudaDMA, SC 2011, did it in software; FlashAttention-3 does it on Hopper). In this kernel
@@ -177,59 +174,6 @@ for stages in (1, 2):
 # %% [exercise] 16-ring
 
 # %% [markdown]
-# ## How does attention do it?
-#
-# The library's `hopper` has one warpgroup as producer and one for each 64 query rows as consumer. This is all that the
-# producer does:
-
-# %%
-source = pl.kernels.get("hopper").source
-start = source.index("        with k.warpgroup(0, registers=few)")
-print(source[start : source.index("        with k.warpgroup(*range", start)].rstrip())
-
-# %% [markdown]
-# It needs few registers and the consumers many, so `setmaxnreg` moves them when the roles begin. And this is the
-# loop of a consumer: the products of $Q K^T$ of a tile and $P V$ of the tile before are started together, and the
-# exponentials are computed while the second is still in flight.
-
-# %%
-start = source.index("                with listed.loop(listed.start + 1) if listed else")
-end = source.index("                value_turn.wait()\n                begin_output()  # of the last", start)
-print(source[start:end].rstrip())
-
-# %% [markdown]
-# The two consumers also take turns (**ping-pong**): a named barrier lets one begin its products when the other
-# has begun its own, so that one exponentiates while the other multiplies.
-
-# %%
-q, k, v = reference.random_inputs(1, 1, 1, 128, 256, 64, dtype=np.float16, seed=1)
-for name in ("wgmma", "hopper"):
-    out = pl.attention(q, k, v, kernel=name, device="cpu")
-    print(out, end="\n\n")
-
-# %% [markdown]
-# Both are right, and the CPU machine cannot say which is faster: it executes one thing after the other. What the machine
-# can say is that nobody reads too early, and that nobody waits for ever.
-#
-# An H100 says the rest. In bf16 at $D = 128$ without a mask it makes of these, in TFLOP/s:
-#
-# | positions | `wgmma` | `hopper` | PyTorch with cuDNN |
-# |---:|---:|---:|---:|
-# | 512 | | 439 | 527 |
-# | 4,096 | 352 | 657 | 667 |
-# | 16,384 | | 690 | 685 |
-#
-# At 4,096 positions `hopper` keeps the tensor cores busy for 73 % of the time, where `pipelined` has 63 %. At 512 it is 49 %:
-# there are fewer products for each byte, and warps wait more for memory.
-#
-# | who | waits for whom | with what |
-# |---|---|---|
-# | producer | consumers that release a stage | mbarrier `empty` |
-# | consumer | the bytes of a copy | mbarrier `full` |
-# | consumer | its own products | `wgmma.wait_group` |
-# | consumer | the other consumer's turn | named barrier |
-# | the block's end | the copy of O that reads shared memory | `cp.async.bulk.wait_group.read` |
-#
 # Stuck in an exercise? `ptxlab.course.solution("16-ring")` prints one answer. Read the feedback twice before you ask for it.
 #
 # # What have you seen?
@@ -237,13 +181,15 @@ for name in ("wgmma", "hopper"):
 # - **One thread fetches a tile** with a tensor map and coordinates. Boxes are always whole; what is outside comes as zeros.
 # - An **mbarrier** counts arrivals and bytes. When all have come, its phase ends. A wait names a phase by its parity.
 # - A **ring** has `full` and `empty` for each stage; producer and consumers go around it with opposite parities.
-# - **Roles**: who fetches does not compute. Each waits only for what it needs.
 # - Wrong counts do not give wrong numbers only: they hang, or they pass too early. The machine says who waits for what.
 #
+# [The second half](16b-roles.ipynb) has attention's roles. Your own kernel stands here:
+
+# %%
+scoreboard.show()
+
+# %% [markdown]
 # ## Further reading
 #
 # - NVIDIA: [*Parallel Thread Execution ISA*](https://docs.nvidia.com/cuda/parallel-thread-execution/), "Parallel
-#   Synchronization and Communication Instructions: mbarrier", "Tensors", `cp.async.bulk.tensor`, `setmaxnreg`.
-# - J. Shah et al.: *FlashAttention-3: Fast and Accurate Attention with Asynchrony and Low-precision*. NeurIPS 2024,
-#   [arXiv:2407.08608](https://arxiv.org/abs/2407.08608). Warp specialisation, ping-pong, products of two tiles at once.
-# - M. Bauer, H. Cook, B. Khailany: *CudaDMA: Optimizing GPU Memory Bandwidth via Warp Specialization*. SC 2011.
+#   Synchronization and Communication Instructions: mbarrier", "Tensors", `cp.async.bulk.tensor`.

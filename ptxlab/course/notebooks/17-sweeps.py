@@ -10,7 +10,9 @@
 
 # %%
 import ptxlab as pl
-from ptxlab.course import check
+from ptxlab.course import check, scoreboard
+
+scoreboard.show()
 
 
 def order(row):

@@ -2,13 +2,8 @@
 # # 18 · Your language
 #
 # CUDA C++, numba, Triton, CuTe DSL, Warp, cuTile: each lets you say other things, and each becomes PTX. Here the same
-# softmax is written in five of them, and the same tools look at all.
-#
-# **What does a language decide for you, and what does that cost?**
-#
-# CUDA C++ and numba come with `pip install 'ptxlab[cuda,numba]'`. The others are packages of their own; a cell whose
-# language is not installed says so in one line, and its column stays empty. What you see before you run the notebook
-# are the outputs of a run that had all five.
+# softmax is written in five of them, and the same tools look at all. **What does a language decide for you, and what does
+# that cost?** First numba, where a thread takes a whole row, as one writes it first.
 
 # %%
 import warnings
@@ -16,13 +11,45 @@ import warnings
 import numpy as np
 
 import ptxlab as pl
-from ptxlab.course import check
+from ptxlab.course import check, scoreboard
 
 warnings.filterwarnings("ignore", category=UserWarning, module="triton|numba|cutlass|warp")
 kernels, rows, columns = {}, 8, 100  # language -> (kernel, grid, block, arguments behind x and y)
 x = np.random.default_rng(0).standard_normal((rows, columns), np.float32)
 e = np.exp(x.astype(float) - x.max(axis=1, keepdims=True))
 exact = e / e.sum(axis=1, keepdims=True)
+scoreboard.show()
+
+# %%
+try:
+    import math
+
+    from numba import cuda
+
+    @cuda.jit
+    def softmax_numba(x, y, columns):
+        row = cuda.grid(1)
+        if row < x.shape[0]:
+            top = x[row, 0]
+            for j in range(1, columns):
+                top = max(top, x[row, j])
+            total = np.float32(0)
+            for j in range(columns):
+                total += math.exp(x[row, j] - top)
+            for j in range(columns):
+                y[row, j] = math.exp(x[row, j] - top) / total
+
+    kernels["numba"] = pl.numba(softmax_numba, x, x, columns), 1, 32, (columns,)
+    print(kernels["numba"][0])
+except (ImportError, pl.UnavailableError) as missing:
+    print(f"numba-cuda is not here ({missing}): pip install 'ptxlab[numba]'")
+
+# %% [exercise] 18-sectors
+
+# %% [markdown]
+# In numba there is no exchange between lanes, and nothing to get wrong. CUDA C++ and numba come with `pip install
+# 'ptxlab[cuda,numba]'`. The others are packages of their own; a cell whose language is not installed says so in one line,
+# and its column stays empty. What you see before you run the notebook are the outputs of a run that had all five.
 
 # %% [markdown]
 # ## CUDA C++: you name every thread
@@ -54,37 +81,6 @@ try:
     print(kernels["CUDA C++"][0])
 except pl.UnavailableError as missing:
     print(missing)
-
-# %% [markdown]
-# ## numba: the same, in Python
-#
-# Here a thread takes a whole row, as one writes it first. There is no exchange between lanes, and nothing to get wrong.
-
-# %%
-try:
-    import math
-
-    from numba import cuda
-
-    @cuda.jit
-    def softmax_numba(x, y, columns):
-        row = cuda.grid(1)
-        if row < x.shape[0]:
-            top = x[row, 0]
-            for j in range(1, columns):
-                top = max(top, x[row, j])
-            total = np.float32(0)
-            for j in range(columns):
-                total += math.exp(x[row, j] - top)
-            for j in range(columns):
-                y[row, j] = math.exp(x[row, j] - top) / total
-
-    kernels["numba"] = pl.numba(softmax_numba, x, x, columns), 1, 32, (columns,)
-    print(kernels["numba"][0])
-except (ImportError, pl.UnavailableError) as missing:
-    print(f"numba-cuda is not here ({missing}): pip install 'ptxlab[numba]'")
-
-# %% [exercise] 18-sectors
 
 # %% [markdown]
 # ## Triton: you name no thread

@@ -2,8 +2,7 @@
 # # 19 · Your own attention
 #
 # Models change attention in small ways: a window, a cap on the scores, a penalty for distance. In PyTorch's
-# FlexAttention such a change is a function of one line, and a compiler makes a kernel of it. Here you write the same
-# function, and see which PTX it becomes.
+# FlexAttention such a change is a function of one line. Here you write the same function, and see which PTX it becomes.
 #
 # **What does a change cost, and when does it make attention cheaper?**
 

@@ -1,7 +1,8 @@
 """The levels of memory: how much there is, who shares it, how long an answer takes, and how much comes in a second.
 
-Sizes per SM are those of `ptxlab.targets`. The rest, for an A100, is Table 3 of doi:10.1016/j.ultsonch.2023.106546 (PMC
-10448217), whose latencies are round numbers; the size of the memory is from NVIDIA's data sheet of the A100 80GB.
+Sizes per SM are those of `ptxlab.targets`. Cycles are the round numbers of Table 3 of
+doi:10.1016/j.ultsonch.2023.106546 (PMC 10448217). Memory and its rate are from NVIDIA's data sheet of the A100 80GB
+SXM; the other rates are bytes per clock cycle, times SMs, times the boost clock, all three from the A100 whitepaper.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ from math import log10
 from ptxlab import targets
 from ptxlab.course.pictures.drawing import Drawing, Picture
 
-SOURCE = "A100. Sizes: CUDA Programming Guide; cycles, GB per second: doi:10.1016/j.ultsonch.2023.106546, Table 3"
+SOURCE = "A100 80GB SXM. Sizes, rates: NVIDIA data sheet and whitepaper; cycles: doi:10.1016/j.ultsonch.2023.106546"
+GIGAHERTZ, SMS = 1.41, 108
 
 
 @dataclass(frozen=True)
@@ -31,9 +33,9 @@ def levels() -> tuple[Level, ...]:
     sm = targets.get("sm_80")
     return (
         Level("registers", "each thread's own; per SM", 4 * sm.registers_per_sm, 0, None),
-        Level("shared memory", "of a block; per SM", sm.shared_per_sm, 20, 23101),
-        Level("L2", "a cache of all SMs", 40 << 20, 200, 7219),
-        Level("global memory", "of all threads, and the host", 80 << 30, 400, 1555),
+        Level("shared memory", "of a block; per SM", sm.shared_per_sm, 20, round(SMS * 128 * GIGAHERTZ)),
+        Level("L2", "a cache of all SMs", 40 << 20, 200, round(5120 * GIGAHERTZ)),
+        Level("global memory", "of all threads, and the host", 80 << 30, 400, 2039),
     )
 
 

@@ -169,6 +169,13 @@ def show() -> Board:
     return Board((*lines, *says), drawn.board(head, _series(kept), at, rail, says))
 
 
+def rungs_won() -> dict[str, str]:
+    """Notebook -> its rung and the stars of it, in a line."""
+    kept = _kept()
+    return {rung.notebook[:2]: f"{_numbered(rung)} {drawn.stars(kept.get(name, {}).get('stars', 0))}"
+            for name, rung in RUNGS.items()}  # fmt: skip
+
+
 def card(path: str | Path = "my-attention.svg") -> Board:
     """Writes a picture of the best rung, an SVG of 1200 by 630 without scripts and outside fonts, and shows it."""
     kept = _kept()
