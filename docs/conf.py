@@ -20,7 +20,8 @@ from ptxlab.isa import glossary  # noqa: E402
 
 project = "ptxlab"
 copyright = "the ptxlab authors, Apache-2.0"
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.doctest", "sphinx.ext.mathjax"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.doctest",
+              "sphinx.ext.mathjax"]  # fmt: skip
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 exclude_patterns = ["_build", "images"]
 html_theme = "furo"
@@ -33,6 +34,7 @@ highlight_language = "python"
 pygments_style = "default"
 pygments_dark_style = "monokai"
 autodoc_typehints = "signature"
+napoleon_google_docstring = False
 autodoc_member_order = "bysource"
 autodoc_default_options = {"members": True}
 myst_enable_extensions = ["dollarmath"]
@@ -82,7 +84,11 @@ def _listed(lines: list[str], names: list[str]) -> list[str]:
 
 
 def _docstring(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
-    """Docstrings are plain text with backticks; what is indented after a paragraph is shown as it stands."""
+    """Docstrings are plain text with backticks; what is indented after a paragraph is shown as it stands. Sections of
+    numpydoc's form come last and are left to napoleon, which is called after this."""
+    ruled = (at - 1 for at, line in enumerate(lines) if at and line and not line.strip("-"))
+    begins = next(ruled, len(lines))
+    lines, sections, whole = lines[:begins], lines[begins:], lines
     out: list[str] = []
     block = False
     for line in lines:
@@ -95,7 +101,8 @@ def _docstring(app: Any, what: str, name: str, obj: Any, options: Any, lines: li
                 out.append("")
             block = False
         out.append(line if block else _plain(line))
-    lines[:] = _listed(out, _parameters(obj))
+    plain = [line if line.startswith(">>>") else _plain(line) for line in sections]
+    whole[:] = [*_listed(out, _parameters(obj)), "", *plain]
 
 
 _NOT_PROSE = (nodes.title, nodes.literal, nodes.literal_block, nodes.reference, nodes.term, addnodes.pending_xref,
@@ -135,5 +142,5 @@ def _link_terms(app: Any, doctree: nodes.document) -> None:
 
 def setup(app: Any) -> None:
     """Called by Sphinx."""
-    app.connect("autodoc-process-docstring", _docstring)
+    app.connect("autodoc-process-docstring", _docstring, priority=400)
     app.connect("doctree-read", _link_terms)

@@ -65,9 +65,8 @@ if TYPE_CHECKING:
     from ptxlab.launch.tensor_maps import TensorMap
     from ptxlab.launch.textures import Surface, Texture
     from ptxlab.performance.estimate import estimate
-    from ptxlab.static import inspect, occupancy
+    from ptxlab.static import inspect, occupancy, parse
     from ptxlab.sweeps import open_sweep, sweep, tune
-    from ptxlab.text import parse
     from ptxlab.version import __version__ as __version__
 
 _HOMES = {
@@ -94,9 +93,8 @@ _HOMES = {
         "launch.tensor_maps": "TensorMap",
         "launch.textures": "Surface Texture",
         "performance.estimate": "estimate",
-        "static": "inspect occupancy",
+        "static": "inspect occupancy parse",
         "sweeps": "open_sweep sweep tune",
-        "text": "parse",
         "version": "__version__",
     }.items()
     for name in names.split()

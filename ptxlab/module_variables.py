@@ -277,4 +277,4 @@ def _no_such(kernel: Any, module: Any, name: str) -> str:
     short = {each.rpartition("::")[2].casefold(): each for each in known} | {each.casefold(): each for each in known}
     close = difflib.get_close_matches(name.casefold(), short, 1, 0.5)
     hint = f'\n  write:  kernel["{short[close[0]]}"]' if close else ""
-    return f"there is no {what} {name!r}; there is {', '.join(known) or 'none'}{hint}"
+    return f"there is no {what} {name!r}; the module has {', '.join(known) or 'none'}{hint}"

@@ -1,10 +1,10 @@
 """Static analysis of a kernel: its mix of instructions, register pressure line by line, occupancy.
 
-    s = pl.inspect(kernel, threads=128)
+    s = pl.inspect(kernel, block=128)
     s.mix                          # opcode -> how many there are; s.pipes: by the pipe that runs them
     s.pressure[40]                 # 32-bit registers alive at PTX line 40; s.peak: where there are most
-    s.occupancy                    # blocks and warps an SM, and what limits them
-    pl.occupancy(kernel, threads=128, arch="sm_90").limiter
+    s.occupancy                    # blocks and warps per SM, and what limits them
+    pl.occupancy(kernel, block=128, arch="sm_90").limiter
 
 PTX has an unlimited number of registers; the assembler allocates real ones. The number alive at once is the least that
 the order of the PTX allows, and mostly close to the allocation: the assembler moves loads forward, which takes more,
@@ -15,8 +15,9 @@ installed, occupancy uses its number.
 from __future__ import annotations
 
 import html
+import math
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Never
 
@@ -81,7 +82,7 @@ class Inspection:
             "  pipes      " + ", ".join(f"{pipe} {count}" for pipe, count in self.pipes.items()),
             f"  mostly     {most}",
             f"  registers  {self.registers} ({by}); {peak} alive at {place}",
-            f"  memory     {self.shared} bytes shared, {self.local} bytes local a thread",
+            f"  memory     {self.shared} bytes shared, {self.local} bytes local per thread",
         ]
         return "\n".join(out + ([f"  occupancy  {self.occupancy}"] if self.occupancy else []))
 
@@ -89,31 +90,82 @@ class Inspection:
         return {"text/plain": str(self), "text/html": f"<pre>{html.escape(str(self))}</pre>"}
 
 
+def parse(kernel: Any, file: str = "<ptx>") -> Module:
+    """Parses a kernel's PTX; `str()` of the module is the text again, byte for byte.
+
+    Parameters
+    ----------
+    kernel
+        PTX text, the name of a kernel of the library, or an object that has a module.
+    file
+        What messages call the text. Where it is a path, the sources that `.loc` names are looked for beside it.
+
+    Returns
+    -------
+    ptxlab.text.Module
+        The tree. Whether instructions and registers exist is not checked here (see `ptxlab.text.validate`).
+
+    Raises
+    ------
+    PtxSyntaxError
+        At the place where the text is no PTX.
+    """
+    from ptxlab import kernels, text
+    from ptxlab.text.parser import module_of
+
+    kernel = kernels.looked_up(kernel)
+    return text.parse(kernel, file) if isinstance(kernel, str) else module_of(kernel)
+
+
 def inspect(
     kernel: Any,
-    threads: int | None = None,
+    block: int | Sequence[int] | None = None,
     shared: int = 0,
     arch: str | None = None,
     entry: str | None = None,
     **unknown: Never,
 ) -> Inspection:
-    """Analyses a kernel: PTX text, a parsed module, or an object with a module (a builder's kernel).
+    """Analyses a kernel without running it. Instructions that the CPU machine does not execute have the pipe "unknown".
 
-    threads: of a block, for the occupancy. shared: bytes of dynamic shared memory. arch: the target, by default the
-    text's own. entry: which kernel, when there are several. What the CPU machine does not execute is counted all the
-    same, with the pipe "unknown". Raises what `launch` raises for a text that is wrong, and `TargetError` where not
-    even one block fits.
+    Parameters
+    ----------
+    kernel
+        PTX text, the name of a kernel of the library, a parsed module, or an object with a module (a builder's kernel).
+    block
+        Threads of a block, a number or up to three: for the occupancy.
+    shared
+        Bytes of dynamic shared memory.
+    arch
+        The target, by default the text's own.
+    entry
+        Which kernel, where there are several.
+
+    Returns
+    -------
+    Inspection
+        Instructions, registers line by line, memory, occupancy.
+
+    Raises
+    ------
+    PtxError
+        Where the text is wrong, as `pl.launch` does.
+    TargetError
+        Where not even one block fits.
+
+    Examples
+    --------
+    >>> pl.inspect("tiled", block=128).occupancy
     """
+    from ptxlab import kernels
     from ptxlab.emulate import lower
+    from ptxlab.text.parser import module_of
 
     if unknown:
-        block = f"pl.inspect(kernel, threads={unknown['block']!r})" if "block" in unknown else ""
-        raise options.unexpected(inspect, unknown, block)
-    if threads is not None:
-        threads = options.whole("threads", threads, 1)
+        raise options.unexpected(inspect, unknown)
+    threads = None if block is None else _threads(block)
     shared = options.whole("shared", shared, 0)
     options.target("arch", arch)
-    module = _module(kernel)
+    module = module_of(kernels.looked_up(kernel))
     program = lower(module, entry, arch, runs=False)
     codes = [code for code in program.codes if code.instruction is not None and code.line > 0]
     mix = Counter(code.instruction.opcode for code in codes if code.instruction is not None)
@@ -142,20 +194,35 @@ def inspect(
 
 
 def occupancy(
-    kernel: Any, threads: int, shared: int = 0, arch: str | None = None, entry: str | None = None
+    kernel: Any, block: int | Sequence[int], shared: int = 0, arch: str | None = None, entry: str | None = None
 ) -> Occupancy:
     """How much of an SM a kernel fills: blocks and warps resident at once, and what keeps another block out.
 
-    kernel: as for `inspect`, or just the number of registers a thread uses (then `shared` is all there is, and `arch`
-    is needed). Limits are those of `ptxlab.targets`, whose sources are named there.
+    Parameters
+    ----------
+    kernel
+        As for `pl.inspect`, or the number of registers of a thread (then `shared` is all there is, and `arch` is
+        needed).
+    block, shared, arch, entry
+        As for `pl.inspect`.
+
+    Returns
+    -------
+    ptxlab.targets.Occupancy
+        Within the limits of `ptxlab.targets`, whose sources are named there.
+
+    Raises
+    ------
+    LaunchError, TargetError
+        As `pl.inspect` does.
     """
-    threads, shared = options.whole("threads", threads, 1), options.whole("shared", shared, 0)
+    threads, shared = _threads(block), options.whole("shared", shared, 0)
     if options.is_whole(kernel):
         options.target("arch", arch)
         if arch is None:
             raise LaunchError('arch: with a number of registers the target is needed, such as arch="sm_80"')
         return targets.occupancy(arch, threads, kernel, shared)
-    found = inspect(kernel, threads, shared, arch, entry).occupancy
+    found = inspect(kernel, block, shared, arch, entry).occupancy
     assert found is not None
     return found
 
@@ -177,14 +244,9 @@ def register_pressure(program: Program) -> dict[int, int]:
     return dict(sorted(out.items()))
 
 
-def _module(kernel: Any) -> Module:
-    from ptxlab import text
-    from ptxlab.text.given import given
-
-    module = text.parse(kernel) if isinstance(kernel, str) else getattr(kernel, "module", kernel)
-    if isinstance(module, text.Module):
-        return module
-    raise LaunchError(f"kernel: PTX text, a parsed module or a builder's kernel is wanted, got {given(kernel)}")
+def _threads(block: int | Sequence[int]) -> int:
+    """The threads of a block: a number or up to three."""
+    return math.prod(options.whole("block", size, 1) for size in options.several(block) or [block])
 
 
 def _assembled(module: Module, name: str, arch: str | None) -> int | str | None:

@@ -211,7 +211,7 @@ def get(name: str) -> Target:
     """The target that `find` finds. TargetError, naming those there are, for any other name."""
     target = find(name)
     if target is None:
-        raise TargetError(f"target: there is no {name!r} here; there is {', '.join(TARGETS)}")
+        raise TargetError(f"target: there is no {name!r} here; choose from {', '.join(TARGETS)}")
     return target
 
 
@@ -233,7 +233,7 @@ class Occupancy(NamedTuple):
     def __str__(self) -> str:
         plural = "" if self.blocks == 1 else "s"
         return (
-            f"{self.blocks} block{plural} = {self.warps} warps an SM on {self.target} ({self.share:.0%}), "
+            f"{self.blocks} block{plural} = {self.warps} warps per SM on {self.target} ({self.share:.0%}), "
             f"limited by {self.limiter}"
         )
 

@@ -27,7 +27,6 @@ ROOT = Path(__file__).resolve().parents[2]
 SMOKE = ("gpu/test_gpu_device", "launch/test_launch_run")
 FILES = (
     *SMOKE,
-    "kernels/test_kernels_attention",
     "kernels/test_kernels_prefill",
     "kernels/test_kernels_decode",
     "kernels/test_kernels_decode_systems",

@@ -146,10 +146,21 @@ def compare(
     sinks: Array | None = None,
     **arrays: Any,
 ) -> Comparison:
-    """Runs each kernel on q, k and v (see `attention`) and puts error, counters, registers and time side by side.
+    """Runs each kernel on q, k and v and puts error, counters, registers and time side by side.
 
-    kernels: names or built kernels; by default every prefill kernel that takes q's type and head_dim. On the CPU
-    machine the run also counts, and its time is that of the CPU. `pl.plot_comparison` draws the result.
+    Parameters
+    ----------
+    q, k, v, causal, scale, score_mod, mask_mod, sinks, **arrays
+        As for `pl.attention`.
+    kernels
+        Names or built kernels; by default every prefill kernel that takes q's type and head_dim.
+    device, checks, counters, trace, seed, budget, workers
+        As for `pl.launch`. On the CPU machine the run also counts, and its time is that of the CPU.
+
+    Returns
+    -------
+    ptxlab.attention.comparison.Comparison
+        A table that `pl.plot_comparison` draws.
     """
     mods = {"score_mod": score_mod, "mask_mod": mask_mod, "sinks": sinks}
     more, mods = check_call(compare, {"q": q, "k": k, "v": v}, arrays, mods, kernels, causal=causal)
@@ -172,11 +183,24 @@ def compare_decode(
     sinks: Array | None = None,
     **arrays: Any,
 ) -> Comparison:
-    """Runs each decode kernel on the same query and cache (see `decode`) and puts them side by side, as `compare` does.
+    """Runs each decode kernel on the same query and cache and puts them side by side, as `compare` does.
 
-    kernels: names or built kernels; by default every one that takes q's type and head_dim and this kind of cache.
-    splits: for those that split the keys. The row of a kernel that leaves partial results counts `decode_reduce` in;
-    registers and occupancy are of the first kernel.
+    Parameters
+    ----------
+    q, k_cache, v_cache, lengths, block_table, scale, score_mod, mask_mod, sinks, **arrays
+        As for `pl.decode`.
+    kernels
+        Names or built kernels; by default every one that takes q's type and head_dim and this kind of cache.
+    splits
+        For those that split the keys.
+    device, checks, counters, trace, seed, budget, workers
+        As for `pl.launch`.
+
+    Returns
+    -------
+    ptxlab.attention.comparison.Comparison
+        The row of a kernel that leaves partial results counts `decode_reduce` in; registers and occupancy are of the
+        first kernel.
     """
     given = {"q": q, "k_cache": k_cache, "v_cache": v_cache, "lengths": lengths}
     mods = {"score_mod": score_mod, "mask_mod": mask_mod, "sinks": sinks}

@@ -1,4 +1,4 @@
-"""`decode(q, k_cache, v_cache, lengths)`: one query a head against a cache of keys, and how far from float64 it is.
+"""`decode(q, k_cache, v_cache, lengths)`: one query per head against a cache of keys, and how far from float64 it is.
 
     out = decode(q, k_cache, v_cache, lengths, kernel="decode_split", splits=4, state=True)
     out.o, out.lse, out.state, out.sums, out.error, out.seconds, out.counters
@@ -225,19 +225,47 @@ def decode(
     sinks: Array | None = None,
     **arrays: Any,
 ) -> Result:
-    """softmax(q kT * scale) v for one query row a head, over the first `lengths[b]` keys of each sequence.
+    """softmax(q kT * scale) v for one query row per head, over the first `lengths[b]` keys of each sequence.
 
-    q `[B, Hq, D]`; k_cache and v_cache `[B, Hkv, max_seq, D]`, or with a block_table i32 `[B, max_pages]` pools
-    `[num_pages, page_size, Hkv, D]`; all float32, float16 or bfloat16. lengths: i32 `[B]`, or one number for all.
+    Parameters
+    ----------
+    q
+        `[B, Hq, D]`, of float32, float16 or bfloat16.
+    k_cache, v_cache
+        `[B, Hkv, max_seq, D]`, or with a block_table pools `[num_pages, page_size, Hkv, D]`; of q's type.
+    lengths
+        i32 `[B]`, or one number for all.
+    block_table
+        i32 `[B, max_pages]`: the pages of each sequence.
+    kernel
+        A name (`pl.kernels.names("decode")`), a built kernel, or "auto": what `pl.tune` has found for such a problem,
+        else what suits it.
+    scale
+        By default 1/sqrt(D).
+    splits
+        Into how many parts `decode_split` and `decode_gqa` split the keys; by default what `split_count` says.
+    state
+        True records the state of all rows; a list of (sequence, head) that of those rows.
+    score_mod, mask_mod, sinks, **arrays
+        As for `pl.attention`; q_idx is length - 1.
+    device, checks, counters, trace, seed, budget, workers
+        As for `pl.launch`.
 
-    kernel: a name (`pl.kernels.names("decode")`), a built kernel, or "auto": what `pl.tune` has found for such a
-    problem, else what suits it. splits: into how many parts the keys are split, for `decode_split` and `decode_gqa`; by
-    default what `split_count` says. state: True records the state of all rows, a list of (sequence, head) of those.
-    score_mod, mask_mod, sinks, arrays: see `attention`; q_idx is length - 1.
-    scale: 1/sqrt(D) by default. device, checks, counters, trace, seed, budget, workers: see `launch`.
+    Returns
+    -------
+    ptxlab.attention.problem.Result
+        `o` `[B, Hq, D]`, `lse`, `error`, `counters` and more.
 
-    Raises `LaunchError`, naming the parameter, for shapes, types, lengths and pages that do not fit, `TargetError` for
-    a head_dim that there is no kernel for.
+    Raises
+    ------
+    LaunchError
+        Names the parameter where shapes, types, lengths or pages do not fit.
+    TargetError
+        Where no kernel takes the head_dim.
+
+    Examples
+    --------
+    >>> pl.decode(q, k_cache, v_cache, lengths, kernel="decode_split", splits=4).o
     """
     given = {"q": q, "k_cache": k_cache, "v_cache": v_cache, "lengths": lengths}
     mods = {"score_mod": score_mod, "mask_mod": mask_mod, "sinks": sinks}

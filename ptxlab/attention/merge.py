@@ -21,11 +21,22 @@ Array = NDArray[Any]
 
 
 def merge_states(o1: Array, lse1: Array, o2: Array, lse2: Array, *, device: str = "auto") -> tuple[Array, Array]:
-    """The attention over two sets of keys from the attention over each: (o, lse).
+    """The attention over two sets of keys from the attention over each. In numpy: `reference.merge_states`.
 
-    o1 and o2 `[..., D]` of one type (float32, float64, float16 or bfloat16), lse1 and lse2 `[...]` natural logs,
-    float64 beside float64 and otherwise float32. A side that saw no key (lse = -inf) counts for nothing, whatever its
-    o holds. The same in numpy is `reference.merge_states`.
+    Parameters
+    ----------
+    o1, o2
+        `[..., D]` of one type: float32, float64, float16 or bfloat16.
+    lse1, lse2
+        `[...]` natural logs, float64 beside float64 and otherwise float32. -inf: no key was seen, and o counts for
+        nothing.
+    device
+        As for `pl.launch`.
+
+    Returns
+    -------
+    tuple
+        (o, lse).
     """
     from ptxlab.kernels import decode_merge, decode_spec
 

@@ -40,8 +40,14 @@ class PagedCache:
     """`k` and `v`, pools `[num_pages, page_size, Hkv, D]`, and who owns which page.
 
     A page belongs to every sequence that lists it, and is free when none does. Slots that hold no key are NaN at first
-    and whatever was there before later: no kernel may look at them. dtype: float32, float16 or bfloat16, numpy's or by
-    name; what is appended is converted to it.
+    and whatever was there before later: no kernel may look at them.
+
+    Parameters
+    ----------
+    num_pages, page_size, heads_kv, head_dim
+        The sizes of the pools.
+    dtype
+        float32, float16 or bfloat16, of numpy or by name. What is appended is converted to it.
     """
 
     def __init__(

@@ -140,22 +140,49 @@ def attention(
 ) -> Result:
     """softmax(q kT * scale) v, by a kernel of the library.
 
-    q `[B, Hq, Sq, D]`, k and v `[B, Hkv, Sk, D]`, all float32, float64, float16 or bfloat16, of numpy or any library
-    that has DLPack; results are numpy's. The batch, or batch and heads, may be left out of all three alike:
-    `[H, S, D]` is one sequence, `[S, D]` one head; o has the same dimensions.
+    Parameters
+    ----------
+    q
+        `[B, Hq, Sq, D]`, of float32, float64, float16 or bfloat16, in numpy or any library that has DLPack.
+    k, v
+        `[B, Hkv, Sk, D]`, of the same type. All three may leave out the batch, or batch and heads: `[S, D]` is one
+        head.
+    kernel
+        A name (`pl.kernels.names("prefill")`), a built kernel, or "auto": what `pl.tune` has found for such a problem
+        on this device, else the best rung that fits, with the tiles that `pl.kernels.Config.auto` chooses.
+    causal
+        Row i sees key j if `j <= i + Sk - Sq`.
+    scale
+        By default 1/sqrt(D).
+    state
+        True records the online-softmax state of row 0 of every head; a list of (batch, head, row) that of those rows.
+    score_mod
+        A function `f(score, b, h, q_idx, kv_idx)` that changes a scaled score, in plain Python and numpy on one number
+        at a time, or a variant of `ptxlab.kernels.variants`. q_idx is row + Sk - Sq, so `kv_idx <= q_idx` is causal.
+    mask_mod
+        Another, `f(b, h, q_idx, kv_idx)`: whether a row sees a key.
+    sinks
+        `[Hq]`: scores that take part in the softmax and have no value.
+    device, checks, counters, trace, seed, budget, workers
+        As for `pl.launch`.
+    **arrays
+        Further parameters of `score_mod` and `mask_mod`, by name.
 
-    kernel: a name (`pl.kernels.names()`), a built kernel, or "auto": what
-    `pl.tune` has found for such a problem on this device, else the best rung that fits, with the tiles that
-    `pl.kernels.Config.auto` chooses. causal: key j is visible to row i iff `j <= i + Sk - Sq`. scale: 1/sqrt(D) by
-    default. device, checks, counters, trace, seed, budget, workers: see `launch`.
-    state: True records the online-softmax state of row 0 of every head, a list of (batch, head, row) of those rows.
+    Returns
+    -------
+    ptxlab.attention.problem.Result
+        `o` as numpy array with q's dimensions, `lse`, `error`, `counters` and more.
 
-    score_mod: a function `f(score, b, h, q_idx, kv_idx)` of a scaled score that gives another; mask_mod: one
-    `f(b, h, q_idx, kv_idx)` that says whether a row sees a key; both in plain Python and numpy on one number at a time,
-    or a variant of `ptxlab.kernels.variants`. q_idx is row + Sk - Sq, so `kv_idx <= q_idx` is causal. arrays: further
-    parameters of these, by name. sinks `[Hq]`: scores that take part in the softmax and have no value.
+    Raises
+    ------
+    LaunchError
+        Where shapes or types do not fit.
+    TargetError
+        Where head_dim is beyond the kernel's limit.
 
-    Raises `LaunchError` for shapes and types that do not fit, `TargetError` for a head_dim beyond the kernel's limit.
+    Examples
+    --------
+    >>> pl.attention(q, k, v, kernel="tiled", causal=True).o
     """
     mods = {"score_mod": score_mod, "mask_mod": mask_mod, "sinks": sinks}
     more, mods = check_call(attention, {"q": q, "k": k, "v": v}, arrays, mods, kernel, causal=causal)

@@ -19,25 +19,25 @@ class Arithmetic(Emitter):
     """The half of the builder that registers call."""
 
     # -- variables
-    def assign(self, var: Var[T], value: Any) -> None:
+    def _assign(self, var: Var[T], value: Any) -> None:
         """`var.set(value)`: the last instruction writes `var` itself if its result has no name, else a `mov`."""
         site = self.source.here(sys._getframe(1))
-        self.usable(var, site)
+        self._usable(var, site)
         self._not_aliased(var, site, ".set")
         if isinstance(value, Register):
-            self.usable(value, site)
+            self._usable(value, site)
             if value.type is not var.type:
-                write = self.converted(var.type, value)
+                write = self._converted(var.type, value)
                 raise mistakes.error(
                     site,
-                    f"{self.shown(var)} is {var.type.ptx}, {self.shown(value)} is {value.type.ptx}",
-                    f"{self.python(var)}.set({write})" if write else "",
+                    f"{self._shown(var)} is {var.type.ptx}, {self._shown(value)} is {value.type.ptx}",
+                    f"{self._python(var)}.set({write})" if write else "",
                 )
-            if self.retarget(value, var):
+            if self._retarget(value, var):
                 return
-        self.emit(self._mov(var.type), value, into=var, site=site)
+        self._emit(self._mov(var.type), value, into=var, site=site)
 
-    def retarget(self, value: Register[Any], var: Register[Any]) -> bool:
+    def _retarget(self, value: Register[Any], var: Register[Any]) -> bool:
         """Lets the last instruction write `var` itself where `value` is its unnamed result; returns whether it did."""
         last = self.scope.nodes[-1] if self.scope.nodes else None
         if not isinstance(last, Instr) or value.hint is not None or isinstance(value, Var):
@@ -69,26 +69,26 @@ class Arithmetic(Emitter):
         return f"mov.b{cls.bits}"
 
     # -- operators
-    def binary(self, op: str, r: Register[T], other: object, reflected: bool = False) -> T:
+    def _binary(self, op: str, r: Register[T], other: object, reflected: bool = False) -> T:
         """`r op other` (or `other op r`): one instruction."""
         site = self.source.here(sys._getframe(2))
-        answer: T = self._binary(op, r, other, reflected, None, site)
+        answer: T = self._combined(op, r, other, reflected, None, site)
         return answer
 
-    def update(self, op: str, var: Var[T], other: object) -> Var[T]:
+    def _update(self, op: str, var: Var[T], other: object) -> Var[T]:
         """`var op= other`: one instruction that writes the variable."""
         site = self.source.here(sys._getframe(2))
-        self.usable(var, site)
+        self._usable(var, site)
         self._not_aliased(var, site, op + "=")
-        self._binary(op, var, other, False, var, site)
+        self._combined(op, var, other, False, var, site)
         return var
 
-    def _binary(self, op: str, r: Register[Any], other: object, reflected: bool, into: Any, site: Site) -> Any:
+    def _combined(self, op: str, r: Register[Any], other: object, reflected: bool, into: Any, site: Site) -> Any:
         opcode = operators.BINARY.get((op, r.type.ptx))
         if opcode is None:
             raise operators.impossible(self, op, r, other, site)
         if isinstance(other, Register):
-            self.usable(r, site)
+            self._usable(r, site)
             counts = other.type.bits == 32 and other.type.kind in ("signed", "unsigned", "bits")
             if not counts if op in ("<<", ">>") else other.type is not r.type:
                 raise operators.mixed(self, op, r, other, site, fixed=into is not None)
@@ -98,18 +98,18 @@ class Arithmetic(Emitter):
             other = operators.mask(other, r.type)
         cls = None if into is not None else r.type
         pair = (other, r) if reflected else (r, other)
-        return self.emit(opcode, *pair, into=into, result=cls, site=site)
+        return self._emit(opcode, *pair, into=into, result=cls, site=site)
 
-    def unary(self, op: str, r: Register[T]) -> T:
+    def _unary(self, op: str, r: Register[T]) -> T:
         """`-r`, `~r`, `abs(r)`: one instruction."""
         site = self.source.here(sys._getframe(2))
         opcode = operators.UNARY.get((op, r.type.ptx))
         if opcode is None:
             raise operators.impossible(self, op, r, None, site)
-        answer: T = self.emit(opcode, r, result=r.type, site=site)
+        answer: T = self._emit(opcode, r, result=r.type, site=site)
         return answer
 
-    def compare(self, op: str, r: Register[Any], other: object) -> pred:
+    def _compare(self, op: str, r: Register[Any], other: object) -> pred:
         """`r op other`: one `setp`."""
         site = self.source.here(sys._getframe(2))
         opcode = operators.COMPARE.get((op, r.type.ptx))
@@ -120,7 +120,7 @@ class Arithmetic(Emitter):
                 raise operators.mixed(self, op, r, other, site)
         elif not isinstance(other, int | float) and not hasattr(other, "__float__"):
             raise operators.mixed(self, op, r, other, site)
-        answer: pred = self.emit(opcode, r, other, result=pred, site=site)
+        answer: pred = self._emit(opcode, r, other, result=pred, site=site)
         return answer
 
     # -- traps
@@ -140,39 +140,39 @@ class Arithmetic(Emitter):
         write = f"{other} = k.copy({site.owner or var.hint or 'variable'})"
         raise mistakes.error(
             site,
-            f"`{other}` is bound to the same variable {self.shown(var)}, so it would read the new value "
+            f"`{other}` is bound to the same variable {self._shown(var)}, so it would read the new value "
             f"after this {how}; keep the old value in a register of its own",
             write,
         )
 
-    def no_truth(self, r: Register[Any]) -> BuildError:
+    def _no_truth(self, r: Register[Any]) -> BuildError:
         """The error of `if register:`."""
-        has = f"{self.shown(r)} is a register, which has a value only when the kernel runs"
+        has = f"{self._shown(r)} is a register, which has a value only when the kernel runs"
         return mistakes.truth(self.source.here(sys._getframe(2)), has)
 
-    def no_number(self, r: Register[Any], what: str) -> BuildError:
+    def _no_number(self, r: Register[Any], what: str) -> BuildError:
         """The error of `range(register)`, `int(register)`."""
-        return mistakes.number(self.source.here(sys._getframe(2)), self.shown(r), self.python(r), what)
+        return mistakes.number(self.source.here(sys._getframe(2)), self._shown(r), self._python(r), what)
 
-    def no_element(self, r: Register[Any]) -> BuildError:
+    def _no_element(self, r: Register[Any]) -> BuildError:
         """The error of `register[i]`."""
         site = self.source.here(sys._getframe(2))
-        what = f"{self.shown(r)} is one value, a {r.ptx} register: it has no elements; a pointer has"
-        return mistakes.type_error(site, what, f"{self.python(r)}: Ptr[{r.ptx}]    # a parameter that is an array")
+        what = f"{self._shown(r)} is one value, a {r.ptx} register: it has no elements; a pointer has"
+        return mistakes.type_error(site, what, f"{self._python(r)}: Ptr[{r.ptx}]    # a parameter that is an array")
 
-    def no_power(self, r: Register[Any]) -> BuildError:
+    def _no_power(self, r: Register[Any]) -> BuildError:
         """The error of `register ** n`."""
         site = self.source.here(sys._getframe(2))
-        return mistakes.error(site, "`**` has no instruction; multiply", f"{self.python(r)} * {self.python(r)}")
+        return mistakes.error(site, "`**` has no instruction; multiply", f"{self._python(r)} * {self._python(r)}")
 
-    def no_attribute(self, r: Register[Any], name: str) -> BuildError:
+    def _no_attribute(self, r: Register[Any], name: str) -> BuildError:
         """The error of `register.name`."""
         site = self.source.here(sys._getframe(2))
         if name == "set":
             return mistakes.BuildAttributeError(
                 mistakes.message(
                     site,
-                    f"{self.shown(r)} is a value, not a variable; it has no .set()",
+                    f"{self._shown(r)} is a value, not a variable; it has no .set()",
                     f"{r.hint or 'x'} = k.var({r.type.ptx}, ...)",
                 )
             )
@@ -183,19 +183,19 @@ class Arithmetic(Emitter):
         if name == "to" and call.arguments:
             write = f"k.cvt({call.arguments[0]}, {value})"
         return mistakes.BuildAttributeError(
-            mistakes.message(site, f"{self.shown(r)} has no `{name}`{mistakes.close(name, words)}", write)
+            mistakes.message(site, f"{self._shown(r)} has no `{name}`{mistakes.close(name, words)}", write)
         )
 
-    def no_iteration(self, r: Register[Any]) -> BuildError:
+    def _no_iteration(self, r: Register[Any]) -> BuildError:
         """The error of `for x in register`."""
         site = self.source.here(sys._getframe(2))
         return mistakes.type_error(
             site,
-            f"{self.shown(r)} is one register; there is nothing to iterate over when the kernel is built",
-            f"with k.loop({self.python(r)}) as i:",
+            f"{self._shown(r)} is one register; there is nothing to iterate over when the kernel is built",
+            f"with k.loop({self._python(r)}) as i:",
         )
 
-    def not_a_variable(self, r: Register[Any], op: str) -> BuildError:
+    def _not_a_variable(self, r: Register[Any], op: str) -> BuildError:
         """The error of `+=` on a value."""
         site = self.source.here(sys._getframe(2))
         name = site.owner or r.hint or "x"
@@ -203,5 +203,5 @@ class Arithmetic(Emitter):
         if name.endswith("]"):  # an element of memory
             write = f"{name} = {name} {op[:-1]} {site.text.partition(op)[2].strip() or '...'}"
         return mistakes.error(
-            site, f"{self.shown(r)} is a value, not a variable; `{op}` would only rebind the Python name", write
+            site, f"{self._shown(r)} is a value, not a variable; `{op}` would only rebind the Python name", write
         )

@@ -50,7 +50,7 @@ class Block(Generic[T]):
         if what != "guard" and k.guarded is not None:
             raise mistakes.error(
                 site,
-                f"k.{what} inside `with k.guard(...)`: a guard stands before single instructions",
+                f"k.{what} inside `with k.guard(...)`: a guard applies to single instructions",
                 "with k.if_(p):",
             )
         k._with = self
@@ -141,7 +141,7 @@ class Block(Generic[T]):
         return mistakes.error(
             Site(span),
             f"inside `with k.{self.what}(...)` the Python name `{name}` was bound to something else; the "
-            f"variable {self.k.shown(var)} keeps its old value",
+            f"variable {self.k._shown(var)} keeps its old value",
             f"{ast.unparse(target)}.set({ast.unparse(value)})",
         )
 

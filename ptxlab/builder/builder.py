@@ -95,13 +95,23 @@ class Builder(Probes, Instructions):
     def vars(
         self, type: type[T], count: int, value: Register[T] | Number | Sequence[Register[T] | Number]
     ) -> list[Var[T]]:
-        """`count` variables `%acc0, %acc1, ...`, each with the same value, or one each from a list."""
+        """Variables `%acc0, %acc1, ...` in a list.
+
+        Parameters
+        ----------
+        type
+            `f32`, `u32` ...
+        count
+            How many.
+        value
+            The first value of all, or a list with one for each.
+        """
         site = self.source.here(sys._getframe(1))
         values = value if isinstance(value, Sequence) else [value] * count
         if len(values) != count:
             raise mistakes.error(site, f"{count} variables take {count} first values, found {len(values)}")
         names, _, _ = self.source.names(self._frame, site)
-        out: list[Var[T]] = self.family(type, count, names, site, Var)
+        out: list[Var[T]] = self._family(type, count, names, site, Var)
         for var, first in zip(out, values, strict=True):
             self._first(type, var, first, site)
             self.scope.nodes[-1].named = names is not None
@@ -115,35 +125,35 @@ class Builder(Probes, Instructions):
                 site, f"a register has at least 16 bits; {type.ptx} lives in memory only", "k.var(u32, ...)"
             )
         names, numbered, _ = self.source.names(self._frame, site)
-        var: Var[T] = self.register(type, names if isinstance(names, str) else None, site, Var, numbered)
+        var: Var[T] = self._register(type, names if isinstance(names, str) else None, site, Var, numbered)
         self._first(type, var, value, site)
         self.scope.nodes[-1].named = names is not None
         return var
 
     def _first(self, type: type[Any], var: Var[Any], value: Any, site: Site) -> None:
         if isinstance(value, Register):
-            self.usable(value, site)
+            self._usable(value, site)
             if value.type is not type:
-                write = self.converted(type, value)
+                write = self._converted(type, value)
                 raise mistakes.error(
                     site,
-                    f"the variable is {type.ptx}, {self.shown(value)} is {value.type.ptx}",
+                    f"the variable is {type.ptx}, {self._shown(value)} is {value.type.ptx}",
                     f"k.var({type.ptx}, {write})" if write else "",
                 )
-            if self.retarget(value, var):
+            if self._retarget(value, var):
                 return
         elif isinstance(value, Ptr):
             raise mistakes.error(site, "a pointer has a variable of its own kind", "k.var_ptr(p)")
         elif type.ptx in ("f16", "bf16"):
             value = half_bits(float(value), type.ptx, site)
-        self.emit(self._mov(type), value, into=var, site=site)
+        self._emit(self._mov(type), value, into=var, site=site)
 
     def copy(self, value: Register[T]) -> T:
         """Copies the value to a new register: one `mov`. `old = row_max` copies nothing: both are the variable."""
         site = self.source.here(sys._getframe(1))
         if not isinstance(value, Register):
             raise mistakes.error(site, f"k.copy wants a register, found {value!r}")
-        copied: T = self.emit(self._mov(value.type), value, result=value.type, site=site)
+        copied: T = self._emit(self._mov(value.type), value, result=value.type, site=site)
         return copied
 
     @overload
@@ -158,7 +168,7 @@ class Builder(Probes, Instructions):
             raise mistakes.error(site, "k.mov of a number needs its type", f"k.mov({value!r}, f32)")
         if not isinstance(value, Register) and cls.ptx in ("f16", "bf16"):
             value = half_bits(float(value), cls.ptx, site)
-        return self.emit(self._mov(cls), value, result=cls, site=site)
+        return self._emit(self._mov(cls), value, result=cls, site=site)
 
     def cvt(
         self,
@@ -172,7 +182,20 @@ class Builder(Probes, Instructions):
     ) -> U:
         """Converts to another type, with the rounding that C has: to nearest even, toward zero from float to integer.
 
-        `rnd` is another rounding ("rn rz rm rp", to integers "rni rzi rmi rpi"); `sat` clamps; `ftz` flushes denormals.
+        Parameters
+        ----------
+        type
+            The new type.
+        value
+            A register.
+        rnd
+            Another rounding: "rn rz rm rp", to integers "rni rzi rmi rpi".
+        ftz
+            Whether denormals become zero.
+        sat
+            Whether the result is clamped.
+        relu
+            Whether negative results become zero.
         """
         site = self.source.here(sys._getframe(1))
         if isinstance(type, Register):
@@ -190,9 +213,9 @@ class Builder(Probes, Instructions):
             raise mistakes.error(
                 site,
                 "a predicate is not a number",
-                f"k.select({self.python(value)}, 1, 0, type=u32)"
+                f"k.select({self._python(value)}, 1, 0, type=u32)"
                 if source.ptx == "pred"
-                else f"{self.python(value)} != 0",
+                else f"{self._python(value)} != 0",
             )
         if rnd is None and cls.kind == "float" and source.kind in ("signed", "unsigned"):
             rnd = "rn"
@@ -203,7 +226,7 @@ class Builder(Probes, Instructions):
         elif rnd is None and cls.ptx == "tf32":
             rnd = "rna"
         words = ["cvt", rnd, "ftz" if ftz else "", "relu" if relu else "", "sat" if sat else "", cls.ptx, source.ptx]
-        converted: U = self.emit(
+        converted: U = self._emit(
             ".".join(w for w in words if w), value, result=cls if cls.bits > 8 else None, site=site
         )
         return converted
@@ -213,9 +236,9 @@ class Builder(Probes, Instructions):
         site = self.source.here(sys._getframe(1))
         cls = self._type(type, site)
         if not isinstance(value, Register) or value.type.bits != cls.bits or cls.ptx == "pred":
-            found = f"{self.shown(value)} is {value.type.ptx}" if isinstance(value, Register) else f"found {value!r}"
+            found = f"{self._shown(value)} is {value.type.ptx}" if isinstance(value, Register) else f"found {value!r}"
             raise mistakes.error(site, f"k.bitcast to {cls.ptx} wants a register of {cls.bits} bits, {found}")
-        cast: U = self.emit(f"mov.b{cls.bits}", value, result=cls, site=site)
+        cast: U = self._emit(f"mov.b{cls.bits}", value, result=cls, site=site)
         return cast
 
     def pack(self, *parts: Register[Any], type: type[Any] | None = None) -> Any:
@@ -229,7 +252,7 @@ class Builder(Probes, Instructions):
             raise mistakes.error(
                 site, f"k.pack wants 2 or 4 registers that fill 32 or 64 bits, found {len(parts)} with {bits}"
             )
-        return self.emit(f"mov.b{bits}", parts, result=type or default, site=site)
+        return self._emit(f"mov.b{bits}", parts, result=type or default, site=site)
 
     def unpack(self, value: Register[Any], type: type[U]) -> list[U]:
         """The pieces of a wider register, the lowest first: one `mov`."""
@@ -237,10 +260,10 @@ class Builder(Probes, Instructions):
         cls = self._type(type, site)
         count = value.type.bits // max(cls.bits, 1)
         if count not in (2, 4) or cls.bits < 16:
-            raise mistakes.error(site, f"{self.shown(value)} is {value.type.ptx}; it has no pieces of type {cls.ptx}")
+            raise mistakes.error(site, f"{self._shown(value)} is {value.type.ptx}; it has no pieces of type {cls.ptx}")
         names, _, _ = self.source.names(self._frame, site)
-        out: list[U] = self.family(cls, count, names, site)
-        self.emit(f"mov.b{value.type.bits}", value, into=out, site=site)
+        out: list[U] = self._family(cls, count, names, site)
+        self._emit(f"mov.b{value.type.bits}", value, into=out, site=site)
         return out
 
     @overload
@@ -260,10 +283,10 @@ class Builder(Probes, Instructions):
                 raise mistakes.error(
                     site,
                     f"k.select gives one type, found {cls.ptx} and {v.type.ptx}",
-                    self.converted(cls, v),
+                    self._converted(cls, v),
                 )
         word = f"b{cls.bits}" if cls.bits == 16 or cls.kind == "packed" else cls.ptx
-        return self.emit(f"selp.{word}", a, b, condition, result=cls, site=site)
+        return self._emit(f"selp.{word}", a, b, condition, result=cls, site=site)
 
     # -- a few names that are not opcodes
     @overload
@@ -275,7 +298,7 @@ class Builder(Probes, Instructions):
         site = self.source.here(sys._getframe(1))
         if isinstance(x, Register) and x.type is f64:
             return math64.exp2(self, x, site)
-        return self.invoke("ex2", (x,), {"ftz": True} if ftz else {}, site)
+        return self._invoke("ex2", (x,), {"ftz": True} if ftz else {}, site)
 
     @overload
     def log2(self, x: Register[T], *, ftz: bool = False) -> T: ...
@@ -286,7 +309,7 @@ class Builder(Probes, Instructions):
         site = self.source.here(sys._getframe(1))
         if isinstance(x, Register) and x.type is f64:
             return math64.log2(self, x, site)
-        return self.invoke("lg2", (x,), {"ftz": True} if ftz else {}, site)
+        return self._invoke("lg2", (x,), {"ftz": True} if ftz else {}, site)
 
     # -- where am I
     def special(self, name: str) -> Any:
@@ -296,7 +319,7 @@ class Builder(Probes, Instructions):
         names, _, _ = self.source.names(self._frame, site)
         own = names if isinstance(names, str) and names not in ("tid", "ntid", "ctaid", "nctaid") else None
         hint = None if own or isinstance(names, tuple) else name.replace(".", "_")
-        return self.emit(f"mov.{cls.ptx}", f"%{name}", result=cls, site=site, hint=hint)
+        return self._emit(f"mov.{cls.ptx}", f"%{name}", result=cls, site=site, hint=hint)
 
     @property
     def tid(self) -> Axes:
@@ -327,15 +350,22 @@ class Builder(Probes, Instructions):
         """The thread's number in the grid along x, `ctaid.x * ntid.x + tid.x`: three `mov` and a `mad`."""
         site = self.source.here(sys._getframe(1))
         parts = [
-            self.emit("mov.u32", f"%{name}.x", result=u32, site=site, hint=f"{name}_x")
+            self._emit("mov.u32", f"%{name}.x", result=u32, site=site, hint=f"{name}_x")
             for name in ("ctaid", "ntid", "tid")
         ]
-        index: u32 = self.emit("mad.lo.u32", *parts, result=u32, site=site)
+        index: u32 = self._emit("mad.lo.u32", *parts, result=u32, site=site)
         return index
 
     def barrier(self, number: int = 0, threads: int | None = None) -> None:
-        """`bar.sync`: waits until all threads of the block (or `threads` of them) have arrived; their shared-memory
-        writes are visible after it. `number` chooses one of 16 barriers."""
+        """`bar.sync`: waits until all threads have arrived; their shared-memory writes are visible after it.
+
+        Parameters
+        ----------
+        number
+            Which of 16 barriers.
+        threads
+            How many threads arrive, by default all of the block.
+        """
         site = self.source.here(sys._getframe(1))
         if threads is None and self.roles.inside:
             raise mistakes.error(
@@ -343,25 +373,46 @@ class Builder(Probes, Instructions):
                 "this barrier waits for all threads of the block, and only some of its warpgroups come here",
                 "k.barrier(1, 128)",
             )
-        self.emit("bar.sync", number, *([threads] if threads is not None else []), site=site)
+        self._emit("bar.sync", number, *([threads] if threads is not None else []), site=site)
 
     def warpgroup(self, *numbers: int, registers: int | None = None) -> Block[u32]:
         """`with k.warpgroup(1, 2) as group:` the body is for these warpgroups of 128 threads, one role of the block.
 
-        registers: how many each of their threads gets (`setmaxnreg`); the block starts with an equal share for all.
+        Parameters
+        ----------
+        *numbers
+            The warpgroups.
+        registers
+            How many each of their threads gets (`setmaxnreg`); the block starts with an equal share for all.
         """
         return self.roles.role(numbers, registers, self.source.here(sys._getframe(1)))
 
     def pipeline(self, stages: int, arrivals: int = 0) -> Pipeline:
-        """A ring of mbarriers through which one role hands `stages` tiles to others, and gets them back after
-        `arrivals` releases. One thread initialises them: a barrier comes before their first use."""
+        """A ring of mbarriers through which one role hands tiles to others and gets them back.
+
+        One thread initialises them: a barrier comes before their first use.
+
+        Parameters
+        ----------
+        stages
+            How many tiles are in the ring.
+        arrivals
+            How many releases give a tile back.
+        """
         site = self.source.here(sys._getframe(1))
         names, _, _ = self.source.names(self._frame, site)
         return Pipeline(self, stages, arrivals, site, f"{names}_" if isinstance(names, str) else "")
 
     def launch_bounds(self, threads: int, blocks: int | None = None) -> None:
-        """Promises at most `threads` threads per block (`.maxntid`), and asks for `blocks` blocks per multiprocessor
-        (`.minnctapersm`): the assembler then knows how many registers a thread may have."""
+        """Promises how the kernel is launched: the assembler then knows how many registers a thread may have.
+
+        Parameters
+        ----------
+        threads
+            The most threads of a block (`.maxntid`).
+        blocks
+            How many blocks a multiprocessor should hold (`.minnctapersm`).
+        """
         self.roles.threads = threads
         self.directives["maxntid"] = f"{threads}, 1, 1"
         if blocks is not None:
@@ -369,15 +420,15 @@ class Builder(Probes, Instructions):
 
     # -- the rest
     @property
-    def version(self) -> tuple[int, int]:
+    def _version(self) -> tuple[int, int]:
         """The lowest PTX version that has the target and every form used."""
         return max([self.target.version, *(p.form.op.version for p in self.plans)])
 
-    def owns(self, label: str) -> bool:
+    def _owns(self, label: str) -> bool:
         """Whether a register of this kernel has that name."""
         return label in self._taken
 
-    def symbols(self) -> set[str]:
+    def _symbols(self) -> set[str]:
         """The entry and its parameters."""
         return {self.name, *(p.name for p in self.parameters)}
 

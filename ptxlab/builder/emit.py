@@ -83,7 +83,7 @@ class Emitter(Operations):
         self._with: Any = None  # a `k.if_(...)` that was not entered yet
 
     # -- the emission point
-    def emit(
+    def _emit(
         self,
         opcode: str | Plan,
         *operands: Any,
@@ -104,7 +104,7 @@ class Emitter(Operations):
             site = self.source.here(sys._getframe(1))
         if self._with is not None:
             raise self._with.not_entered()
-        p = opcode if isinstance(opcode, Plan) else self.plan(opcode, site)
+        p = opcode if isinstance(opcode, Plan) else self._plan(opcode, site)
         self.plans.add(p)
         if not p.required <= len(operands) <= len(p.sources):
             raise self._miscounted(p, operands, site)
@@ -127,7 +127,7 @@ class Emitter(Operations):
         self.scope.nodes.append(node)
         return answer
 
-    def plan(self, opcode: str, site: Site) -> Plan:
+    def _plan(self, opcode: str, site: Site) -> Plan:
         """The plan of an opcode; a `BuildError` with the table's words where there is none."""
         try:
             return plan(opcode)
@@ -147,17 +147,17 @@ class Emitter(Operations):
     # -- operands
     def _operand(self, p: Plan, ptx: str, value: Any, site: Site) -> Any:
         if isinstance(value, Register):
-            self.usable(value, site)
+            self._usable(value, site)
             if ptx == "addr":
                 if value.type.bits < 32 or value.type.kind == "float":
-                    what = f"{p.opcode} wants an address, {self.shown(value)} is {value.type.ptx}"
+                    what = f"{p.opcode} wants an address, {self._shown(value)} is {value.type.ptx}"
                     raise mistakes.error(site, what, address_of(value))
                 return Mem(value)
             if not p.check(ptx, value.type):
                 raise self._mismatch(p, ptx, value, site)
             return value
         if isinstance(value, Ptr):
-            self.usable(value.base, site)
+            self._usable(value.base, site)
             if ptx == "addr":
                 return Mem(value.base, value.offset)
             if value.offset:
@@ -168,7 +168,7 @@ class Emitter(Operations):
                 )
             return value.base
         if isinstance(value, Coordinates):
-            self.usable(value.base, site)
+            self._usable(value.base, site)
             return Mem(value.base, 0, Vec(list(value.elements)))
         if isinstance(value, list | tuple):
             element = str(p.form.type) if ptx == "vec" else "any" if p.form.op.does is Action.MOVE else ptx
@@ -182,35 +182,35 @@ class Emitter(Operations):
         return immediate(value, ptx, site)
 
     def _mismatch(self, p: Plan, ptx: str, value: Register[Any], site: Site) -> BuildError:
-        shown, found = self.shown(value), value.type.ptx
+        shown, found = self._shown(value), value.type.ptx
         wanted, has = ("a predicate" if word == "pred" else word for word in (ptx, found))
-        write = self.converted(TYPES[ptx], value) if ptx in TYPES else ""
+        write = self._converted(TYPES[ptx], value) if ptx in TYPES else ""
         return mistakes.error(site, f"{p.opcode} wants {wanted}, {shown} is {has}", write)
 
-    def usable(self, value: Register[Any] | str, site: Site | None = None) -> None:
+    def _usable(self, value: Register[Any] | str, site: Site | None = None) -> None:
         """Raises where a register may not be read here: another kernel's, moved into a variable, out of scope."""
         if isinstance(value, str):
             return
         if value.k is not self:
             site = site or self.source.here(sys._getframe(1))
             raise mistakes.error(
-                site, f"{value.k.shown(value)} belongs to another kernel; registers do not outlive theirs"
+                site, f"{value.k._shown(value)} belongs to another kernel; registers do not outlive theirs"
             )
         if value.dead is not None:
             site = site or self.source.here(sys._getframe(1))
             text = value.site.text or "its expression"
             raise mistakes.error(
                 site,
-                f"the value of `{text}` was written straight into {self.shown(value.dead)} by .set() and has no "
+                f"the value of `{text}` was written straight into {self._shown(value.dead)} by .set() and has no "
                 "register of its own; give it a name first",
-                f"value = {text}\n{self.python(value.dead)}.set(value)",
+                f"value = {text}\n{self._python(value.dead)}.set(value)",
             )
         if not value.scope.open:
             site = site or self.source.here(sys._getframe(1))
             name = value.hint or "x"
             raise mistakes.error(
                 site,
-                f"{self.shown(value)} was computed inside `with k.{value.scope.what}(...)`, which may not "
+                f"{self._shown(value)} was computed inside `with k.{value.scope.what}(...)`, which may not "
                 "have run; declare a variable before it and set that inside",
                 f"{name} = k.var({value.type.ptx}, 0)\nwith k.{value.scope.what}(...):\n    {name}.set(...)",
             )
@@ -232,7 +232,7 @@ class Emitter(Operations):
         if into is not None:
             answer = into
             for value in into if isinstance(into, list | tuple) else (into,):
-                self.usable(value, site)
+                self._usable(value, site)
                 node.results.append(value)
         else:
             names: Names = hint
@@ -255,20 +255,20 @@ class Emitter(Operations):
         ptx = p.results[0][1]
         first = names if isinstance(names, str) else None
         if ptx == "vec":
-            element = cls or self.class_of(str(p.form.type))
+            element = cls or self._class_of(str(p.form.type))
             if not p.form.vec:
-                return self.register(element, first, site, None, numbered)
-            return self.family(element, int(str(p.form.vec)[1:]), names, site)
+                return self._register(element, first, site, None, numbered)
+            return self._family(element, int(str(p.form.vec)[1:]), names, site)
         if ptx == "any":
             count, ptx = self._fragment(p, site)
-            return self.family(cls or self.class_of(ptx), count, names, site)
-        main = cls or self.class_of(ptx)
+            return self._family(cls or self._class_of(ptx), count, names, site)
+        main = cls or self._class_of(ptx)
         if both:
             second: str | None = None
             if isinstance(names, tuple) and len(names) == 2:
                 first, second = names
-            return self.register(main, first, site), self.register(self.class_of(p.results[1][1]), second, site)
-        return self.register(main, first, site, None, numbered)
+            return self._register(main, first, site), self._register(self._class_of(p.results[1][1]), second, site)
+        return self._register(main, first, site, None, numbered)
 
     def _fragment(self, p: Plan, site: Site) -> tuple[int, str]:
         """How many registers of which type a matrix instruction's result takes in a lane."""
@@ -280,11 +280,11 @@ class Emitter(Operations):
             )
         return fragment_registers(p.form, str(p.form.matrix or p.results[0][0].name))
 
-    def class_of(self, ptx: str) -> type[Any]:
+    def _class_of(self, ptx: str) -> type[Any]:
         """The class of a result of a PTX type."""
         return IN_REGISTER.get(ptx) or TYPES.get(ptx) or TYPES["b32"]
 
-    def register(
+    def _register(
         self, cls: type[Any], hint: str | None, site: Site, declares: type[Any] | None = None, numbered: bool = False
     ) -> Any:
         """A new register of a type, called `hint` (made unique) or, without one, `%f1`."""
@@ -299,14 +299,14 @@ class Emitter(Operations):
         self.registers.append(r)
         return r
 
-    def family(
+    def _family(
         self, cls: type[Any], count: int, names: Names, site: Site, declares: type[Any] | None = None
     ) -> list[Any]:
         """Registers `%acc0, %acc1, ...` (or with a tuple's names), declared together."""
         if isinstance(names, tuple) and len(names) == count:
-            return [self.register(cls, n, site, declares) for n in names]
+            return [self._register(cls, n, site, declares) for n in names]
         if not isinstance(names, str) or not IDENTIFIER.match(names):
-            return [self.register(cls, None, site, declares) for _ in range(count)]
+            return [self._register(cls, None, site, declares) for _ in range(count)]
         stem, n = names, 1
         while stem in self.families or any(f"{stem}{j}" in self._taken for j in range(count)):
             n += 1
@@ -314,7 +314,7 @@ class Emitter(Operations):
         self.families[stem] = (cls, count)
         out = []
         for j in range(count):
-            r = self.register(cls, None, site, declares)
+            r = self._register(cls, None, site, declares)
             r.hint, r.label = f"{names}[{j}]", f"{stem}{j}"
             self._taken.add(r.label)
             out.append(r)
@@ -333,7 +333,7 @@ class Emitter(Operations):
         taken.add(f"{hint}{join}{n}")
         return f"{hint}{join}{n}"
 
-    def name_of(self, r: Register[Any]) -> str:
+    def _name_of(self, r: Register[Any]) -> str:
         """The register's name in the PTX; one without a name gets the next `%f1` of its type."""
         if not r.label:
             prefix = r.type.prefix
@@ -360,19 +360,19 @@ class Emitter(Operations):
                 text = site.text or "..."
                 raise mistakes.error(
                     site,
-                    f"`{name} = {text}` would rebind the Python name `{name}`; the variable {self.shown(held)} "
+                    f"`{name} = {text}` would rebind the Python name `{name}`; the variable {self._shown(held)} "
                     "would keep its old value",
                     f"{name}.set({text})",
                 )
 
-    def shown(self, r: Register[Any]) -> str:
+    def _shown(self, r: Register[Any]) -> str:
         """How a message names a register: `%score`, or the expression of one without a name."""
         return f"%{r.label}" if r.label else f"`{r.site.text}`" if r.site.text else "a temporary"
 
-    def python(self, r: Register[Any]) -> str:
+    def _python(self, r: Register[Any]) -> str:
         """The Python text that stands for a register in a suggested line."""
         return r.hint or r.site.text or "x"
 
-    def converted(self, to: type[Any], r: Register[Any]) -> str:
+    def _converted(self, to: type[Any], r: Register[Any]) -> str:
         """The Python text that makes a register another type; empty where there is none."""
-        return conversion(to, r.type, self.python(r))
+        return conversion(to, r.type, self._python(r))

@@ -38,7 +38,7 @@ class Flow(Memory):
         """`with k.if_(p):` the body runs in the threads where `p` holds; the others branch around it."""
         site = self.source.here(sys._getframe(1))
         self._predicate(condition, "if_", site)
-        node = If(condition, self.new_if(), site)
+        node = If(condition, self._new_if(), site)
 
         def enter() -> Scope:
             self.scope.nodes.append(node)
@@ -46,7 +46,7 @@ class Flow(Memory):
 
         return Block(self, "if_", enter, site)
 
-    def new_if(self) -> int:
+    def _new_if(self) -> int:
         """The number of a new `if`, for its labels."""
         self._ifs += 1
         return self._ifs
@@ -83,44 +83,49 @@ class Flow(Memory):
     def loop(self, stop: int, *, start: Register[T], step: Register[T] | int = 1) -> Block[T]: ...
     @overload
     def loop(self, stop: int, *, start: int = 0, step: int = 1) -> Block[u32]: ...
-    def loop(self, stop: Any, *positional: Any, start: Any = 0, step: Any = 1) -> Block[Any]:
-        """`with k.loop(n) as j:` a real loop in the PTX; `j` counts from `start` to below `stop` by `step`.
+    def loop(self, stop: Any, *unknown: Any, start: Any = 0, step: Any = 1) -> Block[Any]:
+        """`with k.loop(n) as j:` a real loop in the PTX. It costs four instructions per round and one before it.
 
-        Only `stop` is given without its name: `range(a, b)` is `k.loop(b, start=a)`.
+        The type of `j` is that of the registers among the bounds, else u32. `range(a, b)` is `k.loop(b, start=a)`.
 
-        The type of `j` is that of the registers among `stop`, `start` and `step`, else u32. A negative `step` (a
-        number, with a signed type) counts down to above `stop`. The loop costs four instructions a
-        round and one before it.
+        Parameters
+        ----------
+        stop
+            `j` stays below it, or above it where `step` is negative. Only this is given without its name.
+        start
+            The first `j`.
+        step
+            A negative one is a number, with a signed type.
         """
         site = self.source.here(sys._getframe(1))
-        if positional:
+        if unknown:
             raise mistakes.error(
                 site,
                 "k.loop takes only its first argument, where the loop stops, without a name",
-                mistakes.as_loop(mistakes.arguments(site) or ["start", "stop", "step"][: 1 + len(positional)]),
+                mistakes.as_loop(mistakes.arguments(site) or ["start", "stop", "step"][: 1 + len(unknown)]),
             )
         cls: type[Any] | None = None
         for what, value in (("stop", stop), ("start", start), ("step", step)):
             if isinstance(value, Register):
-                self.usable(value, site)
+                self._usable(value, site)
                 if value.type.kind not in ("signed", "unsigned") or value.type.bits < 32:
                     raise mistakes.error(
                         site,
-                        f"a loop counts integers, {what} {self.shown(value)} is {value.type.ptx}",
-                        self.converted(u32, value),
+                        f"a loop counts integers, {what} {self._shown(value)} is {value.type.ptx}",
+                        self._converted(u32, value),
                     )
                 if cls is not None and value.type is not cls:
                     raise mistakes.error(
                         site,
                         f"a loop counts in one type, found {cls.ptx} and {value.type.ptx}",
-                        self.converted(cls, value),
+                        self._converted(cls, value),
                     )
                 cls = value.type
             elif not hasattr(value, "__index__"):
                 within = value if isinstance(value, tuple) else ()
                 if isinstance(value, range):
                     within = (value.start, value.stop, value.step)
-                parts = [self.python(v) if isinstance(v, Register) else repr(v) for v in within]
+                parts = [self._python(v) if isinstance(v, Register) else repr(v) for v in within]
                 write = mistakes.as_loop(parts) if parts else ""
                 raise mistakes.error(site, f"a loop counts integers, {what} is {value!r}", write)
         kind: type[Any] = cls or u32
@@ -137,13 +142,13 @@ class Flow(Memory):
         index: list[Any] = []
 
         def enter() -> Scope:
-            i = self.emit(f"mov.{kind.ptx}", start, result=kind, site=site)
+            i = self._emit(f"mov.{kind.ptx}", start, result=kind, site=site)
             node = self._new_loop(i.label, site)
             i.scope = node.body
             made.append(node)
             index.append(i)
             with Inside(self, node.head):
-                node.test = self.emit(
+                node.test = self._emit(
                     f"setp.{'le' if down else 'ge'}.{kind.ptx}", i, stop, result=pred, site=site, temporary=True
                 )
             self.scope.nodes.append(node)
@@ -153,7 +158,7 @@ class Flow(Memory):
         def leave() -> None:
             node = self._leave_loop()
             with Inside(self, node.step):
-                self.emit(f"add.{kind.ptx}", index[0], step, into=index[0], site=site)
+                self._emit(f"add.{kind.ptx}", index[0], step, into=index[0], site=site)
 
         return Block(self, "loop", enter, site, leave, lambda: index[0])
 
@@ -190,12 +195,12 @@ class Flow(Memory):
             site = self.source.here(sys._getframe(1))
         if self.guarded is not None:
             raise mistakes.error(
-                site, "a wait inside `with k.guard(...)`: a guard stands before single instructions", "with k.if_(p):"
+                site, "a wait inside `with k.guard(...)`: a guard applies to single instructions", "with k.if_(p):"
             )
         node = self._new_loop("", site)
         self.scope.nodes.append(node)
         with Inside(self, node.head):
-            node.test = self.emit(
+            node.test = self._emit(
                 "mbarrier.try_wait.parity.shared::cta.b64", mbarrier, phase, result=pred, site=site, temporary=True
             )
 
@@ -218,7 +223,7 @@ class Flow(Memory):
     def _jump(self, where: str, condition: Any, name: str, site: Site) -> None:
         self._predicate(condition, name, site)
         if not self._loops:
-            raise mistakes.error(site, f"k.{name} stands in no loop", "with k.loop(n) as j:")
+            raise mistakes.error(site, f"k.{name} is not inside a loop", "with k.loop(n) as j:")
         if self.guarded is not None:
             raise mistakes.error(
                 site, f"k.{name} inside `with k.guard(...)`: an instruction has one guard", f"k.{name}(a & b)"
@@ -257,7 +262,7 @@ class Flow(Memory):
             )
         self.guarded = condition
         try:
-            self.emit("ret", site=site)
+            self._emit("ret", site=site)
         finally:
             self.guarded = None
 
@@ -279,10 +284,10 @@ class Flow(Memory):
             )
         if not isinstance(condition, Register):
             raise mistakes.error(site, f"k.{name} wants a predicate, found {condition!r}", f"k.{name}(x < y)")
-        self.usable(condition, site)
+        self._usable(condition, site)
         if condition.type.kind != "pred":
             raise mistakes.error(
                 site,
-                f"k.{name} wants a predicate, {self.shown(condition)} is {condition.type.ptx}",
-                f"k.{name}({self.python(condition)} != 0)",
+                f"k.{name} wants a predicate, {self._shown(condition)} is {condition.type.ptx}",
+                f"k.{name}({self._python(condition)} != 0)",
             )

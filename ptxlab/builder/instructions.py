@@ -28,16 +28,29 @@ class Instructions(Flow):
     def op(self, opcode: str, *operands: Any, into: Any = None, both: bool = False) -> Any:
         """One instruction by its whole opcode: `k.op("fma.rn.f32", a, b, c)`.
 
-        Returns the result: a register, a list for a vector, None. `into` names the variable (or the list of them) to
-        write instead of a new register; `both=True` also gives an optional second destination (`d|p`).
+        Parameters
+        ----------
+        opcode
+            With all modifiers.
+        *operands
+            Registers, numbers, pointers, lists for vectors.
+        into
+            The variable (or the list of them) to write instead of a new register.
+        both
+            Whether an optional second destination (`d|p`) is given, too.
+
+        Returns
+        -------
+        Register
+            A list for a vector, None where there is no result.
         """
         if len(opcode.split()) > 1:
             site = self.source.here(sys._getframe(1))
             word, rest = opcode.rstrip("; ").split(None, 1)
             raise mistakes.error(site, "k.op takes the opcode and its operands apart", f'k.op("{word}", {rest})')
-        return self.emit(opcode, *operands, into=into, both=both)
+        return self._emit(opcode, *operands, into=into, both=both)
 
-    def invoke(self, name: str, operands: tuple[Any, ...], modifiers: dict[str, Any], site: Site | None = None) -> Any:
+    def _invoke(self, name: str, operands: tuple[Any, ...], modifiers: dict[str, Any], site: Site | None = None) -> Any:
         """What every generated method does: finds the form that the operands and modifiers mean, and emits it."""
         if site is None:
             site = self.source.here(sys._getframe(1))
@@ -47,10 +60,10 @@ class Instructions(Flow):
         if word is not None:
             what = f"{word!r} is a modifier of {name}; modifiers are keywords"
             raise mistakes.error(site, what, completed(name, call_at(site)))
-        p = self.resolved(name, operands, modifiers, site)
-        return self.emit(p, *operands, into=into, both=both, result=result, site=site)
+        p = self._resolved(name, operands, modifiers, site)
+        return self._emit(p, *operands, into=into, both=both, result=result, site=site)
 
-    def resolved(self, name: str, operands: tuple[Any, ...], modifiers: dict[str, Any], site: Site) -> Plan:
+    def _resolved(self, name: str, operands: tuple[Any, ...], modifiers: dict[str, Any], site: Site) -> Plan:
         """The plan of a call, or a `BuildError` with the table's words."""
         try:
             return resolve(name, tuple(map(_kind, operands)), tuple(modifiers.items()))
@@ -102,7 +115,7 @@ def _method(opcode: str) -> Any:
     says = "\n\n".join("\n".join([*syntaxes, f"    {says}"]) for syntaxes, says in documented(TABLE[opcode]))
 
     def method(self: Instructions, *operands: Any, **modifiers: Any) -> Any:
-        return self.invoke(opcode, operands, modifiers)
+        return self._invoke(opcode, operands, modifiers)
 
     method.__name__ = method_name(opcode)
     method.__qualname__ = f"Instructions.{method.__name__}"

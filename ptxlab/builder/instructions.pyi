@@ -18,10 +18,10 @@ def documented(entries: Iterable[Op]) -> list[tuple[list[str], str]]: ...
 
 class Instructions(Flow):
     def op(self, opcode: str, *operands: Any, into: Any = None, both: bool = False) -> Any: ...
-    def invoke(
+    def _invoke(
         self, name: str, operands: tuple[Any, ...], modifiers: dict[str, Any], site: Site | None = None
     ) -> Any: ...
-    def resolved(self, name: str, operands: tuple[Any, ...], modifiers: dict[str, Any], site: Site) -> Plan: ...
+    def _resolved(self, name: str, operands: tuple[Any, ...], modifiers: dict[str, Any], site: Site) -> Plan: ...
 
     def add(self, a: Register[T] | int | float, b: Register[T] | int | float, *, type: Literal["u16", "u32", "u64", "s16", "s32", "s64", "u16x2", "s16x2", "f32", "f64", "f16", "f16x2", "bf16", "bf16x2", "f32x2"] | type[Any] = ..., sat: bool = ..., cc: bool = ..., rnd: Literal["rn", "rz", "rm", "rp"] | bool = ..., ftz: bool = ..., into: Any = ..., both: bool = ...) -> T:
         """add.type  d, a, b
@@ -170,8 +170,8 @@ class Instructions(Flow):
             range.
 
         div.rnd{.ftz}.f32  d, a, b
-            Division, rounded as IEEE 754 wants. A subroutine of about ten instructions: divide once a row, not once
-            an element.
+            Division, rounded as IEEE 754 wants. A subroutine of about ten instructions: divide once per row, not
+            once per element.
 
         div.rnd.f64  d, a, b
             Division in double precision, rounded as IEEE 754 wants; slow on consumer GPUs.
@@ -938,7 +938,7 @@ class Instructions(Flow):
 
     def movmatrix(self, a: Any, *, type: Literal["b16"] | type[Any] = ..., sync: bool = ..., aligned: bool = ..., m8n8: bool = ..., trans: bool = ..., into: Any = ..., both: bool = ...) -> Any:
         """movmatrix.sync.aligned.m8n8.trans.b16  d:b32, a:b32
-            Transposes an 8x8 matrix of 16-bit elements that a warp holds in one register a lane.
+            Transposes an 8x8 matrix of 16-bit elements, one register per lane of a warp.
         """
 
     def wmma(self, *operands: Any, load: bool = ..., matrix: Literal["a", "b", "c"] | bool = ..., sync: bool = ..., aligned: bool = ..., layout: Literal["row", "col"] | bool = ..., shape: Literal["m16n16k16", "m8n32k16", "m32n8k16", "m16n16k8", "m8n8k4", "m8n8k32", "m8n8k128"] | bool = ..., space: Literal["global", "shared", "shared::cta"] = ..., type: Literal["f16", "bf16", "u8", "s8", "f32", "s32", "tf32", "f64", "u4", "s4", "b1"] | bool | type[Any] = ..., store: bool = ..., d: bool = ..., mma: bool = ..., alayout: Literal["row", "col"] = ..., blayout: Literal["row", "col"] = ..., dtype: Literal["f16", "f32", "s32", "f64"] | bool | type[Any] = ..., ctype: Literal["f16", "f32", "s32", "f64"] | bool | type[Any] = ..., atype: Literal["bf16", "u8", "s8", "tf32", "f64", "u4", "s4"] | bool | type[Any] = ..., btype: Literal["bf16", "u8", "s8", "tf32", "f64", "u4", "s4"] | bool | type[Any] = ..., satfinite: bool = ..., rn: bool = ..., row: bool = ..., col: bool = ..., bits: Literal["xor", "and"] = ..., popc: bool = ..., b1: bool = ..., into: Any = ..., both: bool = ...) -> Any:

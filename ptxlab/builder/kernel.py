@@ -171,7 +171,7 @@ class KernelFunction(HasVariables):
             )
         if probes:
             k.parameters.append(Param(PARAMETER, PointerType(f32)))
-            k.probe_base = k.emit("ld.param.u64", f"[{PARAMETER}]", result=u64, hint=PARAMETER, site=at)
+            k._probe_base = k._emit("ld.param.u64", f"[{PARAMETER}]", result=u64, hint=PARAMETER, site=at)
         try:
             with resting():  # each instruction is ten objects or more
                 function(k, **arguments)
@@ -183,14 +183,14 @@ class KernelFunction(HasVariables):
         if k._with is not None:
             raise k._with.not_entered()
         if probes:
-            if k.probe_type is None:
+            if k._probe_type is None:
                 raise mistakes.error(
                     at,
                     f"{name} is built with probes=True and never calls k.probe",
                     "k.probe(row, tile, tiles, row_max, row_sum, rescale)",
                 )
-            k.parameters[-1] = Param(PARAMETER, PointerType(k.probe_type))
-        k.emit("ret", site=Site(at.span))
+            k.parameters[-1] = Param(PARAMETER, PointerType(k._probe_type))
+        k._emit("ret", site=Site(at.span))
         _check_target(k)
         with resting():
             ptx, spans = text(k, loc=self.loc if loc is None else loc)
@@ -363,14 +363,14 @@ def _explained(k: Builder, wrong: AttributeError | NameError | TypeError) -> Bui
 def _loaded(k: Builder, p: Param, site: Site) -> Any:
     """The register (or pointer) with a parameter's value."""
     if isinstance(p.type, PointerType):
-        base = k.emit("ld.param.u64", f"[{p.name}]", result=u64, hint=p.name, site=site)
+        base = k._emit("ld.param.u64", f"[{p.name}]", result=u64, hint=p.name, site=site)
         return Ptr(k, base, p.type.element)
     if isinstance(p.type, TensorMapType):
-        place = k.emit("mov.b64", p.name, result=u64, temporary=True, site=site)
-        return TensorMap(k, k.emit("cvta.param.u64", place, result=u64, hint=p.name, site=site), p.type, p.name)
+        place = k._emit("mov.b64", p.name, result=u64, temporary=True, site=site)
+        return TensorMap(k, k._emit("cvta.param.u64", place, result=u64, hint=p.name, site=site), p.type, p.name)
     held = IN_REGISTER.get(p.type.ptx, p.type)
     word = p.type.ptx if p.type.kind != "packed" and p.type.ptx not in ("f16", "bf16") else f"b{p.type.bits}"
-    return k.emit(f"ld.param.{word}", f"[{p.name}]", result=held, hint=p.name, site=site)
+    return k._emit(f"ld.param.{word}", f"[{p.name}]", result=held, hint=p.name, site=site)
 
 
 def _concrete(annotation: Any, given: Mapping[str, type[Any]]) -> Any:

@@ -1,7 +1,7 @@
 """From the graph of a traced function to PTX, and to bounds and numbers.
 
-`Lowering` emits each node where its inputs are complete: once a kernel (`slopes[h]`), once a row (`ids[q_idx]`), once a
-key column (`ids[kv_idx]`), once an element. `evaluate` computes the same in numpy, `bounds` with intervals.
+`Lowering` emits each node where its inputs are complete: once per kernel (`slopes[h]`), row (`ids[q_idx]`), key column
+(`ids[kv_idx]`) or element. `evaluate` computes the same in numpy, `bounds` with intervals.
 """
 
 from __future__ import annotations
@@ -113,11 +113,11 @@ class Lowering:
     def _made(self, opcode: str, values: Sequence[Any], node: Node) -> Any:
         """The instruction whose result is a node."""
         cls, site = self.types[node.kind], node.site
-        return self.k.emit(opcode, *values, result=cls, hint=node.name, temporary=node.name is None, site=site)
+        return self.k._emit(opcode, *values, result=cls, hint=node.name, temporary=node.name is None, site=site)
 
     def _step(self, node: Node, opcode: str, *values: Any, result: type[Any] = s32) -> Any:
         """An instruction on the way to a node."""
-        return self.k.emit(opcode, *values, result=result, temporary=True, site=node.site)
+        return self.k._emit(opcode, *values, result=result, temporary=True, site=node.site)
 
     def _operand(self, value: Any, argument: Node, node: Node) -> Any:
         """A value as an instruction takes it: truths, and real numbers that stand alone, in registers."""

@@ -34,11 +34,11 @@ class _Steps:
         self.k, self.site = k, site
 
     def __call__(self, opcode: str, *operands: Any, result: type[Any] = f64) -> Any:
-        return self.k.emit(opcode, *operands, result=result, site=self.site, temporary=True)
+        return self.k._emit(opcode, *operands, result=result, site=self.site, temporary=True)
 
     def last(self, opcode: str, *operands: Any) -> Any:
         """The final instruction, which takes the assigned name."""
-        return self.k.emit(opcode, *operands, result=f64, site=self.site)
+        return self.k._emit(opcode, *operands, result=f64, site=self.site)
 
     def horner(self, x: Any, coefficients: list[float]) -> Any:
         """The polynomial with these coefficients, the constant first."""
@@ -117,6 +117,6 @@ def log2(k: Emitter, x: Register[Any], site: Site) -> Any:
 
 def _halves(k: Emitter, y: Any, site: Site) -> tuple[Any, Any]:
     """The low and the high word of an f64."""
-    words = [k.register(u32, None, site) for _ in range(2)]
-    k.emit("mov.b64", y, into=words, site=site)
+    words = [k._register(u32, None, site) for _ in range(2)]
+    k._emit("mov.b64", y, into=words, site=site)
     return words[0], words[1]

@@ -44,25 +44,35 @@ class Memory(Arithmetic, Pointing):
     @overload
     def load(self, pointer: Ptr[T], count: int, *, vector: int = 1, **modifiers: Any) -> list[T]: ...
     def load(self, pointer: Ptr[T], count: int | None = None, *, vector: int = 1, **modifiers: Any) -> T | list[T]:
-        """Loads one element, or `count` consecutive ones with immediate offsets, `vector` (1, 2 or 4) at a time.
+        """Loads one element, or several with immediate offsets: one instruction per element (or per vector).
 
-        One instruction per element (or per vector): `query = k.load(q + row * D, D)` gives `%query0, %query1, ...`.
-        The address of a vector must be aligned to the vector's size. Further keywords are modifiers of `ld`.
+        `query = k.load(q + row * D, D)` gives `%query0, %query1, ...`.
+
+        Parameters
+        ----------
+        pointer
+            Where they begin; a vector's address must be aligned to its size.
+        count
+            How many, in a list; by default one element.
+        vector
+            1, 2 or 4 at a time.
+        **modifiers
+            Of `ld`.
         """
         site = self.source.here(sys._getframe(1))
         self._vector(pointer, count, vector, site)
         cls = self._loaded(pointer, site)
         opcode = self._opcode("ld", pointer, vector, modifiers, site)
         if count is None:
-            item: T = self.emit(opcode, pointer, result=cls, site=site)
+            item: T = self._emit(opcode, pointer, result=cls, site=site)
             return item
         names, _, frame = self.source.names(self._frame, site)
         if names is not None:
             self._not_rebinding(names, frame, site)
-        out: list[T] = self.family(cls, count, names, site)
+        out: list[T] = self._family(cls, count, names, site)
         for n in range(0, count, vector):
             at = pointer.moved(n * pointer.size)
-            self.emit(opcode, at, into=out[n] if vector == 1 else out[n : n + vector], site=site)
+            self._emit(opcode, at, into=out[n] if vector == 1 else out[n : n + vector], site=site)
             self.scope.nodes[-1].named = names is not None
         return out
 
@@ -74,7 +84,19 @@ class Memory(Arithmetic, Pointing):
         vector: int = 1,
         **modifiers: Any,
     ) -> None:
-        """Stores one value, or a list of them to consecutive elements, `vector` (1, 2 or 4) at a time."""
+        """Stores one value, or a list of them to consecutive elements.
+
+        Parameters
+        ----------
+        pointer
+            Where they begin.
+        values
+            A register or a number, or a list.
+        vector
+            1, 2 or 4 at a time.
+        **modifiers
+            Of `st`.
+        """
         site = self.source.here(sys._getframe(1))
         many = values if isinstance(values, Sequence) else [values]
         self._vector(pointer, len(many), vector, site)
@@ -82,21 +104,21 @@ class Memory(Arithmetic, Pointing):
         for n in range(0, len(many), vector):
             at = pointer.moved(n * pointer.size)
             group = [self._stored(pointer, v, site) for v in many[n : n + vector]]
-            self.emit(opcode, at, group[0] if vector == 1 else group, site=site)
+            self._emit(opcode, at, group[0] if vector == 1 else group, site=site)
 
-    def element(self, pointer: Ptr[Any], index: Index | tuple[Index, ...]) -> Any:
+    def _element(self, pointer: Ptr[Any], index: Index | tuple[Index, ...]) -> Any:
         """`p[i]`."""
         site = self.source.here(sys._getframe(2))
         cls = self._loaded(pointer, site)
         at = self._at(pointer, index, site)
-        return self.emit(self._opcode("ld", pointer, 1, {}, site), at, result=cls, site=site)
+        return self._emit(self._opcode("ld", pointer, 1, {}, site), at, result=cls, site=site)
 
-    def set_element(self, pointer: Ptr[Any], index: Index | tuple[Index, ...], value: Any) -> None:
+    def _set_element(self, pointer: Ptr[Any], index: Index | tuple[Index, ...], value: Any) -> None:
         """`p[i] = value`."""
         site = self.source.here(sys._getframe(2))
         stored = self._stored(pointer, value, site)
         at = self._at(pointer, index, site)
-        self.emit(self._opcode("st", pointer, 1, {}, site), at, stored, site=site)
+        self._emit(self._opcode("st", pointer, 1, {}, site), at, stored, site=site)
 
     def _vector(self, pointer: Ptr[Any], count: int | None, vector: int, site: Site) -> None:
         if not isinstance(pointer, Ptr):
@@ -149,8 +171,8 @@ class Memory(Arithmetic, Pointing):
             if value.type is not cls and value.type is not IN_REGISTER.get(cls.ptx):
                 raise mistakes.error(
                     site,
-                    f"the pointer is Ptr[{cls.ptx}], {self.shown(value)} is {value.type.ptx}",
-                    self.converted(cls, value),
+                    f"the pointer is Ptr[{cls.ptx}], {self._shown(value)} is {value.type.ptx}",
+                    self._converted(cls, value),
                 )
             return value
         if isinstance(value, str | bytes) or not (isinstance(value, int | float) or hasattr(value, "__float__")):
@@ -160,7 +182,7 @@ class Memory(Arithmetic, Pointing):
         return immediate(value, cls.ptx, site)
 
     # -- addresses
-    def moved(self, pointer: Ptr[Any], index: Index, stride: int, shape: tuple[int, ...] | None = None) -> Any:
+    def _moved(self, pointer: Ptr[Any], index: Index, stride: int, shape: tuple[int, ...] | None = None) -> Any:
         """The pointer `index` steps of `stride` bytes on: free for a number, one `mad` for a register."""
         if isinstance(index, int):
             return pointer.moved(index * stride, shape)
@@ -183,18 +205,18 @@ class Memory(Arithmetic, Pointing):
         if index.type.kind not in ("signed", "unsigned") or index.type.bits < 32:
             raise mistakes.error(
                 site,
-                f"a pointer moves by an integer of 32 or 64 bits, {self.shown(index)} is {index.type.ptx}",
-                self.converted(u32, index),
+                f"a pointer moves by an integer of 32 or 64 bits, {self._shown(index)} is {index.type.ptx}",
+                self._converted(u32, index),
             )
         wide = pointer.base.type.bits == 64
         if not wide and index.type.bits == 64:
             raise mistakes.error(
                 site,
-                f"{pointer.space} addresses have 32 bits, {self.shown(index)} is {index.type.ptx}",
-                self.converted(u32, index),
+                f"{pointer.space} addresses have 32 bits, {self._shown(index)} is {index.type.ptx}",
+                self._converted(u32, index),
             )
         mad = f"mad.{'wide' if wide and index.type.bits == 32 else 'lo'}.{index.type.ptx}"
-        base = self.emit(
+        base = self._emit(
             mad, index, stride, pointer.base, result=u64 if wide else u32, site=site, into=into, temporary=temporary
         )
         return pointer.like(base, pointer.element, pointer.offset, shape, "")
@@ -223,14 +245,24 @@ class Memory(Arithmetic, Pointing):
 
     def address(self, pointer: Ptr[Any]) -> Any:
         """The address as a number: u64, or u32 in shared memory. One `add` if the pointer has a constant offset."""
-        self.usable(pointer.base)
+        self._usable(pointer.base)
         if not pointer.offset:
             return pointer.base
         cls = pointer.base.type
-        return self.emit(f"add.{cls.ptx}", pointer.base, pointer.offset, result=cls)
+        return self._emit(f"add.{cls.ptx}", pointer.base, pointer.offset, result=cls)
 
     def pointer(self, element: type[T], address: Register[Any], space: str = "global") -> Ptr[T]:
-        """A pointer made of an address in a register (u64, or u32 for shared memory). No instruction."""
+        """A pointer made of an address in a register. No instruction.
+
+        Parameters
+        ----------
+        element
+            The type that it points to.
+        address
+            u64, or u32 for shared memory.
+        space
+            "global", "shared", ...
+        """
         kind = Shared if space == "shared" else Ptr
         return kind(self, address, element, 0, space)
 
@@ -238,21 +270,21 @@ class Memory(Arithmetic, Pointing):
         """A pointer variable that starts where `pointer` points: `p += stride` moves it."""
         base = pointer.base
         opcode, *more = ("add", pointer.offset) if pointer.offset else ("mov",)
-        made = self.emit(f"{opcode}.{base.type.ptx}", base, *more, result=base.type)
+        made = self._emit(f"{opcode}.{base.type.ptx}", base, *more, result=base.type)
         return VarPtr(self, made, pointer.element, 0, pointer.space, pointer.shape)
 
-    def advance(self, pointer: VarPtr[Any], index: Index) -> None:
+    def _advance(self, pointer: VarPtr[Any], index: Index) -> None:
         """`p += index`, in elements."""
         site = self.source.here(sys._getframe(2))
         base = pointer.base
         if isinstance(index, Register):
             self._step(pointer, index, pointer.size, site, into=base)
         else:
-            self.emit(
+            self._emit(
                 f"add.{'s64' if base.type.bits == 64 else 's32'}", base, index * pointer.size, into=base, site=site
             )
 
-    def set_pointer(self, pointer: VarPtr[Any], other: Ptr[Any]) -> None:
+    def _set_pointer(self, pointer: VarPtr[Any], other: Ptr[Any]) -> None:
         """`p.set(other)`."""
         site = self.source.here(sys._getframe(2))
         if not isinstance(other, Ptr) or other.element is not pointer.element or other.space != pointer.space:
@@ -261,20 +293,29 @@ class Memory(Arithmetic, Pointing):
             )
         base = pointer.base
         if other.offset:
-            self.emit(f"add.{base.type.ptx}", other.base, other.offset, into=base, site=site)
-        elif not self.retarget(other.base, base):
-            self.emit(f"mov.{base.type.ptx}", other.base, into=base, site=site)
+            self._emit(f"add.{base.type.ptx}", other.base, other.offset, into=base, site=site)
+        elif not self._retarget(other.base, base):
+            self._emit(f"mov.{base.type.ptx}", other.base, into=base, site=site)
 
-    def pointer_error(self, pointer: Ptr[Any], what: str, write: str) -> BuildError:
+    def _pointer_error(self, pointer: Ptr[Any], what: str, write: str) -> BuildError:
         """The error of something a pointer cannot do."""
         site = self.source.here(sys._getframe(2))
         return mistakes.error(site, what, re.sub(r"\bp\b", pointer.base.hint or "p", write))
 
     # -- shared memory
     def shared(self, element: type[T], count: int | tuple[int, ...], align: int = 16) -> Shared[T]:
-        """A static shared array of `count` elements, or of a shape: `tile[i, j]`, `tile.row(i)`.
+        """A static shared array: `tile[i]`, of two dimensions `tile[i, j]` and `tile.row(i)`.
 
-        Its address is taken from its symbol, once, here: `mov.u32 %tile, tile;`. `align` is in bytes.
+        Its address is taken from its symbol, once, here: `mov.u32 %tile, tile;`.
+
+        Parameters
+        ----------
+        element
+            The type.
+        count
+            How many elements, or the shape.
+        align
+            In bytes.
         """
         site = self.source.here(sys._getframe(1))
         if isinstance(element, int | tuple):
@@ -293,14 +334,22 @@ class Memory(Arithmetic, Pointing):
             )
         cls = element
         declared = cls.declared if cls.bits >= 16 else f"b{cls.bits}"
-        return self.array(cls, declared, total, align, shape if len(shape) > 1 else (), site)
+        return self._array(cls, declared, total, align, shape if len(shape) > 1 else (), site)
 
     def dynamic_shared(self, element: type[T], align: int = 16) -> Shared[T]:
-        """The shared memory whose size the launch gives (`shared=`); every call is the same memory."""
-        site = self.source.here(sys._getframe(1))
-        return self.array(element, "b8", 0, align, (), site)
+        """The shared memory whose size the launch gives (`shared=`); every call is the same memory.
 
-    def array(
+        Parameters
+        ----------
+        element
+            The type.
+        align
+            In bytes.
+        """
+        site = self.source.here(sys._getframe(1))
+        return self._array(element, "b8", 0, align, (), site)
+
+    def _array(
         self,
         element: type[T],
         declared: str,
@@ -315,7 +364,7 @@ class Memory(Arithmetic, Pointing):
         known = next((a for a in self.arrays if not a.count), None) if not count else None
         stem = names if isinstance(names, str) and names.isidentifier() and names.isascii() else "shared_1"
         symbol, n = stem, 1
-        used = {a.name for a in self.arrays} | self.symbols()
+        used = {a.name for a in self.arrays} | self._symbols()
         while symbol in used and known is None:
             n += 1
             symbol = f"{stem.removesuffix('_1')}_{n}"
@@ -324,15 +373,15 @@ class Memory(Arithmetic, Pointing):
         else:
             symbol = known.name
             self.arrays[self.arrays.index(known)] = Array(symbol, declared, 0, max(known.align, align))
-        base = self.emit("mov.u32", symbol, result=u32, site=site, hint=symbol)
+        base = self._emit("mov.u32", symbol, result=u32, site=site, hint=symbol)
         return Shared(self, base, element, 0, "shared", shape, symbol)
 
-    def symbols(self) -> set[str]:
+    def _symbols(self) -> set[str]:
         """Names of the module that an array may not take."""
         return set()
 
     def _what(self, value: object) -> str:
         """A wrong operand, for a message."""
         if isinstance(value, Register):
-            return f"{self.shown(value)} ({value.type.ptx})"
+            return f"{self._shown(value)} ({value.type.ptx})"
         return repr(value)

@@ -61,9 +61,9 @@ def mask(value: int, cls: type[Any]) -> int:
 
 def impossible(k: Emitter, op: str, r: Register[Any], other: object, site: Site) -> BuildError:
     """The error of an operator that its type has no instruction for."""
-    ptx, kind, text, shown = r.type.ptx, r.type.kind, k.python(r), k.shown(r)
+    ptx, kind, text, shown = r.type.ptx, r.type.kind, k._python(r), k._shown(r)
     says, fix = f"`{op}` has no instruction for {ptx}", ""
-    second = grouped(k.python(other)) if isinstance(other, Register) else repr(other)
+    second = grouped(k._python(other)) if isinstance(other, Register) else repr(other)
     if op == "/" and kind in ("signed", "unsigned"):
         says = f"`/` divides floats, {shown} is {ptx}; integer division is `//`"
         fix = site.text.replace(" / ", " // ") if " / " in site.text else f"{grouped(text)} // {second}"
@@ -76,7 +76,7 @@ def impossible(k: Emitter, op: str, r: Register[Any], other: object, site: Site)
         says = f"`{op}` has no instruction for predicates; `^` says where they differ"
         if not isinstance(other, Register):
             fix = f"~{grouped(text)}" if bool(other) == (op == "!=") else text
-        elif made := k.converted(r.type, other):
+        elif made := k._converted(r.type, other):
             differ = f"{grouped(text)} ^ {grouped(made)}"
             fix = f"~({differ})" if op == "==" else differ
     elif kind == "bits":
@@ -99,25 +99,25 @@ def mixed(k: Emitter, op: str, r: Register[Any], other: object, site: Site, *, f
     if not isinstance(other, Register):
         given = f"{other!r} ({type(other).__name__})"
         return mistakes.error(
-            site, f"`{op}` of {k.shown(r)} ({r.type.ptx}) and {given}: a register or a number is wanted"
+            site, f"`{op}` of {k._shown(r)} ({r.type.ptx}) and {given}: a register or a number is wanted"
         )
-    a, b = grouped(k.python(r)), grouped(k.python(other))
+    a, b = grouped(k._python(r)), grouped(k._python(other))
     if op in ("<<", ">>"):
         says, made = (
-            f"a shift is by a 32-bit number, {k.shown(other)} is {other.type.ptx}",
-            k.converted(TYPES["u32"], other),
+            f"a shift is by a 32-bit number, {k._shown(other)} is {other.type.ptx}",
+            k._converted(TYPES["u32"], other),
         )
     else:
-        both = f"{k.shown(r)} is {r.type.ptx}, {k.shown(other)} is {other.type.ptx}"
+        both = f"{k._shown(r)} is {r.type.ptx}, {k._shown(other)} is {other.type.ptx}"
         one = (
             "a predicate is not a number"
             if "pred" in (r.type.ptx, other.type.ptx)
             else "an instruction works on one type"
         )
         says = f"{both}: {one}"
-        made = k.converted(r.type, other)
+        made = k._converted(r.type, other)
         if not fixed and (not made or (_rank(r.type) < _rank(other.type) and _has(op, other.type))):
-            widened = k.converted(other.type, r)
+            widened = k._converted(other.type, r)
             a, made = (widened, b) if widened and _has(op, other.type) else (a, made)
     write = f"{a} {op}{'=' if fixed else ''} {grouped(made)}" if made else ""
     return mistakes.error(site, says, write)

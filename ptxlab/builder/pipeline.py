@@ -40,18 +40,18 @@ class Pipeline:
 
     def __init__(self, k: Flow, stages: int, arrivals: int, site: Site, name: str) -> None:
         self.k, self.stages = k, stages
-        self.full: Shared[b64] = k.array(b64, "b64", stages, 8, (), site, f"{name}full")
+        self.full: Shared[b64] = k._array(b64, "b64", stages, 8, (), site, f"{name}full")
         self.empty: Shared[b64] | None = None
         if arrivals:
-            self.empty = k.array(b64, "b64", stages, 8, (), site, f"{name}empty")
-        thread = k.emit("mov.u32", "%tid.x", result=u32, site=site, temporary=True)
-        first = k.emit("setp.eq.u32", thread, 0, result=pred, site=site, temporary=True)
+            self.empty = k._array(b64, "b64", stages, 8, (), site, f"{name}empty")
+        thread = k._emit("mov.u32", "%tid.x", result=u32, site=site, temporary=True)
+        first = k._emit("setp.eq.u32", thread, 0, result=pred, site=site, temporary=True)
         k.guarded, guarded = first, k.guarded
         for n in range(stages):
-            k.emit("mbarrier.init.shared::cta.b64", self.full + n, 1, site=site)
+            k._emit("mbarrier.init.shared::cta.b64", self.full + n, 1, site=site)
             if self.empty is not None:
-                k.emit("mbarrier.init.shared::cta.b64", self.empty + n, arrivals, site=site)
-        k.emit("fence.mbarrier_init.release.cluster", site=site)
+                k._emit("mbarrier.init.shared::cta.b64", self.empty + n, arrivals, site=site)
+        k._emit("fence.mbarrier_init.release.cluster", site=site)
         k.guarded = guarded
         self.barriers = k.barriers
 
@@ -74,8 +74,8 @@ class Turn(Waits):
         self.k.turns.append(self)
 
     def _variable(self, name: str, value: int, site: Site) -> Var[u32]:
-        var: Var[u32] = self.k.register(u32, name, site, Var)
-        self.k.emit("mov.u32", value, into=var, site=site)
+        var: Var[u32] = self.k._register(u32, name, site, Var)
+        self.k._emit("mov.u32", value, into=var, site=site)
         return var
 
     @property
@@ -94,11 +94,11 @@ class Turn(Waits):
         self.steps += 1
         flips: Register[Any] | int = 1
         if stages > 1:
-            k.emit("add.u32", self.stage, 1, into=self.stage, site=site)
-            last = k.emit("setp.eq.u32", self.stage, stages, result=pred, site=site, temporary=True)
-            k.emit("selp.u32", 0, self.stage, last, into=self.stage, site=site)
-            flips = k.emit("selp.u32", 1, 0, last, result=u32, site=site, temporary=True)
-        k.emit("xor.b32", self.phase, flips, into=self.phase, site=site)
+            k._emit("add.u32", self.stage, 1, into=self.stage, site=site)
+            last = k._emit("setp.eq.u32", self.stage, stages, result=pred, site=site, temporary=True)
+            k._emit("selp.u32", 0, self.stage, last, into=self.stage, site=site)
+            flips = k._emit("selp.u32", 1, 0, last, result=u32, site=site, temporary=True)
+        k._emit("xor.b32", self.phase, flips, into=self.phase, site=site)
 
     def _before_next(self, site: Site) -> None:
         """An error if the role goes to the next stage before it has done its part in this one."""
@@ -107,7 +107,7 @@ class Turn(Waits):
         if self.k.barriers == self.pipeline.barriers:
             raise mistakes.error(
                 site,
-                "one thread initialises the mbarriers, and no barrier stands between that and this wait",
+                "one thread initialises the mbarriers, and there is no barrier between that and this wait",
                 "k.barrier()",
             )
         if self.waited is not None:
@@ -138,7 +138,7 @@ class Producer(Turn):
         """Announces the bytes of the copies that fill the stage: without this the phase would never end."""
         self.expected = True
         site = self.k.source.here(sys._getframe(1))
-        self.k.emit("mbarrier.arrive.expect_tx.shared::cta.b64", self.full, nbytes, site=site, temporary=True)
+        self.k._emit("mbarrier.arrive.expect_tx.shared::cta.b64", self.full, nbytes, site=site, temporary=True)
 
     def _before_next(self, site: Site) -> None:
         if not self.expected:
@@ -167,7 +167,7 @@ class Consumer(Turn):
         if self.waited is None:
             raise mistakes.error(site, "a stage is released that this turn has not waited for", "turn.wait()")
         self.released = True
-        self.k.emit("mbarrier.arrive.shared::cta.b64", self.pipeline.empty + self.stage, site=site, temporary=True)
+        self.k._emit("mbarrier.arrive.shared::cta.b64", self.pipeline.empty + self.stage, site=site, temporary=True)
 
     def _before_next(self, site: Site) -> None:
         if self.pipeline.empty is not None and not self.released:

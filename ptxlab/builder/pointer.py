@@ -35,13 +35,13 @@ class Coordinates:
 class Pointing(Protocol):
     """What pointers ask of the builder that made them, which is written in terms of pointers."""
 
-    def shown(self, r: Register[Any]) -> str: ...
-    def moved(self, pointer: Ptr[Any], index: Index, stride: int, shape: tuple[int, ...] | None = None) -> Any: ...
-    def element(self, pointer: Ptr[Any], index: Index | tuple[Index, ...]) -> Any: ...
-    def set_element(self, pointer: Ptr[Any], index: Index | tuple[Index, ...], value: Any) -> None: ...
-    def advance(self, pointer: VarPtr[Any], index: Index) -> None: ...
-    def set_pointer(self, pointer: VarPtr[Any], other: Ptr[Any]) -> None: ...
-    def pointer_error(self, pointer: Ptr[Any], what: str, write: str) -> BuildError: ...
+    def _shown(self, r: Register[Any]) -> str: ...
+    def _moved(self, pointer: Ptr[Any], index: Index, stride: int, shape: tuple[int, ...] | None = None) -> Any: ...
+    def _element(self, pointer: Ptr[Any], index: Index | tuple[Index, ...]) -> Any: ...
+    def _set_element(self, pointer: Ptr[Any], index: Index | tuple[Index, ...], value: Any) -> None: ...
+    def _advance(self, pointer: VarPtr[Any], index: Index) -> None: ...
+    def _set_pointer(self, pointer: VarPtr[Any], other: Ptr[Any]) -> None: ...
+    def _pointer_error(self, pointer: Ptr[Any], what: str, write: str) -> BuildError: ...
 
 
 class Ptr(Generic[T]):
@@ -74,7 +74,7 @@ class Ptr(Generic[T]):
 
     def __repr__(self) -> str:
         offset = f"+{self.offset}" if self.offset else ""
-        return f"<Ptr[{self.element.ptx}] {self.space} {self.k.shown(self.base)}{offset}>"
+        return f"<Ptr[{self.element.ptx}] {self.space} {self.k._shown(self.base)}{offset}>"
 
     def moved(self, offset: int, shape: tuple[int, ...] | None = None) -> Ptr[T]:
         """The pointer `offset` bytes on, with the same base register."""
@@ -88,23 +88,23 @@ class Ptr(Generic[T]):
         return kind(self.k, base, element, offset, self.space, self.shape if shape is None else shape, symbol)
 
     def __add__(self, index: Index) -> Ptr[T]:
-        to: Ptr[T] = self.k.moved(self, index, self.size)
+        to: Ptr[T] = self.k._moved(self, index, self.size)
         return to
 
     __radd__ = __add__
 
     def __sub__(self, index: int) -> Ptr[T]:
         if isinstance(index, Register | Ptr):
-            raise self.k.pointer_error(self, "a pointer minus a register has no single instruction", "p + (0 - i)")
-        to: Ptr[T] = self.k.moved(self, -index, self.size)
+            raise self.k._pointer_error(self, "a pointer minus a register has no single instruction", "p + (0 - i)")
+        to: Ptr[T] = self.k._moved(self, -index, self.size)
         return to
 
     def row(self, index: Index) -> Ptr[T]:
         """The pointer to row `index` of a two-dimensional shared array."""
         if len(self.shape) < 2:
-            raise self.k.pointer_error(self, "this pointer has no rows; it is one-dimensional", "p + i * width")
+            raise self.k._pointer_error(self, "this pointer has no rows; it is one-dimensional", "p + i * width")
         width = math.prod(self.shape[1:])
-        to: Ptr[T] = self.k.moved(self, index, width * self.size, self.shape[1:])
+        to: Ptr[T] = self.k._moved(self, index, width * self.size, self.shape[1:])
         return to
 
     @overload
@@ -116,20 +116,20 @@ class Ptr(Generic[T]):
         return self.like(self.base, element, self.offset, (), self.symbol)
 
     def __getitem__(self, index: Index | tuple[Index, ...]) -> T:
-        item: T = self.k.element(self, index)
+        item: T = self.k._element(self, index)
         return item
 
     def __setitem__(self, index: Index | tuple[Index, ...], value: Register[T] | int | float) -> None:
-        self.k.set_element(self, index, value)
+        self.k._set_element(self, index, value)
 
     def __iter__(self) -> NoReturn:
-        raise self.k.pointer_error(self, "a pointer does not know how many elements it points to", "k.load(p, count)")
+        raise self.k._pointer_error(self, "a pointer does not know how many elements it points to", "k.load(p, count)")
 
     def __bool__(self) -> NoReturn:
-        raise self.k.pointer_error(self, "a pointer's value is known only when the kernel runs", "k.address(p) != 0")
+        raise self.k._pointer_error(self, "a pointer's value is known only when the kernel runs", "k.address(p) != 0")
 
     def __iadd__(self, index: Index) -> NoReturn:
-        raise self.k.pointer_error(
+        raise self.k._pointer_error(
             self, "this pointer is a value, not a variable; `+=` would only rebind the Python name", "p = k.var_ptr(p)"
         )
 
@@ -153,8 +153,8 @@ class VarPtr(Ptr[T]):
 
     def set(self, other: Ptr[T]) -> None:
         """Points to where `other` points."""
-        self.k.set_pointer(self, other)
+        self.k._set_pointer(self, other)
 
     def __iadd__(self, index: Index) -> VarPtr[T]:  # type: ignore[override]
-        self.k.advance(self, index)
+        self.k._advance(self, index)
         return self

@@ -37,7 +37,7 @@ def text(k: Builder, *, loc: bool = False) -> tuple[str, dict[int, Span]]:
     _lower(k.body.nodes, lines)
     files: list[str] = []
     body, spans = _body(lines, files if loc else None)
-    head = [f".version {k.version[0]}.{k.version[1]}", f".target {k.arch}", ".address_size 64"]
+    head = [f".version {k._version[0]}.{k._version[1]}", f".target {k.arch}", ".address_size 64"]
     head += [f'.file {n} "{file}"' for n, file in enumerate(files, 1)]
     head.append("")
     head += [f".extern .shared .align {a.align} .{a.type} {a.name}[];" for a in k.arrays if not a.count]
@@ -192,7 +192,7 @@ def _declarations(k: Builder) -> list[str]:
     for prefix, labels in numbers.items():
         declared = FALLBACK[prefix]
         count = len(labels) + 1
-        whole = {f"{prefix}{n}" for n in range(1, count)} == set(labels) and not k.owns(f"{prefix}0")
+        whole = {f"{prefix}{n}" for n in range(1, count)} == set(labels) and not k._owns(f"{prefix}0")
         named.setdefault(declared, []).extend([f"%{prefix}<{count}>"] if whole else [f"%{x}" for x in labels])
     for declared in REGISTER_ORDER:
         if declared in named:

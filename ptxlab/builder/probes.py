@@ -27,8 +27,8 @@ class Probes(Base):
     """The probe half of the builder."""
 
     probes: bool
-    probe_type: type[Any] | None = None  # of the state, known from the first `k.probe`
-    probe_base: Register[Any] | None = None
+    _probe_type: type[Any] | None = None  # of the state, known from the first `k.probe`
+    _probe_base: Register[Any] | None = None
 
     def probe(
         self,
@@ -41,22 +41,30 @@ class Probes(Base):
         *,
         base: float | int | None = 2,
     ) -> None:
-        """Stores the state of `row` after `tile` (of `tiles`): running maximum m, sum l, and the factor `rescale` that
-        shrank what was summed before this tile.
+        """Stores the state of a row after a tile. Emits nothing unless the kernel is built with `probes=True`.
 
-        `base`: 2 when m is in units of log2 (as kernels that use `exp2` have it; m is then multiplied by ln 2 here),
-        None when it is in natural units already. Emits nothing unless the kernel is built with `probes=True`.
+        Parameters
+        ----------
+        row, tile, tiles
+            Which row, after which of how many tiles.
+        m, l
+            The running maximum and sum.
+        rescale
+            The factor that shrank what was summed before this tile.
+        base
+            2 when m is in units of log2, as kernels that use `exp2` have it: m is then multiplied by ln 2 here. None
+            when it is in natural units already.
         """
         site = self.source.here(sys._getframe(1))
         cls = getattr(m, "type", None)
         for what, value in (("m", m), ("l", l), ("rescale", rescale)):
             if isinstance(value, Register):
-                self.usable(value, site)
+                self._usable(value, site)
                 if value.type is not cls or cls not in (f32, f64):
                     raise mistakes.error(
                         site,
                         f"k.probe stores m, l and rescale in one float type, f32 or f64; {what} is {value.type.ptx}",
-                        self.converted(cls if cls in (f32, f64) else f32, value),
+                        self._converted(cls if cls in (f32, f64) else f32, value),
                     )
             elif what == "m" or not isinstance(value, int | float):
                 raise mistakes.error(site, f"k.probe wants a register for {what}, found {value!r}")
@@ -64,31 +72,31 @@ class Probes(Base):
             if isinstance(value, int):
                 continue
             if isinstance(value, Register):
-                self.usable(value, site)
+                self._usable(value, site)
             if getattr(value, "type", None) is not u32:
                 found = value.type.ptx if isinstance(value, Register) else repr(value)
-                write = self.converted(u32, value) if isinstance(value, Register) else ""
+                write = self._converted(u32, value) if isinstance(value, Register) else ""
                 raise mistakes.error(site, f"k.probe counts rows and tiles in u32, {what} is {found}", write)
         if base not in (2, None):
             raise mistakes.error(site, f"k.probe: base is 2 or None (natural units), found {base!r}")
-        if self.probe_type not in (None, cls):
+        if self._probe_type not in (None, cls):
             raise mistakes.error(
                 site,
                 f"every k.probe of a kernel stores one type; an earlier one stored "
-                f"{getattr(self.probe_type, 'ptx', '')}, this one {getattr(cls, 'ptx', '')}",
+                f"{getattr(self._probe_type, 'ptx', '')}, this one {getattr(cls, 'ptx', '')}",
             )
-        self.probe_type = cls
+        self._probe_type = cls
         if not self.probes:
             return
         assert cls is not None
-        assert self.probe_base is not None
+        assert self._probe_base is not None
         if any(isinstance(v, Register) for v in (row, tile, tiles)):
-            slot = self.emit("mad.lo.u32", row, tiles, tile, result=u32, site=site, hint="probe_slot")
+            slot = self._emit("mad.lo.u32", row, tiles, tile, result=u32, site=site, hint="probe_slot")
         else:
-            slot = self.emit("mov.u32", row * tiles + tile, result=u32, site=site, hint="probe_slot")
+            slot = self._emit("mov.u32", row * tiles + tile, result=u32, site=site, hint="probe_slot")
         size = cls.bits // 8
-        address = self.emit("mad.wide.u32", slot, 3 * size, self.probe_base, result=u64, site=site, hint="probe_at")
+        address = self._emit("mad.wide.u32", slot, 3 * size, self._probe_base, result=u64, site=site, hint="probe_at")
         at: Ptr[Any] = Ptr(self, address, cls)
-        natural = m if base is None else self.emit(f"mul.rn.{cls.ptx}", m, LN2, result=cls, site=site, hint="probe_m")
+        natural = m if base is None else self._emit(f"mul.rn.{cls.ptx}", m, LN2, result=cls, site=site, hint="probe_m")
         for n, value in enumerate((natural, l, rescale)):
-            self.emit(f"st.global.{cls.ptx}", at.moved(n * size), value, site=site)
+            self._emit(f"st.global.{cls.ptx}", at.moved(n * size), value, site=site)

@@ -22,57 +22,57 @@ N = TypeVar("N", int, float)
 class Operations(Protocol):
     """What registers ask of the builder that made them, which is written in terms of registers."""
 
-    def name_of(self, r: Register[Any]) -> str: ...
-    def shown(self, r: Register[Any]) -> str: ...
-    def binary(self, op: str, r: Register[T], other: object, reflected: bool = False) -> T: ...
-    def unary(self, op: str, r: Register[T]) -> T: ...
-    def compare(self, op: str, r: Register[Any], other: object) -> pred: ...
-    def assign(self, var: Var[T], value: Any) -> None: ...
-    def update(self, op: str, var: Var[T], other: object) -> Var[T]: ...
-    def no_truth(self, r: Register[Any]) -> BuildError: ...
-    def no_number(self, r: Register[Any], what: str) -> BuildError: ...
-    def no_power(self, r: Register[Any]) -> BuildError: ...
-    def no_attribute(self, r: Register[Any], name: str) -> BuildError: ...
-    def no_iteration(self, r: Register[Any]) -> BuildError: ...
-    def no_element(self, r: Register[Any]) -> BuildError: ...
-    def not_a_variable(self, r: Register[Any], op: str) -> BuildError: ...
+    def _name_of(self, r: Register[Any]) -> str: ...
+    def _shown(self, r: Register[Any]) -> str: ...
+    def _binary(self, op: str, r: Register[T], other: object, reflected: bool = False) -> T: ...
+    def _unary(self, op: str, r: Register[T]) -> T: ...
+    def _compare(self, op: str, r: Register[Any], other: object) -> pred: ...
+    def _assign(self, var: Var[T], value: Any) -> None: ...
+    def _update(self, op: str, var: Var[T], other: object) -> Var[T]: ...
+    def _no_truth(self, r: Register[Any]) -> BuildError: ...
+    def _no_number(self, r: Register[Any], what: str) -> BuildError: ...
+    def _no_power(self, r: Register[Any]) -> BuildError: ...
+    def _no_attribute(self, r: Register[Any], name: str) -> BuildError: ...
+    def _no_iteration(self, r: Register[Any]) -> BuildError: ...
+    def _no_element(self, r: Register[Any]) -> BuildError: ...
+    def _not_a_variable(self, r: Register[Any], op: str) -> BuildError: ...
 
 
 def _operator(op: str, number: type[N]) -> Callable[[Register[T], Register[T] | N], T]:
     """`register op other`."""
-    return lambda self, other: self.k.binary(op, self, other)
+    return lambda self, other: self.k._binary(op, self, other)
 
 
 def _reflected(op: str, number: type[N]) -> Callable[[Register[T], N], T]:
     """`number op register`."""
-    return lambda self, other: self.k.binary(op, self, other, reflected=True)
+    return lambda self, other: self.k._binary(op, self, other, reflected=True)
 
 
 def _shift(op: str) -> Callable[[Register[T], Register[Any] | int], T]:
     """`register << other`: the other may be of another type."""
-    return lambda self, other: self.k.binary(op, self, other)
+    return lambda self, other: self.k._binary(op, self, other)
 
 
 def _comparison(op: str) -> Callable[[Register[T], Register[T] | float], pred]:
     """`register < other`."""
-    return lambda self, other: self.k.compare(op, self, other)
+    return lambda self, other: self.k._compare(op, self, other)
 
 
 def _update(op: str, number: type[N]) -> Callable[[Var[T], Register[T] | N], Var[T]]:
     """`variable op= other`."""
-    return lambda self, other: self.k.update(op, self, other)
+    return lambda self, other: self.k._update(op, self, other)
 
 
 def _update_shift(op: str) -> Callable[[Var[T], Register[Any] | int], Var[T]]:
     """`variable <<= other`."""
-    return lambda self, other: self.k.update(op, self, other)
+    return lambda self, other: self.k._update(op, self, other)
 
 
 def _refused(op: str) -> Callable[[Register[Any], object], NoReturn]:
     """`value op= other`, which only a variable has."""
 
     def refuse(self: Register[Any], other: object) -> NoReturn:
-        raise self.k.not_a_variable(self, op)
+        raise self.k._not_a_variable(self, op)
 
     return refuse
 
@@ -130,13 +130,13 @@ class Register(Generic[T], metaclass=TypeMeta):
     @property
     def name(self) -> str:
         """The name in the PTX, without the `%`."""
-        return self.k.name_of(self)
+        return self.k._name_of(self)
 
     def __str__(self) -> str:
-        return "%" + self.k.name_of(self)
+        return "%" + self.k._name_of(self)
 
     def __repr__(self) -> str:
-        return f"<{self.type.ptx} {self.k.shown(self)}>"
+        return f"<{self.type.ptx} {self.k._shown(self)}>"
 
     # -- one operator, one instruction; the second word is the kind of Python number that it takes
     __add__, __radd__ = _operator("+", float), _reflected("+", float)
@@ -156,45 +156,45 @@ class Register(Generic[T], metaclass=TypeMeta):
     __hash__ = object.__hash__
 
     def __invert__(self) -> T:
-        return self.k.unary("~", self)
+        return self.k._unary("~", self)
 
     def __neg__(self) -> T:
-        return self.k.unary("-", self)
+        return self.k._unary("-", self)
 
     def __abs__(self) -> T:
-        return self.k.unary("abs", self)
+        return self.k._unary("abs", self)
 
     # -- what a register cannot do, because its value exists only when the kernel runs
     def __bool__(self) -> NoReturn:
-        raise self.k.no_truth(self)
+        raise self.k._no_truth(self)
 
     def __index__(self) -> NoReturn:
-        raise self.k.no_number(self, "index")
+        raise self.k._no_number(self, "index")
 
     def __int__(self) -> NoReturn:
-        raise self.k.no_number(self, "int")
+        raise self.k._no_number(self, "int")
 
     def __float__(self) -> NoReturn:
-        raise self.k.no_number(self, "float")
+        raise self.k._no_number(self, "float")
 
     def __iter__(self) -> NoReturn:
-        raise self.k.no_iteration(self)
+        raise self.k._no_iteration(self)
 
     def __getitem__(self, index: object) -> NoReturn:
-        raise self.k.no_element(self)
+        raise self.k._no_element(self)
 
     def __setitem__(self, index: object, value: object) -> NoReturn:
-        raise self.k.no_element(self)
+        raise self.k._no_element(self)
 
     def __pow__(self, other: object) -> NoReturn:
-        raise self.k.no_power(self)
+        raise self.k._no_power(self)
 
     if not TYPE_CHECKING:  # mypy would believe in every attribute
 
         def __getattr__(self, name: str) -> NoReturn:
             if name.startswith("_") or name in Register.__slots__:
                 raise AttributeError(name)
-            raise self.k.no_attribute(self, name)
+            raise self.k._no_attribute(self, name)
 
     __iadd__, __isub__, __imul__ = _refused("+="), _refused("-="), _refused("*=")
     __itruediv__, __ifloordiv__, __imod__ = _refused("/="), _refused("//="), _refused("%=")
@@ -210,7 +210,7 @@ class Var(Register[T]):
     def set(self, value: Register[T] | int | float) -> None:
         """Writes the variable. The instruction that has just computed `value` writes it directly, without a `mov`,
         when its result has no name of its own."""
-        self.k.assign(self, value)
+        self.k._assign(self, value)
 
     __iadd__, __isub__, __imul__ = _update("+", float), _update("-", float), _update("*", float)  # type: ignore[assignment]
     __itruediv__, __ifloordiv__, __imod__ = _update("/", float), _update("//", int), _update("%", int)  # type: ignore[assignment]

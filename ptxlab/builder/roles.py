@@ -40,13 +40,13 @@ class Roles:
             raise mistakes.error(site, f"warpgroup {last} is none of a block of {self.threads} threads")
         setmaxnreg = self._setmaxnreg(numbers, registers, site) if registers is not None else ""
         group = self._group(site)
-        chosen = k.emit(
+        chosen = k._emit(
             f"setp.{'eq' if first == last else 'ge'}.u32", group, first, result=pred, site=site, temporary=True
         )
         if first != last and (last + 1) * WARPGROUP != self.threads:
-            below = k.emit("setp.le.u32", group, last, result=pred, site=site, temporary=True)
-            chosen = k.emit("and.pred", chosen, below, result=pred, site=site, temporary=True)
-        node = If(chosen, k.new_if(), site)
+            below = k._emit("setp.le.u32", group, last, result=pred, site=site, temporary=True)
+            chosen = k._emit("and.pred", chosen, below, result=pred, site=site, temporary=True)
+        node = If(chosen, k._new_if(), site)
 
         def enter() -> Scope:
             k.scope.nodes.append(node)
@@ -55,7 +55,7 @@ class Roles:
 
         def value() -> Any:
             if setmaxnreg:
-                k.emit(setmaxnreg, registers, site=site)
+                k._emit(setmaxnreg, registers, site=site)
             return group
 
         def leave() -> None:
@@ -67,9 +67,9 @@ class Roles:
         """The number of this thread's warpgroup; a shuffle tells the assembler that it is the same for a whole warp."""
         if self.group is None or not self.group.scope.open:
             k = self.k
-            thread = k.emit("mov.u32", "%tid.x", result=u32, site=site, temporary=True)
-            group = k.emit("shr.u32", thread, 7, result=u32, site=site, temporary=True)
-            self.group = k.emit("shfl.sync.idx.b32", group, 0, 31, -1, result=u32, site=site, hint="warpgroup")
+            thread = k._emit("mov.u32", "%tid.x", result=u32, site=site, temporary=True)
+            group = k._emit("shr.u32", thread, 7, result=u32, site=site, temporary=True)
+            self.group = k._emit("shfl.sync.idx.b32", group, 0, 31, -1, result=u32, site=site, hint="warpgroup")
         return self.group
 
     def _setmaxnreg(self, numbers: tuple[int, ...], registers: int, site: Site) -> str:

@@ -52,7 +52,7 @@ class TensorMap:
         """Starts the copy of the tile at `place` to shared memory; the mbarrier counts its bytes."""
         at = self._at(place)
         opcode = f"cp.async.bulk.tensor.{len(place)}d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
-        self.k.emit(opcode, to, at, mbarrier, site=self.k.source.here(sys._getframe(1)))
+        self.k._emit(opcode, to, at, mbarrier, site=self.k.source.here(sys._getframe(1)))
 
     def store(self, source: Ptr[Any], *place: Register[Any] | int) -> None:
         """Starts the copy of a tile from shared memory to `place`; what lies outside of the tensor is not written.
@@ -61,7 +61,7 @@ class TensorMap:
         """
         at = self._at(place)
         opcode = f"cp.async.bulk.tensor.{len(place)}d.global.shared::cta.tile.bulk_group"
-        self.k.emit(opcode, at, source, site=self.k.source.here(sys._getframe(1)))
+        self.k._emit(opcode, at, source, site=self.k.source.here(sys._getframe(1)))
 
     def _at(self, place: tuple[Register[Any] | int, ...]) -> Coordinates:
         site = self.k.source.here(sys._getframe(2))
@@ -75,11 +75,11 @@ class TensorMap:
         registers = []
         for one in reversed(place):  # PTX has the innermost dimension first
             if isinstance(one, Register):
-                self.k.usable(one, site)
+                self.k._usable(one, site)
                 if one.type.bits != 32 or one.type.kind == "float":
-                    shown = self.k.shown(one)
+                    shown = self.k._shown(one)
                     raise mistakes.error(site, f"a coordinate is a 32-bit integer, {shown} is {one.type.ptx}")
                 registers.append(one)
             else:
-                registers.append(self.k.emit("mov.s32", one, result=s32, site=site, temporary=True))
+                registers.append(self.k._emit("mov.s32", one, result=s32, site=site, temporary=True))
         return Coordinates(self.base, tuple(registers))

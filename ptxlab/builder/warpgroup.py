@@ -54,7 +54,7 @@ class Products:
                 if any(id(register) in group for group in (self.sums, *self.groups)):
                     return mistakes.error(
                         site,
-                        f"{register.k.shown(register)} is a sum of a wgmma that nothing has waited for yet",
+                        f"{register.k._shown(register)} is a sum of a wgmma that nothing has waited for yet",
                         'k.op("wgmma.commit_group.sync.aligned")\nk.op("wgmma.wait_group.sync.aligned", 0)',
                     )
         return None
@@ -78,7 +78,7 @@ class SharedStores:
                 return mistakes.error(
                     site,
                     "threads have stored to shared memory, and this copy reads it by another path, the async "
-                    "proxy; no fence stands between",
+                    "proxy; there is no fence between",
                     'k.op("fence.proxy.async.shared::cta")  # by the threads that stored, before the barrier',
                 )
         return None

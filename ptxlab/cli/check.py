@@ -74,7 +74,7 @@ def _dtype(name: str, text: str) -> Any:
 
         return bfloat16
     if name not in DTYPES:
-        raise LaunchError(f"{text}: there is no type {name!r}; there is {', '.join(DTYPES)}, bf16")
+        raise LaunchError(f"{text}: there is no type {name!r}; choose from {', '.join(DTYPES)}, bf16")
     return DTYPES[name]
 
 

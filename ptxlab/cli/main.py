@@ -128,7 +128,7 @@ def _parser() -> argparse.ArgumentParser:
     static.add_argument("kernel", metavar="FILE|KERNEL", help="PTX or CUDA C++, or a name that `ptxlab list` shows")
     static.add_argument("--entry", metavar="NAME", help="which kernel of the file")
     static.add_argument("--arch", metavar="ARCH", help="by default the file's own")
-    static.add_argument("--threads", type=int, metavar="N", help="of a block, for the occupancy")
+    static.add_argument("--block", type=_three, metavar="X,Y,Z", help="threads of a block, for the occupancy")
     static.add_argument("--shared", type=int, default=0, metavar="BYTES", help="dynamic shared memory of a block")
     static.add_argument("--lines", action="store_true", help="the text with the registers alive at each line")
     _json(static)
@@ -172,7 +172,7 @@ def _kernel_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--causal", action="store_true", help="a row sees only the keys up to its own place")
     parser.add_argument("--dtype", choices=("f32", "f64", "f16", "bf16"), help="by default what the kernel takes")
     parser.add_argument("--arch", metavar="ARCH", help="the target; by default the one that the kernel is made for")
-    parser.add_argument("--tile-kv", type=int, metavar="N", help="keys a tile, for kernels that have tiles")
+    parser.add_argument("--tile-kv", type=int, metavar="N", help="keys per tile, for kernels that have tiles")
 
 
 def _problem_options(parser: argparse._ActionsContainer) -> None:
@@ -386,7 +386,7 @@ def _static(options: argparse.Namespace) -> int:
         if not Path(options.kernel).exists():
             raise PtxlabError(f"{options.kernel}: No such file or directory, and no kernel of that name")
         kernel = kernel_of(Path(options.kernel), options.arch, options.entry)
-    found = inspect(kernel, options.threads, options.shared, options.arch, options.entry)
+    found = inspect(kernel, options.block, options.shared, options.arch, options.entry)
     if options.json:
         shown = dataclasses.asdict(found)
         del shown["source"]

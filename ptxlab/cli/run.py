@@ -242,8 +242,8 @@ def _print_run(r: dict[str, Any]) -> None:
 def _shared(static: int | None, dynamic: int) -> str:
     """Bytes of shared memory a block: what the assembler found in the text, and what the launch adds."""
     if static is None:
-        return f"{dynamic:,} bytes a block, dynamic, besides what the text declares"
-    return f"{static + dynamic:,} bytes a block" + (f", {dynamic:,} of them dynamic" if dynamic else "")
+        return f"{dynamic:,} bytes per block, dynamic, besides what the text declares"
+    return f"{static + dynamic:,} bytes per block" + (f", {dynamic:,} of them dynamic" if dynamic else "")
 
 
 def has_gpu() -> bool:

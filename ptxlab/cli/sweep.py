@@ -38,7 +38,7 @@ def read(path: Path) -> dict[str, Any]:
         raise LaunchError(f"{path}: no TOML: {error}") from None
     unknown = [key for key in wanted if key not in KEYS]
     if unknown:
-        raise LaunchError(f"{path}: there is no {unknown[0]!r} in a sweep; there is {', '.join(KEYS)}")
+        raise LaunchError(f"{path}: there is no {unknown[0]!r} in a sweep; choose from {', '.join(KEYS)}")
     if "kernels" not in wanted:
         raise LaunchError(f'{path}: it names no kernels\n  write:  kernels = ["tiled2d", "mma"]')
     return wanted

@@ -56,7 +56,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     grade.add_argument("--memory", type=float, default=3.0, metavar="GIB", help="of a submission's process")
     where = grade.add_mutually_exclusive_group()
-    where.add_argument("--jobs", type=int, metavar="N", help="submissions at a time; by default one a core")
+    where.add_argument("--jobs", type=int, metavar="N", help="submissions at a time; by default one per core")
     where.add_argument("--dask", metavar="ADDRESS", help="grade on a Dask cluster, such as tcp://10.0.0.1:8786")
     grade.add_argument("--resume", action="store_true", help="go on where it stopped: keep the marks there are")
     grade.add_argument("--unconfined", action="store_true", help="grade although submissions can do harm here")

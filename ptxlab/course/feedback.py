@@ -37,7 +37,7 @@ class UnknownExercise(PtxlabError, LookupError):
     @classmethod
     def of(cls, name: object) -> UnknownExercise:
         """The error for a name."""
-        return cls(f"there is no exercise {name!r}; there are {', '.join(catalogue())}")
+        return cls(f"there is no exercise {name!r}; choose from {', '.join(catalogue())}")
 
 
 @cache
@@ -85,10 +85,16 @@ def failing(exercise: str) -> tuple[Any, ...]:
 
 
 def check(exercise: str, answer: Any, *, hints: bool = True) -> Feedback:
-    """Checks an answer and says what happened, with a hint that belongs to the mistake (see `ptxlab.course.hints`).
+    """Checks an answer and says what happened, with a hint that belongs to the mistake.
 
-    Nothing raises here, whatever an answer is or does (a kernel that cannot be built, a fault): it is part of the
-    feedback, and so is a name that no exercise has. hints: False for examinations.
+    Parameters
+    ----------
+    exercise
+        Its name, such as "01-rescale".
+    answer
+        What the exercise asks for. A kernel that cannot be built, or a fault, is part of the feedback; nothing raises.
+    hints
+        False for examinations.
     """
     if exercise not in names():
         return Feedback(str(exercise), False, (str(UnknownExercise.of(exercise)),))
@@ -109,11 +115,18 @@ def check(exercise: str, answer: Any, *, hints: bool = True) -> Feedback:
 
 
 def score(exercise: str, answer: Any, *, points: float = 1.0, seed: int | None = None, quiet: bool = False) -> Score:
-    """The points of an answer, a float from 0 to `points`: the share of the parts that are right, counted from what the
-    starter has right already, so that a starter handed in as it is gets 0.
+    """The points of an answer: the share of the parts that are right, counted from what the starter has right already.
 
-    Hidden cases are drawn from `seed`, by default those of `check`. The feedback goes to the standard output,
-    unless `quiet`.
+    Parameters
+    ----------
+    exercise, answer
+        As for `check`. The feedback goes to the standard output.
+    points
+        The most; a starter handed in as it is gets 0.
+    seed
+        From which hidden cases are drawn, by default that of `check`.
+    quiet
+        Whether to print no feedback.
     """
     feedback = judge(find(exercise), answer, seed=STUDY_SEED if seed is None else seed, graded=True)
     if not quiet:

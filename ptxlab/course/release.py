@@ -82,7 +82,7 @@ def _chosen(notebooks: Sequence[str]) -> list[Path]:
     stems = [source.stem for source in build.sources()]
     for name in notebooks:
         if not any(stem.startswith(name) for stem in stems):
-            raise PtxlabError(f"there is no notebook {name!r}; there are {', '.join(stems)}")
+            raise PtxlabError(f"there is no notebook {name!r}; choose from {', '.join(stems)}")
     return [s for s in build.sources() if not notebooks or any(s.stem.startswith(name) for name in notebooks)]
 
 

@@ -8,10 +8,16 @@ from ptxlab import kernels
 
 
 def passage(kernel: str, first: str, behind: str | None = None) -> str:
-    """The lines of a kernel of the library from the one that begins with `first` to before the one that begins with
-    `behind`, or to the end of the block that it stands in, without their common indentation.
+    """Lines of a kernel of the library, without their common indentation.
 
-    Raises `UnknownKernel` for a name that no kernel has, `ValueError` where no line begins with `first`.
+    Parameters
+    ----------
+    kernel
+        Its name; `UnknownKernel` lists the names.
+    first
+        With what the first line begins; `ValueError` where none does.
+    behind
+        With what the line after the last begins; by default the block ends that the first line stands in.
     """
     lines = kernels.get(kernel).source.splitlines()
     found = [n for n, line in enumerate(lines) if line.lstrip().startswith(first)]

@@ -128,7 +128,7 @@ def choose(handed: Sequence[Handed], wanted: Sequence[str]) -> tuple[str, ...]:
     if wanted:
         unknown = [w for w in wanted if not any(name.startswith(w) for name in known)]
         if unknown:
-            raise PtxlabError(f"there is no exercise {unknown[0]!r}; there are {', '.join(known)}")
+            raise PtxlabError(f"there is no exercise {unknown[0]!r}; choose from {', '.join(known)}")
         return tuple(name for name in known if any(name.startswith(w) for w in wanted))
     named = set().union(*(exercises_named(raw) for h in handed for _, raw in h.files))
     chosen = tuple(name for name in known if name in named)

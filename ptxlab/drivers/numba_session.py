@@ -201,10 +201,19 @@ class Numba(Switch[Session]):
     def __call__(self, kernel: Any = None, *args: Any, arch: str = "sm_80", device: str = "cpu", **options: Any) -> Any:
         """Without a kernel: a session, to be used with `with`. With one: that kernel compiled for `args`.
 
-        kernel: a function under `@cuda.jit`. args: arguments as a launch takes them, or one signature such as
-        "void(float32[:], int32)"; none where `@cuda.jit` was given a signature or the kernel has been launched. device:
-        "cpu" or "step". options: of `pl.launch`, for each launch of the session: checks, counters, seed, budget,
-        workers, trace.
+        Parameters
+        ----------
+        kernel
+            A function under `@cuda.jit`.
+        *args
+            Arguments as a launch takes them, or one signature such as "void(float32[:], int32)"; none where `@cuda.jit`
+            was given a signature or the kernel has been launched.
+        arch
+            The target.
+        device
+            "cpu" or "step".
+        **options
+            Of `pl.launch`, for each launch of the session: checks, counters, seed, budget, workers, trace.
         """
         if kernel is None:
             return Session(arch=arch, device=device, **options)

@@ -209,11 +209,19 @@ class Triton(Switch[TritonSession]):
     def __call__(self, kernel: Any = None, *args: Any, arch: str | None = None, **options: Any) -> Any:
         """Without a kernel: a session, to be used with `with`. With one: that kernel, compiled.
 
-        kernel: a function under `@triton.jit`. args: its arguments as a launch takes them, those of `tl.constexpr` by
-        name: `pl.triton(add, x, y, out, n, BLOCK=256)`; or the types of its arguments, and its constants:
-        `pl.triton(add, {"x": "*fp32", "n": "i32"}, {"BLOCK": 256}, num_warps=4)`, see `ptxlab.frontends.triton`. arch:
-        the target, sm_80 by default. options: num_warps, num_stages; of a session device ("cpu" or "step"), and those
-        of `pl.launch` for each launch: checks, counters, seed, budget, workers, trace.
+        Parameters
+        ----------
+        kernel
+            A function under `@triton.jit`.
+        *args
+            Its arguments as a launch takes them, those of `tl.constexpr` by name: `pl.triton(add, x, y, out, n,
+            BLOCK=256)`; or the types of its arguments, and its constants: `pl.triton(add, {"x": "*fp32", "n": "i32"},
+            {"BLOCK": 256}, num_warps=4)`, see `ptxlab.frontends.triton`.
+        arch
+            The target, by default sm_80.
+        **options
+            num_warps, num_stages; of a session device ("cpu" or "step"), and those of `pl.launch` for each launch:
+            checks, counters, seed, budget, workers, trace.
         """
         if kernel is None:
             return TritonSession(arch=arch or "sm_80", **({"device": "cpu"} | options))

@@ -79,22 +79,43 @@ def cuda(
     file: str = "kernel.cu",
     **unknown: Never,
 ) -> CompiledKernel:
-    """CUDA C++ compiled to a kernel that `pl.launch` takes: `pl.launch(pl.cuda(source), grid, block, x, y, n)`.
-
-    source: the text, or a `pathlib.Path` of its file: messages name its lines, and headers are looked for beside it.
-    arch: the target, sm_80 by default. entry: which kernel, when the source has several; a template is named with its
-    arguments, "reduce<float, 128>". options: more of NVRTC's, such as "--use_fast_math", "-DN=4" or "-G". file: what to
-    call the source in messages.
+    """CUDA C++ compiled to a kernel. The same source with the same options is compiled once.
 
     Headers of CUDA (`mma.h`, `cuda_fp16.h`, `cooperative_groups.h`) are found where their wheels are installed
-    (`pip install 'ptxlab[cuda]'`). The same source with the same options is compiled once.
+    (`pip install 'ptxlab[cuda]'`).
 
-    `__constant__` and `__device__` variables are set and read by name, `k["weights"] = array`, `k["counter"]`; they
-    keep their values from launch to launch until `k.reset()`. `k["other"]` is another kernel of the source with the
-    same variables; each call makes a module with variables of its own. See `ptxlab.module_variables`.
+    Parameters
+    ----------
+    source
+        The text, or a `pathlib.Path` of its file: messages name its lines, and headers are looked for beside it.
+    arch
+        The target, by default sm_80.
+    entry
+        Which kernel, where the source has several; a template is named with its arguments, "reduce<float, 128>".
+    options
+        More of NVRTC's, such as "--use_fast_math", "-DN=4" or "-G".
+    file
+        What to call the source in messages.
 
-    Raises `CompileError` with the compiler's own words, `LaunchError` for options that are wrong, `UnavailableError`
-    where NVRTC is missing.
+    Returns
+    -------
+    CompiledKernel
+        What `pl.launch` takes. `k["weights"] = array` and `k["counter"]` are its `__constant__` and `__device__`
+        variables, which keep their values from launch to launch until `k.reset()`. `k["other"]` is another kernel of
+        the source with the same variables. Each call makes a module with variables of its own.
+
+    Raises
+    ------
+    CompileError
+        With the compiler's own words.
+    LaunchError
+        For options that are wrong.
+    UnavailableError
+        Where NVRTC is missing.
+
+    Examples
+    --------
+    >>> pl.launch(pl.cuda(source), grid, block, x, y, n)
     """
     if isinstance(source, os.PathLike):
         path = Path(source)

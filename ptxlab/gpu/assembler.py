@@ -15,7 +15,8 @@ from ptxlab.gpu import hazards, ptxas
 from ptxlab.gpu.explain import Source, assembly_error
 from ptxlab.gpu.report import Usage, read_complaints, read_memory, read_usage, read_warnings, section_sizes
 from ptxlab.names import find_symbol, source_name
-from ptxlab.text.given import given, given_text
+from ptxlab.text.given import given_text
+from ptxlab.text.parser import module_of
 
 INSTALL = "pip install cuda-bindings nvidia-nvjitlink"
 LOWEST = "sm_75"
@@ -113,19 +114,37 @@ def version() -> tuple[int, int]:
     return int(major), int(minor)
 
 
-def assemble(ptx: object, arch: str | None = None, *, lineinfo: bool = False) -> Assembly:
-    """PTX assembled for a GPU, by nvJitLink, in this process; text with `setmaxnreg` by `ptxas` where there is one.
+def assemble(kernel: object, arch: str | None = None, *, lineinfo: bool = False) -> Assembly:
+    """Assembles PTX for a GPU, by nvJitLink in this process; text with `setmaxnreg` by `ptxas` where there is one.
 
-    `ptx` is text, a `text.Module` or a kernel of the builder. `arch` is "sm_90" or "sm_90a"; by default the text's
-    `.target`, or sm_75 where that is older than the assembler knows. `lineinfo` keeps what `.loc` says in the cubin.
+    The same text for the same GPU is assembled once. It is safe to call from several threads.
 
-    Raises AssemblyError at the PTX line (and the builder's Python line) with every complaint of the assembler in
-    `.errors`, TargetError for a GPU that this assembler does not know, UnavailableError where the wheels are missing.
-    The same text for the same GPU is assembled once; safe to call from several threads.
+    Parameters
+    ----------
+    kernel
+        PTX text, the name of a kernel of the library, a `text.Module` or a kernel of the builder.
+    arch
+        "sm_90" or "sm_90a"; by default the text's `.target`, or sm_75 where that is older than the assembler knows.
+    lineinfo
+        Whether the cubin keeps what `.loc` says.
+
+    Returns
+    -------
+    Assembly
+        The cubin; registers, spills and shared memory of each kernel.
+
+    Raises
+    ------
+    AssemblyError
+        At the PTX line (and the builder's Python line), with every complaint of the assembler in `.errors`.
+    TargetError
+        For a GPU that this assembler does not know.
+    UnavailableError
+        Where the wheels are missing.
     """
     options.text("arch", arch)
     lineinfo = options.switch("lineinfo", lineinfo)
-    source = as_source(ptx)
+    source = as_source(kernel)
     key = (source.text, arch or "", lineinfo)
     with _lock:
         if key in _cache:
@@ -146,16 +165,16 @@ _cache: OrderedDict[tuple[str, str, bool], Assembly] = OrderedDict()
 _lock = forks.lock()
 
 
-def as_source(ptx: object) -> Source:
-    """Text, a `text.Module` or a builder kernel (`.ptx` and `.module`) as a Source. TypeError for anything else."""
+def as_source(kernel: object) -> Source:
+    """A kernel's text and its lines; it is given as `assemble` takes it."""
+    from ptxlab import kernels
     from ptxlab.text import SourceLines
 
-    if isinstance(ptx, str):
-        return Source(ptx, "<ptx>", SourceLines(ptx))
-    module: Any = getattr(ptx, "module", ptx)
-    if hasattr(module, "spans") and hasattr(module, "file"):
-        return Source(str(getattr(ptx, "ptx", module)), module.file, module.spans)
-    raise TypeError(f"PTX text, a Module or a kernel is wanted, found {given(ptx)}")
+    kernel = kernels.looked_up(kernel)
+    if isinstance(kernel, str):
+        return Source(kernel, "<ptx>", SourceLines(kernel))
+    module = module_of(kernel)
+    return Source(str(getattr(kernel, "ptx", module)), module.file, module.spans)
 
 
 def _target(source: Source) -> str:

@@ -77,18 +77,31 @@ def find_nvdisasm() -> str | None:
     return shutil.which("nvdisasm")
 
 
-def sass(ptx: object, arch: str | None = None) -> Sass:
-    """The machine code of `ptx` (text, Module or builder kernel) for `arch` (by default its `.target`).
+def sass(kernel: object, arch: str | None = None) -> Sass:
+    """The machine code of a kernel.
 
-    Raises what `assemble` raises, and UnavailableError where nvdisasm is not installed.
+    Parameters
+    ----------
+    kernel, arch
+        As for `pl.assemble`, which raises the same.
+
+    Returns
+    -------
+    Sass
+        Instructions with the PTX lines that they come from.
+
+    Raises
+    ------
+    UnavailableError
+        Where nvdisasm is not installed.
     """
     from ptxlab.text import parse
 
     nvdisasm = find_nvdisasm()
     if nvdisasm is None:
         raise UnavailableError(f"NVIDIA's disassembler nvdisasm is not installed: {INSTALL}")
-    source = as_source(ptx)
-    assembly = assemble(ptx, arch)  # first unchanged, so that errors show the text as the student wrote it
+    source = as_source(kernel)
+    assembly = assemble(kernel, arch)  # first unchanged, so that errors show the text as the student wrote it
     try:
         marked = assemble(mark_lines(parse(source.text)), arch, lineinfo=True)
     except (PtxSyntaxError, AssemblyError):  # what only NVIDIA's assembler can read is shown without PTX lines

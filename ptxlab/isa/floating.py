@@ -68,7 +68,7 @@ op("div.approx{.ftz}.f32  d, a, b", """Fast division: a times an approximate 1/b
 op("div.full{.ftz}.f32  d, a, b", """Approximate division that scales its operands and so holds 2 units in the last
    place over the whole range.""", _div, version=(1, 4))
 op("div.rnd{.ftz}.f32  d, a, b", """Division, rounded as IEEE 754 wants. A subroutine of about ten instructions: divide
-   once a row, not once an element.""", _div, rnd=ROUNDING, version=(1, 4), sm=20)
+   once per row, not once per element.""", _div, rnd=ROUNDING, version=(1, 4), sm=20)
 op("div.rnd.f64  d, a, b", """Division in double precision, rounded as IEEE 754 wants; slow on consumer GPUs.""",
    _div, rnd=ROUNDING, version=(1, 4), sm=13)
 

@@ -125,7 +125,7 @@ def operand_b(k: int, columns: int, type: str) -> Fragment:
 
 @functools.cache
 def accumulator(rows: int, columns: int, type: str) -> Fragment:
-    """C or D: two neighbouring columns a lane and row, in one register (f16) or two."""
+    """C or D: two neighbouring columns per lane and row, in one register (f16) or two."""
     pair = 2 * _IN_GROUP + np.arange(2)[:, None]
     blocks = []
     for top in range(0, rows, 16):

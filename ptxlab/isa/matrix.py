@@ -91,8 +91,8 @@ op("stmatrix.sync.aligned.shape.num{.trans}{.space}.b16  [a], b:any", """Stores 
    elements to shared memory from the fragments of a warp; lane k gives the address of row k.""",
    does=Action.STORE_ROWS,
    shape=("m8n8",), num=("x1", "x2", "x4"), space=("shared", "shared::cta"), version=(7, 8), sm=90)  # fmt: skip
-op("movmatrix.sync.aligned.m8n8.trans.b16  d:b32, a:b32", """Transposes an 8x8 matrix of 16-bit elements that a warp
-   holds in one register a lane.""", does=Action.TRANSPOSE, fixed={"shape": "m8n8"}, version=(7, 8), sm=75)  # fmt: skip
+op("movmatrix.sync.aligned.m8n8.trans.b16  d:b32, a:b32", """Transposes an 8x8 matrix of 16-bit elements, one
+   register per lane of a warp.""", does=Action.TRANSPOSE, fixed={"shape": "m8n8"}, version=(7, 8), sm=75)  # fmt: skip
 
 # -- wmma: the older interface -----------------------------------------------------------------------------------------
 

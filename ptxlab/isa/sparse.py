@@ -7,10 +7,10 @@ two bits for each element (or pair), its position among the four. tf32 takes fou
 
 A group of four lanes, 4*g to 4*g + 3, holds the metadata of rows g and g + 8. `f`, the selector, says which of them:
 
-    16 bits a row    one lane, 4*g + f: row g in the lower half of its e, row g + 8 in the upper
-    32 bits a row    two lanes, 4*g + 2*f and the next. With elements of 16 or 32 bits both have both rows, the first
+    16 bits per row    one lane, 4*g + f: row g in the lower half of its e, row g + 8 in the upper
+    32 bits per row    two lanes, 4*g + 2*f and the next. With elements of 16 or 32 bits both have both rows, the first
                      the first half of the columns; with smaller ones the first has row g, the second row g + 8
-    64 bits a row    all four: row g and row g + 8, first half of the columns, then the same of the second half
+    64 bits per row    all four: row g and row g + 8, first half of the columns, then the same of the second half
 
 Source: PTX ISA 9.0, "Sparse matrix storage" (granularity, selector) and the figures of "Matrix fragments for sparse
 mma"; the order of words agrees with how CUTLASS reorders metadata before `ldmatrix`. Metadata that the manual calls

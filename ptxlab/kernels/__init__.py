@@ -47,6 +47,7 @@ __all__ = [
     "UnknownKernel",
     "building",
     "get",
+    "looked_up",
     "names",
 ]
 
@@ -76,6 +77,11 @@ def get(name: str, phase: str | None = None) -> Any:
     if isinstance(name, str) and name in _ALL and name not in rungs:
         raise UnknownKernel(f"{name} is no {phase} kernel\n  write:  {_ALL[name].launched()}")
     return named(name, rungs, f"{phase} kernel" if phase else "kernel")
+
+
+def looked_up(kernel: Any) -> Any:
+    """The kernel that a single word names, with its defaults; anything else as it is. No PTX is that short."""
+    return get(kernel).build() if isinstance(kernel, str) and kernel.strip().isidentifier() else kernel
 
 
 def building(phase: Literal["prefill", "decode"], kernel: Any, given: Mapping[str, Any], q: Any, **known: Any) -> str:

@@ -2,7 +2,7 @@
 
 When text is generated, each new token asks all keys so far, once. There is one query row per head, so the work is a
 matrix times a vector: every key and value is loaded, used for two multiplications, and never seen again. What counts is
-bytes a second, not FLOPs.
+bytes per second, not FLOPs.
 
 A thread for a row, as in rung 1, would leave 31 lanes idle. Here the warp takes one key at a time: lane n multiplies
 the elements n, n + 32, ... and five shuffles add up the 32 parts, so that every lane knows the score. Neighbours load

@@ -369,7 +369,7 @@ PARTIAL = Parameter("partial", "store partial results for decode_reduce instead 
 COPY = Parameter(
     "copy", "what brings keys and values; 'tma': tensor maps, from sm_90 on", "cp.async", ("cp.async", "tma")
 )
-WARPS = Parameter("warps", "warps a block; by default 4, or 2 where their rings do not fit", None, (1, 2, 4, 8))
+WARPS = Parameter("warps", "warps per block; by default 4, or 2 where their rings do not fit", None, (1, 2, 4, 8))
 
 SPEC = DecodeSpec(
     name="decode_gqa",

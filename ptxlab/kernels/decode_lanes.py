@@ -53,7 +53,7 @@ class Lanes:
 
     @property
     def group(self) -> int:
-        """Lanes a row: the largest power of two that divides its pieces, or more if a lane's would be too many."""
+        """Lanes per row: the largest power of two that divides its pieces, or more if a lane's would be too many."""
         group = min(WARP, self.pieces & -self.pieces)
         while -(-self.pieces // group) * self.width > ELEMENTS:
             group *= 2

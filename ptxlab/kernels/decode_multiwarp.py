@@ -291,7 +291,7 @@ def warp_of(config: DecodeConfig, keys: Any) -> Any:
 SPEC = DecodeSpec(
     name="decode_multiwarp",
     rung=11,
-    title="Several warps a head, merged in shared memory",
+    title="Several warps per head, merged in shared memory",
     question="What is the algebra of merging two softmaxes?",
     idea="merging (m, l, o)",
     brings=("ld.global.nc.v4", "shfl between groups of lanes", "bar.sync"),

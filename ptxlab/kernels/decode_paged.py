@@ -11,7 +11,7 @@ and a weight of 0 does not help against NaN: the kernel checks every key against
 last one. Pages that two sequences share, because their prompts begin alike, need nothing new.
 
 The same kernel can be built for caches of their own (`cache="pointers"`): key and value are then lists of addresses,
-one for each sequence. That is a block table with one page a sequence.
+one for each sequence. That is a block table with one page per sequence.
 """
 
 from __future__ import annotations

@@ -107,9 +107,9 @@ DTYPE = Parameter("dtype", "type of q, o and the cache; sums are f32", "f32", tu
 HALVES = Parameter("dtype", "type of q, o and the cache; sums are f32", "f16", ("f16", "bf16"))
 ARCH = Parameter("arch", "the target", "sm_80", tuple(t.name for t in targets.TARGETS.values() if t.number >= 70))
 PROBES = Parameter("probes", "store the online-softmax state of chosen rows", False, (False, True))
-WARPS = Parameter("warps", "warps a head", 8, (2, 4, 8, 16))
+WARPS = Parameter("warps", "warps per head", 8, (2, 4, 8, 16))
 LENGTH = Parameter("length", "how the number of keys is given", "pointer", ("value", "pointer"))
-PAGE_SIZE = Parameter("page_size", "keys a page (paged caches)", 16, minimum=1, maximum=256)
+PAGE_SIZE = Parameter("page_size", "keys per page (paged caches)", 16, minimum=1, maximum=256)
 
 
 def cache_parameter(*kinds: str) -> Parameter:
@@ -258,10 +258,21 @@ class DecodeSpec(Rung):
     def build(
         self, *, mods: Mods | None = None, score_mod: Any = None, mask_mod: Any = None, sinks: Any = None, **given: Any
     ) -> DecodeBuilt:
-        """The kernel for these parameters (`spec.parameters`); the same parameters give the same object.
+        """The kernel for these parameters; the same parameters give the same object.
 
-        What is None or left out has its default. `TargetError` names a limit that is broken. score_mod, mask_mod, sinks
-        and the arrays that the two functions take by name: see `mods.applied`, which makes `mods`.
+        Parameters
+        ----------
+        score_mod, mask_mod, sinks
+            As for `pl.attention`, with the arrays that the two functions take by name.
+        mods
+            What `mods.applied` makes of these.
+        **given
+            `spec.parameters`; what is None or left out has its default.
+
+        Raises
+        ------
+        TargetError
+            Names a limit that is broken.
         """
         if score_mod is not None or mask_mod is not None or sinks is not None:
             arrays = {name: given.pop(name) for name in list(given) if name not in self.parameters}

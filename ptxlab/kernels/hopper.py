@@ -279,7 +279,7 @@ def limits(config: Config) -> str:
     held = config.head_dim // 2
     if held + 32 >= many:  # beside O a thread has scores, weights, sums and addresses
         return (
-            f"tile_q={config.tile_q} leaves {many} registers a thread, of which O alone takes {held} with "
+            f"tile_q={config.tile_q} leaves {many} registers per thread, of which O alone takes {held} with "
             f"head_dim={config.head_dim}; take tile_q={config.tile_q - ROWS}"
         )
     return ""
@@ -326,9 +326,9 @@ SPEC = Spec(
     dynamic=True,
     longest_first=True,
     l2_bytes=L2,
-    tile_kv=Parameter("tile_kv", "keys a tile; by default as many as fit", None, (16, 32, 64, 128), minimum=16),
+    tile_kv=Parameter("tile_kv", "keys per tile; by default as many as fit", None, (16, 32, 64, 128), minimum=16),
     tunable=(
-        Parameter("tile_q", "query rows a block, 64 for each consumer", None, (64, 128, 192), minimum=64),
+        Parameter("tile_q", "query rows per block, 64 for each consumer", None, (64, 128, 192), minimum=64),
         Parameter("stages", "tiles of K and of V in shared memory at once", None, (1, 2, 3, 4)),
     ),
     prefer=prefer,

@@ -181,9 +181,9 @@ def limits(config: Config) -> str:
     return ""
 
 
-TILE_KV = Parameter("tile_kv", "keys a tile; by default as many as fit", None, (16, 32, 64, 128), minimum=16)
-TILE_Q = Parameter("tile_q", "query rows a block, 16 for each warp", None, (16, 32, 64, 128), minimum=16)
-WARPS = Parameter("warps", "warps a block", None, (1, 2, 4, 8))
+TILE_KV = Parameter("tile_kv", "keys per tile; by default as many as fit", None, (16, 32, 64, 128), minimum=16)
+TILE_Q = Parameter("tile_q", "query rows per block, 16 for each warp", None, (16, 32, 64, 128), minimum=16)
+WARPS = Parameter("warps", "warps per block", None, (1, 2, 4, 8))
 
 
 def prefer(config: Config) -> Config:

@@ -117,7 +117,7 @@ class Applied:
         (an index is 0 where a negative one makes it negative) and for `keys` keys; for a division by a number that is
         0; and for sinks that are not one for each head."""
         if self.sinks is not None and np.shape(self.sinks) != (heads,):
-            raise LaunchError(f"sinks should have shape {[heads]}, one a head, not {list(np.shape(self.sinks))}")
+            raise LaunchError(f"sinks should have shape {[heads]}, one per head, not {list(np.shape(self.sinks))}")
         for node in self.mods.graph.nodes:
             if node.op in ("//", "%", "rcp") and (by := node.args[-1]).op == "number" and not self.numbers[by.value]:
                 raise LaunchError(f"{node.site and node.site.span}: this divides by {by.value}, which is 0"

@@ -196,7 +196,7 @@ def make(config: Config) -> Kernel:
                 with k.if_(listed.part):
                     here.hide(cells)
             elif masked:
-                # A branch saves comparisons where the warp sees all keys; with 32 rows a warp, registers are too few.
+                # A branch saves comparisons where the warp sees all keys; with 32 rows per warp, registers are too few.
                 with nullcontext() if len(blocks) > 1 else k.if_(first + T > unmasked):
                     for m in blocks:
                         mask(k, scores[m], limits_of(first, m))
@@ -306,7 +306,7 @@ def limits(config: Config) -> str:
     if held + 32 > most:  # beside them a lane has some 30 of addresses, maxima and sums
         return (
             f"tile_q={config.tile_q}, tile_kv={config.tile_kv}, warps={config.warps} with head_dim={config.head_dim} "
-            f"take {held} registers a thread for O and S alone, of {most}; take fewer keys, or 16 rows for each warp"
+            f"take {held} registers per thread for O and S alone, of {most}; take fewer keys, or 16 rows for each warp"
         )
     return ""
 
@@ -357,7 +357,7 @@ SPEC = Spec(
     longest_first=True,
     tile_kv=TILE_KV,
     tunable=(
-        replace(TILE_Q, says="query rows a block, 16 or 32 for each warp"),
+        replace(TILE_Q, says="query rows per block, 16 or 32 for each warp"),
         WARPS,
         Parameter("stages", "tiles of K and V in shared memory at once", None, (2, 3)),
     ),

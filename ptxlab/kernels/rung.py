@@ -203,4 +203,4 @@ def named(name: str, rungs: Mapping[str, R], kind: str) -> R:
         return rungs[name]
     if not isinstance(name, str) or not re.fullmatch(r"\w{0,60}", name):
         raise UnknownKernel(f"the name of a {kind} is wanted, got {given(name)}")
-    raise UnknownKernel(f"there is no {kind} {name!r}{meant(name, rungs)}; there are {', '.join(rungs)}")
+    raise UnknownKernel(f"there is no {kind} {name!r}{meant(name, rungs)}; choose from {', '.join(rungs)}")

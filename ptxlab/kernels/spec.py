@@ -21,7 +21,7 @@ BYTES = {"f32": 4, "f64": 8, "f16": 2, "bf16": 2}
 THREADS = 128
 """Threads per block of the kernels with one thread per row, and so query rows per block."""
 
-TILE_KV = Parameter("tile_kv", "keys a tile; by default as many as fit", None, minimum=1, maximum=256)
+TILE_KV = Parameter("tile_kv", "keys per tile; by default as many as fit", None, minimum=1, maximum=256)
 
 PREFERRED = {
     "f64": ("tiled", "scalar"),
@@ -92,9 +92,25 @@ class Config:
     ) -> Config:
         """The kernel and its tiles for a problem: the quickest rung that takes it, never over a limit of the target.
 
-        seq_q, seq_kv: query rows and keys per head. kernel: a rung to choose the tiles of, instead of the best one. The
-        result's `repr` says what was chosen and why; its fields are what `kernels.get(c.kernel).build(...)` takes, and
-        `c.build()` does that. `TargetError` where no rung takes the problem.
+        Parameters
+        ----------
+        head_dim, causal, dtype, arch
+            As for `kernels.get(name).build`.
+        seq_q, seq_kv
+            Query rows and keys per head.
+        kernel
+            A rung to choose the tiles of, instead of the best one.
+
+        Returns
+        -------
+        Config
+            Its `repr` says what was chosen and why; its fields are what `kernels.get(c.kernel).build(...)` takes, and
+            `c.build()` does that.
+
+        Raises
+        ------
+        TargetError
+            Where no rung takes the problem.
         """
         if unknown:
             words = ", ".join(f"{name}={value!r}" for name, value in {"head_dim": head_dim, **unknown}.items())
@@ -150,7 +166,7 @@ class Config:
     def __repr__(self) -> str:
         what = f"{self.dtype}, head_dim {self.head_dim}{', causal' if self.causal else ''}, {self.arch}"
         warps = "1 warp" if self.warps == 1 else f"{self.warps} warps"
-        keys = "one key at a time" if self.tile_kv == 1 else f"{self.tile_kv} keys a tile"
+        keys = "one key at a time" if self.tile_kv == 1 else f"{self.tile_kv} keys per tile"
         rows = f"{self.tile_q} query rows x {keys}, {warps}"
         if self.stages > 1:
             rows += f", {self.stages} stages"
@@ -226,10 +242,18 @@ class Built(AnyBuilt):
     ) -> tuple[Any, ...]:
         """The arguments of a launch in order: q, k, v, o, lse, B, Hq, Hkv, Sq, Sk, scale[, slots], mods[, probe].
 
-        q and o `[B, Hq, Sq, D]`, k and v `[B, Hkv, Sk, D]`, lse `[B, Hq, Sq]`: arrays, `pl.const`, `pl.out` or device
-        buffers. scale: what scores are multiplied with. A `probes=True` build also takes slots, uint32 `[B, Hq, Sq]`
-        (where in `probe` a row's state goes, or `NOWHERE`), and probe `[rows, tiles, 3]`, filled with NaN. mods: what
-        `mods.Applied.arguments` gives.
+        Parameters
+        ----------
+        q, k, v, o, lse
+            `[B, Hq, Sq, D]`, twice `[B, Hkv, Sk, D]`, `[B, Hq, Sq, D]` and `[B, Hq, Sq]`: arrays, `pl.const`, `pl.out`
+            or device buffers.
+        scale
+            What scores are multiplied with.
+        slots, probe
+            Of a `probes=True` build: uint32 `[B, Hq, Sq]`, where in `probe` a row's state goes, or `NOWHERE`; and
+            `[rows, tiles, 3]`, filled with NaN.
+        mods
+            What `mods.Applied.arguments` gives.
         """
         for name, array in (("q", q), ("k", k), ("v", v), ("o", o), ("lse", lse)):
             if not hasattr(array, "shape"):
@@ -331,8 +355,23 @@ class Spec(Rung):
     ) -> Built:
         """The kernel for these parameters; the same parameters give the same object.
 
-        Tiles that are None are as large as the target allows. `TargetError` names a limit that is broken. score_mod,
-        mask_mod, sinks and the arrays that the two functions take by name: see `mods.applied`, which makes `mods`.
+        Parameters
+        ----------
+        head_dim, causal, dtype, arch
+            The problem; the type and the target by default the rung's own.
+        tile_q, tile_kv, warps, stages
+            By default as large as the target allows.
+        probes
+            Whether `k.probe` stores the online-softmax state.
+        score_mod, mask_mod, sinks
+            As for `pl.attention`, with the arrays that the two functions take by name.
+        mods
+            What `mods.applied` makes of these.
+
+        Raises
+        ------
+        TargetError
+            Names a limit that is broken.
         """
         if score_mod is not None or mask_mod is not None or sinks is not None:
             made = applied(score_mod, mask_mod, sinks=sinks, causal=causal, **unknown)

@@ -44,7 +44,7 @@ IN_FLIGHT = 8
 def make(config: Config) -> Kernel:
     """The kernel for a configuration."""
     D, R, T, causal = config.head_dim, config.tile_q, config.tile_kv, config.causal
-    high, wide = R // SIDE, T // SIDE  # rows and keys a thread
+    high, wide = R // SIDE, T // SIDE  # rows and keys per thread
     groups = range(0, D, 4 * SIDE)  # 16 threads with 4 columns each cover 64 columns of O
     stride, p_stride = D + PADDING, T + PADDING
 
@@ -262,7 +262,7 @@ SPEC = Spec(
     dtypes=("f32",),
     step=16,
     dynamic=True,
-    tile_kv=Parameter("tile_kv", "keys a tile; by default as many as fit", None, (16, 32, 64), minimum=16),
-    tunable=(Parameter("tile_q", "query rows a block", None, (16, 32, 64, 128), minimum=16),),
+    tile_kv=Parameter("tile_kv", "keys per tile; by default as many as fit", None, (16, 32, 64), minimum=16),
+    tunable=(Parameter("tile_q", "query rows per block", None, (16, 32, 64, 128), minimum=16),),
     prefer=prefer,
 )

@@ -108,9 +108,20 @@ def together(left: Mapping[str, Any], right: Mapping[str, Any]) -> tuple[dict[st
 
 
 def variant(function: Any, **arrays: Any) -> Variant:
-    """A function `f(score, b, h, q_idx, kv_idx, ...)` or `f(b, h, q_idx, kv_idx, ...)` with its further parameters.
+    """A change of attention with its arrays, for `score_mod` and `mask_mod`.
 
-    `LaunchError` where one is missing, is not there, or has a name that is taken."""
+    Parameters
+    ----------
+    function
+        `f(score, b, h, q_idx, kv_idx, ...)` or `f(b, h, q_idx, kv_idx, ...)`.
+    **arrays
+        Its further parameters, by name.
+
+    Raises
+    ------
+    LaunchError
+        Where one is missing, is not there, or has a name that is taken.
+    """
     if isinstance(function, Variant) and not arrays:
         return function
     name = getattr(function, "__name__", type(function).__name__).replace("<lambda>", "mod")

@@ -175,6 +175,6 @@ SPEC = Spec(
     arch="sm_90a",
     alone="wgmma is an instruction",
     dynamic=True,
-    tile_kv=Parameter("tile_kv", "keys a tile; by default as many as fit", None, (16, 32, 64, 128), minimum=16),
+    tile_kv=Parameter("tile_kv", "keys per tile; by default as many as fit", None, (16, 32, 64, 128), minimum=16),
     prefer=prefer,
 )

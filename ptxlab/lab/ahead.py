@@ -17,7 +17,7 @@ from ptxlab.lab.requests import Request
 SWITCH = "PTXLAB_BUILD_AHEAD"
 """The environment variable that switches this off, with "off"."""
 HEAVY = 5e7
-"""Multiplications of a run (see `Subject.work`) from which on a setting is not answered ahead: it may take a second."""
+"""Multiplications of a run (see `Request.work`) from which on a setting is not answered ahead: it may take a second."""
 
 
 def switched_on() -> bool:
@@ -50,7 +50,7 @@ def next_setting(before: Request, now: Request) -> Request | None:
         if not parameter.minimum <= value <= parameter.maximum:
             return None
     after = replace(now, values=tuple((n, value if n == name else x) for n, x in now.values), sass=False)
-    work = now.subject.work(after.given)
+    work = after.work
     return None if work is None or work > HEAVY else after
 
 

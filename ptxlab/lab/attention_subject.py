@@ -24,6 +24,8 @@ PROBLEM = (
     CHECKS,
 )
 """Parameters that every problem has; they do not change the PTX."""
+MOST = 1 << 24
+"""Elements of q, and of k, in the largest problem."""
 CONFLICTED = "mma"
 """The kernel whose bank conflicts are worth a look: its rows of 128 bytes begin in the same bank."""
 
@@ -32,8 +34,6 @@ class Attention(Subject):
     """What both phases share: the spec, its parameters, the family of all rungs."""
 
     family = kernels.names()
-    costs = 1.0
-    """The time of a multiplication, beside that of a prefill kernel."""
 
     def __init__(self, spec: Any) -> None:
         self.spec, self.title, self.name = spec, spec.title, spec.name
@@ -44,6 +44,13 @@ class Attention(Subject):
         variant_controls.VARIANT.check(self.name, values.get("variant", "none"))
         if values["heads"] % values["kv_heads"]:
             raise LaunchError(f"heads = {values['heads']} should be a multiple of kv_heads = {values['kv_heads']}")
+        for length, heads in (("seq_q", "heads"), ("seq_k", "kv_heads")):
+            elements = values["batch"] * values[heads] * values.get(length, 1) * values["head_dim"]
+            if elements > MOST:
+                raise LaunchError(
+                    f"{length} = {values[length]} for {values[heads]} heads of {values['batch']} sequences are "
+                    f"{elements:,} elements; the explorer runs up to {MOST:,}: choose a smaller {length} or {heads}"
+                )
 
     def fits(self, values: Values) -> None:
         """Also that the kernel can be configured so."""
@@ -62,25 +69,11 @@ class Attention(Subject):
         """Those of variants that are not chosen."""
         return variant_controls.unused(values)
 
-    def work(self, values: Values) -> float:
-        """Those of the scores that are run."""
-        sample = self._plan(values)
-        return self.size(values) * self.costs * (1.0 if sample is None else sample.share)
-
     def size(self, values: Values) -> float:
         """The multiplications of all scores: one for each dimension of each pair of row and key that the causal mask
         lets through. A variant solves the same problem: what it skips shows as saved, and float64 skips none."""
         pairs = reference.visible_pairs(values.get("seq_q", 1), values["seq_k"], bool(values.get("causal")))
         return float(values["batch"] * values["heads"] * pairs * values["head_dim"])
-
-    def less(self, values: Values, work: float) -> dict[str, Any] | None:
-        """A sample of fewer blocks."""
-        fewer = {**values, "most": work}
-        return fewer if self.work(fewer) < self.work(values) else None
-
-    def _plan(self, values: Values) -> Any:
-        """Which part of the problem is run; None where all of it is."""
-        raise NotImplementedError
 
     def build(self, values: Values) -> Any:
         """The kernel of the library with these parameters."""

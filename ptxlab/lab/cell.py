@@ -17,7 +17,7 @@ import numpy as np
 from ptxlab.errors import AssemblyError, PtxlabError, PtxWarning, UnavailableError
 from ptxlab.foreign_arrays import as_numpy
 from ptxlab.lab.diff import Diff, diff, ptx_of
-from ptxlab.lab.named_kernels import KEPT, Kept
+from ptxlab.lab.named_kernels import KEPT, Kept, kernel_of
 
 STUB = "this cell still holds its stub; write PTX in its place"
 
@@ -88,7 +88,7 @@ class Cell:
 
 
 def show(
-    ptx: Any,
+    kernel: Any,
     grid: Any = None,
     block: Any = None,
     *args: Any,
@@ -99,47 +99,68 @@ def show(
     keep: str | None = None,
     **options: Any,
 ) -> Cell:
-    """Reads, assembles and, given `grid` and `block`, runs PTX (text, module or built kernel), and shows all of it.
+    """Reads, assembles and, given a grid or block, runs a kernel, and shows all of it, an error included.
 
-    against: what to show a diff from, or a name that it was kept under. keep: a name to keep this text and its launch
-    under, for `against`, `pl.diff` and `pl.editor`. sass: also disassemble. args and options are those of `pl.launch`.
+    Parameters
+    ----------
+    kernel
+        PTX text, a name that one was kept under or that the library has, a module or a built kernel.
+    grid, block, *args, arch, **options
+        As for `pl.launch`.
+    against
+        What to show a diff from, as for `pl.diff`.
+    sass
+        Whether to disassemble.
+    assemble
+        Whether to assemble.
+    keep
+        A name to keep this text and its launch under, for `against`, `pl.diff` and `pl.editor`.
+
+    Returns
+    -------
+    Cell
+        With `.run`, `.assembly`, `.error` and more.
+
+    Examples
+    --------
+    >>> pl.show(ptx, 4, 128, x, y, len(x), counters=True)
     """
     cell = Cell("")
     try:
-        cell.ptx = text = ptx_of(ptx)  # where a builder's function is first run
-        cell.module = _module(ptx, text)
+        kernel = kernel_of(kernel)
+        cell.ptx = text = ptx_of(kernel)  # where a builder's function is first run
+        cell.module = _module(kernel, text)
         if against is not None:
             cell.diff = diff(against, text)
         if keep:
-            _keep(keep, ptx, text, grid, block, args, options)
+            _keep(keep, kernel, text, grid, block, args, options)
         if assemble:
-            _assemble(cell, ptx, arch, sass)
+            _assemble(cell, kernel, arch, sass)
         if cell.assembly is None:
             _validate(cell.module)
         cell.warnings = _warnings(cell.module)
         if grid is not None or block is not None:
-            _run(
-                cell, ptx, 1 if grid is None else grid, 32 if block is None else block, args, {"arch": arch, **options}
-            )
+            grid, block = 1 if grid is None else grid, 32 if block is None else block
+            _run(cell, kernel, grid, block, args, {"arch": arch, **options})
     except PtxlabError as error:
         cell.error = error
     return cell
 
 
-def _keep(name: str, ptx: Any, text: str, grid: Any, block: Any, args: Any, options: dict[str, Any]) -> None:
+def _keep(name: str, kernel: Any, text: str, grid: Any, block: Any, args: Any, options: dict[str, Any]) -> None:
     """Notes the text and its launch, as far as that is asked for; of the options what a launch needs to be the same."""
     if grid is not None or block is not None:
         grid, block = 1 if grid is None else grid, 32 if block is None else block
     same = {key: options[key] for key in ("entry", "shared") if options.get(key)}
-    KEPT[name] = Kept(ptx, text, grid, block, tuple(args), same)
+    KEPT[name] = Kept(kernel, text, grid, block, tuple(args), same)
 
 
-def _module(ptx: Any, text: str) -> Any:
+def _module(kernel: Any, text: str) -> Any:
     from ptxlab import text as texts
 
-    if isinstance(ptx, texts.Module):
-        return ptx
-    return getattr(ptx, "module", None) or texts.parse(text)
+    if isinstance(kernel, texts.Module):
+        return kernel
+    return getattr(kernel, "module", None) or texts.parse(text)
 
 
 def _validate(module: Any) -> None:
@@ -156,29 +177,29 @@ def _warnings(module: Any) -> list[PtxWarning]:
     return lint(module)
 
 
-def _assemble(cell: Cell, ptx: Any, arch: str | None, sass: bool) -> None:
+def _assemble(cell: Cell, kernel: Any, arch: str | None, sass: bool) -> None:
     from ptxlab import gpu
 
     try:
         try:
-            cell.assembly = gpu.assemble(ptx, arch)
+            cell.assembly = gpu.assemble(kernel, arch)
         except AssemblyError:
             _validate(cell.module)  # says the same in more words: the syntax, the line to write
             raise
         if sass:
-            cell.sass = str(gpu.sass(ptx, arch))
+            cell.sass = str(gpu.sass(kernel, arch))
     except UnavailableError as missing:
         cell.notes.append(str(missing).splitlines()[0])
 
 
-def _run(cell: Cell, ptx: Any, grid: Any, block: Any, args: Sequence[Any], options: dict[str, Any]) -> None:
+def _run(cell: Cell, kernel: Any, grid: Any, block: Any, args: Sequence[Any], options: dict[str, Any]) -> None:
     from ptxlab.launch.plan import planned
     from ptxlab.launch.run import launch
 
     args = [as_numpy(value) for value in args]
     before = {k: a.copy() for k, a in enumerate(args) if isinstance(a, np.ndarray)}
-    cell.run = launch(ptx, grid, block, *args, **options)
-    names = planned(ptx, options.get("entry")).arguments
+    cell.run = launch(kernel, grid, block, *args, **options)
+    names = planned(kernel, options.get("entry")).arguments
     for k, old in before.items():
         if not np.array_equal(old.view(np.uint8), args[k].view(np.uint8)):
             cell.arrays[names[k]] = args[k]

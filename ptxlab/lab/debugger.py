@@ -23,11 +23,12 @@ from typing import Any
 import anywidget
 import traitlets
 
+from ptxlab import kernels
 from ptxlab.emulate.trace.recorder import Trace
 from ptxlab.emulate.trace.recording import Recording, open_trace
 from ptxlab.errors import DeviceFault, LaunchError, LaunchKeyboardInterrupt, TraceError
 from ptxlab.findings import Finding
-from ptxlab.lab import assets, debug_subjects, saved_debugger, trace_events
+from ptxlab.lab import assets, library_subjects, saved_debugger, trace_events
 from ptxlab.lab.noticed import block_number
 from ptxlab.lab.static_copies import Copied
 from ptxlab.lab.trace_events import Shown
@@ -66,7 +67,7 @@ class Debugger(Copied, anywidget.AnyWidget):
     def open_at(self, at: int | str, nth: int = 0, warp: tuple[int, int] | None = None, of: int = 0) -> None:
         """Opens at a step of a PTX line, its number or words that it has: the first one in the first warp that was
         there, or the `nth` of a `warp` (block, warp), -1 for the last. of: the step is as far along as the `nth` of so
-        many, for a line that runs several times a tile. `TraceError` if no line has them."""
+        many, for a line that runs several times per tile. `TraceError` if no line has them."""
         if isinstance(at, bool) or not isinstance(at, str | Integral):
             raise TraceError(
                 f"at: a PTX line is wanted, its number or words that it has, such as 'bar.sync'; got {at!r}"
@@ -100,7 +101,7 @@ class Debugger(Copied, anywidget.AnyWidget):
 
 
 def debug(
-    what: Any,
+    kernel: Any,
     grid: Any = None,
     block: Any = None,
     *args: Any,
@@ -112,24 +113,40 @@ def debug(
 ) -> Debugger:
     """Opens the debugger.
 
-    what: a kernel to launch (PTX text, a module, a kernel of the builder, of `pl.cuda` or `pl.triton`) with `grid`,
-    `block`, `args` and the options of `pl.launch`; the name of a kernel of the library, with its parameters and seq_q,
-    seq_k (or seq_len), batch, heads, kv_heads, sigma, seed, for decode also splits; a run, or a fault, that carries a
-    trace; a result of `pl.attention` or `pl.decode`, which is run once more where it carries none; a trace; or a trace
-    file. blocks, warps, steps: what to record of a launch, as in `pl.Trace`; by default every warp of block 0. Of a
-    cluster all blocks are recorded with a block that is named alone; `blocks=[0]` records that one only. at: where to
-    open, the number of a PTX line or words that it has: `at="bar.sync"`; by default the first step, of "wgmma" the
-    first product, of "hopper" the first copy of a tile.
-
     A launch that faults is shown up to its fault and opened there: its block is recorded even if it was not named. One
     that does not end is shown up to its `budget` (10 million warp-instructions), as far as the trace has room. A kernel
     that is launched here runs with all checks but initcheck, which moves shared arrays apart, unless `checks` says
-    which; without `at` the debugger opens at the first thing that they have found. Raises `TraceError` where there is
-    no trace or it is too large, `LaunchError` where the launch does not fit.
+    which; without `at` the debugger opens at the first thing that they have found.
+
+    Parameters
+    ----------
+    kernel
+        PTX text, a module, a kernel of the builder, of `pl.cuda` or `pl.triton`; the name of a kernel of the library; a
+        run, or a fault, that carries a trace; a result of `pl.attention` or `pl.decode`, which is run once more where
+        it carries none; a trace; or a trace file.
+    grid, block, *args
+        As for `pl.launch`.
+    blocks, warps, steps
+        What to record of a launch, as in `pl.Trace`; by default every warp of block 0. Of a cluster all blocks are
+        recorded with a block that is named alone; `blocks=[0]` records that one only.
+    at
+        Where to open, the number of a PTX line or words that it has: `at="bar.sync"`; by default the first step, of
+        "wgmma" the first product, of "hopper" the first copy of a tile.
+    **options
+        Of `pl.launch`; for a kernel of the library its parameters and seq_q, seq_k (or seq_len), batch, heads,
+        kv_heads, sigma, seed, for decode also splits.
+
+    Raises
+    ------
+    TraceError
+        Where there is no trace or it is too large.
+    LaunchError
+        Where the launch does not fit.
     """
     trace = Trace(blocks=blocks, warps=warps, steps=steps, limit=LIMIT - (1 << 20), whole_clusters=is_whole(blocks))
-    found = _found(what, grid, block, args, trace, options)
-    at = debug_subjects.opens_at(what) if at is None and isinstance(what, str) else at
+    found = _found(kernel, grid, block, args, trace, options)
+    if at is None and isinstance(kernel, str) and kernel in kernels.names("prefill") and kernels.get(kernel).alone:
+        at = kernels.get(kernel).brings[0]  # of a kernel for Hopper alone, the first of what it brings
     if at is not None:
         found.open_at(at)
     return found
@@ -137,9 +154,9 @@ def debug(
 
 def _found(what: Any, grid: Any, block: Any, args: tuple[Any, ...], trace: Trace, options: Any) -> Debugger:
     """The debugger on whatever was asked for."""
-    if isinstance(what, str) and what in debug_subjects.names():
+    if isinstance(what, str) and what in kernels.names():
         return _watched(
-            lambda trace: debug_subjects.library(what, options, trace), trace, options.get("checks", CHECKS)
+            lambda trace: library_subjects.recorded(what, options, trace), trace, options.get("checks", CHECKS)
         )
     if grid is not None:
         block = getattr(what, "block", None) if block is None else block  # a Triton kernel knows its own
@@ -155,7 +172,7 @@ def _found(what: Any, grid: Any, block: Any, args: tuple[Any, ...], trace: Trace
             lambda trace: launch(what, grid, block, *args, trace=trace, **options), trace, options["checks"]
         )
     if isinstance(what, str) and "\n" not in what and not Path(what).is_file():
-        names = debug_subjects.names()
+        names = kernels.names()
         says = f"{what!r} is no trace file, and no kernel of the library{meant(what, names)}"
         raise LaunchError(f"{says}; those are {', '.join(names)}")
     for name in options:
@@ -178,10 +195,12 @@ def _is_kernel(what: Any) -> bool:
 
 def _carried(what: Any, trace: Trace) -> Debugger:
     """The debugger on the trace of a run, of a result or of a fault, with what its checks have found."""
+    from ptxlab.attention.problem import Result
+
     note = str(what) if isinstance(what, DeviceFault | LaunchKeyboardInterrupt) else ""
     run = what if isinstance(getattr(what, "trace", None), Recording) else getattr(what, "run", None)
     if not isinstance(getattr(run, "trace", None), Recording):
-        run = debug_subjects.again(what, trace)
+        run = what.again(device="step", trace=trace).run if isinstance(what, Result) else None
     if run is None:
         kind = type(what).__name__
         raise TraceError(f"this {kind} carries no trace; write pl.launch(kernel, grid, block, ..., trace=pl.Trace())")

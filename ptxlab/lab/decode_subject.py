@@ -10,7 +10,7 @@ import numpy as np
 from ptxlab import kernels, reference
 from ptxlab.attention import caches
 from ptxlab.kernels import Parameter
-from ptxlab.lab import sampled_runs, variant_controls
+from ptxlab.lab import variant_controls
 from ptxlab.lab.attention_subject import PROBLEM, Attention, finite, judged, makers, nothing, series, tile_kinds
 from ptxlab.lab.softmax_steps import row_scores, steps
 from ptxlab.lab.subject import Ran, Shape, Values, looked_at, machines, plain_attention, random_inputs
@@ -34,7 +34,7 @@ class Decode(Attention):
     """A decode rung: `pl.decode` on a random cache; `decode_reduce` is shown as the second half of `decode_split`."""
 
     problem: tuple[Parameter, ...] = DECODE
-    costs = sampled_runs.DECODING
+    costs = 8.0  # where one query is compared with float64, the keys are read for it alone
 
     def __init__(self, spec: Any) -> None:
         super().__init__(spec)
@@ -64,28 +64,11 @@ class Decode(Attention):
         return "query head", values["heads"]
 
     def groups(self, values: Values) -> list[tuple[str, tuple[int, int]]]:
-        """One for each sequence that is run; its rows are the query heads."""
-        sample = self._plan(values)
-        return [(str(b), (b, 0)) for b in (range(values["batch"]) if sample is None else sample.sequences)]
-
-    def _plan(self, values: Values) -> sampled_runs.DecodePlan | None:
-        if values.get("variant", "none") != "none":
-            return None
-        if values["kv_heads"] < 1 or values["heads"] % values["kv_heads"]:
-            return None  # the check says so
-        return sampled_runs.decode_plan(values, self.name == "decode_gqa")
+        """One for each sequence; its rows are the query heads."""
+        return [(str(b), (b, 0)) for b in range(values["batch"])]
 
     def run(self, built: Any, values: Values, device: str) -> Ran:
         """Runs on every machine that there is, and compares with float64."""
-        sample = self._plan(values)
-        if sample is None:
-            return self._whole(built, values, device)
-        where = next((d for d in machines(device) if d != "gpu"), cpu_engine())
-        ran = self._whole(built, {**values, **sample.problem}, where)
-        return sampled_runs.of_decoding(ran, values, sample, self.shape(built, values)[0])
-
-    def _whole(self, built: Any, values: Values, device: str) -> Ran:
-        """Every head of every sequence."""
         q, key, value, table = self._inputs(built.config, values)
         results = {where: self._decode(built, values, where, (q, key, value, table)) for where in machines(device)}
         first = next(iter(results.values()))
@@ -104,17 +87,13 @@ class Decode(Attention):
 
     def state(self, built: Any, values: Values, ran: Ran, head: tuple[int, int], row: int) -> dict[str, Any] | None:
         """The parts that the kernel keeps apart before the merge; for `decode` the keys one by one."""
-        b, keys, number = head[0], values["seq_k"], row
+        b, keys = head[0], values["seq_k"]
         q, key, value, table = ran.kept
         title = (f"sequence {b}, " if len(q) > 1 else "") + f"head {row}"
-        if ran.sampled is not None:  # where the problem that was run has the head
-            number = ran.sampled.rows[row]
-            title = f"sequence {ran.sampled.heads[b][0]}, head {number}"
-            b, row = divmod(b * len(ran.sampled.rows) + row, q.shape[1])
         out = self._decode(built, values, ran.run.device, ran.kept, state=[(b, row)])
         assert out.state is not None
         parts = "key" if self.name == "decode" else "split" if len(out.runs) > 1 else "warp"
-        common = {"label": title, "tiles": len(out.state[0]), "tile_kv": 1, "unit": parts, "row": number}
+        common = {"label": title, "tiles": len(out.state[0]), "tile_kv": 1, "unit": parts, "row": row}
         if keys == 0:
             return {**common, "note": nothing("there are no keys", out.problem.changes(), row)}
         k, v = (caches.keys_of(x, b, keys, table)[None] for x in (key, value))
@@ -143,14 +122,10 @@ class Decode(Attention):
             "merged": {**merged, "numpy_l": finite(total)},
         }
 
-    def recorded(self, built: Any, values: Values, trace: Any) -> Any:
-        """The same cache, or what is run of it; of two launches the one that is shown."""
-        sample = self._plan(values)
-        if sample is not None:
-            units = values["heads"] // sample.each
-            number = sample.block(sampled_runs.asked(trace), self.shape(built, values)[0], units)
-            trace, values = dataclasses.replace(trace, blocks=number), {**values, **sample.problem}
-        out = self._decode(built, values, cpu_engine(), self._inputs(built.config, values), trace=trace)
+    def recorded(self, built: Any, values: Values, trace: Any, **options: Any) -> Any:
+        """The same cache; of two launches the one that is shown."""
+        device, inputs = options.pop("device", cpu_engine()), self._inputs(built.config, values)
+        out = self._decode(built, values, device, inputs, trace=trace, **options)
         return out.runs[1 if self.name == "decode_reduce" else 0]
 
     def block_of(self, built: Any, values: Values, head: tuple[int, int], row: int) -> int:

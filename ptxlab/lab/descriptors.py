@@ -38,7 +38,7 @@ ROLES: dict[str, list[list[str]]] = {
         ["element strides", "1: every element of the box, 2: every second one of that dimension"],
         ["swizzle", "how 16-byte chunks of a row change places in shared memory"],
         ["interleave", "whether channels lie in slices of 16 or 32 bytes"],
-        ["fill", "what stands in shared memory for elements outside of the tensor"],
+        ["fill", "the value in shared memory of elements outside of the tensor"],
         ["global address", "the first element of the tensor"],
     ],
 }

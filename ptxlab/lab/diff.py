@@ -8,7 +8,7 @@ from typing import Any
 
 from ptxlab.errors import LaunchError
 from ptxlab.lab.alignment import Kind, Row, compare
-from ptxlab.lab.named_kernels import KEPT, text_of
+from ptxlab.lab.named_kernels import KEPT, kernel_of
 from ptxlab.text import Module
 from ptxlab.text.given import given, given_text
 
@@ -153,8 +153,25 @@ def _side(line: int | None, lines: list[str], sign: str, css: str) -> str:
 
 
 def diff(a: Any, b: Any, *, names: tuple[str, str] | None = None) -> Diff:
-    """The difference from `a` to `b`: each PTX text, a name that one was kept under or that the library has, a
-    `Module`, a kernel, a result of one. `LaunchError` names what is none of these."""
+    """The difference from one PTX text to another.
+
+    Parameters
+    ----------
+    a, b
+        PTX text, a name that one was kept under or that the library has, a `Module`, a kernel, a result of one.
+    names
+        What the titles say.
+
+    Returns
+    -------
+    Diff
+        It shows itself; `.side_by_side()` has two columns.
+
+    Raises
+    ------
+    LaunchError
+        For what is none of these.
+    """
     old, new = ptx_of(a).splitlines(), ptx_of(b).splitlines()
     old_name, new_name = names or (_name(a, "before"), _name(b, "after"))
     return Diff(old, new, compare(old, new), old_name, new_name)
@@ -164,10 +181,11 @@ def ptx_of(thing: Any) -> str:
     """The PTX text of a text, a name that one was kept under or that the library has, a `Module`, an object with `.ptx`
     or `.module`, or a result, which has its kernel."""
     if isinstance(thing, str):
-        ptx = _library(thing) or text_of(thing)
-        if (other := given_text(ptx, pieces=True)) is not None:
+        thing = KEPT[thing].text if thing in KEPT else kernel_of(thing)
+    if isinstance(thing, str):
+        if (other := given_text(thing, pieces=True)) is not None:
             raise LaunchError(f"PTX text is wanted, got {other}")
-        return ptx
+        return thing
     if isinstance(thing, Module):
         return str(thing)
     for holder in (thing, getattr(thing, "kernel", None)):
@@ -176,14 +194,6 @@ def ptx_of(thing: Any) -> str:
         if isinstance(module := getattr(holder, "module", None), Module):
             return str(module)
     raise LaunchError(f"PTX text, a kernel or a result of one is wanted, got {given(thing)}")
-
-
-def _library(name: str) -> str | None:
-    """The PTX of a kernel of the library as it is by default, unless another text was kept under its name."""
-    from ptxlab import kernels
-    from ptxlab.lab import debug_subjects
-
-    return debug_subjects.build(name, {}).ptx if name in kernels.names() and name not in KEPT else None
 
 
 def _name(thing: Any, otherwise: str) -> str:

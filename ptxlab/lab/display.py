@@ -204,8 +204,6 @@ def _ran(run: Any) -> dict[str, object]:
         return {"run": run["note"]} if run else {}
     timed = f", {run['seconds'] * 1e3:.3g} ms" if run["device"] == "GPU" else ""  # the CPU's time says nothing of a GPU
     rows: dict[str, object] = {"run": run["device"] + timed}
-    if run.get("sample"):
-        rows["run"] = f"{rows['run']}: {run['sample']}"
     if e := run["error"]:
         rows["error"] = f"max {_number(e['max'])}, mean {_number(e['mean'])}, {_number(e['ulp'])} ULP"
         rows["tolerance"] = f"{_number(e['tolerance'])}: {'✓ pass' if e['ok'] else '✗ FAIL'}"

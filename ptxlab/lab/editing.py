@@ -20,7 +20,7 @@ from ptxlab import kernels
 from ptxlab.errors import LaunchError, PtxWarning
 from ptxlab.foreign_arrays import as_numpy
 from ptxlab.garbage_collection import resting
-from ptxlab.lab import assets, debug_subjects, language
+from ptxlab.lab import assets, language
 from ptxlab.lab.cell import Cell, show
 from ptxlab.lab.diff import ptx_of
 from ptxlab.lab.kernel_subject import BUDGET
@@ -220,25 +220,36 @@ class Editor(Copied, anywidget.AnyWidget):
         return f'<div class="ptxlab-copy">{static}</div>'
 
 
-def editor(what: Any = START, grid: Any = None, block: Any = None, *args: Any, **options: Any) -> Editor:
+def editor(kernel: Any = START, grid: Any = None, block: Any = None, *args: Any, **options: Any) -> Editor:
     """Opens an editor for PTX.
 
-    what: PTX text, or a name that it was kept under; anything that has PTX (a module, a kernel of the builder, of
-    `pl.cuda`, another editor); the name of a kernel of the library, with its parameters; by default a small kernel to
-    begin with. grid, block, args, options: as in `pl.show`; with them a button runs the text and shows the results.
+    Parameters
+    ----------
+    kernel
+        PTX text, or a name that it was kept under; anything that has PTX (a module, a kernel of the builder, of
+        `pl.cuda`, another editor); the name of a kernel of the library. By default a small kernel to begin with.
+    grid, block, *args
+        As for `pl.launch`; with them a button runs the text and shows the results.
+    **options
+        As for `pl.show`; for a kernel of the library also its parameters.
 
-    Raises `UnknownKernel`, which says what there is, for a name that no kernel has, `LaunchError` for what is no PTX.
+    Raises
+    ------
+    UnknownKernel
+        For a name that no kernel has; it lists the names.
+    LaunchError
+        For what is no PTX.
     """
-    name = getattr(what, "name", "") or ""
-    if isinstance(what, str) and what in debug_subjects.names():
+    name = getattr(kernel, "name", "") or ""
+    if isinstance(kernel, str) and kernel in kernels.names():
         given = {key: options.pop(key) for key in tuple(options) if key not in _SHOWN}
-        what = debug_subjects.build(what, given)
-        name = what.name
-    elif isinstance(what, str) and what in KEPT:
-        name = what
-    elif isinstance(what, str) and what and "\n" not in what:
-        kernels.get(what)  # says what there is
-    elif not isinstance(what, str | Module) and not any(hasattr(what, part) for part in ("ptx", "module")):
-        raise LaunchError(f"what: PTX text or a kernel is wanted, found {given_instead(what)}")
+        kernel = kernels.get(kernel).build(**given)
+        name = kernel.name
+    elif isinstance(kernel, str) and kernel in KEPT:
+        name = kernel
+    elif isinstance(kernel, str) and kernel and "\n" not in kernel:
+        kernels.get(kernel)  # says what there is
+    elif not isinstance(kernel, str | Module) and not any(hasattr(kernel, part) for part in ("ptx", "module")):
+        raise LaunchError(f"kernel: PTX text or a kernel is wanted, found {given_instead(kernel)}")
     call = None if grid is None and block is None else (grid, block, *args)
-    return Editor(ptx_of(what), call, str(name), **options)
+    return Editor(ptx_of(kernel), call, str(name), **options)

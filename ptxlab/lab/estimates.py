@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from ptxlab.lab.requests import Request
 from ptxlab.lab.subject import machines
 
@@ -12,7 +10,7 @@ LONG = 5.0
 TELLING_RATE = 1.0
 """Seconds that a run should take by `RATES` for its rate to count: a shorter one is mostly the kernel's translation."""
 RATES = {"cpu": 2e-8, "step": 1e-5}
-"""Seconds for one multiplication of `Subject.work` by device, before a run of the kernel has been measured: between the
+"""Seconds for one multiplication of `Request.work` by device, before a run of the kernel has been measured: between the
 fastest and the slowest rung, as measured on two cores."""
 
 
@@ -24,23 +22,15 @@ class Estimates:
 
     def note(self, request: Request, seconds: float) -> None:
         """Notes how long a run took."""
-        device, work = machines(request.device)[-1], request.subject.work(request.given)
+        device, work = machines(request.device)[-1], request.work
         if work and work * RATES.get(device, 0.0) > TELLING_RATE:
             self._rates[request.subject.name, device] = seconds / work
 
     def seconds(self, request: Request) -> float | None:
         """The seconds that a run is likely to take; None where that is not known."""
-        device, work = machines(request.device)[-1], request.subject.work(request.given)
+        device, work = machines(request.device)[-1], request.work
         rate = self._rates.get((request.subject.name, device), RATES.get(device))
         return None if work is None or rate is None else work * rate
-
-    def less(self, request: Request) -> Request | None:
-        """The same setting with as much of the problem run as takes `LONG`; None where nothing less can be run."""
-        estimate, work = self.seconds(request), request.subject.work(request.given)
-        if not estimate or work is None:
-            return None
-        values = request.subject.less(request.given, work * LONG / estimate)
-        return None if values is None else replace(request, values=tuple(values.items()))
 
 
 def in_seconds(seconds: float) -> str:

@@ -25,7 +25,7 @@ from ptxlab import kernels
 from ptxlab.errors import LaunchError, TargetError
 from ptxlab.lab import controls, kernel_subject, library_subjects, shared_page
 from ptxlab.lab.debugger import Debugger
-from ptxlab.lab.edited_kernel import Edited
+from ptxlab.lab.edited_kernel import edited
 from ptxlab.lab.editing import Editor
 from ptxlab.lab.explorer_views import Version
 from ptxlab.lab.interrupts import on_interrupt
@@ -135,9 +135,9 @@ class Explorer(Copied, widgets.Box):
         """Waits until the view shows the results of the last change; False when that takes longer than `timeout`."""
         return self.session.wait(timeout)
 
-    def confirm(self, sample: bool = False) -> None:
-        """Begins a run that waits because it takes more than five seconds; with `sample` a run of some rows."""
-        self.session.confirm(sample)
+    def confirm(self) -> None:
+        """Begins a run that waits because it takes more than five seconds."""
+        self.session.confirm()
 
     def cancel(self) -> None:
         """Ends what is in work. What is shown stays, and says that it is not what the controls say."""
@@ -183,14 +183,13 @@ class Explorer(Copied, widgets.Box):
         self._below.leave(lambda: self._edit(version, request, line))
 
     def _edit(self, version: Version, request: Request, line: int | None) -> None:
-        base = request.subject.base if isinstance(request.subject, Edited) else request.subject
-        values = {**getattr(request.subject, "kept", {}), **request.given}
+        base, values = request.subject.base or request.subject, request.given
         editor = Editor(version.built.ptx, None, version.built.name, line or 1)
-        editor.on_apply(lambda text: self._show(Edited(base, values, text)))
+        editor.on_apply(lambda text: self._show(edited(base, values, text)))
         before = base.build(values).ptx
 
         def back() -> None:
-            if self.subject is not base and getattr(self.subject, "base", None) is base:
+            if self.subject.base is base:
                 self._show(base, {p.name: values[p.name] for p in base.building})
 
         self._below.show(
@@ -198,7 +197,7 @@ class Explorer(Copied, widgets.Box):
             editor,
             back,
             "Close, and back to the kernel",
-            lambda closes: editor.text != (before if closes else getattr(self.subject, "ptx", before)),
+            lambda closes: editor.text != (before if closes or not self.subject.base else self.subject.edit),
         )
 
     def save(self, path: str | Path) -> None:
@@ -283,7 +282,7 @@ class Explorer(Copied, widgets.Box):
     def _tell_editor(self, status: dict[str, Any]) -> None:
         """Says in the open editor what became of its text: it may fill the window, with the page far above."""
         editor = self._below.widget
-        if not isinstance(editor, Editor) or not isinstance(self.subject, Edited):
+        if not isinstance(editor, Editor) or not self.subject.base:
             return
         run, says = self.view.run or {}, str(status["text"])
         error = run.get("error") if status["state"] == "done" else None
@@ -307,7 +306,7 @@ class Explorer(Copied, widgets.Box):
     def _message(self, _view: Any, content: Any, _buffers: Any) -> None:
         acts: dict[str, Any] = {
             "pin": self.pin,
-            "confirm": lambda: self.confirm(bool(content.get("sample"))),
+            "confirm": self.confirm,
             "cancel": self.cancel,
             "again": self.session.again,
             "edit": lambda: self.edit(content.get("line")),
@@ -356,15 +355,18 @@ def explore(
     budget: int | None = None,
     **parameters: Any,
 ) -> Explorer:
-    """Opens the explorer on a kernel of the library by name, with parameters to start with; or on any other kernel.
+    """Opens the explorer.
 
-    kernel: a name, a kernel that the library has built or a result of it; PTX text, a module, a kernel of the builder,
-    of `pl.cuda` or of `pl.triton`, or a `lab.subject.Subject`. grid, block, args, entry, shared and budget are those of
-    `pl.launch`, for kernels that are not of the library: without them such a kernel is shown and not run. block may be
-    None for a kernel of `pl.triton`, which knows its own.
-
-    Parameters: those of the kernel (head_dim, causal, dtype, arch, tile_kv, ...) and seq_q, seq_k (or seq_len for
-    both), batch, heads, kv_heads, sigma, seed, device, row and sass (whether to show machine code).
+    Parameters
+    ----------
+    kernel
+        A name of the library, a kernel that it has built or a result of it; PTX text, a module, a kernel of the
+        builder, of `pl.cuda` or of `pl.triton`; or a `lab.subject.Subject`.
+    grid, block, *args, entry, shared, budget
+        As for `pl.launch`, for kernels that are not of the library. Without a grid such a kernel is shown and not run.
+    **parameters
+        To start with: those of the kernel (head_dim, causal, dtype, arch, tile_kv, ...) and seq_q, seq_k (or seq_len
+        for both), batch, heads, kv_heads, sigma, seed, device, row and sass (whether to show machine code).
     """
     with _in_words():
         return _explorer(kernel, grid, block, args, {"entry": entry, "shared": shared, "budget": budget}, parameters)
@@ -388,6 +390,8 @@ def _explorer(
     kernel: Any, grid: Any, block: Any, args: tuple[Any, ...], launch: dict[str, Any], parameters: dict[str, Any]
 ) -> Explorer:
     """The explorer on whatever was asked for."""
+    if grid is None and block is not None:  # shown for blocks of that size, and not run
+        block, parameters = None, {"block": block, **parameters}
     if isinstance(kernel, Subject):
         return Explorer(kernel, **parameters)
     built = getattr(kernel, "kernel", kernel) if hasattr(kernel, "inputs") else kernel

@@ -46,17 +46,11 @@ class Running:
         estimate = self.estimates.seconds(request)
         if estimate is None or estimate <= LONG:
             return None
-        less = self.estimates.less(request)
-        sample = None if less is None else self.estimates.seconds(less)
-        return Unconfirmed(f"a run of about {in_seconds(estimate)}", estimate=estimate, sample=sample)
+        return Unconfirmed(f"a run of about {in_seconds(estimate)}", estimate=estimate)
 
-    def confirm(self, request: Request, sample: bool) -> Request | None:
-        """The request whose run may begin now: this one, or with `sample` one of some of its rows, None where there is
-        no smaller one."""
-        chosen = self.estimates.less(request) if sample else request
-        if chosen is not None:
-            self._confirmed.add(chosen.result_key)
-        return chosen
+    def confirm(self, request: Request) -> None:
+        """From now on the run of this request may begin."""
+        self._confirmed.add(request.result_key)
 
     def foreseen(self, request: Request) -> dict[str, Any]:
         """What to say of a run that begins: `text`, and `estimate`, its seconds or None where it is short."""

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ptxlab.errors import AssemblyError, PtxError, PtxlabError, UnavailableError
-from ptxlab.lab import dataflow, highlight, hover, measures, protocol, run_pane, sass_pane
+from ptxlab.lab import dataflow, edited_kernel, highlight, hover, measures, protocol, run_pane, sass_pane
 from ptxlab.lab.alignment import Row, compare, declares
 from ptxlab.lab.requests import Request
 from ptxlab.lab.subject import TITLES, Ran
@@ -61,7 +61,7 @@ def begun(request: Request) -> Version:
     """A version whose kernel is built and can run, but whose code pane is not made yet: `finish` does that."""
     request.check()
     start = time.perf_counter()
-    built = request.subject.build(request.given)
+    built = edited_kernel.made(request.subject, request.given)
     lines, error = built.ptx.splitlines(), None
     try:
         _ = built.module
@@ -99,7 +99,7 @@ def finish(version: Version) -> None:
         accesses = dataflow.accesses(module)
         code["touched"] = [[line, what] for line, what in sorted(dataflow.touched(accesses).items())]
         code["stores"] = dataflow.stores_of(accesses, "o")
-        if lesson := subject.lesson(built):
+        if lesson := edited_kernel.LESSON if subject.base else subject.lesson(built):
             code["lesson"] = {**lesson, "row": next((row for line, row in code["links"] if line == lesson["line"]), 0)}
     version.finished = True
 
@@ -346,7 +346,10 @@ def state(version: Version, request: Request, ran: Ran | None) -> dict[str, Any]
     if ran is None or ran.judged is None:
         return None
     head, row = run_pane.shown_head(request, ran), run_pane.shown_row(request, ran)
-    return request.subject.state(version.built, request.given, ran, head, row)
+    try:
+        return request.subject.state(version.built, request.given, ran, head, row)
+    except edited_kernel.NotRecorded as why:
+        return {"label": "edited", "tiles": 0, "tile_kv": 1, "unit": "tile", "row": row, "note": str(why)}
 
 
 # -- what changed ------------------------------------------------------------------------------------------------------

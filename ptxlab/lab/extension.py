@@ -11,7 +11,13 @@ from ptxlab.lab.magics import PtxMagics
 
 
 def load_ipython_extension(shell: Any) -> None:
-    """Registers the magics and how ptxlab's objects look in a notebook: `%load_ext ptxlab`."""
+    """Registers the magics and how ptxlab's objects look in a notebook: `%load_ext ptxlab`.
+
+    Parameters
+    ----------
+    shell
+        IPython's.
+    """
     magics = PtxMagics(shell)
     shell.register_magics(magics, CudaMagics(shell, magics))
     register(shell)

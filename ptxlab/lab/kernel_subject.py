@@ -26,9 +26,9 @@ from ptxlab.module_variables import unchanged
 from ptxlab.names import find_symbol, source_name
 from ptxlab.text.given import given
 
-THREADS = Parameter(
-    "threads",
-    "threads a block, for the occupancy; give grid, block and arguments to run the kernel",
+BLOCK = Parameter(
+    "block",
+    "threads of a block, for the occupancy; give grid, block and arguments to run the kernel",
     128,
     (32, 64, 128, 256, 512, 1024),
 )
@@ -98,14 +98,18 @@ class KernelSubject(Subject):
             return Text(str(self.kernel), symbol)
         return self.kernel if name == self.name else self.kernel[symbol]
 
+    def _launched(self, built: Any) -> Any:
+        """What is launched: the kernel as it was given, with its entry, or the text that was put in its place."""
+        return built if self.base else self.kernel
+
     def _entry(self, values: Values) -> str | None:
         """The kernel to launch, as the PTX calls it; None where there is only one."""
         return self.symbols[values["entry"]] if "entry" in values else self.entry
 
     def shape(self, built: Any, values: Values) -> Shape:
-        """The grid and block given, or a block of `threads`."""
+        """The grid and block given, or a block of `block` threads."""
         if self.grid is None:
-            return (1, 1, 1), (values["threads"], 1, 1), self.shared
+            return (1, 1, 1), (values["block"], 1, 1), self.shared
         return _three(self.grid), _three(self.block), self.shared
 
     def why_no_run(self) -> str:
@@ -119,13 +123,13 @@ class KernelSubject(Subject):
 
         if self.grid is None:
             return None
-        entry = self._entry(values)
+        kernel, entry = self._launched(built), self._entry(values)
         runs, after = {}, {}
         for where in machines(device):
             args = [_copy(a) for a in self.args]
-            with unchanged(self.kernel):
+            with unchanged(kernel):
                 runs[where] = launch(
-                    self.kernel,
+                    kernel,
                     self.grid,
                     self.block,
                     *args,
@@ -138,7 +142,7 @@ class KernelSubject(Subject):
                 )
             after[where] = [_array(a) for a in args]
         first = next(iter(runs))
-        names = list(planned(self.kernel, entry).arguments)
+        names = list(planned(kernel, entry).arguments)
         changed = {
             names[n]: now
             for n, (before, now) in enumerate(zip(self.args, after[first], strict=True))
@@ -148,21 +152,21 @@ class KernelSubject(Subject):
         found = tuple(f for where, run in runs.items() if where != first for f in run.findings)
         return Ran(runs[first], counts, arrays=changed, kept=_machines_apart(after, names), found=found)
 
-    def recorded(self, built: Any, values: Values, trace: Any) -> Any:
+    def recorded(self, built: Any, values: Values, trace: Any, **options: Any) -> Any:
         """Launches it on copies of the arguments."""
         from ptxlab.launch.run import launch
 
         if self.grid is None:
             raise LaunchError(self.why_no_run())
-        args, entry = [_copy(a) for a in self.args], self._entry(values)
+        kernel, args, entry = self._launched(built), [_copy(a) for a in self.args], self._entry(values)
         where: dict[str, Any] = {
             "device": cpu_engine(),
             "arch": values["arch"],
             "budget": self.budget or BUDGET["step"],
         }
         where |= {"entry": entry, "shared": self.shared, "trace": trace, "checks": values["checks"]}
-        with unchanged(self.kernel):
-            return launch(self.kernel, self.grid, self.block, *args, **where)
+        with unchanged(kernel):
+            return launch(kernel, self.grid, self.block, *args, **(where | options))
 
 
 class CudaSubject(KernelSubject):
@@ -184,21 +188,8 @@ class CudaSubject(KernelSubject):
         built.state = kernel.state
         return built
 
-    def run(self, built: Any, values: Values, device: str) -> Ran | None:
-        """As it was compiled."""
-        kept, self.kernel = self.kernel, built
-        try:
-            return super().run(built, values, device)
-        finally:
-            self.kernel = kept
-
-    def recorded(self, built: Any, values: Values, trace: Any) -> Any:
-        """As it was compiled."""
-        kept, self.kernel = self.kernel, built
-        try:
-            return super().recorded(built, values, trace)
-        finally:
-            self.kernel = kept
+    def _launched(self, built: Any) -> Any:
+        return built
 
 
 def subject_of(kernel: Any, grid: Any, block: Any, args: Sequence[Any], **options: Any) -> KernelSubject:
@@ -237,12 +228,12 @@ def _newer(arch: str) -> tuple[str, ...]:
 
 
 def _threads(ptx: str, block: int) -> Parameter:
-    """The parameter for the threads of a block: as many as the text or the compiler says, else `THREADS`."""
+    """The parameter for the threads of a block: as many as the text or the compiler says, else `BLOCK`."""
     found = re.search(r"\.(?:req|max)ntid\s+(\d+)(?:\s*,\s*(\d+))?(?:\s*,\s*(\d+))?", ptx)
     wanted = block or (math.prod(int(n or 1) for n in found.groups()) if found else 0)
     if not 1 <= wanted <= targets.THREADS_PER_BLOCK:
-        return THREADS
-    return Parameter(THREADS.name, THREADS.says, wanted, tuple(sorted({*THREADS.choices, wanted})))
+        return BLOCK
+    return Parameter(BLOCK.name, BLOCK.says, wanted, tuple(sorted({*BLOCK.choices, wanted})))
 
 
 def _kind(kernel: Any) -> str:

@@ -58,7 +58,7 @@ class PtxMagics(Magics):
     @argument("--entry", metavar="KERNEL", help="which kernel, when the text has several")
     @argument("--seed", metavar="N", type=int, help="shuffle the warp schedule with this seed")
     @argument("--budget", metavar="N", type=int, help="stop after this many warp-instructions")
-    @argument("--checks", metavar="NAMES", help="checks to run with, such as memcheck")
+    @argument("--checks", metavar="NAMES", help="checks to run with, such as memcheck,racecheck; or all")
     @argument("--counters", action="store_true", help="count instructions and show the heat of each line")
     @argument("--trace", action="store_true", help="record the steps of block 0; %%ptx_debug opens them")
     @argument("--diff", metavar="NAME", help="show what changed from the text kept under NAME, or from a variable")
@@ -82,7 +82,7 @@ class PtxMagics(Magics):
         parsed, rest = self.ptx.parser.parse_known_args(rest, parsed)
         if rest and rest[0][0] != "-":
             raise UsageError(
-                f"{magic}: {rest[0]!r} stands without an option; write {magic} --grid 4 --block 32 --args x,y,100"
+                f"{magic}: {rest[0]!r} has no option before it; write {magic} --grid 4 --block 32 --args x,y,100"
             )
         if rest:
             has = [o for each in (self.ptx.parser, more) if each for a in each._actions for o in a.option_strings[-1:]]
@@ -162,7 +162,7 @@ class PtxMagics(Magics):
         return self._open(explore, self._meant(kernel), _named(words))
 
     @magic_arguments()
-    @argument("what", nargs="?", help=_DEBUGGED)
+    @argument("kernel", nargs="?", help=_DEBUGGED)
     @argument("parameters", nargs="*", help="of a kernel of the library, such as head_dim=16 seq_len=32 warps=0")
     @line_magic
     def ptx_debug(self, line: str) -> Any:
@@ -170,9 +170,9 @@ class PtxMagics(Magics):
         from ptxlab.lab.debugger import debug
 
         options = parse_argstring(self.ptx_debug, line)
-        if options.what is None and self.traced is None:
+        if options.kernel is None and self.traced is None:
             raise UsageError("no cell has recorded steps; write %%ptx --trace, or name what to open: %ptx_debug scalar")
-        what = self.traced if options.what is None else self._meant(options.what)
+        what = self.traced if options.kernel is None else self._meant(options.kernel)
         return self._open(debug, what, _named(options.parameters))
 
     def _meant(self, word: str) -> Any:

@@ -6,10 +6,10 @@ The name stands for the text in `--diff`, `against=`, `pl.diff` and `pl.editor`,
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 from typing import Any
 
+from ptxlab import kernels
 from ptxlab.errors import LaunchError
 
 
@@ -34,13 +34,15 @@ KEPT: dict[str, Kept] = {}
 """By name, the last one of each."""
 
 
-def text_of(name: str) -> str:
-    """The text that a name stands for; anything else than a name is a text itself.
+def kernel_of(kernel: Any) -> Any:
+    """The kernel that a name stands for, kept or of the library; anything else as it is.
 
-    Raises `LaunchError` for a single word that nothing was kept under: no PTX is that short.
+    Raises `LaunchError` for a single word that is no name of a kernel: no PTX is that short.
     """
-    found = KEPT.get(name)
-    if found is None and re.fullmatch(r"[A-Za-z_]\w*", name):
+    if isinstance(kernel, str) and kernel in KEPT:
+        return KEPT[kernel].kernel
+    if isinstance(kernel, str) and kernel.isidentifier() and kernel not in kernels.names():
         there = f"; kept are {', '.join(KEPT)}" if KEPT else ""
-        raise LaunchError(f"no text was kept under {name!r}; keep one with %%ptx -k {name} or keep={name!r}{there}")
-    return name if found is None else found.text
+        keep = f"keep one with %%ptx -k {kernel} or keep={kernel!r}"
+        raise LaunchError(f"no text was kept under {kernel!r}; {keep}{there}")
+    return kernels.looked_up(kernel)

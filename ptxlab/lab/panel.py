@@ -46,7 +46,7 @@ class Panel(widgets.VBox):
 
     def values(self) -> dict[str, Any]:
         """What the controls of the subject's own parameters say."""
-        values = {p.name: controls.value(self.own[p.name]) for p in self.subject.parameters}
+        values = {**self.subject.kept, **{name: controls.value(control) for name, control in self.own.items()}}
         if "sigma" in values:
             values["sigma"] = round(values["sigma"], 6)
         return values
@@ -85,14 +85,15 @@ class Panel(widgets.VBox):
                         value = move.after
                 controls.assign(p.name, control, value)
             control.observe(self._changed, "value")
+        building = {p.name for p in subject.building}
         apart = {"checks", VARIANT.name, *(p.name for p in PROBLEM)}
         parts = {
             "Kernel": [
                 *([self.fixed["kernel"]] if "kernel" in self.fixed else []),
-                *(self.own[p.name] for p in subject.building if p.name not in apart),
+                *(control for name, control in self.own.items() if name in building - apart),
             ],
             "Variant": [control for name, control in self.own.items() if name in apart - {"checks"}],
-            "Problem": [self.own[p.name] for p in subject.problem if p.name not in apart],
+            "Problem": [control for name, control in self.own.items() if name not in building | apart],
             "Run": [self.fixed["device"], self.head, *([self.own["checks"]] if "checks" in self.own else [])],
         }
         self.children = [
@@ -107,7 +108,7 @@ class Panel(widgets.VBox):
             if p.name in changed and p.name != "sigma":  # typed between two steps of a slider
                 offers = controls.offered(self.own[p.name])
                 self._move(parameter_adjustment.nearest(p, values[p.name], offers, p.default, self.subject.name))
-        offered = {name: controls.offered(self.own[name]) for name in values}
+        offered = {name: controls.offered(control) for name, control in self.own.items()}
         for move in parameter_adjustment.moved(self.subject, self.values(), changed, offered):
             self._move(move)
         self._carry_head()

@@ -23,11 +23,19 @@ FLAT = 1e-5
 
 
 def plot_state(result: Any, row: int = 0, *, figure: Any = None) -> Any:
-    """The online-softmax state that a kernel stored, with numpy float64 drawn over it. Returns a matplotlib Figure.
+    """The online-softmax state that a kernel stored, with numpy float64 drawn over it.
 
-    result: of `pl.attention(..., state=True)` or `pl.decode(..., state=True)`; row: which of `result.rows`. For
-    attention, and for the decode kernel with one warp, m, l and rescale against the KV tile or the key. For the other
-    decode kernels the states that the warps or splits held before the merge, and what each gave to the row.
+    For attention, and for the decode kernel with one warp, m, l and rescale against the KV tile or the key. For the
+    other decode kernels the states that the warps or splits held before the merge, and what each gave to the row.
+
+    Parameters
+    ----------
+    result
+        Of `pl.attention(..., state=True)` or `pl.decode(..., state=True)`.
+    row
+        Which of `result.rows`.
+    figure
+        A matplotlib Figure to draw into; by default a new one, which is returned.
     """
     _check(result)
     if not hasattr(result, "state"):
@@ -63,10 +71,19 @@ def plot_state(result: Any, row: int = 0, *, figure: Any = None) -> Any:
 
 
 def plot_error(result: Any, head: tuple[int, int] = (0, 0), *, figure: Any = None) -> Any:
-    """The error of one (batch, head) as a map, rows down and columns to the right. Returns a matplotlib Figure.
+    """The error of one head as a map, rows down and columns to the right.
 
     A cell is |o - float64| relative to the tolerance of that element, so 1 is the most that passes. Of a result of
     `pl.decode`, which has one row per head, all rows are shown: sequence 0's heads first.
+
+    Parameters
+    ----------
+    result
+        Of `pl.attention` or `pl.decode`.
+    head
+        (batch, head).
+    figure
+        A matplotlib Figure to draw into; by default a new one, which is returned.
     """
     from matplotlib.colors import LogNorm
 
@@ -98,7 +115,15 @@ def plot_error(result: Any, head: tuple[int, int] = (0, 0), *, figure: Any = Non
 
 
 def plot_comparison(found: Any, *, figure: Any = None) -> Any:
-    """The columns of a `pl.compare` as bars, a picture each. Returns a matplotlib Figure."""
+    """The columns of a comparison as bars, a picture each.
+
+    Parameters
+    ----------
+    found
+        Of `pl.compare` or `pl.compare_decode`.
+    figure
+        A matplotlib Figure to draw into; by default a new one, which is returned.
+    """
     if not hasattr(found, "entries"):
         raise LaunchError(f"found: what pl.compare or pl.compare_decode gives is wanted, got {type(found).__name__}")
     columns = {name: values for name, values in found.numbers().items() if any(v is not None for v in values)}

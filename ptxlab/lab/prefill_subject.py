@@ -11,7 +11,7 @@ from ptxlab import reference
 from ptxlab.attention.tile_lists import tile_lists
 from ptxlab.errors import TargetError
 from ptxlab.kernels import Parameter
-from ptxlab.lab import sampled_runs, variant_controls
+from ptxlab.lab import variant_controls
 from ptxlab.lab.attention_subject import PROBLEM, Attention, judged, makers, nothing, series, tile_kinds
 from ptxlab.lab.softmax_steps import row_scores, steps
 from ptxlab.lab.subject import Ran, Shape, Values, looked_at, machines, place, places, plain_attention, random_inputs
@@ -19,8 +19,8 @@ from ptxlab.launch.run import cpu_engine
 from ptxlab.performance.peaks import array_bytes
 
 PREFILL = (
-    Parameter("seq_q", "query rows (Sq); of large problems a few blocks are run", 64, minimum=1, maximum=16384),
-    Parameter("seq_k", "keys and values (Sk)", 64, minimum=0, maximum=16384),
+    Parameter("seq_q", "query rows (Sq)", 64, minimum=1, maximum=4096),
+    Parameter("seq_k", "keys and values (Sk)", 64, minimum=0, maximum=4096),
     *PROBLEM,
 )
 """The parameters of a prefill problem, which do not change the PTX."""
@@ -47,35 +47,19 @@ class Prefill(Attention):
         return shape
 
     def groups(self, values: Values) -> list[tuple[str, tuple[int, int]]]:
-        """One for each head of each sequence; of a problem that is sampled those that are run."""
-        sample = self._plan(values)
-        if sample is None:
-            return places(values["batch"], values["heads"])
-        return [(f"batch {b}, head {h}", (b, h)) for b, h in sample.heads]
+        """One for each head of each sequence."""
+        return places(values["batch"], values["heads"])
 
     def rows(self, values: Values) -> tuple[str, int]:
         """Of the queries."""
         return "query row", values["seq_q"]
 
-    def _plan(self, values: Values) -> sampled_runs.Plan | None:
-        """Which blocks are run; None where all are, as with a variant: its blocks do not stand for one another."""
-        if values["variant"] != "none":
-            return None
-        try:
-            config = self.configured(values)
-        except TargetError:
-            return None  # the build says why
-        return sampled_runs.plan(values, config.tile_q)
-
     def run(self, built: Any, values: Values, device: str) -> Ran:
         """Runs on every machine that there is, and compares with float64."""
         from ptxlab.attention.prefill import attention
 
-        config = built.config
-        sample, given = self._plan(values), _given(values)
-        if sample is not None:
-            return sampled_runs.run(built, values, device, sample)
-        q, k, v = random_inputs(values, values["seq_q"], config)
+        given = _given(values)
+        q, k, v = random_inputs(values, values["seq_q"], built.config)
         results = {
             where: attention(q, k, v, kernel=built, device=where, **given, **looked_at(where, values))
             for where in machines(device)
@@ -89,15 +73,12 @@ class Prefill(Attention):
             first.run, counts, judged=judged(results, plain), kept=(q, k, v), least=array_bytes(first), found=found
         )
 
-    def recorded(self, built: Any, values: Values, trace: Any) -> Any:
-        """The same problem; of a sampled one the block alone."""
+    def recorded(self, built: Any, values: Values, trace: Any, **options: Any) -> Any:
+        """The same problem."""
         from ptxlab.attention.prefill import attention
 
-        sample = self._plan(values)
-        if sample is not None:
-            return sampled_runs.recorded(built, values, trace, sample)
         q, k, v = random_inputs(values, values["seq_q"], built.config)
-        more = {"device": cpu_engine(), "trace": trace, "checks": values["checks"]}
+        more = {"device": cpu_engine(), "trace": trace, "checks": values["checks"], **options}
         return attention(q, k, v, kernel=built, **_given(values), **more).run
 
     def block_of(self, built: Any, values: Values, head: tuple[int, int], row: int) -> int:
@@ -114,25 +95,13 @@ class Prefill(Attention):
 
         b, h = head
         rows, keys, tile, causal = values["seq_q"], values["seq_k"], built.tile_kv, bool(values["causal"])
-        number = row
-        if ran.sampled is None:
-            q, k, v = ran.kept
-            title = f"{place(b, h, q.shape)}row {row}"
-        else:  # the block of the row, as the problem that was run
-            here, seen = divmod(row, built.config.tile_q)
-            block = ran.kept[1][h][here]
-            q, k, v = block.alone
-            (batch, which), number = ran.sampled.heads[h], ran.sampled.rows[row]
-            title = f"batch {batch}, head {which}, row {number}"
-            b, h, row, rows, keys = 0, 0, seen, q.shape[2], k.shape[2]
-        unit = "key" if tile == 1 else f"KV tile of {tile} keys"
-        common = {"label": title, "tiles": reference.tiles(keys, tile), "tile_kv": tile, "unit": unit, "row": number}
-        mods: Any = {}
-        if ran.sampled is None:
-            state = [(b, h, row)]
-            result = attention(q, k, v, kernel=built, device=ran.run.device, state=state, **_given(values))
-            assert result.state is not None
-            probed, mods = result.state[0], result.problem.changes()
+        q, k, v = ran.kept
+        title, unit = f"{place(b, h, q.shape)}row {row}", "key" if tile == 1 else f"KV tile of {tile} keys"
+        common = {"label": title, "tiles": reference.tiles(keys, tile), "tile_kv": tile, "unit": unit, "row": row}
+        state = [(b, h, row)]
+        result = attention(q, k, v, kernel=built, device=ran.run.device, state=state, **_given(values))
+        assert result.state is not None
+        mods: Any = result.problem.changes()
         if built.precision is not None:  # what the kernel saw
             q, k, v = (x.astype(built.precision) for x in (q, k, v))
         kv_head = h // (q.shape[1] // k.shape[1])
@@ -140,16 +109,10 @@ class Prefill(Attention):
         if not sees.any():
             why = "there are no keys (Sk = 0)" if keys == 0 else f"row {row} sees no key"
             return {**common, "note": nothing(why, mods, h)}
-        if ran.sampled is None:
-            exact, _ = result.exact(0)
-        else:
-            probed = sampled_runs.launched(built, block, ran.run.device, row)[2]
-            found = reference.attention(q, k, v, causal=causal, tile=tile, rows=[(b, h, row)]).state
-            assert found is not None
-            exact = found[0]
+        exact, _ = result.exact(0)
         return {
             **common,
-            "kernel": series(probed),
+            "kernel": series(result.state[0]),
             "numpy": series(exact),
             **steps(scores, v[b, kv_head], tile, -np.inf if mods.get("sinks") is None else float(mods["sinks"][h])),
             "makers": makers(built.with_probes().module, built.module),

@@ -8,7 +8,6 @@ Annotations are no strings here: `NotRequired` would not be seen in them.
 from typing import Any, Literal, NotRequired, TypedDict
 
 Lines = list[str]
-Range = tuple[int, int]
 Number = float | str
 """A number; "NaN" and "∞" are words, since JSON has neither."""
 
@@ -196,7 +195,6 @@ class ErrorMap(TypedDict):
     dim: int
     row: int
     label: str
-    numbers: list[int] | None
     row_name: str
     size: int
     worst: list[tuple[int, int, Number, Number]]
@@ -253,7 +251,7 @@ class TileKinds(TypedDict):
 
 
 class Tiles(TypedDict):
-    """How rows and keys are cut; `sampled` are the ranges of rows that were run."""
+    """How rows and keys are cut."""
 
     rows: int
     keys: int
@@ -262,7 +260,6 @@ class Tiles(TypedDict):
     causal: bool
     kinds: TileKinds | None
     row_name: str
-    sampled: NotRequired[list[Range]]
 
 
 Party = TypedDict(
@@ -294,7 +291,6 @@ class Run(Part):
     thread_instructions: NotRequired[int | None]
     findings: NotRequired[list[Finding]]
     checks: NotRequired[Any]
-    sample: NotRequired[str]
     counters: NotRequired[Counters | None]
     roofline: NotRequired[Roofline | None]
     arrays: NotRequired[list[tuple[str, str]]]
@@ -353,7 +349,6 @@ class Status(Part):
     blocks: NotRequired[int]
     seconds: NotRequired[float]
     estimate: NotRequired[float | None]
-    sample: NotRequired[float | None]
 
 
 class Parts(TypedDict):
@@ -375,12 +370,7 @@ class Parts(TypedDict):
 class Act(TypedDict):
     """A button without more to say; "whole" asks for parts of which the page was sent the number alone."""
 
-    kind: Literal["pin", "cancel", "again", "share", "whole"]
-
-
-class Confirm(TypedDict):
-    kind: Literal["confirm"]
-    sample: NotRequired[bool]
+    kind: Literal["pin", "confirm", "cancel", "again", "share", "whole"]
 
 
 class Edit(TypedDict):
@@ -404,4 +394,4 @@ class Debug(TypedDict):
     party: NotRequired[int]
 
 
-Message = Act | Confirm | Edit | Next | Debug
+Message = Act | Edit | Next | Debug

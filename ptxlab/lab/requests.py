@@ -28,6 +28,12 @@ class Request:
         return dict(self.values)
 
     @property
+    def work(self) -> float | None:
+        """The multiplications of a run, in those of a prefill kernel that take as long; None where nobody can say."""
+        size = self.subject.size(self.given)
+        return None if size is None else size * self.subject.costs
+
+    @property
     def version_key(self) -> tuple[Any, ...]:
         """What the PTX depends on: the subject and the parameters that change it."""
         names = {p.name for p in self.subject.building} | {"splits"}
@@ -62,4 +68,4 @@ def request(
     for name in values:
         if name not in known:
             raise TargetError(f"{chosen.name} has no parameter {name!r}; it has {', '.join(known)}")
-    return Request(chosen, tuple((known | values).items()), device, row, head, sass)
+    return Request(chosen, tuple({**chosen.kept, **known, **values}.items()), device, row, head, sass)

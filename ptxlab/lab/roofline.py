@@ -181,12 +181,20 @@ MARKERS = ("o", "s", "^", "D", "v", "P")
 
 
 def plot_roofline(results: Any, *, gpu: str | None = None, arch: str | None = None, figure: Any = None) -> Any:
-    """Rooflines with a point for each result: open where modelled (without a cache, and with a perfect one, joined by a
-    line), filled where measured on a GPU. Returns a matplotlib Figure that shows itself.
+    """Rooflines with a point for each result.
 
-    results: one, or a list, of `pl.attention(..., counters=True)`, `pl.decode(...)` or `pl.launch(...)`, or `Roof`s.
-    gpu: whose roof ("A100", "H100 SXM", ...: `ptxlab.performance.peaks.PEAKS`). arch: the target, of runs that do not
-    tell theirs.
+    Open points are modelled, without a cache and with a perfect one; filled points were measured on a GPU.
+
+    Parameters
+    ----------
+    results
+        One, or a list, of `pl.attention(..., counters=True)`, `pl.decode(...)` or `pl.launch(...)`, or `Roof`s.
+    gpu
+        Whose roof: "A100", "H100 SXM" (`ptxlab.performance.peaks.PEAKS`).
+    arch
+        The target, of runs that do not tell theirs.
+    figure
+        A matplotlib Figure to draw into; by default a new one, which is returned.
     """
     from ptxlab.lab.plots import ink_colour, new_figure
 

@@ -20,12 +20,9 @@ WORST = 20
 
 
 def show(ran: Ran | None, request: Request, built: Any) -> protocol.Run:
-    """A run for the page; error, ways and map are None where there is no right answer. `sample` says what was run of a
-    larger problem."""
+    """A run for the page; error, ways and map are None where there is no right answer."""
     subject, values = request.subject, request.given
     tiles: Any = subject.tiles(built, values)
-    if tiles is not None and ran is not None and ran.sampled:
-        tiles["sampled"] = [list(part) for part in ran.sampled.ranges]
     if ran is None:
         return {"note": subject.why_no_run(), "heat": [], "error": None, "map": None, "ways": [], "tiles": tiles}
     launched, counts, judged = ran.run, ran.counts, ran.judged
@@ -37,8 +34,7 @@ def show(ran: Ran | None, request: Request, built: Any) -> protocol.Run:
         "error": _error(judged.measured) if judged else None,
         "ways": [_way(way) for way in (judged.ways if judged else ran.kept or ())],
         "findings": noticed.listed([*launched.findings, *ran.found], launched.grid) + noticed.in_results(ran.arrays),
-        "checks": check_names("memcheck" if ran.sampled else values.get("checks", "memcheck"), ALL_CHECKS),
-        "sample": ran.sampled.text if ran.sampled else "",
+        "checks": check_names(values.get("checks", "memcheck"), ALL_CHECKS),
         "map": error_map(ran, request),
         "counters": counters_pane.show(counts, launched),
         "roofline": _roof(ran, values.get("arch", "")),
@@ -67,17 +63,14 @@ def _way(way: Way) -> Any:
 
 
 def error_map(ran: Ran, request: Request) -> protocol.ErrorMap | None:
-    """One head's errors: {rows, cols, step, seq, dim, row, label, numbers, row_name, worst, values, absolute}.
+    """One head's errors: {rows, cols, step, seq, dim, row, label, row_name, worst, values, absolute}.
 
     `values` (error over tolerance) and `absolute` are float32 bytes, `[rows, cols]`; where the head is larger than
-    the picture each cell holds the largest of `step` = [rows, columns]. `numbers` are those of the rows where only
-    some were run.
+    the picture each cell holds the largest of `step` = [rows, columns].
     """
     if ran.judged is None:
         return None
-    shape, part = ran.judged.error.shape, ran.sampled
     b, h = shown_head(request, ran)
-    pair: tuple[int, int] = part.heads[b * shape[1] + h] if part else (b, h)
     ratio, error = ran.judged.ratio[b, h], ran.judged.error[b, h]
     rows, dim = ratio.shape
     if not ratio.size:
@@ -93,23 +86,20 @@ def error_map(ran: Ran, request: Request) -> protocol.ErrorMap | None:
         "seq": rows,
         "dim": dim,
         "row": shown_row(request, ran),
-        "label": place(*pair, (2, 2) if part else shape).rstrip(", "),
-        "numbers": list(part.rows) if part else None,
+        "label": place(b, h, ran.judged.error.shape).rstrip(", "),
         "row_name": ran.judged.rows,
         "size": ran.run and int(getattr(ran.kept[0], "itemsize", 4)),
-        "worst": [(part.rows[r] if part else r, c, _figure(error[r, c]), _figure(ratio[r, c])) for r, c in worst],
+        "worst": [(r, c, _figure(error[r, c]), _figure(ratio[r, c])) for r, c in worst],
         "values": small.astype(np.float32).tobytes(),
         "absolute": _pool(error, step).astype(np.float32).tobytes(),
     }
 
 
 def shown_row(request: Request, ran: Ran) -> int:
-    """The row of the result to plot: the last, or the one that is asked for; where that was not run, the nearest."""
+    """The row of the result to plot: the one that is asked for, or the last."""
     assert ran.judged is not None
-    numbers = ran.sampled.rows if ran.sampled else range(ran.judged.error.shape[2])
-    if request.row < 0:
-        return len(numbers) - 1
-    return min(range(len(numbers)), key=lambda at: abs(numbers[at] - request.row))
+    last = int(ran.judged.error.shape[2]) - 1
+    return last if request.row < 0 else min(request.row, last)
 
 
 def _pool(array: Any, step: list[int]) -> Any:
@@ -119,13 +109,9 @@ def _pool(array: Any, step: list[int]) -> Any:
 
 
 def shown_head(request: Request, ran: Ran) -> tuple[int, int]:
-    """Where the result has the (batch, head) pair that is asked for, or the first that was run."""
+    """The (batch, head) pair that is asked for, as far as the result has it."""
     assert ran.judged is not None
     shape = ran.judged.error.shape
-    if ran.sampled is not None:
-        heads = ran.sampled.heads
-        b, h = divmod(heads.index(request.head) if request.head in heads else 0, shape[1])
-        return b, h
     return min(request.head[0], shape[0] - 1), min(request.head[1], shape[1] - 1)
 
 

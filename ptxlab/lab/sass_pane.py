@@ -74,7 +74,7 @@ OPCODES = {
     "F2FP": "Packs two floats into 16-bit ones.",
     "F2F32": "Float to f32.",
     "FRND": "Rounds a float to a whole number.",
-    "LDG": "Loads from global memory; .64 and .128 are bits a lane, .E a 64-bit address.",
+    "LDG": "Loads from global memory; .64 and .128 are bits per lane, .E a 64-bit address.",
     "STG": "Stores to global memory.",
     "LDS": "Loads from shared memory.",
     "STS": "Stores to shared memory.",

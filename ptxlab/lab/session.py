@@ -42,8 +42,7 @@ class Session:
     `seconds` and `estimate`, the seconds that it takes in all, as far as that is known.
 
     asks: whether a run of more than `estimates.LONG` seconds waits for `confirm`. Until then the state is "asking",
-    with the `estimate` and in `sample` the seconds that a sample of the rows would take, None where there is no smaller
-    one."""
+    with the `estimate`."""
 
     def __init__(self, publish: Publish, asks: bool = False) -> None:
         self._publish = publish
@@ -105,15 +104,11 @@ class Session:
         if self.request is not None:
             self.ask(self.request, self._asked)
 
-    def confirm(self, sample: bool = False) -> None:
-        """Begins the run that waits; with `sample` a smaller one, of some of its rows. Does nothing while no request
-        waits for this."""
-        request = self.request
-        if request is None or self._asking != self.seq:
-            return
-        confirmed = self._running.confirm(request, sample)
-        if confirmed is not None:
-            self.ask(confirmed, self._asked)
+    def confirm(self) -> None:
+        """Begins the run that waits. Does nothing while no request waits for this."""
+        if self.request is not None and self._asking == self.seq:
+            self._running.confirm(self.request)
+            self.again()
 
     def cancel(self) -> None:
         """Ends what is in work: a launch within some thousand instructions of its warps, anything else at its next

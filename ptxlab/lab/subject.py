@@ -5,7 +5,7 @@ subject of one's own needs `title`, `name`, its parameters and `build`; what els
 
     class Saxpy(Subject):
         title, name = "y = a x + y", "saxpy"
-        building = (Parameter("unroll", "elements a thread", 1, (1, 2, 4)),)
+        building = (Parameter("unroll", "elements per thread", 1, (1, 2, 4)),)
         def build(self, values): return saxpy(unroll=values["unroll"])      # anything with .ptx, .module and .name
 """
 
@@ -65,29 +65,13 @@ class Judgement:
     ways: tuple[Way, ...] = ()
 
 
-@dataclass(frozen=True)
-class Sampled:
-    """What was run of a larger problem, in words; the numbers of its rows and the (batch, head) pairs in the order of
-    the result."""
-
-    text: str
-    rows: tuple[int, ...]
-    heads: tuple[tuple[int, int], ...]
-
-    @property
-    def ranges(self) -> list[tuple[int, int]]:
-        """The rows as ranges (first, last)."""
-        starts = [n for n, row in enumerate(self.rows) if n == 0 or row != self.rows[n - 1] + 1]
-        return [(self.rows[a], self.rows[b - 1]) for a, b in zip(starts, [*starts[1:], len(self.rows)], strict=True)]
-
-
 @dataclass(eq=False)
 class Ran:
     """A finished run. `run` is the launch that is shown; `counts` the counters of the CPU machine, where it ran;
     `others` further launches; `judged` is None where there is no right answer to compare with; `arrays` are what the
-    kernel changed, by parameter name; `kept` is whatever the subject needs again for the state. `sampled` says so where
-    only a part of the problem was run. `least` are the bytes of the whole problem's arrays, each once, where known;
-    `found` what checks have noticed on the CPU machine, where `run` is the GPU's."""
+    kernel changed, by parameter name; `kept` is whatever the subject needs again for the state. `least` are the bytes
+    of the problem's arrays, each once, where known; `found` what checks have noticed on the CPU machine, where `run` is
+    the GPU's."""
 
     run: Any
     counts: Any = None
@@ -95,7 +79,6 @@ class Ran:
     judged: Judgement | None = None
     arrays: dict[str, Any] = field(default_factory=dict)
     kept: Any = None
-    sampled: Sampled | None = None
     least: int | None = None
     found: tuple[Any, ...] = ()
 
@@ -111,13 +94,20 @@ class Subject:
     """Texts that the PTX was made from and that are no files, by the names in its spans."""
     text: str = "as built"
     """What its PTX is: as it was built, or where somebody has changed it."""
+    base: Subject | None = None
+    """What an edited kernel was before; `edit` is its text. See `edited_kernel`."""
+    edit: str = ""
+    kept: Values = {}
+    """Values of parameters that have no control: those that the text of an edited kernel was built for."""
+    costs: float = 1.0
+    """The time of a multiplication of `size`, beside that of a prefill kernel."""
     family: tuple[str, ...] = ()
     """The kernels of the library that one can change to, this one included."""
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
-        """All parameters, those that change the PTX first."""
-        return (*self.building, *self.problem)
+        """All parameters that can be chosen, those that change the PTX first."""
+        return tuple(p for p in (*self.building, *self.problem) if p.name not in self.kept)
 
     def check(self, values: Values) -> None:
         """`TargetError` or `LaunchError` names the first parameter of the problem that does not fit."""
@@ -148,22 +138,14 @@ class Subject:
         """Runs it; None where there is nothing to run. Faults go to the caller."""
         return None
 
-    def work(self, values: Values) -> float | None:
-        """The multiplications of a run, from which its time is estimated; None where nobody can say."""
-        return None
-
     def size(self, values: Values) -> float | None:
-        """How large the problem is, all of it run or a part: what counts grow with. A pair of row and key that the mask
-        hides is no work. None where nobody can say."""
+        """The multiplications of the problem, from which the time of a run is estimated. A pair of row and key that the
+        mask hides is no work. None where nobody can say."""
         return None
 
-    def less(self, values: Values, work: float) -> dict[str, Any] | None:
-        """The values for a run of a part of the problem, of about so many multiplications; None where all of it, or
-        nothing, can be run."""
-        return None
-
-    def recorded(self, built: Any, values: Values, trace: Any) -> Any:
-        """Runs it once more on the CPU machine with a trace, and gives the run. Faults go to the caller."""
+    def recorded(self, built: Any, values: Values, trace: Any, **options: Any) -> Any:
+        """Runs it once more on the CPU machine with a trace, and with further options of `pl.launch`, and gives the
+        run. Faults go to the caller."""
         raise LaunchError(self.why_no_run() or f"{self.name} is not run")
 
     def block_of(self, built: Any, values: Values, head: tuple[int, int], row: int) -> int:
@@ -175,7 +157,7 @@ class Subject:
         return ""
 
     def groups(self, values: Values) -> list[tuple[str, tuple[int, int]]]:
-        """The (batch, head) pairs that are run, with labels, of which one is shown."""
+        """The (batch, head) pairs of the result, with labels, of which one is shown."""
         return [("0", (0, 0))]
 
     def state(self, built: Any, values: Values, ran: Ran, head: tuple[int, int], row: int) -> dict[str, Any] | None:

@@ -28,12 +28,27 @@ def plot_sweep(
     axes: Sequence[str] = (),
     figure: Any = None,
 ) -> Any:
-    """Draws what `pl.sweep` measured; returns a matplotlib Figure.
+    """Draws what `pl.sweep` measured. Points that were not measured or failed are left out.
 
-    value: a measured column, such as "sectors", "registers", "error" or "gpu_us". With x: a line for each combination
-    of what else differs, kernels by colour. With x and y: a heat map, a picture for each such combination. With axes:
-    parallel coordinates, coloured by value. With none of these x is the parameter with the most values. Points that
-    were not measured or failed are left out. Raises `LaunchError` for columns that there are not.
+    Parameters
+    ----------
+    sweep
+        Of `pl.sweep` or `pl.open_sweep`.
+    value
+        A measured column, such as "sectors", "registers", "error" or "gpu_us".
+    x
+        A line for each combination of what else differs, kernels by colour; by default the parameter with most values.
+    y
+        With x: a heat map, a picture for each such combination.
+    axes
+        Parallel coordinates of these columns, coloured by value.
+    figure
+        A matplotlib Figure to draw into; by default a new one, which is returned.
+
+    Raises
+    ------
+    LaunchError
+        For columns that there are not.
     """
     if not hasattr(sweep, "rows"):
         raise LaunchError(f"sweep: what pl.sweep gives is wanted, got {type(sweep).__name__}")

@@ -38,7 +38,15 @@ def places(map: TensorMap) -> np.ndarray:
 
 
 def plot_tile(map: TensorMap, *, figure: Any = None) -> Any:
-    """The tile of a `pl.TensorMap` as it lies in shared memory. Returns a matplotlib Figure."""
+    """The tile of a `pl.TensorMap` as it lies in shared memory.
+
+    Parameters
+    ----------
+    map
+        The `pl.TensorMap`.
+    figure
+        A matplotlib Figure to draw into; by default a new one, which is returned.
+    """
     import matplotlib
 
     if not isinstance(map, TensorMap):

@@ -230,7 +230,7 @@ def _step_html(moment: Moment, lines: list[str], span: Span | None) -> str:
     says = f"{int(moment.mask.sum())} of 32 lanes executed {display.text(moment.opcode)}"
     says += f", from {display.text(highlight.short_path(span.file))}:{span.line}. " if span is not None else ". "
     says += " ".join(
-        f"{a.kind} of {a.size} bytes a lane, {a.space} memory from 0x{int(a.address[a.mask].min()):x} on."
+        f"{a.kind} of {a.size} bytes per lane, {a.space} memory from 0x{int(a.address[a.mask].min()):x} on."
         for a in moment.accesses
         if a.mask.any()
     )

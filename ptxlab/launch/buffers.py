@@ -49,27 +49,45 @@ class Out(OneWay):
 
 
 def const(array: Array) -> Const:
-    """The array as an input only: a launch copies it in and does not copy it back."""
+    """The array as an input only: a launch copies it in and does not copy it back.
+
+    Parameters
+    ----------
+    array
+        A numpy array.
+    """
     return Const(as_numpy(array, "pl.const"))
 
 
 def out(array: Array) -> Out:
     """The array as an output only: not copied in, and `Run.findings` tells which elements the kernel left unwritten.
 
-    The device's copy starts as poison: NaN for floats, 0xCB bytes for integers.
+    Parameters
+    ----------
+    array
+        A numpy array. The device's copy starts as poison: NaN for floats, 0xCB bytes for integers.
     """
     return Out(as_numpy(array, "pl.out"))
 
 
 class DeviceBuffer:
-    """Memory on a device that stays there between launches.
+    """Memory on a device that stays there between launches; `pl.empty` and `pl.to_device` make it.
 
-    `address` is its device address, `shape` and `dtype` describe it, `device` is "cpu" (the CPU machine, both
-    engines) or "gpu". `copy_to_host()` or `np.asarray(buffer)` reads it, `copy_from_host(array)` writes it, `free()`
-    gives it back; a later use is an error. A faulting launch leaves in it what the kernel had written so far.
+    `address` is its device address. `copy_to_host()` or `np.asarray(buffer)` reads it, `copy_from_host(array)` writes
+    it, `free()` gives it back; a later use is an error. A faulting launch leaves in it what the kernel had written so
+    far.
 
     `buffer[10:20]`, `buffer[3]` and other contiguous slices are buffers of the same memory; `buffer[10:20] = array`
     copies from the host. A slice that is not contiguous is a `LaunchError`.
+
+    Parameters
+    ----------
+    shape, dtype
+        What it holds.
+    device
+        "cpu" (the CPU machine, both engines) or "gpu".
+    name
+        What messages call it.
     """
 
     host = False
@@ -285,9 +303,19 @@ def _caller() -> str:
 
 
 def empty(shape: int | Sequence[int], dtype: DTypeLike = np.float32, *, device: str = "auto") -> DeviceBuffer:
-    """A device buffer with undefined contents (zeros on the CPU machine). device: "auto", "cpu" or "gpu".
+    """A device buffer with undefined contents (zeros on the CPU machine).
 
-    Raises `LaunchError` for an invalid shape, a type that is not numeric, and more bytes than the memory has.
+    Parameters
+    ----------
+    shape, dtype
+        As for `np.empty`.
+    device
+        "auto", "cpu" or "gpu".
+
+    Raises
+    ------
+    LaunchError
+        For an invalid shape, a type that is not numeric, and more bytes than the memory has.
     """
     buffer = _made(_shape(shape), _number_type(dtype), device)
     if buffer.device == "cpu":
@@ -296,7 +324,15 @@ def empty(shape: int | Sequence[int], dtype: DTypeLike = np.float32, *, device: 
 
 
 def to_device(array: Array, *, device: str = "auto") -> DeviceBuffer:
-    """A device buffer that holds a copy of the array. device: "auto", "cpu" or "gpu"."""
+    """A device buffer that holds a copy of an array.
+
+    Parameters
+    ----------
+    array
+        A numpy array.
+    device
+        "auto", "cpu" or "gpu".
+    """
     try:
         array = np.asarray(as_numpy(array))
     except ValueError:  # rows of several lengths

@@ -213,22 +213,10 @@ def _unknown(module: Module) -> str:
 
 
 def _module(kernel: Any) -> Module:
-    """The parsed module of PTX text, of a module, or of an object with `.module`."""
-    from ptxlab import text
+    """The parsed module of a kernel; the parser is loaded for one that is not recalled."""
+    from ptxlab.text.parser import module_of
 
-    module = _parsed(kernel) if isinstance(kernel, str) else getattr(kernel, "module", kernel)
-    if not isinstance(module, text.Module):
-        from ptxlab.text.given import given
-
-        raise LaunchError(f"kernel: PTX text, a parsed module or a builder's kernel is wanted, got {given(kernel)}")
-    return module
-
-
-@functools.lru_cache(maxsize=64)
-def _parsed(ptx: str) -> Module:
-    from ptxlab.text import parse
-
-    return parse(ptx)
+    return module_of(kernel)
 
 
 def _titles(module: Module, function: Function) -> list[str]:

@@ -115,32 +115,70 @@ def launch(
     textures: Mapping[str, Texture | Surface] | None = None,
     **unknown: Never,
 ) -> Run:
-    """Runs a kernel over `grid` blocks of `block` threads (each a number or up to three) and waits for it. A kernel of
-    Triton knows its own block: None.
+    """Runs a kernel over a grid of blocks and waits for it.
 
-    kernel: PTX text, a parsed module, or a kernel of the builder, of `pl.cuda` or of `pl.triton`. args: one for each
-    parameter; see `ptxlab.launch.arguments`.
-    entry: which kernel, when the module has several. shared: bytes of dynamic shared memory. device: "gpu", "cpu"
-    (compiled), "step" (interpreted), or "auto": the GPU when there is one and nothing is asked for that only the CPU
-    machine has. arch: the target, by default the PTX's own; on a GPU always its own. checks: any of `ALL_CHECKS`, or
-    "all"; what they notice is in `findings`. counters: count instructions and accesses to memory. trace: a `pl.Trace`,
-    or an `emulate.step.Recorder` that is given every step. seed: shuffle the warp schedule, reproducibly; 0 is the
-    order in which "all" checks run short programs again, see `docs/machine.md`. budget: stop
-    after that many warp-instructions; None: never, or in pytest and in the grader after those of `BUDGETS`. workers:
-    CPU threads. tier: the compiled code, "quick" (compiled in a hurry and never replaced) or "optimized" (the launch
-    waits for it); by default quick code, which optimized code from the background replaces when it has run for a while.
-    All give the same bits. cooperative: all blocks are resident at once. cluster: blocks of a cluster, a number or up
-    to three; all of them are resident at once (sm_90 and later). textures: a `pl.Texture` or
-    `pl.Surface` for each `.texref` and `.surfref` of the module, by name.
+    Parameters
+    ----------
+    kernel
+        PTX text, a parsed module, or a kernel of the builder, of `pl.cuda` or of `pl.triton`.
+    grid, block
+        Blocks, and threads of a block: a number or up to three. A kernel of Triton knows its own block: None.
+    *args
+        One for each parameter; see `ptxlab.launch.arguments`.
+    entry
+        Which kernel, where the module has several.
+    shared
+        Bytes of dynamic shared memory.
+    device
+        "gpu", "cpu" (compiled), "step" (interpreted), or "auto": the GPU where there is one and nothing is asked for
+        that only the CPU machine has.
+    arch
+        The target, by default the PTX's own; on a GPU always its own.
+    checks
+        Any of `ALL_CHECKS`, or "all"; what they notice is in `findings`.
+    counters
+        Whether to count instructions and accesses to memory.
+    trace
+        A `pl.Trace`, or an `emulate.step.Recorder` that is given every step.
+    seed
+        Shuffles the warp schedule, reproducibly; 0 is the order in which "all" checks run short programs again, see
+        `docs/machine.md`.
+    budget
+        Warp-instructions after which it is stopped. None: never, or in pytest and in the grader after those of
+        `BUDGETS`.
+    workers
+        CPU threads.
+    tier
+        "quick" code is compiled in a hurry and never replaced; for "optimized" the launch waits. By default quick code,
+        which optimized code replaces when it has run for a while. All give the same bits.
+    cooperative
+        Whether all blocks are resident at once.
+    cluster
+        Blocks of a cluster, a number or up to three; all of them are resident at once (sm_90 and later).
+    textures
+        A `pl.Texture` or `pl.Surface` for each `.texref` and `.surfref` of the module, by name.
 
-    Module variables (`__constant__` and `__device__`, `.const` and `.global`) are set and read as `kernel["name"]`.
-    They keep their values from launch to launch of a kernel object until `kernel.reset()`: see `module_variables`.
-    Those of PTX text begin anew with each launch; `pl.parse(text)` is a module that keeps them.
+    Returns
+    -------
+    Run
+        Times, findings and what else was asked for. Module variables (`__constant__` and `__device__`, `.const` and
+        `.global`) are `kernel["name"]`. They keep their values from launch to launch of a kernel object until
+        `kernel.reset()`; those of PTX text begin anew (`pl.parse(text)` keeps them). See `ptxlab.module_variables`.
 
-    Raises `LaunchError` when arguments or sizes do not fit, `PtxError` (of which are `PtxSyntaxError` and
-    `UnsupportedInstruction`) when the kernel is loaded, `DeviceFault` when it is stopped, and on Ctrl-C
-    `LaunchKeyboardInterrupt`, a `KeyboardInterrupt` that says where each warp was; arrays and variables are then as
-    they were.
+    Raises
+    ------
+    LaunchError
+        Where arguments or sizes do not fit.
+    PtxError
+        Where the kernel is loaded, also as `PtxSyntaxError` and `UnsupportedInstruction`.
+    DeviceFault
+        Where the kernel is stopped.
+    LaunchKeyboardInterrupt
+        On Ctrl-C: a `KeyboardInterrupt` that says where each warp was; arrays and variables are then as they were.
+
+    Examples
+    --------
+    >>> pl.launch(ptx, 4, 128, x, y, len(x), checks="all").findings
     """
     asked = dict(locals())
     options.all_given("pl.launch(kernel, grid, block, x, y, n)", kernel=kernel, grid=grid, block=block)

@@ -33,11 +33,22 @@ OF_DTYPE = {
 class TensorMap:
     """A tensor in global memory, and the tile of it that one copy moves.
 
-    array: a numpy array, or a device buffer. box: how many elements of each dimension a tile spans. swizzle: 0, 32, 64
-    or 128 bytes. fill: "zeros" or "nan", which stands for elements outside of the tensor. steps: element strides; 2
-    takes every second element of a dimension of the box. lower, upper: of im2col, the corners of the bounding box of
-    the dimensions between the first (images) and the last (channels); the box is then (pixels per column, channels per
-    pixel). promotion: 0, 64, 128 or 256; a GPU brings so many bytes into L2 for each that a copy reads.
+    Parameters
+    ----------
+    array
+        A numpy array, or a device buffer.
+    box
+        How many elements of each dimension a tile spans; of im2col (pixels per column, channels per pixel).
+    swizzle
+        0, 32, 64 or 128 bytes.
+    fill
+        "zeros" or "nan", which stands for elements outside of the tensor.
+    steps
+        Element strides; 2 takes every second element of a dimension of the box.
+    lower, upper
+        Of im2col: the corners of the bounding box of the dimensions between the first (images) and the last (channels).
+    promotion
+        0, 64, 128 or 256; a GPU brings so many bytes into L2 for each that a copy reads.
     """
 
     array: Array | DeviceBuffer

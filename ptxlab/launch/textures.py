@@ -99,18 +99,34 @@ def encoded(fields: dict[str, int]) -> NDArray[np.uint8]:
 
 
 class Texture(_Shaped):
-    """An array as a texture.
+    """An array as a texture. A channel that the array does not have is 0, the fourth 1.
 
-    filter: "point" or "linear". address: what coordinates outside mean: "clamp", "border", and of normalized ones
-    "wrap" and "mirror"; one word, or one for each of x, y and z. normalized: coordinates go from 0 to 1. read:
-    "element" gives elements as they are, "normalized" integers of 8 and 16 bits as floats from 0 or -1 to 1. channels:
-    1, 2 or 4, the array's last dimension; left out, each element is a texel. layers: the first dimension counts layers
-    (`tex.a1d`, `tex.a2d`). cube: it counts the faces of cubes, +x, -x, +y, -y, +z, -z. border: what lies outside, a
-    number or one for each channel. A channel that the array does not have is 0, the fourth 1. levels: the coarser
-    mipmap levels, each half as wide, high and deep, rounded down, but not below 1. mip_filter: "point" takes the
-    nearest level, "linear" interpolates between two. compare: makes it a depth texture: the depth that an instruction
-    gives is compared with each texel before the filter; "less_equal" gives 1 where depth <= texel, else 0.
-    seamless: the linear filter of a cube goes across the edges of its faces.
+    Parameters
+    ----------
+    array, channels, layers
+        As for `pl.Surface`; layers are read by `tex.a1d` and `tex.a2d`.
+    filter
+        "point" or "linear".
+    address
+        What coordinates outside mean: "clamp", "border", and of normalized ones "wrap" and "mirror"; one word, or one
+        for each of x, y and z.
+    normalized
+        Whether coordinates go from 0 to 1.
+    read
+        "element" gives elements as they are, "normalized" integers of 8 and 16 bits as floats from 0 or -1 to 1.
+    cube
+        Whether the first dimension counts the faces of cubes, +x, -x, +y, -y, +z, -z.
+    border
+        What lies outside, a number or one for each channel.
+    levels
+        The coarser mipmap levels, each half as wide, high and deep, rounded down, but not below 1.
+    mip_filter
+        "point" takes the nearest level, "linear" interpolates between two.
+    compare
+        Makes it a depth texture: the depth that an instruction gives is compared with each texel before the filter;
+        "less_equal" gives 1 where depth <= texel, else 0.
+    seamless
+        Whether the linear filter of a cube goes across the edges of its faces.
     """
 
     def __init__(
@@ -232,8 +248,17 @@ class Texture(_Shaped):
 
 
 class Surface(_Shaped):
-    """An array as a surface. channels: 1, 2 or 4, the array's last dimension; left out, each element is a texel.
-    layers: the first dimension counts layers."""
+    """An array as a surface.
+
+    Parameters
+    ----------
+    array
+        A numpy array.
+    channels
+        1, 2 or 4, the array's last dimension; left out, each element is a texel.
+    layers
+        Whether the first dimension counts layers.
+    """
 
     def __init__(self, array: Array, *, channels: int = 0, layers: bool = False) -> None:
         super().__init__(array, channels, layers)

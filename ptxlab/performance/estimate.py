@@ -120,12 +120,28 @@ class Estimate:
 
 
 def estimate(result: Any, *, gpu: str | None = None, kernel: Any = None, shared: int = 0) -> Estimate:
-    """The modelled time of a result of `pl.attention` or `pl.decode` with counters, or of a run of `pl.launch`.
+    """The modelled time of a kernel on a GPU.
 
-    gpu: a name of `ptxlab.performance.peaks.PEAKS`; by default the one that stands for the kernel's target. kernel,
-    shared: for a run, the kernel that was launched and the bytes of dynamic shared memory.
+    Parameters
+    ----------
+    result
+        Of `pl.attention` or `pl.decode` with counters, or a run of `pl.launch`.
+    gpu
+        A name of `ptxlab.performance.peaks.PEAKS`; by default the one that stands for the kernel's target.
+    kernel, shared
+        For a run: the kernel that was launched, and the bytes of dynamic shared memory.
 
-    Raises `LaunchError` where nothing was counted, `TargetError` for a GPU whose peaks are not known.
+    Returns
+    -------
+    Estimate
+        The time, the terms that make it up, and the occupancy.
+
+    Raises
+    ------
+    LaunchError
+        Where nothing was counted.
+    TargetError
+        For a GPU whose peaks are not known.
     """
     runs = list(getattr(result, "runs", None) or [getattr(result, "run", result)])
     kernels = list(getattr(result, "kernels", None) or [getattr(result, "kernel", None) if kernel is None else kernel])

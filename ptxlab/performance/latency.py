@@ -1,6 +1,6 @@
 """How many clocks one warp would take if it had the multiprocessor for itself: the time that other warps can fill.
 
-A warp issues one instruction a clock at most, and an instruction waits for the registers that it reads. The assembler
+A warp issues one instruction per clock at most, and an instruction waits for the registers that it reads. The assembler
 puts those first that do not wait; at best the longest chain of dependent instructions remains. This follows the chains
 in each basic block, between barriers, and multiplies with how often warps went through the block.
 """

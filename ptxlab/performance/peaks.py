@@ -61,7 +61,7 @@ def peaks(arch: str, gpu: str | None = None) -> Peaks:
     """The peaks of a GPU by name, or of the one that stands for a target. `TargetError` names those there are."""
     if gpu is not None:
         if gpu not in PEAKS:
-            raise TargetError(f"gpu: no peaks are known here for {gpu!r}; there are {', '.join(PEAKS)}")
+            raise TargetError(f"gpu: no peaks are known here for {gpu!r}; choose from {', '.join(PEAKS)}")
         return PEAKS[gpu]
     found = [p for p in PEAKS.values() if arch in p.targets]
     if not found:

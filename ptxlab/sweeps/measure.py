@@ -26,8 +26,8 @@ Array = NDArray[Any]
 COLUMNS: dict[str, tuple[str, str]] = {
     "key": ("string", "the point's name: the same point has the same name in every sweep"),
     "kernel": ("string", "name of the kernel"),
-    "seq": ("int64", "query rows a head; for decode, keys in the cache"),
-    "keys": ("int64", "keys a head"),
+    "seq": ("int64", "query rows per head; for decode, keys in the cache"),
+    "keys": ("int64", "keys per head"),
     "head_dim": ("int64", "elements of a row"),
     "batch": ("int64", "sequences"),
     "heads": ("int64", "query heads"),
@@ -41,8 +41,8 @@ COLUMNS: dict[str, tuple[str, str]] = {
     "reason": ("string", "what was said, where status is not ok"),
     "error": ("double", "the largest absolute difference of o from float64"),
     "tolerance": ("double", "what is allowed at the element nearest to its bound"),
-    "registers": ("int64", "32-bit registers a thread: the assembler's, or the most alive at once without it"),
-    "local": ("int64", "bytes of local memory a thread"),
+    "registers": ("int64", "32-bit registers per thread: the assembler's, or the most alive at once without it"),
+    "local": ("int64", "bytes of local memory per thread"),
     "shared": ("int64", "bytes of shared memory a block, static and dynamic"),
     "occupancy": ("double", "share of a multiprocessor's warps that fit"),
     "blocks": ("int64", "blocks of the grid, of all launches"),
@@ -119,7 +119,7 @@ def _own(
     sizes = shape.batch, shape.heads, shape.heads_kv, shape.seq, shape.keys
     grid = -(-shape.seq // text["rows"]), shape.heads, shape.batch
     args = const(q), const(k), const(v), out(o), out(lse), *sizes, scale
-    run = launch(text["ptx"], grid, text["threads"], *args, shared=text["shared"], **options)
+    run = launch(text["ptx"], grid, text["block"], *args, shared=text["shared"], **options)
     return [run], reference.measure(o, lse, q, k, v, causal=causal, scale=scale), text["ptx"], 0.0
 
 

@@ -61,7 +61,7 @@ class Written:
     """A prefill kernel of your own in a sweep: `write(**parameters)` gives a builder's kernel or PTX text.
 
     It takes the arguments of the library's prefill kernels: q, k, v, o, lse, B, Hq, Hkv, Sq, Sk, scale. `parameters`
-    says which of a grid's parameters `write` wants; rows are the query rows of a block and threads its threads, as
+    says which of a grid's parameters `write` wants; rows are the query rows of a block and block its threads, as
     numbers or as names of parameters. Only the text that `write` returns travels to other processes.
     """
 
@@ -69,7 +69,7 @@ class Written:
     write: Callable[..., Any]
     parameters: tuple[str, ...] = ("head_dim", "dtype", "causal")
     rows: int | str = 128
-    threads: int | str = 128
+    block: int | str = 128
     shared: int = 0
     arch: str = "sm_80"
 
@@ -143,7 +143,7 @@ def points(
     for name in grid:
         if not any(name in has for has in wanted.values()):
             known = sorted({each for has in wanted.values() for each in has})
-            raise LaunchError(f"grid: no kernel of this sweep has a parameter {name!r}; there is {', '.join(known)}")
+            raise LaunchError(f"grid: no kernel of this sweep has a parameter {name!r}; choose from {', '.join(known)}")
     return _points(wanted, grid, shapes, how, refusals)
 
 
@@ -201,7 +201,7 @@ def _text(kernel: Written, parameters: dict[str, Any]) -> dict[str, Any]:
         return int(parameters[value]) if isinstance(value, str) else value
 
     ptx = written if isinstance(written, str) else written.ptx
-    sizes = {"rows": number(kernel.rows), "threads": number(kernel.threads), "shared": kernel.shared}
+    sizes = {"rows": number(kernel.rows), "block": number(kernel.block), "shared": kernel.shared}
     return {"ptx": ptx, "arch": kernel.arch, **sizes}
 
 

@@ -101,17 +101,43 @@ def sweep(
 ) -> Sweep:
     """Measures every legal combination of kernels, parameters and problems.
 
-    kernels: names of the library, or `Written` for kernels of your own. grid: values for build parameters
-    (`pl.kernels.get(name).parameters`), and `splits` for decode; a kernel without such a parameter takes part once.
-    shapes: lengths, `Shape`s, or mappings with the fields of a `Shape`.
+    Ctrl-C ends it and returns what is there, `interrupted`. A point that fails is a row with its reason.
 
-    device: "cpu", "step", "gpu" or "auto". client: a `dask.distributed.Client`; without one, `workers` processes of
-    this machine, by default one for each core (one in all for a GPU). out: a folder; every row is written there when it
-    is measured, and a later call measures only what is missing. checks: as for `launch`; findings are a status of a
-    row. seed: of the inputs, which are the same for every kernel. on_row: called with each new row.
+    Parameters
+    ----------
+    kernels
+        Names of the library, or `Written` for kernels of your own.
+    grid
+        Values for build parameters (`pl.kernels.get(name).parameters`), and `splits` for decode; a kernel without such
+        a parameter takes part once.
+    shapes
+        Lengths, `Shape`s, or mappings with the fields of a `Shape`.
+    device
+        "cpu", "step", "gpu" or "auto".
+    client
+        A `dask.distributed.Client`; without one, processes of this machine measure.
+    out
+        A folder: every row is written there when it is measured, and a later call measures only what is missing.
+    checks
+        As for `pl.launch`; findings are a status of a row.
+    seed
+        Of the inputs, which are the same for every kernel.
+    workers
+        How many processes, by default one for each core (one in all for a GPU).
+    progress
+        Whether to show a bar.
+    on_row
+        Called with each new row.
 
-    Ctrl-C ends it and returns what is there, `interrupted`. Raises `LaunchError` for kernels, parameters and shapes
-    that there are not; a point that fails is a row with its reason.
+    Returns
+    -------
+    Sweep
+        Its rows; `pl.plot_sweep` draws them.
+
+    Raises
+    ------
+    LaunchError
+        For kernels, parameters and shapes that there are not.
     """
     from ptxlab import kernels as library
 
@@ -170,7 +196,13 @@ def sweep(
 
 
 def open_sweep(folder: str | Path) -> Sweep:
-    """A sweep that was written to a folder, finished or not."""
+    """Opens a sweep, finished or not.
+
+    Parameters
+    ----------
+    folder
+        Which `pl.sweep(out=...)` wrote.
+    """
     next(journal.read(Path(folder)), None)
     return Sweep(Path(folder), [], Refusals(), None)
 

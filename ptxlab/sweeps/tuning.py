@@ -81,15 +81,42 @@ def tune(
     seed: int = 0,
     progress: bool = True,
 ) -> Tuned:
-    """Searches the configuration of a library kernel with the least time for all shapes together, and remembers it for
-    `kernel="auto"`.
+    """Searches the quickest configuration of a library kernel, and remembers it for `kernel="auto"`.
 
-    shapes: as for `sweep`. device: "gpu": measured there; "cpu": modelled for `gpu`, a name of
-    `ptxlab.performance.peaks.PEAKS` (by default the GPU that stands for the kernel's target). grid: the values to try,
-    by default all choices of the kernel's tiles, warps, stages and splits. causal, dtype: of prefill, of both. trials:
-    at most so many configurations. Ctrl-C ends the search with what was found.
+    Ctrl-C ends the search with what was found.
 
-    Raises `LaunchError` where no configuration is legal, `UnavailableError` without Optuna.
+    Parameters
+    ----------
+    kernel
+        The name of a kernel of the library.
+    shapes
+        As for `pl.sweep`; the time for all together counts.
+    device
+        "gpu": measured there; "cpu": modelled.
+    grid
+        The values to try, by default all choices of the kernel's tiles, warps, stages and splits.
+    causal, dtype
+        `causal` of prefill, `dtype` of both.
+    gpu
+        For which GPU to model, a name of `ptxlab.performance.peaks.PEAKS`; by default that of the kernel's target.
+    trials
+        At most so many configurations.
+    seed
+        Of the search.
+    progress
+        Whether to show a bar.
+
+    Returns
+    -------
+    Tuned
+        The configurations that were tried, and the best.
+
+    Raises
+    ------
+    LaunchError
+        Where no configuration is legal.
+    UnavailableError
+        Without Optuna.
     """
     optuna = optional("optuna", "pl.tune wants Optuna", "'ptxlab[scale]'")
     spec = library.get(kernel)
@@ -153,7 +180,7 @@ def _grid(spec: Any, grid: Mapping[str, Sequence[Any]] | None) -> dict[str, list
     for name in grid:
         if name not in known:
             there = ", ".join(known) or "nothing"
-            raise LaunchError(f"grid: {spec.name} has no {name!r} to tune; there is {there}")
+            raise LaunchError(f"grid: {spec.name} has no {name!r} to tune; choose from {there}")
     return {name: list(values) for name, values in grid.items()}
 
 

@@ -107,7 +107,7 @@ class Declarations(Operands):
             token = self.tokens[self.at]
             if token.text == "(":
                 array = re.sub(r"\((\d*)\)", r"[\1]", self.source.line(token.line)).strip()
-                raise self.error("the length of an array stands in brackets; found '('", hint=array)
+                raise self.error("the length of an array is written in brackets; found '('", hint=array)
             more = token.kind == "word" and token.line == self.tokens[self.at - 1].line
             raise self.missing(f"',' or ';' after {variables[-1].name}", "," if more else ";")
         self.at += 1

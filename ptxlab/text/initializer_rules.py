@@ -17,7 +17,7 @@ def mistake(variable: Variable, known: Mapping[str, str]) -> str:
     if v.space not in ("global", "const"):
         return f".{v.space} variables have no first value: store it when the kernel runs"
     if v.linkage == "extern":
-        return f"{v.name} is .extern: its first value stands where it is defined"
+        return f"{v.name} is .extern: its definition gives the first value"
     if v.type in ("samplerref", "texref", "surfref"):
         return ""
     if v.type in ("f16", "f16x2"):
@@ -31,7 +31,7 @@ def _shape(v: Variable, given: Initial | None, shape: tuple[int, ...], known: Ma
     if shape or vector:
         length = shape[0] if shape else v.vector
         if not isinstance(given, tuple):
-            return f"{v.name} has {length} elements here, so its first values stand in braces; found {_text(given)}"
+            return f"{v.name} has {length} elements here; write its first values in braces; found {_text(given)}"
         if len(given) > length or (vector and len(given) != length):
             plural = "s" * (length != 1)
             return f"{len(given)} first values for the {length} element{plural} that {v.name} has here"

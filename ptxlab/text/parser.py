@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Mapping
 
-from ptxlab.errors import PtxSyntaxError, Span
+from ptxlab.errors import LaunchError, PtxSyntaxError, Span
 from ptxlab.garbage_collection import uncollected
 from ptxlab.isa import TABLE, Action, action_of
 from ptxlab.text.declarations import LINKAGES, SPACES
@@ -51,6 +52,19 @@ def parse(text: str, file: str = "<ptx>", spans: Mapping[int, Span] | None = Non
         raise Source(text, file).error(what, error.line, error.column, error.length, other.write) from None
 
 
+def module_of(kernel: object) -> Module:
+    """The module of PTX text, of a module or of an object with `.module`; that of a text is cached."""
+    module = _cached(kernel) if isinstance(kernel, str) else getattr(kernel, "module", kernel)
+    if isinstance(module, Module):
+        return module
+    raise LaunchError(f"kernel: PTX text, a parsed module or a builder's kernel is wanted, got {given(kernel)}")
+
+
+@functools.lru_cache(maxsize=64)
+def _cached(ptx: str) -> Module:
+    return parse(ptx)
+
+
 class _Parser(Directives):
     """The part of the grammar from the statement upward."""
 
@@ -94,9 +108,7 @@ class _Parser(Directives):
         if line != (entry := re.sub(r'(extern "C" )?__global__ +(void +)?', ".visible .entry ", line)):
             raise self.error("__global__ is CUDA C++", hint=entry)
         if token.kind == "word":
-            raise self.error(
-                f"{token.text!r} stands outside of any function; statements belong between its '{{' and '}}'"
-            )
+            raise self.error(f"{token.text!r} is outside of any function; statements belong between its '{{' and '}}'")
         raise self.error(f"expected a directive; found {shown(token)}")
 
     def _behind_linkage(self) -> Token:
@@ -123,7 +135,7 @@ class _Parser(Directives):
         if (wrong := self.text()) in LINKAGES:
             line = self.source.line(opening.line).replace(f" {wrong}", "", 1)
             raise self.error(
-                f"{wrong} stands before {opening.text}",
+                f"{wrong} comes before {opening.text}",
                 hint=line.replace(opening.text, f"{wrong} {opening.text}").strip(),
             )
         if wrong == "(":
@@ -225,7 +237,7 @@ class _Parser(Directives):
             negated = self.take("!")
             if self.text() == "(":
                 bare = re.sub(r"@\s*(!?)\s*\(\s*(!?[%\w]+)\s*\)", r"@\1\2", self.source.line(self.tokens[self.at].line))
-                raise self.error("a predicate stands without parentheses", hint=bare.strip())
+                raise self.error("a predicate is written without parentheses", hint=bare.strip())
             guard = Guard(self.word("a predicate register after '@'"), negated)
         token = tokens[self.at]
         opcode = self.word("an instruction")

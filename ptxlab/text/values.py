@@ -57,7 +57,7 @@ def wrong_value(found: Form, k: int, wanted: str, read: bool, operand: Operand, 
     name = operand.text
     if name == "_":
         if read:
-            return Misfit(k, f"{found.opcode} reads a value here; _ stands only where a result is not wanted")
+            return Misfit(k, f"{found.opcode} reads a value here; _ is only for a result that is not wanted")
         return None if _may_leave_out(found) else Misfit(k, f"{found.opcode} needs a register for its result, found _")
     variable = find(name)
     if variable is None and name in VECTORS:

@@ -52,10 +52,10 @@ _FLOW = {
 }
 _DIRECTIVES = ("reg", "shared", "local", "param", "global", "const", "version", "target", "entry", "visible")
 _OPERANDS = (
-    (r"(call\S*\s+[\w$]+)\s*\((.*)\)", r"\1, (\2);", "operands stand behind commas"),
-    (r"(bar\S*)\s*\(\s*\)", r"\1 0;", "operands stand without parentheses"),
-    (r"([\w.:]+)\s*\((.*)\)", r"\1 \2;", "operands stand without parentheses"),
-    (rf"([\w.:]+\s+(?:{_NAME}|\[[^\]]*\]))\s*=\s*(.*)", r"\1, \2;", "operands stand behind commas, the result first"),
+    (r"(call\S*\s+[\w$]+)\s*\((.*)\)", r"\1, (\2);", "operands are separated by commas"),
+    (r"(bar\S*)\s*\(\s*\)", r"\1 0;", "operands are written without parentheses"),
+    (r"([\w.:]+)\s*\((.*)\)", r"\1 \2;", "operands are written without parentheses"),
+    (rf"([\w.:]+\s+(?:{_NAME}|\[[^\]]*\]))\s*=\s*(.*)", r"\1, \2;", "commas separate operands, the result is first"),
 )
 """Operands of an instruction as C writes them, as PTX does, and what is said."""
 

@@ -72,7 +72,7 @@ TRAPS = [
      "this wait is in a loop that does not go on to the next stage: from the second round on it names a phase that is "
      "over, and passes at once", "turn.next()"),
     ("k.pipeline(2, arrivals=1).consumer().wait()",
-     "one thread initialises the mbarriers, and no barrier stands between that and this wait", "k.barrier()"),
+     "one thread initialises the mbarriers, and there is no barrier between that and this wait", "k.barrier()"),
     ("x.box(64)\nturn = k.pipeline(2, arrivals=1).producer()\nk.barrier()\nturn.wait()\n"
      "x.load(k.dynamic_shared(b32), turn.full, 0)\nturn.next()",
      "no bytes were announced for this stage: its phase never ends, and its consumers wait for ever",
@@ -89,8 +89,8 @@ TRAPS = [
     ("x.store(k.dynamic_shared(b32), 0, 0)", "what a tile of x is was not said", "x.box(64, 64, swizzle=128)"),
     ("x.box(8, 8)\nx.store(k.dynamic_shared(b32), 0)", "the box of x has 2 dimensions, the place has 1", ""),
     ("x.box(64)\ntile = k.dynamic_shared(f32)\ntile[k.tid.x] = 1.0\nk.barrier()\nx.store(tile, 0)",
-     "threads have stored to shared memory, and this copy reads it by another path, the async proxy; no fence stands "
-     "between", 'k.op("fence.proxy.async.shared::cta")  # by the threads that stored, before the barrier'),
+     "threads have stored to shared memory, and this copy reads it by another path, the async proxy; there is "
+     "no fence between", 'k.op("fence.proxy.async.shared::cta")  # by the threads that stored, before the barrier'),
     ("k.pipeline(2).producer().wait()", "nobody releases a stage of this pipeline",
      "k.pipeline(stages, arrivals=...)"),
 ]  # fmt: skip

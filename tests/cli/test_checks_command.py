@@ -46,7 +46,7 @@ def test_the_command_reports_and_sets_its_status(tmp_path: Path, capsys: pytest.
     assert (place["artifactLocation"]["uri"], place["region"]["startLine"]) == ((tmp_path / "sum.cu").as_uri(), 7)
     capsys.readouterr()
     assert cli.main(["check", str(buggy), "u33[64]", "1"]) == 2
-    assert capsys.readouterr().err.startswith("ptxlab: u33[64]: there is no type 'u33'; there is f16, f32")
+    assert capsys.readouterr().err.startswith("ptxlab: u33[64]: there is no type 'u33'; choose from f16, f32")
     assert cli.main(["check", str(buggy)]) == 2
     assert capsys.readouterr().err.endswith(f"\n  write:  ptxlab check {buggy} f32[256] f32[256]\n")
 

@@ -72,7 +72,7 @@ def test_run_passes(capsys):
     assert rows["problem"] == "B=1 Hq=2 Hkv=1 Sq=40 Sk=40 D=16, logits of sigma 1"
     assert rows["device"] == "cpu"
     assert "thread-instructions" in rows["instructions"]
-    assert rows["shared"].startswith("0 bytes a block")
+    assert rows["shared"].startswith("0 bytes per block")
     assert rows["result"] == "pass"
 
 
@@ -125,7 +125,7 @@ def test_run_fails_when_out_of_tolerance(capsys, monkeypatch):
 @pytest.mark.parametrize(
     ("argv", "message"),
     [
-        ("ptx tilde", f"there is no kernel 'tilde'; did you mean tiled?; there are {', '.join(kernels.names())}"),
+        ("ptx tilde", f"there is no kernel 'tilde'; did you mean tiled?; choose from {', '.join(kernels.names())}"),
         ("run scalar --seq-len 0", "--seq-len is at least 1, not 0"),
         ("run scalar --kv-heads 0", "--kv-heads is at least 1, not 0"),
         ("run scalar --kv-len -3", "--kv-len is at least 0, not -3"),

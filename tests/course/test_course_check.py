@@ -55,7 +55,7 @@ def test_nothing_raises(name: str, answer: Any, capfd: pytest.CaptureFixture[str
 
 
 def test_a_name_that_no_exercise_has() -> None:
-    says = f"there is no exercise '99-dance'; there are {', '.join(names())}"
+    says = f"there is no exercise '99-dance'; choose from {', '.join(names())}"
     assert check("99-dance", None).says == (says,)
     assert not check([], None)  # type: ignore[arg-type]
     with pytest.raises(UnknownExercise) as caught:

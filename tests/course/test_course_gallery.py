@@ -261,4 +261,4 @@ def test_the_repair_is_a_short_diff(exhibit: Exhibit) -> None:
 def test_unknown_exhibit() -> None:
     with pytest.raises(UnknownExhibit) as caught:
         pl.gallery(35)
-    assert str(caught.value) == f"there is no exhibit 35; there are {', '.join(map(str, range(1, 35)))}"
+    assert str(caught.value) == f"there is no exhibit 35; choose from {', '.join(map(str, range(1, 35)))}"

@@ -78,7 +78,7 @@ def test_a_folder_that_is_in_use(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert main(["course", "release", str(tmp_path)]) == 2
     assert capsys.readouterr().err == f"ptxlab: {tmp_path} is not empty; name a new folder\n"
     assert main(["course", "release", str(tmp_path / "new"), "--notebooks", "77"]) == 2
-    assert "there is no notebook '77'; there are 00-start-here, 01-scalar" in capsys.readouterr().err
+    assert "there is no notebook '77'; choose from 00-start-here, 01-scalar" in capsys.readouterr().err
 
 
 def test_a_folder_that_cannot_be(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

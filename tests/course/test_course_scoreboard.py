@@ -66,19 +66,19 @@ def tiles(
 
 
 def test_a_kernel_of_the_exercises_answers_enters_its_rung_and_the_board_and_the_card_show_it() -> None:
-    first = scoreboard.enter("rows", thrifty(), threads=64)
+    first = scoreboard.enter("rows", thrifty(), block=64)
     assert first.stars == (3, 3, 3, 3)
     assert first.lines[0] == "Entered: rung 1, rows  ★★★"
     assert scoreboard.latest("tiles") == thrifty()
-    kept = scoreboard.enter("tiles", thrifty(), threads=64)
+    kept = scoreboard.enter("tiles", thrifty(), block=64)
     assert kept.stars == (3, 0, 3, 3)
     assert kept.lines[5].startswith(
         "Sectors decide this rung. For one star 7,449 or fewer are needed. Yours are here: "
     )
-    entered = scoreboard.enter("tiles", tiles, threads=64)
+    entered = scoreboard.enter("tiles", tiles, block=64)
     assert entered.stars is not None
     assert min(entered.stars) >= 1
-    assert "Not kept: you had more stars" in scoreboard.enter("tiles", thrifty(), threads=64).lines[0]
+    assert "Not kept: you had more stars" in scoreboard.enter("tiles", thrifty(), block=64).lines[0]
     shown = scoreboard.show()
     assert shown.lines[0].startswith("Your attention kernel: rung 2 of 7 · ")
     assert shown.lines[-2].startswith("Next, rung 3, pieces: A thread takes 4 rows by 4 keys")
@@ -105,7 +105,7 @@ def test_a_kernel_of_the_exercises_answers_enters_its_rung_and_the_board_and_the
 )
 def test_a_refusal_names_the_element_the_rows_and_the_cause(wrong: str, says: tuple[str, ...]) -> None:
     scoreboard.borrow("tiles")
-    told = scoreboard.enter("tiles", tiles(wrong=wrong), threads=64)
+    told = scoreboard.enter("tiles", tiles(wrong=wrong), block=64)
     assert told.stars is None
     assert told.lines[0].startswith("Not entered: ")
     for part in says:
@@ -113,7 +113,7 @@ def test_a_refusal_names_the_element_the_rows_and_the_cause(wrong: str, says: tu
     ours = scoreboard.latest("pieces")
     assert ours == RUNGS["tiles"].built().ptx, "it replaced nothing"
     if wrong == "block":
-        assert scoreboard.enter("tiles", ours, threads=128).stars == (0, 0, 0, 0), "borrowed PTX has no stars"
+        assert scoreboard.enter("tiles", ours, block=128).stars == (0, 0, 0, 0), "borrowed PTX has no stars"
 
 
 def test_what_does_not_run_and_the_kernel_to_begin_with_are_not_entered() -> None:
@@ -139,7 +139,7 @@ def test_our_kernel_costs_what_the_table_says_and_has_no_star_on_the_next_rung(n
     if names.index(name) < 6:
         assert min(RUNGS[names[names.index(name) + 1]].stars(costs)) == 0
     threads = 32 if rung.given.heads else 64
-    begun = scoreboard.enter(name, rung.begin, threads=threads)
+    begun = scoreboard.enter(name, rung.begin, block=threads)
     assert begun.lines[0] == "Not entered: this is the kernel that you began with."
     assert scoreboard.source(name) != scoreboard.source("rows") or name == "rows"
 
@@ -147,7 +147,7 @@ def test_our_kernel_costs_what_the_table_says_and_has_no_star_on_the_next_rung(n
 def test_an_unknown_rung_and_a_damaged_file() -> None:
     with pytest.raises(board.ScoreboardError) as caught:
         scoreboard.enter("row", start.by_rows)
-    assert str(caught.value).startswith("there is no rung 'row'; there are 'rows', 'tiles', 'pieces', 'tensor cores', ")
+    assert str(caught.value).startswith("there is no rung 'row'; choose from 'rows', 'tiles', 'pieces', ")
     with pytest.raises(board.ScoreboardError, match="no rung has a star yet"):
         scoreboard.card()
     Path(board.FILE).write_text("{", encoding="utf-8")

@@ -45,7 +45,7 @@ def test_what_is_missing_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     with pytest.raises(PtxlabError) as caught:
         slides.slides("77", tmp_path)
     there = ", ".join(source.name[:2] for source in build.sources())
-    assert str(caught.value) == f"there is no notebook '77'; there are {there}"
+    assert str(caught.value) == f"there is no notebook '77'; choose from {there}"
     real = builtins.__import__
 
     def without(name: str, *args: Any) -> Any:

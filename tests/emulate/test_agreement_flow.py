@@ -157,38 +157,6 @@ program("asking all lanes", ASKS.format(before="", mask="-1"), "%r11")
 program("asking behind a load", ASKS.format(before=LOAD, mask="%r12"), "%r11")
 program("asking behind a carry", ASKS.format(before=CARRY, mask="-1"), "%r11")
 
-# -- what a loop leaves in registers -----------------------------------------------------------------------------------
-
-SUM = """
-    mov.u32 %r10, 0; mov.u32 %r11, 1; mov.f64 %fd1, 0d3FF0000000000000; cvt.u64.u32 %rd10, %r1; setp.eq.u32 %p5, %r1, 3;
-LOOP:
-    mad.lo.u32 %r11, %r11, 33, %r1; add.f64 %fd1, %fd1, %fd1; mad.lo.u64 %rd10, %rd10, 5, 1; not.pred %p5, %p5;
-    {body}
-    add.u32 %r10, %r10, 1;
-    setp.lt.u32 %p1, %r10, {turns}; @%p1 bra LOOP;
-    cvt.rzi.u64.f64 %rd11, %fd1; add.u64 %rd10, %rd10, %rd11; cvt.u32.u64 %r12, %rd10; selp.u32 %r13, 7, 9, %p5;
-    mad.lo.u32 %r11, %r11, 3, %r12; mad.lo.u32 %r11, %r11, 3, %r13; mad.lo.u32 %r11, %r11, 3, %r10;"""
-"""A scalar, lanes of 32 and 64 bits and a predicate live on in it, and all of them are read behind it."""
-for name, body in {
-    "sides": "and.b32 %r14, %r10, %r1; setp.eq.u32 %p2, %r14, 0; @%p2 bra ODD; add.u32 %r11, %r11, 77; ODD:",
-    "a loop for each lane": "mov.u32 %r16, 0; COUNT: add.u32 %r16, %r16, 1; setp.lt.u32 %p3, %r16, %r1; @%p3 bra COUNT;"
-    " add.u32 %r11, %r11, %r16;",
-    "a shuffle": "shfl.sync.bfly.b32 %r14, %r11, 1, 31, 0xffffffff; add.u32 %r11, %r11, %r14;",
-    "a shuffle of one lane": "setp.ne.u32 %p4, %r1, 5; @%p4 bra ALL; shfl.sync.bfly.b32 %r14, %r11, 0, 31, 0x20;"
-    " add.u32 %r11, %r11, %r14; ALL:",
-    "exits": "and.b32 %r14, %r1, 15; setp.eq.u32 %p2, %r14, %r10; @%p2 st.global.u32 [%rd3], %r11; @%p2 exit;",
-    "a barrier": "bar.sync 0;",
-    "a table of targets": "and.b32 %r14, %r10, 1; LIST: .branchtargets FIRST, SECOND; brx.idx %r14, LIST;"
-    " FIRST: add.u32 %r11, %r11, 5; bra BEHIND; SECOND: xor.b32 %r11, %r11, 9; BEHIND:",
-}.items():
-    program(f"registers and {name}", SUM.format(body=body, turns=12), "%r11", threads=96)
-INTO = "shl.b32 %r14, %r10, 2; cvt.u64.u32 %rd12, %r14; add.u64 %rd13, %rd2, %rd12; ld.global.u32 %r15, [%rd13];"
-program("a load in a loop", SUM.format(body=INTO, turns=60), "%r11", threads=96)
-program("a load behind the end in a loop", SUM.format(body=INTO, turns=70), "%r11", threads=96, fault="load of 4 bytes")
-START, EACH = ("".join(f"{line} " for line in lines) for lines in (
-    [f"mov.u64 %rd{k}, {k};" for k in range(12, 20)], [f"mad.lo.u64 %rd{k}, %rd{k}, 3, %rd10;" for k in range(12, 20)]
-))
-program("many registers live in a loop", START + SUM.format(body=EACH, turns=12) + " cvt.u32.u64 %r11, %rd19;", "%r11")
 program("a carry that is left over", """
     add.cc.u32 %r20, %r4, 0xffffffff; addc.u32 %r11, %r4, 0;
     setp.ne.u32 %p1, %r2, 2; @%p1 bra JOIN;
@@ -200,83 +168,18 @@ program("a register that is not written everywhere", """
 JOIN:
     add.u32 %r11, %r30, %r31;""", "%r11", threads=64, blocks=4)
 
-# -- warps and blocks that go other ways than the ones before them ----------------------------------------------------
+# -- blocks and warps of all shapes, barriers, faults ------------------------------------------------------------------
 
 WARP = "shr.u32 %r20, %r1, 5; mad.lo.u32 %r21, %r2, 4, %r20;"
 """%r20: the warp's number in its block, %r21: one that each warp has for itself; 17 is the second of block 4."""
 PUT = "mov.u32 %r10, tile; shl.b32 %r11, %r1, 2; add.u32 %r12, %r10, %r11; st.shared.u32 [%r12], %r4;"
 """Each thread's number goes into shared memory, at %r12; `tile` is %r10."""
-NEXT = """
-    add.u32 %r13, %r1, 1; rem.u32 %r13, %r13, %r3;
-    shl.b32 %r13, %r13, 2; add.u32 %r13, %r13, %r10; ld.shared.u32 %r14, [%r13];"""
-"""%r14: what the next thread of the block has put there."""
 for threads, blocks in ((1, 9), (77, 6), (1024, 3), (64, 200), (64, (3, 3)), (64, (1, 4, 2)), (64, (300, 2))):
     program(f"{blocks} blocks of {threads}", """
     mov.u32 %r20, %ctaid.y; mov.u32 %r21, %ctaid.z; mov.u32 %r22, %nctaid.x; mov.u32 %r23, %nctaid.y;
     mad.lo.u32 %r24, %r21, %r23, %r20; mad.lo.u32 %r24, %r24, %r22, %r2; mad.lo.u32 %r24, %r24, %r3, %r1;
     mul.wide.u32 %rd5, %r24, 4; add.u64 %rd3, %rd5, %rd1;
     mad.lo.u32 %r25, %r20, 1000, %r2; mad.lo.u32 %r11, %r21, 100000, %r25;""", "%r11", threads=threads, blocks=blocks)
-program("a warp exits early", f"{WARP} setp.eq.u32 %p1, %r20, 2; @%p1 bra END; st.global.u32 [%rd3], %r4; END:",
-        threads=128, blocks=6)
-program("some lanes of one block of many exit", "setp.eq.u32 %p1, %r4, 4444; @%p1 exit;", "%r4", threads=64, blocks=200)
-ONE = {
-    "exits early": "@%p1 exit;",
-    "runs for long": "mov.u32 %r30, 0; AGAIN: add.u32 %r30, %r30, 1;"
-    " setp.lt.and.u32 %p2, %r30, 9000, %p1; @%p2 bra AGAIN;",
-    "diverges": "and.b32 %r22, %r1, 3; mov.u32 %r30, 0; AGAIN: add.u32 %r30, %r30, 1;"
-    " setp.lt.and.u32 %p2, %r30, %r22, %p1; @%p2 bra AGAIN;",
-}
-for name, body in ONE.items():
-    program(f"a warp of one block {name}", f"{WARP} {PUT} setp.eq.u32 %p1, %r21, 17; {body} bar.sync 0; {NEXT}"
-            " mad.lo.u32 %r14, %r14, 3, %r30;".replace("%r30", "%r2" if "exit" in name else "%r30"), "%r14",
-            threads=96, blocks=9)
-program("barriers in a loop", f"""{PUT}
-    mov.u32 %r30, 0;
-AGAIN:
-    bar.sync 3; {NEXT}
-    bar.sync 0; st.shared.u32 [%r12], %r14;
-    add.u32 %r30, %r30, 1;
-    setp.lt.u32 %p1, %r30, 40; @%p1 bra AGAIN;""", "%r14", threads=96, blocks=5)
-program("warps leave a loop with a barrier one by one", f"""{WARP} {PUT}
-    mov.u32 %r30, 0;
-AGAIN:
-    bar.sync 0; {NEXT}
-    add.u32 %r30, %r30, 1;
-    setp.le.u32 %p1, %r30, %r20; @%p1 bra AGAIN;
-    add.u32 %r14, %r14, %r30;""", "%r14", threads=128, blocks=5)
-program("a tree", f"""{PUT}
-    mov.u32 %r30, 64;
-AGAIN:
-    bar.sync 0;
-    setp.ge.u32 %p1, %r1, %r30; @%p1 bra AROUND;
-    shl.b32 %r31, %r30, 2; add.u32 %r31, %r31, %r12; ld.shared.u32 %r32, [%r31];
-    ld.shared.u32 %r33, [%r12]; mad.lo.u32 %r33, %r33, 3, %r32; st.shared.u32 [%r12], %r33;
-AROUND:
-    shr.u32 %r30, %r30, 1;
-    setp.ne.u32 %p1, %r30, 0; @%p1 bra AGAIN;
-    bar.sync 0; ld.shared.u32 %r33, [%r10]; add.u32 %r33, %r33, %r4;""", "%r33", threads=128, blocks=5)
-program("lanes of one block exit behind a barrier", f"""{PUT} bar.sync 0; {NEXT}
-    setp.eq.u32 %p1, %r4, 600; @%p1 exit;
-    st.global.u32 [%rd3], %r14; bar.sync 0; add.u32 %r14, %r14, 5;""", "%r14", threads=128, blocks=9)
-program("one thread writes for all, and the others exit",
-        f"{PUT} bar.sync 0; {NEXT} setp.ne.u32 %p1, %r1, 70; @%p1 bra END; st.global.u32 [%rd3], %r14; END:",
-        threads=128, blocks=9)
-program("a warp of one block diverges behind a barrier", f"""{PUT} bar.sync 0; {NEXT}
-    setp.eq.u32 %p1, %r4, 600; mov.u32 %r30, 5; @%p1 bra LATER;
-    activemask.b32 %r31; xor.b32 %r14, %r14, %r31; bra.uni JOIN;
-LATER:
-    mov.u32 %r30, 9; bar.warp.sync 0x01000000;
-JOIN:
-    bar.sync 0; add.u32 %r14, %r14, %r30;""", "%r14", threads=128, blocks=9)
-program("barriers under a guard", f"{PUT} setp.lt.u32 %p1, %r2, 3; @%p1 bar.sync 0; @!%p1 bar.sync 1; {NEXT}", "%r14",
-        threads=64, blocks=5)
-program("warps wait at different barriers", f"""{WARP} {PUT}
-    setp.lt.u32 %p1, %r20, 2; @%p1 bra LOW;
-    bar.sync 2, 64; bra.uni JOIN;
-LOW:
-    bar.sync 1, 64;
-JOIN:
-    bar.sync 0; {NEXT}""", "%r14", threads=128, blocks=5)
 program("a warp arrives in two places and goes on", f"""{WARP} {PUT}
     setp.eq.u32 %p1, %r20, 0; @!%p1 bra SECOND;
     setp.lt.u32 %p2, %r1, 9; @%p2 bra FEW;
@@ -286,7 +189,6 @@ FEW:
 SECOND:
     bar.sync 1, 64; xor.b32 %r13, %r12, 128; ld.shared.u32 %r14, [%r13]; st.global.u32 [%rd3], %r14;
 END:""", threads=64, blocks=5)
-program("an arrival that nobody waits for", "bar.arrive 4, 96;", "%r4", threads=64, blocks=5)
 program("votes at barriers again and again", """
     mov.u32 %r22, 0; mov.u32 %r23, 0;
 AGAIN:
@@ -303,13 +205,6 @@ program("a warp brings nothing to the vote at a barrier", f"""{WARP}
 PLAIN:
     bar.sync 0;
 JOIN:""", "%r21", threads=96, blocks=7)
-program("lanes wait at different places", f"""{PUT}
-    setp.lt.u32 %p1, %r1, 40; @%p1 bra LOW;
-    bar.sync 0; bra.uni JOIN;
-LOW:
-    bar.sync 0;
-JOIN:
-    {NEXT}""", "%r14", threads=64, blocks=4)
 FAR = "mov.u64 %rd6, %rd3; @%p1 add.u64 %rd6, %rd6, 100000; st.global.u32 [%rd6], %r4;"
 for name, body in {
     "beyond an array": FAR, "a trap": "@%p1 trap;", "a trap behind a barrier": "bar.sync 0; @%p1 trap;",
@@ -319,27 +214,10 @@ for name, body in {
     program(f"{name} in the third warp of block 4", f"{WARP} {counts} {body}", threads=128, blocks=9,
             fault="block (4, 0, 0)")
 
-# -- lanes that exit because of what they have loaded, or by their indices --------------------------------------------
+# -- lanes that exit --------------------------------------------------------------------------------------------------
 
 LOADED = "mul.wide.u32 %rd6, %r1, 4; add.u64 %rd6, %rd6, %rd2; ld.global.u32 %r5, [%rd6];"
 """%r5: what lies in `x` for this thread of the block: its number."""
-for name, leave in {
-    "some": "and.b32 %r8, %r5, 3; setp.eq.u32 %p1, %r8, 1; @%p1 exit;",
-    "most": "setp.gt.u32 %p1, %r5, 9; @%p1 bra END;",
-    "every second, or all": "add.u32 %r8, %r5, %r2; and.b32 %r8, %r8, 1; setp.eq.u32 %p1, %r8, 0;"
-    " setp.ge.u32 %p2, %r5, 40; or.pred %p1, %p1, %p2; @%p1 bra END;",
-}.items():
-    rest = "add.u32 %r10, %r5, 5; setp.gt.u32 %p2, %r5, 33; @%p2 bra OVER; mul.lo.u32 %r10, %r10, 5; OVER:"
-    sums = "red.global.add.u32 [%rd2+252], %r5; activemask.b32 %r8; xor.b32 %r10, %r10, %r8;"
-    program(f"{name} exit", f"{LOADED} {leave} {rest} {sums} st.global.u32 [%rd3], %r10; END:", threads=60,
-            blocks=7)
-    for fault, access in {
-        "some lanes far away": "setp.lt.u32 %p3, %r5, 3; @%p3 bra FINE; mul.wide.u32 %rd7, %r5, 0x100000;"
-        " add.u64 %rd7, %rd7, %rd2; st.global.u32 [%rd7], %r5; FINE:",
-        "a store behind the end": "st.global.u32 [%rd6+252], %r1;",
-    }.items():
-        body = f"{LOADED} {leave} {access} END:"
-        program(f"{name} exit, {fault}", body, threads=60, blocks=7, fault="memcheck")
 program("those that exit touch nothing",
         f"{LOADED} setp.ge.u32 %p1, %r1, 30; @%p1 bra END; st.global.u32 [%rd6+136], %r1; END:", "%r1", threads=60)
 

@@ -225,63 +225,8 @@ for block in ((8, 8), (16, 4)):
     ld.global.u32 %r10, [%rd7+-4]; st.global.u32 [%rd8+-4], %r10; END:""",
             threads=block, blocks=1, x=strided(40, 3), out=np.zeros(1024, np.uint32))
 
-# -- stores that meet those of others ----------------------------------------------------------------------------------
-
-for far in (0, 1, 3, 4, -1, -3, 64):
-    program(f"four words of lanes that are {far} words apart", f"""
-    ld.global.u32 %r10, [%rd2]; and.b32 %r10, %r10, 0; add.u32 %r10, %r10, {far * 4}; mul.lo.u32 %r9, %r1, %r10;
-    cvt.s64.s32 %rd5, %r9; add.u64 %rd5, %rd5, %rd1; add.u64 %rd5, %rd5, 1024;
-    st.global.u32 [%rd5], %r1; mul.lo.u32 %r11, %r1, 33; st.global.u32 [%rd5+4], %r11;
-    st.global.u32 [%rd5+8], %r9; add.u32 %r11, %r11, 5; st.global.u32 [%rd5+12], %r11;""",
-            threads=32, blocks=4, out=np.arange(4096, dtype=np.uint32))
-program("a store apart from the others that meets them", """
-    mul.wide.u32 %rd5, %r1, 16; add.u64 %rd5, %rd5, %rd1; mov.u32 %r9, 7;
-    st.global.u32 [%rd5+8], %r9; st.global.u32 [%rd5+16], %r1;
-    st.global.u32 [%rd5], %r9; st.global.u32 [%rd5+12], %r9;""", threads=32, blocks=1, out=np.zeros(256, np.uint32))
-
-# -- loops whose lanes walk through rows of their own, which they change -----------------------------------------------
-
-NEXT = "ld.global.u32 %r21, [%rd14]; mad.lo.u32 %r11, %r11, 31, %r21; add.s64 %rd14, %rd14, 4;"
-for name, body in {
-    "loads": NEXT,
-    "loads of bytes and words": NEXT + "ld.global.u8 %r21, [%rd14+3]; add.u32 %r11, %r11, %r21;",
-    "stores to it": NEXT + "st.global.u32 [%rd14], %r11;",
-    "generic stores to it": NEXT + "st.u32 [%rd14], %r11;",
-    "an atomic operation on it": NEXT + "red.global.add.u32 [%rd14], 5;",
-    "steps back": NEXT + "and.b32 %r15, %r10, 3; setp.eq.u32 %p3, %r15, 3; @%p3 sub.s64 %rd14, %rd14, 12;"
-    "@%p3 st.global.u32 [%rd14], %r11;",
-    "lanes that load at times": "and.b32 %r15, %r11, 1; setp.eq.u32 %p3, %r15, 1; @%p3 ld.global.u32 %r21, [%rd14];"
-    "@%p3 add.u32 %r11, %r11, %r21;" + NEXT,
-    "two branches": "and.b32 %r15, %r10, 1; setp.eq.u32 %p3, %r15, 1; @%p3 bra ODD; ld.global.u32 %r21, [%rd14+8];"
-    "add.u32 %r11, %r11, %r21; bra.uni ON; ODD: ld.global.u32 %r21, [%rd14+12]; xor.b32 %r11, %r11, %r21; ON:" + NEXT,
-}.items():
-    walk = f"""
-    mul.wide.u32 %rd14, %r4, 64; add.u64 %rd14, %rd14, %rd2; mov.u32 %r10, 0; mov.u32 %r11, 1;
-LOOP:
-    {body}
-    add.u32 %r10, %r10, 1; setp.lt.u32 %p1, %r10, 12; @%p1 bra LOOP;"""
-    x = np.arange(4000, dtype=np.uint32) * 2654435761
-    program(f"lanes walk: {name}", walk, "%r11", threads=96, x=x)
-    if name == "loads":  # lanes leave the array in several rounds: the fault of the first
-        for end in (3060, 1540, 20):
-            program(f"lanes walk beyond {end}", walk, "%r11", threads=96, x=x[:end], fault="load of 4 bytes")
-
 # -- which access a fault names ----------------------------------------------------------------------------------------
 
-BASES = "\n".join(f"or.b64 %rd{k}, %rd2, {4 * k};\nld.global.u32 %r{k}, [%rd{k}];" for k in range(10, 18))
-for away, fault in ((248, ""), (256, "0 bytes past the end of 'x'"), (400, "144 bytes past the end of 'x'")):
-    program(f"words by a whole warp, then 8 bytes by some lanes, {away} further", f"""
-    mul.wide.u32 %rd5, %r1, 4; add.u64 %rd6, %rd2, %rd5; ld.global.u32 %r5, [%rd6];
-    and.b32 %r6, %r5, 1; setp.eq.u32 %p1, %r6, 0; mov.u32 %r7, 0; @%p1 bra EVEN;
-    ld.global.u32 %r7, [%rd6+64];
-EVEN:
-    {BASES}
-    setp.lt.u32 %p2, %r5, 7; @%p2 bra FEW;
-    add.u64 %rd8, %rd2, {away}; ld.global.u64 %rd9, [%rd8]; cvt.u32.u64 %r7, %rd9;
-    setp.gt.u32 %p3, %r5, 20; @%p3 bra END;
-FEW:
-    add.u32 %r7, %r7, %r17; st.global.u32 [%rd3], %r7;
-END:""", threads=32, blocks=1, fault=fault)
 for offset in (4096, 2):
     loads = "".join(f"add.s64 %rd{10 + k}, %rd5, {at}; ld.global.u32 %r{10 + k}, [%rd{10 + k}];\n"
                     for k, at in enumerate((0, 4, offset, 8)))
@@ -366,15 +311,6 @@ def test_an_address_of_32_bits_that_wraps_around() -> None:
         st.local.u32 [own+8], %r1; mul.lo.u32 %r7, %r1, 0; sub.u32 %r7, %r7, 4; ld.local.u32 %r6, [%r7+12];
         mov.u32 %r8, -4; ld.local.u32 %r9, [%r8+12]; mad.lo.u32 %r6, %r6, 100, %r9; st.global.u32 [%rd3], %r6;"""
     assert agreed(kernel(body)).out == [101 * t for t in range(32)]
-
-
-def test_a_huge_grid_has_code_of_its_own() -> None:
-    body = """
-        mad.lo.u32 %r8, %r2, %r3, %r1; shl.b32 %r8, %r8, 2; cvt.u64.u32 %rd8, %r8; add.u64 %rd8, %rd1, %rd8;
-        st.global.u32 [%rd8], %r2;"""
-    for blocks in (2, (1 << 18) + 1, 3):
-        out, _ = run("jit", kernel(body), blocks=blocks, budget=None)
-        assert (out == np.repeat(np.arange(blocks), 32)).all()
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="for Linux")

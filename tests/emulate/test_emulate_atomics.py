@@ -104,24 +104,6 @@ SUMS += [(op, kind) for kind in ("b32", "b64") for op in ("and", "or", "xor")]
 needs_both = pytest.mark.skipif("jit" not in ENGINES, reason="needs llvmlite")
 
 
-@needs_both
-@pytest.mark.long
-@pytest.mark.sweep(12)
-@pytest.mark.parametrize(("op", "kind"), SUMS)
-def test_the_sum_of_a_warp_at_one_known_address(op: str, kind: str) -> None:
-    """By whole warps and a part of one, under guards that hold for some and for nobody."""
-    bits = kind[1:]
-    text = kernel(f"""
-        .reg .{kind} %value, %turned;
-        mad.lo.u32 %r20, %r4, 0x9e3779b1, 12345; cvt.u64.u32 %rd5, %r20; mul.lo.u64 %rd5, %rd5, 0x9e3779b97f4a7c15;
-        mov.b{bits} %value, {"%rd5" if bits == "64" else "%r20"};
-        red.global.{op}.{kind} [%rd2], %value;
-        and.b32 %r21, %r1, 5; setp.eq.u32 %p1, %r21, 4; @%p1 red.global.{op}.{kind} [%rd2+8], %value;
-        setp.lt.u32 %p2, %r4, 64; @%p2 red.global.{op}.{kind} [%rd2+16], %value;
-        atom.global.{op}.{kind} %turned, [%rd2+24], %value;""")
-    changes_alike(text, np.full(4, 0x123456789ABCDEF0, np.uint64))
-
-
 def changes_alike(text: str, start: np.ndarray) -> None:
     """The kernel changes x, and to the same in all ways, and with two workers."""
     found = agreed(text, threads=77, blocks=5, x=start)

@@ -308,31 +308,3 @@ DONE:
         x=x,
     )
     assert x.tolist() == [0, 31]
-
-
-_IF = "setp.lt.u32 %p1, %r1, 5; mov.u32 %r5, 1; @%p1 bra L; {falls} L: {after}st.global.u32 [%rd3], %r5;"
-
-
-@needs_both
-@pytest.mark.parametrize(
-    "body",
-    [
-        _IF.format(falls="add.u32 %r5, %r5, %r1;", after=""),
-        _IF.format(falls="", after=""),
-        _IF.format(falls="add.u32 %r5, %r5, %r1; bra M;", after="add.u32 %r5, %r5, 7; M: "),
-        _IF.format(falls="bra N; N: add.u32 %r5, %r5, %r1; bra M;", after="add.u32 %r5, %r5, 7; M: "),
-        _IF.format(falls="add.u32 %r5, %r5, %r1; bra N; N: add.u32 %r5, %r5, 2;", after=""),
-        _IF.format(
-            falls="add.u32 %r5, %r5, %r1; bra N;", after="add.u32 %r5, %r5, 7; bra M; N: mul.lo.u32 %r5, %r5, 3; M: "
-        ),
-        _IF.format(falls="".join(f"bra N{k}; N{k}:" + "add.u32 %r5, %r5, %r1;" * 9 for k in range(4)), after=""),
-        # a register that is the same in all lanes where the warp is converged: not behind this
-        _IF.format(falls="mov.u32 %r6, 3;", after="mov.u32 %r5, %r6; "),
-        _IF.format(falls="add.u32 %r5, %r1, 1; bar.warp.sync -1;", after=""),
-        _IF.format(falls="add.u32 %r5, %r5, %r1;" * 40, after=""),
-    ],
-)
-def test_short_sides_of_a_branch(body: str) -> None:
-    (step, by_step), (jit, by_jit) = (run(engine, kernel(body), threads=40, counters=True) for engine in ENGINES)
-    assert step.tolist() == jit.tolist()
-    assert (by_step.lines, by_step.counters) == (by_jit.lines, by_jit.counters)

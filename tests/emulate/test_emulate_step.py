@@ -9,10 +9,8 @@ from engine_cases import CASES
 from test_emulate_cuda import CORPUS, FILES, KERNELS
 
 from ptxlab.emulate import lower
-from ptxlab.emulate.program.addresses import LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW
 from ptxlab.emulate.program.lane_types import DTYPE
 from ptxlab.emulate.step.interpreter import Step
-from ptxlab.isa.convert import WINDOWS
 from ptxlab.text import parse
 
 
@@ -106,7 +104,3 @@ def test_atomics_on_packed_halves() -> None:
     )
     found, _ = run("step", kernel(body + "    st.global.u32 [%rd3], %r7;"), x=np.zeros(1, np.uint32))
     assert found.view(np.float16).reshape(-1, 2)[0].tolist() == [16.0, 32.0]
-
-
-def test_windows_agree_with_the_instruction_table() -> None:
-    assert WINDOWS == {"shared": SHARED_WINDOW, "local": LOCAL_WINDOW, "param": PARAM_WINDOW}

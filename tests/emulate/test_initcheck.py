@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import warnings
 
 import numpy as np
@@ -10,6 +11,7 @@ from emulate_programs import DEVICES, WAYS, said
 from emulate_programs import kernel as kernel_text
 from emulate_programs import run as run_text
 from planted import BUGS
+from random_local import ELEMENTS
 
 import ptxlab as pl
 from ptxlab.emulate.program.lowering_cache import lower
@@ -99,6 +101,67 @@ OBJECTS = """
 ])  # fmt: skip
 def test_an_access_is_meant_for_one_object_of_local_memory(body: str, found: set[tuple[int, int]]) -> None:
     assert set(local_bounds(lower(parse(kernel_text(OBJECTS + body)))).values()) == found
+
+
+# -- which lanes read what nobody has written
+
+
+def accessing(space: str, sizes: list[tuple[bool, int]], room: int) -> str:
+    """A program that stores (True) and loads: in its k-th access where row k of `x` says, in no lane where that is
+    -1."""
+    lines = [f".{space or 'local'} .align 16 .b8 own[{room}]; mul.wide.u32 %rd5, %r1, 4; add.u64 %rd6, %rd2, %rd5;"]
+    lines += ["mov.u64 %rd7, own; mov.u32 %r20, 3;", "" if space else "cvta.local.u64 %rd7, %rd7;"]
+    for k, (stores, size) in enumerate(sizes):
+        access = (
+            ELEMENTS[size][not stores].format(space=space, at="%rd9").replace("..", ".").replace("; ", f"; //{k}\n")
+        )
+        lines += [f"ld.global.s32 %rd8, [%rd6+{128 * k}]; add.u64 %rd9, %rd7, %rd8;"]
+        lines += [f"setp.ne.s64 %p1, %rd8, -1; @!%p1 bra OVER{k};", f"{access} //{k}"]
+        lines += ["setp.eq.u32 %p2, %r21, 5; @%p2 st.global.u32 [%rd3], %r1;"] * (not stores) + [f"OVER{k}:"]
+    return kernel_text("\n".join(lines))
+
+
+def places_of(draw: random.Random, size: int, room: int) -> np.ndarray:
+    """Where 32 lanes access elements: in a row, at one place, in two rows, or anywhere."""
+    lane, (one, other) = np.arange(32), draw.choices(range(room // size), k=2)
+    anywhere = np.array(draw.choices(range(room // size), k=32))
+    element = draw.choice((one + lane, one + 0 * lane, np.where(lane < 16, one, other) + lane % 16, anywhere))
+    return size * (element % (room // size))
+
+
+@pytest.mark.parametrize("space", ["shared", "local", ""], ids=["shared", "local", "generic"])
+def test_a_load_is_found_if_one_of_its_bytes_is_unwritten(space: str) -> None:
+    """In every second launch one lane reads anywhere, and all others what has been written."""
+    draw, room, ends = random.Random(f"{space} memory"), 64 if space != "shared" else 512, list[int]()
+    stores_first, loads = (draw.sample([*ELEMENTS], len(ELEMENTS)) for _ in range(2))
+    accesses = [*((True, size) for size in stores_first), *((False, size) for size in loads)]
+    accesses.insert(8, (True, 4))
+    text = accessing(space, accesses, room)
+    lines = text.split("\n")
+    suspects = [number for number, (stores, _) in enumerate(accesses) if not stores]
+    for k in range(12):
+        written, found = np.zeros((32, room), bool), dict[str, int]()
+        table = np.full((len(accesses), 32), -1, np.int32)
+        suspect = suspects[k // 2 % 5] if k % 2 else None
+        for number, (stores, size) in enumerate(accesses):
+            at, some, stray = places_of(draw, size, room), draw.choice((-1, draw.getrandbits(32))), draw.randrange(32)
+            if number == suspect:  # rather an element of which some bytes are written than any other
+                parts, some = written[stray].reshape(-1, size).sum(1), some | 1 << stray
+                at[stray] = size * draw.choice([*np.flatnonzero(parts % size)] or range(room // size))
+            for lane in range(32):
+                whole = written[lane, at[lane] : at[lane] + size].all()
+                if some >> lane & 1 and (stores or whole or (number, lane) == (suspect, stray)):
+                    table[number, lane] = at[lane]
+                    if not stores and not whole:
+                        found[str(number)] = lane
+            for lane in range(32):
+                if stores and table[number, lane] >= 0:
+                    written[slice(None) if space == "shared" else lane, at[lane] : at[lane] + size] = True
+        ends.append(len(found))
+        for way in WAYS:
+            findings = run_text(way, text, checks=INIT, x=table.view(np.uint32).ravel())[1].findings
+            assert {lines[f.first.line - 1].rpartition("//")[2]: f.first.lane for f in findings} == found, (way, table)
+    assert {*ends} == {0, 1}
 
 
 # -- shared arrays
@@ -352,24 +415,24 @@ def test_a_device_array_keeps_what_has_no_value(device: str) -> None:
     assert pl.launch(COPY, 1, 32, np.zeros(32, np.float32), between, device=device, checks=INIT).findings == []
 
 
-@pytest.mark.parametrize("wrong", [True, False])
-def test_a_large_launch_is_followed_where_it_is_suspicious(wrong: bool) -> None:
+@pytest.mark.parametrize(("blocks", "rounds", "wrong"), [(500, 1000, True), (500, 1000, False), (70_001, 10, True)])
+def test_a_large_launch_is_followed_where_it_is_suspicious(blocks: int, rounds: int, wrong: bool) -> None:
     """Compiled code runs to its end, and the interpreter looks at the block that noted something: here the last."""
     text = kernel_text(f"""
         mov.u32 %r10, 0;
-    AGAIN: add.u32 %r10, %r10, 1; setp.lt.u32 %p1, %r10, 1000; @%p1 bra AGAIN;
-        mov.u32 %r11, tile; mad.lo.u32 %r11, %r1, 4, %r11; setp.lt.u32 %p2, %r2, 499;
+    AGAIN: add.u32 %r10, %r10, 1; setp.lt.u32 %p1, %r10, {rounds}; @%p1 bra AGAIN;
+        mov.u32 %r11, tile; mad.lo.u32 %r11, %r1, 4, %r11; setp.lt.u32 %p2, %r2, {blocks - 1};
         @%p2 st.shared.u32 [%r11], %r10;
         ld.shared.u32 %r12, [%r11];
         {"" if wrong else "selp.u32 %r12, %r12, 7, %p2;"}
         st.global.u32 [%rd3], %r12;
     """, ".shared .align 4 .b8 tile[128];")  # fmt: skip
-    out, x = np.zeros((2, 500 * 32), np.uint32)
-    run = pl.launch(text, 500, 32, out, x, device="cpu", checks=INIT, counters=True)
-    assert (out[:-32] == 1000).all()
+    out, x = np.zeros((2, blocks * 32), np.uint32)
+    run = pl.launch(text, blocks, 32, out, x, device="cpu", checks=INIT, counters=True)
+    assert (out[:-32] == rounds).all()
     assert out[-1] == (0xFFFFFFFF if wrong else 7)
     assert [(f.kind, f.first.block[0], f.second.did) for f in run.findings] == (
-        [("uninitialised read", 499, "stores 4 bytes")] if wrong else []
+        [("uninitialised read", blocks - 1, "stores 4 bytes")] if wrong else []
     )
     assert run.counters is not None
-    assert run.counters.metrics == pl.launch(text, 500, 32, out, x, device="cpu", counters=True).counters.metrics
+    assert run.counters.metrics == pl.launch(text, blocks, 32, out, x, device="cpu", counters=True).counters.metrics

@@ -152,7 +152,7 @@ def gpu_tests(log: Path, *files: str) -> str:
     "files",
     [
         "gpu/test_gpu_device.py launch/test_launch_run.py launch/test_module_variables.py",
-        *slow(f"kernels/test_kernels_{name}.py" for name in ("attention", "decode", "decode_systems", "prefill")),
+        *slow(f"kernels/test_kernels_{name}.py" for name in ("decode", "decode_systems", "prefill")),
         *slow(["benchmarks/test_benchmarks_decode.py"]),
     ],
 )

@@ -42,7 +42,7 @@ def test_occupancy(
 
 
 def test_occupancy_says_what_limits_it() -> None:
-    assert str(targets.occupancy("sm_80", 128, 255)) == "2 blocks = 8 warps an SM on sm_80 (12%), limited by registers"
+    assert str(targets.occupancy("sm_80", 128, 255)) == "2 blocks = 8 warps per SM on sm_80 (12%), limited by registers"
     assert targets.occupancy("sm_80", 128, 64, 48 * 1024).limits == {
         "threads": 16,
         "blocks": 32,
@@ -83,7 +83,7 @@ def test_each_limit_is_named() -> None:
 
 def test_unknown_target() -> None:
     assert _message(targets.get, "sm_81") == (
-        "target: there is no 'sm_81' here; there is sm_50, sm_52, sm_60, sm_61, sm_70, sm_75, sm_80, sm_86, sm_87, "
+        "target: there is no 'sm_81' here; choose from sm_50, sm_52, sm_60, sm_61, sm_70, sm_75, sm_80, sm_86, sm_87, "
         "sm_89, sm_90, sm_90a, sm_100, sm_100a, sm_103, sm_110, sm_120, sm_121"
     )
     assert targets.get("sm_90a").number == 90

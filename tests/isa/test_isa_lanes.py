@@ -1,4 +1,4 @@
-"""Shuffles, votes and matches against loops over the 32 lanes, written from the manual's definitions."""
+"""Votes, matches and reductions against loops over the 32 lanes, written from the manual's definitions."""
 
 from __future__ import annotations
 
@@ -37,31 +37,6 @@ def run(opcode: str, *sources: Any, active: int = 0xFFFFFFFF) -> Any:
 
 def every(value: int) -> Any:
     return np.full(32, value & 0xFFFFFFFF, np.uint32)
-
-
-def shuffled(mode: str, lane: int, b: int, c: int) -> tuple[int, bool]:
-    """Source lane and validity as the manual computes them."""
-    b, clamp, mask = b & 31, c & 31, c >> 8 & 31
-    most = (lane & mask) | (clamp & ~mask)
-    j = {"up": lane - b, "down": lane + b, "bfly": lane ^ b, "idx": (lane & mask) | (b & ~mask)}[mode]
-    valid = j >= most if mode == "up" else j <= most
-    return (j if valid else lane), valid
-
-
-@pytest.mark.parametrize("mode", ["up", "down", "bfly", "idx"])
-def test_shuffles(mode: str) -> None:
-    a = lanes("b32", 1000 + LANE)
-    clamps = (0,) if mode == "up" else (31, 0x1F)
-    segments = (0, 0x1000, 0x1800, 0x1C00, 0x1E00)
-    for b in (0, 1, 2, 5, 16, 31, 33):
-        for c in {k | s for k in (*clamps, 7, 15) for s in segments}:
-            d, p = run(f"shfl.sync.{mode}.b32", a, every(b), every(c), every(-1))
-            want = [shuffled(mode, k, b, c) for k in range(32)]
-            assert_same(d, lanes("b32", [1000 + j for j, _ in want]), mode, b, c)
-            assert_same(p, np.array([v for _, v in want]), mode, b, c)
-    lane = lanes("b32", (LANE * 7) % 32)  # a source lane of its own in every lane
-    d, _ = run("shfl.sync.idx.b32", a, lane, every(31), every(-1))
-    assert_same(d, a[lane])
 
 
 def test_an_illegal_clamp_leaves_only_lane_0() -> None:

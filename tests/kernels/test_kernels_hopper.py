@@ -1,38 +1,54 @@
-"""The warp-specialised rung for Hopper: against float64 on the CPU machine, with all checks, and assembled."""
+"""The rungs for Hopper: against float64 on the CPU machine, with all checks, and through NVIDIA's assembler."""
 
 from __future__ import annotations
 
+import ml_dtypes
 import numpy as np
 import pytest
 from emulate_programs import ALL_CHECKS, DEVICES
-from test_kernels_wgmma import SHAPES, tensors
+from slow_cases import slow
 
 import ptxlab as pl
 from ptxlab import kernels
 from ptxlab.errors import LaunchError, TargetError
-from ptxlab.gpu import ptxas
+from ptxlab.gpu import assembler, ptxas
 from ptxlab.gpu.device import describe
 
-SMALL = {"head_dim": 64, "tile_kv": 32, "tile_q": 128, "arch": "sm_90a"}
+NUMPY = {"f16": np.float16, "bf16": ml_dtypes.bfloat16}
+SHAPES = [(1, 1, 1, 64, 128), (2, 4, 2, 70, 200), (1, 2, 1, 130, 65), (1, 1, 1, 5, 0), (1, 1, 1, 1, 300)]
+"""B, Hq, Hkv, Sq, Sk."""
+
+
+def tensors(dtype: str, dim: int, shape: tuple[int, ...], sigma: float = 1.0) -> list[np.ndarray]:
+    b, hq, hkv, sq, sk = shape
+    rng = np.random.default_rng(sq + sk)
+    made = [rng.standard_normal(s) for s in ((b, hq, sq, dim), (b, hkv, sk, dim), (b, hkv, sk, dim))]
+    made[0] *= sigma
+    return [x.astype(NUMPY[dtype]) for x in made]
+
+
+NARROW = {"wgmma": {"tile_kv": 32}, "hopper": {"tile_kv": 32, "tile_q": 128}}
+"""Small tiles of each rung."""
+LARGE = (("f16", 64), ("bf16", 128), ("f16", 192), ("f16", 256))
+SLOW = pytest.mark.slow
 compiled = pytest.mark.skipif("cpu" not in DEVICES, reason="llvmlite is not installed")
 
 
 @pytest.mark.long
-@pytest.mark.sweep(2)
+@pytest.mark.sweep(3)
 @compiled
 @pytest.mark.parametrize("causal", [False, True])
 @pytest.mark.parametrize(
-    ("dtype", "dim", "tiles"),
+    ("name", "dtype", "dim", "tiles"),
     [
-        ("f16", 64, {"tile_q": 128, "tile_kv": 64}),
-        pytest.param("f16", 64, {}, marks=pytest.mark.slow),
-        pytest.param("bf16", 128, {}, marks=pytest.mark.slow),
-        pytest.param("f16", 192, {}, marks=pytest.mark.slow),
-        pytest.param("f16", 256, {}, marks=pytest.mark.slow),
+        ("wgmma", "f16", 64, {}),
+        ("wgmma", "bf16", 128, {}),
+        ("hopper", "f16", 64, {"tile_q": 128, "tile_kv": 64}),
+        *slow([("wgmma", "f16", 256, {}), *(("hopper", dtype, dim, {}) for dtype, dim in LARGE)]),
     ],
 )
-def test_against_float64(dtype: str, dim: int, tiles: dict[str, int], causal: bool) -> None:
-    built = kernels.get("hopper").build(head_dim=dim, dtype=dtype, causal=causal, arch="sm_90a", **tiles)
+def test_against_float64(name: str, dtype: str, dim: int, tiles: dict[str, int], causal: bool) -> None:
+    built = kernels.get(name).build(head_dim=dim, dtype=dtype, causal=causal, arch="sm_90a", **tiles)
     for n, shape in enumerate((*SHAPES, (1, 2, 1, 200, 600))):
         q, k, v = tensors(dtype, dim, shape, (1.0, 0.1, 8.0)[n % 3])
         out = pl.attention(q, k, v, kernel=built, causal=causal, device="cpu", scale=-0.1 if n == 1 else None)
@@ -69,29 +85,45 @@ def test_auto_takes_the_quickest_rung_of_the_gpu(dim: int) -> None:
 
 
 @compiled
-@pytest.mark.slow
+@pytest.mark.long
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("causal", [False, True])
-def test_all_checks_are_silent(causal: bool) -> None:
-    built = kernels.get("hopper").build(**SMALL, causal=causal)
-    for shape in ((1, 2, 1, 130, 200), (1, 1, 1, 70, 33)):
+@pytest.mark.parametrize("name", ["wgmma", pytest.param("hopper", marks=SLOW)])
+def test_all_checks_are_silent(name: str, causal: bool) -> None:
+    built = kernels.get(name).build(head_dim=64, causal=causal, arch="sm_90a", **NARROW[name])
+    for shape in ((1, 2, 1, 130, 200), (1, 1, 1, 70, 33), (1, 2, 1, 64, 32)):
         out = pl.attention(*tensors("f16", 64, shape), kernel=built, causal=causal, device="cpu", checks=ALL_CHECKS)
         assert out.error.ok
         assert not out.run.findings
 
 
-SLOW = pytest.mark.slow
-
-
 @pytest.mark.long
-@pytest.mark.parametrize("consumers", [2, pytest.param(1, marks=SLOW), pytest.param(3, marks=SLOW)])
-def test_on_the_interpreter(consumers: int) -> None:
-    sizes = SMALL | {"tile_q": 64 * consumers, "tile_kv": 16}
-    built = kernels.get("hopper").build(**sizes, dtype="bf16", causal=True)
+@pytest.mark.parametrize(
+    ("name", "tiles"),
+    [
+        ("wgmma", {"tile_kv": 32}),
+        ("hopper", {"tile_q": 128, "tile_kv": 16}),
+        *slow(("hopper", {"tile_q": 64 * consumers, "tile_kv": 16}) for consumers in (1, 3)),
+    ],
+)
+def test_on_the_interpreter(name: str, tiles: dict[str, int]) -> None:
+    built = kernels.get(name).build(head_dim=64, dtype="bf16", causal=True, arch="sm_90a", **tiles)
     out = pl.attention(
         *tensors("bf16", 64, (1, 1, 1, 66, 40)), kernel=built, causal=True, device="step", checks=ALL_CHECKS
     )
     assert out.error.ok
     assert not out.run.findings
+
+
+@pytest.mark.long
+def test_engines_agree_on_the_state() -> None:
+    built = kernels.get("wgmma").build(head_dim=64, causal=True, arch="sm_90a", tile_kv=32)
+    q, k, v = tensors("f16", 64, (1, 1, 1, 64, 70))
+    results = [
+        pl.attention(q, k, v, kernel=built, causal=True, device=d, state=[(0, 0, 5), (0, 0, 63)]) for d in DEVICES
+    ]
+    for result in results[1:]:
+        assert (result.o.view(np.uint16) == results[0].o.view(np.uint16)).all()
 
 
 @compiled
@@ -102,8 +134,7 @@ def test_the_state_is_that_of_the_rung_before() -> None:
     rows = [(0, 0, 5), (0, 1, 129)]
     states = []
     for name in ("wgmma", "hopper"):
-        sizes = {key: n for key, n in SMALL.items() if key in kernels.get(name).parameters}
-        built = kernels.get(name).build(**sizes, causal=True)
+        built = kernels.get(name).build(head_dim=64, causal=True, arch="sm_90a", **NARROW[name])
         states.append(pl.attention(q, k, v, kernel=built, causal=True, device="cpu", state=rows).state)
     np.testing.assert_allclose(states[1], states[0], rtol=2e-5)
 
@@ -138,14 +169,6 @@ def test_causal_blocks_of_heads_that_fit_into_the_l2_cache() -> None:
     assert full.launch_shape(2, 16, 4, 4096, 4096)[0] == (32, 16, 2)
 
 
-def test_roles_and_what_they_bring() -> None:
-    text = kernels.get("hopper").build(head_dim=128, arch="sm_90a").ptx
-    assert text.count("cp.async.bulk.tensor.4d.shared::cluster") == 2 * 2 + 2 * 2  # Q of two consumers, K, V: 2 panels
-    assert text.count("cp.async.bulk.tensor.4d.global.shared::cta") == 2
-    assert text.count("wgmma.mma_async") == 2 * (128 // 16) + 2 * (128 // 16)  # the first tile and the last stand alone
-    assert ".maxntid 384, 1, 1" in text
-
-
 def test_the_configurations() -> None:
     spec = kernels.get("hopper")
     sizes = {d: spec.configure(head_dim=d, causal=False, dtype="f16", arch="sm_90a") for d in (64, 128, 192, 256)}
@@ -167,7 +190,7 @@ def test_small_problems_get_small_tiles() -> None:
 
 def test_arrays_for_tensor_maps() -> None:
     """A launch makes the maps of the arrays that it is given; one of other dimensions is refused."""
-    built = kernels.get("hopper").build(**SMALL)
+    built = kernels.get("hopper").build(head_dim=64, arch="sm_90a", **NARROW["hopper"])
     q, k, v = tensors("f16", 64, (1, 1, 1, 3, 3))
     lse = np.zeros((1, 1, 3), np.float32)
     arguments = [q[0], *built.arguments(q, k, v, np.zeros_like(q), lse, 1.0)[1:]]
@@ -205,3 +228,15 @@ def test_ptxas_spills_nothing_and_waits_nowhere_else(dtype: str, dim: int, causa
     assert "0 bytes spill stores, 0 bytes spill loads" in made.log
     for word in ("serialized", "ignored", "injected"):
         assert word not in made.log
+
+
+@pytest.mark.rest
+@pytest.mark.assembler
+@pytest.mark.parametrize(("dtype", "dim"), [("f16", 64), ("bf16", 128), ("f16", 128), ("bf16", 256)])
+def test_the_assembler_spills_nothing_and_waits_nowhere_else(dtype: str, dim: int) -> None:
+    for causal in (False, True):
+        built = kernels.get("wgmma").build(head_dim=dim, dtype=dtype, causal=causal, arch="sm_90a")
+        made = assembler.assemble(built.ptx)
+        assert made.spill_bytes == 0
+        assert "serialized" not in made.log
+        assert str(pl.sass(built.ptx)).count("HGMMA") == dim // 16 + built.tile_kv // 16

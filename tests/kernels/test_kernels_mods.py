@@ -241,7 +241,7 @@ WRONG = [
     ({"mask_mod": length, "ids": np.full(9, 2**40)}, "whole numbers are s32 in a kernel"),
     ({"mask_mod": length, "ids": "abc"}, "ids should be an array or a number, real or whole, not 'abc'"),
     ({"mask_mod": np.tril(np.ones((4, 4)))}, "a mod is a function, got array"),
-    ({"sinks": np.zeros(3)}, "sinks should have shape [4], one a head, not [3]"),
+    ({"sinks": np.zeros(3)}, "sinks should have shape [4], one per head, not [3]"),
     ({"slopes": SLOPES}, "slopes: there is no mod that takes it"),
     ({"sinks": [0.0, math.nan, 1.0, 2.0]}, "sinks should be scores, real and below infinity, not [0.0, nan, 1.0, 2.0]"),
     ({"mask_mod": length, "ids": np.zeros(0, int)}, "index 0 goes from 0 to 8, and `ids` has 0 elements there"),

@@ -1,4 +1,4 @@
-"""`tiled2d`, `wmma`, `mma`, `swizzle` and `pipelined` against numpy float64: shapes, types, heads, scales, states."""
+"""The rungs from `scalar` to `pipelined` against numpy float64: shapes, types, heads, scales, states."""
 
 from __future__ import annotations
 
@@ -15,15 +15,18 @@ import ptxlab as pl
 from ptxlab import kernels, reference
 from ptxlab.kernels import tiles
 
+SIMPLE = ("scalar", "tiled")
+"""They take any head_dim, in f32 and f64."""
 KERNELS = ("tiled2d", "wmma", "mma", "swizzle", "pipelined")
-NUMPY = {"f32": np.float32, "f16": np.float16, "bf16": ml_dtypes.bfloat16}
+RUNGS = (*SIMPLE, *KERNELS)
+NUMPY = {"f32": np.float32, "f64": np.float64, "f16": np.float16, "bf16": ml_dtypes.bfloat16}
 LENGTHS = (1, 15, 16, 17, 63, 64, 65, 127, 128, 200, 333)
 DIMS = (16, 64, 80, 128, 256)
 HEADS = ((1, 1), (4, 2), (8, 1))
 SIGMAS = (0.1, 1.0, 8.0)
 CHECKS = ("memcheck", "initcheck", "racecheck", "synccheck")
-EVERY = [(name, dtype) for name in KERNELS for dtype in kernels.get(name).dtypes]
-FIRST = [(name, kernels.get(name).dtypes[0]) for name in KERNELS]
+EVERY = [(name, dtype) for name in RUNGS for dtype in kernels.get(name).dtypes]
+FIRST = [(name, kernels.get(name).dtypes[0]) for name in RUNGS]
 
 
 def check(built, heads, shape, *, batch=1, sigma=1.0, seed=0, **options):
@@ -37,7 +40,7 @@ def check(built, heads, shape, *, batch=1, sigma=1.0, seed=0, **options):
     assert out.run.findings == []
     assert out.error.ok, out.error
     assert out.o.dtype == q.dtype
-    assert out.lse.dtype == np.float32
+    assert out.lse.dtype == (np.float64 if config.dtype == "f64" else np.float32)
     return out
 
 
@@ -114,25 +117,47 @@ def test_on_a_gpu(name, dtype):
 @pytest.mark.long
 @pytest.mark.sweep(9)
 @pytest.mark.parametrize("causal", [False, True], ids=["full", "causal"])
-@pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.parametrize("name", RUNGS)
 def test_state_is_the_online_softmax(name, causal):
     """The probes hold m, l and rescale as the definition gives them, for rows of any batch and head."""
     spec = kernels.get(name)
-    built = spec.build(head_dim=16, causal=causal, tile_kv=16)
+    built = spec.build(head_dim=16, causal=causal, **({} if name == "scalar" else {"tile_kv": 16}))
     dtype = NUMPY[built.config.dtype]
     q, k, v = reference.random_inputs(2, 4, 2, 20, 70, 16, sigma=3, dtype=dtype)
     rows = [(0, 0, 0), (1, 3, 19), (1, 2, 7)]
     out = pl.attention(q, k, v, kernel=built, causal=causal, device="cpu", state=rows)
-    expected = reference.attention(q, k, v, causal=causal, tile=16, rows=rows).state
-    assert out.state.dtype == np.float32
+    expected = reference.attention(q, k, v, causal=causal, tile=built.tile_kv, rows=rows).state
+    assert (out.rows, out.state.dtype) == (tuple(rows), np.float32)
     np.testing.assert_allclose(out.state, expected, rtol=2e-5, atol=2e-5)
     assert out.error.ok
     without = pl.attention(q, k, v, kernel=built, causal=causal, device="cpu")
     np.testing.assert_array_equal(out.o, without.o)  # looking does not change what is seen
 
 
+@pytest.mark.parametrize("name", SIMPLE)
+def test_states_in_f64_are_as_exact(name):
+    q, k, v = reference.random_inputs(1, 2, 1, 20, 70, 16, sigma=3, dtype=np.float64)
+    out = pl.attention(q, k, v, kernel=name, device="cpu", state=[(0, 1, 7)])
+    expected = reference.attention(q, k, v, tile=out.kernel.tile_kv, rows=out.rows).state
+    np.testing.assert_allclose(out.state, expected, rtol=1e-12, atol=1e-12)
+
+
+def test_state_true_is_row_0_of_every_head():
+    q, k, v = reference.random_inputs(2, 2, 1, 5, 40, 8)
+    out = pl.attention(q, k, v, kernel="tiled", device="cpu", state=True)
+    assert out.rows == ((0, 0, 0), (0, 1, 0), (1, 0, 0), (1, 1, 0))
+    assert out.state.shape == (4, 2, 3)
+
+
+@pytest.mark.sweep(5)
+@pytest.mark.parametrize("name", SIMPLE)
+@pytest.mark.parametrize("dim", [1, 3, 65])
+def test_any_head_dim(name, dim):
+    check(kernels.get(name).build(head_dim=dim, causal=True), (1, 1), (5, 40))
+
+
 @pytest.mark.sweep(4)
-@pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.parametrize("name", RUNGS)
 def test_rows_that_see_no_key(name):
     spec = kernels.get(name)
     dtype = NUMPY[spec.dtypes[0]]
@@ -142,14 +167,14 @@ def test_rows_that_see_no_key(name):
     assert np.isneginf(out.lse[0, :, :67]).all()
     assert np.isfinite(out.lse[0, :, 67:]).all()
     assert np.isnan(out.state[0]).all()
-    assert not np.isnan(out.state[1]).any()
+    assert not np.isnan(out.state[1, 0]).any()
     assert out.error.ok
 
 
 @pytest.mark.long
 @pytest.mark.sweep(7)
 @pytest.mark.parametrize("scale", [0.7, 0.0, -0.4])
-@pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.parametrize("name", RUNGS)
 def test_any_scale(name, scale):
     built = kernels.get(name).build(head_dim=16, causal=True)
     check(built, (2, 1), (40, 50), scale=scale)

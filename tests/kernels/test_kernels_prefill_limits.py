@@ -76,14 +76,14 @@ def test_auto_says_what_it_chose_and_why():
     chosen = kernels.Config.auto(64, 512, 512, arch="sm_75")
     assert repr(chosen).splitlines()[:3] == [
         "swizzle for f16, head_dim 64, sm_75",
-        "  64 query rows x 64 keys a tile, 4 warps",
+        "  64 query rows x 64 keys per tile, 4 warps",
         "  16384 of 49152 bytes of shared memory",
     ]
     assert "not pipelined: arch is one of" in repr(chosen)
     small = kernels.Config.auto(64, 20, 10)
     assert (small.tile_q, small.tile_kv, small.warps) == (32, 16, 1)
     assert repr(small).splitlines()[1:] == [
-        "  32 query rows x 16 keys a tile, 1 warp, 2 stages",
+        "  32 query rows x 16 keys per tile, 1 warp, 2 stages",
         "  8192 of 49152 bytes of shared memory",
         "  tile_q 32, not 128: there are 20",
         "  tile_kv 16, not 64: there are 10",
@@ -165,7 +165,7 @@ def test_auto_where_nothing_fits():
         assert str(caught.value) == message
     with pytest.raises(pl.TargetError) as caught:
         kernels.Config.auto(64, 8, 8, arch="sm_99")
-    assert str(caught.value).startswith("target: there is no 'sm_99' here; there is sm_50, ")
+    assert str(caught.value).startswith("target: there is no 'sm_99' here; choose from sm_50, ")
 
 
 # -- the systems that the library covers -------------------------------------------------------------------------------

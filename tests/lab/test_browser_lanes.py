@@ -99,7 +99,7 @@ def test_fragments_hold_the_product(viewer: Any) -> None:
 def test_the_matrices_of_a_load(viewer: Any) -> None:
     page = viewer(pl.debug("mma", seq_len=32, head_dim=16))
     assert ": ldmatrix" in run_to(page, "ldmatrix.")
-    assert page.inner_text(f"{EXCHANGE} figcaption") == "D 4 matrices of 8×8 of f16, 4 registers a lane"
+    assert page.inner_text(f"{EXCHANGE} figcaption") == "D 4 matrices of 8×8 of f16, 4 registers per lane"
     assert page.locator(f"{EXCHANGE} .pl-cell").count() == 256
     page.click(f"{EXCHANGE} button:has-text('register')")
     texts = page.eval_on_selector_all(f"{EXCHANGE} .pl-cell text", "all => all.map(e => e.textContent)")

@@ -17,7 +17,6 @@ import pytest
 import ptxlab as pl
 from ptxlab.lab import explorer_views, interrupts
 from ptxlab.lab.debugger import Debugger
-from ptxlab.lab.edited_kernel import Edited
 from ptxlab.lab.editing import Editor
 
 FAULTY = """
@@ -80,7 +79,7 @@ def test_an_edited_kernel_is_run_compared_and_left_again(explorer: Any) -> None:
     wrong = editor.text.replace("ex2.approx.f32", "lg2.approx.f32", 1)
     editor._apply({"text": wrong, "seq": 1})
     assert explorer.wait()
-    assert isinstance(explorer.subject, Edited)
+    assert explorer.subject.edit == wrong
     assert explorer.view.code["title"] == "Online softmax, one thread per row, edited"
     assert explorer.view.diff["summary"] == "+1 −1 ~0"
     assert explorer.view.run["error"]["ok"] is False

@@ -9,8 +9,7 @@ from rooflines import SIZES, both
 
 import ptxlab as pl
 from ptxlab import kernels
-from ptxlab.lab import counters_pane, roofline, sampled_runs
-from ptxlab.lab.requests import request
+from ptxlab.lab import counters_pane, roofline
 from ptxlab.performance.peaks import PEAKS
 
 
@@ -116,15 +115,6 @@ def test_bulk_copies_count_in_the_roof_and_among_the_sectors() -> None:
     rows = {row["name"].strip(): row for row in shown["counters"]["memory"]}
     assert rows["of bulk copies"]["value"] > 100 * rows["of stores"]["value"]
     assert rows["global sectors"]["ideal"] == rows["global sectors"]["value"]
-
-
-@pytest.mark.parametrize("name", ["tiled", "mma", "decode", "decode_paged"])
-def test_the_bytes_of_a_problem_that_is_sampled_are_those_of_the_whole(name: str) -> None:
-    asked = request(name, **SIZES)
-    ran = asked.subject.run(asked.subject.build(asked.given), asked.given, "cpu")
-    assert ran is not None
-    values, dtype = asked.given, ran.kept[0].dtype
-    assert ran.least == sampled_runs.least(values, values.get("seq_q", 1), dtype)
 
 
 @pytest.mark.long

@@ -12,6 +12,7 @@ import ptxlab as pl
 from ptxlab import kernels
 from ptxlab.kernels import variants
 from ptxlab.lab import dataflow, explorer_views, kernel_subject, run_pane, variant_controls
+from ptxlab.lab.edited_kernel import edited
 from ptxlab.lab.kernel_subject import subject_of
 from ptxlab.lab.library_subjects import named
 from ptxlab.lab.requests import Request, request
@@ -200,7 +201,7 @@ def test_ptx_text_is_shown_run_and_counted_on_copies() -> None:
 
 
 def test_without_arguments_it_says_how_to_run_it() -> None:
-    _, assembly, shown, _ = answer(request(subject_of(PTX, None, None, ()), threads=256))
+    _, assembly, shown, _ = answer(request(subject_of(PTX, None, None, ()), block=256))
     assert (
         shown["note"]
         == "Not run: give it a grid, a block and arguments, as in pl.explore(kernel, grid, block, x, y, n)."
@@ -212,7 +213,7 @@ def test_without_arguments_it_says_how_to_run_it() -> None:
 def test_of_several_kernels_one_is_chosen_and_the_block_is_what_the_text_says() -> None:
     two = PTX + PTX[PTX.index(".visible") :].replace("scale(", "again(").replace(")\n{", ")\n.maxntid 96, 1, 1\n{", 1)
     subject = subject_of(two, None, None, ())
-    assert [p.name for p in subject.parameters] == ["arch", "entry", "threads"]
+    assert [p.name for p in subject.parameters] == ["arch", "entry", "block"]
     assert subject.problem[0].default == 96
     assert explorer_views.build(request(subject)).code["name"] == "scale"
     assert explorer_views.build(request(subject, entry="again")).code["name"] == "again"
@@ -309,7 +310,28 @@ def test_cuda_is_compiled_again_for_another_target_and_with_other_options() -> N
     assert not y.any()
 
 
+@pytest.mark.parametrize("kernel", [PTX, kernel_subject.Text(PTX, "scale")])
+def test_the_text_that_replaces_a_kernel_is_what_runs(kernel: Any) -> None:
+    x = np.arange(40, dtype=np.float32)
+    base = subject_of(kernel, 2, 32, (x, 2.0, 40))
+    subject = edited(base, request(base).given, PTX.replace("mul.f32", "add.f32"))
+    assert "arch" not in [p.name for p in subject.parameters], "what the text was made for has no control"
+    asked = request(subject, device="step")
+    version, _, shown, _ = answer(asked)
+    assert shown["arrays"][0][1].startswith("float32 [40]: 2 3 4 5")
+    assert "add.f32" in subject.recorded(version.built, asked.given, pl.Trace(blocks=0)).trace.text
+
+
 # -- runs --------------------------------------------------------------------------------------------------------------
+
+
+def test_a_problem_that_is_too_large_to_run_whole_says_so() -> None:
+    with pytest.raises(pl.LaunchError) as caught:
+        request("tiled", seq_q=4096, heads=128, batch=8).check()
+    assert str(caught.value) == (
+        "seq_q = 4096 for 128 heads of 8 sequences are 268,435,456 elements; the explorer runs up to 16,777,216: "
+        "choose a smaller seq_q or heads"
+    )
 
 
 @pytest.mark.long

@@ -123,7 +123,7 @@ W = "\n  write:  "
 @pytest.mark.parametrize(
     ("name", "value", "message"),
     [
-        ("scael", 1, "there is no variable 'scael'; there is scale, pair, word, bytes, halves, at, wide"
+        ("scael", 1, "there is no variable 'scael'; the module has scale, pair, word, bytes, halves, at, wide"
          + W + 'kernel["scale"]'),
         ("k", 1, f"'k' is a kernel{W}pl.launch(kernel, grid, block, ..., entry='k')"),
         ("tile", 1, "'tile' is in shared memory, which a block has while it runs; .global and .const variables stay"),

@@ -76,7 +76,7 @@ def test_a_guarded_write_keeps_the_old_value_alive(no_assembler: None) -> None:
 
 
 def test_mix(no_assembler: None) -> None:
-    s = pl.inspect(PTX, threads=256)
+    s = pl.inspect(PTX, block=256)
     assert s.instructions == 12
     assert s.mix["add.u32"] == 2
     assert s.pipes == {"alu": 4, "adu": 2, "lsu": 2, "cbu": 2, "xu": 1, "fp64": 1}
@@ -85,8 +85,8 @@ def test_mix(no_assembler: None) -> None:
   pipes      alu 4, adu 2, lsu 2, cbu 2, xu 1, fp64 1
   mostly     add.u32 2, ld.param.u64 1, ld.param.u32 1, mov.u32 1, cvt.rn.f64.u32 1, add.f64 1
   registers  6 (the most alive at once; the assembler is not installed); 6 alive at line 16
-  memory     2048 bytes shared, 0 bytes local a thread
-  occupancy  8 blocks = 64 warps an SM on sm_80 (100%), limited by threads"""
+  memory     2048 bytes shared, 0 bytes local per thread
+  occupancy  8 blocks = 64 warps per SM on sm_80 (100%), limited by threads"""
     assert str(s) == shown
 
 
@@ -103,15 +103,15 @@ def test_occupancy_of_numbers() -> None:
 
 
 def test_occupancy_of_a_kernel(no_assembler: None) -> None:
-    found = pl.occupancy(PTX, threads=64, shared=30 * 1024)
+    found = pl.occupancy(PTX, block=64, shared=30 * 1024)
     assert (found.limiter, found.blocks) == ("shared memory", 4)  # 164 KB for blocks of 2 + 30 + 1
-    assert pl.occupancy(PTX, threads=32, arch="sm_90").limiter == "blocks"
+    assert pl.occupancy(PTX, block=32, arch="sm_90").limiter == "blocks"
 
 
 @pytest.mark.assembler
 def test_the_assembler_has_the_last_word() -> None:
     built = pl.kernels.get("scalar").build(head_dim=32)
-    s = pl.inspect(built, threads=128)
+    s = pl.inspect(built, block=128)
     assert s.assembled
     assert s.registers == pl.assemble(built.ptx).registers
     assert 0.6 < max(s.pressure.values()) / s.registers < 1.6
@@ -120,13 +120,30 @@ def test_the_assembler_has_the_last_word() -> None:
 def test_the_command(capsys: pytest.CaptureFixture[str], tmp_path: Path, no_assembler: None) -> None:
     path = tmp_path / "k.ptx"
     path.write_text(PTX)
-    assert cli.main(["static", str(path), "--threads", "256"]) == 0
-    assert capsys.readouterr().out == str(pl.inspect(PTX, threads=256)) + "\n"
+    assert cli.main(["static", str(path), "--block", "256"]) == 0
+    assert capsys.readouterr().out == str(pl.inspect(PTX, block=256)) + "\n"
     assert cli.main(["static", str(path), "--lines"]) == 0
     assert capsys.readouterr().out == pl.inspect(PTX).listing() + "\n"
-    assert cli.main(["static", "scalar", "--json", "--threads", "128"]) == 0
+    assert cli.main(["static", "scalar", "--json", "--block", "128"]) == 0
     shown = json.loads(capsys.readouterr().out)
     assert shown["kernel"].startswith("scalar")
     assert shown["occupancy"]["blocks"] > 0
     assert cli.main(["static", "nothing.ptx"]) == 2
     assert capsys.readouterr().err == ("ptxlab: nothing.ptx: No such file or directory, and no kernel of that name\n")
+
+
+def test_a_name_of_the_library_is_a_kernel() -> None:
+    ptx = pl.kernels.get("scalar").build().ptx
+    assert str(pl.parse("scalar")) == ptx == pl.show("scalar", assemble=False).ptx
+    assert pl.inspect("scalar", block=(16, 2)) == pl.inspect(ptx, block=32)
+    assert pl.occupancy("scalar", 32) == pl.occupancy(ptx, 32)
+    for call in (pl.parse, pl.assemble, pl.inspect):
+        with pytest.raises(pl.kernels.UnknownKernel, match=r"there is no kernel 'scaler'; did you mean scalar\?"):
+            call("scaler")
+
+
+@pytest.mark.assembler
+def test_a_name_of_the_library_is_assembled() -> None:
+    ptx = pl.kernels.get("scalar").build().ptx
+    assert pl.assemble("scalar").cubin == pl.assemble(ptx).cubin
+    assert pl.sass("scalar").text == pl.sass(ptx).text

@@ -170,6 +170,37 @@ bug("overwritten before it has come", body="""
     bar.sync 0;
     ld.shared.u32 %r6, [%r12];
     st.global.u32 [%rd3], %r6;""")
+bug("the second of two groups", threads=32, body="""
+    mul.wide.u32 %rd6, %r1, 16; add.u64 %rd6, %rd2, %rd6; mad.lo.u32 %r13, %r1, 16, %r20;
+    cp.async.cg.shared.global [%r13], [%rd6], 16; //2
+    cp.async.commit_group;
+    cp.async.cg.shared.global [%r13+1024], [%rd6], 16;
+    cp.async.commit_group;
+    - cp.async.wait_group 2;
+    + cp.async.wait_group 1;
+    ld.shared.v4.u32 {%r6, %r8, %r9, %r14}, [%r13]; //1
+    st.global.u32 [%rd3], %r6;
+    cp.async.wait_all;""")
+bug("zeros that a copy fills in", threads=32, body="""
+    mul.wide.u32 %rd6, %r1, 16; add.u64 %rd6, %rd2, %rd6; mad.lo.u32 %r13, %r1, 16, %r20; mov.u32 %r8, 4;
+    cp.async.cg.shared.global [%r13], [%rd6], 16, %r8; //2
+    + cp.async.wait_all;
+    ld.shared.v4.u32 {%r6, %r8, %r9, %r14}, [%r13]; //1
+    st.global.u32 [%rd3], %r14;""")
+GENERIC = """
+    mov.u64 %rd7, tile; cvta.shared.u64 %rd7, %rd7; mul.wide.u32 %rd5, %r1, 4; add.u64 %rd8, %rd7, %rd5;
+    mul.wide.u32 %rd9, %r1, 60; and.b64 %rd9, %rd9, 124; add.u64 %rd9, %rd7, %rd9; selp.b64 %rd10, %rd8, %rd3, %p4;
+"""
+for _name, _access in {
+    "one place": "ld.u32 %r6, [%rd7];", "in a row": "ld.u32 %r6, [%rd8];", "anywhere": "ld.u32 %r6, [%rd9];",
+    "two spaces": "ld.u32 %r6, [%rd10];", "a store": "st.u32 [%rd8], %r1;",
+}.items():
+    bug(f"generic addresses, {_name}", threads=32, body=f"""{OWN}
+    + cp.async.wait_all;
+    + bar.warp.sync -1;
+    {GENERIC}
+    {_access} //1
+    st.global.u32 [%rd3], %r1;""")
 
 for _name, _space, _base in (("shared memory", ".shared", "%r20"), ("a generic address", "", "%rd7")):
     bug(f"a tile loaded by wmma while it is copied, {_name}", threads=32, body=f"""

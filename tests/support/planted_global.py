@@ -124,6 +124,11 @@ bug("16-byte stores that overlap others", "WAW", threads=16, one_line=True, body
     - and.b64 %rd6, %rd6, -16;
     add.u64 %rd6, %rd1, %rd6;
     st.global.v4.u32 [%rd6], {%r1, %r1, %r1, %r1}; //1""")
+bug("a halo of two blocks", "WAW", threads=1, blocks=2, body="""
+    mul.wide.u32 %rd6, %r2, 4; add.u64 %rd6, %rd1, %rd6;
+    st.global.u32 [%rd6], %r2; //2
+    - st.global.u32 [%rd6+4], %r2; //1
+    + st.global.u32 [%rd6+8], %r2;""")
 bug("bytes through generic addresses", "RAW", body="""
     cvt.u64.u32 %rd6, %r1; add.u64 %rd6, %rd1, %rd6; xor.b32 %r6, %r1, 32; cvt.u64.u32 %rd7, %r6;
     add.u64 %rd7, %rd1, %rd7;

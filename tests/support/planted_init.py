@@ -120,6 +120,16 @@ bug("copied asynchronously from a device buffer", out="empty", body="""
     ld.shared.u32 %r6, [%r10];
     setp.gt.u32 %p6, %r6, 1;
     @%p6 st.shared.u32 [%r10], 0;""")
+bug("bits of a word that nobody clears", body="""
+    mov.u32 %r7, 1; @!%p2 mov.u32 %r7, 2;
+    not.b32 %r8, %r7;
+    + @%p3 red.shared.and.b32 [tile], %r8;
+    bar.sync 0;
+    @%p3 red.shared.or.b32 [tile], %r7; //1
+    bar.sync 0;
+    ld.shared.u32 %r6, [tile];
+    and.b32 %r6, %r6, 3;
+    st.global.u32 [%rd3], %r6;""")
 
 # -- what becomes of values: half of the lanes, or of the words, have none
 HALF = "@%p4 st.shared.u32 [%r10], %r1;\n"

@@ -220,3 +220,204 @@ READ: ld.volatile.shared.u32 %r7, [%r20+2048];
     setp.eq.u32 %p7, %r7, 0; @%p7 bra READ;
     ld.shared.u32 %r6, [%r12]; //1
 END: mov.u32 %r7, 0;""")
+
+# -- lanes of a warp ---------------------------------------------------------------------------------------------------
+
+for _some in (2, 3, 16, 31, 32):
+    bug(f"{_some} lanes count one word up", "WAR", threads=32, body=f"""
+    @%p1 st.shared.u32 [tile], 0;
+    bar.sync 0;
+    setp.lt.u32 %p6, %r1, {_some};
+    @%p6 ld.shared.u32 %r6, [tile]; //2
+    + bar.warp.sync -1;
+    add.u32 %r6, %r6, 1;
+    @%p6 st.shared.u32 [tile], %r6; //1""")
+    bug(f"{_some} lanes count one word up in a branch", "WAR", threads=32, body=f"""
+    @%p1 st.shared.u32 [tile], 0;
+    bar.sync 0;
+    - setp.ge.u32 %p6, %r1, {_some};
+    + setp.ge.u32 %p6, %r1, 1;
+    @%p6 bra END;
+    ld.shared.u32 %r6, [tile]; //2
+    add.u32 %r6, %r6, 1;
+    st.shared.u32 [tile], %r6; //1
+END:""")
+
+
+def across(name: str, *, synchronize: str, lane: str) -> None:
+    """Lanes store, synchronize, and read what the lane `lane` away has stored, which must have synchronized, too."""
+    bug(name, "RAW", body=f"""
+    st.shared.u32 [%r10], %r3;
+    bar.warp.sync -1;
+    st.shared.u32 [%r10], %r1; //2
+    {synchronize}
+    {lane}
+    mad.lo.u32 %r13, %r5, 4, %r20;
+    ld.shared.u32 %r6, [%r13]; //1
+    selp.b32 %r7, 0x0000ffff, 0xffff0000, %p4;
+    bar.warp.sync %r7;
+    st.global.u32 [%rd3], %r6;""")
+
+
+TILES = "and.b32 %r7, %r21, 28; mov.u32 %r8, 15; shl.b32 %r8, %r8, %r7; bar.warp.sync %r8;"
+across("each half of a warp by itself, read from the other", lane="- xor.b32 %r5, %r1, 16;\n + xor.b32 %r5, %r1, 9;",
+       synchronize="selp.b32 %r7, 0x0000ffff, 0xffff0000, %p4; bar.warp.sync %r7;")
+across("one half synchronizes, and reads from the other", lane="xor.b32 %r5, %r1, 16;",
+       synchronize="- @%p4 bar.warp.sync 0xffff;\n + bar.warp.sync -1;")
+across("tiles of four within a warp, read across", synchronize=TILES,
+       lane="- xor.b32 %r5, %r1, 4;\n + xor.b32 %r5, %r1, 3;")
+bug("a shuffle of the lanes that are left", "RAW", body="""
+    setp.gt.u32 %p6, %r21, 19; @%p6 bra END;
+    st.shared.u32 [%r10], %r1; //2
+    activemask.b32 %r7;
+    + shfl.sync.idx.b32 %r8, %r1, 0, 31, %r7;
+    xor.b32 %r5, %r1, 1; mad.lo.u32 %r13, %r5, 4, %r20;
+    ld.shared.u32 %r6, [%r13]; //1
+    st.global.u32 [%rd3], %r6;
+END:""")
+bug("one set of lanes learns of another through a third", "RAW", body="""
+    st.shared.u32 [%r10], %r1; //2
+    @!%p4 bra A;
+    + bar.warp.sync 0x0000ffff;
+A: setp.lt.u32 %p6, %r21, 8; @%p6 bra B;
+    setp.gt.u32 %p6, %r21, 23; @%p6 bra B;
+    bar.warp.sync 0x00ffff00;
+    sub.u32 %r5, %r10, 64; setp.gt.u32 %p6, %r21, 15;
+    @%p6 ld.shared.u32 %r6, [%r5]; //1
+B: st.global.u32 [%rd3], %r1;""")
+
+# -- barriers ----------------------------------------------------------------------------------------------------------
+
+for _side in ("%p4", "%p2"):
+    bug(f"barrier.sync from two places, {_side}", "RAW", body=f"""
+    st.shared.u32 [%r10], %r1; //2
+    @{_side} bra A;
+    + barrier.sync 0;
+    bra B;
+A:
+    + barrier.sync 0;
+B: ld.shared.u32 %r6, [%r12]; //1
+    st.global.u32 [%rd3], %r6;""")
+bug("a warp exits, the others synchronize", "RAW", threads=96, body="""
+    setp.gt.u32 %p6, %r1, 63; @%p6 exit;
+    st.shared.u32 [%r10], %r1; //2
+    + bar.sync 0;
+    xor.b32 %r5, %r1, 32; mad.lo.u32 %r13, %r5, 4, %r20;
+    ld.shared.u32 %r6, [%r13]; //1
+    bar.sync 0;
+    st.global.u32 [%rd3], %r6;""")
+bug("a barrier in turn", "WAR", body="""
+    st.shared.u32 [%r10], 1;
+    bar.sync 1;
+    ld.shared.u32 %r6, [%r12]; //2
+    + bar.sync 2;
+    st.shared.u32 [%r10], 2; //1
+    bar.red.popc.u32 %r7, 3, %p2;
+    ld.shared.u32 %r6, [%r12];""")
+
+# -- accesses of other sizes and kinds ---------------------------------------------------------------------------------
+
+bug("vectors that overlap", "WAW", body="""
+    shl.b32 %r7, %r1, 3; add.u32 %r7, %r7, %r20; and.b32 %r8, %r1, 1; setp.eq.u32 %p6, %r8, 0;
+    st.shared.v2.u32 [%r7], {%r1, %r1}; //2
+    + bar.warp.sync -1;
+    @%p6 st.shared.v4.u32 [%r7], {%r1, %r1, %r1, %r1}; //1""")
+bug("bytes side by side", "RAW", body="""
+    add.u32 %r7, %r20, %r1;
+    st.shared.u8 [%r7], %r1; //2
+    + bar.sync 0;
+    shl.b32 %r8, %r21, 1; and.b32 %r8, %r8, 60; add.u32 %r8, %r8, %r20;
+    ld.shared.u32 %r6, [%r8]; //1
+    st.global.u32 [%rd3], %r6;""")
+bug("a byte of a word", "WAW", body="""
+    st.shared.u32 [%r10], %r1; //2
+    + bar.sync 0;
+    st.shared.u8 [%r12+2], 7; //1""")
+bug("a generic store, a shared load", "RAW", body="""
+    cvt.u64.u32 %rd5, %r10; cvta.shared.u64 %rd6, %rd5;
+    st.u32 [%rd6], %r1; //2
+    + bar.sync 0;
+    ld.shared.u32 %r6, [%r12]; //1
+    st.global.u32 [%rd3], %r6;""")
+bug("a matrix read as soon as it is stored", "RAW", body="""
+    mov.f32 %f1, 0f3F800000; @!%p2 bra A;
+    wmma.store.d.sync.aligned.row.m16n16k16.shared.f32 [tile], {%f1, %f1, %f1, %f1, %f1, %f1, %f1, %f1}; //2
+A:
+    + bar.sync 0;
+    ld.shared.u32 %r6, [%r10]; //1
+    st.global.u32 [%rd3], %r6;""")
+bug("an atomic operation, then a plain store", "WAW", body="""
+    st.shared.u32 [%r10], 0;
+    bar.sync 0;
+    atom.shared.add.u32 %r7, [tile], 1; //2
+    + bar.sync 0;
+    @%p1 st.shared.u32 [tile], 9; //1""")
+bug("threads do not store the same", "WAW", one_line=True, body="""
+    - st.shared.u32 [tile], %r1; //1
+    + st.shared.u32 [tile], 1;""")
+
+# -- locks, flags and counters: [tile+2048] ----------------------------------------------------------------------------
+
+FREE = "@%p1 st.shared.u32 [tile+2048], 0; @%p1 st.shared.u32 [tile], 0; bar.sync 0;"
+
+
+def lock(name: str, take: str, give: str, *, taken: str = "", before: str = "") -> None:
+    """The first lane of each warp counts under a lock, which it has when `take` puts 0 into %r7."""
+    bug(name, "RAW|WAR|WAW", body=f"""
+    {FREE}
+    @!%p3 bra END;
+LOCK:
+    {take}
+    setp.ne.u32 %p6, %r7, 0; @%p6 bra LOCK;
+    {taken}
+    ld.shared.u32 %r6, [tile]; //1
+    add.u32 %r6, %r6, 1;
+    st.shared.u32 [tile], %r6; //2
+    {before}
+    {give}
+END:""")
+
+
+CAS, EXCH = "atom.shared.cas.b32 %r7, [tile+2048], 0, 1;", "atom.shared.exch.b32 %r7, [tile+2048], 0;"
+lock("a lock without fences", CAS, EXCH, taken="+ membar.cta;", before="+ membar.cta;")
+lock("a lock taken without a fence", CAS, EXCH, taken="+ membar.cta;", before="membar.cta;")
+RELAXED, ACQUIRE = (CAS.replace(".shared", f".{order}.cta.shared") for order in ("relaxed", "acquire"))
+lock("a relaxed lock without fences", RELAXED, "st.relaxed.cta.shared.u32 [tile+2048], 0;",
+     taken="+ fence.acq_rel.cta;", before="+ fence.acq_rel.cta;")
+lock("a lock that acquires and releases nothing", f"- {RELAXED}\n + {ACQUIRE}",
+     "- st.relaxed.cta.shared.u32 [tile+2048], 0;\n + st.release.cta.shared.u32 [tile+2048], 0;")
+
+
+def flag(name: str, store: str, load: str, fence: str = "") -> None:
+    """Warp 0 stores its elements and then, by `store`, a flag; warp 1 sees it by `load` and reads the elements."""
+    bug(name, "RAW", body=f"""
+    {FREE}
+    @!%p2 bra WAIT;
+    st.shared.u32 [%r10], %r1; //2
+    bar.warp.sync -1;
+    {fence}
+    {store}
+    bra END;
+WAIT:
+    {load}
+    setp.eq.u32 %p6, %r7, 0; @%p6 bra WAIT;
+    {fence}
+    ld.shared.u32 %r6, [%r12]; //1
+    st.global.u32 [%rd3], %r6;
+END:""")
+
+
+SET, SEE = "@%p1 st.relaxed.cta.shared.u32 [tile+2048], 1;", "ld.relaxed.cta.shared.u32 %r7, [tile+2048];"
+flag("a relaxed flag without fences", SET, SEE, "+ fence.acq_rel.cta;")
+flag("a flag set by red without fences", "@%p1 red.shared.add.u32 [tile+2048], 1;", SEE, "+ fence.acq_rel.cta;")
+flag("a flag that releases and acquires nothing", f"- {SET}\n + {SET.replace('relaxed', 'release')}",
+     f"- {SEE}\n + {SEE.replace('relaxed', 'acquire')}")
+bug("a counter of arrivals that releases nothing", "RAW", body=f"""
+    {FREE}
+    st.shared.u32 [%r10], %r1; //2
+    - atom.relaxed.cta.shared.add.u32 %r7, [tile+2048], 1;
+    + atom.release.cta.shared.add.u32 %r7, [tile+2048], 1;
+WAIT: ld.acquire.cta.shared.u32 %r7, [tile+2048];
+    setp.lt.u32 %p6, %r7, 64; @%p6 bra WAIT;
+    ld.shared.u32 %r6, [%r12]; //1
+    st.global.u32 [%rd3], %r6;""")

@@ -76,6 +76,13 @@ BARRIERS.add("the other half exits", "barrier after exit", threads=32, body="""
     - GO:
     bar.sync 0; //1
     st.global.u32 [%rd3], %r1;""")
+BARRIERS.add("half a warp exits before a loop", "barrier after exit", body="""
+    - @!%p4 exit;
+    + @!%p2 exit;
+    mov.u32 %r7, 3;
+ROUND: bar.sync 0; //1
+    sub.u32 %r7, %r7, 1; setp.gt.s32 %p6, %r7, 0; @%p6 bra ROUND;
+    st.global.u32 [%rd3], %r1;""")
 BARRIERS.add("warps disagree on the count", "barrier count", body="""
     @%p2 bra OTHER;
     - bar.sync 1, 32; //1
@@ -216,6 +223,11 @@ for _name, _line in {
     @!%p4 exit;
     - {_all} //1
     + {_lower}""")
+    MASKS.add(f"a {_name} that names lanes which exit while it waits", "mask names exited lane", threads=32, body=f"""
+    @!%p4 bra END;
+    - {_all} //1
+    + {_lower}
+END: mov.u32 %r7, 0;""")
 
 # -- shuffles ----------------------------------------------------------------------------------------------------------
 
@@ -240,3 +252,12 @@ SHUFFLES.add("from a lane that has exited", "shuffle source", threads=32, body="
     @%p6 exit;
     - shfl.sync.idx.b32 %r6, %r1, 31, 31, 0x3fffffff; //1
     + shfl.sync.idx.b32 %r6, %r1, 29, 31, 0x3fffffff;""")
+SHUFFLES.add("the halves exchange in two places", "shuffle source", threads=32, body="""
+    @!%p4 bra HIGH;
+    - shfl.sync.bfly.b32 %r6, %r1, 16, 31, 0x0000ffff; //1
+    + shfl.sync.bfly.b32 %r6, %r1, 16, 31, 0xffffffff;
+    bra END;
+HIGH:
+    - shfl.sync.bfly.b32 %r6, %r1, 8, 31, 0xffff0000;
+    + shfl.sync.bfly.b32 %r6, %r1, 16, 31, 0xffffffff;
+END: mov.u32 %r7, 0;""")

@@ -54,8 +54,8 @@ def test_points_are_the_legal_combinations() -> None:
 
 @pytest.mark.parametrize(("call", "said"), [
     ({"kernels": "mma", "grid": {"tiles": [1]}},
-     "grid: no kernel of this sweep has a parameter 'tiles'; there is arch, causal, dtype, head_dim, tile_kv, tile_q, "
-     "warps"),
+     "grid: no kernel of this sweep has a parameter 'tiles'; choose from arch, causal, dtype, head_dim, tile_kv, "
+     "tile_q, warps"),
     ({"kernels": "mma", "shapes": [{"seq": 4, "rows": 3}]},
      "shapes: a shape has no 'rows'; write:  dict(seq=256, head_dim=64, batch=1, heads=1)"),
     ({"kernels": "mma", "shapes": [{"seq": 4, "heads": 3, "heads_kv": 2}]},
@@ -232,7 +232,7 @@ def test_tables_and_files(here: None, tmp_path: Path, capsys: pytest.CaptureFixt
     path.write_text("kernel = 3")
     assert cli.main(["sweep", str(path)]) == 2
     assert capsys.readouterr().err == (
-        f"ptxlab: {path}: there is no 'kernel' in a sweep; there is kernels, grid, shapes, device, checks, seed\n"
+        f"ptxlab: {path}: there is no 'kernel' in a sweep; choose from kernels, grid, shapes, device, checks, seed\n"
     )
 
 

@@ -98,7 +98,7 @@ def test_an_interrupt_keeps_what_was_found(monkeypatch: pytest.MonkeyPatch) -> N
 @pytest.mark.parametrize(
     ("more", "says"),
     [
-        ({"grid": {"stages": [2]}}, "grid: tiled2d has no 'stages' to tune; there is tile_kv, tile_q"),
+        ({"grid": {"stages": [2]}}, "grid: tiled2d has no 'stages' to tune; choose from tile_kv, tile_q"),
         ({"shapes": []}, "shapes: there is none; write:  shapes=[512]"),
         (
             {"grid": {"tile_q": [7]}},

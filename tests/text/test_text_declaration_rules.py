@@ -119,7 +119,7 @@ REFUSED = {
     in_module(".global .b32 a[2] = {1, 2, 3};"): "k.ptx:4:14: 3 first values for the 2 elements that a has here",
     in_module(".global .b32 a[2][2] = {{1, 2, 3}};"): "k.ptx:4:14: 3 first values for the 2 elements that a has here",
     in_module(".global .b32 a[2][2] = {1, 2};"):
-        "k.ptx:4:14: a has 2 elements here, so its first values stand in braces; found 1",
+        "k.ptx:4:14: a has 2 elements here; write its first values in braces; found 1",
     in_module(".global .b32 a = {1};"): "k.ptx:4:14: braces too many: one first value of a is a single .b32",
     in_module(".global .v2 .f32 a = {1.0};"): "k.ptx:4:18: 1 first values for the 2 elements that a has here",
     in_module(".global .u32 a = 1.5;"): "k.ptx:4:14: .u32 takes an integer, found the floating-point number 1.5",

@@ -47,7 +47,7 @@ ERRORS = {
         "expected ',' or ')' for the '(' of column 9; found '{'", ".entry k(.param .u64 p)"),
     "brace too many": (HEAD + "\tret;\n}\n}\n", "7:1", "this '}' closes nothing"),
     "instruction outside of a function": (".version 8.0\nadd.s32 %r1, %r2, %r3;", "2:1+7",
-        "'add.s32' stands outside of any function; statements belong between its '{' and '}'"),
+        "'add.s32' is outside of any function; statements belong between its '{' and '}'"),
     "semicolon alone": (in_body("\tret;;"), "5:6", "expected a statement; found ';'"),
     "unknown directive": (".vesion 8.0\n", "1:1+7", "unknown directive '.vesion'", ".version 8.0"),
     "unknown type": (in_body("\t.reg .f33 %f<4>;"), "5:7+4", "unknown type '.f33'", ".reg .f32 %f<4>;"),

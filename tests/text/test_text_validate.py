@@ -201,7 +201,7 @@ def test_findings(name: str) -> None:
          "{ .reg .b64 %a; ld.global.f32 %f1, [%a]; }"),
         ("add.u32 5, %r1, %r2;", "writes to a register here, found 5", ""),
         ("{ .reg .b16 %h; add.f16 %h, %h, 1.0; }", "takes no literal of type .f16", ""),
-        ("add.u32 %r1, %r2, _;", "reads a value here; _ stands only where a result is not wanted", ""),
+        ("add.u32 %r1, %r2, _;", "reads a value here; _ is only for a result that is not wanted", ""),
         ("add.u32 table, %r1, %r2;", "writes to a register here, found the variable table", ""),
         ("{ .reg .f16 %h<2>; .reg .b64 %a; st.global.v2.f32 [%a], {%h0, %h1}; }",
          "takes .f32 or .b32 here; %h0 is .f16", ""),

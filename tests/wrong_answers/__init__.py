@@ -1,4 +1,4 @@
-"""Typical wrong answers, a module for each notebook: `WRONG`, exercise -> ((code, phrase of the feedback), ...)."""
+"""Typical wrong answers, a module for one notebook or several: `WRONG`, exercise -> ((code, phrase of the feedback), ...)."""
 
 from __future__ import annotations
 

@@ -50,14 +50,20 @@ def gallery() -> Gallery: ...
 @overload
 def gallery(number: int) -> Exhibit: ...
 def gallery(number: int | None = None) -> Gallery | Exhibit:
-    """The gallery of bugs, or the exhibit of a number. `UnknownExhibit` names the numbers there are."""
+    """The gallery of bugs.
+
+    Parameters
+    ----------
+    number
+        Of one exhibit, which is then returned. `UnknownExhibit` names the numbers there are.
+    """
     shown = _all()
     if number is None:
         return shown
     for exhibit in shown:
         if exhibit.number == number:
             return exhibit
-    raise UnknownExhibit(f"there is no exhibit {number!r}; there are {', '.join(str(e.number) for e in shown)}")
+    raise UnknownExhibit(f"there is no exhibit {number!r}; choose from {', '.join(str(e.number) for e in shown)}")
 
 
 @functools.cache

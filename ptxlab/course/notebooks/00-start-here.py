@@ -31,7 +31,7 @@ from ptxlab.course import check, pictures, scoreboard
 # place in its warp is its *lane*. Here are the 4 blocks of 128 threads that the next cell launches, for 500 elements:
 
 # %% jupyter={"source_hidden": true}
-pictures.grid(blocks=4, threads=128, elements=500)
+pictures.grid(blocks=4, block=128, elements=500)
 
 # %% [markdown]
 # `%%ptx` reads the PTX in its cell and runs it with arrays from the notebook.

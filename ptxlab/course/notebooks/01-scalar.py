@@ -315,12 +315,12 @@ print(scoreboard.source("rows"))
 
 # %% [markdown]
 # The next cell tries to enter it as it is. Then copy the kernel into a new cell, give the copy the online softmax of
-# 01-rescale and the addresses of 01-thrift, and enter it with `scoreboard.enter("rows", YOUR_KERNEL, threads=64)`. Stuck?
+# 01-rescale and the addresses of 01-thrift, and enter it with `scoreboard.enter("rows", YOUR_KERNEL, block=64)`. Stuck?
 # `scoreboard.borrow("rows")` goes on from our kernel, without stars.
 
 # %%
 mine = scoreboard.latest("rows")
-scoreboard.enter("rows", mine, threads=64)
+scoreboard.enter("rows", mine, block=64)
 
 # %% [markdown]
 # Stuck in an exercise? `ptxlab.course.solution("01-window")` prints one answer. Read the feedback twice before you ask for it.

@@ -354,7 +354,7 @@ print("keys per tile   barriers per warp   warp-instructions   shared bytes   bl
 for tile in (1, 2, 4, 8, 16, 32, 64, 128):
     built = pl.kernels.get("tiled").build(head_dim=D, tile_kv=tile, arch="sm_75")
     c = pl.attention(q, k, v, kernel=built, device="cpu", counters=True).counters
-    look = pl.inspect(built, threads=128)
+    look = pl.inspect(built, block=128)
     print(f"{tile:13}   {c.opcodes['bar.sync'][0] // 4:17}   {c.warp_instructions:17,}   {look.shared:12,}"
           f"   {look.occupancy.blocks}, limited by {look.occupancy.limiter}")
 
@@ -401,7 +401,7 @@ pl.explore("tiled", head_dim=16, seq_len=64)
 
 # %%
 mine = scoreboard.latest("tiles")
-scoreboard.enter("tiles", mine, threads=64)
+scoreboard.enter("tiles", mine, block=64)
 
 # %% [markdown]
 # Stuck in an exercise? `ptxlab.course.solution("02-copy")` prints one answer. Read the feedback twice before you ask for it.

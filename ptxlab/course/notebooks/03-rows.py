@@ -319,7 +319,7 @@ pl.explore("tiled2d", head_dim=32, seq_len=64)
 # %%
 print(scoreboard.source("pieces"))
 mine = scoreboard.latest("pieces")
-scoreboard.enter("pieces", mine, threads=64)
+scoreboard.enter("pieces", mine, block=64)
 
 # %% [markdown]
 # Stuck in an exercise? `ptxlab.course.solution("03-share")` prints one answer. Read the feedback twice before you ask for it.

@@ -296,7 +296,7 @@ pl.explore("wmma", head_dim=32, seq_len=64)
 # %%
 print(scoreboard.source("tensor cores"))
 mine = scoreboard.latest("tensor cores")
-scoreboard.enter("tensor cores", mine, threads=64, rows_per_block=64)
+scoreboard.enter("tensor cores", mine, block=64, rows_per_block=64)
 
 # %% [markdown]
 # Stuck in an exercise? `ptxlab.course.solution("04-keys")` prints one answer. Read the feedback twice before you ask for it.

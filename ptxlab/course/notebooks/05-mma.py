@@ -330,7 +330,7 @@ pl.explore("mma", head_dim=64, seq_len=64)
 # %%
 print(scoreboard.source("registers"))
 mine = scoreboard.latest("registers")
-scoreboard.enter("registers", mine, threads=64, rows_per_block=64)
+scoreboard.enter("registers", mine, block=64, rows_per_block=64)
 
 # %% [markdown]
 # Stuck in an exercise? `ptxlab.course.solution("05-trans")` prints one answer. Read the feedback twice before you ask for it.

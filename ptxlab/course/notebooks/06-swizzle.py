@@ -281,7 +281,7 @@ pl.explore("swizzle", head_dim=64, seq_len=64)
 # %%
 print(scoreboard.source("banks"))
 mine = scoreboard.latest("banks")
-scoreboard.enter("banks", mine, threads=64, rows_per_block=64)
+scoreboard.enter("banks", mine, block=64, rows_per_block=64)
 
 # %% [markdown]
 # Stuck in an exercise? `ptxlab.course.solution("06-xor")` prints one answer. Read the feedback twice before you ask for it.

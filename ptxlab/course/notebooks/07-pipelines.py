@@ -261,7 +261,7 @@ pl.explore("pipelined", seq_q=64, seq_k=128, head_dim=32)
 # %%
 print(scoreboard.source("copies"))
 mine = scoreboard.latest("copies")
-scoreboard.enter("copies", mine, threads=64, rows_per_block=64)
+scoreboard.enter("copies", mine, block=64, rows_per_block=64)
 
 # %% [markdown]
 # Stuck in an exercise? `ptxlab.course.solution("07-pipeline")` prints one answer. Read the feedback twice before you ask for it.

@@ -293,7 +293,7 @@ pl.explore("decode", seq_k=64, head_dim=32)
 # %%
 print(scoreboard.source("one query"))
 mine = scoreboard.latest("one query")
-scoreboard.enter("one query", mine, threads=32)
+scoreboard.enter("one query", mine, block=32)
 
 # %% [markdown]
 # Stuck in an exercise? `ptxlab.course.solution("08-sinks")` prints one answer. Read the feedback twice before you ask for it.

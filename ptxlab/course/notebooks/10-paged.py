@@ -291,7 +291,7 @@ pl.explore("decode_paged", seq_k=50, head_dim=32, page_size=8)
 # %%
 print(scoreboard.source("pages"))
 mine = scoreboard.latest("pages")
-scoreboard.enter("pages", mine, threads=32)
+scoreboard.enter("pages", mine, block=32)
 
 # %% [markdown]
 # Stuck in an exercise? `ptxlab.course.solution("10-lookup")` prints one answer. Read the feedback twice before you ask for it.

@@ -230,7 +230,7 @@ pl.explore("decode_gqa", seq_k=100, head_dim=32, heads=8, kv_heads=2)
 # %%
 print(scoreboard.source("group"))
 mine = scoreboard.latest("group")
-scoreboard.enter("group", mine, threads=32, rows_per_block=1)
+scoreboard.enter("group", mine, block=32, rows_per_block=1)
 
 # %% [markdown]
 # Stuck in an exercise? `ptxlab.course.solution("12-once")` prints one answer. Read the feedback twice before you ask for it.

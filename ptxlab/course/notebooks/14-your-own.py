@@ -360,7 +360,7 @@ pl.explore(rms_norm_once, rows, 32, x, w, y, n, eps)
 
 # %%
 mine = scoreboard.latest("final")
-scoreboard.enter("final", mine, threads=64, rows_per_block=64)
+scoreboard.enter("final", mine, block=64, rows_per_block=64)
 
 # %% [markdown]
 # Stuck in an exercise? `ptxlab.course.solution("14-rope")` prints one answer. Read the feedback twice before you ask for it.

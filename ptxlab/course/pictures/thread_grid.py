@@ -36,29 +36,29 @@ def _stored(blocks: int, threads: int, elements: int) -> np.ndarray:
     return found
 
 
-def grid(blocks: int = 4, threads: int = 128, elements: int = 500) -> Picture:
+def grid(blocks: int = 4, block: int = 128, elements: int = 500) -> Picture:
     """All threads of a launch: a square per lane, a row per warp, a frame per block; grey without an element."""
-    busy = _stored(blocks, threads, elements)
-    warps = threads // 32
+    busy = _stored(blocks, block, elements)
+    warps = block // 32
     wide, high = 32 * _CELL, warps * (_CELL + 8)
     drawing = Drawing(30 + blocks * (wide + 14), high + 96)
     drawing.text(14, 20, f"grid: {blocks} blocks", "bold")
-    for block in range(blocks):
-        left, top = 14 + block * (wide + 14), 32
+    for number in range(blocks):
+        left, top = 14 + number * (wide + 14), 32
         drawing.rect(left - 5, top, wide + 10, high + 22, "frame")
-        drawing.text(left, top + 15, f"block {block}: {threads} threads", "small bold")
+        drawing.text(left, top + 15, f"block {number}: {block} threads", "small bold")
         for warp in range(warps):
             y = top + 24 + warp * (_CELL + 8)
             for lane in range(32):
-                has = bool(busy[block, warp, lane])
-                thread = block * threads + 32 * warp + lane
+                has = bool(busy[number, warp, lane])
+                thread = number * block + 32 * warp + lane
                 drawing.rect(
                     left + lane * _CELL,
                     y,
                     _CELL - 1,
                     _CELL + 2,
                     f"h{warp % 8}" if has else "empty",
-                    title=f"thread {thread}: block {block}, warp {warp}, lane {lane}",
+                    title=f"thread {thread}: block {number}, warp {warp}, lane {lane}",
                 )
     foot = high + 74
     drawing.path(f"M14 {foot - 10} v4 h{wide - 1} v-4", "line")
@@ -67,6 +67,6 @@ def grid(blocks: int = 4, threads: int = 128, elements: int = 500) -> Picture:
     drawing.text(drawing.width - 14, foot + 10, f"grey: {idle} threads without an element", "small end")
     last = f"The last {idle} threads have no element and are grey." if idle else "Every thread has an element."
     return drawing.picture(
-        f"A grid of {blocks} blocks. Each block has {threads} threads in {warps} warps of 32 lanes, rows of 32 "
+        f"A grid of {blocks} blocks. Each block has {block} threads in {warps} warps of 32 lanes, rows of 32 "
         f"squares: {busy.size} threads for {elements} elements. {last}"
     )

@@ -1,7 +1,7 @@
 """A student's own attention kernel, from notebook 01 to 14: what it costs, beside ours and its earlier self.
 
 scoreboard.show()                            # where it stands, and what is next
-scoreboard.enter("rows", mine, threads=64)   # runs it with all checks, measures, remembers, gives stars
+scoreboard.enter("rows", mine, block=64)   # runs it with all checks, measures, remembers, gives stars
 scoreboard.latest("tiles")                   # the kernel to go on from; source("tiles"): its text
 scoreboard.borrow("pieces")                  # goes on from our kernel, without stars
 scoreboard.card()                            # a picture to share

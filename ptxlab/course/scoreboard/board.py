@@ -47,18 +47,18 @@ class Board:
         return {"text/plain": repr(self), "text/html": display.page(self.body)}
 
 
-def enter(stage: str, kernel: Any, *, threads: int = 64, rows_per_block: int | None = None, shared: int = 0) -> Board:
+def enter(stage: str, kernel: Any, *, block: int = 64, rows_per_block: int | None = None, shared: int = 0) -> Board:
     """Runs a kernel with all checks on a rung's problem, remembers it, and shows what it costs and what is next.
 
-    threads: of a block. rows_per_block: query rows of a block, by default one per thread; in a decode step query heads,
+    block: its threads. rows_per_block: query rows of a block, by default one per thread; in a decode step query heads,
     by default one. shared: bytes of dynamic shared memory. A kernel that is wrong, in which a check finds something, or
     that is the one to begin with, is refused with the reason. One with fewer stars than the one entered before is shown
     and not remembered.
     """
     rung, kept, ptx = _rung(stage), _kept(), text(kernel)
-    per_block = rows_per_block or (1 if rung.given.heads else threads)
+    per_block = rows_per_block or (1 if rung.given.heads else block)
     try:
-        run, got = rung.run(kernel, threads, per_block, shared)
+        run, got = rung.run(kernel, block, per_block, shared)
     except PtxlabError as error:
         return _refused("it did not run.", str(error))
     if reasons := refusal(rung, run, got, per_block):
@@ -93,7 +93,7 @@ def enter(stage: str, kernel: Any, *, threads: int = 64, rows_per_block: int | N
     says.append(f"It needs {registers} registers. scoreboard.card() draws the picture to share.")
     if borrowed:
         rows = getattr(getattr(kernel, "config", None), "tile_q", 0) or -(-len(got) // run.grid[0])
-        how = f"threads={run.block[0]}, rows_per_block={rows}, shared={run.shared}"
+        how = f"block={run.block[0]}, rows_per_block={rows}, shared={run.shared}"
         says = [f'scoreboard.source("{rung.name}") is its text. PTX that you make of it is entered with {how}.']
     figures = [
         (name, _value(name, now), f"was {_value(name, was[i])}" if was else "", stars[i], _value(name, rung.costs[i]))
@@ -214,7 +214,7 @@ def _refused(what: str, *why: str) -> Board:
 
 def _rung(name: str) -> Rung:
     if name not in RUNGS:
-        raise ScoreboardError(f"there is no rung {name!r}; there are {', '.join(map(repr, RUNGS))}")
+        raise ScoreboardError(f"there is no rung {name!r}; choose from {', '.join(map(repr, RUNGS))}")
     return RUNGS[name]
 
 

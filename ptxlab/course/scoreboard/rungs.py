@@ -119,7 +119,7 @@ class Rung:
         found: Built | DecodeBuilt = kernels.get(self.library).build(head_dim=32, dtype=dtype, **more)
         return found
 
-    def run(self, kernel: Any, threads: int, per_block: int, shared: int = 0) -> tuple[Run, Array]:
+    def run(self, kernel: Any, block: Any, per_block: int, shared: int = 0) -> tuple[Run, Array]:
         """Launches a kernel with all checks; the run, and o as it was left. A parameter gets what has its name."""
         given, want = self.given.given, self.given.want
         names = [p.name for p in parse(text(kernel)).kernels[0].params]
@@ -127,11 +127,10 @@ class Rung:
         o.view(f"u{o.itemsize}")[:] = NOTHING[o.itemsize]
         values = given | {"o": o, "lse": np.zeros(len(want), np.float32)}
         if missing := [name for name in names if name not in values]:
-            raise LaunchError(f"nothing is called {missing[0]!r} on this rung; there are {', '.join(values)}")
+            raise LaunchError(f"nothing is called {missing[0]!r} on this rung; choose from {', '.join(values)}")
         arguments = (x.copy() if isinstance(x, np.ndarray) and name not in ("o", "lse") else x
                      for name, x in ((name, values[name]) for name in names))  # fmt: skip
         grid: Any = -(-(self.given.heads or len(want)) // per_block), self.given.sequences
-        block: Any = threads
         if isinstance(kernel, Built | DecodeBuilt):
             sizes = (given["Sq"], given["Sk"]) if isinstance(kernel, Built) else ()
             grid, block, shared = kernel.launch_shape(self.given.sequences, given["Hq"], given["Hkv"], *sizes)

@@ -66,8 +66,7 @@ class Shape:
 
 
 def array(*sizes: int, align: int = 0) -> Any:
-    """The size of an `Array` field: its elements, or its rows and columns. align: its alignment in bytes,
-    if larger than an element's."""
+    """The size of an `Array` field: its elements, or rows and columns. align: in bytes, if larger than an element's."""
     return Shape(sizes, align)
 
 
@@ -100,7 +99,6 @@ class Field:
 
     @property
     def bytes(self) -> int:
-        """Its size in the record."""
         return 8 if self.indirect else self.kind.size * self.elements
 
     @property
@@ -115,7 +113,6 @@ class Field:
 
     @property
     def numpy(self) -> Any:
-        """Its numpy type."""
         if self.indirect:
             return np.uint64
         return self.kind.dtype if self.shape is None else (self.kind.dtype, self.shape.sizes)
@@ -211,7 +208,6 @@ class Record:
         self._views["Q"][self.fields[name].offset // 8] = address
 
     def clear(self) -> None:
-        """Sets all bytes to zero."""
         self.buffer[: self.size] = 0
         self._held.clear()
 

@@ -43,7 +43,6 @@ class Rule:
 
     @property
     def parameters(self) -> list[str]:
-        """The names of its parameters in order."""
         code = self.function.__code__
         return list(code.co_varnames[: code.co_argcount])
 
@@ -71,12 +70,7 @@ def rule(function: F) -> F: ...
 
 @overload
 def rule(
-    *,
-    symbol: str = "",
-    inline: bool = False,
-    cold: bool = False,
-    external: bool = False,
-    pointer: str = "",
+    *, symbol: str = "", inline: bool = False, cold: bool = False, external: bool = False, pointer: str = ""
 ) -> Callable[[F], F]: ...
 
 
@@ -84,9 +78,9 @@ def rule(function: F | None = None, **options: Any) -> F | Callable[[F], F]:
     """Marks a function as a rule and returns it unchanged.
 
     symbol: the name of the compiled function, otherwise "module.function". inline: it is inlined where it is called.
-    cold: it runs rarely. external: compiled rules
-    call the function of that symbol in other code; rules in Python call the Python body. pointer: compiled rules call
-    the function that this field (a u64) of the first argument, a record, points to.
+    cold: it runs rarely. external: compiled rules call the function of that symbol in other code; rules in Python call
+    the Python body. pointer: compiled rules call the function that this field (a u64) of the first argument, a record,
+    points to.
     """
 
     def mark(function: F) -> F:
@@ -97,7 +91,6 @@ def rule(function: F | None = None, **options: Any) -> F | Callable[[F], F]:
 
 
 def rule_of(function: Callable[..., Any]) -> Rule:
-    """The `Rule` of a decorated function."""
     if function not in _rules:
         raise TypeError(f"{function.__name__} is not a rule; write @rule above it")
     return _rules[function]

@@ -247,8 +247,7 @@ def local(kind: type[T], size: int) -> Pointer[T]:
 
 
 def atomic(operation: str, words: Words, at: int, value: int) -> int:
-    """Changes `words[at]` atomically: "add", "sub", "and", "or", "xor", "xchg", "umin" or "umax". Returns the old
-    value."""
+    """Changes `words[at]` atomically: "add", "sub", "and", "or", "xor", "xchg", "umin", "umax". Gives the old value."""
     before = words[at]
     words.array[words.start + at] = _ATOMIC[operation](words.array[words.start + at], words.array.dtype.type(value))
     return before

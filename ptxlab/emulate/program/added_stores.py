@@ -13,9 +13,6 @@ from ptxlab.emulate.program.lowering import Lowering
 from ptxlab.isa import types
 from ptxlab.isa.tensor_map import BYTES, FIELDS, FILLS, INTERLEAVES, SWIZZLES, TYPES, Bits, pieces
 
-# -- st.bulk -----------------------------------------------------------------------------------------------------------
-
-
 EACH = 8
 """Bytes of a store; the size is a multiple of it."""
 MOST = 16_777_216
@@ -76,9 +73,6 @@ def _branch_if(low: Lowering, comparison: str, a: Reg, b: Reg | Literal, label: 
     holds = low.register("%holds", "pred")
     low.op(f"setp.{comparison}.u64", (holds, None), (a, b), line)
     low.branch(label, line, (holds.index, False))
-
-
-# -- tensor maps -------------------------------------------------------------------------------------------------------
 
 
 MODES = {"elemtype": TYPES, "interleave_layout": INTERLEAVES, "swizzle_mode": SWIZZLES, "fill_mode": FILLS}
@@ -162,7 +156,6 @@ def copy_map(low: Lowering, code: Code) -> None:
 
 
 def _added(low: Lowering, mem: Mem, offset: Reg, line: int) -> Mem:
-    """The address `offset` bytes after another."""
     at = low.register("%at", "b64")
     _widen(low, at, mem.base, line)
     low.op("add.u64", (at,), (at, offset), line)

@@ -43,8 +43,7 @@ ASSERTED = np.dtype([(name, np.uint64) for name in ("text", "file", "number", "f
 
 
 class HeapPiece(Record):
-    """What is known of 16 bytes of the heap: the line that freed them, 0 if none has; where an allocation begins, its
-    size."""
+    """What is known of 16 bytes of the heap: the line that freed them (or 0); where an allocation begins, its size."""
 
     freed: u32
     bytes: u32

@@ -57,8 +57,6 @@ def _in_parentheses(given: list[model.Operand]) -> Operands:
 
 
 class _Call:
-    """One call instruction while it is lowered."""
-
     def __init__(
         self, low: Lowering, call: model.Instruction, found: Form, scope: Scope, results: Operands, given: Operands
     ) -> None:
@@ -251,9 +249,6 @@ def _move(
         raise low.error(f"cannot pass {formal.name}", line)
 
 
-# -- memory that a thread allocates on its stack -----------------------------------------------------------------------
-
-
 SIZE = 16 << 10
 """Bytes a thread may take, in programs that take any."""
 ALIGNMENT = 128
@@ -286,7 +281,6 @@ class StackMemory:
             low.op("mov.b64", (before,), (self.taken(low),), routine.function.line)
 
     def give_back(self, low: Lowering, routine: Routine, line: int, guard: Guard) -> None:
-        """A function returns."""
         before = self._before.get(routine.function.name)
         if before is not None:
             low.op("mov.b64", (self.taken(low),), (before,), line, guard)

@@ -93,8 +93,6 @@ def _join(state: _State, other: _State) -> bool:
 
 
 class _Followed:
-    """Values on their ways through a program."""
-
     def __init__(self, program: Program) -> None:
         self.program = program
         self.taken: dict[int, dict[str, int]] = {}  # by the load or store: the types, and in which line

@@ -19,8 +19,6 @@ from ptxlab.isa.properties import Properties
 from ptxlab.isa.table import Form
 from ptxlab.text.model import Instruction, Node
 
-# -- operands ----------------------------------------------------------------------------------------------------------
-
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Reg(Node):
@@ -91,9 +89,6 @@ class Mem(Node):
 
 
 Source = Reg | Literal | Special | Symbol | Inverted | Group | Mem
-
-
-# -- code --------------------------------------------------------------------------------------------------------------
 
 
 @dataclass(eq=False, repr=False, slots=True)

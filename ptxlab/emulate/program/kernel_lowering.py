@@ -15,12 +15,12 @@ from ptxlab.emulate.program.flat_program import Code, Group, Literal, Mem, Reg, 
 from ptxlab.emulate.program.layout import Area, SystemMemory
 from ptxlab.emulate.program.lowering import Collected, Lowering, operand_names
 from ptxlab.emulate.program.operands import resolve, summed
-from ptxlab.emulate.program.polling_loops import may_wait_for_blocks, waiting_codes
 from ptxlab.emulate.program.program import Program
 from ptxlab.emulate.program.reconvergence import cut_into_blocks, mark
 from ptxlab.emulate.program.scopes import STACK, Routine, Scope
 from ptxlab.emulate.program.textures import lower_texture
 from ptxlab.emulate.program.video import lower_video
+from ptxlab.emulate.program.wait_loops import may_wait_for_blocks, waiting_codes
 from ptxlab.errors import UnsupportedInstruction
 from ptxlab.isa import types
 from ptxlab.isa.actions import SAMPLERS, STACK_ACTIONS, Action

@@ -130,9 +130,6 @@ def _sampler(v: Variable) -> np.ndarray:
     return words.view(np.uint8)
 
 
-# -- variables that lowering adds --------------------------------------------------------------------------------------
-
-
 _MOST_ARGUMENTS = 32
 SYSTEM_SHARED = 0x400
 """Bytes of shared memory, the first ones, that the system has for itself."""
@@ -186,7 +183,6 @@ class SystemMemory:
         return _RESERVED.get(name.removeprefix("%reserved_smem_offset_"))
 
     def finished(self) -> System:
-        """The record that the program keeps."""
         heap = self.heap + HEADER.itemsize if self.given else 0
         frees = tuple(self.frees)
         return System(self.printf, self.words, tuple(self.asserts), self.stack, heap, self.given, frees)

@@ -1,11 +1,17 @@
-"""Liveness: which registers an instruction reads and writes, and which values may still be needed."""
+"""Liveness: which registers an instruction reads and writes, and which values may still be needed.
+
+To read a register that some path has not written is no error: a guarded load leaves such registers in the lanes that
+the guard excludes, and arithmetic on them does no harm as long as its result is not used. So initcheck looks at the
+instructions that touch them (`register_flow`).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from typing import NamedTuple
 
 from ptxlab.emulate.program.flat_program import Code, Group, Inverted, Mem, Reg, Source
-from ptxlab.emulate.program.program import Program
+from ptxlab.emulate.program.program import Program, once
 from ptxlab.isa.actions import Action
 
 
@@ -23,7 +29,6 @@ def registers_of(source: Source | None) -> list[int]:
 
 
 def _of_all(operands: Iterable[Source | None]) -> list[int]:
-    """The registers of some operands."""
     out = []
     for operand in operands:
         if type(operand) is Reg:  # most are
@@ -61,12 +66,10 @@ def reads(code: Code) -> list[int]:
 
 
 def writes(code: Code) -> list[int]:
-    """Registers written by an instruction."""
     return [*_of_all(code.dests), *((code.register,) if code.action is Action.CALL else ())]
 
 
 def writers_of(codes: Iterable[Code]) -> dict[int, list[Code]]:
-    """The instructions that write each register."""
     found: dict[int, list[Code]] = {}
     for code in codes:
         for r in writes(code):
@@ -100,7 +103,6 @@ def live_in(program: Program) -> list[int]:
 
 
 def successors(program: Program, block: int) -> list[int]:
-    """The blocks that may run after a block."""
     this = program.blocks[block]
     return [*this.targets, *([this.next] if this.next >= 0 else [])]
 
@@ -123,3 +125,34 @@ def live_at(program: Program) -> list[tuple[int, int]]:
                 live |= 1 << r
             out[index] = live, behind
     return out
+
+
+class RegisterFlow(NamedTuple):
+    """Such registers. touches: for each instruction (by code index) that reads or writes some which it reads and which
+    it writes, by their places in `registers`."""
+
+    registers: tuple[int, ...]
+    touches: dict[int, tuple[list[int], list[int]]]
+
+
+@once
+def unwritten_registers(program: Program) -> tuple[int, ...]:
+    """The registers that some path reads before it writes them."""
+    entry = numbers(live_in(program)[0]) if program.blocks else []
+    return tuple(r for r in entry if program.registers[r].function)  # lowering's own begin as zero
+
+
+@once
+def register_flow(program: Program) -> RegisterFlow:
+    """The registers that a program may read before it writes them. Calls that save registers leave them as they are."""
+    registers = unwritten_registers(program)
+    places = {r: n for n, r in enumerate(registers)}
+    touches = {}
+    for code in program.codes if registers else ():
+        read, written = (
+            sorted({places[r] for operand in operands for r in registers_of(operand) if r in places})
+            for operands in (code.sources, code.dests)
+        )
+        if (read or written) and code.instruction is not None:
+            touches[code.index] = read, written
+    return RegisterFlow(registers, touches)

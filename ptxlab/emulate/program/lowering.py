@@ -129,7 +129,6 @@ class Lowering(Names, abc.ABC):
         return code
 
     def note_space(self, code: Code, found: Form) -> None:
-        """Notes which state space an instruction accesses."""
         mem = next((s for s in code.sources if isinstance(s, Mem)), None)
         if mem is None:
             return
@@ -163,7 +162,6 @@ class Lowering(Names, abc.ABC):
         return self.operand(model.Name(variable.name), routine.scope, variable.line)
 
     def at(self, symbol: Symbol, offset: int) -> Mem:
-        """The address operand of a variable."""
         if symbol.space in ("local", "frame") and symbol.value >= STACK:
             return Mem(self.frame_register(), symbol.value - STACK + offset)
         return Mem(symbol, offset)

@@ -152,9 +152,6 @@ def summed(low: Lowering, operand: model.Operand, scope: Scope, line: int) -> mo
     return model.Name(name)
 
 
-# -- 128 bits ----------------------------------------------------------------------------------------------------------
-
-
 def whole(low: Lowering, source: Source | None, opcode: str, line: int) -> Source | None:
     """An operand of type b128 as a vector of two."""
     if isinstance(source, Literal):
@@ -188,9 +185,6 @@ def _half(group: Group, k: int) -> Source | None:
     if len(group.elements) == 2:
         return group.elements[k]
     return Group(group.elements[2 * k : 2 * k + 2])
-
-
-# -- types and widths --------------------------------------------------------------------------------------------------
 
 
 def misfit(code: Code, registers: Sequence[Register]) -> str:

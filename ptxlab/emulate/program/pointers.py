@@ -43,9 +43,6 @@ def settled(
     return held
 
 
-# -- pointers that a kernel stores through -----------------------------------------------------------------------------
-
-
 ELSEWHERE = "elsewhere"
 
 
@@ -119,9 +116,6 @@ def come_from(source: Source | None, held_in: dict[int, set[Pointer]]) -> set[Po
     if isinstance(base, Symbol):
         return {Pointer("global", base.value) if base.space == "global" else Pointer(ELSEWHERE, 0)}
     return set[Pointer]().union(*(held_in.get(register, ()) for register in registers_of(source)))
-
-
-# -- objects in local memory -------------------------------------------------------------------------------------------
 
 
 DEPOT = "__local_depot"

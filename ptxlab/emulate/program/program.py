@@ -112,7 +112,7 @@ class Program:
     explicit_cluster: bool
     most_rank: int
     waiting: tuple[int, ...] = ()
-    """The instructions in loops that only wait for others (`polling_loops`)."""
+    """The instructions in loops that only wait for others (`wait_loops.waiting_codes`)."""
     may_wait_for_blocks: bool = False
     """Whether one of these looks at memory that other blocks can change."""
     found: dict[object, Any] = field(default_factory=dict, init=False)
@@ -140,7 +140,6 @@ class Program:
 
     @functools.cached_property
     def block_of(self) -> np.ndarray:
-        """The basic block of each instruction."""
         return np.repeat(np.arange(len(self.blocks)), [block.last - block.first for block in self.blocks])
 
     def error(self, code: Code, message: str, kind: type[PtxError] = PtxError) -> PtxError:
@@ -161,7 +160,6 @@ class Program:
         return place_in_words(line, self.spans.get(line))
 
     def source(self, line: int) -> str:
-        """The text of a PTX line."""
         return self.lines[line - 1] if 0 < line <= len(self.lines) else ""
 
 
@@ -220,7 +218,6 @@ class Recalled(Program):
 
 
 def _frozen(value: Any) -> Any:
-    """What JSON makes a list of, as it was."""
     return tuple(map(_frozen, value)) if isinstance(value, list) else value
 
 

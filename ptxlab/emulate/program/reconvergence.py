@@ -201,7 +201,6 @@ def _polls(codes: list[Code]) -> set[int]:
 
 
 def body(codes: list[Code], blocks: list[Block], start: int) -> set[int]:
-    """The blocks of a function."""
     return reachable([start], lambda at: onward(codes, blocks[at]))
 
 

@@ -53,7 +53,6 @@ class Scope:
 
     @property
     def routine(self) -> Routine:
-        """The function that it is in."""
         assert self.owner is not None
         return self.owner
 
@@ -107,8 +106,6 @@ class Names:
         self.module_scope = Scope(None)
         self.data: dict[str, Symbol] = {}
         self.inside: dict[int, str] = {}
-
-    # -- declarations --------------------------------------------------------------------------------------------------
 
     def declare(self, scope: Scope, variable: Variable) -> None:
         """Notes a declaration in its scope and gives the variable its place."""
@@ -228,8 +225,6 @@ class Names:
             return where.registers[f"{base}.{letters[_VECTOR[element]]}"]
         return Group(tuple(where.registers[f"{base}.{letter}"] for letter in letters))
 
-    # -- operands ------------------------------------------------------------------------------------------------------
-
     def operand(self, operand: model.Operand, scope: Scope, line: int) -> Source | None:
         """What an operand means in this scope; None is the sink `_`."""
         if isinstance(operand, model.Name):
@@ -303,13 +298,11 @@ class Names:
         raise NotImplementedError
 
     def error(self, message: str, line: int, *, hint: str = "") -> PtxError:
-        """An error at a line of the module."""
         return PtxError(message, line=line, hint=hint, **self._at(line))
 
     def unsupported(
         self, instruction: model.Instruction, what: str, *, length: int = 1, syntax: str = ""
     ) -> UnsupportedInstruction:
-        """The error for an instruction that the emulator does not execute."""
         line, column = instruction.line, instruction.column
         return UnsupportedInstruction(what, line=line, column=column, length=length, syntax=syntax, **self._at(line))
 
@@ -317,7 +310,6 @@ class Names:
         return {"source": self.text(line), "file": self.module.file, "span": self.module.spans.get(line)}
 
     def text(self, line: int) -> str:
-        """The text of a line."""
         return self.lines[line - 1] if 0 < line <= len(self.lines) else ""
 
 

@@ -26,8 +26,7 @@ def lower_system_call(
     guard: Guard,
     routine: Routine,
 ) -> bool:
-    """Emits the code of a call of a runtime function; False if the function is unknown. `arguments`: each with its size
-    in bytes."""
+    """Emits a call of a runtime function; False if it is unknown. `arguments`: each with its size in bytes."""
     if target in _REFUSED:
         what = f"the CPU machine cannot call {target}: kernels that launch kernels are not executed"
         raise low.unsupported(call, what, length=len(call.opcode))

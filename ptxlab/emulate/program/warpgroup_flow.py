@@ -87,8 +87,7 @@ def warpgroup_flow(program: Program) -> WarpgroupFlow:
 
 
 def follows_tiles(program: Program) -> bool:
-    """Whether what is stored to shared memory may be read by the async proxy: by a product of `wgmma`, or a bulk copy
-    from there."""
+    """Whether the async proxy may read what is stored to shared memory: a product of `wgmma`, or a bulk copy."""
     return any(
         code.action is Action.WARPGROUP_PRODUCT
         or (code.action in (Action.COPY, Action.COPY_REDUCE) and code.form.src == "shared::cta")

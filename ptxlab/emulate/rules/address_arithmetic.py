@@ -82,7 +82,6 @@ class Exact:
             raise UnknownResultError(name)
 
     def const(self, type: str, value: int | float) -> Value:
-        """A constant of a lane type."""
         if type not in WIDTHS:
             raise UnknownResultError(type)
         return Value(int(value) % (1 << WIDTHS[type]), WIDTHS[type], frozenset({int(value)}))
@@ -97,22 +96,18 @@ class Exact:
         return replace(value, wrong=wrong or Wrapped(self.code, min(value.exact, key=abs), shown, reads=False))
 
     def add(self, a: Value, b: Value) -> Value:
-        """a + b."""
         exact = {x + y for x in a.exact for y in b.exact}
         return self.kept(a.bits + b.bits, a.width, exact, a.wrong or b.wrong)
 
     def sub(self, a: Value, b: Value) -> Value:
-        """a - b."""
         exact = {x - y for x in a.exact for y in b.exact}
         return self.kept(a.bits - b.bits, a.width, exact, a.wrong or b.wrong)
 
     def mul(self, a: Value, b: Value) -> Value:
-        """a * b."""
         exact = {x * y for x in a.exact for y in b.exact}
         return self.kept(a.bits * b.bits, a.width, exact, a.wrong or b.wrong)
 
     def shl(self, a: Value, b: Value) -> Value:
-        """a << b."""
         return self.kept(a.bits << b.bits, a.width, {x << b.bits for x in a.exact}, a.wrong)
 
     def trunc(self, type: str, a: Value) -> Value:
@@ -134,7 +129,6 @@ class Exact:
         return Value(number % (1 << width), width, a.exact, wrong)
 
     def select(self, condition: bool, a: Value, b: Value) -> Value:
-        """a or b."""
         return a if condition else b
 
 
@@ -191,7 +185,6 @@ class Origin(NamedTuple):
 
 @once
 def _before(program: Program) -> list[list[int]]:
-    """The blocks that may run before each block."""
     found: list[list[int]] = [[] for _ in program.blocks]
     for block in program.blocks:
         for following in successors(program, block.index):

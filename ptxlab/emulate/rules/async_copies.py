@@ -19,9 +19,6 @@ def move(to: Pointer[u8], source: Pointer[u8] | None, count: u64, size: u64) -> 
         fill_bytes(to + count, 0, size - count)
 
 
-# -- the JIT: all lanes of an instruction ------------------------------------------------------------------------------
-
-
 @rule
 def copy(
     context: Context,

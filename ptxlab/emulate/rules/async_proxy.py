@@ -17,21 +17,7 @@ from ptxlab.emulate.language import *
 from ptxlab.emulate.rules.notes import NO_PROXY_FENCE, TILE_OVERWRITTEN, note, serial
 from ptxlab.emulate.rules.race_order import known, published
 from ptxlab.emulate.rules.races import ordered
-from ptxlab.emulate.rules.records import (
-    BLOCK,
-    CLOCK_END,
-    CODE,
-    LAST_CODE,
-    LAST_TIME,
-    PROXY_FENCES,
-    TIME,
-    WAITS,
-    WARP,
-    Block,
-    Launch,
-    access_of,
-    tick,
-)
+from ptxlab.emulate.rules.records import *
 from ptxlab.emulate.rules.warpgroup_products import Products, covered
 from ptxlab.emulate.runtime.report import WARPGROUP
 from ptxlab.targets import WARPS_PER_BLOCK
@@ -45,8 +31,7 @@ OF_WARPGROUP = WARPS_PER_BLOCK - WARPGROUP
 def stored(
     launch: Launch, block: Block, warp: u32, mask: u32, offsets: Pointer[u32], members: Pointer[u64], start: u64
 ) -> None:
-    """Lanes of a mask store to shared memory, which begins at the address `start`; members: as in
-    `race_accesses.at_addresses`."""
+    """Lanes of a mask store to shared memory, which begins at `start`; members: as in `race_accesses.at_addresses`."""
     writes, reads = block.tile_writes, block.tile_reads
     if writes is None or reads is None:
         return
@@ -73,7 +58,6 @@ def stored(
 
 @rule
 def fenced(launch: Launch, block: Block, warp: u32) -> None:
-    """A warp has executed `fence.proxy.async`."""
     ours, time = published(launch, block.now), tick(block)
     ours.proxied_all = u32(block.full >> TIME & LAST_TIME)
     ours.proxied[warp] = time

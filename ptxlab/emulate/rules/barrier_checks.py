@@ -10,17 +10,7 @@ from __future__ import annotations
 
 from ptxlab.emulate.language import *
 from ptxlab.emulate.rules import race_order
-from ptxlab.emulate.rules.notes import (
-    COUNTS,
-    DIVERGENT,
-    DIVERGENT_BLOCK,
-    EXITED,
-    NOWHERE,
-    SECOND,
-    SHARED_BARRIER,
-    note,
-    serial,
-)
+from ptxlab.emulate.rules.notes import *
 from ptxlab.emulate.rules.race_order import advance, known, share_heard, share_peers
 from ptxlab.emulate.rules.records import BLOCK, CLOCK_END, CODE, LAST_TIME, TIME, WARP, Block, Launch, access_of, tick
 from ptxlab.emulate.runtime.state import BARRIERS, Warp
@@ -135,7 +125,6 @@ def phase_over(block: Block, barrier: u32, waiting: u32, counted: boolean) -> No
 
 @rule
 def passed_arrive(launch: Launch, block: Block, warp: u32, barrier: u32) -> None:
-    """A warp has passed `bar.arrive`."""
     if launch.synccheck:
         after_phase_before(launch, block, barrier, u32(1) << warp)
         block.arrived_at[barrier] = block.bar_at[warp]
@@ -191,9 +180,6 @@ def order(block: Block, barrier: u32, waiting: u32, everyone: boolean, overfull:
         for warp in lanes_of(waiting):
             advance(block.sync.row(warp), after)
         store_lanes(arrived, came ^ came)
-
-
-# -- for compiled code -------------------------------------------------------------------------------------------------
 
 
 @rule

@@ -19,7 +19,6 @@ def clear_registers(warp: Warp) -> None:
 
 @rule
 def begin_cluster(context: Context, cluster: Cluster, ticket: u64) -> None:
-    """Begins the blocks of a cluster."""
     number = ticket
     if context.block_order is not None:
         number = context.block_order[ticket]
@@ -122,7 +121,6 @@ def begin_round(context: Context, cta: Cta) -> None:
 
 @rule(inline=True)
 def next_random(context: Context) -> None:
-    """The next random number (xorshift64)."""
     x = context.random
     x = x ^ u64(x << 13)
     x = x ^ x >> 7
@@ -131,7 +129,6 @@ def next_random(context: Context) -> None:
 
 @rule(inline=True)
 def reset_barrier(cta: Cta, barrier: u32) -> None:
-    """Resets a barrier: no lane has arrived."""
     cta.bar_count[barrier] = 0
     cta.bar_arrived[barrier] = 0
     cta.bar_yes[barrier] = 0
@@ -140,7 +137,6 @@ def reset_barrier(cta: Cta, barrier: u32) -> None:
 
 @rule(inline=True)
 def go_on(warp: Warp, barrier: u32) -> None:
-    """Resumes a warp that waits at a barrier."""
     warp.bar[barrier] = 0
     warp.arrived[barrier] = 0
     warp.wait = 0

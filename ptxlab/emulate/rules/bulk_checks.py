@@ -15,40 +15,16 @@ from ptxlab.emulate.rules import tensor_maps as maps
 from ptxlab.emulate.rules.copies_in_flight import BULK_READS, BULK_WRITES, BUT_TIME, flight, repeated
 from ptxlab.emulate.rules.mbarrier_phases import bulk_copy_issued, bulk_copy_performed
 from ptxlab.emulate.rules.mbarrier_records import Mbarriers
-from ptxlab.emulate.rules.notes import (
-    BLOCK_ENDED,
-    NO_PROXY_FENCE,
-    NOWHERE,
-    RAW,
-    TILE_OVERWRITTEN,
-    TILE_UNORDERED,
-    WAR,
-    WAW,
-    note,
-    serial,
-)
+from ptxlab.emulate.rules.notes import *
 from ptxlab.emulate.rules.race_order import release
 from ptxlab.emulate.rules.races import OF_WARP, collides, in_mate, ordered, race
-from ptxlab.emulate.rules.records import (
-    ASYNC,
-    BLOCK,
-    ID,
-    IN_FLIGHT,
-    LAST_TIME,
-    REDUCES,
-    TIME,
-    WARP,
-    Block,
-    Launch,
-    access_of,
-    traits_of,
-)
+from ptxlab.emulate.rules.records import *
 from ptxlab.emulate.runtime.state import LOAD_TILE, REDUCE_TILE, STORE_TILE, Context, Queue, Transfer
 from ptxlab.isa.convert import PEER
 
 ROW = 16
 """Numbers, or records of words, that are looked at together."""
-STORES, PRODUCTS = range(2)
+BY_STORES, BY_PRODUCTS = range(2)
 """What a copy may meet: stores of threads to what it reads that no proxy fence has made visible to the async proxy; a
 product of `wgmma` that reads what it overwrites and is in flight, or is not merely because of the order in which warps
 ran here."""
@@ -61,7 +37,6 @@ OF_MOMENT = OF_WARP | LAST_TIME << TIME
 
 @rule
 def issued(context: Context, queue: Queue, transfer: Transfer) -> u32:
-    """A transfer has been issued."""
     if not repeated(queue, transfer):
         in_memory(context, queue, transfer, False)
     if transfer.group == 0:
@@ -83,7 +58,6 @@ def completed(context: Context, queue: Queue, transfer: Transfer, before: u64) -
 
 @rule(inline=True)
 def block_of(context: Context, queue: Queue, rank: u32) -> Block:
-    """The checks' record of the block of a rank."""
     return context.slots[queue.first_rank + rank].cta.checks.cast(Block)[0]
 
 
@@ -133,9 +107,9 @@ def in_shared(
         return
     if not ended:
         if writes:
-            meets(launch, issuer, block, block.tile_reads, start, low >> 4, behind + 15 >> 4, access, PRODUCTS)
+            meets(launch, issuer, block, block.tile_reads, start, low >> 4, behind + 15 >> 4, access, BY_PRODUCTS)
         else:
-            meets(launch, issuer, block, block.tile_writes, start, low >> 4, behind + 15 >> 4, access, STORES)
+            meets(launch, issuer, block, block.tile_writes, start, low >> 4, behind + 15 >> 4, access, BY_STORES)
         return
     if context.slots[queue.first_rank + rank].cta.active == 0:
         note(launch, issuer, BLOCK_ENDED, access, 0, NOWHERE, u64(writes))
@@ -207,7 +181,7 @@ def meets(
 @rule(inline=True)
 def conflict(launch: Launch, issuer: Block, block: Block, number: u64, access: u64, by: u64) -> u64:
     """The kind of finding that a number is about; 0 if it is none."""
-    if by == STORES:
+    if by == BY_STORES:
         return u64(NO_PROXY_FENCE) if async_proxy.unseen_in_tile(block, u32(access >> WARP & 31), number) else u64(0)
     if async_proxy.in_flight(launch, block, number, access):
         return TILE_OVERWRITTEN
@@ -220,8 +194,7 @@ def conflict(launch: Launch, issuer: Block, block: Block, number: u64, access: u
 
 @rule
 def in_global(context: Context, issuer: Block, transfer: Transfer, access: u64, ended: boolean) -> None:
-    """racecheck of what a transfer reads or writes in global memory: of a tile each row, or rows that follow each
-    other."""
+    """racecheck of what a transfer reads or writes in global memory: of a tile each row, or contiguous rows."""
     if transfer.kind < LOAD_TILE:
         in_allocation(context, issuer, transfer, transfer.address, transfer.count, access, ended)
         return

@@ -181,7 +181,6 @@ def issue(context: Context, queue: Queue) -> Transfer:
 
 @rule
 def done(context: Context, queue: Queue, transfer: Transfer) -> None:
-    """Performs a transfer, and tells of it."""
     before = u64(0)
     if transfer.word is not None:
         before = transfer.word[0]

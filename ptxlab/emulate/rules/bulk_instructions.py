@@ -10,37 +10,7 @@ from ptxlab.emulate.program.lane_types import LANES
 from ptxlab.emulate.rules import bulk_copies
 from ptxlab.emulate.rules import tensor_maps as maps
 from ptxlab.emulate.rules.memcheck import resolve, space_of, stop
-from ptxlab.emulate.runtime.state import (
-    ARRIVED,
-    BAD_BULK,
-    BAD_MBARRIER,
-    CLUSTER,
-    COPIES,
-    COPY,
-    COPY_FROM,
-    COPY_TO,
-    FILLED,
-    GENERIC,
-    GLOBAL,
-    HELD,
-    LOAD_TILE,
-    LOCAL,
-    MOVED,
-    PREFETCH_TILE,
-    READ,
-    REDUCE,
-    REDUCE_TILE,
-    REDUCED,
-    REMOTE,
-    SHARED,
-    STORE_TILE,
-    WRITE,
-    WRITTEN,
-    Context,
-    Cta,
-    Transfer,
-    Warp,
-)
+from ptxlab.emulate.runtime.state import *
 from ptxlab.isa import types
 from ptxlab.isa.actions import Action, AsyncGroup
 from ptxlab.isa.convert import PEER
@@ -57,9 +27,6 @@ REDUCED_TYPES = sum(
 """For each type of a tensor map, 4 bits: the type that a reduction of the tensor's elements has."""
 BAD_SIZE, NO_MAP, INTERLEAVED, BETWEEN, UNREDUCED, BEFORE, NO_CLUSTER = 1, 2, 3, 4, 5, 6, 7
 """Why a bulk copy cannot be done: see `faults.OF_BULK_COPIES`."""
-
-
-# -- opcodes and operands ----------------------------------------------------------------------------------------------
 
 
 OPERANDS = ("a", "b", "size", "m", "mask")
@@ -86,7 +53,6 @@ class Bulk:
 
 
 def bulk_of(code: Code) -> Bulk:
-    """The copy that an instruction asks for."""
     form, reduces = code.form, code.action is Action.COPY_REDUCE
     grouped = code.properties.group is AsyncGroup.BULK
     operation = bulk_copies.OPERATIONS.index(str(form.operation)) if reduces else 0
@@ -105,9 +71,6 @@ def bulk_of(code: Code) -> Bulk:
         kind = REDUCE if reduces else COPY
     space = GLOBAL if form.src == "global" else GENERIC if form.single and not form.space else SHARED
     return Bulk(kind, grouped, bool(form.multicast_cluster), operation, type_, count, space)
-
-
-# -- issuing -----------------------------------------------------------------------------------------------------------
 
 
 @rule
@@ -378,7 +341,6 @@ def at_rank(address: u64, rank: u64) -> u64:
 
 @rule
 def wrong(context: Context, warp: Warp, asked: Transfer, kind: u32, address: u64, count: u64, align: u64) -> boolean:
-    """Notes a fault of a copy."""
     stop(context, warp, kind, asked.code, asked.thread & 31, address)
     context.fault.count = count
     context.fault.multiple = align

@@ -88,7 +88,6 @@ def open_for(warp: Warp) -> u32:
 
 @rule(inline=True)
 def warp_of(context: Context, cta: Cta, number: u64) -> Warp:
-    """A warp of a block."""
     return (cta.states + number * context.state_size).cast(Warp)[0]
 
 

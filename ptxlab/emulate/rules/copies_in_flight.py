@@ -16,22 +16,7 @@ from typing import Any
 from ptxlab.emulate.language import *
 from ptxlab.emulate.program.flat_program import Code
 from ptxlab.emulate.rules.race_order import published
-from ptxlab.emulate.rules.records import (
-    BLOCK,
-    CODE,
-    IN_FLIGHT,
-    KEPT,
-    KINDS,
-    LAST_CODE,
-    LAST_TIME,
-    MANY,
-    TIME,
-    WARP,
-    Block,
-    Launch,
-    Wait,
-    access_of,
-)
+from ptxlab.emulate.rules.records import *
 from ptxlab.emulate.runtime.state import ROOM, Queue, Transfer
 from ptxlab.isa.actions import Action, AsyncGroup
 

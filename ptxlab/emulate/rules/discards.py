@@ -19,9 +19,6 @@ def forget_bytes(at: Pointer[u8], written: Pointer[u8] | None) -> None:
         fill_bytes(written, 0, BYTES)
 
 
-# -- the JIT -----------------------------------------------------------------------------------------------------------
-
-
 @rule
 def discard(context: Context, cta: Cta, warp: Warp, mask: u32, addresses: Pointer[u64], code: u32) -> boolean:
     """The lanes of a mask. Returns whether the kernel must stop, with the fault noted; then nothing has changed."""

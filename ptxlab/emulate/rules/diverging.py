@@ -42,7 +42,6 @@ def all_lanes(state: Pointer[u8], table: Pointer[ScalarRegister], register: Scal
 
 @rule(inline=True)
 def magnitude(number: u64) -> u64:
-    """The magnitude of a number with a sign."""
     return number if number >> 63 == 0 else u64(0 - number)
 
 

@@ -14,19 +14,9 @@ from ptxlab.emulate.rules.bulk_instructions import BAD_SIZE, BEFORE, BETWEEN, IN
 from ptxlab.emulate.rules.memcheck import FREED, MISALIGNED, READ_ONLY, VALID, judge, space_of
 from ptxlab.emulate.rules.warp_positions import Place, StoppedThread, in_words, positions, ranges
 from ptxlab.emulate.rules.wrong_addresses import WrongAddress
+from ptxlab.emulate.runtime import state as S
 from ptxlab.emulate.runtime.memory import elements, memory_map
 from ptxlab.emulate.runtime.report import unravel
-from ptxlab.emulate.runtime.state import (
-    BAD_BULK,
-    BAD_MBARRIER,
-    CLUSTER,
-    COPY_FROM,
-    LOCAL,
-    PARAM,
-    SHARED,
-    SPACES,
-    MemoryMap,
-)
 from ptxlab.errors import DeviceFault, LaunchKeyboardInterrupt, PtxError, UnsupportedInstruction
 from ptxlab.isa.convert import PEER
 from ptxlab.isa.mbarrier import Problem
@@ -39,19 +29,14 @@ if TYPE_CHECKING:
 
 
 class FaultingThread(StoppedThread):
-    """The thread that a fault stops, and the faults."""
-
     @property
     def warp(self) -> int:
-        """Its warp in the block."""
         return self.thread // LANES
 
     def in_lane(self, lane: int) -> FaultingThread:
-        """The thread of another lane of its warp."""
         return self._replace(thread=LANES * self.warp + lane)
 
     def fault(self, kind: str, message: str, *, address: int | None = None, hint: str = "") -> DeviceFault:
-        """The fault."""
         line = self.code.line
         return DeviceFault(
             kind,
@@ -103,34 +88,34 @@ class FaultingThread(StoppedThread):
         program, launch = self.program, self.launch
         live = self.memory.live()
         reach = memory_map(program, launch, live)
-        verdict, where, index, _ = judge(reach, SPACES[space], address, size, align, what != "load")
+        verdict, where, index, _ = judge(reach, S.SPACES[space], address, size, align, what != "load")
         if verdict == FREED:
             return freed(program, reach, address, size), ""
-        if fragment and where == LOCAL:
+        if fragment and where == S.LOCAL:
             return "each thread has local memory of its own, a matrix must be where all lanes see it", ""
         if verdict == MISALIGNED:
             return f"misaligned, the address must be a multiple of {align}", ""
         if verdict == READ_ONLY:
-            of_array = "" if where == PARAM else f"{live[index].name!r} is read-only"
+            of_array = "" if where == S.PARAM else f"{live[index].name!r} is read-only"
             return of_array or "the kernel's parameters are read-only", ""
         explained = wrong.explained()
         if explained.text and not explained.adds:
             return explained.text, explained.hint
-        near, hint = space_of(SPACES[space], address)[1], explained.hint
-        if where == CLUSTER:
+        near, hint = space_of(S.SPACES[space], address)[1], explained.hint
+        if where == S.CLUSTER:
             text = _outside_cluster(launch, verdict, near, reach)
-        elif where == SHARED and not reach.shared_size:
+        elif where == S.SHARED and not reach.shared_size:
             text = "the kernel has no shared memory"
-        elif where == SHARED:
+        elif where == S.SHARED:
             text = f"the block's shared memory is {reach.shared_size} bytes at {reach.shared_start:#x}"
             text = _outside("shared", text, near, size, wrong)
-        elif where == LOCAL and program.system.stack:
+        elif where == S.LOCAL and program.system.stack:
             text = f"each thread has {program.local_size} bytes of local memory"
             text += f", {program.system.stack} of them for the frames of recursive functions"
             hint = hint or "look for a recursion that does not end, or goes too deep"
-        elif where == LOCAL:
+        elif where == S.LOCAL:
             text = _outside("local", f"each thread has {program.local_size} bytes of local memory", near, size, wrong)
-        elif where == PARAM:
+        elif where == S.PARAM:
             text = f"the kernel's parameters take {program.param_size} bytes"
         else:
             text = self.memory.describe(address, size, wrong.array(), wrong.element)
@@ -146,7 +131,7 @@ def waits_for_others(at: FaultingThread, blocks: list[int]) -> DeviceFault:
     return at.fault("deadlock", message, hint=f"launch at most {many} blocks, with cooperative=True")
 
 
-def freed(program: Program, reach: MemoryMap, address: int, size: int) -> str:
+def freed(program: Program, reach: S.MemoryMap, address: int, size: int) -> str:
     """What of the heap was freed that an access reaches, and where."""
     first, last = ((at - reach.heap) // GRANULE for at in (address, address + size - 1))
     at = first if reach.given[first].freed else last
@@ -157,7 +142,7 @@ def freed(program: Program, reach: MemoryMap, address: int, size: int) -> str:
     return f"byte {address - start} of {given} bytes that malloc gave at {start:#x}, freed at {program.place(line)}"
 
 
-def _outside_cluster(launch: Launch, verdict: int, address: int, reach: MemoryMap) -> str:
+def _outside_cluster(launch: Launch, verdict: int, address: int, reach: S.MemoryMap) -> str:
     rank, offset = address // PEER - 1, address % PEER
     blocks, start, size = launch.cluster_blocks, reach.shared_start, reach.shared_size
     if rank >= blocks:
@@ -260,7 +245,6 @@ def disagreeing_lanes(at: FaultingThread) -> DeviceFault:
 
 
 def invalid_mbarrier(at: FaultingThread, problem: int) -> DeviceFault:
-    """The fault of an invalid operation on an mbarrier."""
     return at.fault("trap", f"{at.code.form.opcode}: {Problem(problem).words}")
 
 
@@ -283,13 +267,13 @@ _CLUSTER = "a block may be a cluster of its own; write:  pl.launch(..., cluster=
 
 def bulk_fault(at: FaultingThread, kind: int, address: int, count: int, align: int) -> DeviceFault:
     """The fault that `bulk_instructions.wrong` has noted."""
-    if kind == BAD_MBARRIER:
+    if kind == S.BAD_MBARRIER:
         return invalid_mbarrier(at, address)
-    if kind == BAD_BULK:
+    if kind == S.BAD_BULK:
         hint = _CLUSTER if count == NO_CLUSTER else ""
         return at.fault("trap", f"{at.code.form.opcode}: {OF_BULK_COPIES[count].format(address)}", hint=hint)
     space = "cluster" if address < 1 << 32 else "generic"  # addresses of shared memory have 32 bits
-    form, reads = at.code.form, kind == COPY_FROM
+    form, reads = at.code.form, kind == S.COPY_FROM
     wanted, name = (str(form.src), "b") if reads else (str(form.dst), "a")
     if form.tensor and align in (1, 64):  # in the tensor, or its map
         wanted, name = "", ""

@@ -69,16 +69,7 @@ def as_finding(program: Program, launch: Launch, stopped: DeviceFault) -> Findin
     if stopped.block is not None and stopped.thread is not None and stopped.line:
         (x, y, z), (across, down, _) = stopped.thread, launch.block
         linear = x + across * (y + down * z)
-        first = Party(
-            stopped.block,
-            stopped.thread,
-            linear // LANES,
-            linear % LANES,
-            stopped.line,
-            program.source(stopped.line),
-            stopped.span,
-            "is stopped",
-        )
+        first = _party(program, launch, stopped.line, stopped.block, linear, "is stopped")
     check, kind = {"memcheck": ("memcheck", "invalid access"), "deadlock": ("synccheck", "deadlock")}.get(
         stopped.kind, (stopped.kind, stopped.kind)
     )
@@ -91,40 +82,24 @@ def _finding(program: Program, launch: Launch, memory: Memory, together: list[No
     check, kind = CHECK_OF[note.kind]
     code = program.codes[note.code]
     other = program.codes[note.other] if note.other >= 0 else None
-    first = _party(program, launch, code, note.block, note.warp, note.lane)
+    block, thread = unravel(note.block, launch.grid), LANES * note.warp + note.lane
+    first = _party(program, launch, code.line, block, thread, _did(code))
     second = None
     if other is not None:
-        second = _party(program, launch, other, note.other_block, note.other_warp, note.other_lane)
+        block, thread = unravel(note.other_block, launch.grid), LANES * note.other_warp + note.other_lane
+        second = _party(program, launch, other.line, block, thread, _did(other))
     space, where = _where(program, memory, code, note.address)
-    return Finding(
-        check,
-        sentence(program, launch, together, code, other, space),
-        kind,
-        first,
-        second,
-        space,
-        note.address if space else None,
-        where,
-        note.value if note.kind in (COUNTS, SOURCE, RANGE) else None,
-        sum(each.count for each in together),
-    )
+    said, address = sentence(program, launch, together, code, other, space), note.address if space else None
+    number, count = note.value if note.kind in (COUNTS, SOURCE, RANGE) else None, sum(each.count for each in together)
+    return Finding(check, said, kind, first, second, space, address, where, number, count)
 
 
-def _party(program: Program, launch: Launch, code: Code, block: int, warp: int, lane: int) -> Party:
-    return Party(
-        unravel(block, launch.grid),
-        unravel(LANES * warp + lane, launch.block),
-        warp,
-        lane,
-        code.line,
-        program.source(code.line),
-        program.spans.get(code.line),
-        _did(code),
-    )
+def _party(program: Program, launch: Launch, line: int, block: tuple[int, int, int], thread: int, does: str) -> Party:
+    who = block, unravel(thread, launch.block), thread // LANES, thread % LANES
+    return Party(*who, line, program.source(line), program.spans.get(line), does)
 
 
 def _did(code: Code) -> str:
-    """What an instruction does, as a verb."""
     form = code.form
     size = 0
     if form.type in types.WIDTH:

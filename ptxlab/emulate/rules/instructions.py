@@ -95,7 +95,6 @@ def _full(source: Source | None) -> bool:
 
 
 def is_members(code: Code, k: int) -> bool:
-    """Whether a source operand is the member mask."""
     return [*code.named][k] == "membermask"
 
 

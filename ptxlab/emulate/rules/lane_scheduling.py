@@ -35,8 +35,7 @@ def smallest_goes(turns: Turns) -> boolean:
 
 @rule
 def next_lane(turns: Turns, ready: u32, smallest: u32) -> u32:
-    """A lane of the group that goes next. `ready`: the lanes that can run; `smallest`: those of them at the smallest
-    program counter."""
+    """A lane of the group that goes next. `ready`: lanes that can run; `smallest`: those at the smallest counter."""
     if turns.left != 0:
         if ready >> turns.lane & 1 != 0:
             turns.left -= 1
@@ -94,9 +93,6 @@ def only_waits(context: Context, warp: Warp) -> boolean:
         if at >= context.waiting_end or context.waiting[at] == 0:
             return False
     return True
-
-
-# -- for compiled code -------------------------------------------------------------------------------------------------
 
 
 @rule(inline=True)

@@ -8,8 +8,8 @@ from itertools import pairwise
 import numpy as np
 
 from ptxlab.emulate.language import Pointer
+from ptxlab.emulate.program.liveness import register_flow
 from ptxlab.emulate.program.program import Program
-from ptxlab.emulate.program.register_flow import register_flow
 from ptxlab.emulate.program.warpgroup_flow import follows_layouts, follows_tiles
 from ptxlab.emulate.rules import races
 from ptxlab.emulate.rules.instructions import barriers_of, is_bulk
@@ -35,7 +35,6 @@ def followed(program: Program, checks: Iterable[str]) -> frozenset[str]:
 
 
 def begin(program: Program, launch: report.Launch) -> Launch:
-    """The record of a launch that begins."""
     record = Launch.new()
     record.published = Published.many(min(launch.blocks, BLOCKS) + 2)
     record.masks = Pointer(np.zeros(len(program.codes) * 32, np.uint32))
@@ -74,14 +73,12 @@ def block(program: Program, launch: report.Launch, shared_size: int) -> Block:
 
 
 def in_cluster(block: Block, mates: Pointer[Mates], rank: int) -> None:
-    """The block of this record is one of a cluster."""
     block.mates, block.rank = mates, rank
     block.peers = Pointer(np.zeros(32 * RANKS * 32, np.uint32))
 
 
 def gaps_of(program: Program) -> list[int]:
-    """The gaps between the arrays of shared memory as in `Block.gaps`: in words, the unit in which accesses are
-    checked."""
+    """The gaps between the arrays of shared memory as in `Block.gaps`, in words, the unit of checks."""
     found: list[int] = []
     arrays = sorted((at - program.shared_start, size) for _, at, size in program.shared_names)
     if program.dynamic_start > program.shared_start + sum(arrays[-1]):

@@ -37,9 +37,6 @@ def piece_offset(line: u32, start: u32, stride: u64) -> u64:
     return u64(line * stride + start)
 
 
-# -- the JIT -----------------------------------------------------------------------------------------------------------
-
-
 @rule(symbol="wmma.find")
 def find(
     context: Context,

@@ -31,7 +31,6 @@ class Spins:
         self.waits: dict[int, Spin] = {}
 
     def word(self, at: int) -> int:
-        """The contents of the mbarrier there."""
         start = at - int(self.shared.base)
         return int(self.shared.data[start : start + 8].view(np.uint64)[0])
 

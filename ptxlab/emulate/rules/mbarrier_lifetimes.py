@@ -21,21 +21,6 @@ from ptxlab.emulate.rules import notes as F
 from ptxlab.emulate.rules import races, records
 from ptxlab.emulate.rules.mbarrier_deadlocks import mbarrier_in_words
 from ptxlab.emulate.rules.mbarrier_phases import check_wait
-from ptxlab.emulate.rules.mbarrier_records import (
-    CODE,
-    FAR_WORDS,
-    KEPT,
-    LINES,
-    NEVER,
-    NOBODY,
-    RANK,
-    THREADS,
-    Mate,
-    Mbarrier,
-    Mbarriers,
-    Place,
-    Seat,
-)
 from ptxlab.emulate.rules.mbarrier_words import SPIN, WAIT
 from ptxlab.emulate.rules.mbarriers import Operation, operation
 from ptxlab.emulate.rules.notes import Note
@@ -56,7 +41,7 @@ Early = dict[tuple[int, int], dict[int, tuple[int, int]]]
 """By block and code index of a bulk copy: for each warp the first wait that passed while the copy was in flight
 to that mbarrier, its code index and parity."""
 EARLY_PARITY = 32
-Room = tuple[Pointer[Mbarrier], np.ndarray]
+Room = tuple[Pointer[reports.Mbarrier], np.ndarray]
 """For an mbarrier: its record, and the bytes that this begins with."""
 
 
@@ -79,16 +64,16 @@ class Phases:
         self.mates: list[Phases] = [self]
         """Those of the blocks of the cluster, by rank."""
         self.linears: list[int] = []
-        self.all: dict[int, Mbarrier] = {}
+        self.all: dict[int, reports.Mbarrier] = {}
         self.invalidated: dict[int, int] = {}  # address -> the `mbarrier.inval` that ended it
         self._rooms: dict[int, Room] = {}
         self._free: list[Room] = []
         self._operations: dict[int, tuple[Operation, bool]] = {}
         self._seen: set[tuple[int, int, int, int]] = set()  # what was noted of a warp in this operation: other lanes
         self._serial = 0
-        record = self.record = Mbarriers.new()
+        record = self.record = reports.Mbarriers.new()
         record.block, record.start, record.threads = block, program.shared_start, LANES * block.warps
-        record.places = Place.many(block.shared_size // 8 + 1)
+        record.places = reports.Place.many(block.shared_size // 8 + 1)
         record.updates = Pointer(np.zeros(record.threads, np.uint32))
         known: Any = record
         known.phases = self  # for `mbarrier_records.report` in Python
@@ -97,40 +82,23 @@ class Phases:
     @staticmethod
     def meet(blocks: Sequence[Phases], queue: Pointer[Queue] | None) -> None:
         """These are the blocks of a cluster, by rank; queue: its bulk copies."""
-        mates = Mate.many(len(blocks))
+        mates = reports.Mate.many(len(blocks))
         for rank, each in enumerate(blocks):
             mates[rank].mbarriers = each.record.opaque
             each.mates, each.record.mates, each.record.queue = list(blocks), mates, queue
 
     # -- operations ----------------------------------------------------------------------------------------------------
 
-    def operated(
-        self,
-        code: Code,
-        warp: int,
-        lanes: Sequence[int],
-        addresses: Sequence[int],
-        asked: Sequence[int],
-        before: Sequence[int],
-        after: Sequence[int],
-    ) -> None:
-        """Lanes of a warp have operated on mbarriers: see `mbarrier_phases.operated`."""
+    def operated(self, code: Code, warp: int, lanes: Sequence[int], given: Sequence[Sequence[int]]) -> None:
+        """Lanes of a warp have operated on mbarriers: see `mbarrier_phases.operated`. given: addresses, what is asked,
+        what was there before and after."""
         if code.index not in self._operations:
             self._operations[code.index] = operation(code), spins(self.program, code)
         what, waits_only = self._operations[code.index]
         words = np.zeros((4, LANES), np.uint64)
-        words[:, lanes] = np.array((addresses, asked, before, after), np.uint64)
-        phases.operated(
-            self.launch,
-            self.record,
-            warp,
-            sum(1 << lane for lane in lanes),
-            code.index,
-            what.action,
-            what.flags | SPIN * waits_only,
-            Pointer(words.reshape(-1)),
-            None,
-        )
+        words[:, lanes] = np.array(given, np.uint64)
+        who = self.launch, self.record, warp, sum(1 << lane for lane in lanes), code.index
+        phases.operated(*who, what.action, what.flags | SPIN * waits_only, Pointer(words.reshape(-1)), None)
 
     def reported(self, what: int, by: int, other: int, at: int, value: int) -> None:
         """What the rules report: see `mbarrier_records.report`."""
@@ -146,11 +114,11 @@ class Phases:
                 self._invalidated(by, at)
         elif what == reports.EARLY:
             warps = self.early.setdefault((self.linear, other), {})
-            warps.setdefault((by & THREADS) // LANES, (by >> CODE, value))
+            warps.setdefault((by & reports.THREADS) // LANES, (by >> reports.CODE, value))
         elif what == reports.REFUSED:
             self.refused(by, at, value)
         else:
-            self._note(what, by, None if other == NOBODY else other, at, value - (value >> 63 << 64))
+            self._note(what, by, None if other == reports.NOBODY else other, at, value - (value >> 63 << 64))
 
     def refused(self, by: int, address: int, which: int) -> None:
         """An operation is invalid and stops the launch."""
@@ -158,7 +126,7 @@ class Phases:
         held, kind = self.all.get(at), PROBLEMS[mbarrier.Problem(which)]
         other = self.invalidated.get(at) if kind == F.UNMADE else None
         if held is not None and kind in (F.TOO_MANY, F.COMPLETES):
-            other = held.made if held.latest == NOBODY else held.latest
+            other = held.made if held.latest == reports.NOBODY else held.latest
         self._note(kind, by, other, at)
 
     def _begin(self) -> None:
@@ -170,11 +138,11 @@ class Phases:
         self.linear = self.block.linear
         self.record.linear = self.linear + 1
 
-    def _known(self, at: int, by: int) -> Mbarrier:
+    def _known(self, at: int, by: int) -> reports.Mbarrier:
         """The record of an mbarrier from now on."""
         pointer, begun = self._rooms[at] = self._free.pop() if self._free else self._room()
         held = pointer[0]
-        held.buffer[: Mbarrier.size] = begun
+        held.buffer[: reports.Mbarrier.size] = begun
         held.seats.array.fill(0)
         if len(self.mates) > 1:
             held.far_pending.array.fill(0)
@@ -185,45 +153,44 @@ class Phases:
         return held
 
     def _room(self) -> Room:
-        """Room for one more mbarrier."""
-        pointer, single = Mbarrier.many(1), len(self.mates) == 1
+        pointer, single = reports.Mbarrier.many(1), len(self.mates) == 1
         held = pointer[0]
-        held.seats = Seat.many(self.record.threads * (1 if single else 1 + len(self.mates)))
+        held.seats = reports.Seat.many(self.record.threads * (1 if single else 1 + len(self.mates)))
         if not single:
-            held.far_pending, held.far_known = (Pointer(np.zeros(FAR_WORDS, np.uint32)) for _ in range(2))
-        held.used = held.latest = held.announced = held.brought = NOBODY
+            held.far_pending, held.far_known = (Pointer(np.zeros(reports.FAR_WORDS, np.uint32)) for _ in range(2))
+        held.used = held.latest = held.announced = held.brought = reports.NOBODY
         held.seen = -1
-        for k in range(KEPT):
-            held.first_phase[k] = NEVER
-        return pointer, held.buffer[: Mbarrier.size].copy()
+        for k in range(reports.KEPT):
+            held.first_phase[k] = reports.NEVER
+        return pointer, held.buffer[: reports.Mbarrier.size].copy()
 
-    def _place(self, at: int) -> Place:
+    def _place(self, at: int) -> reports.Place:
         return self.record.places[at - self.record.start >> 3]
 
     @staticmethod
-    def _seats(held: Mbarrier) -> np.ndarray:
-        found: np.ndarray = held.seats.array.view(Seat.dtype)
+    def _seats(held: reports.Mbarrier) -> np.ndarray:
+        found: np.ndarray = held.seats.array.view(reports.Seat.dtype)
         return found
 
     def _made(self, by: int, at: int, old: int) -> None:
         held = self.all.get(at)
         if held is not None and old >> mbarrier.TAG_SHIFT & 3 == mbarrier.TAG:
             same_warp = (held.made ^ by) & ~(LANES - 1) == 0
-            if held.used != NOBODY or not same_warp:
-                self._note(F.MADE_AGAIN, by, held.made if held.used == NOBODY else held.used, at)
+            if held.used != reports.NOBODY or not same_warp:
+                self._note(F.MADE_AGAIN, by, held.made if held.used == reports.NOBODY else held.used, at)
         self._unordered(by, at)
         self._over(at)
         held = self._known(at, by)
-        warp = (by & THREADS) // LANES
-        held.record, held.ordered = access_of(self.block, warp, by >> CODE), 1 << warp
+        warp = (by & reports.THREADS) // LANES
+        held.record, held.ordered = access_of(self.block, warp, by >> reports.CODE), 1 << warp
         self.invalidated.pop(at, None)
 
     def _invalidated(self, by: int, at: int) -> None:
         held = self.all.get(at)
         if held is not None:
             for thread, seat in self._by_order(held, "waiting_order"):
-                if thread != by & THREADS and seat["waiting_phase"] == held.phase:
-                    self._note(F.INVALID_IN_USE, by, int(seat["waiting_code"]) << CODE | thread, at)
+                if thread != by & reports.THREADS and seat["waiting_phase"] == held.phase:
+                    self._note(F.INVALID_IN_USE, by, int(seat["waiting_code"]) << reports.CODE | thread, at)
                     break
             copies = self._copies_to(held)
             if copies:
@@ -236,24 +203,24 @@ class Phases:
     def _unordered(self, by: int, at: int) -> None:
         """Races of who makes an mbarrier again, or makes it invalid, with threads that use it: of each warp the last
         use has to come before that."""
-        held, thread = self.all.get(at), by & THREADS
+        held, thread = self.all.get(at), by & reports.THREADS
         if held is None or not self.launch.racecheck:
             return
-        access = access_of(self.block, thread // LANES, by >> CODE) | thread % LANES
+        access = access_of(self.block, thread // LANES, by >> reports.CODE) | thread % LANES
         for use in (held.uses[warp] for warp in range(WARPS_PER_BLOCK)):
             if use and not races.ordered(self.launch, self.block, use, access, True):
                 code = use >> records.CODE & records.LAST_CODE
                 waits = operation(self.program.codes[code]).action == WAIT
-                user = code << CODE | use & LANES * WARPS_PER_BLOCK - 1
+                user = code << reports.CODE | use & LANES * WARPS_PER_BLOCK - 1
                 self._note(F.WAR if waits else F.WAW, by, user, at, 1 << thread % LANES)
 
-    def _by_order(self, held: Mbarrier, order: str) -> Iterator[tuple[int, Any]]:
+    def _by_order(self, held: reports.Mbarrier, order: str) -> Iterator[tuple[int, Any]]:
         """The seats, by number, whose order of this name is not 0, by that order."""
         seats = self._seats(held)
         for number in sorted(np.flatnonzero(seats[order]).tolist(), key=lambda k: seats[order][k]):
             yield number, seats[number]
 
-    def _copies_to(self, held: Mbarrier) -> list[Any]:
+    def _copies_to(self, held: reports.Mbarrier) -> list[Any]:
         """The bulk copies in flight that report to an mbarrier, oldest first."""
         if self.record.queue is None or not held.in_flight:
             return []
@@ -262,7 +229,7 @@ class Phases:
         return [
             t
             for t in transfers
-            if t.open and not t.group and (t.owner, t.barrier) == (rank, held.at) and t.phase != NEVER
+            if t.open and not t.group and (t.owner, t.barrier) == (rank, held.at) and t.phase != reports.NEVER
         ]
 
     def _over(self, at: int) -> None:
@@ -270,28 +237,24 @@ class Phases:
         held = self.all.get(at)
         if held is None:
             return
-        self._bytes_left(at, held)
-        self._judge_all(held, -2, NOBODY)
+        left = mbarrier.bytes_pending(held.word)
+        # bytes that came and were not announced (where announced ones never come, the wait for them is reported; if no
+        # thread waits, they do no harm)
+        if left < 0 and not held.short:
+            self._note(F.BYTES_LEFT, held.made if held.brought == reports.NOBODY else held.brought, None, at, -left)
+        self._judge_all(held, -2, reports.NOBODY)
         for transfer in self._copies_to(held):
-            transfer.phase = NEVER
+            transfer.phase = reports.NEVER
         none: Any = None
         self._place(at).held = none
         self._free.append(self._rooms.pop(at))
 
-    def _judge_all(self, held: Mbarrier, phase: int, stuck: int) -> None:
+    def _judge_all(self, held: reports.Mbarrier, phase: int, stuck: int) -> None:
         if held.repeats:
             for thread, _ in self._by_order(held, "passed_order"):
                 check_wait(self.record, held, held.seats[thread], thread, phase, stuck)
 
-    def _bytes_left(self, at: int, held: Mbarrier) -> None:
-        """Bytes that came and were not announced. (Where announced bytes never come, the wait for them is reported; if
-        no thread waits, they do no harm.)"""
-        left = mbarrier.bytes_pending(held.word)
-        if left < 0 and not held.short:
-            self._note(F.BYTES_LEFT, held.made if held.brought == NOBODY else held.brought, None, at, -left)
-
     def ended(self) -> None:
-        """The block has ended."""
         self.record.serial += 1
         for at in list(self.all):
             self._over(at)
@@ -299,7 +262,7 @@ class Phases:
 
     # -- waits that do not end -----------------------------------------------------------------------------------------
 
-    def _waiting(self, held: Mbarrier) -> Iterator[tuple[int, Any]]:
+    def _waiting(self, held: reports.Mbarrier) -> Iterator[tuple[int, Any]]:
         """The threads whose wait still fails, and their seats."""
         seats = self._seats(held)
         for thread in np.flatnonzero(seats["waiting_order"]).tolist():
@@ -319,11 +282,11 @@ class Phases:
             words = mbarrier_in_words(self.program, at, held.word) + self._history(held)
             yield warp, sorted(lanes), code, f"phase {held.phase} (parity {parity}) of {words}"
 
-    def _history(self, held: Mbarrier) -> str:
+    def _history(self, held: reports.Mbarrier) -> str:
         """Bytes announced and brought in the current phase, and warps that arrived in the one before but not in this
         one, in words."""
         said = []
-        for k in range(LINES):
+        for k in range(reports.LINES):
             line, announces = divmod(held.moved_line[k], 2)
             if line:
                 did = "announced" if announces else "brought"
@@ -338,14 +301,14 @@ class Phases:
             said.append(f"{who} arrived in {self.program.place(line)} in the phase before, and not in this one")
         return "".join(f"; {each}" for each in said[:4])
 
-    def _last_arrival(self, held: Mbarrier) -> int:
+    def _last_arrival(self, held: reports.Mbarrier) -> int:
         """The party of the last arrival, if there was any."""
-        if held.latest == NOBODY:
+        if held.latest == reports.NOBODY:
             arrived = list(self._by_order(held, "arrived_order"))
             if arrived:
                 number, seat = max(arrived, key=lambda each: each[1]["arrived_phase"])
                 rank, thread = divmod(number, int(self.record.threads))
-                return int(seat["arrived_code"]) << CODE | rank << RANK | thread
+                return int(seat["arrived_code"]) << reports.CODE | rank << reports.RANK | thread
         return held.latest
 
     def unfinished(self) -> None:
@@ -357,8 +320,8 @@ class Phases:
             self._judge_all(held, -2, last)
             for thread, seat in self._waiting(held):
                 if running.get(thread // LANES, 0) >> thread % LANES & 1:
-                    by = int(seat["waiting_code"]) << CODE | thread
-                    self._note(F.ENDLESS, by, held.made if last == NOBODY else last, at, held.phase)
+                    by = int(seat["waiting_code"]) << reports.CODE | thread
+                    self._note(F.ENDLESS, by, held.made if last == reports.NOBODY else last, at, held.phase)
 
     # -- notes ---------------------------------------------------------------------------------------------------------
 
@@ -366,9 +329,9 @@ class Phases:
         if self._serial != self.record.serial:
             self._serial = self.record.serial
             self._seen.clear()
-        key = kind, by >> CODE, -1 if other is None else other >> CODE
-        again = (*key, (by & THREADS) // LANES) in self._seen
-        self._seen.add((*key, (by & THREADS) // LANES))
+        key = kind, by >> reports.CODE, -1 if other is None else other >> reports.CODE
+        again = (*key, (by & reports.THREADS) // LANES) in self._seen
+        self._seen.add((*key, (by & reports.THREADS) // LANES))
         if key in self.notes:
             self.notes[key].count += not again
             return
@@ -379,8 +342,8 @@ class Phases:
 
     def _whose(self, by: int) -> tuple[int, int]:
         """The block of a party, and its thread there."""
-        rank = by >> RANK & THREADS
-        return self.linears[rank - 1] if rank else self.linear, by & THREADS
+        rank = by >> reports.RANK & reports.THREADS
+        return self.linears[rank - 1] if rank else self.linear, by & reports.THREADS
 
 
 def passed_early(notes: Iterable[Note], early: Early) -> Iterator[Note]:

@@ -24,33 +24,7 @@ from ptxlab.emulate.program.lane_types import LANES
 from ptxlab.emulate.rules import records
 from ptxlab.emulate.rules.async_proxy import waited_since
 from ptxlab.emulate.rules.copies_in_flight import settle
-from ptxlab.emulate.rules.mbarrier_records import (
-    CHANGED,
-    CODE,
-    EARLY,
-    KEPT,
-    LINES,
-    NEVER,
-    NOBODY,
-    RANK,
-    REFUSED,
-    THREADS,
-    Mbarrier,
-    Mbarriers,
-    Seat,
-    comes_after_init,
-    copier,
-    first_arrival,
-    next_order,
-    party,
-    place_of,
-    renewed,
-    report,
-    reports_to,
-    seat_of,
-    seen_from,
-    shared_offset,
-)
+from ptxlab.emulate.rules.mbarrier_records import *
 from ptxlab.emulate.rules.mbarrier_words import (
     ANNOUNCES,
     ARRIVES,
@@ -323,8 +297,7 @@ def bulk_copy_issued(held: Mbarriers, transfer: Transfer) -> None:
 
 @rule
 def bulk_copy_performed(launch: Launch, held: Mbarriers, transfer: Transfer, before: u64, after: u64) -> None:
-    """A bulk copy has been performed, and has brought its bytes to an mbarrier. held: those of the block whose thread
-    has issued it."""
+    """A bulk copy has brought its bytes to an mbarrier. held: those of the block whose thread has issued it."""
     home = held.mates[transfer.owner].mbarriers.cast(Mbarriers)[0]
     renewed(home)
     if transfer.phase != NEVER:

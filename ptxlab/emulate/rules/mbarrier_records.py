@@ -51,8 +51,6 @@ class Seat(Record):
 
 
 class Mbarrier(Record):
-    """One mbarrier."""
-
     at: u64  # its address in shared memory
     made: u64  # by whom, or its first user
     word: u64  # its contents
@@ -97,14 +95,10 @@ class Place(Record):
 
 
 class Mate(Record):
-    """A block of a cluster."""
-
     mbarriers: Pointer[u8]  # its `Mbarriers`
 
 
 class Mbarriers(Record):
-    """The mbarriers of a block."""
-
     block: Ref[Block]
     linear: u64  # of which block these are, + 1; see `renewed`
     start: u64  # where shared memory begins
@@ -125,9 +119,6 @@ FAR_WORDS = RANKS * WARPS_PER_BLOCK
 def first_arrival(one: Mbarrier, phase: i32) -> u64:
     """The first arrival in one of the last phases."""
     return one.first[u32(phase) % KEPT] if one.first_phase[u32(phase) % KEPT] == phase else u64(NOBODY)
-
-
-# -- what is reported to Python ----------------------------------------------------------------------------------------
 
 
 BEGUN, MADE, CHANGED, EARLY, REFUSED = range(100, 105)
@@ -180,7 +171,6 @@ def place_of(held: Mbarriers, at: u64, by: u64) -> Place:
 
 @rule(inline=True)
 def seat_of(held: Mbarriers, one: Mbarrier, by: u64) -> Seat:
-    """The record of a party at an mbarrier."""
     return one.seats[(by >> RANK & THREADS) * held.threads + (by & THREADS)]
 
 
@@ -200,7 +190,6 @@ def comes_after_init(launch: Launch, held: Mbarriers, one: Mbarrier, by: u64) ->
 
 @rule(inline=True)
 def next_order(one: Mbarrier) -> u32:
-    """The next number that says who was first."""
     one.order += 1
     return one.order
 
@@ -215,6 +204,5 @@ def reports_to(transfer: Transfer, held: Mbarriers, one: Mbarrier) -> boolean:
 
 @rule
 def copier(held: Mbarriers, transfer: Transfer) -> u64:
-    """The party that has issued a copy."""
     by = u64(transfer.code) << CODE | transfer.thread
     return seen_from(held, held.mates[transfer.rank].mbarriers.cast(Mbarriers)[0], by)

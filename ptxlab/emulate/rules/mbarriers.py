@@ -12,22 +12,7 @@ from ptxlab.emulate.program.flat_program import Code
 from ptxlab.emulate.rules.bulk_copies import complete_at
 from ptxlab.emulate.rules.clusters import others_run
 from ptxlab.emulate.rules.lane_scheduling import tried
-from ptxlab.emulate.rules.mbarrier_words import (
-    ANNOUNCES,
-    ARRIVES,
-    COPIES,
-    DROP,
-    INIT,
-    INVAL,
-    NO_COMPLETE,
-    NO_PROBLEM,
-    RELAXED,
-    SPIN,
-    UPDATE,
-    WAIT,
-    operated,
-    phase_completed,
-)
+from ptxlab.emulate.rules.mbarrier_words import *
 from ptxlab.emulate.rules.memcheck import in_shared, resolve, space_of, stop
 from ptxlab.emulate.rules.records import CHANGES, READS, WRITES, Block
 from ptxlab.emulate.runtime.state import BAD_MBARRIER, CLUSTER, OUT_OF_MEMORY_RANGE, SHARED, Context, Cta, Warp
@@ -63,7 +48,6 @@ class Operation(NamedTuple):
 
 
 def operation(code: Code) -> Operation:
-    """The operation of an instruction on an mbarrier."""
     form, action = code.form, code.action
     if action is Action.COPIES_ARRIVE:  # without .noinc this arrival has just been added to the pending ones
         return Operation(UPDATE, arrivals=int(bool(form.noinc)), copies=True)

@@ -321,8 +321,7 @@ def access_lanes(
 
 @rule(inline=True)
 def mark(written: Pointer[u8], size: u64) -> None:
-    """Notes that bytes have been written, but for those of a gap between two arrays of shared memory, which is larger
-    than an access."""
+    """Notes that bytes have been written, but for those of a gap between two arrays, which is larger than an access."""
     if written[0] != GAP and written[size - 1] != GAP:
         fill_bytes(written, WRITTEN, size)
 

@@ -76,9 +76,6 @@ def _partners_agree(place: lanes_u32, partner: lanes_u32, mask: u32, distance: u
     return bits(place != partner) & mask & (mask >> distance) & lower == 0
 
 
-# -- which space an address is in --------------------------------------------------------------------------------------
-
-
 @rule
 def in_spaces(at: lanes_u64, mask: u32, space: u32) -> tuple[u32, u32, u32]:
     """The lanes of a mask that access global, shared and local memory, given the space that the instruction names."""
@@ -99,9 +96,6 @@ def in_spaces(at: lanes_u64, mask: u32, space: u32) -> tuple[u32, u32, u32]:
 def _in_window(at: lanes_u64, mask: u32, start: u64) -> u32:
     """The lanes of a mask whose generic addresses lie in the window that begins there."""
     return bits(at - start < WINDOW_SIZE) & mask
-
-
-# -- what an instruction has asked for ---------------------------------------------------------------------------------
 
 
 class Traffic(Record, align=16):
@@ -142,7 +136,6 @@ class Counted(Record, align=64):
 
 @rule(inline=True)
 def request(traffic: Ref[Traffic], mask: u32, size: u64, needed: u64, ideal: u64) -> None:
-    """Adds one request of the lanes of a mask."""
     traffic.requests += 1
     traffic.bytes += count(mask) * size
     traffic.needed += needed

@@ -129,7 +129,6 @@ def taking_part(launch: Launch, warp: u32, mask: u32, members: Pointer[u64]) -> 
 
 
 def noted(launch: Launch, program: Program) -> Iterator[Note]:
-    """The notes of a launch."""
     for k in np.flatnonzero(launch.notes.array.view(Entry.dtype)["key"]).tolist():
         found = _read(launch, launch.notes[k])
         if found.kind == DIVERGENT and found.value:  # it waits at the barrier in front of where it goes on
@@ -148,20 +147,10 @@ def _read(launch: Launch, entry: Entry) -> Note:
         lane = (others & -others).bit_length() - 1
     if has_other and other >> MANY & 1 and same_block and same_warp and lane == other_lane:
         other_lane = another(launch.masks[32 * other_code + other_warp], lane)
-    return Note(
-        entry.key >> KIND,
-        access >> CODE & LAST_CODE,
-        entry.block,
-        access >> WARP & 31,
-        lane,
-        other_code if has_other else -1,
-        entry.block if same_block else (other >> BLOCK) - 1,
-        other_warp,
-        other_lane,
-        entry.address if entry.address != NOWHERE else -1,
-        entry.value,
-        entry.count,
-    )
+    mine = access >> CODE & LAST_CODE, entry.block, access >> WARP & 31, lane
+    theirs = entry.block if same_block else (other >> BLOCK) - 1, other_warp, other_lane
+    address = entry.address if entry.address != NOWHERE else -1
+    return Note(entry.key >> KIND, *mine, other_code if has_other else -1, *theirs, address, entry.value, entry.count)
 
 
 def another(mask: int, lane: int) -> int:

@@ -1,6 +1,6 @@
 """racecheck on the accesses of a warp: compares them with the records of memory, and records them.
 
-Both engines call `at_addresses` (or `at_one_address`, which calls it). Two accesses of one word are judged by `races`.
+Both engines call `at_addresses`. Two accesses of one word are judged by `races`.
 The table `members` describes an instruction, or several that are checked at once: a count, and a `Member` for each. If
 two of them read one word, both are checked, and the second is recorded. For most accesses the three records
 of each word suffice: there is none, or it lies before the last barrier of the whole block, or it is the same thread's.
@@ -15,50 +15,9 @@ from ptxlab.emulate.rules.copies_in_flight import departed, landed_lanes
 from ptxlab.emulate.rules.notes import SAME, note, serial, taking_part
 from ptxlab.emulate.rules.race_order import whole_before
 from ptxlab.emulate.rules.races import OF_WARP, hazard, in_mate, remember
-from ptxlab.emulate.rules.records import (
-    ASYNC,
-    ATOMIC,
-    BLOCK,
-    CODE,
-    FLIES,
-    ID,
-    IN_FLIGHT,
-    LAST_CODE,
-    MANY,
-    ONLY_STORES,
-    STRONG,
-    TIME,
-    WARP,
-    Block,
-    Launch,
-    Member,
-    access_of,
-    traits_of,
-)
+from ptxlab.emulate.rules.records import *
 
 OF_MANY = 1 << MANY
-
-
-@rule
-def at_one_address(
-    launch: Launch,
-    block: Block,
-    warp: u32,
-    mask: u32,
-    records: Pointer[u64] | None,
-    stride: u64,
-    offset: u64,
-    start: u64,
-    members: Pointer[u64],
-    write: boolean,
-) -> None:
-    """Lanes of a warp access one offset in an allocation, whose address is `start`."""
-    if records is None:
-        return
-    offsets, far = local(u32, 32), offset >> 32 << 32  # offsets of lanes have 32 bits
-    store_lanes(offsets, narrow(splat(offset)))
-    here = records + far // launch.granule
-    at_addresses(launch, block, warp, mask, here, stride, offsets, start + far, members, write)
 
 
 @rule

@@ -8,22 +8,7 @@ from __future__ import annotations
 
 from ptxlab.emulate.language import *
 from ptxlab.emulate.program.addresses import GLOBALS_BASE, PARAM_WINDOW
-from ptxlab.emulate.rules.records import (
-    BLOCK,
-    LAST_TIME,
-    MAKES,
-    MANY,
-    PARTS,
-    PLACES,
-    RANKS,
-    RELEASES,
-    TIME,
-    WARP,
-    Block,
-    Launch,
-    Published,
-    tick,
-)
+from ptxlab.emulate.rules.records import *
 
 FENCED = 2
 """What `Block.fences` is once a warp has executed a fence."""
@@ -44,7 +29,6 @@ def advance(row: Pointer[u32], times: lanes_u32) -> None:
 
 @rule
 def sync_warp(block: Block, warp: u32) -> None:
-    """All lanes of a warp have synchronized."""
     block.syncs = 1
     block.sync[warp, warp] = tick(block)
 
@@ -338,7 +322,6 @@ def acquire(
 
 @rule
 def passed_arrive(block: Block, warp: u32, barrier: u32) -> None:
-    """A warp has passed `bar.arrive`."""
     block.whole[warp] = tick(block)
     block.came[barrier, warp] = block.whole[warp]
     block.syncs = 1

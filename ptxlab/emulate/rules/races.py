@@ -59,19 +59,7 @@ from ptxlab.emulate.program.addresses import SHARED_WINDOW
 from ptxlab.emulate.program.program import Program
 from ptxlab.emulate.rules.copies_in_flight import landed
 from ptxlab.emulate.rules.instructions import wide
-from ptxlab.emulate.rules.notes import (
-    CAUSE,
-    LOCKSTEP,
-    MAY_HAVE_EXITED,
-    MAY_NOT_HAVE_BEGUN,
-    NOWHERE,
-    PENDING,
-    RAW,
-    WAR,
-    WAW,
-    note,
-    serial,
-)
+from ptxlab.emulate.rules.notes import *
 from ptxlab.emulate.rules.race_order import (
     begun,
     made_before,
@@ -82,35 +70,7 @@ from ptxlab.emulate.rules.race_order import (
     released_to,
     synced,
 )
-from ptxlab.emulate.rules.records import (
-    ASYNC,
-    ATOMIC,
-    BLOCK,
-    CLOCK_END,
-    CODE,
-    FLIES,
-    IN_FLIGHT,
-    LAST_CODE,
-    LAST_TIME,
-    MAKES,
-    MANY,
-    NARROW,
-    ONLY_STORES,
-    POLLS,
-    PRODUCT,
-    RANKS,
-    REDUCES,
-    STORES,
-    STRONG,
-    SWAPS,
-    TIME,
-    USES,
-    VOLATILE,
-    WARP,
-    Block,
-    Launch,
-    traits_of,
-)
+from ptxlab.emulate.rules.records import *
 from ptxlab.isa import types
 from ptxlab.isa.actions import Action
 from ptxlab.isa.convert import PEER
@@ -130,7 +90,6 @@ def granule(program: Program) -> int:
 
 
 def traits(program: Program) -> list[int]:
-    """What `Launch.traits` says of each instruction."""
     return [
         SWAPS * (code.properties.atomic and code.form.operation == "cas")
         | NARROW * (not wide(code))
@@ -301,7 +260,6 @@ def storing(
 
 @rule
 def stored(launch: Launch) -> None:
-    """The plain store is done."""
     launch.store.components = 0
 
 
@@ -327,8 +285,7 @@ def leaves(launch: Launch, address: u64, lane: u64) -> boolean:
 
 @rule(cold=True)
 def lockstep(launch: Launch, block: Block, record: u64, access: u64, wrote: boolean) -> boolean:
-    """Whether two volatile accesses by lanes of one warp, which are no race, are ordered only if the lanes execute in
-    lockstep."""
+    """Whether two volatile accesses by lanes of one warp are ordered only if the lanes execute in lockstep."""
     if record == 0 or (record ^ access) & OF_WARP != 0 or traits_of(launch, record) & VOLATILE == 0:
         return False
     return not ordered(launch, block, record, access, wrote)

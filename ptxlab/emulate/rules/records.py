@@ -104,8 +104,6 @@ class Store(Record):
 
 
 class Launch(Record):
-    """The checks' record of a launch."""
-
     now: u32  # the clock of the launch: how often a block has released something
     serial: u64  # how many warp-instructions have been checked
     lost: u64  # notes that found no room
@@ -240,7 +238,6 @@ def access_of(block: Block, warp: u32, code: u32) -> u64:
 
 @rule(inline=True)
 def traits_of(launch: Launch, access: u64) -> u16:
-    """The kind of instruction that made an access."""
     return launch.traits[access >> CODE & LAST_CODE]
 
 

@@ -1,6 +1,6 @@
 """Checks of registers: initcheck of their first use, synccheck of those of a `wgmma` in flight.
 
-initcheck keeps a mask for each warp and each register of `program.register_flow`: the lanes that have written it.
+initcheck keeps a mask for each warp and each register of `liveness.register_flow`: the lanes that have written it.
 `program.warpgroup_flow` says which instructions synccheck looks at, and for which products.
 """
 
@@ -31,9 +31,6 @@ def written(block: Block, warp: u32, mask: u32, count: u64, listed: Pointer[u32]
         values[listed[k]] |= mask
 
 
-# -- registers of products in flight -----------------------------------------------------------------------------------
-
-
 @rule
 def touched(
     launch: Launch, block: Block, warp: u32, mask: u32, products: Products, code: u64, listed: Pointer[u32]
@@ -60,7 +57,6 @@ def wrote(products: Products, mask: u32, number: u32) -> None:
 
 @rule
 def fenced(products: Products, words: u32) -> None:
-    """A warp has executed `wgmma.fence`."""
     for k in range(words):
         products.unfenced[k] = 0
 

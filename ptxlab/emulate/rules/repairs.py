@@ -43,7 +43,6 @@ _ATOMICS = {
 
 
 def language(program: Program, code: Code) -> str:
-    """What the source of an instruction is written in."""
     span, spans = program.spans.get(code.line), program.spans
     if span is None:
         return PTX
@@ -66,7 +65,6 @@ def _own_way(at: int, ptx: str) -> str:
 
 
 def _called(instruction: re.Match[str]) -> str:
-    """An instruction as a call of the builder."""
     return f'k.op("{instruction[1]}"{instruction[2] and ", "}{instruction[2]})'
 
 

@@ -24,27 +24,7 @@ from ptxlab.emulate.rules.lane_scheduling import count_ends, may_resume, only_wa
 from ptxlab.emulate.rules.mbarriers import still_spinning
 from ptxlab.emulate.rules.memcheck import stop
 from ptxlab.emulate.rules.records import Block, Launch
-from ptxlab.emulate.runtime.state import (
-    BUDGET_SPENT,
-    CONVERGED,
-    DEADLOCK,
-    DIVERGED,
-    DONE,
-    FAULT,
-    INCOMPLETE_WARPGROUP,
-    LACKING,
-    NEEDS_CODE,
-    NEEDS_DIVERGED,
-    NEEDS_SLOT,
-    PATIENT_SLICES,
-    PAUSED,
-    STOPPED,
-    SUSPENDED,
-    Cluster,
-    Context,
-    Cta,
-    Warp,
-)
+from ptxlab.emulate.runtime.state import *
 
 GO_ON, ANOTHER = 6, 7
 """Results of a step of the scheduler: the next step's turn; another block's turn."""
@@ -200,8 +180,7 @@ def end_slice(context: Context, cta: Cta, warp: Warp) -> u32:
 
 @rule
 def end_round(context: Context, cta: Cta) -> u32:
-    """After a round: completes barriers, then begins the next round, ends the block, or finds a deadlock of its
-    cluster."""
+    """After a round: completes barriers, then begins the next one, ends the block, or finds its cluster's deadlock."""
     alive = False
     for k in range(context.warps):
         if warp_of(context, cta, k).live != 0:
@@ -347,8 +326,7 @@ def waits_whole(warp: Warp, barrier: u32) -> boolean:
 
 @rule
 def notify_checks(context: Context, cta: Cta, barrier: u32, everyone: boolean, overfull: boolean) -> None:
-    """A barrier completes, for all warps that have not exited if `everyone`; more have arrived than it waits for if
-    `overfull`."""
+    """A barrier completes, for all live warps if `everyone`; more have arrived than it waits for if `overfull`."""
     launch, block = context.check.cast(Launch)[0], cta.checks.cast(Block)[0]
     if not (launch.synccheck or launch.racecheck):
         return

@@ -73,7 +73,6 @@ def rank(map: Pointer[u64]) -> u32:
 
 @rule(inline=True)
 def element_bytes(map: Pointer[u64]) -> u64:
-    """Bytes of an element."""
     return u64(SIZES) >> 4 * field(map, TYPE, 15) & 15
 
 
@@ -127,7 +126,6 @@ def row_bytes(map: Pointer[u64]) -> u64:
 
 @rule
 def rows(map: Pointer[u64]) -> u64:
-    """Rows of a tile."""
     if is_im2col(map):
         return map[SHAPE] >> 32
     count = u64(1)

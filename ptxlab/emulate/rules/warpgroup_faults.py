@@ -36,7 +36,6 @@ class ProductOperands:
 
 
 def product_operands(code: Code) -> ProductOperands:
-    """The operands of a product of `wgmma`."""
     named = {name: source for name, (source, _) in code.named.items()}
 
     def number(name: str) -> int:
@@ -70,7 +69,6 @@ def tile_a(code: Code, warp: int, mn_major: bool) -> Tile:
 
 
 def tile_b(code: Code, mn_major: bool) -> Tile:
-    """All of B."""
     b = fragments.product(code.form).b
     bytes_along_k = b.rows * b.bits // 8
     return Tile(0, b.rows, 0, b.columns // 8) if mn_major else Tile(0, b.columns, 0, bytes_along_k // 16)

@@ -19,8 +19,6 @@ NOTHING_DUE = 0xFFFFFFFF
 
 
 class Begun(Record):
-    """A product in flight."""
-
     a: u64  # the descriptor, if a is in shared memory
     b: u64
     code: u32
@@ -40,13 +38,11 @@ class Products(Record, align=64):
 
 @rule
 def is_full(products: Products) -> boolean:
-    """Whether there is no room for one more."""
     return u32(products.begun - products.done) == IN_FLIGHT
 
 
 @rule
 def begin(products: Products, executed: Executed, code: u32, a: u64, b: u64, adds: boolean) -> None:
-    """A warp begins a product."""
     entry = products.entries[products.begun % IN_FLIGHT]
     entry.code = code
     entry.a = a
@@ -99,12 +95,8 @@ def complete(products: Products) -> None:
     products.done = u32(products.done + 1)
 
 
-# -- four warps together -----------------------------------------------------------------------------------------------
-
-
 @rule(inline=True)
 def same_products(one: Executed, other: Executed) -> boolean:
-    """Whether two warps have executed the same products."""
     return one.count == other.count and one.all == other.all
 
 
@@ -158,8 +150,7 @@ def go_on(context: Context, cta: Cta) -> boolean:
 
 @rule
 def incomplete_warpgroup(context: Context, cta: Cta) -> u32:
-    """In an ended block, the first warp of a warpgroup whose warps have not begun the same products, plus 1; 0:
-    there is none."""
+    """In an ended block, 1 + the first warp of a warpgroup with products begun unevenly; 0: there is none."""
     for number in range(context.warps):
         first = (cta.states + (number & ~3) * context.state_size).cast(Warp)[0]
         if not same_products((cta.states + number * context.state_size).cast(Warp)[0].products, first.products):

@@ -171,7 +171,6 @@ class WrongAddress:
         return Explanation(said, self._meant("shared::cluster" if self.address >= PEER else variable.space))
 
     def _parameter(self, offset: int) -> Explanation | None:
-        """The address of a parameter."""
         named = [p for p in self.at.program.params if p.offset <= offset < p.offset + p.size]
         if not named or self.space == "param":
             return None

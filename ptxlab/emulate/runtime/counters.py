@@ -113,8 +113,7 @@ class Counters:
 
     @property
     def by_source(self) -> dict[str, LineCounters]:
-        """`by_line`, added up for each line of the source, `kernel.cu:5`. What comes from no line that is known has the
-        name ""."""
+        """`by_line`, added up for each line of the source, `kernel.cu:5`; what comes from no known line is named ""."""
         out: dict[str, LineCounters] = {}
         for line, counts in self.by_line.items():
             span = self.spans.get(line)
@@ -192,9 +191,6 @@ MOVES = {
 }
 """Bytes moved asynchronously, and the field that counts each kind. A multicast reads once and writes to each block;
 elements outside of a tensor are written and not read."""
-
-
-# -- metrics -----------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)

@@ -134,7 +134,6 @@ _OPENED = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 
 
 
 def remember(entry: str, notes: dict[str, Any], blob: bytes) -> None:
-    """Writes a cache entry."""
     remember_all({entry: (notes, blob)})
 
 

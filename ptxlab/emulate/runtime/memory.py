@@ -50,7 +50,6 @@ class Allocation:
 
     @property
     def end(self) -> int:
-        """The first address after it."""
         return self.address + self.size
 
 

@@ -144,9 +144,6 @@ def by_line(program: Program, executed: np.ndarray) -> dict[int, tuple[int, int]
     return dict(sorted(lines.items()))
 
 
-# -- the order of blocks -----------------------------------------------------------------------------------------------
-
-
 SHUFFLED = 1 << 22
 """The most blocks of a launch with a seed: their order is drawn before the first begins."""
 MIXED = 4

@@ -171,8 +171,6 @@ LOG_WARPGROUP = 2
 
 
 class Executions(Record):
-    """How often code has run."""
-
     warps: i64
     threads: i64
 

@@ -57,8 +57,7 @@ class Touch:
 
 
 class Access(Lanes):
-    """A warp's accesses to memory, as semantics call them (`isa.machine.Machine`); `site` is the instruction that runs
-    now."""
+    """A warp's accesses to memory, as semantics call them (`isa.machine.Machine`); `site`: the instruction running."""
 
     def __init__(self, spaces: Spaces, warp: int) -> None:
         super().__init__()
@@ -73,8 +72,6 @@ class Access(Lanes):
         size = self.launch_state.program.local_size
         self.local = Region(0, data, size, "local memory", lane_offset=lane_offset)
         self.local_window = Region(LOCAL_WINDOW, data, size, "local memory", lane_offset=lane_offset)
-
-    # -- what semantics call
 
     def load(self, i: Form, address: Value) -> Any:
         site = self.site
@@ -133,8 +130,6 @@ class Access(Lanes):
         if space in WINDOWS:
             return address - np.uint64(WINDOWS[space]) < np.uint64(WINDOW_SIZE)
         return ~(address - np.uint64(PARAM_WINDOW) < np.uint64(SHARED_WINDOW + WINDOW_SIZE - PARAM_WINDOW))
-
-    # -- finding the place
 
     def faulting(self, code: Code, lane: int) -> FaultingThread:
         """The thread of a lane, which an instruction stops."""

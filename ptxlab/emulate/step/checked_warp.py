@@ -61,8 +61,6 @@ def _one_by_one(start: np.ndarray, lanes: int) -> Iterator[tuple[int, int]]:
 
 
 class CheckedWarp(Warp):
-    """A warp whose accesses are checked."""
-
     def __init__(self, spaces: Spaces, index: int, regs: list[Any], block_index: int) -> None:
         super().__init__(spaces, index, regs, block_index)
         assert self.launch_state.checker is not None
@@ -140,7 +138,6 @@ class CheckedWarp(Warp):
                         self.wrote = [*(self.wrote or ()), self._bytes(region, start, mask, touch.size)]
 
     def _bytes(self, region: Region, start: np.ndarray, mask: np.ndarray | None, size: int) -> Bytes:
-        """The bytes that lanes access."""
         lanes = np.arange(LANES) if mask is None else np.flatnonzero(mask)
         places = start[lanes][:, None] + np.arange(size)
         nothing = np.zeros(0, np.uint32)
@@ -250,7 +247,6 @@ class CheckedWarp(Warp):
                 self._raced(access, race, region, low, some)
 
     def _local(self, access: _Checked, region: Region, start: np.ndarray, mask: int) -> None:
-        """initcheck: lanes access their local memory."""
         checker, block, index = self.checker, self.spaces.check.record, access.code.index
         checker.offsets.array[:] = start
         at, base = (mask, checker.offsets, access.size), int(region.base)
@@ -282,8 +278,6 @@ class CheckedWarp(Warp):
 
 
 class BlockChecks:
-    """The checks' record of one block."""
-
     def __init__(self, checker: LaunchChecks, spaces: Spaces, can_run: Callable[[], Iterator[tuple[int, int]]]) -> None:
         self.checker, self.spaces, shared = checker, spaces, spaces.shared
         self.record = launches.block(checker.program, checker.launch, shared.size)
@@ -297,14 +291,12 @@ class BlockChecks:
         self.phases = Phases(checker.program, checker.record, self.record, can_run, checker.notes, checker.early)
 
     def in_cluster(self, mates: Pointer[Mates], rank: int) -> None:
-        """The block is one of a cluster."""
         launches.in_cluster(self.record, mates, rank)
         started(self.record, self.spaces.block)
 
     # -- barriers
 
     def opened(self, barrier: int, warps: list[Warp], every: list[Warp], *, overfull: bool) -> None:
-        """A barrier releases these of the block's warps."""
         began, live = np.zeros(LANES, np.uint32), np.zeros(LANES, np.uint32)
         for w in every:
             threads = min(LANES, self.checker.launch.threads - LANES * w.warp)
@@ -314,7 +306,6 @@ class BlockChecks:
         barrier_checks.opened(*records, barrier, waiting, Pointer(began), Pointer(live), complete, overfull)
 
     def passed_arrive(self, barrier: int, warp: Warp) -> None:
-        """A warp has passed `bar.arrive`."""
         if self.checker.more:
             barrier_checks.passed_arrive(self.checker.record, self.record, warp.warp, barrier)
 
@@ -332,5 +323,4 @@ class BlockChecks:
         lanes = np.flatnonzero(w.mask).tolist()[: len(words)]
         asked = addresses if state is None else state
         before, after = [word for word, _ in words], [word for _, word in words]
-        places, wanted = addresses[lanes].tolist(), asked[lanes].tolist()
-        self.phases.operated(code, w.warp, lanes, places, wanted, before, after)
+        self.phases.operated(code, w.warp, lanes, (addresses[lanes].tolist(), asked[lanes].tolist(), before, after))

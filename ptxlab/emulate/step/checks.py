@@ -140,8 +140,6 @@ class CheckedSteps:
 
         return run
 
-    # -- synccheck -----------------------------------------------------------------------------------------------------
-
     def _at_barrier(self, code: Code) -> Look:
         sources = [s for s in code.sources if s is not None]
         if code.form.red:

@@ -3,6 +3,7 @@ copies take."""
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any
@@ -57,7 +58,6 @@ def open_barrier(warps: list[Warp]) -> None:
 
 
 def _go_on(warp: Warp, going: int) -> None:
-    """Resumes lanes of a warp."""
     for group in list(warp.others):
         if group.wait is None or group.wait.barrier != CLUSTER_BARRIER or not mask_bits(group.mask) & going:
             continue
@@ -68,9 +68,6 @@ def _go_on(warp: Warp, going: int) -> None:
         group.wait = None
     if warp.stopped:
         warp.resume()
-
-
-# -- records for the rules of bulk copies ------------------------------------------------------------------------------
 
 
 class BulkBlock:
@@ -113,23 +110,14 @@ class BulkContext:
 
         self.lines = [code.line for code in state.program.codes]
         self.order: Any = getattr(state.launch.trace, "order", None)  # a recorder that a user wrote may have none
+        context: Any = self
+        self.check_issued = functools.partial(bulk_checks.issued, context)
+        self.check_completed = functools.partial(bulk_checks.completed, context)
         self.checked, self.traced = self.check is not None, self.order is not None
 
-    def check_issued(self, queue: Queue, transfer: Transfer) -> None:
-        """Checks a transfer that has been issued."""
-        context: Any = self
-        bulk_checks.issued(context, queue, transfer)
-
-    def check_completed(self, queue: Queue, transfer: Transfer, before: int) -> None:
-        """Checks a transfer that has been performed."""
-        context: Any = self
-        bulk_checks.completed(context, queue, transfer, before)
-
     def issued(self, queue: Queue, transfer: Transfer) -> None:
-        """Tells a trace of a transfer that has been issued."""
         block, to = (self.slots[rank].cta.spaces.block for rank in (transfer.rank, transfer.at_rank))
         self.order.issued(id(transfer), transfer, self.lines[transfer.code], block, to, self.order.steps)
 
     def completed(self, queue: Queue, transfer: Transfer) -> None:
-        """Tells a trace of a transfer that has been performed."""
         self.order.completed(id(transfer), self.order.steps)

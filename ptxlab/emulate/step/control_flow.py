@@ -251,8 +251,7 @@ def converging(t: Translator, code: Code, readers: list[Read], write: Write, mem
 
 
 def _named(w: Warp, group: LaneGroup, members: np.ndarray) -> list[LaneGroup]:
-    """The groups of lanes among `members` that wait at an instruction of the same opcode. A group with other lanes in
-    it is split."""
+    """The groups of lanes among `members` that wait at this opcode. A group with other lanes in it is split."""
     found = []
     for other in list(w.others):
         wait = other.wait
@@ -272,7 +271,6 @@ def _opcode(wait: Wait | None) -> str:
 
 
 def union(groups: list[LaneGroup]) -> np.ndarray:
-    """The lanes of all these groups."""
     mask = np.zeros(LANES, np.bool_)
     for group in groups:
         mask |= group.mask

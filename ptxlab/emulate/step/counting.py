@@ -30,15 +30,12 @@ _SECTOR_START, _ZERO = np.uint64(-SECTOR & (1 << 64) - 1), np.uint64(0)
 
 
 class Watch:
-    """Counts one launch."""
-
     def __init__(self, program: Program, moved: np.ndarray) -> None:
         self.program, self.moved = program, moved
         self.counts = [[0] * len(FIELDS) for _ in program.codes]
         self.known: list[dict[Any, tuple[int, int]]] = [{} for _ in program.codes]
 
     def wrap(self, steps: list[Callable[[Warp], int | None]]) -> list[Callable[[Warp], int | None]]:
-        """The steps of the program, counted."""
         out = []
         for code, step in zip(self.program.codes, steps, strict=True):
             traffic = all(access.traffic for access in code.properties.accesses)

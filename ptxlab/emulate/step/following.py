@@ -52,8 +52,7 @@ class Following:
         self.values, self.t, self.program = values, translator, values.program
 
     def around(self, code: Code, act: Step, *others: Code) -> Step:
-        """An instruction, and what becomes of such bits. others: instructions at which lanes take part that are
-        elsewhere."""
+        """An instruction, and what becomes of such bits. others: instructions at which other lanes take part."""
         if code.copy is not None:
             return _passing(*code.copy, act)
         follow = _Follow(self, code, others)
@@ -67,7 +66,6 @@ class Following:
         return run
 
     def used(self, w: CheckedWarp, code: Code, registers: Iterable[int], mask: np.ndarray) -> None:
-        """Lanes use the values of these registers."""
         for r in registers:
             lacks = w.lacks.get(r)
             if lacks is not None and (lanes := (lacks != 0) & mask).any():
@@ -225,8 +223,7 @@ class _Follow:
         wrote: list[Bytes],
         origins: np.ndarray,
     ) -> list[np.ndarray]:
-        """The bits of the results that differ when those without a value are flipped; what differs in memory is
-        noted."""
+        """The bits of the results that differ when those without a value are flipped; those in memory are noted."""
         held = dict(zip(self.dests, before, strict=True))
         new = [np.zeros_like(bits_of(w.regs[d])) for d in self.dests]
         now = [one.memory.data[one.places] for one in wrote]
@@ -255,7 +252,6 @@ class _Follow:
         return bits_of(found[self.dests[0]])
 
     def _product(self, w: CheckedWarp) -> list[np.ndarray]:
-        """The elements of a product without a value."""
         code, p = self.code, fragments.product(self.code.form)
         held, regs = elements(self.t.program, code), w.regs
         w.regs = list(regs)

@@ -112,8 +112,6 @@ class Interpreter(LaunchState):
         self.first: dict[int, None] = {}
         """The blocks that begin first."""
 
-    # -- running -------------------------------------------------------------------------------------------------------
-
     def run(self) -> None:
         """Runs all blocks: in order, and several at a time when they wait for each other or a seed shuffles them."""
         launch = self.launch
@@ -215,10 +213,7 @@ class Interpreter(LaunchState):
             if w.stopped:
                 break
 
-    # -- limits --------------------------------------------------------------------------------------------------------
-
     def _spend(self) -> None:
-        """Stops the launch when it has used its budget."""
         assert self.launch.budget is not None
         self.left = self.launch.budget - self.executed()
         if self.left < 0:
@@ -227,7 +222,6 @@ class Interpreter(LaunchState):
             raise spent(w.faulting(self.program.codes[w.pc], int(w.mask.argmax())), self.places())
 
     def places(self) -> Iterator[Place]:
-        """Where the warps of the blocks at work are."""
         for block, _ in self.working:
             yield from block.places()
 
@@ -248,7 +242,6 @@ class Interpreter(LaunchState):
             self.checker.values.ended(a for a in self.live if a.host)
 
     def report(self, seconds: float) -> Report:
-        """The counts, by PTX line."""
         counters = None
         issued = [sum(of_each) for of_each in zip(*self.issued, strict=True)]
         if self.watch is not None:

@@ -21,8 +21,6 @@ from ptxlab.emulate.step.values import Values
 
 
 class LaunchChecks:
-    """The state of the checks of one launch."""
-
     def __init__(self, program: Program, launch: Launch) -> None:
         self.program, self.launch = program, launch
         checks = launches.followed(program, launch.checks)
@@ -45,17 +43,13 @@ class LaunchChecks:
 
     @staticmethod
     def wanted(launch: Launch) -> bool:
-        """Whether a launch has checks besides memcheck."""
         return bool(set(launch.checks) - {"memcheck"})
-
-    # -- notes ---------------------------------------------------------------------------------------------------------
 
     def begin(self, mask: int = 0) -> None:
         """The next warp-instruction begins."""
         serial(self.record, mask)
 
     def found(self) -> list[Note]:
-        """All notes."""
         early = passed_early(noted(self.record, self.program), self.early)
         return [*early, *self.notes.values(), *self.values.notes.values()]
 
@@ -74,10 +68,9 @@ class LaunchChecks:
         """The table `members` of one access (see `rules.race_accesses`)."""
         found = self._members.get((code.index, size))
         if found is None:
-            found = self._members[code.index, size] = Pointer(np.array([1, 0, size, _flags(code)], np.uint64))
+            flags = code.index << records.CODE | code.properties.strong << records.STRONG
+            found = self._members[code.index, size] = Pointer(np.array([1, 0, size, flags], np.uint64))
         return found
-
-    # -- what is remembered of memory ----------------------------------------------------------------------------------
 
     def shadow(self, region: Region) -> tuple[races.Shadow | None, Pointer[int] | None]:
         """racecheck's records of a region and, for shared memory and where bytes are unwritten, initcheck's."""
@@ -107,8 +100,3 @@ class LaunchChecks:
     def forget(self, region: Region) -> None:
         """Drops the records of a region, the shared memory of a block that has ended."""
         self._shadows.pop(id(region.data), None)
-
-
-def _flags(code: Code) -> int:
-    """The fields of an access's record that describe its instruction."""
-    return code.index << records.CODE | code.properties.strong << records.STRONG

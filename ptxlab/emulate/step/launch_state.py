@@ -49,7 +49,6 @@ class LaunchState:
         return self.issued[warp // WARPGROUP % len(self.issued)]
 
     def executed(self) -> int:
-        """Warp-instructions so far."""
         return sum(map(sum, self.issued))
 
     def region_of(self, allocation: int) -> Region:

@@ -42,19 +42,15 @@ class Translator:
             self.following[block.last - 1] = program.blocks[block.next].first if block.next >= 0 else -1
 
     def named(self, code: Code) -> dict[str, Read]:
-        """A function for each source operand, by its name in the table."""
         return {name: self.read(source, type_, code) for name, (source, type_) in code.named.items()}
 
     def readers(self, code: Code) -> list[Read]:
-        """A function for each source operand."""
         return [self.read(s, t, code) for s, t in zip(code.sources, code.source_types, strict=True)]
 
     def members(self, code: Code) -> Read | None:
         """Reads the member mask of a `.sync` instruction that exchanges data between lanes."""
         source, type_ = code.named.get("membermask", (None, ""))
         return None if source is None else self.read(source, type_, code)
-
-    # -- reading -------------------------------------------------------------------------------------------------------
 
     def constant(self, lane: str, value: int | float, bits: int | None = None) -> int:
         """The register that holds a constant; a float may be given by its bits, which keeps the payload of a NaN."""
@@ -134,8 +130,6 @@ class Translator:
         lane = self.program.registers[index].lane
         offset = self.constants[self.constant(lane, mem.offset) - len(self.program.registers)]
         return lambda w: w.regs[index] + offset
-
-    # -- writing -------------------------------------------------------------------------------------------------------
 
     def direct_dest(self, code: Code) -> int | None:
         if len(code.dests) != 1 or not isinstance(code.dests[0], Reg):

@@ -100,8 +100,7 @@ class BlockRun:
         return not self.running
 
     def _ended(self) -> None:
-        """All threads have exited and the shared memory is freed: warps of the cluster forget the addresses in it that
-        they have cached."""
+        """All threads have exited, shared memory is freed: warps of the cluster forget the addresses in it."""
         self.spaces.ended = True
         self.spaces.cluster.perform()
         if len(self.mates) > 1:
@@ -132,16 +131,12 @@ class BlockRun:
 
     def only_waits(self) -> bool:
         """Whether the threads that can run are in loops that only wait for others."""
-        return all(map(self._only_waits, self.running))
-
-    def _only_waits(self, warp: Warp) -> bool:
-        return all(group.pc in self.launch_state.program.waiting for group in warp.ready())
+        waiting = self.launch_state.program.waiting
+        return all(group.pc in waiting for warp in self.running for group in warp.ready())
 
     def apart(self) -> bool:
         """Whether lanes of a warp can run at several places."""
         return any(len(warp.ready()) > 1 for warp in self.running)
-
-    # -- barriers ------------------------------------------------------------------------------------------------------
 
     def _arrive(self, warp: Warp) -> None:
         """If a warp has stopped, no lane of it can run: notes the barrier at which all its lanes wait. If
@@ -204,8 +199,6 @@ class BlockRun:
             group.wait = None
         warp.resume()
 
-    # -- when nothing moves --------------------------------------------------------------------------------------------
-
     def _to_report(self) -> BlockRun:
         """The block that a deadlock of its cluster is reported for; see `rules.scheduling.to_report`."""
         running = [block for block in self.mates if block.running]
@@ -221,7 +214,6 @@ class BlockRun:
         return deadlocked(state.program, state.launch, state.memory, mates, self._to_report().index, places)
 
     def places(self) -> Iterator[Place]:
-        """Where the warps are."""
         waits = [] if self.check is None else list(self.check.phases.stuck())
         waits = waits or list(in_words(self.launch_state.program, self._spinning(), self.spins.word))
         for index, lanes, at, what in waits:

@@ -43,7 +43,6 @@ def translated(program: Program) -> Translated:
 
 
 def translate(t: Translator) -> Translated:
-    """The whole program."""
     steps = [_step(t, code) for code in t.program.codes]
     last = {block.last - 1 for block in t.program.blocks}
     turning = [code.index in last or code.properties.converges for code in t.program.codes]
@@ -51,7 +50,6 @@ def translate(t: Translator) -> Translated:
 
 
 def _step(t: Translator, code: Code) -> Step:
-    """The function of one instruction."""
     if code.copy is not None:
         step = _copy(code)
     elif code.action is Action.TAKE_REDUCED:  # the barrier itself has written its result
@@ -85,9 +83,6 @@ def _computed(t: Translator, code: Code) -> Step:
     if dest is not None and len(sources) == len(direct):
         return _direct(sem, form, dest, sources)
     return _general(sem, form, readers, write)
-
-
-# -- the shapes a step can have ----------------------------------------------------------------------------------------
 
 
 def guarded(step: Step, predicate: int, negated: bool) -> Step:

@@ -11,8 +11,8 @@ import numpy as np
 
 from ptxlab.emulate.program.flat_program import Code
 from ptxlab.emulate.program.lane_types import LANES
+from ptxlab.emulate.program.liveness import unwritten_registers
 from ptxlab.emulate.program.program import Program
-from ptxlab.emulate.program.register_flow import unwritten_registers
 from ptxlab.emulate.rules.notes import NO_VALUE, UNINITIALISED, Note
 from ptxlab.emulate.rules.records import WITHOUT
 from ptxlab.emulate.runtime.memory import Allocation
@@ -62,7 +62,6 @@ class MemoryValues:
 
     @functools.cached_property
     def origins(self) -> np.ndarray:
-        """Where they come from."""
         return np.zeros(self.written.size, np.uint32)
 
 
@@ -90,7 +89,6 @@ class Values:
         self._arrays: list[MemoryValues] = []
 
     def source(self, one: Source) -> int:
-        """The number of a source."""
         if len(self.sources) >= MOST and one.code in self._first:
             return self._first[one.code]
         self.sources.append(one)
@@ -109,10 +107,7 @@ class Values:
             origins[r] = np.arange(LANES, dtype=np.uint32) | np.uint32(number << 5)
         return lacks, origins
 
-    # -- memory
-
     def stored(self, place: Place, given: Bytes, register: int) -> None:
-        """Bits without a value were stored."""
         some = given.bits != 0
         memory, places = given.memory, given.places[some]
         if not places.size:
@@ -127,8 +122,6 @@ class Values:
             lanes = np.broadcast_to(given.lanes[:, None], given.places.shape)[some]
             for number, at in zip(*np.unique(origins >> 5, return_index=True), strict=True):
                 memory.stores.setdefault(int(number), (place._replace(lane=int(lanes[at])), register))
-
-    # -- what is found
 
     def used(self, place: Place, origin: int, register: int = -1) -> None:
         """A bit without a value has decided something."""
@@ -174,7 +167,6 @@ def brings(code: Code) -> bool:
 
 
 def bits_of(value: np.ndarray) -> np.ndarray:
-    """A register as bits."""
     return value if value.dtype.kind in ("b", "u") else value.view(f"u{value.dtype.itemsize}")
 
 

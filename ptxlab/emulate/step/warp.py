@@ -117,22 +117,17 @@ class Warp(Access):
         self.run_lanes(self.live)
         self._special: dict[str, Value] = {}
 
-    # -- lanes ---------------------------------------------------------------------------------------------------------
-
     def run_lanes(self, mask: np.ndarray) -> None:
-        """Sets the active mask."""
         self.mask, self.bits = mask, mask.tobytes()
         self.full, self.lanes = self.bits == ALL, self.bits.count(1)
 
     def held(self, predicate: int, negated: bool) -> np.ndarray:
-        """The active lanes whose guard holds."""
         p = self.regs[predicate]
         mask: np.ndarray = np.greater(self.mask, p) if negated else self.mask & p
         return mask
 
     @property
     def done(self) -> bool:
-        """Whether every lane has exited."""
         return not self.live.any()
 
     def leave(self, mask: np.ndarray, pc: int, wait: Wait | None = None) -> None:
@@ -191,11 +186,8 @@ class Warp(Access):
         return pc
 
     def ready(self) -> list[LaneGroup]:
-        """The groups that can run."""
         here = [] if self.stopped else [LaneGroup(self.pc, self.mask)]
         return here + [group for group in self.others if group.wait is None]
-
-    # -- state of the warp ---------------------------------------------------------------------------------------------
 
     def carry_get(self) -> Value:
         return self.carry

@@ -146,7 +146,6 @@ class Replay:
             yield self._operate(what, int(x[lane]), int(y[lane]), (block, offset), who)
 
     def _completed(self, copied: Copied) -> MbarrierEvent:
-        """A bulk copy has been performed."""
         what = Operation(UPDATE, bytes="-size")
         who = copied.ended, copied.warp, -1, copied.block, -1, copied.line
         return self._operate(what, 0, -copied.bytes, (copied.to, copied.barrier), who)
@@ -169,9 +168,6 @@ def _said(what: Operation, bytes_: int, *, passed: bool) -> str:
     if what.action in (INIT, INVAL):
         return "init" if what.action == INIT else "inval"
     return "arrive" if what.arrivals else "expect_tx" if bytes_ > 0 else "complete_tx"
-
-
-# -- groups of products ------------------------------------------------------------------------------------------------
 
 
 PRODUCTS = (Action.WARPGROUP_PRODUCT, Action.WARPGROUP_COMMIT, Action.WARPGROUP_WAIT)

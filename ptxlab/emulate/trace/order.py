@@ -94,7 +94,6 @@ class Order:
         self._under_way[place] = copied
 
     def completed(self, place: int, now: int) -> None:
-        """A copy has been performed."""
         copied = self._under_way.pop(place, None)
         if copied is not None:
             copied.ended = now

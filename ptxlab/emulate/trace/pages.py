@@ -95,7 +95,6 @@ def by_kind(values: Sequence[np.ndarray]) -> Kinds:
 
 
 def columns_of(warp: Pending) -> Columns:
-    """The columns of the pending steps."""
     touches = warp.touches
     return Columns(
         np.array(warp.codes),

@@ -65,7 +65,6 @@ class Trace:
             raise LaunchError(f"trace: path: the name of a file is wanted, got {self.path!r}")
 
     def recorder(self, program: Program, launch: Launch) -> TraceRecorder:
-        """The recorder that writes it."""
         return TraceRecorder(self, program, launch)
 
 
@@ -100,12 +99,10 @@ class TraceRecorder:
         self.written = self.file.tell()
 
     def wants(self, block: int, warp: int) -> bool:
-        """Whether this warp is recorded."""
         warps: Any = self.trace.warps
         return (self.blocks is None or block in self.blocks) and (warps is None or warp in warps)
 
     def record(self, step: Step) -> None:
-        """Records one step."""
         key = step.block, step.warp
         self.order.step(*key)
         warp = self.warps.get(key)
@@ -140,7 +137,6 @@ class TraceRecorder:
             self._flush(key, warp)
 
     def finish(self) -> Recording:
-        """Writes the pending steps and the end."""
         for key, warp in self.warps.items():
             if warp.codes:
                 self._flush(key, warp)
@@ -154,11 +150,9 @@ class TraceRecorder:
         return recording
 
     def close(self) -> None:
-        """Closes the file."""
         self.file.close()
 
     def page(self, key: tuple[int, int], first: int, count: int, body: bytes) -> None:
-        """Writes a page of a warp: `count` steps from number `first` on."""
         if self.written + len(body) > self.trace.limit:
             self.capped = True
             return

@@ -33,8 +33,7 @@ from ptxlab.text.source_lines import SourceLines
 
 @dataclass(frozen=True)
 class Access:
-    """One access to memory: `kind` load, store or atomic; `size` bytes at each address (uint64, shape (32,)) of the
-    lanes in `mask`."""
+    """One access: `kind` load, store or atomic; `size` bytes at each address (uint64, (32,)) of lanes in `mask`."""
 
     kind: str
     space: str
@@ -149,8 +148,6 @@ class Recording:
             raise TraceError(f"{self.name} is damaged: the page at byte {start} does not have its checksum")
         return pages.unpack_page(body, [r[2] for r in self.registers])
 
-    # -- what there is -------------------------------------------------------------------------------------------------
-
     @property
     def warps(self) -> list[tuple[int, int]]:
         """(block, warp) of every warp with recorded steps."""
@@ -237,8 +234,6 @@ class Walker:
     def registers(self) -> Registers:
         """All registers at this position."""
         return Registers(self)
-
-    # -- reading -------------------------------------------------------------------------------------------------------
 
     def _find(self, step: int) -> tuple[Page, int, int]:
         """The page of a recorded step, its place in the page, and its number in the warp where they are consecutive."""

@@ -1,7 +1,7 @@
 // @ts-check
 // The access to memory of one step, drawn and as a table: global memory in 32-byte sectors, shared memory by bank.
 
-import { card, h, hex, numberTable, s } from "./dom.js";
+import { card, h, hex, tableOf, s } from "./dom.js";
 
 export const lanesOf = (mask) => Array.from({ length: 32 }, (_, lane) => lane).filter((lane) => (mask >>> lane) & 1);
 
@@ -122,7 +122,7 @@ function showAccess(access, loads) {
   const lanes = lanesOf(access.mask),
     what = `${access.kind}, ${access.space === "cluster" ? "shared memory of the cluster" : `${access.space} memory`}: ${lanes.length} lane${lanes.length === 1 ? "" : "s"} × ${access.size} bytes`;
   const table = (head, place) =>
-    numberTable(
+    tableOf(
       ["lane", "address", head],
       lanes.map((lane) => [lane, hex(access.addresses[lane]), place(access.addresses[lane])]),
     );

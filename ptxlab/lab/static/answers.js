@@ -65,14 +65,7 @@ export function makeAnswers(model) {
     const value = data(part);
     return value && value.seq === code()?.seq ? value : null;
   };
-  // Of a large problem only some rows were run: what row of the result a query row is, and the other way round.
-  const numbers = () => data("run")?.map?.numbers;
-  const rowNumber = (index) => numbers()?.[index] ?? index;
-  const rowIndex = (row) =>
-    numbers()
-      ? numbers().reduce((best, number, k, all) => (Math.abs(number - row) < Math.abs(all[best] - row) ? k : best), 0)
-      : row;
-  return { data, code, fresh, rowNumber, rowIndex };
+  return { data, code, fresh };
 }
 
 /** A message beside the answers: a page that Python has made, which is given to the browser as a file. */

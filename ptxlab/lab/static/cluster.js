@@ -5,7 +5,7 @@
 import { card, h, hex, onceAFrame } from "./dom.js";
 import { readWarp } from "./trace.js";
 import { lanesOf } from "./access.js";
-import { BANKS, MOST_READ, NEVER_WRITTEN, WARP_COLOURS, WORD } from "./shared_memory.js";
+import { BANKS, MOST_READ, WORD, drawWords } from "./shared_memory.js";
 
 const PEER = 0x80000; // bytes from one block's shared memory to the next one's, for addresses of the cluster
 const REMOTES = 8,
@@ -94,7 +94,6 @@ export function makeClusterCard(windows, head, turns, lineText, go) {
     loading = 0,
     mine = null,
     now = 0;
-  const colour = (warp) => WARP_COLOURS[warp % WARP_COLOURS.length];
 
   /** Block -> Map of word -> {block, warp, line}, and the accesses to other blocks, up to the step that is shown.
    * @returns {[Map<number, Map<number, any>>, any[]]} */
@@ -116,29 +115,11 @@ export function makeClusterCard(windows, head, turns, lineText, go) {
 
   function drawBlock(block, words, here) {
     const [wide, high] = [8, 8],
-      shown = Math.min(rows, CLUSTER_ROWS),
-      canvas = h("canvas", { width: wide * BANKS, height: high * shown }),
-      pen = canvas.getContext("2d");
-    for (let word = 0; word < shown * BANKS; word++) {
-      const x = (word % BANKS) * wide,
-        y = Math.floor(word / BANKS) * high,
-        by = words.get(word);
-      if (by) {
-        pen.fillStyle = colour(by.warp);
-        pen.globalAlpha = by.block === block ? 0.45 : 1;
-        pen.fillRect(x + 1, y + 1, wide - 2, high - 2);
-        pen.globalAlpha = 1;
-      } else {
-        pen.strokeStyle = NEVER_WRITTEN;
-        pen.strokeRect(x + 2.5, y + 2.5, wide - 5, high - 5);
-      }
-      if (here.has(word)) {
-        pen.strokeStyle = getComputedStyle(out.el).color;
-        pen.lineWidth = 2;
-        pen.strokeRect(x + 1, y + 1, wide - 2, high - 2);
-        pen.lineWidth = 1;
-      }
-    }
+      canvas = h("canvas"),
+      ink = getComputedStyle(out.el).color;
+    drawWords(canvas, [wide, high], Math.min(rows, CLUSTER_ROWS), words, here, ink, (by) =>
+      by.block === block ? 0.45 : 1,
+    );
     canvas.addEventListener("pointermove", (e) => {
       const box = canvas.getBoundingClientRect(),
         word = Math.floor((e.clientX - box.left) / wide) + BANKS * Math.floor((e.clientY - box.top) / high),
@@ -156,7 +137,6 @@ export function makeClusterCard(windows, head, turns, lineText, go) {
         : h(
             "button.pl-quiet",
             {
-              type: "button",
               title: "go to the step that this block had made at this moment",
               onclick: () => go(block, one.number, Math.max(0, (then.get(one.key) || 1) - 1)),
             },
@@ -192,11 +172,7 @@ export function makeClusterCard(windows, head, turns, lineText, go) {
     const says = ({ one, kind, bytes, lanes, away, line }) =>
       `block ${one.block}, warp ${one.number}, line ${line}: ${kind} of ${lanes.length} × ${bytes} bytes, shared memory of block ${away.join(", ")}, from ${hex(Math.min(...lanes.map(([, , first]) => first)))} on`;
     const button = (access) =>
-      h(
-        "button.pl-quiet",
-        { type: "button", onclick: () => go(access.one.block, access.one.number, access.step) },
-        says(access),
-      );
+      h("button.pl-quiet", { onclick: () => go(access.one.block, access.one.number, access.step) }, says(access));
     list.replaceChildren(...remote.slice(-REMOTES).map((access) => h("li", null, button(access))));
     out.note.textContent = `${remote.length} access${remote.length === 1 ? "" : "es"} to another block up to here`;
     out.read.textContent = "Full colours: written by another block; framed: this step. Point at a word: who wrote it.";

@@ -1,7 +1,7 @@
 // @ts-check
 // Collective operations of a warp in one step: votes, matches, reductions and elections, drawn like a circuit.
 
-import { numberTable, s, short } from "./dom.js";
+import { tableOf, s, short } from "./dom.js";
 import { laneText } from "./trace.js";
 import { lanesOf } from "./access.js";
 import { valuesFound } from "./lane_exchange.js";
@@ -267,7 +267,7 @@ export function tableCollective(code, found, names) {
   const gave = found.given
     ? [`gave ${code.not ? "!" : ""}${typeof code.a === "number" ? names[code.a] : "a constant"}`]
     : [];
-  return numberTable(
+  return tableOf(
     ["lane", "decides with", ...gave, ...found.got.map(([k]) => names[k])],
     found.here.map((k) => [
       k,

@@ -116,7 +116,7 @@ export function sayFollowed(el, model) {
 /** A button, which narrow windows alone show, that unfolds the controls: they would fill the first screen. While they are
  * folded away, what the kernel moved of them is said below the button. */
 export function foldParameters(el, root, model) {
-  const button = h("button.pl-button.pl-fold-button", { type: "button", "aria-expanded": "false" }, "Parameters ▾");
+  const button = h("button.pl-button.pl-fold-button", { "aria-expanded": "false" }, "Parameters ▾");
   button.onclick = () => {
     const open = root.closest(".ptxlab-app")?.classList.toggle("pl-unfolded");
     button.setAttribute("aria-expanded", String(!!open));

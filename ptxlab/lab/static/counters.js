@@ -1,7 +1,7 @@
 // @ts-check
 // What a run counted: instruction mix, memory, work, and the lines that cost most. All of it is tables with bars in them.
 
-import { contain, count, duration, grouped, h, short } from "./dom.js";
+import { contain, count, duration, grouped, h, short, tableOf } from "./dom.js";
 
 /** Where a number comes from, in a word that is never only a colour. */
 export function origin(word) {
@@ -93,24 +93,6 @@ export function makeCounters(online) {
   memory.body.classList.add("pl-memory");
   const lines = tableCard("Lines that cost most", origin("modelled"));
   const el = h("div.pl-cards.pl-three", null, mix.el, memory.el, lines.el);
-  const cell = (tag, css, ...content) =>
-    h(css ? `${tag}.${css}` : tag, tag === "th" ? { scope: "col" } : null, ...content);
-  const table = (heads, rows) =>
-    h(
-      "table",
-      null,
-      h(
-        "thead",
-        null,
-        h(
-          "tr",
-          null,
-          heads.map((t) => cell("th", "", t)),
-        ),
-      ),
-      h("tbody", null, rows),
-    );
-
   /** `was`: of the setting that is compared with {title, work, counted}, `counted` null where there is none. */
   function show(data, why, was) {
     if (!data) {
@@ -139,60 +121,48 @@ export function makeCounters(online) {
       mix.body,
       [
         legend,
-        table(
+        tableOf(
           ["opcode", "share", "warps", "threads"],
-          opcodes.map(([name, warps, threads, w]) =>
-            h(
-              "tr",
-              null,
-              cell("td", "pl-opcode", h("code", { title: name }, name)),
-              cell("td", "pl-barcell", pairBar(warps, w, most)),
-              cell("td", "", changed(warps, w, count)),
-              cell("td", "", count(threads)),
-            ),
-          ),
+          opcodes.map(([name, warps, threads, w]) => [
+            h("td.pl-opcode", null, h("code", { title: name }, name)),
+            h("td.pl-barcell", null, pairBar(warps, w, most)),
+            changed(warps, w, count),
+            count(threads),
+          ]),
         ),
-        table(
+        tableOf(
           [h("span", null, "pipe ", origin("modelled")), "share", "warps"],
-          pipes.map(([name, warps, does, w]) =>
-            h(
-              "tr",
-              { title: does || "" },
-              cell("td", "pl-left", name),
-              cell("td", "pl-barcell", pairBar(warps, w, busiest)),
-              cell("td", "", changed(warps, w, count)),
-            ),
-          ),
+          pipes.map(([name, warps, does, w]) => [
+            h("td.pl-left", { title: does || "" }, name),
+            h("td.pl-barcell", null, pairBar(warps, w, busiest)),
+            changed(warps, w, count),
+          ]),
         ),
       ].filter(Boolean),
     );
     const room = before ? 1e4 : 1e6;
     contain(memory.body, [
-      table(
+      tableOf(
         ["what", "count", "ideal", "origin"],
-        [...data.memory, ...data.work].map((r) =>
+        [...data.memory, ...data.work].map((r) => [
+          h("td.pl-left", { title: r.says }, r.name.trim() === r.name ? r.name : h("span.pl-sub", null, r.name.trim())),
           h(
-            "tr",
-            { title: r.says },
-            cell("td", "pl-left", r.name.trim() === r.name ? r.name : h("span.pl-sub", null, r.name.trim())),
-            h(
-              "td",
-              { title: `${whole(r.value)}. ${r.says}` },
-              changed(r.value, before && (before.rows[r.name] ?? 0), (n) => amount(n, r.unit, room)),
-            ),
-            r.ideal === null
-              ? cell("td", "")
-              : h(
-                  "td",
-                  { title: whole(r.ideal) },
-                  amount(r.ideal, "", room),
-                  r.value > r.ideal
-                    ? h("b.pl-worse", null, ` ×${short(r.value / Math.max(1, r.ideal), 3)}`)
-                    : h("b.pl-fine", null, " ✓"),
-                ),
-            cell("td", "", origin(r.origin)),
+            "td",
+            { title: `${whole(r.value)}. ${r.says}` },
+            changed(r.value, before && (before.rows[r.name] ?? 0), (n) => amount(n, r.unit, room)),
           ),
-        ),
+          r.ideal === null
+            ? ""
+            : h(
+                "td",
+                { title: whole(r.ideal) },
+                amount(r.ideal, "", room),
+                r.value > r.ideal
+                  ? h("b.pl-worse", null, ` ×${short(r.value / Math.max(1, r.ideal), 3)}`)
+                  : h("b.pl-fine", null, " ✓"),
+              ),
+          origin(r.origin),
+        ]),
       ),
     ]);
     lines.note.textContent = data.lines.length ? "actual / ideal" : "";
@@ -202,29 +172,19 @@ export function makeCounters(online) {
       ]);
     const [sectored, turned] = [2, 4].map((k) => data.lines.some((r) => r[k])); // columns without a number are left out
     contain(lines.body, [
-      table(
+      tableOf(
         ["line", sectored && "sectors", turned && "wavefronts", "opcode"].filter(Boolean),
         data.lines.map(([line, opcode, sectors, ideal, waves, least, source]) =>
-          h(
-            "tr",
-            null,
-            cell(
-              "td",
-              "",
-              h(
-                "button.pl-quiet",
-                {
-                  type: "button",
-                  title: `select PTX line ${line}${source && `, from ${source}`}`,
-                  onclick: () => online(line),
-                },
-                String(line),
-              ),
+          [
+            h(
+              "button.pl-quiet",
+              { title: `select PTX line ${line}${source && `, from ${source}`}`, onclick: () => online(line) },
+              String(line),
             ),
-            sectored ? cell("td", "", sectors ? `${count(sectors)} / ${count(ideal)}` : "") : null,
-            turned ? cell("td", "", waves ? `${count(waves)} / ${count(least)}` : "") : null,
-            cell("td", "pl-last", h("code", { title: opcode }, opcode)),
-          ),
+            sectored ? h("td", null, sectors ? `${count(sectors)} / ${count(ideal)}` : "") : null,
+            turned ? h("td", null, waves ? `${count(waves)} / ${count(least)}` : "") : null,
+            h("td.pl-last", null, h("code", { title: opcode }, opcode)),
+          ].filter(Boolean),
         ),
       ),
     ]);
@@ -250,69 +210,26 @@ export function makeWays() {
       out.note.textContent = run.ways.length
         ? "largest and mean error, and the largest in units of the last place"
         : "";
+      const left = (text) => h("td.pl-left", null, text),
+        heads = (...texts) => texts.map((text) => h("th.pl-left", { scope: "col" }, text));
       if (run.ways.length)
         out.body.append(
-          h(
-            "table",
-            null,
-            h(
-              "thead",
-              null,
-              h(
-                "tr",
-                null,
-                ["way", "against", "max", "mean", "ULP"].map((t, k) =>
-                  h(k < 2 ? "th.pl-left" : "th", { scope: "col" }, t),
-                ),
-              ),
-            ),
-            h(
-              "tbody",
-              null,
-              run.ways.map((w) =>
-                h(
-                  "tr",
-                  null,
-                  h("td.pl-left", null, w.label),
-                  h("td.pl-left", null, w.against),
-                  w.max === null
-                    ? h("td.pl-left", { colSpan: 3 }, w.note)
-                    : [
-                        h("td", null, short(w.max)),
-                        h("td", null, short(w.mean)),
-                        h("td", null, w.ulp === null ? "–" : short(w.ulp)),
-                      ],
-                ),
-              ),
-            ),
+          tableOf(
+            [...heads("way", "against"), "max", "mean", "ULP"],
+            run.ways.map((w) => [
+              left(w.label),
+              left(w.against),
+              ...(w.max === null
+                ? [h("td.pl-left", { colSpan: 3 }, w.note)]
+                : [short(w.max), short(w.mean), w.ulp === null ? "–" : short(w.ulp)]),
+            ]),
           ),
         );
       if (run.arrays?.length)
         out.body.append(
-          h(
-            "table",
-            null,
-            h(
-              "thead",
-              null,
-              h(
-                "tr",
-                null,
-                ["array", "after the run"].map((t) => h("th.pl-left", { scope: "col" }, t)),
-              ),
-            ),
-            h(
-              "tbody",
-              null,
-              run.arrays.map(([name, text]) =>
-                h(
-                  "tr",
-                  null,
-                  h("td.pl-left", null, h("code", null, name)),
-                  h("td.pl-left", null, h("code", null, text)),
-                ),
-              ),
-            ),
+          tableOf(
+            heads("array", "after the run"),
+            run.arrays.map((row) => row.map((text) => left(h("code", null, text)))),
           ),
         );
     },

@@ -2,7 +2,7 @@
 // The debugger: walks a trace that Python has sent once. Nothing in this file talks to Python after that.
 
 import "./keys.js";
-import { card, drawNow, h, makeTooltip, markLive, s } from "./dom.js";
+import { card, drawNow, h, makeTooltip, markLive, s, tableOf } from "./dom.js";
 import { fileOf, makePane } from "./pane.js";
 import { descriptorsOf } from "./descriptors.js";
 import { hoverDocs } from "./code_hover.js";
@@ -51,7 +51,7 @@ function makeScrubber(onseek) {
       const width = 1000,
         svg = [];
       const dots = signs.map(([step, sign, title, onclick]) => {
-        const dot = h("button.pl-quiet", { type: "button", title, "aria-label": title, onclick }, sign);
+        const dot = h("button.pl-quiet", { title, "aria-label": title, onclick }, sign);
         dot.style.left = `${(100 * step) / Math.max(1, count - 1)}%`;
         return dot;
       });
@@ -84,35 +84,12 @@ function makeScrubber(onseek) {
       all.sort((a, b) => a[0] - b[0]);
       const shown = all.slice(0, 500);
       table.replaceChildren(
-        h(
-          "table",
-          null,
-          h(
-            "thead",
-            null,
-            h(
-              "tr",
-              null,
-              h("th", { scope: "col" }, "step"),
-              h("th", { scope: "col" }, `event${all.length > 500 ? `, the first 500 of ${all.length}` : ""}`),
-            ),
-          ),
-          h(
-            "tbody",
-            null,
-            shown.map(([step, says]) =>
-              h(
-                "tr",
-                null,
-                h(
-                  "td",
-                  null,
-                  h("button.pl-quiet", { type: "button", onclick: () => onseek(step) }, String(begin + step + 1)),
-                ),
-                h("td", null, says),
-              ),
-            ),
-          ),
+        tableOf(
+          ["step", `event${all.length > 500 ? `, the first 500 of ${all.length}` : ""}`],
+          shown.map(([step, says]) => [
+            h("button.pl-quiet", { onclick: () => onseek(step) }, String(begin + step + 1)),
+            says,
+          ]),
         ),
       );
     },
@@ -145,8 +122,7 @@ function render({ model, el }) {
     tabIndex: -1,
   });
   const status = h("span.pl-status", { role: "status", "aria-live": "polite" });
-  const button = (text, title, onclick) =>
-    h("button.pl-button", { type: "button", title, "aria-label": title, onclick }, text);
+  const button = (text, title, onclick) => h("button.pl-button", { title, "aria-label": title, onclick }, text);
   const choose = h(
     "select",
     { "aria-label": "register", onchange: () => pick(Number(choose.value)) },

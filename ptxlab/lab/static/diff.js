@@ -86,7 +86,7 @@ function diffTable(rows, old, now, sides) {
           { colSpan: 3 * sides },
           h(
             "button.pl-quiet",
-            { type: "button", onclick: () => fold.replaceWith(...hidden.flatMap(build)) },
+            { onclick: () => fold.replaceWith(...hidden.flatMap(build)) },
             `⋯ ${says.filter(Boolean).join(", ")}`,
           ),
         ),
@@ -118,12 +118,12 @@ export function makeDiffPane() {
   const place = h("span.pl-note.pl-diff-place", { "aria-live": "polite" });
   const back = h(
     "button.pl-button",
-    { type: "button", title: "the change before (p)", "aria-label": "previous change", onclick: () => go(at - 1) },
+    { title: "the change before (p)", "aria-label": "previous change", onclick: () => go(at - 1) },
     "↑",
   );
   const on = h(
     "button.pl-button",
-    { type: "button", title: "the next change (n)", "aria-label": "next change", onclick: () => go(at + 1) },
+    { title: "the next change (n)", "aria-label": "next change", onclick: () => go(at + 1) },
     "↓",
   );
   const tools = h("span.pl-pair.pl-diff-tools", null, back, on, place);

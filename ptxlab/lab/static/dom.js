@@ -6,6 +6,7 @@
 export function h(tag, props, ...children) {
   const [name, ...classes] = tag.split(".");
   const el = document.createElement(name);
+  if (name === "button") el.setAttribute("type", "button");
   if (classes.length) el.className = classes.join(" ");
   for (const [key, value] of Object.entries(props || {})) {
     if (value === undefined || value === null || value === false) continue;
@@ -104,7 +105,6 @@ export function choice(label, options, picked, onpick) {
     const button = h(
       "button",
       {
-        type: "button",
         title: title || "",
         onclick: () => {
           mark(key);
@@ -126,7 +126,7 @@ export function choice(label, options, picked, onpick) {
 
 /** A card with a title, a button that swaps the picture for its table, and a place for a line of text below. */
 export function card(title, picture, table) {
-  const toggle = h("button.pl-quiet", { type: "button", "aria-pressed": "false" }, "Table");
+  const toggle = h("button.pl-quiet", { "aria-pressed": "false" }, "Table");
   const note = h("span.pl-note");
   const read = h("p.pl-readout", { "aria-live": "polite" });
   table.hidden = true;
@@ -158,32 +158,12 @@ export function card(title, picture, table) {
   return { el, note, read, later };
 }
 
-/** A table of numbers with a header row. */
-export function numberTable(heads, rows) {
-  return h(
-    "table",
-    null,
-    h(
-      "thead",
-      null,
-      h(
-        "tr",
-        null,
-        heads.map((t) => h("th", { scope: "col" }, t)),
-      ),
-    ),
-    h(
-      "tbody",
-      null,
-      rows.map((r) =>
-        h(
-          "tr",
-          null,
-          r.map((c) => h("td", null, String(c))),
-        ),
-      ),
-    ),
-  );
+/** A table with a header row. Rows and cells are what stands in them, or the elements that they are. */
+export function tableOf(heads, rows) {
+  const as = (tag, what, props) => (what?.localName === tag ? what : h(tag, props, what));
+  const head = heads.map((t) => as("th", t, { scope: "col" })),
+    body = rows.map((row) => (Array.isArray(row) ? h("tr", null, ...row.map((c) => as("td", c))) : row));
+  return h("table", null, h("thead", null, h("tr", null, head)), h("tbody", null, body));
 }
 
 /** Prose with `words` in backticks set as code. */

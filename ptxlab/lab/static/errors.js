@@ -1,7 +1,7 @@
 // @ts-check
 // The error of the output as a heat map: one cell an element, the row that is chosen framed.
 
-import { card, h, numberTable, onceAFrame, short, sizeOf } from "./dom.js";
+import { card, h, tableOf, onceAFrame, short, sizeOf } from "./dom.js";
 
 const RAMP = [
   [247, 251, 255],
@@ -126,11 +126,10 @@ export function makeErrorMap(onpick) {
     if (!cursor || !data) return;
     const [r, c] = cursor,
       at = r * data.cols + c;
-    const row = (k) => data.numbers?.[k] ?? k,
-      last = Math.min(data.seq, (r + 1) * data.step[0]) - 1;
+    const last = Math.min(data.seq, (r + 1) * data.step[0]) - 1;
     const from = (k, step, n) => (step === 1 ? k : `${k * step}–${Math.min(n, (k + 1) * step) - 1}`);
     out.read.textContent =
-      `${data.row_name} ${row(r * data.step[0])}${last > r * data.step[0] ? `–${row(last)}` : ""}, column ${from(c, data.step[1], data.dim)}: |error| ` +
+      `${data.row_name} ${r * data.step[0]}${last > r * data.step[0] ? `–${last}` : ""}, column ${from(c, data.step[1], data.dim)}: |error| ` +
       `${short(data.absolute[at])}, ${short(100 * data.values[at])} % of the tolerance`;
   }
   const pick = ([r, c]) => onpick(r * data.step[0], c * data.step[1]);
@@ -198,7 +197,7 @@ export function makeErrorMap(onpick) {
       out.later(() =>
         data
           ? [
-              numberTable(
+              tableOf(
                 [data.row_name, "column", "|error|", "of tolerance"],
                 data.worst.map(([r, c, e, q]) => [r, c, short(e), typeof q === "string" ? q : short(100 * q) + " %"]),
               ),

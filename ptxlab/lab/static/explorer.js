@@ -34,7 +34,6 @@ function render({ model, el }) {
     h(
       "button.pl-button.pl-asks",
       {
-        type: "button",
         title,
         onclick: (e) => {
           model.send(message());
@@ -85,7 +84,7 @@ function render({ model, el }) {
     entry = h("code.pl-entry");
   const pin = h(
     "button.pl-button.pl-asks",
-    { type: "button", title: "compare later settings with this one", onclick: () => model.send({ kind: "pin" }) },
+    { title: "compare later settings with this one", onclick: () => model.send({ kind: "pin" }) },
     "Pin",
   );
   const edit = asks("Edit", "change this PTX in an editor, and see it run", () => ({
@@ -102,7 +101,6 @@ function render({ model, el }) {
   const changed = h("b"),
     against = h("span.pl-against", { hidden: true }, changed);
   const found = h("b.pl-found");
-  const sample = h("p.pl-sample", { hidden: true, role: "note" });
   const baselines = choice(
     "compared with",
     [
@@ -128,7 +126,6 @@ function render({ model, el }) {
     problem.el,
     lesson.el,
     strip,
-    sample,
     h(
       "div.pl-tools",
       null,
@@ -184,8 +181,6 @@ function render({ model, el }) {
     if (!measures) return;
     against.hidden = !measures.title;
     changed.textContent = changed.title = measures.title;
-    sample.hidden = !data("run")?.sample;
-    sample.textContent = `≈ ${data("run")?.sample}`;
     contain(strip, figures(measures.list, ["changed", "building", "running"].includes(root.dataset.state)));
   }
 

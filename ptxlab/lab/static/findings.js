@@ -29,12 +29,7 @@ export function makeFindings(go, opened, sourceOf, debug = null) {
     return h(
       "li",
       null,
-      h(
-        "button.pl-button",
-        { type: "button", onclick: () => go(party) },
-        h("b", null, ACCESS[n]),
-        ` ${placeOf(party)}`,
-      ),
+      h("button.pl-button", { onclick: () => go(party) }, h("b", null, ACCESS[n]), ` ${placeOf(party)}`),
       h("span", null, `block ${party.block}, warp ${party.warp}, lane ${party.lane} ${party.did}`),
       source,
       h("code.pl-note", null, party.source),
@@ -48,7 +43,7 @@ export function makeFindings(go, opened, sourceOf, debug = null) {
       of = all.length > 1 ? ` ${k + 1} of ${all.length}` : "";
     const head = h(
       "button.pl-quiet",
-      { type: "button", "aria-expanded": String(here), onclick: () => pick(k) },
+      { "aria-expanded": String(here), onclick: () => pick(k) },
       h("b", null, `✗ ${stopped && !k ? "stopped by " : ""}${finding.check}`),
       of,
       here ? "" : ` · ${finding.parties.map(placeOf).join(" and ")}`,

@@ -2,7 +2,7 @@
 // How the lanes of a warp exchange data in one step: fragments of matrices, shuffles as arrows, and the card for these and
 // for what collectives.js draws.
 
-import { card, choice, h, hex, numberTable, s, short } from "./dom.js";
+import { card, choice, h, hex, tableOf, s, short } from "./dom.js";
 import { halfFloat, laneText } from "./trace.js";
 import { lanesOf } from "./access.js";
 import { boxLines, collective, drawCollective, tableCollective, tellCollective } from "./collectives.js";
@@ -298,7 +298,7 @@ export function makeExchangeCard(info, registers, names) {
                 "figcaption",
                 null,
                 h("b", null, letter(name)),
-                ` ${size} of ${layout.type}, ${many} register${many === 1 ? "" : "s"} a lane`,
+                ` ${size} of ${layout.type}, ${many} register${many === 1 ? "" : "s"} per lane`,
               ),
               matrices[k].svg,
             );
@@ -339,7 +339,7 @@ export function makeExchangeCard(info, registers, names) {
       });
     });
     read.textContent = `Lane ${lane} holds ${says.slice(0, 8).join("; ")}${says.length > 8 ? "; …" : ""}.`;
-    if (!table.hidden) table.replaceChildren(numberTable(heads, rows));
+    if (!table.hidden) table.replaceChildren(tableOf(heads, rows));
   }
 
   function showShuffle(code, warp, at, mask) {
@@ -364,7 +364,7 @@ export function makeExchangeCard(info, registers, names) {
     if (!table.hidden) {
       const text = (values, k) => (values ? laneText(values, k, "typed", type[1], type[2]) : "");
       table.replaceChildren(
-        numberTable(
+        tableOf(
           ["lane", "gets from lane", "in range", "gave", "has got"],
           active.map((k) => [k, sources[k].source, sources[k].legal ? "yes" : "no", text(before, k), text(after, k)]),
         ),

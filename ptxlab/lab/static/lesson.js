@@ -31,7 +31,7 @@ export function makeLesson({ data, fresh, code }, { ptx, python }, links, result
           "; it begins at ",
           h(
             "button.pl-quiet",
-            { type: "button", title: `select PTX line ${line}`, onclick: () => links.show([line], "plot") },
+            { title: `select PTX line ${line}`, onclick: () => links.show([line], "plot") },
             `line ${line}`,
           ),
         ]

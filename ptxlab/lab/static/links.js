@@ -7,7 +7,7 @@ import { carried } from "./scroll_anchor.js";
 /** `panes` are {ptx, python, sass}; `plots()` gives {state, tiles}, the plots that follow; `asks` makes a button that
  * sends a message.
  * @param {Answers} answers */
-export function makeLinks({ data, code, fresh, rowNumber }, { ptx, python, sass }, plots, asks) {
+export function makeLinks({ data, code, fresh }, { ptx, python, sass }, plots, asks) {
   let selected = null; // [where from, line or point], of what a reader has chosen
   let here = null; // where "Debug here" opens the debugger
   const picked = h("p.pl-picked-line", { "aria-live": "polite" });
@@ -76,7 +76,7 @@ export function makeLinks({ data, code, fresh, rowNumber }, { ptx, python, sass 
       "plot",
       `stores ${exact.length ? `column ${column}` : "the output"}`,
     );
-    plots().tiles.mark(rowNumber(row), null);
+    plots().tiles.mark(row, null);
   }
 
   /** Selects PTX lines and what belongs to them. `from`: the pane that was pressed, which stays where it is, and its

@@ -180,7 +180,6 @@ interface ErrorMap {
   dim: number;
   row: number;
   label: string;
-  numbers: number[] | null;
   row_name: string;
   size: number;
   worst: ([number, number, number | string, number | string])[];
@@ -238,7 +237,6 @@ interface Tiles {
   causal: boolean;
   kinds: TileKinds | null;
   row_name: string;
-  sampled?: [number, number][];
 }
 
 interface Party {
@@ -273,7 +271,6 @@ interface Run {
   thread_instructions?: number | null;
   findings?: Finding[];
   checks?: any;
-  sample?: string;
   counters?: Counters | null;
   roofline?: Roofline | null;
   arrays?: [string, string][];
@@ -329,7 +326,6 @@ interface Status {
   blocks?: number;
   seconds?: number;
   estimate?: number | null;
-  sample?: number | null;
 }
 
 interface Parts {
@@ -347,12 +343,7 @@ interface Parts {
 }
 
 interface Act {
-  kind: "pin" | "cancel" | "again" | "share" | "whole";
-}
-
-interface Confirm {
-  kind: "confirm";
-  sample?: boolean;
+  kind: "pin" | "confirm" | "cancel" | "again" | "share" | "whole";
 }
 
 interface Edit {
@@ -374,4 +365,4 @@ interface Debug {
   party?: number;
 }
 
-type Message = Act | Confirm | Edit | Next | Debug;
+type Message = Act | Edit | Next | Debug;

@@ -65,9 +65,7 @@ export function makeRegisterTable(registers, names, onpick) {
   function build() {
     while (heads.length < columns.length) {
       const k = heads.length;
-      heads.push(
-        h("th", { scope: "col" }, h("button.pl-quiet", { type: "button", onclick: () => onpick(columns[k][0]) })),
-      );
+      heads.push(h("th", { scope: "col" }, h("button.pl-quiet", { onclick: () => onpick(columns[k][0]) })));
       cells.push(lanes.map(() => h("td")));
     }
     const shown = headRow.children.length - 1;

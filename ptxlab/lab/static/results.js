@@ -23,11 +23,11 @@ const WAITS = {
 /** `links()` is what belongs together; `chooseRow` asks for the softmax of a row; `findings` is the box with what the checks
  * have found.
  * @param {Answers} answers */
-export function makeResults({ data, fresh, rowNumber, rowIndex }, links, chooseRow, findings) {
+export function makeResults({ data, fresh }, links, chooseRow, findings) {
   let open = "error",
     found = 0;
   const errors = makeErrorMap((row, column) => {
-    chooseRow(rowNumber(row));
+    chooseRow(row);
     links().linkStores(row, column);
   });
   const state = makeStatePlot((key, tile) => {
@@ -35,7 +35,7 @@ export function makeResults({ data, fresh, rowNumber, rowIndex }, links, chooseR
     links().link(key, tile);
   });
   const tiles = makeTileMap((row, tile) => {
-    chooseRow(rowNumber(rowIndex(row)));
+    chooseRow(row);
     if (tile >= 0 && data("state")?.tiles > tile) state.point(tile);
   });
   const ways = makeWays(),
@@ -105,7 +105,7 @@ export function makeResults({ data, fresh, rowNumber, rowIndex }, links, chooseR
     if (found && !before) tabs.pick("findings");
     if (!run || !run.map) return errors.show(null);
     errors.show({ ...run.map, values: floats(run.map.values), absolute: floats(run.map.absolute) });
-    tiles.mark(rowNumber(run.map.row), null);
+    tiles.mark(run.map.row, null);
   }
 
   /** Marks, in the map of tiles, the one of a point of the plot, where points are tiles. */

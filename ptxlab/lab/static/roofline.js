@@ -1,7 +1,7 @@
 // @ts-check
 // Roofline and occupancy: what the counted work allows on a GPU, and what keeps blocks out of a multiprocessor.
 
-import { card, h, numberTable, onceAFrame, s, short, sizeOf } from "./dom.js";
+import { card, h, tableOf, onceAFrame, s, short, sizeOf } from "./dom.js";
 import { bar, origin, tableCard } from "./counters.js";
 
 /** Puts labels beside their points: of the places around each, the first where nothing stands yet. The places are tried
@@ -75,11 +75,8 @@ export function makeRoofline() {
     const x = (v) => left + at(v, x0, x1) * (width - left - right),
       y = (v) => height - bottom - at(v, y0, y1) * (height - bottom - top);
     const root = s("svg", { width, height, "aria-hidden": "true" });
-    const text = (tx, ty, words, anchor, css = "pl-tick") => {
-      const t = s("text", { x: tx, y: ty, class: css, "text-anchor": anchor });
-      t.textContent = words;
-      root.append(t);
-    };
+    const text = (tx, ty, words, anchor, css = "pl-tick") =>
+      root.append(s("text", { x: tx, y: ty, class: css, "text-anchor": anchor }, String(words)));
     root.append(
       s("rect", { x: left, y: top, width: width - left - right, height: height - bottom - top, class: "pl-frame" }),
     );
@@ -187,11 +184,11 @@ export function makeRoofline() {
       out.later(() =>
         real
           ? [
-              numberTable(
+              tableOf(
                 ["point", "origin", "FLOP/B", "FLOP/s", "limited by"],
                 data.points.map((p) => [p.what, p.origin, short(p.x), flops(p.y), p.bound || "–"]),
               ),
-              numberTable(
+              tableOf(
                 ["roof", "value"],
                 [...data.roofs.map(([n, v]) => [n, flops(v)]), ["memory", `${short(data.bandwidth / 1e9, 4)} GB/s`]],
               ),
@@ -225,34 +222,21 @@ export function makeOccupancy() {
           "p.pl-lead",
           null,
           h("b", null, `${o.warps} of ${o.most} warps`),
-          ` an SM: ${o.blocks} block${o.blocks === 1 ? "" : "s"} of ${o.threads} threads, ${assembly.registers} registers a thread, ${assembly.shared_bytes} B shared`,
+          ` per SM: ${o.blocks} block${o.blocks === 1 ? "" : "s"} of ${o.threads} threads, ${assembly.registers} registers per thread, ${assembly.shared_bytes} B shared`,
         ),
         boxes,
-        h(
-          "table",
-          null,
-          h(
-            "thead",
-            null,
-            h(
-              "tr",
+        tableOf(
+          ["limit", "share", "blocks an SM"],
+          o.limits.map(([what, n]) => {
+            const limits = what === o.limiter;
+            return h(
+              limits ? "tr.pl-limiter" : "tr",
               null,
-              ["limit", "share", "blocks an SM"].map((t) => h("th", { scope: "col" }, t)),
-            ),
-          ),
-          h(
-            "tbody",
-            null,
-            o.limits.map(([what, n]) =>
-              h(
-                what === o.limiter ? "tr.pl-limiter" : "tr",
-                null,
-                h("td.pl-left", null, what, what === o.limiter ? h("b", null, " ◀ limits") : ""),
-                h("td.pl-barcell", null, bar(Math.min(1, n / most), 1)),
-                h("td", null, String(n)),
-              ),
-            ),
-          ),
+              h("td.pl-left", null, what, limits ? h("b", null, " ◀ limits") : ""),
+              h("td.pl-barcell", null, bar(Math.min(1, n / most), 1)),
+              h("td", null, String(n)),
+            );
+          }),
         ),
       );
     },

@@ -3,16 +3,47 @@
 // A trace orders the steps of one warp, not those of different warps: of another warp's stores it is certain that they
 // have happened where a barrier that both have passed lies between, and those alone are drawn as written.
 
-import { card, h, hex, numberTable, onceAFrame } from "./dom.js";
+import { card, h, hex, tableOf, onceAFrame } from "./dom.js";
 import { readWarp } from "./trace.js";
 import { lanesOf, resolved } from "./access.js";
 
 export const WORD = 4,
   BANKS = 32,
-  BANK_CELL = [16, 12],
+  BANK_CELL = /** @type {[number, number]} */ ([16, 12]),
   BANK_ROWS = 256; // bytes of a bank's word, banks, pixels of a word, rows drawn at most
-export const WARP_COLOURS = ["#0b5cad", "#b04a00", "#0b6e63", "#7a35c9", "#b3254a", "#8a5a00", "#3f7d20", "#a0338a"];
-export const NEVER_WRITTEN = "#9aa4ae"; // the edge of a word that nothing has been stored to
+const WARP_COLOURS = ["#0b5cad", "#b04a00", "#0b6e63", "#7a35c9", "#b3254a", "#8a5a00", "#3f7d20", "#a0338a"];
+const NEVER_WRITTEN = "#9aa4ae"; // the edge of a word that nothing has been stored to
+
+const colour = (warp) => WARP_COLOURS[warp % WARP_COLOURS.length];
+
+/** Draws `rows` rows of words on a canvas: who wrote each, as strongly as `strength` says; those of `here` in a frame. */
+export function drawWords(canvas, [wide, high], rows, words, here, ink, strength) {
+  canvas.width = wide * BANKS;
+  canvas.height = high * rows;
+  const pen = canvas.getContext("2d");
+  for (let word = 0; word < rows * BANKS; word++) {
+    const x = (word % BANKS) * wide,
+      y = Math.floor(word / BANKS) * high,
+      by = words.get(word);
+    if (by) {
+      pen.fillStyle = colour(by.warp);
+      pen.globalAlpha = strength(by);
+      pen.fillRect(x + 1, y + 1, wide - 2, high - 2);
+      pen.globalAlpha = 1;
+    } else {
+      pen.strokeStyle = NEVER_WRITTEN;
+      pen.setLineDash([2, 2]);
+      pen.strokeRect(x + 2.5, y + 2.5, wide - 5, high - 5);
+      pen.setLineDash([]);
+    }
+    if (here.has(word)) {
+      pen.strokeStyle = ink;
+      pen.lineWidth = 2;
+      pen.strokeRect(x + 1, y + 1, wide - 2, high - 2);
+      pen.lineWidth = 1;
+    }
+  }
+}
 
 /** Of each step of a warp: how many barriers of the block it has passed. */
 function barriersPassed(warp) {
@@ -113,8 +144,6 @@ export function makeSharedCard(windows, head, lineText) {
           ),
         ),
     );
-  const colour = (warp) => WARP_COLOURS[warp % WARP_COLOURS.length];
-
   function draw() {
     if (!mine || !rows) return;
     const here = touched(mine.steps[now]),
@@ -122,33 +151,10 @@ export function makeSharedCard(windows, head, lineText) {
     if (state === drawn) return;
     drawn = state;
     words = writtenWords(warps, mine, now);
-    const [wide, high] = BANK_CELL,
-      shown = Math.min(rows, BANK_ROWS);
-    canvas.width = wide * BANKS;
-    canvas.height = high * shown;
-    const pen = canvas.getContext("2d");
-    for (let word = 0; word < shown * BANKS; word++) {
-      const x = (word % BANKS) * wide,
-        y = Math.floor(word / BANKS) * high,
-        by = words.get(word);
-      if (by) {
-        pen.fillStyle = colour(by.warp);
-        pen.globalAlpha = by.warp === mine.number ? 0.85 : 0.45;
-        pen.fillRect(x + 1, y + 1, wide - 2, high - 2);
-        pen.globalAlpha = 1;
-      } else {
-        pen.strokeStyle = NEVER_WRITTEN;
-        pen.setLineDash([2, 2]);
-        pen.strokeRect(x + 2.5, y + 2.5, wide - 5, high - 5);
-        pen.setLineDash([]);
-      }
-      if (here.has(word)) {
-        pen.strokeStyle = getComputedStyle(canvas).color;
-        pen.lineWidth = 2;
-        pen.strokeRect(x + 1, y + 1, wide - 2, high - 2);
-        pen.lineWidth = 1;
-      }
-    }
+    const shown = Math.min(rows, BANK_ROWS);
+    drawWords(canvas, BANK_CELL, shown, words, here, getComputedStyle(canvas).color, (by) =>
+      by.warp === mine.number ? 0.85 : 0.45,
+    );
     offsets.replaceChildren(
       ...Array.from({ length: shown }, (_, row) => h("div", null, row % 4 ? "\u00a0" : hex(row * BANKS * WORD))),
     );
@@ -173,7 +179,7 @@ export function makeSharedCard(windows, head, lineText) {
     );
     out.read.textContent = "A row is 128 bytes, a column one of 32 banks. Point at a word: who wrote it.";
     out.later(() => [
-      numberTable(
+      tableOf(
         ["bytes", "bank", "written by", "at"],
         [...words]
           .sort((a, b) => a[0] - b[0])

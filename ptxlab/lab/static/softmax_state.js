@@ -2,7 +2,7 @@
 // The online softmax of one row as the kernel went through it: its scores, m over them, l, rescale, the output row. A
 // point, once chosen, leads to the PTX lines that made it; "Play" walks through the tiles.
 
-import { card, h, numberTable, onceAFrame, s, short, sizeOf } from "./dom.js";
+import { card, h, tableOf, onceAFrame, s, short, sizeOf } from "./dom.js";
 import { isDark } from "./errors.js";
 
 const SERIES = [
@@ -74,7 +74,7 @@ export function makeStatePlot(onpick) {
   const out = card("Online softmax, tile by tile", picture, table);
   const play = h(
     "button.pl-quiet.pl-play",
-    { type: "button", title: "walk through the tiles; PTX, Python and the tile map follow" },
+    { title: "walk through the tiles; PTX, Python and the tile map follow" },
     "▶ Play",
   );
   out.el.querySelector("header").insertBefore(play, out.el.querySelector("header").lastChild);
@@ -115,11 +115,8 @@ export function makeStatePlot(onpick) {
     const of = (key) => left + Math.min(n, (key + 0.5) / data.tile_kv) * each;
     const boxes = charts(height),
       root = s("svg", { width, height, "aria-hidden": "true" });
-    const label = (tx, ty, words, css, anchor) => {
-      const t = s("text", { x: tx, y: ty, class: css, "text-anchor": anchor });
-      t.textContent = words;
-      root.append(t);
-    };
+    const label = (tx, ty, words, css, anchor) =>
+      root.append(s("text", { x: tx, y: ty, class: css, "text-anchor": anchor }, String(words)));
     const stop = timer ? at : n; // while it plays, what is to come is not there yet
     SERIES.forEach(([key, title], row) => {
       const [top, high] = boxes[row],
@@ -401,7 +398,7 @@ export function makeStatePlot(onpick) {
       out.later(() =>
         data && !data.note
           ? [
-              numberTable(
+              tableOf(
                 [unit(), ...SERIES.flatMap(([key]) => [key, `${key} (numpy)`])],
                 Array.from({ length: data.tiles }, (_, k) => [
                   k,

@@ -27,19 +27,9 @@ const WORKING = ["changed", "building", "running"];
 export function makeStatus(model, onstate, shown) {
   const words = h("span", { role: "status", "aria-live": "polite" }),
     clock = h("span.pl-clock", { "aria-hidden": "true" });
-  const act = h("button.pl-button.pl-act", { type: "button" }, "Cancel");
-  const go = h(
-    "button.pl-button.pl-go",
-    { type: "button", hidden: true, onclick: () => model.send({ kind: "confirm" }) },
-    "Run",
-  );
-  const fewer = h("button.pl-button.pl-fewer", {
-    type: "button",
-    hidden: true,
-    title: "some blocks of rows only; counts are scaled up from them",
-    onclick: () => model.send({ kind: "confirm", sample: true }),
-  });
-  const el = h("span.pl-status", null, words, " ", clock, go, act, fewer);
+  const act = h("button.pl-button.pl-act", null, "Cancel");
+  const go = h("button.pl-button.pl-go", { hidden: true, onclick: () => model.send({ kind: "confirm" }) }, "Run");
+  const el = h("span.pl-status", null, words, " ", clock, go, act);
   const controls = new Map(); // of each control's model id: the model, once it is known
   const manager = model.widget_manager;
   let state = "",
@@ -118,8 +108,6 @@ export function makeStatus(model, onstate, shown) {
     if (act.textContent !== button) act.textContent = button;
     act.classList.toggle("pl-hidden", !(state === "cancelled" || state === "asking" || (working && passed > PATIENCE)));
     go.hidden = state !== "asking";
-    fewer.hidden = state !== "asking" || !status.sample;
-    if (!fewer.hidden) fewer.textContent = `Sample rows instead (about ${Math.max(1, Math.round(status.sample))} s)`;
     onstate(state, status);
   }
 

@@ -16,7 +16,7 @@ export function makeStrip(onopen) {
         .filter(Boolean)
         .join("."),
       { title: says, onclick: page ? () => onopen(page, key) : null },
-      h("dt", null, page ? h("button.pl-quiet.pl-why", { type: "button" }, label) : label),
+      h("dt", null, page ? h("button.pl-quiet.pl-why", null, label) : label),
       h(
         "dd",
         null,

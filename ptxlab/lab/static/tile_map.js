@@ -1,7 +1,7 @@
 // @ts-check
 // The tile map: query rows against keys, cut as the kernel cuts them, with the row and the KV tile that are selected.
 
-import { card, h, numberTable, onceAFrame, s, sizeOf } from "./dom.js";
+import { card, h, tableOf, onceAFrame, s, sizeOf } from "./dom.js";
 
 const KINDS = ["skipped", "seen in part", "whole"];
 
@@ -82,10 +82,6 @@ export function makeTileMap(onpick) {
           class: "pl-tile",
         }),
       );
-    for (const [a, b] of data.sampled || [])
-      root.append(
-        s("rect", { x: left, y: y(a), width: wide, height: Math.max(2, y(b + 1) - y(a)), class: "pl-sampled" }),
-      );
     const block = Math.floor(row / data.tile_q);
     root.append(
       s("rect", {
@@ -118,11 +114,8 @@ export function makeTileMap(onpick) {
       [data.keys - 1, left + wide, 11, "end"],
       [0, left - 4, top + 8, "end"],
       [data.rows - 1, left - 4, top + high, "end"],
-    ]) {
-      const label = s("text", { x: tx, y: ty, class: "pl-tick", "text-anchor": anchor });
-      label.textContent = text;
-      root.append(label);
-    }
+    ])
+      root.append(s("text", { x: tx, y: ty, class: "pl-tick", "text-anchor": anchor }, String(text)));
     holder.append(root);
     frame = { left, top, wide, high };
   });
@@ -133,7 +126,6 @@ export function makeTileMap(onpick) {
       last = Math.min(data.rows, (block + 1) * data.tile_q) - 1;
     const sees = seen(row),
       words = [`${data.row_name} ${row}`];
-    if (data.sampled && !data.sampled.some(([a, b]) => a <= row && row <= b)) words.push("not run");
     if (data.tile_q > 1) words.push(`block ${block} (rows ${block * data.tile_q}–${last})`);
     const { kinds } = data,
       at = kinds && tile >= 0 ? Math.floor((tile * data.tile_kv) / kinds.keys) : -1;
@@ -201,14 +193,14 @@ export function makeTileMap(onpick) {
       const counted = (k, kind) => kinds.lines.filter((line) => line[k] === kind).length;
       out.later(() => [
         kinds
-          ? numberTable(
+          ? tableOf(
               ["keys", ...KINDS],
               Array.from({ length: Math.min(256, kinds.lines[0].length) }, (_, k) => [
                 `${k * kinds.keys}–${Math.min(data.keys, (k + 1) * kinds.keys) - 1}`,
                 ...["0", "1", "2"].map((kind) => counted(k, kind)),
               ]),
             )
-          : numberTable(
+          : tableOf(
               ["tile", "keys", `${data.row_name}s that see it`],
               Array.from({ length: Math.min(256, count()) }, (_, k) => {
                 const [a, b] = [k * data.tile_kv, Math.min(data.keys, (k + 1) * data.tile_kv)];

@@ -2,7 +2,7 @@
 // The timeline: a row for each role (or each recorded warp) with the bulk copies and products in flight and what its warps
 // wait for; and one for each mbarrier, with the copies that report to it and who waits.
 
-import { card, choice, h, s } from "./dom.js";
+import { card, choice, h, s, tableOf } from "./dom.js";
 
 const SPANS = {
   copy: "bulk copies",
@@ -248,56 +248,20 @@ export function makeTimeline(data, onseek) {
   }
   draw("roles");
   later(() => [
-    h(
-      "table",
-      null,
-      h(
-        "thead",
-        null,
-        h(
-          "tr",
-          null,
-          ["role", "issue slots, tries to wait included"].map((t) => h("th", { scope: "col" }, t)),
-        ),
-      ),
-      h(
-        "tbody",
-        null,
-        roles.map(({ name, of }) => h("tr", null, h("td", null, name), h("td", null, slots(of)))),
-      ),
+    tableOf(
+      ["role", "issue slots, tries to wait included"],
+      roles.map(({ name, of }) => [name, slots(of)]),
     ),
-    h(
-      "table",
-      null,
-      h(
-        "thead",
-        null,
-        h(
-          "tr",
-          null,
-          ["warp", "step", "what"].map((t) => h("th", { scope: "col" }, t)),
-        ),
-      ),
-      h(
-        "tbody",
-        null,
-        data.rows.flatMap(({ block, warp, spans }) =>
-          spans
-            .slice(0, 200)
-            .map(([, , , step, says]) =>
-              h(
-                "tr",
-                null,
-                h("td", null, `${block}:${warp}`),
-                h(
-                  "td",
-                  null,
-                  h("button.pl-quiet", { type: "button", onclick: () => onseek(block, warp, step) }, String(step + 1)),
-                ),
-                h("td", null, says),
-              ),
-            ),
-        ),
+    tableOf(
+      ["warp", "step", "what"],
+      data.rows.flatMap(({ block, warp, spans }) =>
+        spans
+          .slice(0, 200)
+          .map(([, , , step, says]) => [
+            `${block}:${warp}`,
+            h("button.pl-quiet", { onclick: () => onseek(block, warp, step) }, String(step + 1)),
+            says,
+          ]),
       ),
     ),
   ]);

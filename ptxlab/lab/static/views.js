@@ -27,7 +27,7 @@ export function makeViews(model, { data, code, fresh }, { ptx, python, sass }) {
   );
   const pressed = (button) => button.getAttribute("aria-pressed") === "true";
   const toggle = (text, title, on, onclick) => {
-    const button = h("button.pl-button.pl-toggle", { type: "button", title, "aria-pressed": String(on) }, text);
+    const button = h("button.pl-button.pl-toggle", { title, "aria-pressed": String(on) }, text);
     button.onclick = () => {
       button.setAttribute("aria-pressed", String(!pressed(button)));
       onclick(pressed(button));

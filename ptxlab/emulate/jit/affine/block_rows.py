@@ -15,7 +15,6 @@ class Rows(NamedTuple):
 
     @staticmethod
     def of(block: tuple[int, int, int]) -> Rows:
-        """The rows of a block of these dimensions."""
         x, y, z = block
         if x % W == 0 or y == z == 1:
             return Rows(W)

@@ -73,17 +73,14 @@ class Form:
 
     @property
     def low(self) -> int:
-        """The least of the steps."""
         return min(self.steps)
 
     @property
     def high(self) -> int:
-        """The greatest of the steps."""
         return max(self.steps)
 
     @property
     def stride_type(self) -> str:
-        """The type of its stride."""
         return "i32" if self.extension else self.type
 
     def common(self, other: Form) -> Form:
@@ -91,8 +88,7 @@ class Form:
         return replace(self, zeros=min(self.zeros, other.zeros), index=self.index and other.index)
 
     def with_beyond(self, beyond: list[int], scale: int) -> Form | None:
-        """An extended form with this scale whose lanes add this to the extended sum; None where they are too far
-        apart."""
+        """An extended form with this scale whose lanes add this to the extended sum; None if they are too far apart."""
         if max(beyond) - min(beyond) > FARTHEST:
             return None
         return replace(self, beyond=tuple(beyond) if any(beyond) else (), scale=scale)

@@ -60,8 +60,7 @@ class AffineOps(WideOps):
 
     affine = False
     ends_first = True
-    """Whether a comparison looks at the least and the greatest lane before all: faster code, of three times as much
-    text."""
+    """Whether a comparison looks at the least and the greatest lane before all: faster code, three times the text."""
 
     # -- the two representations
 
@@ -93,7 +92,6 @@ class AffineOps(WideOps):
         return base if form.level else Affine(self, form, base, None, stride)
 
     def numbers(self, type_: str, lanes: Sequence[int]) -> Value:
-        """A number for each lane."""
         return constant(np.array(lanes, np.int64).astype(f"u{BITS[type_] // 8}"), type_)
 
     def spread(self, value: Affine) -> str:
@@ -122,7 +120,6 @@ class AffineOps(WideOps):
         return t.dominating[key]
 
     def _listed(self, numbers: tuple[int, ...], type_: str) -> str:
-        """A number for each lane, as a vector."""
         return self.numbers(type_, numbers).text
 
     def _splat(self, scalar: Value) -> str:

@@ -36,7 +36,8 @@ class Sketch(Registers):
 
     def __init__(self, program: Program, rows: Rows) -> None:
         nothing = [False] * len(program.registers)
-        f = Function(program, rows, RegisterFacts(nothing, {}, []))
+        facts = RegisterFacts(nothing, {}, [])
+        f = Function(program, rows, facts, diverged=False, small=False, features="")
         super().__init__(f, LaneOps(f))
         self.semantics = Semantics(f, self.m, Operands(f, self.m, self))
         self.forms: dict[int, Form] = {}
@@ -226,7 +227,6 @@ class Analyses:
 
 
 def analyses(program: Program, rows: Rows) -> Analyses:
-    """Those of a program, the same each time."""
     found = program.found.setdefault(rows, Analyses(program, rows))
     assert isinstance(found, Analyses)
     return found

@@ -47,8 +47,7 @@ def diverging_blocks(program: Program, uniform: list[bool]) -> frozenset[int] | 
 
 
 def ask_data(program: Program, codes: Iterable[Code], besides: tuple[str, ...] = ()) -> bool:
-    """Whether the guard of one of these instructions depends on what is in memory that threads share, or in these
-    spaces besides."""
+    """Whether the guard of one of these instructions depends on memory that threads share, or on these spaces."""
     writers = writers_of(program.codes)
     asked = [r for code in codes for r in reads(code)]
     known = reachable(asked, lambda r: [s for w in writers.get(r, ()) for s in reads(w)])
@@ -151,7 +150,6 @@ def _reached(after: list[list[int]], starts: list[int], end: int) -> set[int]:
 
 
 def size_of(program: Program, blocks: Iterable[int]) -> int:
-    """The instructions of some blocks."""
     return sum(program.blocks[b].last - program.blocks[b].first for b in blocks)
 
 

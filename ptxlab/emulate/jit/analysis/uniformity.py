@@ -122,7 +122,6 @@ def uniform_registers(
     known: dict[tuple[Any, ...], Any] = {}  # results by form and sources: thousands of instructions, few of these
 
     def result(code: Code) -> tuple[Any, ...]:
-        """What the destinations get."""
         different = (False,) * len(code.dests)
         if code.form.op.sem is None:  # matrix instructions: every lane gets another part
             return different

@@ -84,8 +84,6 @@ class Copies(Body):
         self.t.store(f"<{W} x i32>", self.m.vector(given), p, align=64)
         return p
 
-    # -- the checks ----------------------------------------------------------------------------------------------------
-
     def check(self, code: Code, checks: Checks) -> After | None:
         if code.properties.lane_copy:
             return self._checked_copy(code, checks)

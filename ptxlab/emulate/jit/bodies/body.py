@@ -62,7 +62,6 @@ class Body(Part):
         return None
 
     def places(self, code: Code, access: Access) -> str:
-        """The addresses of an access, a vector of i64."""
         return self.m.vector(self.m.zext("i64", self.e.operands.address(code, access.operand)))
 
     def _counting(self, code: Code, access: Access) -> str:
@@ -111,13 +110,11 @@ def body_of(code: Code) -> type[Body] | None:
 
 
 def bodies_of(codes: Iterable[Code]) -> list[type[Body]]:
-    """The classes of what executes these instructions."""
     found = dict.fromkeys(map(body_of, codes))
     return [kind for kind in found if kind is not None]
 
 
 def all_bodies() -> list[type[Body]]:
-    """The classes of all bodies."""
     return [_loaded(place) for place in dict.fromkeys((*_OF_GROUPS.values(), *_OF_ACTIONS.values()))]
 
 

@@ -32,15 +32,12 @@ if TYPE_CHECKING:
     from ptxlab.emulate.jit.instruments.counting import Counting
 
 SPARE = tuple(S.Warp.offset(row) for row in ("offered.0", "offered.1", "offered.2", "given.0", "given.1"))
-"""Where literal operands go. In an exchange the operands of waiting lanes lie there; while all lanes are here none
-waits."""
+"""Where literal operands go. In an exchange the operands of waiting lanes lie there; here no lane waits."""
 SINK = S.Warp.offset("given.2")
 """The destination of the sink `_`."""
 
 
 class Matrices(Body):
-    """Matrix instructions of the whole warp."""
-
     rules = (matrix_access.find, matrix_access.mark)
 
     def __init__(self, e: Emitter, memory: Memory) -> None:

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
 
 class Mbarriers(Body):
-    """Instructions that operate on mbarriers."""
-
     rules = (operate,)
     block = "null"
     """The checks' record of the block, in a build with checks."""

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING
 from ptxlab.emulate.jit.bodies.body import Body
 from ptxlab.emulate.jit.bodies.matrices import SINK
 from ptxlab.emulate.jit.emitter.instrument import After
-from ptxlab.emulate.jit.llvm.fragments import store
 from ptxlab.emulate.jit.llvm.ir_text import Text, W
-from ptxlab.emulate.jit.matrices.products import product_function
+from ptxlab.emulate.jit.matrices.products import product_function, store
 from ptxlab.emulate.jit.memory.access import Memory
 from ptxlab.emulate.jit.translation.rule_calls import THERE, Function, call
 from ptxlab.emulate.program.flat_program import Code, Reg, Source
@@ -37,8 +36,6 @@ COLUMNS = 8
 
 
 class Warpgroups(Body):
-    """The instructions of `wgmma`."""
-
     rules = (
         products.is_full, products.begin, products.commit, products.completing_product, products.complete,
         products.waited_for, products.asked_for, products.wait_for_warpgroup,
@@ -89,7 +86,6 @@ class Warpgroups(Body):
             self._begin(code, queue)
 
     def _queue(self, t: Text) -> str:
-        """A pointer to the products that the warp has begun."""
         return t.offset("%ws", self.e.registers.file.products)
 
     def _whole_warpgroup(self, number: str) -> str:
@@ -282,7 +278,6 @@ class Warpgroups(Body):
         return self._tiles_of_product(code, checks) if code.action is Action.WARPGROUP_PRODUCT else None
 
     def _waited(self, code: Code, checks: Checks) -> None:
-        """After a wait for products of `wgmma`."""
         if checks.sync and self.e.registers.file.products:
             from ptxlab.emulate.rules import async_proxy
 
@@ -327,7 +322,6 @@ class Warpgroups(Body):
 
 
 def _zero(name: str, registers: int) -> str:
-    """A function that makes registers zero."""
     t = Text()
     for k in range(registers):
         store(t, k, "i32", W, "zeroinitializer")

@@ -53,7 +53,6 @@ class ProgramSummary:
 
     @classmethod
     def of(cls, program: Program) -> ProgramSummary:
-        """The summary of a program."""
         from ptxlab.emulate.rules.instructions import scheduled
 
         codes = program.codes
@@ -148,7 +147,6 @@ class Loaded:
         return function, codes
 
     def _name(self, which: str) -> str:
-        """The name of a function's cache entry."""
         return self.entry if which == "converged" else f"{self.entry}-{which}"
 
     def _recalled(self, which: str) -> FunctionCode | None:
@@ -169,8 +167,7 @@ class Loaded:
 
     @functools.cached_property
     def _diverging(self) -> frozenset[int] | None:
-        """The blocks in which lanes may diverge, if they are few. A recorded warp keeps to the function for diverged
-        warps."""
+        """The blocks in which lanes may diverge, if they are few. A recorded warp stays in the diverged function."""
         from ptxlab.emulate.jit.analysis.affine_registers import analyses
         from ptxlab.emulate.jit.analysis.divergence import diverging_blocks
 

@@ -41,7 +41,6 @@ def _counters() -> Functions:
 
 
 def _checks() -> Functions:
-    """The rules that a build with checks calls."""
     from ptxlab.emulate.jit.checks import lane_by_lane
     from ptxlab.emulate.rules import (
         async_proxy,
@@ -61,7 +60,7 @@ def _checks() -> Functions:
         race_order.fence, race_order.publish, race_order.acquire, race_order.cluster_arrived,
         race_order.cluster_waited, race_order.sync_warp, race_order.sync_lanes, races.storing,
         races.stored,
-        race_accesses.at_one_address, race_accesses.at_addresses, lane_by_lane.each,
+        race_accesses.at_addresses, lane_by_lane.each,
         initcheck.all_written,
         initcheck.report, initcheck.stored, initcheck.overruns,
         register_checks.read, register_checks.written, register_checks.touched, register_checks.wrote,

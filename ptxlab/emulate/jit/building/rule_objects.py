@@ -35,18 +35,15 @@ class RuleObject:
     cpu: Cpu
 
     def entry(self, tier: int) -> str:
-        """The name of its cache entry."""
         what = f"rules {self.module} {self.names} {self.known} {tier}"
         return "rules-" + native.key("", "", "", self.cpu, what)
 
     @property
     def rules(self) -> tuple[Function, ...]:
-        """The rules, imported."""
         module = importlib.import_module(self.module)
         return tuple(getattr(module, name) for name in self.names)
 
     def build(self, tier: int) -> bytes:
-        """Its object code."""
         from ptxlab.emulate.jit.translation.translator import module_of
 
         # Rules of another object may be called if that one knows the same: nothing.

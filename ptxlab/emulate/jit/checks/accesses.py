@@ -40,8 +40,6 @@ class Located:
 
 
 class CheckedAccesses(CheckInstrument):
-    """Loads, stores and atomics."""
-
     def __init__(self, e: Emitter, checks: Checks, memory: Memory) -> None:
         super().__init__(e, checks)
         self.memory = memory
@@ -133,35 +131,34 @@ class CheckedAccesses(CheckInstrument):
     def _near(self, seen: Seen, members: Members) -> None:
         """Addresses in one allocation, or one address for all lanes."""
         t, code, at = self.t, seen.code, self._located[id(seen.group)]
-        start, written, table = at.start, at.written, self.checks.members(members)
-        assert seen.group.address is not None
-        one = t.sub("i64", seen.group.address.text, start) if seen.uniform else ""
-        if not seen.uniform:
-            self.memory.sites.put_offsets(seen.group)
-        if self.checks.race:
-            first = t.add("i64", start, seen.offset)
-            first = t.add("i64", first, one) if one else first
-            rule = race_accesses.at_one_address if one else race_accesses.at_addresses
-            where = at.records, at.stride, one or "%addrs", start, table
-            with self._stores(seen, at.memory, start, first, narrow="null" if one else "%addrs"):
-                t.do(call(rule, *THERE, self.active.bits, *where, str(int(seen.write))))
-        lanes = self.active.bits
-        if one:  # one lane is enough
-            lanes = t.and_("i32", lanes, t.sub("i32", 0, lanes))
-            offsets = t.splat("i32", t.trunc("i64", one, "i32"))
+        records, start, written, table = at.records, at.start, at.written, self.checks.members(members)
+        lanes, first = self.active.bits, t.add("i64", start, seen.offset)
+        if seen.uniform:
+            assert seen.group.address is not None
+            one = t.sub("i64", seen.group.address.text, start)
+            first, offsets = t.add("i64", first, one), t.splat("i32", t.trunc("i64", one, "i32"))
             t.store(f"<{W} x i32>", offsets, "%addrs", align=64)
             if code.space != "shared":  # offsets of lanes have 32 bits
                 far = t.and_("i64", one, -(1 << 32))
-                written = t.select(t.eq("ptr", written, "null"), "ptr", "null", t.offset(written, far))
                 start = t.add("i64", start, far)
+                written = t.select(t.eq("ptr", written, "null"), "ptr", "null", t.offset(written, far))
+                behind = t.offset(records, t.mul("i64", far, 8 // races.granule(self.program)))
+                records = t.select(t.eq("ptr", records, "null"), "ptr", "null", behind)
+        else:
+            self.memory.sites.put_offsets(seen.group)
+        if self.checks.race:
+            where = records, at.stride, "%addrs", start, table
+            with self._stores(seen, at.memory, at.start, first, narrow="null" if seen.uniform else "%addrs"):
+                t.do(call(race_accesses.at_addresses, *THERE, lanes, *where, str(int(seen.write))))
+        if seen.uniform:  # one lane is enough
+            lanes = t.and_("i32", lanes, t.sub("i32", 0, lanes))
         if self.checks.may_be_tile(code):
             self.checks.tile_stored(self.checks.if_shared(code, start, lanes), table)
         if self.checks.init:
             self._initialised(seen, table, lanes, written, start)
 
     def _initialised(self, seen: Seen, table: str, lanes: str, written: str, start: str) -> None:
-        """initcheck of lanes in one allocation, whose bytes are written as `written` says; %addrs holds their
-        offsets."""
+        """initcheck of lanes in one allocation, whose bytes are written as `written` says; %addrs holds offsets."""
         t, code = self.t, seen.code
         shared = code.space == "shared"
         if seen.write and shared:

@@ -17,8 +17,8 @@ from ptxlab.emulate.jit.memory.access import Memory
 from ptxlab.emulate.jit.translation.rule_calls import THERE, call
 from ptxlab.emulate.program.addresses import SHARED_WINDOW
 from ptxlab.emulate.program.flat_program import Code
+from ptxlab.emulate.program.liveness import RegisterFlow, register_flow
 from ptxlab.emulate.program.pointers import local_bounds
-from ptxlab.emulate.program.register_flow import RegisterFlow, register_flow
 from ptxlab.emulate.program.warpgroup_flow import WarpgroupFlow, follows_tiles, warpgroup_flow
 from ptxlab.emulate.rules import (
     async_proxy,
@@ -121,7 +121,6 @@ class Checks(Part):
                 t.do(line)
 
     def fence(self, code: Code) -> str:
-        """The call of `race_order.fence`."""
         return call(race_order.fence, *THERE, str(code.index), str(int(rules.wide(code))))
 
     def strong(self, code: Code, size: int, *, write: bool) -> None:
@@ -193,10 +192,7 @@ class Checks(Part):
             self.tile_stored(mask, rows)
         return mask, rows
 
-    # -- tables --------------------------------------------------------------------------------------------------------
-
     def listed(self, rows: list[int]) -> str:
-        """A table of numbers."""
         return self.e.constant("checked", "i64", rows, align=", align 64")
 
     def flags(self, index: int) -> int:
@@ -210,8 +206,6 @@ class Checks(Part):
 
 
 class CheckInstrument(Part, Instrument):
-    """An instrument of the checks."""
-
     def __init__(self, e: Emitter, checks: Checks) -> None:
         super().__init__(e)
         self.checks = checks

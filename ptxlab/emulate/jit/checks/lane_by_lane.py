@@ -9,19 +9,7 @@ from ptxlab.emulate.language import *
 from ptxlab.emulate.rules import initcheck, race_accesses
 from ptxlab.emulate.rules.memcheck import resolve
 from ptxlab.emulate.rules.notes import OVERRUN, UNINITIALISED, note, serial
-from ptxlab.emulate.rules.records import (
-    ATOMIC,
-    CODE,
-    LAST_CODE,
-    READS,
-    STRONG,
-    WARP,
-    WRITES,
-    WRITTEN,
-    Block,
-    Launch,
-    traits_of,
-)
+from ptxlab.emulate.rules.records import *
 from ptxlab.emulate.runtime.state import SHARED, Context, Cta, Warp
 
 
@@ -91,7 +79,8 @@ def raced(
 ) -> None:
     """racecheck of such an access: finds the lanes in each allocation, and checks these at once."""
     launch, block, found = context.check.cast(Launch)[0], cta.checks.cast(Block)[0], context.found
-    offsets, left = local(u32, 32), mask
+    offsets, members, left = local(u32, 32), local(u64, 4), mask
+    members[0], members[2], members[3] = 1, size, access & (LAST_CODE << CODE | 1 << STRONG)
     while left != 0:
         lane = first(left)
         place = resolve(context, cta, warp, lane, u64(addresses[lane] + extra), size, log2, space, u32(write), None)
@@ -108,25 +97,5 @@ def raced(
                 here |= u32(1 << other)
                 offsets[other] = u32(found.at)
         left &= ~here
-        recorded(launch, block, warp, here, records, stride, offsets, far, start, size, access, write)
-
-
-@rule
-def recorded(
-    launch: Launch,
-    block: Block,
-    warp: Warp,
-    mask: u32,
-    records: Pointer[u64],
-    stride: u64,
-    offsets: Pointer[u32],
-    far: u64,
-    start: u64,
-    size: u64,
-    access: u64,
-    write: boolean,
-) -> None:
-    """racecheck of lanes in one allocation, each at `far` plus its offset from the address `start`."""
-    members = local(u64, 4)
-    members[0], members[1], members[2], members[3] = 1, far, size, access & (LAST_CODE << CODE | 1 << STRONG)
-    race_accesses.at_addresses(launch, block, warp.warp_id, mask, records, stride, offsets, start, members, write)
+        members[1], at = far, warp.warp_id
+        race_accesses.at_addresses(launch, block, at, here, records, stride, offsets, start, members, write)

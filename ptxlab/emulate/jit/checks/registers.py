@@ -72,8 +72,6 @@ class CheckedRegisters(CheckInstrument):
 
 
 class CheckedLocal(CheckInstrument):
-    """initcheck of local memory."""
-
     def accessed_local(self, at: Value, size: int, stores: bool) -> None:
         t, code, checks = self.t, self.e.code, self.checks
         reads = not stores and code.instruction is not None  # calls save registers and restore them

@@ -59,8 +59,6 @@ class CheckedControl(CheckInstrument):
             numbers = lane_masks.MODES[str(code.form.mode)], int(asked), code.index
             self.t.do(call(lane_masks.shuffled, *THERE, self.active.bits, live, named, *lanes, *map(str, numbers)))
 
-    # -- barriers ------------------------------------------------------------------------------------------------------
-
     def barrier(self, block: Block, code: Code) -> None:
         if self.checks.sync:
             sources = [s for s in code.sources if s is not None]

@@ -178,7 +178,6 @@ class Blocks(Part):
 
     @functools.cached_property
     def atomics(self) -> Atomics:
-        """Atomic operations, which most programs do without."""
         from ptxlab.emulate.jit.atomics.atomics import Atomics
 
         return Atomics(self.e)

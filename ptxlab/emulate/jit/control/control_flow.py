@@ -37,7 +37,6 @@ class ControlFlow(Part):
         raise NotImplementedError
 
     def block(self, block: Block) -> None:
-        """A basic block."""
         raise NotImplementedError
 
     def jump(self, block: Block, target: Value) -> None:
@@ -74,7 +73,6 @@ class ControlFlow(Part):
         return "\n".join(["\n".join(constants), *first, *self.t.lines, *body, *last]) + "\n"
 
     def all_blocks(self) -> None:
-        """The basic blocks of the program."""
         for block in self.program.blocks:
             self.blocks.plan(block)
             self.block(block)
@@ -145,8 +143,7 @@ class ControlFlow(Part):
         return chosen
 
     def waiting(self, block: Block, bits: str) -> str:
-        """i32: at a block that begins with an exchange under a guard, which of these lanes take part and name others
-        that do not."""
+        """i32: at a block that begins with a guarded exchange, which of these lanes take part and name absent ones."""
         code = self.e.code = self.program.codes[block.first]
         self.blocks.begin(bits)
         self.e.guarded(code)

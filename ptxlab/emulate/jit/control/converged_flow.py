@@ -51,8 +51,6 @@ class ConvergedFlow(ControlFlow):
         self.t.store("i32", self.e.pc(block), "%converged.pc.at")
         self.t.ret("i32", S.SUSPENDED)
 
-    # -- the warp diverges ---------------------------------------------------------------------------------------------
-
     def split_at(self, block: Block, target: Value) -> None:
         """At the end of a block: lanes whose guard holds go to `target`."""
         t = self.t
@@ -75,10 +73,7 @@ class ConvergedFlow(ControlFlow):
         self.t.do(call(spread, "%ws", name, count))
         self.t.ret("i32", S.DIVERGED)
 
-    # -- the turn of the warp ends -------------------------------------------------------------------------------------
-
     def exited(self) -> None:
-        """All lanes of the warp have exited."""
         t = self.t
         t.store("i32", 0, "%live.at")
         if self.program.exits:
@@ -89,8 +84,7 @@ class ConvergedFlow(ControlFlow):
         t.ret("i32", NEXT)
 
     def waits(self, code: Code) -> None:
-        """All lanes wait: the next warp's turn begins at once, where the barrier's number is known and it asks for
-        nothing more."""
+        """All lanes wait: the next warp's turn begins at once if the barrier's number is known and that is all."""
         at_once = False
         if code.action is Action.BARRIER:
             number, *others = (source for source in code.sources if source is not None)

@@ -24,7 +24,6 @@ class ConvergedFunction(ConvergedFlow):
         self.regions = Regions(self)
 
     def function(self) -> str:
-        """Its LLVM text."""
         return self.text(TURN) + self.loop()
 
     def all_blocks(self) -> None:
@@ -79,7 +78,6 @@ class ConvergedFunction(ConvergedFlow):
             self.split_at(block, target)
 
     def _only_target(self) -> int:
-        """The block of a jump with a single target."""
         code = self.e.code
         return code.targets[0] if code.action is Action.INDEXED_BRANCH else code.target
 

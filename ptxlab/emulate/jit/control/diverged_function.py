@@ -38,7 +38,6 @@ class DivergedFunction(ControlFlow):
         self.exchanges = any(code.properties.converges for code in self.program.codes)
 
     def function(self) -> str:
-        """Its LLVM text."""
         if not self.exchanges:  # where lanes wait within blocks
             self.e.registers.private = self.e.registers.not_needed(range(len(self.program.blocks)))
         return self.text(f"i32 @{self.e.name}({SIGNATURE}%ws)")
@@ -98,8 +97,7 @@ d.missing:
         self._run(block, block.first, bits)
 
     def _go_back(self, block: Block, bits: str) -> None:
-        """Returns to the function for converged warps if all live lanes are here, and the registers that should be
-        uniform are."""
+        """Returns to the function for converged warps if all live lanes are here and its scalars are uniform."""
         t = self.t
         live = t.load("i32", "%live.at")
         converged = t.eq("i32", bits, live)
@@ -240,7 +238,6 @@ d.missing:
         t.go("dispatch")
 
     def _behind(self, block: Block, code: Code) -> int:
-        """The program counter after an instruction."""
         return 2 * code.index + 2 if code.index + 1 < block.last else self.e.pc(block.next)
 
     def _kind(self, code: Code) -> int:
@@ -284,7 +281,6 @@ d.missing:
         t.go("dispatch")
 
     def _brought(self, code: Code, members: str) -> list[Any]:
-        """The operands of all lanes."""
         sources: list[Any] = [None] * len(code.sources)
         for slot, k in enumerate(self._vectors(code)):
             wide = self.t.load(f"<{W} x i64>", self.t.field(S.Warp, f"given.{slot}"), align=64)

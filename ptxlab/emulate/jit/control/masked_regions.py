@@ -113,13 +113,11 @@ def masked_regions(
 
 
 def _last(program: Program, block: int) -> Code:
-    """What a block ends with."""
     return program.codes[program.blocks[block].last - 1]
 
 
 def _fits(program: Program, region: Region, exchanges: bool) -> bool:
-    """Whether lanes are independent in a region, and its blocks run in the order of their program counters, the join
-    last."""
+    """Whether lanes are independent in a region, and its blocks run in the order of program counters, join last."""
     if not region.blocks or region.join <= max(region.blocks) or not _independent(program, region.blocks, exchanges):
         return False
     blocks, all_ = program.blocks, region.blocks | {region.branch}

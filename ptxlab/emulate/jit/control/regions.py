@@ -115,7 +115,6 @@ class Regions(Part):
         return out, others
 
     def emit(self) -> None:
-        """The regions that are needed."""
         registers = self.e.registers
         for region in self.entered.values():
             self.blocks.words += [region.rounds, *map(region.word, region.words)]
@@ -234,8 +233,7 @@ class Regions(Part):
         t.go(f"given.up{region.number}")
 
     def _meet(self, region: MaskedRegion, join: int) -> None:
-        """All lanes are at a join, where the warp converges if the registers that are scalars from there on allow
-        it."""
+        """All lanes are at a join, where the warp converges if the registers that are scalars from there allow it."""
         t = self.t
         name, count = self.e.registers.scalar_table(bit_set(region.per_lane) & self.e.alive_at(join))
         if not count:
@@ -247,7 +245,6 @@ class Regions(Part):
         t.go(f"given.up{region.number}")
 
     def _leave_for(self, how: str, region: MaskedRegion) -> None:
-        """The warp leaves a region in this way."""
         self.leaves.add((how, region.number))
         self.t.go(f"{how}{region.number}")
 

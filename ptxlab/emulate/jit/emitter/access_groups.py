@@ -73,12 +73,10 @@ class Seen:
 
     @property
     def step(self) -> int:
-        """Bytes of an element."""
         return self.size // self.count
 
     @property
     def write(self) -> bool:
-        """Whether this is a store."""
         return self.stored is not None
 
 
@@ -128,7 +126,6 @@ def place_of(program: Program, code: Code) -> Place:
 
 
 def _places(program: Program, block: Block) -> dict[int, Place]:
-    """Those of a block, by code index."""
     versions: dict[int, int] = {}
     moved: dict[int, Place] = {}
 
@@ -202,8 +199,7 @@ def offset_of(code: Code) -> int:
 
 @dataclass(eq=False, repr=False)
 class _Run:
-    """Accesses that may share a check: the bytes from the lowest to after the highest, and (code index, offset,
-    bytes) of each."""
+    """Accesses that may share a check: their bytes, lowest to highest, and (code index, offset, bytes) of each."""
 
     low: int
     high: int

@@ -55,7 +55,6 @@ class ActiveMask:
             self.narrow(self.t.and_("i32", self.m.bits_of(held), self.block_bits))
 
     def all_of_block(self) -> None:
-        """All lanes that run the block are active."""
         self.guard = None
         self.bits, self._mask = self.block_bits, self._block_mask
 
@@ -65,8 +64,6 @@ class ActiveMask:
         before, mask, self.bits = self.bits, self._mask, bits
         yield
         self.bits, self._mask = before, mask
-
-    # -- facts about the active lanes
 
     def none(self) -> str:
         """i1: whether no lane is active."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from ptxlab.emulate.jit.affine.block_rows import Rows
+from ptxlab.emulate.jit.affine.values import Affine
 from ptxlab.emulate.jit.emitter.access_groups import AccessGroup, sites_of
 from ptxlab.emulate.jit.emitter.function import Function, RegisterFacts
 from ptxlab.emulate.jit.emitter.lane_operations import LaneOps
@@ -21,18 +22,10 @@ from ptxlab.emulate.runtime import state as S
 
 
 class Emitter(Function):
-    """A function with the parts that write into it: operations on lanes, the active mask, registers, operands,
-    faults."""
+    """A function with the parts that write into it: operations on lanes, active mask, registers, operands, faults."""
 
     def __init__(
-        self,
-        program: Program,
-        rows: Rows,
-        facts: RegisterFacts,
-        *,
-        diverged: bool = False,
-        small: bool = False,
-        features: str = "",
+        self, program: Program, rows: Rows, facts: RegisterFacts, *, diverged: bool, small: bool, features: str
     ) -> None:
         super().__init__(program, rows, facts, diverged=diverged, small=small, features=features)
         self.ops = LaneOps(self)
@@ -84,7 +77,6 @@ class FaultExits:
         self._code = before
 
     def record(self, kind: int, code: str | int, lane: str, address: str) -> None:
-        """Notes a fault."""
         self.t.do(call(memcheck.stop, "%ctx", "%ws", kind, code, lane, address))
 
     def if_any(self, bad: str, address: Value, flag: int = 0) -> None:
@@ -117,7 +109,7 @@ class FaultExits:
 
     def if_failed(self, answer: str) -> None:
         """Faults if a function returned anything but 0, having noted the fault."""
-        self.t.fault_unless(self.t.eq("i32", answer, 0))
+        self.t.fault_if(self.t.ne("i32", answer, 0))
 
     def unless_all_lanes(self, code: Code, came: str) -> None:
         """Faults unless all lanes execute an instruction of the whole warp. came: the lanes that came here, if a guard
@@ -141,3 +133,49 @@ class FaultExits:
         bits = t.bitcast(f"<{W} x i1>", other, "i32")
         with t.unless(t.eq("i32", bits, 0), cold=True, to="fault"):
             self.record(S.DISAGREE, code.index, self.active.first(bits), "0")
+
+
+class Outline:
+    """One function and a call of it: takes the values that its code depends on, and gives what they are in it. LLVM
+    needs less time for a call than for what it calls: so what is to be built quickly calls such functions, where fast
+    code has the same in place.
+
+    kind: what else its code depends on; functions of one kind with parameters of the same types are one. held: values
+    that have the same name in it. flag: of the faults that it notes."""
+
+    def __init__(self, e: Emitter, *kind: object, held: Sequence[str] = (), flag: int = 0) -> None:
+        self.e, self.kind = e, list(kind)
+        self._parameters = [*(f"ptr {name}" for name in ("%ctx", "%cta", "%ws", "%data", "%addrs")), *held]
+        self._arguments = list(self._parameters)
+        self._bits, self._code = self.text("i32", e.active.bits), self.text("i32", e.faults.code(flag))
+
+    def text(self, type_: str, text: str) -> str:
+        """A value by its LLVM type and text."""
+        name = f"%given{len(self._parameters)}"
+        self._parameters.append(f"{type_} {name}")
+        self._arguments.append(f"{type_} {text}")
+        return name
+
+    def value(self, value: Value) -> Value:
+        """A value of lanes; of an affine one the scalars."""
+        if isinstance(value, Affine):
+            self.kind.append(value.form)
+            scalars = (value.base, value.inner, value.stride)
+            base, inner, stride = (None if scalar is None else self.value(scalar) for scalar in scalars)
+            assert base is not None
+            return Affine(value.ops, value.form, base, inner, stride)
+        return Value(self.text(value.llvm, value.text), value.type, value.uniform)
+
+    def call(self, name: str, body: Callable[[], str]) -> str:
+        """Calls the function, written by `body` where it is new; what it returns, an i32, -1 after a fault."""
+        e, t = self.e, self.e.t
+        key = name, *self.kind, *self._parameters
+        if key not in e.outlines:
+            e.outlines[key] = f"{name}.{len(e.outlines)}"
+            with t.other_function(), e.active.only(self._bits), e.faults.of(self._code):
+                e.active.narrow(self._bits)
+                t.ret("i32", body())
+                t.at("fault")
+                t.ret("i32", -1)
+                e.helpers[e.outlines[key]] = t.function(f"i32 @{e.outlines[key]}({', '.join(self._parameters)})")
+        return t.call_function("i32", e.outlines[key], *self._arguments)

@@ -33,14 +33,7 @@ class Function:
     frequent is then called. features: those of the CPU."""
 
     def __init__(
-        self,
-        program: Program,
-        rows: Rows,
-        facts: RegisterFacts,
-        *,
-        diverged: bool = False,
-        small: bool = False,
-        features: str = "",
+        self, program: Program, rows: Rows, facts: RegisterFacts, *, diverged: bool, small: bool, features: str
     ) -> None:
         self.program, self.rows, self.facts = program, rows, facts
         self.diverged, self.small, self.features = diverged, small, features
@@ -55,7 +48,6 @@ class Function:
 
     @property
     def name(self) -> str:
-        """Its name in LLVM IR."""
         return "diverged" if self.diverged else "converged"
 
     @property
@@ -75,14 +67,10 @@ class Function:
         text = f"internal constant [{len(listed)} x {type_}] [{', '.join(listed)}]{align}"
         return self.constants.setdefault((hint, text), f"@{hint}.{self.name}.{len(self.constants)}")
 
-    # -- the program ---------------------------------------------------------------------------------------------------
-
     def pc(self, block: int) -> int:
-        """The program counter of a block's start."""
         return 2 * self.program.blocks[block].first if block >= 0 else 0
 
     def pcs(self, block: int) -> str:
-        """The program counter of a block's start, in all lanes."""
         return f"splat (i32 {self.pc(block)})"
 
     def alive_at(self, block: int) -> int:

@@ -56,8 +56,7 @@ class Instrument:
         """After the addresses of a load or store have been checked, and before its data move."""
 
     def accessed_local(self, at: Value, size: int, stores: bool) -> None:
-        """After a load or store of local memory. at: where, an i64 that is right in all active lanes, in range where
-        there is none."""
+        """After a load or store of local memory. at: where, an i64 that is right in all active lanes."""
 
     def copied_frame(self, source: int, dest: int, size: int) -> None:
         """After arguments or results of a call have been copied from frame to frame."""

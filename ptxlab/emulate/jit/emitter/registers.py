@@ -1,5 +1,4 @@
-"""Registers: where they lie after a warp's state, which value each holds while code is emitted, and what must still be
-stored."""
+"""Registers: where they lie after a warp's state, what each holds while code is emitted, what must be stored."""
 
 from __future__ import annotations
 
@@ -82,7 +81,6 @@ class Registers:
         self.values, self.dirty = {}, set()
 
     def scalar(self, r: int) -> bool:
-        """Whether a register is kept as a scalar here, or as the scalars of an affine value."""
         return bool(self.scalars >> r & 1) and not self.f.diverged and r not in self.per_lane
 
     def _form(self, r: int) -> Form | None:
@@ -92,14 +90,12 @@ class Registers:
     # -- reads ---------------------------------------------------------------------------------------------------------
 
     def read(self, r: int) -> Value:
-        """The value of a register."""
         if r not in self.values:
             load = self._scalar if self.scalar(r) else self._lanes
             self.values[r] = self._numbers(r) or load(r)
         return self.values[r]
 
     def _scalar(self, r: int) -> Value:
-        """A uniform or affine register, loaded."""
         file, form, lane = self.file, self.affine.get(r), self.program.registers[r].lane
         if form is None:
             p = self.t.offset("%ws", file.scalar[r])
@@ -118,7 +114,6 @@ class Registers:
         return Value(self.t.load(type_, self.t.offset("%ws", at), align=8), type_, True)
 
     def _lanes(self, r: int) -> Value:
-        """A register of which all lanes are kept, loaded."""
         lane, p = self.program.registers[r].lane, self.t.offset("%ws", self.file.vector[r])
         if lane == "i1":
             return self.m.of_bits(self.t.load("i32", p))
@@ -173,7 +168,6 @@ class Registers:
         self.dirty.clear()
 
     def _store_scalar(self, r: int) -> None:
-        """Stores a uniform or affine register."""
         file, value = self.file, self.values[r]
         if r not in self.affine:
             assert value.uniform, (self.program.registers[r], value)

@@ -93,7 +93,6 @@ class Operands:
         return self.m.const("i32" if self.f.code.space == "shared" else "i64", int(mem.base.value))
 
     def write(self, dest: Reg | Group | None, type_: str, result: Any) -> None:
-        """Writes a result to its destination."""
         if dest is None or result is None:
             return
         if isinstance(dest, Group):
@@ -132,7 +131,6 @@ class Semantics:
         """The type that the function of an instruction returns, by its name; None where it has none."""
 
     def emit(self, code: Code) -> None:
-        """An instruction that has semantics."""
         sem, operands = code.form.op.sem, self.operands
         if sem is None:
             raise unsupported(self.program, code)
@@ -183,7 +181,6 @@ class Semantics:
         return result.type
 
     def results(self, code: Code, result: Any) -> None:
-        """Writes the results of semantics."""
         results = (result,) if len(code.dests) == 1 or not isinstance(result, tuple) else result
         for dest, type_, r in zip(code.dests, code.dest_types, results, strict=False):
             self.operands.write(dest, type_, r)

@@ -24,18 +24,7 @@ from ptxlab.emulate.jit.memory.access import Memory
 from ptxlab.emulate.jit.translation.rule_calls import call
 from ptxlab.emulate.language import ALL_LANES
 from ptxlab.emulate.program.flat_program import Code
-from ptxlab.emulate.rules.memory_model import (
-    LOG_SECTOR,
-    SECTOR,
-    WORD,
-    Counted,
-    count_access,
-    lane_groups,
-    lanes_differ,
-    remembered_wavefronts,
-    sectors,
-    wavefronts,
-)
+from ptxlab.emulate.rules import memory_model as model
 from ptxlab.emulate.rules.records import CONTIGUOUS, HALVES_CONTIGUOUS, HALVES_UNIFORM, UNIFORM
 from ptxlab.emulate.runtime import state as S
 from ptxlab.emulate.runtime.counters import moves_pairs
@@ -47,8 +36,6 @@ _HALVES = {"spans": HALVES_CONTIGUOUS, "ones": HALVES_UNIFORM}
 
 
 class Counting(Part, Instrument):
-    """Emits what counted code does in addition."""
-
     by_warpgroup = True
 
     def __init__(self, e: Emitter, memory: Memory) -> None:
@@ -61,10 +48,9 @@ class Counting(Part, Instrument):
 
     def _record(self, index: int, field: str) -> str:
         """A pointer to a field of an instruction's record, which is a `Counted`."""
-        return self.t.offset("%tally", index * Counted.size + Counted.offset(field))
+        return self.t.offset("%tally", index * model.Counted.size + model.Counted.offset(field))
 
     def _add(self, index: int, field: str, pair: str) -> None:
-        """Adds a pair of i64 to a record."""
         p = self._record(index, field)
         old = self.t.load("<2 x i64>", p, align=16)
         self.t.store("<2 x i64>", self.t.add("<2 x i64>", old, pair), p, align=16)
@@ -77,8 +63,6 @@ class Counting(Part, Instrument):
         """The result of a rule of the memory model, as a pair of i64."""
         found = self.t.let(call(function, *arguments))
         return self._pair(*(self.t.extract_value("{i64, i64}", found, k) for k in range(2)))
-
-    # -- guards and branches -------------------------------------------------------------------------------------------
 
     def guarded(self, code: Code) -> None:
         if code.guard is not None:
@@ -94,12 +78,10 @@ class Counting(Part, Instrument):
             all_ = t.ne("i32", self.active.bits, self.active.block_bits)
             diverged = t.zext("i1", t.and_("i1", some, all_), "i64")
         if target is not None and not target.uniform:
-            spread = t.zext("i1", t.let(call(lanes_differ, target.text, self.active.bits)), "i64")
+            spread = t.zext("i1", t.let(call(model.lanes_differ, target.text, self.active.bits)), "i64")
             diverged = t.or_("i64", diverged, spread) if diverged else spread
         if diverged:
             t.bump(self._record(self.e.code.index, "diverged"), t.add, "i64", diverged)
-
-    # -- memory --------------------------------------------------------------------------------------------------------
 
     def accesses(self, seen: Seen) -> None:
         code, space = seen.code, seen.code.space
@@ -119,12 +101,11 @@ class Counting(Part, Instrument):
     def anywhere(self, index: int, addresses: str, offset: int, size: int, space: str = "", mask: str = "") -> None:
         """Counts an access in full, out of line."""
         code, at = self.program.codes[index], self._moved("i64", addresses, offset)
-        record = self.t.offset("%tally", index * Counted.size)
+        record = self.t.offset("%tally", index * model.Counted.size)
         how = mask or self.active.bits, size, SPACES[space or code.space], moves_pairs(code)
-        self.t.do(call(count_access, record, at, *how))
+        self.t.do(call(model.count_access, record, at, *how))
 
     def _moved(self, type_: str, addresses: str, offset: int) -> str:
-        """A vector of addresses and an offset."""
         if not offset:
             return addresses
         step = self.t.splat(type_, self.t.add(type_, offset, 0))
@@ -137,16 +118,16 @@ class Counting(Part, Instrument):
         strided = {"strided": (STRIDED,)} if STRIDED in group.patterns else {}
         switch = t.switch(group.pattern, _KNOWN | halves | strided)
         with switch.arm("span") as results:
-            straight, best = sectors(np.arange(W, dtype=np.uint64) * np.uint64(size), ALL_LANES, size)
+            straight, best = model.sectors(np.arange(W, dtype=np.uint64) * np.uint64(size), ALL_LANES, size)
             first = t.extract(f"<{W} x i64>", self.memory.sites.addresses(group), 0)
-            low = t.and_("i64", t.add("i64", first, seen.offset), SECTOR - 1)
+            low = t.and_("i64", t.add("i64", first, seen.offset), model.SECTOR - 1)
             askew = t.zext("i1", t.ne("i64", low, 0), "i64")  # then they take one more sector
             results.append(self._pair(t.add("i64", straight, askew), str(best)))
         with switch.arm("one") as results:
             results.append("splat (i64 1)")
         with switch.arm("any") as results:
             at = self._moved("i64", self.memory.sites.addresses(group), seen.offset)
-            results.append(self._need(sectors, at, self.active.bits, size))
+            results.append(self._need(model.sectors, at, self.active.bits, size))
         for name in halves:
             with switch.arm(name) as results:
                 results.append(self._in_halves(seen, size * (W // 2 if name == "spans" else 1)))
@@ -165,7 +146,7 @@ class Counting(Part, Instrument):
             addresses = self.memory.sites.addresses(group)
             firsts = [t.extract(f"<{W} x i64>", addresses, lane) for lane in (0, W // 2)]
         begins, ends = (
-            [t.lshr("i64", t.add("i64", first, seen.offset + last), LOG_SECTOR) for first in firsts]
+            [t.lshr("i64", t.add("i64", first, seen.offset + last), model.LOG_SECTOR) for first in firsts]
             for last in (0, span - 1)
         )
         more = [t.sub("i64", end, begin) for begin, end in zip(begins, ends, strict=True)]
@@ -183,12 +164,12 @@ class Counting(Part, Instrument):
         far = t.call("i64", "llvm.abs.i64", [("i64", group.stride), ("i1", "false")])
         first = t.add("i64", group.start, t.add("i64", group.halves[0], seen.offset))
         last = t.add("i64", first, t.mul("i64", group.stride, W - 1))
-        numbers = [t.lshr("i64", at, LOG_SECTOR) for at in (first, last)]
+        numbers = [t.lshr("i64", at, model.LOG_SECTOR) for at in (first, last)]
         between = t.sub("i64", numbers[1], numbers[0])
         between = t.call("i64", "llvm.abs.i64", [("i64", between), ("i1", "false")])
-        near, distinct = t.add("i64", between, 1), t.uge("i64", far, SECTOR)
+        near, distinct = t.add("i64", between, 1), t.uge("i64", far, model.SECTOR)
         needed = t.select(distinct, "i64", W, near)
-        best = (W * size + SECTOR - 1) // SECTOR
+        best = (W * size + model.SECTOR - 1) // model.SECTOR
         return self._pair(needed, t.call("i64", "llvm.umin.i64", [("i64", needed), ("i64", str(best))]))
 
     def _banks(self, seen: Seen) -> str:
@@ -197,18 +178,18 @@ class Counting(Part, Instrument):
 
         def full(places: np.ndarray) -> tuple[int, int]:
             """The wavefronts of a full warp whose lanes have these distances, wherever they begin."""
-            found = wavefronts(places.astype(np.uint32), ALL_LANES, size, pairs)
+            found = model.wavefronts(places.astype(np.uint32), ALL_LANES, size, pairs)
             return int(found[0]), int(found[1])
 
         one = full(np.zeros(W))
         if seen.uniform:
             if one == (1, 1):
                 return ""
-            same = t.let(call(lane_groups, self.active.bits, W // one[0]))
+            same = t.let(call(model.lane_groups, self.active.bits, W // one[0]))
             return self._pair(same, same)
         arms = {"span": full(np.arange(W) * size), "one": one}
         cases, lanes = _KNOWN, group.lanes
-        if lanes is not None and not lanes.form.times and size >= WORD and group.patterns & {*_HALVES.values()}:
+        if lanes is not None and not lanes.form.times and size >= model.WORD and group.patterns & {*_HALVES.values()}:
             # to move all lanes by whole words exchanges the banks
             arms["halves"] = full(np.array(lanes.form.lane_offsets) % (1 << 32))
             cases = _KNOWN | {"halves": tuple(group.patterns & {*_HALVES.values()})}
@@ -217,10 +198,10 @@ class Counting(Part, Instrument):
             with switch.arm(name) as results:
                 results.append(f"<i64 {needed}, i64 {best}>")
         with switch.arm("any") as results:
-            offset = seen.offset if size < WORD else 0  # whole words change nothing
+            offset = seen.offset if size < model.WORD else 0  # whole words change nothing
             at = self._moved("i32", self.memory.sites.offsets(group), offset)
             memo = self._record(seen.code.index, "memo")
-            results.append(self._need(remembered_wavefronts, memo, at, self.active.bits, size, pairs))
+            results.append(self._need(model.remembered_wavefronts, memo, at, self.active.bits, size, pairs))
         switch.end()
         return switch.phi("<2 x i64>")
 

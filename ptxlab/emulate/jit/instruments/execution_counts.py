@@ -27,8 +27,7 @@ def executions(program: Program, counts: np.ndarray, rest: np.ndarray) -> np.nda
 
 
 class Plain(NamedTuple):
-    """The plain accesses to one space: their code indices, those of the accesses that count for them, and their bytes a
-    lane."""
+    """The plain accesses to one space: code indices, those of the accesses that count for them, bytes a lane."""
 
     codes: np.ndarray
     leaders: np.ndarray

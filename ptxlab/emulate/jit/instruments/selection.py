@@ -22,7 +22,6 @@ class Instruments(NamedTuple):
 
 
 def instruments_of(launch: Launch) -> Instruments:
-    """The instruments that a launch needs."""
     return Instruments(launch.counters, frozenset(launch.checks) - {"memcheck"}, _is_recorded(launch.trace))
 
 

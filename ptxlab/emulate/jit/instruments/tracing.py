@@ -53,7 +53,6 @@ class Layout:
 
 
 def layout(program: Program, code: Code) -> Layout:
-    """The layout of an instruction's data."""
     at, registers, touches = 0, [], list[Touch]()
     for r in dict.fromkeys(writes(code)) if code.action is not Action.CALL else ():
         registers.append((r, at))
@@ -145,13 +144,10 @@ class Tracing(Part, Instrument):
             t.store(f"<{W} x i64>", place, t.offset(data, at), align=32)
 
     def _of(self, name: str) -> str:
-        """A pointer that the trace holds."""
         return self.t.load("ptr", self.t.field(Reel, name, "%trace"))
 
 
 class Tape:
-    """The buffers of one worker's steps."""
-
     def __init__(self, recorder: TraceRecorder, blocks: np.ndarray, warps: np.ndarray) -> None:
         limit = recorder.trace.limit
         self.steps = np.empty(max(1, limit // 64), Step.dtype)
@@ -166,7 +162,6 @@ class Tape:
 
     @property
     def made(self) -> int:
-        """How many steps have been made."""
         return (self.record.next_step - self.steps.ctypes.data) // Step.size
 
     def recorded(self) -> np.ndarray:
@@ -186,9 +181,6 @@ def chosen(recorder: TraceRecorder, blocks: int, warps: int) -> tuple[np.ndarray
             table[[n for n in wanted if 0 <= n < count]] = 1
         tables.append(table)
     return tables[0], tables[1]
-
-
-# -- afterwards --------------------------------------------------------------------------------------------------------
 
 
 class Flat:
@@ -299,7 +291,6 @@ def _pieces(data: np.ndarray, at: np.ndarray, size: int) -> np.ndarray:
 
 
 def _columns(part: np.ndarray, data: np.ndarray, flat: Flat) -> Columns:
-    """The steps of one page as arrays of a trace."""
     codes, at = part["code"].astype(np.int64), part["at"].astype(np.int64)
     runs = part["guard"] != 0  # where no lane's guard held nothing is written
     counts = np.where(runs, flat.writes[codes], 0)

@@ -77,7 +77,6 @@ class Text:
         return f"%{self.prefix}{self.count}"
 
     def do(self, text: str) -> None:
-        """An instruction without a result."""
         if isinstance(text, RuleCall):
             self.declared.add(text.declares)
         self.lines.append("  " + text)
@@ -134,11 +133,9 @@ class Text:
     # -- memory
 
     def load(self, type_: str, pointer: str, *, align: Operand = 0, name: str = "") -> str:
-        """The value at an address."""
         return self.let(f"load {type_}, ptr {pointer}{f', align {align}' if align else ''}", name)
 
     def store(self, type_: str, value: Operand, pointer: str, *, align: Operand = 0) -> None:
-        """Stores a value at an address."""
         self.lines.append(f"  store {type_} {value}, ptr {pointer}{f', align {align}' if align else ''}")
 
     def load_atomic(self, type_: str, pointer: str, ordering: str, align: Operand) -> str:
@@ -146,7 +143,6 @@ class Text:
         return self.let(f"load atomic {type_}, ptr {pointer} {ordering}, align {align}")
 
     def store_atomic(self, type_: str, value: Operand, pointer: str, ordering: str, align: Operand) -> None:
-        """Stores a value as one access."""
         self.do(f"store atomic {type_} {value}, ptr {pointer} {ordering}, align {align}")
 
     def atomic(self, word: str, type_: str, pointer: str, value: Operand, ordering: str = "seq_cst") -> str:
@@ -208,11 +204,9 @@ class Text:
         return [self.shuffle(f"<{W * count} x {element}>", block, range(k, W * count, count)) for k in range(count)]
 
     def extract_value(self, type_: str, struct: str, number: int) -> str:
-        """A part of a struct."""
         return self.let(f"extractvalue {type_} {struct}, {number}")
 
     def insert_value(self, type_: str, struct: str, part: str, value: Operand, number: int) -> str:
-        """A struct with another part, of the type `part`."""
         return self.let(f"insertvalue {type_} {struct}, {part} {value}, {number}")
 
     # -- functions
@@ -229,12 +223,10 @@ class Text:
     # -- basic blocks
 
     def label(self, hint: str = "L") -> str:
-        """A fresh label."""
         self.count += 1
         return f"{hint}.{self.prefix}{self.count}"
 
     def at(self, label: str) -> None:
-        """Starts a basic block."""
         self.lines.append(f"{label}:")
         self.here, self.ended = label, False
 
@@ -243,11 +235,9 @@ class Text:
         self.ended = True
 
     def go(self, label: str) -> None:
-        """Branches to another basic block."""
         self._leave(f"br label %{label}")
 
     def branch(self, condition: str, holds: str, fails: str, marks: str = "") -> None:
-        """Branches to one of two basic blocks, by an i1."""
         self._leave(f"br i1 {condition}, label %{holds}, label %{fails}{marks}")
 
     def branch_by(self, number: Operand, otherwise: str, ways: Iterable[tuple[Operand, str]]) -> None:
@@ -260,11 +250,9 @@ class Text:
         self._leave(f"ret {type_} {value}" if type_ != "void" else "ret void")
 
     def unreachable(self) -> None:
-        """The end of a basic block that is never executed."""
         self._leave("unreachable")
 
     def phi(self, type_: str, *ways: tuple[Operand, str], name: str = "") -> str:
-        """The value for the basic block that led here: values with their labels."""
         return self.let(f"phi {type_} {', '.join(f'[{value}, %{label}]' for value, label in ways)}", name)
 
     # -- structured control flow
@@ -324,17 +312,29 @@ class Text:
         """Code that runs where an i1 does not hold, and that ends by a return or a branch of its own."""
         return self._arm(condition, holds=False)
 
-    def fault_unless(self, condition: str) -> None:
-        """Continues where an i1 holds; else a fault has been noted, and the function ends."""
-        passed = self.label("passed")
-        self.branch(condition, passed, "fault")
-        self.at(passed)
-
     def fault_if(self, condition: str) -> None:
         """Continues where an i1 does not hold; else a fault has been noted, and the function ends."""
         passed = self.label("passed")
         self.branch(condition, "fault", passed)
         self.at(passed)
+
+    @contextmanager
+    def each_lane(self, mask: str) -> Iterator[str]:
+        """A loop over the lanes of a mask (an i32), the lowest first: a lane's number, an i64."""
+        before, turn, act, after, done = self.here, *map(self.label, ("turn", "act", "after", "done"))
+        self.go(turn)
+        self.at(turn)
+        left, rest = self.name(), self.name()
+        self.phi("i32", (mask, before), (rest, after), name=left)
+        self.branch(self.eq("i32", left, 0), done, act)
+        self.at(act)
+        self.and_("i32", left, self.sub("i32", left, 1), rest)
+        number = self.call("i32", "llvm.cttz.i32", [("i32", left), ("i1", "true")])
+        yield self.zext("i32", number, "i64")
+        self.go(after)
+        self.at(after)
+        self.go(turn)
+        self.at(done)
 
     def switch(self, value: str, cases: dict[str, tuple[int, ...]]) -> Switch:
         """Arms by name and the numbers that lead to them; no numbers: all others. See `Switch`."""
@@ -352,7 +352,6 @@ class Text:
         return self.load(_in_memory(record, path), self.field(record, path, pointer), name=name)
 
     def put(self, record: type[Record], path: str, value: Operand, pointer: str = "") -> None:
-        """Writes a field."""
         self.store(_in_memory(record, path), value, self.field(record, path, pointer))
 
     def bump(self, pointer: str, change: Binary, type_: str, amount: Operand) -> None:
@@ -366,7 +365,6 @@ class Text:
         return self.call_function(result, function, *(f"{t} {v}" for t, v in pairs), attributes=attributes)
 
     def fill(self, pointer: str, byte: Operand, size: Operand) -> None:
-        """Sets `size` bytes at a pointer to one value."""
         given = [("ptr", pointer), ("i8", str(byte)), ("i64", str(size)), ("i1", "false")]
         self.call("void", "llvm.memset.p0.i64", given)
 
@@ -399,7 +397,6 @@ class Text:
 
 
 def _in_memory(record: type[Record], path: str) -> str:
-    """The type of a field in memory."""
     _, field = record.locate(path)
     return "ptr" if field.indirect else f"i{8 * field.kind.size}"
 
@@ -447,10 +444,8 @@ class Switch:
         self.t.go(self.behind)
 
     def end(self) -> None:
-        """Where all arms continue."""
         self.t.at(self.behind)
 
     def phi(self, type_: str) -> str:
-        """The next result."""
         self.taken += 1
         return self.t.phi(type_, *((results[self.taken - 1], label) for results, label in self.arms))

@@ -77,7 +77,6 @@ def _bitwise(name: str, word: str) -> Callable[[Ops, Value, Value], Value]:
 
 
 def _is_nan(value: Value) -> bool:
-    """Whether a value is the canonical NaN."""
     if value.lanes is None or value.type not in NAN:
         return False
     return value.lanes.tobytes() == NAN[value.type].tobytes()
@@ -119,8 +118,7 @@ def _high(name: str, widen: str) -> Callable[[Ops, Value, Value], Value]:
 
 
 def _division(word: str) -> Callable[[Ops, Value, Value], Value]:
-    """A method of `Ops`: a division that cannot trap. Where it would, it divides by 1, and the defined result is
-    selected afterwards."""
+    """A method of `Ops`: a division that cannot trap. Where it would, it divides by 1; the result is selected later."""
 
     def method(self: Ops, a: Value, b: Value) -> Value:
         folded = self._fold(word, a.type, (a, b))
@@ -221,7 +219,6 @@ class Ops(OptionalOperations):
         return value
 
     def bits_of(self, value: Value) -> str:
-        """The lanes of a predicate as an i32."""
         return value.bits or self.t.bitcast(f"<{W} x i1>", self.vector(value), "i32")
 
     def all_bits(self, value: Value) -> str:
@@ -237,7 +234,6 @@ class Ops(OptionalOperations):
         return Mask(self.t, self.lanes_of, self.bits_of(value), value.text)
 
     def lane_0(self, value: Value) -> Value:
-        """The value of lane 0 in all lanes."""
         if value.uniform:
             return value
         return Value(self.t.extract(value.llvm, value.text, 0), value.type, True)
@@ -258,8 +254,7 @@ class Ops(OptionalOperations):
         return LLVM[type_] if uniform else f"<{W} x {LLVM[type_]}>"
 
     def one_nan(self, d: Value) -> Value:
-        """A result of arithmetic with the canonical NaN for any other; LLVM drops this where only arithmetic reads
-        it."""
+        """A result of arithmetic with the canonical NaN for any other; LLVM drops this if only arithmetic reads it."""
         if d.lanes is not None:
             return d
         return self._made_canonical(self.isnan(d), constant(NAN[d.type], d.type), d)

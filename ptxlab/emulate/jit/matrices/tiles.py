@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ptxlab.emulate.jit.llvm.fragments import Place, function, load, pick, places, shuffle, slot, store
 from ptxlab.emulate.jit.llvm.ir_text import Text, W
+from ptxlab.emulate.jit.matrices.products import Place, function, load, pick, places, shuffle, slot, store
 from ptxlab.emulate.jit.translation.rule_calls import call
 from ptxlab.emulate.rules.matrix_access import Piece, Tile, find, mark
 from ptxlab.emulate.runtime.state import Place as Found

@@ -15,11 +15,10 @@ from ptxlab.emulate.jit.emitter.access_groups import AccessGroup, Seen, access_s
 from ptxlab.emulate.jit.emitter.emitter import Emitter, Part
 from ptxlab.emulate.jit.llvm.ir_text import COLD
 from ptxlab.emulate.jit.llvm.values import LLVM, Address, Value
-from ptxlab.emulate.jit.memory.address_resolution import AddressResolution
+from ptxlab.emulate.jit.memory.address_resolution import AddressResolution, RowAddresses
 from ptxlab.emulate.jit.memory.affine_access import AffineAccesses
 from ptxlab.emulate.jit.memory.data_transfer import Transfers
 from ptxlab.emulate.jit.memory.local_memory import LocalMemory
-from ptxlab.emulate.jit.memory.row_addresses import RowAddresses
 from ptxlab.emulate.jit.translation.rule_calls import call
 from ptxlab.emulate.rules import memcheck
 from ptxlab.emulate.rules.records import ANYWHERE
@@ -27,8 +26,6 @@ from ptxlab.emulate.runtime import state as S
 
 
 class Memory(Part):
-    """Loads and stores of all spaces."""
-
     def __init__(self, e: Emitter) -> None:
         super().__init__(e)
         self.sites, self.rows = AddressResolution(e), RowAddresses(e)

@@ -1,30 +1,27 @@
 """Address resolution: where 32 addresses lie, one by one, in shared memory or in the allocation of a site, and their
-pattern, which tells whether they can be loaded and stored as one vector.
+pattern, which tells whether they can be loaded and stored as one vector; and the addresses of instructions that move
+rows: pieces of a matrix for `wmma`, rows for `ldmatrix`, bytes of a copy.
 
 A site is a place in the code that caches the allocation which it found last (see `runtime.state.Site`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
+import numpy as np
+
 from ptxlab.emulate.jit.emitter.access_groups import ALL_CONTIGUOUS, ALL_UNIFORM, AccessGroup
-from ptxlab.emulate.jit.emitter.emitter import Part
-from ptxlab.emulate.jit.emitter.outlines import Outline
+from ptxlab.emulate.jit.emitter.emitter import Outline, Part
 from ptxlab.emulate.jit.llvm.ir_text import COLD, W, listed
-from ptxlab.emulate.jit.llvm.values import Value
+from ptxlab.emulate.jit.llvm.values import Value, constant
 from ptxlab.emulate.jit.translation.rule_calls import call
-from ptxlab.emulate.rules import memcheck
-from ptxlab.emulate.rules.records import (
-    ANYWHERE,
-    CONTIGUOUS,
-    HALVES_CONTIGUOUS,
-    HALVES_UNIFORM,
-    IN_ONE_ALLOCATION,
-    UNIFORM,
-    WITH_GAPS,
-)
+from ptxlab.emulate.program.addresses import SHARED_WINDOW, WINDOW_SIZE
+from ptxlab.emulate.program.flat_program import Code
+from ptxlab.emulate.rules import memcheck, records
 from ptxlab.emulate.runtime import state as S
+from ptxlab.isa import fragments, types
 
 Known = tuple[str, str, str, str]
 """What a site knows of an allocation: its first address, how many places an element may begin at, the host's pointer,
@@ -42,10 +39,9 @@ class AddressResolution(Part):
         group.halves = self._halves(group)
 
     def anywhere(self, group: AccessGroup, size: int) -> None:
-        """Checks 32 addresses one by one against the allocation that the site caches; leaves where they lie in the
-        group."""
+        """Checks 32 addresses one by one against the site's allocation; leaves where they lie in the group."""
         (group.start, _, group.pointer, group.written), group.pattern = self.inside_site(group, size)
-        group.patterns = self._patterns() | {ANYWHERE}
+        group.patterns = self._patterns() | {records.ANYWHERE}
         group.halves = self._halves(group)
 
     def range_in_shared(self, group: AccessGroup, lowest: Value, beyond: Value) -> tuple[str, str]:
@@ -120,7 +116,7 @@ class AddressResolution(Part):
         t.at(mixed)
         t.go(done)
         t.at(done)
-        return known, t.phi("i32", (pattern, fits), (ANYWHERE, mixed))
+        return known, t.phi("i32", (pattern, fits), (records.ANYWHERE, mixed))
 
     def missed(self, group: AccessGroup, address: str, site: str) -> tuple[str, ...]:
         """The arguments of `memcheck.miss` or `miss_lanes`, which look for the allocation of an address, or of 32."""
@@ -147,12 +143,9 @@ class AddressResolution(Part):
         return site, self._known(site)
 
     def _known(self, site: str) -> Known:
-        """What a site knows."""
         base, places, host = (self.t.get(S.Site, name, site) for name in ("base", "places", "host"))
         written = self.t.load("i64", self.t.field(S.Site, "written", site))  # as a number
         return base, places, host, written
-
-    # -- what is known of a group's addresses afterwards ---------------------------------------------------------------
 
     def addresses(self, group: AccessGroup) -> str:
         """The lowest addresses of the lanes, a vector of i64."""
@@ -178,8 +171,6 @@ class AddressResolution(Part):
         self.t.store(f"<{W} x i32>", self.offsets(group), "%addrs", align=64)
         return "%addrs"
 
-    # -- patterns ------------------------------------------------------------------------------------------------------
-
     def _halves(self, group: AccessGroup) -> tuple[str, str]:
         """The offset of the first lane of each half-warp, an i64. Offsets of active lanes are below 2^31; an inactive
         lane's may be negative."""
@@ -189,9 +180,8 @@ class AddressResolution(Part):
         return first, second
 
     def _patterns(self) -> frozenset[int]:
-        """The patterns that `_pattern` may give."""
-        found = {*ALL_CONTIGUOUS, *ALL_UNIFORM, IN_ONE_ALLOCATION}
-        return frozenset(found | {WITH_GAPS} if self.with_gaps() else found)
+        found = {*ALL_CONTIGUOUS, *ALL_UNIFORM, records.IN_ONE_ALLOCATION}
+        return frozenset(found | {records.WITH_GAPS} if self.with_gaps() else found)
 
     def _pattern(self, off32: str, size: int) -> str:
         """The pattern of 32 offsets; half-warps count, since blocks are often 16 threads wide. Where lanes are
@@ -204,16 +194,59 @@ class AddressResolution(Part):
         ones = t.bitcast(f"<{W} x i1>", t.eq(vector, off32, firsts), "i32")
         low, high = (t.extract(vector, off32, lane) for lane in (0, half))
         gap = t.sub("i32", high, low)
-        row = t.select(t.eq("i32", gap, half * size), "i32", CONTIGUOUS, HALVES_CONTIGUOUS)
-        one = t.select(t.eq("i32", gap, 0), "i32", UNIFORM, HALVES_UNIFORM)
-        some = t.select(t.eq("i32", ones, -1), "i32", one, IN_ONE_ALLOCATION)
+        row = t.select(t.eq("i32", gap, half * size), "i32", records.CONTIGUOUS, records.HALVES_CONTIGUOUS)
+        one = t.select(t.eq("i32", gap, 0), "i32", records.UNIFORM, records.HALVES_UNIFORM)
+        some = t.select(t.eq("i32", ones, -1), "i32", one, records.IN_ONE_ALLOCATION)
         some = t.select(t.eq("i32", contiguous, -1), "i32", row, some)
-        others = str(IN_ONE_ALLOCATION)
+        others = str(records.IN_ONE_ALLOCATION)
         if self.with_gaps():  # the addresses of inactive lanes count too: registers keep what the lanes had there
-            others = t.select(t.eq("i32", contiguous, -1), "i32", WITH_GAPS, IN_ONE_ALLOCATION)
+            others = t.select(t.eq("i32", contiguous, -1), "i32", records.WITH_GAPS, records.IN_ONE_ALLOCATION)
         whole = t.eq("i32", self.active.bits, -1)
         return t.select(whole, "i32", some, others)
 
     def with_gaps(self) -> bool:
         """Whether contiguous with gaps is a pattern: where some lanes are likely to be inactive."""
         return self.active.partly or self.e.code.guard is not None
+
+
+class RowAddresses(Part):
+    """Computes them from the operands."""
+
+    def pieces(self, code: Code, address: Value, stride: Value | None) -> Iterator[tuple[Value, int, int]]:
+        """The addresses of the pieces of a matrix that wmma loads or stores, 32 at a time, the mask of the lanes that
+        have one, and the bytes of each. stride: elements from one row or column to the next, if given."""
+        ((_, f),) = fragments.operands(code.form).items()
+        layout, first = str(code.form.layout), self.m.lane_0(address)
+        if stride is None:
+            step = self.m.const("i64", (f.columns if layout == "row" else f.rows) * f.bits // 8)
+        else:  # of elements, of which a fragment may hold several as one
+            bits = self.m.mul(self.m.lane_0(stride), self.m.const("i64", types.width(code.form.type)))
+            step = self.m.lshr(bits, self.m.const("i64", 3))
+        pieces = fragments.pieces(f, layout)
+        for k in range(0, len(pieces), W):
+            some = pieces[k : k + W]
+            none = [some[0]] * (W - len(some))
+            lines = constant(np.array([p.line for p in some + none], np.uint64), "i64")
+            starts = constant(np.array([p.start for p in some + none], np.uint64), "i64")
+            places = self.m.add(self.m.add(self.m.mul(lines, step), starts), first)
+            yield places, -1 if len(some) == W else (1 << len(some)) - 1, some[0].size
+
+    def in_shared(self, at: Value) -> Value:
+        """The address as one of shared memory; for one elsewhere the last address, where no row fits."""
+        if at.type == "i32":
+            return at
+        offset = self._offset_in(at)
+        reaches = self.m.ult(offset, self.m.const("i64", 1 << 31))
+        return self.m.trunc("i32", self.m.select(reaches, offset, self.m.const("i64", 0xFFFFFFFF)))
+
+    def offsets_in_shared(self, code: Code) -> str:
+        """The 32 addresses of an instruction as offsets in the block's shared memory, a vector of i32."""
+        at = self.in_shared(self.e.operands.address(code, "a"))
+        return self.m.vector(self.m.sub(at, self.m.const("i32", self.program.shared_start)))
+
+    def _offset_in(self, at: Value) -> Value:
+        """The distance of a 64-bit address, generic or not, from the start of shared memory."""
+        if self.e.code.space != "generic":
+            return at
+        above = self.m.sub(at, self.m.const("i64", SHARED_WINDOW))
+        return self.m.select(self.m.ult(above, self.m.const("i64", WINDOW_SIZE)), above, at)

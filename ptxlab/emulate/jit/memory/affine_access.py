@@ -18,22 +18,14 @@ from ptxlab.emulate.jit.emitter.emitter import Emitter, Part
 from ptxlab.emulate.jit.llvm.ir_text import COLD, W
 from ptxlab.emulate.jit.llvm.values import Value
 from ptxlab.emulate.jit.memory.address_resolution import AddressResolution
-from ptxlab.emulate.rules.records import (
-    ANYWHERE,
-    CONTIGUOUS,
-    HALVES_CONTIGUOUS,
-    HALVES_UNIFORM,
-    IN_ONE_ALLOCATION,
-    WITH_GAPS,
-)
+from ptxlab.emulate.rules import records
 
 FAR = 1 << 40
 """A distance in place of a stride: so large that it makes no other pattern."""
 LANES = tuple(range(W))
 
 Source = tuple[str, str, str, str, str]
-"""What comes from a label: where the allocation starts, its pointer, the record of writes, the pattern, and the
-label."""
+"""What comes from a label: the allocation's start and pointer, the record of writes, the pattern, the label."""
 
 
 class Extent(NamedTuple):
@@ -56,17 +48,15 @@ def pattern_of(form: Form, size: int) -> int:
         offsets = tuple(offset + n * FAR for offset, n in zip(offsets, form.times, strict=True))
     halves = [[offset - half[0] for offset in half] for half in (offsets[: W // 2], offsets[W // 2 :])]
     if offsets == tuple(size * k for k in LANES):
-        return CONTIGUOUS
+        return records.CONTIGUOUS
     if all(half == [size * k for k in range(W // 2)] for half in halves):
-        return HALVES_CONTIGUOUS
+        return records.HALVES_CONTIGUOUS
     if not form.times and offsets == tuple(offsets[1] * k for k in LANES):
         return STRIDED
-    return IN_ONE_ALLOCATION if any(offset for half in halves for offset in half) else HALVES_UNIFORM
+    return records.IN_ONE_ALLOCATION if any(offset for half in halves for offset in half) else records.HALVES_UNIFORM
 
 
 class AffineAccesses(Part):
-    """The check of affine addresses."""
-
     def __init__(self, e: Emitter, sites: AddressResolution) -> None:
         super().__init__(e)
         self.sites = sites
@@ -89,7 +79,7 @@ class AffineAccesses(Part):
         t.branch(good, fits, other, COLD)
         t.at(fits)
         pattern = self._pattern(group, at.form, extent, size)
-        group.patterns |= set() if shared else {ANYWHERE}
+        group.patterns |= set() if shared else {records.ANYWHERE}
         fits = t.here
         t.go(placed)
         t.at(other)
@@ -132,12 +122,12 @@ class AffineAccesses(Part):
         """The pattern that there is; notes in the group those that there may be. Where some lanes are inactive, only
         contiguous ones have a pattern with gaps, even if the others would lie elsewhere."""
         pattern = pattern_of(form, size)
-        partial = WITH_GAPS if pattern in ALL_CONTIGUOUS else IN_ONE_ALLOCATION
-        group.patterns = frozenset({pattern, partial, *([IN_ONE_ALLOCATION] if form.times else [])})
+        partial = records.WITH_GAPS if pattern in ALL_CONTIGUOUS else records.IN_ONE_ALLOCATION
+        group.patterns = frozenset({pattern, partial, *([records.IN_ONE_ALLOCATION] if form.times else [])})
         found = str(pattern)
         if extent.stride is not None and pattern == STRIDED:
-            group.patterns |= {CONTIGUOUS}
-            found = self.t.select(self.t.eq("i64", extent.stride.text, size), "i32", CONTIGUOUS, STRIDED)
+            group.patterns |= {records.CONTIGUOUS}
+            found = self.t.select(self.t.eq("i64", extent.stride.text, size), "i32", records.CONTIGUOUS, STRIDED)
         if pattern == partial:
             return found
         return self.t.select(self.t.eq("i32", self.active.bits, -1), "i32", found, partial)
@@ -175,17 +165,17 @@ class AffineAccesses(Part):
     def _one_by_one(self, group: AccessGroup, at: Affine, placed: str) -> Source:
         """The way of all other addresses, which ends at the label `placed`: active lanes lie in memory, though all 32
         might not, or do not follow each other as they were built to."""
-        t, found = self.t, str(IN_ONE_ALLOCATION)
-        if WITH_GAPS in group.patterns and not at.form.times:  # a stride of 32 bits may wrap around
-            found = str(WITH_GAPS)
+        t, found = self.t, str(records.IN_ONE_ALLOCATION)
+        if records.WITH_GAPS in group.patterns and not at.form.times:  # a stride of 32 bits may wrap around
+            found = str(records.WITH_GAPS)
             if at.inner is not None:  # else no lane can wrap around
-                found = t.select(self.m.straight(at).text, "i32", WITH_GAPS, ANYWHERE)
+                found = t.select(self.m.straight(at).text, "i32", records.WITH_GAPS, records.ANYWHERE)
         if self.e.code.space == "shared":
             self.sites.inside_shared(group, at)
             source = str(self.program.shared_start), "%shared", "0", found, t.here
         else:
             (start, _, host, written), where = self.sites.inside_site(group)
-            found = t.select(t.eq("i32", where, ANYWHERE), "i32", ANYWHERE, found)
+            found = t.select(t.eq("i32", where, records.ANYWHERE), "i32", records.ANYWHERE, found)
             source = start, host, written, found, t.here
         t.go(placed)
         return source

@@ -6,8 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from ptxlab.emulate.jit.emitter.access_groups import ALL_CONTIGUOUS, ALL_UNIFORM, STRIDED, Seen
-from ptxlab.emulate.jit.emitter.emitter import Emitter, Part
-from ptxlab.emulate.jit.emitter.outlines import Outline
+from ptxlab.emulate.jit.emitter.emitter import Emitter, Outline, Part
 from ptxlab.emulate.jit.llvm.ir_text import W
 from ptxlab.emulate.jit.llvm.values import BITS, LLVM, Value
 from ptxlab.emulate.jit.memory.address_resolution import AddressResolution
@@ -19,13 +18,9 @@ from ptxlab.emulate.runtime import state as S
 
 
 class Transfers(Part):
-    """Moves data between registers and checked memory."""
-
     def __init__(self, e: Emitter, sites: AddressResolution) -> None:
         super().__init__(e)
         self.sites, self.scattered = sites, Scattered(e)
-
-    # -- the access itself ---------------------------------------------------------------------------------------------
 
     def scalar(self, seen: Seen) -> tuple[Value, ...]:
         """One address for all lanes."""
@@ -54,7 +49,6 @@ class Transfers(Part):
         return "volatile " if self.e.code.properties.strong else ""
 
     def lanes(self, seen: Seen) -> tuple[Value, ...]:
-        """32 addresses."""
         return self._by_call(seen) if self.e.small else self._by_pattern(seen, str(seen.offset))
 
     def _by_call(self, seen: Seen) -> tuple[Value, ...]:
@@ -94,7 +88,7 @@ class Transfers(Part):
             "one": (() if seen.write else ALL_UNIFORM, lambda: self._load_ones(seen)),
             "gaps": ((WITH_GAPS,), lambda: self._with_gaps(seen, stored)),
             "any": ((IN_ONE_ALLOCATION,), lambda: self._any(seen, stored)),
-            "strided": ((STRIDED,), lambda: self._strided(seen, stored)),
+            "strided": ((STRIDED,), lambda: self._any(seen, stored, strided=True)),
             "each": ((ANYWHERE,), lambda: [value.text for value in self.each_lane(seen, offset)]),
         }
         numbers = {name: tuple(n for n in given if n in found) for name, (given, _) in arms.items()}
@@ -112,27 +106,15 @@ class Transfers(Part):
         lane = seen.lane
         return tuple(Value(switch.phi(f"<{W} x {LLVM[lane]}>"), lane, False) for _ in range(seen.count))
 
-    def _any(self, seen: Seen, stored: list[str]) -> list[str]:
-        """Anywhere in one allocation, in this arm of code."""
-        offsets, results = self.sites.offsets(seen.group), list[str]()
-        for k in range(seen.count):
-            base = self.t.offset(seen.group.pointer, seen.offset + k * seen.step)
-            if seen.write:
-                self.scattered.store(seen.lane, base, offsets, stored[k])
-            else:
-                results.append(self.scattered.load(seen.lane, base, offsets))
-        return results
-
-    def _strided(self, seen: Seen, stored: list[str]) -> list[str]:
-        """All lanes, each so many bytes behind the one before."""
-        first, results = self.t.offset(seen.group.pointer, seen.group.halves[0]), list[str]()
-        for k in range(seen.count):
-            base = self.t.offset(first, seen.offset + k * seen.step)
-            if seen.write:
-                self.scattered.store_strided(seen.lane, base, seen.group.stride, stored[k])
-            else:
-                results.append(self.scattered.load_strided(seen.lane, base, seen.group.stride))
-        return results
+    def _any(self, seen: Seen, stored: list[str], *, strided: bool = False) -> list[str]:
+        """Anywhere in one allocation, in this arm of code. strided: all lanes, each so many bytes after the last."""
+        group, first = seen.group, seen.group.pointer
+        if strided:
+            first = self.t.offset(first, group.halves[0])
+        access = self.scattered.strided if strided else self.scattered.access
+        by = group.stride if strided else self.sites.offsets(group)
+        bases = [self.t.offset(first, seen.offset + k * seen.step) for k in range(seen.count)]
+        return [access(seen.lane, base, by, *stored[k : k + 1]) for k, base in enumerate(bases)]
 
     def _store_range(self, seen: Seen, stored: list[str]) -> list[str]:
         """Each half of the warp has one range of memory, elements of a vector access interleaved."""
@@ -230,7 +212,6 @@ class Transfers(Part):
             self.t.store(f"<{W} x {LLVM[seen.lane]}>", self.m.vector(value), cell, align=32)
 
     def _passed(self, seen: Seen) -> tuple[Value, ...]:
-        """Elements from the buffer."""
         cells = [self.t.offset("%data", k * W * seen.step) for k in range(seen.count)]
         vector = f"<{W} x {LLVM[seen.lane]}>"
         return tuple(Value(self.t.load(vector, cell, align=32), seen.lane, False) for cell in cells)

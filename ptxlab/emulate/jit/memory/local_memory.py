@@ -65,7 +65,7 @@ class LocalMemory(Part):
             step = next(n for n in (8, 4, 2, 1) if n <= size - at and (source + at) % n == 0 and (dest + at) % n == 0)
             given, taken = (self.t.offset("%local", frame + at) for frame in (source, dest))
             lane = f"i{8 * step}"
-            self.scattered.store(lane, taken, lanes, self.scattered.load(lane, given, lanes))
+            self.scattered.access(lane, taken, lanes, self.scattered.access(lane, given, lanes))
             at += step
 
     def _offsets(self, at: Value) -> str:
@@ -80,7 +80,7 @@ class LocalMemory(Part):
         for k in range(count):
             pointer = self.t.offset("%local", k * size // count)
             if stored is None:
-                out.append(Value(self.scattered.load(lane, pointer, lanes), lane, False))
+                out.append(Value(self.scattered.access(lane, pointer, lanes), lane, False))
             else:
-                self.scattered.store(lane, pointer, lanes, self.m.vector(stored[k]))
+                self.scattered.access(lane, pointer, lanes, self.m.vector(stored[k]))
         return tuple(out)

@@ -34,7 +34,6 @@ class Cpu(NamedTuple):
 
     @property
     def wide(self) -> bool:
-        """Whether it has 512-bit vectors."""
         return "+avx512f" in self.features
 
 
@@ -46,7 +45,6 @@ def _initialize() -> None:
 
 @functools.cache
 def host() -> Cpu:
-    """The CPU this runs on."""
     return llvm_thread.begin(_host)()
 
 
@@ -98,7 +96,6 @@ class Code:
         weakref.finalize(self, llvm_thread.soon, self._engine.close).atexit = False
 
     def address(self, name: str) -> int:
-        """The address of an exported function."""
         if name not in self._addresses:
             self._addresses[name] = llvm_thread.begin(self._engine.get_function_address, name)()
         return self._addresses[name]

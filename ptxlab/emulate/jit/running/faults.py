@@ -67,7 +67,6 @@ def noted_fault(
 
 
 def explain(at: FaultingThread, kind: int, address: int, count: int, align: int) -> DeviceFault:
-    """The error of a fault record."""
     code = at.code
     if kind == S.OUT_OF_MEMORY_RANGE:
         (access,) = code.accesses
@@ -156,12 +155,10 @@ def groups_of_lanes(
 
 
 def resident(workers: Iterable[Worker]) -> list[Slot]:
-    """The blocks at work."""
     return [slot for worker in workers for slot in worker.slots if slot.cta.active]
 
 
 def places(program: Program, slots: Iterable[Slot], mbarrier_waits: Waits | None) -> Iterator[Place]:
-    """Where the warps of blocks are."""
     for slot in slots:
         waits = [] if mbarrier_waits is None else mbarrier_waits(slot)
         waits = waits or spinning(program, slot.shared, slot.warps)

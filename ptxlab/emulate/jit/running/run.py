@@ -161,7 +161,6 @@ class Run(LaunchState):
         return context
 
     def work(self, worker: Worker) -> None:
-        """The body of a worker thread."""
         try:
             worker.context.steps_left = ENDLESS
             self.go_on(worker)
@@ -170,7 +169,6 @@ class Run(LaunchState):
             self.stop[0] = 1
 
     def go_on(self, worker: Worker) -> None:
-        """Runs a worker until it has ended or pauses."""
         grid = self.converged.grid
         while True:
             worker.result = grid(worker.address)
@@ -294,7 +292,6 @@ class Run(LaunchState):
         self.noted = done
 
     def progress(self) -> tuple[int, int]:
-        """The blocks that are done and the warp-instructions that have run."""
         return sum(w.context.finished for w in self.workers), sum(w.context.clock for w in self.workers)
 
     def found(self, *, stopped: bool = False, interrupted: bool = False) -> list[Finding]:
@@ -308,7 +305,6 @@ class Run(LaunchState):
         return findings(self.program, self.launch, self.memory, notes)
 
     def report(self, seconds: float) -> Report:
-        """The counts by PTX line."""
         counts, rest = [w.counts for w in self.workers], [w.rest for w in self.workers]
         counters = self._counters(_sum(counts), _sum(rest)) if self.launch.counters else None
         return Report(functools.partial(_lines, self.program, counts, rest), seconds, counters=counters)

@@ -23,8 +23,6 @@ from ptxlab.emulate.runtime.state import Cta, MemoryMap
 
 
 class ShadowMemory:
-    """The memory of one launch's checks."""
-
     def __init__(self, program: Program, launch: Launch) -> None:
         self.program, self.launch = program, launch
         self.init, self.race = "initcheck" in launch.checks, "racecheck" in launches.followed(program, launch.checks)
@@ -88,7 +86,6 @@ class ShadowMemory:
         return block
 
     def notes(self) -> Iterator[Note]:
-        """The notes of the launch."""
         return notes.noted(self.record, self.program)
 
 
@@ -113,7 +110,6 @@ class ReadOnly:
 
 
 def _value(pointer: pointers.Pointer, launch: Launch) -> int:
-    """The address that a pointer holds."""
     if pointer.space == "param":
         return int.from_bytes(launch.params[pointer.value : pointer.value + 8], "little")
     return pointer.value

@@ -31,7 +31,6 @@ if hasattr(os, "register_at_fork"):
 
 
 def idle() -> int:
-    """How many threads wait for something to do."""
     return len(_idle)
 
 

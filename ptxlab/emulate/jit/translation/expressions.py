@@ -44,7 +44,6 @@ class Expressions(Folding):
     # -- what other parts supply
 
     def call_rule(self, function: Any, node: ast.Call) -> Val:
-        """A call of another rule."""
         raise NotImplementedError
 
     def intrinsic(self, function: Any, node: ast.Call) -> Val | None:
@@ -102,7 +101,6 @@ class Expressions(Folding):
         return Val(U64, self.to(value, U64, node)) if value.constant else value
 
     def common(self, a: Val, c: Val, node: ast.AST) -> Any:
-        """The common kind of two values."""
         if a.constant and c.constant:
             return U64
         if a.kind == c.kind:
@@ -146,7 +144,6 @@ class Expressions(Folding):
         self.fail(node, f"{kind_name(value.kind)} is not a condition; write {hint}")
 
     def cast(self, value: Val, kind: Any, node: ast.AST) -> Val:
-        """`u32(x)`."""
         if value.constant:
             return Val(kind, literal(kind, kind(value.const)))
         if isinstance(value.kind, Vector):
@@ -160,7 +157,6 @@ class Expressions(Folding):
     # -- expressions
 
     def value(self, node: ast.expr) -> Val:
-        """An expression's value."""
         if isinstance(node, ast.Name) and (slot := self.locals.get(node.id)) is not None:  # most are
             return Val(slot.kind, self.t.load(slot.type, slot.text))
         fixed = self.fixed(node)
@@ -191,7 +187,6 @@ class Expressions(Folding):
         self.fail(node, f"rules have no {type(node).__name__}")
 
     def binary(self, op: type, a: Val, c: Val, node: ast.AST) -> Val:
-        """`a op c`."""
         if op is ast.Add and isinstance(a.kind, Pointing):
             return Val(a.kind, self.place(a, c, node))
         if op in (ast.LShift, ast.RShift):
@@ -323,7 +318,6 @@ class Expressions(Folding):
     # -- memory
 
     def field(self, owner: Val, name: str, node: ast.AST) -> Place:
-        """Where a field is."""
         if not is_record(owner.kind):
             hint = "; write p[0] for the record" if isinstance(owner.kind, Pointing) else ""
             self.fail(node, f"{kind_name(owner.kind)} has no fields{hint}")
@@ -341,7 +335,6 @@ class Expressions(Folding):
         return "here" if is_record(field.kind) else "load", field.kind, at
 
     def element(self, owner: Val, index: ast.expr, node: ast.AST) -> Place:
-        """Where an element is."""
         if not isinstance(owner.kind, Pointing):
             hint = "; write extract(v, lane)" if isinstance(owner.kind, Vector) else ""
             self.fail(node, f"{kind_name(owner.kind)} has no elements{hint}")
@@ -356,11 +349,9 @@ class Expressions(Folding):
         return "here" if is_record(target) else "load", target, self.place(owner, at, node)
 
     def number(self, node: ast.expr) -> Val:
-        """An expression as a u64."""
         return Val(U64, self.to(self.value(node), U64, node))
 
     def place(self, owner: Val, index: Val, node: ast.AST) -> str:
-        """The address of an element."""
         target = owner.kind.target
         if index.constant:
             at = str(index.const)
@@ -373,7 +364,6 @@ class Expressions(Folding):
         return self.t.offset(owner.text, self.t.mul("i64", at, target.size))
 
     def read(self, place: Place, node: ast.AST) -> Val:
-        """The value at a place."""
         how, kind, at = place
         if how == "here":
             return Val(kind, at)
@@ -381,7 +371,6 @@ class Expressions(Folding):
         return Val(kind, self.t.ne("i8", held, 0) if kind is BOOLEAN else held)
 
     def write(self, place: Place, value: Val, node: ast.AST) -> None:
-        """Stores a value at a place."""
         how, kind, at = place
         if how == "here":
             self.fail(node, f"{kind_name(kind)} is in place here and cannot be replaced as a whole")

@@ -46,7 +46,6 @@ class Folding:
     locals: dict[str, Val]  # kind, and the stack slot as its text
 
     def fail(self, node: ast.AST, message: str) -> NoReturn:
-        """Raises the error for a node of a rule."""
         raise RuleError(f"{self.where(node)}: {message}")
 
     def fixed(self, node: ast.expr) -> Any:

@@ -38,21 +38,18 @@ class Intrinsics(Expressions):
     # -- helpers
 
     def vector(self, node: ast.expr) -> Val:
-        """An argument that must be lanes or a row."""
         value = self.value(node)
         if not isinstance(value.kind, Vector):
             self.fail(node, f"this is {kind_name(value.kind)}, where lanes are needed; write splat(x)")
         return value
 
     def words(self, node: ast.expr) -> Val:
-        """An argument that must be a pointer to numbers."""
         value = self.value(node)
         if not isinstance(value.kind, Pointing) or not isinstance(value.kind.target, Scalar):
             self.fail(node, f"this is {kind_name(value.kind)}, where a pointer to numbers is needed")
         return value
 
     def mask(self, node: ast.expr) -> str:
-        """An argument that must be a u32."""
         return self.to(self.value(node), U32, node)
 
     # -- masks

@@ -33,7 +33,6 @@ def call(function: Function, *arguments: str | int) -> RuleCall:
 
 
 def address(t: Text, function: Function) -> str:
-    """A pointer to a rule."""
     t.declared.add(declaration(function))
     return f'@"{rule_of(function).symbol}"'
 

@@ -63,7 +63,6 @@ class Statements(Intrinsics):
         self.where = lambda node: f"{file}:{getattr(node, 'lineno', 0)}"
 
     def function(self, linkage: str) -> str:
-        """The function's definition."""
         self.t.at("body")
         for name, kind in zip(self.rule.parameters, self.kinds, strict=True):
             self.t.store(llvm_type(kind), f"%{name}.given", self._slot(name, kind))
@@ -88,8 +87,6 @@ class Statements(Intrinsics):
             self.locals[name] = Val(kind, self.entry.alloca(llvm_type(kind), name=f"%{name}.slot"))
         return self.locals[name].text
 
-    # -- statements
-
     def suite(self, body: list[ast.stmt]) -> None:
         """Statements one after the other, up to one that leaves."""
         for statement in body:
@@ -98,7 +95,6 @@ class Statements(Intrinsics):
             self.statement(statement)
 
     def statement(self, node: ast.stmt) -> None:
-        """One statement."""
         match node:
             case ast.Expr(value=ast.Constant(value=str())) | ast.Pass():
                 pass
@@ -261,8 +257,6 @@ class Statements(Intrinsics):
         else:
             whole = self.to(self.value(value), self.result, node)
         self.t.ret(llvm_type(self.result), whole)
-
-    # -- calls of rules
 
     def call_rule(self, function: Any, node: ast.Call) -> Val:
         rule = rule_of(function)

@@ -51,7 +51,6 @@ class Val:
 
     @property
     def type(self) -> str:
-        """Its type in LLVM."""
         return llvm_type(self.kind)
 
     @property
@@ -80,7 +79,6 @@ def kind_of_annotation(annotation: Any) -> Any:
 
 
 def is_record(kind: Any) -> bool:
-    """Whether a kind is a class of records."""
     return isinstance(kind, type) and issubclass(kind, Record)
 
 
@@ -96,7 +94,6 @@ def element_of(kind: Any) -> Any:
 
 @functools.cache
 def llvm_type(kind: Any) -> str:
-    """The LLVM type of a kind."""
     if isinstance(kind, Scalar):
         return f"i{kind.bits}"
     if isinstance(kind, Vector):

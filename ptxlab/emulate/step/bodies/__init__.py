@@ -39,7 +39,6 @@ class Body:
     guards: ClassVar[bool] = False
 
     def step(self, t: Translator, code: Code) -> Step:
-        """The step of an instruction."""
         raise NotImplementedError
 
     def looks(self, checker: LaunchChecks, code: Code) -> list[Look]:
@@ -77,7 +76,6 @@ def step_of(t: Translator, body: Body, code: Code) -> Step:
 
 
 def _reporting(t: Translator, code: Code, step: Step) -> Step:
-    """A step that reports its accesses first."""
     accesses = [(access, t.read(code.named[access.operand][0], "addr", code)) for access in code.accesses]
 
     def run(w: Warp) -> int | None:

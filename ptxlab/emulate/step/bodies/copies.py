@@ -51,8 +51,6 @@ def group_looks(checker: LaunchChecks, code: Code) -> list[Look]:
 
 
 class _AsyncCopy:
-    """One `cp.async`."""
-
     def __init__(self, t: Translator, code: Code) -> None:
         self.code, self.size = code, code.number("size")
         reads = t.named(code)
@@ -130,8 +128,6 @@ def _group(code: Code) -> Step:
 
 
 class _BulkCopy:
-    """One bulk copy."""
-
     def __init__(self, t: Translator, code: Code) -> None:
         self.code, self.what = code, bulk_of(code)
         names = [s.name for s in code.form.op.operands]

@@ -131,7 +131,6 @@ def reader(t: Translator, held: Elements, f: Fragment) -> Callable[[Warp], np.nd
 
 
 def _bits(source: Source | None, width: int) -> Callable[[Warp], Any]:
-    """Reads one register, or a literal, as bits."""
     whole = DTYPE[f"i{width}"]
     if isinstance(source, Literal):
         constant = np.full(LANES, bits_of(source, width), whole)

@@ -35,8 +35,6 @@ def remote_space(space: int, address: int) -> str:
 
 @executes(*MBARRIER)
 class Mbarriers(Body):
-    """Instructions that operate on mbarriers."""
-
     reports = True
 
     def step(self, t: Translator, code: Code) -> Step:

@@ -15,19 +15,9 @@ from ptxlab.emulate.program.flat_program import Code
 from ptxlab.emulate.program.lane_types import LANES
 from ptxlab.emulate.program.matrix_operands import Elements, metadata
 from ptxlab.emulate.rules import async_proxy, tile_layouts
+from ptxlab.emulate.rules import warpgroup_products as queue
 from ptxlab.emulate.rules.faults import disagreeing_lanes
 from ptxlab.emulate.rules.warpgroup_faults import SIGNS, Tile, no_warpgroup, outside, product_operands, tile_a, tile_b
-from ptxlab.emulate.rules.warpgroup_products import (
-    IN_FLIGHT,
-    NOTHING_DUE,
-    begin,
-    commit,
-    complete,
-    completing_product,
-    has_begun,
-    is_full,
-    waited_for,
-)
 from ptxlab.emulate.rules.warpgroup_tiles import CORE_LINES, PIECE, REGISTER, first_outside, piece_address
 from ptxlab.emulate.runtime.report import WARPGROUP
 from ptxlab.emulate.step.access import Touch
@@ -75,9 +65,9 @@ def _product(t: Translator, code: Code, held: dict[str, Elements]) -> Callable[[
                 who = checker.record, check.record, w.warp, ALL_LANES, code.index, int(values[0])
                 lines, pieces = (tile.first_line, tile.lines), (tile.first_piece, tile.pieces)
                 tile_layouts.product_begins(*who, *lines, *pieces, mn_major, int(shared.base))
-        if is_full(w.in_flight):
+        if queue.is_full(w.in_flight):
             _complete(w, w.in_flight.begun, products)
-        begin(w.in_flight, w.executed, code.index, descriptors[False], descriptors[True], bool(read_adds(w)[0]))
+        queue.begin(w.in_flight, w.executed, code.index, descriptors[False], descriptors[True], bool(read_adds(w)[0]))
         _complete(w, max(mate.record.awaited for mate in w.warpgroup), products)
 
     products[code.index] = _computed(t, code, held)
@@ -137,7 +127,6 @@ def _fragment_a(w: Warp, descriptor: int, tile: Tile, mn_major: bool, f: Fragmen
 
 
 def _fragment_b(w: Warp, descriptor: int, tile: Tile, mn_major: bool, f: Fragment) -> np.ndarray:
-    """B as elements of its fragment."""
     data = _read(w, descriptor, tile, mn_major)
     if mn_major:  # (k block, k, left, column)
         data = data.view(np.uint16).reshape(-1, CORE_LINES, tile.pieces, 8).transpose(2, 0, 3, 1)
@@ -156,11 +145,11 @@ def _elements(data: np.ndarray, f: Fragment) -> np.ndarray:
 def _complete(w: Warp, count: int, products: dict[int, Product]) -> None:
     """Computes the first `count` products of a warp, as far as it has begun them."""
     mask = w.mask
-    while (code := completing_product(w.in_flight, count)) != NOTHING_DUE:
+    while (code := queue.completing_product(w.in_flight, count)) != queue.NOTHING_DUE:
         w.run_lanes(EVERYONE)  # whatever lanes of a warp do before their own wait
-        entry = w.in_flight.entries[w.in_flight.done % IN_FLIGHT]
+        entry = w.in_flight.entries[w.in_flight.done % queue.IN_FLIGHT]
         products[code](w, entry.a, entry.b, bool(entry.adds))
-        complete(w.in_flight)
+        queue.complete(w.in_flight)
     w.run_lanes(mask)
 
 
@@ -168,10 +157,10 @@ def _wait(t: Translator, code: Code, held: dict[str, Elements]) -> Callable[[War
     left, products = code.number("n"), t.products
 
     def run(w: Warp) -> None:
-        count = waited_for(w.in_flight, left)
+        count = queue.waited_for(w.in_flight, left)
         for mate in w.warpgroup:
             _complete(mate, count, products)
-        if not all(has_begun(mate.executed, mask_bits(mate.live), count) for mate in w.warpgroup):
+        if not all(queue.has_begun(mate.executed, mask_bits(mate.live), count) for mate in w.warpgroup):
             w.record.awaited = count
 
     return run
@@ -180,15 +169,13 @@ def _wait(t: Translator, code: Code, held: dict[str, Elements]) -> Callable[[War
 _MAKERS: dict[Action, Maker] = {
     Action.WARPGROUP_PRODUCT: _product,
     Action.WARPGROUP_FENCE: lambda t, code, held: lambda w: None,
-    Action.WARPGROUP_COMMIT: lambda t, code, held: lambda w: commit(w.in_flight),
+    Action.WARPGROUP_COMMIT: lambda t, code, held: lambda w: queue.commit(w.in_flight),
     Action.WARPGROUP_WAIT: _wait,
 }
 
 
 @executes(*_MAKERS)
 class Warpgroups(OfWarp):
-    """The instructions of `wgmma`."""
-
     makers = _MAKERS
 
     def checked(self, checker: LaunchChecks, code: Code, step: Step) -> Step:
