@@ -157,3 +157,62 @@ WAIT: mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 %p8, [gate], 0; @
 DONE:
 {MEET}
     st.global.u32 [%rd3], %r1;""")
+
+# -- some lanes of a warp release what they have done themselves, and what their warp did before it synchronized -------
+
+SYNC, OWN = "+ bar.warp.sync -1;", "@%p3 st.shared.u32 [%r20+2048], %r1;"
+STORED, FLAG = "st.shared.u32 [%r10], %r1; //2", "ld.acquire.cta.shared.u32 %r7, [%r20+1024];"
+for name, (count, releases) in {
+    "one lane arrives": (1, f"{SYNC}\n    {OWN}\n    @%p3 {RELEASED}"),
+    "half of the lanes arrive": (16, f"{SYNC}\n    {OWN}\n    @%p4 {RELEASED}"),
+    "half of the lanes synchronize": (1, f"""
+    - @%p4 bar.warp.sync 0xffff;
+    {SYNC}
+    {OWN}
+    @%p3 {RELEASED}"""),
+    "one lane arrives, relaxed": (1, f"{SYNC}\n    {OWN}\n    fence.acq_rel.cta;\n    @%p3 {RELAXED}"),
+    "one lane arrives twice": (2, f"{SYNC}\n    {OWN}\n    @%p3 {RELEASED}\n    @%p3 {RELEASED}"),
+}.items():
+    race(f"{name} for all", "RAW", body=made(count) + f"""
+    @!%p2 bra READ;
+    {STORED}
+    {releases}
+    bra END;
+READ: {wait("WAIT")}
+    ld.shared.u32 %r6, [%r12]; //1
+    ld.shared.u32 %r7, [%r20+2048];
+    st.global.u32 [%rd3], %r6;
+END:""")
+for name, releases in {
+    "sets a flag": "@%p3 st.release.cta.shared.u32 [%r20+1024], 1;",
+    "sets a flag behind a fence of all": """fence.acq_rel.cta;
+    @%p3 red.relaxed.cta.shared.add.u32 [%r20+1024], 1;""",
+}.items():
+    race(f"one lane {name} for all", "RAW", body=f"""
+    @%p1 st.shared.u32 [%r20+1024], 0;
+    bar.sync 0;
+    @!%p2 bra READ;
+    {STORED}
+    {SYNC}
+    {OWN}
+    {releases}
+    bra END;
+READ: {FLAG}
+    setp.eq.u32 %p8, %r7, 0; @%p8 bra READ;
+    ld.shared.u32 %r6, [%r12]; //1
+    ld.shared.u32 %r7, [%r20+2048];
+    st.global.u32 [%rd3], %r6;
+END:""")
+race("one lane frees what all have read", "WAR", body=made(32, 1) + f"""
+    @!%p2 bra READ;
+    st.shared.u32 [%r10], %r1;
+    mbarrier.arrive.shared::cta.b64 _, [gate];
+    {wait("FREE", 1)}
+    st.shared.u32 [%r10], 7; //1
+    bra END;
+READ: {wait("WAIT")}
+    ld.shared.u32 %r6, [%r12]; //2
+    {SYNC}
+    @%p3 mbarrier.arrive.shared::cta.b64 _, [gate+8];
+    st.global.u32 [%rd3], %r6;
+END:""")

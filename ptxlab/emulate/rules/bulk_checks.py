@@ -40,7 +40,8 @@ def issued(context: Context, queue: Queue, transfer: Transfer) -> u32:
     if not repeated(queue, transfer):
         in_memory(context, queue, transfer, False)
     if transfer.group == 0:
-        store_lanes(transfer.released, release(block_of(context, queue, transfer.rank), transfer.thread >> 5))
+        issuer, lane = block_of(context, queue, transfer.rank), u32(1) << (transfer.thread & 31)
+        store_lanes(transfer.released, release(issuer, transfer.thread >> 5, lane))
         bulk_copy_issued(block_of(context, queue, transfer.owner).mbarriers.cast(Mbarriers)[0], transfer)
     return 0
 

@@ -37,7 +37,7 @@ from ptxlab.emulate.rules.mbarrier_words import (
     bytes_pending,
 )
 from ptxlab.emulate.rules.notes import MISSED, PHASE, TOO_FEW_BYTES, UNSEEN
-from ptxlab.emulate.rules.race_order import LATEST, advance, covered, known, learn, release
+from ptxlab.emulate.rules.race_order import LATEST, advance, covered, covered_by, known, learn, release
 from ptxlab.emulate.rules.races import ordered
 from ptxlab.emulate.rules.records import (
     CLOCK_END,
@@ -97,10 +97,11 @@ def operated(
     addresses, asked, before, after = words, words + LANES, words + 2 * LANES, words + 3 * LANES
     renewed(held)
     held.serial += 1
+    relaxed = launch.racecheck and flags & RELAXED != 0
     released, last = local(u32, WARPS_PER_BLOCK), u64(NOBODY)
     use = access_of(held.block, warp, code) | (u64(1) << MANY if mask & mask - 1 != 0 else u64(0))
     if action == UPDATE:
-        store_lanes(released, release(held.block, warp))
+        store_lanes(released, release(held.block, warp, mask))
         if flags & ARRIVES != 0 and flags & RELAXED != 0:
             held.block.relaxed, held.block.relaxed_at = u64(code) + 1, u64(released[warp])
     for lane in lanes_of(mask):
@@ -125,7 +126,7 @@ def operated(
                 if issued is not None and home.block.rank == held.block.rank:
                     one.landing[warp] = released[warp]
                     store_lanes(released, load_lanes(issued))
-                releases(launch, held, home, one, use, released, launch.racecheck and flags & RELAXED != 0)
+                releases(launch, held, home, one, use, released, mask if relaxed else u32(0))
             arrived(launch, home, one, by, flags, before[lane], after[lane])
         elif not waited(launch, held, one, by, u32(asked[lane] >> PHASE_SHIFT), flags & SPIN != 0):
             continue
@@ -180,16 +181,16 @@ def missed(held: Mbarriers, one: Mbarrier, by: u64) -> None:
 
 @rule
 def releases(
-    launch: Launch, held: Mbarriers, home: Mbarriers, one: Mbarrier, access: u64, done: Pointer[u32], relaxed: boolean
+    launch: Launch, held: Mbarriers, home: Mbarriers, one: Mbarrier, access: u64, done: Pointer[u32], relaxed: u32
 ) -> None:
     """Arrivals of a warp of `held` at an mbarrier of `home` come after waits, and release what it has done (relaxed
     ones: what fences cover). To another block nothing is released if the scope is the block."""
     passed, warp = load_lanes(one.passed), u32(access >> WARP & 31)
     if home.block.rank == held.block.rank:
-        advance(one.pending, covered(held.block, warp, False) if relaxed else load_lanes(done))
+        advance(one.pending, covered_by(held.block, warp, relaxed) if relaxed != 0 else load_lanes(done))
         before: lanes_bool = narrow(passed >> TIME) & LAST_TIME < load_lanes(done)
         store_lanes(one.passed, select(before, 0, passed))
-        if relaxed:
+        if relaxed != 0:
             for w in lanes_of(bits(load_lanes(one.passed) != 0)):
                 if waited_since(held.block, w, one.begun[w], done):
                     one.passed[w] = 0
@@ -199,10 +200,10 @@ def releases(
                 one.passed[w] = 0
         peers = held.block.peers
         fence = held.block.fenced_wide[warp]
-        if peers is not None and traits_of(launch, access) & NARROW == 0 and (fence != 0 or not relaxed):
+        if peers is not None and traits_of(launch, access) & NARROW == 0 and (fence != 0 or relaxed == 0):
             advance(one.pending, load_lanes(peers + WARPS_PER_BLOCK * (warp * RANKS + home.block.rank)))
             one.far |= u32(1) << u32(held.block.rank)
-            released = insert(covered(held.block, warp, True), warp, fence) if relaxed else load_lanes(done)
+            released = insert(covered(held.block, warp, True), warp, fence) if relaxed != 0 else load_lanes(done)
             advance(one.far_pending + WARPS_PER_BLOCK * held.block.rank, released)
 
 

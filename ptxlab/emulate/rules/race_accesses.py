@@ -13,6 +13,7 @@ from ptxlab.emulate.language import *
 from ptxlab.emulate.program.addresses import GLOBALS_BASE, PARAM_WINDOW
 from ptxlab.emulate.rules.copies_in_flight import departed, landed_lanes
 from ptxlab.emulate.rules.notes import SAME, note, serial, taking_part
+from ptxlab.emulate.rules.race_order import whole_before
 from ptxlab.emulate.rules.races import OF_WARP, hazard, in_mate, remember
 from ptxlab.emulate.rules.records import *
 
@@ -137,6 +138,7 @@ def settled(launch: Launch, block: Block, record: lanes_u64, access: lanes_u64) 
         return found, found
     warp, other = now >> WARP & 31, one >> WARP & 31
     since, alike = max(block.sync[warp, other], block.acquired[warp, other]), u64(OF_WARP)
+    since = whole_before(block, u32(other), since)
     if since < block.landed[warp, other] and traits_of(launch, one) & ASYNC != 0:
         since, alike = block.landed[warp, other], u64(OF_WARP | LAST_CODE << CODE)
     of_warp = bits((record ^ one) & alike == 0) & bits(record & IN_FLIGHT << TIME == 0)

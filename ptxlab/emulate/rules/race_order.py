@@ -88,6 +88,50 @@ def synced_with(block: Block, warp: u32, mask: u32) -> u32:
     return found
 
 
+@rule
+def release_apart(block: Block, warp: u32, mask: u32, until: u32) -> u32:
+    """Lanes of a warp release what they did before `until`, and what their whole warp did before it last synchronized.
+    What was released before stays so. Returns the time that those who wait for it come after: see `released_to`."""
+    mask |= synced_with(block, warp, mask)
+    whole = max(min(whole_before(block, warp, extract(known(block, warp), warp)), until), block.whole[warp])
+    last, new = 4 * ((block.parted[warp] - 1) % PARTS), 4 * (block.parted[warp] % PARTS)
+    if block.parted[warp] != 0 and block.parts[warp, last + 1] == whole:
+        mask |= block.parts[warp, last + 3]
+        if block.parts[warp, last + 2] == until and block.parts[warp, last + 3] == mask:
+            return block.parts[warp, last]
+    time = tick(block)
+    block.whole[warp] = whole
+    block.parted[warp] += 1
+    block.parts[warp, new], block.parts[warp, new + 1] = time, whole
+    block.parts[warp, new + 2], block.parts[warp, new + 3] = min(until, time), mask
+    return time
+
+
+@rule
+def whole_before(block: Block, warp: u32, time: u32) -> u32:
+    """Before what time all that a warp did comes before those who come after a time of it."""
+    if block.parted[warp] != 0:
+        for k in range(PARTS):
+            if block.parts[warp, 4 * k] == time:
+                return block.parts[warp, 4 * k + 1]
+    return time
+
+
+@rule
+def released_to(block: Block, record: u64, since: u32) -> boolean:
+    """Whether a warp's access comes before those who come after a time of that warp: if only some of its lanes released
+    something then, theirs do, and what the warp did before it had synchronized."""
+    time, warp = u32(record >> TIME & LAST_TIME), u32(record >> WARP & 31)
+    if time >= since or time < whole_before(block, warp, since):
+        return time < since
+    for k in range(PARTS):
+        if block.parts[warp, 4 * k] == since and time < block.parts[warp, 4 * k + 2]:
+            released = block.parts[warp, 4 * k + 3]
+            many = record >> MANY & 1 != 0
+            return released & released - 1 != 0 if many else released >> u32(record & 31) & 1 != 0
+    return False
+
+
 @rule(inline=True)
 def published(launch: Launch, record: u64) -> Published:
     """What the block of a record has released to other blocks."""
@@ -199,6 +243,16 @@ def covered(block: Block, warp: u32, wide: boolean) -> lanes_u32:
 
 
 @rule
+def covered_by(block: Block, warp: u32, mask: u32) -> lanes_u32:
+    """What strong writes of lanes of a warp release to their block."""
+    knows = covered(block, warp, False)
+    until = extract(knows, warp)
+    if until != 0:
+        knows = insert(knows, warp, release_apart(block, warp, mask, until))
+    return knows
+
+
+@rule
 def publish(
     launch: Launch, block: Block, warp: u32, code: u32, wide: boolean, mask: u32, addresses: Pointer[u64], size: u64
 ) -> None:
@@ -210,7 +264,7 @@ def publish(
         if not wide:
             ours.narrow = code + 1
         return
-    advance(ours.released, covered(block, warp, False))
+    advance(ours.released, covered_by(block, warp, mask))
     if not wide:
         ours.narrow = code + 1
         return
@@ -268,14 +322,19 @@ def acquire(
 
 @rule
 def passed_arrive(block: Block, warp: u32, barrier: u32) -> None:
-    block.came[barrier, warp] = tick(block)
+    block.whole[warp] = tick(block)
+    block.came[barrier, warp] = block.whole[warp]
     block.syncs = 1
 
 
 @rule
-def release(block: Block, warp: u32) -> lanes_u32:
-    """What an arrival at an mbarrier orders: all that the warp has done, and all that is ordered before it."""
-    return insert(known(block, warp), warp, tick(block))
+def release(block: Block, warp: u32, mask: u32) -> lanes_u32:
+    """What an arrival of lanes at an mbarrier orders: what they have done, and all that is ordered before it."""
+    knows = known(block, warp)
+    if mask != ALL_LANES:
+        return insert(knows, warp, release_apart(block, warp, mask, LATEST))
+    block.whole[warp] = tick(block)
+    return insert(knows, warp, block.whole[warp])
 
 
 @rule
@@ -310,7 +369,8 @@ def cluster_arrived(block: Block, warp: u32, releases: boolean) -> None:
     if not releases:  # it orders what the phase before has ordered, and what the last fence does
         came[row, warp] = max(max(came[row, warp], came[row ^ 1, warp]), block.fenced_wide[warp])
         return
-    came[row, warp] = tick(block)
+    block.whole[warp] = tick(block)
+    came[row, warp] = block.whole[warp]
     if block.peers is not None:  # copies that it has waited for may have been made after their warps arrived
         for rank in range(RANKS):
             advance(came.row(u32(2 * rank) + phase), load_lanes(block.peers + (warp * RANKS + rank) * 32))

@@ -15,8 +15,8 @@ a fence. An access is ordered before another one
 - of the same warp, if a `.sync` instruction (`bar.warp.sync`, a shuffle, a vote, a matrix instruction) lies between
   whose mask names both lanes;
 - of the same block, if a barrier lies between that both warps took part in, whatever its number, or a chain of those;
-- of the same block, if its warp has arrived at an mbarrier since in a phase that the other warp has waited for (after
-  what a product of `wgmma` reads, any of its four warps);
+- of the same block, if its lane, or its warp after a `.sync` instruction, has arrived at an mbarrier since in a phase
+  that the other warp has waited for (after what a product of `wgmma` reads, any of its four warps);
 - of the same block, if a strong write since has released it, and the other's warp has acquired since that;
 - of another block, likewise: released here, acquired there by the warp or one that it comes after, neither with the
   block as its scope (`.cta`), and what is acquired is a word of global memory with a release at least as late as the
@@ -32,8 +32,7 @@ reads then is often volatile.)
 A strong write releases what its thread did before its warp's last fence, what was ordered before that fence, and what
 others did before a fence of their own, if a barrier (or a `.sync` instruction of their warp) lies between that and
 the write. So in the reduction where the last block adds up what all have stored, a barrier has to come before thread
-0 takes its ticket, and where the last warp does, a `bar.warp.sync` before lane 0 takes its own. (To its own block a
-strong write releases what all lanes of its warp did.)
+0 takes its ticket, and where the last warp does, a `bar.warp.sync` before lane 0 takes its own.
 
 Two strong accesses do not race, unless they are of two blocks and the scope of one is its block; nor do a load and a
 compare-and-swap, which fails if the load saw an old value. A write that leaves a word as it is does not race with the
@@ -68,6 +67,7 @@ from ptxlab.emulate.rules.race_order import (
     published,
     reached,
     released_after,
+    released_to,
     synced,
 )
 from ptxlab.emulate.rules.records import *
@@ -161,7 +161,9 @@ def between_warps(block: Block, record: u64, w: u32) -> boolean:
     """Whether what a warp of the block did, by its record, comes before what warp w does now."""
     time = u32(record >> TIME & LAST_TIME)
     v = u32(record >> WARP & 31)
-    if time < u32(block.full >> TIME & LAST_TIME) or time < block.sync[w, v] or time < block.acquired[w, v]:
+    if time < u32(block.full >> TIME & LAST_TIME):
+        return True
+    if released_to(block, record, block.sync[w, v]) or released_to(block, record, block.acquired[w, v]):
         return True
     return ordered_in_cluster(block, record, w)
 
