@@ -102,7 +102,8 @@ class Problem(ABC):
             if (has := getattr(built.config, name)) != wants:
                 raise LaunchError(f"{built.name} was built with {name}={has!r}, the call has {name}={wants!r}")
         mods = [getattr(built.config, "mods", None), self.mods and self.mods.mods]
-        if mods[0] != mods[1]:
+        graphs = [mod and (mod.graph, mod.sinks) for mod in mods]
+        if graphs[0] != graphs[1]:
             has, asked = (mod.name if mod else "no mods" for mod in mods)
             raise LaunchError(f"{built.name} was built with {has}, the call has {asked}; give both the same functions")
 

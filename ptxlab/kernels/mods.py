@@ -16,7 +16,7 @@ import inspect
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -47,7 +47,7 @@ class Mods:
 
     graph: Graph
     sinks: bool = False
-    name: str = field(default="", compare=False)
+    name: str = ""
 
     @property
     def scores(self) -> bool:

@@ -143,6 +143,8 @@ def debug(
         Where there is no trace or it is too large.
     LaunchError
         Where the launch does not fit.
+    TargetError
+        For a parameter of a kernel of the library that it does not take.
     """
     trace = Trace(blocks=blocks, warps=warps, steps=steps, limit=LIMIT - (1 << 20), whole_clusters=is_whole(blocks))
     found = _found(kernel, grid, block, args, trace, options)

@@ -254,7 +254,7 @@ __global__ void twice(float *out, const float *x, int n) {
     [result] = json.loads(Path("found").read_text())["runs"][0]["results"]
     assert result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == "ein%20Ma%C3%9F.cu"
     file.rename("twice.cu")
-    assert run(capsys, *"static twice.cu --threads 64 --arch sm_120a".split())[0] == 0
+    assert run(capsys, *"static twice.cu --block 64 --arch sm_120a".split())[0] == 0
     for words, message in (
         (
             "check k.cubin",

@@ -14,7 +14,7 @@ from IPython.utils.capture import capture_output
 from traitlets.config import Config
 
 import ptxlab as pl
-from ptxlab.errors import LaunchError
+from ptxlab.errors import LaunchError, TargetError
 from ptxlab.lab.named_kernels import KEPT
 
 pytest.importorskip("anywidget", reason="needs anywidget: pip install anywidget")
@@ -175,15 +175,15 @@ def test_a_stub_in_a_cuda_cell(shell: InteractiveShell) -> None:
 @pytest.mark.parametrize(
     ("line", "says"),
     [
-        ("scalar seq_len=x", "seq_q: a whole number from 1 to 65536 is wanted, found 'x'"),
-        ("scalar seq_len=0", "seq_q: a whole number from 1 to 65536 is wanted, found 0"),
-        ("scalar sigma=-1", "sigma: a number from 0 to 65536 is wanted, found -1"),
-        ("decode heads=3 kv_heads=2", "kv_heads: 3 query heads cannot share 2 heads of keys evenly"),
+        ("scalar seq_len=x", "scalar: seq_q is a whole number from 1 to 4096, not 'x'"),
+        ("scalar seq_len=0", "scalar: seq_q is a whole number from 1 to 4096, not 0"),
+        ("scalar sigma=-1", "scalar: sigma is a number above 0 and at most 100, not -1"),
+        ("decode heads=3 kv_heads=2", "heads = 3 should be a multiple of kv_heads = 2"),
     ],
 )
 def test_sizes_that_make_no_sense(shell: InteractiveShell, line: str, says: str) -> None:
     with pytest.raises(UsageError) as caught:
         shell.run_line_magic("ptx_debug", line)
     assert str(caught.value) == says
-    with pytest.raises(LaunchError):
+    with pytest.raises(TargetError):
         pl.debug("scalar", batch=True)

@@ -96,7 +96,7 @@ def test_moves_make_any_two_values_fit(name: str) -> None:
 
     def some(p: Parameter) -> list[Any]:
         values = offered[p.name]
-        return [*values[:: max(1, len(values) // 2)], values[-1], p.default]
+        return [*values[:: max(1, len(values) // 2)], *values[-1:], p.default]
 
     for first in subject.building:
         for held in some(first):

@@ -212,7 +212,7 @@ def test_what_is_no_kernel(take, kernel, says, write):
 
 
 def test_a_kernel_of_the_library_is_built_before_it_is_launched():
-    with pytest.raises(pl.LaunchError, match=r"pl\.kernels\.get\('scalar'\)\.build\(\)$"):
+    with pytest.raises(pl.PtxSyntaxError, match=r"pl\.kernels\.get\('scalar'\)\.build\(\)$"):
         pl.launch("scalar", 1, 32)
 
 

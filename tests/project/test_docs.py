@@ -44,6 +44,7 @@ NOT_RUN = {
     "lab": (cli, "_lab", "it opens a browser"),
     "doctor": (cli, "_doctor", "it says what this machine has"),
     "course grade": (course, "_grade", "tests/course/test_course_grade.py runs it, in ten seconds and more"),
+    "course test": (course, "_test", "tests/course/test_course_own.py runs it"),
     "course slides": (course, "_slides", "tests/course/test_course_slides.py runs it"),
 }
 """Commands that are only read here, up to the function that would execute them, and why."""

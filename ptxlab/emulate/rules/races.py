@@ -174,9 +174,11 @@ def after_product(launch: Launch, block: Block, record: u64, w: u32) -> boolean:
     since: who waits for the product waits for what all four read. (Whether that one has waited is for synccheck.)"""
     if traits_of(launch, record) & PRODUCT == 0:
         return False
-    group = record >> WARP & 28
+    time, group = u32(record >> TIME & LAST_TIME), u32(record >> WARP & 28)
     for k in range(4):
-        if group + k != w and between_warps(block, record & ~u64(31 << WARP) | (group + k) << WARP, w):
+        if group + k != w and time < max(block.sync[w, group + k], block.acquired[w, group + k]):
+            return True  # whichever of its lanes has released it
+        if group + k != w and ordered_in_cluster(block, record & ~u64(31 << WARP) | u64(group + k) << WARP, w):
             return True
     return False
 

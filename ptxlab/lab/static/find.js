@@ -14,7 +14,7 @@ export function addFinder({ el, body, lines, current, go }) {
   const found = h("span.pl-note", { "aria-live": "polite" }),
     finder = h("button.pl-quiet", { title: "Ctrl+F", onclick: () => open(field.hidden) }, "Find");
   const copier = h("button.pl-quiet", { title: "all lines, to the clipboard", onclick: copy }, "Copy");
-  copier.hidden = !navigator.clipboard; // a page that came by plain http
+  copier.hidden = !navigator.clipboard; // a page without a certificate
   el.querySelector("header").append(finder, field, found, copier);
 
   /** The lines without their markup. */
