@@ -243,9 +243,6 @@ class KernelLowering(Lowering):
                 )
 
 
-# -- gaps in shared memory ---------------------------------------------------------------------------------------------
-
-
 GAPS = (1024, 128)
 """Bytes of a gap, the largest first: the first that fits the target is taken. Multiples of 128 bytes move no address to
 another bank."""

@@ -44,9 +44,6 @@ def block_of(context: Context, number: u64, rank: u64) -> u64:
     return x + context.grid_x * (y + context.grid_y * z)
 
 
-# -- one warp ----------------------------------------------------------------------------------------------------------
-
-
 @rule
 def arrive(warp: Warp, mask: u32) -> None:
     """Lanes of a mask arrive at the barrier of the cluster."""
@@ -81,9 +78,6 @@ def open_for(warp: Warp) -> u32:
     warp.cluster_waits &= ~going
     warp.wait &= ~going
     return going
-
-
-# -- the cluster, for the JIT ------------------------------------------------------------------------------------------
 
 
 @rule(inline=True)

@@ -93,7 +93,7 @@ def scope(access: u64, other: u64) -> u64:
 @rule(cold=True)
 def note(launch: Launch, block: Block, kind: u64, access: u64, other: u64, address: u64, value: u64) -> None:
     """Takes a note: the record of the access that noticed, that of the other one (0: there is none), the address, and a
-    number that the kind explains."""
+    number that the kind explains. One that finds no room is lost."""
     theirs: u64 = 0
     if other != 0:
         theirs = (other >> CODE & LAST_CODE) + 1
@@ -116,7 +116,6 @@ def note(launch: Launch, block: Block, kind: u64, access: u64, other: u64, addre
                 entry.value = value
             return
         at = (at + 1) % ENTRIES
-    launch.lost += 1
 
 
 @rule

@@ -60,16 +60,7 @@ from ptxlab.emulate.program.program import Program
 from ptxlab.emulate.rules.copies_in_flight import landed
 from ptxlab.emulate.rules.instructions import wide
 from ptxlab.emulate.rules.notes import *
-from ptxlab.emulate.rules.race_order import (
-    begun,
-    made_before,
-    ordered_in_cluster,
-    published,
-    reached,
-    released_after,
-    released_to,
-    synced,
-)
+from ptxlab.emulate.rules.race_order import *
 from ptxlab.emulate.rules.records import *
 from ptxlab.isa import types
 from ptxlab.isa.actions import Action
@@ -176,9 +167,9 @@ def after_product(launch: Launch, block: Block, record: u64, w: u32) -> boolean:
         return False
     time, group = u32(record >> TIME & LAST_TIME), u32(record >> WARP & 28)
     for k in range(4):
-        if group + k != w and time < max(block.sync[w, group + k], block.acquired[w, group + k]):
-            return True  # whichever of its lanes has released it
-        if group + k != w and ordered_in_cluster(block, record & ~u64(31 << WARP) | u64(group + k) << WARP, w):
+        of_warp = record & ~u64(31 << WARP) | u64(group + k) << WARP  # whichever of its lanes has released it
+        since = max(block.sync[w, group + k], block.acquired[w, group + k])
+        if group + k != w and (time < since or ordered_in_cluster(block, of_warp, w)):
             return True
     return False
 

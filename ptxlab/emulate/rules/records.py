@@ -106,7 +106,6 @@ class Store(Record):
 class Launch(Record):
     now: u32  # the clock of the launch: how often a block has released something
     serial: u64  # how many warp-instructions have been checked
-    lost: u64  # notes that found no room
     mask: u64  # the lanes of the warp-instruction that is being checked
     initcheck: boolean
     racecheck: boolean

@@ -253,8 +253,7 @@ class Interpreter(LaunchState):
 
 
 def run(program: Program, launch: Launch, memory: Memory) -> Report:
-    """Runs a kernel to its end; see `ptxlab.emulate.execute`. Raises `DeviceFault` and
-    `LaunchKeyboardInterrupt`."""
+    """Runs a kernel to its end; see `ptxlab.emulate.execute`. Raises `DeviceFault` and `LaunchKeyboardInterrupt`."""
     start = time.perf_counter()
     engine = Interpreter(program, launch, memory)
     with np.errstate(all="ignore"), engine.progress:

@@ -28,8 +28,7 @@ if hasattr(os, "register_at_fork"):
 
 
 class Layout:
-    """Arrays one after the other in one buffer, each at a multiple of 128 bytes; given are their types and
-    shapes."""
+    """Arrays one after the other in one buffer, each at a multiple of 128 bytes; given are their types and shapes."""
 
     def __init__(self, **fields: tuple[Any, Any]) -> None:
         formats = [np.dtype(type_and_shape) for type_and_shape in fields.values()]
