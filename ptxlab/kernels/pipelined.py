@@ -196,7 +196,7 @@ def make(config: Config) -> Kernel:
                 with k.if_(listed.part):
                     here.hide(cells)
             elif masked:
-                # A branch saves comparisons where the warp sees all keys; with 32 rows per warp, registers are too few.
+                # A branch saves comparisons where the warp sees all keys; with 32 rows a warp, registers are too few.
                 with nullcontext() if len(blocks) > 1 else k.if_(first + T > unmasked):
                     for m in blocks:
                         mask(k, scores[m], limits_of(first, m))

@@ -15,7 +15,7 @@ from ptxlab.lab.subject import TITLES, Subject, Values
 FIRST = ("tile_kv", "stages", "tile_q", "warps", "page_size", "kv_heads", "heads", "head_dim")
 """Parameters in the order in which they give way: how a problem is cut before the problem itself. Others come later."""
 VARIANT = (*variant_controls.BUILDING, *variant_controls.PROBLEM)
-STAYS = ("seq_q", "seq_k", "batch", "seed", "sigma", "splits", *(p.name for p in VARIANT))
+STAYS = ("seq_q", "seq_k", "batch", "seed", "sigma", "splits", "checks", *(p.name for p in VARIANT))
 """Parameters that no other parameter makes wrong."""
 
 LONG = 1000

@@ -268,7 +268,7 @@ def test_machine_code_is_linked_line_by_line(lab: Any) -> None:
     machine = lab.locator(f"{EXPLORER} section[aria-label=SASS]")
     if "needs ptxlab[sass]" in machine.inner_text():
         pytest.skip("needs NVIDIA's disassembler")
-    assert "instructions" in machine.locator(".pl-note").inner_text()
+    assert "instructions" in machine.locator(".pl-note").first.inner_text()
     special = lines(lab, "MUFU.EX2", "SASS").first
     special.click()
     (chosen,) = selected(lab, "PTX")
