@@ -131,13 +131,13 @@ def server(folder: Path) -> Iterator[Jupyter]:
         finally:
             WINDOW.close()
             process.terminate()
-            process.wait(20)
+            process.wait(60)
 
 
 def _wait_for(process: subprocess.Popen[bytes], log: Path, word: str) -> None:
     import time
 
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 180
     while word not in log.read_text():
         if process.poll() is not None or time.monotonic() > deadline:
             raise RuntimeError(f"JupyterLab did not start:\n{log.read_text()}")
