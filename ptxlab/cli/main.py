@@ -128,7 +128,8 @@ def _parser() -> argparse.ArgumentParser:
     static.add_argument("kernel", metavar="FILE|KERNEL", help="PTX or CUDA C++, or a name that `ptxlab list` shows")
     static.add_argument("--entry", metavar="NAME", help="which kernel of the file")
     static.add_argument("--arch", metavar="ARCH", help="by default the file's own")
-    static.add_argument("--block", type=_three, metavar="X,Y,Z", help="threads of a block, for the occupancy")
+    threads = "threads of a block, for the occupancy; --threads says the same"
+    static.add_argument("--block", "--threads", type=_three, metavar="X,Y,Z", help=threads)
     static.add_argument("--shared", type=int, default=0, metavar="BYTES", help="dynamic shared memory of a block")
     static.add_argument("--lines", action="store_true", help="the text with the registers alive at each line")
     _json(static)
