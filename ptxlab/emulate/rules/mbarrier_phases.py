@@ -37,7 +37,7 @@ from ptxlab.emulate.rules.mbarrier_words import (
     bytes_pending,
 )
 from ptxlab.emulate.rules.notes import MISSED, PHASE, TOO_FEW_BYTES, UNSEEN
-from ptxlab.emulate.rules.race_order import LATEST, advance, covered, covered_by, known, learn, release
+from ptxlab.emulate.rules.race_order import LATEST, advance, covered, covered_by, known, learn, release, release_apart
 from ptxlab.emulate.rules.races import ordered
 from ptxlab.emulate.rules.records import (
     CLOCK_END,
@@ -183,8 +183,8 @@ def missed(held: Mbarriers, one: Mbarrier, by: u64) -> None:
 def releases(
     launch: Launch, held: Mbarriers, home: Mbarriers, one: Mbarrier, access: u64, done: Pointer[u32], relaxed: u32
 ) -> None:
-    """Arrivals of a warp of `held` at an mbarrier of `home` come after waits, and release what it has done (relaxed
-    ones: what fences cover). To another block nothing is released if the scope is the block."""
+    """Arrivals of lanes of a warp of `held` at an mbarrier of `home` come after waits, and release what these lanes
+    have done (relaxed ones: what fences cover). To another block nothing is released if the scope is the block."""
     passed, warp = load_lanes(one.passed), u32(access >> WARP & 31)
     if home.block.rank == held.block.rank:
         advance(one.pending, covered_by(held.block, warp, relaxed) if relaxed != 0 else load_lanes(done))
@@ -203,7 +203,10 @@ def releases(
         if peers is not None and traits_of(launch, access) & NARROW == 0 and (fence != 0 or relaxed == 0):
             advance(one.pending, load_lanes(peers + WARPS_PER_BLOCK * (warp * RANKS + home.block.rank)))
             one.far |= u32(1) << u32(held.block.rank)
-            released = insert(covered(held.block, warp, True), warp, fence) if relaxed != 0 else load_lanes(done)
+            released = load_lanes(done)
+            if relaxed != 0:
+                mine = release_apart(held.block, warp, relaxed, fence)
+                released = insert(covered(held.block, warp, True), warp, mine)
             advance(one.far_pending + WARPS_PER_BLOCK * held.block.rank, released)
 
 

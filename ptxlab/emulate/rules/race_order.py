@@ -321,6 +321,27 @@ def acquire(
 
 
 @rule
+def strong(
+    launch: Launch,
+    block: Block,
+    warp: u32,
+    code: u32,
+    orders: boolean,
+    wide: boolean,
+    mask: u32,
+    addresses: Pointer[u64],
+    size: u64,
+) -> None:
+    """Lanes of a warp have made a strong access. They execute an atomic operation one after the other, and each sees
+    what those before it have released."""
+    acquire(launch, block, warp, code, orders, wide, mask, addresses, size)
+    if launch.traits[code] & STORES != 0:
+        publish(launch, block, warp, code, wide, mask, addresses, size)
+        if launch.traits[code] & ATOMIC != 0 and mask & mask - 1 != 0:
+            acquire(launch, block, warp, code, orders, wide, mask, addresses, size)
+
+
+@rule
 def passed_arrive(block: Block, warp: u32, barrier: u32) -> None:
     block.whole[warp] = tick(block)
     block.came[barrier, warp] = block.whole[warp]
@@ -396,18 +417,21 @@ def rank_of(block: Block, number: u64) -> u32:
 
 
 @rule
-def ordered_in_cluster(block: Block, record: u64, w: u32) -> boolean:
+def ordered_in_cluster(block: Block, record: u64, w: u32, any_lane: boolean) -> boolean:
     """Whether what a block of the cluster did comes before what warp w does now, by the barrier of the cluster or, in
-    another block, by an mbarrier in its shared memory."""
+    another block, by an mbarrier in its shared memory. any_lane: whichever lane of the record's warp has arrived."""
     rank = rank_of(block, record >> BLOCK)
-    if rank == RANKS:
+    if rank == RANKS or block.mates is None:
         return False
     time = u32(record >> TIME & LAST_TIME)
     v = u32(record >> WARP & 31)
     phases = block.phases[w]
-    if phases != 0 and block.mates is not None and block.mates[0].came[2 * rank + (phases - 1 & 1), v] > time:
+    if phases != 0 and block.mates[0].came[2 * rank + (phases - 1 & 1), v] > time:
         return True
-    return block.peers is not None and block.peers[(w * RANKS + rank) * 32 + v] > time
+    since = u32(0) if block.peers is None else block.peers[(w * RANKS + rank) * 32 + v]
+    if any_lane or time >= since:
+        return time < since
+    return released_to(block.mates[0].blocks[rank].block.cast(Block)[0], record, since)
 
 
 @rule(inline=True)

@@ -125,7 +125,7 @@ def ordered(launch: Launch, block: Block, record: u64, access: u64, wrote: boole
     if traits_of(launch, record) & MAKES != 0 and made_before(block, record, u32(access >> WARP & 31)):
         return True
     if record >> BLOCK != access >> BLOCK:
-        if ordered_in_cluster(block, record, u32(access >> WARP & 31)):
+        if ordered_in_cluster(block, record, u32(access >> WARP & 31), False):
             return True
         theirs = published(launch, record)
         return reached(theirs, record) and released_after(theirs, record) <= block.heard[access >> WARP & 31]
@@ -156,7 +156,7 @@ def between_warps(block: Block, record: u64, w: u32) -> boolean:
         return True
     if released_to(block, record, block.sync[w, v]) or released_to(block, record, block.acquired[w, v]):
         return True
-    return ordered_in_cluster(block, record, w)
+    return ordered_in_cluster(block, record, w, False)
 
 
 @rule(cold=True)
@@ -167,9 +167,9 @@ def after_product(launch: Launch, block: Block, record: u64, w: u32) -> boolean:
         return False
     time, group = u32(record >> TIME & LAST_TIME), u32(record >> WARP & 28)
     for k in range(4):
-        of_warp = record & ~u64(31 << WARP) | u64(group + k) << WARP  # whichever of its lanes has released it
+        of_warp = record & ~u64(31 << WARP) | u64(group + k) << WARP
         since = max(block.sync[w, group + k], block.acquired[w, group + k])
-        if group + k != w and (time < since or ordered_in_cluster(block, of_warp, w)):
+        if group + k != w and (time < since or ordered_in_cluster(block, of_warp, w, True)):
             return True
     return False
 
@@ -204,21 +204,25 @@ def collides(launch: Launch, block: Block, record: u64, access: u64, wrote: bool
 @rule(cold=True)
 def cause(launch: Launch, block: Block, record: u64, access: u64) -> u64:
     """The cause of a race: code index + 1 of the instruction that would order the accesses if its scope were wider, or
-    with a fence after it; 0 if there is none."""
-    v = record >> WARP & 31
+    with a fence after it; SOME_LANES; 0 if there is none."""
+    v, w = record >> WARP & 31, u32(access >> WARP & 31)
     time = u32(record >> TIME & LAST_TIME)
+    theirs, ours = published(launch, record), published(launch, access)
     if record >> BLOCK == access >> BLOCK:
-        w = access >> WARP & 31
+        if v != w and time < max(block.sync[w, v], block.acquired[w, v]):
+            return u64(SOME_LANES)
         if block.seen[w, v] > time:
             return block.unordered[w]
         return block.relaxed if block.relaxed_at > time else u64(0)
     if (record & access) >> STRONG & 1 != 0:
         return ((access if traits_of(launch, access) & NARROW != 0 else record) >> CODE & LAST_CODE) + 1
-    theirs, ours = published(launch, record), published(launch, access)
     if reached(theirs, record):
         if released_after(theirs, record) <= ours.seen:
             return u64(ours.unordered)
         return u64(ours.narrow)
+    acquired = theirs.reached_lanes[v] > time and released_after(theirs, record) <= block.heard[w]
+    if acquired or ordered_in_cluster(block, record, w, True):
+        return u64(SOME_LANES)
     return u64(theirs.narrow) if theirs.released[v] > time else u64(0)
 
 

@@ -134,9 +134,14 @@ RANKS = 16
 """Blocks of a cluster at most."""
 
 
+class Peer(Record):
+    block: Pointer[u8]  # its `Block`
+
+
 class Mates(Record):
     """The checks' record of a cluster: its blocks, by rank."""
 
+    blocks: Array[Peer] = array(RANKS)
     numbers: Array[u64] = array(RANKS)  # their numbers in records, 0: there is none
     came: Array[u32] = array(2 * RANKS, 32, align=64)  # [2 * rank + parity of the phase, warp]: when it arrived
     made: Array[u32] = array(2 * RANKS, 32, align=64)  # the same: when it had last executed `fence.mbarrier_init`

@@ -308,6 +308,9 @@ def _cause(program: Program, note: Note) -> str:
     """Which instruction would order two racing accesses if it were written otherwise, and how; "" if none would."""
     if note.value >> CAUSE == 0:
         return ""
+    if note.value >> CAUSE == SOME_LANES:
+        lanes = write(program, program.codes[note.code])["lanes"]
+        return f"some lanes of that warp arrive, or set a flag, for all; write {lanes} between its access and that"
     code, across = program.codes[(note.value >> CAUSE) - 1], note.block != note.other_block
     words, place = write(program, code), program.place(code.line)
     line = re.sub(r"\s*//.*", "", program.source(code.line)).strip()

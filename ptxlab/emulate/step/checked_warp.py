@@ -214,9 +214,7 @@ class CheckedWarp(Warp):
             for region, start, mask in found:
                 addresses[... if mask is None else mask] = (start + int(region.base))[... if mask is None else mask]
             at = lanes, Pointer[int](addresses), access.size
-            race_order.acquire(*given, acquires(code), wide(code), *at)
-            if access.what != "load":
-                race_order.publish(*given, wide(code), *at)
+            race_order.strong(*given, acquires(code), wide(code), *at)
 
     def _accessed(self, access: _Checked, region: Region, start: np.ndarray, mask: np.ndarray | None) -> None:
         """Checks an access by the lanes of a mask, None for all, to a region from byte `start` on."""
