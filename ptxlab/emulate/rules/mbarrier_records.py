@@ -111,10 +111,6 @@ class Mbarriers(Record):
     report: u64  # the function that compiled rules call: see `report`
 
 
-FAR_WORDS = RANKS * WARPS_PER_BLOCK
-"""Numbers in `Mbarrier.far_pending`."""
-
-
 @rule(inline=True)
 def first_arrival(one: Mbarrier, phase: i32) -> u64:
     """The first arrival in one of the last phases."""

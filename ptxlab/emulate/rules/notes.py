@@ -15,20 +15,7 @@ import numpy as np
 from ptxlab.emulate.language import *
 from ptxlab.emulate.program.program import Program
 from ptxlab.emulate.rules.instructions import barrier_before
-from ptxlab.emulate.rules.records import (
-    BLOCK,
-    CODE,
-    ENTRIES,
-    LANE,
-    LAST_CODE,
-    MANY,
-    USES,
-    WARP,
-    Block,
-    Entry,
-    Launch,
-    traits_of,
-)
+from ptxlab.emulate.rules.records import *
 
 UNINITIALISED, RAW, WAR, WAW, SAME, DIVERGENT, EXITED, COUNTS, OMITTED, EXITED_LANE, SOURCE, RANGE = range(1, 13)
 PENDING, PHASE, ENDLESS, MADE_AGAIN, INVALID_IN_USE, UNMADE, TOO_MANY, COMPLETES, BAD_COUNT = range(13, 22)

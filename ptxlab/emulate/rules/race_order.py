@@ -253,12 +253,11 @@ def covered_by(block: Block, warp: u32, mask: u32) -> lanes_u32:
 
 
 @rule
-def publish(
-    launch: Launch, block: Block, warp: u32, code: u32, wide: boolean, mask: u32, addresses: Pointer[u64], size: u64
-) -> None:
+def publish(launch: Launch, block: Block, warp: u32, code: u32, mask: u32, addresses: Pointer[u64], size: u64) -> None:
     """Lanes of a warp have made a strong write. A warp that sees it is ordered after what the writer's last fence
-    covers, and after what others did before fences of their own that a barrier orders before this write. wide: for
-    other blocks too."""
+    covers, and after what others did before fences of their own that a barrier orders before this write: one of
+    another block too, unless the scope is the block."""
+    wide = launch.traits[code] & NARROW == 0
     ours = published(launch, block.now)
     if block.fences != FENCED:  # no warp has executed a fence, so that nothing is released
         if not wide:
@@ -289,20 +288,11 @@ def publish(
 
 
 @rule
-def acquire(
-    launch: Launch,
-    block: Block,
-    warp: u32,
-    code: u32,
-    orders: boolean,
-    wide: boolean,
-    mask: u32,
-    addresses: Pointer[u64],
-    size: u64,
-) -> None:
-    """Lanes of a warp have made a strong access, which may have seen strong writes of others. orders: what follows it
-    in the program is ordered after those writes; else it needs a fence after it. wide: other blocks' writes too, if
-    they are to the same words."""
+def acquire(launch: Launch, block: Block, warp: u32, code: u32, mask: u32, addresses: Pointer[u64], size: u64) -> None:
+    """Lanes of a warp have made a strong access, which may have seen strong writes of others: of other blocks too, if
+    they are to the same words and the scope is wider than the block. Unless it ACQUIRES, what follows it in the program
+    is ordered after those writes only by a fence."""
+    orders, wide = launch.traits[code] & ACQUIRES != 0, launch.traits[code] & NARROW == 0
     block.fences = max(block.fences, 1)
     ours = published(launch, block.now)
     advance(block.seen.row(warp), load_lanes(ours.released))
@@ -321,24 +311,14 @@ def acquire(
 
 
 @rule
-def strong(
-    launch: Launch,
-    block: Block,
-    warp: u32,
-    code: u32,
-    orders: boolean,
-    wide: boolean,
-    mask: u32,
-    addresses: Pointer[u64],
-    size: u64,
-) -> None:
+def strong(launch: Launch, block: Block, warp: u32, code: u32, mask: u32, addresses: Pointer[u64], size: u64) -> None:
     """Lanes of a warp have made a strong access. They execute an atomic operation one after the other, and each sees
     what those before it have released."""
-    acquire(launch, block, warp, code, orders, wide, mask, addresses, size)
+    acquire(launch, block, warp, code, mask, addresses, size)
     if launch.traits[code] & STORES != 0:
-        publish(launch, block, warp, code, wide, mask, addresses, size)
+        publish(launch, block, warp, code, mask, addresses, size)
         if launch.traits[code] & ATOMIC != 0 and mask & mask - 1 != 0:
-            acquire(launch, block, warp, code, orders, wide, mask, addresses, size)
+            acquire(launch, block, warp, code, mask, addresses, size)
 
 
 @rule

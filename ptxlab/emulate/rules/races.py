@@ -22,12 +22,12 @@ a fence. An access is ordered before another one
   block as its scope (`.cta`), and what is acquired is a word of global memory with a release at least as late as the
   first one here since the access;
 - of another block of the cluster, if its warp has since arrived at the cluster's barrier, and the other has waited
-  there, or if its warp has arrived at an mbarrier in a phase that the other has waited for.
+  there, or if it, or all of its warp, has arrived at an mbarrier in a phase that the other has waited for.
 
-A strong access acquires. A relaxed load does so only with a fence after it, and so does a relaxed compare-and-swap, an
-exchange or an `or` of bits, with which locks are taken. (By the memory model this holds for every relaxed access; but
-much code reads a flag with `volatile` or `atomicAdd(&flag, 0)`, or takes the last ticket, without a fence, and what it
-reads then is often volatile.)
+A strong access acquires: of lanes that execute one atomic operation also what those before it have released. A relaxed
+load does so only with a fence after it, and so does a relaxed compare-and-swap, an exchange or an `or` of bits, with
+which locks are taken. (By the memory model this holds for every relaxed access; but much code reads a flag with
+`volatile` or `atomicAdd(&flag, 0)`, or takes the last ticket, without a fence, and what it reads is often volatile.)
 
 A strong write releases what its thread did before its warp's last fence, what was ordered before that fence, and what
 others did before a fence of their own, if a barrier (or a `.sync` instruction of their warp) lies between that and
@@ -58,7 +58,7 @@ from ptxlab.emulate.language.records import zeroed
 from ptxlab.emulate.program.addresses import SHARED_WINDOW
 from ptxlab.emulate.program.program import Program
 from ptxlab.emulate.rules.copies_in_flight import landed
-from ptxlab.emulate.rules.instructions import wide
+from ptxlab.emulate.rules.instructions import acquires, wide
 from ptxlab.emulate.rules.notes import *
 from ptxlab.emulate.rules.race_order import *
 from ptxlab.emulate.rules.records import *
@@ -95,6 +95,7 @@ def traits(program: Program) -> list[int]:
         | POLLS * (code.action in (Action.MBARRIER_TEST, Action.MBARRIER_WAIT))
         | PRODUCT * (code.action is Action.WARPGROUP_PRODUCT)
         | MAKES * code.properties.initialises
+        | ACQUIRES * acquires(code)
         for code in program.codes
     ]
 

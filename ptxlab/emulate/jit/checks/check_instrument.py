@@ -125,9 +125,7 @@ class Checks(Part):
 
     def strong(self, code: Code, size: int) -> None:
         """Active lanes have made a strong access; %addrs holds their addresses."""
-        orders, wide = str(int(rules.acquires(code))), str(int(rules.wide(code)))
-        at = self.active.bits, "%addrs", str(size)
-        self.if_any([call(race_order.strong, *THERE, str(code.index), orders, wide, *at)])
+        self.if_any([call(race_order.strong, *THERE, str(code.index), self.active.bits, "%addrs", str(size))])
 
     def unwritten(self, mask: str, written: str, start: str, members: str) -> None:
         """Notes unwritten bytes that lanes read; %addrs holds their offsets."""
