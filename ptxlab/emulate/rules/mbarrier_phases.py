@@ -38,7 +38,7 @@ from ptxlab.emulate.rules.mbarrier_words import (
 )
 from ptxlab.emulate.rules.notes import MISSED, PHASE, TOO_FEW_BYTES, UNSEEN
 from ptxlab.emulate.rules.race_order import LATEST, advance, covered, covered_by, known, learn, release, release_apart
-from ptxlab.emulate.rules.races import ordered
+from ptxlab.emulate.rules.races import ordered, ordered_in_cluster
 from ptxlab.emulate.rules.records import (
     CLOCK_END,
     LAST_CODE,
@@ -196,7 +196,8 @@ def releases(
                     one.passed[w] = 0
     else:
         for w in lanes_of(bits(passed != 0)):
-            if ordered(launch, held.block, one.passed[w], access, False):
+            wait, block = one.passed[w], held.block  # whichever lane of its warp has arrived since: that one has passed
+            if ordered_in_cluster(block, wait, warp, True) or ordered(launch, block, wait, access, False):
                 one.passed[w] = 0
         peers = held.block.peers
         fence = held.block.fenced_wide[warp]

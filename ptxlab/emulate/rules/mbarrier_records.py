@@ -12,7 +12,7 @@ from ptxlab.emulate.language import *
 from ptxlab.emulate.program.addresses import SHARED_WINDOW
 from ptxlab.emulate.rules.notes import INIT_UNORDERED
 from ptxlab.emulate.rules.races import between_warps
-from ptxlab.emulate.rules.records import LAST_TIME, RANKS, TIME, Block, Launch
+from ptxlab.emulate.rules.records import LAST_TIME, TIME, Block, Launch
 from ptxlab.emulate.runtime.state import Queue, Transfer
 from ptxlab.targets import WARPS_PER_BLOCK
 
