@@ -245,20 +245,39 @@ class Judged:
 
 @dataclass(eq=False)
 class Result:
-    """What `attention` and `decode` give back.
+    """What `attention` and `decode` return.
 
-    `o` has q's shape, `lse` q's shape without the last dimension (natural log). `runs` are the launches, `kernels` what
-    ran; `kernel`, `run` and `counters` are those of the first launch, which goes through the keys; `seconds` and
-    `findings` are of all. `error` compares with float64 when it is first read, which takes numpy a while for long
-    inputs; `judged` is the same element by element.
+    `kernel`, `run` and `counters` are those of the first launch, which goes through the keys; `seconds` and `findings`
+    are of all launches. `error` compares with float64 when it is first read, which takes numpy a while for long inputs;
+    `judged` is the same element by element.
 
-    `state` is `[rows, parts, 3]` for the rows in `rows`, or None. Parts are the tiles of keys: m, l and rescale after
-    each, NaN for skipped ones. In decode they are what is computed separately and then merged, by the warps of a block
-    or the splits of the grid: m, l and the factor of the merge, and in `sums` `[rows, parts, D]` what each had summed,
-    values times exp(score - m), not divided. `decode`, the kernel, merges nothing: its parts are the keys.
+    Attributes
+    ----------
+    o
+        The output, of q's shape.
+    lse
+        The log-sum-exp of each row (natural logarithm): q's shape without the last dimension.
+    state
+        `[rows, parts, 3]` for the rows in `rows`, or None. Parts are the tiles of keys: m, l and rescale after each,
+        NaN for skipped ones. In decode a part is what a warp of a block or a split of the grid computes, before the
+        merge: m, l and the factor of the merge. The kernel `decode` merges nothing: its parts are the keys.
+    sums
+        In decode `[rows, parts, D]`: what each part had summed, values times exp(score - m), not divided. Else None.
+    rows
+        The rows whose state was recorded.
+    runs, kernels
+        The launches, and what ran in each.
+    inputs
+        The arrays of the call: q, k and v with all four dimensions; or q, the caches and the block table. Of a pool
+        these are copies of the pages that held keys, because a server soon gives a page to another sequence.
 
-    `inputs` are the arrays of the call: q, k and v with all four dimensions; or q, the caches and the block table. Of a
-    pool these are copies of the pages that held keys: a server soon gives a page to another sequence.
+    Examples
+    --------
+    >>> import numpy as np, ptxlab as pl
+    >>> x = np.ones((8, 16), np.float32)
+    >>> out = pl.attention(x, x, x, kernel="scalar", device="cpu")
+    >>> out.o.shape, out.lse.shape, out.error.ok
+    ((8, 16), (8,), True)
     """
 
     o: Array

@@ -19,10 +19,39 @@ LEVELS = {1: "warm-up", 2: "medium", 3: "hard"}
 class Exercise:
     """One exercise, as data.
 
-    name: such as "02-tail"; its first part is the notebook's number. kind: one of `KINDS`; level: one of `LEVELS`.
-    prompt: Markdown. starter and solution: the code of the answer's cell, both without the call of `check`. answer: the
-    name that the cell binds. hints: two, where to look and what to ask. graded: what the mark looks at, in sentences.
-    grade: runs the checks. points: what it counts in a class.
+    Parameters
+    ----------
+    name
+        Such as "02-tail": the notebook's number, a dash, small letters.
+    title
+        A few words, for the heading.
+    kind
+        One of `KINDS`: "predict", "fill", "fix", "write", "optimise".
+    level
+        1 (warm-up), 2 (medium) or 3 (hard).
+    prompt
+        The task, in Markdown.
+    starter, solution
+        The code of the answer's cell, both without the call of `check`.
+    answer
+        The name that the cell binds.
+    hints
+        Two: where to look, and what to ask.
+    graded
+        What the mark looks at, in sentences.
+    grade
+        Runs the checks: it is called with a `Grading` and the answer.
+    points
+        What it counts in a class.
+
+    Raises
+    ------
+    ValueError
+        For a field that is not of this form.
+
+    Examples
+    --------
+    `docs/teaching.md` writes one from the prompt to the checks.
     """
 
     name: str

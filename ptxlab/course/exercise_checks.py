@@ -76,8 +76,21 @@ class _Launch:
 class Grading:
     """One check of one answer: the parts that were looked at so far, and the random numbers of the hidden cases.
 
-    graded: this is for a mark, so all cases are looked at; while learning, the first mistake is enough. `rng` gives
-    random numbers that depend on the exercise only; in hidden cases, on the seed as well.
+    Parameters
+    ----------
+    exercise
+        The exercise that the answer is for.
+    seed
+        Decides the hidden cases.
+    graded
+        Whether this is for a mark, so that all cases are looked at. While learning, the first mistake is enough.
+
+    Attributes
+    ----------
+    rng
+        Random numbers that depend on the exercise only; in hidden cases also on the seed.
+    parts
+        What was looked at so far, in order.
     """
 
     def __init__(self, exercise: Named, *, seed: int, graded: bool = False) -> None:
@@ -97,9 +110,25 @@ class Grading:
     def part(
         self, name: str, condition: Any, says: Says = "", *more: str, sort: str = "value", cause: str = ""
     ) -> bool:
-        """Notes one part: right if `condition` holds; if not, `says` tells what happened. Returns which it was.
+        """Notes one part of an answer.
 
-        sort: what it looks at, one of `ptxlab.course.verdict.SORTS`. cause: the sentence that names the mistake, or "".
+        Parameters
+        ----------
+        name
+            What is looked at, in a few words.
+        condition
+            Whether this part is right.
+        says, *more
+            Sentences for the student that say what happened, if it is wrong.
+        sort
+            What it looks at, one of `ptxlab.course.verdict.SORTS`.
+        cause
+            The sentence that names the mistake, or "".
+
+        Returns
+        -------
+        bool
+            Whether it is right.
         """
         ok = bool(condition)
         said = () if ok else tuple(short(sentence) for sentence in sentences(says) + more if sentence)
@@ -132,11 +161,26 @@ class Grading:
         *,
         edges: Sequence[Any] = (),
     ) -> Iterator[Any]:
-        """The cases that the prompt shows, then the edges, then `count` hidden ones that the seed decides.
+        """The cases that the prompt shows, then the edges, then hidden ones that the seed decides.
 
-        edges: cases that the prompt does not show and that are always in, where a mistake hides from most others: none,
-        one, one more than fits. Hidden cases come only if all others are right. While learning it stops after the first
-        case with a wrong part.
+        Hidden cases come only if all others are right. While learning it stops after the first case with a wrong part.
+
+        Parameters
+        ----------
+        shown
+            The cases of the prompt.
+        hidden
+            Makes a case from random numbers.
+        count
+            How many hidden cases there are.
+        edges
+            Cases that the prompt does not show and that always come, where a mistake hides from most others: none, one,
+            one more than fits.
+
+        Yields
+        ------
+        Any
+            One case at a time.
         """
         for case in (*shown, *edges):
             yield case

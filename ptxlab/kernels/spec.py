@@ -36,8 +36,25 @@ PREFERRED = {
 class Config:
     """The parameters of one build, complete and checked.
 
-    A block has `warps` warps and computes `tile_q` query rows; it goes through the keys `tile_kv` at a time and has
-    `stages` such tiles in shared memory. `kernel` is whose configuration it is; `why` are the reasons of `Config.auto`.
+    Attributes
+    ----------
+    head_dim, causal, dtype, arch, probes, mods
+        As for `kernels.get(name).build`.
+    tile_q, warps
+        The query rows that a block computes, and the warps that it has.
+    tile_kv, stages
+        The keys of a tile, and how many such tiles a block has in shared memory.
+    kernel
+        The name of the kernel that it is for.
+    why
+        The reasons of `Config.auto`.
+
+    Examples
+    --------
+    >>> import ptxlab as pl
+    >>> config = pl.kernels.Config.auto(head_dim=64, seq_q=100, seq_kv=100, dtype="f16", arch="sm_80")
+    >>> config.kernel, config.tile_q, config.warps
+    ('pipelined', 128, 4)
     """
 
     head_dim: int

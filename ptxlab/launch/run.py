@@ -58,12 +58,31 @@ ALL_CHECKS = ("memcheck", "initcheck", "racecheck", "synccheck")
 
 @dataclass(eq=False, repr=False)
 class Run:
-    """A finished launch. `device` is where it ran: "gpu", "cpu" or "step"; `seconds` the time of the kernel alone.
+    """A finished launch.
 
-    `counters` is None unless asked for, `trace` likewise; `findings` lists what the checks noticed. `build_seconds` is
-    the time to make the kernel ready (translation or assembly); `shared` are the bytes of dynamic shared memory that
-    a block had. `messages` are the calls of `printf` in the order they
-    were made, each with `.block`, `.thread` and `.text`; `launch` has written them to the standard output as well.
+    Attributes
+    ----------
+    kernel
+        The kernel's name.
+    device
+        Where it ran: "gpu", "cpu" or "step".
+    grid, block
+        Blocks, and threads of a block, each as (x, y, z).
+    seconds
+        The time of the kernel alone.
+    counters
+        What was counted (`Counters`), or None.
+    trace
+        The steps of the chosen warps, or None.
+    findings
+        What the checks noticed (`Finding`).
+    build_seconds
+        The time to make the kernel ready: translation or assembly.
+    messages
+        The calls of `printf` in the order they were made, each with `.block`, `.thread` and `.text`. `launch` has also
+        written them to the standard output.
+    shared
+        Bytes of dynamic shared memory that a block had.
     """
 
     kernel: str

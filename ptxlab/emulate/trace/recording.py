@@ -285,6 +285,22 @@ def lanes_of(bits: int) -> np.ndarray:
 
 @complete()
 def open_trace(path: str | Path) -> Recording:
-    """Opens a trace. Raises `TraceError` for a file that is not a trace, of another version, or truncated."""
+    """Opens a trace that `Recording.save` or `Trace(path=...)` wrote.
+
+    Parameters
+    ----------
+    path
+        The file.
+
+    Returns
+    -------
+    Recording
+        The steps of each warp, both ways; `pl.debug` shows it.
+
+    Raises
+    ------
+    TraceError
+        For a file that is not a trace, of another version, or truncated.
+    """
     with open(path, "rb") as file:
         return Recording(file, Path(path).name)
