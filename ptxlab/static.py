@@ -128,7 +128,7 @@ def inspect(
     entry: str | None = None,
     **unknown: Never,
 ) -> Inspection:
-    """Analyses a kernel without running it. Instructions that the CPU machine does not execute have the pipe "unknown".
+    """Analyses a kernel without running it. Instructions that the emulator does not execute have the pipe "unknown".
 
     Parameters
     ----------

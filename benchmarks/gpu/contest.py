@@ -132,9 +132,9 @@ class Place:
 
     @classmethod
     def of(cls, device: str) -> Place:
-        """The GPU, or the CPU machine, which stands for an A100."""
+        """The GPU, or the emulator, which stands for an A100."""
         if device == "cpu":
-            return cls(device, "sm_80", 4, "the CPU machine")
+            return cls(device, "sm_80", 4, "the emulator")
         found = pl.gpu.describe()
         return cls(device, found.arch, found.multiprocessors, str(found))
 

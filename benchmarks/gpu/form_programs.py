@@ -1,4 +1,4 @@
-"""Programs made from the instruction table for a GPU and the CPU machine: many forms in one kernel of one warp.
+"""Programs made from the instruction table for a GPU and the emulator: many forms in one kernel of one warp.
 
 Each form loads its sources, executes, and stores what it wrote, in rows of 32 words of 8 bytes, one a lane. What
 computes in registers comes from tests/support/conformance.py; memory, atomics, matrices and what synchronises are added

@@ -11,7 +11,7 @@ NAMES = ("bar", "barrier", "mbarrier", "cp")
 
 
 def takes(entry: Op) -> bool:
-    """Whether an entry is one of these, and executed by the CPU machine."""
+    """Whether an entry is one of these, and executed by the emulator."""
     return entry.name in NAMES and entry.executed and entry.sem is None
 
 

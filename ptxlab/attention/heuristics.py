@@ -80,7 +80,7 @@ def auto(grouped: bool, splits: int, paged: bool) -> str:
 
 
 def arch_of(device: str) -> str:
-    """The target to build for: the GPU that will run it, or sm_80 on the CPU machine."""
+    """The target to build for: the GPU that will run it, or sm_80 on the emulator."""
     arch = _gpu().arch if memory_of(device) == "gpu" else ""
     return arch if arch in targets.TARGETS else "sm_80"
 
@@ -100,7 +100,7 @@ def fullest(device: str) -> str:
 
 
 def _processors(device: str) -> int:
-    """Multiprocessors of the GPU, or of the one that the CPU machine stands for."""
+    """Multiprocessors of the GPU, or of the one that the emulator stands for."""
     return _gpu().multiprocessors if memory_of(device) == "gpu" else targets.get("sm_80").gpus[0][1]
 
 

@@ -86,7 +86,7 @@ class Problem(ABC):
         return self
 
     def name_of(self, kernel: Any) -> str:
-        """The name of the rung that was asked for, or "auto"; `LaunchError` for what is no kernel of this phase."""
+        """The name of the rung that was asked for, or "auto"; `LaunchError` for what is not a kernel of this phase."""
         if isinstance(kernel, str):
             return kernel
         if isinstance(kernel, Built | DecodeBuilt) and kernel.spec.phase == self.phase:
@@ -94,7 +94,7 @@ class Problem(ABC):
         what = getattr(kernel, "name", None) or type(kernel).__name__
         spec = isinstance(kernel, Spec | DecodeSpec) and kernel.phase == self.phase
         write = f"\n  write:  kernel={what!r}" if spec else ""
-        raise LaunchError(f"kernel: a name or a built {self.phase} kernel is wanted, got {what}{write}")
+        raise LaunchError(f"kernel: expected a name or a built {self.phase} kernel, got {what}{write}")
 
     def check_built(self, built: Any, **wanted: Any) -> None:
         """`LaunchError` where a built kernel has another parameter than the call."""
@@ -146,7 +146,7 @@ class Problem(ABC):
             except TypeError:
                 row = ()
             if len(row) != len(limits):
-                raise LaunchError(f"state: True or {many} ({names}) are wanted, got {item!r}")
+                raise LaunchError(f"state: expected True or {many} ({names}), got {item!r}")
             if not all(0 <= at < limit for at, limit in zip(row, limits, strict=True)):
                 raise LaunchError(f"state: there is no row {row}; ({names}) are below {limits}")
             if row in rows:
@@ -213,7 +213,7 @@ def dtype_of(arrays: Mapping[str, Array], known: Mapping[str, str]) -> str:
 
 
 def scale_of(scale: float | None, head_dim: int) -> float:
-    """What scores are multiplied with: 1/sqrt(D) if nothing is said; `LaunchError` if it is no finite number."""
+    """What scores are multiplied with: 1/sqrt(D) if nothing is said; `LaunchError` if it is not a finite number."""
     return reference.default_scale(head_dim) if scale is None else options.finite("scale", scale)
 
 
@@ -312,7 +312,7 @@ class Result:
 
     @property
     def counters(self) -> Counters | None:
-        """What the CPU machine counted in the first kernel, if it was asked to."""
+        """What the emulator counted in the first kernel, if it was asked to."""
         return self.run.counters
 
     @property

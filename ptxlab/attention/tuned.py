@@ -72,7 +72,7 @@ def remember(device: str, about: Mapping[str, Any], entry: Mapping[str, Any]) ->
 
 def recall(device: str, about: Mapping[str, Any]) -> tuple[Any, int | None] | None:
     """The kernel remembered for a problem on this device ("gpu", "cpu", "step"), built, and its splits; None where
-    there is none, or its text has changed since. On the CPU machine it is the one for the GPU that stands for sm_80."""
+    there is none, or its text has changed since. On the emulator it is the one for the GPU that stands for sm_80."""
     from ptxlab import kernels
 
     entries = read()

@@ -122,7 +122,7 @@ class Memory(Arithmetic, Pointing):
 
     def _vector(self, pointer: Ptr[Any], count: int | None, vector: int, site: Site) -> None:
         if not isinstance(pointer, Ptr):
-            raise mistakes.error(site, f"a pointer is wanted, found {self._what(pointer)}", address_of(pointer))
+            raise mistakes.error(site, f"expected a pointer, found {self._what(pointer)}", address_of(pointer))
         if isinstance(count, Register):
             raise mistakes.error(site, f"how many elements is a number, found {self._what(count)}", "k.load(p + i)")
         if vector not in (1, 2, 4) or vector * pointer.element.bits > 128:
@@ -289,7 +289,7 @@ class Memory(Arithmetic, Pointing):
         site = self.source.here(sys._getframe(2))
         if not isinstance(other, Ptr) or other.element is not pointer.element or other.space != pointer.space:
             raise mistakes.error(
-                site, f"Ptr[{pointer.element.ptx}] in {pointer.space} memory is wanted, found {self._what(other)}"
+                site, f"expected Ptr[{pointer.element.ptx}] in {pointer.space} memory, found {self._what(other)}"
             )
         base = pointer.base
         if other.offset:

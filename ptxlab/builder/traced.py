@@ -186,7 +186,7 @@ class Tracer:
             self.refuse(f"`{value.name}` is an array; take an element of it", value.example)
         if isinstance(value, np.ndarray) and value.ndim:
             self.refuse(
-                "an array that is no parameter of the function cannot become one of the kernel",
+                "an array that is not a parameter of the function cannot become a parameter of the kernel",
                 "def f(..., kv_idx, table): ... table[h] ...    # and in the call: table=array",
             )
         value = value.item() if isinstance(value, np.generic | np.ndarray) else value
@@ -199,7 +199,7 @@ class Tracer:
         if isinstance(value, float):
             return self.node("const", (), "real", value)
         write = "x    # one number" if self.at is None else "return score    # one number"
-        self.refuse(f"a number is wanted, found {shown(value)} ({type(value).__name__})", write)
+        self.refuse(f"expected a number, found {shown(value)} ({type(value).__name__})", write)
 
     def answer(self, value: Any, kind: str) -> Node:
         """What a function returned, as the kind that is wanted of it."""
@@ -491,7 +491,7 @@ _CLOSE = {"sum": "x + y", "max": "np.maximum(x, y)", "min": "np.minimum(x, y)", 
 
 def _captured(name: str) -> tuple[str, str]:
     """What is said of an array that is taken from around the function, and the line to write."""
-    what = f"`{name}` is no parameter of the function, and so none of the kernel"
+    what = f"`{name}` is not a parameter of the function, so it is not one of the kernel"
     return what, f"def f(..., kv_idx, {name}): ...    # and in the call: {name}={name}"
 
 

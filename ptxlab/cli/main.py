@@ -231,7 +231,7 @@ def _ptx(options: argparse.Namespace) -> int:
 
 def _positive(text: str) -> int:
     if not text.isdigit() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number from 1 on")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of at least 1")
     return int(text)
 
 
@@ -240,7 +240,7 @@ def _three(text: str) -> tuple[int, ...]:
     try:
         return tuple(int(n) for n in text.split(","))
     except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is no size: write 64, or 8,4 or 8,4,2") from None
+        raise argparse.ArgumentTypeError(f"{text!r} is not a size: write 64, or 8,4 or 8,4,2") from None
 
 
 def _check(options: argparse.Namespace) -> int:

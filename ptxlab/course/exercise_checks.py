@@ -13,7 +13,7 @@ is to tell is a part in each case; a prediction that never changes has none of t
 where the result is right: to do nothing costs nothing. Cases that are shown, and edges, are the same for every seed,
 their data included; the seed draws the hidden cases only. These are run once all others are right, and count as one
 part: so the mark of an answer that fails any case but the hidden ones does not depend on the seed. A launch that ends
-in a fault or has findings is one wrong part, and None is returned; a launch that went well is no part by itself.
+in a fault or has findings is one wrong part, and None is returned; a launch that went well is not a part by itself.
 """
 
 from __future__ import annotations
@@ -254,7 +254,7 @@ class Grading:
             except BaseException as error:
                 self.part("the kernel can be built", False, thrown(error), sort="broken")
             return None
-        what = "a kernel is wanted (a function with @kernel, PTX text, or a kernel of pl.cuda)"
+        what = "expected a kernel (a function with @kernel, PTX text, or a kernel of pl.cuda)"
         found = f"text without a .entry: {answer[:40]!r}" if isinstance(answer, str) else type(answer).__name__
         self.part("the answer is a kernel", False, f"`{self.exercise.answer}`: {what}, found {found}.", sort="broken")
         return None
@@ -277,7 +277,7 @@ class Grading:
         allow: Callable[[Any], bool] | None = None,
         signs: Callable[[Any], str] | None = None,
     ) -> Run | None:
-        """Runs an answer on the CPU machine. None if it was stopped by a fault or a check found something: that is a
+        """Runs an answer on the emulator. None if it was stopped by a fault or a check found something: that is a
         wrong part then, which names the thread, the PTX line and the line that wrote it.
 
         build: Python parameters of the kernel. orders: it runs in other orders of warps and blocks as well, with seeds
@@ -384,7 +384,7 @@ class Grading:
         """
         got, want = np.asarray(got), np.asarray(want)
         if got.shape != want.shape:
-            return self.part(name, False, f"An array of shape {want.shape} is wanted, found {got.shape}.")
+            return self.part(name, False, f"Expected an array of shape {want.shape}, found {got.shape}.")
         with np.errstate(invalid="ignore"):
             right = np.isclose(got.astype(np.float64), want.astype(np.float64), rtol=rtol, atol=atol)
         right |= ~np.broadcast_to(only, right.shape)
@@ -495,7 +495,7 @@ class Grading:
         """What a Python function of the answer returns; None after saying what went wrong (it returned None, too)."""
         called = f"{self.exercise.answer}({', '.join(map(repr, args))})"
         if not callable(function):
-            says = f"`{self.exercise.answer}`: a function is wanted, found {type(function).__name__}."
+            says = f"`{self.exercise.answer}`: expected a function, found {type(function).__name__}."
             self.part("the answer is a function", False, says, sort="broken")
             return None
         try:

@@ -124,7 +124,7 @@ def execute(
             found.trace = recorder.finish()
         raise found from None
     except MemoryError as error:
-        raise LaunchError(f"memory: the launch wants more than this machine has: {error}") from None
+        raise LaunchError(f"memory: the launch needs more than this machine has: {error}") from None
     finally:
         if recorder is not None:
             recorder.close()
@@ -185,7 +185,7 @@ def _cluster(program: Program, grid: tuple[int, int, int], given: Sequence[int] 
         return None
     size = _three(wanted if given is None else given)
     if wanted and _three(wanted) != size:
-        raise LaunchError(f"cluster: {program.title} wants exactly {_three(wanted)} (.reqnctapercluster), not {size}")
+        raise LaunchError(f"cluster: {program.title} requires exactly {_three(wanted)} (.reqnctapercluster), not {size}")
     blocks = math.prod(size)
     if min(size) < 1 or blocks > MOST_BLOCKS:
         raise LaunchError(f"cluster: a cluster has 1 to {MOST_BLOCKS} blocks, not {size}")
@@ -217,12 +217,12 @@ def _check_block(program: Program, launch: Launch) -> None:
     """A kernel may say how many threads it wants; the assembler plans its registers for that. No thread has more local
     memory than CUDA allows."""
     if program.local_size > LOCAL_PER_THREAD:
-        wants = f"{program.title} wants {program.local_size:,} bytes of it a thread"
+        wants = f"{program.title} needs {program.local_size:,} bytes per thread"
         raise LaunchError(f"local memory: {wants}, a GPU has at most {LOCAL_PER_THREAD:,}")
     threads, limit = launch.threads, math.prod(program.most_threads)
     exact = _three(program.exact_threads or launch.block)
     if exact != launch.block:
-        raise LaunchError(f"block: {program.title} wants exactly {exact} threads (.reqntid), not {launch.block}")
+        raise LaunchError(f"block: {program.title} requires exactly {exact} threads (.reqntid), not {launch.block}")
     if program.most_threads and threads > limit:
         words = f"takes at most {limit} threads a block (.maxntid), the launch has {threads}"
         raise LaunchError(f"block: {program.title} {words}")

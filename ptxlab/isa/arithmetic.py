@@ -40,7 +40,7 @@ def _sub_sat(m: Machine, i: Form, a: Value, b: Value) -> Value:
 
 # fmt: off
 op("add.sat.s32  d, a, b", """Addition that stays at the largest or smallest s32 instead of wrapping around: what
-   fixed-point and quantised code wants.""", _add_sat)
+   fixed-point and quantised code needs.""", _add_sat)
 op("sub.sat.s32  d, a, b", """Subtraction that stays at the largest or smallest s32 instead of wrapping around.""",
    _sub_sat)
 op("add.type  d, a, b", """Two 16-bit additions in one 32-bit register, each half on its own.""",

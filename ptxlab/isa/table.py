@@ -3,7 +3,7 @@
     op("fma.rnd{.ftz}{.sat}.f32  d, a, b, c", rnd=ROUNDING, says="...", sem=...)
 
 An entry is written once. The parser validates against it, the builder's methods and the hover docs come from it, and
-both engines of the CPU machine execute its `sem`. Slots in braces are optional; a slot whose word is a keyword argument
+both engines of the emulator execute its `sem`. Slots in braces are optional; a slot whose word is a keyword argument
 takes one of the given choices, any other slot is the literal word. Several entries may share an opcode (`fma` has one
 for each kind of type); the first that matches wins (`matching.find_form`).
 """

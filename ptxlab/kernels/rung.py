@@ -202,5 +202,5 @@ def named(name: str, rungs: Mapping[str, R], kind: str) -> R:
     if isinstance(name, str) and name in rungs:
         return rungs[name]
     if not isinstance(name, str) or not re.fullmatch(r"\w{0,60}", name):
-        raise UnknownKernel(f"the name of a {kind} is wanted, got {given(name)}")
+        raise UnknownKernel(f"expected the name of a {kind}, got {given(name)}")
     raise UnknownKernel(f"there is no {kind} {name!r}{meant(name, rungs)}; choose from {', '.join(rungs)}")

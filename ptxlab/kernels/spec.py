@@ -274,7 +274,7 @@ class Built(AnyBuilt):
         """
         for name, array in (("q", q), ("k", k), ("v", v), ("o", o), ("lse", lse)):
             if not hasattr(array, "shape"):
-                raise self.error(f"{name}: an array or a device buffer is wanted, got {type(array).__name__}")
+                raise self.error(f"{name}: expected an array or a device buffer, got {type(array).__name__}")
         for name, array, wanted in (("q", q, "[B, Hq, Sq, D]"), ("k", k, "[B, Hkv, Sk, D]")):
             if len(array.shape) != 4:
                 raise self.error(f"{name} should have shape {wanted}, not {list(array.shape)}")
@@ -296,7 +296,7 @@ class Built(AnyBuilt):
         if not self.config.probes:
             return (*args, *changed.values())
         if slots is None or probe is None:
-            raise LaunchError(f"{self.name} was built with probes=True and wants slots and probe as well")
+            raise LaunchError(f"{self.name} was built with probes=True and also needs slots and probe")
         return (*args, slots, *changed.values(), probe)
 
 

@@ -1,6 +1,6 @@
 """The counters pane as plain data: instruction mix, sectors and bank conflicts, FLOP and bytes, each with its origin.
 
-Every number says where it comes from: "counted" is what the CPU machine saw happen, "modelled" follows from a model of
+Every number says where it comes from: "counted" is what the emulator saw happen, "modelled" follows from a model of
 the hardware (sectors, wavefronts, pipes), "measured" comes from a GPU.
 """
 

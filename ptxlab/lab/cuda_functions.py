@@ -51,7 +51,7 @@ SYNCHRONIZATION = {
         "membar.sys",
     ),
     "__activemask": Word(
-        "The lanes that execute this at the same time. Which ones these are is not promised: it is no way to find the "
+        "The lanes that execute this at the same time. Which ones these are is not promised: it is not a way to find the "
         "lanes of a branch.",
         "unsigned __activemask()",
         "activemask.b32",

@@ -70,7 +70,7 @@ class Debugger(Copied, anywidget.AnyWidget):
         many, for a line that runs several times per tile. `TraceError` if no line has them."""
         if isinstance(at, bool) or not isinstance(at, str | Integral):
             raise TraceError(
-                f"at: a PTX line is wanted, its number or words that it has, such as 'bar.sync'; got {at!r}"
+                f"at: expected the number of a PTX line, or words in it such as 'bar.sync'; got {at!r}"
             )
         lines = self.recording.text.splitlines()
         if isinstance(at, str):
@@ -176,7 +176,7 @@ def _found(what: Any, grid: Any, block: Any, args: tuple[Any, ...], trace: Trace
         )
     if isinstance(what, str) and "\n" not in what and not Path(what).is_file():
         names = kernels.names()
-        says = f"{what!r} is no trace file, and no kernel of the library{meant(what, names)}"
+        says = f"{what!r} is neither a trace file nor a kernel of the library{meant(what, names)}"
         raise LaunchError(f"{says}; those are {', '.join(names)}")
     for name in options:
         raise LaunchError(f"{name}: belongs to a launch; write pl.debug(kernel, grid, block, ..., {name}=...)")

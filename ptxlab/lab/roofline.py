@@ -3,7 +3,7 @@
     pl.plot_roofline(pl.attention(q, k, v, counters=True))
     pl.plot_roofline([a, b, c], gpu="H100 SXM")
 
-Operations and sectors are counted on the CPU machine; what a GPU could do with them is a model: the lesser of its
+Operations and sectors are counted on the emulator; what a GPU could do with them is a model: the lesser of its
 arithmetic peak and of bandwidth times intensity. A grid with fewer blocks than the GPU has multiprocessors (SMs)
 leaves some of them idle: then the arithmetic peak is that of the SMs that have a block. A kernel has two intensities:
 with every sector it asks for coming from memory (no cache helps), and with every array read or written once (the best
@@ -134,7 +134,7 @@ def roof(result: Any, gpu: str | None = None, arch: str | None = None) -> Roof:
     config = getattr(kernel, "config", None)
     counters = getattr(result, "counters", None)
     if not hasattr(run, "device"):
-        raise LaunchError(f"results: of pl.attention, pl.decode or pl.launch are wanted, got {type(result).__name__}")
+        raise LaunchError(f"results: expected results of pl.attention, pl.decode or pl.launch, got {type(result).__name__}")
     name = kernel if isinstance(kernel, str) else getattr(kernel, "name", "kernel")
     least = array_bytes(result)
     limits = peaks(arch or str(getattr(config, "arch", "sm_80")), gpu)

@@ -49,7 +49,7 @@ class _Shaped:
     def __init__(self, array: Array, channels: int, layers: bool) -> None:
         self.name = type(self).__name__
         array = as_numpy(array, self.name, "array")
-        self.need(isinstance(array, np.ndarray), f"an array is wanted, got {type(array).__name__}")
+        self.need(isinstance(array, np.ndarray), f"expected an array, got {type(array).__name__}")
         listed = ", ".join(CHANNEL_TYPES)
         self.need(array.dtype.name in CHANNEL_TYPES, f"texels of type {array.dtype.name}; {listed} are possible")
         self.need(channels in (0, *CHANNEL_ORDERS), f"a texel has 1, 2 or 4 channels, got channels={channels}")

@@ -120,7 +120,7 @@ def tune(
     UnavailableError
         Without Optuna.
     """
-    optuna = optional("optuna", "pl.tune wants Optuna", "'ptxlab[scale]'")
+    optuna = optional("optuna", "pl.tune needs Optuna", "'ptxlab[scale]'")
     spec = library.get(kernel)
     where = memory_of(device)
     target = arch_of("gpu") if where == "gpu" and not getattr(spec, "alone", "") else _arch(spec)
@@ -211,8 +211,8 @@ def _spent(
 
 
 def modelled(spec: Any, parameters: Mapping[str, Any], shape: Shape, gpu: str | None = None) -> float:
-    """Microseconds that the model gives a kernel with these parameters (and splits), from blocks run on the CPU
-    machine."""
+    """Microseconds that the model gives a kernel with these parameters (and splits), from blocks run on the emulator.
+    """
     return (_prefill if spec.phase == "prefill" else _decode)(spec, parameters, shape, gpu)
 
 

@@ -235,7 +235,7 @@ def test_an_element_that_nobody_stored() -> None:
             "<ptx>:4:",
         ),
         ("hello", "found text without a .entry: 'hello'"),
-        (3, "`answer`: a kernel is wanted (a function with @kernel, PTX text, or a kernel of pl.cuda), found int."),
+        (3, "`answer`: expected a kernel (a function with @kernel, PTX text, or a kernel of pl.cuda), found int."),
     ],
     ids=["endless", "race", "outside", "arguments", "syntax", "text", "number"],
 )

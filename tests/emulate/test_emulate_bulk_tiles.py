@@ -1,4 +1,4 @@
-"""Tiles of tensors on the CPU machine, there and back: against numpy, with all swizzles, im2col, faults."""
+"""Tiles of tensors on the emulator, there and back: against numpy, with all swizzles, im2col, faults."""
 
 from __future__ import annotations
 
@@ -254,7 +254,7 @@ SKIP:
 def test_maps_that_cannot_be() -> None:
     x = np.zeros((8, 64), np.float16)
     for message, make in {
-        "TensorMap: an array is wanted, got list": lambda: pl.TensorMap([1, 2], (8, 8)),
+        "TensorMap: expected an array, got list": lambda: pl.TensorMap([1, 2], (8, 8)),
         "TensorMap: the box needs 2 sizes, got (8,)": lambda: pl.TensorMap(x, (8,)),
         "TensorMap: a row of the box must be a multiple of 16 bytes, 8 are asked for": lambda: pl.TensorMap(x, (8, 4)),
         "TensorMap: swizzle is 0, 32, 64 or 128 bytes, got 16": lambda: pl.TensorMap(x, (8, 8), swizzle=16),

@@ -235,7 +235,7 @@ def test_variables_and_samplers(device: str) -> None:
     assert got.view(np.float32)[:, 0].tolist() == [0, 0]
     with pytest.raises(DeviceFault) as caught:
         run(device, body, where, 0, before, ", texmode_independent")
-    assert caught.value.message == "tex.1d.v4.f32.f32: t is no texture; write: pl.Texture(array)"
+    assert caught.value.message == "tex.1d.v4.f32.f32: t is not a texture; write: pl.Texture(array)"
 
 
 SURFACES = {
@@ -335,7 +335,7 @@ def test_depths_gathered_and_textures_without(device: str) -> None:
     with pytest.raises(DeviceFault) as caught:
         run(device, body, where, pl.Texture(IMAGE))
     assert caught.value.message == (
-        "tld4.r.2d.v4.f32.f32: %rd3 is no depth texture; write: pl.Texture(..., compare='less_equal')"
+        "tld4.r.2d.v4.f32.f32: %rd3 is not a depth texture; write: pl.Texture(..., compare='less_equal')"
     )
     deep = LOOK["3d"].format("f32").replace("]", "], %w")
     with pytest.raises(UnsupportedInstruction) as refused:
@@ -444,11 +444,11 @@ def test_seamless_cubes(device: str, geometry: str) -> None:
 def test_no_texture(device: str) -> None:
     with pytest.raises(DeviceFault) as caught:
         run(device, LOOK["1d"].format("f32"), np.zeros((1, 4), np.float32), pl.Surface(np.zeros(4, np.uint8)))
-    assert caught.value.message == "tex.1d.v4.f32.f32: %rd3 is no texture; write: pl.Texture(array)"
+    assert caught.value.message == "tex.1d.v4.f32.f32: %rd3 is not a texture; write: pl.Texture(array)"
     image = np.zeros(64, np.float32)
     with pytest.raises(DeviceFault) as caught:
         run(device, LOOK["1d"].format("f32"), np.zeros((1, 4), np.float32), image)
-    assert caught.value.message == "tex.1d.v4.f32.f32: %rd3 is no texture; write: pl.Texture(array)"
+    assert caught.value.message == "tex.1d.v4.f32.f32: %rd3 is not a texture; write: pl.Texture(array)"
 
 
 def test_what_textures_count() -> None:
@@ -462,7 +462,7 @@ F32 = np.zeros((4, 4), np.float32)
 
 
 @pytest.mark.parametrize(("make", "message"), [
-    (lambda: pl.Texture([1, 2]), "Texture: an array is wanted, got list"),
+    (lambda: pl.Texture([1, 2]), "Texture: expected an array, got list"),
     (lambda: pl.Texture(F32.astype(float)), "Texture: texels of type float64; int8, int16, int32, uint8, uint16, "
      "uint32, float16, float32 are possible"),
     (lambda: pl.Texture(F32, channels=3), "Texture: a texel has 1, 2 or 4 channels, got channels=3"),
@@ -507,9 +507,9 @@ def test_where_no_texture_goes() -> None:
     )
     assert refused(0, 0, 0, textures={"t": surface}) == ("textures: look has no .texref or .surfref 't'; it has s")
     assert refused(0, 0, 0, textures={"s": pl.Texture(F32)}) == (
-        "textures: s is a .surfref and wants a pl.Surface, got Texture(float32 [4, 4], point)"
+        "textures: s is a .surfref and needs a pl.Surface, got Texture(float32 [4, 4], point)"
     )
-    assert refused(0, 0, surface, device="gpu") == "textures belong to the CPU machine; write device='cpu'"
+    assert refused(0, 0, surface, device="gpu") == "textures belong to the emulator; write device='cpu'"
 
 
 @pytest.mark.long

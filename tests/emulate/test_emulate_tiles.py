@@ -1,4 +1,4 @@
-"""Matrices between registers and memory, cp.async, and what stops them, on every engine of the CPU machine."""
+"""Matrices between registers and memory, cp.async, and what stops them, on every engine of the emulator."""
 
 from __future__ import annotations
 

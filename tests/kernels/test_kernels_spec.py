@@ -160,7 +160,7 @@ def test_what_is_no_array():
     array = np.zeros((1, 1, 2, 16), np.float32)
     with pytest.raises(pl.LaunchError) as caught:
         kernels.get("scalar").build(head_dim=16).arguments(array, array, [1.0], array, array[..., 0], 1.0)
-    assert str(caught.value) == "scalar_f32_d16: v: an array or a device buffer is wanted, got list"
+    assert str(caught.value) == "scalar_f32_d16: v: expected an array or a device buffer, got list"
 
 
 def test_numbers_of_numpy_are_whole_numbers_too():

@@ -259,7 +259,7 @@ def test_the_widget_follows_its_controls() -> None:
     run = explorer.view.run
     assert run["seq"] == explorer.view.code["seq"]
     assert run["error"]["ok"]
-    assert [way["label"] for way in run["ways"]] == ["CPU machine", "GPU", "numpy bfloat16"]
+    assert [way["label"] for way in run["ways"]] == ["emulator", "GPU", "numpy bfloat16"]
     assert 0 < run["ways"][0]["ulp"] < 2
     explorer.set(kernel="scalar")
     assert explorer.wait()
@@ -334,7 +334,7 @@ def test_a_saved_notebook_keeps_the_numbers_and_pictures() -> None:
     assert len(html) < 150_000
     shown = " ".join(re.sub("<[^>]*>", " ", html).split())
     assert "head_dim 16, causal off" in shown, "what the controls said"
-    assert "run CPU, stepping error" in shown, "the CPU's time says nothing of a GPU"
+    assert "run interpreter error" in shown, "the CPU's time says nothing of a GPU"
 
 
 def test_the_widget_is_displayed_first_and_a_late_result_goes_into_the_copy(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -62,7 +62,7 @@ def test_points_are_the_legal_combinations() -> None:
      "heads: 3 query heads cannot share 2 key/value heads evenly"),
     ({"kernels": "mma", "checks": ["raceckeck"]},
      "unknown check 'raceckeck'; did you mean racecheck? choose from memcheck, initcheck, racecheck, synccheck"),
-    ({"kernels": "mma", "grid": {"tile_kv": []}}, "tile_kv: at least one value is wanted"),
+    ({"kernels": "mma", "grid": {"tile_kv": []}}, "tile_kv: expected at least one value"),
 ])  # fmt: skip
 def test_what_is_no_sweep_is_refused(call: dict[str, Any], said: str) -> None:
     with pytest.raises(pl.LaunchError) as error:

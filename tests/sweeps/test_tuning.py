@@ -115,5 +115,5 @@ def test_what_is_refused(more: dict[str, Any], says: str) -> None:
 
 def test_optuna_is_named_where_it_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "optuna", None)
-    with pytest.raises(pl.UnavailableError, match=r"pl.tune wants Optuna: pip install 'ptxlab\[scale\]'"):
+    with pytest.raises(pl.UnavailableError, match=r"pl.tune needs Optuna: pip install 'ptxlab\[scale\]'"):
         tune()

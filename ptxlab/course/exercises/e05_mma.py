@@ -273,7 +273,7 @@ def _whence(s: Array, m: Array, right: Array) -> str:
     row = int(np.argmax(m != right))
     found = np.argwhere(s == m[row])
     if not len(found):
-        return "That is no element of S."
+        return "That is not an element of S."
     at, column = (int(n) for n in found[0])
     if at != row:
         return f"That is element ({at}, {column}) of S: lanes of another row took part. Which lanes hold row {row}?"

@@ -347,7 +347,7 @@ FENCE = Exercise(
     kind="fix",
     level=2,
     prompt="""
-This kernel stores its tiles, waits at a barrier, and multiplies. Every number is right on the CPU machine, but
+This kernel stores its tiles, waits at a barrier, and multiplies. Every number is right on the emulator, but
 `synccheck` reports a mistake. What is missing, where, and which threads must execute it? Add one line.
 """,
     starter=_TILES.format(before="", behind=""),

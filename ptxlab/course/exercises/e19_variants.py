@@ -208,7 +208,7 @@ def _pair(g: Grading, got: Any) -> bool:
     """Whether an answer returned two values; a wrong part if not."""
     if isinstance(got, tuple) and len(got) == 2:
         return True
-    return g.part("two values are returned", False, "Two values are wanted: the output and the LSE.", sort="broken")
+    return g.part("two values are returned", False, "Expected two values: the output and the LSE.", sort="broken")
 
 
 def _softcap(g: Grading, answer: Any) -> None:

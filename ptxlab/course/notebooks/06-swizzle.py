@@ -244,7 +244,7 @@ pl.compare(*inputs, kernels=["mma", "swizzle"], device="cpu")
 
 # %% [markdown]
 # There are no conflicts left, neither in reads nor in writes, with the same amount of shared memory. The cost is some
-# arithmetic on addresses: 4 % more instructions. (The time is that of the CPU machine, which has no banks; it counts
+# arithmetic on addresses: 4 % more instructions. (The time is that of the emulator, which has no banks; it counts
 # the wavefronts that a GPU would need.) On a GPU it is a large step: at $D = 128$ and 4,096 keys in bf16 an H100 makes 54
 # TFLOP/s of `mma`, and 253 of `swizzle` (`benchmarks/results/gpu/` in the repository).
 #

@@ -194,7 +194,7 @@ pl.compare(q, k, v, kernels=["swizzle", "pipelined"], device="cpu")
 
 # %% [markdown]
 # `pipelined` also has fewer instructions and sectors, for another reason: a warp takes 32 query rows instead of 16,
-# so each part of K and V that it loads is used twice. (The times are those of the CPU machine, which executes one
+# so each part of K and V that it loads is used twice. (The times are those of the emulator, which executes one
 # thing after the other, so nothing overlaps there. An H100 makes 253 TFLOP/s of `swizzle` and 384 of `pipelined`, at
 # $D = 128$ and 4,096 keys in bf16. FlashAttention-2 as it is in PyTorch makes 350.)
 #

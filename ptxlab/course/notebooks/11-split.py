@@ -60,7 +60,7 @@ for keys, splits in ((10, 4), (9, 4), (3, 4)):
     print(f"{keys:2} keys, {splits} splits:", *(f"[{first}, {last})" for first, last in parts))
 
 # %% [markdown]
-# With 3 keys the last part is empty, and with 9 as well. That is no special case: a part without keys stores the
+# With 3 keys the last part is empty, and with 9 as well. That is not a special case: a part without keys stores the
 # neutral element of notebook 09.
 
 # %% [markdown]

@@ -217,7 +217,7 @@ pl.compare_decode(q, cache_k[:, :, :256].copy(), cache_v[:, :, :256].copy(), 256
 
 # %% [markdown]
 # `decode_gqa` has the fewest instructions and the fewest sectors. (The second part of `decode_split` and `decode_gqa`
-# is the merge; 256 keys are too few to be split, as its numbers show. Times are those of the CPU machine.)
+# is the merge; 256 keys are too few to be split, as its numbers show. Times are those of the emulator.)
 #
 # In the explorer, change `heads` from 2 to 8 to 32 and watch the instructions and the sectors. At which number do
 # they jump?

@@ -148,10 +148,10 @@ for name, (first, bits) in FIELDS.items():
 # swizzle, 512 for 64, 256 for 32. (Otherwise the descriptor's *base offset*, bits 49 to 51, must say where it begins: PTX
 # ISA, `wgmma`, "Matrix Descriptor Format".)
 #
-# Does an H100 agree? 449 forms of `wgmma`, every width and every type among them, were run there and on the CPU machine.
+# Does an H100 agree? 449 forms of `wgmma`, every width and every type among them, were run there and on the emulator.
 # 300 gave the same bits, and the others were within what the order of additions can change.
 #
-# What if a descriptor is wrong? The hardware reads other bytes and says nothing. The CPU machine compares the
+# What if a descriptor is wrong? The hardware reads other bytes and says nothing. The emulator compares the
 # descriptor with the layout in which a tensor copy has written the tile.
 
 # %% [exercise] 15-descriptor

@@ -61,7 +61,7 @@ except DeviceFault as fault:
     print(fault)
 
 # %% [markdown]
-# A GPU would hang here and say nothing. The CPU machine sees that no thread can go on, and says for what each one waits.
+# A GPU would hang here and say nothing. The emulator sees that no thread can go on, and says for what each one waits.
 #
 # ## What is a phase, and why does it have a parity?
 #
@@ -160,7 +160,7 @@ pl.debug(columns, 1, 96, x, y, 44, at="cp.async.bulk.tensor")
 
 # %% [markdown]
 # The same in numbers. Here is when each copy begins, counted in the steps of all warps, and when the mbarrier has its
-# bytes. (The steps are those of the CPU machine, which decides by itself how long a copy takes. The *order* is what counts.)
+# bytes. (The steps are those of the emulator, which decides by itself how long a copy takes. The *order* is what counts.)
 
 # %%
 for stages in (1, 2):

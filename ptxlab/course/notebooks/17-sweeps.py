@@ -6,7 +6,7 @@
 #
 # **Which tile, how many parts, from which length on?**
 #
-# The numbers here are counted by the CPU machine. They say how much work there is, not how long a GPU takes.
+# The numbers here are counted by the emulator. They say how much work there is, not how long a GPU takes.
 
 # %%
 import ptxlab as pl

@@ -185,7 +185,7 @@ class Record:
         if not rest:
             return at, field
         if field.indirect or isinstance(field.kind, Scalar):
-            raise KeyError(f"{cls.__name__}.{path}: {name} is no record in place")
+            raise KeyError(f"{cls.__name__}.{path}: {name} is not a record in place")
         inner, found = field.kind.locate(".".join(rest))
         return at + inner, found
 

@@ -92,7 +92,7 @@ def replace_field(low: Lowering, code: Code) -> None:
     if field in MODES:
         assert isinstance(value, Literal)
         if not 0 <= value.value < len(MODES[field]):
-            what = f"the CPU machine does not execute {code.form.opcode} with the {field} {value.value} yet"
+            what = f"the emulator does not execute {code.form.opcode} with the {field} {value.value} yet"
             assert code.instruction is not None
             raise low.unsupported(code.instruction, what, length=len(code.form.opcode))
     with low.guarded(code.guard, line):

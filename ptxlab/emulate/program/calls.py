@@ -40,7 +40,7 @@ def lower_call(low: Lowering, instruction: model.Instruction, found: Form, guard
     elif isinstance(pointer, Reg):
         call.through(pointer, guard)
     elif not lower_system_call(low, target, call.sources(), call.result(), instruction, guard, scope.routine):
-        what = f"the CPU machine cannot call {target!r}: the module does not define it"
+        what = f"the emulator cannot call {target!r}: the module does not define it"
         raise low.unsupported(instruction, what, length=len(instruction.opcode))
 
 

@@ -129,7 +129,7 @@ class KernelLowering(Lowering):
         opcode = instruction.opcode
         found = known_form(opcode)
         if found is None:
-            what = f"the CPU machine does not execute {opcode} yet: ptxlab knows PTX up to 9.0"
+            what = f"the emulator does not execute {opcode} yet: ptxlab knows PTX up to 9.0"
             raise self.unsupported(instruction, what, length=len(opcode))
         if not found.op.executed:
             what = UnsupportedInstruction.says(opcode, self.module.target)

@@ -1,6 +1,6 @@
 """Liveness: which registers an instruction reads and writes, and which values may still be needed.
 
-To read a register that some path has not written is no error: a guarded load leaves such registers in the lanes that
+To read a register that some path has not written is not an error: a guarded load leaves such registers in the lanes that
 the guard excludes, and arithmetic on them does no harm as long as its result is not used. So initcheck looks at the
 instructions that touch them (`register_flow`).
 """

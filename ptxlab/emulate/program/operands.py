@@ -144,7 +144,7 @@ def summed(low: Lowering, operand: model.Operand, scope: Scope, line: int) -> mo
         return operand
     type_ = low.registers[source.index].type
     if types.lane(type_) not in ("i16", "i32", "i64"):
-        raise low.error(f"{operand} adds to .{type_}; the CPU machine adds to integers", line)
+        raise low.error(f"{operand} adds to .{type_}; the emulator adds to integers", line)
     name = f"%{operand}"
     added = low.register(name, type_, scope.routine.function.name)
     scope.registers[name] = added

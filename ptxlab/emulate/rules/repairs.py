@@ -93,7 +93,7 @@ def next_round(program: Program, note: Note) -> bool:
 
 def update(program: Program, note: Note) -> list[Code]:
     """From the load to the store what changes a word (`x[0] += 1`), or decides whether (`if (v > x[0]) x[0] = v`), if
-    two threads race in it; else nothing. What other lanes bring by a shuffle is no such change."""
+    two threads race in it; else nothing. What other lanes bring by a shuffle is not such a change."""
     pair = {note.code, note.other}
     store = program.codes[max(pair)]
     if store.action is not Action.STORE:

@@ -82,9 +82,9 @@ class Trace:
         if not all(options.is_whole(n) and n >= 0 for n in (self.start, 0 if self.steps is None else self.steps)):
             raise LaunchError(f"trace: start and steps count from 0, got start={self.start!r}, steps={self.steps!r}")
         if not options.is_whole(self.limit):
-            raise LaunchError(f"trace: limit: a number of bytes is wanted, got {self.limit!r}")
+            raise LaunchError(f"trace: limit: expected a number of bytes, got {self.limit!r}")
         if self.path is not None and not isinstance(self.path, str | Path):
-            raise LaunchError(f"trace: path: the name of a file is wanted, got {self.path!r}")
+            raise LaunchError(f"trace: path: expected the name of a file, got {self.path!r}")
 
     def recorder(self, program: Program, launch: Launch) -> TraceRecorder:
         return TraceRecorder(self, program, launch)
@@ -96,7 +96,7 @@ def _chosen(name: str, value: Any) -> frozenset[int] | None:
         return None
     numbers = [value] if options.is_whole(value) else options.several(value)
     if numbers is None or not all(map(options.is_whole, numbers)):
-        raise LaunchError(f"trace: {name}: a whole number, several, or None for all is wanted, got {value!r}")
+        raise LaunchError(f"trace: {name}: expected a whole number, several, or None for all, got {value!r}")
     return frozenset(map(int, numbers))
 
 

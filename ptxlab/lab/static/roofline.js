@@ -60,7 +60,7 @@ export function makeRoofline() {
         h(
           "p.pl-blank",
           null,
-          data?.note || "Needs counted floating-point operations: run the kernel on the CPU machine.",
+          data?.note || "Needs counted floating-point operations: run the kernel on the emulator.",
         ),
       );
     const left = 52,
