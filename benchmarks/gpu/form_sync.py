@@ -85,7 +85,7 @@ def mbarrier(w: Any, found: Form, n: int) -> None:
 
 
 def copy(w: Any, found: Form, n: int) -> None:
-    """cp.async: 16 bytes a lane from global to shared memory, waited for in each of the ways there are."""
+    """cp.async: 16 bytes per lane from global to shared memory, waited for in each of the ways there are."""
     item, words = w.item(found), found.opcode.split(".")
     w.add("mov.b64 %t, 0;", "st.shared.b64 [%tile], %t;", "st.shared.b64 [%tile+8], %t;", "bar.warp.sync -1;")
     policy = ", 16, %policy" if "cache_hint" in found.opcode else ""

@@ -222,9 +222,7 @@ def names_of(numbers: list[int]) -> list[str]:
 def main() -> int:
     """Runs what has no row yet."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument(
-        "--device", default="gpu", choices=("gpu", "step"), help="step: the emulator, under the tool"
-    )
+    parser.add_argument("--device", default="gpu", choices=("gpu", "step"), help="step: the emulator, under the tool")
     parser.add_argument("--workers", type=int, default=min(8, os.cpu_count() or 1))
     record, options = record_for("sanitizer", __doc__, parser)
     tool = shutil.which(TOOL)

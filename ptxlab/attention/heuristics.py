@@ -51,7 +51,7 @@ def splits_for(
     """How many parts the keys are split into; 1 for kernels that do not split them."""
     if splits is not None:
         if not is_whole(splits) or not 1 <= splits <= 65535:
-            raise LaunchError(f"splits is a whole number from 1 to 65535, not {splits!r}")
+            raise LaunchError(f"splits: expected a whole number from 1 to 65535, got {splits!r}")
         if name not in (*SPLITTING, "auto") and splits > 1:
             raise LaunchError(f"splits: {name} does not split the keys; write kernel='decode_split' or 'decode_gqa'")
         return int(splits)

@@ -289,7 +289,7 @@ class Result:
     kernels: tuple[Any, ...]
     problem: Any = field(repr=False)
 
-    causal = property(lambda self: self.problem.causal, doc="Whether a row sees only keys up to its own place.")
+    causal = property(lambda self: self.problem.causal, doc="Whether a row sees only keys up to its own position.")
     scale = property(lambda self: self.problem.scale, doc="What scores were multiplied with.")
     inputs = property(lambda self: self.problem.inputs, doc="The arrays of the call.")
     lengths = property(lambda self: self.problem.lengths, doc="Of decode: the keys of each sequence, i32 `[B]`.")

@@ -143,7 +143,7 @@ class Builder(Probes, Instructions):
             if self._retarget(value, var):
                 return
         elif isinstance(value, Ptr):
-            raise mistakes.error(site, "a pointer has a variable of its own kind", "k.var_ptr(p)")
+            raise mistakes.error(site, "this value is a pointer; k.var_ptr makes a variable of it", "k.var_ptr(p)")
         elif type.ptx in ("f16", "bf16"):
             value = half_bits(float(value), type.ptx, site)
         self._emit(self._mov(type), value, into=var, site=site)

@@ -60,7 +60,7 @@ class Flow(Memory):
                 "this `if_` has its `else_` already"
                 if isinstance(node, If)
                 else (
-                    "something was emitted between it and its `if_`"
+                    "an instruction was emitted between this `else_` and its `if_`"
                     if any(isinstance(n, If) for n in self.scope.nodes)
                     else "there is no `if_` in this body"
                 )

@@ -133,7 +133,9 @@ class KernelFunction(HasVariables):
                 f"def {function.__name__}(k): ...",
             )
         if not IDENTIFIER.match(name):
-            raise mistakes.error(at, f"{name!r} is not a PTX name; use letters, digits, _ and $", f'name="{_ascii(name)}"')
+            raise mistakes.error(
+                at, f"{name!r} is not a PTX name; use letters, digits, _ and $", f'name="{_ascii(name)}"'
+            )
         arguments: dict[str, Any] = {}
         for p in declared[1:]:
             site = k.source.parameter(function.__code__, p.name)
@@ -151,7 +153,9 @@ class KernelFunction(HasVariables):
             if p.name in python:
                 raise mistakes.error(site, f"`{p.name}` is a parameter of the kernel; its value is given at the launch")
             if not IDENTIFIER.match(p.name):
-                raise mistakes.error(site, f"{p.name!r} is not a PTX name; use letters, digits, _ and $", _ascii(p.name))
+                raise mistakes.error(
+                    site, f"{p.name!r} is not a PTX name; use letters, digits, _ and $", _ascii(p.name)
+                )
             if p.name == PARAMETER:
                 raise mistakes.error(
                     site, f"`{PARAMETER}` is the name of the parameter that a probes=True build adds", "probed"

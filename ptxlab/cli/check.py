@@ -65,7 +65,7 @@ def _loaded(path: str) -> Any:
     except OSError as error:
         raise LaunchError(f"{path}: {error.strerror or 'no array'}") from None
     except (ValueError, EOFError):
-        raise LaunchError(f"{path}: no array of numbers; numpy.save writes them") from None
+        raise LaunchError(f"{path} does not hold an array of numbers; write one with numpy.save") from None
 
 
 def _dtype(name: str, text: str) -> Any:
@@ -231,7 +231,9 @@ def _expected(word: str, arguments: Sequence[str]) -> tuple[int, str, Any]:
     if number:
         likely = [int(number) - 1] if number.isdigit() else []
         if not set(likely) & set(arrays):
-            raise LaunchError(f"--expect {word}: argument {number} is not an array; there are {len(arguments)} arguments")
+            raise LaunchError(
+                f"--expect {word}: argument {number} is not an array; there are {len(arguments)} arguments"
+            )
     elif len(likely) != 1:
         many = f"{len(likely)} arguments could hold the result; say which"
         more = f"{many}\n  write:  --expect {likely[0] + 1}={word}" if likely else "no argument is an array"

@@ -60,7 +60,7 @@ def notebook(source: Path, *, solved: bool = False) -> Any:
         exercise = cell.metadata.get("exercise")
         if exercise is not None:
             if cell.source.strip():
-                raise SourceError(f"{source.name}: text below the exercise {exercise}; it belongs into its own cell")
+                raise SourceError(f"{source.name}: text below the exercise {exercise}; put it into a cell of its own")
             found = find(exercise)
             cells.append(new_markdown_cell(found.heading(), metadata={"tags": [f"about:{exercise}"]}))
             code = found.cell(solved=solved)

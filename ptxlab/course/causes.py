@@ -42,9 +42,9 @@ def where(wrong: Array) -> str:
             continue
         bad, good = (_run(np.flatnonzero(which), name) for which in (lines, ~lines))
         if bad and lines.sum() > 1:
-            return f"Wrong are {bad}, the others are right."
+            return f"{bad[:1].upper()}{bad[1:]} are wrong, the others are right."
         if good and (~lines).sum() != 2:  # two are always at one distance
-            return f"Right are only {good}." if (~lines).sum() > 1 else f"Only {good} is right."
+            return f"Only {good} are right." if (~lines).sum() > 1 else f"Only {good} is right."
     return ""
 
 

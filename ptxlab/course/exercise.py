@@ -72,7 +72,7 @@ class Exercise:
             (not re.fullmatch(r"\d\d-[a-z0-9-]+", self.name), "name: two digits, a dash and small letters, as 02-tail"),
             (self.kind not in KINDS, f"kind: one of {', '.join(KINDS)}"),
             (self.level not in LEVELS, "level: 1, 2 or 3"),
-            (not self.answer.isidentifier(), "answer: the name that the cell binds"),
+            (not self.answer.isidentifier(), "answer: the name that the cell assigns"),
             (len(self.hints) != 2, "hints: two, where to look and what to ask"),
             (not self.graded, "graded: at least one sentence"),
         ]

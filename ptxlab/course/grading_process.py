@@ -76,7 +76,7 @@ def _refusal(confined: confinement.Confinement) -> str:
     )
     return (
         f"it does not confine submissions with bubblewrap, as each worker should ({lacks}). Install it there "
-        "(apt install bubblewrap); to grade all the same what you trust, add --unconfined"
+        "(apt install bubblewrap); if you trust the submissions, grade anyway with --unconfined"
     )
 
 

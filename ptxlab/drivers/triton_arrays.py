@@ -108,7 +108,7 @@ def extent(value: Any, name: str) -> Extent:
         return Extent(start, end, min(start, memory[0]), max(end, memory[1]), value, bool(value.flags.writeable))
     device = getattr(value, "device", None)
     if device is not None and getattr(device, "type", "cpu") != "cpu":
-        raise LaunchError(f"{name} lies on {device}; the emulator takes CPU tensors\n  write:  {name}.cpu()")
+        raise LaunchError(f"{name} is on {device}; the emulator takes CPU tensors\n  write:  {name}.cpu()")
     each = value.element_size()
     memory_start = int(value.untyped_storage().data_ptr())
     first = memory_start + int(value.storage_offset()) * each

@@ -131,7 +131,9 @@ def cuda(
         raise unexpected(cuda, unknown, launch)
     target("arch", arch)
     if isinstance(options, str):
-        raise LaunchError(f"options: expected a list of strings, got {options!r}\n  write:  options={options.split()!r}")
+        raise LaunchError(
+            f"options: expected a list of strings, got {options!r}\n  write:  options={options.split()!r}"
+        )
     frame = calling_frame()
     given = Path(file).is_file() and Path(file).read_text(errors="replace") == source
     origin = None if given else (frame.f_code.co_filename, frame.f_lineno)

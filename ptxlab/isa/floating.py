@@ -67,8 +67,8 @@ op("div.approx{.ftz}.f32  d, a, b", """Fast division: a times an approximate 1/b
    sum.""", approx.div, version=(1, 4))
 op("div.full{.ftz}.f32  d, a, b", """Approximate division that scales its operands and so holds 2 units in the last
    place over the whole range.""", _div, version=(1, 4))
-op("div.rnd{.ftz}.f32  d, a, b", """Division, rounded as IEEE 754 requires. A subroutine of about ten instructions: divide
-   once per row, not once per element.""", _div, rnd=ROUNDING, version=(1, 4), sm=20)
+op("div.rnd{.ftz}.f32  d, a, b", """Division, rounded as IEEE 754 requires. A subroutine of about ten instructions:
+   divide once per row, not once per element.""", _div, rnd=ROUNDING, version=(1, 4), sm=20)
 op("div.rnd.f64  d, a, b", """Division in double precision, rounded as IEEE 754 requires; slow on consumer GPUs.""",
    _div, rnd=ROUNDING, version=(1, 4), sm=13)
 
@@ -84,8 +84,8 @@ op("rcp.approx.ftz.f64  d, a", """A gross reciprocal: 20 bits of the fraction, t
 
 op("sqrt.approx{.ftz}.f32  d, a", """The square root to a relative error of 2**-23, by the special-function unit.""",
    approx.square_root, version=(1, 4))
-op("sqrt.rnd{.ftz}.f32  d, a", """The square root, rounded as IEEE 754 requires.""", _sqrt, rnd=ROUNDING, version=(1, 4),
-   sm=20)
+op("sqrt.rnd{.ftz}.f32  d, a", """The square root, rounded as IEEE 754 requires.""", _sqrt, rnd=ROUNDING,
+   version=(1, 4), sm=20)
 op("sqrt.rnd.f64  d, a", """The square root in double precision, rounded as IEEE 754 requires.""",
    _sqrt, rnd=ROUNDING, version=(1, 4), sm=13)
 op("rsqrt.approx{.ftz}.f32  d, a", """1/sqrt(a) to a relative error of 2**-22.9. The attention scale 1/sqrt(head_dim)

@@ -77,7 +77,7 @@ class Config:
 
     @property
     def threads(self) -> int:
-        """Threads a block."""
+        """Threads per block."""
         return self.warps * targets.WARP
 
     def types(self, real: type[Register[Any]]) -> dict[str, Any]:
@@ -133,7 +133,7 @@ class Config:
             words = ", ".join(f"{name}={value!r}" for name, value in {"head_dim": head_dim, **unknown}.items())
             raise unexpected(cls.auto, unknown, f"pl.kernels.get({kernel or 'tiled'!r}).build({words})")
         if dtype not in PREFERRED:
-            raise TargetError(f"dtype is one of {', '.join(map(repr, PREFERRED))}, not {dtype!r}")
+            raise TargetError(f"dtype must be one of {', '.join(map(repr, PREFERRED))}, not {dtype!r}")
         targets.get(arch)
         for what, count in (("seq_q", seq_q), ("seq_kv", seq_kv)):
             if not isinstance(count, int | np.integer) or count < 0:
@@ -343,7 +343,7 @@ class Spec(Rung):
         listed = [
             Parameter("head_dim", "elements of a query, key or value row (D)", 64, minimum=self.step,
                       maximum=MAX_HEAD_DIM, step=self.step),
-            Parameter("causal", "a row sees only the keys up to its own place", False, (False, True)),
+            Parameter("causal", "a row sees only the keys up to its own position", False, (False, True)),
             Parameter("dtype", "type of every element", self.dtypes[0], self.dtypes),
             Parameter("arch", "the target", self.arch, archs),
             Parameter("probes", "store the online-softmax state of chosen rows", False, (False, True)),

@@ -69,9 +69,7 @@ class Debugger(Copied, anywidget.AnyWidget):
         there, or the `nth` of a `warp` (block, warp), -1 for the last. of: the step is as far along as the `nth` of so
         many, for a line that runs several times per tile. `TraceError` if no line has them."""
         if isinstance(at, bool) or not isinstance(at, str | Integral):
-            raise TraceError(
-                f"at: expected the number of a PTX line, or words in it such as 'bar.sync'; got {at!r}"
-            )
+            raise TraceError(f"at: expected the number of a PTX line, or words in it such as 'bar.sync'; got {at!r}")
         lines = self.recording.text.splitlines()
         if isinstance(at, str):
             found = [n for n, text in enumerate(lines, 1) if at in text.partition("//")[0]]
@@ -164,7 +162,7 @@ def _found(what: Any, grid: Any, block: Any, args: tuple[Any, ...], trace: Trace
     if grid is not None:
         block = getattr(what, "block", None) if block is None else block  # a Triton kernel knows its own
         if block is None:
-            raise LaunchError("block: how many threads it has is missing; write pl.debug(kernel, grid, block, ...)")
+            raise LaunchError("block: the number of threads is missing; write pl.debug(kernel, grid, block, ...)")
         from ptxlab.launch.run import launch
 
         known = inspect.signature(launch).parameters

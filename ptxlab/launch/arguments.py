@@ -157,7 +157,7 @@ def _bind_map(where: Where, p: Parameter, value: TensorMap) -> Bound:
         raise LaunchError(f"{where}: expected {_wanted(p)}, got a tensor map{write}")
     if p.align < 64:
         raise LaunchError(
-            f"{where}: a tensor map lies at a multiple of 64 bytes\n  write:  .param .align 64 .b8 {p.name}[128]"
+            f"{where}: a tensor map must be at a multiple of 64 bytes\n  write:  .param .align 64 .b8 {p.name}[128]"
         )
     if isinstance(value.array, DeviceBuffer):
         return Bound(p, buffer=value.array, map=value)
@@ -262,7 +262,7 @@ def _check_overlaps(kernel: str, bound: list[Bound]) -> None:
             names = a.parameter.name, b.parameter.name
             if a.object is not b.object:
                 surface, array = names if a.object is not None else names[::-1]
-                says = f"{surface} is a surface of the array that {array} is given; pass the same pl.Surface to both"
+                says = f"{surface} is a surface of the array given for {array}; pass the same pl.Surface to both"
                 raise LaunchError(f"{kernel}: {says}, or a copy of the array")
             if one.ctypes.data != other.ctypes.data or one.nbytes != other.nbytes:
                 says = f"the arrays for {' and '.join(names)} overlap in part; pass whole arrays or copies"

@@ -151,7 +151,7 @@ class DeviceBuffer:
         lost = (of._written[start : start + count] == WITHOUT).reshape(-1, self.dtype.itemsize).any(axis=1)
         if lost.any():
             says = f"{lost.sum()} of {lost.size} elements of {self.name or 'a device buffer'} have no value"
-            warnings.warn(f"{says}: a kernel stored there what it had read where nobody has written", stacklevel=3)
+            warnings.warn(f"{says}: a kernel stored values there that it had read from unwritten memory", stacklevel=3)
 
     @property
     def _bytes(self) -> tuple[int, int]:
@@ -353,15 +353,15 @@ def to_device(array: Array, *, device: str = "auto") -> DeviceBuffer:
 
 
 def _made(shape: tuple[int, ...], dtype: np.dtype[Any], device: str) -> DeviceBuffer:
-    """A buffer, or `LaunchError` where there is not as much memory."""
+    """A buffer, or `LaunchError` where there is not that much memory."""
     memory, nbytes = memory_of(device), math.prod(shape) * dtype.itemsize
     if nbytes > LARGEST:
-        raise LaunchError(f"shape: {list(shape)} of {dtype} has {nbytes:,} bytes; no device has as much memory")
+        raise LaunchError(f"shape: {list(shape)} of {dtype} has {nbytes:,} bytes; no device has that much memory")
     try:
         return DeviceBuffer(shape, dtype, memory)
     except MemoryError:
         raise LaunchError(
-            f"shape: {list(shape)} of {dtype} has {nbytes:,} bytes; there is not as much memory"
+            f"shape: {list(shape)} of {dtype} has {nbytes:,} bytes; there is not that much memory"
         ) from None
 
 

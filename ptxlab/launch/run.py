@@ -352,7 +352,7 @@ def _device(device: str, cpu_only: list[str], bound: list[Bound], stepped: str) 
         raise LaunchError(f"{' and '.join(cpu_only)} {verb} to the emulator; write device='cpu'")
     for b in bound:
         if b.buffer is not None and b.buffer.device != memory:
-            raise LaunchError(f"{b.parameter}: the buffer lies on {b.buffer.device!r}, the launch is on {device!r}")
+            raise LaunchError(f"{b.parameter}: the buffer is on {b.buffer.device!r}, the launch is on {device!r}")
     return device
 
 

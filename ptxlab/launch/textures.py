@@ -53,7 +53,7 @@ class _Shaped:
         listed = ", ".join(CHANNEL_TYPES)
         self.need(array.dtype.name in CHANNEL_TYPES, f"texels of type {array.dtype.name}; {listed} are possible")
         self.need(channels in (0, *CHANNEL_ORDERS), f"a texel has 1, 2 or 4 channels, got channels={channels}")
-        last = f"the last dimension of the array counts channels, of which there are {channels}"
+        last = f"the last dimension of the array must be the {channels} channels"
         self.need(array.shape[-1:] == (channels,) or not channels, f"{last}; the shape is {array.shape}")
         self.array, self.channels = array, channels or 1
         sizes = array.shape[:-1] if channels else array.shape
@@ -167,7 +167,7 @@ class Texture(_Shaped):
         held = f"{array.dtype.name} in {channels} channels" if channels else array.dtype.name
         depths = f"depths are floats of one channel, the array holds {held}"
         self.need(not compare or (not channels and array.dtype.kind == "f"), depths)
-        self.need(cube or not seamless, "seamless is of cubes\n  write:  cube=True")
+        self.need(cube or not seamless, "seamless is for cubes\n  write:  cube=True")
         self.seamless = seamless
         self.levels, self.mip_filter, self.compare = [array, *levels], mip_filter, compare
         for k, level in enumerate(levels, 1):

@@ -211,8 +211,7 @@ def _spent(
 
 
 def modelled(spec: Any, parameters: Mapping[str, Any], shape: Shape, gpu: str | None = None) -> float:
-    """Microseconds that the model gives a kernel with these parameters (and splits), from blocks run on the emulator.
-    """
+    """Microseconds that the model gives a kernel with these parameters (and splits), from blocks on the emulator."""
     return (_prefill if spec.phase == "prefill" else _decode)(spec, parameters, shape, gpu)
 
 

@@ -23,7 +23,7 @@ from ptxlab.text.scope import Scope
 
 RESERVED = ("_", "WARP_SZ")
 LARGEST = 1 << 40
-"""Bytes of one variable. The assembler takes more and keeps the low bits of the number; no GPU has as much memory."""
+"""Bytes of one variable. The assembler takes more and keeps the low bits of the number; no GPU has that much memory."""
 CONST = 64 << 10
 """Bytes of constant memory of a module."""
 PARAMETERS, MORE_PARAMETERS = 4352, 32764
@@ -243,7 +243,7 @@ class _Declared:
             extern = " (or .extern, where the launch gives the size)" if v.space == "shared" else ""
             return f"the array {v.name} needs {length}{extern}", ""
         if size > LARGEST:
-            return f"{v.name} has {size:,} bytes; no GPU has as much memory", ""
+            return f"{v.name} has {size:,} bytes; no GPU has that much memory", ""
         if v.space == "local" and size > LOCAL_PER_THREAD:
             return f"{v.name} has {size:,} bytes; a thread has at most {LOCAL_PER_THREAD:,} bytes of local memory", ""
         if v.space == "const" and v.linkage != "extern":
@@ -266,7 +266,7 @@ class _Declared:
         elif not why and v.shape and not size_of(v) and (function.kind == "entry" or v not in function.params[-1:]):
             why = f"the array {v.name} needs a length"
         elif not why and size_of(v) > LARGEST:
-            why = f"{v.name} has {size_of(v):,} bytes; no GPU has as much memory"
+            why = f"{v.name} has {size_of(v):,} bytes; no GPU has that much memory"
         if why:
             yield self.at(v, why, hint)
 

@@ -1,4 +1,4 @@
-"""Whether the initial value of a variable fits it, `.global .u32 x[2] = {1, 2};`, judged as NVIDIA's assembler judges."""
+"""Whether the initial value of a variable fits it, `.global .u32 x[2] = {1, 2};`, as NVIDIA's assembler judges."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ ADDRESSES = ("b32", "b64", "u32", "u64")
 
 
 def mistake(variable: Variable, known: Mapping[str, str]) -> str:
-    """What is wrong with an initial value; empty where nothing is. known: the space of each variable that is declared by
-    then, "function" for functions."""
+    """What is wrong with an initial value; empty where nothing is. known: the space of each variable declared by then,
+    "function" for functions."""
     v = variable
     if v.space not in ("global", "const"):
         return f".{v.space} variables have no initial value: store it when the kernel runs"

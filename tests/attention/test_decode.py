@@ -183,7 +183,7 @@ def test_kernels_that_do_not_fit():
     assert refused(q, k, v, 3, kernel="decode", splits=2) == (
         "splits: decode does not split the keys; write kernel='decode_split' or 'decode_gqa'"
     )
-    assert refused(q, k, v, 3, splits=0) == "splits is a whole number from 1 to 65535, not 0"
+    assert refused(q, k, v, 3, splits=0) == "splits: expected a whole number from 1 to 65535, got 0"
     built = kernels.get("decode", "decode").build(head_dim=32, dtype="f16")
     assert refused(q, k, v, 3, kernel=built) == (
         "decode_f16_d32_indirect was built with dtype='f16', the call has dtype='f32'"
@@ -230,7 +230,7 @@ def test_rows_that_do_not_exist():
 def test_builds_that_do_not_fit():
     spec = kernels.get("decode_gqa", "decode")
     for given, message in (
-        ({"dtype": "f32"}, "decode_gqa: dtype is one of 'f16', 'bf16', not 'f32'"),
+        ({"dtype": "f32"}, "decode_gqa: dtype must be one of 'f16', 'bf16', not 'f32'"),
         ({"page_size": 257}, "decode_gqa: page_size is a whole number from 1 to 256, not 257"),
         (
             {"head_dim": 256, "warps": 8},
@@ -252,8 +252,8 @@ def test_builds_that_do_not_fit():
         ),
         (
             {"copy": "tma", "arch": "sm_90", "head_dim": 96},
-            "decode_gqa: copy='tma' copies 64 elements of a row at a time; head_dim=96 is no multiple of that; write "
-            "copy='cp.async'",
+            "decode_gqa: copy='tma' copies 64 elements of a row at a time; head_dim=96 is not a multiple of that; "
+            "write copy='cp.async'",
         ),
         (
             {"copy": "tma", "arch": "sm_90", "cache": "pointers"},

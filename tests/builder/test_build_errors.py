@@ -92,7 +92,8 @@ MISTAKES = [
     ("«math.exp(x)»", f"%x {REGISTER}; Python's mathematics works when the kernel is built",
      "k.sqrt(x), k.exp2(x), ..."),
     ("with k.if_(n > 3):\n    p[0] = 1.0\np[1] = 2.0\nwith «k.else_()»:\n    p[0] = 2.0",
-     "k.else_() must follow its `with k.if_(...)` directly; something was emitted between it and its `if_`",
+     "k.else_() must follow its `with k.if_(...)` directly; an instruction was emitted between this `else_` "
+     "and its `if_`",
      "with k.if_(p):\n    ...\nwith k.else_():\n    ..."),
     ("with k.if_(n > 3):\n    p[0] = 1.0\nwith k.else_():\n    p[0] = 2.0\nwith «k.else_()»:\n    p[0] = 3.0",
      "k.else_() must follow its `with k.if_(...)` directly; this `if_` has its `else_` already",
@@ -212,7 +213,7 @@ MISTAKES = [
     ("«k.tid + 1»", "k.tid has the components x, y and z", "k.tid.x"),
     ("«p.load»()", "a pointer has no `load`", "x = p[i]"),
     ("«x.to»(u32)", "%x has no `to`", "k.cvt(u32, x)"),
-    ("«n[0]» = 1", "%n is one value, a u32 register: it has no elements; a pointer has",
+    ("«n[0]» = 1", "%n is one value, a u32 register; only a pointer has elements",
      "n: Ptr[u32]    # a parameter that is an array"),
     ('«k.op("bar.sync 0")»', "k.op takes the opcode and its operands apart", 'k.op("bar.sync", 0)'),
     ("«p[0] += x»", "`p[0]` is a value, not a variable; `+=` would only rebind the Python name", "p[0] = p[0] + x"),

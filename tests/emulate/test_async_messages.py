@@ -13,8 +13,8 @@ from test_emulate_bulk_tiles import tile_kernel, tile_load
 
 import ptxlab as pl
 
-MBARRIER_FIRST = "first comes a wait for the mbarrier that counts its bytes"
-GROUP_FIRST = "first comes cp.async.bulk.commit_group and wait_group.read, by the thread that started it"
+MBARRIER_FIRST = "first write a wait for the mbarrier that counts its bytes"
+GROUP_FIRST = "first write cp.async.bulk.commit_group and wait_group.read, in the thread that started it"
 SAYS = {
     "proxy: nobody fences":
         "a bulk copy reads what a thread has stored, and no fence makes it seen by the async proxy; write "
@@ -30,14 +30,14 @@ SAYS = {
         f"the block ends while a bulk copy still writes to its shared memory: {MBARRIER_FIRST}",
     "bulk copy: a stage is given back before the product is done":
         "a copy overwrites shared memory that a wgmma reads, and nothing but the order in which the warps ran here "
-        "makes it come after the wgmma.wait_group for that product; an mbarrier at which the readers arrive after "
-        "their wait would, if the thread that starts the copy waits for it",
+        "makes it come after the wgmma.wait_group for that product; let the readers arrive at an mbarrier after "
+        "their wait, and let the thread that starts the copy wait for it",
     "copy: the source is overwritten":
         "a thread overwrites memory that a cp.async in flight reads: it must wait first, by cp.async.wait_group or "
         "wait_all, or for the mbarrier that the copies arrive at",
     "bulk copy: what was sent is loaded":
-        "a thread reads what a bulk copy is still moving: first comes cp.async.bulk.commit_group and wait_group "
-        "(without .read), by the thread that started it",
+        "a thread reads what a bulk copy is still moving: first write cp.async.bulk.commit_group and wait_group "
+        "(without .read), in the thread that started it",
     "bytes: K is announced and V is not":
         "the phase ends before this copy is there: expect_tx has announced fewer bytes than are copied, or this copy "
         "was not counted; announce the bytes of all copies of the phase",
@@ -45,7 +45,7 @@ SAYS = {
         "copies bring 256 bytes that no expect_tx announces, and they count for a phase that does not wait for them; "
         "announce what is copied",
     "bytes: more than an mbarrier counts":
-        "the bytes that a phase waits for leave the range of an mbarrier, -1048575 to 1048575",
+        "the bytes that a phase waits for are outside the range of an mbarrier, -1048575 to 1048575",
     "bytes: made invalid before the copy is there":
         "an mbarrier is made invalid while a bulk copy that reports to it is in flight",
 }  # fmt: skip
@@ -101,8 +101,8 @@ def test_a_copy_behind_a_product_by_chance(device: str) -> None:
             "synccheck",
             "wgmma in flight",
             "a copy overwrites shared memory that a wgmma reads, and nothing but the order in which the warps ran here "
-            "makes it come after the wgmma.wait_group for that product; an mbarrier at which the readers arrive after "
-            "their wait would, if the thread that starts the copy waits for it",
+            "makes it come after the wgmma.wait_group for that product; let the readers arrive at an mbarrier after "
+            "their wait, and let the thread that starts the copy wait for it",
         )
     ]
     assert (run.findings[0].first.line, run.findings[0].second.line) == GIVEN_BACK.lines()

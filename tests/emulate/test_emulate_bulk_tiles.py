@@ -139,7 +139,7 @@ def test_no_tile_goes_before_the_edges(device: str) -> None:
             with pytest.raises(DeviceFault) as stopped:
                 pl.launch(text, 1, 32, *given, *place, device=device)
             assert stopped.value.message == (
-                f"{opcode}: a tile that is stored or reduced may begin at no negative coordinate, found "
+                f"{opcode}: a tile that is stored or reduced must not begin at a negative coordinate, found "
                 f"{place[0] or place[1]}; a GPU stops there with an illegal instruction (a tile that is loaded may)"
             )
         for place in ((48, 14), (64, 0), (0, 16)):

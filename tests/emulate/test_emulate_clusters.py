@@ -283,7 +283,7 @@ REFUSED = {
     "cluster: the grid (3, 1, 1) is not a multiple of the cluster (2, 1, 1)": ("", 3, 2),
     "cluster: a cluster has 1 to 16 blocks, not (32, 1, 1)": ("", 32, 32),
     "cluster: k requires exactly (2, 1, 1) (.reqnctapercluster), not (4, 1, 1)": (".reqnctapercluster 2, 1, 1", 4, 4),
-    "cluster: k takes at most 2 blocks a cluster (.maxclusterrank), not 4": (".maxclusterrank 2", 4, 4),
+    "cluster: k takes at most 2 blocks per cluster (.maxclusterrank), not 4": (".maxclusterrank 2", 4, 4),
     "cluster: k is to be launched with clusters (.explicitcluster), and none are given\n  write:  cluster=(2, 1, 1)": (
         ".explicitcluster",
         4,

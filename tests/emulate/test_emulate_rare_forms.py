@@ -160,7 +160,10 @@ def test_structures_by_value(value: object) -> None:
     ("value", "message"),
     [
         (np.zeros(3, np.uint64), "k, argument 2 (s: .b8[16]): expected 16 bytes, got 24"),
-        (Structure * 2, "k, argument 2 (s: .b8[16]): expected 16 bytes, got PyCArrayType <class '{}.Structure_Array_2'>"),
+        (
+            Structure * 2,
+            "k, argument 2 (s: .b8[16]): expected 16 bytes, got PyCArrayType <class '{}.Structure_Array_2'>",
+        ),
         ((3, 1.5), "k, argument 2 (s: .b8[16]): expected 16 bytes, got tuple (3, 1.5)"),
         (np.array([None, 1], object), "k, argument 2 (s: .b8[16]): expected 16 bytes, got an array of object [2]"),
     ],

@@ -484,7 +484,7 @@ F32 = np.zeros((4, 4), np.float32)
      "float32 in 4 channels"),
     (lambda: pl.Texture(F32, levels=[F32]), "Texture: level 1 of float32 [4, 4] has the shape (2, 2), got "
      "float32 (4, 4)"),
-    (lambda: pl.Texture(F32, seamless=True), "Texture: seamless is of cubes\n  write:  cube=True"),
+    (lambda: pl.Texture(F32, seamless=True), "Texture: seamless is for cubes\n  write:  cube=True"),
     (lambda: pl.Texture(F32[:0]), "Texture: the array is empty, its shape is (0, 4)"),
     (lambda: pl.Surface(F32.T[1:]), "Surface: the array must be C-contiguous and writable"),
 ])  # fmt: skip

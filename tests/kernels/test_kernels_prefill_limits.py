@@ -149,7 +149,7 @@ def test_auto_where_nothing_fits():
     assert str(caught.value).endswith("; not swizzle nor mma: bf16 on tensor cores needs sm_80; sm_75 has f16")
     with pytest.raises(pl.TargetError) as caught:
         kernels.Config.auto(64, 8, 8, dtype="s8")
-    assert str(caught.value) == "dtype is one of 'f64', 'f32', 'f16', 'bf16', not 's8'"
+    assert str(caught.value) == "dtype must be one of 'f64', 'f32', 'f16', 'bf16', not 's8'"
     with pytest.raises(pl.TargetError) as caught:
         kernels.Config.auto(24, 8, 8)
     assert str(caught.value) == (

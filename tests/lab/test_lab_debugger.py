@@ -294,10 +294,11 @@ def test_what_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     )
     assert refused(LaunchError, PTX) == "grid: a kernel needs one to run; write pl.debug(kernel, grid, block, ...)"
     assert refused(LaunchError, PTX, 1) == (
-        "block: how many threads it has is missing; write pl.debug(kernel, grid, block, ...)"
+        "block: the number of threads is missing; write pl.debug(kernel, grid, block, ...)"
     )
     assert refused(LaunchError, "scaler") == (
-        f"'scaler' is neither a trace file nor a kernel of the library; did you mean scalar?; those are {', '.join(LIBRARY)}"
+        f"'scaler' is neither a trace file nor a kernel of the library; did you mean scalar?; those "
+        f"are {', '.join(LIBRARY)}"
     )
     assert refused(LaunchError, run, shared=4) == (
         "shared: belongs to a launch; write pl.debug(kernel, grid, block, ..., shared=...)"

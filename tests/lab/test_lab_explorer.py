@@ -287,11 +287,11 @@ def test_wrong_arguments_are_said_in_a_notebook_in_words_alone(arguments: tuple[
     ("parameters", "message"),
     [
         ({"head_dim": 0}, "head_dim is a whole number from 1 to 256, not 0"),
-        ({"dtype": "f8"}, "dtype is one of f32, f64, not 'f8'"),
+        ({"dtype": "f8"}, "dtype must be one of f32, f64, not 'f8'"),
         ({"sigma": 50}, "sigma is a number from 0.1 to 10, not 50"),
         ({"causal": "yes"}, "causal is True or False, not 'yes'"),
         ({"batch": True}, "batch is a whole number from 1 to 8, not True"),
-        ({"row": "last"}, "row is a whole number from 0, or -1 for the last, not 'last'"),
+        ({"row": "last"}, "row must be a whole number of at least 0, or -1 for the last, not 'last'"),
         ({"speed": 1}, "the explorer has no parameter 'speed'; it has "),
     ],
 )

@@ -333,7 +333,7 @@ def test_cuda_takes_no_host_code_and_no_ptx():
 @pytest.mark.parametrize(
     ("directive", "block", "message"),
     [
-        (".maxntid 64, 1, 1", 96, "block: k takes at most 64 threads a block (.maxntid), the launch has 96"),
+        (".maxntid 64, 1, 1", 96, "block: k takes at most 64 threads per block (.maxntid), the launch has 96"),
         (".reqntid 64", 32, "block: k requires exactly (64, 1, 1) threads (.reqntid), not (32, 1, 1)"),
     ],
 )
@@ -387,7 +387,7 @@ def test_a_parameter_for_a_texture():
         (lambda: pl.empty(1.5), "shape: expected whole numbers of at least 0, got 1.5"),
         (lambda: pl.empty((2, None)), "shape: expected whole numbers of at least 0, got (2, None)"),
         (lambda: pl.empty(1 << 50),
-         f"shape: [{1 << 50}] of float32 has {4 << 50:,} bytes; no device has as much memory"),
+         f"shape: [{1 << 50}] of float32 has {4 << 50:,} bytes; no device has that much memory"),
         (lambda: pl.empty(3, "words"), "dtype: expected a type of numbers such as np.float32, got 'words'"),
         (lambda: pl.empty(3, object), "dtype: expected a type of numbers such as np.float32, got <class 'object'>"),
         (lambda: pl.empty(3, device="tpu"), "device is 'auto', 'gpu', 'cpu' or 'step', not 'tpu'"),
@@ -408,7 +408,7 @@ def test_a_parameter_for_a_texture():
          f"{W}pl.launch(RAW, grid, block, x, n, a, s, b, bits, blob, p, seed=0)"),
         (lambda: pl.launch(TWO, 1, 32), "entry: the module has 2 kernels (first, second); name one with entry="),
         (lambda: pl.launch(TWO, 1, 32, entry="third"), "entry: no kernel 'third' in the module; it has first, second"),
-        (lambda: pl.attention(Q, Q, Q, kernel="scaler"), "there is not a prefill kernel 'scaler'; did you mean scalar?; "
+        (lambda: pl.attention(Q, Q, Q, kernel="scaler"), "there is no prefill kernel 'scaler'; did you mean scalar?; "
          "choose from " + NAMES),
         (lambda: pl.attention(Q, Q, Q, kernel="decode"), f"decode is not a prefill kernel{W}{DECODE}"),
         (lambda: pl.compare(Q, Q, Q, kernels=[]), f"kernels: expected at least one name, got none{W}"

@@ -42,7 +42,7 @@ def test_points_are_the_legal_combinations() -> None:
     ]  # fmt: skip
     assert refused.total == 14
     assert str(refused) == (
-        "     4  tiled2d: dtype is one of 'f32', not 'f16'\n"
+        "     4  tiled2d: dtype must be one of 'f32', not 'f16'\n"
         "     4  tiled2d: head_dim is a whole number from 16 to 256 in steps of 16, not 24\n"
         "     2  mma: tile_kv is one of 16, 32, 64, 128, not 300\n"
         "     4  mma: head_dim is a whole number from 16 to 256 in steps of 16, not 24"

@@ -164,9 +164,9 @@ STRICTER = {
     in_body(".local .b8 a[1073741824];"):
         "k.ptx:6:12: a has 1,073,741,824 bytes; a thread has at most 524,288 bytes of local memory",
     in_module(".global .b64 a[4611686018427387904];"):
-        "k.ptx:4:14: a has 36,893,488,147,419,103,232 bytes; no GPU has as much memory",
+        "k.ptx:4:14: a has 36,893,488,147,419,103,232 bytes; no GPU has that much memory",
     in_body(".shared .b8 a[65536][65536][65536][65536];"):
-        "k.ptx:6:13: a has 18,446,744,073,709,551,616 bytes; no GPU has as much memory",
+        "k.ptx:6:13: a has 18,446,744,073,709,551,616 bytes; no GPU has that much memory",
 }  # fmt: skip
 """Text that the assembler takes, because it does not ask for the GPU's memory and keeps the low bits of a size."""
 

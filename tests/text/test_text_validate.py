@@ -69,7 +69,7 @@ def test_compilers_output_has_no_finding(path: Path) -> None:
          "with a letter after the number", ".target sm_90a"),
         ("7.0", "sm_90", "ret;", "2:9: PTX 7.0 does not have sm_90; PTX 7.8 is the first that does", ".version 7.8"),
         ("7.0", "sm_80", "vote.ballot.b32 %r1, %p;", "6:2: vote.ballot.b32 ended with PTX 6.4 on sm_70; vote.sync, "
-         "which also takes the mask of the lanes that take part, is there instead", ""),
+         "which also takes the mask of the participating lanes, replaces it", ""),
         ("7.0", "sm_80", "mbarrier.test_wait.b64 %p, [%d], %d;", "", ""),
         ("6.3", "sm_70", "fence.proxy.async;", "6:2: fence.proxy.async needs PTX 8.0 or later; this text is .version "
          "6.3", ".version 8.0"),

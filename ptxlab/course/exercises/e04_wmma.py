@@ -314,7 +314,7 @@ for each other. You have 32 lanes and 16 rows.
     k.op("bar.warp.sync", 0xFFFFFFFF)  # the matrix is where every lane can read it
 
     lane = k.tid.x
-    row, side = lane // 2, lane % 2  # two lanes a row, eight elements each
+    row, side = lane // 2, lane % 2  # two lanes per row, eight elements each
     mine = k.load(tile + row * 16 + side * 8, 8, vector=4)
     row_sum = k.var(f32, 0.0)
     for x in mine:

@@ -72,7 +72,7 @@ A `wgmma` of shape m64n32k16 leaves 64 × 32 sums in the registers of 128 thread
 127) and a register (0 to 15) which `(row, column)` it holds.
 
 Warp $w$ of the warpgroup has rows $16 w$ to $16 w + 15$. Within them, each eight columns are an accumulator as you
-know it from `mma.m16n8k16` (notebook 05): four registers a lane.
+know it from `mma.m16n8k16` (notebook 05): four registers per lane.
 
 Shown cases: `(thread, register)` = (0, 0), (0, 1), (0, 2), (0, 4), (5, 3), (40, 0), (127, 7).
 """,
@@ -309,7 +309,7 @@ def _fence(g: Grading, answer: Any) -> None:
 
 _TILES = '''
 def store_rows(k, tile, source, rows):
-    """Stores rows of 128 bytes, swizzled as wgmma reads them: 16 bytes a thread at a time."""
+    """Stores rows of 128 bytes, swizzled as wgmma reads them: 16 bytes per thread at a time."""
     thread = k.tid.x
     for first in range(0, rows, 16):
         row, chunk = (thread >> 3) + first, thread & 7

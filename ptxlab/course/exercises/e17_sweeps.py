@@ -268,8 +268,8 @@ BEST = Exercise(
 `best(rows, value)` chooses a row of a sweep by the least `value` and returns its key. It also chooses kernels with a
 wrong result, and stops at rows that have no such number (`None`).
 
-Only rows whose status is `"ok"` and that have the number count. If several are equal, return the first; return `""` where no row is
-left.
+Only rows whose status is `"ok"` and that have the number count. If several are equal, return the first.
+Return `""` where no row is left.
 """,
     starter='''
 def best(rows, value):

@@ -114,7 +114,7 @@ CHAIN = Exercise(
     level=3,
     prompt="""
 $O = \\max(Q K^T, 0)\\, V$: attention with a gate instead of softmax, for 16 rows, `N` keys (a multiple of 16) and 16
-numbers a row. V is stored column by column, so that the pairs that you need are neighbours. Use one warp and the
+numbers per row. V is stored column by column, so that the pairs that you need are neighbours. Use one warp and the
 tensor cores, and keep P in registers: no shared memory, no shuffle.
 
 Go through the keys 16 at a time, and add to the same two fragments of O. `k.max(x, 0.0)` works on each element of C.

@@ -136,7 +136,7 @@ for kv_heads, heads in ((2, 2), (2, 8), (2, 16), (2, 32), (2, 34)):
 # must deliver $2 \cdot 2 \cdot D$ bytes. The rates are an H200's data sheet again:
 
 # %%
-PEAK, ORDINARY, BANDWIDTH = 989e12, 67e12, 4.8e12  # f16 matrix products, f32 fma, bytes a second
+PEAK, ORDINARY, BANDWIDTH = 989e12, 67e12, 4.8e12  # f16 matrix products, f32 fma, bytes per second
 D = 128
 compute, deliver = 4 * 16 * D / PEAK, 2 * 2 * D / BANDWIDTH
 print(f"matrix products {compute * 1e12:.1f} ps, memory {deliver * 1e12:.0f} ps: busy {compute / deliver:.0%}")

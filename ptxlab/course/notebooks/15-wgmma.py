@@ -49,7 +49,7 @@ for name, wanted in (("pipelined", ("ldmatrix", "mma.")), ("wgmma", ("ldmatrix",
 
 # %%
 def put(k, tile, source, rows):
-    """Stores rows of 128 bytes to shared memory: 16 bytes a thread at a time, chunk c of row r at place c ^ (r & 7)."""
+    """Stores rows of 128 bytes to shared memory: 16 bytes per thread at a time, chunk c of row r at place c ^ (r & 7)."""
     thread = k.tid.x
     for first in range(0, rows, 16):
         row, chunk = (thread >> 3) + first, thread & 7

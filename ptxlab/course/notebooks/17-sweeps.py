@@ -68,7 +68,7 @@ assert all(counted[q, 32]["warp_instructions"] > counted[q, 64]["warp_instructio
 # %%
 for tile_q in (16, 32, 64):
     ratio = counted[tile_q, 32]["sectors"] / counted[64, 32]["sectors"]
-    print(f"{tile_q} rows a block: {ratio:.1f} times the sectors of 64")
+    print(f"{tile_q} rows per block: {ratio:.1f} times the sectors of 64")
 
 # %% [exercise] 17-traffic
 

@@ -73,7 +73,7 @@ pl.diff(*built, names=("plain", "alibi"))
 
 # %% [markdown]
 # In `mma` a lane holds 32 scores of a tile, and the same lines stand there 32 times. That is the price on tensor cores:
-# five instructions an element are much beside a few for the matrix product.
+# five instructions per element are much beside a few for the matrix product.
 
 # %%
 changes = {
@@ -131,7 +131,7 @@ for name, mask in (("documents", variants.document(ids)), ("causal in each", var
 # # What have you seen?
 #
 # - A change of attention is a function. It is called once, and its expression becomes PTX where its inputs are known:
-#   once a kernel, once a row, once a key, or once an element.
+#   once per kernel, once per row, once per key, or once per element.
 # - A mask is known before the scores, so tiles that nobody sees are left out. A score of -inf is computed first.
 # - What changes a score belongs before the maximum. What has no key, a sink, belongs to one part's state.
 #

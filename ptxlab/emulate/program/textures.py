@@ -254,9 +254,8 @@ AXES = {"1d": "x", "2d": "xy", "3d": "xyz", "a1d": "x", "a2d": "xy"}
 
 
 def _surface_text(geometry: str, found: Form, count: int) -> str:
-    """The statements of one access to a surface: coordinates become an address; those outside are clamped, give zeros,
-    or trap. Registers: %t surface, %x (in bytes) %y %z coordinates, %index of an array, %d0..
-    the data."""
+    """The statements of an access to a surface: coordinates become an address; those outside are clamped, give zeros,
+    or trap. Registers: %t surface, %x (in bytes) %y %z coordinates, %index of an array, %d0.. data."""
     axes, width = AXES[geometry], types.width(str(found.type))
     size = count * width // 8
     scaled = _TEXEL if found.texels else ""
@@ -382,7 +381,6 @@ max.s64 %k{a}, %k{a}, 0;
 
 
 def _address(axes: str) -> str:
-    """The address %at."""
     steps = ["add.s64 %at, %at, %kx;\n"]
     if "y" in axes:
         steps.append(f"ld.global.b64 %step, [%t+{AT['pitch']}];\nmad.lo.u64 %at, %ky, %step, %at;\n")

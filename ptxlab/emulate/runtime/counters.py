@@ -230,9 +230,8 @@ elements outside of a tensor are written and not read."""
 
 @dataclass(frozen=True)
 class Metric:
-    """A metric of Nsight Compute: what it counts in one sentence; `modelled` where that follows from a model of the
-    hardware and is not a count of what happened here. Its value is the total `of` a name, `less` another, and `more` of
-    a third."""
+    """A metric of Nsight Compute: what it counts in one sentence; `modelled`: by a model of the hardware, not a count
+    of what happened here. Its value is the total `of` a name, `less` another, and `more` of a third."""
 
     says: str
     of: str
@@ -241,11 +240,10 @@ class Metric:
     more: str = ""
 
     def value(self, totals: dict[str, int]) -> int:
-        """Its value in a launch with these totals."""
         return totals.get(self.of, 0) - totals.get(self.less, 0) + totals.get(self.more, 0)
 
 
-NCU_BYTES = " ncu counts a byte once that several threads of a warp load together."
+NCU_BYTES = " ncu counts a byte once when several threads of a warp load it together."
 NCU_TURNS = " ncu adds turns for warps, shuffles and barriers that use the same pipe."
 """How its numbers differ on an H100."""
 PIPES = {
@@ -284,11 +282,11 @@ def _metrics() -> Iterator[tuple[str, Metric]]:
         says = f"Requests to global memory by {word}: warp-instructions with a thread that accesses it."
         requests, sectors = (also and f"global_{what}_{also}" for what in ("requests", "sectors"))
         yield f"l1tex__t_requests_pipe_lsu_mem_global_op_{op}.sum", Metric(says, f"global_requests_{op}", more=requests)
-        says = f"Sectors of 32 bytes of global memory, each once an instruction, touched by {word}."
+        says = f"Sectors of 32 bytes of global memory, each once per instruction, touched by {word}."
         yield f"l1tex__t_sectors_pipe_lsu_mem_global_op_{op}.sum", modelled(says, f"global_sectors_{op}", more=sectors)
-    says = "Sectors of global memory that all instructions ask for, caches apart."
+    says = "Sectors of global memory that all instructions ask for, whether or not a cache holds them."
     yield "memory_l2_theoretical_sectors_global", modelled(says, "global_sectors")
-    says = "Sectors that would hold the bytes those threads ask for, packed; at most those needed."
+    says = "The fewest sectors that could hold the bytes that those threads ask for."
     yield "memory_l2_theoretical_sectors_global_ideal", modelled(says, "global_ideal")
     for op, word in (("", "accesses"), ("_ld", "loads"), ("_st", "stores"), ("_atom", "atomics")):
         suffix, taken = op and f"_op{op}", f"shared_wavefronts{op}"

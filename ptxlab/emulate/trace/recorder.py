@@ -91,7 +91,6 @@ class Trace:
 
 
 def _chosen(name: str, value: Any) -> frozenset[int] | None:
-    """The numbers that an option names: one, several, or None for all."""
     if value is None:
         return None
     numbers = [value] if options.is_whole(value) else options.several(value)

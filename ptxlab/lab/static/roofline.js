@@ -226,7 +226,7 @@ export function makeOccupancy() {
         ),
         boxes,
         tableOf(
-          ["limit", "share", "blocks an SM"],
+          ["limit", "share", "blocks per SM"],
           o.limits.map(([what, n]) => {
             const limits = what === o.limiter;
             return h(
