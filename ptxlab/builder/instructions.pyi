@@ -30,7 +30,7 @@ class Instructions(Flow):
 
         add.sat.s32  d, a, b
             Addition that stays at the largest or smallest s32 instead of wrapping around: what fixed-point and
-            quantised code wants.
+            quantised code needs.
 
         add.type  d, a, b
             Two 16-bit additions in one 32-bit register, each half on its own.

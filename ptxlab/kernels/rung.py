@@ -61,12 +61,12 @@ class Parameter:
         if self.choices:
             if value not in self.choices:
                 listed = ", ".join(map(repr, self.choices))
-                raise TargetError(f"{kernel}: {self.name} is one of {listed}, not {value!r}")
+                raise TargetError(f"{kernel}: {self.name} must be one of {listed}, not {value!r}")
             return self.choices[self.choices.index(value)]
         whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
         if not whole or not self.minimum <= value <= self.maximum or value % self.step:
             limits = f"from {self.minimum} to {self.maximum}" + (f" in steps of {self.step}" if self.step > 1 else "")
-            raise TargetError(f"{kernel}: {self.name} is a whole number {limits}, not {value!r}")
+            raise TargetError(f"{kernel}: {self.name} must be a whole number {limits}, not {value!r}")
         return int(value)
 
 

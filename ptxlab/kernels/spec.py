@@ -137,7 +137,7 @@ class Config:
         targets.get(arch)
         for what, count in (("seq_q", seq_q), ("seq_kv", seq_kv)):
             if not isinstance(count, int | np.integer) or count < 0:
-                raise TargetError(f"{what} is a whole number from 0, not {count!r}")
+                raise TargetError(f"{what} must be a whole number of at least 0, not {count!r}")
         refused: dict[str, list[str]] = {}
         for name in (kernel,) if kernel else PREFERRED[dtype]:
             spec = prefill_spec(name)

@@ -180,7 +180,7 @@ def check(parameter: Parameter, name: str, value: Any) -> None:
     """`TargetError` names the limit that a value breaks; sigma, a fraction, has its own."""
     if parameter.name == "sigma":
         if not (isinstance(value, int | float) and 0 < value <= 100):
-            raise TargetError(f"{name}: sigma is a number above 0 and at most 100, not {value!r}")
+            raise TargetError(f"{name}: sigma must be a number above 0 and at most 100, not {value!r}")
     else:
         parameter.check(name, value)
 

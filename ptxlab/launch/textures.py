@@ -153,7 +153,7 @@ class Texture(_Shaped):
             ("compare", compare or "never", COMPARES),
             *(("address", one, ADDRESS) for one in addresses),
         ):
-            self.need(value in known, f"{what} is one of {', '.join(map(repr, known))}, got {value!r}")
+            self.need(value in known, f"{what} must be one of {', '.join(map(repr, known))}, got {value!r}")
         wraps = "'wrap' and 'mirror' need normalized coordinates\n  write:  normalized=True"
         self.need(normalized or not set(addresses) & {"wrap", "mirror"}, wraps)
         scaled = f"read='normalized' is for {', '.join(NORMALIZED_TYPES)}; the array holds {array.dtype.name}"

@@ -216,7 +216,7 @@ def test_kernels_that_do_not_fit():
         pl.attention(*(x[None, None] for x in arrays((3, 4), (3, 4))), kernel="decode")
     with pytest.raises(pl.TargetError) as caught:
         pl.decode(*arrays((1, 1, 50), (1, 1, 9, 50)), 3, device="cpu")
-    assert str(caught.value) == "decode_multiwarp: head_dim is a whole number from 8 to 256 in steps of 8, not 50"
+    assert str(caught.value) == "decode_multiwarp: head_dim must be a whole number from 8 to 256 in steps of 8, not 50"
 
 
 def test_rows_that_do_not_exist():
@@ -231,12 +231,12 @@ def test_builds_that_do_not_fit():
     spec = kernels.get("decode_gqa", "decode")
     for given, message in (
         ({"dtype": "f32"}, "decode_gqa: dtype must be one of 'f16', 'bf16', not 'f32'"),
-        ({"page_size": 257}, "decode_gqa: page_size is a whole number from 1 to 256, not 257"),
+        ({"page_size": 257}, "decode_gqa: page_size must be a whole number from 1 to 256, not 257"),
         (
             {"head_dim": 256, "warps": 8},
             "decode_gqa: warps=8 and stages=2 with head_dim=256 need 270336 bytes of shared memory; sm_80 has 166912",
         ),
-        ({"head_dim": 40}, "decode_gqa: head_dim is a whole number from 16 to 256 in steps of 16, not 40"),
+        ({"head_dim": 40}, "decode_gqa: head_dim must be a whole number from 16 to 256 in steps of 16, not 40"),
         (
             {"partial": True, "probes": True},
             "decode_gqa: with partial=True each split stores its state anyway; leave out probes",

@@ -177,7 +177,7 @@ MISTAKES = [
     ("«k.shfl(x, 1, 31, 0xFFFFFFFF)»", "shfl needs .mode here, one of .up .down .bfly .idx; found .b32",
      "syntax: shfl.sync.mode.b32  d|p:pred, a, b:b32, c:b32, membermask:b32\n"
      '  write:  k.shfl(x, 1, 31, 0xFFFFFFFF, mode="bfly")'),
-    ('«k.fma(x, x, x, rnd="up")»', "fma: rnd is one of rn rz rm rp; found 'up'",
+    ('«k.fma(x, x, x, rnd="up")»', "fma: rnd must be one of rn rz rm rp; found 'up'",
      'syntax: fma.rnd{.ftz}{.sat}.f32  d, a, b, c\n  write:  k.fma(x, x, x, rnd="rn")'),
     ('«k.op("fma.f32", x, x, x)»', "fma needs .rnd here, one of .rn .rz .rm .rp; found .f32",
      "syntax: fma.rnd{.ftz}{.sat}.f32  d, a, b, c"),

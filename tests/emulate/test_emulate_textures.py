@@ -470,7 +470,7 @@ F32 = np.zeros((4, 4), np.float32)
      "there are 2; the shape is (4, 4)"),
     (lambda: pl.Texture(F32[0], layers=True), "Texture: 1 to 2 dimensions are possible, the array has 0 besides that "
      "of the layers"),
-    (lambda: pl.Texture(F32, filter="cubic"), "Texture: filter is one of 'point', 'linear', got 'cubic'"),
+    (lambda: pl.Texture(F32, filter="cubic"), "Texture: filter must be one of 'point', 'linear', got 'cubic'"),
     (lambda: pl.Texture(F32, address="wrap"), "Texture: 'wrap' and 'mirror' need normalized coordinates\n"
      "  write:  normalized=True"),
     (lambda: pl.Texture(F32, read="normalized"), "Texture: read='normalized' is for int8, int16, uint8, uint16; the "
@@ -478,7 +478,8 @@ F32 = np.zeros((4, 4), np.float32)
     (lambda: pl.Texture(F32.astype(np.uint8), filter="linear"), "Texture: a linear filter gives fractions, and uint8 "
      "is read as an integer\n  write:  read='normalized', or pass array.astype(np.float32)"),
     (lambda: pl.Texture(F32, cube=True), "Texture: cubes have six square faces each, the array's shape is (4, 4)"),
-    (lambda: pl.Texture(F32, compare="smaller"), "Texture: compare is one of 'never', 'less', 'equal', 'less_equal', "
+    (lambda: pl.Texture(F32, compare="smaller"), "Texture: compare must be one of 'never', 'less', 'equal', "
+     "'less_equal', "
      "'greater', 'not_equal', 'greater_equal', 'always', got 'smaller'"),
     (lambda: pl.Texture(F32, channels=4, compare="less"), "Texture: depths are floats of one channel, the array holds "
      "float32 in 4 channels"),

@@ -271,7 +271,7 @@ def test_a_number_out_of_its_range_is_two_lines_in_a_notebook() -> None:
     with pytest.raises(pl.TargetError) as caught:
         pl.explore("scalar", seq_len=-3)
     limit = pl.explore("scalar").controls["seq_q"].max
-    message = f"seq_len is a whole number from 1 to {limit}, not -3\n  write:  seq_len=1"
+    message = f"seq_len must be a whole number from 1 to {limit}, not -3\n  write:  seq_len=1"
     assert str(caught.value) == message
     assert caught.value._render_traceback_() == [f"TargetError: {message}"]
 
@@ -286,11 +286,11 @@ def test_wrong_arguments_are_said_in_a_notebook_in_words_alone(arguments: tuple[
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"head_dim": 0}, "head_dim is a whole number from 1 to 256, not 0"),
+        ({"head_dim": 0}, "head_dim must be a whole number from 1 to 256, not 0"),
         ({"dtype": "f8"}, "dtype must be one of f32, f64, not 'f8'"),
-        ({"sigma": 50}, "sigma is a number from 0.1 to 10, not 50"),
+        ({"sigma": 50}, "sigma must be a number from 0.1 to 10, not 50"),
         ({"causal": "yes"}, "causal is True or False, not 'yes'"),
-        ({"batch": True}, "batch is a whole number from 1 to 8, not True"),
+        ({"batch": True}, "batch must be a whole number from 1 to 8, not True"),
         ({"row": "last"}, "row must be a whole number of at least 0, or -1 for the last, not 'last'"),
         ({"speed": 1}, "the explorer has no parameter 'speed'; it has "),
     ],

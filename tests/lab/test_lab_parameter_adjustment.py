@@ -52,13 +52,13 @@ def test_another_kernel_takes_the_nearest_that_it_has(explorer: Any) -> None:
     explorer.set(heads=2, head_dim=40, dtype="f64", row=3)
     explorer.controls["kernel"].value = "mma"
     assert explorer.notes == {
-        "head dim": "head dim 40 → 32: head_dim is a whole number from 16 to 256 in steps of 16, not 40",
+        "head dim": "head dim 40 → 32: head_dim must be a whole number from 16 to 256 in steps of 16, not 40",
         "dtype": "dtype f64 → f16: dtype must be one of 'f16', 'bf16', not 'f64'",
     }
     assert explorer.view.row == 3
     explorer.controls["head_dim"].value = 33  # typed beside the slider
     assert explorer.notes == {
-        "head dim": "head dim 33 → 32: head_dim is a whole number from 16 to 256 in steps of 16, not 33"
+        "head dim": "head dim 33 → 32: head_dim must be a whole number from 16 to 256 in steps of 16, not 33"
     }
     explorer.controls["kernel"].value = "decode_split"
     assert explorer.view.row == -1, "its rows are heads"
@@ -69,12 +69,12 @@ def test_another_kernel_takes_the_nearest_that_it_has(explorer: Any) -> None:
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"seq_k": 7, "head_dim": 33}, "head_dim is a whole number from 8 to 256 in steps of 8, not 33\n"
+        ({"seq_k": 7, "head_dim": 33}, "head_dim must be a whole number from 8 to 256 in steps of 8, not 33\n"
                                        "  write:  head_dim=32"),
         ({"seq_k": 9, "row": 1000}, "row must be the number of a query head, from 0 to 1, or -1 for the last, not "
                                     "1000\n"
                                     "  write:  row=1"),
-        ({"kernel": "tiled", "head_dim": 300}, "head_dim is a whole number from 1 to 256, not 300\n"
+        ({"kernel": "tiled", "head_dim": 300}, "head_dim must be a whole number from 1 to 256, not 300\n"
                                                "  write:  head_dim=256"),
     ],
 )  # fmt: skip

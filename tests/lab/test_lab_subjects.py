@@ -307,9 +307,9 @@ def test_a_fault_is_shown_at_its_line() -> None:
          "scalar has no parameter 'speed'; it has head_dim, causal, dtype, arch, variant, own, seq_q, seq_k, batch, "
          "heads, kv_heads, seed, sigma, left, right, prefix, documents, cap, sink, reach, checks"),
         (lambda: request("scalar", sigma=0).check(), pl.TargetError,
-         "scalar: sigma is a number above 0 and at most 100, not 0"),
+         "scalar: sigma must be a number above 0 and at most 100, not 0"),
         (lambda: request("decode_split", splits=0).check(), pl.TargetError,
-         "decode_split: splits is a whole number from 1 to 64, not 0"),
+         "decode_split: splits must be a whole number from 1 to 64, not 0"),
     ],
 )  # fmt: skip
 def test_what_does_not_fit_is_named(call: Any, error: type[Exception], message: str) -> None:

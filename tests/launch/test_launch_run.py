@@ -203,7 +203,7 @@ def test_a_buffer_on_another_device_is_refused():
     x = pl.to_device(np.zeros(32, np.float32), device="cpu")
     with pytest.raises(pl.LaunchError) as caught:
         pl.launch(SAXPY, 1, 32, x, x, 2.0, 32, device="gpu")
-    assert str(caught.value) == "x: .u64: the buffer lies on 'cpu', the launch is on 'gpu'"
+    assert str(caught.value) == "x: .u64: the buffer is on 'cpu', the launch is on 'gpu'"
 
 
 def test_a_run_shows_itself():

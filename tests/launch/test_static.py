@@ -98,7 +98,7 @@ def test_occupancy_of_numbers() -> None:
     assert str(caught.value) == 'arch: a number of registers needs a target, such as arch="sm_80"'
     with pytest.raises(TargetError):
         pl.occupancy(255, 1024, arch="sm_80")
-    with pytest.raises(LaunchError, match=r"^kernel: PTX text, a parsed module or a builder's kernel"):
+    with pytest.raises(LaunchError, match=r"^kernel: expected PTX text, a parsed module or a builder's kernel"):
         pl.inspect(3.5)
 
 

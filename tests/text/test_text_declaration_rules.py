@@ -98,8 +98,8 @@ REFUSED = {
     in_body(".reg .b32 %r<-1>;"): "k.ptx:6:14: one declaration takes 0 to 10,000,000 registers; found -1",
     in_body(".reg .b32 %r<3000000000>;"):
         "k.ptx:6:14: one declaration takes 0 to 10,000,000 registers; found 3000000000",
-    in_body(".shared .b8 a[-1];"): "k.ptx:6:15: a length of the array a is a number from 1 on; found -1",
-    in_body(".shared .b8 a[4][0];"): "k.ptx:6:18: a length of the array a is a number from 1 on; found 0",
+    in_body(".shared .b8 a[-1];"): "k.ptx:6:15: a length of the array a must be a number of at least 1; found -1",
+    in_body(".shared .b8 a[4][0];"): "k.ptx:6:18: a length of the array a must be a number of at least 1; found 0",
     in_body(".shared .b8 a[];"):
         "k.ptx:6:13: the array a needs a length (or .extern, where the launch gives the size)",
     in_body(".local .b8 a[0];"): "k.ptx:6:12: the array a needs a length",
