@@ -267,9 +267,6 @@ class Result:
         The rows whose state was recorded.
     runs, kernels
         The launches, and what ran in each.
-    inputs
-        The arrays of the call: q, k and v with all four dimensions; or q, the caches and the block table. Of a pool
-        these are copies of the pages that held keys, because a server soon gives a page to another sequence.
 
     Examples
     --------
@@ -291,7 +288,11 @@ class Result:
 
     causal = property(lambda self: self.problem.causal, doc="Whether a row sees only keys up to its own position.")
     scale = property(lambda self: self.problem.scale, doc="What scores were multiplied with.")
-    inputs = property(lambda self: self.problem.inputs, doc="The arrays of the call.")
+    inputs = property(
+        lambda self: self.problem.inputs,
+        doc="The arrays of the call: q, k and v with all four dimensions; or q, the caches and the block table. Of a "
+        "pool these are copies of the pages that held keys: a server soon gives a page to another sequence.",
+    )
     lengths = property(lambda self: self.problem.lengths, doc="Of decode: the keys of each sequence, i32 `[B]`.")
     splits = property(lambda self: self.problem.splits, doc="Into how many parts the grid split the keys.")
 

@@ -51,7 +51,7 @@ class Exercise:
 
     Examples
     --------
-    `docs/teaching.md` writes one from the prompt to the checks.
+    `docs/teaching.md` shows a whole one.
     """
 
     name: str

@@ -56,7 +56,7 @@ class LineCounters:
     Attributes
     ----------
     opcode
-        The instruction; several at one line are joined by `; `.
+        The instruction; several at one line are separated by semicolons.
     warps, threads
         Warps and threads that executed it.
     on_warps, on_threads
