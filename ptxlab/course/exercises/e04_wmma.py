@@ -173,7 +173,7 @@ REUSE = Exercise(
     level=2,
     prompt="""
 A warp computes a 32 × 32 matrix: four fragments of C. The kernel makes them one after the other, and loads two
-fragments for each product. Notebook 03 had the remedy for numbers, and it works for matrices as well. Get down to
+fragments for each product. Notebook 03 had the remedy for numbers, and it also works for matrices. Get down to
 **one load for each product**.
 """,
     starter=_REUSE

@@ -58,7 +58,7 @@ PART = Exercise(
     prompt="""
 `decode_split` cuts `keys` keys into `splits` parts. Write the function that says where part `split` begins and
 where it ends (the first key that is not in it), as a pair. Do not forget the parts that are past the last
-key: the kernel says where *they* begin, too.
+key: the kernel also says where *they* begin.
 
 The check runs the library's own lines on the machine.
 """,

@@ -84,7 +84,7 @@ def _window(g: Grading, answer: Any) -> None:
             "A row does not see its own key.": variant(
                 lambda b, h, q, kv, span: (kv < q) & (kv > q - span), span=span
             ),
-            "A row sees the keys after its own, too.": variant(
+            "A row also sees the keys after its own.": variant(
                 lambda b, h, q, kv, span: kv > q - span, span=span
             ),
             "The distance is counted in both directions: keys after the row's own are seen.": variant(
@@ -378,7 +378,7 @@ def _documents(g: Grading, answer: Any) -> None:
         ids = np.sort(g.rng.integers(0, case[-1], keys)).astype(np.int32)
         given = {"ids": ids, "shared": shared}
         shapes: dict[str, Any] = {
-            "A row sees the keys after its own, too.":
+            "A row also sees the keys after its own.":
                 lambda b, h, q, kv, ids, shared: (ids[q] == ids[kv]) | (kv < shared),
             "The shared keys are not seen by the documents after the first.":
                 lambda b, h, q, kv, ids, shared: (ids[q] == ids[kv]) & (kv <= q),

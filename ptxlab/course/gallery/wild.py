@@ -308,7 +308,7 @@ EXHIBITS = (
         25, "A scan reads what its neighbour is writing", "racecheck",
         "In each step of a Kogge-Stone scan a thread adds the number `stride` places before its own, in place. The "
         "barrier before the step lets the sums of the last one be read. Nothing keeps a neighbour in another warp from "
-        "storing its new sum first: the reading and the writing need a barrier between them, too.",
+        "storing its new sum first: the reading and the writing also need a barrier between them.",
         scan, _scanned, (Case("64 numbers", rows=64),),
         place="Programming Massively Parallel Processors, 3rd edition, Kogge_Stone_scan_kernel, and the many programs "
         "that follow it. The repair, a second barrier, is that of the 4th edition.",

@@ -80,7 +80,7 @@ pl.launch(turned, 1, 64, x, y, checks=("memcheck", "racecheck"))
 
 # %% [markdown]
 # Read the report. *RAW* is "read after write": thread 32 reads byte 124 of the tile, thread 31 wrote it, and nothing
-# makes sure that the write comes first. Both lines are named, in PTX and in Python, and the remedy as well.
+# makes sure that the write comes first. It names both lines, in PTX and in Python, and the remedy.
 #
 # ## What does a barrier promise?
 #
@@ -145,7 +145,7 @@ def tried(kernel, n, m, **options):
 # %% [markdown]
 # (`second` is a Python value: `if second:` decides while the kernel is written; `k.if_` decides in each thread.)
 #
-# Global memory is moved in *sectors* of 32 bytes: a load of one float brings its seven neighbours as well. The emulator
+# Global memory is moved in *sectors* of 32 bytes: a load of one float also brings its seven neighbours. The emulator
 # counts, for each instruction of each warp, how many sectors its 32 lanes touch.
 
 # %% [exercise] 02-sectors

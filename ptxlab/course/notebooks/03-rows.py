@@ -126,7 +126,7 @@ for side in (1, 2, 4, 8):
 # 16 threads of a row of the square all read the same rows of Q.)
 #
 # The price is in the fifth column. 4 × 4 scores and their inputs take about 60 registers, 8 × 8 twice as many, and
-# attention needs registers for the output as well. `tiled2d` uses 4 × 4.
+# attention also needs registers for the output. `tiled2d` uses 4 × 4.
 
 # %% [markdown]
 # ## Whose row is it now?

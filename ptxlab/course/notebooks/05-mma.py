@@ -86,7 +86,7 @@ for axis, (name, layout) in zip(axes, layouts.items(), strict=True):
 # ## Can you multiply by hand?
 #
 # Yes: each lane loads its own elements by the formulas of the table. Two neighbours of 16 bits are one load of 32
-# bits. B is stored column by column, so that its pairs are neighbours, too.
+# bits. B is stored column by column, so that its pairs are also neighbours.
 
 # %%
 MMA = "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"

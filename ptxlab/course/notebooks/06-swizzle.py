@@ -65,7 +65,7 @@ print("the greatest common divisor of stride and 32:", measured[1:] == [math.gcd
 # in each: two wavefronts. With stride 32 all lanes are in bank 0, and the load takes 32 wavefronts. In general it is
 # $\gcd(\text{stride}, 32)$. (Stride 0 is the broadcast.)
 #
-# So take odd strides: 6, 12 and 24 conflict, too. But the number of columns of a matrix is usually even.
+# So take odd strides: 6, 12 and 24 also conflict. But the number of columns of a matrix is usually even.
 #
 # ## What changes with 16 bytes per lane?
 #

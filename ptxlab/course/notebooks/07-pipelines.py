@@ -117,7 +117,7 @@ pictures.pipeline({stages: schedule(6, stages) for stages in (1, 2, 3)})
 # ## Whose copies have arrived?
 #
 # **Only those of this thread.** `wait_group` waits for what *this thread* has started. But in a tile each thread
-# copies a part and reads the parts of all others. So a barrier is needed as well.
+# copies a part and reads the parts of all others. So a barrier is also needed.
 
 
 # %%

@@ -207,7 +207,7 @@ pictures.pages(cache)
 
 # %% [markdown]
 # What if one of them grows? Its next key belongs in slot 2 of a page that both have. Writing there would change the
-# other sequence, too. So first that one page is copied: *copy on write*.
+# other sequence. So first that one page is copied: *copy on write*.
 
 # %%
 more(answer, 3)

@@ -29,7 +29,7 @@ scoreboard.show()
 # %% [markdown]
 # ## What does a token cost?
 #
-# With fewer KV heads the KV cache is smaller, and the traffic should be, too. In the kernels so far it is not: each query
+# With fewer KV heads the KV cache is smaller, and the traffic should also be smaller. In the kernels so far it is not: each query
 # head has its own block, and each block reads the keys again.
 #
 # A model with 32 layers, 32 query heads and $D = 128$ in f16, and an answer of 8,000 tokens:
@@ -200,7 +200,7 @@ for splits in (1, 4):
 #
 # The debugger is open at the first `mma` of warp 0. In the view of the fragments: which lane holds which row of A?
 # Lanes 0 to 3 hold row 0, that is query head 0. With a group of four, lanes 16 to 31 hold nothing but zeros. Then
-# look at the scores after it: rows 4 to 15 are 0 as well. Their softmax is computed with the rest, and not stored.
+# look at the scores after it: rows 4 to 15 are also 0. Their softmax is computed with the rest, and not stored.
 
 # %%
 pl.debug("decode_gqa", seq_len=16, head_dim=32, heads=4, kv_heads=1, splits=1, warps=0, at="mma.sync")

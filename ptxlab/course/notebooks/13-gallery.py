@@ -90,7 +90,7 @@ pl.gallery(6)
 
 # %% [markdown]
 # The state plot was the right tool, because it compares values *inside* the kernel: the maximum, the sum and the rescale
-# are right at every key, and the accumulator is not. The output is wrong with small logits as well, but the error is
+# are right at every key, and the accumulator is not. The output is also wrong with small logits, but the error is
 # smaller than the tolerance of the test. **A test with small logits does not test the rescale.**
 #
 # ## Round 3: it works on my length
