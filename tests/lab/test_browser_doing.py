@@ -26,6 +26,7 @@ def debugger(page: Any) -> str:
     return str(page.inner_text(".ptxlab-debugger .pl-status"))
 
 
+@pytest.mark.rest
 def test_a_line_opens_the_debugger_there(lab: Any) -> None:
     line = lines(lab, "ex2").first
     line.scroll_into_view_if_needed()
@@ -80,6 +81,7 @@ def test_all_of_it_is_shared_as_one_page(lab: Any, tmp_path: Path) -> None:
     assert [url for url in asked if not url.startswith(("file:", "blob:", "data:"))] == []
 
 
+@pytest.mark.rest
 def test_the_keyboard_is_where_something_opened_and_then_where_it_was(lab: Any) -> None:
     lab.focus(f"{EXPLORER}:not(.ptxlab-debugger) button:text-is('Edit')")
     lab.keyboard.press("Enter")
