@@ -55,8 +55,8 @@ def read(place: Path | None = None) -> dict[str, Any]:
 
 
 def remember(device: str, about: Mapping[str, Any], entry: Mapping[str, Any]) -> Path:
-    """Writes an entry; gives the file back. Of two kernels for the same device and problem the quicker one stays, and a
-    measured time counts before a modelled one."""
+    """Writes an entry; gives the file back. If two kernels are for the same device and problem, the
+    quicker one stays, and a measured time counts before a modelled one."""
     place, name = path(), _name(device, about)
     place.parent.mkdir(parents=True, exist_ok=True)
     entries = read(place)

@@ -267,7 +267,7 @@ class Instructions(Flow):
 
     def clz(self, a: Register[T] | int | float, *, type: Literal["b32", "b64"] | type[Any] = ..., into: Any = ..., both: bool = ...) -> Any:
         """clz.type  d:u32, a
-            How many zero bits stand above the highest one; the width of the type where a is 0.
+            How many zero bits are above the highest one bit; the width of the type where a is 0.
         """
 
     def bfind(self, a: Register[T] | int | float, *, shiftamt: bool = ..., type: Literal["u32", "u64", "s32", "s64"] | type[Any] = ..., into: Any = ..., both: bool = ...) -> Any:
@@ -329,7 +329,7 @@ class Instructions(Flow):
         cp.reduce.async.bulk.dst.src.completion.operation.type  [a], [b], size:u32, [m]
             Hopper's bulk copy: one thread starts the transfer of many bytes. An mbarrier counts its bytes, and
             whoever waits for that phase may use them. Threads write through another path to memory than the copy
-            reads by: `fence.proxy.async` stands between.
+            reads by: write `fence.proxy.async` between.
 
         cp.async.bulk.dst.src.completion.multicast::cluster{.L2::cache_hint}  [a], [b], size:u32, [m], mask:u16{, policy:b64}
             Each block whose bit is set in the mask gets the same bytes at the same place, and its own mbarrier

@@ -177,7 +177,7 @@ class Tracer:
 
     # -- operands
     def operand(self, value: Any) -> Node:
-        """What stands beside an operator as a node."""
+        """The operand beside an operator, as a node."""
         if isinstance(value, Number):
             if value.tracer is not self:
                 self.refuse("this number belongs to another call; a function must not keep its arguments")

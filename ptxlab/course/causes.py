@@ -71,7 +71,7 @@ def plain(ptx: str) -> str:
 
 
 def digits(found: Any, want: Any) -> str:
-    """Of two f64 that are nearly equal: in how many decimal digits they agree; "" of others."""
+    """In how many decimal digits two nearly equal f64 agree; "" for others."""
     if np.asarray(want).dtype != np.float64 or not np.isfinite(found) or found == want or want == 0:
         return ""
     same = int(-np.log10(abs(float(found) / float(want) - 1)))

@@ -82,11 +82,11 @@ class Exercise:
 
     @property
     def notebook(self) -> str:
-        """The number of the notebook that it stands in, "02"."""
+        """The number of the notebook that it is in, "02"."""
         return self.name[:2]
 
     def heading(self) -> str:
-        """What stands above the answer's cell, in Markdown."""
+        """What is above the answer's cell, in Markdown."""
         stars = "★" * self.level + "☆" * (3 - self.level)
         graded = "\n".join(f"- {sentence}" for sentence in self.graded)
         return (

@@ -1,4 +1,4 @@
-"""Who wrote it: runs a launch once more on the interpreter and finds the last store to one element of an array."""
+"""Finds the writer: runs a launch once more on the interpreter and finds the last store to one element of an array."""
 
 from __future__ import annotations
 

@@ -207,4 +207,4 @@ def _first(value: Any) -> int:
 
 
 _addresses: list[Addresses] = []
-"""Of the sessions that are entered; the last one counts."""
+"""The sessions that are entered; the last one counts."""

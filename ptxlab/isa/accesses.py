@@ -61,7 +61,7 @@ def accesses_of(form: Opcode) -> tuple[Access, ...]:
 
 
 def _named_space(form: Opcode) -> str:
-    """Of an opcode that may have `.global`: the space of its address, which may be generic but leads there."""
+    """The space of the address of an opcode that may have `.global`: it may be generic but leads there."""
     return "global" if "global" in form.__dict__ else ""
 
 

@@ -248,7 +248,7 @@ def _bfind(m: Machine, i: Form, a: Value) -> Value:
 op("popc.type  d:u32, a", """How many bits of a are one. On the result of a ballot it counts the lanes that said yes:
    the core of warp-level compaction.""", lambda m, i, a: to_u32(m, i.type, m.popc(a)), type=("b32", "b64"),
    version=(2, 0), sm=20)
-op("clz.type  d:u32, a", """How many zero bits stand above the highest one; the width of the type where a is 0.""",
+op("clz.type  d:u32, a", """How many zero bits are above the highest one bit; the width of the type where a is 0.""",
    lambda m, i, a: to_u32(m, i.type, m.clz(a)), type=("b32", "b64"), version=(2, 0), sm=20)
 op("bfind{.shiftamt}.type  d:u32, a", """The position of the most significant bit that is not a copy of the sign, or
    0xffffffff where there is none. `.shiftamt` gives instead the left shift that brings that bit to the top.""",

@@ -41,7 +41,7 @@ class Doc:
     sm: int
     executed: bool
     accuracy: str = ""
-    """Of an approximate instruction, how far it is off at most; "" of the others."""
+    """How far an approximate instruction is off at most; "" for the others."""
 
     @property
     def since(self) -> str:

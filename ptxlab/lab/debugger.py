@@ -126,7 +126,7 @@ def debug(
     grid, block, *args
         As for `pl.launch`.
     blocks, warps, steps
-        What to record of a launch, as in `pl.Trace`; by default every warp of block 0. Of a cluster all blocks are
+        What to record of a launch, as in `pl.Trace`; by default every warp of block 0. All blocks of a cluster are
         recorded with a block that is named alone; `blocks=[0]` records that one only.
     at
         Where to open, the number of a PTX line or words that it has: `at="bar.sync"`; by default the first step, of

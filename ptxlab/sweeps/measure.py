@@ -54,7 +54,7 @@ COLUMNS: dict[str, tuple[str, str]] = {
     "build_s": ("double", "seconds of writing, assembling and compiling"),
     "spent_s": ("double", "seconds of the whole point in its process"),
 }
-"""The columns of a sweep's table in order, their Arrow types, and what they say. Parameters stand after `heads_kv`."""
+"""The columns of a sweep's table in order, their Arrow types, and what they say. Parameters come after `heads_kv`."""
 
 MEASURED = ("key", *list(COLUMNS)[list(COLUMNS).index("status") :])
 """The columns that are results; the others say what was measured."""

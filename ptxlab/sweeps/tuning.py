@@ -216,7 +216,7 @@ def modelled(spec: Any, parameters: Mapping[str, Any], shape: Shape, gpu: str | 
 
 
 def _prefill(spec: Any, parameters: Mapping[str, Any], shape: Shape, gpu: str | None) -> float:
-    """Of one head a few blocks are run: with a mask the work of a block grows evenly from the first to the last, so two
+    """A few blocks of one head are run: with a mask the work of a block grows evenly from the first to the last, so two
     in the middle of the halves stand for all; without one each block stands for all."""
     built = spec.build(**parameters)
     q, k, v = inputs(replace(shape, batch=1, heads=1, heads_kv=1), built.config.dtype, 0, decode=False)

@@ -304,7 +304,7 @@ def _fence(g: Grading, answer: Any) -> None:
         wrong = int((found != right).sum())
         if g.part(f"right for {tiles} tiles", not wrong, f"{wrong} of {right.size} scores are wrong."):
             g.at_most(f"two barriers a tile, {tiles} tiles", run, "barriers", 8 * tiles + 4)
-    g.note("Between each store and the wgmma that reads it stand a proxy fence and the barrier.")
+    g.note("A proxy fence and the barrier are between each store and the wgmma that reads it.")
 
 
 _TILES = '''

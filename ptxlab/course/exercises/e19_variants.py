@@ -261,12 +261,12 @@ _CAP, _MAX = "        scores = cap * np.tanh(scores / cap)", "        new = np.m
 
 SOFTCAP = Exercise(
     name="19-softcap",
-    title="where the cap stands",
+    title="where the cap belongs",
     kind="fix",
     level=2,
     prompt="""
 Gemma 2 keeps scores between -50 and 50: `cap * tanh(score / cap)`. The online softmax below does so, and its result is
-right for small scores. For large ones it is NaN. One line stands in the wrong place.
+right for small scores. For large ones it is NaN. One line is in the wrong place.
 """,
     starter=_ONLINE.format(body=f"{_MAX}\n{_CAP}"),
     solution=_ONLINE.format(body=f"{_CAP}\n{_MAX}"),

@@ -350,7 +350,7 @@ EXHIBITS = (
     ),
     Exhibit(
         30, "Whole tiles of a sequence that is not whole", "memcheck",
-        "The number of tiles is rounded up, and each tile is loaded and used whole. After a head's last key stands "
+        "The number of tiles is rounded up, and each tile is loaded and used whole. After a head's last key comes "
         "the next head's first one, so its keys get weights in rows that must not see them. After the last head "
         "there is nothing.",
         heads, _heads, (Case("40 rows, two heads", rows=40),), (Case("32 rows, two heads", rows=32),),

@@ -359,7 +359,7 @@ scoreboard.show()
 # ## Where next?
 #
 # The course goes through attention on a GPU, one idea at a time. Each notebook asks one question and takes 30 to 60
-# minutes. Its exercises stand where their idea is met; `check` runs your answer and says what happened in the machine.
+# minutes. Its exercises are where their idea is met; `check` runs your answer and says what happened in the machine.
 #
 # | notebook | question |
 # |---|---|

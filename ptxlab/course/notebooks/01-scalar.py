@@ -235,7 +235,7 @@ pl.plot_error(out)
 
 # %% [markdown]
 # Now make the logits larger, step by step. $\sigma$ is their standard deviation. The kernel runs in f32 and in f64, and
-# beside them stands the mistake of forgetting to rescale, in numpy.
+# beside them is the mistake of forgetting to rescale, in numpy.
 
 # %%
 sigmas = [0.1, 0.3, 1, 3, 8, 16]

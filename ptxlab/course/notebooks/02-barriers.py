@@ -80,7 +80,7 @@ pl.launch(turned, 1, 64, x, y, checks=("memcheck", "racecheck"))
 
 # %% [markdown]
 # Read the report. *RAW* is "read after write": thread 32 reads byte 124 of the tile, thread 31 wrote it, and nothing
-# makes sure that the write comes first. It names both lines, in PTX and in Python, and the remedy.
+# makes sure that the write comes first. The report names both lines, in PTX and in Python, and the remedy.
 #
 # ## What does a barrier promise?
 #

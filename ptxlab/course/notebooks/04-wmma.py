@@ -215,7 +215,7 @@ print(passage("wmma", "sums = [", "if slots is not None"))
 # %% [markdown]
 # ## What does that cost?
 #
-# Count the bytes that go in and out of shared memory, and sort them by what they are. For comparison stands `mma`,
+# Count the bytes that go in and out of shared memory, and sort them by what they are. For comparison there is `mma`,
 # the kernel of the next notebook: the same algorithm on the same tensor cores, with fragments whose layout is
 # documented.
 

@@ -235,7 +235,7 @@ pl.debug(scores, 1, 128, queries, keys, np.zeros((128, 8), np.float32), at="wgmm
 #   registers, and four warps share one tile.
 # - A **descriptor** takes the place of an address: start, stride of eight rows, swizzle, in units of 16 bytes.
 # - The **swizzle** is part of the contract: who writes the tile and the descriptor must name the same one.
-# - The tensor core reads by the **async proxy**: `fence.proxy.async` stands between ordinary stores and the product.
+# - The tensor core reads by the **async proxy**: `fence.proxy.async` must be between ordinary stores and the product.
 # - Results and tiles belong to the product until `wgmma.wait_group`.
 #
 # ## Further reading

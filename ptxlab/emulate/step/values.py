@@ -47,7 +47,7 @@ class Source:
 
 
 class MemoryValues:
-    """Of a range of memory what is written, as `rules.initcheck` knows it; of bytes that were stored `WITHOUT` a value
+    """What is written in a range of memory, as `rules.initcheck` knows it; of bytes that were stored `WITHOUT` a value
     which bits have none, and where these come from. stores: of an array, which instruction has stored first what comes
     from a source, and from which register."""
 
