@@ -383,8 +383,8 @@ def test_grids_of_billions_of_blocks(engine: str) -> None:
         launch(cooperative=True)
     assert str(together.value) == (
         "cooperative: all blocks have to be resident at once, and the largest GPU of sm_80 holds 3,456 of these; the "
-        "grid has 2,147,483,647\n  write:  pl.launch(kernel, 3456, ...)    # and a loop over what more blocks would "
-        "have done"
+        "grid has 2,147,483,647\n  write:  pl.launch(kernel, 3456, ...)    # and a loop over the work of "
+        "the other blocks"
     )
 
 

@@ -214,7 +214,9 @@ def _hazard(program: Program, launch: Launch, note: Note, code: Code, other: Cod
     if note.scope == 2:
         return f"{said}; {_in_cluster(launch, note, words) or _ACROSS.format(**words)}"
     if is_bulk(other):
-        return f"{said}; first write {_wait_for(other, code.space == 'global', words)}, then {barrier}"
+        return (
+            f"{said}; the access must come after {_wait_for(other, code.space == 'global', words)}, and then {barrier}"
+        )
     if is_bulk(code):
         return f"{said}; write {barrier} before the copy, or a wait for an mbarrier at which the other thread arrives"
     where = "between the two" + ", or in a loop between its rounds" * (more != [] or note.other > note.code)
@@ -255,7 +257,7 @@ def _asynchronous(
         )
     if kind == BLOCK_ENDED:
         does, first = "writes to" if note.value else "reads", _wait_for(code, False, words)
-        return f"the block ends while a bulk copy still {does} its shared memory: first write {first}"
+        return f"the block ends while a bulk copy still {does} its shared memory: it must end after {first}"
     if kind == BYTES_LEFT:
         return (
             f"copies bring {note.value} bytes that no expect_tx announces, and they count for a phase that does not "
@@ -266,7 +268,7 @@ def _asynchronous(
     if other is not None and is_bulk(other):
         first = _wait_for(other, there, words)
         moved = f"what {'another' if copies else 'a'} bulk copy is still moving"
-        said = f"a {'bulk copy' if copies else 'thread'} {touches} {moved}: first write {first}"
+        said = f"a {'bulk copy' if copies else 'thread'} {touches} {moved}: the access must come after {first}"
         if note.value:
             number, parity = _two(note.value, SECOND_WIDE)
             wait = program.codes[number - 1]
