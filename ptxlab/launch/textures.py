@@ -51,9 +51,11 @@ class _Shaped:
         array = as_numpy(array, self.name, "array")
         self.need(isinstance(array, np.ndarray), f"expected an array, got {type(array).__name__}")
         listed = ", ".join(CHANNEL_TYPES)
-        self.need(array.dtype.name in CHANNEL_TYPES, f"texels of type {array.dtype.name}; {listed} are possible")
+        self.need(
+            array.dtype.name in CHANNEL_TYPES, f"texels cannot have type {array.dtype.name}; choose from {listed}"
+        )
         self.need(channels in (0, *CHANNEL_ORDERS), f"a texel has 1, 2 or 4 channels, got channels={channels}")
-        last = f"the last dimension of the array must be the {channels} channels"
+        last = f"with channels={channels} the last dimension of the array must be {channels}"
         self.need(array.shape[-1:] == (channels,) or not channels, f"{last}; the shape is {array.shape}")
         self.array, self.channels = array, channels or 1
         sizes = array.shape[:-1] if channels else array.shape

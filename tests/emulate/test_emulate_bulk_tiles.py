@@ -122,7 +122,7 @@ def test_a_tile_begins_at_a_multiple_of_16_bytes(device: str) -> None:
             pl.launch(text, 1, 32, pl.TensorMap(x, (4, 32)), np.zeros((4, 32), np.float32), first, 0, device=device)
         assert stopped.value.message == (
             f"{tile_load(2)}: the tile must begin at a multiple of 16 bytes in the innermost dimension (its first "
-            f"coordinate times the bytes of an element), found {behind} bytes behind one; a GPU stops there with an "
+            f"coordinate times the bytes of an element), found {behind} bytes after one; a GPU stops there with an "
             "illegal instruction"
         )
 

@@ -463,11 +463,11 @@ F32 = np.zeros((4, 4), np.float32)
 
 @pytest.mark.parametrize(("make", "message"), [
     (lambda: pl.Texture([1, 2]), "Texture: expected an array, got list"),
-    (lambda: pl.Texture(F32.astype(float)), "Texture: texels of type float64; int8, int16, int32, uint8, uint16, "
-     "uint32, float16, float32 are possible"),
+    (lambda: pl.Texture(F32.astype(float)), "Texture: texels cannot have type float64; choose from int8, "
+     "int16, int32, uint8, uint16, uint32, float16, float32"),
     (lambda: pl.Texture(F32, channels=3), "Texture: a texel has 1, 2 or 4 channels, got channels=3"),
-    (lambda: pl.Texture(F32, channels=2), "Texture: the last dimension of the array counts channels, of which "
-     "there are 2; the shape is (4, 4)"),
+    (lambda: pl.Texture(F32, channels=2), "Texture: with channels=2 the last dimension of the array must be 2; "
+     "the shape is (4, 4)"),
     (lambda: pl.Texture(F32[0], layers=True), "Texture: 1 to 2 dimensions are possible, the array has 0 besides that "
      "of the layers"),
     (lambda: pl.Texture(F32, filter="cubic"), "Texture: filter must be one of 'point', 'linear', got 'cubic'"),
@@ -503,8 +503,7 @@ def test_where_no_texture_goes() -> None:
 
     surface = pl.Surface(F32)
     assert refused(surface, F32, 0) == (
-        "look: out is a surface of the array that where is given; pass the same pl.Surface to both, or a copy of the "
-        "array"
+        "look: out is a surface of the array given for where; pass the same pl.Surface to both, or a copy of the array"
     )
     assert refused(0, 0, 0, textures={"t": surface}) == ("textures: look has no .texref or .surfref 't'; it has s")
     assert refused(0, 0, 0, textures={"s": pl.Texture(F32)}) == (
