@@ -96,7 +96,6 @@ def test_another_head_dim_keeps_the_instruction_in_its_place(lab: Any) -> None:
     lab.keyboard.press("Escape")
 
 
-@pytest.mark.rest
 def test_a_run_is_cancelled_and_asked_for_again(lab: Any) -> None:
     choose(lab, "device", "step")
     type_on_slider(lab, "Sk", 512)
@@ -178,7 +177,6 @@ def test_a_number_that_is_changed_is_said(lab: Any) -> None:
     assert lab.locator(".pl-clamped").count() == 0
 
 
-@pytest.mark.sweep(4)
 @pytest.mark.parametrize(
     ("label", "typed", "stands", "says"),
     [
