@@ -181,7 +181,8 @@ def as_array(where: Where) -> str:
 
 def _bind_tiled(where: Where, p: Parameter, value: Const | Out | DeviceBuffer | Array) -> Bound:
     """An array for a parameter of which the kernel says in which tiles it is copied: its tensor map is made here."""
-    from ptxlab.launch.tensor_maps import BYTES, TensorMap
+    from ptxlab.isa.tensor_map import BYTES
+    from ptxlab.launch.tensor_maps import TensorMap
 
     array = value.array if isinstance(value, Const | Out) else value
     if len(array.shape) != len(p.box):

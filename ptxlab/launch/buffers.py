@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 import weakref
+from collections import deque
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -101,7 +102,7 @@ class DeviceBuffer:
         self.nbytes = math.prod(shape) * self.dtype.itemsize
         self.freed, self.freed_at = False, ""
         self._gpu: Any = None
-        self._written: NDArray[np.uint8] | None = None
+        self.record: NDArray[np.uint8] | None = None  # for initcheck: of each byte whether it was written
         self._data: NDArray[np.uint8] = np.zeros(0, np.uint8)
         if device == "gpu":
             from ptxlab.gpu import device as gpu
@@ -146,9 +147,9 @@ class DeviceBuffer:
     def read_back(self) -> None:
         """The host reads it: warns of elements that a launch with initcheck has stored without a value."""
         of, (start, count) = self._of if isinstance(self, _Slice) else self, self._bytes
-        if of._written is None or of.host:
+        if of.record is None or of.host:
             return
-        lost = (of._written[start : start + count] == WITHOUT).reshape(-1, self.dtype.itemsize).any(axis=1)
+        lost = (of.record[start : start + count] == WITHOUT).reshape(-1, self.dtype.itemsize).any(axis=1)
         if lost.any():
             says = f"{lost.sum()} of {lost.size} elements of {self.name or 'a device buffer'} have no value"
             warnings.warn(f"{says}: a kernel stored there what it had read where nobody has written", stacklevel=3)
@@ -160,7 +161,7 @@ class DeviceBuffer:
 
     def _wrote(self) -> None:
         """All bytes have been written by the host."""
-        self._written = None
+        self.record = None
 
     def __len__(self) -> int:
         if not self.shape:
@@ -194,25 +195,21 @@ class DeviceBuffer:
             self._gpu.free()
         else:
             _buffers.discard(self)
-            _freed.append((self.address, self.nbytes, self.name, self.freed_at))
-            self._data = np.zeros(0, np.uint8)
+            _freed.append(self)
+            self._data, self.record = np.zeros(0, np.uint8), None
 
     def mark_unwritten(self) -> None:
         """For `initcheck`: no byte of it has been written."""
-        self._written = np.zeros(self.nbytes, np.uint8)
+        self.record = np.zeros(self.nbytes, np.uint8)
 
     def written(self, *, known: bool) -> NDArray[np.uint8] | None:
         """For `initcheck`: of each byte whether a kernel has stored to it; None: all bytes count as written. Others are
         made NaN. Launches without that check (not `known`) keep no record: afterwards all bytes count as written."""
         if not known:
-            self._written = None
-        if self._written is not None:
-            self._data[self._written == 0] = 0xFF
-        return self._written
-
-    def keep_written(self, written: NDArray[np.uint8] | None) -> None:
-        """What a launch has left of that."""
-        self._written = written
+            self.record = None
+        if self.record is not None:
+            self._data[self.record == 0] = 0xFF
+        return self.record
 
     def _check(self) -> None:
         if self.freed:
@@ -250,8 +247,8 @@ class _Slice(DeviceBuffer):
         return self._start, self.nbytes
 
     def _wrote(self) -> None:
-        if self._of._written is not None:
-            self._of._written[self._start : self._start + self.nbytes] = WRITTEN
+        if self._of.record is not None:
+            self._of.record[self._start : self._start + self.nbytes] = WRITTEN
 
     def free(self) -> None:
         """An error: memory is freed as a whole."""
@@ -277,7 +274,7 @@ def _as_if(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
 
 
 _buffers: weakref.WeakSet[DeviceBuffer] = weakref.WeakSet()
-_freed: list[tuple[int, int, str, str]] = []
+_freed: deque[DeviceBuffer] = deque(maxlen=256)
 _top = BUFFERS_BASE
 
 
@@ -288,15 +285,10 @@ def _next_address(nbytes: int) -> int:
     return address
 
 
-def cpu_buffers(
-    *, known: bool = False
-) -> Iterator[tuple[int, int, NDArray[np.uint8] | None, str, NDArray[np.uint8] | None, str, DeviceBuffer | None]]:
-    """(address, size, bytes or None if freed, name, record of writes, where it was freed, the buffer) of every device
-    buffer of the CPU machine; known: whether the launch keeps records of writes."""
-    for buffer in _buffers:
-        yield buffer.address, buffer.nbytes, buffer.data, buffer.name, buffer.written(known=known), "", buffer
-    for address, size, name, where in _freed[-256:]:
-        yield address, size, None, name, None, where, None
+def cpu_buffers() -> Iterator[DeviceBuffer]:
+    """Every device buffer of the CPU machine, and the last ones that were freed."""
+    yield from _buffers
+    yield from _freed
 
 
 def _caller() -> str:

@@ -88,7 +88,7 @@ class Run:
         out[0] += f", grid {show_size(self.grid)}, block {show_size(self.block)}"
         if self.counters:
             out[0] += f", {self.counters.thread_instructions:,} thread-instructions"
-        return "\n".join(out + ["  " + str(finding).replace("\n", "\n  ") for finding in self.findings])
+        return "\n".join(out + ["  " + finding.headed().replace("\n", "\n  ") for finding in self.findings])
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
         import html
@@ -203,8 +203,7 @@ def launch(
         bound = plan.bind(args, variables, math.prod(sizes[0]) if plan.scratch else 1)
         checked = bool(set(checks) - {"memcheck"})
         only_cpu = {"checks": checked, "counters": counters, "trace": trace is not None}
-        only_cpu |= {"seed": seed is not None, "budget": budget is not None, "workers": workers is not None}
-        only_cpu |= {"tier": tier is not None}
+        only_cpu |= {name: asked[name] is not None for name in ("seed", "budget", "workers", "tier")}
         only_cpu |= {"textures": any(b.object is not None for b in bound)}
         device = _device(device, [name for name, wanted in only_cpu.items() if wanted], bound, _stepped(trace))
         cluster_size = None if cluster is None else three("cluster", cluster)
@@ -384,33 +383,24 @@ def _run_on_cpu(
             objects[p.name] = functools.partial(_object, allocation.address, b.staged)
             continue
         params += bytes(-len(params) % p.align) + value
-    tracked = "initcheck" in options["checks"]
     buffers = []
-    for address, size, data, name, written, freed_at, buffer in cpu_buffers(
-        known=tracked
-    ):  # after the arrays, which lie below them
-        lying = memory.place(address, np.zeros(size, np.uint8) if data is None else data, name, space)
-        lying.freed, lying.freed_at, lying.written = data is None, freed_at, written
-        lying.host = buffer is not None and buffer.host
+    for buffer in cpu_buffers():  # after the arrays, which lie below them
+        data = np.zeros(buffer.nbytes, np.uint8) if buffer.freed else buffer.data
+        lying = memory.place(buffer.address, data, buffer.name, space)
+        lying.freed, lying.freed_at, lying.host = buffer.freed, buffer.freed_at, buffer.host
+        lying.written = None if buffer.freed else buffer.written(known="initcheck" in options["checks"])
         buffers.append((buffer, lying))
     (grid, block), engine = sizes, "step" if device == "step" else "jit"
-    given: dict[str, Any] = {
-        "grid": grid,
-        "block": block,
-        "params": bytes(params),
-        "memory": memory,
-        "objects": objects,
-    }
+    options |= {"params": bytes(params), "memory": memory, "objects": objects}
     try:
-        ran = emulate.execute(program, engine=engine, **given, **options)
+        ran = emulate.execute(program, engine=engine, grid=grid, block=block, **options)
     except (DeviceFault, LaunchKeyboardInterrupt) as stopped:
         _print(stopped.messages)  # its place is the kernel's; where Python noticed it fills a screen
         raise stopped.with_traceback(None) from None
     _print(ran.messages)
     findings: list[Finding] = list(ran.findings)
     for buffer, lying in buffers:
-        if buffer is not None:
-            buffer.keep_written(lying.written)
+        buffer.record = lying.written
     for b, allocation in zip(bound, allocations, strict=True):
         if b.poison:
             assert b.array is not None

@@ -1,24 +1,36 @@
 """Validates the declarations of a module by the rules of NVIDIA's assembler: names, types, sizes.
 
-`misdeclared` finds the mistakes; `check` raises the first one, before a launch asks for sizes. First
-values are validated in `initial`. A name may be declared once in its braces. A range `%r<4>` takes %r0 to %r3, but not
-%r; labels share the names of variables; a function's parameters share those of its body. Module scope allows more: a
-function may be declared before its definition, and an `.extern` variable together with its definition.
+`misdeclared` finds the mistakes; `check` raises the first one, before a launch asks for sizes. A name may be declared
+once in its braces. A range `%r<4>` takes %r0 to %r3, but not %r; labels share the names of variables; a function's
+parameters share those of its body. Module scope allows more: a function may be declared before its definition, and an
+`.extern` variable together with its definition.
 """
 
 from __future__ import annotations
 
 import math
 from collections import ChainMap
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 
 from ptxlab.errors import PtxError
 from ptxlab.isa.types import OPAQUE, VARIABLES, WIDTH, width
 from ptxlab.targets import LOCAL_PER_THREAD
-from ptxlab.text.initializer_rules import mistake
 from ptxlab.text.lexer import Source
-from ptxlab.text.model import Block, Declaration, Directive, Function, Instruction, Label, Module, Variable
+from ptxlab.text.model import (
+    Block,
+    Declaration,
+    Directive,
+    Function,
+    Initial,
+    Instruction,
+    Label,
+    Module,
+    Name,
+    Number,
+    Sum,
+    Variable,
+)
 from ptxlab.text.scope import Scope
 
 RESERVED = ("_", "WARP_SZ")
@@ -28,6 +40,8 @@ CONST = 64 << 10
 """Bytes of constant memory of a module."""
 PARAMETERS, MORE_PARAMETERS = 4352, 32764
 """Bytes of a kernel's parameters; the second from PTX 8.1 on."""
+ADDRESSES = ("b32", "b64", "u32", "u64")
+"""The types that hold an address; one byte of an address, `0xFF(x)`, fits any integer."""
 
 
 def check(module: Module) -> None:
@@ -206,7 +220,7 @@ class _Declared:
         """What is wrong with the type, the size or the first value of a variable: the first of these."""
         why, hint = self.wrong_type(variable) or self.wrong_size(variable) or ("", "")
         if variable.initial is not None and not why:
-            why = mistake(variable, self.known)
+            why = _mistaken(variable, self.known)
         if why:
             yield self.at(variable, why, hint)
 
@@ -280,6 +294,66 @@ class _Declared:
             if end > most:
                 yield self.at(v, f"{v.name} makes it {end:,} bytes of parameters; a kernel has at most {most:,}")
                 return
+
+
+# -- first values ------------------------------------------------------------------------------------------------------
+
+
+def _mistaken(variable: Variable, known: Mapping[str, str]) -> str:
+    """What is wrong with a first value; empty where nothing is. known: the space of each variable that is declared by
+    then, "function" for functions."""
+    v = variable
+    if v.space not in ("global", "const"):
+        return f".{v.space} variables have no first value: store it when the kernel runs"
+    if v.linkage == "extern":
+        return f"{v.name} is .extern: its definition gives the first value"
+    if v.type in ("samplerref", "texref", "surfref"):
+        return ""
+    if v.type in ("f16", "f16x2"):
+        return f".{v.type} has no first value; write .b{16 if v.type == 'f16' else 32} and its bits"
+    return _braces(v, v.initial, v.shape, known)
+
+
+def _braces(v: Variable, given: Initial | None, shape: tuple[int, ...], known: Mapping[str, str]) -> str:
+    """What is wrong with the braces, or with the first value in them that does not fit."""
+    vector = not shape and v.vector > 1
+    if shape or vector:
+        length = shape[0] if shape else v.vector
+        if not isinstance(given, tuple):
+            return f"{v.name} has {length} elements here; write its first values in braces; found {_brief(given)}"
+        if len(given) > length or (vector and len(given) != length):
+            plural = "s" * (length != 1)
+            return f"{len(given)} first values for the {length} element{plural} that {v.name} has here"
+        items = {id(item): item for item in given}.values()  # of a long array many are one object
+        inner = (_value(v, item, known) if vector else _braces(v, item, shape[1:], known) for item in items)
+        return next((why for why in inner if why), "")
+    return _value(v, given, known)
+
+
+def _value(v: Variable, given: Initial | None, known: Mapping[str, str]) -> str:
+    if isinstance(given, tuple):
+        return f"braces too many: one first value of {v.name} is a single .{v.type}"
+    if isinstance(given, Number):
+        if v.type[0] == "f" and given.kind == "int":
+            return f".{v.type} takes a floating-point number, found the integer {given}; write {given}.0"
+        if v.type[0] in "us" and given.kind != "int":
+            return f".{v.type} takes an integer, found the floating-point number {given}"
+        return ""
+    if not isinstance(given, Name | Sum):
+        return f"cannot read the first value {given}"
+    symbol = given if isinstance(given, Sum) else Sum(given)
+    space = known.get(symbol.base.text)
+    if space is None:
+        return f"{symbol.base} is not declared before {v.name}, whose first value names it"
+    if space not in ("global", "const", "function"):
+        return f"{symbol.base} is .{space}; only the addresses of .global and .const variables are known beforehand"
+    if v.type[0] == "f" or (not symbol.mask and v.type not in ADDRESSES):
+        return f".{v.type} cannot hold the address of {symbol.base}; .u64 can"
+    return ""
+
+
+def _brief(given: Initial | None) -> str:
+    return "{...}" if isinstance(given, tuple) else str(given)
 
 
 # -- words -------------------------------------------------------------------------------------------------------------

@@ -34,7 +34,7 @@ from ptxlab.text.model import (
     Vector,
 )
 from ptxlab.text.operand_messages import NOWHERE, Find, Misfit, Place
-from ptxlab.text.operand_rules import agreeing, guard_misfit, misfit
+from ptxlab.text.operand_rules import agreeing, misfit
 from ptxlab.text.scope import Scope
 from ptxlab.text.spelling import corrected, counts, nearest, operand_count
 from ptxlab.text.statement_parts import all_labels, inside, labels_in, names_in, opcode_tokens, operand_starts
@@ -83,10 +83,6 @@ def check(module: Module) -> None:
     for mistake in _found(module, 1, sure=True):
         raise mistake
     _judged.append(module)
-
-
-def _place(error: PtxError) -> tuple[int, int]:
-    return error.line, error.column
 
 
 class _Validator:
@@ -163,7 +159,7 @@ class _Validator:
     def instruction(self, instruction: Instruction, scope: Scope, function: Function) -> list[PtxError]:
         """The errors of one instruction, in the order of its words."""
         errors = [*self.modifiers_and_count(instruction, scope.find), *self.names(instruction, scope, function)]
-        return sorted(errors, key=_place)
+        return sorted(errors, key=lambda error: (error.line, error.column))
 
     def targets(self, statement: Directive, function: Function) -> Iterator[PtxError]:
         """A branch target that is not there."""
@@ -288,15 +284,15 @@ class _Validator:
 
     def types(self, instruction: Instruction, find: Find) -> Iterator[PtxError]:
         """The errors for a guard that is no predicate and for the first operand of a type that cannot be there."""
-        guard = guard_misfit(instruction, find)
-        if guard and instruction.guard is not None:
-            variable, name = find(instruction.guard.name), instruction.guard.name
-            bare = find(f"%{name}") is not None  # `@p`, where a parameter is called p
-
+        name = instruction.guard.name if instruction.guard is not None else ""
+        variable = find(name) if name else None
+        if variable is not None and (variable.space, variable.type) != ("reg", "pred"):
             token, hint = _token_of(instruction, name), ""
-            if variable is not None and variable.space == "reg" and (made := converted("pred", variable.type, name)):
+            if find(f"%{name}") is not None:  # `@p`, where a parameter is called p
+                hint = self.replaced(token, 0, len(name), f"%{name}")
+            elif variable.space == "reg" and (made := converted("pred", variable.type, name)):
                 hint = self.by_another(instruction, made, name)
-            yield self.error(guard, token, self.replaced(token, 0, len(name), f"%{name}") if bare else hint)
+            yield self.error(f"the guard @{name} is no predicate, it is .{variable.type}", token, hint)
         used = form(instruction.opcode)
         least, most = operand_count(used.op)
         wrong = misfit(instruction, used, find, self.place) if least <= len(instruction.operands) <= most else None
