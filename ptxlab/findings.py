@@ -77,7 +77,7 @@ class Finding:
 
     def headed(self) -> str:
         """The finding under the line of the user's source that it is about."""
-        span = self.first and self.first.span
+        span = self.first.span if self.first is not None else None
         return f"{span.headline()}\n{self}" if span is not None else str(self)
 
     def to_dict(self) -> dict[str, Any]:
