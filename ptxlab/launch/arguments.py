@@ -152,13 +152,11 @@ _COMMON = (Const, Out, DeviceBuffer, np.ndarray, np.generic, int, float, bytes, 
 def _bind_map(where: Where, p: Parameter, value: TensorMap) -> Bound:
     from ptxlab.isa.tensor_map import BYTES
 
+    declared = f"\n  write:  .param .align 64 .b8 {p.name}[128]"
     if not p.array or p.size != BYTES:
-        write = as_array(where) if p.pointer else f"\n  write:  .param .align 64 .b8 {p.name}[128]"
-        raise LaunchError(f"{where} wants {_wanted(p)}, got a tensor map{write}")
+        raise LaunchError(f"{where} wants {_wanted(p)}, got a tensor map{as_array(where) if p.pointer else declared}")
     if p.align < 64:
-        raise LaunchError(
-            f"{where}: a tensor map lies at a multiple of 64 bytes\n  write:  .param .align 64 .b8 {p.name}[128]"
-        )
+        raise LaunchError(f"{where}: a tensor map lies at a multiple of 64 bytes{declared}")
     if isinstance(value.array, DeviceBuffer):
         return Bound(p, buffer=value.array, map=value)
     if not value.array.flags.c_contiguous:
@@ -217,10 +215,9 @@ def _bind_array(where: Where, p: Parameter, value: Const | Out | DeviceBuffer | 
     _check_dtype(where, p, array.dtype, array)
     back = not isinstance(value, Const)
     if not array.flags.c_contiguous:
-        raise LaunchError(
-            f"{where} wants a C-contiguous array, got strides {array.strides} for shape {array.shape}\n"
-            + in_copy(where.written, "np.ascontiguousarray({})", back=back and array.flags.writeable)
-        )
+        lines = in_copy(where.written, "np.ascontiguousarray({})", back=back and array.flags.writeable)
+        got = f"got strides {array.strides} for shape {array.shape}"
+        raise LaunchError(f"{where} wants a C-contiguous array, {got}\n{lines}")
     if back and not array.flags.writeable:
         raise LaunchError(
             f"{where}: the array is read-only, so the result cannot be copied back\n"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import warnings
 import weakref
@@ -134,9 +135,8 @@ class DeviceBuffer:
         if not isinstance(array, np.ndarray):
             raise LaunchError(f"array: a numpy array is wanted, got {type(array).__name__}")
         if array.shape != self.shape or array.dtype != self.dtype:
-            raise LaunchError(
-                f"the buffer holds {self.dtype} {list(self.shape)}, the array is {array.dtype} {list(array.shape)}"
-            )
+            given = f"the array is {array.dtype} {list(array.shape)}"
+            raise LaunchError(f"the buffer holds {self.dtype} {list(self.shape)}, {given}")
         raw = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
         self._wrote()
         if self._gpu is not None:
@@ -335,10 +335,8 @@ def to_device(array: Array, *, device: str = "auto") -> DeviceBuffer:
     except ValueError:  # rows of several lengths
         raise LaunchError(f"array: a numpy array is wanted, got {type(array).__name__} {array!r}") from None
     if not is_number(array.dtype):
-        raise LaunchError(
-            f"array: numbers in native byte order are wanted, got an array of {array.dtype} {list(array.shape)}"
-            f"{as_numbers('array', array.dtype)}"
-        )
+        given = f"an array of {array.dtype} {list(array.shape)}{as_numbers('array', array.dtype)}"
+        raise LaunchError(f"array: numbers in native byte order are wanted, got {given}")
     buffer = _made(array.shape, array.dtype, device)
     buffer.copy_from_host(array)
     return buffer
@@ -347,14 +345,13 @@ def to_device(array: Array, *, device: str = "auto") -> DeviceBuffer:
 def _made(shape: tuple[int, ...], dtype: np.dtype[Any], device: str) -> DeviceBuffer:
     """A buffer, or `LaunchError` where there is not as much memory."""
     memory, nbytes = memory_of(device), math.prod(shape) * dtype.itemsize
+    has = f"shape: {list(shape)} of {dtype} has {nbytes:,} bytes"
     if nbytes > LARGEST:
-        raise LaunchError(f"shape: {list(shape)} of {dtype} has {nbytes:,} bytes; no device has as much memory")
+        raise LaunchError(f"{has}; no device has as much memory")
     try:
         return DeviceBuffer(shape, dtype, memory)
     except MemoryError:
-        raise LaunchError(
-            f"shape: {list(shape)} of {dtype} has {nbytes:,} bytes; there is not as much memory"
-        ) from None
+        raise LaunchError(f"{has}; there is not as much memory") from None
 
 
 def _shape(shape: Any) -> tuple[int, ...]:
@@ -368,15 +365,12 @@ def _shape(shape: Any) -> tuple[int, ...]:
 
 def _number_type(dtype: Any) -> np.dtype[Any]:
     """A type of numbers."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)  # an old name of a type is refused all the same
-            found: np.dtype[Any] = np.dtype(dtype)
-    except (TypeError, ValueError, SyntaxError):
-        raise LaunchError(f"dtype: a type of numbers such as np.float32 is wanted, got {dtype!r}") from None
-    if dtype is None or not is_number(found):
-        raise LaunchError(f"dtype: a type of numbers such as np.float32 is wanted, got {dtype!r}")
-    return found
+    with contextlib.suppress(TypeError, ValueError, SyntaxError), warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # an old name of a type is refused all the same
+        found: np.dtype[Any] = np.dtype(dtype)
+        if dtype is not None and is_number(found):
+            return found
+    raise LaunchError(f"dtype: a type of numbers such as np.float32 is wanted, got {dtype!r}")
 
 
 def is_number(dtype: np.dtype[Any]) -> bool:

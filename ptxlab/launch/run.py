@@ -185,10 +185,7 @@ def launch(
     asked, __tracebackhide__ = dict(locals()), True  # pytest and notebooks show the caller's line
     options.all_given("pl.launch(kernel, grid, block, x, y, n)", kernel=kernel, grid=grid, block=block)
     with resting(), stopped_while("the kernel was being read, before it ran"):
-        from ptxlab.launch.plan import (  # here, as the parser and the instructions come with them
-            bind_variables,
-            planned,
-        )
+        from ptxlab.launch.plan import bind_variables, planned  # here, as the parser comes with them
 
         checks = check_options(checks, ALL_CHECKS, trace, entry, shared, device, asked)
         gaps = "initcheck" in checks
@@ -212,11 +209,8 @@ def launch(
         if device == "step" and tier is not None:
             raise LaunchError("tier: device='step' compiles nothing\n  write:  device='cpu'")
         check_limits(plan, *sizes, shared, arch, device, cluster_size)
-        budget = (
-            budgets.default_budgets.get("checked" if device == "cpu" and checked else device)
-            if budget is None
-            else budget
-        )
+        if budget is None:
+            budget = budgets.default_budgets.get("checked" if device == "cpu" and checked else device)
         if device != "gpu":
             program = _loaded(plan, arch, shared_gaps=gaps)
             array_types.warn(plan.name, program, bound, args, sizes)

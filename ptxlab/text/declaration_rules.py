@@ -146,12 +146,9 @@ class _Declared:
             why = f"{variable.name} is .extern on line {before.line}, so its definition is .visible"
             yield self.at(variable, why, f".visible {self.source.line(variable.line).partition('//')[0].strip()}")
         elif before is not None and (before.space, before.type) != (variable.space, variable.type):
-            was = f".{before.space} .{before.type}"
-            yield self.at(
-                variable,
-                f"{variable.name} is .{variable.space} .{variable.type} here, {was} on line "
-                f"{before.line}; both declarations must agree",
-            )
+            here = f"{variable.name} is .{variable.space} .{variable.type} here"
+            there = f".{before.space} .{before.type} on line {before.line}"
+            yield self.at(variable, f"{here}, {there}; both declarations must agree")
         variables[variable.name] = variable if before is None or before.linkage == "extern" else before
         self.known[variable.name] = variable.space
         yield from self.variable(variable)
@@ -366,10 +363,8 @@ def _conflict(before: Function, function: Function) -> str:
         return f"{name} is a .{before.kind} on line {line} and a .{function.kind} here"
     if before.body is not None:
         return f"the .{before.kind} {name} is already on line {line}"
-    for what, then, now in (
-        ("parameters", before.params, function.params),
-        ("results", before.returns, function.returns),
-    ):
+    both = (("parameters", before.params, function.params), ("results", before.returns, function.returns))
+    for what, then, now in both:
         if _types(then) != _types(now):
             return f"{name} has the {what} ({_listed(now)}) here, ({_listed(then)}) on line {line}"
     if before.linkage != function.linkage and (function.linkage or before.linkage == "extern"):

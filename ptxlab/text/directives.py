@@ -116,9 +116,8 @@ class Directives(Declarations):
             self.at += 1
         elif name == ".target":
             if token.kind == "number":
-                raise self.error(
-                    f"expected a target such as sm_80; found {found(token)}", hint=f".target sm_{token.text}"
-                )
+                said = f"expected a target such as sm_80; found {found(token)}"
+                raise self.error(said, hint=f".target sm_{token.text}")
             self.word("a target such as sm_80")
             while self.take(","):
                 self.word("a target such as sm_80")

@@ -61,9 +61,8 @@ def validate(module: Module, most: int = MOST) -> list[PtxError]:
 
 def _found(module: Module, most: int, *, sure: bool) -> list[PtxError]:
     """The first mistakes of a module. sure: without forms and instructions that the table may merely lack."""
-    declared, found = (
-        list(islice(errors, most)) for errors in (misdeclared(module), _Validator(module, sure=sure).findings())
-    )
+    declared = list(islice(misdeclared(module), most))
+    found = list(islice(_Validator(module, sure=sure).findings(), most))
     if not declared:
         return found  # in the order of the text
     both = {error.line for error in declared} & {error.line for error in found}
@@ -91,7 +90,7 @@ class _Validator:
     def __init__(self, module: Module, *, sure: bool = False) -> None:
         self.module, self.source = module, Source(module, module.file, module.spans)
         self.since = Since.of(module)
-        self.complete = not (sure and self.since.later_than_table)
+        self.complete = not sure or module.version <= (9, 0)  # all of which is known here
         self.labels: set[str] = set()
         self.place = NOWHERE
 
@@ -413,10 +412,8 @@ class _Validator:
         base, names = token.text.partition(".")[0], scope.names_by_now()
         range_ = scope.range_of(base)
         if base in SPECIAL_REGISTERS:
-            wrong = token.text[len(base) :]
-            return self.error(
-                f"{base} has no {wrong}, only .x .y .z", token, self.replaced(token, 0, len(token.text), f"{base}.x")
-            )
+            hint = self.replaced(token, 0, len(token.text), f"{base}.x")
+            return self.error(f"{base} has no {token.text[len(base) :]}, only .x .y .z", token, hint)
         if range_ is not None:
             last = range_.count - 1
             message = f"{base} is not declared; line {range_.line} declares {range_.name}0 to {range_.name}{last}"
@@ -445,11 +442,8 @@ class _Validator:
     def special(self, token: Token, base: str) -> str:
         """The line with the special register that a word such as `%thread.x` means."""
         element = token.text[len(base) :]
-        close = (
-            nearest(base[1:], ("threadIdx", "blockIdx", "blockDim", "gridDim"), 1, 0.6)
-            if element and base[0] == "%"
-            else []
-        )
+        dotted = element and base[0] == "%"
+        close = nearest(base[1:], ("threadIdx", "blockIdx", "blockDim", "gridDim"), 1, 0.6) if dotted else []
         return self.replaced(token, 0, len(token.text), value_in_ptx(close[0] + element, "")) if close else ""
 
     def misspelt(self, message: str, token: Token, word: str, names: Iterable[str], otherwise: str = "") -> PtxError:
