@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 Array: TypeAlias = "NDArray[Any]"
 
 BUFFERS_BASE = 0x0000_0300_0000_0000
-"""Where device buffers of the CPU machine begin: above `emulate.memory.HEAP_BASE`, where a launch puts its arrays."""
+"""Where device buffers of the emulator begin: above `emulate.memory.HEAP_BASE`, where a launch puts its arrays."""
 BUFFER_STEP, BUFFER_GUARD = 512, 4096
 WRITTEN, WITHOUT = 0xFF, 1
 """In the record of writes, as in `emulate.rules.records`: a byte that was written, and one stored without a value."""
@@ -90,7 +90,7 @@ class DeviceBuffer:
     shape, dtype
         What it holds.
     device
-        "cpu" (the CPU machine, both engines) or "gpu".
+        "cpu" (the emulator, both engines) or "gpu".
     name
         What messages call it.
     """
@@ -117,7 +117,7 @@ class DeviceBuffer:
 
     @property
     def data(self) -> NDArray[np.uint8]:
-        """The bytes on the CPU machine, in place."""
+        """The bytes on the emulator, in place."""
         return self._data
 
     def copy_to_host(self) -> Array:
@@ -133,7 +133,7 @@ class DeviceBuffer:
         self._check()
         array = as_numpy(array)
         if not isinstance(array, np.ndarray):
-            raise LaunchError(f"array: a numpy array is wanted, got {type(array).__name__}")
+            raise LaunchError(f"array: expected a numpy array, got {type(array).__name__}")
         if array.shape != self.shape or array.dtype != self.dtype:
             given = f"the array is {array.dtype} {list(array.shape)}"
             raise LaunchError(f"the buffer holds {self.dtype} {list(self.shape)}, {given}")
@@ -152,7 +152,7 @@ class DeviceBuffer:
         lost = (of.record[start : start + count] == WITHOUT).reshape(-1, self.dtype.itemsize).any(axis=1)
         if lost.any():
             says = f"{lost.sum()} of {lost.size} elements of {self.name or 'a device buffer'} have no value"
-            warnings.warn(f"{says}: a kernel stored there what it had read where nobody has written", stacklevel=3)
+            warnings.warn(f"{says}: a kernel stored values there that it had read from unwritten memory", stacklevel=3)
 
     @property
     def _bytes(self) -> tuple[int, int]:
@@ -188,7 +188,7 @@ class DeviceBuffer:
         part.copy_from_host(np.broadcast_to(np.asarray(as_numpy(value), self.dtype), part.shape))
 
     def free(self) -> None:
-        """Frees the memory; the address is not used again on the CPU machine, so that stale pointers fault."""
+        """Frees the memory; the address is not used again on the emulator, so that stale pointers fault."""
         self._check()
         self.freed, self.freed_at = True, _caller()
         if self._gpu is not None:
@@ -239,7 +239,7 @@ class _Slice(DeviceBuffer):
 
     @property
     def data(self) -> NDArray[np.uint8]:
-        """The bytes on the CPU machine, in place."""
+        """The bytes on the emulator, in place."""
         return self._of.data[self._start : self._start + self.nbytes]
 
     @property
@@ -286,7 +286,7 @@ def _next_address(nbytes: int) -> int:
 
 
 def cpu_buffers() -> Iterator[DeviceBuffer]:
-    """Every device buffer of the CPU machine, and the last ones that were freed."""
+    """Every device buffer of the emulator, and the last ones that were freed."""
     yield from _buffers
     yield from _freed
 
@@ -299,7 +299,7 @@ def _caller() -> str:
 
 @complete("pl.empty((1024, 64), np.float32)")
 def empty(shape: int | Sequence[int], dtype: DTypeLike = np.float32, *, device: str = "auto") -> DeviceBuffer:
-    """A device buffer with undefined contents (zeros on the CPU machine).
+    """A device buffer with undefined contents (zeros on the emulator).
 
     Parameters
     ----------
@@ -333,25 +333,25 @@ def to_device(array: Array, *, device: str = "auto") -> DeviceBuffer:
     try:
         array = np.asarray(as_numpy(array))
     except ValueError:  # rows of several lengths
-        raise LaunchError(f"array: a numpy array is wanted, got {type(array).__name__} {array!r}") from None
+        raise LaunchError(f"array: expected a numpy array, got {type(array).__name__} {array!r}") from None
     if not is_number(array.dtype):
         given = f"an array of {array.dtype} {list(array.shape)}{as_numbers('array', array.dtype)}"
-        raise LaunchError(f"array: numbers in native byte order are wanted, got {given}")
+        raise LaunchError(f"array: expected numbers in native byte order, got {given}")
     buffer = _made(array.shape, array.dtype, device)
     buffer.copy_from_host(array)
     return buffer
 
 
 def _made(shape: tuple[int, ...], dtype: np.dtype[Any], device: str) -> DeviceBuffer:
-    """A buffer, or `LaunchError` where there is not as much memory."""
+    """A buffer, or `LaunchError` where there is not that much memory."""
     memory, nbytes = memory_of(device), math.prod(shape) * dtype.itemsize
     has = f"shape: {list(shape)} of {dtype} has {nbytes:,} bytes"
     if nbytes > LARGEST:
-        raise LaunchError(f"{has}; no device has as much memory")
+        raise LaunchError(f"{has}; no device has that much memory")
     try:
         return DeviceBuffer(shape, dtype, memory)
     except MemoryError:
-        raise LaunchError(f"{has}; there is not as much memory") from None
+        raise LaunchError(f"{has}; there is not that much memory") from None
 
 
 def _shape(shape: Any) -> tuple[int, ...]:
@@ -359,7 +359,7 @@ def _shape(shape: Any) -> tuple[int, ...]:
     several = isinstance(shape, Sequence) or (isinstance(shape, np.ndarray) and shape.ndim == 1)
     lengths = tuple(shape) if several and not isinstance(shape, str | bytes) else (shape,)
     if not all(is_whole(n) and n >= 0 for n in lengths) or len(lengths) > 32:
-        raise LaunchError(f"shape: whole numbers from 0 on are wanted, got {shape!r}")
+        raise LaunchError(f"shape: expected whole numbers of at least 0, got {shape!r}")
     return tuple(int(n) for n in lengths)
 
 
@@ -370,7 +370,7 @@ def _number_type(dtype: Any) -> np.dtype[Any]:
         found: np.dtype[Any] = np.dtype(dtype)
         if dtype is not None and is_number(found):
             return found
-    raise LaunchError(f"dtype: a type of numbers such as np.float32 is wanted, got {dtype!r}")
+    raise LaunchError(f"dtype: expected a type of numbers such as np.float32, got {dtype!r}")
 
 
 def is_number(dtype: np.dtype[Any]) -> bool:

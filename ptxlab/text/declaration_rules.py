@@ -35,7 +35,7 @@ from ptxlab.text.scope import Scope
 
 RESERVED = ("_", "WARP_SZ")
 LARGEST = 1 << 40
-"""Bytes of one variable. The assembler takes more and keeps the low bits of the number; no GPU has as much memory."""
+"""Bytes of one variable. The assembler takes more and keeps the low bits of the number; no GPU has that much memory."""
 CONST = 64 << 10
 """Bytes of constant memory of a module."""
 PARAMETERS, MORE_PARAMETERS = 4352, 32764
@@ -214,7 +214,7 @@ class _Declared:
     # -- one variable --------------------------------------------------------------------------------------------------
 
     def variable(self, variable: Variable) -> Iterator[PtxError]:
-        """What is wrong with the type, the size or the first value of a variable: the first of these."""
+        """What is wrong with the type, the size or the initial value of a variable: the first of these."""
         why, hint = self.wrong_type(variable) or self.wrong_size(variable) or ("", "")
         if variable.initial is not None and not why:
             why = _mistaken(variable, self.known)
@@ -250,11 +250,11 @@ class _Declared:
             return f"registers have no arrays; {v.name}<n> declares n of them", line
         size = size_of(v)
         if v.shape and not size and v.linkage != "extern" and v.type not in OPAQUE:
-            length = "as many as it has first values" if v.initial is not None else "a length"
+            length = "as many as it has initial values" if v.initial is not None else "a length"
             extern = " (or .extern, where the launch gives the size)" if v.space == "shared" else ""
             return f"the array {v.name} needs {length}{extern}", ""
         if size > LARGEST:
-            return f"{v.name} has {size:,} bytes; no GPU has as much memory", ""
+            return f"{v.name} has {size:,} bytes; no GPU has that much memory", ""
         if v.space == "local" and size > LOCAL_PER_THREAD:
             return f"{v.name} has {size:,} bytes; a thread has at most {LOCAL_PER_THREAD:,} bytes of local memory", ""
         if v.space == "const" and v.linkage != "extern":
@@ -271,13 +271,13 @@ class _Declared:
         elif not why and v.count:
             why = f"a parameter is one variable; {v.name}<{v.count}> declares several"
         elif not why and v.initial is not None:
-            why = f"the parameter {v.name} cannot have a first value: the caller gives it"
+            why = f"the parameter {v.name} cannot have an initial value: the caller gives it"
         elif not why and function.kind == "entry" and v.vector > 1:
             why = f"a kernel has no vectors for parameters; write {v.name} as an array"
         elif not why and v.shape and not size_of(v) and (function.kind == "entry" or v not in function.params[-1:]):
             why = f"the array {v.name} needs a length"
         elif not why and size_of(v) > LARGEST:
-            why = f"{v.name} has {size_of(v):,} bytes; no GPU has as much memory"
+            why = f"{v.name} has {size_of(v):,} bytes; no GPU has that much memory"
         if why:
             yield self.at(v, why, hint)
 
@@ -293,34 +293,34 @@ class _Declared:
                 return
 
 
-# -- first values ------------------------------------------------------------------------------------------------------
+# -- initial values ----------------------------------------------------------------------------------------------------
 
 
 def _mistaken(variable: Variable, known: Mapping[str, str]) -> str:
-    """What is wrong with a first value; empty where nothing is. known: the space of each variable that is declared by
-    then, "function" for functions."""
+    """What is wrong with an initial value; empty where nothing is. known: the space of each variable declared by then,
+    "function" for functions."""
     v = variable
     if v.space not in ("global", "const"):
-        return f".{v.space} variables have no first value: store it when the kernel runs"
+        return f".{v.space} variables have no initial value: store it when the kernel runs"
     if v.linkage == "extern":
-        return f"{v.name} is .extern: its definition gives the first value"
+        return f"{v.name} is .extern: its definition gives the initial value"
     if v.type in ("samplerref", "texref", "surfref"):
         return ""
     if v.type in ("f16", "f16x2"):
-        return f".{v.type} has no first value; write .b{16 if v.type == 'f16' else 32} and its bits"
+        return f".{v.type} has no initial value; write .b{16 if v.type == 'f16' else 32} and its bits"
     return _braces(v, v.initial, v.shape, known)
 
 
 def _braces(v: Variable, given: Initial | None, shape: tuple[int, ...], known: Mapping[str, str]) -> str:
-    """What is wrong with the braces, or with the first value in them that does not fit."""
+    """What is wrong with the braces, or with the first of the initial values in them that does not fit."""
     vector = not shape and v.vector > 1
     if shape or vector:
         length = shape[0] if shape else v.vector
         if not isinstance(given, tuple):
-            return f"{v.name} has {length} elements here; write its first values in braces; found {_brief(given)}"
+            return f"{v.name} has {length} elements here; write its initial values in braces; found {_brief(given)}"
         if len(given) > length or (vector and len(given) != length):
             plural = "s" * (length != 1)
-            return f"{len(given)} first values for the {length} element{plural} that {v.name} has here"
+            return f"{len(given)} initial values for the {length} element{plural} that {v.name} has here"
         items = {id(item): item for item in given}.values()  # of a long array many are one object
         inner = (_value(v, item, known) if vector else _braces(v, item, shape[1:], known) for item in items)
         return next((why for why in inner if why), "")
@@ -329,7 +329,7 @@ def _braces(v: Variable, given: Initial | None, shape: tuple[int, ...], known: M
 
 def _value(v: Variable, given: Initial | None, known: Mapping[str, str]) -> str:
     if isinstance(given, tuple):
-        return f"braces too many: one first value of {v.name} is a single .{v.type}"
+        return f"too many braces: an initial value of {v.name} is a single .{v.type}"
     if isinstance(given, Number):
         if v.type[0] == "f" and given.kind == "int":
             return f".{v.type} takes a floating-point number, found the integer {given}; write {given}.0"
@@ -337,11 +337,11 @@ def _value(v: Variable, given: Initial | None, known: Mapping[str, str]) -> str:
             return f".{v.type} takes an integer, found the floating-point number {given}"
         return ""
     if not isinstance(given, Name | Sum):
-        return f"cannot read the first value {given}"
+        return f"cannot read the initial value {given}"
     symbol = given if isinstance(given, Sum) else Sum(given)
     space = known.get(symbol.base.text)
     if space is None:
-        return f"{symbol.base} is not declared before {v.name}, whose first value names it"
+        return f"{symbol.base} is not declared before {v.name}, whose initial value names it"
     if space not in ("global", "const", "function"):
         return f"{symbol.base} is .{space}; only the addresses of .global and .const variables are known beforehand"
     if v.type[0] == "f" or (not symbol.mask and v.type not in ADDRESSES):

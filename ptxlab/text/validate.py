@@ -282,7 +282,7 @@ class _Validator:
         return ""
 
     def types(self, instruction: Instruction, find: Find) -> Iterator[PtxError]:
-        """The errors for a guard that is no predicate and for the first operand of a type that cannot be there."""
+        """The errors for a guard that is not a predicate and for the first operand of a type that cannot be there."""
         name = instruction.guard.name if instruction.guard is not None else ""
         variable = find(name) if name else None
         if variable is not None and (variable.space, variable.type) != ("reg", "pred"):
@@ -291,7 +291,7 @@ class _Validator:
                 hint = self.replaced(token, 0, len(name), f"%{name}")
             elif variable.space == "reg" and (made := converted("pred", variable.type, name)):
                 hint = self.by_another(instruction, made, name)
-            yield self.error(f"the guard @{name} is no predicate, it is .{variable.type}", token, hint)
+            yield self.error(f"the guard @{name} is not a predicate, it is .{variable.type}", token, hint)
         used = form(instruction.opcode)
         least, most = operand_count(used.op)
         wrong = misfit(instruction, used, find, self.place) if least <= len(instruction.operands) <= most else None

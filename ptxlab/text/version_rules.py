@@ -83,7 +83,7 @@ class Since:
             return Lack(says, opcode=found.opcode.replace("u32", "u64"))
         if op.ended is not None and self.version >= op.ended[0] and self.number >= op.ended[1]:
             ended = f"{found.opcode} ended with PTX {_dotted(op.ended[0])} on sm_{op.ended[1]}"
-            instead = "which also takes the mask of the lanes that take part, is there instead"
+            instead = "which also takes the mask of the participating lanes, replaces it"
             opcode = found.opcode.replace(op.name, f"{op.name}.sync", 1)
             return Lack(f"{ended}; {op.name}.sync, {instead}", opcode=opcode)
         return None
