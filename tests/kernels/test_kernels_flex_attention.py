@@ -85,8 +85,8 @@ def dilated_sliding_window(np: Any, b: Any, h: Any, q_idx: Any, kv_idx: Any) -> 
     return (distance <= 12) & (distance % 3 == 0)
 
 
-def prefix_lm(np: Any, b: Any, h: Any, q_idx: Any, kv_idx: Any, lengths: Any) -> Any:
-    return (kv_idx < lengths[b]) | (q_idx >= kv_idx)
+def prefix_lm(np: Any, b: Any, h: Any, q_idx: Any, kv_idx: Any, prefixes: Any) -> Any:
+    return (kv_idx < prefixes[b]) | (q_idx >= kv_idx)
 
 
 def document_causal(np: Any, b: Any, h: Any, q_idx: Any, kv_idx: Any, ids: Any) -> Any:
@@ -136,7 +136,7 @@ EXAMPLES: list[tuple[Any, dict[str, Any]]] = [
     (causal, {}),
     (sliding_window, {}),
     (dilated_sliding_window, {}),
-    (prefix_lm, {"lengths": np.array([5, 31])}),
+    (prefix_lm, {"prefixes": np.array([5, 31])}),
     (document_causal, {"ids": DOCUMENTS}),
     (documents_with_prefixes, {"ids": DOCUMENTS, "starts": STARTS}),
     (neighbourhood, {}),
@@ -196,7 +196,7 @@ def test_a_documented_example_gives_the_numbers_of_torch(
 def test_paged_attention_gives_the_numbers_of_torch(function: Any) -> None:
     (q,) = normal(np.float32, (BATCH, HEADS, DIM))
     keys, values = normal(np.float32, *[(9, 16, KV_HEADS, DIM)] * 2)
-    table, lengths = np.array([[7, 2, 5, 0], [1, 8, 3, -1]]), [57, 33]
+    table, lengths = np.array([[7, 2, 5, 0], [1, 8, 3, -1]], np.int32), [57, 33]
     mod = {word(function): functools.partial(function, np)}
     out = pl.decode(q, keys, values, lengths, table, kernel="decode_paged", device="cpu", checks="all", **mod)
     assert out.findings == []
