@@ -71,9 +71,13 @@ def test_undo_takes_back_what_was_typed_and_nothing_of_the_notebook(lab: Any) ->
     cells = lab.locator(".jp-Cell").count()
     lab.locator(OWN).click()
     lab.keyboard.press("Control+End")
-    lab.keyboard.insert_text("    # a thought")
+    lab.keyboard.press("Enter")
+    assert lab.locator(OWN).input_value() == STEEP + "\n"
     lab.keyboard.press("Control+Z")
     assert lab.locator(OWN).input_value() == STEEP
+    lab.keyboard.press("Control+Shift+Z")
+    assert lab.locator(OWN).input_value() == STEEP + "\n"
+    lab.keyboard.press("Control+Z")
     assert lab.locator(".jp-Cell").count() == cells
     assert "✓ pass" in figures(lab)["tolerance"]
 
