@@ -20,7 +20,7 @@ def rows(heads: tuple[str, ...]) -> list[dict[str, str]]:
     return [dict(zip(heads, row, strict=True)) for row in cells]
 
 
-@pytest.mark.long
+@pytest.mark.rest
 def test_the_table_has_every_option() -> None:
     found = rows(hopper.ROLES)
     builds = list(hopper.options())

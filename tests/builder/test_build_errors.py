@@ -251,6 +251,7 @@ def test_the_lines_for_names_of_cuda_are_right() -> None:
             assert not list(map(str, validate(parse(text))))
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.long
 @pytest.mark.parametrize("used", ["a & b", "a + b", "v.set(b)", "k.select(n > 3, v, b)"])
 def test_the_conversion_to_write_builds(used: str) -> None:

@@ -85,7 +85,7 @@ def test_a_cell_that_was_deleted_is_told_from_one_that_binds_nothing(tmp_path: P
     assert found.marks["01-lse"].says == ["No cell binds `with_lse`: is the cell of 01-lse gone?"]
 
 
-@pytest.mark.long
+@pytest.mark.rest
 def test_a_large_process_can_grade(tmp_path: Path) -> None:
     """As a notebook that holds a lot may be: the limit on memory is on what an answer adds to it."""
     text = "# %% [exercise] 01-predict\nshrink = 1\n"

@@ -179,7 +179,7 @@ def test_hints_say_which_way_an_array_goes() -> None:
     assert out.tolist() == [1.0] * 8
 
 
-@pytest.mark.long
+@pytest.mark.rest
 def test_reduce_forall_streams_and_events() -> None:
     with pl.numba() as session:
         total = cuda.reduce(lambda a, b: a + b)

@@ -160,6 +160,7 @@ def test_the_gpu_tests_pass(log: Path, files: str) -> None:
     assert re.match(r"\d+ passed", gpu_tests(log, *files.split()))
 
 
+@pytest.mark.rest
 def test_auto_takes_the_quickest_rung_of_the_gpu(log: Path) -> None:
     """The stand-in is an H100: `hopper` takes head_dim 64, and nothing has to be said for it."""
     done = run("""

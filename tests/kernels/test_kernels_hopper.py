@@ -97,6 +97,7 @@ def test_all_checks_are_silent(name: str, causal: bool) -> None:
         assert not out.run.findings
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.long
 @pytest.mark.parametrize(
     ("name", "tiles"),

@@ -247,7 +247,7 @@ def test_system_h_takes_every_type(dtype, rung):
     assert out.error.ok
 
 
-@pytest.mark.long
+@pytest.mark.rest
 @pytest.mark.assembler
 def test_each_kernel_assembles_for_the_oldest_target_that_it_takes():
     """The PTX version of a kernel is one that has all of its instructions: wmma.*.aligned came after sm_70."""

@@ -383,7 +383,7 @@ def test_figures_for_papers() -> None:
     assert str(caught.value) == "this result has no state; write pl.attention(..., state=True)"
 
 
-@pytest.mark.long
+@pytest.mark.rest
 def test_code_and_figures_stand_beside_the_same_setting(session: Session, page: Page) -> None:
     """The previous one, or the pinned one; another view of a result is no other setting."""
     small = {"head_dim": 16, "seq_q": 4, "device": "step"}

@@ -15,8 +15,7 @@ def decoded(name, lengths=(40, 300, 0), **options):
     return pl.decode(q, k, v, lengths, kernel=name, device="cpu", **options)
 
 
-@pytest.mark.sweep(2)
-@pytest.mark.long
+@pytest.mark.rest
 @pytest.mark.parametrize(
     ("name", "splits", "parts"), [("decode_multiwarp", None, 8), ("decode_split", 5, 5), ("decode_gqa", 1, 4)]
 )

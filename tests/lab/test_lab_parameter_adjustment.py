@@ -119,7 +119,7 @@ def test_moves_make_any_two_values_fit(name: str) -> None:
                         assert fits(subject, {**values, **{move.name: move.after for move in moves}})
 
 
-@pytest.mark.long
+@pytest.mark.rest
 def test_two_parameters_move_where_one_is_not_enough() -> None:
     """Each with the limit that its own move mends."""
     subject = named("decode_gqa")

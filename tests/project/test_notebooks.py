@@ -38,7 +38,7 @@ def quiet(notebook: Any) -> None:
 
 
 @pytest.mark.notebook
-@pytest.mark.sweep(18)
+@pytest.mark.sweep(30)
 @by_name
 def test_runs_with_starters_and_solutions(source: Path) -> None:
     notebook = notebooks.execute(notebook_looks.added(source.stem, notebooks.both(source)))

@@ -33,7 +33,7 @@ def auto() -> Any:
     return pl.attention(*pl.reference.random_inputs(1, 1, 1, 64, 64, 16), device="cpu").kernel
 
 
-@pytest.mark.long
+@pytest.mark.rest
 def test_every_combination_is_tried_and_the_best_is_what_auto_takes(memory: Path) -> None:
     found = tune()
     assert (found.basis, found.device, len(found.trials), found.refused.total) == ("modelled", "A100", 4, 0)

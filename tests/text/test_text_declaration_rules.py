@@ -254,6 +254,7 @@ def test_a_register_that_hides_a_special_one() -> None:
         assert x.tolist() == [5]
 
 
+@pytest.mark.rest
 def test_many_declarations_are_checked_in_one_pass() -> None:
     singles = [f".reg .b32 %a{n}x;" for n in range(4000)] + [f".reg .b32 %q{n}_<4>;" for n in range(4000)]
     module = pl.parse(in_body(*singles, ".reg .b32 %q17_<2>;"))
