@@ -1,7 +1,7 @@
 """What a variant costs: `python benchmarks/variants.py [--keys N] [KERNEL ...]` prints the table of docs/variants.md.
 
-Warp instructions that each kernel of the library executes with a variant, as a multiple of those without, on the CPU
-machine: head_dim 64, one head, as many rows as keys; in decode 4 heads of 2 sequences. Needs no GPU.
+Warp instructions that each kernel of the library executes with a variant, as a multiple of those without, on the
+emulator: head_dim 64, one head, as many rows as keys; in decode 4 heads of 2 sequences. Needs no GPU.
 """
 
 from __future__ import annotations

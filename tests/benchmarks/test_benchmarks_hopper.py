@@ -45,7 +45,7 @@ def test_tensor_maps_save_instructions_everywhere() -> None:
 @pytest.mark.slow
 @pytest.mark.assembler
 def test_the_tables_are_fresh() -> None:
-    """A row of each is what the assembler and the CPU machine say now."""
+    """A row of each is what the assembler and the emulator say now."""
     if ptxas.path():
         now = hopper.roles(next(hopper.options()))
         old = rows(hopper.ROLES)[0]

@@ -1,4 +1,4 @@
-"""Hover docs: every form that the CPU machine runs says what it does, word by word, and its operands by role."""
+"""Hover docs: every form that the emulator runs says what it does, word by word, and its operands by role."""
 
 from __future__ import annotations
 
