@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -98,7 +97,7 @@ def check_shapes(q: Array, key: Array, value: Array, table: Array | None) -> int
 
 
 def lengths_of(lengths: Any, batch: int, key: Array, table: Array | None) -> NDArray[np.int32]:
-    """i32 `[B]`, whatever was given, and within what the cache holds."""
+    """i32 `[B]`, whatever was given; `LaunchError` for more keys than the cache holds, or a page outside the pool."""
     try:
         array = np.asarray(lengths)
     except ValueError:
@@ -108,12 +107,6 @@ def lengths_of(lengths: Any, batch: int, key: Array, table: Array | None) -> NDA
             f"lengths: expected {batch} whole numbers, or one for all; got {array.dtype} {list(array.shape)}"
         )
     counts = [int(n) for n in np.broadcast_to(array, (batch,))]
-    check_lengths(counts, key, table)
-    return np.array(counts, np.int32)
-
-
-def check_lengths(counts: Sequence[int], key: Array, table: Array | None) -> None:
-    """No length beyond what the cache or the table can hold, no page outside the pool."""
     for b, count in enumerate(counts):
         if count < 0:
             raise LaunchError(f"lengths[{b}] is negative")
@@ -125,9 +118,10 @@ def check_lengths(counts: Sequence[int], key: Array, table: Array | None) -> Non
         if count > table.shape[1] * size:
             most = table.shape[1]
             raise LaunchError(f"lengths[{b}] is {count}; {most} pages of {size} keys in block_table hold {most * size}")
-        used = table[b, : -(-int(count) // size)]
+        used = table[b, : -(-count // size)]
         wrong = np.flatnonzero((used < 0) | (used >= pages))
         if wrong.size:
             n = int(wrong[0])
             has = f"pages 0 to {pages - 1}" if pages else "no pages"
             raise LaunchError(f"block_table[{b}, {n}] is page {used[n]}; the pool has {has}")
+    return np.array(counts, np.int32)

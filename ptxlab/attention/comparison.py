@@ -226,7 +226,6 @@ def _side_by_side(problem: Prefill | Decode, kernels: Any, given: Mapping[str, A
 
 
 def _entry(result: Result) -> Entry:
-    """The row of a kernel, from its result."""
     config, runs = result.kernel.config, result.runs
     counters = [run.counters for run in runs if run.counters is not None]
     lines = [line for counted in counters for line in counted.by_line.values()]

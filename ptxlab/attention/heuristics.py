@@ -59,7 +59,9 @@ def splits_for(
         return 1
     batch, heads_q, heads_kv = heads
     blocks = batch * (heads_kv * -(-(heads_q // heads_kv) // 16) if grouped else heads_q)
-    return split_count(blocks, _processors(device), keys)
+    # the emulator stands for the first GPU of its target
+    processors = _gpu().multiprocessors if memory_of(device) == "gpu" else targets.get("sm_80").gpus[0][1]
+    return split_count(blocks, processors, keys)
 
 
 def suits_gqa(dtype: str, dim: int, arch: str) -> bool:
@@ -97,11 +99,6 @@ def fullest(device: str) -> str:
     """The target that says most of what the GPU has: sm_90a on an H100, where the quickest rung needs it."""
     arch = arch_of(device)
     return f"{arch}a" if memory_of(device) == "gpu" and f"{arch}a" in targets.TARGETS else arch
-
-
-def _processors(device: str) -> int:
-    """Multiprocessors of the GPU, or of the one that the emulator stands for."""
-    return _gpu().multiprocessors if memory_of(device) == "gpu" else targets.get("sm_80").gpus[0][1]
 
 
 def _gpu() -> Description:

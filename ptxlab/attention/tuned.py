@@ -28,15 +28,10 @@ def path() -> Path:
     return Path(named) if named else base / "ptxlab" / FILE
 
 
-def length_class(keys: int) -> int:
-    """The power of two that a length is rounded up to: lengths of a class share what was found."""
-    return 1 << max(0, keys - 1).bit_length()
-
-
 def problem(phase: str, dtype: str, head_dim: int, keys: int, causal: bool, heads: tuple[int, int]) -> dict[str, Any]:
-    """What an entry is for. heads: query heads, and those of keys and values; of decode alone, where they decide how
-    many blocks there are. Prefill takes any."""
-    found = {"phase": phase, "dtype": dtype, "head_dim": head_dim, "keys": length_class(keys)}
+    """What an entry is for: lengths up to the same power of two share it. heads: query heads, and those of keys and
+    values; of decode alone, where they decide how many blocks there are. Prefill takes any."""
+    found = {"phase": phase, "dtype": dtype, "head_dim": head_dim, "keys": 1 << max(0, keys - 1).bit_length()}
     return found | ({"causal": causal} if phase == "prefill" else {"heads": list(heads)})
 
 

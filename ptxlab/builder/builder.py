@@ -425,11 +425,9 @@ class Builder(Probes, Instructions):
         return max([self.target.version, *(p.form.op.version for p in self.plans)])
 
     def _owns(self, label: str) -> bool:
-        """Whether a register of this kernel has that name."""
         return label in self._taken
 
     def _symbols(self) -> set[str]:
-        """The entry and its parameters."""
         return {self.name, *(p.name for p in self.parameters)}
 
     def _type(self, given: Any, site: Site) -> Any:

@@ -281,7 +281,6 @@ class Emitter(Operations):
         return fragment_registers(p.form, str(p.form.matrix or p.results[0][0].name))
 
     def _class_of(self, ptx: str) -> type[Any]:
-        """The class of a result of a PTX type."""
         return IN_REGISTER.get(ptx) or TYPES.get(ptx) or TYPES["b32"]
 
     def _register(

@@ -47,7 +47,6 @@ class Flow(Memory):
         return Block(self, "if_", enter, site)
 
     def _new_if(self) -> int:
-        """The number of a new `if`, for its labels."""
         self._ifs += 1
         return self._ifs
 

@@ -413,6 +413,5 @@ def _ascii(name: str) -> str:
 
 
 def _summary(function: Callable[..., None]) -> list[str]:
-    """The first paragraph of the docstring."""
     doc = inspect.getdoc(function) or ""
     return doc.split("\n\n")[0].splitlines()

@@ -107,14 +107,12 @@ class Memory(Arithmetic, Pointing):
             self._emit(opcode, at, group[0] if vector == 1 else group, site=site)
 
     def _element(self, pointer: Ptr[Any], index: Index | tuple[Index, ...]) -> Any:
-        """`p[i]`."""
         site = self.source.here(sys._getframe(2))
         cls = self._loaded(pointer, site)
         at = self._at(pointer, index, site)
         return self._emit(self._opcode("ld", pointer, 1, {}, site), at, result=cls, site=site)
 
     def _set_element(self, pointer: Ptr[Any], index: Index | tuple[Index, ...], value: Any) -> None:
-        """`p[i] = value`."""
         site = self.source.here(sys._getframe(2))
         stored = self._stored(pointer, value, site)
         at = self._at(pointer, index, site)
@@ -274,7 +272,6 @@ class Memory(Arithmetic, Pointing):
         return VarPtr(self, made, pointer.element, 0, pointer.space, pointer.shape)
 
     def _advance(self, pointer: VarPtr[Any], index: Index) -> None:
-        """`p += index`, in elements."""
         site = self.source.here(sys._getframe(2))
         base = pointer.base
         if isinstance(index, Register):
@@ -285,7 +282,6 @@ class Memory(Arithmetic, Pointing):
             )
 
     def _set_pointer(self, pointer: VarPtr[Any], other: Ptr[Any]) -> None:
-        """`p.set(other)`."""
         site = self.source.here(sys._getframe(2))
         if not isinstance(other, Ptr) or other.element is not pointer.element or other.space != pointer.space:
             raise mistakes.error(
@@ -298,7 +294,6 @@ class Memory(Arithmetic, Pointing):
             self._emit(f"mov.{base.type.ptx}", other.base, into=base, site=site)
 
     def _pointer_error(self, pointer: Ptr[Any], what: str, write: str) -> BuildError:
-        """The error of something a pointer cannot do."""
         site = self.source.here(sys._getframe(2))
         return mistakes.error(site, what, re.sub(r"\bp\b", pointer.base.hint or "p", write))
 

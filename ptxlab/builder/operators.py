@@ -124,7 +124,6 @@ def mixed(k: Emitter, op: str, r: Register[Any], other: object, site: Site, *, f
 
 
 def _has(op: str, cls: type[Any]) -> bool:
-    """Whether an operator has an instruction for a type."""
     return (op, cls.ptx) in BINARY or (op, cls.ptx) in COMPARE
 
 

@@ -158,7 +158,6 @@ def _why(name: str, words: list[str], entry: Op, missing: str) -> FormError:
 
 
 def _count(entry: Op, count: int) -> FormError | None:
-    """What is wrong with the number of operands, if anything."""
     sources = [s for s in entry.operands if s.role != "dst"]
     least = sum(not s.optional for s in sources)
     if least <= count <= len(sources):

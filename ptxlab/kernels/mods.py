@@ -149,7 +149,6 @@ class Applied:
                 )
 
     def _exactly(self, index: Node, leaves: Mapping[str, tuple[int, int]]) -> tuple[float, float]:
-        """The least and the greatest value of an index, element by element."""
         asked = [name for name in leaves if name in index.depends] or ["b"]
         first, *others = (np.arange(leaves[name][0], leaves[name][1] + 1) for name in asked)
         ends = []
@@ -214,7 +213,6 @@ class _LookUp:
 
 
 def _on_arrays(bound: Variant | None) -> Any:
-    """The function of a variant on arrays of its places."""
     if bound is None:
         return None
     arrays = {name: _LookUp(x) if np.ndim(x) else x for name, x in bound.arrays.items()}

@@ -474,7 +474,6 @@ def prefill_spec(name: str) -> Spec:
 
 
 def _reasons(refused: dict[str, list[str]]) -> list[str]:
-    """Which kernels were not taken, reason by reason."""
     return [f"not {' nor '.join(names)}: {reason}" for reason, names in refused.items()]
 
 

@@ -105,6 +105,15 @@ def test_ones_own_function_is_built_run_and_judged() -> None:
     assert shown["error"]["ok"]
 
 
+LOOP = "def f(score, b, h, q_idx, kv_idx):\n    for n in [n for n in range(9)]:\n        score += n\n    return score"
+
+
+def test_each_call_of_ones_own_function_may_loop() -> None:
+    mod = variant_controls.own(LOOP)
+    for _ in range(200):
+        assert mod.called((np.zeros(3), 0, 0, 0, 0), {}).tolist() == [36] * 3
+
+
 @pytest.mark.parametrize(("text", "line", "says", "write"), [
     ("def f(score, b, h, q_idx, kv_idx)\n    return score", 1, "expected ':'", "def near(score, b, h, q_idx, kv_idx):"),
     ("def f(b, h, q_idx, kv_idx):\n    return kv_id < 9", 2, "no `kv_id` here; did you mean kv_idx?", "kv_idx"),
@@ -115,6 +124,11 @@ def test_ones_own_function_is_built_run_and_judged() -> None:
     ("def f(score, b, h, q_idx, kv_idx, slopes): return slopes[h]", 1, "also takes slopes", "slopes=array"),
     ("def f(score, b, h, q_idx, kv_idx, n=far): return n", 1, "NameError: name 'far' is not defined",
      "def near(score, b, h, q_idx, kv_idx):"),
+    ("def f(score, b, h, q_idx, kv_idx):\n    while True:\n        score += 1", 2, "1000 turns at most",
+     "for n in range(4):"),
+    ("n = 0\nwhile n < 2:\n    pass", 2, "1000 turns at most", "for n in range(4):"),
+    ("def f(score, b, h, q_idx, kv_idx):\n    return sum([1 for n in range(10**12)])", 2, "1000 turns at most",
+     "for n in range(4):"),
     ("near = 1", 0, "defines no function", "def near(score, b, h, q_idx, kv_idx):"),
 ])  # fmt: skip
 def test_a_mistake_in_ones_own_function_is_told_with_the_line_to_write(
