@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -55,7 +54,7 @@ def array(name: str, x: Any) -> Array:
     """The array, contiguous; `LaunchError` if it is none."""
     x = as_numpy(x, name, name)
     if not isinstance(x, np.ndarray | np.generic):
-        raise LaunchError(f"{name}: a numpy array is wanted, got {type(x).__name__}")
+        raise LaunchError(f"{name}: expected a numpy array, got {type(x).__name__}")
     return np.asarray(x, order="C")
 
 
@@ -64,7 +63,7 @@ def block_table(table: Array) -> NDArray[np.int32]:
     table = as_numpy(table, "block_table", "block_table")
     if not isinstance(table, np.ndarray) or table.ndim != 2 or table.dtype != np.int32:
         found = f"{table.dtype} {list(table.shape)}" if isinstance(table, np.ndarray) else type(table).__name__
-        raise LaunchError(f"block_table: an int32 array [B, max_pages] is wanted, got {found}")
+        raise LaunchError(f"block_table: expected an int32 array [B, max_pages], got {found}")
     return np.ascontiguousarray(table)
 
 
@@ -98,22 +97,16 @@ def check_shapes(q: Array, key: Array, value: Array, table: Array | None) -> int
 
 
 def lengths_of(lengths: Any, batch: int, key: Array, table: Array | None) -> NDArray[np.int32]:
-    """i32 `[B]`, whatever was given, and within what the cache holds."""
+    """i32 `[B]`, whatever was given; `LaunchError` for more keys than the cache holds, or a page outside the pool."""
     try:
         array = np.asarray(lengths)
     except ValueError:
-        raise LaunchError(f"lengths: {batch} whole numbers are wanted, or one for all; got {lengths!r}") from None
+        raise LaunchError(f"lengths: expected {batch} whole numbers, or one for all; got {lengths!r}") from None
     if array.dtype.kind not in "iu" or array.shape not in ((), (batch,)):
         raise LaunchError(
-            f"lengths: {batch} whole numbers are wanted, or one for all; got {array.dtype} {list(array.shape)}"
+            f"lengths: expected {batch} whole numbers, or one for all; got {array.dtype} {list(array.shape)}"
         )
     counts = [int(n) for n in np.broadcast_to(array, (batch,))]
-    check_lengths(counts, key, table)
-    return np.array(counts, np.int32)
-
-
-def check_lengths(counts: Sequence[int], key: Array, table: Array | None) -> None:
-    """No length beyond what the cache or the table can hold, no page outside the pool."""
     for b, count in enumerate(counts):
         if count < 0:
             raise LaunchError(f"lengths[{b}] is negative")
@@ -125,9 +118,10 @@ def check_lengths(counts: Sequence[int], key: Array, table: Array | None) -> Non
         if count > table.shape[1] * size:
             most = table.shape[1]
             raise LaunchError(f"lengths[{b}] is {count}; {most} pages of {size} keys in block_table hold {most * size}")
-        used = table[b, : -(-int(count) // size)]
+        used = table[b, : -(-count // size)]
         wrong = np.flatnonzero((used < 0) | (used >= pages))
         if wrong.size:
             n = int(wrong[0])
             has = f"pages 0 to {pages - 1}" if pages else "no pages"
             raise LaunchError(f"block_table[{b}, {n}] is page {used[n]}; the pool has {has}")
+    return np.array(counts, np.int32)

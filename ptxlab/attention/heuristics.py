@@ -51,7 +51,7 @@ def splits_for(
     """How many parts the keys are split into; 1 for kernels that do not split them."""
     if splits is not None:
         if not is_whole(splits) or not 1 <= splits <= 65535:
-            raise LaunchError(f"splits is a whole number from 1 to 65535, not {splits!r}")
+            raise LaunchError(f"splits: expected a whole number from 1 to 65535, got {splits!r}")
         if name not in (*SPLITTING, "auto") and splits > 1:
             raise LaunchError(f"splits: {name} does not split the keys; write kernel='decode_split' or 'decode_gqa'")
         return int(splits)
@@ -59,7 +59,9 @@ def splits_for(
         return 1
     batch, heads_q, heads_kv = heads
     blocks = batch * (heads_kv * -(-(heads_q // heads_kv) // 16) if grouped else heads_q)
-    return split_count(blocks, _processors(device), keys)
+    # the emulator stands for the first GPU of its target
+    processors = _gpu().multiprocessors if memory_of(device) == "gpu" else targets.get("sm_80").gpus[0][1]
+    return split_count(blocks, processors, keys)
 
 
 def suits_gqa(dtype: str, dim: int, arch: str) -> bool:
@@ -80,7 +82,7 @@ def auto(grouped: bool, splits: int, paged: bool) -> str:
 
 
 def arch_of(device: str) -> str:
-    """The target to build for: the GPU that will run it, or sm_80 on the CPU machine."""
+    """The target to build for: the GPU that will run it, or sm_80 on the emulator."""
     arch = _gpu().arch if memory_of(device) == "gpu" else ""
     return arch if arch in targets.TARGETS else "sm_80"
 
@@ -97,11 +99,6 @@ def fullest(device: str) -> str:
     """The target that says most of what the GPU has: sm_90a on an H100, where the quickest rung needs it."""
     arch = arch_of(device)
     return f"{arch}a" if memory_of(device) == "gpu" and f"{arch}a" in targets.TARGETS else arch
-
-
-def _processors(device: str) -> int:
-    """Multiprocessors of the GPU, or of the one that the CPU machine stands for."""
-    return _gpu().multiprocessors if memory_of(device) == "gpu" else targets.get("sm_80").gpus[0][1]
 
 
 def _gpu() -> Description:

@@ -190,7 +190,6 @@ def attention(
 
 
 def _four_dimensions(arrays: Mapping[str, Any]) -> list[Array]:
-    """The arrays as `[B, H, S, D]`, contiguous."""
     if len({a.ndim for a in arrays.values()}) > 1 or arrays["q"].ndim not in (2, 3, 4):
         shapes = ", ".join(f"{name} {list(a.shape)}" for name, a in arrays.items())
         raise LaunchError(f"q, k and v should all be [B, H, S, D], all [H, S, D] or all [S, D]; got {shapes}")

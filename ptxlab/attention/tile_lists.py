@@ -93,7 +93,6 @@ def key_ranges(applied: Applied, real: Any, lengths: Array, heads: int) -> NDArr
 
 
 def _digest(values: Mapping[str, Any]) -> bytes:
-    """A name for these arrays and numbers."""
     made = hashlib.blake2b(digest_size=16)
     for name, value in values.items():
         array = np.ascontiguousarray(value)

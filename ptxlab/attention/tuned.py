@@ -28,15 +28,10 @@ def path() -> Path:
     return Path(named) if named else base / "ptxlab" / FILE
 
 
-def length_class(keys: int) -> int:
-    """The power of two that a length is rounded up to: lengths of a class share what was found."""
-    return 1 << max(0, keys - 1).bit_length()
-
-
 def problem(phase: str, dtype: str, head_dim: int, keys: int, causal: bool, heads: tuple[int, int]) -> dict[str, Any]:
-    """What an entry is for. heads: query heads, and those of keys and values; of decode alone, where they decide how
-    many blocks there are. Prefill takes any."""
-    found = {"phase": phase, "dtype": dtype, "head_dim": head_dim, "keys": length_class(keys)}
+    """What an entry is for: lengths up to the same power of two share it. heads: query heads, and those of keys and
+    values; of decode alone, where they decide how many blocks there are. Prefill takes any."""
+    found = {"phase": phase, "dtype": dtype, "head_dim": head_dim, "keys": 1 << max(0, keys - 1).bit_length()}
     return found | ({"causal": causal} if phase == "prefill" else {"heads": list(heads)})
 
 
@@ -55,8 +50,8 @@ def read(place: Path | None = None) -> dict[str, Any]:
 
 
 def remember(device: str, about: Mapping[str, Any], entry: Mapping[str, Any]) -> Path:
-    """Writes an entry; gives the file back. Of two kernels for the same device and problem the quicker one stays, and a
-    measured time counts before a modelled one."""
+    """Writes an entry; gives the file back. If two kernels are for the same device and problem, the
+    quicker one stays, and a measured time counts before a modelled one."""
     place, name = path(), _name(device, about)
     place.parent.mkdir(parents=True, exist_ok=True)
     entries = read(place)
@@ -72,7 +67,7 @@ def remember(device: str, about: Mapping[str, Any], entry: Mapping[str, Any]) ->
 
 def recall(device: str, about: Mapping[str, Any]) -> tuple[Any, int | None] | None:
     """The kernel remembered for a problem on this device ("gpu", "cpu", "step"), built, and its splits; None where
-    there is none, or its text has changed since. On the CPU machine it is the one for the GPU that stands for sm_80."""
+    there is none, or its text has changed since. On the emulator it is the one for the GPU that stands for sm_80."""
     from ptxlab import kernels
 
     entries = read()

@@ -101,7 +101,6 @@ class Arithmetic(Emitter):
         return self._emit(opcode, *pair, into=into, result=cls, site=site)
 
     def _unary(self, op: str, r: Register[T]) -> T:
-        """`-r`, `~r`, `abs(r)`: one instruction."""
         site = self.source.here(sys._getframe(2))
         opcode = operators.UNARY.get((op, r.type.ptx))
         if opcode is None:
@@ -110,7 +109,6 @@ class Arithmetic(Emitter):
         return answer
 
     def _compare(self, op: str, r: Register[Any], other: object) -> pred:
-        """`r op other`: one `setp`."""
         site = self.source.here(sys._getframe(2))
         opcode = operators.COMPARE.get((op, r.type.ptx))
         if opcode is None:
@@ -146,27 +144,22 @@ class Arithmetic(Emitter):
         )
 
     def _no_truth(self, r: Register[Any]) -> BuildError:
-        """The error of `if register:`."""
         has = f"{self._shown(r)} is a register, which has a value only when the kernel runs"
         return mistakes.truth(self.source.here(sys._getframe(2)), has)
 
     def _no_number(self, r: Register[Any], what: str) -> BuildError:
-        """The error of `range(register)`, `int(register)`."""
         return mistakes.number(self.source.here(sys._getframe(2)), self._shown(r), self._python(r), what)
 
     def _no_element(self, r: Register[Any]) -> BuildError:
-        """The error of `register[i]`."""
         site = self.source.here(sys._getframe(2))
-        what = f"{self._shown(r)} is one value, a {r.ptx} register: it has no elements; a pointer has"
+        what = f"{self._shown(r)} is one value, a {r.ptx} register; only a pointer has elements"
         return mistakes.type_error(site, what, f"{self._python(r)}: Ptr[{r.ptx}]    # a parameter that is an array")
 
     def _no_power(self, r: Register[Any]) -> BuildError:
-        """The error of `register ** n`."""
         site = self.source.here(sys._getframe(2))
         return mistakes.error(site, "`**` has no instruction; multiply", f"{self._python(r)} * {self._python(r)}")
 
     def _no_attribute(self, r: Register[Any], name: str) -> BuildError:
-        """The error of `register.name`."""
         site = self.source.here(sys._getframe(2))
         if name == "set":
             return mistakes.BuildAttributeError(
@@ -187,7 +180,6 @@ class Arithmetic(Emitter):
         )
 
     def _no_iteration(self, r: Register[Any]) -> BuildError:
-        """The error of `for x in register`."""
         site = self.source.here(sys._getframe(2))
         return mistakes.type_error(
             site,
@@ -196,7 +188,6 @@ class Arithmetic(Emitter):
         )
 
     def _not_a_variable(self, r: Register[Any], op: str) -> BuildError:
-        """The error of `+=` on a value."""
         site = self.source.here(sys._getframe(2))
         name = site.owner or r.hint or "x"
         write = f"{name} = k.var({r.type.ptx}, ...)"

@@ -112,7 +112,6 @@ class Lowering:
         return bool(self.per_row) if each else bool(node.depends & self.per_row), each or "kv_idx" in node.depends
 
     def _made(self, opcode: str, values: Sequence[Any], node: Node) -> Any:
-        """The instruction whose result is a node."""
         cls, site = self.types[node.kind], node.site
         return self.k._emit(opcode, *values, result=cls, hint=node.name, temporary=node.name is None, site=site)
 
@@ -146,7 +145,6 @@ class Lowering:
         return self._made("selp.s32", [moved, found, wrong], node)
 
     def _load(self, node: Node, place: Place) -> Any:
-        """An element of an array."""
         table: Ptr[Any] = self.k.extra[node.value]
         at = self.value(node.args[0], place, True)
         if isinstance(at, int):

@@ -116,7 +116,6 @@ def log2(k: Emitter, x: Register[Any], site: Site) -> Any:
 
 
 def _halves(k: Emitter, y: Any, site: Site) -> tuple[Any, Any]:
-    """The low and the high word of an f64."""
     words = [k._register(u32, None, site) for _ in range(2)]
     k._emit("mov.b64", y, into=words, site=site)
     return words[0], words[1]

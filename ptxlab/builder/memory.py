@@ -107,14 +107,12 @@ class Memory(Arithmetic, Pointing):
             self._emit(opcode, at, group[0] if vector == 1 else group, site=site)
 
     def _element(self, pointer: Ptr[Any], index: Index | tuple[Index, ...]) -> Any:
-        """`p[i]`."""
         site = self.source.here(sys._getframe(2))
         cls = self._loaded(pointer, site)
         at = self._at(pointer, index, site)
         return self._emit(self._opcode("ld", pointer, 1, {}, site), at, result=cls, site=site)
 
     def _set_element(self, pointer: Ptr[Any], index: Index | tuple[Index, ...], value: Any) -> None:
-        """`p[i] = value`."""
         site = self.source.here(sys._getframe(2))
         stored = self._stored(pointer, value, site)
         at = self._at(pointer, index, site)
@@ -122,9 +120,9 @@ class Memory(Arithmetic, Pointing):
 
     def _vector(self, pointer: Ptr[Any], count: int | None, vector: int, site: Site) -> None:
         if not isinstance(pointer, Ptr):
-            raise mistakes.error(site, f"a pointer is wanted, found {self._what(pointer)}", address_of(pointer))
+            raise mistakes.error(site, f"expected a pointer, found {self._what(pointer)}", address_of(pointer))
         if isinstance(count, Register):
-            raise mistakes.error(site, f"how many elements is a number, found {self._what(count)}", "k.load(p + i)")
+            raise mistakes.error(site, f"expected a number of elements, found {self._what(count)}", "k.load(p + i)")
         if vector not in (1, 2, 4) or vector * pointer.element.bits > 128:
             raise mistakes.error(
                 site,
@@ -176,7 +174,7 @@ class Memory(Arithmetic, Pointing):
                 )
             return value
         if isinstance(value, str | bytes) or not (isinstance(value, int | float) or hasattr(value, "__float__")):
-            raise mistakes.error(site, f"a register or a number is stored, found {self._what(value)}")
+            raise mistakes.error(site, f"expected a register or a number to store, found {self._what(value)}")
         if cls.ptx in ("f16", "bf16"):
             return half_bits(float(value), cls.ptx, site)
         return immediate(value, cls.ptx, site)
@@ -274,7 +272,6 @@ class Memory(Arithmetic, Pointing):
         return VarPtr(self, made, pointer.element, 0, pointer.space, pointer.shape)
 
     def _advance(self, pointer: VarPtr[Any], index: Index) -> None:
-        """`p += index`, in elements."""
         site = self.source.here(sys._getframe(2))
         base = pointer.base
         if isinstance(index, Register):
@@ -285,11 +282,10 @@ class Memory(Arithmetic, Pointing):
             )
 
     def _set_pointer(self, pointer: VarPtr[Any], other: Ptr[Any]) -> None:
-        """`p.set(other)`."""
         site = self.source.here(sys._getframe(2))
         if not isinstance(other, Ptr) or other.element is not pointer.element or other.space != pointer.space:
             raise mistakes.error(
-                site, f"Ptr[{pointer.element.ptx}] in {pointer.space} memory is wanted, found {self._what(other)}"
+                site, f"expected Ptr[{pointer.element.ptx}] in {pointer.space} memory, found {self._what(other)}"
             )
         base = pointer.base
         if other.offset:
@@ -298,7 +294,6 @@ class Memory(Arithmetic, Pointing):
             self._emit(f"mov.{base.type.ptx}", other.base, into=base, site=site)
 
     def _pointer_error(self, pointer: Ptr[Any], what: str, write: str) -> BuildError:
-        """The error of something a pointer cannot do."""
         site = self.source.here(sys._getframe(2))
         return mistakes.error(site, what, re.sub(r"\bp\b", pointer.base.hint or "p", write))
 
@@ -322,7 +317,7 @@ class Memory(Arithmetic, Pointing):
             raise mistakes.error(site, "k.shared takes the type first, then the count", f"k.shared(f32, {element})")
         shape = count if isinstance(count, tuple) else (count,)
         if any(isinstance(n, Register) for n in shape):
-            what = "the size of a shared array is known when the kernel is built; that of dynamic memory at the launch"
+            what = "a shared array needs its size when the kernel is built; k.dynamic_shared gets it at the launch"
             raise mistakes.error(site, what, f"k.dynamic_shared({element.ptx})    # and pl.launch(..., shared=bytes)")
         total = math.prod(shape)
         if total < 1:

@@ -50,7 +50,6 @@ def text() -> str:
 
 
 def _taken(opcode: str) -> bool:
-    """Whether the builder has a method of its own under that name."""
     return hasattr(Flow, method_name(opcode)) or method_name(opcode) in vars(Builder)
 
 
@@ -107,7 +106,6 @@ def _signature(entries: list[Op]) -> tuple[list[str], str]:
 
 
 def _modifiers(entries: list[Op]) -> dict[str, str]:
-    """Keyword -> type, over all entries."""
     words: dict[str, list[str]] = {}
     flags: set[str] = set()
     for e in entries:

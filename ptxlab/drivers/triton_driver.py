@@ -1,4 +1,4 @@
-"""The driver that Triton asks for its device, its launcher and its benchmark, with the CPU machine behind it."""
+"""The driver that Triton asks for its device, its launcher and its benchmark, with the emulator behind it."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class Driver:
 
     def map_python_to_cpp_type(self, ty: str) -> str:
         """Launches need no C++."""
-        raise NotImplementedError("the CPU machine launches without C++")
+        raise NotImplementedError("the emulator launches without C++")
 
 
 class Utils:
@@ -249,7 +249,8 @@ def scalar(kind: str, value: Any, type_: str) -> Any:
 
 def tensor_map(descriptor: Any, meta: dict[str, Any], address: int) -> bytes:
     """The 128 bytes that a host's descriptor becomes for sm_90 and later. meta: what Triton's compiler wants of it."""
-    from ptxlab.launch.tensor_maps import BYTES, TF32, tiles
+    from ptxlab.isa.tensor_map import BYTES, TF32
+    from ptxlab.launch.tensor_maps import tiles
 
     if meta.get("is_im2col") or meta["fp4_padded"]:
         raise LaunchError("a tensor descriptor of im2col or of padded fp4 has no tensor map here; one of tiles has")

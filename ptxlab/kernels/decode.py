@@ -22,8 +22,7 @@ from ptxlab.kernels.decode_lanes import LOWEST, WARP, key_count, load_float, rou
 from ptxlab.kernels.decode_spec import DecodeConfig, DecodeSpec, Element, Length, entry_name
 from ptxlab.kernels.mods import Here
 from ptxlab.kernels.rung import NOWHERE, Slots
-
-LOG2E, LN2 = math.log2(math.e), math.log(2)
+from ptxlab.kernels.softmax import LN2, LOG2E
 
 
 def make(config: DecodeConfig) -> Kernel:

@@ -19,7 +19,6 @@ From sm_90 on, `copy="tma"` fills the rings by tensor maps instead of `cp.async`
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, TypeVar
@@ -38,10 +37,9 @@ from ptxlab.kernels.fragments import across, matrix, multiply
 from ptxlab.kernels.fragments import rounded as weights_of
 from ptxlab.kernels.mods import Here, fragments
 from ptxlab.kernels.rung import NOWHERE, Parameter, Slots
-from ptxlab.kernels.softmax import RowState, factor_of, mask, sign_of, update
+from ptxlab.kernels.softmax import LN2, RowState, factor_of, mask, sign_of, update
 from ptxlab.kernels.tiles import CHUNK, Copy, Layout, Spot
 
-LN2 = math.log(2)
 ROWS = 16
 """Rows of the tile of queries: those of an MMA."""
 PAD = 8

@@ -14,8 +14,8 @@ from typing import Any, TypeVar
 from ptxlab.builder import Builder, Kernel, Ptr, bf16, f16, f32, f64, kernel, u32
 from ptxlab.kernels.decode_lanes import load_float
 from ptxlab.kernels.decode_spec import ELEMENTS
+from ptxlab.kernels.softmax import LN2, LOG2E
 
-LOG2E, LN2 = math.log2(math.e), math.log(2)
 THREADS = 128
 TYPES: dict[str, type[Any]] = {**ELEMENTS, "f64": f64}
 """The types of o that there are kernels for."""

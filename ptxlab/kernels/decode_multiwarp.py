@@ -27,8 +27,8 @@ from ptxlab.kernels.decode_lanes import LOWEST, WARP, Lanes, key_count, rounded,
 from ptxlab.kernels.decode_spec import DecodeConfig, DecodeSpec, Element, Length, Sums, entry_name
 from ptxlab.kernels.mods import Here
 from ptxlab.kernels.rung import NOWHERE, Slots
+from ptxlab.kernels.softmax import LN2, LOG2E
 
-LOG2E, LN2 = math.log2(math.e), math.log(2)
 AT_ONCE = 16
 """Registers of 32 bits that a lane fills with keys before it uses the first, and as many again with values."""
 

@@ -16,7 +16,6 @@ one for each sequence. That is a block table with one page per sequence.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -27,8 +26,7 @@ from ptxlab.kernels.decode_multiwarp import THREADS, attend, finish, merge_lanes
 from ptxlab.kernels.decode_spec import Cache, DecodeConfig, DecodeSpec, Element, Sums, Table, entry_name
 from ptxlab.kernels.mods import Here
 from ptxlab.kernels.rung import Slots
-
-LOG2E = math.log2(math.e)
+from ptxlab.kernels.softmax import LOG2E
 
 
 def make(config: DecodeConfig) -> Kernel:

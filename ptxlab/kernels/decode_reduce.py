@@ -25,9 +25,8 @@ from ptxlab.kernels import decode_spec as spec
 from ptxlab.kernels.decode_lanes import LOWEST, WARP, max_over, rounded, sum_over
 from ptxlab.kernels.decode_spec import DecodeConfig, DecodeSpec, Element, entry_name
 from ptxlab.kernels.rung import NOWHERE, Slots
+from ptxlab.kernels.softmax import LN2, LOG2E
 
-LOG2E = math.log2(math.e)
-LN2 = math.log(2)
 AT_ONCE = 8
 """Splits that a thread asks for before it uses the first."""
 

@@ -12,7 +12,6 @@ grows. If there are more splits than keys some are empty and store (0, -inf, 0).
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from ptxlab.builder import Builder, Kernel, Ptr, f32, kernel, s32, u32
@@ -22,8 +21,7 @@ from ptxlab.kernels.decode_multiwarp import THREADS, attend, merge_lanes, merge_
 from ptxlab.kernels.decode_paged import rows_of
 from ptxlab.kernels.decode_spec import Cache, DecodeConfig, DecodeSpec, Element, Table, entry_name, next_may_start
 from ptxlab.kernels.mods import Here
-
-LOG2E, LN2 = math.log2(math.e), math.log(2)
+from ptxlab.kernels.softmax import LN2, LOG2E
 
 
 def make(config: DecodeConfig) -> Kernel:

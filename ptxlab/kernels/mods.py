@@ -97,7 +97,7 @@ class Applied:
         if self.sinks is not None:
             given["sinks"] = np.ascontiguousarray(self.sinks, real)
         if self.mods.masks and not listed:
-            raise LaunchError(f"a kernel with mask_mod={self.mods.name} wants to know which keys can be seen")
+            raise LaunchError(f"a kernel with mask_mod={self.mods.name} needs to know which keys can be seen")
         names = () if not self.mods.masks else TILE_LISTS if len(listed) > 1 else KEY_RANGES
         return given | {n: _padded(np.asarray(x, np.uint32), PAST_THE_END) for n, x in zip(names, listed, strict=False)}
 
@@ -149,7 +149,6 @@ class Applied:
                 )
 
     def _exactly(self, index: Node, leaves: Mapping[str, tuple[int, int]]) -> tuple[float, float]:
-        """The least and the greatest value of an index, element by element."""
         asked = [name for name in leaves if name in index.depends] or ["b"]
         first, *others = (np.arange(leaves[name][0], leaves[name][1] + 1) for name in asked)
         ends = []
@@ -214,7 +213,6 @@ class _LookUp:
 
 
 def _on_arrays(bound: Variant | None) -> Any:
-    """The function of a variant on arrays of its places."""
     if bound is None:
         return None
     arrays = {name: _LookUp(x) if np.ndim(x) else x for name, x in bound.arrays.items()}

@@ -18,10 +18,9 @@ from typing import Any, TypeVar
 from ptxlab.builder import Builder, Kernel, Ptr, f32, f64, kernel, u32
 from ptxlab.kernels.mods import Here, Tiles
 from ptxlab.kernels.rung import NOWHERE, Slots
-from ptxlab.kernels.softmax import LOWEST
+from ptxlab.kernels.softmax import LN2, LOG2E, LOWEST
 from ptxlab.kernels.spec import Config, Spec, entry_name
 
-LOG2E, LN2 = math.log2(math.e), math.log(2)
 Real = TypeVar("Real", f32, f64)
 """The type of every element: f32 or f64, chosen by `types=` when a kernel is built."""
 

@@ -223,7 +223,6 @@ def _other(k: Builder, value: Any, bit: int) -> Any:
 
 
 def _total(k: Builder, value: Any) -> Any:
-    """The sum over the 16 threads of a row."""
     total = k.var(f32, k.copy(value))
     for bit in (1, 2, 4, 8):
         total += _other(k, total, bit)

@@ -25,7 +25,8 @@ _PAGE = """<!doctype html>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <style>{style}
 body {{ margin: 12px; }} [theme="dark"] body {{ background: #111; color: #ddd; }}
-[theme="dark"] {{ color-scheme: dark; }} .pl-given {{ font: 13px/1.5 system-ui, sans-serif; margin: 0 0 8px; }}
+[theme="dark"] {{ color-scheme: dark; }} .pl-given {{
+  font: 13px/1.5 system-ui, sans-serif; margin: 0 0 8px; white-space: pre-wrap; overflow-wrap: anywhere; }}
 </style></head>
 <body><main><p class="pl-given">{given}</p><div class="ptxlab-app" id="explorer"></div>{trace}</main>
 <script type="text/plain" id="parts">{parts}</script>

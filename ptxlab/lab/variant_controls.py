@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import functools
 import itertools
 import linecache
 import re
+import sys
 import traceback
 from collections.abc import Mapping
 from types import FunctionType
@@ -15,7 +17,7 @@ import numpy as np
 
 from ptxlab.builder import mistakes
 from ptxlab.builder.source import Site
-from ptxlab.errors import LaunchError, Span
+from ptxlab.errors import BuildError, LaunchError, Span
 from ptxlab.kernels import Parameter, variants
 from ptxlab.kernels.mods import Applied, Mods, applied
 
@@ -78,6 +80,50 @@ def mods(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 _TEXTS = itertools.count(1)
+TURNS = 1000
+"""Turns that all loops of a text may make together in one call."""
+
+
+class _Counted(ast.NodeTransformer):
+    """Each turn of a loop or of a comprehension begins with a call of `_turn`, which is true."""
+
+    def visit(self, node: ast.AST) -> ast.AST:
+        self.generic_visit(node)
+        if isinstance(node, ast.For | ast.While | ast.comprehension):
+            place = node.target if isinstance(node, ast.comprehension) else node
+            turn = ast.fix_missing_locations(ast.copy_location(ast.Call(ast.Name("_turn", ast.Load()), [], []), place))
+            if isinstance(node, ast.comprehension):
+                node.ifs.insert(0, turn)
+            else:
+                node.body.insert(0, ast.copy_location(ast.Expr(turn), place))
+        return node
+
+
+class _Turns:
+    """Counts the turns of a text's loops: nobody can interrupt the thread that runs it."""
+
+    made = 0
+
+    def __call__(self) -> bool:
+        self.made += 1
+        if self.made > TURNS:
+            frame = sys._getframe(1)
+            site = Site(Span(frame.f_code.co_filename, frame.f_lineno, 0, frame.f_lineno, 0))
+            what = f"the loops of a function make {TURNS} turns at most; each would be written out in the PTX"
+            raise mistakes.error(site, what, "for n in range(4):")
+        return True
+
+
+class _Own(variants.Variant):
+    """One's own function; each call of it may make as many turns."""
+
+    def __init__(self, found: variants.Variant, turns: _Turns) -> None:
+        super().__init__(found.function, found.arrays, found.name, found.masks)
+        self.turns = turns
+
+    def called(self, *given: Any, **more: Any) -> Any:
+        self.turns.made = 0
+        return super().called(*given, **more)
 
 
 @functools.lru_cache(maxsize=64)
@@ -85,9 +131,12 @@ def own(text: str) -> variants.Variant:
     """The mod that a text defines. `BuildError` or `LaunchError` says where the text is wrong, and what to write."""
     file = f"your own ({next(_TEXTS)})"  # spans of earlier texts stay readable
     linecache.cache[file] = len(text), None, text.splitlines(keepends=True), file
-    names: dict[str, Any] = {"np": np}
+    turns = _Turns()
+    names: dict[str, Any] = {"np": np, "_turn": turns}
     try:
-        exec(compile(text, file, "exec"), names)
+        exec(compile(_Counted().visit(ast.parse(text, file)), file, "exec"), names)
+    except BuildError:
+        raise
     except SyntaxError as wrong:
         line, column = wrong.lineno or 1, max(0, (wrong.offset or 1) - 1)
         span = Span(file, line, column, line, column + 1)
@@ -101,7 +150,7 @@ def own(text: str) -> variants.Variant:
     if not functions:
         raise mistakes.error(None, "the text of your own defines no function", OWN.default.strip())
     try:
-        return variants.variant(functions[-1])
+        return _Own(variants.variant(functions[-1]), turns)
     except LaunchError as wrong:
         raise LaunchError(f"{file}:{functions[-1].__code__.co_firstlineno}: {wrong}") from wrong
 
@@ -126,7 +175,9 @@ def named(wanted: Mods) -> dict[str, Any]:
             if made is not None and made.mods == wanted:
                 return {"variant": name, **({"causal": True} if within and wanted.masks else {})}
     line = 'pl.explore("mma", variant="window")'
-    raise LaunchError(f"explore: {wanted.name} is none of {', '.join(NUMBERS)}, which are shown\n  write:  {line}")
+    raise LaunchError(
+        f"explore: {wanted.name} is not one of {', '.join(NUMBERS)}, which have controls\n  write:  {line}"
+    )
 
 
 def masked(values: Mapping[str, Any]) -> Applied | None:

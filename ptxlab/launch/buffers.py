@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import warnings
 import weakref
+from collections import deque
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
 Array: TypeAlias = "NDArray[Any]"
 
 BUFFERS_BASE = 0x0000_0300_0000_0000
-"""Where device buffers of the CPU machine begin: above `emulate.memory.HEAP_BASE`, where a launch puts its arrays."""
+"""Where device buffers of the emulator begin: above `emulate.memory.HEAP_BASE`, where a launch puts its arrays."""
 BUFFER_STEP, BUFFER_GUARD = 512, 4096
 WRITTEN, WITHOUT = 0xFF, 1
 """In the record of writes, as in `emulate.rules.records`: a byte that was written, and one stored without a value."""
@@ -88,7 +90,7 @@ class DeviceBuffer:
     shape, dtype
         What it holds.
     device
-        "cpu" (the CPU machine, both engines) or "gpu".
+        "cpu" (the emulator, both engines) or "gpu".
     name
         What messages call it.
     """
@@ -101,7 +103,7 @@ class DeviceBuffer:
         self.nbytes = math.prod(shape) * self.dtype.itemsize
         self.freed, self.freed_at = False, ""
         self._gpu: Any = None
-        self._written: NDArray[np.uint8] | None = None
+        self.record: NDArray[np.uint8] | None = None  # for initcheck: of each byte whether it was written
         self._data: NDArray[np.uint8] = np.zeros(0, np.uint8)
         if device == "gpu":
             from ptxlab.gpu import device as gpu
@@ -115,7 +117,7 @@ class DeviceBuffer:
 
     @property
     def data(self) -> NDArray[np.uint8]:
-        """The bytes on the CPU machine, in place."""
+        """The bytes on the emulator, in place."""
         return self._data
 
     def copy_to_host(self) -> Array:
@@ -131,11 +133,10 @@ class DeviceBuffer:
         self._check()
         array = as_numpy(array)
         if not isinstance(array, np.ndarray):
-            raise LaunchError(f"array: a numpy array is wanted, got {type(array).__name__}")
+            raise LaunchError(f"array: expected a numpy array, got {type(array).__name__}")
         if array.shape != self.shape or array.dtype != self.dtype:
-            raise LaunchError(
-                f"the buffer holds {self.dtype} {list(self.shape)}, the array is {array.dtype} {list(array.shape)}"
-            )
+            given = f"the array is {array.dtype} {list(array.shape)}"
+            raise LaunchError(f"the buffer holds {self.dtype} {list(self.shape)}, {given}")
         raw = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
         self._wrote()
         if self._gpu is not None:
@@ -146,12 +147,12 @@ class DeviceBuffer:
     def read_back(self) -> None:
         """The host reads it: warns of elements that a launch with initcheck has stored without a value."""
         of, (start, count) = self._of if isinstance(self, _Slice) else self, self._bytes
-        if of._written is None or of.host:
+        if of.record is None or of.host:
             return
-        lost = (of._written[start : start + count] == WITHOUT).reshape(-1, self.dtype.itemsize).any(axis=1)
+        lost = (of.record[start : start + count] == WITHOUT).reshape(-1, self.dtype.itemsize).any(axis=1)
         if lost.any():
             says = f"{lost.sum()} of {lost.size} elements of {self.name or 'a device buffer'} have no value"
-            warnings.warn(f"{says}: a kernel stored there what it had read where nobody has written", stacklevel=3)
+            warnings.warn(f"{says}: a kernel stored values there that it had read from unwritten memory", stacklevel=3)
 
     @property
     def _bytes(self) -> tuple[int, int]:
@@ -160,7 +161,7 @@ class DeviceBuffer:
 
     def _wrote(self) -> None:
         """All bytes have been written by the host."""
-        self._written = None
+        self.record = None
 
     def __len__(self) -> int:
         if not self.shape:
@@ -187,32 +188,28 @@ class DeviceBuffer:
         part.copy_from_host(np.broadcast_to(np.asarray(as_numpy(value), self.dtype), part.shape))
 
     def free(self) -> None:
-        """Frees the memory; the address is not used again on the CPU machine, so that stale pointers fault."""
+        """Frees the memory; the address is not used again on the emulator, so that stale pointers fault."""
         self._check()
         self.freed, self.freed_at = True, _caller()
         if self._gpu is not None:
             self._gpu.free()
         else:
             _buffers.discard(self)
-            _freed.append((self.address, self.nbytes, self.name, self.freed_at))
-            self._data = np.zeros(0, np.uint8)
+            _freed.append(self)
+            self._data, self.record = np.zeros(0, np.uint8), None
 
     def mark_unwritten(self) -> None:
         """For `initcheck`: no byte of it has been written."""
-        self._written = np.zeros(self.nbytes, np.uint8)
+        self.record = np.zeros(self.nbytes, np.uint8)
 
     def written(self, *, known: bool) -> NDArray[np.uint8] | None:
         """For `initcheck`: of each byte whether a kernel has stored to it; None: all bytes count as written. Others are
         made NaN. Launches without that check (not `known`) keep no record: afterwards all bytes count as written."""
         if not known:
-            self._written = None
-        if self._written is not None:
-            self._data[self._written == 0] = 0xFF
-        return self._written
-
-    def keep_written(self, written: NDArray[np.uint8] | None) -> None:
-        """What a launch has left of that."""
-        self._written = written
+            self.record = None
+        if self.record is not None:
+            self._data[self.record == 0] = 0xFF
+        return self.record
 
     def _check(self) -> None:
         if self.freed:
@@ -242,7 +239,7 @@ class _Slice(DeviceBuffer):
 
     @property
     def data(self) -> NDArray[np.uint8]:
-        """The bytes on the CPU machine, in place."""
+        """The bytes on the emulator, in place."""
         return self._of.data[self._start : self._start + self.nbytes]
 
     @property
@@ -250,8 +247,8 @@ class _Slice(DeviceBuffer):
         return self._start, self.nbytes
 
     def _wrote(self) -> None:
-        if self._of._written is not None:
-            self._of._written[self._start : self._start + self.nbytes] = WRITTEN
+        if self._of.record is not None:
+            self._of.record[self._start : self._start + self.nbytes] = WRITTEN
 
     def free(self) -> None:
         """An error: memory is freed as a whole."""
@@ -277,7 +274,7 @@ def _as_if(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
 
 
 _buffers: weakref.WeakSet[DeviceBuffer] = weakref.WeakSet()
-_freed: list[tuple[int, int, str, str]] = []
+_freed: deque[DeviceBuffer] = deque(maxlen=256)
 _top = BUFFERS_BASE
 
 
@@ -288,15 +285,10 @@ def _next_address(nbytes: int) -> int:
     return address
 
 
-def cpu_buffers(
-    *, known: bool = False
-) -> Iterator[tuple[int, int, NDArray[np.uint8] | None, str, NDArray[np.uint8] | None, str, DeviceBuffer | None]]:
-    """(address, size, bytes or None if freed, name, record of writes, where it was freed, the buffer) of every device
-    buffer of the CPU machine; known: whether the launch keeps records of writes."""
-    for buffer in _buffers:
-        yield buffer.address, buffer.nbytes, buffer.data, buffer.name, buffer.written(known=known), "", buffer
-    for address, size, name, where in _freed[-256:]:
-        yield address, size, None, name, None, where, None
+def cpu_buffers() -> Iterator[DeviceBuffer]:
+    """Every device buffer of the emulator, and the last ones that were freed."""
+    yield from _buffers
+    yield from _freed
 
 
 def _caller() -> str:
@@ -307,7 +299,7 @@ def _caller() -> str:
 
 @complete("pl.empty((1024, 64), np.float32)")
 def empty(shape: int | Sequence[int], dtype: DTypeLike = np.float32, *, device: str = "auto") -> DeviceBuffer:
-    """A device buffer with undefined contents (zeros on the CPU machine).
+    """A device buffer with undefined contents (zeros on the emulator).
 
     Parameters
     ----------
@@ -341,28 +333,25 @@ def to_device(array: Array, *, device: str = "auto") -> DeviceBuffer:
     try:
         array = np.asarray(as_numpy(array))
     except ValueError:  # rows of several lengths
-        raise LaunchError(f"array: a numpy array is wanted, got {type(array).__name__} {array!r}") from None
+        raise LaunchError(f"array: expected a numpy array, got {type(array).__name__} {array!r}") from None
     if not is_number(array.dtype):
-        raise LaunchError(
-            f"array: numbers in native byte order are wanted, got an array of {array.dtype} {list(array.shape)}"
-            f"{as_numbers('array', array.dtype)}"
-        )
+        given = f"an array of {array.dtype} {list(array.shape)}{as_numbers('array', array.dtype)}"
+        raise LaunchError(f"array: expected numbers in native byte order, got {given}")
     buffer = _made(array.shape, array.dtype, device)
     buffer.copy_from_host(array)
     return buffer
 
 
 def _made(shape: tuple[int, ...], dtype: np.dtype[Any], device: str) -> DeviceBuffer:
-    """A buffer, or `LaunchError` where there is not as much memory."""
+    """A buffer, or `LaunchError` where there is not that much memory."""
     memory, nbytes = memory_of(device), math.prod(shape) * dtype.itemsize
+    has = f"shape: {list(shape)} of {dtype} has {nbytes:,} bytes"
     if nbytes > LARGEST:
-        raise LaunchError(f"shape: {list(shape)} of {dtype} has {nbytes:,} bytes; no device has as much memory")
+        raise LaunchError(f"{has}; no device has that much memory")
     try:
         return DeviceBuffer(shape, dtype, memory)
     except MemoryError:
-        raise LaunchError(
-            f"shape: {list(shape)} of {dtype} has {nbytes:,} bytes; there is not as much memory"
-        ) from None
+        raise LaunchError(f"{has}; there is not that much memory") from None
 
 
 def _shape(shape: Any) -> tuple[int, ...]:
@@ -370,21 +359,18 @@ def _shape(shape: Any) -> tuple[int, ...]:
     several = isinstance(shape, Sequence) or (isinstance(shape, np.ndarray) and shape.ndim == 1)
     lengths = tuple(shape) if several and not isinstance(shape, str | bytes) else (shape,)
     if not all(is_whole(n) and n >= 0 for n in lengths) or len(lengths) > 32:
-        raise LaunchError(f"shape: whole numbers from 0 on are wanted, got {shape!r}")
+        raise LaunchError(f"shape: expected whole numbers of at least 0, got {shape!r}")
     return tuple(int(n) for n in lengths)
 
 
 def _number_type(dtype: Any) -> np.dtype[Any]:
     """A type of numbers."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)  # an old name of a type is refused all the same
-            found: np.dtype[Any] = np.dtype(dtype)
-    except (TypeError, ValueError, SyntaxError):
-        raise LaunchError(f"dtype: a type of numbers such as np.float32 is wanted, got {dtype!r}") from None
-    if dtype is None or not is_number(found):
-        raise LaunchError(f"dtype: a type of numbers such as np.float32 is wanted, got {dtype!r}")
-    return found
+    with contextlib.suppress(TypeError, ValueError, SyntaxError), warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # an old name of a type is refused all the same
+        found: np.dtype[Any] = np.dtype(dtype)
+        if dtype is not None and is_number(found):
+            return found
+    raise LaunchError(f"dtype: expected a type of numbers such as np.float32, got {dtype!r}")
 
 
 def is_number(dtype: np.dtype[Any]) -> bool:

@@ -32,7 +32,7 @@ class Declared(NamedTuple):
 
     target: as the module says it. static_shared: bytes of shared memory. parameters: of each its name, type, size and
     alignment, whether it is an array and a `.ptr`, and its name in the source, "" if it is not known. constant: whether
-    one is a `.ptr .const`, as of OpenCL. unknown: what the CPU machine takes though it does not know it.
+    one is a `.ptr .const`, as of OpenCL. unknown: what the emulator takes though it does not know it.
     """
 
     name: str
@@ -90,7 +90,7 @@ class Plan:
         given = arguments.arrays(self.title, self.parameters if self.adapt is None else (), args)
         given = given if self.adapt is None else self.adapt(given)
         if self.adapt is not None and len(given) != len(self.parameters):
-            what = "an array is wanted where a number is given, or the other way round"
+            what = "an array was given where a number is needed, or a number where an array is needed"
             raise LaunchError(f"{self.title} ({', '.join(own)}): {what}")
         added = self.added
         if self.scratch:
@@ -110,9 +110,8 @@ class Plan:
         self._cached.add((arch, shared_gaps))
         if sum(v.initial.size for v in program.globals if v.valued) <= _MOST:
             notes, contents = facts_to_cache(program)
-            disk_cache.remember(
-                _name(self.text, self.entry, arch, shared_gaps), notes | {"plan": self.declared}, contents
-            )
+            name = _name(self.text, self.entry, arch, shared_gaps)
+            disk_cache.remember(name, notes | {"plan": self.declared}, contents)
 
     @classmethod
     def recalled(cls, kernel: Any, text: str, entry: str | None, arch: str | None, *, shared_gaps: bool) -> Plan | None:
@@ -207,7 +206,7 @@ def _unknown(module: Module) -> str:
     line = next(number for number, text in enumerate(str(module).split("\n"), 1) if ".version" in text)
     given, newest = (".".join(map(str, version)) for version in (module.version, NEWEST))
     return (
-        f"{module.file}:{line}: .version {given} is later than {newest}, the last that ptxlab knows: the CPU machine "
+        f"{module.file}:{line}: .version {given} is later than {newest}, the last that ptxlab knows: the emulator "
         "runs what it knows of it; NVIDIA's assembler takes it only if it is as new"
     )
 
@@ -269,9 +268,8 @@ def bind_variables(plan: Plan, textures: Mapping[str, Texture | Surface] | None)
     from ptxlab.launch.textures import Surface, Texture
 
     if not isinstance(textures, Mapping):
-        raise LaunchError(
-            f"textures: names and what they are wanted, got {shown(textures)}\n  write:  textures={{'name': ...}}"
-        )
+        write = "\n  write:  textures={'name': ...}"
+        raise LaunchError(f"textures: expected names with their textures, got {shown(textures)}{write}")
     wanted = {v.name: v.type for v in plan.module.variables if v.type in OPAQUE}
     bound = []
     for name, value in textures.items():
@@ -280,9 +278,8 @@ def bind_variables(plan: Plan, textures: Mapping[str, Texture | Surface] | None)
             raise LaunchError(f"textures: {plan.title} has no .texref or .surfref {name!r}; it has {listed}")
         kind = Surface if wanted[name] == "surfref" else Texture
         if not isinstance(value, kind):
-            raise LaunchError(
-                f"textures: {name} is a .{wanted[name]} and wants a pl.{kind.__name__}, got {shown(value)}"
-            )
+            wants = f"{name} is a .{wanted[name]} and needs a pl.{kind.__name__}"
+            raise LaunchError(f"textures: {wants}, got {shown(value)}")
         p = Parameter(name, "b64", 0, 1)
         bound.append(Bound(p, array=value.staged(), object=value, variable=True))
     return bound

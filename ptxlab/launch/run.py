@@ -1,4 +1,4 @@
-"""One call for every machine: `launch` runs a kernel on a GPU or on the CPU machine with the same arguments and errors.
+"""One call for every machine: `launch` runs a kernel on a GPU or on the emulator with the same arguments and errors.
 
     r = launch(ptx, grid, block, x, y, 2.0, n)        # x and y are numpy arrays, changed in place
 
@@ -58,12 +58,31 @@ ALL_CHECKS = ("memcheck", "initcheck", "racecheck", "synccheck")
 
 @dataclass(eq=False, repr=False)
 class Run:
-    """A finished launch. `device` is where it ran: "gpu", "cpu" or "step"; `seconds` the time of the kernel alone.
+    """A finished launch.
 
-    `counters` is None unless asked for, `trace` likewise; `findings` lists what the checks noticed. `build_seconds` is
-    the time to make the kernel ready (translation or assembly); `shared` are the bytes of dynamic shared memory that
-    a block had. `messages` are the calls of `printf` in the order they
-    were made, each with `.block`, `.thread` and `.text`; `launch` has written them to the standard output as well.
+    Attributes
+    ----------
+    kernel
+        The kernel's name.
+    device
+        Where it ran: "gpu", "cpu" or "step".
+    grid, block
+        Blocks, and threads of a block, each as (x, y, z).
+    seconds
+        The time of the kernel alone.
+    counters
+        What was counted (`Counters`), or None.
+    trace
+        The steps of the chosen warps, or None.
+    findings
+        What the checks noticed (`Finding`).
+    build_seconds
+        The time to make the kernel ready: translation or assembly.
+    messages
+        The calls of `printf` in the order they were made, each with `.block`, `.thread` and `.text`. `launch` has also
+        written them to the standard output.
+    shared
+        Bytes of dynamic shared memory that a block had.
     """
 
     kernel: str
@@ -88,7 +107,7 @@ class Run:
         out[0] += f", grid {show_size(self.grid)}, block {show_size(self.block)}"
         if self.counters:
             out[0] += f", {self.counters.thread_instructions:,} thread-instructions"
-        return "\n".join(out + ["  " + str(finding).replace("\n", "\n  ") for finding in self.findings])
+        return "\n".join(out + ["  " + finding.headed().replace("\n", "\n  ") for finding in self.findings])
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
         import html
@@ -133,7 +152,7 @@ def launch(
         Bytes of dynamic shared memory.
     device
         "gpu", "cpu" (compiled), "step" (interpreted), or "auto": the GPU where there is one and nothing is asked for
-        that only the CPU machine has.
+        that only the emulator has.
     arch
         The target, by default the PTX's own; on a GPU always its own.
     checks
@@ -185,10 +204,7 @@ def launch(
     asked, __tracebackhide__ = dict(locals()), True  # pytest and notebooks show the caller's line
     options.all_given("pl.launch(kernel, grid, block, x, y, n)", kernel=kernel, grid=grid, block=block)
     with resting(), stopped_while("the kernel was being read, before it ran"):
-        from ptxlab.launch.plan import (  # here, as the parser and the instructions come with them
-            bind_variables,
-            planned,
-        )
+        from ptxlab.launch.plan import bind_variables, planned  # here, as the parser comes with them
 
         checks = check_options(checks, ALL_CHECKS, trace, entry, shared, device, asked)
         gaps = "initcheck" in checks
@@ -203,8 +219,7 @@ def launch(
         bound = plan.bind(args, variables, math.prod(sizes[0]) if plan.scratch else 1)
         checked = bool(set(checks) - {"memcheck"})
         only_cpu = {"checks": checked, "counters": counters, "trace": trace is not None}
-        only_cpu |= {"seed": seed is not None, "budget": budget is not None, "workers": workers is not None}
-        only_cpu |= {"tier": tier is not None}
+        only_cpu |= {name: asked[name] is not None for name in ("seed", "budget", "workers", "tier")}
         only_cpu |= {"textures": any(b.object is not None for b in bound)}
         device = _device(device, [name for name, wanted in only_cpu.items() if wanted], bound, _stepped(trace))
         cluster_size = None if cluster is None else three("cluster", cluster)
@@ -213,11 +228,8 @@ def launch(
         if device == "step" and tier is not None:
             raise LaunchError("tier: device='step' compiles nothing\n  write:  device='cpu'")
         check_limits(plan, *sizes, shared, arch, device, cluster_size)
-        budget = (
-            budgets.default_budgets.get("checked" if device == "cpu" and checked else device)
-            if budget is None
-            else budget
-        )
+        if budget is None:
+            budget = budgets.default_budgets.get("checked" if device == "cpu" and checked else device)
         if device != "gpu":
             program = _loaded(plan, arch, shared_gaps=gaps)
             array_types.warn(plan.name, program, bound, args, sizes)
@@ -286,7 +298,7 @@ def _instead(kernel: Any, plan: Plan, given: Mapping[str, Any]) -> str:
 
 
 def _loaded(plan: Plan, arch: str | None, *, shared_gaps: bool) -> Program:
-    """The kernel as a program; `PtxError` where the CPU machine cannot load it, in the validator's words if it has any:
+    """The kernel as a program; `PtxError` where the emulator cannot load it, in the validator's words if it has any:
     they name the word that is meant and say what to write. What NVIDIA's assembler takes, in a text later than the
     table, is not wrong."""
     try:
@@ -330,10 +342,10 @@ def _device(device: str, cpu_only: list[str], bound: list[Bound], stepped: str) 
     memory = memory_of(device)
     if memory == "gpu" and cpu_only:
         verb = "belong" if len(cpu_only) > 1 or cpu_only[0][-1] == "s" else "belongs"
-        raise LaunchError(f"{' and '.join(cpu_only)} {verb} to the CPU machine; write device='cpu'")
+        raise LaunchError(f"{' and '.join(cpu_only)} {verb} to the emulator; write device='cpu'")
     for b in bound:
         if b.buffer is not None and b.buffer.device != memory:
-            raise LaunchError(f"{b.parameter}: the buffer lies on {b.buffer.device!r}, the launch is on {device!r}")
+            raise LaunchError(f"{b.parameter}: the buffer is on {b.buffer.device!r}, the launch is on {device!r}")
     return device
 
 
@@ -346,7 +358,7 @@ def cpu_engine() -> str:
     return "cpu"
 
 
-# -- the CPU machine ---------------------------------------------------------------------------------------------------
+# -- the emulator ---------------------------------------------------------------------------------------------------
 
 
 def _run_on_cpu(
@@ -384,33 +396,24 @@ def _run_on_cpu(
             objects[p.name] = functools.partial(_object, allocation.address, b.staged)
             continue
         params += bytes(-len(params) % p.align) + value
-    tracked = "initcheck" in options["checks"]
     buffers = []
-    for address, size, data, name, written, freed_at, buffer in cpu_buffers(
-        known=tracked
-    ):  # after the arrays, which lie below them
-        lying = memory.place(address, np.zeros(size, np.uint8) if data is None else data, name, space)
-        lying.freed, lying.freed_at, lying.written = data is None, freed_at, written
-        lying.host = buffer is not None and buffer.host
+    for buffer in cpu_buffers():  # after the arrays, which lie below them
+        data = np.zeros(buffer.nbytes, np.uint8) if buffer.freed else buffer.data
+        lying = memory.place(buffer.address, data, buffer.name, space)
+        lying.freed, lying.freed_at, lying.host = buffer.freed, buffer.freed_at, buffer.host
+        lying.written = None if buffer.freed else buffer.written(known="initcheck" in options["checks"])
         buffers.append((buffer, lying))
     (grid, block), engine = sizes, "step" if device == "step" else "jit"
-    given: dict[str, Any] = {
-        "grid": grid,
-        "block": block,
-        "params": bytes(params),
-        "memory": memory,
-        "objects": objects,
-    }
+    options |= {"params": bytes(params), "memory": memory, "objects": objects}
     try:
-        ran = emulate.execute(program, engine=engine, **given, **options)
+        ran = emulate.execute(program, engine=engine, grid=grid, block=block, **options)
     except (DeviceFault, LaunchKeyboardInterrupt) as stopped:
         _print(stopped.messages)  # its place is the kernel's; where Python noticed it fills a screen
         raise stopped.with_traceback(None) from None
     _print(ran.messages)
     findings: list[Finding] = list(ran.findings)
     for buffer, lying in buffers:
-        if buffer is not None:
-            buffer.keep_written(lying.written)
+        buffer.record = lying.written
     for b, allocation in zip(bound, allocations, strict=True):
         if b.poison:
             assert b.array is not None

@@ -17,11 +17,9 @@ import numpy as np
 from ptxlab.emulate.rules import tensor_maps as maps
 from ptxlab.errors import LaunchError
 from ptxlab.foreign_arrays import as_numpy
-from ptxlab.isa.tensor_map import BYTES, SWIZZLES, TF32, TYPES, with_field
+from ptxlab.isa.tensor_map import BYTES, SWIZZLES, TYPES, with_field
 from ptxlab.launch.buffers import Array, DeviceBuffer
 from ptxlab.options import complete
-
-__all__ = ["BYTES", "OF_DTYPE", "TF32", "TensorMap", "tiles"]
 
 OF_DTYPE = {
     "uint8": "u8", "uint16": "u16", "uint32": "u32", "int32": "s32", "uint64": "u64", "int64": "s64", "float16": "f16",
@@ -71,7 +69,7 @@ class TensorMap:
     def __post_init__(self) -> None:
         object.__setattr__(self, "array", as_numpy(self.array, "TensorMap", "array"))
         given = type(self.array).__name__
-        need(isinstance(self.array, np.ndarray | DeviceBuffer), f"an array is wanted, got {given}")
+        need(isinstance(self.array, np.ndarray | DeviceBuffer), f"expected an array, got {given}")
         shape, rank = self.array.shape, len(self.array.shape)
         name = np.dtype(self.array.dtype).name
         need(name in OF_DTYPE, f"elements of type {name} cannot be copied; {', '.join(OF_DTYPE)} can")
@@ -138,7 +136,7 @@ class TensorMap:
         return encoded(described, address)
 
     def encoded(self, address: int) -> bytes:
-        """The 128 bytes for the CPU machine; of tiles, the fields lie where a GPU has them."""
+        """The 128 bytes for the emulator; of tiles, the fields lie where a GPU has them."""
         element = TYPES.index(OF_DTYPE[np.dtype(self.array.dtype).name])
         box = [] if self.im2col else self.box
         map = tiles(

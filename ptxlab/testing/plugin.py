@@ -32,7 +32,7 @@ BUDGETS_BEFORE = pytest.StashKey[Mapping[str, int]]()
 """`default_budgets` outside of this session."""
 MORE = (
     "  more:   a launch that gives no budget= has that of @pytest.mark.ptxlab(budget=N), else of --ptxlab-budget N; "
-    "0 is no limit"
+    "0 means no limit"
 )
 SURVIVED, UNCHECKED, FOUND = "ptxlab survived", "ptxlab unchecked", "ptxlab found"
 """Names of a report's properties: they travel from a worker of pytest-xdist to the terminal."""
@@ -89,7 +89,7 @@ def _budgets(wanted: int | None) -> Mapping[str, int]:
 
 @pytest.fixture
 def ptxlab(request: pytest.FixtureRequest) -> Launches:
-    """Launches kernels on the CPU machine with the checks of the marker `ptxlab`; a finding fails the test."""
+    """Launches kernels on the emulator with the checks of the marker `ptxlab`; a finding fails the test."""
     from ptxlab.launch.options import check_names
     from ptxlab.launch.run import ALL_CHECKS
     from ptxlab.testing.launches import Launches, Wishes
@@ -161,7 +161,7 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     report = yield
     if call.excinfo is None or "ptxlab.launch.run" not in sys.modules:  # no kernel was launched
         return report
-    from ptxlab.testing.launches import FindingError, shown
+    from ptxlab.testing.launches import FindingError
     from ptxlab.testing.reports import findings_of, notes
     from ptxlab.text import Module
 
@@ -173,7 +173,7 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     line = lines[-1] if lines else (item.location[1] or 0) + 1
     file = os.path.relpath(item.path, item.config.invocation_params.dir)
     kernels = item.stash.get(LAUNCHED, [])
-    said = [*(shown(finding, kernels) for finding in findings), f"  launched at {file}:{line}"]
+    said = [*(finding.headed() for finding in findings), f"  launched at {file}:{line}"]
     if isinstance(error, DeviceFault) and error.kind == "budget":
         said.append(MORE)
     report.longrepr = "\n".join(said)

@@ -59,7 +59,7 @@ def _texture(found: Form, k: int, operand: Address, find: Find) -> Misfit | None
 
 
 def wrong_address(found: Form, k: int, operand: Operand, find: Find) -> Misfit | None:
-    """An address without its brackets, or one that is no integer."""
+    """An address without its brackets, or one that is not an integer."""
     if isinstance(operand, Name | Number | Sum | Not | Pair | Vector):
         hint = f"[{operand}]" if isinstance(operand, Name | Sum) else ""
         return Misfit(k, f"{found.opcode} takes an address in brackets here, found {operand}", hint)
@@ -119,7 +119,6 @@ def misplaced(found: Form, k: int, spec: OperandSpec, operand: Operand, find: Fi
         if found.properties.stores:
             return Misfit(k, f"{found.opcode} cannot write to {name}, a parameter of the function it is in")
         if place.kernel and space == "param::func":
-            return Misfit(
-                k, f"{name} is a parameter of a kernel, in .param::entry; .param::func has those of functions"
-            )
+            says = f"{name} is a parameter of a kernel, in .param::entry"
+            return Misfit(k, f"{says}; .param::func has those of functions")
     return None

@@ -57,7 +57,7 @@ def module_of(kernel: object) -> Module:
     module = _cached(kernel) if isinstance(kernel, str) else getattr(kernel, "module", kernel)
     if isinstance(module, Module):
         return module
-    raise LaunchError(f"kernel: PTX text, a parsed module or a builder's kernel is wanted, got {given(kernel)}")
+    raise LaunchError(f"kernel: expected PTX text, a parsed module or a builder's kernel, got {given(kernel)}")
 
 
 @functools.lru_cache(maxsize=64)
@@ -134,10 +134,8 @@ class _Parser(Directives):
         returns = self.parameters() if self.text() == "(" and opening.text == ".func" else ()
         if (wrong := self.text()) in LINKAGES:
             line = self.source.line(opening.line).replace(f" {wrong}", "", 1)
-            raise self.error(
-                f"{wrong} comes before {opening.text}",
-                hint=line.replace(opening.text, f"{wrong} {opening.text}").strip(),
-            )
+            hint = line.replace(opening.text, f"{wrong} {opening.text}").strip()
+            raise self.error(f"{wrong} comes before {opening.text}", hint=hint)
         if wrong == "(":
             hint = self.instead(self.tokens[self.at], " f(")
             raise self.error(f"expected the name of the {opening.text[1:]}; found '('", hint=hint)
@@ -199,9 +197,7 @@ class _Parser(Directives):
         if token.kind == "directive":
             return self.directive()
         if token.kind == "end":
-            raise self.source.error(
-                "this '{' is never closed; found the end of the file", opening.line, opening.column, hint="}"
-            )
+            raise self.error("this '{' is never closed; found the end of the file", opening, "}")
         raise self.error(f"expected a statement; found {shown(token)}")
 
     def _refuse_c(self, token: Token) -> None:

@@ -138,6 +138,7 @@ def test_prefill_of_every_type_at_a_spread_of_lengths(name, dtype, each):
         attention(name, VARIANTS[each], shape, dtype=dtype, causal=n % 2 == 1, shared_by=(1, 2, 4)[n % 3])
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("name", ["scalar", "mma"])
 @pytest.mark.parametrize("device", ["cpu", "step"])
 def test_prefill_on_both_engines(name, device):
@@ -154,9 +155,9 @@ def test_a_negative_scale():
     attention("mma", VARIANTS["all"], (20, 40), scale=-0.3)
 
 
-def decode(name, given, lengths, splits=1, **build):
+def decode(name, given, lengths, splits=1, dtype=None, device="cpu", **build):
     """Runs a decode kernel, and the one that merges, with all checks and holds them against float64."""
-    mods, dtype, dim = applied(**given), "f16" if name == "decode_gqa" else "f32", 32
+    mods, dtype, dim = applied(**given), dtype or kernels.get(name).parameters["dtype"].choices[0], 32
     batch, most, page = len(lengths), max(lengths), 16
     build |= {"partial": True} if splits > 1 and name == "decode_gqa" else {}
     built = kernels.get(name).build(head_dim=dim, dtype=dtype, mods=mods.mods, **build)
@@ -180,13 +181,13 @@ def decode(name, given, lengths, splits=1, **build):
         ranges.append((seen[0], seen[-1] + 1) if seen.size else (0, 0))
     extra = mods.arguments(dtype, [np.array(ranges)] if ranges else ())
     grid, block, shared = built.launch_shape(batch, *HEADS, splits)
-    run = pl.launch(built, grid, block, *built.arguments(**arrays, **extra), shared=shared, device="cpu", checks="all")
+    run = pl.launch(built, grid, block, *built.arguments(**arrays, **extra), shared=shared, device=device, checks="all")
     findings = list(run.findings)
     if "partial" in names:
         merge = kernels.get("decode_reduce").build(head_dim=dim, dtype=dtype)
         grid, block, shared = merge.launch_shape(batch, *HEADS, splits)
         args = merge.arguments(partial=partial, o=o, lse=lse)
-        findings += pl.launch(merge, grid, block, *args, shared=shared, device="cpu", checks="all").findings
+        findings += pl.launch(merge, grid, block, *args, shared=shared, device=device, checks="all").findings
     assert findings == []
     for b, n in enumerate(lengths):
         wanted, sums = expected(q[b][:, None], k[b, :, :n], v[b, :, :n], 0.3, mods, np.array([n - 1]), b)
@@ -202,11 +203,13 @@ def test_decode(name, each, lengths):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("each", VARIANTS)
-@pytest.mark.parametrize("name", DECODE)
-def test_decode_at_a_spread_of_lengths(name, each):
+@pytest.mark.parametrize(
+    ("name", "dtype"), [(n, d) for n in DECODE for d in kernels.get(n).parameters["dtype"].choices]
+)
+def test_decode_at_a_spread_of_lengths(name, dtype, each):
     for splits in (1, 4) if name in ("decode_split", "decode_gqa") else (1,):
-        decode(name, VARIANTS[each], LENGTHS[::3], splits)
-        decode(name, VARIANTS[each], LENGTHS[2::3], splits)
+        decode(name, VARIANTS[each], LENGTHS[::3], splits, dtype)
+        decode(name, VARIANTS[each], LENGTHS[2::3], splits, dtype)
 
 
 @pytest.mark.slow

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import lab_server
 import pytest
-from explorer_page import choose, figures, number, settle, shot, text
+from explorer_page import choose, figures, lines, number, settle, shot, text
+
+import ptxlab as pl
 
 pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install playwright")
 pytestmark = [pytest.mark.browser]
@@ -22,6 +25,7 @@ WRONG = (
         "`if` decides when the function is traced",
         "return np.where(kv_idx > q_idx, 0, score)",
     ),
+    ("def f(b, h, q_idx, kv_idx):\n    while True:\n        pass", "1000 turns at most", "for n in range(4):"),
 )
 
 
@@ -35,6 +39,7 @@ def write(page: Any, function: str, key: str = "Control+Enter") -> None:
     settle(page, before)
 
 
+@pytest.mark.rest
 def test_ones_own_function_is_typed_run_and_told_its_mistakes(lab: Any) -> None:
     editor = lab.locator(OWN)
     assert not editor.is_visible()
@@ -59,3 +64,46 @@ def test_ones_own_function_is_typed_run_and_told_its_mistakes(lab: Any) -> None:
     write(lab, "def few(b, h, q_idx, kv_idx):\n    return kv_idx < 9", "Tab")
     assert "✓ pass" in figures(lab)["tolerance"]
     shot(lab, "own-dark")
+
+
+def test_undo_takes_back_what_was_typed_and_nothing_of_the_notebook(lab: Any) -> None:
+    choose(lab, "variant", "own")
+    write(lab, STEEP)
+    cells = lab.locator(".jp-Cell").count()
+    lab.locator(OWN).click()
+    lab.keyboard.press("Control+End")
+    lab.keyboard.press("Enter")
+    assert lab.locator(OWN).input_value() == STEEP + "\n"
+    lab.keyboard.press("Control+Z")
+    assert lab.locator(OWN).input_value() == STEEP
+    lab.keyboard.press("Control+Shift+Z")
+    assert lab.locator(OWN).input_value() == STEEP + "\n"
+    lab.keyboard.press("Control+Z")
+    assert lab.locator(".jp-Cell").count() == cells
+    assert "✓ pass" in figures(lab)["tolerance"]
+
+
+def test_a_saved_page_keeps_the_lines_of_ones_own_function(lab: Any, tmp_path: Path) -> None:
+    explorer = pl.explore("scalar", seq_len=16, head_dim=16, device="cpu", variant="own", own=STEEP)
+    explorer.save(tmp_path / "page.html")
+    page = lab.context.browser.new_page(viewport={"width": 1200, "height": 800})
+    page.goto((tmp_path / "page.html").as_uri())
+    lines(page).first.wait_for()
+    assert STEEP in page.inner_text(".pl-given")
+    page.screenshot(path=str(lab_server.ARTIFACTS / "own-saved.png"))
+    page.close()
+
+
+def test_after_a_restart_the_cell_runs_anew(lab: Any) -> None:
+    choose(lab, "variant", "own")
+    write(lab, STEEP.replace("2", "3"))
+    lab.evaluate("jupyterapp.shell.currentWidget.context.sessionContext.restartKernel()")
+    lab.wait_for_selector(".ptxlab-parameters .jupyter-widgets-disconnected")
+    assert lab.locator(OWN).input_value() == STEEP.replace("2", "3"), "it can still be copied"
+    shot(lab, "own-gone")
+    lab_server.run_all(lab)
+    lab.locator(".ptxlab-parameters .jupyter-widgets-disconnected").first.wait_for(state="detached")
+    settle(lab)
+    choose(lab, "variant", "own")
+    write(lab, STEEP)
+    assert "✓ pass" in figures(lab)["tolerance"]

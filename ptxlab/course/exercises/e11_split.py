@@ -58,7 +58,7 @@ PART = Exercise(
     prompt="""
 `decode_split` cuts `keys` keys into `splits` parts. Write the function that says where part `split` begins and
 where it ends (the first key that is not in it), as a pair. Do not forget the parts that are past the last
-key: the kernel says where *they* begin, too.
+key: the kernel also says where *they* begin.
 
 The check runs the library's own lines on the machine.
 """,
@@ -111,7 +111,7 @@ def _tail(g: Grading, answer: Any) -> None:
             says.append("That is too much: some key was counted twice.")
         nan = np.argwhere(np.isnan(state))
         if len(nan):
-            says = [f"Part {nan[0][0]} of {splits} stored a NaN: it has no key. (-inf, 0) is wanted of it."]
+            says = [f"Part {nan[0][0]} of {splits} stored a NaN: it has no key, so (-inf, 0) is expected."]
         right = g.part(f"{keys} keys in {splits} parts: nothing lost", np.isclose(total, whole, rtol=1e-4), says)
         if right:
             g.part(

@@ -20,6 +20,14 @@ function keepKeys() {
     },
     true,
   );
+  window.addEventListener(
+    "beforeinput",
+    (/** @type {any} */ event) => {
+      // JupyterLab takes undo from every text field in a notebook.
+      if (event.target.closest?.(OURS) && event.target.matches("input, textarea")) event.stopPropagation();
+    },
+    true,
+  );
   for (const name of ["mousedown", "click"])
     window.addEventListener(
       name,

@@ -60,7 +60,7 @@ export function makeRoofline() {
         h(
           "p.pl-blank",
           null,
-          data?.note || "Needs counted floating-point operations: run the kernel on the CPU machine.",
+          data?.note || "Needs counted floating-point operations: run the kernel on the emulator.",
         ),
       );
     const left = 52,
@@ -155,7 +155,7 @@ export function makeRoofline() {
       [left, top, width - right, height - bottom],
     );
     for (const [tx, ty, words, css] of labels) text(tx, ty, words, "start", css);
-    text((left + width - right) / 2, height - 3, "FLOP a byte of memory", "middle");
+    text((left + width - right) / 2, height - 3, "FLOP per byte of memory", "middle");
     holder.append(root);
   });
   const room = sizeOf(holder, draw);
@@ -226,7 +226,7 @@ export function makeOccupancy() {
         ),
         boxes,
         tableOf(
-          ["limit", "share", "blocks an SM"],
+          ["limit", "share", "blocks per SM"],
           o.limits.map(([what, n]) => {
             const limits = what === o.limiter;
             return h(
