@@ -55,7 +55,7 @@ def followed(lines: list[str], finding: Finding, write: str) -> list[list[str]]:
         behind = [line for line in lines[first:] if "barrier.cluster" not in line]
         end = next(k for k, line in enumerate(behind) if line.strip().endswith(("exit;", "ret;")))
         return [[*lines[:first], *behind[:end], write, *behind[end:]]]
-    if named is not None or "after the stores" in said:
+    if named is not None or "after the stores" in said or "between the access and that" in said:
         assert finding.second is not None
         at = int(named[1]) - ("fence before it" in said) if named is not None else finding.second.line
         return [[*lines[:at], write, *lines[at:]]]
@@ -85,6 +85,12 @@ def test_advice_is_an_instruction_that_repairs(name: str) -> None:
                 again, _ = mended.run("cpu", False, ALL_CHECKS)
                 left.append([f for f in again.findings if (f.kind, f.message) == (finding.kind, finding.message)])
             assert [] in left, (write, left)
+
+
+@pytest.mark.parametrize("name", [name for name in BUGS if re.search("(one lane|half of the lanes) .* for all", name)])
+def test_lanes_that_release_for_their_warp_are_told_to_synchronize_it(name: str, device: str) -> None:
+    run, _ = BUGS[name].run(device, False, ALL_CHECKS)
+    assert advice(run.findings[0]) == ["bar.warp.sync 0xffffffff;"]
 
 
 # -- in the language of the source -------------------------------------------------------------------------------------

@@ -141,7 +141,7 @@ def test_a_ticket_taken_too_early_in_words(device: str) -> None:
     assert found.first is not None
     assert found.second is not None
     assert (found.first.line, found.first.block) == (read, (1, 0, 0))
-    assert (found.second.line, found.second.block, found.second.thread) == (stored, (0, 0, 0), (1, 0, 0))
+    assert (found.second.line, found.second.block, found.second.thread) == (stored, (0, 0, 0), (32, 0, 0))
 
 
 TWO_LANES = {

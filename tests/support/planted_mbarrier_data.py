@@ -183,6 +183,31 @@ READ: {wait("WAIT")}
     ld.shared.u32 %r7, [%r20+2048];
     st.global.u32 [%rd3], %r6;
 END:""")
+AT_PEER, FENCED = (
+    f"mbarrier.arrive.{order}.cluster.shared::cluster.b64 _, [%r37];" for order in ("release", "relaxed")
+)
+for name, (count, releases) in {
+    "one lane arrives": (1, f"@%p3 {AT_PEER}"),
+    "half of the lanes arrive": (16, f"@%p4 {AT_PEER}"),
+    "one lane arrives, relaxed": (1, f"fence.acq_rel.cluster;\n    @%p3 {FENCED}"),
+    "one lane arrives twice": (2, f"@%p3 {AT_PEER}\n    @%p3 {AT_PEER}"),
+}.items():
+    race(f"{name} at another block for all", "RAW", blocks=2, cluster=2, threads=32, body=f"""
+    @%p1 mbarrier.init.shared::cta.b64 [gate], {count};
+    @%p1 fence.mbarrier_init.release.cluster;
+{MEET}{PEER}
+    mapa.shared::cluster.u32 %r38, %r11, %r34; @%p5 bra WAIT;
+    {STORED}
+    {SYNC}
+    {OWN}
+    {releases}
+    bra DONE;
+WAIT: mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 %p8, [gate], 0; @!%p8 bra WAIT;
+    ld.shared::cluster.u32 %r6, [%r38]; //1
+    mapa.shared::cluster.u32 %r38, %r20, %r34; ld.shared::cluster.u32 %r7, [%r38+2048];
+DONE:
+{MEET}
+    st.global.u32 [%rd3], %r1;""")
 for name, releases in {
     "sets a flag": "@%p3 st.release.cta.shared.u32 [%r20+1024], 1;",
     "sets a flag behind a fence of all": """fence.acq_rel.cta;

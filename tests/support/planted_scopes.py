@@ -120,6 +120,27 @@ bug("a sum that one block sets to zero", "WAW", threads=1, blocks=3, body="""
     bar.sync 0;
     red.global.add.u32 [%rd1], 1; //1""")
 
+for name, ticket in {
+    "that orders nothing": """
+    - atom.relaxed.cta.shared.add.u32 %r6, [%r20+2048], 1;
+    + atom.acq_rel.cta.shared.add.u32 %r6, [%r20+2048], 1;""",
+    "behind no fence": """
+    + fence.acq_rel.cta;
+    atom.relaxed.cta.shared.add.u32 %r6, [%r20+2048], 1;
+    fence.acq_rel.cta;""",
+}.items():
+    bug(f"each thread's ticket {name}", "RAW", body=f"""
+    @%p1 st.shared.u32 [%r20+2048], 0;
+    bar.sync 0;
+    st.shared.u32 [%r10], %r1; //2
+    {ticket}
+    setp.ne.u32 %p6, %r6, 63; @%p6 bra END;
+    mov.u32 %r7, 0;
+SUM: ld.shared.u32 %r8, [%r20]; //1
+    add.u32 %r20, %r20, 4; add.u32 %r7, %r7, 1; setp.lt.u32 %p6, %r7, 64; @%p6 bra SUM;
+    st.global.u32 [%rd3], %r8;
+END:""")
+
 LOCKSTEP = "relies on lanes in lockstep"
 
 bug("volatile neighbours in one warp", LOCKSTEP, threads=32, body="""

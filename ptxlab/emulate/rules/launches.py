@@ -73,7 +73,7 @@ def block(program: Program, launch: report.Launch, shared_size: int) -> Block:
 
 
 def in_cluster(block: Block, mates: Pointer[Mates], rank: int) -> None:
-    block.mates, block.rank = mates, rank
+    block.mates, block.rank, mates[0].blocks[rank].block = mates, rank, block.opaque
     block.peers = Pointer(np.zeros(32 * RANKS * 32, np.uint32))
 
 

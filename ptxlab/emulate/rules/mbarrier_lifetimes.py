@@ -24,7 +24,7 @@ from ptxlab.emulate.rules.mbarrier_phases import check_wait
 from ptxlab.emulate.rules.mbarrier_words import SPIN, WAIT
 from ptxlab.emulate.rules.mbarriers import Operation, operation
 from ptxlab.emulate.rules.notes import Note
-from ptxlab.emulate.rules.records import Block, Launch, access_of
+from ptxlab.emulate.rules.records import RANKS, Block, Launch, access_of
 from ptxlab.emulate.runtime.state import ROOM, Queue
 from ptxlab.isa import mbarrier
 from ptxlab.targets import WARPS_PER_BLOCK
@@ -156,7 +156,7 @@ class Phases:
         held = pointer[0]
         held.seats = reports.Seat.many(self.record.threads * (1 if single else 1 + len(self.mates)))
         if not single:
-            held.far_pending, held.far_known = (Pointer(np.zeros(reports.FAR_WORDS, np.uint32)) for _ in range(2))
+            held.far_pending, held.far_known = (Pointer(np.zeros(WARPS_PER_BLOCK * RANKS, np.uint32)) for _ in range(2))
         held.used = held.latest = held.announced = held.brought = reports.NOBODY
         held.seen = -1
         for k in range(reports.KEPT):

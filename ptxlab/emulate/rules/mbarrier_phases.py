@@ -37,8 +37,8 @@ from ptxlab.emulate.rules.mbarrier_words import (
     bytes_pending,
 )
 from ptxlab.emulate.rules.notes import MISSED, PHASE, TOO_FEW_BYTES, UNSEEN
-from ptxlab.emulate.rules.race_order import LATEST, advance, covered, covered_by, known, learn, release
-from ptxlab.emulate.rules.races import ordered
+from ptxlab.emulate.rules.race_order import LATEST, advance, covered, covered_by, known, learn, release, release_apart
+from ptxlab.emulate.rules.races import ordered, ordered_in_cluster
 from ptxlab.emulate.rules.records import (
     CLOCK_END,
     LAST_CODE,
@@ -183,8 +183,8 @@ def missed(held: Mbarriers, one: Mbarrier, by: u64) -> None:
 def releases(
     launch: Launch, held: Mbarriers, home: Mbarriers, one: Mbarrier, access: u64, done: Pointer[u32], relaxed: u32
 ) -> None:
-    """Arrivals of a warp of `held` at an mbarrier of `home` come after waits, and release what it has done (relaxed
-    ones: what fences cover). To another block nothing is released if the scope is the block."""
+    """Arrivals of lanes of a warp of `held` at an mbarrier of `home` come after waits, and release what these lanes
+    have done (relaxed ones: what fences cover). To another block nothing is released if the scope is the block."""
     passed, warp = load_lanes(one.passed), u32(access >> WARP & 31)
     if home.block.rank == held.block.rank:
         advance(one.pending, covered_by(held.block, warp, relaxed) if relaxed != 0 else load_lanes(done))
@@ -196,14 +196,18 @@ def releases(
                     one.passed[w] = 0
     else:
         for w in lanes_of(bits(passed != 0)):
-            if ordered(launch, held.block, one.passed[w], access, False):
+            wait, block = one.passed[w], held.block  # whichever lane of its warp has arrived since: that one has passed
+            if ordered_in_cluster(block, wait, warp, True) or ordered(launch, block, wait, access, False):
                 one.passed[w] = 0
         peers = held.block.peers
         fence = held.block.fenced_wide[warp]
         if peers is not None and traits_of(launch, access) & NARROW == 0 and (fence != 0 or relaxed == 0):
             advance(one.pending, load_lanes(peers + WARPS_PER_BLOCK * (warp * RANKS + home.block.rank)))
             one.far |= u32(1) << u32(held.block.rank)
-            released = insert(covered(held.block, warp, True), warp, fence) if relaxed != 0 else load_lanes(done)
+            released = load_lanes(done)
+            if relaxed != 0:
+                mine = release_apart(held.block, warp, relaxed, fence)
+                released = insert(covered(held.block, warp, True), warp, mine)
             advance(one.far_pending + WARPS_PER_BLOCK * held.block.rank, released)
 
 

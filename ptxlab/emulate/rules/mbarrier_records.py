@@ -12,7 +12,7 @@ from ptxlab.emulate.language import *
 from ptxlab.emulate.program.addresses import SHARED_WINDOW
 from ptxlab.emulate.rules.notes import INIT_UNORDERED
 from ptxlab.emulate.rules.races import between_warps
-from ptxlab.emulate.rules.records import LAST_TIME, RANKS, TIME, Block, Launch
+from ptxlab.emulate.rules.records import LAST_TIME, TIME, Block, Launch
 from ptxlab.emulate.runtime.state import Queue, Transfer
 from ptxlab.targets import WARPS_PER_BLOCK
 
@@ -109,10 +109,6 @@ class Mbarriers(Record):
     mates: Pointer[Mate]  # the blocks of the cluster by rank
     serial: u64  # operations so far
     report: u64  # the function that compiled rules call: see `report`
-
-
-FAR_WORDS = RANKS * WARPS_PER_BLOCK
-"""Numbers in `Mbarrier.far_pending`."""
 
 
 @rule(inline=True)

@@ -15,20 +15,7 @@ import numpy as np
 from ptxlab.emulate.language import *
 from ptxlab.emulate.program.program import Program
 from ptxlab.emulate.rules.instructions import barrier_before
-from ptxlab.emulate.rules.records import (
-    BLOCK,
-    CODE,
-    ENTRIES,
-    LANE,
-    LAST_CODE,
-    MANY,
-    USES,
-    WARP,
-    Block,
-    Entry,
-    Launch,
-    traits_of,
-)
+from ptxlab.emulate.rules.records import *
 
 UNINITIALISED, RAW, WAR, WAW, SAME, DIVERGENT, EXITED, COUNTS, OMITTED, EXITED_LANE, SOURCE, RANGE = range(1, 13)
 PENDING, PHASE, ENDLESS, MADE_AGAIN, INVALID_IN_USE, UNMADE, TOO_MANY, COMPLETES, BAD_COUNT = range(13, 22)
@@ -42,7 +29,9 @@ HAZARDS = (RAW, WAR, WAW, SAME)
 SECOND, SECOND_WIDE = 16, 32
 """In the value of a note that has two numbers: where the second one begins, of counts and of lanes, and of others."""
 CAUSE = 32
-"""In the value of a race's note: where code index + 1 of the instruction begins that could have ordered it."""
+"""In the value of a race's note: where code index + 1 of the instruction begins that could have ordered it,"""
+SOME_LANES = LAST_CODE + 1
+"""or this: some lanes of a warp have released only what they did themselves. Any other cause takes precedence."""
 KIND, MINE = 40, 20
 """Where, in a note's key, its kind and the code index of the access that noticed begin; the other's + 1 is at 0."""
 NOWHERE = (1 << 64) - 1
@@ -106,7 +95,8 @@ def note(launch: Launch, block: Block, kind: u64, access: u64, other: u64, addre
             if first or (entry.serial != launch.serial and traits_of(launch, access) & USES == 0):
                 entry.count += 1
                 entry.serial = launch.serial
-            if first or scope(access, other) > scope(entry.access, entry.other):
+            better = kind <= SAME and entry.value >> CAUSE == SOME_LANES != value >> CAUSE
+            if first or better or scope(access, other) > scope(entry.access, entry.other):
                 entry.key = key
                 entry.access = access
                 entry.other = other

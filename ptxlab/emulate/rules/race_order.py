@@ -252,12 +252,11 @@ def covered_by(block: Block, warp: u32, mask: u32) -> lanes_u32:
 
 
 @rule
-def publish(
-    launch: Launch, block: Block, warp: u32, code: u32, wide: boolean, mask: u32, addresses: Pointer[u64], size: u64
-) -> None:
+def publish(launch: Launch, block: Block, warp: u32, code: u32, mask: u32, addresses: Pointer[u64], size: u64) -> None:
     """Lanes of a warp have made a strong write. A warp that sees it is ordered after what the writer's last fence
-    covers, and after what others did before fences of their own that a barrier orders before this write. wide: for
-    other blocks too."""
+    covers, and after what others did before fences of their own that a barrier orders before this write: one of
+    another block too, unless the scope is the block."""
+    wide = launch.traits[code] & NARROW == 0
     ours = published(launch, block.now)
     if block.fences != FENCED:  # no warp has executed a fence, so that nothing is released
         if not wide:
@@ -288,20 +287,11 @@ def publish(
 
 
 @rule
-def acquire(
-    launch: Launch,
-    block: Block,
-    warp: u32,
-    code: u32,
-    orders: boolean,
-    wide: boolean,
-    mask: u32,
-    addresses: Pointer[u64],
-    size: u64,
-) -> None:
-    """Lanes of a warp have made a strong access, which may have seen strong writes of others. orders: what follows it
-    in the program is ordered after those writes; else it needs a fence after it. wide: other blocks' writes too, if
-    they are to the same words."""
+def acquire(launch: Launch, block: Block, warp: u32, code: u32, mask: u32, addresses: Pointer[u64], size: u64) -> None:
+    """Lanes of a warp have made a strong access, which may have seen strong writes of others: of other blocks too, if
+    they are to the same words and the scope is wider than the block. Unless it ACQUIRES, what follows it in the program
+    is ordered after those writes only by a fence."""
+    orders, wide = launch.traits[code] & ACQUIRES != 0, launch.traits[code] & NARROW == 0
     block.fences = max(block.fences, 1)
     ours = published(launch, block.now)
     advance(block.seen.row(warp), load_lanes(ours.released))
@@ -317,6 +307,17 @@ def acquire(
     if orders:
         ours.acquired = max(ours.acquired, block.heard_soon[warp])
         block.heard[warp] = max(block.heard[warp], block.heard_soon[warp])
+
+
+@rule
+def strong(launch: Launch, block: Block, warp: u32, code: u32, mask: u32, addresses: Pointer[u64], size: u64) -> None:
+    """Lanes of a warp have made a strong access. They execute an atomic operation one after the other, and each sees
+    what those before it have released."""
+    acquire(launch, block, warp, code, mask, addresses, size)
+    if launch.traits[code] & STORES != 0:
+        publish(launch, block, warp, code, mask, addresses, size)
+        if launch.traits[code] & ATOMIC != 0 and mask & mask - 1 != 0:
+            acquire(launch, block, warp, code, mask, addresses, size)
 
 
 @rule
@@ -394,18 +395,21 @@ def rank_of(block: Block, number: u64) -> u32:
 
 
 @rule
-def ordered_in_cluster(block: Block, record: u64, w: u32) -> boolean:
+def ordered_in_cluster(block: Block, record: u64, w: u32, any_lane: boolean) -> boolean:
     """Whether what a block of the cluster did comes before what warp w does now, by the barrier of the cluster or, in
-    another block, by an mbarrier in its shared memory."""
+    another block, by an mbarrier in its shared memory. any_lane: whichever lane of the record's warp has arrived."""
     rank = rank_of(block, record >> BLOCK)
-    if rank == RANKS:
+    if rank == RANKS or block.mates is None:
         return False
     time = u32(record >> TIME & LAST_TIME)
     v = u32(record >> WARP & 31)
     phases = block.phases[w]
-    if phases != 0 and block.mates is not None and block.mates[0].came[2 * rank + (phases - 1 & 1), v] > time:
+    if phases != 0 and block.mates[0].came[2 * rank + (phases - 1 & 1), v] > time:
         return True
-    return block.peers is not None and block.peers[(w * RANKS + rank) * 32 + v] > time
+    since = u32(0) if block.peers is None else block.peers[(w * RANKS + rank) * 32 + v]
+    if any_lane or time >= since:
+        return time < since
+    return released_to(block.mates[0].blocks[rank].block.cast(Block)[0], record, since)
 
 
 @rule(inline=True)

@@ -22,12 +22,12 @@ a fence. An access is ordered before another one
   block as its scope (`.cta`), and what is acquired is a word of global memory with a release at least as late as the
   first one here since the access;
 - of another block of the cluster, if its warp has since arrived at the cluster's barrier, and the other has waited
-  there, or if its warp has arrived at an mbarrier in a phase that the other has waited for.
+  there, or if it, or all of its warp, has arrived at an mbarrier in a phase that the other has waited for.
 
-A strong access acquires. A relaxed load does so only with a fence after it, and so does a relaxed compare-and-swap, an
-exchange or an `or` of bits, with which locks are taken. (By the memory model this holds for every relaxed access; but
-much code reads a flag with `volatile` or `atomicAdd(&flag, 0)`, or takes the last ticket, without a fence, and what it
-reads then is often volatile.)
+A strong access acquires: of lanes that execute one atomic operation also what those before it have released. A relaxed
+load does so only with a fence after it, and so does a relaxed compare-and-swap, an exchange or an `or` of bits, with
+which locks are taken. (By the memory model this holds for every relaxed access; but much code reads a flag with
+`volatile` or `atomicAdd(&flag, 0)`, or takes the last ticket, without a fence, and what it reads is often volatile.)
 
 A strong write releases what its thread did before its warp's last fence, what was ordered before that fence, and what
 others did before a fence of their own, if a barrier (or a `.sync` instruction of their warp) lies between that and
@@ -58,7 +58,7 @@ from ptxlab.emulate.language.records import zeroed
 from ptxlab.emulate.program.addresses import SHARED_WINDOW
 from ptxlab.emulate.program.program import Program
 from ptxlab.emulate.rules.copies_in_flight import landed
-from ptxlab.emulate.rules.instructions import wide
+from ptxlab.emulate.rules.instructions import acquires, wide
 from ptxlab.emulate.rules.notes import *
 from ptxlab.emulate.rules.race_order import *
 from ptxlab.emulate.rules.records import *
@@ -95,6 +95,7 @@ def traits(program: Program) -> list[int]:
         | POLLS * (code.action in (Action.MBARRIER_TEST, Action.MBARRIER_WAIT))
         | PRODUCT * (code.action is Action.WARPGROUP_PRODUCT)
         | MAKES * code.properties.initialises
+        | ACQUIRES * acquires(code)
         for code in program.codes
     ]
 
@@ -125,7 +126,7 @@ def ordered(launch: Launch, block: Block, record: u64, access: u64, wrote: boole
     if traits_of(launch, record) & MAKES != 0 and made_before(block, record, u32(access >> WARP & 31)):
         return True
     if record >> BLOCK != access >> BLOCK:
-        if ordered_in_cluster(block, record, u32(access >> WARP & 31)):
+        if ordered_in_cluster(block, record, u32(access >> WARP & 31), False):
             return True
         theirs = published(launch, record)
         return reached(theirs, record) and released_after(theirs, record) <= block.heard[access >> WARP & 31]
@@ -156,7 +157,7 @@ def between_warps(block: Block, record: u64, w: u32) -> boolean:
         return True
     if released_to(block, record, block.sync[w, v]) or released_to(block, record, block.acquired[w, v]):
         return True
-    return ordered_in_cluster(block, record, w)
+    return ordered_in_cluster(block, record, w, False)
 
 
 @rule(cold=True)
@@ -167,9 +168,9 @@ def after_product(launch: Launch, block: Block, record: u64, w: u32) -> boolean:
         return False
     time, group = u32(record >> TIME & LAST_TIME), u32(record >> WARP & 28)
     for k in range(4):
-        of_warp = record & ~u64(31 << WARP) | u64(group + k) << WARP  # whichever of its lanes has released it
+        of_warp = record & ~u64(31 << WARP) | u64(group + k) << WARP
         since = max(block.sync[w, group + k], block.acquired[w, group + k])
-        if group + k != w and (time < since or ordered_in_cluster(block, of_warp, w)):
+        if group + k != w and (time < since or ordered_in_cluster(block, of_warp, w, True)):
             return True
     return False
 
@@ -204,21 +205,25 @@ def collides(launch: Launch, block: Block, record: u64, access: u64, wrote: bool
 @rule(cold=True)
 def cause(launch: Launch, block: Block, record: u64, access: u64) -> u64:
     """The cause of a race: code index + 1 of the instruction that would order the accesses if its scope were wider, or
-    with a fence after it; 0 if there is none."""
-    v = record >> WARP & 31
+    with a fence after it; SOME_LANES; 0 if there is none."""
+    v, w = record >> WARP & 31, u32(access >> WARP & 31)
     time = u32(record >> TIME & LAST_TIME)
+    theirs, ours = published(launch, record), published(launch, access)
     if record >> BLOCK == access >> BLOCK:
-        w = access >> WARP & 31
+        if v != w and time < max(block.sync[w, v], block.acquired[w, v]):
+            return u64(SOME_LANES)
         if block.seen[w, v] > time:
             return block.unordered[w]
         return block.relaxed if block.relaxed_at > time else u64(0)
     if (record & access) >> STRONG & 1 != 0:
         return ((access if traits_of(launch, access) & NARROW != 0 else record) >> CODE & LAST_CODE) + 1
-    theirs, ours = published(launch, record), published(launch, access)
     if reached(theirs, record):
         if released_after(theirs, record) <= ours.seen:
             return u64(ours.unordered)
         return u64(ours.narrow)
+    acquired = theirs.reached_lanes[v] > time and released_after(theirs, record) <= block.heard[w]
+    if acquired or ordered_in_cluster(block, record, w, True):
+        return u64(SOME_LANES)
     return u64(theirs.narrow) if theirs.released[v] > time else u64(0)
 
 

@@ -29,11 +29,11 @@ WRITTEN, GAP, WITHOUT = 0xFF, 0x55, 1
 """initcheck's record of a byte that has been written, of one in a gap between two arrays, and of one that was stored
 without a value; 0: not written."""
 SWAPS, NARROW, VOLATILE, STORES, ATOMIC, ASYNC, REDUCES, ONLY_STORES = (1 << k for k in range(8))
-MAKES, USES, POLLS, PRODUCT, FLIES = (1 << k for k in range(8, 13))
+MAKES, USES, POLLS, PRODUCT, FLIES, ACQUIRES = (1 << k for k in range(8, 14))
 """What `Launch.traits` says of an instruction: it is a compare-and-swap; its scope is the block; it is a volatile
 load or store of shared memory; it stores; it is atomic; it is asynchronous; it is a reduction by a bulk copy; it
 stores and loads nothing; it makes an mbarrier, or makes one invalid (or orders that); it does something else with
-one; it asks one for a phase; it is a product of `wgmma`; it is a `cp.async`."""
+one; it asks one for a phase; it is a product of `wgmma`; it is a `cp.async`; it acquires."""
 ENTRIES = 1024
 """Notes that a launch keeps; how many more there are is counted."""
 
@@ -134,9 +134,14 @@ RANKS = 16
 """Blocks of a cluster at most."""
 
 
+class Peer(Record):
+    block: Pointer[u8]  # its `Block`
+
+
 class Mates(Record):
     """The checks' record of a cluster: its blocks, by rank."""
 
+    blocks: Array[Peer] = array(RANKS)
     numbers: Array[u64] = array(RANKS)  # their numbers in records, 0: there is none
     came: Array[u32] = array(2 * RANKS, 32, align=64)  # [2 * rank + parity of the phase, warp]: when it arrived
     made: Array[u32] = array(2 * RANKS, 32, align=64)  # the same: when it had last executed `fence.mbarrier_init`

@@ -10,7 +10,7 @@ from ptxlab.emulate.program.program import Program
 from ptxlab.emulate.rules.instructions import is_bulk, wide
 from ptxlab.emulate.rules.notes import *
 from ptxlab.emulate.rules.repairs import CUDA, PTX, language, next_round, one_atomic, update, write
-from ptxlab.emulate.runtime.report import Launch, unravel
+from ptxlab.emulate.runtime import report
 from ptxlab.isa import find_form
 from ptxlab.isa.actions import Action, AsyncGroup
 
@@ -130,7 +130,9 @@ def _two(value: int, second: int) -> tuple[int, int]:
     return value & (1 << second) - 1, value >> second
 
 
-def sentence(program: Program, launch: Launch, together: list[Note], code: Code, other: Code | None, space: str) -> str:
+def sentence(
+    program: Program, launch: report.Launch, together: list[Note], code: Code, other: Code | None, space: str
+) -> str:
     """What the notes of a finding say: what is wrong, and what to write instead. together: the first is what it is
     about. space: of the memory, "" of none."""
     note, memory = together[0], f"{space} memory" if space else "memory"
@@ -194,7 +196,7 @@ def sentence(program: Program, launch: Launch, together: list[Note], code: Code,
     )
 
 
-def _hazard(program: Program, launch: Launch, note: Note, code: Code, other: Code, more: list[str]) -> str:
+def _hazard(program: Program, launch: report.Launch, note: Note, code: Code, other: Code, more: list[str]) -> str:
     """What two accesses do that race, and what orders them."""
     said, words = _HAZARD[note.kind].format(_OTHER[note.scope]), write(program, code)
     barrier = words[("lanes", "warps", "cluster")[note.scope]]
@@ -297,9 +299,9 @@ def _reads_shared(copy: Code) -> bool:
     return copy.properties.group is AsyncGroup.BULK
 
 
-def _in_cluster(launch: Launch, note: Note, words: dict[str, str]) -> str:
+def _in_cluster(launch: report.Launch, note: Note, words: dict[str, str]) -> str:
     """What would order two threads of one cluster that race; "" where they are of two clusters."""
-    places = (unravel(block, launch.grid) for block in (note.block, note.other_block))
+    places = (report.unravel(block, launch.grid) for block in (note.block, note.other_block))
     one, other = ([n // s for n, s in zip(place, launch.cluster_size, strict=True)] for place in places)
     if one != other:
         return ""
@@ -310,6 +312,9 @@ def _cause(program: Program, note: Note) -> str:
     """Which instruction would order two racing accesses if it were written otherwise, and how; "" if none would."""
     if note.value >> CAUSE == 0:
         return ""
+    if note.value >> CAUSE == SOME_LANES:
+        lanes = write(program, program.codes[note.code])["lanes"]
+        return f"some lanes of that warp arrive, or set a flag, for all; write {lanes} between the access and that"
     code, across = program.codes[(note.value >> CAUSE) - 1], note.block != note.other_block
     words, place = write(program, code), program.place(code.line)
     line = re.sub(r"\s*//.*", "", program.source(code.line)).strip()

@@ -25,7 +25,7 @@ from ptxlab.emulate.rules import (
     race_order,
     races,
 )
-from ptxlab.emulate.rules.instructions import acquires, clears, wide
+from ptxlab.emulate.rules.instructions import clears, wide
 from ptxlab.emulate.rules.mbarrier_lifetimes import Phases
 from ptxlab.emulate.rules.mbarriers import access_kind
 from ptxlab.emulate.rules.records import CHANGES, CODE, GAP, READS, WITHOUT, WRITES, WRITTEN, Mates, started
@@ -212,10 +212,7 @@ class CheckedWarp(Warp):
             addresses = np.zeros(LANES, np.uint64)
             for region, start, mask in found:
                 addresses[... if mask is None else mask] = (start + int(region.base))[... if mask is None else mask]
-            at = lanes, Pointer[int](addresses), access.size
-            race_order.acquire(*given, acquires(code), wide(code), *at)
-            if access.what != "load":
-                race_order.publish(*given, wide(code), *at)
+            race_order.strong(*given, lanes, Pointer[int](addresses), access.size)
 
     def _accessed(self, access: _Checked, region: Region, start: np.ndarray, mask: np.ndarray | None) -> None:
         """Checks an access by the lanes of a mask, None for all, to a region from byte `start` on."""

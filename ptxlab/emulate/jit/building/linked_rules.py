@@ -57,9 +57,8 @@ def _checks() -> Functions:
     return (
         barrier_checks.arrived, barrier_checks.passed_arrive,
         lane_masks.named, lane_masks.shuffled,
-        race_order.fence, race_order.publish, race_order.acquire, race_order.cluster_arrived,
-        race_order.cluster_waited, race_order.sync_warp, race_order.sync_lanes, races.storing,
-        races.stored,
+        race_order.fence, race_order.strong, race_order.cluster_arrived, race_order.cluster_waited,
+        race_order.sync_warp, race_order.sync_lanes, races.storing, races.stored,
         race_accesses.at_addresses, lane_by_lane.each,
         initcheck.all_written,
         initcheck.report, initcheck.stored, initcheck.overruns,

@@ -75,12 +75,12 @@ class CheckedAccesses(CheckInstrument):
         self._observe(seen)
         if self.checks.ordering and seen.code.properties.strong:
             at = Value(self.memory.sites.addresses(group), "i64", False)
-            self._strong(seen.code, self.m.add(at, self.m.const("i64", seen.offset)), seen.size, write=seen.write)
+            self._strong(seen.code, self.m.add(at, self.m.const("i64", seen.offset)), seen.size)
 
-    def _strong(self, code: Code, at: Value, size: int, *, write: bool) -> None:
+    def _strong(self, code: Code, at: Value, size: int) -> None:
         """A strong access of the active lanes has been made."""
         self.t.store(f"<{W} x i64>", self.m.vector(at), "%addrs", align=64)
-        self.checks.strong(code, size, write=write)
+        self.checks.strong(code, size)
 
     @contextmanager
     def _stores(
@@ -186,7 +186,7 @@ class CheckedAccesses(CheckInstrument):
             self.checks.stored_anywhere(code, Value(at, "i64", False), size)
         if not self.checks.ordering:
             return None
-        return lambda: self._strong(code, Value(at, "i64", False), size, write=True)
+        return lambda: self._strong(code, Value(at, "i64", False), size)
 
     # -- groups --------------------------------------------------------------------------------------------------------
 

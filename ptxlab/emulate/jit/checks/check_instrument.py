@@ -123,14 +123,9 @@ class Checks(Part):
     def fence(self, code: Code) -> str:
         return call(race_order.fence, *THERE, str(code.index), str(int(rules.wide(code))))
 
-    def strong(self, code: Code, size: int, *, write: bool) -> None:
+    def strong(self, code: Code, size: int) -> None:
         """Active lanes have made a strong access; %addrs holds their addresses."""
-        orders, wide = str(int(rules.acquires(code))), str(int(rules.wide(code)))
-        at = self.active.bits, "%addrs", str(size)
-        lines = [call(race_order.acquire, *THERE, str(code.index), orders, wide, *at)]
-        if write:
-            lines.append(call(race_order.publish, *THERE, str(code.index), wide, *at))
-        self.if_any(lines)
+        self.if_any([call(race_order.strong, *THERE, str(code.index), self.active.bits, "%addrs", str(size))])
 
     def unwritten(self, mask: str, written: str, start: str, members: str) -> None:
         """Notes unwritten bytes that lanes read; %addrs holds their offsets."""

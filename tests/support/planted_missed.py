@@ -1,0 +1,198 @@
+"""Bugs that no check finds today: those that `docs/machine.md` says are not found; see `planted_bug.py`."""
+
+from __future__ import annotations
+
+from planted_bug import TILE, Planted
+
+MISSED = Planted("missed", "racecheck")
+GATES = f"{TILE} .shared .align 8 .b64 gate, other_gate;"
+ARRAYS = f"{TILE} .shared .align 16 .b8 other[4096];"
+
+for name, instruction, target in (
+    ("a shuffle", "shfl.sync.idx.b32 %r6, %r1, 0, 31, -1;", "sm_80"),
+    ("a vote", "vote.sync.ballot.b32 %r6, %p1, -1;", "sm_80"),
+    ("an election", "elect.sync %r6|%p6, -1;", "sm_90"),
+    ("ldmatrix", "ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r6}, [%r20];", "sm_80"),
+):
+    MISSED.add(
+        f"{name} in place of bar.warp.sync",
+        "RAW",
+        threads=32,
+        target=target,
+        body=f"""
+    mad.lo.u32 %r20, %r21, 16, %r20;
+    st.shared.v4.u32 [%r20], {{%r1, %r1, %r1, %r1}};
+    bar.sync 0;
+    st.shared.u32 [%r10+2048], %r1;
+    {instruction}
+    + bar.warp.sync -1;
+    ld.shared.u32 %r6, [%r11+2048];
+    st.global.u32 [%rd3], %r6;""",
+    )
+
+FLAG = """
+    @!%p5 bra WAIT;
+    st.global.u32 [%rd1+8], 7;
+    {gives}
+    bra END;
+WAIT:
+    {sees}
+    ld.global.u32 %r7, [%rd1+8];
+    st.global.u32 [%rd1+12], %r7;
+END:"""
+AGAIN = "setp.ne.u32 %p6, %r6, 6; @%p6 bra WAIT;"
+for name, gives, sees, target in (
+    ("an atomic addition polls, and no fence follows", "st.release.gpu.global.u32 [%rd1], 6;",
+     f"atom.relaxed.gpu.global.add.u32 %r6, [%rd1], 0; {AGAIN}\n    + fence.acq_rel.gpu;", "sm_80"),
+    ("a volatile load polls, and no fence follows", "st.release.gpu.global.u32 [%rd1], 6;",
+     f"ld.volatile.global.u32 %r6, [%rd1]; {AGAIN}\n    + fence.acq_rel.gpu;", "sm_80"),
+    ("a flag of two clusters has the scope of one",
+     "- st.release.cluster.global.u32 [%rd1], 6;\n    + st.release.gpu.global.u32 [%rd1], 6;",
+     f"ld.acquire.gpu.global.u32 %r6, [%rd1]; {AGAIN}", "sm_90"),
+    ("a flag is read and not waited for", "st.release.gpu.global.u32 [%rd1], 6;",
+     f"ld.acquire.gpu.global.u32 %r6, [%rd1];\n    + {AGAIN}", "sm_80"),
+):  # fmt: skip
+    MISSED.add(name, "RAW", threads=1, blocks=2, target=target, body=FLAG.format(gives=gives, sees=sees))
+
+MISSED.add(
+    "two warps take two locks",
+    "RAW",
+    body="""
+    @!%p3 bra END;
+    mov.u64 %rd6, %rd1;
+    - mad.wide.u32 %rd6, %r1, 4, %rd1;
+TAKE: atom.acquire.gpu.global.cas.b32 %r6, [%rd6], 5, 1; setp.ne.u32 %p6, %r6, 5; @%p6 bra TAKE;
+    ld.global.u32 %r7, [%rd1+8];
+    add.u32 %r7, %r7, 1;
+    st.global.u32 [%rd1+8], %r7;
+    fence.acq_rel.gpu;
+    st.release.gpu.global.u32 [%rd6], 5;
+END:""",
+)
+MISSED.add(
+    "the cache of constants is asked for what the kernel has written",
+    "RAW",
+    body="""
+    st.global.u32 [%rd3], %r1;
+    bar.sync 0;
+    - ld.global.nc.u32 %r6, [%rd12];
+    + ld.global.u32 %r6, [%rd12];
+    st.global.u32 [%rd3+256], %r6;""",
+)
+MISSED.add(
+    "the first block takes all the work",
+    "RAW",
+    threads=1,
+    blocks=2,
+    body="""
+MORE: atom.relaxed.gpu.global.add.u32 %r6, [%rd1], 1; setp.gt.u32 %p6, %r6, 9; @%p6 bra END;
+    - ld.global.u32 %r7, [%rd1+8]; add.u32 %r7, %r7, %r6; st.global.u32 [%rd1+8], %r7;
+    + red.relaxed.gpu.global.add.u32 [%rd1+8], %r6;
+    bra MORE;
+END:""",
+)
+MISSED.add(
+    "a plain store to an mbarrier",
+    "mbarrier in use",
+    threads=1,
+    before=GATES,
+    body="""
+    mbarrier.init.shared.b64 [gate], 1;
+    ld.shared.b64 %rd6, [gate];
+    - st.shared.b64 [gate], %rd6;
+    mbarrier.arrive.shared.b64 %rd7, [gate];""",
+)
+MISSED.add(
+    "a lane releases for its warp, and eight times more",
+    "RAW",
+    before=GATES,
+    body=f"""
+    @%p1 mbarrier.init.shared.b64 [gate], 1;
+    @%p1 mbarrier.init.shared.b64 [other_gate], 100;
+    bar.sync 0;
+    @!%p2 bra WAIT;
+    st.shared.u32 [%r10], %r1;
+    + bar.warp.sync -1;
+    @%p3 mbarrier.arrive.shared.b64 %rd6, [gate];
+    {"@%p3 mbarrier.arrive.shared.b64 %rd6, [other_gate];" * 8}
+    bra END;
+WAIT: mbarrier.test_wait.parity.shared.b64 %p6, [gate], 0; @!%p6 bra WAIT;
+    ld.shared.u32 %r6, [%r12];
+    st.global.u32 [%rd3], %r6;
+END:""",
+)
+MISSED.add(
+    "a copy that was waited for behind the barrier, four waits ago",
+    "RAW",
+    body=f"""
+    @!%p2 bra READ;
+    cp.async.ca.shared.global [%r10], [%rd2], 4;
+    cp.async.commit_group;
+    + cp.async.wait_group 0;
+    bar.sync 1, 64;
+    {"cp.async.wait_group 0; cp.async.commit_group;" * 5}
+    bra END;
+READ: bar.sync 1, 64;
+    ld.shared.u32 %r6, [%r12];
+    st.global.u32 [%rd3], %r6;
+END:""",
+)
+
+UNWRITTEN = Planted("missed value", "initcheck", out="out")
+UNWRITTEN.add(
+    "a word of which one byte is stored",
+    "uninitialised read",
+    body="""
+    - st.global.u8 [%rd3], %r1;
+    + st.global.u32 [%rd3], %r1;""",
+)
+UNWRITTEN.add(
+    "bits cleared where nothing was written",
+    "uninitialised read",
+    body="""
+    + st.shared.u32 [%r10], %r1;
+    red.shared.and.b32 [%r10], 1;
+    ld.shared.u32 %r6, [%r10];
+    st.global.u32 [%rd3], %r6;""",
+)
+UNWRITTEN.add(
+    "a carry",
+    "uninitialised read",
+    body="""
+    + st.shared.u32 [%r10], %r1;
+    ld.shared.u32 %r6, [%r10];
+    add.cc.u32 %r6, %r6, %r1;
+    addc.u32 %r7, 0, 0;
+    st.global.u32 [%rd3], %r7;""",
+)
+UNWRITTEN.add(
+    "an access jumps over the gap between two arrays",
+    "array overrun",
+    before=ARRAYS,
+    body="""
+    mov.u32 %r13, other; mad.lo.u32 %r13, %r1, 4, %r13;
+    st.shared.u32 [%r10], %r1;
+    st.shared.u32 [%r13], %r1;
+    st.shared.u32 [%r13+256], %r1;
+    bar.sync 0;
+    - add.u32 %r10, %r10, 5248;
+    ld.shared.u32 %r6, [%r10];
+    st.global.u32 [%rd3], %r6;""",
+)
+UNWRITTEN.add(
+    "a bulk copy of what was not written",
+    "uninitialised read",
+    before=GATES,
+    target="sm_90",
+    body="""
+    @%p1 mbarrier.init.shared.b64 [gate], 1;
+    + st.global.u32 [%rd3], %r1;
+    fence.proxy.async;
+    bar.sync 0;
+    @%p1 mbarrier.arrive.expect_tx.shared.b64 %rd6, [gate], 256;
+    @%p1 cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [tile], [%rd1], 256, [gate];
+WAIT: mbarrier.try_wait.parity.shared.b64 %p6, [gate], 0; @!%p6 bra WAIT;
+    ld.shared.u32 %r6, [%r10];
+    st.global.u32 [%rd3], %r6;""",
+)
+MISSED |= UNWRITTEN
