@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import linecache
 import os
 import sys
 import warnings
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from types import FrameType
 from typing import Any, NamedTuple
 
@@ -19,7 +21,7 @@ class Span(NamedTuple):
 
     string: of a text that was compiled from a string, the Python file and line where this line of it stands. inlined:
     what it calls and the compiler has inlined, down to the instruction's own line; callers: where it is inlined itself,
-    out to the kernel.
+    out to the kernel. text: the source there, where it is in no file.
     """
 
     file: str
@@ -30,6 +32,7 @@ class Span(NamedTuple):
     string: tuple[str, int] | None = None
     inlined: tuple[Span, ...] = ()
     callers: tuple[Span, ...] = ()
+    text: str = ""
 
     @property
     def place(self) -> tuple[str, int]:
@@ -39,6 +42,21 @@ class Span(NamedTuple):
     def __str__(self) -> str:
         file, line = self.place
         return f"{shown_file(file)}:{line}" + (f" ({self.file}:{self.line})" if self.string is not None else "")
+
+    @property
+    def source(self) -> str:
+        """The source itself, all of its lines; "" where it is not known."""
+        return self.text or "".join(linecache.getlines(self.file)[self.line - 1 : self.end_line]).rstrip("\n")
+
+    def headline(self) -> str:
+        """The place as an editor opens it, and its first line: `kernel.cu:5: y[i] = x[i];`."""
+        file, line = self.place
+        near = Path(file).is_file() and Path(file).resolve().is_relative_to(Path.cwd().resolve())
+        place = f"{os.path.relpath(file)}:{line}" if near else str(self)
+        text = self.source.partition("\n")[0].strip()
+        if near and self.string is not None and text not in linecache.getline(file, line):  # it is compiled there
+            place += f" ({self.file}:{self.line})"
+        return f"{place}: {text}".removesuffix(": ")
 
     def steps(self) -> list[tuple[str, Span]]:
         """This place, after "", then how each call that was inlined has to do with it, in words, and where that is."""

@@ -103,6 +103,11 @@ class Finding:
 
     __repr__ = __str__  # `run.findings` is what people type
 
+    def headed(self) -> str:
+        """The finding under the line of the user's source that it is about."""
+        span = self.first.span if self.first is not None else None
+        return f"{span.headline()}\n{self}" if span is not None else str(self)
+
     def to_dict(self) -> dict[str, Any]:
         """What a JSON file can hold; absent parties are None."""
         parties = {name: party and party.to_dict() for name, party in (("first", self.first), ("second", self.second))}
@@ -116,7 +121,7 @@ class Finding:
         import html
 
         style = "border-left: 4px solid #c0303c; padding: 6px 9px; white-space: pre-wrap; word-break: normal"
-        return f'<pre class="pl-error" style="{style}">{html.escape(str(self), quote=False)}</pre>'
+        return f'<pre class="pl-error" style="{style}">{html.escape(self.headed(), quote=False)}</pre>'
 
 
 def unwritten(name: str, missing: Any, shape: tuple[int, ...]) -> list[Finding]:

@@ -153,7 +153,6 @@ def launched(options: argparse.Namespace, kernel: Any, *, inputs: int = 0, **mor
 
 def check_file(options: argparse.Namespace) -> int:
     """Runs the kernel of a file with the checks; 0 when nothing was found and the results are those expected."""
-    from ptxlab.testing.launches import shown
     from ptxlab.testing.reports import findings_of, notes, sarif, workflow_command
     from ptxlab.text.lint import lint
     from ptxlab.text.validate import check
@@ -190,7 +189,7 @@ def check_file(options: argparse.Namespace) -> int:
         for finding in noted:
             key = finding.check, finding.kind, *(p and p.line for p in (finding.first, finding.second))
             if key not in found and under and not options.json:
-                print(f"{under}{shown(finding, [kernel])}")
+                print(f"{under}{finding.headed()}")
             found.setdefault(key, finding)
     findings = list(found.values())
     beside = notes([*warnings, *findings], (options.file, 1), options.file)
@@ -205,7 +204,7 @@ def check_file(options: argparse.Namespace) -> int:
     if os.environ.get("GITHUB_ACTIONS") == "true":
         print("".join(workflow_command(note) + "\n" for note in beside), end="")
     if options.seeds is None:
-        print("\n".join(shown(finding, [kernel]) for finding in findings) or "nothing found")
+        print("\n".join(finding.headed() for finding in findings) or "nothing found")
     elif not findings:
         print(f"nothing found in {options.seeds} orders of warps and blocks")
     parties = [party for finding in findings for party in (finding.first, finding.second) if party is not None]

@@ -17,4 +17,4 @@ def warn(findings: Iterable[Finding], *between: str) -> None:
     """Warns of each finding at the line that launched the kernel. between: the language's files, whose functions stand
     between that line and this one."""
     for finding in findings:
-        errors.warn(str(finding), FindingWarning, *(str(Path(file).parent) for file in between))
+        errors.warn(finding.headed(), FindingWarning, *(str(Path(file).parent) for file in between))

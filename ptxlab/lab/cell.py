@@ -76,9 +76,9 @@ class Cell:
         if self.run is not None:
             line.append(f"<span>{display.text(str(self.run).splitlines()[0])}</span>")
             counts = display.heat(self.run)
-        parts = [*([display.ptx_html(self.ptx, counts)] if listing else []), *map(display.message, self.warnings)]
-        parts.append(display.head(line))
+        parts = [*map(display.message, self.warnings)]
         parts += [finding._repr_html_() for finding in self.run.findings] if self.run is not None else []
+        parts += [*([display.ptx_html(self.ptx, counts)] if listing else []), display.head(line)]
         if self.arrays:
             parts.append(display.table({name: describe_array(array) for name, array in self.arrays.items()}))
         if self.diff is not None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ptxlab.errors import PtxlabError, PtxWarning
+from ptxlab.errors import DeviceFault, PtxlabError, PtxWarning
 from ptxlab.lab import assets, highlight, picture
 from ptxlab.names import source_name
 
@@ -93,11 +93,13 @@ def error_html(error: Exception, ptx: str = "") -> str:
 
 
 def message(error: Exception) -> str:
-    """The whole message of an error or a warning."""
+    """The whole message of an error or a warning; of a fault, under the line of the source where it happened."""
+    span = error.span if isinstance(error, DeviceFault) else None
+    head = f"{span.headline()}\n" if span is not None else ""
     warns = isinstance(error, PtxWarning)
     bad, edge, role = ("warning", "#b7791f", "note") if warns else ("error", "#c0303c", "alert")
     style = f"border-left: 4px solid {edge}; padding: 6px 9px"
-    return f'<pre class="pl-{bad}" role="{role}" style="{style}">{text(error)}</pre>'
+    return f'<pre class="pl-{bad}" role="{role}" style="{style}">{text(head)}{text(error)}</pre>'
 
 
 def heat(run: Any) -> dict[int, int] | None:

@@ -57,7 +57,7 @@ class Roof:
         return (self.total / time if time else self.peaks.f32) * self.busy / self.peaks.sms
 
     def intensity(self, least: bool = False) -> float | None:
-        """FLOP a byte: of the sectors asked for, or of the arrays."""
+        """FLOP per byte: of the sectors asked for, or of the arrays."""
         amount = self.least if least else self.asked
         return self.total / amount if amount else None
 

@@ -152,13 +152,13 @@ _COMMON = (Const, Out, DeviceBuffer, np.ndarray, np.generic, int, float, bytes, 
 def _bind_map(where: Where, p: Parameter, value: TensorMap) -> Bound:
     from ptxlab.isa.tensor_map import BYTES
 
+    declared = f"\n  write:  .param .align 64 .b8 {p.name}[128]"
     if not p.array or p.size != BYTES:
-        write = as_array(where) if p.pointer else f"\n  write:  .param .align 64 .b8 {p.name}[128]"
-        raise LaunchError(f"{where}: expected {_wanted(p)}, got a tensor map{write}")
-    if p.align < 64:
         raise LaunchError(
-            f"{where}: a tensor map must be at a multiple of 64 bytes\n  write:  .param .align 64 .b8 {p.name}[128]"
+            f"{where}: expected {_wanted(p)}, got a tensor map{as_array(where) if p.pointer else declared}"
         )
+    if p.align < 64:
+        raise LaunchError(f"{where}: a tensor map must be at a multiple of 64 bytes{declared}")
     if isinstance(value.array, DeviceBuffer):
         return Bound(p, buffer=value.array, map=value)
     if not value.array.flags.c_contiguous:
@@ -181,7 +181,8 @@ def as_array(where: Where) -> str:
 
 def _bind_tiled(where: Where, p: Parameter, value: Const | Out | DeviceBuffer | Array) -> Bound:
     """An array for a parameter of which the kernel says in which tiles it is copied: its tensor map is made here."""
-    from ptxlab.launch.tensor_maps import BYTES, TensorMap
+    from ptxlab.isa.tensor_map import BYTES
+    from ptxlab.launch.tensor_maps import TensorMap
 
     array = value.array if isinstance(value, Const | Out) else value
     if len(array.shape) != len(p.box):
@@ -216,10 +217,9 @@ def _bind_array(where: Where, p: Parameter, value: Const | Out | DeviceBuffer | 
     _check_dtype(where, p, array.dtype, array)
     back = not isinstance(value, Const)
     if not array.flags.c_contiguous:
-        raise LaunchError(
-            f"{where}: expected a C-contiguous array, got strides {array.strides} for shape {array.shape}\n"
-            + in_copy(where.written, "np.ascontiguousarray({})", back=back and array.flags.writeable)
-        )
+        lines = in_copy(where.written, "np.ascontiguousarray({})", back=back and array.flags.writeable)
+        got = f"got strides {array.strides} for shape {array.shape}"
+        raise LaunchError(f"{where}: expected a C-contiguous array, {got}\n{lines}")
     if back and not array.flags.writeable:
         raise LaunchError(
             f"{where}: the array is read-only, so the result cannot be copied back\n"

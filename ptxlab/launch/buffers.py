@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import warnings
 import weakref
+from collections import deque
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -101,7 +103,7 @@ class DeviceBuffer:
         self.nbytes = math.prod(shape) * self.dtype.itemsize
         self.freed, self.freed_at = False, ""
         self._gpu: Any = None
-        self._written: NDArray[np.uint8] | None = None
+        self.record: NDArray[np.uint8] | None = None  # for initcheck: of each byte whether it was written
         self._data: NDArray[np.uint8] = np.zeros(0, np.uint8)
         if device == "gpu":
             from ptxlab.gpu import device as gpu
@@ -133,9 +135,8 @@ class DeviceBuffer:
         if not isinstance(array, np.ndarray):
             raise LaunchError(f"array: expected a numpy array, got {type(array).__name__}")
         if array.shape != self.shape or array.dtype != self.dtype:
-            raise LaunchError(
-                f"the buffer holds {self.dtype} {list(self.shape)}, the array is {array.dtype} {list(array.shape)}"
-            )
+            given = f"the array is {array.dtype} {list(array.shape)}"
+            raise LaunchError(f"the buffer holds {self.dtype} {list(self.shape)}, {given}")
         raw = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
         self._wrote()
         if self._gpu is not None:
@@ -146,9 +147,9 @@ class DeviceBuffer:
     def read_back(self) -> None:
         """The host reads it: warns of elements that a launch with initcheck has stored without a value."""
         of, (start, count) = self._of if isinstance(self, _Slice) else self, self._bytes
-        if of._written is None or of.host:
+        if of.record is None or of.host:
             return
-        lost = (of._written[start : start + count] == WITHOUT).reshape(-1, self.dtype.itemsize).any(axis=1)
+        lost = (of.record[start : start + count] == WITHOUT).reshape(-1, self.dtype.itemsize).any(axis=1)
         if lost.any():
             says = f"{lost.sum()} of {lost.size} elements of {self.name or 'a device buffer'} have no value"
             warnings.warn(f"{says}: a kernel stored values there that it had read from unwritten memory", stacklevel=3)
@@ -160,7 +161,7 @@ class DeviceBuffer:
 
     def _wrote(self) -> None:
         """All bytes have been written by the host."""
-        self._written = None
+        self.record = None
 
     def __len__(self) -> int:
         if not self.shape:
@@ -194,25 +195,21 @@ class DeviceBuffer:
             self._gpu.free()
         else:
             _buffers.discard(self)
-            _freed.append((self.address, self.nbytes, self.name, self.freed_at))
-            self._data = np.zeros(0, np.uint8)
+            _freed.append(self)
+            self._data, self.record = np.zeros(0, np.uint8), None
 
     def mark_unwritten(self) -> None:
         """For `initcheck`: no byte of it has been written."""
-        self._written = np.zeros(self.nbytes, np.uint8)
+        self.record = np.zeros(self.nbytes, np.uint8)
 
     def written(self, *, known: bool) -> NDArray[np.uint8] | None:
         """For `initcheck`: of each byte whether a kernel has stored to it; None: all bytes count as written. Others are
         made NaN. Launches without that check (not `known`) keep no record: afterwards all bytes count as written."""
         if not known:
-            self._written = None
-        if self._written is not None:
-            self._data[self._written == 0] = 0xFF
-        return self._written
-
-    def keep_written(self, written: NDArray[np.uint8] | None) -> None:
-        """What a launch has left of that."""
-        self._written = written
+            self.record = None
+        if self.record is not None:
+            self._data[self.record == 0] = 0xFF
+        return self.record
 
     def _check(self) -> None:
         if self.freed:
@@ -250,8 +247,8 @@ class _Slice(DeviceBuffer):
         return self._start, self.nbytes
 
     def _wrote(self) -> None:
-        if self._of._written is not None:
-            self._of._written[self._start : self._start + self.nbytes] = WRITTEN
+        if self._of.record is not None:
+            self._of.record[self._start : self._start + self.nbytes] = WRITTEN
 
     def free(self) -> None:
         """An error: memory is freed as a whole."""
@@ -277,7 +274,7 @@ def _as_if(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
 
 
 _buffers: weakref.WeakSet[DeviceBuffer] = weakref.WeakSet()
-_freed: list[tuple[int, int, str, str]] = []
+_freed: deque[DeviceBuffer] = deque(maxlen=256)
 _top = BUFFERS_BASE
 
 
@@ -288,15 +285,10 @@ def _next_address(nbytes: int) -> int:
     return address
 
 
-def cpu_buffers(
-    *, known: bool = False
-) -> Iterator[tuple[int, int, NDArray[np.uint8] | None, str, NDArray[np.uint8] | None, str, DeviceBuffer | None]]:
-    """(address, size, bytes or None if freed, name, record of writes, where it was freed, the buffer) of every device
-    buffer of the emulator; known: whether the launch keeps records of writes."""
-    for buffer in _buffers:
-        yield buffer.address, buffer.nbytes, buffer.data, buffer.name, buffer.written(known=known), "", buffer
-    for address, size, name, where in _freed[-256:]:
-        yield address, size, None, name, None, where, None
+def cpu_buffers() -> Iterator[DeviceBuffer]:
+    """Every device buffer of the emulator, and the last ones that were freed."""
+    yield from _buffers
+    yield from _freed
 
 
 def _caller() -> str:
@@ -343,10 +335,8 @@ def to_device(array: Array, *, device: str = "auto") -> DeviceBuffer:
     except ValueError:  # rows of several lengths
         raise LaunchError(f"array: expected a numpy array, got {type(array).__name__} {array!r}") from None
     if not is_number(array.dtype):
-        raise LaunchError(
-            f"array: expected numbers in native byte order, got an array of {array.dtype} {list(array.shape)}"
-            f"{as_numbers('array', array.dtype)}"
-        )
+        given = f"an array of {array.dtype} {list(array.shape)}{as_numbers('array', array.dtype)}"
+        raise LaunchError(f"array: expected numbers in native byte order, got {given}")
     buffer = _made(array.shape, array.dtype, device)
     buffer.copy_from_host(array)
     return buffer
@@ -355,14 +345,13 @@ def to_device(array: Array, *, device: str = "auto") -> DeviceBuffer:
 def _made(shape: tuple[int, ...], dtype: np.dtype[Any], device: str) -> DeviceBuffer:
     """A buffer, or `LaunchError` where there is not that much memory."""
     memory, nbytes = memory_of(device), math.prod(shape) * dtype.itemsize
+    has = f"shape: {list(shape)} of {dtype} has {nbytes:,} bytes"
     if nbytes > LARGEST:
-        raise LaunchError(f"shape: {list(shape)} of {dtype} has {nbytes:,} bytes; no device has that much memory")
+        raise LaunchError(f"{has}; no device has that much memory")
     try:
         return DeviceBuffer(shape, dtype, memory)
     except MemoryError:
-        raise LaunchError(
-            f"shape: {list(shape)} of {dtype} has {nbytes:,} bytes; there is not that much memory"
-        ) from None
+        raise LaunchError(f"{has}; there is not that much memory") from None
 
 
 def _shape(shape: Any) -> tuple[int, ...]:
@@ -376,15 +365,12 @@ def _shape(shape: Any) -> tuple[int, ...]:
 
 def _number_type(dtype: Any) -> np.dtype[Any]:
     """A type of numbers."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)  # an old name of a type is refused all the same
-            found: np.dtype[Any] = np.dtype(dtype)
-    except (TypeError, ValueError, SyntaxError):
-        raise LaunchError(f"dtype: expected a type of numbers such as np.float32, got {dtype!r}") from None
-    if dtype is None or not is_number(found):
-        raise LaunchError(f"dtype: expected a type of numbers such as np.float32, got {dtype!r}")
-    return found
+    with contextlib.suppress(TypeError, ValueError, SyntaxError), warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # an old name of a type is refused all the same
+        found: np.dtype[Any] = np.dtype(dtype)
+        if dtype is not None and is_number(found):
+            return found
+    raise LaunchError(f"dtype: expected a type of numbers such as np.float32, got {dtype!r}")
 
 
 def is_number(dtype: np.dtype[Any]) -> bool:

@@ -99,6 +99,5 @@ def check_limits(
     if plan.declared.unknown and device != "gpu":
         warn(plan.declared.unknown)
     if cluster is not None and device != "gpu" and target.number < FIRST_WITH_CLUSTERS:
-        raise LaunchError(
-            f"cluster: {target.name} has no clusters, sm_{FIRST_WITH_CLUSTERS} is the first that has them"
-        )
+        first = f"sm_{FIRST_WITH_CLUSTERS} is the first that has them"
+        raise LaunchError(f"cluster: {target.name} has no clusters, {first}")

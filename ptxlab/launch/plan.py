@@ -110,9 +110,8 @@ class Plan:
         self._cached.add((arch, shared_gaps))
         if sum(v.initial.size for v in program.globals if v.valued) <= _MOST:
             notes, contents = facts_to_cache(program)
-            disk_cache.remember(
-                _name(self.text, self.entry, arch, shared_gaps), notes | {"plan": self.declared}, contents
-            )
+            name = _name(self.text, self.entry, arch, shared_gaps)
+            disk_cache.remember(name, notes | {"plan": self.declared}, contents)
 
     @classmethod
     def recalled(cls, kernel: Any, text: str, entry: str | None, arch: str | None, *, shared_gaps: bool) -> Plan | None:
@@ -269,9 +268,8 @@ def bind_variables(plan: Plan, textures: Mapping[str, Texture | Surface] | None)
     from ptxlab.launch.textures import Surface, Texture
 
     if not isinstance(textures, Mapping):
-        raise LaunchError(
-            f"textures: expected names with their textures, got {shown(textures)}\n  write:  textures={{'name': ...}}"
-        )
+        write = "\n  write:  textures={'name': ...}"
+        raise LaunchError(f"textures: expected names with their textures, got {shown(textures)}{write}")
     wanted = {v.name: v.type for v in plan.module.variables if v.type in OPAQUE}
     bound = []
     for name, value in textures.items():
@@ -280,9 +278,8 @@ def bind_variables(plan: Plan, textures: Mapping[str, Texture | Surface] | None)
             raise LaunchError(f"textures: {plan.title} has no .texref or .surfref {name!r}; it has {listed}")
         kind = Surface if wanted[name] == "surfref" else Texture
         if not isinstance(value, kind):
-            raise LaunchError(
-                f"textures: {name} is a .{wanted[name]} and needs a pl.{kind.__name__}, got {shown(value)}"
-            )
+            wants = f"{name} is a .{wanted[name]} and needs a pl.{kind.__name__}"
+            raise LaunchError(f"textures: {wants}, got {shown(value)}")
         p = Parameter(name, "b64", 0, 1)
         bound.append(Bound(p, array=value.staged(), object=value, variable=True))
     return bound

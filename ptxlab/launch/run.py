@@ -107,7 +107,7 @@ class Run:
         out[0] += f", grid {show_size(self.grid)}, block {show_size(self.block)}"
         if self.counters:
             out[0] += f", {self.counters.thread_instructions:,} thread-instructions"
-        return "\n".join(out + ["  " + str(finding).replace("\n", "\n  ") for finding in self.findings])
+        return "\n".join(out + ["  " + finding.headed().replace("\n", "\n  ") for finding in self.findings])
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
         import html
@@ -204,10 +204,7 @@ def launch(
     asked, __tracebackhide__ = dict(locals()), True  # pytest and notebooks show the caller's line
     options.all_given("pl.launch(kernel, grid, block, x, y, n)", kernel=kernel, grid=grid, block=block)
     with resting(), stopped_while("the kernel was being read, before it ran"):
-        from ptxlab.launch.plan import (  # here, as the parser and the instructions come with them
-            bind_variables,
-            planned,
-        )
+        from ptxlab.launch.plan import bind_variables, planned  # here, as the parser comes with them
 
         checks = check_options(checks, ALL_CHECKS, trace, entry, shared, device, asked)
         gaps = "initcheck" in checks
@@ -222,8 +219,7 @@ def launch(
         bound = plan.bind(args, variables, math.prod(sizes[0]) if plan.scratch else 1)
         checked = bool(set(checks) - {"memcheck"})
         only_cpu = {"checks": checked, "counters": counters, "trace": trace is not None}
-        only_cpu |= {"seed": seed is not None, "budget": budget is not None, "workers": workers is not None}
-        only_cpu |= {"tier": tier is not None}
+        only_cpu |= {name: asked[name] is not None for name in ("seed", "budget", "workers", "tier")}
         only_cpu |= {"textures": any(b.object is not None for b in bound)}
         device = _device(device, [name for name, wanted in only_cpu.items() if wanted], bound, _stepped(trace))
         cluster_size = None if cluster is None else three("cluster", cluster)
@@ -232,11 +228,8 @@ def launch(
         if device == "step" and tier is not None:
             raise LaunchError("tier: device='step' compiles nothing\n  write:  device='cpu'")
         check_limits(plan, *sizes, shared, arch, device, cluster_size)
-        budget = (
-            budgets.default_budgets.get("checked" if device == "cpu" and checked else device)
-            if budget is None
-            else budget
-        )
+        if budget is None:
+            budget = budgets.default_budgets.get("checked" if device == "cpu" and checked else device)
         if device != "gpu":
             program = _loaded(plan, arch, shared_gaps=gaps)
             array_types.warn(plan.name, program, bound, args, sizes)
@@ -403,33 +396,24 @@ def _run_on_cpu(
             objects[p.name] = functools.partial(_object, allocation.address, b.staged)
             continue
         params += bytes(-len(params) % p.align) + value
-    tracked = "initcheck" in options["checks"]
     buffers = []
-    for address, size, data, name, written, freed_at, buffer in cpu_buffers(
-        known=tracked
-    ):  # after the arrays, which lie below them
-        lying = memory.place(address, np.zeros(size, np.uint8) if data is None else data, name, space)
-        lying.freed, lying.freed_at, lying.written = data is None, freed_at, written
-        lying.host = buffer is not None and buffer.host
+    for buffer in cpu_buffers():  # after the arrays, which lie below them
+        data = np.zeros(buffer.nbytes, np.uint8) if buffer.freed else buffer.data
+        lying = memory.place(buffer.address, data, buffer.name, space)
+        lying.freed, lying.freed_at, lying.host = buffer.freed, buffer.freed_at, buffer.host
+        lying.written = None if buffer.freed else buffer.written(known="initcheck" in options["checks"])
         buffers.append((buffer, lying))
     (grid, block), engine = sizes, "step" if device == "step" else "jit"
-    given: dict[str, Any] = {
-        "grid": grid,
-        "block": block,
-        "params": bytes(params),
-        "memory": memory,
-        "objects": objects,
-    }
+    options |= {"params": bytes(params), "memory": memory, "objects": objects}
     try:
-        ran = emulate.execute(program, engine=engine, **given, **options)
+        ran = emulate.execute(program, engine=engine, grid=grid, block=block, **options)
     except (DeviceFault, LaunchKeyboardInterrupt) as stopped:
         _print(stopped.messages)  # its place is the kernel's; where Python noticed it fills a screen
         raise stopped.with_traceback(None) from None
     _print(ran.messages)
     findings: list[Finding] = list(ran.findings)
     for buffer, lying in buffers:
-        if buffer is not None:
-            buffer.keep_written(lying.written)
+        buffer.record = lying.written
     for b, allocation in zip(bound, allocations, strict=True):
         if b.poison:
             assert b.array is not None

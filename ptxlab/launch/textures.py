@@ -90,9 +90,8 @@ def encoded(fields: dict[str, int]) -> NDArray[np.uint8]:
     made = np.zeros(BYTES, np.uint8)
     for name, value in fields.items():
         width = 8 if name in ("data", "pitch", "slice", "levels") else 4
-        made[AT[name] : AT[name] + width] = np.frombuffer(
-            (value % (1 << 8 * width)).to_bytes(width, "little"), np.uint8
-        )
+        raw = (value % (1 << 8 * width)).to_bytes(width, "little")
+        made[AT[name] : AT[name] + width] = np.frombuffer(raw, np.uint8)
     return made
 
 
@@ -252,9 +251,8 @@ class Surface(_Shaped):
 
     def __init__(self, array: Array, *, channels: int = 0, layers: bool = False) -> None:
         super().__init__(array, channels, layers)
-        self.need(
-            self.array.flags.c_contiguous and self.array.flags.writeable, "the array must be C-contiguous and writable"
-        )
+        usable = self.array.flags.c_contiguous and self.array.flags.writeable
+        self.need(usable, "the array must be C-contiguous and writable")
 
     def staged(self) -> NDArray[np.uint8]:
         """The object and its texels."""

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import copy
 import json
-import linecache
-import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -27,31 +25,9 @@ if TYPE_CHECKING:
 class FindingError(AssertionError):
     """A check noticed something: `findings` says what."""
 
-    def __init__(self, findings: Sequence[Finding], kernels: Sequence[Any]) -> None:
-        super().__init__("\n".join(shown(finding, kernels) for finding in findings))
+    def __init__(self, findings: Sequence[Finding]) -> None:
+        super().__init__("\n".join(finding.headed() for finding in findings))
         self.findings = list(findings)
-
-
-def shown(finding: Finding, kernels: Sequence[Any]) -> str:
-    """A finding under the line of the user's source that it is about, as an editor's link and as text.
-
-    kernels: those launched; the source of some, such as `pl.cuda("...")`, is in no file.
-    """
-    party = finding.first
-    if party is None or party.span is None:
-        return str(finding)
-    span = party.span
-    file, line = span.place
-    near = Path(file).is_file() and Path(file).resolve().is_relative_to(Path.cwd().resolve())
-    place = f"{os.path.relpath(file)}:{line}" if near else str(span)
-    text = linecache.getline(span.file, span.line)
-    for kernel in () if text else kernels:
-        lines = getattr(kernel, "source", "").splitlines()
-        if getattr(kernel, "spans", {}).get(party.line) == span and span.line <= len(lines):
-            text = lines[span.line - 1]
-    if span.string is not None and text.strip() not in linecache.getline(file, line):  # that is where it was compiled
-        place += f" ({span.file}:{span.line})" * near
-    return f"{place}: {text.strip()}".removesuffix(": ") + f"\n{finding}"
 
 
 @dataclass
@@ -104,7 +80,7 @@ class Launches:
 
     def _judged(self, run: Run) -> Run:
         if run.findings:
-            raise FindingError(run.findings, self.kernels)
+            raise FindingError(run.findings)
         return run
 
     def numba(self, **options: Any) -> Session:

@@ -161,7 +161,7 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     report = yield
     if call.excinfo is None or "ptxlab.launch.run" not in sys.modules:  # no kernel was launched
         return report
-    from ptxlab.testing.launches import FindingError, shown
+    from ptxlab.testing.launches import FindingError
     from ptxlab.testing.reports import findings_of, notes
     from ptxlab.text import Module
 
@@ -173,7 +173,7 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     line = lines[-1] if lines else (item.location[1] or 0) + 1
     file = os.path.relpath(item.path, item.config.invocation_params.dir)
     kernels = item.stash.get(LAUNCHED, [])
-    said = [*(shown(finding, kernels) for finding in findings), f"  launched at {file}:{line}"]
+    said = [*(finding.headed() for finding in findings), f"  launched at {file}:{line}"]
     if isinstance(error, DeviceFault) and error.kind == "budget":
         said.append(MORE)
     report.longrepr = "\n".join(said)

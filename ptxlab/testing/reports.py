@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import linecache
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -119,7 +120,10 @@ def _location(file: str, line: int) -> dict[str, Any]:
     artifact = {"uri": Path(file).as_uri() if Path(file).is_absolute() else quote(file)}
     if not Path(file).is_absolute():
         artifact["uriBaseId"] = "%SRCROOT%"
-    return {"physicalLocation": {"artifactLocation": artifact, "region": {"startLine": max(line, 1)}}}
+    region: dict[str, Any] = {"startLine": max(line, 1)}
+    if text := linecache.getline(file, line).strip("\r\n"):
+        region["snippet"] = {"text": text}  # so that a viewer without the repository shows the line
+    return {"physicalLocation": {"artifactLocation": artifact, "region": region}}
 
 
 def _rule_in_words(rule: str) -> str:

@@ -119,7 +119,6 @@ def misplaced(found: Form, k: int, spec: OperandSpec, operand: Operand, find: Fi
         if found.properties.stores:
             return Misfit(k, f"{found.opcode} cannot write to {name}, a parameter of the function it is in")
         if place.kernel and space == "param::func":
-            return Misfit(
-                k, f"{name} is a parameter of a kernel, in .param::entry; .param::func has those of functions"
-            )
+            says = f"{name} is a parameter of a kernel, in .param::entry"
+            return Misfit(k, f"{says}; .param::func has those of functions")
     return None

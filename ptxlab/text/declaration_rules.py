@@ -1,24 +1,36 @@
 """Validates the declarations of a module by the rules of NVIDIA's assembler: names, types, sizes.
 
-`misdeclared` finds the mistakes; `check` raises the first one, before a launch asks for sizes. First
-values are validated in `initial`. A name may be declared once in its braces. A range `%r<4>` takes %r0 to %r3, but not
-%r; labels share the names of variables; a function's parameters share those of its body. Module scope allows more: a
-function may be declared before its definition, and an `.extern` variable together with its definition.
+`misdeclared` finds the mistakes; `check` raises the first one, before a launch asks for sizes. A name may be declared
+once in its braces. A range `%r<4>` takes %r0 to %r3, but not %r; labels share the names of variables; a function's
+parameters share those of its body. Module scope allows more: a function may be declared before its definition, and an
+`.extern` variable together with its definition.
 """
 
 from __future__ import annotations
 
 import math
 from collections import ChainMap
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 
 from ptxlab.errors import PtxError
 from ptxlab.isa.types import OPAQUE, VARIABLES, WIDTH, width
 from ptxlab.targets import LOCAL_PER_THREAD
-from ptxlab.text.initializer_rules import mistake
 from ptxlab.text.lexer import Source
-from ptxlab.text.model import Block, Declaration, Directive, Function, Instruction, Label, Module, Variable
+from ptxlab.text.model import (
+    Block,
+    Declaration,
+    Directive,
+    Function,
+    Initial,
+    Instruction,
+    Label,
+    Module,
+    Name,
+    Number,
+    Sum,
+    Variable,
+)
 from ptxlab.text.scope import Scope
 
 RESERVED = ("_", "WARP_SZ")
@@ -28,6 +40,8 @@ CONST = 64 << 10
 """Bytes of constant memory of a module."""
 PARAMETERS, MORE_PARAMETERS = 4352, 32764
 """Bytes of a kernel's parameters; the second from PTX 8.1 on."""
+ADDRESSES = ("b32", "b64", "u32", "u64")
+"""The types that hold an address; one byte of an address, `0xFF(x)`, fits any integer."""
 
 
 def check(module: Module) -> None:
@@ -132,12 +146,9 @@ class _Declared:
             why = f"{variable.name} is .extern on line {before.line}, so its definition is .visible"
             yield self.at(variable, why, f".visible {self.source.line(variable.line).partition('//')[0].strip()}")
         elif before is not None and (before.space, before.type) != (variable.space, variable.type):
-            was = f".{before.space} .{before.type}"
-            yield self.at(
-                variable,
-                f"{variable.name} is .{variable.space} .{variable.type} here, {was} on line "
-                f"{before.line}; both declarations must agree",
-            )
+            here = f"{variable.name} is .{variable.space} .{variable.type} here"
+            there = f".{before.space} .{before.type} on line {before.line}"
+            yield self.at(variable, f"{here}, {there}; both declarations must agree")
         variables[variable.name] = variable if before is None or before.linkage == "extern" else before
         self.known[variable.name] = variable.space
         yield from self.variable(variable)
@@ -206,7 +217,7 @@ class _Declared:
         """What is wrong with the type, the size or the initial value of a variable: the first of these."""
         why, hint = self.wrong_type(variable) or self.wrong_size(variable) or ("", "")
         if variable.initial is not None and not why:
-            why = mistake(variable, self.known)
+            why = _mistaken(variable, self.known)
         if why:
             yield self.at(variable, why, hint)
 
@@ -282,6 +293,66 @@ class _Declared:
                 return
 
 
+# -- initial values ----------------------------------------------------------------------------------------------------
+
+
+def _mistaken(variable: Variable, known: Mapping[str, str]) -> str:
+    """What is wrong with an initial value; empty where nothing is. known: the space of each variable declared by then,
+    "function" for functions."""
+    v = variable
+    if v.space not in ("global", "const"):
+        return f".{v.space} variables have no initial value: store it when the kernel runs"
+    if v.linkage == "extern":
+        return f"{v.name} is .extern: its definition gives the initial value"
+    if v.type in ("samplerref", "texref", "surfref"):
+        return ""
+    if v.type in ("f16", "f16x2"):
+        return f".{v.type} has no initial value; write .b{16 if v.type == 'f16' else 32} and its bits"
+    return _braces(v, v.initial, v.shape, known)
+
+
+def _braces(v: Variable, given: Initial | None, shape: tuple[int, ...], known: Mapping[str, str]) -> str:
+    """What is wrong with the braces, or with the first of the initial values in them that does not fit."""
+    vector = not shape and v.vector > 1
+    if shape or vector:
+        length = shape[0] if shape else v.vector
+        if not isinstance(given, tuple):
+            return f"{v.name} has {length} elements here; write its initial values in braces; found {_brief(given)}"
+        if len(given) > length or (vector and len(given) != length):
+            plural = "s" * (length != 1)
+            return f"{len(given)} initial values for the {length} element{plural} that {v.name} has here"
+        items = {id(item): item for item in given}.values()  # of a long array many are one object
+        inner = (_value(v, item, known) if vector else _braces(v, item, shape[1:], known) for item in items)
+        return next((why for why in inner if why), "")
+    return _value(v, given, known)
+
+
+def _value(v: Variable, given: Initial | None, known: Mapping[str, str]) -> str:
+    if isinstance(given, tuple):
+        return f"too many braces: an initial value of {v.name} is a single .{v.type}"
+    if isinstance(given, Number):
+        if v.type[0] == "f" and given.kind == "int":
+            return f".{v.type} takes a floating-point number, found the integer {given}; write {given}.0"
+        if v.type[0] in "us" and given.kind != "int":
+            return f".{v.type} takes an integer, found the floating-point number {given}"
+        return ""
+    if not isinstance(given, Name | Sum):
+        return f"cannot read the initial value {given}"
+    symbol = given if isinstance(given, Sum) else Sum(given)
+    space = known.get(symbol.base.text)
+    if space is None:
+        return f"{symbol.base} is not declared before {v.name}, whose initial value names it"
+    if space not in ("global", "const", "function"):
+        return f"{symbol.base} is .{space}; only the addresses of .global and .const variables are known beforehand"
+    if v.type[0] == "f" or (not symbol.mask and v.type not in ADDRESSES):
+        return f".{v.type} cannot hold the address of {symbol.base}; .u64 can"
+    return ""
+
+
+def _brief(given: Initial | None) -> str:
+    return "{...}" if isinstance(given, tuple) else str(given)
+
+
 # -- words -------------------------------------------------------------------------------------------------------------
 
 
@@ -292,10 +363,8 @@ def _conflict(before: Function, function: Function) -> str:
         return f"{name} is a .{before.kind} on line {line} and a .{function.kind} here"
     if before.body is not None:
         return f"the .{before.kind} {name} is already on line {line}"
-    for what, then, now in (
-        ("parameters", before.params, function.params),
-        ("results", before.returns, function.returns),
-    ):
+    both = (("parameters", before.params, function.params), ("results", before.returns, function.returns))
+    for what, then, now in both:
         if _types(then) != _types(now):
             return f"{name} has the {what} ({_listed(now)}) here, ({_listed(then)}) on line {line}"
     if before.linkage != function.linkage and (function.linkage or before.linkage == "extern"):

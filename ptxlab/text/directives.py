@@ -79,10 +79,8 @@ class Directives(Declarations):
             raise self.unknown("directive", token, WITH_SEMICOLON + WITHOUT_SEMICOLON + SPACES + LINKAGES)
         self.at += 1
         first = self.at
-        if name == ".section":
-            self._section(token)
-        elif name == SOURCES or section:
-            self._braces(token)
+        if section or name in (".section", SOURCES):
+            self._section(name)
         elif name in WITH_SEMICOLON:
             while self.text() != ";":
                 following = self.tokens[self.at]
@@ -118,9 +116,8 @@ class Directives(Declarations):
             self.at += 1
         elif name == ".target":
             if token.kind == "number":
-                raise self.error(
-                    f"expected a target such as sm_80; found {found(token)}", hint=f".target sm_{token.text}"
-                )
+                said = f"expected a target such as sm_80; found {found(token)}"
+                raise self.error(said, hint=f".target sm_{token.text}")
             self.word("a target such as sm_80")
             while self.take(","):
                 self.word("a target such as sm_80")
@@ -146,14 +143,11 @@ class Directives(Declarations):
             if self.take("+"):
                 self._number_word("+")
 
-    def _section(self, directive: Token) -> None:
-        if self.tokens[self.at].kind not in ("directive", "word", "string"):
+    def _section(self, name: str) -> None:
+        """The name of a `.section`, and everything between two braces, of others braces inside included."""
+        named = name == ".section"
+        if named and self.tokens[self.at].kind not in ("directive", "word", "string"):
             raise self.error(f"expected the name of the section; found {found(self.tokens[self.at])}")
-        self.at += 1
-        opening = self.expect("{", "to open the section")
-        self.skip(opening, "}", "'}}' to close the section opened in {}", " }", ("{",))
-
-    def _braces(self, directive: Token) -> None:
-        """Everything between two braces, braces inside included."""
-        opening = self.expect("{", f"after {directive.text}")
-        self.skip(opening, "}", "'}}' to close the section opened in {}", " }")
+        self.at += named
+        opening = self.expect("{", "to open the section" if named else f"after {name}")
+        self.skip(opening, "}", "'}}' to close the section opened in {}", " }", ("{",) if named else ())

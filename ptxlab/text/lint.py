@@ -17,7 +17,6 @@ from ptxlab.isa import Action, action_of, known_form
 from ptxlab.isa.types import width
 from ptxlab.text.lexer import Source
 from ptxlab.text.model import Address, Function, Instruction, Label, Module, Name, Number, Operand, Sum
-from ptxlab.text.source_lines import source_of
 from ptxlab.text.statement_parts import names_in, opcode_tokens
 
 _IGNORED = re.compile(r"ptxlab:\s*ignore\[([^\]]*)\]")
@@ -260,7 +259,7 @@ def lint(module: Module) -> list[PtxWarning]:
             if compiled if span is None else span.place in right | told:
                 continue
             told |= {span.place} if span is not None else set()
-            rows = f"{text.line(at.line)}\n{source_of(module.spans, at.line)}"
+            rows = f"{text.line(at.line)}\n{span.source if span is not None else ''}"
             ignored = (name.strip() for names in _IGNORED.findall(rows) for name in names.split(","))
             if rule.name not in ignored:
                 place = text.place(at.line, at.column, len(opcode_tokens(at)[0].text), "" if compiled else write)

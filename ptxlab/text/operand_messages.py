@@ -1,4 +1,4 @@
-"""What is said of an operand that does not fit, and when a register fits a type.
+"""What is said of an operand that does not fit, when a register fits a type, and when one is in braces.
 
 A register fits where it has the width of the type and is not a number of another kind: `.b32` and `.f32` registers in
 an `.f32` instruction, `.b32`, `.u32` and `.s32` ones in a `.u32` instruction, any of 32 bits in a `.b32` instruction.
@@ -11,8 +11,9 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from ptxlab.isa import types
-from ptxlab.text.model import Variable
+from ptxlab.isa import Action, Form, types
+from ptxlab.isa.actions import BODIED
+from ptxlab.text.model import Operand, Variable, Vector
 
 Find = Callable[[str], Variable | None]
 """Gives the declaration of a name."""
@@ -74,3 +75,15 @@ def in_words(wanted: str) -> str:
     if types.is_float(wanted) or "x" in wanted:
         return f".{wanted}" + (f" or .b{width}" if wanted in ("f16", "f32", "f64") else f" in a .b{width} register")
     return f".u{width}, .s{width} or .b{width}"
+
+
+def in_braces(found: Form, operand: Operand) -> bool:
+    """Whether a single operand is in braces where the assembler refuses them: it takes them in loads, stores and `mov`
+    of untyped bits (Triton writes `ld.global.b32 { %r1 }, [%rd1]`)."""
+    if not isinstance(operand, Vector) or len(operand.elements) != 1:
+        return False
+    if found.op.does is Action.BARRIER or (found.single and found.operation) or found.opcode.endswith(".b128"):
+        return not found.vec
+    if found.op.kind in ("flow", "none", *BODIED) or found.properties.plain:
+        return False
+    return not (found.op.does is Action.MOVE and str(found.type)[0] == "b")

@@ -13,9 +13,8 @@ from ptxlab.isa import Action, Form, FormError, form, types
 from ptxlab.isa.entries import OperandSpec
 from ptxlab.isa.special_registers import SPECIAL
 from ptxlab.text.addresses import misplaced, space_tested, wrong_address
-from ptxlab.text.braces import in_braces
 from ptxlab.text.model import Instruction, Name, Not, Number, Operand, Pair, Sum, Vector
-from ptxlab.text.operand_messages import NOWHERE, Find, Misfit, Place, fits, in_words
+from ptxlab.text.operand_messages import NOWHERE, Find, Misfit, Place, fits, in_braces, in_words
 from ptxlab.text.values import limited, takes_no_label, wrong_kind, wrong_value
 
 if TYPE_CHECKING:
@@ -140,8 +139,8 @@ def _of_the_warp(instruction: Instruction, found: Form, find: Find) -> Misfit | 
         elif spec.name in held and found.op.does is not Action.TRANSPOSE:
             if spec.name == "a" and not isinstance(operand, Vector) and _described(found):
                 wrong = _descriptor(found, k, operand, find, "a fragment in braces or a 64-bit descriptor")
-            elif spec.name == "a" and not isinstance(operand, Vector) and _of_bytes(found):
-                continue
+            elif spec.name == "a" and not isinstance(operand, Vector) and found.sparse and found.atype in ("u8", "s8"):
+                continue  # of a sparse product of bytes the assembler takes what it likes for A
             else:
                 wrong = _fragment(found, k, spec, held[spec.name], operand, find)
         elif spec.name == "b" and _described(found):
@@ -178,11 +177,6 @@ def _descriptor(found: Form, k: int, operand: Operand, find: Find, takes: str) -
     if right:
         return None
     return Misfit(k, f"{found.opcode} takes {takes} here, found {operand}")
-
-
-def _of_bytes(found: Form) -> bool:
-    """Whether it is a sparse product of bytes, for whose A the assembler takes what it likes."""
-    return bool(found.sparse) and found.atype in ("u8", "s8")
 
 
 def _metadata(found: Form, k: int, operand: Operand, find: Find) -> Misfit | None:
@@ -250,7 +244,9 @@ def _vector(found: Form, k: int, read: bool, operand: Operand, find: Find) -> Mi
     if isinstance(operand, Vector):
         if len(operand.elements) != count:
             return Misfit(k, f"{found.opcode} takes {count} registers in braces, found {len(operand.elements)}")
-        each = (_element(found, k, str(found.type), read, element, find) for element in operand.elements)
+        # the assembler lets predicates and special registers pass there
+        held = (part for part in operand.elements if read or part != Name("_"))
+        each = (wrong_value(found, k, str(found.type), read, part, find) for part in held)
         return next((wrong for wrong in each if wrong is not None), None)
     variable = find(operand.text) if isinstance(operand, Name) else None
     if variable is not None and variable.space == "reg" and variable.vector == count:
@@ -268,19 +264,3 @@ def _stored(found: Form, k: int, operand: Operand, find: Find) -> Misfit | None:
     if variable is not None and variable.space == "reg" and variable.type != "pred":
         return None
     return Misfit(k, f"{found.opcode} takes {str(found.vec)[1:]} registers in braces, found {operand}")
-
-
-def _element(found: Form, k: int, wanted: str, read: bool, operand: Operand, find: Find) -> Misfit | None:
-    """What cannot be an element of a vector. The assembler lets predicates and special registers pass there."""
-    if operand == Name("_") and not read:
-        return None
-    return wrong_value(found, k, wanted, read, operand, find)
-
-
-def guard_misfit(instruction: Instruction, find: Find) -> str:
-    """What is wrong with the guard of an instruction; empty where nothing is."""
-    name = instruction.guard.name if instruction.guard is not None else ""
-    variable = find(name) if name else None
-    if variable is None or (variable.space, variable.type) == ("reg", "pred"):
-        return ""
-    return f"the guard @{name} is not a predicate, it is .{variable.type}"

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import operator
 import re
 import struct
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from ptxlab.errors import PtxSyntaxError
 from ptxlab.text.lexer import Source, Token, lex
@@ -18,6 +19,10 @@ _LITERAL = re.compile(
 _PRECEDENCE = {
     "||": 1, "&&": 2, "|": 3, "^": 4, "&": 5, "==": 6, "!=": 6, "<": 7, ">": 7, "<=": 7, ">=": 7,
     "<<": 8, ">>": 8, "+": 9, "-": 9, "*": 10, "/": 10, "%": 10,
+}  # fmt: skip
+_EXACT: dict[str, Callable[[Any, Any], Any]] = {
+    "<": operator.lt, ">": operator.gt, "<=": operator.le, ">=": operator.ge, "==": operator.eq, "!=": operator.ne,
+    "+": operator.add, "-": operator.sub, "*": operator.mul, "&": operator.and_, "|": operator.or_, "^": operator.xor,
 }  # fmt: skip
 _MULTIPLICATIVE = 10
 _ENDS = frozenset({",", ";"})
@@ -329,31 +334,19 @@ class Operands:
         if op in ("/", "%") and b == 0 and (op == "%" or not floating):
             raise self.error("division by zero", token)
         if isinstance(a, float) or isinstance(b, float):
-            result = _floating(op, float(a), float(b))
-            if result is None:
+            if op in ("%", "<<", ">>", "&", "|", "^"):
                 raise self.error(f"{op} needs integers", token)
-            return result
+            a, b = float(a), float(b)
+            if op == "/":
+                return (a / b if b else float("nan") if a == 0 or a != a else a * float("inf")), "f64"
+            return _typed(_EXACT[op](a, b), "f64")
         unsigned = "u64" in ((left[1],) if op in ("<<", ">>") else (left[1], right[1]))
         return _integral(op, a, b, "u64" if unsigned or op in ("&", "|", "^") else "s64")
-
-
-def _floating(op: str, a: float, b: float) -> Constant | None:
-    if op in ("<", ">", "<=", ">=", "==", "!="):
-        return _compare(op, a, b), "s64"
-    if op == "/":
-        return (a / b if b else float("nan") if a == 0 or a != a else a * float("inf")), "f64"
-    return {"+": (a + b, "f64"), "-": (a - b, "f64"), "*": (a * b, "f64")}.get(op)
-
-
-def _compare(op: str, a: float, b: float) -> int:
-    return int({"<": a < b, ">": a > b, "<=": a <= b, ">=": a >= b, "==": a == b, "!=": a != b}[op])
 
 
 def _integral(op: str, a: int, b: int, type_: str) -> Constant:
     if type_ == "u64":
         a, b = a & _MASK, b & _MASK
-    if op in ("<", ">", "<=", ">=", "==", "!="):
-        return _compare(op, a, b), "s64"
     if op == "/":
         return _wrap(abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1), type_)
     if op == "%":
@@ -361,7 +354,12 @@ def _integral(op: str, a: int, b: int, type_: str) -> Constant:
     if op in ("<<", ">>"):
         shift = min(b & _MASK, 64)
         return _wrap(a << shift if op == "<<" else a >> shift, type_)
-    return _wrap({"+": a + b, "-": a - b, "*": a * b, "&": a & b, "|": a | b, "^": a ^ b}[op], type_)
+    return _typed(_EXACT[op](a, b), type_)
+
+
+def _typed(result: bool | int | float, type_: str) -> Constant:
+    """A result in the type of its operands; what is true or false is an integer."""
+    return (int(result), "s64") if isinstance(result, bool) else _wrap(result, type_)
 
 
 def _wrap(value: int | float, type_: str) -> Constant:

@@ -134,10 +134,8 @@ class _Parser(Directives):
         returns = self.parameters() if self.text() == "(" and opening.text == ".func" else ()
         if (wrong := self.text()) in LINKAGES:
             line = self.source.line(opening.line).replace(f" {wrong}", "", 1)
-            raise self.error(
-                f"{wrong} comes before {opening.text}",
-                hint=line.replace(opening.text, f"{wrong} {opening.text}").strip(),
-            )
+            hint = line.replace(opening.text, f"{wrong} {opening.text}").strip()
+            raise self.error(f"{wrong} comes before {opening.text}", hint=hint)
         if wrong == "(":
             hint = self.instead(self.tokens[self.at], " f(")
             raise self.error(f"expected the name of the {opening.text[1:]}; found '('", hint=hint)
@@ -199,9 +197,7 @@ class _Parser(Directives):
         if token.kind == "directive":
             return self.directive()
         if token.kind == "end":
-            raise self.source.error(
-                "this '{' is never closed; found the end of the file", opening.line, opening.column, hint="}"
-            )
+            raise self.error("this '{' is never closed; found the end of the file", opening, "}")
         raise self.error(f"expected a statement; found {shown(token)}")
 
     def _refuse_c(self, token: Token) -> None:

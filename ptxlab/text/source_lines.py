@@ -32,6 +32,8 @@ _OTHERS = re.compile(
     r"(?:^|/)(?:site-packages|dist-packages|triton/language|cutlass|warp/native)/|^/usr/|/cuda[^/]*/(?:[^/]+/)*include/"
 )
 """Paths of what a language or a library brings."""
+_BUILTIN = "__nv_nvrtc_builtin_header.h"
+"""What NVRTC calls its own header, which is in no file: nobody can look at its lines."""
 
 
 class String(NamedTuple):
@@ -46,7 +48,9 @@ class String(NamedTuple):
     def span(self, line: int, column: int = 1) -> Span:
         """A place in the text; line and column count from 1."""
         written = (self.python, self.rows[line - 1]) if 0 < line <= len(self.rows) else None
-        return _to_end(self.file, line, column, self.text.split("\n"))._replace(string=written)
+        lines = self.text.split("\n")
+        text = lines[line - 1].rstrip() if 0 < line <= len(lines) else ""
+        return _to_end(self.file, line, column, lines)._replace(string=written, text=text)
 
 
 class SourceLines(Mapping[int, Span]):
@@ -77,7 +81,8 @@ class SourceLines(Mapping[int, Span]):
         if ".loc" not in self.text:
             return {}
         lines = _COMMENT.sub(_blank, self.text).split("\n")
-        files = {int(number): self._path(name) for number, name in _FILE.findall(self.text)}
+        named = ((int(number), name) for number, name in _FILE.findall(self.text) if _BUILTIN not in name)
+        files = {number: self._path(name) for number, name in named}
         located = dict(locations(lines))
         callers: dict[Place, Place] = {}
         known: dict[tuple[Place, ...], Span | None] = {}
@@ -138,15 +143,6 @@ class SourceLines(Mapping[int, Span]):
             for file, line, column in named
         ]
         return spans[at]._replace(inlined=tuple(reversed(spans[:at])), callers=tuple(spans[at + 1 :]))
-
-
-def source_of(spans: Mapping[int, Span], line: int) -> str:
-    """The text of the source that a line of PTX comes from, "" where it is not known."""
-    string, span = getattr(spans, "string", None), spans.get(line)
-    if span is None:
-        return ""
-    text = string.text.split("\n") if string and string.file == span.file else linecache.getlines(span.file)
-    return "\n".join(text[span.line - 1 : span.end_line])
 
 
 def locations(lines: Iterable[str]) -> Iterator[tuple[int, tuple[Place, Place | None]]]:

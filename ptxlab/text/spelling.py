@@ -67,15 +67,14 @@ def _choices(entries: tuple[Op, ...]) -> dict[str, None]:
 def counts(opcode: str) -> list[tuple[Op, int, int]]:
     """The entries that an opcode may mean, with the least and the most operands of each."""
     name, *words = opcode.split(".")
-    entries = [entry for entry in TABLE[name] if _could_be(entry, words)]
+    entries = [
+        entry  # with a slot for every modifier, and a modifier for every slot that needs one, in any order
+        for entry in TABLE[name]
+        if entry.words.issuperset(words) and all(any(w in slot.choices for w in words) for slot in entry.required)
+    ]
     if not entries and (form := find_form(opcode)) is not None:
         entries = [form.op]
     return [(entry, *operand_count(entry)) for entry in entries]
-
-
-def _could_be(entry: Op, words: list[str]) -> bool:
-    """Whether an entry has a slot for every modifier, and a modifier for every slot that needs one, in any order."""
-    return entry.words.issuperset(words) and all(any(w in slot.choices for w in words) for slot in entry.required)
 
 
 def operand_count(entry: Op) -> tuple[int, int]:

@@ -34,7 +34,7 @@ from ptxlab.text.model import (
     Vector,
 )
 from ptxlab.text.operand_messages import NOWHERE, Find, Misfit, Place
-from ptxlab.text.operand_rules import agreeing, guard_misfit, misfit
+from ptxlab.text.operand_rules import agreeing, misfit
 from ptxlab.text.scope import Scope
 from ptxlab.text.spelling import corrected, counts, nearest, operand_count
 from ptxlab.text.statement_parts import all_labels, inside, labels_in, names_in, opcode_tokens, operand_starts
@@ -61,9 +61,8 @@ def validate(module: Module, most: int = MOST) -> list[PtxError]:
 
 def _found(module: Module, most: int, *, sure: bool) -> list[PtxError]:
     """The first mistakes of a module. sure: without forms and instructions that the table may merely lack."""
-    declared, found = (
-        list(islice(errors, most)) for errors in (misdeclared(module), _Validator(module, sure=sure).findings())
-    )
+    declared = list(islice(misdeclared(module), most))
+    found = list(islice(_Validator(module, sure=sure).findings(), most))
     if not declared:
         return found  # in the order of the text
     both = {error.line for error in declared} & {error.line for error in found}
@@ -85,17 +84,13 @@ def check(module: Module) -> None:
     _judged.append(module)
 
 
-def _place(error: PtxError) -> tuple[int, int]:
-    return error.line, error.column
-
-
 class _Validator:
     """Judges every statement of a module. sure: not those that the instruction table may merely lack."""
 
     def __init__(self, module: Module, *, sure: bool = False) -> None:
         self.module, self.source = module, Source(module, module.file, module.spans)
         self.since = Since.of(module)
-        self.complete = not (sure and self.since.later_than_table)
+        self.complete = not sure or module.version <= (9, 0)  # all of which is known here
         self.labels: set[str] = set()
         self.place = NOWHERE
 
@@ -163,7 +158,7 @@ class _Validator:
     def instruction(self, instruction: Instruction, scope: Scope, function: Function) -> list[PtxError]:
         """The errors of one instruction, in the order of its words."""
         errors = [*self.modifiers_and_count(instruction, scope.find), *self.names(instruction, scope, function)]
-        return sorted(errors, key=_place)
+        return sorted(errors, key=lambda error: (error.line, error.column))
 
     def targets(self, statement: Directive, function: Function) -> Iterator[PtxError]:
         """A branch target that is not there."""
@@ -288,15 +283,15 @@ class _Validator:
 
     def types(self, instruction: Instruction, find: Find) -> Iterator[PtxError]:
         """The errors for a guard that is not a predicate and for the first operand of a type that cannot be there."""
-        guard = guard_misfit(instruction, find)
-        if guard and instruction.guard is not None:
-            variable, name = find(instruction.guard.name), instruction.guard.name
-            bare = find(f"%{name}") is not None  # `@p`, where a parameter is called p
-
+        name = instruction.guard.name if instruction.guard is not None else ""
+        variable = find(name) if name else None
+        if variable is not None and (variable.space, variable.type) != ("reg", "pred"):
             token, hint = _token_of(instruction, name), ""
-            if variable is not None and variable.space == "reg" and (made := converted("pred", variable.type, name)):
+            if find(f"%{name}") is not None:  # `@p`, where a parameter is called p
+                hint = self.replaced(token, 0, len(name), f"%{name}")
+            elif variable.space == "reg" and (made := converted("pred", variable.type, name)):
                 hint = self.by_another(instruction, made, name)
-            yield self.error(guard, token, self.replaced(token, 0, len(name), f"%{name}") if bare else hint)
+            yield self.error(f"the guard @{name} is not a predicate, it is .{variable.type}", token, hint)
         used = form(instruction.opcode)
         least, most = operand_count(used.op)
         wrong = misfit(instruction, used, find, self.place) if least <= len(instruction.operands) <= most else None
@@ -417,10 +412,8 @@ class _Validator:
         base, names = token.text.partition(".")[0], scope.names_by_now()
         range_ = scope.range_of(base)
         if base in SPECIAL_REGISTERS:
-            wrong = token.text[len(base) :]
-            return self.error(
-                f"{base} has no {wrong}, only .x .y .z", token, self.replaced(token, 0, len(token.text), f"{base}.x")
-            )
+            hint = self.replaced(token, 0, len(token.text), f"{base}.x")
+            return self.error(f"{base} has no {token.text[len(base) :]}, only .x .y .z", token, hint)
         if range_ is not None:
             last = range_.count - 1
             message = f"{base} is not declared; line {range_.line} declares {range_.name}0 to {range_.name}{last}"
@@ -449,11 +442,8 @@ class _Validator:
     def special(self, token: Token, base: str) -> str:
         """The line with the special register that a word such as `%thread.x` means."""
         element = token.text[len(base) :]
-        close = (
-            nearest(base[1:], ("threadIdx", "blockIdx", "blockDim", "gridDim"), 1, 0.6)
-            if element and base[0] == "%"
-            else []
-        )
+        dotted = element and base[0] == "%"
+        close = nearest(base[1:], ("threadIdx", "blockIdx", "blockDim", "gridDim"), 1, 0.6) if dotted else []
         return self.replaced(token, 0, len(token.text), value_in_ptx(close[0] + element, "")) if close else ""
 
     def misspelt(self, message: str, token: Token, word: str, names: Iterable[str], otherwise: str = "") -> PtxError:

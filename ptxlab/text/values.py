@@ -211,9 +211,8 @@ def _literal(found: Form, k: int, wanted: str, number: Number) -> Misfit | None:
         text = f"0{'fd'[wanted == 'f64']}{number.text[2:]}" if hexadecimal else f"{number.value}.0"
         return Misfit(k, f"{found.opcode} takes a floating-point number here, found the integer {number.text}", text)
     if types.is_float(wanted) or "x" in wanted:
-        return Misfit(
-            k, f"{found.opcode} takes no literal of type .{wanted}; put its bits into a register with mov first"
-        )
+        said = f"{found.opcode} takes no literal of type .{wanted}"
+        return Misfit(k, f"{said}; put its bits into a register with mov first")
     if wanted == "pred" and number.kind != "int":
         return Misfit(k, f"{found.opcode} takes a predicate here, found the number {number.text}")
     if number.kind == "int":
@@ -228,15 +227,14 @@ def _literal(found: Form, k: int, wanted: str, number: Number) -> Misfit | None:
 def _special(found: Form, k: int, wanted: str, name: str) -> Misfit | None:
     """A special register, which only `mov` and `cvt` read, and `mov` with its own width."""
     given = SPECIAL[name].type
+    before = f"mov.{given} %r, {name};"
     if found.op.does not in READ_SPECIAL:
-        return Misfit(k, f"{found.opcode} cannot read {name}; only mov can", before=f"mov.{given} %r, {name};")
+        return Misfit(k, f"{found.opcode} cannot read {name}; only mov can", before=before)
     wide = {types.width(wanted), types.width(given)} == {32, 64} and name != "%gridid"
     if found.op.does is Action.CONVERT:
         if not found.pack and _types(found).issubset(types.INTEGERS) and types.width(wanted) <= types.width(given):
             return None
-        return Misfit(k, f"{found.opcode} cannot read {name}, which is .{given}", before=f"mov.{given} %r, {name};")
+        return Misfit(k, f"{found.opcode} cannot read {name}, which is .{given}", before=before)
     if found.op.does is Action.MOVE and wide:
-        return Misfit(
-            k, f"{name} is .{given}; {found.opcode} takes {in_words(wanted)}", before=f"mov.{given} %r, {name};"
-        )
+        return Misfit(k, f"{name} is .{given}; {found.opcode} takes {in_words(wanted)}", before=before)
     return None

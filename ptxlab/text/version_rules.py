@@ -59,22 +59,15 @@ class Since:
             return Lack(f"{word} needs sm_{number} or later; this text is for {self.target}", f".target sm_{number}")
         return None
 
-    @property
-    def later_than_table(self) -> bool:
-        """Whether a text may have what is not known here, which is all of PTX 9.0."""
-        return self.version > (9, 0)
-
     def lack(self, found: Form) -> Lack | None:
         """Why a text cannot have an instruction; None where it can."""
-        op, (major, minor) = found.op, self.version
+        op = found.op
         if op.also is not None and self.version >= op.also[0] and self.number >= op.also[1]:
             return None
         if self.version >= OLDEST_VERSION and found.version > self.version:
-            needed = ".".join(map(str, found.version))
-            return Lack(
-                f"{found.opcode} needs PTX {needed} or later; this text is .version {major}.{minor}",
-                f".version {needed}",
-            )
+            needed = _dotted(found.version)
+            says = f"{found.opcode} needs PTX {needed} or later; this text is .version {_dotted(self.version)}"
+            return Lack(says, f".version {needed}")
         if not self.number:
             return None
         if found.sm > self.number or 0 < op.until <= self.number:
@@ -82,27 +75,17 @@ class Since:
             later = "" if op.specific else " or later"
             return Lack(f"{found.opcode} needs {least}{later}; this text is for {self.target}", f".target {least}")
         if op.specific and self.target[-1].isdigit():
-            return Lack(
-                f"{found.opcode} is not in {self.target}, only in targets with a letter after the number",
-                f".target {self.target}a",
-            )
-        if (
-            op.does is Action.CONVERT_ADDRESS
-            and found.to is not None
-            and found.type == "u32"
-            and self.number >= FIRST_WITHOUT_32_BITS
-        ):
-            return Lack(
-                f"{found.opcode} is for 32-bit addresses, which {self.target} does not have",
-                opcode=found.opcode.replace("u32", "u64"),
-            )
+            says = f"{found.opcode} is not in {self.target}, only in targets with a letter after the number"
+            return Lack(says, f".target {self.target}a")
+        narrow = op.does is Action.CONVERT_ADDRESS and found.to is not None and found.type == "u32"
+        if narrow and self.number >= FIRST_WITHOUT_32_BITS:
+            says = f"{found.opcode} is for 32-bit addresses, which {self.target} does not have"
+            return Lack(says, opcode=found.opcode.replace("u32", "u64"))
         if op.ended is not None and self.version >= op.ended[0] and self.number >= op.ended[1]:
-            ended = ".".join(map(str, op.ended[0]))
-            return Lack(
-                f"{found.opcode} ended with PTX {ended} on sm_{op.ended[1]}; {op.name}.sync, which also takes "
-                "the mask of the participating lanes, replaces it",
-                opcode=found.opcode.replace(op.name, f"{op.name}.sync", 1),
-            )
+            ended = f"{found.opcode} ended with PTX {_dotted(op.ended[0])} on sm_{op.ended[1]}"
+            instead = "which also takes the mask of the participating lanes, replaces it"
+            opcode = found.opcode.replace(op.name, f"{op.name}.sync", 1)
+            return Lack(f"{ended}; {op.name}.sync, {instead}", opcode=opcode)
         return None
 
 

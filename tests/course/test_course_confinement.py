@@ -318,7 +318,7 @@ def test_a_journal_that_is_none(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert capsys.readouterr().err == f"ptxlab: {path} was not written by grading; grade without --resume\n"
     path.write_text(json.dumps({"seed": 5, "exercises": ["01-lse"]}) + "\n", encoding="ascii")
     assert main([*command, "--exercises", "01-predict"]) == 2
-    assert capsys.readouterr().err == f"ptxlab: {path} is of 01-lse; resume without --exercises\n"
+    assert capsys.readouterr().err == f"ptxlab: {path} holds marks of 01-lse; resume without --exercises\n"
 
 
 # -- bubblewrap --------------------------------------------------------------------------------------------------------

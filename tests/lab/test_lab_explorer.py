@@ -289,7 +289,7 @@ def test_wrong_arguments_are_said_in_a_notebook_in_words_alone(arguments: tuple[
         ({"head_dim": 0}, "head_dim must be a whole number from 1 to 256, not 0"),
         ({"dtype": "f8"}, "dtype must be one of f32, f64, not 'f8'"),
         ({"sigma": 50}, "sigma must be a number from 0.1 to 10, not 50"),
-        ({"causal": "yes"}, "causal is True or False, not 'yes'"),
+        ({"causal": "yes"}, "causal must be True or False, not 'yes'"),
         ({"batch": True}, "batch must be a whole number from 1 to 8, not True"),
         ({"row": "last"}, "row must be a whole number of at least 0, or -1 for the last, not 'last'"),
         ({"speed": 1}, "the explorer has no parameter 'speed'; it has "),

@@ -144,7 +144,7 @@ def test_a_mistake_in_ones_own_function_is_told_with_the_line_to_write(
     explorer.set(kernel="decode_reduce")
     explorer.set(kernel="tiled")
     assert explorer.controls["own"].value == text, "the text outlives a kernel that has no scores"
-    with pytest.raises(pl.TargetError, match="own is the text of a function, not 3"):
+    with pytest.raises(pl.TargetError, match="own must be the text of a function, not 3"):
         explorer.set(own=3)
     explorer.cancel()
 
@@ -170,7 +170,7 @@ def test_tiles_are_skipped_seen_in_part_or_whole_and_only_a_skipped_one_has_no_s
     assert explorer.controls["cap"].layout.display == "none"
     again = pl.explore(kernels.get("tiled").build(mask_mod=variants.sliding_window(3)))
     assert again.parameters["variant"] == "window"
-    with pytest.raises(pl.LaunchError, match="own is none of window"):
+    with pytest.raises(pl.LaunchError, match="own is not one of window"):
         pl.explore(kernels.get("tiled").build(mask_mod=own))
     assert explorer.wait()
     assert again.wait()

@@ -15,6 +15,7 @@ def told(ptx: str, files: str, name: str = "<ptx>") -> dict[int, list[str]]:
 
 
 FILES = '.file 1 "main.cu"\n.file 2 "put.cuh", 17, 4\n.file 3 "/usr/include/c.h"\n'
+FILES += '.file 4 "/made/in/__nv_nvrtc_builtin_header.h"\n'
 INLINED = {
     ".loc 1 3 1": ["main.cu:3"],
     ".loc 1 3 1\n.loc 1 0 1": ["main.cu:3"],
@@ -26,6 +27,7 @@ INLINED = {
     ".loc 3 5 1, function_name $L+5, inlined_at 2 4 1":
         ["main.cu:3", "which calls put.cuh:4", "which calls /usr/include/c.h:5", "called from main.cu:9"],
     ".loc 3 5 1\n.loc 1 3 1, function_name $L, inlined_at 3 5 1": ["main.cu:3", "called from /usr/include/c.h:5"],
+    ".loc 4 5168 1, function_name $L, inlined_at 1 9 1": ["main.cu:9"],
 }  # fmt: skip
 
 

@@ -35,8 +35,8 @@ from ptxlab.isa.entries import OperandSpec
 from ptxlab.isa.opcodes import action_of
 from ptxlab.isa.table import Form
 from ptxlab.text import model
-from ptxlab.text.braces import in_braces
 from ptxlab.text.model import Instruction
+from ptxlab.text.operand_messages import in_braces
 
 LOW = (1 << 64) - 1
 

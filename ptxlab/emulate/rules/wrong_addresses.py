@@ -15,7 +15,6 @@ from ptxlab.isa import types
 from ptxlab.isa.actions import Action
 from ptxlab.isa.convert import PEER
 from ptxlab.names import source_name
-from ptxlab.text.source_lines import source_of
 
 if TYPE_CHECKING:
     from ptxlab.emulate.rules.warp_positions import StoppedThread
@@ -140,7 +139,8 @@ class WrongAddress:
 
     def _of_ldg(self) -> Explanation | None:
         """`__ldg` of a `__constant__` variable: compilers take the variable's address as it is, or 0 for it."""
-        line = source_of(self.at.program.spans, self.at.code.line)
+        span = self.at.program.spans.get(self.at.code.line)
+        line = span.source if span is not None else ""
         named = {source_name(v.name) for v in self.at.program.globals if v.space == "const"}
         if (load := re.search(r"__ld(?:g|c[agsv]|lu)\b", line)) and (found := named & set(re.findall(r"\w+", line))):
             text = f"{load[0]} reads global memory, and {min(found)!r} lies in constant memory"

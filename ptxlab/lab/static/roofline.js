@@ -155,7 +155,7 @@ export function makeRoofline() {
       [left, top, width - right, height - bottom],
     );
     for (const [tx, ty, words, css] of labels) text(tx, ty, words, "start", css);
-    text((left + width - right) / 2, height - 3, "FLOP a byte of memory", "middle");
+    text((left + width - right) / 2, height - 3, "FLOP per byte of memory", "middle");
     holder.append(root);
   });
   const room = sizeOf(holder, draw);
