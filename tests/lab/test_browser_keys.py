@@ -200,7 +200,7 @@ def test_in_the_cell_the_letters_are_commands_as_ever(lab: Any) -> None:
 
 def test_ctrl_f_finds_in_the_lines_of_a_pane_and_not_in_the_notebook(lab: Any) -> None:
     lines = pane(lab, within=EXPLORED)
-    section = lines.locator("xpath=..")
+    section = lab.locator(f"{EXPLORED} .pl-code")
     lines.focus()
     lab.keyboard.press("Control+f")
     assert lab.locator(".jp-DocumentSearch-overlay").count() == 0
