@@ -143,7 +143,7 @@ def test_a_new_user_finds_a_bank_conflict_explained(lab: Any) -> None:
     before = number(lab)
     lab.click(f"{EXPLORER} button:has-text('Show mma')")
     settle(lab, before)
-    assert " was 0 " in figures(lab)["bank conflicts"]
+    assert "▲" in figures(lab)["bank conflicts"]
     lab.click(f"{EXPLORER} .pl-why:has-text('bank conflicts')")
     assert "because lanes want different words of one bank; Debug here shows which" in text(lab, ".pl-picked-line")
     lab.click(f"{EXPLORER} .pl-foot button:has-text('Debug here')")

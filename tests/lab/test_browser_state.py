@@ -65,6 +65,7 @@ def on_screen(page: Any) -> tuple[str, float]:
 
 def test_lines_stay_where_they_are_when_a_result_arrives(lab: Any) -> None:
     """The column of the execution counts keeps its room while they are not known."""
+    lab.click(f"{EXPLORER} [aria-label=view] button:has-text('Code')")
     lab.evaluate(
         "shown => { window.lefts = new Set();"
         " const look = () => { const c = document.querySelector(shown);"
