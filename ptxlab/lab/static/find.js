@@ -60,5 +60,5 @@ export function addFinder(bar, area, pane) {
     e.preventDefault();
     act();
   }
-  area.addEventListener("keydown", keys, true); // before the notebook is told of a key with Ctrl (`tellApplication`)
+  for (const place of [...area.querySelectorAll(".pl-lines"), field]) place.addEventListener("keydown", keys);
 }
