@@ -381,7 +381,6 @@ SPEC = DecodeSpec(
         "loop, which waits for copies and for its own warp, never for the block"
     ),
     opens="cp.async.wait_group",
-    shows="counters",
     make=make,
     takes=(
         HEAD_DIM,

@@ -204,7 +204,6 @@ SPEC = Spec(
         "bank conflicts of every ldmatrix"
     ),
     opens="ldmatrix",
-    shows="counters",
     make=make,
     tile=64,
     shared_bytes=shared_bytes,

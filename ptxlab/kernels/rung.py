@@ -137,8 +137,8 @@ class Rung(NotCalled):
     """A rung: what it asks, what it adds to the rung before it, and how to build it.
 
     `idea` is the one new idea, `brings` the PTX that comes with it, `look` what to look at; `teaches` puts them into
-    words. `opens` is how the opcode begins at which a view of the kernel opens, `shows` what stands below it first:
-    "softmax" or "counters". `make(config)` writes the kernel with the builder.
+    words. `opens` is how the opcode begins at which a view of the kernel opens. `make(config)`
+    writes the kernel with the builder.
     """
 
     name: str
@@ -150,7 +150,6 @@ class Rung(NotCalled):
     make: Callable[[Any], Kernel] = field(repr=False)
     look: str = field(default="", kw_only=True)
     opens: str = field(default="", kw_only=True)
-    shows: str = field(default="softmax", kw_only=True)
 
     @property
     def teaches(self) -> str:

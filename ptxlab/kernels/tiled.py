@@ -151,7 +151,6 @@ SPEC = Spec(
         "two barriers of a tile stand"
     ),
     opens="bar.sync",
-    shows="counters",
     make=make,
     tile=32,
     shared_bytes=shared_bytes,

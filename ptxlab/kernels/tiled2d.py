@@ -254,7 +254,6 @@ SPEC = Spec(
         "without which the rows that eight threads read lie in the same banks"
     ),
     opens="ld.shared.v4",
-    shows="counters",
     make=make,
     tile=64,
     shared_bytes=shared_bytes,

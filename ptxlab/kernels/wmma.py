@@ -281,7 +281,6 @@ SPEC = Spec(
         "whole are products"
     ),
     opens="wmma.store.d",
-    shows="counters",
     make=make,
     tile=64,
     shared_bytes=shared_bytes,

@@ -86,7 +86,7 @@ class Attention(Subject):
         after = names[names.index(self.name) + 1 :] if self.name in names else ()
         opcode = re.compile(rf"\s*(@!?%\w+\s+)?{re.escape(spec.opens)}[.\s]")
         line = next((n for n, text in enumerate(lines, 1) if spec.opens and opcode.match(text)), 0)
-        return {"question": spec.question, "look": spec.look, "line": line, "shows": spec.shows,
+        return {"question": spec.question, "look": spec.look, "line": line,
                 "next": _told(after[0]) if after else None,
                 "conflicts": None if self.name == CONFLICTED else _told(CONFLICTED)}  # fmt: skip
 

@@ -19,7 +19,6 @@ LESSON = {
     "question": "What did the change do?",
     "look": "what `Diff` marks. Edit goes on from here; closing the editor goes back to the kernel",
     "line": 0,
-    "shows": "",
     "next": None,
 }
 """What can be done with a text of one's own."""

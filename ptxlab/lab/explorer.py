@@ -57,7 +57,10 @@ class Explorer(Copied, widgets.Box):
         holder = widgets.VBox([self.panel.editor, self.view])
         holder.add_class("ptxlab-holder")
         self._below = Below()
-        super().__init__([self.panel, holder, self._below])
+        frame = widgets.Box([self.panel, holder, self._below])
+        frame.add_class("ptxlab-frame")
+        self._past: list[dict[str, Any]] = []  # what the controls said, the newest last
+        super().__init__([frame])
         self.add_class("ptxlab-app")
         self.view.observe(self._changed, ["row", "wants_sass"])
         self.view.observe(self._compare, "against")
@@ -131,6 +134,12 @@ class Explorer(Copied, widgets.Box):
             self._quiet = False
         self._ask(given)
 
+    def undo(self) -> None:
+        """Goes back to what the controls said before the last change."""
+        if len(self._past) > 1:
+            self._past.pop()
+            self.set(**self._past.pop())
+
     def wait(self, timeout: float = 60.0) -> bool:
         """Waits until the view shows the results of the last change; False when that takes longer than `timeout`."""
         return self.session.wait(timeout)
@@ -193,7 +202,7 @@ class Explorer(Copied, widgets.Box):
                 self._show(base, {p.name: values[p.name] for p in base.building})
 
         self._below.show(
-            f"{source_name(version.built.name)}: change the PTX, then Apply; what it does is shown above",
+            f"{source_name(version.built.name)}: change the PTX, then Apply",
             editor,
             back,
             "Close, and back to the kernel",
@@ -258,6 +267,8 @@ class Explorer(Copied, widgets.Box):
                 self.view.notes = self.panel.notes()
         finally:
             self._quiet = before
+        if not self._past or self._past[-1] != self.parameters:
+            self._past.append(self.parameters)
         device, head = self.panel.fixed["device"], self.panel.head
         self.session.ask(
             Request(
@@ -309,9 +320,9 @@ class Explorer(Copied, widgets.Box):
             "confirm": self.confirm,
             "cancel": self.cancel,
             "again": self.session.again,
+            "undo": self.undo,
             "edit": lambda: self.edit(content.get("line")),
             "share": self._share,
-            "whole": self.view.forget,
             "next": lambda: self.go_on(content.get("kernel", "")),
             "debug": lambda: self.debug(**{key: value for key, value in content.items() if key != "kind"}),
         }

@@ -7,7 +7,6 @@ each docstring). Nothing here knows of widgets or threads, so all of it can be c
 from __future__ import annotations
 
 import html
-import itertools
 import re
 import time
 from collections.abc import Iterator
@@ -36,15 +35,6 @@ class Version:
     error: PtxlabError | None = None
     finished: bool = False
     against: tuple[Version, dict[str, Any]] | None = field(default=None, repr=False)  # with what, and the diff
-
-
-_KEYS = itertools.count()
-"""Numbers of the large parts of answers: the page is sent the number alone of one that it has."""
-
-
-def numbered(part: Any) -> Any:
-    """A part with a number of its own; None stays."""
-    return None if part is None else {"key": next(_KEYS), **part}
 
 
 # -- code and diff -----------------------------------------------------------------------------------------------------
@@ -77,7 +67,6 @@ def finish(version: Version) -> None:
     subject, values, ptx = request.subject, request.given, built.ptx
     module = None if version.error is not None else built.module
     version.code = code = {
-        "key": next(_KEYS),
         "title": subject.title,
         "name": source_name(built.name) or subject.name,
         "arch": values.get("arch", ""),
@@ -134,19 +123,19 @@ def diff(base: Version, version: Version) -> protocol.Diff:
 
 
 def base(version: Version) -> protocol.Base:
-    """What the page needs of the version that another is compared with: of its code pane, which has the same number."""
+    """What the page needs of the version that another is compared with."""
     python = version.code["python"]
     return {
-        "key": version.code["key"],
         "ptx": version.code["ptx"],
-        "python": python and {"lines": python["lines"]},
+        "python": python and {name: python[name] for name in ("lines", "numbers", "files")},
+        "links": version.code["links"],
     }
 
 
 def compared(base: Version, version: Version) -> dict[str, Any]:
     """`diff`, made once."""
     if version.against is None or version.against[0] is not base:
-        version.against = base, {"key": next(_KEYS), **diff(base, version)}
+        version.against = base, diff(base, version)
     return version.against[1]
 
 

@@ -1,4 +1,4 @@
-"""What opens below the explorer: the debugger at a line of its kernel, or an editor with its PTX."""
+"""What opens over the explorer: the debugger at a line of its kernel, or an editor with its PTX."""
 
 from __future__ import annotations
 
@@ -52,6 +52,9 @@ class Below(widgets.VBox):
         """Opens a widget in place of what was open. `ended` is called when it is closed; `loses` tells whether text is
         lost when it is closed (True) or something else opens here (False). Returns its number."""
         self._number += 1
+        (self.add_class if isinstance(widget, Debugger | None) else self.remove_class)(
+            "ptxlab-whole"
+        )  # else over the code
         self._ended, self._shut.description, self._loses = ended, close, loses
         self._heading.value = f"<b>{html.escape(heading)}</b>"
         bar = self._bar = widgets.HBox([self._heading, self._shut], layout={"justify_content": "space-between"})
@@ -118,4 +121,4 @@ class Below(widgets.VBox):
             debugger.open_at(**place)
         elif "number" in place and place["number"] < len(run.findings):
             debugger.open_finding(**place)
-        self.show(f"{found.title}, step by step", debugger)
+        self.show(f"{found.title}, step by step", debugger, close="‹ Explorer")

@@ -32,14 +32,15 @@ class Measure:
 MEASURES = (
     Measure("instructions", "PTX"),
     Measure("registers", "registers", better=LESS),
-    Measure("shared_bytes", "shared memory", "bytes", LESS),
+    Measure("shared_bytes", "shared", "bytes", LESS),
     Measure("occupancy", "occupancy", "share", MORE, "roofline"),
     Measure("executed", "executed", "count", LESS, "counters", grows=True),
     Measure("sectors", "sectors", "count", LESS, "counters", grows=True),
     Measure("conflicts", "bank conflicts", "count", LESS, "counters", grows=True),
-    Measure("max_error", "max error", "number", page="error"),
-    Measure("tolerance", "tolerance", "number", page="error"),
+    Measure("error", "error ÷ tol.", "number", page="error"),
 )
+SIZES = {"seq_q", "seq_k", "batch", "heads", "head_dim", "lengths"}
+"""Parameters that make the problem larger. A mask alone does not: what it saves is saved."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,9 +76,13 @@ def figures(code: Mapping[str, Any], assembly: Mapping[str, Any], run: Mapping[s
         "executed": run.get("thread_instructions"),
         "sectors": rows.get("global sectors", {}).get("value"),
         "conflicts": rows.get("bank conflicts", {}).get("value", 0) if counted else None,
-        "max_error": error.get("max"),
-        "tolerance": error.get("tolerance"),
+        "error": _share(error.get("max"), error.get("tolerance")),
     }
+
+
+def _share(part: Any, whole: Any) -> Any:
+    """The error as a share of the tolerance; a word such as "NaN" stays."""
+    return part / whole if isinstance(part, int | float) and isinstance(whole, int | float) and whole else part
 
 
 def counter_rows(run: Mapping[str, Any]) -> dict[str, Any]:
@@ -112,16 +117,17 @@ def _notes(
         ),
         "sectors": (excess, sectors.get("says", ""), ""),
         "conflicts": (shared, conflicts.get("says", ""), ""),
-        "max_error": ("", "against numpy float64 on the same inputs", ""),
     }
     if ok:
         words = (f"⚠ {spilled} B spilled", "warn") if spilled else ("no spills", "")
         found["registers"] = (words[0], f"a thread, on {assembly['arch']}", words[1])
     if error:
-        says = f"{found['max_error'][1]}; mean {short(error['mean'], 2)}"
-        found["max_error"] = (f"{short(error['ulp'], 2)} ULP", says, "")
-        verdict = ("✓ pass", "good") if error["ok"] else ("✗ FAIL", "bad")
-        found["tolerance"] = (verdict[0], f"log-sum-exp off by {short(error['lse'])}", verdict[1])
+        says = (
+            f"max error {short(error['max'])}, mean {short(error['mean'], 2)}, {short(error['ulp'], 2)} ULP, against "
+            f"numpy float64 on the same inputs; tolerance {short(error['tolerance'])}; log-sum-exp off by "
+            f"{short(error['lse'])}"
+        )
+        found["error"] = ("✓ pass", says, "good") if error["ok"] else ("✗ FAIL", says, "bad")
     return found
 
 
@@ -132,16 +138,25 @@ def part(
     assembly: Mapping[str, Any],
     run: Mapping[str, Any],
 ) -> protocol.Measures:
-    """All figures for the page. `title` names what differs from `before`, "" without one; `work` is
+    """All figures for the page. `title` names what differs from `before`, "" without one, `moved` lists it; `work` is
     how many times as large the problem is; `counted` what was counted before. `list` has for each measure {key, label,
     now, before, verdict, note, says, mood, page}: `now` and `before` are texts, `now` None where nothing is known yet,
     `before` None where it is the same; `verdict` is "better", "worse" or ""."""
     before = None if before is None or before.key == now.key else before
-    title = "" if before is None else changes(before, now)
-    work = now.size / before.size if before and now.size and before.size else 1.0
+    moved = [] if before is None else changes(before, now)
+    title = said(moved)
+    grown = before and SIZES.intersection(n for n, value in now.shown.items() if before.shown.get(n, value) != value)
+    work = now.size / before.size if before and now.size and before.size and (grown or before.name != now.name) else 1.0
     notes = _notes(code, assembly, run)
     rows = [_shown(m, now, before, work, title, *notes.get(m.key, ("", "", ""))) for m in MEASURES]
-    return {"title": title, "work": work, "list": rows, "counted": before.counted if before else None}
+    of = {row["key"]: row for row in rows}
+    if not of["occupancy"]["before"] and of["registers"]["mood"] != "warn":
+        of["registers"]["verdict"] = ""  # registers that nothing else is wanted for
+    if run.get("findings") or of["error"]["mood"] == "bad":
+        for row in rows:
+            row["verdict"] = "" if row["verdict"] == "better" else row["verdict"]
+    counted = before.counted if before else None
+    return {"title": title, "moved": moved, "work": work, "list": rows, "counted": counted}
 
 
 def _shown(
@@ -162,6 +177,12 @@ def _shown(
         if times != 1:
             below = f"×{short(value / (was * times))} for equal work"
             lines[1:1] = [f"the problem is {short(times)} times as large: {below}", note]
+        elif numbers and not mood:
+            below = f"{'▲' if value > was else '▼'} {_step(m, value, was)}"
+            lines.append(note)
+    elif before and text is not None and was is not None and not note.startswith(("✓", "✗", "⚠")):
+        lines.append(note)
+        below = "same"
     if m.page:
         worst = m.key == "conflicts" and value
         lines.append("press: the line that has most of them, and why" if worst else "press: more about it below")
@@ -178,15 +199,27 @@ def _shown(
     }
 
 
-def changes(before: Setting, now: Setting) -> str:
-    """The parameters in which two settings differ, as in `KV tile 32 → 16, Sq 64 → 128`."""
-    listed = [] if before.name == now.name else [f"{before.name} → {now.name}"]
-    listed += [
-        f"{TITLES.get(name, name)} {before.shown[name]} → {value}"
+def _step(m: Measure, value: float, was: float) -> str:
+    """How far a figure has moved: a share of a count, else the difference."""
+    if m.unit == "count" and was:
+        share = abs(value / was - 1)
+        return f"{short(100 * share, 2)} %" if share < 10 else f"×{short(value / was)}"
+    return TEXTS[m.unit](abs(value - was))
+
+
+def changes(before: Setting, now: Setting) -> list[tuple[str, str, str]]:
+    """[name, before, now] of the parameters in which two settings differ; the kernel comes first."""
+    listed = [] if before.name == now.name else [("kernel", before.name, now.name)]
+    return listed + [
+        (TITLES.get(name, name), before.shown[name], value)
         for name, value in now.shown.items()
         if name in before.shown and before.shown[name] != value
     ]
-    return ", ".join(listed)
+
+
+def said(moved: list[tuple[str, str, str]]) -> str:
+    """The same in words, as in `mma → swizzle, Sq 64 → 128`."""
+    return ", ".join(f"{'' if name == 'kernel' else f'{name} '}{was} → {now}" for name, was, now in moved)
 
 
 # -- numbers as people write them, as static/dom.js does ---------------------------------------------------------------

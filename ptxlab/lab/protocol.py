@@ -13,10 +13,9 @@ Number = float | str
 
 
 class Part(TypedDict, total=False):
-    """What all parts have: `key` numbers one that may come again."""
+    """What all parts have."""
 
     seq: int
-    key: int
 
 
 class Explained(TypedDict):
@@ -46,7 +45,6 @@ class Lesson(TypedDict):
     question: str
     look: str
     line: int
-    shows: str
     next: Rung | None
     conflicts: Rung | None
     row: int
@@ -76,7 +74,8 @@ class Code(Part):
 
 class Base(Part):
     ptx: Lines
-    python: dict[Literal["lines"], Lines] | None
+    python: dict[Literal["lines", "numbers", "files"], Any] | None
+    links: list[tuple[int, int]]
 
 
 class Compared(TypedDict):
@@ -160,6 +159,7 @@ class Measure(TypedDict):
 
 class Measures(Part):
     title: str
+    moved: list[tuple[str, str, str]]
     work: float
     list: list[Measure]
     counted: Counted | None
@@ -368,9 +368,9 @@ class Parts(TypedDict):
 
 
 class Act(TypedDict):
-    """A button without more to say; "whole" asks for parts of which the page was sent the number alone."""
+    """A button without more to say."""
 
-    kind: Literal["pin", "confirm", "cancel", "again", "share", "whole"]
+    kind: Literal["pin", "confirm", "cancel", "again", "undo", "share"]
 
 
 class Edit(TypedDict):

@@ -19,7 +19,7 @@ from ptxlab.lab import explorer_views, measures, protocol, run_pane
 from ptxlab.lab.ahead import Cells, next_setting, switched_on
 from ptxlab.lab.background_work import Ahead
 from ptxlab.lab.explorer_runs import Running, Unconfirmed
-from ptxlab.lab.explorer_views import Version, numbered
+from ptxlab.lab.explorer_views import Version
 from ptxlab.lab.measures import Setting
 from ptxlab.lab.requests import Request
 from ptxlab.lab.result_cache import Shelf
@@ -188,7 +188,7 @@ class Session:
         made = explorer_views.assemble(version, request)
         if version.error is not None or "error" in made:
             return
-        self._assemblies.kept(request.result_key, lambda: numbered(made))
+        self._assemblies.kept(request.result_key, lambda: made)
         yield
         ran = self._outcomes.kept(
             request.result_key, lambda: self._running.run(version, request, seq, lambda text, more: None)
@@ -196,7 +196,7 @@ class Session:
         self._shown_run(request, ran, version)
         yield
         with self._running.watched(seq, lambda text, more: None):
-            self._states.kept(request, lambda: numbered(explorer_views.state(version, request, ran)))
+            self._states.kept(request, lambda: explorer_views.state(version, request, ran))
 
     def _answer(self, request: Request, seq: int, asked: Any) -> bool:
         """Publishes the answer part by part; whether it is whole."""
@@ -296,7 +296,7 @@ class Session:
             yield "assembly", made
             yield "measures", measured(made)[1]
             raise refused
-        assembly = self._assemblies.kept(request.result_key, lambda: numbered(made))
+        assembly = self._assemblies.kept(request.result_key, lambda: made)
         yield "assembly", assembly
         yield "measures", measured(assembly)[1]
         fault: Exception | None = None
@@ -317,7 +317,7 @@ class Session:
             if view not in self._states:
                 yield "status", {"state": "running", "text": "recording the softmax"}
             with self._running.watched(seq, says):
-                yield ("state", self._states.kept(view, lambda: numbered(explorer_views.state(version, view, ran))))
+                yield ("state", self._states.kept(view, lambda: explorer_views.state(version, view, ran)))
         except (PtxlabError, Unconfirmed) as stopped:  # the machine code can be shown all the same
             fault = stopped
         if request.sass:
@@ -332,7 +332,7 @@ class Session:
         if view in self._runs and self._runs[view][0] is not ran:
             del self._runs[view]
         shown: dict[str, Any]
-        _, shown = self._runs.kept(view, lambda: (ran, numbered(run_pane.show(ran, view, version.built))))
+        _, shown = self._runs.kept(view, lambda: (ran, run_pane.show(ran, view, version.built)))
         return shown
 
     def _settle(self, now: Setting) -> None:

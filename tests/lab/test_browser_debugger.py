@@ -185,12 +185,12 @@ def test_breakpoints_hold_and_continue_stops_at_them(lab: Any, recording: Any) -
     row.click()
     assert row.get_attribute("title") == "breakpoint"
     for wanted in hits[:3]:
-        press(lab, "Continue ▶▶")
+        press(lab, "▶▶")
         assert step(lab) == wanted
-    press(lab, "Continue back")
+    press(lab, "◀◀")
     assert step(lab) == hits[1]
     row.click()
-    press(lab, "Continue ▶▶")
+    press(lab, "▶▶")
     assert step(lab) == len(walker) - 1
     explorer_page.pane(lab, within=DEBUGGER).focus()
     for key in ("ArrowDown", "ArrowUp", "b", "Home", "c"):  # the same line, by keyboard
@@ -204,24 +204,27 @@ def test_barriers_writes_and_changes_of_a_register(lab: Any, recording: Any) -> 
     walker = recording.walk(0, 0)
     opcodes = [walker.moment(k).opcode for k in range(len(walker))]
     barriers = [k for k, opcode in enumerate(opcodes) if opcode.startswith("bar")]
+    kind = f"{DEBUGGER} select[aria-label='what to go to']"
+    lab.select_option(kind, "barrier")
     go(lab, 0)
-    press(lab, "To barrier")
+    press(lab, "▶▶")
     assert step(lab) == barriers[0]
     go(lab, barriers[-1])
-    press(lab, "To barrier")
+    press(lab, "▶▶")
     assert lab.inner_text(f"{DEBUGGER} .pl-status").startswith("no barrier follows: step ")
+    lab.select_option(kind, "write")
     lab.select_option(f"{DEBUGGER} select[aria-label=register]", label="%row_max")
     writes = [k for k in range(len(walker)) if "%row_max" in walker.moment(k).writes]
     go(lab, writes[3])
-    press(lab, "Next write")
+    press(lab, "▶▶")
     assert step(lab) == writes[4]
     assert lab.locator(f"{DEBUGGER} .pl-registers thead .pl-written").inner_text() == "%row_max"
     before, after = walker.moment(writes[4]).writes["%row_max"]
     assert [float(x) for x in column(lab, "%row_max")] == pytest.approx(after.tolist(), rel=1e-5)
     assert [float(x) for x in column(lab, "%row_max before")] == pytest.approx(before.tolist(), rel=1e-5)
-    press(lab, "Previous change")
-    changed = [k for k in writes[:4] if (np.not_equal(*walker.moment(k).writes["%row_max"])).any()]
-    assert step(lab) == changed[-1]
+    press(lab, "◀◀")
+    assert step(lab) == writes[3]
+    lab.select_option(kind, "breakpoint")
 
 
 def test_the_access_of_a_step(lab: Any, recording: Any) -> None:

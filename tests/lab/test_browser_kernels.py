@@ -38,7 +38,7 @@ def test_a_cuda_kernel_shows_its_source_its_counters_and_what_it_changed(lab: An
     chosen = lab.locator(f"{EXPLORER} section[aria-label=PTX] .pl-now [aria-selected=true]").all_text_contents()
     assert any("div.rn.f32" in text for text in chosen), chosen
     assert any("st.global.f32" in text for text in chosen), chosen
-    lab.click(f"{EXPLORER} button:has-text('Error and softmax')")
+    lab.click(f"{EXPLORER} button:has-text('Pictures')")
     changed = lab.inner_text(f"{EXPLORER} section[aria-label='Three ways']")
     assert "What the run changed" in changed
     assert "0.333333" in changed
@@ -52,6 +52,6 @@ def test_another_option_of_the_compiler_changes_ptx_and_diff(lab: Any) -> None:
     settle(lab, before)
     assert "div.approx" in lab.text_content(f"{EXPLORER} section[aria-label=PTX] .pl-now")
     assert not lab.inner_text(f"{EXPLORER} .pl-diff-note").startswith("no instruction")
-    lab.click(f"{EXPLORER} button:has-text('Diff ⇄')")
+    lab.click(f"{EXPLORER} button:has-text('Diff')")
     assert lab.locator(f"{EXPLORER} .pl-sides-2 tr").count() > 0
     lab.click(f"{EXPLORER} button:has-text('Code')")

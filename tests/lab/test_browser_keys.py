@@ -201,7 +201,7 @@ def test_in_the_cell_the_letters_are_commands_as_ever(lab: Any) -> None:
 
 def test_ctrl_f_finds_in_the_lines_of_a_pane_and_not_in_the_notebook(lab: Any) -> None:
     lines = pane(lab, within=EXPLORED)
-    section = lines.locator("xpath=..")
+    section = lab.locator(f"{EXPLORED} .pl-code")
     lines.focus()
     lab.keyboard.press("Control+f")
     assert lab.locator(".jp-DocumentSearch-overlay").count() == 0
@@ -224,7 +224,7 @@ def test_ctrl_f_finds_in_the_lines_of_a_pane_and_not_in_the_notebook(lab: Any) -
 
 def test_all_lines_are_copied_also_those_out_of_sight(lab: Any) -> None:
     lab.context.grant_permissions(["clipboard-read", "clipboard-write"])
-    section = pane(lab, within=EXPLORED).locator("xpath=..")
+    section = lab.locator(f"{EXPLORED} .pl-code")
     section.get_by_role("button", name="Copy").click()
     section.get_by_role("button", name="Copied").wait_for()
     copied = lab.evaluate("navigator.clipboard.readText()")

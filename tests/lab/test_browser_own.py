@@ -46,8 +46,8 @@ def test_ones_own_function_is_typed_run_and_told_its_mistakes(lab: Any) -> None:
     choose(lab, "variant", "own")
     assert text(lab, ".pl-diff-note").startswith("variant none → near · +")
     write(lab, STEEP)
-    assert "✓ pass" in figures(lab)["tolerance"]
-    assert text(lab, ".pl-against").endswith("→ return score - 2 * np.abs(q_idx - kv_idx)")
+    assert "✓ pass" in figures(lab)["error ÷ tol."]
+    assert text(lab, ".pl-against b").endswith("→ return score - 2 * np.abs(q_idx - kv_idx)")
     shot(lab, "own-light")
     for wrong, says, line in WRONG:
         write(lab, wrong)
@@ -62,7 +62,7 @@ def test_ones_own_function_is_typed_run_and_told_its_mistakes(lab: Any) -> None:
     choose(lab, "variant", "own")
     assert editor.input_value() == WRONG[-1][0]
     write(lab, "def few(b, h, q_idx, kv_idx):\n    return kv_idx < 9", "Tab")
-    assert "✓ pass" in figures(lab)["tolerance"]
+    assert "✓ pass" in figures(lab)["error ÷ tol."]
     shot(lab, "own-dark")
 
 

@@ -20,21 +20,21 @@ def test_a_window_is_chosen_and_its_diff_its_tiles_and_its_masked_keys_are_seen(
     choose(lab, "variant", "window")
     assert parameter(lab, "left").is_visible()
     assert text(lab, ".pl-diff-note").startswith("variant none → window · +")
-    lab.click(f"{EXPLORER} button:has-text('Diff ⇄')")
+    lab.click(f"{EXPLORER} button:has-text('Diff')")
     fold = lab.locator(f"{EXPLORER} .pl-fold button:text-matches('31 more like this')")
     shown = lab.locator(f"{EXPLORER} .pl-diff .pl-add, {EXPLORER} .pl-diff .pl-chg").count()
     assert shown < 90, "one of 32 copies"
     shot(lab, "variant-window-diff")
     fold.click()
     assert lab.locator(f"{EXPLORER} .pl-diff .pl-add, {EXPLORER} .pl-diff .pl-chg").count() > shown + 100
-    assert "✓ pass" in figures(lab)["tolerance"]
-    lab.click(f"{EXPLORER} button:has-text('Error and softmax')")
+    assert "✓ pass" in figures(lab)["error ÷ tol."]
+    lab.click(f"{EXPLORER} button:has-text('Pictures')")
     tiles = lab.locator(f"{EXPLORER} .pl-card:has(.pl-tilemap)")
     assert "7 of 16 tiles visited" in tiles.inner_text()
     assert tiles.locator(".pl-part").count() == 4
     assert tiles.locator("svg .pl-masked").count() == 5
     type_number(lab, "left", 100)
-    assert text(lab, ".pl-against") == "left 16 → 100"
+    assert text(lab, ".pl-against b") == "left 16 → 100"
     assert "9 of 16 tiles visited" in tiles.inner_text()
 
 
@@ -42,8 +42,8 @@ def test_a_window_is_chosen_and_its_diff_its_tiles_and_its_masked_keys_are_seen(
 @pytest.mark.parametrize("theme", ["Light", "Dark"])
 def test_each_kind_of_variant_as_it_looks(lab: Any, theme: str) -> None:
     lab_server.use_theme(lab, f"JupyterLab {theme}")
-    lab.click(f"{EXPLORER} button:has-text('Error and softmax')")
+    lab.click(f"{EXPLORER} button:has-text('Pictures')")
     for variant in ("window", "document", "alibi"):
         choose(lab, "variant", variant)
-        assert "✓ pass" in figures(lab)["tolerance"]
+        assert "✓ pass" in figures(lab)["error ÷ tol."]
         shot(lab, f"variant-{variant}-{theme.lower()}")

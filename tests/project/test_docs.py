@@ -257,7 +257,7 @@ def test_a_page_of_the_explorer_plays_without_a_network(
         ".querySelector('.pl-readout').innerText.startsWith('key 1: ')"
     )
     assert page.locator("section[aria-label=PTX] .pl-now .pl-line[aria-selected=true]").count() > 0
-    page.click("button:has-text('Diff ⇄')")
+    page.click("button:has-text('Diff')")
     assert page.locator(".pl-diff tr.pl-del, .pl-diff tr.pl-add, .pl-diff tr.pl-chg").count() > 0
     assert page.inner_text(".pl-diff-note").startswith("causal on → off")
     page.close()

@@ -72,7 +72,7 @@ def run_to(page: Any, opcode: str) -> str:
     texts = lines(page, within="").locator("code").all_text_contents()
     row = line(page, 1 + next(k for k, text in enumerate(texts) if opcode in text), within="")
     row.click()
-    page.click("button:has-text('Continue ▶▶')")
+    page.click("button:has-text('▶▶')")
     row.click()
     return str(page.inner_text(".pl-status"))
 

@@ -4,22 +4,38 @@
 
 import { h } from "./dom.js";
 
-/** Gives each slider's handle the text of its label, now and whenever the parameters change. */
-export function nameSliders(el) {
-  const name = () => {
-    const panel = el.closest(".jp-OutputArea, .output, body")?.querySelector(".ptxlab-parameters");
-    for (const slider of panel ? panel.querySelectorAll(".widget-slider") : [])
-      for (const handle of slider.querySelectorAll("[role=slider]:not([aria-label])"))
-        handle.setAttribute("aria-label", slider.querySelector("label")?.textContent || "value");
-    return panel;
-  };
+const DOCKED = ["kernel", "causal", "head dim", "Sq"]; // controls that stand in the dock of a narrow frame
+
+/** Does something once there is what is looked for; the page sets the controls up beside the view, and later. Returns what
+ * ends the waiting. */
+function whenThere(find, act) {
   const wait = setInterval(() => {
-    const panel = name();
-    if (!panel) return; // not on the page yet
+    const found = find();
+    if (!found) return;
     clearInterval(wait);
-    new MutationObserver(name).observe(panel, { childList: true, subtree: true });
+    act(found);
   }, 200);
   return () => clearInterval(wait);
+}
+
+const panelOf = (el) => el.closest(".ptxlab-app")?.querySelector(".ptxlab-parameters");
+
+/** Gives each slider's handle the text of its label, now and whenever the parameters change. */
+export function nameSliders(el) {
+  const name = (panel) => {
+    for (const handle of panel.querySelectorAll(".widget-slider [role=slider]:not([aria-label])"))
+      handle.setAttribute(
+        "aria-label",
+        handle.closest(".widget-slider").querySelector("label")?.textContent || "value",
+      );
+  };
+  return whenThere(
+    () => panelOf(el),
+    (panel) => {
+      name(panel);
+      new MutationObserver(() => name(panel)).observe(panel, { childList: true, subtree: true });
+    },
+  );
 }
 
 /** Says under a control that it did not take what was typed into it as it was typed: what it takes, and what it has now.
@@ -68,28 +84,22 @@ export function sayClamped(el) {
       h("p.pl-clamped", { role: "status" }, `${name} ${takes} from ${low} to ${high}: ${given} ${became}.`),
     );
   };
-  const app = () => el.closest(".jp-OutputArea, .output, body");
-  const wait = setInterval(() => {
-    if (!el.isConnected || !app()) return;
-    clearInterval(wait);
-    app().addEventListener("input", note, true);
-    app().addEventListener("keydown", say, true);
-    app().addEventListener("focusout", say, true);
-  }, 200);
+  const hears = [
+    ["input", note],
+    ["keydown", say],
+    ["focusout", say],
+  ];
+  const app = () => el.closest(".ptxlab-app");
+  const stop = whenThere(app, (found) => hears.forEach(([name, heard]) => found.addEventListener(name, heard, true)));
   return () => {
-    clearInterval(wait);
-    for (const [name, heard] of [
-      ["input", note],
-      ["keydown", say],
-      ["focusout", say],
-    ])
-      app()?.removeEventListener(name, heard, true);
+    stop();
+    hears.forEach(([name, heard]) => app()?.removeEventListener(name, heard, true));
   };
 }
 
 /** Says under each control that the kernel moved by itself why it did: `notes`, by the labels of the controls. */
 export function sayFollowed(el, model) {
-  const panel = () => el.closest(".ptxlab-app")?.querySelector(".ptxlab-parameters");
+  const panel = () => panelOf(el);
   const place = () => {
     const notes = { ...model.get("notes") };
     for (const old of panel()?.querySelectorAll(".pl-followed") || []) {
@@ -105,39 +115,67 @@ export function sayFollowed(el, model) {
     }
   };
   const watch = new MutationObserver(place); // another kernel's controls come after the notes on them
-  const wait = setInterval(() => {
-    if (!panel()) return;
-    clearInterval(wait);
-    watch.observe(panel(), { childList: true, subtree: true });
+  const stop = whenThere(panel, (found) => {
+    watch.observe(found, { childList: true, subtree: true });
     place();
-  }, 200);
+  });
   model.on("change:notes", place);
   return () => {
-    clearInterval(wait);
+    stop();
     watch.disconnect();
     model.off("change:notes", place);
   };
 }
 
-/** A button, which narrow windows alone show, that unfolds the controls: they would fill the first screen. While they are
- * folded away, what the kernel moved of them is said below the button. */
-export function foldParameters(el, root, model) {
-  const button = h("button.pl-button.pl-fold-button", { "aria-expanded": "false" }, "Parameters ▾");
-  button.onclick = () => {
-    const open = root.closest(".ptxlab-app")?.classList.toggle("pl-unfolded");
-    button.setAttribute("aria-expanded", String(!!open));
-    button.textContent = open ? "Parameters ▴" : "Parameters ▾";
+/** Marks the controls that were changed, [label, before, now], with what they said before. In narrow frames they stand in the
+ * dock beside those that are used most; its button shows all of them over the code. */
+export function makeDock(root) {
+  const button = h("button.pl-button.pl-fold-button", { "aria-expanded": "false" }, "All ▾");
+  const app = () => root.closest(".ptxlab-app"),
+    panel = () => panelOf(root);
+  let moved = [];
+  /** What a control is called; a check box has a second label, after one that holds its place. */
+  const nameOf = (control) =>
+    [...control.querySelectorAll("label")].map((label) => label.textContent.replace("\u200b", "")).join("");
+  const controls = () => [...(panel()?.children || [])].filter(nameOf);
+  const fold = (open) => {
+    app()?.classList.toggle("pl-unfolded", open);
+    button.setAttribute("aria-expanded", String(open));
+    button.textContent = `All ${controls().filter((one) => one.style.display !== "none").length} ${open ? "▴" : "▾"}`;
   };
-  const note = h("p.pl-followed.pl-fold-note"),
-    say = () => {
-      note.textContent = Object.values(model.get("notes") || {}).join("; ");
-    };
-  model.on("change:notes", say);
-  say();
-  root.prepend(button, note);
-  return () => {
-    model.off("change:notes", say);
-    button.remove();
-    note.remove();
+  button.onclick = () => fold(button.getAttribute("aria-expanded") !== "true");
+  const leave = (e) => {
+    if (e.key === "Escape" && button.getAttribute("aria-expanded") === "true") button.click();
+  };
+  const place = () => {
+    for (const control of controls()) {
+      const label = nameOf(control),
+        change = moved.find(([name]) => name === label);
+      control.classList.toggle("pl-moved", !!change);
+      control.classList.toggle("pl-docked", !!change || DOCKED.includes(label));
+      if (change) control.dataset.was = change[1];
+    }
+  };
+  const watch = new MutationObserver(() => {
+    place();
+    fold(button.getAttribute("aria-expanded") === "true");
+  });
+  const stop = whenThere(panel, (found) => {
+    root.closest(".ptxlab-frame").append(button);
+    app().addEventListener("keydown", leave);
+    watch.observe(found, { childList: true });
+    place();
+    fold(false);
+  });
+  return {
+    mark(changes) {
+      moved = changes;
+      place();
+    },
+    stop() {
+      stop();
+      watch.disconnect();
+      button.remove();
+    },
   };
 }

@@ -93,6 +93,7 @@ export function makeCounters(online) {
   memory.body.classList.add("pl-memory");
   const lines = tableCard("Lines that cost most", origin("modelled"));
   const el = h("div.pl-cards.pl-three", null, mix.el, memory.el, lines.el);
+  let sorted = null; // the column by which the lines are sorted; else as they come, the worst first
   /** `was`: of the setting that is compared with {title, work, counted}, `counted` null where there is none. */
   function show(data, why, was) {
     if (!data) {
@@ -170,11 +171,20 @@ export function makeCounters(online) {
       return contain(lines.body, [
         h("p.pl-blank", null, "No line touches more sectors than it must, and none has a bank conflict."),
       ]);
+    const by = (column, name) => {
+      const again = () => {
+        sorted = column;
+        show(data, why, was);
+      };
+      return h("button.pl-quiet", { title: `sort by ${name}`, onclick: again }, name);
+    };
+    const listed = [...data.lines];
+    if (sorted !== null) listed.sort((a, b) => (sorted ? b[sorted] - a[sorted] : a[0] - b[0]));
     const [sectored, turned] = [2, 4].map((k) => data.lines.some((r) => r[k])); // columns without a number are left out
     contain(lines.body, [
       tableOf(
-        ["line", sectored && "sectors", turned && "wavefronts", "opcode"].filter(Boolean),
-        data.lines.map(([line, opcode, sectors, ideal, waves, least, source]) =>
+        [by(0, "line"), sectored && by(2, "sectors"), turned && by(4, "wavefronts"), "opcode"].filter(Boolean),
+        listed.map(([line, opcode, sectors, ideal, waves, least, source]) =>
           [
             h(
               "button.pl-quiet",

@@ -2,7 +2,7 @@
 // The debugger: walks a trace that Python has sent once. Nothing in this file talks to Python after that.
 
 import "./keys.js";
-import { card, drawNow, h, makeTooltip, markLive, s, tableOf } from "./dom.js";
+import { card, choice, drawNow, h, makeTooltip, markLive, s, tableOf } from "./dom.js";
 import { fileOf, makePane } from "./pane.js";
 import { addFinder } from "./find.js";
 import { descriptorsOf } from "./descriptors.js";
@@ -17,6 +17,14 @@ import { makeClusterCard } from "./cluster.js";
 import { ACCESS, makeFindings, signsOf } from "./findings.js";
 
 const BARRIERS = ["BARRIER", "WARP_BARRIER", "CLUSTER_BARRIER"]; // actions that the button stops at
+const KINDS = [
+  ["breakpoint", "breakpoint"],
+  ["barrier", "barrier"],
+  ["write", "write of register"],
+  ["finding", "finding"],
+  ["divergence", "divergence"],
+  ["maximum", "new maximum"],
+];
 const EVENTS = [
   ["barrier", "barrier"],
   ["divergence", "divergence"],
@@ -56,13 +64,11 @@ function makeScrubber(onseek) {
         dot.style.left = `${(100 * step) / Math.max(1, count - 1)}%`;
         return dot;
       });
-      if (dots.length)
-        svg.push(
-          h("div.pl-tickrow", null, h("span.pl-tick-name", null, "finding"), h("span.pl-tick-signs", null, dots)),
-        );
+      svg.push(
+        h("div.pl-tickrow", null, h("span.pl-tick-name", null, "findings"), h("span.pl-tick-signs", null, dots)),
+      );
       for (const [kind, title] of EVENTS) {
         const steps = marks[kind] || [];
-        if (!steps.length) continue;
         const places = new Set(steps.map((step) => Math.round((step / Math.max(1, count - 1)) * width)));
         const path = [...places].map((x) => `M${x} 0V10`).join("");
         svg.push(
@@ -142,7 +148,7 @@ function render({ model, el }) {
   const warps = h("select", { "aria-label": "warp", onchange: () => load(`${blocks.value}:${warps.value}`) });
   const scrubber = makeScrubber((step) => seek(step));
   const ptx = makePane("PTX", () => {});
-  if (model.send) addFinder(ptx); // not in a notebook's copy, which is kept small
+  if (model.send) addFinder(ptx.el.querySelector("header"), ptx.el, () => ptx); // not in a notebook's copy, which is kept small
   const table = makeRegisterTable(registers, names, (r) => pick(r));
   const access = makeAccessCard(info.windows);
   const timeline = info.timeline ? makeTimeline(info.timeline, (block, warp, step) => goTo(block, warp, step)) : null;
@@ -163,6 +169,31 @@ function render({ model, el }) {
     if (warp) pick(picked);
   };
   const findings = makeFindings(show, opened, sourceOf);
+  const kind = h(
+    "select",
+    { "aria-label": "what to go to" },
+    KINDS.map(([key, title]) => h("option", { value: key }, title)),
+  );
+  const main = h(
+    "div.pl-panes",
+    null,
+    ptx.el,
+    table.el,
+    h("div.pl-side.pl-step-cards", null, access.el, exchange.el),
+    h("div.pl-side.pl-state-cards", null, cluster.el, shared.el, timeline?.el),
+  );
+  ptx.body.before(sourceLine);
+  const cards = choice(
+    "cards",
+    [
+      ["registers", "Registers"],
+      ["step", "This step"],
+      ["state", "Shared"],
+    ],
+    "registers",
+    (key) => (main.dataset.card = key),
+  );
+  main.dataset.card = "registers";
   const problem = h(
     "div.pl-problem",
     { role: "alert", hidden: !info.note || info.findings.length > 0 },
@@ -194,24 +225,16 @@ function render({ model, el }) {
       button("◀ Back", "one step back (←)", () => seek(at - 1)),
       button("Step ▶", "one step forward (→)", () => seek(at + 1)),
       button("▶|", "last step (End)", () => seek(Infinity)),
-      button("◀◀ Continue back", "back to a breakpoint, or the start", () => run(-1, atBreakpoint, 0)),
-      button("Continue ▶▶", "on to a breakpoint, or the end (c)", () => run(1, atBreakpoint, Infinity)),
-      button("To barrier", "on to the next barrier", () =>
-        run(1, (step) => BARRIERS.includes(step.action), null, "no barrier follows"),
-      ),
+      h("span.pl-note", null, "to the next"),
+      button("◀◀", "back to the one before", () => go(-1)),
+      button("▶▶", "on to the next (c)", () => go(1)),
+      kind,
       choose,
-      button("Next write", "on to the next write of the register", () =>
-        jump((r) => warp.nextWrite(r, at), "is not written again"),
-      ),
-      button("Previous change", "back to where the register last changed", () =>
-        jump((r) => warp.previousChange(r, at), "did not change before"),
-      ),
+      h("span.pl-spring"),
+      cards,
     ),
     scrubber.el,
-    ...(timeline ? [timeline.el] : []),
-    h("div.pl-panes", null, ptx.el, table.el),
-    sourceLine,
-    h("div.pl-step-cards", null, access.el, exchange.el, cluster.el, shared.el),
+    main,
   );
   el.append(root);
   markLive(el);
@@ -246,8 +269,6 @@ function render({ model, el }) {
       return null;
     return BigInt.asUintN(64, BigInt(warp.value(register, at)[lanesOf(warp.steps[at].mask)[0] ?? 0]));
   }
-
-  const atBreakpoint = (step) => breakpoints.has(step.line);
 
   /** Of a saved copy: how many steps came before those that it keeps, and how many the warp made in all. */
   const kept = () => info.kept?.[warp.key] || [0, warp.steps.length];
@@ -303,20 +324,26 @@ function render({ model, el }) {
     );
   }
 
-  /** Goes on (or back) to the first step that `wanted` accepts; else to `otherwise`, or says why it stays. */
-  function run(direction, wanted, otherwise, excuse) {
+  /** Goes on (or back) to the first step of the kind that is chosen. Without a breakpoint ahead the end (or the start) is one;
+   * else it says why it stays. */
+  function go(direction) {
     if (!warp) return;
-    for (let k = at + direction; k >= 0 && k < warp.steps.length; k += direction)
-      if (wanted(warp.steps[k])) return seek(k);
-    if (otherwise === null) seek(at, `${excuse}: `);
-    else seek(otherwise);
-  }
-
-  function jump(find, excuse) {
-    if (!warp) return;
-    if (picked < 0) return seek(at, "choose a register first: ");
-    const step = find(picked);
-    seek(step ?? at, step === null ? `${names[picked]} ${excuse}: ` : "");
+    const wanted = kind.value,
+      of = picked < 0 ? "a register" : names[picked];
+    if (wanted === "write" && picked < 0) return seek(at, "choose a register first: ");
+    const accused = accesses().filter(([party]) => keyOf(party) === warp.key && party.step !== null);
+    const steps =
+      {
+        breakpoint: () => warp.steps.flatMap((step, k) => (breakpoints.has(step.line) ? [k] : [])),
+        barrier: () => warp.steps.flatMap((step, k) => (BARRIERS.includes(step.action) ? [k] : [])),
+        write: () => warp.writesOf(picked),
+        finding: () => accused.map(([party]) => party.step - kept()[0]),
+      }[wanted] || (() => info.events[warp.key]?.[wanted] || []);
+    const there = steps().filter((k) => (direction > 0 ? k > at : k < at)),
+      next = direction > 0 ? Math.min(...there) : Math.max(...there);
+    if (there.length) seek(next);
+    else if (wanted === "breakpoint") seek(direction * Infinity);
+    else seek(at, `no ${wanted === "write" ? `write of ${of}` : wanted} ${direction > 0 ? "follows" : "before"}: `);
   }
 
   function pick(register) {
@@ -424,18 +451,18 @@ function render({ model, el }) {
   });
   root.addEventListener("keydown", (e) => {
     if (e.target.tagName === "SELECT" || e.ctrlKey || e.metaKey || e.altKey) return;
-    const go = {
+    const act = {
       ArrowRight: () => seek(at + 1),
       ArrowLeft: () => seek(at - 1),
       Home: () => seek(0),
       End: () => seek(Infinity),
-      c: () => run(1, atBreakpoint, Infinity),
+      c: () => go(1),
       b: () => toggle(Number(ptx.body.querySelector(".pl-current")?.dataset.line || warp?.steps[at].line)),
     }[e.key];
-    if (!go) return;
+    if (!act) return;
     e.preventDefault();
     e.stopPropagation();
-    go();
+    act();
   });
 
   findings.show(info.findings, info.checks, !!info.note);

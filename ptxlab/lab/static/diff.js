@@ -2,6 +2,7 @@
 // The diff against another version as a table: side by side or unified, long unchanged runs folded.
 
 import { h } from "./dom.js";
+import { laid } from "./pane.js";
 
 /** Wraps character ranges of an element's text in <mark>. */
 function markRanges(el, ranges) {
@@ -27,11 +28,15 @@ const FOLD = 3; // unchanged lines kept around a change
  * further copies of a change, with a star, fold. */
 const isChange = ([kind]) => kind === "c" || kind === "+" || kind === "-";
 
+/** Whether there is anything to show of a comparison. */
+export const differs = (rows) => !!rows?.some((r) => isChange([r[0].at(-1)]));
+
 /**
  * The diff as a table; `sides` is 2 for side by side, 1 for unified. Long unchanged runs and declarations fold behind a
- * button. `starts` are the first rows of each run of changes.
+ * button. `starts` are the first rows of each run of changes. `wrote(a, b)` is the line of source that wrote a changed line
+ * of the old or the new text, {place, html}: it stands before what it wrote.
  */
-function diffTable(rows, old, now, sides) {
+function diffTable(rows, old, now, sides, wrote) {
   const near = rows.map(() => false);
   rows.forEach((r, k) => {
     if (isChange(r))
@@ -39,14 +44,11 @@ function diffTable(rows, old, now, sides) {
         near[n] = !".*".includes(rows[n][0][0]) || n === k;
   });
   const cell = (sign, text, no, ranges) => {
-    const code = h("code");
-    code.innerHTML = text ?? "";
-    if (ranges && ranges.length) markRanges(code, ranges);
-    return [
-      h("td.pl-no", null, no === null ? "" : String(no + 1)),
-      h("td.pl-sign", null, sign),
-      h("td.pl-src", null, code),
-    ];
+    const source = h("td.pl-src");
+    source.innerHTML = text ?? "";
+    if (ranges && ranges.length) markRanges(source, ranges);
+    source.innerHTML = laid(source.innerHTML);
+    return [h("td.pl-no", null, no === null ? "" : String(no + 1)), h("td.pl-sign", null, sign), source];
   };
   const line = (css, ...cells) => h(`tr.${css}`, null, ...cells);
   const build = ([given, a, b, left, right]) => {
@@ -60,11 +62,16 @@ function diffTable(rows, old, now, sides) {
       if (b === null) tr.classList.add("pl-left");
       return [tr];
     }
-    if (k === "c") return [line("pl-del", ...l()), line("pl-add", ...r())];
-    return [line(css, ...(b === null ? l() : r()))];
+    const of = (tr, at) => {
+      if (at !== null) tr.dataset.line = at + 1;
+      return tr;
+    };
+    if (k === "c") return [line("pl-del", ...l()), of(line("pl-add", ...r()), b)];
+    return [of(line(css, ...(b === null ? l() : r())), b)];
   };
   const body = h("tbody"),
     starts = [];
+  let writer = ""; // whose lines come
   for (let k = 0; k < rows.length; k++) {
     let end = k;
     while (end < rows.length && !near[end]) end++;
@@ -95,7 +102,14 @@ function diffTable(rows, old, now, sides) {
       k = end - 1;
       continue;
     }
-    const made = build(rows[k]);
+    const made = build(rows[k]),
+      from = isChange(rows[k]) ? wrote(rows[k][1], rows[k][2]) : null;
+    if (from && from.place !== writer) {
+      const source = h("code");
+      source.innerHTML = from.html;
+      body.append(h("tr.pl-wrote", null, h("td", { colSpan: 3 * sides }, h("span", null, from.place), source)));
+    }
+    writer = from?.place;
     if (isChange(rows[k]) && !(k && isChange(rows[k - 1]))) starts.push(made[0]);
     body.append(...made);
   }
@@ -107,14 +121,15 @@ function diffTable(rows, old, now, sides) {
   return { el: h(`table.pl-diff.pl-sides-${sides}`, null, columns, body), starts };
 }
 
-/** The pane of a diff with its buttons: from change to change, also by the keys n and p (or F7 and Shift+F7). */
-export function makeDiffPane() {
-  const el = h("div.pl-lines.pl-diff-holder", {
-    hidden: true,
+/** The pane of a diff with its buttons: from change to change, also by the keys n and p (or F7 and Shift+F7). `onselect(line)`
+ * hears of a line of the new text that is pressed. */
+export function makeDiffPane(onselect) {
+  const body = h("div.pl-lines.pl-diff-holder", {
     tabIndex: 0,
     role: "region",
     "aria-label": "difference from the other version",
   });
+  const el = h("section.pl-pane.pl-difference", { hidden: true }, body);
   const place = h("span.pl-note.pl-diff-place", { "aria-live": "polite" });
   const back = h(
     "button.pl-button",
@@ -129,41 +144,69 @@ export function makeDiffPane() {
   const tools = h("span.pl-pair.pl-diff-tools", null, back, on, place);
   let starts = [],
     at = 0,
+    current = 0, // among the lines that are shown
     drawn = [];
+
+  const lines = () => [...body.querySelectorAll("tr:not(.pl-fold)")];
+  const seek = (target) => target && (body.scrollTop = target.offsetTop - body.clientHeight / 4);
 
   function go(to) {
     starts[at]?.classList.remove("pl-here");
     at = Math.max(0, Math.min(to, starts.length - 1));
     const target = starts[at];
-    place.textContent = starts.length ? `change ${at + 1} of ${starts.length}` : "";
+    place.textContent = starts.length ? `${at + 1} of ${starts.length}` : "";
     back.disabled = at <= 0;
     on.disabled = at >= starts.length - 1;
     if (!target) return;
     target.classList.add("pl-here");
-    el.scrollTop = target.offsetTop - el.clientHeight / 4;
+    seek(target);
   }
-  el.addEventListener("keydown", (e) => {
+  body.addEventListener("keydown", (e) => {
     const step = e.key === "n" || (e.key === "F7" && !e.shiftKey) ? 1 : e.key === "p" || e.key === "F7" ? -1 : 0;
+    if (e.key === "Escape") onselect(null);
     if (!step || e.ctrlKey || e.metaKey || e.altKey) return;
     e.preventDefault();
     e.stopPropagation();
     go(at + step);
   });
+  body.addEventListener("click", (e) => {
+    const line = e.target.closest("[data-line]")?.dataset.line;
+    if (line && !String(getSelection())) onselect(Number(line));
+  });
   return {
     el,
+    body,
     tools,
+    lines: () => lines().map((tr) => tr.textContent.replace(/[<&]/g, (c) => (c === "<" ? "&lt;" : "&amp;"))),
+    current: () => current,
+    /** Goes to a line among those that are shown. */
+    go(line) {
+      current = line;
+      for (const old of body.querySelectorAll(".pl-current")) old.classList.remove("pl-current");
+      lines()[line - 1].classList.add("pl-current");
+      seek(lines()[line - 1]);
+    },
+    /** Selects lines of the new text; whether the first can be seen. */
+    select(chosen, scroll) {
+      for (const tr of body.querySelectorAll("[data-line]"))
+        tr.classList.toggle("pl-chosen-line", chosen.includes(Number(tr.dataset.line)));
+      const first = body.querySelector(".pl-chosen-line");
+      if (first && scroll) seek(first);
+      return !!first;
+    },
     /** Shows a comparison, opened at its first change; `otherwise` are the words where nothing changed. */
-    show(rows, old, now, sides, otherwise) {
+    show(rows, old, now, sides, otherwise, wrote = () => null) {
       tools.hidden = !starts.length;
       if (drawn[0] === rows && drawn[1] === sides && drawn[2] === now && rows) return;
       drawn = [rows, sides, now];
-      if (!rows || !rows.some((r) => isChange([r[0].at(-1)]))) {
+      current = 0;
+      if (!differs(rows)) {
         starts = [];
-        el.replaceChildren(h("p.pl-blank", null, otherwise));
+        body.replaceChildren(h("p.pl-blank", null, otherwise));
       } else {
-        const table = diffTable(rows, old, now, sides);
+        const table = diffTable(rows, old, now, sides, wrote);
         starts = table.starts;
-        el.replaceChildren(table.el);
+        body.replaceChildren(table.el);
       }
       tools.hidden = !starts.length;
       go(0);

@@ -187,10 +187,15 @@ export function makeErrorMap(onpick) {
       legend.replaceChildren(
         ...(data
           ? [
-              h("span", null, `${data.row_name} ↓, column →`),
-              h("span.pl-spring"),
-              h("span.pl-keyed", null, `|error| / tolerance: ≤ 1e-${DECADES}`, h("span.pl-ramp"), "1"),
-              h("span.pl-keyed", null, h("span.pl-over", null, "×"), "over 1"),
+              h("span", null, `${data.row_name} ↓`),
+              h(
+                "span.pl-keyed",
+                { title: "error as a share of the tolerance" },
+                `1e-${DECADES}`,
+                h("span.pl-ramp"),
+                "1",
+              ),
+              h("span.pl-keyed", null, h("span.pl-over", null, "×"), "over"),
             ]
           : []),
       );
@@ -204,9 +209,7 @@ export function makeErrorMap(onpick) {
             ]
           : [],
       );
-      out.read.textContent = data
-        ? "Hover or arrow keys: values. Click: the row's softmax, and the PTX that stored the element."
-        : "";
+      out.read.textContent = data ? "Click: the row's softmax, and the PTX that stored it." : "";
       draw();
     },
   };

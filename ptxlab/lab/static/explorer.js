@@ -5,9 +5,8 @@
 import "./keys.js";
 import { choice, contain, h, makeTooltip, markLive } from "./dom.js";
 import { makeAnswers, received } from "./answers.js";
-import { foldParameters, nameSliders, sayClamped, sayFollowed } from "./control_labels.js";
+import { makeDock, nameSliders, sayClamped, sayFollowed } from "./control_labels.js";
 import { makePane } from "./pane.js";
-import { addFinder } from "./find.js";
 import { hoverDocs, hoverSass } from "./code_hover.js";
 import { makeStrip } from "./summary_strip.js";
 import { makeStatus } from "./status.js";
@@ -30,7 +29,6 @@ function render({ model, el }) {
   const root = h("div.ptxlab-explorer", { role: "region", "aria-label": "ptxlab explorer" });
   const answers = makeAnswers(model),
     { data, code, fresh } = answers;
-  const below = makeBelow(root);
   const asks = (text, title, message) =>
     h(
       "button.pl-button.pl-asks",
@@ -49,9 +47,14 @@ function render({ model, el }) {
     sass: makePane("SASS", (line) => links.link("sass", line)),
   };
   const { python, ptx, sass } = panes;
-  Object.values(panes).forEach(addFinder);
-  const views = makeViews(model, answers, panes);
-  const links = makeLinks(answers, panes, () => results, asks);
+  const views = makeViews(model, answers, panes, (line) => links.link("ptx", line));
+  const links = makeLinks(
+    answers,
+    panes,
+    () => results,
+    asks,
+    () => views,
+  );
   const rowsOf = (line) => (code()?.links || []).filter(([p]) => p === line).map(([, row]) => row);
   const findings = makeFindings(
     (party) => {
@@ -67,6 +70,9 @@ function render({ model, el }) {
         party: n,
       })),
   );
+  const problem = makeProblem(answers, panes, views.showCode, asks);
+  const below = makeBelow(root, views.el),
+    dock = makeDock(root);
   const results = makeResults(
     answers,
     () => links,
@@ -76,6 +82,7 @@ function render({ model, el }) {
       model.save_changes();
     },
     findings,
+    problem.el,
   );
   const tip = makeTooltip(root);
   let frames = null,
@@ -96,18 +103,18 @@ function render({ model, el }) {
   const share = asks("Share", "one file with all of this, which a browser opens without Python", () => ({
     kind: "share",
   }));
-  const lesson = makeLesson(answers, panes, links, results, asks),
-    problem = makeProblem(answers, panes, views.showCode, asks);
+  const lesson = makeLesson(answers, panes, links, results, asks);
   const figures = makeStrip(lesson.explain);
   const strip = h("dl.pl-strip", { "aria-label": "assembler, run and error" });
   const changed = h("b"),
-    against = h("span.pl-against", { hidden: true }, changed);
+    undo = asks("↶ Undo", "back to what the controls said before", () => ({ kind: "undo" })),
+    against = h("span.pl-against", { hidden: true }, changed, undo);
   const found = h("b.pl-found");
   const baselines = choice(
     "compared with",
     [
-      ["previous", "Δ previous", "code and figures beside those of the setting before"],
-      ["pinned", "Δ pinned", "code and figures beside those of the pinned setting"],
+      ["previous", "previous", "code and figures beside those of the setting before"],
+      ["pinned", "pinned", "code and figures beside those of the pinned setting"],
     ],
     model.get("against"),
     (key) => {
@@ -123,33 +130,37 @@ function render({ model, el }) {
   const status = makeStatus(model, paintStatus, () =>
     FOLLOWED.every((part) => !data(part) || data(part).seq === seq()),
   );
+  const adjusted = h("span.pl-fold-note");
+  const adjust = () => {
+    adjusted.textContent = adjusted.title = Object.values(model.get("notes") || {}).join("; ");
+  };
+  model.on("change:notes", adjust);
+  adjust();
   root.append(
-    h("header.pl-head", { role: "group" }, title, entry, h("span.pl-spring"), found, against, status.el, share),
-    problem.el,
+    h(
+      "header.pl-head",
+      { role: "group" },
+      title,
+      entry,
+      against,
+      adjusted,
+      baselines,
+      pin,
+      h("span.pl-spring"),
+      found,
+      status.el,
+      edit,
+      share,
+    ),
     lesson.el,
     strip,
-    h(
-      "div.pl-tools",
-      null,
-      views.views,
-      views.languages,
-      views.pair,
-      pin,
-      edit,
-      baselines,
-      views.diff.tools,
-      views.note,
-      h("span.pl-spring"),
-      views.heat,
-    ),
-    views.panes,
-    views.diff.el,
-    h("div.pl-tools.pl-results", null, results.tabs, links.picked, links.debug),
-    ...results.els,
+    views.el,
+    results.el,
+    h("footer.pl-foot", null, h("b", null, "Selected"), links.picked, links.debug),
   );
   el.append(root);
   markLive(el);
-  const helpers = [nameSliders(el), sayClamped(el), sayFollowed(el, model), foldParameters(el, root, model)];
+  const helpers = [nameSliders(el), sayClamped(el), sayFollowed(el, model)];
 
   // -- code
 
@@ -171,7 +182,10 @@ function render({ model, el }) {
     if (c.python) views.paintPython(c.python);
     lesson.paint(c);
     if (same) links.carry(before, c);
-    else if (before) links.link("ptx", null); // another kernel opens at what it is about
+    else if (before) {
+      links.link("ptx", null); // another kernel opens at what it is about
+      views.showCode();
+    }
     tip.hide();
     views.show();
   }
@@ -181,9 +195,17 @@ function render({ model, el }) {
   function paintStrip() {
     const measures = data("measures");
     if (!measures) return;
-    against.hidden = !measures.title;
-    changed.textContent = changed.title = measures.title;
+    if (measures.seq === seq()) paintChange(measures.moved);
     contain(strip, figures(measures.list, ["changed", "building", "running"].includes(root.dataset.state)));
+  }
+
+  /** What was changed, [label, before, now], at once and at its controls as well. */
+  function paintChange(moved) {
+    against.hidden = !moved.length;
+    changed.textContent = changed.title = moved
+      .map(([label, was, now]) => `${label === "kernel" ? "" : `${label} `}${was} → ${now}`)
+      .join(", ");
+    dock.mark(moved);
   }
 
   /** The accesses of the finding that is open, numbered at their lines. */
@@ -223,10 +245,11 @@ function render({ model, el }) {
       );
   }
 
-  function paintStatus(state, now) {
+  function paintStatus(state, now, moved) {
     const busy = state === "changed" || state === "building" || state === "running";
     root.classList.toggle("pl-busy", busy);
     const other = root.dataset.state !== state;
+    if (state === "changed" && moved.length) paintChange(moved);
     if (other) results.tell(state);
     root.dataset.state = state;
     if (other) paintStrip();
@@ -295,9 +318,11 @@ function render({ model, el }) {
     themes.disconnect();
     status.stop();
     below.stop();
+    dock.stop();
     clearTimeout(dims);
     model.off("msg:custom", hear);
     model.off("change:against", compares);
+    model.off("change:notes", adjust);
     for (const stop of [...helpers, frames.stop]) stop();
   };
 }

@@ -3,8 +3,8 @@
 
 import { h } from "./dom.js";
 
-/** Gives a pane the buttons, and Ctrl+F while the focus is in its lines. */
-export function addFinder({ el, body, lines, current, go }) {
+/** Puts the buttons into a bar, and takes Ctrl+F while the focus is in `area`; `pane()` is the one that is shown. */
+export function addFinder(bar, area, pane) {
   const field = h("input.pl-find", {
     type: "search",
     hidden: true,
@@ -15,10 +15,10 @@ export function addFinder({ el, body, lines, current, go }) {
     finder = h("button.pl-quiet", { title: "Ctrl+F", onclick: () => open(field.hidden) }, "Find");
   const copier = h("button.pl-quiet", { title: "all lines, to the clipboard", onclick: copy }, "Copy");
   copier.hidden = !navigator.clipboard; // a page without a certificate
-  el.querySelector("header").append(finder, field, found, copier);
+  bar.append(finder, field, found, copier);
 
   /** The lines without their markup. */
-  const texts = () => h("div", { innerHTML: lines().join("\n") }).textContent.split("\n");
+  const texts = () => h("div", { innerHTML: pane().lines().join("\n") }).textContent.split("\n");
 
   async function copy() {
     await navigator.clipboard.writeText(texts().join("\n"));
@@ -29,6 +29,7 @@ export function addFinder({ el, body, lines, current, go }) {
   /** Goes to the next line with what is looked for, to the one before (-1), or stays in this one where it has it (0). */
   function seek(step) {
     const word = field.value.toLowerCase(),
+      { current, go } = pane(),
       hits = word ? texts().flatMap((text, k) => (text.toLowerCase().includes(word) ? [k + 1] : [])) : [];
     const next = hits.findIndex((line) => (step > 0 ? line > current() : line >= current())),
       to = step < 0 ? hits.filter((line) => line < current()).length - 1 : Math.max(0, next);
@@ -40,10 +41,10 @@ export function addFinder({ el, body, lines, current, go }) {
 
   function open(now) {
     field.hidden = !now;
-    el.classList.toggle("pl-finding", now);
+    area.classList.toggle("pl-finding", now);
     found.textContent = "";
     if (now) field.select();
-    else body.focus();
+    else pane().body.focus();
   }
 
   /** @param {KeyboardEvent} e */
@@ -59,5 +60,5 @@ export function addFinder({ el, body, lines, current, go }) {
     e.preventDefault();
     act();
   }
-  for (const place of [body, field]) place.addEventListener("keydown", keys);
+  for (const place of [...area.querySelectorAll(".pl-lines"), field]) place.addEventListener("keydown", keys);
 }

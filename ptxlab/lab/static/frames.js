@@ -3,18 +3,13 @@
 // painted in already.
 
 import { drawNow } from "./dom.js";
-import { comes } from "./answers.js";
 
 const FRAME = 16; // milliseconds of a frame
 
 /** `painters` paint a part, by the name of its trait; before those that are due comes `first(names)`, after them `last(names)`. */
 export function paintTogether(root, model, painters, first, last) {
   const due = new Set(),
-    heard = [],
-    have = new Map();
-  /** Whether a part has come once more, whole, of which the page was told that it has it. */
-  const again = (now, before) =>
-    comes(now) && now.ref !== undefined && now.ref === before?.ref && now.seq === before.seq && !before.lost;
+    heard = [];
   let frame = 0,
     ended = -FRAME; // the request of a frame, -1 for none but the end of this message; when painting has ended last
   function soon() {
@@ -44,10 +39,6 @@ export function paintTogether(root, model, painters, first, last) {
   }
   for (const name of Object.keys(painters)) {
     const hear = () => {
-      const before = have.get(name),
-        now = model.get(name);
-      have.set(name, now);
-      if (again(now, before)) return;
       due.add(name);
       soon();
     };

@@ -6,7 +6,7 @@ import { h, prose } from "./dom.js";
 /** `asks` makes a button that sends a message.
  * @param {Answers} answers */
 export function makeLesson({ data, fresh, code }, { ptx, python }, links, results, asks) {
-  const el = h("p.pl-lesson", { hidden: true });
+  const el = h("p.pl-lesson", { hidden: true, onclick: () => el.classList.toggle("pl-unfolded") });
   let kernel = "",
     line = 0; // what it was painted for
 
@@ -19,31 +19,23 @@ export function makeLesson({ data, fresh, code }, { ptx, python }, links, result
     el.hidden = !told;
     if (told) tell(told);
     if (!opens) return;
-    if (told?.shows) results.tabs.pick(told.shows === "counters" ? "counters" : "error");
     if (told?.row) python.start(told.row);
     ptx.start(line || code().links[0]?.[0] || 1);
     if (data("run")) results.showKind();
   }
 
   function tell({ question, look, next }) {
-    const here = line
-      ? [
-          "; it begins at ",
-          h(
-            "button.pl-quiet",
-            { title: `select PTX line ${line}`, onclick: () => links.show([line], "plot") },
-            `line ${line}`,
-          ),
-        ]
-      : [];
+    const here = h(
+      "button.pl-quiet",
+      { title: `select PTX line ${line}`, onclick: () => links.show([line], "plot"), hidden: !line },
+      `line ${line}`,
+    );
     const onward = next
-      ? asks(`Next: ${next.title} →`, "the next kernel beside this one", () => ({
-          kind: "next",
-          kernel: next.name,
-        }))
+      ? asks(`Next: ${next.title} →`, "the next kernel beside this one", () => ({ kind: "next", kernel: next.name }))
       : "";
-    if (onward) onward.classList.add("pl-next");
-    el.replaceChildren(h("b", null, question), " Look at: ", ...prose(look), ...here, ". ", onward);
+    if (onward) onward.classList.add("pl-next", "pl-quiet");
+    el.title = `${question} Look at ${look}`;
+    el.replaceChildren(h("b", null, question), h("span.pl-look", null, "Look at: ", ...prose(look)), here, onward);
   }
 
   /** Opens what there is about a figure; of bank conflicts the line that has most of them, with the reason. */

@@ -7,7 +7,7 @@ import { carried } from "./scroll_anchor.js";
 /** `panes` are {ptx, python, sass}; `plots()` gives {state, tiles}, the plots that follow; `asks` makes a button that
  * sends a message.
  * @param {Answers} answers */
-export function makeLinks({ data, code, fresh }, { ptx, python, sass }, plots, asks) {
+export function makeLinks({ data, code, fresh }, { ptx, python, sass }, plots, asks, views) {
   let selected = null; // [where from, line or point], of what a reader has chosen
   let here = null; // where "Debug here" opens the debugger
   const picked = h("p.pl-picked-line", { "aria-live": "polite" });
@@ -21,7 +21,7 @@ export function makeLinks({ data, code, fresh }, { ptx, python, sass }, plots, a
     makers = () => fresh("state")?.makers || {};
 
   function clear() {
-    for (const pane of [ptx, python, sass]) pane.select([]);
+    for (const pane of [ptx, python, sass, views().diff]) pane.select([]);
     plots().state.mark(null);
     picked.textContent = "";
     debug.hidden = true;
@@ -112,6 +112,8 @@ export function makeLinks({ data, code, fresh }, { ptx, python, sass }, plots, a
     ptx.select(kin, from !== "ptx");
     python.select(rows, from !== "py");
     sass.select(codes, from !== "sass");
+    const differs = views().diff.select(kin, from !== "ptx");
+    if (from === "plot" && lines.length && !differs) views().showCode();
     const key = Object.keys(makers()).find((k) => lines.some((l) => makers()[k].includes(l)));
     if (from !== "plot" || !key) plots().state.mark(key || null);
     here = { line: lines[0], nth: 0 };

@@ -1,24 +1,31 @@
 // @ts-check
-// What opens below the explorer, the debugger or an editor: brought into sight, with the keyboard's focus in it.
+// What opens over the explorer, the debugger or over its code an editor, with the keyboard's focus in it.
 
 const OPENED = '.ptxlab-editor .cm-content, .ptxlab-debugger[data-ready]:not([data-ready=""]) button:not(:disabled)';
-const REVEALS = 3000; // milliseconds after a press in which what opens is scrolled to
 
 /** `reveal(opener)` waits for what the press of a button opens; when that is closed, the focus goes back to the button. */
-export function makeBelow(root) {
+export function makeBelow(root, code) {
   let watch = null;
+  const sizes = new ResizeObserver(() => {
+    const frame = root.closest(".ptxlab-frame"),
+      from = frame?.getBoundingClientRect(),
+      at = code.getBoundingClientRect();
+    if (!frame || !at.width) return;
+    const places = { left: at.left - from.left, top: at.top - from.top, width: at.width, height: at.height };
+    for (const [name, pixels] of Object.entries(places)) frame.style.setProperty(`--pl-code-${name}`, `${pixels}px`);
+  });
+  sizes.observe(code);
+  sizes.observe(root);
 
   function reveal(opener) {
     const below = root.closest(".ptxlab-app")?.querySelector(".ptxlab-below");
     if (!below) return;
     const before = below.querySelector(OPENED),
-      began = performance.now(),
       idle = () => [opener, document.body].includes(document.activeElement);
     let open = null;
     watch?.disconnect();
     watch = new MutationObserver(() => {
       const now = below.querySelector(OPENED);
-      if (performance.now() - began < REVEALS) below.scrollIntoView({ block: "nearest" });
       if (!open && now && now !== before) {
         open = now;
         if (idle()) now.focus({ preventScroll: true });
@@ -30,5 +37,11 @@ export function makeBelow(root) {
     watch.observe(below, { childList: true, subtree: true, attributes: true, attributeFilter: ["data-ready"] });
   }
 
-  return { reveal, stop: () => watch?.disconnect() };
+  return {
+    reveal,
+    stop() {
+      watch?.disconnect();
+      sizes.disconnect();
+    },
+  };
 }

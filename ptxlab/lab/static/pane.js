@@ -1,32 +1,30 @@
 // @ts-check
-// A pane of code: a scrolling list of lines of which those in sight become elements at once, the rest while the page is
-// idle or when they are scrolled to. A kernel has a thousand lines and a window shows twenty. The last texts keep the
-// elements that were in sight, laid out: whoever goes back to one sees it without waiting.
+// A pane of code: a scrolling list of lines. Long lines wrap under their first operand; chunks of lines out of sight are not
+// laid out, so that their heights are estimates until they are.
 
 import { count, grouped, h } from "./dom.js";
 
-const CHUNK = 8; // lines that become elements together
-const REST = 2000; // milliseconds without a change until the lines out of sight become elements too
-const GUTTERS = 90; // pixels beside a line: its number and its count
-const SHEETS = 4; // texts whose elements are kept
-const LINE = 18,
-  MARGIN = 40; // pixels of a line, as explorer.css says; and of what is ready above and below the window
-
-/** `work(left)` while nothing else is to be done; left() tells for how many milliseconds more. */
-function whenIdle(work) {
-  if (window.requestIdleCallback)
-    return requestIdleCallback((deadline) => work(() => deadline.timeRemaining()), { timeout: 1000 });
-  return setTimeout(() => {
-    const end = performance.now() + 8;
-    work(() => end - performance.now());
-  }, 100);
-}
+const CHUNK = 16; // lines that are laid out together
+const LINE = 18; // pixels of a row, as explorer.css says
+const OPCODE = 16; // columns of an opcode, as in `laid`
+const AHEAD = 90; // pixels of what leads to a line that a pane opens at
 
 /** The file that a row of a source pane belongs to; `files` are [the row where its lines begin, file], in order. */
 export const fileOf = (files, row) => files.filter(([first]) => first <= row).pop()?.[1] || "";
 
-/** How many columns a line takes; a tab takes four, as explorer.css says. */
-const columnsOf = (line) => line.length + 3 * (line.split("\t").length - 1);
+/** A line of code as an element: an instruction with its operands in one column, under which a long line goes on. `html` is
+ * made, and escaped, by Python. */
+export function laid(html) {
+  const text = html.replace(/<[^>]*>/g, ""),
+    aligned = html.includes('class="o"') && /^ {4}( *)((?:@\S+ +)?\S+) /.exec(text);
+  if (!aligned) {
+    const indent = /^ */.exec(text)[0].length;
+    return `<code style="--hang:${indent + 4}ch">${html || " "}</code>`;
+  }
+  const gap = " ".repeat(Math.max(1, OPCODE - aligned[2].length));
+  const tight = html.replace(/^ {4}/, "").replace(/(\S) {2,}/, `$1${gap}`);
+  return `<code style="--hang:${aligned[1].length + OPCODE}ch">${tight}</code>`;
+}
 
 /** The lines are HTML strings made (and escaped) by Python; `onselect(line)` hears of a click, and of null on Escape. */
 export function makePane(title, onselect) {
@@ -41,166 +39,66 @@ export function makePane(title, onselect) {
     body,
     ruler,
   );
-  let sheets = [],
-    sheet = null; // the texts that have elements, the newest first; the one that is shown
-  let marked = new Map(); // lines -> the signs beside them
+  let shown = [],
+    rows = [],
+    chunks = []; // lines, their elements, what these stand in
+  let counts = new Map(),
+    marked = new Map(); // lines -> how often they ran, the signs beside them
   let current = 0,
-    waiting = 0,
-    changed = 0,
-    scrolled = 0,
-    room = 0;
-  let goesTo = null,
-    stands = 0; // where `put` scrolls to, until the page is laid out; where the pane is scrolled to
+    goes = null; // where `settle` scrolls to: [a line, its pixels below the top]
 
-  // -- lines as elements
-
-  /** A text: of each chunk its element, its lines, their elements once it has them, and the counts painted on them. */
-  function made(lines, numbers) {
-    const el = h("div.pl-text", { role: "presentation" }),
-      chunks = [];
-    for (let first = 0; first < lines.length; first += CHUNK) {
-      const part = lines
-        .slice(first, first + CHUNK)
-        .map((html, k) => [html, first + k + 1, numbers ? numbers[first + k] || "" : first + k + 1]);
-      const chunk = h("div.pl-chunk", { role: "presentation" });
-      chunk.style.height = `${LINE * part.length}px`;
-      chunks.push({ el: chunk, lines: part, rows: null, heat: null, marked: null, columns: 0 });
-    }
-    el.append(...chunks.map((chunk) => chunk.el));
-    return { el, lines, chunks, columns: 0, seen: [], counts: new Map(), most: 1 };
+  /** Makes the elements of a text. */
+  function turn(lines, numbers) {
+    const text = h("div.pl-text.pl-now", { role: "presentation" }),
+      machine = lines.some((html) => html.includes('class="o"')), // of other lines none does anything but a label
+      kept = current && shown[current - 1] === lines[current - 1] ? current : 0;
+    text.innerHTML = Array.from({ length: Math.ceil(lines.length / CHUNK) }, (_, c) => {
+      const part = lines.slice(c * CHUNK, (c + 1) * CHUNK).map((html, k) => {
+        const line = c * CHUNK + k + 1,
+          no = numbers ? numbers[line - 1] || "" : line;
+        return (
+          `<div class="pl-line" role="option" aria-selected="false" data-line="${line}"${html ? "" : ' data-blank="1" aria-label="blank"'}` +
+          `${machine && !/class="[ol]"/.test(html) ? " data-quiet" : ""}>` +
+          `<span class="pl-no">${no}</span><span class="pl-heat"></span>${laid(html)}</div>`
+        );
+      });
+      return `<div class="pl-chunk" role="presentation" style="contain-intrinsic-height:auto ${LINE * part.length}px">${part.join("")}</div>`;
+    }).join("");
+    shown = lines;
+    chunks = [...text.children];
+    rows = chunks.flatMap((chunk) => [...chunk.children]);
+    body.replaceChildren(text);
+    paintHeat();
+    for (const line of marked.keys()) signLine(line);
+    if (kept) markCurrent(kept);
+    else body.removeAttribute("aria-activedescendant"); // it was another text's line
   }
-  /** Brings the elements of a chunk up to date. */
-  function refresh(chunk) {
-    if (!chunk.rows) {
-      chunk.el.innerHTML = chunk.lines
-        .map(
-          ([html, line, no]) =>
-            `<div class="pl-line" role="option" aria-selected="false" data-line="${line}"${html ? "" : ' data-blank="1" aria-label="blank"'}>` +
-            `<span class="pl-no">${no}</span><span class="pl-heat"></span><code>${html || " "}</code></div>`,
-        )
-        .join("");
-      chunk.rows = [...chunk.el.children];
-      chunk.el.classList.add("pl-far");
-      chunk.columns = Math.max(...chunk.rows.map((row) => columnsOf(row.lastChild.textContent)));
-      if (chunk.columns > sheet.columns) widen(chunk.columns);
-    }
-    if (chunk.heat !== sheet.counts) chunk.rows.forEach(heatLine);
-    chunk.heat = sheet.counts;
-    if (chunk.marked !== marked) chunk.rows.forEach(signLine);
-    chunk.marked = marked;
-  }
-  /** Makes room for the longest line. It is known by its letters, so that no line has to be measured. */
-  function widen(columns) {
-    sheet.columns = columns;
-    sheet.el.style.width = `calc(${columns + 2}ch + ${GUTTERS}px)`;
-  }
-  const stale = (chunk) => !chunk.rows || chunk.heat !== sheet.counts || chunk.marked !== marked;
-  const chunkOf = (line) => Math.floor((line - 1) / CHUNK);
 
   /** Colour, bar length and number of an execution count all say the same. */
-  function heatLine(line) {
-    const n = sheet.counts.get(Number(line.dataset.line)),
-      cell = line.children[1],
-      size = n ? (Math.log1p(n) / sheet.most).toFixed(3) : "0";
-    if (cell.size !== size) cell.style.setProperty("--heat", (cell.size = size)); // to write what is there already costs a layout
-    if (cell.n === n) return;
-    cell.n = n;
-    const text = n === undefined ? "" : count(n).replace(" ", "");
-    if (cell.firstChild) cell.firstChild.data = text;
-    else cell.textContent = text;
-    cell.title = n === undefined ? "" : `${grouped.format(n)} thread-instructions`;
+  function paintHeat() {
+    const most = Math.log1p(Math.max(1, ...counts.values()));
+    rows.forEach((line, k) => {
+      const n = counts.get(k + 1),
+        cell = line.children[1],
+        size = n ? (Math.log1p(n) / most).toFixed(3) : "";
+      if (cell.n === n && cell.size === size) return;
+      [cell.n, cell.size] = [n, size];
+      cell.style.setProperty("--heat", size || "0");
+      cell.textContent = n === undefined ? "" : count(n).replace(" ", "");
+      cell.title = n === undefined ? "" : `${grouped.format(n)} thread-instructions`;
+    });
   }
 
   /** The signs of a line stand before its number. */
   function signLine(line) {
-    const signs = marked.get(Number(line.dataset.line));
-    if (signs) line.dataset.signs = signs;
-    else delete line.dataset.signs;
-  }
-
-  /** What is in sight, and a few lines around it, now; the rest when there is time. */
-  function refreshSeen() {
-    if (!sheet) return;
-    const at = (y) => Math.max(0, chunkOf(Math.floor(y / LINE) + 1));
-    const seen = sheet.chunks.slice(at(scrolled - MARGIN), at(scrolled + (room || 400) + MARGIN) + 1);
-    for (const chunk of sheet.seen) if (chunk.rows && !seen.includes(chunk)) chunk.el.classList.add("pl-far");
-    for (const chunk of seen) {
-      refresh(chunk);
-      chunk.el.classList.remove("pl-far");
-    }
-    sheet.seen = seen;
-    ruler.hidden = sheet.lines.length * LINE <= room; // all lines are in sight
-    refreshLater();
-  }
-  function refreshLater() {
-    const rest = sheet.chunks.filter(stale);
-    body.setAttribute("aria-busy", String(rest.length > 0));
-    changed = performance.now();
-    if (!waiting) waiting = setTimeout(refreshRested, REST);
-  }
-  function refreshRested() {
-    const left = changed + REST - performance.now();
-    waiting = left > 0 ? setTimeout(refreshRested, left) : 0;
-    if (!waiting) whenIdle(refreshSome);
-  }
-  function refreshSome(left) {
-    for (const aside of sheets) if (aside !== sheet) thin(aside);
-    const rest = sheet ? sheet.chunks.filter(stale) : [],
-      next = () => rest.length && refresh(rest.shift());
-    next(); // one in any case: a busy machine may never have time left
-    while (rest.length && left() > 3) next();
-    if (rest.length) whenIdle(refreshSome);
-    else body.setAttribute("aria-busy", "false");
-  }
-  /** Of a text that is kept, what was in sight stays. */
-  function thin(aside) {
-    for (const chunk of aside.chunks) {
-      if (!chunk.rows || aside.seen.includes(chunk)) continue;
-      chunk.el.replaceChildren();
-      chunk.el.classList.remove("pl-far");
-      chunk.rows = null;
-    }
-  }
-  body.addEventListener(
-    "scroll",
-    () => {
-      scrolled = stands = body.scrollTop;
-      refreshSeen();
-    },
-    { passive: true },
-  );
-  new ResizeObserver(() => {
-    room = body.clientHeight;
-    refreshSeen();
-  }).observe(body);
-
-  /** Shows a text. One that was shown before still has its elements, which need not be laid out again. */
-  function turn(lines, numbers) {
-    clearComplaint();
-    const before = sheet,
-      found = sheets.find((kept) => kept.lines === lines);
-    select([]);
-    body.querySelector(".pl-current")?.classList.remove("pl-current");
-    before?.el.classList.remove("pl-now");
-    sheet = found || made(lines, numbers);
-    sheet.el.classList.add("pl-now");
-    if (!before) body.replaceChildren(); // of words
-    if (!found) body.prepend(sheet.el);
-    sheets = [sheet, ...sheets.filter((kept) => kept !== sheet)];
-    for (const old of sheets.splice(SHEETS)) old.el.remove();
-    if (current && before && before.lines[current - 1] === lines[current - 1]) markCurrent(current);
-    else body.removeAttribute("aria-activedescendant"); // it was another text's line
+    const signs = marked.get(line);
+    if (signs) row(line)?.setAttribute("data-signs", signs);
+    else row(line)?.removeAttribute("data-signs");
   }
 
   // -- one line
 
-  /** The element of a line, which is made if it is not there yet. */
-  function row(line) {
-    const chunk = line < 1 ? undefined : sheet?.chunks[chunkOf(line)];
-    if (!chunk) return undefined;
-    refresh(chunk);
-    return chunk.rows[(line - 1) % CHUNK];
-  }
+  const row = (line) => rows[line - 1];
   function markCurrent(line) {
     const next = row(line);
     if (!next) return null;
@@ -221,15 +119,26 @@ export function makePane(title, onselect) {
     for (const old of body.querySelectorAll('[aria-selected="true"]')) old.setAttribute("aria-selected", "false");
     lines.forEach((line) => row(line)?.setAttribute("aria-selected", "true"));
     const target = lines.length && row(lines[0]);
-    if (target && scroll) scrollTo(target);
+    if (target && scroll) whenSeen(() => target.isConnected && scrollTo(target));
   }
+  const below = (target) => target.getBoundingClientRect().top - body.getBoundingClientRect().top;
   function scrollTo(target) {
-    const top = topOf(target),
-      bottom = top + target.offsetHeight;
-    if (top < body.scrollTop || bottom > body.scrollTop + body.clientHeight)
-      body.scrollTop = top - body.clientHeight / 3;
+    const top = below(target);
+    if (top < 0 || top + target.offsetHeight > body.clientHeight) put(target, body.clientHeight / 3);
   }
-  const topOf = (target) => target.getBoundingClientRect().top - body.getBoundingClientRect().top + body.scrollTop;
+  /** Scrolls so that an element is so many pixels below the top; twice, since on the way lines get their heights. */
+  function put(target, pixels) {
+    for (let k = 0; k < 2; k++) body.scrollTop += below(target) - pixels;
+  }
+  /** The first line that is whole in sight, and those behind it. */
+  function* inSight() {
+    const first = chunks.findIndex((chunk) => below(chunk) + chunk.offsetHeight > 0);
+    for (let line = Math.max(0, first) * CHUNK + 1; line <= rows.length; line++) {
+      const top = below(row(line));
+      if (top >= body.clientHeight) return;
+      if (top >= 0) yield line;
+    }
+  }
   body.addEventListener("click", (e) => {
     const hit = e.target.closest("[data-line]");
     if (hit && !String(getSelection())) setCurrent(Number(hit.dataset.line), true);
@@ -245,22 +154,17 @@ export function makePane(title, onselect) {
     setCurrent(row(line) ? line : current, true);
   });
 
-  /** Scrolls so that a line is so many pixels below the top. */
-  function put(line, below) {
-    if (body.querySelector(".pl-complaint")) {
-      // lines are where the page puts them
-      const target = row(line);
-      if (target) body.scrollTop = scrolled = topOf(target) - below;
-      return;
-    }
-    goesTo = scrolled = Math.max(0, Math.min((line - 1) * LINE - below, sheet.lines.length * LINE - room));
-    refreshSeen();
+  /** Does something once the pane is on the page, at once where it is. */
+  function whenSeen(act) {
+    if (body.clientHeight) return void act();
+    const watch = new ResizeObserver(() => {
+      if (!body.clientHeight) return;
+      watch.disconnect();
+      act();
+    });
+    watch.observe(body);
   }
-  function clearComplaint() {
-    const old = body.querySelector(".pl-complaint");
-    old?.parentElement.classList.remove("pl-grown");
-    old?.remove();
-  }
+  const clearComplaint = () => body.querySelector(".pl-complaint")?.remove();
 
   return {
     el,
@@ -271,87 +175,72 @@ export function makePane(title, onselect) {
     markCurrent,
     select,
     clearComplaint,
-    lines: () => sheet?.lines || [],
+    lines: () => shown,
     current: () => current,
     /** Goes to a line, which nobody hears of. */
     go: (line) => setCurrent(line, false),
-    /** Rows count from 1; `numbers`, where given, are what to print in front of them (0: nothing); `goes`, where given, is
+    /** Rows count from 1; `numbers`, where given, are what to print in front of them (0: nothing); `to`, where given, is
      * [a line, its pixels below the top] to scroll to. */
-    fill(lines, numbers, goes) {
-      if (sheet && sheet.lines.length === lines.length && lines.every((line, k) => line === sheet.lines[k]))
-        sheet.lines = lines;
-      else turn(lines, numbers);
-      if (goes) put(goes[0], goes[1]);
-      else refreshSeen();
+    fill(lines, numbers, to) {
+      if (!rows.length || shown.length !== lines.length || lines.some((line, k) => line !== shown[k])) {
+        clearComplaint();
+        turn(lines, numbers);
+      }
+      goes = to;
     },
     /** Paints execution counts: a map from lines to thread-instructions. `gutter`: whether there is room for them,
      * which stays while a result is on its way, so that no line moves. */
     heat(next, gutter = next.size > 0) {
       body.classList.toggle("pl-hot", gutter);
-      if (!sheet || sheet.counts === next) return;
-      sheet.counts = next;
-      sheet.most = Math.log1p(Math.max(1, ...next.values()));
-      refreshSeen();
+      if (counts === next) return;
+      counts = next;
+      paintHeat();
+    },
+    /** The line that ran most often behind the current one, then the next but one, and so on. */
+    hottest() {
+      const hot = [...counts].sort((a, b) => b[1] - a[1]).map(([line]) => line);
+      const next = hot[(hot.indexOf(current) + 1) % hot.length];
+      if (next) setCurrent(next, true);
     },
     /** Marks lines: a map from lines to the signs beside them, which also stand at the pane's edge, as far down as the line. */
     sign(signs) {
+      const old = marked;
       marked = signs;
+      for (const line of [...old.keys(), ...signs.keys()]) signLine(line);
       const dots = [...signs].map(([line, text]) => {
         const dot = h("span", null, text);
-        dot.style.top = `${(100 * (line - 1)) / Math.max(1, sheet?.lines.length || 1)}%`;
+        dot.style.top = `${(100 * (line - 1)) / Math.max(1, rows.length)}%`;
         return dot;
       });
       ruler.replaceChildren(...dots);
-      refreshSeen();
     },
-    /** Brings a line near the top, with what leads to it above. */
+    /** Brings a line near the top, with what leads to it above; a message under a line is what to look at first. */
     start(line) {
-      const watch = new ResizeObserver(() => {
-        const target = row(line);
-        if (!body.clientHeight || !target) return; // not on the page yet
-        if (body.querySelector(".pl-complaint")) return watch.disconnect(); // that is where to look
-        body.scrollTop = (line - 6) * LINE;
-        watch.disconnect();
+      whenSeen(() => {
+        if (row(line) && !body.querySelector(".pl-complaint")) put(row(line), AHEAD);
       });
-      watch.observe(body);
     },
     /** [the line to keep in sight, its pixels below the top]: the current one where it is in sight, else the first. */
     place(accept) {
-      const height = room || body.clientHeight,
-        inSight = (y) => y > -LINE && y < height;
-      const moved = body.querySelector(".pl-complaint"); // else all lines are equally high, and need not be measured: that would lay out the page
-      const below = (line) =>
-        moved ? row(line).getBoundingClientRect().top - body.getBoundingClientRect().top : (line - 1) * LINE - scrolled;
-      if (current && row(current) && inSight(below(current)) && accept(current)) return [current, below(current)];
-      const first = Math.floor(scrolled / LINE) + 1;
-      for (let line = first; line < first + height / LINE; line++)
-        if (row(line) && below(line) >= 0 && accept(line)) return [line, below(line)];
-      return null;
+      if (!rows.length || !body.clientHeight) return null;
+      const seen = [...inSight()],
+        line = seen.includes(current) && accept(current) ? current : seen.find(accept);
+      return line ? [line, below(row(line))] : null;
     },
-    /** Scrolls to where `put` said, when all that a frame changes has been changed: to scroll lays the page out. */
+    /** Scrolls to where `fill` said, when all that a frame changes has been changed: to scroll lays the page out. */
     settle() {
-      if (goesTo !== null && goesTo !== stands) {
-        body.scrollTop = goesTo;
-        stands = body.scrollTop; // 0 where the pane is not on the page
-      }
-      goesTo = null;
+      if (goes && row(goes[0]) && body.clientHeight) put(row(goes[0]), goes[1]);
+      goes = null;
     },
     /** The line at the top. */
-    top: () => Math.floor(scrolled / LINE) + 1,
+    top: () => inSight().next().value || 1,
     /** Shows a message under a line, as a compiler would. */
     complain(line, text) {
       clearComplaint();
       const target = line && row(line);
       if (!target) return;
-      target.parentElement.classList.add("pl-grown");
       target.after(h("pre.pl-complaint", null, text));
-      const watch = new ResizeObserver(() => {
-        if (!body.clientHeight) return; // not on the page yet
-        // By the height of a line: where the pane itself is out of sight, its lines have no places that could be asked for.
-        if (target.isConnected) body.scrollTop = (line - 1) * LINE - body.clientHeight / 3;
-        watch.disconnect();
-      });
-      watch.observe(body);
+      whenSeen(() => target.isConnected && put(target, body.clientHeight / 3));
     },
     /** Another heading. */
     rename(text) {
@@ -362,8 +251,7 @@ export function makePane(title, onselect) {
     },
     /** Words in place of lines. */
     say(text) {
-      sheets = [];
-      sheet = null;
+      [shown, rows, chunks] = [[], [], []];
       body.replaceChildren(h("p.pl-blank", null, text));
     },
   };

@@ -2,7 +2,6 @@
 
 interface Part {
   seq?: number;
-  key?: number;
 }
 
 interface Explained {
@@ -30,7 +29,6 @@ interface Lesson {
   question: string;
   look: string;
   line: number;
-  shows: string;
   next: Rung | null;
   conflicts: Rung | null;
   row: number;
@@ -38,7 +36,6 @@ interface Lesson {
 
 interface Code {
   seq?: number;
-  key?: number;
   title: string;
   name: string;
   arch: string;
@@ -59,9 +56,9 @@ interface Code {
 
 interface Base {
   seq?: number;
-  key?: number;
   ptx: string[];
-  python: Record<"lines", string[]> | null;
+  python: Record<"lines" | "numbers" | "files", any> | null;
+  links: [number, number][];
 }
 
 interface Compared {
@@ -72,7 +69,6 @@ interface Compared {
 
 interface Diff {
   seq?: number;
-  key?: number;
   summary: string;
   rows: any[][];
   renamed?: number;
@@ -84,7 +80,6 @@ interface Diff {
 
 interface SassDiff {
   seq?: number;
-  key?: number;
   summary: string;
   rows: any[][];
   renamed?: number;
@@ -93,7 +88,6 @@ interface SassDiff {
 
 interface Sass {
   seq?: number;
-  key?: number;
   state: "ok" | "missing";
   note?: string;
   arch?: string;
@@ -116,7 +110,6 @@ interface Occupancy {
 
 interface Assembly {
   seq?: number;
-  key?: number;
   state: "ok" | "missing" | "error";
   note?: string;
   arch?: string;
@@ -147,8 +140,8 @@ interface Measure {
 
 interface Measures {
   seq?: number;
-  key?: number;
   title: string;
+  moved: [string, string, string][];
   work: number;
   list: Measure[];
   counted: Counted | null;
@@ -259,7 +252,6 @@ interface Finding {
 
 interface Run {
   seq?: number;
-  key?: number;
   note?: string;
   heat: [number, number][];
   error: Judged | null;
@@ -286,7 +278,6 @@ interface Output {
 
 interface State {
   seq?: number;
-  key?: number;
   label: string;
   tiles: number;
   tile_kv: number;
@@ -304,7 +295,6 @@ interface State {
 
 interface Problem {
   seq?: number;
-  key?: number;
   title: string;
   message: string;
   line: number;
@@ -315,7 +305,6 @@ interface Problem {
 
 interface Status {
   seq?: number;
-  key?: number;
   state: "building" | "running" | "done" | "failed" | "cancelled" | "asking" | "saved";
   text: string;
   busy: boolean;
@@ -343,7 +332,7 @@ interface Parts {
 }
 
 interface Act {
-  kind: "pin" | "confirm" | "cancel" | "again" | "share" | "whole";
+  kind: "pin" | "confirm" | "cancel" | "again" | "undo" | "share";
 }
 
 interface Edit {

@@ -1,5 +1,5 @@
 // @ts-check
-// The pages of results below the code: error and softmax, counters, roofline and occupancy.
+// The pages of results beside the code: pictures, counters, roofline and occupancy, findings.
 
 import { choice, h } from "./dom.js";
 import { floats } from "./answers.js";
@@ -10,9 +10,9 @@ import { makeCounters, makeWays } from "./counters.js";
 import { makeOccupancy, makeRoofline } from "./roofline.js";
 
 const RESULTS = [
-  ["error", "Error and softmax"],
+  ["error", "Pictures"],
   ["counters", "Counters"],
-  ["roofline", "Roofline and occupancy"],
+  ["roofline", "Roofline"],
   ["findings", "Findings"],
 ];
 const WAITS = {
@@ -21,9 +21,9 @@ const WAITS = {
 };
 
 /** `links()` is what belongs together; `chooseRow` asks for the softmax of a row; `findings` is the box with what the checks
- * have found.
+ * have found, `problem` what to say in place of results.
  * @param {Answers} answers */
-export function makeResults({ data, fresh }, links, chooseRow, findings) {
+export function makeResults({ data, fresh }, links, chooseRow, findings, problem) {
   let open = "error",
     found = 0;
   const errors = makeErrorMap((row, column) => {
@@ -45,7 +45,7 @@ export function makeResults({ data, fresh }, links, chooseRow, findings) {
   const empty = h("p.pl-blank");
   let waits = "";
   const pages = {
-    error: [empty, h("div.pl-cards.pl-three.pl-tall", null, errors.el, state.el, tiles.el), ways.el],
+    error: [empty, h("div.pl-pictures", null, state.el, errors.el, tiles.el), ways.el],
     counters: [counters.el],
     roofline: [h("div.pl-cards", null, roofline.el, occupancy.el)],
     findings: [findings.el],
@@ -129,6 +129,13 @@ export function makeResults({ data, fresh }, links, chooseRow, findings) {
     state.draw();
   }
 
-  const els = Object.values(pages).flat();
-  return { tabs, els, state, tiles, paint, paintRun, paintState, recolour, showKind, tell };
+  const els = Object.values(pages).flat(),
+    el = h(
+      "section.pl-seen",
+      { "aria-label": "results" },
+      h("div.pl-tools.pl-results", null, tabs),
+      problem,
+      h("div.pl-pages", null, ...els),
+    );
+  return { el, tabs, els, state, tiles, paint, paintRun, paintState, recolour, showKind, tell };
 }

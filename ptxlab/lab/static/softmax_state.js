@@ -5,6 +5,7 @@
 import { card, h, tableOf, onceAFrame, s, short, sizeOf } from "./dom.js";
 import { isDark } from "./errors.js";
 
+const LOW = 170; // pixels of a plot below which it has no chart of the output
 const SERIES = [
   ["m", "running maximum m", "the largest logit seen so far"],
   ["l", "running sum l", "the sum of exp(logit − m) so far"],
@@ -84,12 +85,13 @@ export function makeStatePlot(onpick) {
     chosen = null; // chosen: [series, tile] that is linked to PTX lines
   let timer = 0;
 
-  const names = () => (data?.output ? [...SERIES.map(([key]) => key), OUTPUT] : SERIES.map(([key]) => key));
+  const output = () => (room.height < LOW ? null : data?.output); // the charts need the room
+  const names = () => (output() ? [...SERIES.map(([key]) => key), OUTPUT] : SERIES.map(([key]) => key));
   /** Top and height of each chart: the scores need the most room. */
   function charts(height) {
     const gap = 19,
       bottom = 16,
-      weights = data.output ? [2.2, 1, 1, 1.3] : [1, 1, 1];
+      weights = output() ? [2.2, 1, 1, 1.3] : [1, 1, 1];
     const unit = (height - bottom - gap * weights.length) / weights.reduce((a, b) => a + b);
     let top = gap;
     return weights.map((w) => {
@@ -200,7 +202,7 @@ export function makeStatePlot(onpick) {
         );
       }
     });
-    if (data.output) {
+    if (output()) {
       const [top, high] = boxes[3],
         dark = isDark(),
         picked = chosen && chosen[0] === OUTPUT;
@@ -384,7 +386,7 @@ export function makeStatePlot(onpick) {
           ? ""
           : data.merged
             ? `Merged: m ${short(data.merged.m, 6)} (numpy ${short(data.merged.numpy_m, 6)}), l ${short(data.merged.l, 6)} (numpy ${short(data.merged.numpy_l, 6)}).`
-            : "Hover or arrow keys: values. Click or Enter: the PTX that made the point. Play: walk through the tiles.";
+            : "Hover or arrow keys: values. Click or Enter: the PTX that made the point.";
       legend.hidden = !data || !!data.note;
       legend.querySelector(".pl-scored").hidden = !data?.scores;
       legend.querySelector(".pl-unseen").hidden = !data?.scores?.some(([, v]) => v === null);

@@ -22,7 +22,7 @@ function stateOf(status, matching, alive) {
 
 const WORKING = ["changed", "building", "running"];
 
-/** The status line and its button. `onstate(state)` hears of the state; `shown()` tells whether all that stands on the page
+/** The status line and its button. `onstate(state, status, changes)` hears of the state; `shown()` tells whether all that stands on the page
  * answers the last request. */
 export function makeStatus(model, onstate, shown) {
   const words = h("span", { role: "status", "aria-live": "polite" }),
@@ -40,8 +40,24 @@ export function makeStatus(model, onstate, shown) {
 
   const asked = () => Object.entries(model.get("status").asked || {});
   const same = (a, b) => a === b || (typeof a === "number" && typeof b === "number" && Math.abs(a - b) < 1e-9);
-  const matching = () =>
-    asked().every(([id, [name, value]]) => !controls.get(id) || same(controls.get(id).get(name), value));
+  const others = () =>
+    asked().filter(([id, [name, value]]) => controls.get(id) && !same(controls.get(id).get(name), value));
+  const matching = () => !others().length;
+  /** A control's value as the page says it. */
+  const said = (control, name, value) =>
+    typeof value === "boolean"
+      ? value
+        ? "on"
+        : "off"
+      : String(name === "index" ? control.get("_options_labels")[value] : value);
+  /** What was changed and not heard of yet: [label, before, now]. */
+  const changes = () =>
+    others()
+      .filter(([id]) => id !== model.model_id)
+      .map(([id, [name, value]]) => {
+        const control = controls.get(id);
+        return [control.get("description"), said(control, name, value), said(control, name, control.get(name))];
+      });
 
   /** Follows the controls that the kernel's requests are made of. */
   function follow() {
@@ -108,7 +124,7 @@ export function makeStatus(model, onstate, shown) {
     if (act.textContent !== button) act.textContent = button;
     act.classList.toggle("pl-hidden", !(state === "cancelled" || state === "asking" || (working && passed > PATIENCE)));
     go.hidden = state !== "asking";
-    onstate(state, status);
+    onstate(state, status, changes());
   }
 
   act.onclick = () => {

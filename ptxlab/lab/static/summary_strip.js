@@ -20,9 +20,9 @@ export function makeStrip(onopen) {
       h(
         "dd",
         null,
-        before ? h("span.pl-was", null, `${before} → `) : null,
-        h(verdict ? `span.pl-${verdict}` : "span", null, now ?? "–"),
-        h("small", null, note || " "),
+        now ?? "–",
+        before ? h("span.pl-was", null, ` was ${before}`) : null,
+        h(verdict ? `small.pl-${verdict}` : "small", null, [note, verdict].filter(Boolean).join(" ") || " "),
       ),
     );
   return (list, working) =>

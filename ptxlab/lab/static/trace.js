@@ -190,7 +190,6 @@ export async function readWarp(trace, key) {
     return low;
   };
   const nth = (register, n) => (n ? warp.values[warp.places[register][n - 1]] : warp.keyframe[register]);
-  const differ = (a, b) => a.some((x, lane) => x !== b[lane]);
   return {
     ...warp,
     value: (register, step) => nth(register, until(register, step)),
@@ -199,13 +198,6 @@ export async function readWarp(trace, key) {
     written: (step) => warp.registers.slice(warp.firstWrite[step], warp.firstWrite[step + 1]),
     /** The steps that write a register. */
     writesOf: (register) => warp.places[register].map((place) => stepOf[place]),
-    nextWrite: (register, step) => stepOf[warp.places[register][until(register, step)]] ?? null,
-    /** The last step before `step` in which some lane of the register got another value. */
-    previousChange(register, step) {
-      for (let n = until(register, step - 1); n > 0; n--)
-        if (differ(nth(register, n), nth(register, n - 1))) return stepOf[warp.places[register][n - 1]];
-      return null;
-    },
   };
 }
 

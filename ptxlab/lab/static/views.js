@@ -1,85 +1,129 @@
 // @ts-check
-// Which code is shown: Python, PTX and machine code side by side with their heat, or what became of the other version.
+// Which code is shown: what changed in it, or the whole with its heat; PTX, machine code or its source, one or two side by side.
 
 import { choice, h } from "./dom.js";
 import { fileOf } from "./pane.js";
-import { makeDiffPane } from "./diff.js";
+import { differs, makeDiffPane } from "./diff.js";
+import { addFinder } from "./find.js";
 
-/** `panes` are {ptx, python, sass}.
+/** `panes` are {ptx, python, sass}; `onselect(line)` hears of a PTX line that is pressed in the diff.
  * @param {Model} model @param {Answers} answers */
-export function makeViews(model, { data, code, fresh }, { ptx, python, sass }) {
-  const diff = makeDiffPane(),
-    note = h("span.pl-note.pl-diff-note", { "aria-live": "polite" });
-  let view = "code",
-    compared = "ptx";
+export function makeViews(model, { data, code, fresh }, { ptx, python, sass }, onselect) {
+  const diff = makeDiffPane(onselect),
+    note = h("p.pl-note.pl-diff-note", { "aria-live": "polite" });
+  let view = "auto", // "diff" and "code" where somebody has chosen; else the diff, where there is one
+    wholeOf = -1, // the answer of which the whole code must be in sight
+    language = model.get("wants_sass") ? "sass" : "ptx";
   const views = choice(
     "view",
     [
+      ["diff", "Diff", "what changed"],
       ["code", "Code"],
-      ["split", "Diff ⇄", "side by side with what is compared"],
-      ["unified", "Diff ↕", "unified with what is compared"],
     ],
-    view,
+    "code",
     (key) => {
-      view = key;
+      [view, wholeOf] = [key, -1];
       show();
     },
   );
-  const pressed = (button) => button.getAttribute("aria-pressed") === "true";
-  const toggle = (text, title, on, onclick) => {
-    const button = h("button.pl-button.pl-toggle", { title, "aria-pressed": String(on) }, text);
+  const toggle = (text, label, title, on, onclick) => {
+    const button = h("button.pl-button.pl-toggle", { title, "aria-label": label, "aria-pressed": String(on) }, text);
     button.onclick = () => {
       button.setAttribute("aria-pressed", String(!pressed(button)));
       onclick(pressed(button));
     };
     return button;
   };
-  const showPython = toggle("Python", "the source that wrote the PTX", true, () => show());
-  const showSass = toggle(
-    "SASS",
-    "the machine code that the assembler made of the PTX",
-    model.get("wants_sass"),
-    (on) => {
-      model.set("wants_sass", on);
-      model.save_changes();
+  const pressed = (button) => button.getAttribute("aria-pressed") === "true";
+  const beside = toggle("⇄", "side by side", "side by side: the two versions, or PTX and its source", false, () =>
+    show(),
+  );
+  const bare = toggle(
+    "Bare",
+    "hide .loc, comments and declarations",
+    "hide .loc, comments and declarations",
+    false,
+    (on) => panes.classList.toggle("pl-bare", on),
+  );
+  const hottest = h(
+    "button.pl-button",
+    {
+      title: "the line that runs most often, then the next",
+      "aria-label": "next hot line",
+      onclick: () => ptx.hottest(),
+    },
+    "Hot ↓",
+  );
+  const languages = choice(
+    "language",
+    [
+      ["ptx", "PTX"],
+      ["sass", "SASS", "the machine code that the assembler made of the PTX"],
+      ["python", "Python", "the source that wrote the PTX"],
+    ],
+    language,
+    (key) => {
+      language = key;
+      if (model.get("wants_sass") !== (key === "sass")) {
+        model.set("wants_sass", key === "sass");
+        model.save_changes();
+      }
       show();
     },
   );
-  const languages = choice(
-    "compare",
-    [
-      ["ptx", "PTX"],
-      ["python", "Python", "the source that wrote the PTX"],
-      ["sass", "SASS", "the machine code"],
-    ],
-    compared,
-    (key) => {
-      compared = key;
-      if (key === "sass" && !pressed(showSass)) showSass.click();
-      else show();
-    },
-  );
+  const button = (key) => languages.querySelector(`[data-key=${key}]`);
   const hot = h("input", { type: "checkbox", checked: true, onchange: () => paintHeat() }),
-    heat = h("label.pl-check", null, hot, "heat");
-  const pair = h("span.pl-pair", null, showPython, showSass);
+    heat = h("label.pl-check", { title: "how often each line was executed, beside it" }, hot, "heat");
   const panes = h("div.pl-panes", null, python.el, ptx.el, sass.el);
+  const bar = h(
+    "div.pl-tools",
+    { role: "group", "aria-label": "code" },
+    views,
+    languages,
+    beside,
+    diff.tools,
+    h("span.pl-spring"),
+    hottest,
+    bare,
+    heat,
+  );
+  const el = h("section.pl-code", { "aria-label": "code" }, bar, note, panes, diff.el);
+  const main = () => ({ ptx, sass, python })[language];
+  addFinder(bar, el, () => (diffs() ? diff : main()));
 
   /** Whether this is a saved page without machine code: nobody can be asked for it. */
   const without = () => model.get("status").state === "saved" && !data("sass");
 
+  const diffs = () =>
+    view === "diff" ||
+    (view === "auto" && wholeOf !== code()?.seq && !!data("diff")?.title && differs(data("diff").rows));
+
   function show() {
-    const wide = view === "code",
-      source = !!code()?.python && pressed(showPython),
-      machine = pressed(showSass);
-    panes.hidden = pair.hidden = heat.hidden = !wide;
-    diff.el.hidden = languages.hidden = wide;
+    if (language === "python" && !code()?.python) return languages.pick("ptx");
+    const compares = diffs(),
+      two = pressed(beside),
+      seen = [main(), two && (language === "sass" || !code()?.python ? ptx : python), two && ptx];
+    for (const b of views.children) b.setAttribute("aria-pressed", String((b.dataset.key === "diff") === compares));
+    panes.hidden = heat.hidden = bare.hidden = hottest.hidden = compares;
+    diff.el.hidden = !compares;
     diff.tools.hidden = true;
-    python.el.hidden = !source;
-    showPython.hidden = !code()?.python;
-    sass.el.hidden = !machine;
-    showSass.hidden = languages.querySelector("[data-key=sass]").hidden = without();
-    panes.dataset.count = String(1 + Number(source) + Number(machine));
-    if (!wide) showDiff(view === "split" ? 2 : 1);
+    button("python").hidden = !code()?.python;
+    button("sass").hidden = without();
+    for (const pane of [ptx, python, sass]) pane.el.hidden = !seen.includes(pane);
+    panes.dataset.count = two && code()?.python ? "2" : "1";
+    if (compares) showDiff(two ? 2 : 1);
+  }
+
+  /** The line of source that wrote a changed line of the old (`a`) or the new PTX (`b`). */
+  function writers(base, now) {
+    const known = [base, now].map((of) => new Map(of.links || []));
+    return (a, b) => {
+      const [of, at] = b === null ? [base, known[0].get(a + 1)] : [now, known[1].get(b + 1)],
+        source = of.python;
+      if (!at || !source) return null;
+      const file = fileOf(source.files, at);
+      return { place: `${file}:${source.numbers?.[at - 1] || at}`, html: source.lines[at - 1].trim() };
+    };
   }
 
   /** The comparison with the other version in the language that is chosen. */
@@ -89,9 +133,16 @@ export function makeViews(model, { data, code, fresh }, { ptx, python, sass }) {
       c = code();
     if (!d || !base || !c) return;
     const same = d.title ? ` Only the parameters differ: ${d.title}.` : " Change a parameter.";
-    if (compared === "ptx")
-      diff.show(d.rows, base.ptx, c.ptx, sides, `Both versions are the same, instruction by instruction.${same}`);
-    else if (compared === "python")
+    if (language === "ptx")
+      diff.show(
+        d.rows,
+        base.ptx,
+        c.ptx,
+        sides,
+        `Both versions are the same, instruction by instruction.${same}`,
+        writers(base, c),
+      );
+    else if (language === "python")
       diff.show(
         d.python?.rows,
         base.python?.lines,
@@ -129,7 +180,7 @@ export function makeViews(model, { data, code, fresh }, { ptx, python, sass }) {
     const d = data("diff");
     if (!d) return note.replaceChildren();
     const machine = fresh("sass_diff"),
-      part = view === "code" || compared === "ptx" ? d : compared === "python" ? d.python : machine;
+      part = !diffs() || language === "ptx" ? d : language === "python" ? d.python : machine;
     const says = [
       part?.renamed ? `${part.renamed} only renumbered` : "",
       part === d && d.declarations ? `${d.declarations} declaration${d.declarations > 1 ? "s" : ""}` : "",
@@ -177,7 +228,7 @@ export function makeViews(model, { data, code, fresh }, { ptx, python, sass }) {
 
   function paintPython(source) {
     python.rename(source.language);
-    showPython.textContent = source.language;
+    button("python").textContent = source.language;
     python.fill(source.lines, source.numbers);
     files = source.files;
     nameFile();
@@ -196,24 +247,13 @@ export function makeViews(model, { data, code, fresh }, { ptx, python, sass }) {
       );
   }
 
-  /** The panes, where the diff was shown. */
-  const showCode = () => {
-    if (view !== "code") views.pick("code");
-  };
+  /** The whole code of this answer, where it is not shown: something in it is to be seen. */
+  function showCode() {
+    if (!diffs()) return;
+    if (view === "diff") view = "auto";
+    wholeOf = code()?.seq ?? -1;
+    show();
+  }
 
-  return {
-    views,
-    languages,
-    pair,
-    heat,
-    panes,
-    diff,
-    note,
-    show,
-    showCode,
-    paintDiff,
-    paintHeat,
-    paintPython,
-    paintSass,
-  };
+  return { el, diff, panes, show, showCode, paintDiff, paintHeat, paintPython, paintSass, compares: diffs };
 }
