@@ -56,9 +56,9 @@ PART = Exercise(
     kind="predict",
     level=1,
     prompt="""
-`decode_split` cuts `keys` keys into `splits` parts. Write the function that says where part `split` begins and
-where it ends (the first key that is not in it), as a pair. Do not forget the parts that are past the last
-key: the kernel says where *they* begin, too.
+`decode_split` cuts `keys` keys into `splits` parts of the same size; what is left over makes the last ones shorter, or
+empty. Write the function that says where part `split` begins and where it ends (the first key that is not in it), as a
+pair. A part without keys begins and ends behind the last key.
 
 The check runs the library's own lines on the machine.
 """,
