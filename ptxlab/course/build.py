@@ -20,7 +20,8 @@ from typing import Any
 from ptxlab.course import outputs
 from ptxlab.course.exercise import Exercise
 from ptxlab.course.feedback import find
-from ptxlab.course.notebook_sources import EXERCISE, placed, sources
+from ptxlab.course.notebook_sources import EXERCISE, placed
+from ptxlab.course.notebook_sources import sources as sources
 from ptxlab.errors import PtxlabError
 from ptxlab.kernels.rung import FORMATTER
 

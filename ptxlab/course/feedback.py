@@ -72,7 +72,8 @@ def names(notebook: str = "") -> tuple[str, ...]:
 
 def solution(exercise: str) -> None:
     """Prints one right answer to an exercise."""
-    print(f"# This is the solution, not a hint.\n{find(exercise).solution.strip(chr(10))}")
+    text = find(exercise).solution.strip("\n")
+    print(f"# This is the solution, not a hint.\n{text}" if text else f"Your teacher has the solution of {exercise}.")
 
 
 def progress() -> Progress:

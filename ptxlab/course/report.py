@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _STYLE = """
 body { font: 15px/1.45 system-ui, sans-serif; margin: 2em auto; max-width: 70em; padding: 0 1em; color: #1f2328; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
-th, td { padding: 3px 9px; text-align: right; }
+th, td { padding: 3px 6px; text-align: right; }
 @media print { details { break-inside: avoid; } body { margin: 0; font-size: 11px; } th, td { padding: 1px 4px; } }
 th { position: sticky; top: 0; background: #fff; border-bottom: 2px solid #d0d7de; }
 td:first-child, th:first-child { text-align: left; }
