@@ -250,6 +250,17 @@ def _append(g: Grading, answer: Any) -> None:
     g.note("One store of 128 bytes per sequence; everything else in the pool is unchanged.")
 
 
+_APPEND = '''
+@kernel
+def append(
+    k: Builder, new: Ptr[f32], pool: Ptr[f32], table: Ptr[s32], lengths: Ptr[s32], width: u32,
+    *, P: int = 4, D: int = 32,
+):
+    """One warp = one sequence: its new key goes to the slot after its last one."""
+    lane, b = k.tid.x, k.ctaid.x
+    element = (new + b * D)[lane]
+{body}
+'''
 APPEND = Exercise(
     name="10-append",
     title="One more key",
@@ -262,30 +273,12 @@ table row has the page for the new key already, even if that page is new.
 
 One block of 32 threads is one sequence. Nothing else in the pool may change.
 """,
-    starter='''
-@kernel
-def append(
-    k: Builder, new: Ptr[f32], pool: Ptr[f32], table: Ptr[s32], lengths: Ptr[s32], width: u32,
-    *, P: int = 4, D: int = 32,
-):
-    """One warp = one sequence: its new key goes to the slot after its last one."""
-    lane, b = k.tid.x, k.ctaid.x
-    element = (new + b * D)[lane]
-    (pool + b * D)[lane] = element  # not there
-''',
-    solution='''
-@kernel
-def append(
-    k: Builder, new: Ptr[f32], pool: Ptr[f32], table: Ptr[s32], lengths: Ptr[s32], width: u32,
-    *, P: int = 4, D: int = 32,
-):
-    """One warp = one sequence: its new key goes to the slot after its last one."""
-    lane, b = k.tid.x, k.ctaid.x
-    element = (new + b * D)[lane]
-    n = k.bitcast(u32, lengths[b])
+    starter=_APPEND.format(body="    (pool + b * D)[lane] = element  # not there"),
+    solution=_APPEND.format(
+        body="""    n = k.bitcast(u32, lengths[b])
     page = k.bitcast(u32, (table + b * width)[n // P])
-    (pool + (page * P + n % P) * D)[lane] = element
-''',
+    (pool + (page * P + n % P) * D)[lane] = element"""
+    ),
     answer="append",
     hints=(
         "Keys are counted from 0. What is the number of the new key, if there are n?",
