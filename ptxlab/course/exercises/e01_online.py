@@ -167,11 +167,10 @@ def _rescale(g: Grading, answer: Any) -> None:
         if missing.any():
             row, key = (int(x) for x in np.argwhere(missing)[0])
             three = ", ".join(f"{x:.4g}" for x in state[row, key])
-            says = f"Thread {row}, key {key}: m, l and rescale were ({three}); a NaN, or never stored."
-            g.part(
-                "every key is probed", False, says,
-                "k.probe(row, j, n, row_max, row_sum, rescale) must run at every key."
-            )  # fmt: skip
+            why = f"{place(built, probed(built, 2))}\nA rescale is never above 1. What is subtracted from what?"
+            if not state[row, key, 2] > 1:
+                why = "k.probe(row, j, n, row_max, row_sum, rescale) must run at every key."
+            g.part("m, l and rescale at every key", False, f"Thread {row}, key {key}: they were ({three}).", why)
             continue
         for which, name in ((2, "rescale"), (0, "running maximum m"), (1, "running sum l")):
             wrong = ~np.isclose(state[:, :, which], expected.state[:, :, which], rtol=1e-3, atol=1e-4)
@@ -199,7 +198,8 @@ def _state(built: Any, state: Any, exact: Any, which: int, wrong: Any) -> list[s
     where, (due, found) = place(built, probed(built, which)), apart(exact[row, key, which], state[row, key, which])
     if which != 2:
         name = ("running maximum m", "running sum l")[which]
-        return [f"Thread {row}, key {key}: the {name} should be {due}, it was {found}.", where]
+        why = "From which maximum is the new weight measured? The old one is smaller." if found == "inf" else ""
+        return [f"Thread {row}, key {key}: the {name} should be {due}, it was {found}.", where, why]
     says = (
         f"Thread {row}, key {key}: the maximum went from {before:.4g} to {m:.4g}, so what was summed before must be "
         f"multiplied by exp({before:.4g} - {m:.4g}) = {due}. Your kernel's rescale was {found}."

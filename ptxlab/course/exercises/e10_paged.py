@@ -57,6 +57,11 @@ def _offset(g: Grading, answer: Any) -> None:
             ((j * heads + head) * dim, f"{says} You say where key {j} would lie in one piece. Which page is it in?"),
             ((slot + head) * dim, f"{says} You count one row for a slot. How many heads has it?"),
             ((pages[j // size] * heads + head) * dim, f"{says} You say where its page begins. Which slot is it in?"),
+            (((slot - j % size) * heads + head) * dim, f"{says} You say where its page begins. Which slot is it in?"),
+            (
+                ((pages[j // size] * heads + head) * size + j % size) * dim,
+                f"{says} You put the slots of a head side by side. Which index of the pool runs faster?",
+            ),
         )
         g.predict(answer, (pages, size, heads, dim, j, head), truth, says, known=known)
     g.note("Page, slot, head, element: one multiplication for each step down.")
