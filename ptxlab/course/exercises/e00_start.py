@@ -25,7 +25,8 @@ def _square(g: Grading, answer: Any) -> None:
             (was + 1, "1 was added, and nothing was squared."),
             ((was + 1) ** 2, "What came out is (x + 1) squared. Which of your two lines comes first?"),
         )
-        g.equal(f"{count} numbers", x, was * was + 1, known=known)
+        says = f"Thread 0 had the number 3. Its square is 9; now it is {x[0]:g}."
+        g.equal(f"{count} numbers", x, was * was + 1, says=says, known=known)
     g.note("Every thread squared its own number: one mul, one add. You have written PTX.")
 
 

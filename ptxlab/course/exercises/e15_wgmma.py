@@ -61,7 +61,7 @@ def _holds(g: Grading, answer: Any) -> None:
         known = (
             (
                 (row, column % 8),
-                f"{says} Registers 4 and up hold the next columns. How many does a register group have?",
+                f"{says} Registers 4 to 7 hold the next eight columns.",
             ),
             ((row % 16, column), f"{says} Each warp has rows of its own."),
         )
