@@ -92,7 +92,9 @@ def enter(stage: str, kernel: Any, *, block: int = 64, rows_per_block: int | Non
         traffic, work = START.sectors / costs.sectors, START.instructions / costs.instructions
         since = f"{_ratio(traffic, 'less')} memory traffic, {_ratio(work, 'fewer')} instructions"
         says.append(f"Against the start: {since}.")
-    says.append(f"It needs {registers} registers. scoreboard.card() draws the picture to share.")
+    says.append(f"It needs {registers} registers.")
+    if rung.name in SEVEN:
+        says.append("scoreboard.card() draws the picture to share.")
     if borrowed:
         rows = getattr(getattr(kernel, "config", None), "tile_q", 0) or -(-len(got) // run.grid[0])
         how = f"block={run.block[0]}, rows_per_block={rows}, shared={run.shared}"

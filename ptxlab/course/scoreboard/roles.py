@@ -48,9 +48,9 @@ class Seen(NamedTuple):
     def figures(self, error: str) -> list[Figure]:
         """What has a star each, for a kernel with this error."""
         return [
-            ("error", error, "", 1, "★ if right"),
-            ("reads of K and V", f"{self.loads:,}", "", self.stars[1], "★ at 0 outside of bulk copies"),
-            ("overlapped", f"{self.products:,}", f"of {self.all:,} products", self.stars[2], "★ from 1 on"),
+            ("error", error, "", 1, "if right"),
+            ("reads of K and V", f"{self.loads:,}", "", self.stars[1], "at 0 outside of bulk copies"),
+            ("overlapped", f"{self.products:,}", f"of {self.all:,} products", self.stars[2], "from 1 on"),
         ]
 
 
