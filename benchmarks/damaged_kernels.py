@@ -84,7 +84,7 @@ def page(rows: dict[str, Row]) -> str:
         "# Damaged kernels",
         "",
         f"`python benchmarks/damaged_kernels.py`, {datetime.date.today()}: right kernels in "
-        f"{len(rows)} languages, one line of each changed at a time, on the CPU machine under all checks.",
+        f"{len(rows)} languages, one line of each changed at a time, on the emulator under all checks.",
         "",
         "- *names the user's lines*: every place that a finding names is a line of the kernel's own source that "
         "touches memory or waits.",

@@ -1,6 +1,6 @@
 """The bytes that decode kernels ask for, over those of the keys and values: `python benchmarks/decode.py [--write]`.
 
-The CPU machine counts them. Its time says nothing about a GPU; `python -m benchmarks.gpu.decode` measures one. --write
+The emulator counts them. Its time says nothing about a GPU; `python -m benchmarks.gpu.decode` measures one. --write
 keeps the table in benchmarks/results/decode.md.
 """
 
@@ -28,7 +28,7 @@ HEAD = f"{'kernel':<17}{'B':>5}{'keys':>8}{'heads':>7}{'cache':>7}{'splits':>7}"
 def counted() -> list[str]:
     """The bytes that each kernel asks for, as a multiple of the keys and values that there are."""
     lines = [
-        "no GPU: times, bandwidth, PyTorch and FlashInfer need one; this is what the CPU machine counts.",
+        "no GPU: times, bandwidth, PyTorch and FlashInfer need one; this is what the emulator counts.",
         "",
         "asked for: bytes of global memory in sectors of 32, over those of the keys and values; ideal is 1.",
         f"{HEAD}{'asked for':>11}{'conflicts':>11}",

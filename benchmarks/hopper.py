@@ -3,7 +3,7 @@
 The first table has a row for each option of `hopper`: registers, spills, and how often what matters is in the machine
 code. A wait of the machine code that is none of the kernel's would be a product that the assembler serialized. The
 second compares the copies of `decode_gqa`, `cp.async` and `copy="tma"`, for each tile of 16 keys and values: what the
-CPU machine counts, as a model of the instructions that a GPU would issue; nothing here is a time. `--write` keeps both
+emulator counts, as a model of the instructions that a GPU would issue; nothing here is a time. `--write` keeps both
 in benchmarks/results/hopper.md. Needs NVIDIA's assembler, and ptxas for `hopper`; no GPU.
 """
 

@@ -1,4 +1,4 @@
-"""Programs of numba-cuda or Triton on the CPU machine and in their own interpreter.
+"""Programs of numba-cuda or Triton on the emulator and in their own interpreter.
 
     python benchmarks/interpreters.py numba    # needs numba-cuda
     python benchmarks/interpreters.py triton   # needs Triton and torch, whose CPU tensors its interpreter takes
@@ -104,7 +104,7 @@ def measured(language: str, name: str, machine: contextlib.AbstractContextManage
 def main(language: str) -> None:
     """Prints a line for each program and each mistake."""
     ratios = []
-    print(f"{'program or mistake':24} {'CPU machine, all checks':26} {'interpreter':40} ratio")
+    print(f"{'program or mistake':24} {'emulator, all checks':26} {'interpreter':40} ratio")
     with getattr(pl, language)():  # kernels that are compiled when they are decorated want a device
         programs = importlib.import_module(PROGRAMS[language]).PROGRAMS
         mistakes = importlib.import_module(f"{language}_mistakes").MISTAKES
@@ -114,7 +114,7 @@ def main(language: str) -> None:
         ratios += [there / here] if both else []
         cells = [f"{value * 1e3:.2f} ms" if isinstance(value, float) else str(value) for value in (here, there)]
         print(f"{name:24} {cells[0]:26} {cells[1]:40} {f'{there / here:8.1f} x' if both else ''}", flush=True)
-    print(f"\ninterpreter / CPU machine with all checks, median of {len(ratios)}: {np.median(ratios):.1f} x")
+    print(f"\ninterpreter / emulator with all checks, median of {len(ratios)}: {np.median(ratios):.1f} x")
 
 
 if __name__ == "__main__":

@@ -32,7 +32,7 @@ HEAD = (
     "causal",
     "spilled bytes",
     "shared bytes",
-    "blocks an SM",
+    "blocks per SM",
     "limited by",
     "PTX",
 )

@@ -31,7 +31,7 @@ from ptxlab.isa.table import TABLE
 RUN_BY = {
     "flow": "Control flow, which each engine runs itself: `ptxlab/emulate/step/control_flow.py`, "
     "`ptxlab/emulate/jit/control/control_flow.py`.",
-    "none": "It changes nothing that a program can see on the CPU machine, so it does nothing there.",
+    "none": "It changes nothing that a program can see on the emulator, so it does nothing there.",
     "warp": "A matrix instruction of a whole warp: `ptxlab/emulate/step/bodies/matrices.py` says how its numbers are "
     "computed, and `ptxlab/isa/fragments.py` which lane holds what.",
     "async": "An asynchronous copy: `ptxlab/emulate/step/bodies/copies.py`.",
@@ -69,12 +69,12 @@ def _prose(text: str) -> str:
 
 
 def isa_index() -> str:
-    """Opcodes by the file that defines them, with how many of their forms the CPU machine executes."""
+    """Opcodes by the file that defines them, with how many of their forms the emulator executes."""
     rows = {row.opcode: row for row in coverage()}
     executed = sum(r.executed for r in rows.values())
     out = [
         "# Instructions", "",
-        f"{len(rows)} opcodes with {sum(r.forms for r in rows.values())} forms, of which the CPU machine executes "
+        f"{len(rows)} opcodes with {sum(r.forms for r in rows.values())} forms, of which the emulator executes "
         f"{executed}; the others can be assembled and run on a GPU. Each page is made from the instruction table, "
         "`ptxlab/isa/`: the same text that the parser, the hover help, the builder and both engines use.", "",
     ]  # fmt: skip
@@ -144,7 +144,7 @@ def isa_page(opcode: str, entries: list[Op]) -> str:
 
 
 def how(entry: Op) -> str:
-    """How the CPU machine executes an entry: the Python that both engines run, as it stands."""
+    """How the emulator executes an entry: the Python that both engines run, as it stands."""
     if entry.sem is None:
         return RUN_BY.get(entry.kind, "")
     parts = list(dict.fromkeys(semantics(entry.sem)))
@@ -219,7 +219,7 @@ def kernel_page(name: str) -> str:
         out.append(f"| `{p.name}` | {p.says} | {values} |")
     counted = _counted(name, spec)
     if counted:
-        out += ["", "## Counted on the CPU machine", "", counted, ""]
+        out += ["", "## Counted on the emulator", "", counted, ""]
     out += ["", "## Source", "", _fence(spec.source, "python")]
     return "\n".join(out)
 

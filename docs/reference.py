@@ -129,7 +129,7 @@ Types of registers are `pred`, `b8` to `b64`, `u8` to `u64`, `s8` to `s64`, `f16
 OPCODES = """## A method for each opcode
 
 `k.fma(a, b, c)` writes `fma`. The type follows from the operands. Modifiers are keywords, `k.add(a, b, rnd="rz")`, or
-stand in `k.op("add.rz.f32", a, b)`. Names that Python has taken end in `_`.
+are part of `k.op("add.rz.f32", a, b)`. Names that Python has taken end in `_`.
 """
 MAGICS = """# Magics
 
@@ -302,7 +302,7 @@ PROBLEMS: Iterable[dict[str, Any]] = (
     {"head_dim": 128, "seq_q": 4096, "seq_kv": 4096, "dtype": "bf16", "arch": "sm_90a", "causal": True},
     {"head_dim": 128, "seq_q": 128, "seq_kv": 4096, "dtype": "f16", "arch": "sm_90a"},
 )
-"""Of which the page says what `Config.auto` chooses."""
+"""The problems for which the page says what `Config.auto` chooses."""
 
 
 def configurations() -> Iterator[str]:

@@ -184,13 +184,13 @@ class PtxSyntaxError(PtxError):
 
 
 class UnsupportedInstruction(PtxError):
-    """The CPU machine does not execute this form; it is refused when the kernel is loaded, never skipped."""
+    """The emulator does not execute this form; it is refused when the kernel is loaded, never skipped."""
 
     @staticmethod
     def says(opcode: str, target: str) -> str:
         """What is said of a form, in a text for a target."""
         where = f'a GPU of {target} does: device="gpu". pl.assemble(ptx) judges its operands'
-        return f"the CPU machine does not execute {opcode} yet; {where}"
+        return f"the emulator does not execute {opcode} yet; {where}"
 
 
 class AssemblyError(PtxError):
@@ -212,7 +212,7 @@ class AssemblyError(PtxError):
 
 def optional(module: str, what: str, package: str = "") -> Any:
     """A module that not everybody has; `UnavailableError`, in one line, where it is missing. what: who wants it, as in
-    "pl.tune wants Optuna". package: what pip installs for it, by default that of its name."""
+    "pl.tune needs Optuna". package: what pip installs for it, by default that of its name."""
     try:
         return importlib.import_module(module)
     except ModuleNotFoundError as error:
@@ -352,7 +352,7 @@ class WarpPosition(NamedTuple):
 
 
 class LaunchKeyboardInterrupt(KeyboardInterrupt):
-    """Ctrl-C, or a notebook's ■, has stopped a kernel on the CPU machine.
+    """Ctrl-C, or a notebook's ■, has stopped a kernel on the emulator.
 
     `warps` says where each warp was, as the message does; `messages`, `findings` and `trace` are those of a
     `DeviceFault`. It is none, so that whatever goes on after a fault stops all the same.

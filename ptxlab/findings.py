@@ -13,8 +13,18 @@ from ptxlab.errors import Span, told_from
 class Party:
     """One of the threads that a finding is about, and what it did.
 
-    block and thread are (x, y, z); warp and lane count within the block. `line` is the 1-based PTX line, `source` its
-    text, `span` the source that it comes from, where that is known. `did` is a verb, such as "stores 4 bytes".
+    Attributes
+    ----------
+    block, thread
+        Each as (x, y, z).
+    warp, lane
+        The warp's number in the block, the lane's in the warp.
+    line, source
+        The PTX line, counted from 1, and its text.
+    span
+        Where in Python or CUDA C++ the line comes from; None where that is not known.
+    did
+        What the thread did, such as "stores 4 bytes".
     """
 
     block: tuple[int, int, int]
@@ -42,10 +52,28 @@ class Party:
 class Finding:
     """Something a check noticed that does not stop a launch.
 
-    `check` is its name ("unwritten" for `pl.out`), `kind` what it is, `message` one sentence. `first` is the thread
-    that noticed, `second` the one it collides with or waits for, where there are two. `space` and `address` say where
-    in memory, `where` the same in words; `count` how often it was seen at these lines. `seed`: it was seen only in a
-    second run, in the order of warps that `seed=` of a launch gives.
+    Attributes
+    ----------
+    check
+        The check that noticed it: "initcheck", "racecheck", "synccheck"; "unwritten" for an argument `pl.out`.
+    message
+        One sentence that says what is wrong and what to write.
+    kind
+        Which rule it broke, in a word or two.
+    first, second
+        The thread that noticed, and the one it collides with or waits for, where there are two (`Party`).
+    space, address, where
+        The state space, the address in it, and the same in words.
+    value
+        The value that it is about, where there is one.
+    count
+        How often it was seen at these lines.
+    seed
+        None, or the `seed=` of the second run, in another order of warps, that alone showed it.
+
+    Examples
+    --------
+    `for finding in run.findings: print(finding)` shows both threads with their lines.
     """
 
     check: str

@@ -53,7 +53,7 @@ def _of_dlpack(value: Any, where: object, name: object) -> NDArray[Any]:
 
 def _elsewhere(value: Any, where: object, name: object, device: object) -> LaunchError:
     """The error about an array that the CPU cannot read, with lines that bring it there, and the results back."""
-    says = f"{where}: {type(value).__name__} lies on {device}; a launch takes arrays in the CPU's memory"
+    says = f"{where}: {type(value).__name__} is on {device}; a launch takes arrays in the CPU's memory"
     if str(device) == "meta":
         return LaunchError(f"{says}, this one has none")
     lines = [f"c = np.array({name})", ""]

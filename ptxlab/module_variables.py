@@ -51,7 +51,7 @@ class State:
 
     here: their bytes by their names in the PTX; those that are not in it hold what their declarations say. there: the
     memory that holds them instead, after a launch on a GPU. loaded: what `gpu.device` has loaded for this module.
-    lock: held by a launch on the CPU machine, so that those of several threads come one after the other.
+    lock: held by a launch on the emulator, so that those of several threads come one after the other.
     """
 
     def __init__(self, here: Mapping[str, NDArray[np.uint8]] | None = None) -> None:
@@ -64,7 +64,7 @@ class State:
         return State, (self.brought(),)
 
     def brought(self) -> dict[str, NDArray[np.uint8]]:
-        """The variables here, for a launch on the CPU machine, which changes them."""
+        """The variables here, for a launch on the emulator, which changes them."""
         if self.there is not None:
             self.here |= self.there.all()
             self.there = None

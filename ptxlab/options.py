@@ -100,7 +100,7 @@ def meant(word: object, words: Iterable[str]) -> str:
 
 
 class NotCalled:
-    """What is no function: calls and `[grid, block]` of it, as other libraries launch, get the line to write."""
+    """What is not a function: calls and `[grid, block]` of it, as other libraries launch, get the line to write."""
 
     __slots__ = ()
 
@@ -132,16 +132,16 @@ def is_whole(value: Any) -> bool:
 def whole(what: str, value: Any, least: int, most: int | None = None) -> int:
     """A whole number from `least` on, up to `most`."""
     if not is_whole(value) or value < least:
-        raise LaunchError(f"{what}: a whole number from {least} on is wanted, got {shown(value)}")
+        raise LaunchError(f"{what}: expected a whole number of at least {least}, got {shown(value)}")
     if most is not None and value > most:
-        raise LaunchError(f"{what}: a whole number up to {most} is wanted, got {shown(value)}")
+        raise LaunchError(f"{what}: expected a whole number up to {most}, got {shown(value)}")
     return int(value)
 
 
 def switch(what: str, value: Any) -> bool:
     """True or False, and nothing that merely counts as such."""
     if not isinstance(value, bool | np.bool_):
-        raise LaunchError(f"{what}: True or False is wanted, got {shown(value)}")
+        raise LaunchError(f"{what}: expected True or False, got {shown(value)}")
     return bool(value)
 
 
@@ -154,7 +154,7 @@ def finite(what: str, value: Any) -> float:
         except OverflowError:  # an int beyond every float
             pass
     if not math.isfinite(number):
-        raise LaunchError(f"{what}: a finite number is wanted, got {shown(value)}")
+        raise LaunchError(f"{what}: expected a finite number, got {shown(value)}")
     return number
 
 
@@ -173,10 +173,10 @@ def target(what: str, value: Any) -> None:
     if value is not None and not (isinstance(value, str) and re.fullmatch(r"sm_\d+[a-z]?", value)):
         number = re.search(r"\d{2,3}[af]?\b", str(value))
         write = f"\n  write:  {what}='sm_{number[0]}'" if number else ""
-        raise LaunchError(f"{what}: a target such as 'sm_90' is wanted, got {shown(value)}{write}")
+        raise LaunchError(f"{what}: expected a target such as 'sm_90', got {shown(value)}{write}")
 
 
 def text(what: str, value: Any) -> None:
     """A text, or None: for a target that somebody else has to know."""
     if value is not None and not isinstance(value, str):
-        raise LaunchError(f"{what}: a text such as 'sm_90' is wanted, got {shown(value)}")
+        raise LaunchError(f"{what}: expected a string such as 'sm_90', got {shown(value)}")

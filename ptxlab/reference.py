@@ -85,7 +85,7 @@ class Error:
             return ""
         rows = f"{self.unjudged} rows are not judged, the first is" if self.unjudged > 1 else "not judged: row"
         why = f": {self.cause}" if self.cause else ""
-        return f"{rows} {self.first_unjudged}, which is no number in float64 either{why}"
+        return f"{rows} {self.first_unjudged}, which is not a number in float64 either{why}"
 
 
 # -- shapes ------------------------------------------------------------------------------------------------------------

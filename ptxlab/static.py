@@ -128,7 +128,7 @@ def inspect(
     entry: str | None = None,
     **unknown: Never,
 ) -> Inspection:
-    """Analyses a kernel without running it. Instructions that the CPU machine does not execute have the pipe "unknown".
+    """Analyses a kernel without running it. Instructions that the emulator does not execute have the pipe "unknown".
 
     Parameters
     ----------
@@ -224,7 +224,7 @@ def occupancy(
     if options.is_whole(kernel):
         options.target("arch", arch)
         if arch is None:
-            raise LaunchError('arch: with a number of registers the target is needed, such as arch="sm_80"')
+            raise LaunchError('arch: a number of registers needs a target, such as arch="sm_80"')
         return targets.occupancy(arch, threads, kernel, shared)
     found = inspect(kernel, block, shared, arch, entry).occupancy
     assert found is not None

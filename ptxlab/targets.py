@@ -26,7 +26,7 @@ WARPS_PER_BLOCK = THREADS_PER_BLOCK // WARP
 LOCAL_PER_THREAD = 512 * 1024
 """Bytes of local memory of a thread [1]. The assembler does not ask."""
 RECURSION_STACK = 16 * 1024
-"""Bytes of a thread's local memory for the frames of functions that call themselves: what the CPU machine gives, and
+"""Bytes of a thread's local memory for the frames of functions that call themselves: what the emulator gives, and
 what a launch asks the driver for, whose default is 1024 [1]."""
 BLOCK = (1024, 1024, 64)
 """The largest block in x, y and z [1]."""

@@ -1,11 +1,11 @@
-"""Every form of the instruction table on the GPU and on the CPU machine: `python -m benchmarks.gpu.conformance`.
+"""Every form of the instruction table on the GPU and on the emulator: `python -m benchmarks.gpu.conformance`.
 
 Programs of many forms each are assembled, run on both, and compared bit for bit; a NaN counts as any other, since PTX
 leaves their payloads open. Forms that are not exact by specification have a bound (see `form_rules`). Beside them run
 the programs with known results of tests/support/engine_cases.py: branches, calls, memory of every space, atomics.
 
-Each program runs in one of several child processes, which assemble and run the CPU machine's half side by side. Forms
-that the assembler or the CPU machine refuses are found by halving the program, and so are those that the GPU stops or
+Each program runs in one of several child processes, which assemble and run the emulator's half side by side. Forms
+that the assembler or the emulator refuses are found by halving the program, and so are those that the GPU stops or
 that hang.
 """
 
@@ -68,7 +68,7 @@ OPEN_WORDS = {"a guarded shuffle that waits": {21: "what a lane reads from one t
 
 
 class Refused(Exception):
-    """A program that is not assembled, or not executed by the CPU machine: who refuses it, and its words."""
+    """A program that is not assembled, or not executed by the emulator: who refuses it, and its words."""
 
 
 def run(program: form_programs.Program, device: str) -> np.ndarray[Any, Any]:
@@ -86,7 +86,7 @@ def run(program: form_programs.Program, device: str) -> np.ndarray[Any, Any]:
 
 
 def ran(opcodes: list[str], device: str, arch: str) -> tuple[list[Any], dict[str, str]]:
-    """[(program, out of the CPU machine, out of the device)] of those forms that both take; the others with words."""
+    """[(program, out of the emulator, out of the device)] of those forms that both take; the others with words."""
     try:
         program = form_programs.build(opcodes)
         try:
@@ -96,7 +96,7 @@ def ran(opcodes: list[str], device: str, arch: str) -> tuple[list[Any], dict[str
         try:
             own = run(program, "cpu")
         except (pl.PtxError, pl.DeviceFault) as error:
-            raise Refused(f"the CPU machine: {error}") from error
+            raise Refused(f"the emulator: {error}") from error
     except Refused as error:
         if len(opcodes) == 1:
             return [], {opcodes[0]: str(error)[:400]}
@@ -287,7 +287,7 @@ def coverage(rows: list[dict[str, Any]], sm: int) -> dict[str, Any]:
         examples = [form(x) for x in isa_examples.opcodes(entry)]
         least = min(x.sm for x in examples)
         if not entry.executed:
-            left[name] = "the CPU machine does not execute it"
+            left[name] = "the emulator does not execute it"
         elif all(why := [form_programs.left_out(x) for x in examples]):
             left[name] = why[0]
         elif least > sm:
@@ -295,7 +295,7 @@ def coverage(rows: list[dict[str, Any]], sm: int) -> dict[str, Any]:
         elif entry.specific and least != sm:
             left[name] = f"needs sm_{least}a"
         elif name in refused:
-            left[name] = "the assembler refuses every form of it, or the CPU machine does"
+            left[name] = "the assembler refuses every form of it, or the emulator does"
         elif entry.name in ("trap", "brkpt"):
             left[name] = "stops the kernel"
         elif entry.name == "multimem":
@@ -311,7 +311,7 @@ def main() -> int:
     """Runs what no earlier run has compared."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--worker", action="store_true", help=argparse.SUPPRESS)
-    parser.add_argument("--device", default="gpu", choices=("gpu", "step"), help="step: the CPU machine's other engine")
+    parser.add_argument("--device", default="gpu", choices=("gpu", "step"), help="step: the emulator's other engine")
     parser.add_argument("--workers", type=int, default=min(16, os.cpu_count() or 1))
     if "--worker" in sys.argv:
         serve(answer)
@@ -372,7 +372,7 @@ def summary(rows: list[dict[str, Any]]) -> str:
 def table(found: dict[str, Any]) -> str:
     """What was compared, as Markdown."""
     rows = found["rows"]
-    lines = [f"Forms of the instruction table, GPU beside CPU machine: {summary(rows)}.", ""]
+    lines = [f"Forms of the instruction table, GPU beside emulator: {summary(rows)}.", ""]
     for row in rows:
         if "coverage" in row:
             c = row["coverage"]

@@ -19,7 +19,7 @@ from ptxlab import kernels, reference
 SETS = 2
 """Sets of inputs that take turns; one of the full problems has 201 MB."""
 LONG, RATE, MOST = 2e-3, 300e12, 16
-"""A graph holds launches for about so many seconds at so many operations a second, but at most so many launches."""
+"""A graph holds launches for about so many seconds at so many operations per second, but at most so many launches."""
 Prepare = Callable[[], Recording]
 ROWS = 32
 """Rows that are compared in each place."""
@@ -132,9 +132,9 @@ class Place:
 
     @classmethod
     def of(cls, device: str) -> Place:
-        """The GPU, or the CPU machine, which stands for an A100."""
+        """The GPU, or the emulator, which stands for an A100."""
         if device == "cpu":
-            return cls(device, "sm_80", 4, "the CPU machine")
+            return cls(device, "sm_80", 4, "the emulator")
         found = pl.gpu.describe()
         return cls(device, found.arch, found.multiprocessors, str(found))
 

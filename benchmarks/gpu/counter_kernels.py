@@ -149,7 +149,7 @@ NAMES = (*KERNELS, *LIBRARY)
 
 
 def launch(name: str, device: str) -> Counters | None:
-    """Runs a kernel; on the CPU machine it is counted."""
+    """Runs a kernel; on the emulator it is counted."""
     counts = device != "gpu"
     if name in LIBRARY:
         return _library(name, device, counts)

@@ -1,8 +1,8 @@
-"""The CPU machine's counters beside Nsight Compute's: `python -m benchmarks.gpu.counters [--write]`.
+"""The emulator's counters beside Nsight Compute's: `python -m benchmarks.gpu.counters [--write]`.
 
-ncu watches 25 small kernels and six of the library, each launched once on the GPU; the CPU machine counts the same
+ncu watches 25 small kernels and six of the library, each launched once on the GPU; the emulator counts the same
 launches. What is counted of accesses to memory has to be equal, or a known difference has to explain it, see `KNOWN`.
-Numbers of instructions need not be equal, since ncu counts machine code and the CPU machine PTX: they are shown side by
+Numbers of instructions need not be equal, since ncu counts machine code and the emulator PTX: they are shown side by
 side. `--write` keeps the table in results/ncu_counters.md.
 """
 
@@ -206,8 +206,8 @@ def summary(rows: list[dict[str, Any]]) -> str:
 
 def table(found: dict[str, Any]) -> str:
     """Every metric of every kernel that is not 0, as Markdown; then the reasons."""
-    lines = [f"CPU machine beside ncu: {summary(found['rows'])}.", ""]
-    lines += ["| kernel | metric | CPU machine | ncu | |", "| --- | --- | ---: | ---: | --- |"]
+    lines = [f"Emulator beside ncu: {summary(found['rows'])}.", ""]
+    lines += ["| kernel | metric | emulator | ncu | |", "| --- | --- | ---: | ---: | --- |"]
     reasons: dict[str, int] = {}
     for row in found["rows"]:
         for metric, (own, theirs, said, reason) in row["metrics"].items():

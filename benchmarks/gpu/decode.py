@@ -311,7 +311,7 @@ def _remarks(found: Mapping[str, Any]) -> list[str]:
 def main() -> int:
     """Measures, prints the table, and returns the exit status of the part."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--device", default="gpu", choices=("gpu", "cpu"), help="cpu: the CPU machine, small problems")
+    parser.add_argument("--device", default="gpu", choices=("gpu", "cpu"), help="cpu: the emulator, small problems")
     record, options = record_for("decode", __doc__, parser)
     if options.device == "gpu" and (why := device.unavailable()):
         record.missing("GPU", f"{why} (--device cpu shows that it all runs)")

@@ -154,7 +154,7 @@ def copying(record: Record, size: int, repeats: int) -> None:
 
 
 def multiplying(record: Record, size: int, repeats: int) -> None:
-    """FLOP a second of a bf16 product by torch, on random numbers: the median of `repeats`, after a second of them."""
+    """FLOP per second of a bf16 product by torch on random numbers: the median of `repeats`, after a second of them."""
     torch = torch_with_cuda()
     if isinstance(torch, str):
         record.missing("the bf16 ceiling", torch)

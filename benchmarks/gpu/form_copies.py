@@ -87,7 +87,7 @@ def kept(w: Any, offset: int, data: Array) -> None:
 
 
 def drawn(type_: str, rng: np.random.Generator) -> tuple[list[Array], Array]:
-    """Values of a type for 16 bytes a lane: by element, [32] each, and all bytes in order as (2, 32) words."""
+    """Values of a type for 16 bytes per lane: by element, [32] each, and all bytes in order as (2, 32) words."""
     width = types.width(type_)
     given = [corpus.module("conformance").values(type_, rng) for _ in range(128 // width)]
     return given, np.stack(given).T.astype(f"u{width // 8}", order="C").view(np.uint64).reshape(2, 32)

@@ -1,6 +1,6 @@
-"""Programs made from the instruction table for a GPU and the CPU machine: many forms in one kernel of one warp.
+"""Programs made from the instruction table for a GPU and the emulator: many forms in one kernel of one warp.
 
-Each form loads its sources, executes, and stores what it wrote, in rows of 32 words of 8 bytes, one a lane. What
+Each form loads its sources, executes, and stores what it wrote, in rows of 32 words of 8 bytes, one per lane. What
 computes in registers comes from tests/support/conformance.py; memory, atomics, matrices and what synchronises are added
 here.
 """
@@ -59,8 +59,8 @@ class Program:
 
 
 class Writer:
-    """Collects forms; registers of the frame: %in and %out (8 bytes a lane), %in32 and %out32 (32 bytes a lane), %inall
-    and %outall (the same for all), %tile (32 bytes a lane of shared memory), %t, %lane."""
+    """Collects forms; registers of the frame: %in and %out (8 bytes per lane), %in32 and %out32 (32 bytes per lane),
+    %inall and %outall (the same for all), %tile (32 bytes per lane of shared memory), %t, %lane."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []
@@ -73,7 +73,7 @@ class Writer:
         self.threads, self.shared, self.blocks = 32, 0, 1
         self.maps: list[tuple[Array, dict[str, Any]]] = []
         rng = np.random.default_rng(5)
-        self.given(rng.integers(0, 1 << 64, (8, 32), np.uint64, endpoint=False))  # 32 bytes a lane, and 32 others
+        self.given(rng.integers(0, 1 << 64, (8, 32), np.uint64, endpoint=False))  # 32 bytes per lane, and 32 others
 
     def given(self, rows: Array) -> int:
         """More rows of input; the offset of the first in bytes."""

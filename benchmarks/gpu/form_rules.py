@@ -1,6 +1,6 @@
-"""How near a GPU has to come to the CPU machine for each form: bit for bit, within a bound, or left open by the manual.
+"""How near a GPU has to come to the emulator for each form: bit for bit, within a bound, or left open by the manual.
 
-Bounds come from the PTX manual, by way of `ptxlab.isa.accuracy`; what the CPU machine is itself off is added, since it
+Bounds come from the PTX manual, by way of `ptxlab.isa.accuracy`; what the emulator is itself off is added, since it
 is not the exact result either. Products of floats are open in order and rounding: of n products, each addition may be
 off by a unit of the accumulator, or two where it truncates.
 """
@@ -92,7 +92,7 @@ def _approximate(form: Form) -> Rule:
     if not rows:
         raise LookupError(f"no bound is known for {form.opcode}: ptxlab/isa/accuracy.json has none for {plain}")
     return Rule(
-        "; ".join(f"{r.bound:.3g} {r.unit} ({r.where})" for r in rows) + " of the manual, plus the CPU machine's error",
+        "; ".join(f"{r.bound:.3g} {r.unit} ({r.where})" for r in rows) + " of the manual, plus the emulator's error",
         lambda a, b, inputs: _allowed(rows, form.type, a, b, inputs),
     )
 

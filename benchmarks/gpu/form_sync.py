@@ -11,7 +11,7 @@ NAMES = ("bar", "barrier", "mbarrier", "cp")
 
 
 def takes(entry: Op) -> bool:
-    """Whether an entry is one of these, and executed by the CPU machine."""
+    """Whether an entry is one of these, and executed by the emulator."""
     return entry.name in NAMES and entry.executed and entry.sem is None
 
 
@@ -85,7 +85,7 @@ def mbarrier(w: Any, found: Form, n: int) -> None:
 
 
 def copy(w: Any, found: Form, n: int) -> None:
-    """cp.async: 16 bytes a lane from global to shared memory, waited for in each of the ways there are."""
+    """cp.async: 16 bytes per lane from global to shared memory, waited for in each of the ways there are."""
     item, words = w.item(found), found.opcode.split(".")
     w.add("mov.b64 %t, 0;", "st.shared.b64 [%tile], %t;", "st.shared.b64 [%tile+8], %t;", "bar.warp.sync -1;")
     policy = ", 16, %policy" if "cache_hint" in found.opcode else ""

@@ -124,7 +124,7 @@ def table(found: Mapping[str, Any]) -> str:
 def main() -> int:
     """Measures, prints the table, and returns the exit status of the part."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--device", default="gpu", choices=("gpu", "cpu"), help="cpu: the CPU machine, small problems")
+    parser.add_argument("--device", default="gpu", choices=("gpu", "cpu"), help="cpu: the emulator, small problems")
     record, options = record_for("ladder", __doc__, parser)
     if options.device == "gpu" and (why := device.unavailable()):
         record.missing("GPU", f"{why} (--device cpu shows that it all runs)")

@@ -1,6 +1,6 @@
 """Memory of the benchmarks: pieces of device buffers, filled with NaN, searched for NaN, and read a few rows at a time.
 
-Everything works on a GPU and on the CPU machine alike (`device="gpu"` or "cpu").
+Everything works on a GPU and on the emulator alike (`device="gpu"` or "cpu").
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The CUDA C++ programs of tests/cuda_cases on the GPU and on the CPU machine: `python -m benchmarks.gpu.programs`.
+"""The CUDA C++ programs of tests/cuda_cases on the GPU and on the emulator: `python -m benchmarks.gpu.programs`.
 
 nvcc's PTX of every program, as it is in the corpus (-O3 and -G, for sm_90), is run, and its results are compared with
 numpy's. Each runs in a child process, several side by side, so that one that faults or hangs on the GPU loses no other.
@@ -43,7 +43,7 @@ def answer(question: dict[str, Any]) -> dict[str, Any]:
 
 
 def questions(device: str, rehearse: bool) -> list[dict[str, Any]]:
-    """Every program, each of the ways it was compiled, on the device and on the CPU machine."""
+    """Every program, each of the ways it was compiled, on the device and on the emulator."""
     programs = corpus.module("cuda_programs")
     names = [name for name in programs.PROGRAMS if not rehearse or name in REHEARSED]
     return [
@@ -59,7 +59,7 @@ def main() -> int:
     """Runs what no earlier run has."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--worker", action="store_true", help=argparse.SUPPRESS)
-    parser.add_argument("--device", default="gpu", choices=("gpu", "step"), help="step: the CPU machine's other engine")
+    parser.add_argument("--device", default="gpu", choices=("gpu", "step"), help="step: the emulator's other engine")
     parser.add_argument("--workers", type=int, default=min(12, os.cpu_count() or 1))
     if "--worker" in sys.argv:
         serve(answer)

@@ -1,7 +1,7 @@
 """NVIDIA's compute-sanitizer beside ptxlab's checks, on planted bugs: `python -m benchmarks.gpu.sanitizer`.
 
 The 130 bugs of tests/planted*.py and a few wrong accesses, each with a repaired twin, run on the GPU under the tool
-that has the same name as our check (memcheck, initcheck, racecheck, synccheck), on the CPU machine with our check, and
+that has the same name as our check (memcheck, initcheck, racecheck, synccheck), on the emulator with our check, and
 on the GPU without any tool. Rows say who reports the bug, who raises a false alarm on the twin, and what the GPU alone
 does. Some bugs stop the process or wait for ever: it is started again behind them.
 """
@@ -155,7 +155,7 @@ def watch(check: str, names: list[str], device: str, tool: list[str], enough: Ca
 
 
 def ours(number: int, repaired: bool) -> list[str]:
-    """What our check says of a bug or its twin, on the CPU machine."""
+    """What our check says of a bug or its twin, on the emulator."""
     planted = list(sanitizer_bugs.bugs().values())[number]
     try:
         done, _ = planted.launch("cpu", repaired, ("memcheck", planted.check))
@@ -222,9 +222,7 @@ def names_of(numbers: list[int]) -> list[str]:
 def main() -> int:
     """Runs what has no row yet."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument(
-        "--device", default="gpu", choices=("gpu", "step"), help="step: the CPU machine, under the tool"
-    )
+    parser.add_argument("--device", default="gpu", choices=("gpu", "step"), help="step: the emulator, under the tool")
     parser.add_argument("--workers", type=int, default=min(8, os.cpu_count() or 1))
     record, options = record_for("sanitizer", __doc__, parser)
     tool = shutil.which(TOOL)

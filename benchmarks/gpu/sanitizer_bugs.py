@@ -8,7 +8,7 @@ from benchmarks.gpu import corpus
 
 Planted = corpus.module("planted_bug").Planted
 MEMORY = Planted("memory", "memcheck", stops=True)
-"""Both memchecks find these; the CPU machine stops a kernel for them, whatever is checked."""
+"""Both memchecks find these; the emulator stops a kernel for them, whatever is checked."""
 bug = MEMORY.add
 
 # fmt: off

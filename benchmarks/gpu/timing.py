@@ -63,7 +63,7 @@ class Ours:
         self._graph = record(steps) if o.device == "gpu" else None
 
     def replay(self) -> float:
-        """Seconds of one launch by GPU events; on the CPU machine, where there are no graphs, of the launches alone."""
+        """Seconds of one launch by GPU events; on the emulator, where there are no graphs, of the launches alone."""
         if self._graph is not None:
             return self._graph.replay() / self.launches
         run = [

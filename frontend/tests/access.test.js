@@ -24,7 +24,7 @@ test("a coalesced load needs as many sectors as its bytes fill, a strided one a 
   assert.equal(sectorsOf(access(4, (lane) => 30 + 32 * lane, 1)).sectors.size, 2); // across the edge of a sector
 });
 
-test("lanes that want different words of one bank wait for each other", () => {
+test("lanes that access different words of one bank wait for each other", () => {
   const wavefronts = (size, place) => banksOf(access(size, place), true).wavefronts;
   assert.equal(
     wavefronts(4, (lane) => 4 * lane),

@@ -55,7 +55,7 @@ def array(name: str, x: Any) -> Array:
     """The array, contiguous; `LaunchError` if it is none."""
     x = as_numpy(x, name, name)
     if not isinstance(x, np.ndarray | np.generic):
-        raise LaunchError(f"{name}: a numpy array is wanted, got {type(x).__name__}")
+        raise LaunchError(f"{name}: expected a numpy array, got {type(x).__name__}")
     return np.asarray(x, order="C")
 
 
@@ -64,7 +64,7 @@ def block_table(table: Array) -> NDArray[np.int32]:
     table = as_numpy(table, "block_table", "block_table")
     if not isinstance(table, np.ndarray) or table.ndim != 2 or table.dtype != np.int32:
         found = f"{table.dtype} {list(table.shape)}" if isinstance(table, np.ndarray) else type(table).__name__
-        raise LaunchError(f"block_table: an int32 array [B, max_pages] is wanted, got {found}")
+        raise LaunchError(f"block_table: expected an int32 array [B, max_pages], got {found}")
     return np.ascontiguousarray(table)
 
 
@@ -102,10 +102,10 @@ def lengths_of(lengths: Any, batch: int, key: Array, table: Array | None) -> NDA
     try:
         array = np.asarray(lengths)
     except ValueError:
-        raise LaunchError(f"lengths: {batch} whole numbers are wanted, or one for all; got {lengths!r}") from None
+        raise LaunchError(f"lengths: expected {batch} whole numbers, or one for all; got {lengths!r}") from None
     if array.dtype.kind not in "iu" or array.shape not in ((), (batch,)):
         raise LaunchError(
-            f"lengths: {batch} whole numbers are wanted, or one for all; got {array.dtype} {list(array.shape)}"
+            f"lengths: expected {batch} whole numbers, or one for all; got {array.dtype} {list(array.shape)}"
         )
     counts = [int(n) for n in np.broadcast_to(array, (batch,))]
     check_lengths(counts, key, table)

@@ -155,7 +155,7 @@ def compare(
     kernels
         Names or built kernels; by default every prefill kernel that takes q's type and head_dim.
     device, checks, counters, trace, seed, budget, workers
-        As for `pl.launch`. On the CPU machine the run also counts, and its time is that of the CPU.
+        As for `pl.launch`. On the emulator the run also counts, and its time is that of the CPU.
 
     Returns
     -------
@@ -214,7 +214,7 @@ def _side_by_side(problem: Prefill | Decode, kernels: Any, given: Mapping[str, A
     options = {"counters": memory_of(device) == "cpu", **given}
     chosen = problem.fitting(device) if kernels is None else several(kernels)
     if chosen == []:
-        raise LaunchError("kernels: at least one name is wanted, got none\n  write:  kernels=['scalar', 'tiled']")
+        raise LaunchError("kernels: expected at least one name, got none\n  write:  kernels=['scalar', 'tiled']")
     entries = []
     for kernel in [kernels] if chosen is None else chosen:
         asked = problem

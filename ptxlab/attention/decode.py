@@ -98,7 +98,7 @@ class Decode(Problem):
             raise LaunchError("kernel: decode_reduce merges what decode_split found; write kernel='decode_split'")
         cache = "dense" if self.table is None else "paged"
         if cache not in (takes["cache"].choices if "cache" in takes else ("dense",)):
-            what = "wants a block_table" if self.table is None else "takes no block_table; write kernel='decode_paged'"
+            what = "needs a block_table" if self.table is None else "takes no block_table; write kernel='decode_paged'"
             raise LaunchError(f"kernel: {name} {what}")
         found: dict[str, Any] = {"head_dim": self.q.shape[2], "dtype": self.dtype, "arch": heuristics.arch_of(device)}
         found |= {"length": "value" if self.one_length else "pointer", "partial": (self.splits or 1) > 1}

@@ -51,7 +51,7 @@ def splits_for(
     """How many parts the keys are split into; 1 for kernels that do not split them."""
     if splits is not None:
         if not is_whole(splits) or not 1 <= splits <= 65535:
-            raise LaunchError(f"splits is a whole number from 1 to 65535, not {splits!r}")
+            raise LaunchError(f"splits: expected a whole number from 1 to 65535, got {splits!r}")
         if name not in (*SPLITTING, "auto") and splits > 1:
             raise LaunchError(f"splits: {name} does not split the keys; write kernel='decode_split' or 'decode_gqa'")
         return int(splits)
@@ -80,7 +80,7 @@ def auto(grouped: bool, splits: int, paged: bool) -> str:
 
 
 def arch_of(device: str) -> str:
-    """The target to build for: the GPU that will run it, or sm_80 on the CPU machine."""
+    """The target to build for: the GPU that will run it, or sm_80 on the emulator."""
     arch = _gpu().arch if memory_of(device) == "gpu" else ""
     return arch if arch in targets.TARGETS else "sm_80"
 
@@ -100,7 +100,7 @@ def fullest(device: str) -> str:
 
 
 def _processors(device: str) -> int:
-    """Multiprocessors of the GPU, or of the one that the CPU machine stands for."""
+    """Multiprocessors of the GPU, or of the one that the emulator stands for."""
     return _gpu().multiprocessors if memory_of(device) == "gpu" else targets.get("sm_80").gpus[0][1]
 
 

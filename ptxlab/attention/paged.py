@@ -58,7 +58,7 @@ class PagedCache:
         sizes = {"num_pages": num_pages, "page_size": page_size, "heads_kv": heads_kv, "head_dim": head_dim}
         for name, size in sizes.items():
             if not isinstance(size, int | np.integer) or isinstance(size, bool) or size < 1:
-                raise ValueError(f"{name} is a whole number from 1 on, not {size!r}")
+                raise ValueError(f"{name}: expected a whole number of at least 1, got {size!r}")
         if isinstance(dtype, str) and dtype == "bfloat16":  # numpy learns of that from ml_dtypes
             from ml_dtypes import bfloat16
 
@@ -69,7 +69,7 @@ class PagedCache:
             name = ""
         if name not in DTYPES:
             given = dtype if isinstance(dtype, str) else name or repr(dtype)  # "f16" is a float128 to numpy
-            raise ValueError(f"dtype is one of {', '.join(DTYPES)}, not {given}")
+            raise ValueError(f"dtype must be one of {', '.join(DTYPES)}, not {given}")
         shape = (num_pages, page_size, heads_kv, head_dim)
         self.k: Array = np.full(shape, np.nan, dtype)
         self.v: Array = np.full(shape, np.nan, dtype)
@@ -121,7 +121,7 @@ class PagedCache:
         pages = self._of(sequence)
         k, v = (self._rows(name, x) for name, x in (("k", k), ("v", v)))
         if len(k) != len(v):
-            raise ValueError(f"k has {len(k)} keys and v {len(v)} values; both should have as many")
+            raise ValueError(f"k has {len(k)} keys and v {len(v)} values; both should have the same number")
         length, size = self._lengths[sequence], self.page_size
         shared = len(k) > 0 and length % size > 0 and self._owners[pages[-1]] > 1
         more = -(-(length + len(k)) // size) - len(pages)

@@ -86,7 +86,7 @@ class Problem(ABC):
         return self
 
     def name_of(self, kernel: Any) -> str:
-        """The name of the rung that was asked for, or "auto"; `LaunchError` for what is no kernel of this phase."""
+        """The name of the rung that was asked for, or "auto"; `LaunchError` for what is not a kernel of this phase."""
         if isinstance(kernel, str):
             return kernel
         if isinstance(kernel, Built | DecodeBuilt) and kernel.spec.phase == self.phase:
@@ -94,7 +94,7 @@ class Problem(ABC):
         what = getattr(kernel, "name", None) or type(kernel).__name__
         spec = isinstance(kernel, Spec | DecodeSpec) and kernel.phase == self.phase
         write = f"\n  write:  kernel={what!r}" if spec else ""
-        raise LaunchError(f"kernel: a name or a built {self.phase} kernel is wanted, got {what}{write}")
+        raise LaunchError(f"kernel: expected a name or a built {self.phase} kernel, got {what}{write}")
 
     def check_built(self, built: Any, **wanted: Any) -> None:
         """`LaunchError` where a built kernel has another parameter than the call."""
@@ -146,7 +146,7 @@ class Problem(ABC):
             except TypeError:
                 row = ()
             if len(row) != len(limits):
-                raise LaunchError(f"state: True or {many} ({names}) are wanted, got {item!r}")
+                raise LaunchError(f"state: expected True or {many} ({names}), got {item!r}")
             if not all(0 <= at < limit for at, limit in zip(row, limits, strict=True)):
                 raise LaunchError(f"state: there is no row {row}; ({names}) are below {limits}")
             if row in rows:
@@ -213,7 +213,7 @@ def dtype_of(arrays: Mapping[str, Array], known: Mapping[str, str]) -> str:
 
 
 def scale_of(scale: float | None, head_dim: int) -> float:
-    """What scores are multiplied with: 1/sqrt(D) if nothing is said; `LaunchError` if it is no finite number."""
+    """What scores are multiplied with: 1/sqrt(D) if nothing is said; `LaunchError` if it is not a finite number."""
     return reference.default_scale(head_dim) if scale is None else options.finite("scale", scale)
 
 
@@ -245,20 +245,36 @@ class Judged:
 
 @dataclass(eq=False)
 class Result:
-    """What `attention` and `decode` give back.
+    """What `attention` and `decode` return.
 
-    `o` has q's shape, `lse` q's shape without the last dimension (natural log). `runs` are the launches, `kernels` what
-    ran; `kernel`, `run` and `counters` are those of the first launch, which goes through the keys; `seconds` and
-    `findings` are of all. `error` compares with float64 when it is first read, which takes numpy a while for long
-    inputs; `judged` is the same element by element.
+    `kernel`, `run` and `counters` are those of the first launch, which goes through the keys; `seconds` and `findings`
+    are of all launches. `error` compares with float64 when it is first read, which takes numpy a while for long inputs;
+    `judged` is the same element by element.
 
-    `state` is `[rows, parts, 3]` for the rows in `rows`, or None. Parts are the tiles of keys: m, l and rescale after
-    each, NaN for skipped ones. In decode they are what is computed separately and then merged, by the warps of a block
-    or the splits of the grid: m, l and the factor of the merge, and in `sums` `[rows, parts, D]` what each had summed,
-    values times exp(score - m), not divided. `decode`, the kernel, merges nothing: its parts are the keys.
+    Attributes
+    ----------
+    o
+        The output, of q's shape.
+    lse
+        The log-sum-exp of each row (natural logarithm): q's shape without the last dimension.
+    state
+        `[rows, parts, 3]` for the rows in `rows`, or None. Parts are the tiles of keys: m, l and rescale after each,
+        NaN for skipped ones. In decode a part is what a warp of a block or a split of the grid computes, before the
+        merge: m, l and the factor of the merge. The kernel `decode` merges nothing: its parts are the keys.
+    sums
+        In decode `[rows, parts, D]`: what each part had summed, values times exp(score - m), not divided. Else None.
+    rows
+        The rows whose state was recorded.
+    runs, kernels
+        The launches, and what ran in each.
 
-    `inputs` are the arrays of the call: q, k and v with all four dimensions; or q, the caches and the block table. Of a
-    pool these are copies of the pages that held keys: a server soon gives a page to another sequence.
+    Examples
+    --------
+    >>> import numpy as np, ptxlab as pl
+    >>> x = np.ones((8, 16), np.float32)
+    >>> out = pl.attention(x, x, x, kernel="scalar", device="cpu")
+    >>> out.o.shape, out.lse.shape, out.error.ok
+    ((8, 16), (8,), True)
     """
 
     o: Array
@@ -270,9 +286,13 @@ class Result:
     kernels: tuple[Any, ...]
     problem: Any = field(repr=False)
 
-    causal = property(lambda self: self.problem.causal, doc="Whether a row sees only keys up to its own place.")
+    causal = property(lambda self: self.problem.causal, doc="Whether a row sees only keys up to its own position.")
     scale = property(lambda self: self.problem.scale, doc="What scores were multiplied with.")
-    inputs = property(lambda self: self.problem.inputs, doc="The arrays of the call.")
+    inputs = property(
+        lambda self: self.problem.inputs,
+        doc="The arrays of the call: q, k and v with all four dimensions; or q, the caches and the block table. Of a "
+        "pool these are copies of the pages that held keys: a server soon gives a page to another sequence.",
+    )
     lengths = property(lambda self: self.problem.lengths, doc="Of decode: the keys of each sequence, i32 `[B]`.")
     splits = property(lambda self: self.problem.splits, doc="Into how many parts the grid split the keys.")
 
@@ -293,7 +313,7 @@ class Result:
 
     @property
     def counters(self) -> Counters | None:
-        """What the CPU machine counted in the first kernel, if it was asked to."""
+        """What the emulator counted in the first kernel, if it was asked to."""
         return self.run.counters
 
     @property

@@ -55,8 +55,8 @@ def read(place: Path | None = None) -> dict[str, Any]:
 
 
 def remember(device: str, about: Mapping[str, Any], entry: Mapping[str, Any]) -> Path:
-    """Writes an entry; gives the file back. Of two kernels for the same device and problem the quicker one stays, and a
-    measured time counts before a modelled one."""
+    """Writes an entry; gives the file back. If two kernels are for the same device and problem, the
+    quicker one stays, and a measured time counts before a modelled one."""
     place, name = path(), _name(device, about)
     place.parent.mkdir(parents=True, exist_ok=True)
     entries = read(place)
@@ -72,7 +72,7 @@ def remember(device: str, about: Mapping[str, Any], entry: Mapping[str, Any]) ->
 
 def recall(device: str, about: Mapping[str, Any]) -> tuple[Any, int | None] | None:
     """The kernel remembered for a problem on this device ("gpu", "cpu", "step"), built, and its splits; None where
-    there is none, or its text has changed since. On the CPU machine it is the one for the GPU that stands for sm_80."""
+    there is none, or its text has changed since. On the emulator it is the one for the GPU that stands for sm_80."""
     from ptxlab import kernels
 
     entries = read()

@@ -157,7 +157,7 @@ class Arithmetic(Emitter):
     def _no_element(self, r: Register[Any]) -> BuildError:
         """The error of `register[i]`."""
         site = self.source.here(sys._getframe(2))
-        what = f"{self._shown(r)} is one value, a {r.ptx} register: it has no elements; a pointer has"
+        what = f"{self._shown(r)} is one value, a {r.ptx} register; only a pointer has elements"
         return mistakes.type_error(site, what, f"{self._python(r)}: Ptr[{r.ptx}]    # a parameter that is an array")
 
     def _no_power(self, r: Register[Any]) -> BuildError:

@@ -72,7 +72,7 @@ class Block(Generic[T]):
     def __iter__(self) -> NoReturn:
         self.k._with = None
         write = f"with {self.site.text}{' as i' if self.what == 'loop' else ''}:"
-        what = f"k.{self.what} is no loop of Python's: the threads execute its body"
+        what = f"k.{self.what} is not a Python loop: the threads execute its body"
         raise mistakes.type_error(self.site, what, write)
 
     def __exit__(

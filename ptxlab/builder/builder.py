@@ -88,7 +88,7 @@ class Builder(Probes, Instructions):
 
     # -- variables and values
     def var(self, type: type[T], value: Register[T] | Number) -> Var[T]:
-        """A variable of a type with its first value: one `mov`, or none when `value` is a result without a name."""
+        """A variable of a type with its initial value: one `mov`, or none when `value` is a result without a name."""
         site = self.source.here(sys._getframe(1))
         return self._declare(type, value, site)
 
@@ -104,12 +104,12 @@ class Builder(Probes, Instructions):
         count
             How many.
         value
-            The first value of all, or a list with one for each.
+            The initial value of all, or a list with one for each.
         """
         site = self.source.here(sys._getframe(1))
         values = value if isinstance(value, Sequence) else [value] * count
         if len(values) != count:
-            raise mistakes.error(site, f"{count} variables take {count} first values, found {len(values)}")
+            raise mistakes.error(site, f"{count} variables take {count} initial values, found {len(values)}")
         names, _, _ = self.source.names(self._frame, site)
         out: list[Var[T]] = self._family(type, count, names, site, Var)
         for var, first in zip(out, values, strict=True):
@@ -119,7 +119,7 @@ class Builder(Probes, Instructions):
 
     def _declare(self, type: type[T], value: Any, site: Site) -> Var[T]:
         if not (isinstance(type, type_) and issubclass(type, Register) and type.bits):
-            raise mistakes.error(site, f"k.var wants a type and a value, found {type!r}", "k.var(f32, 0.0)")
+            raise mistakes.error(site, f"k.var needs a type and a value, found {type!r}", "k.var(f32, 0.0)")
         if type.bits == 8:
             raise mistakes.error(
                 site, f"a register has at least 16 bits; {type.ptx} lives in memory only", "k.var(u32, ...)"
@@ -143,7 +143,7 @@ class Builder(Probes, Instructions):
             if self._retarget(value, var):
                 return
         elif isinstance(value, Ptr):
-            raise mistakes.error(site, "a pointer has a variable of its own kind", "k.var_ptr(p)")
+            raise mistakes.error(site, "this value is a pointer; k.var_ptr makes a variable of it", "k.var_ptr(p)")
         elif type.ptx in ("f16", "bf16"):
             value = half_bits(float(value), type.ptx, site)
         self._emit(self._mov(type), value, into=var, site=site)
@@ -152,7 +152,7 @@ class Builder(Probes, Instructions):
         """Copies the value to a new register: one `mov`. `old = row_max` copies nothing: both are the variable."""
         site = self.source.here(sys._getframe(1))
         if not isinstance(value, Register):
-            raise mistakes.error(site, f"k.copy wants a register, found {value!r}")
+            raise mistakes.error(site, f"k.copy needs a register, found {value!r}")
         copied: T = self._emit(self._mov(value.type), value, result=value.type, site=site)
         return copied
 
@@ -237,7 +237,7 @@ class Builder(Probes, Instructions):
         cls = self._type(type, site)
         if not isinstance(value, Register) or value.type.bits != cls.bits or cls.ptx == "pred":
             found = f"{self._shown(value)} is {value.type.ptx}" if isinstance(value, Register) else f"found {value!r}"
-            raise mistakes.error(site, f"k.bitcast to {cls.ptx} wants a register of {cls.bits} bits, {found}")
+            raise mistakes.error(site, f"k.bitcast to {cls.ptx} needs a register of {cls.bits} bits, {found}")
         cast: U = self._emit(f"mov.b{cls.bits}", value, result=cls, site=site)
         return cast
 
@@ -250,7 +250,7 @@ class Builder(Probes, Instructions):
         default = pairs[first] if first in pairs and len(parts) == 2 else TYPES.get(f"b{bits}")
         if default is None or bits not in (32, 64) or len(parts) not in (2, 4):
             raise mistakes.error(
-                site, f"k.pack wants 2 or 4 registers that fill 32 or 64 bits, found {len(parts)} with {bits}"
+                site, f"k.pack needs 2 or 4 registers that fill 32 or 64 bits, found {len(parts)} with {bits}"
             )
         return self._emit(f"mov.b{bits}", parts, result=type or default, site=site)
 
@@ -435,7 +435,7 @@ class Builder(Probes, Instructions):
     def _type(self, given: Any, site: Site) -> Any:
         cls = TYPES.get(given) if isinstance(given, str) else given
         if not (isinstance(cls, type_) and issubclass(cls, Register) and cls.bits):
-            raise mistakes.error(site, f"a type is wanted (f32, u32, ...), found {given!r}")
+            raise mistakes.error(site, f"expected a type (f32, u32, ...), found {given!r}")
         return cls
 
     if not TYPE_CHECKING:  # mypy would believe in every attribute

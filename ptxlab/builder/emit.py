@@ -150,7 +150,7 @@ class Emitter(Operations):
             self._usable(value, site)
             if ptx == "addr":
                 if value.type.bits < 32 or value.type.kind == "float":
-                    what = f"{p.opcode} wants an address, {self._shown(value)} is {value.type.ptx}"
+                    what = f"{p.opcode} needs an address, {self._shown(value)} is {value.type.ptx}"
                     raise mistakes.error(site, what, address_of(value))
                 return Mem(value)
             if not p.check(ptx, value.type):
@@ -163,7 +163,7 @@ class Emitter(Operations):
             if value.offset:
                 raise mistakes.error(
                     site,
-                    f"{p.opcode} wants a register, the pointer carries an offset of {value.offset} bytes",
+                    f"{p.opcode} needs a register, the pointer carries an offset of {value.offset} bytes",
                     "k.address(pointer)",
                 )
             return value.base
@@ -176,7 +176,7 @@ class Emitter(Operations):
         if isinstance(value, str):
             return value
         if ptx == "addr":
-            raise mistakes.error(site, f"{p.opcode} wants an address (a pointer), found {value!r}")
+            raise mistakes.error(site, f"{p.opcode} needs an address (a pointer), found {value!r}")
         if ptx == "vec":
             ptx = str(p.form.type)
         return immediate(value, ptx, site)
@@ -185,7 +185,7 @@ class Emitter(Operations):
         shown, found = self._shown(value), value.type.ptx
         wanted, has = ("a predicate" if word == "pred" else word for word in (ptx, found))
         write = self._converted(TYPES[ptx], value) if ptx in TYPES else ""
-        return mistakes.error(site, f"{p.opcode} wants {wanted}, {shown} is {has}", write)
+        return mistakes.error(site, f"{p.opcode} needs {wanted}, {shown} is {has}", write)
 
     def _usable(self, value: Register[Any] | str, site: Site | None = None) -> None:
         """Raises where a register may not be read here: another kernel's, moved into a variable, out of scope."""

@@ -60,7 +60,7 @@ class Flow(Memory):
                 "this `if_` has its `else_` already"
                 if isinstance(node, If)
                 else (
-                    "something was emitted between it and its `if_`"
+                    "an instruction was emitted between this `else_` and its `if_`"
                     if any(isinstance(n, If) for n in self.scope.nodes)
                     else "there is no `if_` in this body"
                 )
@@ -283,11 +283,11 @@ class Flow(Memory):
                 "if ...:",
             )
         if not isinstance(condition, Register):
-            raise mistakes.error(site, f"k.{name} wants a predicate, found {condition!r}", f"k.{name}(x < y)")
+            raise mistakes.error(site, f"k.{name} needs a predicate, found {condition!r}", f"k.{name}(x < y)")
         self._usable(condition, site)
         if condition.type.kind != "pred":
             raise mistakes.error(
                 site,
-                f"k.{name} wants a predicate, {self._shown(condition)} is {condition.type.ptx}",
+                f"k.{name} needs a predicate, {self._shown(condition)} is {condition.type.ptx}",
                 f"k.{name}({self._python(condition)} != 0)",
             )

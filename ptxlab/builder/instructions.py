@@ -37,7 +37,7 @@ class Instructions(Flow):
         into
             The variable (or the list of them) to write instead of a new register.
         both
-            Whether an optional second destination (`d|p`) is given, too.
+            Whether an optional second destination (`d|p`) is also given.
 
         Returns
         -------

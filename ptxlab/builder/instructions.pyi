@@ -30,7 +30,7 @@ class Instructions(Flow):
 
         add.sat.s32  d, a, b
             Addition that stays at the largest or smallest s32 instead of wrapping around: what fixed-point and
-            quantised code wants.
+            quantised code needs.
 
         add.type  d, a, b
             Two 16-bit additions in one 32-bit register, each half on its own.
@@ -170,11 +170,11 @@ class Instructions(Flow):
             range.
 
         div.rnd{.ftz}.f32  d, a, b
-            Division, rounded as IEEE 754 wants. A subroutine of about ten instructions: divide once per row, not
+            Division, rounded as IEEE 754 requires. A subroutine of about ten instructions: divide once per row, not
             once per element.
 
         div.rnd.f64  d, a, b
-            Division in double precision, rounded as IEEE 754 wants; slow on consumer GPUs.
+            Division in double precision, rounded as IEEE 754 requires; slow on consumer GPUs.
         """
 
     def rem(self, a: Register[T] | int | float, b: Register[T] | int | float, *, type: Literal["u16", "u32", "u64", "s16", "s32", "s64"] | type[Any] = ..., into: Any = ..., both: bool = ...) -> T:
@@ -267,7 +267,7 @@ class Instructions(Flow):
 
     def clz(self, a: Register[T] | int | float, *, type: Literal["b32", "b64"] | type[Any] = ..., into: Any = ..., both: bool = ...) -> Any:
         """clz.type  d:u32, a
-            How many zero bits stand above the highest one; the width of the type where a is 0.
+            How many zero bits are above the highest one bit; the width of the type where a is 0.
         """
 
     def bfind(self, a: Register[T] | int | float, *, shiftamt: bool = ..., type: Literal["u32", "u64", "s32", "s64"] | type[Any] = ..., into: Any = ..., both: bool = ...) -> Any:
@@ -329,7 +329,7 @@ class Instructions(Flow):
         cp.reduce.async.bulk.dst.src.completion.operation.type  [a], [b], size:u32, [m]
             Hopper's bulk copy: one thread starts the transfer of many bytes. An mbarrier counts its bytes, and
             whoever waits for that phase may use them. Threads write through another path to memory than the copy
-            reads by: `fence.proxy.async` stands between.
+            reads by: write `fence.proxy.async` between.
 
         cp.async.bulk.dst.src.completion.multicast::cluster{.L2::cache_hint}  [a], [b], size:u32, [m], mask:u16{, policy:b64}
             Each block whose bit is set in the mask gets the same bytes at the same place, and its own mbarrier
@@ -569,10 +569,10 @@ class Instructions(Flow):
             row of outputs by it costs less than dividing each of them.
 
         rcp.rnd{.ftz}.f32  d, a
-            1/a, rounded as IEEE 754 wants.
+            1/a, rounded as IEEE 754 requires.
 
         rcp.rnd.f64  d, a
-            1/a in double precision, rounded as IEEE 754 wants.
+            1/a in double precision, rounded as IEEE 754 requires.
 
         rcp.approx.ftz.f64  d, a
             A gross reciprocal: 20 bits of the fraction, the lower word is zero. The start of a Newton iteration;
@@ -584,10 +584,10 @@ class Instructions(Flow):
             The square root to a relative error of 2**-23, by the special-function unit.
 
         sqrt.rnd{.ftz}.f32  d, a
-            The square root, rounded as IEEE 754 wants.
+            The square root, rounded as IEEE 754 requires.
 
         sqrt.rnd.f64  d, a
-            The square root in double precision, rounded as IEEE 754 wants.
+            The square root in double precision, rounded as IEEE 754 requires.
         """
 
     def rsqrt(self, a: Register[T] | int | float, *, type: Literal["f32", "f64"] | type[Any] = ..., approx: bool = ..., ftz: bool = ..., into: Any = ..., both: bool = ...) -> T:
@@ -733,8 +733,8 @@ class Instructions(Flow):
     def griddepcontrol(self, *, action: Literal["launch_dependents", "wait"] = ..., into: Any = ..., both: bool = ...) -> None:
         """griddepcontrol.action
             Programmatic dependent launch: lets the next kernel of the stream start before this one has ended, if it
-            was launched so, or waits until the one before has ended and what it wrote can be read. On the CPU
-            machine a launch begins when the one before has ended, so there it does nothing.
+            was launched so, or waits until the one before has ended and what it wrote can be read. On the emulator
+            a launch begins when the one before has ended, so there it does nothing.
         """
 
     def setmaxnreg(self, count: Any, *, type: Literal["u32"] | type[Any] = ..., action: Literal["inc", "dec"] = ..., sync: bool = ..., aligned: bool = ..., into: Any = ..., both: bool = ...) -> None:
@@ -1105,20 +1105,20 @@ class Instructions(Flow):
     def discard(self, a: Ptr[Any] | Register[Any], size: Any, *, global_: bool = ..., L2: bool = ..., into: Any = ..., both: bool = ...) -> None:
         """discard{.global}.L2  [a], size:int
             Says that 128 bytes, aligned to 128, need not be written back from L2: as after a write that races with
-            all others, nobody knows what they hold. The CPU machine fills them with 0xFF, and in memory of which
+            all others, nobody knows what they hold. The emulator fills them with 0xFF, and in memory of which
             initcheck knows what is written they count as unwritten.
         """
 
     def createpolicy(self, *operands: Any, type: Literal["b64"] | type[Any] = ..., fractional: bool = ..., primary: Literal["L2::evict_last", "L2::evict_normal", "L2::evict_first", "L2::evict_unchanged"] = ..., secondary: Literal["L2::evict_first", "L2::evict_unchanged"] = ..., range: bool = ..., global_: bool = ..., cvt: bool = ..., L2: bool = ..., into: Any = ..., both: bool = ...) -> Any:
         """createpolicy.fractional.primary{.secondary}.b64  d{, fraction:f32}
             Makes a cache policy, to be handed to loads and stores with `.L2::cache_hint`. It changes speed only;
-            the CPU machine hands out 0.
+            the emulator hands out 0.
 
         createpolicy.range{.global}.primary{.secondary}.b64  d, [a], b:u32, c:u32
-            Makes a cache policy for a range of addresses; the CPU machine hands out 0.
+            Makes a cache policy for a range of addresses; the emulator hands out 0.
 
         createpolicy.cvt.L2.b64  d, a:b64
-            Makes a cache policy of an access property of CUDA C++; the CPU machine hands out 0.
+            Makes a cache policy of an access property of CUDA C++; the emulator hands out 0.
         """
 
     def multimem(self, a: Ptr[Any] | Register[Any], b: Any = ..., *, ld_reduce: bool = ..., weak: bool = ..., space: bool = ..., operation: Literal["min", "max", "add", "and", "or", "xor"] | bool = ..., type: Literal["u32", "s32", "u64", "s64", "b32", "b64", "f32", "f64", "f16x2", "bf16x2", "f16", "bf16"] | type[Any] = ..., st: bool = ..., acc_f32: bool = ..., vec: Literal["v2", "v4"] | int = ..., order: Literal["relaxed", "acquire", "release"] = ..., scope: Literal["cta", "cluster", "gpu", "sys"] = ..., red: bool = ..., into: Any = ..., both: bool = ...) -> Any:

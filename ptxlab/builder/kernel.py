@@ -133,7 +133,9 @@ class KernelFunction(HasVariables):
                 f"def {function.__name__}(k): ...",
             )
         if not IDENTIFIER.match(name):
-            raise mistakes.error(at, f"{name!r} is no PTX name; letters, digits, _ and $ are", f'name="{_ascii(name)}"')
+            raise mistakes.error(
+                at, f"{name!r} is not a PTX name; use letters, digits, _ and $", f'name="{_ascii(name)}"'
+            )
         arguments: dict[str, Any] = {}
         for p in declared[1:]:
             site = k.source.parameter(function.__code__, p.name)
@@ -151,7 +153,9 @@ class KernelFunction(HasVariables):
             if p.name in python:
                 raise mistakes.error(site, f"`{p.name}` is a parameter of the kernel; its value is given at the launch")
             if not IDENTIFIER.match(p.name):
-                raise mistakes.error(site, f"{p.name!r} is no PTX name; letters, digits, _ and $ are", _ascii(p.name))
+                raise mistakes.error(
+                    site, f"{p.name!r} is not a PTX name; use letters, digits, _ and $", _ascii(p.name)
+                )
             if p.name == PARAMETER:
                 raise mistakes.error(
                     site, f"`{PARAMETER}` is the name of the parameter that a probes=True build adds", "probed"
@@ -305,7 +309,7 @@ def kernel(
 
     def decorate(function: Callable[..., None]) -> KernelFunction:
         if not inspect.isfunction(function):
-            what = f"kernel: a Python function is wanted, got {options.shown(function)}"
+            what = f"kernel: expected a Python function, got {options.shown(function)}"
             raise mistakes.error(None, what, "@kernel\ndef f(k, x: Ptr[f32], n: u32):\n    ...")
         return KernelFunction(function, arch, probes, name, loc, types or {}, scope)
 
@@ -331,7 +335,7 @@ def _explained(k: Builder, wrong: AttributeError | NameError | TypeError) -> Bui
     call = call_at(site)
     if isinstance(wrong, NameError):
         write = instead(replace(call, function=f"k.{call.function}")) if lines(wrong.name or "") else ""
-        says = f"`{wrong.name}` is no name of Python; the builder has its own"
+        says = f"`{wrong.name}` is not a Python name here; use the builder's own"
         return mistakes.error(site, says, write) if write else None
     if "does not support ufuncs" in str(wrong):
         says = f"`{call.function}` computes when the kernel is built; a register has a value only when the kernel runs"

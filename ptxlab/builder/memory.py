@@ -122,9 +122,9 @@ class Memory(Arithmetic, Pointing):
 
     def _vector(self, pointer: Ptr[Any], count: int | None, vector: int, site: Site) -> None:
         if not isinstance(pointer, Ptr):
-            raise mistakes.error(site, f"a pointer is wanted, found {self._what(pointer)}", address_of(pointer))
+            raise mistakes.error(site, f"expected a pointer, found {self._what(pointer)}", address_of(pointer))
         if isinstance(count, Register):
-            raise mistakes.error(site, f"how many elements is a number, found {self._what(count)}", "k.load(p + i)")
+            raise mistakes.error(site, f"expected a number of elements, found {self._what(count)}", "k.load(p + i)")
         if vector not in (1, 2, 4) or vector * pointer.element.bits > 128:
             raise mistakes.error(
                 site,
@@ -176,7 +176,7 @@ class Memory(Arithmetic, Pointing):
                 )
             return value
         if isinstance(value, str | bytes) or not (isinstance(value, int | float) or hasattr(value, "__float__")):
-            raise mistakes.error(site, f"a register or a number is stored, found {self._what(value)}")
+            raise mistakes.error(site, f"expected a register or a number to store, found {self._what(value)}")
         if cls.ptx in ("f16", "bf16"):
             return half_bits(float(value), cls.ptx, site)
         return immediate(value, cls.ptx, site)
@@ -289,7 +289,7 @@ class Memory(Arithmetic, Pointing):
         site = self.source.here(sys._getframe(2))
         if not isinstance(other, Ptr) or other.element is not pointer.element or other.space != pointer.space:
             raise mistakes.error(
-                site, f"Ptr[{pointer.element.ptx}] in {pointer.space} memory is wanted, found {self._what(other)}"
+                site, f"expected Ptr[{pointer.element.ptx}] in {pointer.space} memory, found {self._what(other)}"
             )
         base = pointer.base
         if other.offset:
@@ -322,7 +322,7 @@ class Memory(Arithmetic, Pointing):
             raise mistakes.error(site, "k.shared takes the type first, then the count", f"k.shared(f32, {element})")
         shape = count if isinstance(count, tuple) else (count,)
         if any(isinstance(n, Register) for n in shape):
-            what = "the size of a shared array is known when the kernel is built; that of dynamic memory at the launch"
+            what = "a shared array needs its size when the kernel is built; k.dynamic_shared gets it at the launch"
             raise mistakes.error(site, what, f"k.dynamic_shared({element.ptx})    # and pl.launch(..., shared=bytes)")
         total = math.prod(shape)
         if total < 1:

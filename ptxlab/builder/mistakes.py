@@ -49,7 +49,7 @@ def error(site: Site | None, what: str, write: str = "", syntax: str = "") -> Bu
 
 
 def type_error(site: Site | None, what: str, write: str = "") -> BuildTypeError:
-    """A `BuildError` that is a `TypeError`, too."""
+    """A `BuildError` that is also a `TypeError`."""
     return BuildTypeError(message(site, what, write))
 
 

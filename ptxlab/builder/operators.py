@@ -99,7 +99,7 @@ def mixed(k: Emitter, op: str, r: Register[Any], other: object, site: Site, *, f
     if not isinstance(other, Register):
         given = f"{other!r} ({type(other).__name__})"
         return mistakes.error(
-            site, f"`{op}` of {k._shown(r)} ({r.type.ptx}) and {given}: a register or a number is wanted"
+            site, f"`{op}` of {k._shown(r)} ({r.type.ptx}) and {given}: expected a register or a number"
         )
     a, b = grouped(k._python(r)), grouped(k._python(other))
     if op in ("<<", ">>"):

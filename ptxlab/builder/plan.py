@@ -142,7 +142,7 @@ def _unknown(entry: Op, given: dict[str, Any]) -> FormError:
     slot = next((s for s in entry.slots if s.name == word.rstrip("_")), None)
     if slot is None or len(slot.choices) == 1:
         return FormError(f"{entry.name} does not take {word}= here", entry.syntax)
-    return FormError(f"{entry.name}: {word} is one of {' '.join(slot.choices)}; found {value!r}", entry.syntax)
+    return FormError(f"{entry.name}: {word} must be one of {' '.join(slot.choices)}; found {value!r}", entry.syntax)
 
 
 def _why(name: str, words: list[str], entry: Op, missing: str) -> FormError:

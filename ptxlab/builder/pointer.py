@@ -45,11 +45,29 @@ class Pointing(Protocol):
 
 
 class Ptr(Generic[T]):
-    """A pointer to elements of type `T` in `space`. `base` is the register (or symbol) with the address, `offset` a
-    constant number of bytes that is printed into the address: `[%q+16]`.
+    """A typed pointer: `p[i]` loads an element, `p[i] = x` stores one, `p + i` points `i` elements on.
 
-    `p + 3` and `p.row(3)` are free; `p + i` with a register is one `mad`; `p[3]` is one load; `p[i]` with a register
-    is a `mad` and a load. Index in elements, not bytes.
+    Indices count elements, not bytes. `p + 3` and `p.row(3)` cost no instruction; `p + i` with a register is one `mad`;
+    `p[3]` is one load; `p[i]` with a register is a `mad` and a load. Pointers come from parameters (`x: Ptr[f32]`) and
+    from `k.shared`, `k.dynamic_shared` and `k.pointer`.
+
+    Attributes
+    ----------
+    base
+        The register or symbol with the address.
+    element
+        The type of an element, such as `f32`.
+    offset
+        A constant number of bytes that is printed into the address: `[%q+16]`.
+    space
+        The state space: "global", "shared", ...
+    shape
+        Elements per dimension of a shared array; () where it is not known.
+
+    Raises
+    ------
+    BuildError
+        For what has no value while the kernel is built (`if p`, `for x in p`), and for `p - i` and `p += i`.
     """
 
     __slots__ = ("base", "element", "k", "offset", "shape", "space", "symbol")
@@ -77,13 +95,37 @@ class Ptr(Generic[T]):
         return f"<Ptr[{self.element.ptx}] {self.space} {self.k._shown(self.base)}{offset}>"
 
     def moved(self, offset: int, shape: tuple[int, ...] | None = None) -> Ptr[T]:
-        """The pointer `offset` bytes on, with the same base register."""
+        """The pointer `offset` bytes on, with the same base register.
+
+        Parameters
+        ----------
+        offset
+            Bytes, a constant.
+        shape
+            Elements per dimension of what it points to; None: as before.
+
+        Returns
+        -------
+        Ptr
+            A pointer of the same type. No instruction is written.
+        """
         return self.like(self.base, self.element, self.offset + offset, shape, self.symbol)
 
     def like(
         self, base: Register[Any], element: type[Any], offset: int, shape: tuple[int, ...] | None, symbol: str
     ) -> Ptr[Any]:
-        """A pointer to another place in the same space; `shape` None: of the same shape."""
+        """A pointer to another place in the same space.
+
+        Parameters
+        ----------
+        base, element, offset, shape, symbol
+            Those of the new pointer; a `shape` of None is this pointer's.
+
+        Returns
+        -------
+        Ptr
+            No instruction is written.
+        """
         kind = Shared if isinstance(self, Shared) else Ptr
         return kind(self.k, base, element, offset, self.space, self.shape if shape is None else shape, symbol)
 
@@ -100,7 +142,27 @@ class Ptr(Generic[T]):
         return to
 
     def row(self, index: Index) -> Ptr[T]:
-        """The pointer to row `index` of a two-dimensional shared array."""
+        """The pointer to a row of a shared array.
+
+        Parameters
+        ----------
+        index
+            The row, a number (no instruction) or a register (one `mad`).
+
+        Returns
+        -------
+        Ptr
+            With one dimension less.
+
+        Raises
+        ------
+        BuildError
+            For a pointer of one dimension.
+
+        Examples
+        --------
+        `tile = k.shared(f32, (16, 64)); tile.row(k.tid.y)[k.tid.x] = x`
+        """
         if len(self.shape) < 2:
             raise self.k._pointer_error(self, "this pointer has no rows; it is one-dimensional", "p + i * width")
         width = math.prod(self.shape[1:])
@@ -112,7 +174,22 @@ class Ptr(Generic[T]):
     @overload
     def cast(self, element: type[Any]) -> Ptr[Any]: ...
     def cast(self, element: type[Any]) -> Ptr[Any]:
-        """The same address, pointing to elements of another type. No instruction."""
+        """The same address, pointing to elements of another type.
+
+        Parameters
+        ----------
+        element
+            The new type, such as `u32`.
+
+        Returns
+        -------
+        Ptr
+            Without a shape. No instruction is written.
+
+        Examples
+        --------
+        `bits = x.cast(u32)[i]`
+        """
         return self.like(self.base, element, self.offset, (), self.symbol)
 
     def __getitem__(self, index: Index | tuple[Index, ...]) -> T:

@@ -67,7 +67,7 @@ class Probes(Base):
                         self._converted(cls if cls in (f32, f64) else f32, value),
                     )
             elif what == "m" or not isinstance(value, int | float):
-                raise mistakes.error(site, f"k.probe wants a register for {what}, found {value!r}")
+                raise mistakes.error(site, f"k.probe needs a register for {what}, found {value!r}")
         for what, value in (("row", row), ("tile", tile), ("tiles", tiles)):
             if isinstance(value, int):
                 continue

@@ -33,11 +33,11 @@ class Roles:
         k = self.k
         first, last = min(numbers, default=0), max(numbers, default=0)
         if not numbers or sorted(numbers) != list(range(first, last + 1)):
-            raise mistakes.error(site, f"a role is of neighbouring warpgroups, found {numbers}", "k.warpgroup(1, 2)")
+            raise mistakes.error(site, f"a role needs neighbouring warpgroups, found {numbers}", "k.warpgroup(1, 2)")
         if self.inside:
             raise mistakes.error(site, "a role inside of a role: no warpgroup has both")
         if self.threads and (last + 1) * WARPGROUP > self.threads:
-            raise mistakes.error(site, f"warpgroup {last} is none of a block of {self.threads} threads")
+            raise mistakes.error(site, f"a block of {self.threads} threads has no warpgroup {last}")
         setmaxnreg = self._setmaxnreg(numbers, registers, site) if registers is not None else ""
         group = self._group(site)
         chosen = k._emit(
@@ -77,7 +77,7 @@ class Roles:
         if not self.threads:
             raise mistakes.error(
                 site,
-                "how many registers a block starts with follows from its threads; say it first",
+                "how many registers a block starts with depends on its number of threads; state that first",
                 "k.launch_bounds(384, 1)",
             )
         if not 24 <= registers <= 256 or registers % 8:

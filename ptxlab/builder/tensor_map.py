@@ -45,7 +45,7 @@ class TensorMap:
         if not 1 <= len(sizes) <= 5 or not all(1 <= size <= 256 for size in sizes):
             raise mistakes.error(site, f"a box has 1 to 5 dimensions of 1 to 256 elements, found {sizes}")
         if swizzle not in SWIZZLES:
-            raise mistakes.error(site, f"a swizzle is of 0, 32, 64 or 128 bytes, found {swizzle}", "swizzle=128")
+            raise mistakes.error(site, f"a swizzle is 0, 32, 64 or 128 bytes, found {swizzle}", "swizzle=128")
         self.kind.box, self.kind.swizzle = sizes, swizzle
 
     def load(self, to: Ptr[Any], mbarrier: Ptr[Any], *place: Register[Any] | int) -> None:
@@ -68,7 +68,7 @@ class TensorMap:
         box = self.kind.box
         if not box:
             raise mistakes.error(
-                site, f"what a tile of {self.name} is was not said", f"{self.name}.box(64, 64, swizzle=128)"
+                site, f"the shape of a tile of {self.name} is missing", f"{self.name}.box(64, 64, swizzle=128)"
             )
         if len(place) != len(box):
             raise mistakes.error(site, f"the box of {self.name} has {len(box)} dimensions, the place has {len(place)}")

@@ -177,7 +177,7 @@ class Tracer:
 
     # -- operands
     def operand(self, value: Any) -> Node:
-        """What stands beside an operator as a node."""
+        """The operand beside an operator, as a node."""
         if isinstance(value, Number):
             if value.tracer is not self:
                 self.refuse("this number belongs to another call; a function must not keep its arguments")
@@ -186,7 +186,7 @@ class Tracer:
             self.refuse(f"`{value.name}` is an array; take an element of it", value.example)
         if isinstance(value, np.ndarray) and value.ndim:
             self.refuse(
-                "an array that is no parameter of the function cannot become one of the kernel",
+                "an array that is not a parameter of the function cannot become a parameter of the kernel",
                 "def f(..., kv_idx, table): ... table[h] ...    # and in the call: table=array",
             )
         value = value.item() if isinstance(value, np.generic | np.ndarray) else value
@@ -199,7 +199,7 @@ class Tracer:
         if isinstance(value, float):
             return self.node("const", (), "real", value)
         write = "x    # one number" if self.at is None else "return score    # one number"
-        self.refuse(f"a number is wanted, found {shown(value)} ({type(value).__name__})", write)
+        self.refuse(f"expected a number, found {shown(value)} ({type(value).__name__})", write)
 
     def answer(self, value: Any, kind: str) -> Node:
         """What a function returned, as the kind that is wanted of it."""
@@ -209,10 +209,10 @@ class Tracer:
         node = self.operand(value)
         if kind == "truth" and node.kind != "truth":
             self.refuse(
-                "a mask_mod returns a truth, whether the key is seen; this is a number", "return kv_idx <= q_idx"
+                "a mask_mod returns a boolean, whether the key is seen; this is a number", "return kv_idx <= q_idx"
             )
         if kind == "real" and node.kind == "truth":
-            self.refuse("a score_mod returns a number; this is a truth", "return np.where(seen, score, -np.inf)")
+            self.refuse("a score_mod returns a number; this is a boolean", "return np.where(seen, score, -np.inf)")
         return self.real(node) if kind == "real" else node
 
     def real(self, node: Node) -> Node:
@@ -247,20 +247,20 @@ class Tracer:
         """`left op right`."""
         (a, b), kind = self.alike(self.operand(left), self.operand(right))
         if kind == "real" and op in ("&", "|", "^"):
-            self.refuse(f"`{op}` joins truths or whole numbers; one of these is real", f"(x > 0) {op} (y > 0)")
+            self.refuse(f"`{op}` takes booleans or whole numbers; one of these is a float", f"(x > 0) {op} (y > 0)")
         if op in ("<<", ">>", "%", "//"):
             if op in ("%", "//") and b.op == "const" and not b.value:
                 self.refuse("this divides by zero")
             if kind == "real":
-                self.refuse(f"`{op}` is for whole numbers; one of these is real", "np.floor(x / y)")
+                self.refuse(f"`{op}` is for whole numbers; one of these is a float", "np.floor(x / y)")
             a, b, kind = self.whole(a), self.whole(b), "whole"
         if op == "/":
             return Number(self, self.quotient(self.real(a), self.real(b)))
         if kind == "truth":
             if op in ("<", "<=", ">", ">="):
-                self.refuse(f"`{op}` compares numbers; these are truths", "a & ~b")
+                self.refuse(f"`{op}` compares numbers; these are booleans", "a & ~b")
             if op in ("+", "-"):
-                self.refuse(f"`{op}` needs numbers; these are truths", "a | b" if op == "+" else "a ^ b")
+                self.refuse(f"`{op}` needs numbers; these are booleans", "a | b" if op == "+" else "a ^ b")
             if op == "==":
                 return self.unary("~", self.binary("^", left, right))
             op = {"min": "&", "max": "|", "*": "&", "!=": "^"}.get(op, op)
@@ -284,7 +284,7 @@ class Tracer:
             return Number(self, self.node(op, (a,), a.kind))
         if op == "~":
             if a.kind == "real":
-                self.refuse("`~` inverts truths or whole numbers; this one is real", "x <= 0")
+                self.refuse("`~` inverts booleans or whole numbers; this one is a float", "x <= 0")
             return Number(self, self.node("~", (a,), a.kind))
         if op in ("floor", "ceil") and a.kind != "real":
             return Number(self, a)
@@ -298,7 +298,7 @@ class Tracer:
             if exponent == 0.5:
                 return self.unary("sqrt", base)
         if isinstance(base, int) and self.operand(exponent).kind == "whole":
-            self.refuse("numpy has no negative powers of whole numbers; a real number has them", f"{base}.0 ** x")
+            self.refuse("numpy has no negative powers of whole numbers; use a float", f"{base}.0 ** x")
         if isinstance(base, int | float) and base > 0:
             return self.unary("exp2", self.binary("*", exponent, math.log2(base)))
         self.refuse("`**` has no instruction; only a positive number, or the powers 0.5 and 1 to 4, can be computed",
@@ -491,7 +491,7 @@ _CLOSE = {"sum": "x + y", "max": "np.maximum(x, y)", "min": "np.minimum(x, y)", 
 
 def _captured(name: str) -> tuple[str, str]:
     """What is said of an array that is taken from around the function, and the line to write."""
-    what = f"`{name}` is no parameter of the function, and so none of the kernel"
+    what = f"`{name}` is not a parameter of the function, so it is not one of the kernel"
     return what, f"def f(..., kv_idx, {name}): ...    # and in the call: {name}={name}"
 
 

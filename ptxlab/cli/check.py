@@ -65,7 +65,7 @@ def _loaded(path: str) -> Any:
     except OSError as error:
         raise LaunchError(f"{path}: {error.strerror or 'no array'}") from None
     except (ValueError, EOFError):
-        raise LaunchError(f"{path}: no array of numbers; numpy.save writes them") from None
+        raise LaunchError(f"{path} does not hold an array of numbers; write one with numpy.save") from None
 
 
 def _dtype(name: str, text: str) -> Any:
@@ -84,7 +84,7 @@ def _number(word: str, text: str) -> int | float:
             return read(word)
         except ValueError:
             continue
-    raise LaunchError(f"{text}: a number, an array such as f32[256] or out:f32[256], or a .npy file is wanted")
+    raise LaunchError(f"{text}: expected a number, an array such as f32[256] or out:f32[256], or a .npy file")
 
 
 # -- files -------------------------------------------------------------------------------------------------------------
@@ -108,7 +108,7 @@ def kernel_of(path: Path, arch: str | None = None, entry: str | None = None) -> 
     wide = data.startswith((b"\xff\xfe", b"\xfe\xff"))  # as `>` writes in PowerShell
     if (b"\0" in data and not wide) or path.suffix == ".py":
         what = "Python" if path.suffix == ".py" else "no text"
-        raise LaunchError(f"{path} is {what}; a file of PTX or CUDA C++ is wanted")
+        raise LaunchError(f"{path} is {what}; expected a file of PTX or CUDA C++")
     source = data.decode("utf-16" if wide else "utf-8", errors="replace").removeprefix("\ufeff")
     written = re.search(r"^\s*\.version\b", source, re.MULTILINE) is not None  # PTX may quote CUDA in its comments
     if path.suffix in (".cu", ".cuh") or ("__global__" in source and not written):
@@ -231,7 +231,9 @@ def _expected(word: str, arguments: Sequence[str]) -> tuple[int, str, Any]:
     if number:
         likely = [int(number) - 1] if number.isdigit() else []
         if not set(likely) & set(arrays):
-            raise LaunchError(f"--expect {word}: argument {number} is no array; there are {len(arguments)} arguments")
+            raise LaunchError(
+                f"--expect {word}: argument {number} is not an array; there are {len(arguments)} arguments"
+            )
     elif len(likely) != 1:
         many = f"{len(likely)} arguments could hold the result; say which"
         more = f"{many}\n  write:  --expect {likely[0] + 1}={word}" if likely else "no argument is an array"

@@ -37,7 +37,7 @@ def examine() -> list[Finding]:
     return [
         Finding("python", sys.version_info >= (3, 11), platform.python_version(), "3.11 or newer is needed"),
         Finding("platform", True, f"{platform.system()} {platform.machine()}, {os.cpu_count()} CPUs"),
-        _package("numpy", "the CPU machine cannot run without it"),
+        _package("numpy", "the emulator cannot run without it"),
         _compiler(),
         _assembler(),
         _nvrtc(),
@@ -54,7 +54,7 @@ def missing(purpose: str = "test") -> list[str]:
         "test": dict.fromkeys(("assembler", "gpu", "browser"), "its tests are skipped"),
         "lab": {
             "assembler": "kernels run, registers and spills are not shown",
-            "gpu": "kernels run on the CPU machine",
+            "gpu": "kernels run on the emulator",
             "compiler": "kernels run in the interpreter",
         },
     }[purpose]

@@ -106,7 +106,7 @@ def _parser() -> argparse.ArgumentParser:
     orders = check.add_mutually_exclusive_group()
     orders.add_argument("--seed", type=int, metavar="N", help="another order of warps and blocks")
     orders.add_argument("--seeds", type=_positive, metavar="N", help="run in N orders, and compare the results")
-    check.add_argument("--budget", type=int, metavar="N", help="stop after so many warp-instructions")
+    check.add_argument("--budget", type=int, metavar="N", help="stop after this many warp-instructions")
     check.add_argument("--counters", action="store_true", help="print instructions, sectors, bank conflicts ...")
     check.add_argument("--expect", action="append", default=[], metavar="[N=]X.npy",
                        help="what the out: array, or argument N, should hold; may be given several times")  # fmt: skip
@@ -170,7 +170,7 @@ def _launch_options(parser: argparse._ActionsContainer) -> None:
 def _kernel_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("kernel", metavar="KERNEL", help="a name that `ptxlab list` shows, or a file")
     parser.add_argument("--head-dim", type=int, default=64, metavar="D")
-    parser.add_argument("--causal", action="store_true", help="a row sees only the keys up to its own place")
+    parser.add_argument("--causal", action="store_true", help="a row sees only the keys up to its own position")
     parser.add_argument("--dtype", choices=("f32", "f64", "f16", "bf16"), help="by default what the kernel takes")
     parser.add_argument("--arch", metavar="ARCH", help="the target; by default the one that the kernel is made for")
     parser.add_argument("--tile-kv", type=int, metavar="N", help="keys per tile, for kernels that have tiles")
@@ -231,7 +231,7 @@ def _ptx(options: argparse.Namespace) -> int:
 
 def _positive(text: str) -> int:
     if not text.isdigit() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number from 1 on")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of at least 1")
     return int(text)
 
 
@@ -240,7 +240,7 @@ def _three(text: str) -> tuple[int, ...]:
     try:
         return tuple(int(n) for n in text.split(","))
     except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is no size: write 64, or 8,4 or 8,4,2") from None
+        raise argparse.ArgumentTypeError(f"{text!r} is not a size: write 64, or 8,4 or 8,4,2") from None
 
 
 def _check(options: argparse.Namespace) -> int:

@@ -49,7 +49,7 @@ def notebook(source: Path, *, solved: bool = False) -> Any:
         exercise = cell.metadata.get("exercise")
         if exercise is not None:
             if cell.source.strip():
-                raise SourceError(f"{source.name}: text below the exercise {exercise}; it belongs into its own cell")
+                raise SourceError(f"{source.name}: text below the exercise {exercise}; put it into a cell of its own")
             found = find(exercise)
             cells.append(new_markdown_cell(found.heading(), metadata={"tags": [f"about:{exercise}"]}))
             code = found.cell(solved=solved)
@@ -103,7 +103,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m ptxlab.course.build", description=(__doc__ or "").split("\n")[0])
     parser.add_argument("names", nargs="*", metavar="NN", help="the beginning of a source's name; by default all")
     parser.add_argument("--check", action="store_true", help="write nothing, name the notebooks that are out of step")
-    parser.add_argument("--solved", action="store_true", help="with the solutions (give --folder, too)")
+    parser.add_argument("--solved", action="store_true", help="with the solutions (also give --folder)")
     parser.add_argument("--run", action="store_true", help="run them all anew, whether or not their code has changed")
     parser.add_argument(
         "--no-run", action="store_true", help="run none: a notebook whose code has changed has no outputs"

@@ -42,9 +42,9 @@ def where(wrong: Array) -> str:
             continue
         bad, good = (_run(np.flatnonzero(which), name) for which in (lines, ~lines))
         if bad and lines.sum() > 1:
-            return f"Wrong are {bad}, the others are right."
+            return f"{bad[:1].upper()}{bad[1:]} are wrong, the others are right."
         if good and (~lines).sum() != 2:  # two are always at one distance
-            return f"Right are only {good}." if (~lines).sum() > 1 else f"Only {good} is right."
+            return f"Only {good} are right." if (~lines).sum() > 1 else f"Only {good} is right."
     return ""
 
 
@@ -71,7 +71,7 @@ def plain(ptx: str) -> str:
 
 
 def digits(found: Any, want: Any) -> str:
-    """Of two f64 that are nearly equal: in how many decimal digits they agree; "" of others."""
+    """In how many decimal digits two nearly equal f64 agree; "" for others."""
     if np.asarray(want).dtype != np.float64 or not np.isfinite(found) or found == want or want == 0:
         return ""
     same = int(-np.log10(abs(float(found) / float(want) - 1)))

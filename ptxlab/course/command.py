@@ -37,7 +37,7 @@ def _parser() -> argparse.ArgumentParser:
     release.set_defaults(run=_release)
     release.add_argument("folder", type=Path, metavar="DIR")
     release.add_argument("--notebooks", nargs="+", default=(), metavar="NN", help="by default all")
-    release.add_argument("--nbgrader", type=Path, metavar="DIR", help="write a teacher's course for nbgrader, too")
+    release.add_argument("--nbgrader", type=Path, metavar="DIR", help="also write a teacher's course for nbgrader")
     release.add_argument("--seed", type=int, metavar="N", help="of the hidden cases in the teacher's course")
     shown = commands.add_parser("slides", help="write notebooks as slides, with the outputs of their committed run")
     shown.set_defaults(run=_slides)
@@ -89,7 +89,7 @@ def _release(options: argparse.Namespace) -> int:
     from ptxlab.course.release import release, teachers
 
     if options.seed is not None and options.nbgrader is None:
-        raise PtxlabError("--seed is for the teacher's course; write --nbgrader DIR, too")
+        raise PtxlabError("--seed is for the teacher's course; also write --nbgrader DIR")
     for path in release(options.folder, notebooks=options.notebooks):
         print(path)
     if options.nbgrader is not None:
@@ -183,7 +183,7 @@ def _journal(options: argparse.Namespace, chosen: Callable[[], tuple[str, ...]])
     if options.seed not in (None, journal.seed):
         raise PtxlabError(f"{path} has the seed {journal.seed}, not {options.seed}; resume without --seed")
     if options.exercises and chosen() != journal.exercises:
-        raise PtxlabError(f"{path} is of {', '.join(journal.exercises)}; resume without --exercises")
+        raise PtxlabError(f"{path} holds marks of {', '.join(journal.exercises)}; resume without --exercises")
     return journal
 
 

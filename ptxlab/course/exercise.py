@@ -19,10 +19,39 @@ LEVELS = {1: "warm-up", 2: "medium", 3: "hard"}
 class Exercise:
     """One exercise, as data.
 
-    name: such as "02-tail"; its first part is the notebook's number. kind: one of `KINDS`; level: one of `LEVELS`.
-    prompt: Markdown. starter and solution: the code of the answer's cell, both without the call of `check`. answer: the
-    name that the cell binds. hints: two, where to look and what to ask. graded: what the mark looks at, in sentences.
-    grade: runs the checks. points: what it counts in a class.
+    Parameters
+    ----------
+    name
+        Such as "02-tail": the notebook's number, a dash, small letters.
+    title
+        A few words, for the heading.
+    kind
+        One of `KINDS`: "predict", "fill", "fix", "write", "optimise".
+    level
+        1 (warm-up), 2 (medium) or 3 (hard).
+    prompt
+        The task, in Markdown.
+    starter, solution
+        The code of the answer's cell, both without the call of `check`.
+    answer
+        The name that the cell binds.
+    hints
+        Two: where to look, and what to ask.
+    graded
+        What the mark looks at, in sentences.
+    grade
+        Runs the checks: it is called with a `Grading` and the answer.
+    points
+        What it counts in a class.
+
+    Raises
+    ------
+    ValueError
+        For a field that is not of this form.
+
+    Examples
+    --------
+    `docs/teaching.md` shows a whole one.
     """
 
     name: str
@@ -43,7 +72,7 @@ class Exercise:
             (not re.fullmatch(r"\d\d-[a-z0-9-]+", self.name), "name: two digits, a dash and small letters, as 02-tail"),
             (self.kind not in KINDS, f"kind: one of {', '.join(KINDS)}"),
             (self.level not in LEVELS, "level: 1, 2 or 3"),
-            (not self.answer.isidentifier(), "answer: the name that the cell binds"),
+            (not self.answer.isidentifier(), "answer: the name that the cell assigns"),
             (len(self.hints) != 2, "hints: two, where to look and what to ask"),
             (not self.graded, "graded: at least one sentence"),
         ]
@@ -53,11 +82,11 @@ class Exercise:
 
     @property
     def notebook(self) -> str:
-        """The number of the notebook that it stands in, "02"."""
+        """The number of the notebook that it is in, "02"."""
         return self.name[:2]
 
     def heading(self) -> str:
-        """What stands above the answer's cell, in Markdown."""
+        """What is above the answer's cell, in Markdown."""
         stars = "★" * self.level + "☆" * (3 - self.level)
         graded = "\n".join(f"- {sentence}" for sentence in self.graded)
         return (

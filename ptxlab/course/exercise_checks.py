@@ -13,7 +13,7 @@ is to tell is a part in each case; a prediction that never changes has none of t
 where the result is right: to do nothing costs nothing. Cases that are shown, and edges, are the same for every seed,
 their data included; the seed draws the hidden cases only. These are run once all others are right, and count as one
 part: so the mark of an answer that fails any case but the hidden ones does not depend on the seed. A launch that ends
-in a fault or has findings is one wrong part, and None is returned; a launch that went well is no part by itself.
+in a fault or has findings is one wrong part, and None is returned; a launch that went well is not a part by itself.
 """
 
 from __future__ import annotations
@@ -76,8 +76,21 @@ class _Launch:
 class Grading:
     """One check of one answer: the parts that were looked at so far, and the random numbers of the hidden cases.
 
-    graded: this is for a mark, so all cases are looked at; while learning, the first mistake is enough. `rng` gives
-    random numbers that depend on the exercise only; in hidden cases, on the seed as well.
+    Parameters
+    ----------
+    exercise
+        The exercise that the answer is for.
+    seed
+        Decides the hidden cases.
+    graded
+        Whether this is for a mark, so that all cases are looked at. While learning, the first mistake is enough.
+
+    Attributes
+    ----------
+    rng
+        Random numbers that depend on the exercise only; in hidden cases also on the seed.
+    parts
+        What was looked at so far, in order.
     """
 
     def __init__(self, exercise: Named, *, seed: int, graded: bool = False) -> None:
@@ -97,9 +110,25 @@ class Grading:
     def part(
         self, name: str, condition: Any, says: Says = "", *more: str, sort: str = "value", cause: str = ""
     ) -> bool:
-        """Notes one part: right if `condition` holds; if not, `says` tells what happened. Returns which it was.
+        """Notes one part of an answer.
 
-        sort: what it looks at, one of `ptxlab.course.verdict.SORTS`. cause: the sentence that names the mistake, or "".
+        Parameters
+        ----------
+        name
+            What is looked at, in a few words.
+        condition
+            Whether this part is right.
+        says, *more
+            Sentences for the student that say what happened, if it is wrong.
+        sort
+            What it looks at, one of `ptxlab.course.verdict.SORTS`.
+        cause
+            The sentence that names the mistake, or "".
+
+        Returns
+        -------
+        bool
+            Whether it is right.
         """
         ok = bool(condition)
         said = () if ok else tuple(short(sentence) for sentence in sentences(says) + more if sentence)
@@ -132,11 +161,26 @@ class Grading:
         *,
         edges: Sequence[Any] = (),
     ) -> Iterator[Any]:
-        """The cases that the prompt shows, then the edges, then `count` hidden ones that the seed decides.
+        """The cases that the prompt shows, then the edges, then hidden ones that the seed decides.
 
-        edges: cases that the prompt does not show and that are always in, where a mistake hides from most others: none,
-        one, one more than fits. Hidden cases come only if all others are right. While learning it stops after the first
-        case with a wrong part.
+        Hidden cases come only if all others are right. While learning it stops after the first case with a wrong part.
+
+        Parameters
+        ----------
+        shown
+            The cases of the prompt.
+        hidden
+            Makes a case from random numbers.
+        count
+            How many hidden cases there are.
+        edges
+            Cases that the prompt does not show and that always come, where a mistake hides from most others: none, one,
+            one more than fits.
+
+        Yields
+        ------
+        Any
+            One case at a time.
         """
         for case in (*shown, *edges):
             yield case
@@ -210,7 +254,7 @@ class Grading:
             except BaseException as error:
                 self.part("the kernel can be built", False, thrown(error), sort="broken")
             return None
-        what = "a kernel is wanted (a function with @kernel, PTX text, or a kernel of pl.cuda)"
+        what = "expected a kernel (a function with @kernel, PTX text, or a kernel of pl.cuda)"
         found = f"text without a .entry: {answer[:40]!r}" if isinstance(answer, str) else type(answer).__name__
         self.part("the answer is a kernel", False, f"`{self.exercise.answer}`: {what}, found {found}.", sort="broken")
         return None
@@ -233,7 +277,7 @@ class Grading:
         allow: Callable[[Any], bool] | None = None,
         signs: Callable[[Any], str] | None = None,
     ) -> Run | None:
-        """Runs an answer on the CPU machine. None if it was stopped by a fault or a check found something: that is a
+        """Runs an answer on the emulator. None if it was stopped by a fault or a check found something: that is a
         wrong part then, which names the thread, the PTX line and the line that wrote it.
 
         build: Python parameters of the kernel. orders: it runs in other orders of warps and blocks as well, with seeds
@@ -340,7 +384,7 @@ class Grading:
         """
         got, want = np.asarray(got), np.asarray(want)
         if got.shape != want.shape:
-            return self.part(name, False, f"An array of shape {want.shape} is wanted, found {got.shape}.")
+            return self.part(name, False, f"Expected an array of shape {want.shape}, found {got.shape}.")
         with np.errstate(invalid="ignore"):
             right = np.isclose(got.astype(np.float64), want.astype(np.float64), rtol=rtol, atol=atol)
         right |= ~np.broadcast_to(only, right.shape)
@@ -459,7 +503,7 @@ class Grading:
         """What a Python function of the answer returns; None after saying what went wrong (it returned None, too)."""
         called = f"{self.exercise.answer}({', '.join(map(repr, args))})"
         if not callable(function):
-            says = f"`{self.exercise.answer}`: a function is wanted, found {type(function).__name__}."
+            says = f"`{self.exercise.answer}`: expected a function, found {type(function).__name__}."
             self.part("the answer is a function", False, says, sort="broken")
             return None
         try:

@@ -148,7 +148,7 @@ def graded_by(exercise: Exercise, answer: Any, *, seed: int = STUDY_SEED, every:
     """An answer after its checks. every: they go on after the first mistake, as for a mark."""
     g = Grading(exercise, seed=seed, graded=every)
     if answer is None or answer is ...:
-        says = f"There is no answer yet: the cell is to bind `{exercise.answer}`."
+        says = f"There is no answer yet: the cell must assign `{exercise.answer}`."
         g.part("there is an answer", False, says, sort="broken")
         return g
     with warnings.catch_warnings(), contextlib.redirect_stderr(io.StringIO()), limited():

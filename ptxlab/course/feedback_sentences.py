@@ -51,6 +51,5 @@ def met(found: Any, kernel: Any) -> str:
     if any(i.name in ("ret", "exit") for i in instructions[:-1]):
         return says
     lane, _, rest = f"Lane {found.value}", *says.partition("\n")[1:]
-    return (
-        f"{lane} did not enter the branch of this shuffle, and the mask names it. Who must come to a shuffle?\n{rest}"
-    )
+    why = "did not enter the branch of this shuffle, and the mask names it. Which lanes must reach a shuffle?"
+    return f"{lane} {why}\n{rest}"

@@ -2,7 +2,7 @@
 
 It is a process of its own because grading forks, which a worker with its threads should not, and because it adopts and
 ends what answers leave behind. The first line that it writes says whether it grades at all; then it prepares what all
-submissions need, and answers each line with one. It ends with its input, and when its worker is no more.
+submissions need, and answers each line with one. It ends with its input, and when its worker has ended.
 """
 
 from __future__ import annotations
@@ -76,12 +76,12 @@ def _refusal(confined: confinement.Confinement) -> str:
     )
     return (
         f"it does not confine submissions with bubblewrap, as each worker should ({lacks}). Install it there "
-        "(apt install bubblewrap); to grade all the same what you trust, add --unconfined"
+        "(apt install bubblewrap); if you trust the submissions, grade anyway with --unconfined"
     )
 
 
 def _end_with(parent: int) -> None:
-    """Interrupts this process when its parent is no more; what it is grading is ended then, and its files removed.
+    """Interrupts this process when its parent has ended; what it is grading is ended then, and its files removed.
 
     A signal for the parent's death would come when the thread ends that started this process."""
 

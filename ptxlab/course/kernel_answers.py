@@ -39,7 +39,7 @@ def headers_lacking(text: str) -> str:
     if not lacking:
         return ""
     return (
-        f"The text has no {' and no '.join(lacking)}, and NVIDIA's assembler refuses it. Its first lines are to be:\n"
+        f"The text has no {' and no '.join(lacking)}, and NVIDIA's assembler refuses it. It must begin with:\n"
         ".version 7.8\n.target sm_80\n.address_size 64"
     )
 

@@ -76,7 +76,7 @@ class Journal:
             head, *rest = [json.loads(line) for line in lines if line.endswith("\n")]
             return cls(path, int(head["seed"]), [str(name) for name in head["exercises"]], rest)
         except (ValueError, KeyError, TypeError):
-            raise PtxlabError(f"{path} is not what grading has left there; grade without --resume") from None
+            raise PtxlabError(f"{path} was not written by grading; grade without --resume") from None
 
     def begin(self) -> None:
         """Writes the beginning, with what is known."""

@@ -67,7 +67,7 @@ def write_csv(graded: Sequence[Graded], path: Path) -> None:
 
 def _replace(path: Path, text: str) -> None:
     """Writes a file so that there is always a whole one: the old or the new. Signs that a terminal would obey are
-    replaced, and what is no text, such as half of a pair of surrogates that an answer printed, becomes an escape."""
+    replaced, and what is not text, such as half of a pair of surrogates that an answer printed, becomes an escape."""
     raw = text.translate(_CONTROLS).encode("utf-8", "backslashreplace")
     place = path.resolve()
     if place.exists() and not place.is_file():  # such as /dev/stdout

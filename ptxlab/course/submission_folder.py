@@ -1,6 +1,6 @@
 """What was handed in: the submissions in a folder, each file read once, before any of them runs.
 
-Nothing in such a folder is trusted either: names that are no text, pipes in the place of files, links, folders without
+Nothing in such a folder is trusted either: names that are not text, pipes in the place of files, links, folders without
 permissions or nested without end are said in a note and cost that submission alone.
 """
 

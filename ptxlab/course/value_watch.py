@@ -46,8 +46,8 @@ class Event:
 
 
 class Watch:
-    """A recorder for `launch(trace=...)` that keeps every step of a launch with `block` threads a block. only: the one
-    warp that it keeps, (block, warp)."""
+    """A recorder for `launch(trace=...)` that keeps every step of a launch with `block` threads per block. only: the
+    one warp that it keeps, (block, warp)."""
 
     def __init__(self, block: int, only: tuple[int, int] | None = None) -> None:
         self.block, self.only = block, only

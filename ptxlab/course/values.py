@@ -32,7 +32,7 @@ def counted(count: int, one: str, more: str = "") -> str:
 
 
 def same(found: Any, truth: Any, rtol: float = 0.0) -> bool:
-    """Whether a value means the same: numbers by value (a bool is no number), sets without order, others in order."""
+    """Whether a value means the same: numbers by value (a bool is not a number), sets in any order, others in order."""
     if isinstance(truth, set | frozenset):
         if not isinstance(found, set | frozenset | list | tuple):
             return False

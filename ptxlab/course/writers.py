@@ -1,4 +1,4 @@
-"""Who wrote it: runs a launch once more on the interpreter and finds the last store to one element of an array."""
+"""Finds the writer: runs a launch once more on the interpreter and finds the last store to one element of an array."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def writer(
     **options: Any,
 ) -> tuple[str, int]:
     """Who stored the byte at `offset` of argument `which`, in words, and the PTX line. `args` are as they were before
-    the launch. lost: it is no number any more, and the words begin with the operation that first gave none."""
+    the launch. lost: it is not a number any more, and the words begin with the operation that first gave none."""
     wanted = args[which]
     array = wanted.array if isinstance(wanted, Const | Out) else wanted
     buffer = (

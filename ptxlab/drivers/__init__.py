@@ -1,4 +1,4 @@
-"""The CPU machine in the place of a GPU's driver: programs written for a GPU run as they stand."""
+"""The emulator in the place of a GPU's driver: programs written for a GPU run as they stand."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What programs of numba-cuda do on the host (arrays, streams, events, devices), on the CPU machine."""
+"""What programs of numba-cuda do on the host (arrays, streams, events, devices), on the emulator."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Array = NDArray[Any]
 
 
 class DeviceArray:
-    """An array in the memory of the CPU machine, with the methods of numba's `DeviceNDArray`.
+    """An array in the memory of the emulator, with the methods of numba's `DeviceNDArray`.
 
     `array` shows its elements in place; slices, views and transposes share the memory. `address` is where it begins.
     """
@@ -142,7 +142,7 @@ class DeviceArray:
         return self.array.astype(dtype or self.dtype)
 
     def __repr__(self) -> str:
-        return f"<device array {self.dtype} {list(self.shape)} at {self.address:#x} on the CPU machine>"
+        return f"<device array {self.dtype} {list(self.shape)} at {self.address:#x} on the emulator>"
 
 
 def _room(shape: Any, dtype: DTypeLike, strides: Any, order: str, name: str, *, written: bool) -> DeviceArray:
@@ -281,7 +281,7 @@ class Stream:
 
 
 class Event:
-    """A moment of the host's clock. `elapsed_time` says how long the CPU machine took: not what a GPU takes."""
+    """A moment of the host's clock. `elapsed_time` says how long the emulator took: not what a GPU takes."""
 
     def __init__(self, timing: bool = True) -> None:
         self.moment = 0.0
@@ -306,9 +306,9 @@ class Event:
 
 
 class Device:
-    """The CPU machine as numba's programs ask for it: a device of the target's compute capability."""
+    """The emulator as numba's programs ask for it: a device of the target's compute capability."""
 
-    id, name = 0, b"ptxlab CPU machine"
+    id, name = 0, b"ptxlab emulator"
     WARP_SIZE = 32
     MAX_THREADS_PER_BLOCK = 1024
     MAX_BLOCK_DIM_X, MAX_BLOCK_DIM_Y, MAX_BLOCK_DIM_Z = 1024, 1024, 64
@@ -347,11 +347,11 @@ class Context:
 
     def get_memory_info(self) -> Any:
         """(free, total) bytes: of the host's memory there is no such figure that would tell what a GPU has."""
-        raise LaunchError("get_memory_info: the CPU machine has no memory of its own; it uses the host's")
+        raise LaunchError("get_memory_info: the emulator has no memory of its own; it uses the host's")
 
 
 def host_functions(arch: str) -> dict[str, Any]:
-    """What stands in for the functions of `numba.cuda` while the CPU machine is active, by name."""
+    """What stands in for the functions of `numba.cuda` while the emulator is active, by name."""
     device = Device(arch)
     context, stream = Context(device), Stream()
 

@@ -1,4 +1,4 @@
-"""`pl.numba`: programs of numba-cuda on the CPU machine as they stand.
+"""`pl.numba`: programs of numba-cuda on the emulator as they stand.
 
 with pl.numba(checks="all") as session:
     add[blocks, threads](x, y, out)         # a kernel of @cuda.jit, numpy arrays or cuda.to_device
@@ -32,7 +32,7 @@ Dim = tuple[int, int, int]
 
 
 class Session(MachineSession):
-    """The CPU machine in place of a GPU under numba-cuda, from `__enter__` to `__exit__`."""
+    """The emulator in place of a GPU under numba-cuda, from `__enter__` to `__exit__`."""
 
     LANGUAGE = "numba"
 
@@ -154,7 +154,7 @@ class ForAll:
 
     def __init__(self, dispatcher: Any, ntasks: int, tpb: int = 0, stream: Any = 0, sharedmem: int = 0) -> None:
         if ntasks < 0:
-            raise ValueError(f"forall: a number of tasks from 0 on is wanted, got {ntasks}")
+            raise ValueError(f"forall: expected a number of tasks of at least 0, got {ntasks}")
         self.dispatcher, self.ntasks, self.sharedmem = dispatcher, ntasks, sharedmem
         self.threads = tpb or THREADS
 
@@ -169,7 +169,7 @@ class ForAll:
 
 @contextlib.contextmanager
 def _in_place_of_the_driver(arch: str) -> Iterator[None]:
-    """Puts the CPU machine where numba would ask the driver, and takes it out again."""
+    """Puts the emulator where numba would ask the driver, and takes it out again."""
     cuda = modules()
     from numba.cuda import dispatcher as dispatching
     from numba.cuda.core import sigutils
@@ -225,7 +225,7 @@ class Numba(Switch[Session]):
 def _types_for(kernel: Any, args: Sequence[Any]) -> tuple[Any, ...]:
     """The types to compile a kernel for when it is not launched."""
     if not hasattr(kernel, "py_func"):
-        raise LaunchError(f"kernel: a function under @cuda.jit is wanted, got {kernel!r}")
+        raise LaunchError(f"kernel: expected a function with @cuda.jit, got {kernel!r}")
     if len(args) == 1 and isinstance(args[0], str):
         modules()
         from numba.cuda.core import sigutils

@@ -13,7 +13,7 @@ from ptxlab.launch.run import Run, launch
 
 
 class MachineSession(abc.ABC):
-    """The CPU machine in place of a GPU under a language, from `__enter__` to `__exit__`.
+    """The emulator in place of a GPU under a language, from `__enter__` to `__exit__`.
 
     `runs` holds the `Run` of each launch; `findings` what the checks noticed in all of them. options: of `pl.launch`,
     for each launch.
@@ -56,7 +56,7 @@ class Switch(Generic[S]):
         self._session: S | None = None
 
     def activate(self, *, arch: str = "sm_80", device: str = "cpu", **options: Any) -> S:
-        """Runs the language's kernels on the CPU machine from now on; a second call replaces the options."""
+        """Runs the language's kernels on the emulator from now on; a second call replaces the options."""
         self.deactivate()
         session = self._kind(arch=arch, device=device, **options)
         session.__enter__()

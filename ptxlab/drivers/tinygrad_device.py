@@ -1,4 +1,4 @@
-"""`ptxlab.drivers.tinygrad`: programs of tinygrad on the CPU machine, as a device of tinygrad's.
+"""`ptxlab.drivers.tinygrad`: programs of tinygrad on the emulator, as a device of tinygrad's.
 
 with tinygrad(checks="all") as session:
     Tensor([[1.0, 2.0]]).softmax().numpy()
@@ -30,7 +30,7 @@ NAME = "PTXLAB"
 
 
 class TinygradSession(MachineSession):
-    """While entered, tinygrad's default device is the CPU machine."""
+    """While entered, tinygrad's default device is the emulator."""
 
     LANGUAGE = "tinygrad"
 

@@ -1,4 +1,4 @@
-"""Arrays of programs of Triton in the memory of the CPU machine: numpy's, and torch's tensors on the CPU.
+"""Arrays of programs of Triton in the memory of the emulator: numpy's, and torch's tensors on the CPU.
 
 A launch copies the memory of its arguments in and, when it has succeeded, back. Arrays that overlap are one allocation.
 An array whose address the program itself asks for (`x.data_ptr()`, to put it into a table of pointers or a descriptor)
@@ -27,7 +27,7 @@ class Tensor(np.ndarray[Any, Any]):
     """A numpy array, its memory shared, with the methods that Triton and hooks of its autotuner ask a tensor for."""
 
     def data_ptr(self) -> int:
-        """The address of the first element: the CPU machine's, where a session is entered."""
+        """The address of the first element: the emulator's, where a session is entered."""
         return _addresses[-1].address_of(self) if _addresses else int(self.ctypes.data)
 
     def stride(self, axis: int | None = None) -> Any:
@@ -108,7 +108,7 @@ def extent(value: Any, name: str) -> Extent:
         return Extent(start, end, min(start, memory[0]), max(end, memory[1]), value, bool(value.flags.writeable))
     device = getattr(value, "device", None)
     if device is not None and getattr(device, "type", "cpu") != "cpu":
-        raise LaunchError(f"{name} lies on {device}; the CPU machine takes CPU tensors\n  write:  {name}.cpu()")
+        raise LaunchError(f"{name} is on {device}; the emulator takes CPU tensors\n  write:  {name}.cpu()")
     each = value.element_size()
     memory_start = int(value.untyped_storage().data_ptr())
     first = memory_start + int(value.storage_offset()) * each
@@ -207,4 +207,4 @@ def _first(value: Any) -> int:
 
 
 _addresses: list[Addresses] = []
-"""Of the sessions that are entered; the last one counts."""
+"""The sessions that are entered; the last one counts."""

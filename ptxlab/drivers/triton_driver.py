@@ -1,4 +1,4 @@
-"""The driver that Triton asks for its device, its launcher and its benchmark, with the CPU machine behind it."""
+"""The driver that Triton asks for its device, its launcher and its benchmark, with the emulator behind it."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class Driver:
 
     def map_python_to_cpp_type(self, ty: str) -> str:
         """Launches need no C++."""
-        raise NotImplementedError("the CPU machine launches without C++")
+        raise NotImplementedError("the emulator launches without C++")
 
 
 class Utils:

@@ -1,4 +1,4 @@
-"""`pl.triton`: programs of Triton on the CPU machine as they stand.
+"""`pl.triton`: programs of Triton on the emulator as they stand.
 
 with pl.triton(checks="all") as session:
     add[grid](x, y, out, n, BLOCK=1024)     # a kernel of @triton.jit, numpy arrays or torch's CPU tensors
@@ -31,7 +31,7 @@ from ptxlab.launch.run import launch
 
 
 class TritonSession(MachineSession):
-    """The CPU machine in place of a GPU under Triton, from `__enter__` to `__exit__`.
+    """The emulator in place of a GPU under Triton, from `__enter__` to `__exit__`.
 
     `runs` is without the launches of autotuning; `tunings` says what autotuners compared, and by which counts.
     """
@@ -238,7 +238,7 @@ class Triton(Switch[TritonSession]):
     def _compiled(self, kernel: Any, args: Sequence[Any], arch: str, options: dict[str, Any]) -> CompiledKernel:
         """A kernel for the arguments of a launch."""
         if not hasattr(kernel, "warmup"):
-            raise LaunchError(f"kernel: a function under @triton.jit is wanted, got {kernel!r}")
+            raise LaunchError(f"kernel: expected a function with @triton.jit, got {kernel!r}")
         with TritonSession(arch=arch, device="cpu"):
             try:
                 made = kernel.run(*map(tensor, args), grid=(1,), warmup=True, **options)

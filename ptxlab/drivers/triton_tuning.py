@@ -1,4 +1,4 @@
-"""What an autotuner of Triton compares on the CPU machine: clocks by a model, from counters. It is no time of a GPU.
+"""What an autotuner of Triton compares on the emulator: clocks by a model, from counters. It is not the time of a GPU.
 
 The model: each multiprocessor (SM) works on its share of the blocks, and each of its units is as fast as its data sheet
 says; the busiest unit decides. Latencies, caches and how copies overlap with products (`num_stages`) are not in it: of

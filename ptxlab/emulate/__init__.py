@@ -1,5 +1,4 @@
-"""The emulator: executes PTX on the CPU. Two engines, one semantics: the interpreter `step` (numpy, observable) and the
-JIT `jit` (llvmlite, fast)."""
+"""The emulator: PTX on the CPU. Two engines, one semantics: the interpreter `step` and the JIT `jit` (llvmlite)."""
 
 from __future__ import annotations
 
@@ -54,15 +53,14 @@ def execute(
     """Runs one kernel of a module, or one that has been lowered, to its end on the CPU.
 
     grid, block: blocks and threads in x, y, z. params: the kernel's parameter block, packed as `Program.params` says.
-    shared: bytes of dynamic shared memory. budget: warp-instructions after which the launch is stopped.
-    registers: of a thread on a GPU, 0 where they are not known; they count for the blocks that one holds at once.
-    tier: "quick" or "optimized" code of the jit engine; None: first one, then the other (see `jit.building.build`).
-    objects: what the `.texref` and `.surfref` variables of these names hold, by the address of each.
-    variables: the bytes of variables of the module by name, for those that differ from the text; a launch that succeeds
-    leaves there what it has made of all of them.
-    trace: a `Trace`, or a recorder of your own (see `ptxlab.emulate.step.interpreter`).
-    Raises `UnsupportedInstruction` when the kernel is loaded, `DeviceFault` when it is stopped,
-    `LaunchKeyboardInterrupt` when that is by hand.
+    shared: bytes of dynamic shared memory. budget: warp-instructions after which the launch is stopped. registers: of a
+    thread on a GPU, 0 where they are not known; they count for the blocks that one holds at once. tier: "quick" or
+    "optimized" code of the jit engine; None: first one, then the other (see `jit.building.build`). objects: what the
+    `.texref` and `.surfref` variables of these names hold, by the address of each. variables: the bytes of variables of
+    the module by name, for those that differ from the text; a launch that succeeds leaves there what it has made of all
+    of them. trace: a `Trace`, or a recorder of your own (see `ptxlab.emulate.step.interpreter`). Raises
+    `UnsupportedInstruction` when the kernel is loaded, `DeviceFault` when it is stopped, `LaunchKeyboardInterrupt` when
+    that is by hand.
     """
     gaps = "initcheck" in checks
     program = kernel if isinstance(kernel, Program) else lower(kernel, entry, arch, shared_gaps=gaps)
@@ -124,7 +122,7 @@ def execute(
             found.trace = recorder.finish()
         raise found from None
     except MemoryError as error:
-        raise LaunchError(f"memory: the launch wants more than this machine has: {error}") from None
+        raise LaunchError(f"memory: the launch needs more than this machine has: {error}") from None
     finally:
         if recorder is not None:
             recorder.close()
@@ -185,12 +183,14 @@ def _cluster(program: Program, grid: tuple[int, int, int], given: Sequence[int] 
         return None
     size = _three(wanted if given is None else given)
     if wanted and _three(wanted) != size:
-        raise LaunchError(f"cluster: {program.title} wants exactly {_three(wanted)} (.reqnctapercluster), not {size}")
+        raise LaunchError(
+            f"cluster: {program.title} requires exactly {_three(wanted)} (.reqnctapercluster), not {size}"
+        )
     blocks = math.prod(size)
     if min(size) < 1 or blocks > MOST_BLOCKS:
         raise LaunchError(f"cluster: a cluster has 1 to {MOST_BLOCKS} blocks, not {size}")
     if program.most_rank and blocks > program.most_rank:
-        words = f"takes at most {program.most_rank} blocks a cluster (.maxclusterrank), not {blocks}"
+        words = f"takes at most {program.most_rank} blocks per cluster (.maxclusterrank), not {blocks}"
         raise LaunchError(f"cluster: {program.title} {words}")
     if any(n % s for n, s in zip(grid, size, strict=True)):
         raise LaunchError(f"cluster: the grid {grid} is not a multiple of the cluster {size}")
@@ -203,7 +203,7 @@ def _check_grid(program: Program, launch: Launch) -> None:
         raise LaunchError(
             f"cooperative: all blocks have to be resident at once, and the largest GPU of {program.arch} holds "
             f"{launch.resident:,} of these; the grid has {launch.blocks:,}\n  write:  pl.launch(kernel, "
-            f"{launch.resident}, ...)    # and a loop over what more blocks would have done"
+            f"{launch.resident}, ...)    # and a loop over the work of the other blocks"
         )
     if launch.seed is not None and launch.blocks > SHUFFLED:
         raise LaunchError(f"seed: at most {SHUFFLED:,} blocks are shuffled, the grid has {launch.blocks:,}")
@@ -214,15 +214,14 @@ def _check_grid(program: Program, launch: Launch) -> None:
 
 
 def _check_block(program: Program, launch: Launch) -> None:
-    """A kernel may say how many threads it wants; the assembler plans its registers for that. No thread has more local
-    memory than CUDA allows."""
+    """Refuses a block that the kernel does not allow (.reqntid, .maxntid), and more local memory than CUDA allows."""
     if program.local_size > LOCAL_PER_THREAD:
-        wants = f"{program.title} wants {program.local_size:,} bytes of it a thread"
+        wants = f"{program.title} needs {program.local_size:,} bytes per thread"
         raise LaunchError(f"local memory: {wants}, a GPU has at most {LOCAL_PER_THREAD:,}")
     threads, limit = launch.threads, math.prod(program.most_threads)
     exact = _three(program.exact_threads or launch.block)
     if exact != launch.block:
-        raise LaunchError(f"block: {program.title} wants exactly {exact} threads (.reqntid), not {launch.block}")
+        raise LaunchError(f"block: {program.title} requires exactly {exact} threads (.reqntid), not {launch.block}")
     if program.most_threads and threads > limit:
-        words = f"takes at most {limit} threads a block (.maxntid), the launch has {threads}"
+        words = f"takes at most {limit} threads per block (.maxntid), the launch has {threads}"
         raise LaunchError(f"block: {program.title} {words}")

@@ -131,7 +131,9 @@ def cuda(
         raise unexpected(cuda, unknown, launch)
     target("arch", arch)
     if isinstance(options, str):
-        raise LaunchError(f"options: a list of texts is wanted, got {options!r}\n  write:  options={options.split()!r}")
+        raise LaunchError(
+            f"options: expected a list of strings, got {options!r}\n  write:  options={options.split()!r}"
+        )
     frame = calling_frame()
     given = Path(file).is_file() and Path(file).read_text(errors="replace") == source
     origin = None if given else (frame.f_code.co_filename, frame.f_lineno)
@@ -299,7 +301,7 @@ def _check_source(source: object, file: str) -> None:
     """`CompileError` for what is not CUDA C++."""
     other = given_instead(source)
     if not isinstance(source, str) or other.says not in CUDA:
-        raise CompileError(f"CUDA C++ is wanted, got {other.says}", file=file, hint=other.write)
+        raise CompileError(f"expected CUDA C++, got {other.says}", file=file, hint=other.write)
 
 
 def _host_code(source: str, file: str, log: str) -> CompileError | None:

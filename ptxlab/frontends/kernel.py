@@ -52,7 +52,7 @@ class CompiledKernel(HasVariables, NotCalled):
 
     state: State
     judged = True
-    """A compiler has just made its text: the CPU machine does not judge it."""
+    """A compiler has just made its text: the emulator does not judge it."""
 
     def __init__(
         self,

@@ -294,7 +294,7 @@ def _adapted(kernel: str, kinds: Mapping[str, Any], args: Sequence[Any]) -> Sequ
             if isinstance(array, np.ndarray):
                 got = f"an array of {array.dtype} {list(array.shape)}"
             raise LaunchError(
-                f"{kernel}, argument {at + 1} ({name}: {kind}) wants what it was compiled for, got {got}"
+                f"{kernel}, argument {at + 1} ({name}: {kind}): expected what it was compiled for, got {got}"
             ) from None
     return parts
 
@@ -306,12 +306,12 @@ class _HostArray:
         array = np.asarray(getattr(value, "array", value))  # within pl.const and pl.out, too
         numba = modules().types
         if isinstance(kind, numba.Array) and array.ndim != kind.ndim:
-            raise ValueError("as many dimensions are wanted as the kernel was compiled for")
+            raise ValueError("the kernel was compiled for another number of dimensions")
         if (
             isinstance(kind, numba.Array)
             and isinstance(kind.dtype, numba.Number)
             and array.dtype.name != str(kind.dtype)
         ):
-            raise TypeError("the type is wanted that the kernel was compiled for")
+            raise TypeError("the kernel was compiled for another type")
         self.size, self.dtype, self.shape, self.strides = array.size, array.dtype, array.shape, array.strides
         self.address = value

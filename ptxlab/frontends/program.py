@@ -46,9 +46,9 @@ class Program:
         self.code, self.code_type, self.options = code, code_type.lower(), options or ProgramOptions()
 
     def compile(self, target_type: str = "ptx", name_expressions: Sequence[str] = ()) -> ObjectCode:
-        """The compiled kernels. target_type: "ptx"; a cubin has none that the CPU machine could run."""
+        """The compiled kernels. target_type: "ptx"; a cubin has none that the emulator could run."""
         if target_type != "ptx":
-            raise CompileError(f"target_type is 'ptx', not {target_type!r}: the CPU machine runs PTX")
+            raise CompileError(f"target_type is 'ptx', not {target_type!r}: the emulator runs PTX")
         options = self.options
         if self.code_type == "ptx":
             arch = options.arch or "sm_80"

@@ -34,7 +34,7 @@ def warp(kernel: Any, dim: int | Sequence[int], *, arch: str | None = None) -> C
     except ImportError as error:
         raise UnavailableError(f"Warp is not installed ({error}): {INSTALL}") from None
     if not isinstance(kernel, wp.Kernel):
-        raise LaunchError(f"kernel: a function under @wp.kernel is wanted, got {kernel!r}")
+        raise LaunchError(f"kernel: expected a function with @wp.kernel, got {kernel!r}")
     target, sizes = arch or "sm_80", tuple(dim) if isinstance(dim, Sequence) else (dim,)
     options = kernel.module.options
     lines, options["lineinfo"] = options.get("lineinfo"), True

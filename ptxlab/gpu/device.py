@@ -76,7 +76,7 @@ class Place:
         from cuda.bindings import driver
 
         if start + data.nbytes > self.nbytes or not data.flags.c_contiguous:
-            raise ValueError(f"{self.nbytes - start} contiguous bytes are wanted, found {data.nbytes}")
+            raise ValueError(f"expected {self.nbytes - start} contiguous bytes, found {data.nbytes}")
         current()
         if data.nbytes:
             check(driver.cuMemcpyHtoD(self.address + start, data.ctypes.data, data.nbytes))
@@ -229,7 +229,7 @@ def _limit() -> float:
     try:
         return float(said) if said else math.inf
     except ValueError:
-        raise LaunchError(f"{LIMIT}: a number of seconds is wanted, such as 30, found {said!r}") from None
+        raise LaunchError(f"{LIMIT}: expected a number of seconds, such as 30, found {said!r}") from None
 
 
 SPIN = 2e-4
@@ -402,7 +402,7 @@ def _load(ptx: object, entry: str, device: Any, code: Code | None) -> Loaded:
 
 
 def _stack_of_recursion(entry: str) -> None:
-    """As much stack for every thread as the CPU machine gives, from now on in this process."""
+    """As much stack for every thread as the emulator gives, from now on in this process."""
     from cuda.bindings.driver import CUlimit, cuCtxGetLimit, cuCtxSetLimit
 
     result, now = cuCtxGetLimit(CUlimit.CU_LIMIT_STACK_SIZE)

@@ -9,7 +9,7 @@ FORMS = frozenset(range(1, 0x1A)) - {2}
 
 
 def misread(section: str) -> str:
-    """Why the bytes of `.debug_abbrev`, given as PTX writes them, are no table; empty where nothing speaks against it.
+    """Why the bytes of `.debug_abbrev`, given as PTX writes them, are not a table; empty where they are one.
 
     An entry is a code, a tag, 0 or 1 for children, and pairs of an attribute and its form up to 0, 0; the table ends in
     the code 0. A table that is cut off is for the assembler to judge.

@@ -71,7 +71,7 @@ DEBUG_SECTIONS = (
 )  # fmt: skip
 """The sections that the assembler knows."""
 LARGEST_VALUE = (1 << 31) - 64
-"""Bytes of a variable with a first value; more ends the process."""
+"""Bytes of a variable with an initial value; more ends the process."""
 
 
 def _integers(text: str) -> list[int]:
@@ -85,7 +85,7 @@ def _integers(text: str) -> list[int]:
 
 def _values(bare: str) -> _Found:
     for match in _VALUE.finditer(bare):
-        yield match.start(), f"the first values of the array {match[1]} belong in braces", match[1]
+        yield match.start(), f"the initial values of the array {match[1]} belong in braces", match[1]
 
 
 def _blocks(bare: str) -> _Found:
@@ -105,7 +105,7 @@ def _large(bare: str) -> _Found:
     for match in _LARGE.finditer(bare):
         size = int(match[1]) // 8 * math.prod(_integers(match[3]))
         if size > LARGEST_VALUE:
-            message = f"{match[2]} has {size:,} bytes and a first value; at most {LARGEST_VALUE:,} are assembled"
+            message = f"{match[2]} has {size:,} bytes and an initial value; at most {LARGEST_VALUE:,} are assembled"
             yield match.start(), message, match[2]
 
 

@@ -23,7 +23,7 @@ class Access:
 
     what: "load", "store" or "atomic". operand: the address, by its name in the table. size: the bytes of one lane; 0
     if the operand `size` says it. space: the state space, "" if it is that which the opcode names. count: the operand
-    that says how many of the bytes a lane accesses, or, a predicate, that it accesses none; "" where that is all.
+    that says how many of the bytes per lane accesses, or, a predicate, that it accesses none; "" where that is all.
     lanes: those that give an address. traffic: whether counters take its bytes for such as are moved: not those of an
     mbarrier, nor of what is said about memory.
     """
@@ -61,7 +61,7 @@ def accesses_of(form: Opcode) -> tuple[Access, ...]:
 
 
 def _named_space(form: Opcode) -> str:
-    """Of an opcode that may have `.global`: the space of its address, which may be generic but leads there."""
+    """The space of the address of an opcode that may have `.global`: it may be generic but leads there."""
     return "global" if "global" in form.__dict__ else ""
 
 

@@ -1,4 +1,4 @@
-"""How far the approximate instructions are off: measured on the CPU machine, beside the bound of the PTX manual.
+"""How far the approximate instructions are off: measured on the emulator, beside the bound of the PTX manual.
 
 The measurements come from a run against float64 (tests/support/accuracy_cases.py) and are held by a test. Hardware
 interpolates in tables of its own, so its last bits differ; both stay within the manual's bound.

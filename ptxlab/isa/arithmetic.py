@@ -40,7 +40,7 @@ def _sub_sat(m: Machine, i: Form, a: Value, b: Value) -> Value:
 
 # fmt: off
 op("add.sat.s32  d, a, b", """Addition that stays at the largest or smallest s32 instead of wrapping around: what
-   fixed-point and quantised code wants.""", _add_sat)
+   fixed-point and quantised code needs.""", _add_sat)
 op("sub.sat.s32  d, a, b", """Subtraction that stays at the largest or smallest s32 instead of wrapping around.""",
    _sub_sat)
 op("add.type  d, a, b", """Two 16-bit additions in one 32-bit register, each half on its own.""",
@@ -248,7 +248,7 @@ def _bfind(m: Machine, i: Form, a: Value) -> Value:
 op("popc.type  d:u32, a", """How many bits of a are one. On the result of a ballot it counts the lanes that said yes:
    the core of warp-level compaction.""", lambda m, i, a: to_u32(m, i.type, m.popc(a)), type=("b32", "b64"),
    version=(2, 0), sm=20)
-op("clz.type  d:u32, a", """How many zero bits stand above the highest one; the width of the type where a is 0.""",
+op("clz.type  d:u32, a", """How many zero bits are above the highest one bit; the width of the type where a is 0.""",
    lambda m, i, a: to_u32(m, i.type, m.clz(a)), type=("b32", "b64"), version=(2, 0), sm=20)
 op("bfind{.shiftamt}.type  d:u32, a", """The position of the most significant bit that is not a copy of the sign, or
    0xffffffff where there is none. `.shiftamt` gives instead the left shift that brings that bit to the top.""",

@@ -8,7 +8,7 @@ from ptxlab.isa.actions import Action, AsyncGroup
 from ptxlab.isa.table import op
 
 _BULK = """Hopper's bulk copy: one thread starts the transfer of many bytes. {} Threads write through another path to
-   memory than the copy reads by: `fence.proxy.async` stands between."""
+   memory than the copy reads by: write `fence.proxy.async` between."""
 _BY_BARRIER = "An mbarrier counts its bytes, and whoever waits for that phase may use them."
 _BY_GROUP = "It belongs to the bulk group that its thread commits next."
 _MULTICAST = (

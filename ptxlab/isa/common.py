@@ -21,7 +21,7 @@ HALVES = ("f16", "bf16")
 ROUNDING = ("rn", "rz", "rm", "rp")
 
 WHOLE: dict[str, Any] = {"type": "b64", "vec": "v2"}
-"""Attributes of forms on 128-bit registers, which the CPU machine has as vectors of two."""
+"""Attributes of forms on 128-bit registers, which the emulator has as vectors of two."""
 
 
 def element(type: str) -> str:

@@ -298,7 +298,7 @@ op("cvt.rnd{.relu}{.satfinite}.dtype.f32  d:dtype, a:f32, b:f32", """Rounds two 
 
 def _to_tf32(m: Machine, i: Form, a: Value) -> Value:
     """f32 rounded to 10 fraction bits, as f32 bits. rna: to nearest, ties away from zero, and a NaN keeps its upper
-    bits; that is no instruction of sm_90 but several, as the assembler writes them."""
+    bits; that is not one instruction of sm_90 but several, as the assembler writes them."""
     bits, low = m.bitcast("i32", a), m.const("i32", 0x1FFF)
 
     def finite(x: Value) -> Value:

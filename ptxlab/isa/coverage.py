@@ -1,4 +1,4 @@
-"""Which instructions the CPU machine runs, counted from the table, and the tests that show it.
+"""Which instructions the emulator runs, counted from the table, and the tests that show it.
 
 What is executed follows from the table. The tests come from a run of the test suite that noted which test executed
 which entry (see tests/support/form_recorder.py); the list is never edited by hand.
@@ -39,7 +39,7 @@ def shown_by(entry: Op) -> tuple[str, ...]:
 
 
 class Coverage(NamedTuple):
-    """One opcode: how many entries it has, how many the CPU machine runs, the syntax of those it only assembles, and
+    """One opcode: how many entries it has, how many the emulator runs, the syntax of those it only assembles, and
     the tests that show the others, with how many entries each of them shows."""
 
     opcode: str

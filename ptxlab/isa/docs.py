@@ -28,7 +28,7 @@ class Doc:
     """The documentation of a form.
 
     modifiers: (word without dot, sentence), in the opcode's order. operands: (name as the syntax shows it, sentence).
-    since: the lowest PTX version and architecture, and whether the CPU machine runs the form. Iterating over a Doc
+    since: the lowest PTX version and architecture, and whether the emulator runs the form. Iterating over a Doc
     gives its modifiers, so `dict(doc)` looks words up.
     """
 
@@ -41,13 +41,13 @@ class Doc:
     sm: int
     executed: bool
     accuracy: str = ""
-    """Of an approximate instruction, how far it is off at most; "" of the others."""
+    """How far an approximate instruction is off at most; "" for the others."""
 
     @property
     def since(self) -> str:
         """`PTX 7.0, sm_80`, and a remark if the form is only assembled."""
         sm = f", sm_{self.sm}" if self.sm else ""
-        only = "" if self.executed else "; assembled only: the CPU machine refuses it"
+        only = "" if self.executed else "; assembled only: the emulator refuses it"
         return f"PTX {self.version[0]}.{self.version[1]}{sm}{only}"
 
     def __iter__(self) -> Iterator[tuple[str, str]]:

@@ -57,8 +57,8 @@ class Op:
 
     choices: the words of its slots. given: what every form has beside those (see `fixed`). does: what its instructions
     do; everything else that is known of one follows from it and its modifiers (see `ptxlab.isa.properties`). group:
-    what an asynchronous operation completes by. executed: whether the CPU machine runs it; the others are assembled
-    only, and the CPU machine says so. loose: NVIDIA's assembler takes other operands in it than their types say.
+    what an asynchronous operation completes by. executed: whether the emulator runs it; the others are assembled
+    only, and the emulator says so. loose: NVIDIA's assembler takes other operands in it than their types say.
     specific: only targets with a letter have it, sm_90a. ended: the PTX version and architecture that are the first
     without it, if both are reached. also: a lower PTX version that has it on a later architecture. until: the first
     architecture that is without it in each version.

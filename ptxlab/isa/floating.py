@@ -67,16 +67,16 @@ op("div.approx{.ftz}.f32  d, a, b", """Fast division: a times an approximate 1/b
    sum.""", approx.div, version=(1, 4))
 op("div.full{.ftz}.f32  d, a, b", """Approximate division that scales its operands and so holds 2 units in the last
    place over the whole range.""", _div, version=(1, 4))
-op("div.rnd{.ftz}.f32  d, a, b", """Division, rounded as IEEE 754 wants. A subroutine of about ten instructions: divide
-   once per row, not once per element.""", _div, rnd=ROUNDING, version=(1, 4), sm=20)
-op("div.rnd.f64  d, a, b", """Division in double precision, rounded as IEEE 754 wants; slow on consumer GPUs.""",
+op("div.rnd{.ftz}.f32  d, a, b", """Division, rounded as IEEE 754 requires. A subroutine of about ten instructions:
+   divide once per row, not once per element.""", _div, rnd=ROUNDING, version=(1, 4), sm=20)
+op("div.rnd.f64  d, a, b", """Division in double precision, rounded as IEEE 754 requires; slow on consumer GPUs.""",
    _div, rnd=ROUNDING, version=(1, 4), sm=13)
 
 op("rcp.approx{.ftz}.f32  d, a", """1/a in one instruction of the special-function unit, at most 1 unit in the last
    place off. Multiplying a row of outputs by it costs less than dividing each of them.""", approx.reciprocal,
    version=(1, 4))
-op("rcp.rnd{.ftz}.f32  d, a", """1/a, rounded as IEEE 754 wants.""", _rcp, rnd=ROUNDING, version=(1, 4), sm=20)
-op("rcp.rnd.f64  d, a", """1/a in double precision, rounded as IEEE 754 wants.""",
+op("rcp.rnd{.ftz}.f32  d, a", """1/a, rounded as IEEE 754 requires.""", _rcp, rnd=ROUNDING, version=(1, 4), sm=20)
+op("rcp.rnd.f64  d, a", """1/a in double precision, rounded as IEEE 754 requires.""",
    lambda m, i, a: rounding.div(m, "f64", i.rnd, m.const("f64", 1.0), a), rnd=ROUNDING, version=(1, 4),
    sm=13)
 op("rcp.approx.ftz.f64  d, a", """A gross reciprocal: 20 bits of the fraction, the lower word is zero. The start of a
@@ -84,9 +84,9 @@ op("rcp.approx.ftz.f64  d, a", """A gross reciprocal: 20 bits of the fraction, t
 
 op("sqrt.approx{.ftz}.f32  d, a", """The square root to a relative error of 2**-23, by the special-function unit.""",
    approx.square_root, version=(1, 4))
-op("sqrt.rnd{.ftz}.f32  d, a", """The square root, rounded as IEEE 754 wants.""", _sqrt, rnd=ROUNDING, version=(1, 4),
-   sm=20)
-op("sqrt.rnd.f64  d, a", """The square root in double precision, rounded as IEEE 754 wants.""",
+op("sqrt.rnd{.ftz}.f32  d, a", """The square root, rounded as IEEE 754 requires.""", _sqrt, rnd=ROUNDING,
+   version=(1, 4), sm=20)
+op("sqrt.rnd.f64  d, a", """The square root in double precision, rounded as IEEE 754 requires.""",
    _sqrt, rnd=ROUNDING, version=(1, 4), sm=13)
 op("rsqrt.approx{.ftz}.f32  d, a", """1/sqrt(a) to a relative error of 2**-22.9. The attention scale 1/sqrt(head_dim)
    and every RMSNorm are made of it.""", approx.reciprocal_root, version=(1, 4))

@@ -68,8 +68,8 @@ op("barrier.cluster.wait{.order}{.aligned}", """Waits until all threads of the c
 op("nanosleep.u32  t:u32", """Sleeps for about t nanoseconds: what a spinning thread should do between looks.""",
    does=Action.SLEEP, version=(6, 3), sm=70)  # fmt: skip
 op("griddepcontrol.action", """Programmatic dependent launch: lets the next kernel of the stream start before this one
-   has ended, if it was launched so, or waits until the one before has ended and what it wrote can be read. On the CPU
-   machine a launch begins when the one before has ended, so there it does nothing.""",
+   has ended, if it was launched so, or waits until the one before has ended and what it wrote can be read. On the
+   emulator a launch begins when the one before has ended, so there it does nothing.""",
    does=Action.NOTHING, action=("launch_dependents", "wait"), version=(7, 8), sm=90)  # fmt: skip
 op("setmaxnreg.action.sync.aligned.u32  count:int", """Moves registers between warpgroups while the kernel runs: the
    producer warpgroup of a Hopper attention kernel gives its own to the consumers.""", does=Action.NOTHING,

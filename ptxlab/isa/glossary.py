@@ -52,7 +52,7 @@ SECTIONS: dict[str, dict[str, str]] = {
         "member mask": "The operand of a `.sync` instruction that names the lanes which take part, one bit for each.",
         "shuffle": "Lanes of a warp read registers of each other: `shfl.sync`.",
         "vote": "All lanes of a warp learn for which of them a predicate holds, for any or for all: `vote.sync`.",
-        "deadlock": "Threads wait for each other, or for something that never happens. The CPU machine ends the launch "
+        "deadlock": "Threads wait for each other, or for something that never happens. The emulator ends the launch "
         "and says who waits where.",
     },
     "Memory": {

@@ -11,7 +11,7 @@ _MOVE = {"shl": 1, "shr": 1, "shf": 2, "prmt": 2, "bfe": 1, "bfi": 2, "shfl": 1}
 
 
 def moved(i: Form) -> int:
-    """Of an instruction that moves bits from its first sources, while the others say where to, how many those are; 0
+    """How many first sources an instruction moves bits from, while the others say where to; 0
     for all others."""
     return _MOVE.get(i.op.name, 0)
 

@@ -21,7 +21,7 @@ _MEANT = {
     "sat": "saturate clamp", "ftz": "flush daz", "approx": "fast approximate",
     "gl": "gpu device", "v2": "x2 vec2", "v4": "x4 vec4", "v8": "x8 vec8", "x1": "v1", "x2": "v2", "x4": "v4",
 }  # fmt: skip
-"""Of a modifier, the words that mean it where an instruction does not have these."""
+"""The words that mean a modifier where an instruction does not have it."""
 INSTRUCTIONS = {"mod": "rem", "cmp": "setp", "jmp": "bra", "jump": "bra", "load": "ld", "store": "st"}
 """Words of other languages for instructions."""
 _MEANINGS: dict[str, tuple[str, ...]] = {}

@@ -249,19 +249,19 @@ op("prefetchu.L1  [a]", """Asks for a cache line to be brought into the uniform 
 op("applypriority{.global}.L2::evict_normal  [a], size:int", """Says that 128 bytes in L2 need no longer be kept
    specially.""", does=Action.NOTHING, version=(7, 4), sm=80)  # fmt: skip
 op("discard{.global}.L2  [a], size:int", """Says that 128 bytes, aligned to 128, need not be written back from L2: as
-   after a write that races with all others, nobody knows what they hold. The CPU machine fills them with 0xFF, and in
+   after a write that races with all others, nobody knows what they hold. The emulator fills them with 0xFF, and in
    memory of which initcheck knows what is written they count as unwritten.""", does=Action.DISCARD,
    version=(7, 4), sm=80)  # fmt: skip
 op("createpolicy.fractional.primary{.secondary}.b64  d{, fraction:f32}", """Makes a cache policy, to be handed to loads
-   and stores with `.L2::cache_hint`. It changes speed only; the CPU machine hands out 0.""",
+   and stores with `.L2::cache_hint`. It changes speed only; the emulator hands out 0.""",
    lambda m, i, fraction=None: m.const("i64", 0),
    primary=("L2::evict_last", "L2::evict_normal", "L2::evict_first", "L2::evict_unchanged"),
    secondary=("L2::evict_first", "L2::evict_unchanged"), version=(7, 4), sm=80)  # fmt: skip
 op("createpolicy.range{.global}.primary{.secondary}.b64  d, [a], b:u32, c:u32", """Makes a cache policy for a range of
-   addresses; the CPU machine hands out 0.""", lambda m, i, a, b, c: m.const("i64", 0),
+   addresses; the emulator hands out 0.""", lambda m, i, a, b, c: m.const("i64", 0),
    primary=("L2::evict_last", "L2::evict_normal", "L2::evict_first", "L2::evict_unchanged"),
    secondary=("L2::evict_first", "L2::evict_unchanged"), version=(7, 4), sm=80)  # fmt: skip
-op("createpolicy.cvt.L2.b64  d, a:b64", """Makes a cache policy of an access property of CUDA C++; the CPU machine hands
+op("createpolicy.cvt.L2.b64  d, a:b64", """Makes a cache policy of an access property of CUDA C++; the emulator hands
    out 0.""", lambda m, i, a: m.const("i64", 0), version=(7, 4), sm=80)  # fmt: skip
 
 # -- cp.async ----------------------------------------------------------------------------------------------------------

@@ -1,6 +1,6 @@
 """`multimem`: one address that stands for the same place in the memory of several GPUs.
 
-The CPU machine is one device, and a multicast object of one device is its memory: an ordinary global address. There a
+The emulator is one device, and a multicast object of one device is its memory: an ordinary global address. There a
 reduction over all devices loads one value, and a store is a store (`one_device`).
 """
 

@@ -17,7 +17,7 @@ class SpecialRegister(NamedTuple):
 
     @property
     def lane(self) -> str:
-        """Its lane type in the CPU machine."""
+        """Its lane type in the emulator."""
         return types.lane(self.type)
 
 
@@ -83,7 +83,7 @@ SPECIAL_REGISTERS = frozenset(
         *(f"%reserved_smem_offset_{what}" for what in ("begin", "end", "cap", "0", "1")),
     }
 )
-"""Every name that a text may use without declaring it; those that `SPECIAL` does not have, the CPU machine has not."""
+"""Every name that a text may use without declaring it; those that `SPECIAL` does not have, the emulator has not."""
 
 NAMES = tuple(sorted({name[1:].partition(".")[0] for name in SPECIAL_REGISTERS}))
 """The same without percent sign and elements: `tid`, `laneid`, `envreg0`."""

@@ -3,7 +3,7 @@
     op("fma.rnd{.ftz}{.sat}.f32  d, a, b, c", rnd=ROUNDING, says="...", sem=...)
 
 An entry is written once. The parser validates against it, the builder's methods and the hover docs come from it, and
-both engines of the CPU machine execute its `sem`. Slots in braces are optional; a slot whose word is a keyword argument
+both engines of the emulator execute its `sem`. Slots in braces are optional; a slot whose word is a keyword argument
 takes one of the given choices, any other slot is the literal word. Several entries may share an opcode (`fma` has one
 for each kind of type); the first that matches wins (`matching.find_form`).
 """
@@ -69,7 +69,7 @@ def op(
     marks others that are assembled only. `choices` gives each slot its words; `fixed` are attributes every form of this
     entry has; `notes` explain single modifiers where the entry needs to say more than the general modifier docs;
     `needs` are modifiers that need a later PTX version or architecture than the entry itself. An entry whose type is a
-    literal word (`.f32`) has it as `type`, too."""
+    literal word (`.f32`) also has it as `type`."""
     name = syntax.partition(" ")[0].partition(".")[0].partition("{")[0]
     does = does or COMPUTES.get(name, Action.COMPUTE)
     executed = executed and (sem is not None or does.kind in ("flow", "none", *BODIED))

@@ -1,6 +1,6 @@
 """Textures and surfaces: `tex`, `tld4`, `txq`, `suld`, `sust`, `sured`, `suq`, `istypep`.
 
-On the CPU machine each of them is a row of ordinary instructions that lowering puts in its place, as `st.bulk` is a
+On the emulator each of them is a row of ordinary instructions that lowering puts in its place, as `st.bulk` is a
 loop of stores (see `ptxlab.emulate.program.textures`).
 """
 

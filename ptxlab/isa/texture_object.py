@@ -1,6 +1,6 @@
 """What a texture, sampler or surface object holds: 128 bytes of global memory, to which a 64-bit handle points.
 
-A GPU's objects are of a format that is not published. Those of the CPU machine are the fields below; texels follow, at
+A GPU's objects are of a format that is not published. Those of the emulator are the fields below; texels follow, at
 `data` bytes from the object: those of a texture as four words each, converted once, when the texture is given to a
 launch; those of a surface as they are. The numbers of filters, addresses, channel types and orders are those that `txq`
 and `suq` give (PTX ISA, "Texture Sampler and Surface Types").

@@ -1,4 +1,4 @@
-"""PTX's fundamental types: their width, their kind, and the lane type that the CPU machine computes them in."""
+"""PTX's fundamental types: their width, their kind, and the lane type that the emulator computes them in."""
 
 from __future__ import annotations
 

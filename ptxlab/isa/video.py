@@ -1,7 +1,7 @@
 """Video instructions: arithmetic on bytes, half-words and words, chosen by selectors on the operands (`%r1.b2`).
 
 The scalar ones take one part of each operand, those that end in 2 or 4 two half-words or four bytes side by side. On
-the CPU machine each is a row of ordinary instructions (see `ptxlab.emulate.program.video`); so it is on GPUs since
+the emulator each is a row of ordinary instructions (see `ptxlab.emulate.program.video`); so it is on GPUs since
 sm_50, but for a few.
 """
 

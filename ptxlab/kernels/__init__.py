@@ -75,7 +75,7 @@ def get(name: str, phase: str | None = None) -> Any:
     """The kernel of a name; with a phase, "prefill" or "decode", among those for it."""
     rungs = {each: _ALL[each] for each in names(phase)}
     if isinstance(name, str) and name in _ALL and name not in rungs:
-        raise UnknownKernel(f"{name} is no {phase} kernel\n  write:  {_ALL[name].launched()}")
+        raise UnknownKernel(f"{name} is not a {phase} kernel\n  write:  {_ALL[name].launched()}")
     return named(name, rungs, f"{phase} kernel" if phase else "kernel")
 
 

@@ -152,7 +152,7 @@ class DecodeBuilt(AnyBuilt):
         values = sizes | given
         missing = [p.name for p in self.params if p.name not in values]
         if missing:
-            raise LaunchError(f"{self.name} also wants {', '.join(missing)}")
+            raise LaunchError(f"{self.name} also needs {', '.join(missing)}")
         unknown = sorted(set(given) - {p.name for p in self.params})
         if unknown:
             raise LaunchError(f"{self.name} has no parameter {', '.join(unknown)}")

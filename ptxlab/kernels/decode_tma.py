@@ -164,8 +164,8 @@ def check(config: DecodeConfig) -> None:
         raise TargetError(f"decode_gqa: copy='tma' needs sm_90 or later; {config.arch} has no tensor maps{instead}")
     if config.head_dim % PANEL:
         raise TargetError(
-            f"decode_gqa: copy='tma' copies {PANEL} elements of a row at a time; head_dim={config.head_dim} is no "
-            f"multiple of that{instead}"
+            f"decode_gqa: copy='tma' copies {PANEL} elements of a row at a time; head_dim={config.head_dim} is not "
+            f"a multiple of that{instead}"
         )
     if config.cache == "pointers":
         raise TargetError(f"decode_gqa: a tensor map describes one tensor, not caches of their own{instead}")

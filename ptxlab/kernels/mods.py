@@ -97,7 +97,7 @@ class Applied:
         if self.sinks is not None:
             given["sinks"] = np.ascontiguousarray(self.sinks, real)
         if self.mods.masks and not listed:
-            raise LaunchError(f"a kernel with mask_mod={self.mods.name} wants to know which keys can be seen")
+            raise LaunchError(f"a kernel with mask_mod={self.mods.name} needs to know which keys can be seen")
         names = () if not self.mods.masks else TILE_LISTS if len(listed) > 1 else KEY_RANGES
         return given | {n: _padded(np.asarray(x, np.uint32), PAST_THE_END) for n, x in zip(names, listed, strict=False)}
 

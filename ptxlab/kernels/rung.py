@@ -61,12 +61,12 @@ class Parameter:
         if self.choices:
             if value not in self.choices:
                 listed = ", ".join(map(repr, self.choices))
-                raise TargetError(f"{kernel}: {self.name} is one of {listed}, not {value!r}")
+                raise TargetError(f"{kernel}: {self.name} must be one of {listed}, not {value!r}")
             return self.choices[self.choices.index(value)]
         whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
         if not whole or not self.minimum <= value <= self.maximum or value % self.step:
             limits = f"from {self.minimum} to {self.maximum}" + (f" in steps of {self.step}" if self.step > 1 else "")
-            raise TargetError(f"{kernel}: {self.name} is a whole number {limits}, not {value!r}")
+            raise TargetError(f"{kernel}: {self.name} must be a whole number {limits}, not {value!r}")
         return int(value)
 
 
@@ -202,5 +202,5 @@ def named(name: str, rungs: Mapping[str, R], kind: str) -> R:
     if isinstance(name, str) and name in rungs:
         return rungs[name]
     if not isinstance(name, str) or not re.fullmatch(r"\w{0,60}", name):
-        raise UnknownKernel(f"the name of a {kind} is wanted, got {given(name)}")
+        raise UnknownKernel(f"expected the name of a {kind}, got {given(name)}")
     raise UnknownKernel(f"there is no {kind} {name!r}{meant(name, rungs)}; choose from {', '.join(rungs)}")

@@ -36,8 +36,25 @@ PREFERRED = {
 class Config:
     """The parameters of one build, complete and checked.
 
-    A block has `warps` warps and computes `tile_q` query rows; it goes through the keys `tile_kv` at a time and has
-    `stages` such tiles in shared memory. `kernel` is whose configuration it is; `why` are the reasons of `Config.auto`.
+    Attributes
+    ----------
+    head_dim, causal, dtype, arch, probes, mods
+        As for `kernels.get(name).build`.
+    tile_q, warps
+        The query rows that a block computes, and the warps that it has.
+    tile_kv, stages
+        The keys of a tile, and how many such tiles a block has in shared memory.
+    kernel
+        The name of the kernel that it is for.
+    why
+        The reasons of `Config.auto`.
+
+    Examples
+    --------
+    >>> import ptxlab as pl
+    >>> config = pl.kernels.Config.auto(head_dim=64, seq_q=100, seq_kv=100, dtype="f16", arch="sm_80")
+    >>> config.kernel, config.tile_q, config.warps
+    ('pipelined', 128, 4)
     """
 
     head_dim: int
@@ -60,7 +77,7 @@ class Config:
 
     @property
     def threads(self) -> int:
-        """Threads a block."""
+        """Threads per block."""
         return self.warps * targets.WARP
 
     def types(self, real: type[Register[Any]]) -> dict[str, Any]:
@@ -116,11 +133,11 @@ class Config:
             words = ", ".join(f"{name}={value!r}" for name, value in {"head_dim": head_dim, **unknown}.items())
             raise unexpected(cls.auto, unknown, f"pl.kernels.get({kernel or 'tiled'!r}).build({words})")
         if dtype not in PREFERRED:
-            raise TargetError(f"dtype is one of {', '.join(map(repr, PREFERRED))}, not {dtype!r}")
+            raise TargetError(f"dtype must be one of {', '.join(map(repr, PREFERRED))}, not {dtype!r}")
         targets.get(arch)
         for what, count in (("seq_q", seq_q), ("seq_kv", seq_kv)):
             if not isinstance(count, int | np.integer) or count < 0:
-                raise TargetError(f"{what} is a whole number from 0, not {count!r}")
+                raise TargetError(f"{what} must be a whole number of at least 0, not {count!r}")
         refused: dict[str, list[str]] = {}
         for name in (kernel,) if kernel else PREFERRED[dtype]:
             spec = prefill_spec(name)
@@ -257,7 +274,7 @@ class Built(AnyBuilt):
         """
         for name, array in (("q", q), ("k", k), ("v", v), ("o", o), ("lse", lse)):
             if not hasattr(array, "shape"):
-                raise self.error(f"{name}: an array or a device buffer is wanted, got {type(array).__name__}")
+                raise self.error(f"{name}: expected an array or a device buffer, got {type(array).__name__}")
         for name, array, wanted in (("q", q, "[B, Hq, Sq, D]"), ("k", k, "[B, Hkv, Sk, D]")):
             if len(array.shape) != 4:
                 raise self.error(f"{name} should have shape {wanted}, not {list(array.shape)}")
@@ -279,7 +296,7 @@ class Built(AnyBuilt):
         if not self.config.probes:
             return (*args, *changed.values())
         if slots is None or probe is None:
-            raise LaunchError(f"{self.name} was built with probes=True and wants slots and probe as well")
+            raise LaunchError(f"{self.name} was built with probes=True and also needs slots and probe")
         return (*args, slots, *changed.values(), probe)
 
 
@@ -326,7 +343,7 @@ class Spec(Rung):
         listed = [
             Parameter("head_dim", "elements of a query, key or value row (D)", 64, minimum=self.step,
                       maximum=MAX_HEAD_DIM, step=self.step),
-            Parameter("causal", "a row sees only the keys up to its own place", False, (False, True)),
+            Parameter("causal", "a row sees only the keys up to its own position", False, (False, True)),
             Parameter("dtype", "type of every element", self.dtypes[0], self.dtypes),
             Parameter("arch", "the target", self.arch, archs),
             Parameter("probes", "store the online-softmax state of chosen rows", False, (False, True)),

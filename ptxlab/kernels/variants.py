@@ -151,7 +151,7 @@ def variant(function: Any, **arrays: Any) -> Variant:
         raise wrong(" takes any arguments; each has a name here")
     for each in list(named)[4:]:
         if each in RESERVED or each.startswith(LABELS) or not each.isascii():
-            why = "is the name of a kernel parameter or an option" if each.isascii() else "is no name of PTX"
+            why = "is the name of a kernel parameter or an option" if each.isascii() else "is not a PTX name"
             raise wrong(f": `{each}` {why}", f", {name}_values")
     extra = [each for each in list(named)[4 if masks else 5 :] if each not in keywords]
     if extra:

@@ -1,7 +1,7 @@
 """What a reader is likely to ask for next.
 
-Who moves a slider by a step will move it again, the same way. When nothing has been asked for a while after an answer,
-the session answers that setting silently, so that it is there at once.
+A user who moves a slider by a step will move it again, the same way. When nothing has been asked for a while after an
+answer, the session answers that setting silently, so that it is there at once.
 """
 
 from __future__ import annotations

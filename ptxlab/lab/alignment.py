@@ -64,7 +64,7 @@ class Row:
 
 def compare(old: list[str], new: list[str], language: str = "ptx") -> list[Row]:
     """Aligns two texts line by line; every line of both appears in exactly one row, in order. language: "ptx", "sass"
-    (its addresses are no words) or "python" (no word of it is a register)."""
+    (its addresses are not words) or "python" (no word of it is a register)."""
     read = [_read(line, language) for line in old], [_read(line, language) for line in new]
     words = [r[0] for r in read[0]], [r[0] for r in read[1]]
     pairs = _align([r[1] for r in read[0]], [r[1] for r in read[1]])
@@ -133,7 +133,7 @@ def _read(line: str, language: str) -> tuple[tuple[Word, ...], str, str]:
 
 
 def _words(line: str, pattern: re.Pattern[str]) -> tuple[Word, ...]:
-    """The words of a line without its comments: comments are no instructions, and changes in them are no changes."""
+    """The words of a line without its comments: comments are not instructions, and changes in them do not count."""
     out = []
     for found in pattern.finditer(line):
         kind, text = str(found.lastgroup), found.group()

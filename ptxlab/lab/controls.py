@@ -109,23 +109,23 @@ def assign(name: str, control: Any, value: Any) -> None:
         if value not in values and _sizes(control) and isinstance(value, int) and value > 0:
             control.options = [*control.options, (str(value), value)]
         elif value not in values:
-            raise OutOfRange(f"{name} is one of {', '.join(map(str, values))}, not {value!r}")
+            raise OutOfRange(f"{name} must be one of {', '.join(map(str, values))}, not {value!r}")
     elif isinstance(control, widgets.IntSlider | widgets.BoundedIntText):
         step = control.step if isinstance(control, widgets.IntSlider) else 1
         if not _whole(value) or not control.min <= value <= control.max or (value - control.min) % step:
             steps = f" in steps of {step}" if step > 1 else ""
-            says = f"{name} is a whole number from {control.min} to {control.max}{steps}, not {value!r}"
+            says = f"{name} must be a whole number from {control.min} to {control.max}{steps}, not {value!r}"
             within = max(control.min, min(control.max, int(value))) if _whole(value) else control.value
             nearest = within - (within - control.min) % step
             raise OutOfRange(f"{says}\n  write:  {name}={nearest}")
     elif isinstance(control, widgets.FloatLogSlider):
         low, high = control.base**control.min, control.base**control.max
         if not isinstance(value, Real) or isinstance(value, bool) or not low <= value <= high:
-            raise OutOfRange(f"{name} is a number from {low:g} to {high:g}, not {value!r}")
+            raise OutOfRange(f"{name} must be a number from {low:g} to {high:g}, not {value!r}")
     elif isinstance(control, widgets.Textarea) and not isinstance(value, str):
-        raise OutOfRange(f"{name} is the text of a function, not {value!r}")
+        raise OutOfRange(f"{name} must be the text of a function, not {value!r}")
     elif isinstance(control, widgets.Checkbox) and not isinstance(value, bool):
-        raise OutOfRange(f"{name} is True or False, not {value!r}")
+        raise OutOfRange(f"{name} must be True or False, not {value!r}")
     control.value = value
 
 

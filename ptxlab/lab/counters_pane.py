@@ -1,6 +1,6 @@
 """The counters pane as plain data: instruction mix, sectors and bank conflicts, FLOP and bytes, each with its origin.
 
-Every number says where it comes from: "counted" is what the CPU machine saw happen, "modelled" follows from a model of
+Every number says where it comes from: "counted" is what the emulator saw happen, "modelled" follows from a model of
 the hardware (sectors, wavefronts, pipes), "measured" comes from a GPU.
 """
 
@@ -55,14 +55,14 @@ def memory(counts: Any) -> list[protocol.CounterRow]:
             requests,
             "warp accesses",
             "counted",
-            "Warp-instructions whose threads access global memory; bulk copies are none.",
+            "Warp-instructions whose threads access global memory; bulk copies are not counted.",
         ),
         _row(
             "global sectors",
             counts.memory_sectors,
             "sectors",
             "modelled",
-            "Sectors of 32 bytes that threads touch and bulk copies move; beside it what would hold the bytes packed.",
+            "Sectors of 32 bytes that threads touch and bulk copies move. Beside it: the fewest that hold the bytes.",
             m["memory_l2_theoretical_sectors_global_ideal"] + bulk,
         ),
     ]
@@ -81,7 +81,7 @@ def memory(counts: Any) -> list[protocol.CounterRow]:
                 waves,
                 "wavefronts",
                 "modelled",
-                "Turns of shared memory; beside it those that there would be without bank conflicts.",
+                "Wavefronts of shared memory. Beside it: how many there would be without bank conflicts.",
                 least,
             ),
             _row(
@@ -89,7 +89,7 @@ def memory(counts: Any) -> list[protocol.CounterRow]:
                 conflicts,
                 "extra wavefronts",
                 "modelled",
-                "Turns that bank conflicts added: lanes that want different words of one bank wait for each other.",
+                "Wavefronts that bank conflicts added: lanes that need different words of a bank wait for each other.",
             ),
         ]
     return rows
@@ -109,7 +109,7 @@ def work(counts: Any, run: Any = None) -> list[protocol.CounterRow]:
     for what, n in counts.moved.items():
         rows.append(_row(f"bytes {what}", n, "B", "counted", f"Bytes {what}, while the threads go on."))
     if n := counts.product_wavefronts:
-        says = "Turns of shared memory, of 128 bytes, in which wgmma reads its operands, free of bank conflicts."
+        says = "Wavefronts of 128 bytes in which wgmma reads its operands, without bank conflicts."
         rows.append(_row("wavefronts of wgmma", n, "wavefronts", "modelled", says))
     rows += issue_slots(counts)
     if branches := m["smsp__sass_branch_targets.sum"]:

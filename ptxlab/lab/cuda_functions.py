@@ -51,8 +51,8 @@ SYNCHRONIZATION = {
         "membar.sys",
     ),
     "__activemask": Word(
-        "The lanes that execute this at the same time. Which ones these are is not promised: it is no way to find the "
-        "lanes of a branch.",
+        "The lanes that execute this at the same time. Which ones these are is not promised: it is not a way to find "
+        "the lanes of a branch.",
         "unsigned __activemask()",
         "activemask.b32",
     ),

@@ -34,7 +34,7 @@ DECLARATIONS = {
     ),
     "__managed__": Word("A variable that host and device both read and write."),
     "__restrict__": Word(
-        "A promise that no other pointer reaches this memory. Of `const` data the compiler may then use the read-only "
+        "A promise that no other pointer reaches this memory. The compiler may then read `const` data on the read-only "
         "path, `ld.global.nc`.",
         "const float *__restrict__ x",
     ),

@@ -69,9 +69,7 @@ class Debugger(Copied, anywidget.AnyWidget):
         there, or the `nth` of a `warp` (block, warp), -1 for the last. of: the step is as far along as the `nth` of so
         many, for a line that runs several times per tile. `TraceError` if no line has them."""
         if isinstance(at, bool) or not isinstance(at, str | Integral):
-            raise TraceError(
-                f"at: a PTX line is wanted, its number or words that it has, such as 'bar.sync'; got {at!r}"
-            )
+            raise TraceError(f"at: expected the number of a PTX line, or words in it such as 'bar.sync'; got {at!r}")
         lines = self.recording.text.splitlines()
         if isinstance(at, str):
             found = [n for n, text in enumerate(lines, 1) if at in text.partition("//")[0]]
@@ -128,7 +126,7 @@ def debug(
     grid, block, *args
         As for `pl.launch`.
     blocks, warps, steps
-        What to record of a launch, as in `pl.Trace`; by default every warp of block 0. Of a cluster all blocks are
+        What to record of a launch, as in `pl.Trace`; by default every warp of block 0. All blocks of a cluster are
         recorded with a block that is named alone; `blocks=[0]` records that one only.
     at
         Where to open, the number of a PTX line or words that it has: `at="bar.sync"`; by default the first step, of
@@ -164,7 +162,7 @@ def _found(what: Any, grid: Any, block: Any, args: tuple[Any, ...], trace: Trace
     if grid is not None:
         block = getattr(what, "block", None) if block is None else block  # a Triton kernel knows its own
         if block is None:
-            raise LaunchError("block: how many threads it has is missing; write pl.debug(kernel, grid, block, ...)")
+            raise LaunchError("block: the number of threads is missing; write pl.debug(kernel, grid, block, ...)")
         from ptxlab.launch.run import launch
 
         known = inspect.signature(launch).parameters
@@ -176,7 +174,7 @@ def _found(what: Any, grid: Any, block: Any, args: tuple[Any, ...], trace: Trace
         )
     if isinstance(what, str) and "\n" not in what and not Path(what).is_file():
         names = kernels.names()
-        says = f"{what!r} is no trace file, and no kernel of the library{meant(what, names)}"
+        says = f"{what!r} is neither a trace file nor a kernel of the library{meant(what, names)}"
         raise LaunchError(f"{says}; those are {', '.join(names)}")
     for name in options:
         raise LaunchError(f"{name}: belongs to a launch; write pl.debug(kernel, grid, block, ..., {name}=...)")

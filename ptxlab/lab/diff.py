@@ -186,7 +186,7 @@ def ptx_of(thing: Any) -> str:
         thing = KEPT[thing].text if thing in KEPT else kernel_of(thing)
     if isinstance(thing, str):
         if (other := given_text(thing, pieces=True)) is not None:
-            raise LaunchError(f"PTX text is wanted, got {other}")
+            raise LaunchError(f"expected PTX text, got {other}")
         return thing
     if isinstance(thing, Module):
         return str(thing)
@@ -195,7 +195,7 @@ def ptx_of(thing: Any) -> str:
             return text
         if isinstance(module := getattr(holder, "module", None), Module):
             return str(module)
-    raise LaunchError(f"PTX text, a kernel or a result of one is wanted, got {given(thing)}")
+    raise LaunchError(f"expected PTX text, a kernel or a result of one, got {given(thing)}")
 
 
 def _name(thing: Any, otherwise: str) -> str:

@@ -121,7 +121,7 @@ class Editor(Copied, anywidget.AnyWidget):
         """Runs the text as the button does, with the grid, block and arguments that the editor was opened with.
 
         Every run begins with the arrays as they were then, and leaves its results in them. One that does not end is
-        stopped, on the CPU machine, after the `budget` that was given or `kernel_subject.BUDGET`.
+        stopped, on the emulator, after the `budget` that was given or `kernel_subject.BUDGET`.
         """
         grid, block, *args = self.call or (None, None)
         for k, array in self._before.items():
@@ -250,6 +250,6 @@ def editor(kernel: Any = START, grid: Any = None, block: Any = None, *args: Any,
     elif isinstance(kernel, str) and kernel and "\n" not in kernel:
         kernels.get(kernel)  # says what there is
     elif not isinstance(kernel, str | Module) and not any(hasattr(kernel, part) for part in ("ptx", "module")):
-        raise LaunchError(f"kernel: PTX text or a kernel is wanted, found {given_instead(kernel)}")
+        raise LaunchError(f"kernel: expected PTX text or a kernel, found {given_instead(kernel)}")
     call = None if grid is None and block is None else (grid, block, *args)
     return Editor(ptx_of(kernel), call, str(name), **options)

@@ -105,7 +105,7 @@ class Explorer(Copied, widgets.Box):
                 parameters = {**dict.fromkeys(called, length), **parameters}
             row, sass = parameters.pop("row", None), parameters.pop("sass", None)
             if row is not None and (not isinstance(row, Integral) or row < -1):
-                raise controls.OutOfRange(f"row is a whole number from 0, or -1 for the last, not {row!r}")
+                raise controls.OutOfRange(f"row must be a whole number of at least 0, or -1 for the last, not {row!r}")
             for name, value in parameters.items():
                 if name not in self.controls:
                     raise controls.OutOfRange(
@@ -114,7 +114,7 @@ class Explorer(Copied, widgets.Box):
                 controls.assign(called.get(name, name), self.controls[name], value)
             what, rows = self.subject.rows(self.panel.values())
             if row is not None and rows and int(row) >= rows:
-                says = f"row is the number of a {what}, from 0 to {rows - 1}, or -1 for the last, not {row}"
+                says = f"row must be the number of a {what}, from 0 to {rows - 1}, or -1 for the last, not {row}"
                 raise controls.OutOfRange(f"{says}\n  write:  row={rows - 1}")
             with self._sending:
                 if row is not None:

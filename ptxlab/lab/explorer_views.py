@@ -399,7 +399,7 @@ def problem(error: Exception, version: Version | None) -> protocol.Problem:
         "LaunchError": "These parameters do not fit together",
         "AssemblyError": "NVIDIA's assembler refused the PTX",
         "DeviceFault": "The kernel was stopped",
-        "UnsupportedInstruction": "The CPU machine cannot run this",
+        "UnsupportedInstruction": "The emulator cannot run this",
         "PtxSyntaxError": "The PTX has a mistake",
         "PtxError": "The PTX has a mistake",
         "CompileError": "The compiler refused the source",

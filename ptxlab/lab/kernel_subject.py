@@ -204,7 +204,7 @@ def subject_of(kernel: Any, grid: Any, block: Any, args: Sequence[Any], **option
         raise LaunchError("explore: arguments come after grid and block, as in pl.launch")
     if not isinstance(kernel, str) and not hasattr(kernel, "ptx") and not hasattr(kernel, "kernels"):
         wanted = "the name of a kernel of the library, PTX text, or a kernel"
-        raise LaunchError(f"explore: {wanted} is wanted, got {given(kernel)}")
+        raise LaunchError(f"explore: expected {wanted}, got {given(kernel)}")
     if isinstance(kernel, CompiledKernel) and not kernel.metadata:
         return CudaSubject(kernel, grid, block, args, **options)
     return KernelSubject(kernel, grid, block, args, **options)
@@ -277,7 +277,7 @@ def _same(a: Any, b: Any) -> bool:
 
 
 def _machines_apart(after: dict[str, list[Any]], names: list[str]) -> tuple[Way, ...]:
-    """How far the CPU machine and the GPU are from each other, array by array; nothing where only one ran."""
+    """How far the emulator and the GPU are from each other, array by array; nothing where only one ran."""
     if len(after) < 2:
         return ()
     one, other = after.values()
@@ -285,5 +285,5 @@ def _machines_apart(after: dict[str, list[Any]], names: list[str]) -> tuple[Way,
     for name, a, b in zip(names, one, other, strict=True):
         if a is not None and a.dtype.kind == "f" and not _same(a, b):
             gap = np.abs(a.astype(np.float64) - b.astype(np.float64))
-            found.append(Way(f"{name}: CPU machine", "GPU", float(gap.max()), float(gap.mean())))
-    return tuple(found) or (Way("CPU machine", "GPU", 0.0, 0.0, 0.0, "the same to the last bit"),)
+            found.append(Way(f"{name}: emulator", "GPU", float(gap.max()), float(gap.mean())))
+    return tuple(found) or (Way("emulator", "GPU", 0.0, 0.0, 0.0, "the same to the last bit"),)

@@ -19,7 +19,7 @@ from ptxlab.isa import Action, action_of, fragments
 from ptxlab.isa.fragments import Fragment
 from ptxlab.text import parse
 
-WMMA = "wmma fragments lie differently on each GPU; here they lie as those of mma.sync do"
+WMMA = "wmma fragments have a different layout on each GPU; here they have that of mma.sync"
 COLLECTIVES = (Action.VOTE, Action.ACTIVE_MASK, Action.MATCH, Action.REDUCE_LANES, Action.ELECT)
 EXACT = 1 << 53
 """Integers below this are the same in JavaScript; larger ones go to the page as text."""

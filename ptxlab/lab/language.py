@@ -47,7 +47,7 @@ def explain(word: str, text: str = "") -> dict[str, Any] | None:
     name = word.partition(".")[0]
     known = isa.known_form(word)
     if known is not None and not known.op.executed:
-        says = f"{known.op.says} The CPU machine does not execute it yet: it runs on a GPU only."
+        says = f"{known.op.says} The emulator does not execute it yet: it runs on a GPU only."
         return {"word": word, "says": says, "syntax": known.op.syntax}
     if name not in isa.TABLE:
         return None

@@ -220,5 +220,5 @@ def _size(option: str, words: str | None) -> tuple[int, ...] | None:
         return None
     parts = words.replace("x", ",").split(",")
     if not 1 <= len(parts) <= 3 or not all(p.strip().isdigit() and int(p) > 0 for p in parts):
-        raise Mistake(f"{option}: one to three positive whole numbers are wanted, as in {option} 4,2; found {words!r}")
+        raise Mistake(f"{option}: expected one to three positive whole numbers, as in {option} 4,2; found {words!r}")
     return tuple(int(p) for p in parts)

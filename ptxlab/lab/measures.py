@@ -97,7 +97,7 @@ def _notes(
     rows, error, seconds = counter_rows(run), run.get("error"), run.get("seconds")
     sectors, waves, conflicts = (rows.get(n, {}) for n in ("global sectors", "shared wavefronts", "bank conflicts"))
     on_gpu, time = run.get("device") == "GPU", duration(seconds or 0.0)
-    took = f"; the CPU machine took {time}, which says nothing about a GPU" if seconds else ""
+    took = f"; the emulator took {time}, which says nothing about a GPU" if seconds else ""
     excess = f"×{short(sectors['value'] / sectors['ideal'])} of ideal" if sectors.get("ideal") else "global memory"
     shared = f"in {count(waves['value'])} wavefronts" if waves else "no shared memory" if run.get("counters") else ""
     found = {

@@ -37,7 +37,7 @@ KEPT: dict[str, Kept] = {}
 def kernel_of(kernel: Any) -> Any:
     """The kernel that a name stands for, kept or of the library; anything else as it is.
 
-    Raises `LaunchError` for a single word that is no name of a kernel: no PTX is that short.
+    Raises `LaunchError` for a single word that is not the name of a kernel: no PTX is that short.
     """
     if isinstance(kernel, str) and kernel in KEPT:
         return KEPT[kernel].kernel

@@ -106,7 +106,7 @@ class Panel(widgets.VBox):
 
     def carry(self, changed: Collection[str], row: int) -> int:
         """Moves what does not fit any more, now that some parameters were changed, to the nearest that does; a head or
-        a row that is no more is not chosen any more. Returns the row, -1 for the last."""
+        a row that no longer exists is no longer chosen. Returns the row, -1 for the last."""
         values = self.values()
         for p in self.subject.parameters:
             if p.name in changed and p.name not in controls.FREE:  # typed between two steps of a slider

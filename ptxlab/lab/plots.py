@@ -41,7 +41,7 @@ def plot_state(result: Any, row: int = 0, *, figure: Any = None) -> Any:
     """
     _check(result)
     if not hasattr(result, "state"):
-        raise LaunchError(f"result: one of pl.attention or pl.decode is wanted, got {type(result).__name__}")
+        raise LaunchError(f"result: expected a result of pl.attention or pl.decode, got {type(result).__name__}")
     decoded = result.problem.phase == "decode"
     if result.state is None:
         raise LaunchError(f"this result has no state; write pl.{'decode' if decoded else 'attention'}(..., state=True)")
@@ -129,7 +129,7 @@ def plot_comparison(found: Any, *, figure: Any = None) -> Any:
         A matplotlib Figure to draw into; by default a new one, which is returned.
     """
     if not hasattr(found, "entries"):
-        raise LaunchError(f"found: what pl.compare or pl.compare_decode gives is wanted, got {type(found).__name__}")
+        raise LaunchError(f"found: expected a result of pl.compare or pl.compare_decode, got {type(found).__name__}")
     columns = {name: values for name, values in found.numbers().items() if any(v is not None for v in values)}
     if not columns:
         raise LaunchError("this comparison has no kernels")
@@ -156,9 +156,9 @@ def plot_comparison(found: Any, *, figure: Any = None) -> Any:
 
 
 def _check(result: Any) -> None:
-    """`LaunchError` for what is no result of attention."""
+    """`LaunchError` for what is not a result of attention."""
     if not hasattr(result, "inputs"):
-        raise LaunchError(f"result: one of pl.attention or pl.decode is wanted, got {type(result).__name__}")
+        raise LaunchError(f"result: expected a result of pl.attention or pl.decode, got {type(result).__name__}")
 
 
 def plain_scale(axis: Any) -> None:

@@ -2,7 +2,7 @@
 
 `Parts` are the traits of the view that answers come in; `Message` is what a page sends, told apart by `kind`. `seq` is
 the number of the request that a part answers, which the session adds.
-Annotations are no strings here: `NotRequired` would not be seen in them.
+Annotations are not strings here: `NotRequired` would not be seen in them.
 """
 
 from typing import Any, Literal, NotRequired, TypedDict

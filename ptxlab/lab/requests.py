@@ -48,7 +48,7 @@ class Request:
         """`TargetError` or `LaunchError` names the first parameter of the problem that is out of its range."""
         self.subject.check(self.given)
         if self.device not in DEVICES:
-            raise TargetError(f"{self.subject.name}: device is one of {', '.join(DEVICES)}, not {self.device!r}")
+            raise TargetError(f"{self.subject.name}: device must be one of {', '.join(DEVICES)}, not {self.device!r}")
 
 
 def request(

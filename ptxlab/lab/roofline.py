@@ -3,7 +3,7 @@
     pl.plot_roofline(pl.attention(q, k, v, counters=True))
     pl.plot_roofline([a, b, c], gpu="H100 SXM")
 
-Operations and sectors are counted on the CPU machine; what a GPU could do with them is a model: the lesser of its
+Operations and sectors are counted on the emulator; what a GPU could do with them is a model: the lesser of its
 arithmetic peak and of bandwidth times intensity. A grid with fewer blocks than the GPU has multiprocessors (SMs)
 leaves some of them idle: then the arithmetic peak is that of the SMs that have a block. A kernel has two intensities:
 with every sector it asks for coming from memory (no cache helps), and with every array read or written once (the best
@@ -134,7 +134,9 @@ def roof(result: Any, gpu: str | None = None, arch: str | None = None) -> Roof:
     config = getattr(kernel, "config", None)
     counters = getattr(result, "counters", None)
     if not hasattr(run, "device"):
-        raise LaunchError(f"results: of pl.attention, pl.decode or pl.launch are wanted, got {type(result).__name__}")
+        raise LaunchError(
+            f"results: expected results of pl.attention, pl.decode or pl.launch, got {type(result).__name__}"
+        )
     name = kernel if isinstance(kernel, str) else getattr(kernel, "name", "kernel")
     least = array_bytes(result)
     limits = peaks(arch or str(getattr(config, "arch", "sm_80")), gpu)
@@ -255,7 +257,7 @@ def plot_roofline(results: Any, *, gpu: str | None = None, arch: str | None = No
             axis.plot(*zip(*measured, strict=True), **style, label=f"{r.label}, measured")
     axis.set_xscale("log")
     axis.set_yscale("log")
-    axis.set_xlabel("FLOP a byte: left every sector from memory, right every array once")
+    axis.set_xlabel("FLOP per byte: left, every sector from memory; right, every array once")
     axis.set_ylabel("FLOP/s")
     axis.grid(which="both", alpha=0.2)
     axis.set_ylim(top=axis.get_ylim()[1] * 3)  # room for the labels of the roofs

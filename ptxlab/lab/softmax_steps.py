@@ -14,7 +14,7 @@ from ptxlab import reference
 MOST_SCORES = 4096
 """Scores that are drawn; of more keys every n-th."""
 MOST_TILES, MOST_COLUMNS = 128, 128
-"""Of the output row's picture: more tiles or columns are sampled evenly."""
+"""The most tiles and columns in the picture of the output row; more are sampled evenly."""
 
 
 def row_scores(

@@ -32,13 +32,13 @@ TITLES = {"seq_q": "Sq", "seq_k": "Sk", "kv_heads": "KV heads", "tile_kv": "KV t
 """What parameters are called on the page, where not by their names."""
 CHECKS = Parameter(
     "checks",
-    "what the CPU machine looks for while it runs; all: invalid accesses, races, memory that is read before it is "
+    "what the emulator looks for while it runs; all: invalid accesses, races, memory that is read before it is "
     "written, and barriers that not all threads reach",
     "memcheck",
     (*ALL_CHECKS, "all"),
 )
 """The parameter of a problem that says with which checks it is run."""
-MACHINES = {"cpu": "CPU machine", "step": "CPU, stepping", "gpu": "GPU"}
+MACHINES = {"cpu": "emulator", "step": "interpreter", "gpu": "GPU"}
 
 
 @dataclass(frozen=True)
@@ -67,10 +67,10 @@ class Judgement:
 
 @dataclass(eq=False)
 class Ran:
-    """A finished run. `run` is the launch that is shown; `counts` the counters of the CPU machine, where it ran;
+    """A finished run. `run` is the launch that is shown; `counts` the counters of the emulator, where it ran;
     `others` further launches; `judged` is None where there is no right answer to compare with; `arrays` are what the
     kernel changed, by parameter name; `kept` is whatever the subject needs again for the state. `least` are the bytes
-    of the problem's arrays, each once, where known; `found` what checks have noticed on the CPU machine, where `run` is
+    of the problem's arrays, each once, where known; `found` what checks have noticed on the emulator, where `run` is
     the GPU's."""
 
     run: Any
@@ -91,7 +91,7 @@ class Subject:
     building: tuple[Parameter, ...] = ()
     problem: tuple[Parameter, ...] = ()
     sources: Mapping[str, str] = {}
-    """Texts that the PTX was made from and that are no files, by the names in its spans."""
+    """Texts that the PTX was made from and that are not files, by the names in its spans."""
     text: str = "as built"
     """What its PTX is: as it was built, or where somebody has changed it."""
     base: Subject | None = None
@@ -144,7 +144,7 @@ class Subject:
         return None
 
     def recorded(self, built: Any, values: Values, trace: Any, **options: Any) -> Any:
-        """Runs it once more on the CPU machine with a trace, and with further options of `pl.launch`, and gives the
+        """Runs it once more on the emulator with a trace, and with further options of `pl.launch`, and gives the
         run. Faults go to the caller."""
         raise LaunchError(self.why_no_run() or f"{self.name} is not run")
 
@@ -180,7 +180,7 @@ def check(parameter: Parameter, name: str, value: Any) -> None:
     """`TargetError` names the limit that a value breaks; sigma, a fraction, has its own."""
     if parameter.name == "sigma":
         if not (isinstance(value, int | float) and 0 < value <= 100):
-            raise TargetError(f"{name}: sigma is a number above 0 and at most 100, not {value!r}")
+            raise TargetError(f"{name}: sigma must be a number above 0 and at most 100, not {value!r}")
     else:
         parameter.check(name, value)
 
@@ -208,7 +208,7 @@ def place(b: int, h: int, shape: tuple[int, ...]) -> str:
 
 
 def machines(device: str) -> tuple[str, ...]:
-    """Where to run for a choice of device, what is shown first: with a GPU the CPU machine runs as well, which counts
+    """Where to run for a choice of device, what is shown first: with a GPU the emulator runs as well, which counts
     and gives the second opinion."""
     from ptxlab import gpu
 
@@ -223,10 +223,10 @@ def looked_at(device: str, values: Values) -> dict[str, Any]:
 
 
 def ways(outputs: Mapping[str, Any], exact: Any, plain: Any, plain_name: str) -> tuple[Way, ...]:
-    """The three ways to a result, one row each: the CPU machine, the GPU and numpy, against float64, and the two
+    """The three ways to a result, one row each: the emulator, the GPU and numpy, against float64, and the two
     machines against each other. `outputs` are by device ("cpu", "step", "gpu"); `plain` is numpy's."""
     found = []
-    for devices, label in ((("cpu", "step"), "CPU machine"), (("gpu",), "GPU")):
+    for devices, label in ((("cpu", "step"), "emulator"), (("gpu",), "GPU")):
         mine = next((outputs[d] for d in devices if d in outputs), None)
         if mine is None:
             found.append(Way(label, "numpy float64", note=absent(label)))
@@ -235,7 +235,7 @@ def ways(outputs: Mapping[str, Any], exact: Any, plain: Any, plain_name: str) ->
     found.append(Way(plain_name, "numpy float64", *_distance(plain, exact)))
     both = [outputs[d] for d in ("cpu", "step", "gpu") if d in outputs]
     if len(both) == 2:
-        found.append(Way("CPU machine", "GPU", *_distance(both[0], both[1])))
+        found.append(Way("emulator", "GPU", *_distance(both[0], both[1])))
     return tuple(found)
 
 

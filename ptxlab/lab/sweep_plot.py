@@ -53,7 +53,7 @@ def plot_sweep(
         For columns that there are not.
     """
     if not hasattr(sweep, "rows"):
-        raise LaunchError(f"sweep: what pl.sweep gives is wanted, got {type(sweep).__name__}")
+        raise LaunchError(f"sweep: expected a result of pl.sweep, got {type(sweep).__name__}")
     rows = [row for row in sweep.rows() if row.get("status") in ("ok", "finding", "wrong")]
     names = {name for row in rows for name in row}
     for what, name in (("value", value), ("x", x), ("y", y), *(("axes", name) for name in axes)):

@@ -52,7 +52,7 @@ def plot_tile(map: TensorMap, *, figure: Any = None) -> Any:
     import matplotlib
 
     if not isinstance(map, TensorMap):
-        raise LaunchError(f"map: a pl.TensorMap is wanted, got {type(map).__name__}")
+        raise LaunchError(f"map: expected a pl.TensorMap, got {type(map).__name__}")
     found = places(map)
     across = LINE // maps.CHUNK
     lines = -(-len(found) // across)

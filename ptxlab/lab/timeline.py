@@ -4,7 +4,7 @@ The page draws a row for each role (warps that do the same, a warpgroup at most)
 its way to it, and who waits.
 
 Time is the order in which the recorded warps made their steps; see `ptxlab.emulate.trace.order`. It stands still while
-a warp tries again to wait: how often it does depends on the CPU machine's turns, and says nothing.
+a warp tries again to wait: how often it does depends on the emulator's turns, and says nothing.
 """
 
 from __future__ import annotations

@@ -84,7 +84,7 @@ def events(recording: Recording, key: tuple[int, int]) -> dict[str, list[int]]:
 
 
 def _growth(recording: Recording, pages: list[Any]) -> list[int]:
-    """The steps where a register of `MAXIMUM` grows. Without names, the first value of a register is no growth."""
+    """The steps where a register of `MAXIMUM` grows. Without names, the first value of a register is not a growth."""
     named = {k for k, name in enumerate(recording.names) if MAXIMUM.search(name)}
     watched = named or maxima(recording)
     last: dict[int, np.ndarray] = {}

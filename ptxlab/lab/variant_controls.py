@@ -126,7 +126,9 @@ def named(wanted: Mods) -> dict[str, Any]:
             if made is not None and made.mods == wanted:
                 return {"variant": name, **({"causal": True} if within and wanted.masks else {})}
     line = 'pl.explore("mma", variant="window")'
-    raise LaunchError(f"explore: {wanted.name} is none of {', '.join(NUMBERS)}, which are shown\n  write:  {line}")
+    raise LaunchError(
+        f"explore: {wanted.name} is not one of {', '.join(NUMBERS)}, which have controls\n  write:  {line}"
+    )
 
 
 def masked(values: Mapping[str, Any]) -> Applied | None:

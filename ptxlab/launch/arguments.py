@@ -78,12 +78,12 @@ def arrays(kernel: str, parameters: Sequence[Parameter], args: Sequence[Any]) ->
         found = as_numpy(value, where, name)
         if hasattr(value, "copy_") and isinstance(found, np.ndarray) and not found.flags.c_contiguous:
             raise LaunchError(
-                f"{where} wants a contiguous tensor, got strides {value.stride()} for shape {found.shape}\n"
+                f"{where}: expected a contiguous tensor, got strides {value.stride()} for shape {found.shape}\n"
                 f"  write:  c = {name}.contiguous()    # and give c to the kernel\n"
                 f"          {name}.copy_(c)    # after the launch, for results"
             )
         if found is value and hasattr(type(value), "__array__") and p is not None and p.pointer is not False:
-            says = f"{where} wants an array of plain memory, got {type(value).__name__}"
+            says = f"{where}: expected an array of plain memory, got {type(value).__name__}"
             raise LaunchError(f"{says}\n{in_copy(str(name), 'np.array({})', back=True)}")
         given.append(np.asarray(found) if isinstance(found, BUFFERS) and not (p is not None and p.array) else found)
     return given
@@ -116,20 +116,20 @@ def _bind(kernel: str, at: int, p: Parameter, value: Any) -> Bound:
     if value is None and p.pointer is not False and p.size == 8 and not p.array:
         return Bound(p, bytes(8))
     if p.pointer:
-        raise LaunchError(f"{where} wants {_wanted_array(p)}, got {_show(value)}")
+        raise LaunchError(f"{where}: expected {_wanted_array(p)}, got {_show(value)}")
     if isinstance(value, bytes | bytearray | memoryview | np.void | ctypes.Structure | ctypes.Array):
         if not p.array:
             line = f"\n  write:  pl.const(np.frombuffer({where.written}, np.uint8))" if p.pointer is None else ""
-            raise LaunchError(f"{where} wants {_wanted(p)}, got {_show(value)}{line}")
+            raise LaunchError(f"{where}: expected {_wanted(p)}, got {_show(value)}{line}")
         return _bind_bytes(where, p, value.tobytes() if isinstance(value, np.void) else bytes(value))
     if p.array:
-        raise LaunchError(f"{where} wants {p.size} bytes, got {_show(value)}")
+        raise LaunchError(f"{where}: expected {p.size} bytes, got {_show(value)}")
     return Bound(p, _pack(where, p, value))
 
 
 def _no_array(where: Where, p: Parameter, value: Any) -> LaunchError:
     """The error for Python's own lists and their kin."""
-    text = f"{where} wants {_wanted(p)}, got a {type(value).__name__} of {len(value):,}"
+    text = f"{where}: expected {_wanted(p)}, got a {type(value).__name__} of {len(value):,}"
     if p.pointer is False or isinstance(value, dict | set):
         return LaunchError(text)
     dtype = ELEMENTS.get(p.element, ("int32" if _are_whole(value) else "float32",))[0]
@@ -144,7 +144,7 @@ def _are_whole(numbers: Any) -> bool:
 
 
 _OWN = (np.ndarray, np.generic, DeviceBuffer, int, float, bytes, type(None), OneWay)
-"""What is no array of another library."""
+"""What is not an array of another library."""
 _COMMON = (Const, Out, DeviceBuffer, np.ndarray, np.generic, int, float, bytes, type(None))
 """What is neither a tensor map nor a texture, whose modules load the instruction table."""
 
@@ -154,10 +154,10 @@ def _bind_map(where: Where, p: Parameter, value: TensorMap) -> Bound:
 
     if not p.array or p.size != BYTES:
         write = as_array(where) if p.pointer else f"\n  write:  .param .align 64 .b8 {p.name}[128]"
-        raise LaunchError(f"{where} wants {_wanted(p)}, got a tensor map{write}")
+        raise LaunchError(f"{where}: expected {_wanted(p)}, got a tensor map{write}")
     if p.align < 64:
         raise LaunchError(
-            f"{where}: a tensor map lies at a multiple of 64 bytes\n  write:  .param .align 64 .b8 {p.name}[128]"
+            f"{where}: a tensor map must be at a multiple of 64 bytes\n  write:  .param .align 64 .b8 {p.name}[128]"
         )
     if isinstance(value.array, DeviceBuffer):
         return Bound(p, buffer=value.array, map=value)
@@ -170,7 +170,7 @@ def _bind_map(where: Where, p: Parameter, value: TensorMap) -> Bound:
 def _bind_object(where: Where, p: Parameter, value: Texture | Surface) -> Bound:
     if p.pointer or p.array or p.size != 8 or p.type[0] == "f":
         write = as_array(where) if p.pointer else f"\n  write:  .param .u64 {p.name}"
-        raise LaunchError(f"{where} wants {_wanted(p)}, got {value!r}{write}")
+        raise LaunchError(f"{where}: expected {_wanted(p)}, got {value!r}{write}")
     return Bound(p, array=value.staged(), object=value)
 
 
@@ -185,7 +185,7 @@ def _bind_tiled(where: Where, p: Parameter, value: Const | Out | DeviceBuffer | 
 
     array = value.array if isinstance(value, Const | Out) else value
     if len(array.shape) != len(p.box):
-        raise LaunchError(f"{where} wants an array of {len(p.box)} dimensions, got {_show(value)}")
+        raise LaunchError(f"{where}: expected an array of {len(p.box)} dimensions, got {_show(value)}")
     if not all(array.shape):
         return Bound(p, bytes(BYTES))  # an empty tensor has no map; nothing is copied of it
     bound = _bind_map(where, p, TensorMap(array, p.box, p.swizzle))
@@ -197,13 +197,13 @@ def _bind_tiled(where: Where, p: Parameter, value: Const | Out | DeviceBuffer | 
 def _bind_bytes(where: Where, p: Parameter, raw: bytes) -> Bound:
     """A structure by value: the bytes of an array, of a record, or as they are."""
     if len(raw) != p.size:
-        raise LaunchError(f"{where} wants {p.size} bytes, got {len(raw)}")
+        raise LaunchError(f"{where}: expected {p.size} bytes, got {len(raw)}")
     return Bound(p, raw)
 
 
 def _bind_array(where: Where, p: Parameter, value: Const | Out | DeviceBuffer | Array) -> Bound:
     if p.pointer is False or p.array or p.size != 8 or p.type[0] == "f":
-        raise LaunchError(f"{where} wants {_wanted(p)}, got {_show(value)}")
+        raise LaunchError(f"{where}: expected {_wanted(p)}, got {_show(value)}")
     if isinstance(value, DeviceBuffer):
         if value.freed:
             raise LaunchError(f"{where}: the buffer was freed at {value.freed_at}")
@@ -211,13 +211,13 @@ def _bind_array(where: Where, p: Parameter, value: Const | Out | DeviceBuffer | 
         return Bound(p, buffer=value)
     array = value.array if isinstance(value, Const | Out) else value
     if not isinstance(array, np.ndarray):
-        raise LaunchError(f"{where} wants {_wanted_array(p)}, got {_show(array)}")
+        raise LaunchError(f"{where}: expected {_wanted_array(p)}, got {_show(array)}")
     array = np.asarray(array)  # of a masked array, a matrix and the like what they hold
     _check_dtype(where, p, array.dtype, array)
     back = not isinstance(value, Const)
     if not array.flags.c_contiguous:
         raise LaunchError(
-            f"{where} wants a C-contiguous array, got strides {array.strides} for shape {array.shape}\n"
+            f"{where}: expected a C-contiguous array, got strides {array.strides} for shape {array.shape}\n"
             + in_copy(where.written, "np.ascontiguousarray({})", back=back and array.flags.writeable)
         )
     if back and not array.flags.writeable:
@@ -235,11 +235,11 @@ def _check_dtype(where: Where, p: Parameter, dtype: np.dtype[Any], value: Any) -
         if dtype.kind in "iufc":
             copy = f"np.asarray({{}}, np.{dtype.newbyteorder('=')})"
             line = "\n" + in_copy(where.written, copy, back=not isinstance(value, Const))
-        raise LaunchError(f"{where} wants numbers in native byte order, got {_show(value)}{line}")
+        raise LaunchError(f"{where}: expected numbers in native byte order, got {_show(value)}{line}")
     if p.element and not _holds(p.element, dtype):
         kind = ELEMENTS.get(p.element, ("",))[0]
         write = f"\n  write:  {cast(where.written, kind, value)}" if kind else ""
-        raise LaunchError(f"{where} wants {_wanted_array(p)}, got {_show(value)}{write}")
+        raise LaunchError(f"{where}: expected {_wanted_array(p)}, got {_show(value)}{write}")
 
 
 @functools.cache
@@ -262,7 +262,7 @@ def _check_overlaps(kernel: str, bound: list[Bound]) -> None:
             names = a.parameter.name, b.parameter.name
             if a.object is not b.object:
                 surface, array = names if a.object is not None else names[::-1]
-                says = f"{surface} is a surface of the array that {array} is given; pass the same pl.Surface to both"
+                says = f"{surface} is a surface of the array given for {array}; pass the same pl.Surface to both"
                 raise LaunchError(f"{kernel}: {says}, or a copy of the array")
             if one.ctypes.data != other.ctypes.data or one.nbytes != other.nbytes:
                 says = f"the arrays for {' and '.join(names)} overlap in part; pass whole arrays or copies"
@@ -345,14 +345,14 @@ def _pack(where: Where, p: Parameter, value: Any) -> bytes:
     low = 0 if kind == "u" else -(1 << (bits - 1))
     high = (1 << (bits - 1)) - 1 if kind == "s" else (1 << bits) - 1
     if not low <= value <= high:
-        raise LaunchError(f"{where} wants an integer from {low} to {high}, got {value}")
+        raise LaunchError(f"{where}: expected an integer from {low} to {high}, got {value}")
     return value.to_bytes(size, "little", signed=value < 0)
 
 
 def _misfit(where: Where, p: Parameter, value: Any) -> LaunchError:
     whole = p.type[0] in "us" and p.pointer is False and isinstance(value, float | str)
     line = f"\n  write:  int({where.written.strip('()')})" if whole else ""
-    return LaunchError(f"{where} wants {_wanted(p)}, got {_show(value)}{line}")
+    return LaunchError(f"{where}: expected {_wanted(p)}, got {_show(value)}{line}")
 
 
 def _wanted(p: Parameter) -> str:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 Array: TypeAlias = "NDArray[Any]"
 
 BUFFERS_BASE = 0x0000_0300_0000_0000
-"""Where device buffers of the CPU machine begin: above `emulate.memory.HEAP_BASE`, where a launch puts its arrays."""
+"""Where device buffers of the emulator begin: above `emulate.memory.HEAP_BASE`, where a launch puts its arrays."""
 BUFFER_STEP, BUFFER_GUARD = 512, 4096
 WRITTEN, WITHOUT = 0xFF, 1
 """In the record of writes, as in `emulate.rules.records`: a byte that was written, and one stored without a value."""
@@ -88,7 +88,7 @@ class DeviceBuffer:
     shape, dtype
         What it holds.
     device
-        "cpu" (the CPU machine, both engines) or "gpu".
+        "cpu" (the emulator, both engines) or "gpu".
     name
         What messages call it.
     """
@@ -115,7 +115,7 @@ class DeviceBuffer:
 
     @property
     def data(self) -> NDArray[np.uint8]:
-        """The bytes on the CPU machine, in place."""
+        """The bytes on the emulator, in place."""
         return self._data
 
     def copy_to_host(self) -> Array:
@@ -131,7 +131,7 @@ class DeviceBuffer:
         self._check()
         array = as_numpy(array)
         if not isinstance(array, np.ndarray):
-            raise LaunchError(f"array: a numpy array is wanted, got {type(array).__name__}")
+            raise LaunchError(f"array: expected a numpy array, got {type(array).__name__}")
         if array.shape != self.shape or array.dtype != self.dtype:
             raise LaunchError(
                 f"the buffer holds {self.dtype} {list(self.shape)}, the array is {array.dtype} {list(array.shape)}"
@@ -151,7 +151,7 @@ class DeviceBuffer:
         lost = (of._written[start : start + count] == WITHOUT).reshape(-1, self.dtype.itemsize).any(axis=1)
         if lost.any():
             says = f"{lost.sum()} of {lost.size} elements of {self.name or 'a device buffer'} have no value"
-            warnings.warn(f"{says}: a kernel stored there what it had read where nobody has written", stacklevel=3)
+            warnings.warn(f"{says}: a kernel stored values there that it had read from unwritten memory", stacklevel=3)
 
     @property
     def _bytes(self) -> tuple[int, int]:
@@ -187,7 +187,7 @@ class DeviceBuffer:
         part.copy_from_host(np.broadcast_to(np.asarray(as_numpy(value), self.dtype), part.shape))
 
     def free(self) -> None:
-        """Frees the memory; the address is not used again on the CPU machine, so that stale pointers fault."""
+        """Frees the memory; the address is not used again on the emulator, so that stale pointers fault."""
         self._check()
         self.freed, self.freed_at = True, _caller()
         if self._gpu is not None:
@@ -242,7 +242,7 @@ class _Slice(DeviceBuffer):
 
     @property
     def data(self) -> NDArray[np.uint8]:
-        """The bytes on the CPU machine, in place."""
+        """The bytes on the emulator, in place."""
         return self._of.data[self._start : self._start + self.nbytes]
 
     @property
@@ -292,7 +292,7 @@ def cpu_buffers(
     *, known: bool = False
 ) -> Iterator[tuple[int, int, NDArray[np.uint8] | None, str, NDArray[np.uint8] | None, str, DeviceBuffer | None]]:
     """(address, size, bytes or None if freed, name, record of writes, where it was freed, the buffer) of every device
-    buffer of the CPU machine; known: whether the launch keeps records of writes."""
+    buffer of the emulator; known: whether the launch keeps records of writes."""
     for buffer in _buffers:
         yield buffer.address, buffer.nbytes, buffer.data, buffer.name, buffer.written(known=known), "", buffer
     for address, size, name, where in _freed[-256:]:
@@ -307,7 +307,7 @@ def _caller() -> str:
 
 @complete("pl.empty((1024, 64), np.float32)")
 def empty(shape: int | Sequence[int], dtype: DTypeLike = np.float32, *, device: str = "auto") -> DeviceBuffer:
-    """A device buffer with undefined contents (zeros on the CPU machine).
+    """A device buffer with undefined contents (zeros on the emulator).
 
     Parameters
     ----------
@@ -341,10 +341,10 @@ def to_device(array: Array, *, device: str = "auto") -> DeviceBuffer:
     try:
         array = np.asarray(as_numpy(array))
     except ValueError:  # rows of several lengths
-        raise LaunchError(f"array: a numpy array is wanted, got {type(array).__name__} {array!r}") from None
+        raise LaunchError(f"array: expected a numpy array, got {type(array).__name__} {array!r}") from None
     if not is_number(array.dtype):
         raise LaunchError(
-            f"array: numbers in native byte order are wanted, got an array of {array.dtype} {list(array.shape)}"
+            f"array: expected numbers in native byte order, got an array of {array.dtype} {list(array.shape)}"
             f"{as_numbers('array', array.dtype)}"
         )
     buffer = _made(array.shape, array.dtype, device)
@@ -353,15 +353,15 @@ def to_device(array: Array, *, device: str = "auto") -> DeviceBuffer:
 
 
 def _made(shape: tuple[int, ...], dtype: np.dtype[Any], device: str) -> DeviceBuffer:
-    """A buffer, or `LaunchError` where there is not as much memory."""
+    """A buffer, or `LaunchError` where there is not that much memory."""
     memory, nbytes = memory_of(device), math.prod(shape) * dtype.itemsize
     if nbytes > LARGEST:
-        raise LaunchError(f"shape: {list(shape)} of {dtype} has {nbytes:,} bytes; no device has as much memory")
+        raise LaunchError(f"shape: {list(shape)} of {dtype} has {nbytes:,} bytes; no device has that much memory")
     try:
         return DeviceBuffer(shape, dtype, memory)
     except MemoryError:
         raise LaunchError(
-            f"shape: {list(shape)} of {dtype} has {nbytes:,} bytes; there is not as much memory"
+            f"shape: {list(shape)} of {dtype} has {nbytes:,} bytes; there is not that much memory"
         ) from None
 
 
@@ -370,7 +370,7 @@ def _shape(shape: Any) -> tuple[int, ...]:
     several = isinstance(shape, Sequence) or (isinstance(shape, np.ndarray) and shape.ndim == 1)
     lengths = tuple(shape) if several and not isinstance(shape, str | bytes) else (shape,)
     if not all(is_whole(n) and n >= 0 for n in lengths) or len(lengths) > 32:
-        raise LaunchError(f"shape: whole numbers from 0 on are wanted, got {shape!r}")
+        raise LaunchError(f"shape: expected whole numbers of at least 0, got {shape!r}")
     return tuple(int(n) for n in lengths)
 
 
@@ -381,9 +381,9 @@ def _number_type(dtype: Any) -> np.dtype[Any]:
             warnings.simplefilter("ignore", DeprecationWarning)  # an old name of a type is refused all the same
             found: np.dtype[Any] = np.dtype(dtype)
     except (TypeError, ValueError, SyntaxError):
-        raise LaunchError(f"dtype: a type of numbers such as np.float32 is wanted, got {dtype!r}") from None
+        raise LaunchError(f"dtype: expected a type of numbers such as np.float32, got {dtype!r}") from None
     if dtype is None or not is_number(found):
-        raise LaunchError(f"dtype: a type of numbers such as np.float32 is wanted, got {dtype!r}")
+        raise LaunchError(f"dtype: expected a type of numbers such as np.float32, got {dtype!r}")
     return found
 
 

@@ -27,22 +27,22 @@ def check_options(
 ) -> tuple[str, ...]:
     """`LaunchError` for an invalid option of a launch; returns the checks. asked: the other options."""
     if entry is not None and not isinstance(entry, str):
-        raise LaunchError(f"entry: the name of a kernel is wanted, got {options.shown(entry)}")
+        raise LaunchError(f"entry: expected the name of a kernel, got {options.shown(entry)}")
     if not options.is_whole(shared) or shared < 0:
-        raise LaunchError(f"shared: a number of bytes is wanted, got {options.shown(shared)}")
+        raise LaunchError(f"shared: expected a number of bytes, got {options.shown(shared)}")
     check_device(device)
     options.target("arch", asked["arch"])
     for what in ("counters", "cooperative"):
         options.switch(what, asked[what])
     if asked["seed"] is not None and not options.is_whole(asked["seed"]):
-        raise LaunchError(f"seed: a whole number is wanted, got {options.shown(asked['seed'])}")
+        raise LaunchError(f"seed: expected a whole number, got {options.shown(asked['seed'])}")
     for what, most in (("budget", (1 << 63) - 1), ("workers", 4096)):
         if asked[what] is not None:
             options.whole(what, asked[what], 1, most)
     if (tier := asked["tier"]) is not None and not (isinstance(tier, str) and tier in TIERS):
         raise LaunchError(f"tier is {options.shown(tier)}; choose 'quick' or 'optimized'")
     if trace is not None and not hasattr(trace, "recorder") and not hasattr(trace, "record"):
-        raise LaunchError(f"trace: a pl.Trace is wanted, got {options.shown(trace)}\n  write:  trace=pl.Trace()")
+        raise LaunchError(f"trace: expected a pl.Trace, got {options.shown(trace)}\n  write:  trace=pl.Trace()")
     return check_names(checks, known)
 
 
@@ -52,7 +52,7 @@ def check_names(checks: Any, known: Sequence[str]) -> tuple[str, ...]:
     if names == ["all"]:
         return tuple(known)
     if names is None:
-        raise LaunchError(f"checks: names of checks are wanted, of {', '.join(known)}; got {options.shown(checks)}")
+        raise LaunchError(f"checks: expected names from {', '.join(known)}; got {options.shown(checks)}")
     for name in names:
         if not isinstance(name, str) or name not in known:
             close = options.meant(name, known) or ";"
@@ -67,7 +67,7 @@ def three(what: str, size: Any, names: Sequence[str] = ()) -> tuple[int, int, in
     given = tuple(size) if isinstance(size, Sequence) and not isinstance(size, str | bytes) else (size,)
     if not 1 <= len(given) <= 3 or not all(map(options.is_whole, given)):
         line = in_order(names, sizes=False) if names else ""
-        raise LaunchError(f"{what}: one to three whole numbers are wanted, got {options.shown(size)}{line}")
+        raise LaunchError(f"{what}: expected one to three whole numbers, got {options.shown(size)}{line}")
     x, y, z = (*(int(n) for n in given), 1, 1)[:3]
     return x, y, z
 
@@ -92,7 +92,7 @@ def check_limits(
     else:
         target.check_shared(0, static + shared)
         warn(
-            f"shared memory: {plan.title} declares {static} bytes, which the CPU machine allows; NVIDIA's "
+            f"shared memory: {plan.title} declares {static} bytes, which the emulator allows; NVIDIA's "
             f"assembler takes {target.static_shared} for {target.name}: declare `.extern .shared` and ask for the "
             "bytes at the launch"
         )

@@ -32,7 +32,7 @@ class Declared(NamedTuple):
 
     target: as the module says it. static_shared: bytes of shared memory. parameters: of each its name, type, size and
     alignment, whether it is an array and a `.ptr`, and its name in the source, "" if it is not known. constant: whether
-    one is a `.ptr .const`, as of OpenCL. unknown: what the CPU machine takes though it does not know it.
+    one is a `.ptr .const`, as of OpenCL. unknown: what the emulator takes though it does not know it.
     """
 
     name: str
@@ -90,7 +90,7 @@ class Plan:
         given = arguments.arrays(self.title, self.parameters if self.adapt is None else (), args)
         given = given if self.adapt is None else self.adapt(given)
         if self.adapt is not None and len(given) != len(self.parameters):
-            what = "an array is wanted where a number is given, or the other way round"
+            what = "an array was given where a number is needed, or a number where an array is needed"
             raise LaunchError(f"{self.title} ({', '.join(own)}): {what}")
         added = self.added
         if self.scratch:
@@ -207,7 +207,7 @@ def _unknown(module: Module) -> str:
     line = next(number for number, text in enumerate(str(module).split("\n"), 1) if ".version" in text)
     given, newest = (".".join(map(str, version)) for version in (module.version, NEWEST))
     return (
-        f"{module.file}:{line}: .version {given} is later than {newest}, the last that ptxlab knows: the CPU machine "
+        f"{module.file}:{line}: .version {given} is later than {newest}, the last that ptxlab knows: the emulator "
         "runs what it knows of it; NVIDIA's assembler takes it only if it is as new"
     )
 
@@ -270,7 +270,7 @@ def bind_variables(plan: Plan, textures: Mapping[str, Texture | Surface] | None)
 
     if not isinstance(textures, Mapping):
         raise LaunchError(
-            f"textures: names and what they are wanted, got {shown(textures)}\n  write:  textures={{'name': ...}}"
+            f"textures: expected names with their textures, got {shown(textures)}\n  write:  textures={{'name': ...}}"
         )
     wanted = {v.name: v.type for v in plan.module.variables if v.type in OPAQUE}
     bound = []
@@ -281,7 +281,7 @@ def bind_variables(plan: Plan, textures: Mapping[str, Texture | Surface] | None)
         kind = Surface if wanted[name] == "surfref" else Texture
         if not isinstance(value, kind):
             raise LaunchError(
-                f"textures: {name} is a .{wanted[name]} and wants a pl.{kind.__name__}, got {shown(value)}"
+                f"textures: {name} is a .{wanted[name]} and needs a pl.{kind.__name__}, got {shown(value)}"
             )
         p = Parameter(name, "b64", 0, 1)
         bound.append(Bound(p, array=value.staged(), object=value, variable=True))

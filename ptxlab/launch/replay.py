@@ -37,7 +37,7 @@ def record(steps: Sequence[Step]) -> Graph:
         bound = plan.bind(args)
         for b in bound:
             if b.array is not None or (b.buffer is not None and b.buffer.device != "gpu"):
-                raise LaunchError(f"{b.parameter}: a graph wants buffers of the GPU; write pl.to_device(array)")
+                raise LaunchError(f"{b.parameter}: a graph needs buffers of the GPU; write pl.to_device(array)")
         values = [b.scalar if b.buffer is None else arguments.on_gpu(b, int(b.buffer.address)) for b in bound]
         sizes, dependent = (three("grid", grid), three("block", block)), getattr(kernel, "dependent", False)
         nodes.append(Node(with_variables(kernel, plan, shared), plan.name, *sizes, values, shared, dependent))

@@ -1,4 +1,4 @@
-"""One call for every machine: `launch` runs a kernel on a GPU or on the CPU machine with the same arguments and errors.
+"""One call for every machine: `launch` runs a kernel on a GPU or on the emulator with the same arguments and errors.
 
     r = launch(ptx, grid, block, x, y, 2.0, n)        # x and y are numpy arrays, changed in place
 
@@ -58,12 +58,31 @@ ALL_CHECKS = ("memcheck", "initcheck", "racecheck", "synccheck")
 
 @dataclass(eq=False, repr=False)
 class Run:
-    """A finished launch. `device` is where it ran: "gpu", "cpu" or "step"; `seconds` the time of the kernel alone.
+    """A finished launch.
 
-    `counters` is None unless asked for, `trace` likewise; `findings` lists what the checks noticed. `build_seconds` is
-    the time to make the kernel ready (translation or assembly); `shared` are the bytes of dynamic shared memory that
-    a block had. `messages` are the calls of `printf` in the order they
-    were made, each with `.block`, `.thread` and `.text`; `launch` has written them to the standard output as well.
+    Attributes
+    ----------
+    kernel
+        The kernel's name.
+    device
+        Where it ran: "gpu", "cpu" or "step".
+    grid, block
+        Blocks, and threads of a block, each as (x, y, z).
+    seconds
+        The time of the kernel alone.
+    counters
+        What was counted (`Counters`), or None.
+    trace
+        The steps of the chosen warps, or None.
+    findings
+        What the checks noticed (`Finding`).
+    build_seconds
+        The time to make the kernel ready: translation or assembly.
+    messages
+        The calls of `printf` in the order they were made, each with `.block`, `.thread` and `.text`. `launch` has also
+        written them to the standard output.
+    shared
+        Bytes of dynamic shared memory that a block had.
     """
 
     kernel: str
@@ -133,7 +152,7 @@ def launch(
         Bytes of dynamic shared memory.
     device
         "gpu", "cpu" (compiled), "step" (interpreted), or "auto": the GPU where there is one and nothing is asked for
-        that only the CPU machine has.
+        that only the emulator has.
     arch
         The target, by default the PTX's own; on a GPU always its own.
     checks
@@ -286,7 +305,7 @@ def _instead(kernel: Any, plan: Plan, given: Mapping[str, Any]) -> str:
 
 
 def _loaded(plan: Plan, arch: str | None, *, shared_gaps: bool) -> Program:
-    """The kernel as a program; `PtxError` where the CPU machine cannot load it, in the validator's words if it has any:
+    """The kernel as a program; `PtxError` where the emulator cannot load it, in the validator's words if it has any:
     they name the word that is meant and say what to write. What NVIDIA's assembler takes, in a text later than the
     table, is not wrong."""
     try:
@@ -330,10 +349,10 @@ def _device(device: str, cpu_only: list[str], bound: list[Bound], stepped: str) 
     memory = memory_of(device)
     if memory == "gpu" and cpu_only:
         verb = "belong" if len(cpu_only) > 1 or cpu_only[0][-1] == "s" else "belongs"
-        raise LaunchError(f"{' and '.join(cpu_only)} {verb} to the CPU machine; write device='cpu'")
+        raise LaunchError(f"{' and '.join(cpu_only)} {verb} to the emulator; write device='cpu'")
     for b in bound:
         if b.buffer is not None and b.buffer.device != memory:
-            raise LaunchError(f"{b.parameter}: the buffer lies on {b.buffer.device!r}, the launch is on {device!r}")
+            raise LaunchError(f"{b.parameter}: the buffer is on {b.buffer.device!r}, the launch is on {device!r}")
     return device
 
 
@@ -346,7 +365,7 @@ def cpu_engine() -> str:
     return "cpu"
 
 
-# -- the CPU machine ---------------------------------------------------------------------------------------------------
+# -- the emulator ---------------------------------------------------------------------------------------------------
 
 
 def _run_on_cpu(

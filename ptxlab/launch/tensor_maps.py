@@ -71,7 +71,7 @@ class TensorMap:
     def __post_init__(self) -> None:
         object.__setattr__(self, "array", as_numpy(self.array, "TensorMap", "array"))
         given = type(self.array).__name__
-        need(isinstance(self.array, np.ndarray | DeviceBuffer), f"an array is wanted, got {given}")
+        need(isinstance(self.array, np.ndarray | DeviceBuffer), f"expected an array, got {given}")
         shape, rank = self.array.shape, len(self.array.shape)
         name = np.dtype(self.array.dtype).name
         need(name in OF_DTYPE, f"elements of type {name} cannot be copied; {', '.join(OF_DTYPE)} can")
@@ -138,7 +138,7 @@ class TensorMap:
         return encoded(described, address)
 
     def encoded(self, address: int) -> bytes:
-        """The 128 bytes for the CPU machine; of tiles, the fields lie where a GPU has them."""
+        """The 128 bytes for the emulator; of tiles, the fields lie where a GPU has them."""
         element = TYPES.index(OF_DTYPE[np.dtype(self.array.dtype).name])
         box = [] if self.im2col else self.box
         map = tiles(

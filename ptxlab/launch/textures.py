@@ -49,11 +49,13 @@ class _Shaped:
     def __init__(self, array: Array, channels: int, layers: bool) -> None:
         self.name = type(self).__name__
         array = as_numpy(array, self.name, "array")
-        self.need(isinstance(array, np.ndarray), f"an array is wanted, got {type(array).__name__}")
+        self.need(isinstance(array, np.ndarray), f"expected an array, got {type(array).__name__}")
         listed = ", ".join(CHANNEL_TYPES)
-        self.need(array.dtype.name in CHANNEL_TYPES, f"texels of type {array.dtype.name}; {listed} are possible")
+        self.need(
+            array.dtype.name in CHANNEL_TYPES, f"texels cannot have type {array.dtype.name}; choose from {listed}"
+        )
         self.need(channels in (0, *CHANNEL_ORDERS), f"a texel has 1, 2 or 4 channels, got channels={channels}")
-        last = f"the last dimension of the array counts channels, of which there are {channels}"
+        last = f"with channels={channels} the last dimension of the array must be {channels}"
         self.need(array.shape[-1:] == (channels,) or not channels, f"{last}; the shape is {array.shape}")
         self.array, self.channels = array, channels or 1
         sizes = array.shape[:-1] if channels else array.shape
@@ -153,7 +155,7 @@ class Texture(_Shaped):
             ("compare", compare or "never", COMPARES),
             *(("address", one, ADDRESS) for one in addresses),
         ):
-            self.need(value in known, f"{what} is one of {', '.join(map(repr, known))}, got {value!r}")
+            self.need(value in known, f"{what} must be one of {', '.join(map(repr, known))}, got {value!r}")
         wraps = "'wrap' and 'mirror' need normalized coordinates\n  write:  normalized=True"
         self.need(normalized or not set(addresses) & {"wrap", "mirror"}, wraps)
         scaled = f"read='normalized' is for {', '.join(NORMALIZED_TYPES)}; the array holds {array.dtype.name}"
@@ -167,7 +169,7 @@ class Texture(_Shaped):
         held = f"{array.dtype.name} in {channels} channels" if channels else array.dtype.name
         depths = f"depths are floats of one channel, the array holds {held}"
         self.need(not compare or (not channels and array.dtype.kind == "f"), depths)
-        self.need(cube or not seamless, "seamless is of cubes\n  write:  cube=True")
+        self.need(cube or not seamless, "seamless is for cubes\n  write:  cube=True")
         self.seamless = seamless
         self.levels, self.mip_filter, self.compare = [array, *levels], mip_filter, compare
         for k, level in enumerate(levels, 1):

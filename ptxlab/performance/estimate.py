@@ -149,7 +149,7 @@ def estimate(result: Any, *, gpu: str | None = None, kernel: Any = None, shared:
     kernels = list(getattr(result, "kernels", None) or [getattr(result, "kernel", None) if kernel is None else kernel])
     if any(not hasattr(run, "counters") for run in runs):
         what = type(result).__name__
-        raise LaunchError(f"result: one of pl.attention, pl.decode or pl.launch is wanted, got {what}")
+        raise LaunchError(f"result: expected a result of pl.attention, pl.decode or pl.launch, got {what}")
     if kernel is None and (isinstance(kernels[0], str) or kernels[0] is None):
         raise LaunchError("kernel: a run does not keep its kernel; write:  pl.estimate(run, kernel=kernel)")
     works = []

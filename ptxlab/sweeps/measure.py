@@ -46,15 +46,15 @@ COLUMNS: dict[str, tuple[str, str]] = {
     "shared": ("int64", "bytes of shared memory a block, static and dynamic"),
     "occupancy": ("double", "share of a multiprocessor's warps that fit"),
     "blocks": ("int64", "blocks of the grid, of all launches"),
-    "warp_instructions": ("int64", "warp-instructions executed (CPU machine)"),
-    "thread_instructions": ("int64", "thread-instructions executed (CPU machine)"),
-    "sectors": ("int64", "32-byte sectors of global memory that threads and bulk copies ask for (CPU machine)"),
-    "conflicts": ("int64", "wavefronts of shared memory that bank conflicts added (CPU machine)"),
-    "gpu_us": ("double", "microseconds of the kernels alone on the GPU, one launch by events; null on the CPU machine"),
+    "warp_instructions": ("int64", "warp-instructions executed (emulator)"),
+    "thread_instructions": ("int64", "thread-instructions executed (emulator)"),
+    "sectors": ("int64", "32-byte sectors of global memory that threads and bulk copies ask for (emulator)"),
+    "conflicts": ("int64", "wavefronts of shared memory that bank conflicts added (emulator)"),
+    "gpu_us": ("double", "microseconds of the kernels alone on the GPU, one launch by events; null on the emulator"),
     "build_s": ("double", "seconds of writing, assembling and compiling"),
     "spent_s": ("double", "seconds of the whole point in its process"),
 }
-"""The columns of a sweep's table in order, their Arrow types, and what they say. Parameters stand after `heads_kv`."""
+"""The columns of a sweep's table in order, their Arrow types, and what they say. Parameters come after `heads_kv`."""
 
 MEASURED = ("key", *list(COLUMNS)[list(COLUMNS).index("status") :])
 """The columns that are results; the others say what was measured."""
@@ -65,7 +65,7 @@ def measure(task: Mapping[str, Any]) -> dict[str, Any]:
     start = time.perf_counter()
     row: dict[str, Any] = {"kernel": task["kernel"], **task["shape"], **task["parameters"]}
     if task["version"] != __version__:
-        said = f"the worker has ptxlab {__version__}, the sweep wants {task['version']}"
+        said = f"the worker has ptxlab {__version__}, the sweep needs {task['version']}"
         return row | {"status": "failed", "reason": said, "spent_s": 0.0}
     try:
         row |= _measured(task)
@@ -166,7 +166,7 @@ def _judged(error: reference.Error, runs: list[Run]) -> dict[str, Any]:
 
 
 def _counted(runs: list[Run]) -> dict[str, Any]:
-    """What the CPU machine counted in all launches, or the time on the GPU."""
+    """What the emulator counted in all launches, or the time on the GPU."""
     blocks = sum(int(np.prod(run.grid)) for run in runs)
     if runs[0].device not in ("cpu", "step"):
         from ptxlab import gpu

@@ -18,7 +18,7 @@ from ptxlab.errors import LaunchError, PtxlabError, TargetError
 from ptxlab.version import __version__
 
 BY_LAUNCH = ("splits",)
-"""Parameters of a grid that are no build parameters: they are given to `pl.decode`."""
+"""Parameters of a grid that are not build parameters: they are given to `pl.decode`."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Shape:
             names = [field.name for field in dataclasses.fields(cls)]
             unknown = [name for name in value if name not in names]
             if unknown or "seq" not in value:
-                wrong = f"has no {unknown[0]!r}" if unknown else "wants seq"
+                wrong = f"has no {unknown[0]!r}" if unknown else "needs seq"
                 raise LaunchError(f"shapes: a shape {wrong}; write:  dict(seq=256, head_dim=64, batch=1, heads=1)")
             return cls(**value)
         return cls(options.whole("shapes", value, 1))

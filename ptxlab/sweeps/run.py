@@ -26,8 +26,8 @@ EXTRA = "'ptxlab[scale]'"
 
 def table_packages() -> tuple[Any, Any]:
     """pyarrow and its part for Parquet; `UnavailableError` where they, or pandas, are missing."""
-    optional("pandas", "the table wants pandas", EXTRA)
-    return tuple(optional(name, "a table on disk wants pyarrow", EXTRA) for name in ("pyarrow", "pyarrow.parquet"))
+    optional("pandas", "the table needs pandas", EXTRA)
+    return tuple(optional(name, "a table on disk needs pyarrow", EXTRA) for name in ("pyarrow", "pyarrow.parquet"))
 
 
 class Sweep:
@@ -48,7 +48,7 @@ class Sweep:
     @property
     def table(self) -> Any:
         """The rows as a pandas table, sorted by kernel, shape and parameters; `UnavailableError` without pandas."""
-        pandas = optional("pandas", "the table wants pandas", EXTRA)
+        pandas = optional("pandas", "the table needs pandas", EXTRA)
         rows = list(self.rows())
         names = _columns(rows)
         table = pandas.DataFrame(rows, columns=names).convert_dtypes()
@@ -63,7 +63,7 @@ class Sweep:
         """
         pyarrow, parquet = table_packages()
         if path is None and self.folder is None:
-            raise LaunchError('save: a path is wanted; write:  sweep.save("sweep.parquet")')
+            raise LaunchError('save: expected a path; write:  sweep.save("sweep.parquet")')
         place = Path(path) if path is not None else Path(self.folder or "") / journal.TABLE
         table = pyarrow.Table.from_pandas(self.table, preserve_index=False)
         about = {name: says for name, (_, says) in COLUMNS.items()}
@@ -145,7 +145,7 @@ def sweep(
 
     chosen = [kernels] if isinstance(kernels, str | Written) else options.several(kernels)
     if chosen is None:
-        raise LaunchError(f"kernels: names of the library are wanted, got {options.shown(kernels)}")
+        raise LaunchError(f"kernels: expected names of kernels of the library, got {options.shown(kernels)}")
     for kernel in chosen:
         if isinstance(kernel, str):
             library.get(kernel)
@@ -214,7 +214,7 @@ def _several(name: str, value: Any) -> list[Any]:
     """The values of a parameter: those of a list, or the one."""
     found = options.several(value)
     if found == []:
-        raise LaunchError(f"{name}: at least one value is wanted")
+        raise LaunchError(f"{name}: expected at least one value")
     return [value] if found is None else found
 
 

@@ -120,7 +120,7 @@ def tune(
     UnavailableError
         Without Optuna.
     """
-    optuna = optional("optuna", "pl.tune wants Optuna", "'ptxlab[scale]'")
+    optuna = optional("optuna", "pl.tune needs Optuna", "'ptxlab[scale]'")
     spec = library.get(kernel)
     where = memory_of(device)
     target = arch_of("gpu") if where == "gpu" and not getattr(spec, "alone", "") else _arch(spec)
@@ -211,13 +211,12 @@ def _spent(
 
 
 def modelled(spec: Any, parameters: Mapping[str, Any], shape: Shape, gpu: str | None = None) -> float:
-    """Microseconds that the model gives a kernel with these parameters (and splits), from blocks run on the CPU
-    machine."""
+    """Microseconds that the model gives a kernel with these parameters (and splits), from blocks on the emulator."""
     return (_prefill if spec.phase == "prefill" else _decode)(spec, parameters, shape, gpu)
 
 
 def _prefill(spec: Any, parameters: Mapping[str, Any], shape: Shape, gpu: str | None) -> float:
-    """Of one head a few blocks are run: with a mask the work of a block grows evenly from the first to the last, so two
+    """A few blocks of one head are run: with a mask the work of a block grows evenly from the first to the last, so two
     in the middle of the halves stand for all; without one each block stands for all."""
     built = spec.build(**parameters)
     q, k, v = inputs(replace(shape, batch=1, heads=1, heads_kv=1), built.config.dtype, 0, decode=False)

@@ -128,7 +128,7 @@ def _end(pool: concurrent.futures.ProcessPoolExecutor) -> None:
 
 def connect(address: str) -> Any:
     """A client of the cluster whose scheduler is at an address; `UnavailableError` where none answers."""
-    distributed = optional("distributed", "--dask wants dask.distributed", "'ptxlab[scale]'")
+    distributed = optional("distributed", "--dask needs dask.distributed", "'ptxlab[scale]'")
     try:
         return distributed.Client(address)
     except (OSError, ValueError) as error:

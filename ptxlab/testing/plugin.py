@@ -32,7 +32,7 @@ BUDGETS_BEFORE = pytest.StashKey[Mapping[str, int]]()
 """`default_budgets` outside of this session."""
 MORE = (
     "  more:   a launch that gives no budget= has that of @pytest.mark.ptxlab(budget=N), else of --ptxlab-budget N; "
-    "0 is no limit"
+    "0 means no limit"
 )
 SURVIVED, UNCHECKED, FOUND = "ptxlab survived", "ptxlab unchecked", "ptxlab found"
 """Names of a report's properties: they travel from a worker of pytest-xdist to the terminal."""
@@ -89,7 +89,7 @@ def _budgets(wanted: int | None) -> Mapping[str, int]:
 
 @pytest.fixture
 def ptxlab(request: pytest.FixtureRequest) -> Launches:
-    """Launches kernels on the CPU machine with the checks of the marker `ptxlab`; a finding fails the test."""
+    """Launches kernels on the emulator with the checks of the marker `ptxlab`; a finding fails the test."""
     from ptxlab.launch.options import check_names
     from ptxlab.launch.run import ALL_CHECKS
     from ptxlab.testing.launches import Launches, Wishes

@@ -59,7 +59,7 @@ def _texture(found: Form, k: int, operand: Address, find: Find) -> Misfit | None
 
 
 def wrong_address(found: Form, k: int, operand: Operand, find: Find) -> Misfit | None:
-    """An address without its brackets, or one that is no integer."""
+    """An address without its brackets, or one that is not an integer."""
     if isinstance(operand, Name | Number | Sum | Not | Pair | Vector):
         hint = f"[{operand}]" if isinstance(operand, Name | Sum) else ""
         return Misfit(k, f"{found.opcode} takes an address in brackets here, found {operand}", hint)

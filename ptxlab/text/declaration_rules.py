@@ -23,7 +23,7 @@ from ptxlab.text.scope import Scope
 
 RESERVED = ("_", "WARP_SZ")
 LARGEST = 1 << 40
-"""Bytes of one variable. The assembler takes more and keeps the low bits of the number; no GPU has as much memory."""
+"""Bytes of one variable. The assembler takes more and keeps the low bits of the number; no GPU has that much memory."""
 CONST = 64 << 10
 """Bytes of constant memory of a module."""
 PARAMETERS, MORE_PARAMETERS = 4352, 32764
@@ -203,7 +203,7 @@ class _Declared:
     # -- one variable --------------------------------------------------------------------------------------------------
 
     def variable(self, variable: Variable) -> Iterator[PtxError]:
-        """What is wrong with the type, the size or the first value of a variable: the first of these."""
+        """What is wrong with the type, the size or the initial value of a variable: the first of these."""
         why, hint = self.wrong_type(variable) or self.wrong_size(variable) or ("", "")
         if variable.initial is not None and not why:
             why = mistake(variable, self.known)
@@ -239,11 +239,11 @@ class _Declared:
             return f"registers have no arrays; {v.name}<n> declares n of them", line
         size = size_of(v)
         if v.shape and not size and v.linkage != "extern" and v.type not in OPAQUE:
-            length = "as many as it has first values" if v.initial is not None else "a length"
+            length = "as many as it has initial values" if v.initial is not None else "a length"
             extern = " (or .extern, where the launch gives the size)" if v.space == "shared" else ""
             return f"the array {v.name} needs {length}{extern}", ""
         if size > LARGEST:
-            return f"{v.name} has {size:,} bytes; no GPU has as much memory", ""
+            return f"{v.name} has {size:,} bytes; no GPU has that much memory", ""
         if v.space == "local" and size > LOCAL_PER_THREAD:
             return f"{v.name} has {size:,} bytes; a thread has at most {LOCAL_PER_THREAD:,} bytes of local memory", ""
         if v.space == "const" and v.linkage != "extern":
@@ -260,13 +260,13 @@ class _Declared:
         elif not why and v.count:
             why = f"a parameter is one variable; {v.name}<{v.count}> declares several"
         elif not why and v.initial is not None:
-            why = f"the parameter {v.name} cannot have a first value: the caller gives it"
+            why = f"the parameter {v.name} cannot have an initial value: the caller gives it"
         elif not why and function.kind == "entry" and v.vector > 1:
             why = f"a kernel has no vectors for parameters; write {v.name} as an array"
         elif not why and v.shape and not size_of(v) and (function.kind == "entry" or v not in function.params[-1:]):
             why = f"the array {v.name} needs a length"
         elif not why and size_of(v) > LARGEST:
-            why = f"{v.name} has {size_of(v):,} bytes; no GPU has as much memory"
+            why = f"{v.name} has {size_of(v):,} bytes; no GPU has that much memory"
         if why:
             yield self.at(v, why, hint)
 

@@ -202,7 +202,7 @@ class Declarations(Operands):
         value = 0 if token.text == "]" else self.integer()
         if value < 0 or (inner and value == 0):
             given = found(token) if token.text == "]" else value
-            raise self.error(f"a length of the array {name} is a number from 1 on; found {given}", token)
+            raise self.error(f"a length of the array {name} must be a number of at least 1; found {given}", token)
         return value
 
     def _initial(self) -> Initial:

@@ -44,7 +44,7 @@ class Given(NamedTuple):
 
 
 def given(kernel: object) -> Given:
-    """What an object is that is no kernel."""
+    """What an object is that is not a kernel."""
     if isinstance(kernel, str):
         if _PTX.search(kernel):
             return Given("PTX text", "pl.launch(ptx, grid, block, x, y, n)  (in a notebook: %%ptx)")

@@ -1,6 +1,6 @@
 """Splits PTX text into tokens that keep their white space and comments, with one compiled regular expression.
 
-The first values of a long array, `= {1, 2, 3, ...}`, are one token: of a million numbers each would otherwise be two.
+The initial values of a long array, `= {1, 2, 3, ...}`, are one token: of a million numbers each would otherwise be two.
 """
 
 from __future__ import annotations

@@ -50,7 +50,7 @@ class Node:
 def node(cls: type[N]) -> type[N]:
     """A class of nodes."""
     made = dataclass(frozen=True, slots=True, eq=False, repr=False)(cls)
-    del made.__setattr__, made.__delattr__  # Python 3.11's raise a TypeError for a name that is no field
+    del made.__setattr__, made.__delattr__  # Python 3.11's raise a TypeError for a name that is not a field
     return made
 
 

@@ -283,4 +283,4 @@ def guard_misfit(instruction: Instruction, find: Find) -> str:
     variable = find(name) if name else None
     if variable is None or (variable.space, variable.type) == ("reg", "pred"):
         return ""
-    return f"the guard @{name} is no predicate, it is .{variable.type}"
+    return f"the guard @{name} is not a predicate, it is .{variable.type}"

@@ -57,7 +57,7 @@ def module_of(kernel: object) -> Module:
     module = _cached(kernel) if isinstance(kernel, str) else getattr(kernel, "module", kernel)
     if isinstance(module, Module):
         return module
-    raise LaunchError(f"kernel: PTX text, a parsed module or a builder's kernel is wanted, got {given(kernel)}")
+    raise LaunchError(f"kernel: expected PTX text, a parsed module or a builder's kernel, got {given(kernel)}")
 
 
 @functools.lru_cache(maxsize=64)

@@ -287,7 +287,7 @@ class _Validator:
         return ""
 
     def types(self, instruction: Instruction, find: Find) -> Iterator[PtxError]:
-        """The errors for a guard that is no predicate and for the first operand of a type that cannot be there."""
+        """The errors for a guard that is not a predicate and for the first operand of a type that cannot be there."""
         guard = guard_misfit(instruction, find)
         if guard and instruction.guard is not None:
             variable, name = find(instruction.guard.name), instruction.guard.name

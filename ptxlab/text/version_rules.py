@@ -100,7 +100,7 @@ class Since:
             ended = ".".join(map(str, op.ended[0]))
             return Lack(
                 f"{found.opcode} ended with PTX {ended} on sm_{op.ended[1]}; {op.name}.sync, which also takes "
-                "the mask of the lanes that take part, is there instead",
+                "the mask of the participating lanes, replaces it",
                 opcode=found.opcode.replace(op.name, f"{op.name}.sync", 1),
             )
         return None

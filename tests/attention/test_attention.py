@@ -107,7 +107,7 @@ def test_types_that_do_not_fit():
     assert refused(*arrays((2, 4), (2, 4), (2, 4), dtype=np.int32)) == (
         "q, k and v should all have one type of float32, float64, float16, bfloat16; got q int32, k int32, v int32"
     )
-    assert refused(q, k, [[1.0]]) == "v: a numpy array is wanted, got list"
+    assert refused(q, k, [[1.0]]) == "v: expected a numpy array, got list"
 
 
 def test_a_built_kernel_of_another_kind():
@@ -130,21 +130,21 @@ def test_what_is_no_kernel():
         (kernels.get("scalar"), "scalar\n  write:  kernel='scalar'"),
         (kernels.get("decode").build(head_dim=16), "decode_f32_d16_indirect"),
     ):
-        assert refused(q, k, v, kernel=kernel) == f"kernel: a name or a built prefill kernel is wanted, got {name}"
+        assert refused(q, k, v, kernel=kernel) == f"kernel: expected a name or a built prefill kernel, got {name}"
     assert pl.attention(q, k, v, kernel=auto.build(), device="cpu").error.ok
 
 
 def test_a_scale_is_a_finite_number():
     q, k, v = arrays((2, 4), (2, 4), (2, 4))
     for scale in (np.nan, np.inf, "large", [1.0, 2.0], True, 10**400):
-        assert refused(q, k, v, scale=scale) == f"scale: a finite number is wanted, got {options.shown(scale)}"
+        assert refused(q, k, v, scale=scale) == f"scale: expected a finite number, got {options.shown(scale)}"
     assert refused(q, k, v, scale=1e300) == "tiled_f32_d4, argument 11 (scale: .f32): 1e+300 is too large for .f32"
     assert pl.attention(q, k, v, scale=np.float32(0.5), device="cpu").scale == 0.5
 
 
 def test_rows_that_do_not_exist():
     q, k, v = arrays((2, 4), (2, 4), (2, 4))
-    assert refused(q, k, v, causal="no") == "causal: True or False is wanted, got 'no'"
+    assert refused(q, k, v, causal="no") == "causal: expected True or False, got 'no'"
     assert refused(q, k, v, state=[(0, 0, 2)]) == (
         "state: there is no row (0, 0, 2); (batch, head, row) are below (1, 1, 2)"
     )
@@ -156,7 +156,7 @@ def test_rows_that_do_not_exist():
         (np.array(3), "array(3)"),
         ([(0, 0, 0.5)], "(0, 0, 0.5)"),
     ):
-        wanted = "state: True or triples (batch, head, row) are wanted"
+        wanted = "state: expected True or triples (batch, head, row)"
         assert refused(q, k, v, state=state) == f"{wanted}, got {shown}"
 
 
@@ -165,5 +165,5 @@ def test_head_dim_beyond_the_limit():
         pl.attention(*arrays((2, 300), (2, 300), (2, 300)))
     assert str(caught.value) == (
         "no kernel takes f32 with head_dim=300 on sm_80; not tiled2d: head_dim is a whole number from 16 to 256 in "
-        "steps of 16, not 300; not tiled nor scalar: head_dim is a whole number from 1 to 256, not 300"
+        "steps of 16, not 300; not tiled nor scalar: head_dim must be a whole number from 1 to 256, not 300"
     )

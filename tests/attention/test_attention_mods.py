@@ -73,7 +73,7 @@ def test_which_keys_a_step_of_decoding_can_see():
     assert key_ranges(applied(mask_mod=by_head), np.float32, lengths, 2).tolist() == [[282, 300], [0, 5], [0, 0]]
 
 
-@pytest.mark.sweep(4)
+@pytest.mark.sweep(8)
 @pytest.mark.parametrize("device", ["cpu", "step"])
 @pytest.mark.parametrize("kernel", ["scalar", "tiled", "mma"])
 def test_a_result_is_held_against_the_functions_themselves(kernel, device):

@@ -102,11 +102,11 @@ def test_where_no_kernel_fits():
     whole = np.zeros((1, 1, 64), int)
     with pytest.raises(pl.LaunchError, match="q, k_cache and v_cache should all have one type of float32, float16, bf"):
         pl.compare_decode(whole, whole[None], whole[None], 1, device="cpu")
-    with pytest.raises(pl.LaunchError, match="q: a numpy array is wanted, got list"):
+    with pytest.raises(pl.LaunchError, match="q: expected a numpy array, got list"):
         pl.compare([1.0], q, q, device="cpu")
     with pytest.raises(pl.LaunchError) as caught:
         pl.compare_decode(q[0], q, q, 1, kernels=[3], device="cpu")
-    assert str(caught.value) == "kernel: a name or a built decode kernel is wanted, got int"
+    assert str(caught.value) == "kernel: expected a name or a built decode kernel, got int"
 
 
 @pytest.mark.long

@@ -116,13 +116,13 @@ def test_types_that_do_not_fit():
         "q, k_cache and v_cache should all have one type of float32, float16, bfloat16; "
         "got q float32, k_cache float32, v_cache float16"
     )
-    assert refused(q, [1], v, 3) == "k_cache: a numpy array is wanted, got list"
-    assert refused(q, k, v, 3.5) == "lengths: 2 whole numbers are wanted, or one for all; got float64 []"
-    assert refused(q, k, v, [3]) == "lengths: 2 whole numbers are wanted, or one for all; got int64 [1]"
-    assert refused(q, k, v, [[1], [2, 3]]) == ("lengths: 2 whole numbers are wanted, or one for all; got [[1], [2, 3]]")
-    assert refused(q, k, v, 3, scale=np.nan) == "scale: a finite number is wanted, got nan"
+    assert refused(q, [1], v, 3) == "k_cache: expected a numpy array, got list"
+    assert refused(q, k, v, 3.5) == "lengths: expected 2 whole numbers, or one for all; got float64 []"
+    assert refused(q, k, v, [3]) == "lengths: expected 2 whole numbers, or one for all; got int64 [1]"
+    assert refused(q, k, v, [[1], [2, 3]]) == ("lengths: expected 2 whole numbers, or one for all; got [[1], [2, 3]]")
+    assert refused(q, k, v, 3, scale=np.nan) == "scale: expected a finite number, got nan"
     table = np.zeros((2, 1))
-    assert refused(q, k, v, 3, table) == "block_table: an int32 array [B, max_pages] is wanted, got float64 [2, 1]"
+    assert refused(q, k, v, 3, table) == "block_table: expected an int32 array [B, max_pages], got float64 [2, 1]"
 
 
 def test_lengths_and_pages_that_do_not_fit():
@@ -176,14 +176,14 @@ def caches_refuse(q, key, table):
 @pytest.mark.long
 def test_kernels_that_do_not_fit():
     q, k, v = arrays()
-    assert refused(q, k, v, 3, kernel="decode_paged") == "kernel: decode_paged wants a block_table"
+    assert refused(q, k, v, 3, kernel="decode_paged") == "kernel: decode_paged needs a block_table"
     assert refused(q, k, v, 3, kernel="decode_reduce") == (
         "kernel: decode_reduce merges what decode_split found; write kernel='decode_split'"
     )
     assert refused(q, k, v, 3, kernel="decode", splits=2) == (
         "splits: decode does not split the keys; write kernel='decode_split' or 'decode_gqa'"
     )
-    assert refused(q, k, v, 3, splits=0) == "splits is a whole number from 1 to 65535, not 0"
+    assert refused(q, k, v, 3, splits=0) == "splits: expected a whole number from 1 to 65535, got 0"
     built = kernels.get("decode", "decode").build(head_dim=32, dtype="f16")
     assert refused(q, k, v, 3, kernel=built) == (
         "decode_f16_d32_indirect was built with dtype='f16', the call has dtype='f32'"
@@ -193,9 +193,9 @@ def test_kernels_that_do_not_fit():
         "lengths: decode_f32_d32 takes one length for all; build it with length='pointer'"
     )
     assert pl.decode(q, k, v, [3, 3], kernel=by_value, device="cpu").error.ok
-    assert refused(q, k, v, 3, kernel=None) == "kernel: a name or a built decode kernel is wanted, got NoneType"
+    assert refused(q, k, v, 3, kernel=None) == "kernel: expected a name or a built decode kernel, got NoneType"
     assert refused(q, k, v, 3, kernel=kernels.get("scalar").build()) == (
-        "kernel: a name or a built decode kernel is wanted, got scalar_f32_d64"
+        "kernel: expected a name or a built decode kernel, got scalar_f32_d64"
     )
     halves = arrays(dtype=np.float16)
     whole, part = (kernels.get("decode_gqa").build(head_dim=32, partial=partial) for partial in (False, True))
@@ -211,32 +211,32 @@ def test_kernels_that_do_not_fit():
     )
     with pytest.raises(LookupError) as caught:
         pl.decode(q, k, v, 3, kernel="scalar", device="cpu")
-    assert str(caught.value) == "scalar is no decode kernel\n  write:  pl.attention(q, k, v, kernel='scalar')"
-    with pytest.raises(LookupError, match="decode is no prefill kernel"):
+    assert str(caught.value) == "scalar is not a decode kernel\n  write:  pl.attention(q, k, v, kernel='scalar')"
+    with pytest.raises(LookupError, match="decode is not a prefill kernel"):
         pl.attention(*(x[None, None] for x in arrays((3, 4), (3, 4))), kernel="decode")
     with pytest.raises(pl.TargetError) as caught:
         pl.decode(*arrays((1, 1, 50), (1, 1, 9, 50)), 3, device="cpu")
-    assert str(caught.value) == "decode_multiwarp: head_dim is a whole number from 8 to 256 in steps of 8, not 50"
+    assert str(caught.value) == "decode_multiwarp: head_dim must be a whole number from 8 to 256 in steps of 8, not 50"
 
 
 def test_rows_that_do_not_exist():
     q, k, v = arrays()
     assert refused(q, k, v, 3, state=[(2, 0)]) == "state: there is no row (2, 0); (sequence, head) are below (2, 4)"
     assert refused(q, k, v, 3, state=[(1, 0), (1, 0)]) == "state: row (1, 0) is listed twice"
-    assert refused(q, k, v, 3, state=[(1, 0, 0)]) == "state: True or pairs (sequence, head) are wanted, got (1, 0, 0)"
-    assert refused(q, k, v, 3, state=7) == "state: True or pairs (sequence, head) are wanted, got 7"
+    assert refused(q, k, v, 3, state=[(1, 0, 0)]) == "state: expected True or pairs (sequence, head), got (1, 0, 0)"
+    assert refused(q, k, v, 3, state=7) == "state: expected True or pairs (sequence, head), got 7"
 
 
 def test_builds_that_do_not_fit():
     spec = kernels.get("decode_gqa", "decode")
     for given, message in (
-        ({"dtype": "f32"}, "decode_gqa: dtype is one of 'f16', 'bf16', not 'f32'"),
-        ({"page_size": 257}, "decode_gqa: page_size is a whole number from 1 to 256, not 257"),
+        ({"dtype": "f32"}, "decode_gqa: dtype must be one of 'f16', 'bf16', not 'f32'"),
+        ({"page_size": 257}, "decode_gqa: page_size must be a whole number from 1 to 256, not 257"),
         (
             {"head_dim": 256, "warps": 8},
             "decode_gqa: warps=8 and stages=2 with head_dim=256 need 270336 bytes of shared memory; sm_80 has 166912",
         ),
-        ({"head_dim": 40}, "decode_gqa: head_dim is a whole number from 16 to 256 in steps of 16, not 40"),
+        ({"head_dim": 40}, "decode_gqa: head_dim must be a whole number from 16 to 256 in steps of 16, not 40"),
         (
             {"partial": True, "probes": True},
             "decode_gqa: with partial=True each split stores its state anyway; leave out probes",
@@ -252,8 +252,8 @@ def test_builds_that_do_not_fit():
         ),
         (
             {"copy": "tma", "arch": "sm_90", "head_dim": 96},
-            "decode_gqa: copy='tma' copies 64 elements of a row at a time; head_dim=96 is no multiple of that; write "
-            "copy='cp.async'",
+            "decode_gqa: copy='tma' copies 64 elements of a row at a time; head_dim=96 is not a multiple of that; "
+            "write copy='cp.async'",
         ),
         (
             {"copy": "tma", "arch": "sm_90", "cache": "pointers"},
@@ -319,7 +319,7 @@ def test_arguments_that_do_not_fit():
         assert str(caught.value) == f"decode_paged_f32_d32_page16: {message}"
     with pytest.raises(pl.LaunchError) as caught:
         built.arguments(**{name: x for name, x in given.items() if name not in ("scale", "o")})
-    assert str(caught.value) == "decode_paged_f32_d32_page16 also wants o, scale"
+    assert str(caught.value) == "decode_paged_f32_d32_page16 also needs o, scale"
 
 
 def test_splits_and_rows_that_overflow():

@@ -93,7 +93,7 @@ def test_merge_states_of_what_does_not_fit():
         ((o, lse, o, lse[:2]), "lse2 should be float32 [3] beside o1 [3, 4], it is float32 [2]"),
         ((o, lse.astype(float), o, lse), "lse1 should be float32 [3] beside o1 [3, 4], it is float64 [3]"),
         ((o.astype(int), lse, o, lse), "o1 is int64; there are kernels for float32, float16, bfloat16, float64"),
-        ((o, lse, o, [1]), "lse2: a numpy array is wanted, got list"),
+        ((o, lse, o, [1]), "lse2: expected a numpy array, got list"),
     ):
         with pytest.raises(pl.LaunchError) as caught:
             pl.merge_states(*args, device="cpu")

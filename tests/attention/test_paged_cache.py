@@ -157,17 +157,17 @@ def test_what_is_refused():
     assert str(unknown.value) == "there is no sequence 7; there are 0"
     with pytest.raises(ValueError, match=r"^k has shape \[9, 2, 1\]; it should be \[n, 1, 2\]$"):
         cache.append(chat, rows.reshape(9, 2, 1), rows)
-    with pytest.raises(ValueError, match=r"^k has 2 keys and v 3 values; both should have as many$"):
+    with pytest.raises(ValueError, match=r"^k has 2 keys and v 3 values; both should have the same number$"):
         cache.append(chat, rows[:2], rows[:3])
     for sizes, message in (
-        ((2, 0, 1, 1), "page_size is a whole number from 1 on, not 0"),
-        ((2.5, 4, 1, 1), "num_pages is a whole number from 1 on, not 2.5"),
-        ((2, 4, -1, 1), "heads_kv is a whole number from 1 on, not -1"),
-        ((2, 4, 1, True), "head_dim is a whole number from 1 on, not True"),
-        ((2, 4, 1, 1, np.float64), "dtype is one of float32, float16, bfloat16, not float64"),
-        ((2, 4, 1, 1, "f16"), "dtype is one of float32, float16, bfloat16, not f16"),
-        ((2, 4, 1, 1, "bf16"), "dtype is one of float32, float16, bfloat16, not bf16"),
-        ((2, 4, 1, 1, 7), "dtype is one of float32, float16, bfloat16, not 7"),
+        ((2, 0, 1, 1), "page_size: expected a whole number of at least 1, got 0"),
+        ((2.5, 4, 1, 1), "num_pages: expected a whole number of at least 1, got 2.5"),
+        ((2, 4, -1, 1), "heads_kv: expected a whole number of at least 1, got -1"),
+        ((2, 4, 1, True), "head_dim: expected a whole number of at least 1, got True"),
+        ((2, 4, 1, 1, np.float64), "dtype must be one of float32, float16, bfloat16, not float64"),
+        ((2, 4, 1, 1, "f16"), "dtype must be one of float32, float16, bfloat16, not f16"),
+        ((2, 4, 1, 1, "bf16"), "dtype must be one of float32, float16, bfloat16, not bf16"),
+        ((2, 4, 1, 1, 7), "dtype must be one of float32, float16, bfloat16, not 7"),
     ):
         with pytest.raises(ValueError) as caught:
             PagedCache(*sizes)

@@ -111,7 +111,7 @@ def test_wrong_kernels_are_caught():
 
 
 def main(monkeypatch, *options):
-    """The part as from its command line, on the CPU machine, with one small problem of each kind."""
+    """The part as from its command line, on the emulator, with one small problem of each kind."""
     small = [SMALL, Problem(2, 64, (8, 2), True, 64, most=3, cold=2**17)]
     monkeypatch.setattr(decode, "problems", lambda _: small)
     monkeypatch.setattr(sys, "argv", ["decode", "--device", "cpu", *map(str, options)])

@@ -70,6 +70,7 @@ def rows(made: Any, name: str) -> list[int]:
     return [row["number"] for row in made.found(name)["rows"]]
 
 
+@pytest.mark.rest
 def test_parts_that_pass_fail_and_die(campaign: Callable[..., Any], capfd: pytest.CaptureFixture[str]) -> None:
     parts = (
         part("good"),
@@ -136,6 +137,7 @@ def test_the_budget_is_kept_and_the_rest_is_for_the_next_run(campaign: Callable[
     assert made.status == 0
 
 
+@pytest.mark.rest
 def test_a_part_with_rows_to_come_goes_on_behind_the_others(campaign: Callable[..., Any]) -> None:
     """As prefill does when the GPU stopped one of its kernels: what is wrong stays, and no other row is lost."""
     said: list[str] = []

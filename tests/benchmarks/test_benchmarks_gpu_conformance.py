@@ -117,11 +117,11 @@ def test_a_difference_has_a_row_with_inputs(tmp_path: Path, monkeypatch: pytest.
     assert (row["form"], lane["lane"], lane["ulp"], lane["lanes"]) == ("add.f32", 5, 1, 1)
     assert int(lane["cpu"], 16) ^ int(lane["gpu"], 16) == 1
     assert record.wrong == [
-        f"add.f32({', '.join(lane['inputs'])}) is {lane['gpu']} on the GPU, {lane['cpu']} on the CPU machine (lane 5; "
+        f"add.f32({', '.join(lane['inputs'])}) is {lane['gpu']} on the GPU, {lane['cpu']} on the emulator (lane 5; "
         "bit for bit)"
     ]
     text = conformance.table(json.loads((tmp_path / "found.json").read_text()))
-    assert text.startswith("Forms of the instruction table, GPU beside CPU machine: 1 differs, 2 equal.")
+    assert text.startswith("Forms of the instruction table, GPU beside emulator: 1 differs, 2 equal.")
     assert f"| add.f32 | {record.wrong[0]} |" in text
 
 
@@ -207,7 +207,7 @@ def bits(*values: float) -> Any:
     ("opcode", "inputs", "a", "b", "wrong"),
     [
         ("add.f32", [1.0, 2.0], 3.0, np.nextafter(np.float32(3), np.float32(4)), True),
-        ("ex2.approx.f32", [1.0], 2.0, 2.0 + 2 * 2.0**-22, False),  # 2 ulp and 0.93 of the CPU machine's
+        ("ex2.approx.f32", [1.0], 2.0, 2.0 + 2 * 2.0**-22, False),  # 2 ulp and 0.93 of the emulator's
         ("ex2.approx.f32", [1.0], 2.0, 2.0 + 3 * 2.0**-22, True),
         ("ex2.approx.f32", [np.inf], np.inf, 3e38, True),
         ("sin.approx.f32", [1.0], 0.5, 0.5 + 2.0**-21, False),

@@ -20,7 +20,7 @@ def rows(heads: tuple[str, ...]) -> list[dict[str, str]]:
     return [dict(zip(heads, row, strict=True)) for row in cells]
 
 
-@pytest.mark.long
+@pytest.mark.rest
 def test_the_table_has_every_option() -> None:
     found = rows(hopper.ROLES)
     builds = list(hopper.options())
@@ -45,7 +45,7 @@ def test_tensor_maps_save_instructions_everywhere() -> None:
 @pytest.mark.slow
 @pytest.mark.assembler
 def test_the_tables_are_fresh() -> None:
-    """A row of each is what the assembler and the CPU machine say now."""
+    """A row of each is what the assembler and the emulator say now."""
     if ptxas.path():
         now = hopper.roles(next(hopper.options()))
         old = rows(hopper.ROLES)[0]

@@ -88,7 +88,7 @@ def one_problem(monkeypatch, *more):
 
 
 def main(monkeypatch, *options):
-    """The part as from its command line, on the CPU machine."""
+    """The part as from its command line, on the emulator."""
     monkeypatch.setattr(sys, "argv", ["prefill", "--device", "cpu", *map(str, options)])
     return prefill.main()
 

@@ -1,4 +1,4 @@
-"""FlashAttention-2 in Triton against float64, on the CPU machine; and how the benchmark chooses its tiles."""
+"""FlashAttention-2 in Triton against float64, on the emulator; and how the benchmark chooses its tiles."""
 
 from __future__ import annotations
 

@@ -92,7 +92,8 @@ MISTAKES = [
     ("«math.exp(x)»", f"%x {REGISTER}; Python's mathematics works when the kernel is built",
      "k.sqrt(x), k.exp2(x), ..."),
     ("with k.if_(n > 3):\n    p[0] = 1.0\np[1] = 2.0\nwith «k.else_()»:\n    p[0] = 2.0",
-     "k.else_() must follow its `with k.if_(...)` directly; something was emitted between it and its `if_`",
+     "k.else_() must follow its `with k.if_(...)` directly; an instruction was emitted between this `else_` "
+     "and its `if_`",
      "with k.if_(p):\n    ...\nwith k.else_():\n    ..."),
     ("with k.if_(n > 3):\n    p[0] = 1.0\nwith k.else_():\n    p[0] = 2.0\nwith «k.else_()»:\n    p[0] = 3.0",
      "k.else_() must follow its `with k.if_(...)` directly; this `if_` has its `else_` already",
@@ -105,7 +106,7 @@ MISTAKES = [
      "with k.if_(n > 3):"),
     ("with «k.if_(1 < 2)»:\n    pass",
      "k.if_ got True, which Python knows when the kernel is built; a plain `if` chooses what is emitted", "if ...:"),
-    ("«k.return_if(n)»", "k.return_if wants a predicate, %n is u32", "k.return_if(n != 0)"),
+    ("«k.return_if(n)»", "k.return_if needs a predicate, %n is u32", "k.return_if(n != 0)"),
     ("with «k.while_(n < 3)»:\n    pass",
      "a while loop computes its condition before every round, so it takes a function", "with k.while_(lambda: n < 3):"),
     ("with k.guard(n > 2):\n    with «k.guard(m > 2)»:\n        pass", "an instruction has one guard; combine the two",
@@ -172,17 +173,17 @@ MISTAKES = [
      "syntax: fma.rnd{.ftz}{.sat}.f32  d, a, b, c\n  write:  k.fma(x, x, c)"),
     ('«k.op("fma.rn.f32", x, x)»', "fma.rn.f32 takes 3 operands (a, b, c), found 2",
      "syntax: fma.rnd{.ftz}{.sat}.f32  d, a, b, c"),
-    ("«k.fma(x, x, n)»", "fma.rn.f32 wants f32, %n is u32", "k.cvt(f32, n)"),
+    ("«k.fma(x, x, n)»", "fma.rn.f32 needs f32, %n is u32", "k.cvt(f32, n)"),
     ("«k.shfl(x, 1, 31, 0xFFFFFFFF)»", "shfl needs .mode here, one of .up .down .bfly .idx; found .b32",
      "syntax: shfl.sync.mode.b32  d|p:pred, a, b:b32, c:b32, membermask:b32\n"
      '  write:  k.shfl(x, 1, 31, 0xFFFFFFFF, mode="bfly")'),
-    ('«k.fma(x, x, x, rnd="up")»', "fma: rnd is one of rn rz rm rp; found 'up'",
+    ('«k.fma(x, x, x, rnd="up")»', "fma: rnd must be one of rn rz rm rp; found 'up'",
      'syntax: fma.rnd{.ftz}{.sat}.f32  d, a, b, c\n  write:  k.fma(x, x, x, rnd="rn")'),
     ('«k.op("fma.f32", x, x, x)»', "fma needs .rnd here, one of .rn .rz .rm .rp; found .f32",
      "syntax: fma.rnd{.ftz}{.sat}.f32  d, a, b, c"),
     ("«k.barier»()", "k has no `barier`; did you mean barrier or mbarrier?", "k.barrier()"),
     ("with «k.loop(2, n)»:\n    pass", ONE_LOOP, "with k.loop(n, start=2) as i:"),
-    ("for j in «k.loop(n)»:\n    pass", "k.loop is no loop of Python's: the threads execute its body",
+    ("for j in «k.loop(n)»:\n    pass", "k.loop is not a Python loop: the threads execute its body",
      "with k.loop(n) as i:"),
     ("with «k.loop(range(0, 8, 2))»:\n    pass", "a loop counts integers, stop is range(0, 8, 2)",
      "with k.loop(8, step=2) as i:"),
@@ -200,8 +201,8 @@ MISTAKES = [
     ('«k.atom(p, x, "add")»', "'add' is a modifier of atom; modifiers are keywords", 'k.atom(p, x, operation="add")'),
     ("«k.__syncthreads»()", "k has no `__syncthreads`", "k.barrier()"),
     ("«k.threadIdx».x", "k has no `threadIdx`", "k.tid.x"),
-    ("«threadIdx».x", "`threadIdx` is no name of Python; the builder has its own", "k.tid.x"),
-    ("«__syncthreads»()", "`__syncthreads` is no name of Python; the builder has its own", "k.barrier()"),
+    ("«threadIdx».x", "`threadIdx` is not a Python name here; use the builder's own", "k.tid.x"),
+    ("«__syncthreads»()", "`__syncthreads` is not a Python name here; use the builder's own", "k.barrier()"),
     ("«np.exp(x)»", "`np.exp` computes when the kernel is built; a register has a value only when the kernel runs",
      "k.exp2(x * 1.4426950408889634)"),
     ("«k.atomicAdd»(p + n, x)", "k has no `atomicAdd`", 'k.atom(p + n, x, operation="add")'),
@@ -212,7 +213,7 @@ MISTAKES = [
     ("«k.tid + 1»", "k.tid has the components x, y and z", "k.tid.x"),
     ("«p.load»()", "a pointer has no `load`", "x = p[i]"),
     ("«x.to»(u32)", "%x has no `to`", "k.cvt(u32, x)"),
-    ("«n[0]» = 1", "%n is one value, a u32 register: it has no elements; a pointer has",
+    ("«n[0]» = 1", "%n is one value, a u32 register; only a pointer has elements",
      "n: Ptr[u32]    # a parameter that is an array"),
     ('«k.op("bar.sync 0")»', "k.op takes the opcode and its operands apart", 'k.op("bar.sync", 0)'),
     ("«p[0] += x»", "`p[0]` is a value, not a variable; `+=` would only rebind the Python name", "p[0] = p[0] + x"),
@@ -251,6 +252,7 @@ def test_the_lines_for_names_of_cuda_are_right() -> None:
             assert not list(map(str, validate(parse(text))))
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.long
 @pytest.mark.parametrize("used", ["a & b", "a + b", "v.set(b)", "k.select(n > 3, v, b)"])
 def test_the_conversion_to_write_builds(used: str) -> None:
@@ -333,8 +335,8 @@ PROBE = "k.probe(row, tile, tiles, row_max, row_sum, rescale)"
         ("f(k, «x: Ptr[float]»)", {}, "`x`: a pointer points to a PTX type, found <class 'float'>", "x: Ptr[f32]"),
         ("f(k, x: Ptr[f32], «dim: int»)", {}, "f needs its Python parameter `dim`; a kernel parameter has a PTX type",
          "dim: u32    # a parameter of the kernel; or, a value of Python:\nf(dim=...)"),
-        ("f(k, «größe: u32»)", {}, "'größe' is no PTX name; letters, digits, _ and $ are", "gr__e"),
-        ("f(«k»)", {"name": "a-b"}, "'a-b' is no PTX name; letters, digits, _ and $ are", 'name="a_b"'),
+        ("f(k, «größe: u32»)", {}, "'größe' is not a PTX name; use letters, digits, _ and $", "gr__e"),
+        ("f(«k»)", {"name": "a-b"}, "'a-b' is not a PTX name; use letters, digits, _ and $", 'name="a_b"'),
         ("f(«k», n: u32)", {"probes": True}, "f is built with probes=True and never calls k.probe", PROBE),
         ("f(k, «probe: Ptr[f32]»)", {}, "`probe` is the name of the parameter that a probes=True build adds", "probed"),
     ],

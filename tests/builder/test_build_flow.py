@@ -1,4 +1,4 @@
-"""What built kernels compute, on the CPU machine: loops, branches, guards, pointers, shared memory, conversions."""
+"""What built kernels compute, on the emulator: loops, branches, guards, pointers, shared memory, conversions."""
 
 from __future__ import annotations
 

@@ -91,7 +91,7 @@ def loop(score, b, h, q_idx, kv_idx):
 
 
 HAS = "a symbolic number has a value only when the kernel runs; "
-TABLES = "`{0}` is no parameter of the function, and so none of the kernel"
+TABLES = "`{0}` is not a parameter of the function, so it is not one of the kernel"
 LINE = "def f(..., kv_idx, {0}): ...    # and in the call: {0}={0}"
 WRONG = [
     (branch, HAS + "`if` decides when the function is traced", "return np.where(kv_idx > q_idx, -np.inf, score)"),
@@ -109,13 +109,14 @@ WRONG = [
     (lambda s, b, h, q, kv: max(s, 0), HAS + "Python's `max` decides when the function is traced", "np.maximum(s, 0)"),
     (lambda s, b, h, q, kv: s + TABLE[h], TABLES.format("TABLE"), LINE.format("TABLE")),
     (lambda s, b, h, q, kv: s + ROWS[h], HAS + TABLES.format("ROWS"), LINE.format("ROWS")),
-    (lambda s, b, h, q, kv: s + TABLE, "an array that is no parameter of the function cannot become one of the kernel",
+    (lambda s, b, h, q, kv: s + TABLE, "an array that is not a parameter of the function cannot become a parameter "
+     "of the kernel",
      "def f(..., kv_idx, table): ... table[h] ...    # and in the call: table=array"),
-    (lambda s, b, h, q, kv: kv <= q, "a score_mod returns a number; this is a truth",
+    (lambda s, b, h, q, kv: kv <= q, "a score_mod returns a number; this is a boolean",
      "return np.where(seen, score, -np.inf)"),
     (nothing, "the function returns nothing; a score_mod returns a value", "return score"),
     (lambda s, b, h, q, kv: s.clip(-1, 1), "a symbolic number has no `clip`; numpy's functions take it", "np.clip(x)"),
-    (lambda s, b, h, q, kv: s & 1, "`&` joins truths or whole numbers; one of these is real", "(x > 0) & (y > 0)"),
+    (lambda s, b, h, q, kv: s & 1, "`&` takes booleans or whole numbers; one of these is a float", "(x > 0) & (y > 0)"),
     (lambda s, b, h, q, kv: s + kv * 10**10, "10000000000 does not fit s32, in which whole numbers are computed",
      "10000000000.0"),
     (lambda s, b, h, q, kv, slopes: s + slopes, "`slopes` is an array; take an element of it", "slopes[h]"),

@@ -27,7 +27,7 @@ def test_the_command_reports_and_sets_its_status(tmp_path: Path, capsys: pytest.
     assert capsys.readouterr().out == "nothing found\n"
     with pytest.raises(SystemExit):
         cli.main(["check", str(repaired), "--block", "x", "--grid", "2"])
-    assert "argument --block: 'x' is no size: write 64, or 8,4 or 8,4,2" in capsys.readouterr().err
+    assert "argument --block: 'x' is not a size: write 64, or 8,4 or 8,4,2" in capsys.readouterr().err
     with pytest.raises(SystemExit):
         cli.main(["check", str(repaired), "--blocks", "64"])
     sarif = tmp_path / "found.sarif"
@@ -103,4 +103,4 @@ def test_arguments_of_the_command(tmp_path: Path) -> None:
     assert argument("out:f32[4]").shape == (4,)
     with pytest.raises(pl.LaunchError) as error:
         argument("hello")
-    assert str(error.value) == ("hello: a number, an array such as f32[256] or out:f32[256], or a .npy file is wanted")
+    assert str(error.value) == ("hello: expected a number, an array such as f32[256] or out:f32[256], or a .npy file")

@@ -277,4 +277,4 @@ def test_a_missing_package_is_one_line(capsys, monkeypatch, tmp_path, missing):
     (tmp_path / "sweep.toml").write_text('kernels = ["scalar"]')
     status, out, err = run(capsys, "sweep", str(tmp_path / "sweep.toml"), "--out", str(tmp_path / "out"))
     assert (status, out, (tmp_path / "out").exists()) == (2, "", False)
-    assert err.endswith(f" wants {missing}: pip install 'ptxlab[scale]'\n")
+    assert err.endswith(f" needs {missing}: pip install 'ptxlab[scale]'\n")

@@ -31,7 +31,7 @@ def test_each_missing_thing_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None
     ]
     assert doctor.missing("lab") == [
         "ptxlab: no NVIDIA assembler: kernels run, registers and spills are not shown (how to get it)",
-        "ptxlab: no NVIDIA GPU: kernels run on the CPU machine (how to get it)",
+        "ptxlab: no NVIDIA GPU: kernels run on the emulator (how to get it)",
         "ptxlab: no llvmlite: kernels run in the interpreter (how to get it)",
     ]
     for name in ("_assembler", "_gpu", "_browser", "_compiler"):
@@ -54,4 +54,4 @@ def test_without_nvidias_wheels_the_doctor_still_answers() -> None:
     lines = done.stdout.splitlines()
     assert lines[0].startswith("ptxlab: no NVIDIA assembler: kernels run, registers and spills are not shown (NVIDIA's")
     assert lines[0].endswith("pip install cuda-bindings nvidia-nvjitlink)")
-    assert lines[1].startswith("ptxlab: no NVIDIA GPU: kernels run on the CPU machine (cuda-")
+    assert lines[1].startswith("ptxlab: no NVIDIA GPU: kernels run on the emulator (cuda-")

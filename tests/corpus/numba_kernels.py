@@ -1,6 +1,6 @@
 """Programs of numba-cuda in the style of puzzles and tutorials, each with its numpy answer: `PROGRAMS`.
 
-Nothing here knows of ptxlab: the same text runs on a GPU, in numba's simulator and on the CPU machine.
+Nothing here knows of ptxlab: the same text runs on a GPU, in numba's simulator and on the emulator.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Programs of Triton as people write them: kernels with their host code, each with what numpy makes of its arguments.
 
 `PROGRAMS[name](to)` runs one and gives back (result, wanted, tolerance) triples. `to` makes a tensor of a numpy array:
-torch.from_numpy, or nothing, since the CPU machine takes numpy's arrays as they are.
+torch.from_numpy, or nothing, since the emulator takes numpy's arrays as they are.
 """
 
 from __future__ import annotations

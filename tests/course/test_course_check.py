@@ -235,7 +235,7 @@ def test_an_element_that_nobody_stored() -> None:
             "<ptx>:4:",
         ),
         ("hello", "found text without a .entry: 'hello'"),
-        (3, "`answer`: a kernel is wanted (a function with @kernel, PTX text, or a kernel of pl.cuda), found int."),
+        (3, "`answer`: expected a kernel (a function with @kernel, PTX text, or a kernel of pl.cuda), found int."),
     ],
     ids=["endless", "race", "outside", "arguments", "syntax", "text", "number"],
 )
@@ -332,7 +332,7 @@ def test_full_marks_need_every_part() -> None:
         ({"hints": ("one",)}, "exercise 02-x: hints: two, where to look and what to ask"),
         ({"level": 4}, "exercise 02-x: level: 1, 2 or 3"),
         ({"graded": ()}, "exercise 02-x: graded: at least one sentence"),
-        ({"answer": "a b"}, "exercise 02-x: answer: the name that the cell binds"),
+        ({"answer": "a b"}, "exercise 02-x: answer: the name that the cell assigns"),
     ],
 )
 def test_data_that_is_not_whole(changes: dict[str, Any], says: str) -> None:

@@ -301,7 +301,7 @@ def test_other_systems_say_what_is_missing_and_stop(
     assert "  not in force: namespaces, Landlock and seccomp: they are Linux's\n" in said.out
     for promise in confinement.DOCUMENTED.values():
         assert f"  not in force: {promise}\n" in said.out
-    assert said.err.endswith("to grade all the same what you trust, add --unconfined\n")
+    assert said.err.endswith("if you trust the submissions, grade anyway with --unconfined\n")
     assert [p.name for p in tmp_path.iterdir()] == ["class"]
 
 
@@ -315,7 +315,7 @@ def test_a_journal_that_is_none(tmp_path: Path, capsys: pytest.CaptureFixture[st
     )
     path.write_text("{}\n", encoding="ascii")
     assert main(command) == 2
-    assert capsys.readouterr().err == f"ptxlab: {path} is not what grading has left there; grade without --resume\n"
+    assert capsys.readouterr().err == f"ptxlab: {path} was not written by grading; grade without --resume\n"
     path.write_text(json.dumps({"seed": 5, "exercises": ["01-lse"]}) + "\n", encoding="ascii")
     assert main([*command, "--exercises", "01-predict"]) == 2
     assert capsys.readouterr().err == f"ptxlab: {path} is of 01-lse; resume without --exercises\n"

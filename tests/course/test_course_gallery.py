@@ -52,8 +52,8 @@ SAYS: dict[int, tuple[str, str]] = {
          "  at:     block (1, 1, 0), thread (8, 0, 0)\n", "ld.global.f32 %values0, [%line];"),
     18: ("counter: PTX line 44: ld.shared.f32 %f3, [%row]; takes 32 wavefronts where 1 would do; 32 such lines, 992 "
          "bank conflicts", "ld.shared.f32 %f3, [%row];"),
-    19: ("counter: PTX line 91: st.global.f32 [%o_row], %f10; runs 32 times a warp and moves 512 sectors, 16 a key; 4 "
-         "such lines", "st.global.f32 [%o_row], %f10;"),
+    19: ("counter: PTX line 91: st.global.f32 [%o_row], %f10; runs 32 times per warp and moves 512 sectors, "
+         "16 per key; 4 such lines", "st.global.f32 [%o_row], %f10;"),
     20: ("<attention>:5:17: Entry function 'attention' uses too much shared data (0x10000 bytes, 0xc000 max)",
          ".visible .entry attention("),
     21: ("<ptx>:10:5: Parsing error near '.maxntid': syntax error", ".maxntid 32, 1, 1"),

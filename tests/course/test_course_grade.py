@@ -129,6 +129,7 @@ def test_a_submission_costs_itself_alone(marks: dict[str, Graded], student: str)
     assert mark.score == score
 
 
+@pytest.mark.rest
 def test_nobody_is_lost(marks: dict[str, Graded], mischief: list[str]) -> None:
     assert len(marks) == len(mischief) + 5
     assert marks["good"].total == FULL
@@ -149,7 +150,7 @@ def test_a_mark_cannot_be_forged(marks: dict[str, Graded], student: str) -> None
     assert marks[student].marks["01-predict"].score == 0
 
 
-@pytest.mark.sweep(19)
+@pytest.mark.sweep(25)
 @pytest.mark.parametrize("source", SOURCES, ids=lambda path: path.stem)
 def test_every_kind_of_answer_comes_across(source: Path, tmp_path: Path) -> None:
     """A notebook with its solutions has full marks for each of its exercises."""
@@ -182,6 +183,7 @@ def _told(graded: Graded) -> dict[str, object]:
     return {name: (m.score, m.ok, m.says, m.parts, m.output) for name, m in graded.marks.items()}
 
 
+@pytest.mark.rest
 def test_a_name_that_another_file_has_by_chance(tmp_path: Path) -> None:
     (tmp_path / "cara").mkdir()
     (tmp_path / "cara" / "00-notes.py").write_text("shrinks = [0, 3, 5]\n", encoding="utf-8")
@@ -235,6 +237,7 @@ def test_an_endless_exercise_costs_that_exercise(tmp_path: Path) -> None:
     assert (found.points("01-predict"), found.points("01-rescale")) == (1.0, 0.0)
 
 
+@pytest.mark.rest
 def test_an_endless_loop_costs_the_longest_stretch(tmp_path: Path) -> None:
     (tmp_path / "zoe.py").write_text("# %% [exercise] 01-predict\nwhile True: pass\n", encoding="utf-8")
     (found,) = grade(tmp_path, exercises=["01-predict"], seed=3, longest=1, each=500, seconds=1000, progress=False)
@@ -251,6 +254,7 @@ def test_a_python_file_has_the_names_of_the_notebook(tmp_path: Path) -> None:
     assert "the right number in units of ln 2" in "\n".join(mine.marks["01-lse"].says)
 
 
+@pytest.mark.rest
 def test_the_time_of_a_submission(tmp_path: Path) -> None:
     (tmp_path / "zoe.py").write_text("# %% [exercise] 01-predict\nwhile True: pass\n", encoding="utf-8")
     (found,) = grade(tmp_path, exercises=["01-predict", "01-lse"], seed=3, seconds=3, jobs=1, progress=False)
@@ -383,6 +387,7 @@ UNCAUGHT = {
 }
 
 
+@pytest.mark.rest
 def test_what_goes_wrong_innocently_is_no_attempt(tmp_path: Path) -> None:
     hand_in(tmp_path, "ada", "\n".join(UNCAUGHT.values()))
     (ada,) = grade(tmp_path, seed=11, jobs=1, progress=False)
@@ -392,6 +397,7 @@ def test_what_goes_wrong_innocently_is_no_attempt(tmp_path: Path) -> None:
     assert "thread = threading.Thread(target=lambda: 1 / 0)" in printed
 
 
+@pytest.mark.rest
 def test_a_submission_without_headers_is_told_so(tmp_path: Path) -> None:
     (tmp_path / "bare.py").write_text(RIGHT, encoding="utf-8")
     (tmp_path / "empty.py").write_text("x = 1\n", encoding="utf-8")

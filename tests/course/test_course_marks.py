@@ -377,5 +377,5 @@ def test_ptx_without_headers_is_told_its_first_lines(lacking: tuple[str, ...], s
     bare = "\n".join(line for line in text.splitlines() if not line.startswith(lacking))
     found = judge(EXERCISES["00-square"], bare, graded=True)
     assert found.score == 0.0
-    assert found.says == (f"{says} NVIDIA's assembler refuses it. Its first lines are to be:\n{HEADERS}",)
+    assert found.says == (f"{says} NVIDIA's assembler refuses it. It must begin with these lines:\n{HEADERS}",)
     assert mark("00-square", f"{HEADERS}\n{bare.partition('.visible')[1]}{bare.partition('.visible')[2]}") == 1.0

@@ -39,7 +39,7 @@ def code(notebook: Any) -> list[Any]:
     return [cell for cell in notebook.cells if cell.cell_type == "code"]
 
 
-@pytest.mark.long
+@pytest.mark.rest
 def test_the_students_have_no_solution_and_no_hidden_case(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     students, kept = tmp_path / "class", tmp_path / "teacher"
     assert main(["course", "release", str(students), "--nbgrader", str(kept), "--seed", str(SEED)]) == 0

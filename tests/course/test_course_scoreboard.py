@@ -191,6 +191,7 @@ def test_what_does_not_run_and_the_kernel_to_begin_with_are_not_entered() -> Non
     assert not Path(board.FILE).exists()
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.long
 @pytest.mark.parametrize("name", RUNGS)
 def test_our_kernel_costs_what_the_table_says_and_has_no_star_on_the_next_rung(name: str) -> None:

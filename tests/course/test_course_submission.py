@@ -81,18 +81,18 @@ def test_a_cell_that_was_deleted_is_told_from_one_that_binds_nothing(tmp_path: P
     text = "# %% [exercise] 01-predict\nshrink = 1\n# %%\nscore('01-lse', with_lse)\n"
     (tmp_path / "dan.py").write_text(text, encoding="utf-8")
     (found,) = grade(tmp_path, exercises=["01-predict", "01-lse"], seed=3, jobs=1, progress=False)
-    assert found.marks["01-predict"].says == ["No cell binds `shrinks`: is the cell of 01-predict gone?"]
-    assert found.marks["01-lse"].says == ["No cell binds `with_lse`: is the cell of 01-lse gone?"]
+    assert found.marks["01-predict"].says == ["No cell assigns `shrinks`: is the cell of 01-predict gone?"]
+    assert found.marks["01-lse"].says == ["No cell assigns `with_lse`: is the cell of 01-lse gone?"]
 
 
-@pytest.mark.long
+@pytest.mark.rest
 def test_a_large_process_can_grade(tmp_path: Path) -> None:
     """As a notebook that holds a lot may be: the limit on memory is on what an answer adds to it."""
     text = "# %% [exercise] 01-predict\nshrink = 1\n"
     (tmp_path / "eve.py").write_text(text, encoding="utf-8")
     with mmap.mmap(-1, 4 << 30):
         (found,) = grade(tmp_path, exercises=["01-predict"], seed=3, jobs=1, progress=False)
-    assert found.marks["01-predict"].says == ["No cell binds `shrinks`: is the cell of 01-predict gone?"]
+    assert found.marks["01-predict"].says == ["No cell assigns `shrinks`: is the cell of 01-predict gone?"]
 
 
 @pytest.mark.parametrize("raw", [b"garbage", b"{}", b"[]", b'{"cells": 3}', b"\xff\xfe", b"[" * 100_000])

@@ -1,4 +1,4 @@
-"""Programs of numba-cuda on the CPU machine, as they stand: results, checks, host functions, errors."""
+"""Programs of numba-cuda on the emulator, as they stand: results, checks, host functions, errors."""
 
 from __future__ import annotations
 
@@ -179,7 +179,7 @@ def test_hints_say_which_way_an_array_goes() -> None:
     assert out.tolist() == [1.0] * 8
 
 
-@pytest.mark.long
+@pytest.mark.rest
 def test_reduce_forall_streams_and_events() -> None:
     with pl.numba() as session:
         total = cuda.reduce(lambda a, b: a + b)
@@ -261,7 +261,7 @@ def test_symbols_have_the_names_of_the_source() -> None:
     assert places == {"'tile' (512 bytes)", "'part' (128 bytes)"}
     for args, says in {
         (900, (1, 2.0)): "past the end of 'x' (256 bytes at",
-        (2.5, (1, 2.0)): "both, argument 2 (n: int64) wants what it was compiled for, got float 2.5",
+        (2.5, (1, 2.0)): "both, argument 2 (n: int64): expected what it was compiled for, got float 2.5",
         (0,): "both takes 3 arguments (x, n, pair), got 2",
     }.items():
         with pytest.raises((DeviceFault, LaunchError)) as stopped:
@@ -294,7 +294,7 @@ def refusals() -> Iterator[tuple[Any, type[Exception], str]]:
     """What is refused, and with which words."""
     gpu = "device is 'cpu' or 'step', not 'gpu'; on a GPU numba runs without ptxlab"
     yield lambda: pl.numba(device="gpu"), LaunchError, gpu
-    function = "kernel: a function under @cuda.jit is wanted, got <built-in function len>"
+    function = "kernel: expected a function with @cuda.jit, got <built-in function len>"
     yield lambda: pl.numba(len, 3), LaunchError, function
     which = "<lambda>: for which arguments?\n  write:  pl.numba(<lambda>, x, y)    with what it is launched with"
     yield lambda: pl.numba(cuda.jit(lambda x: None)), LaunchError, which

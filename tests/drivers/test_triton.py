@@ -1,4 +1,4 @@
-"""Programs of Triton on the CPU machine, as they stand: results, checks, autotuning, errors."""
+"""Programs of Triton on the emulator, as they stand: results, checks, autotuning, errors."""
 
 from __future__ import annotations
 
@@ -287,7 +287,7 @@ def refusals() -> Iterator[tuple[Any, type[Exception], str]]:
     """What is refused, and with which words."""
     gpu = "device is 'cpu' or 'step', not 'gpu'; on a GPU Triton runs without ptxlab"
     yield lambda: pl.triton(device="gpu"), LaunchError, gpu
-    function = "kernel: a function under @triton.jit is wanted, got <built-in function len>"
+    function = "kernel: expected a function with @triton.jit, got <built-in function len>"
     yield lambda: pl.triton(len, 3), LaunchError, function
     ended = "this kernel was compiled within a session that has ended\n  write:  with pl.triton(): ...    around both"
     yield launched_later, LaunchError, ended

@@ -58,7 +58,7 @@ def test_a_tensor_of_a_gpu_is_refused() -> None:
     on_gpu: Any = SimpleNamespace(device=SimpleNamespace(type="cuda"))
     with pytest.raises(LaunchError) as refused:
         extent(on_gpu, "x_ptr")
-    assert str(refused.value).endswith("; the CPU machine takes CPU tensors\n  write:  x_ptr.cpu()")
+    assert str(refused.value).endswith("; the emulator takes CPU tensors\n  write:  x_ptr.cpu()")
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""What the tests of the CPU machine are given by name."""
+"""What the tests of the emulator are given by name."""
 
 from __future__ import annotations
 

@@ -13,31 +13,34 @@ from test_emulate_bulk_tiles import tile_kernel, tile_load
 
 import ptxlab as pl
 
-MBARRIER_FIRST = "first comes a wait for the mbarrier that counts its bytes"
-GROUP_FIRST = "first comes cp.async.bulk.commit_group and wait_group.read, by the thread that started it"
+BY_MBARRIER = "the access must come after a wait for the mbarrier that counts its bytes"
+BY_GROUP = "the access must come after cp.async.bulk.commit_group and wait_group.read, in the thread that started it"
 SAYS = {
     "proxy: nobody fences":
         "a bulk copy reads what a thread has stored, and no fence makes it seen by the async proxy; write "
         "fence.proxy.async; after the stores, before the barrier",
-    "bulk copy: read before the wait": f"a thread reads what a bulk copy is still moving: {MBARRIER_FIRST}",
+    "bulk copy: read before the wait": f"a thread reads what a bulk copy is still moving: {BY_MBARRIER}",
     "bulk copy: two copies to one place":
-        f"a bulk copy overwrites what another bulk copy is still moving: {MBARRIER_FIRST}",
-    "bulk copy: the source is overwritten": f"a thread overwrites what a bulk copy is still moving: {GROUP_FIRST}",
+        f"a bulk copy overwrites what another bulk copy is still moving: {BY_MBARRIER}",
+    "bulk copy: the source is overwritten": f"a thread overwrites what a bulk copy is still moving: {BY_GROUP}",
     "bulk copy: a copy overwrites what another one still reads":
-        f"a bulk copy overwrites what another bulk copy is still moving: {GROUP_FIRST}",
-    "bulk copy: the block ends": f"the block ends while a bulk copy still reads its shared memory: {GROUP_FIRST}",
+        f"a bulk copy overwrites what another bulk copy is still moving: {BY_GROUP}",
+    "bulk copy: the block ends": f"the block ends while a bulk copy still reads its shared memory: "
+        f"{BY_GROUP.replace('the access must come', 'it must end')}",
     "bulk copy: the block ends before a copy has come":
-        f"the block ends while a bulk copy still writes to its shared memory: {MBARRIER_FIRST}",
+        f"the block ends while a bulk copy still writes to its shared memory: "
+        f"{BY_MBARRIER.replace('the access must come', 'it must end')}",
     "bulk copy: a stage is given back before the product is done":
         "a copy overwrites shared memory that a wgmma reads, and nothing but the order in which the warps ran here "
-        "makes it come after the wgmma.wait_group for that product; an mbarrier at which the readers arrive after "
-        "their wait would, if the thread that starts the copy waits for it",
+        "makes it come after the wgmma.wait_group for that product; let the readers arrive at an mbarrier after "
+        "their wait, and let the thread that starts the copy wait for it",
     "copy: the source is overwritten":
         "a thread overwrites memory that a cp.async in flight reads: it must wait first, by cp.async.wait_group or "
         "wait_all, or for the mbarrier that the copies arrive at",
     "bulk copy: what was sent is loaded":
-        "a thread reads what a bulk copy is still moving: first comes cp.async.bulk.commit_group and wait_group "
-        "(without .read), by the thread that started it",
+        "a thread reads what a bulk copy is still moving: the access must come after "
+        "cp.async.bulk.commit_group and wait_group "
+        "(without .read), in the thread that started it",
     "bytes: K is announced and V is not":
         "the phase ends before this copy is there: expect_tx has announced fewer bytes than are copied, or this copy "
         "was not counted; announce the bytes of all copies of the phase",
@@ -45,7 +48,7 @@ SAYS = {
         "copies bring 256 bytes that no expect_tx announces, and they count for a phase that does not wait for them; "
         "announce what is copied",
     "bytes: more than an mbarrier counts":
-        "the bytes that a phase waits for leave the range of an mbarrier, -1048575 to 1048575",
+        "the bytes that a phase waits for are outside the range of an mbarrier, -1048575 to 1048575",
     "bytes: made invalid before the copy is there":
         "an mbarrier is made invalid while a bulk copy that reports to it is in flight",
 }  # fmt: skip
@@ -66,7 +69,7 @@ def test_a_wait_that_passed_at_once_is_named(device: str) -> None:
     name = "bulk copy: the first wait asks for the phase before the first"
     line = next(n for n, text in enumerate(BUGS[name].text(False).splitlines(), 1) if "//waits" in text)
     assert (
-        f"a thread reads what a bulk copy is still moving: {MBARRIER_FIRST}; the wait in line {line} passed at once: "
+        f"a thread reads what a bulk copy is still moving: {BY_MBARRIER}; the wait in line {line} passed at once: "
         "it asks for parity 1, and the copy belongs to the phase of parity 0; the parity has to change after each phase"
     ) in findings(name, device)
 
@@ -101,8 +104,8 @@ def test_a_copy_behind_a_product_by_chance(device: str) -> None:
             "synccheck",
             "wgmma in flight",
             "a copy overwrites shared memory that a wgmma reads, and nothing but the order in which the warps ran here "
-            "makes it come after the wgmma.wait_group for that product; an mbarrier at which the readers arrive after "
-            "their wait would, if the thread that starts the copy waits for it",
+            "makes it come after the wgmma.wait_group for that product; let the readers arrive at an mbarrier after "
+            "their wait, and let the thread that starts the copy wait for it",
         )
     ]
     assert (run.findings[0].first.line, run.findings[0].second.line) == GIVEN_BACK.lines()

@@ -59,6 +59,7 @@ def test_engines_find_the_same(name: str) -> None:
     assert all(found(BUGS[name], device) == found(BUGS[name], "step") for device in DEVICES)
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("name", BUGS)
 def test_repaired_twin(name: str) -> None:
     assert silent(name, "step")

@@ -143,6 +143,7 @@ IN_CUDA = {
 """The body of a kernel of two blocks, what its finding says, and the body of a reader who has done so."""
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("name", IN_CUDA)
 def test_advice_in_cuda(name: str, device: str) -> None:
     bug, says, repaired = IN_CUDA[name]
@@ -157,6 +158,7 @@ def test_advice_in_cuda(name: str, device: str) -> None:
     assert found(repaired) == []
 
 
+@pytest.mark.rest
 def test_advice_about_registers_that_the_compiler_moves(device: str) -> None:
     """NVRTC computes the product of a sum and 0.5 behind the fence that it stands in front of."""
     source = (Path(__file__).parents[1] / "cuda" / "hopper" / "gemm.cu").read_text(encoding="utf-8")

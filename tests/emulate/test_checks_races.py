@@ -365,7 +365,7 @@ SAYS = {
 """A program, and what stands in one of its findings."""
 
 
-@pytest.mark.sweep(3)
+@pytest.mark.sweep(6)
 @pytest.mark.parametrize("name", SAYS)
 def test_findings_in_words(name: str, way: str) -> None:
     body, kind, where = SAYS[name]

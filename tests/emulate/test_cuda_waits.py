@@ -72,7 +72,7 @@ def compiled(name: str, arch: str, debug: bool) -> pl.CompiledKernel:
 
 
 @pytest.mark.long
-@pytest.mark.sweep(25)
+@pytest.mark.sweep(50)
 @pytest.mark.parametrize("arch", ["sm_80", "sm_90"])
 @pytest.mark.parametrize(
     ("name", "debug"), [*((name, False) for name in WAITS), *((name, True) for name in WAITS if WAITS[name][0] is RING)]

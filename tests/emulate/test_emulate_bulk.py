@@ -1,4 +1,4 @@
-"""Bulk copies on the CPU machine: bytes, values, reductions and tiles, against numpy; late, so that waits count."""
+"""Bulk copies on the emulator: bytes, values, reductions and tiles, against numpy; late, so that waits count."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tiles of tensors on the CPU machine, there and back: against numpy, with all swizzles, im2col, faults."""
+"""Tiles of tensors on the emulator, there and back: against numpy, with all swizzles, im2col, faults."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def test_a_tile_begins_at_a_multiple_of_16_bytes(device: str) -> None:
             pl.launch(text, 1, 32, pl.TensorMap(x, (4, 32)), np.zeros((4, 32), np.float32), first, 0, device=device)
         assert stopped.value.message == (
             f"{tile_load(2)}: the tile must begin at a multiple of 16 bytes in the innermost dimension (its first "
-            f"coordinate times the bytes of an element), found {behind} bytes behind one; a GPU stops there with an "
+            f"coordinate times the bytes of an element), found {behind} bytes after one; a GPU stops there with an "
             "illegal instruction"
         )
 
@@ -139,7 +139,7 @@ def test_no_tile_goes_before_the_edges(device: str) -> None:
             with pytest.raises(DeviceFault) as stopped:
                 pl.launch(text, 1, 32, *given, *place, device=device)
             assert stopped.value.message == (
-                f"{opcode}: a tile that is stored or reduced may begin at no negative coordinate, found "
+                f"{opcode}: a tile that is stored or reduced must not begin at a negative coordinate, found "
                 f"{place[0] or place[1]}; a GPU stops there with an illegal instruction (a tile that is loaded may)"
             )
         for place in ((48, 14), (64, 0), (0, 16)):
@@ -254,7 +254,7 @@ SKIP:
 def test_maps_that_cannot_be() -> None:
     x = np.zeros((8, 64), np.float16)
     for message, make in {
-        "TensorMap: an array is wanted, got list": lambda: pl.TensorMap([1, 2], (8, 8)),
+        "TensorMap: expected an array, got list": lambda: pl.TensorMap([1, 2], (8, 8)),
         "TensorMap: the box needs 2 sizes, got (8,)": lambda: pl.TensorMap(x, (8,)),
         "TensorMap: a row of the box must be a multiple of 16 bytes, 8 are asked for": lambda: pl.TensorMap(x, (8, 4)),
         "TensorMap: swizzle is 0, 32, 64 or 128 bytes, got 16": lambda: pl.TensorMap(x, (8, 8), swizzle=16),

@@ -146,7 +146,7 @@ def test_an_entry_in_a_folder_that_can_only_be_read_serves(folder: Path, monkeyp
     assert disk_cache.recall("old") == ({}, b"code")
 
 
-@pytest.mark.long
+@pytest.mark.rest
 @pytest.mark.skipif(sys.platform == "win32", reason="needs limits on the size of a file")
 def test_a_full_disk_leaves_nothing_behind(folder: Path) -> None:
     limit = "resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]), resource.RLIM_INFINITY))"

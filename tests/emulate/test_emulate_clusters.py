@@ -1,4 +1,4 @@
-"""Clusters on the CPU machine: blocks that are resident together, their barrier, and each other's shared memory."""
+"""Clusters on the emulator: blocks that are resident together, their barrier, and each other's shared memory."""
 
 from __future__ import annotations
 
@@ -282,8 +282,8 @@ def test_what_another_block_writes_is_written_there(engine: str, target: int) ->
 REFUSED = {
     "cluster: the grid (3, 1, 1) is not a multiple of the cluster (2, 1, 1)": ("", 3, 2),
     "cluster: a cluster has 1 to 16 blocks, not (32, 1, 1)": ("", 32, 32),
-    "cluster: k wants exactly (2, 1, 1) (.reqnctapercluster), not (4, 1, 1)": (".reqnctapercluster 2, 1, 1", 4, 4),
-    "cluster: k takes at most 2 blocks a cluster (.maxclusterrank), not 4": (".maxclusterrank 2", 4, 4),
+    "cluster: k requires exactly (2, 1, 1) (.reqnctapercluster), not (4, 1, 1)": (".reqnctapercluster 2, 1, 1", 4, 4),
+    "cluster: k takes at most 2 blocks per cluster (.maxclusterrank), not 4": (".maxclusterrank 2", 4, 4),
     "cluster: k is to be launched with clusters (.explicitcluster), and none are given\n  write:  cluster=(2, 1, 1)": (
         ".explicitcluster",
         4,

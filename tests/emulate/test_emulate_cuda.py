@@ -1,4 +1,4 @@
-"""CUDA C++ kernels as nvcc and NVRTC compile them, at -O3 and -G, against numpy on every engine of the CPU machine."""
+"""CUDA C++ kernels as nvcc and NVRTC compile them, at -O3 and -G, against numpy on every engine of the emulator."""
 
 from __future__ import annotations
 

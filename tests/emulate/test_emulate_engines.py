@@ -1,4 +1,4 @@
-"""The corpus of small PTX programs with known results, run on every engine of the CPU machine."""
+"""The corpus of small PTX programs with known results, run on every engine of the emulator."""
 
 from __future__ import annotations
 

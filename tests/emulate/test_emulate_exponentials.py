@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from emulate_programs import ENGINES, agreed, kernel, run
+from emulate_programs import ENGINES, agreed, kernel
 
 pytestmark = pytest.mark.skipif("jit" not in ENGINES, reason="needs llvmlite: there is one engine only")
 
@@ -28,21 +28,3 @@ def test_engines_agree(ftz: str) -> None:
     )
     x = numbers().view(np.uint32)
     agreed(text, threads=128, blocks=128, x=x)
-
-
-@pytest.mark.long
-@pytest.mark.sweep(4)
-@pytest.mark.parametrize(
-    "form",
-    ["ex2.approx.f32 %f2, %f3", "max.f32 %f2, %f3, 0fBFC00000", "min.NaN.f32 %f2, %f3, %f1", "lg2.approx.f32 %f2, %f3"],
-)
-def test_as_often_as_it_is_written(form: str) -> None:
-    """Once, and so often that code for it is shared."""
-    x, found = numbers()[:4096].view(np.uint32), []
-    for times in (1, 60):
-        lines = f"{form}; add.rn.f32 %f3, %f1, 0f80000000;" * times
-        text = kernel(
-            f"add.u64 %rd6, %rd2, %rd4; ld.global.f32 %f1, [%rd6]; mov.f32 %f3, %f1; {lines} st.global.f32 [%rd3], %f2;"
-        )
-        found += [run(e, text, threads=128, blocks=32, x=x, out=np.zeros(4096, np.uint32))[0] for e in ENGINES]
-    assert all((each == found[0]).all() for each in found)

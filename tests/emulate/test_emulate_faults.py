@@ -1,4 +1,4 @@
-"""What stops a kernel, and every word of what is said then, on every engine of the CPU machine."""
+"""What stops a kernel, and every word of what is said then, on every engine of the emulator."""
 
 from __future__ import annotations
 
@@ -287,7 +287,7 @@ OTHER:
     ("body", "message"),
     [
         ("bar.sync %r5;", "there is no barrier 77: a block has barriers 0 to 15"),
-        ("mov.u32 %r6, 40;\n    bar.sync 1, %r6;", "barrier 1 wants 40 threads, which is not a multiple of 32"),
+        ("mov.u32 %r6, 40;\n    bar.sync 1, %r6;", "barrier 1 waits for 40 threads, which is not a multiple of 32"),
         ("T: .branchtargets A;\n    brx.idx %r5, T;\nA:", "the index 77 is outside the list of 1 branch targets"),
     ],
 )
@@ -347,7 +347,7 @@ def test_local_memory_has_a_limit(engine: str) -> None:
     run(engine, kernel(".local .b8 mine[524288];"))
     with pytest.raises(LaunchError) as caught:  # one variable alone is refused by its declaration
         run(engine, kernel(".local .b8 mine[300000];\n    .local .b8 more[300000];"))
-    assert str(caught.value) == ("local memory: k wants 600,000 bytes of it a thread, a GPU has at most 524,288")
+    assert str(caught.value) == ("local memory: k needs 600,000 bytes per thread, a GPU has at most 524,288")
 
 
 def test_memory_that_this_machine_does_not_have(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -359,7 +359,7 @@ def test_memory_that_this_machine_does_not_have(engine: str, monkeypatch: pytest
     monkeypatch.setattr(report.Launch, "warps", property(refused))
     with pytest.raises(LaunchError) as caught:
         run(engine, kernel(""))
-    assert str(caught.value) == "memory: the launch wants more than this machine has: no room"
+    assert str(caught.value) == "memory: the launch needs more than this machine has: no room"
 
 
 def test_grids_of_billions_of_blocks(engine: str) -> None:
@@ -383,8 +383,8 @@ def test_grids_of_billions_of_blocks(engine: str) -> None:
         launch(cooperative=True)
     assert str(together.value) == (
         "cooperative: all blocks have to be resident at once, and the largest GPU of sm_80 holds 3,456 of these; the "
-        "grid has 2,147,483,647\n  write:  pl.launch(kernel, 3456, ...)    # and a loop over what more blocks would "
-        "have done"
+        "grid has 2,147,483,647\n  write:  pl.launch(kernel, 3456, ...)    # and a loop over the work of "
+        "the other blocks"
     )
 
 

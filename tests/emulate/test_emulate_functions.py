@@ -1,4 +1,4 @@
-"""Functions on the CPU machine: recursion, calls through pointers, printf and assert, on every engine."""
+"""Functions on the emulator: recursion, calls through pointers, printf and assert, on every engine."""
 
 from __future__ import annotations
 
@@ -248,7 +248,7 @@ def test_launches_are_refused_in_words() -> None:
     with pytest.raises(UnsupportedInstruction) as refused:
         run("step", text)
     assert str(refused.value) == (
-        f"<ptx>:{line}:5: the CPU machine cannot call cudaLaunchDeviceV2: kernels that launch kernels are "
+        f"<ptx>:{line}:5: the emulator cannot call cudaLaunchDeviceV2: kernels that launch kernels are "
         "not executed\n"
         "        call (%rd5), cudaLaunchDeviceV2, (%rd4);\n"
         "        ^~~~"

@@ -1,4 +1,4 @@
-"""What an H100 printed where the CPU machine gave something else once: both engines give those bits.
+"""What an H100 printed where the emulator gave something else once: both engines give those bits.
 
 The numbers come from the part `conformance` of `python -m benchmarks.gpu`. Sums of f32 in shared memory and at one
 address follow the paragraph of the manual that the H100's other sums agree with.

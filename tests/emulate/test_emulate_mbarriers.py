@@ -1,4 +1,4 @@
-"""mbarriers on every engine of the CPU machine: phases, states, parity, bytes, and what goes wrong."""
+"""mbarriers on every engine of the emulator: phases, states, parity, bytes, and what goes wrong."""
 
 from __future__ import annotations
 

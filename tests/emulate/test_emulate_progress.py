@@ -65,7 +65,7 @@ def test_there_is_none_outside_of_a_notebook(monkeypatch: pytest.MonkeyPatch, ca
     assert capfd.readouterr() == ("", "")
 
 
-@pytest.mark.long
+@pytest.mark.rest
 def test_in_a_real_notebook(tmp_path: Any) -> None:
     pytest.importorskip("nbclient")
     nbformat = pytest.importorskip("nbformat")

@@ -159,10 +159,13 @@ def test_structures_by_value(value: object) -> None:
 @pytest.mark.parametrize(
     ("value", "message"),
     [
-        (np.zeros(3, np.uint64), "k, argument 2 (s: .b8[16]) wants 16 bytes, got 24"),
-        (Structure * 2, "k, argument 2 (s: .b8[16]) wants 16 bytes, got PyCArrayType <class '{}.Structure_Array_2'>"),
-        ((3, 1.5), "k, argument 2 (s: .b8[16]) wants 16 bytes, got tuple (3, 1.5)"),
-        (np.array([None, 1], object), "k, argument 2 (s: .b8[16]) wants 16 bytes, got an array of object [2]"),
+        (np.zeros(3, np.uint64), "k, argument 2 (s: .b8[16]): expected 16 bytes, got 24"),
+        (
+            Structure * 2,
+            "k, argument 2 (s: .b8[16]): expected 16 bytes, got PyCArrayType <class '{}.Structure_Array_2'>",
+        ),
+        ((3, 1.5), "k, argument 2 (s: .b8[16]): expected 16 bytes, got tuple (3, 1.5)"),
+        (np.array([None, 1], object), "k, argument 2 (s: .b8[16]): expected 16 bytes, got an array of object [2]"),
     ],
 )
 def test_what_is_no_structure(value: object, message: str) -> None:
@@ -179,7 +182,7 @@ def test_more_shared_memory_than_the_assembler_takes(device: str) -> None:
     with pytest.warns(UserWarning, match="declares 65536 bytes") as said:
         pl.launch(text, 1, 1, out, device=device)
     assert [str(w.message) for w in said] == [
-        "shared memory: k declares 65536 bytes, which the CPU machine allows; NVIDIA's assembler takes 49152 for "
+        "shared memory: k declares 65536 bytes, which the emulator allows; NVIDIA's assembler takes 49152 for "
         "sm_90: declare `.extern .shared` and ask for the bytes at the launch"
     ]
     assert said[0].filename == __file__

@@ -124,7 +124,7 @@ def test_lanes_reconverge_at_the_post_dominator(seed: int, monkeypatch: pytest.M
 # -- the analysis ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.long
+@pytest.mark.rest
 def test_loops_may_be_nested_deeper_than_python_recurs() -> None:
     deep = 1100
     successors = [[at + 1] for at in range(deep)] + [[at + 1, deep - 1 - (at - deep)] for at in range(deep, 2 * deep)]

@@ -33,8 +33,7 @@ PTX = """
 """
 
 
-@pytest.mark.long
-@pytest.mark.sweep(2)
+@pytest.mark.rest
 @pytest.mark.parametrize("options", [{}, {"workers": 2}, {"counters": True}], ids=lambda o: "+".join(o) or "plain")
 def test_the_memory_of_a_launch_is_freed_when_it_ends(options: dict[str, Any]) -> None:
     """Without waiting for the collector of cycles: copies of large arrays would pile up until it runs."""

@@ -1,4 +1,4 @@
-"""Special registers that have one value on the CPU machine, on both engines."""
+"""Special registers that have one value on the emulator, on both engines."""
 
 from __future__ import annotations
 

@@ -144,7 +144,7 @@ def test_an_interleaved_map(device: str) -> None:
     says = re.sub(r"map at 0x\w+", "map at ADDRESS", str(stopped.value))
     assert (
         "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes: the tensor map at ADDRESS "
-        "has an interleaved layout; how its strides are meant is not public, so the CPU machine copies without: write "
+        "has an interleaved layout; how its strides are meant is not public, so the emulator copies without: write "
         "0 for .interleave_layout"
     ) in says
 

@@ -235,7 +235,7 @@ def test_variables_and_samplers(device: str) -> None:
     assert got.view(np.float32)[:, 0].tolist() == [0, 0]
     with pytest.raises(DeviceFault) as caught:
         run(device, body, where, 0, before, ", texmode_independent")
-    assert caught.value.message == "tex.1d.v4.f32.f32: t is no texture; write: pl.Texture(array)"
+    assert caught.value.message == "tex.1d.v4.f32.f32: t is not a texture; write: pl.Texture(array)"
 
 
 SURFACES = {
@@ -335,7 +335,7 @@ def test_depths_gathered_and_textures_without(device: str) -> None:
     with pytest.raises(DeviceFault) as caught:
         run(device, body, where, pl.Texture(IMAGE))
     assert caught.value.message == (
-        "tld4.r.2d.v4.f32.f32: %rd3 is no depth texture; write: pl.Texture(..., compare='less_equal')"
+        "tld4.r.2d.v4.f32.f32: %rd3 is not a depth texture; write: pl.Texture(..., compare='less_equal')"
     )
     deep = LOOK["3d"].format("f32").replace("]", "], %w")
     with pytest.raises(UnsupportedInstruction) as refused:
@@ -444,11 +444,11 @@ def test_seamless_cubes(device: str, geometry: str) -> None:
 def test_no_texture(device: str) -> None:
     with pytest.raises(DeviceFault) as caught:
         run(device, LOOK["1d"].format("f32"), np.zeros((1, 4), np.float32), pl.Surface(np.zeros(4, np.uint8)))
-    assert caught.value.message == "tex.1d.v4.f32.f32: %rd3 is no texture; write: pl.Texture(array)"
+    assert caught.value.message == "tex.1d.v4.f32.f32: %rd3 is not a texture; write: pl.Texture(array)"
     image = np.zeros(64, np.float32)
     with pytest.raises(DeviceFault) as caught:
         run(device, LOOK["1d"].format("f32"), np.zeros((1, 4), np.float32), image)
-    assert caught.value.message == "tex.1d.v4.f32.f32: %rd3 is no texture; write: pl.Texture(array)"
+    assert caught.value.message == "tex.1d.v4.f32.f32: %rd3 is not a texture; write: pl.Texture(array)"
 
 
 def test_what_textures_count() -> None:
@@ -462,15 +462,15 @@ F32 = np.zeros((4, 4), np.float32)
 
 
 @pytest.mark.parametrize(("make", "message"), [
-    (lambda: pl.Texture([1, 2]), "Texture: an array is wanted, got list"),
-    (lambda: pl.Texture(F32.astype(float)), "Texture: texels of type float64; int8, int16, int32, uint8, uint16, "
-     "uint32, float16, float32 are possible"),
+    (lambda: pl.Texture([1, 2]), "Texture: expected an array, got list"),
+    (lambda: pl.Texture(F32.astype(float)), "Texture: texels cannot have type float64; choose from int8, "
+     "int16, int32, uint8, uint16, uint32, float16, float32"),
     (lambda: pl.Texture(F32, channels=3), "Texture: a texel has 1, 2 or 4 channels, got channels=3"),
-    (lambda: pl.Texture(F32, channels=2), "Texture: the last dimension of the array counts channels, of which "
-     "there are 2; the shape is (4, 4)"),
+    (lambda: pl.Texture(F32, channels=2), "Texture: with channels=2 the last dimension of the array must be 2; "
+     "the shape is (4, 4)"),
     (lambda: pl.Texture(F32[0], layers=True), "Texture: 1 to 2 dimensions are possible, the array has 0 besides that "
      "of the layers"),
-    (lambda: pl.Texture(F32, filter="cubic"), "Texture: filter is one of 'point', 'linear', got 'cubic'"),
+    (lambda: pl.Texture(F32, filter="cubic"), "Texture: filter must be one of 'point', 'linear', got 'cubic'"),
     (lambda: pl.Texture(F32, address="wrap"), "Texture: 'wrap' and 'mirror' need normalized coordinates\n"
      "  write:  normalized=True"),
     (lambda: pl.Texture(F32, read="normalized"), "Texture: read='normalized' is for int8, int16, uint8, uint16; the "
@@ -478,13 +478,14 @@ F32 = np.zeros((4, 4), np.float32)
     (lambda: pl.Texture(F32.astype(np.uint8), filter="linear"), "Texture: a linear filter gives fractions, and uint8 "
      "is read as an integer\n  write:  read='normalized', or pass array.astype(np.float32)"),
     (lambda: pl.Texture(F32, cube=True), "Texture: cubes have six square faces each, the array's shape is (4, 4)"),
-    (lambda: pl.Texture(F32, compare="smaller"), "Texture: compare is one of 'never', 'less', 'equal', 'less_equal', "
+    (lambda: pl.Texture(F32, compare="smaller"), "Texture: compare must be one of 'never', 'less', 'equal', "
+     "'less_equal', "
      "'greater', 'not_equal', 'greater_equal', 'always', got 'smaller'"),
     (lambda: pl.Texture(F32, channels=4, compare="less"), "Texture: depths are floats of one channel, the array holds "
      "float32 in 4 channels"),
     (lambda: pl.Texture(F32, levels=[F32]), "Texture: level 1 of float32 [4, 4] has the shape (2, 2), got "
      "float32 (4, 4)"),
-    (lambda: pl.Texture(F32, seamless=True), "Texture: seamless is of cubes\n  write:  cube=True"),
+    (lambda: pl.Texture(F32, seamless=True), "Texture: seamless is for cubes\n  write:  cube=True"),
     (lambda: pl.Texture(F32[:0]), "Texture: the array is empty, its shape is (0, 4)"),
     (lambda: pl.Surface(F32.T[1:]), "Surface: the array must be C-contiguous and writable"),
 ])  # fmt: skip
@@ -502,14 +503,13 @@ def test_where_no_texture_goes() -> None:
 
     surface = pl.Surface(F32)
     assert refused(surface, F32, 0) == (
-        "look: out is a surface of the array that where is given; pass the same pl.Surface to both, or a copy of the "
-        "array"
+        "look: out is a surface of the array given for where; pass the same pl.Surface to both, or a copy of the array"
     )
     assert refused(0, 0, 0, textures={"t": surface}) == ("textures: look has no .texref or .surfref 't'; it has s")
     assert refused(0, 0, 0, textures={"s": pl.Texture(F32)}) == (
-        "textures: s is a .surfref and wants a pl.Surface, got Texture(float32 [4, 4], point)"
+        "textures: s is a .surfref and needs a pl.Surface, got Texture(float32 [4, 4], point)"
     )
-    assert refused(0, 0, surface, device="gpu") == "textures belong to the CPU machine; write device='cpu'"
+    assert refused(0, 0, surface, device="gpu") == "textures belong to the emulator; write device='cpu'"
 
 
 @pytest.mark.long

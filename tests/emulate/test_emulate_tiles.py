@@ -1,4 +1,4 @@
-"""Matrices between registers and memory, cp.async, and what stops them, on every engine of the CPU machine."""
+"""Matrices between registers and memory, cp.async, and what stops them, on every engine of the emulator."""
 
 from __future__ import annotations
 
@@ -200,7 +200,7 @@ def test_wmma_store(shape: str, type_: str, layout: str) -> None:
 @pytest.mark.parametrize("size", [4, 8, 16])
 @pytest.mark.parametrize("more", ["", ", %r1", ", %p1", ", 2", "guard", "split"])
 def test_cp_async(size: int, more: str) -> None:
-    """Copies `size` bytes a lane to a swizzled place; the rest of what is not read becomes zeros."""
+    """Copies `size` bytes per lane to a swizzled place; the rest of what is not read becomes zeros."""
     lane, x = np.arange(LANES), np.arange(1024, dtype=np.uint32)
     guard, given = ("@%p1 " if more == "guard" else ""), (more if "," in more else "")
     body = f"""

@@ -304,7 +304,7 @@ DONE:""",
 """Ways out of a wait that do not need its phase to end, and waits for which another thread of the warp has to come."""
 
 
-@pytest.mark.sweep(3)
+@pytest.mark.sweep(6)
 @pytest.mark.parametrize("name", OTHER_WAYS)
 def test_another_way_out(name: str, engine: str) -> None:
     module = text(OTHER_WAYS[name], 64)

@@ -1,4 +1,4 @@
-"""FlashAttention-4's forward kernels for sm_90a and sm_80 on the CPU machine, all checks on, where it is installed."""
+"""FlashAttention-4's forward kernels for sm_90a and sm_80 on the emulator, all checks on, where it is installed."""
 
 from __future__ import annotations
 

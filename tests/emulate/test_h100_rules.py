@@ -1,4 +1,4 @@
-"""What an H100 takes and what it stops at, asked one by one, beside what the CPU machine says: rules of which the PTX
+"""What an H100 takes and what it stops at, asked one by one, beside what the emulator says: rules of which the PTX
 manual does not speak, or not clearly."""
 
 from __future__ import annotations

@@ -40,7 +40,7 @@ initcheck: a thread uses register %r31, which is computed from %r30, to which no
   at:     block (0, 0, 0), thread (32, 0, 0) (warp 1, lane 0) stores 4 bytes
             line {line}: st.global.u32 [%rd3], %r31; //1"""),
     ("array overrun: a store one element too far", """\
-initcheck: a thread leaves the arrays of shared memory: it accesses bytes between two of them
+initcheck: a thread accesses shared memory outside of every array, between two of them
   at:     block (0, 0, 0), thread (63, 0, 0) (warp 1, lane 31) stores 4 bytes
             line {line}: st.shared.u32 [%r10+4], %r1; //1
   in:     shared memory, 0 bytes past the end of 'tile' (256 bytes), 1024 before 'next'"""),

@@ -1,4 +1,4 @@
-"""Triton kernels as Triton compiles them against numpy, on every engine of the CPU machine."""
+"""Triton kernels as Triton compiles them against numpy, on every engine of the emulator."""
 
 from __future__ import annotations
 

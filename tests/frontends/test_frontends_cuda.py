@@ -112,7 +112,7 @@ def test_arrays_are_checked_against_the_source() -> None:
     with pytest.raises(pl.LaunchError) as refused:
         pl.launch(pl.cuda(SAXPY), 1, 32, 8, 2.0, np.zeros(8), np.zeros(8, np.float32))
     assert str(refused.value) == (
-        "saxpy, argument 3 (x: Ptr[f32]) wants an array of float32, got an array of float64 [8]\n"
+        "saxpy, argument 3 (x: Ptr[f32]): expected an array of float32, got an array of float64 [8]\n"
         "  write:  np.zeros(8).astype(np.float32)"
     )
 

@@ -79,7 +79,7 @@ def test_a_kernel_of_cuda_is_told_in_the_names_of_its_source(given: str, device:
     assert "_Z" not in told
     fault = rf"past the end of '{out}' \(256 (?s:.*)  ptx:    scale<64>, line "
     assert re.search(fault, said(kernel, 5000, device=device, entry="scale"))
-    assert said(kernel, 2.5, entry="scale<64>").startswith(f"scale<64>, argument 6 ({n}: .u32) wants an integer, ")
+    assert said(kernel, 2.5, entry="scale<64>").startswith(f"scale<64>, argument 6 ({n}: .u32): expected an integer, ")
     few = rf"scale<64> takes 6 arguments \({x}: .*{out}: .*param_2: .*{n}: \.u32\), got 7\n  write:  .*"
     assert re.fullmatch(few, said(kernel, *range(7)))
     assert said(kernel, entry="scal").startswith("entry: no kernel 'scal' in the module; it has scale<64>")

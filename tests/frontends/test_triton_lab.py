@@ -62,7 +62,7 @@ def test_the_explorer_says_what_does_not_fit(compiled: Callable[..., Any]) -> No
         pl.debug(k, 11, None, x, x, x.copy())
     assert str(few.value) == f"add takes 4 arguments ({wants}), got 3"
     assert shown(k, 11, None, x, x, x.copy()).problem["message"] == str(few.value)
-    exact = "block: add wants exactly (32, 1, 1) threads (.reqntid), not (64, 1, 1)"
+    exact = "block: add requires exactly (32, 1, 1) threads (.reqntid), not (64, 1, 1)"
     assert shown(k, 11, 64, x, x, x.copy(), 700).problem["message"] == exact
     faulted = shown(k, 11, None, x, x, np.zeros(8, np.float32), 700).problem
     assert faulted["title"] == "The kernel was stopped"

@@ -211,7 +211,7 @@ def test_the_builder_line_is_named() -> None:
 
 def test_takes_a_module_and_nothing_else() -> None:
     assert assemble(parse(ADD_ONE)).cubin == assemble(ADD_ONE).cubin
-    with pytest.raises(LaunchError, match="a builder's kernel is wanted, got int"):
+    with pytest.raises(LaunchError, match="a builder's kernel, got int"):
         assemble(42)
 
 
@@ -298,8 +298,9 @@ KERNEL = MODULE + ".visible .entry k() {{\n{}\nret; }}\n"
     [
         (MODULE + ".entry rows(.param .u64 o, .param .u32 rows) { ret; }\n", "4:35+9",
          "the parameter rows has the name of its kernel"),
-        (MODULE + ".global .b32 f[] = 1;\n", "4:14", "the first values of the array f belong in braces"),
-        (MODULE + ".const .b32 f[0][7] /* = {1} */ = k;\n", "4:13", "the first values of the array f belong in braces"),
+        (MODULE + ".global .b32 f[] = 1;\n", "4:14", "the initial values of the array f belong in braces"),
+        (MODULE + ".const .b32 f[0][7] /* = {1} */ = k;\n", "4:13",
+         "the initial values of the array f belong in braces"),
         (MODULE + ".entry k() .maxntid 4294967295 { ret; }\n", "4:12+8",
          ".maxntid 4294967295: a block has at most 1024 threads"),
         (MODULE + ".entry k() .reqntid 1, 1, 0xffffffe1 { ret; }\n", "4:12+8",
@@ -307,7 +308,7 @@ KERNEL = MODULE + ".visible .entry k() {{\n{}\nret; }}\n"
         (MODULE + ".func f() .abi_preserve 1024;\n", "4:11+13",
          ".abi_preserve 1024: a thread has at most 255 registers"),
         (MODULE + ".global .u16 f[1073741824] = {1};\n", "4:14",
-         "f has 2,147,483,648 bytes and a first value; at most 2,147,483,584 are assembled"),
+         "f has 2,147,483,648 bytes and an initial value; at most 2,147,483,584 are assembled"),
         (KERNEL.format(".reg .b32 P; P: .callprototype _ ();"), "5:11",
          "the label P of .callprototype is the name of a variable already"),
         (KERNEL.format(".reg .b32 %P<3>;\n%P2: .calltargets k;"), "6:1+3",
@@ -350,11 +351,11 @@ def test_arguments_of_another_kind_are_refused() -> None:
     for arch in (1.5, 90, b"sm_90", ["sm_90"], True):
         with pytest.raises(LaunchError) as caught:
             assemble(ADD_ONE, arch)  # type: ignore[arg-type]
-        assert str(caught.value) == f"arch: a text such as 'sm_90' is wanted, got {arch!r}"
+        assert str(caught.value) == f"arch: expected a string such as 'sm_90', got {arch!r}"
     for switch in ([], None, 1, "yes"):
         with pytest.raises(LaunchError) as caught:
             assemble(ADD_ONE, lineinfo=switch)  # type: ignore[arg-type]
-        assert str(caught.value) == f"lineinfo: True or False is wanted, got {switch!r}"
+        assert str(caught.value) == f"lineinfo: expected True or False, got {switch!r}"
 
 
 def counted(count: str) -> str:

@@ -28,7 +28,7 @@ KERNEL = """
 NUMBERED = ("elemtype", "interleave_layout", "swizzle_mode", "fill_mode")
 
 
-@pytest.mark.long
+@pytest.mark.rest
 @pytest.mark.skipif(disassembler.find_nvdisasm() is None, reason="needs nvdisasm: pip install 'ptxlab[sass]'")
 @pytest.mark.assembler
 def test_the_place_of_each_field() -> None:
@@ -99,8 +99,8 @@ except PtxlabError as error:
 """
 
 
+@pytest.mark.rest
 @pytest.mark.skipif(bool(stand_in.unavailable()), reason=stand_in.unavailable())
-@pytest.mark.long
 def test_a_driver_makes_the_maps(tmp_path: Path) -> None:
     """The driver's functions get what the array and the box say; those of the stand-in write the bits down anew."""
     tests = Path(__file__).parents[1]

@@ -160,6 +160,7 @@ def test_the_gpu_tests_pass(log: Path, files: str) -> None:
     assert re.match(r"\d+ passed", gpu_tests(log, *files.split()))
 
 
+@pytest.mark.rest
 def test_auto_takes_the_quickest_rung_of_the_gpu(log: Path) -> None:
     """The stand-in is an H100: `hopper` takes head_dim 64, and nothing has to be said for it."""
     done = run("""
@@ -188,14 +189,14 @@ def test_variables_and_text(log: Path) -> None:
         pl.launch(programs.PRINT, 2, 1, device="gpu")
         """, log)  # fmt: skip
     first, *lines = done.out.splitlines()
-    assert first == "stand-in for H100 SXM (CPU machine) sm_90 (13, 0)"
+    assert first == "stand-in for H100 SXM (emulator) sm_90 (13, 0)"
     assert lines[:6] == ["3 4", "7 8", "11 12", "15 16", "19 20", "3 94"]
     assert (sorted(lines[6:]), done.err) == (["block 0", "block 1"], "")
     assert done.log.endswith("at exit: 9 launches; alive: 0 allocations (0 bytes), 0 streams, 2 events, 0 graphs\n")
 
 
 def test_functions_that_call_themselves_get_their_stack(log: Path) -> None:
-    """A driver gives a thread 1024 bytes; a launch asks for what the CPU machine gives, once, and only where needed."""
+    """A driver gives a thread 1024 bytes; a launch asks for what the emulator gives, once, and only where needed."""
     done = run(f"""
         import sys
         sys.path.append({str(TESTS / "support")!r})
@@ -257,7 +258,7 @@ def test_what_a_launch_may_ask_for(log: Path) -> None:
     assert done.out == (
         "[   0 1920    0  128]\n" + 4 * too_large + "LaunchError bump: the cluster is larger than this GPU allows "
         "(CUDA_ERROR_INVALID_CLUSTER_SIZE)\n"
-        "TargetError shared: stand-in for H100 SXM (CPU machine) has 232448 bytes for a block of bump, "
+        "TargetError shared: stand-in for H100 SXM (emulator) has 232448 bytes for a block of bump, "
         "233472 are asked for\n"
         "LaunchError bump: a cooperative grid must be resident at once, and this one is too large "
         "(CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE)\n"
@@ -355,7 +356,7 @@ def test_threads_launch_at_the_same_time(log: Path) -> None:
 @pytest.mark.sweep(2)
 @pytest.mark.parametrize("early", [False, True], ids=["reported late", "reported early"])
 def test_an_address_that_is_not_allocated_is_a_fault(log: Path, early: bool) -> None:
-    """Freed memory, seen by the CPU machine. A driver may report it at the next call or when it is waited for."""
+    """Freed memory, seen by the emulator. A driver may report it at the next call or when it is waited for."""
     done = run("""
         memory = device.allocate(128)
         kept = pl.to_device(np.zeros(32, np.uint32), device="gpu")
@@ -485,7 +486,7 @@ def test_a_kernel_that_never_ends_is_given_up_after_a_while(log: Path, monkeypat
     )
     monkeypatch.setenv("PTXLAB_GPU_LIMIT", "soon")
     done = run("attempt(pl.launch, programs.BUMP, 1, 32, np.zeros(32, np.uint32), 1, device='gpu')", log)
-    assert done.out == "LaunchError PTXLAB_GPU_LIMIT: a number of seconds is wanted, such as 30, found 'soon'\n"
+    assert done.out == "LaunchError PTXLAB_GPU_LIMIT: expected a number of seconds, such as 30, found 'soon'\n"
 
 
 def test_a_copy_behind_a_kernel_that_never_ends_is_ended_from_outside(log: Path) -> None:
@@ -519,9 +520,9 @@ def test_another_gpu(log: Path) -> None:
         attempt(device.run, programs.BUMP, "bump", (1, 1, 1), (1, 1, 1), [bytes(8), bytes(4)], shared=164 * 1024)
         """, log, target="sm_80", driver=12080, memory=40 << 30)  # fmt: skip
     assert done.out == (
-        "stand-in for A100 (CPU machine) (sm_80, 108 SMs, 40 GiB), driver for CUDA 12.8\n1\n"
+        "stand-in for A100 (emulator) (sm_80, 108 SMs, 40 GiB), driver for CUDA 12.8\n1\n"
         "LaunchError bump: this GPU does not support this kind of launch (CUDA_ERROR_NOT_SUPPORTED)\n"
-        "TargetError shared: stand-in for A100 (CPU machine) has 166912 bytes for a block of bump, "
+        "TargetError shared: stand-in for A100 (emulator) has 166912 bytes for a block of bump, "
         "167936 are asked for\n"
     )
     assert "  sm_80 has no clusters\n" in done.log
@@ -536,7 +537,7 @@ def test_a_command_with_the_stand_in_as_its_gpu() -> None:
     command = [sys.executable, str(TESTS / "stand_in"), *options, "--", sys.executable, "-c", code]
     done = subprocess.run(command, capture_output=True, text=True)
     assert (done.stdout, done.stderr) == (
-        "stand-in for RTX 4090 (CPU machine) (sm_89, 128 SMs, 24 GiB), driver for CUDA 13.1\n",
+        "stand-in for RTX 4090 (emulator) (sm_89, 128 SMs, 24 GiB), driver for CUDA 13.1\n",
         "",
     )
 

@@ -150,7 +150,7 @@ def architecture(sm: int) -> str:
     )  # fmt: skip
 
 
-@pytest.mark.long
+@pytest.mark.rest
 @pytest.mark.assembler
 def test_nvidias_assembler_takes_every_entry() -> None:
     kernels: dict[tuple[str, tuple[int, int]], list[str]] = {}

@@ -155,7 +155,7 @@ def test_a_graph_wants_buffers_of_the_gpu():
     for given in (args, (q, *args[1:])):
         with pytest.raises(pl.LaunchError) as caught:
             record([(built, *built.launch_shape(2, 4, 2), given)])
-        assert str(caught.value) == "q: Ptr[f32]: a graph wants buffers of the GPU; write pl.to_device(array)"
+        assert str(caught.value) == "q: Ptr[f32]: a graph needs buffers of the GPU; write pl.to_device(array)"
 
 
 # -- F: a base pointer for each sequence -------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""The rungs for Hopper: against float64 on the CPU machine, with all checks, and through NVIDIA's assembler."""
+"""The rungs for Hopper: against float64 on the emulator, with all checks, and through NVIDIA's assembler."""
 
 from __future__ import annotations
 
@@ -97,6 +97,7 @@ def test_all_checks_are_silent(name: str, causal: bool) -> None:
         assert not out.run.findings
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.long
 @pytest.mark.parametrize(
     ("name", "tiles"),
@@ -197,7 +198,8 @@ def test_arrays_for_tensor_maps() -> None:
     with pytest.raises(LaunchError) as raised:
         pl.launch(built, 1, built.config.threads, *arguments, shared=built.launch_shape(1, 1, 1, 3, 3)[2])
     assert str(raised.value) == (
-        "hopper_f16_d64, argument 1 (q: TensorMap) wants an array of 4 dimensions, got an array of float16 [1, 3, 64]"
+        "hopper_f16_d64, argument 1 (q: TensorMap): expected an array of 4 dimensions, got an array of "
+        "float16 [1, 3, 64]"
     )
 
 

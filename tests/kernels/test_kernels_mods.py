@@ -138,6 +138,7 @@ def test_prefill_of_every_type_at_a_spread_of_lengths(name, dtype, each):
         attention(name, VARIANTS[each], shape, dtype=dtype, causal=n % 2 == 1, shared_by=(1, 2, 4)[n % 3])
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("name", ["scalar", "mma"])
 @pytest.mark.parametrize("device", ["cpu", "step"])
 def test_prefill_on_both_engines(name, device):

@@ -17,7 +17,7 @@ ARCHS = ("sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_120")
 def test_instructions_that_a_target_does_not_have():
     with pytest.raises(pl.TargetError) as caught:
         kernels.get("pipelined").build(arch="sm_75")
-    assert str(caught.value).startswith("pipelined: arch is one of 'sm_80', 'sm_86'")
+    assert str(caught.value).startswith("pipelined: arch must be one of 'sm_80', 'sm_86'")
 
 
 @pytest.mark.parametrize("name", KERNELS)
@@ -79,7 +79,7 @@ def test_auto_says_what_it_chose_and_why():
         "  64 query rows x 64 keys per tile, 4 warps",
         "  16384 of 49152 bytes of shared memory",
     ]
-    assert "not pipelined: arch is one of" in repr(chosen)
+    assert "not pipelined: arch must be one of" in repr(chosen)
     small = kernels.Config.auto(64, 20, 10)
     assert (small.tile_q, small.tile_kv, small.warps) == (32, 16, 1)
     assert repr(small).splitlines()[1:] == [
@@ -145,20 +145,22 @@ def test_auto_takes_what_a_multiprocessor_holds_twice():
 def test_auto_where_nothing_fits():
     with pytest.raises(pl.TargetError) as caught:
         kernels.Config.auto(64, 8, 8, dtype="bf16", arch="sm_75")
-    assert str(caught.value).startswith("no kernel takes bf16 with head_dim=64 on sm_75; not pipelined: arch is one of")
+    assert str(caught.value).startswith(
+        "no kernel takes bf16 with head_dim=64 on sm_75; not pipelined: arch must be one of"
+    )
     assert str(caught.value).endswith("; not swizzle nor mma: bf16 on tensor cores needs sm_80; sm_75 has f16")
     with pytest.raises(pl.TargetError) as caught:
         kernels.Config.auto(64, 8, 8, dtype="s8")
-    assert str(caught.value) == "dtype is one of 'f64', 'f32', 'f16', 'bf16', not 's8'"
+    assert str(caught.value) == "dtype must be one of 'f64', 'f32', 'f16', 'bf16', not 's8'"
     with pytest.raises(pl.TargetError) as caught:
         kernels.Config.auto(24, 8, 8)
     assert str(caught.value) == (
         "no kernel takes f16 with head_dim=24 on sm_80; not pipelined nor swizzle nor mma nor wmma: "
-        "head_dim is a whole number from 16 to 256 in steps of 16, not 24"
+        "head_dim must be a whole number from 16 to 256 in steps of 16, not 24"
     )
     for rows, keys, message in (
-        (-1, 8, "seq_q is a whole number from 0, not -1"),
-        (8, 0.5, "seq_kv is a whole number from 0, not 0.5"),
+        (-1, 8, "seq_q must be a whole number of at least 0, not -1"),
+        (8, 0.5, "seq_kv must be a whole number of at least 0, not 0.5"),
     ):
         with pytest.raises(pl.TargetError) as caught:
             kernels.Config.auto(64, rows, keys)
@@ -247,7 +249,7 @@ def test_system_h_takes_every_type(dtype, rung):
     assert out.error.ok
 
 
-@pytest.mark.long
+@pytest.mark.rest
 @pytest.mark.assembler
 def test_each_kernel_assembles_for_the_oldest_target_that_it_takes():
     """The PTX version of a kernel is one that has all of its instructions: wmma.*.aligned came after sm_70."""

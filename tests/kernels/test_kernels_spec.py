@@ -61,10 +61,10 @@ def test_the_same_parameters_give_the_same_object():
 @pytest.mark.parametrize(
     ("name", "given", "message"),
     [
-        ("scalar", {"head_dim": 0}, "scalar: head_dim is a whole number from 1 to 256, not 0"),
-        ("scalar", {"head_dim": 257}, "scalar: head_dim is a whole number from 1 to 256, not 257"),
-        ("scalar", {"head_dim": 64.0}, "scalar: head_dim is a whole number from 1 to 256, not 64.0"),
-        ("scalar", {"dtype": "f16"}, "scalar: dtype is one of 'f32', 'f64', not 'f16'"),
+        ("scalar", {"head_dim": 0}, "scalar: head_dim must be a whole number from 1 to 256, not 0"),
+        ("scalar", {"head_dim": 257}, "scalar: head_dim must be a whole number from 1 to 256, not 257"),
+        ("scalar", {"head_dim": 64.0}, "scalar: head_dim must be a whole number from 1 to 256, not 64.0"),
+        ("scalar", {"dtype": "f16"}, "scalar: dtype must be one of 'f32', 'f64', not 'f16'"),
         ("scalar", {"tile_kv": 32}, "scalar has no tile_kv; its parameters are head_dim, causal, dtype, arch, probes"),
         ("tiled", {"warps": 4},
          "tiled has no warps; its parameters are head_dim, causal, dtype, arch, probes, tile_kv"),
@@ -73,9 +73,9 @@ def test_the_same_parameters_give_the_same_object():
         ("wgmma", {"head_dim": 64, "arch": "sm_90"}, "wgmma: wgmma is an instruction of sm_90a alone, not of sm_90"),
         ("hopper", {"head_dim": 64, "arch": "sm_90"},
          "hopper: wgmma and setmaxnreg are instructions of sm_90a alone, not of sm_90"),
-        ("mma", {"head_dim": 40}, "mma: head_dim is a whole number from 16 to 256 in steps of 16, not 40"),
-        ("mma", {"dtype": "f32"}, "mma: dtype is one of 'f16', 'bf16', not 'f32'"),
-        ("mma", {"tile_kv": 48}, "mma: tile_kv is one of 16, 32, 64, 128, not 48"),
+        ("mma", {"head_dim": 40}, "mma: head_dim must be a whole number from 16 to 256 in steps of 16, not 40"),
+        ("mma", {"dtype": "f32"}, "mma: dtype must be one of 'f16', 'bf16', not 'f32'"),
+        ("mma", {"tile_kv": 48}, "mma: tile_kv must be one of 16, 32, 64, 128, not 48"),
         ("mma", {"tile_q": 64, "warps": 8},
          "mma: tile_q=64 is not 16 rows for each of warps=8; leave one of the two out"),
         ("mma", {"dtype": "bf16", "arch": "sm_75"}, "mma: bf16 on tensor cores needs sm_80; sm_75 has f16"),
@@ -160,7 +160,7 @@ def test_what_is_no_array():
     array = np.zeros((1, 1, 2, 16), np.float32)
     with pytest.raises(pl.LaunchError) as caught:
         kernels.get("scalar").build(head_dim=16).arguments(array, array, [1.0], array, array[..., 0], 1.0)
-    assert str(caught.value) == "scalar_f32_d16: v: an array or a device buffer is wanted, got list"
+    assert str(caught.value) == "scalar_f32_d16: v: expected an array or a device buffer, got list"
 
 
 def test_numbers_of_numpy_are_whole_numbers_too():
@@ -172,7 +172,7 @@ def test_numbers_of_numpy_are_whole_numbers_too():
     assert auto == kernels.Config.auto(64, 5, 7)
     with pytest.raises(pl.TargetError) as caught:
         spec.build(tile_kv=True)
-    assert str(caught.value) == "tiled: tile_kv is a whole number from 1 to 256, not True"
+    assert str(caught.value) == "tiled: tile_kv must be a whole number from 1 to 256, not True"
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from explorer_page import EXPLORER, figures, lines, number, settle, shot, text
 from ptxlab import kernels
 
 pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install playwright")
-pytestmark = [pytest.mark.browser]
+pytestmark = [pytest.mark.browser, pytest.mark.rest]
 
 WINDOW = (1440, 900)
 CELLS = ('import ptxlab as pl\n\npl.explore("scalar", seq_len=24, head_dim=16)',)
@@ -52,7 +52,6 @@ def test_a_point_of_the_softmax_opens_it_at_that_tile(lab: Any) -> None:
     assert step > 0.85 * total, last
 
 
-@pytest.mark.rest
 def test_all_of_it_is_shared_as_one_page(lab: Any, tmp_path: Path) -> None:
     with lab.expect_download() as download:
         lab.click(f"{EXPLORER} button:has-text('Share')")

@@ -40,7 +40,7 @@ def test_everything_is_shown(lab: Any) -> None:
     assert "k.loop(" in lab.text_content(f"{EXPLORER} section[aria-label=Python] .pl-now")
     shown = figures(lab)
     assert "✓ pass" in shown["tolerance"], shown
-    assert "time" not in shown, "how long the CPU machine took says nothing about a GPU"
+    assert "time" not in shown, "how long the emulator took says nothing about a GPU"
     assert shown["sectors"].endswith("of ideal"), shown
     assert colours(lab, "canvas") > 20
     assert lab.locator(f"{EXPLORER} .pl-plot polyline").count() == 3
@@ -313,7 +313,7 @@ def test_counters_roofline_and_occupancy_say_where_their_numbers_come_from(lab: 
     lab.click(f"{EXPLORER} button:has-text('Error and softmax')")
     ways = text(lab, "section[aria-label='Three ways']")
     assert "numpy float32" in ways
-    assert "CPU machine" in ways
+    assert "emulator" in ways
     assert "GPU" in ways
 
 

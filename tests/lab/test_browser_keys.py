@@ -111,6 +111,7 @@ def each_kind(page: Any, every: int) -> Iterator[Any]:
             yield kind
 
 
+@pytest.mark.rest
 def test_every_letter_stays_in_every_element(lab: Any) -> None:
     before = lab.evaluate(NOTEBOOK)
     assert lab.evaluate(PRESS_ALL, [*LETTERS, *COMMANDS]) == []

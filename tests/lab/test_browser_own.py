@@ -35,6 +35,7 @@ def write(page: Any, function: str, key: str = "Control+Enter") -> None:
     settle(page, before)
 
 
+@pytest.mark.rest
 def test_ones_own_function_is_typed_run_and_told_its_mistakes(lab: Any) -> None:
     editor = lab.locator(OWN)
     assert not editor.is_visible()

@@ -161,6 +161,7 @@ def test_any_block_and_warp(viewer: Any) -> None:
 SELECTED = "section[aria-label=PTX] [aria-selected=true]"
 
 
+@pytest.mark.rest
 def test_it_opens_at_the_line_that_was_asked_for(viewer: Any) -> None:
     debugger = pl.debug("tiled", seq_len=40, head_dim=16, at="ex2")
     walker = debugger.recording.walk(0, 0)

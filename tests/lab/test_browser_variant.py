@@ -38,6 +38,7 @@ def test_a_window_is_chosen_and_its_diff_its_tiles_and_its_masked_keys_are_seen(
     assert "9 of 16 tiles visited" in tiles.inner_text()
 
 
+@pytest.mark.rest
 @pytest.mark.parametrize("theme", ["Light", "Dark"])
 def test_each_kind_of_variant_as_it_looks(lab: Any, theme: str) -> None:
     lab_server.use_theme(lab, f"JupyterLab {theme}")

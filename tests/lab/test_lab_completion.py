@@ -175,9 +175,9 @@ def test_a_stub_in_a_cuda_cell(shell: InteractiveShell) -> None:
 @pytest.mark.parametrize(
     ("line", "says"),
     [
-        ("scalar seq_len=x", "scalar: seq_q is a whole number from 1 to 4096, not 'x'"),
-        ("scalar seq_len=0", "scalar: seq_q is a whole number from 1 to 4096, not 0"),
-        ("scalar sigma=-1", "scalar: sigma is a number above 0 and at most 100, not -1"),
+        ("scalar seq_len=x", "scalar: seq_q must be a whole number from 1 to 4096, not 'x'"),
+        ("scalar seq_len=0", "scalar: seq_q must be a whole number from 1 to 4096, not 0"),
+        ("scalar sigma=-1", "scalar: sigma must be a number above 0 and at most 100, not -1"),
         ("decode heads=3 kv_heads=2", "heads = 3 should be a multiple of kv_heads = 2"),
     ],
 )

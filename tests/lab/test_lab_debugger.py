@@ -294,10 +294,11 @@ def test_what_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     )
     assert refused(LaunchError, PTX) == "grid: a kernel needs one to run; write pl.debug(kernel, grid, block, ...)"
     assert refused(LaunchError, PTX, 1) == (
-        "block: how many threads it has is missing; write pl.debug(kernel, grid, block, ...)"
+        "block: the number of threads is missing; write pl.debug(kernel, grid, block, ...)"
     )
     assert refused(LaunchError, "scaler") == (
-        f"'scaler' is no trace file, and no kernel of the library; did you mean scalar?; those are {', '.join(LIBRARY)}"
+        f"'scaler' is neither a trace file nor a kernel of the library; did you mean scalar?; those "
+        f"are {', '.join(LIBRARY)}"
     )
     assert refused(LaunchError, run, shared=4) == (
         "shared: belongs to a launch; write pl.debug(kernel, grid, block, ..., shared=...)"
@@ -309,7 +310,7 @@ def test_what_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
         )
     for odd in (True, 2.5, [3]):
         assert refused(TraceError, traced, at=odd) == (
-            f"at: a PTX line is wanted, its number or words that it has, such as 'bar.sync'; got {odd!r}"
+            f"at: expected the number of a PTX line, or words in it such as 'bar.sync'; got {odd!r}"
         )
     assert pl.debug(traced, at=np.int64(3)).shown.at == [3]
     monkeypatch.setattr(debugger, "LIMIT", 100)
@@ -338,7 +339,7 @@ def test_the_magics(shell: Any) -> None:
         ("scalar 4", "'4' is not a parameter; write name=value, such as head_dim=32"),
         (
             "nothing",
-            f"'nothing' is no trace file, and no kernel of the library; those are {', '.join(LIBRARY)}",
+            f"'nothing' is neither a trace file nor a kernel of the library; those are {', '.join(LIBRARY)}",
         ),
     ):
         with pytest.raises(UsageError) as caught:

@@ -179,7 +179,7 @@ def test_kernels_of_the_library_and_results_can_be_compared() -> None:
 def test_what_has_no_ptx_is_named(thing: Any, kind: str) -> None:
     with pytest.raises(pl.LaunchError) as caught:
         pl.diff("ret;\n", thing)
-    assert str(caught.value) == f"PTX text, a kernel or a result of one is wanted, got {kind}"
+    assert str(caught.value) == f"expected PTX text, a kernel or a result of one, got {kind}"
 
 
 def test_side_by_side_shows_both_texts_with_signs_and_numbers() -> None:

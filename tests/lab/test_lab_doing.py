@@ -204,7 +204,7 @@ def test_a_page_holds_all_that_is_shown(explorer: Any, tmp_path: Path) -> None:
     assert "http" not in re.sub(r"http://www\.w3\.org/\S+", "", page)
 
 
-@pytest.mark.long
+@pytest.mark.rest
 def test_a_page_is_shared_with_the_machine_code_that_is_being_made(
     explorer: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -173,7 +173,7 @@ def test_what_can_be_opened() -> None:
     with pytest.raises(pl.kernels.UnknownKernel) as caught:
         pl.editor("scaler")
     assert str(caught.value).startswith("there is no kernel 'scaler'; did you mean scalar?; choose from scalar, ")
-    for wrong, says in ((3, "kernel: PTX text or a kernel is wanted, found int"), (None, "... found NoneType")):
+    for wrong, says in ((3, "kernel: expected PTX text or a kernel, found int"), (None, "... found NoneType")):
         with pytest.raises(pl.LaunchError) as refused:
             pl.editor(wrong)
         assert str(refused.value).endswith(says.removeprefix("..."))

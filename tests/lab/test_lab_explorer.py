@@ -259,7 +259,7 @@ def test_the_widget_follows_its_controls() -> None:
     run = explorer.view.run
     assert run["seq"] == explorer.view.code["seq"]
     assert run["error"]["ok"]
-    assert [way["label"] for way in run["ways"]] == ["CPU machine", "GPU", "numpy bfloat16"]
+    assert [way["label"] for way in run["ways"]] == ["emulator", "GPU", "numpy bfloat16"]
     assert 0 < run["ways"][0]["ulp"] < 2
     explorer.set(kernel="scalar")
     assert explorer.wait()
@@ -271,7 +271,7 @@ def test_a_number_out_of_its_range_is_two_lines_in_a_notebook() -> None:
     with pytest.raises(pl.TargetError) as caught:
         pl.explore("scalar", seq_len=-3)
     limit = pl.explore("scalar").controls["seq_q"].max
-    message = f"seq_len is a whole number from 1 to {limit}, not -3\n  write:  seq_len=1"
+    message = f"seq_len must be a whole number from 1 to {limit}, not -3\n  write:  seq_len=1"
     assert str(caught.value) == message
     assert caught.value._render_traceback_() == [f"TargetError: {message}"]
 
@@ -286,12 +286,12 @@ def test_wrong_arguments_are_said_in_a_notebook_in_words_alone(arguments: tuple[
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"head_dim": 0}, "head_dim is a whole number from 1 to 256, not 0"),
-        ({"dtype": "f8"}, "dtype is one of f32, f64, not 'f8'"),
-        ({"sigma": 50}, "sigma is a number from 0.1 to 10, not 50"),
+        ({"head_dim": 0}, "head_dim must be a whole number from 1 to 256, not 0"),
+        ({"dtype": "f8"}, "dtype must be one of f32, f64, not 'f8'"),
+        ({"sigma": 50}, "sigma must be a number from 0.1 to 10, not 50"),
         ({"causal": "yes"}, "causal is True or False, not 'yes'"),
-        ({"batch": True}, "batch is a whole number from 1 to 8, not True"),
-        ({"row": "last"}, "row is a whole number from 0, or -1 for the last, not 'last'"),
+        ({"batch": True}, "batch must be a whole number from 1 to 8, not True"),
+        ({"row": "last"}, "row must be a whole number of at least 0, or -1 for the last, not 'last'"),
         ({"speed": 1}, "the explorer has no parameter 'speed'; it has "),
     ],
 )
@@ -334,7 +334,7 @@ def test_a_saved_notebook_keeps_the_numbers_and_pictures() -> None:
     assert len(html) < 150_000
     shown = " ".join(re.sub("<[^>]*>", " ", html).split())
     assert "head_dim 16, causal off" in shown, "what the controls said"
-    assert "run CPU, stepping error" in shown, "the CPU's time says nothing of a GPU"
+    assert "run interpreter error" in shown, "the CPU's time says nothing of a GPU"
 
 
 def test_the_widget_is_displayed_first_and_a_late_result_goes_into_the_copy(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -383,7 +383,7 @@ def test_figures_for_papers() -> None:
     assert str(caught.value) == "this result has no state; write pl.attention(..., state=True)"
 
 
-@pytest.mark.long
+@pytest.mark.rest
 def test_code_and_figures_stand_beside_the_same_setting(session: Session, page: Page) -> None:
     """The previous one, or the pinned one; another view of a result is no other setting."""
     small = {"head_dim": 16, "seq_q": 4, "device": "step"}

@@ -108,10 +108,10 @@ def test_a_fault_is_shown_at_its_line(shell: InteractiveShell) -> None:
     [
         ("--args y,1,2", "--args: there is no variable 'y' in the notebook; its arrays are x"),
         ("--args x,1q,2", "--args: '1q' is neither a number nor a variable"),
-        ("--grid 0", "--grid: one to three positive whole numbers are wanted, as in --grid 4,2; found '0'"),
+        ("--grid 0", "--grid: expected one to three positive whole numbers, as in --grid 4,2; found '0'"),
         (
             "--block 1,2,3,4",
-            "--block: one to three positive whole numbers are wanted, as in --block 4,2; found '1,2,3,4'",
+            "--block: expected one to three positive whole numbers, as in --block 4,2; found '1,2,3,4'",
         ),
         ("--diff old", "--diff: no text 'old' was kept and there is no such variable; keep one with %%ptx -k NAME"),
     ],

@@ -15,8 +15,7 @@ def decoded(name, lengths=(40, 300, 0), **options):
     return pl.decode(q, k, v, lengths, kernel=name, device="cpu", **options)
 
 
-@pytest.mark.sweep(2)
-@pytest.mark.long
+@pytest.mark.rest
 @pytest.mark.parametrize(
     ("name", "splits", "parts"), [("decode_multiwarp", None, 8), ("decode_split", 5, 5), ("decode_gqa", 1, 4)]
 )
@@ -79,7 +78,7 @@ def test_what_cannot_be_drawn():
     assert str(caught.value) == "this result has no state; write pl.decode(..., state=True)"
     with pytest.raises(pl.LaunchError) as caught:
         pl.plot_state(3)
-    assert str(caught.value) == "result: one of pl.attention or pl.decode is wanted, got int"
+    assert str(caught.value) == "result: expected a result of pl.attention or pl.decode, got int"
     with pytest.raises(pl.LaunchError) as caught:
         pl.plot_state(decoded("decode_multiwarp", state=[(0, 0)]), row=1)
     assert str(caught.value) == "row: there are 1 recorded rows, 1 is not one of them"

@@ -52,13 +52,13 @@ def test_another_kernel_takes_the_nearest_that_it_has(explorer: Any) -> None:
     explorer.set(heads=2, head_dim=40, dtype="f64", row=3)
     explorer.controls["kernel"].value = "mma"
     assert explorer.notes == {
-        "head dim": "head dim 40 → 32: head_dim is a whole number from 16 to 256 in steps of 16, not 40",
-        "dtype": "dtype f64 → f16: dtype is one of 'f16', 'bf16', not 'f64'",
+        "head dim": "head dim 40 → 32: head_dim must be a whole number from 16 to 256 in steps of 16, not 40",
+        "dtype": "dtype f64 → f16: dtype must be one of 'f16', 'bf16', not 'f64'",
     }
     assert explorer.view.row == 3
     explorer.controls["head_dim"].value = 33  # typed beside the slider
     assert explorer.notes == {
-        "head dim": "head dim 33 → 32: head_dim is a whole number from 16 to 256 in steps of 16, not 33"
+        "head dim": "head dim 33 → 32: head_dim must be a whole number from 16 to 256 in steps of 16, not 33"
     }
     explorer.controls["kernel"].value = "decode_split"
     assert explorer.view.row == -1, "its rows are heads"
@@ -69,11 +69,12 @@ def test_another_kernel_takes_the_nearest_that_it_has(explorer: Any) -> None:
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"seq_k": 7, "head_dim": 33}, "head_dim is a whole number from 8 to 256 in steps of 8, not 33\n"
+        ({"seq_k": 7, "head_dim": 33}, "head_dim must be a whole number from 8 to 256 in steps of 8, not 33\n"
                                        "  write:  head_dim=32"),
-        ({"seq_k": 9, "row": 1000}, "row is the number of a query head, from 0 to 1, or -1 for the last, not 1000\n"
+        ({"seq_k": 9, "row": 1000}, "row must be the number of a query head, from 0 to 1, or -1 for the last, not "
+                                    "1000\n"
                                     "  write:  row=1"),
-        ({"kernel": "tiled", "head_dim": 300}, "head_dim is a whole number from 1 to 256, not 300\n"
+        ({"kernel": "tiled", "head_dim": 300}, "head_dim must be a whole number from 1 to 256, not 300\n"
                                                "  write:  head_dim=256"),
     ],
 )  # fmt: skip
@@ -119,7 +120,7 @@ def test_moves_make_any_two_values_fit(name: str) -> None:
                         assert fits(subject, {**values, **{move.name: move.after for move in moves}})
 
 
-@pytest.mark.long
+@pytest.mark.rest
 def test_two_parameters_move_where_one_is_not_enough() -> None:
     """Each with the limit that its own move mends."""
     subject = named("decode_gqa")
@@ -128,7 +129,7 @@ def test_two_parameters_move_where_one_is_not_enough() -> None:
     moves = parameter_adjustment.moved(subject, values, {"copy"}, offered)
     assert [str(move) for move in moves] == [
         "arch sm_80 → sm_90: copy='tma' needs sm_90 or later; sm_80 has no tensor maps; write copy='cp.async'",
-        "head dim 144 → 128: copy='tma' copies 64 elements of a row at a time; head_dim=144 is no multiple of that; "
+        "head dim 144 → 128: copy='tma' copies 64 elements of a row at a time; head_dim=144 is not a multiple of that; "
         "write copy='cp.async'",
     ]
     assert fits(subject, values | {move.name: move.after for move in moves})

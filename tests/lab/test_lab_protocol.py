@@ -70,7 +70,7 @@ def requests() -> dict[str, Request]:
     }
 
 
-@pytest.mark.long
+@pytest.mark.rest
 def test_all_parts_of_an_answer_conform_to_the_protocol() -> None:
     kinds = typing.get_type_hints(protocol.Parts, vars(protocol))
     for name, asked in requests().items():

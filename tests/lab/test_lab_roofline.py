@@ -136,19 +136,19 @@ def test_plot_roofline_names_gpu_source_and_origin() -> None:
     ("call", "message"),
     [
         (lambda r: pl.plot_roofline([]), "results: there is none to plot"),
-        (lambda r: pl.plot_roofline(3), "results: of pl.attention, pl.decode or pl.launch are wanted, got int"),
+        (lambda r: pl.plot_roofline(3), "results: expected results of pl.attention, pl.decode or pl.launch, got int"),
         (lambda r: pl.plot_roofline(r), "scalar_f32_d16: this result has no counters; write counters=True"),
         (
             lambda r: roofline.peaks("sm_50"),
             "target: no peaks are known here for 'sm_50'; there are some for sm_100, sm_100a, sm_120, sm_70, sm_75, "
             "sm_80, sm_86, sm_87, sm_89, sm_90, sm_90a; or name a gpu=",
         ),
-        (lambda r: pl.plot_error(3), "result: one of pl.attention or pl.decode is wanted, got int"),
-        (lambda r: pl.plot_state(None), "result: one of pl.attention or pl.decode is wanted, got NoneType"),
+        (lambda r: pl.plot_error(3), "result: expected a result of pl.attention or pl.decode, got int"),
+        (lambda r: pl.plot_state(None), "result: expected a result of pl.attention or pl.decode, got NoneType"),
         (lambda r: pl.plot_state(r, row=1.5), "row: there are 1 recorded rows, 1.5 is not one of them"),
         (lambda r: pl.plot_error(r, head=1), "head: (batch, head) are below (1, 1), 1 is not"),
         (lambda r: pl.plot_error(r, head=(0, 0.5)), "head: (batch, head) are below (1, 1), (0, 0.5) is not"),
-        (lambda r: pl.plot_comparison(r), "found: what pl.compare or pl.compare_decode gives is wanted, got Result"),
+        (lambda r: pl.plot_comparison(r), "found: expected a result of pl.compare or pl.compare_decode, got Result"),
     ],
 )
 def test_what_cannot_be_plotted_is_named(call: Any, message: str) -> None:

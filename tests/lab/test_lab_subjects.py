@@ -176,7 +176,7 @@ def test_decode_kernels_show_error_state_and_tiles(name: str) -> None:
     assert shown["error"]["ok"]
     assert (shown["map"]["rows"], shown["map"]["row_name"], shown["map"]["row"]) == (4, "query head", 1)
     assert shown["tiles"]["keys"] == 50
-    assert [way["label"] for way in shown["ways"]][:2] == ["CPU machine", "GPU"]
+    assert [way["label"] for way in shown["ways"]][:2] == ["emulator", "GPU"]
     for series in ("m", "l", "rescale"):
         np.testing.assert_allclose(
             np.array(state["kernel"][series], float), np.array(state["numpy"][series], float), rtol=3e-3, atol=1e-3
@@ -298,7 +298,7 @@ def test_a_fault_is_shown_at_its_line() -> None:
     ("call", "error", "message"),
     [
         (lambda: pl.explore(3), pl.LaunchError,
-         "explore: the name of a kernel of the library, PTX text, or a kernel is wanted, got int"),
+         "explore: expected the name of a kernel of the library, PTX text, or a kernel, got int"),
         (lambda: pl.explore(PTX, 1), pl.LaunchError,
          "explore: to run a kernel give both grid and block, as in pl.launch"),
         (lambda: pl.explore("scalar", 1, 32), pl.TargetError,
@@ -307,9 +307,9 @@ def test_a_fault_is_shown_at_its_line() -> None:
          "scalar has no parameter 'speed'; it has head_dim, causal, dtype, arch, variant, own, seq_q, seq_k, batch, "
          "heads, kv_heads, seed, sigma, left, right, prefix, documents, cap, sink, reach, checks"),
         (lambda: request("scalar", sigma=0).check(), pl.TargetError,
-         "scalar: sigma is a number above 0 and at most 100, not 0"),
+         "scalar: sigma must be a number above 0 and at most 100, not 0"),
         (lambda: request("decode_split", splits=0).check(), pl.TargetError,
-         "decode_split: splits is a whole number from 1 to 64, not 0"),
+         "decode_split: splits must be a whole number from 1 to 64, not 0"),
     ],
 )  # fmt: skip
 def test_what_does_not_fit_is_named(call: Any, error: type[Exception], message: str) -> None:
@@ -415,7 +415,7 @@ def test_every_element_type_is_shown_with_its_three_ways(name: str) -> None:
         sizes = {p.name: 20 for p in subject.parameters if p.name in ("seq_q", "seq_k")}
         _, _, shown, _ = answer(request(subject, dtype=dtype, head_dim=max(16, least), **sizes))
         assert shown["error"]["ok"]
-        assert [way["label"] for way in shown["ways"]][:2] == ["CPU machine", "GPU"]
+        assert [way["label"] for way in shown["ways"]][:2] == ["emulator", "GPU"]
         assert shown["ways"][0]["ulp"] == pytest.approx(shown["error"]["ulp"], rel=0.01)
 
 
@@ -423,8 +423,8 @@ def test_with_a_gpu_both_machines_run_and_are_held_against_each_other(monkeypatc
     exact = np.array([[[[1.0, 2.0]]]])
     cpu, gpu = (exact + off for off in (1e-7, 3e-7))
     found = ways({"gpu": gpu.astype(np.float32), "cpu": cpu.astype(np.float32)}, exact, exact, "numpy float32")
-    ends = [("CPU machine", "numpy float64"), ("GPU", "numpy float64"), ("numpy float32", "numpy float64")]
-    assert [(w.label, w.against) for w in found] == [*ends, ("CPU machine", "GPU")]
+    ends = [("emulator", "numpy float64"), ("GPU", "numpy float64"), ("numpy float32", "numpy float64")]
+    assert [(w.label, w.against) for w in found] == [*ends, ("emulator", "GPU")]
     assert found[1].max == pytest.approx(3e-7, rel=0.3)
     assert found[3].max == pytest.approx(2e-7, rel=0.6)
     monkeypatch.setattr("ptxlab.gpu.available", lambda: True)

@@ -34,4 +34,4 @@ def test_the_picture() -> None:
 def test_what_it_takes() -> None:
     with pytest.raises(LaunchError) as refused:
         pl.plot_tile(np.zeros(4))  # type: ignore[arg-type]
-    assert str(refused.value) == "map: a pl.TensorMap is wanted, got ndarray"
+    assert str(refused.value) == "map: expected a pl.TensorMap, got ndarray"

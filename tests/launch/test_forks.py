@@ -71,7 +71,7 @@ def ran(script: str, cache: Path) -> str:
     return done.stdout + done.stderr
 
 
-@pytest.mark.long
+@pytest.mark.rest
 def test_children_of_a_process_whose_threads_launch_kernels_launch_kernels(tmp_path: Path) -> None:
     said = ran(
         """

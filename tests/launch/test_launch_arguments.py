@@ -23,7 +23,7 @@ RAW = """.version 8.0
 }
 """
 NAMES = "scalar, tiled, tiled2d, wmma, mma, swizzle, pipelined, wgmma, hopper"
-LISTED = "wants an array, a device buffer or a 64-bit integer, got a list of"
+LISTED = ": expected an array, a device buffer or a 64-bit integer, got a list of"
 DECODE = "pl.decode(q, k_cache, v_cache, lengths, kernel='decode')"
 ATTENTION = "pl.attention(q, k, v, kernel=pl.kernels.get('tiled2d').build(head_dim=16, dtype='f32', tile_kv=16))"
 CUDA = 'extern "C" __global__ void k(int *o) { o[threadIdx.x] = 1; }'
@@ -70,27 +70,27 @@ def test_none_is_a_null_pointer():
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"x": 1.5}, "argument 1 (x: .u64) wants an array, a device buffer or a 64-bit integer, got float 1.5"),
-        ({"x": pl.const([1, 2])}, f"argument 1 (x: .u64) {LISTED} 2\n  write:  x = np.array(x, np.int32)"),
+        ({"x": 1.5}, "argument 1 (x: .u64): expected an array, a device buffer or a 64-bit integer, got float 1.5"),
+        ({"x": pl.const([1, 2])}, f"argument 1 (x: .u64){LISTED} 2\n  write:  x = np.array(x, np.int32)"),
         ({"n": np.zeros(3, np.float32)},
-         "argument 2 (n: .u32) wants an integer, or np.uint32, got an array of float32 [3]"),
-        ({"n": -1}, "argument 2 (n: .u32) wants an integer from 0 to 4294967295, got -1"),
-        ({"n": np.int64(4)}, "argument 2 (n: .u32) wants an integer, or np.uint32, got np.int64 4"),
-        ({"n": 4.0}, "argument 2 (n: .u32) wants an integer, or np.uint32, got float 4.0\n  write:  int(n)"),
-        ({"n": b"1234"}, "argument 2 (n: .u32) wants an integer, or np.uint32, got 4 bytes"),
-        ({"a": np.float64(1)}, "argument 3 (a: .f32) wants a float, or np.float32, got np.float64 1.0"),
-        ({"s": 1 << 31}, "argument 4 (s: .s32) wants an integer from -2147483648 to 2147483647, got 2147483648"),
-        ({"b": "2"}, "argument 5 (b: .f64) wants a float, or np.float64, got str '2'"),
-        ({"bits": 1.0}, "argument 6 (bits: .b32) wants an integer, or a numpy scalar of 4 bytes, got float 1.0"),
-        ({"blob": bytes(15)}, "argument 7 (blob: .b8[16]) wants 16 bytes, got 15"),
-        ({"blob": 7}, "argument 7 (blob: .b8[16]) wants 16 bytes, got int 7"),
-        ({"p": 7}, "argument 8 (p: .u64) wants an array or a device buffer, got int 7"),
-        ({"x": b"1234"}, "argument 1 (x: .u64) wants an array, a device buffer or a 64-bit integer, got 4 bytes\n"
+         "argument 2 (n: .u32): expected an integer, or np.uint32, got an array of float32 [3]"),
+        ({"n": -1}, "argument 2 (n: .u32): expected an integer from 0 to 4294967295, got -1"),
+        ({"n": np.int64(4)}, "argument 2 (n: .u32): expected an integer, or np.uint32, got np.int64 4"),
+        ({"n": 4.0}, "argument 2 (n: .u32): expected an integer, or np.uint32, got float 4.0\n  write:  int(n)"),
+        ({"n": b"1234"}, "argument 2 (n: .u32): expected an integer, or np.uint32, got 4 bytes"),
+        ({"a": np.float64(1)}, "argument 3 (a: .f32): expected a float, or np.float32, got np.float64 1.0"),
+        ({"s": 1 << 31}, "argument 4 (s: .s32): expected an integer from -2147483648 to 2147483647, got 2147483648"),
+        ({"b": "2"}, "argument 5 (b: .f64): expected a float, or np.float64, got str '2'"),
+        ({"bits": 1.0}, "argument 6 (bits: .b32): expected an integer, or a numpy scalar of 4 bytes, got float 1.0"),
+        ({"blob": bytes(15)}, "argument 7 (blob: .b8[16]): expected 16 bytes, got 15"),
+        ({"blob": 7}, "argument 7 (blob: .b8[16]): expected 16 bytes, got int 7"),
+        ({"p": 7}, "argument 8 (p: .u64): expected an array or a device buffer, got int 7"),
+        ({"x": b"1234"}, "argument 1 (x: .u64): expected an array, a device buffer or a 64-bit integer, got 4 bytes\n"
          "  write:  pl.const(np.frombuffer(x, np.uint8))"),
         ({"p": np.zeros(3, object)},
-         "argument 8 (p: .u64) wants numbers in native byte order, got an array of object [3]"),
+         "argument 8 (p: .u64): expected numbers in native byte order, got an array of object [3]"),
         ({"p": np.zeros((4, 4), np.float32).T},
-         "argument 8 (p: .u64) wants a C-contiguous array, got strides (4, 16) for shape (4, 4)\n"
+         "argument 8 (p: .u64): expected a C-contiguous array, got strides (4, 16) for shape (4, 4)\n"
          "  write:  c = np.ascontiguousarray(p)    # and give c to the kernel\n"
          "          p[...] = c    # after the launch, for results"),
         ({"p": np.broadcast_to(np.float32(1), (1,))},
@@ -120,7 +120,7 @@ STRUCTS, DATES = np.zeros(2, "i4,f4"), np.zeros(2, "datetime64[s]")
 )  # fmt: skip
 def test_arrays_of_no_numbers(array, message):
     says = refused(p=array)
-    assert says.startswith("first, argument 8 (p: .u64) wants numbers in native byte order, got ")
+    assert says.startswith("first, argument 8 (p: .u64): expected numbers in native byte order, got ")
     assert says.endswith(message)
 
 
@@ -145,39 +145,39 @@ def test_arrays_that_overlap_in_part():
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"grid": (1, 2, 3, 4)}, "grid: one to three whole numbers are wanted, got (1, 2, 3, 4)"),
+        ({"grid": (1, 2, 3, 4)}, "grid: expected one to three whole numbers, got (1, 2, 3, 4)"),
         ({"grid": 0}, "grid x-dimension is 0; sm_80 allows 1 to 2147483647"),
         ({"grid": (1, 65536)}, "grid y-dimension is 65536; sm_80 allows 1 to 65535"),
-        ({"block": 1.5}, "block: one to three whole numbers are wanted, got 1.5"),
+        ({"block": 1.5}, "block: expected one to three whole numbers, got 1.5"),
         ({"block": 1025}, "block x-dimension is 1025; sm_80 allows 1 to 1024"),
         ({"block": (64, 32)}, "block: sm_80 has at most 1024 threads in a block, 64 x 32 x 1 are 2048"),
-        ({"shared": -1}, "shared: a number of bytes is wanted, got -1"),
+        ({"shared": -1}, "shared: expected a number of bytes, got -1"),
         ({"shared": 200000}, "shared memory: sm_80 has at most 166912 bytes for a block, 200000 are asked for "
          "(0 declared + 200000 dynamic)"),
         ({"device": "tpu"}, "device is 'auto', 'gpu', 'cpu' or 'step', not 'tpu'"),
         ({"device": None}, "device is 'auto', 'gpu', 'cpu' or 'step', not None"),
         ({"device": "cuda:0"}, "device is 'auto', 'gpu', 'cpu' or 'step', not 'cuda:0'\n  write:  device='gpu'"),
-        ({"block": b"1"}, "block: one to three whole numbers are wanted, got b'1'"),
+        ({"block": b"1"}, "block: expected one to three whole numbers, got b'1'"),
         ({"block": 1 << 70}, f"block x-dimension is {1 << 70}; sm_80 allows 1 to 1024"),
-        ({"shared": None}, "shared: a number of bytes is wanted, got None"),
-        ({"budget": 0}, "budget: a whole number from 1 on is wanted, got 0"),
-        ({"seed": 1.5}, "seed: a whole number is wanted, got 1.5"),
+        ({"shared": None}, "shared: expected a number of bytes, got None"),
+        ({"budget": 0}, "budget: expected a whole number of at least 1, got 0"),
+        ({"seed": 1.5}, "seed: expected a whole number, got 1.5"),
         ({"checks": "race"}, "unknown check 'race'; did you mean racecheck? choose from "
          "memcheck, initcheck, racecheck, synccheck"),
-        ({"checks": 5}, "checks: names of checks are wanted, of memcheck, initcheck, racecheck, synccheck; got 5"),
+        ({"checks": 5}, "checks: expected names from memcheck, initcheck, racecheck, synccheck; got 5"),
         ({"checks": [5]}, "unknown check 5; choose from memcheck, initcheck, racecheck, synccheck"),
-        ({"arch": 5}, "arch: a target such as 'sm_90' is wanted, got 5"),
-        ({"arch": "80"}, f"arch: a target such as 'sm_90' is wanted, got '80'{W}arch='sm_80'"),
-        ({"arch": "ampere"}, "arch: a target such as 'sm_90' is wanted, got 'ampere'"),
-        ({"entry": 5}, "entry: the name of a kernel is wanted, got 5"),
-        ({"counters": "no"}, "counters: True or False is wanted, got 'no'"),
-        ({"cooperative": None}, "cooperative: True or False is wanted, got None"),
-        ({"budget": 1 << 70}, f"budget: a whole number up to {(1 << 63) - 1} is wanted, got {1 << 70}"),
-        ({"workers": 10**9}, "workers: a whole number up to 4096 is wanted, got 1000000000"),
+        ({"arch": 5}, "arch: expected a target such as 'sm_90', got 5"),
+        ({"arch": "80"}, f"arch: expected a target such as 'sm_90', got '80'{W}arch='sm_80'"),
+        ({"arch": "ampere"}, "arch: expected a target such as 'sm_90', got 'ampere'"),
+        ({"entry": 5}, "entry: expected the name of a kernel, got 5"),
+        ({"counters": "no"}, "counters: expected True or False, got 'no'"),
+        ({"cooperative": None}, "cooperative: expected True or False, got None"),
+        ({"budget": 1 << 70}, f"budget: expected a whole number up to {(1 << 63) - 1}, got {1 << 70}"),
+        ({"workers": 10**9}, "workers: expected a whole number up to 4096, got 1000000000"),
         ({"tier": "fast"}, "tier is 'fast'; choose 'quick' or 'optimized'"),
         ({"tier": ["quick"]}, "tier is ['quick']; choose 'quick' or 'optimized'"),
         ({"tier": "quick"}, "tier: device='step' compiles nothing\n  write:  device='cpu'"),
-        ({"trace": True}, "trace: a pl.Trace is wanted, got True\n  write:  trace=pl.Trace()"),
+        ({"trace": True}, "trace: expected a pl.Trace, got True\n  write:  trace=pl.Trace()"),
     ],
 )  # fmt: skip
 def test_sizes_and_options(changed, message):
@@ -290,7 +290,7 @@ def test_a_texture_is_no_array(device):
         x[k.tid.x] = 1.0
 
     for given in (pl.Texture(image), pl.Surface(image), pl.TensorMap(image, box=(8,))):
-        with pytest.raises(pl.LaunchError, match=r"argument 1 \(x: Ptr\[f32\]\) wants an array") as caught:
+        with pytest.raises(pl.LaunchError, match=r"argument 1 \(x: Ptr\[f32\]\): expected an array") as caught:
             pl.launch(plain, 1, 32, given, device=device)
         assert str(caught.value).endswith(f"{W}given.array")
 
@@ -321,8 +321,8 @@ def test_cuda_takes_no_host_code_and_no_ptx():
     hint = "leave the host's code out; then pl.launch(k, 2, 32, p), or %%cuda --grid 2 --block 32 --args p"
     assert str(caught.value).endswith(f"\n  hint:   {hint}")
     for source, says in (
-        (RAW, "CUDA C++ is wanted, got PTX text\n  hint:   pl.launch(ptx, "),
-        ("k.cu", "CUDA C++ is wanted, got the name of a file, 'k.cu'\n"),
+        (RAW, "expected CUDA C++, got PTX text\n  hint:   pl.launch(ptx, "),
+        ("k.cu", "expected CUDA C++, got the name of a file, 'k.cu'\n"),
         (Path("k.cu"), "k.cu: No such file"),
     ):
         with pytest.raises(pl.CompileError) as caught:
@@ -333,8 +333,8 @@ def test_cuda_takes_no_host_code_and_no_ptx():
 @pytest.mark.parametrize(
     ("directive", "block", "message"),
     [
-        (".maxntid 64, 1, 1", 96, "block: k takes at most 64 threads a block (.maxntid), the launch has 96"),
-        (".reqntid 64", 32, "block: k wants exactly (64, 1, 1) threads (.reqntid), not (32, 1, 1)"),
+        (".maxntid 64, 1, 1", 96, "block: k takes at most 64 threads per block (.maxntid), the launch has 96"),
+        (".reqntid 64", 32, "block: k requires exactly (64, 1, 1) threads (.reqntid), not (32, 1, 1)"),
     ],
 )
 def test_a_kernel_says_how_many_threads_it_takes(directive: str, block: int, message: str) -> None:
@@ -377,47 +377,47 @@ def test_a_parameter_for_a_texture():
     pl.launch(text, 1, 32, pl.Texture(np.zeros(4, np.float32)), device="step")
     with pytest.raises(pl.LaunchError) as caught:
         pl.launch(text, 1, 32, 0, device="step")
-    assert str(caught.value) == "k, argument 1 (image: .texref) wants a pl.Texture, got int 0"
+    assert str(caught.value) == "k, argument 1 (image: .texref): expected a pl.Texture, got int 0"
 
 
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: pl.empty(-5), "shape: whole numbers from 0 on are wanted, got -5"),
-        (lambda: pl.empty(1.5), "shape: whole numbers from 0 on are wanted, got 1.5"),
-        (lambda: pl.empty((2, None)), "shape: whole numbers from 0 on are wanted, got (2, None)"),
+        (lambda: pl.empty(-5), "shape: expected whole numbers of at least 0, got -5"),
+        (lambda: pl.empty(1.5), "shape: expected whole numbers of at least 0, got 1.5"),
+        (lambda: pl.empty((2, None)), "shape: expected whole numbers of at least 0, got (2, None)"),
         (lambda: pl.empty(1 << 50),
-         f"shape: [{1 << 50}] of float32 has {4 << 50:,} bytes; no device has as much memory"),
-        (lambda: pl.empty(3, "words"), "dtype: a type of numbers such as np.float32 is wanted, got 'words'"),
-        (lambda: pl.empty(3, object), "dtype: a type of numbers such as np.float32 is wanted, got <class 'object'>"),
+         f"shape: [{1 << 50}] of float32 has {4 << 50:,} bytes; no device has that much memory"),
+        (lambda: pl.empty(3, "words"), "dtype: expected a type of numbers such as np.float32, got 'words'"),
+        (lambda: pl.empty(3, object), "dtype: expected a type of numbers such as np.float32, got <class 'object'>"),
         (lambda: pl.empty(3, device="tpu"), "device is 'auto', 'gpu', 'cpu' or 'step', not 'tpu'"),
-        (lambda: pl.to_device("abc"), "array: numbers in native byte order are wanted, got an array of <U3 []\n"
+        (lambda: pl.to_device("abc"), "array: expected numbers in native byte order, got an array of <U3 []\n"
          "  write:  array.view(np.uint8)"),
-        (lambda: pl.to_device(None), "array: numbers in native byte order are wanted, got an array of object []"),
-        (lambda: pl.to_device(DATES), "array: numbers in native byte order are wanted, got an array of datetime64[s] "
+        (lambda: pl.to_device(None), "array: expected numbers in native byte order, got an array of object []"),
+        (lambda: pl.to_device(DATES), "array: expected numbers in native byte order, got an array of datetime64[s] "
          "[2]\n  write:  array.view(np.int64)"),
-        (lambda: pl.to_device([[1], [1, 2]]), "array: a numpy array is wanted, got list [[1], [1, 2]]"),
-        (lambda: pl.empty(3, device="cpu").copy_from_host([1]), "array: a numpy array is wanted, got list"),
-        (lambda: pl.Trace(blocks=1.5), "trace: blocks: a whole number, several, or None for all is wanted, got 1.5"),
-        (lambda: pl.Trace(limit=None), "trace: limit: a number of bytes is wanted, got None"),
-        (lambda: pl.inspect(RAW, "32"), "block: a whole number from 1 on is wanted, got '32'"),
-        (lambda: pl.occupancy(32, 64, None, "sm_80"), "shared: a whole number from 0 on is wanted, got None"),
+        (lambda: pl.to_device([[1], [1, 2]]), "array: expected a numpy array, got list [[1], [1, 2]]"),
+        (lambda: pl.empty(3, device="cpu").copy_from_host([1]), "array: expected a numpy array, got list"),
+        (lambda: pl.Trace(blocks=1.5), "trace: blocks: expected a whole number, several, or None for all, got 1.5"),
+        (lambda: pl.Trace(limit=None), "trace: limit: expected a number of bytes, got None"),
+        (lambda: pl.inspect(RAW, "32"), "block: expected a whole number of at least 1, got '32'"),
+        (lambda: pl.occupancy(32, 64, None, "sm_80"), "shared: expected a whole number of at least 0, got None"),
         (lambda: pl.launch(RAW, 1, 32, Q), "first takes 8 arguments (x: .u64, n: .u32, a: .f32, s: .s32, b: .f64, bits:"
          f" .b32, blob: .b8[16], p: .u64), got 1{W}pl.launch(RAW, 1, 32, x, n, a, s, b, bits, blob, p)"),
-        (lambda: pl.launch(RAW, "4", 32, Q, seed=0), "grid: one to three whole numbers are wanted, got '4'"
+        (lambda: pl.launch(RAW, "4", 32, Q, seed=0), "grid: expected one to three whole numbers, got '4'"
          f"{W}pl.launch(RAW, grid, block, x, n, a, s, b, bits, blob, p, seed=0)"),
         (lambda: pl.launch(TWO, 1, 32), "entry: the module has 2 kernels (first, second); name one with entry="),
         (lambda: pl.launch(TWO, 1, 32, entry="third"), "entry: no kernel 'third' in the module; it has first, second"),
         (lambda: pl.attention(Q, Q, Q, kernel="scaler"), "there is no prefill kernel 'scaler'; did you mean scalar?; "
          "choose from " + NAMES),
-        (lambda: pl.attention(Q, Q, Q, kernel="decode"), f"decode is no prefill kernel{W}{DECODE}"),
-        (lambda: pl.compare(Q, Q, Q, kernels=[]), f"kernels: at least one name is wanted, got none{W}"
+        (lambda: pl.attention(Q, Q, Q, kernel="decode"), f"decode is not a prefill kernel{W}{DECODE}"),
+        (lambda: pl.compare(Q, Q, Q, kernels=[]), f"kernels: expected at least one name, got none{W}"
          "kernels=['scalar', 'tiled']"),
         (lambda: pl.kernels.names("decod"), "phase is 'prefill' or 'decode', not 'decod'; did you mean decode?"),
         (lambda: pl.kernels.get("decode")[1, 32](Q), f"decode is a kernel, not a function{W}{DECODE}"),
         (lambda: pl.kernels.get("scalar").build()(Q), f"scalar_f32_d64 is a kernel, not a function{W}"
          "pl.attention(q, k, v, kernel=kernel)"),
-        (lambda: pl.cuda("", options="-G"), f"options: a list of texts is wanted, got '-G'{W}options=['-G']"),
+        (lambda: pl.cuda("", options="-G"), f"options: expected a list of strings, got '-G'{W}options=['-G']"),
         (lambda: pl.launch(kernel(name="k")(lambda k: k.syncthreads()), 1, 1), f"k has no `syncthreads`{W}k.barrier()"),
     ],
 )  # fmt: skip
@@ -450,5 +450,5 @@ def test_a_whole_number_of_128_bits():
             out = np.zeros(2, np.uint64)
             pl.launch(text, 1, 1, out, value, device=device)
             assert int(out[0]) + (int(out[1]) << 64) == value % 2**128
-        with pytest.raises(pl.LaunchError, match="wants an integer from"):
+        with pytest.raises(pl.LaunchError, match="expected an integer from"):
             pl.launch(text, 1, 1, np.zeros(2, np.uint64), 2**128, device=device)

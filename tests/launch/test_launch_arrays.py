@@ -66,7 +66,7 @@ def test_arrays_of_other_libraries(of, device):
     assert np.array_equal(getattr(result, "held", result), F4 + before)
     if of in ("jax", "pyarrow"):
         assert refused(given).startswith(": the array is read-only")
-    says = ": Foreign lies on a GPU; a launch takes arrays in the CPU's memory\n  write:  c = np.array(x)    "
+    says = ": Foreign is on a GPU; a launch takes arrays in the CPU's memory\n  write:  c = np.array(x)    "
     assert refused(Foreign(F4, device=2)) == says + "# and give c to the kernel"
 
 

@@ -149,7 +149,7 @@ print("ptxlab.text.validate" in sys.modules)
 """
 
 
-@pytest.mark.long
+@pytest.mark.rest
 def test_a_later_version_is_a_warning_in_every_process(tmp_path: Path) -> None:
     """And a text that has run is not judged again, nor is the validator loaded for it."""
     said = "<ptx>:1: .version 99.9 is later than 9.5, the last that ptxlab knows"

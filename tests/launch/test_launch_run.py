@@ -154,9 +154,9 @@ def test_auto_is_the_compiling_engine_where_there_is_no_gpu(monkeypatch):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"counters": True}, "counters belong to the CPU machine; write device='cpu'"),
-        ({"tier": "quick"}, "tier belongs to the CPU machine; write device='cpu'"),
-        ({"budget": 10, "seed": 3}, "seed and budget belong to the CPU machine; write device='cpu'"),
+        ({"counters": True}, "counters belong to the emulator; write device='cpu'"),
+        ({"tier": "quick"}, "tier belongs to the emulator; write device='cpu'"),
+        ({"budget": 10, "seed": 3}, "seed and budget belong to the emulator; write device='cpu'"),
     ],
 )
 def test_what_only_the_cpu_machine_has_is_refused_on_a_gpu(options, message):
@@ -203,7 +203,7 @@ def test_a_buffer_on_another_device_is_refused():
     x = pl.to_device(np.zeros(32, np.float32), device="cpu")
     with pytest.raises(pl.LaunchError) as caught:
         pl.launch(SAXPY, 1, 32, x, x, 2.0, 32, device="gpu")
-    assert str(caught.value) == "x: .u64: the buffer lies on 'cpu', the launch is on 'gpu'"
+    assert str(caught.value) == "x: .u64: the buffer is on 'cpu', the launch is on 'gpu'"
 
 
 def test_a_run_shows_itself():

@@ -140,7 +140,7 @@ def test_errors_are_raised_as_before(folder: Path) -> None:
     out = np.zeros(32, np.uint32)
     for args, options, error, says in (
         ((out,), {}, pl.LaunchError, r"scaled takes 2 arguments \(out: .u64, n: .u32\), got 1"),
-        ((out, "x"), {}, pl.LaunchError, r"scaled, argument 2 \(n: .u32\) wants"),
+        ((out, "x"), {}, pl.LaunchError, r"scaled, argument 2 \(n: .u32\): expected"),
         ((out, 1), {"entry": "other"}, pl.LaunchError, "entry: no kernel 'other' in the module; it has scaled"),
         ((out, 1), {"shared": 1 << 20}, pl.TargetError, "shared"),
         ((out, 1), {"textures": {"t": 1}}, pl.LaunchError, "textures: scaled has no .texref or .surfref 't'"),

@@ -95,10 +95,10 @@ def test_occupancy_of_numbers() -> None:
     assert pl.occupancy(32, 128, shared=100 * 1024, arch="sm_80").limiter == "shared memory"
     with pytest.raises(LaunchError) as caught:
         pl.occupancy(64, 256)
-    assert str(caught.value) == 'arch: with a number of registers the target is needed, such as arch="sm_80"'
+    assert str(caught.value) == 'arch: a number of registers needs a target, such as arch="sm_80"'
     with pytest.raises(TargetError):
         pl.occupancy(255, 1024, arch="sm_80")
-    with pytest.raises(LaunchError, match=r"^kernel: PTX text, a parsed module or a builder's kernel is wanted"):
+    with pytest.raises(LaunchError, match=r"^kernel: expected PTX text, a parsed module or a builder's kernel"):
         pl.inspect(3.5)
 
 

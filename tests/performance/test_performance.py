@@ -109,7 +109,7 @@ def test_what_cannot_be_estimated_is_said() -> None:
         pl.estimate(result)
     with pytest.raises(pl.LaunchError, match=r"pl\.estimate\(run, kernel=kernel\)"):
         pl.estimate(result.run)
-    with pytest.raises(pl.LaunchError, match=r"one of pl\.attention, pl\.decode or pl\.launch is wanted, got int"):
+    with pytest.raises(pl.LaunchError, match=r"a result of pl\.attention, pl\.decode or pl\.launch, got int"):
         pl.estimate(3)
 
 

@@ -39,7 +39,7 @@ def quiet(notebook: Any) -> None:
 
 
 @pytest.mark.notebook
-@pytest.mark.sweep(18)
+@pytest.mark.sweep(30)
 @by_name
 def test_runs_with_starters_and_solutions(source: Path) -> None:
     notebook = notebooks.execute(notebook_looks.added(source.stem, notebooks.both(source)))
@@ -168,4 +168,4 @@ def test_a_source_with_text_below_an_exercise(tmp_path: Path) -> None:
     source.write_text("# %% [exercise] 01-predict\nx = 1\n", encoding="utf-8")
     with pytest.raises(build.SourceError) as caught:
         build.notebook(source)
-    assert str(caught.value) == "01-odd.py: text below the exercise 01-predict; it belongs into its own cell"
+    assert str(caught.value) == "01-odd.py: text below the exercise 01-predict; put it into a cell of its own"

@@ -1,4 +1,4 @@
-"""A GPU for tests on any Linux machine: a stand-in for `libcuda.so.1` whose kernels run on the CPU machine.
+"""A GPU for tests on any Linux machine: a stand-in for `libcuda.so.1` whose kernels run on the emulator.
 
 environment()        # the variables under which a Python process sees the stand-in as its GPU; see README.md
 """
@@ -64,7 +64,7 @@ def environment(
     return os.environ | {
         "LD_LIBRARY_PATH": ":".join(path for path in paths if path),
         "PTXLAB_STAND_IN": str(HERE),
-        "PTXLAB_STAND_IN_NAME": f"stand-in for {name} (CPU machine)",
+        "PTXLAB_STAND_IN_NAME": f"stand-in for {name} (emulator)",
         "PTXLAB_STAND_IN_DRIVER": str(driver),
         "PTXLAB_STAND_IN_MEMORY": str(memory),
         "PTXLAB_STAND_IN_ATTRIBUTES": ",".join(f"{k}={v}" for k, v in (values | dict(attributes or {})).items()),

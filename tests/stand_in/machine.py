@@ -1,4 +1,4 @@
-"""What the stand-in for `libcuda.so.1` asks Python: what a cubin's kernels are, and to run them on the CPU machine.
+"""What the stand-in for `libcuda.so.1` asks Python: what a cubin's kernels are, and to run them on the emulator.
 
 Started by `libcuda.c` in the process that has loaded it, at its first `cuLibraryLoadData`.
 """
@@ -206,7 +206,7 @@ def _check_cluster(grid: tuple[int, ...], cluster: tuple[int, ...]) -> None:
 
 
 def run(code: Code, launch: Launch, allocations: list[Allocation]) -> float:
-    """Runs a kernel to its end in the memory of the process; the seconds that it took on the CPU machine."""
+    """Runs a kernel to its end in the memory of the process; the seconds that it took on the emulator."""
     memory, variables = emulate.Memory(), dict(code.variables)
     for allocation in allocations:
         raw = (ctypes.c_uint8 * allocation.size).from_address(allocation.address)

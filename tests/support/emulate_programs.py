@@ -1,4 +1,4 @@
-"""Runs small PTX programs on the engines of the CPU machine, for several test files."""
+"""Runs small PTX programs on the engines of the emulator, for several test files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One corpus of small PTX programs with known results, for every engine of the CPU machine."""
+"""One corpus of small PTX programs with known results, for every engine of the emulator."""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ FEW = [0, 1, 1 << 31, 1 << 32, (1 << 63) - 1, 1 << 63, WORD - 16, WORD - 1, HEAP
 
 
 def opcodes() -> list[str]:
-    """Every opcode with an address that the CPU machine executes: each word of each slot once."""
+    """Every opcode with an address that the emulator executes: each word of each slot once."""
     found: dict[str, None] = {}
     for entry in all_ops():
         if entry.executed and any(s.type == "addr" for s in entry.operands):

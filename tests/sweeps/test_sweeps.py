@@ -42,10 +42,10 @@ def test_points_are_the_legal_combinations() -> None:
     ]  # fmt: skip
     assert refused.total == 14
     assert str(refused) == (
-        "     4  tiled2d: dtype is one of 'f32', not 'f16'\n"
-        "     4  tiled2d: head_dim is a whole number from 16 to 256 in steps of 16, not 24\n"
-        "     2  mma: tile_kv is one of 16, 32, 64, 128, not 300\n"
-        "     4  mma: head_dim is a whole number from 16 to 256 in steps of 16, not 24"
+        "     4  tiled2d: dtype must be one of 'f32', not 'f16'\n"
+        "     4  tiled2d: head_dim must be a whole number from 16 to 256 in steps of 16, not 24\n"
+        "     2  mma: tile_kv must be one of 16, 32, 64, 128, not 300\n"
+        "     4  mma: head_dim must be a whole number from 16 to 256 in steps of 16, not 24"
     )
     assert len({p.key for p in found}) == 4
     again = points(["mma"], {"dtype": ["f16"], "tile_kv": [32]}, [Shape(64)], HOW, Refusals())
@@ -62,7 +62,7 @@ def test_points_are_the_legal_combinations() -> None:
      "heads: 3 query heads cannot share 2 key/value heads evenly"),
     ({"kernels": "mma", "checks": ["raceckeck"]},
      "unknown check 'raceckeck'; did you mean racecheck? choose from memcheck, initcheck, racecheck, synccheck"),
-    ({"kernels": "mma", "grid": {"tile_kv": []}}, "tile_kv: at least one value is wanted"),
+    ({"kernels": "mma", "grid": {"tile_kv": []}}, "tile_kv: expected at least one value"),
 ])  # fmt: skip
 def test_what_is_no_sweep_is_refused(call: dict[str, Any], said: str) -> None:
     with pytest.raises(pl.LaunchError) as error:
@@ -221,7 +221,7 @@ def test_tables_and_files(here: None, tmp_path: Path, capsys: pytest.CaptureFixt
     assert cli.main(["sweep", str(path), "--out", str(tmp_path / "out")]) == 0
     assert capsys.readouterr().out == (
         f"<Sweep: 2 ok; 1 combinations are not legal; in {tmp_path / 'out'}>\n"
-        "     1  tiled: tile_kv is a whole number from 1 to 256, not 300\n"
+        "     1  tiled: tile_kv must be a whole number from 1 to 256, not 300\n"
     )
     table = pyarrow.read_table(tmp_path / "out" / "table.parquet")
     rows = [json.loads(line) for line in (tmp_path / "out" / "rows.jsonl").read_text().splitlines()]

@@ -33,7 +33,7 @@ def auto() -> Any:
     return pl.attention(*pl.reference.random_inputs(1, 1, 1, 64, 64, 16), device="cpu").kernel
 
 
-@pytest.mark.long
+@pytest.mark.rest
 def test_every_combination_is_tried_and_the_best_is_what_auto_takes(memory: Path) -> None:
     found = tune()
     assert (found.basis, found.device, len(found.trials), found.refused.total) == ("modelled", "A100", 4, 0)
@@ -102,7 +102,7 @@ def test_an_interrupt_keeps_what_was_found(monkeypatch: pytest.MonkeyPatch) -> N
         ({"shapes": []}, "shapes: there is none; write:  shapes=[512]"),
         (
             {"grid": {"tile_q": [7]}},
-            "tiled2d: no configuration is legal:\n     1  tiled2d: tile_q is one of 16, 32, 64, 128, not 7",
+            "tiled2d: no configuration is legal:\n     1  tiled2d: tile_q must be one of 16, 32, 64, 128, not 7",
         ),
         ({"kernel": "decode_split", "causal": True}, "causal: decode_split decodes one row, which sees all keys"),
     ],
@@ -115,5 +115,5 @@ def test_what_is_refused(more: dict[str, Any], says: str) -> None:
 
 def test_optuna_is_named_where_it_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "optuna", None)
-    with pytest.raises(pl.UnavailableError, match=r"pl.tune wants Optuna: pip install 'ptxlab\[scale\]'"):
+    with pytest.raises(pl.UnavailableError, match=r"pl.tune needs Optuna: pip install 'ptxlab\[scale\]'"):
         tune()

@@ -161,7 +161,7 @@ def test_a_finding_fails_the_test_at_the_line_of_the_kernel(
     assert [rule["id"] for rule in run["tool"]["driver"]["rules"]] == sorted(r["ruleId"] for r in run["results"])
 
 
-@pytest.mark.long
+@pytest.mark.rest
 def test_deletions_that_nobody_misses(project: pytest.Pytester) -> None:
     project.makepyfile(
         test_mutate="""
@@ -206,7 +206,7 @@ def test_next():
 """
 
 
-@pytest.mark.long
+@pytest.mark.rest
 def test_a_launch_without_end_ends_and_control_c_ends_the_session(project: pytest.Pytester) -> None:
     project.makepyfile(test_hangs=HANGS)
     shown = run(project, "-s", "--ptxlab-budget", "20000")

@@ -81,7 +81,7 @@ ALIKE = (
 )
 
 
-@pytest.mark.long
+@pytest.mark.rest
 @pytest.mark.sweep(PARTS)
 @pytest.mark.parametrize("part", range(PARTS))
 def test_advice_for_slips_is_taken(part: int) -> None:

@@ -98,8 +98,8 @@ REFUSED = {
     in_body(".reg .b32 %r<-1>;"): "k.ptx:6:14: one declaration takes 0 to 10,000,000 registers; found -1",
     in_body(".reg .b32 %r<3000000000>;"):
         "k.ptx:6:14: one declaration takes 0 to 10,000,000 registers; found 3000000000",
-    in_body(".shared .b8 a[-1];"): "k.ptx:6:15: a length of the array a is a number from 1 on; found -1",
-    in_body(".shared .b8 a[4][0];"): "k.ptx:6:18: a length of the array a is a number from 1 on; found 0",
+    in_body(".shared .b8 a[-1];"): "k.ptx:6:15: a length of the array a must be a number of at least 1; found -1",
+    in_body(".shared .b8 a[4][0];"): "k.ptx:6:18: a length of the array a must be a number of at least 1; found 0",
     in_body(".shared .b8 a[];"):
         "k.ptx:6:13: the array a needs a length (or .extern, where the launch gives the size)",
     in_body(".local .b8 a[0];"): "k.ptx:6:12: the array a needs a length",
@@ -115,23 +115,23 @@ REFUSED = {
         "k.ptx:4:43: .maxntid takes a whole number from 1 to 4294967295; found 0",
     HEAD + ".visible .entry k(.param .u64 o) .maxntid 1, 1, 1, 1 { ret; }":
         "k.ptx:4:52: .maxntid takes at most 3 numbers",
-    # first values
-    in_module(".global .b32 a[2] = {1, 2, 3};"): "k.ptx:4:14: 3 first values for the 2 elements that a has here",
-    in_module(".global .b32 a[2][2] = {{1, 2, 3}};"): "k.ptx:4:14: 3 first values for the 2 elements that a has here",
+    # initial values
+    in_module(".global .b32 a[2] = {1, 2, 3};"): "k.ptx:4:14: 3 initial values for the 2 elements that a has here",
+    in_module(".global .b32 a[2][2] = {{1, 2, 3}};"): "k.ptx:4:14: 3 initial values for the 2 elements that a has here",
     in_module(".global .b32 a[2][2] = {1, 2};"):
-        "k.ptx:4:14: a has 2 elements here; write its first values in braces; found 1",
-    in_module(".global .b32 a = {1};"): "k.ptx:4:14: braces too many: one first value of a is a single .b32",
-    in_module(".global .v2 .f32 a = {1.0};"): "k.ptx:4:18: 1 first values for the 2 elements that a has here",
+        "k.ptx:4:14: a has 2 elements here; write its initial values in braces; found 1",
+    in_module(".global .b32 a = {1};"): "k.ptx:4:14: too many braces: an initial value of a is a single .b32",
+    in_module(".global .v2 .f32 a = {1.0};"): "k.ptx:4:18: 1 initial values for the 2 elements that a has here",
     in_module(".global .u32 a = 1.5;"): "k.ptx:4:14: .u32 takes an integer, found the floating-point number 1.5",
     in_module(".global .f32 a = 1;"):
         "k.ptx:4:14: .f32 takes a floating-point number, found the integer 1; write 1.0",
-    in_module(".global .f16 a = 1.0;"): "k.ptx:4:14: .f16 has no first value; write .b16 and its bits",
+    in_module(".global .f16 a = 1.0;"): "k.ptx:4:14: .f16 has no initial value; write .b16 and its bits",
     in_module(".global .u64 a = b;", ".global .u32 b;"):
-        "k.ptx:4:14: b is not declared before a, whose first value names it",
+        "k.ptx:4:14: b is not declared before a, whose initial value names it",
     in_module(".shared .u32 s;", ".global .u64 a = s;"):
         "k.ptx:5:14: s is .shared; only the addresses of .global and .const variables are known beforehand",
     in_body(".shared .b32 a = 4;"):
-        "k.ptx:6:14: .shared variables have no first value: store it when the kernel runs",
+        "k.ptx:6:14: .shared variables have no initial value: store it when the kernel runs",
     in_module(".global .f64 a = 1e400;"): "k.ptx:4:18: this number does not fit in 64 bits",
 }  # fmt: skip
 """Text that the assembler refuses as well -> the first line of what is said here."""
@@ -164,9 +164,9 @@ STRICTER = {
     in_body(".local .b8 a[1073741824];"):
         "k.ptx:6:12: a has 1,073,741,824 bytes; a thread has at most 524,288 bytes of local memory",
     in_module(".global .b64 a[4611686018427387904];"):
-        "k.ptx:4:14: a has 36,893,488,147,419,103,232 bytes; no GPU has as much memory",
+        "k.ptx:4:14: a has 36,893,488,147,419,103,232 bytes; no GPU has that much memory",
     in_body(".shared .b8 a[65536][65536][65536][65536];"):
-        "k.ptx:6:13: a has 18,446,744,073,709,551,616 bytes; no GPU has as much memory",
+        "k.ptx:6:13: a has 18,446,744,073,709,551,616 bytes; no GPU has that much memory",
 }  # fmt: skip
 """Text that the assembler takes, because it does not ask for the GPU's memory and keeps the low bits of a size."""
 
@@ -254,6 +254,7 @@ def test_a_register_that_hides_a_special_one() -> None:
         assert x.tolist() == [5]
 
 
+@pytest.mark.rest
 def test_many_declarations_are_checked_in_one_pass() -> None:
     singles = [f".reg .b32 %a{n}x;" for n in range(4000)] + [f".reg .b32 %q{n}_<4>;" for n in range(4000)]
     module = pl.parse(in_body(*singles, ".reg .b32 %q17_<2>;"))

@@ -1,4 +1,4 @@
-"""The first values of a long array are read as one token: what comes of it is what reading word by word gives."""
+"""The initial values of a long array are read as one token: what comes of it is what reading word by word gives."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def declared(text: str) -> Variable:
 
 
 def as_read(text: str) -> list[object]:
-    """The variable and its first values, or where and how it is wrong."""
+    """The variable and its initial values, or where and how it is wrong."""
     try:
         variable = declared(text)
     except PtxSyntaxError as error:

@@ -69,7 +69,7 @@ def test_compilers_output_has_no_finding(path: Path) -> None:
          "with a letter after the number", ".target sm_90a"),
         ("7.0", "sm_90", "ret;", "2:9: PTX 7.0 does not have sm_90; PTX 7.8 is the first that does", ".version 7.8"),
         ("7.0", "sm_80", "vote.ballot.b32 %r1, %p;", "6:2: vote.ballot.b32 ended with PTX 6.4 on sm_70; vote.sync, "
-         "which also takes the mask of the lanes that take part, is there instead", ""),
+         "which also takes the mask of the participating lanes, replaces it", ""),
         ("7.0", "sm_80", "mbarrier.test_wait.b64 %p, [%d], %d;", "", ""),
         ("6.3", "sm_70", "fence.proxy.async;", "6:2: fence.proxy.async needs PTX 8.0 or later; this text is .version "
          "6.3", ".version 8.0"),
@@ -177,7 +177,7 @@ def test_findings(name: str) -> None:
          ".reg .f32 %x; cvt.rn.f32.u32 %x, %f1; add.f32 %f2, %x, %f2; }"),
         ("setp.lt.u32 %r1, %r2, %r3;", "takes a predicate here; %r1 is .b32",
          ".reg .pred %x; setp.lt.u32 %x, %r2, %r3;"),
-        ("@%r1 ret;", "the guard @%r1 is no predicate, it is .b32",
+        ("@%r1 ret;", "the guard @%r1 is not a predicate, it is .b32",
          ".reg .pred %x; setp.ne.b32 %x, %r1, 0; @%x ret;"),
         ("add.u32 %r1, %r2, %p;", "takes .u32, .s32 or .b32 here; %p is .pred",
          ".reg .u32 %x; selp.u32 %x, 1, 0, %p; add.u32 %r1, %r2, %x;"),
@@ -326,7 +326,7 @@ def test_what_is_not_executed_yet_is_no_wrong_ptx() -> None:
         if (opcode := line.split()[0].strip(";")).startswith(("tcgen05", "clusterlaunch")):  # operands are not judged
             with pytest.raises(pl.UnsupportedInstruction) as refused:
                 pl.launch(text.replace(line, f"{opcode} [%r1], {{%r2, %r3}}, %r4;"), 1, 32, device="step")
-            says = f"the CPU machine does not execute {opcode} yet; a GPU of sm_100a does: "
+            says = f"the emulator does not execute {opcode} yet; a GPU of sm_100a does: "
             assert refused.value.message == says + 'device="gpu". pl.assemble(ptx) judges its operands'
         assert pl.inspect(text).pipes["unknown"] == 1  # and NVIDIA's assembler, where it is, takes it
     for target, line, needed in (("sm_90a", 0, "sm_100a"), ("sm_120a", 0, "sm_100a"), ("sm_100", 8, "sm_100a"),

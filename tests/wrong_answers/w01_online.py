@@ -15,7 +15,7 @@ WRONG = {
         ("def shrinks(scores):\n    return [0, 3, 5]\n", "of the kernel's"),
         ("def shrinks(scores):\n    return [3, 9]\n", "There is no key 9; the keys are 0 to 7."),
         ("def shrinks(scores):\n    return 3\n", "must return a list of key numbers; it returned 3."),
-        ("shrinks = [0, 3, 5]\n", "a function is wanted, found list"),
+        ("shrinks = [0, 3, 5]\n", "expected a function, found list"),
     ),
     "01-lse": (
         (but("01-lse", (" * LN2  #", "  #")), "right number in units of ln 2"),

@@ -59,7 +59,7 @@ SQUARE = Exercise(
     level=1,
     prompt="""
 This program runs in 32 threads at once, one per number of `x`, and doubles each number. Make it compute $x^2 + 1$
-instead: change the line that doubles, and put one more line after it. `mul.f32` multiplies; a constant may stand in
+instead: change the line that doubles, and put one more line after it. `mul.f32` multiplies; a constant may be in
 the place of a register, as in `add.f32 %v, %v, 0.5;`.
 """,
     starter=_FIRST.replace("LINES", "    add.f32         %v, %v, %v;          // change this line, add another"),
@@ -115,7 +115,7 @@ GUARD = Exercise(
     level=1,
     prompt="""
 The same kernel, with the number of elements as a parameter. Add the two lines that keep threads without an element
-from storing: compare `%i` with `%n`, then leave. The comparison stands in `saxpy` above. There, a guarded `bra` jumps
+from storing: compare `%i` with `%n`, then leave. The comparison is in `saxpy` above. There, a guarded `bra` jumps
 to the end; here, a guarded `ret` does the same. The predicate `%outside` is declared.
 """,
     starter=_NUMBER.replace("LINES", "    // compare; leave"),

@@ -26,7 +26,7 @@ EDGES = (
     (0.0,) * 6,
     (-6.0,),
 )
-"""Always asked besides: rising, falling, a second best that is no maximum, equal ones, a single key."""
+"""Always asked besides: rising, falling, a second best that is not a maximum, equal ones, a single key."""
 
 
 def _scores(rng: np.random.Generator) -> tuple[float, ...]:

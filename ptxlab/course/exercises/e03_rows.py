@@ -95,7 +95,7 @@ def loads(high, wide, D, vector):
     solution='''
 def loads(high, wide, D, vector):
     """ld.shared instructions that one warp executes."""
-    return (high + wide) * D // vector  # D // vector turns of the loop, each with one load a row and one a key
+    return (high + wide) * D // vector  # D // vector turns of the loop, each with one load per row and one per key
 ''',
     answer="loads",
     hints=(
@@ -177,7 +177,7 @@ def _softmax(x: np.ndarray) -> np.ndarray:
 
 
 def _lanes(s: Any, fill: float) -> Any:
-    """Numbers [row, j], 16 threads a row, as [warp, turn, lane]; `fill` where a row has none, the last row once more
+    """Numbers [row, j], 16 threads per row, as [warp, turn, lane]; `fill` where a row has none, the last row once more
     where a warp has no second one."""
     s = np.pad(s, ((0, 0), (0, -s.shape[1] % 16)), constant_values=fill)
     s = np.pad(s, ((0, len(s) % 2), (0, 0)), mode="edge").astype(float)

@@ -173,7 +173,7 @@ REUSE = Exercise(
     level=2,
     prompt="""
 A warp computes a 32 × 32 matrix: four fragments of C. The kernel makes them one after the other, and loads two
-fragments for each product. Notebook 03 had the remedy for numbers, and it works for matrices as well. Get down to
+fragments for each product. Notebook 03 had the remedy for numbers, and it also works for matrices. Get down to
 **one load for each product**.
 """,
     starter=_REUSE
@@ -314,7 +314,7 @@ for each other. You have 32 lanes and 16 rows.
     k.op("bar.warp.sync", 0xFFFFFFFF)  # the matrix is where every lane can read it
 
     lane = k.tid.x
-    row, side = lane // 2, lane % 2  # two lanes a row, eight elements each
+    row, side = lane // 2, lane % 2  # two lanes per row, eight elements each
     mine = k.load(tile + row * 16 + side * 8, 8, vector=4)
     row_sum = k.var(f32, 0.0)
     for x in mine:

@@ -151,7 +151,7 @@ ADDRESS = Exercise(
 One `ldmatrix.x4` should load two B fragments: `b[:2]` for keys 0 to 7 and `b[2:]` for keys 8 to 15, each 16 numbers
 deep. That is four 8 × 8 matrices, and lanes $8j$ to $8j + 7$ give the addresses of the rows of matrix $j$.
 
-Fill in `row` and `chunk`. What stands there is right for an A fragment, and wrong here. (A chunk is 8 numbers, 16
+Fill in `row` and `chunk`. What is there is right for an A fragment, and wrong here. (A chunk is 8 numbers, 16
 bytes.)
 """,
     starter=_ADDRESS.format(where="    row, chunk = lane % 16, lane // 16"),
@@ -278,7 +278,7 @@ def _whence(s: Array, m: Array, right: Array) -> str:
     row = int(np.argmax(m != right))
     found = np.argwhere(s == m[row])
     if not len(found):
-        return "That is no element of S."
+        return "That is not an element of S."
     at, column = (int(n) for n in found[0])
     if at != row:
         return f"That is element ({at}, {column}) of S: lanes of another row took part. Which lanes hold row {row}?"

@@ -281,7 +281,7 @@ def half(k: Builder, x: Ptr[b32], out: Ptr[b32], *, rows: int = 16):
     """Rows of 64 bytes into shared memory, and out again as fragments: out[part, half, lane, register]."""
     tile = k.shared(b32, rows * 16, align=128)
     lane = k.tid.x
-    for first in range(0, rows, 8):  # eight rows at a time: four lanes a row, 16 bytes each
+    for first in range(0, rows, 8):  # eight rows at a time: four lanes per row, 16 bytes each
         row, chunk = lane // 4 + first, lane % 4
         four = k.load(x + row * 16 + chunk * 4, 4, vector=4)
         k.store(tile + row * 16 + place(row, chunk) * 4, four, vector=4)
@@ -361,7 +361,7 @@ def walk(k: Builder, x: Ptr[f32], y: Ptr[f32]):
     lane = k.tid.x
     row, chunk = lane // 8, lane % 8
     to = tile + row * 32
-    for n in range(0, 32, 4):  # four rows at a time, eight lanes a row
+    for n in range(0, 32, 4):  # four rows at a time, eight lanes per row
         four = k.load(x + lane * 4 + n * 32, 4, vector=4)
         k.store(to + n * 32 + (chunk ^ (row + n & 7)) * 4, four, vector=4)
     k.op("bar.warp.sync", 0xFFFFFFFF)

@@ -193,7 +193,7 @@ FREE = Exercise(
     level=2,
     prompt="""
 "The earlier the next copy starts, the better", thought the author, and started it before everything else in the
-round. (So `wait_group 1` is right here.) With one warp it is right, too. With two, a fast warp fills
+round. (So `wait_group 1` is right here.) It is also right with one warp. With two, a fast warp fills
 a buffer from which a slow one still reads.
 
 Fix it, and keep one barrier per round.

@@ -251,7 +251,7 @@ def _empty(g: Grading, answer: Any) -> None:
             f"lengths {lengths}: without keys O = 0",
             bool((o[~full] == 0).all()),
             f"Sequence {b} has no key, so its loop never ran: row_sum was still 0 and acc was 0. Lane 0 stored "
-            f"{o[b, 0]:g} where 0 is wanted: what is 0 / 0?",
+            f"{o[b, 0]:g} where 0 is expected: what is 0 / 0?",
         )
         g.part(
             f"lengths {lengths}: without keys LSE = -inf",

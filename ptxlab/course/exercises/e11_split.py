@@ -119,7 +119,7 @@ def _tail(g: Grading, answer: Any) -> None:
             says.append("That is too much: some key was counted twice.")
         nan = np.argwhere(np.isnan(state))
         if len(nan):
-            says = [f"Part {nan[0][0]} of {splits} stored a NaN: it has no key. (-inf, 0) is wanted of it."]
+            says = [f"Part {nan[0][0]} of {splits} stored a NaN: it has no key, so (-inf, 0) is expected."]
         right = g.part(f"{keys} keys in {splits} parts: nothing lost", np.isclose(total, whole, rtol=1e-4), says)
         if right:
             g.part(

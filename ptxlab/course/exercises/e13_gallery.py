@@ -365,7 +365,7 @@ def _wrong(case: Any) -> str:
     rows, keys, dim, sigma = case
     for name, value, most in (("rows", rows, 64), ("keys", keys, 200), ("dim", dim, 48)):
         if not isinstance(value, int | np.integer) or not 1 <= value <= most:
-            return f"{name} is a whole number from 1 to {most}, found {value!r} in {case!r}"
+            return f"{name} must be a whole number from 1 to {most}, found {value!r} in {case!r}"
     return (
         "" if isinstance(sigma, int | float) and 0 < sigma <= 20 else f"sigma is above 0 and at most 20, not {sigma!r}"
     )

@@ -237,7 +237,7 @@ has: `N / 32`. Keep them in registers. The budget allows each row to load `x` an
         "Load all of a lane's elements into a list first; then one loop for the squares, and later one for the "
         "results.",
     ),
-    graded=("all rows, for other N", "sectors: x once, w once a row, y once"),
+    graded=("all rows, for other N", "sectors: x once, w once per row, y once"),
     grade=_once,
 )
 
@@ -281,7 +281,7 @@ def _rope(g: Grading, answer: Any) -> None:
         if g.close(f"{rows} rows of {2 * half}", y, want, rtol=1e-4, atol=1e-5, says=says, known=known):
             g.at_most(
                 f"everything is read once: {rows} rows of {2 * half}", run, "sectors", rows * 6 * half // 8,
-                f"x and y are {2 * half // 8} sectors a row, cos and sin {half // 8} each."
+                f"x and y are {2 * half // 8} sectors per row, cos and sin {half // 8} each."
             )  # fmt: skip
     g.note("Each thread turned one pair: two loads, two angles, two stores.")
 

@@ -79,7 +79,7 @@ A `wgmma` of shape m64n32k16 leaves 64 × 32 sums in the registers of 128 thread
 127) and a register (0 to 15) which `(row, column)` it holds.
 
 Warp $w$ of the warpgroup has rows $16 w$ to $16 w + 15$. Within them, each eight columns are an accumulator as you
-know it from `mma.m16n8k16` (notebook 05): four registers a lane.
+know it from `mma.m16n8k16` (notebook 05): four registers per lane.
 
 Shown cases: `(thread, register)` = (0, 0), (0, 1), (0, 2), (0, 4), (5, 3), (40, 0), (127, 7).
 """,
@@ -316,12 +316,12 @@ def _fence(g: Grading, answer: Any) -> None:
         wrong = int((found != right).sum())
         if g.part(f"right for {tiles} tiles", not wrong, f"{wrong} of {right.size} scores are wrong."):
             g.at_most(f"two barriers a tile, {tiles} tiles", run, "barriers", 8 * tiles + 4)
-    g.note("Between each store and the wgmma that reads it stand a proxy fence and the barrier.")
+    g.note("A proxy fence and the barrier are between each store and the wgmma that reads it.")
 
 
 _TILES = '''
 def store_rows(k, tile, source, rows):
-    """Stores rows of 128 bytes, swizzled as wgmma reads them: 16 bytes a thread at a time."""
+    """Stores rows of 128 bytes, swizzled as wgmma reads them: 16 bytes per thread at a time."""
     thread = k.tid.x
     for first in range(0, rows, 16):
         row, chunk = (thread >> 3) + first, thread & 7
@@ -359,7 +359,7 @@ FENCE = Exercise(
     kind="fix",
     level=2,
     prompt="""
-This kernel stores its tiles, waits at a barrier, and multiplies. Every number is right on the CPU machine, but
+This kernel stores its tiles, waits at a barrier, and multiplies. Every number is right on the emulator, but
 `synccheck` reports a mistake. What is missing, where, and which threads must execute it? Add one line.
 """,
     starter=_TILES.format(before="", behind=""),

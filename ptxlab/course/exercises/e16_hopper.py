@@ -211,7 +211,7 @@ BYTES = Exercise(
     level=2,
     prompt="""
 Two tensor copies fill one stage, a tile of `x` and one of `w`, and report to the same mbarrier. The author announces
-the bytes of the rows that are left, so fewer for the last tile of a length that is no multiple of 8. With 16 rows
+the bytes of the rows that are left, so fewer for the last tile of a length that is not a multiple of 8. With 16 rows
 the result is right; with 20 the last phase ends when only a part of the bytes has come.
 
 Fix the argument of `turn.expect`.

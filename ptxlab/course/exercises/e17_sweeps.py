@@ -253,7 +253,7 @@ def _best(g: Grading, answer: Any) -> None:
         if found is not None:
             g.told(
                 f"the best of {len(rows)} rows by {value}", found, truth,
-                f"The least {value} of the rows that are ok and have one is wanted: {truth!r}, not {found!r}. "
+                f"The least {value} of the rows that are ok and have one is {truth!r}, not {found!r}. "
                 f"There is: {statuses}."
             )  # fmt: skip
     g.note("A kernel that is wrong is often the fastest of all: look at the status before the number.")
@@ -268,8 +268,8 @@ BEST = Exercise(
 `best(rows, value)` chooses a row of a sweep by the least `value` and returns its key. It also chooses kernels with a
 wrong result, and stops at rows that have no such number (`None`).
 
-Only rows whose status is `"ok"` and that have the number count. Of equals the first is wanted, and `""` where no row is
-left.
+Only rows whose status is `"ok"` and that have the number count. If several are equal, return the first.
+Return `""` where no row is left.
 """,
     starter='''
 def best(rows, value):

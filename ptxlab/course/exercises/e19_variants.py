@@ -84,7 +84,7 @@ def _window(g: Grading, answer: Any) -> None:
             "A row does not see its own key.": variant(
                 lambda b, h, q, kv, span: (kv < q) & (kv > q - span), span=span
             ),
-            "A row sees the keys after its own, too.": variant(
+            "A row also sees the keys after its own.": variant(
                 lambda b, h, q, kv, span: kv > q - span, span=span
             ),
             "The distance is counted in both directions: keys after the row's own are seen.": variant(
@@ -208,7 +208,7 @@ def _pair(g: Grading, got: Any) -> bool:
     """Whether an answer returned two values; a wrong part if not."""
     if isinstance(got, tuple) and len(got) == 2:
         return True
-    return g.part("two values are returned", False, "Two values are wanted: the output and the LSE.", sort="broken")
+    return g.part("two values are returned", False, "Expected two values: the output and the LSE.", sort="broken")
 
 
 def _softcap(g: Grading, answer: Any) -> None:
@@ -261,12 +261,12 @@ _CAP, _MAX = "        scores = cap * np.tanh(scores / cap)", "        new = np.m
 
 SOFTCAP = Exercise(
     name="19-softcap",
-    title="where the cap stands",
+    title="where the cap belongs",
     kind="fix",
     level=2,
     prompt="""
 Gemma 2 keeps scores between -50 and 50: `cap * tanh(score / cap)`. The online softmax below does so, and its result is
-right for small scores. For large ones it is NaN. One line stands in the wrong place.
+right for small scores. For large ones it is NaN. One line is in the wrong place.
 """,
     starter=_ONLINE.format(body=f"{_MAX}\n{_CAP}"),
     solution=_ONLINE.format(body=f"{_CAP}\n{_MAX}"),
@@ -378,7 +378,7 @@ def _documents(g: Grading, answer: Any) -> None:
         ids = np.sort(g.rng.integers(0, case[-1], keys)).astype(np.int32)
         given = {"ids": ids, "shared": shared}
         shapes: dict[str, Any] = {
-            "A row sees the keys after its own, too.":
+            "A row also sees the keys after its own.":
                 lambda b, h, q, kv, ids, shared: (ids[q] == ids[kv]) | (kv < shared),
             "The shared keys are not seen by the documents after the first.":
                 lambda b, h, q, kv, ids, shared: (ids[q] == ids[kv]) & (kv <= q),

@@ -127,7 +127,7 @@ because they have all arrived at ..."
         "the right distances, for any number of points and keys, under a shuffled schedule",
         "no race",
         "at most one barrier a tile, and one more",
-        "each key read once a block",
+        "each key read once per block",
     ),
     grade=_one_barrier,
 )

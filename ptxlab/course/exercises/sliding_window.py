@@ -89,7 +89,7 @@ def _nan(watch: Watch, built: Any, row: int) -> list[str]:
 def _extra(built: Any, row: int, wanted: list[set[int]], read: list[dict[int, int]], off: float) -> list[str]:
     key = min(set(read[row]) - wanted[row])
     right = "" if off < 1e-4 else f", and its output is off by {off:.2g}"
-    told = "" if right else "The output is right all the same: a key that weighs 0 was read as well."
+    told = "" if right else "The output is still right: a key that weighs 0 was also read."
     total, ideal = sum(map(len, read)), sum(map(len, wanted))
     return [
         f"Thread {row} may see {_range(wanted[row])}; it also read key {key}{right}:",

@@ -71,7 +71,7 @@ def _chained(s: Any, v: Any) -> Iterator[tuple[Any, str]]:
         (s @ v, "without the gate: scores below 0 are to become 0."),
         (np.abs(s) @ v, "with |S| for max(S, 0)."),
         (pairs @ v, "with a P whose neighbours are exchanged: the first source of cvt.rn.f16x2 is the upper half."),
-        (halves @ v, "with a P in which keys 8 to 15 stand before keys 0 to 7: a[0] and a[1] are of the first eight."),
+        (halves @ v, "with a P in which keys 8 to 15 come before keys 0 to 7: a[0] and a[1] are of the first eight."),
         (corners @ v, "with a P whose blocks top right and bottom left are exchanged: a[1] lies below a[0]."),
         (p[:, -16:] @ v[-16:], "of the last 16 keys alone: the fragments of O begin before the loop."),
     ):
@@ -114,7 +114,7 @@ CHAIN = Exercise(
     level=3,
     prompt="""
 $O = \\max(Q K^T, 0)\\, V$: attention with a gate instead of softmax, for 16 rows, `N` keys (a multiple of 16) and 16
-numbers a row. V is stored column by column, so that the pairs that you need are neighbours. Use one warp and the
+numbers per row. V is stored column by column, so that the pairs that you need are neighbours. Use one warp and the
 tensor cores, and keep P in registers: no shared memory, no shuffle.
 
 Go through the keys 16 at a time, and add to the same two fragments of O. `k.max(x, 0.0)` works on each element of C.

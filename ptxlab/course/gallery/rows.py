@@ -132,7 +132,7 @@ def _single_literal(fixed: bool, case: Case) -> str:
 
 
 def _traffic(built: Any, case: Case) -> Trial:
-    """Stores to global memory that run once a key."""
+    """Stores to global memory that run once per key."""
     q, k, v = finders.inputs(case)
     o = np.zeros_like(q)
     run = launch_rows(built, q, k, v, o, counters=True, device="auto")
@@ -141,14 +141,14 @@ def _traffic(built: Any, case: Case) -> Trial:
     warps = -(-case.rows // 32)
     often = {line: c for line, c in lines.items() if c.warps > warps}
     sectors = run.counters["memory_l2_theoretical_sectors_global"]
-    result += f"; {sectors / case.keys:,.0f} sectors a key"
+    result += f"; {sectors / case.keys:,.0f} sectors per key"
     if not often:
         return Trial(ok, result)
     line, worst = next(iter(often.items()))
     source = " ".join(built.ptx.splitlines()[line - 1].split("//")[0].split())
     found = (
-        f"counter: PTX line {line}: {source} runs {worst.warps // warps} times a warp and moves {worst.sectors:,} "
-        f"sectors, {worst.sectors / case.keys:g} a key; {len(often)} such lines"
+        f"counter: PTX line {line}: {source} runs {worst.warps // warps} times per warp and moves {worst.sectors:,} "
+        f"sectors, {worst.sectors / case.keys:g} per key; {len(often)} such lines"
     )
     return Trial(False, result, found, line)
 
@@ -205,7 +205,7 @@ EXHIBITS = (
     Exhibit(
         19, "The output row lives in global memory", "counter",
         "The output row is read, rescaled and written back for every key, instead of staying in registers to the end. "
-        "The result is right, so no test fails; the kernel moves the output through memory once a key.",
+        "The result is right, so no test fails; the kernel moves the output through memory once per key.",
         _build("global"), _traffic, (Case("any"),),
     ),
     Exhibit(

@@ -134,7 +134,7 @@ EXHIBITS = (
     ),
     Exhibit(
         13, "A barrier inside a branch", "synccheck",
-        "The barrier stands inside `if (row < n)`. As long as all lanes of a warp agree it is a barrier like any "
+        "The barrier is inside `if (row < n)`. As long as all lanes of a warp agree it is a barrier like any "
         "other. In the last block some lanes come and others do not, and `bar.sync` is a promise of all threads: a GPU "
         "may hang, or let threads through too early. On an H100 eight kernels with this "
         "mistake ended as if nothing were wrong.",

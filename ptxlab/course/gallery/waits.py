@@ -14,7 +14,7 @@ from ptxlab.course.gallery.exhibit import Exhibit
 from ptxlab.kernels.warpgroup import Panels, product
 
 COLUMNS, TILE = 32, 8
-"""Columns of V, one a thread, and keys of a tile."""
+"""Columns of V, one per thread, and keys of a tile."""
 STAGES = 2
 ROW_BYTES = 4 * COLUMNS
 LOAD = "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes"

@@ -308,7 +308,7 @@ EXHIBITS = (
         25, "A scan reads what its neighbour is writing", "racecheck",
         "In each step of a Kogge-Stone scan a thread adds the number `stride` places before its own, in place. The "
         "barrier before the step lets the sums of the last one be read. Nothing keeps a neighbour in another warp from "
-        "storing its new sum first: the reading and the writing need a barrier between them, too.",
+        "storing its new sum first: the reading and the writing also need a barrier between them.",
         scan, _scanned, (Case("64 numbers", rows=64),),
         place="Programming Massively Parallel Processors, 3rd edition, Kogge_Stone_scan_kernel, and the many programs "
         "that follow it. The repair, a second barrier, is that of the 4th edition.",
@@ -350,7 +350,7 @@ EXHIBITS = (
     ),
     Exhibit(
         30, "Whole tiles of a sequence that is not whole", "memcheck",
-        "The number of tiles is rounded up, and each tile is loaded and used whole. After a head's last key stands "
+        "The number of tiles is rounded up, and each tile is loaded and used whole. After a head's last key comes "
         "the next head's first one, so its keys get weights in rows that must not see them. After the last head "
         "there is nothing.",
         heads, _heads, (Case("40 rows, two heads", rows=40),), (Case("32 rows, two heads", rows=32),),

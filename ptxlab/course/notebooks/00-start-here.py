@@ -2,7 +2,7 @@
 # # 00 · Start here
 #
 # CUDA C++ and Triton become **PTX**, NVIDIA's assembly language, on their way to the GPU. (Libraries often come as
-# machine code.) You need no GPU: where there is none, ptxlab runs PTX on its own *CPU machine*, which also notices
+# machine code.) You need no GPU: where there is none, ptxlab runs PTX on its own *emulator*, which also notices
 # mistakes that a GPU would let pass. Begin at once. Run the next two cells (Shift + Enter), then change the second.
 
 # %%
@@ -162,7 +162,7 @@ z = np.zeros(50, dtype=np.uint32)
 
 # %% [markdown]
 # Which thread did it? Block 1, thread 18: that is $1 \cdot 32 + 18 = 50$, the first without an element. On a real GPU this
-# store often changes somebody else's array, and no error is reported. The CPU machine checks every access, stops the
+# store often changes somebody else's array, and no error is reported. The emulator checks every access, stops the
 # kernel, and leaves your array as it was:
 
 # %%
@@ -315,7 +315,7 @@ pl.show(changed, 4, 128, x, y, -0.5, n, against="saxpy")
 # Why did `fma` have to say how it rounds? It rounds once, at the end, and it has no default: `.rn` is to the nearest. For
 # `mul` and `add` the rounding may be left out, and then the assembler may *contract* the two to one `fma`, which rounds
 # once instead of twice (PTX ISA, `mul` and `add`: without a rounding modifier they "default to round-to-nearest-even and
-# may be optimized aggressively"). The CPU machine never contracts. Here are both, with and without `.rn`:
+# may be optimized aggressively"). The emulator never contracts. Here are both, with and without `.rn`:
 
 # %%
 SQUARE = """
@@ -359,7 +359,7 @@ scoreboard.show()
 # %% [markdown]
 # ## Where next?
 #
-# The course goes through attention on a GPU, one idea at a time. Each notebook asks one question. Its exercises stand
+# The course goes through attention on a GPU, one idea at a time. Each notebook asks one question. Its exercises are
 # where their idea is met; `check` runs your answer and says what happened in the machine.
 #
 # | notebook | question |

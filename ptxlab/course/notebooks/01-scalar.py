@@ -111,7 +111,7 @@ print(f"{np.abs(safe(q, keys, values) - naive(q, keys, values)).max():.1e} apart
 # $$ l' = \sum_j e^{s_j - m'} + e^{s - m'} = l \cdot \underbrace{e^{m - m'}}_{\text{rescale}} + e^{s - m'} $$
 #
 # One factor corrects the whole sum, however many terms it has. The sum for the output has the same weights, so the
-# same factor corrects it, too.
+# same factor also corrects it.
 
 # %%
 def online(q, keys, values, rescaling=True):
@@ -235,7 +235,7 @@ pl.plot_error(out)
 
 # %% [markdown]
 # Now make the logits larger, step by step. $\sigma$ is their standard deviation. The kernel runs in f32 and in f64, and
-# beside them stands the mistake of forgetting to rescale, in numpy.
+# beside them is the mistake of forgetting to rescale, in numpy.
 
 # %%
 sigmas = [0.1, 0.3, 1, 3, 8, 16]

@@ -48,7 +48,7 @@ print(y)
 #
 # Shared memory belongs to a block and is lost when the block ends. (On a GPU, new shared memory holds what an earlier
 # block left, which is worse than NaN: that may look right.) Nothing makes warp 0 wait for warp 1, and on a GPU the order
-# may change from run to run. With a `seed`, the CPU machine runs warps in a random order, the same for the same seed.
+# may change from run to run. With a `seed`, the emulator runs warps in a random order, the same for the same seed.
 
 
 # %%
@@ -80,7 +80,7 @@ pl.launch(turned, 1, 64, x, y, checks=("memcheck", "racecheck"))
 
 # %% [markdown]
 # Read the report. *RAW* is "read after write": thread 32 reads byte 124 of the tile, thread 31 wrote it, and nothing
-# makes sure that the write comes first. Both lines are named, in PTX and in Python, and the remedy as well.
+# makes sure that the write comes first. The report names both lines, in PTX and in Python, and the remedy.
 #
 # ## What does a barrier promise?
 #
@@ -145,8 +145,8 @@ def tried(kernel, n, m, **options):
 # %% [markdown]
 # (`second` is a Python value: `if second:` decides while the kernel is written; `k.if_` decides in each thread.)
 #
-# Global memory is moved in *sectors* of 32 bytes: a load of one float brings its seven neighbours as well. The CPU
-# machine counts, for each instruction of each warp, how many sectors its 32 lanes touch.
+# Global memory is moved in *sectors* of 32 bytes: a load of one float also brings its seven neighbours. The emulator
+# counts, for each instruction of each warp, how many sectors its 32 lanes touch.
 
 # %% [exercise] 02-sectors
 
@@ -187,7 +187,7 @@ for second in (False, True):
 # | `racecheck` | two accesses, one of them a write, that no barrier orders | more |
 # | `synccheck` | barriers that not all threads reach, wrong lane masks | little |
 #
-# Run a new kernel with all four, and with sizes that are no multiples: one row more, one key less, one tile, three
+# Run a new kernel with all four, and with sizes that are not multiples: one row more, one key less, one tile, three
 # tiles.
 
 # %%

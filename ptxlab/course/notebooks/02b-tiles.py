@@ -171,7 +171,7 @@ print(passage("tiled", "with listed.loop()", "# A row that saw no key"))
 # first store to the tile: the memory view shows the banks that the lanes write to. *To barrier* takes you to the
 # `bar.sync` behind the copy. Choose *block 0, warp 3*: its rows are past the end, and a tile of 8 keys of 4 numbers
 # is copied by the 32 lanes of warp 0 alone. So warp 3 copies nothing, computes with the tile, stores nothing, and
-# arrives at every barrier all the same.
+# still arrives at every barrier.
 
 # %%
 pl.debug("tiled", head_dim=4, tile_kv=8, seq_len=12, at="st.shared")

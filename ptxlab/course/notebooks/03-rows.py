@@ -87,7 +87,7 @@ for side in (1, 4):
 #
 # An SM of an A100 can start 64 multiply-adds (FMA) in a clock cycle: two warps' worth. In the same cycle, shared
 # memory can serve *one* warp: 32 banks of 4 bytes, 128 bytes. One pass through shared memory is called a *wavefront*,
-# and the CPU machine counts them. With one wavefront per FMA of a warp, shared memory needs twice as many cycles as
+# and the emulator counts them. With one wavefront per FMA of a warp, shared memory needs twice as many cycles as
 # the multipliers. So the multipliers are busy for at most half of the time, and the loads decide how fast the kernel
 # is. (64 FMA and 128 bytes in a cycle: NVIDIA A100 whitepaper, and CUDA C++ Programming Guide, arithmetic
 # instructions and shared memory for compute capability 8.0.)
@@ -126,7 +126,7 @@ for side in (1, 2, 4, 8):
 # 16 threads of a row of the square all read the same rows of Q.)
 #
 # The price is in the fifth column. 4 × 4 scores and their inputs take about 60 registers, 8 × 8 twice as many, and
-# attention needs registers for the output as well. `tiled2d` uses 4 × 4.
+# attention also needs registers for the output. `tiled2d` uses 4 × 4.
 
 # %% [markdown]
 # ## Whose row is it now?
@@ -278,7 +278,7 @@ for pad in (0, 4):
 pl.compare(q, k, v, kernels=["scalar", "tiled", "tiled2d"], device="cpu")
 
 # %% [markdown]
-# (The last column is the time of the CPU machine, which says nothing about a GPU.)
+# (The last column is the time of the emulator, which says nothing about a GPU.)
 
 # %%
 for name in ("tiled", "tiled2d"):

@@ -99,7 +99,7 @@ axis.set(title="the lane that has each element of C, on this machine", xlabel="c
 
 # %% [markdown]
 # It is a regular pattern, but you must not use it. The PTX manual says that the layout of a WMMA fragment is
-# *unspecified* and may differ between architectures. What you see is what ptxlab's CPU machine does. A kernel that
+# *unspecified* and may differ between architectures. What you see is what ptxlab's emulator does. A kernel that
 # relies on it may be wrong on another GPU, without any error.
 #
 # So a fragment is *opaque*. What may you do with it?
@@ -215,7 +215,7 @@ print(passage("wmma", "sums = [", "if slots is not None"))
 # %% [markdown]
 # ## What does that cost?
 #
-# Count the bytes that go in and out of shared memory, and sort them by what they are. For comparison stands `mma`,
+# Count the bytes that go in and out of shared memory, and sort them by what they are. For comparison there is `mma`,
 # the kernel of the next notebook: the same algorithm on the same tensor cores, with fragments whose layout is
 # documented.
 
@@ -281,8 +281,8 @@ pl.compare(*inputs, kernels=["tiled", "tiled2d", "wmma"], device="cpu")
 
 # %% [markdown]
 # Count the instructions: a tenth of those of `tiled`, less than a fifth of those of `tiled2d`. That is not yet a
-# time: one `wmma.mma` keeps a tensor core busy for longer than an FMA keeps its unit. (The times are those of the CPU
-# machine. The bank conflicts come from a model of how `wmma.load` accesses memory, which the manual does not
+# time: one `wmma.mma` keeps a tensor core busy for longer than an FMA keeps its unit. (The times are those of the emulator.
+# The bank conflicts come from a model of how `wmma.load` accesses memory, which the manual does not
 # specify.)
 #
 # In the explorer: what do `dtype` and `tile_kv` do to the shared memory? Where in the PTX are the eight registers of

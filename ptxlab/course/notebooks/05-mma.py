@@ -47,7 +47,7 @@ for register in range(4):
 # | B, 16 × 8, 16 bits | 2, two elements each | column $g$; rows $2t, 2t + 1$ and $2t + 8, 2t + 9$ |
 # | C, 16 × 8, 32 bits | 4, one element each | rows $g$ and $g + 8$; columns $2t, 2t + 1$ |
 #
-# `ptxlab.isa.fragments` has the table that the CPU machine uses. In the pictures each element shows its lane. The
+# `ptxlab.isa.fragments` has the table that the emulator uses. In the pictures each element shows its lane. The
 # elements of lane 5 ($g = 1$, $t = 1$) are framed and also show their register.
 
 # %% jupyter={"source_hidden": true}
@@ -86,7 +86,7 @@ for axis, (name, layout) in zip(axes, layouts.items(), strict=True):
 # ## Can you multiply by hand?
 #
 # Yes: each lane loads its own elements by the formulas of the table. Two neighbours of 16 bits are one load of 32
-# bits. B is stored column by column, so that its pairs are neighbours, too.
+# bits. B is stored column by column, so that its pairs are also neighbours.
 
 # %%
 MMA = "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"

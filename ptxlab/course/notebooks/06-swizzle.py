@@ -65,7 +65,7 @@ print("the greatest common divisor of stride and 32:", measured[1:] == [math.gcd
 # in each: two wavefronts. With stride 32 all lanes are in bank 0, and the load takes 32 wavefronts. In general it is
 # $\gcd(\text{stride}, 32)$. (Stride 0 is the broadcast.)
 #
-# So take odd strides: 6, 12 and 24 conflict, too. But the number of columns of a matrix is usually even.
+# So take odd strides: 6, 12 and 24 also conflict. But the number of columns of a matrix is usually even.
 #
 # ## What changes with 16 bytes per lane?
 #
@@ -244,7 +244,7 @@ pl.compare(*inputs, kernels=["mma", "swizzle"], device="cpu")
 
 # %% [markdown]
 # There are no conflicts left, neither in reads nor in writes, with the same amount of shared memory. The cost is some
-# arithmetic on addresses: 4 % more instructions. (The time is that of the CPU machine, which has no banks; it counts
+# arithmetic on addresses: 4 % more instructions. (The time is that of the emulator, which has no banks; it counts
 # the wavefronts that a GPU would need.) On a GPU it is a large step: at $D = 128$ and 4,096 keys in bf16 an H100 makes 54
 # TFLOP/s of `mma`, and 253 of `swizzle` (`benchmarks/results/gpu/` in the repository).
 #

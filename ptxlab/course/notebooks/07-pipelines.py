@@ -118,7 +118,7 @@ pictures.pipeline({stages: schedule(6, stages) for stages in (1, 2, 3)})
 # ## Whose copies have arrived?
 #
 # **Only those of this thread.** `wait_group` waits for what *this thread* has started. But in a tile each thread
-# copies a part and reads the parts of all others. So a barrier is needed as well.
+# copies a part and reads the parts of all others. So a barrier is also needed.
 
 
 # %%
@@ -195,7 +195,7 @@ pl.compare(q, k, v, kernels=["swizzle", "pipelined"], device="cpu")
 
 # %% [markdown]
 # `pipelined` also has fewer instructions and sectors, for another reason: a warp takes 32 query rows instead of 16,
-# so each part of K and V that it loads is used twice. (The times are those of the CPU machine, which executes one
+# so each part of K and V that it loads is used twice. (The times are those of the emulator, which executes one
 # thing after the other, so nothing overlaps there. An H100 makes 253 TFLOP/s of `swizzle` and 384 of `pipelined`, at
 # $D = 128$ and 4,096 keys in bf16. FlashAttention-2 as it is in PyTorch makes 350.)
 #

@@ -67,8 +67,8 @@ print(f"the roof bends at {PEAK / BANDWIDTH:.0f} FLOPs per byte; decode may use 
 #
 # ## Can we use `scalar`?
 #
-# `scalar` from notebook 01 computes each query row in one thread. With one query, a single thread works. The CPU
-# machine counts the lanes that are busy.
+# `scalar` from notebook 01 computes each query row in one thread. With one query, a single thread works. The emulator
+# counts the lanes that are busy.
 
 # %%
 D, n = 64, 64
@@ -166,7 +166,7 @@ out
 
 # %% [markdown]
 # Three sequences of 96, 17 and 0 keys in one launch, with four query heads that share two key/value heads. The
-# sequence without keys is no special case: its output is 0 and its log-sum-exp $-\infty$.
+# sequence without keys is not a special case: its output is 0 and its log-sum-exp $-\infty$.
 
 # %%
 print(out.o[2, 0, :4], out.lse[2])
@@ -243,7 +243,7 @@ for sequences in (1, 8, 32, 128, 512):
 #
 # The debugger has the first warp of a launch with 5 keys. Step to the first `shfl` (click its line) and look at
 # `%score`: 32 different numbers. Continue, and watch them become equal. Then find a *new maximum* among the event
-# ticks: what is `%rescale` there, and what is it after a key that is no maximum?
+# ticks: what is `%rescale` there, and what is it after a key that is not a maximum?
 
 # %%
 built = spec.build(head_dim=32, length="value")

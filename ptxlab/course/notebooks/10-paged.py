@@ -207,7 +207,7 @@ pictures.pages(cache)
 
 # %% [markdown]
 # What if one of them grows? Its next key belongs in slot 2 of a page that both have. Writing there would change the
-# other sequence, too. So first that one page is copied: *copy on write*.
+# other sequence. So first that one page is copied: *copy on write*.
 
 # %%
 more(answer, 3)
@@ -302,7 +302,7 @@ scoreboard.enter("pages", mine, block=32)
 # - Key $j$ is slot $j \bmod P$ of page `table[b, j // P]`. It costs **one dependent load**, which many lanes share,
 #   and a division, which is a shift where $P$ is a power of two.
 # - Empty slots hold anything, and $0 \cdot \mathrm{NaN} = \mathrm{NaN}$. **The kernel checks each key against the
-#   length**; a weight of zero is no protection.
+#   length**; a weight of zero does not protect.
 # - Pages can be shared, and a shared page is copied before it is written. The kernel needs no change for that.
 #
 # A batch of many sequences occupies a whole GPU. A single sequence does not, however long it is: [11 ·

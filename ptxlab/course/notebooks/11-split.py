@@ -61,7 +61,7 @@ for keys, splits in ((10, 4), (9, 4), (3, 4)):
     print(f"{keys:2} keys, {splits} splits:", *(f"[{first}, {last})" for first, last in parts))
 
 # %% [markdown]
-# With 3 keys the last part is empty, and with 9 as well. That is no special case: a part without keys stores the
+# With 3 keys the last part is empty, and also with 9. That is not a special case: a part without keys stores the
 # neutral element of notebook 09.
 
 # %% [markdown]
@@ -240,7 +240,7 @@ for keys in (3, 64, 511):
     print(f"{keys:4} keys in 8 parts: error {out.error.max:.1e}, same grid {out.run.grid}")
 
 # %% [markdown]
-# The explorer takes `splits`, too. How do the counters change from 2 to 4, and from 4 to 16? Which of the parts is
+# The explorer also takes `splits`. How do the counters change from 2 to 4, and from 4 to 16? Which of the parts is
 # empty when there are 9 keys and 4 splits, and what does the plot show for it?
 
 # %%

@@ -29,7 +29,7 @@ scoreboard.show()
 # %% [markdown]
 # ## What does a token cost?
 #
-# With fewer KV heads the KV cache is smaller, and the traffic should be, too. In the kernels so far it is not: each query
+# With fewer KV heads the KV cache is smaller, and the traffic should also be smaller. In the kernels so far it is not: each query
 # head has its own block, and each block reads the keys again.
 #
 # A model with 32 layers, 32 query heads and $D = 128$ in f16, and an answer of 8,000 tokens:
@@ -136,7 +136,7 @@ for kv_heads, heads in ((2, 2), (2, 8), (2, 16), (2, 32), (2, 34)):
 # must deliver $2 \cdot 2 \cdot D$ bytes. The rates are an H200's data sheet again:
 
 # %%
-PEAK, ORDINARY, BANDWIDTH = 989e12, 67e12, 4.8e12  # f16 matrix products, f32 fma, bytes a second
+PEAK, ORDINARY, BANDWIDTH = 989e12, 67e12, 4.8e12  # f16 matrix products, f32 fma, bytes per second
 D = 128
 compute, deliver = 4 * 16 * D / PEAK, 2 * 2 * D / BANDWIDTH
 print(f"matrix products {compute * 1e12:.1f} ps, memory {deliver * 1e12:.0f} ps: busy {compute / deliver:.0%}")
@@ -200,7 +200,7 @@ for splits in (1, 4):
 #
 # The debugger is open at the first `mma` of warp 0. In the view of the fragments: which lane holds which row of A?
 # Lanes 0 to 3 hold row 0, that is query head 0. With a group of four, lanes 16 to 31 hold nothing but zeros. Then
-# look at the scores after it: rows 4 to 15 are 0 as well. Their softmax is computed with the rest, and not stored.
+# look at the scores after it: rows 4 to 15 are also 0. Their softmax is computed with the rest, and not stored.
 
 # %%
 pl.debug("decode_gqa", seq_len=16, head_dim=32, heads=4, kv_heads=1, splits=1, warps=0, at="mma.sync")
@@ -217,7 +217,7 @@ pl.compare_decode(q, cache_k[:, :, :256].copy(), cache_v[:, :, :256].copy(), 256
 
 # %% [markdown]
 # `decode_gqa` has the fewest instructions and the fewest sectors. (The second part of `decode_split` and `decode_gqa`
-# is the merge; 256 keys are too few to be split, as its numbers show. Times are those of the CPU machine.)
+# is the merge; 256 keys are too few to be split, as its numbers show. Times are those of the emulator.)
 #
 # In the explorer, change `heads` from 2 to 8 to 32 and watch the instructions and the sectors. At which number do
 # they jump?

@@ -90,7 +90,7 @@ pl.gallery(6)
 
 # %% [markdown]
 # The state plot was the right tool, because it compares values *inside* the kernel: the maximum, the sum and the rescale
-# are right at every key, and the accumulator is not. The output is wrong with small logits as well, but the error is
+# are right at every key, and the accumulator is not. The output is also wrong with small logits, but the error is
 # smaller than the tolerance of the test. **A test with small logits does not test the rescale.**
 #
 # ## Round 3: it works on my length
@@ -119,7 +119,7 @@ pl.gallery(3)
 pl.gallery(26).hunt()
 
 # %% [markdown]
-# The CPU machine runs the blocks in a fixed order, so the result is right here. But `racecheck` does not look at results:
+# The emulator runs the blocks in a fixed order, so the result is right here. But `racecheck` does not look at results:
 # it looks for two accesses that *nothing orders*. Two blocks never have the lock at the same time. Does that also mean
 # that the second block *sees* what the first has stored?
 
@@ -144,7 +144,7 @@ pl.gallery(26)
 pl.gallery(22).hunt()
 
 # %% [markdown]
-# An f64 has 53 bits, about 16 decimal digits; this kernel is right to seven. That is no accident: an f32 has 24 bits.
+# An f64 has 53 bits, about 16 decimal digits; this kernel is right to seven. That is not an accident: an f32 has 24 bits.
 # So something in the f64 kernel has the precision of an f32. It has no register of type `.f32`. What else has a type?
 
 # %%

@@ -49,7 +49,7 @@ for name, wanted in (("pipelined", ("ldmatrix", "mma.")), ("wgmma", ("ldmatrix",
 
 # %%
 def put(k, tile, source, rows):
-    """Stores rows of 128 bytes to shared memory: 16 bytes a thread at a time, chunk c of row r at place c ^ (r & 7)."""
+    """Stores rows of 128 bytes to shared memory: 16 bytes per thread at a time, chunk c of row r at place c ^ (r & 7)."""
     thread = k.tid.x
     for first in range(0, rows, 16):
         row, chunk = (thread >> 3) + first, thread & 7
@@ -148,10 +148,10 @@ for name, (first, bits) in FIELDS.items():
 # swizzle, 512 for 64, 256 for 32. (Otherwise the descriptor's *base offset*, bits 49 to 51, must say where it begins: PTX
 # ISA, `wgmma`, "Matrix Descriptor Format".)
 #
-# Does an H100 agree? 449 forms of `wgmma`, every width and every type among them, were run there and on the CPU machine.
+# Does an H100 agree? 449 forms of `wgmma`, every width and every type among them, were run there and on the emulator.
 # 300 gave the same bits, and the others were within what the order of additions can change.
 #
-# What if a descriptor is wrong? The hardware reads other bytes and says nothing. The CPU machine compares the
+# What if a descriptor is wrong? The hardware reads other bytes and says nothing. The emulator compares the
 # descriptor with the layout in which a tensor copy has written the tile.
 
 # %% [exercise] 15-descriptor
@@ -235,7 +235,7 @@ pl.debug(scores, 1, 128, queries, keys, np.zeros((128, 8), np.float32), at="wgmm
 #   registers, and four warps share one tile.
 # - A **descriptor** takes the place of an address: start, stride of eight rows, swizzle, in units of 16 bytes.
 # - The **swizzle** is part of the contract: who writes the tile and the descriptor must name the same one.
-# - The tensor core reads by the **async proxy**: `fence.proxy.async` stands between ordinary stores and the product.
+# - The tensor core reads by the **async proxy**: `fence.proxy.async` must be between ordinary stores and the product.
 # - Results and tiles belong to the product until `wgmma.wait_group`.
 #
 # ## Further reading

@@ -61,7 +61,7 @@ except DeviceFault as fault:
     print(fault)
 
 # %% [markdown]
-# A GPU would hang here and say nothing. The CPU machine sees that no thread can go on, and says for what each one waits.
+# A GPU would hang here and say nothing. The emulator sees that no thread can go on, and says for what each one waits.
 #
 # ## What is a phase, and why does it have a parity?
 #
@@ -152,7 +152,7 @@ print("right:", np.array_equal(y, x.sum(axis=0)))
 # ## See who waits
 #
 # The debugger's timeline has a row for each role: copies in flight, and waits for mbarriers. Watch warp 0: the producer
-# starts two copies, then it waits for the first release. Below stands a row for each mbarrier: what is on its way to
+# starts two copies, then it waits for the first release. Below is a row for each mbarrier: what is on its way to
 # it, and who waits. In the PTX, point at the register of the tensor map (`%x` in `cp.async.bulk.tensor`): its fields.
 
 # %%
@@ -160,7 +160,7 @@ pl.debug(columns, 1, 96, x, y, 44, at="cp.async.bulk.tensor")
 
 # %% [markdown]
 # The same in numbers. Here is when each copy begins, counted in the steps of all warps, and when the mbarrier has its
-# bytes. (The steps are those of the CPU machine, which decides by itself how long a copy takes. The *order* is what counts.)
+# bytes. (The steps are those of the emulator, which decides by itself how long a copy takes. The *order* is what counts.)
 
 # %%
 for stages in (1, 2):
@@ -183,7 +183,7 @@ for stages in (1, 2):
 # - A **ring** has `full` and `empty` for each stage; producer and consumers go around it with opposite parities.
 # - Wrong counts do not give wrong numbers only: they hang, or they pass too early. The machine says who waits for what.
 #
-# [The second half](16b-roles.ipynb) has attention's roles. Your own kernel stands here:
+# [The second half](16b-roles.ipynb) has attention's roles. Your own kernel is here:
 
 # %%
 scoreboard.show()

@@ -77,7 +77,7 @@ for name in ("wgmma", "hopper"):
     print(out, end="\n\n")
 
 # %% [markdown]
-# Both are right, and the CPU machine cannot say which is faster: it executes one thing after the other. What the machine
+# Both are right, and the emulator cannot say which is faster: it executes one thing after the other. What the machine
 # can say is that nobody reads too early, and that nobody waits for ever.
 #
 # An H100 says the rest. In bf16 at $D = 128$ without a mask it makes of these, in TFLOP/s:

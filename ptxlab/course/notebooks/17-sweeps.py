@@ -6,7 +6,7 @@
 #
 # **Which tile, how many parts, from which length on?**
 #
-# The numbers here are counted by the CPU machine. They say how much work there is, not how long a GPU takes.
+# The numbers here are counted by the emulator. They say how much work there is, not how long a GPU takes.
 
 # %%
 import ptxlab as pl
@@ -68,7 +68,7 @@ assert all(counted[q, 32]["warp_instructions"] > counted[q, 64]["warp_instructio
 # %%
 for tile_q in (16, 32, 64):
     ratio = counted[tile_q, 32]["sectors"] / counted[64, 32]["sectors"]
-    print(f"{tile_q} rows a block: {ratio:.1f} times the sectors of 64")
+    print(f"{tile_q} rows per block: {ratio:.1f} times the sectors of 64")
 
 # %% [exercise] 17-traffic
 

@@ -63,7 +63,7 @@ for name, found in (("all keys", plain), ("a window of 32", result)):
 # ## What has it become?
 #
 # `scalar` computes one score at a time, so its text has the change once. The product of the slope and the distance is
-# new, and the load of the slope stands before the loop: it depends on the head alone.
+# new, and the load of the slope is before the loop: it depends on the head alone.
 
 # %%
 slopes = np.float32([0.5])
@@ -72,8 +72,8 @@ built = spec.build(head_dim=4), spec.build(head_dim=4, score_mod=variants.alibi(
 pl.diff(*built, names=("plain", "alibi"))
 
 # %% [markdown]
-# In `mma` a lane holds 32 scores of a tile, and the same lines stand there 32 times. That is the price on tensor cores:
-# five instructions an element are much beside a few for the matrix product.
+# In `mma` a lane holds 32 scores of a tile, and the same lines are there 32 times. That is the price on tensor cores:
+# five instructions per element are much beside a few for the matrix product.
 
 # %%
 changes = {
@@ -91,7 +91,7 @@ for name, change in changes.items():
 # %% [markdown]
 # ## Soft-capping
 #
-# Gemma 2 keeps all scores between -50 and 50 by `cap * tanh(score / cap)`. In a `score_mod` it cannot stand in the
+# Gemma 2 keeps all scores between -50 and 50 by `cap * tanh(score / cap)`. In a `score_mod` it cannot be in the
 # wrong place. In a kernel of your own it can.
 
 # %% [exercise] 19-softcap
@@ -131,7 +131,7 @@ for name, mask in (("documents", variants.document(ids)), ("causal in each", var
 # # What have you seen?
 #
 # - A change of attention is a function. It is called once, and its expression becomes PTX where its inputs are known:
-#   once a kernel, once a row, once a key, or once an element.
+#   once per kernel, once per row, once per key, or once per element.
 # - A mask is known before the scores, so tiles that nobody sees are left out. A score of -inf is computed first.
 # - What changes a score belongs before the maximum. What has no key, a sink, belongs to one part's state.
 #

@@ -1,4 +1,4 @@
-"""Where a tensor copy puts the 16-byte chunks of a tile: a run of the CPU machine says so, byte by byte."""
+"""Where a tensor copy puts the 16-byte chunks of a tile: a run of the emulator says so, byte by byte."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ SYSTEM = (
     f"/etc/python3.{sys.version_info[1]}",
     "/sys/devices/system/cpu",
 )
-"""Of the system: libraries, and of its configuration only what a Python needs to start."""
+"""The system's libraries, and of its configuration only what a Python needs to start."""
 
 
 @dataclass(frozen=True)

@@ -98,8 +98,8 @@ class Student:
                 if answer in self.spaces[at]:
                     return self._describe(self.spaces[at][answer])
                 if any(use is not None and answer in use.binds for use in file.use):
-                    return {"missing": f"The cell of {exercise} runs and binds no `{answer}`."}
-                return {"missing": f"No cell binds `{answer}`: is the cell of {exercise} gone?"}
+                    return {"missing": f"The cell of {exercise} runs, but does not assign `{answer}`."}
+                return {"missing": f"No cell assigns `{answer}`: is the cell of {exercise} gone?"}
         why = "; ".join(self.problems) or f"There is no cell for {exercise} in the submission."
         return {"missing": why}
 

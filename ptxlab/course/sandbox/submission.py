@@ -108,7 +108,7 @@ def _python(text: str) -> Iterator[Cell]:
 
 
 def _plain(source: str) -> str:
-    """A cell without magics: a grader is no notebook. Lines stay where they are."""
+    """A cell without magics: a grader is not a notebook. Lines stay where they are."""
     if source.lstrip().startswith("%%") and not _PYTHON.match(source):
         return ""
     try:

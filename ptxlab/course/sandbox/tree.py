@@ -1,7 +1,7 @@
 """Folders that somebody else has filled: how much lies in one, and how to delete it, whatever is in it.
 
 A submission may nest folders deeper than Python can recurse or a path can be long, take all permissions from them, and
-give them names that are no text. So nothing here recurses or builds a path.
+give them names that are not text. So nothing here recurses or builds a path.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def _empty(top: int) -> None:
 
 
 def _without_files(folder: int) -> list[bytes]:
-    """Deletes what is no folder in an open folder; the names of the folders."""
+    """Deletes what is not a folder in an open folder; the names of the folders."""
     folders = []
     for name in map(os.fsencode, os.listdir(folder)):
         if stat.S_ISDIR(os.lstat(name, dir_fd=folder).st_mode):

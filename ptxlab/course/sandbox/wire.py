@@ -25,7 +25,7 @@ DEPTH = 40
 
 
 class WireError(PtxlabError):
-    """A value cannot be sent, or what arrived is no message; the text says why."""
+    """A value cannot be sent, or what arrived is not a message; the text says why."""
 
 
 class Silence(WireError):
@@ -139,7 +139,7 @@ class Channel:
             message = decode(json.loads(self._take(size, end)))
         except WireError:
             raise
-        except Exception as error:  # whatever the bytes are, they are no message
+        except Exception as error:  # whatever the bytes are, they are not a message
             raise WireError("a message is not what it should be") from error
         if not isinstance(message, dict):
             raise WireError("a message is not what it should be")

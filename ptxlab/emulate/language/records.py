@@ -54,7 +54,6 @@ class Array(Pointer[T]):
         return row * self.columns + column
 
     def row(self, at: int) -> Pointer[T]:
-        """A pointer to the first element of a row."""
         return self + at * self.columns
 
 
@@ -88,12 +87,10 @@ class Field:
 
     @property
     def indirect(self) -> bool:
-        """Whether the record holds a pointer here."""
         return self.pointer or self.ref
 
     @property
     def align(self) -> int:
-        """Its alignment in bytes."""
         least = 8 if self.indirect else self.kind.size if isinstance(self.kind, Scalar) else self.kind.align
         return max(least, self.shape.align) if self.shape is not None else least
 
@@ -119,8 +116,7 @@ class Field:
 
 
 class Record:
-    """The base of records; see this module's first lines. A record in Python is a view of the bytes at the start of a
-    contiguous array."""
+    """The base of records (see the module). In Python a record is a view of the first bytes of a contiguous array."""
 
     __slots__ = ("_held", "_views", "buffer")
 
@@ -185,7 +181,7 @@ class Record:
         if not rest:
             return at, field
         if field.indirect or isinstance(field.kind, Scalar):
-            raise KeyError(f"{cls.__name__}.{path}: {name} is no record in place")
+            raise KeyError(f"{cls.__name__}.{path}: {name} is not a record in place")
         inner, found = field.kind.locate(".".join(rest))
         return at + inner, found
 

@@ -50,13 +50,11 @@ def fill(low: Lowering, code: Code) -> None:
 
 
 def _widen(low: Lowering, at: Reg, base: Reg | Symbol | Literal, line: int) -> None:
-    """Emits the base of an address in 64 bits."""
     narrow = isinstance(base, Reg) and types.width(low.registers[base.index].type) == 32
     low.op("cvt.u64.u32" if narrow else "mov.b64", (at,), (base,), line)
 
 
 def _check(low: Lowering, size: Reg, opcode: str, line: int) -> None:
-    """A size that is not allowed stops the kernel."""
     rest, wrong = low.register("%rest", "b64"), low.register("%wrong", "pred")
     right, bad = low.new_label(), low.new_label()
     low.op("and.b64", (rest,), (size, Literal(EACH - 1)), line)
@@ -92,7 +90,7 @@ def replace_field(low: Lowering, code: Code) -> None:
     if field in MODES:
         assert isinstance(value, Literal)
         if not 0 <= value.value < len(MODES[field]):
-            what = f"the CPU machine does not execute {code.form.opcode} with the {field} {value.value} yet"
+            what = f"the emulator does not execute {code.form.opcode} with the {field} {value.value} yet"
             assert code.instruction is not None
             raise low.unsupported(code.instruction, what, length=len(code.form.opcode))
     with low.guarded(code.guard, line):

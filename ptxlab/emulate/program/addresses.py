@@ -50,6 +50,5 @@ class HeapPiece(Record):
 
 
 def offset_in(record: np.dtype, field: str) -> int:
-    """Where a field of a record begins."""
     assert record.fields is not None
     return record.fields[field][1]

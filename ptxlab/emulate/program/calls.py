@@ -40,7 +40,7 @@ def lower_call(low: Lowering, instruction: model.Instruction, found: Form, guard
     elif isinstance(pointer, Reg):
         call.through(pointer, guard)
     elif not lower_system_call(low, target, call.sources(), call.result(), instruction, guard, scope.routine):
-        what = f"the CPU machine cannot call {target!r}: the module does not define it"
+        what = f"the emulator cannot call {target!r}: the module does not define it"
         raise low.unsupported(instruction, what, length=len(instruction.opcode))
 
 
@@ -77,7 +77,6 @@ class _Call:
         return self.low.at(result, 0) if isinstance(result, Symbol) else result
 
     def direct(self, target: str, guard: Guard) -> None:
-        """A call of a function by its name."""
         low, line = self.low, self.line
         callee = low.routine(low.functions[target])
         if len(self.arguments) != len(callee.formals) or len(self.results) != len(callee.results):
@@ -167,7 +166,6 @@ class _Call:
 
 
 def _size_of(low: Lowering, operand: model.Operand, source: Source | None, scope: Scope) -> int:
-    """Bytes of an argument or a result."""
     if isinstance(source, Reg):
         return max(1, types.width(low.registers[source.index].type) // 8)
     if isinstance(source, Group):

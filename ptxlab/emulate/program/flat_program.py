@@ -96,15 +96,14 @@ class Code:
     """One instruction, resolved. `dests` and `sources` follow the table entry's operands, an absent optional one is
     None; `dest_types` and `source_types` are their PTX types (`addr` for a Mem).
 
-    target: the block a branch or call goes to. targets: all of `brx.idx`. register: the i32 register that holds where
-    a function returns to, on its `call` (with `callee`) and `ret` (-1: `ret` of the kernel). rounds: how many loop
-    rounds a back edge counts as, 0 for all other branches; leaves: on a branch with a guard to a block that only ends
-    the thread, its number in `Program.exits` (see `ptxlab.emulate.program.reconvergence`). space: the resolved space of
-    a memory access. copy: (from, to, bytes) within the lane's frame, on the pseudo-instruction `%copy` that passes
+    target: the block a branch or call goes to. targets: all of `brx.idx`. register: the i32 register that holds where a
+    function returns to, on its `call` (with `callee`) and `ret` (-1: `ret` of the kernel). rounds: how many loop rounds
+    a back edge counts as, 0 for all other branches; leaves: on a branch with a guard to a block that only ends the
+    thread, its number in `Program.exits` (see `ptxlab.emulate.program.reconvergence`). space: the resolved space of a
+    memory access. copy: (from, to, bytes) within the lane's frame, on the pseudo-instruction `%copy` that passes
     arguments; another, `%reduced`, follows `bar.red`. polls: whether a loop repeats it that may wait for another
     thread. instruction: the one that this counts as, None if lowering has added it; part_of: the one whose bytes its
-    own bytes are then, if any.
-    `properties` says what it does; `name` is for messages.
+    own bytes are then, if any. `properties` says what it does; `name` is for messages.
     """
 
     index: int

@@ -40,9 +40,8 @@ def postorder(start: Node, onward: Edges[Node]) -> list[Node]:
 
 
 def dominators(start: Node, onward: Edges[Node]) -> dict[Node, Node]:
-    """For each node that can be reached its immediate dominator: the last one that all ways from `start` to it lead
-    through, of `start` itself. A node comes after its dominator (Cooper, Harvey and Kennedy, "A Simple, Fast Dominance
-    Algorithm", 2001)."""
+    """The immediate dominator of each node reachable from `start`, whose own is itself. A node comes after its
+    dominator (Cooper, Harvey and Kennedy, "A Simple, Fast Dominance Algorithm", 2001)."""
     order = postorder(start, onward)
     number = {node: k for k, node in enumerate(order)}
     over = {start: start}

@@ -56,7 +56,6 @@ class KernelLowering(Lowering):
     # -- the whole -----------------------------------------------------------------------------------------------------
 
     def program(self) -> Program:
-        """Lowers the kernel and everything it calls."""
         inside = self.placed_inside()
         placed = layout.globals_of((*self.module.variables, *inside), self.graph.taken.get, self.text)
         self.system = SystemMemory(self.module, placed)
@@ -129,7 +128,7 @@ class KernelLowering(Lowering):
         opcode = instruction.opcode
         found = known_form(opcode)
         if found is None:
-            what = f"the CPU machine does not execute {opcode} yet: ptxlab knows PTX up to 9.0"
+            what = f"the emulator does not execute {opcode} yet: ptxlab knows PTX up to 9.0"
             raise self.unsupported(instruction, what, length=len(opcode))
         if not found.op.executed:
             what = UnsupportedInstruction.says(opcode, self.module.target)
@@ -244,8 +243,7 @@ class KernelLowering(Lowering):
 
 
 GAPS = (1024, 128)
-"""Bytes of a gap, the largest first: the first that fits the target is taken. Multiples of 128 bytes move no address to
-another bank."""
+"""Bytes of a gap; the first that fits the target is taken. Multiples of 128 bytes move no address to another bank."""
 
 
 def spread(module: Module, entry: str | None, arch: str | None) -> Program:

@@ -96,7 +96,7 @@ def globals_of(
             data = np.zeros(size_of(v), np.uint8)
         except MemoryError:
             raise PtxError(
-                f"{source_name(v.name)} has {size_of(v):,} bytes; this machine has not as many",
+                f"{source_name(v.name)} has {size_of(v):,} bytes; this machine does not have that much memory",
                 line=v.line,
                 column=v.column,
                 length=len(v.name),

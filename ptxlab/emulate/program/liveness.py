@@ -1,8 +1,8 @@
 """Liveness: which registers an instruction reads and writes, and which values may still be needed.
 
-To read a register that some path has not written is no error: a guarded load leaves such registers in the lanes that
-the guard excludes, and arithmetic on them does no harm as long as its result is not used. So initcheck looks at the
-instructions that touch them (`register_flow`).
+Reading a register that some path has not written is not an error: a guarded load leaves such registers in the lanes
+that the guard excludes, and arithmetic on them does no harm as long as its result is not used. So initcheck looks at
+the instructions that touch them (`register_flow`).
 """
 
 from __future__ import annotations
@@ -47,7 +47,6 @@ def bit_set(numbers: Collection[int]) -> int:
 
 
 def numbers(bits: int) -> list[int]:
-    """The numbers in a bit set, in order."""
     octets = bits.to_bytes((bits.bit_length() + 7) // 8, "little")
     return [8 * at + k for at, octet in enumerate(octets) if octet for k in range(8) if octet >> k & 1]
 

@@ -95,7 +95,7 @@ class Lowering(Names, abc.ABC):
                     self.declare(scope, variable)
             elif isinstance(statement, model.Label):
                 if statement.name in scope.labels:
-                    raise self.error(f"the label {statement.name} stands here for the second time", statement.line)
+                    raise self.error(f"the label {statement.name} is defined twice", statement.line)
                 scope.labels[statement.name] = -1
                 labels.append((scope, statement.name))
             elif isinstance(statement, model.Instruction):
@@ -193,7 +193,6 @@ class Lowering(Names, abc.ABC):
         self.labels.labels[name] = len(self.codes)
 
     def branch(self, label: str, line: int, guard: Guard = None) -> None:
-        """Emits a branch to a label from `new_label`."""
         code = self.emit("bra", form("bra"), line, guard)
         code.targets = (self.label(label, self.labels, line),)
 
@@ -287,7 +286,6 @@ def called(instruction: Instruction) -> str:
 
 
 def operand_names(operand: object) -> Iterator[str]:
-    """Every name in an operand."""
     if isinstance(operand, model.Name):
         yield operand.text
     elif isinstance(operand, model.Vector | model.Parens):
@@ -323,9 +321,8 @@ def lower_text(
     names: Mapping[str, Source],
     reasons: Sequence[str] = (),
 ) -> None:
-    """Emits the statements of `text` in the place of an instruction. names: what names that the text does not declare
-    mean. reasons: what the fault says at each `trap`, in order. Bytes that the text loads and stores count as the
-    instruction's."""
+    """Emits the statements of `text` in place of an instruction, whose accesses theirs count as. names: what undeclared
+    names mean. reasons: what the fault says at each `trap`, in order."""
     scope = Scope(None, owner)
     for name, source in names.items():
         if isinstance(source, Symbol):

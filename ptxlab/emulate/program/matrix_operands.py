@@ -69,5 +69,4 @@ def metadata(program: Program, code: Code) -> sparse.Metadata | None:
 
 
 def bits_of(source: Literal, width: int) -> int:
-    """A literal operand as the bits of a register."""
     return (int(source.value) if source.kind == "int" else source.bits) & ((1 << width) - 1)

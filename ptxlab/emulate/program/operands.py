@@ -124,7 +124,7 @@ def _resolved(
         what = "an address in brackets" if spec.role == "addr" else "no address"
         raise low.error(f"{found.opcode} takes {what} here, found {operand}", line)
     if operand is not None and resolved is None and spec.role != "dst":
-        raise low.error("_ can stand only where a result goes", line)
+        raise low.error("_ is allowed only in the place of a result", line)
     return resolved, type_
 
 
@@ -144,7 +144,7 @@ def summed(low: Lowering, operand: model.Operand, scope: Scope, line: int) -> mo
         return operand
     type_ = low.registers[source.index].type
     if types.lane(type_) not in ("i16", "i32", "i64"):
-        raise low.error(f"{operand} adds to .{type_}; the CPU machine adds to integers", line)
+        raise low.error(f"{operand} adds to .{type_}; the emulator adds to integers", line)
     name = f"%{operand}"
     added = low.register(name, type_, scope.routine.function.name)
     scope.registers[name] = added
@@ -243,7 +243,7 @@ def _misfit(code: Code, operand: Source | None, type_: str, registers: Sequence[
     opcode = code.form.opcode
     if isinstance(operand, Inverted):
         is_pred = type_ == "pred" and registers[operand.operand.index].lane == "i1"
-        return "" if is_pred else "! goes with predicates only"
+        return "" if is_pred else "! is for predicates only"
     if isinstance(operand, Symbol) and types.lane(type_) not in ("i32", "i64"):
         return f"{opcode} cannot take the address of {operand.name!r} as .{type_}"
     if isinstance(operand, Literal | Symbol):

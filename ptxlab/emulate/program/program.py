@@ -51,7 +51,7 @@ class Global(NamedTuple):
                 return kept.copy()
             return self.initial.copy() if self.valued else np.zeros(self.initial.size, np.uint8)
         except MemoryError:
-            says = f"{source_name(self.name)} has {self.initial.size:,} bytes; this machine has not as many left"
+            says = f"{source_name(self.name)} has {self.initial.size:,} bytes; the machine does not have so many left"
             raise LaunchError(says) from None
 
 

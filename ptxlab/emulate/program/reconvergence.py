@@ -35,9 +35,8 @@ def waits_for_others(code: Code) -> bool:
 
 
 def cut_into_blocks(codes: list[Code], entries: Sequence[int]) -> tuple[list[Code], list[Block], int]:
-    """The code in running order, its blocks, and the number of the block where the kernel begins. `entries` are the
-    code indices where functions begin, the kernel's first; the targets of `codes` are code indices before, block
-    numbers after."""
+    """The code in running order, its blocks, and the block where the kernel begins. `entries`: where functions begin,
+    the kernel first. The targets of `codes` are code indices before, block numbers after."""
     graph = _Graph(codes, entries)
     order: list[int] = []
     for routine in postorder(entries[0], graph.called):

@@ -49,8 +49,8 @@ class Sample:
 @functools.lru_cache(maxsize=256)
 def text(sample: Sample) -> str:
     """The statements of one instruction. Registers: %t texture, %s sampler, %x %y %z coordinates (integers, or .f32),
-    %ox %oy %oz offsets, %index of an array, %depth, %lod or the derivatives %px %py %pz and %qx %qy %qz, %d0.. what is
-    given."""
+    %ox %oy %oz offsets, %index of an array, %depth, %lod or the derivatives %px %py %pz and %qx %qy %qz, %d0..
+    results."""
     compares = _COMPARE if sample.compared else ""
     if not sample.mip:
         return compares + _lookup(sample, "%d{}")

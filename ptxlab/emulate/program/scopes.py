@@ -84,11 +84,10 @@ class Names:
     """The scopes of a module while it is lowered, and where its variables lie.
 
     shared: the static shared arrays, in the order of their declarations; dynamic ones are placed last (`place_extern`).
-    Between two lie `shared_gap` bytes that belong to neither (see `spread`), and so before the dynamic ones.
-    local: local variables and the parameters of functions, all at fixed offsets of each thread's local memory.
-    data: `.global` and `.const` variables by name; inside: the names there of those that functions declare, by their
-    identity.
-    frame: where the current function has them, `local` or a frame of its own on the stack.
+    Between two lie `shared_gap` bytes that belong to neither (see `spread`), and so before the dynamic ones. local:
+    local variables and the parameters of functions, all at fixed offsets of each thread's local memory. data: `.global`
+    and `.const` variables by name; inside: the names there of those that functions declare, by their identity. frame:
+    where the current function has them, `local` or a frame of its own on the stack.
     """
 
     def __init__(self, module: Module, shared_start: int, shared_gap: int = 0) -> None:
@@ -262,7 +261,7 @@ class Names:
         array = self.operand(operand.base, scope, line)
         where = next((each for each in scope if str(operand.base) in each.variables), None)
         if not isinstance(array, Symbol) or where is None or not isinstance(operand.index, model.Number):
-            raise self.error(f"the CPU machine cannot read {operand}: the index must be a number", line)
+            raise self.error(f"the emulator cannot read {operand}: the index must be a number", line)
         variable = where.variables[str(operand.base)]
         each = layout.size_of(variable) // max(math.prod(variable.shape), 1) or 1
         return Symbol(array.name, array.space, array.value + int(operand.index.value) * each)

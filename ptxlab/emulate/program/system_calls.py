@@ -28,7 +28,7 @@ def lower_system_call(
 ) -> bool:
     """Emits a call of a runtime function; False if it is unknown. `arguments`: each with its size in bytes."""
     if target in _REFUSED:
-        what = f"the CPU machine cannot call {target}: kernels that launch kernels are not executed"
+        what = f"the emulator cannot call {target}: kernels that launch kernels are not executed"
         raise low.unsupported(call, what, length=len(call.opcode))
     if target not in ("vprintf", "__assertfail", "malloc", "free"):
         return False

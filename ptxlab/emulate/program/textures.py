@@ -51,7 +51,7 @@ class _Lowered:
         """A handle as a value: a register, or the address of a `.texref`."""
         source = self.operand(operand)
         if not isinstance(source, Reg | Symbol | Literal):
-            raise self.low.error(f"{operand} is no handle of a texture or surface", self.instruction.line)
+            raise self.low.error(f"{operand} is not a handle of a texture or surface", self.instruction.line)
         if isinstance(source, Symbol) and source.space == "param":
             held = self.low.register("%handle", "b64")
             load = self.low.op("ld.param.b64", (held,), (Mem(source, 0),), self.instruction.line)
@@ -109,7 +109,7 @@ def _query(now: _Lowered) -> None:
     surface = bool(found.op.fixed.get("surface"))
     tags = (SURFACE,) if surface else (TEXTURE, SAMPLER)
     kind = "surface" if surface else "texture"
-    what = f"{found.opcode}: {address.base} is no {kind}; write: pl.{kind.title()}(array)"
+    what = f"{found.opcode}: {address.base} is not a {kind}; write: pl.{kind.title()}(array)"
     load = f"ld.global.b32 %d, [%t+{AT[str(found.query)]}];"
     if len(operands) > 2:
         names["%level"] = now.operand(operands[2]) or Literal(0)
@@ -180,14 +180,14 @@ def _sample(now: _Lowered) -> None:
     gathered = None if found.comp is None else "rgba".index(str(found.comp))
     exact, moved = kind == "b32", offsets is not None
     text = sampling.text(sampling.Sample(geometry, exact, moved, results, str(found.type), gathered, mip, compared))
-    reasons = [f"{found.opcode}: {address.base} is no texture; write: pl.Texture(array)"]
+    reasons = [f"{found.opcode}: {address.base} is not a texture; write: pl.Texture(array)"]
     checked = _checked("%t", TEXTURE)
     if samplers:
-        reasons.append(f"{found.opcode}: {samplers[0]} is no sampler")
+        reasons.append(f"{found.opcode}: {samplers[0]} is not a sampler")
         checked += _checked("%s", SAMPLER, TEXTURE)
     if compared:
         reasons.append(
-            f"{found.opcode}: {address.base} is no depth texture; write: pl.Texture(..., compare='less_equal')"
+            f"{found.opcode}: {address.base} is not a depth texture; write: pl.Texture(..., compare='less_equal')"
         )
     if mip == "grad" and geometry.endswith("cube"):
         reasons.append(f"{found.opcode}: derivatives choose no mipmap level of a cube here; write: tex.level")
@@ -237,7 +237,7 @@ def _surface(now: _Lowered) -> None:
         if element is None:
             element = now.low.register("%unused", f"b{max(types.width(str(found.type)), 16)}")
         names[f"%d{k}"] = element
-    reasons = [f"{found.opcode}: {address.base} is no surface; write: pl.Surface(array)"]
+    reasons = [f"{found.opcode}: {address.base} is not a surface; write: pl.Surface(array)"]
     if found.clamp == "trap":
         reasons.append(f"{found.opcode}: the coordinates are outside of the surface")
     now.lower_text(_checked("%t", SURFACE) + _surface_text(geometry, found, count), names, *reasons)
@@ -254,9 +254,8 @@ AXES = {"1d": "x", "2d": "xy", "3d": "xyz", "a1d": "x", "a2d": "xy"}
 
 
 def _surface_text(geometry: str, found: Form, count: int) -> str:
-    """The statements of one access to a surface: coordinates become an address; those outside are clamped, give zeros,
-    or trap. Registers: %t surface, %x (in bytes) %y %z coordinates, %index of an array, %d0..
-    the data."""
+    """The statements of an access to a surface: coordinates become an address; those outside are clamped, give zeros,
+    or trap. Registers: %t surface, %x (in bytes) %y %z coordinates, %index of an array, %d0.. data."""
     axes, width = AXES[geometry], types.width(str(found.type))
     size = count * width // 8
     scaled = _TEXEL if found.texels else ""
@@ -382,7 +381,6 @@ max.s64 %k{a}, %k{a}, 0;
 
 
 def _address(axes: str) -> str:
-    """The address %at."""
     steps = ["add.s64 %at, %at, %kx;\n"]
     if "y" in axes:
         steps.append(f"ld.global.b64 %step, [%t+{AT['pitch']}];\nmad.lo.u64 %at, %ky, %step, %at;\n")

@@ -85,7 +85,6 @@ _REGISTERS = ".reg .b32 %w, %r, %e; .reg .b64 %x, %y, %t, %z; .reg .pred %p;\n"
 
 
 def _compute(found: Form) -> str:
-    """%t from %x and %y."""
     operation = found.op.name.rstrip("24")  # `vadd` of `vadd4`
     if operation == "vset":
         return f"setp.{found.cmp}.s64 %p, %x, %y;\nselp.b64 %t, 1, 0, %p;\n"

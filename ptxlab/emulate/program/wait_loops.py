@@ -32,8 +32,7 @@ from ptxlab.isa.actions import Action
 
 WAITS = (Action.MBARRIER_TEST, Action.MBARRIER_WAIT)
 HARMLESS = frozenset({*WAITS, Action.SLEEP, Action.NOTHING, Action.FENCE, Action.PREFETCH, Action.LOAD})
-"""What a thread may do between two attempts, beside jumping and computing. Exchanges with other lanes are not among it:
-they may wait for that."""
+"""What a thread may do between two attempts besides jumps and arithmetic; no exchanges, whose other lanes may wait."""
 MOST_BLOCKS = 256
 """Basic blocks that are followed from a wait."""
 
@@ -235,8 +234,7 @@ class _Walk:
         return found
 
     def _onward(self, place: Place, state: State, first: int = 0) -> Iterator[tuple[Place | None, State]]:
-        """The places that follow one, left from an index on, with what registers hold there; None where the thread may
-        do anything else."""
+        """The places after one, left from an index on, with the registers' values; None if the thread may do more."""
         for code in self.ways.codes(place):
             if code.index < first:
                 continue
@@ -256,8 +254,7 @@ class _Walk:
         yield falls[0] if falls else None, state
 
     def _executes(self, code: Code, state: State, *, sure: bool) -> bool:
-        """Notes what registers hold behind an instruction. False if it does, after a failed wait, what a thread that
-        only waits does not."""
+        """Notes the registers after an instruction. False if, after a failed wait, it does more than wait."""
         written, passed = self.ways.writes(code), self.ways.passed(code)
         new: list[Any] = [None] * len(written)
         if code.action in WAITS and written:

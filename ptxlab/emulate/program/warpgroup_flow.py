@@ -3,8 +3,7 @@
 Between a product and the wait for it no instruction may write its registers, or read d. When anything but a product has
 written them, a `wgmma.fence` must come before the next product that uses them. This module finds the instructions that
 could break one of these two rules on some path through the program. A correct program has hardly any, so few
-instructions are checked while it runs; whether one of them does break a rule is found then
-(`rules.register_checks`).
+instructions are checked while it runs; whether one of them does break a rule is found then (`rules.register_checks`).
 """
 
 from __future__ import annotations

@@ -43,9 +43,8 @@ class Wrapped(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """A register's bits as an unsigned number, how many there are, what it is exactly (numbers from outside may be
-    meant with a sign or without), and what went wrong on the way if it is none of these, or will have if the number is
-    read with a sign."""
+    """A register's bits as an unsigned number, their count, the exact value (numbers from outside may be signed or
+    not), and what went wrong if it is neither, or will have if the number is read with a sign."""
 
     bits: int
     width: int
@@ -111,15 +110,12 @@ class Exact:
         return self.kept(a.bits << b.bits, a.width, {x << b.bits for x in a.exact}, a.wrong)
 
     def trunc(self, type: str, a: Value) -> Value:
-        """The low bits."""
         return a if WIDTHS[type] == a.width else self.kept(a.bits, WIDTHS[type], a.exact, a.wrong)
 
     def zext(self, type: str, a: Value) -> Value:
-        """Wider, without a sign."""
         return self._read(WIDTHS[type], a, a.bits)
 
     def sext(self, type: str, a: Value) -> Value:
-        """Wider, with a sign."""
         return self._read(WIDTHS[type], a, a.signed)
 
     def _read(self, width: int, a: Value, number: int) -> Value:

@@ -8,7 +8,7 @@ for none:
 
     63..42  code index      41..37  warp      31..0  of a store: the time; of a product: its number
 
-Of several warps that read a tile the last one is remembered.
+If several warps read a tile, the last one is remembered.
 """
 
 from __future__ import annotations

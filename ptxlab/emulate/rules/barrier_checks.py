@@ -133,9 +133,8 @@ def passed_arrive(launch: Launch, block: Block, warp: u32, barrier: u32) -> None
 
 @rule
 def same_instruction(launch: Launch, block: Block, waiting: u32, live: Pointer[u32]) -> None:
-    """Warps that have arrived at an aligned barrier for all threads must be at the same instruction. One that has been
-    there, and has exited since, left a loop earlier than they do; if the loop is unrolled, it has been at another copy
-    of the instruction."""
+    """Warps at an aligned barrier for all threads must be at the same instruction. One that was there and has exited
+    left a loop earlier; in an unrolled loop it was at another copy of the instruction."""
     codes = load_lanes(block.whole_code)
     whole = waiting & bits(codes != 0)
     if whole:

@@ -72,7 +72,6 @@ def begin_again(context: Context, warp: Warp) -> None:
 
 @rule(inline=True)
 def begin_warp(context: Context, cta: Cta, warp: Warp, number: u64) -> None:
-    """Begins a warp, with all its fields reset."""
     for lane in range(32):
         warp.pc[lane] = context.entry
         warp.sync_kind[lane] = 0

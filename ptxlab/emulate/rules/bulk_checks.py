@@ -25,9 +25,8 @@ from ptxlab.isa.convert import PEER
 ROW = 16
 """Numbers, or records of words, that are looked at together."""
 BY_STORES, BY_PRODUCTS = range(2)
-"""What a copy may meet: stores of threads to what it reads that no proxy fence has made visible to the async proxy; a
-product of `wgmma` that reads what it overwrites and is in flight, or is not merely because of the order in which warps
-ran here."""
+"""What a copy may meet: stores to what it reads that no proxy fence made visible to the async proxy; a `wgmma` that
+reads what it overwrites, in flight or finished only because of the order in which warps ran here."""
 OF_MOMENT = OF_WARP | LAST_TIME << TIME
 """The fields of a record that tell whether an access comes before those of another warp."""
 

@@ -90,9 +90,8 @@ def issue_lanes(
     count: u64,
     code: u32,
 ) -> boolean:
-    """The bulk copies of some lanes. data: for each lane the first address, the second, the size, the mbarrier, the
-    mask of ranks, and a value; more: coordinates and im2col offsets. Whether the kernel must stop: a fault is noted
-    then."""
+    """The bulk copies of some lanes; whether the kernel must stop, with the fault noted. data: for each lane both
+    addresses, the size, the mbarrier, the mask of ranks, a value; more: coordinates and im2col offsets."""
     for lane in lanes_of(mask):
         asked = local(Transfer, 1)[0]
         asked.kind = kind

@@ -101,8 +101,7 @@ def others_run(context: Context, cta: Cta, warp: Warp) -> boolean:
 
 @rule
 def try_to_open(context: Context, cluster: Cluster) -> boolean:
-    """Completes the phase of the barrier if all threads of the cluster that have not exited, at least one, have
-    arrived. Whether it did."""
+    """Completes the phase if all threads of the cluster that have not exited (at least one) arrived. Whether it did."""
     some = False
     for rank in range(cluster.count):
         cta = context.slots[cluster.first + rank].cta

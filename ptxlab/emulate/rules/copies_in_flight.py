@@ -6,7 +6,7 @@ performed. It becomes the time of the first wait of the thread for that group, o
 thread's arrival there (`cp.async.mbarrier.arrive`). Until then the access is ordered before nothing, not even in its
 own thread.
 
-Of each warp and kind of wait the last KEPT are remembered. What was waited for before them counts as ordered.
+The last KEPT waits of each warp and kind are remembered. What was waited for before them counts as ordered.
 """
 
 from __future__ import annotations

@@ -68,9 +68,8 @@ def lanes_match(state: Pointer[u8], table: Pointer[ScalarRegister], register: Sc
 def scalars_found(
     state: Pointer[u8], table: Pointer[ScalarRegister], register: ScalarRegister, lead: u32, mask: u32
 ) -> boolean:
-    """Whether the lanes of an affine register are what some scalars say. If they are, its scalars hold them: the stride
-    is what a lane has beyond another one that adds it once less, and the second scalar is chosen such that no sum wraps
-    around."""
+    """Whether scalars describe the lanes of an affine register; if so it holds them: the stride is the difference of
+    two lanes that add it once more and once less, and the second scalar is such that no sum wraps around."""
     lane_offsets, steps = constants(table, register.lane_offsets), constants(table, register.steps)
     first, stride, already = u64(lane_of(state, register, lead) - lane_offsets[lead]), u64(0), u64(0)
     if register.times != 0:

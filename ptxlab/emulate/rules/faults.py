@@ -252,13 +252,13 @@ OF_BULK_COPIES = {
     BAD_SIZE: "its size must be a multiple of 16 bytes and not 0, found {}",
     NO_MAP: "there is no tensor map at {:#x}; make one with pl.TensorMap",
     INTERLEAVED: "the tensor map at {:#x} has an interleaved layout; how its strides are meant is not public, so the "
-    "CPU machine copies without: write 0 for .interleave_layout",
+    "emulator copies without: write 0 for .interleave_layout",
     UNREDUCED: "elements of the type in the tensor map at {:#x} have no such reduction; there are "
     + "; ".join(f".{o} of {', '.join(t for t, taken in OF_TENSORS.items() if o in taken)}" for o in OPERATIONS),
     BETWEEN: "the tile must begin at a multiple of 16 bytes in the innermost dimension (its first coordinate times the "
-    "bytes of an element), found {} bytes behind one; a GPU stops there with an illegal instruction",
-    BEFORE: "a tile that is stored or reduced may begin at no negative coordinate, found -{}; a GPU stops there with "
-    "an illegal instruction (a tile that is loaded may)",
+    "bytes of an element), found {} bytes after one; a GPU stops there with an illegal instruction",
+    BEFORE: "a tile that is stored or reduced must not begin at a negative coordinate, found -{}; a GPU stops there "
+    "with an illegal instruction (a tile that is loaded may)",
     NO_CLUSTER: "this launch has no clusters; a GPU stops there with an illegal instruction, even where the block "
     "itself is meant",
 }

@@ -25,7 +25,6 @@ UNIT = 126
 
 @rule
 def widened(half: u16) -> u32:
-    """The bits of a half as those of a single."""
     sign = u32(half & SIGN) << 16
     size = u32(half & (SIGN - 1))
     if size > INFINITE:

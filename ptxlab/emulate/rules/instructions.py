@@ -83,8 +83,7 @@ def members_of(code: Code) -> Source | None:
 
 
 def of_whole_warp(code: Code, full: Collection[int] = ()) -> bool:
-    """Whether it is plain that an instruction which synchronizes lanes does so with all of a warp. full: registers that
-    hold a full mask."""
+    """Whether an instruction that synchronizes lanes surely names the whole warp. full: registers with a full mask."""
     given = members_of(code)
     return given is None or _full(given) or (isinstance(given, Reg) and given.index in full)
 
@@ -119,8 +118,7 @@ def scheduled(codes: Sequence[Code]) -> dict[str, bool]:
 
 
 def cuts(code: Code) -> bool:
-    """Whether later accesses must not be checked before this instruction: it may order threads, or it writes to memory
-    that other threads see."""
+    """Whether later accesses must not be checked before it: it may order threads, or writes what other threads see."""
     return code.properties.orders and not (code.action is Action.STORE and code.space in ("param", "local", "frame"))
 
 

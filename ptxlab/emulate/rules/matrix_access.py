@@ -18,8 +18,6 @@ class Piece(Record):
 
 
 class Tile(Record):
-    """A matrix in memory."""
-
     count: u32  # of the pieces
     last: u32  # the number of the last line
     length: u32  # bytes of one

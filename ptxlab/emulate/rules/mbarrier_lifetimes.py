@@ -46,9 +46,8 @@ Room = tuple[Pointer[reports.Mbarrier], np.ndarray]
 
 
 class Phases:
-    """The mbarriers of one block, and of those after it in the same place. launch: the checks' record of it; can_run:
-    the warps that have not exited, each with a mask of the lanes that wait only for their turn; notes: where problems
-    are noted."""
+    """The mbarriers of a block, and of those after it in the same place. launch: the checks' record; can_run: the warps
+    that have not exited, each with the mask of lanes that wait only for their turn; notes: where problems go."""
 
     def __init__(
         self,

@@ -122,9 +122,8 @@ def first_arrival(one: Mbarrier, phase: i32) -> u64:
 
 
 BEGUN, MADE, CHANGED, EARLY, REFUSED = range(100, 105)
-"""What is reported besides notes: another block has begun; an mbarrier is used that is not known yet; one has been
-initialised (`by` whom, what it held) or invalidated; a wait has passed while a copy was in flight; an operation is
-invalid."""
+"""What is reported besides notes: a new block; an mbarrier that is not known yet; one initialised (`by` whom, what it
+held) or invalidated; a wait that passed while a copy was in flight; an invalid operation."""
 
 
 @rule(pointer="report")
@@ -137,7 +136,6 @@ def report(held: Mbarriers, what: u32, by: u64, other: u64, at: u64, value: u64)
 
 @rule(inline=True)
 def party(code: u32, warp: u32, lane: u32) -> u64:
-    """A lane that executes an instruction."""
     return u64(code) << CODE | warp << 5 | lane
 
 

@@ -97,8 +97,7 @@ def operate(
     space: u32,
     code: u32,
 ) -> boolean:
-    """Lane by lane, in lane order. block: the checks' record of it, if there are any. Returns whether the kernel must
-    stop, with the fault noted."""
+    """Lane by lane, in order; whether the kernel must stop, with the fault noted. block: the checks' record, if any."""
     words = local(u64, 4 * 32)  # for the checks: see `notify_checks`
     before, after, done = words + 64, words + 96, u32(0)
     failed: u32 = 0
@@ -165,8 +164,7 @@ def give_up_turn(context: Context) -> None:
 
 @rule
 def still_spinning(context: Context, cta: Cta, warp: Warp) -> boolean:
-    """Whether the phases that the lanes of a warp spin on have still not ended. Lanes that wait for something else do
-    not count; all others spin."""
+    """Whether the phases that lanes spin on are still open. Lanes that wait for something else do not count."""
     for lane in lanes_of(warp.live & ~warp.wait):
         word = (cta.shared + (warp.spin_at[lane] - context.memory.shared_start)).cast(u64)[0]
         if phase_completed(word, warp.spin_for[lane]) or word == 0:

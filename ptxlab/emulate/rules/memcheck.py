@@ -330,9 +330,8 @@ def find_together(
     context: Context, cta: Cta, warp: Warp, mask: u32, addresses: Pointer[u64], size: u64, log2: u64, space: u32,
     site: Site,
 ) -> Pointer[u8] | None:  # fmt: skip
-    """Finds the addresses of an atomic access at once: where that of the first lane is in the host's memory, and those
-    of the others are as far from it as they are apart. None if they do not all lie in one allocation, or some access is
-    not valid."""
+    """Finds the host addresses of an atomic access at once, from the first lane's and the distances to it. None if they
+    are not all in one allocation, or an access is not valid."""
     if mask == 0:
         return None
     lane = first(mask)
@@ -356,8 +355,7 @@ def find_lanes(
     context: Context, cta: Cta, warp: Warp, mask: u32, addresses: Pointer[u64], size: u64, log2: u64, space: u32,
     code: u32, places: Pointer[Place],
 ) -> boolean:  # fmt: skip
-    """Finds the addresses of an atomic access before any lane changes memory. Returns whether the kernel must stop,
-    with the fault noted."""
+    """Finds an atomic's addresses before a lane changes memory; whether the kernel must stop, with the fault noted."""
     site = local(Site, 1)[0]
     for lane in lanes_of(mask):
         place = found_by(site, context, cta, warp, lane, addresses[lane], size, log2, space, 1)
@@ -375,7 +373,6 @@ def find_lanes(
 
 @rule(inline=True)
 def copy_value(to: Pointer[u8], source: Pointer[u8], width: u64) -> None:
-    """Copies a number of 1, 2, 4 or 8 bytes."""
     if width == 8:
         to.cast(u64)[0] = source.cast(u64)[0]
     elif width == 4:

@@ -52,8 +52,7 @@ NOWHERE = (1 << 64) - 1
 @dataclass
 class Note:
     """What an engine noted: `kind`, the code index and thread (linear block, warp, lane) that noticed, those of the
-    other party (code -1: there is none), the address (as the instruction sees it), a number that the kind explains, and
-    how often it happened."""
+    other party (code -1: none), the address as the instruction sees it, a number that the kind explains, how often."""
 
     kind: int
     code: int

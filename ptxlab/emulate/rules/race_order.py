@@ -219,9 +219,8 @@ def elsewhere(addresses: lanes_u64) -> u32:
 
 @rule
 def last_release(launch: Launch, block: Block, mask: u32, addresses: Pointer[u64], size: u64) -> u32:
-    """The last release, by the clock of the launch, that strong accesses of `size` bytes at these addresses may have
-    seen: the last one to the same word of global memory, or what another warp has acquired. In shared memory of a
-    cluster it may be any."""
+    """The last release, by the launch's clock, that strong accesses of `size` bytes at these addresses may have seen:
+    to the same word of global memory, or what another warp acquired. In a cluster's shared memory it may be any."""
     at, acquired = load_lanes(addresses), published(launch, block.now).acquired
     beyond = elsewhere(at)
     if launch.now == 0 or (beyond & mask != 0 and block.mates is not None):
@@ -339,8 +338,7 @@ def release(block: Block, warp: u32, mask: u32) -> lanes_u32:
 
 @rule
 def share_heard(block: Block, waiting: u32) -> None:
-    """Warps have waited for others of the block: they come after what these have heard of other blocks. (Which those
-    are is not asked.)"""
+    """Warps have waited for others of the block: they come after all that these have heard of other blocks."""
     if block.fences != 0:
         heard, soon = load_lanes(block.heard), load_lanes(block.heard_soon)
         store_lanes(block.heard, select(lanes(waiting), LATEST - least(LATEST - heard), heard))
@@ -432,8 +430,7 @@ def begun(block: Block, warp: u32, rank: u64) -> boolean:
 
 @rule
 def share_peers(block: Block, came: u32, waiting: u32) -> None:
-    """Warps have arrived at a barrier: what other blocks of the cluster did before any warp of `came` now comes before
-    all of `waiting`."""
+    """At a barrier: what other blocks of the cluster did before a warp of `came` now comes before all of `waiting`."""
     if block.peers is None:
         return
     peers = block.peers

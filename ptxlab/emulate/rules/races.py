@@ -11,7 +11,7 @@ The clock of a block ticks at whatever orders its threads: a barrier, an instruc
 a fence. An access is ordered before another one
 
 - of the same thread, always (lanes that made an access in one instruction count as one thread to it, except those of
-  an atomic operation to what is no atomic operation);
+  an atomic operation to something that is not one);
 - of the same warp, if a `.sync` instruction (`bar.warp.sync`, a shuffle, a vote, a matrix instruction) lies between
   whose mask names both lanes;
 - of the same block, if a barrier lies between that both warps took part in, whatever its number, or a chain of those;

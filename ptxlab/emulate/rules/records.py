@@ -251,8 +251,7 @@ READS, WRITES, CHANGES = range(3)
 
 
 class Member(Record):
-    """One access of a group: the bytes from the group's address to its own, its size, and the instruction, as in the
-    record of an access."""
+    """One access of a group: offset from the group's address, size, and the instruction as in an access record."""
 
     at: u64
     bytes: u64

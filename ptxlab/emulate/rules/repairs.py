@@ -34,8 +34,7 @@ _WRITE: dict[str, tuple[str, ...]] = {
     "commit": ("wgmma.commit_group.sync.aligned;",),
     "whole_warp": ("31", "31", "the width 32 (warpSize)", "the width 32"),
 }
-"""What to write, in the order of the languages. One without a word of its own writes the PTX: CUDA C++ as `asm`, Python
-that writes PTX as `k.op`."""
+"""What to write, by language. One without a word of its own writes PTX: CUDA C++ as `asm`, the builder as `k.op`."""
 _ATOMICS = {
     Action.ADD: "add", Action.SUBTRACT: "add", Action.MULTIPLY_ADD: "add", Action.MINIMUM: "min",
     Action.MAXIMUM: "max", Action.AND: "and", Action.OR: "or", Action.EXCLUSIVE_OR: "xor",
@@ -93,7 +92,7 @@ def next_round(program: Program, note: Note) -> bool:
 
 def update(program: Program, note: Note) -> list[Code]:
     """From the load to the store what changes a word (`x[0] += 1`), or decides whether (`if (v > x[0]) x[0] = v`), if
-    two threads race in it; else nothing. What other lanes bring by a shuffle is no such change."""
+    two threads race in it; else nothing. What other lanes bring by a shuffle is not such a change."""
     pair = {note.code, note.other}
     store = program.codes[max(pair)]
     if store.action is not Action.STORE:

@@ -55,7 +55,7 @@ _OTHER = ("another lane of its warp", "another warp", "another block")
 _SEVERAL = ("lanes of a warp", "warps of a block", "blocks")
 
 _SENTENCES = {
-    OVERRUN: "a thread leaves the arrays of shared memory: it accesses bytes between two of them",
+    OVERRUN: "a thread accesses shared memory outside of every array, between two of them",
     LOCKSTEP: (
         "two lanes of one warp touch the same place in {memory} with volatile accesses, and nothing but lockstep "
         "puts these in order, which lanes do not keep since sm_70; write {lanes} between the two"
@@ -71,7 +71,7 @@ _SENTENCES = {
     ),
     EXITED: (
         "a warp arrives at a barrier for all its lanes after some of them have exited; let no thread exit before the "
-        "last barrier: put what it is not to do into a branch"
+        "last barrier: put the work that it must not do into a branch"
     ),
     OMITTED: "lane {note.lane} executes this instruction, and the mask {note.value:#010x} does not name it",
     EXITED_LANE: "the mask names lane {note.value}, which has exited",
@@ -85,8 +85,8 @@ _SENTENCES = {
     INVALID_IN_USE: "an mbarrier is made invalid while another thread waits for it",
     UNMADE: "a thread uses an mbarrier that is not initialized: mbarrier.init has to come first, and be visible to all",
     TOO_MANY: "more threads arrive in one phase than the mbarrier was initialized for",
-    COMPLETES: "an arrival ends the phase, which .noComplete promises it does not",
-    BAD_COUNT: "an mbarrier counts from 1 arrival to 1048575",
+    COMPLETES: "an arrival with .noComplete ends the phase, and .noComplete promises that it does not",
+    BAD_COUNT: "the arrival count of an mbarrier must be from 1 to 1048575",
     UNSEEN: "a thread arrives, and no wait has passed in the phase before: a wait is missing, or too many arrive",
     MISSED: (
         "a thread may miss a phase: nothing makes it pass this wait before the arrivals of the next phase, and if that "
@@ -95,14 +95,14 @@ _SENTENCES = {
     ),
     SHARED_BARRIER: (
         "two groups of warps use barrier {note.value}, and nothing makes this warp arrive after the other has, so both "
-        "may arrive in one phase; give each group a barrier of its own (bar.sync 2, 64;), or let the one wait for the "
-        "other first"
+        "may arrive in one phase; give each group a barrier of its own (bar.sync 2, 64;), or make one of them wait "
+        "for the other first"
     ),
-    BAD_BYTES: "the bytes that a phase waits for leave the range of an mbarrier, -1048575 to 1048575",
+    BAD_BYTES: "the bytes that a phase waits for are outside the range of an mbarrier, -1048575 to 1048575",
     TILE_UNORDERED: (
         "a copy overwrites {memory} that a wgmma reads, and nothing but the order in which the warps ran here makes it "
-        "come after the wgmma.wait_group for that product; an mbarrier at which the readers arrive after their wait "
-        "would, if the thread that starts the copy waits for it"
+        "come after the wgmma.wait_group for that product; let the readers arrive at an mbarrier after their wait, and "
+        "let the thread that starts the copy wait for it"
     ),
     INIT_UNORDERED: (
         "a thread uses an mbarrier, and nothing makes this come after its mbarrier.init, so it may find none there "
@@ -144,8 +144,8 @@ def sentence(program: Program, launch: Launch, together: list[Note], code: Code,
     if kind == OVERRUN and note.value:
         end, begin = _two(note.value, SECOND_WIDE)
         return (
-            f"a thread leaves an array or structure of its local memory (bytes {begin} to {end - 1}) "
-            "and accesses what lies beside it"
+            f"a thread accesses its local memory outside of the array or structure (bytes {begin} to {end - 1}) "
+            "from which the address was computed"
         )
     if kind == UNINITIALISED:
         used = ""
@@ -163,7 +163,7 @@ def sentence(program: Program, launch: Launch, together: list[Note], code: Code,
     if kind == COUNTS:
         now, before = _two(note.value, SECOND)
         said = [f"{n} threads" if n else "all threads" for n in (now, before)]
-        return f"warps disagree how many threads a barrier waits for: {said[0]} here, {said[1]} there"
+        return f"warps disagree on how many threads a barrier waits for: {said[0]} here, {said[1]} there"
     if kind == RANGE:
         source, last = _two(note.value, SECOND)
         return (
@@ -210,13 +210,15 @@ def _hazard(program: Program, launch: Launch, note: Note, code: Code, other: Cod
     if code is other:
         return f"{said}; let one thread write there, or give each its own place"
     if code.polls or other.polls:
-        return f"{said}; of a flag that is polled make both accesses volatile, or atomic"
+        return f"{said}; if this is a flag that is polled, make both accesses volatile or atomic"
     if note.scope == 2:
         return f"{said}; {_in_cluster(launch, note, words) or _ACROSS.format(**words)}"
     if is_bulk(other):
-        return f"{said}; first comes {_wait_for(other, code.space == 'global', words)}, then {barrier}"
+        return (
+            f"{said}; the access must come after {_wait_for(other, code.space == 'global', words)}, and then {barrier}"
+        )
     if is_bulk(code):
-        return f"{said}; before the copy comes {barrier} or the wait for an mbarrier at which the other thread arrives"
+        return f"{said}; write {barrier} before the copy, or a wait for an mbarrier at which the other thread arrives"
     where = "between the two" + ", or in a loop between its rounds" * (more != [] or note.other > note.code)
     where = "between the rounds of the loop" if next_round(program, note) else where
     where += ", at a place that all threads of the block reach" * (note.scope == 1)
@@ -255,7 +257,7 @@ def _asynchronous(
         )
     if kind == BLOCK_ENDED:
         does, first = "writes to" if note.value else "reads", _wait_for(code, False, words)
-        return f"the block ends while a bulk copy still {does} its shared memory: first comes {first}"
+        return f"the block ends while a bulk copy still {does} its shared memory: it must end after {first}"
     if kind == BYTES_LEFT:
         return (
             f"copies bring {note.value} bytes that no expect_tx announces, and they count for a phase that does not "
@@ -266,7 +268,7 @@ def _asynchronous(
     if other is not None and is_bulk(other):
         first = _wait_for(other, there, words)
         moved = f"what {'another' if copies else 'a'} bulk copy is still moving"
-        said = f"a {'bulk copy' if copies else 'thread'} {touches} {moved}: first comes {first}"
+        said = f"a {'bulk copy' if copies else 'thread'} {touches} {moved}: the access must come after {first}"
         if note.value:
             number, parity = _two(note.value, SECOND_WIDE)
             wait = program.codes[number - 1]
@@ -287,7 +289,7 @@ def _wait_for(copy: Code, there: bool, words: dict[str, str]) -> str:
     if not _reads_shared(copy):
         return f"{words['bulk_arrival']} that counts its bytes"
     wait = words["bulk_wait" if there else "bulk_read"]
-    return f"{words['bulk_commit']} and {wait}, by the thread that started it"
+    return f"{words['bulk_commit']} and {wait}, in the thread that started it"
 
 
 def _reads_shared(copy: Code) -> bool:
@@ -338,8 +340,7 @@ def _named(program: Program, writer: Code, product: Code) -> str:
 
 
 def _widened(opcode: str) -> tuple[str, str]:
-    """The scope that an instruction with the scope .cta needs to order blocks, and its opcode with that; not all
-    instructions have .gpu."""
+    """The scope that a .cta instruction needs to order blocks, and its opcode with it; not all have .gpu."""
     if opcode.startswith("membar"):
         return "gpu", opcode.replace(".cta", ".gl")
     wider = [(scope, re.sub(r"\.cta\b", f".{scope}", opcode, count=1)) for scope in ("gpu", "cluster")]

@@ -61,13 +61,11 @@ def is_map(map: Pointer[u64]) -> boolean:
 
 @rule(inline=True)
 def is_im2col(map: Pointer[u64]) -> boolean:
-    """Whether a map is for im2col, not for tiles."""
     return map[MARK] != 0
 
 
 @rule(inline=True)
 def rank(map: Pointer[u64]) -> u32:
-    """Dimensions of the tensor."""
     return u32(field(map, RANK, 7) + 1)
 
 
@@ -232,15 +230,13 @@ def fill_byte(map: Pointer[u64], k: u64) -> u32:
 
 @rule(inline=True)
 def starts_between(map: Pointer[u64], place: Pointer[i32]) -> u64:
-    """How many bytes behind a multiple of 16 a tile begins in the innermost dimension. A GPU takes none but 0; the
-    manual does not say so."""
+    """A tile's first byte modulo 16 in the innermost dimension. A GPU takes only 0; the manual is silent."""
     return u64(i64(place[0])) * element_bytes(map) & 15
 
 
 @rule
 def starts_before(map: Pointer[u64], place: Pointer[i32]) -> u64:
-    """How many elements before the tensor a tile begins in some dimension. A GPU takes none but 0 for what is written;
-    the manual does not say so."""
+    """Elements by which a tile begins before the tensor. For writes a GPU takes only 0; the manual is silent."""
     for k in range(rank(map)):
         if place[k] < 0:
             return u64(0 - i64(place[k]))

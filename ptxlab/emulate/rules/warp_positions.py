@@ -146,8 +146,7 @@ def _all_loops(program: Program) -> list[tuple[range, Loop]]:
 
 
 def loops_around(program: Program, block: int) -> list[Loop]:
-    """The loops around a basic block, the innermost first; after those of a function that is called at one place those
-    around the call."""
+    """The loops around a basic block, innermost first, then those around the call if its function has one call."""
     found: list[Loop] = []
     calls = [code for code in program.codes if code.action is Action.CALL]
     for _ in range(len(calls) + 1):

@@ -6,9 +6,8 @@ A descriptor is 64 bits:
     45..32  stride byte offset / 16     29..16  leading byte offset / 16     13..0  start address / 16
 
 A tile is made of core matrices, 8 lines of 16 bytes. A line is what is contiguous in memory: K-major, a row of A or a
-column of B; MN-major (imm_trans_a, imm_trans_b), the elements of one k. `wide` core
-matrices stand side by side, so that lines of one swizzle width, 16 * wide bytes, follow each other: 1 without a
-swizzle, then 2, 4, 8.
+column of B; MN-major (imm_trans_a, imm_trans_b), the elements of one k. `wide` core matrices stand side by side, so
+that lines of one swizzle width, 16 * wide bytes, follow each other: 1 without a swizzle, then 2, 4, 8.
 
     K-major       the next 8 lines are one stride away, the next `wide` core matrices one leading offset
     MN-major      the same; without a swizzle the two offsets change places
@@ -90,8 +89,7 @@ def piece_offsets(
     count: u32,
     out: Pointer[u32],
 ) -> None:
-    """Where in shared memory, which begins at `start`, some pieces of a tile lie: `count` of them from number `first`
-    on, line by line."""
+    """Where `count` pieces of a tile are in shared memory at `start`, from number `first` on, line by line."""
     for n in range(count):
         line, piece = u32((first + n) // pieces), u32((first + n) % pieces)
         out[n] = u32(piece_address(descriptor, u32(first_line + line), u32(first_piece + piece), mn_major) - start)
@@ -101,8 +99,7 @@ def piece_offsets(
 def fragment_a(
     shared: Pointer[u8], start: u32, descriptor: u64, mn_major: boolean, first_row: u32, lines: u32, out: Pointer[u8]
 ) -> None:
-    """16 rows of A, 32 bytes each, as `isa.fragments.operand_a` has them. lines: how many there are in MN-major order,
-    one for each k."""
+    """16 rows of A of 32 bytes, as `isa.fragments.operand_a` has them. lines: in MN-major order, one for each k."""
     if not mn_major:
         for row in range(16):
             for piece in range(2):

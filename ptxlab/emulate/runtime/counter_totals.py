@@ -17,7 +17,7 @@ OF_A_LINE = (
     ("global_requests", "shared_requests"), ("global_sectors",), ("global_ideal",), ("shared_wavefronts",),
     ("shared_ideal",), ("global_bytes", "shared_bytes", "local_bytes"), (), ("bulk_shared_st", "bulk_shared_ld"),
 )  # fmt: skip
-"""The fields of a tally whose sums the numbers of `LineCounters` are, in their order; its `flops` are no field."""
+"""The fields of a tally whose sums the numbers of `LineCounters` are, in their order; its `flops` are not a field."""
 
 
 class Names:

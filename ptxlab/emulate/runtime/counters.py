@@ -51,12 +51,30 @@ def is_branch(code: Code) -> bool:
 
 @dataclass(frozen=True)
 class LineCounters:
-    """One PTX line: `warps` and `threads` that executed it, `on_threads` whose guard held (`on_warps`: with any such).
+    """The counts of one PTX line.
 
-    divergent: executions of a branch after which the warp diverged. requests: accesses to global or shared memory;
-    `sectors` of 32 bytes of global memory and the `ideal_sectors` that would hold as many bytes; `wavefronts` of shared
-    memory and the `ideal_wavefronts` without bank conflicts. bytes: read and written by all threads, in any space.
-    flops: see `Counters`. bulk: bytes that its bulk copies bring to shared memory, or take from it.
+    Attributes
+    ----------
+    opcode
+        The instruction; several at one line are separated by semicolons.
+    warps, threads
+        Warps and threads that executed it.
+    on_warps, on_threads
+        Threads whose guard held, and warps with such a thread.
+    divergent
+        Executions of a branch after which the warp diverged.
+    requests
+        Warp-level accesses to global or shared memory.
+    sectors, ideal_sectors
+        Sectors of 32 bytes of global memory, and the fewest that hold as many bytes.
+    wavefronts, ideal_wavefronts
+        Wavefronts of shared memory, and how many there would be without bank conflicts.
+    bytes
+        Read and written by all threads, in any space.
+    flops
+        Floating-point operations; see `Counters`.
+    bulk
+        Bytes that its bulk copies bring to shared memory, or take from it.
     """
 
     opcode: str
@@ -87,16 +105,33 @@ class LineCounters:
 
 @dataclass(frozen=True)
 class Counters:
-    """The counts of a launch. A warp-instruction is one instruction issued for one warp, a thread-instruction one
-    for one active thread, whether its guard held or not.
+    """The counts of a launch; `counters["smsp__inst_executed.sum"]` is one by its name in Nsight Compute.
 
-    opcodes and lines (PTX line, 1-based) map to (warp-, thread-instructions); pipes map to warp-instructions; by_line
-    has everything about a line, by_source about a line of the source. flops: floating-point operations by type (an fma
-    is two, `mma` 2*M*N*K; division, roots and transcendental functions none, as in `ncu`). metrics: numbers by their
-    name in Nsight Compute, see `METRICS`.
-    moved: bytes moved asynchronously, see `MOVES`. issue_slots: of each warpgroup of a block, summed
-    over all blocks, the warp-instructions that its warps issued, by pipe. Each of them takes an issue slot, also while
-    tensor cores or copies work: so they say what a role costs. Tries to wait for an mbarrier are among them.
+    Attributes
+    ----------
+    warp_instructions
+        Instructions, each once for every warp that issued it (`smsp__inst_executed.sum`).
+    thread_instructions
+        Instructions, each once for every active thread, whether its guard held or not
+        (`smsp__thread_inst_executed.sum`).
+    opcodes, lines
+        (warp-instructions, thread-instructions) of each opcode, and of each PTX line, counted from 1.
+    by_line
+        `LineCounters` of each PTX line.
+    pipes
+        Warp-instructions of each pipe (`smsp__inst_executed_pipe_*.sum`).
+    flops
+        Floating-point operations by type. An fma is two, `mma` 2*M*N*K; division, roots and transcendental functions
+        are none, as in `ncu`.
+    metrics
+        All numbers by their name in Nsight Compute. `METRICS` defines each.
+    moved
+        Bytes moved asynchronously, by the kinds of `MOVES`.
+    issue_slots
+        Warp-instructions that the warps of each warpgroup issued, by pipe, summed over all blocks: what a role costs.
+        Each takes an issue slot, also while tensor cores or copies work; tries to wait for an mbarrier are among them.
+    spans
+        The source of each PTX line, for `by_source`.
     """
 
     warp_instructions: int
@@ -123,18 +158,19 @@ class Counters:
 
     @property
     def predicated_off(self) -> float:
-        """The share of thread-instructions whose guard did not hold."""
+        """The share of thread-instructions whose guard did not hold: 1 minus `smsp__thread_inst_executed_pred_on.sum`
+        over `smsp__thread_inst_executed.sum`."""
         on = self.metrics["smsp__thread_inst_executed_pred_on.sum"]
         return 1 - on / self.thread_instructions if self.thread_instructions else 0.0
 
     @property
     def shared_conflicts(self) -> int:
-        """Wavefronts of shared memory beyond those needed without bank conflicts."""
+        """Wavefronts that bank conflicts added (`l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum`)."""
         return self.metrics["l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum"]
 
     @property
     def global_sectors(self) -> int:
-        """Sectors of global memory that all instructions ask for."""
+        """Sectors of 32 bytes that all global accesses ask for (`memory_l2_theoretical_sectors_global`)."""
         return self.metrics["memory_l2_theoretical_sectors_global"]
 
     @property
@@ -154,13 +190,12 @@ class Counters:
 
     @property
     def product_wavefronts(self) -> int:
-        """Turns of shared memory that the operands of all `wgmma` take (modelled): 128 bytes each. A core matrix is 8
-        lines of 16 bytes, which lie in different banks in each of the layouts that a descriptor can name, so there are
-        no bank conflicts."""
+        """Wavefronts of 128 bytes that the operands of all `wgmma` take (modelled). There are no bank conflicts: the 8
+        lines of 16 bytes of a core matrix lie in different banks in each layout that a descriptor can name."""
         return -(-self.moved.get(PRODUCTS_READ, 0) // WAVEFRONT)
 
     def __getitem__(self, name: str) -> int:
-        """A metric by its name in Nsight Compute."""
+        """A metric by its name in Nsight Compute; KeyError for another name."""
         return self.metrics[name]
 
     def __str__(self) -> str:
@@ -195,9 +230,8 @@ elements outside of a tensor are written and not read."""
 
 @dataclass(frozen=True)
 class Metric:
-    """A metric of Nsight Compute: what it counts in one sentence; `modelled` where that follows from a model of the
-    hardware and is not a count of what happened here. Its value is the total `of` a name, `less` another, and `more` of
-    a third."""
+    """A metric of Nsight Compute: what it counts in one sentence; `modelled`: by a model of the hardware, not a count
+    of what happened here. Its value is the total `of` a name, `less` another, and `more` of a third."""
 
     says: str
     of: str
@@ -206,11 +240,10 @@ class Metric:
     more: str = ""
 
     def value(self, totals: dict[str, int]) -> int:
-        """Its value in a launch with these totals."""
         return totals.get(self.of, 0) - totals.get(self.less, 0) + totals.get(self.more, 0)
 
 
-NCU_BYTES = " ncu counts a byte once that several threads of a warp load together."
+NCU_BYTES = " ncu counts a byte once when several threads of a warp load it together."
 NCU_TURNS = " ncu adds turns for warps, shuffles and barriers that use the same pipe."
 """How its numbers differ on an H100."""
 PIPES = {
@@ -249,11 +282,11 @@ def _metrics() -> Iterator[tuple[str, Metric]]:
         says = f"Requests to global memory by {word}: warp-instructions with a thread that accesses it."
         requests, sectors = (also and f"global_{what}_{also}" for what in ("requests", "sectors"))
         yield f"l1tex__t_requests_pipe_lsu_mem_global_op_{op}.sum", Metric(says, f"global_requests_{op}", more=requests)
-        says = f"Sectors of 32 bytes of global memory, each once an instruction, touched by {word}."
+        says = f"Sectors of 32 bytes of global memory, each once per instruction, touched by {word}."
         yield f"l1tex__t_sectors_pipe_lsu_mem_global_op_{op}.sum", modelled(says, f"global_sectors_{op}", more=sectors)
-    says = "Sectors of global memory that all instructions ask for, caches apart."
+    says = "Sectors of global memory that all instructions ask for, whether or not a cache holds them."
     yield "memory_l2_theoretical_sectors_global", modelled(says, "global_sectors")
-    says = "Sectors that would hold the bytes those threads ask for, packed; at most those needed."
+    says = "The fewest sectors that could hold the bytes that those threads ask for."
     yield "memory_l2_theoretical_sectors_global_ideal", modelled(says, "global_ideal")
     for op, word in (("", "accesses"), ("_ld", "loads"), ("_st", "stores"), ("_atom", "atomics")):
         suffix, taken = op and f"_op{op}", f"shared_wavefronts{op}"

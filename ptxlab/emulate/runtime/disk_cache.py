@@ -97,8 +97,7 @@ def shared() -> Path | None:
 
 
 def recall(entry: str) -> tuple[dict[str, Any], bytes] | None:
-    """A cache entry, from this user's folder or the shared one: the notes beside the code, and the code. None when
-    missing or damaged."""
+    """A cache entry's notes and code, from the user's folder or the shared one; None when missing or damaged."""
     for where in (folder(), shared()):
         found = _read(where, entry) if where is not None else None
         if found is not None:

@@ -2,8 +2,7 @@
 
 Every access looks up the allocation that contains the address and goes to that allocation's own numpy buffer, so no PTX
 program can reach the memory of the process that runs it. A gap between two allocations turns a small overrun into an
-error.
-`ptxlab.emulate.program.addresses` has the map.
+error. `ptxlab.emulate.program.addresses` has the map.
 """
 
 from __future__ import annotations

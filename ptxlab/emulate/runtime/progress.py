@@ -46,7 +46,7 @@ _watching: ContextVar[Watching | None] = ContextVar("watching", default=None)
 
 @contextlib.contextmanager
 def watched(watch: Watch) -> Iterator[Watching]:
-    """Launches that this thread makes meanwhile call `watch` about ten times a second. Where it raises
+    """Launches that this thread makes meanwhile call `watch` about ten times per second. Where it raises
     `KeyboardInterrupt`, the launch stops as it does on Ctrl-C, with a `LaunchKeyboardInterrupt`."""
     made = Watching(watch)
     before = _watching.set(made)

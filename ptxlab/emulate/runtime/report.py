@@ -27,9 +27,8 @@ WARPGROUP = 4
 
 
 class Launch(NamedTuple):
-    """One launch: sizes in x, y, z; `params` the packed parameter block; `shared` bytes of dynamic shared memory;
-    `budget` the warp-instructions after which it is stopped (None: no limit); `resident` the blocks that may be at work
-    at once."""
+    """One launch: sizes in x, y, z; `params` the packed parameters; `shared` bytes of dynamic shared memory; `budget`
+    the warp-instructions after which it is stopped (None: no limit); `resident` the blocks that may run at once."""
 
     grid: tuple[int, int, int]
     block: tuple[int, int, int]
@@ -53,7 +52,6 @@ class Launch(NamedTuple):
 
     @property
     def blocks(self) -> int:
-        """Blocks in the grid."""
         return self.grid[0] * self.grid[1] * self.grid[2]
 
     @property
@@ -78,7 +76,6 @@ class Launch(NamedTuple):
 
     @property
     def cluster_blocks(self) -> int:
-        """Blocks of a cluster."""
         x, y, z = self.cluster_size
         return x * y * z
 
@@ -119,12 +116,10 @@ class Report:
 
     @property
     def warp_instructions(self) -> int:
-        """Warp-instructions of all lines."""
         return sum(warps for warps, _ in self.lines.values())
 
     @property
     def thread_instructions(self) -> int:
-        """Thread-instructions of all lines."""
         return sum(threads for _, threads in self.lines.values())
 
     @property

@@ -148,8 +148,7 @@ class Site(Record):
 
 
 class ScalarRegister(Record):
-    """Where a register lies that is uniform or affine (see `jit.affine`) while its warp is converged: bytes from the
-    start of the warp's state."""
+    """Where a uniform or affine register (see `jit.affine`) of a converged warp is: bytes from the warp's state on."""
 
     vector: u32  # its lanes
     scalar: u32

@@ -2,7 +2,7 @@
 
 An address belongs to a region: one allocation of device memory, the block's shared memory, a thread's local memory, or
 the kernel's parameters. Most instructions stay in one region, which the warp caches for each of them; otherwise the
-lanes are grouped by region. Of several faulty lanes the lowest is reported.
+lanes are grouped by region. If several lanes are faulty, the lowest is reported.
 """
 
 from __future__ import annotations

@@ -127,8 +127,7 @@ class CheckedWarp(Warp):
     # -- initcheck
 
     def touching(self, code: Code, touches: list[Touch], *, moves: bool) -> None:
-        """What an instruction that reports its accesses has read without a value; and what it has stored, if it moves
-        anything without one."""
+        """What an instruction that reports its accesses read, and what it stored, without a value."""
         for what in ("load", "store"):
             for touch in touches if what == "load" or moves or self.brought else ():
                 for region, start, mask in self._touched(touch) if touch.what == what else ():

@@ -1,5 +1,4 @@
-"""Clusters of blocks in the interpreter: how blocks become one, their barrier, and the records that the rules of bulk
-copies take."""
+"""Clusters in the interpreter: how blocks become one, their barrier, and the records for the rules of bulk copies."""
 
 from __future__ import annotations
 

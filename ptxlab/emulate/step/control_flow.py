@@ -161,7 +161,7 @@ def _barrier(t: Translator, code: Code) -> Step:
             raise w.faulting(code, lane).fault("trap", f"there is no barrier {barrier}: a block has barriers 0 to 15")
         count = int(numbers[1](w)[lane]) if len(numbers) > 1 else 0
         if count % LANES:
-            message = f"barrier {barrier} wants {count} threads, which is not a multiple of {LANES}"
+            message = f"barrier {barrier} waits for {count} threads, which is not a multiple of {LANES}"
             raise w.faulting(code, lane).fault("trap", message)
         given = None if predicate is None else predicate(w) & w.mask
         return w.wait(Wait(code, barrier, count, stays, predicate=given, finish=finish), following)

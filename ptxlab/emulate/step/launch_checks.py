@@ -91,8 +91,7 @@ class LaunchChecks:
         self._shadows[id(region.data)] = region.data, race, Pointer(region.written)
 
     def shadow_shared(self, region: Region, written: Pointer[int] | None) -> races.Shadow | None:
-        """racecheck's records of a block's shared memory, whose bytes are written as `written` says: to all blocks of
-        its cluster."""
+        """racecheck's records of a block's shared memory (`written`: its bytes): to all blocks of its cluster."""
         race, _ = self.shadow(region)
         self._shadows[id(region.data)] = region.data, race, written
         return race

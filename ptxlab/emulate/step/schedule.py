@@ -35,8 +35,7 @@ MOST_ROUNDS = 256
 
 
 class BlockRun:
-    """A thread block while it runs: `warps`, and for each barrier the warps that have arrived. mates: the blocks of its
-    cluster, itself included."""
+    """A running block: `warps`, and for each barrier the warps that arrived. mates: all blocks of its cluster."""
 
     mates: Sequence[BlockRun]
 

@@ -86,8 +86,6 @@ def _computed(t: Translator, code: Code) -> Step:
 
 
 def guarded(step: Step, predicate: int, negated: bool) -> Step:
-    """`@p` or `@!p`: the step for those lanes only."""
-
     def run(w: Warp) -> int | None:
         mask = w.held(predicate, negated)
         bits = mask.tobytes()

@@ -47,7 +47,7 @@ class Source:
 
 
 class MemoryValues:
-    """Of a range of memory what is written, as `rules.initcheck` knows it; of bytes that were stored `WITHOUT` a value
+    """What is written in a range of memory, as `rules.initcheck` knows it; of bytes that were stored `WITHOUT` a value
     which bits have none, and where these come from. stores: of an array, which instruction has stored first what comes
     from a source, and from which register."""
 
@@ -98,8 +98,7 @@ class Values:
     def of_warp(
         self, regs: list[np.ndarray], block: int, warp: int
     ) -> tuple[dict[int, np.ndarray], dict[int, np.ndarray]]:
-        """The bits without a value of a warp that begins, all of the registers that a path reads before they are
-        written; and the origins."""
+        """A new warp's bits without a value (all of registers that a path reads before a write), and the origins."""
         lacks, origins = {}, {}
         for r in self.unwritten:
             lacks[r] = everything(regs[r], np.ones(LANES, np.bool_))
@@ -171,6 +170,5 @@ def bits_of(value: np.ndarray) -> np.ndarray:
 
 
 def everything(like: np.ndarray, lanes: np.ndarray) -> np.ndarray:
-    """All bits of a register in these lanes."""
     bits = bits_of(like)
     return lanes.copy() if bits.dtype.kind == "b" else np.where(lanes, ~np.zeros_like(bits), np.zeros_like(bits))

@@ -162,7 +162,6 @@ class Replay:
 
 
 def _said(what: Operation, bytes_: int, *, passed: bool) -> str:
-    """What an operation does, in a word."""
     if what.action == WAIT:
         return "passed" if passed else "waits"
     if what.action in (INIT, INVAL):

@@ -38,11 +38,33 @@ LIMIT = 256 << 20
 class Trace:
     """What to record: `launch(..., trace=Trace(...))`.
 
-    blocks, warps: a linear index, several, or None for all. whole_clusters: with each of these blocks also the others
-    of its cluster, without which it is not known what a block does to another's mbarriers. start, steps: the window,
-    counted in each warp's own steps. lines: only steps at these PTX lines; all changes of registers since the last
-    recorded step count as the step's. path: a file to write to while the launch runs, else the trace is kept in memory.
-    limit: bytes after which recording stops; the trace is then marked `capped`.
+    Parameters
+    ----------
+    blocks, warps
+        A linear index, several, or None for all.
+    start, steps
+        The window: the first step, and how many. Each warp counts its own steps.
+    lines
+        PTX lines: only steps there are recorded. Registers that changed since the last recorded step count as its own.
+    path
+        A file that is written while the launch runs. None: the trace is kept in memory.
+    limit
+        Bytes after which recording stops; the trace is then marked `capped`.
+    whole_clusters
+        Whether to record the whole cluster of each block. Without it, what a block does to another's mbarriers is lost.
+
+    Raises
+    ------
+    LaunchError
+        For a parameter that is not of this form.
+
+    Examples
+    --------
+    >>> import numpy as np, ptxlab as pl
+    >>> x = np.zeros((64, 64), np.float32)
+    >>> run = pl.attention(x, x, x, kernel="scalar", device="cpu", trace=pl.Trace(warps=0, steps=100)).run
+    >>> len(run.trace.walk(block=0, warp=0))
+    100
     """
 
     blocks: int | Iterable[int] | None = 0
@@ -60,21 +82,20 @@ class Trace:
         if not all(options.is_whole(n) and n >= 0 for n in (self.start, 0 if self.steps is None else self.steps)):
             raise LaunchError(f"trace: start and steps count from 0, got start={self.start!r}, steps={self.steps!r}")
         if not options.is_whole(self.limit):
-            raise LaunchError(f"trace: limit: a number of bytes is wanted, got {self.limit!r}")
+            raise LaunchError(f"trace: limit: expected a number of bytes, got {self.limit!r}")
         if self.path is not None and not isinstance(self.path, str | Path):
-            raise LaunchError(f"trace: path: the name of a file is wanted, got {self.path!r}")
+            raise LaunchError(f"trace: path: expected the name of a file, got {self.path!r}")
 
     def recorder(self, program: Program, launch: Launch) -> TraceRecorder:
         return TraceRecorder(self, program, launch)
 
 
 def _chosen(name: str, value: Any) -> frozenset[int] | None:
-    """The numbers that an option names: one, several, or None for all."""
     if value is None:
         return None
     numbers = [value] if options.is_whole(value) else options.several(value)
     if numbers is None or not all(map(options.is_whole, numbers)):
-        raise LaunchError(f"trace: {name}: a whole number, several, or None for all is wanted, got {value!r}")
+        raise LaunchError(f"trace: {name}: expected a whole number, several, or None for all, got {value!r}")
     return frozenset(map(int, numbers))
 
 

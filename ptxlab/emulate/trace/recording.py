@@ -1,10 +1,8 @@
 """Traces read back: the steps of a warp and every register at each of them, forwards and backwards.
 
-trace = pl.open_trace("kernel.trace")
-w = trace.walk(block=0, warp=1)
-w.forward()                                   # a Moment: PTX line, opcode, lanes, writes, accesses
-w.registers["%r5"]                            # 32 values, after that step
-w.seek(1000); w.back(); w.registers["%f3"]
+trace = pl.open_trace("kernel.trace") w = trace.walk(block=0, warp=1) w.forward()                                   # a
+Moment: PTX line, opcode, lanes, writes, accesses w.registers["%r5"]                            # 32 values, after that
+step w.seek(1000); w.back(); w.registers["%f3"]
 """
 
 from __future__ import annotations
@@ -137,7 +135,7 @@ class Recording:
                     continue
             if tag in (pages.PAGE_TAG, pages.END_TAG, b"") or self.size - at < 4:
                 raise TraceError(f"{self.name} was cut off: it ends after {whole} whole pages, {steps} steps")
-            raise TraceError(f"{self.name} is damaged: at byte {at} stands {tag!r}, not a page")
+            raise TraceError(f"{self.name} is damaged: byte {at} has {tag!r}, not a page")
         self.capped, self.steps = bool(tail["capped"]), int(tail["steps"])
         self.turns: list[tuple[int, int, int]] = [tuple(turn) for turn in tail.get("turns", ())]
         self.copies = [Copied(*row) for row in tail.get("copies", ())]
@@ -279,12 +277,27 @@ class Walker:
 
 
 def lanes_of(bits: int) -> np.ndarray:
-    """A mask as 32 booleans."""
     return (bits >> np.arange(LANES) & 1).astype(np.bool_)
 
 
 @complete()
 def open_trace(path: str | Path) -> Recording:
-    """Opens a trace. Raises `TraceError` for a file that is not a trace, of another version, or truncated."""
+    """Opens a trace that `Recording.save` or `Trace(path=...)` wrote.
+
+    Parameters
+    ----------
+    path
+        The file.
+
+    Returns
+    -------
+    Recording
+        The steps of each warp, both ways; `pl.debug` shows it.
+
+    Raises
+    ------
+    TraceError
+        For a file that is not a trace, of another version, or truncated.
+    """
     with open(path, "rb") as file:
         return Recording(file, Path(path).name)

@@ -9,7 +9,7 @@ export function origin(word) {
     `span.pl-origin.pl-${word}`,
     {
       title: {
-        counted: "counted: what the CPU machine saw happen",
+        counted: "counted: what the emulator saw happen",
         modelled: "modelled: follows from a model of the hardware",
         measured: "measured on a GPU",
       }[word],
@@ -192,7 +192,7 @@ export function makeCounters(online) {
   return { el, show };
 }
 
-/** The ways to the result: CPU machine, GPU, numpy; and the arrays that a kernel without a right answer changed. */
+/** The ways to the result: emulator, GPU, numpy; and the arrays that a kernel without a right answer changed. */
 export function makeWays() {
   const out = tableCard("Three ways");
   return {

@@ -6,7 +6,7 @@ const UNHEARD = "data-lm-suppress-shortcuts";
 const OURS = "[class*='ptxlab-']"; // what a view of ours stands in, the controls beside it included
 const WIDGETS = ".ptxlab-app, .ptxlab-explorer, .ptxlab-editor, .ptxlab-gallery";
 
-/** Begins to listen, once a page, whichever script comes first. On `window`, which is asked before JupyterLab's `document`:
+/** Begins to listen, once per page, whichever script comes first. On `window`, which is asked before JupyterLab's `document`:
  * so elements that are drawn later need nothing of their own. */
 function keepKeys() {
   if (window.ptxlabKeepsKeys) return;

@@ -60,7 +60,7 @@ export function makeRoofline() {
         h(
           "p.pl-blank",
           null,
-          data?.note || "Needs counted floating-point operations: run the kernel on the CPU machine.",
+          data?.note || "Needs counted floating-point operations: run the kernel on the emulator.",
         ),
       );
     const left = 52,
@@ -226,7 +226,7 @@ export function makeOccupancy() {
         ),
         boxes,
         tableOf(
-          ["limit", "share", "blocks an SM"],
+          ["limit", "share", "blocks per SM"],
           o.limits.map(([what, n]) => {
             const limits = what === o.limiter;
             return h(

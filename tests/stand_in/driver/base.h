@@ -81,7 +81,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* for the allocations 
 static struct allocation *allocations;                   /* the live ones, by address */
 static uint64_t allocation_count, allocation_room, allocated, next_address = 0x050000000000;
 static struct allocation variables[256];                 /* of modules: those last asked for */
-static int running;                                      /* kernels on the CPU machine */
+static int running;                                      /* kernels on the emulator */
 static double elsewhere;                                 /* seconds on the host that the device's clock leaves out */
 static int hung;                                         /* a kernel never ends */
 static CUresult coming, sticky;                          /* a kernel's error, before and after it is reported */

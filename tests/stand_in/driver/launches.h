@@ -34,7 +34,7 @@ static CUresult run(const struct launch *launch)
         say("  never ends\n");
         return CUDA_SUCCESS;
     }
-    if (result == CUDA_ERROR_NOT_SUPPORTED) /* the CPU machine cannot do it, which is no fault of the kernel */
+    if (result == CUDA_ERROR_NOT_SUPPORTED) /* the emulator cannot do it, which is no fault of the kernel */
         return refused(result);
     if (result) {
         coming = result;

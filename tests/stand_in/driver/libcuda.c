@@ -1,4 +1,4 @@
-/* A stand-in for libcuda.so.1: the driver API over host memory, with kernels handed to the CPU machine (machine.py).
+/* A stand-in for libcuda.so.1: the driver API over host memory, with kernels handed to the emulator (machine.py).
 
    Device memory is host memory at its true address, far from where the process has its own and never used twice, so
    that an access after `cuMemFree` or past the end is found. Everything is done at once and in order: a stream has

@@ -1,4 +1,4 @@
-/* Tensor maps: the 128 bytes as the CPU machine reads them (see ptxlab/isa/tensor_map.py, which names the source).
+/* Tensor maps: the 128 bytes as the emulator reads them (see ptxlab/isa/tensor_map.py, which names the source).
  * Refused is what the driver API's page on cuTensorMapEncodeTiled forbids, and, as a driver does, a null pointer for the
  * strides of one dimension, of which it reads none. */
 

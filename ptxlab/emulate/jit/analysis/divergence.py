@@ -23,8 +23,7 @@ MOST = 0.25
 
 
 class Region(NamedTuple):
-    """The blocks between a block's branch, which lanes may take differently, and `join`, the immediate post-dominator,
-    -1 if there is none."""
+    """The blocks between a divergent branch and `join`, its immediate post-dominator (-1: none)."""
 
     branch: int
     blocks: frozenset[int]

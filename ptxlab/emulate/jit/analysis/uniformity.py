@@ -21,8 +21,7 @@ from ptxlab.isa.special_registers import SPECIAL
 
 
 class Uniform:
-    """A Machine whose values are booleans: whether the value is the same in every lane of a converged warp of a block
-    with such rows."""
+    """A Machine whose values say whether a value is uniform in a converged warp, for blocks with such rows."""
 
     def __init__(self, rows: Rows) -> None:
         self.rows = rows

@@ -10,8 +10,6 @@ from ptxlab.emulate.rules.discards import discard
 
 
 class Discards(Body):
-    """Bytes become undefined."""
-
     rules = (discard,)
 
     def emit(self, code: Code) -> None:

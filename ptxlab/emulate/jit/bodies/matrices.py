@@ -84,7 +84,7 @@ class Matrices(Body):
             elif isinstance(e, Literal) and bits_of(e, width) not in literals:
                 if len(literals) == len(SPARE):
                     raise UnsupportedInstruction(
-                        f"the compiled CPU machine takes {len(SPARE)} different numbers in one matrix instruction; "
+                        f"the compiled emulator takes {len(SPARE)} different numbers in one matrix instruction; "
                         "put more of them into registers",
                         line=self.e.code.line,
                         source=self.program.source(self.e.code.line),

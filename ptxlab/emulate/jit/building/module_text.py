@@ -131,8 +131,7 @@ class BodyHooks(Instrument):
 
 
 def observers(instruments: Instruments, blocks: Blocks) -> list[Instrument]:
-    """The instruments of a function, in the order in which their hooks run before an event. Most builds have none, and
-    do not load their modules."""
+    """A function's instruments, in the order of their hooks. Most builds have none, and do not load their modules."""
     e, out = blocks.e, list[Instrument]()
     if instruments.trace and e.diverged:
         from ptxlab.emulate.jit.instruments.tracing import Tracing

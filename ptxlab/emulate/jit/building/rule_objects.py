@@ -85,7 +85,6 @@ def object_codes(objects: Sequence[RuleObject], tier: int = TIER_0) -> tuple[lis
 
 
 def _find(entry: str) -> bytes | None:
-    """Object code that this process holds, or that is on disk."""
     held = _built.get(entry)
     if held is not None:
         return held

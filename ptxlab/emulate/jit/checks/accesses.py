@@ -86,8 +86,7 @@ class CheckedAccesses(CheckInstrument):
     def _stores(
         self, seen: Seen, memory: str, memory_start: str, start: str, narrow: str = "null", wide: str = "null"
     ) -> Iterator[None]:
-        """Describes a store, if it is one, to the rules of races that are called in this block: copies its values into
-        the buffer for data."""
+        """For a store: copies its values into the buffer for data, for the race rules that this block calls."""
         if not seen.write:
             yield
             return

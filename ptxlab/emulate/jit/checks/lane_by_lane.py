@@ -28,8 +28,7 @@ def each(
     access: u64,
 ) -> None:
     """initcheck and racecheck of lanes that access `addresses` plus `extra`. kind: READS, WRITES or CHANGES. access:
-    the code index and strength, as in the record of an access. Addresses out of range are left to the access itself,
-    which faults."""
+    code index and strength, as in an access's record. Addresses out of range are left to the access, which faults."""
     launch, block = context.check.cast(Launch)[0], cta.checks.cast(Block)[0]
     serial(launch, mask)
     me = block.now | u64(warp.warp_id) << WARP | access

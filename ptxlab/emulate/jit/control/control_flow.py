@@ -18,8 +18,7 @@ from ptxlab.isa.actions import Action
 
 PREDICTED = '"no-jump-tables"="true"'
 """The attribute of functions that go on where a warp's program counter says. After a barrier all warps go on at one
-place, then at another one: CPUs predict such comparisons well, and jumps through a table badly (11 cycles for each turn
-of a warp on Zen 4)."""
+place: CPUs predict such comparisons well, and jumps through a table badly (11 cycles per turn of a warp on Zen 4)."""
 
 
 class ControlFlow(Part):

@@ -17,8 +17,6 @@ from ptxlab.isa.actions import Action
 
 
 class ConvergedFunction(ConvergedFlow):
-    """Writes `@converged`."""
-
     def __init__(self, blocks: Blocks) -> None:
         super().__init__(blocks)
         self.regions = Regions(self)

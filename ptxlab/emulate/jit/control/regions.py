@@ -62,8 +62,7 @@ class Regions(Part):
         """Where regions go on that have been left: labels by what stands for a warp's program counter then."""
 
     def enter(self, block: Block, target: Value) -> bool:
-        """The lanes of a converged warp leave a block by different ways, those whose guard holds for `target`: into the
-        region, if it has one."""
+        """A converged warp diverges: lanes whose guard holds go to `target`, into the region if there is one."""
         region = self.of.get(block.index)
         if region is None:
             return False
@@ -167,9 +166,8 @@ class Regions(Part):
         self._lead_on(region, block, target, after)
 
     def _unless_others_are_named(self, region: MaskedRegion, block: Block, code: Code) -> None:
-        """Before an exchange: lanes that name others which are not here wait for them in the function for diverged
-        warps, to which they go from the start of the block. Nothing but registers has changed since, which are not
-        written yet."""
+        """Before an exchange: lanes that need absent lanes go to the function for diverged warps, from the start of the
+        block, and wait there. Only registers have changed since, and they are not written yet."""
         t, bits = self.t, self.active.block_bits
         absent = t.and_("i32", t.load("i32", "%live.at"), t.xor("i32", bits, -1))
         with t.ends_unless(t.eq("i32", self.flow.named_of(code, absent), 0)):
@@ -178,8 +176,7 @@ class Regions(Part):
             self._leave_for(WAITS, region)
 
     def _lead_on(self, region: MaskedRegion, block: Block, target: Value | None, after: str) -> None:
-        """The end of a block: its lanes wait at its successors. The region goes on at the label `after`, unless some
-        have gone backwards."""
+        """The end of a block: lanes wait at its successors. Without a backward jump the region goes on at `after`."""
         t, code = self.t, self.e.code
         if code.leaves >= 0:
             self.flow.branches(None)

@@ -112,8 +112,7 @@ class FaultExits:
         self.t.fault_if(self.t.ne("i32", answer, 0))
 
     def unless_all_lanes(self, code: Code, came: str) -> None:
-        """Faults unless all lanes execute an instruction of the whole warp. came: the lanes that came here, if a guard
-        may exclude some of them."""
+        """Faults unless all lanes execute a warp-wide instruction. came: the lanes before its guard, if any."""
         t = self.t
         with t.unless(t.eq("i32", self.active.bits, -1), cold=True, to="fault"):
             wide = t.zext("i32", self.active.bits, "i64")

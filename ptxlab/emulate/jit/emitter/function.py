@@ -52,7 +52,6 @@ class Function:
 
     @property
     def wide(self) -> bool:
-        """Whether vectors have 512 bits."""
         return "+avx512f" in self.features
 
     def held(self, record: type[Record], field: str, kind: str, name: str = "") -> None:

@@ -158,8 +158,7 @@ class Counting(Part, Instrument):
         return self._pair(needed, t.call("i64", "llvm.umin.i64", [("i64", needed), ("i64", str(seen.size))]))
 
     def _of_stride(self, seen: Seen) -> str:
-        """The pair of sectors of a full warp whose lanes are equally far apart: a sector for each lane, or all from the
-        lowest to the highest."""
+        """The pair of sectors of a full warp with a constant stride: one per lane, or all from lowest to highest."""
         t, group, size = self.t, seen.group, seen.size
         far = t.call("i64", "llvm.abs.i64", [("i64", group.stride), ("i1", "false")])
         first = t.add("i64", group.start, t.add("i64", group.halves[0], seen.offset))

@@ -27,7 +27,7 @@ def executions(program: Program, counts: np.ndarray, rest: np.ndarray) -> np.nda
 
 
 class Plain(NamedTuple):
-    """The plain accesses to one space: code indices, those of the accesses that count for them, bytes a lane."""
+    """The plain accesses to one space: code indices, those of the accesses that count for them, bytes per lane."""
 
     codes: np.ndarray
     leaders: np.ndarray
@@ -35,8 +35,7 @@ class Plain(NamedTuple):
 
 
 def tally(program: Program, executions: np.ndarray, records: np.ndarray, moved: np.ndarray) -> np.ndarray:
-    """The tally of a launch, from `executions` and from `records`, the `Counted` of each instruction; `moved`: what its
-    bulk copies move."""
+    """The tally of a launch, from its executions, the `Counted` of each instruction, and what bulk copies `moved`."""
     out = np.zeros(len(program.codes), TALLY)
     guarded = np.array([code.guard is not None for code in program.codes], np.bool_)
     out["warps"], out["threads"] = executions.T

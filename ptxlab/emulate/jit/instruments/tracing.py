@@ -219,8 +219,7 @@ def _spread(counts: np.ndarray, starts: np.ndarray) -> np.ndarray:
 
 
 def transcribe(recorder: TraceRecorder, flat: Flat, tapes: list[Tape]) -> None:
-    """Writes the recorded steps as pages of the trace. Pages are compressed, for which Python's lock is not held, while
-    the next ones are made."""
+    """Writes the recorded steps as pages of the trace. Compressed, without the GIL, while the next are made."""
     with ThreadPoolExecutor(PACKERS) as pool:
         packing: deque[tuple[tuple[int, int], int, int, Future[bytes]]] = deque()
 

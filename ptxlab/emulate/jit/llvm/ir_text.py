@@ -72,7 +72,6 @@ class Text:
         """Values that need not be made again: their basic blocks dominate the one being written (see `Ops.vector`)."""
 
     def name(self) -> str:
-        """A fresh SSA name."""
         self.count += 1
         return f"%{self.prefix}{self.count}"
 
@@ -198,7 +197,6 @@ class Text:
         return self.shuffle(f"<{W * count} x {element}>", block, order)
 
     def deinterleave(self, element: str, block: str, count: int) -> list[str]:
-        """The inverse of `interleave`."""
         if count == 1:
             return [block]
         return [self.shuffle(f"<{W * count} x {element}>", block, range(k, W * count, count)) for k in range(count)]
@@ -212,8 +210,7 @@ class Text:
     # -- functions
 
     def call_function(self, result: str, function: str, *given: str, attributes: str = "") -> str:
-        """Calls a function that the module has; the name of its result, or "" if it is void. given: the arguments with
-        their types ("i32 %x")."""
+        """Calls a function of the module; the name of its result, "" if void. given: typed arguments ("i32 %x")."""
         text = f"call {result} @{function}({', '.join(given)}){attributes}"
         if result != "void":
             return self.let(text)
@@ -375,7 +372,6 @@ class Text:
         return self.call(vector, f"llvm.masked.gather.{_suffix(vector)}.v{lanes}p0", given)
 
     def scatter(self, type_: str, align: int, value: str, pointers: str, mask: str, lanes: int = W) -> None:
-        """A store by each lane in the mask."""
         vector = f"<{lanes} x {type_}>"
         given = [(vector, value), *_masked(vector, align, pointers, mask, f"<{lanes} x ptr>")]
         self.call("void", f"llvm.masked.scatter.{_suffix(vector)}.v{lanes}p0", given)
@@ -391,7 +387,6 @@ class Text:
         self.call("void", f"llvm.masked.store.{_suffix(vector)}.p0", given)
 
     def splat(self, type: str, scalar: str, lanes: int = W) -> str:
-        """A vector of one scalar SSA value."""
         vector = f"<{lanes} x {type}>"
         return self.shuffle(vector, self.insert(vector, "poison", type, scalar, 0), [0] * lanes)
 

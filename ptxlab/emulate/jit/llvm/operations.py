@@ -140,7 +140,7 @@ def by_floats(t: Text, vector: Callable[[Value], str], word: str, a: Value, b: V
     """Quotients or remainders ("udiv", "srem") of 32 lanes by divisions of f64; no lane divides by 0 or overflows, all
     numbers have at most `EXACT` bits. CPUs divide no vectors of integers; LLVM would write 32 divisions.
 
-    Numbers below 2**50 are exact as f64, and a quotient that is no integer is at least 1 / b away from the next one,
+    Numbers below 2**50 are exact as f64, and a quotient that is not an integer is at least 1 / b from the next one,
     where rounding moves it by at most a / b * 2**-53. So the quotient without its fraction is right. Where all lanes
     divide by one number, its reciprocal is a division for all of them: (a + 1/2) / b is at least 1 / 2b away from an
     integer, and two roundings move it by less.

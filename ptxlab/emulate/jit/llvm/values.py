@@ -36,7 +36,6 @@ class Value:
 
     @property
     def llvm(self) -> str:
-        """The LLVM type, scalar or vector."""
         return LLVM[self.type] if self.uniform else f"<{W} x {LLVM[self.type]}>"
 
     def __repr__(self) -> str:

@@ -239,7 +239,6 @@ def bits(f: Fragment) -> str:
 
 
 def lanes(type_: str) -> str:
-    """The type of a vector of one element per lane."""
     return f"<{W} x {type_}>"
 
 

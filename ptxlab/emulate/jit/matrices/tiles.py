@@ -152,7 +152,6 @@ def wmma(name: str, f: Fragment, layout: str, declared: set[str], *, stores: boo
 
 
 def _constant(name: str, octets: np.ndarray) -> str:
-    """Bytes of records that compiled code reads."""
     text = "".join(f"\\{octet:02X}" for octet in octets.tolist())
     return f'@{name} = internal constant [{octets.size} x i8] c"{text}", align 8\n'
 

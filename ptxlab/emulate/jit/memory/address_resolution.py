@@ -172,8 +172,7 @@ class AddressResolution(Part):
         return "%addrs"
 
     def _halves(self, group: AccessGroup) -> tuple[str, str]:
-        """The offset of the first lane of each half-warp, an i64. Offsets of active lanes are below 2^31; an inactive
-        lane's may be negative."""
+        """The first lane's offset in each half-warp, i64: below 2^31 if the lane is active, else maybe negative."""
         offsets = self.offsets(group)
         lanes = [self.t.extract(f"<{W} x i32>", offsets, lane) for lane in (0, W // 2)]
         first, second = (self.t.sext("i32", at, "i64") for at in lanes)

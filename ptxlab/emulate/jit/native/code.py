@@ -118,7 +118,7 @@ def _load(blobs: Sequence[bytes], cpu: Cpu) -> Any:
 
 
 def key(text: str, name: str, arch: str, cpu: Cpu, what: str) -> str:
-    """The name of the cache entry of compiled code. It is made of everything that the code depends on: the PTX without
-    comments and line information, the kernel's name and target, the CPU and its features, llvmlite's version, and this
-    package's own sources."""
+    """The name of the cache entry of compiled code, from all that the code depends on: the PTX without comments and
+    line information, the kernel's name and target, the CPU and its features, llvmlite's version, this package's
+    sources."""
     return disk_cache.key(text, name, arch, cpu.name, cpu.features, llvmlite.__version__, what)

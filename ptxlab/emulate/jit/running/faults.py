@@ -99,7 +99,7 @@ def explain(at: FaultingThread, kind: int, address: int, count: int, align: int)
         number, wanted = address & 0xFFFFFFFF, address >> 32
         if number > 15:
             return at.fault("trap", f"there is no barrier {number}: a block has barriers 0 to 15")
-        return at.fault("trap", f"barrier {number} wants {wanted} threads, which is not a multiple of 32")
+        return at.fault("trap", f"barrier {number} waits for {wanted} threads, which is not a multiple of 32")
     return at.fault("trap", code.reason or f"the kernel executed {code.form.op.name}")
 
 

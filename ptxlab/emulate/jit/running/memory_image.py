@@ -20,9 +20,8 @@ from ptxlab.emulate.runtime.report import WARPGROUP, Launch, unravel
 from ptxlab.emulate.runtime.state import MOVED, Context, Cta, Executions, Site, Warp
 
 _wide_lock = np.zeros(1, np.uint32)
-"""The lock of 128-bit atomic operations, one for all: a program's functions for converged and diverged warps, and
-better code of both, may be at work at once. A host instruction would do without, if memory were sure to be aligned on
-the host."""
+"""The one lock of 128-bit atomics: several functions of a program may run at once. (A host instruction needs no lock,
+but memory that is aligned on the host.)"""
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=lambda: _wide_lock.fill(0))
 

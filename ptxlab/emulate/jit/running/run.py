@@ -323,7 +323,6 @@ class Run(LaunchState):
 
 
 def _sum(arrays: list[np.ndarray]) -> np.ndarray:
-    """`Executions` of all workers, as pairs of int64."""
     return functools.reduce(np.add, [array.view(np.int64).reshape(*array.shape, 2) for array in arrays])
 
 

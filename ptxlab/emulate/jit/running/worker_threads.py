@@ -40,8 +40,7 @@ def _serve(tasks: Tasks) -> None:
 
 
 class Team:
-    """Runs some functions, each in a thread of its own, until all have returned. `stop[0] = 1` tells them to end soon;
-    they must not raise."""
+    """Runs each function in its own thread until all return. `stop[0] = 1` tells them to end. They must not raise."""
 
     def __init__(self, stop: np.ndarray) -> None:
         self._stop, self._dismissed = stop, False

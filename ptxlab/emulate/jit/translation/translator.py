@@ -30,8 +30,7 @@ from ptxlab.emulate.language.rules import Rule, rule_of
 
 
 def module_of(functions: Sequence[Function], known: Mapping[str, int], elsewhere: Sequence[Function] = ()) -> str:
-    """The LLVM module of some rules, which other code may call, and of those that they call. elsewhere: rules that
-    another module defines."""
+    """The LLVM module of some rules and of those that they call. elsewhere: rules that another module defines."""
     exported, others = [rule_of(function) for function in functions], {rule_of(function) for function in elsewhere}
     declared, defined, met, waiting = set[str](), list[str](), set(exported), list(exported)
     while waiting:
@@ -48,8 +47,6 @@ def module_of(functions: Sequence[Function], known: Mapping[str, int], elsewhere
 
 
 class Statements(Intrinsics):
-    """One rule's function."""
-
     def __init__(self, rule: Rule, known: Mapping[str, int]) -> None:
         self.rule, self.known = rule, known
         self.names = rule.function.__globals__

@@ -75,7 +75,7 @@ def kind_of_annotation(annotation: Any) -> Any:
         return annotation
     if annotation is bool:
         return BOOLEAN
-    raise RuleError(f"{annotation!r} is no type of the rules; write u32, u64, lanes_u64, Pointer[u64], a record")
+    raise RuleError(f"{annotation!r} is not a type of the rules; write u32, u64, lanes_u64, Pointer[u64], a record")
 
 
 def is_record(kind: Any) -> bool:

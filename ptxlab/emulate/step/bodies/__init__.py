@@ -30,9 +30,8 @@ Look = Callable[[Warp, np.ndarray], None]
 
 
 class Body:
-    """How instructions of some actions are executed. reports: whether its steps append their accesses to `w.touches`;
-    checked_after: whether these are then checked (if not, its steps call the checks). guards: whether its steps apply
-    the guard."""
+    """How instructions of some actions are executed. reports: its steps append their accesses to `w.touches`;
+    checked_after: these are then checked (if not, its steps call the checks); guards: its steps apply the guard."""
 
     reports: ClassVar[bool] = False
     checked_after: ClassVar[bool] = False

@@ -184,8 +184,6 @@ def _list(given: Any) -> tuple[np.ndarray, ...]:
 
 @executes(Action.DISCARD)
 class Discards(Body):
-    """Bytes become undefined."""
-
     def step(self, t: Translator, code: Code) -> Step:
         (access,) = code.accesses
         address = t.read(code.named[access.operand][0], "addr", code)
