@@ -15,7 +15,7 @@ import numpy as np
 
 import ptxlab as pl
 from ptxlab.builder import Builder, Ptr, f32, kernel
-from ptxlab.course import build, outputs
+from ptxlab.course import build, outputs, slides
 from ptxlab.course.gallery.exhibit import Exhibit
 from ptxlab.lab import saved_debugger
 from ptxlab.lab.trace_events import Shown
@@ -23,6 +23,8 @@ from ptxlab.lab.trace_events import Shown
 ROOT = Path(__file__).resolve().parents[1]
 LINK = re.compile(r"\]\((\d\d[a-z]?-[a-z-]+)\.ipynb\)")
 COLOUR = re.compile("\x1b\\[[0-9;]*m")
+LECTURE = ("00", "01", "02", "02b", "05", "08")
+"""The notebooks of `lecture.md`, which are shown as slides."""
 RESULTS = ("notebooks", "decode", "explorer", "prefill_registers", "hopper", "fuzz", "course_grading", "sweeps")
 
 
@@ -40,6 +42,8 @@ def main(folder: Path) -> None:
         page = folder / "kernels" / f"{name}.md"
         _write(page, f"{page.read_text(encoding='utf-8')}\n{trace_of(name)}\n{explored(name)}")
         _write(folder / "pages" / "explorer" / f"{name}.html", explorer_page(name))
+    for number in LECTURE:
+        slides.slides(number, folder / "pages" / "slides")
     _write(folder / "trace.html", front_trace())
 
 

@@ -12,40 +12,29 @@ again; one in which only prose or exercises changed keeps its outputs.
 from __future__ import annotations
 
 import argparse
-import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ptxlab.course import outputs, own
+from ptxlab.course import outputs
 from ptxlab.course.exercise import Exercise
 from ptxlab.course.feedback import find
+from ptxlab.course.notebook_sources import EXERCISE, placed
+from ptxlab.course.notebook_sources import sources as sources
 from ptxlab.errors import PtxlabError
 from ptxlab.kernels.rung import FORMATTER
 
-SOURCES = Path(__file__).resolve().parent / "notebooks"
 FOLDER = Path(__file__).resolve().parents[2] / "notebooks"
 """Where the student notebooks are committed, in a checkout of the repository."""
 METADATA = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
     "language_info": {"name": "python"},
 }
-_EXERCISE = re.compile(r"^# %% \[exercise\][ \t]+(\S+)[ \t]*$", re.MULTILINE)
 
 
 class SourceError(PtxlabError):
     """A notebook's source cannot be read; the message names the file and the place."""
-
-
-def sources() -> list[Path]:
-    """The sources of all notebooks, in reading order; those of one's own come last."""
-    return [*sorted(SOURCES.glob("[0-9][0-9]*-*.py")), *own.files("notebooks/[0-9][0-9]*-*.py")]
-
-
-def exercises_in(source: Path) -> list[str]:
-    """The names of the exercises that a source has, in order."""
-    return _EXERCISE.findall(source.read_text(encoding="utf-8"))
 
 
 def notebook(source: Path, *, solved: bool = False) -> Any:
@@ -53,7 +42,7 @@ def notebook(source: Path, *, solved: bool = False) -> Any:
     import jupytext
     from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
-    text = _EXERCISE.sub(r'# %% [raw] exercise="\1"', source.read_text(encoding="utf-8"))
+    text = EXERCISE.sub(r'# %% [raw] exercise="\1"', source.read_text(encoding="utf-8"))
     read = jupytext.reads(text, fmt={"extension": ".py", "format_name": "percent"})
     cells: list[Any] = []
     for cell in read.cells:
@@ -106,7 +95,7 @@ def exercise_cells(made: Any) -> dict[str, Any]:
 
 def exercises() -> list[Exercise]:
     """The exercises of all notebooks, in reading order."""
-    return [find(name) for source in sources() for name in exercises_in(source)]
+    return [find(name) for name in placed()]
 
 
 def main(argv: Sequence[str] | None = None) -> int:

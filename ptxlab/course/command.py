@@ -77,22 +77,8 @@ def _list(options: argparse.Namespace) -> int:
             raise PtxlabError(f"there are no exercises of a notebook {number!r}; there are some of {', '.join(there)}")
     chosen = [e for e in catalogue().values() if not options.notebooks or e.notebook in options.notebooks]
     if options.json:
-        print(
-            json.dumps(
-                [
-                    {
-                        "name": e.name,
-                        "title": e.title,
-                        "kind": e.kind,
-                        "level": e.level,
-                        "points": e.points,
-                        "graded": list(e.graded),
-                    }
-                    for e in chosen
-                ],
-                indent=2,
-            )
-        )
+        shown = ("name", "title", "kind", "level", "points", "graded")
+        print(json.dumps([{name: getattr(e, name) for name in shown} for e in chosen], indent=2))
         return 0
     for e in chosen:
         print(f"{e.name:<16} {'*' * e.level:<3}  {e.kind:<9} {e.points:>2}  {e.title}")

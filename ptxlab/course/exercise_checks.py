@@ -26,7 +26,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ptxlab.course.causes import Known, digits, fitting, plain, where
+from ptxlab.course.causes import Known, digits, fitting, of_attention, plain, where
 from ptxlab.course.feedback_sentences import LONGEST, Says, met, sentences, short, thrown
 from ptxlab.course.kernel_answers import headers_lacking, is_kernel, parameter, parsed
 from ptxlab.course.measures import costs, dearest, measure
@@ -327,7 +327,7 @@ class Grading:
             run = launch(*what, seed=seed, **how)
         except DeviceFault as fault:
             ends = fault.kind in ("budget", "deadlock")
-            wrong("it ends" if ends else "no access outside of memory", fault.line, fault)
+            wrong("it ends" if ends else "memcheck finds nothing", fault.line, fault)
             return None
         except PtxlabError as error:
             self.part("the kernel can be launched", False, str(error), sort="broken")
@@ -432,7 +432,15 @@ class Grading:
         whole = lse is None or not (np.abs(o4.astype(np.float64) - exact.o) <= bound).all()
         got, want, most = (o, exact.o, bound) if whole else (lse, exact.lse, lse_bound)
         shape = np.shape(got)
-        return self.close(name, got, want.reshape(shape), rtol=0, atol=most.reshape(shape), run=run, says=says)
+
+        def known() -> Known:
+            factor = q4.shape[-1] ** -0.5 if scale is None else scale
+            return ((out.reshape(shape), why) for out, why in of_attention(q4, k4, v4, factor))
+
+        return self.close(
+            name, got, want.reshape(shape), rtol=0, atol=most.reshape(shape), run=run, says=says,
+            known=known if whole and not causal else ()
+        )  # fmt: skip
 
     def _differs(self, got: Any, want: Any, right: Any, run: Run | None, cause: str, says: Says) -> list[str]:
         """The first wrong element in words, its cause if it is known, and the thread that stored it."""

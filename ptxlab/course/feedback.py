@@ -21,6 +21,7 @@ from ptxlab.course import own
 from ptxlab.course.exercise import Exercise
 from ptxlab.course.exercise_checks import Grading
 from ptxlab.course.hints import advised
+from ptxlab.course.notebook_sources import placed
 from ptxlab.course.progress_kept import Progress, progress_of
 from ptxlab.course.verdict import Feedback, Score
 from ptxlab.errors import PtxlabError
@@ -43,7 +44,7 @@ class UnknownExercise(PtxlabError, LookupError):
 
 @cache
 def catalogue() -> dict[str, Exercise]:
-    """Every exercise by its name, in reading order; those of one's own (`ptxlab.course.own`) come last."""
+    """Every exercise by its name, in the order of the notebooks; those of one's own (`ptxlab.course.own`) come last."""
     home = importlib.import_module("ptxlab.course.exercises")
 
     found: dict[str, Exercise] = {}
@@ -53,7 +54,8 @@ def catalogue() -> dict[str, Exercise]:
             if exercise.name in found:
                 raise PtxlabError(f"two exercises are called {exercise.name}; the second is in {module.__file__}")
             found[exercise.name] = exercise
-    return found
+    order = {name: at for at, name in enumerate(placed())}
+    return dict(sorted(found.items(), key=lambda item: order.get(item[0], len(order))))
 
 
 def find(name: str) -> Exercise:
@@ -70,7 +72,8 @@ def names(notebook: str = "") -> tuple[str, ...]:
 
 def solution(exercise: str) -> None:
     """Prints one right answer to an exercise."""
-    print(f"# This is the solution, not a hint.\n{find(exercise).solution.strip(chr(10))}")
+    text = find(exercise).solution.strip("\n")
+    print(f"# This is the solution, not a hint.\n{text}" if text else f"Your teacher has the solution of {exercise}.")
 
 
 def progress() -> Progress:

@@ -21,8 +21,14 @@ PAIRS = {
              "Which of these executions give something that a thread has already, or that another one could give it?"),
     "finding": ("Look at the lines that are named. Which thread executes them, and which of the two comes first?",
                 "What in your kernel makes the one wait for the other?"),
+    "memcheck": ("Which thread executes the line that is named, and which element does it want?",
+                 "What keeps threads without such an element away from that line?"),
+    "initcheck": ("Which place is read there, and which thread should have written it?",
+                  "Does that thread write it in this case, and before it is read?"),
+    "it ends": ("Which threads are still there, and what do they repeat, or wait for?",
+                "What ends that loop, or that wait, and which thread does it?"),
 }  # fmt: skip
-"""Sort of part -> its two hints, where the exercise's own are about another sort."""
+"""Sort of part, or what its name begins with -> its two hints, where the exercise's own are about another sort."""
 STUCK = 3
 """Changed answers without progress after which the smallest case that fails is offered."""
 
@@ -47,7 +53,10 @@ def untouched(exercise: Exercise, answer: Any) -> bool:
 def pair(exercise: Exercise, part: Part) -> tuple[str, ...]:
     """The two hints of a wrong part: where to look, then what to ask."""
     about = {"optimise": ("cost",), "fix": ("value", "finding", "cost")}.get(exercise.kind, ("value",))
-    return exercise.hints if part.sort in about else PAIRS[part.sort]
+    if part.sort in about:
+        return exercise.hints
+    return next((PAIRS[kind] for kind in ("memcheck", "initcheck", "it ends") if part.name.startswith(kind)),
+                PAIRS[part.sort])  # fmt: skip
 
 
 def advised(

@@ -6,6 +6,7 @@ module may have `WRONG`: exercise -> pairs of a wrong answer's code and a phrase
 
 from __future__ import annotations
 
+import ast
 import importlib.util
 import os
 import sys
@@ -32,6 +33,24 @@ def files(pattern: str) -> list[Path]:
 def modules() -> tuple[ModuleType, ...]:
     """The modules of exercises, imported."""
     return tuple(map(_imported, files("exercises/e[0-9][0-9]_*.py")))
+
+
+def for_students() -> dict[str, str]:
+    """The files of exercises without comments and solutions: name -> text. One that keeps a solution is an error."""
+    out = {}
+    for module in modules():
+        path = Path(str(module.__file__))
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        for node in ast.walk(tree):
+            if isinstance(node, ast.keyword) and node.arg == "solution":
+                node.value = ast.Constant("")
+        out[path.name] = ast.unparse(tree) + "\n"
+        told = [node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)]
+        left = "\n".join(text for text in told if isinstance(text, str))
+        for exercise in module.EXERCISES:
+            if exercise.solution.strip() in left:
+                raise PtxlabError(f"{path}: write the solution of {exercise.name} as solution=..., to be left out")
+    return out
 
 
 def _imported(path: Path) -> ModuleType:

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ptxlab.course import build, own
+from ptxlab.course import own
 from ptxlab.course.cells import run
 from ptxlab.course.feedback import judge
+from ptxlab.course.notebook_sources import placed
 
 SEEDS = range(6)
 
 
 def tested() -> Iterator[tuple[str, list[str]]]:
     """Each exercise with what is wrong with it: where it stands, its starter, its solution, its wrong answers."""
-    placed = [name for source in own.files("notebooks/[0-9][0-9]*-*.py") for name in build.exercises_in(source)]
+    somewhere = placed()
     for module in own.modules():
         for exercise in module.EXERCISES:
-            wrong = [] if exercise.name in placed else ["no notebook has it"]
+            wrong = [] if exercise.name in somewhere else ["no notebook has it"]
             if judge(exercise, run(exercise, exercise.starter)).ok:
                 wrong.append("its starter is right already")
             for seed in SEEDS:

@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import Any
 
 from ptxlab.course.exercise import Exercise
+from ptxlab.course.notebook_sources import sources
 from ptxlab.errors import PtxlabError
 
 FILE = "progress.json"
 """Beside the notebooks."""
-NOTEBOOKS = sorted((Path(__file__).parent / "notebooks").glob("[0-9][0-9]*-*.py"))
 
 
 class ProgressError(PtxlabError):
@@ -69,7 +69,7 @@ class Progress:
 
     def _rows(self) -> list[tuple[str, int, list[tuple[str, Exercise]]]]:
         """Notebook and title, how many are solved, (sign, exercise) of each."""
-        heads = (re.search(r"^# # (\d\d)b? · ([^:\n]+)", path.read_text(encoding="utf-8"), re.M) for path in NOTEBOOKS)
+        heads = (re.search(r"^# # (\d\d)b? · ([^:\n]+)", path.read_text(encoding="utf-8"), re.M) for path in sources())
         found = [head.groups() for head in heads if head]
         titles = {number: ", ".join(title for n, title in found if n == number) for number, _ in found}
         return [

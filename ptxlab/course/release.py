@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from ptxlab.course import build
+from ptxlab.course import build, own
 from ptxlab.course.exercise import Exercise
 from ptxlab.course.feedback import find
 from ptxlab.errors import PtxlabError
@@ -46,14 +46,19 @@ c.ExecutePreprocessor.timeout = 120
 def release(folder: Path, *, notebooks: Sequence[str] = ()) -> list[Path]:
     """Writes the students' notebooks, a README and requirements into a folder; returns the files.
 
+    A notebook of one's own begins with a cell that names the folder, in which its exercises are, without solutions.
     notebooks: the beginnings of their names, such as "01"; by default all.
     """
+    from nbformat.v4 import new_code_cell
+
     chosen = _chosen(notebooks)
+    ours = own.files("notebooks/*.py")
+    kept = own.for_students() if set(ours) & set(chosen) else {}
     _fresh(folder)
-    written = []
+    written = [_write(folder / "exercises" / name, text) for name, text in kept.items()]
     for source in chosen:
         made = build.notebook(source)
-        made.cells = list(_student(made.cells))
+        made.cells = [*([new_code_cell(f"%env {own.VARIABLE}=.")] if source in ours else []), *_student(made.cells)]
         written.append(_write(folder / f"{source.stem}.ipynb", build.text_of(_numbered(made))))
     title = "Attention on a GPU, one instruction at a time"
     written.append(_write(folder / "README.md", README.format(title=title, count=len(chosen))))

@@ -8,6 +8,7 @@ import io
 import os
 from collections import Counter
 from collections.abc import Sequence
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,7 +20,8 @@ if TYPE_CHECKING:
 _STYLE = """
 body { font: 15px/1.45 system-ui, sans-serif; margin: 2em auto; max-width: 70em; padding: 0 1em; color: #1f2328; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
-th, td { padding: 3px 9px; text-align: right; }
+th, td { padding: 3px 6px; text-align: right; }
+@media print { details { break-inside: avoid; } body { margin: 0; font-size: 11px; } th, td { padding: 1px 4px; } }
 th { position: sticky; top: 0; background: #fff; border-bottom: 2px solid #d0d7de; }
 td:first-child, th:first-child { text-align: left; }
 tr:nth-child(even) td { background: #f6f8fa; }
@@ -43,6 +45,8 @@ const open = () => { const at = document.getElementById(location.hash.slice(1));
 addEventListener("hashchange", open); open();
 </script>"""
 """Opens the feedback that a link in the table leads to."""
+COLUMNS = 12
+"""Exercises that have a column each in the table of students; of more than these, each notebook has one."""
 _CONTROLS = {at: "\N{REPLACEMENT CHARACTER}" for at in (*range(32), *range(127, 160)) if chr(at) not in "\t\n\r"}
 
 
@@ -126,11 +130,19 @@ def _exercises(graded: Sequence[Graded], names: Sequence[str]) -> str:
     )
 
 
+def _columns(names: Sequence[str]) -> dict[str, list[str]]:
+    """Heading -> its exercises: one each where a page has room for them, or else those of a notebook."""
+    if len(names) <= COLUMNS:
+        return {name: [name] for name in names}
+    return {number: list(group) for number, group in groupby(names, lambda name: name[:2])}
+
+
 def _table(graded: Sequence[Graded], names: Sequence[str], most: int) -> str:
-    head = "".join(f"<th>{name}</th>" for name in names)
+    columns = _columns(names)
+    head = "".join(f"<th>{heading}</th>" for heading in columns)
     rows = []
     for g in graded:
-        cells = "".join(_cell(g, name) for name in names)
+        cells = "".join(_cell(g, group) for group in columns.values())
         rows.append(
             f"<tr><td><a href='#{html.escape(_anchor(g), True)}'>{html.escape(g.student)}</a></td>{cells}"
             f"<td><b>{g.total:.4g}</b></td><td>{g.seconds:.1f}</td></tr>"
@@ -142,10 +154,10 @@ def _table(graded: Sequence[Graded], names: Sequence[str], most: int) -> str:
     )
 
 
-def _cell(g: Graded, name: str) -> str:
-    mark = g.marks[name]
-    kind = "full" if mark.ok else "none" if mark.score == 0 else ""
-    return f"<td class='{kind}'>{g.points(name):.3g}</td>"
+def _cell(g: Graded, names: Sequence[str]) -> str:
+    points = sum(map(g.points, names))
+    kind = "full" if all(g.marks[name].ok for name in names) else "none" if points == 0 else ""
+    return f"<td class='{kind}'>{points:.3g}</td>"
 
 
 def _anchor(g: Graded) -> str:

@@ -11,7 +11,7 @@ def number(value: Any, digits: int = 4) -> str:
     """A value in words; floats with so many digits."""
     if isinstance(value, list | tuple | np.ndarray):
         inside = ", ".join(number(v, digits) for v in value)
-        return f"({inside})" if isinstance(value, tuple) else f"[{inside}]"
+        return f"({inside}{',' * (len(value) == 1)})" if isinstance(value, tuple) else f"[{inside}]"
     if isinstance(value, np.generic):
         value = value.item() if value.dtype.kind in "biufc" else float(value)
     return f"{value:.{digits}g}" if isinstance(value, float) else repr(value)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from ptxlab.cli.main import main
-from ptxlab.course import build, catalogue, own, score
+from ptxlab.course import build, catalogue, own, score, solution
 from ptxlab.errors import PtxlabError
 
 MODULE = """
@@ -63,10 +64,38 @@ def test_a_good_folder_is_listed_released_and_tested(
     released = (tmp_path / "class" / "20-own.ipynb").read_text(encoding="utf-8")
     assert "def square(n)" in released
     assert "n * n" not in released
+    assert "%env PTXLAB_COURSE=." in released
+    monkeypatch.chdir(tmp_path / "class")
+    monkeypatch.setenv("PTXLAB_COURSE", ".")
+    for kept in (own.modules, catalogue):
+        kept.cache_clear()
+    assert "return n * n" not in Path("exercises/e20_own.py").read_text(encoding="utf-8")
+    assert score("20-square", lambda n: n * n) == 1.0
+    capsys.readouterr()
+    solution("20-square")
+    assert capsys.readouterr().out == "Your teacher has the solution of 20-square.\n"
+    monkeypatch.setenv("PTXLAB_COURSE", str(tmp_path / "own"))
+    for kept in (own.modules, catalogue):
+        kept.cache_clear()
     assert score("20-square", lambda n: n * n) == 1.0
     capsys.readouterr()
     assert main(["course", "test", str(tmp_path / "own")]) == 0
     assert capsys.readouterr().out == "20-square: good\n"
+
+
+def test_a_solution_that_cannot_be_left_out_is_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = course(tmp_path / "own")
+    module = folder / "exercises" / "e20_own.py"
+    text = module.read_text(encoding="utf-8")
+    found = re.search(r"solution=(.*),\n", text)
+    assert found is not None
+    module.write_text(f"GIVEN = {found[1]}\n{text.replace(found[1], 'GIVEN')}", encoding="utf-8")
+    monkeypatch.setenv("PTXLAB_COURSE", str(folder))
+    assert main(["course", "release", str(tmp_path / "class"), "--notebooks", "20"]) == 2
+    assert "write the solution of 20-square as solution=..., to be left out" in capsys.readouterr().err
+    assert not (tmp_path / "class").exists()
 
 
 def test_what_is_wrong_with_a_folder_is_said(

@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 
 from ptxlab.cli.main import main
-from ptxlab.course import build, catalogue, score
+from ptxlab.course import build, catalogue, notebook_sources, score
+from ptxlab.course.notebook_sources import exercises_in
 from ptxlab.course.release import release, teachers
 
 SEED = 918_273_645
@@ -55,7 +56,7 @@ def test_the_students_have_no_solution_and_no_hidden_case(tmp_path: Path, capsys
             assert json.dumps(exercise.solution.strip("\n"), ensure_ascii=False)[1:-1] not in text
     for source in build.sources():
         teacher = (kept / "source" / source.stem / f"{source.stem}.ipynb").read_text(encoding="utf-8")
-        assert teacher.count(str(SEED)) == len(build.exercises_in(source))
+        assert teacher.count(str(SEED)) == len(exercises_in(source))
 
 
 @pytest.mark.long
@@ -66,7 +67,7 @@ def test_the_cells_have_what_nbgrader_needs(tmp_path: Path) -> None:
     notebook = nbformat.read(tmp_path / "class" / "01-scalar.ipynb", as_version=4)
     nbformat.validate(notebook)
     marked = [cell.metadata.nbgrader for cell in notebook.cells if "nbgrader" in cell.metadata]
-    assert len({m.grade_id for m in marked}) == len(marked) == 2 * len(build.exercises_in(build.sources()[1]))
+    assert len({m.grade_id for m in marked}) == len(marked) == 2 * len(exercises_in(build.sources()[1]))
     for answer, grade in zip(marked[::2], marked[1::2], strict=True):
         assert (answer.grade, answer.solution, answer.locked, answer.schema_version) == (False, True, False, 3)
         assert (grade.grade, grade.solution, grade.locked, grade.schema_version) == (True, False, True, 3)
@@ -150,7 +151,7 @@ def hand_in(course: Path, student: str, answers: dict[str, str]) -> None:
 def test_nbgrader_takes_it_from_release_to_feedback(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "sources").mkdir()
     (tmp_path / "sources" / "01-small.py").write_text(SMALL, encoding="utf-8")
-    monkeypatch.setattr(build, "SOURCES", tmp_path / "sources")
+    monkeypatch.setattr(notebook_sources, "SOURCES", tmp_path / "sources")
     course = tmp_path / "course"
     teachers(course, seed=SEED)
 

@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from ptxlab.builder import Builder, Ptr, f32, kernel, u32
+from ptxlab.builder import Builder, Ptr, TensorMap, f16, f32, kernel, u32
 from ptxlab.course import progress, scoreboard
 from ptxlab.course.feedback import find
 from ptxlab.course.scoreboard import board, start
+from ptxlab.course.scoreboard import roles as from_roles
 from ptxlab.course.scoreboard.rungs import RUNGS, START, Costs
 
 LOG2E = math.log2(math.e)
@@ -63,6 +64,69 @@ def tiles(
     with k.if_(row < rows):
         for d in range(D):
             (o + row * D)[d] = acc[d] if wrong == "divide" else acc[d] / total
+
+
+@kernel(arch="sm_90a")
+def roles(
+    k: Builder, q: Ptr[f16], key: TensorMap, value: TensorMap, o: Ptr[f32], rows: u32, keys: u32, scale: f32, *,
+    D: int = 64, T: int = 32, stages: int = 2,
+) -> None:  # fmt: skip
+    """16-ring's producer and 16-bytes' two boxes, and 01-rescale for each of 64 consumers."""
+    key.box(1, 1, T, D)
+    value.box(1, 1, T, D)
+    tile = k.shared(f16, stages * 2 * T * D, align=128)
+    ring = k.pipeline(stages, arrivals=64)
+    k.barrier()
+    with k.if_(k.tid.x == 0):
+        turn = ring.producer()
+        with k.loop(keys, step=T) as first:
+            turn.wait()
+            turn.expect(2 * 2 * T * D)
+            key.load(tile + turn.stage * 2 * T * D, turn.full, 0, 0, first, 0)
+            value.load(tile + turn.stage * 2 * T * D + T * D, turn.full, 0, 0, first, 0)
+            turn.next()
+    with k.if_(k.tid.x >= 32):
+        row = k.ctaid.x * 64 + k.tid.x - 32
+        query = [k.cvt(f32, x) for x in k.load(q + row * D, D)]
+        acc, top, total = k.vars(f32, D, 0.0), k.var(f32, -math.inf), k.var(f32, 0.0)
+        reads = ring.consumer()
+        with k.loop(keys, step=T):
+            reads.wait()
+            here = tile + reads.stage * 2 * T * D
+            with k.loop(T) as j:
+                score, k_row, v_row = k.var(f32, 0.0), here + j * D, here + T * D + j * D
+                for d in range(D):
+                    score.set(k.fma(query[d], k.cvt(f32, k_row[d]), score))
+                score *= scale * LOG2E
+                new = k.max(top, score)
+                rescale, weight = k.exp2(top - new), k.exp2(score - new)
+                total.set(k.fma(total, rescale, weight))
+                for d in range(D):
+                    acc[d] *= rescale
+                    acc[d].set(k.fma(weight, k.cvt(f32, v_row[d]), acc[d]))
+                top.set(new)
+            reads.release()
+            reads.next()
+        for d in range(D):
+            (o + row * D)[d] = acc[d] / total
+
+
+def test_roles_has_a_star_for_bulk_copies_and_one_for_products_that_overlap_with_them() -> None:
+    entered = scoreboard.enter("roles", roles, block=96, rows_per_block=64)
+    assert entered.stars == (1, 1, 1)
+    assert entered.lines[0] == "Entered: roles  ★★★"
+    assert "Three stars: copies bring the tiles, and meanwhile the others multiply." in entered.lines
+    single = scoreboard.enter("roles", roles(stages=1), block=96, rows_per_block=64)
+    assert single.stars == (1, 1, 0)
+    assert single.lines[0] == "Not kept: you had more stars: roles  ★★☆"
+    assert "No product was issued while a bulk copy was in flight. What does the first product wait for?" in repr(
+        single
+    )
+    Path(board.FILE).unlink()
+    by_threads = scoreboard.enter("roles", start.by_rows_of_halves(D=64).ptx + "\n// mine", block=128)
+    assert by_threads.lines[0] == "Not entered: this is the kernel that you began with."
+    changed = "    bar.sync 0;\n    ret;".join(start.by_rows_of_halves(D=64).ptx.rsplit("    ret;", 1))
+    assert scoreboard.enter("roles", changed, block=64).stars == (1, 0, 0)
 
 
 def test_a_kernel_of_the_exercises_answers_enters_its_rung_and_the_board_and_the_card_show_it() -> None:
@@ -138,6 +202,8 @@ def test_our_kernel_costs_what_the_table_says_and_has_no_star_on_the_next_rung(n
     assert costs[:3] == rung.costs[:3]
     assert costs.error == pytest.approx(rung.costs.error, rel=0.05)
     assert rung.stars(costs) == (3, 3, 3, 3)
+    if name == "roles":
+        assert from_roles.seen(rung, rung.built(), None, 1, 0).stars == (1, 1, 1)
     if names.index(name) < 6:
         assert min(RUNGS[names[names.index(name) + 1]].stars(costs)) == 0
     threads = 32 if rung.given.heads else 64

@@ -14,7 +14,7 @@ from ptxlab.cli.main import main
 from ptxlab.course import build, find, names, slides
 from ptxlab.errors import PtxlabError, UnavailableError
 
-PLAN = Path(__file__).resolve().parents[2] / "docs" / "course.md"
+PLANS = [Path(__file__).resolve().parents[2] / "docs" / name for name in ("lecture.md", "course.md")]
 
 
 @pytest.mark.long
@@ -61,8 +61,9 @@ def test_what_is_missing_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 
 
 def test_the_plan_names_what_there_is() -> None:
-    """Every exercise and every heading of a notebook that the plan names exists."""
-    plan = PLAN.read_text(encoding="utf-8")
+    """Every exercise, every heading of a notebook and every page of slides that the plans name exists."""
+    plan = "".join(path.read_text(encoding="utf-8") for path in PLANS)
+    assert set(re.findall(r"slides/(\S+)\.slides\.html", plan)) - {"01-scalar"} < {s.stem for s in build.sources()}
     assert set(re.findall(r"`(\d\d-[a-z-]+)`", plan)) <= set(names())
     texts = {
         number: "".join(source.read_text(encoding="utf-8") for source in halves)

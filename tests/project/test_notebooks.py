@@ -15,6 +15,7 @@ import pytest
 from word_counts import words_in
 
 from ptxlab.course import build, catalogue, outputs
+from ptxlab.course.notebook_sources import exercises_in, placed
 
 SOURCES = build.sources()
 by_name = pytest.mark.parametrize("source", SOURCES, ids=lambda path: path.stem)
@@ -92,7 +93,7 @@ def test_committed_outputs_are_for_readers(source: Path) -> None:
 @by_name
 def test_the_student_version_has_no_solution(source: Path) -> None:
     committed = (notebooks.FOLDER / f"{source.stem}.ipynb").read_text(encoding="utf-8")
-    for exercise in build.exercises_in(source):
+    for exercise in exercises_in(source):
         solution = catalogue()[exercise].solution.strip("\n")
         assert json.dumps(solution, ensure_ascii=False)[1:-1] not in committed
 
@@ -102,10 +103,9 @@ def test_no_notebook_is_without_a_source() -> None:
 
 
 def test_every_exercise_is_in_its_notebook() -> None:
-    placed = [e for source in SOURCES for e in build.exercises_in(source)]
-    assert sorted(placed) == sorted(catalogue())
+    assert placed() == list(catalogue())
     for number, halves in groupby(SOURCES, lambda source: source.name[:2]):
-        names = [build.exercises_in(source) for source in halves]
+        names = [exercises_in(source) for source in halves]
         assert all(name[:2] == number for half in names for name in half)
         assert 3 <= sum(map(len, names)) <= 6, f"{number} has {names}"
         levels = [[catalogue()[name].level for name in half] for half in names if half]

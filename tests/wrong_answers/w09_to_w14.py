@@ -99,7 +99,8 @@ WRONG = {
             but("12-head", ("head // (heads // heads_kv)", "head // heads_kv")),
             "kv_head(5, 8, 2): you say 2, the machine",
         ),
-        (but("12-head", ("head // (heads // heads_kv)", "head % (heads // heads_kv)")), "says 2"),
+        (but("12-head", ("head // (heads // heads_kv)", "head % heads_kv")), "You deal heads out one by one."),
+        (but("12-head", ("head // (heads // heads_kv)", "head % (heads // heads_kv)")), "which head of its group"),
         (but("12-head", ("head // (heads // heads_kv)", "head / (heads // heads_kv)")), "you say 1.25"),
     ),
     "12-useful": (

@@ -18,18 +18,16 @@ def _square(g: Grading, answer: Any) -> None:
         if g.launch(answer, 1, count, x) is None:
             continue
 
-        def says(x: Any = x, was: Any = was) -> str:
-            at = int(np.flatnonzero(x != was * was + 1)[0])
-            return f"Thread {at} had the number {was[at]:g}. Its square is {was[at] ** 2:g}; {_made(was[at], x[at])}"
-
-        g.equal(f"{count} numbers", x, was * was + 1, says=says)
+        known = (
+            (2 * was, "Each number was doubled. Which word multiplies?"),
+            (2 * was + 1, "Each number was doubled before 1 was added. Which word multiplies?"),
+            (was * was, "Each number was squared; 1 is still to be added."),
+            (was + 1, "1 was added, and nothing was squared."),
+            ((was + 1) ** 2, "What came out is (x + 1) squared. Which of your two lines comes first?"),
+        )
+        says = f"Thread 0 had the number 3. Its square is 9; now it is {x[0]:g}."
+        g.equal(f"{count} numbers", x, was * was + 1, says=says, known=known)
     g.note("Every thread squared its own number: one mul, one add. You have written PTX.")
-
-
-def _made(was: float, now: float) -> str:
-    """What became of a number, in words."""
-    words = {was + was: "it was doubled.", was * was: "1 is still to be added.", was + 1: "1 was added to the number."}
-    return words.get(now, f"now it is {now:g}.")
 
 
 _FIRST = '''
@@ -149,7 +147,13 @@ def _relu(g: Grading, answer: Any) -> None:
             at = int(np.flatnonzero(y != np.maximum(linear, 0))[0])
             return f"Element {at}: a = {a:g}, x = {x[at]:g}, y = {before[at]:g}, so a*x + y = {linear[at]:g}."
 
-        g.equal(f"{n} elements, a = {a:g}", y, np.maximum(linear, 0), says=says)
+        known = (
+            (np.minimum(linear, 0), "What came out is the smaller of the two."),
+            (linear, "What came out is a*x + y. What becomes of it where it is negative?"),
+            (np.float32(a) * np.maximum(x, 0) + before, "What was clipped at zero is x, not the sum."),
+            (np.float32(a) * x + np.maximum(before, 0), "What was clipped at zero is y, not the sum."),
+        )
+        g.equal(f"{n} elements, a = {a:g}", y, np.maximum(linear, 0), says=says, known=known)
     g.note("The builder wrote the guard, the addresses and the fma; you wrote what is to be computed.")
 
 

@@ -11,7 +11,7 @@ from ptxlab import reference
 from ptxlab.attention.prefill import attention
 from ptxlab.course.exercise import Exercise
 from ptxlab.course.exercise_checks import Grading
-from ptxlab.course.exercises.online_kernel import LSE, THRIFT, WIDE
+from ptxlab.course.exercises.online_kernel import END, LSE, QUERY, SCORE, STEP, THRIFT, WIDE
 from ptxlab.course.exercises.sliding_window import WINDOW
 from ptxlab.course.value_watch import place, probed
 from ptxlab.course.values import apart
@@ -127,39 +127,21 @@ def shrinks(scores):
 )
 
 
-_ONLINE = '''
+_ONLINE = (
+    '''
 @kernel
 def {name}(k: Builder, q: Ptr[f32], key: Ptr[f32], value: Ptr[f32], o: Ptr[f32], n: u32, scale: f32, *, D: int = 8):
     """One thread = one query row."""
     row = k.thread_index()
     k.return_if(row >= n)
-    scale_log2e = scale * LOG2E
-    query = k.load(q + row * D, D)
-    acc = k.vars(f32, D, 0.0)
-    row_max = k.var(f32, -math.inf)
-    row_sum = k.var(f32, 0.0)
-
-    with k.loop(n) as j:
-        offset = j * D
-        key_row, value_row = key + offset, value + offset
-        score = k.var(f32, 0.0)
-        for d in range(D):
-            score.set(k.fma(query[d], key_row[d], score))
-        score *= scale_log2e
-
-        new_max = k.max(row_max, score)
-{early}        rescale = k.exp2(row_max - new_max)
-        weight = k.exp2(score - new_max)
-        row_sum.set(k.fma(row_sum, rescale, weight))
-        for d in range(D):
-            acc[d] *= rescale
-            acc[d].set(k.fma(weight, value_row[d], acc[d]))
-{late}        k.probe(row, j, n, row_max, row_sum, rescale)
-
-    o_row = o + row * D
-    for d in range(D):
-        o_row[d] = acc[d] / row_sum
 '''
+    + QUERY
+    + "\n    with k.loop(n) as j:\n"
+    + SCORE
+    + STEP.replace("        rescale", "{early}        rescale").replace("        row_max.set(new_max)\n", "{late}")
+    + "        k.probe(row, j, n, row_max, row_sum, rescale)\n"
+    + END
+)
 
 
 def _rescale(g: Grading, answer: Any) -> None:
@@ -185,11 +167,10 @@ def _rescale(g: Grading, answer: Any) -> None:
         if missing.any():
             row, key = (int(x) for x in np.argwhere(missing)[0])
             three = ", ".join(f"{x:.4g}" for x in state[row, key])
-            says = f"Thread {row}, key {key}: m, l and rescale were ({three}); a NaN, or never stored."
-            g.part(
-                "every key is probed", False, says,
-                "k.probe(row, j, n, row_max, row_sum, rescale) must run at every key."
-            )  # fmt: skip
+            why = f"{place(built, probed(built, 2))}\nA rescale is never above 1. What is subtracted from what?"
+            if not state[row, key, 2] > 1:
+                why = "k.probe(row, j, n, row_max, row_sum, rescale) must run at every key."
+            g.part("m, l and rescale at every key", False, f"Thread {row}, key {key}: they were ({three}).", why)
             continue
         for which, name in ((2, "rescale"), (0, "running maximum m"), (1, "running sum l")):
             wrong = ~np.isclose(state[:, :, which], expected.state[:, :, which], rtol=1e-3, atol=1e-4)
@@ -217,7 +198,8 @@ def _state(built: Any, state: Any, exact: Any, which: int, wrong: Any) -> list[s
     where, (due, found) = place(built, probed(built, which)), apart(exact[row, key, which], state[row, key, which])
     if which != 2:
         name = ("running maximum m", "running sum l")[which]
-        return [f"Thread {row}, key {key}: the {name} should be {due}, it was {found}.", where]
+        why = "From which maximum is the new weight measured? The old one is smaller." if found == "inf" else ""
+        return [f"Thread {row}, key {key}: the {name} should be {due}, it was {found}.", where, why]
     says = (
         f"Thread {row}, key {key}: the maximum went from {before:.4g} to {m:.4g}, so what was summed before must be "
         f"multiplied by exp({before:.4g} - {m:.4g}) = {due}. Your kernel's rescale was {found}."

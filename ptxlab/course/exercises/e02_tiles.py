@@ -29,7 +29,12 @@ def _sectors(g: Grading, answer: Any) -> None:
         assert run.counters is not None
         loads = [line for line in run.counters.by_line.values() if line.opcode == "ld.global.f32"]  # of x, then of keys
         says = f"The launch has {blocks} block{'s' * (blocks > 1)}, and the {m} keys take {4 * m} bytes."
-        if g.predict(answer, (n, m, T), loads[1].sectors, says):
+        known = (
+            (blocks * (m // 8), f"{says} You leave out the last sector, which is not full, and it is loaded."),
+            (n // T * -(-m // 8), f"{says} You leave out the last block, which is not full, and it loads."),
+            (-(-m // 8), f"{says} You count one block."),
+        )
+        if g.predict(answer, (n, m, T), loads[1].sectors, says, known=known):
             g.note(f"{n} points, {m} keys, T = {T}: {loads[1].sectors} sectors in {loads[1].requests} loads of a warp.")
 
 

@@ -234,6 +234,25 @@ def _share(g: Grading, answer: Any) -> None:
             g.note(f"{case}: every row adds up to 1 within {np.abs(sums - 1).max():.1e}.")
 
 
+_SHARE = '''
+@kernel
+def softmax(k: Builder, s: Ptr[f32], p: Ptr[f32], n: u32):
+    """p = softmax of each of n rows of 64 scores; thread tx of a row has scores tx, tx + 16, tx + 32 and tx + 48."""
+    i = k.thread_index()
+    row, tx = i // 16, i % 16
+    mine = s + k.min(row, n - 1) * 64 + tx
+    scores = [mine[16 * j] for j in range(4)]
+
+    top = k.var(f32, -math.inf)
+    for score in scores:
+        top.set(k.max(top, score))
+{body}
+
+    with k.if_(row < n):
+        out = p + row * 64 + tx
+        for j in range(4):
+            out[16 * j] = weights[j] / total
+'''
 SHARE = Exercise(
     name="03-share",
     title="Sixteen maxima for one row",
@@ -244,54 +263,22 @@ This kernel computes softmax of rows of 64 scores, with 16 threads per row and e
 weights should add up to 1. They add up to 16. Fix it, with at most eight shuffles, no barrier and no shared memory. The
 number of rows need not be a multiple of eight.
 """,
-    starter='''
-@kernel
-def softmax(k: Builder, s: Ptr[f32], p: Ptr[f32], n: u32):
-    """p = softmax of each of n rows of 64 scores; thread tx of a row has scores tx, tx + 16, tx + 32 and tx + 48."""
-    i = k.thread_index()
-    row, tx = i // 16, i % 16
-    mine = s + k.min(row, n - 1) * 64 + tx
-    scores = [mine[16 * j] for j in range(4)]
-
-    top = k.var(f32, -math.inf)
-    for score in scores:
-        top.set(k.max(top, score))
-    weights = [k.exp2((score - top) * LOG2E) for score in scores]
+    starter=_SHARE.format(
+        body="""    weights = [k.exp2((score - top) * LOG2E) for score in scores]
     total = k.var(f32, 0.0)
     for weight in weights:
-        total += weight
-
-    with k.if_(row < n):
-        out = p + row * 64 + tx
-        for j in range(4):
-            out[16 * j] = weights[j] / total
-''',
-    solution='''
-@kernel
-def softmax(k: Builder, s: Ptr[f32], p: Ptr[f32], n: u32):
-    """p = softmax of each of n rows of 64 scores; thread tx of a row has scores tx, tx + 16, tx + 32 and tx + 48."""
-    i = k.thread_index()
-    row, tx = i // 16, i % 16
-    mine = s + k.min(row, n - 1) * 64 + tx
-    scores = [mine[16 * j] for j in range(4)]
-
-    top = k.var(f32, -math.inf)
-    for score in scores:
-        top.set(k.max(top, score))
-    for bit in (1, 2, 4, 8):  # before any weight: one ruler for the row
+        total += weight"""
+    ),
+    solution=_SHARE.format(
+        body="""    for bit in (1, 2, 4, 8):  # before any weight: one ruler for the row
         top.set(k.max(top, k.shfl(top, bit, 31, 0xFFFFFFFF, mode="bfly")))
     weights = [k.exp2((score - top) * LOG2E) for score in scores]
     total = k.var(f32, 0.0)
     for weight in weights:
         total += weight
     for bit in (1, 2, 4, 8):
-        total += k.shfl(total, bit, 31, 0xFFFFFFFF, mode="bfly")
-
-    with k.if_(row < n):
-        out = p + row * 64 + tx
-        for j in range(4):
-            out[16 * j] = weights[j] / total
-''',
+        total += k.shfl(total, bit, 31, 0xFFFFFFFF, mode="bfly")"""
+    ),
     answer="softmax",
     hints=(
         "which two numbers belong to one thread only, and are used as if they belonged to the whole row?",

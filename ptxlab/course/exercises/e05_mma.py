@@ -52,7 +52,12 @@ def _holder(g: Grading, answer: Any) -> None:
     ):
         lane, register, half = _holders()[row, column]
         says = f"With a 1 there and 0 elsewhere, row {row} of the product was row {column} of B."
-        if g.predict(answer, (row, column), (lane, register, half), says):
+        right_first = 2 * (register % 2) + register // 2
+        known = (
+            ((lane, right_first, half), f"{says} Register 1 holds what lies below, or what lies to the right?"),
+            ((lane, register, row % 2), f"{says} Which of two neighbours shares a register: the one below, or beside?"),
+        )
+        if g.predict(answer, (row, column), (lane, register, half), says, known=known):
             g.note(f"({row}, {column}) lies in lane {lane}, register {register}, half {half}.")
 
 

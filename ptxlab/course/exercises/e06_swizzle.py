@@ -146,6 +146,13 @@ def {name}(k: Builder, x: Ptr[f32], y: Ptr[f32]):
 {body}
 '''
 
+_COPIED = """
+    for n in range(0, 32, 8):
+        tile[line + n, column] = x[start + (line + n) * 32 + column]
+    k.barrier()
+    for n in range(0, 32, 8):
+        y[start + (line + n) * 32 + column] = tile[column, line + n]"""
+
 PAD = Exercise(
     name="06-pad",
     title="A transpose with bank conflicts",
@@ -158,21 +165,12 @@ wavefronts. Fix it with one more float per row.
 """,
     starter=_TRANSPOSE.format(
         name="transpose",
-        body="""    tile = k.shared(f32, (32, 32))
-    for n in range(0, 32, 8):
-        tile[line + n, column] = x[start + (line + n) * 32 + column]
-    k.barrier()
-    for n in range(0, 32, 8):
-        y[start + (line + n) * 32 + column] = tile[column, line + n]""",
+        body="    tile = k.shared(f32, (32, 32))" + _COPIED,
     ),
     solution=_TRANSPOSE.format(
         name="transpose",
-        body="""    tile = k.shared(f32, (32, 33))  # a row of 33: going down a column, each row is one bank further
-    for n in range(0, 32, 8):
-        tile[line + n, column] = x[start + (line + n) * 32 + column]
-    k.barrier()
-    for n in range(0, 32, 8):
-        y[start + (line + n) * 32 + column] = tile[column, line + n]""",
+        body="    tile = k.shared(f32, (32, 33))  # a row of 33: going down a column, each row is one bank further"
+        + _COPIED,
     ),
     answer="transpose",
     hints=(
@@ -201,12 +199,7 @@ that the elements of a row lie in 32 different banks, and those of a column as w
 """,
     starter=_TRANSPOSE.format(
         name="swizzled",
-        body="""    tile = k.shared(f32, (32, 32))
-    for n in range(0, 32, 8):
-        tile[line + n, column] = x[start + (line + n) * 32 + column]
-    k.barrier()
-    for n in range(0, 32, 8):
-        y[start + (line + n) * 32 + column] = tile[column, line + n]""",
+        body="    tile = k.shared(f32, (32, 32))" + _COPIED,
     ),
     solution=_TRANSPOSE.format(
         name="swizzled",

@@ -107,6 +107,14 @@ def _maximum(g: Grading, answer: Any) -> None:
     g.note("Every lane had the maximum after five shuffles: no lane had to tell the others.")
 
 
+_MAXIMUM = '''
+@kernel
+def maximum(k: Builder, x: Ptr[f32], y: Ptr[f32], n: u32):
+    """One warp: y[lane] = the largest of x[0] to x[n - 1], in every lane."""
+    lane = k.tid.x
+{body}
+    y[lane] = largest
+'''
 MAXIMUM = Exercise(
     name="08-maximum",
     title="The largest number of a warp",
@@ -118,29 +126,19 @@ Before a softmax, the largest score. One warp has `n` numbers in memory and want
 Each lane goes through its own share, `x[lane], x[lane + 32], ...`. That loop is there. What is missing comes
 before it and after it. (`k.max(a, b)` is one `max` instruction, and works lane by lane.)
 """,
-    starter='''
-@kernel
-def maximum(k: Builder, x: Ptr[f32], y: Ptr[f32], n: u32):
-    """One warp: y[lane] = the largest of x[0] to x[n - 1], in every lane."""
-    lane = k.tid.x
-    largest = k.var(f32, 0.0)  # is this a good start?
+    starter=_MAXIMUM.format(
+        body="""    largest = k.var(f32, 0.0)  # is this a good start?
     with k.loop(n, start=lane, step=32) as i:
         largest.set(k.max(largest, x[i]))
-    # here the lanes must tell each other
-    y[lane] = largest
-''',
-    solution='''
-@kernel
-def maximum(k: Builder, x: Ptr[f32], y: Ptr[f32], n: u32):
-    """One warp: y[lane] = the largest of x[0] to x[n - 1], in every lane."""
-    lane = k.tid.x
-    largest = k.var(f32, -math.inf)
+    # here the lanes must tell each other"""
+    ),
+    solution=_MAXIMUM.format(
+        body="""    largest = k.var(f32, -math.inf)
     with k.loop(n, start=lane, step=32) as i:
         largest.set(k.max(largest, x[i]))
     for distance in (16, 8, 4, 2, 1):
-        largest.set(k.max(largest, k.shfl(largest, distance, 31, -1, mode="bfly")))
-    y[lane] = largest
-''',
+        largest.set(k.max(largest, k.shfl(largest, distance, 31, -1, mode="bfly")))"""
+    ),
     answer="maximum",
     hints=(
         "What is the largest of three numbers that are all below zero? And what does this kernel say?",
@@ -187,6 +185,22 @@ def _coalesce(g: Grading, answer: Any) -> None:
     g.note("Each load of the warp touched no sector that another load had brought.")
 
 
+_COALESCE = '''
+@kernel
+def scores(k: Builder, q: Ptr[f32], key: Ptr[f32], score: Ptr[f32], *, D: int = 128):
+    """One warp = one key: score[j] = q . key[j]."""
+    lane, j = k.tid.x, k.ctaid.x
+    own = D // 32  # elements per lane
+    key_row = key + j * D
+    dot = k.var(f32, 0.0)
+    for n in range(own):
+{body}
+        dot.set(k.fma(q[at], key_row[at], dot))
+    for distance in (16, 8, 4, 2, 1):
+        dot += k.shfl(dot, distance, 31, -1, mode="bfly")
+    with k.guard(lane == 0):
+        score[j] = dot
+'''
 COALESCE = Exercise(
     name="08-coalesce",
     title="Four times the sectors",
@@ -199,38 +213,8 @@ instruction then touches 32 places that are 16 bytes apart, so with `D` = 128 ev
 
 Load each sector once. There are two ways, and both get full marks.
 """,
-    starter='''
-@kernel
-def scores(k: Builder, q: Ptr[f32], key: Ptr[f32], score: Ptr[f32], *, D: int = 128):
-    """One warp = one key: score[j] = q . key[j]."""
-    lane, j = k.tid.x, k.ctaid.x
-    own = D // 32  # elements per lane
-    key_row = key + j * D
-    dot = k.var(f32, 0.0)
-    for n in range(own):
-        at = lane * own + n
-        dot.set(k.fma(q[at], key_row[at], dot))
-    for distance in (16, 8, 4, 2, 1):
-        dot += k.shfl(dot, distance, 31, -1, mode="bfly")
-    with k.guard(lane == 0):
-        score[j] = dot
-''',
-    solution='''
-@kernel
-def scores(k: Builder, q: Ptr[f32], key: Ptr[f32], score: Ptr[f32], *, D: int = 128):
-    """One warp = one key: score[j] = q . key[j]."""
-    lane, j = k.tid.x, k.ctaid.x
-    own = D // 32  # elements per lane
-    key_row = key + j * D
-    dot = k.var(f32, 0.0)
-    for n in range(own):
-        at = lane + 32 * n
-        dot.set(k.fma(q[at], key_row[at], dot))
-    for distance in (16, 8, 4, 2, 1):
-        dot += k.shfl(dot, distance, 31, -1, mode="bfly")
-    with k.guard(lane == 0):
-        score[j] = dot
-''',
+    starter=_COALESCE.format(body="        at = lane * own + n"),
+    solution=_COALESCE.format(body="        at = lane + 32 * n"),
     answer="scores",
     hints=(
         "Write down which addresses the 32 lanes load with the first of the load instructions. How many sectors of "

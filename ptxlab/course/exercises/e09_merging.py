@@ -219,6 +219,19 @@ def _lanes(g: Grading, answer: Any) -> None:
     g.note("Five exchanges of (m, l), and every lane knows the log-sum-exp of all.")
 
 
+_LANES = '''
+@kernel
+def lanes(k: Builder, maxima: Ptr[f32], sums: Ptr[f32], lse: Ptr[f32]):
+    """One warp: lse[lane] = log2 of the sum of all lanes' weights."""
+    lane = k.tid.x
+    m, l = k.var(f32, maxima[lane]), k.var(f32, sums[lane])
+    for distance in (16, 8, 4, 2, 1):
+        theirs = k.shfl(m, distance, 31, -1, mode="bfly")
+        new_max = k.max(m, theirs)
+{body}
+        m.set(new_max)
+    lse[lane] = m + k.log2(l)
+'''
 LANES = Exercise(
     name="09-lanes",
     title="Merge by butterflies",
@@ -232,35 +245,13 @@ those of the warp.
 The exchange of the maximum is there. Write the rest: get the partner's sum, rescale both sums to the new maximum,
 and add.
 """,
-    starter='''
-@kernel
-def lanes(k: Builder, maxima: Ptr[f32], sums: Ptr[f32], lse: Ptr[f32]):
-    """One warp: lse[lane] = log2 of the sum of all lanes' weights."""
-    lane = k.tid.x
-    m, l = k.var(f32, maxima[lane]), k.var(f32, sums[lane])
-    for distance in (16, 8, 4, 2, 1):
-        theirs = k.shfl(m, distance, 31, -1, mode="bfly")
-        new_max = k.max(m, theirs)
-        # the sums: yours
-        m.set(new_max)
-    lse[lane] = m + k.log2(l)
-''',
-    solution='''
-@kernel
-def lanes(k: Builder, maxima: Ptr[f32], sums: Ptr[f32], lse: Ptr[f32]):
-    """One warp: lse[lane] = log2 of the sum of all lanes' weights."""
-    lane = k.tid.x
-    m, l = k.var(f32, maxima[lane]), k.var(f32, sums[lane])
-    for distance in (16, 8, 4, 2, 1):
-        theirs = k.shfl(m, distance, 31, -1, mode="bfly")
-        new_max = k.max(m, theirs)
-        shift = k.max(new_max, -3.0e38)
+    starter=_LANES.format(body="        # the sums: yours"),
+    solution=_LANES.format(
+        body="""        shift = k.max(new_max, -3.0e38)
         their_sum = k.shfl(l, distance, 31, -1, mode="bfly")
         l *= k.exp2(m - shift)
-        l.set(k.fma(their_sum, k.exp2(theirs - shift), l))
-        m.set(new_max)
-    lse[lane] = m + k.log2(l)
-''',
+        l.set(k.fma(their_sum, k.exp2(theirs - shift), l))"""
+    ),
     answer="lanes",
     hints=(
         "What must happen to your own sum when new_max is larger than m? And to the partner's?",

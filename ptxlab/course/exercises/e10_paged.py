@@ -57,6 +57,11 @@ def _offset(g: Grading, answer: Any) -> None:
             ((j * heads + head) * dim, f"{says} You say where key {j} would lie in one piece. Which page is it in?"),
             ((slot + head) * dim, f"{says} You count one row for a slot. How many heads has it?"),
             ((pages[j // size] * heads + head) * dim, f"{says} You say where its page begins. Which slot is it in?"),
+            (((slot - j % size) * heads + head) * dim, f"{says} You say where its page begins. Which slot is it in?"),
+            (
+                ((pages[j // size] * heads + head) * size + j % size) * dim,
+                f"{says} You put the slots of a head side by side. Which index of the pool runs faster?",
+            ),
         )
         g.predict(answer, (pages, size, heads, dim, j, head), truth, says, known=known)
     g.note("Page, slot, head, element: one multiplication for each step down.")
@@ -250,6 +255,17 @@ def _append(g: Grading, answer: Any) -> None:
     g.note("One store of 128 bytes per sequence; everything else in the pool is unchanged.")
 
 
+_APPEND = '''
+@kernel
+def append(
+    k: Builder, new: Ptr[f32], pool: Ptr[f32], table: Ptr[s32], lengths: Ptr[s32], width: u32,
+    *, P: int = 4, D: int = 32,
+):
+    """One warp = one sequence: its new key goes to the slot after its last one."""
+    lane, b = k.tid.x, k.ctaid.x
+    element = (new + b * D)[lane]
+{body}
+'''
 APPEND = Exercise(
     name="10-append",
     title="One more key",
@@ -262,30 +278,12 @@ table row has the page for the new key already, even if that page is new.
 
 One block of 32 threads is one sequence. Nothing else in the pool may change.
 """,
-    starter='''
-@kernel
-def append(
-    k: Builder, new: Ptr[f32], pool: Ptr[f32], table: Ptr[s32], lengths: Ptr[s32], width: u32,
-    *, P: int = 4, D: int = 32,
-):
-    """One warp = one sequence: its new key goes to the slot after its last one."""
-    lane, b = k.tid.x, k.ctaid.x
-    element = (new + b * D)[lane]
-    (pool + b * D)[lane] = element  # not there
-''',
-    solution='''
-@kernel
-def append(
-    k: Builder, new: Ptr[f32], pool: Ptr[f32], table: Ptr[s32], lengths: Ptr[s32], width: u32,
-    *, P: int = 4, D: int = 32,
-):
-    """One warp = one sequence: its new key goes to the slot after its last one."""
-    lane, b = k.tid.x, k.ctaid.x
-    element = (new + b * D)[lane]
-    n = k.bitcast(u32, lengths[b])
+    starter=_APPEND.format(body="    (pool + b * D)[lane] = element  # not there"),
+    solution=_APPEND.format(
+        body="""    n = k.bitcast(u32, lengths[b])
     page = k.bitcast(u32, (table + b * width)[n // P])
-    (pool + (page * P + n % P) * D)[lane] = element
-''',
+    (pool + (page * P + n % P) * D)[lane] = element"""
+    ),
     answer="append",
     hints=(
         "Keys are counted from 0. What is the number of the new key, if there are n?",

@@ -45,6 +45,14 @@ def _part(g: Grading, answer: Any) -> None:
                 f"{says} Yours reaches past the last key. Where must it be cut?",
             ),
             ((split * down, split * down + down), f"{says} You round the size down. Who has the last keys?"),
+            (
+                (split * up, min(split * up + up, keys)),
+                f"{says} Yours begins past the last key. Where does a part without keys begin?",
+            ),
+            (
+                (split * down + min(split, keys % splits), (split + 1) * down + min(split + 1, keys % splits)),
+                f"{says} You spread the keys that are left over. Here all parts but the last have one size.",
+            ),
         )
         g.predict(answer, (keys, splits, split), truth, says, known=known)
     g.note("Rounded up, and cut off at the end: every key has one owner, and late parts may be empty.")
@@ -56,9 +64,9 @@ PART = Exercise(
     kind="predict",
     level=1,
     prompt="""
-`decode_split` cuts `keys` keys into `splits` parts. Write the function that says where part `split` begins and
-where it ends (the first key that is not in it), as a pair. Do not forget the parts that are past the last
-key: the kernel also says where *they* begin.
+`decode_split` cuts `keys` keys into `splits` parts of the same size; what is left over makes the last ones shorter, or
+empty. Write the function that says where part `split` begins and where it ends (the first key that is not in it), as a
+pair. A part without keys begins and ends behind the last key.
 
 The check runs the library's own lines on the machine.
 """,

@@ -19,7 +19,7 @@ def _head(g: Grading, answer: Any) -> None:
         heads_kv, group = int(rng.integers(2, 6)), int(rng.integers(2, 6))
         return int(rng.integers(heads_kv * group)), heads_kv * group, heads_kv
 
-    for head, heads, heads_kv in g.vary(((5, 8, 2), (5, 8, 4), (3, 4, 4)), hidden=draw, count=4):
+    for head, heads, heads_kv in g.vary(((5, 8, 2), (6, 8, 4), (3, 4, 4)), hidden=draw, count=4):
         q = np.ones((1, heads, 32), np.float32)
         value = np.empty((1, heads_kv, 4, 32), np.float32)
         value[:] = np.arange(heads_kv)[None, :, None, None]
@@ -91,7 +91,7 @@ def _useful(g: Grading, answer: Any) -> None:
         known = (
             (group / rows, f"{says} You round up heads and not keys."),
             (keys / columns, f"{says} You round up keys and not heads."),
-            (group / 16, f"{says} You count one tile of heads. How many are needed for {group}?"),
+            (group / 16 if group > 16 else -1, f"{says} You count one tile of heads. How many does {group} need?"),
             (needed / done / heads_kv, f"{says} Does the number of KV heads change a share?"),
         )
         g.predict(answer, (group, heads_kv, keys), needed / done, says, rtol=1e-6, known=known)

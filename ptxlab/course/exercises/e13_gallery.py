@@ -87,7 +87,13 @@ def _dropped(g: Grading, answer: Any) -> None:
             f"{keys} keys, tiles of {tile}: the kernel was run with unit vectors as values, and {len(truth)} keys had "
             f"the weight 0{f', from key {truth[0]} on' if truth else ''}."
         )
-        g.predict(answer, (keys, tile), truth, says)
+        whole = keys // tile * tile
+        known = (
+            (list(range(keys - tile, keys)), f"{says} You leave out a whole tile. How many whole tiles does it do?"),
+            (list(range(whole)), f"{says} You name the keys that it looks at."),
+            (list(range(whole + 1, keys)), f"{says} Whole tiles end before key {whole}. Who looks at that one?"),
+        )
+        g.predict(answer, (keys, tile), truth, says, known=known)
     g.note("An integer division rounds down, and the keys that it drops are the last ones of the text.")
 
 

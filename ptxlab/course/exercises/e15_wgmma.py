@@ -58,7 +58,14 @@ def _holds(g: Grading, answer: Any) -> None:
     for thread, register in g.vary(cases, hidden, 8, edges=((32, 6), (64, 9), (96, 15))):
         row, column = (int(n) for n in truth[thread, register])
         says = f"Thread {thread} is lane {thread % 32} of warp {thread // 32}."
-        g.predict(answer, (thread, register), (row, column), says)
+        known = (
+            (
+                (row, column % 8),
+                f"{says} Registers 4 to 7 hold the next eight columns.",
+            ),
+            ((row % 16, column), f"{says} Each warp has rows of its own."),
+        )
+        g.predict(answer, (thread, register), (row, column), says, known=known)
     g.note("Each warp has 16 rows. Within them and within eight columns it is the accumulator of mma.m16n8k16.")
 
 
@@ -148,7 +155,12 @@ def _byte(g: Grading, answer: Any) -> None:
     for row, column, swizzle in g.vary(cases, hidden, 8):
         plain = row * swizzle + 2 * column
         says = f"Without a swizzle it would be byte {plain}: line {plain // 128} of 128 bytes, chunk {plain // 16 % 8}."
-        g.predict(answer, (row, column, swizzle), int(truth[swizzle][row, column]), says)
+        known = (
+            (plain, f"{says} You leave the chunks where they are."),
+            (plain ^ (row & 7) << 4, f"{says} You take the bits of the row. The hardware takes those of the address."),
+            (plain ^ (plain >> 7 & 7) << 4, f"{says} You change three bits. How many chunks has a row of {swizzle}?"),
+        )
+        g.predict(answer, (row, column, swizzle), int(truth[swizzle][row, column]), says, known=known)
     g.note("The low bits of the line (address bits 7 to 9) are combined with those of the chunk by xor.")
 
 

@@ -87,7 +87,12 @@ def _loads(g: Grading, answer: Any) -> None:
 
     for columns, passes in g.vary(((100, 3), (128, 1), (32, 3)), hidden, 6, edges=((1, 1), (33, 2))):
         says = f"A row of {columns} floats, read {passes} times, 32 lanes at a time."
-        g.predict(answer, (columns, passes), _loads_of(columns, passes), says)
+        known = (
+            (passes * (columns // 32), f"{says} You leave out the load of which some lanes are past the end."),
+            (-(-columns // 32), f"{says} You count one pass."),
+            (passes * columns, f"{says} You count loads of lanes. How many lanes does one load of a warp serve?"),
+        )
+        g.predict(answer, (columns, passes), _loads_of(columns, passes), says, known=known)
     g.note("The softmax in CUDA C++ reads a row three times; in Triton the row stays in registers and is read once.")
 
 

@@ -29,19 +29,9 @@ def _deeper(a: Any, b: Any, K: int) -> Iterator[tuple[Any, str]]:
     count = K // 16
     right = {"left": (a, 16, K), "right": (b, 256, 16)}
     for told, where, offset, stride in (
-        (
-            "Row 0 is right and row 1 is not: A was read as if a row had 16 numbers. It has K.",
-            "left",
-            16,
-            16,
-        ),
+        ("Row 0 is right and row 1 is not: A was read as if a row had 16 numbers. It has K.", "left", 16, 16),
         ("Each step took the first 16 columns of A. Where does the piece of a step begin?", "left", 0, K),
-        (
-            "B was read as if a row had K numbers. How many has a row of B in memory?",
-            "right",
-            256,
-            K,
-        ),
+        ("B was read as if a row had K numbers. How many has a row of B in memory?", "right", 256, K),
         (
             "The first piece is right. The second piece of B begins at its number 16; where does its row 16 begin?",
             "right",

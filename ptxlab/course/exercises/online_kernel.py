@@ -19,7 +19,39 @@ WIDE = 60.0
 """A standard deviation of logits so large that exp of the difference of two may be more than an f32 holds."""
 
 
-_LSE = '''
+QUERY = """    scale_log2e = scale * LOG2E
+    query = k.load(q + row * D, D)
+    acc = k.vars(f32, D, 0.0)
+    row_max = k.var(f32, -math.inf)
+    row_sum = k.var(f32, 0.0)
+"""
+SCORE = """        offset = j * D
+        key_row, value_row = key + offset, value + offset
+        score = k.var(f32, 0.0)
+        for d in range(D):
+            score.set(k.fma(query[d], key_row[d], score))
+        score *= scale_log2e
+
+"""
+STEP = """        new_max = k.max(row_max, score)
+        rescale = k.exp2(row_max - new_max)
+        weight = k.exp2(score - new_max)
+        row_sum.set(k.fma(row_sum, rescale, weight))
+        for d in range(D):
+            acc[d] *= rescale
+            acc[d].set(k.fma(weight, value_row[d], acc[d]))
+        row_max.set(new_max)
+"""
+END = """
+    o_row = o + row * D
+    for d in range(D):
+        o_row[d] = acc[d] / row_sum
+"""
+"""The online softmax of `scalar` as text: its state, a score, a step, the output."""
+
+
+_LSE = (
+    '''
 @kernel
 def with_lse(
     k: Builder, q: Ptr[f32], key: Ptr[f32], value: Ptr[f32], o: Ptr[f32], lse: Ptr[f32], n: u32, keys: u32, scale: f32,
@@ -28,33 +60,14 @@ def with_lse(
     """One thread = one query row; also stores the natural logarithm of the row's sum of exponentials."""
     row = k.thread_index()
     k.return_if(row >= n)
-    scale_log2e = scale * LOG2E
-    query = k.load(q + row * D, D)
-    acc = k.vars(f32, D, 0.0)
-    row_max = k.var(f32, -math.inf)
-    row_sum = k.var(f32, 0.0)
-
-    with k.loop(keys) as j:
-        offset = j * D
-        key_row, value_row = key + offset, value + offset
-        score = k.var(f32, 0.0)
-        for d in range(D):
-            score.set(k.fma(query[d], key_row[d], score))
-        score *= scale_log2e
-        new_max = k.max(row_max, score)
-        rescale = k.exp2(row_max - new_max)
-        weight = k.exp2(score - new_max)
-        row_sum.set(k.fma(row_sum, rescale, weight))
-        for d in range(D):
-            acc[d] *= rescale
-            acc[d].set(k.fma(weight, value_row[d], acc[d]))
-        row_max.set(new_max)
-
-    o_row = o + row * D
-    for d in range(D):
-        o_row[d] = acc[d] / row_sum
-    {last}
 '''
+    + QUERY
+    + "\n    with k.loop(keys) as j:\n"
+    + SCORE
+    + STEP
+    + END
+    + "    {last}\n"
+)
 
 
 def _lse_case(rng: np.random.Generator) -> tuple[int, int, float, int]:
@@ -138,33 +151,14 @@ _THRIFT_START = """    o_row = o + row * D
             o_row[d] = acc[d] / row_sum
         row_max.set(new_max)
 """
-_THRIFT_DONE = """    scale_log2e = scale * LOG2E  # one factor for both, and outside of the loop
-    query = k.load(q + row * D, D)  # a row meets all keys with the same query: it stays in registers
-    acc = k.vars(f32, D, 0.0)
-    row_max = k.var(f32, -math.inf)
-    row_sum = k.var(f32, 0.0)
-
-    with k.loop(n) as j:
-        offset = j * D
-        key_row, value_row = key + offset, value + offset
-        score = k.var(f32, 0.0)
-        for d in range(D):
-            score.set(k.fma(query[d], key_row[d], score))
-        score *= scale_log2e
-
-        new_max = k.max(row_max, score)
-        rescale = k.exp2(row_max - new_max)
-        weight = k.exp2(score - new_max)
-        row_sum.set(k.fma(row_sum, rescale, weight))
-        for d in range(D):
-            acc[d] *= rescale
-            acc[d].set(k.fma(weight, value_row[d], acc[d]))
-        row_max.set(new_max)
-
-    o_row = o + row * D
-    for d in range(D):
-        o_row[d] = acc[d] / row_sum  # once: every earlier quotient would be written over
-"""
+_WHY = {
+    "LOG2E\n": "one factor for both, and outside of the loop",
+    "k.load(q + row * D, D)\n": "a row meets all keys with the same query: it stays in registers",
+    "row_sum\n": "once: every earlier quotient would be written over",
+}
+_THRIFT_DONE = QUERY + "\n    with k.loop(n) as j:\n" + SCORE + STEP + END
+for _end, _says in _WHY.items():
+    _THRIFT_DONE = _THRIFT_DONE.replace(_end, f"{_end.rstrip()}  # {_says}\n")
 PER_KEY, PER_ROW = 18, 60
 """Instructions that 01-thrift allows besides five for each element of a key, and besides six for one of the row."""
 

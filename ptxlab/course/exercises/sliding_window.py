@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from ptxlab import reference
 from ptxlab.course.exercise import Exercise
 from ptxlab.course.exercise_checks import Grading
+from ptxlab.course.exercises.online_kernel import END, QUERY, SCORE, STEP
 from ptxlab.course.value_watch import Watch, place
 
 Array = NDArray[Any]
@@ -129,11 +130,6 @@ def window(
     """One thread = one query row, which sees the W keys that end at its own."""
     row = k.thread_index()
     k.return_if(row >= n)
-    scale_log2e = scale * LOG2E
-    query = k.load(q + row * D, D)
-    acc = k.vars(f32, D, 0.0)
-    row_max = k.var(f32, -math.inf)
-    row_sum = k.var(f32, 0.0)
 '''
 _ALL = "    with k.loop(n) as j:\n"
 _WINDOW = """    stop = row + 1
@@ -141,27 +137,7 @@ _WINDOW = """    stop = row + 1
 
     with k.loop(stop, start=first) as j:
 """
-_BODY = """        offset = j * D
-        key_row, value_row = key + offset, value + offset
-        score = k.var(f32, 0.0)
-        for d in range(D):
-            score.set(k.fma(query[d], key_row[d], score))
-        score *= scale_log2e
-
-        new_max = k.max(row_max, score)
-        rescale = k.exp2(row_max - new_max)
-        weight = k.exp2(score - new_max)
-        row_sum.set(k.fma(row_sum, rescale, weight))
-        for d in range(D):
-            acc[d] *= rescale
-            acc[d].set(k.fma(weight, value_row[d], acc[d]))
-        row_max.set(new_max)
-
-    o_row = o + row * D
-    for d in range(D):
-        o_row[d] = acc[d] / row_sum
-    lse[row] = (row_max + k.log2(row_sum)) * LN2
-"""
+_BODY = SCORE + STEP + END + "    lse[row] = (row_max + k.log2(row_sum)) * LN2\n"
 
 WINDOW = Exercise(
     name="01-window",
@@ -176,8 +152,8 @@ the length of the text.
 The kernel below lets every row see all keys. Change it. The check wants the right output and LSE, and it counts: a key
 outside of the window must not even be *read*. Mind the types: `row` is a `u32`.
 """,
-    starter=_HEAD + "\n" + _ALL + _BODY,
-    solution=_HEAD + _WINDOW + _BODY,
+    starter=_HEAD + QUERY + "\n" + _ALL + _BODY,
+    solution=_HEAD + QUERY + _WINDOW + _BODY,
     answer="window",
     hints=(
         "where does the loop of a thread start, and where does it stop? k.loop takes a stop and a start",

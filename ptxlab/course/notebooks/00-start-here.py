@@ -17,9 +17,9 @@ from ptxlab.course import check, pictures, scoreboard
 # %% [exercise] 00-square
 
 # %% [markdown]
-# `check` ran your program, compared the results, and said what happened. Call it as often as you like: after each
-# failure it gives one more hint, three in all. It also tries inputs that are not shown.
-# `ptxlab.course.solution("00-square")` prints one answer.
+# `check` ran your program, compared the results, and said what happened. Call it as often as you like. Its hints belong
+# to your mistake: where to look, then, if it is still there in a changed answer, what to ask. It also tries inputs that are
+# not shown. `ptxlab.course.solution("00-square")` prints one answer.
 #
 # ## What does a kernel look like?
 #
@@ -213,7 +213,8 @@ pl.show(saxpy, 4, 128, x, y, 2.0, n, counters=True)
 
 # %% [markdown]
 # Compare it with the PTX above: `k.thread_index()` is the three `mov` and the `mad`, `k.return_if` the `setp` and a guarded
-# `ret`, `x[i]` one `mad.wide` and one `ld.global`. Nothing else is emitted.
+# `ret`, `x[i]` one `mad.wide` and one `ld.global`. Beside that there are only the `ld.param` of the parameters and the last
+# `ret`.
 
 # %% [exercise] 00-relu
 
@@ -358,8 +359,8 @@ scoreboard.show()
 # %% [markdown]
 # ## Where next?
 #
-# The course goes through attention on a GPU, one idea at a time. Each notebook asks one question and takes 30 to 60
-# minutes. Its exercises are where their idea is met; `check` runs your answer and says what happened in the machine.
+# The course goes through attention on a GPU, one idea at a time. Each notebook asks one question. Its exercises are
+# where their idea is met; `check` runs your answer and says what happened in the machine.
 #
 # | notebook | question |
 # |---|---|

@@ -161,7 +161,7 @@ for key in np.flatnonzero(state[1:, 2] < 1) + 1:
 # %% [markdown]
 # ## How often does it rescale?
 #
-# Less and less often. If the keys come in random order, key $j$ is the largest so far with probability $1/j$, so
+# Less and less often. If the keys come in random order, the $j$-th is the largest so far with probability $1/j$, so
 # after $n$ keys there have been $1 + \frac12 + \dots + \frac1n \approx \ln n + 0.58$ new maxima.
 
 # %%
@@ -295,7 +295,7 @@ for dtype in ("f32", "f64"):
 pl.diff(spec.build(head_dim=4), spec.build(head_dim=4, causal=True))
 
 # %% [markdown]
-# There are half as many scores. Does it take half the time?
+# There are about half as many scores. Does it take half the time?
 
 # %%
 for causal in (False, True):
@@ -306,8 +306,8 @@ for causal in (False, True):
 
 # %% [markdown]
 # Not quite. Threads run in *warps* of 32 that execute together. A warp continues until its longest row is done, while
-# the lanes with shorter rows are inactive. This is **divergence**. The threads do half of the work, but the number of
-# instructions that are issued falls by less.
+# the lanes with shorter rows are inactive. This is **divergence**. The threads do about half of the work, but the number of
+# instructions that are issued falls by a quarter only.
 
 # %% [exercise] 01-window
 
@@ -328,8 +328,8 @@ pl.explore("scalar", head_dim=32, seq_len=64)
 # ## Your own attention kernel
 #
 # From here on you have a kernel of your own. It begins as the one below: right, and slow, because it goes over the keys
-# twice and computes every score twice. Each notebook gives it one idea, a *rung*, and the board shows what it costs. A
-# rung has up to three stars for each metric, and those of its weakest.
+# twice and computes every score twice. Each notebook gives it one idea, a *rung*, and the board shows what it costs. Each
+# metric can have three stars, and the rung has as many as its weakest metric.
 
 # %%
 print(scoreboard.source("rows"))

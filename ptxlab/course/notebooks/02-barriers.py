@@ -86,7 +86,7 @@ pl.launch(turned, 1, 64, x, y, checks=("memcheck", "racecheck"))
 #
 # `k.barrier()` is the instruction `bar.sync 0`, and it promises two things:
 #
-# - **No thread passes before all have arrived**, all threads of the block.
+# - **No thread passes before all have arrived**, all threads of the block that have not exited.
 # - **What was written before it is visible after it.** What any thread wrote before the barrier, every thread reads
 #   after it.
 

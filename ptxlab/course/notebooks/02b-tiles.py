@@ -203,8 +203,8 @@ axis.grid(alpha=0.25);
 # ## How large should a tile be?
 #
 # The size of a tile does not change how much is read. It changes how often the block waits, and how much shared
-# memory is left for other blocks on the same multiprocessor (SM). The share of an SM's warps that are resident is its
-# **occupancy**.
+# memory is left for other blocks on the same multiprocessor (SM). The warps that are resident there, as a share of those
+# that an SM can hold, are its **occupancy**.
 
 # %%
 print("keys per tile   barriers per warp   warp-instructions   shared bytes   blocks on an SM of a T4")

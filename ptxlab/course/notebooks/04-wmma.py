@@ -160,8 +160,8 @@ pl.debug(scores, 1, 32, a, b, c, at="wmma.mma")
 # %% [markdown]
 # ## How precise is it?
 #
-# A and B have 16 bits. An f16 has 11 significant bits, so each input is rounded by up to one part in 2048, and above
-# 65504 it becomes infinite. The products and their sum are not rounded to 16 bits: a product of two f16 fits into an
+# A and B have 16 bits. An f16 has 11 significant bits, so each input is rounded by up to one part in 2048, and from
+# 65,520 on it becomes infinite. The products and their sum are not rounded to 16 bits: a product of two f16 fits into an
 # f32, and the sums are kept in f32. `wmma` in our library also takes f32 inputs and rounds them to f16 on their way
 # into shared memory. Compare it with `tiled2d`, which does not round.
 

@@ -158,8 +158,8 @@ for D in (64, 128):
     print(f"D = {D:3}: tiles of K and V of 64 keys take {plain} bytes, padded {padded}: {padded / plain - 1:.1%} more")
 
 # %% [markdown]
-# It costs some memory, which means fewer stages of a pipeline (notebook 07). And rows are no longer 128 bytes apart, as
-# TMA and `wgmma` on newer GPUs expect them: the pattern of their 128-byte swizzle repeats every 1,024 bytes, eight rows
+# It costs some memory, which may mean fewer stages of a pipeline (notebook 07). And rows are no longer 128 bytes apart,
+# as the 128-byte swizzle of TMA and `wgmma` on newer GPUs wants them: its pattern repeats every 1,024 bytes, eight rows
 # (PTX ISA, `wgmma`, matrix descriptor). It is better to keep the size and to change only the *place of a chunk in its
 # row*.
 

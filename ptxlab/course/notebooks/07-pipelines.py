@@ -77,8 +77,9 @@ for n in range(5):
     print(f"wait_group {n}: groups {list(range(4 - early))} have arrived, {list(range(4 - early, 4))} perhaps not")
 
 # %% [markdown]
-# Groups complete in the order in which they were committed. To wait for the oldest of $s$ groups, write $s - 1$. The
-# number in the instruction is a constant. So a pipeline commits a group in *every* round, even an empty one at the
+# The wait counts in the order in which groups were committed: all older ones are complete then. (The copies themselves may
+# arrive in any order; PTX promises none.) To wait for the oldest of $s$ groups, write $s - 1$. The number in the
+# instruction is a constant. So a pipeline commits a group in *every* round, even an empty one at the
 # end, and the count stays the same.
 
 # %% [exercise] 07-arrived

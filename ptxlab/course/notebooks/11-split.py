@@ -22,17 +22,18 @@ LOG2E, LN2 = math.log2(math.e), math.log(2)
 scoreboard.show()
 
 # %% [markdown]
-# 100 keys and 3 blocks: where does each part begin and end? These are the kernel's lines.
+# **Your turn.** Cut 100 keys for 3 blocks: no key is lost, and no part is longer than the first. Where does the third part
+# begin, and how many keys has it? And with 3 keys and 4 parts, where does the last one begin?
+
+# %% [exercise] 11-part
+
+# %% [markdown]
+# These are the kernel's lines. Do they say what yours say?
 
 # %%
 spec = pl.kernels.get("decode_split")
 source = spec.source
 print(source[source.index("def part(") : source.index("def one_block_a_part")].strip())
-
-# %% [markdown]
-# **Your turn.** The third part of 100 keys: how many has it? And with 3 keys and 4 parts, where does the last one begin?
-
-# %% [exercise] 11-part
 
 # %% [markdown]
 # ## What is the plan?

@@ -100,6 +100,20 @@ for name in ("wgmma", "hopper"):
 # | consumer | the other consumer's turn | named barrier |
 # | the block's end | the copy of O that reads shared memory | `cp.async.bulk.wait_group.read` |
 #
+# ## Your own kernel gets roles
+#
+# 16-ring has the producer and the consumers, 16-bytes has two boxes for one stage, 01-rescale the rest: one row per
+# consumer. Here are 256 rows and 256 keys with D = 64, and a kernel may take `key: TensorMap` (four dimensions, so its
+# box is `key.box(1, 1, T, 64)`). Costs are no target on this rung, and it has three stars of its own: the result is right;
+# K and V come by bulk copies only; products are issued while a copy is in flight. `scoreboard.borrow("roles")` goes on
+# from ours.
+
+# %%
+print(scoreboard.source("roles"))
+mine = scoreboard.latest("roles")
+scoreboard.enter("roles", mine, block=64)
+
+# %% [markdown]
 # # What have you seen?
 #
 # - **Roles**: who fetches does not compute. Each waits only for what it needs.

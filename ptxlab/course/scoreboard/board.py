@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from ptxlab.course import causes
-from ptxlab.course.scoreboard import drawn
-from ptxlab.course.scoreboard.rungs import METRICS, RUNGS, START, Costs, Rung, Stars, text
+from ptxlab.course.scoreboard import drawn, roles
+from ptxlab.course.scoreboard.rungs import METRICS, RUNGS, START, Costs, Rung, text
 from ptxlab.course.scoreboard.wrong import refusal
 from ptxlab.errors import PtxlabError
 from ptxlab.kernels import Built, DecodeBuilt
@@ -32,11 +32,12 @@ class ScoreboardError(PtxlabError):
 
 @dataclass(frozen=True)
 class Board:
-    """What a call has to show: lines of text, and HTML. stars: of each metric, None where no kernel was entered."""
+    """What a call has to show: lines of text, and HTML. stars: of each metric, or of each thing that `roles` asks for;
+    None where no kernel was entered."""
 
     lines: tuple[str, ...]
     body: str
-    stars: Stars | None = None
+    stars: tuple[int, ...] | None = None
 
     def __repr__(self) -> str:
         return "\n".join(self.lines)
@@ -74,37 +75,50 @@ def enter(stage: str, kernel: Any, *, block: int = 64, rows_per_block: int | Non
     costs = Costs(run.counters.warp_instructions, run.counters.memory_sectors, conflicts, largest)
     theirs = {causes.plain(other["ptx"]) for other in kept.values() if other["borrowed"]}
     borrowed = isinstance(kernel, Built | DecodeBuilt) or causes.plain(ptx) in theirs
-    stars = (0, 0, 0, 0) if borrowed else rung.stars(costs)
-    entry = {"costs": dict(zip(METRICS, costs, strict=True)), "stars": min(stars), "borrowed": borrowed}
+    look = roles.seen(rung, kernel, block, per_block, shared) if rung.name == roles.NAME and not borrowed else None
+    stars: tuple[int, ...] = look.stars if look else (0, 0, 0, 0) if borrowed else rung.stars(costs)
+    won = sum(stars) if look else min(stars)
+    entry = {"costs": dict(zip(METRICS, costs, strict=True)), "stars": won, "borrowed": borrowed}
     entry |= {"opcodes": opcodes, "source": _source(kernel), "ptx": ptx}
     before = kept.get(rung.name)
-    better = before is None or before["stars"] <= entry["stars"]
+    better = before is None or before["stars"] <= won
     if better:
         Path(FILE).write_text(json.dumps(kept | {rung.name: entry}, indent=1), encoding="utf-8")
     what = "Not kept: you had more stars" if not better else "Borrowed" if borrowed else "Entered"
     head = f"{what}: {_numbered(rung)}"
-    was = _costs(before) or (_costs(_before(rung, kept)) if rung.name in SEVEN else None)
     registers = max(inspect(kernel, entry=run.kernel).pressure.values(), default=0)
-    says = [] if borrowed else _weakest(rung, costs, stars, run)
+    says = look.says if look else [] if borrowed else _weakest(rung, costs, stars, run)
     if rung.name in SEVEN and not borrowed:
         traffic, work = START.sectors / costs.sectors, START.instructions / costs.instructions
         since = f"{_ratio(traffic, 'less')} memory traffic, {_ratio(work, 'fewer')} instructions"
         says.append(f"Against the start: {since}.")
-    says.append(f"It needs {registers} registers. scoreboard.card() draws the picture to share.")
+    says.append(f"It needs {registers} registers.")
+    if rung.name in SEVEN:
+        says.append("scoreboard.card() draws the picture to share.")
     if borrowed:
         rows = getattr(getattr(kernel, "config", None), "tile_q", 0) or -(-len(got) // run.grid[0])
         how = f"block={run.block[0]}, rows_per_block={rows}, shared={run.shared}"
         says = [f'scoreboard.source("{rung.name}") is its text. PTX that you make of it is entered with {how}.']
-    figures = [
-        (name, _value(name, now), f"was {_value(name, was[i])}" if was else "", stars[i], _value(name, rung.costs[i]))
-        for i, (name, now) in enumerate(zip(METRICS, costs, strict=True))
-    ]
-    weak = None if borrowed or min(stars) == 3 else stars.index(min(stars))
-    lines = [f"{head}  {drawn.stars(min(stars))}"]
-    for i, (name, now, then, won, target) in enumerate(figures):
+    if look:
+        most, figures = 1, look.figures(_value("error", costs.error))
+    else:
+        was = _costs(before) or (_costs(_before(rung, kept)) if rung.name in SEVEN else None)
+        most, figures = 3, _figures(rung, costs, was, stars)
+    weak = None if borrowed or min(stars) == most else stars.index(min(stars))
+    lines = [f"{head}  {drawn.stars(won)}"]
+    for i, (name, now, then, got_stars, target) in enumerate(figures):
         mark = "  weakest" if i == weak else ""
-        lines.append(f"  {name:<18} {now:>9}  {then:<14} {drawn.stars(won)}  three at {target}{mark}")
-    return Board((*lines, *says), drawn.entry(head, min(stars), figures, weak, says), stars)
+        lines.append(f"  {name:<18} {now:>9}  {then:<14} {drawn.stars(got_stars, most)}  {target}{mark}")
+    return Board((*lines, *says), drawn.entry(head, won, figures, weak, says, most), stars)
+
+
+def _figures(rung: Rung, costs: Costs, was: Costs | None, stars: tuple[int, ...]) -> list[drawn.Figure]:
+    """The four metrics of a kernel, beside what they were."""
+    return [
+        (name, _value(name, now), f"was {_value(name, was[i])}" if was else "", stars[i],
+         f"★★★ at {_value(name, rung.costs[i])}")
+        for i, (name, now) in enumerate(zip(METRICS, costs, strict=True))
+    ]  # fmt: skip
 
 
 def borrow(stage: str) -> Board:
@@ -112,7 +126,7 @@ def borrow(stage: str) -> Board:
     return enter(stage, _rung(stage).built())
 
 
-def _weakest(rung: Rung, costs: Costs, stars: Stars, run: Run) -> list[str]:
+def _weakest(rung: Rung, costs: Costs, stars: tuple[int, ...], run: Run) -> list[str]:
     """Which metric decides, what its next star needs, and the lines that spend most of it."""
     worst = stars.index(min(stars))
     if stars[worst] == 3:
@@ -158,8 +172,9 @@ def show() -> Board:
         if about:
             most = max(about, key=lambda name: about[name])
             says[0] += f" In your kernel `{most}` is {about[most]:,} of {sum(opcodes.values()):,} instructions."
+        library = f"Library: {nearest.costs[0]:,} instructions, {nearest.costs[1]:,} sectors."
         says.append(
-            f"Library: {nearest.costs[0]:,} instructions, {nearest.costs[1]:,} sectors. The parts are your answers to "
+            f"{roles.ASKED if nearest.name == roles.NAME else library} The parts are your answers to "
             f'{nearest.parts}. Prefer to read on? scoreboard.borrow("{nearest.name}") goes on from our kernel, '
             "without stars."
         )

@@ -8,6 +8,7 @@ from html import escape
 from typing import Any, NamedTuple
 
 from ptxlab.course.scoreboard.rungs import Costs
+from ptxlab.course.values import counted
 
 STYLE = """<style>.pl-own { border: 1px solid var(--pl-edge); border-radius: 8px; overflow: hidden; max-width: 960px; }
 .pl-own > div, .pl-own svg { padding: 6px 12px; } .pl-own svg { max-width: 440px; } .pl-own b b { font-size: 16px; }
@@ -31,9 +32,13 @@ class Series(NamedTuple):
     names: tuple[str, ...]
 
 
-def stars(count: int) -> str:
-    """Three signs, of which `count` are full."""
-    return "★" * count + "☆" * (3 - count)
+Figure = tuple[str, str, str, int, str]
+"""One thing that has stars: its name, its value, what it was before, its stars, and what all of them need."""
+
+
+def stars(count: int, of: int = 3) -> str:
+    """Signs, of which `count` are full."""
+    return "★" * count + "☆" * (of - count)
 
 
 def _el(tag: str, words: str = "", **given: Any) -> str:
@@ -45,8 +50,8 @@ def _el(tag: str, words: str = "", **given: Any) -> str:
     return f"<{tag}{more}>{words}</{tag}>"
 
 
-def _starred(count: int) -> str:
-    return _el("span", stars(count), look="pl-star", aria_label=f"{count} of 3 stars")
+def _starred(count: int, of: int = 3) -> str:
+    return _el("span", stars(count, of), look="pl-star", aria_label=f"{count} of {counted(of, 'star')}")
 
 
 def box(head: str, *parts: str, says: Sequence[str], look: str = "") -> str:
@@ -55,14 +60,13 @@ def box(head: str, *parts: str, says: Sequence[str], look: str = "") -> str:
     return STYLE + _el("div", _el("div", f"<b><b>{head}</b></b>") + "".join(parts) + words, look=f"pl-own {look}")
 
 
-def entry(
-    head: str, won: int, figures: Sequence[tuple[str, str, str, int, str]], weak: Any, says: Sequence[str]
-) -> str:
-    """A kernel that was entered: figures of (metric, value, before, stars, what three need); `weak` is the weakest."""
+def entry(head: str, won: int, figures: Sequence[Figure], weak: int | None, says: Sequence[str], most: int) -> str:
+    """A kernel that was entered, and what each of its figures has of the `most` stars; `weak` is the weakest."""
     cells = ""
     for i, (name, now, was, got, target) in enumerate(figures):
-        what = f"{name}{' <b>weakest</b>' * (i == weak)}<br><b><b>{now}</b></b> <small>{was}</small><br>{_starred(got)}"
-        cells += _el("div", f"{what} <small>★★★ at {target}</small>", look="pl-weak" * (i == weak))
+        what = f"{name}{' <b>weakest</b>' * (i == weak)}<br><b><b>{now}</b></b> <small>{was}</small><br>"
+        what += f"{_starred(got, most)} <small>{target}</small>"
+        cells += _el("div", what, look="pl-weak" * (i == weak))
     return box(f"{escape(head)} {_starred(won)}", _el("div", cells, look="pl-cells"), says=says)
 
 

@@ -44,21 +44,11 @@ class Problem(NamedTuple):
     sequences: int = 1
 
 
-def _prefill(rows: int, keys: int, dtype: str) -> Problem:
-    q, k, v = reference.random_inputs(1, 1, 1, rows, keys, 32, sigma=4.0, dtype=dtype, seed=7)
-    given = {
-        "q": q,
-        "key": k,
-        "value": v,
-        "rows": rows,
-        "keys": keys,
-        "Sq": rows,
-        "Sk": keys,
-        "B": 1,
-        "Hq": 1,
-        "Hkv": 1,
-    }
-    return Problem(given | {"n": rows, "scale": 32**-0.5}, reference.attention(q, k, v).o[0, 0])
+def _prefill(rows: int, keys: int, dtype: str, head_dim: int = 32) -> Problem:
+    q, k, v = reference.random_inputs(1, 1, 1, rows, keys, head_dim, sigma=4.0, dtype=dtype, seed=7)
+    given = {"q": q, "key": k, "value": v, "rows": rows, "keys": keys, "Sq": rows, "Sk": keys, "n": rows}
+    more = {"B": 1, "Hq": 1, "Hkv": 1, "scale": head_dim**-0.5}
+    return Problem(given | more, reference.attention(q, k, v).o[0, 0])
 
 
 def _decode(heads: int, kv_heads: int, keys: int) -> Problem:
@@ -84,6 +74,7 @@ PROBLEMS: dict[str, Callable[[], Problem]] = {
     "f32": functools.partial(_prefill, 70, 100, "float32"), "f16": functools.partial(_prefill, 70, 100, "float16"),
     "larger": functools.partial(_prefill, 200, 260, "float16"), "query": functools.partial(_decode, 2, 2, 256),
     "pages": _paged, "group": functools.partial(_decode, 8, 1, 256),
+    "roles": functools.partial(_prefill, 256, 256, "float16", 64),
 }  # fmt: skip
 
 
@@ -116,16 +107,24 @@ class Rung:
         """Our kernel of this rung."""
         dtype = "f16" if self.given.given["q"].dtype == np.float16 else "f32"
         more = {"cache": "paged", "page_size": 4} if self.problem == "pages" else {}
-        found: Built | DecodeBuilt = kernels.get(self.library).build(head_dim=32, dtype=dtype, **more)
+        found: Built | DecodeBuilt = kernels.get(self.library).build(
+            head_dim=self.given.want.shape[-1], dtype=dtype, **more
+        )
         return found
 
-    def run(self, kernel: Any, block: Any, per_block: int, shared: int = 0) -> tuple[Run, Array]:
-        """Launches a kernel with all checks; the run, and o as it was left. A parameter gets what has its name."""
+    def run(
+        self, kernel: Any, block: Any, per_block: int, shared: int = 0, key: Any = None, value: Any = None, **how: Any
+    ) -> tuple[Run, Array]:
+        """Launches a kernel with all checks; the run, and o as it was left. A parameter gets what has its name.
+
+        key, value: the same numbers in buffers of one's own. how: options of `launch`.
+        """
         given, want = self.given.given, self.given.want
         names = [p.name for p in parse(text(kernel)).kernels[0].params]
         o = np.empty(want.shape, given["q"].dtype if "lse" in names else np.float32)  # ours round to the inputs' type
         o.view(f"u{o.itemsize}")[:] = NOTHING[o.itemsize]
-        values = given | {"o": o, "lse": np.zeros(len(want), np.float32)}
+        placed = {} if key is None else {"key": key, "value": value}
+        values = given | placed | {"o": o.reshape(given["q"].shape), "lse": np.zeros(len(want), np.float32)}
         if missing := [name for name in names if name not in values]:
             raise LaunchError(f"nothing is called {missing[0]!r} on this rung; choose from {', '.join(values)}")
         arguments = (x.copy() if isinstance(x, np.ndarray) and name not in ("o", "lse") else x
@@ -135,7 +134,7 @@ class Rung:
             sizes = (given["Sq"], given["Sk"]) if isinstance(kernel, Built) else ()
             grid, block, shared = kernel.launch_shape(self.given.sequences, given["Hq"], given["Hkv"], *sizes)
         more: dict[str, Any] = {"checks": ALL_CHECKS, "counters": True, "shared": shared, "device": "cpu"}
-        return launch(kernel, grid, block, *arguments, **more), o
+        return launch(kernel, grid, block, *arguments, **more | how), o
 
     def steps(self, metric: int, instructions: int) -> list[float]:
         """What one, two and three stars of a metric need of a kernel with so many instructions."""
@@ -176,9 +175,12 @@ _TABLE = (
      Costs(4352, 1068, 0, 8.1e-5), "12-head and 12-once", "group", start.by_heads),
     ("final", "14", "200 rows and 260 keys: the best that you have.", ("ld.global", "ld.shared"), "pipelined",
      Costs(27432, 2905, 0, 9.1e-4), "all of them", "larger", start.by_rows_of_halves),
+    ("roles", "16", "One warp fetches tiles by TMA, and the others multiply while the next tile is on its way.",
+     ("ld.global",), "hopper", Costs(28426, 6176, 0, 9.27e-4), "16-bytes and 16-ring", "roles",
+     start.by_rows_of_halves(D=64)),
 )  # fmt: skip
 RUNGS = {row[0]: Rung(*row) for row in _TABLE}
-"""Name -> rung, in the order of the notebooks; the first seven have one problem."""
+"""Name -> rung, in the order of the notebooks; the first seven have one problem, `roles` has stars of its own."""
 
 
 @functools.cache
