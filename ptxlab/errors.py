@@ -114,7 +114,7 @@ def shown_file(file: str) -> str:
     shell = ipython.get_ipython() if ipython is not None else None
     named = shell.compile.format_code_name(file) if shell is not None else None
     if named:
-        return named[1]
+        return str(named[1])
     whole = os.path.abspath(file)
     return os.path.relpath(whole) if whole.startswith(os.getcwd() + os.sep) else file
 
