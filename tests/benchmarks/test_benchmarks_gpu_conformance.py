@@ -227,14 +227,3 @@ def test_division_by_zero_is_open() -> None:
     a, b = np.array([5, 5], np.uint64), np.array([6, 6], np.uint64)
     inputs = [np.array([9, 9], np.uint64), np.array([0, 2], np.uint64)]
     assert difference(rule_for(form("div.u32")), "u32", a, b, inputs, a == b).wrong == [1]
-
-
-def test_a_form_without_a_bound_is_an_error() -> None:
-    class Unknown:
-        op, opcode, type = form("ex2.approx.f32").op, "ex2.approx.f99", "f99"
-
-    with pytest.raises(LookupError) as raised:
-        rule_for(Unknown())  # type: ignore[arg-type]
-    assert str(raised.value) == (
-        "no bound is known for ex2.approx.f99: ptxlab/isa/accuracy.json has none for ex2.approx.f99"
-    )
