@@ -85,8 +85,8 @@ TRAPS = [
      "this barrier waits for all threads of the block, and only some of its warpgroups come here", "k.barrier(1, 128)"),
     ("k.launch_bounds(384)\nfor n in range(3):\n    with k.warpgroup(n, registers=240): pass",
      "the roles ask for 92160 registers, a multiprocessor has 65536; the last to ask waits for ever", ""),
-    ("k.launch_bounds(256)\nk.warpgroup(2)", "warpgroup 2 is none of a block of 256 threads", ""),
-    ("x.store(k.dynamic_shared(b32), 0, 0)", "what a tile of x is was not said", "x.box(64, 64, swizzle=128)"),
+    ("k.launch_bounds(256)\nk.warpgroup(2)", "a block of 256 threads has no warpgroup 2", ""),
+    ("x.store(k.dynamic_shared(b32), 0, 0)", "the shape of a tile of x is missing", "x.box(64, 64, swizzle=128)"),
     ("x.box(8, 8)\nx.store(k.dynamic_shared(b32), 0)", "the box of x has 2 dimensions, the place has 1", ""),
     ("x.box(64)\ntile = k.dynamic_shared(f32)\ntile[k.tid.x] = 1.0\nk.barrier()\nx.store(tile, 0)",
      "threads have stored to shared memory, and this copy reads it by another path, the async proxy; there is "

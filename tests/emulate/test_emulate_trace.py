@@ -341,7 +341,7 @@ def test_a_damaged_file(file: Path) -> None:
     assert str(caught.value) == f"k.trace is damaged: the page at byte {head + 32} does not have its checksum"
     data[head : head + 4] = b"????"
     file.write_bytes(data)
-    assert refused(file) == f"k.trace is damaged: at byte {head} stands b'????', not a page"
+    assert refused(file) == f"k.trace is damaged: byte {head} has b'????', not a page"
 
 
 def test_steps_and_warps_that_are_not_there(file: Path) -> None:
