@@ -1,4 +1,4 @@
-"""The decode benchmark: its numbers, its checks and its table, and what it counts without a GPU."""
+"""The decode benchmark: its numbers and its checks, and what it counts without a GPU."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""No way out of a launch leaves a thread behind: Ctrl-C at any moment, errors, and workers that come too late."""
+"""No way out of a launch leaves a thread behind: Ctrl-C at any moment, and threads that cannot be started."""
 
 from __future__ import annotations
 

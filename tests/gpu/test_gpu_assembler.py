@@ -1,4 +1,4 @@
-"""The assembler in process: its report, its errors at the PTX line, its cache, and text that would end the process."""
+"""The assembler in process: its report, its errors at the PTX line, and text that would end the process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The table itself: what a form says of its modifiers, the messages for opcodes that fit nothing, docs, coverage."""
+"""The table itself: the order of modifiers, the messages for opcodes that fit nothing, docs."""
 
 from __future__ import annotations
 
