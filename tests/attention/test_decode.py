@@ -257,12 +257,11 @@ def test_builds_that_do_not_fit():
         ),
         (
             {"copy": "tma", "arch": "sm_90", "cache": "pointers"},
-            "decode_gqa: a tensor map describes one tensor, not caches of their own; write copy='cp.async'",
+            "decode_gqa: a tensor map describes one tensor, not one cache per sequence; write copy='cp.async'",
         ),
         (
             {"copy": "tma", "arch": "sm_90", "cache": "paged", "page_size": 24},
-            "decode_gqa: copy='tma' copies from pages of 8 keys or of a multiple of 16, not of 24; write "
-            "copy='cp.async'",
+            "decode_gqa: copy='tma' needs pages of 8 keys or of a multiple of 16, got 24; write copy='cp.async'",
         ),
     ):
         with pytest.raises(pl.TargetError) as caught:

@@ -85,8 +85,8 @@ def test_the_same_parameters_give_the_same_object():
          "pipelined: tile_q=64, tile_kv=64, warps=4, stages=2 with head_dim=256 and f16 needs 163840 bytes of "
          "shared memory; sm_86 has 101376"),
         ("pipelined", {"head_dim": 128, "tile_kv": 128},
-         "pipelined: tile_q=128, tile_kv=128, warps=4 with head_dim=128 take 256 registers per thread for O and S "
-         "alone, of 255; take fewer keys, or 16 rows for each warp"),
+         "pipelined: tile_q=128, tile_kv=128, warps=4 with head_dim=128 need 256 of 255 registers per thread for "
+         "O and S alone; take fewer keys, or 16 rows for each warp"),
         ("tiled2d", {"arch": "sm_75", "head_dim": 128, "tile_q": 64, "tile_kv": 64},
          "tiled2d: tile_q=64, tile_kv=64 with head_dim=128 and f32 needs 118784 bytes of shared memory; "
          "sm_75 has 65536"),
