@@ -228,8 +228,8 @@ def note(record: Record, question: dict[str, Any], found: Any) -> list[dict[str,
     for one in found.get("differ", ()):
         lane = one["lanes"][0]
         wrong = (
-            f"{one['form']}({', '.join(lane['inputs'][:3])}) is {lane['gpu']} on the GPU, {lane['cpu']} on the CPU "
-            f"machine (lane {lane['lane']}; {one['tolerance']})"
+            f"{one['form']}({', '.join(lane['inputs'][:3])}) is {lane['gpu']} on the GPU, {lane['cpu']} on the "
+            f"emulator (lane {lane['lane']}; {one['tolerance']})"
         )
         record.add(chunk=chunk, verdict="differs", **one, wrong=wrong)
     if "program" in question:

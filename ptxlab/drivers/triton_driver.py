@@ -249,8 +249,7 @@ def scalar(kind: str, value: Any, type_: str) -> Any:
 
 def tensor_map(descriptor: Any, meta: dict[str, Any], address: int) -> bytes:
     """The 128 bytes that a host's descriptor becomes for sm_90 and later. meta: what Triton's compiler wants of it."""
-    from ptxlab.isa.tensor_map import BYTES, TF32
-    from ptxlab.launch.tensor_maps import tiles
+    from ptxlab.launch.tensor_maps import BYTES, TF32, tiles
 
     if meta.get("is_im2col") or meta["fp4_padded"]:
         raise LaunchError("a tensor descriptor of im2col or of padded fp4 has no tensor map here; one of tiles has")

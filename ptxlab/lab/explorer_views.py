@@ -34,7 +34,7 @@ class Version:
     lines: list[str] = field(default_factory=list)
     error: PtxlabError | None = None
     finished: bool = False
-    against: tuple[Version, dict[str, Any]] | None = field(default=None, repr=False)  # with what, and the diff
+    against: tuple[Version, protocol.Diff] | None = field(default=None, repr=False)  # with what, and the diff
 
 
 # -- code and diff -----------------------------------------------------------------------------------------------------
@@ -132,11 +132,12 @@ def base(version: Version) -> protocol.Base:
     }
 
 
-def compared(base: Version, version: Version) -> dict[str, Any]:
+def compared(base: Version, version: Version) -> protocol.Diff:
     """`diff`, made once."""
-    if version.against is None or version.against[0] is not base:
-        version.against = base, diff(base, version)
-    return version.against[1]
+    known = version.against
+    if known is None or known[0] is not base:
+        known = version.against = base, diff(base, version)
+    return known[1]
 
 
 def _folded(rows: list[list[Any]], old: Version, new: Version) -> list[list[Any]]:

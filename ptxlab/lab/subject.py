@@ -166,7 +166,7 @@ class Subject:
 
     def lesson(self, built: Any) -> dict[str, Any] | None:
         """What there is to learn: {question, look, line, next}, or None where nobody has said. `look` says what
-        to look at, `line` is the PTX line to open at, and `next` {name, title} of the subject that comes next, or None."""
+        to look at, `line` is the PTX line to open at, `next` {name, title} of the subject that comes next, or None."""
         return None
 
     def tiles(self, built: Any, values: Values) -> dict[str, Any] | None:

@@ -134,7 +134,9 @@ def own(text: str) -> variants.Variant:
     turns = _Turns()
     names: dict[str, Any] = {"np": np, "_turn": turns}
     try:
-        exec(compile(_Counted().visit(ast.parse(text, file)), file, "exec"), names)
+        tree = ast.parse(text, file)
+        _Counted().visit(tree)
+        exec(compile(tree, file, "exec"), names)
     except BuildError:
         raise
     except SyntaxError as wrong:

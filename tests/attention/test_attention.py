@@ -164,6 +164,6 @@ def test_head_dim_beyond_the_limit():
     with pytest.raises(pl.TargetError) as caught:
         pl.attention(*arrays((2, 300), (2, 300), (2, 300)))
     assert str(caught.value) == (
-        "no kernel takes f32 with head_dim=300 on sm_80; not tiled2d: head_dim is a whole number from 16 to 256 in "
-        "steps of 16, not 300; not tiled nor scalar: head_dim must be a whole number from 1 to 256, not 300"
+        "no kernel takes f32 with head_dim=300 on sm_80; not tiled2d: head_dim must be a whole number from 16 to 256 "
+        "in steps of 16, not 300; not tiled nor scalar: head_dim must be a whole number from 1 to 256, not 300"
     )

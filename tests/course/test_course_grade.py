@@ -20,6 +20,7 @@ import pytest
 from ptxlab.cli.main import main
 from ptxlab.course import build, catalogue
 from ptxlab.course.class_grading import Graded, grade
+from ptxlab.course.notebook_sources import exercises_in
 from ptxlab.course.report import write_csv, write_html
 
 pytestmark = [
@@ -158,7 +159,7 @@ def test_every_kind_of_answer_comes_across(source: Path, tmp_path: Path) -> None
     (tmp_path / f"{source.stem}.ipynb").write_text(text, encoding="utf-8")
     (found,) = grade(tmp_path, seed=3, each=90, seconds=400, jobs=1, progress=False)
     assert found.note == ""  # nothing that it needed was refused
-    for name in build.exercises_in(source):
+    for name in exercises_in(source):
         assert found.marks[name].score == 1.0, found.marks[name]
 
 

@@ -164,7 +164,7 @@ def test_a_kernel_of_the_exercises_answers_enters_its_rung_and_the_board_and_the
         ("sum", ("The sum l is not rescaled when the maximum of a row grows.",)),
         ("row", ("The row o is not rescaled when the maximum of a row grows.",)),
         ("divide", ("What came out is not divided by the sum of the weights.",)),
-        ("block", ("192 of 2,240 elements have no value, the first is o[64, 0]. Wrong are rows 64 to 69",)),
+        ("block", ("192 of 2,240 elements have no value, the first is o[64, 0]. Rows 64 to 69 are wrong",)),
         ("race", ("a check found something.", "racecheck", "k_tile")),
     ],
 )

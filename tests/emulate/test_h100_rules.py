@@ -243,5 +243,7 @@ def test_tiles(device: str, what: str, at: str, verdict: str) -> None:
         pl.launch(text, 1, 1, given, device=device)
         return
     assert verdict == "stops"
-    with pytest.raises(DeviceFault, match=r"multiple of 16 bytes in|no such reduction|no negative coordinate"):
+    with pytest.raises(
+        DeviceFault, match=r"multiple of 16 bytes in|no such reduction|must not begin at a negative coordinate"
+    ):
         pl.launch(text, 1, 1, given, device=device)

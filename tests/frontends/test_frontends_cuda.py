@@ -42,7 +42,8 @@ def test_every_instruction_knows_its_source_line() -> None:
     with pytest.raises(pl.DeviceFault) as stopped:
         pl.launch(k, 1, 32, 32, 2.0, np.zeros(8, np.float32), np.zeros(8, np.float32), device="step")
     span = stopped.value.span
-    assert span == Span("saxpy.cu", 5, span.column, 5, 31, (__file__, WRITTEN + 4))
+    place = (__file__, WRITTEN + 4)
+    assert span == Span("saxpy.cu", 5, span.column, 5, 31, place, text="        y[i] = a * x[i] + y[i];")
     assert str(stopped.value).splitlines()[-1] == f"  from:   {__file__}:{WRITTEN + 4} (saxpy.cu:5)"
     instructions = {i.line for i in k.module.kernels[0].instructions()}
     assert {n for n in k.module.spans if n in instructions} == instructions

@@ -22,7 +22,7 @@ WRONG = (
     ("def f(score, b, h, q_idx, kv_idx)\n    return score", "expected ':'", "def near(score, b, h, q_idx, kv_idx):"),
     (
         "def f(score, b, h, q_idx, kv_idx):\n    if kv_idx > q_idx:\n        return 0\n    return score",
-        "`if` decides when the function is traced",
+        "`if` is evaluated when the function is traced",
         "return np.where(kv_idx > q_idx, 0, score)",
     ),
     ("def f(b, h, q_idx, kv_idx):\n    while True:\n        pass", "1000 turns at most", "for n in range(4):"),
@@ -80,7 +80,7 @@ def test_undo_takes_back_what_was_typed_and_nothing_of_the_notebook(lab: Any) ->
     assert lab.locator(OWN).input_value() == STEEP + "\n"
     lab.keyboard.press("Control+Z")
     assert lab.locator(".jp-Cell").count() == cells
-    assert "✓ pass" in figures(lab)["tolerance"]
+    assert "✓ pass" in figures(lab)["error ÷ tol."]
 
 
 def test_a_saved_page_keeps_the_lines_of_ones_own_function(lab: Any, tmp_path: Path) -> None:
@@ -106,4 +106,4 @@ def test_after_a_restart_the_cell_runs_anew(lab: Any) -> None:
     settle(lab)
     choose(lab, "variant", "own")
     write(lab, STEEP)
-    assert "✓ pass" in figures(lab)["tolerance"]
+    assert "✓ pass" in figures(lab)["error ÷ tol."]
