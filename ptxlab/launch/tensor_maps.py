@@ -17,9 +17,11 @@ import numpy as np
 from ptxlab.emulate.rules import tensor_maps as maps
 from ptxlab.errors import LaunchError
 from ptxlab.foreign_arrays import as_numpy
-from ptxlab.isa.tensor_map import BYTES, SWIZZLES, TYPES, with_field
+from ptxlab.isa.tensor_map import BYTES, SWIZZLES, TF32, TYPES, with_field
 from ptxlab.launch.buffers import Array, DeviceBuffer
 from ptxlab.options import complete
+
+__all__ = ["BYTES", "OF_DTYPE", "TF32", "TensorMap", "tiles"]
 
 OF_DTYPE = {
     "uint8": "u8", "uint16": "u16", "uint32": "u32", "int32": "s32", "uint64": "u64", "int64": "s64", "float16": "f16",
