@@ -19,7 +19,7 @@ _PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 class Span(NamedTuple):
     """A stretch of source: 1-based lines, 0-based columns, as `code.co_positions()` gives them.
 
-    string: of a text that was compiled from a string, the Python file and line where this line of it stands. inlined:
+    string: of a text that was compiled from a string, the Python file and line where this line of it is. inlined:
     what it calls and the compiler has inlined, down to the instruction's own line; callers: where it is inlined itself,
     out to the kernel. text: the source there, where it is in no file.
     """
@@ -79,7 +79,7 @@ def place_in_words(line: int, span: Span | None) -> str:
 
 
 def told_from(span: Span | None, front: str) -> list[str]:
-    """The lines of a message that say where an instruction comes from; front: what stands before the first."""
+    """The lines of a message that say where an instruction comes from; front: what comes before the first."""
     told = [] if span is None else span.told()
     return [f"{front if k == 0 else ' ' * len(front)}{each}" for k, each in enumerate(told)]
 

@@ -65,7 +65,7 @@ class Pipeline:
 
 
 class Turn(Waits):
-    """Where a role stands in a pipeline: `stage`, and the `phase` that it waits for; both are variables."""
+    """Where a role is in a pipeline: `stage`, and the `phase` that it waits for; both are variables."""
 
     def __init__(self, pipeline: Pipeline, phase: int, site: Site) -> None:
         super().__init__()

@@ -334,7 +334,7 @@ _SPACES = ("global", "shared", "shared::cta", "shared::cluster", "local", "const
 _NEEDS = {"param": ((7, 7), 70)}
 
 WINDOWS = {"param": 0x7F7D_0000_0000, "local": 0x7F7E_0000_0000, "shared": 0x7F7F_0000_0000}
-"""Where the spaces with short addresses lie among the generic ones; global addresses are generic already."""
+"""Where the spaces with short addresses are among the generic ones; global addresses are generic already."""
 
 CONST_WINDOW, CONST_SIZE = 0x1000_0000_0000, 0x0200_0000_0000
 """Added to an address in constant memory where it is generic; those of variables are below the second."""
@@ -342,7 +342,7 @@ CONST_WINDOW, CONST_SIZE = 0x1000_0000_0000, 0x0200_0000_0000
 WINDOW_SIZE = 0x0100_0000
 
 PEER = 0x0008_0000
-"""Bytes of the shared window for each block of a cluster. A block's own memory lies at its beginning, that of rank r
+"""Bytes of the shared window for each block of a cluster. A block's own memory is at its beginning, that of rank r
 (its own as well) `(r + 1) * PEER` further on."""
 
 

@@ -59,13 +59,13 @@ SECTIONS: dict[str, dict[str, str]] = {
     "Memory": {
         "global memory": "The GPU's large memory, which all threads and the host can reach; hundreds of cycles away.",
         "shared memory": "Memory of a block on its SM: 32 banks, tens of cycles away.",
-        "local memory": "Memory of one thread. It lies in global memory, cached; registers are spilled to it.",
+        "local memory": "Memory of one thread. It is in global memory, cached; registers are spilled to it.",
         "register": "A thread's own storage for one value of 32 bits; 64-bit values take two.",
         "spill": "A register that the assembler had no room for: its value is stored to local memory and loaded back.",
         "L1": "The cache of an SM. It shares its memory with shared memory.",
         "L2": "The cache that all SMs of a GPU share.",
         "sector": "32 bytes, the unit in which global memory is moved. A warp's access takes as many as it touches.",
-        "cached": "Of data: a copy of it lies in a cache (L1 or L2), so that the next access need not go to memory.",
+        "cached": "Of data: a copy of it is in a cache (L1 or L2), so that the next access need not go to memory.",
         "coalesced": "Of a warp's access to global memory: its lanes touch neighbouring addresses, few sectors in all.",
         "bank": "One of 32 columns of shared memory, 4 bytes wide, each of which serves one word at a time.",
         "bank conflict": "Lanes of one access want different words of the same bank, which serves them one after "
@@ -73,7 +73,7 @@ SECTIONS: dict[str, dict[str, str]] = {
         "wavefront": "One pass of an access through shared memory. Without bank conflicts, 4 bytes per lane take one.",
         "swizzle": "An arrangement of a tile in which rows and columns are both read without bank conflicts: parts of "
         "the address are combined with exclusive or.",
-        "generic address": "An address that may lie in global, shared, local or parameter memory; its value "
+        "generic address": "An address that may be in global, shared, local or parameter memory; its value "
         "tells the hardware which.",
         "fence": "An instruction that orders memory: what its thread did before is seen before what it does after.",
         "release": "A write that makes all that its thread did before visible to a thread that acquires it.",
@@ -104,7 +104,7 @@ SECTIONS: dict[str, dict[str, str]] = {
         "pipe": "A unit of an SM that executes a kind of instruction: FMA, ALU, LSU, tensor ...",
         "tensor core": "The unit that multiplies small matrices: `mma`, `wmma`, `wgmma`.",
         "fragment": "The part of a matrix that one lane holds in its registers.",
-        "matrix descriptor": "64 bits that tell `wgmma` where a tile lies in shared memory, and in which layout.",
+        "matrix descriptor": "64 bits that tell `wgmma` where a tile is in shared memory, and in which layout.",
         "accumulator": "The registers that a product is added to.",
         "register tiling": "Each thread computes a small tile of results, so that every value it loads is used often.",
         "reduction": "Many values become one: a sum or a maximum, over lanes, warps or blocks.",

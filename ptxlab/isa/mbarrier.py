@@ -18,7 +18,7 @@ from enum import IntEnum
 
 COUNT, TX = (1 << 20) - 1, (1 << 21) - 1
 MOST_BYTES = (1 << 20) - 1
-"""The tx-count lies between this and its negative."""
+"""The tx-count is between this and its negative."""
 EXPECTED_SHIFT, TX_SHIFT, TAG_SHIFT, PHASE_SHIFT = 20, 40, 61, 63
 TAG = 1
 
