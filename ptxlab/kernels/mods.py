@@ -186,7 +186,7 @@ def applied(
     if left := [name for name in arrays if name not in bound_here]:
         names = " and ".join(each.name for each in made if each is not None) or "the call"
         has = [*(name for each in made if each is not None for name in each.arrays), *sorted(OPTIONS)]
-        raise LaunchError(f"{names} has no unbound parameter {left[0]}{meant(left[0], has)}")
+        raise LaunchError(f"{names} takes no {left[0]}= here{meant(left[0], has)}")
     score, mask = made
     if causal and mask is not None:
         mask = causal_mask() & mask
