@@ -50,7 +50,7 @@ quick: $(VENV)/ready-test
 
 test: $(VENV)/ready-test
 	@$(MAKE) --no-print-directory check & check=$$!; $(PYTEST) -m "not slow" $(ARGS); tests=$$?; \
-	    wait $$check || { echo "ptxlab: make check has failed, its messages stand above"; exit 1; }; exit $$tests
+	    wait $$check || { echo "ptxlab: make check has failed; its messages are above"; exit 1; }; exit $$tests
 
 slow: $(VENV)/ready-test
 	@$(PYTEST) -m slow $(ARGS)

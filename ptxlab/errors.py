@@ -18,7 +18,7 @@ _PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 class Span(NamedTuple):
     """A stretch of source: 1-based lines, 0-based columns, as `code.co_positions()` gives them.
 
-    string: of a text that was compiled from a string, the Python file and line where this line of it stands. inlined:
+    string: of a text that was compiled from a string, the Python file and line where this line of it is. inlined:
     what it calls and the compiler has inlined, down to the instruction's own line; callers: where it is inlined itself,
     out to the kernel. text: the source there, where it is in no file.
     """
@@ -80,7 +80,7 @@ def place_in_words(line: int, span: Span | None) -> str:
 
 
 def told_from(span: Span | None, front: str) -> list[str]:
-    """The lines of a message that say where an instruction comes from, with what stands there; front: what stands
+    """The lines of a message that say where an instruction comes from, with what is there; front: what comes
     before the first."""
     steps = [] if span is None else zip(span.told(), span.steps(), strict=True)
     told = [f"{place}: {each.line_text}".removesuffix(": ") for place, (_, each) in steps]

@@ -27,7 +27,7 @@ KINDS = {0: "int{}", 1: "uint{}", 2: "float{}", 4: "bfloat16", 5: "complex{}", 6
 
 def as_numpy(value: Any, where: object = "array", name: object = "x") -> Any:
     """An array of another library as a numpy array of the same memory; anything else as it is. where, name: of which
-    argument a `LaunchError` says that it lies on a GPU or has no plain memory."""
+    argument a `LaunchError` says that it is on a GPU or has no plain memory."""
     if isinstance(value, np.ndarray | np.generic | int | float | bytes | None):
         return value
     if hasattr(type(value), "__dlpack__"):

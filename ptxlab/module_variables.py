@@ -195,7 +195,7 @@ def variables_of(module: Any) -> list[Any]:
 
 
 def holds_addresses(v: Any) -> bool:
-    """Whether addresses stand in a variable's first contents."""
+    """Whether there are addresses in a variable's first contents."""
     named = list[Any]()
 
     def address(symbol: Any) -> int:

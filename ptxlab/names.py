@@ -39,7 +39,7 @@ def source_name(symbol: str, kernel: str = "") -> str:
 
 
 def in_source_names(text: str) -> str:
-    """A text of a tool in which symbols stand, with the names of the source."""
+    """A text of a tool in which symbols are, with the names of the source."""
     return re.sub(r"\b_Z\w+", lambda symbol: source_name(symbol[0]), text)
 
 
@@ -117,7 +117,7 @@ def parameter_name(written: str) -> str:
 
 
 def _until_closed(text: str, at: int) -> tuple[list[str], int]:
-    """What stands between commas until the bracket that is open at a place closes, and the place behind it."""
+    """What is between commas until the bracket that is open at a place closes, and the place behind it."""
     parts, depth, begin = [], 0, at
     for end in range(at, len(text)):
         depth += (text[end] in "([{<") - (text[end] in ")]}>")

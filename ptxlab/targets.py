@@ -97,7 +97,7 @@ class Target(NamedTuple):
         if static > self.static_shared:
             raise TargetError(
                 f"shared memory: {self.name} allows {self.static_shared} bytes to be declared, found {static}; "
-                "declare `.extern .shared` and ask for the bytes at the launch"
+                "declare `.extern .shared` and give the size at the launch"
             )
         if static + dynamic > self.optin_shared:
             raise TargetError(

@@ -79,7 +79,7 @@ def tile_lists(applied: Applied, real: Any, sizes: tuple[int, int, int, int], ti
 
 def key_ranges(applied: Applied, real: Any, lengths: Array, heads: int) -> NDArray[np.uint32]:
     """Of decode, u32 `[B, 2]`: the first key that any head of a sequence sees, and the one after the last; 0 and 0
-    where none sees any. The sequences' rows stand at length - 1."""
+    where none sees any. The sequences' rows are at length - 1."""
     mask, found = applied.mods.graph.mask, np.zeros((len(lengths), 2), np.uint32)
     assert mask is not None
     for b, length in enumerate(int(n) for n in lengths):

@@ -83,7 +83,7 @@ def recall(device: str, about: Mapping[str, Any]) -> tuple[Any, int | None] | No
 
 
 def _devices(device: str) -> list[str]:
-    """The names under which entries may stand: that of the GPU, and of those whose peaks stand for its target."""
+    """The names under which entries may be: that of the GPU, and of those whose peaks stand for its target."""
     if memory_of(device) != "gpu":
         return [peaks("sm_80").gpu]
     from ptxlab.gpu import device as gpu

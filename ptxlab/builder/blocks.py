@@ -100,7 +100,9 @@ class Block(Generic[T]):
     def __bool__(self) -> NoReturn:
         self.k._with = None
         raise mistakes.type_error(
-            self.site, f"`if k.{self.what}(...):` would decide when the kernel is built", f"with {self.site.text}:"
+            self.site,
+            f"`if k.{self.what}(...):` would be evaluated when the kernel is built",
+            f"with {self.site.text}:",
         )
 
     def _not_rebound(self) -> None:

@@ -370,7 +370,7 @@ class Builder(Probes, Instructions):
         if threads is None and self.roles.inside:
             raise mistakes.error(
                 site,
-                "this barrier waits for all threads of the block, and only some of its warpgroups come here",
+                "this barrier waits for all threads of the block, and only some of its warpgroups reach it",
                 "k.barrier(1, 128)",
             )
         self._emit("bar.sync", number, *([threads] if threads is not None else []), site=site)

@@ -30,7 +30,7 @@ def conversion(to: type[Any], found: type[Any], text: str) -> str:
 
 
 def grouped(text: str) -> str:
-    """An expression's text as it may stand beside an operator: `(a + b)`."""
+    """An expression's text as it may be written beside an operator: `(a + b)`."""
     try:
         simple = isinstance(ast.parse(text, mode="eval").body, ast.Name | ast.Call | ast.Attribute | ast.Subscript)
     except SyntaxError:

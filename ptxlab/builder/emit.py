@@ -163,7 +163,7 @@ class Emitter(Operations):
             if value.offset:
                 raise mistakes.error(
                     site,
-                    f"{p.opcode} needs a register, the pointer carries an offset of {value.offset} bytes",
+                    f"{p.opcode} needs a register; the pointer has an offset of {value.offset} bytes",
                     "k.address(pointer)",
                 )
             return value.base
@@ -194,7 +194,7 @@ class Emitter(Operations):
         if value.k is not self:
             site = site or self.source.here(sys._getframe(1))
             raise mistakes.error(
-                site, f"{value.k._shown(value)} belongs to another kernel; registers do not outlive theirs"
+                site, f"{value.k._shown(value)} belongs to another kernel; a register is used only in its own"
             )
         if value.dead is not None:
             site = site or self.source.here(sys._getframe(1))

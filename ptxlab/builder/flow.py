@@ -100,7 +100,7 @@ class Flow(Memory):
         if unknown:
             raise mistakes.error(
                 site,
-                "k.loop takes only its first argument, where the loop stops, without a name",
+                "k.loop takes one argument without a name: where the loop stops",
                 mistakes.as_loop(mistakes.arguments(site) or ["start", "stop", "step"][: 1 + len(unknown)]),
             )
         cls: type[Any] | None = None

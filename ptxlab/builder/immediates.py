@@ -78,4 +78,4 @@ def _plain(value: Any, ptx: str, site: Site | None) -> int | float:
         if method is not None:
             plain: int | float = method(value)
             return plain
-    raise mistakes.error(site, f"{ptx} wanted, found {value!r} ({type(value).__name__})")
+    raise mistakes.error(site, f"expected {ptx}, found {value!r} ({type(value).__name__})")

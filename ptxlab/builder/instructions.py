@@ -47,7 +47,9 @@ class Instructions(Flow):
         if len(opcode.split()) > 1:
             site = self.source.here(sys._getframe(1))
             word, rest = opcode.rstrip("; ").split(None, 1)
-            raise mistakes.error(site, "k.op takes the opcode and its operands apart", f'k.op("{word}", {rest})')
+            raise mistakes.error(
+                site, "k.op takes the opcode and its operands as separate arguments", f'k.op("{word}", {rest})'
+            )
         return self._emit(opcode, *operands, into=into, both=both)
 
     def _invoke(self, name: str, operands: tuple[Any, ...], modifiers: dict[str, Any], site: Site | None = None) -> Any:
@@ -58,7 +60,7 @@ class Instructions(Flow):
         result = modifiers.pop("result", None)
         word = next((o for o in operands if isinstance(o, str) and any(o in e.words for e in TABLE[name])), None)
         if word is not None:
-            what = f"{word!r} is a modifier of {name}; modifiers are keywords"
+            what = f"{word!r} is a modifier of {name}; modifiers are keyword arguments"
             raise mistakes.error(site, what, completed(name, call_at(site)))
         p = self._resolved(name, operands, modifiers, site)
         return self._emit(p, *operands, into=into, both=both, result=result, site=site)

@@ -119,7 +119,7 @@ class Instructions(Flow):
             The upper half of a*b, plus c.
 
         mad.hi.sat.s32  d, a, b, c
-            The upper half of a*b, plus c, held at the limits of s32 instead of wrapping around.
+            The upper half of a*b, plus c, clamped to the limits of s32 instead of wrapping around.
 
         mad.wide.type  d:wide, a, b, c:wide
             The double-width product of a and b, plus a double-width c: a 32-bit index, an element size and a 64-bit
@@ -152,14 +152,14 @@ class Instructions(Flow):
             The product of the low 24 bits of a and b (see `mul24`), plus c.
 
         mad24.hi.sat.s32  d, a, b, c
-            `mad24.hi` held at the limits of s32 instead of wrapping around.
+            `mad24.hi` clamped to the limits of s32 instead of wrapping around.
         """
 
     def div(self, a: Register[T] | int | float, b: Register[T] | int | float, *, type: Literal["u16", "u32", "u64", "s16", "s32", "s64", "f32", "f64"] | type[Any] = ..., approx: bool = ..., ftz: bool = ..., full: bool = ..., rnd: Literal["rn", "rz", "rm", "rp"] = ..., into: Any = ..., both: bool = ...) -> T:
         """div.type  d, a, b
             Integer division, rounded toward zero. GPUs have no divider: this becomes a subroutine of some twenty
-            instructions, so kernels divide by powers of two with `shr`, and once, not in the inner loop. Division
-            by zero does not trap; the result is all ones.
+            instructions, so kernels use `shr` for powers of two and keep other divisions out of the inner loop.
+            Division by zero does not trap; the result is all ones.
 
         div.approx{.ftz}.f32  d, a, b
             Fast division: a times an approximate 1/b, at most 2 units in the last place off. Where |b| exceeds
@@ -328,8 +328,8 @@ class Instructions(Flow):
         cp.reduce.async.bulk.dst.src.bulk_group{.L2::cache_hint}.operation.noftz.type  [a], [b], size:u32{, policy:b64}
         cp.reduce.async.bulk.dst.src.completion.operation.type  [a], [b], size:u32, [m]
             Hopper's bulk copy: one thread starts the transfer of many bytes. An mbarrier counts its bytes, and
-            whoever waits for that phase may use them. Threads write through another path to memory than the copy
-            reads by: write `fence.proxy.async` between.
+            whoever waits for that phase may use them. Threads write memory by another path than the copy reads it:
+            put `fence.proxy.async` between the two.
 
         cp.async.bulk.dst.src.completion.multicast::cluster{.L2::cache_hint}  [a], [b], size:u32, [m], mask:u16{, policy:b64}
             Each block whose bit is set in the mask gets the same bytes at the same place, and its own mbarrier
@@ -356,7 +356,7 @@ class Instructions(Flow):
         cp.async.bulk.tensor.dim.dst.src.im2col_no_offs.bulk_group{.L2::cache_hint}  [a], [b]{, policy:b64}
         cp.reduce.async.bulk.tensor.dim.dst.src.operation.im2col_no_offs.bulk_group{.L2::cache_hint}  [a], [b]{, policy:b64}
             Copies a tile of a tensor in 1 to 5 dimensions, which a tensor map describes: its shape and strides, the
-            box that a tile is, how it is swizzled in shared memory, what stands for elements outside of the tensor.
+            size of a tile (the box), the swizzle in shared memory, and the value of elements outside the tensor.
             The coordinates are those of the tile's first element, the innermost dimension first.
 
         cp.reduce.async.bulk.tensor.dim.dst.src.operation{.tile}.bulk_group{.L2::cache_hint}  [a], [b]{, policy:b64}
@@ -424,7 +424,7 @@ class Instructions(Flow):
 
         st.bulk{.weak}{.space}  [a], size:u64, initval:int
             Stores zeros to `size` bytes of shared memory, a multiple of 8 and at most 16777216. Every thread that
-            executes it does all of it.
+            executes it stores all of them.
 
         st{.weak}{.space}{.cop}{.level1}{.L2::cache_hint}.b128  [a], b:b128{, policy:b64}
         st.volatile{.space}.b128  [a], b:b128{, policy:b64}
@@ -441,8 +441,8 @@ class Instructions(Flow):
         red{.order}{.scope}{.space}.operation.noftz{.L2::cache_hint}.type  [a], b{, policy:b64}
         red{.order}{.scope}{.space}.operation.noftz{.L2::cache_hint}.vec.type  [a], b:vec{, policy:b64}
             Combines memory with b as one step that no other thread can come between, and gives nothing back:
-            cheaper than `atom`. Blocks that share one output row can sum into it. Sums of f32 in global memory take
-            subnormal numbers for zeros, and leave zeros; those in shared memory do not.
+            cheaper than `atom`. Blocks that share one output row can sum into it. Sums of f32 in global memory
+            flush subnormal inputs and results to zero; those in shared memory do not.
 
         red{.order}{.scope}{.space}.operation{.L2::cache_hint}.vec.f32  [a], b:vec{, policy:b64}
             The vector form does several neighbours at once; each of them is atomic, the whole is not.
@@ -451,21 +451,21 @@ class Instructions(Flow):
     def tensormap(self, *operands: Any, replace: bool = ..., mode: bool = ..., field: Literal["global_address", "rank", "box_dim", "global_dim", "element_stride", "global_stride", "elemtype", "interleave_layout", "swizzle_mode", "fill_mode"] | bool = ..., space: Literal["global", "shared::cta"] = ..., b1024: bool = ..., type: Literal["b64", "b32"] | bool | type[Any] = ..., cp_fenceproxy: bool = ..., dst: bool = ..., src: bool = ..., tensormap_generic: bool = ..., release: bool = ..., scope: Literal["cta", "cluster", "gpu", "sys"] = ..., sync: bool = ..., aligned: bool = ..., into: Any = ..., both: bool = ...) -> None:
         """tensormap.replace.mode.field{.space}.b1024.type  [a], b:b64
         tensormap.replace.mode.field{.space}.b1024.type  [a], b:b32
-            Changes a field of a tensor map in memory, the address of the tensor, or its rank less one. The map is
-            read by another path: a fence (`fence.proxy.tensormap`), or `tensormap.cp_fenceproxy`, stands before the
-            next copy that uses it.
+            Changes a field of a tensor map in memory, the address of the tensor, or its rank minus one. The map is
+            read by another path: a fence (`fence.proxy.tensormap`) or `tensormap.cp_fenceproxy` must come before
+            the next copy that uses it.
 
         tensormap.replace.mode.field{.space}.b1024.type  [a], ord:int, b:b32
         tensormap.replace.mode.field{.space}.b1024.type  [a], ord:int, b:b64
-            Changes a field of a tensor map in memory, that of one dimension, the innermost first; strides begin
-            with the next, and are bytes.
+            Changes a field of a tensor map in memory, that of dimension `ord`, 0 for the innermost; strides are
+            bytes, stride 0 that of dimension 1.
 
         tensormap.replace.mode.field{.space}.b1024.type  [a], b:int
             Changes a field of a tensor map in memory, a number that the manual's tables list.
 
         tensormap.cp_fenceproxy.dst.src.tensormap::generic.release.scope.sync.aligned  [a], [b], size:int
-            A warp copies a tensor map, 128 bytes, from shared to global memory, and makes it visible to the copies
-            that use it: who acquires it afterwards by `fence.proxy.tensormap` may.
+            A warp copies a tensor map, 128 bytes, from shared to global memory, and makes it visible to copies: a
+            thread that then acquires it by `fence.proxy.tensormap` may use it.
         """
 
     def setp(self, a: Register[T] | int | float, b: Register[T] | int | float, c: Register[pred] = ..., *, cmp: Literal["eq", "ne", "lt", "le", "gt", "ge", "lo", "ls", "hi", "hs", "equ", "neu", "ltu", "leu", "gtu", "geu", "num", "nan"] = ..., type: Literal["u16", "u32", "u64", "s16", "s32", "s64", "b16", "b32", "b64", "f32", "f64", "f16", "bf16", "f16x2", "bf16x2"] | type[Any] = ..., ftz: bool = ..., bool: Literal["and", "or", "xor"] = ..., into: Any = ..., both: bool = ...) -> pred:
@@ -520,8 +520,8 @@ class Instructions(Flow):
     def cvta(self, a: Register[T] | int | float, *, to: bool = ..., space: Literal["global", "shared", "shared::cta", "shared::cluster", "local", "const", "param", "param::entry"] = ..., type: Literal["u32", "u64"] | type[Any] = ..., into: Any = ..., both: bool = ...) -> T:
         """cvta{.to}.space.type  d, a
             Turns an address in one state space into a generic one, or with `.to` back. Kernel pointers arrive
-            generic; after `cvta.to.global` the loads can be `ld.global`, which the hardware does without first
-            asking which space it is.
+            generic; after `cvta.to.global` the loads can be `ld.global`, for which the hardware need not find out
+            the space first.
         """
 
     def isspacep(self, a: Any, *, space: Literal["global", "shared", "shared::cta", "shared::cluster", "local", "const", "param", "param::entry"] = ..., into: Any = ..., both: bool = ...) -> pred:
@@ -619,8 +619,8 @@ class Instructions(Flow):
 
     def sin(self, a: Register[T] | int | float, *, type: Literal["f32"] | type[Any] = ..., approx: bool = ..., ftz: bool = ..., into: Any = ..., both: bool = ...) -> T:
         """sin.approx{.ftz}.f32  d, a
-            The sine, to an absolute error of 2**-20.5 between -2 pi and 2 pi. Rotary position embeddings turn
-            queries and keys by it.
+            The sine, to an absolute error of 2**-20.5 between -2 pi and 2 pi. Rotary position embeddings rotate
+            queries and keys with it.
         """
 
     def cos(self, a: Register[T] | int | float, *, type: Literal["f32"] | type[Any] = ..., approx: bool = ..., ftz: bool = ..., into: Any = ..., both: bool = ...) -> T:
@@ -705,8 +705,8 @@ class Instructions(Flow):
     def bar(self, *operands: Any, cta: bool = ..., sync: bool = ..., arrive: bool = ..., type: Literal["u32", "pred"] | type[Any] = ..., red: bool = ..., operation: Literal["popc", "and", "or"] | bool = ..., warp: bool = ..., into: Any = ..., both: bool = ...) -> Any:
         """bar{.cta}.sync  a:u32{, b:u32}
             Waits until all threads of the block (or b threads, a multiple of 32) have come here, and makes their
-            earlier memory accesses visible to each other. Between filling a shared-memory tile and reading it
-            stands one of these; between reading it and filling it again, another.
+            earlier memory accesses visible to each other. A kernel needs one between filling a shared-memory tile
+            and reading it, and another between reading it and filling it again.
 
         bar{.cta}.arrive  a:u32, b:u32
             Says that this thread has come to barrier a, and goes on: a producer warp tells consumers that a tile is
@@ -733,8 +733,8 @@ class Instructions(Flow):
     def griddepcontrol(self, *, action: Literal["launch_dependents", "wait"] = ..., into: Any = ..., both: bool = ...) -> None:
         """griddepcontrol.action
             Programmatic dependent launch: lets the next kernel of the stream start before this one has ended, if it
-            was launched so, or waits until the one before has ended and what it wrote can be read. On the emulator
-            a launch begins when the one before has ended, so there it does nothing.
+            was launched that way; or waits until the kernel before has ended and its writes are visible. The
+            emulator starts a launch when the one before has ended, so there it does nothing.
         """
 
     def setmaxnreg(self, count: Any, *, type: Literal["u32"] | type[Any] = ..., action: Literal["inc", "dec"] = ..., sync: bool = ..., aligned: bool = ..., into: Any = ..., both: bool = ...) -> None:
@@ -782,13 +782,13 @@ class Instructions(Flow):
             Hopper's pipelines wait on them; so does `cuda::barrier`.
 
         mbarrier.pending_count.b64  d:u32, state:b64
-            How many arrivals a phase still waited for, from the state that an arrival gave back.
+            How many arrivals a phase was still waiting for, read from the state that an arrival returned.
         """
 
     def shfl(self, a: Register[T] | int | float, b: Any, c: Any, membermask: Any = ..., *, type: Literal["b32"] | type[Any] = ..., sync: bool = ..., mode: Literal["up", "down", "bfly", "idx"] = ..., into: Any = ..., both: bool = ...) -> T:
         """shfl.sync.mode.b32  d|p:pred, a, b:b32, c:b32, membermask:b32
-            Every lane reads a register of another lane of its warp: no memory, no barrier. Five of these and an
-            addition each make the sum of a row that is spread over a warp. c packs the last legal lane (0x1f: all
+            Every lane reads a register of another lane of its warp: no memory, no barrier. Five of these, each
+            followed by an addition, sum a row that is spread over a warp. c packs the last legal lane (0x1f: all
             32) and a segment mask; p says whether the source lane was legal. All lanes in the mask must take part.
 
         shfl.mode.b32  d|p:pred, a, b:b32, c:b32
@@ -918,16 +918,16 @@ class Instructions(Flow):
         mma.sp::ordered_metadata.sync.aligned.shape.row.col.dtype.atype.btype.ctype  d:any, a:any, b:any, c:any, e:b32, f:int
         mma.sp.sync.aligned.shape.row.col{.satfinite}.dtype.atype.btype.ctype  d:any, a:any, b:any, c:any, e:b32, f:int
         mma.sp::ordered_metadata.sync.aligned.shape.row.col{.satfinite}.dtype.atype.btype.ctype  d:any, a:any, b:any, c:any, e:b32, f:int
-            The product with a sparse a: of each four elements of a row two are zero and left out, and e, the
-            metadata, says which are there; f says which lanes hold it (`ptxlab.isa.sparse`). Half of the products,
+            The product with a sparse a: two of every four elements of a row are zero and not stored. e, the
+            metadata, says which are stored; f says which lanes hold e (`ptxlab.isa.sparse`). Half of the products,
             so twice the rate.
         """
 
     def ldmatrix(self, a: Ptr[Any] | Register[Any], *, type: Literal["b16"] | type[Any] = ..., sync: bool = ..., aligned: bool = ..., shape: bool = ..., num: Literal["x1", "x2", "x4"] = ..., trans: bool = ..., space: Literal["shared", "shared::cta"] = ..., into: Any = ..., both: bool = ...) -> Any:
         """ldmatrix.sync.aligned.shape.num{.trans}{.space}.b16  d:any, [a]
             Loads one, two or four 8x8 matrices of 16-bit elements from shared memory, already spread over the lanes
-            as `mma.sync` wants them; lane k gives the address of row k. `.trans` hands out the transpose: V is read
-            so.
+            as `mma.sync` wants them; lane k gives the address of row k. `.trans` hands out the transpose, as
+            attention needs it of V.
         """
 
     def stmatrix(self, a: Ptr[Any] | Register[Any], b: Any, *, type: Literal["b16"] | type[Any] = ..., sync: bool = ..., aligned: bool = ..., shape: bool = ..., num: Literal["x1", "x2", "x4"] = ..., trans: bool = ..., space: Literal["shared", "shared::cta"] = ..., into: Any = ..., both: bool = ...) -> None:
@@ -1023,8 +1023,8 @@ class Instructions(Flow):
         atom{.order}{.scope}{.space}.operation.noftz{.L2::cache_hint}.type  d, [a], b{, policy:b64}
         atom{.order}{.scope}{.space}.operation.noftz{.L2::cache_hint}.vec.type  d:vec, [a], b:vec{, policy:b64}
             Reads memory, combines it with b and writes it back as one step that no other thread can come between; d
-            is the old value. Sums of f32 in global memory take subnormal numbers for zeros, and leave zeros; those
-            in shared memory do not.
+            is the old value. Sums of f32 in global memory flush subnormal inputs and results to zero; those in
+            shared memory do not.
 
         atom{.order}{.scope}{.space}.operation{.L2::cache_hint}.vec.f32  d:vec, [a], b:vec{, policy:b64}
             The vector form does several neighbours at once; each of them is atomic, the whole is not.
@@ -1104,9 +1104,8 @@ class Instructions(Flow):
 
     def discard(self, a: Ptr[Any] | Register[Any], size: Any, *, global_: bool = ..., L2: bool = ..., into: Any = ..., both: bool = ...) -> None:
         """discard{.global}.L2  [a], size:int
-            Says that 128 bytes, aligned to 128, need not be written back from L2: as after a write that races with
-            all others, nobody knows what they hold. The emulator fills them with 0xFF, and in memory of which
-            initcheck knows what is written they count as unwritten.
+            Says that 128 bytes, aligned to 128, need not be written back from L2. What they hold is then undefined.
+            The emulator fills them with 0xFF, and initcheck counts them as unwritten in memory that it tracks.
         """
 
     def createpolicy(self, *operands: Any, type: Literal["b64"] | type[Any] = ..., fractional: bool = ..., primary: Literal["L2::evict_last", "L2::evict_normal", "L2::evict_first", "L2::evict_unchanged"] = ..., secondary: Literal["L2::evict_first", "L2::evict_unchanged"] = ..., range: bool = ..., global_: bool = ..., cvt: bool = ..., L2: bool = ..., into: Any = ..., both: bool = ...) -> Any:
@@ -1142,7 +1141,7 @@ class Instructions(Flow):
         multimem.red{.space}.operation.vec.type  [a], b:vec
         multimem.red.order.scope{.space}.operation.type  [a], b
         multimem.red.order.scope{.space}.operation.vec.type  [a], b:vec
-            Combines memory of all devices that a multicast address stands for with b.
+            Combines b with the memory of all devices that a multicast address stands for.
         """
 
     def tex(self, *operands: Any, geom: Literal["1d", "2d", "3d", "a1d", "a2d", "cube", "acube", "2dms", "a2dms"] = ..., vec: Literal["v4", "v2"] | bool | int = ..., type: Literal["u32", "s32", "f32", "f16", "f16x2"] | bool | type[Any] = ..., ctype: Literal["s32", "f32"] | bool | type[Any] = ..., base: bool = ..., level: bool = ..., grad: bool = ..., into: Any = ..., both: bool = ...) -> Any:
@@ -1151,7 +1150,7 @@ class Instructions(Flow):
             addressed as the texture says; integer ones are those of a texel. d gets four channels.
 
         tex.base.geom.vec.type.ctype  d:vec|p:pred, [a]{, e:any}{, f:any}
-            Of mipmaps the finest.
+            With mipmaps it reads the finest level.
 
         tex.level.geom.vec.type.ctype  d:vec|p:pred, [a], lod:ctype{, e:any}{, f:any}
             The mipmap level is given.
@@ -1185,21 +1184,21 @@ class Instructions(Flow):
 
     def istypep(self, a: Any, *, type: Literal["texref", "samplerref", "surfref"] | type[Any] = ..., into: Any = ..., both: bool = ...) -> pred:
         """istypep.type  p:pred, a:b64
-            Whether the handle a is of such an object.
+            Tests whether the handle a is of that kind.
         """
 
     def suld(self, a: Ptr[Any] | Register[Any], *, b: bool = ..., geom: Literal["1d", "2d", "3d", "a1d", "a2d"] = ..., cop: Literal["ca", "cg", "cs", "cv"] = ..., type: Literal["b8", "b16", "b32", "b64"] | type[Any] = ..., clamp: Literal["trap", "clamp", "zero"] = ..., vec: Literal["v2", "v4"] | bool | int = ..., into: Any = ..., both: bool = ...) -> Any:
         """suld.b.geom{.cop}.type.clamp  d, [a]
         suld.b.geom{.cop}.vec.type.clamp  d:vec, [a]
-            Loads from a surface. The first coordinate counts bytes. Of coordinates outside, `.trap` stops the
-            kernel, `.clamp` takes the nearest inside, `.zero` gives zeros and stores nothing.
+            Loads from a surface. The first coordinate counts bytes. For coordinates outside the surface, `.trap`
+            stops the kernel, `.clamp` takes the nearest inside, `.zero` gives zeros and stores nothing.
         """
 
     def sust(self, a: Ptr[Any] | Register[Any], c: Any, *, b: bool = ..., geom: Literal["1d", "2d", "3d", "a1d", "a2d"] = ..., cop: Literal["wb", "cg", "cs", "wt"] = ..., type: Literal["b8", "b16", "b32", "b64"] | bool | type[Any] = ..., clamp: Literal["trap", "clamp", "zero"] = ..., p: bool = ..., vec: Literal["v2", "v4"] | bool | int = ..., into: Any = ..., both: bool = ...) -> None:
         """sust.b.geom{.cop}.type.clamp  [a], c
         sust.b.geom{.cop}.vec.type.clamp  [a], c:vec
-            Stores to a surface. The first coordinate counts bytes. Of coordinates outside, `.trap` stops the
-            kernel, `.clamp` takes the nearest inside, `.zero` gives zeros and stores nothing.
+            Stores to a surface. The first coordinate counts bytes. For coordinates outside the surface, `.trap`
+            stops the kernel, `.clamp` takes the nearest inside, `.zero` gives zeros and stores nothing.
 
         sust.p.geom.type.clamp  [a], c
         sust.p.geom.vec.type.clamp  [a], c:vec
@@ -1208,8 +1207,8 @@ class Instructions(Flow):
 
     def sured(self, a: Ptr[Any] | Register[Any], c: Register[T] | int | float, *, b: bool = ..., operation: Literal["add", "min", "max", "and", "or"] | bool = ..., geom: Literal["1d", "2d", "3d"] = ..., type: Literal["u32", "s32", "u64", "b32", "s64", "b64"] | bool | type[Any] = ..., clamp: Literal["trap", "clamp", "zero"] = ..., p: bool = ..., into: Any = ..., both: bool = ...) -> None:
         """sured.b.operation.geom.type.clamp  [a], c
-            Combines a number in a surface with b, atomically. Of coordinates outside, `.trap` stops the kernel,
-            `.clamp` takes the nearest inside, `.zero` gives zeros and stores nothing.
+            Combines a number in a surface with b, atomically. For coordinates outside the surface, `.trap` stops
+            the kernel, `.clamp` takes the nearest inside, `.zero` gives zeros and stores nothing.
 
         sured.p.operation.geom.type.clamp  [a], c
             Combines a texel of a surface with b, atomically.
@@ -1296,7 +1295,7 @@ class Instructions(Flow):
 
     def vadd2(self, a: Any, b: Any, c: Any, *, dtype: Literal["u32", "s32"] | type[Any] = ..., atype: Literal["u32", "s32"] | type[Any] = ..., btype: Literal["u32", "s32"] | type[Any] = ..., sat: bool = ..., add: bool = ..., into: Any = ..., both: bool = ...) -> Any:
         """vadd2.dtype.atype.btype{.sat}  d:b32, a:b32, b:b32, c:b32
-            Adds half-words of a and b, 2 side by side. Those that the mask on d leaves out are c's.
+            Adds half-words of a and b, 2 side by side. The others are those of c.
 
         vadd2.dtype.atype.btype.add  d:b32, a:b32, b:b32, c:b32
             The results are added to c.
@@ -1304,7 +1303,7 @@ class Instructions(Flow):
 
     def vsub2(self, a: Any, b: Any, c: Any, *, dtype: Literal["u32", "s32"] | type[Any] = ..., atype: Literal["u32", "s32"] | type[Any] = ..., btype: Literal["u32", "s32"] | type[Any] = ..., sat: bool = ..., add: bool = ..., into: Any = ..., both: bool = ...) -> Any:
         """vsub2.dtype.atype.btype{.sat}  d:b32, a:b32, b:b32, c:b32
-            Subtracts half-words of a and b, 2 side by side. Those that the mask on d leaves out are c's.
+            Subtracts half-words of a and b, 2 side by side. The others are those of c.
 
         vsub2.dtype.atype.btype.add  d:b32, a:b32, b:b32, c:b32
             The results are added to c.
@@ -1312,8 +1311,7 @@ class Instructions(Flow):
 
     def vavrg2(self, a: Any, b: Any, c: Any, *, dtype: Literal["u32", "s32"] | type[Any] = ..., atype: Literal["u32", "s32"] | type[Any] = ..., btype: Literal["u32", "s32"] | type[Any] = ..., sat: bool = ..., add: bool = ..., into: Any = ..., both: bool = ...) -> Any:
         """vavrg2.dtype.atype.btype{.sat}  d:b32, a:b32, b:b32, c:b32
-            Averages, rounded away from zero, half-words of a and b, 2 side by side. Those that the mask on d leaves
-            out are c's.
+            Averages, rounded away from zero, half-words of a and b, 2 side by side. The others are those of c.
 
         vavrg2.dtype.atype.btype.add  d:b32, a:b32, b:b32, c:b32
             The results are added to c.
@@ -1321,8 +1319,7 @@ class Instructions(Flow):
 
     def vabsdiff2(self, a: Any, b: Any, c: Any, *, dtype: Literal["u32", "s32"] | type[Any] = ..., atype: Literal["u32", "s32"] | type[Any] = ..., btype: Literal["u32", "s32"] | type[Any] = ..., sat: bool = ..., add: bool = ..., into: Any = ..., both: bool = ...) -> Any:
         """vabsdiff2.dtype.atype.btype{.sat}  d:b32, a:b32, b:b32, c:b32
-            Gives the distance between half-words of a and b, 2 side by side. Those that the mask on d leaves out
-            are c's.
+            Gives the distance between half-words of a and b, 2 side by side. The others are those of c.
 
         vabsdiff2.dtype.atype.btype.add  d:b32, a:b32, b:b32, c:b32
             The results are added to c.
@@ -1330,7 +1327,7 @@ class Instructions(Flow):
 
     def vmin2(self, a: Any, b: Any, c: Any, *, dtype: Literal["u32", "s32"] | type[Any] = ..., atype: Literal["u32", "s32"] | type[Any] = ..., btype: Literal["u32", "s32"] | type[Any] = ..., sat: bool = ..., add: bool = ..., into: Any = ..., both: bool = ...) -> Any:
         """vmin2.dtype.atype.btype{.sat}  d:b32, a:b32, b:b32, c:b32
-            Gives the smaller of half-words of a and b, 2 side by side. Those that the mask on d leaves out are c's.
+            Gives the smaller of half-words of a and b, 2 side by side. The others are those of c.
 
         vmin2.dtype.atype.btype.add  d:b32, a:b32, b:b32, c:b32
             The results are added to c.
@@ -1338,7 +1335,7 @@ class Instructions(Flow):
 
     def vmax2(self, a: Any, b: Any, c: Any, *, dtype: Literal["u32", "s32"] | type[Any] = ..., atype: Literal["u32", "s32"] | type[Any] = ..., btype: Literal["u32", "s32"] | type[Any] = ..., sat: bool = ..., add: bool = ..., into: Any = ..., both: bool = ...) -> Any:
         """vmax2.dtype.atype.btype{.sat}  d:b32, a:b32, b:b32, c:b32
-            Gives the larger of half-words of a and b, 2 side by side. Those that the mask on d leaves out are c's.
+            Gives the larger of half-words of a and b, 2 side by side. The others are those of c.
 
         vmax2.dtype.atype.btype.add  d:b32, a:b32, b:b32, c:b32
             The results are added to c.
@@ -1354,7 +1351,7 @@ class Instructions(Flow):
 
     def vadd4(self, a: Any, b: Any, c: Any, *, dtype: Literal["u32", "s32"] | type[Any] = ..., atype: Literal["u32", "s32"] | type[Any] = ..., btype: Literal["u32", "s32"] | type[Any] = ..., sat: bool = ..., add: bool = ..., into: Any = ..., both: bool = ...) -> Any:
         """vadd4.dtype.atype.btype{.sat}  d:b32, a:b32, b:b32, c:b32
-            Adds bytes of a and b, 4 side by side. Those that the mask on d leaves out are c's.
+            Adds bytes of a and b, 4 side by side. The others are those of c.
 
         vadd4.dtype.atype.btype.add  d:b32, a:b32, b:b32, c:b32
             The results are added to c.
@@ -1362,7 +1359,7 @@ class Instructions(Flow):
 
     def vsub4(self, a: Any, b: Any, c: Any, *, dtype: Literal["u32", "s32"] | type[Any] = ..., atype: Literal["u32", "s32"] | type[Any] = ..., btype: Literal["u32", "s32"] | type[Any] = ..., sat: bool = ..., add: bool = ..., into: Any = ..., both: bool = ...) -> Any:
         """vsub4.dtype.atype.btype{.sat}  d:b32, a:b32, b:b32, c:b32
-            Subtracts bytes of a and b, 4 side by side. Those that the mask on d leaves out are c's.
+            Subtracts bytes of a and b, 4 side by side. The others are those of c.
 
         vsub4.dtype.atype.btype.add  d:b32, a:b32, b:b32, c:b32
             The results are added to c.
@@ -1370,8 +1367,7 @@ class Instructions(Flow):
 
     def vavrg4(self, a: Any, b: Any, c: Any, *, dtype: Literal["u32", "s32"] | type[Any] = ..., atype: Literal["u32", "s32"] | type[Any] = ..., btype: Literal["u32", "s32"] | type[Any] = ..., sat: bool = ..., add: bool = ..., into: Any = ..., both: bool = ...) -> Any:
         """vavrg4.dtype.atype.btype{.sat}  d:b32, a:b32, b:b32, c:b32
-            Averages, rounded away from zero, bytes of a and b, 4 side by side. Those that the mask on d leaves out
-            are c's.
+            Averages, rounded away from zero, bytes of a and b, 4 side by side. The others are those of c.
 
         vavrg4.dtype.atype.btype.add  d:b32, a:b32, b:b32, c:b32
             The results are added to c.
@@ -1379,8 +1375,7 @@ class Instructions(Flow):
 
     def vabsdiff4(self, a: Any, b: Any, c: Any, *, dtype: Literal["u32", "s32"] | type[Any] = ..., atype: Literal["u32", "s32"] | type[Any] = ..., btype: Literal["u32", "s32"] | type[Any] = ..., sat: bool = ..., add: bool = ..., into: Any = ..., both: bool = ...) -> Any:
         """vabsdiff4.dtype.atype.btype{.sat}  d:b32, a:b32, b:b32, c:b32
-            Gives the distance between bytes of a and b, 4 side by side. Those that the mask on d leaves out are
-            c's.
+            Gives the distance between bytes of a and b, 4 side by side. The others are those of c.
 
         vabsdiff4.dtype.atype.btype.add  d:b32, a:b32, b:b32, c:b32
             The results are added to c.
@@ -1388,7 +1383,7 @@ class Instructions(Flow):
 
     def vmin4(self, a: Any, b: Any, c: Any, *, dtype: Literal["u32", "s32"] | type[Any] = ..., atype: Literal["u32", "s32"] | type[Any] = ..., btype: Literal["u32", "s32"] | type[Any] = ..., sat: bool = ..., add: bool = ..., into: Any = ..., both: bool = ...) -> Any:
         """vmin4.dtype.atype.btype{.sat}  d:b32, a:b32, b:b32, c:b32
-            Gives the smaller of bytes of a and b, 4 side by side. Those that the mask on d leaves out are c's.
+            Gives the smaller of bytes of a and b, 4 side by side. The others are those of c.
 
         vmin4.dtype.atype.btype.add  d:b32, a:b32, b:b32, c:b32
             The results are added to c.
@@ -1396,7 +1391,7 @@ class Instructions(Flow):
 
     def vmax4(self, a: Any, b: Any, c: Any, *, dtype: Literal["u32", "s32"] | type[Any] = ..., atype: Literal["u32", "s32"] | type[Any] = ..., btype: Literal["u32", "s32"] | type[Any] = ..., sat: bool = ..., add: bool = ..., into: Any = ..., both: bool = ...) -> Any:
         """vmax4.dtype.atype.btype{.sat}  d:b32, a:b32, b:b32, c:b32
-            Gives the larger of bytes of a and b, 4 side by side. Those that the mask on d leaves out are c's.
+            Gives the larger of bytes of a and b, 4 side by side. The others are those of c.
 
         vmax4.dtype.atype.btype.add  d:b32, a:b32, b:b32, c:b32
             The results are added to c.
@@ -1417,13 +1412,14 @@ class Instructions(Flow):
         wgmma.mma_async.sync.aligned.shape{.satfinite}.dtype.atype.btype  d:any, a:any, b:b64, scale_d:pred
         wgmma.mma_async.sp.sync.aligned.shape{.satfinite}.dtype.atype.btype  d:any, a:any, b:b64, e:b32, f:int, scale_d:pred
             Multiplies two matrices and adds a third, d = a*b + d, four warps together: b, and a if it is not in
-            registers, is read from shared memory as its descriptor says. The threads go on at once; d may be
+            registers, are read from shared memory as their descriptors say. The threads go on at once; d may be
             touched after `wgmma.wait_group`. If scale_d is false, d = a*b. imm_scale_a and imm_scale_b, 1 or -1,
             are their signs. imm_trans_a and imm_trans_b are 1 where neighbours in memory lie along m or n and not
             along k; with a in registers there is no imm_trans_a.
 
         wgmma.mma_async.sp.sync.aligned.shape.dtype.atype.btype  d:any, a:any, b:b64, e:b32, f:int, scale_d:pred, imm_scale_a:int, imm_scale_b:int, imm_trans_a:int{, imm_trans_b:int}
-            a is without its zeros, and e, the metadata, says where the others stand; f says which lanes hold it.
+            a is stored without its zeros. e, the metadata, says where its elements belong; f says which lanes hold
+            e.
 
         wgmma.mma_async.sync.aligned.shape.dtype.atype.btype.and.popc  d:any, a:any, b:b64, scale_d:pred
             The product of two bits is their `.and`; d counts the ones.

@@ -126,7 +126,7 @@ class Memory(Arithmetic, Pointing):
         if vector not in (1, 2, 4) or vector * pointer.element.bits > 128:
             raise mistakes.error(
                 site,
-                f"a vector of {vector} {pointer.element.ptx} is not one access; at most 4 elements and 16 bytes are",
+                f"a vector of {vector} {pointer.element.ptx} does not fit one access: at most 4 elements and 16 bytes",
                 f"vector={min(4, 128 // pointer.element.bits)}",
             )
         if count is not None and count % vector:
@@ -323,8 +323,7 @@ class Memory(Arithmetic, Pointing):
         if total < 1:
             raise mistakes.error(
                 site,
-                f"a shared array has at least one element, found {count}; k.dynamic_shared has its "
-                "size from the launch",
+                f"a shared array has at least one element, found {count}; k.dynamic_shared gets its size at the launch",
                 "k.dynamic_shared(f32)",
             )
         cls = element

@@ -68,34 +68,34 @@ def close(word: str, words: Iterable[str]) -> str:
 def truth(site: Site, has: str) -> BuildTypeError:
     """The error of `bool(register)`, in the words of the syntax that asked for it; `has`: why there is no truth."""
     word, node = site.test or ("", None)
-    why, write = "its truth value is asked for when the kernel is built", "with k.if_(p):"
+    why, write = "Python asks for its truth value when the kernel is built", "with k.if_(p):"
     match node:
         case ast.If(test=test):
-            why, write = "`if` decides when the kernel is built", f"with k.if_({ast.unparse(test)}):"
+            why, write = "`if` is evaluated when the kernel is built", f"with k.if_({ast.unparse(test)}):"
         case ast.While(test=test):
-            why = "`while` decides when the kernel is built"
+            why = "`while` is evaluated when the kernel is built"
             write = f"with k.while_(lambda: {ast.unparse(test)}):"
         case ast.IfExp(test=test, body=body, orelse=other):
-            why = "`a if p else b` decides when the kernel is built"
+            why = "`a if p else b` is evaluated when the kernel is built"
             write = f"k.select({ast.unparse(test)}, {ast.unparse(body)}, {ast.unparse(other)})"
         case ast.Assert(test=test):
-            why = "`assert` decides when the kernel is built"
+            why = "`assert` is evaluated when the kernel is built"
             write = f"with k.if_({ast.unparse(ast.UnaryOp(ast.Invert(), test))}):\n    k.trap()"
         case ast.BoolOp(op=op, values=values):
-            why = f"`{word}` decides when the kernel is built"
+            why = f"`{word}` is evaluated when the kernel is built"
             bitwise = " & " if isinstance(op, ast.And) else " | "
             write = bitwise.join(f"({ast.unparse(value)})" for value in values)
         case ast.UnaryOp(operand=operand):
-            why, write = "`not` decides when the kernel is built", ast.unparse(ast.UnaryOp(ast.Invert(), operand))
+            why, write = "`not` is evaluated when the kernel is built", ast.unparse(ast.UnaryOp(ast.Invert(), operand))
         case ast.Compare(left=left, ops=[_, _, *_] as ops, comparators=rights):
-            why = "a chain of comparisons means `and`, which decides when the kernel is built"
+            why = "a chain of comparisons means `and`, which is evaluated when the kernel is built"
             lefts = [left, *rights[:-1]]
             pairs = [ast.Compare(a, [op], [b]) for a, op, b in zip(lefts, ops, rights, strict=True)]
             write = " & ".join(f"({ast.unparse(pair)})" for pair in pairs)
         case ast.Compare():
             why, write = "`in` compares when the kernel is built", "(x == a) | (x == b)"
         case ast.Call(func=ast.Name(id=name), args=arguments):
-            why = f"Python's `{name}` decides when the kernel is built"
+            why = f"Python's `{name}` is evaluated when the kernel is built"
             write = f"k.{name}({', '.join(map(ast.unparse, arguments))})"
     return type_error(site, f"{has}; {why}", write)
 

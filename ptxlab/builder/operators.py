@@ -73,7 +73,7 @@ def impossible(k: Emitter, op: str, r: Register[Any], other: object, site: Site)
     elif ptx == "pred" and op in ("+", "-", "*"):
         says, fix = f"`{op}` needs numbers, {shown} is a predicate", f"k.select({text}, 1, 0, type=u32)"
     elif ptx == "pred" and op in ("==", "!="):
-        says = f"`{op}` has no instruction for predicates; `^` says where they differ"
+        says = f"`{op}` has no instruction for predicates; `^` is true where they differ"
         if not isinstance(other, Register):
             fix = f"~{grouped(text)}" if bool(other) == (op == "!=") else text
         elif made := k._converted(r.type, other):
@@ -89,7 +89,7 @@ def impossible(k: Emitter, op: str, r: Register[Any], other: object, site: Site)
     elif ptx in ("f16x2", "bf16x2"):
         says, fix = f"{says}; it has two numbers", f"low, high = k.unpack({text}, {ptx[:-2]})"
     elif op == "abs" and kind == "unsigned":
-        says, fix = f"abs() of an unsigned number is the number; {shown} is {ptx}", text
+        says, fix = f"abs() changes no unsigned number; {shown} is {ptx}", text
     return mistakes.error(site, says, fix)
 
 
@@ -104,7 +104,7 @@ def mixed(k: Emitter, op: str, r: Register[Any], other: object, site: Site, *, f
     a, b = grouped(k._python(r)), grouped(k._python(other))
     if op in ("<<", ">>"):
         says, made = (
-            f"a shift is by a 32-bit number, {k._shown(other)} is {other.type.ptx}",
+            f"the shift amount must have 32 bits; {k._shown(other)} is {other.type.ptx}",
             k._converted(TYPES["u32"], other),
         )
     else:

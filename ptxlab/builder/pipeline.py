@@ -65,7 +65,7 @@ class Pipeline:
 
 
 class Turn(Waits):
-    """Where a role stands in a pipeline: `stage`, and the `phase` that it waits for; both are variables."""
+    """Where a role is in a pipeline: `stage`, and the `phase` that it waits for; both are variables."""
 
     def __init__(self, pipeline: Pipeline, phase: int, site: Site) -> None:
         super().__init__()
@@ -165,7 +165,7 @@ class Consumer(Turn):
         if self.pipeline.empty is None:
             raise mistakes.error(site, "nobody waits for a stage of this pipeline", "k.pipeline(stages, arrivals=...)")
         if self.waited is None:
-            raise mistakes.error(site, "a stage is released that this turn has not waited for", "turn.wait()")
+            raise mistakes.error(site, "this turn releases a stage that it has not waited for", "turn.wait()")
         self.released = True
         self.k._emit("mbarrier.arrive.shared::cta.b64", self.pipeline.empty + self.stage, site=site, temporary=True)
 

@@ -41,7 +41,7 @@ class Plan:
         return self.form.opcode
 
     def check(self, ptx: str, found: type[Any]) -> bool:
-        """Whether a register of type `found` may stand where the instruction wants `ptx`."""
+        """Whether a register of type `found` may be where the instruction wants `ptx`."""
         if ptx == "any" or ptx not in WIDTH:
             return True
         kind: str = found.kind

@@ -137,7 +137,7 @@ class Ptr(Generic[T]):
 
     def __sub__(self, index: int) -> Ptr[T]:
         if isinstance(index, Register | Ptr):
-            raise self.k._pointer_error(self, "a pointer minus a register has no single instruction", "p + (0 - i)")
+            raise self.k._pointer_error(self, "no instruction subtracts a register from a pointer", "p + (0 - i)")
         to: Ptr[T] = self.k._moved(self, -index, self.size)
         return to
 

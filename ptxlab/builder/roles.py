@@ -77,7 +77,7 @@ class Roles:
         if not self.threads:
             raise mistakes.error(
                 site,
-                "how many registers a block starts with depends on its number of threads; state that first",
+                "the registers that a thread starts with depend on the number of threads; declare that first",
                 "k.launch_bounds(384, 1)",
             )
         if not 24 <= registers <= 256 or registers % 8:
@@ -88,7 +88,7 @@ class Roles:
         if len(self.asked) * WARPGROUP == self.threads and total > REGISTERS:
             raise mistakes.error(
                 site,
-                f"the roles ask for {total} registers, a multiprocessor has {REGISTERS}; the last to ask waits "
-                "for ever",
+                f"the roles ask for {total} registers; a multiprocessor has {REGISTERS}, so the last one to ask "
+                "waits for ever",
             )
         return f"setmaxnreg.{'inc' if registers > start else 'dec'}.sync.aligned.u32"

@@ -80,12 +80,12 @@ class Facts:
         return any(first <= line <= last for line in self.aliases.get(name, ()))
 
     def gap(self, line: int) -> bool:
-        """Whether an empty line stands before a line and the comments above it."""
+        """Whether an empty line comes before a line and the comments above it."""
         before = line - len(self.above.get(line, ())) - 2
         return 0 <= before < len(self.lines) and not self.lines[before].strip()
 
     def segment(self, span: Span) -> str:
-        """The source text of a span that lies on one line, else its first line."""
+        """The source text of a span on one line, else its first line."""
         if not 0 < span.line <= len(self.lines):
             return ""
         line = self.lines[span.line - 1].rstrip("\n").encode()

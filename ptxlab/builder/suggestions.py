@@ -21,7 +21,7 @@ LINES = 20
 _USUAL = {("shfl", "c"): "31", ("shfl", "membermask"): "0xffffffff", ("vote", "membermask"): "0xffffffff"}
 """What stands for an operand that a call leaves out."""
 _USUAL_WORDS = frozenset({"gpu", "gl", "bfly", "m16n8k16", "arrive"})
-"""Words that are suggested before the others that could stand there."""
+"""Words that are suggested before the others that could be there."""
 
 
 @dataclass(frozen=True)

@@ -55,7 +55,7 @@ class TensorMap:
         self.k._emit(opcode, to, at, mbarrier, site=self.k.source.here(sys._getframe(1)))
 
     def store(self, source: Ptr[Any], *place: Register[Any] | int) -> None:
-        """Starts the copy of a tile from shared memory to `place`; what lies outside of the tensor is not written.
+        """Starts the copy of a tile from shared memory to `place`; what is outside of the tensor is not written.
 
         It belongs to the bulk group that this thread commits next.
         """

@@ -173,7 +173,7 @@ class Tracer:
     def no_function(self, name: str) -> NoReturn:
         """Raises the error of a function that has no PTX."""
         known = "np.abs, np.clip, np.exp, np.exp2, np.floor, np.log, np.maximum, np.minimum, np.sqrt, np.tanh, np.where"
-        self.refuse(f"{name} has no PTX here", _CLOSE.get(name.removeprefix("np."), f"# one of {known}"))
+        self.refuse(f"{name} has no counterpart in PTX here", _CLOSE.get(name.removeprefix("np."), f"# one of {known}"))
 
     # -- operands
     def operand(self, value: Any) -> Node:
@@ -301,7 +301,7 @@ class Tracer:
             self.refuse("numpy has no negative powers of whole numbers; use a float", f"{base}.0 ** x")
         if isinstance(base, int | float) and base > 0:
             return self.unary("exp2", self.binary("*", exponent, math.log2(base)))
-        self.refuse("`**` has no instruction; only a positive number, or the powers 0.5 and 1 to 4, can be computed",
+        self.refuse("`**` has no instruction; powers of a positive number work, and the exponents 0.5 and 1 to 4",
                     "np.exp2(y * np.log2(x))")  # fmt: skip
 
     def tanh(self, x: Any) -> Any:
@@ -389,7 +389,7 @@ class Number:
         word, node = site.test or ("", None)
         what, write = "Python needs a number when the kernel is built; kinds mix as in numpy", "x"
         if word == "range":
-            what, write = "a loop of Python's runs when the kernel is built", "n * x    # in one expression"
+            what, write = "a Python loop runs when the kernel is built", "n * x    # in one expression"
         elif site.text.startswith(("int(", "float(")):
             inner = site.text.partition("(")[2].removesuffix(")")
             what, write = f"{what}: it need not be converted", f"np.floor({inner})" if site.text[0] == "i" else inner
@@ -519,7 +519,7 @@ def _decided(site: Site) -> BuildError:
     word, node = site.test or ("", None)
     if isinstance(node, ast.BoolOp | ast.UnaryOp | ast.Compare):
         return mistakes.truth(site, HAS)
-    why, write = f"`{word}` decides when the function is traced", "np.where(test, a, b)"
+    why, write = f"`{word}` is evaluated when the function is traced", "np.where(test, a, b)"
     match node:
         case ast.If(test=test, body=[ast.Return(value=ast.expr() as a)], orelse=other):
             after = other[0].value if other and isinstance(other[0], ast.Return) and other[0].value else None
@@ -531,10 +531,10 @@ def _decided(site: Site) -> BuildError:
         case ast.While():
             why = f"{why}; there is no loop here"
         case ast.IfExp(test=test, body=a, orelse=b):
-            why = "`a if p else b` decides when the function is traced"
+            why = "`a if p else b` is evaluated when the function is traced"
             write = f"np.where({ast.unparse(test)}, {ast.unparse(a)}, {ast.unparse(b)})"
         case ast.Call(args=arguments):
             why, write = f"Python's {why}", f"np.{word}imum({', '.join(map(ast.unparse, arguments))})"
         case _:
-            why = "its truth value is asked for when the function is traced"
+            why = "Python asks for its truth value when the function is traced"
     return mistakes.error(site, f"{HAS}; {why}", write)

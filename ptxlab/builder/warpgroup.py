@@ -45,7 +45,7 @@ class Products:
             if not self.fenced:
                 return mistakes.error(
                     site,
-                    "the first wgmma of a kernel comes after a wgmma.fence, which orders its registers",
+                    "the first wgmma of a kernel must come after a wgmma.fence, which orders its registers",
                     'k.op("wgmma.fence.sync.aligned")',
                 )
             self.sums |= {id(register): register for register in written}
@@ -54,7 +54,7 @@ class Products:
                 if any(id(register) in group for group in (self.sums, *self.groups)):
                     return mistakes.error(
                         site,
-                        f"{register.k._shown(register)} is a sum of a wgmma that nothing has waited for yet",
+                        f"{register.k._shown(register)} is an accumulator of a wgmma that nothing has waited for yet",
                         'k.op("wgmma.commit_group.sync.aligned")\nk.op("wgmma.wait_group.sync.aligned", 0)',
                     )
         return None

@@ -121,7 +121,7 @@ def _assembler() -> Finding:
 
 def _nvrtc() -> Finding:
     version = _version("nvidia-cuda-nvrtc")
-    return Finding("nvrtc", bool(version), version, "compiles CUDA C++ to PTX; Linux and Windows only")
+    return Finding("nvrtc", bool(version), version, "for CUDA C++, on Linux and Windows: pip install nvidia-cuda-nvrtc")
 
 
 def _disassembler() -> Finding:

@@ -23,7 +23,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = _parser()
     options, more = parser.parse_known_args(argv)
     words = getattr(options, "arguments", getattr(options, "kernels", None))
-    if words is not None:  # some stand after an option
+    if words is not None:  # some come after an option
         words += [word for word in more if not word.startswith("--")]
         more = [word for word in more if word.startswith("--")]
     if more and options.run not in (_lab, _course):

@@ -1,4 +1,4 @@
-"""What a wrong result says of its cause: which known mistake gives it, and where the wrong elements lie."""
+"""What a wrong result says of its cause: which known mistake gives it, and where the wrong elements are."""
 
 from __future__ import annotations
 

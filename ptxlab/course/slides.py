@@ -47,7 +47,7 @@ def arranged(notebook: Any) -> Any:
 
 
 def _pieces(cell: Any) -> Iterator[Any]:
-    """A cell as it stands on slides: text in pieces that each begin with a heading, code below one another."""
+    """A cell as it is on slides: text in pieces that each begin with a heading, code below one another."""
     if any(tag.startswith(("exercise:", "about:")) for tag in cell.metadata.get("tags", ())):
         return
     if cell.cell_type == "code":

@@ -1,4 +1,4 @@
-"""The emulator in the place of a GPU's driver: programs written for a GPU run as they stand."""
+"""The emulator in the place of a GPU's driver: programs written for a GPU run unchanged."""
 
 from __future__ import annotations
 

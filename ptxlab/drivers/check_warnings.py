@@ -14,7 +14,7 @@ class FindingWarning(UserWarning):
 
 
 def warn(findings: Iterable[Finding], *between: str) -> None:
-    """Warns of each finding at the line that launched the kernel. between: the language's files, whose functions stand
+    """Warns of each finding at the line that launched the kernel. between: the language's files, whose functions are
     between that line and this one."""
     for finding in findings:
         errors.warn(finding.headed(), FindingWarning, *(str(Path(file).parent) for file in between))

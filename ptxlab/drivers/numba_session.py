@@ -1,4 +1,4 @@
-"""`pl.numba`: programs of numba-cuda on the emulator as they stand.
+"""`pl.numba`: unchanged programs of numba-cuda on the emulator.
 
 with pl.numba(checks="all") as session:
     add[blocks, threads](x, y, out)         # a kernel of @cuda.jit, numpy arrays or cuda.to_device

@@ -57,7 +57,7 @@ class Driver:
         return divmod(targets.get(self.arch).number, 10)
 
     def get_active_torch_device(self) -> Any:
-        """Where torch's tensors lie: on the CPU."""
+        """Where torch's tensors are: on the CPU."""
         return importlib.import_module("torch").device("cpu")
 
     def get_device_interface(self) -> Any:

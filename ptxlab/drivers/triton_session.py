@@ -1,4 +1,4 @@
-"""`pl.triton`: programs of Triton on the emulator as they stand.
+"""`pl.triton`: unchanged programs of Triton on the emulator.
 
 with pl.triton(checks="all") as session:
     add[grid](x, y, out, n, BLOCK=1024)     # a kernel of @triton.jit, numpy arrays or torch's CPU tensors

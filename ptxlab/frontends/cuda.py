@@ -365,7 +365,7 @@ _CPP = {
     "y": "u8", "f": "f4", "d": "f8", "6__half": "f2", "7__half2": "f2", "13__nv_bfloat16": "bfloat16",
     "14__nv_bfloat162": "bfloat16", "P": "u8",
 }  # fmt: skip
-"""The numpy types of C++'s as they stand in mangled names; `char` is bytes."""
+"""The numpy types of C++'s as they are in mangled names; `char` is bytes."""
 _NAMED = {"char": "i1", "short": "i2", "int": "i4", "long": "i8", "longlong": "i8", "float": "f4", "double": "f8"}
 """The numpy types of the elements of `uint4`, `float2` and the like."""
 

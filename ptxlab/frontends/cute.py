@@ -68,7 +68,7 @@ def cute(function: Any, *args: Any, arch: str | None = None, entry: str = "") ->
 
 def _written(source: str, kernel: str) -> tuple[str, list[str], list[str]] | None:
     """The name, the parameters without those that are compiled in, and the static shared arrays of the function of
-    which CuTe has made a kernel; None where it does not stand in this source."""
+    which CuTe has made a kernel; None where it is not in this source."""
     functions = [
         each
         for each in ast.walk(ast.parse(source))

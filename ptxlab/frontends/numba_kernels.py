@@ -117,7 +117,7 @@ def _linked(codes: Sequence[Any], name: str, arch: str) -> str:
 _DEFINITION = re.compile(r"\.visible\s+\.func\s*(?:\([^)]*\)\s*)?([\w$]+)")
 _EXTERN = re.compile(r"\.extern\s+\.func\s*(?:\([^)]*\)\s*)?([\w$]+)\s*(?:\([^)]*\))?\s*;")
 _LINES = re.compile(r"^\s*\.(?:version|target|address_size|loc|file)\b.*$", re.MULTILINE)
-"""What stands in a module once, and lines that count the files of one module only."""
+"""What a module has once, and lines that count the files of one module only."""
 
 
 def _device_code(source: str, file: str, arch: str) -> str:

@@ -1,4 +1,4 @@
-"""Where the text of a kernel stands in a Python file: as a string, or as strings that were put together."""
+"""Where the text of a kernel is in a Python file: as a string, or as strings that were put together."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ import sys
 from collections.abc import Iterator
 
 Written = list[tuple[str, int]]
-"""The lines of a string, each with the line of the file where it stands."""
+"""The lines of a string, each with the line of the file where it is."""
 
 
 def standing(source: str, file: str, python: str, call: int) -> tuple[str, tuple[int, ...]]:
     """The Python file that a text is written in, and for each line of the text the line there.
 
     python, call: the file and line that gave the text to a compiler; the string is looked for there, then in the
-    modules that have it as a variable. Where it is in neither, all lines stand at the call; nowhere, if there is a file
+    modules that have it as a variable. Where it is in neither, all lines are at the call; nowhere, if there is a file
     of the name that the compiler is told, or Python has no text of the other."""
     modules = (
         str(getattr(module, "__file__", ""))

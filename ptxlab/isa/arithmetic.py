@@ -123,7 +123,7 @@ op("mad.lo.type  d, a, b, c", """Multiply-add on integers: the lower half of a*b
    lambda m, i, a, b, c: m.add(m.mul(a, b), c), type=INTEGERS)
 op("mad.hi.type  d, a, b, c", """The upper half of a*b, plus c.""",
    lambda m, i, a, b, c: m.add(_product_high(m, i, a, b), c), type=INTEGERS)
-op("mad.hi.sat.s32  d, a, b, c", """The upper half of a*b, plus c, held at the limits of s32 instead of wrapping
+op("mad.hi.sat.s32  d, a, b, c", """The upper half of a*b, plus c, clamped to the limits of s32 instead of wrapping
    around.""", _mad_hi_sat)
 op("mad.wide.type  d:wide, a, b, c:wide", """The double-width product of a and b, plus a double-width c: a 32-bit index,
    an element size and a 64-bit base pointer become an address in one instruction.""",
@@ -163,16 +163,16 @@ op("mul24.half.type  d, a, b", """The product of the low 24 bits of a and b: bit
 op("mad24.half.type  d, a, b, c", """The product of the low 24 bits of a and b (see `mul24`), plus c.""",
    lambda m, i, a, b, c: m.add(_mul24(m, i, a, b), c), half=("lo", "hi"), type=("u32", "s32"),
    notes=_HALVES_24)
-op("mad24.hi.sat.s32  d, a, b, c", """`mad24.hi` held at the limits of s32 instead of wrapping around.""",
+op("mad24.hi.sat.s32  d, a, b, c", """`mad24.hi` clamped to the limits of s32 instead of wrapping around.""",
    lambda m, i, a, b, c: _add_sat(m, i, _mul24(m, i, a, b), c), fixed={"type": "s32", "half": "hi"},
    notes=_HALVES_24)
 
 # -- division ----------------------------------------------------------------------------------------------------------
 
 op("div.type  d, a, b", """Integer division, rounded toward zero. GPUs have no divider: this becomes a subroutine of
-   some twenty instructions, so kernels divide by powers of two with `shr`, and once, not in the inner loop. Division
-   by zero does not trap; the result is all ones.""", lambda m, i, a, b: m.sdiv(a, b) if _signed(i) else m.udiv(a, b),
-   type=INTEGERS)
+   some twenty instructions, so kernels use `shr` for powers of two and keep other divisions out of the inner loop.
+   Division by zero does not trap; the result is all ones.""",
+   lambda m, i, a, b: m.sdiv(a, b) if _signed(i) else m.udiv(a, b), type=INTEGERS)
 op("rem.type  d, a, b", """The remainder of integer division, with the sign of a. As slow as `div`; for a power of two
    `and` does the same.""",
    lambda m, i, a, b: m.srem(a, b) if _signed(i) else m.urem(a, b), type=INTEGERS)

@@ -7,8 +7,8 @@ from typing import Any
 from ptxlab.isa.actions import Action, AsyncGroup
 from ptxlab.isa.table import op
 
-_BULK = """Hopper's bulk copy: one thread starts the transfer of many bytes. {} Threads write through another path to
-   memory than the copy reads by: write `fence.proxy.async` between."""
+_BULK = """Hopper's bulk copy: one thread starts the transfer of many bytes. {} Threads write memory by another path
+   than the copy reads it: put `fence.proxy.async` between the two."""
 _BY_BARRIER = "An mbarrier counts its bytes, and whoever waits for that phase may use them."
 _BY_GROUP = "It belongs to the bulk group that its thread commits next."
 _MULTICAST = (
@@ -42,9 +42,9 @@ op("cp.async.bulk.prefetch.L2.global{.L2::cache_hint}  [a], size:u32{, policy:b6
 # -- tiles -------------------------------------------------------------------------------------------------------------
 
 _DIM = ("1d", "2d", "3d", "4d", "5d")
-_TILE = """Copies a tile of a tensor in 1 to 5 dimensions, which a tensor map describes: its shape and strides, the box
-   that a tile is, how it is swizzled in shared memory, what stands for elements outside of the tensor. The coordinates
-   are those of the tile's first element, the innermost dimension first. {}"""
+_TILE = """Copies a tile of a tensor in 1 to 5 dimensions, which a tensor map describes: its shape and strides, the
+   size of a tile (the box), the swizzle in shared memory, and the value of elements outside the tensor. The
+   coordinates are those of the tile's first element, the innermost dimension first. {}"""
 for _mode, _im2col, _dims in (("{.tile}", "", _DIM), (".im2col", ", i:any", _DIM[2:])):
     for _cast, _mask in (("", ""), (".multicast::cluster", ", mask:u16")):
         op(f"cp.async.bulk.tensor.dim.dst.src{_mode}.completion{_cast}{{.L2::cache_hint}}"
@@ -111,14 +111,14 @@ for _operations, _types in _IN_SHARED:
 # -- tensor maps -------------------------------------------------------------------------------------------------------
 
 _REPLACE = """Changes a field of a tensor map in memory, {}. The map is read by another path: a fence
-   (`fence.proxy.tensormap`), or `tensormap.cp_fenceproxy`, stands before the next copy that uses it."""
+   (`fence.proxy.tensormap`) or `tensormap.cp_fenceproxy` must come before the next copy that uses it."""
 _IN_MAP: dict[str, Any] = {
     "mode": ("tile",), "space": ("global", "shared::cta"), "version": (8, 3), "sm": 90, "does": Action.REPLACE_FIELD,
     "specific": True,
 }  # fmt: skip
 for _field, _type in (("global_address", "b64"), ("rank", "b32")):
     op(f"tensormap.replace.mode.field{{.space}}.b1024.type  [a], b:{_type}",
-       _REPLACE.format("the address of the tensor, or its rank less one"), field=(_field,), type=(_type,),
+       _REPLACE.format("the address of the tensor, or its rank minus one"), field=(_field,), type=(_type,),
        **_IN_MAP)  # fmt: skip
 _BY_DIM: tuple[tuple[tuple[str, ...], str], ...] = (
     (("box_dim", "global_dim", "element_stride"), "b32"),
@@ -126,12 +126,12 @@ _BY_DIM: tuple[tuple[tuple[str, ...], str], ...] = (
 )
 for _by_dim, _type in _BY_DIM:
     op(f"tensormap.replace.mode.field{{.space}}.b1024.type  [a], ord:int, b:{_type}",
-       _REPLACE.format("that of one dimension, the innermost first; strides begin with the next, and are bytes"),
+       _REPLACE.format("that of dimension `ord`, 0 for the innermost; strides are bytes, stride 0 that of dimension 1"),
        field=_by_dim, type=(_type,), **_IN_MAP)  # fmt: skip
 op("tensormap.replace.mode.field{.space}.b1024.type  [a], b:int",
    _REPLACE.format("a number that the manual's tables list"),
    field=("elemtype", "interleave_layout", "swizzle_mode", "fill_mode"), type=("b32",), **_IN_MAP)  # fmt: skip
 op("tensormap.cp_fenceproxy.dst.src.tensormap::generic.release.scope.sync.aligned  [a], [b], size:int",
-   """A warp copies a tensor map, 128 bytes, from shared to global memory, and makes it visible to the copies that use
-   it: who acquires it afterwards by `fence.proxy.tensormap` may.""", dst=("global",), src=("shared::cta",),
+   """A warp copies a tensor map, 128 bytes, from shared to global memory, and makes it visible to copies: a thread
+   that then acquires it by `fence.proxy.tensormap` may use it.""", dst=("global",), src=("shared::cta",),
    scope=("cta", "cluster", "gpu", "sys"), version=(8, 3), sm=90, does=Action.COPY_MAP)  # fmt: skip

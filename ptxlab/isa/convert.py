@@ -81,8 +81,8 @@ op("cvt.dtype.atype  d:dtype, a:atype", """Converts an integer to another width 
    bits, widening copies the sign of a signed source.""", _int_to_int, dtype=INTEGERS, atype=INTEGERS)  # fmt: skip
 for _source in INTEGERS:
     _least, _most = _limits(_source)
-    op("cvt.sat.dtype.atype  d:dtype, a:atype", """Converts an integer, held at the limits of the new type,
-       which must lack some values of the old one.""", _int_to_int, atype=(_source,),
+    op("cvt.sat.dtype.atype  d:dtype, a:atype", """Converts an integer, clamped to the limits of the new type, which
+       must lack some values of the old one.""", _int_to_int, atype=(_source,),
        dtype=[t for t in INTEGERS if _limits(t)[0] > _least or _limits(t)[1] < _most])  # fmt: skip
 
 
@@ -94,11 +94,11 @@ def _pack_integers(m: Machine, i: Form, a: Value, b: Value, c: Value | None = No
     return d if c is None else m.or_(d, m.shl(c, m.const("i32", 2 * bits)))
 
 
-_PACK = """Holds a and b at the limits of a narrower type and puts them side by side, b in the lowest bits"""
+_PACK = """Clamps a and b to a narrower type and packs them, b in the lowest bits"""
 op("cvt.pack.sat.part.s32  d:b32, a:s32, b:s32", _PACK + ".", _pack_integers, part=("u16", "s16"),
    version=(6, 5), sm=72)  # fmt: skip
-op("cvt.pack.sat.part.s32.b32  d:b32, a:s32, b:s32, c:b32", _PACK + """; c, moved up, is above them. Four bytes are
-   packed by two of these.""", _pack_integers, part=("u8", "s8", "u4", "s4", "u2", "s2"), version=(6, 5), sm=72,
+op("cvt.pack.sat.part.s32.b32  d:b32, a:s32, b:s32, c:b32", _PACK + """; c, shifted up, is above them. Two of these
+   pack four bytes.""", _pack_integers, part=("u8", "s8", "u4", "s4", "u2", "s2"), version=(6, 5), sm=72,
    needs=dict.fromkeys(("u4", "s4", "u2", "s2"), ((6, 5), 75)))  # fmt: skip
 
 # -- cvt: integer to float ---------------------------------------------------------------------------------------------
@@ -201,11 +201,11 @@ def _float_to_int(m: Machine, i: Form, a: Value) -> Value:
 
 
 op("cvt.rnd{.ftz}{.sat}.dtype.f32  d:dtype, a:f32", """Converts floating point to an integer: `.rzi` cuts the fraction
-   off as C does, `.rni` goes to the nearest. What does not fit is held at the limits of the integer type.""",
+   off as C does, `.rni` goes to the nearest. Values that do not fit are clamped to the limits of the integer type.""",
    _float_to_int, rnd=INTEGER_ROUNDING, dtype=INTEGERS, fixed={"atype": "f32"})  # fmt: skip
 op("cvt.rnd{.sat}.dtype.atype  d:dtype, a:atype", """Converts f64 or f16 to an integer, held at the limits of the
    integer type.""", _float_to_int, rnd=INTEGER_ROUNDING, dtype=INTEGERS, atype=("f64", "f16"))  # fmt: skip
-op("cvt.rnd.dtype.bf16  d:dtype, a:bf16", """Converts bf16 to an integer, held at the limits of the integer type.""",
+op("cvt.rnd.dtype.bf16  d:dtype, a:bf16", """Converts bf16 to an integer, clamped to the limits of the integer type.""",
    _float_to_int, rnd=INTEGER_ROUNDING, dtype=NOT_BYTES, fixed={"atype": "bf16"}, version=(7, 8), sm=90)  # fmt: skip
 
 # -- cvt: float to float -----------------------------------------------------------------------------------------------
@@ -334,7 +334,7 @@ _SPACES = ("global", "shared", "shared::cta", "shared::cluster", "local", "const
 _NEEDS = {"param": ((7, 7), 70)}
 
 WINDOWS = {"param": 0x7F7D_0000_0000, "local": 0x7F7E_0000_0000, "shared": 0x7F7F_0000_0000}
-"""Where the spaces with short addresses lie among the generic ones; global addresses are generic already."""
+"""Where the spaces with short addresses are among the generic ones; global addresses are generic already."""
 
 CONST_WINDOW, CONST_SIZE = 0x1000_0000_0000, 0x0200_0000_0000
 """Added to an address in constant memory where it is generic; those of variables are below the second."""
@@ -342,7 +342,7 @@ CONST_WINDOW, CONST_SIZE = 0x1000_0000_0000, 0x0200_0000_0000
 WINDOW_SIZE = 0x0100_0000
 
 PEER = 0x0008_0000
-"""Bytes of the shared window for each block of a cluster. A block's own memory lies at its beginning, that of rank r
+"""Bytes of the shared window for each block of a cluster. A block's own memory is at its beginning, that of rank r
 (its own as well) `(r + 1) * PEER` further on."""
 
 
@@ -364,8 +364,8 @@ def _isspacep(m: Machine, i: Form, a: Value) -> Value:
 
 
 op("cvta{.to}.space.type  d, a", """Turns an address in one state space into a generic one, or with `.to` back. Kernel
-   pointers arrive generic; after `cvta.to.global` the loads can be `ld.global`, which the hardware does without first
-   asking which space it is.""", _cvta, space=_SPACES, type=("u32", "u64"), version=(2, 0), sm=20,
+   pointers arrive generic; after `cvta.to.global` the loads can be `ld.global`, for which the hardware need not find
+   out the space first.""", _cvta, space=_SPACES, type=("u32", "u64"), version=(2, 0), sm=20,
    needs=_NEEDS)  # fmt: skip
 op("isspacep.space  p:pred, a:u64", """Asks whether a generic address lies in a state space.""",
    _isspacep, loose=True, space=_SPACES, version=(2, 0), sm=20, needs=_NEEDS)  # fmt: skip

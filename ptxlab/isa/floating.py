@@ -103,7 +103,7 @@ op("ex2.approx{.ftz}.f32  d, a", """2**a, to a relative error of 2**-22. Softmax
 op("lg2.approx{.ftz}.f32  d, a", """log2(a). The log-sum-exp of a row is the running maximum plus this of the row
    sum.""", approx.lg2, version=(1, 4))
 op("sin.approx{.ftz}.f32  d, a", """The sine, to an absolute error of 2**-20.5 between -2 pi and 2 pi. Rotary position
-   embeddings turn queries and keys by it.""", approx.sin, version=(1, 4))
+   embeddings rotate queries and keys with it.""", approx.sin, version=(1, 4))
 op("cos.approx{.ftz}.f32  d, a", """The cosine, to an absolute error of 2**-20.5 between -2 pi and 2 pi.""",
    approx.cos, version=(1, 4))
 op("tanh.approx.f32  d, a", """The hyperbolic tangent, to a relative error of 2**-11. Soft-capped attention squeezes

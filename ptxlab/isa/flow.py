@@ -34,8 +34,8 @@ op("stackrestore.type  a", """Gives back what was taken from the thread's stack 
 # -- barriers of a block -----------------------------------------------------------------------------------------------
 
 _SYNC = """Waits until all threads of the block (or b threads, a multiple of 32) have come here, and makes their
-   earlier memory accesses visible to each other. Between filling a shared-memory tile and reading it stands one of
-   these; between reading it and filling it again, another."""
+   earlier memory accesses visible to each other. A kernel needs one between filling a shared-memory tile and reading
+   it, and another between reading it and filling it again."""
 _ARRIVE = """Says that this thread has come to barrier a, and goes on: a producer warp tells consumers that a tile is
    ready."""
 _RED = """A barrier that also asks every thread a yes-or-no question and tells all of them the outcome: {}."""
@@ -59,7 +59,7 @@ op("barrier.cluster.arrive{.order}{.aligned}", """Says that this thread has come
    order=("release", "relaxed"), version=(7, 8), sm=90, does=Action.CLUSTER_BARRIER, loose=True,
    needs={"release": ((8, 0), 90), "relaxed": ((8, 0), 90)})  # fmt: skip
 op("barrier.cluster.wait{.order}{.aligned}", """Waits until all threads of the cluster that have not exited have
-   arrived. Each thread has to have arrived itself.""",
+   arrived. A thread must have arrived before it waits.""",
    order=("acquire",), version=(7, 8), sm=90, does=Action.CLUSTER_BARRIER, loose=True,
    needs={"acquire": ((8, 0), 90)})  # fmt: skip
 
@@ -68,13 +68,13 @@ op("barrier.cluster.wait{.order}{.aligned}", """Waits until all threads of the c
 op("nanosleep.u32  t:u32", """Sleeps for about t nanoseconds: what a spinning thread should do between looks.""",
    does=Action.SLEEP, version=(6, 3), sm=70)  # fmt: skip
 op("griddepcontrol.action", """Programmatic dependent launch: lets the next kernel of the stream start before this one
-   has ended, if it was launched so, or waits until the one before has ended and what it wrote can be read. On the
-   emulator a launch begins when the one before has ended, so there it does nothing.""",
+   has ended, if it was launched that way; or waits until the kernel before has ended and its writes are visible. The
+   emulator starts a launch when the one before has ended, so there it does nothing.""",
    does=Action.NOTHING, action=("launch_dependents", "wait"), version=(7, 8), sm=90)  # fmt: skip
 op("setmaxnreg.action.sync.aligned.u32  count:int", """Moves registers between warpgroups while the kernel runs: the
    producer warpgroup of a Hopper attention kernel gives its own to the consumers.""", does=Action.NOTHING,
    action=("inc", "dec"),
-   notes={"inc": "Takes registers, until each thread of the warp has `count`, and waits until there are so many.",
+   notes={"inc": "Takes registers, until each thread of the warp has `count`, and waits until that many are free.",
           "dec": "Gives registers back, so that each thread of the warp keeps `count`."},
    version=(8, 0), sm=90, specific=True)  # fmt: skip
 op("pmevent  a:int", """Triggers a performance-monitor event.""", does=Action.NOTHING, version=(1, 4))
@@ -118,6 +118,7 @@ for _what, _waits, _version, _sm in (
     _orders = ("acquire", "relaxed")
     _mbarrier(_what, "p:pred, [a], state:b64{, hint:u32}", _waits, _version, _sm, _orders)
     _mbarrier(f"{_what}.parity", "p:pred, [a], parity:u32{, hint:u32}", _waits, max(_version, (7, 1)), _sm, _orders)
-op("mbarrier.pending_count.b64  d:u32, state:b64", """How many arrivals a phase still waited for, from the state that
-   an arrival gave back.""", lambda m, i, state: m.trunc("i32", m.and_(state, m.const("i64", mbarrier.COUNT))),
+op("mbarrier.pending_count.b64  d:u32, state:b64", """How many arrivals a phase was still waiting for, read from the
+   state that an arrival returned.""",
+   lambda m, i, state: m.trunc("i32", m.and_(state, m.const("i64", mbarrier.COUNT))),
    version=(7, 0), sm=80, does=Action.COUNT_PENDING)  # fmt: skip

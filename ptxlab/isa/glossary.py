@@ -37,8 +37,8 @@ SECTIONS: dict[str, dict[str, str]] = {
         "divergence": "Lanes of a warp that go different ways at a branch. The warp then executes each way by itself.",
         "reconverge": "Diverged lanes come to the same instruction again and go on in step.",
         "exited": "Of a thread: it has executed `exit`, or `ret` in a kernel. Barriers no longer wait for it.",
-        "basic block": "Instructions that are always executed one after the other: no branch leads into it or out of "
-        "it but at its ends.",
+        "basic block": "Instructions that are always executed one after the other: branches lead "
+        "into it only at its start and out of it only at its end.",
         "immediate post-dominator": "Of a branch: the first basic block that all ways from it lead through. Diverged "
         "lanes reconverge there.",
         "grid-stride loop": "A loop in which each thread goes on by the number of threads of the whole grid, so that a "
@@ -51,20 +51,21 @@ SECTIONS: dict[str, dict[str, str]] = {
         "phase": "One round of an mbarrier: it ends when the expected arrivals and bytes have come.",
         "member mask": "The operand of a `.sync` instruction that names the lanes which take part, one bit for each.",
         "shuffle": "Lanes of a warp read registers of each other: `shfl.sync`.",
-        "vote": "All lanes of a warp learn for which of them a predicate holds, for any or for all: `vote.sync`.",
+        "vote": "All lanes of a warp learn whether a predicate holds for all of them, for any, or for which: "
+        "`vote.sync`.",
         "deadlock": "Threads wait for each other, or for something that never happens. The emulator ends the launch "
         "and says who waits where.",
     },
     "Memory": {
         "global memory": "The GPU's large memory, which all threads and the host can reach; hundreds of cycles away.",
         "shared memory": "Memory of a block on its SM: 32 banks, tens of cycles away.",
-        "local memory": "Memory of one thread. It lies in global memory, cached; registers are spilled to it.",
+        "local memory": "Memory of one thread. It is in global memory, cached; registers are spilled to it.",
         "register": "A thread's own storage for one value of 32 bits; 64-bit values take two.",
         "spill": "A register that the assembler had no room for: its value is stored to local memory and loaded back.",
         "L1": "The cache of an SM. It shares its memory with shared memory.",
         "L2": "The cache that all SMs of a GPU share.",
         "sector": "32 bytes, the unit in which global memory is moved. A warp's access takes as many as it touches.",
-        "cached": "Of data: a copy of it lies in a cache (L1 or L2), so that the next access need not go to memory.",
+        "cached": "Of data: a copy of it is in a cache (L1 or L2), so that the next access need not go to memory.",
         "coalesced": "Of a warp's access to global memory: its lanes touch neighbouring addresses, few sectors in all.",
         "bank": "One of 32 columns of shared memory, 4 bytes wide, each of which serves one word at a time.",
         "bank conflict": "Lanes of one access want different words of the same bank, which serves them one after "
@@ -72,11 +73,11 @@ SECTIONS: dict[str, dict[str, str]] = {
         "wavefront": "One pass of an access through shared memory. Without bank conflicts, 4 bytes per lane take one.",
         "swizzle": "An arrangement of a tile in which rows and columns are both read without bank conflicts: parts of "
         "the address are combined with exclusive or.",
-        "generic address": "An address that may lie in global, shared, local or parameter memory; the hardware sees "
-        "from its value in which.",
+        "generic address": "An address that may be in global, shared, local or parameter memory; its value "
+        "tells the hardware which.",
         "fence": "An instruction that orders memory: what its thread did before is seen before what it does after.",
-        "release": "A write that makes what its thread did before visible to a thread that acquires it.",
-        "acquire": "A read after which what the releasing thread did before is visible.",
+        "release": "A write that makes all that its thread did before visible to a thread that acquires it.",
+        "acquire": "A read that makes all that the releasing thread did before its release visible.",
         "scope": "The threads among which an access or fence orders memory: block (`.cta`), cluster, GPU or system.",
         "race": "Two accesses to one place, one of them a write, that nothing orders. The result is then undefined.",
         "atomic operation": "A read and a write of one place with nothing between them: `atom`, or `red`, which gives "
@@ -90,8 +91,8 @@ SECTIONS: dict[str, dict[str, str]] = {
         "bulk copy": "A copy of many bytes or of a tile that one thread issues and TMA performs: `cp.async.bulk`.",
         "tensor map": "128 bytes that describe an array to TMA: its sizes, strides, swizzle, and the size of a tile.",
         "in flight": "Of a copy or product: it was issued, and no thread has waited for its completion yet.",
-        "checked": "Of an access or a launch: memcheck examines it, and those of initcheck, racecheck and synccheck "
-        "that were asked for.",
+        "checked": "Of an access or a launch: memcheck examines it, and so do initcheck, racecheck and "
+        "synccheck where they were asked for.",
     },
     "Instructions": {
         "PTX": "NVIDIA's assembly language for a virtual GPU. The assembler turns it into SASS.",
@@ -103,7 +104,7 @@ SECTIONS: dict[str, dict[str, str]] = {
         "pipe": "A unit of an SM that executes a kind of instruction: FMA, ALU, LSU, tensor ...",
         "tensor core": "The unit that multiplies small matrices: `mma`, `wmma`, `wgmma`.",
         "fragment": "The part of a matrix that one lane holds in its registers.",
-        "matrix descriptor": "64 bits that tell `wgmma` where a tile lies in shared memory, and in which layout.",
+        "matrix descriptor": "64 bits that tell `wgmma` where a tile is in shared memory, and in which layout.",
         "accumulator": "The registers that a product is added to.",
         "register tiling": "Each thread computes a small tile of results, so that every value it loads is used often.",
         "reduction": "Many values become one: a sum or a maximum, over lanes, warps or blocks.",
@@ -113,7 +114,7 @@ SECTIONS: dict[str, dict[str, str]] = {
     "Attention": {
         "online softmax": "Softmax in one pass: a running maximum m and sum l, rescaled when the maximum grows.",
         "rescale": "The factor exp(old m - new m) by which l and the output shrink when the maximum grows.",
-        "LSE": "log-sum-exp of a row's scores: m + log(l). It is what partial results are merged by.",
+        "LSE": "log-sum-exp of a row's scores: m + log(l). Partial results are merged with it.",
         "FlashAttention": "Attention computed tile by tile with online softmax; the matrix of scores is never stored.",
         "Flash-Decoding": "Decode with the keys split over several blocks, whose partial results are merged.",
         "prefill": "Attention of many queries at once, as when a prompt is read.",
@@ -121,7 +122,7 @@ SECTIONS: dict[str, dict[str, str]] = {
         "GQA": "Grouped-query attention: several query heads share one head of keys and values.",
         "causal": "A query sees no key after its own position.",
         "KV cache": "The keys and values of the tokens so far, kept for the next one.",
-        "page": "A fixed number of tokens of a KV cache that lie together; a block table says where each page lies.",
+        "page": "A fixed number of tokens of a KV cache, stored together. A block table says where each page is.",
         "block table": "For each sequence the numbers of its pages, in order.",
     },
 }

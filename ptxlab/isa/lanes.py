@@ -36,9 +36,9 @@ def _shfl(m: Machine, i: Form, a: Value, b: Value, c: Value, membermask: Value |
     return m.lane_read(a, m.and_(j, low5)), valid
 
 
-_SHFL = """Every lane reads a register of another lane of its warp: no memory, no barrier. Five of these and an
-   addition each make the sum of a row that is spread over a warp. c packs the last legal lane (0x1f: all 32) and a
-   segment mask; p says whether the source lane was legal."""
+_SHFL = """Every lane reads a register of another lane of its warp: no memory, no barrier. Five of these, each followed
+   by an addition, sum a row that is spread over a warp. c packs the last legal lane (0x1f: all 32) and a segment mask;
+   p says whether the source lane was legal."""
 op("shfl.sync.mode.b32  d|p:pred, a, b:b32, c:b32, membermask:b32", _SHFL + " All lanes in the mask must take part.",
    _shfl, does=Action.SHUFFLE, mode=MODES, version=(6, 0), sm=30, notes=_MODE_NOTES)  # fmt: skip
 op("shfl.mode.b32  d|p:pred, a, b:b32, c:b32", _SHFL + " This form without `.sync` ended with sm_70.", _shfl,

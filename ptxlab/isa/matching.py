@@ -24,7 +24,7 @@ def form(opcode: str) -> Form:
 
 
 REPEATABLE = frozenset({"NaN", "approx", "cc", "relu", "sat", "satfinite", "shiftamt", "sync", "uni"})
-"""Modifiers that may stand twice in an opcode. NVIDIA's assembler refuses all others there (tried on every entry)."""
+"""Modifiers that may occur twice in an opcode. NVIDIA's assembler refuses all others there (tried on every entry)."""
 
 NAMES = {
     "bar": "warp cta arrive red",
@@ -59,8 +59,8 @@ NAMES = {
     "wgmma": "mma_async fence commit_group wait_group",
     "wmma": "load store mma a b c d",
 }
-"""The words that belong to the names of instructions: they stand at the front and keep their order, the other modifiers
-may stand in any (`fence.gpu.sc`, but not `fence.async.proxy`)."""
+"""The words that belong to the names of instructions: they come first and keep their order, the other modifiers
+may have any (`fence.gpu.sc`, but not `fence.async.proxy`)."""
 
 ORDERED = (
     frozenset({*WIDTH, *SUB_BYTE, *OTHERS}),

@@ -62,8 +62,8 @@ _mma("m16n8k32", "f32", "e4m3 e5m2", (8, 4), 89)
 _mma("m16n8k16", "f32", "e4m3 e5m2", (8, 7), 89)
 _mma("m16n8k16 m16n8k32", "f16", "e4m3 e5m2", (8, 7), 89)
 
-_SPARSE = """The product with a sparse a: of each four elements of a row two are zero and left out, and e, the metadata,
-   says which are there; f says which lanes hold it (`ptxlab.isa.sparse`). Half of the products, so twice the rate."""
+_SPARSE = """The product with a sparse a: two of every four elements of a row are zero and not stored. e, the metadata,
+   says which are stored; f says which lanes hold e (`ptxlab.isa.sparse`). Half of the products, so twice the rate."""
 for _shapes, _dtype, _factors, _more, _version, _sm in (
     ("m16n8k16 m16n8k32", "f16", "f16", "", (7, 1), 80),
     ("m16n8k16 m16n8k32", "f32", "f16", "", (7, 1), 80),
@@ -84,7 +84,7 @@ for _shapes, _dtype, _factors, _more, _version, _sm in (
 
 op("ldmatrix.sync.aligned.shape.num{.trans}{.space}.b16  d:any, [a]", """Loads one, two or four 8x8 matrices of 16-bit
    elements from shared memory, already spread over the lanes as `mma.sync` wants them; lane k gives the address of row
-   k. `.trans` hands out the transpose: V is read so.""", does=Action.LOAD_ROWS, shape=("m8n8",),
+   k. `.trans` hands out the transpose, as attention needs it of V.""", does=Action.LOAD_ROWS, shape=("m8n8",),
    num=("x1", "x2", "x4"),
    space=("shared", "shared::cta"), version=(6, 5), sm=75)  # fmt: skip
 op("stmatrix.sync.aligned.shape.num{.trans}{.space}.b16  [a], b:any", """Stores one, two or four 8x8 matrices of 16-bit

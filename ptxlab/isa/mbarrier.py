@@ -18,7 +18,7 @@ from enum import IntEnum
 
 COUNT, TX = (1 << 20) - 1, (1 << 21) - 1
 MOST_BYTES = (1 << 20) - 1
-"""The tx-count lies between this and its negative."""
+"""The tx-count is between this and its negative."""
 EXPECTED_SHIFT, TX_SHIFT, TAG_SHIFT, PHASE_SHIFT = 20, 40, 61, 63
 TAG = 1
 
@@ -34,7 +34,7 @@ class Problem(IntEnum):
         return {
             1: "the mbarrier has not been initialised",
             2: "more threads arrive in this phase than the mbarrier expects",
-            3: "this arrival completes the phase, which .noComplete promises it does not",
+            3: "this arrival completes the phase, but .noComplete promises that it does not",
             4: f"an mbarrier counts 1 to {COUNT} arrivals",
             5: f"the bytes that a phase waits for must stay between -{MOST_BYTES} and {MOST_BYTES}",
         }[self.value]

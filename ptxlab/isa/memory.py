@@ -116,7 +116,7 @@ op("st.mmio.relaxed.sys{.space}.b128  [a], b:b128", """Stores 128 bits to memory
    lambda m, i, a, b: m.store(i, a, b), does=Action.STORE, version=(8, 4), sm=70, space=("global",),
    fixed=WHOLE)  # fmt: skip
 op("st.bulk{.weak}{.space}  [a], size:u64, initval:int", """Stores zeros to `size` bytes of shared memory, a multiple
-   of 8 and at most 16777216. Every thread that executes it does all of it.""", does=Action.FILL,
+   of 8 and at most 16777216. Every thread that executes it stores all of them.""", does=Action.FILL,
    space=("shared::cta",), version=(8, 6), sm=100)  # fmt: skip
 for _words, _more, _version, _sm in _MODES:
     op(f"st{_words}.b128  [a], b:b128{{, policy:b64}}", "Stores a 128-bit register." + _more,
@@ -130,9 +130,7 @@ _ATOM = """Reads memory, combines it with b and writes it back as one step that 
    is the old value."""
 _RED = """Combines memory with b as one step that no other thread can come between, and gives nothing back: cheaper than
    `atom`. Blocks that share one output row can sum into it."""
-_FLUSHED = (
-    " Sums of f32 in global memory take subnormal numbers for zeros, and leave zeros; those in shared memory do not."
-)
+_FLUSHED = " Sums of f32 in global memory flush subnormal inputs and results to zero; those in shared memory do not."
 _CAS = """Compares memory with b and, where they are equal, writes c; d is the old value. Locks, and every atomic
    operation that the hardware lacks, are loops around it."""
 _EXCH = """Writes b to memory and gives back what was there, as one step: taking a ticket, or resetting a counter."""
@@ -248,9 +246,9 @@ op("prefetchu.L1  [a]", """Asks for a cache line to be brought into the uniform 
    version=(2, 0), sm=20)  # fmt: skip
 op("applypriority{.global}.L2::evict_normal  [a], size:int", """Says that 128 bytes in L2 need no longer be kept
    specially.""", does=Action.NOTHING, version=(7, 4), sm=80)  # fmt: skip
-op("discard{.global}.L2  [a], size:int", """Says that 128 bytes, aligned to 128, need not be written back from L2: as
-   after a write that races with all others, nobody knows what they hold. The emulator fills them with 0xFF, and in
-   memory of which initcheck knows what is written they count as unwritten.""", does=Action.DISCARD,
+op("discard{.global}.L2  [a], size:int", """Says that 128 bytes, aligned to 128, need not be written back from L2. What
+   they hold is then undefined. The emulator fills them with 0xFF, and initcheck counts them as unwritten in memory
+   that it tracks.""", does=Action.DISCARD,
    version=(7, 4), sm=80)  # fmt: skip
 op("createpolicy.fractional.primary{.secondary}.b64  d{, fraction:f32}", """Makes a cache policy, to be handed to loads
    and stores with `.L2::cache_hint`. It changes speed only; the emulator hands out 0.""",

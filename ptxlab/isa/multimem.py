@@ -15,7 +15,7 @@ from ptxlab.isa.table import Form, op
 
 _LOAD = "Loads from all devices that a multicast address stands for, and combines the values."
 _STORE = "Stores to all devices that a multicast address stands for."
-_RED = "Combines memory of all devices that a multicast address stands for with b."
+_RED = "Combines b with the memory of all devices that a multicast address stands for."
 _SINCE: dict[str, Any] = {"version": (8, 1), "sm": 90, "fixed": {"multimem": True}, "needs": {"acc::f32": ((8, 2), 90)}}
 _INTEGERS: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = (
     (("min", "max"), ("u32", "s32", "u64", "s64")),

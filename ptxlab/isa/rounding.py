@@ -57,7 +57,7 @@ def _next_down(m: Machine, lane: str, bits: Value) -> Value:
 
 
 def adjust(m: Machine, lane: str, rnd: str, bits: Value, above: Value, below: Value) -> Value:
-    """The directed result from the nearest one. `above`/`below` (i1): the exact value lies above/below it."""
+    """The directed result from the nearest one. `above`/`below` (i1): the exact value is above/below it."""
     if rnd == "rn":
         return bits
     if rnd == "rp":
@@ -150,7 +150,7 @@ def _signed_zero(m: Machine, type: str, rnd: str, result: Value, a: Value, b: Va
 
 
 def _direct(m: Machine, rnd: str, nearest: Value, error: Value, finite: Value) -> Value:
-    """nearest, moved by the sign of its error; a finite sum that overflowed lies below the infinity it became."""
+    """nearest, moved by the sign of its error; a finite sum that overflowed is below the infinity it became."""
     zero = m.const("f64", 0.0)
     infinite = m.feq(m.fabs(nearest), m.const("f64", float("inf")))
     error = m.select(m.and_(infinite, finite), m.fneg(nearest), error)

@@ -57,7 +57,7 @@ def _special_registers() -> dict[str, SpecialRegister]:
         ("%globaltimer_lo", "u32", "The lower 32 bits of %globaltimer."),
         ("%globaltimer_hi", "u32", "The upper 32 bits of %globaltimer."),
         ("%total_smem_size", "u32", "Bytes of shared memory of the block, static and dynamic."),
-        ("%aggr_smem_size", "u32", "Bytes of shared memory of the block, what the system reserves included."),
+        ("%aggr_smem_size", "u32", "Bytes of shared memory of the block, including what the system reserves."),
         ("%dynamic_smem_size", "u32", "Bytes of dynamic shared memory of this launch."),
         ("%current_graph_exec", "u64", "The CUDA graph that launched the kernel, or 0."),
     ):

@@ -21,7 +21,7 @@ _RESULTS: tuple[tuple[str, tuple[str, ...]], ...] = (("v4", ("u32", "s32", "f32"
 _AT: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = ((GEOMETRIES, ("s32", "f32")), (CUBES, ("f32",)))
 _LEVELS: tuple[tuple[str, str, str], ...] = (
     ("", "", ""),
-    (".base", "", " Of mipmaps the finest."),
+    (".base", "", " With mipmaps it reads the finest level."),
     (".level", ", lod:ctype", " The mipmap level is given."),
     (".grad", ", dPdx:any, dPdy:any", " Derivatives of the coordinates choose the mipmap level."),
 )
@@ -49,11 +49,11 @@ op("txq.level.query.b32  d, [a], lod:u32", "Gives the size of a mipmap level.", 
 op("suq.query.b32  d, [a]", "Gives a property of a surface.", does=Action.QUERY, fixed={"surface": True},
    query=("width", "height", "depth", "channel_data_type", "channel_order", "array_size", "memory_layout"),
    version=(1, 5))  # fmt: skip
-op("istypep.type  p:pred, a:b64", "Whether the handle a is of such an object.", does=Action.QUERY, type=tuple(TAGS),
+op("istypep.type  p:pred, a:b64", "Tests whether the handle a is of that kind.", does=Action.QUERY, type=tuple(TAGS),
    version=(4, 0), sm=30)  # fmt: skip
 
-_OUTSIDE = """ Of coordinates outside, `.trap` stops the kernel, `.clamp` takes the nearest inside, `.zero` gives zeros
-   and stores nothing."""
+_OUTSIDE = """ For coordinates outside the surface, `.trap` stops the kernel, `.clamp` takes the nearest inside, `.zero`
+   gives zeros and stores nothing."""
 _CLAMP: dict[str, Any] = {
     "clamp": ("trap", "clamp", "zero"),
     "version": (2, 0),

@@ -24,8 +24,8 @@ AT = {
     "data": 80, "pitch": 88, "slice": 96, "compare": 104, "mip_filter": 108, "levels": 112,
     "seamless": 120,
 }  # fmt: skip
-"""Where each field lies. All have 32 bits but `border` (four words) and `data`, `pitch`, `slice` and `levels` (64).
-`levels` is where a table lies, in bytes from the object: for each mipmap level, in 64 bits, where its texels lie, in
+"""Where each field is. All have 32 bits but `border` (four words) and `data`, `pitch`, `slice` and `levels` (64).
+`levels` is where a table is, in bytes from the object: for each mipmap level, in 64 bits, where its texels are, in
 bytes from the table."""
 
 COMPARES = {

@@ -52,7 +52,7 @@ for _count, _what in ((2, "half-words"), (4, "bytes")):
     _of = f" {_what} of a and b, {_count} side by side. "
     for _name in ("vadd", "vsub", "vavrg", "vabsdiff", "vmin", "vmax"):
         op(f"{_name}{_count}.dtype.atype.btype{{.sat}}  d:b32, a:b32, b:b32, c:b32", _SAYS[_name] + _of
-           + "Those that the mask on d leaves out are c's.", fixed={"count": _count}, **_TYPES, **_SIDE)  # fmt: skip
+           + "The others are those of c.", fixed={"count": _count}, **_TYPES, **_SIDE)  # fmt: skip
         op(f"{_name}{_count}.dtype.atype.btype.add  d:b32, a:b32, b:b32, c:b32", _SAYS[_name] + _of
            + "The results are added to c.", fixed={"count": _count}, **_TYPES, **_SIDE)  # fmt: skip
     op(f"vset{_count}.atype.btype.cmp  d:b32, a:b32, b:b32, c:b32", "Compares" + _of + "1 where it holds.",

@@ -12,7 +12,7 @@ from ptxlab.isa.actions import Action, AsyncGroup
 from ptxlab.isa.table import op
 
 _SAYS = """Multiplies two matrices and adds a third, d = a*b + d, four warps together: b, and a if it is not in
-   registers, is read from shared memory as its descriptor says. The threads go on at once; d may be touched after
+   registers, are read from shared memory as their descriptors say. The threads go on at once; d may be touched after
    `wgmma.wait_group`. If scale_d is false, d = a*b."""
 _SIGNS = _SAYS + " imm_scale_a and imm_scale_b, 1 or -1, are their signs."
 _MAJORS = (
@@ -20,7 +20,7 @@ _MAJORS = (
     + """ imm_trans_a and imm_trans_b are 1 where neighbours in memory lie along m or n and not along k; with
    a in registers there is no imm_trans_a."""
 )
-_SPARSE = " a is without its zeros, and e, the metadata, says where the others stand; f says which lanes hold it."
+_SPARSE = " a is stored without its zeros. e, the metadata, says where its elements belong; f says which lanes hold e."
 
 
 def _columns(last: int, step: int) -> tuple[int, ...]:

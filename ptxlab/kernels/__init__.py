@@ -61,7 +61,9 @@ _ALL: dict[str, Any] = PREFILL | _DECODE
 def names(phase: str | None = None) -> tuple[str, ...]:
     """The names of all kernels, in reading order; with a phase, "prefill" or "decode", of those for it."""
     if phase not in (None, "prefill", "decode"):
-        raise UnknownKernel(f"phase is 'prefill' or 'decode', not {shown(phase)}{meant(phase, ('prefill', 'decode'))}")
+        raise UnknownKernel(
+            f"phase must be 'prefill' or 'decode', not {shown(phase)}{meant(phase, ('prefill', 'decode'))}"
+        )
     return tuple(name for name, spec in _ALL.items() if phase in (None, spec.phase))
 
 

@@ -377,8 +377,8 @@ SPEC = DecodeSpec(
     idea="one block for all query heads of a group",
     brings=("cp.async with zero fill", "cp.async.wait_group", "bar.warp.sync"),
     look=(
-        "the sectors beside those of the other rungs: fewer by nearly the number of heads that share keys; and the "
-        "loop, which waits for copies and for its own warp, never for the block"
+        "the sectors, compared with the other rungs: nearly as many times fewer as there are heads that share keys; "
+        "and the loop, which waits for copies and for its own warp but never for the block"
     ),
     opens="cp.async.wait_group",
     make=make,

@@ -297,7 +297,7 @@ SPEC = DecodeSpec(
     brings=("ld.global.nc.v4", "shfl between groups of lanes", "bar.sync"),
     look=(
         "the state: what each warp held and what the merge multiplied it with; and the loads of keys and values in "
-        "the PTX, all of which stand before the first fma"
+        "the PTX, all of which come before the first fma"
     ),
     opens="fma",
     make=make,

@@ -163,8 +163,8 @@ SPEC = DecodeSpec(
     idea="a block table",
     brings=("dependent loads", "64-bit addresses", "pointers in memory"),
     look=(
-        "the load from the table and after it the load that needs its answer; the shift and the mask, or for another "
-        "page_size the division; and the min that keeps every lane to keys that exist"
+        "the load from the table, and the load after it that needs its result; the shift and the mask (a division if "
+        "page_size is not a power of two); and the min that keeps every lane on keys that exist"
     ),
     opens="shr",
     make=make,

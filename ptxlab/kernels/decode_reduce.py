@@ -110,10 +110,7 @@ SPEC = DecodeSpec(
     question="Why two passes here, when one was enough for the keys?",
     idea="merging partial results",
     brings=("two passes", "loads at once"),
-    look=(
-        "the lanes that share the splits in the first pass, and in the second the eight loads that stand before the "
-        "first fma"
-    ),
+    look="the lanes that share the splits in the first pass; and the eight loads before the first fma in the second",
     opens="fma",
     make=make,
     takes=(spec.HEAD_DIM, spec.DTYPE, spec.ARCH, spec.PROBES),

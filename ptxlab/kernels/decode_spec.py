@@ -114,7 +114,7 @@ PAGE_SIZE = Parameter("page_size", "keys per page (paged caches)", 16, minimum=1
 
 def cache_parameter(*kinds: str) -> Parameter:
     """The parameter that chooses the kind of cache; the first is the default."""
-    return Parameter("cache", "how the keys lie in memory", kinds[0], kinds)
+    return Parameter("cache", "how the keys are laid out in memory", kinds[0], kinds)
 
 
 # -- a built kernel ----------------------------------------------------------------------------------------------------
@@ -168,7 +168,7 @@ class DecodeBuilt(AnyBuilt):
             raise self.error(f"q and o should have shape [B, Hq, D], not {list(rows)}")
         batch, sizes["Hq"], dim = rows
         if dim != c.head_dim:
-            raise self.error(f"q has head_dim {dim}, the kernel was built for {c.head_dim}")
+            raise self.error(f"q has head_dim {dim}; the kernel was built for {c.head_dim}")
         wanted: dict[str, tuple[int, ...]] = {"q": rows, "o": rows, "lse": rows[:2], "slots": rows[:2]}
         wanted["lengths" if "lengths" in shapes else "length"] = (batch,)
         cache = shapes.get("key", ())
@@ -279,7 +279,7 @@ class DecodeSpec(Rung):
             made = applied(score_mod, mask_mod, sinks=sinks, **arrays)
             mods = made.mods if made else None
         if mods is not None and not self.scores:
-            raise TargetError(f"{self.name} has no scores to change or to mask: the kernel before it has")
+            raise TargetError(f"{self.name} has no scores to change or to mask: the kernel before it computes them")
         built: DecodeBuilt = build_once(DecodeBuilt, self, dataclasses.replace(self.configure(**given), mods=mods))
         return built
 

@@ -97,7 +97,7 @@ SPEC = DecodeSpec(
     idea="partial results, merged by a second kernel",
     brings=("grid z", "un-normalised sums"),
     look=(
-        "the state with a few splits, and with more splits than keys: what an empty one stores; and the sectors "
+        "the state with a few splits, and with more splits than keys: what an empty split stores; and the sectors "
         "that partial results cost"
     ),
     opens="st.global",

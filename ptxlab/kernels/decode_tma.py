@@ -168,8 +168,6 @@ def check(config: DecodeConfig) -> None:
             f"a multiple of that{instead}"
         )
     if config.cache == "pointers":
-        raise TargetError(f"decode_gqa: a tensor map describes one tensor, not caches of their own{instead}")
+        raise TargetError(f"decode_gqa: a tensor map describes one tensor, not one cache per sequence{instead}")
     if config.cache == "paged" and (size % KEYS and size != LEAST_PAGE):
-        raise TargetError(
-            f"decode_gqa: copy='tma' copies from pages of 8 keys or of a multiple of 16, not of {size}{instead}"
-        )
+        raise TargetError(f"decode_gqa: copy='tma' needs pages of 8 keys or of a multiple of 16, got {size}{instead}")

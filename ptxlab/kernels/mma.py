@@ -175,7 +175,7 @@ def shared_bytes(config: Config, *, swizzled: bool = False) -> int:
 def limits(config: Config) -> str:
     """What these kernels cannot do, or ""."""
     if config.tile_q != 16 * config.warps:
-        return f"tile_q={config.tile_q} is not 16 rows for each of warps={config.warps}; leave one of the two out"
+        return f"tile_q={config.tile_q} does not give each of {config.warps} warps 16 rows; leave one of the two out"
     if config.dtype == "bf16" and config.arch == "sm_75":
         return "bf16 on tensor cores needs sm_80; sm_75 has f16"
     return ""

@@ -90,14 +90,14 @@ class Applied:
             value, kind = self.values[p.name], real if p.kind == "real" else np.int32
             most = np.max(np.abs(value), initial=0, where=np.isfinite(value))
             if p.kind == "real" and most > np.finfo(real).max:
-                what = f"{p.name} has {most:.3g}, and {dtype} kernels compute scores in f32"
+                what = f"{p.name} holds {most:.3g}, too large for {dtype} kernels, which compute scores in f32"
                 raise LaunchError(f"{what}\n  write:  -np.inf    # for what is not seen")
             given[p.name] = _padded(value.astype(kind)) if p.ndim else value
             given |= {f"{p.name}_{n}": size for n, size in enumerate(np.shape(value)[1:], 1)}
         if self.sinks is not None:
             given["sinks"] = np.ascontiguousarray(self.sinks, real)
         if self.mods.masks and not listed:
-            raise LaunchError(f"a kernel with mask_mod={self.mods.name} needs to know which keys can be seen")
+            raise LaunchError(f"a kernel with mask_mod={self.mods.name} needs the ranges of keys that can be seen")
         names = () if not self.mods.masks else TILE_LISTS if len(listed) > 1 else KEY_RANGES
         return given | {n: _padded(np.asarray(x, np.uint32), PAST_THE_END) for n, x in zip(names, listed, strict=False)}
 
@@ -166,7 +166,7 @@ def applied(
     is joined with a mask; alone or with a score_mod it stays the kernel's own."""
     if score_mod is None and mask_mod is None and sinks is None:
         if arrays:
-            raise LaunchError(f"{next(iter(arrays))}: there is no mod that takes it\n  write:  score_mod=f")
+            raise LaunchError(f"{next(iter(arrays))}: no mod takes this argument\n  write:  score_mod=f")
         return None
     made, bound_here = [], set[str]()
     for word, function in (("score_mod", score_mod), ("mask_mod", mask_mod)):
@@ -181,19 +181,19 @@ def applied(
         made.append(each)
         bound_here |= own.keys()
     if sinks is not None and not (np.asarray(sinks).dtype.kind in "fiu" and np.all(np.asarray(sinks) < np.inf)):
-        raise LaunchError(f"sinks should be scores, real and below infinity, not {shown(sinks)}"
+        raise LaunchError(f"sinks should be real numbers below infinity, not {shown(sinks)}"
                           "\n  write:  sinks=np.zeros(Hq)    # -np.inf for a head without one")  # fmt: skip
     if left := [name for name in arrays if name not in bound_here]:
         names = " and ".join(each.name for each in made if each is not None) or "the call"
         has = [*(name for each in made if each is not None for name in each.arrays), *sorted(OPTIONS)]
-        raise LaunchError(f"{names} has no parameter {left[0]} that is not bound{meant(left[0], has)}")
+        raise LaunchError(f"{names} takes no {left[0]}= here{meant(left[0], has)}")
     score, mask = made
     if causal and mask is not None:
         mask = causal_mask() & mask
     bound, renamed = together(score.arrays if score is not None else {}, mask.arrays if mask is not None else {})
     values = {name: _value(name, x) for name, x in bound.items()}
     for taken in {f"{name}_{n}" for name, x in values.items() for n in range(np.ndim(x))} & values.keys():
-        raise LaunchError(f"{taken} is what a kernel calls the size of a dimension of {taken.rpartition('_')[0]}"
+        raise LaunchError(f"{taken} is the kernel's name for the size of a dimension of {taken.rpartition('_')[0]}"
                           f"\n  write:  {taken}_values    # another name")  # fmt: skip
     kinds = tuple(Parameter(name, _KINDS[np.asarray(x).dtype.kind], np.ndim(x)) for name, x in values.items())
     graph = trace(_free(score, {}), _free(mask, renamed), kinds)
@@ -242,7 +242,7 @@ def _value(name: str, x: Any) -> Any:
     if found.dtype.kind not in _KINDS:
         raise LaunchError(f"{name} should be an array or a number, real or whole, not {shown(x)}")
     if found.dtype.kind in "iu" and found.size and (found.min() < -(2**31) or found.max() >= 2**31):
-        raise LaunchError(f"{name} goes from {found.min()} to {found.max()}; whole numbers are s32 in a kernel")
+        raise LaunchError(f"{name} has values from {found.min()} to {found.max()}; whole numbers are s32 in a kernel")
     if not found.ndim:
         return float(found) if found.dtype.kind == "f" else int(found)
     return np.ascontiguousarray(found)

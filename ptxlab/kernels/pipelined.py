@@ -300,13 +300,14 @@ def shared_bytes(config: Config) -> int:
 def limits(config: Config) -> str:
     """What this kernel cannot do, or ""."""
     if config.tile_q not in (16 * config.warps, 32 * config.warps):
-        return f"tile_q={config.tile_q} is not 16 or 32 rows for each of warps={config.warps}; leave one of the two out"
+        sizes = f"tile_q={config.tile_q} does not give each of {config.warps} warps 16 or 32 rows"
+        return f"{sizes}; leave one of the two out"
     held = config.tile_q // (16 * config.warps) * (config.head_dim + config.tile_kv) // 2
     most = targets.get(config.arch).registers_per_thread
     if held + 32 > most:  # beside them a lane has some 30 of addresses, maxima and sums
         return (
             f"tile_q={config.tile_q}, tile_kv={config.tile_kv}, warps={config.warps} with head_dim={config.head_dim} "
-            f"take {held} registers per thread for O and S alone, of {most}; take fewer keys, or 16 rows for each warp"
+            f"need {held} of {most} registers per thread for O and S alone; take fewer keys, or 16 rows for each warp"
         )
     return ""
 
@@ -344,7 +345,7 @@ SPEC = Spec(
     brings=("cp.async.cg", "cp.async.commit_group", "cp.async.wait_group", "zero fill"),
     look=(
         "what is in flight at the barrier, and which stage is free after it; the first of the two loops, which "
-        "masks nothing; registers, of which there is none left"
+        "masks nothing; and the registers: none is left"
     ),
     opens="cp.async.wait_group",
     make=make,

@@ -129,7 +129,7 @@ class AnyBuilt(NotCalled):
         """`LaunchError` names a count that is too large for 32 bits, in which the kernels count; addresses have 64."""
         for name, count in counted.items():
             if count >= 2**31:
-                raise self.error(f"{name} is {count}; it is counted in 32 bits and should be below 2**31")
+                raise self.error(f"{name} is {count}; kernels count it in 32 bits, so it should be below 2**31")
 
 
 @dataclass(frozen=True, eq=False)

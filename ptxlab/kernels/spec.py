@@ -159,7 +159,7 @@ class Config:
                 ("tile_kv", config.tile_kv, preferred.tile_kv, seq_kv),
             ):
                 if has < likes:
-                    cause = f"there are {problem}" if problem <= has else f"{arch} has no memory for {likes}"
+                    cause = f"there are {problem}" if problem <= has else f"{arch} has not enough memory for {likes}"
                     why.append(f"{what} {has}, not {likes}: {cause}")
             return dataclasses.replace(config, kernel=name, why=tuple(why))
         listed = "; ".join(_reasons(refused))
@@ -281,7 +281,7 @@ class Built(AnyBuilt):
         batch, heads_q, rows, dim = q.shape
         heads_kv, keys = k.shape[1], k.shape[2]
         if dim != self.config.head_dim:
-            raise self.error(f"q has head_dim {dim}, the kernel was built for {self.config.head_dim}")
+            raise self.error(f"q has head_dim {dim}; the kernel was built for {self.config.head_dim}")
         kv, out = (batch, heads_kv, keys, dim), (batch, heads_q, rows)
         for name, array, shape in (("k", k, kv), ("v", v, kv), ("o", o, (*out, dim)), ("lse", lse, out)):
             if tuple(array.shape) != tuple(shape):

@@ -39,7 +39,7 @@ SPEC = replace(
     question="Where do 8-way conflicts come from, and why does xor cure reads and writes?",
     idea="XOR swizzle of 16-byte chunks",
     brings=("xor", "ldmatrix", "bank conflicts"),
-    look="the bank conflicts beside `mma`'s, and the diff of the two: some xor before the loop",
+    look="the bank conflicts, compared with `mma`; and the diff of the two: some xor before the loop",
     opens="xor",
     make=make,
     shared_bytes=functools.partial(mma.shared_bytes, swizzled=True),

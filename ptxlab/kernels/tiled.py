@@ -147,8 +147,8 @@ SPEC = Spec(
     idea="K/V tile in shared memory",
     brings=("ld.shared", "st.shared", "bar.sync"),
     look=(
-        "the sectors in the counters beside `scalar`'s: a key is read once for all rows of a block; and where the "
-        "two barriers of a tile stand"
+        "the sectors in the counters, compared with `scalar`: a key is read once for all rows of a block; and where "
+        "the two barriers of a tile are"
     ),
     opens="bar.sync",
     make=make,

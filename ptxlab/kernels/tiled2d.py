@@ -245,13 +245,13 @@ def prefer(config: Config) -> Config:
 SPEC = Spec(
     name="tiled2d",
     rung=3,
-    title="A 2-D tile, 4x4 a thread",
+    title="A 2-D tile, 4x4 per thread",
     question="Why is softmax per row, and how do 16 threads agree on it?",
     idea="2-D tile; row statistics shared by shuffles",
     brings=("shfl.sync.bfly", "ld.shared.v4", "bar.warp.sync", "padded rows"),
     look=(
-        "how many fma there are for each ld.shared, the four shuffles of a row, and the padding of four floats, "
-        "without which the rows that eight threads read lie in the same banks"
+        "how many fma there are for each ld.shared, the four shuffles of a row, and the padding of four floats: "
+        "without it, the rows that eight threads read are in the same banks"
     ),
     opens="ld.shared.v4",
     make=make,

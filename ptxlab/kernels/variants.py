@@ -90,7 +90,7 @@ class Variant:
         """The score that `other` makes of what this one makes."""
         right = variant(other)
         if self.masks or right.masks:
-            raise LaunchError(f"only scores come one after the other, got {self!r} and {right!r}\n  write:  a & b")
+            raise LaunchError(f"only score mods are chained with .then(), got {self!r} and {right!r}\n  write:  a & b")
         arrays, names = together(self.arrays, right.arrays)
 
         def both(score: Any, *places: Any, **given: Any) -> Any:
@@ -148,7 +148,7 @@ def variant(function: Any, **arrays: Any) -> Variant:
         if each not in keywords:
             raise wrong(f" has no parameter {each}{meant(each, list(named))}", f", {each}")
     if any(p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in named.values()):
-        raise wrong(" takes any arguments; each has a name here")
+        raise wrong(" takes *args or **kwargs; each parameter needs a name")
     for each in list(named)[4:]:
         if each in RESERVED or each.startswith(LABELS) or not each.isascii():
             why = "is the name of a kernel parameter or an option" if each.isascii() else "is not a PTX name"

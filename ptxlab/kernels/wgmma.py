@@ -161,8 +161,8 @@ SPEC = Spec(
     idea="wgmma: four warps together, operands by descriptor, results after a wait",
     brings=("wgmma.mma_async", "wgmma.fence", "wgmma.wait_group", "fence.proxy.async"),
     look=(
-        "the loop: no ldmatrix is left, and 16 elements along k are a number added to a descriptor; what is waited "
-        "for, and what lies idle meanwhile"
+        "the loop: no ldmatrix is left, and a step of 16 elements along k adds a number to a descriptor; what the "
+        "loop waits for, and what is idle meanwhile"
     ),
     opens="wgmma.mma_async",
     phase="prefill",

@@ -265,7 +265,7 @@ def shared_bytes(config: Config) -> int:
 def limits(config: Config) -> str:
     """What this kernel cannot do, or ""."""
     if config.tile_q != 16 * config.warps:
-        return f"tile_q={config.tile_q} is not 16 rows for each of warps={config.warps}; leave one of the two out"
+        return f"tile_q={config.tile_q} does not give each of {config.warps} warps 16 rows; leave one of the two out"
     return ""
 
 
@@ -277,8 +277,8 @@ SPEC = Spec(
     idea="wmma; f32 inputs rounded to f16 on the way to shared memory",
     brings=("wmma.load", "wmma.mma", "wmma.store", "cvt.rn.f16x2"),
     look=(
-        "the way of S, P and O through shared memory between the two products, and how many instructions of the "
-        "whole are products"
+        "the path of S, P and O through shared memory between the two products; and how many of all instructions are "
+        "products"
     ),
     opens="wmma.store.d",
     make=make,

@@ -167,7 +167,7 @@ def _access(program: Program, use: Use) -> str:
 def _say(where: Where, program: Program, b: Bound, given: Any, use: Use, taken: str, line: int) -> None:
     what = _access(program, use)
     if use.type != taken:
-        what += f" ({program.place(line)} {'computes' if use.stores else 'takes it for'} .{taken})"
+        what += f" ({program.place(line)} {'computes it as' if use.stores else 'uses it as'} .{taken})"
     write = cast(where.written, ELEMENTS[taken][0], given if hasattr(given, "copy_") else _pointed(b))
     says = f"{where}: {what}, but the array is {_pointed(b).dtype}\n  write:  {write}"
     errors.warn(says, ArrayTypeWarning)

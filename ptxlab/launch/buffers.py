@@ -407,4 +407,4 @@ def check_device(device: Any) -> None:
     """`LaunchError` for an unknown device."""
     if not isinstance(device, str) or device not in DEVICES:
         gpu = "\n  write:  device='gpu'" if str(device).startswith(("cuda", "GPU")) else ""
-        raise LaunchError(f"device is 'auto', 'gpu', 'cpu' or 'step', not {device!r}{gpu}")
+        raise LaunchError(f"device must be 'auto', 'gpu', 'cpu' or 'step', not {device!r}{gpu}")

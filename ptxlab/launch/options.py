@@ -92,12 +92,12 @@ def check_limits(
     else:
         target.check_shared(0, static + shared)
         warn(
-            f"shared memory: {plan.title} declares {static} bytes, which the emulator allows; NVIDIA's "
-            f"assembler takes {target.static_shared} for {target.name}: declare `.extern .shared` and ask for the "
-            "bytes at the launch"
+            f"shared memory: {plan.title} declares {static} bytes. The emulator allows that; NVIDIA's assembler takes "
+            f"at most {target.static_shared} for {target.name}: declare `.extern .shared` and give the size at the "
+            "launch"
         )
     if plan.declared.unknown and device != "gpu":
         warn(plan.declared.unknown)
     if cluster is not None and device != "gpu" and target.number < FIRST_WITH_CLUSTERS:
-        first = f"sm_{FIRST_WITH_CLUSTERS} is the first that has them"
-        raise LaunchError(f"cluster: {target.name} has no clusters, {first}")
+        first = f"they need sm_{FIRST_WITH_CLUSTERS} or later"
+        raise LaunchError(f"cluster: {target.name} has no clusters; {first}")

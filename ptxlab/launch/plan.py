@@ -206,8 +206,8 @@ def _unknown(module: Module) -> str:
     line = next(number for number, text in enumerate(str(module).split("\n"), 1) if ".version" in text)
     given, newest = (".".join(map(str, version)) for version in (module.version, NEWEST))
     return (
-        f"{module.file}:{line}: .version {given} is later than {newest}, the last that ptxlab knows: the emulator "
-        "runs what it knows of it; NVIDIA's assembler takes it only if it is as new"
+        f"{module.file}:{line}: .version {given} is newer than {newest}, the newest that ptxlab knows: the emulator "
+        "runs the instructions that it knows; NVIDIA's assembler must be at least as new"
     )
 
 

@@ -17,9 +17,11 @@ import numpy as np
 from ptxlab.emulate.rules import tensor_maps as maps
 from ptxlab.errors import LaunchError
 from ptxlab.foreign_arrays import as_numpy
-from ptxlab.isa.tensor_map import BYTES, SWIZZLES, TYPES, with_field
+from ptxlab.isa.tensor_map import BYTES, SWIZZLES, TF32, TYPES, with_field
 from ptxlab.launch.buffers import Array, DeviceBuffer
 from ptxlab.options import complete
+
+__all__ = ["BYTES", "OF_DTYPE", "TF32", "TensorMap", "tiles"]
 
 OF_DTYPE = {
     "uint8": "u8", "uint16": "u16", "uint32": "u32", "int32": "s32", "uint64": "u64", "int64": "s64", "float16": "f16",
@@ -73,31 +75,31 @@ class TensorMap:
         shape, rank = self.array.shape, len(self.array.shape)
         name = np.dtype(self.array.dtype).name
         need(name in OF_DTYPE, f"elements of type {name} cannot be copied; {', '.join(OF_DTYPE)} can")
-        need(1 <= rank <= 5, f"a tensor has 1 to 5 dimensions, the array has {rank}")
+        need(1 <= rank <= 5, f"a tensor has 1 to 5 dimensions; the array has {rank}")
         need(all(shape), f"the array is empty, its shape is {shape}")
         box, (lower, upper) = tuple(self.box), (tuple(corner or ()) for corner in (self.lower, self.upper))
         wanted = 2 if self.im2col else rank
         need(len(box) == wanted, f"the box needs {wanted} sizes, got {box}")
         if self.im2col:
-            corners = f"im2col takes 3 to 5 dimensions, and corners of {rank - 2} numbers here"
+            corners = f"im2col needs 3 to 5 dimensions, and lower and upper need {rank - 2} numbers each"
             need(rank >= 3 and len(lower) == len(upper) == rank - 2, corners)
             reach = {3: 32768, 4: 128, 5: 16}[rank]
-            words = f"corners in a tensor of {rank} dimensions are numbers from {-reach} to {reach - 1}"
+            words = f"corners in a tensor of {rank} dimensions must be from {-reach} to {reach - 1}"
             need(all(-reach <= n < reach for n in lower + upper), f"{words}, got {lower} and {upper}")
         else:
-            need(all(1 <= n <= 256 for n in box), f"a box has 1 to 256 elements in each dimension, got {box}")
+            need(all(1 <= n <= 256 for n in box), f"a box must have 1 to 256 elements in each dimension, got {box}")
         steps = tuple(self._steps())[::-1]
         right = len(steps) == rank and all(1 <= n <= 8 for n in steps)
-        need(right, f"steps are {rank} numbers from 1 to 8, got {steps}")
-        need(self.swizzle in SWIZZLES, f"swizzle is 0, 32, 64 or 128 bytes, got {self.swizzle}")
-        need(self.promotion in (0, 64, 128, 256), f"promotion is 0, 64, 128 or 256 bytes, got {self.promotion}")
-        need(self.fill in ("zeros", "nan"), f"fill is 'zeros' or 'nan', got {self.fill!r}")
+        need(right, f"steps must be {rank} numbers from 1 to 8, got {steps}")
+        need(self.swizzle in SWIZZLES, f"swizzle must be 0, 32, 64 or 128 bytes, got {self.swizzle}")
+        need(self.promotion in (0, 64, 128, 256), f"promotion must be 0, 64, 128 or 256 bytes, got {self.promotion}")
+        need(self.fill in ("zeros", "nan"), f"fill must be 'zeros' or 'nan', got {self.fill!r}")
         each = np.dtype(self.array.dtype).itemsize
         row = box[-1] * each
-        need(row % 16 == 0, f"a row of the box must be a multiple of 16 bytes, {row} are asked for")
-        words = f"a row of the box has {row} bytes, a swizzle of {self.swizzle} takes at most as many"
+        need(row % 16 == 0, f"a row of the box must be a multiple of 16 bytes, got {row}")
+        words = f"a row of the box has {row} bytes; with swizzle={self.swizzle} it has at most {self.swizzle}"
         need(not self.swizzle or row <= self.swizzle, f"{words}\n  write:  box=(..., {self.swizzle // each})")
-        words = "the strides of all dimensions but the last must be multiples of 16 bytes; that of dimension"
+        words = "the strides of all dimensions but the last must be multiples of 16 bytes; the stride of dimension"
         for k, stride in enumerate(self._strides()[:-1]):
             need(stride % 16 == 0, f"{words} {k} is {stride}")
 

@@ -61,8 +61,8 @@ class _Shaped:
         sizes = array.shape[:-1] if channels else array.shape
         self.layers = sizes[0] if layers and sizes else 1
         sizes, most = (sizes[1:], 2) if layers else (sizes, 3)
-        more = " besides that of the layers" if layers else ""
-        possible = f"1 to {most} dimensions are possible, the array has {len(sizes)}{more}"
+        more = " besides the layers" if layers else ""
+        possible = f"expected an array of 1 to {most} dimensions{more}, got {len(sizes)}"
         self.need(1 <= len(sizes) <= most, possible)
         self.need(array.size, f"the array is empty, its shape is {array.shape}")
         self.sizes = sizes[::-1]  # width, height, depth
@@ -164,9 +164,9 @@ class Texture(_Shaped):
         write = "\n  write:  read='normalized', or pass array.astype(np.float32)"
         self.need(not self.integers or "linear" not in (filter, mip_filter if levels else ""), fractions + write)
         squares = len(self.sizes) == 2 and self.sizes[0] == self.sizes[1] and self.layers % 6 == 0
-        self.need(squares or not cube, f"cubes have six square faces each, the array's shape is {array.shape}")
+        self.need(squares or not cube, f"a cube has six square faces; the array's shape is {array.shape}")
         held = f"{array.dtype.name} in {channels} channels" if channels else array.dtype.name
-        depths = f"depths are floats of one channel, the array holds {held}"
+        depths = f"compare= needs depths, floats of one channel; the array holds {held}"
         self.need(not compare or (not channels and array.dtype.kind == "f"), depths)
         self.need(cube or not seamless, "seamless is for cubes\n  write:  cube=True")
         self.seamless = seamless
@@ -189,7 +189,7 @@ class Texture(_Shaped):
         spatial = range(fixed, fixed + len(self.sizes))
         wanted = tuple(max(n >> k, 1) if axis in spatial else n for axis, n in enumerate(shape))
         given = f"level {k} of {self.array.dtype.name} {shape}"
-        says = f"{given} has the shape {wanted}, got {level.dtype.name} {level.shape}"
+        says = f"{given} must have shape {wanted}, got {level.dtype.name} {level.shape}"
         self.need(level.shape == wanted and level.dtype == self.array.dtype, says)
 
     def _texels(self, array: Array) -> NDArray[np.uint8]:

@@ -12,7 +12,7 @@ from ptxlab.targets import WARP
 @dataclass(frozen=True, slots=True)
 class Peaks:
     """What a GPU can do at most: FLOP/s without sparsity, of fma in f32 and f64 and of f16 products on tensor cores
-    (summed in f32), and bytes/s of its memory. `source` is where the numbers stand; those of arithmetic are what its
+    (summed in f32), and bytes/s of its memory. `source` is where the numbers are; those of arithmetic are what its
     `sms` multiprocessors do in a clock, times its boost clock."""
 
     gpu: str

@@ -219,7 +219,7 @@ def _passes(item: pytest.Item, deletion: Deletion) -> bool:
 
 
 def _run(item: pytest.Item) -> list[pytest.TestReport]:
-    """The reports of one run, after which what the test shares with others still stands."""
+    """The reports of one run, after which what the test shares with others is still there."""
     return runtestprotocol(item, log=False, nextitem=item.parent)  # type: ignore[arg-type]
 
 

@@ -1,4 +1,4 @@
-"""Directives: those of functions, such as `.maxntid`, and those that stand alone, such as `.target` and `.loc`."""
+"""Directives: those of functions, such as `.maxntid`, and those outside of functions, such as `.target` and `.loc`."""
 
 from __future__ import annotations
 

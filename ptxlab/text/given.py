@@ -29,7 +29,7 @@ _WRITE = {
 CUDA = ("CUDA C++", "a CUDA program", "a text that is not PTX")
 """What `given` says of texts that may be CUDA C++."""
 _DRIVEN = {"numba": "with pl.numba(): kernel[blocks, threads](x, y)", "triton": "with pl.triton(): kernel[grid](x, y)"}
-"""Libraries whose kernels run as they stand."""
+"""Libraries whose kernels run unchanged."""
 
 
 class Given(NamedTuple):

@@ -241,7 +241,7 @@ class _Rule(NamedTuple):
 
 RULES = (
     _Rule("same-operands", "one register often holds an old and a new value: copy the old one", _same_operands),
-    _Rule("parameter-address", "mov gives where a parameter lies; ld.param loads its value", _parameter_address),
+    _Rule("parameter-address", "mov gives the address of a parameter; ld.param loads its value", _parameter_address),
     _Rule("lost-update", "another may store between the two; an atomic operation is one step", _lost_update),
 )
 

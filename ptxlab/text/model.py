@@ -229,7 +229,7 @@ class Variable(Node):
     out, `[]`, is the length of the initialiser, or 0 without one (extern). initial: nested tuples of Numbers, Names and
     Sums, or None. linkage: "", "extern", "visible", "weak" or "common". align: in bytes, 0 where none is given.
     attributes: the other directives in order, an argument with its directive (`.ptr`, `.global`, `.align 16`).
-    line, column: where the name stands.
+    line, column: where the name is.
     """
 
     space: str

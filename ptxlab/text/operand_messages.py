@@ -34,7 +34,7 @@ class Misfit:
 
 
 class Place(NamedTuple):
-    """Where an instruction stands. labels, parameters: names of the function around it; kernel: whether that is one;
+    """Where an instruction is. labels, parameters: names of the function around it; kernel: whether that is one;
     arch: 90 for sm_90a, 0 where nothing is said of the target."""
 
     labels: Collection[str] = ()

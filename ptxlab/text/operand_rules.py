@@ -122,7 +122,7 @@ def agreeing(instruction: Instruction, given: str, find: Find) -> str:
 
 
 def _of_the_warp(instruction: Instruction, found: Form, find: Find) -> Misfit | None:
-    """What cannot be an operand of a matrix instruction: fragments stand in braces, with all their registers."""
+    """What cannot be an operand of a matrix instruction: fragments are in braces, with all their registers."""
     specs = [spec for spec in found.op.operands if not spec.second]
     held: Mapping[str, fragments.Fragment] = {}
     if found.op.does in FRAGMENTS:

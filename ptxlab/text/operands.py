@@ -154,7 +154,7 @@ class Operands:
         raise self.error(f"expected an operand; found {found(token)}")
 
     def listed(self, closing: str, read: Callable[[], E]) -> tuple[E, ...]:
-        """What stands between two brackets, commas in between: the current token is the opening one."""
+        """What is between two brackets, commas in between: the current token is the opening one."""
         opening = self.tokens[self.at]
         self.at += 1
         self.enter()

@@ -21,7 +21,7 @@ _LOC = re.compile(
     r"\s*\.loc\s+(\d+)\s+(\d+)\s+(\d+)(?:\s*,\s*function_name\b[^,]*)?(?:\s*,\s*inlined_at\s+(\d+)\s+(\d+)\s+(\d+))?"
 )
 _FILE = re.compile(r'^[ \t]*\.file[ \t]+(\d+)[ \t]+"((?:\\.|[^"\\\n])*)"', re.MULTILINE)
-_ESCAPED = re.compile(rb'\\(?:(["\\])|([0-3][0-7]{2}))')  # bytes that are not of ASCII stand as octal numbers
+_ESCAPED = re.compile(rb'\\(?:(["\\])|([0-3][0-7]{2}))')  # bytes that are not of ASCII are octal numbers
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.S)
 _BEGINS = re.compile(r"(?:\s*(?:[\w$]+:(?!:)|[{}]|\.(?:reg|local|shared|param)\b[^;]*;))*\s*(?![\w$]+:(?!:))[@a-z]")
 """An instruction, behind labels, braces and declarations if there are any."""
@@ -37,7 +37,7 @@ _BUILTIN = "__nv_nvrtc_builtin_header.h"
 
 
 class String(NamedTuple):
-    """A text that was compiled: `file` is what the compiler calls it. Where it stands in Python as a string: `python`,
+    """A text that was compiled: `file` is what the compiler calls it. Where it is in Python as a string: `python`,
     the name of that file, and for each of the text's lines the line there."""
 
     file: str

@@ -149,12 +149,12 @@ def _of_a_variable(found: Form, k: int, wanted: str, variable: Variable) -> Misf
 
 
 def takes_no_label(found: Form, spec: OperandSpec) -> bool:
-    """Whether the name of a label cannot stand here: only branches take one."""
+    """Whether the name of a label cannot be here: only branches take one."""
     return found.operand_type(spec) in types.WIDTH or found.op.does is Action.BARRIER
 
 
 def wrong_kind(found: Form, k: int, spec: OperandSpec, operand: Operand, find: Find) -> Misfit | None:
-    """An operand of a kind that can never stand where one value does: an address, braces, two results, a minus."""
+    """An operand of a kind that can never be where one value is: an address, braces, two results, a minus."""
     declared = isinstance(operand, Name) and find(operand.text) is not None
     if found.operand_type(spec) == "label" and (declared or not isinstance(operand, Name)):
         return Misfit(k, f"{found.opcode} takes a label here, found {operand}")

@@ -1,4 +1,4 @@
-"""Whether `.version` and `.target` stand at the head of a text, exist, fit each other, and have what the text uses, by
+"""Whether `.version` and `.target` are at the head of a text, exist, fit each other, and have what the text uses, by
 the rules of NVIDIA's assembler."""
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ptxlab.text.model import Declaration, Directive, Function, Module
 from ptxlab.text.spelling import nearest
 
 BESIDES = ("texmode_unified", "texmode_independent", "debug", "map_f64_to_f32")
-"""What may stand behind the name of a target."""
+"""What may follow the name of a target."""
 FIRST_WITHOUT_32_BITS = 90
 """The number of the first target that has no 32-bit addresses in global memory."""
 CONFLICTS = ((".maxntid", ".reqntid"), (".reqnctapercluster", ".maxclusterrank"))

@@ -201,7 +201,9 @@ def test_mods_that_do_not_fit_the_call():
     assert refused(pl.LaunchError, slopes=SLOPES).startswith("attention has no option slopes=; its options are ")
     assert refused(pl.LaunchError, score_mod=penalty).endswith("\n  write:  slopes=array")
     assert refused(pl.LaunchError, score_mod=penalty, slopes=SLOPES, chekcs="all").endswith("; did you mean checks?")
-    assert refused(pl.LaunchError, sinks=np.zeros(2), chekcs="all").startswith("the call has no parameter chekcs that")
+    assert refused(pl.LaunchError, sinks=np.zeros(2), chekcs="all").startswith(
+        "the call takes no chekcs= here; did you"
+    )
     assert "kernels.get('tiled').build(head_dim=16, dtype='f32', tile_kv=32)" in refused(
         pl.LaunchError, score_mod=penalty, slopes=SLOPES, tile_kv=32
     )

@@ -257,12 +257,11 @@ def test_builds_that_do_not_fit():
         ),
         (
             {"copy": "tma", "arch": "sm_90", "cache": "pointers"},
-            "decode_gqa: a tensor map describes one tensor, not caches of their own; write copy='cp.async'",
+            "decode_gqa: a tensor map describes one tensor, not one cache per sequence; write copy='cp.async'",
         ),
         (
             {"copy": "tma", "arch": "sm_90", "cache": "paged", "page_size": 24},
-            "decode_gqa: copy='tma' copies from pages of 8 keys or of a multiple of 16, not of 24; write "
-            "copy='cp.async'",
+            "decode_gqa: copy='tma' needs pages of 8 keys or of a multiple of 16, got 24; write copy='cp.async'",
         ),
     ):
         with pytest.raises(pl.TargetError) as caught:
@@ -293,7 +292,7 @@ def test_arguments_that_do_not_fit():
     given |= {"lengths": Shape(2), "o": Shape(2, 4, 32), "lse": Shape(2, 4), "scale": 1.0}
     assert built.arguments(**given)[-4:] == (4, 2, 3, 1.0)
     for change, message in (
-        ({"q": Shape(2, 4, 64)}, "q has head_dim 64, the kernel was built for 32"),
+        ({"q": Shape(2, 4, 64)}, "q has head_dim 64; the kernel was built for 32"),
         ({"key": Shape(9, 8, 2, 32)}, "key should have shape [9, 16, 2, 32], not [9, 8, 2, 32]"),
         ({"value": Shape(9, 16, 2, 16)}, "value should have shape [9, 16, 2, 32], not [9, 16, 2, 16]"),
         ({"table": Shape(3, 3)}, "table should have shape [2, 3], not [3, 3]"),
@@ -302,11 +301,11 @@ def test_arguments_that_do_not_fit():
         ({"q": Shape(2, 3, 32), "o": Shape(2, 3, 32)}, "Hq = 3 should be a multiple of Hkv = 2"),
         (
             {"table": Shape(2, 2**27)},
-            "max_pages * page_size is 2147483648; it is counted in 32 bits and should be below 2**31",
+            "max_pages * page_size is 2147483648; kernels count it in 32 bits, so it should be below 2**31",
         ),
         (
             {"key": Shape(2**27, 16, 2, 32), "value": Shape(2**27, 16, 2, 32)},
-            "num_pages * page_size is 2147483648; it is counted in 32 bits and should be below 2**31",
+            "num_pages * page_size is 2147483648; kernels count it in 32 bits, so it should be below 2**31",
         ),
         (
             {"lengths": Shape(65536), "table": Shape(65536, 3), "lse": Shape(65536, 4)}
@@ -327,7 +326,7 @@ def test_splits_and_rows_that_overflow():
     given = {"q": Shape(2, 8, 32), "key": Shape(2, 8, 9, 32), "value": Shape(2, 8, 9, 32), "lengths": Shape(2)}
     for splits, message in (
         (65536, "splits is 65536; a grid has at most 65535 blocks there"),
-        (2**27, "B * Hq * splits is 2147483648; it is counted in 32 bits and should be below 2**31"),
+        (2**27, "B * Hq * splits is 2147483648; kernels count it in 32 bits, so it should be below 2**31"),
     ):
         with pytest.raises(pl.LaunchError) as caught:
             built.arguments(**given, partial=Shape(2, 8, splits, 34), scale=1.0)
@@ -339,5 +338,5 @@ def test_splits_and_rows_that_overflow():
             q=Shape(1, 1, 32), key=cache, value=cache, length=Shape(1), o=Shape(1, 1, 32), lse=Shape(1, 1), scale=1.0
         )
     assert str(caught.value) == (
-        "decode_f32_d32_indirect: max_seq is 2147483648; it is counted in 32 bits and should be below 2**31"
+        "decode_f32_d32_indirect: max_seq is 2147483648; kernels count it in 32 bits, so it should be below 2**31"
     )

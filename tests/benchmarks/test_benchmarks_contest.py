@@ -134,26 +134,3 @@ def test_a_stopped_gpu_ends_the_contest(inputs, error, monkeypatch):
         contest.contest({"bad": stopped, "right": pytest.fail}, inputs.answers(SMALL), rounds=2, warm=0.0)
     assert list(lost.value.found) == ["bad"]
     assert lost.value.found["bad"].failed == timing.said(error)
-
-
-def test_replays_take_turns_and_slow_kernels_fewer():
-    order = []
-
-    class Counted:
-        launches = 2
-
-        def __init__(self, name, seconds):
-            self.name, self.seconds = name, seconds
-
-        def poison(self):
-            order.append(self.name)
-
-        def replay(self):
-            return self.seconds
-
-    found = timing.measure(
-        {"quick": Counted("quick", 0.01), "slow": Counted("slow", 0.4)}, lambda recording: (0.0, ""), rounds=5
-    )
-    assert order == ["quick", "slow"] * 4 + ["quick"] * 2  # one that is not counted, and a slow kernel has three turns
-    assert [len(found[name].seconds) for name in ("quick", "slow")] == [5, 3]
-    assert found["slow"].median == 0.4

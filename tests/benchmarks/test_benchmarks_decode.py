@@ -1,4 +1,4 @@
-"""The decode benchmark: its numbers, its checks and its table, and what it counts without a GPU."""
+"""The decode benchmark: its numbers and its checks, and what it counts without a GPU."""
 
 from __future__ import annotations
 
@@ -149,33 +149,3 @@ def test_on_the_cpu_machine_and_again(monkeypatch, capsys, tmp_path):
 
 
 # -- problems and table ------------------------------------------------------------------------------------------------
-
-
-def timed(kernel, cache, seconds, batch=64, keys=4096, **more):
-    """A row as the part writes it, of a card that copies 1000 GB/s."""
-    problem = Problem(batch, keys, (32, 8), cache == "pages")
-    gb_s = problem.bytes / seconds / 1e9
-    share = {"share": gb_s / 1000} if problem.bytes >= decode.LARGE else {}
-    return {"kernel": kernel, **problem.key, "bytes": problem.bytes, "seconds": seconds, "gb_s": gb_s, **share, **more}
-
-
-def test_the_table():
-    """Large steps beside the copy, small ones in microseconds; the goal's sentence, and what is wrong."""
-    rows = [
-        {"kernel": "copy", "by": "driver", "gb_s": 1000.0, "rates": {"kernel": 990.0, "driver": 1000.0}},
-        timed("decode_gqa", "dense", 1.1e-3),
-        timed("decode_gqa", "pages", 1.4e-3),
-        timed("torch SDPA", "dense", 2.2e-3),
-        timed("decode_gqa", "dense", 9e-6, 1, 1024),
-        timed("torch SDPA", "dense", 6e-6, 1, 1024),
-        timed("decode_gqa", "pages", 9e-6, 1, 1024, wrong="off"),
-    ]
-    shown = decode.table({"rows": rows}).splitlines()
-    assert shown[0] == "The copy in this run: 1000.0 GB/s, by the driver (kernel 990.0, driver 1000.0)."
-    assert "| 32/8 | 128 | 64 | 4096 | 1074 | **976 (98%)** | 767 (77%) | 488 (49%) | 2.00 |" in shown
-    assert "| 32/8 | 128 | 1 | 1024 | 4 | 9.0 | wrong | **6.0** | 0.67 |" in shown
-    goal = "- goal: decode_gqa >= 85 % of the copy where a step reads 200 MB or more: "
-    worst = "1 of 2 problems; the lowest is 77% (B 64, 4096 keys, 32/8 heads, D 128, pages)"
-    assert shown[-2:] == [f"{goal}not reached, {worst}", "- wrong: off"]
-    assert decode.goal(rows[1:2]).startswith(f"{goal}reached, 1 of 1 problems; ")
-    assert decode.goal([]) == f"{goal}not measured"

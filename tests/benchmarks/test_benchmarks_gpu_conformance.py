@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from dataclasses import replace
@@ -120,9 +119,6 @@ def test_a_difference_has_a_row_with_inputs(tmp_path: Path, monkeypatch: pytest.
         f"add.f32({', '.join(lane['inputs'])}) is {lane['gpu']} on the GPU, {lane['cpu']} on the emulator (lane 5; "
         "bit for bit)"
     ]
-    text = conformance.table(json.loads((tmp_path / "found.json").read_text()))
-    assert text.startswith("Forms of the instruction table, GPU beside emulator: 1 differs, 2 equal.")
-    assert f"| add.f32 | {record.wrong[0]} |" in text
 
 
 def test_a_form_that_stops_the_gpu_loses_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -227,14 +223,3 @@ def test_division_by_zero_is_open() -> None:
     a, b = np.array([5, 5], np.uint64), np.array([6, 6], np.uint64)
     inputs = [np.array([9, 9], np.uint64), np.array([0, 2], np.uint64)]
     assert difference(rule_for(form("div.u32")), "u32", a, b, inputs, a == b).wrong == [1]
-
-
-def test_a_form_without_a_bound_is_an_error() -> None:
-    class Unknown:
-        op, opcode, type = form("ex2.approx.f32").op, "ex2.approx.f99", "f99"
-
-    with pytest.raises(LookupError) as raised:
-        rule_for(Unknown())  # type: ignore[arg-type]
-    assert str(raised.value) == (
-        "no bound is known for ex2.approx.f99: ptxlab/isa/accuracy.json has none for ex2.approx.f99"
-    )

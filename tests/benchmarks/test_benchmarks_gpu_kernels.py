@@ -77,15 +77,6 @@ def test_a_profile_has_a_digest_and_its_raw_page(tmp_path: Path) -> None:
     raw = (tmp_path / "found_decode_gqa_b_1.csv").read_text().splitlines()
     assert len(raw) == 3
     assert raw[0].startswith('"ID","Kernel Name","gpu__time_duration.sum"')
-    text = explain.table(json.loads((tmp_path / "found.json").read_text()))
-    for line in (
-        "| time | 1234.0 us |",
-        "| tensor pipe busy | 71.5 % |",
-        "| registers | 255 per thread |",
-        "| bytes from and to DRAM | 2500 GB/s |",
-        "| warps: math pipe throttle | 50% |",
-    ):
-        assert line in text.splitlines()
 
 
 def test_what_keeps_ncu_from_profiling_is_missing(tmp_path: Path) -> None:
@@ -122,30 +113,3 @@ def test_each_choice_has_a_row_and_a_failure_is_one(tmp_path: Path) -> None:
     assert [row["us"] for row in record.rows] == [2.0, None]
     assert record.rows[0]["registers"] > 50
     assert record.wrong == ["pipelined, D 64, S 128: 16 x 32, 1 warp, 2 stages: no room"]
-
-
-def row(us: float, default: bool = False, **more: Any) -> dict[str, Any]:
-    about = {"kernel": "pipelined", "dim": 64, "causal": False, "seq": 4096}
-    usage = {"registers": 200, "spills": 0, "blocks": 2, "limiter": "registers"}
-    return (
-        about
-        | {"tile_q": 128, "tile_kv": 64, "warps": 4, "stages": 2}
-        | usage
-        | {"us": us, "tflops": 5e8 / us, "default": default, "wrong": "", **more}
-    )
-
-
-def test_the_table_says_how_much_better_the_best_is() -> None:
-    rows = [row(2000.0, True), row(1600.0, tile_kv=128), row(900.0, wrong="error 1"), row(3000.0, warps=8)]
-    rows += [row(1800.0, stages=3), row(1900.0, stages=3, warps=8)]
-    text = tune.table({"rows": rows})
-    assert text.splitlines()[0] == (
-        "5 choices timed; the default is within 2 % of the best for 0 of 1 problems; "
-        "the best is up to 1.25 times as fast."
-    )
-    assert text.splitlines()[4] == (
-        "| pipelined, D 64, S 4096 | 128 x 128, 4 warps, 2 stages | 1.600 ms | 312500 TFLOP/s | 200 | 0 "
-        "| 2 (registers) | 1.25 |"
-    )
-    assert "(default)" in text.splitlines()[7]  # the quickest three, and the default
-    assert text.splitlines()[8:] == ["", "- wrong: error 1"]

@@ -6,10 +6,7 @@ import numpy as np
 import pytest
 
 import ptxlab as pl
-from benchmarks.gpu import prefill
-from benchmarks.gpu.contest import Problem, contest
 from benchmarks.gpu.memory import NUMPY
-from benchmarks.gpu.record import Record
 from ptxlab import reference
 
 triton_attention = pytest.importorskip(
@@ -36,28 +33,3 @@ def test_sizes_divide_the_sequence_and_each_other():
         assert all(tiles.rows % tiles.keys == 0 for tiles in some), dim
         assert triton_attention.tiles_for(dim, 512) == list(some)
         assert triton_attention.tiles_for(dim, 96) == []
-
-
-def test_the_best_tiles_are_kept(monkeypatch):
-    """The sizes compete once for long and once for short sequences; then the best one alone is measured."""
-    monkeypatch.setattr(prefill, "LONG", 128)
-    monkeypatch.setitem(TILES, 64, (Tiles(64, 64, 4, 2), Tiles(32, 32, 4, 2)))
-    monkeypatch.setattr(prefill, "wanted", lambda problem, small: ["Triton"])
-    sizes = (("bf16", 128), ("bf16", 64), ("f16", 128))
-    problems = [Problem(64, True, seq, dtype, 128, 128, most=2) for dtype, seq in sizes]
-    monkeypatch.setattr(prefill, "problems", lambda small: problems)
-    tried = []
-
-    def watched(prepared, *given, **more):
-        tried.append(list(prepared))
-        return contest(prepared, *given, **more)
-
-    monkeypatch.setattr(prefill.contest, "contest", watched)
-    record = Record("prefill", rehearsal=True)
-    prefill.run(record, "cpu", True)
-    assert record.wrong == []
-    both = ["Triton 64 x 64, 4 warps, 2 stages", "Triton 32 x 32, 4 warps, 2 stages"]
-    best = record.rows[0]["tiles"]
-    assert tried == [both, both, [f"Triton {best}"]]
-    assert record.rows[2]["tiles"] == best
-    assert [row["kernel"] for row in record.rows] == ["Triton"] * 3

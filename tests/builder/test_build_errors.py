@@ -26,8 +26,8 @@ from ptxlab.text.validate import validate
 PARAMETERS = "n: u32, m: u32, i: s32, a: u64, x: f32, h: f16, l: f64, p: Ptr[f32], q: Ptr[f64]"
 WORDS = {**vars(ptxlab.builder), "math": math, "np": np}
 REGISTER = "is a register, which has a value only when the kernel runs"
-DECIDES = "decides when the kernel is built"
-ONE_LOOP = "k.loop takes only its first argument, where the loop stops, without a name"
+DECIDES = "is evaluated when the kernel is built"
+ONE_LOOP = "k.loop takes one argument without a name: where the loop stops"
 KEYWORDS = ": modifiers and types are arguments"
 ATOM = "atom{.order}{.scope}{.space}.operation{.L2::cache_hint}.type  d, [a], b{, policy:b64}"
 
@@ -82,7 +82,7 @@ MISTAKES = [
      "(1 < n) & (n < m)"),
     ("«max(n, m)»", f"`max(n, m)` {REGISTER}; Python's `max` {DECIDES}", "k.max(n, m)"),
     ("«n in (1, 2)»", f"`n in (1, 2)` {REGISTER}; `in` compares when the kernel is built", "(x == a) | (x == b)"),
-    ("«bool(n)»", f"%n {REGISTER}; its truth value is asked for when the kernel is built", "with k.if_(p):"),
+    ("«bool(n)»", f"%n {REGISTER}; Python asks for its truth value when the kernel is built", "with k.if_(p):"),
     ("for _ in «range(2, n)»:\n    pass", f"%n {REGISTER}; `range` needs a number when the kernel is built",
      "with k.loop(n, start=2) as i:"),
     ("«list(n)»", "%n is one register; there is nothing to iterate over when the kernel is built",
@@ -102,7 +102,7 @@ MISTAKES = [
      "k.else_() must follow its `with k.if_(...)` directly; there is no `if_` in this body",
      "with k.if_(p):\n    ...\nwith k.else_():\n    ..."),
     ("«k.if_(n > 3)»\np[0] = 1.0", "k.if_(...) does nothing without `with`", "with k.if_(n > 3):"),
-    ("if «k.if_(n > 3)»:\n    p[0] = 1.0", "`if k.if_(...):` would decide when the kernel is built",
+    ("if «k.if_(n > 3)»:\n    p[0] = 1.0", "`if k.if_(...):` would be evaluated when the kernel is built",
      "with k.if_(n > 3):"),
     ("with «k.if_(1 < 2)»:\n    pass",
      "k.if_ got True, which Python knows when the kernel is built; a plain `if` chooses what is emitted", "if ...:"),
@@ -122,7 +122,7 @@ MISTAKES = [
     # -- types: operands, immediates, pointers and vectors
     ("«n * x»", "%n is u32, %x is f32: an instruction works on one type", "k.cvt(f32, n) * x"),
     ("«a + n»", "%a is u64, %n is u32: an instruction works on one type", "a + k.cvt(u64, n)"),
-    ("«a << a»", "a shift is by a 32-bit number, %a is u64", "a << k.cvt(u32, a)"),
+    ("«a << a»", "the shift amount must have 32 bits; %a is u64", "a << k.cvt(u32, a)"),
     ("«n + (n > 3)»", "%n is u32, `n > 3` is pred: a predicate is not a number", "n + k.select(n > 3, 1, 0, type=u32)"),
     ("«n / 2»", "`/` divides floats, %n is u32; integer division is `//`", "n // 2"),
     ("«x**2»", "`**` has no instruction; multiply", "x * x"),
@@ -137,7 +137,7 @@ MISTAKES = [
     ("«p += 4»", "this pointer is a value, not a variable; `+=` would only rebind the Python name",
      "p = k.var_ptr(p)"),
     ("tile = k.shared(f32, 64)\n«tile[a]»", "shared addresses have 32 bits, %a is u64", "k.cvt(u32, a)"),
-    ("«k.load(q, 4, vector=4)»", "a vector of 4 f64 is not one access; at most 4 elements and 16 bytes are",
+    ("«k.load(q, 4, vector=4)»", "a vector of 4 f64 does not fit one access: at most 4 elements and 16 bytes",
      "vector=2"),
     ("«k.load(p, 6, vector=4)»", "6 elements are not whole vectors of 4", "vector=1"),
     ("«k.load(p + 1, 4, vector=4)»",
@@ -198,7 +198,8 @@ MISTAKES = [
      f'syntax: {ATOM}\n  write:  k.atom(p, x, operation="add")'),
     ('«k.atom(p, x, op="max")»', "atom does not take op= here",
      f'syntax: {ATOM}\n  write:  k.atom(p, x, operation="max")'),
-    ('«k.atom(p, x, "add")»', "'add' is a modifier of atom; modifiers are keywords", 'k.atom(p, x, operation="add")'),
+    ('«k.atom(p, x, "add")»', "'add' is a modifier of atom; modifiers are keyword arguments",
+     'k.atom(p, x, operation="add")'),
     ("«k.range»(0, n)", "k has no `range`", "with k.loop(n) as i:"),
     ("«k.__syncthreads»()", "k has no `__syncthreads`", "k.barrier()"),
     ("«k.threadIdx».x", "k has no `threadIdx`", "k.tid.x"),
@@ -216,7 +217,7 @@ MISTAKES = [
     ("«x.to»(u32)", "%x has no `to`", "k.cvt(u32, x)"),
     ("«n[0]» = 1", "%n is one value, a u32 register; only a pointer has elements",
      "n: Ptr[u32]    # a parameter that is an array"),
-    ('«k.op("bar.sync 0")»', "k.op takes the opcode and its operands apart", 'k.op("bar.sync", 0)'),
+    ('«k.op("bar.sync 0")»', "k.op takes the opcode and its operands as separate arguments", 'k.op("bar.sync", 0)'),
     ("«p[0] += x»", "`p[0]` is a value, not a variable; `+=` would only rebind the Python name", "p[0] = p[0] + x"),
     ("«k.probe(n, 0, 1, x, l, 1.0)»", "k.probe stores m, l and rescale in one float type, f32 or f64; l is f64",
      "k.cvt(f32, l)"),
@@ -311,7 +312,7 @@ def test_a_register_of_another_kernel() -> None:
         m + kept[0]
 
     first()
-    with pytest.raises(BuildError, match="%n belongs to another kernel; registers do not outlive theirs"):
+    with pytest.raises(BuildError, match="%n belongs to another kernel; a register is used only in its own"):
         second()
 
 

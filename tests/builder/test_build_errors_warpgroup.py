@@ -28,7 +28,7 @@ def multiply(k: Builder, d: list[object]) -> None:
 def test_a_fence_left_out() -> None:
     with pytest.raises(BuildError) as raised:
         built(lambda k: multiply(k, k.vars(f32, 4, 0.0)))
-    assert "the first wgmma of a kernel comes after a wgmma.fence, which orders its registers" in str(raised.value)
+    assert "the first wgmma of a kernel must come after a wgmma.fence, which orders its registers" in str(raised.value)
     assert 'write:  k.op("wgmma.fence.sync.aligned")' in str(raised.value)
 
 
@@ -43,7 +43,7 @@ def test_a_wait_left_out() -> None:
 
     with pytest.raises(BuildError) as raised:
         built(write)
-    assert "%d0 is a sum of a wgmma that nothing has waited for yet" in str(raised.value)
+    assert "%d0 is an accumulator of a wgmma that nothing has waited for yet" in str(raised.value)
     assert 'k.op("wgmma.wait_group.sync.aligned", 0)' in str(raised.value)
 
 

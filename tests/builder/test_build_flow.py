@@ -264,25 +264,6 @@ def test_float_operators() -> None:
     assert "0d3FB999999999999A" in f.ptx  # 0.1 with all its bits, though Python calls it a float like any other
 
 
-def test_retargeting_saves_the_mov() -> None:
-    @kernel
-    def f(k: Builder, out: Ptr[f32], x: f32) -> None:
-        direct = k.var(f32, x * 2.0)
-        direct.set(direct + 1.0)
-        named = direct * 3.0
-        direct.set(named)
-        out[0] = direct
-
-    code = [" ".join(line.split()) for line in f.ptx.splitlines() if "%direct" in line and ".reg" not in line]
-    assert code == [
-        "mul.rn.f32 %direct, %x, 0f40000000;",
-        "add.rn.f32 %direct, %direct, 0f3F800000;",
-        "mul.rn.f32 %named, %direct, 0f40400000;",
-        "mov.f32 %direct, %named;",
-        "st.global.f32 [%out], %direct;",
-    ]
-
-
 def test_swapping_variables_through_copies() -> None:
     def swap(k: Builder, a: Var[u32], b: Var[u32]) -> None:
         kept = k.copy(a)

@@ -123,12 +123,6 @@ def test_probes_store_the_state_in_natural_units() -> None:
     np.testing.assert_allclose(probe[..., 2], np.exp2(before - m), rtol=1e-6)
 
 
-def test_without_probes_nothing_of_them_remains() -> None:
-    assert "probe" not in softmax.ptx
-    assert [p.name for p in softmax.params] == ["x", "out", "n"]
-    assert softmax(probes=True).ptx.count("st.global") == softmax.ptx.count("st.global") + 3
-
-
 @pytest.mark.assembler
 @pytest.mark.parametrize("arch", ["sm_75", "sm_80", "sm_86", "sm_89", "sm_90"])
 def test_the_assembler_takes_what_is_built(arch: str) -> None:

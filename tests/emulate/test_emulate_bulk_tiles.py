@@ -256,11 +256,12 @@ def test_maps_that_cannot_be() -> None:
     for message, make in {
         "TensorMap: expected an array, got list": lambda: pl.TensorMap([1, 2], (8, 8)),
         "TensorMap: the box needs 2 sizes, got (8,)": lambda: pl.TensorMap(x, (8,)),
-        "TensorMap: a row of the box must be a multiple of 16 bytes, 8 are asked for": lambda: pl.TensorMap(x, (8, 4)),
-        "TensorMap: swizzle is 0, 32, 64 or 128 bytes, got 16": lambda: pl.TensorMap(x, (8, 8), swizzle=16),
-        "TensorMap: a row of the box has 128 bytes, a swizzle of 64 takes at most as many\n  write:  box=(..., 32)":
+        "TensorMap: a row of the box must be a multiple of 16 bytes, got 8": lambda: pl.TensorMap(x, (8, 4)),
+        "TensorMap: swizzle must be 0, 32, 64 or 128 bytes, got 16": lambda: pl.TensorMap(x, (8, 8), swizzle=16),
+        "TensorMap: a row of the box has 128 bytes; with swizzle=64 it has at most 64\n  write:  box=(..., 32)":
             lambda: pl.TensorMap(x, (8, 64), swizzle=64),
-        "TensorMap: a box has 1 to 256 elements in each dimension, got (512, 64)": lambda: pl.TensorMap(x, (512, 64)),
+        "TensorMap: a box must have 1 to 256 elements in each dimension, got (512, 64)":
+            lambda: pl.TensorMap(x, (512, 64)),
     }.items():  # fmt: skip
         with pytest.raises(LaunchError) as refused:
             make()

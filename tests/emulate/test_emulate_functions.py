@@ -11,7 +11,7 @@ from emulate_programs import call, fault_of, function, kernel, run
 from ptxlab.emulate import lower
 from ptxlab.emulate.program.printf import arguments_of, formatted, named
 from ptxlab.emulate.runtime import printf_output
-from ptxlab.errors import UnsupportedInstruction
+from ptxlab.errors import PtxError, UnsupportedInstruction
 from ptxlab.text import parse
 
 FACTORIAL = function(
@@ -324,10 +324,6 @@ def test_printf_stops_where_there_is_too_much_text(engine: str, monkeypatch: pyt
 )
 def test_what_a_call_passes_lies_in_a_frame(space: str, type_: str, message: str) -> None:
     from random_programs import program
-
-    from ptxlab.emulate import lower
-    from ptxlab.errors import PtxError
-    from ptxlab.text import parse
 
     text = next(t for t in map(program, range(40)) if ".param .b32 q;" in t)
     with pytest.raises(PtxError) as caught:

@@ -1,11 +1,10 @@
-"""No way out of a launch leaves a thread behind: Ctrl-C at any moment, errors, and workers that come too late."""
+"""No way out of a launch leaves a thread behind: Ctrl-C at any moment, and threads that cannot be started."""
 
 from __future__ import annotations
 
 import os
 import subprocess
 import sys
-import threading
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -38,18 +37,6 @@ def test_interrupts_leave_no_thread(count: int, workers: int) -> None:
     assert "threads left: 0" in done.stdout, done.stdout
 
 
-def test_a_worker_that_comes_after_the_dismissal_goes_home() -> None:
-    ran: list[int] = []
-    stop = np.zeros(1, np.int32)
-    team = threads.Team(stop)
-    team.dismiss()
-    for _ in range(3):
-        team.begin(lambda: ran.append(1))
-    team.wait(lambda: None, 0.1)
-    assert ran == []
-    assert stop[0] == 0  # nobody had begun, so nobody had to be stopped
-
-
 def test_a_launch_that_gets_no_thread_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     from ptxlab.emulate.jit.running import run as jit
 
@@ -64,32 +51,3 @@ def test_a_launch_that_gets_no_thread_ends(monkeypatch: pytest.MonkeyPatch) -> N
         with pytest.raises(RuntimeError, match="start new thread"):
             run("jit", long, out=np.zeros(4096, np.uint32), blocks=2, workers=2, budget=None)
         threads._idle.extend(waiting)
-
-
-def test_a_dismissal_waits_for_those_that_have_begun() -> None:
-    stop = np.zeros(1, np.int32)
-    begun, ended = threading.Semaphore(0), []
-
-    def work() -> None:
-        begun.release()
-        while not stop[0]:
-            pass
-        ended.append(1)
-
-    team = threads.Team(stop)
-    for _ in range(2):
-        team.begin(work)
-    begun.acquire()
-    team.dismiss()
-    assert len(ended) in (1, 2)  # the other one may have come too late to begin
-    team.dismiss()
-
-
-def test_threads_wait_for_the_next_team(monkeypatch: pytest.MonkeyPatch) -> None:
-    for _ in range(3):
-        team, meeting = threads.Team(np.zeros(1, np.int32)), threading.Barrier(2)
-        for _ in range(2):
-            team.begin(lambda meeting=meeting: meeting.wait(10))  # both at once, so that there are two threads
-        team.wait(lambda: None, 0.1)
-        assert threads.idle() >= 2
-        monkeypatch.setattr(threads, "_thread", None)  # from now on none can be started

@@ -126,7 +126,7 @@ def test_who_drops_out_is_not_expected_again(engine: str) -> None:
         out(engine, body)
     assert caught.value.message == (
         "mbarrier.arrive.noComplete.shared.b64: "
-        "this arrival completes the phase, which .noComplete promises it does not"
+        "this arrival completes the phase, but .noComplete promises that it does not"
     )
     assert (out(engine, body.replace(".noComplete", "")) == 3).all()
 

@@ -182,8 +182,8 @@ def test_more_shared_memory_than_the_assembler_takes(device: str) -> None:
     with pytest.warns(UserWarning, match="declares 65536 bytes") as said:
         pl.launch(text, 1, 1, out, device=device)
     assert [str(w.message) for w in said] == [
-        "shared memory: k declares 65536 bytes, which the emulator allows; NVIDIA's assembler takes 49152 for "
-        "sm_90: declare `.extern .shared` and ask for the bytes at the launch"
+        "shared memory: k declares 65536 bytes. The emulator allows that; NVIDIA's assembler takes at most 49152 for "
+        "sm_90: declare `.extern .shared` and give the size at the launch"
     ]
     assert said[0].filename == __file__
     assert out.tolist() == [8]

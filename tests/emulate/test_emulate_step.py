@@ -56,14 +56,6 @@ SKIP:
     assert by_text["mov.u32 %r6, 1;"].mask.all()
 
 
-def test_recorder_chooses_warps() -> None:
-    watcher = Everything(block=1, warp=2)
-    found, report = run("step", kernel("st.global.u32 [%rd3], %r1;"), threads=96, blocks=3, trace=watcher)
-    assert found.tolist() == list(range(96)) * 3
-    assert {(s.block, s.warp) for s in watcher.steps} == {(1, 2)}
-    assert len(watcher.steps) == report.warp_instructions / 9
-
-
 @pytest.mark.sweep(5)
 @pytest.mark.parametrize("name", [*CASES, *(f for f in FILES if f.count(".") == 2 and f.split(".")[0] in KERNELS)])
 def test_registers_hold_their_type(name: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -468,8 +468,8 @@ F32 = np.zeros((4, 4), np.float32)
     (lambda: pl.Texture(F32, channels=3), "Texture: a texel has 1, 2 or 4 channels, got channels=3"),
     (lambda: pl.Texture(F32, channels=2), "Texture: with channels=2 the last dimension of the array must be 2; "
      "the shape is (4, 4)"),
-    (lambda: pl.Texture(F32[0], layers=True), "Texture: 1 to 2 dimensions are possible, the array has 0 besides that "
-     "of the layers"),
+    (lambda: pl.Texture(F32[0], layers=True), "Texture: expected an array of 1 to 2 dimensions "
+     "besides the layers, got 0"),
     (lambda: pl.Texture(F32, filter="cubic"), "Texture: filter must be one of 'point', 'linear', got 'cubic'"),
     (lambda: pl.Texture(F32, address="wrap"), "Texture: 'wrap' and 'mirror' need normalized coordinates\n"
      "  write:  normalized=True"),
@@ -477,13 +477,13 @@ F32 = np.zeros((4, 4), np.float32)
      "array holds float32"),
     (lambda: pl.Texture(F32.astype(np.uint8), filter="linear"), "Texture: a linear filter gives fractions, and uint8 "
      "is read as an integer\n  write:  read='normalized', or pass array.astype(np.float32)"),
-    (lambda: pl.Texture(F32, cube=True), "Texture: cubes have six square faces each, the array's shape is (4, 4)"),
+    (lambda: pl.Texture(F32, cube=True), "Texture: a cube has six square faces; the array's shape is (4, 4)"),
     (lambda: pl.Texture(F32, compare="smaller"), "Texture: compare must be one of 'never', 'less', 'equal', "
      "'less_equal', "
      "'greater', 'not_equal', 'greater_equal', 'always', got 'smaller'"),
-    (lambda: pl.Texture(F32, channels=4, compare="less"), "Texture: depths are floats of one channel, the array holds "
-     "float32 in 4 channels"),
-    (lambda: pl.Texture(F32, levels=[F32]), "Texture: level 1 of float32 [4, 4] has the shape (2, 2), got "
+    (lambda: pl.Texture(F32, channels=4, compare="less"), "Texture: compare= needs depths, floats of one "
+     "channel; the array holds float32 in 4 channels"),
+    (lambda: pl.Texture(F32, levels=[F32]), "Texture: level 1 of float32 [4, 4] must have shape (2, 2), got "
      "float32 (4, 4)"),
     (lambda: pl.Texture(F32, seamless=True), "Texture: seamless is for cubes\n  write:  cube=True"),
     (lambda: pl.Texture(F32[:0]), "Texture: the array is empty, its shape is (0, 4)"),

@@ -16,11 +16,10 @@ from random_races import Program
 from test_emulate_cuda import CORPUS, FILES, KERNELS
 
 import ptxlab as pl
-from ptxlab.emulate.program.lane_types import DTYPE
 from ptxlab.emulate.step.interpreter import Step
 from ptxlab.emulate.trace.asynchronous import MbarrierEvent, mbarrier_events, product_groups
-from ptxlab.emulate.trace.pages import HEAD, pack_lanes, unpack_lanes
-from ptxlab.emulate.trace.recording import Recording, lanes_of
+from ptxlab.emulate.trace.pages import HEAD
+from ptxlab.emulate.trace.recording import Recording
 from ptxlab.errors import DeviceFault, LaunchError, TraceError
 
 LOOP = """
@@ -283,17 +282,6 @@ def test_the_compiling_engine_says_what_it_cannot_record() -> None:
     with pytest.raises(LaunchError) as caught:
         pl.launch(kernel(""), 1, 32, np.zeros(32), np.zeros(32), device="cpu", trace=pl.Trace(lines=[30]))
     assert str(caught.value) == ("trace: the JIT records whole warps, not chosen lines; write device='step'")
-
-
-@pytest.mark.parametrize("lane", DTYPE)
-def test_lanes_survive_packing(lane: str) -> None:
-    rng, dtype = np.random.default_rng(3), DTYPE[lane]
-    values = list(rng.integers(0, 256, (7, 32 * dtype.itemsize), np.uint8).view(dtype))
-    if lane == "i1":
-        values = [v.view(np.uint8) > 127 for v in values]
-    back = unpack_lanes(pack_lanes(values, dtype), len(values), dtype)
-    assert back.tobytes() == np.stack(values).tobytes()
-    assert lanes_of(0x80000001).tolist() == [True] + [False] * 30 + [True]
 
 
 # -- files that are refused --------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""The assembler in process: its report, its errors at the PTX line, its cache, and text that would end the process."""
+"""The assembler in process: its report, its errors at the PTX line, and text that would end the process."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ import pytest
 from shown_messages import message
 
 from ptxlab.errors import AssemblyError, LaunchError, PtxlabError, Span, TargetError, UnavailableError
-from ptxlab.gpu import Usage, assemble, assembler, hazards, ptxas
-from ptxlab.gpu.report import Complaint, read_complaints, read_memory, read_usage, read_warnings
+from ptxlab.gpu import assemble, assembler, hazards, ptxas
 from ptxlab.text import parse
 
 pytestmark = pytest.mark.assembler
@@ -236,14 +235,6 @@ def test_an_odd_name_of_a_gpu_does_not_end_the_process(arch: str) -> None:
         assert given is None or f'does not assemble for arch="{arch}": it takes sm_75' in str(caught.value)
 
 
-def test_the_same_text_is_assembled_once() -> None:
-    text = ADD_ONE + "// only here\n"
-    first = assemble(text)
-    assert assemble(text) is first
-    assert assemble(text, "sm_90") is not first
-    assert assemble(text + " ") is not first
-
-
 def test_several_threads_get_what_one_gets() -> None:
     texts = [ADD_ONE.replace("3F800000", f"3F80{n:04X}") for n in range(8)]
     texts += [text.replace("add.f32", "addd.f32") for text in texts]
@@ -424,40 +415,6 @@ def test_without_the_wheels_one_line_says_what_to_install() -> None:
     assert done.stdout.endswith("): pip install cuda-bindings nvidia-nvjitlink\n")
     assert done.stdout.count("\n") == 1
     assert issubclass(UnavailableError, RuntimeError)
-
-
-def test_logs_are_read_as_they_are_printed() -> None:
-    log = (
-        "ptxas warning :  .debug_info section not found\n"
-        "ptxas info    : (C7514) Potential Performance Loss: wgmma.mma_async instructions are serialized\n"
-        "ptxas info    : 16 bytes gmem, 400 bytes cmem[3]\n"
-        "ptxas info    : Compiling entry function 'k' for 'sm_90'\n"
-        "ptxas info    : Function properties for k\n"
-        "ptxas         .     736 bytes stack frame, 740 bytes spill stores, 744 bytes spill loads\n"
-        "ptxas info    : Used 255 registers, used 2 barriers, 736 bytes cumulative stack size, 1024 bytes smem\n"
-        "info    : 16 bytes gmem, 400 bytes cmem[3]\n"
-        "info    : Function properties for 'k':\n"
-        "info    : used 255 registers, used 2 barriers, 736 stack, 2048 bytes smem, 536 bytes cmem[0], 0 bytes lmem\n"
-    )
-    assert read_usage(log, 90, {}) == (Usage("k", True, 255, 736, 740, 744, 1024, 2, 536),)
-    assert read_memory(log) == 16
-    assert read_warnings(log) == (
-        ".debug_info section not found",
-        "Potential Performance Loss: wgmma.mma_async instructions are serialized",
-    )
-    errors = (
-        "ptxas application ptx input, line 3; error   : Unknown symbol 'x'\n"
-        "ptxas application ptx input, line 3; error   : Unknown symbol 'x'\n"
-        "ptxas fatal   : Unexpected non-ASCII character encountered on line 9\n"
-        "error   : Undefined reference to 'f' in 'kernel.ptx'\n"
-        "ptxas fatal   : Ptx assembly aborted due to errors\n"
-        "ERROR NVJITLINK_ERROR_PTX_COMPILE: JIT the PTX (kernel.ptx)\n"
-    )
-    assert read_complaints(errors) == (
-        Complaint(3, "Unknown symbol 'x'"),
-        Complaint(9, "Unexpected non-ASCII character encountered"),
-        Complaint(0, "Undefined reference to 'f' in 'kernel.ptx'"),
-    )
 
 
 MOVES = """.version 8.0

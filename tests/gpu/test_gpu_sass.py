@@ -6,8 +6,6 @@ import pytest
 
 from ptxlab.errors import AssemblyError, UnavailableError
 from ptxlab.gpu import disassembler, sass
-from ptxlab.gpu.disassembler import SassInstruction, mark_lines, read_sass
-from ptxlab.text import parse
 
 TEXT = """\
 .version 8.0
@@ -64,37 +62,6 @@ def test_errors_show_the_text_as_it_was_written() -> None:
         "            addd.f32 %f1, %f0, %one;\n"
         "            ^~~~\n  from:   kernel.cu:7"
     )
-
-
-def test_lines_are_marked_without_moving_any() -> None:
-    marked = mark_lines(parse(TEXT))
-    assert marked.count("\n") == TEXT.count("\n") + 2
-    lines = marked.split("\n")
-    assert lines[3].strip() == ""
-    assert lines[10] == "    .loc 1 11 0 ld.param.u64 %rd0, [data];"
-    assert lines[11].strip() == ""
-    assert lines[12] == "    .loc 1 13 0 ld.global.f32 %f0, [%rd0]; .loc 1 13 0 setp.gt.f32 %p, %f0, 0f00000000;"
-    assert lines[15] == "        .loc 1 16 0 mov.f32 %one, 0f3F800000;  // one"
-    assert lines[18] == "    .loc 1 19 0 @%p st.global.f32 [%rd0], %f1;"
-    assert marked.endswith('\n.file 1 "ptx"\n')
-
-
-def test_reads_what_nvdisasm_prints() -> None:
-    text = (
-        "//--------------------- .text.k --------------------------\n.text.k:\n"
-        '\t//## File "ptx", line 7\n        /*0000*/                   MOV R1, c[0x0][0x28] ;\n'
-        '\t//## File "ptx", line 9\n        /*0010*/              @!P0 FFMA.FTZ R2, R1, R1, R2 ;\n.L_x_0:\n'
-        "        /*0020*/              @!UP0 UIADD3 UR4, UR4, 0x1, URZ ;\n        /*0030*/                   EXIT ;\n"
-        ".L_x_1:\n        /*0040*/                   BRA `(.L_x_1);\n        /*0050*/                   NOP;\n"
-    )
-    (function,) = read_sass(text)
-    assert function.instructions == (
-        SassInstruction(0, "MOV R1, c[0x0][0x28]", 7),
-        SassInstruction(16, "@!P0 FFMA.FTZ R2, R1, R1, R2", 9),
-        SassInstruction(32, "@!UP0 UIADD3 UR4, UR4, 0x1, URZ", 9),
-        SassInstruction(48, "EXIT", 9),
-    )
-    assert [code.opcode for code in function.instructions] == ["MOV", "FFMA.FTZ", "UIADD3", "EXIT"]
 
 
 def test_without_nvdisasm_one_line_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

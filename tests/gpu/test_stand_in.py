@@ -304,27 +304,23 @@ def test_memory_that_python_gives_back_does_not_end_a_recording(log: Path) -> No
     assert "cuMemFree" in done.log[begun:ended]
 
 
-def test_what_a_recording_does_not_allow_ends_it(log: Path) -> None:
-    """The driver's rules: no synchronous allocation meanwhile, and not the legacy stream beside a blocking one."""
-    done = run("""
-        from cuda.bindings import driver
+def test_a_dependent_launch_of_a_graph_may_start_early(log: Path) -> None:
+    """`decode_reduce` for sm_90 waits by itself, so its launch does not; the first of a graph has none to wait for."""
+    code = """
+        from ptxlab.launch import replay
 
-        device.current()
-        relaxed, local = driver.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_RELAXED, driver.CUstreamCaptureMode(1)
-        for flags, mode in ((1, local), (1, relaxed), (0, relaxed)):
-            _, stream = driver.cuStreamCreate(flags)
-            driver.cuStreamBeginCapture(stream, mode)
-            result, pointer = driver.cuMemAlloc(64)
-            event = driver.cuEventCreate(0)[1]
-            print(result.name, driver.cuEventRecord(event, 0)[0].name, driver.cuStreamEndCapture(stream)[0].name)
-            if pointer:
-                driver.cuMemFree(pointer)
-        """, log)  # fmt: skip
-    assert done.out == (
-        "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED CUDA_SUCCESS CUDA_ERROR_STREAM_CAPTURE_INVALIDATED\n"
-        "CUDA_SUCCESS CUDA_SUCCESS CUDA_SUCCESS\n"
-        "CUDA_SUCCESS CUDA_ERROR_STREAM_CAPTURE_IMPLICIT CUDA_ERROR_STREAM_CAPTURE_INVALIDATED\n"
-    )
+        for arch in ("sm_80", "sm_90"):
+            reduce = pl.kernels.get("decode_reduce", "decode").build(head_dim=64, dtype="f16", arch=arch)
+            recorded = attempt(replay.record, [(reduce, (2, 1, 1), (64, 1, 1), 0, [None, None, None, 2, 1])] * 2)
+            print(reduce.dependent)
+            recorded and recorded.free()
+        """
+    done = run(code, log)
+    assert done.out.splitlines() == ["False", "True"]
+    assert re.findall(r"  decode_reduce\S* grid .* attributes (\d)", done.log) == ["0", "0", "0", "1"]
+    done = run(code, log, refuse="cuLaunchKernelEx=CUDA_ERROR_INVALID_VALUE")
+    assert done.out.count("LaunchError decode_reduce") == 2
+    assert done.log.endswith("0 streams, 0 events, 0 graphs\n")
 
 
 def test_threads_launch_at_the_same_time(log: Path) -> None:

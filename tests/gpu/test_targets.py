@@ -67,7 +67,7 @@ def test_each_limit_is_named() -> None:
     assert _message(t.check_grid, (1, 65536, 1)) == "grid y-dimension is 65536; sm_80 allows 1 to 65535"
     assert _message(t.check_shared, 50000) == (
         "shared memory: sm_80 allows 49152 bytes to be declared, found 50000; "
-        "declare `.extern .shared` and ask for the bytes at the launch"
+        "declare `.extern .shared` and give the size at the launch"
     )
     assert _message(t.check_shared, 1024, 166912) == (
         "shared memory: sm_80 has at most 166912 bytes for a block, "

@@ -308,20 +308,6 @@ def test_nothing_is_spilled(name, arch, every):
         assert pl.assemble(spec.build(head_dim=dim, dtype=dtype, arch=arch, **more).ptx).spill_bytes == 0
 
 
-@pytest.mark.parametrize("name", PAGED)
-@pytest.mark.parametrize("page_size", [1, 2, 8, 256])
-def test_a_page_of_a_power_of_two_needs_no_division(name, page_size):
-    """The assembler would divide, though page_size is a constant: it is the kernel that says shift and mask."""
-    spec = kernels.get(name, "decode")
-    for size, divides in ((page_size, False), (7, True)):
-        divided = [
-            line
-            for line in spec.build(head_dim=64, cache="paged", page_size=size).ptx.splitlines()
-            if line.split("//")[0].rstrip().endswith(f", {size};") and line.split()[0] in ("div.u32", "rem.u32")
-        ]
-        assert (len(divided) >= 1) == divides, divided
-
-
 @pytest.mark.rest
 @pytest.mark.long
 @pytest.mark.sweep(4)

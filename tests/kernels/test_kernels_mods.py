@@ -249,7 +249,7 @@ WRONG = [
     ({"score_mod": reserved, "scale": 2.0}, "`scale` is the name of a kernel parameter or an option"),
     (
         {"score_mod": variants.alibi(SLOPES), "slope": 1},
-        "has no parameter slope that is not bound; did you mean slopes?",
+        "has no unbound parameter slope; did you mean slopes?",
     ),
     ({"score_mod": variants.causal()}, "score_mod takes score, b, h, q_idx, kv_idx; causal is a mask_mod"),
     ({"mask_mod": length}, "length also takes ids\n  write:  ids=array"),
@@ -258,14 +258,14 @@ WRONG = [
     ({"mask_mod": length, "ids": "abc"}, "ids should be an array or a number, real or whole, not 'abc'"),
     ({"mask_mod": np.tril(np.ones((4, 4)))}, "a mod is a function, got array"),
     ({"sinks": np.zeros(3)}, "sinks should have shape [4], one per head, not [3]"),
-    ({"slopes": SLOPES}, "slopes: there is no mod that takes it"),
-    ({"sinks": [0.0, math.nan, 1.0, 2.0]}, "sinks should be scores, real and below infinity, not [0.0, nan, 1.0, 2.0]"),
+    ({"slopes": SLOPES}, "slopes: no mod takes this argument"),
+    ({"sinks": [0.0, math.nan, 1.0, 2.0]}, "sinks should be real numbers below infinity, not [0.0, nan, 1.0, 2.0]"),
     ({"mask_mod": length, "ids": np.zeros(0, int)}, "index 0 goes from 0 to 8, and `ids` has 0 elements there"),
     ({"mask_mod": lambda b, h, q_idx, kv_idx, n: kv_idx % n == 0, "n": 0}, "this divides by n, which is 0"),
     ({"mask_mod": lambda b, h, q_idx, kv_idx: kv_idx * 10**9 < 5}, "`kv_idx * 10**9` goes from 0 to 8000000000; whole"),
     (
         {"mask_mod": lambda b, h, q_idx, kv_idx, t, t_1: t[h, kv_idx] > t_1, "t": np.ones((4, 9)), "t_1": 2},
-        "t_1 is what a kernel calls the size of a dimension of t",
+        "t_1 is the kernel's name for the size of a dimension of t",
     ),
     ({"mask_mod": lambda b, h, q_idx, kv_idx, WARP_SZ: kv_idx < WARP_SZ}, "mod: `WARP_SZ` is the name of a kernel"),
 ]

@@ -13,7 +13,6 @@ from slow_cases import slow
 
 import ptxlab as pl
 from ptxlab import kernels, reference
-from ptxlab.kernels import tiles
 
 SIMPLE = ("scalar", "tiled")
 """They take any head_dim, in f32 and f64."""
@@ -249,21 +248,6 @@ def test_the_swizzle_leaves_no_conflict(name, dim):
     assert [c for c in found if c.conflicts] == []
 
 
-@pytest.mark.parametrize("dim", range(16, 257, 16))
-def test_the_swizzle_meets_every_bank_group_once(dim):
-    """Counted by hand: eight rows of a chunk, and eight chunks in a row of a tile, and no chunk lies on another."""
-    layout = tiles.Layout(dim, swizzled=True)
-    chunks = layout.chunks
-    place = {(r, c): r * chunks + (c ^ layout.flip(r)) for r in range(128) for c in range(chunks)}
-    assert sorted(place.values()) == list(range(128 * chunks))
-    for first in range(0, 128, 8):
-        for c in range(chunks):
-            assert len({place[r, c] % 8 for r in range(first, first + 8)}) == 8
-    in_order = [place[divmod(i, chunks)] for i in range(128 * chunks)]
-    for i in range(0, len(in_order), 8):
-        assert len({at % 8 for at in in_order[i : i + 8]}) == 8
-
-
 @pytest.mark.sweep(3)
 @pytest.mark.parametrize("dim", dims(64))
 @pytest.mark.parametrize("name", KERNELS)
@@ -290,23 +274,6 @@ def test_pipelined_reads_no_key_that_is_not_there(keys):
     built = kernels.get("pipelined").build(head_dim=16, tile_kv=32)
     out = check(built, (1, 1), (100, keys), counters=True)
     assert sum(c.sectors * 32 for c in lines(out, "cp.async.cg")) == keys * 16 * 2 * 2
-
-
-@pytest.mark.long
-def test_pipelined_compares_and_masks_nothing_in_whole_tiles():
-    """What four further tiles cost a warp: products, exponentials and copies, and of comparisons those of the loop."""
-    built = kernels.get("pipelined").build(head_dim=32, tile_q=64, warps=4, tile_kv=32)
-    few, more = (check(built, (1, 1), (64, keys), counters=True).counters.opcodes for keys in (128, 256))
-    times = 4 * 4  # four tiles, four warps
-    cost = {name: (more[name][0] - few[name][0]) / times for name in more}
-    assert cost["mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"] == 2 * 2 * 4  # Q K' and P V
-    assert cost["ex2.approx.ftz.f32"] == 2 * (32 // 4) + 2  # a lane has 8 scores of each of two rows, and two rescales
-    assert cost["cp.async.cg.shared.global"] == 2
-    assert cost["bar.sync"] == 1
-    assert cost["selp.f32"] == 0
-    assert cost["setp.ge.u32"] + cost.get("setp.lt.u32", 0) == 2  # whether to go round again, and which stage is next
-    assert cost["setp.lt.f32"] == 2  # whether a row of O shrinks
-    assert sum(n for name, n in cost.items() if name.startswith("setp")) == 4
 
 
 def descending(keys, dim, scores):

@@ -208,13 +208,13 @@ def test_ctrl_f_finds_in_the_lines_of_a_pane_and_not_in_the_notebook(lab: Any) -
     lab.keyboard.type("EX2.")
     found = section.locator(".pl-find ~ .pl-note")
     assert found.inner_text().startswith("1 of ")
-    first = lines.locator(".pl-now .pl-current").inner_text()
+    first = lines.locator(".pl-now .pl-current").text_content()
     assert "ex2." in first
     lab.keyboard.press("Enter")
     assert found.inner_text().startswith("2 of ")
-    assert lines.locator(".pl-now .pl-current").inner_text() != first
+    assert lines.locator(".pl-now .pl-current").text_content() != first
     lab.keyboard.press("Shift+Enter")
-    assert lines.locator(".pl-now .pl-current").inner_text() == first
+    assert lines.locator(".pl-now .pl-current").text_content() == first
     lab.keyboard.type("nothing")
     assert found.inner_text() == "not found"
     lab.keyboard.press("Escape")

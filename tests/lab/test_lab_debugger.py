@@ -11,7 +11,7 @@ from debugger_page import REVERSE
 
 import ptxlab as pl
 from ptxlab.errors import DeviceFault, LaunchError, TraceError
-from ptxlab.lab import debugger, lane_exchange, trace_events
+from ptxlab.lab import debugger, display, lane_exchange, trace_events
 
 pytest.importorskip("anywidget", reason="needs anywidget: pip install anywidget")
 
@@ -206,7 +206,7 @@ def test_the_static_copy_shows_a_few_steps() -> None:
     assert "%row_max before" in html
     tables, _ = html.split("<script>")
     assert len(tables) < 15_000
-    assert len(html) < 68_000
+    assert len(html) < 70_000
 
 
 def test_a_kernel_that_does_not_end_is_shown_as_far_as_its_budget(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -262,6 +262,15 @@ def test_findings_lead_to_the_steps_of_both_accesses() -> None:
     elsewhere = pl.debug(REVERSE, 2, 64, np.zeros(128, np.float32), blocks=1, checks="racecheck")
     assert [step for *_, step in told(elsewhere)[0][1]] == [None, None], "block 0 is not recorded"
     assert told(pl.debug(REVERSE, 1, 64, np.zeros(64, np.float32), checks="memcheck")) == [nan]
+
+
+def test_a_run_in_a_notebook_shows_every_finding_with_its_threads() -> None:
+    run = pl.launch(REVERSE, 1, 64, np.zeros(64, np.float32), checks=("memcheck", "racecheck"))
+    shown = display.run_html(run)
+    assert [f.kind for f in run.findings] == ["RAW"]
+    for words in (run.findings[0].message, run.findings[0].where, run.findings[0].first.source.strip()):
+        assert words in shown
+    assert shown.count("thread (31, 0, 0) (warp 0, lane 31)") == 1
 
 
 def test_of_a_loop_the_accesses_are_shown_that_no_barrier_orders() -> None:

@@ -42,22 +42,6 @@ def test_lines_keep_their_text() -> None:
     assert [plain(line) for line in highlight.python_lines(source)] == source.splitlines()
 
 
-def test_words_have_their_classes() -> None:
-    lines = highlight.ptx_lines(PTX)
-    assert lines[0] == '<span class="d">.version</span> <span class="n">7.0</span>'
-    assert '<span class="n">0fFF800000</span>' in lines[8]
-    assert lines[9] == '<span class="l">loop</span>:'
-    assert lines[10] == '    <span class="c">/* two</span>'
-    assert lines[11] == '<span class="c">       lines */</span>'
-    assert (
-        '<span class="o">fma<span class="m">.rn</span><span class="m">.ftz</span><span class="m">.f32</span></span>'
-        in lines[12]
-    )
-    assert '<span class="r">%more</span>' in lines[12]
-    assert '<span class="x">%tid.x</span>' in lines[13]
-    assert lines[14] == '    <span class="o">ret</span>;'
-
-
 def test_text_that_is_no_ptx_is_still_shown_and_escaped() -> None:
     assert [plain(line) for line in highlight.ptx_lines("<script>alert(1)</script>\n\n?")] == [
         "<script>alert(1)</script>",

@@ -9,7 +9,7 @@ import pytest
 
 import ptxlab as pl
 from ptxlab.isa import examples
-from ptxlab.isa.coverage import coverage, key
+from ptxlab.isa.coverage import key
 from ptxlab.isa.table import TABLE
 from ptxlab.lab import highlight, hover
 
@@ -20,11 +20,6 @@ VAGUE = {"", ".", "read", "written"}
 def sentence(text: str) -> bool:
     """Whether a text says something: a capital or a sign first, a full stop last, some words between."""
     return len(text) > 12 and text.rstrip().endswith((".", ")", "`")) and text not in VAGUE
-
-
-def test_there_are_as_many_executed_entries_as_the_coverage_counts() -> None:
-    assert len(EXECUTED) == sum(row.executed for row in coverage())
-    assert len(EXECUTED) >= 395
 
 
 @pytest.mark.sweep(4)

@@ -2,18 +2,36 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
-from pygments.token import Comment, Error, Keyword, Name, Number, Operator, Punctuation, Whitespace
+from pygments.token import Error, Whitespace
 
 from ptxlab.lab.lexer import PtxLexer
 
 CORPUS = sorted((Path(__file__).parents[1] / "corpus").glob("*/*.ptx"))
 
 
-def _tokens(text: str) -> list[tuple[object, str]]:
-    return [(kind, value) for kind, value in PtxLexer().get_tokens(text) if kind is not Whitespace]
+TOKENS = {
+    "@!%p1 fma.rn.f32 %f1, %f2, 0fFF800000, -1.5;": """
+        Operator @; Operator !; Variable %p1; Keyword fma; Pseudo .rn; Type .f32; Variable %f1; Punctuation ,;
+        Variable %f2; Punctuation ,; Float 0fFF800000; Punctuation ,; Operator -; Float 1.5; Punctuation ;""",
+    "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes": """
+        Keyword cp; Pseudo .async; Pseudo .bulk; Declaration .shared::cluster; Declaration .global;
+        Pseudo .mbarrier::complete_tx::bytes""",
+    "$L_1: /* a */ mov.u32 %r1, %tid.x; // row\n.reg .bf16x2 %tidy; ret;": """
+        Label $L_1; Punctuation :; Multiline /*; Multiline  a ; Multiline */; Keyword mov; Type .u32; Variable %r1;
+        Punctuation ,; Builtin %tid.x; Punctuation ;; Single // row; Declaration .reg; Type .bf16x2; Variable %tidy;
+        Punctuation ;; Keyword ret; Punctuation ;""",
+}
+"""A text, and the kind of each word: a double colon belongs to its modifier, `%tidy` is no special register."""
+
+
+@pytest.mark.parametrize("text", TOKENS)
+def test_the_kind_of_each_word(text: str) -> None:
+    found = [f"{kind[-1]} {value}" for kind, value in PtxLexer().get_tokens(text) if kind is not Whitespace]
+    assert found == re.split(r";\s+", TOKENS[text].strip())
 
 
 @pytest.mark.sweep(4)
@@ -23,57 +41,3 @@ def test_no_error_token_in_the_corpus(path: Path) -> None:
     tokens = list(PtxLexer(stripnl=False, ensurenl=False).get_tokens(text))
     assert [value for kind, value in tokens if kind in Error] == []
     assert "".join(value for _, value in tokens) == text
-
-
-def test_guarded_instruction() -> None:
-    assert _tokens("@!%p1 fma.rn.f32 %f1, %f2, 0fFF800000, -1.5;") == [
-        (Operator, "@"),
-        (Operator, "!"),
-        (Name.Variable, "%p1"),
-        (Keyword, "fma"),
-        (Keyword.Pseudo, ".rn"),
-        (Keyword.Type, ".f32"),
-        (Name.Variable, "%f1"),
-        (Punctuation, ","),
-        (Name.Variable, "%f2"),
-        (Punctuation, ","),
-        (Number.Float, "0fFF800000"),
-        (Punctuation, ","),
-        (Operator, "-"),
-        (Number.Float, "1.5"),
-        (Punctuation, ";"),
-    ]
-
-
-def test_double_colons_belong_to_the_modifier() -> None:
-    assert _tokens("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [$x]")[:6] == [
-        (Keyword, "cp"),
-        (Keyword.Pseudo, ".async"),
-        (Keyword.Pseudo, ".bulk"),
-        (Keyword.Declaration, ".shared::cluster"),
-        (Keyword.Declaration, ".global"),
-        (Keyword.Pseudo, ".mbarrier::complete_tx::bytes"),
-    ]
-
-
-def test_labels_special_registers_directives_comments() -> None:
-    assert _tokens("$L_1: /* a\n; */ mov.u32 %r1, %tid.x; // row\n.reg .bf16x2 %tidy; ret;") == [
-        (Name.Label, "$L_1"),
-        (Punctuation, ":"),
-        (Comment.Multiline, "/*"),
-        (Comment.Multiline, " a\n; "),
-        (Comment.Multiline, "*/"),
-        (Keyword, "mov"),
-        (Keyword.Type, ".u32"),
-        (Name.Variable, "%r1"),
-        (Punctuation, ","),
-        (Name.Builtin, "%tid.x"),
-        (Punctuation, ";"),
-        (Comment.Single, "// row"),
-        (Keyword.Declaration, ".reg"),
-        (Keyword.Type, ".bf16x2"),
-        (Name.Variable, "%tidy"),
-        (Punctuation, ";"),
-        (Keyword, "ret"),
-        (Punctuation, ";"),
-    ]

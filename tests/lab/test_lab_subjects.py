@@ -117,7 +117,7 @@ def test_each_call_of_ones_own_function_may_loop() -> None:
 @pytest.mark.parametrize(("text", "line", "says", "write"), [
     ("def f(score, b, h, q_idx, kv_idx)\n    return score", 1, "expected ':'", "def near(score, b, h, q_idx, kv_idx):"),
     ("def f(b, h, q_idx, kv_idx):\n    return kv_id < 9", 2, "no `kv_id` here; did you mean kv_idx?", "kv_idx"),
-    ("def f(b, h, q_idx, kv_idx):\n    if kv_idx < 9:\n        return True", 2, "`if` decides",
+    ("def f(b, h, q_idx, kv_idx):\n    if kv_idx < 9:\n        return True", 2, "`if` is evaluated when",
      "return np.where(kv_idx < 9, True, False)"),
     ("\ndef f(score, h, q_idx, kv_idx):\n    return score", 2, "takes the score and 3 places",
      "def f(score, b, h, q_idx, kv_idx): ..."),

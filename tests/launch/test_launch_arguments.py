@@ -154,9 +154,9 @@ def test_arrays_that_overlap_in_part():
         ({"shared": -1}, "shared: expected a number of bytes, got -1"),
         ({"shared": 200000}, "shared memory: sm_80 has at most 166912 bytes for a block, 200000 are asked for "
          "(0 declared + 200000 dynamic)"),
-        ({"device": "tpu"}, "device is 'auto', 'gpu', 'cpu' or 'step', not 'tpu'"),
-        ({"device": None}, "device is 'auto', 'gpu', 'cpu' or 'step', not None"),
-        ({"device": "cuda:0"}, "device is 'auto', 'gpu', 'cpu' or 'step', not 'cuda:0'\n  write:  device='gpu'"),
+        ({"device": "tpu"}, "device must be 'auto', 'gpu', 'cpu' or 'step', not 'tpu'"),
+        ({"device": None}, "device must be 'auto', 'gpu', 'cpu' or 'step', not None"),
+        ({"device": "cuda:0"}, "device must be 'auto', 'gpu', 'cpu' or 'step', not 'cuda:0'\n  write:  device='gpu'"),
         ({"block": b"1"}, "block: expected one to three whole numbers, got b'1'"),
         ({"block": 1 << 70}, f"block x-dimension is {1 << 70}; sm_80 allows 1 to 1024"),
         ({"shared": None}, "shared: expected a number of bytes, got None"),
@@ -390,7 +390,7 @@ def test_a_parameter_for_a_texture():
          f"shape: [{1 << 50}] of float32 has {4 << 50:,} bytes; no device has that much memory"),
         (lambda: pl.empty(3, "words"), "dtype: expected a type of numbers such as np.float32, got 'words'"),
         (lambda: pl.empty(3, object), "dtype: expected a type of numbers such as np.float32, got <class 'object'>"),
-        (lambda: pl.empty(3, device="tpu"), "device is 'auto', 'gpu', 'cpu' or 'step', not 'tpu'"),
+        (lambda: pl.empty(3, device="tpu"), "device must be 'auto', 'gpu', 'cpu' or 'step', not 'tpu'"),
         (lambda: pl.to_device("abc"), "array: expected numbers in native byte order, got an array of <U3 []\n"
          "  write:  array.view(np.uint8)"),
         (lambda: pl.to_device(None), "array: expected numbers in native byte order, got an array of object []"),
@@ -413,7 +413,7 @@ def test_a_parameter_for_a_texture():
         (lambda: pl.attention(Q, Q, Q, kernel="decode"), f"decode is not a prefill kernel{W}{DECODE}"),
         (lambda: pl.compare(Q, Q, Q, kernels=[]), f"kernels: expected at least one name, got none{W}"
          "kernels=['scalar', 'tiled']"),
-        (lambda: pl.kernels.names("decod"), "phase is 'prefill' or 'decode', not 'decod'; did you mean decode?"),
+        (lambda: pl.kernels.names("decod"), "phase must be 'prefill' or 'decode', not 'decod'; did you mean decode?"),
         (lambda: pl.kernels.get("decode")[1, 32](Q), f"decode is a kernel, not a function{W}{DECODE}"),
         (lambda: pl.kernels.get("scalar").build()(Q), f"scalar_f32_d64 is a kernel, not a function{W}"
          "pl.attention(q, k, v, kernel=kernel)"),

@@ -152,7 +152,7 @@ print("ptxlab.text.validate" in sys.modules)
 @pytest.mark.rest
 def test_a_later_version_is_a_warning_in_every_process(tmp_path: Path) -> None:
     """And a text that has run is not judged again, nor is the validator loaded for it."""
-    said = "<ptx>:1: .version 99.9 is later than 9.5, the last that ptxlab knows"
+    said = "<ptx>:1: .version 99.9 is newer than 9.5, the newest that ptxlab knows"
     for text, warns in ((square(version="99.9"), True), (square(), False)):
         for again in (False, True):
             environment = {**os.environ, "PTXLAB_CACHE": str(tmp_path)}

@@ -197,7 +197,7 @@ def test_clusters_are_refused_where_there_are_none(device):
     x, y = arrays(64)
     with pytest.raises(pl.LaunchError) as caught:
         pl.launch(SAXPY, 2, 32, x, y, 2.0, 64, cluster=2, device=device)
-    assert str(caught.value) == "cluster: sm_80 has no clusters, sm_90 is the first that has them"
+    assert str(caught.value) == "cluster: sm_80 has no clusters; they need sm_90 or later"
 
 
 def test_a_buffer_on_another_device_is_refused():

@@ -199,17 +199,6 @@ def test_a_text_that_has_changed_meanwhile_is_not_taken_for_the_one_that_ran(fol
     assert (out == EXPECTED // np.maximum(np.arange(32), 1) * (np.arange(32) > 0) + np.arange(32))[1:].all()
 
 
-@pytest.mark.parametrize("damage", [b"", b"{}\n", b"flip"])
-def test_a_damaged_entry_is_made_again(folder: Path, damage: bytes) -> None:
-    run()
-    (entry,) = kept(folder)
-    good = entry.read_bytes()
-    entry.write_bytes(good[:-1] + bytes([good[-1] ^ 1]) if damage == b"flip" else damage)
-    forget()
-    run()
-    assert entry.read_bytes() == good
-
-
 def test_nothing_is_kept_where_there_is_no_cache(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PTXLAB_CACHE", "off")
     disk_cache.folder.cache_clear()

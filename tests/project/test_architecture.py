@@ -62,7 +62,7 @@ EMULATOR: dict[str, set[str]] = {
     "runtime": {"language", "program"},
     "rules": {"language", "program", "runtime"},
     "step": {"language", "program", "runtime", "rules"},
-    "trace": {"language", "program", "runtime", "rules", "step"},
+    "trace": {"program", "runtime", "rules", "step"},
     "jit": {"language", "program", "runtime", "rules", "step", "trace"},
 }
 """What each package of `emulate` may import besides itself; its `__init__` may import all."""
@@ -219,22 +219,15 @@ def packages_in(folder: Path) -> set[str]:
 
 
 @pytest.mark.long
-def test_the_packages_of_the_emulator_have_their_dependencies() -> None:
-    assert packages_in(PACKAGE / "emulate") == set(EMULATOR)
-    found = dependencies_between(PACKAGE / "emulate", "ptxlab.emulate")
-    wrong = [where for (here, there), places in found.items() if there not in EMULATOR[here] for where in places]
+@pytest.mark.parametrize(("place", "packages"), [("emulate", EMULATOR), ("emulate/jit", JIT)])
+def test_packages_of_the_emulator_have_their_dependencies(place: str, packages: dict[str, set[str]]) -> None:
+    folder = PACKAGE / place
+    assert packages_in(folder) == set(packages)
+    assert [path.name for path in folder.glob("*.py")] == ["__init__.py"]
+    found = dependencies_between(folder, f"ptxlab.{place}".replace("/", "."))
+    wrong = [where for (here, there), places in found.items() if there not in packages[here] for where in places]
     assert not wrong, "\n".join(wrong)
-
-
-@pytest.mark.long
-def test_the_packages_of_the_jit_have_their_dependencies() -> None:
-    engine = PACKAGE / "emulate" / "jit"
-    assert packages_in(engine) == set(JIT)
-    assert [path.name for path in engine.glob("*.py")] == ["__init__.py"]
-    found = dependencies_between(engine, "ptxlab.emulate.jit")
-    wrong = [where for (here, there), places in found.items() if there not in JIT[here] for where in places]
-    assert not wrong, "\n".join(wrong)
-    unused = [(here, there) for here, others in JIT.items() for there in others if (here, there) not in found]
+    unused = [(here, there) for here, others in packages.items() for there in others if (here, there) not in found]
     assert not unused, f"dependencies that nothing needs any more: {unused}"
 
 

@@ -12,7 +12,7 @@ from package_sources import PACKAGE, nodes
 
 from ptxlab.isa import TABLE, types
 from ptxlab.isa.modifiers import WORDS
-from ptxlab.isa.special_registers import NAMES, SPECIAL, SPECIAL_REGISTERS, VECTORS
+from ptxlab.isa.special_registers import NAMES
 from ptxlab.text.directives import DIRECTIVES
 
 TYPES = {*types.WIDTH, *types.SUB_BYTE, *types.OTHERS}
@@ -67,13 +67,3 @@ def found() -> dict[tuple[str, str], list[int]]:
 def test_each_list_stands_once() -> None:
     again = found()
     assert again.keys() == ALLOWED.keys(), {place: lines for place, lines in again.items() if place not in ALLOWED}
-
-
-def test_every_name_of_a_special_register_follows_from_the_table() -> None:
-    assert SPECIAL.keys() < SPECIAL_REGISTERS
-    assert "%tid" in VECTORS
-    assert {"%tid", "%tid.w", "%laneid", "%reserved_smem_offset_cap", "%pm7_64"} <= SPECIAL_REGISTERS
-    assert "%laneid.x" not in SPECIAL_REGISTERS
-    assert {name[1:].partition(".")[0] for name in SPECIAL_REGISTERS} == set(NAMES)
-    varies = {name.partition(".")[0] for name, register in SPECIAL.items() if register.varies}
-    assert varies == {"%tid", "%laneid", *(f"%lanemask_{which}" for which in ("eq", "le", "lt", "ge", "gt"))}

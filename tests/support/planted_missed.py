@@ -30,6 +30,17 @@ for name, instruction, target in (
     st.global.u32 [%rd3], %r6;""",
     )
 
+MISSED.add(
+    "two rows of one stmatrix at one place",
+    "WAW",
+    threads=32,
+    target="sm_90",
+    body="""
+    - mov.u32 %r15, %r20;
+    + mad.lo.u32 %r15, %r21, 16, %r20;
+    stmatrix.sync.aligned.m8n8.x1.shared.b16 [%r15], {%r21};""",
+)
+
 FLAG = """
     @!%p5 bra WAIT;
     st.global.u32 [%rd1+8], 7;

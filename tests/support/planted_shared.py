@@ -35,6 +35,13 @@ bug("two lanes of a 16-byte store share a place", "WAW", threads=32, one_line=Tr
     - mad.lo.u32 %r6, %r6, 16, %r20;
     + mad.lo.u32 %r6, %r1, 16, %r20;
     st.shared.v4.u32 [%r6], {%r1, %r1, %r1, %r1}; //1""")
+for trans in ("", ".trans"):
+    bug(f"two warps store a matrix that differs in one value{trans}", "WAW", one_line=True, target="sm_90", body=f"""
+    mad.lo.u32 %r15, %r21, 16, %r20;
+    - setp.eq.u32 %p6, %r1, 45;
+    + setp.eq.u32 %p6, %r21, 13;
+    selp.u32 %r6, 99, %r21, %p6;
+    stmatrix.sync.aligned.m8n8.x4{trans}.shared.b16 [%r15], {{%r21, %r6, %r21, %r3}}; //1""")
 bug("another lane's element without bar.warp.sync", "RAW", threads=32, body="""
     st.shared.u32 [%r10], %r1; //2
     + bar.warp.sync 0xffffffff;

@@ -36,13 +36,6 @@ def test_corpus_names_no_folder_of_a_machine(path: Path) -> None:
         assert f"/{folder}".encode() not in spelled
 
 
-def test_positions_of_tokens() -> None:
-    text = ".version 8.0\r\n\t/* two\nlines */ .target\tsm_80 // end\n"
-    assert [(t.text, t.line, t.column) for t in lex(Source(text))] == [
-        (".version", 1, 1), ("8.0", 1, 10), (".target", 3, 10), ("sm_80", 3, 18), ("", 4, 1),
-    ]  # fmt: skip
-
-
 def _identical_or_refused(text: str) -> None:
     try:
         printed = str(parse(text))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import gc
 import pickle
 from pathlib import Path
 
@@ -263,26 +264,13 @@ def test_the_python_line_is_named() -> None:
     assert str(error).splitlines()[-1] == "  from:   kernel.py:30"
 
 
-def test_the_collector_is_on_again_whatever_happens() -> None:
-    import gc
-
-    from ptxlab.garbage_collection import uncollected
-
-    @uncollected
-    def work(fails: bool) -> bool:
-        if fails:
-            raise ZeroDivisionError
-        return gc.isenabled()
-
-    assert not work(False)
-    assert gc.isenabled()
-    with pytest.raises(ZeroDivisionError):
-        work(True)
-    assert gc.isenabled()
-    gc.disable()
+@pytest.mark.parametrize("enabled", [True, False])
+def test_the_collector_is_as_it_was_after_a_mistake(enabled: bool) -> None:
     try:
-        assert not work(False)
-        assert not gc.isenabled()  # as it was
+        (gc.enable if enabled else gc.disable)()
+        with pytest.raises(pl.PtxError):
+            parse("nonsense")
+        assert gc.isenabled() == enabled
     finally:
         gc.enable()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
-from validator_differential import Difference, changed, differences, known, ours, text
+from validator_differential import changed, differences, known, ours, text
 
 from ptxlab.isa import examples
 
@@ -16,14 +16,6 @@ def test_what_is_refused_is_refused_by_the_assembler() -> None:
     rng = random.Random(5)
     refused = [found for found in differences(text(rng) for _ in range(40)) if found.who == "ptxlab"]
     assert [(found.message, changed(found.ptx)) for found in refused if not known(found)] == []
-
-
-def test_a_known_cause_does_not_hide_another() -> None:
-    left_out = "wgmma needs .aligned here; found .m64n8k16"
-    line = "wgmma.mma_async.sync.m64n8k16.f32.f16.f16 {%f0}, %rd1, %rd3, %p4;"
-    assert known(Difference("ptxlab", left_out, line)) == "wgmma without .aligned"
-    assert known(Difference("assembler", left_out, line)) == ""
-    assert known(Difference("ptxlab", left_out, "mma.sync.m16n8k16 {%f0};")) == ""
 
 
 DENSE = "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16"

@@ -48,7 +48,7 @@ WRONG = {
          "thread (8, 0, 0) (warp 0, lane 8) multiplies matrices"),
         # no wait
         (FENCE.solution.replace('        k.op("wgmma.wait_group.sync.aligned", 0)\n', ""),
-         "is a sum of a wgmma that nothing has waited for yet"),
+         "is an accumulator of a wgmma that nothing has waited for yet"),
         # two barriers where one is enough
         (FENCE.solution.replace(_BARRIER, 2 * _BARRIER), "barriers; at most"),
     ),

@@ -61,7 +61,7 @@ class Drawing:
         self.parts: list[str] = []
 
     def rect(self, x: float, y: float, width: float, height: float, classes: str, *, title: str = "") -> None:
-        """A rectangle with slightly round corners; title: shown under the mouse where the SVG stands in a page."""
+        """A rectangle with slightly round corners; title: shown under the mouse where the SVG is in a page."""
         inside = f"<title>{html.escape(title)}</title>" if title else ""
         self.parts.append(
             f'<rect x="{_n(x)}" y="{_n(y)}" width="{_n(width)}" height="{_n(height)}" rx="1.5" '

@@ -91,12 +91,13 @@ class Published(Record):
 
 
 class Store(Record):
-    """A plain store while it is checked: what it stores, and where. A vector store has several components."""
+    """A plain store while it is checked: what it stores, and where. A vector store has several components. After the
+    store `values` are what was there before."""
 
     components: u64  # 0: no plain store is being checked
     width: u64  # bytes of a component
     values: Pointer[u8]  # of each component 32 lanes
-    memory: Pointer[u8]  # what is there before, from the start of the allocation or of the one lane's place
+    memory: Pointer[u8]  # what is there, from the start of the allocation or of the one lane's place
     memory_start: u64  # the address of its first byte
     start: u64  # the address that each lane stores to; what is added to it, if anything
     narrow: Pointer[u32] | None

@@ -47,13 +47,15 @@ class Site:
 
 @dataclass(slots=True)
 class Touch:
-    """One access as traces, counters and checks see it: `size` bytes at the address of each active lane (32 uint64)."""
+    """One access as traces, counters and checks see it: `size` bytes at the address of each active lane (32 uint64).
+    before: what a plain store has overwritten, if that is known."""
 
     what: str
     space: str
     address: np.ndarray = field(repr=False)
     size: int
     mask: np.ndarray = field(repr=False)
+    before: np.ndarray | None = field(default=None, repr=False)
 
 
 class Access(Lanes):

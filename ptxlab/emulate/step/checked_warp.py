@@ -45,7 +45,8 @@ KINDS = {READS: "load", WRITES: "store", CHANGES: "atomic"}
 
 @dataclass
 class _Checked:
-    """An access that is checked: `size` bytes of each lane. values: what a plain store is about to store there."""
+    """An access that is checked: `size` bytes of each lane. values: what a plain store is about to store there,
+    or what it has overwritten."""
 
     code: Code
     what: str
@@ -106,7 +107,8 @@ class CheckedWarp(Warp):
 
     def look(self, code: Code, touch: Touch, what: str) -> None:
         """Checks an access of an instruction that has no `load`, `store` or `atom` in its semantics."""
-        self._accesses(_Checked(code, what, touch.size, None, looked=brings(code)), self._touched(touch))
+        values = None if touch.before is None else (touch.before,)
+        self._accesses(_Checked(code, what, touch.size, values, looked=brings(code)), self._touched(touch))
 
     def _touched(self, touch: Touch) -> list[tuple[Region, np.ndarray, np.ndarray | None]]:
         """The regions that an access leads to, the first byte of each lane in them, and the lanes."""

@@ -143,7 +143,8 @@ export function makeStatePlot(onpick) {
         root.append(
           s("rect", { x: edge(at), y: top - 2, width: Math.max(1, each), height: high + 4, class: "pl-now" }),
         );
-      for (const v of [lo, hi]) label(left - 5, y(v) + (v === lo ? 2 : 7), short(v), "pl-tick", "end");
+      for (const v of high < 16 ? [hi] : [lo, hi])
+        label(left - 5, y(v) + (v === lo ? 2 : 7), short(v), "pl-tick", "end");
       label(
         left,
         top - 6,

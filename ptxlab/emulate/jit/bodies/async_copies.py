@@ -8,11 +8,12 @@ from ptxlab.emulate.jit.bodies.body import Body
 from ptxlab.emulate.jit.emitter.instrument import After
 from ptxlab.emulate.jit.llvm.ir_text import W
 from ptxlab.emulate.jit.llvm.values import Value
-from ptxlab.emulate.jit.translation.rule_calls import THERE, Function, call
+from ptxlab.emulate.jit.translation.rule_calls import Function, call
 from ptxlab.emulate.program.flat_program import Code, Mem, Reg
 from ptxlab.emulate.rules.async_copies import copy
 from ptxlab.emulate.rules.records import READS
 from ptxlab.emulate.runtime import state as S
+from ptxlab.isa.accesses import ALL_LANES
 
 if TYPE_CHECKING:
     from ptxlab.emulate.jit.checks.check_instrument import Checks
@@ -100,21 +101,11 @@ class Copies(Body):
 
     def _copied(self, code: Code, checks: Checks, size: int, offsets: str, source: str, whole: str) -> None:
         """After a cp.async, when its addresses have been checked: its reads and writes."""
-        from ptxlab.emulate.rules.race_accesses import at_addresses
-
-        t, members = self.t, [(code.index, 0, size)]
         if checks.race or checks.init:
-            t.store(f"<{W} x i64>", source, "%addrs", align=64)
+            self.t.store(f"<{W} x i64>", source, "%addrs", align=64)
             with self.active.only(whole):
                 checks.each(0, size, code, READS, "global")
-        t.store(f"<{W} x i32>", offsets, "%addrs", align=64)
-        if checks.race:
-            of_launch = self.active.bits, "%race.shared", "%race.stride", "%addrs", self.program.shared_start
-            t.do(call(at_addresses, *THERE, *of_launch, checks.members(members), True))
-        if checks.init:
-            checks.stored(code, self.active.bits, 0, size)
-        if checks.sync:
-            checks.tile_stored(self.active.bits, checks.members(members))
+        checks.placed(code, ALL_LANES, size, offsets)
 
     def _complete(self, code: Code, size: int) -> str:
         """i32: the lanes that copy all their bytes, and not zeros."""

@@ -44,6 +44,7 @@ class Matrices(Body):
         super().__init__(e, memory)
         self._whole = ""
         """The active mask that is known to be of all 32 lanes."""
+        self._keeps = False  # whether rows that are overwritten are kept, for racecheck
 
     def emit(self, code: Code) -> None:
         """All 32 lanes must execute it, or, where its guard holds nowhere, none."""
@@ -127,7 +128,7 @@ class Matrices(Body):
         t, code = self.t, self.e.code
         (f,) = fragments.operands(form).values()
         if name not in self.e.helpers:
-            self.e.helpers[name] = tiles.rows(name, f, t.declared, stores=form.properties.stores)
+            self.e.helpers[name] = tiles.rows(name, f, t.declared, stores=form.properties.stores, keeps=self._keeps)
         mem, _ = code.named["a"]
         assert isinstance(mem, Mem)
         offset, held = -self.program.shared_start, -1
@@ -144,7 +145,7 @@ class Matrices(Body):
             t.store(f"<{W} x i32>", rows, "%addrs", align=64)
 
         def call(table: str) -> None:
-            given = f"ptr {where}", f"i32 {offset}", "ptr %shared", "i64 %shared.size"
+            given = f"ptr {where}", f"i32 {offset}", "ptr %shared", "i64 %shared.size", "ptr %data"
             bad = t.call_function("i32", name, "ptr %ws", f"ptr {table}", *given)
             if at is not None and at.type != "i32":
                 self.e.faults.if_any(bad, at)
@@ -195,17 +196,12 @@ class Matrices(Body):
 
     def check(self, code: Code, checks: Checks) -> After | None:
         if code.properties.rows:
-            (access,) = code.accesses
+            (access,), self._keeps = code.accesses, checks.race
             offsets = self.memory.rows.offsets_in_shared(code)
-            return lambda: self._rows_checked(code, checks, offsets, access.lanes)
+            return lambda: checks.placed(code, access.lanes, access.size, offsets)
         if code.properties.fragment and code.accesses:
             self._tile(code, checks)
         return None
-
-    def _rows_checked(self, code: Code, checks: Checks, offsets: str, lanes: int) -> None:
-        """Rows of 16 bytes in shared memory, one for each of the first lanes."""
-        self.t.store(f"<{W} x i32>", offsets, "%addrs", align=64)
-        checks.placed_rows(code, lanes)
 
     def _tile(self, code: Code, checks: Checks) -> None:
         """The pieces of a matrix that wmma loads or stores."""

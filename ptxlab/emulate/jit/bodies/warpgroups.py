@@ -313,7 +313,7 @@ class Warpgroups(Body):
         for first in range(0, pieces, W):
             count = min(W, pieces - first)
             self.t.do(call(piece_offsets, descriptor, line, piece, tile.pieces, *layout, first, count, "%addrs"))
-            mask, rows = checks.placed_rows(code, (1 << count) - 1)
+            mask, rows = checks.placed(code, (1 << count) - 1, 16)
             if checks.sync:
                 self.t.do(call(async_proxy.product_reads, *THERE, mask, "%addrs", rows, self.start, queue))
         if checks.sync and self._layouts:

@@ -168,9 +168,7 @@ class CheckedAccesses(CheckInstrument):
             t.let(call(initcheck.overruns, *THERE, inside, written, "%addrs", *given))
         elif not seen.write:
             with nullcontext() if shared else t.if_then(t.ne("ptr", written, "null")):
-                good = t.let(call(initcheck.all_written, lanes, written, "%addrs", table))
-                with t.unless(good, cold=True):
-                    self.checks.unwritten(lanes, written, start, table)
+                self.checks.read(lanes, written, start, table)
 
     # -- atomics -------------------------------------------------------------------------------------------------------
 

@@ -27,6 +27,7 @@ from ptxlab.emulate.rules import (
     initcheck_local,
     race_accesses,
     race_order,
+    races,
     records,
 )
 from ptxlab.emulate.rules import instructions as rules
@@ -127,9 +128,11 @@ class Checks(Part):
         """Active lanes have made a strong access; %addrs holds their addresses."""
         self.if_any([call(race_order.strong, *THERE, str(code.index), self.active.bits, "%addrs", str(size))])
 
-    def unwritten(self, mask: str, written: str, start: str, members: str) -> None:
+    def read(self, mask: str, written: str, start: str, members: str) -> None:
         """Notes unwritten bytes that lanes read; %addrs holds their offsets."""
-        self.t.do(call(initcheck.report, *THERE, mask, written, "%addrs", start, members))
+        good = self.t.let(call(initcheck.all_written, mask, written, "%addrs", members))
+        with self.t.unless(good, cold=True):
+            self.t.do(call(initcheck.report, *THERE, mask, written, "%addrs", start, members))
 
     def stored(self, code: Code, mask: str, offset: int, size: int) -> None:
         """Lanes store to shared memory; %addrs holds their offsets."""
@@ -165,26 +168,29 @@ class Checks(Part):
         if self.may_be_tile(code) and not code.properties.mbarrier:
             self.stored_anywhere(code, places, access.size)
 
-    def placed_rows(self, code: Code, lanes: int) -> tuple[str, str]:
-        """Checks rows of 16 bytes in shared memory, one for each of the first lanes; %addrs holds their offsets.
+    def placed(self, code: Code, lanes: int, size: int, offsets: str = "") -> tuple[str, str]:
+        """Checks what the first lanes, those of a mask, have read or stored in shared memory; %addrs holds their
+        offsets, if they are not given. What rows of `stmatrix` held before is in %data.
         Returns the active ones of these lanes, and the table of the access."""
         t, write = self.t, code.properties.stores
         mask = t.and_("i32", self.active.bits, lanes - (1 << 32) if lanes >> 31 else lanes)
-        members = [(code.index, 0, 16)]
-        start, rows = self.program.shared_start, self.members(members)
+        start, table = str(self.program.shared_start), self.members([(code.index, 0, size)])
+        if offsets:
+            t.store(f"<{W} x i32>", offsets, "%addrs", align=64)
         if self.race:
-            where = "%race.shared", "%race.stride", "%addrs", str(start), rows
+            if write and code.properties.rows:
+                place = "%shared", start, start, "%addrs", "null"
+                t.do(call(races.storing, "%check.launch", "%data", str(size), "1", *place))
+            where = "%race.shared", "%race.stride", "%addrs", start, table
             t.do(call(race_accesses.at_addresses, *THERE, mask, *where, str(int(write))))
-        if self.init:
-            if write:
-                self.stored(code, mask, 0, 16)
-            else:
-                good = t.let(call(initcheck.all_written, mask, "%init.shared", "%addrs", rows))
-                with t.unless(good, cold=True):
-                    self.unwritten(mask, "%init.shared", str(start), rows)
+            t.do(call(races.stored, "%check.launch"))
+        if self.init and write:
+            self.stored(code, mask, 0, size)
+        elif self.init:
+            self.read(mask, "%init.shared", start, table)
         if self.sync and write:
-            self.tile_stored(mask, rows)
-        return mask, rows
+            self.tile_stored(mask, table)
+        return mask, table
 
     def listed(self, rows: list[int]) -> str:
         return self.e.constant("checked", "i64", rows, align=", align 64")

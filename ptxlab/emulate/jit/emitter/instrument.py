@@ -13,7 +13,7 @@ from ptxlab.emulate.jit.emitter.access_groups import AccessGroup, Seen
 from ptxlab.emulate.jit.llvm.values import Address, Value
 from ptxlab.emulate.program.flat_program import Block, Code
 
-After = Callable[[], None]
+After = Callable[[], object]
 """What a hook before an event leaves to be called after it."""
 
 

@@ -24,17 +24,20 @@ def movmatrix(name: str) -> str:
     return function(t, name)
 
 
-ROW_ARGUMENTS = ", ptr %at, i32 %offset, ptr %shared, i64 %size"
+ROW_ARGUMENTS = ", ptr %at, i32 %offset, ptr %shared, i64 %size, ptr %data"
 """Parameters of ldmatrix and stmatrix: 32 i32 addresses, what is added to them (an offset less the start of shared
-memory), and a pointer to shared memory."""
+memory), a pointer to shared memory, and a buffer."""
 
 
-def rows(name: str, f: Fragment, declared: set[str], *, stores: bool) -> str:
-    """ldmatrix or stmatrix: `f.rows` rows of 16 bytes, whose addresses the first lanes give."""
+def rows(name: str, f: Fragment, declared: set[str], *, stores: bool, keeps: bool) -> str:
+    """ldmatrix or stmatrix: `f.rows` rows of 16 bytes, whose addresses the first lanes give. keeps: what rows held
+    before they were stored is left in the buffer."""
     t = Text()
     t.declared = declared
     _check_rows(t, f.rows)
     across = bool((f.row[0, :, 0] != f.row[0, 0, 0]).any())  # a register holds the transpose of what lies in memory
+    for r in range(f.rows if stores and keeps else 0):
+        t.store("<8 x i16>", t.load("<8 x i16>", _row(t, r), align=1), t.offset("%data", 16 * r), align=16)
     loaded = []
     for k in range(f.registers):
         lines = _eight_lines(t, k) if stores else _eight_rows(t, k)

@@ -284,6 +284,8 @@ def _stmatrix(t: Translator, code: Code, held: dict[str, Elements]) -> Callable[
 
     def run(w: Warp) -> None:
         shared, rows = find(w)
+        if w.touches:
+            w.touches[-1].before = np.resize(shared[rows].view("V16"), LANES)
         shared[rows] = read(w).astype(_HALVES).ravel()[f.first]
 
     return run
