@@ -9,7 +9,6 @@ import os
 import sys
 import warnings
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from types import FrameType
 from typing import Any, NamedTuple
 
@@ -48,15 +47,17 @@ class Span(NamedTuple):
         """The source itself, all of its lines; "" where it is not known."""
         return self.text or "".join(linecache.getlines(self.file)[self.line - 1 : self.end_line]).rstrip("\n")
 
+    @property
+    def line_text(self) -> str:
+        """The first line of the source; "" where it is not known."""
+        return self.source.partition("\n")[0].strip()
+
     def headline(self) -> str:
         """The place as an editor opens it, and its first line: `kernel.cu:5: y[i] = x[i];`."""
         file, line = self.place
-        near = Path(file).is_file() and Path(file).resolve().is_relative_to(Path.cwd().resolve())
-        place = f"{os.path.relpath(file)}:{line}" if near else str(self)
-        text = self.source.partition("\n")[0].strip()
-        if near and self.string is not None and text not in linecache.getline(file, line):  # it is compiled there
-            place += f" ({self.file}:{self.line})"
-        return f"{place}: {text}".removesuffix(": ")
+        stands = self.line_text and self.line_text in linecache.getline(file, line)  # else it is compiled there
+        place = f"{shown_file(file)}:{line}" if stands else str(self)
+        return f"{place}: {self.line_text}".removesuffix(": ")
 
     def steps(self) -> list[tuple[str, Span]]:
         """This place, after "", then how each call that was inlined has to do with it, in words, and where that is."""
@@ -79,8 +80,10 @@ def place_in_words(line: int, span: Span | None) -> str:
 
 
 def told_from(span: Span | None, front: str) -> list[str]:
-    """The lines of a message that say where an instruction comes from; front: what comes before the first."""
-    told = [] if span is None else span.told()
+    """The lines of a message that say where an instruction comes from, with what is there; front: what comes
+    before the first."""
+    steps = [] if span is None else zip(span.told(), span.steps(), strict=True)
+    told = [f"{place}: {each.line_text}".removesuffix(": ") for place, (_, each) in steps]
     return [f"{front if k == 0 else ' ' * len(front)}{each}" for k, each in enumerate(told)]
 
 
@@ -100,15 +103,20 @@ def warn(text: str, category: type[Warning] = UserWarning, *between: str) -> Non
     frame = calling_frame(*between)
     file, registry = frame.f_code.co_filename, frame.f_globals.setdefault("__warningregistry__", {})
     module = frame.f_globals.get("__name__")
-    warnings.warn_explicit(text, category, shown_file(file), frame.f_lineno, module, registry)
+    named = file if os.path.exists(file) else shown_file(file)
+    warnings.warn_explicit(text, category, named, frame.f_lineno, module, registry)
 
 
 def shown_file(file: str) -> str:
-    """A file's name as a reader knows it: the code of a notebook cell is `In[5]`, not a temporary file."""
+    """A file's name as a reader knows it: from the working folder if it lies in there; the code of a notebook cell is
+    `In[5]`, not a temporary file."""
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython is not None else None
     named = shell.compile.format_code_name(file) if shell is not None else None
-    return named[1] if named else file
+    if named:
+        return str(named[1])
+    whole = os.path.abspath(file)
+    return os.path.relpath(whole) if whole.startswith(os.getcwd() + os.sep) else file
 
 
 LINE = 1000
@@ -267,7 +275,8 @@ class CompileError(PtxlabError):
 
     def __str__(self) -> str:
         hint = [f"  hint:   {self.hint}"] if self.hint else []
-        return "\n".join([self.message, *told_from(self.span, "  from:   "), *hint])
+        place = [f"  from:   {self.span}"] if self.span is not None else []
+        return "\n".join([self.message, *place, *hint])
 
 
 class BuildError(PtxlabError):

@@ -443,7 +443,8 @@ class Builder(Probes, Instructions):
                 raise AttributeError(name)
             site = self.source.here(sys._getframe(1))
             call = call_at(site)
-            what, write = f"k has no `{name}`", instead(call)
+            what = f"k has no `{name}`"
+            write = mistakes.as_loop(list(call.arguments)) if name == "range" else instead(call)
             if not write:
                 words = [n for n in dir(type_(self)) if not n.startswith("_")]
                 close = [*mistakes.closest(name, words), ""][0]

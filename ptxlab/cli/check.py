@@ -22,6 +22,7 @@ import numpy as np
 from ptxlab.errors import DeviceFault, LaunchError
 from ptxlab.launch.buffers import Out
 from ptxlab.launch.run import ALL_CHECKS, Run, launch
+from ptxlab.names import source_name
 
 if TYPE_CHECKING:
     from ptxlab.findings import Finding
@@ -119,11 +120,12 @@ def kernel_of(path: Path, arch: str | None = None, entry: str | None = None) -> 
         from ptxlab.text import parse
 
         kernel = parse(source, str(path))
-    names = [function.name for function in getattr(kernel, "module", kernel).kernels]
+    names = [source_name(function.name) for function in getattr(kernel, "module", kernel).kernels]
     if not names:
         raise LaunchError(f"{path} has no kernel (.entry in PTX, __global__ in CUDA C++)")
     if len(names) > 1 and entry is None:
-        raise LaunchError(f"{path} has {len(names)} kernels: {', '.join(names)}\n  write:  --entry {names[0]}")
+        name = f"'{names[0]}'" if re.search(r"\W", names[0]) else names[0]
+        raise LaunchError(f"{path} has {len(names)} kernels: {', '.join(names)}\n  write:  --entry {name}")
     return kernel
 
 

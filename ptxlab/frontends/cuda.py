@@ -334,6 +334,8 @@ def _error(log: str, source: str, file: str) -> CompileError:
         hint = f"{missing[1]} is not among CUDA's device headers; NVRTC compiles device code only"
     elif "invalid value for --gpu-architecture" in log:
         hint = "this compiler takes sm_75, sm_80, sm_86, sm_89, sm_90, sm_100, sm_120 and others from sm_75 on"
+    elif "without execution space annotations" in log:
+        hint = "write __global__ before a kernel, __device__ before a function that a kernel calls"
     lines = source.split("\n")
     text = lines[line - 1] if 0 < line <= len(lines) else ""
     return CompileError(log.rstrip(), line=line, source=text, file=file, hint=hint, log=log)

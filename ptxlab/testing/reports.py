@@ -25,7 +25,7 @@ class Note:
     other lines count from 1. `others` are further places with what happened there."""
 
     rule: str
-    """The check and the kind, such as "racecheck/RAW"."""
+    """The check and the kind, such as "racecheck/RAW" or "initcheck/uninitialised-read"."""
     message: str
     """What `str(finding)` says."""
     file: str
@@ -70,7 +70,7 @@ def notes(findings: Iterable[Finding | PtxWarning], fallback: tuple[Path, int], 
             first, second = places(finding.first), places(finding.second)
         (file, line, _), *others = first or [(_relative(fallback[0]), fallback[1], "")]
         level = "warning" if isinstance(finding, PtxWarning) else "error"
-        out.append(Note(rule, str(finding), file, line, (*others, *second), level))
+        out.append(Note(rule.replace(" ", "-"), str(finding), file, line, (*others, *second), level))
     return out
 
 
@@ -126,9 +126,27 @@ def _location(file: str, line: int) -> dict[str, Any]:
     return {"physicalLocation": {"artifactLocation": artifact, "region": region}}
 
 
+_BROKEN = {
+    "assert": "An assertion of the kernel failed",
+    "budget": "A launch executed more instructions than its budget",
+    "deadlock": "No warp can go on",
+    "gpu": "The GPU stopped the kernel",
+    "initcheck": "A thread uses memory or a register that nothing has written, or leaves its array",
+    "lint": "PTX that is right, but hardly meant",
+    "memcheck": "A thread accesses memory that it may not access",
+    "racecheck": "Two threads access the same memory, and nothing orders the accesses",
+    "synccheck": "A barrier, an mbarrier, a shuffle or an asynchronous operation is used against its rules",
+    "trap": "The kernel stopped itself",
+    "unwritten": "Elements of an output were not written",
+}
+"""What a rule of each check says."""
+_ORDERS = {"RAW": "read after write", "WAR": "write after read", "WAW": "write after write"}
+
+
 def _rule_in_words(rule: str) -> str:
     check, _, kind = rule.partition("/")
-    return f"{check}: {kind}" if kind else check
+    said = _BROKEN.get(check, check)
+    return f"{said} ({_ORDERS.get(kind, kind.replace('-', ' '))})." if kind else f"{said}."
 
 
 def workflow_command(note: Note) -> str:

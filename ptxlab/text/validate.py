@@ -399,7 +399,6 @@ class _Validator:
 
     def no_label(self, function: Function, labels: set[str], token: Token) -> PtxError:
         """The error for a branch to nowhere."""
-
         known = sorted(labels)
         alike = [label for label in known if label.lower() == token.text.lower()]
         close = alike or nearest(token.text, tuple(known), 1, 0.6)
@@ -430,6 +429,7 @@ class _Validator:
             other = f"{'-' * minus}%{token.text}"
         if other:
             hint = self.replaced(token, -minus, len(token.text) + minus, other)
+            hint = re.sub(rf"(?<![\w$%.]){re.escape(base)}(?![\w$])", f"%{base}", hint) if f"%{base}" in names else hint
             return self.error(f"no variable or register {base} is declared", token, hint)
         if ".param" in instruction.opcode and self.place.parameters:
             listed = ", ".join(sorted(self.place.parameters, key=lambda name: (len(name), name))[:8])

@@ -200,6 +200,7 @@ MISTAKES = [
      f'syntax: {ATOM}\n  write:  k.atom(p, x, operation="max")'),
     ('«k.atom(p, x, "add")»', "'add' is a modifier of atom; modifiers are keyword arguments",
      'k.atom(p, x, operation="add")'),
+    ("«k.range»(0, n)", "k has no `range`", "with k.loop(n) as i:"),
     ("«k.__syncthreads»()", "k has no `__syncthreads`", "k.barrier()"),
     ("«k.threadIdx».x", "k has no `threadIdx`", "k.tid.x"),
     ("«threadIdx».x", "`threadIdx` is not a Python name here; use the builder's own", "k.tid.x"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 
 import numpy as np
 import pytest
@@ -141,6 +142,6 @@ def test_a_wrong_function_is_told_the_line_to_write(function, says, write):
         trace(score=function, parameters=SLOPES if "slopes" in function.__code__.co_varnames else ())
     first, *rest = str(found.value).splitlines()
     place, _, told = first.partition(": ")
-    assert place.startswith(f"{__file__}:")
+    assert place.startswith(f"{os.path.relpath(__file__)}:")
     assert told == says
     assert [line for line in rest if line.startswith("  write:")] == ([f"  write:  {write}"] if write else [])

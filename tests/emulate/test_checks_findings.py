@@ -135,8 +135,8 @@ def test_a_ticket_taken_too_early_in_words(device: str) -> None:
     assert found.message == (
         "RAW hazard in global memory: a thread reads what another block writes, and nothing makes the read come after "
         "the write; a barrier of a block orders no other: give each its own place, launch a second kernel, or pass a "
-        "flag by atomics (one block stores, then bar.sync 0; and fence.acq_rel.gpu; and sets it; the other sees it, "
-        "then fence.acq_rel.gpu; and bar.sync 0; and loads)"
+        "flag by atomics (one block stores, then bar.sync 0; and fence.acq_rel.gpu; before it sets the "
+        "flag; the other sees it, then fence.acq_rel.gpu; and bar.sync 0; before it loads)"
     )
     assert found.first is not None
     assert found.second is not None

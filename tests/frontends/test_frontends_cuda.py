@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import textwrap
 from pathlib import Path
@@ -44,7 +45,9 @@ def test_every_instruction_knows_its_source_line() -> None:
     span = stopped.value.span
     place = (__file__, WRITTEN + 4)
     assert span == Span("saxpy.cu", 5, span.column, 5, 31, place, text="        y[i] = a * x[i] + y[i];")
-    assert str(stopped.value).splitlines()[-1] == f"  from:   {__file__}:{WRITTEN + 4} (saxpy.cu:5)"
+    assert str(stopped.value).splitlines()[-1] == (
+        f"  from:   {os.path.relpath(__file__)}:{WRITTEN + 4} (saxpy.cu:5): y[i] = a * x[i] + y[i];"
+    )
     instructions = {i.line for i in k.module.kernels[0].instructions()}
     assert {n for n in k.module.spans if n in instructions} == instructions
 
@@ -103,7 +106,7 @@ extern "C" __global__ void k(int *out) {
     found = pl.launch(kernel, 1, 64, np.zeros(64, np.int32), device=device, checks=("racecheck",)).findings
     steps = [party.span.steps() for finding in found for party in (finding.first, finding.second)]
     assert {(7,), (3, 2, 8), (4, 2, 8)} <= {tuple(span.line for _, span in each) for each in steps}
-    assert f"which calls {header}:2\n" in repr(found)
+    assert f"which calls {header}:2: " in repr(found)
     notes = reports.notes(found, (Path("none.py"), 1))
     assert {Path(note.file).name for note in notes} == {Path(__file__).name}
     assert any((file, line) == (header.as_posix(), 2) for note in notes for file, line, _ in note.others)

@@ -78,7 +78,7 @@ def test_bfloat16_and_what_has_no_memory_of_torch():
     assert torch.equal(x, (2 * torch.arange(64)).to(torch.bfloat16))
     assert "x.contiguous()    # and give c to the kernel\n          x.copy_(c)" in refused(torch.ones(8, 4).T)
     assert refused(torch.ones(32, requires_grad=True)).endswith("\n  write:  x.detach()")
-    assert "lies on meta" in refused(torch.ones(32, device="meta"))
+    assert "is on meta" in refused(torch.ones(32, device="meta"))
 
 
 def test_slices_of_device_buffers():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import os
 from pathlib import Path
 
 import numpy as np
@@ -107,7 +108,7 @@ def test_device_buffers_stay_between_launches(device):
     np.testing.assert_allclose(np.asarray(result), y + 6 * x, rtol=1e-5, atol=1e-6)
     np.testing.assert_array_equal(on_device.copy_to_host(), x)
     result.free()
-    at = f"{__file__}:{inspect.currentframe().f_lineno - 1}"
+    at = f"{os.path.relpath(__file__)}:{inspect.currentframe().f_lineno - 1}"
     with pytest.raises(pl.LaunchError) as caught:
         pl.launch(SAXPY, 1, 32, on_device, result, 2.0, 32, device=device)
     assert str(caught.value) == f"saxpy, argument 2 (y: .u64): the buffer was freed at {at}"
@@ -124,7 +125,7 @@ def test_a_stale_pointer_is_noticed():
     y = pl.empty(32, np.uint32, device="cpu")
     pl.launch(COPY, 1, 32, y, address, device="step")  # a pointer may be given as a number
     x.free()
-    at = f"{__file__}:{inspect.currentframe().f_lineno - 1}"
+    at = f"{os.path.relpath(__file__)}:{inspect.currentframe().f_lineno - 1}"
     with pytest.raises(pl.DeviceFault) as caught:
         pl.launch(COPY, 1, 32, y, address, device="step")
     assert caught.value.message == (

@@ -156,7 +156,7 @@ def test_a_finding_fails_the_test_at_the_line_of_the_kernel(
         for result in run["results"]
     ] == [
         ("racecheck/RAW", ("kernels.py", read), ("kernels.py", write)),
-        ("memcheck/invalid access", ("kernels.py", beyond)),
+        ("memcheck/invalid-access", ("kernels.py", beyond)),
     ]
     assert [rule["id"] for rule in run["tool"]["driver"]["rules"]] == sorted(r["ruleId"] for r in run["results"])
 

@@ -185,6 +185,7 @@ def test_findings(name: str) -> None:
         ("selp.f32 %f1, %p, %f1, %f2;", "takes .f32 or .b32 here; %p is .pred", "selp.f32 %f1, %f1, %f2, %p;"),
         ("{ .reg .b64 %x; mov.u64 %r1, %x; }", "takes .u64, .s64 or .b64 here; %r1 is .b32",
          "{ .reg .b64 %x; .reg .u64 %x1; mov.u64 %x1, %x; }"),
+        ("add.u32 r1, r1, 1;", "no variable or register r1 is declared", "add.u32 %r1, %r1, 1;"),
         ("mov.f32 %f1, -inf;", "no variable or register inf is declared", "mov.f32 %f1, 0fFF800000;"),
         ("mov.f32 %f1, table;", "takes no address, found the variable table", "ld.global.f32 %f1, [table];"),
         ("ld.shared.f32 %f1, [table+4];", "table lies in .global", "ld.global.f32 %f1, [table+4];"),

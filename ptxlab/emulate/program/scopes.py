@@ -261,7 +261,10 @@ class Names:
         array = self.operand(operand.base, scope, line)
         where = next((each for each in scope if str(operand.base) in each.variables), None)
         if not isinstance(array, Symbol) or where is None or not isinstance(operand.index, model.Number):
-            raise self.error(f"the emulator cannot read {operand}: the index must be a number", line)
+            raise self.error(
+                f"the emulator cannot read {operand}: the index must be a number; compute the address in a register",
+                line,
+            )
         variable = where.variables[str(operand.base)]
         each = layout.size_of(variable) // max(math.prod(variable.shape), 1) or 1
         return Symbol(array.name, array.space, array.value + int(operand.index.value) * each)

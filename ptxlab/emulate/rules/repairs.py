@@ -19,7 +19,7 @@ _WRITE: dict[str, tuple[str, ...]] = {
     "warps": ("bar.sync 0;", "k.barrier()", "__syncthreads();", "cuda.syncthreads()", "tl.debug_barrier()"),
     "cluster": ("barrier.cluster.arrive; barrier.cluster.wait;", "", "cooperative_groups::this_cluster().sync();"),
     "grid": ("", "", ", use cooperative_groups::this_grid().sync()", ", use cuda.cg.this_grid().sync()"),
-    "gpu_fence": ("fence.acq_rel.gpu;", "", "__threadfence();", "cuda.threadfence()"),
+    "gpu_fence": ("fence.acq_rel.gpu;", "", "__threadfence();", "cuda.threadfence()", 'an atomic with sem="acq_rel"'),
     "block_fence": ("fence.acq_rel.cta;", "", "__threadfence_block();", "cuda.threadfence_block()"),
     "device_atomic": ("", 'scope="gpu"', "the atomic without _block, or thread_scope_device", "", 'scope="gpu"'),
     "some_warps": ("bar.sync 1, 64;", "k.barrier(1, 64)"),

@@ -42,8 +42,8 @@ CHECK_OF: dict[int, tuple[str, str]] = {
 
 _ACROSS = (
     "a barrier of a block orders no other: give each its own place, launch a second kernel{grid}, or pass a flag by "
-    "atomics (one block stores, then {warps} and {gpu_fence} and sets it; the other sees it, then {gpu_fence} and "
-    "{warps} and loads)"
+    "atomics (one block stores, then {warps} and {gpu_fence} before it sets the flag; the other sees it, then "
+    "{gpu_fence} and {warps} before it loads)"
 )
 _HAZARD = {
     RAW: "a thread reads what {} writes, and nothing makes the read come after the write",
