@@ -1,13 +1,12 @@
 // @ts-check
-// A pane of code: a scrolling list of lines. Long lines wrap under their first operand; chunks of lines out of sight are made
-// later and not laid out, so that their heights are estimates until they are.
+// A pane of code: a scrolling list of lines. Long lines wrap under their first operand; chunks of lines out of sight are not
+// laid out, so that their heights are estimates until they are.
 
 import { count, grouped, h } from "./dom.js";
 
 const CHUNK = 16; // lines that are laid out together
 const LINE = 18; // pixels of a row, as explorer.css says
 const OPCODE = 16; // columns of an opcode, as in `laid`
-const REST = 300; // milliseconds until the lines out of sight are made: not while a slider moves
 const AHEAD = 90; // pixels of what leads to a line that a pane opens at
 
 /** The file that a row of a source pane belongs to; `files` are [the row where its lines begin, file], in order. */
@@ -43,101 +42,63 @@ export function makePane(title, onselect) {
   let shown = [],
     rows = [],
     chunks = []; // lines, their elements, what these stand in
-  let printed = null,
-    machine = false, // the numbers before them; whether they are machine code or PTX
-    waiting = 0; // the timer of `makeRest`
   let counts = new Map(),
-    most = Math.log1p(1), // of which a bar is a share
     marked = new Map(); // lines -> how often they ran, the signs beside them
   let current = 0,
     goes = null; // where `settle` scrolls to: [a line, its pixels below the top]
 
-  /** Begins a text: lines in sight become elements at once, the others when they are asked for or there is time. */
+  /** Makes the elements of a text. */
   function turn(lines, numbers) {
     const text = h("div.pl-text.pl-now", { role: "presentation" }),
+      machine = lines.some((html) => html.includes('class="o"')), // of other lines none does anything but a label
       kept = current && shown[current - 1] === lines[current - 1] ? current : 0;
     text.innerHTML = Array.from({ length: Math.ceil(lines.length / CHUNK) }, (_, c) => {
-      const high = LINE * Math.min(CHUNK, lines.length - c * CHUNK);
-      return `<div class="pl-chunk" role="presentation" style="--high: ${high}px"></div>`;
-    }).join("");
-    [shown, printed] = [lines, numbers];
-    machine = lines.some((html) => html.includes('class="o"')); // of other lines none does anything but a label
-    rows = [];
-    chunks = [...text.children];
-    body.replaceChildren(text);
-    if (kept) markCurrent(kept);
-    else body.removeAttribute("aria-activedescendant"); // it was another text's line
-    body.setAttribute("aria-busy", "true");
-    clearTimeout(waiting);
-    waiting = setTimeout(makeRest, REST);
-    requestAnimationFrame(makeSeen); // before it is painted
-  }
-
-  /** Makes the lines of a chunk, by its number, where they are not there yet. */
-  function make(c) {
-    if (c * CHUNK in rows) return;
-    chunks[c].innerHTML = shown
-      .slice(c * CHUNK, (c + 1) * CHUNK)
-      .map((html, k) => {
+      const part = lines.slice(c * CHUNK, (c + 1) * CHUNK).map((html, k) => {
         const line = c * CHUNK + k + 1,
-          no = printed ? printed[line - 1] || "" : line;
+          no = numbers ? numbers[line - 1] || "" : line;
         return (
           `<div class="pl-line" role="option" aria-selected="false" data-line="${line}"${html ? "" : ' data-blank="1" aria-label="blank"'}` +
           `${machine && !/class="[ol]"/.test(html) ? " data-quiet" : ""}>` +
           `<span class="pl-no">${no}</span><span class="pl-heat"></span>${laid(html)}</div>`
         );
-      })
-      .join("");
-    [...chunks[c].children].forEach((line, k) => {
-      rows[c * CHUNK + k] = line;
-      heatLine(line, c * CHUNK + k + 1);
-      signLine(c * CHUNK + k + 1);
-    });
-  }
-
-  /** Makes what is in sight. */
-  function makeSeen() {
-    if (!body.clientHeight) return;
-    const high = body.clientHeight;
-    for (let c = Math.max(0, firstSeen()); c < chunks.length && below(chunks[c]) < high; c++) make(c);
-  }
-  body.addEventListener("scroll", makeSeen, { passive: true });
-  new ResizeObserver(makeSeen).observe(body);
-
-  /** Makes the others, a chunk whenever there is time. */
-  function makeRest() {
-    const c = chunks.findIndex((chunk) => !chunk.firstChild);
-    if (c < 0) return body.setAttribute("aria-busy", "false");
-    make(c);
-    waiting = setTimeout(makeRest);
+      });
+      return `<div class="pl-chunk" role="presentation" style="contain-intrinsic-height:auto ${LINE * part.length}px">${part.join("")}</div>`;
+    }).join("");
+    shown = lines;
+    chunks = [...text.children];
+    rows = chunks.flatMap((chunk) => [...chunk.children]);
+    body.replaceChildren(text);
+    paintHeat();
+    for (const line of marked.keys()) signLine(line);
+    if (kept) markCurrent(kept);
+    else body.removeAttribute("aria-activedescendant"); // it was another text's line
   }
 
   /** Colour, bar length and number of an execution count all say the same. */
-  function heatLine(element, line) {
-    const n = counts.get(line),
-      cell = element.children[1],
-      size = n ? (Math.log1p(n) / most).toFixed(3) : "";
-    if (cell.n === n && cell.size === size) return;
-    [cell.n, cell.size] = [n, size];
-    cell.style.setProperty("--heat", size || "0");
-    cell.textContent = n === undefined ? "" : count(n).replace(" ", "");
-    cell.title = n === undefined ? "" : `${grouped.format(n)} thread-instructions`;
+  function paintHeat() {
+    const most = Math.log1p(Math.max(1, ...counts.values()));
+    rows.forEach((line, k) => {
+      const n = counts.get(k + 1),
+        cell = line.children[1],
+        size = n ? (Math.log1p(n) / most).toFixed(3) : "";
+      if (cell.n === n && cell.size === size) return;
+      [cell.n, cell.size] = [n, size];
+      cell.style.setProperty("--heat", size || "0");
+      cell.textContent = n === undefined ? "" : count(n).replace(" ", "");
+      cell.title = n === undefined ? "" : `${grouped.format(n)} thread-instructions`;
+    });
   }
 
   /** The signs of a line stand before its number. */
   function signLine(line) {
     const signs = marked.get(line);
-    if (signs) rows[line - 1]?.setAttribute("data-signs", signs);
-    else rows[line - 1]?.removeAttribute("data-signs");
+    if (signs) row(line)?.setAttribute("data-signs", signs);
+    else row(line)?.removeAttribute("data-signs");
   }
 
   // -- one line
 
-  /** The element of a line. */
-  function row(line) {
-    if (line >= 1 && line <= shown.length) make(Math.floor((line - 1) / CHUNK));
-    return rows[line - 1];
-  }
+  const row = (line) => rows[line - 1];
   function markCurrent(line) {
     const next = row(line);
     if (!next) return null;
@@ -169,11 +130,10 @@ export function makePane(title, onselect) {
   function put(target, pixels) {
     for (let k = 0; k < 2; k++) body.scrollTop += below(target) - pixels;
   }
-  /** The first chunk that is in sight, in part at least. */
-  const firstSeen = () => chunks.findIndex((chunk) => below(chunk) + chunk.offsetHeight > 0);
   /** The first line that is whole in sight, and those behind it. */
   function* inSight() {
-    for (let line = Math.max(0, firstSeen()) * CHUNK + 1; line <= shown.length; line++) {
+    const first = chunks.findIndex((chunk) => below(chunk) + chunk.offsetHeight > 0);
+    for (let line = Math.max(0, first) * CHUNK + 1; line <= rows.length; line++) {
       const top = below(row(line));
       if (top >= body.clientHeight) return;
       if (top >= 0) yield line;
@@ -222,7 +182,7 @@ export function makePane(title, onselect) {
     /** Rows count from 1; `numbers`, where given, are what to print in front of them (0: nothing); `to`, where given, is
      * [a line, its pixels below the top] to scroll to. */
     fill(lines, numbers, to) {
-      if (!shown.length || shown.length !== lines.length || lines.some((line, k) => line !== shown[k])) {
+      if (!rows.length || shown.length !== lines.length || lines.some((line, k) => line !== shown[k])) {
         clearComplaint();
         turn(lines, numbers);
       }
@@ -234,8 +194,7 @@ export function makePane(title, onselect) {
       body.classList.toggle("pl-hot", gutter);
       if (counts === next) return;
       counts = next;
-      most = Math.log1p(Math.max(1, ...counts.values()));
-      rows.forEach((element, k) => heatLine(element, k + 1));
+      paintHeat();
     },
     /** The line that ran most often behind the current one, then the next but one, and so on. */
     hottest() {
@@ -250,7 +209,7 @@ export function makePane(title, onselect) {
       for (const line of [...old.keys(), ...signs.keys()]) signLine(line);
       const dots = [...signs].map(([line, text]) => {
         const dot = h("span", null, text);
-        dot.style.top = `${(100 * (line - 1)) / Math.max(1, shown.length)}%`;
+        dot.style.top = `${(100 * (line - 1)) / Math.max(1, rows.length)}%`;
         return dot;
       });
       ruler.replaceChildren(...dots);
@@ -263,7 +222,7 @@ export function makePane(title, onselect) {
     },
     /** [the line to keep in sight, its pixels below the top]: the current one where it is in sight, else the first. */
     place(accept) {
-      if (!shown.length || !body.clientHeight) return null;
+      if (!rows.length || !body.clientHeight) return null;
       const seen = [...inSight()],
         line = seen.includes(current) && accept(current) ? current : seen.find(accept);
       return line ? [line, below(row(line))] : null;
@@ -272,7 +231,6 @@ export function makePane(title, onselect) {
     settle() {
       if (goes && row(goes[0]) && body.clientHeight) put(row(goes[0]), goes[1]);
       goes = null;
-      makeSeen();
     },
     /** The line at the top. */
     top: () => inSight().next().value || 1,
