@@ -249,7 +249,7 @@ WRONG = [
     ({"score_mod": reserved, "scale": 2.0}, "`scale` is the name of a kernel parameter or an option"),
     (
         {"score_mod": variants.alibi(SLOPES), "slope": 1},
-        "has no unbound parameter slope; did you mean slopes?",
+        "takes no slope= here; did you mean slopes?",
     ),
     ({"score_mod": variants.causal()}, "score_mod takes score, b, h, q_idx, kv_idx; causal is a mask_mod"),
     ({"mask_mod": length}, "length also takes ids\n  write:  ids=array"),

@@ -106,7 +106,7 @@ def test_the_matrices_of_a_load(viewer: Any) -> None:
     assert {name: texts.count(name) for name in set(texts)} == {f"r{k}": 64 for k in range(4)}
     page = viewer(pl.debug("wmma", seq_len=16, head_dim=16))
     run_to(page, "wmma.mma")
-    assert "as those of mma.sync do" in page.inner_text(f"{EXCHANGE} .pl-picture")
+    assert "here they have that of mma.sync" in page.inner_text(f"{EXCHANGE} .pl-picture")
 
 
 # -- votes, matches, reductions, elections -----------------------------------------------------------------------------

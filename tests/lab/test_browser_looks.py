@@ -76,14 +76,14 @@ def test_an_empty_page_of_results_says_why(lab: Any) -> None:
     run(lab, source + "pl.explore(ptx, 1, 128, q, q, q, q, q, 1, 1, 1, 64, 64, 1.0)")
     lab.wait_for_selector(f"{EXPLORER} .pl-problem:not([hidden])")
     until(lab, "failed")
-    assert text(lab, ".pl-results ~ .pl-blank").startswith("There are no results: the message above says why.")
+    assert text(lab, ".pl-pages > .pl-blank").startswith("There are no results: the message above says why.")
 
 
 def test_an_empty_page_of_results_says_what_to_press(lab: Any) -> None:
     run(lab, 'pl.explore("scalar", seq_q=512, seq_k=512, device="step")')
     lines(lab).first.wait_for()
     until(lab, "asking")
-    empty = ".pl-results ~ .pl-blank"
+    empty = ".pl-pages > .pl-blank"
     assert text(lab, empty) == "No results yet: the run waits until you press Run, at the top."
     lab.click(f"{EXPLORER} .pl-act")
     until(lab, "cancelled")

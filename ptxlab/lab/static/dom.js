@@ -128,7 +128,7 @@ export function choice(label, options, picked, onpick) {
 export function card(title, picture, table) {
   const toggle = h("button.pl-quiet", { "aria-pressed": "false" }, "Table");
   const note = h("span.pl-note");
-  const read = h("p.pl-readout", { "aria-live": "polite" });
+  const read = h("p.pl-readout", { "aria-live": "polite", tabIndex: 0 });
   table.hidden = true;
   table.tabIndex = 0;
   table.setAttribute("role", "group");

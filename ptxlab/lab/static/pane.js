@@ -7,6 +7,7 @@ import { count, grouped, h } from "./dom.js";
 const CHUNK = 16; // lines that are laid out together
 const LINE = 18; // pixels of a row, as explorer.css says
 const OPCODE = 16; // columns of an opcode, as in `laid`
+const TEXTS = 6; // that stay made: a slider that goes back finds its lines
 const AHEAD = 90; // pixels of what leads to a line that a pane opens at
 
 /** The file that a row of a source pane belongs to; `files` are [the row where its lines begin, file], in order. */
@@ -26,6 +27,8 @@ export function laid(html) {
   return `<code style="--hang:${aligned[1].length + OPCODE}ch">${tight}</code>`;
 }
 
+const same = (a, b) => a === b || (a.length === b.length && a.every((line, k) => line === b[k]));
+
 /** The lines are HTML strings made (and escaped) by Python; `onselect(line)` hears of a click, and of null on Escape. */
 export function makePane(title, onselect) {
   const body = h("div.pl-lines", { tabIndex: 0, role: "listbox", "aria-label": title });
@@ -42,16 +45,16 @@ export function makePane(title, onselect) {
   let shown = [],
     rows = [],
     chunks = []; // lines, their elements, what these stand in
+  const made = []; // [lines, numbers, the element of the text], the last ones first
   let counts = new Map(),
     marked = new Map(); // lines -> how often they ran, the signs beside them
   let current = 0,
     goes = null; // where `settle` scrolls to: [a line, its pixels below the top]
 
   /** Makes the elements of a text. */
-  function turn(lines, numbers) {
+  function elements(lines, numbers) {
     const text = h("div.pl-text.pl-now", { role: "presentation" }),
-      machine = lines.some((html) => html.includes('class="o"')), // of other lines none does anything but a label
-      kept = current && shown[current - 1] === lines[current - 1] ? current : 0;
+      machine = lines.some((html) => html.includes('class="o"')); // of other lines none does anything but a label
     text.innerHTML = Array.from({ length: Math.ceil(lines.length / CHUNK) }, (_, c) => {
       const part = lines.slice(c * CHUNK, (c + 1) * CHUNK).map((html, k) => {
         const line = c * CHUNK + k + 1,
@@ -64,6 +67,20 @@ export function makePane(title, onselect) {
       });
       return `<div class="pl-chunk" role="presentation" style="contain-intrinsic-height:auto ${LINE * part.length}px">${part.join("")}</div>`;
     }).join("");
+    return text;
+  }
+
+  /** Shows a text, one that has been there before with the elements that it had. */
+  function turn(lines, numbers) {
+    const kept = current && shown[current - 1] === lines[current - 1] ? current : 0,
+      at = made.findIndex(([known, printed]) => same(known, lines) && same(printed || [], numbers || [])),
+      [found] = at < 0 ? [[lines, numbers, elements(lines, numbers)]] : made.splice(at, 1),
+      text = found[2];
+    row(current)?.classList.remove("pl-current");
+    select([]);
+    for (const line of marked.keys()) row(line)?.removeAttribute("data-signs");
+    made.unshift(found);
+    made.length = Math.min(made.length, TEXTS);
     shown = lines;
     chunks = [...text.children];
     rows = chunks.flatMap((chunk) => [...chunk.children]);
@@ -182,7 +199,7 @@ export function makePane(title, onselect) {
     /** Rows count from 1; `numbers`, where given, are what to print in front of them (0: nothing); `to`, where given, is
      * [a line, its pixels below the top] to scroll to. */
     fill(lines, numbers, to) {
-      if (!rows.length || shown.length !== lines.length || lines.some((line, k) => line !== shown[k])) {
+      if (!rows.length || !same(shown, lines)) {
         clearComplaint();
         turn(lines, numbers);
       }

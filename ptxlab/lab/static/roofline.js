@@ -57,11 +57,7 @@ export function makeRoofline() {
     holder.replaceChildren();
     if (!data || data.note)
       return holder.append(
-        h(
-          "p.pl-blank",
-          null,
-          data?.note || "Needs counted floating-point operations: run the kernel on the emulator.",
-        ),
+        h("p.pl-blank", null, data?.note || "Needs counted floating-point operations: run the kernel on the emulator."),
       );
     const left = 52,
       right = 8,
