@@ -34,6 +34,7 @@ def test_a_cuda_kernel_shows_its_source_its_counters_and_what_it_changed(lab: An
     assert "__global__ void third" in source.text_content()
     assert "div.rn.f32" in lab.text_content(f"{EXPLORER} section[aria-label=PTX] .pl-now")
     assert lab.is_visible(f"{EXPLORER} section[aria-label='Instruction mix']")  # no error map: the counters are shown
+    lab.click(f"{EXPLORER} [aria-label=language] button:has-text('CUDA C++')")
     line(lab, 4, "CUDA C++").click()  # y[i] = x[i] / 3
     chosen = lab.locator(f"{EXPLORER} section[aria-label=PTX] .pl-now [aria-selected=true]").all_text_contents()
     assert any("div.rn.f32" in text for text in chosen), chosen
@@ -52,6 +53,7 @@ def test_another_option_of_the_compiler_changes_ptx_and_diff(lab: Any) -> None:
     settle(lab, before)
     assert "div.approx" in lab.text_content(f"{EXPLORER} section[aria-label=PTX] .pl-now")
     assert not lab.inner_text(f"{EXPLORER} .pl-diff-note").startswith("no instruction")
+    lab.click(f"{EXPLORER} [aria-label=language] button:has-text('PTX')")
     lab.click(f"{EXPLORER} button:has-text('Diff')")
-    assert lab.locator(f"{EXPLORER} .pl-sides-2 tr").count() > 0
+    assert "div.approx" in lab.inner_text(f"{EXPLORER} .pl-diff")
     lab.click(f"{EXPLORER} button:has-text('Code')")
