@@ -117,7 +117,7 @@ def test_a_built_kernel_of_another_kind():
         "scalar_f32_d4_causal was built with causal=True, the call has causal=False"
     )
     built = kernels.get("scalar").build(head_dim=8)
-    assert refused(q, k, v, kernel=built) == "scalar_f32_d8: q has head_dim 4, the kernel was built for 8"
+    assert refused(q, k, v, kernel=built) == "scalar_f32_d8: q has head_dim 4; the kernel was built for 8"
 
 
 def test_what_is_no_kernel():

@@ -292,7 +292,7 @@ def test_arguments_that_do_not_fit():
     given |= {"lengths": Shape(2), "o": Shape(2, 4, 32), "lse": Shape(2, 4), "scale": 1.0}
     assert built.arguments(**given)[-4:] == (4, 2, 3, 1.0)
     for change, message in (
-        ({"q": Shape(2, 4, 64)}, "q has head_dim 64, the kernel was built for 32"),
+        ({"q": Shape(2, 4, 64)}, "q has head_dim 64; the kernel was built for 32"),
         ({"key": Shape(9, 8, 2, 32)}, "key should have shape [9, 16, 2, 32], not [9, 8, 2, 32]"),
         ({"value": Shape(9, 16, 2, 16)}, "value should have shape [9, 16, 2, 32], not [9, 16, 2, 16]"),
         ({"table": Shape(3, 3)}, "table should have shape [2, 3], not [3, 3]"),

@@ -130,7 +130,7 @@ def test_the_assembler_takes_it(name, given):
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"q": (1, 2, 4, 8)}, "scalar_f32_d16: q has head_dim 8, the kernel was built for 16"),
+        ({"q": (1, 2, 4, 8)}, "scalar_f32_d16: q has head_dim 8; the kernel was built for 16"),
         ({"v": (1, 1, 6, 16)}, "scalar_f32_d16: v should have shape [1, 1, 5, 16], not [1, 1, 6, 16]"),
         ({"o": (1, 2, 5, 16)}, "scalar_f32_d16: o should have shape [1, 2, 4, 16], not [1, 2, 5, 16]"),
         ({"q": (4, 16)}, "scalar_f32_d16: q should have shape [B, Hq, Sq, D], not [4, 16]"),
