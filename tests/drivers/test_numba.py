@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import ptxlab as pl
-from ptxlab.errors import CompileError, DeviceFault, LaunchError
+from ptxlab.errors import CompileError, DeviceFault, LaunchError, shown_file
 
 pytest.importorskip("numba_cuda", reason="needs numba-cuda: pip install 'ptxlab[numba]'")
 
@@ -74,7 +74,8 @@ def add(x: Any, y: Any, out: Any) -> None:
 def line_of(function: Any, text: str) -> str:
     """file:line of the first line of a function that holds a text."""
     lines, first = inspect.getsourcelines(function)
-    return f"{inspect.getsourcefile(function)}:{next(first + k for k, line in enumerate(lines) if text in line)}"
+    line = next(first + k for k, line in enumerate(lines) if text in line)
+    return f"{shown_file(str(inspect.getsourcefile(function)))}:{line}"
 
 
 @pytest.mark.long
