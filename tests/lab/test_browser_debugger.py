@@ -43,6 +43,7 @@ def lab(jupyter: lab_server.Jupyter, browser_path: str) -> Iterator[Any]:
         lab_server.open_notebook(page, jupyter, lab_server.write_notebook(folder / "debug.ipynb", SOURCE))
         lab_server.run_all(page)
         ready(page, "0:0")
+        lab_server.without_copies(page)
         yield page
 
 

@@ -85,6 +85,7 @@ def lab(jupyter: lab_server.Jupyter, browser_path: str, request: pytest.FixtureR
         for shown in SHOWN:
             page.wait_for_selector(shown, state="attached")
         idle(page)
+        lab_server.without_copies(page)
         yield page
 
 

@@ -321,3 +321,9 @@ def rest_on(page: Any, target: Any, shown: str) -> None:
         target.hover()
 
     act_until(page, rest, lambda: page.locator(shown).count() > 0)
+
+
+def without_copies(page: Any) -> None:
+    """Empties the saved copies beside live widgets: on a busy machine one is in sight until its widget has loaded."""
+    live = "document.querySelectorAll('.ptxlab-live ~ .jp-OutputArea-child .ptxlab-copy')"
+    page.evaluate(f"() => {{ for (const copy of {live}) copy.replaceChildren(); }}")
